@@ -233,12 +233,12 @@ void fb_idle_cost_lose(struct fb_idle_cost *c)
 
 bool fb_idle_cost_is_new_stream(const struct fb_idle_cost *c)
 {
-	return c->is_stream && !fb_idle_cost_knows_streams(c);
+	return c->is_stream && c->should_ns && !fb_idle_cost_knows_streams(c);
 }
 
 bool fb_idle_cost_wants_clean(const struct fb_idle_cost *c, bool begun)
 {
-	return c->is_stream ? !c->clean || !fb_idle_cost_knows_streams(c) : begun;
+	return c->is_stream ? !c->clean || (c->should_ns && !fb_idle_cost_knows_streams(c)) : begun;
 }
 
 /* ---- what is served ---- */

@@ -743,7 +743,7 @@ static void fb_idle_policy_control(struct fb_idle_policy *w)
 
 	if (w->control && fb_idle_policy_was_long(w)) {
 		w->controls++;
-		if (w->controls >= FB_IDLE_POLICY_CONTROL_RUN ||
+		if (w->controls >= FB_IDLE_POLICY_CONTROL_RUN || w->read ||
 		    !fb_idle_cost_wants_clean(&w->cost, w->controls > 1)) {
 			w->eligible = -(s32)(w->controls - 1) * of;
 			w->controls = 0;

@@ -165,7 +165,7 @@ struct fb_idle_policy_status {
  * @intervals: intervals since the threshold was last found
  * @eligible: intervals in which reads could begin since the last ones for @control; negative: so
  *	many are to come before they count
- * @controls: intervals in a row that @control has left without reads
+ * @controls: intervals in a row that @control has left without reads; one more for new streams
  * @credit_ns: what may still be charged; may be negative
  * @refunds_ns: most by which the charges of this busy period may still be negative
  * @longest: requests of the longest busy period, slowly forgotten
