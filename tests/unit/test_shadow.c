@@ -6,7 +6,9 @@
  * Planted bugs, each seen to fail: the shadow's head follows the drive's (test_alone); the oldest
  * request goes first (test_order); a queue that is too long goes on (test_long); the disk is not
  * begun with anew after a request has vanished (test_merged); what is late is not learnt, or also
- * of commands with free reads (test_late); requests are chosen before they come (test_later).
+ * of commands with free reads (test_late), or of what others read or nobody predicted
+ * (test_learns_of_others); requests are chosen before they come (test_later); writes report as
+ * reads do (test_write); an unknown phase is followed, or one that is lost (test_unknown).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -303,6 +305,80 @@ static void test_late(void **state)
 	bench_end(&b);
 }
 
+/* neither what we read nor what was not predicted tells how late the drive is */
+static void test_learns_of_others(void **state)
+{
+	struct fb_completion_cmd cmd = { .foreground = true, .cause = FB_CAUSE_PLAIN };
+	struct fb_completion_result r = { .predicted_ns = 1, .late_ns = 200000 };
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b);
+	fb_shadow_learn(&b.s, &cmd, &r, TURN_NS);
+	assert_int_equal(b.s.late.n, 1);
+	r.predicted_ns = 0;
+	fb_shadow_learn(&b.s, &cmd, &r, TURN_NS);
+	r.predicted_ns = 1;
+	cmd.foreground = false;
+	fb_shadow_learn(&b.s, &cmd, &r, TURN_NS);
+	assert_int_equal(b.s.late.n, 1);
+	bench_end(&b);
+}
+
+/* a write takes the settle time and reports sooner */
+static void test_write(void **state)
+{
+	struct fb_idle_cost_req req = { .lbn = 4500, .nsect = 8, .write = true };
+	struct dm_access acc;
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b);
+	req.arrived_ns = b.now;
+	fb_shadow_arrived(&b.s, &b.head, &req);
+	b.at.angle = fb_head_angle(&b.head, b.now + dm_info(b.dm)->write_overhead_ns);
+	assert_int_equal(dm_access(b.dm, &b.at, 4500, 8, true, &acc), 0);
+	bench_serve(&b, b.now + dm_info(b.dm)->write_overhead_ns + acc.total_ns + 80000 + MS,
+		    req.arrived_ns, true);
+	bench_settle(&b);
+	assert_int_equal(b.s.followed, 1);
+	assert_int_equal(b.s.later_ns, MS);
+	bench_end(&b);
+}
+
+/*
+ * Nothing is followed from where the head or the phase is unknown, nor when the phase is lost on
+ * the way; a request from before does not count.
+ */
+static void test_unknown(void **state)
+{
+	struct bench b;
+	u64 came;
+
+	(void)state;
+	bench_begin(&b);
+	fb_shadow_lose(&b.s);
+	b.head.known = false;
+	fb_shadow_idle(&b.s, &b.head, b.now);
+	assert_false(b.s.follows);
+	b.head.known = true;
+	b.head.trust = 0;
+	fb_shadow_idle(&b.s, &b.head, b.now);
+	assert_false(b.s.follows);
+	b.head.trust = FB_HEAD_LOCK;
+	fb_shadow_idle(&b.s, &b.head, b.now);
+	came = bench_arrive(&b, 300);
+	fb_shadow_served(&b.s, &b.head, b.now, came - 1);
+	assert_int_equal(b.s.open, 1);
+	assert_int_equal(b.s.ended, 0);
+	b.head.anchored = false;
+	bench_serve(&b, came + 20 * MS, came, false);
+	assert_false(b.s.follows);
+	fb_shadow_served(&b.s, &b.head, b.now, came);
+	assert_int_equal(b.s.followed, 0);
+	bench_end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +389,9 @@ int main(void)
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_learns_of_others),
+		cmocka_unit_test(test_write),
+		cmocka_unit_test(test_unknown),
 	};
 
 	return cmocka_run_group_tests_name("shadow", tests, NULL, NULL);

@@ -17,7 +17,9 @@
  * or remains one when it has come from the cache (test_ahead); they serve what is nearest though
  * the drive goes by address, or go on elsewhere than it (test_rule); what turns out to have been
  * read ahead only when it ends is taken from one of them alone, or though the other has ended it,
- * or waits for ever (test_late_hit); who was merged into another one does (test_merged).
+ * or waits for ever (test_late_hit); who was merged into another one does (test_merged); an unknown
+ * head is asked, or read-ahead without room for it goes on (test_ahead_lost); an idle read is due at
+ * a time though the phase is lost (test_not_due).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -602,6 +604,56 @@ static void test_lost(void **state)
 	assert_true(b.t.follows);
 	fb_twin_arrived(&b.t, NULL, &(struct fb_idle_cost_req) { .nsect = 8 }, false);
 	assert_false(b.t.follows);
+	b.head.trust = 0;
+	bench_send(&b, true);
+	assert_false(b.t.follows);
+	b.head.trust = FB_HEAD_LOCK;
+	bench_send(&b, true);
+	assert_true(b.t.follows);
+	fb_twin_sent(&b.t, NULL, b.now, false, IDLE_LBN, IDLE_NSECT);
+	assert_false(b.t.follows);
+	bench_end(&b);
+}
+
+/* that the head is unknown for a moment changes nothing; more read ahead than there is room does */
+static void test_ahead_lost(void **state)
+{
+	struct fb_idle_cost_req req = { .lbn = 300, .nsect = 8 };
+	struct bench b;
+	u32 i;
+
+	(void)state;
+	bench_begin(&b);
+	bench_send(&b, true);
+	req.arrived_ns = b.now;
+	fb_twin_ahead(&b.t, NULL, &req);
+	assert_int_equal(b.t.with.n, 0);
+	for (i = 0; i < FB_VDRIVE_QUEUE; i++) {
+		req.lbn = 300 + 20 * i;
+		fb_twin_ahead(&b.t, &b.head, &req);
+	}
+	assert_int_equal(b.t.with.n, FB_VDRIVE_QUEUE);
+	assert_true(b.t.follows);
+	req.lbn = 100;
+	fb_twin_ahead(&b.t, &b.head, &req);
+	assert_false(b.t.follows);
+	bench_end(&b);
+}
+
+/* where the phase is lost nobody says when an idle read behind a write should have ended */
+static void test_not_due(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b);
+	bench_send(&b, true);
+	bench_idle_ends(&b, b.now + IDLE_NS);
+	b.now += IDLE_NS;
+	bench_arrive(&b, 300, true);
+	b.head.anchored = false;
+	bench_send(&b, false);
+	assert_int_equal(b.t.due_ns, 0);
 	bench_end(&b);
 }
 
@@ -625,6 +677,8 @@ int main(void)
 		cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_rule),
 		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_ahead_lost),
+		cmocka_unit_test(test_not_due),
 	};
 
 	return cmocka_run_group_tests_name("twin", tests, NULL, NULL);
