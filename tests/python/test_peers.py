@@ -335,7 +335,7 @@ class Cells(unittest.TestCase):
                     "busy": 9 * 10**9, "blocks": 100})
             write(os.path.join(bench.cells, "c0"), "status", STATUS % "no: the model is distrusted")
             with self.assertRaisesRegex(ToolError, "^atlas10k, closed, freeblock scan: the scan "
-                                        "read nothing, as the disk was not scheduled "
+                                        "read nothing, and no load is why "
                                         r"\(details in \S+/c0/status\)$"):
                 bench.keep(names, bench.cells)
             self.assertEqual([bool(bench.kept(cell)) for cell in names.values()],
@@ -343,9 +343,17 @@ class Cells(unittest.TestCase):
             said = io.StringIO()
             with contextlib.redirect_stdout(said):
                 peers.print_group("atlas10k", "closed", [bench.kept(names["c3"])])
-        self.assertIn("nothing was read: free reads off: the drive orders, as its write cache is "
-                      "in use, idle reads paused: the mean slowdown is at its goal\n",
-                      said.getvalue())
+        self.assertIn("nothing was read (free reads: off: the drive orders, as its write cache is "
+                      "in use)\n", said.getvalue())
+
+    def test_rightly(self):
+        """What the module says where a load leaves nothing; all else is a fault. Seen to fail:
+        whatever is said where the disk is scheduled."""
+        self.assertEqual(peersum.scan_said("scheduling yes\nfree_reads on\n"), "on")
+        for status in ("", "free_reads on\n", "scheduling no model\nfree_reads on\n",
+                       "scheduling yes\nfree_reads no task\n", "scheduling yes\nfree_reads off: "
+                       "they cost the foreground too many turns\n"):
+            self.assertEqual(peersum.scan_said(status), "")
 
     def test_unknown(self):
         self.assertRaises(ToolError, peers.chosen, "bfq,cfq", ("bfq", "none"), "peer")

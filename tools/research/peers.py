@@ -227,8 +227,8 @@ class Cell:
     def void(self, figures):
         """Why its figures say nothing; "" if they do."""
         nothing = self.setting.background == "scan" and not figures["bg_mb_s"]
-        if nothing and not figures["scan_said"]:
-            return "%s, %s, %s %s: the scan read nothing, as the disk was not scheduled" % (
+        if nothing and not figures.get("scan_said"):
+            return "%s, %s, %s %s: the scan read nothing, and no load is why" % (
                 self.drive, self.load, self.setting.peer, self.setting.name)
         return ""
 
@@ -387,7 +387,8 @@ def print_group(drive, load, rows):
               "".join("%11s" % c for c in cells) +
               ("   = " + " + ".join("%.2f" % p for p in parts) if len(parts) > 1 else ""))
         if row["background"] == "scan" and not row["bg_mb_s"]:
-            print("  %-12s nothing was read: %s" % ("", row["scan_said"]))
+            print("  %-12s nothing was read (free reads: %s)" %
+                  ("", row.get("scan_said", "not known")))
 
 
 def print_comparison(compared):

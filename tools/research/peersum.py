@@ -116,12 +116,12 @@ def read_latencies(path):
 
 
 def scan_said(status):
-    """Why a scan may read nothing, in the module's own words, from its status; "" if it does not
-    schedule: then it read nothing by mistake."""
+    """Why a scan may read nothing, in the module's own words, from its status at the end; "" if
+    nothing it says makes that right: then it read nothing by mistake."""
     words = dict(line.partition(" ")[::2] for line in status.splitlines())
-    if words.get("scheduling") != "yes":
-        return ""
-    return "free reads %s, idle reads %s" % (words["free_reads"], words["idle"])
+    said = words.get("free_reads", "")
+    rightly = said in ("on", "off: the drive orders, as its write cache is in use")
+    return said if rightly and words.get("scheduling") == "yes" else ""
 
 
 def traced_nothing(folder):
