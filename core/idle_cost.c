@@ -111,6 +111,9 @@ static void fb_idle_cost_follow(struct fb_idle_cost *c, const struct fb_idle_cos
 		s = &c->stream[c->oldest];
 		c->oldest = (c->oldest + 1) % FB_IDLE_COST_STREAMS;
 		s->reads = c->reads;
+		s->went_on = false;
+	} else {
+		s->went_on = true;
 	}
 	s->touched = c->touched || fb_idle_cost_is_touched(c, s);
 	s->next_lbn = req->lbn + req->nsect;
@@ -208,6 +211,7 @@ void fb_idle_cost_begin(struct fb_idle_cost *c, const struct fb_head *head,
 
 	c->known = req;
 	c->is_stream = false;
+	c->goes_on = false;
 	c->touched = read;
 	if (!req)
 		return;
@@ -217,6 +221,7 @@ void fb_idle_cost_begin(struct fb_idle_cost *c, const struct fb_head *head,
 	ended = s && (s->touched || c->touched);
 	c->first = true;
 	c->is_stream = s;
+	c->goes_on = s && s->went_on;
 	c->clean = !c->touched && !ended;
 	c->moved = read || (ended && fb_idle_cost_reads_ahead(c));
 	c->begun_ns = req->arrived_ns;
@@ -233,7 +238,7 @@ void fb_idle_cost_lose(struct fb_idle_cost *c)
 
 bool fb_idle_cost_is_new_stream(const struct fb_idle_cost *c)
 {
-	return c->is_stream && c->should_ns && !fb_idle_cost_knows_streams(c);
+	return c->goes_on && c->should_ns && !fb_idle_cost_knows_streams(c);
 }
 
 bool fb_idle_cost_wants_clean(const struct fb_idle_cost *c, bool begun)

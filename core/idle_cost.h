@@ -35,12 +35,14 @@ struct fb_idle_cost_req {
  * @reads: idle reads that had been sent then
  * @touched: that request was of a busy period behind idle reads, or some came before it
  * @written: where it goes on was written since, which ends what the drive has read ahead
+ * @went_on: it has more than two: they are not near each other by chance
  */
 struct fb_idle_cost_stream {
 	u64 next_lbn;
 	u64 reads;
 	bool touched;
 	bool written;
+	bool went_on;
 };
 
 /**
@@ -69,6 +71,7 @@ struct fb_idle_cost_mean {
  * @first: that one has not been served yet
  * @moved: idle reads have disturbed it
  * @is_stream: it goes on with a stream
+ * @goes_on: that stream has gone on before
  * @touched: idle reads have come before this busy period, or since the last request of its stream
  * @clean: the same of the one before that has not been so either
  * @turn_ns: one revolution; 0: not known yet
@@ -93,6 +96,7 @@ struct fb_idle_cost {
 	bool first;
 	bool moved;
 	bool is_stream;
+	bool goes_on;
 	bool touched;
 	bool clean;
 	u64 turn_ns;

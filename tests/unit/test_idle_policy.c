@@ -937,8 +937,8 @@ static void test_control_new_stream(void **state)
 	(void)state;
 	bench_orders(&b, true);
 	left = bench_streams(&b, 500, 8, true);
-	/* the stream's second request begins the run, its third is touched, eight are needed */
-	assert_int_equal(left.first, 3);
+	/* the stream's third request begins the run, its fourth is touched, eight are needed */
+	assert_int_equal(left.first, 5);
 	assert_int_equal(left.n, 18);
 	assert_int_equal(left.longest, 18);
 	assert_true(b.w.cost.took.n >= 8);
@@ -962,7 +962,7 @@ static void test_control_never_known(void **state)
 	(void)state;
 	bench_orders(&b, true);
 	left = bench_streams(&b, 64000, 8, false);
-	assert_int_equal(left.first, 3);
+	assert_int_equal(left.first, 5);
 	assert_in_range(left.n, 64000 / 129 - 64, 64000 / 31);
 	assert_in_range(left.longest, 60, 64);
 	bench_orders(&b, true);
@@ -984,6 +984,27 @@ static void test_control_never_known(void **state)
 	}
 	assert_false(b.w.control);
 	assert_int_equal(b.w.controls, 0);
+}
+
+/* Two reads that are near each other by chance are no stream. Seen to fail: they begin a run. */
+static void test_control_by_chance(void **state)
+{
+	struct fb_idle_cost_req req = { .nsect = 8 };
+	struct bench b;
+	u32 i;
+
+	(void)state;
+	bench_orders(&b, true);
+	for (i = 0; i < 12; i++) {
+		req.lbn = 1000000 * (i / 2) + 8 * (i % 2);
+		req.arrived_ns = b.now + 20 * MS;
+		b.now += 20 * MS;
+		fb_idle_policy_arrive(&b.w, b.now, NULL, &req);
+		b.now += MS / 5;
+		fb_idle_policy_served(&b.w, b.now, &req);
+		fb_idle_policy_idle(&b.w, b.now);
+		assert_false(b.w.control);
+	}
 }
 
 /*
@@ -1068,6 +1089,7 @@ int main(void)
 		cmocka_unit_test(test_control),
 		cmocka_unit_test(test_control_new_stream),
 		cmocka_unit_test(test_control_never_known),
+		cmocka_unit_test(test_control_by_chance),
 		cmocka_unit_test(test_control_unknown),
 		cmocka_unit_test(test_chance),
 	};

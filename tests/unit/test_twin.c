@@ -17,9 +17,9 @@
  * or remains one when it has come from the cache (test_ahead); they serve what is nearest though
  * the drive goes by address, or go on elsewhere than it (test_rule); what turns out to have been
  * read ahead only when it ends is taken from one of them alone, or though the other has ended it,
- * or waits for ever (test_late_hit); who was merged into another one does (test_merged); an unknown
- * head is asked, or read-ahead without room for it goes on (test_ahead_lost); an idle read is due at
- * a time though the phase is lost (test_not_due).
+ * or waits for ever (test_late_hit); who was merged into another one does (test_merged); a head
+ * that is unknown is asked, or read-ahead without room goes on (test_ahead_lost); an idle read is
+ * due at a time though the phase is lost (test_not_due).
  */
 #include <setjmp.h>
 #include <stdarg.h>
