@@ -169,7 +169,7 @@ void fb_idle_cost_lose(struct fb_idle_cost *c);
  * fb_idle_cost_is_new_stream() - did a stream begin this busy period while little is known of any?
  * @c: the account
  *
- * Return: true if so.
+ * Return: true if so, and if its requests tell whether the drive reads ahead: long ones do not.
  */
 bool fb_idle_cost_is_new_stream(const struct fb_idle_cost *c);
 

@@ -749,7 +749,7 @@ static void fb_idle_policy_control(struct fb_idle_policy *w)
 			w->controls = 0;
 		}
 	}
-	/* there what streams lose is not charged before they are known */
+	/* where the drive orders, what streams lose is not charged before they are known */
 	if (w->own_order && w->eligible >= 0 && !w->controls)
 		w->controls = fb_idle_cost_is_new_stream(&w->cost);
 	w->control = w->controls || w->eligible >= of;
