@@ -313,6 +313,46 @@ static void intervals(struct bench *b, u32 n, u64 ns)
 }
 
 /*
+ * With fewer than 32 intervals the threshold is 100 ms. Seen to fail with 16 and 64.
+ */
+static void test_first_intervals(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b, 0, 0, 1);
+	fb_idle_policy_set_goals(&b.w, 1000 * MS, 2000 * MS);
+	intervals(&b, 31, 500 * MS);
+	fb_idle_policy_set_goals(&b.w, 1001 * MS, 2000 * MS);
+	assert_int_equal(b.w.wait_ns, 100 * MS);
+	intervals(&b, 1, 500 * MS);
+	assert_int_equal(b.w.wait_ns, 0);
+}
+
+/*
+ * Requests behind intervals that idle reads had to leave out bear a part of the cost, until they
+ * are forgotten. Seen to fail: they do not count, or for ever.
+ */
+static void test_spared(void **state)
+{
+	struct bench b;
+	u32 i;
+
+	(void)state;
+	bench_begin(&b, 0, 0, 1);
+	fb_idle_policy_hold(&b.w, b.now + 100 * MS);
+	for (i = 0; i < 8; i++)
+		fb_idle_policy_arrive(&b.w, b.now + 50 * MS, NULL, NULL);
+	fb_idle_policy_idle(&b.w, b.now + 60 * MS);
+	assert_int_equal(b.w.spared, 8);
+	b.now += 100 * MS;
+	intervals(&b, 8191, 50 * MS);
+	assert_int_equal(b.w.spared, 8);
+	intervals(&b, 1, 50 * MS);
+	assert_int_equal(b.w.spared, 4);
+}
+
+/*
  * By hand: 64 intervals of 50 ms and as many of 500 ms. A read of 128 sectors is believed to take
  * half a turn and 1.28 ms, so whom it meets waits 2.64 ms, of 256 3.28 ms, of 512 4.56 ms. With a
  * mean of 2 ms, less a sixteenth, 90, 73 and 52 of 128 requests may be met. So the two shorter
@@ -1069,6 +1109,8 @@ int main(void)
 		cmocka_unit_test(test_maximum),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_first_intervals),
+		cmocka_unit_test(test_spared),
 		cmocka_unit_test(test_by_hand),
 		cmocka_unit_test(test_ages),
 		cmocka_unit_test(test_read_times),
