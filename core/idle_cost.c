@@ -236,14 +236,22 @@ void fb_idle_cost_lose(struct fb_idle_cost *c)
 	c->known = false;
 }
 
+/* the first request's stream can tell what is not known of streams; long requests never do */
+static bool fb_idle_cost_would_tell(const struct fb_idle_cost *c)
+{
+	return c->should_ns && !fb_idle_cost_knows_streams(c);
+}
+
 bool fb_idle_cost_is_new_stream(const struct fb_idle_cost *c)
 {
-	return c->goes_on && c->should_ns && !fb_idle_cost_knows_streams(c);
+	return c->goes_on && fb_idle_cost_would_tell(c);
 }
 
 bool fb_idle_cost_wants_clean(const struct fb_idle_cost *c, bool begun)
 {
-	return c->is_stream ? !c->clean || (c->should_ns && !fb_idle_cost_knows_streams(c)) : begun;
+	if (!c->is_stream)
+		return begun;
+	return !c->clean || fb_idle_cost_would_tell(c);
 }
 
 /* ---- what is served ---- */

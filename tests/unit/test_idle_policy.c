@@ -312,9 +312,7 @@ static void intervals(struct bench *b, u32 n, u64 ns)
 	}
 }
 
-/*
- * With fewer than 32 intervals the threshold is 100 ms. Seen to fail with 16 and 64.
- */
+/* With fewer than 32 intervals the threshold is 100 ms. Seen to fail with 16 and 64. */
 static void test_first_intervals(void **state)
 {
 	struct bench b;
@@ -911,7 +909,6 @@ static void test_control(void **state)
 struct left {
 	u32 n;
 	u32 first;
-	u32 last;
 	u32 longest;
 };
 
@@ -932,7 +929,6 @@ static struct left bench_streams(struct bench *b, u32 n, u32 nsect, bool known)
 		left.n += b->w.control;
 		if (b->w.control) {
 			left.first = min(left.first, i);
-			left.last = i;
 		} else {
 			fb_idle_policy_sent(&b->w, b->now, 8000000, 128, NULL);
 			fb_idle_policy_ended(&b->w, b->now + 10 * MS);
@@ -948,8 +944,8 @@ static struct left bench_streams(struct bench *b, u32 n, u32 nsect, bool known)
 			b->w.cost.took.n = 0;
 		fb_idle_policy_idle(&b->w, b->now);
 	}
-	print_message("%u intervals of %u, from %u to %u, %u in a row, %u known\n", left.n, n,
-		      left.first, left.last, left.longest, b->w.cost.took.n);
+	print_message("%u intervals of %u, from %u on, %u in a row, %u known\n", left.n, n,
+		      left.first, left.longest, b->w.cost.took.n);
 	return left;
 }
 
