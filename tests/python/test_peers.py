@@ -21,6 +21,7 @@ sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(HERE)), word)
 
 import taptest  # noqa: E402
 from freeblock import ToolError, UsageError  # noqa: E402
+from freeblock.hosts import TOP  # noqa: E402
 from research import peers, peersum  # noqa: E402
 
 SNAPSHOT = """== now
@@ -267,7 +268,8 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(peersum.summarize(rows)["faults"], [])
         rows[0]["errors"] = 1
         rows[1]["late_pm"] = 10.5
-        self.assertEqual(len(peersum.summarize(rows)["faults"]), 2)
+        self.assertEqual([fault.partition(": ")[0] for fault in peersum.summarize(rows)["faults"]],
+                         ["d, middle, none none 0, seed 1", "d, middle, none reader 0, seed 1"])
 
 
 class Cells(unittest.TestCase):
@@ -347,8 +349,12 @@ class Cells(unittest.TestCase):
                       "in use)\n", said.getvalue())
 
     def test_rightly(self):
-        """What the module says where a load leaves nothing; all else is a fault. Seen to fail:
-        whatever is said where the disk is scheduled."""
+        """What the module says where a load leaves nothing, in its words of today; all else is a
+        fault. Seen to fail: whatever is said where the disk is scheduled; another word there."""
+        with open(os.path.join(TOP, "sched", "report.c"), encoding="ascii") as file:
+            source = file.read()
+        for said in peersum.RIGHTLY:
+            self.assertIn('return "%s";' % said, source)
         self.assertEqual(peersum.scan_said("scheduling yes\nfree_reads on\n"), "on")
         for status in ("", "free_reads on\n", "scheduling no model\nfree_reads on\n",
                        "scheduling yes\nfree_reads no task\n", "scheduling yes\nfree_reads off: "

@@ -30,6 +30,8 @@ MOST_INSTRUCTIONS = 2.0
 MOST_CPU_PCT = 1.5
 # What means of several seeds have a standard error of
 SPREAD = ("reads_p50_ms", "reads_p99_ms", "bg_mb_s")
+# What the module says of free reads (sched/report.c) where a load leaves a scan nothing
+RIGHTLY = ("on", "off: the drive orders, as its write cache is in use")
 
 
 def keys(text):
@@ -120,8 +122,7 @@ def scan_said(status):
     nothing it says makes that right: then it read nothing by mistake."""
     words = dict(line.partition(" ")[::2] for line in status.splitlines())
     said = words.get("free_reads", "")
-    rightly = said in ("on", "off: the drive orders, as its write cache is in use")
-    return said if rightly and words.get("scheduling") == "yes" else ""
+    return said if said in RIGHTLY and words.get("scheduling") == "yes" else ""
 
 
 def traced_nothing(folder):
@@ -373,7 +374,8 @@ def summarize(rows):
             result["comparisons"].append({"drive": drive, "load": load, **compared})
         result["verdicts"] += verdicts(drive, load, mine)
     for row in rows:
-        name = "%s, %s, %s %s" % (row["drive"], row["load"], row["peer"], row["setting"])
+        name = "%s, %s, %s %s, seed %d" % (row["drive"], row["load"], row["peer"],
+                                           row["setting"], row["seed"])
         if row["errors"]:
             result["faults"].append("%s: %d errors" % (name, row["errors"]))
         if row["late_pm"] > MOST_LATE_PM:
