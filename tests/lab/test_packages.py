@@ -139,8 +139,10 @@ def tools_package(root, number, package):
         os.path.join(root, "usr/share/doc/freeblock-tools/examples"), ["freeblock.conf"]))
     report("what journalctl explains", missing(root, ["usr/lib/systemd/catalog/freeblock.catalog"]))
     folder = os.path.join(root, "usr/share/bash-completion/completions")
-    status, said = run("bash", "-c", ". ./freeblock && complete -p freeblock", cwd=folder)
-    report("completion in bash", [said] if status else [])
+    status, said = run("bash", "-c", ". ./freeblock && complete -p freeblock && COMP_CWORD=3 && "
+                       "COMP_WORDS=(freeblock scrub sda sta) && _shtab_freeblock && "
+                       "echo ${COMPREPLY[*]}", cwd=folder)
+    report("completion in bash", [] if said.endswith("\nstart status\n") else [said])
     status, said = freeblock("sim", "--drive", "toy", "--seconds", "2", "--json")
     report("freeblock sim", [said[-300:]] if status else [])
     status, said = freeblock("extract", "--help")

@@ -59,8 +59,12 @@ def _main(package, words):
 
 def freeblock(*words):
     """Exit status, output and errors of tools/freeblock with these words, run in this
-    process: what is patched counts."""
-    return _main("freeblock", words)
+    process: what is patched counts. The status is one that the command declares."""
+    status, out, err = _main("freeblock", words)
+    command = sys.modules.get("freeblock.%s" % words[0].replace("-", "_") if words else "")
+    declared = {**sys.modules["freeblock"].STATUSES, **getattr(command, "STATUSES", {})}
+    assert status in declared, (words, status)
+    return status, out, err
 
 
 def freeblock_lab(*words):

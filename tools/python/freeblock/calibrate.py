@@ -90,6 +90,12 @@ def read_model(disk, name):
         return path, file.read()
 
 
+EXAMPLES = (
+    ("freeblock calibrate sda -o sda-new.fbmodel",
+     "Write a model with the seek times that the module has measured since it was loaded."),
+)
+
+
 def add_parser(subparsers):
     """Add `calibrate`."""
     parser = subparsers.add_parser(

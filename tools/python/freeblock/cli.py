@@ -8,10 +8,16 @@ import pkgutil
 import re
 import sys
 
-from . import ToolError, UsageError, streams, __name__ as PRODUCT, __version__
+from . import STATUSES, ToolError, UsageError, streams, __name__ as PRODUCT, __version__
 
 ABOUT = "Background reads of a busy disk, by the I/O scheduler freeblock. For a disk of yours: " \
     "setup, then scrub or scan, status and top; off puts everything back."
+EXAMPLES = (
+    ("freeblock setup /dev/sda", "Measure a disk and give it the scheduler, now and at each boot."),
+    ("freeblock scrub sda run", "Verify the whole disk, in the gaps of its other requests."),
+    ("freeblock status sda", "Show how far that is, and what it costs other requests."),
+    ("freeblock off sda", "Put back what setup found."),
+)
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 # Commands of freeblock-lab, with which freeblock is measured: it is no part of what is installed
 RESEARCH = ("bench", "bench-extract", "bench-scrub", "fidelity", "makes", "model", "peers",
@@ -22,8 +28,22 @@ class Parser(argparse.ArgumentParser):
     """Of a program, and, as argparse makes them of the same class, of its subcommands. What begins
     like an option is none: it would become another's, or nobody's, with the next version."""
 
+    examples = ()
+    # status -> what it means
+    statuses = {}
+
     def __init__(self, **more):
         super().__init__(allow_abbrev=False, **more)
+
+    def format_help(self):
+        """argparse's, then examples and exit statuses."""
+        text = super().format_help()
+        for title, lines in (
+                ("examples", ["  %s\n      %s" % one for one in self.examples]),
+                ("exit status", ["  %-5d %s" % one for one in sorted(self.statuses.items())])):
+            if lines:
+                text += "\n%s:\n%s\n" % (title, "\n".join(lines))
+        return text
 
 
 def _commands(package, word):
@@ -41,10 +61,15 @@ def make_parser(word=None, prog="freeblock", package=PRODUCT, about=ABOUT):
     """The parser of the subcommand `word` of a program whose subcommands are modules of a
     package, or of all of them."""
     parser = Parser(prog=prog, description=about)
+    if package == PRODUCT:
+        parser.examples, parser.statuses = EXAMPLES, STATUSES
     parser.add_argument("--version", action="version", version="%s %s" % (prog, __version__))
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for module in _commands(package, word):
         module.add_parser(subparsers)
+        command = list(subparsers.choices.values())[-1]
+        command.statuses = {**STATUSES, **getattr(module, "STATUSES", {})}
+        command.examples = getattr(module, "EXAMPLES", ())
         # restore must not depend, early in a boot, on what others import
         if word in subparsers.choices:
             break

@@ -13,6 +13,16 @@ from .machine import conf, due, events
 from .streams import one_line
 
 
+# of conf scrub
+STATUSES = scrub.STATUSES
+EXAMPLES = (
+    ("freeblock conf check", "Check /etc/freeblock.conf."),
+    ("freeblock conf check new.conf", "Check a file before it is installed."),
+    ("freeblock conf show sda", "Show the settings of a disk, and when it is scrubbed next."),
+    ("freeblock conf apply", "Set them on all disks that have the scheduler."),
+)
+
+
 def add_parser(subparsers):
     """Add `conf`."""
     parser = subparsers.add_parser(

@@ -13,6 +13,14 @@ from . import ToolError, UsageError, fbstate, need_defaults
 STATE = "/var/lib/freeblock/extract"
 
 
+STATUSES = {130: "Interrupted by a signal; the drive's modes were put back."}
+EXAMPLES = (
+    ("freeblock extract /dev/sda -o sda.fbmodel", "Measure a disk that is not in use."),
+    ("freeblock extract --simulated tools/mechdisk/drives/toy.fbdrive -o toy.fbmodel",
+     "Measure a simulated drive."),
+)
+
+
 def add_parser(subparsers):
     """The subcommand's options."""
     parser = subparsers.add_parser(

@@ -12,6 +12,13 @@ ACTIONS = {
 }
 
 
+STATUSES = {1: "guard status: freeblock is not started at boot; or an error."}
+EXAMPLES = (
+    ("freeblock guard status", "Say whether freeblock is started at boot."),
+    ("freeblock guard allow", "Have it started again, after it was kept off."),
+)
+
+
 def add_parser(subparsers):
     """Add `guard`."""
     parser = subparsers.add_parser(

@@ -232,13 +232,20 @@ def write(path, text):
         file.write(text.encode())
 
 
+EXAMPLES = (
+    ("freeblock metrics", "Print the metrics of all disks that have the scheduler."),
+    ("freeblock metrics -o /var/lib/prometheus/node-exporter/freeblock.prom",
+     "Write them for node_exporter."),
+)
+
+
 def add_parser(subparsers):
     """Add `metrics`."""
     parser = subparsers.add_parser(
         "metrics", help="state and counters for Prometheus",
         description="Print state and counters of the disks that have the scheduler, or tasks, "
         "or of those named, in Prometheus' text format. Without the module it says so in "
-        "freeblock_module_loaded. Exit status: 0, or 1: an error.")
+        "freeblock_module_loaded.")
     parser.add_argument("device", nargs="*", metavar="DEVICE", help="a disk or partition")
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="write FILE, whole at each moment, for "

@@ -165,6 +165,14 @@ def run_load(args):
     return 0 if fine else 1
 
 
+EXAMPLES = (
+    ("freeblock models list", "List the models that are kept, and which are loaded."),
+    ("freeblock models install sda.fbmodel --disk sda", "Keep a model for a disk."),
+    ("freeblock models load --scheduler sda", "Load it, and choose the scheduler freeblock."),
+    ("freeblock models enable --scheduler", "Do that at each boot, for each disk with a model."),
+)
+
+
 def add_parser(subparsers):
     """Add `models`."""
     parser = subparsers.add_parser(

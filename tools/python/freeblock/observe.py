@@ -27,6 +27,14 @@ MOST_SECTORS = 65535
 MODULE = {"preset": "module", "lift": "all"}
 
 
+EXAMPLES = (
+    ("freeblock observe /dev/sda --seconds 600",
+     "Record a disk for ten minutes, and predict what freeblock reads and costs on it."),
+    ("freeblock observe --trace sda.blktrace.0 --model sda.fbmodel --json",
+     "Predict it from a recording; print a JSON object."),
+)
+
+
 def add_parser(subparsers):
     """The subcommand's options."""
     parser = subparsers.add_parser(

@@ -21,6 +21,13 @@ REBOOT = "reboot: then every disk has its own scheduler again, for nothing is st
     "any more; freeblock off --all clears what is left on record"
 
 
+STATUSES = {1: "Something could not be put back, or not before a reboot; or an error."}
+EXAMPLES = (
+    ("freeblock off sda", "Put back what setup found on a disk."),
+    ("freeblock off --all", "The same for every disk that was set up."),
+)
+
+
 def add_parser(subparsers):
     """Add `off`."""
     parser = subparsers.add_parser(

@@ -13,6 +13,16 @@ from . import UsageError, sim
 from .streams import one_line
 
 
+STATUSES = {1: "A disk or workload was refused; the others were predicted. Or an error."}
+EXAMPLES = (
+    ("freeblock predict --model sda.fbmodel --trace sda.blktrace.0",
+     "Predict response times and free bandwidth from a model and a trace."),
+    ("freeblock predict --drive atlas10k --set request_rate=50 arrival_process=poisson "
+     "request_size=8k read_fraction=0.7 data_span=8GB",
+     "The same from a simulated drive and a few attributes of a workload."),
+)
+
+
 def add_parser(subparsers):
     """The subcommand's options."""
     parser = subparsers.add_parser(

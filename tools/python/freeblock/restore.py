@@ -58,6 +58,13 @@ def restore(books, look=sgio.find, say=print):
     return fine
 
 
+STATUSES = {1: "A disk that is present could not be put back; or an error."}
+EXAMPLES = (
+    ("freeblock restore", "Put back the mode pages of all disks."),
+    ("freeblock restore sda", "Put back those of one disk."),
+)
+
+
 def add_parser(subparsers):
     """Add `restore`."""
     parser = subparsers.add_parser(

@@ -25,6 +25,19 @@ from .streams import one_line
 SYNC_S = 2.0
 POLL_S = 0.5
 BAD_BLOCKS, DIFFERENT = 3, 4    # exit statuses
+STATUSES = {
+    0: "All blocks were read, and equal their digests if they were compared.",
+    BAD_BLOCKS: "Blocks could not be read; they are listed.",
+    DIFFERENT: "Blocks differ from their digests; they are listed.",
+    130: "Interrupted by SIGINT; what was read is saved.",
+    143: "Interrupted by SIGTERM; what was read is saved.",
+}
+EXAMPLES = (
+    ("freeblock scan /dev/sda -o /root/sda.digests", "Write a digest of each block of a disk."),
+    ("freeblock scan /dev/sda --verify /root/sda.digests", "Compare the disk with them."),
+    ("freeblock scan /dev/md0 --member sdb1 -o /root/sdb1.digests",
+     "Read one member of an md raid1."),
+)
 BAD = re.compile(b"[%c%c]" % (UNREADABLE, NOT_TRIED))
 NAMES = {state: name for name, state in scan_file.STATES.items()}
 
@@ -267,8 +280,7 @@ def add_parser(subparsers):
         description="Read every block of a disk, partition, LVM linear volume or member of an md "
         "raid1, in the order that costs the foreground least, and write a digest of each to a "
         "file, or compare with such a file. Interrupted in any way, the same command goes on "
-        "where it was. Exit status: 0 all read, and equal; 1 an error; 2 usage; 3 blocks could "
-        "not be read; 4 blocks differ; 130, 143 interrupted by SIGINT, SIGTERM.")
+        "where it was.")
     parser.add_argument("device", metavar="DEVICE", help="/dev/sda, sda2, /dev/vg/volume, /dev/md0")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the digests there; FILE.part "
                         "until all are there; keep it on another disk")

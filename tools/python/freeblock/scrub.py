@@ -25,6 +25,19 @@ STOP_LOOKS = 20                 # within that time a scrub that is stopped shoul
 FOLDER = "var/lib/freeblock"
 DAY_S = 86400
 DAYS = 3650                     # more is a mistake
+BAD_BLOCKS = 3                  # exit status
+STATUSES = {
+    BAD_BLOCKS: "The scrub has found bad blocks.",
+    130: "Interrupted by SIGINT; what was verified is saved.",
+    143: "Interrupted by SIGTERM; what was verified is saved.",
+}
+EXAMPLES = (
+    ("freeblock scrub sda run", "Verify a disk, and save its progress every two seconds."),
+    ("freeblock scrub /dev/sda2 start --deadline 30",
+     "Have a partition verified within 30 days, unattended."),
+    ("freeblock scrub sda status --json", "Show how far it is, as a JSON object."),
+    ("freeblock scrub sda stop", "Stop it; it continues from there when it is started again."),
+)
 ACTIONS = ("run", "start", "pause", "resume", "stop", "status", "install-service")
 
 SERVICE = """\
@@ -304,8 +317,8 @@ def remark_of(port, meter):
 
 
 def status_of(port):
-    """3 when bad blocks were found."""
-    return 3 if int(port.values().get("blocks_bad", 0)) else os.EX_OK
+    """BAD_BLOCKS when some were found."""
+    return BAD_BLOCKS if int(port.values().get("blocks_bad", 0)) else os.EX_OK
 
 
 def report(args, port, progress, cost):
@@ -372,8 +385,7 @@ def add_parser(subparsers):
         description="Have the kernel verify a disk or partition. run: start, and save every two "
         "seconds what has been verified, go on with it after a crash, power cut, reboot, or "
         "when the disk comes back; ends when all is verified. start: the same, unattended, and "
-        "nothing is saved. install-service: print a systemd unit for run. Exit status: 0 well; "
-        "1 an error; 2 usage; 3 bad blocks were found; 130, 143 interrupted.")
+        "nothing is saved. install-service: print a systemd unit for run.")
     parser.add_argument("device", metavar="DEVICE", help="a disk or partition: sda, /dev/sda2")
     parser.add_argument("action", choices=ACTIONS,
                         metavar="{%s}" % ",".join(ACTIONS), help="what to do")

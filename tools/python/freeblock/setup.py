@@ -21,6 +21,14 @@ OBSERVE_S = 30
 MODELS = book.STATES + "/models"
 
 
+STATUSES = {130: "Interrupted; setup continues from there, off puts everything back."}
+EXAMPLES = (
+    ("freeblock setup /dev/sda", "Measure a disk and give it the scheduler, now and at each boot."),
+    ("freeblock setup /dev/sda --model sda.fbmodel --no-boot",
+     "With a model that is there, and until the next boot only."),
+)
+
+
 def add_parser(subparsers):
     """Add `setup`."""
     parser = subparsers.add_parser(

@@ -88,6 +88,13 @@ def troubles(result):
     return lines
 
 
+STATUSES = {1: "An error, or the drive was lost or failed requests during the run."}
+EXAMPLES = (
+    ("freeblock sg /dev/sg1 --model sda.fbmodel --reads 1 --task scan --seconds 60",
+     "Read a disk at random for a minute, and scan it in the gaps."),
+)
+
+
 def add_parser(subparsers):
     """Add `sg`."""
     parser = subparsers.add_parser(

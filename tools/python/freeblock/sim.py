@@ -333,6 +333,14 @@ def probed(result):
             for lift, found in result.get("probe", {}).items()]
 
 
+EXAMPLES = (
+    ("freeblock sim --drive atlas10k --task scan --baseline",
+     "Simulate ten processes beside a scan, with and without the scan."),
+    ("freeblock sim --drive nearline16 --task scan --rate 20,50,100 --policy joint,none",
+     "A grid of six runs."),
+)
+
+
 def add_parser(subparsers):
     """Add `sim`."""
     parser = subparsers.add_parser(

@@ -191,13 +191,25 @@ def run_check(args):
     return severity
 
 
+STATUSES = {
+    1: "An error; with --check: warning.",
+    2: "The command line is wrong; with --check: critical.",
+    3: "With --check: unknown.",
+}
+EXAMPLES = (
+    ("freeblock status", "Show all disks that the module knows."),
+    ("freeblock status sda --json", "Show one disk, as a JSON list."),
+    ("freeblock status --check --scrub-days 30",
+     "Print one line for a monitoring system; warn of a scrub that takes more than 30 days."),
+)
+
+
 def add_parser(subparsers):
     """Add `status`."""
     parser = subparsers.add_parser(
         "status", help="disks, tasks with rate and time left, and what the foreground paid",
         description="Show what the module does on each disk that it knows, or on one. Takes a "
-        "second, to see how fast tasks advance. Exit status: 0, or 1: an error; with --check, as "
-        "monitoring plugins have it, 0 well, 1 warning, 2 critical, 3 unknown.")
+        "second, to see how fast tasks advance.")
     parser.add_argument("device", nargs="?", metavar="DEVICE",
                         help="a disk or partition (all that the module knows)")
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S",

@@ -110,13 +110,19 @@ def watch(screen, named, seconds):
             shown, before = page(now, before), now
 
 
+EXAMPLES = (
+    ("freeblock top", "Show all disks that have the scheduler, every two seconds."),
+    ("freeblock top --once --seconds 10 sda", "Print ten seconds of one disk, and end."),
+)
+
+
 def add_parser(subparsers):
     """Add `top`."""
     parser = subparsers.add_parser(
         "top", help="what the disks do, live",
         description="Show, again and again, how fast tasks read from the disks that have the "
         "scheduler, or tasks, or from those named, and what the foreground pays for it. Ends "
-        "with q. Exit status: 0, or 1: an error.")
+        "with q.")
     parser.add_argument("device", nargs="*", metavar="DEVICE", help="a disk or partition "
                         "(all that have the scheduler, or tasks)")
     parser.add_argument("--seconds", type=float, default=2, metavar="S",

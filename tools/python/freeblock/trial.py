@@ -23,6 +23,19 @@ COUNTERS = ("fg_reads", "fg_writes", "fg_read_ns", "fg_write_ns", "free_sectors"
 KINDS = {"reads": ("read",), "writes": ("write",), "all": ("read", "write")}
 STATUS = {"within": 0, "above": 3}
 NOT_TOLD = 4
+STATUSES = {
+    STATUS["within"]: "Free reads cost no more than --limit.",
+    STATUS["above"]: "Free reads cost more than --limit.",
+    NOT_TOLD: "The pairs of windows do not decide it.",
+    129: "Ended by SIGHUP; everything was put back.",
+    130: "Interrupted by SIGINT; everything was put back.",
+    143: "Ended by SIGTERM; everything was put back.",
+}
+EXAMPLES = (
+    ("freeblock trial sda", "Measure what free reads cost, in 20 pairs of windows: 17 minutes."),
+    ("freeblock trial sda --work scan --limit 5 --json",
+     "Try it with a scan, at a limit of 5 %; print a JSON object."),
+)
 WORK = "scrub"
 SECTOR = 512
 
@@ -335,8 +348,7 @@ def add_parser(subparsers):
         "and what they bring. Reads for the tasks that run on the disk; if there are none, a scrub "
         "is started for the time of the trial, on a disk without the scheduler that one, too, with "
         "the model that is installed; the module is loaded if it is not. All is put back at the "
-        "end, however it comes. Exit status: 0 the cost is within the limit; 3 above it; 4 that "
-        "cannot be told; 1 an error; 2 usage; 129, 130, 143 interrupted.")
+        "end, however it comes.")
     parser.add_argument("device", metavar="DEVICE", help="sdX, or /dev/sdX, as root")
     parser.add_argument("--pairs", type=int, default=20, metavar="N",
                         help="pairs of windows (%(default)s)")

@@ -24,6 +24,15 @@ Job = collections.namedtuple("Job", "path device model service goals sizes_kib p
                              "plots")
 
 
+EXAMPLES = (
+    ("freeblock tune sda.blktrace.0 --model sda.fbmodel",
+     "Find the wait and request size that scrub fastest beside the requests of a trace."),
+    ("freeblock tune --record 600 sda -o sda.trace --model sda.fbmodel --apply sda",
+     "Record ten minutes, and apply what is found."),
+    ("freeblock tune sda.blktrace.0 --stats", "Print the statistics of its idle intervals."),
+)
+
+
 def add_parser(subparsers):
     """Add `tune`."""
     parser = subparsers.add_parser(
