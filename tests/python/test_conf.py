@@ -56,6 +56,32 @@ MISTAKES = (
     ("[all]\nwindow = 24-6\n", 2, "want two different hours"),
     ("[all]\nwindow = 6-6\n", 2, "want two different hours"),
     ("[all]\nwindow = 0-24\n", 2, "want two different hours"),
+    # as in ../shared/cases: none of these is supported, and each says so
+    ("[all]\nwindow = 22:30-6\n", 2, "minutes, weekdays and several windows are not supported"),
+    ("[all]\nwindow = 22-6, 12-13\n", 2, "several windows are not supported"),
+    ("[all]\nscrub_every_days = 7\nwindow = Sat 22-6\n", 3, "weekdays and several windows"),
+    ("[all]\nmax_concurrent = 2\n", 2, "no such key; there are"),
+    # patterns that can match nothing
+    ("[wwn x]\n", 1, "it can match no disk: a world-wide name is naa. or 0x and 16 or 32"),
+    ("[wwn 0x5000c500a1b2c3d]\n", 1, "it can match no disk"),
+    ("[wwn 0x5000c500a1b2c3g?]\n", 1, "it can match no disk"),
+    ("[wwn t10.ATA*]\n", 1, "it can match no disk"),
+    ("[wwn naa.[xyz]*]\n", 1, "it can match no disk"),
+    ("[model ST16000NM001G-2KK103]\n", 1, r"16 letters .*: .model ST16000NM001G-2K\*.$"),
+    ("[model ACME ST16000NM001G-2KK103]\n", 1, "it can match no disk: a product has 16"),
+    ("[path /dev/sda]\n", 1, "a path is the name of a link in /dev/disk/by-id or /dev/disk/by-p"),
+    ("[path sda]\n", 1, "a path is the name of a link"),
+    ("[path /dev/disk/by-uuid/x]\n", 1, "a path is the name of a link"),
+    ("[path by-id/ata-x/y]\n", 1, "a path is the name of a link"),
+    ("[path ata-ACME DISK]\n", 1, "names of links have _ in place of blanks"),
+    ("[path ata-ACME_DISK-part1]\n", 1, "a partition: leave out -part1$"),
+    # values of which one excludes another
+    ("[all]\nscrub_every_days = 7\ndeadline_days = 8\n", 3, "deadline_days = 8 and "
+     "scrub_every_days = 7: the next pass would be due before the deadline$"),
+    ("[all]\nscrub_every_days = 30\n[wwn naa.5*]\nidle_max_us = 1000\ndeadline_days = 31\n", 5,
+     "deadline_days = 31 and scrub_every_days = 30"),
+    ("[model ST*]\ndeadline_days = 31\n[all]\nscrub_every_days = 30\n", 4, "deadline_days = 31"),
+    ("[all]\nidle_mean_us = 1001\nidle_max_us = 1000\n", 3, "no mean is more than the most"),
     ("[all]\norder = random\n", 2, "want sequential, near or staggered=REGIONS"),
     ("[all]\norder = staggered=0\n", 2, "want sequential"),
 )
@@ -69,7 +95,8 @@ class Text(Case):
 
         Seen to fail: places counted from 0; a reader that takes any number of days; lines with
         the blanks before them; words behind a section that are passed over; places of splitlines();
-        a section that is the parser's default."""
+        a section that is the parser's default; each pattern that matches nothing, and each
+        contradiction."""
         for text, line, words in MISTAKES:
             with self.assertRaises(ToolError, msg=text) as caught:
                 conf.parse(text, "F")
@@ -78,9 +105,19 @@ class Text(Case):
     def test_all_at_once(self):
         """Every bad line is named."""
         with self.assertRaises(ToolError) as caught:
-            conf.parse("[all]\norder = x\n\n[wwn a]\nwindow = x\nidle_max_us = x\n[x]\n", "F")
+            conf.parse("[all]\norder = x\n\n[wwn *]\nwindow = x\nidle_max_us = x\n[x]\n", "F")
         self.assertEqual([line.split(" ")[0] for line in str(caught.exception).splitlines()],
                          ["F:2:", "F:5:", "F:6:", "F:7:"])
+
+    def test_not_contradictory(self):
+        """A section that is more special may set both keys; the pass is over when the next one is
+        due, at the latest."""
+        for text in ("[all]\nscrub_every_days = 7\ndeadline_days = 7\n",
+                     "[all]\nscrub_every_days = never\ndeadline_days = 7\n",
+                     "[all]\nscrub_every_days = 7\n[wwn naa.5*]\nscrub_every_days = 30\n"
+                     "[wwn 0x50*]\ndeadline_days = 30\n",
+                     "[model A*]\nscrub_every_days = 7\n[wwn naa.5*]\ndeadline_days = 30\n"):
+            self.assertTrue(conf.parse(text, "F"), text)
 
     def test_values(self):
         """What is right is read as such."""
@@ -137,22 +174,46 @@ class Disks(Case):
         return conf.parse(text, "F").of(store.disk_of(name))["order"]
 
     def test_patterns(self):
-        """By world-wide name, by the names of links, by model; the last section that fits
-        counts."""
+        """By world-wide name, as sysfs, lsblk and our metrics, by-id, hdparm and smartctl print it;
+        by the names of links; by model; the last section that fits counts.
+
+        Seen to fail: all names but sysfs's."""
         folder = os.path.join(self.machine.root, "dev/disk/by-path")
         os.makedirs(folder)
         os.symlink("../../sda", os.path.join(folder, "pci-0000:00:1f.2-ata-1"))
         os.symlink("../../sdaa", os.path.join(folder, "pci-0000:00:1f.2-ata-2"))
         for section, fits in (
                 ("all", True), ("wwn " + WWN, True), ("wwn naa.5000c5*", True),
-                ("wwn naa.5000C5*", False), ("wwn 5000c5*", False), ("model DISK 9", True),
+                ("wwn naa.5000C5*", True), ("wwn 5000c5*", True), ("wwn 0x5000c5*", True),
+                ("wwn 0x" + WWN[4:], True), ("wwn wwn-0x" + WWN[4:], True),
+                ("wwn 5 000c50 0a1b2c3d4", True), ("wwn eui.5000c5*", False),
+                ("wwn 0x" + WWN[4:-1] + "5", False), ("model DISK 9", True),
+                ("path /dev/disk/by-path/pci-*-ata-1", True), ("path by-path/*-ata-1", True),
+                ("path /dev/disk/by-id/*-ata-1", False), ("path *", True),
                 ("model ACME DISK*", True), ("model DISK", False), ("path pci-*-ata-1", True),
-                ("path pci-*-ata-2", False), ("path sda", False)):
+                ("path pci-*-ata-2", False)):
             self.assertEqual(self.of("[%s]\norder = near\n" % section),
                              "near" if fits else None, section)
         self.assertEqual(self.of("[model *]\norder = near\n[wwn *]\nidle_max_us = 1000\n"
-                                 "[all]\norder = sequential\n[wwn x]\norder = near\n"),
+                                 "[all]\norder = sequential\n[wwn *5]\norder = near\n"),
                          "sequential")
+
+    def test_check(self):
+        """A section that fits no disk of the machine is named; two that contradict each other on
+        one are refused.
+
+        Seen to fail: both, accepted without a word."""
+        path = self.machine.write("x.conf", "[all]\norder = near\n\n[wwn 0x5000c5*]\n"
+                                  "scrub_every_days = 7\n[model NO*]\ndeadline_days = 9\n")
+        self.assertEqual(self.do("conf", "check", path), (
+            0, "%s:6: [model NO*] fits no disk that is here\n%s: well: 3 sections\n" % (
+                path, path)))
+        path = self.machine.write("x.conf", "[wwn 0x5000c5*]\nscrub_every_days = 7\n"
+                                  "[model DISK*]\ndeadline_days = 9\n")
+        status, said = self.do("conf", "check", path)
+        self.assertEqual(status, 1)
+        self.assertIn("x.conf: sda: its sections set deadline_days = 9 and scrub_every_days = 7: "
+                      "the next pass", said)
 
     def test_apply(self):
         """Values go to the files of the disk; what the kernel refuses is said; a mistake changes

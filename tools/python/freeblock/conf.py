@@ -59,6 +59,15 @@ def run_check(args):
     """`conf check`."""
     found = conf.load(args.file)
     path = args.file or fbstate.path(conf.FILE)
+    disks = list(store.disks())
+    for disk in disks:
+        for one, other, why in conf.contradictions(found.of(disk)):
+            raise ToolError("%s: %s: its sections set %s = %d and %s = %d: %s" % (
+                path, disk["name"], one, found.of(disk)[one], other, found.of(disk)[other], why))
+    for section in found.sections:
+        if not any(section.fits(conf.names_of(disk)) for disk in disks) and section.kind != "all":
+            print("%s:%d: [%s %s] fits no disk that is here" % (
+                one_line(path), section.line, section.kind, section.pattern))
     print("%s: %s" % (one_line(path), "well: %d sections" % len(found.sections)
                       if os.path.exists(path) else
                       "it is not there: the module's defaults hold, and no scrub is started"))

@@ -7,16 +7,17 @@ the last of its sections says of it.
 
 import configparser
 import fnmatch
+import functools
 import os
 import re
-from dataclasses import dataclass
+import string
+from dataclasses import dataclass, field
 
 from .. import ToolError, fbstate
 from ..extraction import store
 
 FILE = "etc/freeblock.conf"
 DAYS = 3650                     # more is a mistake
-KINDS = ("wwn", "path", "model")
 
 
 def _whole(least, most, word=None):
@@ -39,7 +40,8 @@ def _window(text):
         return None
     if not found or not 0 <= hours[0] <= 23 or not 0 <= hours[1] <= 24 or \
             hours[0] == hours[1] % 24:
-        raise ValueError("two different hours, FROM-TO, as in 22-6, or always")
+        raise ValueError("two different hours, FROM-TO, as in 22-6, or always; minutes, weekdays "
+                         "and several windows are not supported")
     return hours
 
 
@@ -66,6 +68,20 @@ SETTINGS = {"idle_mean_us": fbstate.KERNEL + "/%s/idle_mean_us",
             "idle_max_us": fbstate.KERNEL + "/%s/idle_max_us",
             "target_slowdown_ppm": "sys/block/%s/queue/iosched/target_slowdown_ppm",
             "foreground_cost_ppm": "sys/block/%s/queue/iosched/foreground_cost_ppm"}
+# keys, the first of which may not be more than the second, and why
+ORDERED = (("deadline_days", "scrub_every_days", "the next pass would be due before the deadline"),
+           ("idle_mean_us", "idle_max_us", "no mean is more than the most"))
+
+# What a world-wide name looks like, or its digits alone
+WWN = [list(prefix) + [string.hexdigits] * digits for prefix, digits in (
+    ("naa.", 16), ("naa.", 32), ("eui.", 16), ("eui.", 24), ("eui.", 32), ("", 16), ("", 32))]
+# Of INQUIRY: 16 letters of the product, 8 of the vendor
+PRODUCT, VENDOR = 16, 8
+MODEL = [[string.printable] * (vendor + product) if not vendor else
+         [string.printable] * vendor + [" "] + [string.printable] * product
+         for product in range(1, PRODUCT + 1) for vendor in range(VENDOR + 1)]
+LINKS = "/dev/disk/"
+FOLDERS = ("by-id", "by-path")
 
 
 @dataclass
@@ -75,23 +91,87 @@ class Section:
     kind: str
     pattern: str
     values: dict
+    # of the file
+    line: int = field(default=0, compare=False)
 
     def fits(self, names):
         """names: kind -> what a disk is called."""
         return self.kind == "all" or any(fnmatch.fnmatchcase(name, self.pattern)
                                          for name in names[self.kind])
 
+    def covers(self, other):
+        """Whether it fits each disk that `other` fits, as far as patterns tell."""
+        return self.kind in ("all", other.kind) and self.fits({other.kind: [other.pattern]})
+
+
+@functools.lru_cache(maxsize=None)
+def _takes(token, letters):
+    return any(fnmatch.fnmatchcase(letter, token) for letter in letters)
+
+
+def can_match(pattern, shapes):
+    """Whether a pattern matches anything of one of these shapes, which say for each place what
+    letters may be there."""
+    tokens = re.findall(r"\[!?\]?[^\]]*\]|.", pattern)
+    for shape in shapes:
+        places = {0}
+        for token in tokens:
+            places = set(range(min(places, default=len(shape) + 1), len(shape) + 1)) \
+                if token == "*" else {
+                    place + 1 for place in places
+                    if place < len(shape) and _takes(token, shape[place])}
+        if len(shape) in places:
+            return True
+    return False
+
+
+def _wwn(pattern):
+    """As sysfs has it: lsblk and our metrics print 0x, by-id has wwn-0x, hdparm prints digits,
+    smartctl digits and blanks."""
+    pattern = re.sub(r"^(?:wwn-)?0x", "naa.", "".join(pattern.lower().split()))
+    if not can_match(pattern, WWN):
+        raise ValueError("it can match no disk: a world-wide name is naa. or 0x and 16 or 32 "
+                         "hexadecimal digits, as in naa.5000c500a1b2c3d4")
+    return pattern
+
+
+def _model(pattern):
+    if not can_match(pattern, MODEL):
+        raise ValueError("it can match no disk: a product has %d letters at most, as in "
+                         "/sys/block/sdX/device/model: [model %s*]" % (
+                             PRODUCT, pattern[:PRODUCT].rstrip("*")))
+    return pattern
+
+
+def _path(pattern):
+    """Without /dev/disk/."""
+    pattern = pattern.removeprefix(LINKS)
+    folder, slash, name = pattern.rpartition("/")
+    if slash and not any(fnmatch.fnmatchcase(one, folder) for one in FOLDERS) or \
+            re.fullmatch(r"sd[a-z]+", pattern):
+        raise ValueError("it can match no disk: a path is the name of a link in %s%s" % (
+            LINKS, (" or " + LINKS).join(FOLDERS)))
+    if re.search(r"\s", name):
+        raise ValueError("it can match no disk: names of links have _ in place of blanks")
+    if re.search(r"-part\d+$", name):
+        raise ValueError("it can match no disk, but a partition: leave out " +
+                         name[name.rindex("-part"):])
+    return pattern
+
+
+PATTERNS = {"wwn": _wwn, "path": _path, "model": _model}
+
 
 def names_of(disk):
     """What a disk (as of store.disk_of()) is called: kind -> names."""
-    paths = []
-    for folder in ("by-id", "by-path"):
-        folder = fbstate.path("dev/disk", folder)
+    paths, wwn = [], disk["wwn"]
+    for kind in FOLDERS:
+        folder = fbstate.path(LINKS, kind)
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
             link = os.path.join(folder, name)
             if os.path.islink(link) and os.path.basename(os.readlink(link)) == disk["name"]:
-                paths.append(name)
-    return {"wwn": [disk["wwn"]] if disk["wwn"] else [], "path": paths,
+                paths += [name, kind + "/" + name]
+    return {"wwn": [wwn, wwn.partition(".")[2]] if wwn else [], "path": paths,
             "model": [disk["product"], "%s %s" % (disk["vendor"], disk["product"])]}
 
 
@@ -166,23 +246,50 @@ def _section(name):
     kind, _, pattern = name.partition(" ")
     if name == "all":
         return name, ""
-    if kind not in KINDS or not pattern.strip():
+    if kind not in PATTERNS or not pattern.strip():
         raise ValueError("[%s]: a section is [all], [wwn PATTERN], [path PATTERN] or "
                          "[model PATTERN]" % name)
-    return kind, pattern.strip()
+    try:
+        return kind, PATTERNS[kind](pattern.strip())
+    except ValueError as error:
+        raise ValueError("[%s]: %s" % (name, error)) from error
+
+
+def contradictions(said):
+    """Of values by key, those that cannot both hold: (key, other key, why)."""
+    return [(one, other, why) for one, other, why in ORDERED
+            if None not in (said.get(one), said.get(other)) and said[one] > said[other]]
+
+
+def _contradictions(sections, places, path):
+    """The same of each section with those that fit all of its disks, too; lines about it."""
+    found = {}
+    for section in sections:
+        said, lines = {}, {}
+        for other in sections:
+            if other.covers(section):
+                said.update(other.values)
+                lines.update((key, places[other.line, key]) for key in other.values)
+        for one, other, why in contradictions(said):
+            line = max(lines[one], lines[other])
+            found[line, one] = "%s:%d: %s = %d and %s = %d: %s" % (
+                path, line, one, said[one], other, said[other], why)
+    return [found[key] for key in sorted(found)]
 
 
 def parse(text, path):
     """The text of a file. ToolError names all lines that are wrong."""
     parser, lines, sections = _Ini(), _lines(text), []
     wrong, places = _syntax(parser, lines, path), _places(lines)
+    at = {}
     for name in parser.sections() if not wrong else ():
         try:
-            section = Section(*_section(name), {})
+            section = Section(*_section(name), {}, places[name, None])
         except ValueError as error:
             wrong.append("%s:%d: %s" % (path, places[name, None], error))
             continue
         for key, value in parser.items(name):
+            at[section.line, key] = places[name, key]
             try:
                 if key not in KEYS:
                     raise ValueError("no such key; there are " + ", ".join(KEYS))
@@ -192,6 +299,7 @@ def parse(text, path):
                     path, places[name, key], key, value, "" if key not in KEYS else "want ",
                     error))
         sections.append(section)
+    wrong += _contradictions(sections, at, path)
     if wrong:
         raise ToolError("\n".join(wrong))
     return Conf(sections)
