@@ -282,6 +282,7 @@ install-test: deb
 
 .PHONY: lib install-lib
 lib:
+	@echo 'libfreeblock: building $(BUILD)/lib'
 	@$(MAKE) -s -C tools/lib BUILD='$(BUILD)'
 
 install-lib:
@@ -289,6 +290,7 @@ install-lib:
 
 .PHONY: examples
 examples:
+	@echo 'array_scrub: building $(BUILD)/array_scrub'
 	@$(MAKE) -s -C tools/examples/array_scrub BUILD='$(BUILD)'
 
 .PHONY: clean

@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 
@@ -50,9 +51,11 @@ def _main(package, words):
     """Exit status, output and errors of a command whose command line this package has."""
     sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
     cli = importlib.import_module(package + ".cli")
+    hosts = importlib.import_module("freeblock.hosts")
     del sys.path[:2]
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), mock.patch.object(
+            hosts, "line_of_build", lambda: hosts.statusline.Line(quiet=True)):
         status = cli.main(list(words))
     return status, out.getvalue(), err.getvalue()
 
@@ -74,7 +77,7 @@ def freeblock_lab(*words):
 
 def status_of(said):
     """The exit status that belongs to a refusal: argparse's, if it is an option that is wrong."""
-    return 2 if re.match(r"freeblock(?:-lab)?: (?:--|say one of: )", said) else 1
+    return 2 if re.match(r"freeblock(?:-lab)?: (?:--|specify |\S+: no such block device|\S+: not a block device)", said) else 1
 
 
 def missed(why):

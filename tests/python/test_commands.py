@@ -7,7 +7,9 @@ Seen to fail: a module of the product that imports one of research; a new comman
 freeblock-lab that freeblock does not know of.
 """
 
+import contextlib
 import errno
+import io
 import os
 import re
 import shutil
@@ -230,7 +232,7 @@ class Output(unittest.TestCase):
     def test_not_mixed(self):
         """A file that is opened takes no closed descriptor's place, and gets nothing that was
         meant for that. Seen to fail: errors on standard output."""
-        self.assertEqual(shell("./freeblock restore no-disk 2>&-"), (1, "", ""))
+        self.assertEqual(shell("./freeblock restore no-disk 2>&-"), (2, "", ""))
         status, out, err = shell("./freeblock top <&-")
         self.assertEqual((status, out), (1, ""))
         self.assertNotIn("Traceback", err)
@@ -293,15 +295,6 @@ class Houses(unittest.TestCase):
             status, out, err = run(program, *words.split())
             self.assertEqual((status, out), (1, ""), words)
             self.assertIn("/dev/null: not a block device", err)
-
-    def test_disks(self):
-        """A disk is sdX or /dev/sdX to all of them. Seen to fail: extract and restore, which looked
-        for a file of that name."""
-        for command in ("extract", "restore"):
-            for name in ("no-disk", "/dev/no-disk"):
-                status, out, err = taptest.freeblock(command, name)
-                self.assertEqual((status, out), (1, ""))
-                self.assertEqual(err, "freeblock: /dev/no-disk: No such file or directory\n")
 
     def test_no_name(self):
         """A name that is empty, as of a shell's variable that is not set, is refused. Seen to fail:
@@ -479,6 +472,136 @@ class Houses(unittest.TestCase):
             self.assertIn(name in options and options[name].metavar, (False, metavar))
         if "--trace" in options:
             self.assertRegex(options["--trace"].help, "blktrace|freeblock tune")
+
+
+class Mistakes(unittest.TestCase):
+    """One wording for a mistake, whichever command it is made with, exit status 2, and nothing is
+    built before.
+
+    Seen to fail: four wordings for a disk that is not there, exit status 1; scan, which asked for
+    -o first; "say one of"; "whose requests are they?"; sim and sg, which were built first."""
+
+    # Each command that is given a device, by its name; status --check ends as plugins do
+    DEVICE = ("calibrate %s -o x", "conf show %s", "conf apply %s", "conf scrub %s", "extract %s",
+              "metrics %s", "models load %s", "models install {tiny} --disk %s", "observe %s",
+              "observe %s --model /nope", "off %s", "restore %s", "scan %s", "scan %s -o x",
+              "scan %s --verify /nope", "scrub %s run", "scrub %s start", "scrub %s status",
+              "scrub %s install-service", "setup %s",
+              "sg %s --model /nope", "sg %s --model {tiny} --policy x", "status %s", "top %s --once",
+              "trial %s", "tune --record 5 %s -o x",
+              "tune x --apply %s --model nearline16")
+    NO_DEVICE = ("guard", "predict", "sim")
+    MISSING = {
+        "calibrate": "the following arguments are required: DISK, -o/--output",
+        "conf": "the following arguments are required: WHAT",
+        "extract": "specify DEVICE or --simulated FILE",
+        "guard": "the following arguments are required: WHAT",
+        "models": "the following arguments are required: WHAT",
+        "observe": "specify DISK or --trace FILE",
+        "off": "specify DISK or --all",
+        "predict": "specify --model FILE or --drive FILE",
+        "scan": "the following arguments are required: DEVICE",
+        "scrub": "the following arguments are required: DEVICE, {run,start,pause,resume,stop,"
+                 "status,install-service}",
+        "setup": "the following arguments are required: DISK",
+        "sg": "the following arguments are required: /dev/sgX, --model",
+        "trial": "the following arguments are required: DEVICE",
+        "tune": "specify TRACE, --record SECONDS DISK, --generate NAME or --table2",
+    }
+    # These do something without an argument
+    ALL = {"metrics", "restore", "sim", "status", "top"}
+    OTHERS = (
+        ("extract /dev/null --simulated x", "specify only one of DEVICE, --simulated FILE"),
+        ("observe /dev/null --trace x", "specify only one of DISK, --trace FILE"),
+        ("setup /dev/nope --measure --model x", "specify only one of --measure, --model"),
+        ("off sda --all", "specify only one of DISK, --all"),
+        ("tune x --table2", "specify only one of TRACE, --table2"),
+        ("tune x --model a --service 1+1", "specify only one of --model, --service"),
+        ("predict --drive toy --set request_rate=1 --jobs 2 --dask x",
+         "specify only one of --jobs, --dask"),
+        ("predict --drive toy", "specify --trace FILE, --workload FILE or --set KEY=VALUE"),
+        ("observe --trace x", "--trace needs --model FILE"),
+        ("predict --drive toy --device 8,0 --set request_rate=1", "--device needs --trace FILE"),
+        ("tune --generate usr1", "--generate needs -o FILE"),
+        ("tune --record 5 /dev/null", "--record needs -o FILE"),
+        ("status --scrub-days 3", "--scrub-days needs --check"),
+        ("sim --jobs 0", "--jobs: 0 is less than 1"),
+        ("tune x --jobs 0", "--jobs: 0 is less than 1"),
+        ("predict --drive toy --set request_rate=1 --jobs 0", "--jobs: 0 is less than 1"),
+        ("extract --simulated x --seed -1", "--seed: -1 is less than 0"),
+        ("status --seconds -1", "--seconds: -1 is not between 0 and 3600"),
+        ("top --seconds 0", "--seconds: 0 is not between 0.1 and 3600"),
+        ("metrics --scrub-days 0", "--scrub-days: 0 is not over 0 and at most 36500"),
+        ("sim --policy x", "--policy: x is none of fifo, clook, sstf, sptf, sptf-sw, none, auto, "
+                           "joint"),
+        ("sim --policy auto,x --rate 3", "--policy: x is none of fifo, clook, sstf, sptf, sptf-sw, "
+                                         "none, auto, joint"),
+        ("sim --hold 2", "--hold: 2 is none of 0, 1"),
+        ("sim --rate 5,x", "--rate: x is not a number"),
+        ("scan /dev/null -o x", "/dev/null: not a block device"),
+        ("setup /dev/null", "/dev/null: not a block device"),
+        ("trial /dev/null", "/dev/null: not a block device"),
+        ("status /dev/null", "/dev/null: not a block device"),
+    )
+
+    def said(self, line):
+        """The last line of errors, without the program's name; nothing is built, or printed."""
+        with mock.patch.object(hosts, "build", side_effect=AssertionError(line)):
+            try:
+                status, out, err = taptest.freeblock(*line.split())
+            except SystemExit as error:
+                status, out, err = error.code, "", self.errors.getvalue()
+        self.assertEqual((status, out), (2, ""), line)
+        return re.sub(r"\Afreeblock[a-z ]*: (?:error: )?", "", err.splitlines()[-1])
+
+    def setUp(self):
+        self.errors = io.StringIO()
+        holder = contextlib.redirect_stderr(self.errors)
+        holder.__enter__()
+        self.addCleanup(holder.__exit__, None, None, None)
+
+    def test_no_device(self):
+        """A device that is not there."""
+        named = {line.split()[0] for line in self.DEVICE}
+        self.assertEqual(named | set(self.NO_DEVICE), offered("freeblock"))
+        for line in self.DEVICE:
+            for name in ("/dev/nope", "nope"):
+                self.assertEqual(self.said(line.replace("{tiny}", TINY) % name),
+                                 "/dev/nope: no such block device", line)
+        status, out, err = taptest.freeblock("status", "--check", "/dev/nope")
+        self.assertEqual((status, out, err), (
+            3, "FREEBLOCK UNKNOWN - /dev/nope: no such block device\n", ""))
+
+    def test_missing(self):
+        """Nothing is said of what is to be done."""
+        self.assertEqual(set(self.MISSING) | self.ALL, offered("freeblock"))
+        for command, words in self.MISSING.items():
+            status, out, err = run("freeblock", command)
+            self.assertEqual((status, out), (2, ""))
+            self.assertRegex(err, r"(?:\A|\n)freeblock[a-z ]*: (?:error: )?%s\n\Z" %
+                             re.escape(words))
+
+    def test_others(self):
+        """What excludes each other, what is missing beside an option, what is out of bounds."""
+        for line, words in self.OTHERS:
+            self.assertEqual(self.said(line), words, line)
+
+    def test_build(self):
+        """What is built is announced, with how much of it is done; once.
+
+        Seen to fail: a minute without a line."""
+        with tempfile.TemporaryDirectory() as folder:
+            env = dict(os.environ, FREEBLOCK_BUILD=folder)
+            words = ("from freeblock import hosts; hosts.program('tools/native/tune', 'tune', "
+                     "'replay.so')")
+            said = [subprocess.run(["/usr/bin/python3", "-Bc", words], env=env, text=True, check=True,
+                                   cwd=os.path.join(TOOLS, "python"), stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT).stdout for _ in range(2)]
+        self.assertEqual(said, ["freeblock: building replay.so, once: 1 files\n", ""])
+        for target, name in (("lib", "libfreeblock"), ("examples", "array_scrub")):
+            done = subprocess.run(["make", "-n", target], cwd=taptest.TOP, text=True, check=True,
+                                  stdout=subprocess.PIPE)
+            self.assertIn("echo '%s: " % name, done.stdout)
 
 
 def _parsers(parser):

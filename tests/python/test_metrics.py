@@ -212,7 +212,7 @@ class Metrics(Disks):
         page = self.page()
         self.assertNotIn("freeblock_job_size_bytes", page)
         self.assertEqual(self.one(page, "attached"), 1)
-        self.assertEqual(taptest.freeblock("metrics", "sdz")[0], 1)
+        self.assertEqual(taptest.freeblock("metrics", "sdz")[0], 2)
         self.tree.remove("sys/kernel/freeblock")
         self.assertEqual(self.page(), {
             "freeblock_module_loaded": {(): 0},
@@ -381,7 +381,7 @@ class Check(Disks):
 
     def test_unknown(self):
         """3, on standard output, too."""
-        self.assertRegex(self.check("sdz")[1], "^FREEBLOCK UNKNOWN - sdz: no such block device")
+        self.assertRegex(self.check("sdz")[1], "^FREEBLOCK UNKNOWN - /dev/sdz: no such block device")
         self.assertEqual(self.check("--scrub-days", "0")[0], 3)
         with mock.patch.object(fbstate, "open", create=True,
                                side_effect=PermissionError(13, "Permission denied")):
@@ -396,7 +396,7 @@ class Check(Disks):
     def test_usage(self):
         """An option that would do nothing is refused."""
         code, _, err = taptest.freeblock("status", "--scrub-days", "3")
-        self.assertEqual((code, err), (2, "freeblock: --scrub-days: is for --check\n"))
+        self.assertEqual((code, err), (2, "freeblock: --scrub-days needs --check\n"))
 
 
 if __name__ == "__main__":

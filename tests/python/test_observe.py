@@ -51,7 +51,7 @@ class Kept(fakemachine.Case):
                 mock.patch.object(observe, "show", lambda _: None):
             status, out = self.do("observe", "/dev/sda")
             self.assertEqual(status, 2)
-            self.assertIn("none is kept of /dev/sda: freeblock extract", out)
+            self.assertIn("/dev/sda has no model in /etc/freeblock/models: --model FILE, which", out)
             self.assertEqual(self.do("setup", "/dev/sda", "--model", self.file, "--observe",
                                      "0")[0], 0)
             self.assertEqual(self.do("observe", "/dev/sda"), (0, ""))
@@ -116,8 +116,8 @@ class Observe(unittest.TestCase):
         """What cannot be observed, and why."""
         workload(self.trace, 2 * self.capacity, 20)
         for words, reason in (
-                (["--model", self.model], "one of: DISK, --trace"),
-                (["--trace", self.trace], "--model: whose requests"),
+                (["--model", self.model], "specify DISK or --trace FILE"),
+                (["--trace", self.trace], "--trace needs --model FILE"),
                 (["--trace", self.trace, "--model", self.model], "is it this disk's model"),
                 (["--trace", self.trace, "--model", self.trace], "not a model")):
             code, out, err = self.observe(*words)
@@ -131,7 +131,8 @@ class Observe(unittest.TestCase):
         code, _, err = self.observe("--trace", self.trace, "--model", self.model)
         self.assertEqual(code, 1)
         self.assertRegex(err, "at least 5 are wanted\n$")
-        with mock.patch.object(observe, "recorded", lambda *_: self.trace):
+        with mock.patch.object(observe, "recorded", lambda *_: self.trace), \
+                mock.patch.object(observe.store, "disk_of"):
             code, _, err = self.observe("/dev/sda", "--model", self.model)
             self.assertEqual(code, 1)
             self.assertRegex(err, r"at least 5 are wanted \(--seconds\)\n$")

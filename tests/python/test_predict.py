@@ -189,15 +189,15 @@ class Refused(Folder):
 
     def test_arguments(self):
         """What contradicts itself or is not there."""
-        self.refused(*words(), says="one of: --model, --drive")
-        self.refused("--model", ATLAS, says="one of: --trace, --workload, --set")
+        self.refused(*words(), says="specify --model FILE or --drive FILE")
+        self.refused("--model", ATLAS, says="specify --trace FILE, --workload FILE or --set KEY=VALUE")
         self.refused("--drive", "nosuch", *words(), says="no drive nosuch")
         self.refused("--model", ATLAS, "--set", "request_rate", says="KEY=VALUE")
         self.refused("--model", ATLAS, "--set", "rate=3", says=("rate", "request_rate"))
         self.refused("--model", ATLAS, *words(), "request_rate=3", says="twice")
-        self.refused("--model", ATLAS, *words(), "--jobs", "0", says="--jobs 0")
+        self.refused("--model", ATLAS, *words(), "--jobs", "0", says="--jobs: 0 is less than 1")
         self.refused("--model", ATLAS, *words(), "--jobs", "2", "--dask", "x",
-                     says="one of them")
+                     says="only one of --jobs, --dask")
         self.refused("--model", ATLAS, TOY, TOY, "--pairs", *words(), says="3 disks but 1 work")
         self.refused("--model", ATLAS, "--device", "sda", *words(), says="--device")
         self.refused("--model", ATLAS, *words(), "--order", "nosuch", says=("nosuch", "clook"))
@@ -238,7 +238,7 @@ class Refused(Folder):
             self.refused("--model", ATLAS, *words(), option, text, says=(option, says))
         self.refused("--model", ATLAS, *words(), "--cache", "off", "--read-ahead", "none",
                      says="--cache off")
-        self.refused("--drive", "toy", *words(), "--cache", "off", says="a .fbdrive says it")
+        self.refused("--drive", "toy", *words(), "--cache", "off", says="--cache needs --model FILE")
 
     def test_attributes(self):
         """Missing ones are named, units and ranges checked. Seen to fail: internal errors, or ever

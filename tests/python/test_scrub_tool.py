@@ -633,9 +633,9 @@ class Commands(Case):
 
     def test_refused(self):
         """What makes no sense, and what to do."""
-        for words, pattern in ((["start", "--order", "random"], "--order: 'random' is none of"),
+        for words, pattern in ((["start", "--order", "random"], "--order: random is none of"),
                                (["start", "--order", "staggered=0"], "is none of"),
-                               (["start", "--segment", "8"], "--segment is for"),
+                               (["start", "--segment", "8"], "--segment needs --order stag"),
                                (["run", "--before", "1e9"], "--before: 1e.09 is not between")):
             status, _, err = self.scrub(*words)
             self.assertEqual(status, 2)

@@ -323,7 +323,7 @@ class Refused(Case):
 
     def test_names(self):
         """No such disk; one that nothing names for good."""
-        self.assertRegex(self.do("setup", "/dev/sdz")[1], "sdz: no such disk")
+        self.assertRegex(self.do("setup", "/dev/sdz")[1], "/dev/sdz: no such block device")
         self.machine.write("sys/block/sda/device/wwid", "\n")
         self.machine.write("sys/block/sda/device/vpd_pg80", vpd(0x80, b""))
         self.refused("neither a world-wide name nor a serial number")
@@ -457,7 +457,7 @@ class Kernel(Case):
         self.assertEqual([name for name in self.tree()
                           if name.startswith(("etc/", "var/lib/"))], [])
         self.assertEqual(self.do("off", "/dev/sda"),
-                         (1, "freeblock: sda: no such disk: name it as in /sys/block\n"))
+                         (2, "freeblock: /dev/sda: no such block device\n"))
 
     def test_name_taken(self):
         """The disk is gone, or has another name, and its own is another disk's now: that is said,
@@ -491,7 +491,7 @@ class Kernel(Case):
                 self.machine.write(SCHEDULER, "mq-deadline\n")
             self.machine.unload()
             self.assertEqual(self.tree(), before)
-        self.assertRegex(self.do("off", "naa.5")[1], "naa.5: no such disk")
+        self.assertRegex(self.do("off", "naa.5")[1], "naa.5: no such block device")
 
     def test_serial_hidden(self):
         """Its serial number cannot be read now: it is the same by its world-wide name. If that

@@ -444,7 +444,10 @@ class Command(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("nothing satisfies mean slowdown 1 ms, maximum 10 ms: no request size ends",
                       out)
-        status, _, err = tune(self.trace, *self.SERVICE, "--max-slowdown", "10", "--apply", "sda")
+        self.put("sys/sda/idle_wait_us", "auto\n")
+        with mock.patch.dict(os.environ, {apply.ROOT: os.path.join(self.folder, "sys")}):
+            status, _, err = tune(self.trace, *self.SERVICE, "--max-slowdown", "10", "--apply",
+                                  "sda")
         self.assertEqual(status, 1)
         self.assertIn("nothing to apply", err)
 
@@ -504,20 +507,21 @@ class Command(unittest.TestCase):
 
     def test_bad_words(self):
         """Options that make no sense end with a line that says why."""
-        for words, reason in (((), "one of: traces"),
+        for words, reason in (((), "specify TRACE, --record"),
                               ((self.trace, "--jobs", "0"), "--jobs"),
                               ((self.trace, "--mean-slowdown", "0"), "--mean-slowdown"),
                               ((self.trace, "--max-slowdown", "nan"), "--max-slowdown"),
                               ((self.trace, "--sizes", "64,x"), "--sizes"),
                               ((self.trace, "--model", "none"), "no model none"),
-                              ((self.trace, "--model", "a", "--service", "1+1"), "one of them"),
+                              ((self.trace, "--model", "a", "--service", "1+1"),
+                               "only one of --model, --service"),
                               ((self.folder + "/nothing",), "No such file"),
                               (("--generate", "src11"), "-o FILE"),
                               (("--generate", "src12", "-o", self.trace), "no disk src12"),
                               (("--generate", "proj2", "--days", "0.0001", "-o", self.trace),
                                "too few"),
                               (("--generate", "src11", "--seed", "-1", "-o", self.trace),
-                               "--seed -1"),
+                               "--seed: -1 is less than 0"),
                               (("--generate", "src11", "--days", "0.01", "-o", "/dev/full"),
                                "No space left"),
                               ((self.trace, "--apply", "sda"), "--apply needs .*--model"),
@@ -553,12 +557,13 @@ class Record(unittest.TestCase):
 
     def test_refused(self):
         """Not root; no disk; a partition; no whole seconds; nowhere to put it."""
-        with mock.patch("os.geteuid", return_value=1000):
-            self.assertIn("only root", tune("--record", "5", "sda", "-o", "x")[2])
+        with mock.patch("os.geteuid", return_value=1000), \
+                mock.patch.object(record, "device_of", return_value=("/dev/null", 8, 0)):
+            self.assertIn("only root", tune("--record", "5", os.devnull, "-o", "x")[2])
         with mock.patch("os.geteuid", return_value=0):
-            self.assertIn("is no block device", tune("--record", "5", os.devnull, "-o", "x")[2])
-            self.assertIn("No such file", tune("--record", "5", "/dev/none", "-o", "x")[2])
-            self.assertIn("whole seconds", tune("--record", "5x", "sda", "-o", "x")[2])
+            self.assertIn("not a block device", tune("--record", "5", os.devnull, "-o", "x")[2])
+            self.assertIn("no such block device", tune("--record", "5", "/dev/none", "-o", "x")[2])
+            self.assertIn("whole seconds", tune("--record", "5x", os.devnull, "-o", "x")[2])
             disk = types.SimpleNamespace(st_mode=stat.S_IFBLK, st_rdev=os.makedev(8, 1))
             with mock.patch("os.stat", return_value=disk), \
                     mock.patch("os.path.exists", return_value=True):

@@ -7,7 +7,7 @@ Each figure is data, pictures and rows; Documentation/bench.rst has them all.
 import json
 import os
 
-from freeblock import UsageError, plot, sim
+from freeblock import need_range, plot, sim
 from freeblock.hosts import BUILD
 from . import (bench_figures, bench_files, bench_joint, bench_limits, bench_loads, bench_numbers,
                bench_peers, bench_predict, bench_rows, bench_run)
@@ -89,8 +89,7 @@ def add_parser(subparsers):
 
 def run(args):
     """Measure the figures that are wanted; 1 if a row is not what was asked."""
-    if args.jobs < 1:
-        raise UsageError("--jobs: at least 1")
+    need_range("--jobs", args.jobs, 1)
     os.makedirs(args.output, exist_ok=True)
     figures, missed = wanted(args), []
     # All at once, the longest first: figures then find their runs

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from freeblock import ToolError, UsageError, fbdrive, sim, truth
+from freeblock import ToolError, UsageError, fbdrive, need_range, sim, truth
 from freeblock.hosts import BUILD, TOP
 
 OUT = os.path.join(BUILD, "extract")
@@ -71,7 +71,7 @@ def runs_of(args):
     modes = args.mode.split(",") if args.mode else None
     for mode in modes or ():
         if mode not in MODES:
-            raise UsageError("--mode %s: one of %s" % (mode, ", ".join(MODES)))
+            raise UsageError("--mode: %s is none of %s" % (mode, ", ".join(MODES)))
     if not args.drive:
         return [(name, sim.drive_file(drive), mode, list(lines) + args.set)
                 for name, drive, mode, lines in STANDARD if mode in (modes or MODES)]
@@ -163,8 +163,7 @@ def show(rows):
 
 def run(args):
     """The subcommand."""
-    if args.seed < 0:
-        raise UsageError("--seed %d: less than 0" % args.seed)
+    need_range("--seed", args.seed, 0)
     if args.random is not None:
         from . import extractrandom  # pylint: disable=import-outside-toplevel
         return extractrandom.run(args)

@@ -134,7 +134,7 @@ def show(drive, report, files, outputs, out):
 def run_import(args):
     """Import a drive."""
     if not args.drive and not args.model:
-        raise UsageError("--drive, --model: nothing to write: give one or both")
+        raise UsageError("specify --drive FILE, --model FILE or both")
     if args.drive and args.model and os.path.realpath(args.drive) == os.path.realpath(args.model):
         raise UsageError("--drive and --model name the same file")
     drive, report, files = disksim.load(args.source, args.override)

@@ -465,7 +465,7 @@ def chosen(given, known, what):
     words = [w for w in given.split(",") if w] or list(known)
     for word in words:
         if word not in known:
-            raise UsageError("--%s %s: known are %s" % (what, word, " ".join(known)))
+            raise UsageError("--%s: %s is none of %s" % (what, word, ", ".join(known)))
     return words
 
 

@@ -29,6 +29,40 @@ class UsageError(ToolError):
     """The command line is wrong: the exit status is argparse's."""
 
 
+class NoDevice(UsageError):
+    """A device is named that is not there."""
+
+    def __init__(self, name):
+        super().__init__("%s: no such block device" % (
+            name if "/" in name or not name else "/dev/" + name))
+
+
+def need_one(*ways):
+    """UsageError unless one of these was given, and no more: (value, what the user calls it)."""
+    given = [name for value, name in ways if value]
+    names = [name for _, name in ways]
+    if not given:
+        raise UsageError("specify %s or %s" % (", ".join(names[:-1]), names[-1]))
+    need_at_most_one(*ways)
+
+
+def need_at_most_one(*ways):
+    """The same, but that none may be."""
+    given = [name for value, name in ways if value]
+    if len(given) > 1:
+        raise UsageError("specify only one of %s" % ", ".join(given))
+
+
+def need_range(name, value, least, most=None, over=False):
+    """UsageError if a value is outside of its bounds; `over`: the least is outside, too."""
+    if value >= least and (most is None or value <= most) and not (over and value == least):
+        return
+    raise UsageError("%s: %g is %s" % (
+        name, value, "less than %g" % least if most is None else
+        "not over %g and at most %g" % (least, most) if over else
+        "not between %g and %g" % (least, most)))
+
+
 def need_defaults(args, why, **defaults):
     """UsageError for the first of these options that says something else, and would be ignored."""
     for name, default in defaults.items():

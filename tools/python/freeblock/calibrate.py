@@ -7,7 +7,7 @@ Documentation/ABI/testing/debugfs-freeblock); all else stays as it is.
 
 import os
 
-from . import ToolError, fbmodel, fbstate, openers
+from . import ToolError, fbmodel, fbstate, fbstate_where, openers
 
 SEEKS = (b"seek", b"write_seek")
 # Below this many trials, of all distances together, nothing is known.
@@ -113,9 +113,7 @@ def add_parser(subparsers):
 
 def run(args):
     """Read, correct, write, say what was done."""
-    disk = os.path.basename(args.disk)
-    if disk not in fbstate.names():
-        raise ToolError("%s: the module knows no such disk" % disk)
+    disk = fbstate.need(fbstate_where.device_name(args.disk)).name
     found = Calibration(disk, fbstate.table(disk, "calibration"))
     name, data = read_model(disk, args.model)
     lines, done = calibrated(disk, name, data, found)

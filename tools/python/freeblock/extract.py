@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-from . import ToolError, UsageError, fbstate, need_defaults
+from . import ToolError, UsageError, fbstate, need_defaults, need_one, need_range
 
 STATE = "/var/lib/freeblock/extract"
 
@@ -87,12 +87,12 @@ def show(report):
 
 def run(args):
     """The subcommand."""
-    if bool(args.device) == bool(args.simulated):
-        raise UsageError("say one of: DEVICE, --simulated")
+    need_one((args.device, "DEVICE"), (args.simulated, "--simulated FILE"))
+    if args.device:
+        fbstate.need_device(args.device)
     if args.simulated:
         need_defaults(args, "is for a device: nobody else uses a simulated drive", in_use=False)
-    if args.seed < 0:
-        raise UsageError("--seed %d: less than 0" % args.seed)
+    need_range("--seed", args.seed, 0)
     if args.destructive and not args.simulated:
         _confirm(args.device)
     from .extraction import pipeline, state  # pylint: disable=import-outside-toplevel

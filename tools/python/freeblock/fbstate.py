@@ -11,7 +11,7 @@ import errno
 import os
 import re
 
-from . import ToolError
+from . import NoDevice, ToolError
 
 ROOT = "/"
 KERNEL = "sys/kernel/freeblock"
@@ -53,6 +53,13 @@ def device_path(name):
     if not name:
         raise argparse.ArgumentTypeError("'': no device's name")
     return name if "/" in name else "/dev/" + name
+
+
+def need_device(given):
+    """NoDevice if there is nothing of this name; the path."""
+    if not os.path.exists(path(device_path(given))):
+        raise NoDevice(given)
+    return device_path(given)
 
 
 def read(*parts):
@@ -240,7 +247,7 @@ def need(name):
     if os.path.isdir(path("sys/block", name)):
         raise ToolError("%s does not have the scheduler: freeblock setup /dev/%s gives it that and "
                         "a model; by hand: %s" % (name, name, NEXT["another scheduler"] % name))
-    raise ToolError("%s: no such disk; freeblock knows %s" % (name, ", ".join(known) or "none"))
+    raise NoDevice(name)
 
 
 def need_model(disk):

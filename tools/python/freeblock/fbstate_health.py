@@ -6,7 +6,7 @@ A module that was told to do nothing for a disk is no alarm: a disk with another
 looked at only while tasks wait for it, or if it was named.
 """
 
-from . import UsageError, fbstate, fbstate_where
+from . import fbstate, fbstate_where, need_range
 
 OK, WARNING, CRITICAL, UNKNOWN = range(4)
 WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
@@ -112,5 +112,5 @@ def add_days(parser):
 
 def need_days(days):
     """It makes sense."""
-    if days is not None and not 0 < days <= 36500:
-        raise UsageError("--scrub-days: %g is not between 0 and 36500" % days)
+    if days is not None:
+        need_range("--scrub-days", days, 0, 36500, over=True)

@@ -11,7 +11,7 @@ import shutil
 import stat
 import subprocess
 
-from . import ToolError, fbstate
+from . import NoDevice, ToolError, UsageError, fbstate
 
 Segment = collections.namedtuple("Segment", "first sectors disk disk_first")
 Segment.__doc__ = "Sectors from `first` on of the device are those from disk_first on of `disk`."
@@ -23,10 +23,10 @@ def device_name(given):
     if "/" not in given:
         if given.strip(".") and os.path.isdir(fbstate.path(CLASS, given)):
             return given
-        raise ToolError("%s: no such block device; see /%s" % (given or "''", CLASS))
+        raise NoDevice(given)
     full = fbstate.path(given)
     if not os.path.exists(full):
-        raise ToolError("%s: no such file" % given)
+        raise NoDevice(given)
     name = os.path.basename(os.path.realpath(full))
     mode = os.stat(full)
     if stat.S_ISBLK(mode.st_mode):
@@ -34,7 +34,7 @@ def device_name(given):
                                                      os.minor(mode.st_rdev)))
         name = os.path.basename(os.path.realpath(link))
     if not name or not os.path.isdir(fbstate.path(CLASS, name)):
-        raise ToolError("%s: not a block device" % given)
+        raise UsageError("%s: not a block device" % given)
     return name
 
 

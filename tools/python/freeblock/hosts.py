@@ -12,13 +12,15 @@ import subprocess
 import sys
 import tempfile
 
-from . import ToolError
+from . import ToolError, statusline
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(PACKAGE)))
 # A checkout's programs are of the same age as its commands: one that is installed, too, is not
 # mixed with it
 IN_TREE = os.path.exists(os.path.join(TOP, "tools", "native", "host.mk"))
+# What a compiler's and a linker's command has, and no other of our makefiles
+COMPILES = " -o "
 # Where a package has what it brings along; Debian's are links, to /usr/lib and /usr/share
 HELPERS = os.path.join(PACKAGE, "helpers")
 DATA = os.path.join(PACKAGE, "data")
@@ -73,18 +75,43 @@ def build(folder, what):
         if set(" :") & set(path):
             raise ToolError("%s: make takes no spaces or colons in a folder's name: move it, or "
                             "install the packages" % path)
+    words = ["make", "--no-print-directory", "-C", os.path.join(TOP, folder),
+             "BUILD=" + os.path.abspath(BUILD)]
     with _lock(folder) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
-            made = subprocess.run(["make", "--no-print-directory", "-s", "-C",
-                                   os.path.join(TOP, folder), "BUILD=" + os.path.abspath(BUILD)],
-                                  check=False, text=True, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT)
+            if not subprocess.run([*words, "-s", "-q"], check=False, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL).returncode:
+                return
+            planned = subprocess.run([*words, "-n"], check=False, text=True,
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
         except FileNotFoundError:
             raise ToolError("%s is built when it is first wanted, and there is no make here: "
                             "make setup, or install the packages" % what) from None
-    if made.returncode:
-        raise ToolError("%s does not build:\n%s" % (what, made.stdout.rstrip()))
+        said = _make(words, what, planned.splitlines())
+    if said is not None:
+        raise ToolError("%s does not build:\n%s" % (what, said))
+
+
+def line_of_build():
+    """Where it is shown how far a build is. Tests, which compare errors, show nothing."""
+    return statusline.Line()
+
+
+def _make(words, what, planned):
+    """Run make, and show how far it is; what compilers said if it failed, else None."""
+    count, done, said = sum(COMPILES in line for line in planned), 0, []
+    shown = line_of_build()
+    with subprocess.Popen(words, text=True, errors="replace", stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as made:
+        shown.show(lambda: "freeblock: building %s, once: %d files" % (what, count))
+        for line in made.stdout:
+            if line.rstrip("\n") not in planned:
+                said.append(line)
+            done += COMPILES in line
+            shown.show(lambda: "freeblock: building %s: %d of %d files" % (what, done, count))
+    shown.end()
+    return "".join(said).rstrip() if made.returncode else None
 
 
 @functools.lru_cache()

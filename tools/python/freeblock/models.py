@@ -6,7 +6,7 @@ import os
 import sys
 import syslog
 
-from . import ToolError, fbstate, hosts, restore
+from . import ToolError, UsageError, fbstate, hosts, restore
 from .extraction import identity as names
 from .extraction import journal, store
 from .machine import conf, events, guard, units
@@ -142,13 +142,13 @@ def _settings(args, disk):
 
 def run_load(args):
     """`models load`."""
-    fine = True
+    status = 0
     for disk in args.disks:
         try:
             _restore(disk, args.journals, lambda line: _say(args, line))
             why = args.at_boot and store.choose(args.dir, store.disk_of(disk)) and guard.ask()
             if why:
-                fine = False
+                status = max(status, 1)
                 _say(args, "%s: %s" % (disk, guard.words(why)), False)
                 events.send("kept_off", store.disk_of(disk)["name"], "freeblock stays off: " + why)
                 continue
@@ -160,9 +160,9 @@ def run_load(args):
             else:
                 print("%s: there is no model of it in %s" % (disk, args.dir))
         except (ToolError, OSError) as error:
-            fine = False
+            status = max(status, 2 if isinstance(error, UsageError) else 1)
             _say(args, str(error), False)
-    return 0 if fine else 1
+    return status
 
 
 EXAMPLES = (

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 from . import ToolError, UsageError, asdrive, crosscheck, fbmodel, fbstate, \
-    need_defaults, sim
+    need_defaults, need_one, sim
 from .extraction import store
 
 # A scan's last blocks are slower: (share of the disk, read already in the midst of it)
@@ -189,18 +189,20 @@ def judge(model, trace, seed=1, quiet=False, longer=""):
 def kept_model(disk):
     """The model that freeblock setup, or models install, has put where they are kept."""
     if not disk:
-        raise UsageError("--model: whose requests are they?")
+        raise UsageError("--trace needs --model FILE")
     path = os.path.join(fbstate.path(store.DIRECTORY), store.file_name(store.disk_of(disk)))
     if not os.path.exists(path):
-        raise UsageError("--model: none is kept of %s: freeblock extract makes one" % disk)
+        raise UsageError("%s has no model in %s: --model FILE, which freeblock extract makes" % (
+            disk, store.DIRECTORY))
     return path
 
 
 def run(args):
     """The subcommand."""
-    if bool(args.disk) == bool(args.trace):
-        raise UsageError("say one of: DISK, --trace")
-    if args.trace:
+    need_one((args.disk, "DISK"), (args.trace, "--trace FILE"))
+    if args.disk:
+        store.disk_of(args.disk)
+    else:
         need_defaults(args, "is for a recording: not with --trace", seconds=SECONDS, output=None)
     args.model = args.model or kept_model(args.disk)
     model_facts(args.model)     # its errors before a minute of recording

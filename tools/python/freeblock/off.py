@@ -9,7 +9,7 @@ import json
 import os
 import sys
 
-from . import ToolError, UsageError
+from . import ToolError, need_one
 from .extraction import identity as names
 from .extraction import store
 from .machine import book, events, kernel, lock, steps
@@ -197,8 +197,7 @@ def show(undone, what):
 
 def run(args):
     """The subcommand."""
-    if bool(args.disk) == args.all:
-        raise UsageError("say one of: DISK, --all")
+    need_one((args.disk, "DISK"), (args.all, "--all"))
     with book.locked():
         books, spoiled = book.disks()
         chosen = books if args.all else chosen_by(args.disk, books, spoiled)

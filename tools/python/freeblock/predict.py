@@ -9,7 +9,7 @@ import json
 import os
 import sys
 
-from . import UsageError, sim
+from . import UsageError, need_at_most_one, need_range, sim
 from .streams import one_line
 
 
@@ -85,8 +85,8 @@ def _cache(args):
     if not given:
         return question.ASSUMED, "assumed"
     if not args.model:
-        raise UsageError("--%s: for a --model; a .fbdrive says it itself" %
-                        next(iter(given)).replace("_", "-"))
+        raise UsageError("--%s needs --model FILE: a .fbdrive has its own" %
+                         next(iter(given)).replace("_", "-"))
     return question.cache_spec(given), "options"
 
 
@@ -98,7 +98,7 @@ def disks_of(args):
     found += [question.Disk(sim.drive_file(name), described=True, cache_from="drive")
               for name in args.drive]
     if not found:
-        raise UsageError("say one of: --model, --drive: a disk is wanted")
+        raise UsageError("specify --model FILE or --drive FILE")
     return found
 
 
@@ -107,12 +107,12 @@ def loads_of(args):
     from .prediction import question  # pylint: disable=import-outside-toplevel
     changes = question.settings(args.set)
     if args.device is not None and not args.trace:
-        raise UsageError("--device: of a --trace")
+        raise UsageError("--device needs --trace FILE")
     found = [question.Load(path, trace=path, part=args.device, changes=changes)
              for path in args.trace]
     found += [question.Load(path, file=path, changes=changes) for path in args.workload]
     if not found and not changes:
-        raise UsageError("say one of: --trace, --workload, --set: a workload is wanted")
+        raise UsageError("specify --trace FILE, --workload FILE or --set KEY=VALUE")
     return found or [question.Load("--set", changes=changes)]
 
 
@@ -128,10 +128,9 @@ def _absolute(path):
 
 
 def _processes(args):
-    if args.jobs is not None and args.dask is not None:
-        raise UsageError("--jobs and --dask: one of them")
-    if args.jobs is not None and args.jobs < 1:
-        raise UsageError("--jobs %d: at least 1" % args.jobs)
+    need_at_most_one((args.jobs is not None, "--jobs"), (args.dask is not None, "--dask"))
+    if args.jobs is not None:
+        need_range("--jobs", args.jobs, 1)
     return args.jobs or os.cpu_count() or 1
 
 

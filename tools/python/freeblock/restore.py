@@ -81,6 +81,8 @@ def add_parser(subparsers):
 
 def run(args):
     """Put back and say so."""
+    if args.device:
+        fbstate.need_device(args.device)
     books = journal.all_of(args.journals)
     look = sgio.find
     if args.device:

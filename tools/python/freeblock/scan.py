@@ -14,7 +14,8 @@ import select
 import signal
 import time
 
-from . import ToolError, UsageError, background, fbstate, fbstate_where, scan_file, scan_source
+from . import ToolError, UsageError, background, fbstate, fbstate_where, need_range, scan_file, \
+    scan_source
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Blocks
@@ -297,11 +298,10 @@ def add_parser(subparsers):
 
 def check(args):
     """Refuse what makes no sense; what to compare with, or None."""
+    fbstate_where.device_name(args.device)
     if not args.output and not args.verify:
-        raise UsageError("say one of: -o FILE, to write digests, --verify FILE, to compare; or "
-                         "both")
-    if not 0 <= args.before <= 3600:
-        raise UsageError("--before: %g is not between 0 and 3600" % args.before)
+        raise UsageError("specify -o FILE, --verify FILE or both")
+    need_range("--before", args.before, 0, 3600)
     old = scan_file.open_finished(args.verify) if args.verify else None
     if old and args.algorithm not in (None, old.header.algorithm):
         raise ToolError("%s: digests are %s, not %s" % (args.verify, old.header.algorithm,

@@ -11,7 +11,8 @@ import signal
 import sys
 import time
 
-from . import ToolError, UsageError, fbstate, fbstate_where, hosts, need_defaults, scrub_state
+from . import ToolError, UsageError, fbstate, fbstate_where, hosts, need_defaults, need_range, \
+    scrub_state
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Blocks
@@ -211,10 +212,10 @@ class Piece:
 
     def __init__(self, args, port):
         if args.order and not ORDERS.match(args.order):
-            raise UsageError("--order: '%s' is none of sequential, near, staggered=REGIONS" %
-                            args.order)
+            raise UsageError("--order: %s is none of sequential, near, staggered=REGIONS" %
+                             args.order)
         if args.segment is not None and not (args.order or "").startswith("staggered"):
-            raise UsageError("--segment is for --order staggered=REGIONS")
+            raise UsageError("--segment needs --order staggered=REGIONS")
         segments = fbstate_where.locate(args.device)
         if len(segments) > 1:
             raise ToolError("%s lies in %d pieces: scrub its disks" % (args.device, len(segments)))
@@ -420,11 +421,12 @@ def check_effects(args):
 
 def run(args):
     """Do what is asked."""
-    if not 0 <= args.before <= 3600:
-        raise UsageError("--before: %g is not between 0 and 3600" % args.before)
-    if args.deadline is not None and not 0 < args.deadline <= DAYS:
-        raise UsageError("--deadline: %g is not over 0 and up to %d days" % (args.deadline, DAYS))
+    need_range("--before", args.before, 0, 3600)
+    if args.deadline is not None:
+        need_range("--deadline", args.deadline, 0, DAYS, over=True)
     check_effects(args)
+    if not args.wait:
+        fbstate_where.device_name(args.device)
     if args.action == "install-service":
         return run_install_service(args)
     return run_keeper(args) if args.action == "run" else run_command(args)

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from types import SimpleNamespace
 
-from . import ToolError, UsageError, fbstate, hosts, need_defaults
+from . import ToolError, fbstate, hosts, need_at_most_one, need_defaults, need_range
 from .extraction import identity as names
 from .extraction import journal, sgio, store, sysfs
 from .machine import book, conf, guard, kernel, lock, steps, units
@@ -58,9 +58,7 @@ def add_parser(subparsers):
 
 def whole_disk(path):
     """sdX, by any of its names."""
-    name = os.path.basename(os.path.realpath(path)) if path.startswith("/dev/") else path
-    store.disk_of(name)
-    return name
+    return store.disk_of(path)["name"]
 
 
 # ---- does it suit?
@@ -253,10 +251,8 @@ def show(done):
 
 def run(args):
     """The subcommand."""
-    if args.observe < 0:
-        raise UsageError("--observe %d: less than 0" % args.observe)
-    if args.measure and args.model:
-        raise UsageError("--measure and --model: one of them")
+    need_range("--observe", args.observe, 0)
+    need_at_most_one((args.measure, "--measure"), (args.model, "--model"))
     if args.no_boot:
         need_defaults(args, "is for a start at boot: not with --no-boot", program=hosts.command())
     name = whole_disk(args.disk)

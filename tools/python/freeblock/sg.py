@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 
-from . import ToolError, UsageError, hosts, sim
+from . import ToolError, UsageError, fbstate, hosts, sim
 
 # of the simulator's settings: what only a simulated drive has, and what is described
 # otherwise here
@@ -56,7 +56,8 @@ def run_host(words, quiet):
     wrong = "".join(said).strip()
     if not printed:
         kind = UsageError if process.returncode == sim.USAGE else ToolError
-        raise kind(wrong or "freeblock-sg: status %d" % process.returncode)
+        raise kind(sim.with_option(wrong, options()) or
+                   "freeblock-sg: status %d" % process.returncode)
     return json.loads(printed), wrong
 
 
@@ -118,6 +119,8 @@ def add_parser(subparsers):
 
 def run(args):
     """Make the run and print what came of it."""
+    fbstate.need_device(args.device)
+    sim.check(args, options())
     build_host()
     result, wrong = run_host(words_of(args), args.quiet)
     if args.json:

@@ -8,12 +8,13 @@ Documentation/sim.rst describes settings and results.
 
 import itertools
 import json
+import math
 import os
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from . import ToolError, UsageError, hosts, statusline
+from . import ToolError, UsageError, hosts, need_range, statusline
 from .hosts import BUILD
 from .progress import Progress
 
@@ -33,12 +34,13 @@ OF_TASK = ("task", "range", "granule", "conservatism_us", "target_slowdown_ppm",
            "idle_size_kib", "idle_mean_us", "idle_max_us", "order", "segment_kib",
            "idle_command", "start", "save", "log", "foreground_cost_ppm", "joint_price")
 
-# Files that a run writes
+# Files that a run reads, and writes
+READ = ("model", "trace")
 WRITTEN = ("save", "log")
 
 # option, setting, what stands for its value, help
 SETTINGS = (
-    ("--preset", "preset", "WHOSE", "defaults: module, or paper: sptf-sw, two commands, 400 us of "
+    ("--preset", "preset", "module|paper", "defaults; paper: sptf-sw, two commands, 400 us of "
      "conservatism, no limit lifted, weights flat, gaps only (module)"),
     ("--drive", "drive", "NAME", "a drive of tools/mechdisk/drives, or a .fbdrive file "
      "(atlas10k)"),
@@ -46,8 +48,8 @@ SETTINGS = (
     ("--noise", "noise", "KIND", "seek noise: off, laplace or gauss, with :US for the standard "
      "deviation (as the drive says)"),
     ("--seed", "seed", "N", "of drive and foreground (1)"),
-    ("--policy", "policy", "P", "fifo, clook, sstf, sptf, sptf-sw, none: the drive's own order, "
-     "or auto, joint: each request with its free read (auto)"),
+    ("--policy", "policy", "fifo|clook|sstf|sptf|sptf-sw|none|auto|joint", "none: the drive's own "
+     "order; joint: each request with its free read (auto)"),
     ("--foreground-cost-ppm", "foreground_cost_ppm", "PPM", "what free reads may cost in all "
      "under auto and joint (10000)"),
     ("--joint-price", "joint_price", "GAPS", "of a turn under joint, in mean gaps (0: found)"),
@@ -57,7 +59,7 @@ SETTINGS = (
     ("--hold", "hold", "0|1", "keep the second command back until the first is about to end (1)"),
     ("--outstanding", "outstanding", "N", "processes of the closed loop (10)"),
     ("--think", "think_ms", "MS", "their think time (0)"),
-    ("--think-spread", "think", "KIND", "constant or exponential (constant)"),
+    ("--think-spread", "think", "constant|exponential", "(constant)"),
     ("--rate", "rate", "PER_S", "Poisson arrivals instead of the closed loop (0: the closed loop)"),
     ("--reads", "reads", "SHARE", "of all requests, 0 to 1 (2/3)"),
     ("--fua", "fua", "SHARE", "of the writes that have FUA (0)"),
@@ -70,8 +72,8 @@ SETTINGS = (
     ("--write-expire", "write_expire_ms", "MS", "longest wait of a write, 0: none (5000)"),
     ("--commit", "commit_us", "US", "how long a free slot waits for an answer (300)"),
     ("--lead", "lead_us", "US", "how early a command must be at the drive (200)"),
-    ("--task", "task", "TASK", "none; scan: read every block once; fresh: want again "
-     "what was read (none)"),
+    ("--task", "task", "none|scan|fresh", "scan: read every block once; fresh: want again what was "
+     "read (none)"),
     ("--range", "range", "FIRST+COUNT", "sectors that the scan wants (all)"),
     ("--granule", "granule", "BYTES", "coverage granule (the model's)"),
     ("--conservatism", "conservatism_us", "US", "added to each seek of the freeblock decision, "
@@ -89,7 +91,7 @@ SETTINGS = (
     ("--weight", "weight", "W", "what a block is worth where it lies: flat, balance, edge or "
      "edge:K (balance)"),
     ("--balance", "balance_s", "S", "disk time between two looks at the balance (5)"),
-    ("--value", "value", "V", "what a track's blocks are worth: count, or root (root)"),
+    ("--value", "value", "count|root", "what a track's blocks are worth (root)"),
     ("--hop-steps", "hop_steps", "N", "search budget for one of several pieces (30; 0: no bound)"),
     ("--miss-gaps", "miss_gaps", "N", "a seek without margin costs what N gaps bring (0)"),
     ("--miss-half", "miss_half_us", "US", "margin that halves this (100)"),
@@ -107,7 +109,7 @@ SETTINGS = (
     ("--order", "order", "ORDER", "of idle reads: near, sequential, staggered, or "
      "staggered:REGIONS (near)"),
     ("--segment", "segment_kib", "KIB", "of a region at a time, staggered (64)"),
-    ("--idle-command", "idle_command", "CMD", "read or verify (read)"),
+    ("--idle-command", "idle_command", "read|verify", "(read)"),
     ("--start", "start", "MAP", "what is read already: none, random:SHARE of the blocks, "
      "course:SHARE in reads, or a file of --save (none)"),
     ("--save", "save", "FILE", "write there what is left at the end"),
@@ -116,6 +118,8 @@ SETTINGS = (
     ("--requests", "requests", "N", "end after so many foreground requests"),
     ("--whole", "whole", "0|1", "end when the scan is complete (0)"),
 )
+# Of these, what stands for a number; some may be auto
+NUMBERS = ("BYTES", "GAPS", "KIB", "MS", "N", "PER_S", "PPM", "S", "US")
 # header, width, format, value of a result
 COLUMNS = (
     ("req/s", 8, "%.1f", lambda r: r["requests_per_s"]),
@@ -134,6 +138,35 @@ COLUMNS = (
     ("scans/d", 8, "%.3f", lambda r: r.get("scans_per_day")),
     ("speed", 7, "%.0fx", lambda r: r["seconds"] / max(r["wall_s"], 1e-3)),
 )
+
+
+def check(args, settings):
+    """Refuse, before anything is built, what can be told without the program: a word that is none
+    of a setting's, what is no number, a file that is not there."""
+    for option, name, metavar, _ in settings:
+        for word in (getattr(args, name) or "").split(",") if getattr(args, name) else ():
+            if "|" in metavar and word not in metavar.split("|"):
+                raise UsageError("%s: %s is none of %s" % (
+                    option, word, metavar.replace("|", ", ")))
+            if metavar in NUMBERS and word != "auto" and not is_number(word):
+                raise UsageError("%s: %s is not a number" % (option, word))
+            if metavar == "FILE" and name in READ:
+                os.stat(word)
+
+
+def is_number(word):
+    """Whether it is one, as C has them."""
+    try:
+        return math.isfinite(float(word))
+    except ValueError:
+        return False
+
+
+def with_option(said, settings):
+    """What the program says of a setting, said of its option."""
+    name, colon, rest = said.partition(": ")
+    options = {setting: option for option, setting, _, _ in settings}
+    return options.get(name, name) + colon + rest
 
 
 def build_host():
@@ -217,8 +250,8 @@ class Runs:
         if process.returncode:
             self.failed = True
             kind = UsageError if process.returncode == USAGE else ToolError
-            raise kind("".join(said).strip().replace("freeblock-sim: ", "", 1) or
-                       "%s: status %d" % (" ".join(words), process.returncode))
+            raise kind(with_option("".join(said).strip().replace("freeblock-sim: ", "", 1),
+                                   SETTINGS) or "%s: status %d" % (" ".join(words), process.returncode))
         self.progress.run(number, 1)
         return json.loads(printed)
 
@@ -363,8 +396,8 @@ def add_parser(subparsers):
 
 def run(args):
     """Run the grid and print it."""
-    if args.jobs < 1:
-        raise UsageError("--jobs: at least 1")
+    need_range("--jobs", args.jobs, 1)
+    check(args, SETTINGS)
     varied, jobs = grid(args)
     results = sweep(jobs, args.baseline, args.jobs, args.quiet)
     if args.json:

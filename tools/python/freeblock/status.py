@@ -8,7 +8,7 @@ import sys
 import time
 
 from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_health, fbstate_where, \
-    need_defaults
+    need_defaults, need_range
 from .machine import alarms, guard
 from .streams import drop_results, one_line
 
@@ -236,14 +236,12 @@ def run(args):
                       seconds=SECONDS)
         return run_check(args)
     if args.scrub_days is not None:
-        raise UsageError("--scrub-days: is for --check")
-    if not 0 <= args.seconds <= 3600:
-        raise UsageError("--seconds: %g is not between 0 and 3600" % args.seconds)
+        raise UsageError("--scrub-days needs --check")
+    need_range("--seconds", args.seconds, 0, 3600)
+    named = fbstate_where.locate(args.device) if args.device else ()
     say_off()
-    known = fbstate.names()
-    if args.device:
-        known = sorted({s.disk for s in fbstate_where.locate(args.device)})
-        known = [fbstate.need(name).name for name in known]
+    known = [fbstate.need(name).name for name in sorted({piece.disk for piece in named})] or \
+        fbstate.names()
     disks = [fbstate.Disk(name) for name in known]
     before, began = [tables(disk)["tasks"] for disk in disks], time.monotonic()
     if args.seconds and any(before):

@@ -7,7 +7,7 @@ import curses
 import sys
 import time
 
-from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_health, status
+from . import ToolError, fbstate, fbstate_cost, fbstate_health, need_range, status
 
 SECTOR = 512
 COUNTERS = ("free_sectors", "idle_sectors", "idle_us", "idle_used_us")
@@ -134,8 +134,7 @@ def add_parser(subparsers):
 
 def run(args):
     """On the terminal, or once."""
-    if not 0.1 <= args.seconds <= 3600:
-        raise UsageError("--seconds: %g is not between 0.1 and 3600" % args.seconds)
+    need_range("--seconds", args.seconds, 0.1, 3600)
     before = looks(args.device)
     if args.once:
         time.sleep(args.seconds)

@@ -12,7 +12,8 @@ import signal
 import sys
 import time
 
-from . import ToolError, UsageError, fbstate, fbstate_where, status, trial_stats
+from . import NoDevice, ToolError, UsageError, fbstate, fbstate_where, need_range, status, \
+    trial_stats
 from .extraction import store
 from .machine import kernel, loaded, lock
 from .scrub_port import Port
@@ -267,7 +268,7 @@ def choose(args, name, undo):
     disk = fbstate.Disk(name)
     scheduler = disk.scheduler()
     if scheduler is None:
-        raise ToolError("%s: no such disk" % name)
+        raise NoDevice(name)
     with lock.of_module():
         _choose(args, disk, scheduler, undo)
     disk = fbstate.whole(name)
@@ -335,8 +336,7 @@ def check(args):
             ("pairs", args.pairs, trial_stats.LEAST_PAIRS, 1000),
             ("seconds", args.seconds, 0.5, 86400), ("settle", args.settle, 0, 3600),
             ("limit", args.limit, 0.01, 1000)):
-        if not least <= value <= most:
-            raise UsageError("--%s: %g is not between %g and %g" % (name, value, least, most))
+        need_range("--" + name, value, least, most)
 
 
 def add_parser(subparsers):

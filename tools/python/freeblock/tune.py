@@ -11,7 +11,7 @@ import json
 import os
 import sys
 
-from . import ToolError, UsageError, need_defaults
+from . import ToolError, UsageError, fbstate, need_at_most_one, need_defaults, need_one, need_range
 from .streams import one_line
 
 PROCESSES = 2
@@ -102,8 +102,7 @@ def goals_of(args):
     """The goals, us."""
     for name, value in (("--mean-slowdown", args.mean_slowdown),
                         ("--max-slowdown", args.max_slowdown)):
-        if not 0 < value <= 1e6:
-            raise UsageError("%s %g: more than 0 and up to 10^6 ms" % (name, value))
+        need_range(name, value, 0, 1e6, over=True)
     return Goals(args.mean_slowdown * 1000, args.max_slowdown * 1000)
 
 
@@ -227,11 +226,6 @@ def tune(args, traces):
                 not args.no_adaptive, args.plots) for path in files_of(traces)]
     if args.apply and len(jobs) != 1:
         raise UsageError("--apply: the setting of one trace, not of %d" % len(jobs))
-    if args.apply and not args.model and not args.service:
-        raise UsageError("--apply needs the disk's --model or --service: without, service times "
-                         "are those of a simulated drive")
-    if args.apply and args.stats:
-        raise UsageError("--apply needs what --stats leaves out")
     service_of(jobs[0])
     if args.plots:
         os.makedirs(args.plots, exist_ok=True)
@@ -263,8 +257,6 @@ def apply_to(args, job, result):
 def generate(args):
     """Write a synthetic trace."""
     from .tuning import generate as maker  # pylint: disable=import-outside-toplevel
-    if not args.output:
-        raise UsageError("--generate needs -o FILE")
     trace = maker.Trace(args.generate, check_days(args.days), args.seed)
     trace.write(args.output)
     show_table2(args, [maker.compared_of(trace)])
@@ -273,8 +265,7 @@ def generate(args):
 
 def check_days(days):
     """Days of a synthetic trace."""
-    if not 0 < days <= 366:
-        raise UsageError("--days %g: more than 0, up to 366" % days)
+    need_range("--days", days, 0, 366, over=True)
     return days
 
 
@@ -305,17 +296,33 @@ def check_effects(args):
         need_defaults(args, "is for --generate and --record", output=None)
     if args.stats:
         need_defaults(args, "is for what --stats leaves out", **goals)
+    if args.apply and not args.model and not args.service:
+        raise UsageError("--apply needs --model FILE or --service A+B*KiB: without, service times "
+                         "are those of a simulated drive")
+    need_at_most_one((args.apply, "--apply"), (args.stats, "--stats"))
+
+
+def check_disks(args):
+    """Refuse a disk that is not there, and one that cannot be set: traces may take minutes."""
+    if args.record:
+        fbstate.need_device(args.record[1])
+    if args.apply:
+        from .tuning import apply  # pylint: disable=import-outside-toplevel
+        apply.folder_of(args.apply)
 
 
 def run(args):
     """Do what the arguments say."""
-    if args.jobs < 1:
-        raise UsageError("--jobs: at least 1")
-    if args.model and args.service:
-        raise UsageError("--model and --service: one of them")
-    if bool(args.generate) + args.table2 + bool(args.record) + bool(args.traces) != 1:
-        raise UsageError("say one of: traces, --record, --generate, --table2")
+    need_range("--jobs", args.jobs, 1)
+    need_at_most_one((args.model, "--model"), (args.service, "--service"))
+    need_one((args.traces, "TRACE"), (args.record, "--record SECONDS DISK"),
+             (args.generate, "--generate NAME"), (args.table2, "--table2"))
+    if args.generate and not args.output:
+        raise UsageError("--generate needs -o FILE")
+    if args.record and not args.output:
+        raise UsageError("--record needs -o FILE")
     check_effects(args)
+    check_disks(args)
     check_needs()
     if args.generate:
         return generate(args)

@@ -11,7 +11,7 @@ import os
 import re
 import subprocess
 
-from .. import ToolError, fbmodel, fbstate
+from .. import ToolError, UsageError, fbmodel, fbstate, fbstate_where
 from . import identity as names
 from . import journal
 
@@ -38,11 +38,14 @@ FIELD_NAMES = {"wwn": "the drive", "revision": "firmware"}
 
 
 def disk_of(name):
-    """What sysfs says of a disk (sdX): identity, sectors. ToolError if there is none."""
-    name = name[len("/dev/"):] if name.startswith("/dev/") else name
-    folder = fbstate.path("sys/block", name)
-    if not re.fullmatch(r"[\w-]+", name, re.ASCII) or not os.path.isdir(folder):
-        raise ToolError("%s: no such disk: name it as in /sys/block" % (name or "''"))
+    """What sysfs says of a disk: sdX, /dev/sdX or a link to that. UsageError if there is none."""
+    given = name
+    name = os.path.basename(os.path.realpath(fbstate.path(name))) if "/" in name else name
+    if not re.fullmatch(r"[\w-]+", name, re.ASCII) or \
+            not os.path.isdir(fbstate.path("sys/block", name)):
+        # its error, if it is no block device
+        name = fbstate_where.device_name(given)
+        raise UsageError("%s: not a whole disk" % given)
 
     def line(what):
         return (fbstate.read("sys/block", name, what) or "").strip()

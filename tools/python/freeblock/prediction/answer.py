@@ -41,7 +41,7 @@ class Settings:
 def settings(order, policy_name, conservatism, scan=True):
     """Settings of options' texts, None where they are not given; ToolError."""
     if order is not None and order not in ALGORITHMS:
-        raise UsageError("--order %s: one of %s" % (order, ", ".join(ALGORITHMS)))
+        raise UsageError("--order: %s is none of %s" % (order, ", ".join(ALGORITHMS)))
     said = dict(MODULE)
     if policy_name is not None:
         said["policy"] = policy_name

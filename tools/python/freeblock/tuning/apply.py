@@ -3,7 +3,7 @@
 
 import os
 
-from .. import ToolError
+from .. import ToolError, fbstate
 
 # Other root for tests
 ROOT = "FREEBLOCK_SYSFS"
@@ -12,6 +12,8 @@ ROOT = "FREEBLOCK_SYSFS"
 def folder_of(disk):
     """The folder of a disk: sda, /dev/sda, or a link to it."""
     root = os.environ.get(ROOT) or "/sys/kernel/freeblock"
+    if not os.environ.get(ROOT):
+        fbstate.need_device(disk)
     if not os.path.isdir(root):
         raise ToolError("%s: not there: the module freeblock is not loaded" % root)
     name = os.path.basename(os.path.realpath(disk) if "/" in disk else disk)

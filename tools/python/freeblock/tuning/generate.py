@@ -22,7 +22,7 @@ import os
 
 import numpy as np
 
-from .. import ToolError, UsageError, openers
+from .. import ToolError, need_range, openers
 
 # s, s^2, coefficient of variation, requests (table I; the paper's week);
 # memoryless: TPC-C. To the digits of the table variance is (cov mean)^2.
@@ -194,8 +194,7 @@ class Trace:
     def __init__(self, name, days=7.0, seed=1):
         if name not in PROFILES:
             raise ToolError("no disk %s in the paper's table II: %s" % (name, " ".join(PROFILES)))
-        if seed < 0:
-            raise UsageError("--seed %d: 0 or more" % seed)
+        need_range("--seed", seed, 0)
         profile = PROFILES[name]
         self.name = name
         self.random = np.random.default_rng([seed, sum(name.encode("ascii"))])

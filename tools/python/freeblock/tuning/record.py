@@ -10,7 +10,7 @@ import stat
 import subprocess
 import time
 
-from .. import ToolError, UsageError
+from .. import ToolError, UsageError, fbstate
 
 TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 DEBUGFS = "/sys/kernel/debug/block"
@@ -25,19 +25,16 @@ LINE = re.compile(r"\s*.*-(\d+)\s+\[(\d+)\]\s+\S+\s+(\d+)\.(\d{6}): (block_rq_is
 def seconds_of(text):
     """How long to record."""
     if not re.fullmatch(r"\d{1,9}", text) or not 1 <= int(text) <= MAX_SECONDS:
-        raise UsageError("recording for %s s: whole seconds from 1 to %d" % (text, MAX_SECONDS))
+        raise UsageError("recording for %s s: want whole seconds from 1 to %d" % (text, MAX_SECONDS))
     return int(text)
 
 
 def device_of(disk):
     """(path, MAJOR, MINOR) of a whole disk."""
-    path = disk if "/" in disk else "/dev/" + disk
-    try:
-        found = os.stat(path)
-    except OSError as error:
-        raise ToolError("recording: %s: %s" % (path, error.strerror)) from error
+    path = fbstate.need_device(disk)
+    found = os.stat(path)
     if not stat.S_ISBLK(found.st_mode):
-        raise ToolError("recording: %s is no block device" % path)
+        raise UsageError("%s: not a block device" % path)
     major, minor = os.major(found.st_rdev), os.minor(found.st_rdev)
     if os.path.exists("/sys/dev/block/%d:%d/partition" % (major, minor)):
         raise ToolError("recording: %s is a partition: name the whole disk, whose idle time it is" %
@@ -48,11 +45,9 @@ def device_of(disk):
 def record(seconds, disk, out):
     """Record; what a reader can be given."""
     seconds = seconds_of(seconds)
+    path, major, minor = device_of(disk)
     if os.geteuid():
         raise ToolError("recording: only root may trace the block layer")
-    path, major, minor = device_of(disk)
-    if not out:
-        raise UsageError("-o NAME is missing: where the recording goes")
     if shutil.which("blktrace") and os.path.isdir(DEBUGFS):
         return with_blktrace(seconds, path, out)
     for root in TRACEFS:
