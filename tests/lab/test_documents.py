@@ -31,7 +31,8 @@ sys.path[:0] = [HERE, os.path.join(TOP, "tools", "python")]
 import csource  # noqa: E402
 import doccommands  # noqa: E402
 import treetest  # noqa: E402
-from freeblock import metrics  # noqa: E402
+from freeblock import ToolError, metrics  # noqa: E402
+from research import figures  # noqa: E402
 from treetest import read, report  # noqa: E402
 
 EXAMPLE_LINES = 60
@@ -107,6 +108,16 @@ def check_planted(makefile):
            doccommands.wrong_targets("``make bench FIG=8``", makefile) and
            not doccommands.wrong_targets("``make bench FIGURE=8``", makefile) else
            ["not as expected"])
+
+
+def check_figures():
+    """Documents give the figures of Documentation/figures.json (tests/python/test_figures.py has what
+    is planted)."""
+    try:
+        wrong = figures.differences()
+    except ToolError as error:
+        wrong = [str(error)]
+    report("figures in several documents are those of figures.json", wrong)
 
 
 def said_by_module():
@@ -193,6 +204,7 @@ def main():
     report("commands of the lab's scripts", [
         "%s: %s" % (path, why) for path in sorted(glob.glob("tests/lab/*.sh", root_dir=TOP))
         for why in doccommands.wrong_in_script(read(path))])
+    check_figures()
     check_examples()
     treetest.finish()
 

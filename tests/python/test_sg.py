@@ -64,9 +64,9 @@ class Refusals(Case):
         """Nothing but /dev/sgX will do."""
         for path, pattern in (("/dev/null", r"^freeblock: /dev/null: not a SCSI generic.*lsscsi"),
                               (MODEL, "not a SCSI generic device"),
-                              (self.folder, "not a SCSI generic device"),
-                              (self.folder + "/sg0", "No such file")):
+                              (self.folder, "not a SCSI generic device")):
             self.refused(pattern, path, "--model", MODEL)
+        self.refused("sg0: no such block device", self.folder + "/sg0", "--model", MODEL, status=2)
 
     def test_block_device(self):
         """A disk's block device is told apart, and its number named."""
@@ -80,19 +80,19 @@ class Refusals(Case):
 
     def test_settings(self):
         """The program's own, and the simulator's: status 2."""
-        sgx = "/dev/sg999"
+        sgx = "/dev/null"
         for words, pattern in (
                 (["--model", self.folder + "/none"], "none: No such file"),
                 (["--model", self.file(b"fbmodel 2\n")], r"trace:\d: ")):
             self.refused(pattern, sgx, *words)
         for words, pattern in (
-                (["--model", MODEL, "--report-us", "-1"], "report_us: not a number from 0 to"),
-                (["--model", MODEL, "--report-us", "nan"], "report_us: not a number from 0 to"),
-                (["--model", MODEL, "--timeout", "0"], "timeout_ms: less than one"),
-                (["--model", MODEL, "--timeout", "soon"], "timeout_ms: not a number"),
-                (["--model", MODEL, "--size", "3"], "size: '3' is not a multiple"),
-                (["--model", MODEL, "--outstanding", "0"], "outstanding: 0 is not between"),
-                (["--model", MODEL, "--whole", "1"], "whole: there is no task")):
+                (["--model", MODEL, "--report-us", "-1"], "--report-us: not a number from 0 to"),
+                (["--model", MODEL, "--report-us", "nan"], "--report-us: nan is not a number"),
+                (["--model", MODEL, "--timeout", "0"], "--timeout: less than one"),
+                (["--model", MODEL, "--timeout", "soon"], "--timeout: soon is not a number"),
+                (["--model", MODEL, "--size", "3"], "--size: '3' is not a multiple"),
+                (["--model", MODEL, "--outstanding", "0"], "--outstanding: 0 is not between"),
+                (["--model", MODEL, "--whole", "1"], "--whole: there is no task")):
             self.refused(pattern, sgx, *words, status=2)
 
     def test_simulated(self):
@@ -129,7 +129,7 @@ class Runs(Case):
             file.write("#!/bin/sh\n%s\n" % text)
         os.chmod(self.host, 0o755)
         with mock.patch.object(sg, "build_host", return_value=self.host):
-            return freeblock("/dev/sg9", "--model", MODEL, *words)
+            return freeblock("/dev/null", "--model", MODEL, *words)
 
     def test_result(self):
         """A table and what should not be; or the object."""
@@ -170,7 +170,7 @@ class Runs(Case):
             'echo "$@" >&2', "--reads", ".5", "--allow-writes", "--confirm", "A B", "--direct",
             "--report-us", "5", "--timeout", "9", "--crc", "c", "--outstanding", "3")
         self.assertEqual(status, 1)
-        self.assertEqual(err, "freeblock: --progress device=/dev/sg9 model=%s outstanding=3 "
+        self.assertEqual(err, "freeblock: --progress device=/dev/null model=%s outstanding=3 "
                          "reads=.5 confirm=A B report_us=5 timeout_ms=9 crc=c allow_writes=1 "
                          "direct=1\n" % MODEL)
 

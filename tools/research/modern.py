@@ -96,7 +96,7 @@ def _cells(rows, form, value):
 
 
 def print_table(rows):
-    """A column for each run."""
+    """A column for each run; the rows."""
     lines = [("",) + tuple(name.partition(",")[0] for name, _ in SETTINGS),
              ("",) + tuple(name.partition(", ")[2] for name, _ in SETTINGS)]
     for title, form, value in (
@@ -113,6 +113,7 @@ def print_table(rows):
     for line in lines:
         print("  %-*s" % (width, line[0]) + "".join("%14s" % word for word in line[1:]))
     print()
+    return lines[2:]
 
 
 def faults(said):

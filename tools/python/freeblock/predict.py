@@ -28,8 +28,8 @@ def add_parser(subparsers):
     parser = subparsers.add_parser(
         "predict", help="what a disk would do, and a scan get, in closed form",
         description="Response time by scheduling order, utilisation, idle time, free MB/s and days "
-        "a scan, from a disk's model and a workload, in milliseconds and without a simulation. "
-        "Several disks and workloads: each with each, in parallel.")
+        "a scan, from a disk's model and a workload, without a simulation. Several disks and "
+        "workloads: each with each, in parallel.")
     disks = parser.add_argument_group("disks")
     disks.add_argument("--model", nargs="+", action="extend", default=[], metavar="FILE",
                        help="a disk's .fbmodel (freeblock extract makes it)")
