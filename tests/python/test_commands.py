@@ -295,6 +295,8 @@ class Houses(unittest.TestCase):
             status, out, err = run(program, *words.split())
             self.assertEqual((status, out), (1, ""), words)
             self.assertIn("/dev/null: not a block device", err)
+        self.assertEqual(run(program, "/dev/nope"), (
+            1, "", "array_scrub: /dev/nope: no such block device\n"))
 
     def test_no_name(self):
         """A name that is empty, as of a shell's variable that is not set, is refused. Seen to fail:

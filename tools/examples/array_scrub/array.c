@@ -53,7 +53,8 @@ static int find(struct array *array, const char *path)
 	struct stat about;
 
 	if (stat(path, &about))
-		return refuse("%s: %s", path, strerror(errno));
+		return refuse("%s: %s", path,
+			      errno == ENOENT ? "no such block device" : strerror(errno));
 	if (!S_ISBLK(about.st_mode))
 		return refuse("%s: not a block device", path);
 	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(about.st_rdev),

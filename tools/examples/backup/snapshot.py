@@ -7,6 +7,7 @@ while the snapshot begins, which freezes its file system: that is the point in t
 """
 
 import array
+import errno
 import os
 import re
 import stat
@@ -59,9 +60,10 @@ def number_of(path):
     try:
         found = os.stat(path)
     except OSError as error:
-        raise BackupError("%s: %s" % (path, error.strerror)) from error
+        raise BackupError("%s: %s" % (path, "no such block device" if error.errno == errno.ENOENT
+                                      else error.strerror)) from error
     if not stat.S_ISBLK(found.st_mode):
-        raise BackupError("%s is not a block device" % path)
+        raise BackupError("%s: not a block device" % path)
     return "%d:%d" % (os.major(found.st_rdev), os.minor(found.st_rdev))
 
 
