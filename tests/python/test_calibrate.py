@@ -66,10 +66,10 @@ class Calibrate(unittest.TestCase):
             code = cli.main(["calibrate", *words])
         return code, out.getvalue(), err.getvalue()
 
-    def refused(self, text, *words):
+    def refused(self, text, *words, status=1):
         """An error that says so, and no file."""
         code, _, err = self.calibrate(*(words or ("sda", "-o", self.new)))
-        self.assertEqual(code, 1)
+        self.assertEqual(code, status)
         self.assertIn(text, err)
         self.assertFalse(os.path.exists(self.new))
 
@@ -128,7 +128,7 @@ class Calibrate(unittest.TestCase):
         self.refused("sda: calibration: no model")
         self.tree.remove("sys/kernel/debug")
         self.refused("mount -t debugfs")
-        self.refused("knows no such disk", "sdz", "-o", self.new)
+        self.refused("/dev/sdz: no such block device", "sdz", "-o", self.new, status=2)
 
 
 if __name__ == "__main__":

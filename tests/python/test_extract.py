@@ -137,7 +137,7 @@ class Extract(unittest.TestCase):
 
     def test_refusals(self):
         """What is wrong with the words, and what to do."""
-        for words, reason in ((["extract"], "one of: DEVICE, --simulated"),
+        for words, reason in ((["extract"], "specify DEVICE or --simulated FILE"),
                               (["extract", "--simulated", self.at("none")], "No such file"),
                               (["extract", self.at("none")], "none"),
                               (self.words + ["-o", self.at("none/m")], "no such directory"),

@@ -127,7 +127,7 @@ class Store(Case):
             status, said = self.keep("--disk", "sda", **records)
             self.assertEqual(status, 1)
             self.assertRegex(said, words)
-        self.assertRegex(self.keep("--disk", "sdz")[1], "sdz: no such disk")
+        self.assertRegex(self.keep("--disk", "sdz")[1], "/dev/sdz: no such block device")
         self.assertRegex(self.keep(distrusted="60 % within 50 us")[1], "distrusted: 60 % within")
 
     def test_spoiled(self):
@@ -184,7 +184,7 @@ class Load(Case):
         self.keep()
         self.assertEqual(self.models("load", "sdb"),
                          (0, "sdb: there is no model of it in %s\n" % self.folder))
-        self.assertRegex(self.models("load", "sdz")[1], "sdz: no such disk")
+        self.assertRegex(self.models("load", "sdz")[1], "/dev/sdz: no such block device")
         self.assertEqual(self.loaded("sdb"), b"")
 
     def test_firmware(self):
@@ -259,9 +259,9 @@ class Load(Case):
         log = []
         with mock.patch("syslog.syslog", lambda level, line: log.append((level, line))):
             status, _ = self.models("load", "--syslog", "sdz", "sda")
-        self.assertEqual((status, self.loaded()), (1, model()))
+        self.assertEqual((status, self.loaded()), (2, model()))
         self.assertEqual([level for level, _ in log], [3, 6])
-        self.assertRegex(log[0][1], "sdz: no such disk")
+        self.assertRegex(log[0][1], "/dev/sdz: no such block device")
 
     def test_modes_first(self):
         """A disk that a killed extraction left changed is put right when it appears; that of
