@@ -111,8 +111,7 @@ def check_planted(makefile):
 
 
 def check_figures():
-    """Documents give the figures of Documentation/figures.json (tests/python/test_figures.py has what
-    is planted)."""
+    """Documents give the figures of Documentation/figures.json (test_figures.py plants others)."""
     try:
         wrong = figures.differences()
     except ToolError as error:

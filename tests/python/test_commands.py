@@ -489,8 +489,8 @@ class Mistakes(unittest.TestCase):
               "observe %s --model /nope", "off %s", "restore %s", "scan %s", "scan %s -o x",
               "scan %s --verify /nope", "scrub %s run", "scrub %s start", "scrub %s status",
               "scrub %s install-service", "setup %s",
-              "sg %s --model /nope", "sg %s --model {tiny} --policy x", "status %s", "top %s --once",
-              "trial %s", "tune --record 5 %s -o x",
+              "sg %s --model /nope", "sg %s --model {tiny} --policy x", "status %s",
+              "top %s --once", "trial %s", "tune --record 5 %s -o x",
               "tune x --apply %s --model nearline16")
     NO_DEVICE = ("guard", "predict", "sim")
     MISSING = {
@@ -596,9 +596,10 @@ class Mistakes(unittest.TestCase):
             env = dict(os.environ, FREEBLOCK_BUILD=folder)
             words = ("from freeblock import hosts; hosts.program('tools/native/tune', 'tune', "
                      "'replay.so')")
-            said = [subprocess.run(["/usr/bin/python3", "-Bc", words], env=env, text=True, check=True,
-                                   cwd=os.path.join(TOOLS, "python"), stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT).stdout for _ in range(2)]
+            said = [subprocess.run(["/usr/bin/python3", "-Bc", words], env=env, text=True,
+                                   check=True, cwd=os.path.join(TOOLS, "python"),
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+                    for _ in range(2)]
         self.assertEqual(said, ["freeblock: building replay.so, once: 1 files\n", ""])
         for target, name in (("lib", "libfreeblock"), ("examples", "array_scrub")):
             done = subprocess.run(["make", "-n", target], cwd=taptest.TOP, text=True, check=True,

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of freeblock-lab figures: figures of a demo come into its file and into the documents, and a
-document that gives another one is named. Prints TAP.
+"""Tests of freeblock-lab figures: figures of a demo come into its file and into the documents, and
+a document that gives another one is named. Prints TAP.
 
 Seen to fail: FAQ and results.rst of 2026-11-27 beside the README of the day after.
 """

@@ -51,7 +51,7 @@ class Kept(fakemachine.Case):
                 mock.patch.object(observe, "show", lambda _: None):
             status, out = self.do("observe", "/dev/sda")
             self.assertEqual(status, 2)
-            self.assertIn("/dev/sda has no model in /etc/freeblock/models: --model FILE, which", out)
+            self.assertIn("/dev/sda has no model in /etc/freeblock/models: --model FILE", out)
             self.assertEqual(self.do("setup", "/dev/sda", "--model", self.file, "--observe",
                                      "0")[0], 0)
             self.assertEqual(self.do("observe", "/dev/sda"), (0, ""))

@@ -190,7 +190,8 @@ class Refused(Folder):
     def test_arguments(self):
         """What contradicts itself or is not there."""
         self.refused(*words(), says="specify --model FILE or --drive FILE")
-        self.refused("--model", ATLAS, says="specify --trace FILE, --workload FILE or --set KEY=VALUE")
+        self.refused("--model", ATLAS,
+                     says="specify --trace FILE, --workload FILE or --set KEY=VALUE")
         self.refused("--drive", "nosuch", *words(), says="no drive nosuch")
         self.refused("--model", ATLAS, "--set", "request_rate", says="KEY=VALUE")
         self.refused("--model", ATLAS, "--set", "rate=3", says=("rate", "request_rate"))
@@ -238,7 +239,8 @@ class Refused(Folder):
             self.refused("--model", ATLAS, *words(), option, text, says=(option, says))
         self.refused("--model", ATLAS, *words(), "--cache", "off", "--read-ahead", "none",
                      says="--cache off")
-        self.refused("--drive", "toy", *words(), "--cache", "off", says="--cache needs --model FILE")
+        self.refused("--drive", "toy", *words(), "--cache", "off",
+                     says="--cache needs --model FILE")
 
     def test_attributes(self):
         """Missing ones are named, units and ranges checked. Seen to fail: internal errors, or ever

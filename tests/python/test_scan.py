@@ -89,7 +89,8 @@ class Where(Case):
                               ("/dev/sda1", Segment(0, 200, "sda", 100)),
                               ("/dev/disk/by-id/x-part2", Segment(0, 696, "sda", 304))):
             self.assertEqual(fbstate_where.locate(name), [segment])
-        for name, pattern in (("sdz", "^/dev/sdz: no such block device$"), ("/dev/sdz", "^/dev/sdz: no such block device$"),
+        for name, pattern in (("sdz", "^/dev/sdz: no such block device$"),
+                              ("/dev/sdz", "^/dev/sdz: no such block device$"),
                               ("/dev/disk", "not a block device"), ("/", "not a block device"),
                               ("", "no such block device"), ("..", "no such block device")):
             with self.assertRaisesRegex(ToolError, pattern):

@@ -185,8 +185,9 @@ def differences():
 
 
 def _group(command, when, figures):
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=TOP, text=True, check=False,
-                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.strip()
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=TOP, text=True,
+                            check=False, stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL).stdout.strip()
     return {"command": command, "commit": commit,
             "date": time.strftime("%Y-%m-%d", time.gmtime(when)), "figures": figures}
 
@@ -200,9 +201,9 @@ def add_parser(subparsers):
     """Add `figures`."""
     parser = subparsers.add_parser(
         "figures", help="put measured figures into the documents that give them",
-        description="Take the figures of the last results below --build (make demo) and of promises "
-        "that tests list as missed, write Documentation/figures.json, and put them into the "
-        "documents. --check writes nothing, and ends with 1 if a document gives another figure "
+        description="Take the figures of the last results below --build (make demo) and of "
+        "promises that tests list as missed, write Documentation/figures.json, and put them into "
+        "the documents. --check writes nothing, and ends with 1 if a document gives another figure "
         "than the file.")
     parser.add_argument("--build", metavar="DIR", default=BUILD, help="where results are (build)")
     parser.add_argument("--check", action="store_true", help="compare only")

@@ -5,7 +5,6 @@ Period and seek times of the model are replaced by those that the module tracks 
 Documentation/ABI/testing/debugfs-freeblock); all else stays as it is.
 """
 
-import os
 
 from . import ToolError, fbmodel, fbstate, fbstate_where, openers
 

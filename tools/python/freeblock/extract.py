@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-from . import ToolError, UsageError, fbstate, need_defaults, need_one, need_range
+from . import ToolError, fbstate, need_defaults, need_one, need_range
 
 STATE = "/var/lib/freeblock/extract"
 

@@ -109,7 +109,8 @@ def _make(words, what, planned):
             if line.rstrip("\n") not in planned:
                 said.append(line)
             done += COMPILES in line
-            shown.show(lambda: "freeblock: building %s: %d of %d files" % (what, done, count))
+            shown.show(lambda done=done: "freeblock: building %s: %d of %d files" % (
+                what, done, count))
     shown.end()
     return "".join(said).rstrip() if made.returncode else None
 

@@ -251,7 +251,8 @@ class Runs:
             self.failed = True
             kind = UsageError if process.returncode == USAGE else ToolError
             raise kind(with_option("".join(said).strip().replace("freeblock-sim: ", "", 1),
-                                   SETTINGS) or "%s: status %d" % (" ".join(words), process.returncode))
+                                   SETTINGS) or
+                       "%s: status %d" % (" ".join(words), process.returncode))
         self.progress.run(number, 1)
         return json.loads(printed)
 

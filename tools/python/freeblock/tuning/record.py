@@ -25,7 +25,8 @@ LINE = re.compile(r"\s*.*-(\d+)\s+\[(\d+)\]\s+\S+\s+(\d+)\.(\d{6}): (block_rq_is
 def seconds_of(text):
     """How long to record."""
     if not re.fullmatch(r"\d{1,9}", text) or not 1 <= int(text) <= MAX_SECONDS:
-        raise UsageError("recording for %s s: want whole seconds from 1 to %d" % (text, MAX_SECONDS))
+        raise UsageError("recording for %s s: want whole seconds from 1 to %d" % (
+            text, MAX_SECONDS))
     return int(text)
 
 
