@@ -251,7 +251,7 @@ class EndToEnd(unittest.TestCase):
             bench("--figure", "12", "--output", self.out)
         status, _, errors = bench("--jobs", "0", "--output", self.out)
         self.assertEqual((status, os.listdir(self.out)), (2, []))
-        self.assertIn("at least 1", errors)
+        self.assertIn("--jobs: 0 is less than 1", errors)
 
 
 if __name__ == "__main__":

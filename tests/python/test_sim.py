@@ -1021,13 +1021,13 @@ class Refusals(Case):
     def test_values(self):
         """Single settings."""
         for words, *said in (
-                ("--policy best", "policy", "'best'"), ("--preset mine", "preset", "'mine'"),
+                ("--policy best", "--policy: best is none of"), ("--preset mine", "--preset: mine"),
                 ("--noise loud", "noise", "loud"),
                 ("--noise laplace:x", "laplace:x"), ("--noise laplace:nan", "laplace:nan"),
                 ("--noise gauss:-1", "gauss:-1"), ("--noise gauss:10001", "gauss:10001"),
                 ("--seconds 0", "seconds", "default"), ("--requests 0", "requests", "default"),
                 ("--depth 0", "depth", "default"), ("--granule 0", "granule", "default"),
-                ("--switch 0", "switch_us", "default"), ("--turn 0", "turn_us", "default"),
+                ("--switch 0", "--switch: ", "default"), ("--turn 0", "--turn: ", "default"),
                 ("--size 5", "size", "'5'"),
                 ("--size 4k/50:8k", "size"), ("--size exp:", "size"),
                 ("--size exp:2k", "size", "4096"), ("--size 4k/0", "share"),
@@ -1038,19 +1038,19 @@ class Refusals(Case):
                 ("--rate 30 --burst 0.5", "burst", "0.5"), ("--burst 2001", "burst", "2001"),
                 ("--rate 700 --burst 4", "rate", "666.667/s"),
                 ("--outstanding 0", "outstanding"), ("--outstanding 2.5", "whole number"),
-                ("--think-spread wide", "think", "'wide'"), ("--rate -1", "rate"),
+                ("--think-spread wide", "--think-spread: wide is none"), ("--rate -1", "rate"),
                 ("--steps x", "steps"), ("--task read", "task"), ("--seed ''", "seed"),
                 ("--depth 33", "depth"), ("--depth 1.5", "depth", "1.5"), ("--hold 2", "hold"),
-                ("--depth automatic", "depth", "'automatic'"),
-                ("--task scan --joint-price 0.001", "joint_price", "less than 1/256"),
+                ("--depth automatic", "--depth: automatic is not a number"),
+                ("--task scan --joint-price 0.001", "--joint-price: ", "less than 1/256"),
                 ("--lift all+", "lift"), ("--lift most", "lift", "'most'"),
                 ("--lift auto+dest", "lift", "'auto+dest'"), ("--lift=", "lift", "''"),
                 ("--lift none+dest", "lift", "'none+dest'"),
                 ("--weight edge:0", "weight"), ("--weight rim", "weight", "'rim'"),
-                ("--value cube", "value", "'cube'"), ("--balance 0", "balance_s"),
-                ("--conservatism automatic", "conservatism_us", "'automatic'"),
-                ("--conservatism -1", "conservatism_us"),
-                ("--target-slowdown-ppm 0", "target_slowdown_ppm"),
+                ("--value cube", "--value: cube is none of count, root"), ("--balance 0", "--balance: "),
+                ("--conservatism automatic", "--conservatism: automatic is not a num"),
+                ("--conservatism -1", "--conservatism: "),
+                ("--target-slowdown-ppm 0", "--target-slowdown-ppm: "),
                 ("--jobs 0", "--jobs")):
             with self.subTest(words):
                 self.refused(words, *said)
@@ -1068,7 +1068,7 @@ class Refusals(Case):
                 ("--drive nearline16 --task scan --granule 512", "granule", "4096"),
                 ("--drive nearline16 --size 512", "size: ", "512", "whole blocks", "4096"),
                 ("--drive nearline16 --size 4k/90:6k/10", "size: ", "6144", "4096"),
-                ("--task scan --granule 524288 --max-sectors 1023", "max_sectors")):
+                ("--task scan --granule 524288 --max-sectors 1023", "--max-sectors: ")):
             with self.subTest(words):
                 self.refused(words, *said)
 
