@@ -206,10 +206,10 @@ class Refused(Idle):
         self.refused("1 to 512 regions", order="staggered:0")
         self.refused("1 to 512 regions", order="staggered:513")
         self.refused("idle: neither on nor off: 'yes'", idle="yes")
-        self.refused("idle_command: neither verify nor read", idle_command="write")
+        self.refused("--idle-command: neither verify nor read", idle_command="write")
         self.refused("random:SHARE needs a share", start="random:1")
         self.refused("course:SHARE needs a share", start="course:")
-        self.refused("segment_kib: not whole blocks", segment_kib="5")
+        self.refused("--segment: not whole blocks", segment_kib="5")
 
     def test_maps(self):
         """Maps: of another disk, out of order, beyond the end, cut off."""
