@@ -10,6 +10,7 @@ op              read or write; others are left out
 byte, size      first byte and number of bytes
 sector, count   the same in sectors of 512 bytes
 device, part    which device: one column or two
+name            a program's, which may have blanks
 -               nothing that is wanted here
 """
 
@@ -20,12 +21,10 @@ import re
 import numpy as np
 
 from . import NS, make_chunk, take
-from .text import BLOCK, Devices, shown
+from .text import BLOCK, MOST_NS as MOST_RESPONSE_NS, Devices, shown
 
 SECTOR = 512
 MOST = (1 << 63) - 1
-# A century: what is longer is no response
-MOST_RESPONSE_NS = 10 ** 9 * 86400 * 36525
 # 1990 to 2100 since 1970 in s; the first of them in the clock of Windows, which counts from 1601
 YEARS_S = (631152000, 4102444800)
 WINDOWS_S = 11644473600
@@ -74,6 +73,11 @@ def kind_of(word, ops):
     return match.group(1)
 
 
+def named(device, part):
+    """Whether these can be a device's columns, of which the second is a number."""
+    return bool(device) and part.isdigit()
+
+
 def number(word):
     """Of a word: an int, or a float where it has decimals; ValueError."""
     if word.isdigit() and len(word) <= 19:
@@ -100,7 +104,7 @@ class Table:
         self.roles = form.columns.split()
         # how many columns the first line has: most have as many
         self.width = max(width, len(self.roles))
-        self.wanted = {role: n for n, role in enumerate(self.roles) if role != "-"}
+        self.wanted = {role: n for n, role in enumerate(self.roles) if role not in ("-", "name")}
         self.devices = Devices(source)
         self.began, self.before = None, None
 
@@ -113,13 +117,19 @@ class Table:
         words = words_of(line, self.form.sep)
         if not words:
             return None
-        if len(words) < len(self.roles) or (self.form is MSR and len(words) > len(self.roles)):
+        if "name" in self.roles and len(words) > len(self.roles):
+            at = self.roles.index("name")
+            words[at:at + len(words) - len(self.roles) + 1] = [b"-"]
+        if len(words) < len(self.roles) or (self.form.name not in LOOSE and
+                                            len(words) != self.width):
             raise self.error(place, "not %s: %s" % (self.form.words, shown(line)))
         found = {role: words[n] for role, n in self.wanted.items()}
         try:
             found["op"] = kind_of(found["op"], self.form.ops)
             if found["op"] is None:
                 return None
+            if not named(found.get("device", b"-"), found.get("part", b"0")):
+                raise ValueError(words)
             for role in found.keys() - {"op", "device", "part"}:
                 found[role] = -1 if role == "response" and not found[role] else number(found[role])
         except (KeyError, ValueError) as error:
@@ -165,7 +175,8 @@ class Table:
                 usecols=list(self.wanted.values()), sep="," if sep else r"\s+", quoting=3,
                 dtype={n: "category" for role, n in self.wanted.items()
                        if role in ("op", "device", "part")}, index_col=False, na_filter=False,
-                skipinitialspace=True, skip_blank_lines=False, engine="c")
+                skipinitialspace=True, skip_blank_lines=False, engine="c",
+                float_precision="high")
         except (ImportError, ValueError, OverflowError):
             return None
         found = {role: found[n] for role, n in self.wanted.items()}
@@ -185,6 +196,8 @@ class Table:
                 columns[role] = np.array(kinds + [None], object)[column.cat.codes.to_numpy()]
             elif role in ("device", "part"):
                 names = [str(name).strip().encode() for name in column.cat.categories]
+                if not all(named(name, name if role == "part" else b"0") for name in names):
+                    return None
                 columns[role] = np.array(names, object)[column.cat.codes.to_numpy()]
             elif column.dtype.kind not in "if" or (column < 0).any() or (column > 2 ** 62).any():
                 return None
@@ -239,14 +252,14 @@ class Table:
             # nanoseconds since 1601 would not fit
             self.began = when[0]
         self.before = when[-1]
-        time_ns = np.rint((when - self.began) * self.unit_ns).astype(np.int64)
+        time_ns = self.source.nanoseconds(when - self.began, self.unit_ns, block.first)
         if self.form.columns == TENCENT.columns and self.unit_ns == NS["s"]:
             time_ns = self.spread(time_ns)
         response_ns = np.full(len(when), -1)
         if "response" in columns:
-            response = columns["response"]
-            response_ns = np.where(response < 0, -1, np.rint(response * self.response_ns)).astype(
-                np.int64)
+            response_ns = self.source.nanoseconds(columns["response"], self.response_ns,
+                                                  block.first)
+            response_ns[response_ns < 0] = -1
         if "time" not in columns:
             time_ns -= np.maximum(response_ns, 0)
         found = make_chunk(time_ns, *self.extent(columns), columns["op"] == WRITE, response_ns)
@@ -262,6 +275,8 @@ class Table:
         return time_ns + place * 10 ** 9 // np.repeat(counts, counts)
 
 
+# What has columns behind the ones that are wanted as it likes
+LOOSE = (SPC.name, FIO_LOG.name, FIU.name, ARRIVALS.name)
 # What a header may call a column, without the unit that may follow it
 HEADS = {
     "time": "time timestamp ts arrival arrivaltime issuetime start starts",
@@ -274,6 +289,7 @@ HEADS = {
     "count": "sectors blocks nsectors bcount blkcount count",
     "device": "hostname host disk deviceid volumeid lun device dev devno asu diskid volume",
     "part": "disknumber",
+    "name": "comm command process",
 }
 ROLES = {word: role for role, words in HEADS.items() for word in words.split()}
 UNITS = re.compile(r"^(.*?)[\s_(\[]*(ns|us|ms|s)[\])]*$")
@@ -302,8 +318,7 @@ def of_header(line):
     if "op" not in roles and not {"byte", "sector"} & set(roles):
         return None
     units = {role: unit for role, unit in found if unit}
-    if {"comm", "lat"} <= {name.decode("ascii").removesuffix("ms") for name in names} and \
-            "time" in roles and "end" not in roles:
+    if {"name", "response", "time"} <= set(roles) and "end" not in roles:
         # biosnoop prints when a request has ended
         roles[roles.index("time")] = "end"
         units["end"] = units.get("time")
@@ -416,5 +431,5 @@ class Reader(collections.namedtuple("Reader", "form line place header")):
         # who says of the times what they are means responses in the same unit
         response_ns = unit_ns if form.response in (None, form.unit) else NS[form.response]
         table = Table(source, form, unit_ns, response_ns, self.header,
-                      len(words_of(self.line, form.sep)))
+                      0 if self.header else len(words_of(self.line, form.sep)))
         return source.each(table.chunk, size)

@@ -28,7 +28,7 @@ class Log:
     """What is known of a log so far."""
 
     def __init__(self, source):
-        self.error = source.error
+        self.source, self.error = source, source.error
         self.unit_ns = source.unit_ns or UNIT_NS
         source.sure = False
         self.version = None
@@ -98,7 +98,7 @@ class Log:
         columns = np.array(rows, np.int64).reshape(-1, 4)
         ends = -(-(columns[:, 1] + columns[:, 2]) // SECTOR)
         first = columns[:, 1] // SECTOR
-        return make_chunk(columns[:, 0] * self.unit_ns, first, ends - first, columns[:, 3] > 0,
+        return make_chunk(self.source.nanoseconds(columns[:, 0], self.unit_ns, block.first), first, ends - first, columns[:, 3] > 0,
                           np.full(len(columns), -1))
 
 

@@ -9,11 +9,14 @@ import lzma
 import sys
 import zlib
 
+import numpy as np
+
 from ..streams import one_line
 from . import Error
 
 BLOCK = 16 << 20
 PACKED = ((b"\x1f\x8b", gzip.open), (b"\xfd7zXZ\0", lzma.open), (b"BZh", bz2.open))
+MOST_NS = 36525 * 86400 * 10 ** 9
 BOM = b"\xef\xbb\xbf"
 # data: whole lines; first: the number of the first, from 1; cut: it is the last line, alone, and
 # the file ends in it
@@ -99,6 +102,13 @@ class Input:
     def error(self, place, reason):
         """An Error at a line, or another place."""
         return Error(self.path, place, reason)
+
+    def nanoseconds(self, times, unit_ns, place):
+        """Of an array of times; Error, at a place, for what is too long."""
+        if len(times) and float(np.abs(times).max()) * unit_ns > MOST_NS:
+            raise self.error(place, "this or a later time: more than a century after the first")
+        times = times * unit_ns
+        return times if times.dtype.kind == "i" else np.rint(times).astype(np.int64)
 
     def each(self, parse, size=BLOCK):
         """What parse() makes of each block. A last line that is cut off is left out."""
