@@ -2,6 +2,7 @@
 """Which program wrote a trace."""
 
 import lzma
+import os
 import re
 import zlib
 
@@ -27,6 +28,8 @@ TAR_AT, TAR = 257, b"ustar"
 # Of a line that blkparse -f FORMAT prints: a time, and what has happened
 FORMATTED = re.compile(rb"(?:^|[\s,;])\d+\.\d{9}\b.*[\s,;][QGIDCMFPUXA][\s,;]|"
                        rb"[\s,;][QGIDCMFPUXA][\s,;].*\b\d+\.\d{9}(?:$|[\s,;])")
+# .. of how fio calls its other logs
+NO_LATENCIES = re.compile(r"_(slat|bw|iops)\.")
 NO_ADDRESSES = re.compile(rb"\s*TIME\(ms\)\s+DISK\s+COMM\s+PID\s+LAT\(ms\)")
 
 
@@ -91,6 +94,10 @@ def of_table(path, lines, first):
     form = header or columns.of_line(lines[rest[0]])
     if isinstance(form, str):
         raise Error(path, rest[0] + 1, form)
+    other = form is columns.FIO_LOG and NO_LATENCIES.search(os.path.basename(path))
+    if other:
+        raise Error(path, rest[0] + 1, "by its name fio's log of %s: that of latencies, _clat, is "
+                    "wanted" % other.group(1))
     if form:
         return columns.Reader(form, lines[rest[0]], rest[0] + 1, header is not None)
     if FORMATTED.search(line):

@@ -33,16 +33,17 @@ BLOCK = 2 << 20
 Text = collections.namedtuple("Text", "start line request like end form")
 START = B.join((rb"[ \t]*\d+,\d+", rb"\d+", rb"\d+", rb"\d+\.\d{9}", rb"\d+", rb"[A-Za-z]+", rb""))
 ADDED = rb"Input file .* added\s*$"
+# the first words of blkparse's summary, also of a program
+SUMMARY = rb"(?:CPU\d+ \(|Total \(|Throughput \(R/W\)|Events \(|.*\n Reads Queued:)"
 BLKPARSE = Text(
-    re.compile(b"(?:" + START + rb"|" + ADDED + b")", re.M),
+    re.compile(b"(?:" + START + rb"|" + ADDED + rb"|" + SUMMARY + b")", re.M),
     re.compile(rb"^(?:" + START + rb"|" + ADDED + b")", re.M),
     re.compile(B.join((rb"^[ \t]*(?P<device>\d+,\d+)", rb"\d+", rb"\d+",
                        rb"(?P<s>\d{1,9})\.(?P<f>\d{9})", rb"\d+", rb"(?P<event>[QDC])", MOVES)) +
                B + EXTENT + rb"(?:\([ \d]*\) )?\[", re.M),
     re.compile(B.join((rb"^[ \t]*\S+", rb"\S+", rb"\S+", rb"\S+", rb"\S+", rb"[QDC]", MOVES)) +
                B + rb"\S+ \+ \S+ ", re.M),
-    # the first words of blkparse's summary
-    re.compile(rb"^(?:CPU\d+ \(|Total \(|Throughput \(R/W\)|Events \()", re.M),
+    re.compile(rb"^" + SUMMARY, re.M),
     "not MAJOR,MINOR CPU SEQUENCE SECONDS PID ACTION RWBS SECTOR + SECTORS [PROGRAM]")
 NAMES = rb"(?P<event>rq_issue|rq_complete|bio_queue|bio_complete): +"
 POINT = rb": +(?:block:)?block_"
