@@ -129,17 +129,17 @@ class Observe(unittest.TestCase):
         named where there is one. Seen to fail: --seconds of a trace, and in setup."""
         workload(self.trace, self.capacity, 1)
         code, _, err = self.observe("--trace", self.trace, "--model", self.model)
-        self.assertEqual(code, 1)
-        self.assertRegex(err, "at least 5 are wanted\n$")
+        self.assertEqual(code, 2)
+        self.assertRegex(err, "at least 2 are wanted\n$")
         with mock.patch.object(observe, "recorded", lambda *_: self.trace), \
                 mock.patch.object(observe.store, "disk_of"):
             code, _, err = self.observe("/dev/sda", "--model", self.model)
             self.assertEqual(code, 1)
-            self.assertRegex(err, r"at least 5 are wanted \(--seconds\)\n$")
+            self.assertRegex(err, r"at least 2 are wanted \(--seconds\)\n$")
             disk = mock.Mock(draft=self.model, notes=[], options=mock.Mock(observe=5, quiet=True))
             disk.name = "sda"
             self.assertIsNone(setup.observe_now(disk))
-        self.assertIn("at least 5 are wanted: freeblock observe, when the disk is used",
+        self.assertIn("at least 2 are wanted: freeblock observe, when the disk is used",
                       disk.notes[0])
 
 

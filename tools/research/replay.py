@@ -13,7 +13,7 @@ import math
 import os
 import subprocess
 
-from freeblock import ToolError, hosts
+from freeblock import ToolError, UsageError, arrivals, hosts
 from freeblock.hosts import BUILD
 from . import score, traces
 from .model import replace_all, spare
@@ -163,14 +163,21 @@ def csv_text(records, predicted_ns):
     return "\n".join(rows) + "\n"
 
 
-def score_trace(drive, trace, think, out=None):
+def score_trace(drive, trace, think, out=None, device=None, unit=None):
     """Replay a trace file and compare; figures by name.
 
-    `think` may also be "auto"."""
+    `think` may also be "auto"; device and unit are for the formats of others, whose pauses are
+    before their requests."""
     if out:
         spare([out], [drive, trace])
     build_host()
-    records = traces.read(trace)
+    records = traces.of_others(trace, device, unit)
+    if records:
+        think = "before"
+    elif not think:
+        raise UsageError("--think before, after or auto: %s does not say it" % trace)
+    else:
+        records = traces.read(trace)
     traces.check_capacity(trace, records, drive_info(drive)["sectors"])
     figures = {}
     if think == "auto":
@@ -195,8 +202,10 @@ def add_parser(subparsers):
     parser.add_argument("--drive", required=True, metavar="FILE",
                         help="description of the simulated drive (.fbdrive)")
     parser.add_argument("--measured", required=True, metavar="FILE",
-                        help="R|W LABEL LBN SECTORS RESPONSE_US THINK_US, one request per line")
-    parser.add_argument("--think", required=True, choices=("before", "after", "auto"),
+                        help="R|W LABEL LBN SECTORS RESPONSE_US THINK_US, one request per line; "
+                        "or another trace with response times: " + arrivals.FORMATS)
+    arrivals.add_options(parser)
+    parser.add_argument("--think", choices=("before", "after", "auto"),
                         help="whether THINK_US passes before or after the request that it "
                         "stands beside; auto: what the drive's rotation bears out")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
@@ -207,7 +216,8 @@ def add_parser(subparsers):
 
 def run(args):
     """Replay and print the figures."""
-    figures = score_trace(args.drive, args.measured, args.think, args.output)
+    figures = score_trace(args.drive, args.measured, args.think, args.output, args.device,
+                          args.unit)
     if args.json:
         print(json.dumps(figures))
         return 0

@@ -15,11 +15,11 @@ def row(what, observed, predicted, low, high):
             if known else None}
 
 
-def beside(model, trace, found):
-    """Rows of what observe has `found` of a trace and what predict tells of it. Both leave the
-    drive's cache out."""
+def beside(model, trace, found, device=None, unit=None):
+    """Rows of what observe has `found` of a trace, read as this device and unit, and what predict
+    tells of it. Both leave the drive's cache out."""
     from .prediction import answer, batch, question  # pylint: disable=import-outside-toplevel
-    task = batch.Task(question.Load(trace, trace=trace), (question.Disk(model),),
+    task = batch.Task(question.Load(trace, trace=trace, part=device, unit=unit), (question.Disk(model),),
                       answer.settings(None, None, None, scan=False))
     (said,) = batch.answers(task)
     if "error" in said:

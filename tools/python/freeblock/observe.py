@@ -12,17 +12,18 @@ import os
 import sys
 import tempfile
 
-from . import ToolError, UsageError, asdrive, crosscheck, fbmodel, fbstate, \
+from . import ToolError, UsageError, arrivals, asdrive, crosscheck, fbmodel, fbstate, \
     need_defaults, need_one, sim
 from .extraction import store
 
 # A scan's last blocks are slower: (share of the disk, read already in the midst of it)
 STAGES = ((0.5, 0.25), (0.3, 0.65), (0.15, 0.875), (0.05, 0.975))
 DAY_S = 86400.0
-# Shorter recordings say little: the scan has to find its pace
-LEAST_S = 5.0
+# Shorter recordings say nothing ..
+LEAST_S = 2.0
 SECONDS = 60
-MOST_SECTORS = 65535
+# .. and shorter than that less than they seem to
+ENOUGH_S = 30
 # The module's defaults, but for the probe of the look-ahead, which is over after a minute
 MODULE = {"preset": "module", "lift": "all"}
 
@@ -43,8 +44,9 @@ def add_parser(subparsers):
         "would read beside them: MB/s, days for a scan of the whole disk, and what it would cost.")
     parser.add_argument("disk", nargs="?", metavar="DISK", help="/dev/sdX, to be recorded "
                         "(as root)")
-    parser.add_argument("--trace", metavar="FILE", help="a recording instead: blktrace, blkparse "
-                        "text, fio iolog, MSR CSV")
+    parser.add_argument("--trace", metavar="FILE", help="a recording instead: %s" %
+                        arrivals.FORMATS)
+    arrivals.add_options(parser)
     parser.add_argument("--model", metavar="FILE", help="the disk's .fbmodel, which freeblock "
                         "extract makes (the one that setup keeps of DISK)")
     parser.add_argument("--seconds", type=int, default=SECONDS, metavar="S",
@@ -63,29 +65,6 @@ def model_facts(path):
     """(sectors, sectors of a physical block) of a model."""
     model = fbmodel.Model.of_file(path)
     return model.number("sectors"), model.number("physical_sectors", 1)
-
-
-def read_requests(path, sectors, physical):
-    """The trace's requests in whole physical blocks, as one chunk."""
-    import numpy as np  # pylint: disable=import-outside-toplevel
-    from . import tracefile  # pylint: disable=import-outside-toplevel
-    chunk = tracefile.join(list(tracefile.read(path)))
-    end = chunk.sector + chunk.sectors
-    if int(end.max()) > sectors:
-        raise ToolError("%s: a request ends at LBN %d, the model's disk has %d: is it this disk's "
-                        "model?" % (path, int(end.max()), sectors))
-    first = chunk.sector // physical * physical
-    count = -(-(end - first) // physical) * physical
-    return chunk._replace(time_ns=chunk.time_ns - chunk.time_ns[0], sector=first,
-                          sectors=np.minimum(count, MOST_SECTORS // physical * physical))
-
-
-def write_requests(chunk, path):
-    """As the simulator reads them."""
-    kinds = ["W" if write else "R" for write in chunk.write]
-    with open(path, "w", encoding="ascii") as file:
-        for row in zip(chunk.time_ns / 1e6, chunk.sector, chunk.sectors, kinds):
-            file.write("%.6f %d %d %s\n" % row)
 
 
 def _jobs(common):
@@ -120,7 +99,7 @@ def predict(model, chunk, sectors, seed=1, quiet=True):
     """What freeblock would give beside these requests."""
     with tempfile.TemporaryDirectory(prefix="freeblock-observe-") as folder:
         trace, drive = (os.path.join(folder, name) for name in ("trace", "disk.fbdrive"))
-        write_requests(chunk, trace)
+        arrivals.write(chunk, trace)
         with open(drive, "w", encoding="ascii") as file:
             file.write(asdrive.drive(
                 model, max(asdrive.MAX_SECTORS, int(chunk.sectors.max()))))
@@ -163,6 +142,8 @@ def show(found):
                 side["days_per_scan"] * DAY_S),
             side["mean_cost_pct"], side["p99_cost_pct"]))
     print("(cost: response against the drive's own order, without a scan)")
+    if found["caveat"]:
+        print("caution: %s" % found["caveat"])
     if "predict" in found:
         print("\n".join(crosscheck.lines(found["predict"])))
 
@@ -175,15 +156,17 @@ def recorded(disk, seconds, out, quiet):
     return record.record(str(seconds), disk, out)
 
 
-def judge(model, trace, seed=1, quiet=False, longer=""):
+def judge(model, trace, seed=1, quiet=False, longer="", read_as=()):
     """What freeblock would give beside the requests of a trace; `longer`: how its user would have
-    had one that is not too short."""
+    had one that is not too short; `read_as`: device and unit."""
     sectors, physical = model_facts(model)
-    chunk = read_requests(trace, sectors, physical)
+    chunk = arrivals.read(trace, sectors, physical, *read_as)
     if float(chunk.time_ns[-1]) / 1e9 < LEAST_S:
-        raise ToolError("%s: requests of %.1f s only; at least %g are wanted%s" % (
-            trace, float(chunk.time_ns[-1]) / 1e9, LEAST_S, longer))
-    return predict(model, chunk, sectors, seed, quiet)
+        raise (ToolError if longer else UsageError)(
+            "%s: requests of %.1f s only; at least %g are wanted%s" % (
+                trace, float(chunk.time_ns[-1]) / 1e9, LEAST_S, longer))
+    found = predict(model, chunk, sectors, seed, quiet)
+    return {**found, "caveat": arrivals.caveat(found["requests"], found["seconds"], ENOUGH_S)}
 
 
 def kept_model(disk):
@@ -202,6 +185,7 @@ def run(args):
     need_one((args.disk, "DISK"), (args.trace, "--trace FILE"))
     if args.disk:
         store.disk_of(args.disk)
+        need_defaults(args, "is for --trace", device=None, unit=None)
     else:
         need_defaults(args, "is for a recording: not with --trace", seconds=SECONDS, output=None)
     args.model = args.model or kept_model(args.disk)
@@ -210,9 +194,9 @@ def run(args):
         trace = args.trace or recorded(
             args.disk, args.seconds, args.output or os.path.join(folder, "recording"), args.quiet)
         found = judge(args.model, trace, args.seed, args.quiet,
-                      "" if args.trace else " (--seconds)")
+                      "" if args.trace else " (--seconds)", (args.device, args.unit))
         if args.predict:
-            found["predict"] = crosscheck.beside(args.model, trace, found)
+            found["predict"] = crosscheck.beside(args.model, trace, found, args.device, args.unit)
     if args.json:
         print(json.dumps(found, indent=1))
     else:

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 
-from . import UsageError, need_at_most_one, need_range, sim
+from . import UsageError, arrivals, need_at_most_one, need_range, sim
 from .streams import one_line
 
 
@@ -48,9 +48,8 @@ def add_parser(subparsers):
                        "that are reported before they are on the medium (off)")
     loads = parser.add_argument_group("workloads")
     loads.add_argument("--trace", nargs="+", action="extend", default=[], metavar="FILE",
-                       help="blktrace, blkparse text, fio iolog, MSR CSV")
-    loads.add_argument("--device", metavar="NAME", help="which device of a trace of several, as "
-                       "the trace names it")
+                       help=arrivals.FORMATS)
+    arrivals.add_options(loads)
     loads.add_argument("--workload", nargs="+", action="extend", default=[], metavar="FILE",
                        help="attributes as JSON")
     loads.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE",
@@ -106,9 +105,10 @@ def loads_of(args):
     """All question.Loads, traces first."""
     from .prediction import question  # pylint: disable=import-outside-toplevel
     changes = question.settings(args.set)
-    if args.device is not None and not args.trace:
-        raise UsageError("--device needs --trace FILE")
-    found = [question.Load(path, trace=path, part=args.device, changes=changes)
+    for name in ("device", "unit"):
+        if getattr(args, name) is not None and not args.trace:
+            raise UsageError("--%s needs --trace FILE" % name)
+    found = [question.Load(path, trace=path, part=args.device, unit=args.unit, changes=changes)
              for path in args.trace]
     found += [question.Load(path, file=path, changes=changes) for path in args.workload]
     if not found and not changes:

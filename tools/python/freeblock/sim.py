@@ -11,10 +11,11 @@ import json
 import math
 import os
 import subprocess
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from . import ToolError, UsageError, hosts, need_range, statusline
+from . import ToolError, UsageError, arrivals, hosts, need_range, statusline
 from .hosts import BUILD
 from .progress import Progress
 
@@ -67,7 +68,8 @@ SETTINGS = (
     ("--burst", "burst", "N", "arrivals come in bursts of N on the mean, heavy-tailed (0: singly)"),
     ("--size", "size", "SIZES", "of requests: 4k, exp:8k, or 4k/50:8k/30:64k/20 (exp:8k)"),
     ("--locality", "locality", "WHERE", "uniform, cylinders:N or streams:N (uniform)"),
-    ("--arrivals", "trace", "FILE", "requests that come as recorded, lines MS LBN SECTORS R|W"),
+    ("--arrivals", "trace", "FILE", "requests that come as recorded: lines MS LBN SECTORS R|W, or "
+     "another file of requests: " + arrivals.FORMATS),
     ("--read-expire", "read_expire_ms", "MS", "longest wait of a read, 0: none (500)"),
     ("--write-expire", "write_expire_ms", "MS", "longest wait of a write, 0: none (5000)"),
     ("--commit", "commit_us", "US", "how long a free slot waits for an answer (300)"),
@@ -313,6 +315,21 @@ def grid(args):
     return [name for name, values in given if len(values) > 1], jobs
 
 
+def with_arrivals(jobs, folder, device, unit):
+    """(the jobs, their traces as the simulator reads them, in a folder; the traces' own names by
+    those)"""
+    done = {}
+    for number, job in enumerate(jobs):
+        found = dict(job)
+        if "trace" not in found:
+            continue
+        key = found["trace"], found["model"]
+        if key not in done:
+            done[key] = arrivals.converted(found["trace"], folder, found["model"], device, unit)
+        jobs[number] = [(name, done[key] if name == "trace" else value) for name, value in job]
+    return jobs, {path: trace for (trace, _), path in done.items()}
+
+
 def add_baselines(results, jobs, baselines):
     """Tell each result its slowdown against the run without a task."""
     for result, job in zip(results, jobs):
@@ -384,6 +401,7 @@ def add_parser(subparsers):
         "means that the scan began with the run.")
     for option, name, metavar, text in SETTINGS:
         parser.add_argument(option, dest=name, metavar=metavar, help=text.replace("%", "%%"))
+    arrivals.add_options(parser)
     parser.add_argument("--set", action="append", default=[], metavar="LINE",
                         help="a line that overrides the drive's description")
     parser.add_argument("--baseline", action="store_true",
@@ -398,9 +416,16 @@ def add_parser(subparsers):
 def run(args):
     """Run the grid and print it."""
     need_range("--jobs", args.jobs, 1)
+    if args.trace is None and (args.device or args.unit):
+        raise UsageError("--%s needs --arrivals FILE" % ("device" if args.device else "unit"))
     check(args, SETTINGS)
     varied, jobs = grid(args)
-    results = sweep(jobs, args.baseline, args.jobs, args.quiet)
+    with tempfile.TemporaryDirectory(prefix="freeblock-sim-") as folder:
+        jobs, names = with_arrivals(jobs, folder, args.device, args.unit)
+        results = sweep(jobs, args.baseline, args.jobs, args.quiet)
+    for result in results:
+        if result["settings"].get("trace") in names:
+            result["settings"]["trace"] = names[result["settings"]["trace"]]
     if args.json:
         print(json.dumps(results, indent=1))
         return 0

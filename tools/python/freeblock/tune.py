@@ -11,17 +11,22 @@ import json
 import os
 import sys
 
-from . import ToolError, UsageError, fbstate, need_at_most_one, need_defaults, need_one, need_range
+from . import ToolError, UsageError, arrivals, fbstate, need_at_most_one, need_defaults, \
+    need_one, need_range
 from .streams import one_line
 
 PROCESSES = 2
 MEAN_MS, MAX_MS = 1.0, 50.0
 DAYS, SEED = 7.0, 1
+# A trace that is shorter shows idle time of an hour of the day at most
+ENOUGH_S = 3600
 MODEL = "nearline16"
 Goals = collections.namedtuple("Goals", "mean_us max_us")
 # What a worker needs for one trace
-Job = collections.namedtuple("Job", "path device model service goals sizes_kib policies adaptive "
+Job = collections.namedtuple("Job", "path device unit model service goals sizes_kib policies adaptive "
                              "plots")
+# What is wrong with a trace, and the exit status
+Refusal = collections.namedtuple("Refusal", "why status")
 
 
 EXAMPLES = (
@@ -37,9 +42,9 @@ def add_parser(subparsers):
     """Add `tune`."""
     parser = subparsers.add_parser(
         "tune", help="when to scrub a disk in its idle time, from a trace of what it is asked",
-        description="Reads traces (blktrace, blkparse's text, fio's iolog, MSR Cambridge CSV), "
-        "tells the statistics of their idle intervals, simulates policies, and returns the wait "
-        "and the request size that scrub fastest within the goals.")
+        description="Reads traces (%s), tells the statistics of their idle intervals, simulates "
+        "policies, and returns the wait and the request size that scrub fastest within the goals." %
+        arrivals.FORMATS)
     parser.add_argument("traces", nargs="*", metavar="TRACE", help="files, or folders of them")
     add_reading(parser)
     add_goals(parser)
@@ -50,8 +55,7 @@ def add_parser(subparsers):
 
 def add_reading(parser):
     """Options about what is read."""
-    parser.add_argument("--device", metavar="NAME", help="which device of a trace of several, as "
-                        "the trace has it: 8,0, src1.1, /dev/sda")
+    arrivals.add_options(parser)
     parser.add_argument("--record", nargs=2, metavar=("SECONDS", "DISK"), help="record the disk's "
                         "requests now (as root), and tune for them")
     parser.add_argument("-j", "--jobs", type=int, default=PROCESSES, metavar="N",
@@ -147,11 +151,12 @@ def analyse(job):
     """All about one trace."""
     from .tuning import intervals, stats  # pylint: disable=import-outside-toplevel
     service = service_of(job)
-    with intervals.of_trace(job.path, job.device, service) as spool:
+    with intervals.of_trace(job.path, job.device, service, unit=job.unit) as spool:
         lengths, moments = stats.lengths_of(spool), stats.Moments(spool)
         result = {"trace": job.path, "service": service.name,
                   "statistics": stats.summary(spool, lengths, moments),
-                  "series": stats.series(spool, lengths)}
+                  "series": stats.series(spool, lengths),
+                  "caveat": arrivals.caveat(spool.requests, spool.duration_ns / 1e9, ENOUGH_S)}
         if job.policies:
             result.update(simulated(job, spool, lengths, moments, service))
     return result
@@ -197,7 +202,7 @@ def first_of_recording(name):
 
 
 def results_of(jobs, processes):
-    """Each job with its result or its ToolError, as they come."""
+    """Each job with its result or its Refusal, as they come."""
     if len(jobs) == 1 or processes == 1:
         for job in jobs:
             yield job, guarded(job)
@@ -209,30 +214,31 @@ def results_of(jobs, processes):
 
 
 def guarded(job):
-    """A job's result, or what is wrong with its trace as text."""
+    """A job's result, or its Refusal."""
     try:
         return analyse(job)
     except ToolError as error:
-        return str(error)
+        return Refusal(str(error), 2 if isinstance(error, UsageError) else 1)
     except OSError as error:
-        return "%s: %s" % (error.filename or job.path, error.strerror)
+        return Refusal("%s: %s" % (error.filename or job.path, error.strerror), 1)
 
 
 def tune(args, traces):
     """Analyse, print, draw, apply; the exit status."""
     from .tuning import plots, report  # pylint: disable=import-outside-toplevel
     goals, sizes = goals_of(args), sizes_of(args.sizes)
-    jobs = [Job(path, args.device, args.model, args.service, goals, sizes, not args.stats,
+    jobs = [Job(path, args.device, args.unit, args.model, args.service, goals, sizes, not args.stats,
                 not args.no_adaptive, args.plots) for path in files_of(traces)]
     if args.apply and len(jobs) != 1:
         raise UsageError("--apply: the setting of one trace, not of %d" % len(jobs))
     service_of(jobs[0])
     if args.plots:
         os.makedirs(args.plots, exist_ok=True)
-    good = []
+    good, status = [], 0
     for job, result in results_of(jobs, args.jobs):
-        if isinstance(result, str):
-            print("freeblock: %s" % one_line(result), file=sys.stderr)
+        if isinstance(result, Refusal):
+            print("freeblock: %s" % one_line(result.why), file=sys.stderr)
+            status = max(status, result.status)
             continue
         good.append(result)
         print(json.dumps(result) if args.json else report.text(result), flush=True)
@@ -242,7 +248,7 @@ def tune(args, traces):
             apply_to(args, job, result)
     if args.plots and good:
         plots.of_all(args.plots, sorted(good, key=lambda one: one["trace"]))
-    return 1 if len(good) < len(jobs) else 0
+    return status
 
 
 def apply_to(args, job, result):
@@ -288,7 +294,7 @@ def check_effects(args):
     """Refuse options that would do nothing."""
     goals = {"mean_slowdown": MEAN_MS, "max_slowdown": MAX_MS, "sizes": None, "no_adaptive": False}
     if args.generate or args.table2:
-        need_defaults(args, "is for traces that are read", device=None, jobs=PROCESSES, model=None,
+        need_defaults(args, "is for traces that are read", device=None, unit=None, jobs=PROCESSES, model=None,
                       service=None, stats=False, plots=None, apply=None, **goals)
     else:
         need_defaults(args, "is for --generate and --table2", days=DAYS, seed=SEED)

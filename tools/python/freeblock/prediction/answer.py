@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import ToolError, UsageError
+from .. import ToolError, UsageError, arrivals
 from . import bands, compose, freeband, freecourse, freeidle, paper, standin, units
 from .device import SECTOR
 
@@ -17,6 +17,8 @@ ORDER = "clook"
 # What comes nearest to a policy of freeblock's; else SPTF
 NEAREST = {"fifo": "fcfs", "clook": "clook", "sstf": "sstf"}
 DAY_S = 86400.0
+# A trace that is shorter may not be typical
+ENOUGH_S = 30
 # As the module is set by default (Documentation/admin-guide.rst)
 MODULE = {"policy": "auto", "conservatism": "auto", "lift": "all", "value": "root"}
 # Its buffers: of 1.5 of the longest tracks, within these bounds (design.rst), bytes
@@ -298,6 +300,7 @@ def _in_band(response_ms, orders):
 def trace_json(found, orders):
     """What a trace says beyond its workload; orders: as JSON."""
     return {"requests": found.requests, "duration_s": found.duration, "pauses_s": found.pauses,
+            "caveat": arrivals.caveat(found.requests, found.duration, ENOUGH_S),
             "mean_response_ms": _ms(found.mean_response),
             "in_band": _in_band(_ms(found.mean_response), orders),
             "stream_fraction": found.stream_fraction, "hot_half": found.hot_half}

@@ -51,6 +51,7 @@ class Load:
     name: str
     trace: str = None           # a file of requests
     part: str = None            # .. and which device, if it is of several
+    unit: str = None            # .. and of its times, if it is not the format's
     file: str = None            # a JSON file of attributes
     changes: tuple = ()         # (attribute, value): of what these say, or all there is
 
@@ -206,7 +207,7 @@ def check_span(found, device, trace=None):
 def _read(load, wanted):
     """Traces' attributes by what is in `wanted`: (reach, service_time) pairs; one reading."""
     found = {key: characterise.Characteriser(*key) for key in wanted}
-    for chunk in tracefile.read(load.trace, load.part):
+    for chunk in tracefile.read(load.trace, load.part, load.unit):
         for each in found.values():
             each.add(chunk)
     return {key: each.result() for key, each in found.items()}

@@ -71,6 +71,8 @@ def _workload_lines(said):
     if trace:
         lines.append("           %d requests in %.1f s, pauses of %.1f s in all" % (
             trace["requests"], trace["duration_s"], trace["pauses_s"]))
+        if trace["caveat"]:
+            lines.append("           caution: %s" % trace["caveat"])
         if trace["mean_response_ms"] is not None:
             lines.append("           mean response in the trace: %.2f ms" %
                          trace["mean_response_ms"])

@@ -4,7 +4,7 @@
 Whichever of them is named, or NAME: all are read together. A single stream
 (blktrace -o -, blkparse -d) may have any name. The records are those of
 include/uapi/linux/blktrace_api.h, in either byte order. Devices are
-MAJOR,MINOR. Requests as in blkparse.py.
+MAJOR,MINOR. Requests as in eventtext.py.
 """
 
 import glob
@@ -25,8 +25,12 @@ FIELDS = (("magic", "u4"), ("sequence", "u4"), ("time", "u8"), ("sector", "u8"),
 ORDERS = {order: np.dtype([(name, order + kind) for name, kind in FIELDS]) for order in "<>"}
 RECORD = ORDERS["<"].itemsize
 # Low half of the action: what happened; high half: of what kind
-SENT, COMPLETED = 7, 8
-WRITE, DISCARD, NOTIFY = 1 << 17, 1 << 30, 1 << 26
+ACTIONS = {b"Q"[0]: 1, b"D"[0]: 7, b"C"[0]: 8}
+COMPLETED = 8
+WRITE = 1 << 17
+# commands other than reads and writes (BLK_TC_PC), messages (NOTIFY), DISCARD, data of a
+# driver's own (DRV_DATA)
+NO_DATA = 1 << 25 | 1 << 26 | 1 << 29 | 1 << 30
 PIECE = 4 << 20
 SECTOR = 512
 
@@ -71,8 +75,8 @@ def run_of(data, offset, kind):
     return records[:last + 1], offset + (last + 1) * RECORD + int(records["pdu"][last])
 
 
-def records_of(path):
-    """A file's records, many at a time."""
+def records_of(path, source):
+    """A file's records, many at a time; one that is cut off at its end is left out."""
     rest, before, kind = b"", 0, None
     with open_binary(path) as file:
         while True:
@@ -99,7 +103,8 @@ def records_of(path):
             if not piece:
                 break
     if rest:
-        raise Error(path, "byte %d" % before, "ends in the midst of a record")
+        source.note("%sits last record, at byte %d, is cut off: left out" % (
+            "" if path == source.path else os.path.basename(path) + ": ", before))
 
 
 def check_magic(path, data, place):
@@ -118,12 +123,11 @@ def name_of(device):
     return "%d,%d" % (device >> 20, device & 0xfffff)
 
 
-def events_of(path, records, devices):
-    """Requests sent and completed."""
+def events_of(path, records, devices, actions):
+    """Those of these actions."""
     what = records["action"] & 0xffff
-    kind = records["action"]
-    records = records[((what == SENT) | (what == COMPLETED)) & (kind & (NOTIFY | DISCARD) == 0) &
-                      (records["bytes"] > 0)]
+    records = records[np.isin(what, [ACTIONS[action] for action in actions]) &
+                      (records["action"] & NO_DATA == 0) & (records["bytes"] > 0)]
     mine = np.zeros(len(records), dtype=bool)
     for device in np.unique(records["device"]):
         if devices.takes(name_of(int(device)), "a record of %s" % name_of(int(device))):
@@ -137,10 +141,10 @@ def events_of(path, records, devices):
                          records["action"] & 0xffff == COMPLETED)
 
 
-def one_file(path, devices):
+def one_file(path, source, devices, actions):
     """A file's events, many at a time. The devices' messages must name this file."""
-    for records in records_of(path):
-        found = events_of(path, records, devices)
+    for records in records_of(path, source):
+        found = events_of(path, records, devices, actions)
         if len(found.time_ns):
             yield found
 
@@ -181,9 +185,13 @@ def merged(sources):
         yield events.join([source.until(limit) for source in sources])
 
 
-def read(path, device):
+def read(source):
     """Chunks of a recording."""
-    devices = Devices(path, device)
-    names = members(path) or [path]
+    names = members(source.path) or [source.path]
     names = [name for name in names if os.path.getsize(name)]
-    return events.requests(merged([Source(one_file(name, devices)) for name in names]))
+
+    def batches(actions):
+        devices = Devices(source)
+        return merged([Source(one_file(name, source, devices, actions)) for name in names])
+
+    return events.requests(source, batches)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Requests from events: sent to the drive (D) and completed (C).
+"""Requests from events: queued (Q), sent to the drive (D) and completed (C).
 
 A completion belongs to the last request sent at its sector; what is sent
 twice before it completes (requeued) counts from the last time. Completions of
 what was sent before the trace began, and requests that it does not see
-completed, are left out."""
+completed, are left out. A trace with one kind of event only has arrivals, and
+no responses."""
 
 import collections
 
@@ -42,11 +43,47 @@ def pairs(events):
     return chunk, take(events, ~events.complete & ~same)
 
 
-def requests(batches):
-    """Chunks of requests from batches of events, by time from one batch to the next."""
-    open_yet = None
+def arrivals(batches, source, what):
+    """Chunks of requests that come when the only events that there are say."""
+    source.note("%s: no response times" % what)
     for events in batches:
+        yield make_chunk(events.time_ns, events.sector, events.sectors, events.write,
+                         np.full(len(events.time_ns), -1))
+
+
+def counted(batches):
+    """How many there are."""
+    return sum(len(events.time_ns) for events in batches)
+
+
+def unpaired(source, batches, sent, completed):
+    """Chunks of a trace in which no request is both sent and completed."""
+    if sent and completed:
+        raise source.error("the whole file", "%d requests sent (D) and %d completed (C), and none "
+                           "of them both" % (sent, completed))
+    if sent:
+        return arrivals(batches(b"D"), source, "requests sent (D), none completed (C)")
+    queued = counted(batches(b"Q"))
+    if queued and completed:
+        raise source.error("the whole file", "requests queued (Q) and completed (C), none sent to "
+                           "a drive (D), as of a stacked device (md, dm): trace its members")
+    if completed:
+        return arrivals(batches(b"C"), source, "completions (C) only, taken for arrivals")
+    return arrivals(batches(b"Q"), source, "requests queued (Q) only, before they are merged") \
+        if queued else ()
+
+
+def requests(source, batches):
+    """Chunks of requests, by time from one batch to the next; batches(actions) reads the batches
+    of the events that are one of these actions."""
+    open_yet, paired, sent, completed = None, 0, 0, 0
+    for events in batches(b"DC"):
+        completed += int(events.complete.sum())
+        sent += int((~events.complete).sum())
         if open_yet is not None:
             events = join((open_yet, events))
         chunk, open_yet = pairs(events)
+        paired += len(chunk.time_ns)
         yield chunk
+    if not paired:
+        yield from unpaired(source, batches, sent, completed)

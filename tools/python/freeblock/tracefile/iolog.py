@@ -2,7 +2,8 @@
 """The iolog of fio.
 
 Version 3: US FILE ACTION [OFFSET LENGTH], the time in microseconds from the
-start (fio's manual leaves the unit open; fio 3.33 writes microseconds).
+start (fio's manual leaves the unit open; fio writes microseconds, and other
+programs milliseconds or nanoseconds).
 Version 2: FILE ACTION [OFFSET LENGTH]; its only times are those of "wait",
 microseconds since the wait before: a log without any is refused. Neither tells
 response times. Devices are the files.
@@ -10,8 +11,8 @@ response times. Devices are the files.
 
 import numpy as np
 
-from . import Error, make_chunk
-from .text import BLOCK, Devices, blocks, shown
+from . import make_chunk
+from .text import BLOCK, Devices, shown
 
 HEADERS = {b"fio version 2 iolog": 2, b"fio version 3 iolog": 3}
 FORMS = {2: "not FILE ACTION [OFFSET LENGTH]", 3: "not MICROSECONDS FILE ACTION [OFFSET LENGTH]"}
@@ -20,21 +21,20 @@ MOVE = (b"read", b"write")
 OTHER = (b"sync", b"datasync", b"trim")
 DIGITS = 15
 SECTOR = 512
+UNIT_NS = 1000
 
 
 class Log:
     """What is known of a log so far."""
 
-    def __init__(self, path, device):
-        self.path = path
+    def __init__(self, source):
+        self.source, self.error = source, source.error
+        self.unit_ns = source.unit_ns or UNIT_NS
+        source.sure = False
         self.version = None
-        self.now_us = 0
+        self.now = 0
         self.waited = False
-        self.devices = Devices(path, device)
-
-    def error(self, number, reason):
-        """An error at a line."""
-        return Error(self.path, number, reason)
+        self.devices = Devices(source)
 
     def number(self, line, word, what):
         """A number of a line."""
@@ -53,11 +53,11 @@ class Log:
         """(time, offset, length, write) of a line; None if it is none."""
         words = line.split()
         if self.version == 3 and words:
-            time_us = self.number(number, words.pop(0), "time")
-            if time_us < self.now_us:
-                raise self.error(number, "the time goes back from %d to %d us" % (
-                    self.now_us, time_us))
-            self.now_us = time_us
+            time = self.number(number, words.pop(0), "time")
+            if time < self.now:
+                raise self.error(number, "the time goes back from %d to %d" % (
+                    self.now, time))
+            self.now = time
         if len(words) == 2 and words[1] in MANAGE:
             return None
         if len(words) != 4:
@@ -71,7 +71,7 @@ class Log:
         """An action with its two numbers."""
         if action == b"wait" and self.version == 2:
             self.waited = True
-            self.now_us += offset
+            self.now += offset
             return None
         if action in OTHER:
             return None
@@ -81,7 +81,7 @@ class Log:
             raise self.error(number, "a request of no bytes")
         if not self.devices.takes(name.decode("utf-8", "replace"), number):
             return None
-        return self.now_us, offset, length, action == b"write"
+        return self.now, offset, length, action == b"write"
 
     def chunk(self, block):
         """A block's requests."""
@@ -98,15 +98,14 @@ class Log:
         columns = np.array(rows, np.int64).reshape(-1, 4)
         ends = -(-(columns[:, 1] + columns[:, 2]) // SECTOR)
         first = columns[:, 1] // SECTOR
-        return make_chunk(columns[:, 0] * 1000, first, ends - first, columns[:, 3] > 0,
+        return make_chunk(self.source.nanoseconds(columns[:, 0], self.unit_ns, block.first), first, ends - first, columns[:, 3] > 0,
                           np.full(len(columns), -1))
 
 
-def read(path, device, size=BLOCK):
+def read(source, size=BLOCK):
     """Chunks of an iolog."""
-    log = Log(path, device)
-    for block in blocks(path, size):
-        yield log.chunk(block)
+    log = Log(source)
+    yield from source.each(log.chunk, size)
     if log.version == 2 and not log.waited:
-        raise Error(path, "the whole file", "version 2 without \"wait\": it has no times (fio 3.31 "
-                    "and later write version 3, which has)")
+        raise source.error("the whole file", "version 2 without \"wait\": it has no times (fio "
+                           "3.31 and later write version 3, which has)")

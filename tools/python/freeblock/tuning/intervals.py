@@ -27,8 +27,11 @@ Intervals = collections.namedtuple("Intervals", "idle_ns requests")
 
 
 def ends_by_response(chunk, end):
-    """When nothing is outstanding any more after each request, if the trace tells."""
-    done = np.maximum.accumulate(chunk.time_ns + chunk.response_ns)
+    """When nothing is outstanding any more after each request, if the trace tells; of single ones
+    of which it does not, they take as long as the others on the mean."""
+    known = chunk.response_ns >= 0
+    response_ns = np.where(known, chunk.response_ns, int(chunk.response_ns[known].mean()))
+    done = np.maximum.accumulate(chunk.time_ns + response_ns)
     return done if end is None else np.maximum(done, end)
 
 
@@ -149,11 +152,11 @@ class Spool:
             yield Intervals(rows["idle_ns"].astype(np.int64), rows["requests"].astype(np.int64))
 
 
-def of_trace(path, device, service, chunk=CHUNK):
+def of_trace(path, device, service, chunk=CHUNK, unit=None):
     """A trace's intervals; Error if it has none."""
     spool = Spool(chunk)
     try:
-        for requests in tracefile.read(path, device):
+        for requests in tracefile.read(path, device, unit):
             spool.add(requests, service)
         spool.finish()
         if not spool.intervals:

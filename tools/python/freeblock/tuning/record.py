@@ -17,9 +17,6 @@ DEBUGFS = "/sys/kernel/debug/block"
 INSTANCE = "freeblock-tune-%d"
 EVENTS = ("block_rq_issue", "block_rq_complete")
 MAX_SECONDS = 366 * 86400
-# PROGRAM-PID [CPU] FLAGS SECONDS: EVENT: MAJOR,MINOR RWBS [BYTES] (COMMAND) SECTOR + SECTORS [..]
-LINE = re.compile(r"\s*.*-(\d+)\s+\[(\d+)\]\s+\S+\s+(\d+)\.(\d{6}): (block_rq_issue|"
-                  r"block_rq_complete): (\d+,\d+) ([A-Z]+) (?:\d+ )?\(.*\) (\d+) \+ (\d+) ")
 
 
 def seconds_of(text):
@@ -79,19 +76,8 @@ def put(path, text):
         raise ToolError("recording: %s: %s refused: %s" % (path, text, error.strerror)) from error
 
 
-def converted(line, number):
-    """A line of the events as blkparse would print it; None for other lines."""
-    match = LINE.match(line)
-    if not match:
-        return None
-    pid, cpu, second, micro, event, device, kind, sector, sectors = match.groups()
-    return "%s %s %d %s.%s000 %s %s %s %s + %s [0]\n" % (
-        device, int(cpu), number, second, micro, pid, "D" if event == EVENTS[0] else "C", kind,
-        sector, sectors)
-
-
 def with_events(root, seconds, device, out):
-    """A text like blkparse's."""
+    """The events as tracefs prints them."""
     folder = os.path.join(root, "instances", INSTANCE % os.getpid())
     try:
         os.mkdir(folder)
@@ -105,7 +91,9 @@ def with_events(root, seconds, device, out):
             put(os.path.join(events, "filter"), "dev == %d" % (device[0] << 20 | device[1]))
             put(os.path.join(events, "enable"), "1")
         with open(os.path.join(folder, "trace_pipe"), "rb", buffering=0) as pipe, \
-                open(out, "w", encoding="ascii") as file:
+                open(out, "wb") as file:
+            # a disk that is asked nothing has a recording, too
+            file.write(b"# tracer: nop\n")
             copy_events(pipe, file, time.monotonic() + seconds)
     finally:
         os.rmdir(folder)
@@ -113,9 +101,9 @@ def with_events(root, seconds, device, out):
 
 
 def copy_events(pipe, file, until):
-    """Convert what comes from a pipe until a time."""
+    """Copy the lines that come from a pipe until a time."""
     os.set_blocking(pipe.fileno(), False)
-    rest, number = b"", 0
+    rest = b""
     while True:
         left = until - time.monotonic()
         if left <= 0 or not select.select([pipe], [], [], left)[0]:
@@ -124,8 +112,5 @@ def copy_events(pipe, file, until):
         if not piece:
             time.sleep(0.01)
             continue
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            number += 1
-            text = converted(line.decode("ascii", "replace"), number)
-            file.write(text or "")
+        lines, end, rest = (rest + piece).rpartition(b"\n")
+        file.write(lines + end)

@@ -24,6 +24,8 @@ def text(result):
     lines = [one_line(result["trace"]), ""]
     if "policies" in result:
         lines += best_lines(result) + [""]
+    if result["caveat"]:
+        lines += ["caution: " + result["caveat"], ""]
     lines += statistics(result["statistics"])
     if "policies" in result:
         lines += [""] + policies(result["policies"])
