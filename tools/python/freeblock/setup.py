@@ -32,8 +32,8 @@ def add_parser(subparsers):
     parser.add_argument("disk", metavar="DISK", help="/dev/sdX, as root")
     parser.add_argument("--model", metavar="FILE", help="the disk's model, which is not measured "
                         "then")
-    parser.add_argument("--measure", action="store_true", help="all of it, even if there is a "
-                        "model of its make")
+    parser.add_argument("--measure", action="store_true", help="measure all of it, even if there "
+                        "is a model of it, or of its make")
     parser.add_argument("--in-use", action="store_true", help="measure the disk even if it is in "
                         "use: it will be slow meanwhile, and the measurements worse")
     parser.add_argument("--force", action="store_true", help="even if the disk does not suit, or "
@@ -118,9 +118,9 @@ def measure(disk, draft, states):
     options = disk.options
     if options.model:
         journal.write_file(draft, given(disk).data)
-    elif os.path.exists(steps.model_path(disk.identity)):
-        disk.notes.append("%s was there: the disk was not measured again (after freeblock "
-                          "models remove it would be)" % steps.model_path(disk.identity))
+    elif steps.fitting_model(disk) and not options.measure:
+        disk.notes.append("%s was there: the disk was not measured again (--measure does it)" %
+                          steps.model_path(disk.identity))
     else:
         _extract(disk, draft, states)
 
@@ -210,10 +210,8 @@ def take(step, journal_of, disk):
 
 def announced(step, disk):
     """What is done next, for people."""
-    path = steps.model_path(disk.identity)
-    if step.name != "measure" or not (disk.options.model or os.path.exists(path)):
-        return step.says
-    return "take the model " + (disk.options.model or path)
+    model = disk.options.model or not disk.options.measure and steps.fitting_model(disk)
+    return "take the model " + model if step.name == "measure" and model else step.says
 
 
 def setup(disk):
@@ -259,8 +257,8 @@ def run(args):
         try:
             done = setup(disk)
         except (ToolError, OSError, KeyboardInterrupt):
-            print("freeblock: %s is set up in part: freeblock setup goes on from there, freeblock "
-                  "off /dev/%s puts everything back" % (name, name), file=sys.stderr)
+            print("freeblock: %s is set up in part: freeblock setup /dev/%s continues, freeblock "
+                  "off /dev/%s puts everything back" % (name, name, name), file=sys.stderr)
             raise
     if args.json:
         print(json.dumps(done, indent=1))
