@@ -197,7 +197,8 @@ class Status(unittest.TestCase):
         self.tree.values(SYSFS + "state", {"attached": 0, "scheduling": "another scheduler",
                                            "free_reads": "", "period_ps": ""})
         out = self.status("sda")[1]
-        self.assertIn("not scheduling: another scheduler; run: echo freeblock > /sys/block/sda/", out)
+        self.assertIn("not scheduling: another scheduler; run: echo freeblock > /sys/block/sda/",
+                      out)
         self.assertIn("free reads -\n", out)
         self.assertIn("foreground: not counted now", out)
 
@@ -249,7 +250,8 @@ class Status(unittest.TestCase):
         self.tree.write(DEBUGFS + "tasks", "nonsense")
         self.assertRegex(self.status("sda")[2], "sda: tasks: not understood: 'nonsense'")
         self.tree.remove("sys/kernel/freeblock/sdb")
-        self.assertRegex(self.status("sdb")[2], "sdb does not have the scheduler freeblock; run: freeblock ")
+        self.assertRegex(self.status("sdb")[2],
+                         "sdb does not have the scheduler freeblock; run: freeblock setup /dev/sdb")
         # a volume of ZFS'; seen to fail: told to set it up
         for folder in ("class/block", "block", "devices/virtual/block"):
             self.tree.write("sys/%s/zd0/size" % folder, "8")

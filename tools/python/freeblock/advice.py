@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What commands advise: for a state that hinders, the command that ends it, complete, so that it can
-be copied as it stands. It follows "run: " wherever it is printed, and ends the line.
+"""What commands advise: for a state that hinders, the command that ends it, complete, so that it
+can be copied as it stands. It follows "run: " wherever it is printed, and ends the line.
 tests/lab/t-advice.sh brings a disk into each of these states, runs what is advised, and checks that
 the state has ended.
 """

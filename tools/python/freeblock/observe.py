@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 
-from . import ToolError, UsageError, asdrive, crosscheck, fbmodel, fbstate, \
+from . import ToolError, UsageError, advice, asdrive, crosscheck, fbmodel, fbstate, \
     need_defaults, sim
 from .extraction import store
 
@@ -184,7 +184,8 @@ def kept_model(disk):
         raise UsageError("--model: whose requests are they?")
     path = os.path.join(fbstate.path(store.DIRECTORY), store.file_name(store.disk_of(disk)))
     if not os.path.exists(path):
-        raise UsageError("--model: none is kept of %s: freeblock extract makes one" % disk)
+        raise UsageError("--model: none is kept of %s; run: %s" % (
+            disk, advice.SETUP % os.path.basename(disk)))
     return path
 
 

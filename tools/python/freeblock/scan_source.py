@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Blocks of a disk for scan: a task of background.py that wants all of them but those that are there
-already."""
+"""Blocks of a disk for scan: a task of background.py that wants all of them but those that are
+there already."""
 
 import errno
 

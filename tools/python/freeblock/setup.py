@@ -165,8 +165,8 @@ def _extract(disk, draft, states):
 
 def _trusted(why, options):
     if why and not options.force:
-        raise ToolError("the model is not trusted: %s. Was the disk quiet? Measure again, or use "
-                        "it all the same: --force" % why)
+        raise ToolError("the model is not trusted: %s. Were disk and host quiet? Measure again, or "
+                        "add --force to use it all the same" % why)
 
 
 def observe_now(disk):
@@ -183,8 +183,8 @@ def observe_now(disk):
                 "/dev/" + disk.name, options.observe, os.path.join(folder, "recording"),
                 options.quiet), quiet=options.quiet)
     except ToolError as error:
-        disk.notes.append("what it will bring and cost is not known, for %s: freeblock observe, "
-                          "when the disk is used" % error)
+        disk.notes.append("what it will bring and cost is not known, for %s; when the disk is used "
+                          "run: freeblock observe /dev/%s" % (error, disk.name))
         return None
     if not options.json:
         observe.show(found)

@@ -112,8 +112,9 @@ def load(command_name="setup"):
                 "blue screen")
     else:
         todo = fbstate.how_to_load(tried=True)
-    raise ToolError("the module does not load (modprobe freeblock: %s); when it does, repeat %s; %s" %
-                    (said.replace("\n", "; ") or "status %d" % status, command_name, todo))
+    raise ToolError("the module does not load (modprobe freeblock: %s); once it does, repeat %s; "
+                    "%s" % (said.replace("\n", "; ") or "status %d" % status, command_name,
+                            todo))
 
 
 def unload():
