@@ -8,8 +8,8 @@
 # many as the scan of this disk does in five seconds); the end is a digest of each block of
 # the disk as a plain read of it gives, made by other code; nothing of a killed reader is
 # left in the module. The scrubber's coverage is as true and as fresh, whether the tool or the
-# module goes. How far a resumed scrub is, is said of the whole, as in scrub_stats, by status, its
-# JSON, top and metrics.
+# module goes. How far a resumed scan or scrub is, status, its JSON, top and metrics say of the
+# whole, as scrub_stats does.
 #
 # Seen to fail: a task's total and done without what its coverage had before (93 % of the rest).
 #
@@ -60,6 +60,12 @@ scan_begin()
 reads()
 {
 	stats "$disk" free_sectors
+}
+
+scan_of_the_whole()
+{
+	freeblock status "$disk" --seconds 0 | \
+		grep -q "scan: running.* % of $(((sectors + 7) / 8)) blocks,"
 }
 
 no_tasks()
@@ -145,6 +151,7 @@ while sleep 2.3 && [ -e /proc/$pid ] && [ $kills -lt 6 ]; do
 	five=$(five_seconds)
 	expect_ok "kill $kills: no task is left" wait_for 10 no_tasks
 	scan_begin /tmp/killed
+	[ $kills != 2 ] || expect_ok "resumed: status is of the whole" wait_for 10 scan_of_the_whole
 done
 unload
 wait $pid

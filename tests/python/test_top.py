@@ -124,8 +124,8 @@ class Top(unittest.TestCase):
         self.assertLessEqual(max(map(len, page)), 80)
         self.assertIn("shorter than any read, 50 % of it used", " ".join(" ".join(page).split()))
         for why, command in (
-                ("completions do not fit the model: it is wrong, a write cache is on, or a busy "
-                 "host reports them late", "freeblock setup /dev/sda"),
+                ("completions do not fit the model: wrong model, write cache, or busy host",
+                 "freeblock setup /dev/sda"),
                 ("the model is distrusted: only 60 % of 4000 reads ended within 50 us of the "
                  "predicted angle", "echo 1 > /sys/kernel/freeblock/sda/model_force"),
                 ("not a SCSI or SATA disk", "echo mq-deadline > /sys/block/sda/queue/scheduler")):
