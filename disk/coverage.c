@@ -374,10 +374,13 @@ static void fb_coverage_add_some(struct fb_coverage_walk *walk, u64 first, u64 e
 static void fb_coverage_add_uncovered(struct fb_coverage_walk *walk, u64 first, u64 end, u32 group)
 {
 	const struct freeblock_coverage *coverage = walk->task->coverage;
-	u64 past;
+	u64 missing, past;
 
 	for (; first < end; first = past) {
-		first = find_next_zero_bit_le(coverage->map, end, first);
+		missing = min_t(u64, find_next_zero_bit_le(coverage->map, end, first), end);
+		if (walk->op->initial)
+			walk->task->entered_before += missing - first;
+		first = missing;
 		if (first >= end)
 			return;
 		past = find_next_bit_le(coverage->map, end, first);
@@ -792,7 +795,8 @@ static void fb_coverage_publish(struct fb_coverage *cov)
 		wanted = task->map.n_wanted;
 		flying = task->map.n_flying;
 		total = task->map.n_done + wanted + flying + task->map.n_again;
-		if (task->wanted != wanted || task->flying != flying || task->total != total)
+		if (task->wanted != wanted || task->flying != flying || task->total != total ||
+		    task->before != task->entered_before)
 			fb_delivery_count(task, wanted, flying, total);
 	}
 }

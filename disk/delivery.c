@@ -207,6 +207,7 @@ void fb_delivery_count(struct freeblock_task *task, u64 wanted, u64 flying, u64 
 	swap(task->wanted, wanted);
 	task->flying = flying;
 	task->total = total;
+	task->before = task->entered_before;
 	if (!task->wanted != !wanted)
 		fb_disk_tell_wants(task->fd);
 	spin_unlock_irq(&task->fd->lock);

@@ -177,7 +177,7 @@ static const char *fb_disk_distrust(const struct fb_disk *fd)
 	if (fd->doubt[0] && !fd->forced)
 		return fd->doubt;
 	if (fd->distrusted)
-		return "completions do not fit the model: it is wrong, or a write cache is on";
+		return "completions do not fit the model: wrong model, write cache, or busy host";
 	return NULL;
 }
 

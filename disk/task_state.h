@@ -44,6 +44,7 @@ enum fb_op_kind { FB_OP_ADD, FB_OP_REMOVE, FB_OP_PROMOTE };
  * @n: granules from there on
  * @added_ns: when it was requested; reads sent earlier do not serve it
  * @uncovered: only granules that freeblock_task.coverage lacks count
+ * @initial: requested before the start: what the coverage has was done before
  * @masked: only granules with their bit set in @bits count
  * @bytes: memory charged for @bits
  * @base: the granule that the first bit of @bits stands for
@@ -56,6 +57,7 @@ struct fb_op {
 	u64 n;
 	u64 added_ns;
 	bool uncovered;
+	bool initial;
 	bool masked;
 	u64 bytes;
 	u64 base;
@@ -97,6 +99,7 @@ struct fb_op {
  * @behind: changes wait behind the one that is being entered; the thread's
  * @pace: its rate; the thread's
  * @late: it would miss its deadline at that rate; the thread's
+ * @entered_before: blocks of initial changes that its coverage had; the thread's
  * @held: reads that wait for its consumer or are being consumed [L]
  * @fed_ns: when its consumer got a block last, or since when it could have got any
  * @waiting_for: what keeps it from reading; see disk/waiting.c [L]
@@ -104,6 +107,7 @@ struct fb_op {
  * @alarmed: paused by an alarm [L]
  * @withheld_ns: when a read was last withheld from it because it may not be the medium's [L]
  * @total: blocks registered; [L] from here on
+ * @before: blocks done before its start, which are not in @total: see @entered_before
  * @wanted: blocks wanted
  * @flying: blocks in flight
  * @done: blocks delivered
@@ -146,6 +150,7 @@ struct freeblock_task {
 	bool behind;
 	struct fb_pace pace;
 	bool late;
+	u64 entered_before;
 	u32 held;
 	u64 fed_ns;
 	enum freeblock_wait waiting_for;
@@ -153,6 +158,7 @@ struct freeblock_task {
 	bool alarmed;
 	u64 withheld_ns;
 	u64 total;
+	u64 before;
 	u64 wanted;
 	u64 flying;
 	u64 done;

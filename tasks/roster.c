@@ -47,8 +47,8 @@ static u32 fb_roster_copy(struct fb_disk *fd, struct fb_roster_row *row)
 			.id = task->id,
 			.state = task->state,
 			.priority = READ_ONCE(task->priority),
-			.total = task->total,
-			.done = task->done,
+			.total = task->before + task->total,
+			.done = task->before + task->done,
 			.failed = task->failed,
 			.granule = dm_info(fd->model)->granule_sectors,
 		};
@@ -62,8 +62,8 @@ unlock:
 /**
  * fb_roster_list() - list the tasks, for people
  * @fd: the disk
- * @m: the file to write to, a line each: id, name, state, priority, blocks in total, delivered
- *	and failed, sectors per block
+ * @m: the file to write to, a line each: id, name, state, priority, blocks in total, done and
+ *	failed, sectors per block; what a coverage had before the start is in total and done
  *
  * Context: may sleep.
  */

@@ -245,6 +245,7 @@ static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 
 	lockdep_assert_held(&task->change);
 	list_for_each_entry(op, ops, node) {
 		op->added_ns = now;
+		op->initial = READ_ONCE(task->state) == FB_TASK_NEW;
 		added |= op->kind == FB_OP_ADD;
 	}
 	spin_lock_irqsave(&fd->lock, flags);

@@ -23,7 +23,8 @@ cat <<-END
 
 	A virtual machine with a simulated disk, /dev/$disk (0.5 GB), which serves 40 random reads a
 	second to its users. You are root here, and nothing that you do reaches your own machine.
-	Each command takes some seconds to begin. Type, for instance:
+	Each command takes some seconds to begin; idle time passes faster than outside, and on a busy
+	machine all is slower, but never late. Type, for instance:
 
 	    freeblock setup /dev/$disk         # give the disk the scheduler (its model is there)
 	    freeblock scrub /dev/$disk start   # verify all of it, in the background, some minutes

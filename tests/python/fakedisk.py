@@ -6,7 +6,6 @@ cut leaves in any state. Run as a program it is a slow freeblock scan, to be kil
 
 import contextlib
 import io
-import itertools
 import os
 import random
 import shutil
@@ -123,9 +122,9 @@ class Medium:
         return [mock.patch.object(scan_source, "Source", self.source),
                 mock.patch.object(scan, "POLL_S", 0.01)]
 
-    def source(self, disk, ranges):
+    def source(self, disk, missing, _whole):
         """In place of scan_source.Source."""
-        return Source(self, disk, ranges)
+        return Source(self, disk, missing)
 
 
 class Source:
@@ -133,16 +132,12 @@ class Source:
 
     def __init__(self, medium, disk, ranges):
         self.medium, self.disk, self.gone = medium, disk, False
-        self.ranges, self.blocks = ranges, []
+        self.blocks = [lbn for first, count in ranges
+                       for lbn in range(first, first + count, medium.block)]
+        medium.rng.shuffle(self.blocks)
         self.read_end, self.write_end = os.pipe()
         os.write(self.write_end, b"x")
         self.done = 0
-
-    def feed(self):
-        """Some of the ranges; they can grow while others are read."""
-        for first, count in itertools.islice(self.ranges, 2):
-            self.blocks += range(first, first + count, self.medium.block)
-        self.medium.rng.shuffle(self.blocks)
 
     def fileno(self):
         """For poll(): there is always something."""

@@ -465,27 +465,32 @@ class Runs(unittest.TestCase):
             "promote: a range goes beyond the end"])
 
     def test_scan_source(self):
-        """scan's source feeds more ranges than there is room for, and says what was refused."""
+        """scan's source wants what is missing of the whole, and says what was refused.
+
+        Seen to fail: bits of the last byte that no block has; a range taken for covered."""
         done = run("""
             import os, sys
             from freeblock import ToolError, background, fbstate, scan_source
             fbstate.ROOT = sys.argv[1]
-            source = scan_source.Source("sda", ((8 * i, 8) for i in range(125)))
-            seen = []
-            for _ in range(2000):
-                source.feed()
-                seen += [record.first for record in source.records()]
-                if len(seen) == 125 or source.gone:
-                    break
-            print(len(set(seen)), source.gone)
-            source.close()
+            for missing in [(8 * i, 8) for i in range(125)], [(0, 8), (40, 160), (880, 120)]:
+                source = scan_source.Source("sda", missing, [(0, 400), (400, 600)])
+                wanted = [at for first, count in missing
+                          for at in range(first, first + count, 8)]
+                seen = []
+                for _ in range(2000):
+                    seen += [record.first for record in source.records()]
+                    if len(seen) >= len(wanted) or source.gone:
+                        break
+                print(len(seen), sorted(seen) == wanted, source.gone)
+                source.close()
             try:
-                scan_source.Source("sdb", iter(()))
+                scan_source.Source("sdb", [], [])
             except ToolError as error:
                 print(error)
-            """, self.folder_with_disk(), room=8)
+            """, self.folder_with_disk())
         self.assertEqual(done.stderr, "")
-        self.assertRegex(done.stdout, "^125 False\nsdb: /.*/dev/sdb: No such file or directory\n$")
+        self.assertRegex(done.stdout, "^125 True False\n36 True False\n"
+                         "sdb: /.*/dev/sdb: No such file or directory\n$")
 
     def folder_with_disk(self):
         """A root with dev/sda."""

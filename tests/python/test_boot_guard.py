@@ -101,7 +101,7 @@ class Boots(Case):
             status, said = self.load()
             self.assertEqual(status, 1)
             self.assertRegex(said, "sda: freeblock stays off: the machine went down within ten "
-                             "minutes of 2.*; freeblock guard allow has it started again")
+                             "minutes of 2.*; to start it again run: freeblock guard allow")
             self.assertFalse(self.on())
             self.do("guard", "passed")
             self.boot(name)

@@ -168,8 +168,8 @@ class Told(Case):
         """When it becomes so, and again after it was well."""
         for why, told in (("yes", 0), ("the model is distrusted: so noisy", 1),
                           ("the model is distrusted: so noisy", 0), ("yes", 0),
-                          ("completions do not fit the model: it is wrong, or a write cache is on",
-                           1), ("no model", 0)):
+                          ("completions do not fit the model: wrong model, write cache, or "
+                           "busy host", 1), ("no model", 0)):
             self.machine.write(KERNEL + "state/scheduling", why + "\n")
             self.assertEqual(self.told(), [("distrusted", "sda: " + why)] * told)
 

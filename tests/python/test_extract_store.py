@@ -196,7 +196,7 @@ class Load(Case):
         status, said = self.models("load", "sda")
         self.assertEqual(status, 1)
         self.assertRegex(said, r"has firmware 0002, and there are models only for other firmware "
-                         r"\(%s\): extract" % KEPT)
+                         r"\(%s\): measure it again; run: freeblock setup /dev/sda$" % KEPT)
         self.assertEqual(self.loaded(), b"")
 
     def test_mismatch(self):
@@ -231,7 +231,7 @@ class Load(Case):
 
         with mock.patch("builtins.open", busy):
             self.assertRegex(self.models("load", "sda")[1], KEPT + ": Device or resource busy; the "
-                             "kernel log says why: dmesg")
+                             "kernel log says why; run: dmesg")
 
     def test_scheduler(self):
         """It is chosen only if that is wanted; without it nothing can be loaded."""

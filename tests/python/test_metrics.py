@@ -338,8 +338,8 @@ class Check(Disks):
         self.assertEqual(self.check()[0], 1)
         self.tree.values(SYSFS + "state", {"free_reads": "on", "scheduling": "no model"})
         self.assertEqual(self.check(), (
-            1, "FREEBLOCK WARNING - sda: not scheduling: no model: load it: cat FILE.fbmodel > "
-            "/sys/kernel/freeblock/sda/model"))
+            1, "FREEBLOCK WARNING - sda: not scheduling: no model; run: freeblock setup "
+            "/dev/sda"))
         self.assertEqual((self.alarm("scheduling"), self.alarm("guard")), (1, 0))
         self.tree.write(SYSFS + "state/scheduling", "yes")
         self.tree.counters("sda", alarms=1)

@@ -51,7 +51,8 @@ class Kept(fakemachine.Case):
                 mock.patch.object(observe, "show", lambda _: None):
             status, out = self.do("observe", "/dev/sda")
             self.assertEqual(status, 2)
-            self.assertIn("/dev/sda has no model in /etc/freeblock/models: --model FILE", out)
+            self.assertIn("/dev/sda has no model in /etc/freeblock/models; run: freeblock setup "
+                          "/dev/sda", out)
             self.assertEqual(self.do("setup", "/dev/sda", "--model", self.file, "--observe",
                                      "0")[0], 0)
             self.assertEqual(self.do("observe", "/dev/sda"), (0, ""))
@@ -139,8 +140,8 @@ class Observe(unittest.TestCase):
             disk = mock.Mock(draft=self.model, notes=[], options=mock.Mock(observe=5, quiet=True))
             disk.name = "sda"
             self.assertIsNone(setup.observe_now(disk))
-        self.assertIn("at least 2 are wanted: freeblock observe, when the disk is used",
-                      disk.notes[0])
+        self.assertIn("at least 2 are wanted; when the disk is used run: freeblock observe "
+                      "/dev/sda", disk.notes[0])
 
 
 if __name__ == "__main__":

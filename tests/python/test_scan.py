@@ -386,14 +386,13 @@ class Runs(Case):
             self.assertRegex(err, pattern)
         self.tree.write("sys/kernel/freeblock/sda/granule_bytes", "")
         status, _, err = freeblock("sda", "-o", self.out)
-        self.assertRegex(err, "sda has no model.*load it: cat FILE.fbmodel > /sys/kernel/fr")
+        self.assertRegex(err, "sda has no model.*; run: freeblock setup /dev/sda$")
         self.tree.remove("sys/kernel/freeblock/sda")
         self.assertRegex(freeblock("sda", "-o", self.out)[2],
-                         "does not have the scheduler: freeblock setup /dev/sda .* by hand: echo "
-                         "freeblock > /sys/block/sda/queue")
+                         "does not have the scheduler freeblock; run: freeblock setup /dev/sda$")
         self.tree.remove("sys/kernel/freeblock")
         self.assertRegex(freeblock("sda", "-o", self.out)[2],
-                         "not loaded: freeblock setup .* modprobe freeblock")
+                         "not loaded; run: ")
 
     def test_finished_file(self):
         """A finished file is not written over; an unfinished one not compared with."""

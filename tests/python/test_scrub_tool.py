@@ -614,7 +614,7 @@ class Commands(Case):
         """Start, pause, resume, stop, in any state."""
         self.assertRegex(self.scrub("pause")[2], r"sda is not being scrubbed \(idle\).*start")
         self.assertEqual(self.scrub("start")[0], 0)
-        self.assertRegex(self.scrub("start")[2], "being scrubbed already: freeblock scrub")
+        self.assertRegex(self.scrub("start")[2], "being scrubbed already; run: freeblock scrub")
         for word in ("pause", "resume", "stop"):
             self.assertEqual(self.scrub(word)[:2], (0, ""))
         self.assertEqual(self.kernel.words, ["start", "pause", "resume", "stop"])
@@ -641,7 +641,7 @@ class Commands(Case):
             self.assertEqual(status, 2)
             self.assertRegex(err, pattern)
         self.tree.write("sys/kernel/freeblock/sda/granule_bytes", "")
-        self.assertRegex(self.scrub("run")[2], "sda has no model.*load it")
+        self.assertRegex(self.scrub("run")[2], "sda has no model.*; run: freeblock setup")
 
     def test_service(self):
         """A unit that starts this tool."""

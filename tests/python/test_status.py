@@ -94,8 +94,8 @@ class Status(unittest.TestCase):
                 "on average, idle reads added 41.2 us to each, 900 at most, "
                 "the order in which they go adds to each 390.0 us, 6.00 %; "
                 "in all each ends 125.0 us later than without freeblock",
-                "sdb: scheduler freeblock, not scheduling: no model: load it: cat FILE.fbmodel > "
-                "/sys/kernel/freeblock/sdb/model"):
+                "sdb: scheduler freeblock, not scheduling: no model; run: freeblock setup "
+                "/dev/sdb"):
             self.assertIn(line + "\n", out)
 
     def in_all(self):
@@ -197,7 +197,8 @@ class Status(unittest.TestCase):
         self.tree.values(SYSFS + "state", {"attached": 0, "scheduling": "another scheduler",
                                            "free_reads": "", "period_ps": ""})
         out = self.status("sda")[1]
-        self.assertIn("not scheduling: another scheduler: echo freeblock > /sys/block/sda/", out)
+        self.assertIn("not scheduling: another scheduler; run: echo freeblock > /sys/block/sda/",
+                      out)
         self.assertIn("free reads -\n", out)
         self.assertIn("foreground: not counted now", out)
 
@@ -233,7 +234,7 @@ class Status(unittest.TestCase):
         with mock.patch.object(fbstate.os, "listdir", self.denied):
             self.without_tables("cannot be read: run it as root")
         self.tree.remove("sys/kernel/debug")
-        self.without_tables("is not there: mount -t debugfs none /sys/kernel/debug")
+        self.without_tables("is not there; run: mount -t debugfs none /sys/kernel/debug")
 
     @staticmethod
     def denied(folder, really=os.listdir):
@@ -249,17 +250,18 @@ class Status(unittest.TestCase):
         self.tree.write(DEBUGFS + "tasks", "nonsense")
         self.assertRegex(self.status("sda")[2], "sda: tasks: not understood: 'nonsense'")
         self.tree.remove("sys/kernel/freeblock/sdb")
-        self.assertRegex(self.status("sdb")[2], "sdb does not have the scheduler: freeblock ")
+        self.assertRegex(self.status("sdb")[2],
+                         "sdb does not have the scheduler freeblock; run: freeblock setup /dev/sdb")
         # a volume of ZFS'; seen to fail: told to set it up
         for folder in ("class/block", "block", "devices/virtual/block"):
             self.tree.write("sys/%s/zd0/size" % folder, "8")
         self.assertRegex(self.status("zd0")[2], "zd0 is no disk .* name the disks that hold it")
         self.tree.remove("sys/kernel/freeblock/sda")
-        self.assertRegex(self.status()[1], "the module knows no disk: echo")
+        self.assertIn("the module knows no disk: there is no rotating disk", self.status()[1])
         self.tree.remove("sys/kernel/freeblock")
         code, _, err = self.status()
         self.assertEqual(code, 1)
-        self.assertRegex(err, "not loaded: freeblock setup .* modprobe freeblock")
+        self.assertRegex(err, "not loaded; run: make -C /.* && insmod /")
 
     def test_not_root(self):
         """A file that only root may write to."""

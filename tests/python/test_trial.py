@@ -406,7 +406,7 @@ class Command(unittest.TestCase):
         with mock.patch.object(kernel, "command", lambda *_: (1, "not found")):
             found, _, complained = self.trial()
         self.assertEqual(found, 1)
-        self.assertRegex(complained, r"modprobe freeblock: not found.*then say trial again")
+        self.assertRegex(complained, r"modprobe freeblock: not found.*repeat trial; run: ")
         self.assertNotIn("put back", complained)
         self.assertFalse(os.path.isdir(fbstate.path(fbstate.KERNEL)))
 

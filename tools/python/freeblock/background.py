@@ -450,6 +450,12 @@ class Task:
             self._chunk(IOC_SET_COVERAGE, first, array.array("B", bits))
             first += 8 * len(bits)
 
+    def set_coverage(self, bits):
+        """Before the start: which blocks are done, a bit each."""
+        for first in range(0, self.geometry.blocks, BITS_MAX):
+            self._chunk(IOC_SET_COVERAGE, first,
+                        array.array("B", bits[first // 8:(first + BITS_MAX) // 8]))
+
     def close(self):
         """End the task: what was not read is read by nobody."""
         if self.fd >= 0:

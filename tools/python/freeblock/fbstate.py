@@ -11,7 +11,7 @@ import errno
 import os
 import re
 
-from . import NoDevice, ToolError
+from . import NoDevice, ToolError, advice, hosts
 
 ROOT = "/"
 KERNEL = "sys/kernel/freeblock"
@@ -28,18 +28,6 @@ JOB = ("first", "sectors", "block_sectors", "blocks_total", "blocks_verified",
        "rate_kib_s", "deadline", "began", "passes")
 # of state/: in words
 WORDS = ("scheduling", "free_reads", "idle")
-# no task is served while the scheduler says one of these; else why it is transparent
-NEXT = {
-    "no model": "load it: cat FILE.fbmodel > /%s/%%s/model" % KERNEL,
-    "another scheduler": "echo freeblock > /sys/block/%s/queue/scheduler",
-    "completions do not fit the model: it is wrong, or a write cache is on":
-        "load one that fits: cat FILE.fbmodel > /" + KERNEL + "/%s/model",
-    "the drive's firmware is no longer the model's":
-        "load one of this firmware: cat FILE.fbmodel > /" + KERNEL + "/%s/model",
-}
-# the model's own words follow
-DISTRUSTED = "the model is distrusted: "
-FORCE = "use it all the same: echo 1 > /" + KERNEL + "/%s/model_force"
 
 
 def path(*parts):
@@ -100,7 +88,7 @@ def hidden():
     except PermissionError:
         return "/%s cannot be read: run it as root" % DEBUG
     except OSError:
-        return "/%s is not there: mount -t debugfs none /sys/kernel/debug" % DEBUG
+        return advice.with_run("/%s is not there" % DEBUG, advice.DEBUGFS)
     return None
 
 
@@ -112,13 +100,28 @@ def table(name, file):
     return read(DEBUG, name, file) or ""
 
 
+def how_to_load(tried=False):
+    """How the module is loaded into this kernel, in words. tried: modprobe has failed."""
+    kernel = os.uname().release
+    built = os.path.join(hosts.BUILD, "kernel-" + kernel, "freeblock", "freeblock.ko")
+    known = "" if tried else read("lib/modules", kernel, "modules.dep") or ""
+    return advice.load_module(known, hosts.TOP, built if hosts.IN_TREE else "")
+
+
+def suited():
+    """Disks that rotate, by what the kernel says, and have another scheduler."""
+    folder = path("sys/block")
+    return [name for name in sorted(os.listdir(folder) if os.path.isdir(folder) else ())
+            if os.path.isdir(os.path.join(folder, name, "device")) and
+            read("sys/block", name, "queue/rotational") == "1" and
+            Disk(name).scheduler() != "freeblock"]
+
+
 def names():
     """The disks that the module knows."""
     folder = path(KERNEL)
     if not os.path.isdir(folder):
-        raise ToolError("the module freeblock is not loaded: freeblock setup /dev/sdX does that, "
-                        "or by hand modprobe freeblock, or in a checkout insmod "
-                        "build/kernel-$(uname -r)/freeblock/freeblock.ko")
+        raise ToolError("the module freeblock is not loaded; " + how_to_load())
     return sorted(name for name in os.listdir(folder) if os.path.isdir(os.path.join(folder, name)))
 
 
@@ -203,16 +206,23 @@ class Disk:
         """Bytes of a block; 0 without a model."""
         return count(self.read("granule_bytes"))
 
-    def stuck(self):
-        """Why no task advances now, and what to do; None if nothing hinders it."""
+    def is_active(self, job):
+        """Whether there is a scan or scrub that is not over."""
+        return self.read(job) in ("running", "paused", "stopping")
+
+    def hindrance(self):
+        """Why no task advances now, and the command that ends that, or None; None if nothing
+        hinders it."""
         why = self.state("scheduling")
         # the module keeps a disk's values when it goes
         if why is None or (why != "yes" and self.scheduler() is None):
-            return "the disk is not there"
-        if why == "yes":
-            return None
-        hint = FORCE if why.startswith(DISTRUSTED) else NEXT.get(why)
-        return "%s%s" % (why, ": " + hint % self.name if hint else "")
+            return "the disk is not there", None
+        return None if why == "yes" else (why, advice.scheduling(why, self.name))
+
+    def stuck(self):
+        """The same as one text."""
+        found = self.hindrance()
+        return found and advice.with_run(*found)
 
 
 def refusal(disk, what, error):
@@ -221,16 +231,17 @@ def refusal(disk, what, error):
         errno.EACCES: "run it as root",
         errno.EPERM: "run it as root",
         errno.ENOENT: "this module has no such file: load the one of this source tree",
-        errno.EINVAL: "the kernel log says why: dmesg | grep freeblock",
+        errno.EINVAL: "the kernel log says why; run: " + advice.LOG,
         errno.EALREADY: "it is already paused or running, or there is nothing to pause, resume "
-                        "or stop: freeblock status " + disk,
-        errno.EBUSY: "another task or reader has it: freeblock status " + disk,
-        errno.ENODATA: "the disk has no model: " + NEXT["no model"] % disk,
-        errno.ENODEV: "the disk is gone: freeblock status",
-        errno.ENOSPC: "the module's memory is used up: stop tasks (freeblock status), or raise "
-                      "/sys/module/freeblock/parameters/memory_mib",
+                        "or stop; run: freeblock status " + disk,
+        errno.EBUSY: "another task or reader has it; run: freeblock status " + disk,
+        errno.ENODATA: "the disk has no model; run: " + advice.SETUP % disk,
+        errno.ENODEV: "the disk is gone; run: freeblock status",
     }
     hint = hints.get(error.errno)
+    if error.errno == errno.ENOSPC:
+        hint = "the module's memory is used up; wait for a task, or run: " + advice.memory(
+            count(read("sys/module/freeblock/parameters/memory_mib")))
     return "%s: %s%s" % (what, error.strerror, "; " + hint if hint else "")
 
 
@@ -245,17 +256,16 @@ def need(name):
         raise ToolError("%s is no disk but made by software, which has no scheduler of its own: "
                         "name the disks that hold it" % name)
     if os.path.isdir(path("sys/block", name)):
-        raise ToolError("%s does not have the scheduler: freeblock setup /dev/%s gives it that and "
-                        "a model; by hand: %s" % (name, name, NEXT["another scheduler"] % name))
+        raise ToolError("%s does not have the scheduler freeblock; run: %s" % (
+            name, advice.SETUP % name))
     raise NoDevice(name)
 
 
 def need_model(disk):
     """`disk`, or a ToolError if it has no model."""
     if not disk.granule_bytes():
-        raise ToolError("%s has no model, without which nothing is read: freeblock setup /dev/%s "
-                        "measures it; or, if you have it, %s" %
-                        (disk.name, disk.name, NEXT["no model"] % disk.name))
+        raise ToolError("%s has no model, without which nothing is read; run: %s" % (
+            disk.name, advice.SETUP % disk.name))
     return disk
 
 

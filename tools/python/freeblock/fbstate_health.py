@@ -37,6 +37,15 @@ def remaining_blocks(job):
     return max(job["blocks_total"] - job["blocks_before"] - job["blocks_delivered"], 0)
 
 
+def share_pct(job):
+    """How much of the whole of a scan or scrub is done, what was done before this start included,
+    per cent; None before the first."""
+    left = remaining_blocks(job)
+    if left is None:
+        return None
+    return 100 - 100 * left / job["blocks_total"] if job["blocks_total"] else 100.0
+
+
 def needed_s(job):
     """Seconds that the rest of a pass takes at the mean rate of this start, or, of one that was
     stopped, of the last; None if it is over, or the rate is not known."""

@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 
-from . import ToolError, UsageError, arrivals, asdrive, crosscheck, fbmodel, fbstate, \
+from . import ToolError, UsageError, advice, arrivals, asdrive, crosscheck, fbmodel, fbstate, \
     need_defaults, need_one, sim
 from .extraction import store
 
@@ -175,8 +175,8 @@ def kept_model(disk):
         raise UsageError("--trace needs --model FILE")
     path = os.path.join(fbstate.path(store.DIRECTORY), store.file_name(store.disk_of(disk)))
     if not os.path.exists(path):
-        raise UsageError("%s has no model in %s: --model FILE, which freeblock extract makes" % (
-            disk, store.DIRECTORY))
+        raise UsageError("%s has no model in %s; run: %s" % (
+            disk, store.DIRECTORY, advice.SETUP % os.path.basename(disk)))
     return path
 
 

@@ -154,9 +154,10 @@ class Scan:
             return "waiting: " + stuck[0]
         return "; ".join(cost_text(cost) for cost in self.meter.report().values())
 
-    def wanted(self, disk):
-        """An iterator of the ranges of a disk that are missing; None if none is."""
-        ranges = (rest for name, *rest in self.layout.ranges(self.sink.state) if name == disk)
+    def wanted(self, disk, state):
+        """An iterator of the ranges of a disk that are missing, by the blocks' states; None if
+        none is."""
+        ranges = (rest for name, *rest in self.layout.ranges(state) if name == disk)
         first = next(ranges, None)
         return itertools.chain((first,), ranges) if first else None
 
@@ -168,9 +169,10 @@ class Scan:
         sources = []
         try:
             for disk in self.disks:
-                ranges = self.wanted(disk)
-                if ranges:
-                    sources.append(scan_source.Source(disk, ranges))
+                missing = self.wanted(disk, self.sink.state)
+                if missing:
+                    whole = self.wanted(disk, bytes(self.layout.blocks))
+                    sources.append(scan_source.Source(disk, missing, whole))
             self._loop(sources)
         finally:
             for source in sources:
@@ -190,8 +192,6 @@ class Scan:
             poller.register(fd, select.POLLIN)
         ticked = time.monotonic()
         while self.stopped is None and self.missing():
-            for source in sources:
-                source.feed()
             for fd, _ in poller.poll(POLL_S * 1000):
                 for record in by_fd[fd].records():
                     self.take(by_fd[fd].disk, record)

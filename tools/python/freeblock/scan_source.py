@@ -1,28 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Blocks of a disk for scan: a task of background.py that is fed as it takes them."""
+"""Blocks of a disk for scan: a task of background.py that wants all of them but those that are
+there already."""
 
 import errno
-import itertools
 
 from . import ToolError, background, fbstate
 
 
-class Source:
-    """A task on a disk that delivers ranges: an iterator of (first sector, sectors), of the
-    whole disk, whole blocks."""
+def clear(bits, first, end):
+    """Bits from `first` to before `end`, of a bytearray, are 0."""
+    while first < end and first % 8:
+        bits[first // 8] &= ~(1 << first % 8)
+        first += 1
+    whole = max(end - first, 0) // 8
+    bits[first // 8:first // 8 + whole] = bytes(whole)
+    for bit in range(first + 8 * whole, end):
+        bits[bit // 8] &= ~(1 << bit % 8)
 
-    def __init__(self, disk, ranges):
+
+class Source:
+    """A task on a disk that delivers the ranges `missing` of the ranges `whole`, both iterators of
+    (first sector, sectors), whole blocks of the disk. The module is told of all, so that whoever
+    looks at the task sees how much of the whole is done."""
+
+    def __init__(self, disk, missing, whole):
         self.disk = disk
-        self.ranges = ranges
-        self.batch = []
         self.gone = False
         path = fbstate.path("dev/" + disk)
         try:
-            self.task = background.Task(path, flags=background.KEEP, name="scan")
+            self.task = background.Task(path, flags=background.KEEP, name="scan", coverage=True)
         except background.Error as error:
             raise ToolError(self._refusal(error)) from error
         try:
-            self.feed()
+            self._want(missing, whole)
             self.task.start()
         except BaseException as error:
             self.close()
@@ -30,27 +40,22 @@ class Source:
                 raise ToolError(self._refusal(error)) from error
             raise
 
+    def _want(self, missing, whole):
+        geometry = self.task.geometry
+        covered = bytearray(b"\xff" * (geometry.blocks // 8))
+        if geometry.blocks % 8:
+            covered.append((1 << geometry.blocks % 8) - 1)
+        for first, sectors in missing:
+            block = first // geometry.granule_sectors
+            clear(covered, block, min(geometry.blocks,
+                                      block + -(-sectors // geometry.granule_sectors)))
+        self.task.set_coverage(covered)
+        for first, sectors in whole:
+            self.task.want(first, min(sectors, geometry.sectors - first), uncovered=True)
+
     def _refusal(self, error):
         hint = "; run it as root" if error.errno in (errno.EPERM, errno.EACCES) else ""
         return "%s: %s%s" % (self.disk, error, hint)
-
-    def feed(self):
-        """Declare more of the ranges, as many as can wait to be entered. There may be
-        millions, when a scan goes on."""
-        sectors = self.task.geometry.sectors
-        while True:
-            if not self.batch:
-                some = itertools.islice(self.ranges, self.task.ranges_max)
-                self.batch = [(first, min(count, sectors - first)) for first, count in some]
-            if not self.batch:
-                return
-            try:
-                self.task.want_ranges(self.batch)
-            except background.Error as error:
-                if error.errno == errno.ENOSPC:
-                    return
-                raise ToolError(self._refusal(error)) from error
-            self.batch = []
 
     def fileno(self):
         """For poll()."""
@@ -67,8 +72,8 @@ class Source:
             if self.gone:
                 return
             if error.errno == errno.ECANCELED:
-                raise ToolError("%s: the task was stopped (freeblock status); the same command "
-                                "goes on" % self.disk) from error
+                raise ToolError("%s: the task was stopped; the same command continues" %
+                                self.disk) from error
             raise ToolError(self._refusal(error)) from error
 
     def close(self):

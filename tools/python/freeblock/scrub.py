@@ -11,8 +11,8 @@ import signal
 import sys
 import time
 
-from . import ToolError, UsageError, fbstate, fbstate_where, hosts, need_defaults, need_range, \
-    scrub_state
+from . import ToolError, UsageError, advice, fbstate, fbstate_where, hosts, need_defaults, \
+    need_range, scrub_state
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Blocks
@@ -140,9 +140,9 @@ class Keeper:
         """A scrub that is joined must be of the same piece."""
         values = self.port.values()
         if (values["first"], values["sectors"]) != self.piece.range:
-            raise ToolError("sectors %s+%s of %s are being scrubbed, not %d+%d: freeblock scrub "
-                            "%s stop" % (values["first"], values["sectors"], self.port.disk.name,
-                                         *self.piece.range, self.port.disk.name))
+            raise ToolError("sectors %s+%s of %s are being scrubbed, not %d+%d; run: %s" % (
+                values["first"], values["sectors"], self.port.disk.name, *self.piece.range,
+                advice.stop_tasks(self.port.disk)))
 
     def save(self, state):
         """Bring the kernel's map to stable storage. One of another pass, which somebody else
@@ -342,7 +342,7 @@ def run_start(args, port):
     """scrub DEVICE start: with what was saved, but nobody saves what comes."""
     piece = Piece(args, port)
     if port.state() in ACTIVE:
-        raise ToolError("%s is being scrubbed already: freeblock scrub %s status" %
+        raise ToolError("%s is being scrubbed already; run: freeblock scrub %s status" %
                         (port.disk.name, args.device))
     journal = open_state(args, port, piece)
     try:
@@ -360,7 +360,7 @@ def run_command(args):
         run_start(args, port)
     elif args.action != "status":
         if port.state() not in ACTIVE:
-            raise ToolError("%s is not being scrubbed (%s): freeblock scrub %s start" %
+            raise ToolError("%s is not being scrubbed (%s); run: freeblock scrub %s start" %
                             (port.disk.name, port.state(), args.device))
         port.command(args.action)
     else:

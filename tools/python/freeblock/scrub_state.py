@@ -105,8 +105,8 @@ class Journal:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self.lock.close()
-            raise ToolError("%s: another freeblock scrub saves to it: freeblock scrub DEVICE "
-                            "status" % path) from error
+            raise ToolError("%s: another freeblock scrub saves to it; run: freeblock status" %
+                            path) from error
 
     def close(self):
         """What is saved stays; nothing else is."""

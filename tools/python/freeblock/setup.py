@@ -40,8 +40,8 @@ def add_parser(subparsers):
     parser.add_argument("disk", metavar="DISK", help="/dev/sdX, as root")
     parser.add_argument("--model", metavar="FILE", help="the disk's model, which is not measured "
                         "then")
-    parser.add_argument("--measure", action="store_true", help="all of it, even if there is a "
-                        "model of its make")
+    parser.add_argument("--measure", action="store_true", help="measure all of it, even if there "
+                        "is a model of it, or of its make")
     parser.add_argument("--in-use", action="store_true", help="measure the disk even if it is in "
                         "use: it will be slow meanwhile, and the measurements worse")
     parser.add_argument("--force", action="store_true", help="even if the disk does not suit, or "
@@ -124,9 +124,9 @@ def measure(disk, draft, states):
     options = disk.options
     if options.model:
         journal.write_file(draft, given(disk).data)
-    elif os.path.exists(steps.model_path(disk.identity)):
-        disk.notes.append("%s was there: the disk was not measured again (after freeblock "
-                          "models remove it would be)" % steps.model_path(disk.identity))
+    elif steps.fitting_model(disk) and not options.measure:
+        disk.notes.append("%s was there: the disk was not measured again (--measure does it)" %
+                          steps.model_path(disk.identity))
     else:
         _extract(disk, draft, states)
 
@@ -171,8 +171,8 @@ def _extract(disk, draft, states):
 
 def _trusted(why, options):
     if why and not options.force:
-        raise ToolError("the model is not trusted: %s. Was the disk quiet? Measure again, or use "
-                        "it all the same: --force" % why)
+        raise ToolError("the model is not trusted: %s. Were disk and host quiet? Measure again, or "
+                        "add --force to use it all the same" % why)
 
 
 def observe_now(disk):
@@ -189,8 +189,8 @@ def observe_now(disk):
                 "/dev/" + disk.name, options.observe, os.path.join(folder, "recording"),
                 options.quiet), quiet=options.quiet)
     except ToolError as error:
-        disk.notes.append("what it will bring and cost is not known, for %s: freeblock observe, "
-                          "when the disk is used" % error)
+        disk.notes.append("what it will bring and cost is not known, for %s; when the disk is used "
+                          "run: freeblock observe /dev/%s" % (error, disk.name))
         return None
     if not options.json:
         observe.show(found)
@@ -216,10 +216,8 @@ def take(step, journal_of, disk):
 
 def announced(step, disk):
     """What is done next, for people."""
-    path = steps.model_path(disk.identity)
-    if step.name != "measure" or not (disk.options.model or os.path.exists(path)):
-        return step.says
-    return "take the model " + (disk.options.model or path)
+    model = disk.options.model or not disk.options.measure and steps.fitting_model(disk)
+    return "take the model " + model if step.name == "measure" and model else step.says
 
 
 def setup(disk):
@@ -263,8 +261,8 @@ def run(args):
         try:
             done = setup(disk)
         except (ToolError, OSError, KeyboardInterrupt):
-            print("freeblock: %s is set up in part: freeblock setup goes on from there, freeblock "
-                  "off /dev/%s puts everything back" % (name, name), file=sys.stderr)
+            print("freeblock: %s is set up in part: freeblock setup /dev/%s continues, freeblock "
+                  "off /dev/%s puts everything back" % (name, name, name), file=sys.stderr)
             raise
     if args.json:
         print(json.dumps(done, indent=1))

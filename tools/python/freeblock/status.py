@@ -7,8 +7,8 @@ import json
 import sys
 import time
 
-from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_health, fbstate_where, \
-    need_defaults, need_range
+from . import ToolError, UsageError, advice, fbstate, fbstate_cost, fbstate_health, \
+    fbstate_where, need_defaults, need_range
 from .machine import alarms, guard
 from .streams import drop_results, one_line
 
@@ -154,12 +154,11 @@ def lines(one):
 def check_words(disk):
     """What a disk that is well does."""
     job = disk.job("scrub")
-    left = fbstate_health.remaining_blocks(job)
-    if left is None or job["state"] not in ("running", "paused"):
+    share = fbstate_health.share_pct(job)
+    if share is None or job["state"] not in ("running", "paused"):
         return "well"
     return "scrub %s, %.1f %%, left %s" % (
-        job["state"], 100 - 100 * left / job["blocks_total"],
-        fbstate.span(fbstate_health.remaining_s(job)))
+        job["state"], share, fbstate.span(fbstate_health.remaining_s(job)))
 
 
 def check(args):
@@ -256,5 +255,5 @@ def run(args):
         print(json.dumps(found, indent=1))
     else:
         print("\n".join(one_line(line) for one in found for line in lines(one)) or
-              "the module knows no disk: echo freeblock > /sys/block/DISK/queue/scheduler")
+              "the module knows no disk: " + advice.enable(fbstate.suited()))
     return 0

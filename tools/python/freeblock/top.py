@@ -5,11 +5,14 @@ foreground pays for it now and in all, and why nothing is read.
 
 import curses
 import sys
+import textwrap
 import time
 
-from . import ToolError, fbstate, fbstate_cost, fbstate_health, need_range, status
+from . import ToolError, advice, fbstate, fbstate_cost, fbstate_health, need_range, status
 
 SECTOR = 512
+# of a line, if no terminal says it; of the disk's name in it; of the rest at least
+WIDTH, INDENT, LEAST = 80, 9, 20
 COUNTERS = ("free_sectors", "idle_sectors", "idle_us", "idle_used_us")
 HELP = "freeblock top: every %g s, q ends"
 
@@ -20,7 +23,7 @@ def look(disk):
     return {"disk": disk.name, "cost": sample, "in_all": status.cost(sample, None),
             "counters": {name: disk.counter(name) for name in COUNTERS},
             "jobs": {name: disk.job(name) for name in status.JOBS}, "tasks": disk.value("tasks"),
-            "stuck": disk.stuck(), "attached": disk.attached(),
+            "hindrance": disk.hindrance(), "attached": disk.attached(),
             "free_reads": disk.state("free_reads"), "idle": disk.state("idle")}
 
 
@@ -45,45 +48,61 @@ def _later(cost):
 
 def work_words(name, job):
     """The scan, or the scrub; nothing before the first."""
-    left = fbstate_health.remaining_blocks(job)
-    if left is None:
+    share = fbstate_health.share_pct(job)
+    if share is None:
         return None
-    share = 100 - 100 * left / job["blocks_total"] if job["blocks_total"] else 100
     words = "%s %s, %.1f %%" % (name, job["state"], share)
     if job["state"] == "running":
         words += ", left %s" % fbstate.span(fbstate_health.remaining_s(job))
     return words
 
 
-def lines(now, before):
-    """Three lines of one disk, from two looks at it."""
-    name = "%-8s " % now["disk"]
-    blank = " " * len(name)
+def _stuck_lines(hindrance):
+    """Why nothing is read, and, on a line of its own, so that it can be copied, what to do."""
+    why, command = hindrance
+    return ["not scheduling: " + why] + ([advice.RUN + command] if command else [])
+
+
+def _texts(now, before):
+    """What is said of one disk, from two looks at it: a list of texts."""
     if not now["attached"]:
-        return [name + "another scheduler; tasks that wait: %d" % (now["tasks"] or 0)]
+        return ["tasks that wait: %d" % (now["tasks"] or 0),
+                *_stuck_lines(now["hindrance"] or (
+                    advice.ANOTHER, advice.scheduling(advice.ANOTHER, now["disk"])))]
     seconds = now["cost"]["at"] - before["cost"]["at"]
     free, idle = (_grew(now, before, key) for key in ("free_sectors", "idle_sectors"))
     cost = fbstate_cost.between(now["cost"], before["cost"])
     requests = cost["requests"]
     work = [words for words in (work_words(*job) for job in now["jobs"].items()) if words]
     return [
-        name + "%s MB/s, %s of it in idle time; foreground %s/s, each later by %s now, %s in all" %
-        ("-" if free is None or seconds <= 0 else "%.1f" % (free * SECTOR / 1e6 / seconds),
-            _share(idle, free), "-" if requests is None or seconds <= 0 else
-            "%.1f" % (requests / seconds), _later(cost), _later(now["in_all"])),
-        blank + "; ".join(work + ["tasks: %d" % (now["tasks"] or 0)]),
-        blank + ("not scheduling: " + now["stuck"] if now["stuck"] else
-                 "gaps: %s; idle time: %s, %s of it used" % (
-                     now["free_reads"] or "-", now["idle"] or "-",
-                     _share(_grew(now, before, "idle_used_us"), _grew(now, before, "idle_us"))))]
+        "%s MB/s, %s of it in idle time" % (
+            "-" if free is None or seconds <= 0 else "%.1f" % (free * SECTOR / 1e6 / seconds),
+            _share(idle, free)),
+        "foreground %s/s, each later by %s now, %s in all" % (
+            "-" if requests is None or seconds <= 0 else "%.1f" % (requests / seconds),
+            _later(cost), _later(now["in_all"])),
+        "; ".join(work + ["tasks: %d" % (now["tasks"] or 0)]),
+        *(_stuck_lines(now["hindrance"]) if now["hindrance"] else [
+            "gaps: %s; idle time: %s, %s of it used" % (
+                now["free_reads"] or "-", now["idle"] or "-",
+                _share(_grew(now, before, "idle_used_us"), _grew(now, before, "idle_us")))])]
 
 
-def page(now, before):
+def lines(now, before, width=WIDTH):
+    """What is said of one disk, from two looks at it, in lines of this width."""
+    indent = max(len(now["disk"]) + 1, INDENT)
+    found = [line for text in _texts(now, before) for line in textwrap.wrap(
+        text, width=max(width - indent, LEAST), break_on_hyphens=False)]
+    return ["%-*s%s" % (indent, "" if row else now["disk"], line)
+            for row, line in enumerate(found)]
+
+
+def page(now, before, width=WIDTH):
     """All disks; one that was not there a moment ago is shown from the next time on."""
     old = {one["disk"]: one for one in before}
     return [line for one in now if one["disk"] in old
-            for line in lines(one, old[one["disk"]])] or \
-        ["no disk has the scheduler: echo freeblock > /sys/block/DISK/queue/scheduler"]
+            for line in lines(one, old[one["disk"]], width)] or \
+        ["no disk has the scheduler freeblock", advice.enable(fbstate.suited())]
 
 
 def looks(named):
@@ -107,7 +126,7 @@ def watch(screen, named, seconds):
             return
         if key != curses.KEY_RESIZE:
             now = looks(named)
-            shown, before = page(now, before), now
+            shown, before = page(now, before, screen.getmaxyx()[1] - 1), now
 
 
 EXAMPLES = (

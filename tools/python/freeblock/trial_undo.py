@@ -122,5 +122,5 @@ class Undo:
         os.close(self.writer)
         _, status = os.waitpid(self.child, 0)
         if status:
-            raise ToolError("%s: not all could be put back, see above: freeblock status %s" %
+            raise ToolError("%s: not all could be put back, see above; run: freeblock status %s" %
                             (self.disk, self.disk))

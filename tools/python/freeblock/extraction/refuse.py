@@ -182,7 +182,7 @@ def _capacity(dev):
             data = command(dev, "READ CAPACITY (10)", [0x25] + [0] * 9, data_in=8)
         except Refused as error:
             return [Refusal("no medium", "%s: it is not ready" % error,
-                            "spin it up: sg_start /dev/sdX")]
+                            "spin it up; run: sg_start " + dev.name)]
         last, size = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:8], "big")
     # all ones and zero: a drive that has lost its format
     if not size or not last or last == (1 << 64) - 1:

@@ -11,12 +11,14 @@ import os
 import re
 import subprocess
 
-from .. import ToolError, UsageError, fbmodel, fbstate, fbstate_where
+from .. import ToolError, UsageError, advice, fbmodel, fbstate, fbstate_where
 from . import identity as names
 from . import journal
 
 DIRECTORY = "/etc/freeblock/models"
 ENDING = ".fbmodel"
+# the kernel's reason when there are tasks
+AT_WORK = "a task is at work: stop it first"
 
 
 class Model(fbmodel.Model):
@@ -112,8 +114,9 @@ def choose(directory, disk):
     others = [name for name in there if name.startswith(names.key(disk) + "-")]
     if others:
         raise ToolError("%s has firmware %s, and there are models only for other firmware (%s): "
-                        "extract it again" % (disk["name"], disk["revision"] or "(none)",
-                                              ", ".join(others)))
+                        "measure it again; run: %s" % (
+                            disk["name"], disk["revision"] or "(none)", ", ".join(others),
+                            advice.SETUP % disk["name"]))
     return None
 
 
@@ -131,8 +134,8 @@ def _choose_scheduler(name):
         with open(path, "w", encoding="ascii") as file:
             file.write("freeblock\n")
     except OSError as error:
-        raise ToolError("freeblock > %s: %s: is the module loaded? (modprobe freeblock)" % (
-            path, error.strerror)) from error
+        raise ToolError("freeblock > %s: %s: is the module loaded? %s" % (
+            path, error.strerror, fbstate.how_to_load())) from error
 
 
 def load(directory, name, scheduler):
@@ -150,8 +153,8 @@ def load(directory, name, scheduler):
         _choose_scheduler(disk["name"])
     kernel = fbstate.Disk(disk["name"])
     if not kernel.is_there():
-        return "%s: its model is not loaded: it does not have the scheduler freeblock" % \
-            disk["name"]
+        return "%s: its model is not loaded: it does not have the scheduler freeblock; run: %s" % (
+            disk["name"], advice.CHOOSE % ("freeblock", disk["name"]))
     target = fbstate.path(fbstate.KERNEL, disk["name"], "model")
     try:
         with open(target, "wb", buffering=0) as file:
@@ -162,7 +165,9 @@ def load(directory, name, scheduler):
         said = kernel.read("model_status") or ""
         # another writer's upload leaves no word there
         why = said if said.startswith("refused") else \
-            error.strerror + "; the kernel log says why: dmesg | grep freeblock"
+            error.strerror + "; the kernel log says why; run: " + advice.LOG
+        if said.endswith(AT_WORK):
+            why += "; run: " + advice.stop_tasks(kernel)
         raise ToolError("%s: %s: %s" % (disk["name"], path, why)) from error
     said = kernel.read("model_status") or ""
     if not said.startswith("loaded"):

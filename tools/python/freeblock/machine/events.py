@@ -13,7 +13,7 @@ import sys
 import syslog
 import time
 
-from .. import fbstate, jsontext
+from .. import advice, fbstate, jsontext
 from ..extraction import identity as names
 from ..extraction import journal, store
 from ..streams import one_line
@@ -30,7 +30,7 @@ KINDS = {
 JOURNAL = "run/systemd/journal"
 TOLD = "run/freeblock/events.json"
 # what state/scheduling says when the module does not believe the model
-DISTRUST = (fbstate.DISTRUSTED, "completions do not fit the model")
+DISTRUST = (advice.DISTRUSTED, "completions do not fit the model")
 SECTORS = 8                     # named at most
 
 

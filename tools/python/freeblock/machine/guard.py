@@ -14,7 +14,7 @@ import datetime
 import json
 import os
 
-from .. import fbstate, jsontext
+from .. import advice, fbstate, jsontext
 from ..extraction import journal
 from . import kernel
 
@@ -23,7 +23,7 @@ ARMED, HELD = (os.path.join(FOLDER, name) for name in ("armed.json", "held.json"
 WORD = "freeblock.off=1"
 SYSTEMD = "run/systemd/system"
 TIMER = "freeblock-passed.timer"
-ALLOW = "freeblock guard allow has it started again"
+ALLOW = "to start it again run: " + advice.ALLOW
 
 Verdict = collections.namedtuple("Verdict", "reason held")
 Verdict.__doc__ = """reason: why it stays off; "": it may be started. held: whether that is to be

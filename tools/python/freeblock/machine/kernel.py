@@ -111,11 +111,10 @@ def load(command_name="setup"):
                 "mokutil --import /var/lib/dkms/mok.pub, reboot, and choose \"Enroll MOK\" on the "
                 "blue screen")
     else:
-        todo = ("install freeblock-dkms and linux-headers-amd64, or in a checkout make modules "
-                "KDIR=/lib/modules/$(uname -r)/build and insmod build/kernel-$(uname -r)/"
-                "freeblock/freeblock.ko")
-    raise ToolError("the module does not load (modprobe freeblock: %s): %s; then say %s again" %
-                    (said.replace("\n", "; ") or "status %d" % status, todo, command_name))
+        todo = fbstate.how_to_load(tried=True)
+    raise ToolError("the module does not load (modprobe freeblock: %s); once it does, repeat %s; "
+                    "%s" % (said.replace("\n", "; ") or "status %d" % status, command_name,
+                            todo))
 
 
 def unload():

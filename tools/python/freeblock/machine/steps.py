@@ -62,6 +62,16 @@ def model_path(identity):
     return os.path.join(models_folder(), store.file_name(identity))
 
 
+def fitting_model(disk):
+    """The path of the model that is installed, if it is for a disk of these sectors; else ""."""
+    path = model_path(disk.identity)
+    try:
+        store.Model.of_file(path).check(disk.identity)
+    except (ToolError, OSError):
+        return ""
+    return path
+
+
 def _bytes(path):
     """What is in a file; None: there is none."""
     try:
@@ -130,11 +140,12 @@ class Measure(Step):
 
     @staticmethod
     def holds(disk):
-        """Whether it need not be taken again: it is there, or installed, and no other is
-        given."""
-        kept = _bytes(disk.draft) or _bytes(model_path(disk.identity))
+        """Whether it need not be taken again: it is there, or installed, and no other is given
+        or wanted."""
+        kept = _bytes(disk.draft) or _bytes(fitting_model(disk))
         given = disk.options.model
-        return kept is not None and (not given or kept == _bytes(given))
+        return kept is not None and not disk.options.measure and (
+            not given or kept == _bytes(given))
 
     def do(self, disk):
         """Measure it."""
@@ -258,6 +269,8 @@ class Load(Step):
     """The kernel has the disk's model, and schedules by it."""
 
     name, says = "load", "load the model"
+    # the former model need not be loaded in between, for which all tasks would be ended
+    keeps_found = True
 
     @staticmethod
     def found(disk):
@@ -272,8 +285,14 @@ class Load(Step):
 
     @staticmethod
     def do(disk):
-        """Load it; ToolError if the module leaves the disk alone all the same."""
-        store.load(models_folder(), disk.name, False)
+        """Load it; ToolError if the module leaves the disk alone all the same. One that was given
+        up is tried again: the scheduler is chosen again, which tasks do not hinder."""
+        path = fbstate.path(fbstate.KERNEL, disk.name, "model")
+        if _bytes(path) == _bytes(model_path(disk.identity)):
+            kernel.switch(disk.name, "none")
+            kernel.switch(disk.name, "freeblock")
+        else:
+            store.load(models_folder(), disk.name, False)
         why = disk.kernel.stuck()
         if why:
             raise ToolError("%s: the module leaves this disk alone: %s" % (disk.name, why))

@@ -3,7 +3,7 @@
 
 import os
 
-from .. import ToolError, fbstate
+from .. import ToolError, advice, fbstate
 
 # Other root for tests
 ROOT = "FREEBLOCK_SYSFS"
@@ -15,12 +15,13 @@ def folder_of(disk):
     if not os.environ.get(ROOT):
         fbstate.need_device(disk)
     if not os.path.isdir(root):
-        raise ToolError("%s: not there: the module freeblock is not loaded" % root)
+        raise ToolError("%s: not there: the module freeblock is not loaded; %s" % (
+            root, fbstate.how_to_load()))
     name = os.path.basename(os.path.realpath(disk) if "/" in disk else disk)
     folder = os.path.join(root, name)
     if name in ("", ".", "..") or not os.path.isdir(folder):
-        raise ToolError("%s: the scheduler freeblock is not on %s (echo freeblock > "
-                        "/sys/block/%s/queue/scheduler)" % (folder, disk, name))
+        raise ToolError("%s: the scheduler freeblock is not on %s; run: %s" % (
+            folder, disk, advice.CHOOSE % ("freeblock", name)))
     return folder
 
 

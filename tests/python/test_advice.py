@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""What commands advise, without a kernel: each of the module's reasons has a command, which names
+the disk. tests/lab/t-advice.sh runs them. Prints TAP; takes a second.
+"""
+
+import os
+import re
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import fakedisk  # noqa: E402
+import taptest  # noqa: E402
+from freeblock import advice, fbstate  # noqa: E402
+
+SYSFS = fakedisk.KERNEL + "sda"
+# it is no disk of the block layer, which could be named
+NO_ADVICE = {"no disk"}
+
+
+def reasons():
+    """The module's: what fb_disk_transparent() returns."""
+    with open(os.path.join(TOP, "disk", "disk.c"), encoding="utf-8") as file:
+        text = file.read()
+    found = set(re.findall(r'return "([^"]+)";', text))
+    return found | set(re.findall(r'fb_disk_multipath\[\] = "([^"]+)"', text))
+
+
+class Reasons(unittest.TestCase):
+    """state/scheduling."""
+
+    def test_all(self):
+        """Seen to fail: a reason that was reworded in the module alone."""
+        found = reasons()
+        self.assertGreater(len(found), 10)
+        self.assertEqual({why for why in found if not advice.scheduling(why, "sda")}, NO_ADVICE)
+        for why in found - NO_ADVICE:
+            self.assertRegex(advice.scheduling(why, "sda"), r"[/ ]sda(/|$)")
+
+    def test_known(self):
+        """Each that the table has is the module's. Seen to fail: as above."""
+        for begin in (*advice.UNFIT, *advice.MODEL, advice.ANOTHER):
+            self.assertTrue(any(why.startswith(begin) for why in reasons()), begin)
+        with open(os.path.join(TOP, "disk", "disk.c"), encoding="utf-8") as file:
+            self.assertIn('"' + advice.DISTRUSTED, file.read())
+
+
+class Commands(unittest.TestCase):
+    """Those that depend on what is there."""
+
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = fakedisk.Tree(folder.name)
+        self.tree.disk("sda", 1000, 4096)
+        for patch in self.tree.patches():
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def stop(self, *tasks, **jobs):
+        """What stops these."""
+        self.tree.write(fakedisk.DEBUG + "sda/tasks", "\n".join(tasks))
+        self.tree.values(SYSFS, {"scan": "idle", "scrub": "idle", **jobs})
+        return advice.stop_tasks(fbstate.Disk("sda"))
+
+    def test_stop(self):
+        """Scan and scrub by their names, those of programs by their numbers.
+
+        Seen to fail: the scrub's number, too; a program's task that is called scan left out."""
+        stop = "echo stop %s> /sys/kernel/freeblock/sda/"
+        self.assertEqual(self.stop("3 scrub running 0 9 1 0 8", scrub="running"),
+                         "freeblock scrub /dev/sda stop")
+        self.assertEqual(self.stop("3 scan paused 0 9 1 0 8", "4 my scan running 0 9 1 0 8",
+                                   scan="paused"),
+                         stop % "" + "scan; " + stop % "4 " + "tasks")
+        self.assertEqual(self.stop("5 scan running 0 9 1 0 8"), stop % "5 " + "tasks")
+        self.assertEqual(self.stop(), "freeblock status sda")
+        self.tree.remove(fakedisk.DEBUG.rstrip("/"))
+        self.tree.write(SYSFS + "/scrub", "running")
+        self.assertEqual(advice.stop_tasks(fbstate.Disk("sda")), "freeblock scrub /dev/sda stop")
+
+    def test_load(self):
+        """By what there is: installed, built, or not yet."""
+        release = os.uname().release
+        built = self.tree.root + "/build/kernel-%s/freeblock/freeblock.ko" % release
+        with mock.patch.multiple(fbstate.hosts, TOP="/src", BUILD=self.tree.root + "/build",
+                                 IN_TREE=True):
+            self.assertEqual(fbstate.how_to_load(), "run: make -C /src modules KDIR=/lib/modules/"
+                             "$(uname -r)/build && insmod " + built)
+            self.tree.write(built[len(self.tree.root) + 1:], "")
+            self.assertEqual(fbstate.how_to_load(), "run: insmod " + built)
+            self.tree.write("lib/modules/%s/modules.dep" % release,
+                            "updates/freeblock.ko.xz: kernel/lib/libcrc32c.ko.xz")
+            self.assertEqual(fbstate.how_to_load(), "run: modprobe freeblock")
+            self.assertEqual(fbstate.how_to_load(tried=True), "run: insmod " + built)
+        with mock.patch.object(fbstate.hosts, "IN_TREE", False):
+            self.assertIn("install freeblock-dkms", fbstate.how_to_load(tried=True))
+
+    def test_memory(self):
+        """More than there is."""
+        for mib, more in ((1, 1024), (1024, 2048)):
+            self.assertTrue(advice.memory(mib).startswith("echo %d >" % more))
+
+
+if __name__ == "__main__":
+    taptest.main()
