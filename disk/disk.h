@@ -59,7 +59,7 @@ struct scsi_device;
 /* ---- statistics, all [L] ---- */
 
 struct fb_stats {
-	u64 fg_requests;		/* scheduled foreground requests completed */
+	u64 fg_requests;		/* scheduled foreground requests completed, without ours */
 	u64 fg_reads;			/* reads among them */
 	u64 fg_writes;			/* writes among them */
 	u64 fg_read_ns;			/* from those reads' allocation to their end, in all */
@@ -70,8 +70,8 @@ struct fb_stats {
 	u64 out_of_order;		/* completions overtaken by the drive */
 	u64 gaps;			/* gaps offered to the search */
 	u64 spared;			/* gaps left unused: nearly a turn, which may be gained */
-	u64 prepends;			/* prepended reads sent */
-	u64 separates;			/* separate reads sent */
+	u64 reads[FB_FREE_READ_KINDS];	/* free reads sent ... */
+	u64 read_sectors[FB_FREE_READ_KINDS];	/* ... their sectors */
 	u64 several;			/* plans of several pieces begun */
 	u64 dropped;			/* their pieces given up: no carrier, or outdated */
 	u64 no_buffer;			/* plans not used: all buffers busy */
@@ -84,11 +84,9 @@ struct fb_stats {
 	u64 others_expired;		/* ... moved to the foreground because of their age */
 	u64 others_max_age_ns;		/* longest time that one was pending here */
 	u64 free_sectors;		/* read in wanted granules */
-	u64 idles;			/* idle reads sent */
-	u64 hurried;			/* late tasks' reads in the foreground's time */
 	u64 free_errors;		/* free reads with an error */
-	u64 verifies;			/* VERIFY commands sent */
-	u64 fuas;			/* reads with FUA sent */
+	u64 verifies;			/* of @reads: sent as VERIFY */
+	u64 fuas;			/* of @reads: sent as READ with FUA */
 	u64 unproven;			/* withheld: may not have come from the medium */
 	u64 guard_trips;		/* times the guard stopped free reads */
 	u64 searches;

@@ -183,10 +183,8 @@ static unsigned int fb_verify_timeout(const struct request_queue *q)
  */
 void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 {
-	struct fb_stats *st = &buf->fd->stats;
-
 	lockdep_assert_held(&buf->fd->lock);
-	if (buf->joined || rq->cmd_flags & REQ_FUA)
+	if (buf->kind == FB_FREE_READ_PREPENDED || rq->cmd_flags & REQ_FUA)
 		return;
 	if (buf->rq && buf->how != FB_VERIFY_READ)
 		rq->timeout = fb_verify_timeout(rq->q);
@@ -196,11 +194,9 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 	case FB_VERIFY_FUA:
 		/* sd honours it in reads, too (sd_setup_read_write_cmnd()) */
 		rq->cmd_flags |= REQ_FUA;
-		st->fuas++;
 		break;
 	case FB_VERIFY_COMMAND:
 		fb_verify_disguise(rq, rq->bio);
-		st->verifies++;
 		break;
 	}
 }

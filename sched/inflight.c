@@ -134,7 +134,8 @@ void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 n
 	};
 
 	lockdep_assert_held(&fs->fd->lock);
-	fb_inflight_count(&fs->fd->stats, fq->rq, now);
+	if (!fq->own)
+		fb_inflight_count(&fs->fd->stats, fq->rq, now);
 	if (fq->fg.arrived_ns && fb_sched_is_media(fq) && !fb_sched_is_cached(fs, fq))
 		fb_idle_served(fs->fd, now, &req);
 }

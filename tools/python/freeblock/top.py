@@ -10,7 +10,10 @@ import time
 from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_health, status
 
 SECTOR = 512
-COUNTERS = ("free_sectors", "idle_sectors", "idle_us", "idle_used_us")
+# Sectors of free reads, each in one
+SENT = ("prepend_sectors", "separate_sectors", "idle_sectors", "hurried_sectors",
+        "promoted_sectors")
+COUNTERS = ("free_sectors", *SENT, "idle_us", "idle_used_us")
 HELP = "freeblock top: every %g s, q ends"
 
 
@@ -63,13 +66,14 @@ def lines(now, before):
         return [name + "another scheduler; tasks that wait: %d" % (now["tasks"] or 0)]
     seconds = now["cost"]["at"] - before["cost"]["at"]
     free, idle = (_grew(now, before, key) for key in ("free_sectors", "idle_sectors"))
+    sent = [_grew(now, before, key) for key in SENT]
     cost = fbstate_cost.between(now["cost"], before["cost"])
     requests = cost["requests"]
     work = [words for words in (work_words(*job) for job in now["jobs"].items()) if words]
     return [
         name + "%s MB/s, %s of it in idle time; foreground %s/s, each later by %s now, %s in all" %
         ("-" if free is None or seconds <= 0 else "%.1f" % (free * SECTOR / 1e6 / seconds),
-            _share(idle, free), "-" if requests is None or seconds <= 0 else
+            _share(idle, None if None in sent else sum(sent)), "-" if requests is None or seconds <= 0 else
             "%.1f" % (requests / seconds), _later(cost), _later(now["in_all"])),
         blank + "; ".join(work + ["tasks: %d" % (now["tasks"] or 0)]),
         blank + ("not scheduling: " + now["stuck"] if now["stuck"] else
