@@ -520,11 +520,11 @@ EXPORT_SYMBOL_GPL(freeblock_task_add_uncovered);
 int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order, u32 regions,
 			 u32 segment_sectors)
 {
-	bool staggered = order == FREEBLOCK_STAGGERED;
+	bool staggered = order == FREEBLOCK_ORDER_STAGGERED;
 
 	if (READ_ONCE(task->state) != FB_TASK_NEW)
 		return -EBUSY;
-	if (order > FREEBLOCK_STAGGERED || staggered != !!regions ||
+	if (order > FREEBLOCK_ORDER_STAGGERED || staggered != !!regions ||
 	    staggered != !!segment_sectors || segment_sectors & (fb_task_granule(task) - 1) ||
 	    regions > FB_IDLE_ORDER_REGIONS_MAX)
 		return -EINVAL;
@@ -620,9 +620,9 @@ static int fb_task_need_thread(struct freeblock_task *task)
 static int fb_task_init_order(struct freeblock_task *task)
 {
 	static const struct fb_idle_order_ops * const orders[] = {
-		[FREEBLOCK_NEAR] = &fb_idle_order_near,
-		[FREEBLOCK_SEQUENTIAL] = &fb_idle_order_sequential,
-		[FREEBLOCK_STAGGERED] = &fb_idle_order_staggered,
+		[FREEBLOCK_ORDER_NEAR] = &fb_idle_order_near,
+		[FREEBLOCK_ORDER_SEQUENTIAL] = &fb_idle_order_sequential,
+		[FREEBLOCK_ORDER_STAGGERED] = &fb_idle_order_staggered,
 	};
 
 	return fb_idle_order_init(&task->idle_order, orders[task->order], task->fd->model,
