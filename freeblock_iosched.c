@@ -578,8 +578,7 @@ static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64
 		fb_iosched_lose_tail(fs);
 	if (fb_disk_judge(fd, &fs->head)) {
 		fb_choice_void(fs);
-		pr_warn("freeblock: %s: the model is wrong or a write cache is on: requests are scheduled as by mq-deadline\n",
-			fd->name);
+		fb_message_note(fd, FB_MESSAGE_MISFIT);
 	}
 	if (overtaken || !fs->tail_known)
 		fb_iosched_retail(fs);

@@ -10,6 +10,7 @@
 #include "disk/disk.h"
 #include "disk/idle.h"
 #include "disk/memory.h"
+#include "disk/message.h"
 #include "disk/reader.h"
 #include "disk/waiting.h"
 #include "freeblock_iosched.h"
@@ -17,6 +18,7 @@
 #include "tasks/user.h"
 
 static const struct fb_disk_client *const fb_main_clients[] = {
+	&fb_message_client,
 	&fb_verify_client,
 	&fb_idle_client,
 	&fb_gap_client,

@@ -18,8 +18,9 @@
  *   fb_disk.config	mutex: model upload and swap. Same rule as fb_disks_mutex.
  *   fb_disk.lock	spinlock, irqsave (completions come in hard and soft interrupts):
  *			everything marked [L] below, including the attached scheduler's
- *			pool and pipeline. Nothing sleeps or allocates under it. It nests
- *			inside blk-mq's own locks; only wait queue locks nest inside it.
+ *			pool and pipeline. Nothing sleeps, allocates or prints under it. It nests
+ *			inside blk-mq's own locks; only locks of wait and work queues nest
+ *			inside it.
  *
  * fb_disk.model is written with both config and lock held, and read with either. Tasks and
  * their thread read it without a lock, because it cannot change while there is a task. Its
@@ -47,6 +48,7 @@
 #include "disk/gap.h"
 #include "disk/hurry.h"
 #include "disk/idle.h"
+#include "disk/message.h"
 #include "disk/task_state.h"
 #include "disk/upload.h"
 #include "disk/verify.h"
@@ -172,6 +174,7 @@ struct fb_disk_sched_ops {
  * @seek_fit: what they have taught about seek times [L]
  * @guard: stops free reads that cost the foreground too much [L]
  * @quarantine: bad blocks and their surroundings [L]
+ * @messages: what is to be printed without @lock
  * @verify: how to read from the medium and not from the drive's cache [L]
  * @stats: statistics [L]
  */
@@ -234,6 +237,7 @@ struct fb_disk {
 	struct fb_seek_fit seek_fit;
 	struct fb_guard guard;
 	struct fb_quarantine quarantine;
+	struct fb_messages messages;
 	struct fb_verify verify;
 	struct fb_stats stats;
 };
