@@ -19,6 +19,8 @@
 #include "disk/memory.h"
 #include "disk/reader.h"
 
+#define FB_TASK_OVER_STEP HZ	/* so that a long wait is not reported as a hung task */
+
 static atomic_t fb_task_last_id;
 
 static u32 fb_task_granule(const struct freeblock_task *task)
@@ -703,7 +705,9 @@ void freeblock_task_destroy(struct freeblock_task *task)
 	struct fb_disk *fd = task->fd;
 
 	freeblock_task_stop(task);
-	wait_for_completion(&task->over);
+	/* a drive that is stuck may keep a read for minutes */
+	while (!wait_for_completion_timeout(&task->over, FB_TASK_OVER_STEP))
+		;
 	flush_work(&task->deliver);
 	mutex_lock(&fd->life);
 	spin_lock_irq(&fd->lock);

@@ -16,10 +16,12 @@
 #include <linux/blkdev.h>
 #include <linux/build_bug.h>
 #include <linux/compat.h>
+#include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
+#include <linux/kref.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -29,11 +31,14 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/workqueue.h>
 
 #include "tasks/user.h"
 #include "tasks/user_check.h"
 #include "tasks/user_queue.h"
 #include "include/freeblock.h"
+
+#define FB_USER_CLOSE (5 * HZ)	/* close() waits no longer for the task's end */
 
 /**
  * struct fb_user_file - an open file
@@ -45,6 +50,9 @@
  * @task: NULL before the set-up, which sets @ops, @queue and @place first
  * @ops: the task's callbacks
  * @queue: blocks that wait to be read
+ * @end: ends the task once the file is closed
+ * @ended: it has
+ * @refs: of the file, and of @end from the closing on
  * @started: FREEBLOCK_IOC_START has succeeded; written with @config
  * @state: that which FREEBLOCK_IOC_PROGRESS returned last; written with @config
  * @waiting_for: likewise
@@ -60,6 +68,9 @@ struct fb_user_file {
 	struct freeblock_task *task;
 	struct freeblock_ops ops;
 	struct fb_user_queue queue;
+	struct work_struct end;
+	struct completion ended;
+	struct kref refs;
 	bool started;
 	u32 state;
 	u32 waiting_for;
@@ -290,15 +301,6 @@ static int fb_user_dress_task(struct fb_user_file *ff, struct freeblock_task *ta
 	return ret ? ret : fb_user_make_coverage(ff, task, disk);
 }
 
-/* a command may even have no name at all */
-static void fb_user_make_word(char *name)
-{
-	do {
-		if (*name <= ' ' || *name > '~')
-			*name = '_';
-	} while (*++name);
-}
-
 static u32 fb_user_flags(u32 flags)
 {
 	return (flags & FREEBLOCK_SETUP_MEDIUM ? FREEBLOCK_MEDIUM : 0) |
@@ -322,7 +324,7 @@ static struct freeblock_task *fb_user_make_task(struct fb_user_file *ff, struct 
 	int ret;
 
 	get_task_comm(name, current);
-	fb_user_make_word(name);
+	fb_user_check_make_word(name);
 	ff->ops.flags = fb_user_flags(s->flags);
 	ff->ops.block = fb_user_block;
 	ff->ops.event = fb_user_event;
@@ -791,6 +793,25 @@ static __poll_t fb_user_poll(struct file *file, poll_table *wait)
 
 /* ---- open and close ---- */
 
+static struct workqueue_struct *fb_user_wq;
+
+static void fb_user_free(struct kref *refs)
+{
+	kfree(container_of(refs, struct fb_user_file, refs));
+}
+
+static void fb_user_end(struct work_struct *work)
+{
+	struct fb_user_file *ff = container_of(work, struct fb_user_file, end);
+
+	freeblock_task_destroy(ff->task);
+	fb_user_queue_free(&ff->queue);
+	complete(&ff->ended);
+	kref_put(&ff->refs, fb_user_free);
+	/* fb_user_exit() waits for the rest of this function */
+	module_put(THIS_MODULE);
+}
+
 static int fb_user_open(struct inode *inode, struct file *file)
 {
 	struct fb_user_file *ff;
@@ -801,19 +822,30 @@ static int fb_user_open(struct inode *inode, struct file *file)
 	mutex_init(&ff->config);
 	spin_lock_init(&ff->words);
 	fb_user_queue_init(&ff->queue);
+	INIT_WORK(&ff->end, fb_user_end);
+	init_completion(&ff->ended);
+	kref_init(&ff->refs);
 	file->private_data = ff;
 	return stream_open(inode, file);
 }
 
+/*
+ * A task ends when its reads in flight have ended. That takes milliseconds, unless the drive is
+ * stuck: close() then leaves the rest to this work, which keeps the module until it is done.
+ */
 static int fb_user_release(struct inode *inode, struct file *file)
 {
 	struct fb_user_file *ff = file->private_data;
 
 	fb_user_queue_close(&ff->queue);
-	if (ff->task)
-		freeblock_task_destroy(ff->task);
-	fb_user_queue_free(&ff->queue);
-	kfree(ff);
+	if (ff->task) {
+		freeblock_task_stop(ff->task);
+		__module_get(THIS_MODULE);
+		kref_get(&ff->refs);
+		queue_work(fb_user_wq, &ff->end);
+		wait_for_completion_timeout(&ff->ended, FB_USER_CLOSE);
+	}
+	kref_put(&ff->refs, fb_user_free);
 	return 0;
 }
 
@@ -836,36 +868,8 @@ static struct miscdevice fb_user_device = {
 
 /* ---- module ---- */
 
-/* 32-bit programs see the same structures: they have no holes, and end where their size says */
-static void fb_user_check_layout(void)
-{
-	BUILD_BUG_ON(sizeof(struct freeblock_ioc_api) != FREEBLOCK_SIZE_API);
-	BUILD_BUG_ON(sizeof(struct freeblock_ioc_setup) != FREEBLOCK_SIZE_SETUP);
-	BUILD_BUG_ON(sizeof(struct freeblock_ioc_ranges) != FREEBLOCK_SIZE_RANGES);
-	BUILD_BUG_ON(sizeof(struct freeblock_range) != FB_USER_CHECK_RANGE);
-	BUILD_BUG_ON(sizeof(struct freeblock_ioc_progress) != FREEBLOCK_SIZE_PROGRESS);
-	BUILD_BUG_ON(sizeof(struct freeblock_ioc_urgency) != FREEBLOCK_SIZE_URGENCY);
-	BUILD_BUG_ON(sizeof(struct freeblock_ioc_bits) != FREEBLOCK_SIZE_BITS);
-	BUILD_BUG_ON(sizeof(struct freeblock_ioc_reason) != FREEBLOCK_SIZE_REASON);
-	BUILD_BUG_ON(sizeof(struct freeblock_record) != 32);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_api, features) != 8);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_setup, deadline_ns) != 16);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_setup, name) != 48);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_setup, sectors) != 64);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_setup, granule_sectors) != 88);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_ranges, ranges) != 8);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_ranges, nranges) != 16);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_progress, total) != 16);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_progress, queued) != 48);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_progress, stalled_ns) != 56);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_urgency, deadline_ns) != 8);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_bits, first) != 8);
-	BUILD_BUG_ON(offsetof(struct freeblock_record, first) != 8);
-	BUILD_BUG_ON(offsetof(struct freeblock_record, sectors) != 24);
-}
-
 /**
- * fb_user_init() - create /dev/freeblock
+ * fb_user_init() - create /dev/freeblock, last of all: from here on it may be open
  *
  * Context: module init.
  *
@@ -873,8 +877,15 @@ static void fb_user_check_layout(void)
  */
 int fb_user_init(void)
 {
-	fb_user_check_layout();
-	return misc_register(&fb_user_device);
+	int ret;
+
+	fb_user_wq = alloc_workqueue("freeblock_close", WQ_UNBOUND, 0);
+	if (!fb_user_wq)
+		return -ENOMEM;
+	ret = misc_register(&fb_user_device);
+	if (ret)
+		destroy_workqueue(fb_user_wq);
+	return ret;
 }
 
 /**
@@ -885,4 +896,5 @@ int fb_user_init(void)
 void fb_user_exit(void)
 {
 	misc_deregister(&fb_user_device);
+	destroy_workqueue(fb_user_wq);
 }

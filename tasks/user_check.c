@@ -7,6 +7,31 @@
  */
 #include "tasks/user_check.h"
 
+/* 32-bit programs see the same structures: they have no holes, and end where their size says */
+static_assert(sizeof(struct freeblock_ioc_api) == FREEBLOCK_SIZE_API);
+static_assert(sizeof(struct freeblock_ioc_setup) == FREEBLOCK_SIZE_SETUP);
+static_assert(sizeof(struct freeblock_ioc_ranges) == FREEBLOCK_SIZE_RANGES);
+static_assert(sizeof(struct freeblock_range) == FB_USER_CHECK_RANGE);
+static_assert(sizeof(struct freeblock_ioc_progress) == FREEBLOCK_SIZE_PROGRESS);
+static_assert(sizeof(struct freeblock_ioc_urgency) == FREEBLOCK_SIZE_URGENCY);
+static_assert(sizeof(struct freeblock_ioc_bits) == FREEBLOCK_SIZE_BITS);
+static_assert(sizeof(struct freeblock_ioc_reason) == FREEBLOCK_SIZE_REASON);
+static_assert(sizeof(struct freeblock_record) == 32);
+static_assert(offsetof(struct freeblock_ioc_api, features) == 8);
+static_assert(offsetof(struct freeblock_ioc_setup, deadline_ns) == 16);
+static_assert(offsetof(struct freeblock_ioc_setup, name) == 48);
+static_assert(offsetof(struct freeblock_ioc_setup, sectors) == 64);
+static_assert(offsetof(struct freeblock_ioc_setup, granule_sectors) == 88);
+static_assert(offsetof(struct freeblock_ioc_ranges, ranges) == 8);
+static_assert(offsetof(struct freeblock_ioc_ranges, nranges) == 16);
+static_assert(offsetof(struct freeblock_ioc_progress, total) == 16);
+static_assert(offsetof(struct freeblock_ioc_progress, queued) == 48);
+static_assert(offsetof(struct freeblock_ioc_progress, stalled_ns) == 56);
+static_assert(offsetof(struct freeblock_ioc_urgency, deadline_ns) == 8);
+static_assert(offsetof(struct freeblock_ioc_bits, first) == 8);
+static_assert(offsetof(struct freeblock_record, first) == 8);
+static_assert(offsetof(struct freeblock_record, sectors) == 24);
+
 /**
  * fb_user_check_refuse() - note why a call is refused
  * @why: the note
@@ -108,6 +133,20 @@ static bool fb_user_check_is_name(const char *name)
 		if (name[i] <= ' ' || name[i] > '~')
 			return false;
 	return i < FREEBLOCK_NAME_LEN;
+}
+
+/**
+ * fb_user_check_make_word() - make a command's name a task's: one word
+ * @name: the name; it may even be empty
+ *
+ * Context: any.
+ */
+void fb_user_check_make_word(char *name)
+{
+	do {
+		if (*name <= ' ' || *name > '~')
+			*name = '_';
+	} while (*++name);
 }
 
 static int fb_user_check_order(const struct freeblock_ioc_setup *s, struct fb_user_check_why *why)

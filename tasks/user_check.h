@@ -42,6 +42,7 @@ int fb_user_check_refuse(struct fb_user_check_why *why, int ret, const char *fmt
 int fb_user_check_size(u32 size, u32 first, struct fb_user_check_why *why);
 int fb_user_check_tail(const u8 *bytes, u32 at, u32 n, struct fb_user_check_why *why);
 int fb_user_check_api(const struct freeblock_ioc_api *a, struct fb_user_check_why *why);
+void fb_user_check_make_word(char *name);
 int fb_user_check_setup(const struct freeblock_ioc_setup *s, struct fb_user_check_why *why);
 int fb_user_check_urgency(s32 priority, u32 foreground_ppm, struct fb_user_check_why *why);
 int fb_user_check_ranges(const struct freeblock_ioc_ranges *r, u32 most, u32 flags,

@@ -17,15 +17,6 @@
 #define CALLS 8
 #define RANGES_MOST 64
 
-static_assert(sizeof(struct freeblock_ioc_api) == FREEBLOCK_SIZE_API, "api");
-static_assert(sizeof(struct freeblock_ioc_setup) == FREEBLOCK_SIZE_SETUP, "setup");
-static_assert(sizeof(struct freeblock_range) == FB_USER_CHECK_RANGE, "range");
-static_assert(sizeof(struct freeblock_ioc_ranges) == FREEBLOCK_SIZE_RANGES, "ranges");
-static_assert(sizeof(struct freeblock_ioc_progress) == FREEBLOCK_SIZE_PROGRESS, "progress");
-static_assert(sizeof(struct freeblock_ioc_urgency) == FREEBLOCK_SIZE_URGENCY, "urgency");
-static_assert(sizeof(struct freeblock_ioc_bits) == FREEBLOCK_SIZE_BITS, "bits");
-static_assert(sizeof(struct freeblock_ioc_reason) == FREEBLOCK_SIZE_REASON, "reason");
-
 /* the verdict is the one expected, and a refusal has one line that says why */
 static int verdict(int ret, int expected, struct fb_user_check_why *why)
 {

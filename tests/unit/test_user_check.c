@@ -22,18 +22,6 @@ static struct fb_user_check_why why;
 		assert_int_equal(fb_user_check_setup(&s, &why), want);			\
 	} while (0)
 
-static void test_layout(void **state)
-{
-	assert_int_equal(sizeof(struct freeblock_ioc_api), FREEBLOCK_SIZE_API);
-	assert_int_equal(sizeof(struct freeblock_ioc_setup), FREEBLOCK_SIZE_SETUP);
-	assert_int_equal(sizeof(struct freeblock_range), FB_USER_CHECK_RANGE);
-	assert_int_equal(sizeof(struct freeblock_ioc_ranges), FREEBLOCK_SIZE_RANGES);
-	assert_int_equal(sizeof(struct freeblock_ioc_progress), FREEBLOCK_SIZE_PROGRESS);
-	assert_int_equal(sizeof(struct freeblock_ioc_urgency), FREEBLOCK_SIZE_URGENCY);
-	assert_int_equal(sizeof(struct freeblock_ioc_bits), FREEBLOCK_SIZE_BITS);
-	assert_int_equal(sizeof(struct freeblock_ioc_reason), FREEBLOCK_SIZE_REASON);
-}
-
 /*
  * Numbers as they are frozen: direction, size of the first version, 0xfb, number. Seen to fail with
  * the size of a structure that has grown, and with a call without direction.
@@ -199,7 +187,6 @@ static void test_bits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_size),
 		cmocka_unit_test(test_setup),
