@@ -203,8 +203,7 @@ static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *
 	lockdep_assert_held(&fd->lock);
 	fb_iosched_describe(fs, fq, d, now);
 	fb_inflight_sent(fs, fq);
-	if (fq->since_ns)
-		fb_background_note_sent(fs, fq, now);
+	fb_background_note_sent(fs, fq, now);
 	if (fq->fg.write)
 		fb_free_read_overlap(fd, fq->cmd.lbn, fq->cmd.nsect);
 	list_add_tail(&fq->flight, &fs->flight);
@@ -219,6 +218,7 @@ static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *
 	rq->rq_flags |= RQF_STARTED;
 	fb_iosched_note_activity(fs);
 	if (fb_free_read_is_ours(rq->bio)) {
+		fq->own = d->cause != FB_CAUSE_PREPEND;
 		fb_free_read_begun(rq->bio->bi_private, now);
 		fb_verify_apply(rq->bio->bi_private, rq);
 	}
@@ -247,7 +247,7 @@ static struct request *fb_iosched_send_piece(struct fb_sched *fs, u64 now)
 
 	if (fs->next_piece >= fb_iosched_commands(&fs->plan))
 		return NULL;
-	rq = fb_free_read_send(fs->fd, p->lbn, p->nsect);
+	rq = fb_free_read_send(fs->fd, p->lbn, p->nsect, FB_FREE_READ_SEPARATE);
 	if (!rq) {
 		fb_choice_drop_plan(fs);
 		return NULL;
@@ -419,11 +419,10 @@ static struct request *fb_iosched_send_idle(struct fb_sched *fs)
 	if (!fs->fd->idle.ready)
 		return NULL;
 	fs->fd->idle.ready = false;
-	rq = fb_free_read_send(fs->fd, piece->lbn, piece->nsect);
+	rq = fb_free_read_send(fs->fd, piece->lbn, piece->nsect, FB_FREE_READ_IDLE);
 	if (!rq)
 		return NULL;
 	fq = fb_sched_rq(rq);
-	fs->fd->stats.idles++;
 	fb_iosched_send(fs, fq, now, &(struct fb_iosched_dispatch) { .cause = FB_CAUSE_IDLE });
 	fb_idle_sent(fs->fd, now);
 	return rq;
@@ -579,8 +578,7 @@ static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64
 		fb_iosched_lose_tail(fs);
 	if (fb_disk_judge(fd, &fs->head)) {
 		fb_choice_void(fs);
-		pr_warn("freeblock: %s: the model is wrong, a write cache is on, or a busy host reports completions late: requests are scheduled as by mq-deadline\n",
-			fd->name);
+		fb_message_note(fd, FB_MESSAGE_MISFIT);
 	}
 	if (overtaken || !fs->tail_known)
 		fb_iosched_retail(fs);

@@ -10,6 +10,7 @@
 #include "disk/disk.h"
 #include "disk/idle.h"
 #include "disk/memory.h"
+#include "disk/message.h"
 #include "disk/reader.h"
 #include "disk/waiting.h"
 #include "freeblock_iosched.h"
@@ -17,6 +18,7 @@
 #include "tasks/user.h"
 
 static const struct fb_disk_client *const fb_main_clients[] = {
+	&fb_message_client,
 	&fb_verify_client,
 	&fb_idle_client,
 	&fb_gap_client,
@@ -34,21 +36,22 @@ static int __init fb_main_init(void)
 	ret = fb_delivery_init();
 	if (ret)
 		return ret;
-	ret = fb_user_init();
-	if (ret)
-		goto exit_delivery;
 	ret = fb_disk_init(fb_main_clients, fb_sysfs_disk_groups);
 	if (ret)
-		goto exit_user;
+		goto exit_delivery;
 	ret = fb_iosched_register();
 	if (ret)
 		goto exit_disk;
+	/* last, so that no file is open when it fails */
+	ret = fb_user_init();
+	if (ret)
+		goto exit_iosched;
 	return 0;
 
+exit_iosched:
+	fb_iosched_unregister();
 exit_disk:
 	fb_disk_exit();
-exit_user:
-	fb_user_exit();
 exit_delivery:
 	fb_delivery_exit();
 	return ret;
@@ -56,9 +59,9 @@ exit_delivery:
 
 static void __exit fb_main_exit(void)
 {
+	fb_user_exit();
 	fb_iosched_unregister();
 	fb_disk_exit();
-	fb_user_exit();
 	fb_delivery_exit();
 	fb_memory_exit();
 }

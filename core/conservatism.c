@@ -113,38 +113,32 @@ static u32 fb_conservatism_bin(u64 ns)
 
 /* ---- the tail ---- */
 
-/* neighbouring bins with a common share */
-struct fb_conservatism_pool {
-	u32 share;	/* the share */
-	u32 n;		/* trials */
-	u32 end;	/* the bin after the last */
-};
-
-/* Make @share fall with slack: join neighbours where it rises (isotonic regression). */
+/*
+ * Make @share fall with slack: join neighbours where it rises (isotonic regression). There are at
+ * most as many groups of them as bins so far, so that their shares have room in @share itself.
+ */
 static void fb_conservatism_monotone(const struct fb_conservatism_trials *t,
 				     u32 share[FB_CONSERVATISM_BINS], u32 prior)
 {
-	struct fb_conservatism_pool pool[FB_CONSERVATISM_BINS];
-	u32 i, k = 0;
+	u32 trials[FB_CONSERVATISM_BINS], i, k = 0;
+	u8 end[FB_CONSERVATISM_BINS];
 
 	for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
-		struct fb_conservatism_pool p = {
-			.share = share[i],
-			.n = t[i].n + prior,
-			.end = i + 1,
-		};
+		u32 one = share[i], n = t[i].n + prior;
 
-		while (k && pool[k - 1].share < p.share) {
-			const struct fb_conservatism_pool *q = &pool[--k];
-
-			p.share = div_u64((u64)p.share * p.n + (u64)q->share * q->n, p.n + q->n);
-			p.n += q->n;
+		for (; k && share[k - 1] < one; k--) {
+			one = div_u64((u64)one * n + (u64)share[k - 1] * trials[k - 1],
+				      n + trials[k - 1]);
+			n += trials[k - 1];
 		}
-		pool[k++] = p;
+		share[k] = one;
+		trials[k] = n;
+		end[k++] = i + 1;
 	}
-	for (i = 0, k = 0; i < FB_CONSERVATISM_BINS; i++) {
-		k += i == pool[k].end;
-		share[i] = pool[k].share;
+	/* from the last bin down, for a group lies at or before its own bins */
+	for (i = FB_CONSERVATISM_BINS; i--;) {
+		k -= k > 1 && i < end[k - 2];
+		share[i] = share[k - 1];
 	}
 }
 
@@ -268,7 +262,7 @@ static void fb_conservatism_use_all(struct fb_conservatism *m, u32 least, u32 st
 static void fb_conservatism_compute(struct fb_conservatism *m)
 {
 	const u32 *prior = m->prior_known ? m->prior : NULL;
-	u32 share[FB_CONSERVATISM_BINS], band = m->turn;
+	u32 band = m->turn;
 
 	m->turn = band < DM_BANDS ? band + 1 : 0;
 	if (m->trials < FB_CONSERVATISM_ENOUGH)
@@ -279,10 +273,11 @@ static void fb_conservatism_compute(struct fb_conservatism *m)
 		return;
 	}
 	if (band)
-		fb_conservatism_shares(m->tail[band], m->share, FB_CONSERVATISM_PRIOR_BAND, share);
+		fb_conservatism_shares(m->tail[band], m->share, FB_CONSERVATISM_PRIOR_BAND,
+				       m->band);
 	else
-		fb_conservatism_shares(m->tail[band], prior, FB_CONSERVATISM_PRIOR, share);
-	fb_conservatism_use(m, band, share, FB_CONSERVATISM_STEP_NS);
+		fb_conservatism_shares(m->tail[band], prior, FB_CONSERVATISM_PRIOR, m->band);
+	fb_conservatism_use(m, band, m->band, FB_CONSERVATISM_STEP_NS);
 }
 
 /* how much earlier the head must come to gain a turn */
@@ -583,7 +578,7 @@ static u32 fb_conservatism_band_spread(const struct disk_model *dm, u32 band)
 
 void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *dm)
 {
-	u32 share[FB_CONSERVATISM_BINS], most_ns = 1, i;
+	u32 most_ns = 1, i;
 
 	if (!dm_info(dm)->spread_known)
 		return;
@@ -592,8 +587,8 @@ void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *
 		u32 spread_ns = fb_conservatism_band_spread(dm, i);
 
 		most_ns = max(most_ns, spread_ns);
-		fb_conservatism_laplace(share, spread_ns);
-		fb_conservatism_use(m, i, share, U32_MAX);
+		fb_conservatism_laplace(m->band, spread_ns);
+		fb_conservatism_use(m, i, m->band, U32_MAX);
 	}
 	fb_conservatism_laplace(m->prior, most_ns);
 	memcpy(m->share, m->prior, sizeof(m->share));

@@ -107,6 +107,7 @@ struct fb_conservatism_plain {
  * @early: trials of every band, by what was missing of a turn, with turns gained
  * @share: chance of losing a turn at a slack, all bands but 0, 30 binary places
  * @gain: chance of gaining a turn, by what is missing of one, 30 binary places
+ * @band: @share of one band, while it is computed: too large for a completion's stack
  * @prior: initial @share according to the model, if @prior_known
  * @prior_known: the model says how much seeks vary
  * @own: plain foreground trials in the last bin
@@ -130,6 +131,7 @@ struct fb_conservatism {
 	struct fb_conservatism_trials early[FB_CONSERVATISM_BINS];
 	u32 share[FB_CONSERVATISM_BINS];
 	u32 gain[FB_CONSERVATISM_BINS];
+	u32 band[FB_CONSERVATISM_BINS];
 	u32 prior[FB_CONSERVATISM_BINS];
 	bool prior_known;
 	struct fb_conservatism_trials own;

@@ -440,7 +440,8 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 		if (fb_quarantine_doubts(&cov->fd->quarantine, first * granule, n * granule))
 			n = 1;
 		if (!fb_free_read_now(cov->fd, first * granule,
-				      min_t(u64, n * granule, sectors - first * granule), false))
+				      min_t(u64, n * granule, sectors - first * granule),
+				      FB_FREE_READ_PROMOTED))
 			return false;
 		at = first + n;
 		fb_coverage_absorb(cov);
@@ -656,11 +657,9 @@ static void fb_coverage_count_ended(struct fb_coverage *cov, const struct fb_fre
 	u32 granule = fb_coverage_granule(cov);
 
 	lockdep_assert_held(&cov->fd->lock);
-	if (dirty)
-		st->discarded++;
-	else if (buf->status == BLK_STS_AGAIN)
+	if (dirty || buf->status == BLK_STS_AGAIN)
 		return;
-	else if (buf->status)
+	if (buf->status)
 		st->free_errors++;
 	else
 		st->free_sectors += (u64)bitmap_weight(buf->mask, FB_READ_GRANULES) * granule;
@@ -703,8 +702,8 @@ static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *b
 		buf->pending &= ~BIT(i);
 		buf->voided |= BIT(i);
 		cov->task[i]->withheld_ns = ktime_get_ns();
-		cov->fd->stats.unproven++;
 	}
+	cov->fd->stats.unproven += !!buf->voided;
 }
 
 /* A read has completed: deliver it, or want its blocks again. */

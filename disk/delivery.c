@@ -286,7 +286,6 @@ static bool fb_delivery_claim(struct freeblock_task *task, struct fb_free_read *
 		buf->pending &= ~bit;
 		buf->voided |= bit;
 		task->held--;
-		task->fd->stats.discarded++;
 		wake_up(&task->fd->wait);
 	}
 	spin_unlock_irq(&task->fd->lock);
@@ -470,7 +469,7 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 		.good = buf->good,
 		.failed = buf->status,
 		.medium = buf->status == BLK_STS_MEDIUM,
-		.joined = buf->joined,
+		.joined = buf->kind == FB_FREE_READ_PREPENDED,
 		.took_ns = buf->ended_ns - buf->sent_ns,
 	};
 	u32 granule = dm_info(cov->fd->model)->granule_sectors, verdict;

@@ -18,8 +18,9 @@
  *   fb_disk.config	mutex: model upload and swap. Same rule as fb_disks_mutex.
  *   fb_disk.lock	spinlock, irqsave (completions come in hard and soft interrupts):
  *			everything marked [L] below, including the attached scheduler's
- *			pool and pipeline. Nothing sleeps or allocates under it. It nests
- *			inside blk-mq's own locks; only wait queue locks nest inside it.
+ *			pool and pipeline. Nothing sleeps, allocates or prints under it. It nests
+ *			inside blk-mq's own locks; only locks of wait and work queues nest
+ *			inside it.
  *
  * fb_disk.model is written with both config and lock held, and read with either. Tasks and
  * their thread read it without a lock, because it cannot change while there is a task. Its
@@ -47,6 +48,7 @@
 #include "disk/gap.h"
 #include "disk/hurry.h"
 #include "disk/idle.h"
+#include "disk/message.h"
 #include "disk/task_state.h"
 #include "disk/upload.h"
 #include "disk/verify.h"
@@ -59,7 +61,7 @@ struct scsi_device;
 /* ---- statistics, all [L] ---- */
 
 struct fb_stats {
-	u64 fg_requests;		/* scheduled foreground requests completed */
+	u64 fg_requests;		/* scheduled foreground requests completed, without ours */
 	u64 fg_reads;			/* reads among them */
 	u64 fg_writes;			/* writes among them */
 	u64 fg_read_ns;			/* from those reads' allocation to their end, in all */
@@ -70,8 +72,8 @@ struct fb_stats {
 	u64 out_of_order;		/* completions overtaken by the drive */
 	u64 gaps;			/* gaps offered to the search */
 	u64 spared;			/* gaps left unused: nearly a turn, which may be gained */
-	u64 prepends;			/* prepended reads sent */
-	u64 separates;			/* separate reads sent */
+	u64 reads[FB_FREE_READ_KINDS];	/* free reads sent ... */
+	u64 read_sectors[FB_FREE_READ_KINDS];	/* ... their sectors */
 	u64 several;			/* plans of several pieces begun */
 	u64 dropped;			/* their pieces given up: no carrier, or outdated */
 	u64 no_buffer;			/* plans not used: all buffers busy */
@@ -84,11 +86,9 @@ struct fb_stats {
 	u64 others_expired;		/* ... moved to the foreground because of their age */
 	u64 others_max_age_ns;		/* longest time that one was pending here */
 	u64 free_sectors;		/* read in wanted granules */
-	u64 idles;			/* idle reads sent */
-	u64 hurried;			/* late tasks' reads in the foreground's time */
 	u64 free_errors;		/* free reads with an error */
-	u64 verifies;			/* VERIFY commands sent */
-	u64 fuas;			/* reads with FUA sent */
+	u64 verifies;			/* of @reads: sent as VERIFY */
+	u64 fuas;			/* of @reads: sent as READ with FUA */
 	u64 unproven;			/* withheld: may not have come from the medium */
 	u64 guard_trips;		/* times the guard stopped free reads */
 	u64 searches;
@@ -174,6 +174,7 @@ struct fb_disk_sched_ops {
  * @seek_fit: what they have taught about seek times [L]
  * @guard: stops free reads that cost the foreground too much [L]
  * @quarantine: bad blocks and their surroundings [L]
+ * @messages: what is to be printed without @lock
  * @verify: how to read from the medium and not from the drive's cache [L]
  * @stats: statistics [L]
  */
@@ -236,6 +237,7 @@ struct fb_disk {
 	struct fb_seek_fit seek_fit;
 	struct fb_guard guard;
 	struct fb_quarantine quarantine;
+	struct fb_messages messages;
 	struct fb_verify verify;
 	struct fb_stats stats;
 };

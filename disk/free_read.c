@@ -30,7 +30,6 @@ static void fb_free_read_charge(struct fb_free_read *buf, blk_status_t status)
 		hurry->retry_ns = buf->ended_ns + FB_HURRY_RETRY_NS;
 	else
 		fb_share_charge(&hurry->share, buf->ended_ns - max(from_ns, buf->fd->fg.end_ns));
-	buf->fd->stats.hurried += status != BLK_STS_AGAIN;
 }
 
 /* A read of ours has ended; there may be no verdict on its completion yet. */
@@ -38,7 +37,7 @@ static void fb_free_read_ended(struct fb_free_read *buf, blk_status_t status)
 {
 	buf->status = status;
 	buf->ended_ns = ktime_get_ns();
-	if (buf->hurried)
+	if (buf->kind == FB_FREE_READ_HURRIED)
 		fb_free_read_charge(buf, status);
 	buf->good = buf->nsect;
 	if (status) {
@@ -309,17 +308,17 @@ static void fb_free_read_setup(const struct fb_free_reads *bufs, struct fb_free_
 	}
 }
 
-static void fb_free_read_aim(struct fb_free_read *buf, struct request *rq, u64 lbn, u32 nsect)
+static void fb_free_read_aim(struct fb_free_read *buf, struct request *rq, u64 lbn, u32 nsect,
+			     enum fb_free_read_kind kind)
 {
 	buf->rq = rq;
 	buf->lbn = lbn;
 	buf->nsect = nsect;
 	buf->dirty = false;
 	buf->taken = false;
-	buf->joined = false;
 	buf->pending = 0;
 	buf->over = false;
-	buf->hurried = false;
+	buf->kind = kind;
 	buf->sent_ns = ktime_get_ns();
 	buf->began_ns = 0;
 	buf->how = FB_VERIFY_READ;
@@ -348,7 +347,7 @@ static u32 fb_free_read_segment(const struct fb_disk *fd)
  * @nsect: how many
  *
  * Free reads that overlap and have not reached their consumer are discarded, and their
- * blocks are wanted again. The write does not wait.
+ * blocks are wanted again. The write does not wait. Each such read counts once.
  *
  * Context: fb_disk.lock held.
  */
@@ -357,9 +356,13 @@ void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u32 nsect)
 	struct fb_free_read *buf = NULL;
 
 	lockdep_assert_held(&fd->lock);
-	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
-		buf->dirty |= buf->state >= FB_FREE_READ_SENT && lbn < buf->lbn + buf->nsect &&
-			      buf->lbn < lbn + nsect;
+	while ((buf = fb_free_read_next(fd->reads.bufs, buf))) {
+		if (buf->dirty || buf->state < FB_FREE_READ_SENT ||
+		    lbn >= buf->lbn + buf->nsect || buf->lbn >= lbn + nsect)
+			continue;
+		buf->dirty = true;
+		fd->stats.discarded++;
+	}
 }
 
 /*
@@ -367,9 +370,9 @@ void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u32 nsect)
  * @buf's @nsect sectors at @lbn, before whatever it has carried so far.
  */
 static void fb_free_read_load(struct fb_disk *fd, struct fb_free_read *buf, struct request *rq,
-			      u64 lbn, u32 nsect)
+			      u64 lbn, u32 nsect, enum fb_free_read_kind kind)
 {
-	fb_free_read_aim(buf, rq, lbn, nsect);
+	fb_free_read_aim(buf, rq, lbn, nsect, kind);
 	rq->__sector = lbn;
 	rq->__data_len += nsect << SECTOR_SHIFT;
 	rq->nr_phys_segments += DIV_ROUND_UP(nsect, fb_free_read_segment(fd));
@@ -458,14 +461,12 @@ bool fb_free_read_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 n
 	}
 	failfast = (rq->cmd_flags & REQ_FAILFAST_MASK) | REQ_FAILFAST_TRANSPORT;
 	fb_free_read_setup(fd->reads.bufs, buf, NULL, REQ_OP_READ | failfast, lbn, nsect);
-	fb_free_read_load(fd, buf, rq, lbn, nsect);
-	buf->joined = true;
+	fb_free_read_load(fd, buf, rq, lbn, nsect, FB_FREE_READ_PREPENDED);
 	buf->bio.bi_next = rq->bio;
 	rq->bio = &buf->bio;
 	rq->cmd_flags |= failfast;
 	rq->rq_flags |= RQF_MIXED_MERGE;
 	fb_compat_note_segment(rq);
-	fd->stats.prepends++;
 	return true;
 }
 
@@ -578,7 +579,8 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
  * @fd: the disk
  * @lbn: first sector
  * @nsect: sectors
- * @hurried: for a late task, whose share it is charged to; not retried, like reads in gaps
+ * @kind: FB_FREE_READ_HURRIED: charged to a late task's share, and not retried, like reads in
+ *	gaps; or FB_FREE_READ_PROMOTED
  *
  * The request joins the foreground's. It fails with BLK_STS_AGAIN if the queue is frozen or
  * submitting it would block.
@@ -587,8 +589,9 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
  *
  * Return: false: there is no queue or no free buffer, or the read is too long.
  */
-bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect, bool hurried)
+bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect, enum fb_free_read_kind kind)
 {
+	bool hurried = kind == FB_FREE_READ_HURRIED;
 	blk_opf_t opf = REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE;
 	struct block_device *bdev;
 	struct fb_free_read *buf = NULL;
@@ -597,11 +600,10 @@ bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect, bool hurried)
 	if (fd->q && nsect <= fb_free_read_max_data(fd))
 		buf = fb_free_read_find_free(fd);
 	if (buf) {
-		fb_free_read_aim(buf, NULL, lbn, nsect);
+		fb_free_read_aim(buf, NULL, lbn, nsect, kind);
 		/* It is urgent: send FUA at most, and accept whatever the drive returns. */
 		buf->how = min(fb_verify_how(fd), FB_VERIFY_FUA);
 		buf->proven = true;
-		buf->hurried = hurried;
 		fd->hurry.flying |= hurried;
 		fd->reads.submitting = true;
 		bdev = fd->bdev;
@@ -617,17 +619,25 @@ bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect, bool hurried)
 }
 
 /**
- * fb_free_read_begun() - note that a read of ours is being handed to the driver
- * @buf: the read; nothing changes if it was handed over before, and has been requeued
+ * fb_free_read_begun() - note, and count, that a read of ours is being handed to the driver
+ * @buf: the read; nothing changes if it was handed over before, and has been requeued, or if it
+ *	is a carrier that nothing was aimed at
  * @now: the time
  *
  * Context: fb_disk.lock held.
  */
 void fb_free_read_begun(struct fb_free_read *buf, u64 now)
 {
+	struct fb_stats *st = &buf->fd->stats;
+
 	lockdep_assert_held(&buf->fd->lock);
-	if (!buf->began_ns)
-		buf->began_ns = now;
+	if (buf->began_ns || buf->state != FB_FREE_READ_SENT)
+		return;
+	buf->began_ns = now;
+	st->reads[buf->kind]++;
+	st->read_sectors[buf->kind] += buf->nsect;
+	st->fuas += buf->how == FB_VERIFY_FUA;
+	st->verifies += buf->how == FB_VERIFY_COMMAND;
 }
 
 /**
@@ -672,13 +682,15 @@ static void fb_free_read_set_out(struct request *rq)
  * @fd: the disk, locked
  * @lbn: first sector
  * @nsect: sectors, at most fb_free_read_max()
+ * @kind: FB_FREE_READ_SEPARATE or FB_FREE_READ_IDLE
  *
  * Context: fb_disk.lock held.
  *
  * Return: the request; NULL: no carrier is held, or the queue's present limits do not allow
  * the read.
  */
-struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect)
+struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect,
+				  enum fb_free_read_kind kind)
 {
 	struct request *rq = fd->reads.rq;
 	struct fb_free_read *buf = fd->reads.carrier;
@@ -697,7 +709,7 @@ struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 	buf->bio.bi_iter.bi_size = nsect << SECTOR_SHIFT;
 	rq->__data_len = 0;
 	rq->nr_phys_segments = 0;
-	fb_free_read_load(fd, buf, rq, lbn, nsect);
+	fb_free_read_load(fd, buf, rq, lbn, nsect, kind);
 	fb_free_read_set_out(rq);
 	buf->how = how;
 	buf->proven = how != FB_VERIFY_READ;
@@ -705,7 +717,6 @@ struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 	trace_block_rq_insert(rq);
 	fd->reads.carrier = NULL;
 	fd->reads.rq = NULL;
-	fd->stats.separates++;
 	return rq;
 }
 

@@ -37,6 +37,15 @@ enum fb_free_read_state {
 	FB_FREE_READ_DELIVER,		/* with the consumers */
 };
 
+enum fb_free_read_kind {
+	FB_FREE_READ_PREPENDED,		/* in front of a foreground read, in its command */
+	FB_FREE_READ_SEPARATE,		/* in a gap, a command of its own */
+	FB_FREE_READ_IDLE,		/* in idle time */
+	FB_FREE_READ_HURRIED,		/* takes a late task's share of the foreground's time */
+	FB_FREE_READ_PROMOTED,		/* joins the foreground because its task asked for that */
+	FB_FREE_READ_KINDS,
+};
+
 /**
  * struct fb_free_read - one free read and its memory
  * @bio: its bio, set up anew for each read
@@ -47,9 +56,8 @@ enum fb_free_read_state {
  * @state: [L]
  * @dirty: [L] it must be discarded: a foreground write overlapped it, or the drive refused it
  * @taken: the thread has marked its granules as in flight
- * @joined: it is prepended to a foreground read
+ * @kind: what it is sent as
  * @how: how it was sent
- * @hurried: it takes a late task's share of the foreground's time
  * @sent_ns: when it was aimed
  * @began_ns: when it was handed to the driver; 0: it has not been [L]
  * @ended_ns: when its bio ended
@@ -75,10 +83,9 @@ struct fb_free_read {
 	enum fb_free_read_state state;
 	bool dirty;
 	bool taken;
-	bool joined;
 	bool over;
 	bool proven;
-	bool hurried;
+	enum fb_free_read_kind kind;
 	enum fb_verify_how how;
 	u64 sent_ns;
 	u64 began_ns;
@@ -142,7 +149,7 @@ struct fb_free_reads *fb_free_read_alloc_all(struct fb_disk *fd);
 int fb_free_read_grow(struct fb_disk *fd, u32 n);
 u32 fb_free_read_missing(const struct fb_disk *fd, u32 tasks);
 u64 fb_free_read_bytes(const struct disk_model *dm, u32 n);
-bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect, bool hurried);
+bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect, enum fb_free_read_kind kind);
 void fb_free_read_begun(struct fb_free_read *buf, u64 now);
 void fb_free_read_free_all(struct fb_free_reads *bufs);
 bool fb_free_read_is_ours(const struct bio *bio);
@@ -153,7 +160,8 @@ u32 fb_free_read_max_data(const struct fb_disk *fd);
 u32 fb_free_read_max(const struct fb_disk *fd);
 void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim);
 bool fb_free_read_hold(struct fb_disk *fd, struct request *rq);
-struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect);
+struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect,
+				  enum fb_free_read_kind kind);
 void fb_free_read_need(struct fb_disk *fd);
 bool fb_free_read_is_awaited(const struct fb_disk *fd);
 void fb_free_read_return(struct fb_disk *fd);

@@ -183,10 +183,8 @@ static unsigned int fb_verify_timeout(const struct request_queue *q)
  */
 void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 {
-	struct fb_stats *st = &buf->fd->stats;
-
 	lockdep_assert_held(&buf->fd->lock);
-	if (buf->joined || rq->cmd_flags & REQ_FUA)
+	if (buf->kind == FB_FREE_READ_PREPENDED || rq->cmd_flags & REQ_FUA)
 		return;
 	if (buf->rq && buf->how != FB_VERIFY_READ)
 		rq->timeout = fb_verify_timeout(rq->q);
@@ -196,11 +194,9 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 	case FB_VERIFY_FUA:
 		/* sd honours it in reads, too (sd_setup_read_write_cmnd()) */
 		rq->cmd_flags |= REQ_FUA;
-		st->fuas++;
 		break;
 	case FB_VERIFY_COMMAND:
 		fb_verify_disguise(rq, rq->bio);
-		st->verifies++;
 		break;
 	}
 }
@@ -290,12 +286,13 @@ bool fb_verify_refused(struct fb_disk *fd, const struct fb_free_read *buf)
 	if (!scsi_normalize_sense(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &sense) ||
 	    sense.sense_key != ILLEGAL_REQUEST)
 		return false;
-	if (buf->how == FB_VERIFY_COMMAND)
+	if (buf->how == FB_VERIFY_COMMAND) {
 		fd->verify.no_verify = "refused by the drive";
-	else
+		fb_message_note(fd, FB_MESSAGE_NO_VERIFY);
+	} else {
 		fd->verify.no_fua = "refused by the drive";
-	pr_notice("freeblock: %s: the drive refuses %s (ASC %02xh)\n", fd->name,
-		  buf->how == FB_VERIFY_COMMAND ? "VERIFY" : "READ with FUA", sense.asc);
+		fb_message_note(fd, FB_MESSAGE_NO_FUA);
+	}
 	return true;
 }
 
@@ -310,8 +307,7 @@ static void fb_verify_watch(struct fb_disk *fd, struct request *rq, bool early)
 	if (!early || cmd->result || ++m->early < FB_VERIFY_CAUGHT || m->no_verify)
 		return;
 	m->no_verify = "answered from the cache";
-	pr_notice("freeblock: %s: VERIFY ends too early to have read the medium and is no longer used\n",
-		  fd->name);
+	fb_message_note(fd, FB_MESSAGE_CACHED_VERIFY);
 }
 
 /**

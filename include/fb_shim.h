@@ -64,6 +64,7 @@ static inline void fb_resched(void)
 
 #else /* user space */
 
+#include <assert.h>
 #include <ctype.h>
 #include <endian.h>
 #include <errno.h>

@@ -28,8 +28,6 @@ struct freeblock_task;
 struct gendisk;
 
 #define FREEBLOCK_TASKS 8		/* at most, per disk */
-#define FREEBLOCK_PRIORITY_MIN (-4)	/* higher priorities are served first; 0 is the usual one */
-#define FREEBLOCK_PRIORITY_MAX 3
 #define FREEBLOCK_FOREGROUND_PPM_MAX 500000
 
 /**
@@ -82,53 +80,6 @@ enum freeblock_event {
 };
 
 /**
- * enum freeblock_wait - what keeps a task from reading, the first that holds
- * @FREEBLOCK_WAIT_NONE: nothing: it reads, is not running, or wants nothing
- * @FREEBLOCK_WAIT_DISK: the disk is gone
- * @FREEBLOCK_WAIT_SCHEDULER: the disk has another scheduler
- * @FREEBLOCK_WAIT_MODEL: it has no model, or one that does not fit it
- * @FREEBLOCK_WAIT_TRUST: its model is distrusted
- * @FREEBLOCK_WAIT_UNFIT: the device cannot be scheduled
- * @FREEBLOCK_WAIT_ALARM: paused: too many slow recoveries of bad blocks
- * @FREEBLOCK_WAIT_READER: the consumer's callback takes long
- * @FREEBLOCK_WAIT_CACHE: the write cache keeps blocks from coming from the medium
- * @FREEBLOCK_WAIT_GUARD: free reads are off: they cost the foreground too much
- * @FREEBLOCK_WAIT_GAP: the disk is busy, and no gap has fitted lately
- * @FREEBLOCK_WAIT_IDLE: the disk is idle, but not for long enough yet
- *
- * FREEBLOCK_WAIT_READER and what follows it counts when for a second the task has got no block,
- * though it could have: until then it is FREEBLOCK_WAIT_NONE. The disk counts as busy for a
- * second after its last foreground request.
- */
-enum freeblock_wait {
-	FREEBLOCK_WAIT_NONE,
-	FREEBLOCK_WAIT_DISK,
-	FREEBLOCK_WAIT_SCHEDULER,
-	FREEBLOCK_WAIT_MODEL,
-	FREEBLOCK_WAIT_TRUST,
-	FREEBLOCK_WAIT_UNFIT,
-	FREEBLOCK_WAIT_ALARM,
-	FREEBLOCK_WAIT_READER,
-	FREEBLOCK_WAIT_CACHE,
-	FREEBLOCK_WAIT_GUARD,
-	FREEBLOCK_WAIT_GAP,
-	FREEBLOCK_WAIT_IDLE,
-};
-
-/**
- * enum freeblock_order - order of reads while the disk is idle
- * @FREEBLOCK_NEAR: the cheapest from the head's position
- * @FREEBLOCK_SEQUENTIAL: ascending
- * @FREEBLOCK_STAGGERED: the first segment of each region, then the second of each ...
- *	(Practical Scrubbing, IV.A); finds bursts of bad sectors soonest
- */
-enum freeblock_order {
-	FREEBLOCK_NEAR,
-	FREEBLOCK_SEQUENTIAL,
-	FREEBLOCK_STAGGERED,
-};
-
-/**
  * struct freeblock_block - a block that has been read; more may be added at the end
  * @lbn: first 512-byte sector
  * @sectors: length; less than a granule only at the end of the disk
@@ -175,7 +126,7 @@ struct freeblock_ops {
  * @failed: delivered with a status other than BLK_STS_OK
  * @flying: being read or delivered
  * @granule_sectors: sectors per block
- * @entering: ranges added or removed are still being entered
+ * @entering: ranges added, removed or promoted that are still being entered
  * @paused: paused by freeblock_task_pause()
  * @stopping: stopped by freeblock_task_stop() or the administrator, even if it has ended; a
  *	consumer that sleeps in its callback must return
@@ -191,7 +142,7 @@ struct freeblock_progress {
 	u64 failed;
 	u64 flying;
 	u32 granule_sectors;
-	bool entering;
+	u32 entering;
 	bool paused;
 	bool stopping;
 	bool room;
@@ -388,11 +339,11 @@ void *freeblock_alloc(u64 bytes, const char *what);
 void freeblock_free(void *p, u64 bytes);
 
 /**
- * freeblock_task_order() - set the order of idle reads; the default is FREEBLOCK_NEAR
+ * freeblock_task_order() - set the order of idle reads; the default is FREEBLOCK_ORDER_NEAR
  * @task: not yet started
  * @order: the order
- * @regions: for FREEBLOCK_STAGGERED: 1 .. 512; otherwise 0
- * @segment_sectors: for FREEBLOCK_STAGGERED: a multiple of the granule; otherwise 0
+ * @regions: for FREEBLOCK_ORDER_STAGGERED: 1 .. 512; otherwise 0
+ * @segment_sectors: for FREEBLOCK_ORDER_STAGGERED: a multiple of the granule; otherwise 0
  *
  * Return: 0; -EINVAL (an invalid value), -EBUSY (started already).
  */

@@ -268,9 +268,9 @@ bool fb_background_expire(struct fb_sched *fs)
 }
 
 /**
- * fb_background_note_sent() - count a background read that is sent, from either pool
+ * fb_background_note_sent() - count a background read that is sent, from either pool, once
  * @fs: the scheduler, its disk locked
- * @fq: the read
+ * @fq: the read, or any other request
  * @now: time
  *
  * Context: fb_disk.lock held.
@@ -280,11 +280,14 @@ void fb_background_note_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 no
 	struct fb_stats *st = &fs->fd->stats;
 
 	lockdep_assert_held(&fs->fd->lock);
+	fs->others.flying += fq->background;
+	if (!fq->since_ns)
+		return;
 	st->others++;
 	st->others_sectors += fq->cmd.nsect;
 	st->others_max_age_ns = max(st->others_max_age_ns, now - fq->since_ns);
 	fs->others.next_lbn = fq->cmd.lbn + fq->cmd.nsect;
-	fs->others.flying += fq->background;
+	fq->since_ns = 0;
 }
 
 /* ---- dispatch ---- */

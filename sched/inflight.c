@@ -134,7 +134,8 @@ void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 n
 	};
 
 	lockdep_assert_held(&fs->fd->lock);
-	fb_inflight_count(&fs->fd->stats, fq->rq, now);
+	if (!fq->own)
+		fb_inflight_count(&fs->fd->stats, fq->rq, now);
 	if (fq->fg.arrived_ns && fb_sched_is_media(fq) && !fb_sched_is_cached(fs, fq))
 		fb_idle_served(fs->fd, now, &req);
 }
@@ -282,8 +283,7 @@ bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 	if (result.tripped) {
 		fd->stats.guard_trips++;
 		fb_gap_void(fd);
-		pr_notice("freeblock: %s: free reads cost the foreground too many revolutions and stop for a while\n",
-			  fd->name);
+		fb_message_note(fd, FB_MESSAGE_GUARD);
 	}
 	if (fq->cmd.observed)
 		fb_inflight_trace(fd, &fq->cmd, now, &result);

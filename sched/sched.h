@@ -43,9 +43,10 @@ enum fb_sched_state {
  * @prepended: a read has been prepended to it; this happens only once, as a remainder that
  *	the driver gives back could otherwise be requeued for ever
  * @ours: a separate free read
+ * @own: all of it is a read of ours, even if it has joined the foreground; since it was sent
  * @idle: it has the idle I/O class
  * @background: a read of the idle class, in fb_sched.others or sent from there
- * @since_ns: when it arrived as a background read; 0: it never was one
+ * @since_ns: when it arrived as a background read; 0: it never was one, or has been sent
  * @flight: in fb_sched.flight, in dispatch order
  */
 struct fb_sched_rq {
@@ -55,6 +56,7 @@ struct fb_sched_rq {
 	struct fb_completion_cmd cmd;
 	bool prepended;
 	bool ours;
+	bool own;
 	bool idle;
 	bool background;
 	u64 since_ns;

@@ -97,9 +97,9 @@ struct fb_job {
 })
 
 static const char *const fb_job_orders[] = {
-	[FREEBLOCK_NEAR] = "near",
-	[FREEBLOCK_SEQUENTIAL] = "sequential",
-	[FREEBLOCK_STAGGERED] = "staggered",
+	[FREEBLOCK_ORDER_NEAR] = "near",
+	[FREEBLOCK_ORDER_SEQUENTIAL] = "sequential",
+	[FREEBLOCK_ORDER_STAGGERED] = "staggered",
 };
 
 /* ---- callbacks ---- */
@@ -229,11 +229,11 @@ static int fb_job_parse_word(const struct fb_job *job, const char *word, struct 
 		return fb_job_refuse(job, -EINVAL, "'%s': %s must be a number, at least 1", word,
 				     number == &run->regions ? "REGIONS" : "KIB");
 	if (number == &run->regions)
-		run->order = FREEBLOCK_STAGGERED;
+		run->order = FREEBLOCK_ORDER_STAGGERED;
 	else if (!strcmp(word, "near"))
-		run->order = FREEBLOCK_NEAR;
+		run->order = FREEBLOCK_ORDER_NEAR;
 	else if (!strcmp(word, "sequential"))
-		run->order = FREEBLOCK_SEQUENTIAL;
+		run->order = FREEBLOCK_ORDER_SEQUENTIAL;
 	else if (job->kind->covers && !strcmp(word, "resume-coverage"))
 		run->resume = true;
 	else if (!number && (run->numbers == 2 ||
@@ -249,7 +249,7 @@ static int fb_job_parse(const struct fb_job *job, char *text, struct fb_job_run 
 	char *word;
 	int ret = 0;
 
-	run->order = FREEBLOCK_NEAR;
+	run->order = FREEBLOCK_ORDER_NEAR;
 	while (!ret && (word = strsep(&text, " ")))
 		ret = fb_job_parse_word(job, word, run);
 	if (!ret && (run->numbers == 1 || (run->numbers && !run->count)))
@@ -264,11 +264,11 @@ static int fb_job_set_order(struct fb_job *job)
 	struct fb_job_run *run = job->run;
 	int ret;
 
-	if ((run->regions || run->segment_kib) && run->order != FREEBLOCK_STAGGERED)
+	if ((run->regions || run->segment_kib) && run->order != FREEBLOCK_ORDER_STAGGERED)
 		return fb_job_refuse(job, -EINVAL,
 				     "regions and segments are only for staggered=REGIONS, not for %s",
 				     fb_job_orders[run->order]);
-	if (!run->segment_kib && run->order == FREEBLOCK_STAGGERED)
+	if (!run->segment_kib && run->order == FREEBLOCK_ORDER_STAGGERED)
 		run->segment_kib = max_t(u32, FB_JOB_SEGMENT_KIB, block_kib);
 	ret = freeblock_task_order(job->task, run->order, run->regions, run->segment_kib * 2);
 	if (ret)

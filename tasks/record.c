@@ -17,7 +17,7 @@
  */
 size_t fb_record_bytes(const struct fb_record_slot *slot, bool has_data)
 {
-	return has_data && slot->status == FREEBLOCK_RECORD_OK ? (size_t)slot->sectors * 512 : 0;
+	return has_data && slot->status == FREEBLOCK_STATUS_OK ? (size_t)slot->sectors * 512 : 0;
 }
 
 /* without data a record could exceed its 32-bit count of sectors */

@@ -15,7 +15,7 @@
  * @user_data: as in struct freeblock_record; of an event: fb_user_queue.adds
  * @sectors: its length; 0: an event
  * @type: FREEBLOCK_RECORD_BLOCKS or the event's
- * @status: FREEBLOCK_RECORD_OK and others
+ * @status: FREEBLOCK_STATUS_OK and others
  */
 struct fb_record_slot {
 	u64 first;

@@ -19,6 +19,8 @@
 #include "disk/memory.h"
 #include "disk/reader.h"
 
+#define FB_TASK_OVER_STEP HZ	/* so that a long wait is not reported as a hung task */
+
 static atomic_t fb_task_last_id;
 
 static u32 fb_task_granule(const struct freeblock_task *task)
@@ -521,11 +523,11 @@ EXPORT_SYMBOL_GPL(freeblock_task_add_uncovered);
 int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order, u32 regions,
 			 u32 segment_sectors)
 {
-	bool staggered = order == FREEBLOCK_STAGGERED;
+	bool staggered = order == FREEBLOCK_ORDER_STAGGERED;
 
 	if (READ_ONCE(task->state) != FB_TASK_NEW)
 		return -EBUSY;
-	if (order > FREEBLOCK_STAGGERED || staggered != !!regions ||
+	if (order > FREEBLOCK_ORDER_STAGGERED || staggered != !!regions ||
 	    staggered != !!segment_sectors || segment_sectors & (fb_task_granule(task) - 1) ||
 	    regions > FB_IDLE_ORDER_REGIONS_MAX)
 		return -EINVAL;
@@ -621,9 +623,9 @@ static int fb_task_need_thread(struct freeblock_task *task)
 static int fb_task_init_order(struct freeblock_task *task)
 {
 	static const struct fb_idle_order_ops * const orders[] = {
-		[FREEBLOCK_NEAR] = &fb_idle_order_near,
-		[FREEBLOCK_SEQUENTIAL] = &fb_idle_order_sequential,
-		[FREEBLOCK_STAGGERED] = &fb_idle_order_staggered,
+		[FREEBLOCK_ORDER_NEAR] = &fb_idle_order_near,
+		[FREEBLOCK_ORDER_SEQUENTIAL] = &fb_idle_order_sequential,
+		[FREEBLOCK_ORDER_STAGGERED] = &fb_idle_order_staggered,
 	};
 
 	return fb_idle_order_init(&task->idle_order, orders[task->order], task->fd->model,
@@ -704,7 +706,9 @@ void freeblock_task_destroy(struct freeblock_task *task)
 	struct fb_disk *fd = task->fd;
 
 	freeblock_task_stop(task);
-	wait_for_completion(&task->over);
+	/* a drive that is stuck may keep a read for minutes */
+	while (!wait_for_completion_timeout(&task->over, FB_TASK_OVER_STEP))
+		;
 	flush_work(&task->deliver);
 	mutex_lock(&fd->life);
 	spin_lock_irq(&fd->lock);

@@ -16,10 +16,12 @@
 #include <linux/blkdev.h>
 #include <linux/build_bug.h>
 #include <linux/compat.h>
+#include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
+#include <linux/kref.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -29,11 +31,14 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/workqueue.h>
 
 #include "tasks/user.h"
 #include "tasks/user_check.h"
 #include "tasks/user_queue.h"
 #include "include/freeblock.h"
+
+#define FB_USER_CLOSE (5 * HZ)	/* close() waits no longer for the task's end */
 
 /**
  * struct fb_user_file - an open file
@@ -45,6 +50,9 @@
  * @task: NULL before the set-up, which sets @ops, @queue and @place first
  * @ops: the task's callbacks
  * @queue: blocks that wait to be read
+ * @end: ends the task once the file is closed
+ * @ended: it has
+ * @refs: of the file, and of @end from the closing on
  * @started: FREEBLOCK_IOC_START has succeeded; written with @config
  * @state: that which FREEBLOCK_IOC_PROGRESS returned last; written with @config
  * @waiting_for: likewise
@@ -60,6 +68,9 @@ struct fb_user_file {
 	struct freeblock_task *task;
 	struct freeblock_ops ops;
 	struct fb_user_queue queue;
+	struct work_struct end;
+	struct completion ended;
+	struct kref refs;
 	bool started;
 	u32 state;
 	u32 waiting_for;
@@ -151,7 +162,7 @@ static int fb_user_api(struct fb_user_file *ff, unsigned int cmd, void __user *a
 	struct freeblock_ioc_api a;
 	int ret;
 
-	ret = fb_user_take(ff, arg, FB_USER_CHECK_API, &a, sizeof(a));
+	ret = fb_user_take(ff, arg, FREEBLOCK_SIZE_API, &a, sizeof(a));
 	if (ret)
 		return ret;
 	if (ff->agreed)
@@ -181,7 +192,7 @@ static void fb_user_event(struct freeblock_task *task, u32 events)
 {
 	struct fb_user_file *ff = freeblock_task_ctx(task);
 
-	if (events & FREEBLOCK_EVENT_CAUGHT_UP && ff->features & FREEBLOCK_IOC_EVENTS)
+	if (events & FREEBLOCK_EVENT_CAUGHT_UP && ff->features & FREEBLOCK_FEATURE_EVENTS)
 		fb_user_queue_put_event(&ff->queue, task, FREEBLOCK_RECORD_CAUGHT_UP);
 	/* poll() itself looks what there is */
 	wake_up(&ff->queue.readable);
@@ -229,14 +240,14 @@ static int fb_user_refuse_create(struct fb_user_file *ff, int ret, const char *d
 
 static int fb_user_alloc_queue(struct fb_user_file *ff, const struct freeblock_ioc_setup *s)
 {
-	u32 kib = s->buffer_kib ?: FREEBLOCK_IOC_BUFFER_KIB;
+	u32 kib = s->buffer_kib ?: FREEBLOCK_BUFFER_KIB;
 	struct fb_user_queue *q = &ff->queue;
 	int ret;
 
 	q->start = ff->place.start;
 	q->sectors = ff->place.sectors;
 	q->granule = ff->place.granule;
-	ret = fb_user_queue_alloc(q, kib, !(s->flags & FREEBLOCK_IOC_NO_DATA));
+	ret = fb_user_queue_alloc(q, kib, !(s->flags & FREEBLOCK_SETUP_NO_DATA));
 	if (ret == -EINVAL)
 		return fb_user_check_refuse(&ff->why, ret,
 					    "a buffer of %u KiB holds no block of %u sectors", kib,
@@ -252,7 +263,7 @@ static int fb_user_make_coverage(struct fb_user_file *ff, struct freeblock_task 
 {
 	struct freeblock_coverage *coverage;
 
-	if (!(ff->features & FREEBLOCK_IOC_COVERAGE))
+	if (!(ff->features & FREEBLOCK_FEATURE_COVERAGE))
 		return 0;
 	coverage = freeblock_coverage_create(disk);
 	if (IS_ERR(coverage))
@@ -290,20 +301,11 @@ static int fb_user_dress_task(struct fb_user_file *ff, struct freeblock_task *ta
 	return ret ? ret : fb_user_make_coverage(ff, task, disk);
 }
 
-/* a command may even have no name at all */
-static void fb_user_make_word(char *name)
-{
-	do {
-		if (*name <= ' ' || *name > '~')
-			*name = '_';
-	} while (*++name);
-}
-
 static u32 fb_user_flags(u32 flags)
 {
-	return (flags & FREEBLOCK_IOC_MEDIUM ? FREEBLOCK_MEDIUM : 0) |
-	       (flags & FREEBLOCK_IOC_NO_DATA ? FREEBLOCK_NO_DATA : 0) |
-	       (flags & FREEBLOCK_IOC_KEEP ? FREEBLOCK_KEEP : 0) | FREEBLOCK_OWN_COVERAGE;
+	return (flags & FREEBLOCK_SETUP_MEDIUM ? FREEBLOCK_MEDIUM : 0) |
+	       (flags & FREEBLOCK_SETUP_NO_DATA ? FREEBLOCK_NO_DATA : 0) |
+	       (flags & FREEBLOCK_SETUP_KEEP ? FREEBLOCK_KEEP : 0) | FREEBLOCK_OWN_COVERAGE;
 }
 
 /* the queue has never been used, and may be set up again: poll() may have its wait queue */
@@ -322,7 +324,7 @@ static struct freeblock_task *fb_user_make_task(struct fb_user_file *ff, struct 
 	int ret;
 
 	get_task_comm(name, current);
-	fb_user_make_word(name);
+	fb_user_check_make_word(name);
 	ff->ops.flags = fb_user_flags(s->flags);
 	ff->ops.block = fb_user_block;
 	ff->ops.event = fb_user_event;
@@ -359,7 +361,7 @@ static int fb_user_setup(struct fb_user_file *ff, unsigned int cmd, void __user 
 	struct file *file;
 	int ret;
 
-	ret = fb_user_take(ff, arg, FB_USER_CHECK_SETUP, &s, sizeof(s));
+	ret = fb_user_take(ff, arg, FREEBLOCK_SIZE_SETUP, &s, sizeof(s));
 	if (ret)
 		return ret;
 	if (ff->task)
@@ -438,7 +440,7 @@ static int fb_user_change(struct fb_user_file *ff, unsigned int cmd,
 		goto free;
 	if (cmd == FREEBLOCK_IOC_ADD)
 		ret = freeblock_task_add(ff->task, ranges, r->nranges,
-					 r->flags & FREEBLOCK_IOC_UNCOVERED ?
+					 r->flags & FREEBLOCK_RANGES_UNCOVERED ?
 					 FREEBLOCK_UNCOVERED : 0);
 	else if (cmd == FREEBLOCK_IOC_REMOVE)
 		ret = freeblock_task_remove(ff->task, ranges, r->nranges);
@@ -454,18 +456,18 @@ free:
 
 static int fb_user_ranges(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
 {
-	u32 flags = cmd == FREEBLOCK_IOC_ADD ? FREEBLOCK_IOC_UNCOVERED : 0;
+	u32 flags = cmd == FREEBLOCK_IOC_ADD ? FREEBLOCK_RANGES_UNCOVERED : 0;
 	struct freeblock_ioc_ranges r;
 	int ret;
 
-	ret = fb_user_take(ff, arg, FB_USER_CHECK_RANGES, &r, sizeof(r));
+	ret = fb_user_take(ff, arg, FREEBLOCK_SIZE_RANGES, &r, sizeof(r));
 	if (!ret)
 		ret = fb_user_check_ranges(&r, FREEBLOCK_RANGES_MAX, flags, &ff->why);
 	if (ret)
 		return ret;
 	if (r.flags && !ff->queue.coverage)
 		return fb_user_check_refuse(&ff->why, -EOPNOTSUPP,
-					    "FREEBLOCK_IOC_COVERAGE was not agreed on");
+					    "FREEBLOCK_FEATURE_COVERAGE was not agreed on");
 	if (cmd == FREEBLOCK_IOC_PROMOTE && !ff->started)
 		return fb_user_check_refuse(&ff->why, -EBADFD, "not started");
 	return fb_user_change(ff, cmd, &r);
@@ -481,13 +483,13 @@ static u64 fb_user_first_block(const struct fb_user_file *ff)
 static int fb_user_take_bits(struct fb_user_file *ff, void __user *arg,
 			     struct freeblock_ioc_bits *b)
 {
-	int ret = fb_user_take(ff, arg, FB_USER_CHECK_BITS, b, sizeof(*b));
+	int ret = fb_user_take(ff, arg, FREEBLOCK_SIZE_BITS, b, sizeof(*b));
 
 	if (ret)
 		return ret;
 	if (!ff->queue.coverage)
 		return fb_user_check_refuse(&ff->why, -EOPNOTSUPP,
-					    "FREEBLOCK_IOC_COVERAGE was not agreed on");
+					    "FREEBLOCK_FEATURE_COVERAGE was not agreed on");
 	return fb_user_check_bits(b, fb_user_check_blocks(&ff->place), &ff->why);
 }
 
@@ -603,7 +605,7 @@ static int fb_user_urgency(struct fb_user_file *ff, unsigned int cmd, void __use
 	struct freeblock_ioc_urgency u;
 	int ret;
 
-	ret = fb_user_take(ff, arg, FB_USER_CHECK_URGENCY, &u, sizeof(u));
+	ret = fb_user_take(ff, arg, FREEBLOCK_SIZE_URGENCY, &u, sizeof(u));
 	if (ret)
 		return ret;
 	if (u.pad)
@@ -620,11 +622,11 @@ static int fb_user_urgency(struct fb_user_file *ff, unsigned int cmd, void __use
 static u32 fb_user_state(const struct fb_user_file *ff, const struct freeblock_progress *p)
 {
 	if (!fb_user_has_started(ff))
-		return p->stopping ? FREEBLOCK_IOC_STOPPED : FREEBLOCK_IOC_NEW;
+		return p->stopping ? FREEBLOCK_STATE_STOPPED : FREEBLOCK_STATE_NEW;
 	if (fb_user_queue_has_ended(&ff->queue))
-		return ff->queue.why == FREEBLOCK_FINISHED ? FREEBLOCK_IOC_FINISHED :
-							     FREEBLOCK_IOC_STOPPED;
-	return p->paused ? FREEBLOCK_IOC_PAUSED : FREEBLOCK_IOC_RUNNING;
+		return ff->queue.why == FREEBLOCK_FINISHED ? FREEBLOCK_STATE_FINISHED :
+							     FREEBLOCK_STATE_STOPPED;
+	return p->paused ? FREEBLOCK_STATE_PAUSED : FREEBLOCK_STATE_RUNNING;
 }
 
 /* that the reader is slow is known here */
@@ -633,7 +635,7 @@ static u32 fb_user_waiting_for(const struct fb_user_file *ff, const struct freeb
 	bool other = p->waiting_for && p->waiting_for < FREEBLOCK_WAIT_READER;
 
 	return READ_ONCE(ff->queue.stalled) && !other && !p->paused && !p->stopping ?
-	       FREEBLOCK_IOC_WAIT_READER : p->waiting_for;
+	       FREEBLOCK_WAIT_READER : p->waiting_for;
 }
 
 static int fb_user_progress(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
@@ -643,7 +645,7 @@ static int fb_user_progress(struct fb_user_file *ff, unsigned int cmd, void __us
 	struct freeblock_progress p;
 	int ret;
 
-	ret = fb_user_take(ff, arg, FB_USER_CHECK_PROGRESS, &u, sizeof(u));
+	ret = fb_user_take(ff, arg, FREEBLOCK_SIZE_PROGRESS, &u, sizeof(u));
 	if (ret)
 		return ret;
 	freeblock_task_progress(ff->task, &p);
@@ -670,7 +672,7 @@ static int fb_user_reason(struct fb_user_file *ff, unsigned int cmd, void __user
 	struct freeblock_ioc_reason r;
 	int ret;
 
-	ret = fb_user_take(ff, arg, FB_USER_CHECK_REASON, &r, sizeof(r));
+	ret = fb_user_take(ff, arg, FREEBLOCK_SIZE_REASON, &r, sizeof(r));
 	if (ret)
 		return ret;
 	if (r.pad)
@@ -778,10 +780,10 @@ static __poll_t fb_user_poll(struct file *file, poll_table *wait)
 		events |= EPOLLERR;
 	else if (p.gone || fb_user_queue_is_readable(&ff->queue))
 		events |= EPOLLIN | EPOLLRDNORM;
-	if (p.gone || state == FREEBLOCK_IOC_STOPPED)
+	if (p.gone || state == FREEBLOCK_STATE_STOPPED)
 		events |= EPOLLHUP;
 	/* a program that waits for nothing else must hear that there will be no room any more */
-	if (p.room || state == FREEBLOCK_IOC_FINISHED)
+	if (p.room || state == FREEBLOCK_STATE_FINISHED)
 		events |= EPOLLOUT | EPOLLWRNORM;
 	if (state != READ_ONCE(ff->state) ||
 	    fb_user_waiting_for(ff, &p) != READ_ONCE(ff->waiting_for))
@@ -790,6 +792,25 @@ static __poll_t fb_user_poll(struct file *file, poll_table *wait)
 }
 
 /* ---- open and close ---- */
+
+static struct workqueue_struct *fb_user_wq;
+
+static void fb_user_free(struct kref *refs)
+{
+	kfree(container_of(refs, struct fb_user_file, refs));
+}
+
+static void fb_user_end(struct work_struct *work)
+{
+	struct fb_user_file *ff = container_of(work, struct fb_user_file, end);
+
+	freeblock_task_destroy(ff->task);
+	fb_user_queue_free(&ff->queue);
+	complete(&ff->ended);
+	kref_put(&ff->refs, fb_user_free);
+	/* fb_user_exit() waits for the rest of this function */
+	module_put(THIS_MODULE);
+}
 
 static int fb_user_open(struct inode *inode, struct file *file)
 {
@@ -801,19 +822,30 @@ static int fb_user_open(struct inode *inode, struct file *file)
 	mutex_init(&ff->config);
 	spin_lock_init(&ff->words);
 	fb_user_queue_init(&ff->queue);
+	INIT_WORK(&ff->end, fb_user_end);
+	init_completion(&ff->ended);
+	kref_init(&ff->refs);
 	file->private_data = ff;
 	return stream_open(inode, file);
 }
 
+/*
+ * A task ends when its reads in flight have ended. That takes milliseconds, unless the drive is
+ * stuck: close() then leaves the rest to this work, which keeps the module until it is done.
+ */
 static int fb_user_release(struct inode *inode, struct file *file)
 {
 	struct fb_user_file *ff = file->private_data;
 
 	fb_user_queue_close(&ff->queue);
-	if (ff->task)
-		freeblock_task_destroy(ff->task);
-	fb_user_queue_free(&ff->queue);
-	kfree(ff);
+	if (ff->task) {
+		freeblock_task_stop(ff->task);
+		__module_get(THIS_MODULE);
+		kref_get(&ff->refs);
+		queue_work(fb_user_wq, &ff->end);
+		wait_for_completion_timeout(&ff->ended, FB_USER_CLOSE);
+	}
+	kref_put(&ff->refs, fb_user_free);
 	return 0;
 }
 
@@ -836,38 +868,8 @@ static struct miscdevice fb_user_device = {
 
 /* ---- module ---- */
 
-/* 32-bit programs see the same structures: they have no holes, and end where their size says */
-static void fb_user_check_layout(void)
-{
-	BUILD_BUG_ON(sizeof(struct freeblock_ioc_api) != FB_USER_CHECK_API);
-	BUILD_BUG_ON(sizeof(struct freeblock_ioc_setup) != FB_USER_CHECK_SETUP);
-	BUILD_BUG_ON(sizeof(struct freeblock_ioc_ranges) != FB_USER_CHECK_RANGES);
-	BUILD_BUG_ON(sizeof(struct freeblock_range) != FB_USER_CHECK_RANGE);
-	BUILD_BUG_ON(sizeof(struct freeblock_ioc_progress) != FB_USER_CHECK_PROGRESS);
-	BUILD_BUG_ON(sizeof(struct freeblock_ioc_urgency) != FB_USER_CHECK_URGENCY);
-	BUILD_BUG_ON(sizeof(struct freeblock_ioc_bits) != FB_USER_CHECK_BITS);
-	BUILD_BUG_ON(sizeof(struct freeblock_ioc_reason) != FB_USER_CHECK_REASON);
-	BUILD_BUG_ON(sizeof(struct freeblock_record) != 32);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_api, features) != 8);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_setup, deadline_ns) != 16);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_setup, name) != 48);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_setup, sectors) != 64);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_setup, granule_sectors) != 88);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_ranges, ranges) != 8);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_ranges, nranges) != 16);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_progress, total) != 16);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_progress, queued) != 48);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_progress, stalled_ns) != 56);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_urgency, deadline_ns) != 8);
-	BUILD_BUG_ON(offsetof(struct freeblock_ioc_bits, first) != 8);
-	BUILD_BUG_ON(offsetof(struct freeblock_record, first) != 8);
-	BUILD_BUG_ON(offsetof(struct freeblock_record, sectors) != 24);
-	BUILD_BUG_ON((int)FREEBLOCK_IOC_WAIT_READER != (int)FREEBLOCK_WAIT_READER ||
-		     (int)FREEBLOCK_IOC_WAIT_IDLE != (int)FREEBLOCK_WAIT_IDLE);
-}
-
 /**
- * fb_user_init() - create /dev/freeblock
+ * fb_user_init() - create /dev/freeblock, last of all: from here on it may be open
  *
  * Context: module init.
  *
@@ -875,8 +877,15 @@ static void fb_user_check_layout(void)
  */
 int fb_user_init(void)
 {
-	fb_user_check_layout();
-	return misc_register(&fb_user_device);
+	int ret;
+
+	fb_user_wq = alloc_workqueue("freeblock_close", WQ_UNBOUND, 0);
+	if (!fb_user_wq)
+		return -ENOMEM;
+	ret = misc_register(&fb_user_device);
+	if (ret)
+		destroy_workqueue(fb_user_wq);
+	return ret;
 }
 
 /**
@@ -887,4 +896,5 @@ int fb_user_init(void)
 void fb_user_exit(void)
 {
 	misc_deregister(&fb_user_device);
+	destroy_workqueue(fb_user_wq);
 }

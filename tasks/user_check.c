@@ -7,6 +7,31 @@
  */
 #include "tasks/user_check.h"
 
+/* 32-bit programs see the same structures: they have no holes, and end where their size says */
+static_assert(sizeof(struct freeblock_ioc_api) == FREEBLOCK_SIZE_API);
+static_assert(sizeof(struct freeblock_ioc_setup) == FREEBLOCK_SIZE_SETUP);
+static_assert(sizeof(struct freeblock_ioc_ranges) == FREEBLOCK_SIZE_RANGES);
+static_assert(sizeof(struct freeblock_range) == FB_USER_CHECK_RANGE);
+static_assert(sizeof(struct freeblock_ioc_progress) == FREEBLOCK_SIZE_PROGRESS);
+static_assert(sizeof(struct freeblock_ioc_urgency) == FREEBLOCK_SIZE_URGENCY);
+static_assert(sizeof(struct freeblock_ioc_bits) == FREEBLOCK_SIZE_BITS);
+static_assert(sizeof(struct freeblock_ioc_reason) == FREEBLOCK_SIZE_REASON);
+static_assert(sizeof(struct freeblock_record) == 32);
+static_assert(offsetof(struct freeblock_ioc_api, features) == 8);
+static_assert(offsetof(struct freeblock_ioc_setup, deadline_ns) == 16);
+static_assert(offsetof(struct freeblock_ioc_setup, name) == 48);
+static_assert(offsetof(struct freeblock_ioc_setup, sectors) == 64);
+static_assert(offsetof(struct freeblock_ioc_setup, granule_sectors) == 88);
+static_assert(offsetof(struct freeblock_ioc_ranges, ranges) == 8);
+static_assert(offsetof(struct freeblock_ioc_ranges, nranges) == 16);
+static_assert(offsetof(struct freeblock_ioc_progress, total) == 16);
+static_assert(offsetof(struct freeblock_ioc_progress, queued) == 48);
+static_assert(offsetof(struct freeblock_ioc_progress, stalled_ns) == 56);
+static_assert(offsetof(struct freeblock_ioc_urgency, deadline_ns) == 8);
+static_assert(offsetof(struct freeblock_ioc_bits, first) == 8);
+static_assert(offsetof(struct freeblock_record, first) == 8);
+static_assert(offsetof(struct freeblock_record, sectors) == 24);
+
 /**
  * fb_user_check_refuse() - note why a call is refused
  * @why: the note
@@ -87,10 +112,10 @@ int fb_user_check_tail(const u8 *bytes, u32 at, u32 n, struct fb_user_check_why 
  */
 int fb_user_check_api(const struct freeblock_ioc_api *a, struct fb_user_check_why *why)
 {
-	if (a->version != FREEBLOCK_IOC_VERSION)
+	if (a->version != FREEBLOCK_API_VERSION)
 		return fb_user_check_refuse(why, -EPROTONOSUPPORT,
 					    "version %u, this module knows %u", a->version,
-					    FREEBLOCK_IOC_VERSION);
+					    FREEBLOCK_API_VERSION);
 	if (a->features & ~FB_USER_CHECK_FEATURES)
 		return fb_user_check_refuse(why, -EOPNOTSUPP,
 					    "features 0x%llx: this module has 0x%llx only",
@@ -104,17 +129,31 @@ static bool fb_user_check_is_name(const char *name)
 {
 	u32 i;
 
-	for (i = 0; i < FREEBLOCK_IOC_NAME_LEN && name[i]; i++)
+	for (i = 0; i < FREEBLOCK_NAME_LEN && name[i]; i++)
 		if (name[i] <= ' ' || name[i] > '~')
 			return false;
-	return i < FREEBLOCK_IOC_NAME_LEN;
+	return i < FREEBLOCK_NAME_LEN;
+}
+
+/**
+ * fb_user_check_make_word() - make a command's name a task's: one word
+ * @name: the name; it may even be empty
+ *
+ * Context: any.
+ */
+void fb_user_check_make_word(char *name)
+{
+	do {
+		if (*name <= ' ' || *name > '~')
+			*name = '_';
+	} while (*++name);
 }
 
 static int fb_user_check_order(const struct freeblock_ioc_setup *s, struct fb_user_check_why *why)
 {
-	if (s->order > FREEBLOCK_IOC_STAGGERED)
+	if (s->order > FREEBLOCK_ORDER_STAGGERED)
 		return fb_user_check_refuse(why, -EINVAL, "order %u is not known", s->order);
-	if (s->order == FREEBLOCK_IOC_STAGGERED ? !s->regions || !s->segment_sectors :
+	if (s->order == FREEBLOCK_ORDER_STAGGERED ? !s->regions || !s->segment_sectors :
 						  s->regions || s->segment_sectors)
 		return fb_user_check_refuse(why, -EINVAL,
 					    "%u regions and segments of %u sectors: the staggered order needs both, others none",
@@ -133,17 +172,17 @@ static int fb_user_check_order(const struct freeblock_ioc_setup *s, struct fb_us
  */
 int fb_user_check_setup(const struct freeblock_ioc_setup *s, struct fb_user_check_why *why)
 {
-	const u32 flags = FREEBLOCK_IOC_MEDIUM | FREEBLOCK_IOC_NO_DATA | FREEBLOCK_IOC_KEEP;
+	const u32 flags = FREEBLOCK_SETUP_MEDIUM | FREEBLOCK_SETUP_NO_DATA | FREEBLOCK_SETUP_KEEP;
 
 	if (s->flags & ~flags)
 		return fb_user_check_refuse(why, -EINVAL, "flags 0x%x are not known",
 					    s->flags & ~flags);
-	if (s->buffer_kib && (s->buffer_kib < FREEBLOCK_IOC_BUFFER_KIB_MIN ||
-			      s->buffer_kib > FREEBLOCK_IOC_BUFFER_KIB_MAX))
+	if (s->buffer_kib && (s->buffer_kib < FREEBLOCK_BUFFER_KIB_MIN ||
+			      s->buffer_kib > FREEBLOCK_BUFFER_KIB_MAX))
 		return fb_user_check_refuse(why, -EINVAL,
 					    "a buffer of %u KiB: neither 0 nor within %u .. %u",
-					    s->buffer_kib, FREEBLOCK_IOC_BUFFER_KIB_MIN,
-					    FREEBLOCK_IOC_BUFFER_KIB_MAX);
+					    s->buffer_kib, FREEBLOCK_BUFFER_KIB_MIN,
+					    FREEBLOCK_BUFFER_KIB_MAX);
 	if (!fb_user_check_is_name(s->name))
 		return fb_user_check_refuse(why, -EINVAL,
 					    "the name has blanks or strange characters, or does not end");
@@ -165,10 +204,10 @@ int fb_user_check_setup(const struct freeblock_ioc_setup *s, struct fb_user_chec
  */
 int fb_user_check_urgency(s32 priority, u32 foreground_ppm, struct fb_user_check_why *why)
 {
-	if (priority < FREEBLOCK_IOC_PRIORITY_MIN || priority > FREEBLOCK_IOC_PRIORITY_MAX)
+	if (priority < FREEBLOCK_PRIORITY_MIN || priority > FREEBLOCK_PRIORITY_MAX)
 		return fb_user_check_refuse(why, -EINVAL, "priority %d is not within %d .. %d",
-					    priority, FREEBLOCK_IOC_PRIORITY_MIN,
-					    FREEBLOCK_IOC_PRIORITY_MAX);
+					    priority, FREEBLOCK_PRIORITY_MIN,
+					    FREEBLOCK_PRIORITY_MAX);
 	if (foreground_ppm > 500000)
 		return fb_user_check_refuse(why, -EINVAL,
 					    "foreground_ppm %u: at most 500000, half of the time",
@@ -271,9 +310,9 @@ int fb_user_check_bits(const struct freeblock_ioc_bits *b, u64 blocks,
 {
 	if (b->pad)
 		return fb_user_check_refuse(why, -EINVAL, "pad is not 0");
-	if (!b->count || b->count > FREEBLOCK_IOC_BITS_MAX)
+	if (!b->count || b->count > FREEBLOCK_BITS_MAX)
 		return fb_user_check_refuse(why, -EINVAL, "%llu blocks are not within 1 .. %u",
-					    (unsigned long long)b->count, FREEBLOCK_IOC_BITS_MAX);
+					    (unsigned long long)b->count, FREEBLOCK_BITS_MAX);
 	if (b->first % 8)
 		return fb_user_check_refuse(why, -EINVAL, "block %llu is not a multiple of 8",
 					    (unsigned long long)b->first);

@@ -9,27 +9,18 @@
 #include "include/fb_shim.h"
 #include "include/uapi/freeblock.h"
 
-/* sizes of the first version's structures: no caller's may be smaller */
-#define FB_USER_CHECK_API 24
-#define FB_USER_CHECK_SETUP 104
-#define FB_USER_CHECK_RANGE 24
-#define FB_USER_CHECK_RANGES 24
-#define FB_USER_CHECK_PROGRESS 64
-#define FB_USER_CHECK_URGENCY 24
-#define FB_USER_CHECK_BITS 32
-#define FB_USER_CHECK_REASON 200
-
+#define FB_USER_CHECK_RANGE 24		/* of struct freeblock_range in the first version */
 #define FB_USER_CHECK_SIZE_MAX 4096	/* more is no structure, but a mistake */
 
 /* all features of this module */
-#define FB_USER_CHECK_FEATURES (FREEBLOCK_IOC_EVENTS | FREEBLOCK_IOC_COVERAGE)
+#define FB_USER_CHECK_FEATURES (FREEBLOCK_FEATURE_EVENTS | FREEBLOCK_FEATURE_COVERAGE)
 
 /**
  * struct fb_user_check_why - why a call is refused
  * @text: one line
  */
 struct fb_user_check_why {
-	char text[FREEBLOCK_IOC_REASON_LEN];
+	char text[FREEBLOCK_REASON_LEN];
 };
 
 /**
@@ -51,6 +42,7 @@ int fb_user_check_refuse(struct fb_user_check_why *why, int ret, const char *fmt
 int fb_user_check_size(u32 size, u32 first, struct fb_user_check_why *why);
 int fb_user_check_tail(const u8 *bytes, u32 at, u32 n, struct fb_user_check_why *why);
 int fb_user_check_api(const struct freeblock_ioc_api *a, struct fb_user_check_why *why);
+void fb_user_check_make_word(char *name);
 int fb_user_check_setup(const struct freeblock_ioc_setup *s, struct fb_user_check_why *why);
 int fb_user_check_urgency(s32 priority, u32 foreground_ppm, struct fb_user_check_why *why);
 int fb_user_check_ranges(const struct freeblock_ioc_ranges *r, u32 most, u32 flags,

@@ -92,8 +92,8 @@ void fb_user_queue_close(struct fb_user_queue *q)
 static u32 fb_user_queue_status(blk_status_t status)
 {
 	if (status == BLK_STS_OK)
-		return FREEBLOCK_RECORD_OK;
-	return status == BLK_STS_MEDIUM ? FREEBLOCK_RECORD_UNREADABLE : FREEBLOCK_RECORD_UNTRIED;
+		return FREEBLOCK_STATUS_OK;
+	return status == BLK_STS_MEDIUM ? FREEBLOCK_STATUS_UNREADABLE : FREEBLOCK_STATUS_UNTRIED;
 }
 
 static void *fb_user_queue_data(const struct fb_user_queue *q, u32 i)
@@ -275,7 +275,7 @@ static void fb_user_queue_cover(struct fb_user_queue *q, u32 n)
 
 		if (slot->type != FREEBLOCK_RECORD_BLOCKS)
 			atomic_dec(&q->events);
-		else if (q->coverage && slot->status == FREEBLOCK_RECORD_OK)
+		else if (q->coverage && slot->status == FREEBLOCK_STATUS_OK)
 			freeblock_coverage_set(q->coverage,
 					       div_u64(q->start + slot->first, q->granule));
 		i = i + 1 == q->slots ? 0 : i + 1;

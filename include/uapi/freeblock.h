@@ -20,7 +20,11 @@
  * Every structure begins with its size as the caller knows it, so that it may grow. Fields
  * that the caller does not know are 0 for the module. Of fields that the module does not know
  * all bytes must be 0, or the call fails with E2BIG. A structure of zeros apart from its size
- * asks for what is usual.
+ * asks for what is usual. A call's number has the size of the first version's structure in it,
+ * and stays the same when the structure grows.
+ *
+ * Prefixes: FREEBLOCK_IOC_ calls, _FEATURE_ features, _SETUP_ and _RANGES_ flags, _ORDER_ orders,
+ * _STATE_ states, _WAIT_ reasons to wait, _RECORD_ types of records, _STATUS_ how a read ended.
  *
  * Sectors are wanted and delivered in whole blocks of granule_sectors each, counted from
  * the start of the disk: if a partition does not begin or end on a block boundary, its
@@ -32,7 +36,7 @@
  *
  * read() delivers only whole records, as many as are ready and fit, and returns their
  * size in bytes. While there are none it waits, or fails with EAGAIN (O_NONBLOCK). It
- * returns 0 when everything declared has been delivered; with FREEBLOCK_IOC_KEEP never.
+ * returns 0 when everything declared has been delivered; with FREEBLOCK_SETUP_KEEP never.
  * Other errors:
  *
  *	EMSGSIZE	the buffer is smaller than the next record; a buffer of
@@ -74,36 +78,44 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define FREEBLOCK_IOC_VERSION 1
+#define FREEBLOCK_API_VERSION 1
 
 /* features, or-ed; what is not asked for is not done */
-#define FREEBLOCK_IOC_EVENTS (1ull << 0)	/* read() delivers records of events, too */
-#define FREEBLOCK_IOC_COVERAGE (1ull << 1)	/* the task remembers which blocks were read() */
+#define FREEBLOCK_FEATURE_EVENTS (1ull << 0)	/* read() delivers records of events, too */
+#define FREEBLOCK_FEATURE_COVERAGE (1ull << 1)	/* the task remembers which blocks were read() */
 
-#define FREEBLOCK_IOC_BUFFER_KIB 4096		/* when freeblock_ioc_setup.buffer_kib is 0 */
-#define FREEBLOCK_IOC_BUFFER_KIB_MIN 64
-#define FREEBLOCK_IOC_BUFFER_KIB_MAX 65536
-#define FREEBLOCK_IOC_NAME_LEN 16
-#define FREEBLOCK_IOC_REASON_LEN 192
+#define FREEBLOCK_BUFFER_KIB 4096		/* when freeblock_ioc_setup.buffer_kib is 0 */
+#define FREEBLOCK_BUFFER_KIB_MIN 64
+#define FREEBLOCK_BUFFER_KIB_MAX 65536
+#define FREEBLOCK_NAME_LEN 16
+#define FREEBLOCK_REASON_LEN 192
 
 /* freeblock_ioc_setup.flags, or-ed */
-#define FREEBLOCK_IOC_MEDIUM (1u << 0)	/* read from the medium, not from the drive's cache */
-#define FREEBLOCK_IOC_NO_DATA (1u << 1)	/* records without data: blocks are only read */
-#define FREEBLOCK_IOC_KEEP (1u << 2)	/* when all is delivered, wait for more to be added */
+#define FREEBLOCK_SETUP_MEDIUM (1u << 0)	/* read from the medium, not from the drive's cache */
+#define FREEBLOCK_SETUP_NO_DATA (1u << 1)	/* records without data: blocks are only read */
+#define FREEBLOCK_SETUP_KEEP (1u << 2)	/* when all is delivered, wait for more to be added */
 
-/* freeblock_ioc_setup.order: order of reads while the disk is idle; not of reads in gaps */
-#define FREEBLOCK_IOC_NEAR 0		/* the cheapest from the head's position */
-#define FREEBLOCK_IOC_SEQUENTIAL 1	/* ascending */
-#define FREEBLOCK_IOC_STAGGERED 2	/* a segment of each region in turn */
+/**
+ * enum freeblock_order - freeblock_ioc_setup.order: of reads while the disk is idle, not in gaps
+ * @FREEBLOCK_ORDER_NEAR: the cheapest from the head's position
+ * @FREEBLOCK_ORDER_SEQUENTIAL: ascending
+ * @FREEBLOCK_ORDER_STAGGERED: the first segment of each region, then the second of each ...
+ *	(Practical Scrubbing, IV.A); finds bursts of bad sectors soonest
+ */
+enum freeblock_order {
+	FREEBLOCK_ORDER_NEAR = 0,
+	FREEBLOCK_ORDER_SEQUENTIAL = 1,
+	FREEBLOCK_ORDER_STAGGERED = 2,
+};
 
 /* priorities: idle time goes to higher ones first; 0 is the usual one */
-#define FREEBLOCK_IOC_PRIORITY_MIN (-4)
-#define FREEBLOCK_IOC_PRIORITY_MAX 3
+#define FREEBLOCK_PRIORITY_MIN (-4)
+#define FREEBLOCK_PRIORITY_MAX 3
 
 /**
  * struct freeblock_ioc_api - FREEBLOCK_IOC_API: agree on version and features
  * @size: of this structure
- * @version: FREEBLOCK_IOC_VERSION
+ * @version: FREEBLOCK_API_VERSION
  * @features: features that the caller wants, all of which are granted if the call succeeds
  * @offered: returned: all features of the module
  *
@@ -125,14 +137,14 @@ struct freeblock_ioc_api {
  * @size: of this structure
  * @fd: file descriptor of the block device, open for reading
  * @flags: see above
- * @priority: FREEBLOCK_IOC_PRIORITY_MIN .. _MAX
+ * @priority: FREEBLOCK_PRIORITY_MIN .. _MAX
  * @deadline_ns: time of CLOCK_MONOTONIC when all should be delivered; 0: none. A task that
  *	would miss it in gaps gets idle time before all others
- * @buffer_kib: buffer for blocks not yet read; 0: FREEBLOCK_IOC_BUFFER_KIB; otherwise
- *	between FREEBLOCK_IOC_BUFFER_KIB_MIN and _MAX
+ * @buffer_kib: buffer for blocks not yet read; 0: FREEBLOCK_BUFFER_KIB; otherwise
+ *	between FREEBLOCK_BUFFER_KIB_MIN and _MAX
  * @order: see above
- * @regions: for FREEBLOCK_IOC_STAGGERED: at least 1; otherwise 0
- * @segment_sectors: for FREEBLOCK_IOC_STAGGERED: a multiple of the granule; otherwise 0
+ * @regions: for FREEBLOCK_ORDER_STAGGERED: at least 1; otherwise 0
+ * @segment_sectors: for FREEBLOCK_ORDER_STAGGERED: a multiple of the granule; otherwise 0
  * @foreground_ppm: share of the disk's time, in millionths, that the task may take from the
  *	foreground while it would miss its deadline otherwise; at most 500000
  * @pad: 0
@@ -170,7 +182,7 @@ struct freeblock_ioc_setup {
 	__u32 segment_sectors;
 	__u32 foreground_ppm;
 	__u32 pad;
-	char name[FREEBLOCK_IOC_NAME_LEN];
+	char name[FREEBLOCK_NAME_LEN];
 	__aligned_u64 sectors;
 	__aligned_u64 start_sector;
 	__aligned_u64 blocks;
@@ -194,7 +206,7 @@ struct freeblock_range {
 };
 
 /* freeblock_ioc_ranges.flags */
-#define FREEBLOCK_IOC_UNCOVERED (1u << 0)	/* ADD only what the coverage lacks */
+#define FREEBLOCK_RANGES_UNCOVERED (1u << 0)	/* ADD only what the coverage lacks */
 
 /**
  * struct freeblock_ioc_ranges - FREEBLOCK_IOC_ADD, _REMOVE, _PROMOTE
@@ -216,9 +228,9 @@ struct freeblock_range {
  *	ENOSPC		too many ranges are waiting to be entered, or too many values of
  *			user_data are remembered: wait for POLLOUT. Ranges are entered from
  *			FREEBLOCK_IOC_START on: before it, start
- *	ESHUTDOWN	stopped, or all has been delivered (and no FREEBLOCK_IOC_KEEP)
+ *	ESHUTDOWN	stopped, or all has been delivered (and no FREEBLOCK_SETUP_KEEP)
  *	EBADFD		(PROMOTE) not started
- *	EOPNOTSUPP	FREEBLOCK_IOC_UNCOVERED without the feature FREEBLOCK_IOC_COVERAGE
+ *	EOPNOTSUPP	FREEBLOCK_RANGES_UNCOVERED without the feature FREEBLOCK_FEATURE_COVERAGE
  */
 struct freeblock_ioc_ranges {
 	__u32 size;
@@ -229,42 +241,60 @@ struct freeblock_ioc_ranges {
 };
 
 /* freeblock_ioc_progress.state */
-#define FREEBLOCK_IOC_NEW 0		/* not started */
-#define FREEBLOCK_IOC_RUNNING 1
-#define FREEBLOCK_IOC_PAUSED 2
-#define FREEBLOCK_IOC_FINISHED 3	/* all was read from the disk; records may wait */
-#define FREEBLOCK_IOC_STOPPED 4		/* stopped before that; records may wait */
+#define FREEBLOCK_STATE_NEW 0		/* not started */
+#define FREEBLOCK_STATE_RUNNING 1
+#define FREEBLOCK_STATE_PAUSED 2
+#define FREEBLOCK_STATE_FINISHED 3	/* all was read from the disk; records may wait */
+#define FREEBLOCK_STATE_STOPPED 4		/* stopped before that; records may wait */
 
-/*
- * freeblock_ioc_progress.waiting_for: what keeps a task from reading, the first that holds.
- * FREEBLOCK_IOC_WAIT_READER and what follows it count when for a second there was no block.
+/**
+ * enum freeblock_wait - freeblock_ioc_progress.waiting_for: what keeps a task from reading, the
+ *	first that holds
+ * @FREEBLOCK_WAIT_NONE: nothing: it reads, is not running, or wants nothing
+ * @FREEBLOCK_WAIT_DISK: the disk is gone
+ * @FREEBLOCK_WAIT_SCHEDULER: the disk has another scheduler
+ * @FREEBLOCK_WAIT_MODEL: it has no model, or one that does not fit it
+ * @FREEBLOCK_WAIT_TRUST: its model is distrusted
+ * @FREEBLOCK_WAIT_UNFIT: the device cannot be scheduled
+ * @FREEBLOCK_WAIT_ALARM: paused: too many slow recoveries of bad blocks
+ * @FREEBLOCK_WAIT_READER: the buffer is full: read() makes room
+ * @FREEBLOCK_WAIT_CACHE: the write cache keeps blocks from coming from the medium
+ * @FREEBLOCK_WAIT_GUARD: free reads are off: they cost the foreground too much
+ * @FREEBLOCK_WAIT_GAP: the disk is busy, and no gap has fitted lately
+ * @FREEBLOCK_WAIT_IDLE: the disk is idle, but not for long enough yet
+ *
+ * FREEBLOCK_WAIT_READER and what follows it counts when for a second the task has got no block,
+ * though it could have: until then it is FREEBLOCK_WAIT_NONE. The disk counts as busy for a
+ * second after its last foreground request.
  */
-#define FREEBLOCK_IOC_WAIT_NONE 0	/* nothing: it reads, is not running, or wants nothing */
-#define FREEBLOCK_IOC_WAIT_DISK 1	/* the disk is gone */
-#define FREEBLOCK_IOC_WAIT_SCHEDULER 2	/* the disk has another scheduler */
-#define FREEBLOCK_IOC_WAIT_MODEL 3	/* it has no model, or one that does not fit it */
-#define FREEBLOCK_IOC_WAIT_TRUST 4	/* its model is distrusted */
-#define FREEBLOCK_IOC_WAIT_UNFIT 5	/* the device cannot be scheduled */
-#define FREEBLOCK_IOC_WAIT_ALARM 6	/* paused: too many slow recoveries of bad blocks */
-#define FREEBLOCK_IOC_WAIT_READER 7	/* the buffer is full: read() makes room */
-#define FREEBLOCK_IOC_WAIT_CACHE 8	/* the write cache: reads may not be the medium's */
-#define FREEBLOCK_IOC_WAIT_GUARD 9	/* free reads are off: they cost the foreground too much */
-#define FREEBLOCK_IOC_WAIT_GAP 10	/* the disk is busy, and no gap has fitted lately */
-#define FREEBLOCK_IOC_WAIT_IDLE 11	/* the disk is idle, but not for long enough yet */
+enum freeblock_wait {
+	FREEBLOCK_WAIT_NONE = 0,
+	FREEBLOCK_WAIT_DISK = 1,
+	FREEBLOCK_WAIT_SCHEDULER = 2,
+	FREEBLOCK_WAIT_MODEL = 3,
+	FREEBLOCK_WAIT_TRUST = 4,
+	FREEBLOCK_WAIT_UNFIT = 5,
+	FREEBLOCK_WAIT_ALARM = 6,
+	FREEBLOCK_WAIT_READER = 7,
+	FREEBLOCK_WAIT_CACHE = 8,
+	FREEBLOCK_WAIT_GUARD = 9,
+	FREEBLOCK_WAIT_GAP = 10,
+	FREEBLOCK_WAIT_IDLE = 11,
+};
 
 /**
  * struct freeblock_ioc_progress - FREEBLOCK_IOC_PROGRESS
  * @size: of this structure
- * @state: see above
- * @waiting_for: see above
- * @entering: ranges that are still being entered
+ * @state: FREEBLOCK_STATE_...
+ * @waiting_for: enum freeblock_wait
+ * @entering: ranges added, removed or promoted that are still being entered
  * @total: blocks declared; grows while ranges are entered, see @entering
  * @done: blocks handed to this file, read() or still waiting, whatever their status
  * @failed: blocks of @done that are unreadable or untried
- * @flying: blocks being read from the disk
+ * @flying: blocks being read from the disk, or being handed to this file
  * @queued: blocks that wait to be read()
  * @buffer_blocks: blocks that the buffer can hold
- * @stalled_ns: total time the task has waited for readers
+ * @stalled_ns: total time the task has waited for readers, apart from a wait under way
  *
  * All but @size is returned; the call clears POLLPRI.
  */
@@ -303,18 +333,18 @@ struct freeblock_ioc_urgency {
  * @size: of this structure
  * @pad: 0
  * @first: first block, a multiple of 8; blocks are counted from the start of the block device
- * @count: blocks, at most FREEBLOCK_IOC_BITS_MAX, a multiple of 8 unless they are the last
+ * @count: blocks, at most FREEBLOCK_BITS_MAX, a multiple of 8 unless they are the last
  * @bits: address of (@count + 7) / 8 bytes: a bit a block, beginning with the lowest bit of
  *	the first byte; bits behind the last block are 0
  *
  * The coverage has the blocks that were read() without error, or were so for an earlier task:
- * a saved coverage may be set before the start, and then FREEBLOCK_IOC_UNCOVERED adds what it
+ * a saved coverage may be set before the start, and then FREEBLOCK_RANGES_UNCOVERED adds what it
  * lacks. A block that lies in a buffer that nobody has read() is not in it. It is valid for
  * disks with the same granule_sectors, start_sector and sectors only.
  *
  * Further errors:
  *
- *	EOPNOTSUPP	without the feature FREEBLOCK_IOC_COVERAGE
+ *	EOPNOTSUPP	without the feature FREEBLOCK_FEATURE_COVERAGE
  *	ERANGE		beyond the last block
  *	EBUSY		(SET) started already
  */
@@ -326,7 +356,7 @@ struct freeblock_ioc_bits {
 	__aligned_u64 bits;
 };
 
-#define FREEBLOCK_IOC_BITS_MAX (8u << 20)
+#define FREEBLOCK_BITS_MAX (8u << 20)		/* blocks of one struct freeblock_ioc_bits */
 
 /**
  * struct freeblock_ioc_reason - FREEBLOCK_IOC_REASON
@@ -340,19 +370,27 @@ struct freeblock_ioc_bits {
 struct freeblock_ioc_reason {
 	__u32 size;
 	__u32 pad;
-	char text[FREEBLOCK_IOC_REASON_LEN];
+	char text[FREEBLOCK_REASON_LEN];
 };
 
 #define FREEBLOCK_IOC_MAGIC 0xfb
 
-/* The numbers have no size in them: the structures grow. */
-#define FREEBLOCK_IOC_API _IO(FREEBLOCK_IOC_MAGIC, 0)
-#define FREEBLOCK_IOC_SETUP _IO(FREEBLOCK_IOC_MAGIC, 1)
-#define FREEBLOCK_IOC_ADD _IO(FREEBLOCK_IOC_MAGIC, 2)
-#define FREEBLOCK_IOC_REMOVE _IO(FREEBLOCK_IOC_MAGIC, 3)
-#define FREEBLOCK_IOC_PROMOTE _IO(FREEBLOCK_IOC_MAGIC, 4)
+/* Sizes of the first version's structures: the calls' numbers keep them when structures grow. */
+#define FREEBLOCK_SIZE_API 24
+#define FREEBLOCK_SIZE_SETUP 104
+#define FREEBLOCK_SIZE_RANGES 24
+#define FREEBLOCK_SIZE_PROGRESS 64
+#define FREEBLOCK_SIZE_URGENCY 24
+#define FREEBLOCK_SIZE_BITS 32
+#define FREEBLOCK_SIZE_REASON 200
+
+#define FREEBLOCK_IOC_API _IOWR(FREEBLOCK_IOC_MAGIC, 0, char[FREEBLOCK_SIZE_API])
+#define FREEBLOCK_IOC_SETUP _IOWR(FREEBLOCK_IOC_MAGIC, 1, char[FREEBLOCK_SIZE_SETUP])
+#define FREEBLOCK_IOC_ADD _IOW(FREEBLOCK_IOC_MAGIC, 2, char[FREEBLOCK_SIZE_RANGES])
+#define FREEBLOCK_IOC_REMOVE _IOW(FREEBLOCK_IOC_MAGIC, 3, char[FREEBLOCK_SIZE_RANGES])
+#define FREEBLOCK_IOC_PROMOTE _IOW(FREEBLOCK_IOC_MAGIC, 4, char[FREEBLOCK_SIZE_RANGES])
 /*
- * EINVAL: nothing is declared, and no FREEBLOCK_IOC_KEEP; EALREADY: started already;
+ * EINVAL: nothing is declared, and no FREEBLOCK_SETUP_KEEP; EALREADY: started already;
  * ESHUTDOWN: stopped by the administrator
  */
 #define FREEBLOCK_IOC_START _IO(FREEBLOCK_IOC_MAGIC, 5)
@@ -364,25 +402,25 @@ struct freeblock_ioc_reason {
 #define FREEBLOCK_IOC_RESUME _IO(FREEBLOCK_IOC_MAGIC, 7)
 /* Final; records that wait can still be read. EBADFD: not started */
 #define FREEBLOCK_IOC_STOP _IO(FREEBLOCK_IOC_MAGIC, 8)
-#define FREEBLOCK_IOC_URGENCY _IO(FREEBLOCK_IOC_MAGIC, 9)
-#define FREEBLOCK_IOC_PROGRESS _IO(FREEBLOCK_IOC_MAGIC, 10)
-#define FREEBLOCK_IOC_GET_COVERAGE _IO(FREEBLOCK_IOC_MAGIC, 11)
-#define FREEBLOCK_IOC_SET_COVERAGE _IO(FREEBLOCK_IOC_MAGIC, 12)
-#define FREEBLOCK_IOC_REASON _IO(FREEBLOCK_IOC_MAGIC, 13)
+#define FREEBLOCK_IOC_URGENCY _IOW(FREEBLOCK_IOC_MAGIC, 9, char[FREEBLOCK_SIZE_URGENCY])
+#define FREEBLOCK_IOC_PROGRESS _IOWR(FREEBLOCK_IOC_MAGIC, 10, char[FREEBLOCK_SIZE_PROGRESS])
+#define FREEBLOCK_IOC_GET_COVERAGE _IOW(FREEBLOCK_IOC_MAGIC, 11, char[FREEBLOCK_SIZE_BITS])
+#define FREEBLOCK_IOC_SET_COVERAGE _IOW(FREEBLOCK_IOC_MAGIC, 12, char[FREEBLOCK_SIZE_BITS])
+#define FREEBLOCK_IOC_REASON _IOWR(FREEBLOCK_IOC_MAGIC, 13, char[FREEBLOCK_SIZE_REASON])
 
 /* freeblock_record.type; records of other types are to be skipped */
 #define FREEBLOCK_RECORD_BLOCKS 0
 /*
  * All that was added so far has been delivered by the records before this one; when more is
- * added before it is read(), it does not come. Only with FREEBLOCK_IOC_EVENTS and
- * FREEBLOCK_IOC_KEEP; @first, @sectors and @user_data are 0.
+ * added before it is read(), it does not come. Only with FREEBLOCK_FEATURE_EVENTS and
+ * FREEBLOCK_SETUP_KEEP; @first, @sectors and @user_data are 0.
  */
 #define FREEBLOCK_RECORD_CAUGHT_UP 1
 
 /* freeblock_record.status */
-#define FREEBLOCK_RECORD_OK 0
-#define FREEBLOCK_RECORD_UNREADABLE 1	/* the medium is bad there */
-#define FREEBLOCK_RECORD_UNTRIED 2	/* just behind an unreadable block: too slow to try */
+#define FREEBLOCK_STATUS_OK 0
+#define FREEBLOCK_STATUS_UNREADABLE 1	/* the medium is bad there */
+#define FREEBLOCK_STATUS_UNTRIED 2	/* just behind an unreadable block: too slow to try */
 
 /**
  * struct freeblock_record - header of a record of read(); its data follows directly
@@ -393,8 +431,8 @@ struct freeblock_ioc_reason {
  * @first: first sector, from the start of the block device
  * @user_data: freeblock_range.user_data of these blocks
  * @sectors: length, one or more blocks
- * @data_bytes: bytes of data: 512 * @sectors; 0 when @status is not FREEBLOCK_RECORD_OK,
- *	or with FREEBLOCK_IOC_NO_DATA
+ * @data_bytes: bytes of data: 512 * @sectors; 0 when @status is not FREEBLOCK_STATUS_OK,
+ *	or with FREEBLOCK_SETUP_NO_DATA
  */
 struct freeblock_record {
 	__u16 header_bytes;

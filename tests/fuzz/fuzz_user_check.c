@@ -116,7 +116,7 @@ static void one_bits(void)
 		b.count &= ~7ULL;
 	if (judge(fb_user_check_bits(&b, blocks, &why), &why))
 		return;
-	assert_true(b.count && b.count <= FREEBLOCK_IOC_BITS_MAX && b.first % 8 == 0);
+	assert_true(b.count && b.count <= FREEBLOCK_BITS_MAX && b.first % 8 == 0);
 	assert_true(b.count <= blocks && b.first <= blocks - b.count);
 	assert_true(b.count % 8 == 0 || b.first + b.count == blocks);
 }

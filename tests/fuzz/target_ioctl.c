@@ -17,15 +17,6 @@
 #define CALLS 8
 #define RANGES_MOST 64
 
-static_assert(sizeof(struct freeblock_ioc_api) == FB_USER_CHECK_API, "api");
-static_assert(sizeof(struct freeblock_ioc_setup) == FB_USER_CHECK_SETUP, "setup");
-static_assert(sizeof(struct freeblock_range) == FB_USER_CHECK_RANGE, "range");
-static_assert(sizeof(struct freeblock_ioc_ranges) == FB_USER_CHECK_RANGES, "ranges");
-static_assert(sizeof(struct freeblock_ioc_progress) == FB_USER_CHECK_PROGRESS, "progress");
-static_assert(sizeof(struct freeblock_ioc_urgency) == FB_USER_CHECK_URGENCY, "urgency");
-static_assert(sizeof(struct freeblock_ioc_bits) == FB_USER_CHECK_BITS, "bits");
-static_assert(sizeof(struct freeblock_ioc_reason) == FB_USER_CHECK_REASON, "reason");
-
 /* the verdict is the one expected, and a refusal has one line that says why */
 static int verdict(int ret, int expected, struct fb_user_check_why *why)
 {
@@ -106,7 +97,7 @@ static bool is_urgency(s32 priority, u32 ppm)
 
 static bool is_setup(const struct freeblock_ioc_setup *s)
 {
-	bool staggered = s->order == FREEBLOCK_IOC_STAGGERED;
+	bool staggered = s->order == FREEBLOCK_ORDER_STAGGERED;
 	bool both = s->regions && s->segment_sectors;
 	const char *end = memchr(s->name, '\0', sizeof(s->name)), *c;
 
@@ -210,7 +201,7 @@ static bool try_ranges(struct fuzz_bytes *in, struct fb_user_check_why *why)
 		expected = -EINVAL;
 	else if (a.range_bytes > 4096)
 		expected = -E2BIG;
-	good = !verdict(fb_user_check_ranges(&a, RANGES_MOST, plain ? 0 : FREEBLOCK_IOC_UNCOVERED,
+	good = !verdict(fb_user_check_ranges(&a, RANGES_MOST, plain ? 0 : FREEBLOCK_RANGES_UNCOVERED,
 					     why), expected, why);
 	take_place(in, &at);
 	r.first = fuzz_number(in);

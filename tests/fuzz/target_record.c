@@ -35,7 +35,7 @@ static void fill_slot(struct fb_record_slot *slot, const struct fb_record_slot *
 
 static size_t data_of(const struct fb_record_ring *ring, const struct fb_record_slot *slot)
 {
-	return ring->has_data && slot->status == FREEBLOCK_RECORD_OK ? 512ULL * slot->sectors : 0;
+	return ring->has_data && slot->status == FREEBLOCK_STATUS_OK ? 512ULL * slot->sectors : 0;
 }
 
 static const struct fb_record_slot *slot_at(const struct fb_record_ring *ring, u32 i)

@@ -117,7 +117,7 @@ static void bad_api(void)
 	SAYS(EFAULT, "api: no argument", ioctl(dev, FREEBLOCK_IOC_API, NULL));
 	SAYS(EBADFD, "set-up: without api", set_up(usual(0)));
 	API(0, "api");
-	is("api: features offered", a.offered, FREEBLOCK_IOC_EVENTS | FREEBLOCK_IOC_COVERAGE);
+	is("api: features offered", a.offered, FREEBLOCK_FEATURE_EVENTS | FREEBLOCK_FEATURE_COVERAGE);
 	API(EALREADY, "api: twice");
 }
 
@@ -153,9 +153,9 @@ static void bad_setups(int bdev, const char *block)
 	BAD(EINVAL, "set-up: 65537 KiB", s.buffer_kib = 65537);
 	BAD(EINVAL, "set-up: order 3", s.order = 3);
 	BAD(EINVAL, "set-up: regions without staggered", s.regions = 4);
-	BAD(EINVAL, "set-up: staggered without regions", s.order = FREEBLOCK_IOC_STAGGERED);
+	BAD(EINVAL, "set-up: staggered without regions", s.order = FREEBLOCK_ORDER_STAGGERED);
 	BAD(EINVAL, "set-up: segments that are no blocks",
-	    (s.order = FREEBLOCK_IOC_STAGGERED, s.regions = 4, s.segment_sectors = 9));
+	    (s.order = FREEBLOCK_ORDER_STAGGERED, s.regions = 4, s.segment_sectors = 9));
 	BAD(EINVAL, "set-up: endless name", memset(s.name, 'x', sizeof(s.name)));
 	BAD(EINVAL, "set-up: name of two words", strcpy(s.name, "two words"));
 	BAD(EINVAL, "set-up: pad", s.pad = 1);
@@ -191,10 +191,26 @@ static void without_rights(int bdev)
 	_exit(0);
 }
 
+/* Numbers without direction and size, as they were before the interface was frozen. */
+static void bad_numbers(void)
+{
+	static const unsigned char with_structure[] = { 0, 1, 2, 3, 4, 9, 10, 11, 12, 13 };
+	char name[64], buf[256] = {};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(with_structure); i++) {
+		snprintf(name, sizeof(name), "old number of call %u", with_structure[i]);
+		SAYS(ENOTTY, name, ioctl(dev, _IO(FREEBLOCK_IOC_MAGIC, with_structure[i]), buf));
+	}
+	SAYS(ENOTTY, "a call the other way", ioctl(dev, _IOR(FREEBLOCK_IOC_MAGIC, 2, char[24]), buf));
+	SAYS(ENOTTY, "a call of a grown size", ioctl(dev, _IOWR(FREEBLOCK_IOC_MAGIC, 0, char[32]), buf));
+}
+
 static void bad_before_setup(void)
 {
 	char buf[64];
 
+	bad_numbers();
 	SAYS(EBADFD, "read: not set up", read(dev, buf, sizeof(buf)));
 	SAYS(EBADFD, "add: not set up", range_call(FREEBLOCK_IOC_ADD, 0, 8, 0));
 	SAYS(EBADFD, "start: not set up", ioctl(dev, FREEBLOCK_IOC_START));
@@ -240,7 +256,7 @@ static void bad_ranges(u64 sectors)
 	SAYS(EINVAL, "add: unknown flag", change(dev, FREEBLOCK_IOC_ADD, NULL, 1, 2));
 	SAYS(EINVAL, "remove: uncovered", change(dev, FREEBLOCK_IOC_REMOVE, NULL, 1, 1));
 	SAYS(EOPNOTSUPP, "add: uncovered, without coverage",
-	     change(dev, FREEBLOCK_IOC_ADD, NULL, 1, FREEBLOCK_IOC_UNCOVERED));
+	     change(dev, FREEBLOCK_IOC_ADD, NULL, 1, FREEBLOCK_RANGES_UNCOVERED));
 	SAYS(EBADFD, "promote: not started", range_call(FREEBLOCK_IOC_PROMOTE, 0, 8, 0));
 }
 
@@ -281,7 +297,7 @@ static void bad_while_running(void)
 	SAYS(ESPIPE, "seek", lseek(dev, 0, SEEK_SET));
 	SAYS(0, "pause", ioctl(dev, FREEBLOCK_IOC_PAUSE));
 	SAYS(EALREADY, "pause: paused", ioctl(dev, FREEBLOCK_IOC_PAUSE));
-	is("state: paused", progress_of(dev).state, FREEBLOCK_IOC_PAUSED);
+	is("state: paused", progress_of(dev).state, FREEBLOCK_STATE_PAUSED);
 	SAYS(0, "resume", ioctl(dev, FREEBLOCK_IOC_RESUME));
 	SAYS(0, "stop", ioctl(dev, FREEBLOCK_IOC_STOP));
 	while (read(dev, large, sizeof(large)) > 0)
@@ -289,7 +305,7 @@ static void bad_while_running(void)
 	SAYS(ECANCELED, "read: stopped", read(dev, large, sizeof(large)));
 	SAYS(ESHUTDOWN, "add: stopped", range_call(FREEBLOCK_IOC_ADD, 0, 8, 0));
 	SAYS(ESHUTDOWN, "pause: stopped", ioctl(dev, FREEBLOCK_IOC_PAUSE));
-	is("state: stopped", progress_of(dev).state, FREEBLOCK_IOC_STOPPED);
+	is("state: stopped", progress_of(dev).state, FREEBLOCK_STATE_STOPPED);
 	is("poll: stopped", polled(0), POLLIN | POLLHUP);
 }
 
@@ -436,7 +452,7 @@ static int arrays_main(char **argv)
 	int i;
 
 	dev = agreed(0, 0);
-	s.flags = FREEBLOCK_IOC_NO_DATA;
+	s.flags = FREEBLOCK_SETUP_NO_DATA;
 	SAYS(0, "set-up", ioctl(dev, FREEBLOCK_IOC_SETUP, &s));
 	is("ranges_max", s.ranges_max, MANY);
 	blocks = s.blocks < 64 ? s.blocks & ~1ull : 64;
@@ -464,7 +480,7 @@ static int arrays_main(char **argv)
 	while (read(dev, buf, sizeof(buf)) > 0)
 		continue;
 	is("blocks", progress_of(dev).done, blocks / 2);
-	is("state: finished", progress_of(dev).state, FREEBLOCK_IOC_FINISHED);
+	is("state: finished", progress_of(dev).state, FREEBLOCK_STATE_FINISHED);
 	is("finished: who waits for room hears of it", polled(0) & POLLOUT, POLLOUT);
 	SAYS(ESHUTDOWN, "add: finished", change(dev, FREEBLOCK_IOC_ADD, range, 1, 0));
 	return 0;
@@ -482,7 +498,7 @@ static int values_main(char **argv)
 
 	dev = agreed(O_NONBLOCK, 0);
 	p.fd = dev;
-	s.flags = FREEBLOCK_IOC_NO_DATA | FREEBLOCK_IOC_KEEP;
+	s.flags = FREEBLOCK_SETUP_NO_DATA | FREEBLOCK_SETUP_KEEP;
 	SAYS(0, "set-up", ioctl(dev, FREEBLOCK_IOC_SETUP, &s));
 	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
 	while (got < s.blocks) {
@@ -578,15 +594,15 @@ static int events_main(char **argv)
 	struct freeblock_ioc_setup s = usual(bdev);
 	u64 granule;
 
-	dev = agreed(0, FREEBLOCK_IOC_EVENTS);
-	s.flags = FREEBLOCK_IOC_KEEP;
+	dev = agreed(0, FREEBLOCK_FEATURE_EVENTS);
+	s.flags = FREEBLOCK_SETUP_KEEP;
 	s.buffer_kib = 64;
 	SAYS(0, "set-up", ioctl(dev, FREEBLOCK_IOC_SETUP, &s));
 	granule = s.granule_sectors;
 	is("nothing has changed: poll()", polled(0) & POLLPRI, 0);
 	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
 	is("it runs: poll()", polled(0) & POLLPRI, POLLPRI);
-	is("it runs", progress_of(dev).state, FREEBLOCK_IOC_RUNNING);
+	is("it runs", progress_of(dev).state, FREEBLOCK_STATE_RUNNING);
 	is("which is known now: poll()", polled(0) & POLLPRI, 0);
 	SAYS(0, "add", range_call(FREEBLOCK_IOC_ADD, 0, 8 * granule, 5));
 	is("caught up after", until_caught_up(5), 8 * granule);
@@ -610,12 +626,12 @@ static int events_main(char **argv)
 	SAYS(0, "add more than the buffer holds",
 	     range_call(FREEBLOCK_IOC_ADD, 0, 64 * granule, 9));
 	is("it waits: poll()", polled_for(POLLPRI | POLLIN), POLLPRI | POLLIN);
-	while (progress_of(dev).waiting_for != FREEBLOCK_IOC_WAIT_READER)
+	while (progress_of(dev).waiting_for != FREEBLOCK_WAIT_READER)
 		usleep(10000);
-	is("for the reader", progress_of(dev).waiting_for, FREEBLOCK_IOC_WAIT_READER);
+	is("for the reader", progress_of(dev).waiting_for, FREEBLOCK_WAIT_READER);
 	is("with a full buffer", progress_of(dev).queued, progress_of(dev).buffer_blocks);
 	is("caught up after", until_caught_up(9), 64 * granule);
-	is("waits for none", progress_of(dev).waiting_for, FREEBLOCK_IOC_WAIT_NONE);
+	is("waits for none", progress_of(dev).waiting_for, FREEBLOCK_WAIT_NONE);
 	return 0;
 }
 
@@ -626,17 +642,17 @@ static int stopped_main(char **argv)
 	struct freeblock_ioc_setup s = usual(bdev);
 	u64 sectors;
 
-	s.flags = FREEBLOCK_IOC_KEEP;
+	s.flags = FREEBLOCK_SETUP_KEEP;
 	s.buffer_kib = 64;
 	dev = other;
 	SAYS(0, "another: set-up", set_up(s));
 	SAYS(0, "another: start", ioctl(other, FREEBLOCK_IOC_START));
-	dev = agreed(0, FREEBLOCK_IOC_EVENTS);
+	dev = agreed(0, FREEBLOCK_FEATURE_EVENTS);
 	SAYS(0, "set-up", ioctl(dev, FREEBLOCK_IOC_SETUP, &s));
 	sectors = progress_of(dev).buffer_blocks * (u64)s.granule_sectors;
 	SAYS(0, "add what the buffer holds", range_call(FREEBLOCK_IOC_ADD, 0, sectors, 0));
 	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
-	while (progress_of(dev).waiting_for != FREEBLOCK_IOC_WAIT_READER)
+	while (progress_of(dev).waiting_for != FREEBLOCK_WAIT_READER)
 		usleep(1000);
 	is("the buffer is full", progress_of(dev).queued, progress_of(dev).buffer_blocks);
 	SAYS(0, "stop", ioctl(dev, FREEBLOCK_IOC_STOP));
@@ -645,8 +661,8 @@ static int stopped_main(char **argv)
 	while (!progress_of(other).queued)
 		usleep(1000);
 	is("another has its block before this one's end is known", progress_of(dev).state,
-	   FREEBLOCK_IOC_RUNNING);
-	while (progress_of(dev).state != FREEBLOCK_IOC_STOPPED)
+	   FREEBLOCK_STATE_RUNNING);
+	while (progress_of(dev).state != FREEBLOCK_STATE_STOPPED)
 		usleep(1000);
 	return 0;
 }
@@ -704,7 +720,7 @@ static int coverage_main(char **argv)
 	struct freeblock_range all = {};
 	u64 blocks, got = 0;
 
-	dev = agreed(0, FREEBLOCK_IOC_COVERAGE);
+	dev = agreed(0, FREEBLOCK_FEATURE_COVERAGE);
 	SAYS(0, "set-up", ioctl(dev, FREEBLOCK_IOC_SETUP, &s));
 	blocks = s.blocks;
 	is("of a partition that begins within a block", !!(s.start_sector % s.granule_sectors), 1);
@@ -722,7 +738,7 @@ static int coverage_main(char **argv)
 	SAYS(0, "coverage: the first block", ioctl(dev, FREEBLOCK_IOC_SET_COVERAGE, &b));
 	is("coverage: the first block", covered(blocks, bits), 1);
 	all.count = s.sectors;
-	SAYS(0, "add what lacks", change(dev, FREEBLOCK_IOC_ADD, &all, 1, FREEBLOCK_IOC_UNCOVERED));
+	SAYS(0, "add what lacks", change(dev, FREEBLOCK_IOC_ADD, &all, 1, FREEBLOCK_RANGES_UNCOVERED));
 	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
 	SAYS(EBUSY, "set coverage: started", ioctl(dev, FREEBLOCK_IOC_SET_COVERAGE, &b));
 	while (progress_of(dev).queued < 4)
@@ -735,7 +751,7 @@ static int coverage_main(char **argv)
 	}
 	is("blocks", got, blocks - 1);
 	is("coverage: all in the end", covered(blocks, bits), blocks);
-	is("last status", r->status, FREEBLOCK_RECORD_OK);
+	is("last status", r->status, FREEBLOCK_STATUS_OK);
 	return 0;
 }
 
@@ -789,7 +805,7 @@ static int resized_main(char **argv)
 	u64 sectors = sectors_of(bdev);
 
 	dev = agreed(0, 0);
-	s.flags = FREEBLOCK_IOC_KEEP;
+	s.flags = FREEBLOCK_SETUP_KEEP;
 	SAYS(0, "set-up", ioctl(dev, FREEBLOCK_IOC_SETUP, &s));
 	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
 	SAYS(0, "add", range_call(FREEBLOCK_IOC_ADD, 0, 800, 0));
@@ -800,9 +816,9 @@ static int resized_main(char **argv)
 	is("resized", sectors_of(bdev) != sectors, 1);
 	SAYS(0, "resized: add", range_call(FREEBLOCK_IOC_ADD, 800, 800, 0));
 	is("resized: poll()", polled_for(POLLPRI), POLLPRI);
-	while (progress_of(dev).waiting_for == FREEBLOCK_IOC_WAIT_NONE)
+	while (progress_of(dev).waiting_for == FREEBLOCK_WAIT_NONE)
 		usleep(10000);
-	is("resized: waits for a model", progress_of(dev).waiting_for, FREEBLOCK_IOC_WAIT_MODEL);
+	is("resized: waits for a model", progress_of(dev).waiting_for, FREEBLOCK_WAIT_MODEL);
 	is("resized: nothing comes", polled(500) & POLLIN, 0);
 	first = dev;
 	dev = agreed(0, 0);
@@ -832,7 +848,7 @@ static int unreadable_main(char **argv)
 	while ((n = read(dev, buf, sizeof(buf))) > 0)
 		for (at = 0; at < n; at += r.header_bytes + r.data_bytes) {
 			memcpy(&r, buf + at, sizeof(r));
-			bad += r.status == FREEBLOCK_RECORD_UNREADABLE;
+			bad += r.status == FREEBLOCK_STATUS_UNREADABLE;
 		}
 	is("unreadable", bad, 1);
 	is("unreadable: of all blocks", progress_of(dev).done, 4);

@@ -75,7 +75,7 @@ static inline struct freeblock_ioc_setup usual(int bdev)
 static inline int agreed(int flags, u64 features)
 {
 	struct freeblock_ioc_api api = {
-		.size = sizeof(api), .version = FREEBLOCK_IOC_VERSION, .features = features,
+		.size = sizeof(api), .version = FREEBLOCK_API_VERSION, .features = features,
 	};
 	int dev = open_or_die(DEVICE, O_RDONLY | flags);
 

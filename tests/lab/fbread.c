@@ -94,17 +94,17 @@ static void note_sectors(struct copy *c, const struct freeblock_record *r, const
 static int note_record(struct copy *c, const struct freeblock_record *r, const u8 *end)
 {
 	const u8 *data = (const u8 *)r + sizeof(*r);
-	int has_data = !r->status && !(c->opt->setup.flags & FREEBLOCK_IOC_NO_DATA);
+	int has_data = !r->status && !(c->opt->setup.flags & FREEBLOCK_SETUP_NO_DATA);
 
 	if (r->type != FREEBLOCK_RECORD_BLOCKS || r->header_bytes != sizeof(*r) || !r->sectors ||
-	    r->status > FREEBLOCK_RECORD_UNTRIED || data + r->data_bytes > end ||
+	    r->status > FREEBLOCK_STATUS_UNTRIED || data + r->data_bytes > end ||
 	    r->first + r->sectors > c->sectors ||
 	    r->data_bytes != (has_data ? r->sectors * SECTOR : 0))
 		return -EBADMSG;
 	c->n.records++;
 	c->n.sectors += r->sectors;
-	c->n.unreadable += r->status == FREEBLOCK_RECORD_UNREADABLE ? r->sectors : 0;
-	c->n.untried += r->status == FREEBLOCK_RECORD_UNTRIED ? r->sectors : 0;
+	c->n.unreadable += r->status == FREEBLOCK_STATUS_UNREADABLE ? r->sectors : 0;
+	c->n.untried += r->status == FREEBLOCK_STATUS_UNTRIED ? r->sectors : 0;
 	if (r->sectors > c->n.longest)
 		c->n.longest = r->sectors;
 	note_sectors(c, r, has_data ? data : NULL);
@@ -183,7 +183,7 @@ static void judge(struct copy *c, int bdev)
 		if (pread(bdev, held, n * SECTOR, at * SECTOR) != (ssize_t)(n * SECTOR))
 			continue;
 		for (i = at; i < at + n; i++)
-			if (c->seen[i] == FREEBLOCK_RECORD_OK + 1 &&
+			if (c->seen[i] == FREEBLOCK_STATUS_OK + 1 &&
 			    memcmp(c->data + i * SECTOR, held + (i - at) * SECTOR, SECTOR))
 				c->n.wrong++;
 	}
@@ -311,7 +311,7 @@ static int copy_main(int argc, char **argv)
 		start_copy(&copies[f]);
 	run_readers(copies, &o);
 	for (f = 0; f < o.files; f++) {
-		if (!o.most && !(o.setup.flags & FREEBLOCK_IOC_NO_DATA))
+		if (!o.most && !(o.setup.flags & FREEBLOCK_SETUP_NO_DATA))
 			judge(&copies[f], bdev);
 		print_copy(&copies[f]);
 	}
@@ -350,7 +350,7 @@ static void fuzz_setup(struct fuzz *f)
 	s.deadline_ns = any(&f->seed, 1ull << 40);
 	s.foreground_ppm = any(&f->seed, 1000);
 	if (!(rand_r(&f->seed) % 4)) {
-		s.order = FREEBLOCK_IOC_STAGGERED;
+		s.order = FREEBLOCK_ORDER_STAGGERED;
 		s.regions = any(&f->seed, 64);
 		s.segment_sectors = any(&f->seed, 1024);
 	}
@@ -360,7 +360,7 @@ static void fuzz_setup(struct fuzz *f)
 static void fuzz_api(struct fuzz *f)
 {
 	struct freeblock_ioc_api a = {
-		.size = sizeof(a), .version = FREEBLOCK_IOC_VERSION,
+		.size = sizeof(a), .version = FREEBLOCK_API_VERSION,
 		.features = rand_r(&f->seed) % 5,
 	};
 
@@ -625,7 +625,7 @@ static void begin_cover(struct cover *c, const char *block)
 	struct freeblock_range all = {};
 	size_t bytes;
 
-	c->dev = agreed(0, FREEBLOCK_IOC_COVERAGE);
+	c->dev = agreed(0, FREEBLOCK_FEATURE_COVERAGE);
 	c->setup = usual(bdev);
 	if (ioctl(c->dev, FREEBLOCK_IOC_SETUP, &c->setup))
 		die_of(c->dev, block);
@@ -637,7 +637,7 @@ static void begin_cover(struct cover *c, const char *block)
 			bits_call(c, FREEBLOCK_IOC_SET_COVERAGE, c->saved)))
 		die_of(c->dev, c->state);
 	all.count = c->setup.sectors;
-	if (change(c->dev, FREEBLOCK_IOC_ADD, &all, 1, FREEBLOCK_IOC_UNCOVERED) ||
+	if (change(c->dev, FREEBLOCK_IOC_ADD, &all, 1, FREEBLOCK_RANGES_UNCOVERED) ||
 	    ioctl(c->dev, FREEBLOCK_IOC_START))
 		die_of(c->dev, "start");
 }

@@ -263,8 +263,8 @@ static int walk_back(struct call *call)
 static int walk_user(const char *block)
 {
 	struct freeblock_ioc_api api = {
-		.size = sizeof(api), .version = FREEBLOCK_IOC_VERSION,
-		.features = FREEBLOCK_IOC_COVERAGE | FREEBLOCK_IOC_EVENTS,
+		.size = sizeof(api), .version = FREEBLOCK_API_VERSION,
+		.features = FREEBLOCK_FEATURE_COVERAGE | FREEBLOCK_FEATURE_EVENTS,
 	};
 	int bdev = open_or_die(block, O_RDONLY), bad;
 	struct freeblock_ioc_setup setup = usual(bdev);
@@ -296,7 +296,7 @@ static int walk_user(const char *block)
 	unsigned int i, n;
 
 	/* all that is removed was all that it wanted */
-	setup.flags |= FREEBLOCK_IOC_KEEP;
+	setup.flags |= FREEBLOCK_SETUP_KEEP;
 	bad = walk(&call, do_open);
 	for (i = 0; !bad && i < ARRAY_SIZE(step); i++) {
 		unsigned int failed = 0, left = 0;

@@ -178,6 +178,39 @@ expect_eq "nothing is hurried" "$(stats "$disk" hurried)" 0
 expect_mean "late without permission: mean, per mille of that without a deadline" 980 1020 \
 	"$(echo "$means1 $means0" | awk '{ print $1 * 1000 / $2 }')"
 
+# ---- each read is counted once, by kind: the drive counts them, too ----
+
+# Seen to fail: idle reads counted as separate ones, too; hurried and promoted reads counted as
+# foreground requests; promoted ones not counted at all; the sectors of what was only planned.
+kinds="prepend separate idle hurried promoted"
+echo 2 > "/sys/block/$disk/queue/nomerges"
+echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
+echo 1 > $D/stats_reset
+begin t "0 $sectors" 1 100000
+busy counted 14 --rw=randread --randseed=6
+do_task "promote t $((sectors / 16 * 8)) 8000"
+echo 10000000 > "$(fb "$disk")/idle_mean_us"
+sleep 2
+do_task "destroy t"
+# those in front of a foreground read are no commands of their own
+commands=0
+for file in separates idle_reads hurried promoted; do
+	commands=$((commands + $(stats "$disk" $file)))
+done
+read=0
+for kind in $kinds; do
+	read=$((read + $(stats "$disk" ${kind}_sectors)))
+	expect_ge "sectors read: $kind" "$(stats "$disk" ${kind}_sectors)" 8
+done
+expect_ge "prepended reads" "$(stats "$disk" prepends)" 1
+expect_eq "foreground requests" "$(stats "$disk" fg_requests)" "$(fio_ios counted)"
+expect_eq "commands at the drive" "$(($(drive_stat d reads) + $(drive_stat d verifies)))" \
+	$(($(fio_ios counted) + commands))
+expect_eq "sectors at the drive" \
+	"$(($(drive_stat d sectors_read) + $(drive_stat d sectors_verified)))" \
+	$(($(fio_ios counted) * 8 + read))
+expect_ge "of them wanted and good, at most" "$read" "$(stats "$disk" free_sectors)"
+
 expect_within "fbtasks unloads" 20 unload_module fbtasks
 drive_off d
 expect_within "freeblock unloads" 20 unload_module freeblock

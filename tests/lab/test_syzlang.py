@@ -35,7 +35,7 @@ def header_structs(header):
 
 def header_calls(header):
     """{ioctl: structure or None}, by the first lines of the structures' descriptions."""
-    calls = dict.fromkeys(re.findall(r"^#define (\w+) _IO\(", header, re.M))
+    calls = dict.fromkeys(re.findall(r"^#define (\w+) _IO[WR]*\(", header, re.M))
     for struct, names in re.findall(r"^ \* struct (freeblock_ioc_\w+) - ([A-Z_, ]+)", header, re.M):
         for name in re.findall(r"[A-Z_]*_[A-Z]+", names):
             calls[name if name.startswith("FREE") else "FREEBLOCK_IOC" + name] = struct
@@ -129,7 +129,7 @@ def main():
             ("an array of another length", (r"^\tchar name\[\w+\]", "\tchar name[20]")),
             ("a structure more", (r"^(struct freeblock_range \{\n)", r"struct freeblock_newer {\n"
                                   r"\t__u32 size;\n};\n\n\1")),
-            ("a constant renamed", ("FREEBLOCK_IOC_KEEP", "FREEBLOCK_IOC_STAY"))):
+            ("a constant renamed", ("FREEBLOCK_SETUP_KEEP", "FREEBLOCK_SETUP_STAY"))):
         found = problems(spoilt(header, *change), said, text)
         report("found: " + name, [] if found else ["not seen"])
     report("found: a file more", [] if problems(header, said + "\nWhat:\t\t/sys/newer\n", text)

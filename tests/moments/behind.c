@@ -49,7 +49,7 @@ static void on_term(int sig)
 
 static int set_up(struct task *t, u64 *rng)
 {
-	struct freeblock_ioc_api api = { .size = sizeof(api), .version = FREEBLOCK_IOC_VERSION };
+	struct freeblock_ioc_api api = { .size = sizeof(api), .version = FREEBLOCK_API_VERSION };
 	struct freeblock_ioc_setup setup = { .size = sizeof(setup), .name = "moments" };
 	struct freeblock_range range = { 0 };
 	struct freeblock_ioc_ranges add = {
@@ -68,7 +68,7 @@ static int set_up(struct task *t, u64 *rng)
 	snprintf(path, sizeof(path), "/dev/%s", sh->disk);
 	setup.fd = open(path, O_RDONLY | O_CLOEXEC);
 	setup.order = below(rng, 2);
-	setup.flags = atomic_load(&sh->real) || below(rng, 4) ? 0 : FREEBLOCK_IOC_MEDIUM;
+	setup.flags = atomic_load(&sh->real) || below(rng, 4) ? 0 : FREEBLOCK_SETUP_MEDIUM;
 	error = setup.fd < 0 || ioctl(t->dev, FREEBLOCK_IOC_API, &api) ||
 		ioctl(t->dev, FREEBLOCK_IOC_SETUP, &setup);
 	if (setup.fd >= 0)
@@ -117,8 +117,8 @@ static void judge_data(const struct task *t, u64 first, u32 sectors, const u8 *d
 
 static void judge_record(struct task *t, const struct freeblock_record *r, const u8 *data)
 {
-	bool failed = r->status != FREEBLOCK_RECORD_OK;
-	bool untried = r->status == FREEBLOCK_RECORD_UNTRIED;
+	bool failed = r->status != FREEBLOCK_STATUS_OK;
+	bool untried = r->status == FREEBLOCK_STATUS_UNTRIED;
 	u64 i;
 
 	if (r->type != FREEBLOCK_RECORD_BLOCKS)

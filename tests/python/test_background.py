@@ -36,18 +36,19 @@ VECTOR = (b"FBCOVER\n" + bytes((1, 0, 0, 0, 184, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0
           bytes.fromhex("010f2f3e7dc8"))
 PLACE = coverage_file.Place(8, 99, 90, 12, "naa.5000")
 CONSTANTS = {
-    "FREEBLOCK_IOC_VERSION": "VERSION", "FREEBLOCK_IOC_EVENTS": "EVENTS",
-    "FREEBLOCK_IOC_COVERAGE": "COVERAGE", "FREEBLOCK_IOC_MEDIUM": "MEDIUM",
-    "FREEBLOCK_IOC_NO_DATA": "NO_DATA", "FREEBLOCK_IOC_KEEP": "KEEP",
-    "FREEBLOCK_IOC_UNCOVERED": "UNCOVERED", "FREEBLOCK_IOC_BITS_MAX": "BITS_MAX",
-    "FREEBLOCK_IOC_REASON_LEN": "REASON_LEN",
-    **{"FREEBLOCK_IOC_" + name: name for name in (
-        "NEAR", "SEQUENTIAL", "STAGGERED", "NEW", "RUNNING", "PAUSED", "FINISHED", "STOPPED")},
+    "FREEBLOCK_API_VERSION": "VERSION", "FREEBLOCK_FEATURE_EVENTS": "EVENTS",
+    "FREEBLOCK_FEATURE_COVERAGE": "COVERAGE", "FREEBLOCK_SETUP_MEDIUM": "MEDIUM",
+    "FREEBLOCK_SETUP_NO_DATA": "NO_DATA", "FREEBLOCK_SETUP_KEEP": "KEEP",
+    "FREEBLOCK_RANGES_UNCOVERED": "UNCOVERED", "FREEBLOCK_BITS_MAX": "BITS_MAX",
+    "FREEBLOCK_REASON_LEN": "REASON_LEN",
+    **{"FREEBLOCK_ORDER_" + name: name for name in ("NEAR", "SEQUENTIAL", "STAGGERED")},
+    **{"FREEBLOCK_STATE_" + name: name for name in (
+        "NEW", "RUNNING", "PAUSED", "FINISHED", "STOPPED")},
     **{"FREEBLOCK_IOC_" + name: "IOC_" + name for name in (
         "API", "SETUP", "ADD", "REMOVE", "PROMOTE", "START", "PAUSE", "RESUME", "STOP", "URGENCY",
         "PROGRESS", "GET_COVERAGE", "SET_COVERAGE", "REASON")},
-    **{"FREEBLOCK_RECORD_" + name: name for name in (
-        "BLOCKS", "CAUGHT_UP", "OK", "UNREADABLE", "UNTRIED")},
+    **{"FREEBLOCK_RECORD_" + name: name for name in ("BLOCKS", "CAUGHT_UP")},
+    **{"FREEBLOCK_STATUS_" + name: name for name in ("OK", "UNREADABLE", "UNTRIED")},
 }
 
 
@@ -99,7 +100,7 @@ class Header(unittest.TestCase):
         """C and Python say the same of what a task waits for."""
         library = ctypes.CDLL(os.path.join(taptest.BUILD, "lib", "libfreeblock.so.1"))
         library.fb_waiting_for.restype = ctypes.c_char_p
-        last = ask_c(["FREEBLOCK_IOC_WAIT_IDLE"])[0]
+        last = ask_c(["FREEBLOCK_WAIT_IDLE"])[0]
         self.assertEqual([library.fb_waiting_for(i).decode() for i in range(last + 1)],
                          list(background.WAITING_FOR))
         self.assertIn("does not know", background.waiting_for(last + 1))
@@ -168,8 +169,8 @@ class Calls(unittest.TestCase):
                     deadline_ns=1 << 40, buffer_kib=128, order=2, regions=3, segment_sectors=64,
                     foreground_ppm=5)
         api, setup = device.calls
-        self.assertEqual(api, (0xfb00, struct.pack("<IIQQ", 24, 1, 2, 0), b""))
-        self.assertEqual(setup[0], 0xfb01)
+        self.assertEqual(api, (0xc018fb00, struct.pack("<IIQQ", 24, 1, 2, 0), b""))
+        self.assertEqual(setup[0], 0xc068fb01)
         head = struct.unpack("<IiIiQIIIIII16s24x16x", setup[1])
         self.assertEqual((head[0], *head[2:]),
                          (104, 4, -4, 1 << 40, 128, 2, 3, 64, 5, 0, b"scan".ljust(16, b"\0")))
@@ -181,7 +182,7 @@ class Calls(unittest.TestCase):
         task.want_ranges([(0, 5, 7), (61, None, 1 << 63)], uncovered=True)
         number, raw, more = device.calls[-1]
         size, each, _, count, flags = struct.unpack("<IIQII", raw)
-        self.assertEqual((number, size, each, count, flags), (0xfb02, 24, 24, 2, 1))
+        self.assertEqual((number, size, each, count, flags), (0x4018fb02, 24, 24, 2, 1))
         self.assertEqual(more, struct.pack("<QQQQQQ", 0, 5, 7, 61, 29, 1 << 63))
         device.fails[background.IOC_ADD] = errno.ENOSPC
         with self.assertRaises(Error) as raised:
@@ -189,7 +190,7 @@ class Calls(unittest.TestCase):
         self.assertEqual((raised.exception.errno, str(raised.exception)),
                          (errno.ENOSPC, "want: the kernel's words"))
         task.urgency(3, 17, 19)
-        self.assertEqual(device.calls[-1][:2], (0xfb09, struct.pack("<IiQII", 24, 3, 17, 19, 0)))
+        self.assertEqual(device.calls[-1][:2], (0x4018fb09, struct.pack("<IiQII", 24, 3, 17, 19, 0)))
 
     def test_refused(self):
         """What is not there, or no option."""

@@ -85,7 +85,9 @@ class Disks(unittest.TestCase):
         self.tree.counters("sda", fg_requests=1000, miss_prepend=1, miss_separate=2, miss_after=1,
                            miss_fg=9, guard_trips=0, alarms=0, idle_max_us=900, pred_total=900,
                            pred_within_50us=880, free_sectors=12345, idle_sectors=4096,
-                           prepends=40, separates=50, idle_reads=6, hurried=0, idle_us=2500000,
+                           prepends=40, separates=50, idle_reads=6, hurried=1, promoted=2,
+                           prepend_sectors=800, separate_sectors=1600, hurried_sectors=64,
+                           promoted_sectors=128, idle_us=2500000,
                            idle_used_us=1000000, cost_requests=800, cost_us=-1500,
                            order_requests=900, order_took_us=5850000, order_us=-351000)
         self.scrub("running")
@@ -139,8 +141,9 @@ class Metrics(Disks):
         for name, value, more in (
                 ("disk_size_bytes", 8000004 * 512, {}), ("scheduling", 1, {}),
                 ("free_read_bytes_total", 12345 * 512, {}),
-                ("idle_read_bytes_total", 4096 * 512, {}),
+                ("free_read_sent_bytes_total", 4096 * 512, {"kind": "idle"}),
                 ("free_reads_total", 50, {"kind": "separate"}),
+                ("free_reads_total", 2, {"kind": "promoted"}),
                 ("idle_cost_seconds", 41.25e-6, {}), ("idle_longest_wait_seconds", 9e-4, {}),
                 ("idle_read_seconds_total", 1, {}), ("idle_seconds_total", 2.5, {}),
                 ("idle_threshold_seconds", 0.02, {}),
@@ -164,6 +167,25 @@ class Metrics(Disks):
                 self.assertAlmostEqual(self.one(page, name, **more), value, delta=1e-9 * abs(value))
         self.assertEqual(page["freeblock_module_loaded"], {(): 1})
         self.assertEqual(dict(next(iter(page["freeblock_disk_info"])))["idle"], "reading")
+
+    def test_once(self):
+        """No counter is exported twice, and the kinds of free reads are those that the module
+        counts each in one: they add up.
+
+        Seen to fail: idle reads in a metric of their own and as a kind; promoted ones left out."""
+        files = [file for _, _, file, _ in metrics.COUNTERS]
+        self.assertEqual(len(files), len(set(files)))
+        abi = os.path.join(taptest.TOP, "Documentation/ABI/testing/sysfs-kernel-freeblock-stats")
+        with open(abi, encoding="utf-8") as file:
+            text = file.read()
+        once = text[text.index("counted once, in one of:"):text.index("Their sum is the number")]
+        kinds = re.findall(r"^\t\t(\w+)\t", once, re.M)
+        self.assertEqual(sorted(kinds), sorted(
+            file for name, _, file, _ in metrics.COUNTERS if name == "free_reads_total"))
+        page = self.page()
+        for metric, total in (("free_reads_total", 99), ("free_read_sent_bytes_total",
+                                                         (4096 + 2592) * 512)):
+            self.assertEqual(sum(page["freeblock_" + metric].values()), total)
 
     def test_conventions(self):
         """Names say the unit, counters end in _total and no label is one that Prometheus sets.

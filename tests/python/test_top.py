@@ -73,7 +73,9 @@ class Top(unittest.TestCase):
         self.tree.values(SYSFS + "scrub_stats", {
             "sectors": 8000000, "block_sectors": 128, "blocks_total": 62500, "blocks_before": 0,
             "blocks_delivered": 15625, "rate_kib_s": 1000})
-        self.now = {"free_sectors": 1000, "idle_sectors": 500, "idle_us": 0, "idle_used_us": 0,
+        self.now = {"free_sectors": 1000, "idle_sectors": 500, "prepend_sectors": 100,
+                    "separate_sectors": 300, "hurried_sectors": 10, "promoted_sectors": 0,
+                    "idle_us": 0, "idle_used_us": 0,
                     "fg_requests": 100, "miss_prepend": 1, "miss_separate": 1, "miss_after": 0,
                     "miss_fg": 3, "guard_trips": 0, "cost_requests": 100, "cost_us": 20000}
         self.tree.counters("sda", **self.now)
@@ -85,10 +87,12 @@ class Top(unittest.TestCase):
             self.addCleanup(patch.stop)
 
     def passes(self, seconds=2):
-        """In each second 4000 sectors, three quarters in idle time, half of which is used, and
-        20 requests, each 0.5 ms later."""
+        """In each second 4000 sectors, of those sent three quarters in idle time, half of which is
+        used, and 20 requests, each 0.5 ms later."""
         self.clock += seconds
-        for name, more in (("free_sectors", 4000), ("idle_sectors", 3000), ("idle_us", 600000),
+        for name, more in (("free_sectors", 4000), ("idle_sectors", 3300),
+                           ("prepend_sectors", 200), ("separate_sectors", 700),
+                           ("hurried_sectors", 150), ("promoted_sectors", 50), ("idle_us", 600000),
                            ("idle_used_us", 300000), ("fg_requests", 20),
                            ("cost_requests", 20), ("cost_us", 10000)):
             self.now[name] += int(more * seconds)
@@ -156,7 +160,7 @@ class Top(unittest.TestCase):
         self.tree.disk("sdd", 1000, "", {"tasks": 1})
         self.passes()
         page = top.page(top.looks([]), before)
-        self.assertIn("sda      - MB/s, - of it in idle time", page[0])
+        self.assertIn("sda      - MB/s, 75 % of it in idle time", page[0])
         self.assertEqual(len(page), 7)
         self.assertEqual(top.page([], before), [
             "no disk has the scheduler freeblock",

@@ -15,13 +15,13 @@
 
 #define HEADER sizeof(struct freeblock_record)
 #define SLOT(first, user_data, sectors)	\
-	{ first, user_data, sectors, FREEBLOCK_RECORD_BLOCKS, FREEBLOCK_RECORD_OK }
+	{ first, user_data, sectors, FREEBLOCK_RECORD_BLOCKS, FREEBLOCK_STATUS_OK }
 
 /* adjoining blocks of one status, around the end of the ring, as many as fit */
 static void test_joined(void **state)
 {
 	const struct fb_record_slot slot[] = {
-		SLOT(16, 5, 8), { 24, 5, 8, 0, FREEBLOCK_RECORD_UNREADABLE }, SLOT(0, 5, 8),
+		SLOT(16, 5, 8), { 24, 5, 8, 0, FREEBLOCK_STATUS_UNREADABLE }, SLOT(0, 5, 8),
 		SLOT(8, 5, 8),
 	};
 	const struct fb_record_ring ring = { slot, 4, 2, 4, true }, last = { slot, 4, 1, 1, true };
@@ -35,7 +35,7 @@ static void test_joined(void **state)
 	assert_int_equal(fb_record_next(&ring, HEADER + 16 * 512, &record), 2);
 	assert_int_equal(fb_record_next(&ring, HEADER + 8 * 512 - 1, &record), 0);
 	assert_int_equal(fb_record_next(&last, HEADER, &record), 1);
-	assert_int_equal(record.status, FREEBLOCK_RECORD_UNREADABLE);
+	assert_int_equal(record.status, FREEBLOCK_STATUS_UNREADABLE);
 	assert_int_equal(record.data_bytes, 0);
 }
 

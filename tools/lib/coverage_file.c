@@ -23,7 +23,7 @@
 #define VERSION 1
 #define HEADER_BYTES 184
 #define CRC_AT 176
-#define CHUNK_BYTES (FREEBLOCK_IOC_BITS_MAX / 8)
+#define CHUNK_BYTES (FREEBLOCK_BITS_MAX / 8)
 
 struct crc {
 	uint32_t table[256];
@@ -128,7 +128,7 @@ static uint64_t chunk_blocks(const struct fb_task *task, uint64_t first)
 {
 	uint64_t left = task->geometry.blocks - first;
 
-	return left < FREEBLOCK_IOC_BITS_MAX ? left : FREEBLOCK_IOC_BITS_MAX;
+	return left < FREEBLOCK_BITS_MAX ? left : FREEBLOCK_BITS_MAX;
 }
 
 static int coverage_call(struct fb_task *task, unsigned long number, uint64_t first,
@@ -149,7 +149,7 @@ static int save_bits(struct fb_task *task, int fd, unsigned char *bits, const ch
 	uint64_t first;
 
 	crc_begin(&crc);
-	for (first = 0; first < task->geometry.blocks; first += FREEBLOCK_IOC_BITS_MAX) {
+	for (first = 0; first < task->geometry.blocks; first += FREEBLOCK_BITS_MAX) {
 		size_t bytes = (chunk_blocks(task, first) + 7) / 8;
 		int failed;
 
@@ -288,7 +288,7 @@ static int judge_bits(const struct fb_task *task, int fd, unsigned char *bits, c
 	uint64_t first;
 
 	crc_begin(&crc);
-	for (first = 0; first < task->geometry.blocks; first += FREEBLOCK_IOC_BITS_MAX) {
+	for (first = 0; first < task->geometry.blocks; first += FREEBLOCK_BITS_MAX) {
 		size_t bytes = (chunk_blocks(task, first) + 7) / 8;
 
 		if (read_all(fd, bits, bytes, path))
@@ -314,7 +314,7 @@ static int restore(struct fb_task *task, int fd, unsigned char *bits, const char
 		return -1;
 	if (lseek(fd, HEADER_BYTES, SEEK_SET) < 0)
 		return fail_by_file(path);
-	for (first = 0; first < task->geometry.blocks; first += FREEBLOCK_IOC_BITS_MAX)
+	for (first = 0; first < task->geometry.blocks; first += FREEBLOCK_BITS_MAX)
 		if (read_all(fd, bits, (chunk_blocks(task, first) + 7) / 8, path) ||
 		    coverage_call(task, FREEBLOCK_IOC_SET_COVERAGE, first, bits))
 			return -1;

@@ -26,32 +26,32 @@
 
 /* A program sees the library's names only; they are the module's numbers */
 #define SAME(ours, modules) static_assert((ours) == (modules), #ours)
-SAME(FB_MEDIUM, FREEBLOCK_IOC_MEDIUM);
-SAME(FB_NO_DATA, FREEBLOCK_IOC_NO_DATA);
-SAME(FB_KEEP, FREEBLOCK_IOC_KEEP);
-SAME(FB_UNCOVERED, FREEBLOCK_IOC_UNCOVERED);
-SAME(FB_NEAR, FREEBLOCK_IOC_NEAR);
-SAME(FB_SEQUENTIAL, FREEBLOCK_IOC_SEQUENTIAL);
-SAME(FB_STAGGERED, FREEBLOCK_IOC_STAGGERED);
-SAME(FB_PRIORITY_MIN, FREEBLOCK_IOC_PRIORITY_MIN);
-SAME(FB_PRIORITY_MAX, FREEBLOCK_IOC_PRIORITY_MAX);
+SAME(FB_MEDIUM, FREEBLOCK_SETUP_MEDIUM);
+SAME(FB_NO_DATA, FREEBLOCK_SETUP_NO_DATA);
+SAME(FB_KEEP, FREEBLOCK_SETUP_KEEP);
+SAME(FB_UNCOVERED, FREEBLOCK_RANGES_UNCOVERED);
+SAME(FB_NEAR, FREEBLOCK_ORDER_NEAR);
+SAME(FB_SEQUENTIAL, FREEBLOCK_ORDER_SEQUENTIAL);
+SAME(FB_STAGGERED, FREEBLOCK_ORDER_STAGGERED);
+SAME(FB_PRIORITY_MIN, FREEBLOCK_PRIORITY_MIN);
+SAME(FB_PRIORITY_MAX, FREEBLOCK_PRIORITY_MAX);
 SAME(FB_BLOCKS, FREEBLOCK_RECORD_BLOCKS);
 SAME(FB_CAUGHT_UP, FREEBLOCK_RECORD_CAUGHT_UP);
-SAME(FB_OK, FREEBLOCK_RECORD_OK);
-SAME(FB_UNREADABLE, FREEBLOCK_RECORD_UNREADABLE);
-SAME(FB_UNTRIED, FREEBLOCK_RECORD_UNTRIED);
-SAME(FB_NEW, FREEBLOCK_IOC_NEW);
-SAME(FB_RUNNING, FREEBLOCK_IOC_RUNNING);
-SAME(FB_PAUSED, FREEBLOCK_IOC_PAUSED);
-SAME(FB_FINISHED, FREEBLOCK_IOC_FINISHED);
-SAME(FB_STOPPED, FREEBLOCK_IOC_STOPPED);
+SAME(FB_OK, FREEBLOCK_STATUS_OK);
+SAME(FB_UNREADABLE, FREEBLOCK_STATUS_UNREADABLE);
+SAME(FB_UNTRIED, FREEBLOCK_STATUS_UNTRIED);
+SAME(FB_NEW, FREEBLOCK_STATE_NEW);
+SAME(FB_RUNNING, FREEBLOCK_STATE_RUNNING);
+SAME(FB_PAUSED, FREEBLOCK_STATE_PAUSED);
+SAME(FB_FINISHED, FREEBLOCK_STATE_FINISHED);
+SAME(FB_STOPPED, FREEBLOCK_STATE_STOPPED);
 SAME(sizeof(struct fb_range), sizeof(struct freeblock_range));
 SAME(offsetof(struct fb_range, first), offsetof(struct freeblock_range, first));
 SAME(offsetof(struct fb_range, sectors), offsetof(struct freeblock_range, count));
 SAME(offsetof(struct fb_range, user_data), offsetof(struct freeblock_range, user_data));
 
 /* of the calling thread's last failure */
-static __thread char words[2 * FREEBLOCK_IOC_REASON_LEN];
+static __thread char words[2 * FREEBLOCK_REASON_LEN];
 
 const char *fb_error(void)
 {
@@ -121,22 +121,22 @@ static int take_options(struct fb_options *own, const struct fb_options *given)
 	memcpy(own, given, given->size < sizeof(*own) ? given->size : sizeof(*own));
 	if (own->flags & ~FLAGS)
 		return fb_library_fail(EINVAL, "options: unknown flags %#x", own->flags & ~FLAGS);
-	if (own->name && strlen(own->name) >= FREEBLOCK_IOC_NAME_LEN)
+	if (own->name && strlen(own->name) >= FREEBLOCK_NAME_LEN)
 		return fb_library_fail(EINVAL, "options: '%.32s' has more than %d characters",
-				       own->name, FREEBLOCK_IOC_NAME_LEN - 1);
+				       own->name, FREEBLOCK_NAME_LEN - 1);
 	return 0;
 }
 
 static int agree(struct fb_task *task, const struct fb_options *options)
 {
 	struct freeblock_ioc_api api = {
-		.size = sizeof(api), .version = FREEBLOCK_IOC_VERSION,
+		.size = sizeof(api), .version = FREEBLOCK_API_VERSION,
 	};
 
 	if (options->flags & FB_EVENTS)
-		api.features |= FREEBLOCK_IOC_EVENTS;
+		api.features |= FREEBLOCK_FEATURE_EVENTS;
 	if (options->flags & FB_COVERAGE)
-		api.features |= FREEBLOCK_IOC_COVERAGE;
+		api.features |= FREEBLOCK_FEATURE_COVERAGE;
 	task->coverage = options->flags & FB_COVERAGE;
 	return fb_library_call(task, FREEBLOCK_IOC_API, &api, DEVICE);
 }
@@ -378,18 +378,18 @@ int fb_progress(struct fb_task *task, struct fb_task_progress *progress)
 const char *fb_waiting_for(uint32_t waiting_for)
 {
 	static const char * const reasons[] = {
-		[FREEBLOCK_IOC_WAIT_NONE] = "nothing",
-		[FREEBLOCK_IOC_WAIT_DISK] = "the disk is gone",
-		[FREEBLOCK_IOC_WAIT_SCHEDULER] = "the disk has another scheduler",
-		[FREEBLOCK_IOC_WAIT_MODEL] = "the disk has no model that fits it",
-		[FREEBLOCK_IOC_WAIT_TRUST] = "the model is distrusted",
-		[FREEBLOCK_IOC_WAIT_UNFIT] = "the device cannot be scheduled",
-		[FREEBLOCK_IOC_WAIT_ALARM] = "paused after too many slow recoveries of bad blocks",
-		[FREEBLOCK_IOC_WAIT_READER] = "the buffer is full until records are taken",
-		[FREEBLOCK_IOC_WAIT_CACHE] = "the write cache hides the medium",
-		[FREEBLOCK_IOC_WAIT_GUARD] = "free reads cost the foreground too much",
-		[FREEBLOCK_IOC_WAIT_GAP] = "the disk is busy and no gap fits",
-		[FREEBLOCK_IOC_WAIT_IDLE] = "the disk has not been idle for long enough",
+		[FREEBLOCK_WAIT_NONE] = "nothing",
+		[FREEBLOCK_WAIT_DISK] = "the disk is gone",
+		[FREEBLOCK_WAIT_SCHEDULER] = "the disk has another scheduler",
+		[FREEBLOCK_WAIT_MODEL] = "the disk has no model that fits it",
+		[FREEBLOCK_WAIT_TRUST] = "the model is distrusted",
+		[FREEBLOCK_WAIT_UNFIT] = "the device cannot be scheduled",
+		[FREEBLOCK_WAIT_ALARM] = "paused after too many slow recoveries of bad blocks",
+		[FREEBLOCK_WAIT_READER] = "the buffer is full until records are taken",
+		[FREEBLOCK_WAIT_CACHE] = "the write cache hides the medium",
+		[FREEBLOCK_WAIT_GUARD] = "free reads cost the foreground too much",
+		[FREEBLOCK_WAIT_GAP] = "the disk is busy and no gap fits",
+		[FREEBLOCK_WAIT_IDLE] = "the disk has not been idle for long enough",
 	};
 
 	if (waiting_for >= ARRAY_SIZE(reasons))

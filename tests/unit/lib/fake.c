@@ -25,7 +25,7 @@ static struct {
 	int fd;
 	bool agreed, set_up, started, paused, stopped, told;
 	unsigned long long features;
-	char reason[FREEBLOCK_IOC_REASON_LEN];
+	char reason[FREEBLOCK_REASON_LEN];
 	unsigned long long entered, total, done;
 	unsigned char wanted[FAKE_BLOCKS], covered[FAKE_BLOCKS];
 	unsigned long long user_data[FAKE_BLOCKS];
@@ -39,8 +39,8 @@ void fake_reset(void)
 	file.fd = -1;
 	fake.sectors = 1000;
 	fake.granule = 8;
-	fake.version = FREEBLOCK_IOC_VERSION;
-	fake.offered = FREEBLOCK_IOC_EVENTS | FREEBLOCK_IOC_COVERAGE;
+	fake.version = FREEBLOCK_API_VERSION;
+	fake.offered = FREEBLOCK_FEATURE_EVENTS | FREEBLOCK_FEATURE_COVERAGE;
 	fake.ranges_max = 4;
 	fake.room = 1000;
 	fake.burst = 7;
@@ -150,8 +150,8 @@ static int set_up(void *argument)
 		return fails(EBADFD, "no handshake");
 	if (fcntl(setup.fd, F_GETFL) < 0)
 		return fails(EBADF, "no such file descriptor");
-	if (setup.flags & ~7u || setup.pad || setup.priority < FREEBLOCK_IOC_PRIORITY_MIN ||
-	    setup.priority > FREEBLOCK_IOC_PRIORITY_MAX)
+	if (setup.flags & ~7u || setup.pad || setup.priority < FREEBLOCK_PRIORITY_MIN ||
+	    setup.priority > FREEBLOCK_PRIORITY_MAX)
 		return fails(EINVAL, "priority 8 is not between -4 and 3");
 	fake.setup = setup;
 	file.set_up = true;
@@ -175,9 +175,9 @@ static int judge_ranges(const struct freeblock_ioc_ranges *call, const struct fr
 	unsigned int i;
 
 	if (call->range_bytes != sizeof(*r) || !call->nranges || call->nranges > fake.ranges_max ||
-	    call->flags & ~FREEBLOCK_IOC_UNCOVERED)
+	    call->flags & ~FREEBLOCK_RANGES_UNCOVERED)
 		return fails(EINVAL, "ranges");
-	if (call->flags && !(file.features & FREEBLOCK_IOC_COVERAGE))
+	if (call->flags && !(file.features & FREEBLOCK_FEATURE_COVERAGE))
 		return fails(EOPNOTSUPP, "that feature was not asked for");
 	if (file.entered + call->nranges > fake.room)
 		return fails(ENOSPC, "too many ranges wait to be entered");
@@ -237,9 +237,9 @@ static int coverage(unsigned long number, void *argument)
 	if (take(&call, sizeof(call), argument))
 		return -1;
 	bits = (void *)(uintptr_t)call.bits;
-	if (!(file.features & FREEBLOCK_IOC_COVERAGE))
+	if (!(file.features & FREEBLOCK_FEATURE_COVERAGE))
 		return fails(EOPNOTSUPP, "that feature was not asked for");
-	if (call.first % 8 || call.count > FREEBLOCK_IOC_BITS_MAX ||
+	if (call.first % 8 || call.count > FREEBLOCK_BITS_MAX ||
 	    call.first + call.count > blocks() ||
 	    (call.count % 8 && call.first + call.count != blocks()))
 		return fails(ERANGE, "bits beyond the last block");
@@ -262,9 +262,9 @@ static int progress(void *argument)
 
 	if (take(&p, sizeof(p), argument))
 		return -1;
-	p.state = file.stopped ? FREEBLOCK_IOC_STOPPED : file.paused ? FREEBLOCK_IOC_PAUSED :
-		file.started ? FREEBLOCK_IOC_RUNNING : FREEBLOCK_IOC_NEW;
-	p.waiting_for = FREEBLOCK_IOC_WAIT_GAP;
+	p.state = file.stopped ? FREEBLOCK_STATE_STOPPED : file.paused ? FREEBLOCK_STATE_PAUSED :
+		file.started ? FREEBLOCK_STATE_RUNNING : FREEBLOCK_STATE_NEW;
+	p.waiting_for = FREEBLOCK_WAIT_GAP;
 	p.total = file.total;
 	p.done = file.done;
 	p.buffer_blocks = 1024;
@@ -279,7 +279,7 @@ static int urgency(void *argument)
 
 	if (take(&u, sizeof(u), argument))
 		return -1;
-	if (u.priority < FREEBLOCK_IOC_PRIORITY_MIN || u.priority > FREEBLOCK_IOC_PRIORITY_MAX ||
+	if (u.priority < FREEBLOCK_PRIORITY_MIN || u.priority > FREEBLOCK_PRIORITY_MAX ||
 	    u.pad)
 		return fails(EINVAL, "priority 8 is not between -4 and 3");
 	fake.setup.priority = u.priority;
@@ -293,7 +293,7 @@ static int steer(unsigned long number)
 	if (number == FREEBLOCK_IOC_START) {
 		if (file.started)
 			return fails(EALREADY, "started already");
-		if (!file.total && !(fake.setup.flags & FREEBLOCK_IOC_KEEP))
+		if (!file.total && !(fake.setup.flags & FREEBLOCK_SETUP_KEEP))
 			return fails(EINVAL, "nothing is declared");
 		file.started = true;
 		return 0;
@@ -325,9 +325,9 @@ static int reason(void *argument)
 
 static int device_ioctl(unsigned long number, void *argument)
 {
-	if (number - FREEBLOCK_IOC_API >= FAKE_CALLS)
+	if (_IOC_NR(number) >= FAKE_CALLS)
 		return fails(ENOTTY, "no such call");
-	fake.calls[number - FREEBLOCK_IOC_API]++;
+	fake.calls[_IOC_NR(number)]++;
 	if (number == fake.fail)
 		return fails(fake.fail_error, "the test wants it so");
 	switch (number) {
@@ -355,8 +355,8 @@ static size_t put_record(unsigned char *to, size_t room, unsigned long long bloc
 	unsigned long long i;
 
 	if (r.first == fake.bad)
-		r.status = FREEBLOCK_RECORD_UNREADABLE;
-	else if (!(fake.setup.flags & FREEBLOCK_IOC_NO_DATA))
+		r.status = FREEBLOCK_STATUS_UNREADABLE;
+	else if (!(fake.setup.flags & FREEBLOCK_SETUP_NO_DATA))
 		r.data_bytes = 512 * r.sectors;
 	if (room < (size_t)r.header_bytes + r.data_bytes)
 		return 0;
@@ -365,7 +365,7 @@ static size_t put_record(unsigned char *to, size_t room, unsigned long long bloc
 	for (i = 0; i < r.data_bytes; i++)
 		to[r.header_bytes + i] = fake_byte(fake.start + r.first + i / 512, i % 512);
 	file.wanted[block] = 0;
-	file.covered[block] = r.status == FREEBLOCK_RECORD_OK;
+	file.covered[block] = r.status == FREEBLOCK_STATUS_OK;
 	file.done++;
 	return (size_t)r.header_bytes + r.data_bytes;
 }
@@ -398,8 +398,8 @@ static size_t put_other(unsigned char *to, unsigned int type)
 /* The event that all has been delivered, once; its length, 0 if it is not due or has no room */
 static size_t put_caught_up(unsigned char *to, size_t room)
 {
-	if (file.stopped || !(fake.setup.flags & FREEBLOCK_IOC_KEEP) || file.told ||
-	    !(file.features & FREEBLOCK_IOC_EVENTS) || room < fake.header_bytes)
+	if (file.stopped || !(fake.setup.flags & FREEBLOCK_SETUP_KEEP) || file.told ||
+	    !(file.features & FREEBLOCK_FEATURE_EVENTS) || room < fake.header_bytes)
 		return 0;
 	file.told = true;
 	return put_other(to, FREEBLOCK_RECORD_CAUGHT_UP);
@@ -413,7 +413,7 @@ static ssize_t end_of_read(unsigned char *to, size_t size)
 		return length;
 	if (file.stopped)
 		return fails(ECANCELED, "stopped");
-	return fake.setup.flags & FREEBLOCK_IOC_KEEP ? fails(EAGAIN, "nothing") : 0;
+	return fake.setup.flags & FREEBLOCK_SETUP_KEEP ? fails(EAGAIN, "nothing") : 0;
 }
 
 static ssize_t device_read(unsigned char *to, size_t size)

@@ -26,7 +26,7 @@
 #include "freeblock/freeblock.h"
 
 #define BLOCKDEV "/dev/zero"	/* any file will do for the made-up module */
-#define CALLS(call) (fake.calls[FREEBLOCK_IOC_##call - FREEBLOCK_IOC_API])
+#define CALLS(call) (fake.calls[_IOC_NR(FREEBLOCK_IOC_##call)])
 
 static char folder[32], path[64];
 
@@ -160,9 +160,9 @@ static void test_options(void **state)
 	(void)state;
 	assert_non_null(task);
 	assert_int_equal(fake.setup.size, sizeof(fake.setup));
-	assert_int_equal(fake.setup.flags, FREEBLOCK_IOC_MEDIUM | FREEBLOCK_IOC_KEEP);
+	assert_int_equal(fake.setup.flags, FREEBLOCK_SETUP_MEDIUM | FREEBLOCK_SETUP_KEEP);
 	assert_int_equal(fake.setup.priority, -4);
-	assert_int_equal(fake.setup.order, FREEBLOCK_IOC_STAGGERED);
+	assert_int_equal(fake.setup.order, FREEBLOCK_ORDER_STAGGERED);
 	assert_int_equal(fake.setup.deadline_ns, 1ull << 40);
 	assert_int_equal(fake.setup.regions, 3);
 	assert_int_equal(fake.setup.segment_sectors, 64);

@@ -155,14 +155,14 @@ struct fb_record {
  * @size: sizeof(struct fb_task_progress), set by the caller; all else is returned
  * @state: see above
  * @waiting_for: what keeps the task from reading: see fb_waiting_for()
- * @entering: ranges that are still being entered
+ * @entering: ranges added, removed or promoted that are still being entered
  * @total: blocks wanted
  * @done: blocks delivered, returned by fb_next() or waiting for it
  * @failed: blocks of @done that are unreadable or untried
- * @flying: blocks being read
+ * @flying: blocks being read, or being handed over
  * @queued: blocks in the module's buffer
  * @buffer_blocks: blocks that it can hold
- * @stalled_ns: total time that the task has waited for fb_next()
+ * @stalled_ns: total time that the task has waited for fb_next(), apart from a wait under way
  */
 struct fb_task_progress {
 	uint32_t size;

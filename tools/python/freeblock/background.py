@@ -101,9 +101,15 @@ RECORD = Layout("freeblock_record", """
     H header_bytes H type I status Q first Q user_data I sectors I data_bytes""")
 LAYOUTS = (API, SETUP, RANGE, RANGES, PROGRESS, URGENCY, BITS, REASON, RECORD)
 
+WRITE, READ = 1 << 30, 2 << 30      # of a call's number, as <asm-generic/ioctl.h> has them
+
+# A call's number keeps the size of its structure's first version
 (IOC_API, IOC_SETUP, IOC_ADD, IOC_REMOVE, IOC_PROMOTE, IOC_START, IOC_PAUSE, IOC_RESUME, IOC_STOP,
- IOC_URGENCY, IOC_PROGRESS, IOC_GET_COVERAGE, IOC_SET_COVERAGE, IOC_REASON) = \
-    range(0xfb00, 0xfb0e)
+ IOC_URGENCY, IOC_PROGRESS, IOC_GET_COVERAGE, IOC_SET_COVERAGE, IOC_REASON) = (
+     way | first << 16 | 0xfb00 | number for number, (way, first) in enumerate((
+         (READ | WRITE, 24), (READ | WRITE, 104), (WRITE, 24), (WRITE, 24), (WRITE, 24),
+         (0, 0), (0, 0), (0, 0), (0, 0), (WRITE, 24), (READ | WRITE, 64), (WRITE, 32), (WRITE, 32),
+         (READ | WRITE, 200))))
 
 
 class Record(NamedTuple):

@@ -25,13 +25,13 @@ attached|gauge|Whether freeblock is the disk's scheduler.
 scheduling|gauge|Whether it schedules; if not it works like mq-deadline.
 alarm|gauge|Whether there is something to be told about; see Documentation/monitoring.rst.
 tasks|gauge|Tasks that are not over.
-foreground_requests_total|counter|Foreground requests completed.
+foreground_requests_total|counter|Foreground requests completed, without free reads.
 foreground_pending_requests|gauge|Foreground requests in the scheduler.
 background_pending_requests|gauge|Reads of the idle I/O class in the scheduler.
-free_read_bytes_total|counter|Wanted blocks read in good order, in gaps and in idle time.
-free_reads_total|counter|Free reads sent.
-free_read_errors_total|counter|Free reads that met an error.
-idle_read_bytes_total|counter|Length of the reads in idle time.
+free_read_bytes_total|counter|Wanted blocks that free reads of all kinds read without error.
+free_reads_total|counter|Free reads sent, each in one kind.
+free_read_sent_bytes_total|counter|Length of those reads, wanted or not.
+free_read_errors_total|counter|Free reads that ended with an error.
 idle_seconds_total|counter|Time without foreground requests.
 idle_read_seconds_total|counter|Time that reads in idle time took.
 idle_collisions_total|counter|Reads in idle time that a foreground request found at the drive.
@@ -69,11 +69,14 @@ task_failed_blocks|gauge|Its blocks that could not be read; for root only.""".sp
 COUNTERS = [
     ("foreground_requests_total", 1, "fg_requests", {}),
     ("free_read_bytes_total", SECTOR, "free_sectors", {}),
-    *(("free_reads_total", 1, file, {"kind": kind}) for file, kind in (
-        ("prepends", "prepended"), ("separates", "separate"), ("idle_reads", "idle"),
-        ("hurried", "hurried"))),
+    *((name, factor, file, {"kind": kind}) for kind, reads, sectors in (
+        ("prepended", "prepends", "prepend_sectors"),
+        ("separate", "separates", "separate_sectors"), ("idle", "idle_reads", "idle_sectors"),
+        ("hurried", "hurried", "hurried_sectors"),
+        ("promoted", "promoted", "promoted_sectors"))
+      for name, factor, file in (("free_reads_total", 1, reads),
+                                 ("free_read_sent_bytes_total", SECTOR, sectors))),
     ("free_read_errors_total", 1, "free_errors", {}),
-    ("idle_read_bytes_total", SECTOR, "idle_sectors", {}),
     ("idle_seconds_total", 1e-6, "idle_us", {}),
     ("idle_read_seconds_total", 1e-6, "idle_used_us", {}),
     ("idle_collisions_total", 1, "idle_collisions", {}),

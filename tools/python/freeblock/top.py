@@ -13,7 +13,10 @@ from . import ToolError, advice, fbstate, fbstate_cost, fbstate_health, need_ran
 SECTOR = 512
 # of a line, if no terminal says it; of the disk's name in it; of the rest at least
 WIDTH, INDENT, LEAST = 80, 9, 20
-COUNTERS = ("free_sectors", "idle_sectors", "idle_us", "idle_used_us")
+# Sectors of free reads, each in one
+SENT = ("prepend_sectors", "separate_sectors", "idle_sectors", "hurried_sectors",
+        "promoted_sectors")
+COUNTERS = ("free_sectors", *SENT, "idle_us", "idle_used_us")
 HELP = "freeblock top: every %g s, q ends"
 
 
@@ -71,13 +74,14 @@ def _texts(now, before):
                     advice.ANOTHER, advice.scheduling(advice.ANOTHER, now["disk"])))]
     seconds = now["cost"]["at"] - before["cost"]["at"]
     free, idle = (_grew(now, before, key) for key in ("free_sectors", "idle_sectors"))
+    sent = [_grew(now, before, key) for key in SENT]
     cost = fbstate_cost.between(now["cost"], before["cost"])
     requests = cost["requests"]
     work = [words for words in (work_words(*job) for job in now["jobs"].items()) if words]
     return [
         "%s MB/s, %s of it in idle time" % (
             "-" if free is None or seconds <= 0 else "%.1f" % (free * SECTOR / 1e6 / seconds),
-            _share(idle, free)),
+            _share(idle, None if None in sent else sum(sent))),
         "foreground %s/s, each later by %s now, %s in all" % (
             "-" if requests is None or seconds <= 0 else "%.1f" % (requests / seconds),
             _later(cost), _later(now["in_all"])),

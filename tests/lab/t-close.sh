@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+# A reader of /dev/freeblock that goes while the drive is stuck: close() does not wait for the drive,
+# nothing is reported as hung, and what is left of the task keeps the module until the drive is done.
+#
+# Expected: SCSI's time-out is 60 s here, and the hung-task detector's limit 10 s; close() waits 5 s
+# at most (tasks/user.c).
+#
+# Seen to fail with: close() that waits for the task (hung task in the log, and gone only after
+# 60 s); a work that does not keep the module.
+#
+# lab-compile: fbread.c
+# lab: kernel=stock clock=icount smp=1 timeout=300
+
+. /lab/lib.sh
+
+is_stuck()
+{
+	[ "$(drive_stat a hung)" = 1 ]
+}
+
+no_tasks()
+{
+	[ "$(cat "$(fb "$disk")/tasks")" = 0 ]
+}
+
+load_module mechdisk
+load_module freeblock
+disk=$(drive_new a tiny.fbdrive "") || exit 1
+sched_set "$disk" freeblock
+model_load "$disk" tiny.fbmodel
+echo 1000 > "$(fb "$disk")/idle_wait_us"
+echo 10000000 > "$(fb "$disk")/idle_mean_us"
+echo 60 > "/sys/block/$disk/device/timeout"
+echo 10 > /proc/sys/kernel/hung_task_timeout_secs
+echo hang_next 1 > /sys/kernel/mechdisk/a/inject
+fbread copy "/dev/$disk" count=4000 flags=2 > /tmp/copy 2>&1 &
+reader=$!
+expect_ok "a read is stuck" wait_for 30 is_stuck
+kill -9 $reader
+expect_within "the reader goes" 20 wait_for 20 [ ! -d /proc/$reader ]
+wait $reader
+expect_ok "while the read is still stuck" is_stuck
+expect_fail "its task is still there" no_tasks
+expect_ok "another reader begins" fbread copy "/dev/$disk" first=8000 count=8 promote=1 flags=2
+expect_fail "the module stays" unload_module freeblock
+expect_ok "the task ends when the drive is reset" wait_for 200 no_tasks
+drive_off a
+expect_ok "freeblock unloads" wait_for 20 unload_module freeblock
+expect_ok "and takes its device along" [ ! -e /dev/freeblock ]
+expect_within "mechdisk unloads" 30 unload_module mechdisk
+done_testing

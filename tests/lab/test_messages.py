@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Does the module print nothing while it holds a spinlock? A console may take milliseconds for a
+line, with interrupts off. Followed are all calls by name, from the functions that lock, or assert
+that a lock is held, to those that print. Then a message is planted where it must be found. Prints
+TAP.
+"""
+
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import treetest
+from treetest import TOP, read, report
+
+FOLDERS = ("", "core", "disk", "sched", "tasks")
+PRINTS = re.compile(r"\b(?:pr_(?:emerg|alert|crit|err|warn|notice|info|cont|debug)(?:_\w+)?"
+                    r"|printk\w*|dev_(?:err|warn|notice|info)\w*|sdev_printk)\(")
+LOCKS = re.compile(r"\b(?:raw_)?spin_(un)?lock(?:_irq(?:save|restore)?|_bh)?\(")
+ASSERTS = re.compile(r"\blockdep_assert_held\(&[\w>.()-]*\b(?:lock|cookie_lock|words)\)")
+
+
+def sources():
+    """{path: text} of the module's C."""
+    return {os.path.join(folder, name): read(os.path.join(folder, name))
+            for folder in FOLDERS for name in sorted(os.listdir(os.path.join(TOP, folder)))
+            if name.endswith(".c")}
+
+
+def functions(text):
+    """{name: body}, without comments and strings; a macro that prints is a function, too."""
+    text = re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', "", text, flags=re.S)
+    found = {}
+    for name, body in re.findall(r"^#define (\w+)\(.*?\)((?:.*\\\n)*.*)", text, re.M):
+        found[name] = body
+    for name, body in re.findall(r"^[a-z][\w \t*]*?\b(\w+)\([^;{}]*\)\s*\n\{\n(.*?)^\}", text,
+                                 re.M | re.S):
+        found[name] = body
+    return found
+
+
+def calls(body, names):
+    """[(whether a lock is held, what is called)] in the order of the text. A lock that was taken
+    before the function is held until it is given back, too."""
+    held = bool(ASSERTS.search(body))
+    found = []
+    for match in re.finditer(r"\b(\w+)\(", body):
+        lock = LOCKS.match(body, match.start())
+        if lock:
+            held = not lock.group(1)
+        elif match.group(1) in names or PRINTS.match(body, match.start()):
+            found.append((held, match.group(1)))
+    return found
+
+
+def problems(texts):
+    """Each call under a lock that prints, or leads to one that does."""
+    known = {}
+    for text in texts.values():
+        known.update(functions(text))
+    graph = {name: calls(body, known) for name, body in known.items()}
+    prints = {name for name, made in graph.items() if any(to not in known for _, to in made)}
+    more = True
+    while more:
+        before = len(prints)
+        prints |= {name for name, made in graph.items() if any(to in prints for _, to in made)}
+        more = len(prints) > before
+    return sorted("%s: %s is called with a lock held, and prints" % (name, to)
+                  for name, made in graph.items() for held, to in made
+                  if held and (to in prints or to not in known))
+
+
+def main():
+    """All checks."""
+    texts = sources()
+    report("the module has functions that print",
+           [] if sum(len(PRINTS.findall(text)) for text in texts.values()) > 10 else ["too few"])
+    report("nothing is printed under a spinlock", problems(texts))
+    for name, path, before, planted in (
+            ("a message in a function that asserts its lock", "disk/gap.c",
+             "\tlockdep_assert_held(&fd->lock);\n", '\tpr_warn("planted\\n");\n'),
+            ("one in a function that is called with the lock held", "disk/message.c",
+             "\tspin_lock_irq(&fd->lock);\n", "\tfb_memory_charge(NULL, 0, NULL);\n"),
+            ("one behind a macro", "tasks/task.c", "\tspin_lock_irq(&fd->lock);\n",
+             '\tfb_job_refuse(NULL, 0, "planted");\n')):
+        text = texts[path]
+        if before not in text:
+            report("found: " + name, ["nothing to spoil"])
+            continue
+        spoilt = {**texts, path: text.replace(before, before + planted, 1)}
+        report("found: " + name, [] if problems(spoilt) else ["not seen"])
+    treetest.finish()
+
+
+if __name__ == "__main__":
+    main()
