@@ -214,11 +214,10 @@ static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *
 		fd->stats.max_in_flight = max_t(u64, fd->stats.max_in_flight, fs->nr_flight);
 		fb_inflight_hold(fs);
 	}
-	if (d->cause == FB_CAUSE_SEPARATE || d->cause == FB_CAUSE_PREPEND)
-		fb_inflight_check_writes(fs);
 	rq->rq_flags |= RQF_STARTED;
 	fb_iosched_note_activity(fs);
 	if (fb_free_read_is_ours(rq->bio)) {
+		fb_inflight_check_writes(fs);
 		fb_free_read_begun(rq->bio->bi_private, now);
 		fb_verify_apply(rq->bio->bi_private, rq);
 	}
@@ -731,10 +730,16 @@ static void fb_iosched_model_changed(struct fb_disk *fd)
 	fb_order_run_soon(fs);
 }
 
+static void fb_iosched_run_soon(struct fb_disk *fd)
+{
+	fb_order_run_soon(fd->sched);
+}
+
 static const struct fb_disk_sched_ops fb_iosched_disk_ops = {
 	.model_changed = fb_iosched_model_changed,
 	.wants_changed = fb_order_wants_changed,
 	.next_gap = fb_round_next,
+	.run_soon = fb_iosched_run_soon,
 };
 
 /* a tunable: it may be one that keeps requests from being sent */
