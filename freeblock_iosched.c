@@ -727,19 +727,14 @@ static void fb_iosched_model_changed(struct fb_disk *fd)
 	fb_choice_void(fs);
 	fb_order_decide(fs);
 	/* without a model the drive gets all requests, whoever orders */
-	fb_order_run_soon(fs);
-}
-
-static void fb_iosched_run_soon(struct fb_disk *fd)
-{
-	fb_order_run_soon(fd->sched);
+	fb_order_run_soon(fd);
 }
 
 static const struct fb_disk_sched_ops fb_iosched_disk_ops = {
 	.model_changed = fb_iosched_model_changed,
 	.wants_changed = fb_order_wants_changed,
 	.next_gap = fb_round_next,
-	.run_soon = fb_iosched_run_soon,
+	.run_soon = fb_order_run_soon,
 };
 
 /* a tunable: it may be one that keeps requests from being sent */
@@ -751,7 +746,7 @@ static void fb_iosched_changed(struct fb_sched *fs)
 	fb_round_lose(fs);
 	if (!fs->pinned)
 		fb_choice_renew(fs);
-	fb_order_run_soon(fs);
+	fb_order_run_soon(fs->fd);
 }
 
 static void fb_iosched_init(struct fb_sched *fs, struct request_queue *q)

@@ -358,18 +358,14 @@ static int fb_disk_set_name(struct fb_disk *fd, const char *name)
 
 	lockdep_assert_held(&fb_disks_mutex);
 	ret = fb_folder_set_name(&fd->folder, name);
-	if (ret)
+	if (ret) {
+		pr_warn("freeblock: no memory to call a disk %s\n", name);
 		return ret;
+	}
 	spin_lock_irq(&fd->lock);
 	strscpy(fd->name, name, sizeof(fd->name));
 	spin_unlock_irq(&fd->lock);
 	return 0;
-}
-
-static void fb_disk_rename(struct fb_disk *fd, const char *name)
-{
-	if (fb_disk_set_name(fd, name))
-		pr_warn("freeblock: cannot rename %s to %s\n", fd->name, name);
 }
 
 /* Free its name for a disk that comes under it. */
@@ -380,7 +376,7 @@ static void fb_disk_free_name(struct fb_disk *fd)
 
 	snprintf(name, sizeof(name), "%.*s.gone%u", min_t(int, strcspn(fd->name, "."), 16),
 		 fd->name, ++gone);
-	fb_disk_rename(fd, name);
+	fb_disk_set_name(fd, name);
 }
 
 static struct fb_disk *fb_disk_next_lost(void)
@@ -561,7 +557,7 @@ static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 	fb_disk_set_gone(fd, false);
 	if (strcmp(fd->name, name))
 		fb_disk_yield_name(name);
-	fb_disk_rename(fd, name);
+	fb_disk_set_name(fd, name);
 }
 
 /**
