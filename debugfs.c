@@ -4,7 +4,7 @@
  * Documentation/ABI/testing/debugfs-freeblock, and may change.
  *
  * A file can be open or read while the disk goes or is renamed: debugfs waits for readers when
- * disk/disk.c removes the directory, and refuses later ones, so the disk outlives each call here.
+ * disk/folder.c removes the directory, and refuses later ones, so the disk outlives each call here.
  *
  * Calls: snapshot.c for the status, tasks/ for jobs and tasks, core/ for the rest.
  *
@@ -204,19 +204,21 @@ static const struct file_operations reset_fops = {
 };
 
 /* debugfs callers are meant to ignore errors */
-static void fb_debugfs_init(struct fb_disk *fd)
+static void fb_debugfs_fill(struct fb_disk *fd)
 {
-	debugfs_create_file("status", 0444, fd->debugfs, fd, &status_fops);
-	debugfs_create_file("idle_status", 0444, fd->debugfs, fd, &idle_status_fops);
-	debugfs_create_file("scan", 0444, fd->debugfs, fd, &scan_fops);
-	debugfs_create_file("scrub", 0444, fd->debugfs, fd, &scrub_fops);
-	debugfs_create_file("tasks", 0444, fd->debugfs, fd, &tasks_fops);
-	debugfs_create_file("bad_blocks", 0444, fd->debugfs, fd, &bad_blocks_fops);
-	debugfs_create_file("prediction_error", 0444, fd->debugfs, fd, &prediction_error_fops);
-	debugfs_create_file("calibration", 0444, fd->debugfs, fd, &calibration_fops);
-	debugfs_create_file("reset", 0200, fd->debugfs, fd, &reset_fops);
+	struct dentry *dir = fd->folder.debugfs;
+
+	debugfs_create_file("status", 0444, dir, fd, &status_fops);
+	debugfs_create_file("idle_status", 0444, dir, fd, &idle_status_fops);
+	debugfs_create_file("scan", 0444, dir, fd, &scan_fops);
+	debugfs_create_file("scrub", 0444, dir, fd, &scrub_fops);
+	debugfs_create_file("tasks", 0444, dir, fd, &tasks_fops);
+	debugfs_create_file("bad_blocks", 0444, dir, fd, &bad_blocks_fops);
+	debugfs_create_file("prediction_error", 0444, dir, fd, &prediction_error_fops);
+	debugfs_create_file("calibration", 0444, dir, fd, &calibration_fops);
+	debugfs_create_file("reset", 0200, dir, fd, &reset_fops);
 }
 
 const struct fb_disk_client fb_debugfs_client = {
-	.init = fb_debugfs_init,
+	.fill = fb_debugfs_fill,
 };

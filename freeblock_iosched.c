@@ -213,12 +213,11 @@ static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *
 		fd->stats.max_in_flight = max_t(u64, fd->stats.max_in_flight, fs->nr_flight);
 		fb_inflight_hold(fs);
 	}
-	if (d->cause == FB_CAUSE_SEPARATE || d->cause == FB_CAUSE_PREPEND)
-		fb_inflight_check_writes(fs);
 	rq->rq_flags |= RQF_STARTED;
 	fb_iosched_note_activity(fs);
 	if (fb_free_read_is_ours(rq->bio)) {
 		fq->own = d->cause != FB_CAUSE_PREPEND;
+		fb_inflight_check_writes(fs);
 		fb_free_read_begun(rq->bio->bi_private, now);
 		fb_verify_apply(rq->bio->bi_private, rq);
 	}
@@ -726,13 +725,14 @@ static void fb_iosched_model_changed(struct fb_disk *fd)
 	fb_choice_void(fs);
 	fb_order_decide(fs);
 	/* without a model the drive gets all requests, whoever orders */
-	fb_order_run_soon(fs);
+	fb_order_run_soon(fd);
 }
 
 static const struct fb_disk_sched_ops fb_iosched_disk_ops = {
 	.model_changed = fb_iosched_model_changed,
 	.wants_changed = fb_order_wants_changed,
 	.next_gap = fb_round_next,
+	.run_soon = fb_order_run_soon,
 };
 
 /* a tunable: it may be one that keeps requests from being sent */
@@ -744,7 +744,7 @@ static void fb_iosched_changed(struct fb_sched *fs)
 	fb_round_lose(fs);
 	if (!fs->pinned)
 		fb_choice_renew(fs);
-	fb_order_run_soon(fs);
+	fb_order_run_soon(fs->fd);
 }
 
 static void fb_iosched_init(struct fb_sched *fs, struct request_queue *q)

@@ -165,10 +165,15 @@ static ssize_t fb_snapshot_emit(const struct fb_snapshot_file *file, const void 
 	return -EINVAL;
 }
 
+static struct fb_disk *fb_snapshot_disk(struct kobject *kobj)
+{
+	return container_of(kobj, struct fb_disk, folder.kobj);
+}
+
 static ssize_t fb_snapshot_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
 	const struct fb_snapshot_file *file = container_of(attr, struct fb_snapshot_file, attr);
-	struct fb_snapshot *s = fb_snapshot_take(container_of(kobj, struct fb_disk, kobj));
+	struct fb_snapshot *s = fb_snapshot_take(fb_snapshot_disk(kobj));
 	ssize_t len = -ENODATA;
 
 	if (!s)
@@ -330,13 +335,13 @@ static ssize_t fb_snapshot_show_job(struct fb_job **slot, struct kobj_attribute 
 
 static ssize_t fb_snapshot_show_scan(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	return fb_snapshot_show_job(&container_of(kobj, struct fb_disk, kobj)->scan, attr, page);
+	return fb_snapshot_show_job(&fb_snapshot_disk(kobj)->scan, attr, page);
 }
 
 static ssize_t fb_snapshot_show_scrub(struct kobject *kobj, struct kobj_attribute *attr,
 				      char *page)
 {
-	return fb_snapshot_show_job(&container_of(kobj, struct fb_disk, kobj)->scrub, attr, page);
+	return fb_snapshot_show_job(&fb_snapshot_disk(kobj)->scrub, attr, page);
 }
 
 #define FB_SNAPSHOT_JOB(_job, _name, _kind, _field)					\

@@ -23,7 +23,7 @@
 
 static struct fb_disk *fb_sysfs_disk(struct kobject *kobj)
 {
-	return container_of(kobj, struct fb_disk, kobj);
+	return container_of(kobj, struct fb_disk, folder.kobj);
 }
 
 static ssize_t model_write(struct file *file, struct kobject *kobj, FB_COMPAT_BIN_ATTR *attr,

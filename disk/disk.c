@@ -4,7 +4,6 @@
  * capacity (Documentation/design.rst, Lifetime). Locks: see disk/disk.h.
  */
 #include <linux/cpuhotplug.h>
-#include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -17,8 +16,6 @@
 static DEFINE_MUTEX(fb_disks_mutex);
 static LIST_HEAD(fb_disks);		/* the one detached last is at the end */
 static LIST_HEAD(fb_disks_lost);	/* no longer found; fb_disk_lost_work() ends them */
-static struct kobject *fb_disk_folder;
-static struct dentry *fb_disk_debugfs;
 static const struct fb_disk_client *const *fb_disk_clients;
 static enum cpuhp_state fb_disk_hotplug;
 
@@ -66,7 +63,7 @@ static const char fb_disk_multipath[] = "multipath member";
 
 static void fb_disk_release(struct kobject *kobj)
 {
-	struct fb_disk *fd = container_of(kobj, struct fb_disk, kobj);
+	struct fb_disk *fd = container_of(kobj, struct fb_disk, folder.kobj);
 
 	dm_free(fd->model);
 	kvfree(fd->text);
@@ -354,18 +351,21 @@ static struct fb_disk *fb_disk_find(const struct fb_disk *like)
 	return NULL;
 }
 
-/* Rename the kobject, the disk and its debugfs directory. */
-static void fb_disk_rename(struct fb_disk *fd, const char *name)
+/* Name a disk; its directories follow soon. */
+static int fb_disk_set_name(struct fb_disk *fd, const char *name)
 {
+	int ret;
+
 	lockdep_assert_held(&fb_disks_mutex);
-	if (kobject_rename(&fd->kobj, name)) {
-		pr_warn("freeblock: cannot rename %s to %s\n", fd->name, name);
-		return;
+	ret = fb_folder_set_name(&fd->folder, name);
+	if (ret) {
+		pr_warn("freeblock: no memory to call a disk %s\n", name);
+		return ret;
 	}
 	spin_lock_irq(&fd->lock);
 	strscpy(fd->name, name, sizeof(fd->name));
 	spin_unlock_irq(&fd->lock);
-	fb_compat_debugfs_rename(fb_disk_debugfs, fd->debugfs, name);
+	return 0;
 }
 
 /* Free its name for a disk that comes under it. */
@@ -376,7 +376,7 @@ static void fb_disk_free_name(struct fb_disk *fd)
 
 	snprintf(name, sizeof(name), "%.*s.gone%u", min_t(int, strcspn(fd->name, "."), 16),
 		 fd->name, ++gone);
-	fb_disk_rename(fd, name);
+	fb_disk_set_name(fd, name);
 }
 
 static struct fb_disk *fb_disk_next_lost(void)
@@ -398,12 +398,11 @@ static void fb_disk_lost_work(struct work_struct *work)
 	struct fb_disk *fd;
 
 	while ((fd = fb_disk_next_lost())) {
-		debugfs_remove_recursive(fd->debugfs);
-		kobject_del(&fd->kobj);
+		fb_folder_remove(&fd->folder);
 		for (c = fb_disk_clients; *c; c++)
 			if ((*c)->exit)
 				(*c)->exit(fd);
-		kobject_put(&fd->kobj);
+		kobject_put(&fd->folder.kobj);
 	}
 }
 
@@ -526,7 +525,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 
 	if (!fd)
 		return NULL;
-	strscpy(fd->name, name, sizeof(fd->name));
+	kobject_init(&fd->folder.kobj, &fb_disk_ktype);
 	strscpy(fd->id, like->id, sizeof(fd->id));
 	strscpy(fd->vendor, like->vendor, sizeof(fd->vendor));
 	strscpy(fd->product, like->product, sizeof(fd->product));
@@ -540,14 +539,12 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	fb_lookahead_init(&fd->lookahead);
 	fb_quarantine_init(&fd->quarantine);
 	strscpy(fd->model_status, "none\n", sizeof(fd->model_status));
-	fb_disk_yield_name(name);
-	fd->debugfs = debugfs_create_dir(name, fb_disk_debugfs);
 	for (c = fb_disk_clients; *c; c++)
 		if ((*c)->init)
 			(*c)->init(fd);
-	if (kobject_init_and_add(&fd->kobj, &fb_disk_ktype, fb_disk_folder, "%s", name)) {
-		debugfs_remove_recursive(fd->debugfs);
-		kobject_put(&fd->kobj);
+	fb_disk_yield_name(name);
+	if (fb_disk_set_name(fd, name)) {
+		fb_disk_put(fd);
 		return NULL;
 	}
 	list_add_tail(&fd->node, &fb_disks);
@@ -558,10 +555,9 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 {
 	fb_disk_set_gone(fd, false);
-	if (!strcmp(fd->name, name))
-		return;
-	fb_disk_yield_name(name);
-	fb_disk_rename(fd, name);
+	if (strcmp(fd->name, name))
+		fb_disk_yield_name(name);
+	fb_disk_set_name(fd, name);
 }
 
 /**
@@ -601,7 +597,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 	else
 		fd = fb_disk_new(like, name);
 	if (fd) {
-		kobject_get(&fd->kobj);
+		kobject_get(&fd->folder.kobj);
 		fd->diskseq = like->diskseq;
 		if (twin)
 			fb_disk_set_unfit(twin, fb_disk_multipath);
@@ -685,7 +681,7 @@ struct fb_disk *fb_disk_get(const struct gendisk *disk)
 	list_for_each_entry(fd, &fb_disks, node) {
 		if (!fb_disk_is(fd, disk))
 			continue;
-		kobject_get(&fd->kobj);
+		kobject_get(&fd->folder.kobj);
 		found = fd;
 		break;
 	}
@@ -726,7 +722,7 @@ struct gendisk *fb_disk_gendisk(const struct fb_disk *fd)
  */
 void fb_disk_put(struct fb_disk *fd)
 {
-	kobject_put(&fd->kobj);
+	kobject_put(&fd->folder.kobj);
 }
 
 /**
@@ -827,6 +823,16 @@ void fb_disk_correct(struct fb_disk *fd)
 
 /* ---- module ---- */
 
+static void fb_disk_fill_folder(struct fb_folder *folder)
+{
+	struct fb_disk *fd = container_of(folder, struct fb_disk, folder);
+	const struct fb_disk_client *const *c;
+
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->fill)
+			(*c)->fill(fd);
+}
+
 /* Called before blk-mq waits for the requests of a hardware queue that loses its last CPU. */
 static int fb_disk_cpu_offline(unsigned int cpu)
 {
@@ -858,18 +864,17 @@ int fb_disk_init(const struct fb_disk_client *const *clients,
 
 	fb_disk_clients = clients;
 	fb_disk_ktype.default_groups = groups;
-	fb_disk_folder = kobject_create_and_add("freeblock", kernel_kobj);
-	if (!fb_disk_folder)
-		return -ENOMEM;
+	ret = fb_folder_init(fb_disk_fill_folder);
+	if (ret)
+		return ret;
 	/* Dynamic states are left before CPUHP_AP_BLK_MQ_ONLINE. */
 	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "block/freeblock:online", NULL,
 					fb_disk_cpu_offline);
 	if (ret < 0) {
-		kobject_put(fb_disk_folder);
+		fb_folder_exit();
 		return ret;
 	}
 	fb_disk_hotplug = ret;
-	fb_disk_debugfs = debugfs_create_dir("freeblock", NULL);
 	return 0;
 }
 
@@ -887,8 +892,5 @@ void fb_disk_exit(void)
 	mutex_unlock(&fb_disks_mutex);
 	schedule_work(&fb_disk_lost);
 	flush_work(&fb_disk_lost);
-	debugfs_remove_recursive(fb_disk_debugfs);
-	/* its name is free at once, whenever its last reference goes */
-	kobject_del(fb_disk_folder);
-	kobject_put(fb_disk_folder);
+	fb_folder_exit();
 }

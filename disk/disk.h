@@ -6,8 +6,8 @@
  * Locks, outermost first:
  *
  *   fb_disks_mutex	disk/disk.c	disks and their names. Taken with a queue frozen, or while a
- *			CPU goes offline: no code may do I/O, allocate with I/O, or
- *			wait for CPU hotplug under it.
+ *			CPU goes offline: no code may do I/O, allocate with I/O, use
+ *			sysfs or debugfs, or wait for CPU hotplug under it.
  *   fb_disk.life	mutex: creation, start and destruction of tasks. Code may wait under
  *			it for reads in flight: their completion needs fb_disk.lock only.
  *   freeblock_task.change	mutex: additions to a task, and what the thread drops of its
@@ -31,7 +31,6 @@
 #define FB_DISK_H
 
 #include <linux/blk-mq.h>
-#include <linux/kobject.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -44,6 +43,7 @@
 #include "core/shadow.h"
 #include "core/model_text.h"
 #include "core/quarantine.h"
+#include "disk/folder.h"
 #include "disk/free_read.h"
 #include "disk/gap.h"
 #include "disk/hurry.h"
@@ -53,7 +53,6 @@
 #include "disk/upload.h"
 #include "disk/verify.h"
 
-struct dentry;
 struct fb_disk;
 struct fb_job;
 struct scsi_device;
@@ -115,18 +114,20 @@ struct fb_stats {
  * @model_changed: the model has been replaced, or is used now, or no longer
  * @wants_changed: tasks have begun to want blocks, or no longer do
  * @next_gap: do one step towards the next gap (fb_gap_ask()); false: there are no more
+ * @run_soon: run the queue, in another context
  */
 struct fb_disk_sched_ops {
 	void (*model_changed)(struct fb_disk *fd);
 	void (*wants_changed)(struct fb_disk *fd);
 	bool (*next_gap)(struct fb_disk *fd);
+	void (*run_soon)(struct fb_disk *fd);
 };
 
 /**
  * struct fb_disk - a disk, outliving scheduler switches
- * @kobj: /sys/kernel/freeblock/<disk>
+ * @folder: its directories, which follow @name, and the count of its references
  * @node: in fb_disks, or in fb_disks_lost
- * @name: name of @kobj; written with fb_disks_mutex held too [L]
+ * @name: as in /sys/block, or what it was; written with fb_disks_mutex held too [L]
  * @id: unique id as text, or "" when the device has none
  * @diskseq: sequence number of its last gendisk, which is never reused; fb_disks_mutex
  * @gone: its gendisk has been removed; written with fb_disks_mutex
@@ -143,7 +144,6 @@ struct fb_disk_sched_ops {
  * @upload_max: bytes allocated and charged; config
  * @uploader: who uploads it; config
  * @model_status: result of the last upload; config
- * @debugfs: debugfs directory
  * @scan: private to tasks/job.c
  * @scrub: private to tasks/job.c
  * @model: see the table of locks
@@ -179,7 +179,7 @@ struct fb_disk_sched_ops {
  * @stats: statistics [L]
  */
 struct fb_disk {
-	struct kobject kobj;
+	struct fb_folder folder;
 	struct list_head node;
 	char name[FB_NAME_LEN];
 	char id[FB_ID_LEN];
@@ -199,7 +199,6 @@ struct fb_disk {
 	u64 upload_max;
 	struct fb_upload_owner uploader;
 	char model_status[FB_MODEL_STATUS_LEN];
-	struct dentry *debugfs;
 	struct fb_job *scan;
 	struct fb_job *scrub;
 
@@ -255,6 +254,7 @@ static inline u32 fb_disk_tasks(const struct fb_disk *fd)
 /**
  * struct fb_disk_client - callbacks about a disk for another part of the module; any may be NULL
  * @init: the disk is seen for the first time, queue frozen; cannot fail
+ * @fill: its directory in debugfs has been made, and is empty; may sleep
  * @attach: a scheduler is about to attach, queue frozen; the gendisk may be NULL
  * @changed: the disk has another scheduler, is now scheduled or no longer, has gone or has come
  *	back; fb_disk.lock held
@@ -265,6 +265,7 @@ static inline u32 fb_disk_tasks(const struct fb_disk *fd)
  */
 struct fb_disk_client {
 	void (*init)(struct fb_disk *fd);
+	void (*fill)(struct fb_disk *fd);
 	void (*attach)(struct fb_disk *fd, struct gendisk *disk);
 	void (*changed)(struct fb_disk *fd);
 	void (*model_swapped)(struct fb_disk *fd);

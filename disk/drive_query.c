@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Commands that ask a drive about its state: whether it reads ahead, and whether it is spinning.
- * No lock of ours is held while a command is in flight.
+ * No lock of ours is held while a command is in flight. A worker sends them, for whoever sends a
+ * command runs the queue: the tasks' thread would send the foreground's requests at its priority.
  */
 #include <linux/ata.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <scsi/scsi_common.h>
 #include <scsi/scsi_device.h>
 #include <scsi/scsi_proto.h>
@@ -12,6 +14,42 @@
 #include "disk/disk.h"
 #include "disk/drive_query.h"
 #include "include/compat/fb_compat.h"
+
+/**
+ * struct fb_drive_query - a question to a drive
+ * @work: asks it
+ * @ask: what sends the commands; may sleep
+ * @sdev: the drive
+ * @answer: of @ask
+ */
+struct fb_drive_query {
+	struct work_struct work;
+	bool (*ask)(struct scsi_device *sdev);
+	struct scsi_device *sdev;
+	bool answer;
+};
+
+static void fb_drive_query_work(struct work_struct *work)
+{
+	struct fb_drive_query *query = container_of(work, struct fb_drive_query, work);
+
+	query->answer = query->ask(query->sdev);
+}
+
+/* false, too, if there is no drive */
+static bool fb_drive_query_ask(struct fb_disk *fd, bool (*ask)(struct scsi_device *sdev))
+{
+	struct fb_drive_query query = { .ask = ask, .sdev = fb_disk_get_scsi(fd) };
+
+	if (!query.sdev)
+		return false;
+	INIT_WORK_ONSTACK(&query.work, fb_drive_query_work);
+	schedule_work(&query.work);
+	flush_work(&query.work);
+	destroy_work_on_stack(&query.work);
+	scsi_device_put(query.sdev);
+	return query.answer;
+}
 
 /* ---- its look-ahead ---- */
 
@@ -39,24 +77,13 @@ static bool fb_drive_query_mode_sense(struct scsi_device *sdev, u8 *buf)
 	return at + 13 <= FB_QUERY_MODE_LEN && fb_drive_query_lookahead_is_off(buf + at);
 }
 
-/* ask the drive whether it reads ahead; sends a command, may sleep */
-static void fb_drive_query_lookahead(struct fb_disk *fd)
+static bool fb_drive_query_lookahead(struct scsi_device *sdev)
 {
 	u8 *buf = kmalloc(FB_QUERY_MODE_LEN, GFP_NOIO);
-	struct scsi_device *sdev;
-	bool off = false;
+	bool off = buf && fb_drive_query_mode_sense(sdev, buf);
 
-	if (!buf)
-		return;
-	sdev = fb_disk_get_scsi(fd);
-	if (sdev) {
-		off = fb_drive_query_mode_sense(sdev, buf);
-		scsi_device_put(sdev);
-	}
 	kfree(buf);
-	spin_lock_irq(&fd->lock);
-	fb_lookahead_off(&fd->lookahead, off);
-	spin_unlock_irq(&fd->lock);
+	return off;
 }
 
 /* ---- is it awake? ---- */
@@ -125,14 +152,7 @@ static bool fb_drive_query_sense_awake(struct scsi_device *sdev)
  */
 bool fb_drive_query_is_awake(struct fb_disk *fd)
 {
-	struct scsi_device *sdev = fb_disk_get_scsi(fd);
-	bool awake;
-
-	if (!sdev)
-		return false;
-	awake = fb_drive_query_sense_awake(sdev);
-	scsi_device_put(sdev);
-	return awake;
+	return fb_drive_query_ask(fd, fb_drive_query_sense_awake);
 }
 
 /**
@@ -146,8 +166,14 @@ bool fb_drive_query_is_awake(struct fb_disk *fd)
  */
 void fb_drive_query_once(struct fb_coverage *cov)
 {
-	if (cov->asked || READ_ONCE(cov->fd->reads.carrier))
+	struct fb_disk *fd = cov->fd;
+	bool off;
+
+	if (cov->asked || READ_ONCE(fd->reads.carrier))
 		return;
-	fb_drive_query_lookahead(cov->fd);
+	off = fb_drive_query_ask(fd, fb_drive_query_lookahead);
+	spin_lock_irq(&fd->lock);
+	fb_lookahead_off(&fd->lookahead, off);
+	spin_unlock_irq(&fd->lock);
 	cov->asked = true;
 }

@@ -351,7 +351,7 @@ static u32 fb_free_read_segment(const struct fb_disk *fd)
  *
  * Context: fb_disk.lock held.
  */
-void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u32 nsect)
+void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u64 nsect)
 {
 	struct fb_free_read *buf = NULL;
 

@@ -125,7 +125,7 @@ struct fb_free_reads {
  * @carrier: the carrier's buffer, from its submission until it is sent or has returned; or NULL
  * @rq: its request while the scheduler holds it; or NULL
  * @due: the plan in use needs another carrier
- * @submitting: the thread is submitting a bio or running the queue
+ * @submitting: the thread is submitting a bio
  * @bufs: the buffers, from the first start of a task until the last task is destroyed; else NULL
  */
 struct fb_reads {
@@ -155,7 +155,7 @@ void fb_free_read_free_all(struct fb_free_reads *bufs);
 bool fb_free_read_is_ours(const struct bio *bio);
 bool fb_free_read_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect);
 u32 fb_free_read_prepend_limit(const struct fb_disk *fd, struct request *rq);
-void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u32 nsect);
+void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u64 nsect);
 u32 fb_free_read_max_data(const struct fb_disk *fd);
 u32 fb_free_read_max(const struct fb_disk *fd);
 void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim);

@@ -334,29 +334,25 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 	return true;
 }
 
-/* Offer a read to the scheduler and run its queue; false: the read is no longer due. */
+/*
+ * Offer a read to the scheduler and have its queue run; false: the read is no longer due. This
+ * thread must not run the queue: that would send the foreground's requests at its priority.
+ */
 static bool fb_idle_offer(struct fb_disk *fd, const struct fb_plan_piece *piece)
 {
-	struct request_queue *q = NULL;
+	bool due;
 
 	spin_lock_irq(&fd->lock);
-	if (fd->reads.rq && fb_idle_due_ns(fd) <= ktime_get_ns()) {
+	due = fd->reads.rq && fb_idle_due_ns(fd) <= ktime_get_ns();
+	if (due) {
 		fd->idle.piece = *piece;
 		fd->idle.ready = true;
 		/* in case the scheduler finds that it does not fit */
 		fd->idle.retry_ns = ktime_get_ns() + FB_IDLE_RETRY_NS;
-		fd->reads.submitting = true;
-		q = fd->q;
+		fd->sched_ops->run_soon(fd);
 	}
 	spin_unlock_irq(&fd->lock);
-	if (!q)
-		return false;
-	blk_mq_run_hw_queues(q, false);
-	spin_lock_irq(&fd->lock);
-	fd->reads.submitting = false;
-	wake_up(&fd->wait);
-	spin_unlock_irq(&fd->lock);
-	return true;
+	return due;
 }
 
 /**

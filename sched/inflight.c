@@ -209,10 +209,10 @@ bool fb_inflight_too_late(const struct fb_sched *fs, u64 now)
 }
 
 /**
- * fb_inflight_check_writes() - find writes in flight that overlap a free read just sent
+ * fb_inflight_check_writes() - find writes in flight that overlap a read of ours just sent
  * @fs: the scheduler, its disk locked
  *
- * The drive may execute them after the read.
+ * The drive may execute them after the read, which is then discarded, whatever it is for.
  *
  * Context: fb_disk.lock held.
  */
@@ -223,6 +223,9 @@ void fb_inflight_check_writes(struct fb_sched *fs)
 	list_for_each_entry(fq, &fs->flight, flight)
 		if (fq->cmd.write)
 			fb_free_read_overlap(fs->fd, fq->cmd.lbn, fq->cmd.nsect);
+	/* one without a struct fb_sched_rq may be a write to any place */
+	if (fs->nr_untracked)
+		fb_free_read_overlap(fs->fd, 0, fs->fd->sectors);
 }
 
 /* ---- learning from completions ---- */

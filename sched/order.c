@@ -158,13 +158,15 @@ static enum hrtimer_restart fb_order_timer(struct hrtimer *timer)
 
 /**
  * fb_order_run_soon() - have the queue run, which must not be done with the lock held
- * @fs: the scheduler, its disk locked
+ * @fd: the disk, locked, with a scheduler
  *
  * Context: fb_disk.lock held.
  */
-void fb_order_run_soon(struct fb_sched *fs)
+void fb_order_run_soon(struct fb_disk *fd)
 {
-	lockdep_assert_held(&fs->fd->lock);
+	struct fb_sched *fs = fd->sched;
+
+	lockdep_assert_held(&fd->lock);
 	hrtimer_start(&fs->order_timer, 0, HRTIMER_MODE_ABS);
 }
 
@@ -183,7 +185,7 @@ void fb_order_wants_changed(struct fb_disk *fd)
 	if (!fs->fd)
 		fs->fd = fd;
 	if (fb_order_decide(fs))
-		fb_order_run_soon(fs);
+		fb_order_run_soon(fd);
 }
 
 /**

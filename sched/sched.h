@@ -328,7 +328,7 @@ void fb_order_init(struct fb_sched *fs);
 void fb_order_exit(struct fb_sched *fs);
 bool fb_order_note_gap(struct fb_sched *fs, u64 now);
 bool fb_order_decide(struct fb_sched *fs);
-void fb_order_run_soon(struct fb_sched *fs);
+void fb_order_run_soon(struct fb_disk *fd);
 void fb_order_wants_changed(struct fb_disk *fd);
 
 /* sched/inflight.c */

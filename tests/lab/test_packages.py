@@ -44,12 +44,14 @@ def missing(root, names):
 
 
 def version():
-    """The package's, of Python and of Debian."""
-    python = re.search(r'__version__ = "(.*)"', read("tools/python/freeblock/__init__.py"))
-    debian = re.match(r"freeblock \((.*?)\)", read("debian/changelog"))
-    report("one version", [] if python.group(1) == debian.group(1) else
-           ["%s, and %s in debian/changelog" % (python.group(1), debian.group(1))])
-    return python.group(1)
+    """The package's, of Python, of Debian and of the module."""
+    python = re.search(r'__version__ = "(.*)"', read("tools/python/freeblock/__init__.py")).group(1)
+    others = (("debian/changelog", r"freeblock \((.*?)\)"),
+              ("freeblock_main.c", r'^MODULE_VERSION\("(.*)"\);'))
+    found = [(name, re.search(said, read(name), re.M).group(1)) for name, said in others]
+    report("one version", ["%s, and %s in %s" % (python, other, name) for name, other in found
+                           if other != python])
+    return python
 
 
 def module_package(root, number):

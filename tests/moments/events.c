@@ -34,13 +34,23 @@ static int put_scheduler(const char *name)
 	return put(queue_file("queue/scheduler"), name);
 }
 
-/* The subject is survival, not cost: no guard, and idle time whatever it costs */
+static bool is_shown(const void *arg)
+{
+	(void)arg;
+	return number_in(fb_file("state/attached")) == 1;
+}
+
+/*
+ * The subject is survival, not cost: no guard, and idle time whatever it costs. The module makes the
+ * disk's files soon after the switch.
+ */
 int schedule(void)
 {
 	int error = put_scheduler("freeblock");
 
 	if (error)
 		return error;
+	wait_until(10, is_shown, NULL);
 	put(queue_file("queue/iosched/target_slowdown_ppm"), "1000000");
 	put(fb_file("idle_mean_us"), "10000000");
 	put(fb_file("idle_max_us"), "60000000");

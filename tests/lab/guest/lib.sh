@@ -17,11 +17,13 @@
 # Modules, drives, disks (disks are named as in /sys/block):
 #
 #	load_module NAME [PARAMETERS]		unload_module NAME
-#	install_freeblock			modprobe finds it, as where packages are installed
+#	install_freeblock			modprobe finds it, as where packages are installed,
+#						and so does the kernel, by its alias
 #	drive_new NAME FILE.fbdrive [LINES]	prints the disk's name
 #	drive_off NAME				drive_stat NAME KEY
 #	drives_without_id VENDOR PRODUCT	such ones have no unique id from now on
-#	model_load DISK FILE.fbmodel		sched_set DISK SCHEDULER
+#	model_load DISK FILE.fbmodel		sched_set DISK SCHEDULER, and wait for the
+#						directory, which the module makes soon after
 #	sched_get DISK				iosched DISK KEY [VALUE]
 #	fb DISK					the disk's /sys/kernel/freeblock directory,
 #						a file for each value
@@ -271,6 +273,8 @@ install_freeblock()
 	mkdir -p "/lib/modules/$(uname -r)/updates" /etc /var/lib
 	cp /lab/modules/freeblock.ko "/lib/modules/$(uname -r)/updates"
 	echo "updates/freeblock.ko:" >> "/lib/modules/$(uname -r)/modules.dep"
+	tr '\0' '\n' < /lab/modules/freeblock.ko | sed -n 's/^alias=\(.*\)/alias \1 freeblock/p' \
+		>> "/lib/modules/$(uname -r)/modules.alias"
 	modprobe -q libcrc32c
 }
 
@@ -375,6 +379,7 @@ model_load()
 sched_set()
 {
 	echo "$2" > "/sys/block/$1/queue/scheduler" || return 1
+	[ "$2" != freeblock ] || wait_for 30 grep -q 1 "$(fb "$1")/state/attached" || return 1
 	[ "$(sched_get "$1")" = "$2" ]
 }
 

@@ -4,7 +4,7 @@
  * delivered, with checksum and time, and can be slow, stop from within a callback, want
  * several ranges. In debugfs, fbconsumer/:
  *
- *	command	"start DISK [FIRST COUNT]...", "stop", "destroy"
+ *	command	"start DISK [FIRST COUNT]...", "promote FIRST COUNT", "stop", "destroy"
  *	state	"key value" lines
  *	blocks	binary, see struct fbc_record: each delivery, in the order they came
  *
@@ -158,7 +158,17 @@ static void fbc_destroy(void)
 	fbc.task = NULL;
 }
 
-/* "FIRST COUNT" pairs, or nothing: the whole disk */
+/* "FIRST COUNT" */
+static int fbc_parse_range(char **text, struct freeblock_range *range)
+{
+	char *first_word = strsep(text, " ");
+	char *count_word = strsep(text, " ");
+
+	return !count_word || kstrtou64(first_word, 10, &range->first) ||
+	       kstrtou64(count_word, 10, &range->count) ? -EINVAL : 0;
+}
+
+/* such pairs, or nothing: the whole disk */
 static int fbc_add_ranges(char *text)
 {
 	struct freeblock_range range = { .count = freeblock_task_sectors(fbc.task) };
@@ -167,13 +177,9 @@ static int fbc_add_ranges(char *text)
 	if (!text)
 		return freeblock_task_add(fbc.task, &range, 1, 0);
 	while (text) {
-		char *first_word = strsep(&text, " ");
-		char *count_word = strsep(&text, " ");
-
-		if (!count_word || kstrtou64(first_word, 10, &range.first) ||
-		    kstrtou64(count_word, 10, &range.count))
-			return -EINVAL;
-		ret = freeblock_task_add(fbc.task, &range, 1, 0);
+		ret = fbc_parse_range(&text, &range);
+		if (!ret)
+			ret = freeblock_task_add(fbc.task, &range, 1, 0);
 		if (ret)
 			return ret;
 	}
@@ -205,6 +211,16 @@ static int fbc_start(const char *disk, char *ranges)
 	return ret;
 }
 
+static int fbc_promote(char *text)
+{
+	struct freeblock_range range = {};
+
+	lockdep_assert_held(&fbc_mutex);
+	if (!fbc.task || fbc_parse_range(&text, &range))
+		return -EINVAL;
+	return freeblock_task_promote(fbc.task, &range, 1);
+}
+
 static int fbc_command(char *text)
 {
 	char *word = strsep(&text, " ");
@@ -213,6 +229,8 @@ static int fbc_command(char *text)
 		word = strsep(&text, " ");
 		return word ? fbc_start(word, text) : -EINVAL;
 	}
+	if (!strcmp(word, "promote"))
+		return fbc_promote(text);
 	if (text || !fbc.task)
 		return -EINVAL;
 	if (!strcmp(word, "stop"))

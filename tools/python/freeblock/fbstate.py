@@ -10,10 +10,13 @@ import argparse
 import errno
 import os
 import re
+import time
 
 from . import NoDevice, ToolError, advice, hosts
 
 ROOT = "/"
+# The module makes a disk's folder soon after the disk got the scheduler: how long to wait for it
+FOLDER_S, LOOK_S = 1, 0.01
 KERNEL = "sys/kernel/freeblock"
 DEBUG = "sys/kernel/debug/freeblock"
 # idle reads as they are shown, and where each stands
@@ -122,7 +125,9 @@ def names():
     folder = path(KERNEL)
     if not os.path.isdir(folder):
         raise ToolError("the module freeblock is not loaded; " + how_to_load())
-    return sorted(name for name in os.listdir(folder) if os.path.isdir(os.path.join(folder, name)))
+    # one that begins with a dot is being made
+    return sorted(name for name in os.listdir(folder)
+                  if name[0] != "." and os.path.isdir(os.path.join(folder, name)))
 
 
 class Disk:
@@ -195,8 +200,14 @@ class Disk:
         return text.partition("[")[2].partition("]")[0] or text
 
     def is_there(self):
-        """Whether the module has a folder for it."""
-        return os.path.isdir(path(KERNEL, self.name))
+        """Whether the module has a folder for it, which comes soon after the scheduler."""
+        folder = path(KERNEL, self.name)
+        until = time.monotonic() + FOLDER_S
+        # until then one of a former disk may have this name
+        while (self.scheduler() == "freeblock" and time.monotonic() < until and
+               (not os.path.isdir(folder) or self.state("attached") == 0)):
+            time.sleep(LOOK_S)
+        return os.path.isdir(folder)
 
     def identity(self):
         """What is the disk's own, whatever its name: unique id, sectors."""
@@ -248,8 +259,9 @@ def refusal(disk, what, error):
 def need(name):
     """The disk of this name; a ToolError that says what to do first if it is not one of
     the module's."""
-    known = names()
     name = name[len("/dev/"):] if name.startswith("/dev/") else name
+    Disk(name).is_there()
+    known = names()
     if name in known:
         return Disk(name)
     if os.path.isdir(path("sys/devices/virtual/block", name)):

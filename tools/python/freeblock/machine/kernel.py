@@ -73,7 +73,8 @@ def patiently(work, what):
 
 
 def switch(disk, scheduler):
-    """Give a disk a scheduler. Linux 7 answers EBUSY while disks of its host come or go."""
+    """Give a disk a scheduler, and wait for the module's folder of it. Linux 7 answers EBUSY while
+    disks of its host come or go."""
     path = fbstate.path("sys/block", disk, "queue/scheduler")
     what = "%s > %s" % (scheduler, path)
 
@@ -84,7 +85,9 @@ def switch(disk, scheduler):
     until = time.monotonic() + PATIENCE_S
     while True:
         try:
-            return patiently(write, what)
+            patiently(write, what)
+            fbstate.Disk(disk).is_there()
+            return
         except OSError as error:
             if error.errno != errno.EBUSY:
                 raise ToolError("%s: %s" % (what, error.strerror)) from error

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The directories of disks in sysfs and debugfs. Schedulers attach and detach with their queue
+ * frozen, and memory reclaim that waits for that queue may hold the locks of either file system.
+ * So a disk is only named then; a work item makes and renames its directories, in the order in
+ * which names were given: each name is free when its turn comes.
+ *
+ * Locks: fb_folder_lock for the list of names; it is the innermost one. Of the directories
+ * themselves, the work item is the only user until fb_folder_remove(), which waits for it. Both
+ * allocate without I/O, because kernels up to 6.12 take the locks of sysfs in a freeze themselves.
+ */
+#include <linux/debugfs.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "disk/folder.h"
+#include "disk/task_state.h"
+#include "include/compat/fb_compat.h"
+
+/**
+ * struct fb_folder_name - a name that has been given
+ * @node: in fb_folder_names
+ * @folder: whose it is, with a reference
+ * @name: the name
+ */
+struct fb_folder_name {
+	struct list_head node;
+	struct fb_folder *folder;
+	char name[FB_NAME_LEN];
+};
+
+static DEFINE_SPINLOCK(fb_folder_lock);
+static LIST_HEAD(fb_folder_names);	/* not yet those of the directories; the oldest first */
+static struct kobject *fb_folder_sysfs;
+static struct dentry *fb_folder_debugfs;
+static void (*fb_folder_fill)(struct fb_folder *folder);
+
+static struct fb_folder_name *fb_folder_next(void)
+{
+	struct fb_folder_name *n;
+
+	spin_lock(&fb_folder_lock);
+	n = list_first_entry_or_null(&fb_folder_names, struct fb_folder_name, node);
+	if (n)
+		list_del(&n->node);
+	spin_unlock(&fb_folder_lock);
+	return n;
+}
+
+/* They are made under a name that begins with a dot, and appear under their own with all files. */
+static int fb_folder_make(struct fb_folder *folder, const char *name)
+{
+	char hidden[FB_NAME_LEN + 1];
+
+	snprintf(hidden, sizeof(hidden), ".%s", name);
+	if (!folder->debugfs) {
+		folder->debugfs = debugfs_create_dir(hidden, fb_folder_debugfs);
+		fb_folder_fill(folder);
+	}
+	return kobject_add(&folder->kobj, fb_folder_sysfs, "%s", hidden);
+}
+
+static int fb_folder_show(struct fb_folder *folder, const char *name)
+{
+	int ret = folder->kobj.state_in_sysfs ? 0 : fb_folder_make(folder, name);
+
+	if (ret)
+		return ret;
+	fb_compat_debugfs_rename(fb_folder_debugfs, folder->debugfs, name);
+	return kobject_rename(&folder->kobj, name);
+}
+
+static void fb_folder_work(struct work_struct *work)
+{
+	unsigned int noio = memalloc_noio_save();
+	struct fb_folder_name *n;
+	int ret;
+
+	while ((n = fb_folder_next())) {
+		ret = fb_folder_show(n->folder, n->name);
+		if (ret)
+			pr_warn("freeblock: no directory %s: error %d\n", n->name, ret);
+		kobject_put(&n->folder->kobj);
+		kfree(n);
+	}
+	memalloc_noio_restore(noio);
+}
+
+static DECLARE_WORK(fb_folder_worker, fb_folder_work);
+
+/**
+ * fb_folder_set_name() - give a disk's directories a name, soon; the first time they are made
+ * @folder: the disk's
+ * @name: the name, which is free when all names given before have been applied
+ *
+ * Context: may sleep, inside memalloc_noio_save(); queues may be frozen.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int fb_folder_set_name(struct fb_folder *folder, const char *name)
+{
+	struct fb_folder_name *n = kmalloc(sizeof(*n), GFP_NOIO);
+
+	if (!n)
+		return -ENOMEM;
+	kobject_get(&folder->kobj);
+	n->folder = folder;
+	strscpy(n->name, name, sizeof(n->name));
+	spin_lock(&fb_folder_lock);
+	list_add_tail(&n->node, &fb_folder_names);
+	spin_unlock(&fb_folder_lock);
+	schedule_work(&fb_folder_worker);
+	return 0;
+}
+
+/**
+ * fb_folder_remove() - remove a disk's directories
+ * @folder: the disk's, which gets no name any more
+ *
+ * Context: may sleep; waits for accesses to their files, so no queue of ours is frozen.
+ */
+void fb_folder_remove(struct fb_folder *folder)
+{
+	unsigned int noio;
+
+	flush_work(&fb_folder_worker);
+	noio = memalloc_noio_save();
+	debugfs_remove_recursive(folder->debugfs);
+	if (folder->kobj.state_in_sysfs)
+		kobject_del(&folder->kobj);
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * fb_folder_init() - create the directories that disks are shown in
+ * @fill: creates a disk's files in debugfs; those in sysfs are its kobject's
+ *
+ * Context: module init.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int fb_folder_init(void (*fill)(struct fb_folder *folder))
+{
+	fb_folder_fill = fill;
+	fb_folder_sysfs = kobject_create_and_add("freeblock", kernel_kobj);
+	if (!fb_folder_sysfs)
+		return -ENOMEM;
+	fb_folder_debugfs = debugfs_create_dir("freeblock", NULL);
+	return 0;
+}
+
+/**
+ * fb_folder_exit() - undo fb_folder_init()
+ *
+ * Context: module exit; all disks' directories have been removed.
+ */
+void fb_folder_exit(void)
+{
+	debugfs_remove_recursive(fb_folder_debugfs);
+	/* its name is free at once, whenever its last reference goes */
+	kobject_del(fb_folder_sysfs);
+	kobject_put(fb_folder_sysfs);
+}
