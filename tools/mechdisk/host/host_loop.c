@@ -264,7 +264,7 @@ void mdh_run_loop(const struct mdh_options *o, bool analyse,
 
 	if (o->policy == MDH_LOOK)
 		mdh_die("--policy look: queue has it, the closed loop has not");
-	if (o->where == MDH_DISK)
+	if (o->where == MDH_DISK && o->policy_given)
 		mdh_set_policy(&with_policy);
 	l.d = mdh_open(&with_policy);
 	if (l.d->cfg.sectors < MDH_LEAST_SECTORS)
