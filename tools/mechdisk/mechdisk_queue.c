@@ -8,8 +8,8 @@
  * Costs: jobs that have waited for too long, by age; then all the others, those of SPTF around
  * MDQ_YOUNG, for age makes them cheaper.
  */
-#define MDQ_OLD		(1ULL << 60)
-#define MDQ_YOUNG	(1ULL << 62)
+#define MDQ_OLD		0x1000000000000000ULL
+#define MDQ_YOUNG	0x4000000000000000ULL
 
 /* When the head may begin to write sectors @from .. @from + @n - 1 of a write. */
 u64 mdq_data_ready(const struct mde *e, u64 bus_start, u32 from, u32 n,

@@ -134,7 +134,8 @@ static u32 submit(struct mde *e, u64 now, u64 from, u64 span, u64 *random)
 	*random ^= *random << 13;
 	*random ^= *random >> 7;
 	*random ^= *random << 17;
-	slot = mde_submit(e, now, MDE_READ, from + *random % (span / sectors) * sectors, sectors, 0);
+	slot = mde_submit(e, now, MDE_READ, from + *random % (span / sectors) * sectors, sectors,
+			  0);
 	assert_true(slot >= 0);
 	return slot;
 }

@@ -178,7 +178,7 @@ static void mdh_send(struct mdh_prober *p, struct mdh_batch *b, u32 i)
 	};
 	const struct prb_op *op = &b->op[i];
 	bool overlap = op->flags & PRB_OVERLAP && i;
-	u64 most = min(p->d->cfg.queue_depth, (u64)MDH_AT_DRIVE);
+	u64 most = min_t(u64, p->d->cfg.queue_depth, MDH_AT_DRIVE);
 	u64 at;
 
 	while (b->at_drive > (overlap ? most - 1 : 0))

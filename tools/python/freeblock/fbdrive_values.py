@@ -206,7 +206,8 @@ def _medium_error(values, before):
         _bad_option(word)
 
 
-_RULES = {"sector_bytes": _sector_bytes, "firmware": _firmware, "seg_boundary": _seg_boundary, "cache": _cache,
+_RULES = {"sector_bytes": _sector_bytes, "firmware": _firmware,
+          "seg_boundary": _seg_boundary, "cache": _cache,
           "internal_activity": _internal_activity, "zone": _zone, "zone_heads": _zone_heads,
           "slip": _slip, "remap": _remap, "seek": _seek, "medium_error": _medium_error}
 
