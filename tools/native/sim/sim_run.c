@@ -128,7 +128,10 @@ static void sim_event(struct sim *sim)
 
 	if (s->window_ns)
 		until_ns = min(until_ns, s->window_ns);
-	until_ns = min(until_ns, s->idle.next_ns);
+	until_ns = min(until_ns, min(s->idle.next_ns, s->due_ns));
+	if (until_ns < sim->now_ns)
+		sim_fail("the clock goes back by %llu ns",
+			 (unsigned long long)(sim->now_ns - until_ns));
 	if (sim_drive_wait(s->drive, until_ns, &done)) {
 		sim->now_ns = done.report_ns;
 		sims_complete(s, &done);
