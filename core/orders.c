@@ -28,15 +28,23 @@
 
 /* ---- streams ---- */
 
+/* which stream a request goes on; FB_ORDERS_STREAMS: none */
+static u32 fb_orders_stream_of(const struct fb_orders *o, u64 lbn)
+{
+	u32 i = 0;
+
+	while (i < FB_ORDERS_STREAMS && o->end[i] != lbn)
+		i++;
+	return i;
+}
+
 /* does a request go on a stream? The ends move up, and what was served least recently goes */
 static bool fb_orders_follow(struct fb_orders *o, u64 lbn, u32 nsect)
 {
-	bool goes_on;
-	u32 i = 0;
+	u32 i = fb_orders_stream_of(o, lbn);
+	bool goes_on = i < FB_ORDERS_STREAMS;
 
-	while (i < FB_ORDERS_STREAMS - 1 && o->end[i] != lbn)
-		i++;
-	goes_on = o->end[i] == lbn;
+	i = min_t(u32, i, FB_ORDERS_STREAMS - 1);
 	memmove(&o->end[1], &o->end[0], i * sizeof(o->end[0]));
 	o->end[0] = lbn + nsect;
 	return goes_on;
@@ -66,9 +74,10 @@ void fb_orders_overdue(struct fb_orders *o)
 	o->stream = false;
 }
 
-bool fb_orders_has_gaps(const struct fb_orders *o)
+bool fb_orders_may_wait(const struct fb_orders *o, u64 lbn)
 {
-	return o->measured == FB_ORDERS_MEASURE && o->share < FB_ORDERS_LEAVE;
+	return o->measured == FB_ORDERS_MEASURE &&
+	       fb_orders_stream_of(o, lbn) == FB_ORDERS_STREAMS;
 }
 
 /* ---- wanted blocks ---- */

@@ -91,12 +91,13 @@ bool fb_orders_is_stream(const struct fb_orders *o, u64 now_ns);
 void fb_orders_overdue(struct fb_orders *o);
 
 /**
- * fb_orders_has_gaps() - may requests be passed over for the gaps before others?
+ * fb_orders_may_wait() - may a request be passed over for the gap before another?
  * @o: state
+ * @lbn: its first sector
  *
- * Return: false: the foreground may be a stream, and that would cost it turns.
+ * Return: false: it goes on a stream, or that is not known yet, and that would cost it a turn.
  */
-bool fb_orders_has_gaps(const struct fb_orders *o);
+bool fb_orders_may_wait(const struct fb_orders *o, u64 lbn);
 
 /**
  * fb_orders_decide() - decide who orders

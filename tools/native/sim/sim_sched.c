@@ -357,7 +357,7 @@ static bool sims_plan_joint(struct sims *s, u64 now_ns, struct fb_plan *plan)
 	u32 i;
 
 	if (!s->o->joint || !s->gap_open || !s->nr_flight || s->pinned || s->choice.expired ||
-	    !fb_orders_has_gaps(&s->orders) ||
+	    !fb_orders_may_wait(&s->orders, s->choice.req->lbn) ||
 	    s->task->again_n || now_ns < s->gap_ns + (u64)(s->o->search_us * 1000) ||
 	    fb_completion_too_late(&sims_last(s)->cmd, sim_drive_now(s->drive, now_ns),
 				   sims_lead_ns(s)))
@@ -509,9 +509,9 @@ static bool sims_is_drives(struct sims *s, u64 now_ns)
 	};
 	bool drives;
 
-	v.tasks = simt_may_read(s->task, now_ns);
-	if (v.tasks)
+	if (simt_may_read(s->task, now_ns))
 		v.wanted = s->task->bm.n_wanted + s->task->again_n;
+	v.tasks = v.wanted || s->task->add_ns != U64_MAX;
 	if (fb_orders_is_stream(&s->orders, now_ns) && sims_is_overdue(s, now_ns))
 		fb_orders_overdue(&s->orders);
 	drives = fb_orders_decide(&s->orders, &v);
