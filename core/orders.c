@@ -16,11 +16,10 @@
 #define FB_ORDERS_STREAM_NS 1000000000ULL
 
 /*
- * Few blocks. With so many outstanding the policy's order costs 1 % at most; two are at the drive
- * under either, so that taking the order then delays nothing. Otherwise the drive has to end all
- * that it has but one command, some 50 ms at a lower rate.
+ * Few blocks. With so many outstanding the policy's order costs nothing, nor does it to take it: all
+ * are at the drive under either. Beside more the drive first has to end all that it has but one
+ * command, some 50 ms at a lower rate.
  */
-#define FB_ORDERS_DEEP 8
 #define FB_ORDERS_SHALLOW 2
 #define FB_ORDERS_KEEP_NS 1000000000ULL
 #define FB_ORDERS_PAUSE_NS (15 * FB_ORDERS_KEEP_NS)
@@ -90,13 +89,12 @@ static bool fb_orders_are_many(const struct fb_orders_view *v)
 /* the policy's order costs what is not worth it */
 static bool fb_orders_costs(const struct fb_orders *o, const struct fb_orders_view *v)
 {
-	return !o->many && v->outstanding > FB_ORDERS_DEEP;
+	return !o->many && v->outstanding > FB_ORDERS_SHALLOW;
 }
 
 static void fb_orders_take(struct fb_orders *o, const struct fb_orders_view *v)
 {
-	if (!v->wanted ||
-	    (!o->many && v->outstanding > FB_ORDERS_SHALLOW && v->now_ns < o->retake_ns))
+	if (!v->wanted || (fb_orders_costs(o, v) && v->now_ns < o->retake_ns))
 		return;
 	o->taken = true;
 	o->keep_ns = v->now_ns + FB_ORDERS_KEEP_NS;
