@@ -292,7 +292,7 @@ static struct request *fb_iosched_send_choice(struct fb_sched *fs,
 	fb_policy_sent(&fs->pool, &fq->fg, fs->choice.expired);
 	if (prepend && fb_free_read_prepend(fs->fd, rq, prepend->lbn, prepend->nsect))
 		d.cause = FB_CAUSE_PREPEND;
-	stream = fb_order_note_gap(fs, now);
+	stream = fb_order_note_sent(fs, fq, now);
 	fs->next_piece += !!prepend;
 	fb_choice_void(fs);
 	fb_iosched_send(fs, fq, now, &d);
@@ -380,6 +380,7 @@ static struct request *fb_iosched_fill_transparent(struct fb_sched *fs)
 	fq = container_of(req, struct fb_sched_rq, fg);
 	fb_pool_del(fs, fq);
 	fb_policy_sent(&fs->pool, req, false);
+	fb_order_note_sent(fs, fq, now);
 	return fb_iosched_send(fs, fq, now,
 			       &(struct fb_iosched_dispatch) { .cause = FB_CAUSE_PLAIN });
 }

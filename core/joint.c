@@ -47,7 +47,13 @@
  * price must rise, most in its last third, and would lag behind: with an Atlas 10K free reads cost
  * 9 % more than they may. So what is owed counts, too, by a part that lets the price swing just
  * not.
+ *
+ * Where gaps are short, in a hot spot or a deep queue, the right price is several times the one at
+ * first. So a window ends early when it has cost FB_JOINT_EXCESS times what the whole of it may,
+ * and the price rises by all that the slope says, to its double at most. With three times what chance
+ * adds to the cost would be taken for that, for a tenth of free bandwidth.
  */
+#define FB_JOINT_EXCESS 4
 #define FB_JOINT_WINDOW_NS 8000000000ULL
 #define FB_JOINT_ROUNDS_MIN 64
 #define FB_JOINT_SLOPE_PPM 36000
@@ -452,6 +458,15 @@ static void fb_joint_move(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 		j->owed_ppm = clamp_t(s64, j->owed_ppm + over, -most, most);
 }
 
+/* free reads take far too much of it */
+static void fb_joint_raise(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
+{
+	s64 over = clamp_t(s64, time_ppm - may_ppm, 0, FB_JOINT_SLOPE_PPM);
+	s64 price = j->price + div_s64(j->price * over, FB_JOINT_SLOPE_PPM);
+
+	j->price = min_t(s64, price, FB_JOINT_PRICE_MOST);
+}
+
 /* what free reads may take of the drive's time, where such a share costs @weight times as much */
 static s64 fb_joint_may_ppm(const struct fb_joint *j, u32 weight)
 {
@@ -462,20 +477,25 @@ bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle,
 {
 	u64 span_ns = now_ns - j->since_ns;
 	u32 weight = fb_joint_weight(idle);
-	bool moved = false;
+	s64 may_ppm = fb_joint_may_ppm(j, weight);
+	bool early, moved = false;
 	s64 time_ppm;
 
 	j->order_ns += order_ns;
 	j->rounds++;
-	if (now_ns >= j->since_ns && span_ns < FB_JOINT_WINDOW_NS)
+	early = j->rounds >= FB_JOINT_ROUNDS_MIN && !j->fixed &&
+		j->order_ns > FB_JOINT_EXCESS * may_ppm * (s64)(FB_JOINT_WINDOW_NS / FB_JOINT_MILLION);
+	if (now_ns >= j->since_ns && span_ns < FB_JOINT_WINDOW_NS && !early)
 		return false;
 	/* a window with a long pause in it, or with few choices, says nothing */
 	if (span_ns < 2 * FB_JOINT_WINDOW_NS && j->rounds >= FB_JOINT_ROUNDS_MIN) {
 		time_ppm = div64_s64(j->order_ns, div_u64(span_ns, FB_JOINT_MILLION)) + missed_ppm;
 		j->window_ppm = div_s64(time_ppm * weight, 256);
 		j->spent_ppm += (j->window_ppm - j->spent_ppm) / FB_JOINT_GAIN;
-		if (!j->fixed)
-			fb_joint_move(j, time_ppm, fb_joint_may_ppm(j, weight));
+		if (early)
+			fb_joint_raise(j, time_ppm, may_ppm);
+		else if (!j->fixed)
+			fb_joint_move(j, time_ppm, may_ppm);
 		moved = true;
 	}
 	j->since_ns = now_ns;

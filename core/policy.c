@@ -565,6 +565,19 @@ static bool fb_policy_is_expired(const struct fb_policy_req *req, u64 now_ns)
 	return req && req->deadline_ns && req->deadline_ns < now_ns;
 }
 
+bool fb_policy_is_overdue(const struct fb_policy_pool *pool, u64 now_ns)
+{
+	const struct list_head *fifo = pool->fifo[0];
+	u32 i;
+
+	for (i = 0; i < 2 * FB_POLICY_IDLE; i++)
+		if (!list_empty(&fifo[i]) &&
+		    fb_policy_is_expired(list_first_entry(&fifo[i], struct fb_policy_req, fifo),
+					 now_ns))
+			return true;
+	return false;
+}
+
 /*
  * Returns the highest class that is pending, or FB_POLICY_CLASSES if the pool is empty. @aged:
  * out: a request of a lower class that has waited for too long, or NULL.

@@ -251,6 +251,15 @@ void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 		      const struct dm_place *head, u64 now_ns, struct fb_policy_choice *c);
 
 /**
+ * fb_policy_is_overdue() - has a request waited for too long?
+ * @pool: the pool
+ * @now_ns: the time
+ *
+ * Return: true if the deadline of one has passed that is not of the lowest class.
+ */
+bool fb_policy_is_overdue(const struct fb_policy_pool *pool, u64 now_ns);
+
+/**
  * fb_policy_offer() - let a request that has just arrived, or grown by a merge, replace the
  *	choice
  * @pool: the pool; it holds @req

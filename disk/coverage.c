@@ -56,10 +56,37 @@ static bool fb_coverage_is_hungry(const struct freeblock_task *task)
 }
 
 /**
- * fb_coverage_wants() - does a task want blocks that may be read from this disk?
+ * fb_coverage_wanted() - count the blocks that tasks want and that may be read from this disk
  * @fd: the disk, locked
+ * @tasks: out: there are tasks at work, which may want blocks at any time
  *
  * A task with a slow consumer counts, too: the order of the foreground must not depend on it.
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the number; what several tasks want counts for each.
+ */
+u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks)
+{
+	const struct freeblock_task *task;
+	u64 wanted = 0;
+	u32 i;
+
+	lockdep_assert_held(&fd->lock);
+	*tasks = false;
+	for (i = 0; fd->cov && i < FREEBLOCK_TASKS && !fb_disk_transparent(fd); i++) {
+		task = fd->cov->task[i];
+		if (!task || READ_ONCE(task->state) != FB_TASK_RUNNING)
+			continue;
+		*tasks = true;
+		wanted += task->wanted;
+	}
+	return wanted;
+}
+
+/**
+ * fb_coverage_wants() - does a task want blocks that may be read from this disk?
+ * @fd: the disk, locked
  *
  * Context: fb_disk.lock held.
  *
@@ -67,13 +94,9 @@ static bool fb_coverage_is_hungry(const struct freeblock_task *task)
  */
 bool fb_coverage_wants(struct fb_disk *fd)
 {
-	bool hungry = false;
-	u32 i;
+	bool tasks;
 
-	lockdep_assert_held(&fd->lock);
-	for (i = 0; fd->cov && i < FREEBLOCK_TASKS && !hungry; i++)
-		hungry = fb_coverage_is_hungry(fd->cov->task[i]);
-	return hungry && !fb_disk_transparent(fd);
+	return fb_coverage_wanted(fd, &tasks);
 }
 
 /**

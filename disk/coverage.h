@@ -13,6 +13,7 @@ static inline struct freeblock_task *fb_coverage_task(const struct fb_coverage *
 	return READ_ONCE(cov->task[i]);
 }
 
+u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks);
 bool fb_coverage_wants(struct fb_disk *fd);
 bool fb_coverage_may_read(struct fb_disk *fd);
 struct freeblock_task *fb_coverage_idle_task(struct fb_coverage *cov);

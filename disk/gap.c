@@ -53,7 +53,6 @@ void fb_gap_ask(struct fb_disk *fd, const struct fb_joint *joint)
 	fd->mail.asked = true;
 	fd->mail.price = fb_joint_miss_price(joint);
 	fd->mail.cost_ppm = joint->cost_ppm;
-	fd->mail.spent_ns = 0;
 	wake_up(&fd->wait);
 }
 

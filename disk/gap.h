@@ -24,7 +24,7 @@ struct fb_disk_client;
  * @plan_gen: see @plan
  * @search_ns: budget of a search
  * @probing: of @lim.lift, use only what fb_disk.lookahead allows
- * @spent_ns: what searches since @asked have taken
+ * @spent_ns: what the searches of this round have taken
  * @price: of a lost turn, for a shared gap; see fb_conservatism_odds.price
  * @cost_ppm: fb_joint.cost_ppm, for a shared gap
  * @mean: value gained per gap lately; see fb_block_value.mean

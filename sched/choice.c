@@ -102,7 +102,6 @@ void fb_choice_void(struct fb_sched *fs)
 	fb_choice_drop_plan(fs);
 	fs->choice.req = NULL;
 	fs->pinned = false;
-	fs->round.settled = false;
 	/* its generation alone would be valid again after 2^32 */
 	fs->round.begun = false;
 	fb_gap_void(fs->fd);
@@ -147,7 +146,7 @@ static void fb_choice_open_gap(struct fb_sched *fs)
 	 * An expired request goes next, whatever its gap brings; and until it is known whether the
 	 * foreground is a stream, none is passed over, which would cost that a turn.
 	 */
-	if (fb_sched_is_joint(fs) && !fs->choice.expired && fs->measured == FB_SCHED_MEASURE) {
+	if (fb_sched_is_joint(fs) && !fs->choice.expired && fb_orders_may_wait(&fs->orders, fq->fg.lbn)) {
 		fb_round_begin(fs);
 		return;
 	}
@@ -224,6 +223,14 @@ void fb_choice_offer(struct fb_sched *fs, struct fb_sched_rq *fq)
 
 /* ---- plans ---- */
 
+static void fb_choice_note_late(struct fb_sched *fs)
+{
+	if (!fb_gap_plan(fs->fd) && !fb_round_has_plan(fs))
+		return;
+	fs->fd->stats.too_late++;
+	fs->wake_ns = min(2 * fs->wake_ns, dm_period_ns(fs->fd->model));
+}
+
 /**
  * fb_choice_take_plan() - make the choice final, and get the plan for the gap before it
  * @fs: the scheduler, its disk locked, with a choice
@@ -237,13 +244,13 @@ const struct fb_plan *fb_choice_take_plan(struct fb_sched *fs, u64 now)
 {
 	const struct fb_plan *plan;
 
-	fb_round_settle(fs);
-	plan = fs->nr_flight ? fb_gap_plan(fs->fd) : NULL;
-	if (plan && fb_inflight_too_late(fs, now)) {
-		fs->fd->stats.too_late++;
-		fs->wake_ns = min(2 * fs->wake_ns, dm_period_ns(fs->fd->model));
+	/* then no request may be preferred for a plan that cannot be used */
+	if (fs->nr_flight && fb_inflight_too_late(fs, now)) {
+		fb_choice_note_late(fs);
 		return NULL;
 	}
+	fb_round_settle(fs);
+	plan = fs->nr_flight ? fb_gap_plan(fs->fd) : NULL;
 	if (plan)
 		fs->wake_ns -= (fs->wake_ns - fb_choice_wake_ns) >> fb_choice_wake_shift;
 	return plan;

@@ -7,55 +7,74 @@
 #include "disk/coverage.h"
 #include "sched/sched.h"
 
-/*
- * A sequential foreground, of one or two streams, leaves no gaps: its mean rotational latency
- * is below 1/32 of a turn. The drive then orders for a second, after which some twenty
- * requests are measured again.
- */
-static const u32 fb_order_stream_share = 32;
-static const u64 fb_order_stream_ns = NSEC_PER_SEC;
-
 /**
- * fb_order_note_gap() - measure whether the foreground leaves gaps worth using
- * @fs: the scheduler, its disk locked, with a model and a choice that is about to be sent
+ * fb_order_note_sent() - note where a foreground request goes that is about to be sent
+ * @fs: the scheduler, its disk locked
+ * @fq: the request, not yet in @fs->flight
  * @now: time
  *
  * Context: fb_disk.lock held.
  *
- * Return: true if it does not: it is a stream, and fb_order_decide() must be called.
+ * Return: true: the foreground is a stream now, and fb_order_decide() must be called.
  */
-bool fb_order_note_gap(struct fb_sched *fs, u64 now)
+bool fb_order_note_sent(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now)
 {
-	/* who chooses a request for its gap finds gaps in a stream, too: they cost it turns */
-	u64 gap_ns = fs->round.settled ? fs->round.first_gap_ns : fb_choice_gap_ns(fs);
-	u64 turn = dm_period_ns(fs->fd->model);
-
-	if (!fs->choice.predicted)
-		return false;
-	fs->mean_gap_ns -= fs->mean_gap_ns >> FB_SCHED_GAP_SHIFT;
-	fs->mean_gap_ns += gap_ns >> FB_SCHED_GAP_SHIFT;
-	fs->measured += fs->measured < FB_SCHED_MEASURE;
-	if (fs->mean_gap_ns >= div_u64(turn, fb_order_stream_share))
-		return false;
-	fs->stream_until_ns = now + fb_order_stream_ns;
-	return true;
+	return fb_sched_is_media(fq) &&
+	       fb_orders_sent(&fs->orders, fq->fg.lbn, fq->fg.nsect,
+			      !fs->nr_flight && !fs->pool.count, now);
 }
 
-/* when time alone will give the order back to the policy; 0: it will not */
+/* has a request been pending or at the drive for longer than it may? */
+static bool fb_order_is_overdue(const struct fb_sched *fs, u64 now)
+{
+	const struct fb_sched_rq *fq;
+
+	list_for_each_entry(fq, &fs->flight, flight)
+		if (fb_sched_is_foreground(fq) && fq->fg.deadline_ns &&
+		    fq->fg.deadline_ns < now)
+			return true;
+	return fb_policy_is_overdue(&fs->pool, now);
+}
+
+/* does the drive order, as far as streams and wanted blocks decide it? */
+static bool fb_order_is_drives(struct fb_sched *fs, u64 now)
+{
+	struct fb_disk *fd = fs->fd;
+	struct fb_orders_view v = {
+		.now_ns = now,
+		.outstanding = fs->pool.count + fs->nr_flight,
+	};
+
+	if (fb_guard_on(&fd->guard, now))
+		v.wanted = fb_coverage_wanted(fd, &v.tasks);
+	if (fd->model)
+		v.blocks = div_u64(dm_info(fd->model)->sectors,
+				   dm_info(fd->model)->granule_sectors);
+	if (fb_orders_is_stream(&fs->orders, now) && fb_order_is_overdue(fs, now))
+		fb_orders_overdue(&fs->orders);
+	return fb_orders_decide(&fs->orders, &v);
+}
+
+/* when time alone will change who orders; 0: it will not */
 static u64 fb_order_due_ns(struct fb_sched *fs)
 {
-	if (!fs->deep || !fs->auto_depth || !fb_coverage_wants(fs->fd) ||
-	    fb_destage_orders(&fs->fd->destage))
+	u64 due_ns = fs->orders.due_ns;
+
+	if (!fs->auto_depth || fb_destage_orders(&fs->fd->destage))
 		return 0;
-	return max(fs->stream_until_ns, fs->fd->guard.off_until_ns);
+	if (fb_coverage_wants(fs->fd))
+		due_ns = max(due_ns, fs->fd->guard.off_until_ns);
+	return due_ns;
 }
 
 static void fb_order_time(struct fb_sched *fs)
 {
 	u64 due_ns = fb_order_due_ns(fs);
 
-	if (due_ns && due_ns != fs->order_due_ns)
-		hrtimer_start(&fs->order_timer, ns_to_ktime(due_ns), HRTIMER_MODE_ABS);
+	/* it is put off with each request of a stream: then the timer comes early, and asks again */
+	if (!due_ns || (fs->order_due_ns && fs->order_due_ns <= due_ns))
+		return;
+	hrtimer_start(&fs->order_timer, ns_to_ktime(due_ns), HRTIMER_MODE_ABS);
 	fs->order_due_ns = due_ns;
 }
 
@@ -84,8 +103,9 @@ static void fb_order_look_at_cache(struct fb_sched *fs)
  * fb_order_decide() - decide whether the drive orders
  * @fs: the scheduler, its disk locked
  *
- * With depth auto the drive orders while no free read is wanted or the gaps are too short,
- * because its own order gives the best response times; and while its write cache is on and there
+ * With depth auto the drive orders while no free read is wanted or the foreground is a stream,
+ * because its own order gives the best response times; while few blocks are wanted, most of the
+ * time, if the foreground is deep (core/orders.h); and while its write cache is on and there
  * are writes among the foreground, which would wait here for a place at the drive though the cache
  * takes them at once (core/destage.h). Its head is tracked meanwhile only with such a cache, for
  * idle reads. When free reads are wanted again, nothing is sent until all but one of its commands
@@ -100,7 +120,10 @@ static void fb_order_look_at_cache(struct fb_sched *fs)
  *   the disk is scheduled	fb_iosched_model_changed(): another model, forced or not, another
  *				path; a model that is distrusted now: its last completion
  *   the guard			trips at a completion; its pause ends with @order_timer
- *   a stream			is found when a request is sent; its second ends with @order_timer
+ *   a stream			is found when a request is sent; it ends at a completion or
+ *				insertion, when a request is overdue, too, or with @order_timer
+ *   few wanted blocks		as the foreground gets deep or shallow; their second and their
+ *				pause end with @order_timer
  *
  * Nobody tells of another capacity or firmware, which end scheduling, too, nor of a write cache
  * that is switched: the next insertion or completion notices. Where there may be no run of the
@@ -113,12 +136,10 @@ static void fb_order_look_at_cache(struct fb_sched *fs)
  */
 bool fb_order_decide(struct fb_sched *fs)
 {
-	bool deep;
+	bool deep = fb_order_is_drives(fs, ktime_get_ns());
 
 	fb_order_look_at_cache(fs);
-	deep = fs->auto_depth &&
-	       (!fb_coverage_may_read(fs->fd) || ktime_get_ns() < fs->stream_until_ns ||
-		fb_destage_orders(&fs->fd->destage));
+	deep = fs->auto_depth && (deep || fb_destage_orders(&fs->fd->destage));
 	if (deep == fs->deep) {
 		fb_order_time(fs);
 		return false;
@@ -133,10 +154,6 @@ bool fb_order_decide(struct fb_sched *fs)
 	fb_shadow_lose(&fs->fd->shadow);
 	fb_order_doubt(fs);
 	fb_choice_place_all(fs);
-	/* four times the limit, so that the mean takes some requests to fall below it */
-	if (fs->fd->model)
-		fs->mean_gap_ns = div_u64(dm_period_ns(fs->fd->model), fb_order_stream_share / 4);
-	fs->measured = 0;
 	return true;
 }
 

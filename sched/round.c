@@ -162,6 +162,7 @@ void fb_round_begin(struct fb_sched *fs)
 	round->next = 0;
 	round->plan.kind = FB_PLAN_NONE;
 	round->gen = fs->fd->mail.gen;
+	fs->fd->mail.spent_ns = 0;
 	fb_gap_ask(fs->fd, &round->joint);
 }
 
@@ -283,6 +284,17 @@ bool fb_round_next(struct fb_disk *fd)
 }
 
 /**
+ * fb_round_has_plan() - has a plan been found for the best candidate so far?
+ * @fs: the scheduler, its disk locked
+ *
+ * Context: fb_disk.lock held.
+ */
+bool fb_round_has_plan(const struct fb_sched *fs)
+{
+	return fb_round_is_valid(fs) && fs->round.plan.kind != FB_PLAN_NONE;
+}
+
+/**
  * fb_round_settle() - make the best candidate so far the choice, before it is sent
  * @fs: the scheduler, its disk locked, with a choice
  *
@@ -301,8 +313,6 @@ void fb_round_settle(struct fb_sched *fs)
 	if (!round->r.scored)
 		return;
 	c = &round->r.candidate[round->r.best];
-	round->settled = true;
-	round->first_gap_ns = fs->choice.pos_ns - fs->choice.seek_ns;
 	fs->choice.req = c->req;
 	fs->choice.seek_ns = c->seek_ns;
 	fs->choice.pos_ns = c->seek_ns + c->latency_ns;

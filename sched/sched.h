@@ -9,6 +9,7 @@
 
 #include "core/joint.h"
 #include "core/order_cost.h"
+#include "core/orders.h"
 #include "core/policy.h"
 #include "disk/disk.h"
 #include "include/compat/fb_compat.h"
@@ -21,10 +22,6 @@
 #define FB_BACKGROUND_SUBMITTER_BITS 6
 /* polling interval for requests that bypass schedulers, whose end may go unreported */
 #define FB_SCHED_LOOK_NS (20 * (u64)NSEC_PER_MSEC)
-
-#define FB_SCHED_GAP_SHIFT 4	/* fb_sched.mean_gap_ns averages over 16 */
-/* requests after which a stream has been found: mean_gap_ns falls to a quarter in 22 */
-#define FB_SCHED_MEASURE 32
 
 enum fb_sched_state {
 	FB_SCHED_NEW,	/* allocated, merged away, or a held carrier */
@@ -106,8 +103,6 @@ struct fb_background {
  * @ranked: all requests are, and @r is complete
  * @searching: the gap of the candidate before @next is with the thread
  * @looked_at: the gap of the best has been searched
- * @settled: the choice is the best candidate
- * @first_gap_ns: rotational latency of the choice before that, by shortest positioning time
  * @gen: generation of the mailbox
  * @next: the candidate that is searched next
  * @r: the candidates so far
@@ -121,8 +116,6 @@ struct fb_round {
 	bool ranked;
 	bool searching;
 	bool looked_at;
-	bool settled;
-	u64 first_gap_ns;
 	u32 gen;
 	u32 next;
 	struct fb_joint_round r;
@@ -160,11 +153,9 @@ struct fb_round {
  * @depth: commands kept at the device when not @deep
  * @auto_depth: @deep is set while no free reads are wanted, or the drive's write cache is in use
  * @order_timer: decides on @deep and runs the queue at that time
- * @order_due_ns: the time; 0: time alone does not change who orders
+ * @order_due_ns: the time; 0: the timer is not used for that
  * @wake_ns: estimated time to send a command that was held back
- * @mean_gap_ns: running mean of the rotational latency of requests
- * @stream_until_ns: the gaps are too short to use: @deep until then
- * @measured: so many gaps are in @mean_gap_ns since the policy orders, FB_SCHED_MEASURE at most
+ * @orders: who orders, but for what the tunables and the write cache ask for
  * @hold: hold the second command back
  * @lift: enum fb_lift: limits that searches lift ...
  * @auto_lift: ... where the probe allows it
@@ -208,9 +199,7 @@ struct fb_sched {
 	struct hrtimer order_timer;
 	u64 order_due_ns;
 	u64 wake_ns;
-	u64 mean_gap_ns;
-	u64 stream_until_ns;
-	u32 measured;
+	struct fb_orders orders;
 	u32 hold;
 	u32 lift;
 	bool auto_lift;
@@ -321,12 +310,13 @@ void fb_round_begin(struct fb_sched *fs);
 void fb_round_offer(struct fb_sched *fs, struct fb_policy_req *req);
 bool fb_round_has(const struct fb_sched *fs, const struct fb_policy_req *req);
 bool fb_round_next(struct fb_disk *fd);
+bool fb_round_has_plan(const struct fb_sched *fs);
 void fb_round_settle(struct fb_sched *fs);
 
 /* sched/order.c */
 void fb_order_init(struct fb_sched *fs);
 void fb_order_exit(struct fb_sched *fs);
-bool fb_order_note_gap(struct fb_sched *fs, u64 now);
+bool fb_order_note_sent(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now);
 bool fb_order_decide(struct fb_sched *fs);
 void fb_order_run_soon(struct fb_disk *fd);
 void fb_order_wants_changed(struct fb_disk *fd);

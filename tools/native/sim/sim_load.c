@@ -17,6 +17,8 @@
 #define SIML_BURST_NS 2e6	/* mean time between two requests of a burst */
 #define SIML_BURST_TAIL 1.5	/* of their lengths: no variance, but for SIMO_BURST_MAX */
 #define SIML_BURST_HALVINGS 50	/* until what lengths are drawn from is as exact as a double */
+#define SIML_ZIPF 4096
+#define SIML_ZIPF_STEP 2531	/* odd */
 #define SIML_TRACE_MAX 2048	/* sectors: a trace's longest request, 1 MiB */
 #define SIML_MIN_SHARE 4	/* the disk is that many times longer than any request */
 
@@ -92,18 +94,38 @@ static u64 siml_stream_lbn(struct siml *l, u32 process, u32 nsect)
 	return lbn;
 }
 
+/*
+ * Zipf's law over SIML_ZIPF places, of exponent 1: rank r is as likely as 1/r. They are all over the
+ * disk, as by a step that has no factor in common with their number.
+ */
+static u64 siml_zipf_lbn(struct siml *l, u64 units)
+{
+	u64 rank = min_t(u64, exp(siml_share(&l->what) * log(SIML_ZIPF + 1)), SIML_ZIPF) - 1;
+	u64 each = l->units / SIML_ZIPF;
+
+	return (rank * SIML_ZIPF_STEP % SIML_ZIPF * each + siml_below(&l->what, each - units + 1)) *
+		l->unit;
+}
+
 static u64 siml_lbn(struct siml *l, u32 process, u32 nsect)
 {
 	u64 units = siml_units(l, nsect);
 
 	switch (l->o->place) {
+	case SIMO_APPEND:
+		if (process < l->o->places)
+			return siml_stream_lbn(l, 0, nsect);
+		break;
+	case SIMO_ZIPF:
+		return siml_zipf_lbn(l, units);
 	case SIMO_STREAMS:
 		return siml_stream_lbn(l, process, nsect);
 	case SIMO_CYLINDERS:
 		return (l->cyl_first + siml_below(&l->what, l->cyl_units - units + 1)) * l->unit;
-	default:
-		return siml_below(&l->what, l->units - units + 1) * l->unit;
+	case SIMO_UNIFORM:
+		break;
 	}
+	return siml_below(&l->what, l->units - units + 1) * l->unit;
 }
 
 u32 siml_longest(const struct siml *l)
@@ -284,6 +306,8 @@ static void siml_draw_next(struct siml *l, struct siml_req *req)
 	req->fg.nsect = siml_sectors(l);
 	req->fg.lbn = siml_lbn(l, req->process, req->fg.nsect);
 	req->fg.write = siml_share(&l->what) >= l->o->reads;
+	if (l->o->place == SIMO_APPEND)
+		req->fg.write = req->process < l->o->places;
 	if (!req->fg.write)
 		return;
 	req->fua = l->o->fua && siml_share(&l->what) < l->o->fua;
@@ -310,7 +334,7 @@ struct siml_req *siml_arrive(struct siml *l)
 
 bool siml_writes(const struct siml *l)
 {
-	return l->trace.n ? l->trace.writes : l->o->reads < 1;
+	return l->trace.n ? l->trace.writes : l->o->reads < 1 || l->o->place == SIMO_APPEND;
 }
 
 bool siml_over(const struct siml *l)
@@ -372,7 +396,7 @@ void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm
 			  SIML_EXP_MAX / SIML_EXP_MEAN * 512);
 	if (o->place == SIMO_CYLINDERS)
 		siml_init_band(l, dm, longest);
-	for (i = 0; i < o->places && o->place == SIMO_STREAMS; i++)
+	for (i = 0; i < o->places && o->place >= SIMO_STREAMS; i++)
 		l->stream[i] = siml_below(&l->what, l->units) * l->unit;
 	for (i = 0; i < SIMO_PENDING_MAX; i++)
 		l->free[l->n_free++] = &l->req[i];

@@ -274,7 +274,7 @@ static void simo_read_sizes(struct simo *o)
 }
 
 /* the number N of "name:N", at least 1 */
-static bool simo_counted(const char *text, const char *name, u64 most, u64 *n)
+static bool simo_counted(const char *of, const char *text, const char *name, u64 most, u64 *n)
 {
 	size_t len = strlen(name);
 	char *end;
@@ -283,7 +283,7 @@ static bool simo_counted(const char *text, const char *name, u64 most, u64 *n)
 		return false;
 	*n = strtoull(text + len + 1, &end, 10);
 	if (!isdigit((u8)text[len + 1]) || *end || !*n || *n > most)
-		sim_usage("locality: %s:N needs N from 1 to %llu", name, (unsigned long long)most);
+		sim_usage("%s: %s:N needs N from 1 to %llu", of, name, (unsigned long long)most);
 	return true;
 }
 
@@ -291,12 +291,17 @@ static void simo_read_place(struct simo *o)
 {
 	if (!strcmp(o->place_text, "uniform"))
 		o->place = SIMO_UNIFORM;
-	else if (simo_counted(o->place_text, "cylinders", U32_MAX, &o->places))
+	else if (!strcmp(o->place_text, "zipf"))
+		o->place = SIMO_ZIPF;
+	else if (simo_counted("locality", o->place_text, "cylinders", U32_MAX, &o->places))
 		o->place = SIMO_CYLINDERS;
-	else if (simo_counted(o->place_text, "streams", SIMO_PENDING_MAX, &o->places))
+	else if (simo_counted("locality", o->place_text, "streams", SIMO_PENDING_MAX, &o->places))
 		o->place = SIMO_STREAMS;
+	else if (simo_counted("locality", o->place_text, "append", SIMO_PENDING_MAX, &o->places))
+		o->place = SIMO_APPEND;
 	else
-		sim_usage("locality: not uniform, cylinders:N or streams:N: '%s'", o->place_text);
+		sim_usage("locality: not uniform, zipf, cylinders:N, streams:N or append:N: '%s'",
+			  o->place_text);
 }
 
 static void simo_read_range(struct simo *o)
@@ -377,6 +382,16 @@ static bool simo_first_of(const char *name, const char *text, const char *a, con
 	return !strcmp(text, a);
 }
 
+/* "trickle:50" */
+static void simo_read_task(struct simo *o)
+{
+	bool trickle = simo_counted("task", o->task_name, "trickle", SIMO_TRICKLE_MS_MAX,
+				    &o->trickle_ms);
+
+	o->fresh = !strcmp(o->task_name, "fresh");
+	o->scan = trickle || o->fresh || simo_first_of("task", o->task_name, "scan", "none");
+}
+
 /* "staggered:512" */
 static void simo_read_order(struct simo *o)
 {
@@ -433,8 +448,7 @@ static void simo_read_texts(struct simo *o)
 	o->joint = fb_policy_joins(o->policy);
 	o->order_cost = fb_policy_has_cost(o->policy);
 	o->think_constant = simo_first_of("think", o->think_name, "constant", "exponential");
-	o->fresh = !strcmp(o->task_name, "fresh");
-	o->scan = o->fresh || simo_first_of("task", o->task_name, "scan", "none");
+	simo_read_task(o);
 	o->root = simo_first_of("value", o->value_name, "root", "count");
 	o->idle = simo_first_of("idle", o->idle_name, "on", "off") && o->scan;
 	o->verify = simo_first_of("idle_command", o->idle_command, "verify", "read");
@@ -453,10 +467,14 @@ static void simo_check(const struct simo *o)
 {
 	if (*o->trace && o->rate)
 		sim_usage("rate: the trace says when requests come");
+	if (o->place == SIMO_APPEND && (o->rate || o->places > o->outstanding))
+		sim_usage("locality: append:N needs a closed loop of N processes at least");
 	if (o->burst > 0 && o->burst < 1)
 		sim_usage("burst: %g requests are none: 0, or 1 and more", o->burst);
-	if (o->whole && (!o->scan || o->fresh))
+	if (o->whole && (!o->scan || o->fresh || o->trickle_ms))
 		sim_usage("whole: there is no task that ends");
+	if (o->trickle_ms && (strcmp(o->start_text, "none") || *o->save))
+		sim_usage("start, save: the task wants nothing at first");
 	if (o->scan && o->policy == SIMO_NONE)
 		sim_usage("task: under the drive's own order (policy none) no gap is known");
 	if (!o->scan && (strcmp(o->start_text, "none") || *o->save))

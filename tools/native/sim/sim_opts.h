@@ -11,10 +11,11 @@
 #define SIMO_PENDING_MAX 4096	/* foreground requests in the system, at most */
 #define SIMO_BURST_MAX 2000	/* requests of a burst, at most */
 #define SIMO_SIZES_MAX 16
+#define SIMO_TRICKLE_MS_MAX 3600000
 #define SIMO_AUTO (-1)		/* "auto", where a setting has it */
 #define SIMO_NONE (-1)		/* policy: all at once to the drive's own queue */
 
-enum simo_place { SIMO_UNIFORM, SIMO_CYLINDERS, SIMO_STREAMS };
+enum simo_place { SIMO_UNIFORM, SIMO_ZIPF, SIMO_CYLINDERS, SIMO_STREAMS, SIMO_APPEND };
 
 /**
  * struct simo_sizes - how long foreground requests are
@@ -59,9 +60,10 @@ struct simo_sizes {
  * @fsync: share of the writes that are followed by a flush
  * @burst: mean length of the bursts that the arrivals come in, see siml_gap_ns(); 0: none
  * @size_text: bytes (4k), exp:MEAN, or SIZE/SHARE:SIZE/SHARE...
- * @place_text: uniform, cylinders:N or streams:N
+ * @place_text: uniform, zipf, cylinders:N, streams:N or append:N
  * @trace: file of requests, see sim_trace.h; empty: none
- * @task_name: none; scan; fresh: a scan that wants again what it has read
+ * @task_name: none; scan; fresh: a scan that wants again what it has read; trickle:MS: one that
+ *	wants nothing at first, and a block somewhere every so many milliseconds
  * @range_text: FIRST+COUNT, sectors; empty: the whole disk
  * @granule: coverage granule, bytes; 0: the model's
  * @conservatism_us: added to each seek of the freeblock decision; SIMO_AUTO: it is learnt
@@ -114,6 +116,7 @@ struct simo_sizes {
  * @places: its N
  * @scan: of @task_name, and so for fresh
  * @fresh: of @task_name
+ * @trickle_ms: of @task_name; 0: none
  * @lift: of @lift_text
  * @probe: of @lift_text: the drive's look-ahead is probed
  * @guard: of @guard_ppm and @target_slowdown_ppm, ppm
@@ -205,6 +208,7 @@ struct simo {
 	u64 places;
 	bool scan;
 	bool fresh;
+	u64 trickle_ms;
 	u32 lift;
 	bool probe;
 	u32 guard;

@@ -360,7 +360,7 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 	bool whole = simt_over(t);
 
 	simr_name(r, "map");
-	fputs(whole ? "\"whole\"" : s->o->fresh ? "\"fresh\"" : "\"from fresh\"", r->out);
+	fputs(whole ? "\"whole\"" : s->o->fresh ? "\"fresh\"" : s->o->trickle_ms ? "\"trickle\"" : "\"from fresh\"", r->out);
 	simr_per(r, "free_mb_s", (t->got - t->begun) * simt_block_bytes(t) / 1e6, seconds);
 	simr_per(r, "task_done", t->got, t->total);
 	if (whole && !s->o->count && !t->begun) {

@@ -128,7 +128,11 @@ static void sim_event(struct sim *sim)
 
 	if (s->window_ns)
 		until_ns = min(until_ns, s->window_ns);
-	until_ns = min(until_ns, s->idle.next_ns);
+	until_ns = min(until_ns, min(s->idle.next_ns, s->due_ns));
+	until_ns = min(until_ns, sim->task.add_ns);
+	if (until_ns < sim->now_ns)
+		sim_fail("the clock goes back by %llu ns",
+			 (unsigned long long)(sim->now_ns - until_ns));
 	if (sim_drive_wait(s->drive, until_ns, &done)) {
 		sim->now_ns = done.report_ns;
 		sims_complete(s, &done);
@@ -142,6 +146,8 @@ static void sim_event(struct sim *sim)
 			sims_insert(s, siml_arrive(&sim->load), until_ns);
 		else if (until_ns == s->window_ns)
 			s->window_ns = 0;
+		if (until_ns == sim->task.add_ns)
+			simt_add(&sim->task);
 	}
 	sims_fill(s, sim->now_ns);
 }

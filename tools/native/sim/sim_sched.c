@@ -191,12 +191,15 @@ static bool sims_may_hold(const struct sims *s)
 }
 
 /* hold the second command back until the one that is in service is about to end */
-static void sims_hold(struct sims *s)
+static void sims_hold(struct sims *s, u64 now_ns)
 {
 	s->window_ns = 0;
 	if (s->o->hold && s->depth == 2 && s->nr_flight == 1 && sims_may_hold(s))
 		s->window_ns = fb_completion_hold_ns(s->dm, &sims_first(s)->cmd,
 						     sims_lead_ns(s) + s->host_ns);
+	/* it is over: time does not go back */
+	if (s->window_ns < now_ns)
+		s->window_ns = 0;
 }
 
 static enum sim_drive_op sims_op(const struct sims *s, const struct sims_cmd *c)
@@ -237,7 +240,7 @@ static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
 	sims_spoil(s, c);
 	s->flight[s->nr_flight++] = slot;
 	s->stats.most = max(s->stats.most, s->nr_flight);
-	sims_hold(s);
+	sims_hold(s, now_ns);
 	if (c->free_end > c->cmd.lbn)
 		simt_take(s->task, c->cmd.lbn, c->free_end);
 }
@@ -281,6 +284,12 @@ static void sims_begin_plan(struct sims *s, const struct fb_plan *plan, u64 now_
 	sims_send_piece(s, now_ns);
 }
 
+static void sims_note_sent(struct sims *s, const struct siml_req *req, u64 now_ns)
+{
+	fb_orders_sent(&s->orders, req->fg.lbn, req->fg.nsect, !s->nr_flight && !s->pool.count,
+		       now_ns);
+}
+
 /* send the choice, from @lbn on, which is before its own beginning if @prepended */
 static void sims_send_choice(struct sims *s, u64 lbn, bool prepended, u64 now_ns)
 {
@@ -288,6 +297,7 @@ static void sims_send_choice(struct sims *s, u64 lbn, bool prepended, u64 now_ns
 
 	fb_policy_pool_del(&s->pool, &req->fg);
 	fb_policy_sent(&s->pool, &req->fg, s->choice.expired);
+	sims_note_sent(s, req, now_ns);
 	s->choice.req = NULL;
 	s->stats.prepends += prepended;
 	sims_send(s, &(struct sims_cmd) {
@@ -347,6 +357,7 @@ static bool sims_plan_joint(struct sims *s, u64 now_ns, struct fb_plan *plan)
 	u32 i;
 
 	if (!s->o->joint || !s->gap_open || !s->nr_flight || s->pinned || s->choice.expired ||
+	    !fb_orders_may_wait(&s->orders, s->choice.req->lbn) ||
 	    s->task->again_n || now_ns < s->gap_ns + (u64)(s->o->search_us * 1000) ||
 	    fb_completion_too_late(&sims_last(s)->cmd, sim_drive_now(s->drive, now_ns),
 				   sims_lead_ns(s)))
@@ -453,6 +464,7 @@ static void sims_fill_deep(struct sims *s, u64 now_ns)
 				   struct siml_req, fg);
 	fb_policy_sent(&s->pool, &req->fg, false);
 	fb_policy_pool_del(&s->pool, &req->fg);
+	sims_note_sent(s, req, now_ns);
 	sims_send(s, &(struct sims_cmd) {
 		.req = req,
 		.cmd.lbn = req->fg.lbn,
@@ -473,6 +485,42 @@ static void sims_doubt(struct sims *s)
 			s->cmd[s->flight[i]].cmd.start_ns = 0;
 }
 
+/* has a request been pending or at the drive for longer than it may? */
+static bool sims_is_overdue(const struct sims *s, u64 now_ns)
+{
+	const struct siml_req *req;
+	u32 i;
+
+	for (i = 0; i < s->nr_flight; i++) {
+		req = s->cmd[s->flight[i]].req;
+		if (req && !req->flush && req->fg.deadline_ns && req->fg.deadline_ns < now_ns)
+			return true;
+	}
+	return fb_policy_is_overdue(&s->pool, now_ns);
+}
+
+/* does the drive order, as far as streams and wanted blocks decide it? */
+static bool sims_is_drives(struct sims *s, u64 now_ns)
+{
+	struct fb_orders_view v = {
+		.now_ns = now_ns,
+		.blocks = s->task->bm.granules,
+		.outstanding = s->pool.count + s->nr_flight,
+	};
+	bool drives;
+
+	if (simt_may_read(s->task, now_ns))
+		v.wanted = s->task->bm.n_wanted + s->task->again_n;
+	v.tasks = v.wanted || s->task->add_ns != U64_MAX;
+	if (fb_orders_is_stream(&s->orders, now_ns) && sims_is_overdue(s, now_ns))
+		fb_orders_overdue(&s->orders);
+	drives = fb_orders_decide(&s->orders, &v);
+	s->due_ns = SIML_NEVER;
+	if (s->orders.due_ns > now_ns && s->o->depth == SIMO_AUTO)
+		s->due_ns = s->orders.due_ns;
+	return drives;
+}
+
 /*
  * With depth auto the drive orders as it likes while no free read is wanted, which costs
  * no response time. Where its head is then is not followed. When free reads come back
@@ -481,7 +529,7 @@ static void sims_doubt(struct sims *s)
 static void sims_set_depth(struct sims *s, u64 now_ns)
 {
 	bool orders = fb_destage_orders(&s->destage);
-	bool deep = orders || !simt_may_read(s->task, now_ns);
+	bool deep = sims_is_drives(s, now_ns) || orders;
 
 	fb_idle_policy_set_own_order(&s->idle.wait, orders && s->o->depth == SIMO_AUTO,
 				     s->destage.on ? fb_completion_overhead_ns(s->dm, false) : 0);
@@ -495,6 +543,8 @@ static void sims_set_depth(struct sims *s, u64 now_ns)
 	s->pinned = false;
 	s->gap_open = false;
 	s->tail_known = false;
+	s->lifts = 0;
+	fb_order_cost_lost(&s->task->order_cost);
 	fb_head_lose(&s->head);
 	sims_doubt(s);
 }
@@ -547,6 +597,8 @@ void sims_fill(struct sims *s, u64 now_ns)
 			sims_fill_deep(s, now_ns);
 		else
 			sims_fill_slot(s, now_ns);
+		/* it may have made the foreground a stream */
+		sims_set_depth(s, now_ns);
 	}
 	sims_read_idle(s, now_ns);
 }
@@ -617,7 +669,7 @@ static void sims_open_window(struct sims *s, const struct sims_cmd *done, u64 no
 	u64 commit_ns = s->o->commit_us * 1000;
 
 	if (s->o->hold && s->depth == 2) {
-		sims_hold(s);
+		sims_hold(s, now_ns);
 		return;
 	}
 	if (!commit_ns || s->pinned || !done->req || s->nr_flight != s->depth - 1 || !next ||

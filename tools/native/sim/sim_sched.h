@@ -8,6 +8,7 @@
 
 #include "core/completion.h"
 #include "core/destage.h"
+#include "core/orders.h"
 #include "sim_drive.h"
 #include "sim_idle.h"
 #include "core/shadow.h"
@@ -99,6 +100,8 @@ struct sims_stats {
  * @host_ns: see struct sim_drive_info
  * @depth: commands at the drive, at most
  * @deep: the drive orders: commands are neither chosen nor predicted
+ * @orders: decides that with depth auto
+ * @due_ns: when it is to be asked next though nothing happens; SIML_NEVER: not
  * @pool: pending requests
  * @flushes: flushes that are to be sent, past the pool
  * @choice: the provisional next one
@@ -133,6 +136,8 @@ struct sims {
 	u64 host_ns;
 	u32 depth;
 	bool deep;
+	struct fb_orders orders;
+	u64 due_ns;
 	struct fb_policy_pool pool;
 	struct list_head flushes;
 	struct fb_policy_choice choice;

@@ -29,6 +29,13 @@ static void simt_want_run(void *ctx, u64 first, u32 n, u32 group)
 	fb_bitmap_want(&t->bm, first, n, group);
 }
 
+static void simt_unwant_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct simt *t = ctx;
+
+	fb_bitmap_unwant(&t->bm, first, n, group);
+}
+
 static void simt_take_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct simt *t = ctx;
@@ -508,6 +515,23 @@ void simt_save(const struct simt *t)
 	sim_file_finish(out);
 }
 
+/* of all that it wanted nothing is left; the rest of a run takes a block in every so long */
+static void simt_begin_trickle(struct simt *t, u64 count)
+{
+	fb_for_each_run(t->dm, t->lim.granule_sectors, t->o->first, count, simt_unwant_run, t);
+	t->random = t->o->seed ^ 0x7e11c0ffee000000ULL;
+	t->add_ns = 0;
+}
+
+void simt_add(struct simt *t)
+{
+	u64 block = t->o->first / t->lim.granule_sectors + simt_random(&t->random) * t->total;
+
+	simt_run(t, block * t->lim.granule_sectors,
+		 block * t->lim.granule_sectors + simt_sectors(t, block), simt_want_run);
+	t->add_ns += t->o->trickle_ms * 1000000;
+}
+
 static void simt_init_map(struct simt *t, const struct dm_info *info)
 {
 	u32 g = t->lim.granule_sectors;
@@ -522,6 +546,8 @@ static void simt_init_map(struct simt *t, const struct dm_info *info)
 		sim_fail("out of memory");
 	fb_for_each_run(t->dm, g, t->o->first, count, simt_want_run, t);
 	t->total = t->bm.n_wanted;
+	if (t->o->trickle_ms)
+		simt_begin_trickle(t, count);
 	simt_start(t);
 	fb_block_value_init(&t->worth, &t->bm);
 }
@@ -531,6 +557,7 @@ void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm
 	memset(t, 0, sizeof(*t));
 	t->o = o;
 	t->dm = dm;
+	t->add_ns = U64_MAX;
 	fb_guard_init(&t->guard);
 	fb_joint_init(&t->joint, dm, o->foreground_cost_ppm);
 	fb_order_cost_init(&t->order_cost);

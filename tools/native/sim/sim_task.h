@@ -56,6 +56,8 @@
  * @deliver: called with each block read, may be NULL ...
  * @deliver_to: ... and its first argument
  * @now_ns: for callbacks
+ * @add_ns: when it will want another block; U64_MAX: never
+ * @random: where
  */
 struct simt {
 	const struct simo *o;
@@ -94,6 +96,8 @@ struct simt {
 	void (*deliver)(void *to, u64 lbn, u32 nsect);
 	void *deliver_to;
 	u64 now_ns;
+	u64 add_ns;
+	u64 random;
 };
 
 /**
@@ -128,6 +132,12 @@ void simt_destroy(struct simt *t);
  * Return: true: blocks are wanted, and the guard allows it.
  */
 bool simt_may_read(struct simt *t, u64 now_ns);
+
+/**
+ * simt_add() - want another block, as its time has come
+ * @t: the task
+ */
+void simt_add(struct simt *t);
 
 /**
  * simt_over() - has everything been read?
