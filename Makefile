@@ -26,9 +26,12 @@ help:
 	@echo 'make kernels       what must hold on every kernel, on 6.1, 6.12 and 7.x: a table,'
 	@echo '                   build/kernels/summary.json; ONLY=scan runs one test on each'
 	@echo 'make races         data races (KCSAN) of what runs at once, build/races; ONLY=stress runs one test'
+	@echo 'make newest        life cycle, tasks and more on a debug kernel of the newest series, 7.x, and'
+	@echo '                   on one with PREEMPT_RT (built once each), build/newest; ONLY=life runs one test'
 	@echo 'make modules       freeblock.ko for the installed 6.1 headers (KDIR= for others)'
 	@echo 'make modules-debug the same for the lab'"'"'s debug kernel (built once, some ten minutes)'
 	@echo 'make modules-race  the same for its race kernel: KCSAN'
+	@echo 'make modules-newest  the same for its debug kernels of the newest series, one with PREEMPT_RT'
 	@echo 'make install       freeblock.ko into /lib/modules of the running kernel (as root)'
 	@echo 'make lib           libfreeblock, for programs that want blocks read: build/lib'
 	@echo 'make install-lib   the same installed, with header and manual; DESTDIR= PREFIX= say where'
@@ -58,10 +61,10 @@ help:
 	@echo '                   FILE= COUNT= SEED= restrict or vary it; goes on where it stopped'
 	@echo 'make coverage      branches that the unit tests take: table, build/coverage/summary.json'
 	@echo '                   LAB=1: and scripts of the lab, in the module'"'"'s kernel side'
-	@echo 'make soak          long runs of the lab, a thousand hard moments, power cuts, data races,'
-	@echo '                   the fuzzer, a thousand random drives extracted:'
+	@echo 'make soak          long runs of the lab, a thousand hard moments, power cuts, data races, the newest'
+	@echo '                   debug kernels, the fuzzer, a thousand random drives extracted:'
 	@echo '                   build/soak/{summary,power,fuzz/summary}.json, build/extract/random.json'
-	@echo '                   PART=lab|kernels|races|moments|fuzz|extract runs one of them'
+	@echo '                   PART=lab|kernels|races|newest|moments|fuzz|extract runs one of them'
 	@echo 'make moments       a thousand hard moments on stock and debug kernel: build/soak/summary.json'
 	@echo '                   EVENTS= SEED= KERNEL=stock|debug KIND=name,name FRESH=1 KEPT=1'
 	@echo '                   restrict or vary it; goes on where it stopped'
@@ -92,12 +95,15 @@ modules-debug: setup
 modules-race modules-stock-gcov: setup
 	@tools/build-modules $(@:modules-%=%) '$(BUILD)'
 
-# Two series more, of Debian's archive: those that are not to be had are skipped. A warning is an
-# error here, for `make style` compiles for 6.1 only. Any day the newest of sid may be one that does
-# not fit: that fails the tests on it, not this target, or no test at all would be run
-.PHONY: modules-others
-modules-others: setup
-	@for kernel in 6.12 7.x; do \
+# Two series more, of Debian's archive, and debug kernels of the newest: those that are not to be had
+# are skipped. A warning is an error here, for `make style` compiles for 6.1 only. Any day the newest
+# of sid may be one that does not fit: that fails the tests on it, not this target, or no test at all
+# would be run
+.PHONY: modules-others modules-newest
+modules-others: kinds := 6.12 7.x
+modules-newest: kinds := debug-7.x rt
+modules-others modules-newest: setup
+	@for kernel in $(kinds); do \
 		status=0; \
 		KCFLAGS=-Werror tools/build-modules $$kernel '$(BUILD)' || status=$$?; \
 		case $$status in \
@@ -142,6 +148,15 @@ races = $(PYTHON) tests/check --build '$(BUILD)' --kernels race --lab-scripts '[
 races: modules-race
 	@$(races)
 
+# From 6.12 on lockdep knows the freeze of a queue; with PREEMPT_RT spinlocks sleep
+NEWEST_TESTS := t-stress|s-life|t-user|t-tasks|s-sysfs|s-offline|s-nomem
+RT_TESTS := t-stress|s-life|t-tasks|s-sysfs
+newest = $(PYTHON) tests/check --build '$(BUILD)' --kernels 'debug-7.x rt' --lab-scripts '[st]-*.sh' \
+	--only '^lab $(if $(ONLY),[st]-($(ONLY)) ,(($(NEWEST_TESTS)) .debug-7|($(RT_TESTS)) .rt,))'
+.PHONY: newest
+newest: modules-newest
+	@$(newest)
+
 .PHONY: style
 style: setup
 	@$(PYTHON) tools/check-style --build '$(BUILD)'
@@ -172,7 +187,7 @@ bench: $(if $(FIGURE),$(if $(filter files,$(FIGURE)),modules,setup),modules)
 # Lab scripts too: tests/lab/s-*.sh. The fuzzer has ten minutes for each target, in all runs
 soak_lab = $(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 's-*.sh' \
 	--only '^lab s-.*\((stock|debug)'
-SOAK_PARTS := lab kernels races moments fuzz extract
+SOAK_PARTS := lab kernels races newest moments fuzz extract
 soak_parts := $(if $(PART),$(filter $(PART),$(SOAK_PARTS)),$(SOAK_PARTS))
 ifneq ($(words $(PART)),$(words $(filter $(SOAK_PARTS),$(PART))))
 soak:
@@ -180,12 +195,14 @@ soak:
 else
 soak: $(if $(filter-out extract,$(soak_parts)),modules modules-debug,setup) \
 		$(if $(filter kernels,$(soak_parts)),modules-others) \
-		$(if $(filter races,$(soak_parts)),modules-race)
+		$(if $(filter races,$(soak_parts)),modules-race) \
+		$(if $(filter newest,$(soak_parts)),modules-newest)
 	@status=0; \
 	$(if $(filter lab,$(soak_parts)),$(soak_lab) || status=$$?; $(compare_idle) || status=$$?; \
 		$(PYTHON) tools/examples/summarise --build '$(BUILD)' || status=$$?;) \
 	$(if $(filter kernels,$(soak_parts)),$(kernels) || status=$$?;) \
 	$(if $(filter races,$(soak_parts)),$(races) || status=$$?;) \
+	$(if $(filter newest,$(soak_parts)),$(newest) || status=$$?;) \
 	$(if $(filter moments,$(soak_parts)),$(moments) || status=$$?;) \
 	$(if $(filter fuzz,$(soak_parts)),tests/fuzz/run --build '$(BUILD)' \
 		--out '$(BUILD)/soak/fuzz' --seconds 600 || status=$$?;) \

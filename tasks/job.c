@@ -22,6 +22,7 @@
 #include <linux/workqueue.h>
 
 #include "disk/upload.h"
+#include "include/compat/fb_compat.h"
 #include "include/freeblock.h"
 #include "tasks/coverage_file.h"
 #include "tasks/job.h"
@@ -127,7 +128,7 @@ static void fb_job_ended(struct freeblock_task *task, enum freeblock_end why)
 		WRITE_ONCE(job->pass.passes, job->pass.passes + 1);
 	job->run->why = why;
 	WRITE_ONCE(job->run->end_ns, ktime_get_ns());
-	queue_work(system_unbound_wq, &job->reap);
+	queue_work(fb_compat_unbound_wq(), &job->reap);
 }
 
 const struct fb_job_kind fb_job_scan = {

@@ -300,8 +300,11 @@ def test_needs():
     Seen to fail: all of it for every choice."""
     for only, words in (("^python tune$", ""), ("^self documents$", "modules"),
                         ("^style$|^lab t-smoke .stock", "modules modules-debug"),
-                        ("^lab t-core .7.x", "modules-others")):
-        done = subprocess.run([os.path.join(HERE, "check"), "--needs", "--only", only], text=True,
+                        ("^lab t-core .7.x", "modules-others"),
+                        ("^lab s-life .rt", "modules-newest")):
+        done = subprocess.run([os.path.join(HERE, "check"), "--needs", "--only", only,
+                               *(["--kernels", "rt", "--lab-scripts", "s-*.sh"]
+                                 if ".rt" in only else [])], text=True,
                               stdout=subprocess.PIPE, check=False)
         report("needs of " + only, (done.returncode, done.stdout) == (0, words + "\n"), done.stdout)
     with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
@@ -324,7 +327,18 @@ def test_kernels():
                [{"kernel": "6.1", "clock": "icount"}, {"kernel": "7.x", "clock": "icount"}])
         report("the race kernel has four CPUs and a real clock, and takes its time",
                check.ways_on(script, ["race"]) ==
-               [{"kernel": "race", "clock": "real", "smp": 4, "timeout": check.RACE_TIMEOUT}])
+               [{"kernel": "race", "clock": "real", "smp": 4, "timeout": check.CHECKING_TIMEOUT}])
+        report("so have newer ones that check",
+               check.ways_on(script, ["debug-7.x", "rt"]) ==
+               [{"kernel": kernel, "clock": "real", "smp": 4, "timeout": check.CHECKING_TIMEOUT}
+                for kernel in ("debug-7.x", "rt")])
+        offline = os.path.join(folder, "s-y.sh")
+        with open(offline, "w") as file:
+            file.write("# lab: kernel=debug clock=icount smp=1\n"
+                       "# lab: kernel=debug clock=real smp=3 timeout=4000\n")
+        report("but where a script has a way for the debug kernel with a real clock",
+               check.ways_on(offline, ["rt"]) ==
+               [{"kernel": "rt", "clock": "real", "smp": 3, "timeout": 4000}])
         args = argparse.Namespace(build=folder, out=folder, scale=1, kernels=["6.1", "6.12", "7.x"])
         tests = [check.LabTest(script, way, args) for way in check.ways_on(script, args.kernels)]
         none = tests[1].count("lab: no 6.12 kernel\n", check.NO_KERNEL)

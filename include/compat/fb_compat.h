@@ -12,6 +12,7 @@
 #include <linux/module.h>
 #include <linux/part_stat.h>
 #include <linux/version.h>
+#include <linux/workqueue.h>
 #include <scsi/scsi_device.h>
 
 /* parts of blkdev.h and asm/unaligned.h that got headers of their own */
@@ -240,6 +241,16 @@ static inline void fb_compat_note_segment(struct request *rq)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
 	rq->phys_gap_bit = 1;
+#endif
+}
+
+/* later kernels warn of the old name's use */
+static inline struct workqueue_struct *fb_compat_unbound_wq(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+	return system_dfl_wq;
+#else
+	return system_unbound_wq;
 #endif
 }
 

@@ -35,8 +35,9 @@ _PATTERNS = [(kind, re.compile(regex)) for kind, regex in (
                 r"|non-static key|DEBUG_LOCKS_WARN_ON|lockdep is turned off"
                 r"|turning off the locking correctness validator"
                 r"|(?:BUG|WARNING): .*(?:MAX_LOCK|lock bh|nested lock)"),
-    ("kmemleak", r"new suspected memory leaks|" + _HEAD + r"unreferenced object 0x"),
-    ("hung task", r"blocked for more than \d+ seconds"),
+    ("kmemleak", r"new suspected memory leaks|" + _HEAD +
+     r"unreferenced object(?: \(percpu\))? 0x"),
+    ("hung task", r"blocked(?: in I/O wait)? for more than \d+ seconds"),
     ("lockup", r"soft lockup|hard LOCKUP|workqueue lockup|detected stalls? on"
                r"|self-detected stall|rcu: INFO: .*stall"),
     ("debugobjects", r"\bODEBUG:"),
@@ -50,12 +51,15 @@ _PATTERNS = [(kind, re.compile(regex)) for kind, regex in (
     ("panic", r"Kernel panic|Attempted to kill init|Out of memory:|invoked oom-killer"),
     ("user crash", r"\bsegfault at |traps: .* trap "),
     ("irq", r"nobody cared|Disabling IRQ #"),
+    ("softirq", r"huh, entered softirq|NOHZ tick-stop error"),
     ("BUG", r"\bBUG: |\bkernel BUG at |" + _HEAD + r"BUG "),
     ("WARNING", _HEAD + r"WARNING: |" + _HEAD + r"-+\[ cut here \]-+"),
     ("call trace", r"\bCall Trace:"),
     ("module", r"Unloading module .* while in use|sysfs: cannot create duplicate"
                r"|kobject_add_internal failed (?!for .* \(error: -12 )"
-               r"|debugfs: (?:File|Directory) .* already present"),
+               r"|debugfs: (?:File|Directory) .* already present|debugfs: '.*' already exists in"
+               # a function of a module: the kernel's own are not ours to change
+               r"|work func \S+ \[\w+\] enqueued on deprecated workqueue"),
 )]
 
 # A report ends where one of these stands, or after so many lines.

@@ -44,9 +44,9 @@ static inline void mdk_timer_setup(struct hrtimer *timer,
 				   enum hrtimer_restart (*fn)(struct hrtimer *))
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
-	hrtimer_setup(timer, fn, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_HARD);
+	hrtimer_setup(timer, fn, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 #else
-	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_HARD);
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	timer->function = fn;
 #endif
 }

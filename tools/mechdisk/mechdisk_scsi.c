@@ -12,10 +12,11 @@
  * counts as lateness like the timer's own.
  *
  * Locks
- *   mdh.lock (spinlock, hard interrupt context): engine, slot, hung, fault,
- *   pages, diag, power, counters, and mdh_cmd.state.  Never held over scsi_done(),
- *   which may come back with the next command, nor while bytes are copied from
- *   or to a command's buffers.  Inside it: the timer's, the worker's.
+ *   mdh.lock (spinlock, hard interrupt context; with PREEMPT_RT a thread's, for there
+ *   the timer is soft): engine, slot, hung, fault, pages, diag, power, counters,
+ *   and mdh_cmd.state.  Never held over scsi_done(), which may come back with the
+ *   next command, nor while bytes are copied from or to a command's buffers.
+ *   Inside it: the timer's, the worker's.
  *   mds.lock (mutex, mechdisk_store.c): taken by the worker without mdh.lock.
  */
 #include <linux/delay.h>
@@ -145,8 +146,7 @@ static void mdh_arm(struct mdh *h)
 
 	lockdep_assert_held(&h->lock);
 	if (next != MDE_NEVER && next <= h->power.cut_ns)
-		hrtimer_start(&h->timer, ns_to_ktime(next),
-			      HRTIMER_MODE_ABS_HARD);
+		hrtimer_start(&h->timer, ns_to_ktime(next), HRTIMER_MODE_ABS);
 }
 
 /* Give the worker what has started. */
