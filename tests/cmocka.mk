@@ -3,8 +3,10 @@
 # vpath finds, under the address and undefined behaviour sanitizers, or whatever INSTRUMENT says;
 # INCLUDE is looked into
 
+# tests of mutants build without: a mutant may well leave something unused
+WERROR := -Werror
 INSTRUMENT := -fsanitize=address,undefined
-CFLAGS := -std=gnu11 -g -O1 -Wall -Wextra -Wno-unused-parameter -MMD -MP -I$(INCLUDE) \
+CFLAGS := -std=gnu11 -g -O1 -Wall -Wextra -Wno-unused-parameter $(WERROR) -MMD -MP -I$(INCLUDE) \
 	-fno-omit-frame-pointer -fno-sanitize-recover=undefined $(INSTRUMENT)
 LDFLAGS := $(INSTRUMENT)
 

@@ -126,6 +126,13 @@ class Times(Case):
         self.assertEqual(max(at_drive), 1)
         self.same(numpy.diff(r["done"]), [5 * SECTOR] * 11)
 
+    def test_shallow(self):
+        """A drive that takes one command at a time is sent one. Seen to fail: a host of its own
+        depth, two whatever queue_depth says."""
+        dev = self.drive(lines=["queue_depth 1"])
+        r = dev.run(dev.ops([9, 10, 20], flags=[FUA, FUA | OVERLAP, FUA | OVERLAP]))
+        self.assertTrue((r["submit"][1:] >= r["done"][:-1]).all())
+
     def test_overlap_waits_for_all(self):
         """What does not overlap is sent when all is over, whatever came first."""
         dev = self.drive(lines=["firmware sptf"])
@@ -309,6 +316,43 @@ class Commands(Case):
         page[10] |= 0x40                # no such field
         status, sense, _ = dev.cdb(select, data_out=page)
         self.assertEqual((status, sense[2] & 15, sense[12]), (2, device.ILLEGAL, 0x26))
+
+    def refused(self, got):
+        """The drive does not know the command."""
+        status, sense, data = got
+        self.assertEqual((status, sense[2] & 15, sense[12], data), (2, device.ILLEGAL, 0x20, b""))
+
+    def test_no_mode_sense(self):
+        """A drive that refuses MODE SENSE does so here, too, for all pages. Seen to fail: answered
+        whatever the description said, and cylinders learnt from page 3."""
+        dev = self.drive(lines=CACHE + ["mode_sense off"])
+        for page in (3, 4, 8, 0x0a, 0x0c, 0x3f):
+            self.refused(dev.cdb(bytes((0x1a, 8, page, 0, 255, 0)), data_in=255))
+            self.refused(dev.cdb(bytes((0x5a, 8, page, 0, 0, 0, 0, 0, 255, 0)), data_in=255))
+
+    def test_power(self):
+        """What the drive says of its motor, as t-asleep has it of the module. Seen to fail: REQUEST
+        SENSE always awake, CHECK POWER MODE never known."""
+        sense = bytes((3, 0, 0, 0, 18, 0))
+        check = bytes((0x85, 3 << 1, 0x20) + (0,) * 11 + (0xe5, 0))
+        for word, told, mode in (("scsi", 0, None), ("low", 0x5e, None), ("active", None, 0xff),
+                                 ("idle", None, 0x80), ("standby", None, 0),
+                                 ("untold", None, None)):
+            with self.subTest(word):
+                dev = self.drive(lines=["power_mode " + word], destructive=True)
+                answer = dev.cdb(sense, data_in=18)
+                if told is None:
+                    self.refused(answer)
+                else:
+                    self.assertEqual((answer[0], answer[2][12]), (0, told))
+                status, registers, data = dev.cdb(check)
+                if mode is None:
+                    self.refused((status, registers, data))
+                else:
+                    self.assertEqual((status, registers[:4], registers[8], registers[13], data), (
+                        2, bytes((0x72, 1, 0, 0x1d)), 9, mode, b""))
+                # one that is not CHECK POWER MODE
+                self.refused(dev.cdb(check[:14] + bytes((0xec, 0))))
 
     @staticmethod
     def took(dev, block):

@@ -258,7 +258,10 @@ static u64 walk_zone(struct disk *d, struct dm_spec_zone *z, const u16 *head_spt
 		     u64 lbns)
 {
 	u32 heads = d->spec.info.heads, run = d->spec.info.surface_run, band, n, h, k;
-	struct steps w = { z, d->spec.slip + d->spec.slips - z->slips, d->n, lbn, lbn + lbns };
+	struct steps w = {
+		.z = z, .slip = d->spec.slip + d->spec.slips - z->slips,
+		.first = d->n, .lbn = lbn, .end = lbn + lbns,
+	};
 	u64 angle = z->angle;
 
 	for (band = z->first_cyl; band <= z->last_cyl; band += n) {

@@ -16,6 +16,8 @@
  * @end: LBN after the last one held
  * @dirty: sectors from here to @end are not on the medium yet; @end if all are
  * @writing: up to here they are being written; @dirty if none are
+ * @next_arrived: when the oldest write came that joined meanwhile, ps
+ * @next_seq: commands that came before that write
  * @arrived: when the oldest write came whose sectors are dirty, ps
  * @seq: commands that came before that write
  * @ready: the drive had understood it, ps
@@ -31,6 +33,8 @@ struct mdb_segment {
 	u64 end;
 	u64 dirty;
 	u64 writing;
+	u64 next_arrived;
+	u64 next_seq;
 	u64 arrived;
 	u64 seq;
 	u64 ready;

@@ -13,19 +13,12 @@
 #include "mechdisk_compat.h"
 
 /* Additional sense codes of ILLEGAL REQUEST. */
-#define MDR_BAD_OPCODE	0x20
 #define MDR_BAD_LBA	0x21
 #define MDR_BAD_FIELD	0x24
-/* One that comes with NO SENSE. */
-#define MDR_LOW_POWER	0x5e
 
 /* READ DEFECT DATA; the kernel has no names for them. */
 #define MDR_DEFECTS_10	0x37
 #define MDR_DEFECTS_12	0xb7
-
-/* ATA PASS-THROUGH (16), and a command for it, byte 14 */
-#define MDR_ATA_16		0x85
-#define MDR_CHECK_POWER_MODE	0xe5
 
 /* START STOP UNIT. */
 #define MDR_START	0x01	/* byte 4 */
@@ -97,7 +90,7 @@ static void mdr_capacity_16(const struct mde_config *cfg, struct scsi_cmnd *cmd)
 	mdr_send(cmd, r, len, get_unaligned_be32(cmd->cmnd + 10));
 }
 
-static void mdr_mode_sense(struct mdh *h, const struct mde_config *cfg, struct scsi_cmnd *cmd)
+static void mdr_mode_sense(struct mdh *h, struct scsi_cmnd *cmd)
 {
 	const u8 *cdb = cmd->cmnd;
 	u32 room = cdb[0] == MODE_SENSE_10 ? get_unaligned_be16(cdb + 7) :
@@ -107,8 +100,6 @@ static void mdr_mode_sense(struct mdh *h, const struct mde_config *cfg, struct s
 	struct mdp pages;
 	u32 len;
 
-	if (!cfg->mode_sense)
-		return mdr_refuse(cmd, MDR_BAD_OPCODE);
 	mdh_pages(h, &pages);
 	len = mdp_sense(&pages, cdb, r, &err);
 	if (!len)
@@ -237,35 +228,23 @@ static void mdr_report_luns(struct scsi_cmnd *cmd)
 
 static void mdr_request_sense(const struct mde_config *cfg, struct scsi_cmnd *cmd)
 {
-	u8 r[18] = { 0x70, 0, NO_SENSE, 0, 0, 0, 0, 10 };
+	u8 r[MDY_REPLY];
+	u32 len = mdy_request_sense(cfg, r);
 
-	if (cfg->power >= MDE_POWER_ACTIVE)
-		return mdr_refuse(cmd, MDR_BAD_OPCODE);
-	if (cfg->power == MDE_POWER_LOW)
-		r[12] = MDR_LOW_POWER;
-	mdr_send(cmd, r, sizeof(r), cmd->cmnd[4]);
+	if (!len)
+		return mdr_refuse(cmd, MDP_ASC_OPCODE);
+	mdr_send(cmd, r, len, cmd->cmnd[4]);
 }
 
-/*
- * ATA PASS-THROUGH (16) of CHECK POWER MODE: the registers come back as sense data (SAT-3, 12.2.5),
- * the mode as the count (ACS-3, 7.3).
- */
+/* The answer is sense data. */
 static void mdr_ata(const struct mde_config *cfg, struct scsi_cmnd *cmd)
 {
-	static const u8 mode[] = {
-		[MDE_POWER_ACTIVE] = 0xff, [MDE_POWER_IDLE] = 0x80, [MDE_POWER_STANDBY] = 0x00,
-	};
-	u8 *sense = cmd->sense_buffer;
+	u8 sense[MDY_ATA_SENSE];
 
-	if (cfg->power < MDE_POWER_ACTIVE || cfg->power == MDE_POWER_UNTOLD ||
-	    cmd->cmnd[14] != MDR_CHECK_POWER_MODE)
-		return mdr_refuse(cmd, MDR_BAD_OPCODE);
+	if (!mdy_ata(cfg, cmd->cmnd, sense))
+		return mdr_refuse(cmd, MDP_ASC_OPCODE);
 	scsi_build_sense(cmd, 1, RECOVERED_ERROR, 0, 0x1d);
-	sense[7] = 14;
-	sense[8] = 0x09;	/* ATA Status Return, 12 more bytes */
-	sense[9] = 12;
-	sense[13] = mode[cfg->power];
-	sense[21] = 0x50;	/* ready */
+	memcpy(cmd->sense_buffer, sense, sizeof(sense));
 }
 
 /* Commands that need no medium. */
@@ -291,7 +270,7 @@ static void mdr_reply(struct mdh *h, const struct mde_config *cfg,
 		return mdr_refuse(cmd, MDR_BAD_FIELD);
 	case MODE_SENSE:
 	case MODE_SENSE_10:
-		return mdr_mode_sense(h, cfg, cmd);
+		return mdr_mode_sense(h, cmd);
 	case SEND_DIAGNOSTIC:
 		return mdr_send_diag(h, cfg, cmd);
 	case RECEIVE_DIAGNOSTIC:
@@ -303,10 +282,10 @@ static void mdr_reply(struct mdh *h, const struct mde_config *cfg,
 		return mdr_report_luns(cmd);
 	case REQUEST_SENSE:
 		return mdr_request_sense(cfg, cmd);
-	case MDR_ATA_16:
+	case MDY_ATA_PASS_16:
 		return mdr_ata(cfg, cmd);
 	default:
-		return mdr_refuse(cmd, MDR_BAD_OPCODE);
+		return mdr_refuse(cmd, MDP_ASC_OPCODE);
 	}
 }
 

@@ -235,6 +235,8 @@ struct mde_bad {
  * @early_seek: 1: the arm moves on when the last sector has passed; 0: when the
  *	report has been made
  * @firmware: enum mde_policy
+ * @age_ns: a revolution of waiting makes the positioning time count that much less
+ * @bound_ms: jobs that have waited that long go first, the oldest before the others; 0: never
  * @queueing: enum mde_queueing
  * @verify_cached: a verify is content with cached data, 0 or 1
  * @fua_cached: so is a read with FUA, 0 or 1
@@ -328,6 +330,8 @@ struct mde_config {
 	u64 jitter_ns;
 	u64 early_seek;
 	u64 firmware;
+	u64 age_ns;
+	u64 bound_ms;
 	u64 queueing;
 	u64 verify_cached;
 	u64 fua_cached;

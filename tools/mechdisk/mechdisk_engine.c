@@ -362,6 +362,7 @@ void mde_init(struct mde *e, const struct mde_config *cfg, u64 now_ns)
 	e->plain = !cfg->segments && cfg->queueing == MDE_TAGGED &&
 		!cfg->internal_period_ns && !mde_looks_back(cfg);
 	e->internal_next = cfg->internal_period_ns * 1000;
+	e->ageing = (cfg->age_ns * 1000 << 32) / cfg->period_ps;
 	e->changes = 1;
 	e->rng_jitter = cfg->seed ^ MDE_STREAM_JITTER;
 	memcpy(e->bad, cfg->bad, sizeof(e->bad));

@@ -209,6 +209,7 @@ struct mde {
 	u64 bus_out_free;	/* to the drive, ps */
 	u64 last_report;	/* ps */
 	u64 internal_next;	/* ps */
+	u64 ageing;		/* what a wait takes off the positioning time, fraction of 2^32 */
 	bool last_write;	/* the command before was one ... */
 	u64 last_end;		/* ... and ended at this LBN */
 	u64 write_end;		/* where the last write command ended, */

@@ -380,6 +380,8 @@ u32 mdp_sense(const struct mdp *p, const u8 *cdb, u8 r[MDP_REPLY],
 	u32 head = cdb[0] == MDP_SENSE_10 ? 8 : 4;
 	u32 descriptor = 0, len, i;
 
+	if (!p->cfg->mode_sense)
+		return mdp_refuse(err, MDP_ASC_OPCODE, 0);
 	if (!(cdb[1] & 0x08))
 		descriptor = mdp_put_descriptor(p->cfg, longlba, r + head);
 	len = descriptor;

@@ -17,6 +17,7 @@
 #define MDP_LIST	512
 
 /* Additional sense codes of ILLEGAL REQUEST. */
+#define MDP_ASC_OPCODE	0x20	/* invalid command operation code */
 #define MDP_ASC_LENGTH	0x1a	/* parameter list length error */
 #define MDP_ASC_CDB	0x24	/* invalid field in the CDB */
 #define MDP_ASC_LIST	0x26	/* invalid field in the parameter list */

@@ -4,6 +4,13 @@
  */
 #include "mechdisk_queue.h"
 
+/*
+ * Costs: jobs that have waited for too long, by age; then all the others, those of SPTF around
+ * MDQ_YOUNG, for age makes them cheaper.
+ */
+#define MDQ_OLD		0x1000000000000000ULL
+#define MDQ_YOUNG	0x4000000000000000ULL
+
 /* When the head may begin to write sectors @from .. @from + @n - 1 of a write. */
 u64 mdq_data_ready(const struct mde *e, u64 bus_start, u32 from, u32 n,
 		   u32 all, u64 sector_ps)
@@ -63,21 +70,48 @@ static u64 mdq_came(const struct mdq_job *j)
 	return j->slot ? j->slot->seq : j->segment->seq;
 }
 
+/* How long it has waited at @t, ps. */
+static u64 mdq_waited(const struct mdq_job *j, u64 t)
+{
+	u64 arrived = j->slot ? j->slot->arrived : j->segment->arrived;
+
+	return t - min(arrived, t);
+}
+
+static bool mdq_overdue(const struct mde *e, const struct mdq_job *j, u64 t)
+{
+	return e->cfg->bound_ms && mdq_waited(j, t) >= e->cfg->bound_ms * 1000000000;
+}
+
+/*
+ * Aged shortest positioning time first: the time less a share of the wait (Jacobson and Wilkes,
+ * "Disk scheduling algorithms based on rotational position", 1991).
+ */
+static u64 mdq_cost_sptf(const struct mde *e, const struct mdq_job *j, u64 t, u64 best)
+{
+	u64 least = MDQ_YOUNG - min(mul_u64_u64_shr(mdq_waited(j, t), e->ageing, 32),
+				    MDQ_YOUNG - MDQ_OLD);
+
+	if (best < least)
+		return least;
+	return least + mdq_position_job(e, j, t, best - least);
+}
+
 /* What the policy wants least of; jobs that came first win ties. */
 static u64 mdq_cost(const struct mde *e, const struct mdq_job *j, u64 t, u64 best)
 {
 	const struct mde_slot *s = j->slot;
 	u64 lbn = s ? s->lbn : j->segment->dirty;
 
+	if (mdq_overdue(e, j, t))
+		return MDQ_OLD - min(mdq_waited(j, t), MDQ_OLD);
 	switch (e->cfg->firmware) {
 	case MDE_SPTF:
-		return mdq_position_job(e, j, t, best);
+		return mdq_cost_sptf(e, j, t, best);
 	case MDE_CLOOK:
-		return lbn >= e->last_end ? lbn - e->last_end :
-			lbn + (1ULL << 62);
+		return MDQ_OLD + (lbn >= e->last_end ? lbn - e->last_end : lbn + MDQ_YOUNG);
 	case MDE_SSTF:
-		return lbn >= e->last_end ? lbn - e->last_end :
-			e->last_end - lbn;
+		return MDQ_OLD + (lbn >= e->last_end ? lbn - e->last_end : e->last_end - lbn);
 	default:
 		return mdq_came(j);
 	}
@@ -279,15 +313,18 @@ static void mdq_weigh(struct mde *e, const struct mdq_job *j, u64 t,
 	*chosen = *j;
 }
 
+/* Cached data that are written when idle let commands go first, but not for ever. */
 static void mdq_choose_segment(struct mde *e, u64 t, bool pressed,
 			       struct mdq_job *chosen, u64 *best)
 {
+	bool yields = e->cfg->destage == MDE_DESTAGE_IDLE && chosen->slot && !pressed;
 	struct mdq_job j = { NULL, NULL };
 	u32 i;
 
 	for (i = 0; i < e->cache.segments; i++) {
 		j.segment = &e->cache.segment[i];
-		if (mdq_segment_start(e, j.segment, pressed) > t)
+		if (mdq_segment_start(e, j.segment, pressed) > t ||
+		    (yields && !mdq_overdue(e, &j, t)))
 			continue;
 		mdl_locate(e->cfg, j.segment->dirty,
 			   j.segment->end - j.segment->dirty, &j.segment->first);
@@ -347,8 +384,6 @@ void mdq_choose(struct mde *e, u64 t, struct mdq_job *chosen)
 		if (start <= t)
 			mdq_weigh(e, &j, t, chosen, &best);
 	}
-	if (e->plain || (e->cfg->destage == MDE_DESTAGE_IDLE && chosen->slot &&
-			 !pressed))
-		return;
-	mdq_choose_segment(e, t, pressed, chosen, &best);
+	if (!e->plain)
+		mdq_choose_segment(e, t, pressed, chosen, &best);
 }

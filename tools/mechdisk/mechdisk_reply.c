@@ -20,6 +20,9 @@
 #define MDY_FLUSH_10	0x35	/* SYNCHRONIZE CACHE */
 #define MDY_FLUSH_16	0x91
 
+#define MDY_LOW_POWER	0x5e	/* additional sense code of NO SENSE */
+#define MDY_CHECK_POWER_MODE 0xe5	/* byte 14 of ATA PASS-THROUGH (16) */
+
 #define MDY_FUA		0x08	/* byte 1 of reads and writes */
 #define MDY_IMMED	0x02	/* byte 1 of SYNCHRONIZE CACHE */
 
@@ -208,6 +211,40 @@ u32 mdy_capacity_16(const struct mde_config *cfg, u8 reply[MDY_REPLY])
 	reply[13] = cfg->physical_exponent;
 	/* The lowest aligned LBN, in the next two bytes, is 0. */
 	return 32;
+}
+
+u32 mdy_request_sense(const struct mde_config *cfg, u8 reply[MDY_REPLY])
+{
+	static const u8 none[18] = { 0x70, [7] = 10 };
+
+	if (cfg->power >= MDE_POWER_ACTIVE)
+		return 0;
+	memcpy(reply, none, sizeof(none));
+	if (cfg->power == MDE_POWER_LOW)
+		reply[12] = MDY_LOW_POWER;
+	return sizeof(none);
+}
+
+/*
+ * CHECK POWER MODE: the registers come back as sense data (SAT-3, 12.2.5), the mode as the count
+ * (ACS-3, 7.3).
+ */
+bool mdy_ata(const struct mde_config *cfg, const u8 *cdb, u8 *sense)
+{
+	static const u8 mode[] = {
+		[MDE_POWER_ACTIVE] = 0xff, [MDE_POWER_IDLE] = 0x80, [MDE_POWER_STANDBY] = 0x00,
+	};
+	/* RECOVERED ERROR, ATA PASS-THROUGH INFORMATION AVAILABLE; ATA Status Return, 12 more */
+	static const u8 registers[MDY_ATA_SENSE] = {
+		0x72, 0x01, [3] = 0x1d, [7] = 14, 0x09, 12, [21] = 0x50 /* ready */
+	};
+
+	if (cfg->power < MDE_POWER_ACTIVE || cfg->power == MDE_POWER_UNTOLD ||
+	    cdb[14] != MDY_CHECK_POWER_MODE)
+		return false;
+	memcpy(sense, registers, sizeof(registers));
+	sense[13] = mode[cfg->power];
+	return true;
 }
 
 /* Sectors a command names; false if it names none. */

@@ -13,6 +13,8 @@
 
 /* Room for any reply here. */
 #define MDY_REPLY	576
+#define MDY_ATA_PASS_16	0x85
+#define MDY_ATA_SENSE	22
 
 /**
  * struct mdy_range - what a command wants of the engine
@@ -65,6 +67,25 @@ u32 mdy_capacity_10(const struct mde_config *cfg, u8 reply[MDY_REPLY]);
  * Return: length of the reply.
  */
 u32 mdy_capacity_16(const struct mde_config *cfg, u8 reply[MDY_REPLY]);
+
+/**
+ * mdy_request_sense() - carry out REQUEST SENSE
+ * @cfg: the drive
+ * @reply: filled in
+ *
+ * Return: length of the reply; 0 if the drive does not know the command.
+ */
+u32 mdy_request_sense(const struct mde_config *cfg, u8 reply[MDY_REPLY]);
+
+/**
+ * mdy_ata() - carry out ATA PASS-THROUGH(16)
+ * @cfg: the drive
+ * @cdb: the command
+ * @sense: filled with the sense data that are its answer, MDY_ATA_SENSE bytes
+ *
+ * Return: whether the drive knows the ATA command: CHECK POWER MODE, if any.
+ */
+bool mdy_ata(const struct mde_config *cfg, const u8 *cdb, u8 *sense);
 
 /**
  * mdy_names_sectors() - which sectors does a command name, and what for?

@@ -587,6 +587,10 @@ void mdv_settle(struct mde *e)
 {
 	e->destaging->dirty = e->destaging->writing;
 	/* What joined meanwhile is a job of its own. */
+	if (mdb_is_dirty(e->destaging)) {
+		e->destaging->arrived = e->destaging->next_arrived;
+		e->destaging->seq = e->destaging->next_seq;
+	}
 	e->destaging->ready = max(e->destaging->ready, e->media_free);
 	e->destaging->bus_start = max(e->destaging->bus_start,
 				      e->destaging->bus_next);
@@ -639,6 +643,10 @@ static void mdv_join(struct mde *e, struct mdb_segment *g, const struct mde_slot
 	u64 *start = g == e->destaging ? &g->bus_next : &g->bus_start;
 
 	*start = max(*start, began);
+	if (g == e->destaging && g->end == g->writing) {
+		g->next_arrived = s->arrived;
+		g->next_seq = s->seq;
+	}
 	if (s->lbn + s->count > g->end)
 		mdb_extend(&e->cache, g, s->lbn + s->count);
 }

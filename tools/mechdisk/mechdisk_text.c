@@ -81,7 +81,6 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_NUM("reselect_ns", reselect_ns, 0, 10000000, 0),
 	MDT_NUM("jitter_ns", jitter_ns, 0, 100000, 20000),
 	MDT_SWITCH(early_seek, 1),
-	MDT_WORD("firmware", firmware, mdt_policy, MDE_SPTF),
 	MDT_WORD("queueing", queueing, mdt_queueing, MDE_TAGGED),
 	MDT_WORD("verify", verify_cached, mdt_where, 0),
 	MDT_WORD("fua", fua_cached, mdt_where, 0),
@@ -335,6 +334,39 @@ static int mdt_set_overhead(struct mdt *m)
 	for (i = 0; !ret && i < 2; i++)
 		ret = mdw_number(m->err, &m->word[2 + i], 0, 100000000,
 				 &m->cfg->overhead_ns[kind][i]);
+	return ret;
+}
+
+/* One key=value of the firmware's policy: how its queue ages. */
+static int mdt_firmware_option(struct mdt *m, const struct mdw_word *w)
+{
+	struct mde_config *c = m->cfg;
+	struct mdw_word key, val;
+
+	if (!mdw_cut(w, '=', &key, &val))
+		return mdw_blame(m->err, w, "is not key=value");
+	if (c->firmware == MDE_FCFS)
+		return mdw_blame(m->err, w, "is of no use: fcfs serves the oldest first");
+	if (mdw_is(&key, "bound_ms"))
+		return mdw_number(m->err, &val, 0, 600000, &c->bound_ms);
+	if (!mdw_is(&key, "age_ns"))
+		return mdw_blame(m->err, w, "is no option");
+	if (c->firmware != MDE_SPTF)
+		return mdw_blame(m->err, w, "is of no use: only sptf goes by time");
+	return mdw_number(m->err, &val, 0, 4000000, &c->age_ns);
+}
+
+static int mdt_set_firmware(struct mdt *m)
+{
+	struct mde_config *c = m->cfg;
+	int i, ret = mdt_args(m, 1, 3);
+
+	if (!ret)
+		ret = mdw_choice(m->err, &m->word[1], mdt_policy, &c->firmware);
+	c->age_ns = 0;
+	c->bound_ms = 0;
+	for (i = 2; !ret && i < m->words; i++)
+		ret = mdt_firmware_option(m, &m->word[i]);
 	return ret;
 }
 
@@ -793,6 +825,7 @@ static const struct {
 	{ "outliers", mdt_set_outliers },
 	{ "command_overhead_ns", mdt_set_command_overhead },
 	{ "overhead_ns", mdt_set_overhead },
+	{ "firmware", mdt_set_firmware },
 	{ "extra_disconnect_ns", mdt_set_extra_disconnect },
 	{ "completion_overhead_ns", mdt_set_completion },
 	{ "internal_activity", mdt_set_internal },
@@ -841,6 +874,7 @@ static void mdt_defaults(struct mde_config *c)
 	c->sector_bytes = 512;
 	c->seg_boundary = 1ULL << 32;
 	c->write_cache = MDE_WRITE_BACK;
+	c->firmware = MDE_SPTF;
 	/* The paper's slowdown at 0.3 and 0.4 ms conservatism needs this. */
 	c->noise = MDE_NOISE_LAPLACE;
 	c->noise_sd_ns = 120000;

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # Rules of the programs here: PROGRAM from OBJS, whose sources vpath finds, in OUT. Who packs them
-# adds EXTRA_CFLAGS and EXTRA_LDFLAGS
+# adds EXTRA_CFLAGS and EXTRA_LDFLAGS. A warning is an error in the tests (tests/check sets WERROR),
+# not on the machine of a user, whose compiler may be another
 
 # The map: a checkout elsewhere makes the same program
 CFLAGS := -std=gnu11 -g -O2 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
+	$(WERROR) \
 	-MMD -MP -I$(ROOT) \
 	-ffile-prefix-map=$(ROOT)=.
 

@@ -102,10 +102,13 @@ static void draw_cache(struct mix *m)
 
 static void draw_drive(struct mix *m)
 {
-	static const char *const policy[] = { "sptf", "fcfs", "clook", "sstf" };
+	static const char *const policy[] = {
+		"sptf", "fcfs", "clook", "sstf", "sptf age_ns=200000",
+		"sptf age_ns=3000000 bound_ms=30", "clook bound_ms=20", "sstf bound_ms=10",
+	};
 	static const u32 bus[] = { 0, 10000, 100000 };
 
-	add(m, "firmware %s\nqueueing %s\n", policy[below(m, 4)],
+	add(m, "firmware %s\nqueueing %s\n", policy[below(m, 8)],
 	    one_in(m, 2) ? "tagged" : "ncq");
 	add(m, "bus_ns %u\nbus_watermark_ppm %u\n", bus[below(m, 3)],
 	    one_in(m, 2) ? 0 : 400000);

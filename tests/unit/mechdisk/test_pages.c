@@ -112,6 +112,16 @@ static void test_unknown_pages(void **state)
 	assert_int_equal(err.field, 3);
 }
 
+/* Seen to fail: mdp_sense() that does not ask whether the drive has it. */
+static void test_no_mode_sense(void **state)
+{
+	(void)state;
+	begin("mode_sense off\n");
+	assert_null(sense(0, 0x08));
+	assert_int_equal(err.asc, 0x20);
+	assert_null(sense(0, 0x3f));
+}
+
 static void test_geometry(void **state)
 {
 	const u8 *p;
@@ -364,6 +374,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_all_pages, end),
 		cmocka_unit_test_teardown(test_long_descriptor, end),
 		cmocka_unit_test_teardown(test_unknown_pages, end),
+		cmocka_unit_test_teardown(test_no_mode_sense, end),
 		cmocka_unit_test_teardown(test_geometry, end),
 		cmocka_unit_test_teardown(test_notches, end),
 		cmocka_unit_test_teardown(test_no_such_notch, end),

@@ -20,6 +20,7 @@ static const char mdh_usage[] =
 	"       mechdisk-host bench DRIVE [--requests N] [--seed N]\n"
 	"       mechdisk-host probe DRIVE [--host-ns N] [--host-jitter-ns N]\n"
 	"           [--seed N] [--destructive]\n"
+	"loop without --policy: a drive goes by its own, a driver by sptf.\n"
 	"Each takes --set LINE: a line appended to DRIVE's description.\n"
 	"COMMANDS: a line each, R|W|V LBN COUNT WAIT_NS; WAIT_NS passes between\n"
 	"the report of the command before and this one.  Printed: the time from\n"
@@ -222,6 +223,7 @@ static void mdh_option(struct mdh_options *o, const char *name, const char *valu
 	} else if (!strcmp(name, "--policy")) {
 		o->policy = mdh_word(name, value, mdh_policies,
 				     ARRAY_SIZE(mdh_policies));
+		o->policy_given = true;
 	} else if (!strcmp(name, "--depth")) {
 		o->depth = mdh_number(name, value, 1, MDE_SLOTS);
 	} else if (!strcmp(name, "--think-ns")) {

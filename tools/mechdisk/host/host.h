@@ -56,6 +56,7 @@ struct mdh_drive {
  * @details: replay prints more columns, queue a line for each request
  * @where: who chooses, in the closed loop
  * @policy: how
+ * @policy_given: @policy was given; otherwise a drive that chooses does so by its own
  * @as_disksim: the driver believes of the platter what DiskSim's does
  * @depth: commands outstanding or thought about
  * @think_ns: from a completion to the command that follows it
@@ -78,6 +79,7 @@ struct mdh_options {
 	bool details;
 	enum mdh_where where;
 	enum mdh_policy policy;
+	bool policy_given;
 	bool as_disksim;
 	u64 depth;
 	u64 think_ns;

@@ -35,6 +35,7 @@ int mdh_bench(const struct mdh_options *options)
 		o = *options;
 		o.reads_only = true;
 		o.policy = run[i].policy;
+		o.policy_given = true;
 		o.depth = run[i].depth;
 		start = mdh_cpu_s();
 		mdh_run_loop(&o, false, &r);

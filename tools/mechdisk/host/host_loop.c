@@ -264,11 +264,15 @@ void mdh_run_loop(const struct mdh_options *o, bool analyse,
 
 	if (o->policy == MDH_LOOK)
 		mdh_die("--policy look: queue has it, the closed loop has not");
-	if (o->where == MDH_DISK)
+	if (o->where == MDH_DISK && o->policy_given)
 		mdh_set_policy(&with_policy);
 	l.d = mdh_open(&with_policy);
 	if (l.d->cfg.sectors < MDH_LEAST_SECTORS)
 		mdh_die("%s: less than %d sectors", o->drive, MDH_LEAST_SECTORS);
+	if (o->where == MDH_DISK && o->depth > l.d->cfg.queue_depth)
+		mdh_die("--depth %llu: %s takes %llu commands at once (queue_depth)",
+			(unsigned long long)o->depth, o->drive,
+			(unsigned long long)l.d->cfg.queue_depth);
 	l.d->private = &l;
 	l.d->began = analyse || o->where == MDH_DRIVER ? mdh_analyse : NULL;
 	l.random = o->seed * 0x9e3779b97f4a7c15ULL | 1;

@@ -15,7 +15,7 @@
 #include "host_scsi.h"
 #include "../../native/probe/probe_protocol.h"
 
-/* Commands of a batch at the drive at once. */
+/* Commands of a batch at the drive at once, if it takes as many. */
 #define MDH_AT_DRIVE 2
 
 /**
@@ -178,9 +178,10 @@ static void mdh_send(struct mdh_prober *p, struct mdh_batch *b, u32 i)
 	};
 	const struct prb_op *op = &b->op[i];
 	bool overlap = op->flags & PRB_OVERLAP && i;
+	u64 most = min_t(u64, p->d->cfg.queue_depth, MDH_AT_DRIVE);
 	u64 at;
 
-	while (b->at_drive > (overlap ? MDH_AT_DRIVE - 1 : 0))
+	while (b->at_drive > (overlap ? most - 1 : 0))
 		mdh_pass(p, b, MDE_NEVER);
 	at = mdh_moment(p, op, overlap);
 	while (mdh_pass(p, b, at))

@@ -26,7 +26,6 @@
 #define MDX_CHECK	0x02	/* status CHECK CONDITION */
 
 /* Additional sense codes. */
-#define MDX_BAD_OPCODE	0x20
 #define MDX_BAD_LBA	0x21
 #define MDX_OTHER_LIST	0x1c	/* defect list not found */
 
@@ -289,15 +288,34 @@ static void mdx_capacity(struct mdx_run *r)
 	mdx_send(r, reply, len, get_unaligned_be32(cdb + 10));
 }
 
-/* One logical unit, number 0; and no sense data held back. */
-static void mdx_constant(struct mdx_run *r)
+/* One logical unit, number 0. */
+static void mdx_luns(struct mdx_run *r)
 {
 	static const u8 luns[16] = { [3] = 8 };
-	static const u8 sense[MDX_FIXED_LEN] = { 0x70, [7] = MDX_FIXED_LEN - 8 };
 
-	if (r->c->cdb[0] == MDX_LUNS)
-		return mdx_send(r, luns, sizeof(luns), get_unaligned_be32(r->c->cdb + 6));
-	mdx_send(r, sense, sizeof(sense), r->c->cdb[4]);
+	mdx_send(r, luns, sizeof(luns), get_unaligned_be32(r->c->cdb + 6));
+}
+
+static void mdx_request_sense(struct mdx_run *r)
+{
+	u8 reply[MDY_REPLY];
+	u32 len = mdy_request_sense(&r->d->cfg, reply);
+
+	if (!len)
+		return mdx_refuse(r, MDP_ASC_OPCODE);
+	mdx_send(r, reply, len, r->c->cdb[4]);
+}
+
+/* The answer is sense data. */
+static void mdx_ata(struct mdx_run *r)
+{
+	u8 sense[MDY_ATA_SENSE];
+
+	if (!mdy_ata(&r->d->cfg, r->c->cdb, sense))
+		return mdx_refuse(r, MDP_ASC_OPCODE);
+	mdx_sense(r, MDX_RECOVERED, 0);
+	memcpy(r->a->sense, sense, sizeof(sense));
+	r->a->sense_len = sizeof(sense);
 }
 
 static void mdx_start_stop(struct mdx_run *r)
@@ -332,10 +350,13 @@ static void mdx_other(struct mdx_run *r)
 	case MDX_DEFECTS_12:
 		return mdx_defects(r);
 	case MDX_LUNS:
+		return mdx_luns(r);
 	case MDX_REQUEST_SENSE:
-		return mdx_constant(r);
+		return mdx_request_sense(r);
+	case MDY_ATA_PASS_16:
+		return mdx_ata(r);
 	default:
-		return mdx_refuse(r, MDX_BAD_OPCODE);
+		return mdx_refuse(r, MDP_ASC_OPCODE);
 	}
 }
 

@@ -13,6 +13,10 @@ WORDS_A_LINE = 60
 # drives (nearline16.fbdrive); a model with seek_spread records is better
 SPREAD_NS = 50000
 MOST_SPREAD_NS = 10000000
+# What a drive of today takes off the positioning time for a wait, and the longest wait: published,
+# Documentation/drives.rst, Ageing
+AGE_PER_MILLE = 6
+AGE_BOUND_MS = 2000
 # Longest command that Linux sends by default to most adapters, in 512 bytes
 MAX_SECTORS = 1024
 # Least time from a sector's end to the answer that it provokes, ns: without any, reads one
@@ -43,6 +47,12 @@ def _spread(points):
     return min(middle, MOST_SPREAD_NS)
 
 
+def firmware(period_ps):
+    """How the queue of a drive of today goes (Documentation/drives.rst, Ageing)."""
+    return "firmware sptf age_ns=%d bound_ms=%d" % (
+        round(period_ps * AGE_PER_MILLE / 1000 / 1000), AGE_BOUND_MS)
+
+
 def drive(path, max_sectors=MAX_SECTORS):
     """The .fbdrive text of the disk that a model describes, which takes commands of at most
     `max_sectors`.
@@ -69,4 +79,4 @@ def _head(model):
         "completion_overhead_ns %d %d" % (
             max(model.number("read_report_ns", 0), LEAST_REPORT_NS),
             model.number("write_report_ns", 0)),
-        "jitter_ns 20000", "firmware sptf"]
+        "jitter_ns 20000", firmware(model.number("period_ps"))]

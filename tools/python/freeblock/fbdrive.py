@@ -34,7 +34,7 @@ SHAPES = {
     **dict.fromkeys(("zone_heads", "slip"), (2, MOST_WORDS - 1, ())),
     "order": (1, 1, ("plain", "serpentine", "serpentine-disk")),
     "bus_order": (1, 1, ("medium", "lbn")),
-    "firmware": (1, 1, ("fcfs", "sptf", "clook", "sstf")),
+    "firmware": (1, 3, ("fcfs", "sptf", "clook", "sstf")),
     "queueing": (1, 1, ("tagged", "ncq")),
     "zoned": (1, 1, ("no", "vpd", "identify")),
     "power_mode": (1, 1, ("scsi", "low", "active", "idle", "standby", "untold")),

@@ -10,6 +10,7 @@ INDEX = (2 ** 64 - 1) // 8      # of a sector within its zone
 COUNT = 2 ** 32 - 1             # of neighbouring sectors
 SECTORS = 16777216              # of the cache's segments
 MOST_BAD = 64                   # medium_error records
+AGEING = {"age_ns": 4000000, "bound_ms": 600000}     # most of each of firmware's options
 LINK_NS = 10 ** 7
 COMMAND_NS = 10 ** 8
 FRACTION = re.compile(r"0|0\.[0-9]{1,18}|([0-9]+)/([0-9]+)")
@@ -109,6 +110,20 @@ def _cache(values, _):
         number(values[2], 0, segments)
 
 
+def _firmware(values, _):
+    for word in values[1:]:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise _blame(word, "is not key=value")
+        if values[0] == "fcfs":
+            raise _blame(word, "is of no use: fcfs serves the oldest first")
+        if key not in AGEING:
+            raise _blame(word, "is no option")
+        if key == "age_ns" and values[0] != "sptf":
+            raise _blame(word, "is of no use: only sptf goes by time")
+        number(value, 0, AGEING[key])
+
+
 def _zone(values, before):
     zones = before["zone"]
     begin = int(zones[-1][1]) + 1 if zones else 0
@@ -191,7 +206,8 @@ def _medium_error(values, before):
         _bad_option(word)
 
 
-_RULES = {"sector_bytes": _sector_bytes, "seg_boundary": _seg_boundary, "cache": _cache,
+_RULES = {"sector_bytes": _sector_bytes, "firmware": _firmware,
+          "seg_boundary": _seg_boundary, "cache": _cache,
           "internal_activity": _internal_activity, "zone": _zone, "zone_heads": _zone_heads,
           "slip": _slip, "remap": _remap, "seek": _seek, "medium_error": _medium_error}
 
