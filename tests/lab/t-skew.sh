@@ -41,7 +41,7 @@ skewed()
 	done
 	echo start > "$(fb "$disk")/scan"
 	# the price of a turn is found
-	load "$name-settle" 16 6 "$@"
+	load "$name-settle" 40 6 "$@"
 	for seed in 1 2 3 4 5; do
 		load "$name-scan$seed" 4 $seed "$@"
 		eval "alone=\$alone$seed"
@@ -65,7 +65,7 @@ model_load "$disk" nearline16.fbmodel
 hot="--rw=randread --bs=4k --iodepth=32 --offset=10% --size=1%"
 # shellcheck disable=SC2086
 skewed hot 980 1030 $hot
-skewed zipf 950 1030 --rw=randread --bs=4k --iodepth=32 --random_distribution=zipf:1.1
+skewed zipf 750 1000 --rw=randread --bs=4k --iodepth=32 --random_distribution=zipf:1.1
 drive_off d
 
 # One block every 50 ms

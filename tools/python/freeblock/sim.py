@@ -67,15 +67,16 @@ SETTINGS = (
     ("--fsync", "fsync", "SHARE", "of the writes that a flush follows (0)"),
     ("--burst", "burst", "N", "arrivals come in bursts of N on the mean, heavy-tailed (0: singly)"),
     ("--size", "size", "SIZES", "of requests: 4k, exp:8k, or 4k/50:8k/30:64k/20 (exp:8k)"),
-    ("--locality", "locality", "WHERE", "uniform, cylinders:N or streams:N (uniform)"),
+    ("--locality", "locality", "WHERE", "uniform, zipf, cylinders:N, streams:N or append:N "
+     "(uniform)"),
     ("--arrivals", "trace", "FILE", "requests that come as recorded: lines MS LBN SECTORS R|W, or "
      "another file of requests: " + arrivals.FORMATS),
     ("--read-expire", "read_expire_ms", "MS", "longest wait of a read, 0: none (500)"),
     ("--write-expire", "write_expire_ms", "MS", "longest wait of a write, 0: none (5000)"),
     ("--commit", "commit_us", "US", "how long a free slot waits for an answer (300)"),
     ("--lead", "lead_us", "US", "how early a command must be at the drive (200)"),
-    ("--task", "task", "none|scan|fresh", "scan: read every block once; fresh: want again what was "
-     "read (none)"),
+    ("--task", "task", "TASK", "none; scan: read every block once; fresh: want again "
+     "what was read; trickle:MS: a block every so often (none)"),
     ("--range", "range", "FIRST+COUNT", "sectors that the scan wants (all)"),
     ("--granule", "granule", "BYTES", "coverage granule (the model's)"),
     ("--conservatism", "conservatism_us", "US", "added to each seek of the freeblock decision, "
