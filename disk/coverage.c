@@ -462,7 +462,7 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 			n++;
 		if (fb_quarantine_doubts(&cov->fd->quarantine, first * granule, n * granule))
 			n = 1;
-		if (!fb_free_read_now(cov->fd, first * granule,
+		if (!fb_free_read_now(task, first * granule,
 				      min_t(u64, n * granule, sectors - first * granule),
 				      FB_FREE_READ_PROMOTED))
 			return false;

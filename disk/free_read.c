@@ -576,7 +576,7 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 
 /**
  * fb_free_read_now() - read as part of the foreground
- * @fd: the disk
+ * @task: the task that wants the blocks
  * @lbn: first sector
  * @nsect: sectors
  * @kind: FB_FREE_READ_HURRIED: charged to a late task's share, and not retried, like reads in
@@ -589,9 +589,11 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
  *
  * Return: false: there is no queue or no free buffer, or the read is too long.
  */
-bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect, enum fb_free_read_kind kind)
+bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
+		      enum fb_free_read_kind kind)
 {
 	bool hurried = kind == FB_FREE_READ_HURRIED;
+	struct fb_disk *fd = task->fd;
 	blk_opf_t opf = REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE;
 	struct block_device *bdev;
 	struct fb_free_read *buf = NULL;
@@ -614,6 +616,8 @@ bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect, enum fb_free_read_
 	if (hurried)
 		opf |= REQ_FAILFAST_MASK;
 	fb_free_read_setup(fd->reads.bufs, buf, bdev, opf, lbn, nsect);
+	if (task->css)
+		bio_associate_blkg_from_css(&buf->bio, task->css);
 	fb_free_read_submit(fd, buf);
 	return true;
 }

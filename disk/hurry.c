@@ -141,7 +141,7 @@ void fb_hurry_read(struct fb_coverage *cov)
 	if ((!cov->hurried && !READ_ONCE(fd->hurry.ppm)) || !fb_hurry_is_due(cov))
 		return;
 	sent = fb_hurry_find(cov, &piece) &&
-	       fb_free_read_now(fd, piece.lbn, piece.nsect, FB_FREE_READ_HURRIED);
+	       fb_free_read_now(cov->hurried, piece.lbn, piece.nsect, FB_FREE_READ_HURRIED);
 	spin_lock_irq(&fd->lock);
 	fd->hurry.seen = fd->hurry.arrived;
 	if (!sent)

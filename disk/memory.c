@@ -75,7 +75,7 @@ void *freeblock_alloc(u64 bytes, const char *what)
 
 	if (!fb_memory_charge(&account, bytes, what)) {
 		/* kvzalloc() warns of more than 2 GiB; memory_mib may allow it */
-		p = __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
+		p = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 		if (!p) {
 			fb_memory_uncharge(&account, bytes);
 			p = ERR_PTR(-ENOMEM);

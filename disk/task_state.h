@@ -73,6 +73,7 @@ struct fb_op {
  * @disk: its disk's name when it was created
  * @name: shown to users
  * @ops: the consumer's callbacks
+ * @css: the I/O cgroup that its own foreground reads are charged to; NULL: the root's
  * @ctx: the consumer's private data
  * @bytes: memory charged to it
  * @coverage: record of the blocks delivered without error, or NULL
@@ -125,6 +126,7 @@ struct freeblock_task {
 	char name[24];
 	const struct freeblock_ops *ops;
 	void *ctx;
+	struct cgroup_subsys_state *css;
 	u64 bytes;
 	struct freeblock_coverage *coverage;
 	enum fb_task_state state;

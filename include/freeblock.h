@@ -49,12 +49,16 @@ enum freeblock_end {
  *	finishing
  * @FREEBLOCK_OWN_COVERAGE: the consumer itself sets the bits of the task's coverage, with
  *	freeblock_coverage_set()
+ * @FREEBLOCK_CHARGE: reads that are sent as foreground requests for this task alone (promoted
+ *	ones, and those of freeblock_task_set_foreground()) are charged to the I/O cgroup of the
+ *	process that creates it
  */
 enum freeblock_flags {
 	FREEBLOCK_MEDIUM = BIT(0),
 	FREEBLOCK_NO_DATA = BIT(1),
 	FREEBLOCK_KEEP = BIT(2),
 	FREEBLOCK_OWN_COVERAGE = BIT(3),
+	FREEBLOCK_CHARGE = BIT(4),
 };
 
 /**

@@ -9,6 +9,7 @@
  * Locks: fb_disk.life for creation, start and destruction; fb_disk.lock for states and
  * counts; the table is in disk/disk.h.
  */
+#include <linux/cgroup.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
@@ -141,7 +142,7 @@ static int fb_task_enter(struct freeblock_task *task)
 static struct freeblock_task *fb_task_new(struct fb_disk *fd, const char *name,
 					  const struct freeblock_ops *ops, void *ctx)
 {
-	struct freeblock_task *task = kzalloc(sizeof(*task), GFP_KERNEL);
+	struct freeblock_task *task = kzalloc(sizeof(*task), GFP_KERNEL_ACCOUNT);
 
 	if (!task)
 		return NULL;
@@ -149,11 +150,24 @@ static struct freeblock_task *fb_task_new(struct fb_disk *fd, const char *name,
 	task->id = atomic_inc_return(&fb_task_last_id);
 	task->ops = ops;
 	task->ctx = ctx;
+#ifdef CONFIG_BLK_CGROUP
+	if (ops->flags & FREEBLOCK_CHARGE)
+		task->css = task_get_css(current, io_cgrp_id);
+#endif
 	fb_disk_copy_name(fd, task->disk, sizeof(task->disk));
 	strscpy(task->name, name, sizeof(task->name));
 	INIT_LIST_HEAD(&task->todo);
 	fb_delivery_setup(task);
 	return task;
+}
+
+static void fb_task_free(struct freeblock_task *task)
+{
+#ifdef CONFIG_BLK_CGROUP
+	if (task->css)
+		css_put(task->css);
+#endif
+	kfree(task);
 }
 
 /* ---- the interface, documented in include/freeblock.h ---- */
@@ -177,7 +191,7 @@ struct freeblock_task *freeblock_task_create(struct gendisk *disk, const char *n
 	mutex_unlock(&fd->life);
 	if (!ret)
 		goto out;
-	kfree(task);
+	fb_task_free(task);
 put:
 	fb_disk_put(fd);
 out:
@@ -212,7 +226,7 @@ static int fb_task_make_ops(struct freeblock_task *task, const struct fb_op *lik
 	struct fb_op *op;
 
 	for (i = 0; i < n; i++) {
-		op = kvzalloc(sizeof(*op), GFP_KERNEL);
+		op = kvzalloc(sizeof(*op), GFP_KERNEL_ACCOUNT);
 		if (!op) {
 			fb_task_free_ops(ops);
 			return -ENOMEM;
@@ -720,7 +734,7 @@ void freeblock_task_destroy(struct freeblock_task *task)
 	fb_task_free_cookies(&task->cookies);
 	fb_bitmap_destroy(&task->map);
 	fb_memory_uncharge(&task->bytes, task->bytes);
-	kfree(task);
+	fb_task_free(task);
 	fb_disk_put(fd);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_destroy);

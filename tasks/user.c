@@ -305,10 +305,11 @@ static u32 fb_user_flags(u32 flags)
 {
 	return (flags & FREEBLOCK_SETUP_MEDIUM ? FREEBLOCK_MEDIUM : 0) |
 	       (flags & FREEBLOCK_SETUP_NO_DATA ? FREEBLOCK_NO_DATA : 0) |
-	       (flags & FREEBLOCK_SETUP_KEEP ? FREEBLOCK_KEEP : 0) | FREEBLOCK_OWN_COVERAGE;
+	       (flags & FREEBLOCK_SETUP_KEEP ? FREEBLOCK_KEEP : 0) | FREEBLOCK_OWN_COVERAGE |
+	       FREEBLOCK_CHARGE;
 }
 
-/* the queue has never been used, and may be set up again: poll() may have its wait queue */
+/* the queue was never used, and may be set up again: poll() may have its wait queue */
 static void fb_user_undo_setup(struct fb_user_file *ff, struct freeblock_task *task)
 {
 	freeblock_task_destroy(task);
@@ -829,10 +830,7 @@ static int fb_user_open(struct inode *inode, struct file *file)
 	return stream_open(inode, file);
 }
 
-/*
- * A task ends when its reads in flight have ended. That takes milliseconds, unless the drive is
- * stuck: close() then leaves the rest to this work, which keeps the module until it is done.
- */
+/* if a stuck drive keeps the task's reads, the rest is left to the work, which keeps the module */
 static int fb_user_release(struct inode *inode, struct file *file)
 {
 	struct fb_user_file *ff = file->private_data;

@@ -44,6 +44,35 @@ expect_fail "its task is still there" no_tasks
 expect_ok "another reader begins" fbread copy "/dev/$disk" first=8000 count=8 promote=1 flags=2
 expect_fail "the module stays" unload_module freeblock
 expect_ok "the task ends when the drive is reset" wait_for 200 no_tasks
+
+# ---- what a reader takes is charged to its cgroup ----
+
+# Of I/O only reads sent as foreground requests for one task; others are not known when their request
+# is made. Seen to fail with the root charged.
+mkdir /tmp/cgroup
+mount -t cgroup2 cgroup2 /tmp/cgroup
+echo +io +memory > /tmp/cgroup/cgroup.subtree_control
+mkdir /tmp/cgroup/reader
+echo 0 > "$(fb "$disk")/idle_mean_us"
+# shellcheck disable=SC2016
+sh -c 'echo $$ > /tmp/cgroup/reader/cgroup.procs; exec fbread hold /dev/$0' "$disk" > /tmp/hold &
+reader=$!
+expect_ok "a reader with a buffer" wait_for 30 grep -q holds /tmp/hold
+note "$(cat /tmp/cgroup/reader/memory.current) bytes"
+expect_ge "its buffer is charged, KiB" $(($(cat /tmp/cgroup/reader/memory.current) / 1024)) 4096
+kill -9 $reader
+wait $reader
+expect_ok "it goes" wait_for 20 no_tasks
+expect_le "and nothing is left, KiB" $(($(cat /tmp/cgroup/reader/memory.current) / 1024)) 1024
+# shellcheck disable=SC2016
+sh -c 'echo $$ > /tmp/cgroup/reader/cgroup.procs
+	exec fbread copy /dev/$0 first=0 count=8000 promote=1 flags=2' "$disk" > /tmp/copy 2>&1
+expect_eq "promoted blocks are read" "$(kv /tmp/copy end)" 0
+note "$(cat /tmp/cgroup/reader/io.stat)"
+promoted=$(($(stats "$disk" promoted_sectors) * 512))
+expect_ge "bytes of promoted reads" $promoted $((8000 * 512))
+expect_ge "charged to the reader" \
+	"$(sed 's/.*rbytes=\([0-9]*\).*/\1/' /tmp/cgroup/reader/io.stat)" $((promoted - 512 * 512))
 drive_off a
 expect_ok "freeblock unloads" wait_for 20 unload_module freeblock
 expect_ok "and takes its device along" [ ! -e /dev/freeblock ]
