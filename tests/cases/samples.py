@@ -8,7 +8,7 @@ import struct
 
 # ns, first sector, sectors, whether it writes, ns
 Request = collections.namedtuple("Request", "time sector sectors write response")
-# What a format keeps: data; the error of a time and of a response, ns, None where there is none
+# What a format keeps: data; the error of a time and of a response, ns; None where there is none
 Sample = collections.namedtuple("Sample", "data time response")
 BEGAN = 128166372 * 10 ** 11        # of MSR's clock, ns
 EPOCH = 1577808000 * 10 ** 9        # of the others', ns
@@ -16,7 +16,8 @@ US, MS, S = 10 ** 3, 10 ** 6, 10 ** 9
 
 
 def requests(count=200, seed=1):
-    """Random ones on a small disk, of which some come while another is outstanding; no sector twice."""
+    """Random ones on a small disk, of which some come while another is outstanding; no sector
+    twice."""
     rng, now, found = random.Random(seed), 34 * MS, []
     for sector in rng.sample(range(2 * 10 ** 6), count):
         found.append(Request(now, 8 * sector, rng.choice((8, 16, 64, 256)), rng.random() < 0.4,

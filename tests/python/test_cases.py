@@ -232,7 +232,7 @@ class Shared(Case):
             with self.subTest(name=name):
                 with mock.patch.object(observe, "predict", self.foretold):
                     ways = (self.tune(path), self.observe(path, LARGE))
-                for status, found, err in ways:
+                for status, _, err in ways:
                     self.assertEqual(status, 2 if name in SAID else 0, err)
                     self.assertIn(SAID.get(name, ""), err)
                 if name not in SAID:

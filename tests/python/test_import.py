@@ -725,6 +725,21 @@ class Refusals(Case):
         self.assertTrue(os.path.islink(link) and os.path.isfile(
             os.path.join(self.folder, "target")))
 
+    def test_later(self):
+        """Layouts and seek files of later versions of DiskSim are refused by their names; what the
+        refusal of a column of writes advises is done. Seen to fail: "is no dm_layout_g1 block"."""
+        for kind in ("dm_layout_g2", "dm_layout_g4"):
+            text = model_text().replace("dm_layout_g1 {", kind + " {", 1)
+            self.refuse(self.write(test_model=text, test_seek=SEEKS),
+                        "a %s layout cannot be imported: only dm_layout_g1" % kind)
+        four = "1, 1.5, 0.1, 1.65\n10, 2.5, 0.1, 2.65\n39, 6.0, 0.1, 6.15\n"
+        folder = self.write(test_model=model_text(), test_seek=four)
+        self.refuse(folder, "a fourth column, of writes, cannot be imported")
+        three = "".join(line.rpartition(",")[0] + "\n" for line in four.splitlines())
+        self.convert(self.write(test_model=model_text(), test_seek=three),
+                     "--override", "Add. write settling delay=0.15")
+        self.assertIn("write_settle_ns 150000", self.read_output("drive"))
+
     def test_a_bad_drive_changes_nothing(self):
         folder = self.write(test_model=model_text(), test_seek=SEEKS)
         self.convert(folder)

@@ -38,6 +38,10 @@ _ENDS_AHEAD = "the next command always ends reading ahead"
 _QUEUE = "the simulated drive's queue has no such rule"
 _SEEK = "the seek curve comes from elsewhere"
 
+# Layouts of later versions: why they are refused
+LATER = {kind: "a %s layout cannot be imported: only dm_layout_g1 can (freeblock extract makes a "
+         "model of the drive itself)" % kind for kind in ("dm_layout_g2", "dm_layout_g4")}
+
 # Parameters that are not used: name -> (value at which nothing is lost or None, reason)
 IGNORED = {
     "dm_disk": {
@@ -297,7 +301,8 @@ class Reader:
         """Reader of the block that is a parameter's value."""
         param = self.get(name)
         if not isinstance(param.value, libparam.Block) or param.value.kind != kind:
-            raise param.error("is no %s block" % kind)
+            found = getattr(param.value, "kind", None)
+            raise param.error(LATER[found] if found in LATER else "is no %s block" % kind)
         return Reader(param.value, label or self.label, self.report)
 
     def finish(self):
@@ -367,7 +372,10 @@ def _seek_point(line, place):
     words = [word.strip() for word in line.split(",")]
     if len(words) not in (2, 3) or not _DISTANCE.fullmatch(words[0]) or \
             not all(_TIME.fullmatch(word) for word in words[1:]):
-        raise place.error("'%.60s' is not 'distance, ms[, deviation]'" % line.strip())
+        raise place.error("'%.60s' is not 'distance, ms[, deviation]'%s" % (
+            line.strip(), "; a fourth column, of writes, cannot be imported: leave it out, and "
+            "give the difference as --override 'Add. write settling delay=MS'"
+            if len(words) == 4 else ""))
     distance, time = int(words[0]), Fraction(words[1])
     if distance < 1 or time < 0:
         raise place.error("distance %d, %s ms: distances begin at 1, times are not negative" %

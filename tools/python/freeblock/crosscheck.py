@@ -19,7 +19,8 @@ def beside(model, trace, found, device=None, unit=None):
     """Rows of what observe has `found` of a trace, read as this device and unit, and what predict
     tells of it. Both leave the drive's cache out."""
     from .prediction import answer, batch, question  # pylint: disable=import-outside-toplevel
-    task = batch.Task(question.Load(trace, trace=trace, part=device, unit=unit), (question.Disk(model),),
+    load = question.Load(trace, trace=trace, part=device, unit=unit)
+    task = batch.Task(load, (question.Disk(model),),
                       answer.settings(None, None, None, scan=False))
     (said,) = batch.answers(task)
     if "error" in said:

@@ -23,8 +23,8 @@ ENOUGH_S = 3600
 MODEL = "nearline16"
 Goals = collections.namedtuple("Goals", "mean_us max_us")
 # What a worker needs for one trace
-Job = collections.namedtuple("Job", "path device unit model service goals sizes_kib policies adaptive "
-                             "plots")
+Job = collections.namedtuple("Job", "path device unit model service goals sizes_kib policies "
+                             "adaptive plots")
 # What is wrong with a trace, and the exit status
 Refusal = collections.namedtuple("Refusal", "why status")
 
@@ -227,8 +227,8 @@ def tune(args, traces):
     """Analyse, print, draw, apply; the exit status."""
     from .tuning import plots, report  # pylint: disable=import-outside-toplevel
     goals, sizes = goals_of(args), sizes_of(args.sizes)
-    jobs = [Job(path, args.device, args.unit, args.model, args.service, goals, sizes, not args.stats,
-                not args.no_adaptive, args.plots) for path in files_of(traces)]
+    jobs = [Job(path, args.device, args.unit, args.model, args.service, goals, sizes,
+                not args.stats, not args.no_adaptive, args.plots) for path in files_of(traces)]
     if args.apply and len(jobs) != 1:
         raise UsageError("--apply: the setting of one trace, not of %d" % len(jobs))
     service_of(jobs[0])
@@ -294,8 +294,8 @@ def check_effects(args):
     """Refuse options that would do nothing."""
     goals = {"mean_slowdown": MEAN_MS, "max_slowdown": MAX_MS, "sizes": None, "no_adaptive": False}
     if args.generate or args.table2:
-        need_defaults(args, "is for traces that are read", device=None, unit=None, jobs=PROCESSES, model=None,
-                      service=None, stats=False, plots=None, apply=None, **goals)
+        need_defaults(args, "is for traces that are read", device=None, unit=None, jobs=PROCESSES,
+                      model=None, service=None, stats=False, plots=None, apply=None, **goals)
     else:
         need_defaults(args, "is for --generate and --table2", days=DAYS, seed=SEED)
     if not args.generate and not args.record:

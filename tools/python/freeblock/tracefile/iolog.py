@@ -98,7 +98,8 @@ class Log:
         columns = np.array(rows, np.int64).reshape(-1, 4)
         ends = -(-(columns[:, 1] + columns[:, 2]) // SECTOR)
         first = columns[:, 1] // SECTOR
-        return make_chunk(self.source.nanoseconds(columns[:, 0], self.unit_ns, block.first), first, ends - first, columns[:, 3] > 0,
+        time_ns = self.source.nanoseconds(columns[:, 0], self.unit_ns, block.first)
+        return make_chunk(time_ns, first, ends - first, columns[:, 3] > 0,
                           np.full(len(columns), -1))
 
 
