@@ -32,8 +32,8 @@ def write_json(path, data):
 def make(build, *words):
     """Run the tests' make; what it said."""
     done = subprocess.run(["make", "--no-print-directory", "-j2", "-C", UNIT, "BUILD=" + build,
-                           "WERROR=", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False)
+                           "WERROR=", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
     if done.returncode:
         raise Broken("the unit tests cannot be built: " + done.stdout[-800:])
     return done.stdout
