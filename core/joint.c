@@ -49,9 +49,10 @@
  * not.
  *
  * Where gaps are short, in a hot spot or a deep queue, the right price is several times the one at
- * first. So a window ends early when it has cost FB_JOINT_EXCESS times what the whole of it may,
- * and the price rises by all that the slope says, to its double at most. With three times what chance
- * adds to the cost would be taken for that, for a tenth of free bandwidth.
+ * first. So a window ends early when it has cost FB_JOINT_EXCESS times what the whole of it may, or
+ * as much of the recommended target, and the price rises by all that the slope says, to its double at
+ * most. With less what chance adds to the cost would be taken for that: with three times for a tenth
+ * of free bandwidth, and under open loads, which may cost a fifth, all of the time.
  */
 #define FB_JOINT_EXCESS 4
 #define FB_JOINT_WINDOW_NS 8000000000ULL
@@ -484,7 +485,8 @@ bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle,
 	j->order_ns += order_ns;
 	j->rounds++;
 	early = j->rounds >= FB_JOINT_ROUNDS_MIN && !j->fixed &&
-		j->order_ns > FB_JOINT_EXCESS * may_ppm * (s64)(FB_JOINT_WINDOW_NS / FB_JOINT_MILLION);
+		j->order_ns > FB_JOINT_EXCESS * max_t(s64, may_ppm, FB_JOINT_COST_PPM) *
+			      (s64)(FB_JOINT_WINDOW_NS / FB_JOINT_MILLION);
 	if (now_ns >= j->since_ns && span_ns < FB_JOINT_WINDOW_NS && !early)
 		return false;
 	/* a window with a long pause in it, or with few choices, says nothing */

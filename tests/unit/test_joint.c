@@ -342,7 +342,7 @@ static void test_price(void **state)
 }
 
 /*
- * A hot spot: each request takes 1 ms longer, 12.5 %. After 0.3 s of that the
+ * A hot spot: each request takes 1 ms longer, 12.5 %. After 0.32 s of that the
  * price is doubled, and again. A fixed price stays, and so it is with few requests. Seen to fail with
  * windows of 8 s, and with a price that rises by a sixteenth.
  */
@@ -354,15 +354,15 @@ static void test_excess(void **state)
 	(void)state;
 	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	start = joint.price;
-	for (i = 0; i < 302; i++)
+	for (i = 0; i < 322; i++)
 		fb_joint_charge(&joint, 1000000, 0, 0, now_ns += WINDOW_NS / 1000);
 	assert_in_range(joint.price, 2 * start - 1, 2 * start);
-	for (i = 0; i < 302; i++)
+	for (i = 0; i < 322; i++)
 		fb_joint_charge(&joint, 1000000, 0, 0, now_ns += WINDOW_NS / 1000);
 	assert_in_range(joint.price, 4 * start - 2, 4 * start);
 	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	joint.fixed = true;
-	for (i = 0; i < 302; i++)
+	for (i = 0; i < 322; i++)
 		fb_joint_charge(&joint, 1000000, 0, 0, now_ns += WINDOW_NS / 1000);
 	assert_int_equal(joint.price, start);
 	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
