@@ -41,8 +41,8 @@ static bool is_shown(const void *arg)
 }
 
 /*
- * The subject is survival, not cost: no guard, and idle time whatever it costs. The module makes the
- * disk's files soon after the switch.
+ * The subject is survival, not cost: no guard, and idle time whatever it costs. The module makes
+ * the disk's files soon after the switch.
  */
 int schedule(void)
 {
