@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Kernels that the lab builds: what is taken from the cache, what is said when Debian is out of
-reach, and that one which lacks what it is for is not built. Nothing is compiled, and nothing
-downloaded. Prints TAP.
+reach, that one which lacks what it is for is not built, and that what is kept for a guest of one
+is not another's. Nothing is compiled, and nothing downloaded. Prints TAP.
 
 Seen to fail: kernel-fetch that looks for a kernel where a source is meant; sort without -V (9.9
 after 9.10); origin() that goes on without a source (status 2); options that did not take effect
-only noted (the build goes on); rt's recipe without rt.config (the debug kernel's folder)."""
+only noted (the build goes on); rt's recipe without rt.config (the debug kernel's folder); kept()
+that takes each file whose name begins with the release for an old one."""
 
+import importlib.machinery
+import importlib.util
 import os
 import subprocess
 import sys
@@ -111,11 +114,32 @@ def test_build(cache):
     check("they are not one kernel", len(hashes) == 2, hashes)
 
 
+def test_kept(folder):
+    sys.dont_write_bytecode = True
+    loader = importlib.machinery.SourceFileLoader("lab", os.path.join(HERE, "lab"))
+    lab = importlib.util.module_from_spec(importlib.util.spec_from_loader("lab", loader))
+    loader.exec_module(lab)
+
+    def keep(release, modules):
+        return os.path.basename(lab.kept(
+            folder, {"KVER": release, "KMODULES": modules, "KIMAGE": ""}, "base", [], put))
+
+    before = [keep("9.9-rt", "a"), keep("9.9", "a")]
+    old = keep("9.9", "b")
+    after = [keep("9.9-rt", "a"), keep("9.9", "c")]
+    found = sorted(os.listdir(os.path.join(folder, "lab")))
+    check("what is kept replaces an old one of its own kernel only",
+          found == sorted([*after, "base.lock"]) and after[0] == before[0] and old not in found,
+          (before, old, found))
+
+
 def main():
     with tempfile.TemporaryDirectory() as cache:
         test_out_of_reach(cache)
         test_cache(cache)
         test_build(cache)
+    with tempfile.TemporaryDirectory() as folder:
+        test_kept(folder)
     print("1..%d" % count)
     return 1 if failed else 0
 
