@@ -67,13 +67,14 @@ def lines(now, before):
     seconds = now["cost"]["at"] - before["cost"]["at"]
     free, idle = (_grew(now, before, key) for key in ("free_sectors", "idle_sectors"))
     sent = [_grew(now, before, key) for key in SENT]
+    share = _share(idle, None if None in sent else sum(sent))
     cost = fbstate_cost.between(now["cost"], before["cost"])
     requests = cost["requests"]
     work = [words for words in (work_words(*job) for job in now["jobs"].items()) if words]
     return [
         name + "%s MB/s, %s of it in idle time; foreground %s/s, each later by %s now, %s in all" %
         ("-" if free is None or seconds <= 0 else "%.1f" % (free * SECTOR / 1e6 / seconds),
-            _share(idle, None if None in sent else sum(sent)), "-" if requests is None or seconds <= 0 else
+            share, "-" if requests is None or seconds <= 0 else
             "%.1f" % (requests / seconds), _later(cost), _later(now["in_all"])),
         blank + "; ".join(work + ["tasks: %d" % (now["tasks"] or 0)]),
         blank + ("not scheduling: " + now["stuck"] if now["stuck"] else
