@@ -91,7 +91,7 @@
 #define FREEBLOCK_REASON_LEN 192
 
 /* freeblock_ioc_setup.flags, or-ed */
-#define FREEBLOCK_SETUP_MEDIUM (1u << 0)	/* read from the medium, not from the drive's cache */
+#define FREEBLOCK_SETUP_MEDIUM (1u << 0)	/* read from the medium, not the drive's cache */
 #define FREEBLOCK_SETUP_NO_DATA (1u << 1)	/* records without data: blocks are only read */
 #define FREEBLOCK_SETUP_KEEP (1u << 2)	/* when all is delivered, wait for more to be added */
 

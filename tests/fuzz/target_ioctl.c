@@ -201,8 +201,9 @@ static bool try_ranges(struct fuzz_bytes *in, struct fb_user_check_why *why)
 		expected = -EINVAL;
 	else if (a.range_bytes > 4096)
 		expected = -E2BIG;
-	good = !verdict(fb_user_check_ranges(&a, RANGES_MOST, plain ? 0 : FREEBLOCK_RANGES_UNCOVERED,
-					     why), expected, why);
+	good = !verdict(fb_user_check_ranges(&a, RANGES_MOST,
+					     plain ? 0 : FREEBLOCK_RANGES_UNCOVERED, why),
+			expected, why);
 	take_place(in, &at);
 	r.first = fuzz_number(in);
 	r.count = fuzz_number(in);

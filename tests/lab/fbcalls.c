@@ -117,7 +117,8 @@ static void bad_api(void)
 	SAYS(EFAULT, "api: no argument", ioctl(dev, FREEBLOCK_IOC_API, NULL));
 	SAYS(EBADFD, "set-up: without api", set_up(usual(0)));
 	API(0, "api");
-	is("api: features offered", a.offered, FREEBLOCK_FEATURE_EVENTS | FREEBLOCK_FEATURE_COVERAGE);
+	is("api: features offered", a.offered,
+	   FREEBLOCK_FEATURE_EVENTS | FREEBLOCK_FEATURE_COVERAGE);
 	API(EALREADY, "api: twice");
 }
 
@@ -202,8 +203,10 @@ static void bad_numbers(void)
 		snprintf(name, sizeof(name), "old number of call %u", with_structure[i]);
 		SAYS(ENOTTY, name, ioctl(dev, _IO(FREEBLOCK_IOC_MAGIC, with_structure[i]), buf));
 	}
-	SAYS(ENOTTY, "a call the other way", ioctl(dev, _IOR(FREEBLOCK_IOC_MAGIC, 2, char[24]), buf));
-	SAYS(ENOTTY, "a call of a grown size", ioctl(dev, _IOWR(FREEBLOCK_IOC_MAGIC, 0, char[32]), buf));
+	SAYS(ENOTTY, "a call the other way",
+	     ioctl(dev, _IOR(FREEBLOCK_IOC_MAGIC, 2, char[24]), buf));
+	SAYS(ENOTTY, "a call of a grown size",
+	     ioctl(dev, _IOWR(FREEBLOCK_IOC_MAGIC, 0, char[32]), buf));
 }
 
 static void bad_before_setup(void)
@@ -738,7 +741,8 @@ static int coverage_main(char **argv)
 	SAYS(0, "coverage: the first block", ioctl(dev, FREEBLOCK_IOC_SET_COVERAGE, &b));
 	is("coverage: the first block", covered(blocks, bits), 1);
 	all.count = s.sectors;
-	SAYS(0, "add what lacks", change(dev, FREEBLOCK_IOC_ADD, &all, 1, FREEBLOCK_RANGES_UNCOVERED));
+	SAYS(0, "add what lacks",
+	     change(dev, FREEBLOCK_IOC_ADD, &all, 1, FREEBLOCK_RANGES_UNCOVERED));
 	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
 	SAYS(EBUSY, "set coverage: started", ioctl(dev, FREEBLOCK_IOC_SET_COVERAGE, &b));
 	while (progress_of(dev).queued < 4)

@@ -190,7 +190,8 @@ class Calls(unittest.TestCase):
         self.assertEqual((raised.exception.errno, str(raised.exception)),
                          (errno.ENOSPC, "want: the kernel's words"))
         task.urgency(3, 17, 19)
-        self.assertEqual(device.calls[-1][:2], (0x4018fb09, struct.pack("<IiQII", 24, 3, 17, 19, 0)))
+        self.assertEqual(device.calls[-1][:2],
+                         (0x4018fb09, struct.pack("<IiQII", 24, 3, 17, 19, 0)))
 
     def test_refused(self):
         """What is not there, or no option."""

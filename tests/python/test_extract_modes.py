@@ -620,7 +620,8 @@ class Command(Case):
             page[2] = 1
             one.pages[8] = bytes(page)
             one.close = lambda: None
-        with mock.patch.object(sgio, "Disk", lambda path: drive):
+        with mock.patch.object(sgio, "Disk", lambda path: drive), \
+                mock.patch.object(modes.fbstate, "need_device", lambda path: path):
             status, said = self.run_it("/dev/sdx")
         self.assertEqual(status, 0)
         self.assertRegex(said, r"^ACME DISK 9 SERIAL01 naa.5000c500a1b2c3d4, changed 20.*: put "
@@ -642,8 +643,8 @@ class Command(Case):
 
     def test_no_device(self):
         """What is no disk."""
-        self.assertRegex(self.run_it("/dev/null")[1], "takes no SCSI commands")
-        self.assertRegex(self.run_it(self.root + "/none")[1], "No such file")
+        self.assertRegex(self.run_it("/dev/null")[1], "no such block device")
+        self.assertRegex(self.run_it(self.root + "/none")[1], "no such block device")
 
     def test_journal_is_readable(self):
         """A person can read it."""

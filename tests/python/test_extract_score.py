@@ -139,7 +139,7 @@ class Bench(unittest.TestCase):
                       ("makes",)):
             status, out, err = taptest.freeblock_lab(*words, "--seed", "-1")
             self.assertEqual((status, out), (2, ""), words)
-            self.assertEqual(err, "freeblock-lab: --seed -1: less than 0\n")
+            self.assertEqual(err, "freeblock-lab: --seed: -1 is less than 0\n")
 
 
 if __name__ == "__main__":

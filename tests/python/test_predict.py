@@ -580,6 +580,7 @@ class AnswersUnits(unittest.TestCase):
                                           ("look", None, None))}
         self.assertEqual(answer.trace_json(found, orders), {
             "requests": 7, "duration_s": 100, "pauses_s": 30, "mean_response_ms": 12,
+            "caveat": found.caveat,
             "in_band": True, "stream_fraction": 0.75, "hot_half": 0.25})
 
     def test_in_band(self):

@@ -234,8 +234,9 @@ static int fbt_change(struct fbt *t, const char *what, const char *arg)
 	if (!strcmp(what, "foreground") && got == 1)
 		return freeblock_task_set_foreground(t->task, n[0]);
 	if (!strcmp(what, "order"))
-		return freeblock_task_order(t->task, strcmp(arg, "near") ? FREEBLOCK_ORDER_SEQUENTIAL :
-					    FREEBLOCK_ORDER_NEAR, 0, 0);
+		return freeblock_task_order(t->task, strcmp(arg, "near") ?
+					    FREEBLOCK_ORDER_SEQUENTIAL : FREEBLOCK_ORDER_NEAR,
+					    0, 0);
 	if (got != 1)
 		return -EINVAL;
 	if (!strcmp(what, "deadline"))

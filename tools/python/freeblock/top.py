@@ -75,13 +75,14 @@ def _texts(now, before):
     seconds = now["cost"]["at"] - before["cost"]["at"]
     free, idle = (_grew(now, before, key) for key in ("free_sectors", "idle_sectors"))
     sent = [_grew(now, before, key) for key in SENT]
+    share = _share(idle, None if None in sent else sum(sent))
     cost = fbstate_cost.between(now["cost"], before["cost"])
     requests = cost["requests"]
     work = [words for words in (work_words(*job) for job in now["jobs"].items()) if words]
     return [
         "%s MB/s, %s of it in idle time" % (
             "-" if free is None or seconds <= 0 else "%.1f" % (free * SECTOR / 1e6 / seconds),
-            _share(idle, None if None in sent else sum(sent))),
+            share),
         "foreground %s/s, each later by %s now, %s in all" % (
             "-" if requests is None or seconds <= 0 else "%.1f" % (requests / seconds),
             _later(cost), _later(now["in_all"])),
