@@ -14,7 +14,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 COPIED = ("tools/check-style", "tools/build-modules", "tools/check-btf", "tools/floors",
-          "tools/stack-depth", "tests/lab/kernel", "tests/lab/debug.config", "include/compat/fb_elevator.h",
+          "tools/stack-depth", "tests/lab/kernel", "tests/lab/debug.config",
+          "include/compat/fb_elevator.h",
           "pyproject.toml", "tools/lint.txt")
 PACKAGES = ("tools/python/freeblock", "tools/research")
 

@@ -621,7 +621,7 @@ class Command(Case):
             one.pages[8] = bytes(page)
             one.close = lambda: None
         with mock.patch.object(sgio, "Disk", lambda path: drive), \
-                mock.patch.object(modes.fbstate, "need_device", lambda path: path):
+                mock.patch("freeblock.fbstate.need_device", lambda path: path):
             status, said = self.run_it("/dev/sdx")
         self.assertEqual(status, 0)
         self.assertRegex(said, r"^ACME DISK 9 SERIAL01 naa.5000c500a1b2c3d4, changed 20.*: put "

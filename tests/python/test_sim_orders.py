@@ -93,8 +93,8 @@ class Orders(unittest.TestCase):
         self.assertLessEqual(found, 1.01)
 
     def test_trickle(self):
-        """A block wanted every 50 ms is not worth the policy's order but beside two outstanding, for
-        which it is the drive's."""
+        """A block wanted every 50 ms is not worth the policy's order but beside two outstanding,
+        for which it is the drive's."""
         for outstanding in ("32", "4", "2"):
             with self.subTest(outstanding=outstanding):
                 found, beside = rate_beside((1, 2, 3, 4, 5), "trickle:50", drive="atlas10k",

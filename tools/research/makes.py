@@ -14,7 +14,7 @@ import re
 import sys
 import tempfile
 
-from freeblock import ToolError, UsageError
+from freeblock import ToolError, need_range
 from freeblock.hosts import TOP
 
 # relative standard deviations; defects: of each zone's spares, the share that is used
@@ -134,10 +134,8 @@ def add_parser(subparsers):
 def run(args):
     """Draw, try, print."""
     from freeblock.extraction import store               # pylint: disable=import-outside-toplevel
-    if args.drives < 6:
-        raise UsageError("--drives %d: at least 6" % args.drives)
-    if args.seed < 0:
-        raise UsageError("--seed %d: less than 0" % args.seed)
+    need_range("--drives", args.drives, 6)
+    need_range("--seed", args.seed, 0)
     path = os.path.join(TOP, "tools", "mechdisk", "drives", args.drive + ".fbdrive")
     if not os.path.exists(path):
         raise ToolError("%s: no such file: --drive names one of that folder" % path)
