@@ -42,7 +42,9 @@ u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks)
 
 	lockdep_assert_held(&fd->lock);
 	*tasks = false;
-	for (i = 0; fd->cov && i < FREEBLOCK_TASKS && !fb_disk_transparent(fd); i++) {
+	if (!fd->cov || fb_disk_transparent(fd))
+		return 0;
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
 		task = fd->cov->task[i];
 		if (!task || READ_ONCE(task->state) != FB_TASK_RUNNING)
 			continue;

@@ -185,6 +185,8 @@ void fb_order_run_soon(struct fb_disk *fd)
 
 	lockdep_assert_held(&fd->lock);
 	hrtimer_start(&fs->order_timer, 0, HRTIMER_MODE_ABS);
+	/* until it has fired fb_order_time() must not put it off */
+	fs->order_due_ns = 1;
 }
 
 /**

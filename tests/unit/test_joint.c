@@ -372,6 +372,25 @@ static void test_excess(void **state)
 	assert_int_equal(joint.price, start);
 }
 
+/*
+ * Requests that end within a microsecond each, though the model says otherwise: no window ends
+ * before an eighth of a second. Seen to fail, by a division by zero, without a shortest window.
+ */
+static void test_excess_at_once(void **state)
+{
+	u64 now_ns = 0;
+	u32 i, start;
+
+	(void)state;
+	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+	start = joint.price;
+	for (i = 0; i < 500; i++)
+		assert_false(fb_joint_charge(&joint, 10000000, 0, 0, now_ns += 1000));
+	assert_int_equal(joint.price, start);
+	assert_true(fb_joint_charge(&joint, 0, 0, 0, WINDOW_NS / 64));
+	assert_in_range(joint.price, 2 * start - 1, 2 * start);
+}
+
 /* go on for so many windows in which each of 1,000 requests took @over_ns longer */
 static void go_on(u64 *now_ns, u32 windows, s64 over_ns)
 {
@@ -698,6 +717,7 @@ int main(void)
 		cmocka_unit_test(test_insist),
 		cmocka_unit_test(test_price),
 		cmocka_unit_test(test_excess),
+		cmocka_unit_test(test_excess_at_once),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_owed),
 		cmocka_unit_test(test_change),
