@@ -75,6 +75,11 @@ enum mde_write_cache { MDE_WRITE_THROUGH, MDE_WRITE_STREAM, MDE_WRITE_BACK };
  */
 enum mde_destage { MDE_DESTAGE_EAGER, MDE_DESTAGE_IDLE };
 
+/* What a drive is attached by. */
+enum mde_interface { MDE_SCSI, MDE_SATA, MDE_INTERFACES };
+/* Which error an unreadable sector is: uncorrectable, its ID is not found, command aborted. */
+enum mde_error { MDE_UNC, MDE_IDNF, MDE_ABRT };
+
 /**
  * enum mde_queueing - what may be queued beside what
  * @MDE_TAGGED: SCSI: everything
@@ -168,6 +173,7 @@ struct mde_seek {
  * @recovery_ns: how long the drive tries before it gives up
  * @times: how many more commands fail here; MDE_ALWAYS for all
  * @asc: additional sense code to report (0x11 or 0x15)
+ * @error: enum mde_error
  * @info: whether the sense data's INFORMATION field is valid
  */
 struct mde_bad {
@@ -176,6 +182,7 @@ struct mde_bad {
 	u64 recovery_ns;
 	u32 times;
 	u8 asc;
+	u8 error;
 	bool info;
 };
 
@@ -275,7 +282,8 @@ struct mde_bad {
  * @bad: sectors unreadable from the start
  * @bads: how many ranges
  * @heal_on_write: a write makes a bad sector good, 0 or 1
- * @queue_depth: commands the host may queue; not used by the engine, like all below
+ * @interface: enum mde_interface; not used by the engine, like all below
+ * @queue_depth: commands the host may queue
  * @hw_queues: hardware queues of the host
  * @max_sectors: longest transfer, in units of 512 bytes
  * @seg_boundary: no segment crosses a multiple of it, bytes, a power of two
@@ -371,6 +379,7 @@ struct mde_config {
 	u32 bads;
 	u64 heal_on_write;
 
+	u64 interface;
 	u64 queue_depth;
 	u64 hw_queues;
 	u64 max_sectors;

@@ -45,6 +45,7 @@ enum mde_op { MDE_READ, MDE_WRITE, MDE_VERIFY, MDE_FLUSH };
  * @report: when its completion is to be reported, ps
  * @good: LBNs transferred without error
  * @asc: 0, or the additional sense code of a medium error at LBN @lbn + @good
+ * @error: enum mde_error, that error's kind
  * @info: that error's INFORMATION field is valid
  * @held: sectors that came from the cache
  * @disconnects: a write that leaves the bus once more
@@ -69,6 +70,7 @@ struct mde_slot {
 	u64 report;
 	u32 good;
 	u8 asc;
+	u8 error;
 	bool info;
 	u32 held;
 	bool disconnects;

@@ -36,6 +36,7 @@ SHAPES = {
     "bus_order": (1, 1, ("medium", "lbn")),
     "firmware": (1, 3, ("fcfs", "sptf", "clook", "sstf")),
     "queueing": (1, 1, ("tagged", "ncq")),
+    "interface": (1, 1, ("scsi", "sata")),
     "zoned": (1, 1, ("no", "vpd", "identify")),
     "power_mode": (1, 1, ("scsi", "low", "active", "idle", "standby", "untold")),
     "read_ahead_trigger": (1, 1, ("any", "same-track")),
