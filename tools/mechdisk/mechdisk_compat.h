@@ -40,6 +40,20 @@
 #define MDK_BIN_ATTR	struct bin_attribute
 #endif
 
+/* libata's callbacks for resets have a struct of their own; filling a result became sure. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define MDK_RESET(op)		.reset.op
+#else
+#define MDK_RESET(op)		.op
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+#define MDK_FILL_RTF		void
+#define MDK_FILL_RTF_RETURN	return
+#else
+#define MDK_FILL_RTF		bool
+#define MDK_FILL_RTF_RETURN	return true
+#endif
+
 static inline void mdk_timer_setup(struct hrtimer *timer,
 				   enum hrtimer_restart (*fn)(struct hrtimer *))
 {

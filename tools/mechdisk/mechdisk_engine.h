@@ -367,6 +367,15 @@ void mde_stats_reset(struct mde *e);
 void mde_set_caching(struct mde *e, u64 now_ns, const struct mde_caching *caching);
 
 /**
+ * mde_hold() - the medium is not ready: the heads are not loaded, or the platters stand
+ * @e: the drive
+ * @now_ns: the time
+ * @ns: for how long
+ * @stood: the platters come to stand at any angle
+ */
+void mde_hold(struct mde *e, u64 now_ns, u64 ns, bool stood);
+
+/**
  * mde_place_head() - put the head somewhere at a chosen angle (for tests)
  * @e: an idle drive
  * @cyl: cylinder

@@ -332,6 +332,15 @@ void md_run_set_caching(struct md_run *r, const struct mde_caching *caching)
 }
 EXPORT_SYMBOL_GPL(md_run_set_caching);
 
+void md_run_hold(struct md_run *r, u32 ms, bool stood)
+{
+	lockdep_assert_held(&r->lock);
+	mde_hold(&r->engine, mdx_now(&r->power), ms * (u64)NSEC_PER_MSEC, stood);
+	md_run_hand_out(r);
+	md_run_arm(r);
+}
+EXPORT_SYMBOL_GPL(md_run_hold);
+
 /* Power. */
 
 int md_run_init(struct md_run *r, const struct md_port *port, const struct mde_config *cfg,

@@ -270,6 +270,14 @@ void md_run_settle(struct md_run *r);
 void md_run_set_caching(struct md_run *r, const struct mde_caching *caching);
 
 /**
+ * md_run_hold() - the medium is not ready for a while; see mde_hold()
+ * @r: the drive, locked
+ * @ms: for how long
+ * @stood: the platters come to stand at any angle
+ */
+void md_run_hold(struct md_run *r, u32 ms, bool stood);
+
+/**
  * md_run_read() - fill a command's buffers with its first sectors
  * @r: the drive
  * @c: the command
