@@ -53,14 +53,12 @@ static void md_tf_text(u8 *page, u32 word, u32 words, const char *text)
 
 /* IDENTIFY DEVICE data, 7.12.7. */
 
+/* There is no field for a vendor. */
 static void md_tf_identify_text(const struct mde_config *c, u8 *page)
 {
-	char model[41];
-
-	snprintf(model, sizeof(model), "%s %s", c->vendor, c->product);
 	md_tf_text(page, 10, 10, c->serial);
 	md_tf_text(page, 23, 4, c->revision);
-	md_tf_text(page, 27, 20, model);
+	md_tf_text(page, 27, 20, c->product);
 }
 
 static void md_tf_identify_size(const struct mde_config *c, u8 *page)

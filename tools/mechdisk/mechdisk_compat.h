@@ -40,8 +40,10 @@
 #define MDK_BIN_ATTR	struct bin_attribute
 #endif
 
-/* libata's callbacks for resets have a struct of their own; filling a result became sure. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+/* libata's callbacks for resets have a struct of their own (Kbuild looks); filling a result
+ * became sure.
+ */
+#ifdef MDK_ATA_RESETS
 #define MDK_RESET(op)		.reset.op
 #else
 #define MDK_RESET(op)		.op

@@ -160,7 +160,7 @@ enum md_tf_condition md_tf_wake(struct md_tf *t, u64 now_ns)
 	enum md_tf_condition was = md_tf_condition_at(t, now_ns);
 
 	t->forced = MD_TF_ACTIVE;
-	t->busy_ns = now_ns;
+	t->busy_ns = now_ns + md_tf_recovery_ms(was) * 1000000ULL;
 	return was;
 }
 

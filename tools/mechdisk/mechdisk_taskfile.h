@@ -87,7 +87,7 @@ struct md_tf_timer {
  * @caching: as SET FEATURES has it
  * @forced: a command put it in this condition; MD_TF_ACTIVE: none did
  * @asleep: by SLEEP: hears a reset only
- * @busy_ns: when the last command came that the medium is for
+ * @busy_ns: when the medium was ready for the last command that came for it
  * @standby_ds: standby timer, tenths of a second; 0: off
  * @epc: extended power conditions are enabled
  * @timer: their timers
