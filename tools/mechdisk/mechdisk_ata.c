@@ -294,7 +294,7 @@ static MDK_FILL_RTF md_ata_qc_fill_rtf(struct ata_queued_cmd *qc)
 	struct md_ata *a = md_ata_of_port(qc->ap);
 
 	md_ata_write_regs(&a->cmd[qc->tag].result, &qc->result_tf);
-	MDK_FILL_RTF_RETURN;
+	return MDK_FILLED;
 }
 
 /* Error handling. */

@@ -50,10 +50,10 @@
 #endif
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
 #define MDK_FILL_RTF		void
-#define MDK_FILL_RTF_RETURN	return
+#define MDK_FILLED
 #else
 #define MDK_FILL_RTF		bool
-#define MDK_FILL_RTF_RETURN	return true
+#define MDK_FILLED		true
 #endif
 
 static inline void mdk_timer_setup(struct hrtimer *timer,
