@@ -230,11 +230,16 @@ expect_within "unload freeblock" 20 unload_module freeblock
 ### Removal
 
 fresh
-readers gone 30 > /dev/null 2>&1
+fio --name=gone --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=16 --rw=randread \
+	--bs=4k --time_based --runtime=30 --output=/dev/null > /dev/null 2>&1 &
+fio=$!
+wait_for 30 grep -q '[1-9]' /sys/block/"$disk"/inflight || die "no load"
 sleep 1
 expect_within "power off under load" 60 drive_off d
 wait $fio
 echo 1 > $M/d/power
+# newer kernels close the disk some time after they have looked for partitions
+wait_for 10 grep -q '^mechata [0-9]* 0 ' /proc/modules
 expect_within "rmmod mechata with a drive on" 30 unload_module mechata
 expect_eq "the drive is off" "$(cat $M/d/status)" off
 expect_within "rmmod mechdisk" 30 unload_module mechdisk
