@@ -173,6 +173,10 @@ took=$(($(awk '{ print int($1 * 10) }' /proc/uptime) - before))
 expect_ge "which takes seconds: tenths" $took 79
 expect_le "but not many: tenths" $took 84
 expect_match "awake again" "$(hdparm -C /dev/"$disk")" 'active/idle'
+echo 1 > $M/d/stats_reset
+expect_ok "asleep" hdparm -Y /dev/"$disk"
+expect_ok "a read wakes it" read_at 3200
+expect_eq "by a reset of the link" "$(drive_stat d resets)" 1
 expect_eq "CHECK POWER MODE: active" "$(condition)" ff
 ata ef 4a 00 4 > /dev/null
 for each in 81:idle_a 82:idle_b 83:idle_c 01:standby_y 00:standby_z; do
@@ -224,7 +228,7 @@ for seed in 1 2 3; do
 	scan_stop "$disk"
 	sched_set "$disk" none
 done
-expect_mean "predictions within 50 us, per mille" 900 1000 $shares
+expect_mean "predictions within 50 us, per mille" 990 999 $shares
 expect_within "unload freeblock" 20 unload_module freeblock
 
 ### Removal

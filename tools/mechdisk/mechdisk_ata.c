@@ -17,7 +17,7 @@
 #include <linux/slab.h>
 
 #include "mechdisk_compat.h"
-#include "mechdisk_run.h"
+#include "mechdisk_ctl.h"
 #include "mechdisk_taskfile.h"
 
 /* SStatus: device there, link active; and its generation. */

@@ -23,6 +23,7 @@
 
 #include "mechdisk.h"
 #include "mechdisk_compat.h"
+#include "mechdisk_ctl.h"
 #include "mechdisk_text.h"
 
 /* A 24 TB drive with 100 000 slips fits. */

@@ -162,21 +162,6 @@ struct md_run {
 /* For a port's driver. */
 
 /**
- * mdc_register() - drives of an interface can be powered on from now on (mechdisk_ctl.c)
- * @interface: the interface
- * @port: what they are attached by
- */
-void mdc_register(enum mde_interface interface, const struct md_port *port);
-
-/**
- * mdc_unregister() - power all drives of an interface off, and let none be powered on
- * @interface: the interface
- *
- * Context: process, sleeps.
- */
-void mdc_unregister(enum mde_interface interface);
-
-/**
  * md_run_init() - power a drive on
  * @r: the drive
  * @port: what it is attached by
