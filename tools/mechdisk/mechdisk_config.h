@@ -89,6 +89,15 @@ enum mde_error { MDE_UNC, MDE_IDNF, MDE_ABRT };
 enum mde_queueing { MDE_TAGGED, MDE_NCQ };
 
 /**
+ * enum mde_verify - what a VERIFY looks at
+ * @MDE_VERIFY_MEDIUM: the medium
+ * @MDE_VERIFY_CACHE: the cache is enough
+ * @MDE_VERIFY_NOTHING: nothing: it is good at once, as of many bridges (SCSI only)
+ * @MDE_VERIFY_FAILS: nothing: each fails, as of some RAID firmware (SCSI only)
+ */
+enum mde_verify { MDE_VERIFY_MEDIUM, MDE_VERIFY_CACHE, MDE_VERIFY_NOTHING, MDE_VERIFY_FAILS };
+
+/**
  * struct mde_zone - cylinders with the same number of sectors per track
  * @cyl_first: first cylinder
  * @cyl_last: last cylinder
@@ -245,7 +254,7 @@ struct mde_bad {
  * @age_ns: a revolution of waiting makes the positioning time count that much less
  * @bound_ms: jobs that have waited that long go first, the oldest before the others; 0: never
  * @queueing: enum mde_queueing
- * @verify_cached: a verify is content with cached data, 0 or 1
+ * @verify: enum mde_verify
  * @fua_cached: so is a read with FUA, 0 or 1
  * @translate: SEND DIAGNOSTIC translates addresses, 0 or 1
  * @zoned: enum mde_zoned
@@ -341,7 +350,7 @@ struct mde_config {
 	u64 age_ns;
 	u64 bound_ms;
 	u64 queueing;
-	u64 verify_cached;
+	u64 verify;
 	u64 fua_cached;
 	u64 translate;
 	u64 zoned;

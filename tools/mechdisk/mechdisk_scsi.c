@@ -135,6 +135,22 @@ static bool mdh_mishap(struct mdh *h, struct md_cmd *c, int *ret)
 	return true;
 }
 
+/* A VERIFY that looks at nothing: true if this drive's does. */
+static bool mdh_pretends(struct mdh *h, struct md_cmd *c)
+{
+	struct scsi_cmnd *cmd = mdh_scsi(c);
+	u64 how = h->run.cfg->verify;
+
+	if (c->range.op != MDE_VERIFY || (how != MDE_VERIFY_NOTHING && how != MDE_VERIFY_FAILS))
+		return false;
+	if (how == MDE_VERIFY_FAILS)
+		scsi_build_sense(cmd, 0, ABORTED_COMMAND, 0x44, 0);
+	else
+		cmd->result = SAM_STAT_GOOD;
+	c->range.at_once = true;
+	return true;
+}
+
 static int mdh_submit(struct mdh *h, struct md_cmd *c)
 {
 	int ret;
@@ -142,6 +158,8 @@ static int mdh_submit(struct mdh *h, struct md_cmd *c)
 	lockdep_assert_held(&h->run.lock);
 	if (mdh_mishap(h, c, &ret))
 		return ret;
+	if (mdh_pretends(h, c))
+		return 0;
 	if (c->range.op == MDE_FLUSH)
 		mdh_scsi(c)->result = SAM_STAT_GOOD;
 	return md_run_submit(&h->run, c) ? SCSI_MLQUEUE_DEVICE_BUSY : 0;

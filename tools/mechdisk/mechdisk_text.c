@@ -50,6 +50,7 @@ static const char *const mdt_policy[] = { "fcfs", "sptf", "clook", "sstf", NULL 
 static const char *const mdt_queueing[] = { "tagged", "ncq", NULL };
 /* where data are looked for */
 static const char *const mdt_where[] = { "medium", "cache", NULL };
+static const char *const mdt_verify[] = { "medium", "cache", "nothing", "fails", NULL };
 static const char *const mdt_zoned[] = { "no", "vpd", "identify", NULL };
 static const char *const mdt_power[] = { "scsi", "low", "active", "idle", "standby", "untold",
 					 NULL };
@@ -84,7 +85,7 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_NUM("jitter_ns", jitter_ns, 0, 100000, 20000),
 	MDT_SWITCH(early_seek, 1),
 	MDT_WORD("queueing", queueing, mdt_queueing, MDE_TAGGED),
-	MDT_WORD("verify", verify_cached, mdt_where, 0),
+	MDT_WORD("verify", verify, mdt_verify, MDE_VERIFY_MEDIUM),
 	MDT_WORD("fua", fua_cached, mdt_where, 0),
 	MDT_SWITCH(translate, 1),
 	MDT_WORD("zoned", zoned, mdt_zoned, MDE_ZONED_NO),

@@ -98,7 +98,7 @@ static const struct {
 	{ "", FIELD(early_seek), 1 },
 	{ "", FIELD(queueing), MDE_TAGGED },
 	{ "", FIELD(surface_run), 1 },
-	{ "", FIELD(verify_cached), 0 },
+	{ "", FIELD(verify), 0 },
 	{ "", FIELD(fua_cached), 0 },
 	{ "", FIELD(translate), 1 },
 	{ "", FIELD(power), MDE_POWER_SCSI },
@@ -142,7 +142,8 @@ static const struct {
 	{ "", FIELD(interface), MDE_SCSI },
 	{ "interface sata", FIELD(interface), MDE_SATA },
 	{ "interface sata\ninterface scsi", FIELD(interface), MDE_SCSI },
-	{ "verify cache", FIELD(verify_cached), 1 },
+	{ "verify cache", FIELD(verify), 1 },
+	{ "verify fails", FIELD(verify), 3 },
 	{ "fua cache", FIELD(fua_cached), 1 },
 	{ "translate off", FIELD(translate), 0 },
 	{ "power_mode standby", FIELD(power), MDE_POWER_STANDBY },
@@ -213,7 +214,7 @@ static const struct {
 	{ "read_ahead segment 9\nread_ahead segment", FIELD(ahead_sectors), 0 },
 };
 
-/* Seen to fail: queueing stored in verify_cached. */
+/* Seen to fail: queueing stored in verify. */
 static void test_values(void **state)
 {
 	char text[512];
@@ -503,7 +504,7 @@ static const struct {
 	{ "firmware fcfs bound_ms=1\n", 9, "'bound_ms=1' is of no use: fcfs" },
 	{ "firmware fcfs age_ns=1\n\n", 9, "'age_ns=1' is of no use: fcfs" },
 	{ "queueing simple\n", 9, "none of 'tagged' 'ncq'" },
-	{ "verify disk\n", 9, "none of 'medium' 'cache'" },
+	{ "verify disk\n", 9, "none of 'medium' 'cache' 'nothing' 'fails'" },
 	{ "internal_activity 1000 500\n", 9, "takes 3 values, not 2" },
 	{ "internal_activity on\n", 9, "takes 3 values, not 1" },
 	{ "internal_activity 1000 1000 5\n", 9, "'1000' is not within 1 to 999" },
