@@ -50,9 +50,9 @@
  *
  * Where gaps are short, in a hot spot or a deep queue, the right price is several times the one at
  * first. So a window ends early when it has cost FB_JOINT_EXCESS times what the whole of it may, or
- * as much of the recommended target, and the price rises by all that the slope says, to its double at
- * most. With less what chance adds to the cost would be taken for that: with three times for a tenth
- * of free bandwidth, and under open loads, which may cost a fifth, all of the time.
+ * as much of the recommended target, and the price rises by all that the slope says, to its double
+ * at most. With less, what chance adds to the cost would be taken for that: with three times for a
+ * tenth of free bandwidth, and under open loads, which may cost a fifth, all of the time.
  */
 #define FB_JOINT_EXCESS 4
 #define FB_JOINT_WINDOW_NS 8000000000ULL

@@ -5,9 +5,6 @@
 # Expected: what ACS-3 and SAT say; of errors, what drivers/ata/libata-eh.c does: a medium error under
 # NCQ ends one command, and those beside it are tried again.
 #
-# Seen to fail: READ FPDMA QUEUED without its FUA bit; an NCQ error that drops no other command; a
-# medium that is ready at once after standby (a timer that runs while it spins up fails, too).
-#
 # lab: kernel=stock clock=icount smp=1 timeout=300
 # lab-kernel-modules: libata
 # lab-host-programs: hdparm smartctl

@@ -342,9 +342,9 @@ static void test_price(void **state)
 }
 
 /*
- * A hot spot: each request takes 1 ms longer, 12.5 %. After 0.32 s of that the
- * price is doubled, and again. A fixed price stays, and so it is with few requests. Seen to fail with
- * windows of 8 s, and with a price that rises by a sixteenth.
+ * A hot spot: each request takes 1 ms longer, 12.5 %. After 0.32 s of that the price is doubled,
+ * and again. A fixed price stays, and so it is with few requests. Seen to fail with windows of
+ * 8 s, and with a price that rises by a sixteenth.
  */
 static void test_excess(void **state)
 {
