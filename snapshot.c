@@ -362,6 +362,7 @@ static struct attribute *fb_snapshot_scan[] = {
 	FB_SNAPSHOT_JOB(scan, blocks_flying, U64, blocks_flying),
 	FB_SNAPSHOT_JOB(scan, blocks_bad, U64, blocks_bad),
 	FB_SNAPSHOT_JOB(scan, blocks_skipped, U64, blocks_skipped),
+	FB_SNAPSHOT_JOB(scan, blocks_unverified, U64, blocks_unverified),
 	FB_SNAPSHOT_JOB(scan, rate_kib_s, U64, rate_kib_s),
 	FB_SNAPSHOT_JOB(scan, deadline, U64, deadline),
 	NULL
@@ -386,6 +387,7 @@ static struct attribute *fb_snapshot_scrub[] = {
 	FB_SNAPSHOT_JOB(scrub, blocks_flying, U64, blocks_flying),
 	FB_SNAPSHOT_JOB(scrub, blocks_bad, U64, blocks_bad),
 	FB_SNAPSHOT_JOB(scrub, blocks_skipped, U64, blocks_skipped),
+	FB_SNAPSHOT_JOB(scrub, blocks_unverified, U64, blocks_unverified),
 	FB_SNAPSHOT_JOB(scrub, rate_kib_s, U64, rate_kib_s),
 	FB_SNAPSHOT_JOB(scrub, deadline, U64, deadline),
 	FB_SNAPSHOT_JOB(scrub, began, U64, began),

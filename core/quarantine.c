@@ -46,19 +46,22 @@ void fb_quarantine_init(struct fb_quarantine *b)
  * @b: the disk's
  * @granule: sectors of a block
  * @sectors: of the disk
+ * @careful: see struct fb_quarantine
  *
  * Blocks that were in doubt may have been written meanwhile, and bad ones are found again. Zones
  * end, too, if another model has blocks of another size.
  *
  * Context: the thread that reads for tasks is not running.
  */
-void fb_quarantine_begin(struct fb_quarantine *b, u32 granule, u64 sectors)
+void fb_quarantine_begin(struct fb_quarantine *b, u32 granule, u64 sectors, bool careful)
 {
 	/* zones are whole blocks */
 	if (b->granule != granule)
 		b->zones = 0;
 	b->granule = granule;
 	b->sectors = sectors;
+	b->careful = careful;
+	b->failed_row = 0;
 	b->doubts = 0;
 }
 
@@ -223,7 +226,7 @@ static bool fb_quarantine_cut_piece(const struct fb_quarantine *b, const struct 
 
 		if (!fb_quarantine_meets(first, b->doubt[i].count, p->lbn, p->nsect))
 			continue;
-		if (plan->kind == FB_PLAN_PREPEND ||
+		if (plan->kind == FB_PLAN_PREPEND || (b->careful && p->lbn >= first) ||
 		    (p->lbn >= first && now - b->doubt_ns < FB_QUARANTINE_DOUBT_NS))
 			return false;
 		p->nsect = p->lbn < first ? first - p->lbn : min(p->nsect, b->granule);
@@ -240,7 +243,8 @@ static bool fb_quarantine_cut_piece(const struct fb_quarantine *b, const struct 
  * @now: the time, ns
  * @plan: the plan; it may read less afterwards, never anything else
  *
- * Quarantined blocks are not read in gaps; blocks in doubt are read alone, and seldom.
+ * Quarantined blocks are not read in gaps; blocks in doubt are read alone, and seldom, or on a
+ * careful disk not at all.
  *
  * Return: false if nothing of it may be read now.
  */
@@ -340,17 +344,39 @@ static u32 fb_quarantine_count_slow(struct fb_quarantine *b, const struct fb_qua
 	return FB_QUARANTINE_ALARM;
 }
 
+/* when an error that is not the medium's may be risked again; 0: now */
+static u64 fb_quarantine_dare_ns(const struct fb_quarantine *b)
+{
+	u64 oldest = b->other_ns[b->others];
+
+	return b->careful && oldest ? oldest + FB_QUARANTINE_OTHERS_NS : 0;
+}
+
+/* Count an error that is not the medium's: must tasks pause? */
+static u32 fb_quarantine_count_other(struct fb_quarantine *b, u64 now)
+{
+	bool alarm = now < fb_quarantine_dare_ns(b);
+
+	b->other_ns[b->others++] = now;
+	b->others %= FB_QUARANTINE_OTHERS;
+	if (++b->failed_row < FB_QUARANTINE_ROW && !alarm)
+		return 0;
+	b->failed_row = 0;
+	b->alarms++;
+	return FB_QUARANTINE_STOP;
+}
+
 /**
  * fb_quarantine_ended() - judge from a read that has ended whether a block is bad
  * @b: the disk's
  * @read: the read
  * @now: the time, ns
  *
- * The place of the error is known if some of the read succeeded, because then the drive said
- * where it stopped, or if it read one block with no foreground read after it. The medium is at
- * fault if the drive says so, or if that block has failed by itself before: what Linux would
- * retry (ASC 15h), a time-out or a unit attention may pass. Until both are known the blocks are
- * wanted again, and read alone if the place is in doubt.
+ * The place of the error is known if the drive said it, or where it stopped, or if it read one
+ * block with no foreground read after it. The medium is at fault if the drive says so, or if that
+ * block has failed by itself before: what Linux would retry (ASC 15h), a time-out or a unit
+ * attention may pass. On a careful disk it is enough that it failed among others before. Until
+ * both are known the blocks are wanted again, and read alone if the place is in doubt.
  *
  * Context: the disk's lock held.
  *
@@ -359,17 +385,22 @@ static u32 fb_quarantine_count_slow(struct fb_quarantine *b, const struct fb_qua
 u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read *read, u64 now)
 {
 	u64 bad = read->lbn + read->good - (read->good & (b->granule - 1));
-	bool placed = read->good || (!read->joined && read->nsect <= b->granule), fault;
+	bool placed = read->named || read->good || (!read->joined && read->nsect <= b->granule);
+	bool before, fault;
 	u32 verdict;
 
 	if (!read->failed) {
+		b->failed_row = 0;
 		if (fb_quarantine_zone(b, read->lbn, read->nsect))
 			b->slow_row = 0;
 		return 0;
 	}
 	verdict = fb_quarantine_count_slow(b, read, now);
 	b->failed_ns = now;
-	fault = read->medium || (placed && fb_quarantine_failed_alone(b, bad));
+	before = b->careful ? fb_quarantine_doubts(b, bad, 1) : fb_quarantine_failed_alone(b, bad);
+	fault = read->medium || (placed && before);
+	if (!read->medium)
+		verdict |= fb_quarantine_count_other(b, now);
 	if (fault)
 		verdict |= fb_quarantine_add(b, bad, placed ? b->granule : read->nsect, now);
 	else
@@ -408,14 +439,14 @@ bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *b
 			u32 max_sectors, struct fb_plan_piece *piece)
 {
 	u32 most = min(FB_QUARANTINE_PIECE, max_sectors), n = b->granule, i;
-	u64 at, end = 0;
+	u64 at, end = 0, dare_ns = fb_quarantine_dare_ns(b);
 
 	if (now < b->next_ns)
 		return false;
 	for (i = 0; i < b->zones && !end; i++)
 		if (fb_quarantine_wanted(b, bm, b->zone[i].first, b->zone[i].end, &at))
 			end = min(b->zone[i].end, b->sectors);
-	for (i = 0; i < fb_quarantine_n_doubts(b) && !end; i++)
+	for (i = 0; i < fb_quarantine_n_doubts(b) && !end && now >= dare_ns; i++)
 		if (fb_quarantine_wanted(b, bm, b->doubt[i].first,
 					 b->doubt[i].first + b->doubt[i].count, &at))
 			end = min((at + 1) * b->granule, b->sectors);
@@ -430,39 +461,59 @@ bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *b
 	return true;
 }
 
+/* the first zone, or range in doubt, that some sectors overlap; false: there is none */
+static bool fb_quarantine_obstacle(const struct fb_quarantine *b, u64 lbn, u64 nsect,
+				   struct fb_avoid *found)
+{
+	const struct fb_avoid *z = fb_quarantine_zone(b, lbn, nsect);
+	u32 i;
+
+	*found = z ? *z : (struct fb_avoid) { U64_MAX, U64_MAX };
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
+		if (fb_quarantine_meets(b->doubt[i].first, b->doubt[i].count, lbn, nsect) &&
+		    b->doubt[i].first < found->first)
+			*found = (struct fb_avoid) {
+				b->doubt[i].first, b->doubt[i].first + b->doubt[i].count
+			};
+	return found->first != U64_MAX;
+}
+
 /**
- * fb_quarantine_divert() - keep an idle read off quarantined blocks, which must wait
+ * fb_quarantine_divert() - keep an idle read off blocks that are quarantined, or in doubt
  * @b: the disk's
  * @bm: what is wanted
- * @piece: a read that begins with a wanted block; shortened to end before the first zone that
- *	it meets, or moved past zones
+ * @piece: a read that begins with a wanted block; shortened to end before the first of these that
+ *	it meets, or moved past them
  *
- * Return: false if nothing is wanted outside of zones.
+ * They have reads of their own: fb_quarantine_idle().
+ *
+ * Return: false if nothing else is wanted.
  */
 bool fb_quarantine_divert(const struct fb_quarantine *b, const struct fb_bitmap *bm,
 			  struct fb_plan_piece *piece)
 {
 	u32 granule = b->granule, most = fb_granule_first(b->granule, piece->nsect), n = most, i;
 	u64 at = div_u64(piece->lbn, granule);
-	const struct fb_avoid *z = NULL;
+	bool met = false;
+	struct fb_avoid z;
 
-	/* pass over all zones in a row, and go on from the start of the disk */
-	for (i = 0; i <= 2 * FB_QUARANTINE_ZONES; i++) {
-		z = fb_quarantine_zone(b, at * granule, (u64)n * granule);
-		if (z && z->first > at * granule) {
-			n = div_u64(z->first - at * granule, granule);
-			z = NULL;
+	/* pass over all of them in a row, and go on from the start of the disk */
+	for (i = 0; i <= 2 * (FB_QUARANTINE_ZONES + FB_QUARANTINE_DOUBTS); i++) {
+		met = fb_quarantine_obstacle(b, at * granule, (u64)n * granule, &z);
+		if (met && z.first > at * granule) {
+			n = div_u64(z.first - at * granule, granule);
+			met = false;
 		}
-		if (!z)
+		if (!met)
 			break;
-		at = fb_bitmap_next_wanted(bm, fb_granule_first(b->granule, z->end), bm->granules);
+		at = fb_bitmap_next_wanted(bm, fb_granule_first(b->granule, z.end), bm->granules);
 		if (at >= bm->granules)
 			at = fb_bitmap_next_wanted(bm, 0, bm->granules);
 		if (at >= bm->granules)
 			return false;
 		n = min((u64)most, bm->granules - at);
 	}
-	if (z || !fb_bitmap_trim(bm, &at, &n))
+	if (met || !fb_bitmap_trim(bm, &at, &n))
 		return false;
 	piece->lbn = at * granule;
 	piece->nsect = min((u64)n * granule, b->sectors - piece->lbn);

@@ -25,6 +25,12 @@
  */
 #define FB_QUARANTINE_ZONE_NS (24 * 3600 * 1000000000ULL)
 
+/* so many errors that are not the medium's are risked in so long on a careful disk */
+#define FB_QUARANTINE_OTHERS 2
+#define FB_QUARANTINE_OTHERS_NS (600 * 1000000000ULL)
+/* so many errors in a row that are not the medium's pause tasks: nothing can be read */
+#define FB_QUARANTINE_ROW 16
+
 /* this many bad blocks per this time have a uevent each; one uevent sums up the others */
 #define FB_QUARANTINE_REPORTED 16
 #define FB_QUARANTINE_REPORTED_NS (60 * 1000000000ULL)
@@ -46,13 +52,18 @@
  * @failed_ns: when a read last failed
  * @next_ns: nothing in a zone or in doubt is read in idle time before this
  * @slow_row: slow recoveries since the last good read of a zone
+ * @careful: an error that is not the medium's stalls all of the disk and may make the kernel take
+ *	its queue away (libata: four in ten minutes)
+ * @other_ns: when the last FB_QUARANTINE_OTHERS of these were, the oldest at @others
+ * @others: how many there were in all, modulo FB_QUARANTINE_OTHERS
+ * @failed_row: errors since the last good read
  * @list: the bad blocks that were found first
  * @listed: length of @list
  * @total: bad blocks found
  * @reported: those with a uevent since @reported_ns
  * @reported_ns: beginning of the period for which @reported counts
  * @unreported: bad blocks without a uevent so far
- * @alarms: how often slow recoveries asked for tasks to pause
+ * @alarms: how often tasks were asked to pause
  * @quarantine_kib: see FB_QUARANTINE_KIB; 0: no quarantine
  * @slow_s: see FB_QUARANTINE_SLOW_S
  * @slow_most: see FB_QUARANTINE_SLOW_MOST
@@ -74,6 +85,10 @@ struct fb_quarantine {
 	u64 failed_ns;
 	u64 next_ns;
 	u32 slow_row;
+	bool careful;
+	u64 other_ns[FB_QUARANTINE_OTHERS];
+	u32 others;
+	u32 failed_row;
 	struct fb_plan_piece list[FB_QUARANTINE_LISTED];
 	u32 listed;
 	u64 total;
@@ -92,6 +107,7 @@ struct fb_quarantine {
  * @nsect: how many
  * @good: sectors before the first that was not read
  * @failed: some sector was not read
+ * @named: the drive says which one
  * @medium: the drive says that the medium is at fault
  * @joined: it was prepended to a foreground read in the same command
  * @took_ns: how long it took
@@ -101,6 +117,7 @@ struct fb_quarantine_read {
 	u32 nsect;
 	u32 good;
 	bool failed;
+	bool named;
 	bool medium;
 	bool joined;
 	u64 took_ns;
@@ -114,6 +131,7 @@ struct fb_quarantine_read {
  * @FB_QUARANTINE_REPORT: the block must have a uevent of its own
  * @FB_QUARANTINE_ALARM: slow recoveries do not end: tasks must pause
  * @FB_QUARANTINE_DROPPED: there were too many zones: the oldest was ended for a new one
+ * @FB_QUARANTINE_STOP: errors that are not the medium's do not end: tasks must pause
  */
 enum fb_quarantine_verdict {
 	FB_QUARANTINE_KNOWN = 1,
@@ -121,10 +139,11 @@ enum fb_quarantine_verdict {
 	FB_QUARANTINE_REPORT = 4,
 	FB_QUARANTINE_ALARM = 8,
 	FB_QUARANTINE_DROPPED = 16,
+	FB_QUARANTINE_STOP = 32,
 };
 
 void fb_quarantine_init(struct fb_quarantine *b);
-void fb_quarantine_begin(struct fb_quarantine *b, u32 granule, u64 sectors);
+void fb_quarantine_begin(struct fb_quarantine *b, u32 granule, u64 sectors, bool careful);
 void fb_quarantine_expire(struct fb_quarantine *b, u64 now);
 u64 fb_quarantine_quarantined(const struct fb_quarantine *b);
 const struct fb_avoid *fb_quarantine_zone(const struct fb_quarantine *b, u64 lbn, u64 nsect);

@@ -5,6 +5,7 @@
  * (Documentation/design.rst, Coverage). Only the thread changes maps, and all functions run in
  * it unless they say otherwise. Locks: fb_disk.lock for states and counts.
  */
+#include <linux/err.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -205,6 +206,8 @@ static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task 
 		fb_free_read_return(cov->fd);
 		fb_bitmap_copy(&cov->all, &fb_coverage_next_active(cov, &i)->map);
 	}
+	if (cov->repeated && task->ops->flags & FREEBLOCK_MEDIUM)
+		bitmap_zero(cov->repeated, task->map.granules);
 	task->active = true;
 	task->late = false;
 	fb_pace_begin(&task->pace, task->map.n_done, ktime_get_ns());
@@ -589,6 +592,39 @@ static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *b
 	}
 }
 
+static void fb_coverage_alloc_repeated(struct fb_coverage *cov)
+{
+	u64 granules = DIV_ROUND_UP_ULL(dm_info(cov->fd->model)->sectors, fb_coverage_granule(cov));
+	void *map;
+
+	/* it is tried once, for a refusal has a line in the log */
+	if (cov->repeated_bytes)
+		return;
+	cov->repeated_bytes = BITS_TO_LONGS(granules) * sizeof(long);
+	map = freeblock_alloc(cov->repeated_bytes, "blocks read again");
+	if (!IS_ERR(map))
+		cov->repeated = map;
+}
+
+/*
+ * May a read's blocks be read again, because the drive may have answered from its cache? Once each:
+ * the second time may be no better, and a pass has to end.
+ */
+static bool fb_coverage_may_repeat(struct fb_coverage *cov, const struct fb_free_read *buf)
+{
+	u64 first = div_u64(buf->lbn, fb_coverage_granule(cov));
+	u32 n = DIV_ROUND_UP(buf->nsect, fb_coverage_granule(cov));
+
+	if (!(READ_ONCE(cov->fd->needs) & FREEBLOCK_MEDIUM))
+		return false;
+	fb_coverage_alloc_repeated(cov);
+	/* without memory none is: they are reported as unverified */
+	if (!cov->repeated || find_next_bit(cov->repeated, first + n, first) < first + n)
+		return false;
+	bitmap_set(cov->repeated, first, n);
+	return true;
+}
+
 /* Withhold a read that may come from the cache from the tasks that need the medium's content. */
 static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *buf)
 {
@@ -610,7 +646,7 @@ static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *b
 static void fb_coverage_absorb_ended(struct fb_coverage *cov, struct fb_free_read *buf, bool dirty)
 {
 	unsigned long pending;
-	bool known;
+	bool known, repeat;
 	u32 i;
 
 	spin_lock_irq(&cov->fd->lock);
@@ -623,9 +659,10 @@ static void fb_coverage_absorb_ended(struct fb_coverage *cov, struct fb_free_rea
 	}
 	if (buf->status && READ_ONCE(cov->fd->quarantine.quarantine_kib))
 		fb_coverage_cut_tail(cov, buf);
+	repeat = !buf->proven && fb_coverage_may_repeat(cov, buf);
 	spin_lock_irq(&cov->fd->lock);
 	buf->state = FB_FREE_READ_DELIVER;
-	if (!buf->proven)
+	if (repeat)
 		fb_coverage_withhold(cov, buf);
 	pending = buf->pending;
 	for_each_set_bit(i, &pending, FREEBLOCK_TASKS)

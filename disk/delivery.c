@@ -260,6 +260,10 @@ static bool fb_delivery_block(struct freeblock_task *task, struct fb_free_read *
 		block.status = buf->good >= i * granule ? BLK_STS_MEDIUM : BLK_STS_IOERR;
 		block.data = NULL;
 	}
+	if (!block.status && !buf->proven && task->ops->flags & FREEBLOCK_MEDIUM) {
+		block.status = BLK_STS_NOTSUPP;
+		block.data = NULL;
+	}
 	task->ops->block(task, &block);
 	fb_delivery_fed(task);
 	if (task->coverage && !block.status && !(task->ops->flags & FREEBLOCK_OWN_COVERAGE))
@@ -431,8 +435,8 @@ void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush)
 		fb_disk_uevent(cov->fd, "FREEBLOCK_BAD_MORE", n);
 }
 
-/* Slow recoveries do not end: pause the tasks, so that their users can decide. */
-static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn)
+/* Slow recoveries, or errors, do not end: pause the tasks, so that their users can decide. */
+static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn, bool slow)
 {
 	u32 i, paused = 0;
 
@@ -446,8 +450,12 @@ static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn
 		paused++;
 	}
 	spin_unlock_irq(&cov->fd->lock);
-	pr_warn("freeblock: %s: %u slow recoveries in a row, the last at sector %llu: %u tasks have been paused\n",
-		name, READ_ONCE(cov->fd->quarantine.slow_most), lbn, paused);
+	if (slow)
+		pr_warn("freeblock: %s: %u slow recoveries in a row, the last at sector %llu: %u tasks have been paused\n",
+			name, READ_ONCE(cov->fd->quarantine.slow_most), lbn, paused);
+	else
+		pr_warn("freeblock: %s: too many errors that are not the medium's, the last at sector %llu: %u tasks have been paused\n",
+			name, lbn, paused);
 	fb_delivery_mind_bad(cov, true);
 	fb_disk_uevent(cov->fd, "FREEBLOCK_ALARM_LBN", lbn);
 }
@@ -468,7 +476,8 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 		.nsect = buf->nsect,
 		.good = buf->good,
 		.failed = buf->status,
-		.medium = buf->status == BLK_STS_MEDIUM,
+		.named = buf->named,
+		.medium = buf->fault == FB_VERIFY_FAULT_MEDIUM,
 		.joined = buf->kind == FB_FREE_READ_PREPENDED,
 		.took_ns = buf->ended_ns - buf->sent_ns,
 	};
@@ -493,8 +502,8 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 	if (verdict & FB_QUARANTINE_DROPPED)
 		pr_warn_ratelimited("freeblock: %s: there are more than %u ranges with bad blocks: the oldest is read in gaps again\n",
 				    name, FB_QUARANTINE_ZONES);
-	if (verdict & FB_QUARANTINE_ALARM)
-		fb_delivery_alarm(cov, name, lbn);
+	if (verdict & (FB_QUARANTINE_ALARM | FB_QUARANTINE_STOP))
+		fb_delivery_alarm(cov, name, lbn, verdict & FB_QUARANTINE_ALARM);
 	return verdict & FB_QUARANTINE_KNOWN;
 }
 

@@ -41,15 +41,20 @@ static void fb_free_read_ended(struct fb_free_read *buf, blk_status_t status)
 		fb_free_read_charge(buf, status);
 	buf->good = buf->nsect;
 	if (status) {
-		buf->good = fb_verify_good(buf);
-		/* A medium error cannot come from the cache. */
-		buf->proven |= status == BLK_STS_MEDIUM;
+		fb_verify_place(buf);
+		/* An error cannot come from the cache. */
+		buf->proven = true;
+		buf->fault = fb_verify_fault(buf->fd, buf);
 		/* If the command was refused, read again in another way. */
-		buf->dirty |= fb_verify_refused(buf->fd, buf);
-	} else if (buf->rq && buf->how != FB_VERIFY_COMMAND) {
+		buf->dirty |= buf->fault == FB_VERIFY_FAULT_COMMAND;
+		goto ended;
+	}
+	fb_verify_check(buf->fd, buf, true);
+	if (buf->rq && buf->how != FB_VERIFY_COMMAND) {
 		buf->over = true;
 		return;
 	}
+ended:
 	buf->rq = NULL;
 	buf->state = FB_FREE_READ_ENDED;
 }
@@ -323,6 +328,7 @@ static void fb_free_read_aim(struct fb_free_read *buf, struct request *rq, u64 l
 	buf->began_ns = 0;
 	buf->how = FB_VERIFY_READ;
 	buf->proven = false;
+	buf->named = false;
 	bitmap_zero(buf->mask, FB_READ_GRANULES);
 	buf->state = FB_FREE_READ_SENT;
 }
@@ -525,8 +531,8 @@ static bool fb_free_read_is_fixed(struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	if (!fd->q || !fd->q->disk || !blk_get_integrity(fd->q->disk))
 		return false;
-	if (!fd->verify.no_verify)
-		fd->verify.no_verify = "protection information";
+	if (!fd->verify.verify.barred)
+		fd->verify.verify.barred = "protection information";
 	return true;
 }
 
@@ -552,6 +558,8 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 	spin_lock_irq(&fd->lock);
 	fd->reads.due = false;
 	fixed = fb_free_read_is_fixed(fd);
+	if (fd->q)
+		fb_verify_renew(fd);
 	if (fd->q && !fd->reads.carrier && (aim || !fixed))
 		buf = fb_free_read_find_free(fd);
 	if (!buf) {
@@ -607,7 +615,9 @@ bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
 	if (buf) {
 		fb_free_read_aim(buf, NULL, lbn, nsect, kind);
 		/* It is urgent: send FUA at most, and accept whatever the drive returns. */
-		buf->how = min(fb_verify_how(fd), FB_VERIFY_FUA);
+		buf->how = fb_verify_how(fd);
+		if (buf->how == FB_VERIFY_COMMAND)
+			buf->how = fd->verify.fua.barred ? FB_VERIFY_READ : FB_VERIFY_FUA;
 		buf->proven = true;
 		fd->hurry.flying |= hurried;
 		fd->reads.submitting = true;

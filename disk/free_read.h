@@ -67,6 +67,8 @@ enum fb_free_read_kind {
  * @lbn: first sector of the free part [L]; granule-aligned
  * @nsect: its sectors [L]
  * @good: sectors read without error, valid from FB_FREE_READ_ENDED on
+ * @named: the drive has named the sector behind them as the bad one
+ * @fault: whose fault an error is
  * @status: how it ended
  * @mask: granules that were wanted when it was sent; bit 0 is the one at @lbn
  * @share: those that each task wanted
@@ -94,6 +96,8 @@ struct fb_free_read {
 	u64 lbn;
 	u32 nsect;
 	u32 good;
+	bool named;
+	enum fb_verify_fault fault;
 	blk_status_t status;
 	DECLARE_BITMAP(mask, FB_READ_GRANULES);
 	struct {

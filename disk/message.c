@@ -11,6 +11,10 @@ static const char *const fb_message_text[FB_MESSAGES] = {
 	[FB_MESSAGE_NO_FUA] = "the drive refuses READ with FUA",
 	[FB_MESSAGE_CACHED_VERIFY] =
 		"VERIFY ends too early to have read the medium and is no longer used",
+	[FB_MESSAGE_CACHED_FUA] =
+		"READ with FUA ends too early to have read the medium and is no longer used",
+	[FB_MESSAGE_BAD_VERIFY] = "VERIFY fails where READ does not and is no longer used",
+	[FB_MESSAGE_BAD_FUA] = "READ with FUA fails where READ does not and is no longer used",
 	[FB_MESSAGE_GUARD] =
 		"free reads cost the foreground too many revolutions and stop for a while",
 	[FB_MESSAGE_MISFIT] =

@@ -16,6 +16,9 @@ enum fb_message {
 	FB_MESSAGE_NO_VERIFY,		/* the drive refuses VERIFY */
 	FB_MESSAGE_NO_FUA,		/* and READ with FUA */
 	FB_MESSAGE_CACHED_VERIFY,	/* VERIFY is answered from the cache */
+	FB_MESSAGE_CACHED_FUA,		/* and READ with FUA */
+	FB_MESSAGE_BAD_VERIFY,		/* VERIFY fails where READ does not */
+	FB_MESSAGE_BAD_FUA,		/* and READ with FUA */
 	FB_MESSAGE_GUARD,		/* the guard stopped free reads */
 	FB_MESSAGE_MISFIT,		/* completions do not fit the model */
 	FB_MESSAGES,

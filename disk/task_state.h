@@ -190,6 +190,9 @@ struct freeblock_task {
  * @balanced_ns: when the regions were last weighed
  * @odds: the search's copy of fb_conservatism.odds
  * @search: here and not on the stack because of its size
+ * @repeated: blocks that were read again because the drive's cache may have answered; NULL: none,
+ *	or no memory
+ * @repeated_bytes: its size; 0: it was not needed so far
  * @blocked: a task's first change cannot be entered now; retried when a buffer becomes
  *	free, and periodically
  * @asked: the drive has been asked about its look-ahead
@@ -210,6 +213,8 @@ struct fb_coverage {
 	u64 balanced_ns;
 	struct fb_conservatism_odds odds;
 	struct fb_search search;
+	unsigned long *repeated;
+	u64 repeated_bytes;
 	bool blocked;
 	bool asked;
 	struct fb_leftover leftover;

@@ -20,6 +20,15 @@
  */
 #define FB_VERIFY_CAUGHT 4
 #define FB_VERIFY_FORGET 1024
+/* One may fail by a unit attention or a busy host. */
+#define FB_VERIFY_FAILED 2
+/*
+ * What passes the head for so long and takes no less was read, by a command that is believed from
+ * then on. Of a shorter one the drive's and the host's overhead may be the most of it.
+ */
+#define FB_VERIFY_PROOF_NS NSEC_PER_MSEC
+/* FUA that the kernel refuses on SATA is tried again after this: NCQ may be back */
+#define FB_VERIFY_RETRY_NS (60 * NSEC_PER_SEC)
 
 /*
  * Drives may try for seconds to recover a sector, some for longer than Linux's 30 s. A time-out
@@ -34,16 +43,20 @@
 /* longest VERIFY(10), in logical blocks */
 #define FB_VERIFY_10_MAX 0xffff
 
-/* Assume what the drive can do, before it has been watched; READ(6) has no FUA. */
+/*
+ * Assume what the drive can do, before it has been watched; READ(6) has no FUA. Enclosures give a
+ * SATA drive a vendor of their own, but what translates for it has the ATA Information page (89h).
+ */
 static void fb_verify_attach(struct fb_disk *fd, struct gendisk *disk)
 {
 	const struct scsi_device *sdev = fb_disk_scsi(disk);
 	bool long_cdbs = sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw);
+	bool ata_page = sdev && rcu_access_pointer(sdev->vpd_pg89);
 
 	spin_lock_irq(&fd->lock);
 	fd->verify = (struct fb_verify) {
-		.no_verify = strcmp(fd->vendor, "ATA") ? NULL : "SATA",
-		.no_fua = long_cdbs ? NULL : "READ(6)",
+		.sata = ata_page || !strcmp(fd->vendor, "ATA"),
+		.fua.barred = long_cdbs ? NULL : "READ(6)",
 	};
 	spin_unlock_irq(&fd->lock);
 }
@@ -51,6 +64,12 @@ static void fb_verify_attach(struct fb_disk *fd, struct gendisk *disk)
 const struct fb_disk_client fb_verify_client = {
 	.attach = fb_verify_attach,
 };
+
+/* a SATA drive's VERIFY is not queued: it waits for all others, and they for it */
+static bool fb_verify_fua_first(const struct fb_verify *m)
+{
+	return m->sata && !m->fua.barred;
+}
 
 /**
  * fb_verify_how() - how the next separate read is to be sent
@@ -64,14 +83,41 @@ const struct fb_disk_client fb_verify_client = {
  */
 enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
 {
+	const struct fb_verify *m = &fd->verify;
 	u32 flags = fd->needs;
 
 	lockdep_assert_held(&fd->lock);
-	if (!(flags & FREEBLOCK_MEDIUM))
+	if (!(flags & FREEBLOCK_MEDIUM) || m->checking)
 		return FB_VERIFY_READ;
-	if (flags & FREEBLOCK_NO_DATA && !fd->verify.no_verify)
+	if (flags & FREEBLOCK_NO_DATA && !m->verify.barred && !fb_verify_fua_first(m))
 		return FB_VERIFY_COMMAND;
-	return fd->verify.no_fua ? FB_VERIFY_READ : FB_VERIFY_FUA;
+	return m->fua.barred ? FB_VERIFY_READ : FB_VERIFY_FUA;
+}
+
+/**
+ * fb_verify_renew() - try again what the kernel refused, if that may have changed
+ * @fd: the disk, locked, with a queue
+ *
+ * libata knows FUA in reads for NCQ only, which the queue depth and its error handler turn off and
+ * on (ata_rwcmd_protocol()). Nor does a READ that is to tell about a VERIFY have to come.
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_verify_renew(struct fb_disk *fd)
+{
+	const struct scsi_device *sdev = fd->q->queuedata;
+	struct fb_verify *m = &fd->verify;
+	u64 now = ktime_get_ns();
+
+	lockdep_assert_held(&fd->lock);
+	/* nobody may want that place any more */
+	if (m->checking && now >= m->check_ns + FB_VERIFY_RETRY_NS)
+		m->checking = FB_VERIFY_READ;
+	if (!m->refused_ns || (READ_ONCE(sdev->queue_depth) == m->depth &&
+			       now < m->refused_ns + FB_VERIFY_RETRY_NS))
+		return;
+	m->refused_ns = 0;
+	m->fua.barred = NULL;
 }
 
 /**
@@ -84,12 +130,17 @@ enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
  */
 void fb_verify_describe(const struct fb_verify *m, char *text, size_t size)
 {
-	if (!m->no_verify)
+	if (fb_verify_fua_first(m))
+		snprintf(text, size, "fua (verify is not queued: SATA)");
+	else if (!m->verify.barred && m->fua.barred && m->sata)
+		snprintf(text, size, "verify (no fua: %s)", m->fua.barred);
+	else if (!m->verify.barred)
 		snprintf(text, size, "verify");
-	else if (!m->no_fua)
-		snprintf(text, size, "fua (no verify: %s)", m->no_verify);
+	else if (!m->fua.barred)
+		snprintf(text, size, "fua (no verify: %s)", m->verify.barred);
 	else
-		snprintf(text, size, "read (no verify: %s; no fua: %s)", m->no_verify, m->no_fua);
+		snprintf(text, size, "read (no verify: %s; no fua: %s)", m->verify.barred,
+			 m->fua.barred);
 }
 
 /**
@@ -194,6 +245,9 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 	case FB_VERIFY_FUA:
 		/* sd honours it in reads, too (sd_setup_read_write_cmnd()) */
 		rq->cmd_flags |= REQ_FUA;
+		/* a trial says nothing in the log; bad blocks have a line of our own */
+		if (!buf->fd->verify.fua.proven)
+			rq->rq_flags |= RQF_QUIET;
 		break;
 	case FB_VERIFY_COMMAND:
 		fb_verify_disguise(rq, rq->bio);
@@ -218,34 +272,36 @@ void fb_verify_restore(struct request *rq)
 }
 
 /**
- * fb_verify_good() - how much of a failed read is good
+ * fb_verify_place() - find the first bad sector of a failed read: sets @buf's good and named
  * @buf: the read, its request still there
  *
  * Context: fb_disk.lock held; called when its bio ends.
- *
- * Return: sectors before the first bad one; 0, too, if the drive does not name that one.
  */
-u32 fb_verify_good(const struct fb_free_read *buf)
+void fb_verify_place(struct fb_free_read *buf)
 {
 	struct request *rq = buf->rq;
-	u64 bad;
+	const struct scsi_cmnd *cmd;
+	u64 bad, info = 0;
+	bool named;
 
+	buf->good = 0;
 	if (!rq)
-		return 0;
+		return;
+	cmd = blk_mq_rq_to_pdu(rq);
+	named = scsi_get_sense_info_fld(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &info);
+	info <<= ilog2(queue_logical_block_size(rq->q)) - SECTOR_SHIFT;
 	/*
 	 * The good sectors of other reads were completed before and have advanced the request.
 	 * Wrong protection information is found when it has advanced over the whole read, so
 	 * that it does not say which sector is bad.
 	 */
-	bad = blk_rq_pos(rq);
-	if (buf->how == FB_VERIFY_COMMAND) {
-		const struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
-
-		if (!scsi_get_sense_info_fld(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &bad))
-			return 0;
-		bad <<= ilog2(queue_logical_block_size(rq->q)) - SECTOR_SHIFT;
-	}
-	return bad >= buf->lbn && bad < buf->lbn + buf->nsect ? bad - buf->lbn : 0;
+	bad = buf->how == FB_VERIFY_COMMAND && named ? info : blk_rq_pos(rq);
+	if (bad < buf->lbn || bad >= buf->lbn + buf->nsect)
+		return;
+	buf->good = bad - buf->lbn;
+	/* the SCSI layer does not complete what lies before the place of an error it does not know */
+	buf->named = named && info >= bad &&
+		     info - bad < queue_physical_block_size(rq->q) >> SECTOR_SHIFT;
 }
 
 /**
@@ -263,51 +319,163 @@ bool fb_verify_failed(struct request *rq)
 	return cmd->result;
 }
 
+static struct fb_verify_way *fb_verify_way(struct fb_verify *m, enum fb_verify_how how)
+{
+	return how == FB_VERIFY_COMMAND ? &m->verify : &m->fua;
+}
+
+/* The command is not known: on SATA it is the kernel that says so of FUA, and not for ever. */
+static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
+{
+	struct fb_verify *m = &fd->verify;
+
+	if (how == FB_VERIFY_COMMAND) {
+		m->verify.barred = "refused by the drive";
+		fb_message_note(fd, FB_MESSAGE_NO_VERIFY);
+	} else if (m->sata) {
+		const struct scsi_device *sdev = fd->q ? fd->q->queuedata : NULL;
+
+		m->fua.barred = "the kernel has NCQ off";
+		m->depth = sdev ? READ_ONCE(sdev->queue_depth) : 0;
+		m->refused_ns = ktime_get_ns();
+	} else {
+		m->fua.barred = "refused by the drive";
+		fb_message_note(fd, FB_MESSAGE_NO_FUA);
+	}
+}
+
 /**
- * fb_verify_refused() - did a read fail because the drive does not know the command?
+ * fb_verify_check() - a read of ours has ended, perhaps where a VERIFY or FUA had failed
+ * @fd: the disk, locked
+ * @buf: the read
+ * @good: it succeeded
+ *
+ * Then that command fails though the medium can be read; soon it is not used any more.
+ *
+ * Context: fb_disk.lock held; called when its bio ends.
+ */
+void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool good)
+{
+	struct fb_verify *m = &fd->verify;
+	struct fb_verify_way *way;
+
+	if (!m->checking || buf->how != FB_VERIFY_READ || buf->lbn + buf->nsect <= m->check_lbn ||
+	    buf->lbn >= m->check_lbn + m->check_nsect)
+		return;
+	way = fb_verify_way(m, m->checking);
+	if (good && ++way->failed == FB_VERIFY_FAILED) {
+		way->barred = "fails where READ does not";
+		fb_message_note(fd, m->checking == FB_VERIFY_COMMAND ? FB_MESSAGE_BAD_VERIFY :
+				FB_MESSAGE_BAD_FUA);
+	}
+	m->checking = FB_VERIFY_READ;
+}
+
+/* what the sense data say; libata's errors have no other sign (6.1: no BLK_STS_MEDIUM) */
+static enum fb_verify_fault fb_verify_sense(const struct fb_free_read *buf)
+{
+	struct scsi_sense_hdr sense;
+	const struct scsi_cmnd *cmd;
+
+	if (buf->status == BLK_STS_MEDIUM)
+		return FB_VERIFY_FAULT_MEDIUM;
+	if (!buf->rq)
+		return FB_VERIFY_FAULT_OTHER;
+	cmd = blk_mq_rq_to_pdu(buf->rq);
+	if (!scsi_normalize_sense(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &sense))
+		return FB_VERIFY_FAULT_OTHER;
+	/* not read, no address mark, not found; of others a retry may be good (scsi_check_sense()) */
+	if (sense.sense_key == MEDIUM_ERROR)
+		return sense.asc == 0x11 || sense.asc == 0x13 || sense.asc == 0x14 ?
+			FB_VERIFY_FAULT_MEDIUM : FB_VERIFY_FAULT_OTHER;
+	if (sense.sense_key != ILLEGAL_REQUEST)
+		return FB_VERIFY_FAULT_OTHER;
+	/* an address out of range lies within the disk: the sector's ID is not found (ATA: IDNF) */
+	if (sense.asc == 0x21)
+		return FB_VERIFY_FAULT_MEDIUM;
+	return buf->how == FB_VERIFY_READ ? FB_VERIFY_FAULT_OTHER : FB_VERIFY_FAULT_COMMAND;
+}
+
+/**
+ * fb_verify_fault() - why a read of ours failed
  * @fd: the disk, locked
  * @buf: a read that failed, its request still there
  *
- * If so, that command is not used any more.
+ * A command that is not known is not used any more. One that fails otherwise, and not by the
+ * medium, is not used until READ has told whether it can read that place.
  *
  * Context: fb_disk.lock held; called when its bio ends.
  *
- * Return: true: the error says nothing about the medium; the blocks must be read in another way.
+ * Return: whose fault it is.
  */
-bool fb_verify_refused(struct fb_disk *fd, const struct fb_free_read *buf)
+enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_read *buf)
 {
-	const struct scsi_cmnd *cmd;
-	struct scsi_sense_hdr sense;
-
-	lockdep_assert_held(&fd->lock);
-	if (buf->how == FB_VERIFY_READ || !buf->rq)
-		return false;
-	cmd = blk_mq_rq_to_pdu(buf->rq);
-	if (!scsi_normalize_sense(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &sense) ||
-	    sense.sense_key != ILLEGAL_REQUEST)
-		return false;
-	if (buf->how == FB_VERIFY_COMMAND) {
-		fd->verify.no_verify = "refused by the drive";
-		fb_message_note(fd, FB_MESSAGE_NO_VERIFY);
-	} else {
-		fd->verify.no_fua = "refused by the drive";
-		fb_message_note(fd, FB_MESSAGE_NO_FUA);
-	}
-	return true;
-}
-
-static void fb_verify_watch(struct fb_disk *fd, struct request *rq, bool early)
-{
-	const struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
+	enum fb_verify_fault fault = fb_verify_sense(buf);
 	struct fb_verify *m = &fd->verify;
 
-	if (++m->watched % FB_VERIFY_FORGET == 0)
-		m->early /= 2;
-	/* An early error does not claim to have read the medium. */
-	if (!early || cmd->result || ++m->early < FB_VERIFY_CAUGHT || m->no_verify)
-		return;
-	m->no_verify = "answered from the cache";
-	fb_message_note(fd, FB_MESSAGE_CACHED_VERIFY);
+	lockdep_assert_held(&fd->lock);
+	if (buf->how == FB_VERIFY_READ) {
+		fb_verify_check(fd, buf, false);
+	} else if (fault == FB_VERIFY_FAULT_COMMAND) {
+		fb_verify_bar(fd, buf->how);
+	} else if (fault == FB_VERIFY_FAULT_OTHER && buf->status != BLK_STS_AGAIN) {
+		m->checking = buf->how;
+		m->check_lbn = buf->lbn;
+		m->check_nsect = buf->nsect;
+		m->check_ns = ktime_get_ns();
+	}
+	return fault;
+}
+
+/* The least time that a read's sectors take to pass the head, on the longest track; ns. */
+static u64 fb_verify_pass_ns(const struct fb_disk *fd, const struct fb_free_read *buf)
+{
+	const struct dm_info *info = fd->model ? dm_info(fd->model) : NULL;
+
+	if (!info)
+		return 0;
+	/* a sixteenth for a drive that turns a little faster */
+	return div_u64(div_u64(info->period_ps, 1000) * buf->nsect / 16 * 15,
+		       info->spt_most * info->physical_sectors);
+}
+
+/*
+ * A VERIFY or FUA has succeeded. Is it to be believed? Only if it took as long as its sectors take
+ * to pass the head, and if such a command was seen to read the medium before.
+ */
+static bool fb_verify_believe(struct fb_disk *fd, const struct fb_free_read *buf,
+			      const enum fb_head_verdict *verdict)
+{
+	struct fb_verify_way *way = fb_verify_way(&fd->verify, buf->how);
+	u64 pass_ns = fb_verify_pass_ns(fd, buf), took_ns = ktime_get_ns() - buf->began_ns;
+
+	way->failed = 0;
+	if (++way->watched % FB_VERIFY_FORGET == 0)
+		way->early /= 2;
+	if (took_ns < pass_ns || (verdict && *verdict == FB_HEAD_EARLY)) {
+		if (++way->early < FB_VERIFY_CAUGHT || way->barred)
+			return false;
+		way->barred = "ends before the medium can be read";
+		way->proven = false;
+		fb_message_note(fd, buf->how == FB_VERIFY_COMMAND ? FB_MESSAGE_CACHED_VERIFY :
+				FB_MESSAGE_CACHED_FUA);
+		return false;
+	}
+	if (pass_ns >= FB_VERIFY_PROOF_NS || (verdict && *verdict == FB_HEAD_MECHANICAL))
+		way->proven = true;
+	return way->proven;
+}
+
+/* May a read that has ended well, or a failed VERIFY, have come from elsewhere than the medium? */
+static bool fb_verify_proves(struct fb_disk *fd, const struct fb_free_read *buf, bool failed,
+			     const enum fb_head_verdict *verdict)
+{
+	if (failed)
+		return true;
+	if (buf->how != FB_VERIFY_READ && buf->rq && buf->began_ns)
+		return fb_verify_believe(fd, buf, verdict);
+	return verdict ? *verdict == FB_HEAD_MECHANICAL ||
+			 (buf->proven && *verdict != FB_HEAD_EARLY) : buf->proven;
 }
 
 /**
@@ -324,17 +492,15 @@ static void fb_verify_watch(struct fb_disk *fd, struct request *rq, bool early)
 void fb_verify_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_verdict *verdict)
 {
 	struct fb_free_read *buf = NULL;
+	bool failed;
 
 	lockdep_assert_held(&fd->lock);
 	while ((buf = fb_free_read_next(fd->reads.bufs, buf))) {
 		if (buf->state != FB_FREE_READ_SENT || buf->rq != rq)
 			continue;
-		if (verdict && buf->how == FB_VERIFY_COMMAND)
-			fb_verify_watch(fd, rq, *verdict == FB_HEAD_EARLY);
-		if (verdict && *verdict == FB_HEAD_MECHANICAL)
-			buf->proven = true;
-		if (verdict && *verdict == FB_HEAD_EARLY)
-			buf->proven = false;
+		/* of a command that failed, what has ended before is good */
+		failed = !buf->over && fb_verify_failed(rq);
+		buf->proven = fb_verify_proves(fd, buf, failed, verdict);
 		/* bios that end later: of a VERIFY, and while protection information is checked */
 		if (!buf->over) {
 			if (buf->how != FB_VERIFY_COMMAND)

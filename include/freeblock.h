@@ -89,7 +89,9 @@ enum freeblock_event {
  * @sectors: length; less than a granule only at the end of the disk
  * @status: BLK_STS_OK; or BLK_STS_MEDIUM: the block is unreadable; or BLK_STS_IOERR: it was not
  *	tried because it lies just behind an unreadable one and the drive may take seconds for
- *	each (only with bad_quarantine_kib 0; otherwise it is tried while the disk is idle)
+ *	each (only with bad_quarantine_kib 0; otherwise it is tried while the disk is idle); or
+ *	BLK_STS_NOTSUPP: it was read twice, and nothing shows that it came from the medium (only
+ *	with FREEBLOCK_MEDIUM)
  * @data: its content, valid during the call; NULL on errors (but see FREEBLOCK_NO_DATA)
  * @user_data: freeblock_range.user_data of the range, added last, that the block lies in
  */

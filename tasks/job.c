@@ -69,6 +69,7 @@ struct fb_job_run {
 	u64 nbad;		/* unreadable blocks */
 	u64 bad[FB_JOB_BAD];	/* first sectors of the first FB_JOB_BAD of them */
 	u64 skipped;		/* blocks not tried, just behind a bad one */
+	u64 unverified;		/* blocks read, but perhaps from the drive's cache */
 };
 
 /*
@@ -115,6 +116,8 @@ static void fb_job_block(struct freeblock_task *task, const struct freeblock_blo
 			run->bad[run->nbad] = block->lbn;
 		/* whoever sees the count sees the sector: pairs with fb_job_list_bad() */
 		smp_store_release(&run->nbad, run->nbad + 1);
+	} else if (block->status == BLK_STS_NOTSUPP) {
+		WRITE_ONCE(run->unverified, run->unverified + 1);
 	} else if (block->status != BLK_STS_OK) {
 		WRITE_ONCE(run->skipped, run->skipped + 1);
 	}
@@ -498,6 +501,7 @@ static void fb_job_fill_stats(const struct fb_job *job, struct fb_job_stats *s)
 		.blocks_flying = p->flying,
 		.blocks_bad = READ_ONCE(run->nbad),
 		.blocks_skipped = READ_ONCE(run->skipped),
+		.blocks_unverified = READ_ONCE(run->unverified),
 		.rate_kib_s = div64_u64(good * p->granule_sectors * MSEC_PER_SEC, 2 * ms),
 		.deadline = run->deadline,
 		.began = job->pass.began,
@@ -575,10 +579,10 @@ void fb_job_describe(struct fb_job **slot, struct seq_file *m)
 	seq_printf(m, "state %s\norder %s", fb_job_state(job), s.order);
 	if (s.regions)
 		seq_printf(m, "=%llu segment=%llu", s.regions, s.segment_kib);
-	seq_printf(m, "\nfirst %llu\nsectors %llu\nblock_sectors %llu\nblocks_total %llu\nblocks_verified %llu\nblocks_before %llu\nblocks_delivered %llu\nblocks_flying %llu\nblocks_bad %llu\nblocks_skipped %llu\nrate_kib_s %llu\ndeadline %llu\n",
+	seq_printf(m, "\nfirst %llu\nsectors %llu\nblock_sectors %llu\nblocks_total %llu\nblocks_verified %llu\nblocks_before %llu\nblocks_delivered %llu\nblocks_flying %llu\nblocks_bad %llu\nblocks_skipped %llu\nblocks_unverified %llu\nrate_kib_s %llu\ndeadline %llu\n",
 		   s.first, s.sectors, s.block_sectors, s.blocks_total, s.blocks_verified,
 		   s.blocks_before, s.blocks_delivered, s.blocks_flying, s.blocks_bad,
-		   s.blocks_skipped, s.rate_kib_s, s.deadline);
+		   s.blocks_skipped, s.blocks_unverified, s.rate_kib_s, s.deadline);
 	if (job->kind->covers)
 		seq_printf(m, "began %llu\npasses %llu\n", s.began, s.passes);
 	fb_job_list_bad(job->run, m);

@@ -29,6 +29,7 @@ struct seq_file;
  * @blocks_flying: being read or checked now
  * @blocks_bad: could not be read
  * @blocks_skipped: not tried
+ * @blocks_unverified: read, but perhaps from the drive's cache
  * @rate_kib_s: KiB found good a second, in this run
  * @deadline: when it should be over, seconds since 1970; 0: no matter
  * @began: when the pass began, seconds since 1970; 0: unknown
@@ -48,6 +49,7 @@ struct fb_job_stats {
 	u64 blocks_flying;
 	u64 blocks_bad;
 	u64 blocks_skipped;
+	u64 blocks_unverified;
 	u64 rate_kib_s;
 	u64 deadline;
 	u64 began;

@@ -67,7 +67,8 @@ static int fb_task_need_svc(struct fb_disk *fd)
 	if (fd->model) {
 		const struct dm_info *info = dm_info(fd->model);
 
-		fb_quarantine_begin(&fd->quarantine, info->granule_sectors, info->sectors);
+		fb_quarantine_begin(&fd->quarantine, info->granule_sectors, info->sectors,
+				    fd->verify.sata);
 		fd->cov = cov;
 	}
 	spin_unlock_irq(&fd->lock);
@@ -99,6 +100,7 @@ static void fb_task_drop_svc(struct fb_disk *fd)
 	mutex_unlock(&fd->config);
 	fb_free_read_free_all(bufs);
 	fb_bitmap_destroy(&cov->all);
+	freeblock_free(cov->repeated, cov->repeated_bytes);
 	fb_memory_uncharge(&cov->bytes, cov->bytes);
 	kvfree(cov);
 }

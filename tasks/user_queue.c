@@ -91,9 +91,16 @@ void fb_user_queue_close(struct fb_user_queue *q)
 
 static u32 fb_user_queue_status(blk_status_t status)
 {
-	if (status == BLK_STS_OK)
+	switch (status) {
+	case BLK_STS_OK:
 		return FREEBLOCK_STATUS_OK;
-	return status == BLK_STS_MEDIUM ? FREEBLOCK_STATUS_UNREADABLE : FREEBLOCK_STATUS_UNTRIED;
+	case BLK_STS_MEDIUM:
+		return FREEBLOCK_STATUS_UNREADABLE;
+	case BLK_STS_NOTSUPP:
+		return FREEBLOCK_STATUS_UNVERIFIED;
+	default:
+		return FREEBLOCK_STATUS_UNTRIED;
+	}
 }
 
 static void *fb_user_queue_data(const struct fb_user_queue *q, u32 i)

@@ -256,7 +256,7 @@ struct freeblock_ioc_ranges {
  * @FREEBLOCK_WAIT_MODEL: it has no model, or one that does not fit it
  * @FREEBLOCK_WAIT_TRUST: its model is distrusted
  * @FREEBLOCK_WAIT_UNFIT: the device cannot be scheduled
- * @FREEBLOCK_WAIT_ALARM: paused: too many slow recoveries of bad blocks
+ * @FREEBLOCK_WAIT_ALARM: paused: too many errors, or slow recoveries of bad blocks
  * @FREEBLOCK_WAIT_READER: the buffer is full: read() makes room
  * @FREEBLOCK_WAIT_CACHE: the write cache keeps blocks from coming from the medium
  * @FREEBLOCK_WAIT_GUARD: free reads are off: they cost the foreground too much
@@ -290,7 +290,7 @@ enum freeblock_wait {
  * @entering: ranges added, removed or promoted that are still being entered
  * @total: blocks declared; grows while ranges are entered, see @entering
  * @done: blocks handed to this file, read() or still waiting, whatever their status
- * @failed: blocks of @done that are unreadable or untried
+ * @failed: blocks of @done that are unreadable, untried or unverified
  * @flying: blocks being read from the disk, or being handed to this file
  * @queued: blocks that wait to be read()
  * @buffer_blocks: blocks that the buffer can hold
@@ -421,6 +421,8 @@ struct freeblock_ioc_reason {
 #define FREEBLOCK_STATUS_OK 0
 #define FREEBLOCK_STATUS_UNREADABLE 1	/* the medium is bad there */
 #define FREEBLOCK_STATUS_UNTRIED 2	/* just behind an unreadable block: too slow to try */
+/* read, but perhaps from the drive's cache, again and again; only with FREEBLOCK_SETUP_MEDIUM */
+#define FREEBLOCK_STATUS_UNVERIFIED 3
 
 /**
  * struct freeblock_record - header of a record of read(); its data follows directly

@@ -97,7 +97,7 @@ static int note_record(struct copy *c, const struct freeblock_record *r, const u
 	int has_data = !r->status && !(c->opt->setup.flags & FREEBLOCK_SETUP_NO_DATA);
 
 	if (r->type != FREEBLOCK_RECORD_BLOCKS || r->header_bytes != sizeof(*r) || !r->sectors ||
-	    r->status > FREEBLOCK_STATUS_UNTRIED || data + r->data_bytes > end ||
+	    r->status > FREEBLOCK_STATUS_UNVERIFIED || data + r->data_bytes > end ||
 	    r->first + r->sectors > c->sectors ||
 	    r->data_bytes != (has_data ? r->sectors * SECTOR : 0))
 		return -EBADMSG;

@@ -122,7 +122,7 @@ expect_ge "honest: VERIFYs" "$(drive_stat d verifies)" 10
 verify_cached cache
 expect_eq "dishonest: caught" "$(state "$disk" medium)" fua
 expect_match "dishonest: caught, and why" "$(kv "$(debug "$disk")/status" medium)" \
-	'^fua .no verify: answered from the cache'
+	'^fua .no verify: ends before the medium can be read'
 expect_ge "dishonest: FUA instead" "$(drive_stat d fua_reads)" 5
 cat "$(debug "$disk")/status" > /out/dishonest
 cat $M/d/stats > /out/dishonest-drive
@@ -131,7 +131,7 @@ cat $M/d/stats > /out/dishonest-drive
 
 fresh "vendor ATA" tiny-ata.fbmodel
 consume $((MEDIUM | NO_DATA)) "" $runtime
-expect_match "SATA: told so" "$(kv "$(debug "$disk")/status" medium)" '^fua .no verify: SATA'
+expect_match "SATA: told so" "$(kv "$(debug "$disk")/status" medium)" '^fua .verify is not queued: SATA'
 expect_eq "SATA: no VERIFY" "$(drive_stat d verifies)" 0
 expect_ge "SATA: FUA" "$(drive_stat d fua_reads)" 20
 

@@ -147,7 +147,7 @@ static void test_full_list(void **state)
 	u32 i;
 
 	fb_quarantine_init(&bad);
-	fb_quarantine_begin(&bad, 8, 1ULL << 32);
+	fb_quarantine_begin(&bad, 8, 1ULL << 32, false);
 	for (i = 0; i < FB_QUARANTINE_LISTED + 10; i++) {
 		read.lbn = i * 8;
 		fb_quarantine_ended(&bad, &read, (i + 1) * 100 * SECOND);
@@ -166,7 +166,7 @@ static void test_joined(void **state)
 	struct fb_quarantine bad = { 0 };
 
 	fb_quarantine_init(&bad);
-	fb_quarantine_begin(&bad, 8, 1ULL << 32);
+	fb_quarantine_begin(&bad, 8, 1ULL << 32, false);
 	assert_int_equal(fb_quarantine_ended(&bad, &read, SECOND), 0);
 	assert_int_equal(bad.total, 0);
 	assert_true(fb_quarantine_doubts(&bad, 800, 8));

@@ -31,7 +31,7 @@ static int setup(void **state)
 	(void)state;
 	memset(&bad, 0, sizeof(bad));
 	fb_quarantine_init(&bad);
-	fb_quarantine_begin(&bad, GRANULE, SECTORS);
+	fb_quarantine_begin(&bad, GRANULE, SECTORS, false);
 	now = 100 * S;
 	return fb_bitmap_init(&bm, SECTORS / GRANULE, 1);
 }
@@ -209,10 +209,10 @@ static void test_begin(void **state)
 	(void)state;
 	ended(80000, 8, 0, true);
 	ended(160000, 512, 0, false);
-	fb_quarantine_begin(&bad, GRANULE, SECTORS);
+	fb_quarantine_begin(&bad, GRANULE, SECTORS, false);
 	assert_int_equal(bad.zones, 1);
 	assert_false(fb_quarantine_doubts(&bad, 160000, 512));
-	fb_quarantine_begin(&bad, 2 * GRANULE, SECTORS);
+	fb_quarantine_begin(&bad, 2 * GRANULE, SECTORS, false);
 	assert_int_equal(bad.zones, 0);
 }
 
@@ -220,7 +220,7 @@ static void test_begin(void **state)
 static void test_zone_ends(void **state)
 {
 	(void)state;
-	fb_quarantine_begin(&bad, GRANULE, SECTORS - 3);
+	fb_quarantine_begin(&bad, GRANULE, SECTORS - 3, false);
 	ended(800, 8, 0, true);
 	assert_int_equal(bad.zone[0].first, 0);
 	assert_int_equal(bad.zone[0].end, 808 + SIDE);
@@ -342,7 +342,7 @@ static void test_idle_pieces(void **state)
 	struct fb_plan_piece piece;
 
 	(void)state;
-	fb_quarantine_begin(&bad, GRANULE, SECTORS - 3);
+	fb_quarantine_begin(&bad, GRANULE, SECTORS - 3, false);
 	ended(80000, 8, 0, true);
 	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
 	fb_bitmap_want(&bm, 10001, 100, 0);
@@ -443,7 +443,7 @@ static void test_divert_end(void **state)
 	struct fb_plan_piece piece;
 
 	(void)state;
-	fb_quarantine_begin(&bad, GRANULE, SECTORS - 3);
+	fb_quarantine_begin(&bad, GRANULE, SECTORS - 3, false);
 	ended(SECTORS - 8 - SIDE - 16, 8, 0, true);
 	fb_bitmap_want(&bm, SECTORS / GRANULE - 1000, 1000, 0);
 	assert_true(divert(&piece, SECTORS - 2000, 64));
@@ -468,6 +468,71 @@ static void test_cut_several(void **state)
 	assert_int_equal(plan.wanted, 4);
 }
 
+/* the first of many sectors may be the bad one: the drive's name for it says so */
+static void test_named(void **state)
+{
+	struct fb_quarantine_read read = {
+		.lbn = 80000, .nsect = 512, .failed = true, .medium = true, .took_ns = S / 50,
+	};
+
+	(void)state;
+	assert_int_equal(fb_quarantine_ended(&bad, &read, now), 0);
+	read.named = true;
+	assert_int_equal(fb_quarantine_ended(&bad, &read, now),
+			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	assert_int_equal(bad.list[0].lbn, 80000);
+}
+
+/*
+ * An error that is not the medium's makes libata abort the whole queue, and the fourth in ten
+ * minutes takes NCQ away: a sector that the drive aborts is known after two, nothing in doubt is
+ * read in gaps, and the third error stops the tasks. Seen to fail without each of these.
+ */
+static void test_careful(void **state)
+{
+	struct fb_plan_piece piece;
+	struct fb_plan plan;
+
+	(void)state;
+	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
+	fb_bitmap_want(&bm, 1000, 64, 0);
+	assert_int_equal(ended(8000, 512, 0, false), 0);
+	now += 6 * S;
+	assert_false(cut(&plan, FB_PLAN_SEPARATE, 8000, 64, 0, 0));
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(ended(piece.lbn, piece.nsect, 0, false),
+			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	/* two are all that is risked in ten minutes: the others in doubt wait */
+	bad.zones = 0;
+	now += 60 * S;
+	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	now += 540 * S;
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(ended(500000, 512, 0, false), 0);
+	now += 60 * S;
+	assert_int_equal(ended(700000, 512, 0, false), 0);
+	now += 60 * S;
+	assert_int_equal(ended(900000, 512, 0, false), FB_QUARANTINE_STOP);
+	assert_int_equal(bad.alarms, 1);
+}
+
+/* nothing can be read, and the medium is not at fault: tasks stop; bad sectors do not stop them */
+static void test_stop(void **state)
+{
+	u32 i;
+
+	(void)state;
+	for (i = 1; i < 16; i++)
+		assert_int_equal(ended(i * 10000, 512, 0, false), 0);
+	assert_int_equal(ended(5000000, 512, 512, false), 0);
+	for (i = 1; i < 16; i++)
+		assert_int_equal(ended(i * 10000, 512, 0, false), 0);
+	assert_int_equal(ended(i * 10000, 512, 0, false), FB_QUARANTINE_STOP);
+	for (i = 0; i < 40; i++)
+		ended(6000000 + 8 * i, 8, 0, true);
+	assert_int_equal(bad.alarms, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -489,6 +554,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_divert, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_divert_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cut_several, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_named, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_careful, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stop, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("bad", tests, NULL, NULL);

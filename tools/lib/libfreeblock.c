@@ -40,6 +40,7 @@ SAME(FB_CAUGHT_UP, FREEBLOCK_RECORD_CAUGHT_UP);
 SAME(FB_OK, FREEBLOCK_STATUS_OK);
 SAME(FB_UNREADABLE, FREEBLOCK_STATUS_UNREADABLE);
 SAME(FB_UNTRIED, FREEBLOCK_STATUS_UNTRIED);
+SAME(FB_UNVERIFIED, FREEBLOCK_STATUS_UNVERIFIED);
 SAME(FB_NEW, FREEBLOCK_STATE_NEW);
 SAME(FB_RUNNING, FREEBLOCK_STATE_RUNNING);
 SAME(FB_PAUSED, FREEBLOCK_STATE_PAUSED);
@@ -384,7 +385,7 @@ const char *fb_waiting_for(uint32_t waiting_for)
 		[FREEBLOCK_WAIT_MODEL] = "the disk has no model that fits it",
 		[FREEBLOCK_WAIT_TRUST] = "the model is distrusted",
 		[FREEBLOCK_WAIT_UNFIT] = "the device cannot be scheduled",
-		[FREEBLOCK_WAIT_ALARM] = "paused after too many slow recoveries of bad blocks",
+		[FREEBLOCK_WAIT_ALARM] = "paused after too many errors or slow recoveries",
 		[FREEBLOCK_WAIT_READER] = "the buffer is full until records are taken",
 		[FREEBLOCK_WAIT_CACHE] = "the write cache hides the medium",
 		[FREEBLOCK_WAIT_GUARD] = "free reads cost the foreground too much",

@@ -40,6 +40,22 @@
 #define MDK_BIN_ATTR	struct bin_attribute
 #endif
 
+/* libata's callbacks for resets have a struct of their own (Kbuild looks); filling a result
+ * became sure.
+ */
+#ifdef MDK_ATA_RESETS
+#define MDK_RESET(op)		.reset.op
+#else
+#define MDK_RESET(op)		.op
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+#define MDK_FILL_RTF		void
+#define MDK_FILLED
+#else
+#define MDK_FILL_RTF		bool
+#define MDK_FILLED		true
+#endif
+
 static inline void mdk_timer_setup(struct hrtimer *timer,
 				   enum hrtimer_restart (*fn)(struct hrtimer *))
 {

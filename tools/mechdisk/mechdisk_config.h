@@ -75,6 +75,11 @@ enum mde_write_cache { MDE_WRITE_THROUGH, MDE_WRITE_STREAM, MDE_WRITE_BACK };
  */
 enum mde_destage { MDE_DESTAGE_EAGER, MDE_DESTAGE_IDLE };
 
+/* What a drive is attached by. */
+enum mde_interface { MDE_SCSI, MDE_SATA, MDE_INTERFACES };
+/* Which error an unreadable sector is: uncorrectable, its ID is not found, command aborted. */
+enum mde_error { MDE_UNC, MDE_IDNF, MDE_ABRT };
+
 /**
  * enum mde_queueing - what may be queued beside what
  * @MDE_TAGGED: SCSI: everything
@@ -82,6 +87,15 @@ enum mde_destage { MDE_DESTAGE_EAGER, MDE_DESTAGE_IDLE };
  *	and hold back what comes after them
  */
 enum mde_queueing { MDE_TAGGED, MDE_NCQ };
+
+/**
+ * enum mde_verify - what a VERIFY looks at
+ * @MDE_VERIFY_MEDIUM: the medium
+ * @MDE_VERIFY_CACHE: the cache is enough
+ * @MDE_VERIFY_NOTHING: nothing: it is good at once, as of many bridges (SCSI only)
+ * @MDE_VERIFY_FAILS: nothing: each fails, as of some RAID firmware (SCSI only)
+ */
+enum mde_verify { MDE_VERIFY_MEDIUM, MDE_VERIFY_CACHE, MDE_VERIFY_NOTHING, MDE_VERIFY_FAILS };
 
 /**
  * struct mde_zone - cylinders with the same number of sectors per track
@@ -168,6 +182,7 @@ struct mde_seek {
  * @recovery_ns: how long the drive tries before it gives up
  * @times: how many more commands fail here; MDE_ALWAYS for all
  * @asc: additional sense code to report (0x11 or 0x15)
+ * @error: enum mde_error
  * @info: whether the sense data's INFORMATION field is valid
  */
 struct mde_bad {
@@ -176,6 +191,7 @@ struct mde_bad {
 	u64 recovery_ns;
 	u32 times;
 	u8 asc;
+	u8 error;
 	bool info;
 };
 
@@ -238,7 +254,7 @@ struct mde_bad {
  * @age_ns: a revolution of waiting makes the positioning time count that much less
  * @bound_ms: jobs that have waited that long go first, the oldest before the others; 0: never
  * @queueing: enum mde_queueing
- * @verify_cached: a verify is content with cached data, 0 or 1
+ * @verify: enum mde_verify
  * @fua_cached: so is a read with FUA, 0 or 1
  * @translate: SEND DIAGNOSTIC translates addresses, 0 or 1
  * @zoned: enum mde_zoned
@@ -275,7 +291,8 @@ struct mde_bad {
  * @bad: sectors unreadable from the start
  * @bads: how many ranges
  * @heal_on_write: a write makes a bad sector good, 0 or 1
- * @queue_depth: commands the host may queue; not used by the engine, like all below
+ * @interface: enum mde_interface; not used by the engine, like all below
+ * @queue_depth: commands the host may queue
  * @hw_queues: hardware queues of the host
  * @max_sectors: longest transfer, in units of 512 bytes
  * @seg_boundary: no segment crosses a multiple of it, bytes, a power of two
@@ -333,7 +350,7 @@ struct mde_config {
 	u64 age_ns;
 	u64 bound_ms;
 	u64 queueing;
-	u64 verify_cached;
+	u64 verify;
 	u64 fua_cached;
 	u64 translate;
 	u64 zoned;
@@ -371,6 +388,7 @@ struct mde_config {
 	u32 bads;
 	u64 heal_on_write;
 
+	u64 interface;
 	u64 queue_depth;
 	u64 hw_queues;
 	u64 max_sectors;

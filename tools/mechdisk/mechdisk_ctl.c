@@ -9,7 +9,9 @@
  *   mdc.conf (mutex): one drive's description, error and power.  Taken by the
  *   drive's own files; removing the drive's directory waits for those, so it
  *   is never held (nor waited for) by whoever removes the directory.
- *   Order: mdc_lock, mdc.conf, what mechdisk_scsi.c takes.
+ *   Order: mdc_lock, mdc.conf, what a port's driver takes.
+ *   mdc_ports: written under mdc_lock, and what goes is waited for with each drive's
+ *   conf in turn; read under conf.
  */
 #include <linux/kobject.h>
 #include <linux/list.h>
@@ -21,6 +23,7 @@
 
 #include "mechdisk.h"
 #include "mechdisk_compat.h"
+#include "mechdisk_ctl.h"
 #include "mechdisk_text.h"
 
 /* A 24 TB drive with 100 000 slips fits. */
@@ -35,8 +38,8 @@
  * @text: the description
  * @len: its length
  * @room: bytes allocated for it
- * @h: the drive, if it is on
- * @cfg: what @text said at power-on, valid while @h is set
+ * @r: the drive, if it is on
+ * @cfg: what @text said at power-on, valid while @r is set
  * @saved: mode pages that MODE SELECT saved, while @has_saved
  * @has_saved: there are any
  * @rewritten: @text was written to since the last power-on
@@ -50,7 +53,7 @@ struct mdc {
 	char *text;
 	size_t len;
 	size_t room;
-	struct mdh *h;
+	struct md_run *r;
 	struct mde_config cfg;
 	struct mdp_modes saved;
 	bool has_saved;
@@ -61,6 +64,8 @@ struct mdc {
 
 static DEFINE_MUTEX(mdc_lock);
 static LIST_HEAD(mdc_drives);
+/* By enum mde_interface; NULL: no module for it. */
+static const struct md_port *mdc_ports[MDE_INTERFACES] = { [MDE_SCSI] = &mdh_port };
 static struct kobject *mdc_root;
 static struct device *mdc_parent;
 
@@ -71,13 +76,43 @@ static struct mdc *mdc_of(struct kobject *kobj)
 
 /* Power. */
 
+/* Why a drive that can be read cannot be added. */
+static int mdc_blame(struct mdc *d, int ret)
+{
+	d->err.line = 0;
+	if (ret == -ENOMEM)
+		strscpy(d->err.reason, "out of memory", sizeof(d->err.reason));
+	else if (ret == -EPROTONOSUPPORT)
+		strscpy(d->err.reason, "interface sata: module mechata is not loaded",
+			sizeof(d->err.reason));
+	else
+		snprintf(d->err.reason, sizeof(d->err.reason),
+			 "adding the disk failed (%d)", ret);
+	return ret;
+}
+
+/* Add the disk that the description, now read, describes. */
+static int mdc_attach(struct mdc *d)
+{
+	const struct md_port *port = READ_ONCE(mdc_ports[d->cfg.interface]);
+	struct md_run *r;
+
+	lockdep_assert_held(&d->conf);
+	if (!port)
+		return -EPROTONOSUPPORT;
+	r = port->power_on(&d->cfg, d->has_saved ? &d->saved : NULL, mdc_parent);
+	if (IS_ERR(r))
+		return PTR_ERR(r);
+	d->r = r;
+	return 0;
+}
+
 static int mdc_power_on(struct mdc *d)
 {
-	struct mdh *h;
 	int ret;
 
 	lockdep_assert_held(&d->conf);
-	if (d->h)
+	if (d->r)
 		return 0;
 	/* What was saved belongs to the drive as it was described then. */
 	if (d->rewritten)
@@ -85,22 +120,15 @@ static int mdc_power_on(struct mdc *d)
 	d->rewritten = false;
 	ret = mdt_parse(d->text, d->len, &d->cfg, &d->err);
 	if (!ret) {
-		h = mdh_power_on(&d->cfg, d->has_saved ? &d->saved : NULL,
-				 mdc_parent);
-		if (!IS_ERR(h)) {
-			d->h = h;
-			d->failed = false;
-			return 0;
-		}
-		ret = PTR_ERR(h);
-		d->err.line = 0;
-		snprintf(d->err.reason, sizeof(d->err.reason),
-			 "adding the disk failed (%d)", ret);
+		ret = mdc_attach(d);
+		if (ret)
+			mdc_blame(d, ret);
+	} else if (ret == -ENOMEM) {
+		mdc_blame(d, ret);
 	}
-	if (ret == -ENOMEM)
-		strscpy(d->err.reason, "out of memory", sizeof(d->err.reason));
-	d->failed = true;
-	mdt_free(&d->cfg);
+	d->failed = ret;
+	if (ret)
+		mdt_free(&d->cfg);
 	return ret;
 }
 
@@ -108,11 +136,11 @@ static void mdc_power_off(struct mdc *d)
 {
 	lockdep_assert_held(&d->conf);
 	d->failed = false;
-	if (!d->h)
+	if (!d->r)
 		return;
-	mdh_power_off(d->h, &d->saved);
+	d->r->port->power_off(d->r, &d->saved);
 	d->has_saved = true;
-	d->h = NULL;
+	d->r = NULL;
 	mdt_free(&d->cfg);
 }
 
@@ -125,7 +153,7 @@ static ssize_t power_show(struct kobject *kobj, struct kobj_attribute *attr,
 	bool on;
 
 	mutex_lock(&d->conf);
-	on = d->h;
+	on = d->r;
 	mutex_unlock(&d->conf);
 	return sysfs_emit(page, "%d\n", on);
 }
@@ -152,12 +180,12 @@ static ssize_t status_show(struct kobject *kobj, struct kobj_attribute *attr,
 			   char *page)
 {
 	struct mdc *d = mdc_of(kobj);
-	char name[MDH_NAME];
+	char name[MD_RUN_NAME];
 	ssize_t n;
 
 	mutex_lock(&d->conf);
-	if (d->h) {
-		mdh_disk_name(d->h, name);
+	if (d->r) {
+		md_run_disk_name(d->r, name);
 		n = sysfs_emit(page, "on %s\n", name);
 	} else if (d->failed && d->err.line) {
 		n = sysfs_emit(page, "error line %u: %s\n", d->err.line,
@@ -172,29 +200,29 @@ static ssize_t status_show(struct kobject *kobj, struct kobj_attribute *attr,
 }
 
 /* The drive if it is on, with conf held; NULL with conf released. */
-static struct mdh *mdc_get_on(struct mdc *d)
+static struct md_run *mdc_get_on(struct mdc *d)
 {
-	struct mdh *h;
+	struct md_run *r;
 
 	mutex_lock(&d->conf);
-	h = d->h;
+	r = d->r;
 	/* Once released, it may be on. */
-	if (!h)
+	if (!r)
 		mutex_unlock(&d->conf);
-	return h;
+	return r;
 }
 
 static ssize_t stats_show(struct kobject *kobj, struct kobj_attribute *attr,
 			  char *page)
 {
 	struct mdc *d = mdc_of(kobj);
-	struct mdh *h;
+	struct md_run *r;
 	ssize_t n = -ENODEV;
 
 	mutex_lock(&d->conf);
-	h = d->h;
-	if (h)
-		n = mdh_show_stats(h, page);
+	r = d->r;
+	if (r)
+		n = md_run_show_stats(r, page);
 	mutex_unlock(&d->conf);
 	return n;
 }
@@ -207,8 +235,8 @@ static ssize_t stats_reset_store(struct kobject *kobj,
 	ssize_t ret = len;
 
 	mutex_lock(&d->conf);
-	if (d->h)
-		mdh_reset_stats(d->h);
+	if (d->r)
+		md_run_reset_stats(d->r);
 	else
 		ret = -ENODEV;
 	mutex_unlock(&d->conf);
@@ -226,7 +254,7 @@ static ssize_t medium_errors_show(struct kobject *kobj,
 	if (!bad)
 		return -ENOMEM;
 	mutex_lock(&d->conf);
-	bads = d->h ? mdh_bad_get(d->h, bad) : 0;
+	bads = d->r ? md_run_bad_get(d->r, bad) : 0;
 	mutex_unlock(&d->conf);
 	for (i = 0; i < bads; i++) {
 		n += sysfs_emit_at(page, n,
@@ -234,6 +262,9 @@ static ssize_t medium_errors_show(struct kobject *kobj,
 				   bad[i].lbn, bad[i].count, bad[i].asc,
 				   bad[i].recovery_ns / NSEC_PER_MSEC,
 				   bad[i].info);
+		if (bad[i].error)
+			n += sysfs_emit_at(page, n, " error=%s",
+					   bad[i].error == MDE_IDNF ? "idnf" : "abrt");
 		if (bad[i].times == MDE_ALWAYS)
 			n += sysfs_emit_at(page, n, " times=always\n");
 		else
@@ -259,11 +290,11 @@ static ssize_t medium_errors_store(struct kobject *kobj,
 		n--;
 	mutex_lock(&d->conf);
 	ret = -ENODEV;
-	if (!d->h)
+	if (!d->r)
 		goto out;
 	ret = 0;
 	if (n == 5 && !memcmp(page, "clear", 5)) {
-		mdh_bad_clear(d->h);
+		md_run_bad_clear(d->r);
 		goto out;
 	}
 	ret = -EINVAL;
@@ -274,34 +305,34 @@ static ssize_t medium_errors_store(struct kobject *kobj,
 		pr_info("mechdisk: %s: medium_errors: %s\n",
 			kobject_name(kobj), err.reason);
 	else
-		ret = mdh_bad_add(d->h, &bad);
+		ret = md_run_bad_add(d->r, &bad);
 out:
 	mutex_unlock(&d->conf);
 	return ret ?: len;
 }
 
-static const char * const mdc_faults[MDH_FAULTS] = {
-	[MDH_DEVICE_BUSY]	= "fail_next busy",
-	[MDH_HOST_BUSY]		= "fail_next host_busy",
-	[MDH_FULL]		= "fail_next full",
-	[MDH_HANG]		= "hang_next",
-	[MDH_ATTENTION]		= "attention_next",
-	[MDH_HW_ERROR]		= "hw_error_next",
+static const char * const mdc_faults[MD_FAULTS] = {
+	[MD_DEVICE_BUSY]	= "fail_next busy",
+	[MD_HOST_BUSY]		= "fail_next host_busy",
+	[MD_FULL]		= "fail_next full",
+	[MD_HANG]		= "hang_next",
+	[MD_ATTENTION]		= "attention_next",
+	[MD_HW_ERROR]		= "hw_error_next",
 };
 
 static ssize_t inject_show(struct kobject *kobj, struct kobj_attribute *attr,
 			   char *page)
 {
 	struct mdc *d = mdc_of(kobj);
-	u32 left[MDH_FAULTS] = { 0 };
+	u32 left[MD_FAULTS] = { 0 };
 	ssize_t n = 0;
 	int i;
 
 	mutex_lock(&d->conf);
-	if (d->h)
-		mdh_faults_left(d->h, left);
+	if (d->r)
+		md_run_faults_left(d->r, left);
 	mutex_unlock(&d->conf);
-	for (i = 0; i < MDH_FAULTS; i++)
+	for (i = 0; i < MD_FAULTS; i++)
 		n += sysfs_emit_at(page, n, "%s %u\n", mdc_faults[i], left[i]);
 	return n;
 }
@@ -310,40 +341,36 @@ static ssize_t inject_store(struct kobject *kobj, struct kobj_attribute *attr,
 			    const char *page, size_t len)
 {
 	struct mdc *d = mdc_of(kobj);
-	ssize_t ret = len;
 	u32 count;
-	int i;
+	int i, ret;
 
-	for (i = 0; i < MDH_FAULTS; i++) {
+	for (i = 0; i < MD_FAULTS; i++) {
 		size_t n = strlen(mdc_faults[i]);
 
 		if (!strncmp(page, mdc_faults[i], n) && page[n] == ' ' &&
 		    !kstrtou32(page + n + 1, 10, &count))
 			break;
 	}
-	if (i == MDH_FAULTS)
+	if (i == MD_FAULTS)
 		return -EINVAL;
 	mutex_lock(&d->conf);
-	if (d->h)
-		mdh_inject(d->h, i, count);
-	else
-		ret = -ENODEV;
+	ret = d->r ? md_run_inject(d->r, i, count) : -ENODEV;
 	mutex_unlock(&d->conf);
-	return ret;
+	return ret ?: len;
 }
 
 /* "off", "planned", or "dead" with the instant, and what the log has lost. */
 static ssize_t cut_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
 	struct mdc *d = mdc_of(kobj);
-	struct mdh *h = mdc_get_on(d);
+	struct md_run *r = mdc_get_on(d);
 	u64 ns, overflow;
 	ssize_t n;
 	bool dead;
 
-	if (!h)
+	if (!r)
 		return sysfs_emit(page, "off\n");
-	ns = mdh_cut_ns(h, &dead, &overflow);
+	ns = md_run_cut_ns(r, &dead, &overflow);
 	if (ns == MDE_NEVER)
 		n = sysfs_emit(page, "off\n");
 	else
@@ -357,16 +384,16 @@ static ssize_t cut_store(struct kobject *kobj, struct kobj_attribute *attr,
 			 const char *page, size_t len)
 {
 	struct mdc *d = mdc_of(kobj);
-	struct mdh *h;
+	struct md_run *r;
 	u32 us;
 	int ret = kstrtou32(page, 10, &us);
 
 	if (ret)
 		return ret;
-	h = mdc_get_on(d);
-	if (!h)
+	r = mdc_get_on(d);
+	if (!r)
 		return -ENODEV;
-	ret = mdh_cut(h, us);
+	ret = md_run_cut(r, us);
 	mutex_unlock(&d->conf);
 	return ret ?: len;
 }
@@ -451,12 +478,12 @@ static ssize_t mdc_journal_read(struct file *file, struct kobject *kobj,
 				size_t len)
 {
 	struct mdc *d = mdc_of(kobj);
-	struct mdh *h = mdc_get_on(d);
+	struct md_run *r = mdc_get_on(d);
 	ssize_t n;
 
-	if (!h)
+	if (!r)
 		return -ENODEV;
-	n = mds_journal_read(mdh_store(h), pos, buf, len);
+	n = mds_journal_read(&r->store, pos, buf, len);
 	mutex_unlock(&d->conf);
 	return n;
 }
@@ -467,11 +494,11 @@ static ssize_t mdc_journal_write(struct file *file, struct kobject *kobj,
 				 size_t len)
 {
 	struct mdc *d = mdc_of(kobj);
-	struct mdh *h = mdc_get_on(d);
+	struct md_run *r = mdc_get_on(d);
 
-	if (!h)
+	if (!r)
 		return -ENODEV;
-	mds_journal_clear(mdh_store(h));
+	mds_journal_clear(&r->store);
 	mutex_unlock(&d->conf);
 	return len;
 }
@@ -480,12 +507,12 @@ static ssize_t mdc_cut_log_read(struct file *file, struct kobject *kobj,
 				MDK_BIN_ATTR *attr, char *buf, loff_t pos, size_t len)
 {
 	struct mdc *d = mdc_of(kobj);
-	struct mdh *h = mdc_get_on(d);
+	struct md_run *r = mdc_get_on(d);
 	ssize_t n;
 
-	if (!h)
+	if (!r)
 		return -ENODEV;
-	n = mdh_cut_log(h, pos, buf, len);
+	n = md_run_cut_log(r, pos, buf, len);
 	mutex_unlock(&d->conf);
 	return n;
 }
@@ -494,12 +521,12 @@ static ssize_t mdc_blocks_read(struct file *file, struct kobject *kobj,
 			       MDK_BIN_ATTR *attr, char *buf, loff_t pos, size_t len)
 {
 	struct mdc *d = mdc_of(kobj);
-	struct mdh *h = mdc_get_on(d);
+	struct md_run *r = mdc_get_on(d);
 	ssize_t n;
 
-	if (!h)
+	if (!r)
 		return -ENODEV;
-	n = mds_blocks(mdh_store(h), pos, buf, len);
+	n = mds_blocks(&r->store, pos, buf, len);
 	mutex_unlock(&d->conf);
 	return n;
 }
@@ -517,12 +544,12 @@ static ssize_t mdc_store_read(struct file *file, struct kobject *kobj,
 			      MDK_BIN_ATTR *attr, char *buf, loff_t pos, size_t len)
 {
 	struct mdc *d = mdc_of(kobj);
-	struct mdh *h = mdc_get_on(d);
+	struct md_run *r = mdc_get_on(d);
 
-	if (!h)
+	if (!r)
 		return -ENODEV;
 	len = mdc_within(d, pos, len);
-	mds_read(mdh_store(h), pos, buf, len);
+	mds_read(&r->store, pos, buf, len);
 	mutex_unlock(&d->conf);
 	return len;
 }
@@ -531,15 +558,15 @@ static ssize_t mdc_store_write(struct file *file, struct kobject *kobj,
 			       MDK_BIN_ATTR *attr, char *buf, loff_t pos, size_t len)
 {
 	struct mdc *d = mdc_of(kobj);
-	struct mdh *h = mdc_get_on(d);
+	struct md_run *r = mdc_get_on(d);
 	ssize_t ret = -EFBIG;
 
-	if (!h)
+	if (!r)
 		return -ENODEV;
 	if (mdc_within(d, pos, len) == len)
-		ret = mds_prepare(mdh_store(h), pos, len);
+		ret = mds_prepare(&r->store, pos, len);
 	if (!ret)
-		mds_write(mdh_store(h), pos, buf, len);
+		mds_write(&r->store, pos, buf, len);
 	mutex_unlock(&d->conf);
 	return ret ?: len;
 }
@@ -706,7 +733,34 @@ static const struct attribute *mdc_root_attrs[] = {
 	NULL,
 };
 
-int mdc_init(void)
+/* What other modules attach drives by. */
+
+void mdc_register(enum mde_interface interface, const struct md_port *port)
+{
+	mutex_lock(&mdc_lock);
+	WRITE_ONCE(mdc_ports[interface], port);
+	mutex_unlock(&mdc_lock);
+}
+EXPORT_SYMBOL_GPL(mdc_register);
+
+void mdc_unregister(enum mde_interface interface)
+{
+	const struct md_port *port = mdc_ports[interface];
+	struct mdc *d;
+
+	mutex_lock(&mdc_lock);
+	WRITE_ONCE(mdc_ports[interface], NULL);
+	list_for_each_entry(d, &mdc_drives, node) {
+		mutex_lock(&d->conf);
+		if (d->r && d->r->port == port)
+			mdc_power_off(d);
+		mutex_unlock(&d->conf);
+	}
+	mutex_unlock(&mdc_lock);
+}
+EXPORT_SYMBOL_GPL(mdc_unregister);
+
+static int __init mechdisk_init(void)
 {
 	int ret;
 
@@ -728,7 +782,7 @@ parent:
 	return ret;
 }
 
-void mdc_exit(void)
+static void __exit mechdisk_exit(void)
 {
 	struct mdc *d, *next;
 
@@ -740,3 +794,9 @@ void mdc_exit(void)
 	kobject_put(mdc_root);
 	root_device_unregister(mdc_parent);
 }
+
+module_init(mechdisk_init);
+module_exit(mechdisk_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Simulated disk drive with mechanics");

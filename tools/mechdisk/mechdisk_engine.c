@@ -308,6 +308,24 @@ void mde_set_caching(struct mde *e, u64 now_ns, const struct mde_caching *cachin
 	e->changes++;
 }
 
+void mde_hold(struct mde *e, u64 now_ns, u64 ns, bool stood)
+{
+	struct mdm *m = &e->mech;
+	u64 now = mde_ps(e, now_ns);
+
+	mde_advance(e, now_ns);
+	e->clock = max(e->clock, now);
+	now = max(now, e->media_free);
+	if (e->destaging)
+		mdv_settle(e);
+	mda_stop(e, now);
+	e->media_free = now + ns * 1000;
+	if (stood)
+		m->phase0 = (m->phase0 + mdm_random_below(&e->rng_jitter, m->nominal)) %
+			m->nominal;
+	e->changes++;
+}
+
 void mde_place_head(struct mde *e, u32 cyl, u32 head, u64 now_ns, u64 angle)
 {
 	struct mdm *m = &e->mech;

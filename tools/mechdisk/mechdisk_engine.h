@@ -45,6 +45,7 @@ enum mde_op { MDE_READ, MDE_WRITE, MDE_VERIFY, MDE_FLUSH };
  * @report: when its completion is to be reported, ps
  * @good: LBNs transferred without error
  * @asc: 0, or the additional sense code of a medium error at LBN @lbn + @good
+ * @error: enum mde_error, that error's kind
  * @info: that error's INFORMATION field is valid
  * @held: sectors that came from the cache
  * @disconnects: a write that leaves the bus once more
@@ -69,6 +70,7 @@ struct mde_slot {
 	u64 report;
 	u32 good;
 	u8 asc;
+	u8 error;
 	bool info;
 	u32 held;
 	bool disconnects;
@@ -363,6 +365,15 @@ void mde_stats_reset(struct mde *e);
  * What is cached already stays; writes not on the medium yet go there.
  */
 void mde_set_caching(struct mde *e, u64 now_ns, const struct mde_caching *caching);
+
+/**
+ * mde_hold() - the medium is not ready: the heads are not loaded, or the platters stand
+ * @e: the drive
+ * @now_ns: the time
+ * @ns: for how long
+ * @stood: the platters come to stand at any angle
+ */
+void mde_hold(struct mde *e, u64 now_ns, u64 ns, bool stood);
 
 /**
  * mde_place_head() - put the head somewhere at a chosen angle (for tests)

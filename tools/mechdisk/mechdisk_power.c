@@ -8,6 +8,7 @@
  *   behind a record of kind MDX_OLD are filled without the lock, by the worker; who reads the
  *   log waits for the worker.
  */
+#include <linux/export.h>
 #include <linux/ktime.h>
 #include <linux/lockdep.h>
 #include <linux/vmalloc.h>
@@ -37,12 +38,14 @@ u64 mdx_now(const struct mdx *x)
 	lockdep_assert_held(x->lock);
 	return min(ktime_get_ns(), x->cut_ns);
 }
+EXPORT_SYMBOL_GPL(mdx_now);
 
 bool mdx_is_dead(const struct mdx *x)
 {
 	lockdep_assert_held(x->lock);
 	return ktime_get_ns() >= x->cut_ns;
 }
+EXPORT_SYMBOL_GPL(mdx_is_dead);
 
 int mdx_plan(struct mdx *x, u64 cut_ns)
 {

@@ -128,7 +128,7 @@ bool mdq_cacheable(const struct mde *e, const struct mde_slot *s)
 struct mdb_segment *mdq_answer(struct mde *e, const struct mde_slot *s)
 {
 	bool looks = s->op == MDE_READ ||
-		(s->op == MDE_VERIFY && e->cfg->verify_cached);
+		(s->op == MDE_VERIFY && e->cfg->verify == MDE_VERIFY_CACHE);
 
 	if (!looks || (s->flags & MDE_FUA && !e->cfg->fua_cached) || !e->caching.read_cache)
 		return NULL;

@@ -43,8 +43,7 @@ static u64 mdy_hash(u64 hash, const char *s)
 	return (hash ^ 0xff) * 0x100000001b3ULL;
 }
 
-/* World-wide name: hash of vendor, product and serial. NAA is its first digit (SPC-5 7.7.6.6). */
-static u64 mdy_wwn(const struct mde_config *cfg, u64 naa)
+u64 mdy_wwn(const struct mde_config *cfg, u64 naa)
 {
 	u64 hash = 0xcbf29ce484222325ULL;
 
@@ -53,6 +52,7 @@ static u64 mdy_wwn(const struct mde_config *cfg, u64 naa)
 	hash = mdy_hash(hash, cfg->serial);
 	return hash >> 4 | naa << 60;
 }
+EXPORT_SYMBOL_GPL(mdy_wwn);
 
 /* One designator: Linux would prefer a T10 vendor identification to this. A short name is locally
  * assigned (3), a long one registered extended (6), as those of logical units of arrays are.
@@ -72,11 +72,7 @@ u32 mdy_longest(const struct mde_config *cfg)
 {
 	return cfg->max_sectors * 512 / cfg->sector_bytes;
 }
-
-static u16 mdy_rpm(const struct mde_config *cfg)
-{
-	return (60000000000000ULL + cfg->period_ps / 2) / cfg->period_ps;
-}
+EXPORT_SYMBOL_GPL(mdy_longest);
 
 /* Whether the drive is one that an adapter translates for (SAT-4). */
 static bool mdy_is_ata(const struct mde_config *cfg)

@@ -41,6 +41,19 @@ struct mdy_range {
 u32 mdy_longest(const struct mde_config *cfg);
 
 /**
+ * mdy_wwn() - world-wide name: a hash of vendor, product and serial
+ * @cfg: the drive
+ * @naa: its first digit (SPC-5, 7.7.6.6)
+ */
+u64 mdy_wwn(const struct mde_config *cfg, u64 naa);
+
+/* Nominal rotation rate, turns a minute. */
+static inline u16 mdy_rpm(const struct mde_config *cfg)
+{
+	return (60000000000000ULL + cfg->period_ps / 2) / cfg->period_ps;
+}
+
+/**
  * mdy_inquiry() - carry out INQUIRY
  * @cfg: the drive
  * @cdb: the command

@@ -253,6 +253,7 @@ static u64 mdv_meet_bad(struct mde *e, struct mde_slot *s)
 		return 0;
 	s->good = bad->lbn > s->lbn ? bad->lbn - s->lbn : 0;
 	s->asc = bad->asc;
+	s->error = bad->error;
 	s->info = bad->info;
 	if (bad->times != MDE_ALWAYS)
 		bad->times--;

@@ -13,6 +13,7 @@
 
 #include <linux/bitops.h>
 #include <linux/errno.h>
+#include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
@@ -67,6 +68,8 @@ typedef int64_t s64;
 #define NSEC_PER_SEC 1000000000L
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define __printf(a, b) __attribute__((format(printf, a, b)))
+/* Of a symbol that another module of ours needs. */
+#define EXPORT_SYMBOL_GPL(symbol) struct mdk_export_##symbol
 #define fallthrough __attribute__((__fallthrough__))
 /* As in the kernel, each argument is worked out once. */
 #define min(a, b) ({			\

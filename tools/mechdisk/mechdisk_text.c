@@ -50,11 +50,14 @@ static const char *const mdt_policy[] = { "fcfs", "sptf", "clook", "sstf", NULL 
 static const char *const mdt_queueing[] = { "tagged", "ncq", NULL };
 /* where data are looked for */
 static const char *const mdt_where[] = { "medium", "cache", NULL };
+static const char *const mdt_verify[] = { "medium", "cache", "nothing", "fails", NULL };
 static const char *const mdt_zoned[] = { "no", "vpd", "identify", NULL };
 static const char *const mdt_power[] = { "scsi", "low", "active", "idle", "standby", "untold",
 					 NULL };
 static const char *const mdt_trigger[] = { "any", "same-track", NULL };
 static const char *const mdt_stop[] = { "sector", "at-once", NULL };
+static const char *const mdt_interface[] = { "scsi", "sata", NULL };
+static const char *const mdt_error[] = { "unc", "idnf", "abrt", NULL };
 static const char *const mdt_destage[] = { "eager", "idle", NULL };
 
 #define MDT_NUM(name, field, lo, hi, def) \
@@ -82,7 +85,7 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_NUM("jitter_ns", jitter_ns, 0, 100000, 20000),
 	MDT_SWITCH(early_seek, 1),
 	MDT_WORD("queueing", queueing, mdt_queueing, MDE_TAGGED),
-	MDT_WORD("verify", verify_cached, mdt_where, 0),
+	MDT_WORD("verify", verify, mdt_verify, MDE_VERIFY_MEDIUM),
 	MDT_WORD("fua", fua_cached, mdt_where, 0),
 	MDT_SWITCH(translate, 1),
 	MDT_WORD("zoned", zoned, mdt_zoned, MDE_ZONED_NO),
@@ -106,6 +109,7 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_WORD("destage", destage, mdt_destage, MDE_DESTAGE_EAGER),
 	MDT_NUM("destage_delay_ns", destage_delay_ns, 0, 10000000000ULL, 0),
 	MDT_SWITCH(heal_on_write, 1),
+	MDT_WORD("interface", interface, mdt_interface, MDE_SCSI),
 	MDT_NUM("queue_depth", queue_depth, 1, MDE_SLOTS, MDE_SLOTS),
 	MDT_NUM("hw_queues", hw_queues, 1, 64, 1),
 	MDT_NUM("max_sectors", max_sectors, 8, 65535, 1024),
@@ -722,6 +726,11 @@ static int mdt_bad_option(struct mdt_error *err, const struct mdw_word *w,
 			return mdw_blame(err, w, "is neither 11 nor 15");
 		bad->asc = mdw_is(&val, "11") ? 0x11 : 0x15;
 		return 0;
+	}
+	if (mdw_is(&key, "error")) {
+		ret = mdw_choice(err, &val, mdt_error, &v);
+		bad->error = v;
+		return ret;
 	}
 	if (mdw_is(&key, "recovery_ms")) {
 		ret = mdw_number(err, &val, 0, 600000, &v);

@@ -288,6 +288,10 @@ load_module()
 		case $name in
 		mechdisk|freeblock) modprobe -q scsi_mod; modprobe -q sd_mod
 			modprobe -q sg; modprobe -q libcrc32c ;;
+		mechata) [ -d /sys/module/mechdisk ] || load_module mechdisk
+			# built in, perhaps
+			[ ! -e /lab/modules/libata.ko ] || [ -d /sys/module/libata ] ||
+				insmod /lab/modules/libata.ko ;;
 		esac
 		insmod "$file" "$@" || die "insmod $name failed: $(dmesg | tail -n 3)"
 		return

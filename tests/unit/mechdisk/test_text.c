@@ -98,7 +98,7 @@ static const struct {
 	{ "", FIELD(early_seek), 1 },
 	{ "", FIELD(queueing), MDE_TAGGED },
 	{ "", FIELD(surface_run), 1 },
-	{ "", FIELD(verify_cached), 0 },
+	{ "", FIELD(verify), 0 },
 	{ "", FIELD(fua_cached), 0 },
 	{ "", FIELD(translate), 1 },
 	{ "", FIELD(power), MDE_POWER_SCSI },
@@ -139,7 +139,11 @@ static const struct {
 	{ "firmware sptf age_ns=4 bound_ms=7\nfirmware sptf", FIELD(age_ns), 0 },
 	{ "firmware sptf age_ns=4 bound_ms=7\nfirmware fcfs", FIELD(bound_ms), 0 },
 	{ "queueing ncq", FIELD(queueing), MDE_NCQ },
-	{ "verify cache", FIELD(verify_cached), 1 },
+	{ "", FIELD(interface), MDE_SCSI },
+	{ "interface sata", FIELD(interface), MDE_SATA },
+	{ "interface sata\ninterface scsi", FIELD(interface), MDE_SCSI },
+	{ "verify cache", FIELD(verify), 1 },
+	{ "verify fails", FIELD(verify), 3 },
 	{ "fua cache", FIELD(fua_cached), 1 },
 	{ "translate off", FIELD(translate), 0 },
 	{ "power_mode standby", FIELD(power), MDE_POWER_STANDBY },
@@ -210,7 +214,7 @@ static const struct {
 	{ "read_ahead segment 9\nread_ahead segment", FIELD(ahead_sectors), 0 },
 };
 
-/* Seen to fail: queueing stored in verify_cached. */
+/* Seen to fail: queueing stored in verify. */
 static void test_values(void **state)
 {
 	char text[512];
@@ -500,7 +504,7 @@ static const struct {
 	{ "firmware fcfs bound_ms=1\n", 9, "'bound_ms=1' is of no use: fcfs" },
 	{ "firmware fcfs age_ns=1\n\n", 9, "'age_ns=1' is of no use: fcfs" },
 	{ "queueing simple\n", 9, "none of 'tagged' 'ncq'" },
-	{ "verify disk\n", 9, "none of 'medium' 'cache'" },
+	{ "verify disk\n", 9, "none of 'medium' 'cache' 'nothing' 'fails'" },
 	{ "internal_activity 1000 500\n", 9, "takes 3 values, not 2" },
 	{ "internal_activity on\n", 9, "takes 3 values, not 1" },
 	{ "internal_activity 1000 1000 5\n", 9, "'1000' is not within 1 to 999" },
@@ -530,6 +534,8 @@ static const struct {
 	{ "medium_error 5 0\n", 9, "'0' is not within" },
 	{ "medium_error 5 1 asc=12\n", 9, "'asc=12' is neither 11 nor 15" },
 	{ "medium_error 5 1 times=0\n", 9, "'0' is not within" },
+	{ "medium_error 5 1 error=crc\n", 9, "'crc' is none of" },
+	{ "interface ide\n", 9, "'ide' is none of" },
 	{ "medium_error 5 1 colour=red\n", 9, "'colour=red' is no option" },
 	{ "medium_error 5 1 asc\n", 9, "'asc' is not key=value" },
 	{ "medium_error 37799 2\n", 9, "the drive has 37800 sectors" },

@@ -122,6 +122,8 @@ struct fb_range {
 #define FB_OK 0
 #define FB_UNREADABLE 1	/* the medium is bad there */
 #define FB_UNTRIED 2	/* just behind an unreadable block: too slow to try */
+/* read, but perhaps from the drive's cache, again and again; only with FB_MEDIUM */
+#define FB_UNVERIFIED 3
 
 /**
  * struct fb_record - what fb_next() returns
@@ -158,7 +160,7 @@ struct fb_record {
  * @entering: ranges added, removed or promoted that are still being entered
  * @total: blocks wanted
  * @done: blocks delivered, returned by fb_next() or waiting for it
- * @failed: blocks of @done that are unreadable or untried
+ * @failed: blocks of @done that are unreadable, untried or unverified
  * @flying: blocks being read, or being handed over
  * @queued: blocks in the module's buffer
  * @buffer_blocks: blocks that it can hold

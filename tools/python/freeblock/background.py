@@ -39,13 +39,13 @@ NEW, RUNNING, PAUSED, FINISHED, STOPPED = range(5)      # state
 WAITING_FOR = (
     "nothing", "the disk is gone", "the disk has another scheduler",
     "the disk has no model that fits it", "the model is distrusted",
-    "the device cannot be scheduled", "paused after too many slow recoveries of bad blocks",
+    "the device cannot be scheduled", "paused after too many errors or slow recoveries",
     "the buffer is full until records are taken", "the write cache hides the medium",
     "free reads cost the foreground too much", "the disk is busy and no gap fits",
     "the disk has not been idle for long enough",
 )
 BLOCKS, CAUGHT_UP = 0, 1                        # type of a record; others are skipped
-OK, UNREADABLE, UNTRIED = 0, 1, 2               # its status
+OK, UNREADABLE, UNTRIED, UNVERIFIED = range(4)  # its status
 BUFFER = 1 << 20                                # bytes read at once
 
 
@@ -117,7 +117,7 @@ class Record(NamedTuple):
 
     first: int
     sectors: int
-    status: int         # OK, UNREADABLE, UNTRIED
+    status: int         # OK, UNREADABLE, UNTRIED, UNVERIFIED
     data: memoryview    # empty unless OK
     user_data: int
     type: int

@@ -9,6 +9,7 @@ CYLINDERS = 10 ** 7
 INDEX = (2 ** 64 - 1) // 8      # of a sector within its zone
 COUNT = 2 ** 32 - 1             # of neighbouring sectors
 SECTORS = 16777216              # of the cache's segments
+ERRORS = ("unc", "idnf", "abrt")        # kinds of them
 MOST_BAD = 64                   # medium_error records
 AGEING = {"age_ns": 4000000, "bound_ms": 600000}     # most of each of firmware's options
 LINK_NS = 10 ** 7
@@ -192,6 +193,9 @@ def _bad_option(word):
     if key == "asc":
         if value not in ("11", "15"):
             raise _blame(word, "is neither 11 nor 15")
+    elif key == "error":
+        if value not in ERRORS:
+            raise _blame(value, "is none of " + " ".join("'%s'" % known for known in ERRORS))
     elif key not in most:
         raise _blame(word, "is no option")
     elif (key, value) != ("times", "always"):

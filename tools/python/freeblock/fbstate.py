@@ -28,7 +28,7 @@ IDLE = {"state": "state/idle", "wait_us": "state/idle_wait_us", "size_kib": "sta
 # of a scan or scrub
 JOB = ("first", "sectors", "block_sectors", "blocks_total", "blocks_verified",
        "blocks_before", "blocks_delivered", "blocks_flying", "blocks_bad", "blocks_skipped",
-       "rate_kib_s", "deadline", "began", "passes")
+       "blocks_unverified", "rate_kib_s", "deadline", "began", "passes")
 # of state/: in words
 WORDS = ("scheduling", "free_reads", "idle")
 

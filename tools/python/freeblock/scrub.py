@@ -303,11 +303,17 @@ def run_keeper(args):
 
 def tell(port, keeper, journal):
     """The journal: a pass is over."""
-    bad = int(port.values().get("blocks_bad", 0))
+    bad, unverified = (int(port.values().get(name, 0))
+                       for name in ("blocks_bad", "blocks_unverified"))
     events.send("scrub_done", port.disk.name, "pass %d of the scrub is done: %d of %d blocks "
-                "verified, %d could not be read" % (journal.number, keeper.verified(),
-                                                    keeper.blocks, bad),
-                FREEBLOCK_BAD_BLOCKS=bad)
+                "verified, %d could not be read%s" % (
+                    journal.number, keeper.verified(), keeper.blocks, bad,
+                    unverified_text(unverified)), FREEBLOCK_BAD_BLOCKS=bad)
+
+
+def unverified_text(blocks):
+    """What is said of blocks that may have come from the drive's cache."""
+    return ", %d were read without proof that the medium was" % blocks if blocks else ""
 
 
 def remark_of(port, meter):

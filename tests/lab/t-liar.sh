@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0
+# Drives that lie about VERIFY, with two bad sectors under a scrub: one that says GOOD at once and
+# looks at nothing, as bridges and virtual disks do; one whose VERIFY always fails, as of some RAID
+# firmware; one that answers VERIFY, and READ with FUA, from its cache.
+#
+# Expected: nothing is verified that was not read: both bad blocks are found, and only they; what
+# cannot be proven is said to be unverified; the pass ends, and each block is read a few times at
+# most.
+#
+# Seen to fail with: a VERIFY believed before one took its time ("verified 512, bad 0"); each failed
+# VERIFY a bad block; unproven blocks read again until they are proven (the pass does not end).
+#
+# lab: kernel=stock clock=icount smp=1 timeout=400
+
+. /lab/lib.sh
+. /lab/files/bad.sh
+
+load_module mechdisk
+load_module freeblock
+
+# liar LINES: a drive with two bad sectors
+liar()
+{
+	fresh
+	echo d > $M/delete
+	disk=$(drive_new d tiny.fbdrive "$1") || exit 1
+	sched_set "$disk" freeblock || die "no freeblock"
+	[ -s "$(fb "$disk")/model" ] || model_load "$disk" tiny.fbmodel
+	D=$(fb "$disk")
+	bad "1003 1 recovery_ms=20 asc=11"
+	bad "3003 1 recovery_ms=20 asc=11"
+	echo 1 > $M/d/stats_reset
+	echo "start 0 4096" > "$D/scrub" || die "no scrub"
+}
+
+# ends NAME: the pass does, with both bad blocks
+ends()
+{
+	expect_ok "$1: the pass ends" wait_for 200 is finished
+	expect_eq "$1: bad blocks" "$(listed)" "1000 8 medium;3000 8 medium;"
+	expect_eq "$1: of the scrub" "$(job "$disk" scrub blocks_bad)" 2
+	expect_eq "$1: each met once" "$(drive_stat d medium_errors)" 2
+	note "$1: $(kv "$(debug "$disk")/status" medium)," \
+		"$(job "$disk" scrub blocks_verified) verified," \
+		"$(job "$disk" scrub blocks_unverified) unverified," \
+		"$(drive_stat d verifies) VERIFYs, $(stats "$disk" fuas) with FUA"
+}
+
+liar "verify nothing"
+ends "says GOOD at once"
+expect_match "says GOOD at once: caught" "$(kv "$(debug "$disk")/status" medium)" \
+	'^fua .no verify: ends before the medium can be read'
+expect_eq "says GOOD at once: all others verified, by FUA" "$(job "$disk" scrub blocks_verified)" 510
+expect_match "says GOOD at once: told" "$(dmesg)" 'VERIFY ends too early'
+
+liar "verify fails"
+ends "always fails"
+expect_match "always fails: dropped" "$(kv "$(debug "$disk")/status" medium)" \
+	'^fua .no verify: fails where READ does not'
+expect_eq "always fails: all others verified" "$(job "$disk" scrub blocks_verified)" 510
+expect_eq "always fails: no alarm" "$(stats "$disk" alarms)" 0
+
+# what the foreground has just read is in the cache
+liar "cache 64 1024 0
+verify cache
+fua cache"
+while [ ! -e /tmp/enough ]; do
+	dd if=/dev/"$disk" of=/dev/null bs=448k count=1 iflag=direct 2>/dev/null
+	sleep 0.3
+done &
+warm=$!
+expect_ok "from the cache: the pass ends" wait_for 200 is finished
+: > /tmp/enough
+wait $warm
+expect_eq "from the cache: verified and unverified" "$(($(job "$disk" scrub blocks_verified) +
+	$(job "$disk" scrub blocks_unverified) + $(job "$disk" scrub blocks_bad)))" 512
+expect_match "from the cache: neither is used any more" \
+	"$(kv "$(debug "$disk")/status" medium)" \
+	'^read .no verify: ends before the medium can be read; no fua: ends before the medium'
+expect_ge "from the cache: unverified" "$(job "$disk" scrub blocks_unverified)" 1
+note "from the cache: $(kv "$(debug "$disk")/status" medium)," \
+	"$(job "$disk" scrub blocks_unverified) unverified"
+drive_off d
+expect_within "unload freeblock" 20 unload_module freeblock
+done_testing
