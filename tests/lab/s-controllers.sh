@@ -84,7 +84,13 @@ done
 
 # ---- one command at a time ----
 
-for each in $(served); do
+# one_by_one: those whose driver lets it be set
+one_by_one()
+{
+	served | grep -v '^sym53c8xx:'
+}
+
+for each in $(one_by_one); do
 	disk=${each#*:}
 	echo "${each%:*} $(cat "/sys/block/$disk/device/queue_depth")" >> /tmp/depths
 	echo 1 > "/sys/block/$disk/device/queue_depth"
@@ -95,11 +101,11 @@ for each in $(served); do
 	load depth "$each"
 done
 # shellcheck disable=SC2046
-loads_end depth $(served)
-for each in $(served); do
+loads_end depth $(one_by_one)
+for each in $(one_by_one); do
 	is_whole depth "$each"
 done
-for each in $(served); do
+for each in $(one_by_one); do
 	[ "${each%:*}" = ahci ] || continue
 	disk=${each#*:}
 	begin_job "$disk" scrub
