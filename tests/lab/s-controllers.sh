@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# What t-controllers.sh has no time for: programs that ask disks beside a scan, a queue depth of 1, a
-# disk deleted and found again under a scan and a load, a bad sector that is no MEDIUM ERROR.
+# What t-controllers.sh has no time for: programs that ask disks beside a scan, a queue depth of 1,
+# a disk deleted and found again under a scan and a load, a bad sector that is no MEDIUM ERROR.
 #
-# Expected: programs say what they say without freeblock; each scan ends and is complete; a disk that
-# comes back has its model and its scan, which goes on; no read of ours fails where none has to.
+# Expected: programs say what they say without freeblock; each scan ends and is complete; a disk
+# that comes back has its model and its scan, which goes on; no read of ours fails where none has to.
 #
 # lab-devices: ich9-ahci virtio-scsi:bad=4803,kind=other lsi53c895a megasas:bad=4803,kind=other
 # lab-devices: mptsas1068 uas usb-storage nvme virtio-blk
