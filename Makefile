@@ -25,6 +25,8 @@ help:
 	@echo 'make draws         how much a lab script'"'"'s figures vary: TEST=t-mechdisk N=10'
 	@echo 'make kernels       what must hold on every kernel, on 6.1, 6.12 and 7.x: a table,'
 	@echo '                   build/kernels/summary.json; ONLY=scan runs one test on each'
+	@echo 'make controllers   stock drivers (ahci, megaraid_sas, uas, ...) over QEMU'"'"'s devices, on 6.1,'
+	@echo '                   6.12 and 7.x: build/controllers/summary.json; KERNEL=6.1 is one of them'
 	@echo 'make races         data races (KCSAN) of what runs at once, build/races; ONLY=stress runs one test'
 	@echo 'make newest        life cycle, tasks and more on a debug kernel of the newest series, 7.x, and'
 	@echo '                   on one with PREEMPT_RT (built once each), build/newest; ONLY=life runs one test'
@@ -64,7 +66,7 @@ help:
 	@echo 'make soak          long runs of the lab, a thousand hard moments, power cuts, data races, the newest'
 	@echo '                   debug kernels, the fuzzer, a thousand random drives extracted:'
 	@echo '                   build/soak/{summary,power,fuzz/summary}.json, build/extract/random.json'
-	@echo '                   PART=lab|kernels|races|newest|moments|fuzz|extract runs one of them'
+	@echo '                   PART=lab|kernels|controllers|races|newest|moments|fuzz|extract runs one of them'
 	@echo 'make moments       a thousand hard moments on stock and debug kernel: build/soak/summary.json'
 	@echo '                   EVENTS= SEED= KERNEL=stock|debug KIND=name,name FRESH=1 KEPT=1'
 	@echo '                   restrict or vary it; goes on where it stopped'
@@ -140,6 +142,12 @@ kernels = $(PYTHON) tests/check --build '$(BUILD)' --kernels '6.1 6.12 7.x' \
 kernels: modules modules-others
 	@$(kernels)
 
+# Drivers that nobody here wrote
+controllers = $(PYTHON) tests/controllers --build '$(BUILD)' $(if $(KERNEL),--kernels '$(KERNEL)')
+.PHONY: controllers
+controllers: modules $(if $(filter-out 6.1 stock,$(or $(KERNEL),7.x)),modules-others)
+	@$(controllers)
+
 # Data races: scripts in which much goes on at once
 RACE_TESTS := t-stress|t-life|t-user|t-tasks|t-scan|t-sysfs|s-race
 races = $(PYTHON) tests/check --build '$(BUILD)' --kernels race --lab-scripts '[st]-*.sh' \
@@ -187,20 +195,21 @@ bench: $(if $(FIGURE),$(if $(filter files,$(FIGURE)),modules,setup),modules)
 # Lab scripts too: tests/lab/s-*.sh. The fuzzer has ten minutes for each target, in all runs
 soak_lab = $(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 's-*.sh' \
 	--only '^lab s-.*\((stock|debug)'
-SOAK_PARTS := lab kernels races newest moments fuzz extract
+SOAK_PARTS := lab kernels controllers races newest moments fuzz extract
 soak_parts := $(if $(PART),$(filter $(PART),$(SOAK_PARTS)),$(SOAK_PARTS))
 ifneq ($(words $(PART)),$(words $(filter $(SOAK_PARTS),$(PART))))
 soak:
 	@echo 'soak: PART=$(PART): no such part; there are $(SOAK_PARTS)' >&2; exit 2
 else
 soak: $(if $(filter-out extract,$(soak_parts)),modules modules-debug,setup) \
-		$(if $(filter kernels,$(soak_parts)),modules-others) \
+		$(if $(filter kernels controllers,$(soak_parts)),modules-others) \
 		$(if $(filter races,$(soak_parts)),modules-race) \
 		$(if $(filter newest,$(soak_parts)),modules-newest)
 	@status=0; \
 	$(if $(filter lab,$(soak_parts)),$(soak_lab) || status=$$?; $(compare_idle) || status=$$?; \
 		$(PYTHON) tools/examples/summarise --build '$(BUILD)' || status=$$?;) \
 	$(if $(filter kernels,$(soak_parts)),$(kernels) || status=$$?;) \
+	$(if $(filter controllers,$(soak_parts)),$(controllers) || status=$$?;) \
 	$(if $(filter races,$(soak_parts)),$(races) || status=$$?;) \
 	$(if $(filter newest,$(soak_parts)),$(newest) || status=$$?;) \
 	$(if $(filter moments,$(soak_parts)),$(moments) || status=$$?;) \

@@ -34,6 +34,7 @@
  * @cost_ppm: what free reads cost of late
  * @cost_requests: requests of which it is known when they would have ended without us
  * @cost_ns: sum of how much later they have ended
+ * @unfit: the attached device is never scheduled
  * @scheduling: "yes", or why not
  * @idle_why: whether idle reads are sent, or why not
  * @lift_source: state of the look-ahead probe
@@ -60,6 +61,7 @@ struct fb_snapshot {
 	s64 cost_ppm;
 	u64 cost_requests;
 	s64 cost_ns;
+	bool unfit;
 	const char *scheduling;
 	const char *idle_why;
 	const char *lift_source;
@@ -79,11 +81,13 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	lockdep_assert_held(&fd->lock);
 	why = fb_disk_transparent(fd);
 	strscpy(s->why, why ? why : "yes", sizeof(s->why));
+	s->unfit = !!fd->unfit;
 	s->attached = !!fd->sched;
 	if (fd->sched)
 		fb_report_take(fd, &s->sched);
 	s->stats = fd->stats;
 	fb_idle_policy_status(&fd->idle.wait, now, &s->idle);
+	s->idle_why = fb_idle_why(fd, s->idle.why, now);
 	s->modelled = !!fd->model;
 	s->tasks = fb_disk_tasks(fd);
 	s->bad_blocks = quarantine->total;
@@ -100,6 +104,14 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	memcpy(s->floor_ns, fd->conservatism.odds.floor_ns, sizeof(s->floor_ns));
 }
 
+/* The defaults would say what a drive can do that is never asked to. */
+static void fb_snapshot_unfit(struct fb_snapshot *s)
+{
+	s->medium = "none";
+	s->lift_source = "off";
+	s->lift_dest = "off";
+}
+
 /* take a snapshot, for kfree(); NULL: no memory */
 static struct fb_snapshot *fb_snapshot_take(struct fb_disk *fd)
 {
@@ -112,11 +124,12 @@ static struct fb_snapshot *fb_snapshot_take(struct fb_disk *fd)
 	fb_snapshot_copy(fd, s, ktime_get_ns());
 	spin_unlock_irq(&fd->lock);
 	s->idle_size_kib = s->idle.sectors / 2;
-	s->idle_why = fb_idle_policy_why_name[s->idle.why];
 	s->scheduling = s->why;
 	s->lift_source = s->lifts[0];
 	s->lift_dest = s->lifts[1];
 	s->medium = s->how;
+	if (s->unfit)
+		fb_snapshot_unfit(s);
 	return s;
 }
 

@@ -246,6 +246,21 @@ void fb_idle_ended(struct fb_disk *fd)
 }
 
 /**
+ * fb_idle_why() - get whether idle reads are sent
+ * @fd: the disk, locked
+ * @why: what the Waiting policy says, which follows the foreground of unscheduled disks, too
+ * @now: the time
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: a message.
+ */
+const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now)
+{
+	return fb_disk_transparent(fd) ? "off: not scheduling" : fb_idle_policy_why_name[why];
+}
+
+/**
  * fb_idle_due_ns() - compute when the thread should look for an idle read
  * @fd: the disk, locked
  *

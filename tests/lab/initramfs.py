@@ -152,6 +152,34 @@ def kernel_modules(tree, names):
             yield name, _unpacked(available[name])
 
 
+def _before(depends, name, seen):
+    """What a module needs, each behind what that needs itself, added to a list of such."""
+    for need in depends.get(name, ()):
+        if need in depends and need not in seen:
+            _before(depends, need, seen)
+            seen.append(need)
+    return seen
+
+
+def load_order(depends, names):
+    """Modules and what they need, as they can be loaded; not those that the kernel has built in."""
+    order = []
+    for name in (n.replace("-", "_") for n in names):
+        _before(depends, name, order)
+        if name in depends and name not in order:
+            order.append(name)
+    return order
+
+
+def drivers(tree, names):
+    """(name, content) of modules of the kernel's in the order in which they can be loaded; no
+    content: every guest has it."""
+    available = find_modules(tree)
+    had = module_closure(available, KERNEL_MODULES)
+    for name in load_order(module_closure(available, names), names):
+        yield name, None if name in had else _unpacked(available[name])
+
+
 def _add_modules(cpio, release, tree):
     """The modules and their dependencies, flat, with what modprobe reads."""
     available = find_modules(tree)
@@ -162,15 +190,8 @@ def _add_modules(cpio, release, tree):
         for alias in _modinfo(available[name], "alias"):
             if alias:
                 aliases.append("alias %s %s\n" % (alias, name))
-
-    def closure(name, seen):
-        for need in depends.get(name, ()):
-            if need in depends and need not in seen:
-                closure(need, seen)
-                seen.append(need)
-        return seen
-
-    lines = ["%s.ko:%s\n" % (name, "".join(" %s.ko" % n for n in reversed(closure(name, []))))
+    lines = ["%s.ko:%s\n" % (name, "".join(" %s.ko" % n
+                                           for n in reversed(_before(depends, name, []))))
              for name in sorted(depends)]
     cpio.data(folder + "/modules.dep", "".join(lines).encode())
     cpio.data(folder + "/modules.alias", "".join(sorted(aliases)).encode())

@@ -8,10 +8,11 @@ is a test of something broken.
 
 Nor is what the kernel says when it had no memory for a name in sysfs (-12): scripts make
 allocations fail. Of one that makes pages fail (scan(text, starved=True)) nor is SLUB's complaint
-that it got none, nor vmalloc()'s for something of the kernel's own. One kind of report is let
-pass: a data race (KCSAN) in the kernel's own code. It is known by its two call traces: none has a
-frame in a module of ours; or by its being within a sleep. Whatever else such a report says, and
-one that is cut off, is a problem. stock_races(text) names those that were let pass.
+that it got none, nor vmalloc()'s for something of the kernel's own. Two kinds of report are let
+pass. One is a bound of mptsas's own that UBSAN reports when that is loaded. The other is a data
+race (KCSAN) in the kernel's own code: it is known by its two call traces, none of which has a frame
+in a module of ours, or by its being within a sleep. Whatever else such a report says, and one that
+is cut off, is a problem. stock_races(text) names the races that were let pass.
 """
 
 import re
@@ -72,13 +73,17 @@ _MODULE = re.compile(r"[\w.]+(?:\+0x[0-9a-f]+/0x[0-9a-f]+)? \[([a-z]\w*)\]")
 # Debian's and the kernel's that the lab loads; what is not among them is ours
 _STOCK_MODULES = frozenset((
     "null_blk", "scsi_debug", "dm_mod", "dm_flakey", "dm_delay", "dm_multipath", "ext4", "jbd2",
-    "mbcache", "xfs", "libcrc32c", "crc16", "crc32c_generic", "bfq", "kyber_iosched"))
+    "mbcache", "xfs", "libcrc32c", "crc16", "crc32c_generic", "bfq", "kyber_iosched",
+    "mptbase", "mptscsih", "mptsas"))
 _NO_SLAB = re.compile(r"SLUB: Unable to allocate")
 _NO_VMALLOC = re.compile(r"vmalloc error: size \d+, .*failed")
 _RACE = re.compile(r"BUG: KCSAN: data-race in (.*\S)")
 # Whoever sleeps until a time reads what the timer's end writes, on the sleeper's stack: whatever
 # called that, the race is the kernel's
 _SLEEP = re.compile(r"(?:^|/ )hrtimer_wakeup(?: /|$)")
+# QEMU's controller has more ports than mptbase.h declares
+_STOCK_UBSAN = re.compile(r"UBSAN: array-index-out-of-bounds in \S*/fusion/mptsas\.c:")
+_UBSAN_END = re.compile(r"---\[ end trace \]---")
 _RULER = re.compile(_HEAD + r"=+$")
 
 
@@ -126,6 +131,20 @@ def _no_vmalloc(lines, at):
     return None
 
 
+def _stock_ubsan(lines, at):
+    """If a report begins here of an array's bound in a driver of the kernel's, which declares a
+    shorter array than it has: the line behind it; else None."""
+    if at + 1 >= len(lines) or "[ cut here ]" not in lines[at] or \
+            not _STOCK_UBSAN.search(lines[at + 1]):
+        return None
+    for end in range(at + 2, min(at + _MAX_LINES, len(lines))):
+        if _UBSAN_END.search(lines[end]):
+            return None if _ours(lines[at:end]) else end + 1
+        if _kind(lines[end]) not in (None, "call trace"):
+            return None
+    return None
+
+
 def _split(text):
     return text.replace("\r", "").split("\n")
 
@@ -150,7 +169,7 @@ def scan(text, starved=False):
         if stock:
             at = stock[1]
             continue
-        behind = _no_vmalloc(lines, at) if starved else None
+        behind = _stock_ubsan(lines, at) or (_no_vmalloc(lines, at) if starved else None)
         if behind:
             at = behind
             continue

@@ -239,7 +239,29 @@ def test_tap():
           tap.parse("okay then\nnot okay\nok a\n1..1\n").errors == [])
 
 
+MPTSAS = """\
+[   15.077888] ------------[ cut here ]------------
+[   15.078105] UBSAN: array-index-out-of-bounds in /build/drivers/message/fusion/mptsas.c:5195:18
+[   15.078310] index 2 is out of range for type 'PortFactsReply_t [2]'
+[   15.079442] Call Trace:
+[   15.079686]  mptsas_probe+0x460/0x490 [mptsas]
+[   15.079756]  local_pci_probe+0x4a/0x90
+[   15.080586] ---[ end trace ]---
+"""
+
+
+def test_mptsas():
+    check("a bound of mptsas's own is let pass", not logscan.scan(CLEAN + MPTSAS + CLEAN))
+    check("what comes behind is not", bool(logscan.scan(MPTSAS + PLANTED["WARN"])))
+    for name, text in (("of another file", MPTSAS.replace("mptsas.c", "mptfc.c")),
+                       ("with a frame of ours", MPTSAS.replace("[mptsas]", "[freeblock]")),
+                       ("cut off", MPTSAS.rsplit("\n", 2)[0]),
+                       ("with another report in it", MPTSAS.replace("index 2 is", "BUG: bad"))):
+        check("one %s is not" % name, bool(logscan.scan(text)))
+
+
 test_logscan()
+test_mptsas()
 test_races()
 test_tap()
 print("1..%d" % count)

@@ -17,6 +17,7 @@
 # Modules, drives, disks (disks are named as in /sys/block):
 #
 #	load_module NAME [PARAMETERS]		unload_module NAME
+#	load_drivers				of the controllers in a line "# lab-devices:"
 #	install_freeblock			modprobe finds it, as where packages are installed,
 #						and so does the kernel, by its alias
 #	drive_new NAME FILE.fbdrive [LINES]	prints the disk's name
@@ -300,6 +301,22 @@ load_module()
 	# Built in, perhaps (a debug kernel's sd_mod leaves no other trace)
 	[ -d "/sys/module/$name" ] || [ -d "/sys/bus/scsi/drivers/${name%_mod}" ] ||
 		die "modprobe $name failed: $(cat /tmp/modprobe.err)"
+}
+
+# Those of the controllers in a line "# lab-devices:"; their disks come when they like
+load_drivers()
+{
+	local name
+
+	modprobe -q sd_mod
+	modprobe -q sg
+	for name in $(cat /lab/drivers/order); do
+		if [ -e "/lab/drivers/$name.ko" ]; then
+			insmod "/lab/drivers/$name.ko" || die "insmod $name: $(dmesg | tail -n 3)"
+		else
+			modprobe -q "$name"
+		fi
+	done
 }
 
 unload_module()
