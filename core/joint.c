@@ -53,12 +53,16 @@
  * as much of the recommended target, and the price rises by all that the slope says, to its double at
  * most. With less what chance adds to the cost would be taken for that: with three times for a tenth
  * of free bandwidth, and under open loads, which may cost a fifth, all of the time.
+ *
+ * From then on, and from the first window, the price rises eight times as fast until a window costs
+ * less than it may: else it depends on chance for minutes whether one such step was enough.
  */
 #define FB_JOINT_EXCESS 4
 #define FB_JOINT_WINDOW_NS 8000000000ULL
 #define FB_JOINT_ROUNDS_MIN 64
 #define FB_JOINT_SLOPE_PPM 36000
 #define FB_JOINT_GAIN 16
+#define FB_JOINT_GAIN_RISING 2
 #define FB_JOINT_OWED_PART (4 * FB_JOINT_GAIN)
 /*
  * A part of what may be spent is kept back: else every other run would cost more than is promised.
@@ -81,6 +85,7 @@ void fb_joint_init(struct fb_joint *j, const struct disk_model *dm, u32 cost_ppm
 	memset(j, 0, sizeof(*j));
 	j->cost_ppm = cost_ppm;
 	j->price = FB_JOINT_PRICE_START;
+	j->rising = true;
 	/* until it is known */
 	j->latency = dm_period_ns(dm) / 3 * FB_JOINT_GAPS;
 	j->age = dm_period_ns(dm) * FB_JOINT_GAPS;
@@ -448,8 +453,10 @@ static void fb_joint_move(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 		j->owed_of_ppm = j->cost_ppm;
 		j->owed_ppm = 0;
 	}
+	j->rising = j->rising && over > 0;
 	price += div64_s64(price * (over + div_s64(j->owed_ppm, FB_JOINT_OWED_PART)),
-			   FB_JOINT_SLOPE_PPM * FB_JOINT_GAIN);
+			   FB_JOINT_SLOPE_PPM *
+			   (s64)(j->rising ? FB_JOINT_GAIN_RISING : FB_JOINT_GAIN));
 	j->price = clamp_t(s64, price, FB_JOINT_PRICE_LEAST, FB_JOINT_PRICE_MOST);
 	/*
 	 * Where the price cannot rise what is owed must not grow, for it cannot be paid; but it
@@ -466,6 +473,7 @@ static void fb_joint_raise(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 	s64 price = j->price + div_s64(j->price * over, FB_JOINT_SLOPE_PPM);
 
 	j->price = min_t(s64, price, FB_JOINT_PRICE_MOST);
+	j->rising = true;
 }
 
 /* what free reads may take of the drive's time, where such a share costs @weight times as much */
