@@ -54,8 +54,9 @@
  * most. With less what chance adds to the cost would be taken for that: with three times for a tenth
  * of free bandwidth, and under open loads, which may cost a fifth, all of the time.
  *
- * From then on, and from the first window, the price rises eight times as fast until a window costs
- * less than it may: else it depends on chance for minutes whether one such step was enough.
+ * From then on, and when another cost is set, as at first, the price rises eight times as fast until
+ * a window costs less than it may: else it depends on chance for minutes whether one such step was
+ * enough.
  */
 #define FB_JOINT_EXCESS 4
 #define FB_JOINT_WINDOW_NS 8000000000ULL
@@ -85,7 +86,6 @@ void fb_joint_init(struct fb_joint *j, const struct disk_model *dm, u32 cost_ppm
 	memset(j, 0, sizeof(*j));
 	j->cost_ppm = cost_ppm;
 	j->price = FB_JOINT_PRICE_START;
-	j->rising = true;
 	/* until it is known */
 	j->latency = dm_period_ns(dm) / 3 * FB_JOINT_GAPS;
 	j->age = dm_period_ns(dm) * FB_JOINT_GAPS;
@@ -452,6 +452,7 @@ static void fb_joint_move(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 	if (j->owed_of_ppm != j->cost_ppm) {
 		j->owed_of_ppm = j->cost_ppm;
 		j->owed_ppm = 0;
+		j->rising = true;
 	}
 	j->rising = j->rising && over > 0;
 	price += div64_s64(price * (over + div_s64(j->owed_ppm, FB_JOINT_OWED_PART)),
