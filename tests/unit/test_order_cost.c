@@ -55,6 +55,7 @@ static s64 send(struct schedule *s, const struct fb_conservatism_odds *odds, u64
 	struct fb_policy_choice c;
 	struct dm_access acc;
 	u64 seek, latency;
+	s64 odds_ns;
 	u32 cyls;
 
 	fb_policy_choose(&s->pool, dm, &s->head, now_ns, &c);
@@ -64,7 +65,9 @@ static s64 send(struct schedule *s, const struct fb_conservatism_odds *odds, u64
 	s->head = acc.end;
 	fb_policy_pool_del(&s->pool, c.req);
 	fb_policy_sent(&s->pool, c.req, c.expired);
-	return fb_conservatism_expected_ns(odds, dm_period_ns(dm), cyls, seek, latency);
+	odds_ns = fb_conservatism_expected_ns(odds, dm_period_ns(dm), cyls, seek, latency) -
+		(s64)(seek + latency);
+	return seek + latency + odds_ns * 3 / 4;
 }
 
 static struct fb_policy_req some(struct rnd *rnd, u64 now_ns)
