@@ -8,9 +8,9 @@
 #include "core/order_cost.h"
 
 /*
- * The tables of odds say a third too much of what short waits lose: they have a prior, and most waits
- * that are seen are long. With 3/4 of it what SSTF and SPTF-SW60 cost is right to 0.2 % on three
- * drives, with all 0.2 to 0.7 % too little (Documentation/sim.rst).
+ * The tables of odds say a third too much of what short waits lose: they have a prior, and most
+ * waits that are seen are long. With 3/4 of it the account of SSTF and SPTF-SW60 is right to 0.2 %
+ * on three drives, with all of it 0.2 to 0.7 % too low (Documentation/sim.rst).
  */
 #define FB_ORDER_COST_ODDS_NUM 3
 #define FB_ORDER_COST_ODDS_DEN 4

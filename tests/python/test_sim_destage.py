@@ -105,9 +105,8 @@ class Order(unittest.TestCase):
     """Who orders."""
 
     def test_reads_only(self):
-        """A closed loop that only reads has its gaps. Under auto they pay for read_expire, too, which
-        the drive's own queue does not keep to: seeds read 0.92 to 1.03 of what they do with depth
-        2, 0.972 on the mean."""
+        """A closed loop that only reads has its gaps. Under auto they pay for read_expire, too,
+        which the drive's own queue does not keep to."""
         closed = {**MODULE, "idle": "off", "reads": "1", "outstanding": "10"}
         got = mean(runs(**closed), "free_mb_s")
         two = mean(runs(**{**closed, "depth": "2"}), "free_mb_s")
