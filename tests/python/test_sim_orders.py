@@ -6,8 +6,8 @@ a task that wants little. Prints TAP.
 Seen to fail: a simulator without the stream rule (a stream of 64 KiB writes, 25 % of its requests);
 a joint price that rises by 1/16 a window (hot spot, 86 %); an account of the order against one with
 deadlines, too (hot spot, 97 %; 32 outstanding, 96 %); an account that takes the odds for what they
-say (16 outstanding of Zipf's, 98 %); demand for a few blocks that keeps the
-policy's order (trickle, 95 %); a window to hold a command back that is over already (the clock).
+say (32 outstanding of Zipf's law, 98.9 %); demand for a few blocks that keeps the policy's order
+(trickle, 95 %); a window to hold a command back that is over already (the clock).
 """
 
 import os
