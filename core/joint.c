@@ -50,15 +50,18 @@
  *
  * Where gaps are short, in a hot spot or a deep queue, the right price is several times the one at
  * first. So a window ends early when it has cost FB_JOINT_EXCESS times what the whole of it may, or
- * as much of the recommended target, and the price rises by all that the slope says, to its double at
- * most. With less what chance adds to the cost would be taken for that: with three times for a tenth
- * of free bandwidth, and under open loads, which may cost a fifth, all of the time.
+ * as much of the recommended target, and the price rises by all that the slope says, to its double
+ * at most. With less, what chance adds to the cost would be taken for that: with three times for a
+ * tenth of free bandwidth, and under open loads, which may cost a fifth, all of the time.
+ * A window shorter than FB_JOINT_SOON_NS says nothing: a device that is no disk may end 64 requests
+ * within a millisecond.
  *
  * From then on, and when another cost is set, as at first, the price rises eight times as fast until
  * a window costs less than it may: else it depends on chance for minutes whether one such step was
  * enough.
  */
 #define FB_JOINT_EXCESS 4
+#define FB_JOINT_SOON_NS (FB_JOINT_WINDOW_NS / 64)
 #define FB_JOINT_WINDOW_NS 8000000000ULL
 #define FB_JOINT_ROUNDS_MIN 64
 #define FB_JOINT_SLOPE_PPM 36000
@@ -493,7 +496,7 @@ bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle,
 
 	j->order_ns += order_ns;
 	j->rounds++;
-	early = j->rounds >= FB_JOINT_ROUNDS_MIN && !j->fixed &&
+	early = j->rounds >= FB_JOINT_ROUNDS_MIN && span_ns >= FB_JOINT_SOON_NS && !j->fixed &&
 		j->order_ns > FB_JOINT_EXCESS * max_t(s64, may_ppm, FB_JOINT_COST_PPM) *
 			      (s64)(FB_JOINT_WINDOW_NS / FB_JOINT_MILLION);
 	if (now_ns >= j->since_ns && span_ns < FB_JOINT_WINDOW_NS && !early)

@@ -16,9 +16,9 @@
 #define FB_ORDERS_STREAM_NS 1000000000ULL
 
 /*
- * Few blocks. With so many outstanding the policy's order costs nothing, nor does it to take it: all
- * are at the drive under either. Beside more the drive first has to end all that it has but one
- * command, some 50 ms at a lower rate.
+ * Few blocks. With so many outstanding the policy's order costs nothing, nor does it to take it:
+ * all are at the drive under either. Beside more the drive first has to end all that it has but
+ * one command, some 50 ms at a lower rate.
  */
 #define FB_ORDERS_SHALLOW 2
 #define FB_ORDERS_KEEP_NS 1000000000ULL
@@ -83,7 +83,8 @@ bool fb_orders_may_wait(const struct fb_orders *o, u64 lbn)
 
 static bool fb_orders_are_many(const struct fb_orders_view *v)
 {
-	return v->wanted && v->wanted >= min_t(u64, FB_ORDERS_MANY, v->blocks / FB_ORDERS_MANY_PART);
+	return v->wanted &&
+	       v->wanted >= min_t(u64, FB_ORDERS_MANY, v->blocks / FB_ORDERS_MANY_PART);
 }
 
 /* the policy's order costs what is not worth it */

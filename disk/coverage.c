@@ -11,48 +11,16 @@
 #include "disk/coverage.h"
 #include "disk/delivery.h"
 #include "disk/disk.h"
+#include "disk/task_choice.h"
 
 /* Ranges are entered in pieces of this many granules; the thread does other work in between. */
 #define FB_COVERAGE_CHUNK 65536
 /* After so many, even within a piece, others may run. */
 #define FB_COVERAGE_STEP 4096
 
-/* The next task, from slot @i on, that the thread reads for; @i moves behind it. */
-static struct freeblock_task *fb_coverage_next_active(const struct fb_coverage *cov, u32 *i)
-{
-	struct freeblock_task *task;
-
-	while (*i < FREEBLOCK_TASKS) {
-		task = fb_coverage_task(cov, (*i)++);
-		if (task && task->active)
-			return task;
-	}
-	return NULL;
-}
-
 static u32 fb_coverage_granule(const struct fb_coverage *cov)
 {
 	return dm_info(cov->fd->model)->granule_sectors;
-}
-
-/* Are several tasks active, so that fb_coverage.all is in use? */
-static bool fb_coverage_is_joint(const struct fb_coverage *cov)
-{
-	return READ_ONCE(cov->nactive) > 1;
-}
-
-/*
- * Is the consumer so slow that its task must get no more for now? A single task may fill all
- * buffers; each further task brings its own.
- */
-static bool fb_coverage_is_stalled(const struct freeblock_task *task)
-{
-	return fb_coverage_is_joint(task->fd->cov) && READ_ONCE(task->held) >= FREEBLOCK_HELD;
-}
-
-static bool fb_coverage_is_hungry(const struct freeblock_task *task)
-{
-	return task && READ_ONCE(task->state) == FB_TASK_RUNNING && task->wanted;
 }
 
 /**
@@ -74,7 +42,9 @@ u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks)
 
 	lockdep_assert_held(&fd->lock);
 	*tasks = false;
-	for (i = 0; fd->cov && i < FREEBLOCK_TASKS && !fb_disk_transparent(fd); i++) {
+	if (!fd->cov || fb_disk_transparent(fd))
+		return 0;
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
 		task = fd->cov->task[i];
 		if (!task || READ_ONCE(task->state) != FB_TASK_RUNNING)
 			continue;
@@ -115,7 +85,7 @@ bool fb_coverage_may_read(struct fb_disk *fd)
 /* Is a read for the task now? Of several tasks, a slow one does not hold up the others. */
 static bool fb_coverage_may_take(const struct fb_coverage *cov, const struct freeblock_task *task)
 {
-	return task && task->active && !task->behind && !fb_coverage_is_stalled(task);
+	return task && task->active && !task->behind && !fb_task_choice_is_stalled(task);
 }
 
 /* ---- runs of granules that lie on one track ---- */
@@ -255,99 +225,6 @@ static void fb_coverage_deactivate(struct fb_coverage *cov, struct freeblock_tas
 		fb_coverage_wanted_runs(cov, &task->map, fb_coverage_leave_run, &walk);
 }
 
-/* Would the task miss its deadline at its present rate, and can it take more? */
-static bool fb_coverage_is_late(struct freeblock_task *task, u64 now)
-{
-	u64 left = task->map.n_wanted;
-
-	fb_pace_measure(&task->pace, task->map.n_done, now);
-	return fb_pace_is_late(&task->pace, left, READ_ONCE(task->deadline_ns), now) &&
-	       !fb_coverage_is_stalled(task);
-}
-
-/* Does @a take precedence over @b? Late tasks do. No deadline, 0, wraps to the largest. */
-static bool fb_coverage_goes_first(const struct freeblock_task *a, const struct freeblock_task *b)
-{
-	u64 a_ns = READ_ONCE(a->deadline_ns) - 1, b_ns = READ_ONCE(b->deadline_ns) - 1;
-	s32 first = READ_ONCE(a->priority) - READ_ONCE(b->priority);
-
-	if (a->late != b->late)
-		return a->late;
-	return first ? first > 0 : a_ns < b_ns;
-}
-
-/**
- * fb_coverage_idle_task() - choose the task that idle time goes to
- * @cov: the service
- *
- * Return: the task, or NULL.
- */
-struct freeblock_task *fb_coverage_idle_task(struct fb_coverage *cov)
-{
-	struct freeblock_task *first = NULL, *task;
-	u32 i = 0;
-
-	while ((task = fb_coverage_next_active(cov, &i)))
-		if (fb_coverage_is_hungry(task) && task->map.n_wanted &&
-		    !fb_coverage_is_stalled(task) && !task->behind &&
-		    (!first || fb_coverage_goes_first(task, first)))
-			first = task;
-	return first;
-}
-
-/*
- * Pick what gaps are searched for: all tasks' blocks, or those of a task that is late; and
- * which late task gets a share of the foreground's time.
- */
-static void fb_coverage_pick_map(struct fb_coverage *cov)
-{
-	struct freeblock_task *late = NULL, *task;
-	u64 now = ktime_get_ns();
-	u32 i = 0;
-
-	cov->map = NULL;
-	cov->hurried = NULL;
-	while ((task = fb_coverage_next_active(cov, &i))) {
-		if (task->behind)
-			continue;
-		cov->map = fb_coverage_is_joint(cov) ? &cov->all : &task->map;
-		task->late = fb_coverage_is_late(task, now);
-		if (!task->late)
-			continue;
-		if (!late || fb_coverage_goes_first(task, late))
-			late = task;
-		if (READ_ONCE(task->foreground_ppm) &&
-		    (!cov->hurried || fb_coverage_goes_first(task, cov->hurried)))
-			cov->hurried = task;
-	}
-	if (late)
-		cov->map = &late->map;
-}
-
-/**
- * fb_coverage_weigh() - set the value of blocks for the next search
- * @cov: the service, with a map
- * @lim: limits of the search; the weights set here are valid until the next call
- */
-void fb_coverage_weigh(struct fb_coverage *cov, struct fb_limits *lim)
-{
-	u64 now = ktime_get_ns();
-
-	if (cov->weighed != cov->map) {
-		fb_block_value_init(&cov->worth, cov->map);
-		cov->weighed = cov->map;
-		cov->balanced_ns = now;
-	}
-	if (now - cov->balanced_ns >= FB_BLOCK_VALUE_BALANCE_NS) {
-		fb_block_value_balance(&cov->worth, cov->map);
-		cov->balanced_ns = now;
-	}
-	if (lim->odds)
-		lim->miss_value = fb_block_value_miss(&cov->worth, lim->odds->price);
-	lim->weight = cov->worth.weight;
-	lim->root = cov->worth.root;
-}
-
 /* ---- changes of what a task wants ---- */
 
 /* Will this read still be delivered to the task, or entered into its map? */
@@ -452,7 +329,7 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 	most = cov->fd->q ? fb_free_read_max_data(cov->fd) / granule : 0;
 	spin_unlock_irq(&cov->fd->lock);
 	/* A task that cannot take its blocks would have them read again and again. */
-	while (most && task->active && !fb_coverage_is_stalled(task)) {
+	while (most && task->active && !fb_task_choice_is_stalled(task)) {
 		u64 first = fb_bitmap_next_wanted(&task->map, at, end), n = 1;
 
 		if (first >= end)
@@ -880,7 +757,7 @@ void fb_coverage_attend(struct fb_coverage *cov)
 		if (task)
 			fb_coverage_attend_task(cov, task);
 	}
-	fb_coverage_pick_map(cov);
+	fb_task_choice_map(cov);
 	fb_coverage_publish(cov);
 	fb_delivery_mind_bad(cov, false);
 }

@@ -585,6 +585,9 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
  * The request joins the foreground's. It fails with BLK_STS_AGAIN if the queue is frozen or
  * submitting it would block.
  *
+ * The thread serves the tasks of all cgroups. REQ_META keeps it from sleeping until the one that is
+ * charged may read (iocost, iolatency): that cgroup is in debt then, and its processes are delayed.
+ *
  * Context: the thread; may sleep, but not for the queue (NOWAIT).
  *
  * Return: false: there is no queue or no free buffer, or the read is too long.
@@ -615,6 +618,8 @@ bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
 		return false;
 	if (hurried)
 		opf |= REQ_FAILFAST_MASK;
+	if (task->css)
+		opf |= REQ_META;
 	fb_free_read_setup(fd->reads.bufs, buf, bdev, opf, lbn, nsect);
 	if (task->css)
 		bio_associate_blkg_from_css(&buf->bio, task->css);

@@ -10,6 +10,7 @@
 #include "disk/coverage.h"
 #include "disk/disk.h"
 #include "disk/drive_query.h"
+#include "disk/task_choice.h"
 #include "disk/waiting.h"
 #include "include/compat/fb_compat.h"
 
@@ -301,7 +302,7 @@ static bool fb_idle_is_awake(struct fb_disk *fd)
 /* Find the next read for the task that idle time goes to. */
 static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 {
-	struct freeblock_task *task = fb_coverage_idle_task(cov);
+	struct freeblock_task *task = fb_task_choice_idle(cov);
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1 };
 	struct fb_disk *fd = cov->fd;
 	struct dm_place head;

@@ -11,6 +11,7 @@
 #include "disk/disk.h"
 #include "disk/drive_query.h"
 #include "disk/reader.h"
+#include "disk/task_choice.h"
 #include "disk/waiting.h"
 
 /*
@@ -172,7 +173,7 @@ static bool fb_reader_search(struct fb_coverage *cov)
 	fb_coverage_absorb(cov);
 	if (!cov->map || !cov->map->n_wanted)
 		return false;
-	fb_coverage_weigh(cov, &job.lim);
+	fb_task_choice_weigh(cov, &job.lim);
 	job.lim.avoid = fd->quarantine.zone;
 	job.lim.navoid = fd->quarantine.zones;
 	fb_search_start(s, fd->model, cov->map, &job.gap, &job.lim);

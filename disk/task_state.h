@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The tasks of a disk and what serves them jointly: one thread, one coverage map for the
- * search, one set of buffers. Kernel only; types only, part of disk/disk.h.
+ * search, one set of buffers. Kernel only; part of disk/disk.h.
  */
 #ifndef FB_TASK_STATE_H
 #define FB_TASK_STATE_H
@@ -214,5 +214,33 @@ struct fb_coverage {
 	bool asked;
 	struct fb_leftover leftover;
 };
+
+/*
+ * The task in a slot, for the thread; NULL: there is none. A start may fill an empty slot
+ * meanwhile; only the thread empties one. Pairs with smp_store_release() in fb_delivery_start().
+ */
+static inline struct freeblock_task *fb_coverage_task(const struct fb_coverage *cov, u32 i)
+{
+	return READ_ONCE(cov->task[i]);
+}
+
+/* The next task, from slot @i on, that the thread reads for; @i moves behind it. */
+static inline struct freeblock_task *fb_coverage_next_active(const struct fb_coverage *cov, u32 *i)
+{
+	struct freeblock_task *task;
+
+	while (*i < FREEBLOCK_TASKS) {
+		task = fb_coverage_task(cov, (*i)++);
+		if (task && task->active)
+			return task;
+	}
+	return NULL;
+}
+
+/* Are several tasks active, so that fb_coverage.all is in use? */
+static inline bool fb_coverage_is_joint(const struct fb_coverage *cov)
+{
+	return READ_ONCE(cov->nactive) > 1;
+}
 
 #endif /* FB_TASK_STATE_H */

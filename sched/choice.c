@@ -146,7 +146,8 @@ static void fb_choice_open_gap(struct fb_sched *fs)
 	 * An expired request goes next, whatever its gap brings; and until it is known whether the
 	 * foreground is a stream, none is passed over, which would cost that a turn.
 	 */
-	if (fb_sched_is_joint(fs) && !fs->choice.expired && fb_orders_may_wait(&fs->orders, fq->fg.lbn)) {
+	if (fb_sched_is_joint(fs) && !fs->choice.expired &&
+	    fb_orders_may_wait(&fs->orders, fq->fg.lbn)) {
 		fb_round_begin(fs);
 		return;
 	}

@@ -71,7 +71,7 @@ static void fb_order_time(struct fb_sched *fs)
 {
 	u64 due_ns = fb_order_due_ns(fs);
 
-	/* it is put off with each request of a stream: then the timer comes early, and asks again */
+	/* each request of a stream puts it off: then the timer comes early, and asks again */
 	if (!due_ns || (fs->order_due_ns && fs->order_due_ns <= due_ns))
 		return;
 	hrtimer_start(&fs->order_timer, ns_to_ktime(due_ns), HRTIMER_MODE_ABS);
@@ -185,6 +185,8 @@ void fb_order_run_soon(struct fb_disk *fd)
 
 	lockdep_assert_held(&fd->lock);
 	hrtimer_start(&fs->order_timer, 0, HRTIMER_MODE_ABS);
+	/* until it has fired fb_order_time() must not put it off */
+	fs->order_due_ns = 1;
 }
 
 /**

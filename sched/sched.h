@@ -153,7 +153,7 @@ struct fb_round {
  * @depth: commands kept at the device when not @deep
  * @auto_depth: @deep is set while no free reads are wanted, or the drive's write cache is in use
  * @order_timer: decides on @deep and runs the queue at that time
- * @order_due_ns: the time; 0: the timer is not used for that
+ * @order_due_ns: the time; 0: the timer is not used for that; 1: at once
  * @wake_ns: estimated time to send a command that was held back
  * @orders: who orders, but for what the tunables and the write cache ask for
  * @hold: hold the second command back

@@ -43,6 +43,7 @@ SCRIPTS = {
     "disk/idle.c": ("t-cache", "t-idle"),
     "disk/memory.c": ("t-input",),
     "disk/reader.c": ("t-data",),
+    "disk/task_choice.c": ("t-tasks", "t-deadline"),
     "disk/upload.c": ("t-input",),
     "disk/verify.c": ("t-verify", "t-medium"),
     "disk/waiting.c": ("t-waiting",),

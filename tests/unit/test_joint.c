@@ -342,9 +342,9 @@ static void test_price(void **state)
 }
 
 /*
- * A hot spot: each request takes 1 ms longer, 12.5 %. After 0.32 s of that the
- * price is doubled, and again. A fixed price stays, and so it is with few requests. Seen to fail with
- * windows of 8 s, and with a price that rises by a sixteenth.
+ * A hot spot: each request takes 1 ms longer, 12.5 %. After 0.32 s of that the price is doubled,
+ * and again. A fixed price stays, and so it is with few requests. Seen to fail with windows of
+ * 8 s, and with a price that rises by a sixteenth.
  */
 static void test_excess(void **state)
 {
@@ -370,6 +370,25 @@ static void test_excess(void **state)
 	for (i = 0; i < 60; i++)
 		fb_joint_charge(&joint, 10000000, 0, 0, now_ns += WINDOW_NS / 1000);
 	assert_int_equal(joint.price, start);
+}
+
+/*
+ * Requests that end within a microsecond each, though the model says otherwise: no window ends
+ * before an eighth of a second. Seen to fail, by a division by zero, without a shortest window.
+ */
+static void test_excess_at_once(void **state)
+{
+	u64 now_ns = 0;
+	u32 i, start;
+
+	(void)state;
+	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+	start = joint.price;
+	for (i = 0; i < 500; i++)
+		assert_false(fb_joint_charge(&joint, 10000000, 0, 0, now_ns += 1000));
+	assert_int_equal(joint.price, start);
+	assert_true(fb_joint_charge(&joint, 0, 0, 0, WINDOW_NS / 64));
+	assert_in_range(joint.price, 2 * start - 1, 2 * start);
 }
 
 /* go on for so many windows in which each of 1,000 requests took @over_ns longer */
@@ -728,6 +747,7 @@ int main(void)
 		cmocka_unit_test(test_insist),
 		cmocka_unit_test(test_price),
 		cmocka_unit_test(test_excess),
+		cmocka_unit_test(test_excess_at_once),
 		cmocka_unit_test(test_rising),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_owed),

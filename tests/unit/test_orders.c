@@ -148,7 +148,10 @@ static void many(void **state)
 	assert_false(drive(FB_ORDERS_MANY, 32));
 }
 
-/* few, beside a deep foreground: a second in sixteen; a block every 50 ms changes it no more often */
+/*
+ * few, beside a deep foreground: a second in sixteen; a block every 50 ms changes it no more
+ * often
+ */
 static void few(void **state)
 {
 	u32 i, flips = 0, policy = 0;
@@ -172,7 +175,7 @@ static void shallow(void **state)
 
 	for (i = 0; i < 1000; i++, now_ns += 50 * MS)
 		assert_false(drive(!(i % 10), i % 2 + 1));
-	/* a burst comes, half a second later: it is the drive's when a second is over, until drained */
+	/* a burst, half a second later: it is the drive's when a second is over, until drained */
 	for (i = 0; i < 40; i++, now_ns += 50 * MS)
 		assert_int_equal(drive(1, 20), i >= 10);
 	assert_true(drive(1, 3));

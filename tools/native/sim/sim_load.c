@@ -95,8 +95,8 @@ static u64 siml_stream_lbn(struct siml *l, u32 process, u32 nsect)
 }
 
 /*
- * Zipf's law over SIML_ZIPF places, of exponent 1: rank r is as likely as 1/r. They are all over the
- * disk, as by a step that has no factor in common with their number.
+ * Zipf's law over SIML_ZIPF places, of exponent 1: rank r is as likely as 1/r. They are all over
+ * the disk, as by a step that has no factor in common with their number.
  */
 static u64 siml_zipf_lbn(struct siml *l, u64 units)
 {

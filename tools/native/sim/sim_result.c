@@ -360,7 +360,8 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 	bool whole = simt_over(t);
 
 	simr_name(r, "map");
-	fputs(whole ? "\"whole\"" : s->o->fresh ? "\"fresh\"" : s->o->trickle_ms ? "\"trickle\"" : "\"from fresh\"", r->out);
+	fprintf(r->out, "\"%s\"", whole ? "whole" : s->o->fresh ? "fresh" :
+		s->o->trickle_ms ? "trickle" : "from fresh");
 	simr_per(r, "free_mb_s", (t->got - t->begun) * simt_block_bytes(t) / 1e6, seconds);
 	simr_per(r, "task_done", t->got, t->total);
 	if (whole && !s->o->count && !t->begun) {

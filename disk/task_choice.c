@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which of a disk's tasks gaps, idle time and a share of the foreground's time go to: by
+ * priority and deadline, and those first that would miss theirs. All functions run in the
+ * thread and take no lock.
+ */
+#include "disk/disk.h"
+#include "disk/task_choice.h"
+
+/**
+ * fb_task_choice_is_stalled() - is the consumer so slow that its task must get no more for now?
+ * @task: the task
+ *
+ * A single task may fill all buffers; each further task brings its own.
+ *
+ * Return: true when it is.
+ */
+bool fb_task_choice_is_stalled(const struct freeblock_task *task)
+{
+	return fb_coverage_is_joint(task->fd->cov) && READ_ONCE(task->held) >= FREEBLOCK_HELD;
+}
+
+static bool fb_task_choice_is_hungry(const struct freeblock_task *task)
+{
+	return task && READ_ONCE(task->state) == FB_TASK_RUNNING && task->wanted;
+}
+
+/* Would the task miss its deadline at its present rate, and can it take more? */
+static bool fb_task_choice_is_late(struct freeblock_task *task, u64 now)
+{
+	u64 left = task->map.n_wanted;
+
+	fb_pace_measure(&task->pace, task->map.n_done, now);
+	return fb_pace_is_late(&task->pace, left, READ_ONCE(task->deadline_ns), now) &&
+	       !fb_task_choice_is_stalled(task);
+}
+
+/* Does @a take precedence over @b? Late tasks do. No deadline, 0, wraps to the largest. */
+static bool fb_task_choice_goes_first(const struct freeblock_task *a,
+				      const struct freeblock_task *b)
+{
+	u64 a_ns = READ_ONCE(a->deadline_ns) - 1, b_ns = READ_ONCE(b->deadline_ns) - 1;
+	s32 first = READ_ONCE(a->priority) - READ_ONCE(b->priority);
+
+	if (a->late != b->late)
+		return a->late;
+	return first ? first > 0 : a_ns < b_ns;
+}
+
+/**
+ * fb_task_choice_idle() - choose the task that idle time goes to
+ * @cov: the service
+ *
+ * Return: the task, or NULL.
+ */
+struct freeblock_task *fb_task_choice_idle(struct fb_coverage *cov)
+{
+	struct freeblock_task *first = NULL, *task;
+	u32 i = 0;
+
+	while ((task = fb_coverage_next_active(cov, &i)))
+		if (fb_task_choice_is_hungry(task) && task->map.n_wanted &&
+		    !fb_task_choice_is_stalled(task) && !task->behind &&
+		    (!first || fb_task_choice_goes_first(task, first)))
+			first = task;
+	return first;
+}
+
+/**
+ * fb_task_choice_map() - pick what gaps are searched for
+ * @cov: the service
+ *
+ * All tasks' blocks, or those of a task that is late; and the late task that gets a share of the
+ * foreground's time.
+ */
+void fb_task_choice_map(struct fb_coverage *cov)
+{
+	struct freeblock_task *late = NULL, *task;
+	u64 now = ktime_get_ns();
+	u32 i = 0;
+
+	cov->map = NULL;
+	cov->hurried = NULL;
+	while ((task = fb_coverage_next_active(cov, &i))) {
+		if (task->behind)
+			continue;
+		cov->map = fb_coverage_is_joint(cov) ? &cov->all : &task->map;
+		task->late = fb_task_choice_is_late(task, now);
+		if (!task->late)
+			continue;
+		if (!late || fb_task_choice_goes_first(task, late))
+			late = task;
+		if (READ_ONCE(task->foreground_ppm) &&
+		    (!cov->hurried || fb_task_choice_goes_first(task, cov->hurried)))
+			cov->hurried = task;
+	}
+	if (late)
+		cov->map = &late->map;
+}
+
+/**
+ * fb_task_choice_weigh() - set the value of blocks for the next search
+ * @cov: the service, with a map
+ * @lim: limits of the search; the weights set here are valid until the next call
+ */
+void fb_task_choice_weigh(struct fb_coverage *cov, struct fb_limits *lim)
+{
+	u64 now = ktime_get_ns();
+
+	if (cov->weighed != cov->map) {
+		fb_block_value_init(&cov->worth, cov->map);
+		cov->weighed = cov->map;
+		cov->balanced_ns = now;
+	}
+	if (now - cov->balanced_ns >= FB_BLOCK_VALUE_BALANCE_NS) {
+		fb_block_value_balance(&cov->worth, cov->map);
+		cov->balanced_ns = now;
+	}
+	if (lim->odds)
+		lim->miss_value = fb_block_value_miss(&cov->worth, lim->odds->price);
+	lim->weight = cov->worth.weight;
+	lim->root = cov->worth.root;
+}
