@@ -56,9 +56,9 @@
  * A window shorter than FB_JOINT_SOON_NS says nothing: a device that is no disk may end 64 requests
  * within a millisecond.
  *
- * From then on, and when another cost is set, as at first, the price rises eight times as fast until
- * a window costs less than it may: else it depends on chance for minutes whether one such step was
- * enough.
+ * From then on, and when another cost is set, as at first, the price rises eight times as fast
+ * until a window costs less than it may: else it depends on chance for minutes whether one such
+ * step was enough.
  */
 #define FB_JOINT_EXCESS 4
 #define FB_JOINT_SOON_NS (FB_JOINT_WINDOW_NS / 64)
