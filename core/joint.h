@@ -93,6 +93,7 @@ struct fb_joint_at {
  * @latency: rotational latency of the requests chosen, running mean times FB_JOINT_GAPS
  * @age: their age then, the same
  * @since_ns: beginning of the controller's window
+ * @rising: no window has cost less than it may since @cost_ppm was set or the price was far too low
  * @owed_ppm: what free reads have cost too much, summed up over windows; below 0: too little
  * @owed_of_ppm: the @cost_ppm that this is of
  * @order_ns: what the order cost in the window
@@ -107,6 +108,7 @@ struct fb_joint {
 	u64 latency;
 	u64 age;
 	u64 since_ns;
+	bool rising;
 	s64 owed_ppm;
 	u32 owed_of_ppm;
 	s64 order_ns;

@@ -7,6 +7,14 @@
  */
 #include "core/order_cost.h"
 
+/*
+ * The tables of odds say a third too much of what short waits lose: they have a prior, and most
+ * waits that are seen are long. With 3/4 of it the account of SSTF and SPTF-SW60 is right to 0.2 %
+ * on three drives, with all of it 0.2 to 0.7 % too low (Documentation/sim.rst).
+ */
+#define FB_ORDER_COST_ODDS_NUM 3
+#define FB_ORDER_COST_ODDS_DEN 4
+
 void fb_order_cost_init(struct fb_order_cost *sh)
 {
 	u32 i;
@@ -85,9 +93,12 @@ static u32 fb_order_cost_apart(const struct dm_place *a, const struct dm_place *
 static s64 fb_order_cost_expected(const struct fb_order_cost_at *at, const struct dm_place *head,
 				  const struct fb_policy_choice *c)
 {
-	return fb_conservatism_expected_ns(at->odds, dm_period_ns(at->dm),
-					   fb_order_cost_apart(head, &c->req->start), c->seek_ns,
-					   c->pos_ns - c->seek_ns);
+	s64 ns = fb_conservatism_expected_ns(at->odds, dm_period_ns(at->dm),
+					     fb_order_cost_apart(head, &c->req->start), c->seek_ns,
+					     c->pos_ns - c->seek_ns);
+	s64 odds_ns = (ns - (s64)c->pos_ns) * FB_ORDER_COST_ODDS_NUM;
+
+	return c->pos_ns + div_s64(odds_ns, FB_ORDER_COST_ODDS_DEN);
 }
 
 /* send the shadow's next; its expected time */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Foregrounds that are not spread evenly, beside a scan, with depth auto: a hot spot of 1 % of the
 # disk, a lone reader beside it, and Zipf's law. Their gaps are short, but they are no streams: the
-# policy orders, read_expire is kept, and the scan costs what it may. Then a task that wants one block every 50 ms beside a deep foreground, which is not worth
-# the policy's order all of the time.
+# policy orders, read_expire is kept, and the scan costs what it may. Then a task that wants one
+# block every 50 ms beside a deep foreground, which is not worth the policy's order all of the time.
 #
 # Expected: foreground_cost_ppm is 10000; the lone reader waits for read_expire, 500 ms, and what
 # is at the drive then. Each load is made with several seeds, without the scan and with it.
@@ -65,9 +65,11 @@ expect_mean "hot spot: requests beside a scan, per mille of those without" 985 1
 promise "hot spot: foreground_cost_ppm 10000: requests, per mille" "$(mean_of $ratios)" ge 990
 
 echo start > "$(fb "$disk")/scan"
-fio_run reader --filename=/dev/"$disk" --direct=1 --ioengine=libaio --time_based --runtime=10 \
-	--norandommap --rw=randread --bs=4k --iodepth=1 --new_group --name=hot --rw=randread --bs=4k \
-	--iodepth=32 --offset=10% --size=1%
+# a second --name begins with defaults: what both jobs have is said twice
+both="--filename=/dev/$disk --direct=1 --ioengine=libaio --time_based --runtime=10 --norandommap"
+# shellcheck disable=SC2086
+fio_run reader $both --rw=randread --bs=4k --iodepth=1 \
+	--name=hot $both --rw=randread --bs=4k --iodepth=32 --offset=10% --size=1%
 expect_le "a lone reader beside it: mean response, us" "$(head -n 1 /tmp/reader.terse |
 	cut -d';' -f40 | cut -d. -f1)" 600000
 expect_eq "a lone reader beside it: who orders" "$(state "$disk" order)" policy

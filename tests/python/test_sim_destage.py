@@ -105,12 +105,13 @@ class Order(unittest.TestCase):
     """Who orders."""
 
     def test_reads_only(self):
-        """A closed loop that only reads has its gaps."""
+        """A closed loop that only reads has its gaps. Under auto they pay for read_expire, too,
+        which the drive's own queue does not keep to."""
         closed = {**MODULE, "idle": "off", "reads": "1", "outstanding": "10"}
         got = mean(runs(**closed), "free_mb_s")
         two = mean(runs(**{**closed, "depth": "2"}), "free_mb_s")
         self.assertGreater(two, 5)
-        self.assertGreater(got, 0.98 * two)
+        self.assertGreater(got, 0.95 * two)
 
     def test_depth_two(self):
         """Two commands stay two commands, with writes that wait."""

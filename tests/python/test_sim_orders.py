@@ -4,8 +4,10 @@
 a task that wants little. Prints TAP.
 
 Seen to fail: a simulator without the stream rule (a stream of 64 KiB writes, 25 % of its requests);
-a joint price that rises by 1/16 a window (hot spot, 86 %); demand for a few blocks that keeps the
-policy's order (trickle, 95 %); a window to hold a command back that is over already (the clock).
+a joint price that rises by 1/16 a window (hot spot, 86 %); an account of the order against one with
+deadlines, too (hot spot, 97 %; 32 outstanding, 96 %); an account that takes the odds for what they
+say (32 outstanding of Zipf's law, 98.9 %); demand for a few blocks that keeps the policy's order
+(trickle, 95 %); a window to hold a command back that is over already (the clock).
 """
 
 import os
@@ -70,8 +72,9 @@ class Orders(unittest.TestCase):
                 self.assertGreater(mean(beside, "own_order"), 0.9 * mean(beside, "requests"))
 
     def test_hot_spot(self):
-        """It is no stream, and costs what it may when the price is found. Five seeds were
-        from -5.4 to 1.2 % apart from their own runs without a scan, 0.7 % on the mean."""
+        """It is no stream, and costs what it may, against the drive's own queue, from the first
+        second. Twelve seeds were from 0 to 2.4 % above their own runs without a scan, 1.6 % on the
+        mean."""
         found, beside = rate_beside((1, 2, 3, 4, 5), "scan", seconds="60", **HOT)
         self.assertEqual(mean(beside, "own_order"), 0)
         self.assertGreaterEqual(found, 0.99)
@@ -79,18 +82,21 @@ class Orders(unittest.TestCase):
         for result in beside:
             self.assertLess(result["response_ms"]["max"], 700)
 
-    def test_zipf(self):
-        """Zipf's law: the policy orders. A deep foreground costs what read_expire does, see
-        sim.rst: it is held against two commands."""
-        settings = {"drive": "nearline16", "locality": "zipf", "outstanding": "16", "reads": "1",
-                    "size": "4k", "seconds": "60"}
-        alone = runs((1, 2, 3), task="none", depth="2", **settings)
-        beside = runs((1, 2, 3), task="scan", **settings)
-        found = mean(beside, "requests_per_s") / mean(alone, "requests_per_s")
-        print("# zipf: %.4f" % found, flush=True)
-        self.assertEqual(mean(beside, "own_order"), 0)
-        self.assertGreaterEqual(found, 0.97)
-        self.assertLessEqual(found, 1.01)
+    def test_deep(self):
+        """Zipf's law and requests anywhere: the policy orders, and what it costs to keep to
+        read_expire, which the drive's own queue does not, comes out of foreground_cost_ppm. The
+        price is found in the first minutes, which count. Seeds were from 0.988 to 0.997."""
+        for locality, outstanding, seconds in (("zipf", "16", "120"), ("zipf", "32", "240"),
+                                               ("uniform", "32", "240")):
+            with self.subTest(locality=locality, outstanding=outstanding):
+                found, beside = rate_beside((1, 2, 3, 4, 5), "scan", drive="nearline16",
+                                            locality=locality, outstanding=outstanding, reads="1",
+                                            size="4k", seconds=seconds)
+                self.assertEqual(mean(beside, "own_order"), 0)
+                self.assertGreaterEqual(found, 0.99)
+                self.assertLessEqual(found, 1.01)
+                self.assertGreater(mean(beside, "free_mb_s"), 30)
+                self.assertLess(mean(beside, "response_ms", "max"), 800)
 
     def test_trickle(self):
         """A block wanted every 50 ms is not worth the policy's order but beside two outstanding,

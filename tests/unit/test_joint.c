@@ -399,6 +399,36 @@ static void go_on(u64 *now_ns, u32 windows, s64 over_ns)
 }
 
 /*
+ * From the first window, and behind one that ended early, the price rises eight times as fast until
+ * a window costs less than it may; so it does not fall. Seen to fail without the end of that, with a
+ * fall that is as fast, and without fb_joint_raise() as a beginning.
+ */
+static void test_rising(void **state)
+{
+	u64 now_ns = 0;
+	u32 was;
+
+	(void)state;
+	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+	was = joint.price;
+	/* 18000 ppm where 9375 may be are too much by 0.24 of the slope's 36000 */
+	go_on(&now_ns, 1, 144000);
+	assert_in_range(joint.price, was + was * 11 / 100, was + was * 13 / 100);
+	was = joint.price;
+	go_on(&now_ns, 1, 0);
+	assert_in_range(joint.price, was - was / 32, was - was / 80);
+	was = joint.price;
+	go_on(&now_ns, 1, 144000);
+	assert_in_range(joint.price, was, was + was / 40);
+	was = joint.price;
+	go_on(&now_ns, 1, 330000);
+	assert_true(joint.price > was * 5 / 3);
+	was = joint.price;
+	go_on(&now_ns, 1, 144000);
+	assert_in_range(joint.price, was + was / 10, was + was / 6);
+}
+
+/*
  * The price leaves a bound when free reads cost too much, or little, again: what has piled up on
  * the way there does not hold it, and nothing piles up there. A request may take 80 us longer. Seen
  * to fail with what is owed the same as long as the price is at a bound, at either bound, and
@@ -718,6 +748,7 @@ int main(void)
 		cmocka_unit_test(test_price),
 		cmocka_unit_test(test_excess),
 		cmocka_unit_test(test_excess_at_once),
+		cmocka_unit_test(test_rising),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_owed),
 		cmocka_unit_test(test_change),
