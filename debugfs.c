@@ -32,15 +32,17 @@ static int idle_status_show(struct seq_file *m, void *v)
 	struct fb_disk *fd = m->private;
 	struct fb_idle_policy_status st;
 	struct fb_destage destage;
+	const char *why;
 
 	spin_lock_irq(&fd->lock);
 	fb_idle_policy_status(&fd->idle.wait, ktime_get_ns(), &st);
+	why = fb_idle_why(fd, st.why, ktime_get_ns());
 	/* brings the account up to now */
 	fb_destage_begin_ns(&fd->destage, ktime_get_ns());
 	destage = fd->destage;
 	spin_unlock_irq(&fd->lock);
 	seq_printf(m, "state %s\nwait_us %llu\nsize_kib %u\nmean_us %llu.%03llu\nmax_us %llu\nrequests %llu\ncollisions %llu\nreads %llu\nsectors %llu\nused_us %llu\nidle_us %llu\nmoved_us %lld\ncredit_us %lld\ndrive_order %s\n",
-		   fb_idle_policy_why_name[st.why], div_u64(st.wait_ns, NSEC_PER_USEC),
+		   why, div_u64(st.wait_ns, NSEC_PER_USEC),
 		   st.sectors / 2, div_u64(st.mean_ns, NSEC_PER_USEC), st.mean_ns % NSEC_PER_USEC,
 		   div_u64(st.max_ns, NSEC_PER_USEC), st.requests, st.collisions, st.reads,
 		   st.read_sectors, div_u64(st.used_ns, NSEC_PER_USEC),

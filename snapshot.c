@@ -84,6 +84,7 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 		fb_report_take(fd, &s->sched);
 	s->stats = fd->stats;
 	fb_idle_policy_status(&fd->idle.wait, now, &s->idle);
+	s->idle_why = fb_idle_why(fd, s->idle.why, now);
 	s->modelled = !!fd->model;
 	s->tasks = fb_disk_tasks(fd);
 	s->bad_blocks = quarantine->total;
@@ -112,7 +113,6 @@ static struct fb_snapshot *fb_snapshot_take(struct fb_disk *fd)
 	fb_snapshot_copy(fd, s, ktime_get_ns());
 	spin_unlock_irq(&fd->lock);
 	s->idle_size_kib = s->idle.sectors / 2;
-	s->idle_why = fb_idle_policy_why_name[s->idle.why];
 	s->scheduling = s->why;
 	s->lift_source = s->lifts[0];
 	s->lift_dest = s->lifts[1];
