@@ -11,6 +11,7 @@
 #include "mechdisk_diag.h"
 #include "mechdisk_engine.h"
 #include "mechdisk_pages.h"
+#include "mechdisk_condition.h"
 #include "mechdisk_power.h"
 #include "mechdisk_reply.h"
 #include "mechdisk_store.h"
@@ -203,6 +204,21 @@ void mdh_diag_set(struct mdh *h, const struct mdd_result *result);
  * @result: set to the page
  */
 void mdh_diag_get(struct mdh *h, struct mdd_result *result);
+
+/**
+ * mdh_condition() - the power condition as it stands
+ * @h: the drive
+ *
+ * Return: see mdo_ascq().
+ */
+u8 mdh_condition(struct mdh *h);
+
+/**
+ * mdh_start_stop() - change the power condition
+ * @h: the drive
+ * @cdb: START STOP UNIT
+ */
+void mdh_start_stop(struct mdh *h, const u8 *cdb);
 
 /* mechdisk_cdb.c: what commands want; those that the medium has no part in. */
 

@@ -13,8 +13,8 @@
  *
  * Locks
  *   mdh.lock (spinlock, hard interrupt context; with PREEMPT_RT a thread's, for there
- *   the timer is soft): engine, slot, hung, fault, pages, diag, power, counters,
- *   and mdh_cmd.state.  Never held over scsi_done(), which may come back with the
+ *   the timer is soft): engine, slot, hung, fault, pages, diag, power, condition,
+ *   counters, and mdh_cmd.state.  Never held over scsi_done(), which may come back with the
  *   next command, nor while bytes are copied from or to a command's buffers.
  *   Inside it: the timer's, the worker's.
  *   mds.lock (mutex, mechdisk_store.c): taken by the worker without mdh.lock.
@@ -92,6 +92,7 @@ struct mdh_cmd {
  * @pages: mode pages
  * @diag: result of the last SEND DIAGNOSTIC
  * @power: whether it has any
+ * @condition: whether it spins
  * @commands: completed
  * @late_max: largest lateness, ns
  * @late_sum: of all, ns
@@ -114,6 +115,7 @@ struct mdh {
 	struct mdp pages;
 	struct mdd_result diag;
 	struct mdx power;
+	struct mdo condition;
 	u64 commands;
 	u64 late_max;
 	u64 late_sum;
@@ -409,6 +411,7 @@ static int mdh_submit(struct mdh *h, struct mdh_cmd *c)
 		       r->flags);
 	if (i < 0)
 		return SCSI_MLQUEUE_DEVICE_BUSY;
+	mdo_use(&h->condition, h->cfg, ktime_get_ns());
 	c->state = MDH_QUEUED;
 	c->hw_error = mdh_fault(h, MDH_HW_ERROR);
 	h->slot[i] = c;
@@ -613,6 +616,7 @@ struct mdh *mdh_power_on(const struct mde_config *cfg,
 	spin_lock_init(&h->lock);
 	INIT_LIST_HEAD(&h->hung);
 	mdx_init(&h->power, &h->lock);
+	h->condition.used_ns = ktime_get_ns();
 	mdk_timer_setup(&h->timer, mdh_timer);
 	mdh_limits(shost, cfg);
 	mde_init(&h->engine, cfg, ktime_get_ns());
@@ -726,6 +730,26 @@ void mdh_diag_get(struct mdh *h, struct mdd_result *result)
 
 	spin_lock_irqsave(&h->lock, flags);
 	*result = h->diag;
+	spin_unlock_irqrestore(&h->lock, flags);
+}
+
+u8 mdh_condition(struct mdh *h)
+{
+	unsigned long flags;
+	u8 ascq;
+
+	spin_lock_irqsave(&h->lock, flags);
+	ascq = mdo_ascq(&h->condition, h->cfg, ktime_get_ns());
+	spin_unlock_irqrestore(&h->lock, flags);
+	return ascq;
+}
+
+void mdh_start_stop(struct mdh *h, const u8 *cdb)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&h->lock, flags);
+	mdo_start_stop(&h->condition, cdb, ktime_get_ns());
 	spin_unlock_irqrestore(&h->lock, flags);
 }
 
@@ -849,7 +873,7 @@ ssize_t mdh_show_stats(struct mdh *h, char *page)
 {
 	struct mde_stats s;
 	u64 commands, late_max, late_sum, late_over, failures, aborts, resets;
-	u64 used, overflow;
+	u64 used, overflow, wakes;
 	u32 outstanding, hung;
 
 	spin_lock_irq(&h->lock);
@@ -862,6 +886,7 @@ ssize_t mdh_show_stats(struct mdh *h, char *page)
 	failures = h->store_failures;
 	aborts = h->aborts;
 	resets = h->resets;
+	wakes = h->condition.wakes;
 	hung = mdh_count_hung(h);
 	spin_unlock_irq(&h->lock);
 	mds_journal_state(&h->store, &used, &overflow);
@@ -879,7 +904,7 @@ ssize_t mdh_show_stats(struct mdh *h, char *page)
 		"late_max_ns %llu\nlate_mean_ns %llu\nlate_over_10us %llu\n"
 		"journal_records %llu\njournal_overflow %llu\n"
 		"store_failures %llu\naborts %llu\nresets %llu\n"
-		"hung %u\n",
+		"hung %u\nwakes %llu\n",
 		commands, s.reads, s.fua_reads, s.writes, s.verifies, s.flushes,
 		s.sectors_read,
 		s.sectors_written, s.sectors_verified, outstanding,
@@ -889,7 +914,7 @@ ssize_t mdh_show_stats(struct mdh *h, char *page)
 		s.partial_hits, s.cached_writes, s.destages, s.internals,
 		late_max,
 		commands ? late_sum / commands : 0, late_over, used, overflow,
-		failures, aborts, resets, hung);
+		failures, aborts, resets, hung, wakes);
 }
 
 static int __init mechdisk_init(void)
