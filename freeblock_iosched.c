@@ -470,6 +470,7 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 			fb_iosched_fill_slot(fs);
 	if (!rq)
 		rq = fb_iosched_send_idle(fs);
+	fs->fd->idle.sent += !!rq;
 	back = fb_free_read_is_awaited(fs->fd);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	if (back)
@@ -590,7 +591,7 @@ static void fb_iosched_completed_request(struct request *rq, u64 now)
 	struct fb_sched *fs = rq->q->elevator->elevator_data;
 	struct fb_sched_rq *fq = fb_sched_rq(rq);
 	unsigned long flags;
-	bool passed = blk_rq_is_passthrough(rq), run = false;
+	bool run = false;
 
 	if (fq)
 		fb_verify_restore(rq);
@@ -600,8 +601,6 @@ static void fb_iosched_completed_request(struct request *rq, u64 now)
 	if (fq && (fq->ours || fq->prepended))
 		fb_verify_judge(fs->fd, rq, fq->cmd.observed ? &fq->cmd.verdict : NULL);
 	fb_iosched_look(fs, 0);
-	if (passed && !READ_ONCE(fs->fd->idle.asking))
-		fb_idle_passed(fs->fd);
 	run |= fb_order_decide(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	if (run)

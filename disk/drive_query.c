@@ -175,6 +175,20 @@ enum fb_power_state fb_drive_query_power(struct fb_disk *fd)
 }
 
 /**
+ * fb_drive_query_commands() - get how many commands the device was sent, whoever sent them
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+u32 fb_drive_query_commands(const struct fb_disk *fd)
+{
+	const struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
+
+	lockdep_assert_held(&fd->lock);
+	return sdev ? atomic_read(&sdev->iorequest_cnt) : 0;
+}
+
+/**
  * fb_drive_query_autosuspend_ns() - find after what time without requests the kernel suspends
  * @fd: the disk, locked
  *

@@ -256,8 +256,22 @@ static u64 fb_idle_touched_ns(struct fb_disk *fd)
 	return max(fd->fg.last_ns, fd->idle.used_ns);
 }
 
+/*
+ * Have commands bypassed the scheduler? No kernel tells of those that end at once; retries of the
+ * driver's count, too.
+ */
+static bool fb_idle_was_passed(struct fb_disk *fd)
+{
+	u32 passed = fb_drive_query_commands(fd) - fd->idle.sent;
+	bool more = passed != fd->idle.passed;
+
+	lockdep_assert_held(&fd->lock);
+	fd->idle.passed = passed;
+	return more;
+}
+
 /**
- * fb_idle_passed() - note a command that has bypassed the scheduler
+ * fb_idle_passed() - note a command that is bypassing the scheduler
  * @fd: the disk, locked
  *
  * It may be one that puts the drive to sleep, or wakes it: the next idle read comes after a query.
@@ -369,6 +383,8 @@ static enum fb_power_state fb_idle_ask(struct fb_disk *fd)
 	bool ask, suspended;
 
 	spin_lock_irq(&fd->lock);
+	if (fb_idle_was_passed(fd))
+		fb_power_doubt(power);
 	ask = fb_power_must_ask(power, fb_idle_touched_ns(fd), ktime_get_ns());
 	suspended = !fd->q || fb_compat_queue_sleeps(fd->q);
 	power->doubt = false;
@@ -476,6 +492,10 @@ void fb_idle_read(struct fb_coverage *cov)
 	if (awake)
 		fb_drive_query_once(cov);
 	WRITE_ONCE(fd->idle.asking, false);
+	/* its own commands */
+	spin_lock_irq(&fd->lock);
+	fb_idle_was_passed(fd);
+	spin_unlock_irq(&fd->lock);
 	if (!awake)
 		return;
 	/* This takes a while, so do it before fb_idle_find() computes the head's position. */

@@ -30,6 +30,8 @@ struct fb_disk_client;
  * @retry_ns: the thread looks for no read before this time
  * @used_ns: when an idle read was last in flight
  * @power: the drive's power state, and whether it may sleep
+ * @sent: commands that the scheduler has handed out, as the device counts them
+ * @passed: the device's count beyond @sent, when it was last looked at
  */
 struct fb_idle {
 	struct fb_idle_policy wait;
@@ -45,6 +47,8 @@ struct fb_idle {
 	u64 retry_ns;
 	u64 used_ns;
 	struct fb_power power;
+	u32 sent;
+	u32 passed;
 };
 
 extern const struct fb_disk_client fb_idle_client;

@@ -97,8 +97,10 @@ for condition in idle_a idle_b; do
 done
 # woken by a command that is no foreground
 condition_set "$disk" standby_z
+sleep 1
 quiet "standby again" 15
 condition_set "$disk" active
+sleep 10
 expect_ge "it is started: it is read" "$(blocks_in 3)" 100
 
 ### The kernel's own timer
