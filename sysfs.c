@@ -261,7 +261,7 @@ static ssize_t power_show(struct kobject *kobj, struct kobj_attribute *attr, cha
 static ssize_t power_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
 			   size_t count)
 {
-	int value = __sysfs_match_string(fb_sysfs_power_name, ARRAY_SIZE(fb_sysfs_power_name), page);
+	int value = sysfs_match_string(fb_sysfs_power_name, page);
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
 
 	if (value < 0) {

@@ -135,7 +135,7 @@ static void test_policy(void **state)
 	assert_int_equal(fb_power_due_ns(&p, fg, fg + 100000 * SEC), 0);
 }
 
-/* A drive that does not use its rests is read in between, and after the longest one at all times. */
+/* A drive that does not use its rests is read in between, and always after the longest one. */
 static void test_rests(void **state)
 {
 	struct fb_power p = after(0);

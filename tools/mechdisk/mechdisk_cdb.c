@@ -3,8 +3,8 @@
  * SCSI commands: decoding, and those that need no medium.
  *
  * Runs in queuecommand's context, which may not sleep.  Locks: none of its own;
- * mdh_pages(), mdh_mode_select(), mdh_diag_*() and those of the condition take mdh.lock for a moment,
- * on buffers of ours.
+ * mdh_pages(), mdh_mode_select(), mdh_diag_*(), mdh_condition() and mdh_start_stop() take mdh.lock
+ * for a moment, on buffers of ours.
  */
 #include <scsi/scsi.h>
 #include <scsi/scsi_device.h>

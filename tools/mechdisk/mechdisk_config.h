@@ -25,8 +25,8 @@ enum mde_zoned { MDE_ZONED_NO, MDE_ZONED_VPD, MDE_ZONED_IDENTIFY };
 enum mde_noise { MDE_NOISE_OFF, MDE_NOISE_GAUSS, MDE_NOISE_LAPLACE };
 enum mde_policy { MDE_FCFS, MDE_SPTF, MDE_CLOOK, MDE_SSTF };
 /*
- * Whether a drive spins: REQUEST SENSE says it (as it is, or always spun down), CHECK POWER MODE, or
- * neither.
+ * Whether a drive spins: REQUEST SENSE says it (as it is, or always spun down), CHECK POWER MODE,
+ * or neither.
  */
 enum mde_power {
 	MDE_POWER_SCSI, MDE_POWER_LOW, MDE_POWER_ACTIVE, MDE_POWER_IDLE, MDE_POWER_IDLE_A,
