@@ -16,7 +16,7 @@
 
 #include "include/fb_shim.h"
 
-/* After this time without a command a drive may have spun down. A sleeping one is asked as often. */
+/* After this time without a command a drive may have spun down. One asleep is asked as often. */
 #define FB_POWER_ASK_NS 10000000000ULL
 #define FB_POWER_TIMER_NS 600000000000ULL	/* the timer of a drive that names none */
 /* No drive's timer is longer: hdparm -S ends at 5.5 hours. */
