@@ -70,6 +70,7 @@ static void fb_iosched_look(struct fb_sched *fs, u32 own)
 		fb_inflight_arrived(fs, NULL, true, ktime_get_ns());
 		fb_head_lose(&fs->head);
 		fs->tail_known = false;
+		fb_idle_passed(fd);
 	}
 	fs->nr_unseen = busy - known;
 	fb_iosched_note_activity(fs);
@@ -469,6 +470,7 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 			fb_iosched_fill_slot(fs);
 	if (!rq)
 		rq = fb_iosched_send_idle(fs);
+	fs->fd->idle.sent += !!rq;
 	back = fb_free_read_is_awaited(fs->fd);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	if (back)
@@ -479,10 +481,9 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 /*
  * There is no work while fb_sched.depth is reached or the second command is held back;
  * completed_request() and the timer run the queue again. Who orders is decided elsewhere
- * (fb_order_decide()). Two things cannot be done anywhere else: nothing but a run of the queue
- * tells that a request has passed by the scheduler to the device (fb_iosched_look()), and as this
- * is what is called last before a queue falls asleep, the end of a background read's wait is timed
- * here (fb_background_is_due()). The lock is taken because what is looked at changes together.
+ * (fb_order_decide()). Only a run of the queue tells that a request has passed by the scheduler to
+ * the device (fb_iosched_look()). This is called last before a queue falls asleep, so the end of a
+ * background read's wait is timed here. The lock is taken because it all changes together.
  */
 static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 {

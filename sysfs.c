@@ -249,6 +249,35 @@ FB_SYSFS_SETTING(idle_size_kib, idle.size_kib, FB_IDLE_POLICY_SECTORS_MIN / 2,
 FB_SYSFS_SETTING(idle_mean_us, idle.goal_mean_us, 0, 10 * USEC_PER_SEC, false);
 FB_SYSFS_SETTING(idle_max_us, idle.goal_max_us, 1000, 60 * USEC_PER_SEC, false);
 
+static const char *const fb_sysfs_power_name[] = { "respect", "keep-awake" };
+
+static ssize_t power_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	u32 value = READ_ONCE(fb_sysfs_disk(kobj)->idle.power.keep_awake);
+
+	return sysfs_emit(page, "%s\n", fb_sysfs_power_name[value]);
+}
+
+static ssize_t power_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
+			   size_t count)
+{
+	int value = sysfs_match_string(fb_sysfs_power_name, page);
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
+
+	if (value < 0) {
+		pr_err("freeblock: power: '%.*s' is neither respect nor keep-awake\n",
+		       (int)strcspn(page, "\n"), page);
+		return -EINVAL;
+	}
+	spin_lock_irq(&fd->lock);
+	WRITE_ONCE(fd->idle.power.keep_awake, value);
+	fb_idle_changed(fd);
+	spin_unlock_irq(&fd->lock);
+	return count;
+}
+
+static struct kobj_attribute power_attr = __ATTR_RW(power);
+
 static struct attribute *fb_sysfs_disk_attrs[] = {
 	&model_status_attr.attr,
 	&model_force_attr.attr,
@@ -265,6 +294,7 @@ static struct attribute *fb_sysfs_disk_attrs[] = {
 	&idle_size_kib_file.attr.attr,
 	&idle_mean_us_file.attr.attr,
 	&idle_max_us_file.attr.attr,
+	&power_attr.attr,
 	NULL
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands that ask a drive about its state: whether it reads ahead, and whether it is spinning.
+ * Commands that ask a drive about its state: whether it reads ahead, and whether it is spinning,
+ * and after what time without commands it sleeps.
  * No lock of ours is held while a command is in flight. A worker sends them, for whoever sends a
  * command runs the queue: the tasks' thread would send the foreground's requests at its priority.
  */
 #include <linux/ata.h>
+#include <linux/pm_runtime.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <scsi/scsi_common.h>
@@ -24,9 +26,9 @@
  */
 struct fb_drive_query {
 	struct work_struct work;
-	bool (*ask)(struct scsi_device *sdev);
+	u64 (*ask)(struct scsi_device *sdev);
 	struct scsi_device *sdev;
-	bool answer;
+	u64 answer;
 };
 
 static void fb_drive_query_work(struct work_struct *work)
@@ -36,13 +38,13 @@ static void fb_drive_query_work(struct work_struct *work)
 	query->answer = query->ask(query->sdev);
 }
 
-/* false, too, if there is no drive */
-static bool fb_drive_query_ask(struct fb_disk *fd, bool (*ask)(struct scsi_device *sdev))
+/* @none if there is no drive */
+static u64 fb_drive_query_ask(struct fb_disk *fd, u64 (*ask)(struct scsi_device *sdev), u64 none)
 {
 	struct fb_drive_query query = { .ask = ask, .sdev = fb_disk_get_scsi(fd) };
 
 	if (!query.sdev)
-		return false;
+		return none;
 	INIT_WORK_ONSTACK(&query.work, fb_drive_query_work);
 	schedule_work(&query.work);
 	flush_work(&query.work);
@@ -51,11 +53,12 @@ static bool fb_drive_query_ask(struct fb_disk *fd, bool (*ask)(struct scsi_devic
 	return query.answer;
 }
 
-/* ---- its look-ahead ---- */
+/* ---- its mode pages ---- */
 
-#define FB_QUERY_MODE_LEN 64	/* header, block descriptor and the caching page */
+#define FB_QUERY_MODE_LEN 64	/* header, block descriptor and a page */
 #define FB_QUERY_MODE_TIMEOUT (10 * HZ)
 #define FB_QUERY_CACHING_PAGE 0x08	/* SBC-4, 6.5.6 */
+#define FB_QUERY_POWER_PAGE 0x1a	/* SPC-5, 7.5.15 */
 
 /* the caching page: byte 2, bit 0: RCD; byte 12, bit 5: DRA */
 static bool fb_drive_query_lookahead_is_off(const u8 *page)
@@ -64,99 +67,161 @@ static bool fb_drive_query_lookahead_is_off(const u8 *page)
 	       (page[2] & BIT(0) || page[12] & BIT(5));
 }
 
-static bool fb_drive_query_mode_sense(struct scsi_device *sdev, u8 *buf)
+/* the bytes of a page in @buf, and where it begins; 0: there is no such page */
+static u32 fb_drive_query_mode_sense(struct scsi_device *sdev, u8 code, u8 *buf, const u8 **page)
 {
 	struct scsi_mode_data data = {};
 	struct scsi_sense_hdr sense;
 	u32 at;
 
-	if (fb_compat_mode_sense(sdev, FB_QUERY_CACHING_PAGE, buf, FB_QUERY_MODE_LEN,
-				 FB_QUERY_MODE_TIMEOUT, &data, &sense))
-		return false;
+	if (fb_compat_mode_sense(sdev, code, buf, FB_QUERY_MODE_LEN, FB_QUERY_MODE_TIMEOUT, &data,
+				 &sense))
+		return 0;
 	at = data.header_length + data.block_descriptor_length;
-	return at + 13 <= FB_QUERY_MODE_LEN && fb_drive_query_lookahead_is_off(buf + at);
+	*page = buf + at;
+	return at < FB_QUERY_MODE_LEN ? FB_QUERY_MODE_LEN - at : 0;
 }
 
-static bool fb_drive_query_lookahead(struct scsi_device *sdev)
+static u64 fb_drive_query_lookahead(struct scsi_device *sdev)
 {
-	u8 *buf = kmalloc(FB_QUERY_MODE_LEN, GFP_NOIO);
-	bool off = buf && fb_drive_query_mode_sense(sdev, buf);
+	u8 *buf = kzalloc(FB_QUERY_MODE_LEN, GFP_NOIO);
+	const u8 *page;
+	bool off;
 
+	off = buf && fb_drive_query_mode_sense(sdev, FB_QUERY_CACHING_PAGE, buf, &page) >= 13 &&
+	      fb_drive_query_lookahead_is_off(page);
 	kfree(buf);
 	return off;
 }
 
-/* ---- is it awake? ---- */
+/* libata has no such page, and no ATA command tells the timer that hdparm -S sets */
+static u64 fb_drive_query_timer(struct scsi_device *sdev)
+{
+	u8 *buf = kzalloc(FB_QUERY_MODE_LEN, GFP_NOIO);
+	const u8 *page;
+	u64 ns = 0;
+	u32 len;
+
+	len = buf ? fb_drive_query_mode_sense(sdev, FB_QUERY_POWER_PAGE, buf, &page) : 0;
+	if (len)
+		ns = fb_power_page_ns(page, len);
+	kfree(buf);
+	return ns;
+}
+
+/* ---- its power state ---- */
 
 #define FB_QUERY_SENSE_LEN 18
 #define FB_QUERY_SENSE_TIMEOUT (10 * HZ)
-#define FB_QUERY_ASC_LOW_POWER 0x5e	/* SPC-4, LOW POWER CONDITION ON */
 
 /* ATA PASS-THROUGH (16): SAT-3, 12.2.2 */
 #define FB_QUERY_ATA_NO_DATA (3 << 1)
 #define FB_QUERY_ATA_CK_COND BIT(5)
 #define FB_QUERY_ATA_STATUS_RETURN 0x09
-#define FB_QUERY_ATA_ACTIVE 0xff
-#define FB_QUERY_ATA_IDLE 0x80
 
 /*
  * libata answers REQUEST SENSE itself, with CHECK CONDITION, and does not know the drive's power
- * mode. CHECK POWER MODE does not change that mode (ACS-3, 7.3) and returns it in the count:
- * below 80h standby, 80h idle, FFh active or idle.
+ * mode. CHECK POWER MODE does not change that mode (ACS-4, 7.3) and returns it in the count.
  */
-static bool fb_drive_query_ata_awake(struct scsi_device *sdev)
+static enum fb_power_state fb_drive_query_ata_power(struct scsi_device *sdev)
 {
 	static const u8 cmd[16] = {
 		ATA_16, FB_QUERY_ATA_NO_DATA, FB_QUERY_ATA_CK_COND, [14] = ATA_CMD_CHK_POWER
 	};
 	u8 *sense = kzalloc(SCSI_SENSE_BUFFERSIZE, GFP_NOIO);
+	enum fb_power_state state = FB_POWER_UNKNOWN;
 	const u8 *desc;
-	bool awake;
 
 	if (!sense)
-		return false;
+		return state;
 	fb_compat_scsi_ask(sdev, cmd, sense, FB_QUERY_SENSE_TIMEOUT);
 	desc = scsi_sense_desc_find(sense, SCSI_SENSE_BUFFERSIZE, FB_QUERY_ATA_STATUS_RETURN);
-	awake = desc && (desc[5] == FB_QUERY_ATA_ACTIVE || desc[5] == FB_QUERY_ATA_IDLE);
+	if (desc)
+		state = fb_power_of_ata(desc[5]);
 	kfree(sense);
-	return awake;
+	return state;
 }
 
 /* REQUEST SENSE does not change a drive's power condition (SBC-4, 4.20) */
-static bool fb_drive_query_sense_awake(struct scsi_device *sdev)
+static u64 fb_drive_query_sense_power(struct scsi_device *sdev)
 {
 	static const u8 cmd[6] = { REQUEST_SENSE, 0, 0, 0, FB_QUERY_SENSE_LEN, 0 };
 	u8 *sense = kzalloc(FB_QUERY_SENSE_LEN, GFP_NOIO);
+	enum fb_power_state state = FB_POWER_ACTIVE;
 	struct scsi_sense_hdr hdr;
-	bool awake = false;
 
 	if (!sense)
-		return false;
-	if (!fb_compat_scsi_read(sdev, cmd, sense, FB_QUERY_SENSE_LEN, FB_QUERY_SENSE_TIMEOUT))
-		awake = !scsi_normalize_sense(sense, FB_QUERY_SENSE_LEN, &hdr) ||
-			(hdr.sense_key != NOT_READY && hdr.asc != FB_QUERY_ASC_LOW_POWER);
-	else
-		awake = fb_drive_query_ata_awake(sdev);
+		return FB_POWER_UNKNOWN;
+	if (fb_compat_scsi_read(sdev, cmd, sense, FB_QUERY_SENSE_LEN, FB_QUERY_SENSE_TIMEOUT))
+		state = fb_drive_query_ata_power(sdev);
+	else if (scsi_normalize_sense(sense, FB_QUERY_SENSE_LEN, &hdr))
+		state = fb_power_of_sense(hdr.sense_key, hdr.asc, hdr.ascq);
 	kfree(sense);
-	return awake;
+	return state;
 }
 
 /**
- * fb_drive_query_is_awake() - ask the drive whether it is spinning
+ * fb_drive_query_power() - ask the drive for its power state
  * @fd: the disk
  *
  * Context: may sleep; sends the drive a command that does not wake it. No lock of ours and
  * no carrier may be held.
  *
- * Return: false: it has spun down, does not answer, or is not attached.
+ * Return: the state; FB_POWER_UNKNOWN, too, if it is not attached.
  */
-bool fb_drive_query_is_awake(struct fb_disk *fd)
+enum fb_power_state fb_drive_query_power(struct fb_disk *fd)
 {
-	return fb_drive_query_ask(fd, fb_drive_query_sense_awake);
+	return fb_drive_query_ask(fd, fb_drive_query_sense_power, FB_POWER_UNKNOWN);
 }
 
 /**
- * fb_drive_query_once() - ask the drive once whether it reads ahead
+ * fb_drive_query_commands() - get how many commands the device was sent, whoever sent them
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+u32 fb_drive_query_commands(const struct fb_disk *fd)
+{
+	const struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
+
+	lockdep_assert_held(&fd->lock);
+	return sdev ? atomic_read(&sdev->iorequest_cnt) : 0;
+}
+
+/**
+ * fb_drive_query_autosuspend_ns() - find after what time without requests the kernel suspends
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: ns; 0: never.
+ */
+u64 fb_drive_query_autosuspend_ns(const struct fb_disk *fd)
+{
+	const struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
+
+	lockdep_assert_held(&fd->lock);
+	return sdev ? fb_compat_autosuspend_ns(&sdev->sdev_gendev) : 0;
+}
+
+/**
+ * fb_drive_query_resume() - have the kernel resume a disk that it has suspended
+ * @fd: the disk
+ *
+ * Context: may sleep; does not wait for the disk.
+ */
+void fb_drive_query_resume(struct fb_disk *fd)
+{
+	struct scsi_device *sdev = fb_disk_get_scsi(fd);
+
+	if (!sdev)
+		return;
+	pm_request_resume(&sdev->sdev_gendev);
+	scsi_device_put(sdev);
+}
+
+/**
+ * fb_drive_query_once() - ask the drive once whether it reads ahead, and when it sleeps
  * @cov: the service of its tasks
  *
  * Does nothing while there is a carrier: a queue freeze would wait for the carrier, and the
@@ -167,13 +232,16 @@ bool fb_drive_query_is_awake(struct fb_disk *fd)
 void fb_drive_query_once(struct fb_coverage *cov)
 {
 	struct fb_disk *fd = cov->fd;
+	u64 timer_ns;
 	bool off;
 
 	if (cov->asked || READ_ONCE(fd->reads.carrier))
 		return;
-	off = fb_drive_query_ask(fd, fb_drive_query_lookahead);
+	off = fb_drive_query_ask(fd, fb_drive_query_lookahead, false);
+	timer_ns = fb_drive_query_ask(fd, fb_drive_query_timer, 0);
 	spin_lock_irq(&fd->lock);
 	fb_lookahead_off(&fd->lookahead, off);
+	fd->idle.power.drive_ns = timer_ns;
 	spin_unlock_irq(&fd->lock);
 	cov->asked = true;
 }

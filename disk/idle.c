@@ -17,9 +17,6 @@
 /* when to look again after no read was found or the queue did not take it */
 #define FB_IDLE_RETRY_NS (20 * (u64)NSEC_PER_MSEC)
 
-/* After this time without a command a drive may have spun down: ask it before reading. */
-#define FB_IDLE_ASLEEP_NS (10 * (u64)NSEC_PER_SEC)
-
 static void fb_idle_init(struct fb_disk *fd)
 {
 	fd->idle.goal_mean_us = FB_IDLE_POLICY_MEAN_NS / NSEC_PER_USEC;
@@ -27,6 +24,7 @@ static void fb_idle_init(struct fb_disk *fd)
 	fd->idle.wait_us = FB_IDLE_AUTO;
 	fd->idle.size_kib = FB_IDLE_AUTO;
 	fb_idle_policy_init(&fd->idle.wait, ktime_get_ns());
+	fb_power_begin(&fd->idle.power, ktime_get_ns());
 }
 
 static void fb_idle_set_drive(struct fb_disk *fd)
@@ -82,6 +80,8 @@ static void fb_idle_attach(struct fb_disk *fd, struct gendisk *disk)
 	spin_lock_irq(&fd->lock);
 	fd->fg.active = false;
 	fb_destage_forget(&fd->destage, now);
+	fb_power_begin(&fd->idle.power, now);
+	fb_power_doubt(&fd->idle.power);
 	fb_idle_policy_restart(&fd->idle.wait, now);
 	spin_unlock_irq(&fd->lock);
 }
@@ -245,6 +245,63 @@ void fb_idle_ended(struct fb_disk *fd)
 	fb_idle_wake(fd);
 }
 
+/* ---- power ---- */
+
+/* when the drive last had a command of the foreground's or ours; note the former */
+static u64 fb_idle_touched_ns(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	fb_power_foreground(&fd->idle.power, fd->fg.last_ns);
+	fd->idle.power.host_ns = fb_drive_query_autosuspend_ns(fd);
+	return max(fd->fg.last_ns, fd->idle.used_ns);
+}
+
+/*
+ * Have commands bypassed the scheduler? No kernel tells of those that end at once; retries of the
+ * driver's count, too.
+ */
+static bool fb_idle_was_passed(struct fb_disk *fd)
+{
+	u32 passed = fb_drive_query_commands(fd) - fd->idle.sent;
+	bool more = passed != fd->idle.passed;
+
+	lockdep_assert_held(&fd->lock);
+	fd->idle.passed = passed;
+	return more;
+}
+
+/**
+ * fb_idle_passed() - note a command that is bypassing the scheduler
+ * @fd: the disk, locked
+ *
+ * It may be one that puts the drive to sleep, or wakes it: the next idle read comes after a query.
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_passed(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	fd->idle.ready = false;
+	fb_power_doubt(&fd->idle.power);
+	fb_idle_wake(fd);
+}
+
+/**
+ * fb_idle_asleep() - get why the drive's power keeps idle reads from being sent
+ * @fd: the disk, locked
+ * @now: the time
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: a message; NULL: it does not.
+ */
+const char *fb_idle_asleep(struct fb_disk *fd, u64 now)
+{
+	u64 touched_ns = fb_idle_touched_ns(fd);
+
+	return fd->fg.active ? NULL : fb_power_why(&fd->idle.power, touched_ns, now);
+}
+
 /**
  * fb_idle_why() - get whether idle reads are sent
  * @fd: the disk, locked
@@ -253,11 +310,17 @@ void fb_idle_ended(struct fb_disk *fd)
  *
  * Context: fb_disk.lock held.
  *
- * Return: a message.
+ * Return: a message. Without tasks the drive is not asked for its power state.
  */
 const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now)
 {
-	return fb_disk_transparent(fd) ? "off: not scheduling" : fb_idle_policy_why_name[why];
+	const char *asleep = NULL;
+
+	if (fb_disk_transparent(fd))
+		return "off: not scheduling";
+	if (why != FB_IDLE_POLICY_OFF && fb_coverage_wants(fd))
+		asleep = fb_idle_asleep(fd, now);
+	return asleep ? asleep : fb_idle_policy_why_name[why];
 }
 
 /**
@@ -271,14 +334,15 @@ const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now
 u64 fb_idle_due_ns(struct fb_disk *fd)
 {
 	struct fb_idle *idle = &fd->idle;
-	u64 now = ktime_get_ns(), due_ns;
+	u64 now = ktime_get_ns(), due_ns, power_ns;
 
 	lockdep_assert_held(&fd->lock);
 	if (idle->ready || idle->reading || fd->fg.active || !fb_coverage_wants(fd))
 		return FB_IDLE_POLICY_NEVER;
 	fb_idle_policy_hold(&idle->wait, fb_destage_begin_ns(&fd->destage, now));
 	due_ns = fb_idle_policy_begin_ns(&idle->wait, now);
-	return due_ns == FB_IDLE_POLICY_NEVER ? due_ns : max(due_ns, idle->retry_ns);
+	power_ns = fb_power_due_ns(&idle->power, fb_idle_touched_ns(fd), now);
+	return due_ns == FB_IDLE_POLICY_NEVER ? due_ns : max3(due_ns, idle->retry_ns, power_ns);
 }
 
 static bool fb_idle_is_due(struct fb_disk *fd)
@@ -298,20 +362,59 @@ static void fb_idle_later(struct fb_disk *fd, u64 ns)
 	spin_unlock_irq(&fd->lock);
 }
 
-/* A disk that is suspended or says that it has spun down must not be woken for idle reads. */
-static bool fb_idle_is_awake(struct fb_disk *fd)
+/* Is there a task that is past its deadline? */
+static bool fb_idle_is_overdue(const struct fb_coverage *cov)
 {
-	bool ask = false, suspended = true;
+	u64 now = ktime_get_ns();
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		const struct freeblock_task *task = fb_coverage_task(cov, i);
+		u64 deadline_ns = task && task->active ? READ_ONCE(task->deadline_ns) : 0;
+
+		if (deadline_ns && deadline_ns <= now && task->map.n_wanted)
+			return true;
+	}
+	return false;
+}
+
+/* the drive's power state: suspended, asked for, or active as it has just had a command */
+static enum fb_power_state fb_idle_ask(struct fb_disk *fd)
+{
+	struct fb_power *power = &fd->idle.power;
+	bool ask, suspended;
 
 	spin_lock_irq(&fd->lock);
-	if (fd->q) {
-		suspended = fb_compat_queue_sleeps(fd->q);
-		ask = ktime_get_ns() - max(fd->fg.last_ns, fd->idle.used_ns) > FB_IDLE_ASLEEP_NS;
-	}
+	if (fb_idle_was_passed(fd))
+		fb_power_doubt(power);
+	ask = fb_power_must_ask(power, fb_idle_touched_ns(fd), ktime_get_ns());
+	suspended = !fd->q || fb_compat_queue_sleeps(fd->q);
+	power->doubt = false;
 	spin_unlock_irq(&fd->lock);
 	if (suspended)
-		return false;
-	return !ask || fb_drive_query_is_awake(fd);
+		return FB_POWER_SUSPENDED;
+	return ask ? fb_drive_query_power(fd) : FB_POWER_ACTIVE;
+}
+
+/* A drive that sleeps is woken for a task that is overdue, if the policy allows it. */
+static bool fb_idle_is_awake(struct fb_coverage *cov)
+{
+	struct fb_disk *fd = cov->fd;
+	struct fb_power *power = &fd->idle.power;
+	enum fb_power_state state = fb_idle_ask(fd);
+	bool wake = READ_ONCE(power->keep_awake) && fb_idle_is_overdue(cov);
+	u64 now;
+
+	spin_lock_irq(&fd->lock);
+	now = ktime_get_ns();
+	fb_power_told(power, state, fb_idle_touched_ns(fd), now);
+	if (wake && !fb_power_spins(state) && state != FB_POWER_SUSPENDED)
+		fb_power_begin(power, now);
+	wake &= state == FB_POWER_SUSPENDED;
+	spin_unlock_irq(&fd->lock);
+	if (wake)
+		fb_drive_query_resume(fd);
+	return fb_power_spins(READ_ONCE(power->state));
 }
 
 /* Find the next read for the task that idle time goes to. */
@@ -387,14 +490,16 @@ void fb_idle_read(struct fb_coverage *cov)
 		return;
 	/* The scheduler must not take our query for foreground. */
 	WRITE_ONCE(fd->idle.asking, true);
-	awake = fb_idle_is_awake(fd);
+	awake = fb_idle_is_awake(cov);
 	if (awake)
 		fb_drive_query_once(cov);
 	WRITE_ONCE(fd->idle.asking, false);
-	if (!awake) {
-		fb_idle_later(fd, FB_IDLE_ASLEEP_NS);
+	/* its own commands */
+	spin_lock_irq(&fd->lock);
+	fb_idle_was_passed(fd);
+	spin_unlock_irq(&fd->lock);
+	if (!awake)
 		return;
-	}
 	/* This takes a while, so do it before fb_idle_find() computes the head's position. */
 	fb_free_read_enter(fd, NULL);
 	if (fb_idle_find(cov, &piece)) {

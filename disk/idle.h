@@ -7,6 +7,7 @@
 
 #include "core/idle_policy.h"
 #include "core/plan.h"
+#include "core/power.h"
 
 struct fb_coverage;
 struct fb_disk;
@@ -28,6 +29,9 @@ struct fb_disk_client;
  * @woken: something has changed: the thread must compute anew when to read
  * @retry_ns: the thread looks for no read before this time
  * @used_ns: when an idle read was last in flight
+ * @power: the drive's power state, and whether it may sleep
+ * @sent: commands that the scheduler has handed out, as the device counts them
+ * @passed: the device's count beyond @sent, when it was last looked at
  */
 struct fb_idle {
 	struct fb_idle_policy wait;
@@ -42,6 +46,9 @@ struct fb_idle {
 	bool woken;
 	u64 retry_ns;
 	u64 used_ns;
+	struct fb_power power;
+	u32 sent;
+	u32 passed;
 };
 
 extern const struct fb_disk_client fb_idle_client;
@@ -54,6 +61,8 @@ void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *
 void fb_idle_quiet(struct fb_disk *fd);
 void fb_idle_sent(struct fb_disk *fd, u64 now);
 void fb_idle_ended(struct fb_disk *fd);
+void fb_idle_passed(struct fb_disk *fd);
+const char *fb_idle_asleep(struct fb_disk *fd, u64 now);
 const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now);
 u64 fb_idle_due_ns(struct fb_disk *fd);
 void fb_idle_read(struct fb_coverage *cov);

@@ -62,7 +62,7 @@ static enum freeblock_wait fb_waiting_find(const struct freeblock_task *task, u6
 	if (task->withheld_ns > fed_ns)
 		return FREEBLOCK_WAIT_CACHE;
 	if (!fd->fg.active && now >= fd->fg.last_ns + FB_WAITING_NS)
-		return FREEBLOCK_WAIT_IDLE;
+		return fb_idle_asleep(fd, now) ? FREEBLOCK_WAIT_ASLEEP : FREEBLOCK_WAIT_IDLE;
 	return fb_guard_on(&fd->guard, now) ? FREEBLOCK_WAIT_GAP : FREEBLOCK_WAIT_GUARD;
 }
 
@@ -78,7 +78,7 @@ void fb_waiting_arrive(struct fb_disk *fd)
 
 	lockdep_assert_held(&fd->lock);
 	for (i = 0; fd->cov && i < FREEBLOCK_TASKS; i++)
-		if (fd->cov->task[i] && fd->cov->task[i]->waiting_for == FREEBLOCK_WAIT_IDLE)
+		if (fd->cov->task[i] && fd->cov->task[i]->waiting_for >= FREEBLOCK_WAIT_IDLE)
 			wake_up(&fd->wait);
 }
 

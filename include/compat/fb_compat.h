@@ -319,6 +319,18 @@ static inline bool fb_compat_queue_sleeps(const struct request_queue *q)
 #endif
 }
 
+/* after what time without requests the kernel suspends a device; 0: never */
+static inline u64 fb_compat_autosuspend_ns(const struct device *dev)
+{
+#ifdef CONFIG_PM
+	int ms = READ_ONCE(dev->power.autosuspend_delay);
+
+	if (dev->power.runtime_auto && dev->power.use_autosuspend && ms > 0)
+		return ms * (u64)NSEC_PER_MSEC;
+#endif
+	return 0;
+}
+
 static inline int fb_compat_scsi_read(struct scsi_device *sdev, const u8 *cmd, u8 *buf, int len,
 				      int timeout)
 {

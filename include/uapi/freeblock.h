@@ -262,6 +262,7 @@ struct freeblock_ioc_ranges {
  * @FREEBLOCK_WAIT_GUARD: free reads are off: they cost the foreground too much
  * @FREEBLOCK_WAIT_GAP: the disk is busy, and no gap has fitted lately
  * @FREEBLOCK_WAIT_IDLE: the disk is idle, but not for long enough yet
+ * @FREEBLOCK_WAIT_ASLEEP: the drive sleeps, or rests so that it can, and is not woken
  *
  * FREEBLOCK_WAIT_READER and what follows it counts when for a second the task has got no block,
  * though it could have: until then it is FREEBLOCK_WAIT_NONE. The disk counts as busy for a
@@ -280,6 +281,7 @@ enum freeblock_wait {
 	FREEBLOCK_WAIT_GUARD = 9,
 	FREEBLOCK_WAIT_GAP = 10,
 	FREEBLOCK_WAIT_IDLE = 11,
+	FREEBLOCK_WAIT_ASLEEP = 12,
 };
 
 /**

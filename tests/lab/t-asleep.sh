@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0
-# A disk that has spun down is not woken for idle reads. After ten seconds without any request the
-# drive is asked: by REQUEST SENSE, or where that is refused by CHECK POWER MODE (SAT), neither of
-# which wakes it. One that refuses both (untold) may have spun down.
+# A disk that has spun down is not woken for idle reads, and one that spins is read, whatever the name
+# of its power condition. After ten seconds without any request, and after each command that passes
+# by the scheduler, the drive is asked: by REQUEST SENSE, or where that is refused by CHECK POWER MODE
+# (SAT), neither of which wakes it. One that refuses both (untold) may have spun down.
 #
-# Expected: beside a drive that spins, however it says so, a scan that begins then ends; beside
-# one that has spun down, or may have, no read reaches it; and a request of the foreground,
-# after which it spins, is what the scan goes on with.
+# Expected, of SPC-5 and ACS-4: beside a drive that is active, idle, idle_a or idle_b, however it says
+# so, a scan that begins then ends; beside one that is in idle_c or standby, or may be, no read reaches
+# it, and state/idle names the condition; and a request of the foreground, after which it spins, is
+# what the scan goes on with.
 #
-# Seen to fail with: fb_drive_query_is_awake() true whatever the drive says (low, standby and stopped
-# are read); FB_QUERY_ATA_IDLE not among the modes in which it spins (idle: no reads); an answer
+# Seen to fail with: fb_power_spins() true of all states (idle_c, standby and stopped are read); 81h and
+# 82h, or 5Eh with 03h and 06h, not among those that spin (idle_a, idle_b: no reads); an answer
 # without the drive's registers taken for that of a drive that spins (untold is read).
 #
 # lab-kernel-modules: scsi_debug
 # lab: kernel=stock clock=icount smp=1 timeout=300
 
 . /lab/lib.sh
+. /lab/files/power.sh
 
-# rested DISK MODEL: it has the scheduler, and nobody has asked anything of it for long; a scan
-# begins. Sets $before for reads().
+# rested DISK MODEL [CONDITION]: it has the scheduler, and nobody has asked anything of it for long, or
+# but to go to that condition; a scan begins. Sets $before for reads().
 rested()
 {
 	sched_set "$1" freeblock || die "no freeblock on $1"
 	model_load "$1" "$2"
 	before=$(stats "$1" idle_reads_ended)
 	sleep 12
+	[ -z "$3" ] || condition_set "$1" "$3"
 	echo start > "$(fb "$1")/scan"
 	sleep 5
 }
@@ -37,21 +41,37 @@ reads()
 load_module mechdisk
 load_module freeblock
 
-for mode in scsi active idle low standby untold; do
-	disk=$(drive_new a tiny.fbdrive "power_mode $mode") || exit 1
-	rested "$disk" tiny.fbmodel
+# how the condition is told, and the condition: $PORT, by the command for it; sat, a translation that
+# answers so; low and untold are of their own kind
+for drive in "$PORT active" "$PORT idle_a" "$PORT idle_b" "$PORT idle_c" "$PORT standby_y" \
+	"$PORT standby_z" "low low" "sat active" "sat idle" "sat idle_a" "sat idle_b" "sat idle_c" \
+	"sat standby_y" "sat standby" "untold untold"; do
+	mode=${drive#* }
+	interface=${drive% *}
+	condition=
+	text="power_mode $mode"
+	name="asleep ($mode)"
+	case $drive in
+	"$PORT"*) text=$port_text; condition=$mode ;;
+	low*) name="asleep (low power)" ;;
+	*standby) name="asleep (standby_z)" ;;
+	untold*) name="asleep (no known answer)" ;;
+	esac
+	disk=$(drive_new a tiny.fbdrive "$text") || exit 1
+	rested "$disk" tiny.fbmodel "$condition"
 	case $mode in
-	low|standby|untold)
-		expect_eq "$mode: no idle reads" "$(reads "$disk")" 0
-		expect_eq "$mode: none of the drive's sectors was read" \
-			"$(job "$disk" scan blocks_delivered)" 0
-		dd if=/dev/"$disk" of=/dev/null bs=4k count=1 skip=3000 iflag=direct 2>/dev/null
-		expect_ok "$mode: after a read it spins, and is read" \
-			wait_for 20 grep -qx finished "$(fb "$disk")/scan"
+	active|idle|idle_a|idle_b)
+		expect_ok "$drive: the scan ends" wait_for 20 grep -qx finished "$(fb "$disk")/scan"
+		expect_ge "$interface $mode: by idle reads" "$(reads "$disk")" 20
 		;;
 	*)
-		expect_ok "$mode: the scan ends" wait_for 20 grep -qx finished "$(fb "$disk")/scan"
-		expect_ge "$mode: by idle reads" "$(reads "$disk")" 20
+		expect_eq "$drive: no idle reads" "$(reads "$disk")" 0
+		expect_eq "$drive: none of the drive's sectors was read" \
+			"$(job "$disk" scan blocks_delivered)" 0
+		expect_eq "$drive: says so" "$(cat "$(fb "$disk")/state/idle")" "$name"
+		dd if=/dev/"$disk" of=/dev/null bs=4k count=1 skip=3000 iflag=direct 2>/dev/null
+		expect_ok "$drive: after a read it spins, and is read" \
+			wait_for 20 grep -qx finished "$(fb "$disk")/scan"
 		;;
 	esac
 	sched_set "$disk" none
@@ -98,6 +118,7 @@ echo 1 > /sys/block/"$disk"/queue/rotational
 expect_ok "it stops" sg_raw /dev/"$disk" 1b 00 00 00 00 00
 rested "$disk" scsi-debug.fbmodel
 expect_eq "stopped: no idle reads" "$(reads "$disk")" 0
+expect_eq "stopped: says so" "$(cat "$(fb "$disk")/state/idle")" "asleep (stopped)"
 expect_ok "it starts" sg_raw /dev/"$disk" 1b 00 00 00 01 00
 expect_ok "started: the scan ends" wait_for 30 grep -qx finished "$(fb "$disk")/scan"
 expect_eq "started: all blocks, none bad" \

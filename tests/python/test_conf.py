@@ -48,6 +48,7 @@ MISTAKES = (
     ("# a\u2028b\x0cc\n[all]\norder = x\n", 3, "order = x: want"),
     ("[\0]\norder = near\n", 1, "a section is .all."),
     ("[all]\nidle_mean_us = never\n", 2, "want a whole number from 0 to 10000000$"),
+    ("[all]\npower = off\n", 2, "power = off: want respect or keep-awake$"),
     ("[all]\nidle_max_us = 999\n", 2, "want a whole number from 1000 to"),
     ("[all]\nforeground_cost_ppm = 0\n", 2, "want a whole number from 1 to 500000"),
     ("[all]\ntarget_slowdown_ppm = 1000001\n", 2, "want a whole number from 0 to 1000000"),
@@ -227,6 +228,9 @@ class Disks(Case):
         self.machine.write("etc/freeblock.conf", "[all]\nidle_mean_us = 7\n")
         self.assertEqual(self.do("conf", "apply"), (0, "sda: idle_mean_us 7\n"))
         self.assertEqual(self.machine.read("sys/kernel/freeblock/sda/idle_mean_us"), "7\n")
+        self.machine.write("etc/freeblock.conf", "[all]\npower = keep-awake\n")
+        self.assertEqual(self.do("conf", "apply"), (0, "sda: power keep-awake\n"))
+        self.assertEqual(self.machine.read("sys/kernel/freeblock/sda/power"), "keep-awake\n")
         self.machine.unload()
         self.assertEqual(self.do("conf", "apply", "sda")[0], 1)
 

@@ -336,7 +336,9 @@ class Commands(Case):
         sense = bytes((3, 0, 0, 0, 18, 0))
         check = bytes((0x85, 3 << 1, 0x20) + (0,) * 11 + (0xe5, 0))
         for word, told, mode in (("scsi", 0, None), ("low", 0x5e, None), ("active", None, 0xff),
-                                 ("idle", None, 0x80), ("standby", None, 0),
+                                 ("idle", None, 0x80), ("idle_a", None, 0x81),
+                                 ("idle_b", None, 0x82), ("idle_c", None, 0x83),
+                                 ("standby_y", None, 1), ("standby", None, 0),
                                  ("untold", None, None)):
             with self.subTest(word):
                 dev = self.drive(lines=["power_mode " + word], destructive=True)

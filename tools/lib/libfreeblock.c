@@ -391,6 +391,7 @@ const char *fb_waiting_for(uint32_t waiting_for)
 		[FREEBLOCK_WAIT_GUARD] = "free reads cost the foreground too much",
 		[FREEBLOCK_WAIT_GAP] = "the disk is busy and no gap fits",
 		[FREEBLOCK_WAIT_IDLE] = "the disk has not been idle for long enough",
+		[FREEBLOCK_WAIT_ASLEEP] = "the drive sleeps, or rests so that it can",
 	};
 
 	if (waiting_for >= ARRAY_SIZE(reasons))

@@ -8,6 +8,7 @@
 #include <linux/device.h>
 #include <scsi/scsi_cmnd.h>
 
+#include "mechdisk_condition.h"
 #include "mechdisk_diag.h"
 #include "mechdisk_run.h"
 
@@ -55,6 +56,21 @@ void mdh_diag_set(struct mdh *h, const struct mdd_result *result);
  * @result: set to the page
  */
 void mdh_diag_get(struct mdh *h, struct mdd_result *result);
+
+/**
+ * mdh_condition() - the power condition as it stands
+ * @h: the drive
+ *
+ * Return: see mdo_ascq().
+ */
+u8 mdh_condition(struct mdh *h);
+
+/**
+ * mdh_start_stop() - change the power condition
+ * @h: the drive
+ * @cdb: START STOP UNIT
+ */
+void mdh_start_stop(struct mdh *h, const u8 *cdb);
 
 /* mechdisk_cdb.c: what commands want; those that the medium has no part in. */
 

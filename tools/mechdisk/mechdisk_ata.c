@@ -240,6 +240,7 @@ static void md_ata_wake(struct md_ata *a, u64 now_ns)
 	enum md_tf_condition was = md_tf_wake(&a->tf, now_ns);
 	u32 ms = md_tf_recovery_ms(was);
 
+	a->run.wakes += was != MD_TF_ACTIVE && was >= MD_TF_IDLE_C;
 	if (ms)
 		md_run_hold(&a->run, ms, was != MD_TF_ACTIVE && was >= MD_TF_IDLE_C);
 }

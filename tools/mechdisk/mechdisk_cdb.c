@@ -3,8 +3,8 @@
  * SCSI commands: decoding, and those that need no medium.
  *
  * Runs in queuecommand's context, which may not sleep.  Locks: none of its own;
- * mdh_pages(), mdh_mode_select() and mdh_diag_*() take mdh.lock for a moment,
- * on buffers of ours.
+ * mdh_pages(), mdh_mode_select(), mdh_diag_*(), mdh_condition() and mdh_start_stop() take mdh.lock
+ * for a moment, on buffers of ours.
  */
 #include <scsi/scsi.h>
 #include <scsi/scsi_device.h>
@@ -226,10 +226,10 @@ static void mdr_report_luns(struct scsi_cmnd *cmd)
 	mdr_send(cmd, r, sizeof(r), get_unaligned_be32(cmd->cmnd + 6));
 }
 
-static void mdr_request_sense(const struct mde_config *cfg, struct scsi_cmnd *cmd)
+static void mdr_request_sense(struct mdh *h, const struct mde_config *cfg, struct scsi_cmnd *cmd)
 {
 	u8 r[MDY_REPLY];
-	u32 len = mdy_request_sense(cfg, r);
+	u32 len = mdy_request_sense(cfg, mdh_condition(h), r);
 
 	if (!len)
 		return mdr_refuse(cmd, MDP_ASC_OPCODE);
@@ -281,7 +281,7 @@ static void mdr_reply(struct mdh *h, const struct mde_config *cfg,
 	case REPORT_LUNS:
 		return mdr_report_luns(cmd);
 	case REQUEST_SENSE:
-		return mdr_request_sense(cfg, cmd);
+		return mdr_request_sense(h, cfg, cmd);
 	case MDY_ATA_PASS_16:
 		return mdr_ata(cfg, cmd);
 	default:
@@ -307,6 +307,8 @@ static bool mdr_other(struct mdh *h, const struct mde_config *cfg,
 	bool flush = false;
 
 	r->at_once = false;
+	if (cdb[0] == START_STOP)
+		mdh_start_stop(h, cdb);
 	if (cdb[0] == MODE_SELECT || cdb[0] == MODE_SELECT_10) {
 		flush = mdr_mode_select(h, cmd);
 	} else if (cdb[0] == START_STOP &&

@@ -24,10 +24,13 @@ enum mde_order { MDE_PLAIN, MDE_SERPENTINE, MDE_SERPENTINE_DISK };
 enum mde_zoned { MDE_ZONED_NO, MDE_ZONED_VPD, MDE_ZONED_IDENTIFY };
 enum mde_noise { MDE_NOISE_OFF, MDE_NOISE_GAUSS, MDE_NOISE_LAPLACE };
 enum mde_policy { MDE_FCFS, MDE_SPTF, MDE_CLOOK, MDE_SSTF };
-/* Whether a drive spins: REQUEST SENSE says it (awake, spun down), CHECK POWER MODE, or neither. */
+/*
+ * Whether a drive spins: REQUEST SENSE says it (as it is, or always spun down), CHECK POWER MODE,
+ * or neither.
+ */
 enum mde_power {
-	MDE_POWER_SCSI, MDE_POWER_LOW, MDE_POWER_ACTIVE, MDE_POWER_IDLE, MDE_POWER_STANDBY,
-	MDE_POWER_UNTOLD
+	MDE_POWER_SCSI, MDE_POWER_LOW, MDE_POWER_ACTIVE, MDE_POWER_IDLE, MDE_POWER_IDLE_A,
+	MDE_POWER_IDLE_B, MDE_POWER_IDLE_C, MDE_POWER_STANDBY_Y, MDE_POWER_STANDBY, MDE_POWER_UNTOLD
 };
 
 /* What commands are when it comes to overheads. */
@@ -261,6 +264,8 @@ struct mde_bad {
  * @trim: IDENTIFY DEVICE data say that blocks can be trimmed, 0 or 1
  * @long_id: the world-wide name has 16 bytes, not 8, 0 or 1
  * @power: enum mde_power
+ * @standby_timer_ms: with MDE_POWER_SCSI: so long after the last command for the medium it is
+ *	spun down; 0: never
  * @mode_sense: MODE SENSE is answered, 0 or 1
  * @actuators: over how many the LBNs are said to be spread
  * @internal_period_ns: every so often the drive is busy with itself; 0: never
@@ -357,6 +362,7 @@ struct mde_config {
 	u64 trim;
 	u64 long_id;
 	u64 power;
+	u64 standby_timer_ms;
 	u64 mode_sense;
 	u64 actuators;
 	u64 internal_period_ns;

@@ -17,6 +17,7 @@ enum mdp_control { MDP_CURRENT, MDP_CHANGEABLE, MDP_DEFAULT, MDP_SAVED };
 #define MDP_CACHING	0x08
 #define MDP_CONTROL	0x0a
 #define MDP_NOTCH	0x0c
+#define MDP_POWER	0x1a
 #define MDP_ALL_PAGES	0x3f
 #define MDP_ALL_SUBS	0xff
 #define MDP_DPOFUA	0x10	/* device-specific parameter */
@@ -31,6 +32,8 @@ enum mdp_control { MDP_CURRENT, MDP_CHANGEABLE, MDP_DEFAULT, MDP_SAVED };
 /* Notch page. */
 #define MDP_ND		0x80
 #define MDP_LPN		0x40
+/* Power condition page, as before SPC-4: the standby timer is on. */
+#define MDP_STANDBY	0x01
 /* Format device page: soft sectors. */
 #define MDP_SSEC	0x80
 
@@ -58,7 +61,13 @@ static const struct mdp_page mdp_pages[] = {
 	{ .code = MDP_CACHING, .len = 0x12 },
 	{ .code = MDP_CONTROL, .len = 0x0a },
 	{ .code = MDP_NOTCH, .len = 0x16, .free_from = 6, .free_to = 14 },
+	{ .code = MDP_POWER, .len = 0x0a },
 };
+
+static bool mdp_has(const struct mde_config *c, const struct mdp_page *page)
+{
+	return page->code != MDP_POWER || c->standby_timer_ms;
+}
 
 static void mdp_defaults(const struct mde_config *c, struct mdp_modes *m)
 {
@@ -256,6 +265,13 @@ static u32 mdp_take_notch(const struct mde_config *c, const u8 *b,
 	return 0;
 }
 
+/* In tenths of a second, rounded up. */
+static void mdp_fill_power(const struct mde_config *c, u8 *b)
+{
+	b[1] = MDP_STANDBY;
+	put_unaligned_be32((c->standby_timer_ms + 99) / 100, b + 6);
+}
+
 /* Any page's body, zeroed before: its values, ... */
 static void mdp_fill(const struct mdp_page *page, const struct mde_config *c,
 		     const struct mdp_modes *m, u8 *body)
@@ -271,6 +287,8 @@ static void mdp_fill(const struct mdp_page *page, const struct mde_config *c,
 		return mdp_fill_control(body);
 	case MDP_NOTCH:
 		return mdp_fill_notch(c, m, body);
+	case MDP_POWER:
+		return mdp_fill_power(c, body);
 	}
 }
 
@@ -386,7 +404,8 @@ u32 mdp_sense(const struct mdp *p, const u8 *cdb, u8 r[MDP_REPLY],
 		descriptor = mdp_put_descriptor(p->cfg, longlba, r + head);
 	len = descriptor;
 	for (i = 0; i < ARRAY_SIZE(mdp_pages); i++)
-		if (want == mdp_pages[i].code || want == MDP_ALL_PAGES)
+		if (mdp_has(p->cfg, &mdp_pages[i]) &&
+		    (want == mdp_pages[i].code || want == MDP_ALL_PAGES))
 			len += mdp_put_page(p, &mdp_pages[i], control,
 					    r + head + len);
 	if (len == descriptor)
@@ -413,12 +432,12 @@ static bool mdp_take_descriptor(const struct mde_config *c, const u8 *d,
 	return true;
 }
 
-static const struct mdp_page *mdp_find(u8 code)
+static const struct mdp_page *mdp_find(const struct mde_config *c, u8 code)
 {
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(mdp_pages); i++)
-		if (mdp_pages[i].code == code)
+		if (mdp_pages[i].code == code && mdp_has(c, &mdp_pages[i]))
 			return &mdp_pages[i];
 	return NULL;
 }
@@ -451,7 +470,7 @@ static bool mdp_take_pages(const struct mdp *p, const u8 *list, u32 at, u32 len,
 		const struct mdp_page *page;
 
 		/* PS means nothing here; SPF: no page has subpages. */
-		page = list[at] & 0x40 ? NULL : mdp_find(list[at] & 0x3f);
+		page = list[at] & 0x40 ? NULL : mdp_find(p->cfg, list[at] & 0x3f);
 		if (!page)
 			return mdp_refuse(err, MDP_ASC_LIST, at);
 		if (len - at < 2)

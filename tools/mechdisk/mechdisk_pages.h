@@ -2,9 +2,10 @@
 /*
  * Mode pages of the simulated drive: MODE SENSE and MODE SELECT.
  *
- * Format device (03h), rigid disk geometry (04h), caching (08h), control (0Ah)
- * and notch (0Ch), the latter and 03h as in SCSI-2 (9.3.3), which drives still
- * follow.  Bytes in, bytes out; the caller serialises.
+ * Format device (03h), rigid disk geometry (04h), caching (08h), control (0Ah),
+ * notch (0Ch) and, of a drive with a standby timer, power condition (1Ah); 03h
+ * and 0Ch as in SCSI-2 (9.3.3), which drives still follow.  Bytes in, bytes
+ * out; the caller serialises.
  */
 #ifndef MECHDISK_PAGES_H
 #define MECHDISK_PAGES_H

@@ -209,15 +209,17 @@ u32 mdy_capacity_16(const struct mde_config *cfg, u8 reply[MDY_REPLY])
 	return 32;
 }
 
-u32 mdy_request_sense(const struct mde_config *cfg, u8 reply[MDY_REPLY])
+u32 mdy_request_sense(const struct mde_config *cfg, u8 ascq, u8 reply[MDY_REPLY])
 {
 	static const u8 none[18] = { 0x70, [7] = 10 };
 
 	if (cfg->power >= MDE_POWER_ACTIVE)
 		return 0;
 	memcpy(reply, none, sizeof(none));
-	if (cfg->power == MDE_POWER_LOW)
+	if (cfg->power == MDE_POWER_LOW || ascq) {
 		reply[12] = MDY_LOW_POWER;
+		reply[13] = ascq;
+	}
 	return sizeof(none);
 }
 
@@ -228,7 +230,9 @@ u32 mdy_request_sense(const struct mde_config *cfg, u8 reply[MDY_REPLY])
 bool mdy_ata(const struct mde_config *cfg, const u8 *cdb, u8 *sense)
 {
 	static const u8 mode[] = {
-		[MDE_POWER_ACTIVE] = 0xff, [MDE_POWER_IDLE] = 0x80, [MDE_POWER_STANDBY] = 0x00,
+		[MDE_POWER_ACTIVE] = 0xff, [MDE_POWER_IDLE] = 0x80, [MDE_POWER_IDLE_A] = 0x81,
+		[MDE_POWER_IDLE_B] = 0x82, [MDE_POWER_IDLE_C] = 0x83,
+		[MDE_POWER_STANDBY_Y] = 0x01, [MDE_POWER_STANDBY] = 0x00,
 	};
 	/* RECOVERED ERROR, ATA PASS-THROUGH INFORMATION AVAILABLE; ATA Status Return, 12 more */
 	static const u8 registers[MDY_ATA_SENSE] = {

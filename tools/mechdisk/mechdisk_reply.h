@@ -84,11 +84,12 @@ u32 mdy_capacity_16(const struct mde_config *cfg, u8 reply[MDY_REPLY]);
 /**
  * mdy_request_sense() - carry out REQUEST SENSE
  * @cfg: the drive
+ * @ascq: its power condition, see mdo_ascq()
  * @reply: filled in
  *
  * Return: length of the reply; 0 if the drive does not know the command.
  */
-u32 mdy_request_sense(const struct mde_config *cfg, u8 reply[MDY_REPLY]);
+u32 mdy_request_sense(const struct mde_config *cfg, u8 ascq, u8 reply[MDY_REPLY]);
 
 /**
  * mdy_ata() - carry out ATA PASS-THROUGH(16)

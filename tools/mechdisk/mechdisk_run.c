@@ -493,6 +493,7 @@ void md_run_reset_stats(struct md_run *r)
 	r->store_failures = 0;
 	r->aborts = 0;
 	r->resets = 0;
+	r->wakes = 0;
 	spin_unlock_irq(&r->lock);
 	mds_journal_clear(&r->store);
 }
@@ -511,7 +512,7 @@ static u32 md_run_count_hung(const struct md_run *r)
 ssize_t md_run_show_stats(struct md_run *r, char *page)
 {
 	struct mde_stats s;
-	u64 commands, late_max, late_sum, late_over, failures, aborts, resets;
+	u64 commands, late_max, late_sum, late_over, failures, aborts, resets, wakes;
 	u64 used, overflow;
 	u32 outstanding, hung;
 
@@ -525,6 +526,7 @@ ssize_t md_run_show_stats(struct md_run *r, char *page)
 	failures = r->store_failures;
 	aborts = r->aborts;
 	resets = r->resets;
+	wakes = r->wakes;
 	hung = md_run_count_hung(r);
 	spin_unlock_irq(&r->lock);
 	mds_journal_state(&r->store, &used, &overflow);
@@ -542,7 +544,7 @@ ssize_t md_run_show_stats(struct md_run *r, char *page)
 		"late_max_ns %llu\nlate_mean_ns %llu\nlate_over_10us %llu\n"
 		"journal_records %llu\njournal_overflow %llu\n"
 		"store_failures %llu\naborts %llu\nresets %llu\n"
-		"hung %u\n",
+		"hung %u\nwakes %llu\n",
 		commands, s.reads, s.fua_reads, s.writes, s.verifies, s.flushes,
 		s.sectors_read,
 		s.sectors_written, s.sectors_verified, outstanding,
@@ -552,5 +554,5 @@ ssize_t md_run_show_stats(struct md_run *r, char *page)
 		s.partial_hits, s.cached_writes, s.destages, s.internals,
 		late_max,
 		commands ? late_sum / commands : 0, late_over, used, overflow,
-		failures, aborts, resets, hung);
+		failures, aborts, resets, hung, wakes);
 }

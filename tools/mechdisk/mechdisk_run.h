@@ -137,6 +137,7 @@ struct md_port {
  * @store_failures: writes that found no memory
  * @aborts: commands the error handler took back
  * @resets: device, bus and host resets
+ * @wakes: commands for the medium that found the spindle standing, or slow; the port's
  */
 struct md_run {
 	const struct md_port *port;
@@ -157,6 +158,7 @@ struct md_run {
 	u64 store_failures;
 	u64 aborts;
 	u64 resets;
+	u64 wakes;
 };
 
 /* For a port's driver. */

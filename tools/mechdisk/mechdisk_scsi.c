@@ -2,7 +2,7 @@
 /*
  * The simulated drive as a SCSI low-level driver.
  *
- * Locks: md_run.lock (mechdisk_run.c), which protects pages and diag, too.
+ * Locks: md_run.lock (mechdisk_run.c), which protects pages, diag and condition, too.
  */
 #include <scsi/scsi.h>
 #include <scsi/scsi_dbg.h>
@@ -30,12 +30,14 @@ struct mdh_cmd {
  * @shost: its host
  * @pages: mode pages
  * @diag: result of the last SEND DIAGNOSTIC
+ * @condition: whether it spins
  */
 struct mdh {
 	struct md_run run;
 	struct Scsi_Host *shost;
 	struct mdp pages;
 	struct mdd_result diag;
+	struct mdo condition;
 };
 
 static struct mdh *mdh_of(struct md_run *r)
@@ -162,7 +164,11 @@ static int mdh_submit(struct mdh *h, struct md_cmd *c)
 		return 0;
 	if (c->range.op == MDE_FLUSH)
 		mdh_scsi(c)->result = SAM_STAT_GOOD;
-	return md_run_submit(&h->run, c) ? SCSI_MLQUEUE_DEVICE_BUSY : 0;
+	if (md_run_submit(&h->run, c))
+		return SCSI_MLQUEUE_DEVICE_BUSY;
+	if (c->range.op != MDE_FLUSH)
+		h->run.wakes += mdo_use(&h->condition, h->run.cfg, ktime_get_ns());
+	return 0;
 }
 
 static MDK_QC_STATUS mdh_queuecommand(struct Scsi_Host *shost,
@@ -316,6 +322,7 @@ static struct md_run *mdh_power_on(const struct mde_config *cfg,
 	h->shost = shost;
 	mdh_limits(shost, cfg);
 	mdp_init(&h->pages, cfg, saved);
+	h->condition.used_ns = ktime_get_ns();
 	ret = md_run_init(&h->run, &mdh_port, cfg, shost->host_no);
 	if (ret)
 		goto put;
@@ -409,5 +416,25 @@ void mdh_diag_get(struct mdh *h, struct mdd_result *result)
 
 	spin_lock_irqsave(&h->run.lock, flags);
 	*result = h->diag;
+	spin_unlock_irqrestore(&h->run.lock, flags);
+}
+
+u8 mdh_condition(struct mdh *h)
+{
+	unsigned long flags;
+	u8 ascq;
+
+	spin_lock_irqsave(&h->run.lock, flags);
+	ascq = mdo_ascq(&h->condition, h->run.cfg, ktime_get_ns());
+	spin_unlock_irqrestore(&h->run.lock, flags);
+	return ascq;
+}
+
+void mdh_start_stop(struct mdh *h, const u8 *cdb)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&h->run.lock, flags);
+	mdo_start_stop(&h->condition, cdb, ktime_get_ns());
 	spin_unlock_irqrestore(&h->run.lock, flags);
 }

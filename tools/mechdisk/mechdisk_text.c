@@ -52,8 +52,8 @@ static const char *const mdt_queueing[] = { "tagged", "ncq", NULL };
 static const char *const mdt_where[] = { "medium", "cache", NULL };
 static const char *const mdt_verify[] = { "medium", "cache", "nothing", "fails", NULL };
 static const char *const mdt_zoned[] = { "no", "vpd", "identify", NULL };
-static const char *const mdt_power[] = { "scsi", "low", "active", "idle", "standby", "untold",
-					 NULL };
+static const char *const mdt_power[] = { "scsi", "low", "active", "idle", "idle_a", "idle_b",
+					 "idle_c", "standby_y", "standby", "untold", NULL };
 static const char *const mdt_trigger[] = { "any", "same-track", NULL };
 static const char *const mdt_stop[] = { "sector", "at-once", NULL };
 static const char *const mdt_interface[] = { "scsi", "sata", NULL };
@@ -92,6 +92,7 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_SWITCH(trim, 0),
 	MDT_SWITCH(long_id, 0),
 	MDT_WORD("power_mode", power, mdt_power, MDE_POWER_SCSI),
+	MDT_NUM("standby_timer_ms", standby_timer_ms, 0, 86400000, 0),
 	MDT_SWITCH(mode_sense, 1),
 	MDT_NUM("actuators", actuators, 1, 4, 1),
 	MDT_SWITCH(read_cache, 1),

@@ -299,7 +299,7 @@ static void mdx_luns(struct mdx_run *r)
 static void mdx_request_sense(struct mdx_run *r)
 {
 	u8 reply[MDY_REPLY];
-	u32 len = mdy_request_sense(&r->d->cfg, reply);
+	u32 len = mdy_request_sense(&r->d->cfg, 0, reply);
 
 	if (!len)
 		return mdx_refuse(r, MDP_ASC_OPCODE);

@@ -42,7 +42,7 @@ WAITING_FOR = (
     "the device cannot be scheduled", "paused after too many errors or slow recoveries",
     "the buffer is full until records are taken", "the write cache hides the medium",
     "free reads cost the foreground too much", "the disk is busy and no gap fits",
-    "the disk has not been idle for long enough",
+    "the disk has not been idle for long enough", "the drive sleeps, or rests so that it can",
 )
 BLOCKS, CAUGHT_UP = 0, 1                        # type of a record; others are skipped
 OK, UNREADABLE, UNTRIED, UNVERIFIED = range(4)  # its status

@@ -113,7 +113,7 @@ def run_apply(args):
     said = conf.load()
     for disk in [store.disk_of(args.disk)] if args.disk else due.disks():
         for key, value in conf.apply(disk["name"], said):
-            print("%s: %s %d" % (disk["name"], key, value))
+            print("%s: %s %s" % (disk["name"], key, value))
     return 0
 
 

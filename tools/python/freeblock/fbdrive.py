@@ -23,7 +23,7 @@ SHAPES = {
         "head_switch_ns", "write_settle_ns", "write_move_ns", "bus_ns", "bus_watermark_ppm",
         "reselect_ns", "jitter_ns", "actuators", "read_ahead_least", "destage_delay_ns",
         "queue_depth", "hw_queues", "max_sectors", "seg_boundary", "max_segment_size",
-        "timeout_ms", "journal_records"), (1, 1, ())),
+        "timeout_ms", "journal_records", "standby_timer_ms"), (1, 1, ())),
     **dict.fromkeys((
         "zero_latency", "early_seek", "translate", "trim", "long_id", "mode_sense", "read_cache",
         "look_ahead", "read_ahead_on_hit", "read_ahead_join", "keep_passing", "discard_read",
@@ -39,7 +39,8 @@ SHAPES = {
     "queueing": (1, 1, ("tagged", "ncq")),
     "interface": (1, 1, ("scsi", "sata")),
     "zoned": (1, 1, ("no", "vpd", "identify")),
-    "power_mode": (1, 1, ("scsi", "low", "active", "idle", "standby", "untold")),
+    "power_mode": (1, 1, ("scsi", "low", "active", "idle", "idle_a", "idle_b", "idle_c",
+                          "standby_y", "standby", "untold")),
     "read_ahead_trigger": (1, 1, ("any", "same-track")),
     "read_ahead_stop": (1, 1, ("sector", "at-once")),
     "destage": (1, 1, ("eager", "idle")),

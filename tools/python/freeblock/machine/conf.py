@@ -52,6 +52,13 @@ def _order(text):
     return text
 
 
+def _power(text):
+    """As the module's file takes it."""
+    if text not in ("respect", "keep-awake"):
+        raise ValueError("respect or keep-awake")
+    return text
+
+
 # key: (reader, what holds if no section says it)
 KEYS = {
     "scrub_every_days": (_whole(1, DAYS, "never"), None),
@@ -62,12 +69,14 @@ KEYS = {
     "idle_max_us": (_whole(1000, 60000000), None),
     "target_slowdown_ppm": (_whole(0, 1000000), None),
     "foreground_cost_ppm": (_whole(1, 500000), None),
+    "power": (_power, None),
 }
 # key: where the module has it
 SETTINGS = {"idle_mean_us": fbstate.KERNEL + "/%s/idle_mean_us",
             "idle_max_us": fbstate.KERNEL + "/%s/idle_max_us",
             "target_slowdown_ppm": "sys/block/%s/queue/iosched/target_slowdown_ppm",
-            "foreground_cost_ppm": "sys/block/%s/queue/iosched/foreground_cost_ppm"}
+            "foreground_cost_ppm": "sys/block/%s/queue/iosched/foreground_cost_ppm",
+            "power": fbstate.KERNEL + "/%s/power"}
 # keys, the first of which may not be more than the second, and why
 ORDERED = (("deadline_days", "scrub_every_days", "the next pass would be due before the deadline"),
            ("idle_mean_us", "idle_max_us", "no mean is more than the most"))
@@ -331,8 +340,8 @@ def apply(name, conf):
         path = fbstate.path(where % name)
         try:
             with open(path, "w", encoding="utf-8") as file:
-                file.write("%d\n" % said[key])
+                file.write("%s\n" % said[key])
         except OSError as error:
-            raise ToolError(fbstate.refusal(name, "%d > %s" % (said[key], path), error)) from error
+            raise ToolError(fbstate.refusal(name, "%s > %s" % (said[key], path), error)) from error
         done.append((key, said[key]))
     return done

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Power states and the policy that lets a drive sleep; see core/power.h. Core: no locks, the
+ * caller serialises.
+ */
+#include "core/power.h"
+
+/* SPC-5, table of sense keys and additional sense codes */
+#define FB_POWER_KEY_NOT_READY 0x02
+#define FB_POWER_ASC_LOW 0x5e
+
+/* mode page 1Ah, Power Condition (SPC-5, 7.5.15) */
+#define FB_POWER_PAGE 0x1a
+#define FB_POWER_TICK_NS 100000000ULL
+
+/* messages by enum fb_power_state, of those that hold reads */
+static const char *const fb_power_name[] = {
+	[FB_POWER_IDLE_C] = "asleep (idle_c)",
+	[FB_POWER_STANDBY_Y] = "asleep (standby_y)",
+	[FB_POWER_STANDBY_Z] = "asleep (standby_z)",
+	[FB_POWER_STOPPED] = "asleep (stopped)",
+	[FB_POWER_LOW] = "asleep (low power)",
+	[FB_POWER_SUSPENDED] = "asleep (suspended)",
+	[FB_POWER_UNKNOWN] = "asleep (no known answer)",
+};
+
+/**
+ * fb_power_spins() - does a drive in this state serve a read at once?
+ * @state: the state
+ */
+bool fb_power_spins(enum fb_power_state state)
+{
+	return state <= FB_POWER_IDLE_B;
+}
+
+/**
+ * fb_power_of_ata() - translate the answer of CHECK POWER MODE (ACS-4, 7.3)
+ * @count: the count register
+ */
+enum fb_power_state fb_power_of_ata(u8 count)
+{
+	switch (count) {
+	case 0x00:
+		return FB_POWER_STANDBY_Z;
+	case 0x01:
+		return FB_POWER_STANDBY_Y;
+	case 0x80:
+		return FB_POWER_IDLE;
+	case 0x81:
+		return FB_POWER_IDLE_A;
+	case 0x82:
+		return FB_POWER_IDLE_B;
+	case 0x83:
+		return FB_POWER_IDLE_C;
+	case 0xff:
+		return FB_POWER_ACTIVE;
+	default:
+		return FB_POWER_UNKNOWN;
+	}
+}
+
+/**
+ * fb_power_of_sense() - translate the answer of REQUEST SENSE (SPC-5, annex F)
+ * @key: sense key
+ * @asc: additional sense code
+ * @ascq: its qualifier
+ */
+enum fb_power_state fb_power_of_sense(u8 key, u8 asc, u8 ascq)
+{
+	/* by timer and by command */
+	static const enum fb_power_state low[] = {
+		[0x00] = FB_POWER_LOW,
+		[0x01] = FB_POWER_IDLE_A,
+		[0x02] = FB_POWER_STANDBY_Z,
+		[0x03] = FB_POWER_IDLE_A,
+		[0x04] = FB_POWER_STANDBY_Z,
+		[0x05] = FB_POWER_IDLE_B,
+		[0x06] = FB_POWER_IDLE_B,
+		[0x07] = FB_POWER_IDLE_C,
+		[0x08] = FB_POWER_IDLE_C,
+		[0x09] = FB_POWER_STANDBY_Y,
+		[0x0a] = FB_POWER_STANDBY_Y,
+	};
+
+	if (asc == FB_POWER_ASC_LOW)
+		return ascq < ARRAY_SIZE(low) ? low[ascq] : FB_POWER_UNKNOWN;
+	return key == FB_POWER_KEY_NOT_READY ? FB_POWER_STOPPED : FB_POWER_ACTIVE;
+}
+
+/**
+ * fb_power_page_ns() - find the shortest timer after which a drive sleeps
+ * @page: mode page 1Ah
+ * @len: its bytes
+ *
+ * Return: ns; 0: no such timer is enabled, or it is another page.
+ */
+u64 fb_power_page_ns(const u8 *page, u32 len)
+{
+	/* where a timer is enabled, and where it is */
+	static const struct {
+		u32 byte, bit, at;
+	} timers[] = {
+		{ .byte = 3, .bit = 0x01, .at = 8 },	/* standby_z */
+		{ .byte = 3, .bit = 0x08, .at = 16 },	/* idle_c */
+		{ .byte = 2, .bit = 0x01, .at = 20 },	/* standby_y */
+	};
+	u64 least = 0;
+	u32 i;
+
+	if (len < 4 || (page[0] & 0x3f) != FB_POWER_PAGE)
+		return 0;
+	len = min_t(u32, len, page[1] + 2);
+	for (i = 0; i < ARRAY_SIZE(timers); i++) {
+		const u8 *at = page + timers[i].at;
+		u64 ns;
+
+		/* before SPC-4 the page ends after standby_z */
+		if (timers[i].at + 4 > len || !(page[timers[i].byte] & timers[i].bit))
+			continue;
+		ns = ((u64)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3]) * FB_POWER_TICK_NS;
+		if (ns && (!least || ns < least))
+			least = ns;
+	}
+	return least;
+}
+
+/* the time of silence after which the drive may sleep */
+static u64 fb_power_timer_ns(const struct fb_power *p)
+{
+	u64 ns = p->drive_ns;
+
+	if (p->host_ns && (!ns || p->host_ns < ns))
+		ns = p->host_ns;
+	return ns ? ns : FB_POWER_TIMER_NS;
+}
+
+/* Its timer restarts with the last read; half of it more for what is slow to look. */
+static u64 fb_power_rest_ns(const struct fb_power *p)
+{
+	return fb_power_timer_ns(p) * 3 / 2 << p->rests;
+}
+
+/* the rest that the drive did not use was longer than any timer */
+static bool fb_power_stays(const struct fb_power *p)
+{
+	return p->rests && fb_power_rest_ns(p) / 2 >= FB_POWER_LONGEST_NS;
+}
+
+static bool fb_power_is_resting(const struct fb_power *p, u64 now)
+{
+	u64 spell_ns = p->rests ? fb_power_rest_ns(p) / 2 : fb_power_timer_ns(p);
+
+	return !p->keep_awake && !fb_power_stays(p) && now >= p->from_ns + spell_ns;
+}
+
+/**
+ * fb_power_begin() - begin a spell of idle reads
+ * @p: the power
+ * @now: the time
+ */
+void fb_power_begin(struct fb_power *p, u64 now)
+{
+	p->state = FB_POWER_ACTIVE;
+	p->from_ns = now;
+	p->rests = 0;
+}
+
+/**
+ * fb_power_foreground() - note when the foreground was last active
+ * @p: the power
+ * @fg_ns: when; the same as before: it is silent
+ *
+ * A foreground request wakes the drive.
+ */
+void fb_power_foreground(struct fb_power *p, u64 fg_ns)
+{
+	if (fg_ns == p->fg_ns)
+		return;
+	p->fg_ns = fg_ns;
+	fb_power_begin(p, fg_ns);
+}
+
+/**
+ * fb_power_must_ask() - should the drive be asked for its state before an idle read?
+ * @p: the power
+ * @touched_ns: see above
+ * @now: the time
+ */
+bool fb_power_must_ask(const struct fb_power *p, u64 touched_ns, u64 now)
+{
+	return p->doubt || !fb_power_spins(p->state) || fb_power_is_resting(p, now) ||
+	       now - touched_ns > FB_POWER_ASK_NS;
+}
+
+/**
+ * fb_power_told() - note the drive's answer
+ * @p: the power
+ * @state: the answer
+ * @touched_ns: see above
+ * @now: the time
+ *
+ * fb_power_doubt() between question and answer holds: the caller clears @p->doubt before it asks.
+ */
+void fb_power_told(struct fb_power *p, enum fb_power_state state, u64 touched_ns, u64 now)
+{
+	bool woken = !fb_power_spins(p->state) && fb_power_spins(state);
+	bool unused = fb_power_spins(state) && fb_power_is_resting(p, now) &&
+		      now >= touched_ns + fb_power_rest_ns(p);
+
+	p->told_ns = now;
+	if (woken) {
+		/* by a command that is no foreground */
+		fb_power_begin(p, now);
+	} else if (unused) {
+		p->from_ns = now;
+		p->rests++;
+	}
+	p->state = state;
+}
+
+/**
+ * fb_power_due_ns() - compute when the next idle read may be sent, or the drive asked
+ * @p: the power
+ * @touched_ns: see above
+ * @now: the time
+ *
+ * Return: the time, which may be past.
+ */
+u64 fb_power_due_ns(const struct fb_power *p, u64 touched_ns, u64 now)
+{
+	if (!fb_power_spins(p->state))
+		return p->doubt ? 0 : p->told_ns + FB_POWER_ASK_NS;
+	return fb_power_is_resting(p, now) ? touched_ns + fb_power_rest_ns(p) : 0;
+}
+
+/**
+ * fb_power_why() - get why the drive's power keeps idle reads from being sent
+ * @p: the power
+ * @touched_ns: see above
+ * @now: the time
+ *
+ * Return: a message; NULL: it does not.
+ */
+const char *fb_power_why(const struct fb_power *p, u64 touched_ns, u64 now)
+{
+	if (!fb_power_spins(p->state))
+		return fb_power_name[p->state];
+	if (fb_power_due_ns(p, touched_ns, now) > now)
+		return "resting: the drive may fall asleep";
+	return NULL;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The power states of a drive, and when idle reads let it fall asleep. Core; the caller
+ * serialises. Nothing here sleeps or allocates. All times are nanoseconds of one monotonic
+ * clock, passed in; "touched" is when a foreground request or a read of ours was last at the
+ * drive.
+ *
+ * Idle reads restart a drive's timers. So a foreground that has been silent for as long as
+ * such a timer ends a spell of idle reads, and a rest begins in which no command is sent. A
+ * drive that still spins after the rest has a longer timer or none: another spell begins, as long
+ * as that rest, and the next rest is twice as long, up to FB_POWER_LONGEST_NS. A drive that
+ * spins after that never sleeps by itself.
+ */
+#ifndef FB_POWER_H
+#define FB_POWER_H
+
+#include "include/fb_shim.h"
+
+/* After this time without a command a drive may have spun down. One asleep is asked as often. */
+#define FB_POWER_ASK_NS 10000000000ULL
+#define FB_POWER_TIMER_NS 600000000000ULL	/* the timer of a drive that names none */
+/* No drive's timer is longer: hdparm -S ends at 5.5 hours. */
+#define FB_POWER_LONGEST_NS 21600000000000ULL
+
+/**
+ * enum fb_power_state - what a drive answers, by the names of SPC-5 and ACS-4
+ * @FB_POWER_ACTIVE: it spins
+ * @FB_POWER_IDLE: active or idle: it spins
+ * @FB_POWER_IDLE_A: it spins, electronics are off
+ * @FB_POWER_IDLE_B: it spins, heads are parked
+ * @FB_POWER_IDLE_C: it spins slower, or not, and takes seconds to be back
+ * @FB_POWER_STANDBY_Y: the spindle stands, or is slow
+ * @FB_POWER_STANDBY_Z: the spindle stands
+ * @FB_POWER_STOPPED: not ready: it waits for START UNIT, or is on its way
+ * @FB_POWER_LOW: low power condition, it does not say which
+ * @FB_POWER_SUSPENDED: the kernel has suspended it
+ * @FB_POWER_UNKNOWN: it does not answer, or in a way that no standard has
+ */
+enum fb_power_state {
+	FB_POWER_ACTIVE,
+	FB_POWER_IDLE,
+	FB_POWER_IDLE_A,
+	FB_POWER_IDLE_B,
+	FB_POWER_IDLE_C,
+	FB_POWER_STANDBY_Y,
+	FB_POWER_STANDBY_Z,
+	FB_POWER_STOPPED,
+	FB_POWER_LOW,
+	FB_POWER_SUSPENDED,
+	FB_POWER_UNKNOWN,
+};
+
+/**
+ * struct fb_power - what is known of a drive's power, and the policy; all private but the first
+ * @keep_awake: setting: idle reads go on, and overdue tasks wake the drive
+ * @drive_ns: the drive's own shortest timer; 0: it names none
+ * @host_ns: the kernel's, autosuspend; 0: none
+ * @state: the last answer, or active after a foreground request
+ * @told_ns: when it came
+ * @doubt: a command has passed by that may have changed the state
+ * @fg_ns: the last foreground activity that was noted here
+ * @from_ns: when the spell of idle reads began
+ * @rests: rests of this silence that the drive did not use
+ */
+struct fb_power {
+	u32 keep_awake;
+	u64 drive_ns;
+	u64 host_ns;
+	enum fb_power_state state;
+	u64 told_ns;
+	bool doubt;
+	u64 fg_ns;
+	u64 from_ns;
+	u32 rests;
+};
+
+bool fb_power_spins(enum fb_power_state state);
+enum fb_power_state fb_power_of_ata(u8 count);
+enum fb_power_state fb_power_of_sense(u8 key, u8 asc, u8 ascq);
+u64 fb_power_page_ns(const u8 *page, u32 len);
+void fb_power_begin(struct fb_power *p, u64 now);
+void fb_power_foreground(struct fb_power *p, u64 fg_ns);
+bool fb_power_must_ask(const struct fb_power *p, u64 touched_ns, u64 now);
+void fb_power_told(struct fb_power *p, enum fb_power_state state, u64 touched_ns, u64 now);
+u64 fb_power_due_ns(const struct fb_power *p, u64 touched_ns, u64 now);
+const char *fb_power_why(const struct fb_power *p, u64 touched_ns, u64 now);
+
+/**
+ * fb_power_doubt() - note a command of unknown kind: it may put the drive to sleep, or wake it
+ * @p: the power
+ */
+static inline void fb_power_doubt(struct fb_power *p)
+{
+	p->doubt = true;
+}
+
+#endif /* FB_POWER_H */
