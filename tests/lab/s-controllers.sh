@@ -110,11 +110,11 @@ for each in $(one_by_one); do
 	disk=${each#*:}
 	begin_job "$disk" scrub
 	wait_for 60 job_is "$disk" scrub finished
-	expect_eq "ahci: depth: scrub: it ends; blocks read, bad, left out" \
-		"$(job "$disk" scrub) $(counts "$disk" scrub)" "finished 4096 0 0"
-	known "ahci: depth: scrub: the drive is not said to refuse what libata does" \
-		"$(dmesg | grep -c "$disk: the drive refuses READ with FUA")" 0 \
-		"libata has no READ with FUA without NCQ, and answers by itself"
+	expect_eq "ahci: depth: scrub: it ends" "$(job "$disk" scrub)" finished
+	expect_eq "ahci: depth: scrub: verified or not" "$(($(job "$disk" scrub blocks_verified) +
+		$(job "$disk" scrub blocks_unverified)))" 4096
+	expect_eq "ahci: depth: scrub: the drive is not said to refuse what libata does" \
+		"$(dmesg | grep -c "$disk: the drive refuses READ with FUA")" 0
 done
 while read -r driver depth; do
 	disk=$(disks | sed -n "s/^$driver://p")

@@ -11,7 +11,6 @@
 #	load NAME DRIVER:DISK		a load that reads what it wrote, in the background
 #	loads_run NAME DRIVER:DISK...	one of them has not ended
 #	loads_end NAME DRIVER:DISK...	they end, without an error
-#	known NAME GOT WANT WHY		what is not so yet: listed, and no failure
 
 # Behind the bad sector, where a disk has one
 LOAD="--offset=8m --size=1m"
@@ -126,16 +125,6 @@ loads_end()
 		expect_eq "${each%:*}: $name: reads what it wrote, without an error" \
 			"$? $(sed -n 's/.*err= *\([0-9]*\).*/\1/p' "/tmp/$name-$disk" | xargs)" "0 0"
 	done
-}
-
-known()
-{
-	if [ "$2" = "$3" ]; then
-		ok "$1"
-	else
-		tap_count=$((tap_count + 1))
-		echo "not ok $1 - got '$2', want '$3' # MISSED $4"
-	fi
 }
 
 # counts DISK scan|scrub: blocks read, bad, and left out
