@@ -8,10 +8,10 @@
 #include "core/order_cost.h"
 
 /*
- * What short waits lose is known by tables that begin with a prior, and most waits that are seen are
- * long: for some minutes they may say a third too much. The drive's own order goes to short waits
- * most. With 3/4 of what they say six loads lose less than 1 % beside it, with all of it up to 1.7 %
- * (Documentation/sim.rst, "What two commands at the drive cost").
+ * What short waits lose is known by tables that begin with a prior, and most waits that are seen
+ * are long: for some minutes they may say a third too much. The drive's own order goes to short
+ * waits most. With 3/4 of what they say six loads lose less than 1 % beside it, with all of it up
+ * to 1.7 % (Documentation/sim.rst, "What two commands at the drive cost").
  */
 #define FB_ORDER_COST_ODDS_NUM 3
 #define FB_ORDER_COST_ODDS_DEN 4
