@@ -12,7 +12,7 @@
  *
  * The shadow stands for what the foreground has without free reads. Under depth auto that is the
  * drive's own queue, which keeps to no deadline: the shadow then has none, and the order's cost
- * includes that of read_expire (2 to 4 % beside 32 outstanding). A depth that is set keeps to
+ * includes that of read_expire, up to 4 % beside 32 outstanding. A depth that is set keeps to
  * deadlines without free reads, too.
  */
 #ifndef FB_ORDER_COST_H
@@ -42,7 +42,9 @@ struct fb_order_cost_sum {
  * @odds: odds of a turn lost or gained, or NULL: unknown
  * @real: the real pool, which still holds the request that has been chosen from it
  * @head: where the real head will be before that request
- * @now_ns: the time, for the shadow's deadlines; 0: it has none
+ * @now_ns: the time, for deadlines
+ * @drives: the shadow stands for the drive's own order: it has no deadlines, and chances of a turn
+ *	lost count for less
  */
 struct fb_order_cost_at {
 	const struct disk_model *dm;
@@ -50,6 +52,7 @@ struct fb_order_cost_at {
 	const struct fb_policy_pool *real;
 	const struct dm_place *head;
 	u64 now_ns;
+	bool drives;
 };
 
 /**

@@ -107,8 +107,9 @@ void fb_round_charge(struct fb_sched *fs, const struct dm_place *head, u64 now)
 		.odds = &fs->fd->conservatism.odds,
 		.real = &fs->pool,
 		.head = head,
-		/* without free reads depth auto leaves the order to the drive */
-		.now_ns = fs->auto_depth ? 0 : now,
+		.now_ns = now,
+		/* without free reads depth auto leaves the order to it */
+		.drives = fs->auto_depth,
 	};
 	s64 before_ns = sum->later_ns;
 

@@ -400,8 +400,8 @@ static void go_on(u64 *now_ns, u32 windows, s64 over_ns)
 
 /*
  * From the first window, and behind one that ended early, the price rises eight times as fast until
- * a window costs less than it may; so it does not fall. Seen to fail without the end of that, with a
- * fall that is as fast, and without fb_joint_raise() as a beginning.
+ * a window costs less than it may; so it does not fall. Seen to fail without the end of that, with
+ * a fall that is as fast, and without fb_joint_raise() as a beginning.
  */
 static void test_rising(void **state)
 {

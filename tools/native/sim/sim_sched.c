@@ -386,8 +386,9 @@ static void sims_charge(struct sims *s, const struct dm_place *head, u64 now_ns)
 		.odds = &s->task->margin.odds,
 		.real = &s->pool,
 		.head = head,
-		/* without free reads depth auto leaves the order to the drive */
-		.now_ns = s->o->depth == SIMO_AUTO ? 0 : now_ns,
+		.now_ns = now_ns,
+		/* without free reads depth auto leaves the order to it */
+		.drives = s->o->depth == SIMO_AUTO,
 	};
 	s64 before_ns = s->stats.order.later_ns;
 
