@@ -100,7 +100,7 @@ class Header(unittest.TestCase):
         """C and Python say the same of what a task waits for."""
         library = ctypes.CDLL(os.path.join(taptest.BUILD, "lib", "libfreeblock.so.1"))
         library.fb_waiting_for.restype = ctypes.c_char_p
-        last = ask_c(["FREEBLOCK_WAIT_IDLE"])[0]
+        last = ask_c(["FREEBLOCK_WAIT_ASLEEP"])[0]
         self.assertEqual([library.fb_waiting_for(i).decode() for i in range(last + 1)],
                          list(background.WAITING_FOR))
         self.assertIn("does not know", background.waiting_for(last + 1))

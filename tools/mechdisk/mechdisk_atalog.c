@@ -45,10 +45,10 @@ static u16 md_tf_get(const u8 *page, u32 word)
 /* Text: the first character is in a word's higher byte; blanks behind. */
 static void md_tf_text(u8 *page, u32 word, u32 words, const char *text)
 {
-	u32 len = strnlen(text, words * 2), i;
+	u32 i;
 
 	for (i = 0; i < words * 2; i++)
-		page[(word * 2 + i) ^ 1] = i < len ? text[i] : ' ';
+		page[(word * 2 + i) ^ 1] = *text ? *text++ : ' ';
 }
 
 /* IDENTIFY DEVICE data, 7.12.7. */

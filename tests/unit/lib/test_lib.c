@@ -325,7 +325,7 @@ static void test_ends(void **state)
 	assert_int_equal(progress.state, FB_PAUSED);
 	assert_string_equal(fb_waiting_for(progress.waiting_for),
 			    "the disk is busy and no gap fits");
-	assert_string_equal(fb_waiting_for(12), "something that libfreeblock does not know");
+	assert_string_equal(fb_waiting_for(13), "something that libfreeblock does not know");
 	assert_int_equal(fb_resume(task), 0);
 	fake.gone = 2;
 	assert_fails(fb_next(task, &record, -1), ENODEV, "the disk is gone");
