@@ -188,6 +188,10 @@ void fb_power_foreground(struct fb_power *p, u64 fg_ns)
  */
 bool fb_power_must_ask(const struct fb_power *p, u64 touched_ns, u64 now)
 {
+	/* an answer stays good for a moment though nothing was found to read then */
+	if (!p->doubt && fb_power_spins(p->state) && p->asked_ns &&
+	    now - p->asked_ns < FB_POWER_AGAIN_NS)
+		return false;
 	return p->doubt || !fb_power_spins(p->state) || fb_power_is_resting(p, now) ||
 	       now - touched_ns > FB_POWER_ASK_NS;
 }

@@ -18,6 +18,8 @@
 
 /* After this time without a command a drive may have spun down. One asleep is asked as often. */
 #define FB_POWER_ASK_NS 10000000000ULL
+/* and not again so soon after an answer, ns */
+#define FB_POWER_AGAIN_NS 1000000000ULL
 #define FB_POWER_TIMER_NS 600000000000ULL	/* the timer of a drive that names none */
 /* No drive's timer is longer: hdparm -S ends at 5.5 hours. */
 #define FB_POWER_LONGEST_NS 21600000000000ULL
@@ -57,6 +59,7 @@ enum fb_power_state {
  * @host_ns: the kernel's, autosuspend; 0: none
  * @state: the last answer, or active after a foreground request
  * @told_ns: when it came
+ * @asked_ns: when the drive was last asked
  * @doubt: a command has passed by that may have changed the state
  * @fg_ns: the last foreground activity that was noted here
  * @from_ns: when the spell of idle reads began
@@ -68,6 +71,7 @@ struct fb_power {
 	u64 host_ns;
 	enum fb_power_state state;
 	u64 told_ns;
+	u64 asked_ns;
 	bool doubt;
 	u64 fg_ns;
 	u64 from_ns;

@@ -226,7 +226,9 @@ static bool fb_quarantine_cut_piece(const struct fb_quarantine *b, const struct 
 
 		if (!fb_quarantine_meets(first, b->doubt[i].count, p->lbn, p->nsect))
 			continue;
-		if (plan->kind == FB_PLAN_PREPEND || (b->careful && p->lbn >= first) ||
+		/* like a zone, it ends some day: the disk may never be idle */
+		if (plan->kind == FB_PLAN_PREPEND ||
+		    (b->careful && p->lbn >= first && now - b->failed_ns < FB_QUARANTINE_ZONE_NS) ||
 		    (p->lbn >= first && now - b->doubt_ns < FB_QUARANTINE_DOUBT_NS))
 			return false;
 		p->nsect = p->lbn < first ? first - p->lbn : min(p->nsect, b->granule);
@@ -366,6 +368,20 @@ static u32 fb_quarantine_count_other(struct fb_quarantine *b, u64 now)
 	return FB_QUARANTINE_STOP;
 }
 
+/* What has been read after all has not failed by itself. */
+static void fb_quarantine_absolve(struct fb_quarantine *b, const struct fb_quarantine_read *read)
+{
+	u32 i;
+
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
+		if (b->doubt[i].alone && b->doubt[i].first >= read->lbn &&
+		    b->doubt[i].first + b->doubt[i].count <= read->lbn + read->nsect) {
+			b->doubt[i].first = U64_MAX;
+			b->doubt[i].count = 0;
+			b->doubt[i].alone = false;
+		}
+}
+
 /**
  * fb_quarantine_ended() - judge from a read that has ended whether a block is bad
  * @b: the disk's
@@ -391,6 +407,7 @@ u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read
 
 	if (!read->failed) {
 		b->failed_row = 0;
+		fb_quarantine_absolve(b, read);
 		if (fb_quarantine_zone(b, read->lbn, read->nsect))
 			b->slow_row = 0;
 		return 0;

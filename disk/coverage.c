@@ -206,8 +206,6 @@ static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task 
 		fb_free_read_return(cov->fd);
 		fb_bitmap_copy(&cov->all, &fb_coverage_next_active(cov, &i)->map);
 	}
-	if (cov->repeated && task->ops->flags & FREEBLOCK_MEDIUM)
-		bitmap_zero(cov->repeated, task->map.granules);
 	task->active = true;
 	task->late = false;
 	fb_pace_begin(&task->pace, task->map.n_done, ktime_get_ns());
@@ -606,23 +604,42 @@ static void fb_coverage_alloc_repeated(struct fb_coverage *cov)
 		cov->repeated = map;
 }
 
+static bool fb_coverage_is_for_medium(const struct fb_coverage *cov, unsigned long slots)
+{
+	u32 i;
+
+	for_each_set_bit(i, &slots, FREEBLOCK_TASKS)
+		if (cov->task[i]->ops->flags & FREEBLOCK_MEDIUM)
+			return true;
+	return false;
+}
+
 /*
- * May a read's blocks be read again, because the drive may have answered from its cache? Once each:
- * the second time may be no better, and a pass has to end.
+ * Are a read's blocks to be read again, because the drive may have answered from its cache? Each
+ * once before it is delivered: the second time may be no better, and a pass has to end.
  */
-static bool fb_coverage_may_repeat(struct fb_coverage *cov, const struct fb_free_read *buf)
+static bool fb_coverage_repeats(struct fb_coverage *cov, const struct fb_free_read *buf)
 {
 	u64 first = div_u64(buf->lbn, fb_coverage_granule(cov));
 	u32 n = DIV_ROUND_UP(buf->nsect, fb_coverage_granule(cov));
+	unsigned long *map, at = first % BITS_PER_LONG;
+	bool again;
 
-	if (!(READ_ONCE(cov->fd->needs) & FREEBLOCK_MEDIUM))
+	if (!fb_coverage_is_for_medium(cov, buf->pending))
 		return false;
-	fb_coverage_alloc_repeated(cov);
+	if (!buf->proven)
+		fb_coverage_alloc_repeated(cov);
 	/* without memory none is: they are reported as unverified */
-	if (!cov->repeated || find_next_bit(cov->repeated, first + n, first) < first + n)
+	if (!cov->repeated)
 		return false;
-	bitmap_set(cov->repeated, first, n);
-	return true;
+	/* bitmap_set() itself takes an int */
+	map = cov->repeated + first / BITS_PER_LONG;
+	again = !buf->proven && find_next_zero_bit(map, at + n, at) < at + n;
+	if (again)
+		bitmap_set(map, at, n);
+	else
+		bitmap_clear(map, at, n);
+	return again;
 }
 
 /* Withhold a read that may come from the cache from the tasks that need the medium's content. */
@@ -659,7 +676,7 @@ static void fb_coverage_absorb_ended(struct fb_coverage *cov, struct fb_free_rea
 	}
 	if (buf->status && READ_ONCE(cov->fd->quarantine.quarantine_kib))
 		fb_coverage_cut_tail(cov, buf);
-	repeat = !buf->proven && fb_coverage_may_repeat(cov, buf);
+	repeat = fb_coverage_repeats(cov, buf);
 	spin_lock_irq(&cov->fd->lock);
 	buf->state = FB_FREE_READ_DELIVER;
 	if (repeat)

@@ -7,6 +7,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include <scsi/scsi_device.h>
 
 #include "disk/delivery.h"
 #include "disk/disk.h"
@@ -460,6 +461,19 @@ static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn
 	fb_disk_uevent(cov->fd, "FREEBLOCK_ALARM_LBN", lbn);
 }
 
+/* A disk that is gone, or going: its errors say nothing. */
+static bool fb_delivery_is_gone(struct fb_disk *fd)
+{
+	struct scsi_device *sdev;
+	bool gone;
+
+	spin_lock_irq(&fd->lock);
+	sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
+	gone = !fd->q || (sdev && !scsi_device_online(sdev));
+	spin_unlock_irq(&fd->lock);
+	return gone;
+}
+
 /**
  * fb_delivery_judge() - pass a completed read to the quarantine, and carry out its verdict
  * @cov: the service
@@ -486,6 +500,8 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 	struct fb_disk *fd = cov->fd;
 	char name[FB_NAME_LEN];
 
+	if (buf->status && fb_delivery_is_gone(fd))
+		return false;
 	spin_lock_irq(&fd->lock);
 	verdict = fb_quarantine_ended(&fd->quarantine, &read, ktime_get_ns());
 	if (verdict & FB_QUARANTINE_KNOWN)

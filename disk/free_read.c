@@ -329,6 +329,7 @@ static void fb_free_read_aim(struct fb_free_read *buf, struct request *rq, u64 l
 	buf->how = FB_VERIFY_READ;
 	buf->proven = false;
 	buf->named = false;
+	buf->fault = FB_VERIFY_FAULT_OTHER;
 	bitmap_zero(buf->mask, FB_READ_GRANULES);
 	buf->state = FB_FREE_READ_SENT;
 }
@@ -614,11 +615,12 @@ bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
 		buf = fb_free_read_find_free(fd);
 	if (buf) {
 		fb_free_read_aim(buf, NULL, lbn, nsect, kind);
-		/* It is urgent: send FUA at most, and accept whatever the drive returns. */
+		/* It is urgent: who asks accepts whatever the drive returns; others do not. */
 		buf->how = fb_verify_how(fd);
-		if (buf->how == FB_VERIFY_COMMAND)
-			buf->how = fd->verify.fua.barred ? FB_VERIFY_READ : FB_VERIFY_FUA;
-		buf->proven = true;
+		if (buf->how != FB_VERIFY_READ)
+			buf->how = fb_verify_has_fua(fd) ? FB_VERIFY_FUA : FB_VERIFY_READ;
+		buf->proven = buf->how == FB_VERIFY_FUA ||
+			      (!hurried && task->ops->flags & FREEBLOCK_MEDIUM);
 		fd->hurry.flying |= hurried;
 		fd->reads.submitting = true;
 		bdev = fd->bdev;

@@ -115,7 +115,7 @@ static bool fb_hurry_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 
 	spin_lock_irq(&fd->lock);
 	/* There is no verdict on these reads: without FUA they might come from the cache. */
-	if (fd->q && !(task->ops->flags & FREEBLOCK_MEDIUM && fd->verify.fua.barred))
+	if (fd->q && !(task->ops->flags & FREEBLOCK_MEDIUM && !fb_verify_has_fua(fd)))
 		ask.max_sectors = fb_hurry_sectors(fd);
 	spin_unlock_irq(&fd->lock);
 	if (!ask.max_sectors || !fb_idle_order_next(&task->idle_order, &ask, &plan.piece[0]) ||

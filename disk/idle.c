@@ -390,10 +390,16 @@ static enum fb_power_state fb_idle_ask(struct fb_disk *fd)
 	ask = fb_power_must_ask(power, fb_idle_touched_ns(fd), ktime_get_ns());
 	suspended = !fd->q || fb_compat_queue_sleeps(fd->q);
 	power->doubt = false;
+	if (ask)
+		power->asked_ns = ktime_get_ns();
 	spin_unlock_irq(&fd->lock);
 	if (suspended)
 		return FB_POWER_SUSPENDED;
-	return ask ? fb_drive_query_power(fd) : FB_POWER_ACTIVE;
+	if (!ask)
+		return FB_POWER_ACTIVE;
+	/* a freeze would wait for it, and the query for the end of the freeze */
+	fb_free_read_return(fd);
+	return fb_drive_query_power(fd);
 }
 
 /* A drive that sleeps is woken for a task that is overdue, if the policy allows it. */
@@ -426,6 +432,7 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 	struct dm_place head;
 	struct fb_idle_order_ask ask;
 	u64 start_ns;
+	bool checks;
 
 	if (!task)
 		return false;
@@ -440,12 +447,14 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 		.max_ns = fb_idle_policy_longest_ns(&fd->idle.wait),
 		.ahead = !fd->lookahead.off && fb_verify_how(fd) == FB_VERIFY_READ,
 	};
+	/* READ is to tell of a failed command first: others would come from the cache */
+	checks = fd->verify.checking && fd->needs & FREEBLOCK_MEDIUM;
 	spin_unlock_irq(&fd->lock);
 	if (!ask.max_sectors)
 		return false;
 	if (fb_quarantine_idle(&fd->quarantine, &task->map, ktime_get_ns(), ask.max_sectors, piece))
 		return true;
-	if (!fb_idle_order_next(&task->idle_order, &ask, &plan.piece[0]) ||
+	if (checks || !fb_idle_order_next(&task->idle_order, &ask, &plan.piece[0]) ||
 	    !fb_quarantine_divert(&fd->quarantine, &task->map, &plan.piece[0]) ||
 	    !fb_coverage_cut(cov, &plan))
 		return false;

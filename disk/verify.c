@@ -95,6 +95,24 @@ enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
 }
 
 /**
+ * fb_verify_has_fua() - may READ with FUA be sent where nobody sees whether it is known?
+ * @fd: the disk, locked
+ *
+ * On SATA one has to have been seen to work.
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true if so.
+ */
+bool fb_verify_has_fua(const struct fb_disk *fd)
+{
+	const struct fb_verify *m = &fd->verify;
+
+	lockdep_assert_held(&fd->lock);
+	return !m->fua.barred && !m->checking && (m->fua.proven || !m->sata);
+}
+
+/**
  * fb_verify_renew() - try again what the kernel refused, if that may have changed
  * @fd: the disk, locked, with a queue
  *
@@ -105,7 +123,7 @@ enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
  */
 void fb_verify_renew(struct fb_disk *fd)
 {
-	const struct scsi_device *sdev = fd->q->queuedata;
+	const struct scsi_device *sdev = fb_disk_scsi(fd->q->disk);
 	struct fb_verify *m = &fd->verify;
 	u64 now = ktime_get_ns();
 
@@ -113,7 +131,7 @@ void fb_verify_renew(struct fb_disk *fd)
 	/* nobody may want that place any more */
 	if (m->checking && now >= m->check_ns + FB_VERIFY_RETRY_NS)
 		m->checking = FB_VERIFY_READ;
-	if (!m->refused_ns || (READ_ONCE(sdev->queue_depth) == m->depth &&
+	if (!sdev || !m->refused_ns || (READ_ONCE(sdev->queue_depth) == m->depth &&
 			       now < m->refused_ns + FB_VERIFY_RETRY_NS))
 		return;
 	m->refused_ns = 0;
@@ -271,6 +289,14 @@ void fb_verify_restore(struct request *rq)
 		rq->cmd_flags = (rq->cmd_flags & ~REQ_OP_MASK) | REQ_OP_READ;
 }
 
+/* Sense data of this very command: what ended before the host saw it keeps older ones. */
+static bool fb_verify_sensed(const struct scsi_cmnd *cmd, struct scsi_sense_hdr *sense)
+{
+	return scsi_status_is_check_condition(cmd->result) &&
+	       scsi_normalize_sense(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, sense) &&
+	       !scsi_sense_is_deferred(sense);
+}
+
 /**
  * fb_verify_place() - find the first bad sector of a failed read: sets @buf's good and named
  * @buf: the read, its request still there
@@ -280,6 +306,7 @@ void fb_verify_restore(struct request *rq)
 void fb_verify_place(struct fb_free_read *buf)
 {
 	struct request *rq = buf->rq;
+	struct scsi_sense_hdr sense;
 	const struct scsi_cmnd *cmd;
 	u64 bad, info = 0;
 	bool named;
@@ -288,7 +315,8 @@ void fb_verify_place(struct fb_free_read *buf)
 	if (!rq)
 		return;
 	cmd = blk_mq_rq_to_pdu(rq);
-	named = scsi_get_sense_info_fld(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &info);
+	named = fb_verify_sensed(cmd, &sense) &&
+		scsi_get_sense_info_fld(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &info);
 	info <<= ilog2(queue_logical_block_size(rq->q)) - SECTOR_SHIFT;
 	/*
 	 * The good sectors of other reads were completed before and have advanced the request.
@@ -333,8 +361,9 @@ static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
 		m->verify.barred = "refused by the drive";
 		fb_message_note(fd, FB_MESSAGE_NO_VERIFY);
 	} else if (m->sata) {
-		const struct scsi_device *sdev = fd->q ? fd->q->queuedata : NULL;
+		const struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
 
+		m->fua.proven = false;
 		m->fua.barred = "the kernel has NCQ off";
 		m->depth = sdev ? READ_ONCE(sdev->queue_depth) : 0;
 		m->refused_ns = ktime_get_ns();
@@ -382,7 +411,7 @@ static enum fb_verify_fault fb_verify_sense(const struct fb_free_read *buf)
 	if (!buf->rq)
 		return FB_VERIFY_FAULT_OTHER;
 	cmd = blk_mq_rq_to_pdu(buf->rq);
-	if (!scsi_normalize_sense(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &sense))
+	if (!fb_verify_sensed(cmd, &sense))
 		return FB_VERIFY_FAULT_OTHER;
 	/* not read, no address mark, not found; of others a retry may be good (scsi_check_sense()) */
 	if (sense.sense_key == MEDIUM_ERROR)
@@ -414,11 +443,13 @@ enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_re
 	struct fb_verify *m = &fd->verify;
 
 	lockdep_assert_held(&fd->lock);
+	if (buf->status == BLK_STS_AGAIN)
+		return fault;
 	if (buf->how == FB_VERIFY_READ) {
 		fb_verify_check(fd, buf, false);
 	} else if (fault == FB_VERIFY_FAULT_COMMAND) {
 		fb_verify_bar(fd, buf->how);
-	} else if (fault == FB_VERIFY_FAULT_OTHER && buf->status != BLK_STS_AGAIN) {
+	} else if (fault == FB_VERIFY_FAULT_OTHER) {
 		m->checking = buf->how;
 		m->check_lbn = buf->lbn;
 		m->check_nsect = buf->nsect;

@@ -93,5 +93,6 @@ bool fb_verify_failed(struct request *rq);
 enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_read *buf);
 void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool good);
 void fb_verify_renew(struct fb_disk *fd);
+bool fb_verify_has_fua(const struct fb_disk *fd);
 
 #endif /* FB_VERIFY_H */

@@ -88,6 +88,10 @@ static void test_alone(void **state)
 			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
 	assert_int_equal(bad.zones, 1);
 	assert_int_equal(bad.list[0].lbn, 8000);
+	/* what has been read in between has not failed twice */
+	assert_int_equal(ended(300000, 8, 0, false), 0);
+	assert_int_equal(ended(300000, 8, 8, false), 0);
+	assert_int_equal(ended(300000, 8, 0, false), 0);
 	/* named by the drive, the second time by itself */
 	assert_int_equal(ended(90000, 64, 20, false), 0);
 	assert_int_equal(ended(90016, 8, 0, false),
