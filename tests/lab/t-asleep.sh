@@ -9,8 +9,8 @@
 # it, and state/idle names the condition; and a request of the foreground, after which it spins, is
 # what the scan goes on with.
 #
-# Seen to fail with: fb_power_spins() true of all states (idle_c, standby and stopped are read); 81h and
-# 82h, or 5Eh with 03h and 06h, not among those that spin (idle_a, idle_b: no reads); an answer
+# Seen to fail with: fb_power_spins() true of all states (idle_c, standby and stopped are read), or
+# false of idle_a and idle_b (no reads; test_power.c has each code); an answer
 # without the drive's registers taken for that of a drive that spins (untold is read).
 #
 # lab-kernel-modules: scsi_debug
