@@ -245,3 +245,37 @@ void fb_drive_query_once(struct fb_coverage *cov)
 	spin_unlock_irq(&fd->lock);
 	cov->asked = true;
 }
+
+/**
+ * fb_drive_query_touched_ns() - when anybody, or a read of ours, last used the drive
+ * @fd: the disk, locked
+ *
+ * What is known of its power is brought up to date.
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the time, ns.
+ */
+u64 fb_drive_query_touched_ns(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	fb_power_foreground(&fd->idle.power, fd->fg.last_ns);
+	fd->idle.power.host_ns = fb_drive_query_autosuspend_ns(fd);
+	return max(fd->fg.last_ns, fd->idle.used_ns);
+}
+
+/**
+ * fb_drive_query_asleep() - get why the drive's power keeps idle reads from being sent
+ * @fd: the disk, locked
+ * @now: the time
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: a message; NULL: it does not.
+ */
+const char *fb_drive_query_asleep(struct fb_disk *fd, u64 now)
+{
+	u64 touched_ns = fb_drive_query_touched_ns(fd);
+
+	return fd->fg.active ? NULL : fb_power_why(&fd->idle.power, touched_ns, now);
+}

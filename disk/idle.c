@@ -247,15 +247,6 @@ void fb_idle_ended(struct fb_disk *fd)
 
 /* ---- power ---- */
 
-/* when the drive last had a command of the foreground's or ours; note the former */
-static u64 fb_idle_touched_ns(struct fb_disk *fd)
-{
-	lockdep_assert_held(&fd->lock);
-	fb_power_foreground(&fd->idle.power, fd->fg.last_ns);
-	fd->idle.power.host_ns = fb_drive_query_autosuspend_ns(fd);
-	return max(fd->fg.last_ns, fd->idle.used_ns);
-}
-
 /*
  * Have commands bypassed the scheduler? No kernel tells of those that end at once; retries of the
  * driver's count, too.
@@ -287,22 +278,6 @@ void fb_idle_passed(struct fb_disk *fd)
 }
 
 /**
- * fb_idle_asleep() - get why the drive's power keeps idle reads from being sent
- * @fd: the disk, locked
- * @now: the time
- *
- * Context: fb_disk.lock held.
- *
- * Return: a message; NULL: it does not.
- */
-const char *fb_idle_asleep(struct fb_disk *fd, u64 now)
-{
-	u64 touched_ns = fb_idle_touched_ns(fd);
-
-	return fd->fg.active ? NULL : fb_power_why(&fd->idle.power, touched_ns, now);
-}
-
-/**
  * fb_idle_why() - get whether idle reads are sent
  * @fd: the disk, locked
  * @why: what the Waiting policy says, which follows the foreground of unscheduled disks, too
@@ -319,7 +294,7 @@ const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now
 	if (fb_disk_transparent(fd))
 		return "off: not scheduling";
 	if (why != FB_IDLE_POLICY_OFF && fb_coverage_wants(fd))
-		asleep = fb_idle_asleep(fd, now);
+		asleep = fb_drive_query_asleep(fd, now);
 	return asleep ? asleep : fb_idle_policy_why_name[why];
 }
 
@@ -341,7 +316,7 @@ u64 fb_idle_due_ns(struct fb_disk *fd)
 		return FB_IDLE_POLICY_NEVER;
 	fb_idle_policy_hold(&idle->wait, fb_destage_begin_ns(&fd->destage, now));
 	due_ns = fb_idle_policy_begin_ns(&idle->wait, now);
-	power_ns = fb_power_due_ns(&idle->power, fb_idle_touched_ns(fd), now);
+	power_ns = fb_power_due_ns(&idle->power, fb_drive_query_touched_ns(fd), now);
 	return due_ns == FB_IDLE_POLICY_NEVER ? due_ns : max3(due_ns, idle->retry_ns, power_ns);
 }
 
@@ -387,7 +362,7 @@ static enum fb_power_state fb_idle_ask(struct fb_disk *fd)
 	spin_lock_irq(&fd->lock);
 	if (fb_idle_was_passed(fd))
 		fb_power_doubt(power);
-	ask = fb_power_must_ask(power, fb_idle_touched_ns(fd), ktime_get_ns());
+	ask = fb_power_must_ask(power, fb_drive_query_touched_ns(fd), ktime_get_ns());
 	suspended = !fd->q || fb_compat_queue_sleeps(fd->q);
 	power->doubt = false;
 	if (ask)
@@ -413,7 +388,7 @@ static bool fb_idle_is_awake(struct fb_coverage *cov)
 
 	spin_lock_irq(&fd->lock);
 	now = ktime_get_ns();
-	fb_power_told(power, state, fb_idle_touched_ns(fd), now);
+	fb_power_told(power, state, fb_drive_query_touched_ns(fd), now);
 	if (wake && !fb_power_spins(state) && state != FB_POWER_SUSPENDED)
 		fb_power_begin(power, now);
 	wake &= state == FB_POWER_SUSPENDED;

@@ -62,7 +62,6 @@ void fb_idle_quiet(struct fb_disk *fd);
 void fb_idle_sent(struct fb_disk *fd, u64 now);
 void fb_idle_ended(struct fb_disk *fd);
 void fb_idle_passed(struct fb_disk *fd);
-const char *fb_idle_asleep(struct fb_disk *fd, u64 now);
 const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now);
 u64 fb_idle_due_ns(struct fb_disk *fd);
 void fb_idle_read(struct fb_coverage *cov);

@@ -131,8 +131,9 @@ void fb_verify_renew(struct fb_disk *fd)
 	/* nobody may want that place any more */
 	if (m->checking && now >= m->check_ns + FB_VERIFY_RETRY_NS)
 		m->checking = FB_VERIFY_READ;
-	if (!sdev || !m->refused_ns || (READ_ONCE(sdev->queue_depth) == m->depth &&
-			       now < m->refused_ns + FB_VERIFY_RETRY_NS))
+	if (!sdev || !m->refused_ns)
+		return;
+	if (READ_ONCE(sdev->queue_depth) == m->depth && now < m->refused_ns + FB_VERIFY_RETRY_NS)
 		return;
 	m->refused_ns = 0;
 	m->fua.barred = NULL;
@@ -327,7 +328,7 @@ void fb_verify_place(struct fb_free_read *buf)
 	if (bad < buf->lbn || bad >= buf->lbn + buf->nsect)
 		return;
 	buf->good = bad - buf->lbn;
-	/* the SCSI layer does not complete what lies before the place of an error it does not know */
+	/* of an error that it does not know the SCSI layer completes nothing before the place */
 	buf->named = named && info >= bad &&
 		     info - bad < queue_physical_block_size(rq->q) >> SECTOR_SHIFT;
 }
@@ -413,7 +414,7 @@ static enum fb_verify_fault fb_verify_sense(const struct fb_free_read *buf)
 	cmd = blk_mq_rq_to_pdu(buf->rq);
 	if (!fb_verify_sensed(cmd, &sense))
 		return FB_VERIFY_FAULT_OTHER;
-	/* not read, no address mark, not found; of others a retry may be good (scsi_check_sense()) */
+	/* not read, no mark, not found; of others a retry may be good (scsi_check_sense()) */
 	if (sense.sense_key == MEDIUM_ERROR)
 		return sense.asc == 0x11 || sense.asc == 0x13 || sense.asc == 0x14 ?
 			FB_VERIFY_FAULT_MEDIUM : FB_VERIFY_FAULT_OTHER;

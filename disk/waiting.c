@@ -11,6 +11,7 @@
  */
 #include "disk/delivery.h"
 #include "disk/disk.h"
+#include "disk/drive_query.h"
 #include "disk/waiting.h"
 
 /* A task that has got no block for so long waits; the disk is busy so long after a request. */
@@ -62,7 +63,7 @@ static enum freeblock_wait fb_waiting_find(const struct freeblock_task *task, u6
 	if (task->withheld_ns > fed_ns)
 		return FREEBLOCK_WAIT_CACHE;
 	if (!fd->fg.active && now >= fd->fg.last_ns + FB_WAITING_NS)
-		return fb_idle_asleep(fd, now) ? FREEBLOCK_WAIT_ASLEEP : FREEBLOCK_WAIT_IDLE;
+		return fb_drive_query_asleep(fd, now) ? FREEBLOCK_WAIT_ASLEEP : FREEBLOCK_WAIT_IDLE;
 	return fb_guard_on(&fd->guard, now) ? FREEBLOCK_WAIT_GAP : FREEBLOCK_WAIT_GUARD;
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs of the host that a guest gets. What would start a service that looks at the machine's own
-disks is not installed, but unpacked in the cache."""
+"""Programs of the host that a guest gets. What would start a service that looks at the machine's
+own disks is not installed, but unpacked in the cache."""
 
 import fcntl
 import glob
