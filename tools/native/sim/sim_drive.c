@@ -15,6 +15,7 @@ struct sim_drive {
 	struct mde_config cfg;
 	struct mde mde;
 	u32 block;
+	u64 reached_ns;		/* nothing is asked for that lies before it */
 };
 
 /* "laplace:120": the kind, and 120 us of standard deviation */
@@ -144,16 +145,23 @@ bool sim_drive_wait(struct sim_drive *d, u64 until_ns, struct sim_drive_done *do
 {
 	u64 now;
 
+	if (until_ns < d->reached_ns)
+		sim_fail("the clock goes back by %llu ns",
+			 (unsigned long long)(d->reached_ns - until_ns));
 	do {
 		now = mde_next_event(&d->mde);
-		if (now > until_ns || now == MDE_NEVER)
+		if (now > until_ns || now == MDE_NEVER) {
+			if (until_ns != U64_MAX)
+				d->reached_ns = until_ns;
 			return false;
+		}
 		mde_advance(&d->mde, now);
 		while (mde_started(&d->mde) >= 0)
 			;
 		done->slot = mde_due(&d->mde, now);
 	} while (done->slot < 0);
 	done->report_ns = mde_report_ns(&d->mde, done->slot);
+	d->reached_ns = done->report_ns;
 	sim_drive_judge(d, done);
 	mde_release(&d->mde, done->slot);
 	return true;
