@@ -97,6 +97,16 @@ done
 
 # ---- the scrub ----
 
+# libata's disk has had two errors, and risks no more for ten minutes: begin anew
+for each in $(disks); do
+	sched_set "${each#*:}" none
+done
+unload_module freeblock
+load_module freeblock
+for each in $(served); do
+	attach "${each#*:}" || not_ok "${each%:*}: scrub: takes freeblock again" "refused"
+done
+
 for each in $(served); do
 	begin_job "${each#*:}" scrub || not_ok "${each%:*}: scrub: starts" "refused"
 done
