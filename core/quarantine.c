@@ -460,8 +460,7 @@ bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *b
 
 	if (now < b->next_ns)
 		return false;
-	/* what is known to be bad fails again */
-	for (i = 0; i < b->zones && !end && now >= dare_ns; i++)
+	for (i = 0; i < b->zones && !end; i++)
 		if (fb_quarantine_wanted(b, bm, b->zone[i].first, b->zone[i].end, &at))
 			end = min(b->zone[i].end, b->sectors);
 	for (i = 0; i < fb_quarantine_n_doubts(b) && !end && now >= dare_ns; i++)
