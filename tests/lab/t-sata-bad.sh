@@ -9,9 +9,9 @@
 # Expected: the sector is found once and reported once, by at most two errors (UNC: one); no
 # request of the foreground fails; NCQ stays on; the pass ends, and all other blocks are verified.
 #
-# Seen to fail with: errors known by BLK_STS_MEDIUM only (the scrub never ends); plain reads that
-# are read again until proven (the same at queue depth 1); IDNF taken for a command that the drive
-# does not know (it is never found).
+# Seen to fail with: an error's place taken from the request alone where the SCSI layer does not
+# complete what lies before it (IDNF: 13 bad blocks); blocks in doubt read among others in idle time
+# (ABRT: three errors, the pass stops); zones that wait for ten minutes after two errors (ABRT).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
 # lab-kernel-modules: libata

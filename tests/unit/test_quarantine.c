@@ -490,7 +490,7 @@ static void test_named(void **state)
 /*
  * An error that is not the medium's makes libata abort the whole queue, and the fourth in ten
  * minutes takes NCQ away: a sector that the drive aborts is known after two, nothing in doubt is
- * read in gaps, and the third error stops the tasks. Seen to fail without each of these.
+ * read in gaps, and the third error stops the tasks.
  */
 static void test_careful(void **state)
 {
