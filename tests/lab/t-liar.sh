@@ -7,8 +7,8 @@
 # cannot be proven is said to be unverified; the pass ends, and each block is read a few times at
 # most.
 #
-# Seen to fail with: a VERIFY and FUA believed whatever they take ("verified 512, bad 0", and nothing
-# unverified from the cache).
+# Seen to fail with: a VERIFY and FUA believed whatever they take ("verified 512, bad 0", and
+# nothing unverified from the cache).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=400
 
