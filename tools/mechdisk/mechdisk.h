@@ -11,6 +11,7 @@
 #include "mechdisk_condition.h"
 #include "mechdisk_diag.h"
 #include "mechdisk_run.h"
+#include "mechdisk_sat.h"
 
 struct mdh;
 
@@ -23,7 +24,7 @@ extern const struct md_port mdh_port;
  * @h: the drive
  * @pages: set to a copy
  *
- * Context: any, as for the next three.
+ * Context: any, as for the next four.
  */
 void mdh_pages(struct mdh *h, struct mdp *pages);
 
@@ -42,6 +43,18 @@ void mdh_pages(struct mdh *h, struct mdp *pages);
  */
 int mdh_mode_select(struct mdh *h, const u8 *cdb, const u8 *list, u32 len,
 		    struct mdp_error *err);
+
+/**
+ * mdh_pass() - carry out ATA PASS-THROUGH (16), and with it change the drive
+ * @h: the drive
+ * @cdb: the command
+ * @a: filled in
+ *
+ * May be called again for the same command.
+ *
+ * Return: what came of it.
+ */
+enum mds_kind mdh_pass(struct mdh *h, const u8 *cdb, struct mds_answer *a);
 
 /**
  * mdh_diag_set() - keep what SEND DIAGNOSTIC found out

@@ -236,15 +236,35 @@ static void mdr_request_sense(struct mdh *h, const struct mde_config *cfg, struc
 	mdr_send(cmd, r, len, cmd->cmnd[4]);
 }
 
-/* The answer is sense data. */
-static void mdr_ata(const struct mde_config *cfg, struct scsi_cmnd *cmd)
+/* The drive's registers are sense data. */
+static void mdr_registers(struct scsi_cmnd *cmd, const u8 *sense)
 {
-	u8 sense[MDY_ATA_SENSE];
+	scsi_build_sense(cmd, 1, sense[1], sense[2], sense[3]);
+	memcpy(cmd->sense_buffer, sense, MDY_ATA_SENSE);
+}
 
-	if (!mdy_ata(cfg, cmd->cmnd, sense))
-		return mdr_refuse(cmd, MDP_ASC_OPCODE);
-	scsi_build_sense(cmd, 1, RECOVERED_ERROR, 0, 0x1d);
-	memcpy(cmd->sense_buffer, sense, sizeof(sense));
+/* True if the write cache has been switched off and wants a flush. */
+static bool mdr_ata(struct mdh *h, const struct mde_config *cfg, struct scsi_cmnd *cmd)
+{
+	struct mds_answer a;
+	enum mds_kind kind;
+
+	if (mdy_ata(cfg, cmd->cmnd, a.sense)) {
+		mdr_registers(cmd, a.sense);
+		return false;
+	}
+	if (!cfg->translated) {
+		mdr_refuse(cmd, MDP_ASC_OPCODE);
+		return false;
+	}
+	kind = mdh_pass(h, cmd->cmnd, &a);
+	if (kind == MDS_REPLY)
+		mdr_send(cmd, a.page, sizeof(a.page), sizeof(a.page));
+	else
+		cmd->result = SAM_STAT_GOOD;
+	if (a.key && kind != MDS_FLUSH)
+		mdr_registers(cmd, a.sense);
+	return kind == MDS_FLUSH;
 }
 
 /* Commands that need no medium. */
@@ -282,8 +302,6 @@ static void mdr_reply(struct mdh *h, const struct mde_config *cfg,
 		return mdr_report_luns(cmd);
 	case REQUEST_SENSE:
 		return mdr_request_sense(h, cfg, cmd);
-	case MDY_ATA_PASS_16:
-		return mdr_ata(cfg, cmd);
 	default:
 		return mdr_refuse(cmd, MDP_ASC_OPCODE);
 	}
@@ -304,22 +322,22 @@ static bool mdr_other(struct mdh *h, const struct mde_config *cfg,
 		      struct scsi_cmnd *cmd, struct mdy_range *r)
 {
 	const u8 *cdb = cmd->cmnd;
-	bool flush = false;
 
 	r->at_once = false;
-	if (cdb[0] == START_STOP)
+	switch (cdb[0]) {
+	case MODE_SELECT:
+	case MODE_SELECT_10:
+		return mdr_mode_select(h, cmd) && mdr_flush_of(cfg, r);
+	case MDY_ATA_PASS_16:
+		return mdr_ata(h, cfg, cmd) && mdr_flush_of(cfg, r);
+	case START_STOP:
 		mdh_start_stop(h, cdb);
-	if (cdb[0] == MODE_SELECT || cdb[0] == MODE_SELECT_10) {
-		flush = mdr_mode_select(h, cmd);
-	} else if (cdb[0] == START_STOP &&
-		   !(cdb[4] & (MDR_START | MDR_NO_FLUSH))) {
-		flush = true;
 		r->at_once = cdb[1] & 0x01;
+		if (!(cdb[4] & (MDR_START | MDR_NO_FLUSH)) && mdr_flush_of(cfg, r))
+			return true;
+		break;
 	}
-	if (flush && mdr_flush_of(cfg, r))
-		return true;
-	if (cdb[0] != MODE_SELECT && cdb[0] != MODE_SELECT_10)
-		mdr_reply(h, cfg, cmd);
+	mdr_reply(h, cfg, cmd);
 	return false;
 }
 

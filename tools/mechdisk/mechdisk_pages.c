@@ -195,9 +195,12 @@ static void mdp_mask_caching(const struct mde_config *c, u8 *b)
 {
 	if (!c->segments)
 		return;
-	b[0] = MDP_RCD;
 	if (c->write_segments)
-		b[0] |= MDP_WCE;
+		b[0] = MDP_WCE;
+	/* SAT-3, 10.1.7; libata has it so, too. */
+	if (c->translated)
+		return;
+	b[0] |= MDP_RCD;
 	b[10] = MDP_DRA;
 }
 

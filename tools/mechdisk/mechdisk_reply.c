@@ -77,7 +77,7 @@ EXPORT_SYMBOL_GPL(mdy_longest);
 /* Whether the drive is one that an adapter translates for (SAT-4). */
 static bool mdy_is_ata(const struct mde_config *cfg)
 {
-	return cfg->zoned == MDE_ZONED_IDENTIFY || cfg->trim;
+	return cfg->zoned == MDE_ZONED_IDENTIFY || cfg->trim || cfg->translated;
 }
 
 /* ATA information (SAT-4 12.4.2): IDENTIFY DEVICE data (ACS-4 7.13), of which only words 69, 169

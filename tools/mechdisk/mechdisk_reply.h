@@ -97,7 +97,7 @@ u32 mdy_request_sense(const struct mde_config *cfg, u8 ascq, u8 reply[MDY_REPLY]
  * @cdb: the command
  * @sense: filled with the sense data that are its answer, MDY_ATA_SENSE bytes
  *
- * Return: whether the drive knows the ATA command: CHECK POWER MODE, if any.
+ * Return: whether the drive answers CHECK POWER MODE, and the command is that.
  */
 bool mdy_ata(const struct mde_config *cfg, const u8 *cdb, u8 *sense);
 

@@ -401,6 +401,22 @@ int mdh_mode_select(struct mdh *h, const u8 *cdb, const u8 *list, u32 len,
 	return ret;
 }
 
+enum mds_kind mdh_pass(struct mdh *h, const u8 *cdb, struct mds_answer *a)
+{
+	struct mde_caching *now = &h->pages.now.caching;
+	struct mde_caching before;
+	enum mds_kind kind;
+	unsigned long flags;
+
+	spin_lock_irqsave(&h->run.lock, flags);
+	before = *now;
+	kind = mds_pass(h->run.cfg, now, cdb, a);
+	if (memcmp(&before, now, sizeof(before)))
+		md_run_set_caching(&h->run, now);
+	spin_unlock_irqrestore(&h->run.lock, flags);
+	return kind;
+}
+
 void mdh_diag_set(struct mdh *h, const struct mdd_result *result)
 {
 	unsigned long flags;

@@ -99,6 +99,7 @@ u32 md_tf_recovery_ms(enum md_tf_condition c)
 {
 	return c == MD_TF_ACTIVE ? 0 : md_tf_recovery[c];
 }
+EXPORT_SYMBOL_GPL(md_tf_recovery_ms);
 
 /* How a command ends. */
 
@@ -128,6 +129,7 @@ void md_tf_unreadable(enum mde_error error, u64 lba, struct md_tf_result *result
 	result->error = bit[error];
 	result->lba = lba;
 }
+EXPORT_SYMBOL_GPL(md_tf_unreadable);
 
 void md_tf_fail_queued(struct md_tf *t, u8 tag, const struct md_tf_result *result)
 {
@@ -135,6 +137,7 @@ void md_tf_fail_queued(struct md_tf *t, u8 tag, const struct md_tf_result *resul
 	t->failed_tag = tag;
 	t->failure = *result;
 }
+EXPORT_SYMBOL_GPL(md_tf_fail_queued);
 
 /* Power conditions. */
 
@@ -163,6 +166,7 @@ enum md_tf_condition md_tf_wake(struct md_tf *t, u64 now_ns)
 	t->busy_ns = now_ns + md_tf_recovery_ms(was) * 1000000ULL;
 	return was;
 }
+EXPORT_SYMBOL_GPL(md_tf_wake);
 
 /* Without extended conditions idle is idle. */
 static u8 md_tf_power_mode(const struct md_tf *t, u64 now_ns)
@@ -494,6 +498,7 @@ enum md_tf_kind md_tf_start(struct md_tf *t, const struct md_tf_regs *r, u64 now
 		return md_tf_sectors(t, r, range, result);
 	return md_tf_other(t, r, now_ns, range, result);
 }
+EXPORT_SYMBOL_GPL(md_tf_start);
 
 static void md_tf_sum(u8 page[MD_TF_PAGE])
 {
@@ -528,6 +533,7 @@ bool md_tf_reply(struct md_tf *t, const struct md_tf_regs *r, u32 n, u8 page[MD_
 	md_tf_log(t, log, first + n, page);
 	return true;
 }
+EXPORT_SYMBOL_GPL(md_tf_reply);
 
 void md_tf_take(struct md_tf *t, const struct md_tf_regs *r, const u8 page[MD_TF_PAGE],
 		struct md_tf_result *result)
@@ -535,6 +541,7 @@ void md_tf_take(struct md_tf *t, const struct md_tf_regs *r, const u8 page[MD_TF
 	md_tf_ends(result, r);
 	md_tf_sct(t, page, result);
 }
+EXPORT_SYMBOL_GPL(md_tf_take);
 
 /* Resets. */
 
@@ -544,6 +551,7 @@ void md_tf_reset(struct md_tf *t)
 	/* From SLEEP a drive wakes to standby. */
 	t->asleep = false;
 }
+EXPORT_SYMBOL_GPL(md_tf_reset);
 
 void md_tf_init(struct md_tf *t, const struct mde_config *cfg, u64 now_ns)
 {
@@ -555,3 +563,4 @@ void md_tf_init(struct md_tf *t, const struct mde_config *cfg, u64 now_ns)
 	t->forced = MD_TF_ACTIVE;
 	t->busy_ns = now_ns;
 }
+EXPORT_SYMBOL_GPL(md_tf_init);

@@ -146,6 +146,7 @@ static const struct {
 	{ "verify fails", FIELD(verify), 3 },
 	{ "fua cache", FIELD(fua_cached), 1 },
 	{ "translate off", FIELD(translate), 0 },
+	{ "translated on", FIELD(translated), 1 },
 	{ "power_mode standby", FIELD(power), MDE_POWER_STANDBY },
 	{ "power_mode untold", FIELD(power), MDE_POWER_UNTOLD },
 	{ "power_mode idle_c", FIELD(power), MDE_POWER_IDLE_C },

@@ -4,7 +4,7 @@
  */
 #include "host_scsi.h"
 #include "../mechdisk_bytes.h"
-#include "../mechdisk_reply.h"
+#include "../mechdisk_sat.h"
 
 #define MDX_TEST_UNIT	0x00
 #define MDX_REQUEST_SENSE 0x03
@@ -306,16 +306,40 @@ static void mdx_request_sense(struct mdx_run *r)
 	mdx_send(r, reply, len, r->c->cdb[4]);
 }
 
-/* The answer is sense data. */
+/* The drive's registers are sense data. */
+static void mdx_registers(struct mdx_run *r, const u8 *sense)
+{
+	mdx_sense(r, sense[1], sense[2]);
+	memcpy(r->a->sense, sense, MDY_ATA_SENSE);
+	r->a->sense_len = MDY_ATA_SENSE;
+}
+
+static void mdx_pass_ata(struct mdx_run *r)
+{
+	struct mde_caching *now = &r->x->pages.now.caching;
+	struct mde_caching before = *now;
+	struct mds_answer a;
+	enum mds_kind kind = mds_pass(&r->d->cfg, now, r->c->cdb, &a);
+
+	if (memcmp(&before, now, sizeof(before)))
+		mde_set_caching(&r->d->mde, r->d->now, now);
+	if (kind == MDS_FLUSH)
+		return mdx_flush(r, false);
+	if (kind == MDS_REPLY)
+		mdx_send(r, a.page, sizeof(a.page), sizeof(a.page));
+	if (a.key)
+		mdx_registers(r, a.sense);
+}
+
 static void mdx_ata(struct mdx_run *r)
 {
 	u8 sense[MDY_ATA_SENSE];
 
-	if (!mdy_ata(&r->d->cfg, r->c->cdb, sense))
+	if (mdy_ata(&r->d->cfg, r->c->cdb, sense))
+		return mdx_registers(r, sense);
+	if (!r->d->cfg.translated)
 		return mdx_refuse(r, MDP_ASC_OPCODE);
-	mdx_sense(r, MDX_RECOVERED, 0);
-	memcpy(r->a->sense, sense, sizeof(sense));
-	r->a->sense_len = sizeof(sense);
+	mdx_pass_ata(r);
 }
 
 static void mdx_start_stop(struct mdx_run *r)

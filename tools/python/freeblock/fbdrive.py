@@ -25,9 +25,9 @@ SHAPES = {
         "queue_depth", "hw_queues", "max_sectors", "seg_boundary", "max_segment_size",
         "timeout_ms", "journal_records", "standby_timer_ms"), (1, 1, ())),
     **dict.fromkeys((
-        "zero_latency", "early_seek", "translate", "trim", "long_id", "mode_sense", "read_cache",
-        "look_ahead", "read_ahead_on_hit", "read_ahead_join", "keep_passing", "discard_read",
-        "written_hits", "append_writes", "heal_on_write"), (1, 1, _SWITCH)),
+        "zero_latency", "early_seek", "translate", "trim", "translated", "long_id", "mode_sense",
+        "read_cache", "look_ahead", "read_ahead_on_hit", "read_ahead_join", "keep_passing",
+        "discard_read", "written_hits", "append_writes", "heal_on_write"), (1, 1, _SWITCH)),
     "verify": (1, 1, (*_WHERE, "nothing", "fails")),
     "fua": (1, 1, _WHERE),
     **dict.fromkeys(("rpm_drift", "seek_drift", "outliers", "command_overhead_ns", "seek"),

@@ -8,8 +8,7 @@ extraction itself would have done at its end. It is run at boot and when a disk 
 
 from . import ToolError, fbstate
 from .extraction import identity as names
-from .extraction import journal, modes, sgio
-from .extraction.pages import Pages
+from .extraction import ata, journal, modes, sgio
 from .streams import one_line
 
 
@@ -36,7 +35,7 @@ def restore_one(book, look):
         if dev is None:
             return True, "%s: the disk is not here; the journal is kept: %s" % (who, book.path)
         try:
-            written = modes.put_back(Pages(dev), content["pages"])
+            written = modes.put_back(ata.Settings(dev), content["pages"])
         finally:
             dev.close()
         book.remove()

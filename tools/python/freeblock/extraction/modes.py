@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A drive's mode pages while it is measured: caches and reordering off, and back again.
+"""A drive's modes while it is measured: caches and reordering off, and back again.
 
 Only current values are changed, never saved ones, and only what MODE SENSE declares changeable.
+Those of a SATA disk that mode pages do not reach are changed by SET FEATURES (ata.py).
 What was there before is journaled first (journal.py). It is put back when the work ends,
 whether well, by an error or by a signal; after SIGKILL, a panic or a loss of power
 `freeblock restore` does it.
@@ -24,18 +25,28 @@ import threading
 
 from .. import ToolError
 from . import identity as names
-from . import journal, sgio, sysfs
-from .pages import CHANGEABLE, Pages, Refused, command
+from . import ata, journal, sgio, sysfs
+from .pages import CHANGEABLE, Refused, command
 
-Bit = collections.namedtuple("Bit", "name page byte mask quiet what")
+# how: by what it is switched, for people
+Bit = collections.namedtuple("Bit", "name page byte mask quiet what how")
 WCE = 0x04
+# bits of pages with which a disk has a write cache that wants flushes
+CACHED = {0x08: WCE, ata.PAGE: ata.WRITE_CACHE}
 # in the order in which they are switched; off means as `quiet`
 BITS = (
-    Bit("WCE", 0x08, 2, WCE, 0x00, "write cache"),
-    Bit("RCD", 0x08, 2, 0x01, 0x01, "read cache"),
-    Bit("DRA", 0x08, 12, 0x20, 0x20, "read-ahead"),
+    Bit("WCE", 0x08, 2, WCE, 0x00, "write cache", "WCE"),
+    Bit("RCD", 0x08, 2, 0x01, 0x01, "read cache", "RCD"),
+    Bit("DRA", 0x08, 12, 0x20, 0x20, "read-ahead", "DRA"),
     # the queue algorithm modifier: restricted reordering
-    Bit("QAM", 0x0a, 3, 0xf0, 0x00, "unrestricted reordering"),
+    Bit("QAM", 0x0a, 3, 0xf0, 0x00, "unrestricted reordering", "QAM"),
+)
+# the same of a SATA disk that SET FEATURES reaches
+ATA_BITS = (
+    Bit("WCE", ata.PAGE, ata.BYTE, ata.WRITE_CACHE, 0x00, "write cache", "SET FEATURES 82h"),
+    BITS[1],
+    Bit("DRA", ata.PAGE, ata.BYTE, ata.LOOK_AHEAD, 0x00, "look-ahead", "SET FEATURES 55h"),
+    BITS[3],
 )
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -57,7 +68,7 @@ def _merge(page, before, mask):
 def _bit_masks(code, mask):
     """A page's mask, and then the masks of each of our bits in it."""
     yield mask
-    for bit in BITS:
+    for bit in sorted({*BITS, *ATA_BITS}):
         if bit.page == code and bit.byte < len(mask) and mask[bit.byte] & bit.mask:
             one = bytearray(len(mask))
             one[bit.byte] = bit.mask
@@ -87,7 +98,7 @@ def put_back(pages, journaled):
             raise refused or ModeError(
                 "page %02xh was written back, and the drive has other values: %s" % (
                     code, now.hex(" ") if now else "none"))
-    if 0x08 in journaled and journaled[0x08][0][2] & WCE:
+    if any(code in journaled and journaled[code][0][2] & bit for code, bit in CACHED.items()):
         _flush_from_now_on(pages.dev)
     return written
 
@@ -104,7 +115,8 @@ class Switched:
     """What quiet() did to a drive."""
 
     def __init__(self, dev):
-        self.pages = Pages(dev)
+        self.pages = ata.Settings(dev)
+        self.bits = ATA_BITS if ata.reaches(dev) else BITS
         self.report = []
         self.unable = []
         self.found = {}         # bit's name: value when we came
@@ -114,9 +126,11 @@ class Switched:
 
     def off(self, name):
         """Whether what this bit is about is off now; None: the drive does not say."""
-        bit = _bit(name)
         value = self._state.get(name)
-        return None if value is None else value == bit.quiet
+        return None if value is None else value == self._bit(name).quiet
+
+    def _bit(self, name):
+        return next(bit for bit in self.bits if bit.name == name)
 
     def can(self, name):
         """Whether the drive lets us switch it."""
@@ -133,14 +147,14 @@ class Switched:
         hands_off: nothing, for this reason."""
         if hands_off:
             self.cannot("no mode is changed: %s" % hands_off)
-        for code in sorted({bit.page for bit in BITS}):
+        for code in sorted({bit.page for bit in self.bits}):
             try:
                 now = self.pages.read(code)
                 may = self.pages.read(code, CHANGEABLE) if now and not hands_off else None
             except ToolError as error:
                 self.cannot("page %02xh is left alone: %s" % (code, error))
                 continue
-            bits = [bit for bit in BITS if bit.page == code]
+            bits = [bit for bit in self.bits if bit.page == code]
             if now is None:
                 self.cannot("the drive has no mode page %02xh: %s as it finds fit" % (
                     code, _list(bit.what for bit in bits)))
@@ -163,8 +177,9 @@ class Switched:
         """Make bits what `values` ({name: value}) says; those that the drive refuses stay, and
         are returned. ModeError if it took something and has another."""
         refused = []
-        for code in sorted({_bit(name).page for name in values}):
-            bits = [_bit(name) for name in values if _bit(name).page == code]
+        wanted = [self._bit(name) for name in values]
+        for code in sorted({bit.page for bit in wanted}):
+            bits = [bit for bit in wanted if bit.page == code]
             if not self._write(code, bits, values):
                 # all at once is too much for some: one by one
                 refused += [bit.name for bit in bits
@@ -191,28 +206,28 @@ class Switched:
             raise ModeError("page %02xh was %s, and reads back otherwise: %s instead of %s" % (
                 code, "written" if taken else "refused", now.hex(" ") if now else "nothing",
                 bytes(want).hex(" ")))
-        for bit in BITS:
+        for bit in self.bits:
             if bit.page == code and bit.byte < len(now):
                 self._state[bit.name] = now[bit.byte] & bit.mask
         return taken
 
     def quieten(self):
         """Switch off what can be; what cannot goes to the report."""
-        on = [bit for bit in BITS if bit.name in self.found and not self.off(bit.name)]
+        on = [bit for bit in self.bits if bit.name in self.found and not self.off(bit.name)]
         refused = self.set({bit.name: bit.quiet for bit in on if self.can(bit.name)})
-        for bit in BITS:
+        for bit in self.bits:
             if bit.name not in self.found:
                 continue
             if bit not in on:
                 self.report.append("%s was off already" % bit.what)
             elif not self.can(bit.name):
                 self.cannot("%s stays on: the drive does not let it be changed (%s)" % (
-                    bit.what, bit.name))
+                    bit.what, bit.how))
             elif bit.name in refused:
                 self.cannot("%s stays on: the drive says that it can be changed, and refuses "
-                            "(%s)" % (bit.what, bit.name))
+                            "(%s)" % (bit.what, bit.how))
             else:
-                self.report.append("%s switched off (%s)" % (bit.what, bit.name))
+                self.report.append("%s switched off (%s)" % (bit.what, bit.how))
 
     @contextlib.contextmanager
     def as_found(self, *which):
@@ -225,10 +240,6 @@ class Switched:
             yield self
         finally:
             self.set(now)
-
-
-def _bit(name):
-    return next(bit for bit in BITS if bit.name == name)
 
 
 def _list(words):
@@ -342,7 +353,7 @@ def _finish(switched, book, who, name):
             if not other:
                 raise
             with contextlib.closing(other):
-                put_back(Pages(other), switched.before)
+                put_back(ata.Settings(other), switched.before)
     except (ToolError, OSError) as error:
         raise ModeError("%s: its modes could not be put back: %s. What they were is in %s: once "
                         "the disk answers again, run: freeblock restore" % (

@@ -19,7 +19,7 @@ CURRENT, CHANGEABLE = 0, 1
 # fits the 6-byte command; a multiple of 4, which some bridges want
 ROOM = 252
 GOOD, CHECK = 0, 2
-RECOVERED, ATTENTION = 1, 6
+RECOVERED, ILLEGAL, ATTENTION = 1, 5, 6
 # unit attentions in a row: a reset, a change of parameters by another initiator, ...
 TRIES = 5
 

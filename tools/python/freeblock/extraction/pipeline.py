@@ -7,11 +7,13 @@ extraction that was interrupted goes on with the stage it was in.
 
 import contextlib
 import os
+import sys
 import tempfile
 from dataclasses import asdict
 
 from .. import ToolError
-from . import audit, cache, compress, identity, journal, layout, mechanics, modes, pictures, \
+from ..streams import one_line
+from . import ata, audit, cache, compress, identity, journal, layout, mechanics, modes, pictures, \
     refuse, sample, shared, store, surfaces, sysfs, translate, validate, walk
 from .device import Device
 from .phase import Phase
@@ -252,6 +254,19 @@ def refused(dev, refusals, args):
     return ["not refused (--force): " + refusal.reason for refusal in refusals]
 
 
+def ready(dev, args):
+    """Refuse what cannot be measured, and say what the way to the drive cannot do, before
+    anything is changed; notes about it."""
+    node = sysfs.of_node(args.device) if args.device else None
+    way = ata.way(dev, node)
+    notes = refused(dev, refuse.check(dev, node, args.in_use) + refuse.check_way(way), args)
+    dev.fua = way.fua
+    notes += ata.lines(way)
+    for line in () if args.quiet else notes:
+        print("%s: %s" % (dev.name, one_line(line)), file=sys.stderr, flush=True)
+    return notes
+
+
 def check_outputs(args):
     """What is to be written can be, as far as one can tell before an hour of measuring."""
     path = os.path.abspath(args.out or "model")
@@ -272,8 +287,7 @@ def find_shared(args, models, state_dir):
     notes = []
     with contextlib.ExitStack() as stack:
         dev = stack.enter_context(open_device(args))
-        refused(dev, refuse.check(
-            dev, sysfs.of_node(args.device) if args.device else None, args.in_use), args)
+        ready(dev, args)
         switched = stack.enter_context(modes.quiet(
             dev, os.path.join(state_dir, "modes") if args.simulated else journal.DIRECTORY))
         refused(dev, refuse.check_measured(dev, switched), args)
@@ -292,8 +306,7 @@ def extract(args, state_dir):
     check_outputs(args)
     with contextlib.ExitStack() as stack:
         dev = stack.enter_context(open_device(args))
-        forced = refused(dev, refuse.check(
-            dev, sysfs.of_node(args.device) if args.device else None, args.in_use), args)
+        forced = ready(dev, args)
         work = Extraction(dev, args, state_dir)
         work.notes += forced
         path = args.out or work.name() + ".fbmodel"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Disks whose mechanics cannot be measured, or mean nothing: which, why, and what to do.
 
-check() asks before anything is measured or changed; check_measured() looks at the rotation and
+check() and check_way() ask before anything is measured or changed; check_measured() looks at the rotation and
 the cache once modes.quiet() has done what it could, check_noise() at a measured phase. All say
 everything that they find.
 
@@ -19,7 +19,7 @@ import struct
 import numpy as np
 
 from .. import fbstate
-from . import device
+from . import ata, device
 from . import identity as names
 from .pages import Refused, command
 from .sysfs import line
@@ -32,7 +32,7 @@ DISK, HOST_MANAGED = 0x00, 0x14                 # peripheral device types
 TYPES = {0x01: "a tape", 0x05: "a CD drive", 0x07: "an optical memory", 0x08: "a changer",
          0x0c: "a RAID controller itself", 0x0d: "an enclosure", 0x0e: "a simplified disk",
          0x1e: "a well-known logical unit"}
-ATA, BDC, ZBDC, CPR = 0x89, 0xb1, 0xb6, 0xb9    # pages of vital product data
+BDC, ZBDC, CPR = 0xb1, 0xb6, 0xb9               # pages of vital product data
 IDENTIFY_AT = 60                # of page 89h (SAT-4 12.4.2): IDENTIFY DEVICE data, words of ACS-4
 ZONED_WORD, TRIM_WORD = 69, 169
 NON_ROTATING = 1
@@ -101,9 +101,9 @@ def check_drive(dev):
             TYPES.get(kind, "another device"), kind), "see the TYPE column of lsscsi -g")]
     pages = names.supported(dev)
     bdc = names.vpd(dev, BDC) if BDC in pages else b""
-    ata = names.vpd(dev, ATA) if ATA in pages else b""
+    told = names.vpd(dev, ata.INFORMATION) if ata.INFORMATION in pages else b""
     found = _solid_state(bdc) + _zoned(kind, bdc, names.vpd(dev, ZBDC) if ZBDC in pages else b"")
-    found = found or _identified(ata)
+    found = found or _identified(told)
     found += _actuators(bdc, names.vpd(dev, CPR) if CPR in pages else b"")
     return found + _capacity(dev)
 
@@ -138,11 +138,11 @@ def _shingled(why):
                    "use a drive with conventional recording (CMR)")
 
 
-def _identified(ata):
+def _identified(told):
     """What IDENTIFY DEVICE data, which an adapter passes on, say of shingling."""
     def word(number):
         at = IDENTIFY_AT + 2 * number
-        return int.from_bytes(ata[at:at + 2], "little") if len(ata) >= at + 2 else 0
+        return int.from_bytes(told[at:at + 2], "little") if len(told) >= at + 2 else 0
 
     zoned = word(ZONED_WORD) & 3
     if zoned == DEVICE_MANAGED:
@@ -297,6 +297,34 @@ def check(dev, sysfs=None, in_use=False):
         found += [refusal for refusal in check_system(sysfs) if refusal.kind not in said]
         found += [] if in_use else check_use(sysfs)
     return found
+
+
+def check_way(way):
+    """What the way to the drive lacks without which it is measured badly.
+
+    way: what ata.way() found."""
+    found = []
+    if way.depth == 1 or way.ncq is False:
+        found.append(Refusal("no queue", "one command at a time reaches it: %s. Seeks are measured "
+                             "with two at the drive: else the time that the host needs between "
+                             "commands counts as the arm's" % (
+                                 "it has no NCQ (IDENTIFY DEVICE word 76)" if way.ncq is False else
+                                 "the queue depth is 1"), _queued(way)))
+    if not way.fua:
+        found.append(Refusal("no FUA", "reads with FUA are refused: a SATA disk has them under NCQ "
+                             "only. No command switches its read cache off, and VERIFYs, in place "
+                             "of such reads, transfer nothing: what a read's transfer takes stays "
+                             "unknown", _queued(way)))
+    return found
+
+
+def _queued(way):
+    """How to get NCQ."""
+    if way.ncq is False:
+        return "a disk with NCQ can be measured"
+    return "echo 32 > %s, and try again; if it stays at 1, or is not, the kernel has NCQ off, by " \
+        "libata.force or after errors (dmesg | grep NCQ): then boot again" % (
+            way.queue or "/sys/block/sdX/device/queue_depth")
 
 
 # ---- what is measured
