@@ -171,14 +171,35 @@ static inline bool prb_bare_list(const uint8_t *data, uint32_t len, bool ten)
 	return len >= 4 && !data[3];
 }
 
+/*
+ * ATA PASS-THROUGH (16): IDENTIFY DEVICE, and SET FEATURES of write cache and look-ahead, which a
+ * loss of power undoes.
+ */
+static inline bool prb_ata_harmless(const uint8_t *cdb)
+{
+	if (cdb[14] == 0xec)
+		return true;
+	if (cdb[14] != 0xef)
+		return false;
+	switch (cdb[4]) {
+	case 0x02:		/* write cache: on, off */
+	case 0x82:
+	case 0xaa:		/* look-ahead: on, off */
+	case 0x55:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /**
  * prb_harmless() - can a command change nothing that lasts?
  * @cdb: the command
  * @data: what it sends
  * @len: bytes of that
  *
- * Mode pages may be changed, but not saved, nor the capacity with them; self tests are not
- * begun.
+ * Mode pages may be changed, but not saved, nor the capacity with them, and caches switched by
+ * SET FEATURES; self tests are not begun.
  *
  * Return: whether it may be sent without --destructive.
  */
@@ -214,6 +235,8 @@ static inline bool prb_harmless(const uint8_t *cdb, const uint8_t *data, uint32_
 		return !(cdb[1] & 0x01) && prb_bare_list(data, len, cdb[0] == 0x55);
 	case 0x4d:		/* LOG SENSE: not saved */
 		return !(cdb[1] & 0x01);
+	case 0x85:
+		return prb_ata_harmless(cdb);
 	case 0x1d:		/* SEND DIAGNOSTIC: Translate Address, no test */
 		return (cdb[1] & 0xf7) == 0x10 && len && data[0] == 0x40;
 	case 0x9e:		/* READ CAPACITY(16), GET LBA STATUS; others remove media */

@@ -63,14 +63,18 @@ def whole_disk(path):
 
 # ---- does it suit?
 
-def unsuited(name, identity, in_use):
-    """Why freeblock should leave this disk alone: Refusals."""
-    from .extraction import refuse           # pylint: disable=import-outside-toplevel
+def unsuited(name, identity, in_use, measured):
+    """Why freeblock should leave this disk alone: Refusals. measured: it is going to be."""
+    from .extraction import ata, refuse      # pylint: disable=import-outside-toplevel
     dev = sgio.Disk("/dev/" + name)
     try:
-        found = refuse.check(dev, sysfs.of_node("/dev/" + name), in_use)
+        node = sysfs.of_node("/dev/" + name)
+        found = refuse.check(dev, node, in_use)
+        way = ata.way(dev, node)
     finally:
         dev.close()
+    if measured:
+        found += refuse.check_way(way)
     others = [disk["name"] for disk in store.disks()
               if disk["name"] != name and _same(disk, identity)]
     if others:
@@ -98,7 +102,8 @@ def check(disk, options):
         raise ToolError("this kernel has had an oops (dmesg says where): reboot first")
     # a disk that is set up is in use: only measuring minds
     in_use = options.in_use or options.model or steps.DISK["measure"].holds(disk)
-    found = unsuited(disk.name, disk.identity, in_use)
+    found = unsuited(disk.name, disk.identity, in_use, not options.model and (
+        options.measure or not steps.fitting_model(disk)))
     if found and not options.force:
         raise ToolError("%s does not suit:\n%s" % (disk.name, "\n".join(
             "  %s\n    (%s)" % (one.reason, one.todo) for one in found)))

@@ -22,6 +22,7 @@ PASS_16, IDENTIFY, SET_FEATURES = 0x85, 0xec, 0xef
 NO_DATA, PIO_IN = 3 << 1, 4 << 1                # protocols, byte 1
 TO_HOST_BLOCKS = 0x0e                           # byte 2: the count says how many, to the host
 READ_16, FUA = 0x88, 0x08
+ROOM = 4096                                     # of the largest block
 
 # No mode page has this number: they have six bits
 PAGE = PASS_16
@@ -121,7 +122,7 @@ def _reads_with_fua(dev):
     """Whether one is carried out, and be it in vain."""
     cdb = bytes([READ_16, FUA] + [0] * 11 + [1, 0, 0])
     try:
-        command(dev, "READ (16) with FUA", cdb, data_in=dev.logical_bytes)
+        command(dev, "READ (16) with FUA", cdb, data_in=ROOM)
     except Refused as error:
         return error.sense.key != ILLEGAL
     return True
