@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A drive made of bytes for the tests of what is asked of drives: INQUIRY with any pages,
-mode pages with any manners. It lives on when its host dies: Server carries out commands
+"""Drives made of bytes for the tests of what is asked of drives: INQUIRY with any pages,
+mode pages with any manners, ATA commands. It lives on when its host dies: Server carries out commands
 for other processes, Remote sends them there.
 """
 
@@ -159,6 +159,87 @@ class Drive:
         if "deaf" not in self.manners:
             self.pages[page[0]] = page
         return b""
+
+
+class AtaDrive(Drive):
+    """A SATA disk behind the kernel's translation, or an enclosure's: its mode pages let nothing
+    be changed but the write cache (libata), its caches are those of SET FEATURES. What is on of
+    them is pages[85h], whose third byte has bits 5 and 6 of word 85. More manners:
+
+    no_pass     ATA PASS-THROUGH is not known
+    spoiled     IDENTIFY DEVICE with a wrong sum
+    untold      word 87 does not say that words 85 to 87 are valid
+    stubborn    refuses SET FEATURES 55h (look-ahead off)
+    refuses     all SET FEATURES
+    deaf        takes SET FEATURES and does nothing
+    no_fua      refuses reads with FUA, as libata without NCQ
+    fua_error   a read with FUA is carried out, and finds a bad sector
+    no_ncq      word 76 does not say NCQ
+    """
+
+    name = "/dev/sdata"
+
+    def __init__(self, *manners, vendor="ATA", sign=True, supported=0x60, enabled=0x60, **more):
+        vpds = more.pop("vpds", {0x80: vpd(0x80, b"SERIAL01"),
+                                 0x83: vpd(0x83, bytes([1, 3, 0, 8]) + WWN)})
+        super().__init__(*manners, standard=inquiry(vendor), may={
+            8: CACHING_MAY[:2] + b"\x04" + bytes(17), 10: CONTROL_MAY[:3] + bytes(9)},
+            vpds={**vpds, **({0x89: vpd(0x89, bytes(568))} if sign else {})}, **more)
+        self.supported = supported
+        self.pages[0x85] = bytes([0x85, 1, enabled])
+        self.saved = dict(self.pages)
+
+    def cdb(self, cdb, data_out=b"", data_in=0):
+        """Carry out a command."""
+        if cdb[0] not in (0x85, 0x88):
+            return super().cdb(cdb, data_out, data_in)
+        if self.gone:
+            raise ToolError("%s: it is gone" % self.name)
+        self.log.append(bytes(cdb))
+        return self._read(cdb) if cdb[0] == 0x88 else self._pass(cdb)
+
+    def _read(self, cdb):
+        if cdb[1] & 8 and "no_fua" in self.manners:
+            return self._sense(ILLEGAL, 0x24)
+        if "fua_error" in self.manners:
+            return self._sense(3, 0x11)
+        return 0, b"", bytes(512)
+
+    def _pass(self, cdb):
+        if "no_pass" in self.manners:
+            return self._sense(ILLEGAL, 0x20)
+        # the protocols of SAT-4, table 172: no data, PIO in; one block to the host
+        if cdb[14] == 0xec and cdb[1] == 4 << 1 and cdb[2] == 0x0e and cdb[6] == 1:
+            return 0, b"", self._identify()
+        if cdb[14] == 0xef and cdb[1] == 3 << 1 and self._set(cdb[4]):
+            return 0, b"", b""
+        return self._sense(0x0b, 0)
+
+    def _identify(self):
+        data = bytearray(512)
+
+        def word(number, value):
+            struct.pack_into("<H", data, 2 * number, value)
+
+        word(76, 0 if "no_ncq" in self.manners else 0x0100)
+        word(82, self.supported)
+        word(83, 0x4000)
+        word(85, self.pages[0x85][2])
+        word(87, 0 if "untold" in self.manners else 0x4000)
+        data[510] = 0xa5
+        data[511] = -sum(data) % 256 ^ ("spoiled" in self.manners)
+        return bytes(data)
+
+    def _set(self, subcommand):
+        bit, on = {0x02: (0x20, True), 0x82: (0x20, False),
+                   0xaa: (0x40, True), 0x55: (0x40, False)}.get(subcommand, (0, False))
+        if not bit & self.supported or "refuses" in self.manners or \
+                ("stubborn" in self.manners and subcommand == 0x55):
+            return False
+        now = self.pages[0x85][2]
+        if "deaf" not in self.manners:
+            self.pages[0x85] = bytes([0x85, 1, now | bit if on else now & ~bit])
+        return True
 
 
 class Server:

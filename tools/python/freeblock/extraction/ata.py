@@ -146,5 +146,4 @@ def lines(found):
         return [head + "SET FEATURES does not reach it (%s): its look-ahead may stay on, and is "
                 "switched by mode pages if they can" % found.features]
     return [head + "look-ahead and write cache are switched by SET FEATURES, and back at the end; "
-            "no command switches its read cache: %s go to the medium" % (
-                "reads with FUA" if found.fua else "VERIFYs")]
+            "no command switches its read cache: reads with FUA, under NCQ, go round it"]

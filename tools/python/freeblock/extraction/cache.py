@@ -243,7 +243,7 @@ def _kept(ask, found, flags, op=READ):
 def _honesty(ask, found):
     """FUA and VERIFY of what the cache holds. A turn's remainder may be short: most of
     several commands must have taken longer than the cache does."""
-    if found.reads and ask.dev.fua:
+    if found.reads:
         found.fua_honest = not ask.often(lambda: _kept(ask, found, FUA), 2 * VOTES)
     fresh = ask.share(lambda: ask.took([ask.place(), ask.place()], op=[READ, VERIFY]), 2 * VOTES)
     if fresh is None:

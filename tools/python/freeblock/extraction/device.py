@@ -78,12 +78,10 @@ class Device:
     """A drive: what it says it is, and how long commands take.
 
     `disk_ns` is the time spent at the drive so far: what was spent before, in the runs
-    that this one resumes, may be put into `disk_before_ns`. `fua`: reads with FUA are carried
-    out; if not, VERIFYs are in their place."""
+    that this one resumes, may be put into `disk_before_ns`."""""
 
     def __init__(self, command, name):
         self.name = name
-        self.fua = True
         self.disk_before_ns = 0
         self._counted_ns = 0
         self._clock_ns = 0
@@ -202,7 +200,7 @@ class Device:
         if len(ops) > _MOST_OPS:
             return numpy.concatenate([self.run(ops[i:i + _MOST_OPS])
                                       for i in range(0, len(ops), _MOST_OPS)])
-        ops = numpy.ascontiguousarray(ops if self.fua else _without_fua(ops), dtype=OP)
+        ops = numpy.ascontiguousarray(ops, dtype=OP)
         data, _ = self._exchange((_REQUEST.pack(_RUN, len(ops)), ops.tobytes()),
                                  len(ops) * RESULT.itemsize)
         results = numpy.frombuffer(data, dtype=RESULT).copy()
@@ -234,14 +232,6 @@ class Device:
     def disk_ns(self):
         """Time at the drive, waits included, but not the host's own between batches."""
         return self.disk_before_ns + self._counted_ns
-
-
-def _without_fua(ops):
-    """What goes to the medium as these do, without FUA; writes do if there is no write cache."""
-    ops = numpy.array(ops, dtype=OP)
-    ops["op"][(ops["op"] == READ) & (ops["flags"] & FUA != 0)] = VERIFY
-    ops["flags"] &= numpy.uint8(0xff ^ FUA)
-    return ops
 
 
 def generic(path):

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from .. import ToolError
 from ..streams import one_line
 from . import ata, audit, cache, compress, identity, journal, layout, mechanics, modes, pictures, \
-    refuse, sample, shared, store, surfaces, sysfs, translate, validate, walk
+    refuse, sample, sgio, shared, store, surfaces, sysfs, translate, validate, walk
 from .device import Device
 from .phase import Phase
 from .progress import Stages
@@ -178,12 +178,12 @@ class Extraction:
     def measure_layout(self, switched):
         """(phase, layout, what look_closer() says of it)."""
         self.progress.stage("phase")(0, "rotation")
-        self.notes += refused(self.dev, refuse.check_measured(self.dev, switched), self.args)
+        self.notes += refused(self.dev.name, refuse.check_measured(self.dev, switched), self.args)
         phase = Phase.measure(self.dev)
-        self.notes += refused(self.dev, refuse.check_noise(
+        self.notes += refused(self.dev.name, refuse.check_noise(
             phase, self.how == "quick" and self.dev.blocks <= FULL_BLOCKS), self.args)
         broken, notes = refuse.check_stretches(self.dev, phase.period_ns)
-        self.notes += refused(self.dev, broken, self.args) + notes
+        self.notes += refused(self.dev.name, broken, self.args) + notes
         return phase, *self.look_closer(phase, self.find_layout(phase))
 
     def measure(self, switched):
@@ -247,21 +247,24 @@ def open_device(args):
     return Device.open(args.device, in_use=args.in_use, destructive=args.destructive)
 
 
-def refused(dev, refusals, args):
+def refused(name, refusals, args):
     """ToolError with all of these reasons, or with --force notes about them."""
-    if refusals and not args.force:
-        raise ToolError(refuse.text(dev.name, refusals) + "\n  --force measures it nevertheless")
+    hard = any(refusal.kind in refuse.ALWAYS for refusal in refusals)
+    if refusals and (hard or not args.force):
+        raise ToolError(refuse.text(name, refusals) + (
+            "" if hard else "\n  --force measures it nevertheless"))
     return ["not refused (--force): " + refusal.reason for refusal in refusals]
 
 
-def ready(dev, args):
+def ready(args):
     """Refuse what cannot be measured, and say what the way to the drive cannot do, before
-    anything is changed; notes about it."""
+    anything is changed: notes about it."""
     node = sysfs.of_node(args.device) if args.device else None
-    way = ata.way(dev, node)
-    notes = refused(dev, refuse.check(dev, node, args.in_use) + refuse.check_way(way), args)
-    dev.fua = way.fua
-    notes += ata.lines(way)
+    # the probe would not take a disk that one command at a time reaches
+    with contextlib.closing(sgio.Disk(args.device) if args.device else open_device(args)) as dev:
+        way = ata.way(dev, node)
+        notes = refused(dev.name, refuse.check(dev, node, args.in_use) + refuse.check_way(way),
+                        args) + ata.lines(way)
     for line in () if args.quiet else notes:
         print("%s: %s" % (dev.name, one_line(line)), file=sys.stderr, flush=True)
     return notes
@@ -286,11 +289,11 @@ def find_shared(args, models, state_dir):
     its own period, and notes; the text is None if none does. Some half a minute each."""
     notes = []
     with contextlib.ExitStack() as stack:
+        ready(args)
         dev = stack.enter_context(open_device(args))
-        ready(dev, args)
         switched = stack.enter_context(modes.quiet(
             dev, os.path.join(state_dir, "modes") if args.simulated else journal.DIRECTORY))
-        refused(dev, refuse.check_measured(dev, switched), args)
+        refused(dev.name, refuse.check_measured(dev, switched), args)
         phase = Phase.measure(dev)
         for model in models:
             text = shared.adapted(model, dev.inquiry, round(phase.period_ns * 1000))
@@ -305,8 +308,8 @@ def extract(args, state_dir):
     """All of it; the report."""
     check_outputs(args)
     with contextlib.ExitStack() as stack:
+        forced = ready(args)
         dev = stack.enter_context(open_device(args))
-        forced = ready(dev, args)
         work = Extraction(dev, args, state_dir)
         work.notes += forced
         path = args.out or work.name() + ".fbmodel"

@@ -27,6 +27,8 @@ from .sysfs import names as listed
 
 Refusal = collections.namedtuple("Refusal", "kind reason todo")
 Refusal.__doc__ = "kind: a word for programs; reason and todo: for people."
+# --force does not help: there is no way to measure nevertheless
+ALWAYS = ("no queue", "no FUA")
 
 DISK, HOST_MANAGED = 0x00, 0x14                 # peripheral device types
 TYPES = {0x01: "a tape", 0x05: "a CD drive", 0x07: "an optical memory", 0x08: "a changer",
@@ -300,21 +302,20 @@ def check(dev, sysfs=None, in_use=False):
 
 
 def check_way(way):
-    """What the way to the drive lacks without which it is measured badly.
+    """What the way to the drive lacks: without it nothing can be measured.
 
     way: what ata.way() found."""
     found = []
     if way.depth == 1 or way.ncq is False:
         found.append(Refusal("no queue", "one command at a time reaches it: %s. Seeks are measured "
-                             "with two at the drive: else the time that the host needs between "
-                             "commands counts as the arm's" % (
+                             "with two at the drive: else what the host needs between commands "
+                             "counts as the arm's time" % (
                                  "it has no NCQ (IDENTIFY DEVICE word 76)" if way.ncq is False else
                                  "the queue depth is 1"), _queued(way)))
     if not way.fua:
-        found.append(Refusal("no FUA", "reads with FUA are refused: a SATA disk has them under NCQ "
-                             "only. No command switches its read cache off, and VERIFYs, in place "
-                             "of such reads, transfer nothing: what a read's transfer takes stays "
-                             "unknown", _queued(way)))
+        found.append(Refusal("no FUA", "reads with FUA are refused: the kernel has them under NCQ "
+                             "only. No command switches a SATA disk's read cache off: without FUA "
+                             "it answers blocks that are read again", _queued(way)))
     return found
 
 
@@ -322,9 +323,11 @@ def _queued(way):
     """How to get NCQ."""
     if way.ncq is False:
         return "a disk with NCQ can be measured"
-    return "echo 32 > %s, and try again; if it stays at 1, or is not, the kernel has NCQ off, by " \
-        "libata.force or after errors (dmesg | grep NCQ): then boot again" % (
-            way.queue or "/sys/block/sdX/device/queue_depth")
+    if way.depth == 1:
+        return "echo 32 > %s; if it stays 1 the kernel was told so: boot without " \
+            "libata.force=noncq" % way.queue
+    return "the kernel has switched NCQ off, mostly after errors (dmesg | grep -i ncq): see to cable " \
+        "and disk, and boot again"
 
 
 # ---- what is measured
