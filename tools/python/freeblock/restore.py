@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Put back the mode pages of disks whose extraction was killed.
+"""Put back the modes of disks whose extraction was killed: mode pages, and features of SATA disks.
 
 What they were is journaled before they are changed (extraction/journal.py); this does what the
 extraction itself would have done at its end. It is run at boot and when a disk appears, if
@@ -59,7 +59,7 @@ def restore(books, look=sgio.find, say=print):
 
 STATUSES = {1: "A disk that is present could not be put back; or an error."}
 EXAMPLES = (
-    ("freeblock restore", "Put back the mode pages of all disks."),
+    ("freeblock restore", "Put back the modes of all disks."),
     ("freeblock restore sda", "Put back those of one disk."),
 )
 
@@ -67,8 +67,8 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `restore`."""
     parser = subparsers.add_parser(
-        "restore", help="put back mode pages that a killed extraction left changed",
-        description="Put back the mode pages (caches, reordering) of all disks whose extraction "
+        "restore", help="put back modes that a killed extraction left changed",
+        description="Put back the modes (caches, reordering) of all disks whose extraction "
         "ended without doing so: by SIGKILL, a panic, a loss of power. A disk that is not here "
         "keeps its journal. The status is 1 if one that is here could not be put back.")
     parser.add_argument("device", metavar="DEVICE", nargs="?", type=fbstate.device_path,
