@@ -123,7 +123,7 @@ expect_match "longest transfer" "$(sg_vpd -p bl /dev/$a)" "Maximum transfer leng
 
 ### Geometry and notches
 
-expect_eq "all pages, in order" "$(page $a 0 3f | wc -w)" 104
+expect_eq "all pages, in order" "$(page $a 0 3f | wc -w)" 116
 expect_eq "geometry: 1400 cylinders, 4 heads, 10000 rpm" \
 	"$(page $a 0 04 | bytes 0 6) $(page $a 0 04 | bytes 20 2)" "04 16 00 05 78 04 27 10"
 expect_match "as sg_modes has it" "$(sg_modes -p 4 /dev/$a)" 'Rigid disk geometry'

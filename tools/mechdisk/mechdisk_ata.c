@@ -136,6 +136,7 @@ static void md_ata_take(struct md_ata *a, struct md_ata_cmd *p)
 	sg_copy_to_buffer(qc->sg, md_ata_nents(qc), page, sizeof(page));
 	spin_lock_irq(&a->run.lock);
 	md_tf_take(&a->tf, &p->regs, page, &p->result);
+	a->run.engine.recovery_limit_ns = md_tf_erc_ns(&a->tf);
 	spin_unlock_irq(&a->run.lock);
 }
 

@@ -97,7 +97,7 @@ static void md_tf_identify_features(const struct md_tf *t, u8 *page)
 	md_tf_word(page, 119, 0x4080);
 	md_tf_word(page, 120, 0x4000 | (t->epc ? 0x80 : 0));
 	/* SCT, with error recovery control */
-	md_tf_word(page, 206, 0x0009);
+	md_tf_word(page, 206, t->cfg->recovery_control ? 0x0009 : 0x0001);
 }
 
 static void md_tf_identify_sata(const struct mde_config *c, u8 *page)
@@ -289,8 +289,8 @@ void md_tf_sct(struct md_tf *t, const u8 page[MD_TF_PAGE], struct md_tf_result *
 {
 	t->sct_command = md_tf_get(page, 0);
 	t->sct_function = md_tf_get(page, 1);
-	t->sct_state = t->sct_command == MD_SCT_ERC ? md_tf_erc(t, page, result) :
-		MD_SCT_BAD_ACTION;
+	t->sct_state = t->sct_command == MD_SCT_ERC && t->cfg->recovery_control ?
+		md_tf_erc(t, page, result) : MD_SCT_BAD_ACTION;
 	if (!t->sct_state)
 		return;
 	result->status = MD_TF_READY | MD_TF_ERROR;

@@ -269,6 +269,8 @@ struct mde_bad {
  * @standby_timer_ms: with MDE_POWER_SCSI: so long after the last command for the medium it is
  *	spun down; 0: never
  * @mode_sense: MODE SENSE is answered, 0 or 1
+ * @recovery_control: the time to recover a sector is told, 0 or 1
+ * @recovery_limit_ms: and limited to this when it is powered on; 0: no limit
  * @actuators: over how many the LBNs are said to be spread
  * @internal_period_ns: every so often the drive is busy with itself; 0: never
  * @internal_ns: for how long
@@ -367,6 +369,8 @@ struct mde_config {
 	u64 power;
 	u64 standby_timer_ms;
 	u64 mode_sense;
+	u64 recovery_control;
+	u64 recovery_limit_ms;
 	u64 actuators;
 	u64 internal_period_ns;
 	u64 internal_ns;

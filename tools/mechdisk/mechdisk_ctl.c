@@ -318,6 +318,7 @@ static const char * const mdc_faults[MD_FAULTS] = {
 	[MD_HANG]		= "hang_next",
 	[MD_ATTENTION]		= "attention_next",
 	[MD_HW_ERROR]		= "hw_error_next",
+	[MD_DEAF]		= "abort_fails_next",
 };
 
 static ssize_t inject_show(struct kobject *kobj, struct kobj_attribute *attr,

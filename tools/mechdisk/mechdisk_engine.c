@@ -377,6 +377,7 @@ void mde_init(struct mde *e, const struct mde_config *cfg, u64 now_ns)
 	e->caching.read_cache = cfg->segments && cfg->read_cache;
 	e->caching.look_ahead = cfg->look_ahead;
 	e->caching.write_cache = cfg->write_cache_on;
+	e->recovery_limit_ns = cfg->recovery_control ? cfg->recovery_limit_ms * 1000000 : 0;
 	e->plain = !cfg->segments && cfg->queueing == MDE_TAGGED &&
 		!cfg->internal_period_ns && !mde_looks_back(cfg);
 	e->internal_next = cfg->internal_period_ns * 1000;

@@ -197,6 +197,7 @@ struct mde {
 	struct mdm mech;
 	struct mdb cache;
 	struct mde_caching caching;
+	u64 recovery_limit_ns;	/* a bad sector is given up after; 0: never before its own */
 	struct mde_ahead_run ahead;
 	struct mdb_segment *destaging;	/* until media_free */
 	u64 changes;		/* how often something changed that commands wait for */

@@ -12,6 +12,7 @@
 enum mdp_control { MDP_CURRENT, MDP_CHANGEABLE, MDP_DEFAULT, MDP_SAVED };
 
 /* Page codes. */
+#define MDP_RECOVERY	0x01
 #define MDP_FORMAT	0x03
 #define MDP_GEOMETRY	0x04
 #define MDP_CACHING	0x08
@@ -56,6 +57,7 @@ struct mdp_page {
 
 /* In the order in which page 3Fh lists them. */
 static const struct mdp_page mdp_pages[] = {
+	{ .code = MDP_RECOVERY, .len = 0x0a },
 	{ .code = MDP_FORMAT, .len = 0x16 },
 	{ .code = MDP_GEOMETRY, .len = 0x16 },
 	{ .code = MDP_CACHING, .len = 0x12 },
@@ -66,6 +68,8 @@ static const struct mdp_page mdp_pages[] = {
 
 static bool mdp_has(const struct mde_config *c, const struct mdp_page *page)
 {
+	if (page->code == MDP_RECOVERY)
+		return c->recovery_control;
 	return page->code != MDP_POWER || c->standby_timer_ms;
 }
 
@@ -275,11 +279,19 @@ static void mdp_fill_power(const struct mde_config *c, u8 *b)
 	put_unaligned_be32((c->standby_timer_ms + 99) / 100, b + 6);
 }
 
+/* The time limit, ms; whatever was set, sectors are read again and reassigned if they are bad. */
+static void mdp_fill_recovery(const struct mde_config *c, u8 *b)
+{
+	put_unaligned_be16(c->recovery_limit_ms, b + 8);
+}
+
 /* Any page's body, zeroed before: its values, ... */
 static void mdp_fill(const struct mdp_page *page, const struct mde_config *c,
 		     const struct mdp_modes *m, u8 *body)
 {
 	switch (page->code) {
+	case MDP_RECOVERY:
+		return mdp_fill_recovery(c, body);
 	case MDP_FORMAT:
 		return mdp_fill_format(c, m, body);
 	case MDP_GEOMETRY:

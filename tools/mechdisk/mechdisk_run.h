@@ -40,6 +40,7 @@ struct md_run;
  * @MD_HANG: the command is swallowed until the error handler asks for it
  * @MD_ATTENTION: SCSI: the command ends at once with a unit attention
  * @MD_HW_ERROR: the command ends in its normal time with a hardware error
+ * @MD_DEAF: SCSI: the command is not found when the error handler wants to abort it
  * @MD_FAULTS: how many there are
  */
 enum md_fault {
@@ -49,6 +50,7 @@ enum md_fault {
 	MD_HANG,
 	MD_ATTENTION,
 	MD_HW_ERROR,
+	MD_DEAF,
 	MD_FAULTS
 };
 

@@ -212,11 +212,17 @@ static int mdh_abort(struct scsi_cmnd *cmd)
 {
 	struct mdh *h = shost_priv(cmd->device->host);
 	struct mdh_cmd *priv = scsi_cmd_priv(cmd);
+	bool deaf;
 
 	spin_lock_irq(&h->run.lock);
+	deaf = md_run_fault(&h->run, MD_DEAF);
+	h->run.aborts++;
+	if (deaf) {
+		spin_unlock_irq(&h->run.lock);
+		return FAILED;
+	}
 	/* scsi_done() does nothing for a command that has timed out. */
 	md_run_forget(&h->run, &priv->c);
-	h->run.aborts++;
 	spin_unlock_irq(&h->run.lock);
 	md_run_settle(&h->run);
 	return SUCCESS;

@@ -257,6 +257,8 @@ static u64 mdv_meet_bad(struct mde *e, struct mde_slot *s)
 	s->info = bad->info;
 	if (bad->times != MDE_ALWAYS)
 		bad->times--;
+	if (e->recovery_limit_ns && bad->recovery_ns > e->recovery_limit_ns)
+		return e->recovery_limit_ns * 1000;
 	return bad->recovery_ns * 1000;
 }
 

@@ -557,6 +557,8 @@ void md_tf_init(struct md_tf *t, const struct mde_config *cfg, u64 now_ns)
 {
 	memset(t, 0, sizeof(*t));
 	t->cfg = cfg;
+	t->erc_ds[0] = cfg->recovery_limit_ms / 100;
+	t->erc_ds[1] = t->erc_ds[0];
 	t->caching.read_cache = cfg->segments && cfg->read_cache;
 	t->caching.look_ahead = cfg->segments && cfg->look_ahead;
 	t->caching.write_cache = cfg->segments && cfg->write_segments && cfg->write_cache_on;

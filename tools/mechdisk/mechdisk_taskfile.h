@@ -240,6 +240,17 @@ u32 md_tf_log_pages(u8 log);
 void md_tf_log(struct md_tf *t, u8 log, u32 n, u8 page[MD_TF_PAGE]);
 
 /**
+ * md_tf_erc_ns() - get after what time a read gives a sector up
+ * @t: the drive
+ *
+ * Return: ns; 0: there is no limit.
+ */
+static inline u64 md_tf_erc_ns(const struct md_tf *t)
+{
+	return t->erc_ds[0] * 100000000ULL;
+}
+
+/**
  * md_tf_sct() - carry out an SCT command
  * @t: the drive
  * @page: the command, as written to log E0h

@@ -95,6 +95,8 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_WORD("power_mode", power, mdt_power, MDE_POWER_SCSI),
 	MDT_NUM("standby_timer_ms", standby_timer_ms, 0, 86400000, 0),
 	MDT_SWITCH(mode_sense, 1),
+	MDT_SWITCH(recovery_control, 1),
+	MDT_NUM("recovery_limit_ms", recovery_limit_ms, 0, 65535, 7000),
 	MDT_NUM("actuators", actuators, 1, 4, 1),
 	MDT_SWITCH(read_cache, 1),
 	MDT_SWITCH(look_ahead, 1),

@@ -499,6 +499,23 @@ static void test_bad_sectors(void **state)
 	end(&f);
 }
 
+/* The drive gives a sector up when its limit is over. */
+static void test_recovery_limit(void **state)
+{
+	struct fixture f;
+	struct mde_slot s;
+
+	(void)state;
+	begin(&f, "medium_error 15 1 recovery_ms=100\nrecovery_limit_ms 60\n");
+	s = mdu_run(&f.e, &f.now, MDE_READ, 10, 20);
+	assert_int_equal(ns(s.media_end - s.started), 16 * SECTOR + 60000 * US);
+	end(&f);
+	begin(&f, "medium_error 15 1 recovery_ms=8000\nrecovery_control off\n");
+	s = mdu_run(&f.e, &f.now, MDE_READ, 10, 20);
+	assert_int_equal(ns(s.media_end - s.started), 16 * SECTOR + 8000000ULL * US);
+	end(&f);
+}
+
 static u32 good(struct fixture *f, u64 lbn, u32 count)
 {
 	return mdu_run(&f->e, &f->now, MDE_READ, lbn, count).good;
@@ -601,6 +618,7 @@ int main(void)
 		cmocka_unit_test(test_release),
 		cmocka_unit_test(test_late_caller),
 		cmocka_unit_test(test_bad_sectors),
+		cmocka_unit_test(test_recovery_limit),
 		cmocka_unit_test(test_healing),
 		cmocka_unit_test(test_bad_limit),
 		cmocka_unit_test(test_slip_and_remap),

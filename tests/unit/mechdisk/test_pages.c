@@ -70,7 +70,7 @@ static void select_notch(u16 notch, bool logical)
 
 static void test_all_pages(void **state)
 {
-	static const u8 codes[] = { 0x03, 0x04, 0x08, 0x0a, 0x0c };
+	static const u8 codes[] = { 0x01, 0x03, 0x04, 0x08, 0x0a, 0x0c };
 	const u8 cdb[10] = { 0x5a, 0, 0x3f, 0, 0, 0, 0, 1, 0, 0 };
 	u32 len, at, i = 0;
 
@@ -120,6 +120,21 @@ static void test_no_mode_sense(void **state)
 	assert_null(sense(0, 0x08));
 	assert_int_equal(err.asc, 0x20);
 	assert_null(sense(0, 0x3f));
+}
+
+/* The recovery time limit, ms. */
+static void test_recovery(void **state)
+{
+	const u8 *b;
+
+	(void)state;
+	begin("recovery_limit_ms 515\n");
+	b = sense(0, 0x01);
+	assert_non_null(b);
+	assert_int_equal(be16(b + 10), 515);
+	end(state);
+	begin("recovery_control off\n");
+	assert_null(sense(0, 0x01));
 }
 
 static void test_geometry(void **state)
@@ -372,6 +387,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_all_pages, end),
+		cmocka_unit_test_teardown(test_recovery, end),
 		cmocka_unit_test_teardown(test_long_descriptor, end),
 		cmocka_unit_test_teardown(test_unknown_pages, end),
 		cmocka_unit_test_teardown(test_no_mode_sense, end),

@@ -374,11 +374,12 @@ static void test_recovery(void **state)
 	begin(NULL);
 	sct(3, 2, 1, 0);
 	assert_int_equal(result.status, 0x50);
-	assert_int_equal(result.count, 0);
+	assert_int_equal(result.count, 70);
 	sct(3, 1, 1, 0x146);
 	sct(3, 1, 2, 70);
 	sct(3, 2, 1, 0);
 	assert_int_equal(result.count | result.lba << 8, 0x146);
+	assert_int_equal(md_tf_erc_ns(&drive), 0x146 * 100000000ULL);
 	sct(3, 2, 2, 0);
 	assert_int_equal(result.count, 70);
 	sct(3, 2, 3, 0);
@@ -390,6 +391,16 @@ static void test_recovery(void **state)
 	assert_int_equal(word(8), 9);
 	expect_abort(0xb0, 0xd6, 1, 0xc24fe1);
 	expect_abort(0xb0, 0xda, 1, 0);
+	assert_int_equal(start(0xec, 0, 0, 0, 0), MD_TF_REPLY);
+	assert_true(md_tf_reply(&drive, &regs, 0, page));
+	assert_int_equal(word(206), 9);
+	end(state);
+	begin("recovery_control off\n");
+	sct(3, 2, 1, 0);
+	assert_int_equal(result.error, 0x04);
+	assert_int_equal(start(0xec, 0, 0, 0, 0), MD_TF_REPLY);
+	assert_true(md_tf_reply(&drive, &regs, 0, page));
+	assert_int_equal(word(206), 1);
 }
 
 int main(void)

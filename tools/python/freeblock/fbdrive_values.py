@@ -33,7 +33,8 @@ RANGES = {
     "read_ahead_least": [(0, SECTORS)], "destage_delay_ns": [(0, 10 ** 10)],
     "queue_depth": [(1, 32)], "hw_queues": [(1, 64)], "max_sectors": [(8, 65535)],
     "max_segment_size": [(4096, 2 ** 31)], "timeout_ms": [(100, 600000)],
-    "journal_records": [(0, 4194304)], "standby_timer_ms": [(0, 86400000)]}
+    "journal_records": [(0, 4194304)], "standby_timer_ms": [(0, 86400000)],
+    "recovery_limit_ms": [(0, 65535)]}
 # Most characters of those that are text
 TEXTS = {"vendor": 8, "product": 16, "revision": 4, "serial": 20}
 
