@@ -623,6 +623,7 @@ static void fb_iosched_requeue_request(struct request *rq)
 		fb_head_reset(&fs->head, ktime_get_ns() + fb_iosched_reset_ns);
 	else
 		fb_head_lose(&fs->head);
+	fb_recovery_requeued(fs->fd, rq);
 	fb_gap_void(fs->fd);
 	fb_choice_drop_plan(fs);
 	if (fq && fq->state == FB_SCHED_SENT) {

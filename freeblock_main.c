@@ -20,6 +20,7 @@
 static const struct fb_disk_client *const fb_main_clients[] = {
 	&fb_message_client,
 	&fb_verify_client,
+	&fb_recovery_client,
 	&fb_idle_client,
 	&fb_gap_client,
 	&fb_reader_client,

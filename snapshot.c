@@ -40,9 +40,11 @@
  * @lift_source: state of the look-ahead probe
  * @lift_dest: likewise
  * @medium: how the medium is read
+ * @recovery: how long the drive tries to read a bad sector
  * @why: text for @scheduling
  * @lifts: texts for @lift_source and @lift_dest
  * @how: text for @medium
+ * @tries: text for @recovery
  * @floor_ns: learnt conservatism by distance
  */
 struct fb_snapshot {
@@ -67,9 +69,11 @@ struct fb_snapshot {
 	const char *lift_source;
 	const char *lift_dest;
 	const char *medium;
+	const char *recovery;
 	char why[FB_DOUBT_LEN];
 	char lifts[2][FB_LOOKAHEAD_TEXT];
 	char how[FB_VERIFY_TEXT];
+	char tries[FB_RECOVERY_TEXT];
 	u32 floor_ns[DM_BANDS];
 };
 
@@ -101,6 +105,7 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	fb_lookahead_describe(&fd->lookahead, FB_LIFT_SOURCE, now, s->lifts[0], FB_LOOKAHEAD_TEXT);
 	fb_lookahead_describe(&fd->lookahead, FB_LIFT_DEST, now, s->lifts[1], FB_LOOKAHEAD_TEXT);
 	fb_verify_describe(&fd->verify, s->how, sizeof(s->how));
+	fb_recovery_describe(&fd->recovery, s->tries, sizeof(s->tries));
 	memcpy(s->floor_ns, fd->conservatism.odds.floor_ns, sizeof(s->floor_ns));
 }
 
@@ -108,6 +113,7 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 static void fb_snapshot_unfit(struct fb_snapshot *s)
 {
 	s->medium = "none";
+	s->recovery = "not asked";
 	s->lift_source = "off";
 	s->lift_dest = "off";
 }
@@ -128,6 +134,7 @@ static struct fb_snapshot *fb_snapshot_take(struct fb_disk *fd)
 	s->lift_source = s->lifts[0];
 	s->lift_dest = s->lifts[1];
 	s->medium = s->how;
+	s->recovery = s->tries;
 	if (s->unfit)
 		fb_snapshot_unfit(s);
 	return s;
@@ -234,6 +241,7 @@ static struct attribute *fb_snapshot_state[] = {
 	FB_SNAPSHOT_STATE(lift_source, WORD, lift_source),
 	FB_SNAPSHOT_STATE(lift_dest, WORD, lift_dest),
 	FB_SNAPSHOT_STATE(medium, WORD, medium),
+	FB_SNAPSHOT_STATE(recovery, LINE, recovery),
 	FB_SNAPSHOT_STATE(cost_ppm, S64, cost_ppm),
 	FB_SNAPSHOT_STATE(quarantine_zones, U64, quarantine_zones),
 	FB_SNAPSHOT_STATE(quarantine_sectors, U64, quarantine_sectors),

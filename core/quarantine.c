@@ -228,7 +228,8 @@ static bool fb_quarantine_cut_piece(const struct fb_quarantine *b, const struct 
 			continue;
 		/* like a zone, it ends some day: the disk may never be idle */
 		if (plan->kind == FB_PLAN_PREPEND ||
-		    (b->careful && p->lbn >= first && now - b->failed_ns < FB_QUARANTINE_ZONE_NS) ||
+		    ((b->careful || b->idle_only) && p->lbn >= first &&
+		     now - b->failed_ns < FB_QUARANTINE_ZONE_NS) ||
 		    (p->lbn >= first && now - b->doubt_ns < FB_QUARANTINE_DOUBT_NS))
 			return false;
 		p->nsect = p->lbn < first ? first - p->lbn : min(p->nsect, b->granule);

@@ -54,6 +54,7 @@
  * @slow_row: slow recoveries since the last good read of a zone
  * @careful: an error that is not the medium's stalls all of the disk and may make the kernel take
  *	its queue away (libata: four in ten minutes)
+ * @idle_only: a try may take long: what is in doubt is read in idle time only
  * @other_ns: when the last FB_QUARANTINE_OTHERS of these were, the oldest at @others
  * @others: how many there were in all, modulo FB_QUARANTINE_OTHERS
  * @failed_row: errors since the last good read
@@ -86,6 +87,7 @@ struct fb_quarantine {
 	u64 next_ns;
 	u32 slow_row;
 	bool careful;
+	bool idle_only;
 	u64 other_ns[FB_QUARANTINE_OTHERS];
 	u32 others;
 	u32 failed_row;

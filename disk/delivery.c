@@ -436,8 +436,8 @@ void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush)
 		fb_disk_uevent(cov->fd, "FREEBLOCK_BAD_MORE", n);
 }
 
-/* Slow recoveries, or errors, do not end: pause the tasks, so that their users can decide. */
-static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn, bool slow)
+/* Pause the tasks, so that their users can decide; return how many there were. */
+static u32 fb_delivery_pause_all(struct fb_coverage *cov)
 {
 	u32 i, paused = 0;
 
@@ -451,6 +451,38 @@ static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn
 		paused++;
 	}
 	spin_unlock_irq(&cov->fd->lock);
+	return paused;
+}
+
+/**
+ * fb_delivery_mind_host() - pause the tasks if a read of ours had the host adapter reset
+ * @cov: the service
+ *
+ * Context: the thread; may sleep.
+ */
+void fb_delivery_mind_host(struct fb_coverage *cov)
+{
+	char name[FB_NAME_LEN];
+	u32 paused;
+
+	if (!READ_ONCE(cov->fd->recovery.stop))
+		return;
+	spin_lock_irq(&cov->fd->lock);
+	cov->fd->recovery.stop = false;
+	cov->fd->quarantine.alarms++;
+	spin_unlock_irq(&cov->fd->lock);
+	paused = fb_delivery_pause_all(cov);
+	fb_disk_copy_name(cov->fd, name, sizeof(name));
+	pr_warn("freeblock: %s: a read of ours timed out, and more than an abort was needed to end it: %u tasks have been paused, as have those of all disks of this host adapter\n",
+		name, paused);
+	fb_disk_uevent(cov->fd, "FREEBLOCK_ALARM_HOST", paused);
+}
+
+/* Slow recoveries, or errors, do not end. */
+static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn, bool slow)
+{
+	u32 paused = fb_delivery_pause_all(cov);
+
 	if (slow)
 		pr_warn("freeblock: %s: %u slow recoveries in a row, the last at sector %llu: %u tasks have been paused\n",
 			name, READ_ONCE(cov->fd->quarantine.slow_most), lbn, paused);

@@ -21,6 +21,7 @@ void fb_delivery_stop(struct freeblock_task *task);
 int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from,
 		       enum fb_task_state to);
 void fb_delivery_count(struct freeblock_task *task, u64 wanted, u64 flying, u64 total);
+void fb_delivery_mind_host(struct fb_coverage *cov);
 bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf);
 void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush);
 

@@ -49,6 +49,7 @@
 #include "disk/hurry.h"
 #include "disk/idle.h"
 #include "disk/message.h"
+#include "disk/recovery.h"
 #include "disk/task_state.h"
 #include "disk/upload.h"
 #include "disk/verify.h"
@@ -174,6 +175,7 @@ struct fb_disk_sched_ops {
  * @seek_fit: what they have taught about seek times [L]
  * @guard: stops free reads that cost the foreground too much [L]
  * @quarantine: bad blocks and their surroundings [L]
+ * @recovery: how long the drive, and the host adapter, may take to recover
  * @messages: what is to be printed without @lock
  * @verify: how to read from the medium and not from the drive's cache [L]
  * @stats: statistics [L]
@@ -236,6 +238,7 @@ struct fb_disk {
 	struct fb_seek_fit seek_fit;
 	struct fb_guard guard;
 	struct fb_quarantine quarantine;
+	struct fb_recovery recovery;
 	struct fb_messages messages;
 	struct fb_verify verify;
 	struct fb_stats stats;

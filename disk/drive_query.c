@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Commands that ask a drive about its state: whether it reads ahead, and whether it is spinning,
- * and after what time without commands it sleeps.
+ * after what time without commands it sleeps, and for how long it tries to read a bad sector.
  * No lock of ours is held while a command is in flight. A worker sends them, for whoever sends a
  * command runs the queue: the tasks' thread would send the foreground's requests at its priority.
  */
@@ -109,15 +109,89 @@ static u64 fb_drive_query_timer(struct scsi_device *sdev)
 	return ns;
 }
 
+/* ---- how long it tries to read a bad sector ---- */
+
+#define FB_QUERY_RECOVERY_PAGE 0x01	/* SBC-4, 6.5.10 */
+#define FB_QUERY_NO_LIMIT U64_MAX	/* the drive tells no limit; else it is in ms, 0: none */
+
+/* the ATA Information page: IDENTIFY DEVICE data follow 60 bytes (SAT-3, 12.4.3) */
+#define FB_QUERY_IDENTIFY 60
+#define FB_QUERY_IDENTIFY_LEN 512
+#define FB_QUERY_SCT 206		/* word: SCT (bit 0), its error recovery control (bit 3) */
+#define FB_QUERY_SCT_ERC (BIT(0) | BIT(3))
+#define FB_QUERY_SCT_LEN 512
+
+/* ATA PASS-THROUGH (16): SAT-3, 12.2.2 */
+#define FB_QUERY_ATA_NO_DATA (3 << 1)
+#define FB_QUERY_ATA_PIO_OUT (5 << 1)
+#define FB_QUERY_ATA_CK_COND BIT(5)
+#define FB_QUERY_ATA_BLOCKS (BIT(2) | 2)	/* so many blocks as the count says */
+#define FB_QUERY_ATA_STATUS_RETURN 0x09
+
+/* a word of IDENTIFY DEVICE, as the host has it; false: it is no ATA device */
+static bool fb_drive_query_identify(struct scsi_device *sdev, u32 word, u16 *value)
+{
+	const struct scsi_vpd *page;
+	bool found;
+
+	rcu_read_lock();
+	page = rcu_dereference(sdev->vpd_pg89);
+	found = page && page->len >= FB_QUERY_IDENTIFY + FB_QUERY_IDENTIFY_LEN;
+	if (found)
+		*value = get_unaligned_le16(page->data + FB_QUERY_IDENTIFY + 2 * word);
+	rcu_read_unlock();
+	return found;
+}
+
+/*
+ * SCT Error Recovery Control (ACS-3, 8.3.3): the answer is in the registers. It is written to a
+ * log, as a command of SCT is; the function is to return the timer of reads.
+ */
+static u64 fb_drive_query_erc(struct scsi_device *sdev)
+{
+	static const u8 cmd[16] = {
+		ATA_16, FB_QUERY_ATA_PIO_OUT, FB_QUERY_ATA_CK_COND | FB_QUERY_ATA_BLOCKS,
+		[4] = 0xd6, [6] = 1, [8] = 0xe0, [10] = 0x4f, [12] = 0xc2, [14] = ATA_CMD_SMART
+	};
+	static const u8 erc[] = { 3, 0, 2, 0, 1, 0 };
+	u8 *buf = kzalloc(FB_QUERY_SCT_LEN + SCSI_SENSE_BUFFERSIZE, GFP_NOIO), *sense;
+	u64 ms = FB_QUERY_NO_LIMIT;
+	const u8 *desc;
+
+	if (!buf)
+		return ms;
+	memcpy(buf, erc, sizeof(erc));
+	sense = buf + FB_QUERY_SCT_LEN;
+	fb_compat_scsi_ask(sdev, cmd, buf, FB_QUERY_SCT_LEN, sense, FB_QUERY_MODE_TIMEOUT);
+	desc = scsi_sense_desc_find(sense, SCSI_SENSE_BUFFERSIZE, FB_QUERY_ATA_STATUS_RETURN);
+	if (desc && !(desc[13] & ATA_ERR))
+		ms = (desc[7] << 8 | desc[5]) * 100;
+	kfree(buf);
+	return ms;
+}
+
+static u64 fb_drive_query_recovery(struct scsi_device *sdev)
+{
+	u64 ms = FB_QUERY_NO_LIMIT;
+	const u8 *page;
+	u16 sct;
+	u8 *buf;
+
+	/* libata's own recovery page says nothing of the drive */
+	if (fb_drive_query_identify(sdev, FB_QUERY_SCT, &sct))
+		return (sct & FB_QUERY_SCT_ERC) == FB_QUERY_SCT_ERC ? fb_drive_query_erc(sdev) : ms;
+	buf = kzalloc(FB_QUERY_MODE_LEN, GFP_NOIO);
+	if (buf && fb_drive_query_mode_sense(sdev, FB_QUERY_RECOVERY_PAGE, buf, &page) >= 12 &&
+	    (page[0] & 0x3f) == FB_QUERY_RECOVERY_PAGE && page[1] >= 10)
+		ms = get_unaligned_be16(page + 10);
+	kfree(buf);
+	return ms;
+}
+
 /* ---- its power state ---- */
 
 #define FB_QUERY_SENSE_LEN 18
 #define FB_QUERY_SENSE_TIMEOUT (10 * HZ)
-
-/* ATA PASS-THROUGH (16): SAT-3, 12.2.2 */
-#define FB_QUERY_ATA_NO_DATA (3 << 1)
-#define FB_QUERY_ATA_CK_COND BIT(5)
-#define FB_QUERY_ATA_STATUS_RETURN 0x09
 
 /*
  * libata answers REQUEST SENSE itself, with CHECK CONDITION, and does not know the drive's power
@@ -134,7 +208,7 @@ static enum fb_power_state fb_drive_query_ata_power(struct scsi_device *sdev)
 
 	if (!sense)
 		return state;
-	fb_compat_scsi_ask(sdev, cmd, sense, FB_QUERY_SENSE_TIMEOUT);
+	fb_compat_scsi_ask(sdev, cmd, NULL, 0, sense, FB_QUERY_SENSE_TIMEOUT);
 	desc = scsi_sense_desc_find(sense, SCSI_SENSE_BUFFERSIZE, FB_QUERY_ATA_STATUS_RETURN);
 	if (desc)
 		state = fb_power_of_ata(desc[5]);
@@ -221,7 +295,7 @@ void fb_drive_query_resume(struct fb_disk *fd)
 }
 
 /**
- * fb_drive_query_once() - ask the drive once whether it reads ahead, and when it sleeps
+ * fb_drive_query_once() - ask the drive once if it reads ahead, when it sleeps, how it recovers
  * @cov: the service of its tasks
  *
  * Does nothing while there is a carrier: a queue freeze would wait for the carrier, and the
@@ -232,16 +306,18 @@ void fb_drive_query_resume(struct fb_disk *fd)
 void fb_drive_query_once(struct fb_coverage *cov)
 {
 	struct fb_disk *fd = cov->fd;
-	u64 timer_ns;
+	u64 timer_ns, limit_ms;
 	bool off;
 
 	if (cov->asked || READ_ONCE(fd->reads.carrier))
 		return;
 	off = fb_drive_query_ask(fd, fb_drive_query_lookahead, false);
 	timer_ns = fb_drive_query_ask(fd, fb_drive_query_timer, 0);
+	limit_ms = fb_drive_query_ask(fd, fb_drive_query_recovery, FB_QUERY_NO_LIMIT);
 	spin_lock_irq(&fd->lock);
 	fb_lookahead_off(&fd->lookahead, off);
 	fd->idle.power.drive_ns = timer_ns;
+	fb_recovery_told(fd, limit_ms != FB_QUERY_NO_LIMIT, limit_ms);
 	spin_unlock_irq(&fd->lock);
 	cov->asked = true;
 }

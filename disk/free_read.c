@@ -41,6 +41,8 @@ static void fb_free_read_ended(struct fb_free_read *buf, blk_status_t status)
 		fb_free_read_charge(buf, status);
 	buf->good = buf->nsect;
 	if (status) {
+		if (buf->rq)
+			fb_recovery_watch(buf);
 		fb_verify_place(buf);
 		/* An error cannot come from the cache. */
 		buf->proven = true;
@@ -509,8 +511,8 @@ u32 fb_free_read_max_data(const struct fb_disk *fd)
 u32 fb_free_read_max(const struct fb_disk *fd)
 {
 	if (fd->reads.bufs && fb_verify_how(fd) == FB_VERIFY_COMMAND)
-		return fb_verify_max(fd);
-	return fb_free_read_max_data(fd);
+		return fb_recovery_max(fd, fb_verify_max(fd));
+	return fb_recovery_max(fd, fb_free_read_max_data(fd));
 }
 
 /* A detaching scheduler waits until this is over (fb_reader_detached()). */

@@ -407,7 +407,7 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 	struct dm_place head;
 	struct fb_idle_order_ask ask;
 	u64 start_ns;
-	bool checks;
+	bool checks, waits;
 
 	if (!task)
 		return false;
@@ -423,11 +423,13 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 		.ahead = !fd->lookahead.off && fb_verify_how(fd) == FB_VERIFY_READ,
 	};
 	/* READ is to tell of a failed command first: others would come from the cache */
+	waits = fb_recovery_waits(fd, start_ns);
 	checks = fd->verify.checking && fd->needs & FREEBLOCK_MEDIUM;
 	spin_unlock_irq(&fd->lock);
 	if (!ask.max_sectors)
 		return false;
-	if (fb_quarantine_idle(&fd->quarantine, &task->map, ktime_get_ns(), ask.max_sectors, piece))
+	if (!waits && fb_quarantine_idle(&fd->quarantine, &task->map, ktime_get_ns(),
+					 ask.max_sectors, piece))
 		return true;
 	if (checks || !fb_idle_order_next(&task->idle_order, &ask, &plan.piece[0]) ||
 	    !fb_quarantine_divert(&fd->quarantine, &task->map, &plan.piece[0]) ||

@@ -8,6 +8,7 @@
 #include <linux/sched.h>
 
 #include "disk/coverage.h"
+#include "disk/delivery.h"
 #include "disk/disk.h"
 #include "disk/drive_query.h"
 #include "disk/reader.h"
@@ -239,6 +240,7 @@ static bool fb_reader_has_work(struct fb_disk *fd)
 		return true;
 	spin_lock_irq(&fd->lock);
 	work = fd->mail.open || fd->mail.asked || fd->reads.due || fd->idle.woken ||
+	       fd->recovery.stop ||
 	       fb_coverage_has_work(fd->cov) ||
 	       fb_seek_fit_due(&fd->seek_fit, ktime_get_ns()) ||
 	       fb_waiting_due_ns(fd) <= ktime_get_ns();
@@ -332,6 +334,7 @@ int fb_reader_thread(void *data)
 		fb_reader_mind_carrier(cov->fd);
 		fb_coverage_absorb(cov);
 		fb_coverage_attend(cov);
+		fb_delivery_mind_host(cov);
 		fb_waiting_update(cov);
 		fb_disk_correct(cov->fd);
 		for (i = 0; i < FB_READER_GAPS && fb_reader_search(cov); i++)

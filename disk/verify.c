@@ -30,16 +30,6 @@
 /* FUA that the kernel refuses on SATA is tried again after this: NCQ may be back */
 #define FB_VERIFY_RETRY_NS (60 * NSEC_PER_SEC)
 
-/*
- * Drives may try for seconds to recover a sector, some for longer than Linux's 30 s. A time-out
- * would abort the other commands in flight and reset the drive. But once a command was turned back,
- * the SCSI layer sends nothing while another is at the drive (scsi_dev_queue_ready()), and does not
- * retry after six of the queue's time-outs (sd's five retries). So a VERIFY, which may hang, has
- * four of them, up to 120 s.
- */
-#define FB_VERIFY_TIMEOUTS 4
-#define FB_VERIFY_TIMEOUT_MAX (120 * HZ)
-
 /* longest VERIFY(10), in logical blocks */
 #define FB_VERIFY_10_MAX 0xffff
 
@@ -235,13 +225,6 @@ static void fb_verify_disguise(struct request *rq, struct bio *bio)
 	rq->end_io_data = bio;
 }
 
-static unsigned int fb_verify_timeout(const struct request_queue *q)
-{
-	unsigned int most = max_t(unsigned int, q->rq_timeout, FB_VERIFY_TIMEOUT_MAX);
-
-	return min_t(u64, most, (u64)FB_VERIFY_TIMEOUTS * q->rq_timeout);
-}
-
 /**
  * fb_verify_apply() - turn a read of ours into READ, READ with FUA or VERIFY
  * @buf: the read
@@ -256,8 +239,6 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 	lockdep_assert_held(&buf->fd->lock);
 	if (buf->kind == FB_FREE_READ_PREPENDED || rq->cmd_flags & REQ_FUA)
 		return;
-	if (buf->rq && buf->how != FB_VERIFY_READ)
-		rq->timeout = fb_verify_timeout(rq->q);
 	switch (buf->how) {
 	case FB_VERIFY_READ:
 		break;

@@ -341,9 +341,12 @@ static inline int fb_compat_scsi_read(struct scsi_device *sdev, const u8 *cmd, u
 #endif
 }
 
-/* send a command without data for its sense data; @sense has SCSI_SENSE_BUFFERSIZE bytes */
-static inline void fb_compat_scsi_ask(struct scsi_device *sdev, const u8 *cmd, u8 *sense,
-				      int timeout)
+/*
+ * send a command for its sense data, and to the drive the @len bytes at @buf; @sense has
+ * SCSI_SENSE_BUFFERSIZE bytes
+ */
+static inline void fb_compat_scsi_ask(struct scsi_device *sdev, const u8 *cmd, u8 *buf, int len,
+				      u8 *sense, int timeout)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
 	const struct scsi_exec_args args = {
@@ -351,9 +354,11 @@ static inline void fb_compat_scsi_ask(struct scsi_device *sdev, const u8 *cmd, u
 		.sense_len = SCSI_SENSE_BUFFERSIZE,
 	};
 
-	scsi_execute_cmd(sdev, cmd, REQ_OP_DRV_IN, NULL, 0, timeout, 1, &args);
+	scsi_execute_cmd(sdev, cmd, len ? REQ_OP_DRV_OUT : REQ_OP_DRV_IN, buf, len, timeout, 1,
+			 &args);
 #else
-	__scsi_execute(sdev, cmd, DMA_NONE, NULL, 0, sense, NULL, timeout, 1, 0, 0, NULL);
+	__scsi_execute(sdev, cmd, len ? DMA_TO_DEVICE : DMA_NONE, buf, len, sense, NULL, timeout,
+		       1, 0, 0, NULL);
 #endif
 }
 

@@ -75,7 +75,7 @@ def look(disk):
         "tasks_count": disk.value("tasks"), "bad_blocks_count": disk.value("stats/bad_blocks"),
         "scrub": disk.job("scrub"),
         "idle": {name: disk.read(name) for name in IDLE if disk.read(name) is not None},
-        "idle_status": disk.idle(),
+        "idle_status": disk.idle(), "recovery": state("recovery"),
         "cost": cost(fbstate_cost.sample(disk.name), state("cost_ppm")),
     }
 
@@ -147,6 +147,7 @@ def lines(one):
     yield "  bad blocks: %d" % ((one["bad_blocks_count"] or 0) if bad is None else len(bad))
     for block in (bad or [])[:BAD_SHOWN]:
         yield "    " + block
+    yield "  a bad sector's recovery: " + (one["recovery"] or "not known")
     yield "  foreground: " + (fbstate_cost.text({**one["cost"], "latency_ms": None})
                               if one["cost"]["requests"] is not None else "not counted now")
 

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Recovery: the drive's, which may try for minutes to read a bad sector while the foreground waits,
+ * and the kernel's, whose error handler resets the device and then the host adapter, with all its
+ * disks, if aborting a command does not help.
+ *
+ * Locks: fb_disk.lock for a disk's part; fb_recovery_mutex for the list of disks. The mutex may be
+ * taken with the mutex of the disks held, and comes before fb_disk.lock.
+ */
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <scsi/scsi_device.h>
+#include <scsi/scsi_host.h>
+
+#include "disk/disk.h"
+
+/* A cluster gives a disk up that is silent for 20 s; drives for arrays give a sector up after 7. */
+#define FB_RECOVERY_MOST_MS 7000
+/* A read on a drive that may try for longer: it may meet several weak sectors, each with a try. */
+#define FB_RECOVERY_SECTORS 1024
+/* Suspect sectors of such a drive are read when the foreground has been silent for so long. */
+#define FB_RECOVERY_SILENT_NS (10 * NSEC_PER_SEC)
+
+static DEFINE_MUTEX(fb_recovery_mutex);
+static LIST_HEAD(fb_recovery_disks);
+
+/* ---- the drive's ---- */
+
+/**
+ * fb_recovery_is_long() - may the drive take longer over a bad sector than others can wait?
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true if so, or if it is not known.
+ */
+bool fb_recovery_is_long(const struct fb_disk *fd)
+{
+	const struct fb_recovery *r = &fd->recovery;
+
+	lockdep_assert_held(&fd->lock);
+	return !r->asked || !r->limit_ms || r->limit_ms > FB_RECOVERY_MOST_MS;
+}
+
+/**
+ * fb_recovery_max() - limit the length of a read of ours
+ * @fd: the disk, locked
+ * @sectors: otherwise the longest
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: sectors.
+ */
+u32 fb_recovery_max(const struct fb_disk *fd, u32 sectors)
+{
+	u32 granule = fd->model ? dm_info(fd->model)->granule_sectors : 0;
+
+	return fb_recovery_is_long(fd) ? min(sectors, max_t(u32, FB_RECOVERY_SECTORS, granule)) :
+		sectors;
+}
+
+/**
+ * fb_recovery_waits() - is it too early to read suspect sectors?
+ * @fd: the disk, locked
+ * @now: the time
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true if so.
+ */
+bool fb_recovery_waits(const struct fb_disk *fd, u64 now)
+{
+	return fb_recovery_is_long(fd) && fd->fg.last_ns &&
+	       now < fd->fg.last_ns + FB_RECOVERY_SILENT_NS;
+}
+
+/**
+ * fb_recovery_describe() - say how long the drive tries to read a bad sector
+ * @r: the disk's
+ * @text: filled
+ * @size: size of @text
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_recovery_describe(const struct fb_recovery *r, char *text, size_t size)
+{
+	if (!r->asked)
+		strscpy(text, "not known yet: reads of ours are short", size);
+	else if (!r->told)
+		strscpy(text, "not told: reads of ours are short, suspect blocks wait for silence", size);
+	else if (!r->limit_ms)
+		strscpy(text, "no limit: reads of ours are short, suspect blocks wait for silence", size);
+	else
+		snprintf(text, size, "%u ms%s", r->limit_ms,
+			 r->limit_ms > FB_RECOVERY_MOST_MS ? ": reads of ours are short, suspect blocks wait for silence" : "");
+}
+
+/**
+ * fb_recovery_told() - note what the drive said of its recovery
+ * @fd: the disk, locked
+ * @told: it tells a limit
+ * @limit_ms: which one; 0: there is none
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_recovery_told(struct fb_disk *fd, bool told, u32 limit_ms)
+{
+	fd->recovery.asked = true;
+	fd->recovery.told = told;
+	fd->recovery.limit_ms = limit_ms;
+	fd->quarantine.idle_only = fb_recovery_is_long(fd);
+}
+
+/* ---- the kernel's ---- */
+
+static struct Scsi_Host *fb_recovery_host(struct fb_disk *fd)
+{
+	const struct scsi_device *sdev;
+	struct Scsi_Host *host;
+
+	spin_lock_irq(&fd->lock);
+	sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
+	host = sdev ? sdev->host : NULL;
+	spin_unlock_irq(&fd->lock);
+	return host;
+}
+
+static void fb_recovery_work(struct work_struct *work)
+{
+	struct fb_disk *fd = container_of(work, struct fb_disk, recovery.work), *other;
+	const struct Scsi_Host *host;
+
+	mutex_lock(&fb_recovery_mutex);
+	host = fb_recovery_host(fd);
+	list_for_each_entry(other, &fb_recovery_disks, recovery.list) {
+		if (!host || fb_recovery_host(other) != host)
+			continue;
+		spin_lock_irq(&other->lock);
+		other->recovery.stop = other->cov;
+		wake_up(&other->wait);
+		spin_unlock_irq(&other->lock);
+	}
+	mutex_unlock(&fb_recovery_mutex);
+	spin_lock_irq(&fd->lock);
+	fd->recovery.hurt = false;
+	spin_unlock_irq(&fd->lock);
+}
+
+/**
+ * fb_recovery_watch() - a read of ours comes back from the driver
+ * @buf: the read, its request still there; failed, or to be sent again
+ *
+ * A time-out that aborting does not end has the error handler stop the whole host adapter, and
+ * reset the device, the bus, or the adapter, before it gives the command back. libata's does so
+ * with any error, but a failed read is back before its time.
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_recovery_watch(struct fb_free_read *buf)
+{
+	const struct request *rq = buf->rq;
+	const struct scsi_device *sdev = fb_disk_scsi(rq->q->disk);
+	struct fb_recovery *r = &buf->fd->recovery;
+
+	lockdep_assert_held(&buf->fd->lock);
+	if (!sdev || !scsi_host_in_recovery(sdev->host) || !buf->began_ns || r->hurt ||
+	    ktime_get_ns() - buf->began_ns < jiffies_to_nsecs(rq->timeout))
+		return;
+	r->hurt = true;
+	schedule_work(&r->work);
+}
+
+/**
+ * fb_recovery_requeued() - the driver gives a request back, to be sent again
+ * @fd: the disk, locked
+ * @rq: the request, perhaps with a read of ours
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_recovery_requeued(struct fb_disk *fd, const struct request *rq)
+{
+	struct fb_free_read *buf = NULL;
+
+	lockdep_assert_held(&fd->lock);
+	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
+		if (buf->state == FB_FREE_READ_SENT && buf->rq == rq)
+			fb_recovery_watch(buf);
+}
+
+static void fb_recovery_init(struct fb_disk *fd)
+{
+	INIT_WORK(&fd->recovery.work, fb_recovery_work);
+	mutex_lock(&fb_recovery_mutex);
+	list_add_tail(&fd->recovery.list, &fb_recovery_disks);
+	mutex_unlock(&fb_recovery_mutex);
+}
+
+static void fb_recovery_exit(struct fb_disk *fd)
+{
+	mutex_lock(&fb_recovery_mutex);
+	list_del(&fd->recovery.list);
+	mutex_unlock(&fb_recovery_mutex);
+	flush_work(&fd->recovery.work);
+}
+
+const struct fb_disk_client fb_recovery_client = {
+	.init = fb_recovery_init,
+	.exit = fb_recovery_exit,
+};
