@@ -113,7 +113,7 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 static void fb_snapshot_unfit(struct fb_snapshot *s)
 {
 	s->medium = "none";
-	s->recovery = "not asked";
+	s->recovery = "not asked: the disk cannot be scheduled";
 	s->lift_source = "off";
 	s->lift_dest = "off";
 }
