@@ -21,7 +21,7 @@
 . /lab/lib.sh
 
 M=/sys/kernel/mechdisk
-LINES="model_status scheduling free_reads idle"
+LINES="model_status scheduling free_reads idle recovery"
 SCHED="free_reads in_flight order pending period_ps phase background_pending"
 rounds=4
 [ "$LAB_KERNEL" = debug ] && rounds=12
