@@ -3,9 +3,12 @@
 # 01h), and nobody sets it. And what a read of ours does that hangs, until the kernel resets the drive.
 #
 # Expected: state/recovery says what the drive says. With a limit of seven seconds no request of the
-# foreground waits for ten (a promise). Without one, suspect blocks are not read before the foreground
+# foreground waits for ten. Without one, suspect blocks are not read before the foreground
 # has been silent for ten seconds. A read that an abort ends is an error; after one that took a reset
 # all tasks are paused, until somebody resumes them.
+#
+# Seen to fail: any error while libata's handler is at work taken for a reset; a time-out that an
+# abort ended taken for one; the registers' bytes the wrong way round; suspect blocks that do not wait.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
 # lab-kernel-modules: libata
@@ -31,8 +34,10 @@ fresh()
 $2") || exit 1
 	sched_set "$disk" freeblock || die "no freeblock"
 	model_load "$disk" "$([ "$1" = sata ] && echo tiny-ata || echo tiny).fbmodel"
-	# the policy of idle reads is not the question here
+	# neither the policy of idle reads nor the pause after slow ones is the question here
 	echo 10000000 > "$(fb "$disk")/idle_mean_us"
+	echo 1 > "$(fb "$disk")/bad_slow_s"
+	echo 1000 > "$(fb "$disk")/bad_slow_most"
 	echo 1 > $M/d/stats_reset
 	dmesg -c > /dev/null
 }
@@ -116,7 +121,7 @@ for port in scsi sata; do
 	before=$(job "$disk" scan blocks_delivered)
 	expect_le "$port, no limit: tries beside the foreground" "$(drive_stat d medium_errors)" 1
 	expect_ok "$port, no limit: the scan ends" wait_for 100 over
-	note "$port, no limit: $before of 512 blocks beside the foreground"
+	expect_le "$port, no limit: blocks beside the foreground, but those around it" "$before" 450
 	expect_eq "$port, no limit: bad blocks" "$(job "$disk" scan blocks_bad)" 1
 done
 
