@@ -238,7 +238,8 @@ enum freeblock_wait fb_disk_waiting_for(const struct fb_disk *fd)
  * @fd: the disk
  * @force: use it
  *
- * Holds until another model is loaded. Completions may still prove the model wrong.
+ * Holds until another model is loaded. Completions may still prove the model wrong. If the phase
+ * was given up it is looked for anew.
  *
  * Context: may sleep.
  *
@@ -251,11 +252,11 @@ int fb_disk_force(struct fb_disk *fd, bool force)
 	mutex_lock(&fd->config);
 	if (!fd->model) {
 		ret = -ENODATA;
-	} else if (force != fd->forced) {
+	} else if (force || fd->forced) {
 		spin_lock_irq(&fd->lock);
 		fd->forced = force;
-		if (fd->doubt[0])
-			fb_disk_tell_model(fd);
+		fb_phase_init(&fd->phase);
+		fb_disk_tell_model(fd);
 		fb_disk_tell_changed(fd);
 		spin_unlock_irq(&fd->lock);
 	}
@@ -536,6 +537,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	spin_lock_init(&fd->lock);
 	init_waitqueue_head(&fd->wait);
 	fb_guard_init(&fd->guard);
+	fb_phase_init(&fd->phase);
 	fb_lookahead_init(&fd->lookahead);
 	fb_quarantine_init(&fd->quarantine);
 	strscpy(fd->model_status, "none\n", sizeof(fd->model_status));
@@ -614,6 +616,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		if (fd->distrusted && fd->model)
 			fb_seek_fit_forget(&fd->seek_fit, fd->model);
 		fd->distrusted = false;
+		fb_phase_init(&fd->phase);
 		strscpy(fd->revision, like->revision, sizeof(fd->revision));
 		fd->q = q;
 		fb_disk_tell_changed(fd);
@@ -796,6 +799,7 @@ void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
 	fb_conservatism_expect(&fd->conservatism, dm);
 	fb_seek_fit_init(&fd->seek_fit, dm);
 	fb_guard_init(&fd->guard);
+	fb_phase_init(&fd->phase);
 	for (c = fb_disk_clients; *c; c++)
 		if ((*c)->model_swapped)
 			(*c)->model_swapped(fd);

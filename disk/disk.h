@@ -40,6 +40,7 @@
 #include "core/completion.h"
 #include "core/destage.h"
 #include "core/order_cost.h"
+#include "core/phase.h"
 #include "core/shadow.h"
 #include "core/model_text.h"
 #include "core/quarantine.h"
@@ -174,6 +175,7 @@ struct fb_disk_sched_ops {
  * @conservatism: what completions have taught about conservatism [L]
  * @seek_fit: what they have taught about seek times [L]
  * @guard: stops free reads that cost the foreground too much [L]
+ * @phase: whether the phase can be found at all [L]
  * @quarantine: bad blocks and their surroundings [L]
  * @recovery: how long the drive, and the host adapter, may take to recover
  * @messages: what is to be printed without @lock
@@ -237,6 +239,7 @@ struct fb_disk {
 	struct fb_conservatism conservatism;
 	struct fb_seek_fit seek_fit;
 	struct fb_guard guard;
+	struct fb_phase phase;
 	struct fb_quarantine quarantine;
 	struct fb_recovery recovery;
 	struct fb_messages messages;

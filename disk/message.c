@@ -19,6 +19,8 @@ static const char *const fb_message_text[FB_MESSAGES] = {
 		"free reads cost the foreground too many revolutions and stop for a while",
 	[FB_MESSAGE_MISFIT] =
 		"the model is wrong, a write cache is on, or a busy host reports completions late: requests are scheduled as by mq-deadline",
+	[FB_MESSAGE_PHASE] =
+		"reads end at no angle of the model: it is another drive's, or the disk is a RAID or virtual; only idle time is used: measure the drive again (freeblock setup --measure)",
 };
 
 static void fb_message_work(struct work_struct *work)

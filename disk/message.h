@@ -21,6 +21,7 @@ enum fb_message {
 	FB_MESSAGE_BAD_FUA,		/* and READ with FUA */
 	FB_MESSAGE_GUARD,		/* the guard stopped free reads */
 	FB_MESSAGE_MISFIT,		/* completions do not fit the model */
+	FB_MESSAGE_PHASE,		/* the phase was given up */
 	FB_MESSAGES,
 };
 

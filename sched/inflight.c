@@ -261,6 +261,30 @@ static void fb_inflight_trace(struct fb_disk *fd, const struct fb_completion_cmd
 	trace_freeblock_complete(fd, c->lbn, c->nsect, c->cause, r->predicted_ns, now, &r->end);
 }
 
+/* can the phase be found? The foreground's reads say so. */
+static void fb_inflight_look_at_phase(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now)
+{
+	const struct fb_completion_cmd *c = &fq->cmd;
+	struct fb_disk *fd = fs->fd;
+	struct fb_phase_read read = {
+		.lbn = c->lbn,
+		.nsect = c->nsect,
+		.sent_ns = c->sent_ns,
+		.end_ns = now,
+	};
+
+	if (!c->foreground || c->write || c->unplaced || c->failed) {
+		fb_phase_other(&fd->phase, now);
+		return;
+	}
+	if (!fb_phase_read(&fd->phase, fd->model, &read))
+		return;
+	fb_gap_void(fd);
+	/* later tries are silent */
+	if (fd->phase.given_up == 1)
+		fb_message_note(fd, FB_MESSAGE_PHASE);
+}
+
 /**
  * fb_inflight_observe() - learn from a completion, and predict the next command again
  * @fs: the scheduler, its disk locked, with a model
@@ -281,6 +305,7 @@ bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 	lockdep_assert_held(&fd->lock);
 	fq->cmd.failed = fb_verify_failed(fq->rq);
 	fb_completion_judge(&learners, &fq->cmd, now, &result);
+	fb_inflight_look_at_phase(fs, fq, now);
 	if (result.correct)
 		wake_up(&fd->wait);
 	if (result.tripped) {

@@ -60,6 +60,8 @@ static u64 fb_order_due_ns(struct fb_sched *fs)
 {
 	u64 due_ns = fs->orders.due_ns;
 
+	if (fs->fd->phase.off_until_ns)
+		return fs->fd->phase.off_until_ns;
 	if (!fs->auto_depth || fb_destage_orders(&fs->fd->destage))
 		return 0;
 	if (fb_coverage_wants(fs->fd))
@@ -107,7 +109,8 @@ static void fb_order_look_at_cache(struct fb_sched *fs)
  * because its own order gives the best response times; while few blocks are wanted, most of the
  * time, if the foreground is deep (core/orders.h); and while its write cache is on and there
  * are writes among the foreground, which would wait here for a place at the drive though the cache
- * takes them at once (core/destage.h). Its head is tracked meanwhile only with such a cache, for
+ * takes them at once (core/destage.h). With any depth it orders while the phase is given up
+ * (core/phase.h). Its head is tracked meanwhile only with such a cache, for
  * idle reads. When free reads are wanted again, nothing is sent until all but one of its commands
  * have ended.
  *
@@ -119,7 +122,7 @@ static void fb_order_look_at_cache(struct fb_sched *fs)
  *   writes, or none for long	an insertion
  *   the disk is scheduled	fb_iosched_model_changed(): another model, forced or not, another
  *				path; a model that is distrusted now: its last completion
- *   the guard			trips at a completion; its pause ends with @order_timer
+ *   the guard, the phase	trip at a completion; their pauses end with @order_timer
  *   a stream			is found when a request is sent; it ends at a completion or
  *				insertion, when a request is overdue, too, or with @order_timer
  *   few wanted blocks		as the foreground gets deep or shallow; their second and their
@@ -136,10 +139,12 @@ static void fb_order_look_at_cache(struct fb_sched *fs)
  */
 bool fb_order_decide(struct fb_sched *fs)
 {
-	bool deep = fb_order_is_drives(fs, ktime_get_ns());
+	u64 now = ktime_get_ns();
+	bool deep = fb_order_is_drives(fs, now);
 
 	fb_order_look_at_cache(fs);
 	deep = fs->auto_depth && (deep || fb_destage_orders(&fs->fd->destage));
+	deep |= !fb_phase_on(&fs->fd->phase, now);
 	if (deep == fs->deep) {
 		fb_order_time(fs);
 		return false;

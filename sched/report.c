@@ -8,6 +8,8 @@ static const char *fb_report_free_reads(struct fb_disk *fd, const struct fb_sche
 {
 	if (fb_disk_transparent(fd))
 		return "off: not scheduling";
+	if (!fb_phase_on(&fd->phase, ktime_get_ns()))
+		return "off: reads end at no angle of the model";
 	if (!fb_disk_tasks(fd))
 		return "no task";
 	if (fs->depth != FB_SCHED_DEPTH)
@@ -21,6 +23,17 @@ static const char *fb_report_free_reads(struct fb_disk *fd, const struct fb_sche
 	return "on";
 }
 
+static const char *fb_report_phase(struct fb_disk *fd, const struct fb_sched *fs)
+{
+	u64 now = ktime_get_ns();
+
+	if (fb_disk_transparent(fd))
+		return "unknown";
+	if (!fb_phase_on(&fd->phase, now))
+		return "given-up";
+	return fb_head_locked(&fs->head, now) ? "locked" : "unknown";
+}
+
 /**
  * fb_report_take() - take a snapshot of the scheduler
  * @fd: the disk, locked, with a scheduler attached
@@ -31,14 +44,12 @@ static const char *fb_report_free_reads(struct fb_disk *fd, const struct fb_sche
 void fb_report_take(struct fb_disk *fd, struct fb_report *r)
 {
 	const struct fb_sched *fs = fd->sched;
-	bool locked;
 
 	lockdep_assert_held(&fd->lock);
-	locked = !fb_disk_transparent(fd) && fb_head_locked(&fs->head, ktime_get_ns());
 	*r = (struct fb_report) {
 		.free_reads = fb_report_free_reads(fd, fs),
 		.order = fs->deep ? "drive" : "policy",
-		.phase = locked ? "locked" : "unknown",
+		.phase = fb_report_phase(fd, fs),
 		.period_ps = fs->head.period_ps,
 		.pending = fs->pool.count,
 		.background_pending = fs->others.count,

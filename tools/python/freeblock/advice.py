@@ -22,6 +22,8 @@ UNFIT = ("solid state", "zoned", "multi-actuator", "USB bridge", "not a SCSI or 
          "multipath member")
 ANOTHER = "another scheduler"
 DISTRUSTED = "the model is distrusted: "
+# state/free_reads, when the phase was given up
+NO_ANGLE = "off: reads end at no angle of the model"
 # setup measures what has no model that is its own, and tries a model again that was given up
 MODEL = ("no model", "completions do not fit the model", "the drive's firmware is no longer",
          "the disk's capacity is no longer")
@@ -36,6 +38,11 @@ def scheduling(why, disk):
     if why.startswith(DISTRUSTED):
         return FORCE % disk
     return CHOOSE % ("mq-deadline", disk) if why in UNFIT else None
+
+
+def free_reads(why, disk):
+    """What ends `why` of state/free_reads; None: no command does."""
+    return SETUP % disk + " --measure" if why == NO_ANGLE else None
 
 
 def with_run(text, command):

@@ -140,7 +140,9 @@ def lines(one):
                                     "not scheduling: " + one["stuck"])
     yield "  id %s, %.1f GB, model %s, blocks of %d KiB, free reads %s" % (
         one["id"], (one["sectors"] or 0) * 512 / 1e9, one["model"] or "none",
-        one["granule_bytes"] // 1024, one["free_reads"] or "-")
+        one["granule_bytes"] // 1024,
+        advice.with_run(one["free_reads"] or "-", advice.free_reads(one["free_reads"],
+                                                                    one["disk"])))
     yield from task_lines(one)
     yield from idle_lines(one["idle"], one["idle_status"])
     bad = one["bad_blocks"]

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Can the phase be found at all? See core/phase.h.
+ *
+ * Calls: disk_model.c. Core: no locks, the caller serialises.
+ */
+#include "core/phase.h"
+
+/*
+ * A read that the drive served in less than this part of a turn may come from a cache, and says
+ * nothing of angles. It still counts a little: behind a cache that answers all there is no phase.
+ * Nor does a read say anything that is longer than this part of a track, if it may begin in its
+ * middle.
+ */
+#define FB_PHASE_PART 8
+
+/*
+ * Reads are compared that are so many turns apart at most: a period that is 500 ppm off the model's,
+ * the most that core/head.c can surely find a phase with, is 3 % of a turn off by then. They are at
+ * all distances up to that, because a wrong period may fit over any single one: each FB_PHASE_EACH-th
+ * read is noted, and the stride goes through all that are noted.
+ */
+#define FB_PHASE_TURNS 64
+#define FB_PHASE_EACH 4
+#define FB_PHASE_STRIDE 12
+
+/* The share of a turn by which a read may be off, as in core/head.c. */
+#define FB_PHASE_TOLERANCE_SHARE 24
+
+/*
+ * Of reads that end anywhere one in twelve fits, 43 of 512 with a standard deviation of 6; of a speed
+ * that is 3500 ppm off, with which core/head.c finds a phase no more, one in seven. Of reads of which
+ * one in five ends anywhere two thirds fit, because both must be right. Where a cache answers nine
+ * in ten, those from the medium are 8/17 of what counts.
+ */
+#define FB_PHASE_FITS_COMPARED 2	/* one in so many from the medium must fit ... */
+#define FB_PHASE_FITS_SEEN 3		/* ... and of all */
+
+void fb_phase_init(struct fb_phase *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->pause_ns = FB_PHASE_PAUSE_NS;
+}
+
+/* forget what was counted, for the next verdict */
+static void fb_phase_restart(struct fb_phase *p)
+{
+	p->seen = 0;
+	p->compared = 0;
+	p->fits = 0;
+}
+
+/* the read to compare the next one with, which ends at @ns; NULL: there is none */
+static const struct fb_phase_mark *fb_phase_before(const struct fb_phase *p, u64 period_ns, u64 ns)
+{
+	u32 back = min(1 + p->compared * FB_PHASE_STRIDE % FB_PHASE_MARKS, p->marks);
+	const struct fb_phase_mark *mark;
+
+	for (; back; back /= 2) {
+		mark = &p->mark[(p->marks - back) % FB_PHASE_MARKS];
+		if (ns - mark->ns <= FB_PHASE_TURNS * period_ns)
+			return mark;
+	}
+	return NULL;
+}
+
+static bool fb_phase_fits(const struct fb_phase_mark *mark, u64 period_ns, u32 angle, u64 ns)
+{
+	u64 due_ns = mul_u64_u32_shr(period_ns, angle - mark->angle, 32), off_ns;
+
+	div64_u64_rem(ns - mark->ns, period_ns, &off_ns);
+	off_ns = off_ns > due_ns ? off_ns - due_ns : due_ns - off_ns;
+	return min(off_ns, period_ns - off_ns) * FB_PHASE_TOLERANCE_SHARE <= period_ns;
+}
+
+/*
+ * A read from the medium. The period is the model's: the tracked one may have followed reads that
+ * fitted by chance.
+ */
+static void fb_phase_compare(struct fb_phase *p, u64 period_ns, u32 angle, u64 ns)
+{
+	const struct fb_phase_mark *before = fb_phase_before(p, period_ns, ns);
+
+	if (before) {
+		p->seen += FB_PHASE_SHORT;
+		p->compared++;
+		p->fits += fb_phase_fits(before, period_ns, angle, ns);
+	}
+	if (p->compared % FB_PHASE_EACH == 0)
+		p->mark[p->marks++ % FB_PHASE_MARKS] =
+			(struct fb_phase_mark) { .ns = ns, .angle = angle };
+}
+
+/* the angle behind the last sector; false: the drive may have ended the read elsewhere */
+static bool fb_phase_angle(const struct disk_model *dm, const struct fb_phase_read *read,
+			   u32 *angle)
+{
+	struct dm_access acc;
+	struct dm_track track;
+	struct dm_place last;
+	u64 lbn = read->lbn + read->nsect - 1;
+
+	if (dm_place_of(dm, lbn, &last) || dm_access(dm, &last, lbn, 1, false, &acc) ||
+	    dm_track_of(dm, lbn, &track))
+		return false;
+	*angle = acc.end.angle;
+	return !dm_info(dm)->zero_latency || read->nsect * FB_PHASE_PART <= track.nsect;
+}
+
+static bool fb_phase_is_hopeless(const struct fb_phase *p)
+{
+	return p->fits * FB_PHASE_FITS_COMPARED < p->compared ||
+	       p->fits * FB_PHASE_FITS_SEEN * FB_PHASE_SHORT < p->seen;
+}
+
+/* enough was seen: give up, or begin the next verdict */
+static bool fb_phase_decide(struct fb_phase *p, u64 now_ns)
+{
+	bool hopeless = fb_phase_is_hopeless(p);
+
+	fb_phase_restart(p);
+	if (!hopeless) {
+		p->pause_ns = FB_PHASE_PAUSE_NS;
+		p->given_up = 0;
+		return false;
+	}
+	p->off_until_ns = now_ns + p->pause_ns;
+	p->pause_ns = min_t(u64, 2 * p->pause_ns, FB_PHASE_PAUSE_MAX_NS);
+	p->given_up++;
+	return true;
+}
+
+bool fb_phase_read(struct fb_phase *p, const struct disk_model *dm,
+		   const struct fb_phase_read *read)
+{
+	u64 began_ns = max(read->sent_ns, p->last_ns), period_ns = dm_period_ns(dm);
+	u32 angle;
+
+	fb_phase_other(p, read->end_ns);
+	if (p->off_until_ns || !fb_phase_angle(dm, read, &angle))
+		return false;
+	if (read->end_ns < began_ns + period_ns / FB_PHASE_PART)
+		p->seen++;
+	else
+		fb_phase_compare(p, period_ns, angle, read->end_ns);
+	return p->seen >= FB_PHASE_READS * FB_PHASE_SHORT && fb_phase_decide(p, read->end_ns);
+}
+
+void fb_phase_other(struct fb_phase *p, u64 end_ns)
+{
+	p->last_ns = max(p->last_ns, end_ns);
+}
+
+bool fb_phase_on(struct fb_phase *p, u64 now_ns)
+{
+	if (!p->off_until_ns)
+		return true;
+	if (now_ns < p->off_until_ns)
+		return false;
+	p->off_until_ns = 0;
+	p->marks = 0;
+	fb_phase_restart(p);
+	return true;
+}
