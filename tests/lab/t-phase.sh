@@ -9,7 +9,7 @@
 # Pauses are 60 s and 120 s.
 #
 # Seen to fail: fb_phase_read() not asked (never given up); the tracked period compared with
-# (1/250 slower: not given up); the order not decided anew at the end of a pause (not tried again);
+# (1 % slower: not given up); the order not decided anew at the end of a pause (not tried again);
 # each verdict said (log); the phase not begun anew with a model.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=600
@@ -35,6 +35,10 @@ attach()
 	disk=$(drive_new "$1" atlas10k.fbdrive "$2") || exit 1
 	sched_set "$disk" freeblock
 	model_load "$disk" atlas10k.fbmodel
+	# idle reads are not what this is about, and may cost more than they do
+	echo 100000 > "$(fb "$disk")/idle_mean_us"
+	echo 1000000 > "$(fb "$disk")/idle_max_us"
+	said=$(lines)
 	echo start > "$(fb "$disk")/scan"
 }
 
@@ -77,19 +81,19 @@ for seed in 1 2 3; do
 	expect_eq "true $seed: the phase is found" "$(phase)" "locked, on, policy"
 	load "true-cached-$seed" 12 $seed --random_distribution=zipf:1.1
 	expect_eq "true $seed, cached: the phase is not given up" "$(state "$disk" free_reads)" on
-	expect_eq "true $seed: nothing is said" "$(lines)" 0
+	expect_eq "true $seed: nothing is said" $(($(lines) - said)) 0
 	detach "true$seed"
 done
 
-# turns of 6010 us instead of 5986; 7200 a minute; 15000; each with a seed
-for drive in 6010000000:1 8333333333:2 4000000000:3; do
+# turns of 6045 us instead of 5985; 7200 a minute; 15000; each with a seed
+for drive in 6045000000:1 8333333333:2 4000000000:3; do
 	attach "wrong${drive#*:}" "period_ps ${drive%:*}
 seed ${drive#*:}"
 	expect_eq "${drive%:*}: looked for at first" "$(phase)" "unknown, on, policy"
 	load "wrong-${drive%:*}" 12 "${drive#*:}"
 	expect_eq "${drive%:*}: given up" "$(phase)" "$given_up"
 	expect_eq "${drive%:*}: still scheduled" "$(state "$disk" scheduling)" yes
-	expect_eq "${drive%:*}: said" "$(lines)" 1
+	expect_eq "${drive%:*}: said" $(($(lines) - said)) 1
 	expect_ok "${drive%:*}: idle reads go on" wait_for 60 more_than $(($(scanned) + 100))
 	[ "${drive#*:}" = 3 ] || detach "wrong${drive#*:}"
 done
@@ -105,7 +109,7 @@ sleep 62
 expect_eq "after a pause it is looked for" "$(phase)" "unknown, on, policy"
 load again 12 4
 expect_eq "given up again" "$(phase)" "$given_up"
-expect_eq "not said again" "$(lines)" 1
+expect_eq "not said again" $(($(lines) - said)) 1
 sleep 62
 expect_eq "a longer pause" "$(phase)" "$given_up"
 
