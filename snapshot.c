@@ -35,6 +35,8 @@
  * @cost_requests: requests of which it is known when they would have ended without us
  * @cost_ns: sum of how much later they have ended
  * @unfit: the attached device is never scheduled
+ * @served: the disk is scheduled, so it may be read
+ * @gaps: and its gaps may be used
  * @scheduling: "yes", or why not
  * @idle_why: whether idle reads are sent, or why not
  * @lift_source: state of the look-ahead probe
@@ -64,6 +66,8 @@ struct fb_snapshot {
 	u64 cost_requests;
 	s64 cost_ns;
 	bool unfit;
+	bool served;
+	bool gaps;
 	const char *scheduling;
 	const char *idle_why;
 	const char *lift_source;
@@ -86,6 +90,8 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	why = fb_disk_transparent(fd);
 	strscpy(s->why, why ? why : "yes", sizeof(s->why));
 	s->unfit = !!fd->unfit;
+	s->served = !why;
+	s->gaps = !why && fb_phase_on(&fd->phase, now);
 	s->attached = !!fd->sched;
 	if (fd->sched)
 		fb_report_take(fd, &s->sched);
@@ -109,13 +115,17 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	memcpy(s->floor_ns, fd->conservatism.odds.floor_ns, sizeof(s->floor_ns));
 }
 
-/* The defaults would say what a drive can do that is never asked to. */
-static void fb_snapshot_unfit(struct fb_snapshot *s)
+/* Of a disk that is not read nothing is being found out, nor is it verified in any way. */
+static void fb_snapshot_unserved(struct fb_snapshot *s)
 {
-	s->medium = "none";
-	s->recovery = "not asked: the disk cannot be scheduled";
-	s->lift_source = "off";
-	s->lift_dest = "off";
+	if (!s->served)
+		s->medium = "none";
+	if (s->unfit)
+		s->recovery = "not asked: the disk cannot be scheduled";
+	if (!s->gaps) {
+		s->lift_source = "off";
+		s->lift_dest = "off";
+	}
 }
 
 /* take a snapshot, for kfree(); NULL: no memory */
@@ -135,8 +145,7 @@ static struct fb_snapshot *fb_snapshot_take(struct fb_disk *fd)
 	s->lift_dest = s->lifts[1];
 	s->medium = s->how;
 	s->recovery = s->tries;
-	if (s->unfit)
-		fb_snapshot_unfit(s);
+	fb_snapshot_unserved(s);
 	return s;
 }
 

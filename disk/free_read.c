@@ -400,6 +400,9 @@ static bool fb_free_read_may_prepend(struct request *rq)
 	/* bio_poll() needs the cookie, which only the first bio gets */
 	if (rq->cmd_flags & REQ_POLLED)
 		return false;
+	/* the drive would hurry with our part, too, or hold it against a duration limit */
+	if (fb_compat_ioprio_is_special(req_get_ioprio(rq)))
+		return false;
 #ifdef CONFIG_BLK_INLINE_ENCRYPTION
 	if (rq->crypt_ctx)
 		return false;
@@ -471,6 +474,8 @@ bool fb_free_read_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 n
 	failfast = (rq->cmd_flags & REQ_FAILFAST_MASK) | REQ_FAILFAST_TRANSPORT;
 	fb_free_read_setup(fd->reads.bufs, buf, NULL, REQ_OP_READ | failfast, lbn, nsect);
 	fb_free_read_load(fd, buf, rq, lbn, nsect, FB_FREE_READ_PREPENDED);
+	/* drivers may look at the first bio's */
+	buf->bio.bi_ioprio = req_get_ioprio(rq);
 	buf->bio.bi_next = rq->bio;
 	rq->bio = &buf->bio;
 	rq->cmd_flags |= failfast;
@@ -635,6 +640,8 @@ bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
 	if (task->css)
 		opf |= REQ_META;
 	fb_free_read_setup(fd->reads.bufs, buf, bdev, opf, lbn, nsect);
+	/* whatever the thread's */
+	buf->bio.bi_ioprio = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, IOPRIO_BE_NORM);
 	if (task->css)
 		bio_associate_blkg_from_css(&buf->bio, task->css);
 	fb_free_read_submit(fd, buf);

@@ -60,8 +60,6 @@ static u64 fb_order_due_ns(struct fb_sched *fs)
 {
 	u64 due_ns = fs->orders.due_ns;
 
-	if (fs->fd->phase.off_until_ns)
-		return fs->fd->phase.off_until_ns;
 	if (!fs->auto_depth || fb_destage_orders(&fs->fd->destage))
 		return 0;
 	if (fb_coverage_wants(fs->fd))
@@ -122,7 +120,9 @@ static void fb_order_look_at_cache(struct fb_sched *fs)
  *   writes, or none for long	an insertion
  *   the disk is scheduled	fb_iosched_model_changed(): another model, forced or not, another
  *				path; a model that is distrusted now: its last completion
- *   the guard, the phase	trip at a completion; their pauses end with @order_timer
+ *   the guard			trips at a completion; its pause ends with @order_timer
+ *   the phase			is given up at a completion; the first insertion or completion
+ *				after its pause ends that
  *   a stream			is found when a request is sent; it ends at a completion or
  *				insertion, when a request is overdue, too, or with @order_timer
  *   few wanted blocks		as the foreground gets deep or shallow; their second and their

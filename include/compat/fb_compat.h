@@ -236,6 +236,16 @@ static inline void fb_compat_set_ioprio(struct request *rq, unsigned short prio)
 #endif
 }
 
+/* would a drive treat a command of this priority differently: NCQ priority, duration limits? */
+static inline bool fb_compat_ioprio_is_special(unsigned short prio)
+{
+#ifdef IOPRIO_PRIO_HINT
+	if (IOPRIO_PRIO_HINT(prio))
+		return true;
+#endif
+	return IOPRIO_PRIO_CLASS(prio) == IOPRIO_CLASS_RT;
+}
+
 /* @rq got a segment more at its front: say that there may be gaps between its segments */
 static inline void fb_compat_note_segment(struct request *rq)
 {

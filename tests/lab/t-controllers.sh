@@ -44,9 +44,12 @@ for each in $(disks); do
 		expect_match "$driver: attach: it has a name" "$(cat "$(fb "$disk")/id")" '^naa\.5000c5'
 		continue
 	fi
+	iosched "$disk" depth 2
 	expect_eq "$driver: attach: state/ is of a disk that nothing is read of" \
-		"$(cd "$(fb "$disk")/state" && cat idle free_reads medium lift_source lift_dest phase |
-			tr '\n' ',')" "off: not scheduling,off: not scheduling,none,off,off,unknown,"
+		"$(cd "$(fb "$disk")/state" && cat idle free_reads medium lift_source lift_dest phase \
+			order | tr '\n' ',')" \
+		"off: not scheduling,off: not scheduling,none,off,off,unknown,drive,"
+	iosched "$disk" depth auto
 	expect_eq "$driver: attach: nor debugfs" "$(kv "$(debug "$disk")/idle_status" state)" \
 		"off: not scheduling"
 done

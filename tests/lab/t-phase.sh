@@ -8,9 +8,8 @@
 # Expected: 512 reads make a verdict; with this load a drive makes 100 a second and more.
 # Pauses are 60 s and 120 s.
 #
-# Seen to fail: fb_phase_read() not asked (never given up); the tracked period compared with
-# (1 % slower: not given up); the order not decided anew at the end of a pause (not tried again);
-# each verdict said (log); the phase not begun anew with a model.
+# Seen to fail: fb_phase_read() not asked (never given up); each verdict said (log); the policy orders
+# all the same (order); the phase not begun anew with a model.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=600
 # lab-freeblock: status

@@ -13,7 +13,8 @@
 # Seen to fail: an upload that silence never ends; uploads without an owner; a counter that starts
 # anew when the scheduler is attached; a file without a newline; state of a scheduler that is not
 # attached; debugfs with nanoseconds for the microseconds of sums that may be negative; waits of
-# writes that are not summed; room for a byte less than a long id has.
+# writes that are not summed; medium, lifts and order of a disk without a model as if it were read
+# (unserved); room for a byte less than a long id has.
 #
 # lab-python: freeblock
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -34,6 +35,22 @@ long_id on") || exit 1
 sched_set "$disk" freeblock
 dir=$(fb "$disk")
 debug=/sys/kernel/debug/freeblock/$disk
+
+# unserved NAME: state/ is that of a disk of which nothing is read, with any depth
+unserved()
+{
+	local attached
+
+	attached=$(cat "$dir/state/attached")
+	[ "$attached" = 0 ] || iosched "$disk" depth 2
+	expect_eq "$1: state/ of a disk that is not scheduled" \
+		"$(cd "$dir/state" && cat idle medium lift_source lift_dest | tr '\n' ',')" \
+		"off: not scheduling,none,off,off,"
+	[ "$attached" = 0 ] || expect_eq "$1: what the scheduler says" \
+		"$(cd "$dir/state" && cat free_reads phase order | tr '\n' ',')" \
+		"off: not scheduling,unknown,drive,"
+	[ "$attached" = 0 ] || iosched "$disk" depth auto
+}
 
 # files [FOLDER]: that hold values
 files()
@@ -104,6 +121,11 @@ expect_ge "defaults told" "$(wc -l < /tmp/defaults)" 120
 all_read "no model" 15 "" granule_bytes
 all_read "no model: state" 20 state
 all_read "no model: counters" 50 stats
+unserved "no model"
+expect_fail "a model is refused" sh -c "cat /lab/files/bad-value.fbmodel > $dir/model"
+unserved "a refused model"
+model_load "$disk" distrusted-tiny.fbmodel
+unserved "a distrusted model"
 expect_fail "no scan yet" cat "$dir/scan_stats/first"
 expect_fail "no scrub yet" cat "$dir/scrub_stats/passes"
 for job in scan scrub; do
@@ -126,6 +148,7 @@ all_read "another scheduler: state" 20 state $SCHED
 all_read "another scheduler: counters" 50 stats
 expect_eq "attached, why not" \
 	"$(cat "$dir/state/attached" "$dir/state/scheduling" | xargs)" "0 another scheduler"
+unserved "another scheduler"
 expect_ok "debugfs without a scheduler" grep -q '^scheduling another scheduler' "$debug/status"
 sched_set "$disk" freeblock
 

@@ -49,6 +49,8 @@ class Reasons(unittest.TestCase):
             self.assertTrue(any(why.startswith(begin) for why in reasons()), begin)
         with open(os.path.join(TOP, "disk", "disk.c"), encoding="utf-8") as file:
             self.assertIn('"' + advice.DISTRUSTED, file.read())
+        with open(os.path.join(TOP, "sched", "report.c"), encoding="utf-8") as file:
+            self.assertIn('"%s"' % advice.NO_ANGLE, file.read())
 
 
 class Commands(unittest.TestCase):

@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import fakedisk  # noqa: E402
 import taptest  # noqa: E402
-from freeblock import fbstate, fbstate_health, metrics  # noqa: E402
+from freeblock import advice, fbstate, fbstate_health, metrics  # noqa: E402
 from freeblock.machine import alarms  # noqa: E402
 from prometheus_client import parser  # noqa: E402
 
@@ -363,15 +363,21 @@ class Check(Disks):
             1, "FREEBLOCK WARNING - sda: not scheduling: no model; run: freeblock setup "
             "/dev/sda"))
         self.assertEqual((self.alarm("scheduling"), self.alarm("guard")), (1, 0))
-        self.tree.write(SYSFS + "state/scheduling", "yes")
+        self.tree.values(SYSFS + "state", {"free_reads": advice.NO_ANGLE, "scheduling": "yes"})
+        self.assertEqual(self.check(), (
+            1, "FREEBLOCK WARNING - sda: no gap is used, for reads end at no angle of the model; "
+            "run: freeblock setup /dev/sda --measure"))
+        self.assertEqual((self.alarm("phase"), self.alarm("guard")), (1, 0))
         self.tree.counters("sda", alarms=1)
         self.assertEqual((self.check()[0], self.alarm("slow_recoveries")), (2, 1))
 
     def test_guard_sentence(self):
-        """The words by which the guard is known are the kernel's."""
+        """The words by which the guard is known are the kernel's, as are those of the phase."""
         with open(os.path.join(TOP, "Documentation/ABI/testing/sysfs-kernel-freeblock-stats"),
                   encoding="utf-8") as file:
-            self.assertIn('"%s"' % fbstate_health.GUARD, re.sub(r"\s+", " ", file.read()))
+            text = re.sub(r"\s+", " ", file.read())
+        for words in (fbstate_health.GUARD, advice.NO_ANGLE):
+            self.assertIn('"%s"' % words, text)
 
     def test_late(self):
         """By the rate so far; one that is paused only when its time is over.

@@ -261,6 +261,7 @@ static int md_ata_start(struct md_ata *a, struct md_ata_cmd *p)
 		md_run_at_once(&a->run, c);
 		return 0;
 	}
+	a->run.urgent += md_tf_is_urgent(&p->regs);
 	if (c->range.op != MDE_FLUSH)
 		md_ata_wake(a, now_ns);
 	return md_run_submit(&a->run, c);

@@ -13,7 +13,8 @@
 #define MD_LOG_SCT		0xe0	/* command and status */
 
 /* Pages of the IDENTIFY DEVICE data log that there are: the list, and the data. */
-#define MD_IDENTIFY_PAGES	2
+#define MD_IDENTIFY_PAGES	9
+#define MD_IDENTIFY_SATA	8	/* the last of them */
 
 /* SCT commands, 8.3: actions, their functions, and results. */
 #define MD_SCT_ERC		3
@@ -104,8 +105,8 @@ static void md_tf_identify_sata(const struct mde_config *c, u8 *page)
 {
 	/* no more than the port takes: the depth, less one */
 	md_tf_word(page, 75, c->queue_depth - 1);
-	/* three speeds, NCQ, READ LOG DMA EXT */
-	md_tf_word(page, 76, 0x810e);
+	/* three speeds, NCQ and its priorities, READ LOG DMA EXT */
+	md_tf_word(page, 76, 0x910e);
 	/* the third speed is in use */
 	md_tf_word(page, 77, 0x0006);
 	/* software settings preservation */
@@ -228,7 +229,10 @@ static void md_tf_log_epc(const struct md_tf *t, u32 n, u8 *page)
 	}
 }
 
-/* The IDENTIFY DEVICE data log, A.11: its list of pages, and the data. */
+/*
+ * The IDENTIFY DEVICE data log, A.11: its list of pages, the data, and what Serial ATA adds. Pages
+ * that are not in the list are empty.
+ */
 static void md_tf_log_identify(const struct md_tf *t, u32 n, u8 *page)
 {
 	if (n == 1) {
@@ -236,8 +240,17 @@ static void md_tf_log_identify(const struct md_tf *t, u32 n, u8 *page)
 		return;
 	}
 	page[0] = 1;		/* revision */
-	page[8] = MD_IDENTIFY_PAGES;
+	if (n == MD_IDENTIFY_SATA) {
+		page[2] = MD_IDENTIFY_SATA;
+		page[7] = 0x80;	/* valid */
+		page[9] = 0x08;	/* NCQ priority */
+		page[15] = 0x80;
+	}
+	if (n)
+		return;
+	page[8] = 3;
 	page[10] = 1;
+	page[11] = MD_IDENTIFY_SATA;
 }
 
 /* SCT status, 8.2.5. */

@@ -493,6 +493,7 @@ void md_run_reset_stats(struct md_run *r)
 	r->store_failures = 0;
 	r->aborts = 0;
 	r->resets = 0;
+	r->urgent = 0;
 	r->wakes = 0;
 	spin_unlock_irq(&r->lock);
 	mds_journal_clear(&r->store);
@@ -512,7 +513,7 @@ static u32 md_run_count_hung(const struct md_run *r)
 ssize_t md_run_show_stats(struct md_run *r, char *page)
 {
 	struct mde_stats s;
-	u64 commands, late_max, late_sum, late_over, failures, aborts, resets, wakes;
+	u64 commands, late_max, late_sum, late_over, failures, aborts, resets, urgent, wakes;
 	u64 used, overflow;
 	u32 outstanding, hung;
 
@@ -526,6 +527,7 @@ ssize_t md_run_show_stats(struct md_run *r, char *page)
 	failures = r->store_failures;
 	aborts = r->aborts;
 	resets = r->resets;
+	urgent = r->urgent;
 	wakes = r->wakes;
 	hung = md_run_count_hung(r);
 	spin_unlock_irq(&r->lock);
@@ -544,7 +546,7 @@ ssize_t md_run_show_stats(struct md_run *r, char *page)
 		"late_max_ns %llu\nlate_mean_ns %llu\nlate_over_10us %llu\n"
 		"journal_records %llu\njournal_overflow %llu\n"
 		"store_failures %llu\naborts %llu\nresets %llu\n"
-		"hung %u\nwakes %llu\n",
+		"hung %u\nurgent %llu\nwakes %llu\n",
 		commands, s.reads, s.fua_reads, s.writes, s.verifies, s.flushes,
 		s.sectors_read,
 		s.sectors_written, s.sectors_verified, outstanding,
@@ -554,5 +556,5 @@ ssize_t md_run_show_stats(struct md_run *r, char *page)
 		s.partial_hits, s.cached_writes, s.destages, s.internals,
 		late_max,
 		commands ? late_sum / commands : 0, late_over, used, overflow,
-		failures, aborts, resets, hung, wakes);
+		failures, aborts, resets, hung, urgent, wakes);
 }

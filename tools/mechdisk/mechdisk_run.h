@@ -139,6 +139,7 @@ struct md_port {
  * @store_failures: writes that found no memory
  * @aborts: commands the error handler took back
  * @resets: device, bus and host resets
+ * @urgent: NCQ commands of high priority, which the drive orders like others; the port's
  * @wakes: commands for the medium that found the spindle standing, or slow; the port's
  */
 struct md_run {
@@ -160,6 +161,7 @@ struct md_run {
 	u64 store_failures;
 	u64 aborts;
 	u64 resets;
+	u64 urgent;
 	u64 wakes;
 };
 

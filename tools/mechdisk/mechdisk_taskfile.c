@@ -78,6 +78,8 @@
 #define MD_LOG_SCT		0xe0
 
 #define MD_DEVICE_FUA		0x80	/* of the FPDMA commands */
+#define MD_PRIO_SHIFT		14	/* likewise; of the count */
+#define MD_PRIO_HIGH		2
 #define MD_DEVICE_LBA		0x40
 
 /*
@@ -355,6 +357,11 @@ static enum md_tf_kind md_tf_read_log(const struct md_tf_regs *r, struct md_tf_r
 bool md_tf_is_queued(const struct md_tf_regs *r)
 {
 	return r->command == MD_READ_FPDMA || r->command == MD_WRITE_FPDMA;
+}
+
+bool md_tf_is_urgent(const struct md_tf_regs *r)
+{
+	return md_tf_is_queued(r) && r->count >> MD_PRIO_SHIFT == MD_PRIO_HIGH;
 }
 
 /* What a command does with sectors; false: nothing. */

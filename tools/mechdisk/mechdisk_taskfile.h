@@ -142,6 +142,12 @@ void md_tf_reset(struct md_tf *t);
 bool md_tf_is_queued(const struct md_tf_regs *r);
 
 /**
+ * md_tf_is_urgent() - whether a command is an NCQ one of high priority
+ * @r: the command
+ */
+bool md_tf_is_urgent(const struct md_tf_regs *r);
+
+/**
  * md_tf_start() - what a command wants
  * @t: the drive
  * @r: the command

@@ -118,7 +118,7 @@ static void test_identify(void **state)
 	assert_int_equal(words(60, 2), cfg.sectors);
 	assert_int_equal(words(100, 4), cfg.sectors);
 	assert_int_equal(word(75), 19);
-	assert_int_equal(word(76) & 0x100, 0x100);
+	assert_int_equal(word(76) & 0x1100, 0x1100);
 	assert_int_equal(word(106), 0x4000);
 	assert_int_equal(word(217), 10000);
 	assert_int_equal(word(108) >> 12, 5);
@@ -181,6 +181,21 @@ static void test_queued(void **state)
 	expect_range(MDE_WRITE, 77, 16, 0);
 }
 
+static void test_urgent(void **state)
+{
+	(void)state;
+	begin(NULL);
+	start(0x60, 16, 5 << 3 | 2 << 14, 77, 0x40);
+	assert_true(md_tf_is_urgent(&regs));
+	expect_range(MDE_READ, 77, 16, 0);
+	start(0x60, 16, 5 << 3 | 1 << 14, 77, 0x40);
+	assert_false(md_tf_is_urgent(&regs));
+	start(0x60, 16, 5 << 3, 77, 0x40);
+	assert_false(md_tf_is_urgent(&regs));
+	start(0x25, 0, 2 << 14, 0, 0x40);
+	assert_false(md_tf_is_urgent(&regs));
+}
+
 static void test_queued_error(void **state)
 {
 	(void)state;
@@ -229,15 +244,20 @@ static void test_logs(void **state)
 	read_log(0x00, 0);
 	assert_int_equal(word(0), 1);
 	assert_int_equal(word(0x10), 1);
-	assert_int_equal(word(0x30), 2);
+	assert_int_equal(word(0x30), 9);
 	assert_int_equal(word(0x12), 0);
 	expect_abort(0x2f, 0, 1, 0x12);
 	expect_abort(0x2f, 0, 2, 0x10);
-	expect_abort(0x2f, 0, 1, 0x230);
+	expect_abort(0x2f, 0, 1, 0x930);
 	expect_abort(0x2f, 0, 0, 0x30);
 	read_log(0x30, 0);
-	assert_int_equal(page[8], 2);
+	assert_int_equal(page[8], 3);
 	assert_int_equal(page[10], 1);
+	assert_int_equal(page[11], 8);
+	/* page 8: NCQ priority */
+	read_log(0x30, 8);
+	assert_int_equal(page[0] | page[2] << 8, 0x801);
+	assert_int_equal(page[9], 8);
 }
 
 static void test_caching(void **state)
@@ -411,6 +431,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_short, end),
 		cmocka_unit_test_teardown(test_long, end),
 		cmocka_unit_test_teardown(test_queued, end),
+		cmocka_unit_test_teardown(test_urgent, end),
 		cmocka_unit_test_teardown(test_queued_error, end),
 		cmocka_unit_test_teardown(test_error_log, end),
 		cmocka_unit_test_teardown(test_logs, end),

@@ -6,14 +6,14 @@ A module that was told to do nothing for a disk is no alarm: a disk with another
 looked at only while tasks wait for it, or if it was named.
 """
 
-from . import fbstate, fbstate_where, need_range
+from . import advice, fbstate, fbstate_where, need_range
 
 OK, WARNING, CRITICAL, UNKNOWN = range(4)
 WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
 # what state/free_reads says while the guard has stopped them
 GUARD = "off: they cost the foreground too many turns"
 SEVERITY = {"bad_blocks": CRITICAL, "slow_recoveries": CRITICAL, "guard": WARNING,
-            "scheduling": WARNING, "scrub_late": WARNING}
+            "phase": WARNING, "scheduling": WARNING, "scrub_late": WARNING}
 UNFINISHED = ("running", "paused", "stopping", "stopped")
 DAY = 86400
 # The rate of a shorter start says nothing of a pass of days
@@ -99,6 +99,9 @@ def alarms(disk, scrub_days, now):
     found["scheduling"] = "not scheduling: " + stuck if stuck else None
     if free is not None:
         found["guard"] = "the guard stopped free reads" if free == GUARD else None
+        found["phase"] = advice.with_run("no gap is used, for reads end at no angle of the model",
+                                         advice.free_reads(free, disk.name)) \
+            if free == advice.NO_ANGLE else None
     job = disk.job("scrub")
     due = scrub_due(job, scrub_days)
     if due:
