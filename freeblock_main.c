@@ -40,17 +40,17 @@ static int __init fb_main_init(void)
 	ret = fb_disk_init(fb_main_clients, fb_sysfs_disk_groups);
 	if (ret)
 		goto exit_delivery;
-	ret = fb_iosched_register();
-	if (ret)
-		goto exit_disk;
-	/* last, so that no file is open when it fails */
 	ret = fb_user_init();
 	if (ret)
-		goto exit_iosched;
+		goto exit_disk;
+	/* last, so that no queue has taken the scheduler when something fails */
+	ret = fb_iosched_register();
+	if (ret)
+		goto exit_user;
 	return 0;
 
-exit_iosched:
-	fb_iosched_unregister();
+exit_user:
+	fb_user_exit();
 exit_disk:
 	fb_disk_exit();
 exit_delivery:
@@ -60,8 +60,8 @@ exit_delivery:
 
 static void __exit fb_main_exit(void)
 {
-	fb_user_exit();
 	fb_iosched_unregister();
+	fb_user_exit();
 	fb_disk_exit();
 	fb_delivery_exit();
 	fb_memory_exit();

@@ -340,7 +340,8 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 			n++;
 		if (fb_quarantine_doubts(&cov->fd->quarantine, first * granule, n * granule))
 			n = 1;
-		if (!fb_free_read_now(task, first * granule,
+		if (!fb_free_read_may_promote(task) ||
+		    !fb_free_read_now(task, first * granule,
 				      min_t(u64, n * granule, sectors - first * granule),
 				      FB_FREE_READ_PROMOTED))
 			return false;

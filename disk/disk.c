@@ -238,8 +238,7 @@ enum freeblock_wait fb_disk_waiting_for(const struct fb_disk *fd)
  * @fd: the disk
  * @force: use it
  *
- * Holds until another model is loaded. Completions may still prove the model wrong. If the phase
- * was given up it is looked for anew.
+ * Holds until another model is loaded. Completions may still prove it wrong. The phase is found anew.
  *
  * Context: may sleep.
  *
@@ -370,14 +369,14 @@ static int fb_disk_set_name(struct fb_disk *fd, const char *name)
 }
 
 /* Free its name for a disk that comes under it. */
-static void fb_disk_free_name(struct fb_disk *fd)
+static int fb_disk_free_name(struct fb_disk *fd)
 {
 	static unsigned int gone;
 	char name[FB_NAME_LEN];
 
 	snprintf(name, sizeof(name), "%.*s.gone%u", min_t(int, strcspn(fd->name, "."), 16),
 		 fd->name, ++gone);
-	fb_disk_set_name(fd, name);
+	return fb_disk_set_name(fd, name);
 }
 
 static struct fb_disk *fb_disk_next_lost(void)
@@ -470,15 +469,14 @@ static struct fb_disk *fb_disk_named(const char *name)
 }
 
 /* Take @name from a disk that is gone but still has it. */
-static void fb_disk_yield_name(const char *name)
+static int fb_disk_yield_name(const char *name)
 {
 	struct fb_disk *fd = fb_disk_named(name);
 
 	if (!fd)
-		return;
+		return 0;
 	fb_disk_retire(fd);
-	if (!strcmp(fd->name, name))
-		fb_disk_free_name(fd);
+	return strcmp(fd->name, name) ? 0 : fb_disk_free_name(fd);
 }
 
 /* Find an attached disk with the same id: another path, whose commands the first cannot see. */
@@ -544,8 +542,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	for (c = fb_disk_clients; *c; c++)
 		if ((*c)->init)
 			(*c)->init(fd);
-	fb_disk_yield_name(name);
-	if (fb_disk_set_name(fd, name)) {
+	if (fb_disk_yield_name(name) || fb_disk_set_name(fd, name)) {
 		fb_disk_put(fd);
 		return NULL;
 	}
@@ -554,12 +551,14 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 }
 
 /* The disk has come back, perhaps under another name. */
-static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
+static int fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 {
-	fb_disk_set_gone(fd, false);
-	if (strcmp(fd->name, name))
-		fb_disk_yield_name(name);
-	fb_disk_set_name(fd, name);
+	int ret = strcmp(fd->name, name) ? fb_disk_yield_name(name) : 0;
+
+	ret = ret ? ret : fb_disk_set_name(fd, name);
+	if (!ret)
+		fb_disk_set_gone(fd, false);
+	return ret;
 }
 
 /**
@@ -594,10 +593,10 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 	}
 	twin = fb_disk_twin(like);
 	fd = fb_disk_find(like);
-	if (fd)
-		fb_disk_adopt_name(fd, name);
-	else
+	if (!fd)
 		fd = fb_disk_new(like, name);
+	else if (fb_disk_adopt_name(fd, name))
+		fd = NULL;
 	if (fd) {
 		kobject_get(&fd->folder.kobj);
 		fd->diskseq = like->diskseq;

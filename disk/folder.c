@@ -3,7 +3,9 @@
  * The directories of disks in sysfs and debugfs. Schedulers attach and detach with their queue
  * frozen, and memory reclaim that waits for that queue may hold the locks of either file system.
  * So a disk is only named then; a work item makes and renames its directories, in the order in
- * which names were given: each name is free when its turn comes.
+ * which names were given: each name is free when its turn comes. Without memory the work waits, and
+ * those behind wait, too: a directory under a name that is another disk's now would be worse than
+ * none.
  *
  * Locks: fb_folder_lock for the list of names; it is the innermost one. Of the directories
  * themselves, the work item is the only user until fb_folder_remove(), which waits for it. Both
@@ -30,6 +32,9 @@ struct fb_folder_name {
 	struct fb_folder *folder;
 	char name[FB_NAME_LEN];
 };
+
+/* after want of memory */
+#define FB_FOLDER_RETRY (HZ / 4)
 
 static DEFINE_SPINLOCK(fb_folder_lock);
 static LIST_HEAD(fb_folder_names);	/* not yet those of the directories; the oldest first */
@@ -72,23 +77,41 @@ static int fb_folder_show(struct fb_folder *folder, const char *name)
 	return kobject_rename(&folder->kobj, name);
 }
 
+static void fb_folder_drop(struct fb_folder_name *n)
+{
+	kobject_put(&n->folder->kobj);
+	kfree(n);
+}
+
+static void fb_folder_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(fb_folder_worker, fb_folder_work);
+
+/* Put the name back, as the oldest. */
+static void fb_folder_retry(struct fb_folder_name *n)
+{
+	spin_lock(&fb_folder_lock);
+	list_add(&n->node, &fb_folder_names);
+	spin_unlock(&fb_folder_lock);
+	schedule_delayed_work(&fb_folder_worker, FB_FOLDER_RETRY);
+}
+
 static void fb_folder_work(struct work_struct *work)
 {
 	unsigned int noio = memalloc_noio_save();
 	struct fb_folder_name *n;
-	int ret;
+	int ret = 0;
 
-	while ((n = fb_folder_next())) {
+	while (ret != -ENOMEM && (n = fb_folder_next())) {
 		ret = fb_folder_show(n->folder, n->name);
 		if (ret)
 			pr_warn("freeblock: no directory %s: error %d\n", n->name, ret);
-		kobject_put(&n->folder->kobj);
-		kfree(n);
+		if (ret == -ENOMEM)
+			fb_folder_retry(n);
+		else
+			fb_folder_drop(n);
 	}
 	memalloc_noio_restore(noio);
 }
-
-static DECLARE_WORK(fb_folder_worker, fb_folder_work);
 
 /**
  * fb_folder_set_name() - give a disk's directories a name, soon; the first time they are made
@@ -111,8 +134,23 @@ int fb_folder_set_name(struct fb_folder *folder, const char *name)
 	spin_lock(&fb_folder_lock);
 	list_add_tail(&n->node, &fb_folder_names);
 	spin_unlock(&fb_folder_lock);
-	schedule_work(&fb_folder_worker);
+	mod_delayed_work(system_wq, &fb_folder_worker, 0);
 	return 0;
+}
+
+/* Drop the names that the folder has not got yet. */
+static void fb_folder_forget(const struct fb_folder *folder)
+{
+	struct fb_folder_name *n, *next;
+	LIST_HEAD(dropped);
+
+	spin_lock(&fb_folder_lock);
+	list_for_each_entry_safe(n, next, &fb_folder_names, node)
+		if (n->folder == folder)
+			list_move(&n->node, &dropped);
+	spin_unlock(&fb_folder_lock);
+	list_for_each_entry_safe(n, next, &dropped, node)
+		fb_folder_drop(n);
 }
 
 /**
@@ -125,12 +163,18 @@ void fb_folder_remove(struct fb_folder *folder)
 {
 	unsigned int noio;
 
-	flush_work(&fb_folder_worker);
+	flush_delayed_work(&fb_folder_worker);
+	/* without memory one is left, which may be at work again, and be put back once more */
+	fb_folder_forget(folder);
+	cancel_delayed_work_sync(&fb_folder_worker);
+	fb_folder_forget(folder);
 	noio = memalloc_noio_save();
 	debugfs_remove_recursive(folder->debugfs);
 	if (folder->kobj.state_in_sysfs)
 		kobject_del(&folder->kobj);
 	memalloc_noio_restore(noio);
+	/* others' */
+	mod_delayed_work(system_wq, &fb_folder_worker, 0);
 }
 
 /**
@@ -158,6 +202,7 @@ int fb_folder_init(void (*fill)(struct fb_folder *folder))
  */
 void fb_folder_exit(void)
 {
+	cancel_delayed_work_sync(&fb_folder_worker);
 	debugfs_remove_recursive(fb_folder_debugfs);
 	/* its name is free at once, whenever its last reference goes */
 	kobject_del(fb_folder_sysfs);

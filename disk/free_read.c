@@ -622,6 +622,7 @@ bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
 		buf = fb_free_read_find_free(fd);
 	if (buf) {
 		fb_free_read_aim(buf, NULL, lbn, nsect, kind);
+		buf->owner = task;
 		/* It is urgent: who asks accepts whatever the drive returns; others do not. */
 		buf->how = fb_verify_how(fd);
 		if (buf->how != FB_VERIFY_READ)
@@ -646,6 +647,32 @@ bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
 		bio_associate_blkg_from_css(&buf->bio, task->css);
 	fb_free_read_submit(fd, buf);
 	return true;
+}
+
+/**
+ * fb_free_read_may_promote() - may a task have another promoted read sent?
+ * @task: the task
+ *
+ * io.max of a cgroup may hold its reads back, with their buffers, before the scheduler gets them.
+ *
+ * Context: the thread.
+ *
+ * Return: false if FREEBLOCK_HELD of a task whose cgroup is charged have not reached the drive.
+ */
+bool fb_free_read_may_promote(const struct freeblock_task *task)
+{
+	const struct fb_free_read *buf = NULL;
+	struct fb_disk *fd = task->fd;
+	u32 held = 0;
+
+	if (!task->css)
+		return true;
+	spin_lock_irq(&fd->lock);
+	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
+		held += buf->state == FB_FREE_READ_SENT && !buf->began_ns &&
+			buf->kind == FB_FREE_READ_PROMOTED && buf->owner == task;
+	spin_unlock_irq(&fd->lock);
+	return held < FREEBLOCK_HELD;
 }
 
 /**

@@ -57,6 +57,7 @@ enum fb_free_read_kind {
  * @dirty: [L] it must be discarded: a foreground write overlapped it, or the drive refused it
  * @taken: the thread has marked its granules as in flight
  * @kind: what it is sent as
+ * @owner: the task that has it sent as a foreground read; only to be compared
  * @how: how it was sent
  * @sent_ns: when it was aimed
  * @began_ns: when it was handed to the driver; 0: it has not been [L]
@@ -88,6 +89,7 @@ struct fb_free_read {
 	bool over;
 	bool proven;
 	enum fb_free_read_kind kind;
+	const void *owner;
 	enum fb_verify_how how;
 	u64 sent_ns;
 	u64 began_ns;
@@ -153,6 +155,7 @@ struct fb_free_reads *fb_free_read_alloc_all(struct fb_disk *fd);
 int fb_free_read_grow(struct fb_disk *fd, u32 n);
 u32 fb_free_read_missing(const struct fb_disk *fd, u32 tasks);
 u64 fb_free_read_bytes(const struct disk_model *dm, u32 n);
+bool fb_free_read_may_promote(const struct freeblock_task *task);
 bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
 		      enum fb_free_read_kind kind);
 void fb_free_read_begun(struct fb_free_read *buf, u64 now);

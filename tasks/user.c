@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks for user space: the character device /dev/freeblock. An open file is one task; the
- * interface is include/uapi/freeblock.h. This file uses the rest of the module only through
- * include/freeblock.h.
+ * Tasks for user space: the character device /dev/freeblock. An open file is one task; the interface
+ * is include/uapi/freeblock.h. This file uses the rest of the module only by include/freeblock.h.
  *
  * Blocks go through the file's queue, tasks/user_queue.c. Apart from its task, a file needs
  * memory only for that queue and its coverage. A call that fails has changed nothing: what may
@@ -817,6 +816,9 @@ static int fb_user_open(struct inode *inode, struct file *file)
 {
 	struct fb_user_file *ff;
 
+	/* the module may yet fail to load, which waits for nobody */
+	if (THIS_MODULE->state != MODULE_STATE_LIVE)
+		return -ENODEV;
 	ff = kzalloc(sizeof(*ff), GFP_KERNEL_ACCOUNT);
 	if (!ff)
 		return -ENOMEM;
@@ -867,7 +869,7 @@ static struct miscdevice fb_user_device = {
 /* ---- module ---- */
 
 /**
- * fb_user_init() - create /dev/freeblock, last of all: from here on it may be open
+ * fb_user_init() - create /dev/freeblock, which can be opened when the module is there
  *
  * Context: module init.
  *

@@ -92,6 +92,23 @@ expect_within "a task of another cgroup is served, s" 3 \
 echo "$dev enable=0" > /tmp/cgroup/io.cost.qos
 wait $reader
 expect_ok "both are over" wait_for 60 no_tasks
+
+# ---- nor do others when io.max holds that cgroup's reads back, with their buffers ----
+
+# At 400 kB/s its 4 MiB take 10 s. Seen to fail with a task that may have all buffers held back.
+echo "$dev rbps=400000" > /tmp/cgroup/reader/io.max
+# shellcheck disable=SC2016
+sh -c 'echo $$ > /tmp/cgroup/reader/cgroup.procs
+	exec fbread copy /dev/$0 first=0 count=8000 promote=1 flags=2' "$disk" > /tmp/copy 2>&1 &
+reader=$!
+sleep 1
+expect_within "io.max: a task of another cgroup is served, s" 2 \
+	fbread copy "/dev/$disk" first=9000 count=800 promote=1 flags=2
+expect_ok "io.max: while the other one still reads" [ -d /proc/$reader ]
+echo "$dev rbps=max" > /tmp/cgroup/reader/io.max
+wait $reader
+expect_eq "io.max: promoted blocks are read" "$(kv /tmp/copy end)" 0
+expect_ok "io.max: both are over" wait_for 60 no_tasks
 drive_off a
 expect_ok "freeblock unloads" wait_for 20 unload_module freeblock
 expect_ok "and takes its device along" [ ! -e /dev/freeblock ]
