@@ -15,10 +15,10 @@
 #define FB_PHASE_PART 8
 
 /*
- * Reads are compared that are so many turns apart at most: a period that is 500 ppm off the model's,
- * the most that core/head.c can surely find a phase with, is 3 % of a turn off by then. They are at
- * all distances up to that, because a wrong period may fit over any single one: each FB_PHASE_EACH-th
- * read is noted, and the stride goes through all that are noted.
+ * Reads are compared that are so many turns apart at most: a period that is 500 ppm off the
+ * model's, the most that core/head.c can surely find a phase with, is 3 % of a turn off by then.
+ * They are at all distances up to that, because a wrong period may fit over any single one: each
+ * FB_PHASE_EACH-th read is noted, and the stride goes through all that are noted.
  */
 #define FB_PHASE_TURNS 64
 #define FB_PHASE_EACH 4
@@ -28,10 +28,10 @@
 #define FB_PHASE_TOLERANCE_SHARE 24
 
 /*
- * Of reads that end anywhere one in twelve fits, 43 of 512 with a standard deviation of 6; of a speed
- * that is 3500 ppm off, with which core/head.c finds a phase no more, one in seven. Of reads of which
- * one in five ends anywhere two thirds fit, because both must be right. Where a cache answers nine
- * in ten, those from the medium are 8/17 of what counts.
+ * Of reads that end anywhere one in twelve fits, 43 of 512 with a standard deviation of 6; of a
+ * speed that is 4000 ppm off, with which core/head.c finds a phase no more, one in seven. Of reads
+ * of which one in five ends anywhere two thirds fit, because both must be right. Where a cache
+ * answers nine in ten, those from the medium are 8/17 of what counts.
  */
 #define FB_PHASE_FITS_COMPARED 2	/* one in so many from the medium must fit ... */
 #define FB_PHASE_FITS_SEEN 3		/* ... and of all */

@@ -238,7 +238,7 @@ enum freeblock_wait fb_disk_waiting_for(const struct fb_disk *fd)
  * @fd: the disk
  * @force: use it
  *
- * Holds until another model is loaded. Completions may still prove it wrong. The phase is found anew.
+ * Holds until another model is loaded. Completions may still prove it wrong. Finds the phase anew.
  *
  * Context: may sleep.
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks for user space: the character device /dev/freeblock. An open file is one task; the interface
+ * Tasks for user space: the character device /dev/freeblock. An open file is a task; the interface
  * is include/uapi/freeblock.h. This file uses the rest of the module only by include/freeblock.h.
  *
  * Blocks go through the file's queue, tasks/user_queue.c. Apart from its task, a file needs

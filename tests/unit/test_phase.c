@@ -5,12 +5,12 @@
  * core/phase.h; that each case holds for all seeds, from the distance of their shares: one read in
  * twelve fits by chance, nine in ten and more of the model's drive.
  *
- * Planted bugs, each seen to fail: never given up (test_wrong_speed, test_anywhere,
- * test_cache, test_lost, test_landed, test_pauses); reads compared with the one before (test_wrong_speed: 4000 ppm), or all with the
- * oldest (there, too: 25000 ppm); a cache's answers compared like others (test_true: with a
- * cache); short ones not counted (test_cache); a
- * share of all seen only (test_lost); time from when a read was sent (test_others); long reads of a zero-latency drive compared (test_landed);
- * the pause not doubled, and not reset (test_pauses).
+ * Planted bugs, each seen to fail: never given up (test_wrong_speed, test_anywhere, test_cache,
+ * test_lost, test_landed, test_pauses); reads compared with the one before (test_wrong_speed: 4000
+ * ppm), or all with the oldest (there, too: 25000 ppm); a cache's answers compared like others
+ * (test_true: with a cache); short ones not counted (test_cache); a share of all seen only
+ * (test_lost); time from when a read was sent (test_others); long reads of a zero-latency drive
+ * compared (test_landed); the pause not doubled, and not reset (test_pauses).
  */
 #include <setjmp.h>
 #include <stdarg.h>

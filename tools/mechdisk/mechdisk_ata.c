@@ -411,7 +411,8 @@ static struct ata_port_operations md_ata_ops = {
 };
 
 static const struct ata_port_info md_ata_info = {
-	.flags		= ATA_FLAG_SATA | ATA_FLAG_NCQ | ATA_FLAG_PIO_DMA,
+	.flags		= ATA_FLAG_SATA | ATA_FLAG_NCQ | ATA_FLAG_FPDMA_AUX |
+			  ATA_FLAG_PIO_DMA,
 	.pio_mask	= ATA_PIO4,
 	.mwdma_mask	= ATA_MWDMA2,
 	.udma_mask	= ATA_UDMA6,
