@@ -134,7 +134,7 @@ int fb_folder_set_name(struct fb_folder *folder, const char *name)
 	spin_lock(&fb_folder_lock);
 	list_add_tail(&n->node, &fb_folder_names);
 	spin_unlock(&fb_folder_lock);
-	mod_delayed_work(system_wq, &fb_folder_worker, 0);
+	schedule_delayed_work(&fb_folder_worker, 0);
 	return 0;
 }
 
@@ -174,7 +174,7 @@ void fb_folder_remove(struct fb_folder *folder)
 		kobject_del(&folder->kobj);
 	memalloc_noio_restore(noio);
 	/* others' */
-	mod_delayed_work(system_wq, &fb_folder_worker, 0);
+	schedule_delayed_work(&fb_folder_worker, 0);
 }
 
 /**

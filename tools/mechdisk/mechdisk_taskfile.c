@@ -363,6 +363,7 @@ bool md_tf_is_urgent(const struct md_tf_regs *r)
 {
 	return md_tf_is_queued(r) && r->count >> MD_PRIO_SHIFT == MD_PRIO_HIGH;
 }
+EXPORT_SYMBOL_GPL(md_tf_is_urgent);
 
 /* What a command does with sectors; false: nothing. */
 static bool md_tf_op(const struct md_tf_regs *r, enum mde_op *op)
