@@ -6,8 +6,7 @@
 # Expected: what libata does (ata_build_rw_tf()): the priority is the request's class; from 6.14 on
 # that is its first bio's.
 #
-# Seen to fail: free reads prepended to requests of the real-time class (prepends); the class of free
-# reads real-time (urgent, of the others).
+# Seen to fail: free reads prepended to requests of the real-time class (prepends).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
 # lab: kernel=7.x clock=icount smp=1 timeout=300
