@@ -13,7 +13,8 @@
 # Seen to fail: an upload that silence never ends; uploads without an owner; a counter that starts
 # anew when the scheduler is attached; a file without a newline; state of a scheduler that is not
 # attached; debugfs with nanoseconds for the microseconds of sums that may be negative; waits of
-# writes that are not summed; the policy's order of a disk without a model; room for a byte less than a long id has.
+# writes that are not summed; the policy's order of a disk without a model; room for a byte less than
+# a long id has.
 #
 # lab-python: freeblock
 # lab: kernel=stock clock=icount smp=1 timeout=300
