@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Drives made of bytes for the tests of what is asked of drives: INQUIRY with any pages,
-mode pages with any manners, ATA commands. It lives on when its host dies: Server carries out commands
-for other processes, Remote sends them there.
+mode pages with any manners, ATA commands. They live on when their host dies: Server carries out
+commands for other processes, Remote sends them there.
 """
 
 import os

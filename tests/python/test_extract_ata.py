@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of what an extraction asks of SATA disks by ATA PASS-THROUGH: caches off by SET FEATURES and
-back after any end; what the way to the disk cannot do, and that it is said before anything is
+"""Tests of what an extraction asks of SATA disks by ATA PASS-THROUGH: caches off by SET FEATURES
+and back after any end; what the way to the disk cannot do, and that it is said before anything is
 changed. Most are of a drive made of bytes (fakescsi.py), laid out as SAT-4 and ACS-4 say; the last
 of the simulated one. Prints TAP; a few seconds.
 """
@@ -10,7 +10,6 @@ import contextlib
 import io
 import os
 import sys
-import unittest
 from types import SimpleNamespace
 from unittest import mock
 
@@ -104,7 +103,8 @@ class Switching(common.Case):
     def test_no_way(self):
         """Where ATA commands do not pass, or IDENTIFY DEVICE cannot be believed, mode pages do
         what they can, and the words say why."""
-        for manner, why in (("no_pass", "IDENTIFY DEVICE: sense 5/20/00"), ("spoiled", "is spoiled"),
+        for manner, why in (("no_pass", "IDENTIFY DEVICE: sense 5/20/00"),
+                            ("spoiled", "is spoiled"),
                             ("untold", "does not say which features are on")):
             drive = AtaDrive(manner)
             self.assertRegex(ata.lines(ata.way(drive))[0],
@@ -165,8 +165,8 @@ class Way(common.Case):
         self.assertEqual(self.refusals(Drive(), "1")[0], ["no queue"])
         kinds, words = self.refusals(AtaDrive("no_fua"), "1")
         self.assertEqual(kinds, ["no queue", "no FUA"])
-        self.assertRegex(words, r"(?s)the queue depth is 1\. Seeks are measured with two.*echo 32 > "
-                         r"%s/node/queue_depth" % self.root)
+        self.assertRegex(words, r"(?s)the queue depth is 1\. Seeks are measured with two.*"
+                         r"echo 32 > %s/node/queue_depth" % self.root)
         kinds, words = self.refusals(AtaDrive("no_fua"), "32")
         self.assertEqual(kinds, ["no FUA"])
         self.assertRegex(words, r"(?s)read again.*switched NCQ off.*dmesg.*boot again")

@@ -5,9 +5,9 @@ The kernel's translation (libata) lets mode pages change the write cache alone. 
 and look-ahead of a SATA disk are switched by SET FEATURES, and Settings shows both as one more
 page, beside the mode pages: what works with pages works with it.
 
-Sources: SAT-4 12.2 (ATA PASS-THROUGH), ACS-4 7.13 (IDENTIFY DEVICE: words 76, 82 to 87 and 255) and
-7.45 (SET FEATURES), Linux 6.1 drivers/ata/libata-core.c, ata_rwcmd_protocol() (no reads with FUA but
-those of NCQ).
+Sources: SAT-4 12.2 (ATA PASS-THROUGH), ACS-4 7.13 (IDENTIFY DEVICE: words 76, 82 to 87, 255),
+7.45 (SET FEATURES), Linux 6.1 drivers/ata/libata-core.c, ata_rwcmd_protocol() (no reads with FUA
+but those of NCQ).
 """
 
 import collections
@@ -33,7 +33,7 @@ SUBCOMMANDS = {WRITE_CACHE: (0x82, 0x02), LOOK_AHEAD: (0x55, 0xaa)}
 NCQ = 0x0100                                    # of word 76
 
 Way = collections.namedtuple("Way", "sata features ncq depth fua queue")
-Way.__doc__ = """What the way to a disk can do. sata: by which sign it is a SATA disk, "" if by none;
+Way.__doc__ = """What the way to a disk can do. sata: by which sign it is a SATA one, "" if by none;
 features: "", or why SET FEATURES does not reach it; ncq: the drive knows NCQ (None: it cannot be
 asked); depth: commands that reach it at once (None: it is not known); fua: reads with FUA do;
 queue: the file with the depth, or ""."""

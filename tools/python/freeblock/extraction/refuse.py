@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Disks whose mechanics cannot be measured, or mean nothing: which, why, and what to do.
 
-check() and check_way() ask before anything is measured or changed; check_measured() looks at the rotation and
-the cache once modes.quiet() has done what it could, check_noise() at a measured phase. All say
-everything that they find.
+check() and check_way() ask before anything is measured or changed; check_measured() looks at the
+rotation and the cache once modes.quiet() has done what it could, check_noise() at a measured
+phase. All say everything that they find.
 
 Sources: SBC-4 6.6.2 (block device characteristics, VPD page B1h), SBC-5 6.6.6 (concurrent
 positioning ranges, B9h) and 6.6.2 (MACT), SAT-4 12.4.2 (ATA information, 89h), ACS-4 7.13
@@ -326,8 +326,8 @@ def _queued(way):
     if way.depth == 1:
         return "echo 32 > %s; if it stays 1 the kernel was told so: boot without " \
             "libata.force=noncq" % way.queue
-    return "the kernel has switched NCQ off, mostly after errors (dmesg | grep -i ncq): see to cable " \
-        "and disk, and boot again"
+    return "the kernel has switched NCQ off, mostly after errors (dmesg | grep -i ncq): see to " \
+        "cable and disk, and boot again"
 
 
 # ---- what is measured
