@@ -473,7 +473,7 @@ void fb_delivery_mind_host(struct fb_coverage *cov)
 	spin_unlock_irq(&cov->fd->lock);
 	paused = fb_delivery_pause_all(cov);
 	fb_disk_copy_name(cov->fd, name, sizeof(name));
-	pr_warn("freeblock: %s: a read of ours timed out, and more than an abort was needed to end it: %u tasks have been paused, as have those of all disks of this host adapter\n",
+	pr_warn("freeblock: %s: a read of ours timed out, and took a reset to end: %u tasks have been paused, as on all disks of its host adapter\n",
 		name, paused);
 	fb_disk_uevent(cov->fd, "FREEBLOCK_ALARM_HOST", paused);
 }

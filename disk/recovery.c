@@ -85,15 +85,15 @@ bool fb_recovery_waits(const struct fb_disk *fd, u64 now)
  */
 void fb_recovery_describe(const struct fb_recovery *r, char *text, size_t size)
 {
+	static const char then[] = ": reads of ours are short, suspect blocks wait for silence";
+
 	if (!r->asked)
 		strscpy(text, "not known yet: reads of ours are short", size);
-	else if (!r->told)
-		strscpy(text, "not told: reads of ours are short, suspect blocks wait for silence", size);
-	else if (!r->limit_ms)
-		strscpy(text, "no limit: reads of ours are short, suspect blocks wait for silence", size);
+	else if (!r->told || !r->limit_ms)
+		snprintf(text, size, "%s%s", r->told ? "no limit" : "not told", then);
 	else
 		snprintf(text, size, "%u ms%s", r->limit_ms,
-			 r->limit_ms > FB_RECOVERY_MOST_MS ? ": reads of ours are short, suspect blocks wait for silence" : "");
+			 r->limit_ms > FB_RECOVERY_MOST_MS ? then : "");
 }
 
 /**

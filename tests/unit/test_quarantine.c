@@ -520,7 +520,9 @@ static void test_careful(void **state)
 	assert_int_equal(bad.alarms, 1);
 }
 
-/* a drive that may try for a minute: what is in doubt is no gap's. Seen to fail: without the flag */
+/*
+ * A drive that may try for a minute: what is in doubt is no gap's. Seen to fail: without the flag.
+ */
 static void test_idle_only(void **state)
 {
 	struct fb_plan plan;

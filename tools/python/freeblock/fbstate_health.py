@@ -93,8 +93,8 @@ def alarms(disk, scrub_days, now):
     if bad is not None:
         found["bad_blocks"] = "%d bad block%s" % (bad, "s" * (bad != 1)) if bad else None
     if slow is not None:
-        found["slow_recoveries"] = "tasks were paused %d times (slow reads, errors, resets; see the log)" % slow if slow \
-            else None
+        found["slow_recoveries"] = "tasks were paused %d times (slow reads, errors, resets: see " \
+            "the log)" % slow if slow else None
     stuck, free = disk.stuck(), disk.state("free_reads")
     found["scheduling"] = "not scheduling: " + stuck if stuck else None
     if free is not None:
