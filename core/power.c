@@ -13,6 +13,10 @@
 #define FB_POWER_PAGE 0x1a
 #define FB_POWER_TICK_NS 100000000ULL
 
+/* fields of a descriptor of the Power Conditions log, 08h (ACS-4) */
+#define FB_POWER_LOG_ENABLED BIT(2)	/* in byte 1: the current timer is enabled */
+#define FB_POWER_LOG_CURRENT 12		/* byte at which that timer is */
+
 /* messages by enum fb_power_state, of those that hold reads */
 static const char *const fb_power_name[] = {
 	[FB_POWER_IDLE_C] = "asleep (idle_c)",
@@ -87,6 +91,14 @@ enum fb_power_state fb_power_of_sense(u8 key, u8 asc, u8 ascq)
 	return key == FB_POWER_KEY_NOT_READY ? FB_POWER_STOPPED : FB_POWER_ACTIVE;
 }
 
+/* the shorter of two timers, 0: none; of @ticks of 100 ms */
+static u64 fb_power_least_ns(u64 least_ns, u32 ticks)
+{
+	u64 ns = ticks * FB_POWER_TICK_NS;
+
+	return ns && (!least_ns || ns < least_ns) ? ns : least_ns;
+}
+
 /**
  * fb_power_page_ns() - find the shortest timer after which a drive sleeps
  * @page: mode page 1Ah
@@ -112,14 +124,38 @@ u64 fb_power_page_ns(const u8 *page, u32 len)
 	len = min_t(u32, len, page[1] + 2);
 	for (i = 0; i < ARRAY_SIZE(timers); i++) {
 		const u8 *at = page + timers[i].at;
-		u64 ns;
 
 		/* before SPC-4 the page ends after standby_z */
 		if (timers[i].at + 4 > len || !(page[timers[i].byte] & timers[i].bit))
 			continue;
-		ns = ((u64)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3]) * FB_POWER_TICK_NS;
-		if (ns && (!least || ns < least))
-			least = ns;
+		least = fb_power_least_ns(least, (u32)at[0] << 24 | at[1] << 16 | at[2] << 8 |
+					  at[3]);
+	}
+	return least;
+}
+
+/**
+ * fb_power_log_ns() - find the shortest timer after which an ATA drive sleeps
+ * @log: the Power Conditions log, from its page 0 on
+ * @len: its bytes
+ *
+ * Return: ns; 0: no such timer is enabled.
+ */
+u64 fb_power_log_ns(const u8 *log, u32 len)
+{
+	/* idle_c is on page 0, standby_y and standby_z on page 1 */
+	static const u32 where[] = { 128, 512 + 384, 512 + 448 };
+	u64 least = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(where); i++) {
+		const u8 *at = log + where[i] + FB_POWER_LOG_CURRENT;
+
+		if (where[i] + FB_POWER_LOG_CURRENT + 4 > len ||
+		    !(log[where[i] + 1] & FB_POWER_LOG_ENABLED))
+			continue;
+		least = fb_power_least_ns(least, at[0] | at[1] << 8 | at[2] << 16 |
+					  (u32)at[3] << 24);
 	}
 	return least;
 }

@@ -14,6 +14,7 @@
 #include <scsi/scsi_proto.h>
 
 #include "disk/disk.h"
+#include "disk/drive_ata.h"
 #include "disk/drive_query.h"
 #include "include/compat/fb_compat.h"
 
@@ -94,7 +95,7 @@ static u64 fb_drive_query_lookahead(struct scsi_device *sdev)
 	return off;
 }
 
-/* libata has no such page, and no ATA command tells the timer that hdparm -S sets */
+/* by SCSI's page, which libata has not, or ATA's log */
 static u64 fb_drive_query_timer(struct scsi_device *sdev)
 {
 	u8 *buf = kzalloc(FB_QUERY_MODE_LEN, GFP_NOIO);
@@ -106,7 +107,7 @@ static u64 fb_drive_query_timer(struct scsi_device *sdev)
 	if (len)
 		ns = fb_power_page_ns(page, len);
 	kfree(buf);
-	return ns;
+	return ns ? ns : fb_drive_ata_timer_ns(sdev);
 }
 
 /* ---- how long it tries to read a bad sector ---- */

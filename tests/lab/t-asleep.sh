@@ -4,6 +4,8 @@
 # by the scheduler, the drive is asked: by REQUEST SENSE, or where that is refused by CHECK POWER MODE
 # (SAT), neither of which wakes it. One that refuses both (untold) may have spun down.
 #
+# From SLEEP (ATA) only a reset wakes a drive, to standby: the kernel makes one for the question.
+#
 # Expected, of SPC-5 and ACS-4: beside a drive that is active, idle, idle_a or idle_b, however it says
 # so, a scan that begins then ends; beside one that is in idle_c or standby, or may be, no read reaches
 # it, and state/idle names the condition; and a request of the foreground, after which it spins, is
@@ -13,7 +15,7 @@
 # false of idle_a and idle_b (no reads; test_power.c has each code); an answer
 # without the drive's registers taken for that of a drive that spins (untold is read).
 #
-# lab-kernel-modules: scsi_debug
+# lab-kernel-modules: scsi_debug libata
 # lab: kernel=stock clock=icount smp=1 timeout=300
 
 . /lab/lib.sh
@@ -39,26 +41,33 @@ reads()
 }
 
 load_module mechdisk
+load_module mechata
 load_module freeblock
 
-# how the condition is told, and the condition: $PORT, by the command for it; sat, a translation that
-# answers so; low and untold are of their own kind
-for drive in "$PORT active" "$PORT idle_a" "$PORT idle_b" "$PORT idle_c" "$PORT standby_y" \
-	"$PORT standby_z" "low low" "sat active" "sat idle" "sat idle_a" "sat idle_b" "sat idle_c" \
-	"sat standby_y" "sat standby" "untold untold"; do
+# how the condition is told, and the condition: scsi and sata, by the command for it; sat, a
+# translation that answers so; low and untold are of their own kind
+for drive in "scsi active" "scsi idle_a" "scsi idle_b" "scsi idle_c" "scsi standby_y" \
+	"scsi standby_z" "sata active" "sata idle_a" "sata idle_b" "sata idle_c" "sata standby_y" \
+	"sata standby_z" "sata sleep" "low low" "sat active" "sat idle" "sat idle_a" "sat idle_b" \
+	"sat idle_c" "sat standby_y" "sat standby" "untold untold" "sata-untold untold"; do
 	mode=${drive#* }
 	interface=${drive% *}
 	condition=
 	text="power_mode $mode"
 	name="asleep ($mode)"
+	port scsi
+	[ "${drive#sata}" = "$drive" ] || port sata
 	case $drive in
-	"$PORT"*) text=$port_text; condition=$mode ;;
-	low*) name="asleep (low power)" ;;
-	*standby) name="asleep (standby_z)" ;;
-	untold*) name="asleep (no known answer)" ;;
+	scsi*|sata\ *) text=; condition=$mode ;;
 	esac
-	disk=$(drive_new a tiny.fbdrive "$text") || exit 1
-	rested "$disk" tiny.fbmodel "$condition"
+	case $drive in
+	low*) name="asleep (low power)" ;;
+	*standby|*sleep) name="asleep (standby_z)" ;;
+	*untold) name="asleep (no known answer)" ;;
+	esac
+	disk=$(drive_new a tiny.fbdrive "$port_text
+$text") || exit 1
+	rested "$disk" "$(port_model tiny.fbmodel)" "$condition"
 	case $mode in
 	active|idle|idle_a|idle_b)
 		expect_ok "$drive: the scan ends" wait_for 20 grep -qx finished "$(fb "$disk")/scan"
@@ -69,6 +78,11 @@ for drive in "$PORT active" "$PORT idle_a" "$PORT idle_b" "$PORT idle_c" "$PORT 
 		expect_eq "$drive: none of the drive's sectors was read" \
 			"$(job "$disk" scan blocks_delivered)" 0
 		expect_eq "$drive: says so" "$(cat "$(fb "$disk")/state/idle")" "$name"
+		if [ "$mode" = sleep ]; then
+			sleep 30
+			expect_eq "$drive: resets, the first of the probe" "$(drive_stat a resets)" 2
+			expect_eq "$drive: the spindle stands" "$(drive_stat a wakes)" 0
+		fi
 		dd if=/dev/"$disk" of=/dev/null bs=4k count=1 skip=3000 iflag=direct 2>/dev/null
 		expect_ok "$drive: after a read it spins, and is read" \
 			wait_for 20 grep -qx finished "$(fb "$disk")/scan"
@@ -127,5 +141,6 @@ sched_set "$disk" none
 unload_module scsi_debug
 
 expect_within "unload freeblock" 20 unload_module freeblock
+expect_within "unload mechata" 20 unload_module mechata
 expect_within "unload mechdisk" 20 unload_module mechdisk
 done_testing

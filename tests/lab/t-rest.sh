@@ -12,6 +12,7 @@
 # autosuspend: never asleep); fb_power_foreground() without effect (standby: not read after the
 # foreground); keep_awake ignored in fb_idle_is_awake() (overdue: not woken).
 #
+# lab-kernel-modules: libata
 # lab: kernel=stock clock=icount smp=1 timeout=300
 
 . /lab/lib.sh
@@ -19,14 +20,16 @@
 
 TIMER_S=20
 
-# begin TEXT: a drive "d" with that in its description, and a scan
+# begin [TEXT [SECONDS]]: a drive "d" with that in its description, or with that timer of a SATA
+# one; and a scan
 begin()
 {
 	disk=$(drive_new d atlas10k.fbdrive "$port_text
 $1") || exit 1
 	D=$(fb "$disk")
 	sched_set "$disk" freeblock || die "no freeblock"
-	model_load "$disk" atlas10k.fbmodel
+	[ -z "$2" ] || timer_set "$disk" "$2"
+	model_load "$disk" "$(port_model atlas10k.fbmodel)"
 	foreground
 	echo start > "$D/scan"
 	sleep 3
@@ -71,100 +74,144 @@ sleeps()
 # quiet NAME SECONDS: nothing is read, and nothing has woken it since
 quiet()
 {
-	expect_eq "$1: nothing is read in $2 s" "$(blocks_in "$2")" 0
-	expect_eq "$1: not woken" "$(($(drive_stat d wakes) - woken))" 0
+	expect_eq "$port, $1: nothing is read in $2 s" "$(blocks_in "$2")" 0
+	expect_eq "$port, $1: not woken" "$(($(drive_stat d wakes) - woken))" 0
 }
 
-load_module mechdisk
-load_module freeblock
+# says NAME WHY: that holds idle reads
+says()
+{
+	expect_eq "$port, $1: says so" "$(state "$disk" idle)" "$2"
+}
 
-begin ""
-expect_eq "the default" "$(cat "$D/power")" respect
-expect_fail "another word is refused" sh -c "echo off > $D/power"
-expect_eq "and changes nothing" "$(cat "$D/power")" respect
-expect_ge "it is read" "$(blocks_in 3)" 100
+# back NAME: the foreground reads, and wakes it
+back()
+{
+	local before
 
-### Sent to sleep while it is read
-
-for condition in standby_z standby_y idle_c; do
-	sleeps $condition
-	quiet $condition 35
-	expect_eq "$condition: says so" "$(state "$disk" idle)" "asleep ($condition)"
 	before=$(blocks)
 	foreground
 	sleep 2
-	expect_ge "$condition: the foreground has woken it, it is read" $(($(blocks) - before)) 100
-done
-for condition in idle_a idle_b; do
-	condition_set "$disk" $condition
-	expect_ge "$condition: it is read" "$(blocks_in 3)" 100
-done
-# woken by a command that is no foreground
-sleeps standby_z
-quiet "standby again" 15
-condition_set "$disk" active
-sleep 10
-expect_ge "it is started: it is read" "$(blocks_in 3)" 100
+	expect_ge "$port, $1: the foreground has woken it, it is read" $(($(blocks) - before)) 100
+}
 
-### The kernel's own timer
+# is_read NAME SECONDS
+is_read()
+{
+	expect_ge "$port, $1: it is read" "$(blocks_in "$2")" 100
+}
 
-echo ${TIMER_S}000 > /sys/block/"$disk"/device/power/autosuspend_delay_ms
-echo auto > /sys/block/"$disk"/device/power/control
-foreground
-expect_ge "autosuspend: it is read" "$(blocks_in 10)" 100
-expect_ok "autosuspend: the kernel suspends it" \
-	wait_for 50 grep -qx suspended /sys/block/"$disk"/device/power/runtime_status
-woken=$(drive_stat d wakes)
-quiet autosuspend 15
-expect_eq "autosuspend: says so" "$(state "$disk" idle)" "asleep (suspended)"
-before=$(blocks)
-foreground
-sleep 2
-expect_ge "autosuspend: the foreground has woken it, it is read" $(($(blocks) - before)) 100
-echo on > /sys/block/"$disk"/device/power/control
+# Sent to sleep while it is read. From SLEEP, which SATA has, a drive is reset to standby.
+commands()
+{
+	local name
+
+	is_read "at first" 3
+	for condition in standby_z standby_y idle_c ${1-}; do
+		name=$condition
+		[ $condition != sleep ] || name=standby_z
+		sleeps $condition
+		quiet $condition 35
+		says $condition "asleep ($name)"
+		back $condition
+	done
+	for condition in idle_a idle_b; do
+		condition_set "$disk" $condition
+		is_read $condition 3
+	done
+	# woken by a command that is no foreground
+	sleeps standby_z
+	quiet "standby again" 15
+	condition_set "$disk" active
+	sleep 10
+	is_read "it is started" 3
+}
+
+kernel_timer()
+{
+	local power=/sys/block/"$disk"/device/power
+
+	echo ${TIMER_S}000 > $power/autosuspend_delay_ms
+	echo auto > $power/control
+	foreground
+	is_read autosuspend 10
+	expect_ok "$port, autosuspend: the kernel suspends it" \
+		wait_for 50 grep -qx suspended $power/runtime_status
+	woken=$(drive_stat d wakes)
+	quiet autosuspend 15
+	says autosuspend "asleep (suspended)"
+	back autosuspend
+	echo on > $power/control
+}
+
+drive_timer()
+{
+	woken=$(drive_stat d wakes)
+	is_read timer 10
+	sleep $((TIMER_S - 10))
+	expect_eq "$port, timer: it rests" "$(state "$disk" idle)" \
+		"resting: the drive may fall asleep"
+	quiet timer 40
+	says timer "asleep (standby_z)"
+	back timer
+	expect_eq "$port, timer: woken once" $(($(drive_stat d wakes) - woken)) 1
+	# the foreground is not silent: it is read on
+	for _ in 1 2 3 4; do
+		foreground
+		sleep 12
+	done
+	is_read "foreground every 12 s" 3
+}
+
+kept_awake()
+{
+	echo keep-awake > "$D/power"
+	woken=$(drive_stat d wakes)
+	foreground
+	sleep $((2 * TIMER_S))
+	is_read "keep-awake, after two timers" 3
+	expect_eq "$port, keep-awake: it has never slept" "$(($(drive_stat d wakes) - woken))" 0
+	sleeps standby_z
+	quiet "keep-awake, standby" 35
+	echo "deadline 1000000" > "$D/scan"
+	quiet "a deadline to come" 15
+	echo "deadline 1" > "$D/scan"
+	sleep 15
+	is_read overdue 10
+	expect_eq "$port, overdue: woken, once" "$(($(drive_stat d wakes) - woken))" 1
+	echo respect > "$D/power"
+	sleeps standby_z
+	quiet "respect, overdue" 35
+}
+
+load_module mechdisk
+load_module mechata
+load_module freeblock
+
+port scsi
+begin
+expect_eq "the default" "$(cat "$D/power")" respect
+expect_fail "another word is refused" sh -c "echo off > $D/power"
+expect_eq "and changes nothing" "$(cat "$D/power")" respect
+commands
+kernel_timer
+end
+begin "standby_timer_ms ${TIMER_S}000"
+drive_timer
+kept_awake
 end
 
-### The drive's own timer
-
-begin "standby_timer_ms ${TIMER_S}000"
-woken=$(drive_stat d wakes)
-expect_ge "timer: it is read" "$(blocks_in 10)" 100
-sleep $((TIMER_S - 10))
-expect_eq "timer: it rests" "$(state "$disk" idle)" "resting: the drive may fall asleep"
-quiet timer 40
-expect_eq "timer: it sleeps" "$(state "$disk" idle)" "asleep (standby_z)"
-before=$(blocks)
-foreground
-sleep 2
-expect_eq "timer: the foreground has woken it" $(($(drive_stat d wakes) - woken)) 1
-expect_ge "timer: it is read" $(($(blocks) - before)) 100
-# the foreground is not silent: it is read on
-for _ in 1 2 3 4; do
-	foreground
-	sleep 12
-done
-expect_ge "foreground every 12 s: it is read" "$(blocks_in 3)" 100
-
-### Kept awake
-
-echo keep-awake > "$D/power"
-foreground
-sleep $((2 * TIMER_S))
-expect_ge "keep-awake: it is read after two timers" "$(blocks_in 3)" 100
-expect_eq "keep-awake: it has never slept" "$(($(drive_stat d wakes) - woken))" 1
-sleeps standby_z
-quiet "keep-awake, standby" 35
-echo "deadline 1000000" > "$D/scan"
-quiet "a deadline to come" 15
-echo "deadline 1" > "$D/scan"
-sleep 15
-expect_ge "overdue: it is read" "$(blocks_in 3)" 100
-expect_eq "overdue: woken, once" "$(($(drive_stat d wakes) - woken))" 1
-echo respect > "$D/power"
-sleeps standby_z
-quiet "respect, overdue" 35
+port sata
+begin
+commands sleep
+kernel_timer
+end
+begin "" $TIMER_S
+drive_timer
+kept_awake
 end
 
 expect_within "unload freeblock" 20 unload_module freeblock
+expect_within "unload mechata" 20 unload_module mechata
 expect_within "unload mechdisk" 20 unload_module mechdisk
 done_testing

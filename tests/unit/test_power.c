@@ -101,6 +101,43 @@ static void test_page(void **state)
 	assert_int_equal(fb_power_page_ns(page, sizeof(page)), 0);
 }
 
+/* a descriptor of the ATA drive's log: its current timer, beside a default one of 1 s */
+static void set_log(u8 *log, u32 at, u64 ns)
+{
+	u64 ds = ns / (SEC / 10);
+	u32 i;
+
+	log[at + 1] = 0xb4;
+	log[at + 4] = 10;
+	for (i = 0; i < 4; i++)
+		log[at + 12 + i] = ds >> 8 * i;
+}
+
+static void test_log(void **state)
+{
+	static u8 log[1024];
+
+	(void)state;
+	assert_int_equal(fb_power_log_ns(log, sizeof(log)), 0);
+	set_log(log, 0, SEC);			/* idle_a */
+	set_log(log, 64, SEC);			/* idle_b */
+	assert_int_equal(fb_power_log_ns(log, sizeof(log)), 0);
+	set_log(log, 512 + 448, 9000 * SEC);	/* standby_z */
+	assert_int_equal(fb_power_log_ns(log, sizeof(log)), 9000 * SEC);
+	set_log(log, 128, 900 * SEC);		/* idle_c */
+	assert_int_equal(fb_power_log_ns(log, sizeof(log)), 900 * SEC);
+	set_log(log, 512 + 384, 60 * SEC);	/* standby_y */
+	assert_int_equal(fb_power_log_ns(log, sizeof(log)), 60 * SEC);
+	/* not enabled; cut off; of 0; the longest */
+	log[512 + 384 + 1] = 0xb0;
+	assert_int_equal(fb_power_log_ns(log, sizeof(log)), 900 * SEC);
+	assert_int_equal(fb_power_log_ns(log, 128 + 15), 0);
+	set_log(log, 128, 0);
+	assert_int_equal(fb_power_log_ns(log, 512), 0);
+	set_log(log, 512 + 448, 0xffffffffULL * (SEC / 10));
+	assert_int_equal(fb_power_log_ns(log, sizeof(log)), 0xffffffffULL * (SEC / 10));
+}
+
 /* the disk's foreground was active until @at */
 static struct fb_power after(u64 at)
 {
@@ -219,6 +256,7 @@ int main(void)
 		cmocka_unit_test(test_ata),
 		cmocka_unit_test(test_sense),
 		cmocka_unit_test(test_page),
+		cmocka_unit_test(test_log),
 		cmocka_unit_test(test_policy),
 		cmocka_unit_test(test_rests),
 		cmocka_unit_test(test_foreground),

@@ -267,7 +267,7 @@ struct mde_bad {
  * @long_id: the world-wide name has 16 bytes, not 8, 0 or 1
  * @power: enum mde_power
  * @standby_timer_ms: with MDE_POWER_SCSI: so long after the last command for the medium it is
- *	spun down; 0: never
+ *	spun down; 0: never. A SATA drive takes it for the value of STANDBY's timer
  * @mode_sense: MODE SENSE is answered, 0 or 1
  * @recovery_control: the time to recover a sector is told, 0 or 1
  * @recovery_limit_ms: and limited to this when it is powered on; 0: no limit

@@ -572,5 +572,6 @@ void md_tf_init(struct md_tf *t, const struct mde_config *cfg, u64 now_ns)
 	t->caching.write_cache = cfg->segments && cfg->write_segments && cfg->write_cache_on;
 	t->forced = MD_TF_ACTIVE;
 	t->busy_ns = now_ns;
+	t->standby_ds = (cfg->standby_timer_ms + 99) / 100;
 }
 EXPORT_SYMBOL_GPL(md_tf_init);

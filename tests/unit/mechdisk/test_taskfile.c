@@ -310,6 +310,21 @@ static void test_standby(void **state)
 	assert_int_equal(condition(), 0x00);
 }
 
+/* STANDBY's timer as it is at power-on; extended conditions replace it */
+static void test_standby_timer(void **state)
+{
+	(void)state;
+	begin("standby_timer_ms 2000");
+	now += SECOND;
+	assert_int_equal(condition(), 0xff);
+	now += SECOND;
+	assert_int_equal(condition(), 0x00);
+	md_tf_wake(&drive, now);
+	expect_done(0xef, 0x4a, 0, 4);
+	now += 60 * SECOND;
+	assert_int_equal(condition(), 0xff);
+}
+
 static void test_sleep(void **state)
 {
 	(void)state;
@@ -438,6 +453,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_caching, end),
 		cmocka_unit_test_teardown(test_no_cache, end),
 		cmocka_unit_test_teardown(test_standby, end),
+		cmocka_unit_test_teardown(test_standby_timer, end),
 		cmocka_unit_test_teardown(test_sleep, end),
 		cmocka_unit_test_teardown(test_conditions, end),
 		cmocka_unit_test_teardown(test_timers, end),
