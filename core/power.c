@@ -14,7 +14,7 @@
 #define FB_POWER_TICK_NS 100000000ULL
 
 /* fields of a descriptor of the Power Conditions log, 08h (ACS-4) */
-#define FB_POWER_LOG_ENABLED BIT(2)	/* in byte 1: the current timer is enabled */
+#define FB_POWER_LOG_ENABLED 0x04	/* in byte 1: the current timer is enabled */
 #define FB_POWER_LOG_CURRENT 12		/* byte at which that timer is */
 
 /* messages by enum fb_power_state, of those that hold reads */

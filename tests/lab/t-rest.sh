@@ -10,7 +10,8 @@
 #
 # Seen to fail with: fb_idle_was_passed() false (standby: read); fb_power_is_resting() false (timer,
 # autosuspend: never asleep); fb_power_foreground() without effect (standby: not read after the
-# foreground); keep_awake ignored in fb_idle_is_awake() (overdue: not woken).
+# foreground); keep_awake ignored in fb_idle_is_awake() (overdue: not woken); a SATA drive's log not
+# read (sata, timer: read on, never asleep).
 #
 # lab-kernel-modules: libata
 # lab: kernel=stock clock=icount smp=1 timeout=300

@@ -5,9 +5,10 @@
  * core/power.h.
  *
  * Seen to fail with: 81h and 82h taken for sleeping (test_ata); 5Eh 05h taken for sleeping
- * (test_sense); the timer of idle_a counted (test_page); no "p->rests++" (test_rests: reads never
- * begin); fb_power_is_resting() false (test_policy: the drive never rests); the foreground's
- * activity not noted (test_foreground: asleep for ten seconds more).
+ * (test_sense); the timer of idle_a counted (test_page); timers that are not enabled counted
+ * (test_log); no "p->rests++" (test_rests: reads never begin); fb_power_is_resting() false
+ * (test_policy: the drive never rests); the foreground's activity not noted (test_foreground:
+ * asleep for ten seconds more).
  */
 #include <setjmp.h>
 #include <stdarg.h>
