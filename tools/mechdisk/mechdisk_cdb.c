@@ -341,6 +341,36 @@ static bool mdr_other(struct mdh *h, const struct mde_config *cfg,
 	return false;
 }
 
+/* UNMAP: it waits for the cache, and takes no sectors. */
+static bool mdr_unmap(const struct mde_config *cfg, struct scsi_cmnd *cmd, struct mdy_range *r)
+{
+	u32 len = get_unaligned_be16(cmd->cmnd + 7);
+	u8 list[MDY_UNMAP_LIST] = { 0 };
+
+	r->at_once = false;
+	if (!cfg->unmap) {
+		mdr_refuse(cmd, MDP_ASC_OPCODE);
+		return false;
+	}
+	if (!mdr_fetch(cmd, list, len, sizeof(list)))
+		return false;
+	if (mdy_unmap(list, len, r))
+		return true;
+	mdr_refuse(cmd, MDP_ASC_LIST);
+	return false;
+}
+
+/* The sectors that lose their data. */
+static bool mdr_check_gone(const struct mde_config *cfg, struct scsi_cmnd *cmd,
+			   const struct mdy_range *r)
+{
+	if (r->gone_lbn <= cfg->sectors && r->gone <= cfg->sectors - r->gone_lbn &&
+	    r->gone <= mdy_longest(cfg))
+		return true;
+	mdr_refuse(cmd, MDR_BAD_LBA);
+	return false;
+}
+
 /* The command's sectors exist, and fit its buffers and our limit. */
 static bool mdr_check_range(const struct mde_config *cfg, struct scsi_cmnd *cmd,
 			    const struct mdy_range *r)
@@ -354,7 +384,7 @@ static bool mdr_check_range(const struct mde_config *cfg, struct scsi_cmnd *cmd,
 	/* VERIFY, too: its course is worked out with interrupts off. */
 	if (r->count > mdy_longest(cfg) ||
 	    (r->op != MDE_VERIFY &&
-	     r->count * cfg->sector_bytes > scsi_bufflen(cmd))) {
+	     (r->same ? 1 : r->count) * cfg->sector_bytes > scsi_bufflen(cmd))) {
 		mdr_refuse(cmd, MDR_BAD_FIELD);
 		return false;
 	}
@@ -365,12 +395,20 @@ static bool mdr_check_range(const struct mde_config *cfg, struct scsi_cmnd *cmd,
 bool mdr_decode(struct mdh *h, const struct mde_config *cfg,
 		struct scsi_cmnd *cmd, struct mdy_range *r)
 {
+	if (cmd->cmnd[0] == MDY_UNMAP)
+		return mdr_unmap(cfg, cmd, r) && mdr_check_gone(cfg, cmd, r);
 	if (!mdy_names_sectors(cmd->cmnd, r))
 		return mdr_other(h, cfg, cmd, r);
 	if (!mdy_flags(cmd->cmnd, r)) {
 		mdr_refuse(cmd, MDR_BAD_FIELD);
 		return false;
 	}
+	if ((r->same || r->gone) && !cfg->unmap) {
+		mdr_refuse(cmd, MDP_ASC_OPCODE);
+		return false;
+	}
+	if (r->gone)
+		return mdr_check_gone(cfg, cmd, r);
 	if (!mdr_check_range(cfg, cmd, r))
 		return false;
 	if (r->op == MDE_FLUSH) {

@@ -262,6 +262,7 @@ struct mde_bad {
  * @translate: SEND DIAGNOSTIC translates addresses, 0 or 1
  * @zoned: enum mde_zoned
  * @trim: IDENTIFY DEVICE data say that blocks can be trimmed, 0 or 1
+ * @unmap: UNMAP and WRITE SAME are known, 0 or 1
  * @translated: an adapter translates for it: there are ATA Information and ATA PASS-THROUGH, and
  *	of its caches mode pages change the write cache alone, 0 or 1
  * @long_id: the world-wide name has 16 bytes, not 8, 0 or 1
@@ -364,6 +365,7 @@ struct mde_config {
 	u64 translate;
 	u64 zoned;
 	u64 trim;
+	u64 unmap;
 	u64 translated;
 	u64 long_id;
 	u64 power;

@@ -19,12 +19,15 @@
 #define MDY_VERIFY_16	0x8f
 #define MDY_FLUSH_10	0x35	/* SYNCHRONIZE CACHE */
 #define MDY_FLUSH_16	0x91
+#define MDY_WRITE_SAME_10 0x41
+#define MDY_WRITE_SAME_16 0x93
 
 #define MDY_LOW_POWER	0x5e	/* additional sense code of NO SENSE */
 #define MDY_CHECK_POWER_MODE 0xe5	/* byte 14 of ATA PASS-THROUGH (16) */
 
 #define MDY_FUA		0x08	/* byte 1 of reads and writes */
 #define MDY_IMMED	0x02	/* byte 1 of SYNCHRONIZE CACHE */
+#define MDY_SAME_UNMAP	0x08	/* byte 1 of WRITE SAME */
 
 /* Copy a name padded with blanks, as SCSI wants it. */
 static void mdy_pad(u8 *to, size_t size, const char *name)
@@ -100,11 +103,12 @@ static u32 mdy_vpd_89(const struct mde_config *cfg, u8 *p)
 
 static u32 mdy_vpd_00(const struct mde_config *cfg, u8 *p)
 {
-	static const u8 pages[] = { 0x00, 0x80, 0x83, 0x89, 0xb0, 0xb1, 0xb9 };
+	static const u8 pages[] = { 0x00, 0x80, 0x83, 0x89, 0xb0, 0xb1, 0xb2, 0xb9 };
 	u32 len = 0, i;
 
 	for (i = 0; i < sizeof(pages); i++)
 		if ((pages[i] != 0x89 || mdy_is_ata(cfg)) &&
+		    (pages[i] != 0xb2 || cfg->unmap) &&
 		    (pages[i] != 0xb9 || cfg->actuators > 1))
 			p[len++] = pages[i];
 	return len;
@@ -125,6 +129,20 @@ static u32 mdy_vpd_b9(const struct mde_config *cfg, u8 *p)
 				   range + 16);
 	}
 	return 60 + 32 * cfg->actuators;
+}
+
+/* Block limits (SBC-3, 6.5.3). */
+static u32 mdy_vpd_b0(const struct mde_config *cfg, u8 *r)
+{
+	put_unaligned_be16(1 << cfg->physical_exponent, r + 6);
+	put_unaligned_be32(mdy_longest(cfg), r + 8);
+	if (!cfg->unmap)
+		return 0x3c;
+	r[4] = 1;		/* WSNZ */
+	put_unaligned_be32(mdy_longest(cfg), r + 20);
+	put_unaligned_be32(1, r + 24);
+	put_unaligned_be64(mdy_longest(cfg), r + 36);
+	return 0x3c;
 }
 
 /* Length of the vital product data page, or 0 if there is no such page. */
@@ -148,16 +166,20 @@ static u32 mdy_vpd(const struct mde_config *cfg, u8 page, u8 *r)
 			return 0;
 		len = mdy_vpd_89(cfg, r + 4);
 		break;
-	case 0xb0:	/* block limits */
-		len = 0x3c;
-		put_unaligned_be16(1 << cfg->physical_exponent, r + 6);
-		put_unaligned_be32(mdy_longest(cfg), r + 8);
+	case 0xb0:
+		len = mdy_vpd_b0(cfg, r);
 		break;
 	case 0xb1:	/* rotation rate; 3.5 inch */
 		len = 0x3c;
 		put_unaligned_be16(mdy_rpm(cfg), r + 4);
 		r[7] = 2;
 		r[8] = cfg->zoned == MDE_ZONED_VPD ? 2 << 4 : 0;
+		break;
+	case 0xb2:	/* logical block provisioning: LBPU, LBPWS, LBPWS10, LBPRZ */
+		if (!cfg->unmap)
+			return 0;
+		len = 4;
+		r[5] = 0xe4;
 		break;
 	case 0xb9:
 		if (cfg->actuators < 2)
@@ -205,7 +227,8 @@ u32 mdy_capacity_16(const struct mde_config *cfg, u8 reply[MDY_REPLY])
 	put_unaligned_be64(cfg->sectors - 1, reply);
 	put_unaligned_be32(cfg->sector_bytes, reply + 8);
 	reply[13] = cfg->physical_exponent;
-	/* The lowest aligned LBN, in the next two bytes, is 0. */
+	/* The lowest aligned LBN is 0. LBPME, LBPRZ. */
+	reply[14] = cfg->unmap ? 0xc0 : 0;
 	return 32;
 }
 
@@ -260,6 +283,7 @@ static bool mdy_range_of(const u8 *cdb, struct mdy_range *r)
 	case MDY_WRITE_10:
 	case MDY_VERIFY_10:
 	case MDY_FLUSH_10:
+	case MDY_WRITE_SAME_10:
 		r->lbn = get_unaligned_be32(cdb + 2);
 		r->count = get_unaligned_be16(cdb + 7);
 		break;
@@ -273,6 +297,7 @@ static bool mdy_range_of(const u8 *cdb, struct mdy_range *r)
 	case MDY_WRITE_16:
 	case MDY_VERIFY_16:
 	case MDY_FLUSH_16:
+	case MDY_WRITE_SAME_16:
 		r->lbn = get_unaligned_be64(cdb + 2);
 		r->count = get_unaligned_be32(cdb + 10);
 		break;
@@ -294,6 +319,8 @@ static enum mde_op mdy_op_of(u8 opcode)
 	case MDY_WRITE_10:
 	case MDY_WRITE_12:
 	case MDY_WRITE_16:
+	case MDY_WRITE_SAME_10:
+	case MDY_WRITE_SAME_16:
 		return MDE_WRITE;
 	case MDY_FLUSH_10:
 	case MDY_FLUSH_16:
@@ -311,10 +338,42 @@ bool mdy_names_sectors(const u8 *cdb, struct mdy_range *r)
 	return true;
 }
 
+/* Sectors that lose their data do so when what was cached before is on the medium. */
+static void mdy_forget(struct mdy_range *r, u64 lbn, u32 count)
+{
+	r->op = MDE_FLUSH;
+	r->lbn = 0;
+	r->count = 0;
+	r->gone_lbn = lbn;
+	r->gone = count;
+}
+
+bool mdy_unmap(const u8 *list, u32 len, struct mdy_range *r)
+{
+	u32 bytes = len >= 8 ? get_unaligned_be16(list + 2) : 0;
+
+	mdy_forget(r, 0, 0);
+	if (!bytes)
+		return !len || len >= 8;
+	if (bytes != 16 || len < MDY_UNMAP_LIST)
+		return false;
+	mdy_forget(r, get_unaligned_be64(list + 8), get_unaligned_be32(list + 16));
+	return true;
+}
+
 bool mdy_flags(const u8 *cdb, struct mdy_range *r)
 {
 	r->flags = 0;
 	r->at_once = false;
+	r->same = cdb[0] == MDY_WRITE_SAME_10 || cdb[0] == MDY_WRITE_SAME_16;
+	if (r->same) {
+		/* No count means up to the end: refused, as page B0h says (WSNZ). */
+		if (cdb[1] & ~MDY_SAME_UNMAP || !r->count)
+			return false;
+		if (cdb[1] & MDY_SAME_UNMAP)
+			mdy_forget(r, r->lbn, r->count);
+		return true;
+	}
 	if (cdb[0] == MDY_READ_6 || cdb[0] == MDY_WRITE_6)
 		return true;
 	switch (r->op) {

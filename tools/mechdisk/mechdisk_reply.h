@@ -15,6 +15,8 @@
 #define MDY_REPLY	576
 #define MDY_ATA_PASS_16	0x85
 #define MDY_ATA_SENSE	22
+#define MDY_UNMAP	0x42
+#define MDY_UNMAP_LIST	24	/* bytes of its parameter list: one range */
 
 /**
  * struct mdy_range - what a command wants of the engine
@@ -22,6 +24,9 @@
  * @lbn: first sector
  * @count: how many; 0 of a flush
  * @flags: for mde_submit()
+ * @same: a write whose data are one sector, repeated
+ * @gone_lbn: first of the sectors that lose their data when a flush ends
+ * @gone: how many
  * @at_once: it ends when it has begun (a flush with IMMED)
  */
 struct mdy_range {
@@ -29,6 +34,9 @@ struct mdy_range {
 	u64 lbn;
 	u32 count;
 	u32 flags;
+	bool same;
+	u64 gone_lbn;
+	u32 gone;
 	bool at_once;
 };
 
@@ -111,9 +119,19 @@ bool mdy_ata(const struct mde_config *cfg, const u8 *cdb, u8 *sense);
 bool mdy_names_sectors(const u8 *cdb, struct mdy_range *r);
 
 /**
+ * mdy_unmap() - which sectors does UNMAP name?
+ * @list: its parameter list
+ * @len: bytes of it
+ * @r: @gone_lbn and @gone set
+ *
+ * Return: false if the list is not one of at most one range.
+ */
+bool mdy_unmap(const u8 *list, u32 len, struct mdy_range *r);
+
+/**
  * mdy_flags() - flags of a command that names sectors
  * @cdb: the command
- * @r: @flags and @at_once set
+ * @r: @flags, @same and @at_once set; WRITE SAME with UNMAP becomes a flush
  *
  * DPO and SYNC_NV are hints that need not be taken.
  *

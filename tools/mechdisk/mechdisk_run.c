@@ -128,11 +128,9 @@ static enum hrtimer_restart md_run_timer(struct hrtimer *timer)
 
 /* Data, moved between the command's buffers and the store by the worker. */
 
-static void md_run_copy(struct md_run *r, const struct md_cmd *c, struct scatterlist *sgl,
+static void md_run_copy(struct md_run *r, bool read, u64 pos, struct scatterlist *sgl,
 			unsigned int nents, u64 bytes)
 {
-	bool read = c->range.op == MDE_READ;
-	u64 pos = c->range.lbn * r->cfg->sector_bytes;
 	struct sg_mapping_iter it;
 
 	sg_miter_start(&it, sgl, nents, read ? SG_MITER_TO_SG : SG_MITER_FROM_SG);
@@ -152,7 +150,7 @@ static void md_run_copy(struct md_run *r, const struct md_cmd *c, struct scatter
 void md_run_read(struct md_run *r, struct md_cmd *c, struct scatterlist *sgl,
 		 unsigned int nents, u64 bytes)
 {
-	md_run_copy(r, c, sgl, nents, bytes);
+	md_run_copy(r, true, c->range.lbn * r->cfg->sector_bytes, sgl, nents, bytes);
 }
 EXPORT_SYMBOL_GPL(md_run_read);
 
@@ -169,18 +167,35 @@ static void md_run_keep_old(struct md_run *r, const struct md_cmd *c, u64 pos, u
 		mds_read(&r->store, pos, old, len);
 }
 
+/* What a write, WRITE SAME or UNMAP puts on the medium. */
+static void md_run_put(struct md_run *r, const struct md_cmd *c, struct scatterlist *sgl,
+		       unsigned int nents, u64 pos, u64 len)
+{
+	u64 at, step = c->range.same || c->range.gone ? r->cfg->sector_bytes : len;
+
+	for (at = pos; at < pos + len; at += step) {
+		if (c->range.gone)
+			mds_write(&r->store, at, page_address(ZERO_PAGE(0)), step);
+		else
+			md_run_copy(r, false, at, sgl, nents, step);
+	}
+}
+
 int md_run_write(struct md_run *r, struct md_cmd *c, struct scatterlist *sgl,
 		 unsigned int nents)
 {
-	u64 pos = c->range.lbn * r->cfg->sector_bytes;
-	u64 len = c->range.count * r->cfg->sector_bytes;
+	u32 gone = c->range.gone, size = r->cfg->sector_bytes;
+	u64 pos = (gone ? c->range.gone_lbn : c->range.lbn) * size;
+	u64 len = (u64)(gone ?: c->range.count) * size;
 
 	if (mds_prepare(&r->store, pos, len)) {
 		r->store_failures++;
 		return -ENOMEM;
 	}
-	md_run_keep_old(r, c, pos, len);
-	md_run_copy(r, c, sgl, nents, len);
+	/* What is gone stays so when the power goes. */
+	if (!gone)
+		md_run_keep_old(r, c, pos, len);
+	md_run_put(r, c, sgl, nents, pos, len);
 	mds_journal(&r->store, pos, len, c->report_ns);
 	return 0;
 }

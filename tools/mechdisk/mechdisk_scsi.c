@@ -60,7 +60,8 @@ static void mdh_write(struct md_run *r, struct md_cmd *c, struct scsi_cmnd *cmd)
 		scsi_set_resid(cmd, scsi_bufflen(cmd));
 		return;
 	}
-	scsi_set_resid(cmd, scsi_bufflen(cmd) - c->range.count * r->cfg->sector_bytes);
+	if (!c->range.same && !c->range.gone)
+		scsi_set_resid(cmd, scsi_bufflen(cmd) - c->range.count * r->cfg->sector_bytes);
 }
 
 /* Sense data of an unreadable sector. */
@@ -94,7 +95,7 @@ static void mdh_move(struct md_run *r, struct md_cmd *c)
 		scsi_set_resid(cmd, scsi_bufflen(cmd));
 		return;
 	}
-	if (c->range.op == MDE_WRITE)
+	if (c->range.op == MDE_WRITE || c->range.gone)
 		return mdh_write(r, c, cmd);
 	if (c->range.op == MDE_READ) {
 		md_run_read(r, c, scsi_sglist(cmd), scsi_sg_count(cmd), bytes);
@@ -253,7 +254,7 @@ static int mdh_configure(MDK_CONFIGURE_ARGS)
 {
 	struct mdh *h = shost_priv(sdev->host);
 
-	sdev->no_write_same = 1;
+	sdev->no_write_same = !h->run.cfg->unmap;
 	/* Hardware errors are requeued, as sd does for real drives. */
 	sdev->retry_hwerror = 1;
 	blk_queue_rq_timeout(sdev->request_queue,

@@ -90,6 +90,7 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_SWITCH(translate, 1),
 	MDT_WORD("zoned", zoned, mdt_zoned, MDE_ZONED_NO),
 	MDT_SWITCH(trim, 0),
+	MDT_SWITCH(unmap, 0),
 	MDT_SWITCH(translated, 0),
 	MDT_SWITCH(long_id, 0),
 	MDT_WORD("power_mode", power, mdt_power, MDE_POWER_SCSI),
