@@ -7,7 +7,9 @@
 # scan finishes; the consumer gets each block once, and never what a discard that ended before the
 # delivery has thrown away.
 #
-# lab-host-programs: blkdiscard fstrim
+# Seen to fail with: a discard not taken for a write in fb_iosched_describe() (race: 4 stale blocks).
+#
+# lab-host-programs: blkdiscard
 # lab: kernel=stock clock=icount smp=1 timeout=300
 
 . /lab/lib.sh
@@ -90,7 +92,7 @@ finished()
 	sleep 1
 	[ "$(job "$disk" scan)" = finished ] && consumer_over
 }
-sleep 12
+sleep 8
 touch /tmp/enough
 wait $loop
 kill -INT $fio
@@ -106,6 +108,27 @@ expect_eq "scan: each block delivered" "$(job "$disk" scan blocks_delivered)" \
 expect_ge "scan: discards" "$(awk '{ print $15 }' /sys/block/"$disk"/stat)" 200
 note "scan: $(cat /sys/block/"$disk"/stat)"
 note "scan: discarded reads $(stats "$disk" discarded)"
+consumer_keep "$disk" d
+
+### Two megabytes that the consumer wants, discarded and written without a pause
+
+fresh
+# shellcheck disable=SC2034
+verify_folder=/out/verify-race
+# so slow that reads wait for their delivery while discards come
+echo 50000 > /sys/module/fbconsumer/parameters/slow_us
+consumer_start "$disk" d 8192 4096
+fio --output-format=terse --terse-version=3 --eta=never --output=/tmp/race.terse \
+	--filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=4 --bs=32k --offset=4m \
+	--size=2m --norandommap --rate_iops=150 --time_based --runtime=600 --randseed=5 \
+	--name=discard --rw=randtrim --name=write --rw=randwrite &
+fio=$!
+expect_ok "race: the consumer has all" wait_for 120 consumer_over
+kill -INT $fio
+wait $fio
+echo 0 > /sys/module/fbconsumer/parameters/slow_us
+expect_eq "race: each block once" "$(consumer deliveries)" 512
+expect_ge "race: reads discarded" "$(stats "$disk" discarded)" 5
 consumer_keep "$disk" d
 
 ### Below a file system
