@@ -341,25 +341,6 @@ static bool mdr_other(struct mdh *h, const struct mde_config *cfg,
 	return false;
 }
 
-/* UNMAP: it waits for the cache, and takes no sectors. */
-static bool mdr_unmap(const struct mde_config *cfg, struct scsi_cmnd *cmd, struct mdy_range *r)
-{
-	u32 len = get_unaligned_be16(cmd->cmnd + 7);
-	u8 list[MDY_UNMAP_LIST] = { 0 };
-
-	r->at_once = false;
-	if (!cfg->unmap) {
-		mdr_refuse(cmd, MDP_ASC_OPCODE);
-		return false;
-	}
-	if (!mdr_fetch(cmd, list, len, sizeof(list)))
-		return false;
-	if (mdy_unmap(list, len, r))
-		return true;
-	mdr_refuse(cmd, MDP_ASC_LIST);
-	return false;
-}
-
 /* The sectors that lose their data. */
 static bool mdr_check_gone(const struct mde_config *cfg, struct scsi_cmnd *cmd,
 			   const struct mdy_range *r)
@@ -368,6 +349,21 @@ static bool mdr_check_gone(const struct mde_config *cfg, struct scsi_cmnd *cmd,
 	    r->gone <= mdy_longest(cfg))
 		return true;
 	mdr_refuse(cmd, MDR_BAD_LBA);
+	return false;
+}
+
+/* UNMAP: it waits for the cache, and takes no sectors. */
+static bool mdr_unmap(const struct mde_config *cfg, struct scsi_cmnd *cmd,
+		      struct mdy_range *r)
+{
+	u32 len = get_unaligned_be16(cmd->cmnd + 7);
+	u8 list[MDY_UNMAP_LIST] = { 0 };
+
+	if (!mdr_fetch(cmd, list, len, sizeof(list)))
+		return false;
+	if (mdy_unmap(list, len, r))
+		return mdr_check_gone(cfg, cmd, r);
+	mdr_refuse(cmd, MDP_ASC_LIST);
 	return false;
 }
 
@@ -392,23 +388,28 @@ static bool mdr_check_range(const struct mde_config *cfg, struct scsi_cmnd *cmd,
 		mdr_way(cmd, r->op == MDE_READ ? DMA_FROM_DEVICE : DMA_TO_DEVICE);
 }
 
+static bool mdr_same(const struct mde_config *cfg, struct scsi_cmnd *cmd, struct mdy_range *r)
+{
+	if (!mdy_same_flags(cmd->cmnd, r)) {
+		mdr_refuse(cmd, MDR_BAD_FIELD);
+		return false;
+	}
+	return r->gone ? mdr_check_gone(cfg, cmd, r) : mdr_check_range(cfg, cmd, r);
+}
+
 bool mdr_decode(struct mdh *h, const struct mde_config *cfg,
 		struct scsi_cmnd *cmd, struct mdy_range *r)
 {
-	if (cmd->cmnd[0] == MDY_UNMAP)
-		return mdr_unmap(cfg, cmd, r) && mdr_check_gone(cfg, cmd, r);
+	if (cfg->unmap && cmd->cmnd[0] == MDY_UNMAP)
+		return mdr_unmap(cfg, cmd, r);
+	if (cfg->unmap && mdy_names_same(cmd->cmnd, r))
+		return mdr_same(cfg, cmd, r);
 	if (!mdy_names_sectors(cmd->cmnd, r))
 		return mdr_other(h, cfg, cmd, r);
 	if (!mdy_flags(cmd->cmnd, r)) {
 		mdr_refuse(cmd, MDR_BAD_FIELD);
 		return false;
 	}
-	if ((r->same || r->gone) && !cfg->unmap) {
-		mdr_refuse(cmd, MDP_ASC_OPCODE);
-		return false;
-	}
-	if (r->gone)
-		return mdr_check_gone(cfg, cmd, r);
 	if (!mdr_check_range(cfg, cmd, r))
 		return false;
 	if (r->op == MDE_FLUSH) {

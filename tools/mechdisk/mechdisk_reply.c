@@ -283,7 +283,6 @@ static bool mdy_range_of(const u8 *cdb, struct mdy_range *r)
 	case MDY_WRITE_10:
 	case MDY_VERIFY_10:
 	case MDY_FLUSH_10:
-	case MDY_WRITE_SAME_10:
 		r->lbn = get_unaligned_be32(cdb + 2);
 		r->count = get_unaligned_be16(cdb + 7);
 		break;
@@ -297,7 +296,6 @@ static bool mdy_range_of(const u8 *cdb, struct mdy_range *r)
 	case MDY_WRITE_16:
 	case MDY_VERIFY_16:
 	case MDY_FLUSH_16:
-	case MDY_WRITE_SAME_16:
 		r->lbn = get_unaligned_be64(cdb + 2);
 		r->count = get_unaligned_be32(cdb + 10);
 		break;
@@ -319,8 +317,6 @@ static enum mde_op mdy_op_of(u8 opcode)
 	case MDY_WRITE_10:
 	case MDY_WRITE_12:
 	case MDY_WRITE_16:
-	case MDY_WRITE_SAME_10:
-	case MDY_WRITE_SAME_16:
 		return MDE_WRITE;
 	case MDY_FLUSH_10:
 	case MDY_FLUSH_16:
@@ -335,6 +331,24 @@ bool mdy_names_sectors(const u8 *cdb, struct mdy_range *r)
 	if (!mdy_range_of(cdb, r))
 		return false;
 	r->op = mdy_op_of(cdb[0]);
+	return true;
+}
+
+bool mdy_names_same(const u8 *cdb, struct mdy_range *r)
+{
+	if (cdb[0] == MDY_WRITE_SAME_10) {
+		r->lbn = get_unaligned_be32(cdb + 2);
+		r->count = get_unaligned_be16(cdb + 7);
+	} else if (cdb[0] == MDY_WRITE_SAME_16) {
+		r->lbn = get_unaligned_be64(cdb + 2);
+		r->count = get_unaligned_be32(cdb + 10);
+	} else {
+		return false;
+	}
+	r->op = MDE_WRITE;
+	r->flags = 0;
+	r->at_once = false;
+	r->same = true;
 	return true;
 }
 
@@ -353,6 +367,8 @@ bool mdy_unmap(const u8 *list, u32 len, struct mdy_range *r)
 	u32 bytes = len >= 8 ? get_unaligned_be16(list + 2) : 0;
 
 	mdy_forget(r, 0, 0);
+	r->flags = 0;
+	r->at_once = false;
 	if (!bytes)
 		return !len || len >= 8;
 	if (bytes != 16 || len < MDY_UNMAP_LIST)
@@ -361,19 +377,20 @@ bool mdy_unmap(const u8 *list, u32 len, struct mdy_range *r)
 	return true;
 }
 
+bool mdy_same_flags(const u8 *cdb, struct mdy_range *r)
+{
+	/* No count means up to the end: refused, as page B0h says (WSNZ). */
+	if (cdb[1] & ~MDY_SAME_UNMAP || !r->count)
+		return false;
+	if (cdb[1] & MDY_SAME_UNMAP)
+		mdy_forget(r, r->lbn, r->count);
+	return true;
+}
+
 bool mdy_flags(const u8 *cdb, struct mdy_range *r)
 {
 	r->flags = 0;
 	r->at_once = false;
-	r->same = cdb[0] == MDY_WRITE_SAME_10 || cdb[0] == MDY_WRITE_SAME_16;
-	if (r->same) {
-		/* No count means up to the end: refused, as page B0h says (WSNZ). */
-		if (cdb[1] & ~MDY_SAME_UNMAP || !r->count)
-			return false;
-		if (cdb[1] & MDY_SAME_UNMAP)
-			mdy_forget(r, r->lbn, r->count);
-		return true;
-	}
 	if (cdb[0] == MDY_READ_6 || cdb[0] == MDY_WRITE_6)
 		return true;
 	switch (r->op) {

@@ -119,10 +119,28 @@ bool mdy_ata(const struct mde_config *cfg, const u8 *cdb, u8 *sense);
 bool mdy_names_sectors(const u8 *cdb, struct mdy_range *r);
 
 /**
+ * mdy_names_same() - which sectors does WRITE SAME name?
+ * @cdb: the command
+ * @r: all set if it is one
+ *
+ * Return: whether it is.
+ */
+bool mdy_names_same(const u8 *cdb, struct mdy_range *r);
+
+/**
+ * mdy_same_flags() - flags of WRITE SAME
+ * @cdb: the command
+ * @r: with UNMAP it becomes a flush, after which the sectors are gone
+ *
+ * Return: false if there are others, or no count.
+ */
+bool mdy_same_flags(const u8 *cdb, struct mdy_range *r);
+
+/**
  * mdy_unmap() - which sectors does UNMAP name?
  * @list: its parameter list
  * @len: bytes of it
- * @r: @gone_lbn and @gone set
+ * @r: set to a flush, after which the sectors are gone
  *
  * Return: false if the list is not one of at most one range.
  */
@@ -131,7 +149,7 @@ bool mdy_unmap(const u8 *list, u32 len, struct mdy_range *r);
 /**
  * mdy_flags() - flags of a command that names sectors
  * @cdb: the command
- * @r: @flags, @same and @at_once set; WRITE SAME with UNMAP becomes a flush
+ * @r: @flags and @at_once set
  *
  * DPO and SYNC_NV are hints that need not be taken.
  *
