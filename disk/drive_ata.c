@@ -31,25 +31,33 @@
 #define FB_DRIVE_ATA_EPC BIT(7)
 #define FB_DRIVE_ATA_VALID 0x4000	/* of the two upper bits */
 
-static bool fb_drive_ata_has_epc(const u8 *id, u32 word)
+static bool fb_drive_ata_has_epc(u16 word)
 {
-	u16 bits = id[word * 2] | id[word * 2 + 1] << 8;
-
-	return (bits & 0xc000) == FB_DRIVE_ATA_VALID && bits & FB_DRIVE_ATA_EPC;
+	return (word & 0xc000) == FB_DRIVE_ATA_VALID && word & FB_DRIVE_ATA_EPC;
 }
 
-/* Did the drive offer extended power conditions when it was probed? Sends no command. */
-static bool fb_drive_ata_offers_epc(struct scsi_device *sdev)
+/**
+ * fb_drive_ata_identify() - get a word of IDENTIFY DEVICE, as it was when the drive was probed
+ * @sdev: the drive
+ * @word: which
+ * @value: set to it
+ *
+ * Sends no command.
+ *
+ * Return: false: it is no ATA device, or the host does not know.
+ */
+bool fb_drive_ata_identify(struct scsi_device *sdev, u32 word, u16 *value)
 {
-	const struct scsi_vpd *vpd;
-	bool offers;
+	const struct scsi_vpd *page;
+	bool found;
 
 	rcu_read_lock();
-	vpd = rcu_dereference(sdev->vpd_pg89);
-	offers = vpd && vpd->len >= FB_DRIVE_ATA_VPD_ID + ATA_ID_WORDS * 2 &&
-		 fb_drive_ata_has_epc(vpd->data + FB_DRIVE_ATA_VPD_ID, FB_DRIVE_ATA_SUPPORTED);
+	page = rcu_dereference(sdev->vpd_pg89);
+	found = page && page->len >= FB_DRIVE_ATA_VPD_ID + ATA_ID_WORDS * 2;
+	if (found)
+		*value = get_unaligned_le16(page->data + FB_DRIVE_ATA_VPD_ID + 2 * word);
 	rcu_read_unlock();
-	return offers;
+	return found;
 }
 
 /* @blocks of 512 bytes; READ LOG EXT, which has 48 bits of registers, reads the log @lba */
@@ -77,14 +85,16 @@ u64 fb_drive_ata_timer_ns(struct scsi_device *sdev)
 {
 	u32 len = FB_DRIVE_ATA_POWER_PAGES * ATA_SECT_SIZE;
 	u64 ns = 0;
+	u16 offers;
 	u8 *buf;
 
-	if (!fb_drive_ata_offers_epc(sdev))
+	if (!fb_drive_ata_identify(sdev, FB_DRIVE_ATA_SUPPORTED, &offers) ||
+	    !fb_drive_ata_has_epc(offers))
 		return 0;
 	buf = kzalloc(len, GFP_NOIO);
 	/* enabled is what may have changed since the probe; timers that are not in use stay set */
 	if (buf && fb_drive_ata_read(sdev, ATA_CMD_ID_ATA, 0, 1, buf) &&
-	    fb_drive_ata_has_epc(buf, FB_DRIVE_ATA_ENABLED) &&
+	    fb_drive_ata_has_epc(get_unaligned_le16(buf + FB_DRIVE_ATA_ENABLED * 2)) &&
 	    fb_drive_ata_read(sdev, ATA_CMD_READ_LOG_EXT, FB_DRIVE_ATA_POWER_LOG,
 			      FB_DRIVE_ATA_POWER_PAGES, buf))
 		ns = fb_power_log_ns(buf, len);

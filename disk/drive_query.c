@@ -115,10 +115,7 @@ static u64 fb_drive_query_timer(struct scsi_device *sdev)
 #define FB_QUERY_RECOVERY_PAGE 0x01	/* SBC-4, 6.5.10 */
 #define FB_QUERY_NO_LIMIT U64_MAX	/* the drive tells no limit; else it is in ms, 0: none */
 
-/* the ATA Information page: IDENTIFY DEVICE data follow 60 bytes (SAT-3, 12.4.3) */
-#define FB_QUERY_IDENTIFY 60
-#define FB_QUERY_IDENTIFY_LEN 512
-#define FB_QUERY_SCT 206		/* word: SCT (bit 0), its error recovery control (bit 3) */
+#define FB_QUERY_SCT 206		/* word of IDENTIFY DEVICE: SCT (bit 0), its error recovery control (bit 3) */
 #define FB_QUERY_SCT_ERC (BIT(0) | BIT(3))
 #define FB_QUERY_SCT_LEN 512
 
@@ -128,21 +125,6 @@ static u64 fb_drive_query_timer(struct scsi_device *sdev)
 #define FB_QUERY_ATA_CK_COND BIT(5)
 #define FB_QUERY_ATA_BLOCKS (BIT(2) | 2)	/* so many blocks as the count says */
 #define FB_QUERY_ATA_STATUS_RETURN 0x09
-
-/* a word of IDENTIFY DEVICE, as the host has it; false: it is no ATA device */
-static bool fb_drive_query_identify(struct scsi_device *sdev, u32 word, u16 *value)
-{
-	const struct scsi_vpd *page;
-	bool found;
-
-	rcu_read_lock();
-	page = rcu_dereference(sdev->vpd_pg89);
-	found = page && page->len >= FB_QUERY_IDENTIFY + FB_QUERY_IDENTIFY_LEN;
-	if (found)
-		*value = get_unaligned_le16(page->data + FB_QUERY_IDENTIFY + 2 * word);
-	rcu_read_unlock();
-	return found;
-}
 
 /*
  * SCT Error Recovery Control (ACS-3, 8.3.3): the answer is in the registers. It is written to a
@@ -179,7 +161,7 @@ static u64 fb_drive_query_recovery(struct scsi_device *sdev)
 	u8 *buf;
 
 	/* libata's own recovery page says nothing of the drive */
-	if (fb_drive_query_identify(sdev, FB_QUERY_SCT, &sct))
+	if (fb_drive_ata_identify(sdev, FB_QUERY_SCT, &sct))
 		return (sct & FB_QUERY_SCT_ERC) == FB_QUERY_SCT_ERC ? fb_drive_query_erc(sdev) : ms;
 	buf = kzalloc(FB_QUERY_MODE_LEN, GFP_NOIO);
 	if (buf && fb_drive_query_mode_sense(sdev, FB_QUERY_RECOVERY_PAGE, buf, &page) >= 12 &&

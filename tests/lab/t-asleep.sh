@@ -70,7 +70,7 @@ $text") || exit 1
 	rested "$disk" "$(port_model tiny.fbmodel)" "$condition"
 	case $mode in
 	active|idle|idle_a|idle_b)
-		expect_ok "$drive: the scan ends" wait_for 20 grep -qx finished "$(fb "$disk")/scan"
+		expect_ok "$drive: the scan ends" wait_for 200 grep -qx finished "$(fb "$disk")/scan"
 		expect_ge "$interface $mode: by idle reads" "$(reads "$disk")" 20
 		;;
 	*)
@@ -85,7 +85,7 @@ $text") || exit 1
 		fi
 		dd if=/dev/"$disk" of=/dev/null bs=4k count=1 skip=3000 iflag=direct 2>/dev/null
 		expect_ok "$drive: after a read it spins, and is read" \
-			wait_for 20 grep -qx finished "$(fb "$disk")/scan"
+			wait_for 200 grep -qx finished "$(fb "$disk")/scan"
 		;;
 	esac
 	sched_set "$disk" none
@@ -111,7 +111,7 @@ look_ahead off"; off=yes ;;
 	sched_set "$disk" freeblock
 	model_load "$disk" tiny.fbmodel
 	echo start > "$(fb "$disk")/scan"
-	expect_ok "$drive: the scan ends" wait_for 20 grep -qx finished "$(fb "$disk")/scan"
+	expect_ok "$drive: the scan ends" wait_for 200 grep -qx finished "$(fb "$disk")/scan"
 	source=$(kv "$(debug "$disk")/status" lift_source)
 	case $off in
 	yes) expect_match "$drive: it does not" "$source" '^allowed .look-ahead off' ;;

@@ -13,14 +13,16 @@
 # blocks); blocks marked as verified when their read is sent (4 that were not read); coverage
 # saved without fsync and fdatasync (2863 blocks).
 #
-# lab-runner: power ext4/freeblock/1
+# lab-runner: power ext4/freeblock/1 ext4/freeblock/1/sata
 # lab-freeblock: scan scrub
 # lab-python: glob mmap random
 # lab-host-programs: mkfs.xfs xfs_repair
-# lab-kernel-modules: xfs
-# lab: kernel=stock clock=icount smp=1 timeout=400
+# lab-kernel-modules: xfs libata
+# lab: kernel=stock clock=icount smp=1 timeout=800
 
 . /lab/lib.sh
+. /lab/files/power.sh
+port "${PORT:-scsi}"
 
 # Few small segments and a lazy drive: much is in the cache when the power goes
 CACHE="cache 24 128 16
@@ -112,6 +114,11 @@ case $FS in
 ext4) load_module ext4 ;;
 xfs) load_module xfs ;;
 esac
+if [ "$port" = sata ]; then
+	load_module mechata
+	CACHE="$CACHE
+$port_text"
+fi
 disk=$(drive_new d toy.fbdrive "$CACHE") || exit 1
 mkdir -p /mnt
 if [ "$BOOT" = 0 ]; then
@@ -127,7 +134,7 @@ fi
 plan_cut 600000000
 expect_ok "boot $BOOT: scheduler" sched_set "$disk" "$SCHEDULER"
 if [ "$SCHEDULER" = freeblock ]; then
-	model_load "$disk" toy.fbmodel
+	model_load "$disk" "$(port_model toy.fbmodel)"
 	iosched "$disk" target_slowdown_ppm 1000000
 	echo 5000 > "$(fb "$disk")"/idle_wait_us
 fi

@@ -37,6 +37,7 @@ SCRIPTS = {
     "disk/cookie.c": ("t-tasks",),
     "disk/coverage.c": ("t-tasks",),
     "disk/disk.c": ("t-sysfs",),
+    "disk/drive_ata.c": ("t-rest",),
     "disk/recovery.c": ("t-recovery",),
     "disk/drive_query.c": ("t-asleep", "t-verify", "s-lift"),
     "disk/free_read.c": ("t-user", "t-sysfs"),
