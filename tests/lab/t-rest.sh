@@ -31,6 +31,8 @@ $1") || exit 1
 	sched_set "$disk" freeblock || die "no freeblock"
 	[ -z "$2" ] || timer_set "$disk" "$2"
 	model_load "$disk" "$(port_model atlas10k.fbmodel)"
+	# what idle reads cost so few requests is not the question here
+	echo 10000000 > "$D/idle_mean_us"
 	foreground
 	echo start > "$D/scan"
 	sleep 3
