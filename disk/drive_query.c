@@ -115,7 +115,7 @@ static u64 fb_drive_query_timer(struct scsi_device *sdev)
 #define FB_QUERY_RECOVERY_PAGE 0x01	/* SBC-4, 6.5.10 */
 #define FB_QUERY_NO_LIMIT U64_MAX	/* the drive tells no limit; else it is in ms, 0: none */
 
-#define FB_QUERY_SCT 206		/* word of IDENTIFY DEVICE: SCT (bit 0), its error recovery control (bit 3) */
+#define FB_QUERY_SCT 206 /* word of IDENTIFY DEVICE: SCT (bit 0), its recovery control (bit 3) */
 #define FB_QUERY_SCT_ERC (BIT(0) | BIT(3))
 #define FB_QUERY_SCT_LEN 512
 
