@@ -327,7 +327,8 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 	u64 sectors = dm_info(cov->fd->model)->sectors;
 
 	spin_lock_irq(&cov->fd->lock);
-	most = cov->fd->q ? fb_free_read_max_data(cov->fd) / granule : 0;
+	most = cov->fd->q ?
+		fb_recovery_max(cov->fd, fb_free_read_max_data(cov->fd)) / granule : 0;
 	spin_unlock_irq(&cov->fd->lock);
 	/* A task that cannot take its blocks would have them read again and again. */
 	while (most && task->active && !fb_task_choice_is_stalled(task)) {

@@ -278,7 +278,7 @@ void fb_drive_query_resume(struct fb_disk *fd)
 }
 
 /**
- * fb_drive_query_once() - ask the drive once if it reads ahead, when it sleeps, how it recovers
+ * fb_drive_query_once() - ask the drive, once for its scheduler and tasks, if it reads ahead, when it sleeps, how it recovers
  * @cov: the service of its tasks
  *
  * Does nothing while there is a carrier: a queue freeze would wait for the carrier, and the
@@ -292,7 +292,7 @@ void fb_drive_query_once(struct fb_coverage *cov)
 	u64 timer_ns, limit_ms;
 	bool off;
 
-	if (cov->asked || READ_ONCE(fd->reads.carrier))
+	if ((cov->asked && READ_ONCE(fd->recovery.asked)) || READ_ONCE(fd->reads.carrier))
 		return;
 	off = fb_drive_query_ask(fd, fb_drive_query_lookahead, false);
 	timer_ns = fb_drive_query_ask(fd, fb_drive_query_timer, 0);

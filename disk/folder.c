@@ -89,10 +89,17 @@ static DECLARE_DELAYED_WORK(fb_folder_worker, fb_folder_work);
 /* Put the name back, as the oldest. */
 static void fb_folder_retry(struct fb_folder_name *n)
 {
+	bool gone;
+
 	spin_lock(&fb_folder_lock);
-	list_add(&n->node, &fb_folder_names);
+	gone = n->folder->gone;
+	if (!gone)
+		list_add(&n->node, &fb_folder_names);
 	spin_unlock(&fb_folder_lock);
-	schedule_delayed_work(&fb_folder_worker, FB_FOLDER_RETRY);
+	if (gone)
+		fb_folder_drop(n);
+	else
+		schedule_delayed_work(&fb_folder_worker, FB_FOLDER_RETRY);
 }
 
 static void fb_folder_work(struct work_struct *work)
@@ -138,13 +145,14 @@ int fb_folder_set_name(struct fb_folder *folder, const char *name)
 	return 0;
 }
 
-/* Drop the names that the folder has not got yet. */
-static void fb_folder_forget(const struct fb_folder *folder)
+/* Drop the names that the folder has not got yet; there will be no others. */
+static void fb_folder_forget(struct fb_folder *folder)
 {
 	struct fb_folder_name *n, *next;
 	LIST_HEAD(dropped);
 
 	spin_lock(&fb_folder_lock);
+	folder->gone = true;
 	list_for_each_entry_safe(n, next, &fb_folder_names, node)
 		if (n->folder == folder)
 			list_move(&n->node, &dropped);
@@ -163,18 +171,16 @@ void fb_folder_remove(struct fb_folder *folder)
 {
 	unsigned int noio;
 
+	/* who has got its name needs it to have another one first */
 	flush_delayed_work(&fb_folder_worker);
-	/* without memory one is left, which may be at work again, and be put back once more */
+	/* without memory one is left, and may be at work again */
 	fb_folder_forget(folder);
-	cancel_delayed_work_sync(&fb_folder_worker);
-	fb_folder_forget(folder);
+	flush_delayed_work(&fb_folder_worker);
 	noio = memalloc_noio_save();
 	debugfs_remove_recursive(folder->debugfs);
 	if (folder->kobj.state_in_sysfs)
 		kobject_del(&folder->kobj);
 	memalloc_noio_restore(noio);
-	/* others' */
-	schedule_delayed_work(&fb_folder_worker, 0);
 }
 
 /**

@@ -41,8 +41,7 @@ static void fb_free_read_ended(struct fb_free_read *buf, blk_status_t status)
 		fb_free_read_charge(buf, status);
 	buf->good = buf->nsect;
 	if (status) {
-		if (buf->rq)
-			fb_recovery_watch(buf);
+		fb_recovery_watch(buf);
 		fb_verify_place(buf);
 		/* An error cannot come from the cache. */
 		buf->proven = true;
@@ -434,7 +433,7 @@ u32 fb_free_read_prepend_limit(const struct fb_disk *fd, struct request *rq)
 	if (!fd->reads.bufs || !fb_free_read_may_prepend(rq) || len >= max_len ||
 	    rq->nr_phys_segments >= max_segs)
 		return 0;
-	max_len = min(max_len - len, fd->reads.bufs->sectors);
+	max_len = fb_recovery_max(fd, min(max_len - len, fd->reads.bufs->sectors));
 	return min_t(u64, max_len,
 		     (u64)(max_segs - rq->nr_phys_segments) * fb_free_read_segment(fd));
 }

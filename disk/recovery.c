@@ -4,8 +4,8 @@
  * and the kernel's, whose error handler resets the device and then the host adapter, with all its
  * disks, if aborting a command does not help.
  *
- * Locks: fb_disk.lock for a disk's part; fb_recovery_mutex for the list of disks. The mutex may be
- * taken with the mutex of the disks held, and comes before fb_disk.lock.
+ * Locks: fb_disk.lock for a disk's part; fb_recovery_mutex for the list of disks that have had the
+ * scheduler. The mutex may be taken with that of disk/disk.c held, and comes before fb_disk.lock.
  */
 #include <linux/kernel.h>
 #include <linux/list.h>
@@ -149,7 +149,7 @@ static void fb_recovery_work(struct work_struct *work)
 
 /**
  * fb_recovery_watch() - a read of ours comes back from the driver
- * @buf: the read, its request still there; failed, or to be sent again
+ * @buf: the read, failed or to be sent again
  *
  * A time-out that aborting does not end has the error handler stop the whole host adapter, and
  * reset the device, the bus, or the adapter, before it gives the command back. libata's does so
@@ -159,13 +159,13 @@ static void fb_recovery_work(struct work_struct *work)
  */
 void fb_recovery_watch(struct fb_free_read *buf)
 {
-	const struct request *rq = buf->rq;
-	const struct scsi_device *sdev = fb_disk_scsi(rq->q->disk);
+	const struct request_queue *q = buf->fd->q;
+	const struct scsi_device *sdev = q ? fb_disk_scsi(q->disk) : NULL;
 	struct fb_recovery *r = &buf->fd->recovery;
 
 	lockdep_assert_held(&buf->fd->lock);
 	if (!sdev || !scsi_host_in_recovery(sdev->host) || !buf->began_ns || r->hurt ||
-	    ktime_get_ns() - buf->began_ns < jiffies_to_nsecs(rq->timeout))
+	    ktime_get_ns() - buf->began_ns < jiffies_to_nsecs(q->rq_timeout))
 		return;
 	r->hurt = true;
 	schedule_work(&r->work);
@@ -184,16 +184,27 @@ void fb_recovery_requeued(struct fb_disk *fd, const struct request *rq)
 
 	lockdep_assert_held(&fd->lock);
 	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
-		if (buf->state == FB_FREE_READ_SENT && buf->rq == rq)
+		if (buf->state == FB_FREE_READ_SENT && (buf->rq == rq || rq->bio == &buf->bio))
 			fb_recovery_watch(buf);
 }
 
 static void fb_recovery_init(struct fb_disk *fd)
 {
 	INIT_WORK(&fd->recovery.work, fb_recovery_work);
+	INIT_LIST_HEAD(&fd->recovery.list);
+}
+
+/* It may have been without power, and drives forget a limit that they were given. */
+static void fb_recovery_attach(struct fb_disk *fd, struct gendisk *disk)
+{
 	mutex_lock(&fb_recovery_mutex);
-	list_add_tail(&fd->recovery.list, &fb_recovery_disks);
+	if (list_empty(&fd->recovery.list))
+		list_add_tail(&fd->recovery.list, &fb_recovery_disks);
 	mutex_unlock(&fb_recovery_mutex);
+	spin_lock_irq(&fd->lock);
+	fd->recovery.asked = false;
+	fd->quarantine.idle_only = true;
+	spin_unlock_irq(&fd->lock);
 }
 
 static void fb_recovery_exit(struct fb_disk *fd)
@@ -206,5 +217,6 @@ static void fb_recovery_exit(struct fb_disk *fd)
 
 const struct fb_disk_client fb_recovery_client = {
 	.init = fb_recovery_init,
+	.attach = fb_recovery_attach,
 	.exit = fb_recovery_exit,
 };

@@ -18,7 +18,7 @@ struct request;
 
 /**
  * struct fb_recovery - a drive's own recovery, and the host adapter's
- * @list: in the list of all disks
+ * @list: in the list of the disks that have had the scheduler
  * @work: has the disks of a host stop
  * @asked: the drive was asked, and the next two are its answer [L]
  * @told: it tells a limit [L]

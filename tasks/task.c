@@ -69,6 +69,7 @@ static int fb_task_need_svc(struct fb_disk *fd)
 
 		fb_quarantine_begin(&fd->quarantine, info->granule_sectors, info->sectors,
 				    fd->verify.sata);
+		fd->recovery.stop = false;
 		fd->cov = cov;
 	}
 	spin_unlock_irq(&fd->lock);
