@@ -41,6 +41,12 @@ void fb_quarantine_init(struct fb_quarantine *b)
 	b->slow_most = FB_QUARANTINE_SLOW_MOST;
 }
 
+/* how many ranges in doubt are remembered */
+static u32 fb_quarantine_n_doubts(const struct fb_quarantine *b)
+{
+	return min_t(u32, b->doubts, FB_QUARANTINE_DOUBTS);
+}
+
 /**
  * fb_quarantine_begin() - forget all doubt when a disk's first task begins
  * @b: the disk's
@@ -48,21 +54,28 @@ void fb_quarantine_init(struct fb_quarantine *b)
  * @sectors: of the disk
  * @careful: see struct fb_quarantine
  *
- * Blocks that were in doubt may have been written meanwhile, and bad ones are found again. Zones
- * end, too, if another model has blocks of another size.
+ * Blocks that were in doubt may have been written meanwhile, and bad ones are found again. Those
+ * that were bad by errors that are not the medium's stay in doubt: each such error is dear. Zones
+ * and all doubt end if another model has blocks of another size.
  *
  * Context: the thread that reads for tasks is not running.
  */
 void fb_quarantine_begin(struct fb_quarantine *b, u32 granule, u64 sectors, bool careful)
 {
+	u32 n = fb_quarantine_n_doubts(b), i;
+
+	b->doubts = 0;
 	/* zones are whole blocks */
 	if (b->granule != granule)
 		b->zones = 0;
+	else
+		for (i = 0; i < n; i++)
+			if (b->doubt[i].proven)
+				b->doubt[b->doubts++] = b->doubt[i];
 	b->granule = granule;
 	b->sectors = sectors;
 	b->careful = careful;
 	b->failed_row = 0;
-	b->doubts = 0;
 }
 
 static bool fb_quarantine_meets(u64 first, u64 count, u64 lbn, u64 nsect)
@@ -170,12 +183,6 @@ static u32 fb_quarantine_add(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 no
 
 /* ---- doubt ---- */
 
-/* how many of them are remembered */
-static u32 fb_quarantine_n_doubts(const struct fb_quarantine *b)
-{
-	return min_t(u32, b->doubts, FB_QUARANTINE_DOUBTS);
-}
-
 /**
  * fb_quarantine_doubts() - test whether any of some sectors is in doubt
  * @b: the disk's
@@ -209,9 +216,27 @@ static void fb_quarantine_doubt(struct fb_quarantine *b, u64 lbn, u64 nsect, boo
 {
 	u32 i = b->doubts++ % FB_QUARANTINE_DOUBTS;
 
-	b->doubt[i].first = lbn;
-	b->doubt[i].count = nsect;
-	b->doubt[i].alone = alone;
+	b->doubt[i] = (struct fb_doubt) { .first = lbn, .count = nsect, .alone = alone };
+}
+
+/* This block is bad, and not by the medium's word. */
+static void fb_quarantine_prove(struct fb_quarantine *b, u64 lbn)
+{
+	u32 i;
+
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
+		if (b->doubt[i].alone && b->doubt[i].first == lbn)
+			b->doubt[i].proven = true;
+}
+
+static bool fb_quarantine_is_proven(const struct fb_quarantine *b, u64 lbn)
+{
+	u32 i;
+
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
+		if (b->doubt[i].proven && b->doubt[i].first == lbn)
+			return true;
+	return false;
 }
 
 /* cut the first piece before what is in doubt, or to one block of it; false: nothing is left */
@@ -355,14 +380,19 @@ static u64 fb_quarantine_dare_ns(const struct fb_quarantine *b)
 	return b->careful && oldest ? oldest + FB_QUARANTINE_OTHERS_NS : 0;
 }
 
-/* Count an error that is not the medium's: must tasks pause? */
-static u32 fb_quarantine_count_other(struct fb_quarantine *b, u64 now)
+/*
+ * Count an error that is not the medium's: must tasks pause? One more than is risked is no news
+ * if something there has failed already (@suspect): then all such places wait.
+ */
+static u32 fb_quarantine_count_other(struct fb_quarantine *b, bool suspect, u64 now)
 {
-	bool alarm = now < fb_quarantine_dare_ns(b);
+	bool many = now < fb_quarantine_dare_ns(b);
 
 	b->other_ns[b->others++] = now;
 	b->others %= FB_QUARANTINE_OTHERS;
-	if (++b->failed_row < FB_QUARANTINE_ROW && !alarm)
+	if (many && suspect)
+		b->next_ns = max(b->next_ns, fb_quarantine_dare_ns(b));
+	if (++b->failed_row < FB_QUARANTINE_ROW && (!many || suspect))
 		return 0;
 	b->failed_row = 0;
 	b->alarms++;
@@ -376,11 +406,8 @@ static void fb_quarantine_absolve(struct fb_quarantine *b, const struct fb_quara
 
 	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
 		if (b->doubt[i].alone && b->doubt[i].first >= read->lbn &&
-		    b->doubt[i].first + b->doubt[i].count <= read->lbn + read->nsect) {
-			b->doubt[i].first = U64_MAX;
-			b->doubt[i].count = 0;
-			b->doubt[i].alone = false;
-		}
+		    b->doubt[i].first + b->doubt[i].count <= read->lbn + read->nsect)
+			b->doubt[i] = (struct fb_doubt) { .first = U64_MAX };
 }
 
 /**
@@ -403,7 +430,7 @@ u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read
 {
 	u64 bad = read->lbn + read->good - (read->good & (b->granule - 1));
 	bool placed = read->named || read->good || (!read->joined && read->nsect <= b->granule);
-	bool before, fault;
+	bool before, fault, suspect;
 	u32 verdict;
 
 	if (!read->failed) {
@@ -417,26 +444,36 @@ u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read
 	b->failed_ns = now;
 	before = b->careful ? fb_quarantine_doubts(b, bad, 1) : fb_quarantine_failed_alone(b, bad);
 	fault = read->medium || (placed && before);
+	suspect = fb_quarantine_zone(b, bad, 1) || fb_quarantine_doubts(b, bad, 1);
 	if (!read->medium)
-		verdict |= fb_quarantine_count_other(b, now);
+		verdict |= fb_quarantine_count_other(b, suspect, now);
 	if (fault)
 		verdict |= fb_quarantine_add(b, bad, placed ? b->granule : read->nsect, now);
 	else
 		b->next_ns = max(b->next_ns, now + FB_QUARANTINE_DOUBT_NS);
 	if (placed ? !fb_quarantine_failed_alone(b, bad) : !fb_quarantine_doubts(b, bad, 1))
 		fb_quarantine_doubt(b, bad, placed ? b->granule : read->nsect, placed);
-	return fault && placed ? verdict | fb_quarantine_enter(b, bad, now) : verdict;
+	if (!fault || !placed)
+		return verdict;
+	if (!read->medium)
+		fb_quarantine_prove(b, bad);
+	return verdict | fb_quarantine_enter(b, bad, now);
 }
 
 /* ---- while the disk is idle ---- */
 
-/* find the first wanted block of sectors [@first, @end); false: none is wanted */
+/*
+ * Find the first wanted block of sectors [@first, @end), unless it is known to fail (@dare: even
+ * then); false: there is none.
+ */
 static bool fb_quarantine_wanted(const struct fb_quarantine *b, const struct fb_bitmap *bm,
-				 u64 first, u64 end, u64 *at)
+				 u64 first, u64 end, bool dare, u64 *at)
 {
 	u64 last = min(fb_granule_first(b->granule, end), bm->granules);
 
 	*at = fb_bitmap_next_wanted(bm, div_u64(first, b->granule), last);
+	while (*at < last && !dare && fb_quarantine_is_proven(b, *at * b->granule))
+		*at = fb_bitmap_next_wanted(bm, *at + 1, last);
 	return *at < last;
 }
 
@@ -449,7 +486,8 @@ static bool fb_quarantine_wanted(const struct fb_quarantine *b, const struct fb_
  * @piece: out: the read; a block in doubt is read alone
  *
  * Such reads go before all others, except during the pause after a slow recovery or after a
- * fault that may pass.
+ * fault that may pass. On a careful disk what is in doubt waits until another error may be
+ * risked. What lies near a block that was bad so does not wait, unless it is such a block itself.
  *
  * Return: false if nothing of it is wanted, or it must wait.
  */
@@ -457,16 +495,17 @@ bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *b
 			u32 max_sectors, struct fb_plan_piece *piece)
 {
 	u32 most = min(FB_QUARANTINE_PIECE, max_sectors), n = b->granule, i;
-	u64 at, end = 0, dare_ns = fb_quarantine_dare_ns(b);
+	bool dare = now >= fb_quarantine_dare_ns(b);
+	u64 at, end = 0;
 
 	if (now < b->next_ns)
 		return false;
 	for (i = 0; i < b->zones && !end; i++)
-		if (fb_quarantine_wanted(b, bm, b->zone[i].first, b->zone[i].end, &at))
+		if (fb_quarantine_wanted(b, bm, b->zone[i].first, b->zone[i].end, dare, &at))
 			end = min(b->zone[i].end, b->sectors);
-	for (i = 0; i < fb_quarantine_n_doubts(b) && !end && now >= dare_ns; i++)
+	for (i = 0; i < fb_quarantine_n_doubts(b) && !end && dare; i++)
 		if (fb_quarantine_wanted(b, bm, b->doubt[i].first,
-					 b->doubt[i].first + b->doubt[i].count, &at))
+					 b->doubt[i].first + b->doubt[i].count, dare, &at))
 			end = min((at + 1) * b->granule, b->sectors);
 	if (!end)
 		return false;

@@ -36,6 +36,20 @@
 #define FB_QUARANTINE_REPORTED_NS (60 * 1000000000ULL)
 
 /**
+ * struct fb_doubt - a range that could not be read
+ * @first: first sector
+ * @count: how many
+ * @alone: it is one block, which failed in a read of its own, or was named by the drive
+ * @proven: that block was found to be bad, by errors that are not the medium's
+ */
+struct fb_doubt {
+	u64 first;
+	u64 count;
+	bool alone;
+	bool proven;
+};
+
+/**
  * struct fb_quarantine - what is known of a disk's bad blocks
  * @granule: sectors per block
  * @sectors: sectors of the disk
@@ -45,8 +59,7 @@
  * @until_ns: when each of them ends
  * @zones: number of zones
  * @dropped: zones that ended early because there were too many
- * @doubt: ring of ranges that could not be read; @alone: it is one block, which failed
- *	in a read of its own, or was named by the drive
+ * @doubt: ring of ranges that could not be read
  * @doubts: number of entries ever made in @doubt
  * @doubt_ns: when one of them was last tried
  * @failed_ns: when a read last failed
@@ -76,11 +89,7 @@ struct fb_quarantine {
 	u64 until_ns[FB_QUARANTINE_ZONES];
 	u32 zones;
 	u64 dropped;
-	struct {
-		u64 first;
-		u64 count;
-		bool alone;
-	} doubt[FB_QUARANTINE_DOUBTS];
+	struct fb_doubt doubt[FB_QUARANTINE_DOUBTS];
 	u32 doubts;
 	u64 doubt_ns;
 	u64 failed_ns;

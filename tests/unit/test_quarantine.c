@@ -5,7 +5,11 @@
  *
  * As it once was, each seen to fail: any error makes a zone (test_passing); a block that
  * failed by itself once is bad (test_alone); zones that never end (test_expire); the
- * 33rd takes in all between (test_many); each bad block has a uevent (test_told).
+ * 33rd takes in all between (test_many); each bad block has a uevent (test_told). Planted: the next
+ * pass forgets what was proven, or reads it at once (test_known); a third error always stops, or has
+ * nothing wait (test_third); the drive's name for a sector is ignored (test_named); on a careful disk
+ * a block has to fail alone twice, doubt does not wait, no third error stops (test_careful); no row
+ * of errors stops (test_stop).
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -539,6 +543,116 @@ static void test_idle_only(void **state)
 	assert_true(cut(&plan, FB_PLAN_SEPARATE, 8000, 64, 0, 0));
 }
 
+/* a block that the drive aborts, found by two errors: among others, then alone */
+static void find_aborted(u64 lbn)
+{
+	struct fb_plan_piece piece;
+
+	fb_bitmap_want(&bm, lbn / GRANULE, 1, 0);
+	assert_int_equal(ended(lbn, 512, 0, false), 0);
+	now += 5 * S;
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(piece.lbn, lbn);
+	assert_true(ended(lbn, GRANULE, 0, false) & FB_QUARANTINE_NEW);
+	fb_bitmap_unwant(&bm, lbn / GRANULE, 1, 0);
+}
+
+/*
+ * A pass that begins soon after one that met such a block reads all else, and that block alone when
+ * an error may be risked again: it costs one, and no alarm. If it can be read then it is forgotten.
+ */
+static void test_known(void **state)
+{
+	struct fb_plan_piece piece;
+	struct fb_plan plan;
+
+	(void)state;
+	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
+	find_aborted(8000);
+	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
+	fb_bitmap_want(&bm, 998, 8, 0);
+	now += 60 * S;
+	/* in pieces that end before it and begin behind it */
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(piece.lbn, 7984);
+	assert_int_equal(piece.nsect, 2 * GRANULE);
+	fb_bitmap_unwant(&bm, 998, 2, 0);
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(piece.lbn, 8008);
+	assert_int_equal(piece.nsect, 5 * GRANULE);
+	fb_bitmap_unwant(&bm, 1001, 5, 0);
+	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	/* nor elsewhere, if there are no zones */
+	bad.zones = 0;
+	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_false(cut(&plan, FB_PLAN_SEPARATE, 8000, 64, 0, 0));
+	now += 535 * S - 1;
+	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	now++;
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(piece.lbn, 8000);
+	assert_int_equal(piece.nsect, GRANULE);
+	assert_int_equal(ended(8000, GRANULE, 0, false), FB_QUARANTINE_KNOWN);
+	assert_int_equal(bad.alarms, 0);
+	assert_int_equal(bad.total, 1);
+	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
+	assert_true(fb_quarantine_doubts(&bad, 8000, GRANULE));
+	ended(8000, GRANULE, GRANULE, false);
+	assert_false(fb_quarantine_doubts(&bad, 8000, GRANULE));
+	/* blocks of another size are others */
+	fb_bitmap_unwant(&bm, 1000, 1, 0);
+	now += 600 * S;
+	find_aborted(16000);
+	fb_quarantine_begin(&bad, 2 * GRANULE, SECTORS, true);
+	assert_false(fb_quarantine_doubts(&bad, 16000, GRANULE));
+}
+
+/* one more error where something has failed before is no alarm, but the last for ten minutes */
+static void test_third(void **state)
+{
+	struct fb_plan_piece piece;
+
+	(void)state;
+	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
+	find_aborted(8000);
+	/* what lay beside it in that read does not wait */
+	fb_bitmap_want(&bm, 1001, 63, 0);
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(piece.lbn, 8008);
+	assert_int_equal(piece.nsect, GRANULE);
+	now += S;
+	assert_int_equal(ended(8008, GRANULE, 0, false),
+			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	fb_bitmap_unwant(&bm, 1001, 1, 0);
+	now += 599 * S - 1;
+	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	now++;
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(bad.alarms, 0);
+}
+
+/* a disk of another kind has its known bad block read alone, too, and at once */
+static void test_known_otherwise(void **state)
+{
+	struct fb_plan_piece piece;
+
+	(void)state;
+	ended(8000, 512, 0, false);
+	now += 5 * S;
+	assert_int_equal(ended(8000, GRANULE, 0, false), 0);
+	now += 5 * S;
+	assert_true(ended(8000, GRANULE, 0, false) & FB_QUARANTINE_NEW);
+	ended(90000, GRANULE, 0, true);
+	fb_quarantine_begin(&bad, GRANULE, SECTORS, false);
+	fb_bitmap_want(&bm, 1000, 8, 0);
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(piece.lbn, 8000);
+	assert_int_equal(piece.nsect, GRANULE);
+	assert_int_equal(ended(8000, GRANULE, 0, false), FB_QUARANTINE_KNOWN);
+	/* what the medium has lost is no doubt */
+	assert_false(fb_quarantine_doubts(&bad, 90000, GRANULE));
+}
+
 /* nothing can be read, and the medium is not at fault: tasks stop; bad sectors do not stop them */
 static void test_stop(void **state)
 {
@@ -580,6 +694,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_careful, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_idle_only, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_known, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_third, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_known_otherwise, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stop, setup, teardown),
 	};
 
