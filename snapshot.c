@@ -110,7 +110,7 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	s->cost_ns = fd->shadow.later_ns;
 	fb_lookahead_describe(&fd->lookahead, FB_LIFT_SOURCE, now, s->lifts[0], FB_LOOKAHEAD_TEXT);
 	fb_lookahead_describe(&fd->lookahead, FB_LIFT_DEST, now, s->lifts[1], FB_LOOKAHEAD_TEXT);
-	fb_verify_describe(&fd->verify, s->how, sizeof(s->how));
+	fb_verify_describe(fd, s->how, sizeof(s->how));
 	fb_recovery_describe(&fd->recovery, s->tries, sizeof(s->tries));
 	memcpy(s->floor_ns, fd->conservatism.odds.floor_ns, sizeof(s->floor_ns));
 }
@@ -249,7 +249,7 @@ static struct attribute *fb_snapshot_state[] = {
 	FB_SNAPSHOT_STATE(tasks, U64, tasks),
 	FB_SNAPSHOT_STATE(lift_source, WORD, lift_source),
 	FB_SNAPSHOT_STATE(lift_dest, WORD, lift_dest),
-	FB_SNAPSHOT_STATE(medium, WORD, medium),
+	FB_SNAPSHOT_STATE(medium, LINE, medium),
 	FB_SNAPSHOT_STATE(recovery, LINE, recovery),
 	FB_SNAPSHOT_STATE(cost_ppm, S64, cost_ppm),
 	FB_SNAPSHOT_STATE(quarantine_zones, U64, quarantine_zones),

@@ -622,12 +622,11 @@ bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
 	if (buf) {
 		fb_free_read_aim(buf, NULL, lbn, nsect, kind);
 		buf->owner = task;
-		/* It is urgent: who asks accepts whatever the drive returns; others do not. */
+		/* it is urgent, and shared: what it does not prove no task takes as proven */
 		buf->how = fb_verify_how(fd);
 		if (buf->how != FB_VERIFY_READ)
 			buf->how = fb_verify_has_fua(fd) ? FB_VERIFY_FUA : FB_VERIFY_READ;
-		buf->proven = buf->how == FB_VERIFY_FUA ||
-			      (!hurried && task->ops->flags & FREEBLOCK_MEDIUM);
+		buf->proven = buf->how == FB_VERIFY_FUA;
 		fd->hurry.flying |= hurried;
 		fd->reads.submitting = true;
 		bdev = fd->bdev;

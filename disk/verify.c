@@ -33,6 +33,24 @@
 /* longest VERIFY(10), in logical blocks */
 #define FB_VERIFY_10_MAX 0xffff
 
+/* vendor and product of what translates, in the ATA Information page (SAT-5, 12.4.2) */
+#define FB_VERIFY_TRANSLATOR 8
+#define FB_VERIFY_LIBATA "linux   libata"
+
+/* Who translates SCSI commands for this drive? Libata does so for some SAS adapters, too. */
+static void fb_verify_translated(const struct scsi_device *sdev, bool *sata, bool *libata)
+{
+	const struct scsi_vpd *page;
+
+	rcu_read_lock();
+	page = rcu_dereference(sdev->vpd_pg89);
+	*sata = page;
+	*libata = page && page->len >= FB_VERIFY_TRANSLATOR + (int)strlen(FB_VERIFY_LIBATA) &&
+		  !memcmp(page->data + FB_VERIFY_TRANSLATOR, FB_VERIFY_LIBATA,
+			  strlen(FB_VERIFY_LIBATA));
+	rcu_read_unlock();
+}
+
 /*
  * Assume what the drive can do, before it has been watched; READ(6) has no FUA. Enclosures give a
  * SATA drive a vendor of their own, but what translates for it has the ATA Information page (89h).
@@ -41,11 +59,14 @@ static void fb_verify_attach(struct fb_disk *fd, struct gendisk *disk)
 {
 	const struct scsi_device *sdev = fb_disk_scsi(disk);
 	bool long_cdbs = sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw);
-	bool ata_page = sdev && rcu_access_pointer(sdev->vpd_pg89);
+	bool ata_page = false, libata = false;
 
+	if (sdev)
+		fb_verify_translated(sdev, &ata_page, &libata);
 	spin_lock_irq(&fd->lock);
 	fd->verify = (struct fb_verify) {
 		.sata = ata_page || !strcmp(fd->vendor, "ATA"),
+		.libata = libata,
 		.fua.barred = long_cdbs ? NULL : "READ(6)",
 	};
 	spin_unlock_irq(&fd->lock);
@@ -129,27 +150,48 @@ void fb_verify_renew(struct fb_disk *fd)
 	m->fua.barred = NULL;
 }
 
+/* what is used for tasks that want the medium read, but no data */
+static int fb_verify_describe_best(const struct fb_verify *m, char *text, size_t size)
+{
+	if (fb_verify_fua_first(m))
+		return scnprintf(text, size, "fua (verify is not queued: SATA)");
+	if (!m->verify.barred && m->fua.barred && m->sata)
+		return scnprintf(text, size, "verify (no fua: %s)", m->fua.barred);
+	if (!m->verify.barred)
+		return scnprintf(text, size, "verify");
+	if (!m->fua.barred)
+		return scnprintf(text, size, "fua (no verify: %s)", m->verify.barred);
+	return scnprintf(text, size, "read (no verify: %s; no fua: %s)", m->verify.barred,
+			 m->fua.barred);
+}
+
 /**
- * fb_verify_describe() - what is used for tasks that want the medium read, but no data
- * @m: the drive's abilities
- * @text: filled
+ * fb_verify_describe() - how what must come from the medium is read now
+ * @fd: the disk, locked
+ * @text: filled; if no task at work asks for it, with how a scrub would have it read
  * @size: size of @text
  *
  * Context: fb_disk.lock held.
  */
-void fb_verify_describe(const struct fb_verify *m, char *text, size_t size)
+void fb_verify_describe(const struct fb_disk *fd, char *text, size_t size)
 {
-	if (fb_verify_fua_first(m))
-		snprintf(text, size, "fua (verify is not queued: SATA)");
-	else if (!m->verify.barred && m->fua.barred && m->sata)
-		snprintf(text, size, "verify (no fua: %s)", m->fua.barred);
-	else if (!m->verify.barred)
-		snprintf(text, size, "verify");
-	else if (!m->fua.barred)
-		snprintf(text, size, "fua (no verify: %s)", m->verify.barred);
-	else
-		snprintf(text, size, "read (no verify: %s; no fua: %s)", m->verify.barred,
-			 m->fua.barred);
+	const struct fb_verify *m = &fd->verify;
+
+	lockdep_assert_held(&fd->lock);
+	if (!(fd->needs & FREEBLOCK_MEDIUM)) {
+		int n = fb_verify_describe_best(m, text, size);
+
+		snprintf(text + n, size - n, "; no task asks for it");
+	} else if (m->checking) {
+		snprintf(text, size, "read (%s has failed: is the medium at fault?)",
+			 m->checking == FB_VERIFY_COMMAND ? "verify" : "fua");
+	} else if (fd->needs & FREEBLOCK_NO_DATA) {
+		fb_verify_describe_best(m, text, size);
+	} else if (!m->fua.barred) {
+		snprintf(text, size, "fua (a task wants data)");
+	} else {
+		snprintf(text, size, "read (a task wants data; no fua: %s)", m->fua.barred);
+	}
 }
 
 /**
@@ -334,7 +376,7 @@ static struct fb_verify_way *fb_verify_way(struct fb_verify *m, enum fb_verify_h
 	return how == FB_VERIFY_COMMAND ? &m->verify : &m->fua;
 }
 
-/* The command is not known: on SATA it is the kernel that says so of FUA, and not for ever. */
+/* The command is not known: on SATA what translates says so of FUA, and not for ever. */
 static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
 {
 	struct fb_verify *m = &fd->verify;
@@ -346,7 +388,7 @@ static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
 		const struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
 
 		m->fua.proven = false;
-		m->fua.barred = "the kernel has NCQ off";
+		m->fua.barred = m->libata ? "the kernel has NCQ off" : "refused by the adapter";
 		m->depth = sdev ? READ_ONCE(sdev->queue_depth) : 0;
 		m->refused_ns = ktime_get_ns();
 	} else {
@@ -355,13 +397,50 @@ static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
 	}
 }
 
+/* a VERIFY or FUA has failed: READ has to read all of that */
+static void fb_verify_check_later(struct fb_disk *fd, const struct fb_free_read *buf)
+{
+	struct fb_verify *m = &fd->verify;
+	u32 granule = dm_info(fd->model)->granule_sectors;
+
+	m->checking = buf->how;
+	m->check_first = div_u64(buf->lbn, granule);
+	m->check_ns = ktime_get_ns();
+	bitmap_zero(m->check, FB_READ_GRANULES);
+	bitmap_set(m->check, 0, fb_granule_first(granule, buf->lbn + buf->nsect) - m->check_first);
+}
+
+/* A read of ours has ended: of what is to be checked, were some sectors among it? All: in @whole. */
+static bool fb_verify_checks(struct fb_disk *fd, const struct fb_free_read *buf, bool *whole)
+{
+	u32 granule = dm_info(fd->model)->granule_sectors;
+	u64 end = fb_granule_end(fd->model, granule, buf->lbn + buf->nsect), i;
+	u64 first = div_u64(buf->lbn, granule);
+	struct fb_verify *m = &fd->verify;
+	bool met = false;
+
+	for (i = max(first, m->check_first); i < m->check_first + FB_READ_GRANULES; i++) {
+		if (i * granule >= buf->lbn + buf->nsect)
+			break;
+		if (!test_bit(i - m->check_first, m->check))
+			continue;
+		met = true;
+		/* only a block of which all has been read */
+		if (i * granule >= buf->lbn && i < end)
+			clear_bit(i - m->check_first, m->check);
+	}
+	*whole = bitmap_empty(m->check, FB_READ_GRANULES);
+	return met;
+}
+
 /**
  * fb_verify_check() - a read of ours has ended, perhaps where a VERIFY or FUA had failed
  * @fd: the disk, locked
  * @buf: the read
  * @good: it succeeded
  *
- * Then that command fails though the medium can be read; soon it is not used any more.
+ * If READ can read all of that, the command fails though the medium can be read; soon it is not
+ * used any more.
  *
  * Context: fb_disk.lock held; called when its bio ends.
  */
@@ -369,9 +448,13 @@ void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool go
 {
 	struct fb_verify *m = &fd->verify;
 	struct fb_verify_way *way;
+	bool whole;
 
-	if (!m->checking || buf->how != FB_VERIFY_READ || buf->lbn + buf->nsect <= m->check_lbn ||
-	    buf->lbn >= m->check_lbn + m->check_nsect)
+	if (!m->checking || buf->how != FB_VERIFY_READ || !fd->model ||
+	    !fb_verify_checks(fd, buf, &whole))
+		return;
+	m->check_ns = ktime_get_ns();
+	if (good && !whole)
 		return;
 	way = fb_verify_way(m, m->checking);
 	if (good && ++way->failed == FB_VERIFY_FAILED) {
@@ -422,8 +505,6 @@ static enum fb_verify_fault fb_verify_sense(const struct fb_free_read *buf)
 enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_read *buf)
 {
 	enum fb_verify_fault fault = fb_verify_sense(buf);
-	struct fb_verify *m = &fd->verify;
-
 	lockdep_assert_held(&fd->lock);
 	if (buf->status == BLK_STS_AGAIN)
 		return fault;
@@ -431,11 +512,8 @@ enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_re
 		fb_verify_check(fd, buf, false);
 	} else if (fault == FB_VERIFY_FAULT_COMMAND) {
 		fb_verify_bar(fd, buf->how);
-	} else if (fault == FB_VERIFY_FAULT_OTHER) {
-		m->checking = buf->how;
-		m->check_lbn = buf->lbn;
-		m->check_nsect = buf->nsect;
-		m->check_ns = ktime_get_ns();
+	} else if (fault == FB_VERIFY_FAULT_OTHER && fd->model) {
+		fb_verify_check_later(fd, buf);
 	}
 	return fault;
 }

@@ -9,8 +9,9 @@
 #include <linux/blk-mq.h>
 
 #include "core/head.h"
+#include "core/plan.h"
 
-#define FB_VERIFY_TEXT 128		/* bytes that fb_verify_describe() needs */
+#define FB_VERIFY_TEXT 160		/* bytes that fb_verify_describe() needs */
 
 struct fb_free_read;
 struct fb_disk;
@@ -49,22 +50,24 @@ struct fb_verify_way {
  * @verify: VERIFY
  * @fua: READ with FUA
  * @sata: the drive is one: FUA is queued there and VERIFY is not, and only NCQ has FUA
+ * @libata: the kernel's own library translates for it
  * @depth: the queue depth when FUA was refused
  * @refused_ns: when that was
  * @checking: a VERIFY or FUA failed, and not by the medium: READ is to tell whose fault it is
- * @check_lbn: where that was
- * @check_nsect: its sectors
- * @check_ns: when it failed
+ * @check_first: the first block of what failed
+ * @check: blocks from there that READ has not read since
+ * @check_ns: when it failed, or when one of them was read
  */
 struct fb_verify {
 	struct fb_verify_way verify;
 	struct fb_verify_way fua;
 	bool sata;
+	bool libata;
 	u32 depth;
 	u64 refused_ns;
 	enum fb_verify_how checking;
-	u64 check_lbn;
-	u32 check_nsect;
+	u64 check_first;
+	DECLARE_BITMAP(check, FB_READ_GRANULES);
 	u64 check_ns;
 };
 
@@ -83,7 +86,7 @@ enum fb_verify_fault {
 extern const struct fb_disk_client fb_verify_client;
 
 enum fb_verify_how fb_verify_how(const struct fb_disk *fd);
-void fb_verify_describe(const struct fb_verify *m, char *text, size_t size);
+void fb_verify_describe(const struct fb_disk *fd, char *text, size_t size);
 u32 fb_verify_max(const struct fb_disk *fd);
 void fb_verify_apply(const struct fb_free_read *buf, struct request *rq);
 void fb_verify_restore(struct request *rq);
