@@ -22,8 +22,6 @@ static const u64 fb_iosched_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadl
 static const u64 fb_iosched_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
 /* twice this speeds up a whole scan no further, half costs 3 % (Documentation/large.rst) */
 static const u64 fb_iosched_search_ns = 100 * NSEC_PER_USEC;
-/* for this long after a reset the phase gets no new anchor */
-static const u64 fb_iosched_reset_ns = NSEC_PER_SEC;
 static const u32 fb_iosched_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
 
 /* ---- insertion ---- */
@@ -614,15 +612,10 @@ static void fb_iosched_requeue_request(struct request *rq)
 	struct fb_sched_rq *fq = fb_sched_rq(rq);
 	unsigned long flags;
 
+	if (fq && fq->prepended)
+		fb_verify_split(fs->fd, rq);
 	spin_lock_irqsave(&fs->fd->lock, flags);
-	/*
-	 * A timeout may have reset the device, which puts the phase in doubt, too.
-	 * RQF_TIMED_OUT has been cleared already, the deadline has not.
-	 */
-	if (fs->fd->model && time_after_eq(jiffies, READ_ONCE(rq->deadline)))
-		fb_head_reset(&fs->head, ktime_get_ns() + fb_iosched_reset_ns);
-	else
-		fb_head_lose(&fs->head);
+	fb_inflight_returned(fs, rq);
 	fb_recovery_requeued(fs->fd, rq);
 	fb_gap_void(fs->fd);
 	fb_choice_drop_plan(fs);

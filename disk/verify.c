@@ -356,6 +356,66 @@ void fb_verify_place(struct fb_free_read *buf)
 		     info - bad < queue_physical_block_size(rq->q) >> SECTOR_SHIFT;
 }
 
+/* How many of a prepended read's sectors had been read when its request failed? */
+static u32 fb_verify_read_before(const struct scsi_cmnd *cmd, const struct fb_free_read *buf,
+				 struct request *rq, const struct scsi_sense_hdr *sense)
+{
+	u64 info;
+
+	if (sense->sense_key != MEDIUM_ERROR ||
+	    !scsi_get_sense_info_fld(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &info))
+		return 0;
+	info <<= ilog2(queue_logical_block_size(rq->q)) - SECTOR_SHIFT;
+	return info < buf->lbn ? 0 : min_t(u64, info - buf->lbn, buf->nsect);
+}
+
+/**
+ * fb_verify_split() - a request failed, and the SCSI layer is about to send it again
+ * @fd: the disk
+ * @rq: the request, with a read of ours prepended, of a SCSI disk
+ *
+ * The read ends here: five retries of what may be a bad sector of ours would stall the foreground,
+ * and libata would switch NCQ off. What is left is prepared anew, as scsi_mq_requeue_cmd() does, and
+ * has all of its own retries. One that the drive was not ready for, or that another's error
+ * aborted, stays as it is.
+ *
+ * Context: the elevator's requeue_request; fb_disk.lock not held.
+ */
+void fb_verify_split(struct fb_disk *fd, struct request *rq)
+{
+	struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
+	struct scsi_sense_hdr sense;
+	struct fb_free_read *buf = NULL;
+	unsigned long flags;
+	u32 nsect, good;
+
+	if (!scsi_normalize_sense(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &sense) ||
+	    sense.sense_key == UNIT_ATTENTION || sense.sense_key == NOT_READY)
+		return;
+	spin_lock_irqsave(&fd->lock, flags);
+	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
+		if (buf->state == FB_FREE_READ_SENT && rq->bio == &buf->bio &&
+		    buf->kind == FB_FREE_READ_PREPENDED)
+			break;
+	if (buf) {
+		nsect = buf->nsect;
+		good = fb_verify_read_before(cmd, buf, rq, &sense);
+	}
+	spin_unlock_irqrestore(&fd->lock, flags);
+	if (!buf)
+		return;
+	scsi_free_sgtables(cmd);
+	rq->rq_flags &= ~RQF_DONTPREP;
+	cmd->retries = 0;
+	/* it was reset for the retry; what ends here has the sense data */
+	cmd->result = SAM_STAT_CHECK_CONDITION;
+	if (good)
+		blk_update_request(rq, BLK_STS_OK, good << SECTOR_SHIFT);
+	if (good < nsect)
+		blk_update_request(rq, BLK_STS_IOERR, (nsect - good) << SECTOR_SHIFT);
+	cmd->result = 0;
+}
+
 /**
  * fb_verify_failed() - did a command fail, wholly or in part?
  * @rq: its request, of a SCSI disk, complete

@@ -92,6 +92,7 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq);
 void fb_verify_restore(struct request *rq);
 void fb_verify_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_verdict *verdict);
 void fb_verify_place(struct fb_free_read *buf);
+void fb_verify_split(struct fb_disk *fd, struct request *rq);
 bool fb_verify_failed(struct request *rq);
 enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_read *buf);
 void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool good);

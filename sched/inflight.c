@@ -7,6 +7,9 @@
 #include "sched/sched.h"
 #include "disk/trace_events.h"
 
+/* for this long after a reset the phase gets no new anchor */
+#define FB_INFLIGHT_RESET_NS NSEC_PER_SEC
+
 /* ---- predictions ---- */
 
 static struct fb_sched_rq *fb_inflight_first(struct fb_sched *fs)
@@ -374,4 +377,23 @@ void fb_inflight_overtake(struct fb_sched *fs, const struct fb_sched_rq *fq, u64
 			return;
 		fb_completion_overtaken(&fs->fd->lookahead, &before->cmd, now);
 	}
+}
+
+/**
+ * fb_inflight_returned() - note that the driver gave back a request to send it again
+ * @fs: the scheduler, its disk locked
+ * @rq: the request
+ *
+ * A timeout may have reset the device, which puts the phase in doubt, too. RQF_TIMED_OUT has been
+ * cleared already, the deadline has not.
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_inflight_returned(struct fb_sched *fs, const struct request *rq)
+{
+	lockdep_assert_held(&fs->fd->lock);
+	if (fs->fd->model && time_after_eq(jiffies, READ_ONCE(rq->deadline)))
+		fb_head_reset(&fs->head, ktime_get_ns() + FB_INFLIGHT_RESET_NS);
+	else
+		fb_head_lose(&fs->head);
 }

@@ -333,6 +333,7 @@ void fb_inflight_check_writes(struct fb_sched *fs);
 bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now);
 void fb_inflight_follow(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now);
 void fb_inflight_overtake(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now);
+void fb_inflight_returned(struct fb_sched *fs, const struct request *rq);
 
 /* sched/background.c */
 void fb_background_init(struct fb_sched *fs);
