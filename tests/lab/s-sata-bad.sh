@@ -21,7 +21,7 @@ load_module freeblock
 for interface in ${interfaces-scsi sata}; do
 	for queue in ${queues-1 2 32 off}; do
 		[ "$interface-$queue" != scsi-off ] || continue
-		one_handling "$interface" "$queue"
+		without "$interface" "$queue"
 		for kind in ${kinds-unc idnf abrt}; do
 			for place in ${places-first last gap prepended}; do
 				for task in ${tasks-scan scrub}; do

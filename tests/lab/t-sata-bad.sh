@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
 # One bad sector below libata, of each kind that the error register knows: unreadable (UNC), not
 # found (IDNF), aborted (ABRT); met by a scan or a scrub, under NCQ and with one command at a time,
-# on an idle disk and beside a foreground that never reads it.
+# on an idle disk; and cells of the table of s-sata-bad.sh, beside a foreground that never reads it.
+# At last a pass that begins soon after one that has met an ABRT.
 #
 # libata's error handler deals with each such error: it aborts the whole queue, and after four in
 # ten minutes that are not UNC it switches NCQ off. None of them comes as BLK_STS_MEDIUM on 6.1.
 #
 # Expected: the sector is found once and reported once, by at most two errors (UNC: one); no
-# request of the foreground fails; NCQ stays on; the pass ends, and all other blocks are verified.
+# request of the foreground fails, and it stalls for one error's handling; NCQ stays on; the pass
+# ends, and all other blocks are verified. The next pass reads all else at once, and that block when
+# ten minutes are over, by one error and without an alarm.
 #
 # Seen to fail with: an error's place taken from the request alone where the SCSI layer does not
 # complete what lies before it (IDNF: 13 bad blocks); blocks in doubt read among others in idle time
-# (ABRT: three errors, the pass stops); zones that wait for ten minutes after two errors (ABRT).
+# (ABRT: three errors, the pass stops); zones that wait for ten minutes after two errors (ABRT);
+# a failed request retried with what was prepended (ABRT: seven errors, NCQ switched off).
 #
-# lab: kernel=stock clock=icount smp=1 timeout=500
+# lab: kernel=stock clock=icount smp=1 timeout=600
 # lab-kernel-modules: libata
 
 . /lab/lib.sh
+. /lab/files/sata-bad.sh
 
-M=/sys/kernel/mechdisk
 load_module mechdisk
 load_module mechata
 load_module freeblock
@@ -26,27 +30,12 @@ load_module freeblock
 # fresh DEPTH KIND: a drive with one bad sector
 fresh()
 {
-	if [ -d $M/d ]; then
-		sched_set "$disk" none
-		# it knows a bad block of a disk for ever
-		unload_module freeblock
-		load_module freeblock
-		echo d > $M/delete
-	fi
-	disk=$(drive_new d tiny.fbdrive "interface sata") || exit 1
-	echo "$1" > /sys/block/"$disk"/device/queue_depth
-	sched_set "$disk" freeblock || die "no freeblock"
-	model_load "$disk" tiny-ata.fbmodel
-	# the policy of idle reads is not the question here
-	echo 10000000 > "$(fb "$disk")/idle_mean_us"
-	echo "add 2403 1 error=$2 recovery_ms=20" > $M/d/medium_errors || die "no bad sector"
+	drive sata "$1"
+	begin_freeblock sata
+	echo "add 2403 1 error=$2 recovery_ms=$RECOVERY_MS" > $M/d/medium_errors ||
+		die "no bad sector"
 	echo 1 > $M/d/stats_reset
 	dmesg -c > /dev/null
-}
-
-over()
-{
-	[ "$(job "$disk" "$job")" = finished ]
 }
 
 # found NAME MOST: the sector has been, by at most so many errors
@@ -74,16 +63,51 @@ for depth in 32 1; do
 			echo "start 0 4096" > "$(fb "$disk")/$job" || die "no $job"
 			found "idle, $job, $kind, depth $depth" $most
 		done
-		fresh $depth $kind
-		job=scrub
-		echo "start 0 4096" > "$(fb "$disk")/$job" || die "no $job"
-		fio_run fg --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=8 \
-			--rw=randread --bs=4k --norandommap --offset=4m --time_based --runtime=8 \
-			--randseed=4
-		found "foreground, $kind, depth $depth" $most
-		expect_eq "foreground, $kind, depth $depth: its errors" "$(fio_errors fg)" 0
 	done
 done
+
+# ---- beside a foreground ----
+
+# table INTERFACE QUEUE "PLACE KIND TASK"...
+table()
+{
+	local interface="$1" queue="$2" each
+
+	shift 2
+	without "$interface" "$queue"
+	for each in "$@"; do
+		# shellcheck disable=SC2086 # words are meant
+		cell "$interface" "$queue" $each
+	done
+}
+
+table sata 1 "first unc scan" "last abrt scrub"
+table sata 2 "prepended unc scrub" "gap idnf scan"
+table sata 32 "prepended abrt scan" "gap unc scrub" "last idnf scrub" "first abrt scrub"
+table sata off "prepended idnf scan"
+table scsi 32 "prepended abrt scan" "gap idnf scrub"
+
+# ---- a known bad block ----
+
+all_else()
+{
+	[ "$(job "$disk" scrub blocks_verified)" = 511 ]
+}
+
+fresh 32 abrt
+job=scrub
+echo "start 0 4096" > "$(fb "$disk")/scrub" || die "no scrub"
+expect_ok "known: the first pass ends" wait_for 100 over
+echo "start 0 4096" > "$(fb "$disk")/scrub" || die "no scrub"
+expect_ok "known: the next one reads all else at once" wait_for 30 all_else
+sleep 60
+expect_eq "known: and waits" "$(job "$disk" scrub)" running
+expect_eq "known: without another error" "$(drive_stat d medium_errors)" 2
+sleep 480
+# a disk that has been silent for so long is left to fall asleep (t-power.sh)
+dd if=/dev/"$disk" of=/dev/null bs=4k count=1 skip=3000 iflag=direct 2> /dev/null
+found "known" 3
+expect_eq "known: no alarm" "$(stats "$disk" alarms)" 0
 
 # ---- FUA comes back with NCQ ----
 
