@@ -18,17 +18,19 @@
 load_module mechdisk
 load_module freeblock
 
-# liar LINES: a drive with two bad sectors
+# liar LINES [ERROR]: a drive with two bad sectors
 liar()
 {
+	local kind="error=${2-unc} recovery_ms=20 asc=11"
+
 	fresh
 	echo d > $M/delete
 	disk=$(drive_new d tiny.fbdrive "$1") || exit 1
 	sched_set "$disk" freeblock || die "no freeblock"
 	[ -s "$(fb "$disk")/model" ] || model_load "$disk" tiny.fbmodel
 	D=$(fb "$disk")
-	bad "1003 1 recovery_ms=20 asc=11"
-	bad "3003 1 recovery_ms=20 asc=11"
+	bad "1003 1 $kind"
+	bad "3003 1 $kind"
 	echo 1 > $M/d/stats_reset
 	echo "start 0 4096" > "$D/scrub" || die "no scrub"
 }
@@ -59,6 +61,13 @@ expect_match "always fails: dropped" "$(kv "$(debug "$disk")/status" medium)" \
 	'^fua .no verify: fails where READ does not'
 expect_eq "always fails: all others verified" "$(job "$disk" scrub blocks_verified)" 510
 expect_eq "always fails: no alarm" "$(stats "$disk" alarms)" 0
+
+# no liar: its VERIFY fails as READ does, but not where READ has read what lies around the place
+liar "" abrt
+expect_ok "fails like READ: the pass ends" wait_for 200 is finished
+expect_eq "fails like READ: bad blocks" "$(listed)" "1000 8 medium;3000 8 medium;"
+expect_eq "fails like READ: all others verified" "$(job "$disk" scrub blocks_verified)" 510
+expect_match "fails like READ: VERIFY stays" "$(state "$disk" medium)" '^verify;'
 
 # what the foreground has just read is in the cache
 liar "cache 64 1024 0

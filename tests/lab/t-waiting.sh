@@ -238,6 +238,8 @@ for each in t u; do
 	do_task "add $each 0 64"
 	do_task "start $each"
 done
+# both have to be at work
+sleep 1
 do_task "promote t 0 64"
 expect_ok "promoted: it comes to both" wait_for 10 both_came
 expect_eq "promoted: by one read, and once more" "$(stats "$disk" promoted)" 2
