@@ -375,8 +375,8 @@ static u32 fb_verify_read_before(const struct scsi_cmnd *cmd, const struct fb_fr
  * @rq: the request, with a read of ours prepended, of a SCSI disk
  *
  * The read ends here: five retries of what may be a bad sector of ours would stall the foreground,
- * and libata would switch NCQ off. What is left is prepared anew, as scsi_mq_requeue_cmd() does, and
- * has all of its own retries. One that the drive was not ready for, or that another's error
+ * and libata would switch NCQ off. What is left is prepared anew, as scsi_mq_requeue_cmd() does,
+ * and has all of its own retries. One that the drive was not ready for, or that another's error
  * aborted, stays as it is.
  *
  * Context: the elevator's requeue_request; fb_disk.lock not held.
@@ -470,7 +470,7 @@ static void fb_verify_check_later(struct fb_disk *fd, const struct fb_free_read 
 	bitmap_set(m->check, 0, fb_granule_first(granule, buf->lbn + buf->nsect) - m->check_first);
 }
 
-/* A read of ours has ended: of what is to be checked, were some sectors among it? All: in @whole. */
+/* Has a read of ours that has ended met blocks that are to be checked? @whole: none is left. */
 static bool fb_verify_checks(struct fb_disk *fd, const struct fb_free_read *buf, bool *whole)
 {
 	u32 granule = dm_info(fd->model)->granule_sectors;
@@ -565,16 +565,16 @@ static enum fb_verify_fault fb_verify_sense(const struct fb_free_read *buf)
 enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_read *buf)
 {
 	enum fb_verify_fault fault = fb_verify_sense(buf);
+
 	lockdep_assert_held(&fd->lock);
 	if (buf->status == BLK_STS_AGAIN)
 		return fault;
-	if (buf->how == FB_VERIFY_READ) {
+	if (buf->how == FB_VERIFY_READ)
 		fb_verify_check(fd, buf, false);
-	} else if (fault == FB_VERIFY_FAULT_COMMAND) {
+	else if (fault == FB_VERIFY_FAULT_COMMAND)
 		fb_verify_bar(fd, buf->how);
-	} else if (fault == FB_VERIFY_FAULT_OTHER && fd->model) {
+	else if (fault == FB_VERIFY_FAULT_OTHER && fd->model)
 		fb_verify_check_later(fd, buf);
-	}
 	return fault;
 }
 

@@ -5,11 +5,11 @@
  *
  * As it once was, each seen to fail: any error makes a zone (test_passing); a block that
  * failed by itself once is bad (test_alone); zones that never end (test_expire); the
- * 33rd takes in all between (test_many); each bad block has a uevent (test_told). Planted: the next
- * pass forgets what was proven, or reads it at once (test_known); a third error always stops, or has
- * nothing wait (test_third); the drive's name for a sector is ignored (test_named); on a careful disk
- * a block has to fail alone twice, doubt does not wait, no third error stops (test_careful); no row
- * of errors stops (test_stop).
+ * 33rd takes in all between (test_many); each bad block has a uevent (test_told); the next pass
+ * forgets what was proven, or reads it at once (test_known), or takes what the medium lost as in
+ * doubt (test_known_otherwise); a third error always stops, or has nothing wait (test_third); the
+ * drive's name for a sector is ignored (test_named); on a careful disk a block has to fail alone
+ * twice, doubt does not wait, no third error stops (test_careful); no row of errors stops (test_stop).
  */
 #include <stdarg.h>
 #include <setjmp.h>
