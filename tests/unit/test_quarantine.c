@@ -9,7 +9,8 @@
  * forgets what was proven, or reads it at once (test_known), or takes what the medium lost as in
  * doubt (test_known_otherwise); a third error always stops, or has nothing wait (test_third); the
  * drive's name for a sector is ignored (test_named); on a careful disk a block has to fail alone
- * twice, doubt does not wait, no third error stops (test_careful); no row of errors stops (test_stop).
+ * twice, doubt does not wait, no third error stops (test_careful); no row of errors does
+ * (test_stop).
  */
 #include <stdarg.h>
 #include <setjmp.h>
