@@ -389,7 +389,9 @@ void fb_verify_split(struct fb_disk *fd, struct request *rq)
 	unsigned long flags;
 	u32 nsect, good;
 
-	if (!scsi_normalize_sense(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &sense) ||
+	/* of a partly completed one the SCSI layer has freed it, and the read is over */
+	if (!(rq->rq_flags & RQF_DONTPREP) ||
+	    !scsi_normalize_sense(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &sense) ||
 	    sense.sense_key == UNIT_ATTENTION || sense.sense_key == NOT_READY)
 		return;
 	spin_lock_irqsave(&fd->lock, flags);
@@ -457,42 +459,6 @@ static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
 	}
 }
 
-/* a VERIFY or FUA has failed: READ has to read all of that */
-static void fb_verify_check_later(struct fb_disk *fd, const struct fb_free_read *buf)
-{
-	struct fb_verify *m = &fd->verify;
-	u32 granule = dm_info(fd->model)->granule_sectors;
-
-	m->checking = buf->how;
-	m->check_first = div_u64(buf->lbn, granule);
-	m->check_ns = ktime_get_ns();
-	bitmap_zero(m->check, FB_READ_GRANULES);
-	bitmap_set(m->check, 0, fb_granule_first(granule, buf->lbn + buf->nsect) - m->check_first);
-}
-
-/* Has a read of ours that has ended met blocks that are to be checked? @whole: none is left. */
-static bool fb_verify_checks(struct fb_disk *fd, const struct fb_free_read *buf, bool *whole)
-{
-	u32 granule = dm_info(fd->model)->granule_sectors;
-	u64 end = fb_granule_end(fd->model, granule, buf->lbn + buf->nsect), i;
-	u64 first = div_u64(buf->lbn, granule);
-	struct fb_verify *m = &fd->verify;
-	bool met = false;
-
-	for (i = max(first, m->check_first); i < m->check_first + FB_READ_GRANULES; i++) {
-		if (i * granule >= buf->lbn + buf->nsect)
-			break;
-		if (!test_bit(i - m->check_first, m->check))
-			continue;
-		met = true;
-		/* only a block of which all has been read */
-		if (i * granule >= buf->lbn && i < end)
-			clear_bit(i - m->check_first, m->check);
-	}
-	*whole = bitmap_empty(m->check, FB_READ_GRANULES);
-	return met;
-}
-
 /**
  * fb_verify_check() - a read of ours has ended, perhaps where a VERIFY or FUA had failed
  * @fd: the disk, locked
@@ -500,24 +466,24 @@ static bool fb_verify_checks(struct fb_disk *fd, const struct fb_free_read *buf,
  * @good: it succeeded
  *
  * If READ can read all of that, the command fails though the medium can be read; soon it is not
- * used any more.
+ * used any more. Of a part nothing follows: the command is tried again on what is in doubt, block
+ * by block.
  *
  * Context: fb_disk.lock held; called when its bio ends.
  */
 void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool good)
 {
 	struct fb_verify *m = &fd->verify;
+	u64 end = m->check_lbn + m->check_nsect;
 	struct fb_verify_way *way;
 	bool whole;
 
-	if (!m->checking || buf->how != FB_VERIFY_READ || !fd->model ||
-	    !fb_verify_checks(fd, buf, &whole))
-		return;
-	m->check_ns = ktime_get_ns();
-	if (good && !whole)
+	if (!m->checking || buf->how != FB_VERIFY_READ || buf->lbn + buf->nsect <= m->check_lbn ||
+	    buf->lbn >= end)
 		return;
 	way = fb_verify_way(m, m->checking);
-	if (good && ++way->failed == FB_VERIFY_FAILED) {
+	whole = buf->lbn <= m->check_lbn && buf->lbn + buf->nsect >= end;
+	if (good && whole && ++way->failed == FB_VERIFY_FAILED) {
 		way->barred = "fails where READ does not";
 		fb_message_note(fd, m->checking == FB_VERIFY_COMMAND ? FB_MESSAGE_BAD_VERIFY :
 				FB_MESSAGE_BAD_FUA);
@@ -565,16 +531,21 @@ static enum fb_verify_fault fb_verify_sense(const struct fb_free_read *buf)
 enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_read *buf)
 {
 	enum fb_verify_fault fault = fb_verify_sense(buf);
+	struct fb_verify *m = &fd->verify;
 
 	lockdep_assert_held(&fd->lock);
 	if (buf->status == BLK_STS_AGAIN)
 		return fault;
-	if (buf->how == FB_VERIFY_READ)
+	if (buf->how == FB_VERIFY_READ) {
 		fb_verify_check(fd, buf, false);
-	else if (fault == FB_VERIFY_FAULT_COMMAND)
+	} else if (fault == FB_VERIFY_FAULT_COMMAND) {
 		fb_verify_bar(fd, buf->how);
-	else if (fault == FB_VERIFY_FAULT_OTHER && fd->model)
-		fb_verify_check_later(fd, buf);
+	} else if (fault == FB_VERIFY_FAULT_OTHER) {
+		m->checking = buf->how;
+		m->check_lbn = buf->lbn;
+		m->check_nsect = buf->nsect;
+		m->check_ns = ktime_get_ns();
+	}
 	return fault;
 }
 

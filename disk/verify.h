@@ -9,7 +9,6 @@
 #include <linux/blk-mq.h>
 
 #include "core/head.h"
-#include "core/plan.h"
 
 #define FB_VERIFY_TEXT 160		/* bytes that fb_verify_describe() needs */
 
@@ -54,9 +53,9 @@ struct fb_verify_way {
  * @depth: the queue depth when FUA was refused
  * @refused_ns: when that was
  * @checking: a VERIFY or FUA failed, and not by the medium: READ is to tell whose fault it is
- * @check_first: the first block of what failed
- * @check: blocks from there that READ has not read since
- * @check_ns: when it failed, or when one of them was read
+ * @check_lbn: where that was
+ * @check_nsect: its sectors
+ * @check_ns: when it failed
  */
 struct fb_verify {
 	struct fb_verify_way verify;
@@ -66,8 +65,8 @@ struct fb_verify {
 	u32 depth;
 	u64 refused_ns;
 	enum fb_verify_how checking;
-	u64 check_first;
-	DECLARE_BITMAP(check, FB_READ_GRANULES);
+	u64 check_lbn;
+	u32 check_nsect;
 	u64 check_ns;
 };
 

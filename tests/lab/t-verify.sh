@@ -53,7 +53,12 @@ consume()
 	expect_eq "foreground without errors" "$(fio_errors load)" 0
 	echo stop > $C/command
 	wait_for 60 grep -q 'task over' $C/state || die "the task does not end"
-	expect_eq "no block failed" "$(kv $C/state failed)" 0
+	if [ -n "$requeued" ]; then
+		# without a verdict twice, a block that was prepended is unverified
+		expect_eq "no block is bad" "$(stats "$disk" bad_blocks)" 0
+	else
+		expect_eq "no block failed" "$(kv $C/state failed)" 0
+	fi
 	echo destroy > $C/command
 	expect_ok "nothing stays in flight" wait_for 20 grep -q '^ *0 *0$' /sys/block/"$disk"/inflight
 	busy_ms=$(io_ticks)
@@ -93,7 +98,9 @@ fresh
   # one by one: what is requeued comes first, and would meet the next
   for i in $(seq 20); do sleep 0.05; echo "fail_next full 1" > $M/d/inject; done ) &
 inject=$!
+requeued=1
 consume $((MEDIUM | NO_DATA)) "" $runtime
+requeued=
 wait $inject
 expect_ge "turned back: VERIFYs" "$(drive_stat d verifies)" 20
 expect_match "turned back: VERIFY stays" "$(state "$disk" medium)" "^verify;"
