@@ -536,8 +536,10 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 		return false;
 	spin_lock_irq(&fd->lock);
 	verdict = fb_quarantine_ended(&fd->quarantine, &read, ktime_get_ns());
-	if (verdict & FB_QUARANTINE_KNOWN)
+	if (verdict & FB_QUARANTINE_KNOWN) {
+		fb_verify_is_bad(fd, lbn);
 		trace_freeblock_bad(fd, lbn, granule, read.took_ns);
+	}
 	spin_unlock_irq(&fd->lock);
 	if (!(verdict & ~FB_QUARANTINE_KNOWN))
 		return verdict;

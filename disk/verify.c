@@ -491,6 +491,24 @@ void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool go
 	m->checking = FB_VERIFY_READ;
 }
 
+/**
+ * fb_verify_is_bad() - a block is bad: if a VERIFY or FUA failed there, that is why
+ * @fd: the disk, locked
+ * @lbn: its first sector
+ *
+ * It is read no more, so no READ would tell.
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_verify_is_bad(struct fb_disk *fd, u64 lbn)
+{
+	struct fb_verify *m = &fd->verify;
+
+	lockdep_assert_held(&fd->lock);
+	if (lbn >= m->check_lbn && lbn < m->check_lbn + m->check_nsect)
+		m->checking = FB_VERIFY_READ;
+}
+
 /* what the sense data say; libata's errors have no other sign (6.1: no BLK_STS_MEDIUM) */
 static enum fb_verify_fault fb_verify_sense(const struct fb_free_read *buf)
 {

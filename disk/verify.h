@@ -95,6 +95,7 @@ void fb_verify_split(struct fb_disk *fd, struct request *rq);
 bool fb_verify_failed(struct request *rq);
 enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_read *buf);
 void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool good);
+void fb_verify_is_bad(struct fb_disk *fd, u64 lbn);
 void fb_verify_renew(struct fb_disk *fd);
 bool fb_verify_has_fua(const struct fb_disk *fd);
 
