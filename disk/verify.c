@@ -356,17 +356,21 @@ void fb_verify_place(struct fb_free_read *buf)
 		     info - bad < queue_physical_block_size(rq->q) >> SECTOR_SHIFT;
 }
 
-/* How many of a prepended read's sectors had been read when its request failed? */
-static u32 fb_verify_read_before(const struct scsi_cmnd *cmd, const struct fb_free_read *buf,
-				 struct request *rq, const struct scsi_sense_hdr *sense)
+/* Why a request is sent again, as a result of the SCSI layer; 0: not because it failed. */
+static int fb_verify_retried(struct request *rq)
 {
-	u64 info;
+	struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
+	struct scsi_sense_hdr sense;
 
-	if (sense->sense_key != MEDIUM_ERROR ||
-	    !scsi_get_sense_info_fld(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &info))
+	/* of a partly completed one the SCSI layer has freed it, and our read is over */
+	if (!(rq->rq_flags & RQF_DONTPREP))
 		return 0;
-	info <<= ilog2(queue_logical_block_size(rq->q)) - SECTOR_SHIFT;
-	return info < buf->lbn ? 0 : min_t(u64, info - buf->lbn, buf->nsect);
+	if (!scsi_normalize_sense(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &sense))
+		return time_after_eq(jiffies, READ_ONCE(rq->deadline)) ? DID_TIME_OUT << 16 : 0;
+	if (scsi_sense_is_deferred(&sense) || sense.sense_key == UNIT_ATTENTION ||
+	    sense.sense_key == NOT_READY)
+		return 0;
+	return SAM_STAT_CHECK_CONDITION;
 }
 
 /**
@@ -374,47 +378,37 @@ static u32 fb_verify_read_before(const struct scsi_cmnd *cmd, const struct fb_fr
  * @fd: the disk
  * @rq: the request, with a read of ours prepended, of a SCSI disk
  *
- * The read ends here: five retries of what may be a bad sector of ours would stall the foreground,
- * and libata would switch NCQ off. What is left is prepared anew, as scsi_mq_requeue_cmd() does,
- * and has all of its own retries. One that the drive was not ready for, or that another's error
- * aborted, stays as it is.
+ * The read ends here, and has failed: five retries of what may be a bad sector of ours would stall
+ * the foreground, and libata would switch NCQ off. What is left is prepared anew, as
+ * scsi_mq_requeue_cmd() does, and has all of its own retries. One that the drive was not ready for,
+ * or that another's error aborted, stays as it is.
  *
  * Context: the elevator's requeue_request; fb_disk.lock not held.
  */
 void fb_verify_split(struct fb_disk *fd, struct request *rq)
 {
 	struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
-	struct scsi_sense_hdr sense;
 	struct fb_free_read *buf = NULL;
+	int result = fb_verify_retried(rq);
 	unsigned long flags;
-	u32 nsect, good;
 
-	/* of a partly completed one the SCSI layer has freed it, and the read is over */
-	if (!(rq->rq_flags & RQF_DONTPREP) ||
-	    !scsi_normalize_sense(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &sense) ||
-	    sense.sense_key == UNIT_ATTENTION || sense.sense_key == NOT_READY)
+	if (!result)
 		return;
 	spin_lock_irqsave(&fd->lock, flags);
 	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
 		if (buf->state == FB_FREE_READ_SENT && rq->bio == &buf->bio &&
 		    buf->kind == FB_FREE_READ_PREPENDED)
 			break;
-	if (buf) {
-		nsect = buf->nsect;
-		good = fb_verify_read_before(cmd, buf, rq, &sense);
-	}
 	spin_unlock_irqrestore(&fd->lock, flags);
 	if (!buf)
 		return;
 	scsi_free_sgtables(cmd);
 	rq->rq_flags &= ~RQF_DONTPREP;
 	cmd->retries = 0;
-	/* it was reset for the retry; what ends here has the sense data */
-	cmd->result = SAM_STAT_CHECK_CONDITION;
-	if (good)
-		blk_update_request(rq, BLK_STS_OK, good << SECTOR_SHIFT);
-	if (good < nsect)
-		blk_update_request(rq, BLK_STS_IOERR, (nsect - good) << SECTOR_SHIFT);
+	cmd->jiffies_at_alloc = jiffies;
+	/* it was reset for the retry; what ends here has the sense data, and all that is left of it */
+	cmd->result = result;
+	blk_update_request(rq, BLK_STS_IOERR, rq->bio->bi_iter.bi_size);
 	cmd->result = 0;
 }
 
