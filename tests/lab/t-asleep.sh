@@ -62,7 +62,9 @@ for drive in "scsi active" "scsi idle_a" "scsi idle_b" "scsi idle_c" "scsi stand
 	esac
 	case $drive in
 	low*) name="asleep (low power)" ;;
-	*standby|*sleep) name="asleep (standby_z)" ;;
+	*standby) name="asleep (standby_z)" ;;
+	# later kernels do not send the question again after the reset that it takes
+	*sleep) name="asleep (standby_z|no known answer)" ;;
 	*untold) name="asleep (no known answer)" ;;
 	esac
 	disk=$(drive_new a tiny.fbdrive "$port_text
@@ -77,7 +79,8 @@ $text") || exit 1
 		expect_eq "$drive: no idle reads" "$(reads "$disk")" 0
 		expect_eq "$drive: none of the drive's sectors was read" \
 			"$(job "$disk" scan blocks_delivered)" 0
-		expect_eq "$drive: says so" "$(cat "$(fb "$disk")/state/idle")" "$name"
+		expect_match "$drive: says so" "$(cat "$(fb "$disk")/state/idle")" \
+			"^$(echo "$name" | sed 's/ (\(.*\))/ [(](\1)[)]/')\$"
 		if [ "$mode" = sleep ]; then
 			sleep 30
 			expect_eq "$drive: resets, the first of the probe" "$(drive_stat a resets)" 2

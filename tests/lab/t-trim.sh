@@ -24,6 +24,7 @@ unmap on") || exit 1
 	[ -s "$(fb "$disk")/model" ] || model_load "$disk" tiny.fbmodel
 	# the subject here is data, not cost
 	iosched "$disk" target_slowdown_ppm 1000000
+	echo 10000000 > "$(fb "$disk")/idle_mean_us"
 }
 
 # zeros KIB: the block there
