@@ -149,7 +149,7 @@ def lines(one):
     yield "  bad blocks: %d" % ((one["bad_blocks_count"] or 0) if bad is None else len(bad))
     for block in (bad or [])[:BAD_SHOWN]:
         yield "    " + block
-    yield "  a bad sector's recovery: " + (one["recovery"] or "not known")
+    yield "  a bad sector's recovery: %s" % (one["recovery"] or "not known")
     yield "  foreground: " + (fbstate_cost.text({**one["cost"], "latency_ms": None})
                               if one["cost"]["requests"] is not None else "not counted now")
 
