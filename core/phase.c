@@ -95,15 +95,13 @@ static void fb_phase_compare(struct fb_phase *p, u64 period_ns, u32 angle, u64 n
 static bool fb_phase_angle(const struct disk_model *dm, const struct fb_phase_read *read,
 			   u32 *angle)
 {
-	struct dm_access acc;
-	struct dm_track track;
-	struct dm_place last;
 	u64 lbn = read->lbn + read->nsect - 1;
+	struct dm_track track;
 
-	if (dm_place_of(dm, lbn, &last) || dm_access(dm, &last, lbn, 1, false, &acc) ||
-	    dm_track_of(dm, lbn, &track))
+	/* not that of a remapped sector: it has none on this track */
+	if (dm_track_of(dm, lbn, &track) || dm_lbn_angle(dm, &track, lbn, angle))
 		return false;
-	*angle = acc.end.angle;
+	*angle += track.sector_angle;
 	return !dm_info(dm)->zero_latency || read->nsect * FB_PHASE_PART <= track.nsect;
 }
 

@@ -278,10 +278,10 @@ void fb_drive_query_resume(struct fb_disk *fd)
 }
 
 /**
- * fb_drive_query_once() - ask the drive, once for its scheduler and tasks, if it reads ahead, when it sleeps, how it recovers
+ * fb_drive_query_once() - ask the drive if it reads ahead, when it sleeps, how it recovers
  * @cov: the service of its tasks
  *
- * Does nothing while there is a carrier: a queue freeze would wait for the carrier, and the
+ * It is asked once for a scheduler and its tasks. Does nothing while there is a carrier: a queue freeze would wait for the carrier, and the
  * command for the end of the freeze.
  *
  * Context: the tasks' thread; may sleep; sends a command, so the drive should be awake.

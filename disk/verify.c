@@ -406,7 +406,7 @@ void fb_verify_split(struct fb_disk *fd, struct request *rq)
 	rq->rq_flags &= ~RQF_DONTPREP;
 	cmd->retries = 0;
 	cmd->jiffies_at_alloc = jiffies;
-	/* it was reset for the retry; what ends here has the sense data, and all that is left of it */
+	/* it was reset for the retry; what ends here has failed */
 	cmd->result = result;
 	blk_update_request(rq, BLK_STS_IOERR, rq->bio->bi_iter.bi_size);
 	cmd->result = 0;
