@@ -281,8 +281,8 @@ void fb_drive_query_resume(struct fb_disk *fd)
  * fb_drive_query_once() - ask the drive if it reads ahead, when it sleeps, how it recovers
  * @cov: the service of its tasks
  *
- * It is asked once for a scheduler and its tasks. Does nothing while there is a carrier: a queue freeze would wait for the carrier, and the
- * command for the end of the freeze.
+ * It is asked once for a scheduler and its tasks. Does nothing while there is a carrier: a queue
+ * freeze would wait for the carrier, and the command for the end of the freeze.
  *
  * Context: the tasks' thread; may sleep; sends a command, so the drive should be awake.
  */
