@@ -265,7 +265,8 @@ static void fb_inflight_trace(struct fb_disk *fd, const struct fb_completion_cmd
 }
 
 /* can the phase be found? The foreground's reads say so. */
-static void fb_inflight_look_at_phase(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now)
+static noinline_for_stack void
+fb_inflight_look_at_phase(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now)
 {
 	const struct fb_completion_cmd *c = &fq->cmd;
 	struct fb_disk *fd = fs->fd;
