@@ -19,10 +19,7 @@ static LIST_HEAD(fb_disks_lost);	/* no longer found; fb_disk_lost_work() ends th
 static const struct fb_disk_client *const *fb_disk_clients;
 static enum cpuhp_state fb_disk_hotplug;
 
-/*
- * block_class and disk_type, which are not exported; NULL until a scheduler attaches to a disk.
- * Both under fb_disks_mutex.
- */
+/* block_class and disk_type, not exported; NULL until a scheduler attaches; under fb_disks_mutex */
 static FB_COMPAT_CLASS *fb_disk_class;
 static const struct device_type *fb_disk_type;
 
@@ -553,11 +550,13 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 /* The disk has come back, perhaps under another name. */
 static int fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 {
-	int ret = strcmp(fd->name, name) ? fb_disk_yield_name(name) : 0;
+	int ret;
 
+	fb_disk_set_gone(fd, false);	/* lest this one is forgotten for its name */
+	ret = strcmp(fd->name, name) ? fb_disk_yield_name(name) : 0;
 	ret = ret ? ret : fb_disk_set_name(fd, name);
-	if (!ret)
-		fb_disk_set_gone(fd, false);
+	if (ret)
+		fb_disk_set_gone(fd, true);
 	return ret;
 }
 
