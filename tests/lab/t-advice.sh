@@ -3,11 +3,9 @@
 # hinders, the command that is printed behind "run: " is run as it stands, and the state is over.
 #
 # Expected: the module's own files, before and after. A drive is not measured here: the model that
-# setup would measure is installed before.
+# setup would measure is installed before, and the advice to measure a drive anew is only looked at.
 #
-# Seen to fail: "cat FILE.fbmodel > ..." of a model that was given up; a setup that loads such a model
-# again, which a task hinders; "stop it first" without a command; "echo freeblock >
-# /sys/block/DISK/queue/scheduler".
+# Seen to fail: "stop it first" without a command; "echo freeblock > /sys/block/DISK/queue/scheduler".
 #
 # lab: kernel=stock clock=icount smp=1 timeout=400
 # lab-kernel-modules: null_blk
