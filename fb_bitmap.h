@@ -3,11 +3,12 @@
  * Coverage map: which granules of a disk are wanted, in flight or done (freeblock
  * paper, 4.3). Core.
  *
- * A granule is granule_sectors consecutive LBNs. It belongs to the group of the track
- * on which its first sector lies; there is one group per track. The group's count of
- * wanted granules lets the search pass over tracks that are done. The map does not know
- * tracks: its caller says which group a run belongs to, and never passes a run
- * that spans two groups (fb_for_each_run() cuts ranges accordingly).
+ * A granule is granule_sectors consecutive LBNs. Where tracks are known, it belongs to the group
+ * of the track on which its first sector lies; there is one group per track, and the group's
+ * count of wanted granules lets the search pass over tracks that are done. Else a group is
+ * FB_BITMAP_SPAN granules. The map does not know tracks: its caller says which group a run
+ * belongs to, and never passes a run that spans two groups (fb_for_each_run() and
+ * fb_for_each_span() cut ranges accordingly).
  *
  * All memory is allocated by fb_bitmap_init() and does not depend on the order of reads: a
  * bit per granule, and one count per group, or per several groups where there are many. Few
@@ -21,6 +22,7 @@
 #include "include/fb_shim.h"
 
 #define FB_REGIONS 64		/* parts of the disk that are counted and weighed separately */
+#define FB_BITMAP_SPAN 1024U	/* granules of a group where tracks are not known */
 #define FB_BITMAP_COUNTS 262144U	/* most counts of a map: 1 MiB */
 #define FB_BITMAP_FLYING 1024	/* most words with granules in flight: 24 KiB */
 
@@ -67,6 +69,17 @@ struct fb_bitmap {
 	u64 n_again;
 	u64 n_done;
 };
+
+/**
+ * fb_bitmap_spans() - get the number of groups where tracks are not known
+ * @granules: how many granules
+ *
+ * Return: groups of FB_BITMAP_SPAN granules.
+ */
+static inline u32 fb_bitmap_spans(u64 granules)
+{
+	return div_u64(granules + FB_BITMAP_SPAN - 1, FB_BITMAP_SPAN);
+}
 
 /**
  * fb_bitmap_init() - set up an empty map: nothing registered

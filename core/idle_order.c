@@ -77,28 +77,50 @@ static u32 fb_idle_order_full_count(const struct fb_bitmap *bm, u32 count)
 	return bm->counts;
 }
 
+/* the count that a granule belongs to */
+static u32 fb_idle_order_count(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+			       u64 granule)
+{
+	u64 group = div_u64(granule, FB_BITMAP_SPAN);
+	struct dm_track t;
+
+	if (ask->dm)
+		group = dm_track_of(ask->dm, granule * o->granule, &t) ? ask->bm->groups - 1 :
+			dm_track_index(ask->dm, &t);
+	return group >> ask->bm->shift;
+}
+
+/* the first granule of a count */
+static u64 fb_idle_order_count_first(const struct fb_idle_order *o,
+				     const struct fb_idle_order_ask *ask, u32 count)
+{
+	u64 group = (u64)count << ask->bm->shift;
+
+	if (ask->dm)
+		return fb_idle_order_track_granule(o, ask, group);
+	return min(group * FB_BITMAP_SPAN, o->granules);
+}
+
 /* the first wanted granule of a stretch, or @end; passes over parts where nothing is left */
 static u64 fb_idle_order_wanted(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 				u64 from, u64 end)
 {
 	const struct fb_bitmap *bm = ask->bm;
-	struct dm_track t;
 	u64 stop, found;
 	u32 count;
 
-	if (from >= end || dm_track_of(ask->dm, from * o->granule, &t))
+	if (from >= end)
 		return end;
-	count = dm_track_index(ask->dm, &t) >> bm->shift;
+	count = fb_idle_order_count(o, ask, from);
 	while (1) {
-		stop = fb_idle_order_track_granule(o, ask, ((u64)count + 1) << bm->shift);
-		stop = min(stop, end);
+		stop = min(fb_idle_order_count_first(o, ask, count + 1), end);
 		found = fb_bitmap_next_wanted(bm, from, stop);
 		if (found < stop)
 			return found;
 		if (stop == end)
 			return end;
 		count = fb_idle_order_full_count(bm, count + 1);
-		from = fb_idle_order_track_granule(o, ask, (u64)count << bm->shift);
+		from = fb_idle_order_count_first(o, ask, count);
 		if (from >= end)
 			return end;
 	}
@@ -106,13 +128,11 @@ static u64 fb_idle_order_wanted(const struct fb_idle_order *o, const struct fb_i
 
 /* ---- how far to read ---- */
 
-static void fb_idle_order_piece(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
-				u64 first, u64 end, struct fb_plan_piece *out)
+static void fb_idle_order_piece(const struct fb_idle_order *o, u64 first, u64 end,
+				struct fb_plan_piece *out)
 {
-	u64 sectors = dm_info(ask->dm)->sectors;
-
 	out->lbn = first * o->granule;
-	out->nsect = min(end * o->granule, sectors) - out->lbn;
+	out->nsect = min(end * o->granule, o->sectors) - out->lbn;
 }
 
 static u32 fb_idle_order_max(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask)
@@ -132,7 +152,7 @@ static void fb_idle_order_run(const struct fb_idle_order *o, const struct fb_idl
 			last = at;
 		at++;
 	}
-	fb_idle_order_piece(o, ask, first, last + 1, out);
+	fb_idle_order_piece(o, first, last + 1, out);
 }
 
 static u64 fb_idle_order_access_ns(const struct fb_idle_order_ask *ask,
@@ -159,7 +179,7 @@ static bool fb_idle_order_shorten(const struct fb_idle_order *o,
 			return false;
 		n /= 2;
 		fb_bitmap_trim(ask->bm, &first, &n);
-		fb_idle_order_piece(o, ask, first, first + n, out);
+		fb_idle_order_piece(o, first, first + n, out);
 	}
 	return true;
 }
@@ -355,7 +375,7 @@ static void fb_idle_order_near_ahead(const struct fb_idle_order *o,
 	struct dm_access acc;
 	u64 value;
 
-	fb_idle_order_piece(o, ask, first, first + 1, &p);
+	fb_idle_order_piece(o, first, first + 1, &p);
 	if (dm_access(ask->dm, ask->head, p.lbn, 1, false, &acc))
 		return;
 	value = (u64)fb_bitmap_count(ask->bm, first, n) *
@@ -380,7 +400,7 @@ static void fb_idle_order_near_alone(const struct fb_idle_order *o,
 	wanted = fb_bitmap_trim(ask->bm, &first, &n);
 	if (!wanted)
 		return;
-	fb_idle_order_piece(o, ask, first, first + n, &p);
+	fb_idle_order_piece(o, first, first + n, &p);
 	ns = fb_idle_order_access_ns(ask, &p);
 	if (!ask->max_ns || ns <= ask->max_ns)
 		fb_idle_order_near_offer(best, first, first + n, wanted, ns +
@@ -564,14 +584,23 @@ static bool fb_idle_order_near_goes_on(const struct fb_idle_order *o,
 	return best->first < end;
 }
 
+/* where the head is unknown: on behind what the foreground or the last idle read has ended with */
+static bool fb_idle_order_near_lbn(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+				   struct fb_plan_piece *out)
+{
+	if (ask->aimed)
+		o->cursor = min(fb_granule_first(o->granule, ask->aim), o->granules);
+	return fb_idle_order_sequential_next(o, ask, out);
+}
+
 static bool fb_idle_order_near_next(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 				    struct fb_plan_piece *out)
 {
 	struct fb_idle_order_best best = { .wanted = 0 };
 	struct dm_track t;
 
-	if (!ask->head || dm_track_at(ask->dm, ask->head->cyl, ask->head->head, &t))
-		return fb_idle_order_sequential_next(o, ask, out);
+	if (!ask->dm || !ask->head || dm_track_at(ask->dm, ask->head->cyl, ask->head->head, &t))
+		return fb_idle_order_near_lbn(o, ask, out);
 	fb_idle_order_near_weigh(o, ask);
 	if (!fb_idle_order_near_goes_on(o, ask, &t, &best) &&
 	    !fb_idle_order_near_search(o, ask, &t, &best)) {
@@ -602,11 +631,8 @@ const struct fb_idle_order_ops *fb_idle_order_by_name(const char *name)
 }
 
 int fb_idle_order_init(struct fb_idle_order *o, const struct fb_idle_order_ops *ops,
-		       const struct disk_model *dm, u32 granule_sectors, u32 regions,
-		       u32 segment_sectors)
+		       u64 sectors, u32 granule_sectors, u32 regions, u32 segment_sectors)
 {
-	u64 sectors = dm_info(dm)->sectors;
-
 	if (!regions)
 		regions = FB_IDLE_ORDER_REGIONS;
 	if (!segment_sectors)
@@ -615,6 +641,7 @@ int fb_idle_order_init(struct fb_idle_order *o, const struct fb_idle_order_ops *
 		return -EINVAL;
 	memset(o, 0, sizeof(*o));
 	o->ops = ops;
+	o->sectors = sectors;
 	o->granule = granule_sectors;
 	o->granules = fb_granule_first(granule_sectors, sectors);
 	o->join = FB_IDLE_ORDER_JOIN_SECTORS / granule_sectors;

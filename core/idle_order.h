@@ -25,9 +25,11 @@ struct fb_idle_order;
 
 /**
  * struct fb_idle_order_ask - what a read must comply with
- * @dm: model
- * @bm: map, with a granule per fb_idle_order.granule and a group per track of @dm
+ * @dm: model; NULL: there is none, and @bm has fb_bitmap_spans() groups
+ * @bm: map, with a granule per fb_idle_order.granule; with a model it has a group per track
  * @head: where the head is when the arm can start, and the angle then; NULL: unknown
+ * @aimed: the foreground has moved the head since the last idle read ...
+ * @aim: ... to before this LBN; on from there the drive may have read ahead
  * @ahead: the drive reads ahead after a read and answers from its cache
  * @max_sectors: longest read
  * @max_ns: longest access that may be predicted from @head; 0: any
@@ -37,6 +39,8 @@ struct fb_idle_order_ask {
 	const struct fb_bitmap *bm;
 	const struct dm_place *head;
 	bool ahead;
+	bool aimed;
+	u64 aim;
 	u32 max_sectors;
 	u64 max_ns;
 };
@@ -64,6 +68,7 @@ extern const struct fb_idle_order_ops fb_idle_order_near;
 /**
  * struct fb_idle_order - an order and its position; all private
  * @ops: the order
+ * @sectors: sectors of the disk
  * @granules: granules of the map
  * @granule: sectors per granule
  * @join: longest run of unwanted granules between wanted ones that is read, too
@@ -79,6 +84,7 @@ extern const struct fb_idle_order_ops fb_idle_order_near;
  */
 struct fb_idle_order {
 	const struct fb_idle_order_ops *ops;
+	u64 sectors;
 	u64 granules;
 	u32 granule;
 	u32 join;
@@ -104,7 +110,7 @@ const struct fb_idle_order_ops *fb_idle_order_by_name(const char *name);
  * fb_idle_order_init() - set up an order at its beginning
  * @o: filled
  * @ops: the order
- * @dm: model
+ * @sectors: sectors of the disk
  * @granule_sectors: coverage granule, power of two
  * @regions: staggered: 1 .. FB_IDLE_ORDER_REGIONS_MAX; 0: FB_IDLE_ORDER_REGIONS
  * @segment_sectors: staggered: a multiple of @granule_sectors, not 0; 0: FB_IDLE_ORDER_SEGMENT, or
@@ -113,8 +119,7 @@ const struct fb_idle_order_ops *fb_idle_order_by_name(const char *name);
  * Return: 0, or -EINVAL if @regions or @segment_sectors is invalid; @o is unchanged then.
  */
 int fb_idle_order_init(struct fb_idle_order *o, const struct fb_idle_order_ops *ops,
-		       const struct disk_model *dm, u32 granule_sectors, u32 regions,
-		       u32 segment_sectors);
+		       u64 sectors, u32 granule_sectors, u32 regions, u32 segment_sectors);
 
 /**
  * fb_idle_order_next() - find what to read next

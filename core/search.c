@@ -42,6 +42,18 @@ void (fb_for_each_run)(const struct disk_model *dm, u32 granule_sectors, u64 lbn
 	}
 }
 
+void (fb_for_each_span)(u64 first, u64 end, fb_runs_fn fn, void *ctx)
+{
+	u32 group;
+	u64 stop;
+
+	for (; first < end; first = stop) {
+		group = div_u64(first, FB_BITMAP_SPAN);
+		stop = min((group + 1ULL) * FB_BITMAP_SPAN, end);
+		fn(ctx, first, stop - first, group);
+	}
+}
+
 /* ---- tracks and cylinders ---- */
 
 static u32 fb_arm_cyl(const struct fb_search_arm *arm)

@@ -645,8 +645,9 @@ static int fb_task_init_order(struct freeblock_task *task)
 		[FREEBLOCK_ORDER_STAGGERED] = &fb_idle_order_staggered,
 	};
 
-	return fb_idle_order_init(&task->idle_order, orders[task->order], task->fd->model,
-				  fb_task_granule(task), task->regions, task->segment_sectors);
+	return fb_idle_order_init(&task->idle_order, orders[task->order],
+				  dm_info(task->fd->model)->sectors, fb_task_granule(task),
+				  task->regions, task->segment_sectors);
 }
 
 static int fb_task_start_locked(struct freeblock_task *task)

@@ -49,10 +49,13 @@ static void test_orders_refused(void **state)
 
 	assert_ptr_equal(near, &fb_idle_order_near);
 	assert_null(fb_idle_order_by_name("fastest"));
-	assert_int_equal(0, fb_idle_order_init(&order, near, dm, GRANULE, 512, GRANULE));
+	assert_int_equal(0, fb_idle_order_init(&order, near, dm_info(dm)->sectors, GRANULE, 512,
+					       GRANULE));
 	before = order;
-	assert_int_equal(-EINVAL, fb_idle_order_init(&order, near, dm, GRANULE, 513, GRANULE));
-	assert_int_equal(-EINVAL, fb_idle_order_init(&order, near, dm, GRANULE, 512, GRANULE + 1));
+	assert_int_equal(-EINVAL, fb_idle_order_init(&order, near, dm_info(dm)->sectors, GRANULE,
+						     513, GRANULE));
+	assert_int_equal(-EINVAL, fb_idle_order_init(&order, near, dm_info(dm)->sectors, GRANULE,
+						     512, GRANULE + 1));
 	assert_memory_equal(&order, &before, sizeof(order));
 }
 
@@ -61,15 +64,15 @@ static void test_too_long(void **state)
 {
 	static const char *const names[] = { "sequential", "staggered", "near" };
 	struct dm_place head = { 0 };
-	struct fb_idle_order_ask ask = { dm, &bm, &head, false, 128, 100 };
+	struct fb_idle_order_ask ask = { dm, &bm, &head, false, false, 0, 128, 100 };
 	struct fb_idle_order order;
 	struct fb_plan_piece p;
 	u32 i, k;
 
 	fb_for_each_run(dm, GRANULE, 500000 / GRANULE * GRANULE, GRANULE, want_run, NULL);
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		assert_int_equal(0, fb_idle_order_init(&order, fb_idle_order_by_name(names[i]), dm,
-						       GRANULE, 0, 0));
+		assert_int_equal(0, fb_idle_order_init(&order, fb_idle_order_by_name(names[i]),
+						       dm_info(dm)->sectors, GRANULE, 0, 0));
 		ask.max_ns = 100;
 		for (k = 0; k < 100; k++)
 			assert_false(fb_idle_order_next(&order, &ask, &p));
@@ -85,11 +88,12 @@ static void test_too_long(void **state)
 /* an order by places goes by numbers while nobody knows where the head is, from any cursor */
 static void test_no_head(void **state)
 {
-	const struct fb_idle_order_ask ask = { dm, &bm, NULL, true, 128, 0 };
+	const struct fb_idle_order_ask ask = { dm, &bm, NULL, true, false, 0, 128, 0 };
 	struct fb_idle_order order;
 	struct fb_plan_piece p;
 
-	assert_int_equal(0, fb_idle_order_init(&order, &fb_idle_order_near, dm, GRANULE, 0, 0));
+	assert_int_equal(0, fb_idle_order_init(&order, &fb_idle_order_near, dm_info(dm)->sectors,
+					       GRANULE, 0, 0));
 	order.cursor = 1000;
 	fb_for_each_run(dm, GRANULE, 999 * GRANULE, GRANULE, want_run, NULL);
 	fb_for_each_run(dm, GRANULE, 5000 * GRANULE, GRANULE, want_run, NULL);

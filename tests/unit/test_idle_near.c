@@ -53,8 +53,8 @@ static int teardown(void **state)
 
 static void begin(const char *name)
 {
-	assert_int_equal(0, fb_idle_order_init(&order, fb_idle_order_by_name(name), dm, GRANULE, 0,
-					       0));
+	assert_int_equal(0, fb_idle_order_init(&order, fb_idle_order_by_name(name),
+					       dm_info(dm)->sectors, GRANULE, 0, 0));
 }
 
 static void want_run(void *ctx, u64 first, u32 n, u32 group)
@@ -79,7 +79,7 @@ static void unwant(u64 first, u64 n)
 
 static bool next(bool ahead, u64 max_ns, struct fb_plan_piece *p)
 {
-	const struct fb_idle_order_ask ask = { dm, &bm, &head, ahead, MOST, max_ns };
+	const struct fb_idle_order_ask ask = { dm, &bm, &head, ahead, false, 0, MOST, max_ns };
 
 	return fb_idle_order_next(&order, &ask, p);
 }

@@ -65,7 +65,7 @@ static void bench_close(struct bench *b)
 static bool bench_step(struct bench *b, u32 max_sectors, u64 max_ns, struct fb_plan_piece *p)
 {
 	struct fb_idle_order_ask ask = { b->dm, &b->bm, b->lost ? NULL : &b->head, b->ahead,
-			       max_sectors, max_ns };
+			       false, 0, max_sectors, max_ns };
 	struct dm_access acc;
 	u64 wanted = b->bm.n_wanted;
 
@@ -113,8 +113,8 @@ static void all_of_it(const char *order, bool ahead, u32 size)
 	bench_open(&b, "models/toy.fbmodel");
 	b.ahead = ahead;
 	bench_want_all(&b, 0, dm_info(b.dm)->sectors);
-	assert_int_equal(0, fb_idle_order_init(&b.order, fb_idle_order_by_name(order), b.dm,
-					       GRANULE, 7, 2 * GRANULE));
+	assert_int_equal(0, fb_idle_order_init(&b.order, fb_idle_order_by_name(order),
+					       dm_info(b.dm)->sectors, GRANULE, 7, 2 * GRANULE));
 	bench_drain(&b, size, 0);
 	assert_int_equal(b.bm.n_done, b.bm.granules);
 	/* near reads over the holes of a track */
@@ -154,8 +154,8 @@ static void test_staggered_by_rounds(void **state)
 
 	bench_open(&b, "models/toy.fbmodel");
 	bench_want_all(&b, 0, dm_info(b.dm)->sectors);
-	assert_int_equal(0, fb_idle_order_init(&b.order, &fb_idle_order_staggered, b.dm, GRANULE,
-					       64, 2 * GRANULE));
+	assert_int_equal(0, fb_idle_order_init(&b.order, &fb_idle_order_staggered,
+					       dm_info(b.dm)->sectors, GRANULE, 64, 2 * GRANULE));
 	region = (b.bm.granules + 63) / 64;
 	for (k = 0; k < 64 * 100; k++) {
 		assert_true(bench_step(&b, 2048, 0, &p));
@@ -190,7 +190,7 @@ static void test_random_maps(void **state)
 		b.ahead = k % 2;
 		assert_int_equal(0, fb_idle_order_init(&b.order,
 						       fb_idle_order_by_name(bench_orders[k / 2]),
-						       b.dm, GRANULE, 0, 0));
+						       dm_info(b.dm)->sectors, GRANULE, 0, 0));
 		for (at = 0; at < b.bm.granules; at += 1 + rnd_below(&rnd, 4 << k))
 			bench_want_all(&b, at * GRANULE, GRANULE);
 		for (i = 0; b.bm.n_wanted && i < 20000; i++) {
@@ -219,8 +219,8 @@ static void test_few_on_a_large_disk(void **state)
 	last = (b.bm.granules - 1) * GRANULE;
 	for (i = 0; i < ARRAY_SIZE(bench_orders); i++) {
 		assert_int_equal(0, fb_idle_order_init(&b.order,
-						       fb_idle_order_by_name(bench_orders[i]), b.dm,
-						       GRANULE, 512, 0));
+						       fb_idle_order_by_name(bench_orders[i]),
+						       dm_info(b.dm)->sectors, GRANULE, 512, 0));
 		for (k = 0; k < 5; k++)
 			bench_want_all(&b, last / 5 * k / GRANULE * GRANULE, GRANULE);
 		bench_want_all(&b, last, dm_info(b.dm)->sectors - last);
@@ -249,7 +249,7 @@ static void test_longest(void **state)
 		bench_want_all(&b, 40000, 20000);
 		assert_int_equal(0, fb_idle_order_init(&b.order,
 						       fb_idle_order_by_name(bench_orders[i / 2]),
-						       b.dm, GRANULE, 16, 0));
+						       dm_info(b.dm)->sectors, GRANULE, 16, 0));
 		bench_drain(&b, 2048, 12000000);
 		bench_close(&b);
 	}
@@ -270,8 +270,8 @@ static void test_staggered_is_exact(void **state)
 	b.lost = true;
 	n = b.bm.granules;
 	bench_want_all(&b, 0, dm_info(b.dm)->sectors);
-	assert_int_equal(0, fb_idle_order_init(&b.order, &fb_idle_order_staggered, b.dm, GRANULE, 7,
-					       2 * GRANULE));
+	assert_int_equal(0, fb_idle_order_init(&b.order, &fb_idle_order_staggered,
+					       dm_info(b.dm)->sectors, GRANULE, 7, 2 * GRANULE));
 	region = (n + 6) / 7;
 	for (round = 0; b.bm.n_wanted; round++) {
 		for (i = 0; i < 7; i++) {

@@ -31,7 +31,7 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
 	if (o->idle_size_kib != SIMO_AUTO)
 		sectors = o->idle_size_kib * 2;
 	fb_idle_policy_set_fixed(&i->wait, wait_ns, sectors);
-	if (fb_idle_order_init(&i->order, o->order, dm, task->lim.granule_sectors, o->order_regions,
+	if (fb_idle_order_init(&i->order, o->order, dm_info(dm)->sectors, task->lim.granule_sectors, o->order_regions,
 			       o->segment_kib * 2))
 		sim_usage("segment_kib: not whole blocks of %u sectors", task->lim.granule_sectors);
 }
