@@ -138,7 +138,7 @@ static void fb_debugfs_copy_calibration(struct fb_disk *fd, struct fb_debugfs_ca
 		s->info = *dm_info(fd->model);
 		s->calib = fd->seek_fit;
 	}
-	s->attached = fd->model && fd->head && !fb_disk_transparent(fd);
+	s->attached = fd->model && fd->head && !fb_level_unmapped(fd);
 	if (s->attached) {
 		s->head = *fd->head;
 		s->locked = fb_head_locked(fd->head, now);

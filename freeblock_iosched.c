@@ -58,7 +58,7 @@ static void fb_iosched_look(struct fb_sched *fs, u32 own)
 	u32 busy, known;
 
 	lockdep_assert_held(&fd->lock);
-	if (!fd->model || fb_iosched_is_active(fs))
+	if ((!fd->model && !fd->cov) || fb_iosched_is_active(fs))
 		return;
 	busy = fb_disk_busy(fd);
 	known = min(busy, fs->nr_flight + own + READ_ONCE(fd->idle.asking));
@@ -172,7 +172,7 @@ struct fb_iosched_dispatch {
 static void fb_iosched_describe(struct fb_sched *fs, struct fb_sched_rq *fq,
 				const struct fb_iosched_dispatch *d, u64 now)
 {
-	bool follow = fs->deep && fs->fd->destage.on && !fb_disk_transparent(fs->fd);
+	bool follow = fs->deep && fs->fd->destage.on && !fb_level_unmapped(fs->fd);
 	bool write = op_is_write(req_op(fq->rq));
 
 	fq->fg.write = write;
@@ -367,13 +367,16 @@ static struct request *fb_iosched_fill_slot(struct fb_sched *fs)
 	return rq ? rq : fb_iosched_send_choice(fs, NULL, now);
 }
 
-/* transparent mode: mq-deadline's order, as many commands as the drive takes */
-static struct request *fb_iosched_fill_transparent(struct fb_sched *fs)
+/* the drive orders, or there is no map */
+static struct request *fb_iosched_fill_passthrough(struct fb_sched *fs)
 {
 	u64 now = ktime_get_ns();
-	struct fb_policy_req *req = fb_policy_choose_deadline(&fs->pool, now, fb_pool_above);
+	struct fb_policy_req *req;
 	struct fb_sched_rq *fq;
 
+	if (fs->pool.count && fb_sched_is_full(fs))
+		return NULL;
+	req = fb_choice_passthrough(fs, now);
 	if (!req)
 		return fb_iosched_send_quiet(fs, now);
 	fq = container_of(req, struct fb_sched_rq, fg);
@@ -401,7 +404,7 @@ static void fb_iosched_send_untracked(struct fb_sched *fs, struct request *rq)
 static bool fb_iosched_idle_is_due(const struct fb_sched *fs)
 {
 	return fs->fd->idle.ready && !fs->fd->fg.active && !fs->nr_flight &&
-	       !fs->others.count && !fb_disk_transparent(fs->fd);
+	       !fs->others.count && !fb_level_unserved(fs->fd);
 }
 
 static struct request *fb_iosched_send_idle(struct fb_sched *fs)
@@ -435,7 +438,7 @@ static struct request *fb_iosched_send_bypass(struct fb_sched *fs)
 	if (!rq)
 		return NULL;
 	fq = fb_sched_rq(rq);
-	if (fq && !fb_sched_is_hands_off(fs) && fs->nr_flight >= fs->depth)
+	if (fq && fb_sched_is_full(fs))
 		return NULL;
 	list_del_init(&rq->queuelist);
 	fb_head_lose(&fs->head);
@@ -464,7 +467,7 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 		fb_choice_renew(fs);
 	rq = fb_iosched_send_bypass(fs);
 	if (!rq)
-		rq = fb_sched_is_hands_off(fs) ? fb_iosched_fill_transparent(fs) :
+		rq = fb_sched_is_hands_off(fs) ? fb_iosched_fill_passthrough(fs) :
 			fb_iosched_fill_slot(fs);
 	if (!rq)
 		rq = fb_iosched_send_idle(fs);
@@ -492,13 +495,12 @@ static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	if (!fs->fd->idle.ready)
 		fb_iosched_look(fs, 0);
-	work = fs->pool.count && (fb_sched_is_hands_off(fs) ||
-				  (fs->nr_flight < fs->depth &&
-				   !fb_inflight_window_open(fs, ktime_get_ns())));
+	work = fs->pool.count && !fb_sched_is_full(fs) &&
+	       (fb_sched_is_hands_off(fs) || !fb_inflight_window_open(fs, ktime_get_ns()));
 	if (unlikely(fs->others.count))
 		work |= fb_background_is_due(fs);
 	if (!list_empty(&fs->bypass))
-		work = fb_sched_is_hands_off(fs) || fs->nr_flight < fs->depth ||
+		work = !fb_sched_is_full(fs) ||
 		       !fb_sched_rq(list_first_entry(&fs->bypass, struct request, queuelist));
 	work = work || fb_iosched_idle_is_due(fs) || fb_free_read_is_awaited(fs->fd);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
@@ -569,7 +571,7 @@ static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64
 	}
 	fb_iosched_note_activity(fs);
 	if (fb_sched_is_hands_off(fs)) {
-		if (!fb_disk_transparent(fd))
+		if (!fb_level_unmapped(fd))
 			fb_inflight_follow(fs, fq, now);
 		return true;
 	}

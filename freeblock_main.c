@@ -9,6 +9,7 @@
 #include "disk/delivery.h"
 #include "disk/disk.h"
 #include "disk/idle.h"
+#include "disk/level.h"
 #include "disk/memory.h"
 #include "disk/message.h"
 #include "disk/reader.h"
@@ -21,6 +22,7 @@ static const struct fb_disk_client *const fb_main_clients[] = {
 	&fb_message_client,
 	&fb_verify_client,
 	&fb_recovery_client,
+	&fb_level_client,
 	&fb_idle_client,
 	&fb_gap_client,
 	&fb_reader_client,

@@ -38,12 +38,13 @@
  * @served: the disk is scheduled, so it may be read
  * @gaps: and its gaps may be used
  * @scheduling: "yes", or why not
+ * @knowledge: what of the drive is known and used: "map", or "none" and why
  * @idle_why: whether idle reads are sent, or why not
  * @lift_source: state of the look-ahead probe
  * @lift_dest: likewise
  * @medium: how the medium is read
  * @recovery: how long the drive tries to read a bad sector
- * @why: text for @scheduling
+ * @why: text for @knowledge
  * @lifts: texts for @lift_source and @lift_dest
  * @how: text for @medium
  * @tries: text for @recovery
@@ -69,6 +70,7 @@ struct fb_snapshot {
 	bool served;
 	bool gaps;
 	const char *scheduling;
+	const char *knowledge;
 	const char *idle_why;
 	const char *lift_source;
 	const char *lift_dest;
@@ -87,11 +89,15 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	const char *why;
 
 	lockdep_assert_held(&fd->lock);
-	why = fb_disk_transparent(fd);
-	strscpy(s->why, why ? why : "yes", sizeof(s->why));
+	why = fb_level_unserved(fd);
+	s->scheduling = why ? why : "yes";
 	s->unfit = !!fd->unfit;
 	s->served = !why;
-	s->gaps = !why && fb_phase_on(&fd->phase, now);
+	why = fb_level_unmapped(fd);
+	if (!why && !fb_phase_on(&fd->phase, now))
+		why = "reads end at no angle of the model";
+	snprintf(s->why, sizeof(s->why), why ? "none: %s" : "map", why);
+	s->gaps = !why;
 	s->attached = !!fd->sched;
 	if (fd->sched)
 		fb_report_take(fd, &s->sched);
@@ -140,7 +146,7 @@ static struct fb_snapshot *fb_snapshot_take(struct fb_disk *fd)
 	fb_snapshot_copy(fd, s, ktime_get_ns());
 	spin_unlock_irq(&fd->lock);
 	s->idle_size_kib = s->idle.sectors / 2;
-	s->scheduling = s->why;
+	s->knowledge = s->why;
 	s->lift_source = s->lifts[0];
 	s->lift_dest = s->lifts[1];
 	s->medium = s->how;
@@ -239,6 +245,7 @@ static struct attribute *fb_snapshot_state[] = {
 	FB_SNAPSHOT_STATE(attached, U64, attached),
 	FB_SNAPSHOT_STATE(model, U64, modelled),
 	FB_SNAPSHOT_STATE(scheduling, LINE, scheduling),
+	FB_SNAPSHOT_STATE(knowledge, LINE, knowledge),
 	FB_SNAPSHOT_SCHED(free_reads, LINE, free_reads),
 	FB_SNAPSHOT_SCHED(phase, WORD, phase),
 	FB_SNAPSHOT_SCHED(order, WORD, order),

@@ -172,13 +172,12 @@ static struct kobj_attribute tasks_attr = __ATTR_RW(tasks);
 static ssize_t granule_bytes_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
-	u32 sectors = 0;
+	u32 sectors;
 
 	mutex_lock(&fd->config);
-	if (fd->model)
-		sectors = dm_info(fd->model)->granule_sectors;
+	sectors = fb_disk_granule(fd);
 	mutex_unlock(&fd->config);
-	return sectors ? sysfs_emit(page, "%u\n", sectors << SECTOR_SHIFT) : -ENODATA;
+	return sysfs_emit(page, "%u\n", sectors << SECTOR_SHIFT);
 }
 
 static struct kobj_attribute granule_bytes_attr = __ATTR_RO(granule_bytes);
@@ -278,6 +277,31 @@ static ssize_t power_store(struct kobject *kobj, struct kobj_attribute *attr, co
 
 static struct kobj_attribute power_attr = __ATTR_RW(power);
 
+static ssize_t idle_only_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%u\n", READ_ONCE(fb_sysfs_disk(kobj)->idle_only));
+}
+
+static ssize_t idle_only_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
+			       size_t count)
+{
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	u32 value;
+
+	if (kstrtou32(page, 10, &value) || value > 1) {
+		pr_err("freeblock: idle_only: '%.*s' is neither 0 nor 1\n",
+		       (int)strcspn(page, "\n"), page);
+		return -EINVAL;
+	}
+	spin_lock_irq(&fd->lock);
+	WRITE_ONCE(fd->idle_only, value);
+	fb_disk_level_changed(fd);
+	spin_unlock_irq(&fd->lock);
+	return count;
+}
+
+static struct kobj_attribute idle_only_attr = __ATTR_RW(idle_only);
+
 static struct attribute *fb_sysfs_disk_attrs[] = {
 	&model_status_attr.attr,
 	&model_force_attr.attr,
@@ -295,6 +319,7 @@ static struct attribute *fb_sysfs_disk_attrs[] = {
 	&idle_mean_us_file.attr.attr,
 	&idle_max_us_file.attr.attr,
 	&power_attr.attr,
+	&idle_only_attr.attr,
 	NULL
 };
 

@@ -344,13 +344,14 @@ struct fb_search {
 
 /**
  * fb_longest_read() - get the longest free read that makes sense on a drive
- * @info: of its model
+ * @granule_sectors: of the coverage
+ * @spt_most: sectors of its longest track; 0: unknown
  *
  * Return: sectors, see FB_LONGEST_READ_MIN.
  */
-static inline u32 fb_longest_read(const struct dm_info *info)
+static inline u32 fb_longest_read(u32 granule_sectors, u32 spt_most)
 {
-	u32 nsect = max(info->granule_sectors, info->spt_most + info->spt_most / 2);
+	u32 nsect = max(granule_sectors, spt_most + spt_most / 2);
 
 	return min_t(u32, max_t(u32, nsect, FB_LONGEST_READ_MIN), FB_LONGEST_READ_MAX);
 }
@@ -373,10 +374,10 @@ static inline u64 fb_granule_first(u32 granule_sectors, u64 lbn)
 }
 
 /* the first granule that ends beyond @end; the disk's last one may be short */
-static inline u64 fb_granule_end(const struct disk_model *dm, u32 granule_sectors, u64 end)
+static inline u64 fb_granule_end(u64 disk_sectors, u32 granule_sectors, u64 end)
 {
-	if (end >= dm_info(dm)->sectors)
-		return fb_granule_first(granule_sectors, dm_info(dm)->sectors);
+	if (end >= disk_sectors)
+		return fb_granule_first(granule_sectors, disk_sectors);
 	return div_u64(end, granule_sectors);
 }
 

@@ -72,6 +72,11 @@ bool fb_policy_joins(enum fb_policy_id policy)
 	return policy == FB_POLICY_JOINT || policy == FB_POLICY_AUTO;
 }
 
+bool fb_policy_needs_no_map(enum fb_policy_id policy)
+{
+	return policy == FB_POLICY_FIFO || policy == FB_POLICY_CLOOK || policy == FB_POLICY_SSTF;
+}
+
 bool fb_policy_has_cost(enum fb_policy_id policy)
 {
 	return policy == FB_POLICY_SSTF || policy == FB_POLICY_SPTF_SW || fb_policy_joins(policy);
@@ -236,6 +241,22 @@ static bool fb_policy_clook_better(const struct fb_policy_view *v, const struct 
 				   struct fb_policy_choice *c)
 {
 	return fb_policy_clook_key(v->pool, req) < fb_policy_clook_key(v->pool, c->req);
+}
+
+static u64 fb_policy_lbns(const struct fb_policy_pool *pool, const struct fb_policy_req *req)
+{
+	return req->lbn > pool->last_lbn ? req->lbn - pool->last_lbn : pool->last_lbn - req->lbn;
+}
+
+/* the shortest seek where no model tells how far cylinders are */
+static void fb_policy_nearest_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
+{
+	struct fb_policy_req *req, *best = NULL;
+
+	list_for_each_entry(req, v->reqs, node)
+		if (!best || fb_policy_lbns(v->pool, req) < fb_policy_lbns(v->pool, best))
+			best = req;
+	fb_policy_take(c, best);
 }
 
 /* ---- mechanical policies ---- */
@@ -650,6 +671,8 @@ void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 	} else {
 		if (fb_policy_can_predict(&v) || !fb_policy_ops[pool->policy].mechanical)
 			fb_policy_ops[pool->policy].choose(&v, c);
+		else if (!dm && pool->policy == FB_POLICY_SSTF)
+			fb_policy_nearest_choose(&v, c);
 		if (!c->req)
 			fb_policy_clook_choose(&v, c);
 	}

@@ -16,7 +16,7 @@
  * enum fb_policy_id - the policies
  * @FB_POLICY_FIFO: arrival order
  * @FB_POLICY_CLOOK: ascending LBN from the end of the last request sent, then from the lowest
- * @FB_POLICY_SSTF: shortest seek, ties by rotational latency
+ * @FB_POLICY_SSTF: shortest seek, ties by rotational latency; without a model the nearest LBN
  * @FB_POLICY_SPTF: shortest seek + rotational latency
  * @FB_POLICY_SPTF_SW: smallest seek among those within sw_percent of the shortest positioning
  * @FB_POLICY_AUTO: what is recommended: the same as joint
@@ -150,6 +150,14 @@ struct fb_policy_choice {
 	bool expired;
 	bool predicted;
 };
+
+/**
+ * fb_policy_needs_no_map() - does a policy order without a model, by LBN or arrival?
+ * @policy: the policy in force
+ *
+ * Return: true if it does.
+ */
+bool fb_policy_needs_no_map(enum fb_policy_id policy);
 
 /**
  * fb_policy_joins() - are requests chosen together with the free reads before them?

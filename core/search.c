@@ -31,7 +31,7 @@ void (fb_for_each_run)(const struct disk_model *dm, u32 granule_sectors, u64 lbn
 		       u64 nsect, fb_runs_fn fn, void *ctx)
 {
 	u64 first = fb_granule_first(granule_sectors, lbn);
-	u64 end = fb_granule_end(dm, granule_sectors, lbn + nsect), stop;
+	u64 end = fb_granule_end(dm_info(dm)->sectors, granule_sectors, lbn + nsect), stop;
 	struct dm_track t;
 
 	while (first < end && !dm_track_of(dm, first * granule_sectors, &t)) {

@@ -577,6 +577,6 @@ void fb_track_find_track(struct fb_search *s, const struct dm_track *t, u32 left
 	for (i = 0; i < 2; i++)
 		if (piece[i].nsect)
 			fb_track_find_run(s, &v, fb_granule_first(g, piece[i].lbn),
-					  fb_granule_end(s->dm, g, piece[i].lbn + piece[i].nsect));
+					  fb_granule_end(dm_info(s->dm)->sectors, g, piece[i].lbn + piece[i].nsect));
 	fb_track_find_straddler(s, &v, piece);
 }

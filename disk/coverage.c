@@ -21,7 +21,7 @@
 
 static u32 fb_coverage_granule(const struct fb_coverage *cov)
 {
-	return dm_info(cov->fd->model)->granule_sectors;
+	return fb_disk_granule(cov->fd);
 }
 
 /**
@@ -43,7 +43,7 @@ u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks)
 
 	lockdep_assert_held(&fd->lock);
 	*tasks = false;
-	if (!fd->cov || fb_disk_transparent(fd))
+	if (!fd->cov || fb_level_unserved(fd))
 		return 0;
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
 		task = fd->cov->task[i];
@@ -111,16 +111,28 @@ struct fb_coverage_walk {
 	struct fb_op *op;
 };
 
+/* Call @fn for each group of granules. */
+static void fb_coverage_runs(struct fb_coverage *cov, u64 first, u64 end, fb_runs_fn fn,
+			     struct fb_coverage_walk *walk)
+{
+	u64 granule = fb_coverage_granule(cov);
+
+	walk->cov = cov;
+	if (cov->fd->model)
+		fb_for_each_run(cov->fd->model, granule, first * granule, (end - first) * granule,
+				fn, walk);
+	else
+		fb_for_each_span(first, end, fn, walk);
+}
+
 static void fb_coverage_each_run(struct fb_coverage *cov, u64 first, u64 n, fb_runs_fn fn,
 				 struct fb_coverage_walk *walk)
 {
-	u64 granule = fb_coverage_granule(cov), end = first + n, past;
+	u64 end = first + n, past;
 
-	walk->cov = cov;
 	for (; first < end; first = past) {
 		past = min(first + FB_COVERAGE_STEP, end);
-		fb_for_each_run(cov->fd->model, granule, first * granule, (past - first) * granule,
-				fn, walk);
+		fb_coverage_runs(cov, first, past, fn, walk);
 		cond_resched();
 	}
 }
@@ -128,8 +140,11 @@ static void fb_coverage_each_run(struct fb_coverage *cov, u64 first, u64 n, fb_r
 static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_read *buf,
 				 fb_runs_fn fn, struct fb_coverage_walk *walk)
 {
-	walk->base = div_u64(buf->lbn, fb_coverage_granule(cov));
-	fb_for_each_run(cov->fd->model, fb_coverage_granule(cov), buf->lbn, buf->nsect, fn, walk);
+	u32 granule = fb_coverage_granule(cov);
+
+	walk->base = div_u64(buf->lbn, granule);
+	fb_coverage_runs(cov, fb_granule_first(granule, buf->lbn),
+			 fb_granule_end(cov->fd->sectors, granule, buf->lbn + buf->nsect), fn, walk);
 }
 
 /*
@@ -324,7 +339,7 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 {
 	u64 end = op->first + op->n, at = op->first;
 	u32 granule = fb_coverage_granule(cov), most;
-	u64 sectors = dm_info(cov->fd->model)->sectors;
+	u64 sectors = cov->fd->sectors;
 
 	spin_lock_irq(&cov->fd->lock);
 	most = cov->fd->q ?
@@ -594,7 +609,7 @@ static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *b
 
 static void fb_coverage_alloc_repeated(struct fb_coverage *cov)
 {
-	u64 granules = DIV_ROUND_UP_ULL(dm_info(cov->fd->model)->sectors, fb_coverage_granule(cov));
+	u64 granules = fb_disk_granules(cov->fd);
 	void *map;
 
 	/* it is tried once, for a refusal has a line in the log */

@@ -53,6 +53,19 @@ void fb_disk_tell_wants(struct fb_disk *fd)
 		fd->sched_ops->wants_changed(fd);
 }
 
+/**
+ * fb_disk_level_changed() - tell all that another part of what is known of a disk is used now
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_disk_level_changed(struct fb_disk *fd)
+{
+	if (fd->model)
+		fb_disk_tell_model(fd);
+	fb_disk_tell_changed(fd);
+}
+
 /* the number of disks without a gendisk that are remembered */
 #define FB_DISKS_GONE 64
 
@@ -75,6 +88,12 @@ static struct kobj_type fb_disk_ktype = {
 };
 
 /* ---- the identity of the device ---- */
+
+#define FB_DISK_LARGE (1ULL << 31)	/* sectors */
+#define FB_DISK_SMALL_GRANULE 8U
+#define FB_DISK_LARGE_GRANULE 256U
+#define FB_DISK_MOST_GRANULE 2048U
+#define FB_DISK_GRANULES (1ULL << 27)	/* so that a map stays below 16 MiB */
 
 /* Strip blanks at both ends, which a model's text cannot express. */
 static void fb_disk_copy_id(char *to, const char *from, size_t len)
@@ -104,6 +123,20 @@ struct scsi_device *fb_disk_scsi(struct gendisk *disk)
 	return parent && scsi_is_sdev_device(parent) ? to_scsi_device(parent) : NULL;
 }
 
+/*
+ * Sectors of a block without a model: as extraction chooses them, so that what was covered
+ * stays so when there is a model (tools/python/freeblock/extraction/modeltext.py).
+ */
+static u32 fb_disk_default_granule(u64 sectors, u32 physical_bytes)
+{
+	u32 granule = sectors < FB_DISK_LARGE ? FB_DISK_SMALL_GRANULE : FB_DISK_LARGE_GRANULE;
+
+	granule = max(granule, physical_bytes >> SECTOR_SHIFT);
+	while (sectors > FB_DISK_GRANULES * granule && granule < FB_DISK_MOST_GRANULE)
+		granule *= 2;
+	return granule;
+}
+
 static void fb_disk_identify(struct fb_disk *fd, struct gendisk *disk)
 {
 	struct scsi_device *sdev = fb_disk_scsi(disk);
@@ -115,6 +148,7 @@ static void fb_disk_identify(struct fb_disk *fd, struct gendisk *disk)
 	if (n > 0)
 		snprintf(fd->id, sizeof(fd->id), "naa.%*phN", n, id);
 	fd->sectors = get_capacity(disk);
+	fd->granule = fb_disk_default_granule(fd->sectors, queue_physical_block_size(disk->queue));
 	fd->diskseq = disk->diskseq;
 	if (sdev) {
 		fb_disk_copy_id(fd->vendor, sdev->vendor, 8);
@@ -131,7 +165,7 @@ static bool fb_disk_on_bus(struct device *dev, const char *bus)
 	return false;
 }
 
-/* Say why we cannot schedule this device by rotational position; NULL: we can. */
+/* Say why this device is not served at all; NULL: it is. */
 static const char *fb_disk_unfit(struct request_queue *q)
 {
 	struct gendisk *disk = q->disk;
@@ -142,6 +176,14 @@ static const char *fb_disk_unfit(struct request_queue *q)
 		return "solid state";
 	if (blk_queue_is_zoned(q))
 		return "zoned";
+	return NULL;
+}
+
+/* Say why no map can be used, though idle time can; NULL: one can. */
+static const char *fb_disk_mapless(struct gendisk *disk)
+{
+	if (!disk)
+		return NULL;
 	if (disk->ia_ranges)
 		return "multi-actuator";
 	if (!fb_disk_scsi(disk))
@@ -163,71 +205,6 @@ static const char *fb_disk_unfit(struct request_queue *q)
 bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
 {
 	return !info->revision[0] || !revision[0] || !strcmp(info->revision, revision);
-}
-
-/* Why the model is not trusted; NULL: it is. */
-static const char *fb_disk_distrust(const struct fb_disk *fd)
-{
-	if (fd->doubt[0] && !fd->forced)
-		return fd->doubt;
-	if (fd->distrusted)
-		return "completions do not fit the model: wrong model, write cache, or busy host";
-	return NULL;
-}
-
-/* Why the model does not fit the attached disk; NULL: it does. */
-static const char *fb_disk_misfit(const struct fb_disk *fd)
-{
-	if (!fb_disk_is_firmware(fd->revision, dm_info(fd->model)))
-		return "the drive's firmware is no longer the model's";
-	if (fd->sectors != dm_info(fd->model)->sectors ||
-	    (fd->q->disk && get_capacity(fd->q->disk) != fd->sectors))
-		return "the disk's capacity is no longer the model's";
-	return NULL;
-}
-
-/**
- * fb_disk_transparent() - why the scheduler does not schedule this disk
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: the reason as a text, valid while the lock is held; NULL: it does schedule it.
- */
-const char *fb_disk_transparent(const struct fb_disk *fd)
-{
-	const char *why;
-
-	lockdep_assert_held(&fd->lock);
-	if (!fd->q)
-		return "another scheduler";
-	if (fd->unfit)
-		return fd->unfit;
-	if (!fd->model)
-		return "no model";
-	why = fb_disk_distrust(fd);
-	return why ? why : fb_disk_misfit(fd);
-}
-
-/**
- * fb_disk_waiting_for() - what keeps all tasks from reading, of what concerns the whole disk
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: the first reason of enum freeblock_wait; FREEBLOCK_WAIT_NONE if and only if
- * fb_disk_transparent() has none.
- */
-enum freeblock_wait fb_disk_waiting_for(const struct fb_disk *fd)
-{
-	lockdep_assert_held(&fd->lock);
-	if (!fd->q)
-		return READ_ONCE(fd->gone) ? FREEBLOCK_WAIT_DISK : FREEBLOCK_WAIT_SCHEDULER;
-	if (!fd->model || fb_disk_misfit(fd))
-		return FREEBLOCK_WAIT_MODEL;
-	if (fb_disk_distrust(fd))
-		return FREEBLOCK_WAIT_TRUST;
-	return fd->unfit ? FREEBLOCK_WAIT_UNFIT : FREEBLOCK_WAIT_NONE;
 }
 
 /**
@@ -252,8 +229,7 @@ int fb_disk_force(struct fb_disk *fd, bool force)
 		spin_lock_irq(&fd->lock);
 		fd->forced = force;
 		fb_phase_init(&fd->phase);
-		fb_disk_tell_model(fd);
-		fb_disk_tell_changed(fd);
+		fb_disk_level_changed(fd);
 		spin_unlock_irq(&fd->lock);
 	}
 	mutex_unlock(&fd->config);
@@ -495,9 +471,7 @@ static void fb_disk_set_unfit(struct fb_disk *fd, const char *why)
 		return;
 	spin_lock_irq(&fd->lock);
 	fd->unfit = why;
-	if (fd->model)
-		fb_disk_tell_model(fd);
-	fb_disk_tell_changed(fd);
+	fb_disk_level_changed(fd);
 	spin_unlock_irq(&fd->lock);
 }
 
@@ -526,6 +500,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	strscpy(fd->vendor, like->vendor, sizeof(fd->vendor));
 	strscpy(fd->product, like->product, sizeof(fd->product));
 	fd->sectors = like->sectors;
+	fd->granule = like->granule;
 	fd->diskseq = like->diskseq;
 	mutex_init(&fd->life);
 	mutex_init(&fd->config);
@@ -609,6 +584,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fd->head = head;
 		fd->sched_ops = ops;
 		fd->unfit = twin ? fb_disk_multipath : fb_disk_unfit(q);
+		fd->mapless = fb_disk_mapless(disk);
 		fd->bdev = disk ? disk->part0 : NULL;
 		/* Selecting the scheduler again asks for a new judgement of the model. */
 		if (fd->distrusted && fd->model)
@@ -808,7 +784,7 @@ void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
 
 /**
  * fb_disk_correct() - apply what was learnt of seek times to the model, if that is due
- * @fd: the disk, with a model
+ * @fd: the disk
  *
  * Context: the tasks' thread, which does not search meanwhile: only its search reads seek
  * times without fb_disk.lock.
@@ -818,7 +794,7 @@ void fb_disk_correct(struct fb_disk *fd)
 	u64 now = ktime_get_ns();
 
 	spin_lock_irq(&fd->lock);
-	if (fb_seek_fit_due(&fd->seek_fit, now))
+	if (fd->model && fb_seek_fit_due(&fd->seek_fit, now))
 		fb_seek_fit_apply(&fd->seek_fit, now, fd->model);
 	spin_unlock_irq(&fd->lock);
 }

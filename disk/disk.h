@@ -49,6 +49,7 @@
 #include "disk/gap.h"
 #include "disk/hurry.h"
 #include "disk/idle.h"
+#include "disk/level.h"
 #include "disk/message.h"
 #include "disk/recovery.h"
 #include "disk/task_state.h"
@@ -134,6 +135,7 @@ struct fb_disk_sched_ops {
  * @diskseq: sequence number of its last gendisk, which is never reused; fb_disks_mutex
  * @gone: its gendisk has been removed; written with fb_disks_mutex
  * @sectors: capacity when attached
+ * @granule: sectors of a block where there is no model
  * @vendor: from INQUIRY, without surrounding blanks; "" when not SCSI
  * @product: likewise
  * @revision: its firmware's, likewise [L]
@@ -155,7 +157,9 @@ struct fb_disk_sched_ops {
  * @sched: the attached scheduler [L]
  * @head: its head and phase, or NULL [L]
  * @sched_ops: what @sched is to be told of [L]
- * @unfit: why the attached device is not scheduled; NULL: it is fit [L]
+ * @unfit: why the attached device is not served at all; NULL: it is fit [L]
+ * @idle_only: the foreground is not ordered, whatever is known of the drive [L]
+ * @mapless: why no model of it can be used; NULL: one can [L]
  * @doubt: why the maker of @model distrusted it, as a message, or "" [L]
  * @forced: @model is used in spite of @doubt [L]
  * @distrusted: completions contradict the model [L]
@@ -190,6 +194,7 @@ struct fb_disk {
 	u64 diskseq;
 	bool gone;
 	u64 sectors;
+	u32 granule;
 	char vendor[DM_ID_LEN];
 	char product[DM_ID_LEN];
 	char revision[DM_ID_LEN];
@@ -215,6 +220,8 @@ struct fb_disk {
 	const struct fb_head *head;
 	const struct fb_disk_sched_ops *sched_ops;
 	const char *unfit;
+	const char *mapless;
+	bool idle_only;
 	char doubt[FB_DOUBT_LEN];
 	bool forced;
 	bool distrusted;
@@ -246,6 +253,26 @@ struct fb_disk {
 	struct fb_verify verify;
 	struct fb_stats stats;
 };
+
+/*
+ * Sectors of a block, and of the disk. The model, if there is one, does not change while there are
+ * tasks.
+ */
+static inline u32 fb_disk_granule(const struct fb_disk *fd)
+{
+	return fd->model ? dm_info(fd->model)->granule_sectors : fd->granule;
+}
+
+static inline u64 fb_disk_granules(const struct fb_disk *fd)
+{
+	return DIV_ROUND_UP_ULL(fd->sectors, fb_disk_granule(fd));
+}
+
+/* the groups of its tasks' maps: tracks, or spans of LBNs */
+static inline u32 fb_disk_groups(const struct fb_disk *fd)
+{
+	return fd->model ? dm_tracks(fd->model) : fb_bitmap_spans(fb_disk_granules(fd));
+}
 
 /* The number of tasks that have been started and are not over; fb_disk.lock held. */
 static inline u32 fb_disk_tasks(const struct fb_disk *fd)
@@ -291,10 +318,9 @@ struct fb_disk *fb_disk_get(const struct gendisk *disk);
 struct gendisk *fb_disk_gendisk(const struct fb_disk *fd);
 void fb_disk_put(struct fb_disk *fd);
 void fb_disk_tell_wants(struct fb_disk *fd);
+void fb_disk_level_changed(struct fb_disk *fd);
 void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value);
 void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size);
-const char *fb_disk_transparent(const struct fb_disk *fd);
-enum freeblock_wait fb_disk_waiting_for(const struct fb_disk *fd);
 int fb_disk_force(struct fb_disk *fd, bool force);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
 void fb_disk_correct(struct fb_disk *fd);

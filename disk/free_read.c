@@ -142,10 +142,12 @@ static int fb_free_read_alloc(const struct fb_free_reads *bufs, struct fb_free_r
 	return buf->data ? 0 : -ENOMEM;
 }
 
-static u32 fb_free_read_size(const struct disk_model *dm)
+static u32 fb_free_read_size(const struct fb_disk *fd)
 {
+	u32 spt_most = fd->model ? dm_info(fd->model)->spt_most : 0;
+
 	BUILD_BUG_ON(FB_LONGEST_READ_MAX % PAGE_SECTORS);
-	return round_up(fb_longest_read(dm_info(dm)), PAGE_SECTORS);
+	return round_up(fb_longest_read(fb_disk_granule(fd), spt_most), PAGE_SECTORS);
 }
 
 /* Allocate @n more buffers, which are unused until fb_free_reads.n includes them. */
@@ -184,7 +186,7 @@ static u32 fb_free_read_number(u32 sectors)
  */
 u32 fb_free_read_missing(const struct fb_disk *fd, u32 tasks)
 {
-	u32 first = fb_free_read_number(fb_free_read_size(fd->model)), want;
+	u32 first = fb_free_read_number(fb_free_read_size(fd)), want;
 
 	lockdep_assert_held(&fd->life);
 	if (!fd->reads.bufs)
@@ -195,14 +197,14 @@ u32 fb_free_read_missing(const struct fb_disk *fd, u32 tasks)
 
 /**
  * fb_free_read_bytes() - compute the memory that buffers take
- * @dm: the model of their disk
+ * @fd: the disk
  * @n: how many
  *
  * Return: bytes.
  */
-u64 fb_free_read_bytes(const struct disk_model *dm, u32 n)
+u64 fb_free_read_bytes(const struct fb_disk *fd, u32 n)
 {
-	return (u64)n * fb_free_read_size(dm) << SECTOR_SHIFT;
+	return (u64)n * fb_free_read_size(fd) << SECTOR_SHIFT;
 }
 
 static struct fb_free_reads *fb_free_read_try_alloc(struct fb_disk *fd, u32 order)
@@ -211,7 +213,7 @@ static struct fb_free_reads *fb_free_read_try_alloc(struct fb_disk *fd, u32 orde
 
 	if (!bufs)
 		return NULL;
-	bufs->sectors = fb_free_read_size(fd->model);
+	bufs->sectors = fb_free_read_size(fd);
 	bufs->order = order;
 	bufs->chunks = DIV_ROUND_UP(bufs->sectors, PAGE_SECTORS << order);
 	bufs->buf = kvcalloc(FB_FREE_READS_MAX, sizeof(*bufs->buf), GFP_KERNEL);
@@ -225,7 +227,7 @@ static struct fb_free_reads *fb_free_read_try_alloc(struct fb_disk *fd, u32 orde
 
 /**
  * fb_free_read_alloc_all() - allocate the buffers for the first task
- * @fd: the disk, with its model
+ * @fd: the disk
  *
  * Context: fb_disk.life held; may sleep; inside memalloc_noio_save().
  *

@@ -98,11 +98,8 @@ static bool fb_hurry_is_due(struct fb_coverage *cov)
 /* Sectors that pass in half the time that a read may take; the rest is for the way there. */
 static u32 fb_hurry_sectors(struct fb_disk *fd)
 {
-	const struct disk_model *dm = fd->model;
-	u64 sector_ps = div_u64(dm_period_ns(dm) * 1000, dm_info(dm)->spt_least);
-
 	return min_t(u64, fb_free_read_max_data(fd),
-		     div64_u64(FB_SHARE_READ_NS * 500ULL, sector_ps));
+		     div_u64(FB_SHARE_READ_NS * 500ULL, fd->idle.wait.sector_ps));
 }
 
 /* Find what to read next, in the order of idle reads, off quarantined blocks. */

@@ -38,6 +38,19 @@ static void fb_idle_set_drive(struct fb_disk *fd)
 	fb_shadow_init(&fd->shadow);
 }
 
+/* the head and its phase, if there is a map that says where they are */
+static const struct fb_head *fb_idle_map(const struct fb_disk *fd)
+{
+	return fb_level_unmapped(fd) ? NULL : fd->head;
+}
+
+/* The foreground leaves the head behind this request; on from there the drive reads ahead. */
+static void fb_idle_aim(struct fb_disk *fd, const struct fb_idle_cost_req *req)
+{
+	fd->idle.aim = req->lbn + req->nsect;
+	fd->idle.aimed = true;
+}
+
 /* Have the thread compute anew when to read. */
 static void fb_idle_wake(struct fb_disk *fd)
 {
@@ -121,11 +134,13 @@ static void fb_idle_withdraw(struct fb_disk *fd)
  */
 void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req)
 {
+	const struct fb_head *map = fb_idle_map(fd);
+
 	lockdep_assert_held(&fd->lock);
 	fb_idle_withdraw(fd);
-	fb_idle_policy_arrive(&fd->idle.wait, now, fd->head, req);
-	if (fd->head && !fb_idle_cost_is_ahead(&fd->idle.wait.cost, req))
-		fb_shadow_arrived(&fd->shadow, fd->head, req);
+	fb_idle_policy_arrive(&fd->idle.wait, now, map, req);
+	if (map && !fb_idle_cost_is_ahead(&fd->idle.wait.cost, req))
+		fb_shadow_arrived(&fd->shadow, map, req);
 	else
 		fb_shadow_lose(&fd->shadow);
 }
@@ -157,7 +172,8 @@ void fb_idle_wrote(struct fb_disk *fd, const struct fb_idle_cost_req *req)
 {
 	lockdep_assert_held(&fd->lock);
 	fb_idle_withdraw(fd);
-	fb_idle_policy_wrote(&fd->idle.wait, fd->head, req);
+	fb_idle_aim(fd, req);
+	fb_idle_policy_wrote(&fd->idle.wait, fb_idle_map(fd), req);
 	fb_shadow_lose(&fd->shadow);
 }
 
@@ -186,10 +202,13 @@ void fb_idle_lose(struct fb_disk *fd)
  */
 void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req)
 {
+	const struct fb_head *map = fb_idle_map(fd);
+
 	lockdep_assert_held(&fd->lock);
+	fb_idle_aim(fd, req);
 	fb_idle_policy_served(&fd->idle.wait, now, req);
-	if (fd->head)
-		fb_shadow_served(&fd->shadow, fd->head, now, req->arrived_ns);
+	if (map)
+		fb_shadow_served(&fd->shadow, map, now, req->arrived_ns);
 }
 
 /**
@@ -200,12 +219,13 @@ void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *
  */
 void fb_idle_quiet(struct fb_disk *fd)
 {
+	const struct fb_head *map = fb_idle_map(fd);
 	u64 now = ktime_get_ns();
 
 	lockdep_assert_held(&fd->lock);
 	fb_idle_policy_idle(&fd->idle.wait, now);
-	if (fd->head)
-		fb_shadow_idle(&fd->shadow, fd->head, now);
+	if (map)
+		fb_shadow_idle(&fd->shadow, map, now);
 	fb_idle_wake(fd);
 }
 
@@ -225,7 +245,8 @@ void fb_idle_sent(struct fb_disk *fd, u64 now)
 	idle->reading = true;
 	idle->retry_ns = 0;
 	idle->used_ns = now;
-	fb_idle_policy_sent(&idle->wait, now, idle->piece.lbn, idle->piece.nsect, fd->head);
+	idle->aimed = false;
+	fb_idle_policy_sent(&idle->wait, now, idle->piece.lbn, idle->piece.nsect, fb_idle_map(fd));
 	/* so that the next one does not have to wait for its carrier */
 	fb_free_read_need(fd);
 }
@@ -291,7 +312,7 @@ const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now
 {
 	const char *asleep = NULL;
 
-	if (fb_disk_transparent(fd))
+	if (fb_level_unserved(fd))
 		return "off: not scheduling";
 	if (why != FB_IDLE_POLICY_OFF && fb_coverage_wants(fd))
 		asleep = fb_drive_query_asleep(fd, now);
@@ -406,18 +427,24 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 	struct fb_disk *fd = cov->fd;
 	struct dm_place head;
 	struct fb_idle_order_ask ask;
+	const struct fb_head *map;
 	u64 start_ns;
 	bool checks, waits;
 
 	if (!task)
 		return false;
 	spin_lock_irq(&fd->lock);
-	start_ns = ktime_get_ns() + FB_IDLE_ORDER_SEND_NS + dm_info(fd->model)->read_overhead_ns;
+	map = fb_idle_map(fd);
+	start_ns = ktime_get_ns() + FB_IDLE_ORDER_SEND_NS;
+	if (map)
+		start_ns += dm_info(fd->model)->read_overhead_ns;
 	ask = (struct fb_idle_order_ask) {
 		.dm = fd->model,
 		.bm = &task->map,
-		.head = fd->head && fb_head_now(fd->head, start_ns, &head) ? &head : NULL,
-		.max_sectors = fd->q ? min(fd->idle.wait.sectors,
+		.head = map && fb_head_now(map, start_ns, &head) ? &head : NULL,
+		.aimed = fd->idle.aimed,
+		.aim = fd->idle.aim,
+		.max_sectors = fd->q ? min(max(fd->idle.wait.sectors, fb_verify_least(fd)),
 					   fb_free_read_max(fd)) : 0,
 		.max_ns = fb_idle_policy_longest_ns(&fd->idle.wait),
 		.ahead = !fd->lookahead.off && fb_verify_how(fd) == FB_VERIFY_READ,

@@ -32,6 +32,8 @@ struct fb_disk_client;
  * @power: the drive's power state, and whether it may sleep
  * @sent: commands that the scheduler has handed out, as the device counts them
  * @passed: the device's count beyond @sent, when it was last looked at
+ * @aimed: the foreground has moved the head since the last idle read was sent ...
+ * @aim: ... to before this LBN
  */
 struct fb_idle {
 	struct fb_idle_policy wait;
@@ -49,6 +51,8 @@ struct fb_idle {
 	struct fb_power power;
 	u32 sent;
 	u32 passed;
+	bool aimed;
+	u64 aim;
 };
 
 extern const struct fb_disk_client fb_idle_client;

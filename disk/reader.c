@@ -139,7 +139,7 @@ static void fb_reader_leftover(struct fb_coverage *cov, enum fb_leftover_search 
 			       const struct fb_reader_job *job)
 {
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1, .wanted = 1 };
-	u32 granule = dm_info(cov->fd->model)->granule_sectors;
+	u32 granule = fb_disk_granule(cov->fd);
 	u64 now = ktime_get_ns();
 	u64 block;
 
@@ -242,7 +242,7 @@ static bool fb_reader_has_work(struct fb_disk *fd)
 	work = fd->mail.open || fd->mail.asked || fd->reads.due || fd->idle.woken ||
 	       fd->recovery.stop ||
 	       fb_coverage_has_work(fd->cov) ||
-	       fb_seek_fit_due(&fd->seek_fit, ktime_get_ns()) ||
+	       (fd->model && fb_seek_fit_due(&fd->seek_fit, ktime_get_ns())) ||
 	       fb_waiting_due_ns(fd) <= ktime_get_ns();
 	fd->idle.woken = false;
 	spin_unlock_irq(&fd->lock);

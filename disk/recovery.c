@@ -54,10 +54,8 @@ bool fb_recovery_is_long(const struct fb_disk *fd)
  */
 u32 fb_recovery_max(const struct fb_disk *fd, u32 sectors)
 {
-	u32 granule = fd->model ? dm_info(fd->model)->granule_sectors : 0;
-
-	return fb_recovery_is_long(fd) ? min(sectors, max_t(u32, FB_RECOVERY_SECTORS, granule)) :
-		sectors;
+	return fb_recovery_is_long(fd) ?
+		min(sectors, max_t(u32, FB_RECOVERY_SECTORS, fb_disk_granule(fd))) : sectors;
 }
 
 /**

@@ -27,6 +27,8 @@
  * then on. Of a shorter one the drive's and the host's overhead may be the most of it.
  */
 #define FB_VERIFY_PROOF_NS NSEC_PER_MSEC
+/* where no map tells how fast sectors pass: 512 MB/s, which no disk's heads read */
+#define FB_VERIFY_SECTOR_NS 1000
 /* FUA that the kernel refuses on SATA is tried again after this: NCQ may be back */
 #define FB_VERIFY_RETRY_NS (60 * NSEC_PER_SEC)
 
@@ -103,6 +105,28 @@ enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
 	if (flags & FREEBLOCK_NO_DATA && !m->verify.barred && !fb_verify_fua_first(m))
 		return FB_VERIFY_COMMAND;
 	return m->fua.barred ? FB_VERIFY_READ : FB_VERIFY_FUA;
+}
+
+/**
+ * fb_verify_least() - how long a read should be to prove that it comes from the medium
+ * @fd: the disk, locked
+ *
+ * With a map the angle at which a read ends proves it, however short it is.
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: sectors; 0: nothing is to be proven.
+ */
+u32 fb_verify_least(const struct fb_disk *fd)
+{
+	const struct fb_verify *m = &fd->verify;
+	enum fb_verify_how how = fb_verify_how(fd);
+	bool proven = how == FB_VERIFY_COMMAND ? m->verify.proven : m->fua.proven;
+
+	lockdep_assert_held(&fd->lock);
+	if (how == FB_VERIFY_READ || proven || !fb_level_unmapped(fd))
+		return 0;
+	return FB_VERIFY_PROOF_NS / FB_VERIFY_SECTOR_NS;
 }
 
 /**
@@ -196,7 +220,7 @@ void fb_verify_describe(const struct fb_disk *fd, char *text, size_t size)
 
 /**
  * fb_verify_max() - longest VERIFY
- * @fd: the disk, locked, with a queue and a model
+ * @fd: the disk, locked, with a queue
  *
  * It needs no memory; its limits are the size of a buffer's mask and those of the drive.
  *
@@ -206,7 +230,7 @@ void fb_verify_describe(const struct fb_disk *fd, char *text, size_t size)
  */
 u32 fb_verify_max(const struct fb_disk *fd)
 {
-	u32 sectors = fb_longest_verify(dm_info(fd->model)->granule_sectors);
+	u32 sectors = fb_longest_verify(fb_disk_granule(fd));
 	u32 limit = min_not_zero(fd->q->limits.max_dev_sectors, queue_max_hw_sectors(fd->q));
 
 	lockdep_assert_held(&fd->lock);
@@ -564,10 +588,11 @@ enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_re
 /* The least time that a read's sectors take to pass the head, on the longest track; ns. */
 static u64 fb_verify_pass_ns(const struct fb_disk *fd, const struct fb_free_read *buf)
 {
-	const struct dm_info *info = fd->model ? dm_info(fd->model) : NULL;
+	const struct dm_info *info;
 
-	if (!info)
-		return 0;
+	if (fb_level_unmapped(fd))
+		return buf->nsect * FB_VERIFY_SECTOR_NS;
+	info = dm_info(fd->model);
 	/* a sixteenth for a drive that turns a little faster */
 	return div_u64(div_u64(info->period_ps, 1000) * buf->nsect / 16 * 15,
 		       info->spt_most * info->physical_sectors);

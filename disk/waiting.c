@@ -27,7 +27,7 @@ static enum freeblock_wait fb_waiting_barred(const struct freeblock_task *task, 
 	if (task->state != FB_TASK_RUNNING && !alarmed)
 		return FREEBLOCK_WAIT_NONE;
 	if (task->wanted)
-		why = fb_disk_waiting_for(task->fd);
+		why = fb_level_waiting_for(task->fd);
 	if (!why && alarmed)
 		return FREEBLOCK_WAIT_ALARM;
 	*able = !why && (task->wanted || task->held);

@@ -68,7 +68,7 @@ void fb_inflight_ended(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 no
 /* nobody waits for idle reads with a cached write that is not held back */
 static bool fb_inflight_waits(const struct fb_sched *fs, const struct fb_sched_rq *fq)
 {
-	return !fs->auto_depth || !fb_sched_is_cached(fs, fq);
+	return !fb_sched_is_cached(fs, fq) || !(fs->auto_depth || fb_sched_is_hands_off(fs));
 }
 
 /**

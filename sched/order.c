@@ -48,8 +48,7 @@ static bool fb_order_is_drives(struct fb_sched *fs, u64 now)
 	if (fb_guard_on(&fd->guard, now))
 		v.wanted = fb_coverage_wanted(fd, &v.tasks);
 	if (fd->model)
-		v.blocks = div_u64(dm_info(fd->model)->sectors,
-				   dm_info(fd->model)->granule_sectors);
+		v.blocks = fb_disk_granules(fd);
 	if (fb_orders_is_stream(&fs->orders, now) && fb_order_is_overdue(fs, now))
 		fb_orders_overdue(&fs->orders);
 	return fb_orders_decide(&fs->orders, &v);
@@ -91,12 +90,12 @@ static void fb_order_doubt(struct fb_sched *fs)
 static void fb_order_look_at_cache(struct fb_sched *fs)
 {
 	struct fb_disk *fd = fs->fd;
-	bool on = fd->model && fb_compat_write_cache(fs->q);
+	bool on = fb_compat_write_cache(fs->q), unmapped = fb_level_unmapped(fd);
 
 	fb_destage_set_cache(&fd->destage, on, ktime_get_ns());
-	fb_idle_policy_set_own_order(&fd->idle.wait,
-				     fs->auto_depth && fb_destage_orders(&fd->destage),
-				     on ? fb_completion_overhead_ns(fd->model, false) : 0);
+	fb_idle_policy_set_own_order(&fd->idle.wait, unmapped ||
+				     (fs->auto_depth && fb_destage_orders(&fd->destage)),
+				     on && !unmapped ? fb_completion_overhead_ns(fd->model, false) : 0);
 }
 
 /**

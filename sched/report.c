@@ -6,8 +6,8 @@
 
 static const char *fb_report_free_reads(struct fb_disk *fd, const struct fb_sched *fs)
 {
-	if (fb_disk_transparent(fd))
-		return "off: not scheduling";
+	if (fb_level_unmapped(fd))
+		return "off: no map of the drive is in use";
 	if (!fb_phase_on(&fd->phase, ktime_get_ns()))
 		return "off: reads end at no angle of the model";
 	if (!fb_disk_tasks(fd))
@@ -27,7 +27,7 @@ static const char *fb_report_phase(struct fb_disk *fd, const struct fb_sched *fs
 {
 	u64 now = ktime_get_ns();
 
-	if (fb_disk_transparent(fd))
+	if (fb_level_unmapped(fd))
 		return "unknown";
 	if (!fb_phase_on(&fd->phase, now))
 		return "given-up";
@@ -48,7 +48,8 @@ void fb_report_take(struct fb_disk *fd, struct fb_report *r)
 	lockdep_assert_held(&fd->lock);
 	*r = (struct fb_report) {
 		.free_reads = fb_report_free_reads(fd, fs),
-		.order = fb_sched_is_hands_off(fs) ? "drive" : "policy",
+		.order = fb_sched_is_by_lbn(fs) ? "lbn" :
+			 fb_sched_is_hands_off(fs) ? "drive" : "policy",
 		.phase = fb_report_phase(fd, fs),
 		.period_ps = fs->head.period_ps,
 		.pending = fs->pool.count,

@@ -232,7 +232,22 @@ static inline bool fb_sched_is_cached(const struct fb_sched *fs, const struct fb
 /* the drive decides the order: it gets all commands it can take, and nothing is predicted */
 static inline bool fb_sched_is_hands_off(const struct fb_sched *fs)
 {
-	return fs->deep || fb_disk_transparent(fs->fd);
+	return fs->deep || fb_level_unmapped(fs->fd);
+}
+
+/* a policy that was set by name orders though there is no map: by LBN, or by arrival */
+static inline bool fb_sched_is_by_lbn(const struct fb_sched *fs)
+{
+	return fb_policy_needs_no_map(fs->pool.policy) && fb_level_unmapped(fs->fd) &&
+	       (!fs->fd->idle_only || fs->pool.policy == FB_POLICY_FIFO);
+}
+
+/* the drive gets no more commands now; by arrival order it may have all */
+static inline bool fb_sched_is_full(const struct fb_sched *fs)
+{
+	return fs->nr_flight >= fs->depth &&
+	       (!fb_sched_is_hands_off(fs) ||
+		(fb_sched_is_by_lbn(fs) && fs->pool.policy != FB_POLICY_FIFO));
 }
 
 /* requests are chosen together with the free reads before them */
@@ -294,6 +309,7 @@ void fb_choice_drop_plan(struct fb_sched *fs);
 void fb_choice_void(struct fb_sched *fs);
 u64 fb_choice_gap_ns(const struct fb_sched *fs);
 void fb_choice_make(struct fb_sched *fs, const struct dm_place *head, u64 now);
+struct fb_policy_req *fb_choice_passthrough(struct fb_sched *fs, u64 now);
 void fb_choice_renew(struct fb_sched *fs);
 void fb_choice_offer(struct fb_sched *fs, struct fb_sched_rq *fq);
 const struct fb_plan *fb_choice_take_plan(struct fb_sched *fs, u64 now);

@@ -284,8 +284,7 @@ static int fb_job_set_order(struct fb_job *job)
 
 static int fb_job_refuse_disk(const struct fb_job *job, int ret, const char *else_why)
 {
-	return fb_job_refuse(job, ret, "%s", ret == -ENODEV ? "the disk is gone" :
-			     ret == -ENODATA ? "the disk has no model" : else_why);
+	return fb_job_refuse(job, ret, "%s", ret == -ENODEV ? "the disk is gone" : else_why);
 }
 
 /* begin an empty pass; it is the caller who frees the coverage of the previous one */

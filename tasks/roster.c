@@ -50,7 +50,7 @@ static u32 fb_roster_copy(struct fb_disk *fd, struct fb_roster_row *row)
 			.total = task->before + task->total,
 			.done = task->before + task->done,
 			.failed = task->failed,
-			.granule = dm_info(fd->model)->granule_sectors,
+			.granule = fb_disk_granule(fd),
 		};
 		memcpy(row[n++].name, task->name, sizeof(task->name));
 	}

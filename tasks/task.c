@@ -26,7 +26,7 @@ static atomic_t fb_task_last_id;
 
 static u32 fb_task_granule(const struct freeblock_task *task)
 {
-	return dm_info(task->fd->model)->granule_sectors;
+	return fb_disk_granule(task->fd);
 }
 
 /* ---- creation ---- */
@@ -34,16 +34,15 @@ static u32 fb_task_granule(const struct freeblock_task *task)
 /* a bitmap of the disk's granules, charged to @account */
 static int fb_task_init_map(struct fb_disk *fd, struct fb_bitmap *map, u64 *account)
 {
-	const struct dm_info *info = dm_info(fd->model);
-	u64 granules = DIV_ROUND_UP_ULL(info->sectors, info->granule_sectors);
-	u32 tracks = dm_tracks(fd->model);
-	int ret = fb_memory_charge(account, fb_bitmap_bytes(granules, tracks), "a task");
+	u64 granules = fb_disk_granules(fd);
+	u32 groups = fb_disk_groups(fd);
+	int ret = fb_memory_charge(account, fb_bitmap_bytes(granules, groups), "a task");
 
 	if (ret)
 		return ret;
-	ret = fb_bitmap_init(map, granules, tracks);
+	ret = fb_bitmap_init(map, granules, groups);
 	if (ret)
-		fb_memory_uncharge(account, fb_bitmap_bytes(granules, tracks));
+		fb_memory_uncharge(account, fb_bitmap_bytes(granules, groups));
 	return ret;
 }
 
@@ -64,20 +63,12 @@ static int fb_task_need_svc(struct fb_disk *fd)
 	INIT_LIST_HEAD(&cov->tasks);
 	mutex_lock(&fd->config);
 	spin_lock_irq(&fd->lock);
-	if (fd->model) {
-		const struct dm_info *info = dm_info(fd->model);
-
-		fb_quarantine_begin(&fd->quarantine, info->granule_sectors, info->sectors,
-				    fd->verify.sata);
-		fd->recovery.stop = false;
-		fd->cov = cov;
-	}
+	fb_quarantine_begin(&fd->quarantine, fb_disk_granule(fd), fd->sectors, fd->verify.sata);
+	fd->recovery.stop = false;
+	fd->cov = cov;
 	spin_unlock_irq(&fd->lock);
 	mutex_unlock(&fd->config);
-	if (fd->cov)
-		return 0;
-	kvfree(cov);
-	return -ENODATA;
+	return 0;
 }
 
 /* free the struct fb_coverage if the last task has gone: nothing is wanted or in flight */
@@ -206,7 +197,7 @@ EXPORT_SYMBOL_GPL(freeblock_task_create);
 static bool fb_task_has_range(const struct freeblock_task *task, u64 first, u64 count)
 {
 	u32 granule = fb_task_granule(task);
-	u64 sectors = dm_info(task->fd->model)->sectors;
+	u64 sectors = task->fd->sectors;
 
 	return count && first < sectors && count <= sectors - first && !(first & (granule - 1)) &&
 	       (!(count & (granule - 1)) || first + count == sectors);
@@ -460,31 +451,24 @@ static u64 fb_task_coverage_bytes(const struct freeblock_coverage *coverage)
 }
 
 /* fill in a disk's coverage but not its map */
-static int fb_task_size_coverage(struct fb_disk *fd, struct freeblock_coverage *size)
+static void fb_task_size_coverage(struct fb_disk *fd, struct freeblock_coverage *size)
 {
 	mutex_lock(&fd->config);
-	if (fd->model) {
-		size->granule_sectors = dm_info(fd->model)->granule_sectors;
-		size->blocks = DIV_ROUND_UP_ULL(dm_info(fd->model)->sectors,
-						size->granule_sectors);
-		size->bytes = BITS_TO_U64(size->blocks) * sizeof(u64);
-	}
+	size->granule_sectors = fb_disk_granule(fd);
+	size->blocks = fb_disk_granules(fd);
+	size->bytes = BITS_TO_U64(size->blocks) * sizeof(u64);
 	mutex_unlock(&fd->config);
-	return size->granule_sectors ? 0 : -ENODATA;
 }
 
 struct freeblock_coverage *freeblock_coverage_create(struct gendisk *disk)
 {
 	struct freeblock_coverage size = {}, *coverage;
 	struct fb_disk *fd = fb_disk_get(disk);
-	int ret = -ENODEV;
 
-	if (fd) {
-		ret = fb_task_size_coverage(fd, &size);
-		fb_disk_put(fd);
-	}
-	if (ret)
-		return ERR_PTR(ret);
+	if (!fd)
+		return ERR_PTR(-ENODEV);
+	fb_task_size_coverage(fd, &size);
+	fb_disk_put(fd);
 	coverage = freeblock_alloc(fb_task_coverage_bytes(&size), "coverage");
 	if (!IS_ERR(coverage))
 		memcpy(coverage, &size, sizeof(size));
@@ -609,7 +593,7 @@ static int fb_task_first_bufs(struct fb_disk *fd)
 static int fb_task_need_bufs(struct fb_disk *fd)
 {
 	u32 n = fb_free_read_missing(fd, fb_task_count(fd->cov));
-	u64 bytes = fb_free_read_bytes(fd->model, n);
+	u64 bytes = fb_free_read_bytes(fd, n);
 	int ret = fb_memory_charge(&fd->cov->bytes, bytes, "a task");
 
 	lockdep_assert_held(&fd->life);
@@ -646,7 +630,7 @@ static int fb_task_init_order(struct freeblock_task *task)
 	};
 
 	return fb_idle_order_init(&task->idle_order, orders[task->order],
-				  dm_info(task->fd->model)->sectors, fb_task_granule(task),
+				  task->fd->sectors, fb_task_granule(task),
 				  task->regions, task->segment_sectors);
 }
 
@@ -774,6 +758,6 @@ EXPORT_SYMBOL_GPL(freeblock_task_progress);
 
 u64 freeblock_task_sectors(const struct freeblock_task *task)
 {
-	return dm_info(task->fd->model)->sectors;
+	return task->fd->sectors;
 }
 EXPORT_SYMBOL_GPL(freeblock_task_sectors);

@@ -225,8 +225,6 @@ static int fb_user_refuse_create(struct fb_user_file *ff, int ret, const char *d
 		return fb_user_check_refuse(&ff->why, ret,
 					    "%s is gone or has never had freeblock as its scheduler",
 					    disk);
-	case -ENODATA:
-		return fb_user_check_refuse(&ff->why, ret, "%s has no model", disk);
 	case -EBUSY:
 		return fb_user_check_refuse(&ff->why, ret, "%s has as many tasks as it can have",
 					    disk);
@@ -285,7 +283,7 @@ static int fb_user_dress_task(struct fb_user_file *ff, struct freeblock_task *ta
 	if (get_capacity(disk) != ff->place.disk_sectors ||
 	    ff->place.start + ff->place.sectors > ff->place.disk_sectors)
 		return fb_user_check_refuse(&ff->why, -ENODATA,
-					    "%s has %llu sectors, its model %llu",
+					    "%s has %llu sectors now, and had %llu when it got the scheduler",
 					    disk->disk_name, get_capacity(disk),
 					    ff->place.disk_sectors);
 	ret = freeblock_task_order(task, s->order, s->regions, s->segment_sectors);

@@ -253,8 +253,8 @@ struct freeblock_ioc_ranges {
  * @FREEBLOCK_WAIT_NONE: nothing: it reads, is not running, or wants nothing
  * @FREEBLOCK_WAIT_DISK: the disk is gone
  * @FREEBLOCK_WAIT_SCHEDULER: the disk has another scheduler
- * @FREEBLOCK_WAIT_MODEL: it has no model, or one that does not fit it
- * @FREEBLOCK_WAIT_TRUST: its model is distrusted
+ * @FREEBLOCK_WAIT_CAPACITY: the disk's capacity has changed
+ * @FREEBLOCK_WAIT_TRUST: not used any more
  * @FREEBLOCK_WAIT_UNFIT: the device cannot be scheduled
  * @FREEBLOCK_WAIT_ALARM: paused: too many errors, or slow recoveries of bad blocks
  * @FREEBLOCK_WAIT_READER: the buffer is full: read() makes room
@@ -272,7 +272,7 @@ enum freeblock_wait {
 	FREEBLOCK_WAIT_NONE = 0,
 	FREEBLOCK_WAIT_DISK = 1,
 	FREEBLOCK_WAIT_SCHEDULER = 2,
-	FREEBLOCK_WAIT_MODEL = 3,
+	FREEBLOCK_WAIT_CAPACITY = 3,
 	FREEBLOCK_WAIT_TRUST = 4,
 	FREEBLOCK_WAIT_UNFIT = 5,
 	FREEBLOCK_WAIT_ALARM = 6,

@@ -822,7 +822,7 @@ static int resized_main(char **argv)
 	is("resized: poll()", polled_for(POLLPRI), POLLPRI);
 	while (progress_of(dev).waiting_for == FREEBLOCK_WAIT_NONE)
 		usleep(10000);
-	is("resized: waits for a model", progress_of(dev).waiting_for, FREEBLOCK_WAIT_MODEL);
+	is("resized: says so", progress_of(dev).waiting_for, FREEBLOCK_WAIT_CAPACITY);
 	is("resized: nothing comes", polled(500) & POLLIN, 0);
 	first = dev;
 	dev = agreed(0, 0);

@@ -382,7 +382,7 @@ const char *fb_waiting_for(uint32_t waiting_for)
 		[FREEBLOCK_WAIT_NONE] = "nothing",
 		[FREEBLOCK_WAIT_DISK] = "the disk is gone",
 		[FREEBLOCK_WAIT_SCHEDULER] = "the disk has another scheduler",
-		[FREEBLOCK_WAIT_MODEL] = "the disk has no model that fits it",
+		[FREEBLOCK_WAIT_CAPACITY] = "the disk's capacity has changed",
 		[FREEBLOCK_WAIT_TRUST] = "the model is distrusted",
 		[FREEBLOCK_WAIT_UNFIT] = "the device cannot be scheduled",
 		[FREEBLOCK_WAIT_ALARM] = "paused after too many errors or slow recoveries",

@@ -333,7 +333,7 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 	if (lim->granule_sectors < info->physical_sectors)
 		sim_usage("granule: shorter than the drive's blocks of %u bytes",
 			  info->physical_sectors * 512);
-	longest = max(fb_longest_read(info), lim->granule_sectors);
+	longest = max(fb_longest_read(lim->granule_sectors, info->spt_most), lim->granule_sectors);
 	longest += -longest % SIMT_PAGE_SECTORS;
 	lim->max_sectors = o->max_sectors;
 	if (o->max_sectors == SIMO_AUTO)

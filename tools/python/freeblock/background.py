@@ -38,7 +38,7 @@ NEW, RUNNING, PAUSED, FINISHED, STOPPED = range(5)      # state
 # progress.waiting_for; tools/lib/libfreeblock.c says the same
 WAITING_FOR = (
     "nothing", "the disk is gone", "the disk has another scheduler",
-    "the disk has no model that fits it", "the model is distrusted",
+    "the disk's capacity has changed", "the model is distrusted",
     "the device cannot be scheduled", "paused after too many errors or slow recoveries",
     "the buffer is full until records are taken", "the write cache hides the medium",
     "free reads cost the foreground too much", "the disk is busy and no gap fits",

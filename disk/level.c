@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How far a disk is served. Idle time needs nothing but the disk; gaps, and an order of our own,
+ * need a map that fits: the model. Where there is none, or it proves wrong, reads go on in idle
+ * time, and the foreground passes through to the drive. Locks: fb_disk.lock.
+ */
+#include <linux/blkdev.h>
+#include <linux/module.h>
+
+#include "disk/disk.h"
+
+static bool fb_level_idle_only;
+module_param_named(idle_only, fb_level_idle_only, bool, 0444);
+MODULE_PARM_DESC(idle_only, "never order, hold or join a foreground request, until a disk's own idle_only says otherwise");
+
+static void fb_level_init(struct fb_disk *fd)
+{
+	fd->idle_only = fb_level_idle_only;
+}
+
+const struct fb_disk_client fb_level_client = {
+	.init = fb_level_init,
+};
+
+/* Why the model is not trusted; NULL: it is. */
+static const char *fb_level_distrust(const struct fb_disk *fd)
+{
+	if (fd->doubt[0] && !fd->forced)
+		return fd->doubt;
+	if (fd->distrusted)
+		return "completions do not fit the model: wrong model, write cache, or busy host";
+	return NULL;
+}
+
+/**
+ * fb_level_unserved() - why nothing is read from this disk
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the reason as a text; NULL: it is served, at least in idle time.
+ */
+const char *fb_level_unserved(const struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	if (!fd->q)
+		return "another scheduler";
+	if (fd->unfit)
+		return fd->unfit;
+	if (fd->q->disk && get_capacity(fd->q->disk) != fd->sectors)
+		return "the disk's capacity has changed";
+	return NULL;
+}
+
+/**
+ * fb_level_unmapped() - why no map of this disk is used
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the reason as a text, valid while the lock is held; NULL: requests are ordered by the
+ * map, and gaps are used.
+ */
+const char *fb_level_unmapped(const struct fb_disk *fd)
+{
+	const char *why = fb_level_unserved(fd);
+
+	if (why)
+		return why;
+	if (fd->mapless)
+		return fd->mapless;
+	if (fd->idle_only)
+		return "idle_only is set";
+	if (!fd->model)
+		return "no model";
+	if (!fb_disk_is_firmware(fd->revision, dm_info(fd->model)))
+		return "the drive's firmware is no longer the model's";
+	return fb_level_distrust(fd);
+}
+
+/**
+ * fb_level_waiting_for() - what keeps all tasks from reading, of what concerns the whole disk
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the first reason of enum freeblock_wait; FREEBLOCK_WAIT_NONE if and only if
+ * fb_level_unserved() has none.
+ */
+enum freeblock_wait fb_level_waiting_for(const struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	if (!fd->q)
+		return READ_ONCE(fd->gone) ? FREEBLOCK_WAIT_DISK : FREEBLOCK_WAIT_SCHEDULER;
+	if (fd->unfit)
+		return FREEBLOCK_WAIT_UNFIT;
+	return fb_level_unserved(fd) ? FREEBLOCK_WAIT_CAPACITY : FREEBLOCK_WAIT_NONE;
+}
