@@ -224,11 +224,18 @@ static u64 fb_drive_query_sense_power(struct scsi_device *sdev)
  * Context: may sleep; sends the drive a command that does not wake it. No lock of ours and
  * no carrier may be held.
  *
- * Return: the state; FB_POWER_UNKNOWN, too, if it is not attached.
+ * Return: the state; FB_POWER_UNKNOWN, too, if it is not attached. What is no SCSI disk cannot be
+ * asked, and counts as active.
  */
 enum fb_power_state fb_drive_query_power(struct fb_disk *fd)
 {
-	return fb_drive_query_ask(fd, fb_drive_query_sense_power, FB_POWER_UNKNOWN);
+	bool mute;
+
+	spin_lock_irq(&fd->lock);
+	mute = fd->q && !fb_disk_scsi(fd->q->disk);
+	spin_unlock_irq(&fd->lock);
+	return fb_drive_query_ask(fd, fb_drive_query_sense_power,
+				  mute ? FB_POWER_ACTIVE : FB_POWER_UNKNOWN);
 }
 
 /**

@@ -69,7 +69,8 @@ static void fb_verify_attach(struct fb_disk *fd, struct gendisk *disk)
 	fd->verify = (struct fb_verify) {
 		.sata = ata_page || !strcmp(fd->vendor, "ATA"),
 		.libata = libata,
-		.fua.barred = long_cdbs ? NULL : "READ(6)",
+		.verify.barred = sdev ? NULL : "not a SCSI disk",
+		.fua.barred = long_cdbs ? NULL : sdev ? "READ(6)" : "not a SCSI disk",
 	};
 	spin_unlock_irq(&fd->lock);
 }

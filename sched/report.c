@@ -6,6 +6,8 @@
 
 static const char *fb_report_free_reads(struct fb_disk *fd, const struct fb_sched *fs)
 {
+	if (fb_level_unserved(fd))
+		return "off: not scheduling";
 	if (fb_level_unmapped(fd))
 		return "off: no map of the drive is in use";
 	if (!fb_phase_on(&fd->phase, ktime_get_ns()))

@@ -155,7 +155,7 @@ for each in $(disks | grep -v -e ^nvme -e ^virtio_blk); do
 	echo "$driver" > "/tmp/driver-$disk"
 	expect_ok "$driver: rescan: takes freeblock" sched_set "$disk" freeblock
 	served | grep -q "^$driver:" || continue
-	expect_eq "$driver: rescan: has its model" "$(state "$disk" scheduling)" yes
+	expect_eq "$driver: rescan: is served" "$(state "$disk" scheduling)" yes
 	is_whole rescan "$driver:$disk"
 done
 

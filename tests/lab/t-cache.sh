@@ -77,7 +77,7 @@ io write 160 100000
 expect_eq "cached writes are no foreground" "$(stats "$disk" idle_requests)" "$before"
 io read 40 100000
 expect_eq "reads are" "$(stats "$disk" idle_requests)" $((before + 40))
-expect_eq "the model is believed" "$(state "$disk" scheduling)" yes
+expect_eq "the model is believed" "$(state "$disk" knowledge)" map
 note "$(tr "\n" " " < "$(debug "$disk")/idle_status")"
 expect_ge "first idle reads behind a write" "$(kv "$(debug "$disk")/idle_status" after_writes)" 10
 scan_stop "$disk"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Drivers that nobody here wrote, over QEMU's devices: each disk takes freeblock, is switched between
 # schedulers under a load that reads what it wrote, is scanned and scrubbed; those that have one
-# sector that cannot be read have it listed, and the pass goes on. Disks that are never scheduled
-# (USB, NVMe, virtio's) say so in all of state/.
+# sector that cannot be read have it listed, and the pass goes on. Those of which no map is used (USB,
+# virtio's) are read in idle time. NVMe's is not served, and says so in all of state/.
 #
 # QEMU's disks end VERIFY without having read, and its MegaRAID ends each with HARDWARE ERROR: the
 # scrub reads instead, and says what it could not verify. A bad sector behind sym53c8xx has the
@@ -22,7 +22,7 @@
 has_bad()
 {
 	case $1 in
-	sym53c8xx) echo 0 ;;
+	sym53c8xx|uas|usb-storage|virtio_blk) echo 0 ;;
 	*) echo 1 ;;
 	esac
 }
@@ -33,13 +33,16 @@ controllers_begin 9
 for each in $(disks); do
 	driver=${each%:*}
 	disk=${each#*:}
+	why=yes
 	case $driver in
-	uas|usb-storage) why="USB bridge" ;;
-	nvme) why="solid state" ;;
-	virtio_blk) why="not a SCSI or SATA disk" ;;
-	*) why=yes ;;
+	uas|usb-storage) known="none: USB bridge" ;;
+	nvme) known="none: solid state" why="solid state" ;;
+	virtio_blk) known="none: not a SCSI or SATA disk" ;;
+	*) known=map ;;
 	esac
 	expect_eq "$driver: attach: scheduling" "$(state "$disk" scheduling)" "$why"
+	expect_eq "$driver: attach: knowledge" "$(state "$disk" knowledge)" "$known"
+	[ "$known" = "none: not a SCSI or SATA disk" ] && continue
 	if [ "$why" = yes ]; then
 		expect_match "$driver: attach: it has a name" "$(cat "$(fb "$disk")/id")" '^naa\.5000c5'
 		continue

@@ -55,13 +55,14 @@ model=/lab/files/toy.fbmodel
 # ---- no model
 
 sched_set "$disk" freeblock
-expect_eq "no model: transparent" "$(state "$disk" scheduling)" "no model"
+expect_eq "no model: served" "$(state "$disk" scheduling)" yes
+expect_eq "no model: nothing is known" "$(state "$disk" knowledge)" "none: no model"
 expect_eq "no model: the table says so" \
-	"$(kv "$(debug "$disk")/status" scheduling)" "no model"
+	"$(kv "$(debug "$disk")/status" knowledge)" "none: no model"
 expect_eq "no model: nothing to read" "$(wc -c < "$dir/model")" 0
-expect_fail "no model: no granule" cat "$dir/granule_bytes"
+expect_eq "no model: blocks all the same" "$(cat "$dir/granule_bytes")" 4096
 refused "model_force without a model" "$dir/model_force" 1
-refused "scan without a model" "$dir/scan" start
+refused "idle_only" "$dir/idle_only" 2
 refused "stop without a scan" "$dir/scan" stop
 
 # ---- models
@@ -119,24 +120,25 @@ expect_eq "nothing is forced" "$(cat "$dir/model_force")" 0
 why="the model is distrusted: 60 % of the reads within 50 us, 97 % are needed"
 model_load "$disk" distrusted.fbmodel
 expect_match "distrusted: loaded, and it says why" "$(cat "$dir/model_status")" "^loaded.*; $why"
-expect_eq "distrusted: transparent" "$(state "$disk" scheduling)" "$why"
+expect_eq "distrusted: not used" "$(state "$disk" knowledge)" "none: $why"
 expect_eq "distrusted: the table says so" \
-	"$(kv "$(debug "$disk")/status" scheduling)" "$why"
-expect_eq "distrusted: no free reads" \
-	"$(state "$disk" free_reads)" "off: not scheduling"
+	"$(kv "$(debug "$disk")/status" knowledge)" "none: $why"
+expect_eq "distrusted: no free reads in gaps" \
+	"$(state "$disk" free_reads)" "off: no map of the drive is in use"
+expect_eq "distrusted: served" "$(state "$disk" scheduling)" yes
 echo 1 > "$dir/model_force"
-expect_eq "forced: scheduling" "$(state "$disk" scheduling)" yes
+expect_eq "forced: scheduling" "$(state "$disk" knowledge)" map
 model_load "$disk" distrusted.fbmodel
 expect_eq "the same model again: still forced" "$(cat "$dir/model_force")" 1
 sched_set "$disk" none
 sched_set "$disk" freeblock
-expect_eq "a scheduler switch: still forced" "$(state "$disk" scheduling)" yes
+expect_eq "a scheduler switch: still forced" "$(state "$disk" knowledge)" map
 echo 0 > "$dir/model_force"
-expect_eq "no longer forced: transparent" "$(state "$disk" scheduling)" "$why"
+expect_eq "no longer forced: not used" "$(state "$disk" knowledge)" "none: $why"
 echo 1 > "$dir/model_force"
 model_load "$disk" toy.fbmodel
 expect_eq "another model: not forced" "$(cat "$dir/model_force")" 0
-expect_eq "another model: scheduling" "$(state "$disk" scheduling)" yes
+expect_eq "another model: scheduling" "$(state "$disk" knowledge)" map
 
 # ---- layouts that most drives here do not have, each on a drive of its own
 
@@ -311,7 +313,7 @@ refused "stop again" "$dir/scan" stop
 
 model_load "$disk" distrusted.fbmodel
 echo 1 > "$dir/model_force"
-expect_eq "its firmware: scheduling" "$(state "$disk" scheduling)" yes
+expect_eq "its firmware: scheduling" "$(state "$disk" knowledge)" map
 drive_off d
 echo 'revision 2' > /sys/kernel/mechdisk/d/description
 echo 1 > /sys/kernel/mechdisk/d/power
@@ -321,10 +323,10 @@ expect_ok "the disk comes back" wait_for 30 [ -b "/dev/$disk" ]
 sched_set "$disk" freeblock
 dir=$(fb "$disk")
 expect_eq "other firmware: the model is still there" "$(state "$disk" model)" 1
-expect_eq "other firmware: transparent" "$(state "$disk" scheduling)" \
-	"the drive's firmware is no longer the model's"
+expect_eq "other firmware: not used" "$(state "$disk" knowledge)" \
+	"none: the drive's firmware is no longer the model's"
 model_load "$disk" toy.fbmodel
-expect_eq "a model of any firmware: scheduling" "$(state "$disk" scheduling)" yes
+expect_eq "a model of any firmware: scheduling" "$(state "$disk" knowledge)" map
 
 # ---- a scheduler switch keeps the model
 

@@ -105,8 +105,8 @@ goes_on()
 # trust DISK: after too many late completions, begin anew
 trust()
 {
-	case $(state "$1" scheduling) in
-	'completions do not fit'*)
+	case $(state "$1" knowledge) in
+	'none: completions do not fit'*)
 		sched_set "$1" none
 		freeblock_on "$1" ;;
 	esac

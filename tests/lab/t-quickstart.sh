@@ -52,7 +52,7 @@ while read -r command; do
 	case $command in
 	"freeblock setup "*)
 		said 0 "freeblock off /dev/$disk puts everything back"
-		expect_eq "it is scheduled" "$(state "$disk" scheduling)" yes ;;
+		expect_eq "it is scheduled" "$(state "$disk" knowledge)" map ;;
 	"freeblock trial "*)
 		said "0|3|4" "verdict: .*requests take .*all is as it was before" ;;
 	"freeblock scrub "*" run")

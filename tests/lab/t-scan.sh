@@ -39,7 +39,7 @@ expect_ok "scheduler freeblock" sched_set "$disk" freeblock
 model_load "$disk" "$drive.fbmodel"
 expect_match "model in force" "$(cat "$(fb "$disk")/model_status")" loaded
 expect_ok "policy" iosched "$disk" policy sptf-sw
-expect_match "scheduling" "$(state "$disk" scheduling)" yes
+expect_eq "the model is believed" "$(state "$disk" knowledge)" map
 
 expect_ok "scan starts" sh -c "echo start > $(fb "$disk")/scan"
 expect_fail "a second scan is refused" sh -c "echo start > $(fb "$disk")/scan"
@@ -51,8 +51,8 @@ expect_eq "foreground without errors" "$(fio_errors load)" 0
 expect_ge "foreground served" "$(fio_ios load)" 50
 # The busier the host, the later the completions: the model may then rightly be
 # distrusted, and what holds while freeblock schedules cannot be looked at.
-if [ "$LAB_CLOCK" = real ] && [ "$(state "$disk" scheduling)" != yes ]; then
-	skip "two commands at the device" "host too busy: $(state "$disk" scheduling)"
+if [ "$LAB_CLOCK" = real ] && [ "$(state "$disk" knowledge)" != map ]; then
+	skip "two commands at the device" "host too busy: $(state "$disk" knowledge)"
 	skip "free reads" "host too busy"
 else
 	expect_le "two commands at the device" "$(stats "$disk" max_in_flight)" 2

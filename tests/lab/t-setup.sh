@@ -45,7 +45,7 @@ machine > /tmp/before
 
 expect_ok "setup" setup
 expect_eq "it has the scheduler" "$(sched_get "$disk")" freeblock
-expect_eq "it is scheduled" "$(state "$disk" scheduling)" yes
+expect_eq "it is scheduled" "$(state "$disk" knowledge)" map
 expect_match "at boot" "$(cat /etc/udev/rules.d/90-freeblock.rules)" "freeblock-disk@"
 expect_ok "the guard would let it start" freeblock guard status
 expect_match "again: nothing to do" "$(setup)" "was set up already"

@@ -53,7 +53,7 @@ done
 expect_mean "stream beside a scan, per mille of mq-deadline" 975 1005 $ratios
 # shellcheck disable=SC2086
 promise "a stream beside a scan, per mille of mq-deadline" "$(mean_of $ratios)" ge 980
-expect_eq "stream: the model is believed" "$(state "$disk" scheduling)" yes
+expect_eq "stream: the model is believed" "$(state "$disk" knowledge)" map
 drive_off d
 
 disk=$(drive_new e atlas10k.fbdrive "cache 10 400 0
@@ -66,7 +66,7 @@ expect_eq "no task: whose order" "$(state "$disk" order)" drive
 expect_ge "no task: commands at the drive" "$(drive_stat e max_outstanding)" 8
 echo start > "$(fb "$disk")/scan"
 load hits 15 --iodepth=32 --rw=read --bs=64k
-expect_eq "cache hits: the model is believed" "$(state "$disk" scheduling)" yes
+expect_eq "cache hits: the model is believed" "$(state "$disk" knowledge)" map
 load random 8 --iodepth=10 --rw=randread --bs=8k
 expect_ge "gaps again: free sectors" "$(stats "$disk" free_sectors)" 50000
 expect_eq "a scan: whose order" "$(state "$disk" order)" policy
@@ -95,7 +95,7 @@ sched_set "$disk" freeblock
 model_load "$disk" nearline16.fbmodel
 echo start > "$(fb "$disk")/scan"
 load writes 8 --iodepth=1 --rw=randwrite --bs=4k --size=64m
-expect_eq "cached writes: the model is believed" "$(state "$disk" scheduling)" yes
+expect_eq "cached writes: the model is believed" "$(state "$disk" knowledge)" map
 drive_off f
 
 expect_within "unload freeblock" 20 unload_module freeblock

@@ -101,8 +101,8 @@ echo start > "$(fb "$disk")/scan"
 free_reads()
 {
 	# a busy host makes completions so late that the model is distrusted
-	case $(state "$disk" scheduling) in
-	'completions do not fit'*)
+	case $(state "$disk" knowledge) in
+	'none: completions do not fit'*)
 		sched_set "$disk" none
 		freeblock_on ;;
 	esac

@@ -22,7 +22,7 @@
 . /lab/lib.sh
 
 M=/sys/kernel/mechdisk
-LINES="model_status scheduling free_reads idle recovery medium"
+LINES="model_status scheduling knowledge free_reads idle recovery medium"
 SCHED="free_reads in_flight order pending period_ps phase background_pending"
 rounds=4
 [ "$LAB_KERNEL" = debug ] && rounds=12
@@ -118,7 +118,7 @@ expect_ge "defaults told" "$(wc -l < /tmp/defaults)" 120
 
 # ---- no model, no scheduler ----
 
-all_read "no model" 15 "" granule_bytes
+all_read "no model" 15 ""
 all_read "no model: state" 20 state
 all_read "no model: counters" 50 stats
 unserved "no model"

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-# Disks that freeblock cannot schedule by rotational position: solid state, no SCSI disk, zoned,
-# with more than one actuator.
+# Disks that freeblock does not serve: solid state, zoned. And those of which it uses no map, but
+# idle time: no SCSI disk, more than one actuator.
 #
-# Expected: state/scheduling says why, every request is served, in about the order in which
-# mq-deadline has them served (README.md). Linux 6.1 gives zoned disks to no scheduler that does not
-# ask for them; later kernels leave that to the scheduler.
+# Expected: state/scheduling or state/knowledge says why, every request is served, in about the order
+# in which mq-deadline has them served (README.md). Linux 6.1 gives zoned disks to no scheduler that
+# does not ask for them; later kernels leave that to the scheduler.
 #
-# Seen to fail with: fb_disk_unfit() without its tests of solid state ("not a SCSI or SATA disk") and
-# of zones (6.12: "no model"), and of actuators ("no model"); fb_pool_above() that finds nothing (266 descents).
+# Seen to fail with: fb_disk_unfit() without its tests of solid state and of zones (6.12), and
+# fb_disk_mapless() without its test of actuators ("no model"); fb_pool_above() that finds nothing
+# (266 descents).
 #
 # lab-kernel-modules: null_blk scsi_debug
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -33,12 +34,35 @@ issued()
 		END { print n == 512 ? down : "only " n " requests" }' $T/trace
 }
 
-# left_alone DISK WHY: it is served, and says why it is no more
+# has_read DISK BLOCKS
+has_read()
+{
+	[ "$(job "$1" scan blocks_delivered)" -ge "$2" ]
+}
+
+# left_alone DISK WHY: its requests are served, and nothing is read of it
 left_alone()
 {
 	expect_ok "$2: it has the scheduler" sched_set "$1" freeblock
 	expect_eq "$2: it says why" "$(state "$1" scheduling)" "$2"
-	expect_fail "$2: no scan without a model" sh -c "echo start > $(fb "$1")/scan"
+	writes "$@"
+}
+
+# mapless DISK WHY: idle time is used
+mapless()
+{
+	expect_ok "$2: it has the scheduler" sched_set "$1" freeblock
+	expect_eq "$2: it is served" "$(state "$1" scheduling)" yes
+	expect_eq "$2: it says why not by a map" "$(state "$1" knowledge)" "none: $2"
+	echo 1000 > "$(fb "$1")/idle_wait_us"
+	echo start > "$(fb "$1")/scan"
+	expect_ok "$2: a scan goes on" wait_for 60 has_read "$1" 5000
+	scan_stop "$1"
+	writes "$@"
+}
+
+writes()
+{
 	fio_run verify --filename=/dev/"$1" --ioengine=libaio --direct=1 --rw=randwrite --bs=4k \
 		--iodepth=8 --size=4m --verify=crc32c --allow_file_create=0
 	expect_eq "$2: fio reads what it wrote" "$(fio_errors verify)" 0
@@ -61,7 +85,7 @@ expect_ge "which without a scheduler are many" "$none" 200
 echo none > /sys/block/nullb0/queue/scheduler
 
 echo 1 > /sys/block/nullb0/queue/rotational
-left_alone nullb0 "not a SCSI or SATA disk"
+mapless nullb0 "not a SCSI or SATA disk"
 unload_module null_blk
 
 # Zones of 16 MiB, the first of which takes writes anywhere
@@ -87,7 +111,7 @@ unload_module scsi_debug
 load_module mechdisk
 disk=$(drive_new two tiny.fbdrive "actuators 2") || exit 1
 expect_ok "two ranges of blocks" test -d /sys/block/"$disk"/queue/independent_access_ranges/1
-left_alone "$disk" multi-actuator
+mapless "$disk" multi-actuator
 drive_off two
 unload_module mechdisk
 

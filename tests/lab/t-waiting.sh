@@ -15,7 +15,7 @@
 
 M=/sys/kernel/mechdisk
 tasks=/sys/kernel/debug/fbtasks
-NONE=0 DISK=1 SCHEDULER=2 MODEL=3 TRUST=4 UNFIT=5 ALARM=6 READER=7 GUARD=9 GAP=10 IDLE=11
+NONE=0 DISK=1 SCHEDULER=2 UNFIT=5 ALARM=6 READER=7 GUARD=9 GAP=10 IDLE=11
 
 do_task()
 {
@@ -143,11 +143,9 @@ echo 1 > /sys/block/"$disk"/queue/rotational
 do_task "destroy t"
 
 fresh "" distrusted-tiny.fbmodel
-begin "0 40000"
-expect_waits "distrusted by its maker" $TRUST
 idle 0
-echo 1 > "$(fb "$disk")/model_force"
-expect_waits "used nevertheless" $IDLE
+begin "0 40000"
+expect_waits "a model that is distrusted: for idle time" $IDLE
 echo 0 > $M/d/power
 expect_waits "no disk" $DISK
 echo "revision 2" > $M/d/description
@@ -156,7 +154,7 @@ wait_for 30 grep -q 'on sd' $M/d/status || die "no return"
 disk=$(sed -n 's/.*on \(sd[a-z]*\).*/\1/p' $M/d/status)
 wait_for 30 [ -b /dev/"$disk" ]
 sched_set "$disk" freeblock
-expect_waits "another firmware" $MODEL
+expect_waits "another firmware: for idle time" $IDLE
 do_task "destroy t"
 
 # ---- the consumer ----

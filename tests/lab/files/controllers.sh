@@ -5,7 +5,7 @@
 #	controllers_begin N		loads freeblock and the drivers, waits for N disks, gives
 #					all of them freeblock and a model
 #	disks				DRIVER:DISK of each
-#	served				of those that can be scheduled
+#	served				of those that are read
 #	begin_job DISK scan|scrub	one of all of the disk, in idle time without regard for cost
 #	job_is DISK scan|scrub STATE
 #	load NAME DRIVER:DISK		a load that reads what it wrote, in the background
@@ -50,7 +50,7 @@ disks()
 
 served()
 {
-	disks | grep -E '^(ahci|virtio_scsi|sym53c8xx|megaraid_sas|mptsas):'
+	disks | grep -v '^nvme:'
 }
 
 there_are()
