@@ -50,8 +50,7 @@ void fb_report_take(struct fb_disk *fd, struct fb_report *r)
 	lockdep_assert_held(&fd->lock);
 	*r = (struct fb_report) {
 		.free_reads = fb_report_free_reads(fd, fs),
-		.order = fb_sched_is_by_lbn(fs) ? "lbn" :
-			 fb_sched_is_hands_off(fs) ? "drive" : "policy",
+		.order = fb_sched_is_passthrough(fs) ? "drive" : "policy",
 		.phase = fb_report_phase(fd, fs),
 		.period_ps = fs->head.period_ps,
 		.pending = fs->pool.count,

@@ -242,12 +242,17 @@ static inline bool fb_sched_is_by_lbn(const struct fb_sched *fs)
 	       (!fs->fd->idle_only || fs->pool.policy == FB_POLICY_FIFO);
 }
 
-/* the drive gets no more commands now; by arrival order it may have all */
+/* the drive gets all commands, and orders them; in order of arrival, or mq-deadline's */
+static inline bool fb_sched_is_passthrough(const struct fb_sched *fs)
+{
+	return fb_sched_is_hands_off(fs) &&
+	       (!fb_sched_is_by_lbn(fs) || fs->pool.policy == FB_POLICY_FIFO);
+}
+
+/* the drive gets no more commands now */
 static inline bool fb_sched_is_full(const struct fb_sched *fs)
 {
-	return fs->nr_flight >= fs->depth &&
-	       (!fb_sched_is_hands_off(fs) ||
-		(fb_sched_is_by_lbn(fs) && fs->pool.policy != FB_POLICY_FIFO));
+	return fs->nr_flight >= fs->depth && !fb_sched_is_passthrough(fs);
 }
 
 /* requests are chosen together with the free reads before them */

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
-# A disk of which nothing is known: a scan, a scrub and a module's task are served from the first
-# minute, in idle time, beside a foreground whose data are checked. The foreground is neither
-# reordered nor held. A bad block is found. A policy set by name is accepted. A model that comes
-# later, or proves wrong, changes what is used and not whether.
+# A disk of which nothing is known. A scan and a scrub are served from the first second, a bad block
+# is found once, a model that comes or proves wrong changes what is used and not whether. The
+# foreground goes to the drive in the order that was asked for, and none of it is held; with
+# idle_only that holds with a model, too.
 #
 # Expected: Documentation/levels.rst.
+#
+# Seen to fail with: SEEN
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
 
 . /lab/lib.sh
 
 M=/sys/kernel/mechdisk
+T=/sys/kernel/tracing
 
 # fresh FILE [LINES]: a drive without a model
 fresh()
@@ -20,31 +23,133 @@ fresh()
 	sched_set "$disk" freeblock || die "no freeblock"
 }
 
-over()
+job_over()
 {
 	! grep -Eq '^(running|stopping)' "$(fb "$disk")/$1"
 }
 
+# sectors EVENT: those of the foreground, in order; ours are longer
+sectors()
+{
+	awk -v event="$1:" '$0 ~ event { for (i = 1; i < NF; i++)
+		if ($i == "+" && $(i + 1) == 8) print $(i - 1) }' $T/trace
+}
+
+# issued FILE: the sectors of 256 requests, 32 at a time, in the order they are sent in; and
+# FILE.came in the order they came in
+issued()
+{
+	echo > $T/trace
+	echo 1 > $T/events/block/block_rq_issue/enable
+	echo 1 > $T/events/block/block_bio_queue/enable
+	fio_run load --filename=/dev/"$disk" --ioengine=libaio --direct=1 --rw=randrw --bs=4k \
+		--iodepth=32 --number_ios=256 --randseed=7 --allow_file_create=0
+	echo 0 > $T/events/block/block_rq_issue/enable
+	echo 0 > $T/events/block/block_bio_queue/enable
+	sectors block_rq_issue > "$1"
+	sectors block_bio_queue > "$1.came"
+	expect_eq "$1: all requests are seen" "$(wc -l < "$1")" 256
+}
+
+# way FILE: MB between one request and the next, on the mean
+way()
+{
+	awk 'NR > 1 { d = $1 - last; sum += d < 0 ? -d : d } { last = $1 }
+		END { printf "%.0f\n", sum / (NR - 1) / 1953 }' "$1"
+}
+
+has_read()
+{
+	[ "$(job "$disk" scan blocks_delivered)" -gt "$1" ]
+}
+
+mount -t tracefs nodev $T 2>/dev/null
 load_module mechdisk
 load_module freeblock
 
-### A scan and a scrub of a quiet disk
+### A scan and a scrub
 
 fresh tiny.fbdrive
 expect_eq "nothing is known" "$(state "$disk" knowledge)" "none: no model"
-expect_eq "and it is served" "$(state "$disk" scheduling)" yes
+expect_eq "it is served" "$(state "$disk" scheduling)" yes
 expect_eq "its blocks" "$(cat "$(fb "$disk")/granule_bytes")" 4096
 expect_eq "gaps are not used" "$(state "$disk" free_reads)" "off: no map of the drive is in use"
 expect_eq "who orders" "$(state "$disk" order)" drive
-blocks=$(($(cat "/sys/block/$disk/size") / 8))
+blocks=$((($(cat "/sys/block/$disk/size") + 7) / 8))
 echo start > "$(fb "$disk")/scan"
-wait_for 120 over scan
-expect_eq "a scan ends" "$(job "$disk" scan)" finished
-expect_eq "it has read all" "$(job "$disk" scan done_blocks)" "$blocks"
-echo "add 4242" > $M/d/medium_errors
+expect_ok "a scan ends" wait_for 60 job_over scan
+expect_eq "it has read all" "$(job "$disk" scan) $(job "$disk" scan blocks_verified)" \
+	"finished $blocks"
+echo "add 30000 1" > $M/d/medium_errors
 echo start > "$(fb "$disk")/scrub"
-wait_for 120 over scrub
-note "$(cat "$(fb "$disk")/scrub") $(state "$disk" medium)"
-cat "$(fb "$disk")"/scrub_stats/* | tr '\n' ' ' | sed 's/^/# /'
-echo
+expect_ok "a scrub ends" wait_for 400 job_over scrub
+note "after $(cut -d" " -f1 /proc/uptime) s"
+expect_eq "verified, bad, left out, unverified" "$(for n in verified bad skipped unverified; do
+	job "$disk" scrub blocks_$n; done | xargs)" "$((blocks - 1)) 1 0 0"
+expect_eq "the bad block" "$(cut -d' ' -f1,2 "$(debug "$disk")/bad_blocks" | xargs)" "30000 8"
+expect_le "reads that failed" "$(stats "$disk" free_errors)" 2
+note "medium: $(state "$disk" medium)"
+
+### What the foreground sees
+
+fresh nearline16.fbdrive
+echo 1000 > "$(fb "$disk")/idle_wait_us"
+echo 10000000 > "$(fb "$disk")/idle_mean_us"
+# so that a scheduler has something to order
+echo 4 > /sys/block/"$disk"/device/queue_depth
+echo start > "$(fb "$disk")/scan"
+wait_for 30 has_read 0 || die "no scan"
+issued /tmp/auto
+expect_le "mq-deadline's order: a shorter way than that of arrival" \
+	"$(way /tmp/auto)" $(($(way /tmp/auto.came) * 3 / 4))
+iosched "$disk" policy fifo
+issued /tmp/fifo
+expect_ok "fifo: that of arrival" cmp /tmp/fifo /tmp/fifo.came
+expect_eq "fifo: who orders" "$(state "$disk" order)" drive
+iosched "$disk" policy sstf
+issued /tmp/sstf
+note "way: arrival $(way /tmp/auto.came), mq-deadline $(way /tmp/auto), sstf $(way /tmp/sstf)"
+expect_le "sstf: the nearest" "$(way /tmp/sstf)" $(($(way /tmp/sstf.came) / 4))
+expect_eq "sstf: who orders" "$(state "$disk" order)" policy
+echo 1 > "$(fb "$disk")/idle_only"
+issued /tmp/sstf-idle
+expect_ge "sstf with idle_only: mq-deadline's" "$(way /tmp/sstf-idle)" $(($(way /tmp/sstf) * 2))
+expect_ok "the scan goes on" wait_for 10 has_read "$(job "$disk" scan blocks_delivered)"
+
+### A model comes, and is not used for the foreground
+
+scan_stop "$disk"
+model_load "$disk" nearline16.fbmodel
+expect_eq "idle_only with a model" "$(state "$disk" knowledge)" "none: idle_only is set"
+echo start > "$(fb "$disk")/scan"
+iosched "$disk" policy fifo
+issued /tmp/idle-only
+expect_ok "idle_only: arrival order" cmp /tmp/idle-only /tmp/idle-only.came
+iosched "$disk" policy auto
+expect_eq "idle_only: nothing in gaps" \
+	"$(stats "$disk" prepends) $(stats "$disk" separates)" "0 0"
+echo 0 > "$(fb "$disk")/idle_only"
+expect_eq "a model" "$(state "$disk" knowledge)" map
+expect_ok "the scan goes on with it" wait_for 10 has_read "$(job "$disk" scan blocks_delivered)"
+scan_stop "$disk"
+
+### A model that proves wrong
+
+fresh tiny.fbdrive
+model_load "$disk" tiny-swift.fbmodel
+echo 1000 > "$(fb "$disk")/idle_wait_us"
+echo 10000000 > "$(fb "$disk")/idle_mean_us"
+iosched "$disk" depth 2
+expect_eq "it is believed at first" "$(state "$disk" knowledge)" map
+echo start > "$(fb "$disk")/scan"
+fio_run wrong --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=8 --rw=randread \
+	--bs=4k --norandommap --time_based --runtime=12
+expect_match "given up" "$(state "$disk" knowledge)" "^none: "
+note "knowledge: $(state "$disk" knowledge)"
+expect_ok "the scan ends all the same" wait_for 60 job_over scan
+expect_eq "it has read all" "$(job "$disk" scan) $(job "$disk" scan blocks_verified)" \
+	"finished $blocks"
+
+sched_set "$disk" none
+expect_within "unload freeblock" 20 unload_module freeblock
 done_testing

@@ -52,6 +52,16 @@ unserved()
 	[ "$attached" = 0 ] || iosched "$disk" depth auto
 }
 
+# mapless NAME: state/ is that of a disk that is read in idle time only, with any depth
+mapless()
+{
+	iosched "$disk" depth 2
+	expect_eq "$1: state/ of a disk without a map" \
+		"$(cd "$dir/state" && cat medium lift_source lift_dest free_reads phase order | tr '\n' ',')" \
+		"verify; no task asks for it,off,off,off: no map of the drive is in use,unknown,drive,"
+	iosched "$disk" depth auto
+}
+
 # files [FOLDER]: that hold values
 files()
 {
@@ -109,7 +119,7 @@ while read -r file value; do
 	esac
 	# the kernel has looked for partitions
 	case $file in
-	*/stats/idle_us|*/stats/*requests|*/stats/choice*|*/stats/idle_max_us) continue ;;
+	*/stats/idle_us|*/state/idle|*/stats/*requests|*/stats/choice*|*/stats/idle_max_us) continue ;;
 	esac
 	[ "$got" = "$value" ] || echo "$file: '$got'"
 done < /tmp/defaults > /tmp/wrong
@@ -121,11 +131,11 @@ expect_ge "defaults told" "$(wc -l < /tmp/defaults)" 120
 all_read "no model" 15 ""
 all_read "no model: state" 20 state
 all_read "no model: counters" 50 stats
-unserved "no model"
+mapless "no model"
 expect_fail "a model is refused" sh -c "cat /lab/files/bad-value.fbmodel > $dir/model"
-unserved "a refused model"
+mapless "a refused model"
 model_load "$disk" distrusted-tiny.fbmodel
-unserved "a distrusted model"
+mapless "a distrusted model"
 expect_fail "no scan yet" cat "$dir/scan_stats/first"
 expect_fail "no scrub yet" cat "$dir/scrub_stats/passes"
 for job in scan scrub; do
