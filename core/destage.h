@@ -165,6 +165,17 @@ bool fb_destage_moves(const struct fb_destage *d, u64 *lbn);
 u64 fb_destage_begin_ns(struct fb_destage *d, u64 now);
 
 /**
+ * fb_destage_is_clean() - test whether the drive surely has nothing to write
+ * @d: the account
+ *
+ * Return: true without a write-back cache, or if an idle read or a flush has shown it.
+ */
+static inline bool fb_destage_is_clean(const struct fb_destage *d)
+{
+	return !d->on || d->sure;
+}
+
+/**
  * fb_destage_idle_sent() - note that an idle read was sent
  * @d: the account
  * @now: the time

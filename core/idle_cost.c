@@ -80,6 +80,16 @@ static struct fb_idle_cost_stream *fb_idle_cost_whole(struct fb_idle_cost *c,
 	return s && !s->written ? s : NULL;
 }
 
+bool fb_idle_cost_is_stream(const struct fb_idle_cost *c, u64 lbn)
+{
+	u32 i;
+
+	for (i = 0; i < FB_IDLE_COST_STREAMS; i++)
+		if (c->stream[i].next_lbn == lbn && c->stream[i].went_on)
+			return true;
+	return false;
+}
+
 void fb_idle_cost_wrote(struct fb_idle_cost *c, const struct fb_idle_cost_req *req)
 {
 	u32 i;

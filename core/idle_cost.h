@@ -142,6 +142,15 @@ void fb_idle_cost_wrote(struct fb_idle_cost *c, const struct fb_idle_cost_req *r
 bool fb_idle_cost_is_ahead(struct fb_idle_cost *c, const struct fb_idle_cost_req *req);
 
 /**
+ * fb_idle_cost_is_stream() - will a stream go on at a sector?
+ * @c: the account
+ * @lbn: the sector
+ *
+ * Return: true if one that has gone on before ended there.
+ */
+bool fb_idle_cost_is_stream(const struct fb_idle_cost *c, u64 lbn);
+
+/**
  * fb_idle_cost_sent() - note that an idle read is sent
  * @c: the account
  * @head: head and phase; NULL: unknown

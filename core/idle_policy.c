@@ -33,6 +33,9 @@
 
 /* aim below the mean's goal by 1 / this, so that the budget seldom steps in */
 #define FB_IDLE_POLICY_AIM_PART 16
+#define FB_IDLE_POLICY_ALIKE_MEASURED 8	/* the same where each size is measured for itself */
+#define FB_IDLE_POLICY_TRY 512		/* one read in so many tries a longer size */
+#define FB_IDLE_POLICY_TRY_MORE 3	/* up to so many doublings */
 #define FB_IDLE_POLICY_ALIKE 32		/* yields that differ by less than 1 / this are alike */
 #define FB_IDLE_POLICY_WINDOW 4096		/* requests whose allowance may be saved up */
 #define FB_IDLE_POLICY_RESERVE_PART 16	/* what is kept of the most that may be saved up */
@@ -180,10 +183,18 @@ static s64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
 /* what a busy period behind idle reads waits on the mean */
 static u64 fb_idle_policy_hit_ns(const struct fb_idle_policy *w, u64 rest_ns)
 {
+	if (w->measured)
+		return max(div_u64(rest_ns * fb_idle_account_ratio(&w->account),
+				   FB_IDLE_ACCOUNT_ONE), 1ULL);
 	return max_t(s64, rest_ns + fb_idle_policy_moved_ns(w), 1);
 }
 
 /* ---- times of idle reads ---- */
+
+static u32 fb_idle_policy_class(const struct fb_idle_policy *w)
+{
+	return w->first ? FB_IDLE_TIMES_FIRST : w->size;
+}
 
 static void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 ns)
 {
@@ -271,6 +282,23 @@ static void fb_idle_policy_average(const struct fb_idle_policy_size *s, u64 ns, 
 					 2 * max_t(u64, s->ns + FB_IDLE_POLICY_PRIOR * ns, 1));
 }
 
+/* of what was never tried nothing is known but that it takes longer than what was */
+static bool fb_idle_policy_measured(const struct fb_idle_policy *w, u32 class, u64 sectors,
+				    struct fb_idle_policy_cost *c)
+{
+	struct fb_idle_times_mean m;
+
+	if (!w->measured)
+		return false;
+	if (!fb_idle_times_mean(&w->times, class, &m)) {
+		m.sectors = sectors;
+		m.ns = w->turn_ns + fb_idle_policy_transfer_ns(w, sectors);
+		m.rest_ns = m.ns / 2;
+	}
+	*c = (struct fb_idle_policy_cost) { .ns = m.ns, .sectors = m.sectors, .rest_ns = m.rest_ns };
+	return true;
+}
+
 /* of commands that follow another one of their idle interval */
 static void fb_idle_policy_next_cost(const struct fb_idle_policy *w, u32 size,
 				     struct fb_idle_policy_cost *c)
@@ -278,6 +306,8 @@ static void fb_idle_policy_next_cost(const struct fb_idle_policy *w, u32 size,
 	struct fb_idle_policy_size all = fb_idle_policy_all(w);
 	u64 sectors = FB_IDLE_POLICY_SECTORS_MIN << size;
 
+	if (fb_idle_policy_measured(w, size, sectors, c))
+		return;
 	fb_idle_policy_average(&w->sizes[size], fb_idle_policy_estimate_ns(w, &all, sectors),
 			       sectors, c);
 }
@@ -292,6 +322,8 @@ static void fb_idle_policy_first_cost(const struct fb_idle_policy *w, u32 size,
 	const struct fb_idle_policy_size *f = &w->firsts;
 	u64 sectors = FB_IDLE_POLICY_SECTORS_MIN << size, ns;
 
+	if (fb_idle_policy_measured(w, FB_IDLE_TIMES_FIRST, sectors, c))
+		return;
 	ns = fb_idle_policy_estimate_ns(w, f, sectors);
 	*c = (struct fb_idle_policy_cost) { .ns = ns, .sectors = sectors, .rest_ns = ns / 2 };
 	if (f->n < FB_IDLE_POLICY_SIZE_KNOWN)
@@ -307,7 +339,7 @@ static void fb_idle_policy_fade(struct fb_idle_policy *w)
 {
 	u32 i;
 
-	for (i = 0; i < FB_IDLE_POLICY_SIZES; i++) {
+	for (i = 0; i < FB_IDLE_POLICY_SIZES && !w->measured; i++) {
 		struct fb_idle_policy_size *s = &w->sizes[i];
 		u32 gone = s->n / FB_IDLE_POLICY_STALE + 1;
 
@@ -409,6 +441,13 @@ static u32 fb_idle_policy_longest(const struct fb_idle_policy *w)
 	return size;
 }
 
+static bool fb_idle_policy_is_tried(const struct fb_idle_policy *w, u32 size)
+{
+	struct fb_idle_times_mean m;
+
+	return !w->measured || fb_idle_times_mean(&w->times, size, &m);
+}
+
 /*
  * Choose the shortest of the sizes whose yields are about the largest: it costs least, and the
  * small differences are chance.
@@ -417,6 +456,7 @@ static void fb_idle_policy_choose(const struct fb_idle_policy *w, u32 sizes,
 				  struct fb_idle_policy_choice *best)
 {
 	struct fb_idle_policy_choice c[FB_IDLE_POLICY_SIZES];
+	u32 alike = w->measured ? FB_IDLE_POLICY_ALIKE_MEASURED : FB_IDLE_POLICY_ALIKE;
 	u64 requests = w->spared, most = 0;
 	u32 i;
 
@@ -424,9 +464,11 @@ static void fb_idle_policy_choose(const struct fb_idle_policy *w, u32 sizes,
 		requests += w->bins[i].requests;
 	for (i = 0; i < sizes; i++) {
 		fb_idle_policy_try(w, i, requests, &c[i]);
+		if (i && !fb_idle_policy_is_tried(w, i))
+			c[i].yield = 0;
 		most = max(most, c[i].yield);
 	}
-	for (i = 0; i < sizes && c[i].yield < most - most / FB_IDLE_POLICY_ALIKE; i++)
+	for (i = 0; i < sizes && c[i].yield < most - most / alike; i++)
 		;
 	*best = c[i];
 }
@@ -439,12 +481,13 @@ static void fb_idle_policy_find(struct fb_idle_policy *w)
 	if (sizes && w->aged_n >= FB_IDLE_POLICY_LEARN)
 		fb_idle_policy_choose(w, sizes, &best);
 	else if (sizes)
-		best.sectors = FB_IDLE_POLICY_SECTORS_MIN << min_t(u32, sizes - 1,
-								   FB_IDLE_POLICY_LEARN_SIZE);
+		best.sectors = FB_IDLE_POLICY_SECTORS_MIN <<
+			min_t(u32, sizes - 1, w->measured ? 0 : FB_IDLE_POLICY_LEARN_SIZE);
 	w->wait_ns = w->fixed_ns == FB_IDLE_POLICY_AUTO ? best.wait_ns : w->fixed_ns;
 	w->sectors = best.sectors;
 	if (w->fixed_sectors && sizes)
 		w->sectors = min(w->fixed_sectors, FB_IDLE_POLICY_SECTORS_MIN << (sizes - 1));
+	w->found = w->sectors;
 }
 
 static void fb_idle_policy_tune(struct fb_idle_policy *w)
@@ -621,6 +664,8 @@ static void fb_idle_policy_wake(struct fb_idle_policy *w, u64 now)
 /* what requests would have cost without idle reads is known */
 static bool fb_idle_policy_follows(const struct fb_idle_policy *w)
 {
+	if (w->measured)
+		return true;
 	return w->own_order ? w->twin.follows : w->cost.known;
 }
 
@@ -637,6 +682,8 @@ static void fb_idle_policy_charge_met(struct fb_idle_policy *w, u32 n, u64 ns)
 
 void fb_idle_policy_lose(struct fb_idle_policy *w)
 {
+	if (w->measured)
+		return;
 	fb_idle_policy_lose_twin(w);
 	if (!w->busy || !w->cost.known)
 		return;
@@ -677,10 +724,113 @@ static void fb_idle_policy_served_ahead(struct fb_idle_policy *w, u64 now,
 	fb_idle_policy_charge_known(w, ns);
 }
 
+/* ---- without a model ---- */
+
+static void fb_idle_policy_arrive_measured(struct fb_idle_policy *w, u64 now,
+					   const struct fb_idle_cost_req *req)
+{
+	if (!w->busy) {
+		fb_idle_policy_wake(w, now);
+		w->period_ns = 0;
+		/* streams are told */
+		fb_idle_cost_begin(&w->cost, NULL, req, w->read);
+	}
+	w->unfollowed += w->reading && !req;
+	w->requests++;
+	w->open++;
+}
+
+static void fb_idle_policy_charge_measured(struct fb_idle_policy *w, u32 n, s64 ns)
+{
+	fb_idle_policy_charge(w, n, ns);
+	w->period_ns += max_t(s64, n * ns, 0);
+}
+
+static void fb_idle_policy_moved(struct fb_idle_policy *w, const struct fb_idle_cost_req *req,
+				 enum fb_idle_place_behind from)
+{
+	w->from = from;
+	w->aim = req->lbn + req->nsect;
+}
+
+/* a read that would have come from the drive's cache keeps nobody waiting there */
+static void fb_idle_policy_served_measured(struct fb_idle_policy *w, u64 now,
+					   const struct fb_idle_cost_req *req)
+{
+	bool ahead = fb_idle_cost_is_ahead(&w->cost, req);
+	s64 ns = fb_idle_cost_ordered(&w->cost, now, req);
+	u64 waited_ns = fb_idle_account_served(&w->account, now, req->arrived_ns);
+
+	fb_idle_policy_charge_measured(w, 1, ahead ? ns : (s64)waited_ns);
+	fb_idle_cost_served(&w->cost, now, req, w->requests == 1, w->met_ns);
+	fb_idle_policy_moved(w, req, req->write ? FB_IDLE_PLACE_WRITE : FB_IDLE_PLACE_READ);
+	w->open -= min(w->open, 1U);
+}
+
+static void fb_idle_policy_ended_measured(struct fb_idle_policy *w, u64 now)
+{
+	u64 took_ns = now - w->sent_ns, ours_ns = took_ns;
+	u32 class = fb_idle_policy_class(w);
+
+	if (w->blamed)
+		ours_ns = min(fb_idle_times_usual_ns(&w->times, class), took_ns);
+	else
+		fb_idle_place_ended(&w->place, took_ns);
+	fb_idle_times_add(&w->times, class, w->nsect, ours_ns, w->clean);
+	fb_idle_account_read(&w->account, now, ours_ns);
+	w->blamed = false;
+	if (!w->hit_ns)
+		return;
+	w->met_ns = min(now - w->hit_ns, ours_ns);
+	w->st.max_ns = max(w->st.max_ns, w->met_ns);
+	fb_idle_policy_charge_measured(w, w->unfollowed, w->met_ns);
+}
+
+/* sizes that were never tried are now and then */
+static void fb_idle_policy_try_size(struct fb_idle_policy *w)
+{
+	u32 n = w->st.reads / FB_IDLE_POLICY_TRY;
+
+	w->sectors = w->found;
+	if (w->fixed_sectors || w->st.reads % FB_IDLE_POLICY_TRY != FB_IDLE_POLICY_TRY - 1)
+		return;
+	w->sectors = w->found << (1 + n % FB_IDLE_POLICY_TRY_MORE);
+	w->sectors = min(w->sectors, FB_IDLE_POLICY_SECTORS_MIN <<
+			 (max(fb_idle_policy_longest(w), 1U) - 1));
+}
+
+void fb_idle_policy_set_measured(struct fb_idle_policy *w, bool measured)
+{
+	w->measured = measured;
+	w->from = FB_IDLE_PLACE_ON;
+	fb_idle_policy_find(w);
+}
+
+void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_idle_policy_aim *aim)
+{
+	aim->moved = w->from != FB_IDLE_PLACE_ON && !fb_idle_cost_is_stream(&w->cost, w->aim);
+	aim->lbn = w->aim;
+	aim->skip = fb_idle_place_choose(&w->place, aim->moved ? w->from : FB_IDLE_PLACE_ON);
+}
+
+bool fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, bool clean, s64 *late_ns)
+{
+	u64 usual_ns = fb_idle_times_usual_ns(&w->times, fb_idle_policy_class(w));
+
+	w->clean = clean || !usual_ns;
+	*late_ns = now - w->sent_ns - usual_ns - w->turn_ns / 2;
+	w->blamed = usual_ns && !clean && *late_ns > (s64)w->turn_ns / 2;
+	return usual_ns;
+}
+
 void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_head *head,
 			   const struct fb_idle_cost_req *req)
 {
 	fb_idle_policy_allow(w);
+	if (w->measured) {
+		fb_idle_policy_arrive_measured(w, now, req);
+		return;
+	}
 	if (!req)
 		fb_idle_policy_lose_twin(w);
 	else if (w->own_order)
@@ -714,6 +864,10 @@ void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_id
 	bool first = w->cost.first;
 	s64 ns;
 
+	if (w->measured) {
+		fb_idle_policy_served_measured(w, now, req);
+		return;
+	}
 	if (w->own_order)
 		fb_idle_policy_served_ahead(w, now, req);
 	ns = fb_idle_cost_served(&w->cost, now, req, w->requests == 1, w->met_ns);
@@ -730,6 +884,7 @@ void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_head *head,
 			  const struct fb_idle_cost_req *req)
 {
 	fb_idle_cost_wrote(&w->cost, req);
+	fb_idle_policy_moved(w, req, FB_IDLE_PLACE_KINDS);
 	/* also if the drive is about to order for its sake */
 	fb_twin_arrived(&w->twin, head, req, true);
 }
@@ -761,6 +916,8 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 		return;
 	fb_idle_policy_count_interval(w);
 	fb_idle_policy_count_behind(w);
+	if (w->met_ns)
+		fb_idle_account_period(&w->account, w->period_ns, w->requests, w->met_ns);
 	if (w->requests == 1 && !w->hit_ns && !w->held &&
 	    (w->read || fb_idle_policy_was_long(w)))
 		fb_idle_policy_count_alone(&w->alone[w->read], now - w->busy_ns);
@@ -803,6 +960,8 @@ void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u64 lbn, u32 nsect,
 	w->nsect = nsect;
 	w->size = fb_idle_policy_size(w);
 	w->hit_ns = 0;
+	w->unfollowed = 0;
+	w->from = FB_IDLE_PLACE_ON;
 }
 
 /*
@@ -829,6 +988,11 @@ void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now)
 	w->st.reads++;
 	w->st.read_sectors += w->nsect;
 	w->st.used_ns += took_ns;
+	if (w->measured) {
+		fb_idle_policy_ended_measured(w, now);
+		fb_idle_policy_try_size(w);
+		return;
+	}
 	fb_idle_policy_count_read(w, took_ns);
 	if (!w->hit_ns)
 		return;

@@ -20,6 +20,9 @@
 #ifndef FB_IDLE_POLICY_H
 #define FB_IDLE_POLICY_H
 
+#include "core/idle/account.h"
+#include "core/idle/place.h"
+#include "core/idle/times.h"
 #include "core/idle_cost.h"
 #include "core/twin.h"
 
@@ -133,6 +136,18 @@ struct fb_idle_policy_status {
 };
 
 /**
+ * struct fb_idle_policy_aim - from where the next idle read is to be searched
+ * @moved: the foreground has moved the head since the last idle read ...
+ * @lbn: ... to before this sector
+ * @skip: granules to leave out, there or behind the last idle read
+ */
+struct fb_idle_policy_aim {
+	bool moved;
+	u64 lbn;
+	u32 skip;
+};
+
+/**
  * struct fb_idle_policy - the policy; all private but @sectors, @sector_ps and @cost
  * @goal_mean_ns: mean slowdown allowed per foreground request; 0: no idle reads
  * @goal_max_ns: maximum slowdown allowed of one foreground request
@@ -184,6 +199,17 @@ struct fb_idle_policy_status {
  * @behind_ns: ... and the sum
  * @met_ns: the rest of the read that this busy period has met
  * @cost_ns: all charges; single ones may be negative
+ * @measured: there is no model: costs and times of reads are known from measured times alone
+ * @account: what idle reads cost, if @measured
+ * @times: what they take, if @measured
+ * @place: what they leave out, if @measured
+ * @period_ns: charges of this busy period, if @measured
+ * @unfollowed: requests that came while this idle read was at the drive, and cannot be followed
+ * @found: longest command, as found; @sectors may be another one that is tried
+ * @blamed: the read at the drive was late as the drive was writing
+ * @clean: it surely had nothing to write
+ * @from: what the foreground did last since the last idle read
+ * @aim: where that ended
  * @st: counts for fb_idle_policy_status(), which fills in the rest; @idle_ns: of all intervals
  *	that are over
  */
@@ -236,6 +262,17 @@ struct fb_idle_policy {
 	s64 behind_ns;
 	u64 met_ns;
 	s64 cost_ns;
+	bool measured;
+	struct fb_idle_account account;
+	struct fb_idle_times times;
+	struct fb_idle_place place;
+	u64 period_ns;
+	u32 unfollowed;
+	u32 found;
+	bool blamed;
+	bool clean;
+	enum fb_idle_place_behind from;
+	u64 aim;
 	struct fb_idle_policy_status st;
 };
 
@@ -255,6 +292,39 @@ void fb_idle_policy_init(struct fb_idle_policy *w, u64 now);
  * The default is 5400 revolutions per minute and 100 MB/s.
  */
 void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_ps);
+
+/**
+ * fb_idle_policy_set_measured() - say that there is no model
+ * @w: the policy
+ * @measured: costs and times of idle reads are to be known from measured times alone
+ *
+ * Then every head is NULL, fb_idle_policy_set_own_order() is not called, fb_idle_policy_set_drive()
+ * is told what most drives have (7,200 turns a minute, 100 MB/s), and two calls belong to each idle
+ * read: fb_idle_policy_aim() before it is searched, and fb_idle_policy_judge() when it has ended,
+ * before fb_idle_policy_ended().
+ */
+void fb_idle_policy_set_measured(struct fb_idle_policy *w, bool measured);
+
+/**
+ * fb_idle_policy_aim() - ask from where the next idle read is to be searched
+ * @w: the policy
+ * @aim: out; for fb_idle_order_ask
+ */
+void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_idle_policy_aim *aim);
+
+/**
+ * fb_idle_policy_judge() - ask whether the idle read that has just ended was late
+ * @w: the policy
+ * @now: the time
+ * @clean: the drive surely had nothing to write, see fb_destage_is_clean()
+ * @late_ns: out: how much more it took than what is late begins with; negative: it was in time
+ *
+ * A read that came late because the drive was writing is charged, and counted, with the time that
+ * such reads usually take.
+ *
+ * Return: true if that is known; for fb_destage_idle_ended(), as @late_ns is.
+ */
+bool fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, bool clean, s64 *late_ns);
 
 /**
  * fb_idle_policy_set_goals() - set what idle reads may cost

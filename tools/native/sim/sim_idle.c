@@ -7,9 +7,18 @@
 
 #define SIMI_AGAIN_NS 1000000ULL	/* fb_idle_order_next(): when to ask again */
 
+/* of a drive without a model what most have */
+static void simi_set_drive(struct simi *i, const struct disk_model *dm)
+{
+	if (dm)
+		fb_idle_policy_set_drive(&i->wait, dm_period_ns(dm),
+					 dm_info(dm)->period_ps / dm_info(dm)->spt_least);
+	else
+		fb_idle_policy_set_drive(&i->wait, SIMI_TURN_NS, SIMI_SECTOR_PS);
+}
+
 void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bool ahead)
 {
-	const struct disk_model *dm = task->dm;
 	u64 wait_ns = FB_IDLE_POLICY_AUTO;
 	u32 sectors = 0;
 
@@ -23,16 +32,16 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
 	if (!o->idle)
 		return;
 	fb_idle_policy_init(&i->wait, 0);
-	fb_idle_policy_set_drive(&i->wait, dm_period_ns(dm),
-				 dm_info(dm)->period_ps / dm_info(dm)->spt_least);
+	simi_set_drive(i, task->dm);
+	fb_idle_policy_set_measured(&i->wait, !task->dm);
 	fb_idle_policy_set_goals(&i->wait, o->idle_mean_us * 1000, o->idle_max_us * 1000);
 	if (o->idle_wait_us != SIMO_AUTO)
 		wait_ns = o->idle_wait_us * 1000;
 	if (o->idle_size_kib != SIMO_AUTO)
 		sectors = o->idle_size_kib * 2;
 	fb_idle_policy_set_fixed(&i->wait, wait_ns, sectors);
-	if (fb_idle_order_init(&i->order, o->order, dm_info(dm)->sectors, task->lim.granule_sectors, o->order_regions,
-			       o->segment_kib * 2))
+	if (fb_idle_order_init(&i->order, o->order, task->sectors, task->lim.granule_sectors,
+			       o->order_regions, o->segment_kib * 2))
 		sim_usage("segment_kib: not whole blocks of %u sectors", task->lim.granule_sectors);
 }
 
@@ -71,11 +80,18 @@ bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
 		.max_ns = fb_idle_policy_longest_ns(&i->wait),
 	};
 	u64 begin_ns = fb_idle_policy_begin_ns(&i->wait, now_ns);
+	struct fb_idle_policy_aim aim;
 
 	i->next_ns = begin_ns == FB_IDLE_POLICY_NEVER ? SIMI_NEVER : begin_ns;
 	if (begin_ns > now_ns)
 		return false;
 	i->next_ns = i->task->bm.n_wanted ? now_ns + SIMI_AGAIN_NS : SIMI_NEVER;
+	if (!i->task->dm) {
+		fb_idle_policy_aim(&i->wait, &aim);
+		ask.aimed = aim.moved;
+		ask.aim = aim.lbn;
+		ask.skip = aim.skip;
+	}
 	return fb_idle_order_next(&i->order, &ask, piece);
 }
 

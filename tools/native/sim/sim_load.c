@@ -371,23 +371,24 @@ static void siml_check_sizes(const struct simo_sizes *z, u32 block)
 				  (unsigned long long)z->size[i].bytes, block * 512);
 }
 
-void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm, u32 block)
+void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm, u64 sectors,
+	       u32 block)
 {
-	const struct dm_info *info = dm_info(dm);
+	u32 physical = dm ? dm_info(dm)->physical_sectors : block;
 	u32 longest, i;
 
 	memset(l, 0, sizeof(*l));
 	l->o = o;
 	if (*o->trace)
-		sim_trace_read(&l->trace, o->trace, info, SIML_TRACE_MAX);
+		sim_trace_read(&l->trace, o->trace, sectors, physical, SIML_TRACE_MAX);
 	else
 		siml_check_sizes(&o->sizes, block);
 	longest = siml_longest(l);
-	l->unit = max_t(u32, SIML_UNIT, info->physical_sectors);
-	l->units = info->sectors / l->unit;
-	if (longest > info->sectors / SIML_MIN_SHARE)
+	l->unit = max_t(u32, SIML_UNIT, physical);
+	l->units = sectors / l->unit;
+	if (longest > sectors / SIML_MIN_SHARE)
 		sim_usage("size: requests of %u sectors on a disk of %llu", longest,
-			  (unsigned long long)info->sectors);
+			  (unsigned long long)sectors);
 	l->what.state = o->seed;
 	l->when.state = ~o->seed;
 	if (o->sizes.mean && (o->sizes.mean < l->unit * 512 ||

@@ -102,12 +102,14 @@ struct siml {
  * siml_init() - the foreground at time 0
  * @l: out
  * @o: settings, kept
- * @dm: model
+ * @dm: model; NULL: there is none, and no requests within cylinders
+ * @sectors: of the disk
  * @block: sectors in one of the drive's blocks
  *
  * Ends the program when the disk is too small for the requests, or they are not whole blocks.
  */
-void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm, u32 block);
+void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm, u64 sectors,
+	       u32 block);
 
 /**
  * siml_next_ns() - when the next request comes

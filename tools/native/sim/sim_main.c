@@ -21,7 +21,9 @@ int main(int argc, char **argv)
 	sim->progress = argc > 1 && !strcmp(argv[1], "--progress");
 	sim->progress_events = SIM_PROGRESS_EVENTS;
 	simo_read(&sim->o, argv + 1 + sim->progress, argc - 1 - sim->progress);
-	sim_run_model(sim);
+	/* without a map only a foreground within cylinders asks where those are */
+	if (o->map || o->place == SIMO_CYLINDERS)
+		sim_run_model(sim);
 	sim->sched.drive = sim_drive_open(o->drive, o->set, o->noise, o->seed);
 	sim_run_begin(sim);
 	sim_run(sim);

@@ -54,6 +54,7 @@ static const struct simo_setting simo_settings[] = {
 	  "tools/mechdisk/drives/atlas10k.fbdrive", 0, 0 },
 	{ "set", SIMO_LINES, offsetof(struct simo, set), "", 0, 0 },
 	{ "model", SIMO_TEXT, offsetof(struct simo, model), "models/atlas10k.fbmodel", 0, 0 },
+	{ "knowledge", SIMO_TEXT, offsetof(struct simo, knowledge), "map", 0, 0 },
 	{ "noise", SIMO_TEXT, offsetof(struct simo, noise), "", 0, 0 },
 	{ "seed", SIMO_WHOLE, offsetof(struct simo, seed), "1", 0, 1e15 },
 	{ "policy", SIMO_TEXT, offsetof(struct simo, policy_name), "auto", 0, 0,
@@ -434,8 +435,17 @@ static void simo_read_guard(struct simo *o)
 		o->guard = o->target_slowdown_ppm * (o->conservatism_us == SIMO_AUTO ? 2 : 1);
 }
 
+/* without a map all is left to the drive, and rates are learnt on the way */
+static void simo_read_knowledge(struct simo *o)
+{
+	o->map = !strcmp(o->knowledge, "map");
+	if (!o->map && strcmp(o->knowledge, "rates") && strcmp(o->knowledge, "none"))
+		sim_usage("knowledge: not none, rates or map: '%s'", o->knowledge);
+}
+
 static void simo_read_texts(struct simo *o)
 {
+	simo_read_knowledge(o);
 	o->policy = SIMO_NONE;
 	if (strcmp(o->policy_name, "none")) {
 		o->policy = fb_policy_by_name(o->policy_name);
@@ -445,8 +455,8 @@ static void simo_read_texts(struct simo *o)
 	/* none leaves all to the drive anyway */
 	if (o->policy == SIMO_NONE && o->depth == SIMO_AUTO)
 		o->depth = 0;
-	o->joint = fb_policy_joins(o->policy);
-	o->order_cost = fb_policy_has_cost(o->policy);
+	o->joint = o->map && fb_policy_joins(o->policy);
+	o->order_cost = o->map && fb_policy_has_cost(o->policy);
 	o->think_constant = simo_first_of("think", o->think_name, "constant", "exponential");
 	simo_read_task(o);
 	o->root = simo_first_of("value", o->value_name, "root", "count");
@@ -481,6 +491,8 @@ static void simo_check(const struct simo *o)
 		sim_usage("start, save: there is no task");
 	if (*o->save && *o->log && sim_file_same(o->save, o->log))
 		sim_usage("save, log: both are to be written to %s", o->save);
+	if (!o->map && o->depth > 0)
+		sim_usage("depth: without a map the drive orders, and takes what it can");
 	if (o->scan && o->depth > 0 && o->depth != 2)
 		sim_usage("task: gaps are known with two commands at the drive, not %.0f",
 			  o->depth);

@@ -38,6 +38,8 @@ struct simo_sizes {
  * @drive: .fbdrive file
  * @set: further lines of it, each with its newline
  * @model: .fbmodel file
+ * @knowledge: what the scheduler knows of the drive: "none", "rates", "map"
+ * @map: it has the model
  * @noise: see sim_drive_open()
  * @seed: of drive and foreground
  * @policy_name: none, joint, or one of fb_policy_name[]
@@ -137,6 +139,8 @@ struct simo {
 	char *drive;
 	char *set;
 	char *model;
+	char *knowledge;
+	bool map;
 	char *noise;
 	u64 seed;
 	char *policy_name;

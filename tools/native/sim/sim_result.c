@@ -377,6 +377,8 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 	}
 	if (s->o->idle)
 		simr_idle(r, s, seconds);
+	if (!s->dm)
+		return;
 	simr_in_all(r, &s->shadow);
 	if (s->o->conservatism_us == SIMO_AUTO)
 		simr_margin(r, &t->margin);
@@ -400,7 +402,7 @@ void simr_print(const struct sims *s, u64 end_ns, double wall_s, const char *mor
 		simr_order(&r, &s->stats.order);
 	simr_drive(&r, s, seconds);
 	simr_errors(&r, s);
-	if (s->o->policy != SIMO_NONE)
+	if (s->dm && s->o->policy != SIMO_NONE)
 		simr_predictions(&r, s);
 	if (s->o->scan)
 		simr_task(&r, s, seconds);

@@ -39,16 +39,16 @@ void sim_run_begin(struct sim *sim)
 	struct sim_drive_info info;
 
 	s->o = o;
-	s->dm = sim->dm;
+	s->dm = o->map ? sim->dm : NULL;
 	s->load = &sim->load;
 	s->task = &sim->task;
 	sim_drive_info(s->drive, &info);
-	if (info.sectors != dm_info(sim->dm)->sectors)
+	if (sim->dm && info.sectors != dm_info(sim->dm)->sectors)
 		sim_fail("%s has %llu sectors, %s has %llu", o->drive,
 			 (unsigned long long)info.sectors, o->model,
 			 (unsigned long long)dm_info(sim->dm)->sectors);
-	siml_init(&sim->load, o, sim->dm, info.block);
-	simt_init(&sim->task, o, sim->dm);
+	siml_init(&sim->load, o, sim->dm, info.sectors, info.block);
+	simt_init(&sim->task, o, s->dm, info.sectors, info.block);
 	simi_init(&s->idle, o, &sim->task, !info.look_ahead_off);
 	sims_init(s);
 	/* what "the default" and "the drive's queue" came to */

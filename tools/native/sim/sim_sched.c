@@ -110,10 +110,16 @@ static struct fb_idle_cost_req sims_idle_req(const struct siml_req *req)
 	};
 }
 
+/* without a model it is nowhere */
+static const struct fb_head *sims_head(const struct sims *s)
+{
+	return s->dm ? &s->head : NULL;
+}
+
 /* it knows nothing of caches */
 static bool sims_shadows(const struct sims *s, const struct siml_req *req)
 {
-	return !s->destage.on && !req->flush;
+	return s->dm && !s->destage.on && !req->flush;
 }
 
 static void sims_gone(struct sims *s, const struct siml_req *req, u64 now_ns)
@@ -124,7 +130,7 @@ static void sims_gone(struct sims *s, const struct siml_req *req, u64 now_ns)
 		fb_shadow_served(&s->shadow, &s->head, now_ns, req->arrived_ns);
 	if (sims_waits(s, req))
 		simi_gone(&s->idle, now_ns, sims_is_cached(s, req) ? NULL : &idle);
-	if (!s->idle.foreground)
+	if (s->dm && !s->idle.foreground)
 		fb_shadow_idle(&s->shadow, &s->head, now_ns);
 }
 
@@ -145,11 +151,11 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 	else
 		fb_shadow_lose(&s->shadow);
 	if (!sims_waits(s, req))
-		simi_wrote(&s->idle, &s->head, &idle);
+		simi_wrote(&s->idle, sims_head(s), &idle);
 	else if (sims_is_cached(s, req))
 		simi_arrived_unfollowed(&s->idle, now_ns, &idle);
 	else
-		simi_arrived(&s->idle, now_ns, &s->head, &idle);
+		simi_arrived(&s->idle, now_ns, sims_head(s), &idle);
 	if (!s->deep)
 		sims_reconsider(s, req, now_ns);
 }
@@ -194,7 +200,7 @@ static bool sims_may_hold(const struct sims *s)
 static void sims_hold(struct sims *s, u64 now_ns)
 {
 	s->window_ns = 0;
-	if (s->o->hold && s->depth == 2 && s->nr_flight == 1 && sims_may_hold(s))
+	if (s->dm && s->o->hold && s->depth == 2 && s->nr_flight == 1 && sims_may_hold(s))
 		s->window_ns = fb_completion_hold_ns(s->dm, &sims_first(s)->cmd,
 						     sims_lead_ns(s) + s->host_ns);
 	/* it is over: time does not go back */
@@ -226,7 +232,7 @@ static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
 	c->cmd.sent_ns = now_ns;
 	c->cmd.foreground = c->req;
 	c->cmd.own_order = s->deep && s->destage.on;
-	c->cmd.watched = !s->deep || (s->destage.on && !c->req);
+	c->cmd.watched = s->dm && (!s->deep || (s->destage.on && !c->req));
 	if (c->cmd.cause == FB_CAUSE_IDLE)
 		fb_destage_idle_sent(&s->destage, now_ns);
 	else if (!c->cmd.unplaced)
@@ -530,9 +536,12 @@ static bool sims_is_drives(struct sims *s, u64 now_ns)
  */
 static void sims_set_depth(struct sims *s, u64 now_ns)
 {
-	bool orders = fb_destage_orders(&s->destage);
-	bool deep = sims_is_drives(s, now_ns) || orders;
+	bool orders, deep;
 
+	if (!s->dm)
+		return;
+	orders = fb_destage_orders(&s->destage);
+	deep = sims_is_drives(s, now_ns) || orders;
 	fb_idle_policy_set_own_order(&s->idle.wait, orders && s->o->depth == SIMO_AUTO,
 				     s->destage.on ? fb_completion_overhead_ns(s->dm, false) : 0);
 	if (s->o->depth != SIMO_AUTO || s->deep == deep)
@@ -558,14 +567,15 @@ static void sims_read_idle(struct sims *s, u64 now_ns)
 	struct dm_place head;
 	struct sims_cmd *c;
 	u64 start_ns;
-	bool known;
+	bool known = false;
 
 	s->idle.next_ns = SIMI_NEVER;
 	if (!s->o->idle || s->idle.foreground || s->nr_flight || !simt_may_read(s->task, now_ns))
 		return;
 	fb_idle_policy_hold(&s->idle.wait, fb_destage_begin_ns(&s->destage, now_ns));
-	known = fb_completion_idle_head(&s->head, now_ns + FB_IDLE_ORDER_SEND_NS, false, &head,
-					&start_ns);
+	if (s->dm)
+		known = fb_completion_idle_head(&s->head, now_ns + FB_IDLE_ORDER_SEND_NS, false,
+						&head, &start_ns);
 	if (!simi_find(&s->idle, now_ns, known ? &head : NULL, &p))
 		return;
 	sims_send(s, &(struct sims_cmd) {
@@ -575,7 +585,7 @@ static void sims_read_idle(struct sims *s, u64 now_ns)
 		.cmd.cause = FB_CAUSE_IDLE,
 	}, now_ns);
 	c = sims_last(s);
-	simi_sent(&s->idle, now_ns, fb_completion_end_ns(&c->cmd), &p, &s->head);
+	simi_sent(&s->idle, now_ns, fb_completion_end_ns(&c->cmd), &p, sims_head(s));
 }
 
 /* flushes go past the scheduler, as in the kernel */
@@ -802,6 +812,20 @@ static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
 		siml_done(s->load, c->req, now_ns);
 }
 
+/* without a model the policy tells what is late, before it counts the read */
+static void sims_idle_ended(struct sims *s, u64 now_ns)
+{
+	bool known;
+	s64 late_ns;
+
+	if (!s->dm) {
+		known = fb_idle_policy_judge(&s->idle.wait, now_ns,
+					     fb_destage_is_clean(&s->destage), &late_ns);
+		fb_destage_idle_ended(&s->destage, now_ns, known, late_ns);
+	}
+	fb_idle_policy_ended(&s->idle.wait, now_ns);
+}
+
 void sims_complete(struct sims *s, const struct sim_drive_done *done)
 {
 	struct sims_cmd c = s->cmd[done->slot];
@@ -809,13 +833,13 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 	bool overtaken = !sims_land(s, done->slot, now_ns) && c.cmd.watched;
 
 	if (c.cmd.cause == FB_CAUSE_IDLE)
-		fb_idle_policy_ended(&s->idle.wait, now_ns);
+		sims_idle_ended(s, now_ns);
 	else if (c.cmd.unplaced)
 		fb_destage_flushed(&s->destage, now_ns);
 	else
 		fb_destage_ended(&s->destage, now_ns, sims_is_cached(s, c.req));
 	c.cmd.failed = done->outcome != SIM_DRIVE_GOOD;
-	if (s->deep && s->destage.on) {
+	if (s->dm && s->deep && s->destage.on) {
 		sims_follow(s, &c, now_ns);
 	} else if (!s->deep) {
 		if (overtaken) {
@@ -855,13 +879,16 @@ void sims_init(struct sims *s)
 		sim_usage("idle_command: this drive is not told to verify");
 	s->queue = info.queue;
 	s->host_ns = info.host_ns;
-	s->deep = s->o->policy == SIMO_NONE;
+	s->due_ns = SIML_NEVER;
+	s->deep = !s->dm || s->o->policy == SIMO_NONE;
 	s->depth = sims_depth(s);
-	fb_head_init(&s->head, s->dm);
-	fb_destage_init(&s->destage, dm_period_ns(s->dm));
+	if (s->dm)
+		fb_head_init(&s->head, s->dm);
+	fb_destage_init(&s->destage, s->dm ? dm_period_ns(s->dm) : SIMI_TURN_NS);
 	s->cache = info.write_cache;
 	fb_destage_set_cache(&s->destage, s->cache && s->o->destage, 0);
-	fb_seek_fit_init(&s->calib, s->dm);
+	if (s->dm)
+		fb_seek_fit_init(&s->calib, s->dm);
 	fb_policy_pool_init(&s->pool);
 	INIT_LIST_HEAD(&s->flushes);
 	if (s->o->policy != SIMO_NONE)

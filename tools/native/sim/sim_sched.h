@@ -90,7 +90,7 @@ struct sims_stats {
 /**
  * struct sims - the scheduler
  * @o: settings
- * @dm: model
+ * @dm: model; NULL: none, and the drive orders
  * @drive: the drive
  * @load: the foreground
  * @task: the task

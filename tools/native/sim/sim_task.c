@@ -12,12 +12,14 @@
 
 #define SIMT_PRICE_ONE 256		/* a price of one gap in fb_joint */
 #define SIMT_PAGE_SECTORS 8		/* the module's buffers are whole pages */
+#define SIMT_GRANULE 256		/* of a drive without a model, as in the module */
+#define SIMT_HALF_TRACK 4		/* blocks, where tracks are not known */
 #define SIMT_AGAIN_NS 1000000000ULL	/* a drive tries for seconds: one block in so long */
 
 /* the disk's last block may be short */
 static u32 simt_sectors(const struct simt *t, u64 block)
 {
-	u64 left = dm_info(t->dm)->sectors - block * t->lim.granule_sectors;
+	u64 left = t->sectors - block * t->lim.granule_sectors;
 
 	return min_t(u64, t->lim.granule_sectors, left);
 }
@@ -99,22 +101,34 @@ static void simt_again_run(void *ctx, u64 first, u32 n, u32 group)
 	}
 }
 
+/* the whole granules of a range, the disk's last one too if it is short */
+static void simt_runs(struct simt *t, u64 lbn, u64 end, fb_runs_fn fn)
+{
+	u32 g = t->lim.granule_sectors;
+
+	if (t->dm)
+		fb_for_each_run(t->dm, g, lbn, end - lbn, fn, t);
+	else
+		fb_for_each_span(fb_granule_first(g, lbn),
+				 end == t->sectors ? t->bm.granules : end / g, fn, t);
+}
+
 void simt_take(struct simt *t, u64 lbn, u64 end)
 {
-	fb_for_each_run(t->dm, t->lim.granule_sectors, lbn, end - lbn, simt_take_run, t);
+	simt_runs(t, lbn, end, simt_take_run);
 }
 
 void simt_done(struct simt *t, u64 lbn, u64 end, bool spoilt, u64 now_ns)
 {
 	t->now_ns = now_ns;
-	fb_for_each_run(t->dm, t->lim.granule_sectors, lbn, end - lbn,
-			spoilt ? simt_untake_run : t->o->fresh ? simt_keep_run : simt_done_run, t);
+	simt_runs(t, lbn, end,
+		  spoilt ? simt_untake_run : t->o->fresh ? simt_keep_run : simt_done_run);
 }
 
 static void simt_run(struct simt *t, u64 lbn, u64 end, fb_runs_fn fn)
 {
 	if (end > lbn)
-		fb_for_each_run(t->dm, t->lim.granule_sectors, lbn, end - lbn, fn, t);
+		simt_runs(t, lbn, end, fn);
 }
 
 void simt_failed(struct simt *t, u64 lbn, u64 end, u64 bad, bool joined, u64 now_ns)
@@ -323,17 +337,17 @@ static void simt_init_weight(struct simt *t)
 		t->lim.root = t->worth.root;
 }
 
-static void simt_init_limits(struct simt *t, const struct dm_info *info)
+/* granule, and the longest reads; of @spt sectors on a track, 0: not known */
+static void simt_init_sizes(struct simt *t, u32 granule, u32 physical, u32 spt)
 {
 	const struct simo *o = t->o;
 	struct fb_limits *lim = &t->lim;
 	u32 longest;
 
-	lim->granule_sectors = o->granule ? o->granule / 512 : info->granule_sectors;
-	if (lim->granule_sectors < info->physical_sectors)
-		sim_usage("granule: shorter than the drive's blocks of %u bytes",
-			  info->physical_sectors * 512);
-	longest = max(fb_longest_read(lim->granule_sectors, info->spt_most), lim->granule_sectors);
+	lim->granule_sectors = o->granule ? o->granule / 512 : granule;
+	if (lim->granule_sectors < physical)
+		sim_usage("granule: shorter than the drive's blocks of %u bytes", physical * 512);
+	longest = max(fb_longest_read(lim->granule_sectors, spt), lim->granule_sectors);
 	longest += -longest % SIMT_PAGE_SECTORS;
 	lim->max_sectors = o->max_sectors;
 	if (o->max_sectors == SIMO_AUTO)
@@ -344,6 +358,14 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 	lim->max_prepend_sectors = o->max_prepend_sectors;
 	if (o->max_prepend_sectors == SIMO_AUTO)
 		lim->max_prepend_sectors = longest;
+}
+
+static void simt_init_limits(struct simt *t, const struct dm_info *info)
+{
+	const struct simo *o = t->o;
+	struct fb_limits *lim = &t->lim;
+
+	simt_init_sizes(t, info->granule_sectors, info->physical_sectors, info->spt_most);
 	lim->conservatism_ns = t->margin.one_ns;
 	if (o->conservatism_us == SIMO_AUTO) {
 		lim->odds = &t->margin.odds;
@@ -379,10 +401,8 @@ static void simt_drop_run(void *ctx, u64 first, u32 n, u32 group)
 static void simt_drop(struct simt *t, u64 first, u64 n)
 {
 	u64 lbn = first * t->lim.granule_sectors;
-	u64 left = dm_info(t->dm)->sectors - lbn;
 
-	fb_for_each_run(t->dm, t->lim.granule_sectors, lbn,
-			min_t(u64, n * t->lim.granule_sectors, left), simt_drop_run, t);
+	simt_runs(t, lbn, min(lbn + n * t->lim.granule_sectors, t->sectors), simt_drop_run);
 }
 
 /* from 0 to below 1; splitmix64, as everywhere */
@@ -410,6 +430,8 @@ static u64 simt_half_track(const struct simt *t, u64 block)
 {
 	struct dm_track track;
 
+	if (!t->dm)
+		return SIMT_HALF_TRACK;
 	if (dm_track_of(t->dm, block * t->lim.granule_sectors, &track))
 		sim_fail("start: no track has block %llu", (unsigned long long)block);
 	return max(track.nsect / t->lim.granule_sectors / 2, 1U);
@@ -518,7 +540,7 @@ void simt_save(const struct simt *t)
 /* of all that it wanted nothing is left; the rest of a run takes a block in every so long */
 static void simt_begin_trickle(struct simt *t, u64 count)
 {
-	fb_for_each_run(t->dm, t->lim.granule_sectors, t->o->first, count, simt_unwant_run, t);
+	simt_runs(t, t->o->first, t->o->first + count, simt_unwant_run);
 	t->random = t->o->seed ^ 0x7e11c0ffee000000ULL;
 	t->add_ns = 0;
 }
@@ -532,19 +554,19 @@ void simt_add(struct simt *t)
 	t->add_ns += t->o->trickle_ms * 1000000;
 }
 
-static void simt_init_map(struct simt *t, const struct dm_info *info)
+static void simt_init_map(struct simt *t)
 {
 	u32 g = t->lim.granule_sectors;
-	u64 count = t->o->count ? t->o->count : info->sectors;
+	u64 count = t->o->count ? t->o->count : t->sectors, granules = (t->sectors + g - 1) / g;
 
-	if (t->o->first >= info->sectors || count > info->sectors - t->o->first)
+	if (t->o->first >= t->sectors || count > t->sectors - t->o->first)
 		sim_usage("range: beyond the disk's %llu sectors",
-			  (unsigned long long)info->sectors);
-	if (t->o->first % g || (count % g && t->o->first + count != info->sectors))
+			  (unsigned long long)t->sectors);
+	if (t->o->first % g || (count % g && t->o->first + count != t->sectors))
 		sim_usage("range: not whole blocks of %u sectors", g);
-	if (fb_bitmap_init(&t->bm, (info->sectors + g - 1) / g, dm_tracks(t->dm)))
+	if (fb_bitmap_init(&t->bm, granules, t->dm ? dm_tracks(t->dm) : fb_bitmap_spans(granules)))
 		sim_fail("out of memory");
-	fb_for_each_run(t->dm, g, t->o->first, count, simt_want_run, t);
+	simt_runs(t, t->o->first, t->o->first + count, simt_want_run);
 	t->total = t->bm.n_wanted;
 	if (t->o->trickle_ms)
 		simt_begin_trickle(t, count);
@@ -552,15 +574,12 @@ static void simt_init_map(struct simt *t, const struct dm_info *info)
 	fb_block_value_init(&t->worth, &t->bm);
 }
 
-void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm)
+/* what only reads in gaps need */
+static void simt_init_gaps(struct simt *t)
 {
-	memset(t, 0, sizeof(*t));
-	t->o = o;
-	t->dm = dm;
-	t->add_ns = U64_MAX;
-	fb_guard_init(&t->guard);
-	fb_joint_init(&t->joint, dm, o->foreground_cost_ppm);
-	fb_order_cost_init(&t->order_cost);
+	const struct simo *o = t->o;
+
+	fb_joint_init(&t->joint, t->dm, o->foreground_cost_ppm);
 	if (o->joint_price) {
 		t->joint.price = lround(o->joint_price * SIMT_PRICE_ONE);
 		if (!t->joint.price)
@@ -568,13 +587,30 @@ void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm
 				  SIMT_PRICE_ONE);
 		t->joint.fixed = true;
 	}
-	fb_lookahead_init(&t->probe);
 	fb_conservatism_init(&t->margin, dm_period_ns(t->dm), o->target_slowdown_ppm);
 	fb_conservatism_expect(&t->margin, t->dm);
+}
+
+void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm, u64 sectors,
+	       u32 block)
+{
+	memset(t, 0, sizeof(*t));
+	t->o = o;
+	t->dm = dm;
+	t->sectors = sectors;
+	t->add_ns = U64_MAX;
+	fb_guard_init(&t->guard);
+	fb_order_cost_init(&t->order_cost);
+	fb_lookahead_init(&t->probe);
+	if (dm)
+		simt_init_gaps(t);
 	if (!o->scan)
 		return;
-	simt_init_limits(t, dm_info(dm));
-	simt_init_map(t, dm_info(dm));
+	if (dm)
+		simt_init_limits(t, dm_info(dm));
+	else
+		simt_init_sizes(t, SIMT_GRANULE, block, 0);
+	simt_init_map(t);
 	simt_init_weight(t);
 }
 

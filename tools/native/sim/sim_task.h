@@ -20,7 +20,8 @@
 /**
  * struct simt - the task
  * @o: settings
- * @dm: model
+ * @dm: model; NULL: none, so nothing is read in gaps
+ * @sectors: of the disk
  * @bm: the map
  * @lim: of every plan
  * @worth: for @lim
@@ -62,6 +63,7 @@
 struct simt {
 	const struct simo *o;
 	const struct disk_model *dm;
+	u64 sectors;
 	struct fb_bitmap bm;
 	struct fb_limits lim;
 	struct fb_block_value worth;
@@ -104,11 +106,14 @@ struct simt {
  * simt_init() - a task with everything still to be read
  * @t: out
  * @o: settings, kept
- * @dm: model, kept
+ * @dm: model, kept; NULL: none
+ * @sectors: of the disk
+ * @block: sectors in one of the drive's blocks
  *
  * Ends the program when range or granule do not fit the disk.
  */
-void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm);
+void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm, u64 sectors,
+	       u32 block);
 
 /**
  * simt_save() - write what is left to the file that the settings name

@@ -19,28 +19,27 @@
 struct sim_trace_at {
 	const char *path;
 	u32 line;
-	const struct dm_info *info;
+	u64 sectors;
+	u32 physical;
 	u32 most;
 };
 
 static void sim_trace_check(const struct sim_trace_at *at, const struct sim_trace_req *req,
 			    u64 before_ns)
 {
-	const struct dm_info *info = at->info;
-
 	if (req->ns < before_ns)
 		sim_fail("%s:%u: earlier than the request before", at->path, at->line);
 	if (!req->nsect || req->nsect > at->most)
 		sim_fail("%s:%u: %u sectors, not 1 to %u", at->path, at->line, req->nsect,
 			 at->most);
-	if (req->lbn >= info->sectors || req->nsect > info->sectors - req->lbn)
+	if (req->lbn >= at->sectors || req->nsect > at->sectors - req->lbn)
 		sim_fail("%s:%u: sectors %llu to %llu are beyond the disk's %llu", at->path,
 			 at->line, (unsigned long long)req->lbn,
 			 (unsigned long long)(req->lbn + req->nsect - 1),
-			 (unsigned long long)info->sectors);
-	if (req->lbn % info->physical_sectors || req->nsect % info->physical_sectors)
+			 (unsigned long long)at->sectors);
+	if (req->lbn % at->physical || req->nsect % at->physical)
 		sim_fail("%s:%u: not whole blocks of the disk, %u sectors", at->path, at->line,
-			 info->physical_sectors);
+			 at->physical);
 }
 
 /* one line, without its end and comment; false: it is empty */
@@ -78,10 +77,10 @@ static void sim_trace_add(struct sim_trace *t, const struct sim_trace_req *req)
 	t->writes |= req->write;
 }
 
-void sim_trace_read(struct sim_trace *t, const char *path, const struct dm_info *info,
+void sim_trace_read(struct sim_trace *t, const char *path, u64 sectors, u32 physical,
 		    u32 most_sectors)
 {
-	struct sim_trace_at at = { path, 0, info, most_sectors };
+	struct sim_trace_at at = { path, 0, sectors, physical, most_sectors };
 	struct sim_trace_req req;
 	char *text, *line, *end;
 	u64 before_ns = 0;

@@ -44,12 +44,13 @@ struct sim_trace {
  * sim_trace_read() - read and check a file
  * @t: out
  * @path: its name
- * @info: the disk: requests lie on it and are whole physical blocks
+ * @sectors: of the disk: requests lie on it ...
+ * @physical: ... and are whole physical blocks of so many
  * @most_sectors: longest request
  *
  * Ends the program, with file and line, when anything is wrong.
  */
-void sim_trace_read(struct sim_trace *t, const char *path, const struct dm_info *info,
+void sim_trace_read(struct sim_trace *t, const char *path, u64 sectors, u32 physical,
 		    u32 most_sectors);
 
 /**

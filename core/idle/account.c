@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What idle reads have cost the foreground; see core/idle/account.h. Core: no locks, the caller
+ * serialises.
+ */
+#include "core/idle/account.h"
+
+#define FB_IDLE_ACCOUNT_NS_PER_US 1000U
+#define FB_IDLE_ACCOUNT_PRIOR_US 100000U	/* all wait the whole rest, with this weight */
+#define FB_IDLE_ACCOUNT_FADES_US 10000000U	/* sum at which the past counts half */
+
+void fb_idle_account_read(struct fb_idle_account *a, u64 now, u64 ours_ns)
+{
+	a->free_ns = now;
+	a->without_ns = max(a->without_ns, now - min(ours_ns, now));
+}
+
+u64 fb_idle_account_served(struct fb_idle_account *a, u64 now, u64 arrived_ns)
+{
+	u64 begun_ns = max(arrived_ns, a->free_ns);
+
+	a->free_ns = now;
+	a->without_ns = max(a->without_ns, arrived_ns) + now - min(begun_ns, now);
+	a->without_ns = min(a->without_ns, now);
+	return now - a->without_ns;
+}
+
+void fb_idle_account_period(struct fb_idle_account *a, u64 charge_ns, u32 requests, u64 met_ns)
+{
+	a->charge_us += div_u64(charge_ns, FB_IDLE_ACCOUNT_NS_PER_US);
+	a->most_us += div_u64(requests * met_ns, FB_IDLE_ACCOUNT_NS_PER_US);
+	if (a->most_us < FB_IDLE_ACCOUNT_FADES_US)
+		return;
+	a->charge_us /= 2;
+	a->most_us /= 2;
+}
+
+u32 fb_idle_account_ratio(const struct fb_idle_account *a)
+{
+	u64 ratio = div64_u64((a->charge_us + FB_IDLE_ACCOUNT_PRIOR_US) * FB_IDLE_ACCOUNT_ONE,
+			      a->most_us + FB_IDLE_ACCOUNT_PRIOR_US);
+
+	return clamp_t(u64, ratio, FB_IDLE_ACCOUNT_ONE / 8, FB_IDLE_ACCOUNT_ONE * 4);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What idle reads have cost the foreground, by measured times alone. Two clocks are kept: when
+ * the drive was free, and when it would have been without idle reads. A request begins when it has
+ * come and the drive is free, and takes as long without idle reads as it took from there; so the
+ * first one behind an idle read pays the rest of it, and who waits behind that one pays what is
+ * left of the delay (Lindley's recursion, in the order of completions). Core; the caller
+ * serialises. Nothing here sleeps or allocates. All times are nanoseconds of one monotonic clock.
+ */
+#ifndef FB_IDLE_ACCOUNT_H
+#define FB_IDLE_ACCOUNT_H
+
+#include "include/fb_shim.h"
+
+#define FB_IDLE_ACCOUNT_ONE 256U	/* fb_idle_account_ratio(): all requests wait the whole rest */
+
+/**
+ * struct fb_idle_account - the account; all private
+ * @free_ns: when the drive ended what it was seen to end last
+ * @without_ns: when it would have, without idle reads
+ * @charge_us: what requests of busy periods that met an idle read have waited, sum ...
+ * @most_us: ... and what they would have if each had waited the whole rest; both fade
+ */
+struct fb_idle_account {
+	u64 free_ns;
+	u64 without_ns;
+	u64 charge_us;
+	u64 most_us;
+};
+
+/**
+ * fb_idle_account_read() - note that an idle read has ended
+ * @a: the account
+ * @now: the time
+ * @ours_ns: how long before that it was the idle read that kept the drive busy: all of its time,
+ *	or less if the drive had to write first
+ */
+void fb_idle_account_read(struct fb_idle_account *a, u64 now, u64 ours_ns);
+
+/**
+ * fb_idle_account_served() - note that a request has ended
+ * @a: the account
+ * @now: the time
+ * @arrived_ns: when it came
+ *
+ * Return: how much later it has ended than it would have.
+ */
+u64 fb_idle_account_served(struct fb_idle_account *a, u64 now, u64 arrived_ns);
+
+/**
+ * fb_idle_account_period() - note that a busy period that has met an idle read is over
+ * @a: the account
+ * @charge_ns: what its requests were charged
+ * @requests: how many they were
+ * @met_ns: the rest of the read that the first one has met
+ */
+void fb_idle_account_period(struct fb_idle_account *a, u64 charge_ns, u32 requests, u64 met_ns);
+
+/**
+ * fb_idle_account_ratio() - get which part of the rest of a read requests wait on the mean
+ * @a: the account
+ *
+ * A ratio says the same of reads of any length, where the mean of a difference would make short
+ * ones look free.
+ *
+ * Return: of FB_IDLE_ACCOUNT_ONE.
+ */
+u32 fb_idle_account_ratio(const struct fb_idle_account *a);
+
+#endif /* FB_IDLE_ACCOUNT_H */
