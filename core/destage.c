@@ -36,6 +36,7 @@
  */
 #define FB_DESTAGE_BARE_OF 256
 #define FB_DESTAGE_BARES 8
+#define FB_DESTAGE_LAZY_BARE_OF 8
 #define FB_DESTAGE_BARE_LEAST (FB_DESTAGE_ONE * 5 / 8)
 
 /*
@@ -257,7 +258,7 @@ u64 fb_destage_begin_ns(struct fb_destage *d, u64 now)
 	if (!d->on || d->sure)
 		return 0;
 	fb_destage_advance(d, now);
-	if (d->bare_now || d->passed >= FB_DESTAGE_PASSED)
+	if ((d->bare_now && !fb_destage_is_lazy(d)) || d->passed >= FB_DESTAGE_PASSED)
 		return 0;
 	ns = d->dirty ? d->at_ns - d->spare_ns : d->clean_ns;
 	if (d->dirty > FB_DESTAGE_DEPTHS)
@@ -265,6 +266,15 @@ u64 fb_destage_begin_ns(struct fb_destage *d, u64 now)
 	for (i = min_t(u32, d->dirty, FB_DESTAGE_DEPTHS); i; i--)
 		ns += fb_destage_write_ns(d, i);
 	return max_t(s64, ns + d->margin_ns, 0);
+}
+
+enum fb_destage_aim fb_destage_aim(struct fb_destage *d)
+{
+	/* some do not go there, or nothing would be learnt any more */
+	d->over = fb_destage_is_lazy(d) && d->tries % FB_DESTAGE_LAZY_BARE_OF;
+	if (d->over)
+		return FB_DESTAGE_OVER;
+	return d->bare_now ? FB_DESTAGE_AWAY : FB_DESTAGE_BEHIND;
 }
 
 void fb_destage_idle_sent(struct fb_destage *d, u64 now)
@@ -293,6 +303,8 @@ static void fb_destage_learn_wait(struct fb_destage *d, bool late)
 
 	d->firsts++;
 	d->lates += late;
+	if (d->over)
+		return;
 	if (d->bare_now)
 		fb_destage_learn_bare(d, late);
 	else

@@ -16,6 +16,14 @@
 #define FB_DESTAGE_ONE 65536	/* fb_destage.bare: all of them */
 
 /**
+ * enum fb_destage_aim - where the first idle read behind a cached write is to be
+ * @FB_DESTAGE_BEHIND: behind the write, where the head is when it is on the medium
+ * @FB_DESTAGE_OVER: over the write
+ * @FB_DESTAGE_AWAY: where it would be without the write, to learn whether the drive is at work
+ */
+enum fb_destage_aim { FB_DESTAGE_BEHIND, FB_DESTAGE_OVER, FB_DESTAGE_AWAY };
+
+/**
  * struct fb_destage - the cache and what is learnt of it; all private but @on
  * @on: the drive has a write-back cache, and it is on
  * @turn_ns: one revolution
@@ -43,6 +51,7 @@
  * @before: @dirty when it was sent
  * @first: it is the first since a write
  * @single: @owed was 1 when it was sent
+ * @over: the idle read that is sent next, or at the drive, goes over the last write
  * @bare: share of idle reads that came late although one write was believed to be in the cache
  *	and they did not wait for it, of FB_DESTAGE_ONE; an average that fades
  * @bares: how many there were, saturating
@@ -75,6 +84,7 @@ struct fb_destage {
 	u32 before;
 	bool first;
 	bool single;
+	bool over;
 	u32 bare;
 	u32 bares;
 	u64 firsts;
@@ -174,6 +184,17 @@ static inline bool fb_destage_is_clean(const struct fb_destage *d)
 {
 	return !d->on || d->sure;
 }
+
+/**
+ * fb_destage_aim() - ask where the first idle read behind a cached write is to be
+ * @d: the account
+ *
+ * A drive that holds writes back for a while puts one on the medium when somebody reads there. It
+ * does so while nobody waits, then, and not when a request of the foreground does.
+ *
+ * Return: there.
+ */
+enum fb_destage_aim fb_destage_aim(struct fb_destage *d);
 
 /**
  * fb_destage_idle_sent() - note that an idle read was sent

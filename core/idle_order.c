@@ -589,7 +589,8 @@ static bool fb_idle_order_near_lbn(struct fb_idle_order *o, const struct fb_idle
 				   struct fb_plan_piece *out)
 {
 	if (ask->aimed)
-		o->cursor = fb_granule_first(o->granule, ask->aim);
+		o->cursor = ask->over ? div_u64(ask->aim, o->granule) :
+			    fb_granule_first(o->granule, ask->aim);
 	o->cursor = min(o->cursor + ask->skip, o->granules);
 	return fb_idle_order_sequential_next(o, ask, out);
 }

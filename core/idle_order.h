@@ -30,6 +30,7 @@ struct fb_idle_order;
  * @head: where the head is when the arm can start, and the angle then; NULL: unknown
  * @aimed: the foreground has moved the head since the last idle read ...
  * @aim: ... to before this LBN; on from there the drive may have read ahead
+ * @over: the granule with that sector is meant, and not the one behind
  * @skip: granules to leave out first, there or behind the last read; see core/idle/place.h
  * @ahead: the drive reads ahead after a read and answers from its cache
  * @max_sectors: longest read
@@ -42,6 +43,7 @@ struct fb_idle_order_ask {
 	bool ahead;
 	bool aimed;
 	u64 aim;
+	bool over;
 	u32 skip;
 	u32 max_sectors;
 	u64 max_ns;

@@ -806,21 +806,36 @@ void fb_idle_policy_set_measured(struct fb_idle_policy *w, bool measured)
 	fb_idle_policy_find(w);
 }
 
-void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_idle_policy_aim *aim)
+void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_destage *d,
+			struct fb_idle_policy_aim *aim)
 {
+	enum fb_destage_aim at = w->wrote ? fb_destage_aim(d) : FB_DESTAGE_AWAY;
+
+	aim->over = at == FB_DESTAGE_OVER;
+	if (at != FB_DESTAGE_AWAY) {
+		aim->moved = true;
+		aim->lbn = at == FB_DESTAGE_OVER ? w->wrote_lbn : w->wrote_end;
+		aim->skip = fb_idle_place_choose(&w->place, FB_IDLE_PLACE_KINDS);
+		return;
+	}
 	aim->moved = w->from != FB_IDLE_PLACE_ON && !fb_idle_cost_is_stream(&w->cost, w->aim);
 	aim->lbn = w->aim;
 	aim->skip = fb_idle_place_choose(&w->place, aim->moved ? w->from : FB_IDLE_PLACE_ON);
 }
 
-bool fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, bool clean, s64 *late_ns)
+/*
+ * Reads of a surely clean drive tell what is usual. What takes a turn longer was late because the
+ * drive was writing, if it may: one that holds writes back is not clean though a read was in time.
+ */
+void fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, struct fb_destage *d)
 {
 	u64 usual_ns = fb_idle_times_usual_ns(&w->times, fb_idle_policy_class(w));
+	s64 late_ns = now - w->sent_ns - usual_ns - w->turn_ns / 2;
+	bool late = usual_ns && late_ns > (s64)w->turn_ns / 2;
 
-	w->clean = clean || !usual_ns;
-	*late_ns = now - w->sent_ns - usual_ns - w->turn_ns / 2;
-	w->blamed = usual_ns && !clean && *late_ns > (s64)w->turn_ns / 2;
-	return usual_ns;
+	w->clean = (fb_destage_is_clean(d) || !usual_ns) && !late;
+	w->blamed = late && d->on;
+	fb_destage_idle_ended(d, now, usual_ns, late_ns);
 }
 
 void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_head *head,
@@ -884,7 +899,9 @@ void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_head *head,
 			  const struct fb_idle_cost_req *req)
 {
 	fb_idle_cost_wrote(&w->cost, req);
-	fb_idle_policy_moved(w, req, FB_IDLE_PLACE_KINDS);
+	w->wrote = true;
+	w->wrote_lbn = req->lbn;
+	w->wrote_end = req->lbn + req->nsect;
 	/* also if the drive is about to order for its sake */
 	fb_twin_arrived(&w->twin, head, req, true);
 }
@@ -962,6 +979,7 @@ void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u64 lbn, u32 nsect,
 	w->hit_ns = 0;
 	w->unfollowed = 0;
 	w->from = FB_IDLE_PLACE_ON;
+	w->wrote = false;
 }
 
 /*

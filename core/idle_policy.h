@@ -23,6 +23,7 @@
 #include "core/idle/account.h"
 #include "core/idle/place.h"
 #include "core/idle/times.h"
+#include "core/destage.h"
 #include "core/idle_cost.h"
 #include "core/twin.h"
 
@@ -139,11 +140,13 @@ struct fb_idle_policy_status {
  * struct fb_idle_policy_aim - from where the next idle read is to be searched
  * @moved: the foreground has moved the head since the last idle read ...
  * @lbn: ... to before this sector
+ * @over: the block with that sector is to be read, too
  * @skip: granules to leave out, there or behind the last idle read
  */
 struct fb_idle_policy_aim {
 	bool moved;
 	u64 lbn;
+	bool over;
 	u32 skip;
 };
 
@@ -210,6 +213,9 @@ struct fb_idle_policy_aim {
  * @clean: it surely had nothing to write
  * @from: what the foreground did last since the last idle read
  * @aim: where that ended
+ * @wrote: a write has come since that the drive's cache has taken ...
+ * @wrote_lbn: ... from here ...
+ * @wrote_end: ... to here
  * @st: counts for fb_idle_policy_status(), which fills in the rest; @idle_ns: of all intervals
  *	that are over
  */
@@ -273,6 +279,9 @@ struct fb_idle_policy {
 	bool clean;
 	enum fb_idle_place_behind from;
 	u64 aim;
+	bool wrote;
+	u64 wrote_lbn;
+	u64 wrote_end;
 	struct fb_idle_policy_status st;
 };
 
@@ -308,23 +317,22 @@ void fb_idle_policy_set_measured(struct fb_idle_policy *w, bool measured);
 /**
  * fb_idle_policy_aim() - ask from where the next idle read is to be searched
  * @w: the policy
+ * @d: what the drive still has to write
  * @aim: out; for fb_idle_order_ask
  */
-void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_idle_policy_aim *aim);
+void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_destage *d,
+			struct fb_idle_policy_aim *aim);
 
 /**
- * fb_idle_policy_judge() - ask whether the idle read that has just ended was late
+ * fb_idle_policy_judge() - judge the idle read that has just ended by what such reads usually take
  * @w: the policy
  * @now: the time
- * @clean: the drive surely had nothing to write, see fb_destage_is_clean()
- * @late_ns: out: how much more it took than what is late begins with; negative: it was in time
+ * @d: what the drive still has to write; fb_destage_idle_ended() is called with it
  *
  * A read that came late because the drive was writing is charged, and counted, with the time that
- * such reads usually take.
- *
- * Return: true if that is known; for fb_destage_idle_ended(), as @late_ns is.
+ * such reads usually take. Called if there is no model, before fb_idle_policy_ended().
  */
-bool fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, bool clean, s64 *late_ns);
+void fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, struct fb_destage *d);
 
 /**
  * fb_idle_policy_set_goals() - set what idle reads may cost

@@ -69,7 +69,7 @@ void simi_gone(struct simi *i, u64 now_ns, const struct fb_idle_cost_req *req)
 }
 
 bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
-	       struct fb_plan_piece *piece)
+	       struct fb_destage *destage, struct fb_plan_piece *piece)
 {
 	struct fb_idle_order_ask ask = {
 		.dm = i->task->dm,
@@ -87,9 +87,10 @@ bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
 		return false;
 	i->next_ns = i->task->bm.n_wanted ? now_ns + SIMI_AGAIN_NS : SIMI_NEVER;
 	if (!i->task->dm) {
-		fb_idle_policy_aim(&i->wait, &aim);
+		fb_idle_policy_aim(&i->wait, destage, &aim);
 		ask.aimed = aim.moved;
 		ask.aim = aim.lbn;
+		ask.over = aim.over;
 		ask.skip = aim.skip;
 	}
 	return fb_idle_order_next(&i->order, &ask, piece);

@@ -99,12 +99,13 @@ void simi_gone(struct simi *i, u64 now_ns, const struct fb_idle_cost_req *req);
  * @i: idle reads
  * @now_ns: the time; nothing is at the drive and nobody waits
  * @head: where the head is when the arm can start, NULL: unknown
+ * @destage: what the drive still has to write
  * @piece: out
  *
  * Return: false: nothing; @i->next_ns says when to ask again.
  */
 bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
-	       struct fb_plan_piece *piece);
+	       struct fb_destage *destage, struct fb_plan_piece *piece);
 
 /**
  * simi_sent() - it has been sent

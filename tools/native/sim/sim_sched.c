@@ -576,7 +576,7 @@ static void sims_read_idle(struct sims *s, u64 now_ns)
 	if (s->dm)
 		known = fb_completion_idle_head(&s->head, now_ns + FB_IDLE_ORDER_SEND_NS, false,
 						&head, &start_ns);
-	if (!simi_find(&s->idle, now_ns, known ? &head : NULL, &p))
+	if (!simi_find(&s->idle, now_ns, known ? &head : NULL, &s->destage, &p))
 		return;
 	sims_send(s, &(struct sims_cmd) {
 		.cmd.lbn = p.lbn,
@@ -815,14 +815,8 @@ static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
 /* without a model the policy tells what is late, before it counts the read */
 static void sims_idle_ended(struct sims *s, u64 now_ns)
 {
-	bool known;
-	s64 late_ns;
-
-	if (!s->dm) {
-		known = fb_idle_policy_judge(&s->idle.wait, now_ns,
-					     fb_destage_is_clean(&s->destage), &late_ns);
-		fb_destage_idle_ended(&s->destage, now_ns, known, late_ns);
-	}
+	if (!s->dm)
+		fb_idle_policy_judge(&s->idle.wait, now_ns, &s->destage);
 	fb_idle_policy_ended(&s->idle.wait, now_ns);
 }
 
