@@ -93,6 +93,16 @@ static void fb_idle_policy_age(struct fb_idle_policy *w)
 	}
 }
 
+/* as fb_idle_policy_try() counts it: each request waits for the mean rest of a read */
+static void fb_idle_policy_count_period(struct fb_idle_policy *w)
+{
+	u32 class = w->first ? FB_IDLE_TIMES_FIRST : w->size;
+	struct fb_idle_times_mean m;
+
+	if (!w->held && fb_idle_times_mean(&w->times, class, &m))
+		fb_idle_account_period(&w->account, w->period_ns, w->requests, m.rest_ns);
+}
+
 /* what requests behind idle reads wait besides the rest of a read that they have met */
 static void fb_idle_policy_count_behind(struct fb_idle_policy *w)
 {
@@ -830,7 +840,7 @@ void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_destage *d,
 void fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, struct fb_destage *d)
 {
 	u64 usual_ns = fb_idle_times_usual_ns(&w->times, fb_idle_policy_class(w));
-	s64 late_ns = now - w->sent_ns - usual_ns - w->turn_ns / 2;
+	s64 late_ns = now - w->sent_ns - usual_ns - w->turn_ns / 1;
 	bool late = usual_ns && late_ns > (s64)w->turn_ns / 2;
 
 	w->clean = (fb_destage_is_clean(d) || !usual_ns) && !late;
@@ -933,8 +943,8 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 		return;
 	fb_idle_policy_count_interval(w);
 	fb_idle_policy_count_behind(w);
-	if (w->met_ns)
-		fb_idle_account_period(&w->account, w->period_ns, w->requests, w->met_ns);
+	if (w->measured && w->read)
+		fb_idle_policy_count_period(w);
 	if (w->requests == 1 && !w->hit_ns && !w->held &&
 	    (w->read || fb_idle_policy_was_long(w)))
 		fb_idle_policy_count_alone(&w->alone[w->read], now - w->busy_ns);
