@@ -64,7 +64,8 @@ static void test_too_long(void **state)
 {
 	static const char *const names[] = { "sequential", "staggered", "near" };
 	struct dm_place head = { 0 };
-	struct fb_idle_order_ask ask = { dm, &bm, &head, false, false, 0, 128, 100 };
+	struct fb_idle_order_ask ask = { .dm = dm, .bm = &bm, .head = &head,
+		.max_sectors = 128, .max_ns = 100 };
 	struct fb_idle_order order;
 	struct fb_plan_piece p;
 	u32 i, k;
@@ -88,7 +89,8 @@ static void test_too_long(void **state)
 /* an order by places goes by numbers while nobody knows where the head is, from any cursor */
 static void test_no_head(void **state)
 {
-	const struct fb_idle_order_ask ask = { dm, &bm, NULL, true, false, 0, 128, 0 };
+	const struct fb_idle_order_ask ask = { .dm = dm, .bm = &bm, .ahead = true,
+		.max_sectors = 128 };
 	struct fb_idle_order order;
 	struct fb_plan_piece p;
 

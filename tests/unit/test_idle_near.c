@@ -79,7 +79,8 @@ static void unwant(u64 first, u64 n)
 
 static bool next(bool ahead, u64 max_ns, struct fb_plan_piece *p)
 {
-	const struct fb_idle_order_ask ask = { dm, &bm, &head, ahead, false, 0, MOST, max_ns };
+	const struct fb_idle_order_ask ask = { .dm = dm, .bm = &bm, .head = &head,
+		.ahead = ahead, .max_sectors = MOST, .max_ns = max_ns };
 
 	return fb_idle_order_next(&order, &ask, p);
 }

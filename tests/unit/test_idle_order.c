@@ -64,8 +64,14 @@ static void bench_close(struct bench *b)
 /* one question, and its answer read; the head is where it ends, 0.4 ms later */
 static bool bench_step(struct bench *b, u32 max_sectors, u64 max_ns, struct fb_plan_piece *p)
 {
-	struct fb_idle_order_ask ask = { b->dm, &b->bm, b->lost ? NULL : &b->head, b->ahead,
-			       false, 0, max_sectors, max_ns };
+	struct fb_idle_order_ask ask = {
+		.dm = b->dm,
+		.bm = &b->bm,
+		.head = b->lost ? NULL : &b->head,
+		.ahead = b->ahead,
+		.max_sectors = max_sectors,
+		.max_ns = max_ns,
+	};
 	struct dm_access acc;
 	u64 wanted = b->bm.n_wanted;
 

@@ -46,6 +46,8 @@ SETTINGS = (
     ("--drive", "drive", "NAME", "a drive of tools/mechdisk/drives, or a .fbdrive file "
      "(atlas10k)"),
     ("--model", "model", "FILE", "its .fbmodel (that of the same name)"),
+    ("--knowledge", "knowledge", "none|rates|map", "what the scheduler knows of the drive: its "
+     "model (map), or only its size, and rates as it learns them (map)"),
     ("--noise", "noise", "KIND", "seek noise: off, laplace or gauss, with :US for the standard "
      "deviation (as the drive says)"),
     ("--seed", "seed", "N", "of drive and foreground (1)"),
@@ -290,8 +292,18 @@ def complete(job):
     if "drive" not in names:
         job.append(("drive", drive_file("atlas10k")))
     if "model" not in names:
-        job.append(("model", model_file(dict(job)["drive"])))
+        job.extend(found_model(dict(job)))
     return job
+
+
+def found_model(names):
+    """The setting that names the model of a job's drive; none where it need not have one."""
+    try:
+        return [("model", model_file(names["drive"]))]
+    except ToolError:
+        if names.get("knowledge", "map") == "map":
+            raise
+        return [("model", "")]
 
 
 def baseline_job(job):
