@@ -258,7 +258,8 @@ u64 fb_destage_begin_ns(struct fb_destage *d, u64 now)
 	if (!d->on || d->sure)
 		return 0;
 	fb_destage_advance(d, now);
-	if ((d->bare_now && !fb_destage_is_lazy(d)) || d->passed >= FB_DESTAGE_PASSED)
+	/* over a write it is the drive's work that is waited for, and early it costs most */
+	if ((d->bare_now && !(d->aims && fb_destage_is_lazy(d))) || d->passed >= FB_DESTAGE_PASSED)
 		return 0;
 	ns = d->dirty ? d->at_ns - d->spare_ns : d->clean_ns;
 	if (d->dirty > FB_DESTAGE_DEPTHS)
@@ -270,6 +271,7 @@ u64 fb_destage_begin_ns(struct fb_destage *d, u64 now)
 
 enum fb_destage_aim fb_destage_aim(struct fb_destage *d)
 {
+	d->aims = true;
 	/* some do not go there, or nothing would be learnt any more */
 	d->over = fb_destage_is_lazy(d) && d->tries % FB_DESTAGE_LAZY_BARE_OF;
 	if (d->over)

@@ -30,6 +30,9 @@
 /* fb_idle_policy_begin_ns(): not before the next event */
 #define FB_IDLE_POLICY_NEVER U64_MAX
 #define FB_IDLE_POLICY_AUTO U64_MAX	/* fb_idle_policy_set_fixed(): find the threshold */
+/* of a drive without a model: 7,200 turns a minute and 100 MB/s, whatever it is */
+#define FB_IDLE_TURN_NS 8333333U
+#define FB_IDLE_SECTOR_PS 5120000U
 #define FB_IDLE_POLICY_MEAN_NS 1000000U	/* default goal for the mean slowdown */
 #define FB_IDLE_POLICY_MAX_NS 50000000U	/* default goal for the maximum, from the paper */
 #define FB_IDLE_POLICY_BINS 104		/* idle intervals by length: four per doubling from 16 us */
@@ -303,14 +306,23 @@ void fb_idle_policy_init(struct fb_idle_policy *w, u64 now);
 void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_ps);
 
 /**
- * fb_idle_policy_set_measured() - say that there is no model
+ * fb_idle_policy_set_measured() - say whether there is a model
  * @w: the policy
- * @measured: costs and times of idle reads are to be known from measured times alone
+ * @measured: there is none: costs and times of reads are to be known from measured times alone
  *
- * Then every head is NULL, fb_idle_policy_set_own_order() is not called, fb_idle_policy_set_drive()
- * is told what most drives have (7,200 turns a minute, 100 MB/s), and two calls belong to each idle
- * read: fb_idle_policy_aim() before it is searched, and fb_idle_policy_judge() when it has ended,
- * before fb_idle_policy_ended().
+ * Without one the foreground goes in the drive's order, and the host
+ *
+ * * tells fb_idle_policy_set_drive() and fb_destage_init() what most drives have, FB_IDLE_TURN_NS
+ *   and FB_IDLE_SECTOR_PS, before this, and fb_idle_policy_set_own_order() false;
+ * * passes NULL for every head, and as before tells of requests by fb_idle_policy_arrive(),
+ *   fb_idle_policy_served() and fb_idle_policy_wrote(), and of commands by fb_destage_sent(),
+ *   fb_destage_ended(), fb_destage_idle_sent() and fb_destage_flushed();
+ * * asks fb_destage_begin_ns() for fb_idle_policy_hold() as before;
+ * * asks fb_idle_policy_aim() before it searches an idle read, and passes that on as @aimed, @aim,
+ *   @over and @skip of struct fb_idle_order_ask, with no model and no head;
+ * * calls fb_idle_policy_judge() when the idle read has ended, before fb_idle_policy_ended(). It
+ *   calls fb_destage_idle_ended(), which else the prediction is for. Of a read that failed it calls
+ *   fb_destage_idle_ended() by itself, with @known false, and not fb_idle_policy_judge().
  */
 void fb_idle_policy_set_measured(struct fb_idle_policy *w, bool measured);
 

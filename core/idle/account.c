@@ -25,10 +25,10 @@ u64 fb_idle_account_served(struct fb_idle_account *a, u64 now, u64 arrived_ns)
 	return now - a->without_ns;
 }
 
-void fb_idle_account_period(struct fb_idle_account *a, u64 charge_ns, u32 requests, u64 met_ns)
+void fb_idle_account_period(struct fb_idle_account *a, u64 charge_ns, u32 requests, u64 rest_ns)
 {
 	a->charge_us += div_u64(charge_ns, FB_IDLE_ACCOUNT_NS_PER_US);
-	a->most_us += div_u64(requests * met_ns, FB_IDLE_ACCOUNT_NS_PER_US);
+	a->most_us += div_u64(requests * rest_ns, FB_IDLE_ACCOUNT_NS_PER_US);
 	if (a->most_us < FB_IDLE_ACCOUNT_FADES_US)
 		return;
 	a->charge_us /= 2;

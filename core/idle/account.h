@@ -12,14 +12,14 @@
 
 #include "include/fb_shim.h"
 
-#define FB_IDLE_ACCOUNT_ONE 256U	/* fb_idle_account_ratio(): all requests wait the whole rest */
+#define FB_IDLE_ACCOUNT_ONE 256U	/* fb_idle_account_ratio(): each waits the whole rest */
 
 /**
  * struct fb_idle_account - the account; all private
  * @free_ns: when the drive ended what it was seen to end last
  * @without_ns: when it would have, without idle reads
- * @charge_us: what requests of busy periods that met an idle read have waited, sum ...
- * @most_us: ... and what they would have if each had waited the whole rest; both fade
+ * @charge_us: what requests of busy periods behind idle reads have waited, sum ...
+ * @most_us: ... and what they would have if each had waited the mean rest; both fade
  */
 struct fb_idle_account {
 	u64 free_ns;
@@ -48,13 +48,13 @@ void fb_idle_account_read(struct fb_idle_account *a, u64 now, u64 ours_ns);
 u64 fb_idle_account_served(struct fb_idle_account *a, u64 now, u64 arrived_ns);
 
 /**
- * fb_idle_account_period() - note that a busy period that has met an idle read is over
+ * fb_idle_account_period() - note that a busy period behind idle reads is over
  * @a: the account
  * @charge_ns: what its requests were charged
  * @requests: how many they were
- * @met_ns: the rest of the read that the first one has met
+ * @rest_ns: the mean rest of such a read
  */
-void fb_idle_account_period(struct fb_idle_account *a, u64 charge_ns, u32 requests, u64 met_ns);
+void fb_idle_account_period(struct fb_idle_account *a, u64 charge_ns, u32 requests, u64 rest_ns);
 
 /**
  * fb_idle_account_ratio() - get which part of the rest of a read requests wait on the mean

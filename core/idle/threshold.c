@@ -259,13 +259,17 @@ static bool fb_idle_policy_measured(const struct fb_idle_policy *w, u32 class, u
 		m.ns = w->turn_ns + fb_idle_policy_transfer_ns(w, sectors);
 		m.rest_ns = m.ns / 2;
 	}
-	*c = (struct fb_idle_policy_cost) { .ns = m.ns, .sectors = m.sectors, .rest_ns = m.rest_ns };
+	*c = (struct fb_idle_policy_cost) {
+		.ns = m.ns,
+		.sectors = m.sectors,
+		.rest_ns = m.rest_ns,
+	};
 	return true;
 }
 
 /* of commands that follow another one of their idle interval */
 void fb_idle_policy_next_cost(const struct fb_idle_policy *w, u32 size,
-				     struct fb_idle_policy_cost *c)
+			      struct fb_idle_policy_cost *c)
 {
 	struct fb_idle_policy_size all = fb_idle_policy_all(w);
 	u64 sectors = FB_IDLE_POLICY_SECTORS_MIN << size;
@@ -281,7 +285,7 @@ void fb_idle_policy_next_cost(const struct fb_idle_policy *w, u32 size,
  * it. Sizes differ by what they transfer only.
  */
 void fb_idle_policy_first_cost(const struct fb_idle_policy *w, u32 size,
-				      struct fb_idle_policy_cost *c)
+			       struct fb_idle_policy_cost *c)
 {
 	const struct fb_idle_policy_size *f = &w->firsts;
 	u64 sectors = FB_IDLE_POLICY_SECTORS_MIN << size, ns;

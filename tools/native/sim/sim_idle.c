@@ -14,7 +14,7 @@ static void simi_set_drive(struct simi *i, const struct disk_model *dm)
 		fb_idle_policy_set_drive(&i->wait, dm_period_ns(dm),
 					 dm_info(dm)->period_ps / dm_info(dm)->spt_least);
 	else
-		fb_idle_policy_set_drive(&i->wait, SIMI_TURN_NS, SIMI_SECTOR_PS);
+		fb_idle_policy_set_drive(&i->wait, FB_IDLE_TURN_NS, FB_IDLE_SECTOR_PS);
 }
 
 void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bool ahead)

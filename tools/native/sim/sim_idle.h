@@ -12,10 +12,6 @@
 
 #define SIMI_NEVER U64_MAX
 
-/* without a model: 7,200 turns a minute and 100 MB/s, whatever the drive */
-#define SIMI_TURN_NS 8333333U
-#define SIMI_SECTOR_PS 5120000U
-
 /**
  * struct simi - idle reads
  * @o: settings

@@ -878,7 +878,7 @@ void sims_init(struct sims *s)
 	s->depth = sims_depth(s);
 	if (s->dm)
 		fb_head_init(&s->head, s->dm);
-	fb_destage_init(&s->destage, s->dm ? dm_period_ns(s->dm) : SIMI_TURN_NS);
+	fb_destage_init(&s->destage, s->dm ? dm_period_ns(s->dm) : FB_IDLE_TURN_NS);
 	s->cache = info.write_cache;
 	fb_destage_set_cache(&s->destage, s->cache && s->o->destage, 0);
 	if (s->dm)

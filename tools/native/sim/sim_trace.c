@@ -13,7 +13,8 @@
  * struct sim_trace_at - where the reader is
  * @path: file
  * @line: line, from 1
- * @info: the disk
+ * @sectors: of the disk
+ * @physical: in one of its blocks
  * @most: longest request, sectors
  */
 struct sim_trace_at {
