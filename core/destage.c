@@ -38,6 +38,8 @@
 #define FB_DESTAGE_BARES 8
 #define FB_DESTAGE_LAZY_BARE_OF 8
 #define FB_DESTAGE_BARE_LEAST (FB_DESTAGE_ONE * 5 / 8)
+/* the same of reads that go where the drive has read ahead: nine of ten, and one */
+#define FB_DESTAGE_BARE_LEAST_AWAY (FB_DESTAGE_ONE * 3 / 8)
 
 /*
  * After so many intervals in which the wait was too long, the next one does not wait: what is
@@ -239,7 +241,9 @@ void fb_destage_flushed(struct fb_destage *d, u64 now)
 /* writes stay in the cache for a while: idle reads do not wait, and the head stays */
 static bool fb_destage_is_lazy(const struct fb_destage *d)
 {
-	return d->bares == FB_DESTAGE_BARES && d->bare < FB_DESTAGE_BARE_LEAST;
+	u32 least = d->aims ? FB_DESTAGE_BARE_LEAST_AWAY : FB_DESTAGE_BARE_LEAST;
+
+	return d->bares == FB_DESTAGE_BARES && d->bare < least;
 }
 
 bool fb_destage_moves(const struct fb_destage *d, u64 *lbn)
