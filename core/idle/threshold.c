@@ -17,6 +17,7 @@
 
 /* aim below the mean's goal by 1 / this, so that the budget seldom steps in */
 #define FB_IDLE_POLICY_AIM_PART 16
+#define FB_IDLE_POLICY_AIM_PART_MEASURED 4	/* the account sees less without a model */
 #define FB_IDLE_POLICY_RESERVE_PART 16	/* what is kept of the most that may be saved up */
 #define FB_IDLE_POLICY_ALIKE 32		/* yields that differ by less than 1 / this are alike */
 #define FB_IDLE_POLICY_ALIKE_MEASURED 8	/* the same where each size is measured for itself */
@@ -358,10 +359,14 @@ static void fb_idle_policy_add(const struct fb_idle_policy *w, u32 bin,
  */
 static u64 fb_idle_policy_allowed_ns(const struct fb_idle_policy *w, u64 requests)
 {
-	u64 ns = (w->goal_mean_ns - w->goal_mean_ns / FB_IDLE_POLICY_AIM_PART) * requests;
+	u32 part = w->measured ? FB_IDLE_POLICY_AIM_PART_MEASURED : FB_IDLE_POLICY_AIM_PART;
+	u64 ns = (w->goal_mean_ns - w->goal_mean_ns / part) * requests;
 	u64 most = w->goal_mean_ns * FB_IDLE_POLICY_WINDOW;
 	s64 spare = w->credit_ns - (s64)(most / FB_IDLE_POLICY_RESERVE_PART);
 
+	/* some of it is saved up because the account has not seen all that reads cost */
+	if (w->measured)
+		spare /= 2;
 	return spare > 0 ? ns + mul_u64_u64_div_u64(ns, spare, most) : ns;
 }
 
