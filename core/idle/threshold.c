@@ -383,7 +383,7 @@ static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 req
 	struct fb_idle_policy_sum all = { 0 }, beyond = { 0 };
 	u32 bin = FB_IDLE_POLICY_BINS, from = FB_IDLE_POLICY_BINS;
 	u64 allowed_ns = fb_idle_policy_allowed_ns(w, requests);
-	u64 wait_ns, first_hit_ns, next_hit_ns;
+	u64 wait_ns, first_hit_ns, next_hit_ns, cost_ns, yield;
 	struct fb_idle_policy_cost first, next;
 
 	fb_idle_policy_first_cost(w, size, &first);
@@ -398,12 +398,19 @@ static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 req
 		fb_idle_policy_add(w, bin, &all);
 		while (from && fb_idle_policy_bin_ns(from - 1) >= wait_ns + first.ns)
 			fb_idle_policy_add(w, --from, &beyond);
-		if ((all.hit - beyond.hit) * first_hit_ns + beyond.hit * next_hit_ns > allowed_ns)
+		cost_ns = (all.hit - beyond.hit) * first_hit_ns + beyond.hit * next_hit_ns;
+		if (cost_ns > allowed_ns && !w->measured)
 			continue;
-		c->wait_ns = wait_ns;
-		c->yield = all.n * first.sectors +
+		yield = all.n * first.sectors +
 			mul_u64_u64_div_u64(beyond.ns - beyond.n * (wait_ns + first.ns),
 					    next.sectors, max_t(u64, next.ns, 1));
+		/* the budget leaves intervals out, so that only those are read in that can be paid */
+		if (cost_ns > allowed_ns)
+			yield = mul_u64_u64_div_u64(yield, allowed_ns, cost_ns);
+		if (w->measured && yield < c->yield)
+			continue;
+		c->wait_ns = wait_ns;
+		c->yield = yield;
 	}
 }
 
@@ -453,7 +460,7 @@ static void fb_idle_policy_choose(const struct fb_idle_policy *w, u32 sizes,
 
 void fb_idle_policy_find(struct fb_idle_policy *w)
 {
-	struct fb_idle_policy_choice best = { .wait_ns = FB_IDLE_POLICY_LEARN_NS };
+	struct fb_idle_policy_choice best = { .wait_ns = w->measured ? 0 : FB_IDLE_POLICY_LEARN_NS };
 	u32 sizes = fb_idle_policy_longest(w);
 
 	if (sizes && w->aged_n >= FB_IDLE_POLICY_LEARN)
