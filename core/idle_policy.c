@@ -68,7 +68,7 @@ static bool fb_idle_policy_in_budget(const struct fb_idle_policy *w, u64 now)
 	if (w->read)
 		fb_idle_policy_next_cost(w, fb_idle_policy_size(w), &cost);
 	else
-		fb_idle_policy_first_cost(w, fb_idle_policy_size(w), &cost);
+		fb_idle_policy_first_cost(w, fb_idle_policy_size(w), w->wait_ns, &cost);
 	need = fb_idle_policy_hit_ns(w, cost.rest_ns);
 	if (!fb_idle_policy_one_waits(w))
 		need *= max(w->longest, 1U);
@@ -516,6 +516,7 @@ void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u64 lbn, u32 nsect,
 	w->size = fb_idle_policy_size(w);
 	w->hit_ns = 0;
 	w->unfollowed = 0;
+	w->soon = now < max(w->idle_ns, w->hold_ns) + w->turn_ns / 2;
 	w->from = FB_IDLE_PLACE_ON;
 	w->wrote = false;
 }

@@ -211,6 +211,7 @@ struct fb_idle_policy_aim {
  * @place: what they leave out, if @measured
  * @period_ns: charges of this busy period, if @measured
  * @unfollowed: requests that came while this idle read was at the drive, and cannot be followed
+ * @soon: the idle read sent last came just behind the foreground
  * @found: longest command, as found; @sectors may be another one that is tried
  * @blamed: the read at the drive was late as the drive was writing
  * @clean: it surely had nothing to write
@@ -277,6 +278,7 @@ struct fb_idle_policy {
 	struct fb_idle_place place;
 	u64 period_ns;
 	u32 unfollowed;
+	bool soon;
 	u32 found;
 	bool blamed;
 	bool clean;

@@ -58,10 +58,9 @@ static void fb_idle_policy_age(struct fb_idle_policy *w)
 /* as fb_idle_policy_try() counts it: each request waits for the mean rest of a read */
 void fb_idle_policy_count_period(struct fb_idle_policy *w)
 {
-	u32 class = w->first ? FB_IDLE_TIMES_FIRST : w->size;
 	struct fb_idle_times_mean m;
 
-	if (!w->held && fb_idle_times_mean(&w->times, class, &m))
+	if (!w->held && fb_idle_times_mean(&w->times, fb_idle_policy_class(w), &m))
 		fb_idle_account_period(&w->account, w->period_ns, w->requests, m.rest_ns);
 }
 
@@ -165,7 +164,9 @@ u64 fb_idle_policy_hit_ns(const struct fb_idle_policy *w, u64 rest_ns)
 
 u32 fb_idle_policy_class(const struct fb_idle_policy *w)
 {
-	return w->first ? FB_IDLE_TIMES_FIRST : w->size;
+	if (!w->first)
+		return w->size;
+	return w->soon ? FB_IDLE_TIMES_SOON : FB_IDLE_TIMES_FIRST;
 }
 
 void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 ns)
@@ -247,6 +248,18 @@ static void fb_idle_policy_average(const struct fb_idle_policy_size *s, u64 ns, 
 					 2 * max_t(u64, s->ns + FB_IDLE_POLICY_PRIOR * ns, 1));
 }
 
+/* just behind the foreground the head is where that has left it */
+static u32 fb_idle_policy_first_class(const struct fb_idle_policy *w, u64 wait_ns)
+{
+	struct fb_idle_times_mean m;
+
+	if (wait_ns >= w->turn_ns / 2)
+		return FB_IDLE_TIMES_FIRST;
+	/* until it was tried, as if it were as good as the next one, so that it is */
+	return fb_idle_times_mean(&w->times, FB_IDLE_TIMES_SOON, &m) ? FB_IDLE_TIMES_SOON :
+								       w->size;
+}
+
 /* of what was never tried nothing is known but that it takes longer than what was */
 static bool fb_idle_policy_measured(const struct fb_idle_policy *w, u32 class, u64 sectors,
 				    struct fb_idle_policy_cost *c)
@@ -285,13 +298,13 @@ void fb_idle_policy_next_cost(const struct fb_idle_policy *w, u32 size,
  * Of the first command of an idle interval, which moves the head from where the foreground left
  * it. Sizes differ by what they transfer only.
  */
-void fb_idle_policy_first_cost(const struct fb_idle_policy *w, u32 size,
+void fb_idle_policy_first_cost(const struct fb_idle_policy *w, u32 size, u64 wait_ns,
 			       struct fb_idle_policy_cost *c)
 {
 	const struct fb_idle_policy_size *f = &w->firsts;
 	u64 sectors = FB_IDLE_POLICY_SECTORS_MIN << size, ns;
 
-	if (fb_idle_policy_measured(w, FB_IDLE_TIMES_FIRST, sectors, c))
+	if (fb_idle_policy_measured(w, fb_idle_policy_first_class(w, wait_ns), sectors, c))
 		return;
 	ns = fb_idle_policy_estimate_ns(w, f, sectors);
 	*c = (struct fb_idle_policy_cost) { .ns = ns, .sectors = sectors, .rest_ns = ns / 2 };
@@ -386,15 +399,15 @@ static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 req
 	u64 wait_ns, first_hit_ns, next_hit_ns, cost_ns, yield;
 	struct fb_idle_policy_cost first, next;
 
-	fb_idle_policy_first_cost(w, size, &first);
 	fb_idle_policy_next_cost(w, size, &next);
-	first_hit_ns = fb_idle_policy_hit_ns(w, first.rest_ns);
 	next_hit_ns = fb_idle_policy_hit_ns(w, next.rest_ns);
 	c->wait_ns = fb_idle_policy_bin_ns(bin);
 	c->sectors = FB_IDLE_POLICY_SECTORS_MIN << size;
 	c->yield = 0;
 	while (bin--) {
 		wait_ns = fb_idle_policy_bin_ns(bin);
+		fb_idle_policy_first_cost(w, size, wait_ns, &first);
+		first_hit_ns = fb_idle_policy_hit_ns(w, first.rest_ns);
 		fb_idle_policy_add(w, bin, &all);
 		while (from && fb_idle_policy_bin_ns(from - 1) >= wait_ns + first.ns)
 			fb_idle_policy_add(w, --from, &beyond);

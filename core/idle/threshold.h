@@ -46,7 +46,7 @@ u32 fb_idle_policy_size(const struct fb_idle_policy *w);
 u32 fb_idle_policy_longest(const struct fb_idle_policy *w);
 
 /* of the first command of an idle interval, and of those that follow */
-void fb_idle_policy_first_cost(const struct fb_idle_policy *w, u32 size,
+void fb_idle_policy_first_cost(const struct fb_idle_policy *w, u32 size, u64 wait_ns,
 			       struct fb_idle_policy_cost *c);
 void fb_idle_policy_next_cost(const struct fb_idle_policy *w, u32 size,
 			      struct fb_idle_policy_cost *c);

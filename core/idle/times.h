@@ -11,7 +11,10 @@
 #include "include/fb_shim.h"
 
 #define FB_IDLE_TIMES_SIZES 7		/* 64 KiB to 4 MiB, doubling */
-#define FB_IDLE_TIMES_FIRST FB_IDLE_TIMES_SIZES	/* class of the first read of an interval */
+/* classes of the first read of an interval: later than half a turn behind its beginning, sooner */
+#define FB_IDLE_TIMES_FIRST FB_IDLE_TIMES_SIZES
+#define FB_IDLE_TIMES_SOON (FB_IDLE_TIMES_SIZES + 1)
+#define FB_IDLE_TIMES_CLASSES (FB_IDLE_TIMES_SIZES + 2)
 
 /**
  * struct fb_idle_time - times of reads of one class; the counts fade
@@ -33,10 +36,10 @@ struct fb_idle_time {
 
 /**
  * struct fb_idle_times - the times; all private
- * @of: by class: the first of an interval, and those that follow by size
+ * @of: by class: those that follow another one by size, and the first of an interval
  */
 struct fb_idle_times {
-	struct fb_idle_time of[FB_IDLE_TIMES_SIZES + 1];
+	struct fb_idle_time of[FB_IDLE_TIMES_CLASSES];
 };
 
 /**
@@ -54,7 +57,7 @@ struct fb_idle_times_mean {
 /**
  * fb_idle_times_add() - note a read that has ended
  * @t: the times
- * @class: FB_IDLE_TIMES_FIRST, or the index of its size
+ * @class: the index of its size; of the first of an interval one of those above
  * @nsect: its sectors
  * @ns: its time; if the drive was writing first, what reads of its class usually take
  * @clean: the drive surely had nothing to write
