@@ -79,14 +79,14 @@ static void fb_iosched_look(struct fb_sched *fs, u32 own)
 			      HRTIMER_MODE_ABS);
 }
 
-static void fb_iosched_uncount(struct fb_sched *fs, struct fb_sched_rq *fq)
+static void fb_iosched_uncount(struct fb_sched *fs, struct fb_sched_rq *fq, bool good)
 {
 	list_del_init(&fq->flight);
 	fs->nr_flight--;
 	fb_inflight_ended(fs, fq, ktime_get_ns());
 	if (fq->cmd.cause == FB_CAUSE_IDLE) {
 		fs->nr_idle--;
-		fb_idle_ended(fs->fd);
+		fb_idle_ended(fs->fd, good);
 	}
 	fs->others.flying -= fq->background;
 }
@@ -105,7 +105,7 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 		return;
 	}
 	if (again) {
-		fb_iosched_uncount(fs, fq);
+		fb_iosched_uncount(fs, fq, false);
 		fq->state = FB_SCHED_NEW;
 		at_head = true;
 	}
@@ -561,7 +561,7 @@ static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64
 		fb_inflight_overtake(fs, fq, now);
 		fq->cmd.start_ns = 0;
 	}
-	fb_iosched_uncount(fs, fq);
+	fb_iosched_uncount(fs, fq, !fb_verify_failed(fq->rq));
 	fq->state = FB_SCHED_DONE;
 	fd->fg.end_ns = now;
 	if (fb_sched_is_foreground(fq)) {
@@ -681,7 +681,7 @@ static void fb_iosched_finish_request(struct request *rq)
 	/* no completed_request(), or a requeue that bypassed the scheduler before it completed */
 	run = fq->state == FB_SCHED_SENT || fq->state == FB_SCHED_REQUEUED;
 	if (run) {
-		fb_iosched_uncount(fs, fq);
+		fb_iosched_uncount(fs, fq, false);
 		fb_head_lose(&fs->head);
 		fb_iosched_note_activity(fs);
 	}

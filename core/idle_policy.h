@@ -154,7 +154,7 @@ struct fb_idle_policy_aim {
 };
 
 /**
- * struct fb_idle_policy - the policy; all private but @sectors, @sector_ps and @cost
+ * struct fb_idle_policy - the policy; all private but @sectors, @sector_ps, @measured and @cost
  * @goal_mean_ns: mean slowdown allowed per foreground request; 0: no idle reads
  * @goal_max_ns: maximum slowdown allowed of one foreground request
  * @fixed_ns: threshold set by the user; FB_IDLE_POLICY_AUTO: find it

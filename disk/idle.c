@@ -24,18 +24,10 @@ static void fb_idle_init(struct fb_disk *fd)
 	fd->idle.wait_us = FB_IDLE_AUTO;
 	fd->idle.size_kib = FB_IDLE_AUTO;
 	fb_idle_policy_init(&fd->idle.wait, ktime_get_ns());
+	fb_idle_policy_set_drive(&fd->idle.wait, FB_IDLE_TURN_NS, FB_IDLE_SECTOR_PS);
+	fb_idle_policy_set_measured(&fd->idle.wait, true);
+	fb_destage_init(&fd->destage, FB_IDLE_TURN_NS);
 	fb_power_begin(&fd->idle.power, ktime_get_ns());
-}
-
-static void fb_idle_set_drive(struct fb_disk *fd)
-{
-	const struct disk_model *dm = fd->model;
-
-	lockdep_assert_held(&fd->lock);
-	fb_idle_policy_set_drive(&fd->idle.wait, dm_period_ns(dm),
-				 div_u64(dm_period_ns(dm) * 1000, dm_info(dm)->spt_least));
-	fb_destage_init(&fd->destage, dm_period_ns(dm));
-	fb_shadow_init(&fd->shadow);
 }
 
 /* the head and its phase, if there is a map that says where they are */
@@ -44,11 +36,31 @@ static const struct fb_head *fb_idle_map(const struct fb_disk *fd)
 	return fb_level_unmapped(fd) ? NULL : fd->head;
 }
 
-/* The foreground leaves the head behind this request; on from there the drive reads ahead. */
-static void fb_idle_aim(struct fb_disk *fd, const struct fb_idle_cost_req *req)
+/* With a map it tells what reads take and cost; without one only measured times do. */
+static void fb_idle_set_level(struct fb_disk *fd)
 {
-	fd->idle.aim = req->lbn + req->nsect;
-	fd->idle.aimed = true;
+	const struct disk_model *dm = fb_level_unmapped(fd) ? NULL : fd->model;
+	u64 turn_ns = dm ? dm_period_ns(dm) : FB_IDLE_TURN_NS;
+	u32 sector_ps = dm ? div_u64(turn_ns * 1000, dm_info(dm)->spt_least) : FB_IDLE_SECTOR_PS;
+
+	lockdep_assert_held(&fd->lock);
+	fb_idle_policy_lose(&fd->idle.wait);
+	fb_idle_policy_set_drive(&fd->idle.wait, turn_ns, sector_ps);
+	fb_idle_policy_set_measured(&fd->idle.wait, !dm);
+	fb_destage_init(&fd->destage, turn_ns);
+	fb_shadow_init(&fd->shadow);
+}
+
+/**
+ * fb_idle_look_at_level() - notice that there is a map now, or none any more
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held. fb_disk.destage may begin anew, and has to be told of the cache.
+ */
+void fb_idle_look_at_level(struct fb_disk *fd)
+{
+	if (fd->idle.wait.measured != !!fb_level_unmapped(fd))
+		fb_idle_set_level(fd);
 }
 
 /* Have the thread compute anew when to read. */
@@ -111,7 +123,7 @@ const struct fb_disk_client fb_idle_client = {
 	.init = fb_idle_init,
 	.attach = fb_idle_attach,
 	.changed = fb_idle_disk_changed,
-	.model_swapped = fb_idle_set_drive,
+	.model_swapped = fb_idle_set_level,
 };
 
 /* a request of the foreground has come: an idle read that was not sent is dropped */
@@ -172,7 +184,6 @@ void fb_idle_wrote(struct fb_disk *fd, const struct fb_idle_cost_req *req)
 {
 	lockdep_assert_held(&fd->lock);
 	fb_idle_withdraw(fd);
-	fb_idle_aim(fd, req);
 	fb_idle_policy_wrote(&fd->idle.wait, fb_idle_map(fd), req);
 	fb_shadow_lose(&fd->shadow);
 }
@@ -205,7 +216,6 @@ void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *
 	const struct fb_head *map = fb_idle_map(fd);
 
 	lockdep_assert_held(&fd->lock);
-	fb_idle_aim(fd, req);
 	fb_idle_policy_served(&fd->idle.wait, now, req);
 	if (map)
 		fb_shadow_served(&fd->shadow, map, now, req->arrived_ns);
@@ -245,7 +255,6 @@ void fb_idle_sent(struct fb_disk *fd, u64 now)
 	idle->reading = true;
 	idle->retry_ns = 0;
 	idle->used_ns = now;
-	idle->aimed = false;
 	fb_idle_policy_sent(&idle->wait, now, idle->piece.lbn, idle->piece.nsect, fb_idle_map(fd));
 	/* so that the next one does not have to wait for its carrier */
 	fb_free_read_need(fd);
@@ -254,15 +263,23 @@ void fb_idle_sent(struct fb_disk *fd, u64 now)
 /**
  * fb_idle_ended() - note that the idle read is no longer in flight
  * @fd: the disk, locked
+ * @good: the drive has carried it out, without an error
  *
  * Context: fb_disk.lock held.
  */
-void fb_idle_ended(struct fb_disk *fd)
+void fb_idle_ended(struct fb_disk *fd, bool good)
 {
+	struct fb_idle *idle = &fd->idle;
+
 	lockdep_assert_held(&fd->lock);
-	fd->idle.reading = false;
-	fd->idle.used_ns = ktime_get_ns();
-	fb_idle_policy_ended(&fd->idle.wait, fd->idle.used_ns);
+	idle->reading = false;
+	idle->used_ns = ktime_get_ns();
+	/* with a map fb_inflight_observe() tells how late it is */
+	if (idle->wait.measured && good)
+		fb_idle_policy_judge(&idle->wait, idle->used_ns, &fd->destage);
+	else
+		fb_destage_idle_ended(&fd->destage, idle->used_ns, false, 0);
+	fb_idle_policy_ended(&idle->wait, idle->used_ns);
 	fb_idle_wake(fd);
 }
 
@@ -419,6 +436,18 @@ static bool fb_idle_is_awake(struct fb_coverage *cov)
 	return fb_power_spins(READ_ONCE(power->state));
 }
 
+/* Without a map a read begins where the foreground has left the head. */
+static void fb_idle_aim(struct fb_disk *fd, struct fb_idle_order_ask *ask)
+{
+	struct fb_idle_policy_aim aim;
+
+	fb_idle_policy_aim(&fd->idle.wait, &fd->destage, &aim);
+	ask->aimed = aim.moved;
+	ask->aim = aim.lbn;
+	ask->over = aim.over;
+	ask->skip = aim.skip;
+}
+
 /* Find the next read for the task that idle time goes to. */
 static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 {
@@ -442,13 +471,13 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 		.dm = fd->model,
 		.bm = &task->map,
 		.head = map && fb_head_now(map, start_ns, &head) ? &head : NULL,
-		.aimed = fd->idle.aimed,
-		.aim = fd->idle.aim,
 		.max_sectors = fd->q ? min(max(fd->idle.wait.sectors, fb_verify_least(fd)),
 					   fb_free_read_max(fd)) : 0,
 		.max_ns = fb_idle_policy_longest_ns(&fd->idle.wait),
 		.ahead = !fd->lookahead.off && fb_verify_how(fd) == FB_VERIFY_READ,
 	};
+	if (fd->idle.wait.measured)
+		fb_idle_aim(fd, &ask);
 	/* READ is to tell of a failed command first: others would come from the cache */
 	waits = fb_recovery_waits(fd, start_ns);
 	checks = fd->verify.checking && fd->needs & FREEBLOCK_MEDIUM;

@@ -32,8 +32,6 @@ struct fb_disk_client;
  * @power: the drive's power state, and whether it may sleep
  * @sent: commands that the scheduler has handed out, as the device counts them
  * @passed: the device's count beyond @sent, when it was last looked at
- * @aimed: the foreground has moved the head since the last idle read was sent ...
- * @aim: ... to before this LBN
  */
 struct fb_idle {
 	struct fb_idle_policy wait;
@@ -51,8 +49,6 @@ struct fb_idle {
 	struct fb_power power;
 	u32 sent;
 	u32 passed;
-	bool aimed;
-	u64 aim;
 };
 
 extern const struct fb_disk_client fb_idle_client;
@@ -64,7 +60,8 @@ void fb_idle_lose(struct fb_disk *fd);
 void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req);
 void fb_idle_quiet(struct fb_disk *fd);
 void fb_idle_sent(struct fb_disk *fd, u64 now);
-void fb_idle_ended(struct fb_disk *fd);
+void fb_idle_ended(struct fb_disk *fd, bool good);
+void fb_idle_look_at_level(struct fb_disk *fd);
 void fb_idle_passed(struct fb_disk *fd);
 const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now);
 u64 fb_idle_due_ns(struct fb_disk *fd);

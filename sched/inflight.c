@@ -56,10 +56,8 @@ void fb_inflight_ended(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 no
 	struct fb_destage *destage = &fs->fd->destage;
 
 	lockdep_assert_held(&fs->fd->lock);
-	/* when it was to end is looked at later, if that is known */
-	if (fq->cmd.cause == FB_CAUSE_IDLE)
-		fb_destage_idle_ended(destage, now, false, 0);
-	else
+	/* fb_idle_ended() is told of the others */
+	if (fq->cmd.cause != FB_CAUSE_IDLE)
 		fb_destage_ended(destage, now, fb_sched_is_cached(fs, fq));
 }
 

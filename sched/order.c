@@ -90,12 +90,14 @@ static void fb_order_doubt(struct fb_sched *fs)
 static void fb_order_look_at_cache(struct fb_sched *fs)
 {
 	struct fb_disk *fd = fs->fd;
-	bool on = fb_compat_write_cache(fs->q), unmapped = fb_level_unmapped(fd);
+	bool on = fb_compat_write_cache(fs->q), own;
 
+	fb_idle_look_at_level(fd);
 	fb_destage_set_cache(&fd->destage, on, ktime_get_ns());
-	fb_idle_policy_set_own_order(&fd->idle.wait, unmapped ||
-				     (fs->auto_depth && fb_destage_orders(&fd->destage)),
-				     on && !unmapped ? fb_completion_overhead_ns(fd->model, false) : 0);
+	/* without a map no virtual drive tells what idle reads cost, whoever orders */
+	own = !fd->idle.wait.measured && fs->auto_depth && fb_destage_orders(&fd->destage);
+	fb_idle_policy_set_own_order(&fd->idle.wait, own,
+				     own ? fb_completion_overhead_ns(fd->model, false) : 0);
 }
 
 /**
