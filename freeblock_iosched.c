@@ -376,7 +376,7 @@ static struct request *fb_iosched_fill_passthrough(struct fb_sched *fs)
 
 	if (fs->pool.count && fb_sched_is_full(fs))
 		return NULL;
-	req = fb_choice_passthrough(fs, now);
+	req = fb_pool_passthrough(fs, now);
 	if (!req)
 		return fb_iosched_send_quiet(fs, now);
 	fq = container_of(req, struct fb_sched_rq, fg);

@@ -186,28 +186,6 @@ void fb_choice_make(struct fb_sched *fs, const struct dm_place *head, u64 now)
 }
 
 /**
- * fb_choice_passthrough() - choose what is sent next where no map is used
- * @fs: the scheduler, its disk locked
- * @now: time
- *
- * In mq-deadline's order, or by a policy that was set by name and needs no map.
- *
- * Context: fb_disk.lock held.
- *
- * Return: the request, which must be sent; NULL: none is pending.
- */
-struct fb_policy_req *fb_choice_passthrough(struct fb_sched *fs, u64 now)
-{
-	struct fb_policy_choice choice;
-
-	lockdep_assert_held(&fs->fd->lock);
-	if (!fb_sched_is_by_lbn(fs))
-		return fb_policy_choose_deadline(&fs->pool, now, fb_pool_above);
-	fb_policy_choose(&fs->pool, NULL, NULL, now, &choice);
-	return choice.req;
-}
-
-/**
  * fb_choice_renew() - choose again, with the head at the tail
  * @fs: the scheduler, its disk locked
  *

@@ -114,6 +114,28 @@ struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_
 }
 
 /**
+ * fb_pool_passthrough() - choose what is sent next where no map is used
+ * @fs: the scheduler, its disk locked
+ * @now: time
+ *
+ * In mq-deadline's order, or by a policy that was set by name and needs no map.
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the request, which must be sent; NULL: none is pending.
+ */
+struct fb_policy_req *fb_pool_passthrough(struct fb_sched *fs, u64 now)
+{
+	struct fb_policy_choice choice;
+
+	lockdep_assert_held(&fs->fd->lock);
+	if (!fb_sched_is_by_lbn(fs))
+		return fb_policy_choose_deadline(&fs->pool, now, fb_pool_above);
+	fb_policy_choose(&fs->pool, NULL, NULL, now, &choice);
+	return choice.req;
+}
+
+/**
  * fb_pool_bio_merge() - merge a bio into a pending request if possible
  * @q: the queue
  * @bio: the bio

@@ -296,6 +296,7 @@ void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now);
 void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq);
 struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_class class,
 				    bool write, u64 lbn);
+struct fb_policy_req *fb_pool_passthrough(struct fb_sched *fs, u64 now);
 bool fb_pool_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr_segs);
 int fb_pool_request_merge(struct request_queue *q, struct request **rq, struct bio *bio);
 void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum elv_merge type);
@@ -314,7 +315,6 @@ void fb_choice_drop_plan(struct fb_sched *fs);
 void fb_choice_void(struct fb_sched *fs);
 u64 fb_choice_gap_ns(const struct fb_sched *fs);
 void fb_choice_make(struct fb_sched *fs, const struct dm_place *head, u64 now);
-struct fb_policy_req *fb_choice_passthrough(struct fb_sched *fs, u64 now);
 void fb_choice_renew(struct fb_sched *fs);
 void fb_choice_offer(struct fb_sched *fs, struct fb_sched_rq *fq);
 const struct fb_plan *fb_choice_take_plan(struct fb_sched *fs, u64 now);
