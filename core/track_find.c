@@ -574,9 +574,12 @@ void fb_track_find_track(struct fb_search *s, const struct dm_track *t, u32 left
 	v.at.place.angle = hop->from.place.angle + dm_ns_to_angle(s->dm, leg);
 	v.at.ns = hop->from.ns + leg;
 	dm_window(s->dm, t, v.at.place.angle, dm_ns_to_angle(s->dm, v.usable_ns), piece);
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < 2; i++) {
+		u64 lbn = piece[i].lbn, end = lbn + piece[i].nsect;
+
 		if (piece[i].nsect)
-			fb_track_find_run(s, &v, fb_granule_first(g, piece[i].lbn),
-					  fb_granule_end(dm_info(s->dm)->sectors, g, piece[i].lbn + piece[i].nsect));
+			fb_track_find_run(s, &v, fb_granule_first(g, lbn),
+					  fb_granule_end(dm_info(s->dm)->sectors, g, end));
+	}
 	fb_track_find_straddler(s, &v, piece);
 }

@@ -144,7 +144,8 @@ static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_r
 
 	walk->base = div_u64(buf->lbn, granule);
 	fb_coverage_runs(cov, fb_granule_first(granule, buf->lbn),
-			 fb_granule_end(cov->fd->sectors, granule, buf->lbn + buf->nsect), fn, walk);
+			 fb_granule_end(cov->fd->sectors, granule, buf->lbn + buf->nsect),
+			 fn, walk);
 }
 
 /*

@@ -89,11 +89,11 @@ static struct kobj_type fb_disk_ktype = {
 
 /* ---- the identity of the device ---- */
 
-#define FB_DISK_LARGE (1ULL << 31)	/* sectors */
+#define FB_DISK_LARGE BIT_ULL(31)	/* sectors */
 #define FB_DISK_SMALL_GRANULE 8U
 #define FB_DISK_LARGE_GRANULE 256U
 #define FB_DISK_MOST_GRANULE 2048U
-#define FB_DISK_GRANULES (1ULL << 27)	/* so that a map stays below 16 MiB */
+#define FB_DISK_GRANULES BIT_ULL(27)	/* so that a map stays below 16 MiB */
 
 /* Strip blanks at both ends, which a model's text cannot express. */
 static void fb_disk_copy_id(char *to, const char *from, size_t len)
