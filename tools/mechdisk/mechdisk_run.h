@@ -62,14 +62,15 @@ enum md_fault {
  * @MD_OVERDUE: past its end, waits for the worker
  * @MD_AT_ONCE: not for the engine: ends when the worker has moved its data
  * @MD_HUNG: swallowed
+ * @MD_WAKING: on its way: the link has to wake first
  */
-enum md_state { MD_IDLE, MD_QUEUED, MD_READY, MD_OVERDUE, MD_AT_ONCE, MD_HUNG };
+enum md_state { MD_IDLE, MD_QUEUED, MD_READY, MD_OVERDUE, MD_AT_ONCE, MD_HUNG, MD_WAKING };
 
 /**
  * struct md_cmd - a command, as far as ports have it in common
  * @work: moves the data
  * @run: the drive
- * @node: in md_run.hung, or on a list of commands being reset
+ * @node: in md_run.hung or md_run.waking, or on a list of commands being reset
  * @range: what it wants
  * @state: protected by md_run.lock
  * @report_ns: when it is to be reported (set at the start of its service)
@@ -130,6 +131,8 @@ struct md_port {
  * @engine: mechanics and firmware
  * @slot: commands by the engine's slot; NULL: nobody waits for that one
  * @hung: commands swallowed
+ * @waking: commands that reach the engine when the link is awake
+ * @awake_ns: which it is from then on
  * @fault: mishaps to come
  * @power: whether it has any
  * @commands: completed
@@ -141,6 +144,7 @@ struct md_port {
  * @resets: device, bus and host resets
  * @urgent: NCQ commands of high priority, which the drive orders like others; the port's
  * @wakes: commands for the medium that found the spindle standing, or slow; the port's
+ * @link_wakes: commands that found the link asleep; the port's
  */
 struct md_run {
 	const struct md_port *port;
@@ -152,6 +156,8 @@ struct md_run {
 	struct mde engine;
 	struct md_cmd *slot[MDE_SLOTS];
 	struct list_head hung;
+	struct list_head waking;
+	u64 awake_ns;
 	u32 fault[MD_FAULTS];
 	struct mdx power;
 	u64 commands;
@@ -163,6 +169,7 @@ struct md_run {
 	u64 resets;
 	u64 urgent;
 	u64 wakes;
+	u64 link_wakes;
 };
 
 /* For a port's driver. */
@@ -267,6 +274,19 @@ void md_run_set_caching(struct md_run *r, const struct mde_caching *caching);
  * @stood: the platters come to stand at any angle
  */
 void md_run_hold(struct md_run *r, u32 ms, bool stood);
+
+/**
+ * md_run_is_idle() - whether the drive has no command for the engine
+ * @r: the drive, locked
+ */
+bool md_run_is_idle(const struct md_run *r);
+
+/**
+ * md_run_wake_link() - commands reach the engine when the link is awake, and not before
+ * @r: the drive, locked
+ * @ns: so long from now
+ */
+void md_run_wake_link(struct md_run *r, u64 ns);
 
 /**
  * md_run_read() - fill a command's buffers with its first sectors

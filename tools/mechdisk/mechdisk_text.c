@@ -95,6 +95,7 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_SWITCH(long_id, 0),
 	MDT_WORD("power_mode", power, mdt_power, MDE_POWER_SCSI),
 	MDT_NUM("standby_timer_ms", standby_timer_ms, 0, 86400000, 0),
+	MDT_NUM("link_wake_us", link_wake_us, 0, 1000000, 0),
 	MDT_SWITCH(mode_sense, 1),
 	MDT_SWITCH(recovery_control, 1),
 	MDT_NUM("recovery_limit_ms", recovery_limit_ms, 0, 65535, 7000),
