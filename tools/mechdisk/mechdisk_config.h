@@ -304,6 +304,7 @@ struct mde_bad {
  * @heal_on_write: a write makes a bad sector good, 0 or 1
  * @interface: enum mde_interface; not used by the engine, like all below
  * @queue_depth: commands the host may queue
+ * @shared_host: drives with the same number are targets of one host; 0: it has one of its own
  * @hw_queues: hardware queues of the host
  * @max_sectors: longest transfer, in units of 512 bytes
  * @seg_boundary: no segment crosses a multiple of it, bytes, a power of two
@@ -407,6 +408,7 @@ struct mde_config {
 
 	u64 interface;
 	u64 queue_depth;
+	u64 shared_host;
 	u64 hw_queues;
 	u64 max_sectors;
 	u64 seg_boundary;

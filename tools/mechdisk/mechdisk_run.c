@@ -464,7 +464,8 @@ void md_run_disk_name(struct md_run *r, char name[MD_RUN_NAME])
 
 	name[0] = '\0';
 	shost_for_each_device(sdev, r->port->host(r))
-		device_for_each_child(&sdev->sdev_gendev, name, md_run_is_disk);
+		if (sdev->id == r->id)
+			device_for_each_child(&sdev->sdev_gendev, name, md_run_is_disk);
 }
 
 int md_run_cut(struct md_run *r, u64 us)

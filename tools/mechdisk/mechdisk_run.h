@@ -41,6 +41,7 @@ struct md_run;
  * @MD_ATTENTION: SCSI: the command ends at once with a unit attention
  * @MD_HW_ERROR: the command ends in its normal time with a hardware error
  * @MD_DEAF: SCSI: the command is not found when the error handler wants to abort it
+ * @MD_STUBBORN: SCSI: a reset of the device, or of the bus, fails
  * @MD_FAULTS: how many there are
  */
 enum md_fault {
@@ -51,6 +52,7 @@ enum md_fault {
 	MD_ATTENTION,
 	MD_HW_ERROR,
 	MD_DEAF,
+	MD_STUBBORN,
 	MD_FAULTS
 };
 
@@ -124,6 +126,7 @@ struct md_port {
  * struct md_run - a powered-on drive
  * @port: what it is attached by
  * @cfg: what it is
+ * @id: its target's number at the host
  * @store: its data
  * @worker: moves data, SCHED_FIFO
  * @timer: fires at the engine's next event
@@ -149,6 +152,7 @@ struct md_port {
 struct md_run {
 	const struct md_port *port;
 	const struct mde_config *cfg;
+	unsigned int id;
 	struct mds store;
 	struct kthread_worker *worker;
 	struct hrtimer timer;

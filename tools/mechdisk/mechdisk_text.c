@@ -117,6 +117,7 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_SWITCH(heal_on_write, 1),
 	MDT_WORD("interface", interface, mdt_interface, MDE_SCSI),
 	MDT_NUM("queue_depth", queue_depth, 1, MDE_SLOTS, MDE_SLOTS),
+	MDT_NUM("shared_host", shared_host, 0, 15, 0),
 	MDT_NUM("hw_queues", hw_queues, 1, 64, 1),
 	MDT_NUM("max_sectors", max_sectors, 8, 65535, 1024),
 	MDT_NUM("max_segment_size", max_segment_size, 4096, 1ULL << 31, 65536),

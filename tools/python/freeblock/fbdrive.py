@@ -24,7 +24,7 @@ SHAPES = {
         "reselect_ns", "jitter_ns", "actuators", "read_ahead_least", "destage_delay_ns",
         "queue_depth", "hw_queues", "max_sectors", "seg_boundary", "max_segment_size",
         "timeout_ms", "journal_records", "standby_timer_ms", "recovery_limit_ms",
-        "link_wake_us"),
+        "link_wake_us", "shared_host"),
                     (1, 1, ())),
     **dict.fromkeys((
         "zero_latency", "early_seek", "translate", "trim", "unmap", "translated", "long_id",
