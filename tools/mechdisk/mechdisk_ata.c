@@ -273,7 +273,10 @@ static void md_ata_wake(struct md_ata *a, u64 now_ns)
 		md_run_hold(&a->run, ms, was != MD_TF_ACTIVE && was >= MD_TF_IDLE_C);
 }
 
-/* A command finds the link asleep if it may sleep, and nothing has used it for a while. */
+/*
+ * A command finds the link asleep if it may sleep, and nothing has used it for a while.  Those that the
+ * engine has no part in wake it, and do not wait.
+ */
 static void md_ata_link(struct md_ata *a, u64 now_ns)
 {
 	if (a->link_sleeps && md_run_is_idle(&a->run) && now_ns > a->used_ns + MD_ATA_LINK_NS)
@@ -288,6 +291,7 @@ static int md_ata_start(struct md_ata *a, struct md_ata_cmd *p)
 	struct md_cmd *c = &p->c;
 
 	lockdep_assert_held(&a->run.lock);
+	md_ata_link(a, now_ns);
 	p->kind = md_tf_start(&a->tf, &p->regs, now_ns, &c->range, &p->result);
 	if (memcmp(&before, &a->tf.caching, sizeof(before)))
 		md_run_set_caching(&a->run, &a->tf.caching);
@@ -296,7 +300,6 @@ static int md_ata_start(struct md_ata *a, struct md_ata_cmd *p)
 		return 0;
 	}
 	a->run.urgent += md_tf_is_urgent(&p->regs);
-	md_ata_link(a, now_ns);
 	if (c->range.op != MDE_FLUSH)
 		md_ata_wake(a, now_ns);
 	return md_run_submit(&a->run, c);
