@@ -274,8 +274,8 @@ static void md_ata_wake(struct md_ata *a, u64 now_ns)
 }
 
 /*
- * A command finds the link asleep if it may sleep, and nothing has used it for a while.  Those that the
- * engine has no part in wake it, and do not wait.
+ * A command finds the link asleep if it may sleep, and nothing has used it for a while.
+ * Those that the engine has no part in wake it, and do not wait.
  */
 static void md_ata_link(struct md_ata *a, u64 now_ns)
 {

@@ -105,7 +105,7 @@ static void md_tf_identify_sata(const struct mde_config *c, u8 *page)
 {
 	/* no more than the port takes: the depth, less one */
 	md_tf_word(page, 75, c->queue_depth - 1);
-	/* three speeds, NCQ and its priorities, READ LOG DMA EXT; the host may let the link sleep */
+	/* three speeds, NCQ and its priorities, READ LOG DMA EXT; host-initiated link power */
 	md_tf_word(page, 76, 0x910e | (c->link_wake_us ? 0x0200 : 0));
 	/* the third speed is in use */
 	md_tf_word(page, 77, 0x0006);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The SATA drive's registers and pages.  Expectations are the toy drive's description and
- * ACS-3 (7.5 DATA SET MANAGEMENT, 7.12 IDENTIFY DEVICE, 7.45 SET FEATURES, 4.9 extended power conditions, 8.3.3 error
- * recovery control, A.9) and Serial ATA 3.2 (13.7.4).
+ * ACS-3 (7.5 DATA SET MANAGEMENT, 7.12 IDENTIFY DEVICE, 7.45 SET FEATURES, 4.9 extended power
+ * conditions, 8.3.3 error recovery control, A.9) and Serial ATA 3.2 (13.7.4).
  *
  * Seen to fail: a 28-bit count of 0 as 0 (test_short); log 10h that does not end the error
  * (test_queued_error); the deepest condition's time to leave any (test_timers); a range's count
