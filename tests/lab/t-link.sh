@@ -13,8 +13,7 @@
 # in six ends a turn later, and the mean of all is 1 ms. The scan's first reads are those that the
 # platter would have brought soonest, so a wake costs most of them the turn.
 #
-# Seen to fail: a link that wakes for twenty times as long; one that has to wake for each command; idle
-# reads whose time begins when the drive has got them, not when they are sent (fb_idle_policy_ended()).
+# Seen to fail: a link that wakes for twenty times as long; one that has to wake for each command.
 #
 # lab-programs: load
 # lab-kernel-modules: libata
@@ -77,7 +76,9 @@ commands()
 {
 	awk '
 	function at() { match($0, / [0-9]+\.[0-9]+: /); return substr($0, RSTART, RLENGTH - 2) * 1e6 }
-	/block_rq_issue: / { sector = $(NF - 3); found[sector] = !out && at() - last > 100
+	/block_rq_issue: / {
+		match($0, /[0-9]+ [+] /); sector = substr($0, RSTART, RLENGTH - 3)
+		found[sector] = !out && at() - last > 100
 		sent[sector] = at(); out++ }
 	# what was given back unused ends with another status
 	/block_rq_complete: .*\[0\]$/ { out -= out > 0; last = at() }

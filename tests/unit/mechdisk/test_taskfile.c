@@ -474,6 +474,8 @@ static void test_trim(void **state)
 	assert_int_equal(range.gone, 7);
 	assert_true(trims(0, 0));
 	assert_int_equal(range.gone, 0);
+	trims(1, 0xffff);
+	assert_int_equal(range.gone, 0xffff);
 	assert_true(trims(cfg.sectors - 8, 8));
 	assert_false(trims(cfg.sectors - 8, 9));
 	assert_int_equal(result.error, 0x10);
