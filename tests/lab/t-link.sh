@@ -80,8 +80,8 @@ commands()
 		match($0, /[0-9]+ [+] /); sector = substr($0, RSTART, RLENGTH - 3)
 		found[sector] = !out && at() - last > 100
 		sent[sector] = at(); out++ }
-	# what was given back unused ends with another status
-	/block_rq_complete: .*\[0\]$/ { out -= out > 0; last = at() }
+	# EAGAIN: given back unused, and not issued
+	/block_rq_complete: / && !/\[-11\]$/ { out -= out > 0; last = at() }
 	/freeblock_complete: / {
 		match($0, /lbn=[0-9]+/); sector = substr($0, RSTART + 4, RLENGTH - 4)
 		if (!(sector in sent))
