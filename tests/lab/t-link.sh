@@ -178,7 +178,7 @@ done
 expect_mean "alone: requests are later by, us" 600 1600 $(apart alone mean)
 expect_mean "beside: the scan's rate, per mille" 900 1000 $rates
 expect_mean "first idle reads take longer by, us" 1500 4500 $(apart beside idle_first_took)
-expect_mean "lone idle reads as counted take longer by, us" 300 1400 $(apart firsts counted)
+expect_mean "lone idle reads as counted take longer by, us" 300 1600 $(apart firsts counted)
 expect_mean "further idle reads: more as predicted, per mille" -20 20 $(apart beside idle_next_right)
 expect_mean "commands behind others: more as predicted, per mille" -30 30 \
 	$(apart beside other_next_right)
