@@ -4,11 +4,13 @@
 #
 # Expected: state/recovery says what the drive says. With a limit of seven seconds no request of the
 # foreground waits for ten. Without one, suspect blocks are not read before the foreground
-# has been silent for ten seconds. A read that an abort ends is an error; after one that took a reset
-# all tasks are paused, until somebody resumes them.
+# has been silent for ten seconds. A read that an abort ends is an error; after one that took a reset,
+# of the device, the bus or the host adapter, all tasks on the adapter's disks are paused, until somebody
+# resumes them, and none on another adapter's. One of an adapter's disks can go while both are read.
 #
 # Seen to fail: any error while libata's handler is at work taken for a reset; a time-out that an
-# abort ended taken for one; the registers' bytes the wrong way round; suspect blocks that do not wait.
+# abort ended taken for one; the registers' bytes the wrong way round; suspect blocks that do not wait; tasks
+# paused on the disk of the read alone, or on all disks there are (fb_recovery_work()).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
 # lab-kernel-modules: libata
@@ -150,5 +152,103 @@ for port in scsi sata; do
 	expect_ok "$port, reset: resumed, it ends" wait_for 60 over
 done
 drive_off d
+echo d > $M/delete
+
+# ---- two disks of one adapter, and a third of its own ----
+
+# start_all BLOCKS: a scan of that many on each; sets $a, $b and $c
+start_all()
+{
+	local drive text disk
+
+	for drive in a b c; do
+		text="serial MD$drive
+timeout_ms 1000"
+		[ $drive = c ] || text="$text
+shared_host 1"
+		disk=$(drive_new $drive tiny.fbdrive "$text") || exit 1
+		sched_set "$disk" freeblock || die "no freeblock"
+		model_load "$disk" tiny.fbmodel
+		echo 10000000 > "$(fb "$disk")/idle_mean_us"
+		eval "$drive=$disk"
+	done
+	dmesg -c > /dev/null
+	for disk in "$a" "$b" "$c"; do
+		echo "start 0 $1" > "$(fb "$disk")/scan" || die "no scan"
+	done
+}
+
+host_of()
+{
+	readlink -f /sys/block/"$1"/device | grep -o 'host[0-9]*' | head -n 1
+}
+
+# jobs WORD: the scan of each is
+jobs()
+{
+	for disk in "$a" "$b" "$c"; do
+		is "$1" || return 1
+	done
+}
+
+remove_all()
+{
+	for drive in a b c; do
+		[ ! -d $M/$drive ] || echo $drive > $M/delete
+	done
+}
+
+# what fails before it: nothing, the reset of the device, and that of the bus
+for fails in 0 1 2; do
+	start_all 40000
+	[ $fails = 0 ] && expect_eq "adapter: a and b share one" "$(host_of "$a")" "$(host_of "$b")"
+	[ $fails = 0 ] && expect_ne "adapter: c has another" "$(host_of "$a")" "$(host_of "$c")"
+	sleep 0.2
+	# a read of the scan: there is no foreground
+	echo "abort_fails_next 1" > $M/a/inject
+	echo "reset_fails_next $fails" > $M/a/inject
+	echo "hang_next 1" > $M/a/inject
+	disk=$a
+	expect_ok "adapter, $fails fail: a is paused" wait_for 30 is paused
+	disk=$b
+	expect_ok "adapter, $fails fail: so is b" wait_for 5 is paused
+	disk=$c
+	expect_ok "adapter, $fails fail: c is not, and ends" wait_for 60 over
+	expect_eq "adapter, $fails fail: drives that were reset" \
+		"$(drive_stat a resets) $(drive_stat b resets) $(drive_stat c resets)" \
+		"1 $([ $fails = 0 ] && echo 0 || echo 1) 0"
+	# disks are known again by their names
+	expect_eq "adapter, $fails fail: alarms so far" \
+		"$(stats "$a" alarms) $(stats "$b" alarms) $(stats "$c" alarms)" \
+		"$((fails + 1)) $((fails + 1)) 0"
+	expect_eq "adapter, $fails fail: the log" \
+		"$(dmesg | grep -c 'timed out, and took a reset')" 2
+	disk=$b
+	sleep 2
+	expect_ok "adapter, $fails fail: b is still paused" is paused
+	for disk in "$a" "$b"; do
+		echo resume > "$(fb "$disk")/scan"
+	done
+	expect_ok "adapter, $fails fail: resumed, all end" wait_for 60 jobs finished
+	remove_all
+done
+
+start_all 50000
+disk=$b
+load gone 6 &
+fio=$!
+sleep 1
+expect_ok "adapter: b is read" is running
+expect_within "adapter: a goes, which is read, too" 30 sh -c "echo a > $M/delete"
+wait $fio
+expect_eq "adapter, a gone: errors of b's foreground" "$(fio_errors gone)" 0
+expect_ok "adapter, a gone: the scan of b ends" wait_for 60 over
+expect_eq "adapter, a gone: bad blocks" "$(job "$b" scan blocks_bad)" 0
+a=$(drive_new a tiny.fbdrive "serial MDa
+shared_host 1") || exit 1
+expect_eq "adapter: a comes back to it" "$(host_of "$a")" "$(host_of "$b")"
+expect_within "adapter: all drives go at once" 60 remove_all
 expect_within "unload freeblock" 20 unload_module freeblock
+expect_within "unload mechata" 20 unload_module mechata
+expect_within "unload mechdisk" 20 unload_module mechdisk
 done_testing

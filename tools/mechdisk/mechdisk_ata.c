@@ -8,7 +8,7 @@
  *
  * Locks
  *   ata_port.lock (spinlock, libata's): the kernel calls most of this with it.
- *   md_run.lock (mechdisk_run.c): inside it; protects tf and scontrol, too.
+ *   md_run.lock (mechdisk_run.c): inside it; protects tf, scontrol and the link's state, too.
  */
 #include <linux/dma-mapping.h>
 #include <linux/libata.h>
@@ -23,6 +23,9 @@
 /* SStatus: device there, link active; and its generation. */
 #define MD_ATA_ONLINE	0x103
 #define MD_ATA_SPEED	3
+
+/* Without a command for so long, a link that may sleep does. */
+#define MD_ATA_LINK_NS	(100 * NSEC_PER_USEC)
 
 /**
  * struct md_ata_cmd - a command
@@ -49,6 +52,8 @@ struct md_ata_cmd {
  * @host: libata's
  * @tf: what the drive answers
  * @scontrol: SControl register
+ * @link_sleeps: the host lets the link sleep
+ * @used_ns: when the link was last in use
  * @cmd: commands by tag, the error handler's own last
  */
 struct md_ata {
@@ -57,6 +62,8 @@ struct md_ata {
 	struct ata_host *host;
 	struct md_tf tf;
 	u32 scontrol;
+	bool link_sleeps;
+	u64 used_ns;
 	struct md_ata_cmd cmd[ATA_MAX_QUEUE + 1];
 };
 
@@ -166,6 +173,21 @@ static void md_ata_sectors(struct md_ata *a, struct md_ata_cmd *p)
 				 &p->result);
 }
 
+static void md_ata_trim(struct md_ata *a, struct md_ata_cmd *p)
+{
+	struct ata_queued_cmd *qc = p->qc;
+	u8 page[MD_TF_PAGE] = { 0 };
+	u32 n;
+
+	sg_copy_to_buffer(qc->sg, md_ata_nents(qc), page, sizeof(page));
+	for (n = 0; n < MD_TF_TRIM_RANGES; n++) {
+		if (!md_tf_trim(&a->tf, page, n, &p->c.range, &p->result))
+			return;
+		if (p->c.range.gone && md_run_write(&a->run, &p->c, NULL, 0))
+			return md_ata_fault(p);
+	}
+}
+
 static void md_ata_move(struct md_run *r, struct md_cmd *c)
 {
 	struct md_ata_cmd *p = md_ata_cmd_of(c);
@@ -178,6 +200,8 @@ static void md_ata_move(struct md_run *r, struct md_cmd *c)
 		return md_ata_take(a, p);
 	case MD_TF_RANGE:
 		return md_ata_sectors(a, p);
+	case MD_TF_TRIM:
+		return md_ata_trim(a, p);
 	default:
 		return;
 	}
@@ -221,6 +245,9 @@ static void md_ata_done(struct md_run *r, struct md_cmd *c)
 	unsigned long flags;
 
 	spin_lock_irqsave(ap->lock, flags);
+	spin_lock(&a->run.lock);
+	a->used_ns = ktime_get_ns();
+	spin_unlock(&a->run.lock);
 	/* None if the error handler has it meanwhile. */
 	qc = ata_qc_from_tag(ap, p->tag);
 	if (qc && p->result.status & MD_TF_ERROR && ata_is_ncq(qc->tf.protocol)) {
@@ -246,6 +273,16 @@ static void md_ata_wake(struct md_ata *a, u64 now_ns)
 		md_run_hold(&a->run, ms, was != MD_TF_ACTIVE && was >= MD_TF_IDLE_C);
 }
 
+/*
+ * A command finds the link asleep if it may sleep, and nothing has used it for a while.
+ * Those that the engine has no part in wake it, and do not wait.
+ */
+static void md_ata_link(struct md_ata *a, u64 now_ns)
+{
+	if (a->link_sleeps && md_run_is_idle(&a->run) && now_ns > a->used_ns + MD_ATA_LINK_NS)
+		md_run_wake_link(&a->run, a->run.cfg->link_wake_us * NSEC_PER_USEC);
+}
+
 /* A command that the drive has understood. */
 static int md_ata_start(struct md_ata *a, struct md_ata_cmd *p)
 {
@@ -254,10 +291,11 @@ static int md_ata_start(struct md_ata *a, struct md_ata_cmd *p)
 	struct md_cmd *c = &p->c;
 
 	lockdep_assert_held(&a->run.lock);
+	md_ata_link(a, now_ns);
 	p->kind = md_tf_start(&a->tf, &p->regs, now_ns, &c->range, &p->result);
 	if (memcmp(&before, &a->tf.caching, sizeof(before)))
 		md_run_set_caching(&a->run, &a->tf.caching);
-	if (p->kind != MD_TF_RANGE) {
+	if (p->kind != MD_TF_RANGE && p->kind != MD_TF_TRIM) {
 		md_run_at_once(&a->run, c);
 		return 0;
 	}
@@ -386,6 +424,19 @@ static int md_ata_scr_write(struct ata_link *link, unsigned int reg, u32 val)
 	return 0;
 }
 
+/* What DIPM may do beside it, a host that lets the link sleep does itself. */
+static int md_ata_set_lpm(struct ata_link *link, enum ata_lpm_policy policy, unsigned int hints)
+{
+	struct md_ata *a = md_ata_of_port(link->ap);
+
+	if (!a->run.cfg->link_wake_us)
+		return -EOPNOTSUPP;
+	spin_lock_irq(&a->run.lock);
+	a->link_sleeps = policy > ATA_LPM_MAX_POWER;
+	spin_unlock_irq(&a->run.lock);
+	return 0;
+}
+
 /* Device and host. */
 
 static void md_ata_dev_config(struct ata_device *dev)
@@ -408,6 +459,7 @@ static struct ata_port_operations md_ata_ops = {
 	.post_internal_cmd	= md_ata_post_internal_cmd,
 	.scr_read		= md_ata_scr_read,
 	.scr_write		= md_ata_scr_write,
+	.set_lpm		= md_ata_set_lpm,
 };
 
 static const struct ata_port_info md_ata_info = {
@@ -419,9 +471,16 @@ static const struct ata_port_info md_ata_info = {
 	.port_ops	= &md_ata_ops,
 };
 
+static struct attribute *md_ata_shost_attrs[] = {
+	&dev_attr_link_power_management_policy.attr,
+	NULL,
+};
+ATTRIBUTE_GROUPS(md_ata_shost);
+
 /* Not const: 6.1 writes to it. */
 static struct scsi_host_template md_ata_template = {
 	ATA_NCQ_SHT_QD("mechata", MDE_SLOTS),
+	.shost_groups	= md_ata_shost_groups,
 	.sg_tablesize	= SG_MAX_SEGMENTS,
 	.dma_boundary	= ATA_DMA_BOUNDARY,
 };

@@ -105,8 +105,8 @@ static void md_tf_identify_sata(const struct mde_config *c, u8 *page)
 {
 	/* no more than the port takes: the depth, less one */
 	md_tf_word(page, 75, c->queue_depth - 1);
-	/* three speeds, NCQ and its priorities, READ LOG DMA EXT */
-	md_tf_word(page, 76, 0x910e);
+	/* three speeds, NCQ and its priorities, READ LOG DMA EXT; host-initiated link power */
+	md_tf_word(page, 76, 0x910e | (c->link_wake_us ? 0x0200 : 0));
 	/* the third speed is in use */
 	md_tf_word(page, 77, 0x0006);
 	/* software settings preservation */
@@ -134,7 +134,8 @@ void md_tf_identify(const struct md_tf *t, u8 page[MD_TF_PAGE])
 	md_tf_word(page, 63, 0x0007);
 	md_tf_word(page, 64, 0x0003);
 	md_tf_words(page, 65, 4, 0x0078007800780078ULL);
-	md_tf_word(page, 69, c->zoned == MDE_ZONED_IDENTIFY ? 2 : 0);
+	/* device-managed; what is trimmed reads as zeros */
+	md_tf_word(page, 69, (c->zoned == MDE_ZONED_IDENTIFY ? 2 : 0) | (c->unmap ? 0x4020 : 0));
 	/* ATA/ATAPI-5 to ACS-3 */
 	md_tf_word(page, 80, 0x07e0);
 	md_tf_word(page, 88, 0x407f);
@@ -143,6 +144,10 @@ void md_tf_identify(const struct md_tf *t, u8 page[MD_TF_PAGE])
 	md_tf_identify_sata(c, page);
 	for (i = 0; i < 4; i++)
 		md_tf_word(page, 108 + i, wwn >> (48 - 16 * i));
+	if (c->unmap) {
+		md_tf_word(page, 105, MD_TF_TRIM_PAGES);
+		md_tf_word(page, 169, 1);
+	}
 	md_tf_word(page, 217, mdy_rpm(c));
 	for (i = 0; i < MD_TF_PAGE - 1; i++)
 		sum += page[i];

@@ -269,6 +269,7 @@ struct mde_bad {
  * @power: enum mde_power
  * @standby_timer_ms: with MDE_POWER_SCSI: so long after the last command for the medium it is
  *	spun down; 0: never. A SATA drive takes it for the value of STANDBY's timer
+ * @link_wake_us: SATA: time in which a sleeping link wakes; 0: it never sleeps
  * @mode_sense: MODE SENSE is answered, 0 or 1
  * @recovery_control: the time to recover a sector is told, 0 or 1
  * @recovery_limit_ms: and limited to this when it is powered on; 0: no limit
@@ -303,6 +304,7 @@ struct mde_bad {
  * @heal_on_write: a write makes a bad sector good, 0 or 1
  * @interface: enum mde_interface; not used by the engine, like all below
  * @queue_depth: commands the host may queue
+ * @shared_host: drives with the same number are targets of one host; 0: it has one of its own
  * @hw_queues: hardware queues of the host
  * @max_sectors: longest transfer, in units of 512 bytes
  * @seg_boundary: no segment crosses a multiple of it, bytes, a power of two
@@ -370,6 +372,7 @@ struct mde_config {
 	u64 long_id;
 	u64 power;
 	u64 standby_timer_ms;
+	u64 link_wake_us;
 	u64 mode_sense;
 	u64 recovery_control;
 	u64 recovery_limit_ms;
@@ -405,6 +408,7 @@ struct mde_config {
 
 	u64 interface;
 	u64 queue_depth;
+	u64 shared_host;
 	u64 hw_queues;
 	u64 max_sectors;
 	u64 seg_boundary;

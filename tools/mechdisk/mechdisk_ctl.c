@@ -85,6 +85,10 @@ static int mdc_blame(struct mdc *d, int ret)
 	else if (ret == -EPROTONOSUPPORT)
 		strscpy(d->err.reason, "interface sata: module mechata is not loaded",
 			sizeof(d->err.reason));
+	else if (ret == -ENOSPC)
+		snprintf(d->err.reason, sizeof(d->err.reason),
+			 "shared_host %llu: it has no room for another drive",
+			 d->cfg.shared_host);
 	else
 		snprintf(d->err.reason, sizeof(d->err.reason),
 			 "adding the disk failed (%d)", ret);
@@ -319,6 +323,7 @@ static const char * const mdc_faults[MD_FAULTS] = {
 	[MD_ATTENTION]		= "attention_next",
 	[MD_HW_ERROR]		= "hw_error_next",
 	[MD_DEAF]		= "abort_fails_next",
+	[MD_STUBBORN]		= "reset_fails_next",
 };
 
 static ssize_t inject_show(struct kobject *kobj, struct kobj_attribute *attr,

@@ -4,7 +4,7 @@
  *
  * Locks
  *   md_run.lock (spinlock, hard interrupt context; with PREEMPT_RT a thread's, for there
- *   the timer is soft): engine, slot, hung, fault, power, counters, md_cmd.state, and
+ *   the timer is soft): engine, slot, hung, waking, fault, power, counters, md_cmd.state, and
  *   what a port's driver says.  Never held over md_port.done(), which may come back
  *   with the next command, nor while bytes are copied from or to a command's buffers.
  *   A port's driver may call with a lock of its own.  Inside it: the timer's, the worker's.
@@ -44,6 +44,8 @@ static void md_run_arm(struct md_run *r)
 	u64 next = mde_next_event(&r->engine);
 
 	lockdep_assert_held(&r->lock);
+	if (!list_empty(&r->waking))
+		next = min(next, r->awake_ns);
 	if (next != MDE_NEVER && next <= r->power.cut_ns)
 		hrtimer_start(&r->timer, ns_to_ktime(next), HRTIMER_MODE_ABS);
 }
@@ -68,6 +70,60 @@ static void md_run_hand_out(struct md_run *r)
 		c->error = s->error;
 		c->info = s->info;
 		kthread_queue_work(r->worker, &c->work);
+	}
+}
+
+/* Commands. */
+
+bool md_run_fault(struct md_run *r, enum md_fault fault)
+{
+	lockdep_assert_held(&r->lock);
+	if (!r->fault[fault])
+		return false;
+	r->fault[fault]--;
+	return true;
+}
+EXPORT_SYMBOL_GPL(md_run_fault);
+
+void md_run_swallow(struct md_run *r, struct md_cmd *c)
+{
+	lockdep_assert_held(&r->lock);
+	c->state = MD_HUNG;
+	list_add_tail(&c->node, &r->hung);
+}
+EXPORT_SYMBOL_GPL(md_run_swallow);
+
+/* Hand a command to the engine. */
+static int md_run_put_in(struct md_run *r, struct md_cmd *c)
+{
+	const struct mdy_range *want = &c->range;
+	int i = mde_submit(&r->engine, mdx_now(&r->power), want->op, want->lbn, want->count,
+			   want->flags);
+
+	lockdep_assert_held(&r->lock);
+	if (i < 0)
+		return -EBUSY;
+	if (!want->at_once) {
+		c->state = MD_QUEUED;
+		c->hw_error = want->op != MDE_FLUSH && md_run_fault(r, MD_HW_ERROR);
+		r->slot[i] = c;
+	}
+	return 0;
+}
+
+/* The link has woken: what waits for it arrives. */
+static void md_run_connect(struct md_run *r)
+{
+	struct md_cmd *c, *next;
+
+	lockdep_assert_held(&r->lock);
+	if (mdx_now(&r->power) < r->awake_ns)
+		return;
+	list_for_each_entry_safe(c, next, &r->waking, node) {
+		list_del(&c->node);
+		/* A port has no more commands than the engine has slots. */
+		if (WARN_ON_ONCE(md_run_put_in(r, c)))
+			md_run_swallow(r, c);
 	}
 }
 
@@ -120,6 +176,7 @@ static enum hrtimer_restart md_run_timer(struct hrtimer *timer)
 		r->port->done(r, c);
 		spin_lock_irqsave(&r->lock, flags);
 	}
+	md_run_connect(r);
 	md_run_advance(r);
 	md_run_arm(r);
 	spin_unlock_irqrestore(&r->lock, flags);
@@ -223,8 +280,6 @@ static void md_run_work(struct kthread_work *work)
 		r->port->done(r, c);
 }
 
-/* Commands. */
-
 void md_run_cmd_init(struct md_run *r, struct md_cmd *c)
 {
 	c->run = r;
@@ -242,44 +297,24 @@ void md_run_at_once(struct md_run *r, struct md_cmd *c)
 }
 EXPORT_SYMBOL_GPL(md_run_at_once);
 
-bool md_run_fault(struct md_run *r, enum md_fault fault)
-{
-	lockdep_assert_held(&r->lock);
-	if (!r->fault[fault])
-		return false;
-	r->fault[fault]--;
-	return true;
-}
-EXPORT_SYMBOL_GPL(md_run_fault);
-
-void md_run_swallow(struct md_run *r, struct md_cmd *c)
-{
-	lockdep_assert_held(&r->lock);
-	c->state = MD_HUNG;
-	list_add_tail(&c->node, &r->hung);
-}
-EXPORT_SYMBOL_GPL(md_run_swallow);
-
 /* A flush meets no mishaps: those are for commands that want sectors. */
 int md_run_submit(struct md_run *r, struct md_cmd *c)
 {
-	const struct mdy_range *want = &c->range;
-	int i;
+	int ret = 0;
 
 	lockdep_assert_held(&r->lock);
-	if (want->op != MDE_FLUSH && md_run_fault(r, MD_HANG)) {
+	if (c->range.op != MDE_FLUSH && md_run_fault(r, MD_HANG)) {
 		md_run_swallow(r, c);
 		return 0;
 	}
-	i = mde_submit(&r->engine, mdx_now(&r->power), want->op, want->lbn, want->count,
-		       want->flags);
-	if (i < 0)
-		return -EBUSY;
-	if (!want->at_once) {
-		c->state = MD_QUEUED;
-		c->hw_error = want->op != MDE_FLUSH && md_run_fault(r, MD_HW_ERROR);
-		r->slot[i] = c;
+	if (mdx_now(&r->power) < r->awake_ns) {
+		c->state = MD_WAKING;
+		list_add_tail(&c->node, &r->waking);
+	} else {
+		ret = md_run_put_in(r, c);
 	}
+	if (ret)
+		return ret;
 	/* The timer starts it, at once if need be: this must not take long. */
 	md_run_arm(r);
 	return 0;
@@ -293,6 +328,7 @@ void md_run_settle(struct md_run *r)
 	hrtimer_cancel(&r->timer);
 	kthread_flush_worker(r->worker);
 	spin_lock_irq(&r->lock);
+	md_run_connect(r);
 	md_run_advance(r);
 	md_run_arm(r);
 	spin_unlock_irq(&r->lock);
@@ -312,7 +348,7 @@ void md_run_forget(struct md_run *r, struct md_cmd *c)
 			mde_release(&r->engine, i);
 		}
 	}
-	if (c->state == MD_HUNG)
+	if (c->state == MD_HUNG || c->state == MD_WAKING)
 		list_del(&c->node);
 	c->state = MD_IDLE;
 }
@@ -325,6 +361,10 @@ void md_run_forget_all(struct md_run *r, struct list_head *gone)
 
 	lockdep_assert_held(&r->lock);
 	list_for_each_entry_safe(c, next, &r->hung, node) {
+		md_run_forget(r, c);
+		list_add_tail(&c->node, gone);
+	}
+	list_for_each_entry_safe(c, next, &r->waking, node) {
 		md_run_forget(r, c);
 		list_add_tail(&c->node, gone);
 	}
@@ -356,6 +396,21 @@ void md_run_hold(struct md_run *r, u32 ms, bool stood)
 }
 EXPORT_SYMBOL_GPL(md_run_hold);
 
+bool md_run_is_idle(const struct md_run *r)
+{
+	lockdep_assert_held(&r->lock);
+	return !r->engine.outstanding && list_empty(&r->waking);
+}
+EXPORT_SYMBOL_GPL(md_run_is_idle);
+
+void md_run_wake_link(struct md_run *r, u64 ns)
+{
+	lockdep_assert_held(&r->lock);
+	r->awake_ns = mdx_now(&r->power) + ns;
+	r->link_wakes++;
+}
+EXPORT_SYMBOL_GPL(md_run_wake_link);
+
 /* Power. */
 
 int md_run_init(struct md_run *r, const struct md_port *port, const struct mde_config *cfg,
@@ -367,6 +422,7 @@ int md_run_init(struct md_run *r, const struct md_port *port, const struct mde_c
 	r->cfg = cfg;
 	spin_lock_init(&r->lock);
 	INIT_LIST_HEAD(&r->hung);
+	INIT_LIST_HEAD(&r->waking);
 	mdx_init(&r->power, &r->lock);
 	mdk_timer_setup(&r->timer, md_run_timer);
 	mde_init(&r->engine, cfg, ktime_get_ns());
@@ -408,7 +464,8 @@ void md_run_disk_name(struct md_run *r, char name[MD_RUN_NAME])
 
 	name[0] = '\0';
 	shost_for_each_device(sdev, r->port->host(r))
-		device_for_each_child(&sdev->sdev_gendev, name, md_run_is_disk);
+		if (sdev->id == r->id)
+			device_for_each_child(&sdev->sdev_gendev, name, md_run_is_disk);
 }
 
 int md_run_cut(struct md_run *r, u64 us)
@@ -510,6 +567,7 @@ void md_run_reset_stats(struct md_run *r)
 	r->resets = 0;
 	r->urgent = 0;
 	r->wakes = 0;
+	r->link_wakes = 0;
 	spin_unlock_irq(&r->lock);
 	mds_journal_clear(&r->store);
 }
@@ -529,7 +587,7 @@ ssize_t md_run_show_stats(struct md_run *r, char *page)
 {
 	struct mde_stats s;
 	u64 commands, late_max, late_sum, late_over, failures, aborts, resets, urgent, wakes;
-	u64 used, overflow;
+	u64 link_wakes, used, overflow;
 	u32 outstanding, hung;
 
 	spin_lock_irq(&r->lock);
@@ -544,6 +602,7 @@ ssize_t md_run_show_stats(struct md_run *r, char *page)
 	resets = r->resets;
 	urgent = r->urgent;
 	wakes = r->wakes;
+	link_wakes = r->link_wakes;
 	hung = md_run_count_hung(r);
 	spin_unlock_irq(&r->lock);
 	mds_journal_state(&r->store, &used, &overflow);
@@ -561,7 +620,7 @@ ssize_t md_run_show_stats(struct md_run *r, char *page)
 		"late_max_ns %llu\nlate_mean_ns %llu\nlate_over_10us %llu\n"
 		"journal_records %llu\njournal_overflow %llu\n"
 		"store_failures %llu\naborts %llu\nresets %llu\n"
-		"hung %u\nurgent %llu\nwakes %llu\n",
+		"hung %u\nurgent %llu\nwakes %llu\nlink_wakes %llu\n",
 		commands, s.reads, s.fua_reads, s.writes, s.verifies, s.flushes,
 		s.sectors_read,
 		s.sectors_written, s.sectors_verified, outstanding,
@@ -571,5 +630,5 @@ ssize_t md_run_show_stats(struct md_run *r, char *page)
 		s.partial_hits, s.cached_writes, s.destages, s.internals,
 		late_max,
 		commands ? late_sum / commands : 0, late_over, used, overflow,
-		failures, aborts, resets, hung, urgent, wakes);
+		failures, aborts, resets, hung, urgent, wakes, link_wakes);
 }

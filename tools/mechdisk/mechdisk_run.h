@@ -41,6 +41,7 @@ struct md_run;
  * @MD_ATTENTION: SCSI: the command ends at once with a unit attention
  * @MD_HW_ERROR: the command ends in its normal time with a hardware error
  * @MD_DEAF: SCSI: the command is not found when the error handler wants to abort it
+ * @MD_STUBBORN: SCSI: a reset of the device, or of the bus, fails
  * @MD_FAULTS: how many there are
  */
 enum md_fault {
@@ -51,6 +52,7 @@ enum md_fault {
 	MD_ATTENTION,
 	MD_HW_ERROR,
 	MD_DEAF,
+	MD_STUBBORN,
 	MD_FAULTS
 };
 
@@ -62,14 +64,15 @@ enum md_fault {
  * @MD_OVERDUE: past its end, waits for the worker
  * @MD_AT_ONCE: not for the engine: ends when the worker has moved its data
  * @MD_HUNG: swallowed
+ * @MD_WAKING: on its way: the link has to wake first
  */
-enum md_state { MD_IDLE, MD_QUEUED, MD_READY, MD_OVERDUE, MD_AT_ONCE, MD_HUNG };
+enum md_state { MD_IDLE, MD_QUEUED, MD_READY, MD_OVERDUE, MD_AT_ONCE, MD_HUNG, MD_WAKING };
 
 /**
  * struct md_cmd - a command, as far as ports have it in common
  * @work: moves the data
  * @run: the drive
- * @node: in md_run.hung, or on a list of commands being reset
+ * @node: in md_run.hung or md_run.waking, or on a list of commands being reset
  * @range: what it wants
  * @state: protected by md_run.lock
  * @report_ns: when it is to be reported (set at the start of its service)
@@ -123,6 +126,7 @@ struct md_port {
  * struct md_run - a powered-on drive
  * @port: what it is attached by
  * @cfg: what it is
+ * @id: its target's number at the host
  * @store: its data
  * @worker: moves data, SCHED_FIFO
  * @timer: fires at the engine's next event
@@ -130,6 +134,8 @@ struct md_port {
  * @engine: mechanics and firmware
  * @slot: commands by the engine's slot; NULL: nobody waits for that one
  * @hung: commands swallowed
+ * @waking: commands that reach the engine when the link is awake
+ * @awake_ns: which it is from then on
  * @fault: mishaps to come
  * @power: whether it has any
  * @commands: completed
@@ -141,10 +147,12 @@ struct md_port {
  * @resets: device, bus and host resets
  * @urgent: NCQ commands of high priority, which the drive orders like others; the port's
  * @wakes: commands for the medium that found the spindle standing, or slow; the port's
+ * @link_wakes: commands that found the link asleep; the port's
  */
 struct md_run {
 	const struct md_port *port;
 	const struct mde_config *cfg;
+	unsigned int id;
 	struct mds store;
 	struct kthread_worker *worker;
 	struct hrtimer timer;
@@ -152,6 +160,8 @@ struct md_run {
 	struct mde engine;
 	struct md_cmd *slot[MDE_SLOTS];
 	struct list_head hung;
+	struct list_head waking;
+	u64 awake_ns;
 	u32 fault[MD_FAULTS];
 	struct mdx power;
 	u64 commands;
@@ -163,6 +173,7 @@ struct md_run {
 	u64 resets;
 	u64 urgent;
 	u64 wakes;
+	u64 link_wakes;
 };
 
 /* For a port's driver. */
@@ -267,6 +278,19 @@ void md_run_set_caching(struct md_run *r, const struct mde_caching *caching);
  * @stood: the platters come to stand at any angle
  */
 void md_run_hold(struct md_run *r, u32 ms, bool stood);
+
+/**
+ * md_run_is_idle() - whether the drive has no command for the engine
+ * @r: the drive, locked
+ */
+bool md_run_is_idle(const struct md_run *r);
+
+/**
+ * md_run_wake_link() - commands reach the engine when the link is awake, and not before
+ * @r: the drive, locked
+ * @ns: so long from now
+ */
+void md_run_wake_link(struct md_run *r, u64 ns);
 
 /**
  * md_run_read() - fill a command's buffers with its first sectors

@@ -2,8 +2,14 @@
 /*
  * The simulated drive as a SCSI low-level driver.
  *
- * Locks: md_run.lock (mechdisk_run.c), which protects pages, diag and condition, too.
+ * Locks
+ *   mdh_hosts_lock (mutex): mdh_hosts, and which targets of a host are taken.
+ *   mdh_host.lock (mutex): target[] is written with it; held over a reset of all drives.
+ *   md_run.lock (mechdisk_run.c): it protects pages, diag and condition, too.
+ *   Commands look target[] up without a lock: mdh_detach() waits for them.
  */
+#include <linux/mutex.h>
+#include <linux/slab.h>
 #include <scsi/scsi.h>
 #include <scsi/scsi_dbg.h>
 #include <scsi/scsi_device.h>
@@ -24,25 +30,57 @@ struct mdh_cmd {
 	struct scsi_cmnd *cmd;
 };
 
+/* Drives of one host. */
+#define MDH_TARGETS	8
+
+/**
+ * struct mdh_host - a host
+ * @shost: the kernel's part of it
+ * @node: in mdh_hosts if it is shared
+ * @number: shared by all drives with this one
+ * @taken: bits of the targets that are in use
+ * @lock: of @target
+ * @target: the drives
+ */
+struct mdh_host {
+	struct Scsi_Host *shost;
+	struct list_head node;
+	u64 number;
+	unsigned long taken;
+	struct mutex lock;
+	struct mdh *target[MDH_TARGETS];
+};
+
 /**
  * struct mdh - a powered-on SCSI drive
  * @run: the drive
- * @shost: its host
+ * @host: its host
  * @pages: mode pages
  * @diag: result of the last SEND DIAGNOSTIC
  * @condition: whether it spins
  */
 struct mdh {
 	struct md_run run;
-	struct Scsi_Host *shost;
+	struct mdh_host *host;
 	struct mdp pages;
 	struct mdd_result diag;
 	struct mdo condition;
 };
 
+static DEFINE_MUTEX(mdh_hosts_lock);
+static LIST_HEAD(mdh_hosts);
+
 static struct mdh *mdh_of(struct md_run *r)
 {
 	return container_of(r, struct mdh, run);
+}
+
+/* NULL: no drive there. */
+static struct mdh *mdh_of_device(const struct scsi_device *sdev)
+{
+	struct mdh_host *host = shost_priv(sdev->host);
+
+	return READ_ONCE(host->target[sdev->id]);
 }
 
 static struct scsi_cmnd *mdh_scsi(struct md_cmd *c)
@@ -175,7 +213,7 @@ static int mdh_submit(struct mdh *h, struct md_cmd *c)
 static MDK_QC_STATUS mdh_queuecommand(struct Scsi_Host *shost,
 				      struct scsi_cmnd *cmd)
 {
-	struct mdh *h = shost_priv(shost);
+	struct mdh *h = mdh_of_device(cmd->device);
 	struct mdh_cmd *priv = scsi_cmd_priv(cmd);
 	struct md_cmd *c = &priv->c;
 	struct mdy_range range = { 0 };
@@ -183,6 +221,11 @@ static MDK_QC_STATUS mdh_queuecommand(struct Scsi_Host *shost,
 	bool at_once, dead;
 	int ret;
 
+	if (!h) {
+		cmd->result = DID_BAD_TARGET << 16;
+		scsi_done(cmd);
+		return 0;
+	}
 	priv->cmd = cmd;
 	md_run_cmd_init(&h->run, c);
 	spin_lock_irqsave(&h->run.lock, flags);
@@ -211,7 +254,7 @@ static MDK_QC_STATUS mdh_queuecommand(struct Scsi_Host *shost,
 
 static int mdh_abort(struct scsi_cmnd *cmd)
 {
-	struct mdh *h = shost_priv(cmd->device->host);
+	struct mdh *h = mdh_of_device(cmd->device);
 	struct mdh_cmd *priv = scsi_cmd_priv(cmd);
 	bool deaf;
 
@@ -229,9 +272,8 @@ static int mdh_abort(struct scsi_cmnd *cmd)
 	return SUCCESS;
 }
 
-static int mdh_reset(struct scsi_cmnd *cmd)
+static void mdh_reset(struct mdh *h)
 {
-	struct mdh *h = shost_priv(cmd->device->host);
 	struct md_cmd *c, *next;
 	LIST_HEAD(gone);
 
@@ -245,20 +287,61 @@ static int mdh_reset(struct scsi_cmnd *cmd)
 		mdh_scsi(c)->result = DID_RESET << 16;
 		scsi_done(mdh_scsi(c));
 	}
+}
+
+/* Whether a reset is one that fails. */
+static bool mdh_is_stubborn(struct mdh *h)
+{
+	bool fails;
+
+	spin_lock_irq(&h->run.lock);
+	fails = md_run_fault(&h->run, MD_STUBBORN);
+	spin_unlock_irq(&h->run.lock);
+	return fails;
+}
+
+static int mdh_device_reset(struct scsi_cmnd *cmd)
+{
+	struct mdh *h = mdh_of_device(cmd->device);
+
+	if (mdh_is_stubborn(h))
+		return FAILED;
+	mdh_reset(h);
 	return SUCCESS;
+}
+
+static int mdh_host_reset(struct scsi_cmnd *cmd)
+{
+	struct mdh_host *host = shost_priv(cmd->device->host);
+	int i;
+
+	mutex_lock(&host->lock);
+	for (i = 0; i < MDH_TARGETS; i++)
+		if (host->target[i])
+			mdh_reset(host->target[i]);
+	mutex_unlock(&host->lock);
+	return SUCCESS;
+}
+
+static int mdh_bus_reset(struct scsi_cmnd *cmd)
+{
+	return mdh_is_stubborn(mdh_of_device(cmd->device)) ? FAILED : mdh_host_reset(cmd);
 }
 
 /* Device and host. */
 
 static int mdh_configure(MDK_CONFIGURE_ARGS)
 {
-	struct mdh *h = shost_priv(sdev->host);
+	struct mdh *h = mdh_of_device(sdev);
 
+	if (!h)
+		return -ENXIO;
 	sdev->no_write_same = !h->run.cfg->unmap;
 	/* Hardware errors are requeued, as sd does for real drives. */
 	sdev->retry_hwerror = 1;
 	blk_queue_rq_timeout(sdev->request_queue,
 			     msecs_to_jiffies(h->run.cfg->timeout_ms));
+	scsi_change_queue_depth(sdev, h->run.cfg->queue_depth);
 	return 0;
 }
 
@@ -269,9 +352,9 @@ static struct scsi_host_template mdh_template = {
 	.proc_name		= "mechdisk",
 	.queuecommand		= mdh_queuecommand,
 	.eh_abort_handler	= mdh_abort,
-	.eh_device_reset_handler = mdh_reset,
-	.eh_bus_reset_handler	= mdh_reset,
-	.eh_host_reset_handler	= mdh_reset,
+	.eh_device_reset_handler = mdh_device_reset,
+	.eh_bus_reset_handler	= mdh_bus_reset,
+	.eh_host_reset_handler	= mdh_host_reset,
 	MDK_CONFIGURE		= mdh_configure,
 	.change_queue_depth	= scsi_change_queue_depth,
 	.this_id		= -1,
@@ -284,7 +367,9 @@ static struct scsi_host_template mdh_template = {
 
 static void mdh_limits(struct Scsi_Host *shost, const struct mde_config *cfg)
 {
-	shost->max_id = 1;
+	if (cfg->shared_host)
+		shost->can_queue *= MDH_TARGETS;
+	shost->max_id = cfg->shared_host ? MDH_TARGETS : 1;
 	shost->max_lun = 1;
 	shost->max_cmd_len = 16;
 	shost->cmd_per_lun = cfg->queue_depth;
@@ -296,18 +381,130 @@ static void mdh_limits(struct Scsi_Host *shost, const struct mde_config *cfg)
 	shost->max_segment_size = cfg->max_segment_size;
 }
 
-static int mdh_start(struct mdh *h, struct device *parent)
+static struct mdh_host *mdh_host_new(const struct mde_config *cfg, struct device *parent)
 {
-	struct Scsi_Host *shost = h->shost;
+	struct Scsi_Host *shost = scsi_host_alloc(&mdh_template, sizeof(struct mdh_host));
+	struct mdh_host *host;
 	int ret;
 
+	if (!shost)
+		return ERR_PTR(-ENOMEM);
+	host = shost_priv(shost);
+	host->shost = shost;
+	host->number = cfg->shared_host;
+	INIT_LIST_HEAD(&host->node);
+	mutex_init(&host->lock);
+	mdh_limits(shost, cfg);
 	ret = scsi_add_host(shost, parent);
-	if (ret)
-		return ret;
+	if (!ret)
+		return host;
+	scsi_host_put(shost);
+	return ERR_PTR(ret);
+}
+
+/* The drives' common one, if there is any yet. */
+static struct mdh_host *mdh_host_find(u64 number)
+{
+	struct mdh_host *host;
+
+	lockdep_assert_held(&mdh_hosts_lock);
+	list_for_each_entry(host, &mdh_hosts, node)
+		if (host->number == number)
+			return host;
+	return NULL;
+}
+
+/* A host with a target for the drive. */
+static int mdh_host_get(struct mdh *h, const struct mde_config *cfg, struct device *parent)
+{
+	struct mdh_host *host;
+	int ret = 0;
+
+	mutex_lock(&mdh_hosts_lock);
+	host = mdh_host_find(cfg->shared_host);
+	if (!host) {
+		host = mdh_host_new(cfg, parent);
+		if (!IS_ERR(host) && cfg->shared_host)
+			list_add_tail(&host->node, &mdh_hosts);
+	}
+	if (IS_ERR(host)) {
+		ret = PTR_ERR(host);
+	} else if (host->taken == BIT(MDH_TARGETS) - 1) {
+		ret = -ENOSPC;
+	} else {
+		h->host = host;
+		h->run.id = ffz(host->taken);
+		__set_bit(h->run.id, &host->taken);
+	}
+	mutex_unlock(&mdh_hosts_lock);
+	return ret;
+}
+
+/* It goes with its last drive. */
+static void mdh_host_put(struct mdh_host *host, unsigned int id)
+{
+	bool last;
+
+	mutex_lock(&mdh_hosts_lock);
+	__clear_bit(id, &host->taken);
+	last = !host->taken;
+	if (last)
+		list_del_init(&host->node);
+	mutex_unlock(&mdh_hosts_lock);
+	if (!last)
+		return;
+	scsi_remove_host(host->shost);
+	scsi_host_put(host->shost);
+}
+
+/* Waits for commands in flight; those that hang time out first. */
+static void mdh_remove_device(struct mdh *h)
+{
+	struct Scsi_Host *shost = h->host->shost;
+	struct scsi_device *sdev;
+	unsigned long flags;
+
+	/* scsi_device_get() fails while this module is being unloaded. */
+	spin_lock_irqsave(shost->host_lock, flags);
+	sdev = __scsi_device_lookup(shost, 0, h->run.id, 0);
+	if (sdev)
+		get_device(&sdev->sdev_gendev);
+	spin_unlock_irqrestore(shost->host_lock, flags);
+	if (!sdev)
+		return;
+	scsi_remove_device(sdev);
+	put_device(&sdev->sdev_gendev);
+}
+
+static void mdh_publish(struct mdh *h, struct mdh *drive)
+{
+	mutex_lock(&h->host->lock);
+	WRITE_ONCE(h->host->target[h->run.id], drive);
+	mutex_unlock(&h->host->lock);
+}
+
+/* From now on no command comes for the drive. */
+static void mdh_detach(struct mdh *h)
+{
+	/* While the drive is there: it is asked to flush. */
+	mdh_remove_device(h);
+	mdh_publish(h, NULL);
+	/* A scan of the host may have found it once more before that. */
+	mutex_lock(&h->host->shost->scan_mutex);
+	mutex_unlock(&h->host->shost->scan_mutex);
+	mdh_remove_device(h);
+}
+
+/* Add the disk. */
+static int mdh_attach(struct mdh *h)
+{
+	int ret;
+
+	mdh_publish(h, h);
 	/* No reference kept: it would pin this module. */
-	ret = scsi_add_device(shost, 0, 0, 0);
+	ret = scsi_add_device(h->host->shost, 0, h->run.id, 0);
 	if (ret) {
-		scsi_remove_host(shost);
+		mdh_detach(h);
 		return ret;
 	}
 	/* sd probes asynchronously; the caller wants a disk, not a promise. */
@@ -315,34 +512,39 @@ static int mdh_start(struct mdh *h, struct device *parent)
 	return 0;
 }
 
-static struct md_run *mdh_power_on(const struct mde_config *cfg,
-				   const struct mdp_modes *saved, struct device *parent)
+static int mdh_start(struct mdh *h, const struct mde_config *cfg, struct device *parent)
 {
-	struct Scsi_Host *shost;
-	struct mdh *h;
-	int ret;
+	int ret = mdh_host_get(h, cfg, parent);
 
-	shost = scsi_host_alloc(&mdh_template, sizeof(*h));
-	if (!shost)
-		return ERR_PTR(-ENOMEM);
-	h = shost_priv(shost);
-	h->shost = shost;
-	mdh_limits(shost, cfg);
-	mdp_init(&h->pages, cfg, saved);
-	h->condition.used_ns = ktime_get_ns();
-	ret = md_run_init(&h->run, &mdh_port, cfg, shost->host_no);
+	if (ret)
+		return ret;
+	ret = md_run_init(&h->run, &mdh_port, cfg, h->host->shost->host_no);
 	if (ret)
 		goto put;
 	mde_set_caching(&h->run.engine, ktime_get_ns(), &h->pages.now.caching);
-	ret = mdh_start(h, parent);
-	if (ret)
-		goto exit;
-	return &h->run;
-
-exit:
+	ret = mdh_attach(h);
+	if (!ret)
+		return 0;
 	md_run_exit(&h->run);
 put:
-	scsi_host_put(shost);
+	mdh_host_put(h->host, h->run.id);
+	return ret;
+}
+
+static struct md_run *mdh_power_on(const struct mde_config *cfg,
+				   const struct mdp_modes *saved, struct device *parent)
+{
+	struct mdh *h = kzalloc(sizeof(*h), GFP_KERNEL);
+	int ret;
+
+	if (!h)
+		return ERR_PTR(-ENOMEM);
+	mdp_init(&h->pages, cfg, saved);
+	h->condition.used_ns = ktime_get_ns();
+	ret = mdh_start(h, cfg, parent);
+	if (!ret)
+		return &h->run;
+	kfree(h);
 	return ERR_PTR(ret);
 }
 
@@ -350,16 +552,16 @@ static void mdh_power_off(struct md_run *r, struct mdp_modes *saved)
 {
 	struct mdh *h = mdh_of(r);
 
-	/* Waits for commands in flight; those that hang time out first. */
-	scsi_remove_host(h->shost);
+	mdh_detach(h);
 	*saved = h->pages.saved;
 	md_run_exit(r);
-	scsi_host_put(h->shost);
+	mdh_host_put(h->host, r->id);
+	kfree(h);
 }
 
 static struct Scsi_Host *mdh_host(struct md_run *r)
 {
-	return mdh_of(r)->shost;
+	return mdh_of(r)->host->shost;
 }
 
 const struct md_port mdh_port = {

@@ -7,6 +7,7 @@
 #include "mechdisk_taskfile.h"
 
 /* Commands, 7. */
+#define MD_DATA_SET		0x06	/* DATA SET MANAGEMENT */
 #define MD_READ_SECTORS		0x20
 #define MD_READ_SECTORS_EXT	0x24
 #define MD_READ_DMA_EXT		0x25
@@ -64,6 +65,10 @@
 #define MD_EPC_UNITS		0x80	/* of the timer: minutes */
 #define MD_EPC_ON		0x20	/* the timer, or the condition, is enabled */
 #define MD_EPC_ALL		0xff
+
+/* Of DATA SET MANAGEMENT, 7.5: its feature, and bytes of an entry: an LBA (48 bits), a count. */
+#define MD_TRIM			0x01
+#define MD_TRIM_ENTRY		8
 
 /* Subcommands of SMART, 7.48, and what its LBA must say. */
 #define MD_SMART_READ_DATA	0xd0
@@ -452,6 +457,34 @@ static enum md_tf_kind md_tf_sectors(struct md_tf *t, const struct md_tf_regs *r
 	return MD_TF_RANGE;
 }
 
+/* Sectors that lose their data do so when what was cached before is on the medium. */
+static enum md_tf_kind md_tf_data_set(const struct md_tf *t, const struct md_tf_regs *r,
+				      struct mdy_range *range, struct md_tf_result *result)
+{
+	if (!t->cfg->unmap || r->feature != MD_TRIM || r->count != MD_TF_TRIM_PAGES)
+		return md_tf_refuse(result);
+	range->op = MDE_FLUSH;
+	return MD_TF_TRIM;
+}
+
+bool md_tf_trim(const struct md_tf *t, const u8 page[MD_TF_PAGE], u32 n, struct mdy_range *range,
+		struct md_tf_result *result)
+{
+	u64 entry = 0;
+	int i;
+
+	for (i = MD_TRIM_ENTRY - 1; i >= 0; i--)
+		entry = entry << 8 | page[n * MD_TRIM_ENTRY + i];
+	range->gone_lbn = entry & 0xffffffffffffULL;
+	range->gone = entry >> 48;
+	if (range->gone_lbn <= t->cfg->sectors &&
+	    range->gone <= t->cfg->sectors - range->gone_lbn)
+		return true;
+	md_tf_unreadable(MDE_IDNF, range->gone_lbn, result);
+	return false;
+}
+EXPORT_SYMBOL_GPL(md_tf_trim);
+
 /* Commands. */
 
 static enum md_tf_kind md_tf_other(struct md_tf *t, const struct md_tf_regs *r, u64 now_ns,
@@ -487,6 +520,8 @@ static enum md_tf_kind md_tf_other(struct md_tf *t, const struct md_tf_regs *r, 
 	case MD_FLUSH_EXT:
 		range->op = MDE_FLUSH;
 		return MD_TF_RANGE;
+	case MD_DATA_SET:
+		return md_tf_data_set(t, r, range, result);
 	default:
 		return md_tf_refuse(result);
 	}

@@ -23,6 +23,9 @@
 
 /* Pages of logs and IDENTIFY DEVICE data have that many bytes. */
 #define MD_TF_PAGE	512
+/* Pages of ranges that DATA SET MANAGEMENT takes, and ranges of one. */
+#define MD_TF_TRIM_PAGES	1
+#define MD_TF_TRIM_RANGES	64
 
 /* Power conditions that have a timer, deepest last. */
 enum md_tf_condition {
@@ -68,8 +71,9 @@ struct md_tf_result {
  * @MD_TF_RANGE: it wants sectors, or a flush
  * @MD_TF_REPLY: its pages are those of md_tf_reply()
  * @MD_TF_TAKE: its page goes to md_tf_take()
+ * @MD_TF_TRIM: it wants a flush, and then that the sectors that its page names lose their data
  */
-enum md_tf_kind { MD_TF_DONE, MD_TF_RANGE, MD_TF_REPLY, MD_TF_TAKE };
+enum md_tf_kind { MD_TF_DONE, MD_TF_RANGE, MD_TF_REPLY, MD_TF_TAKE, MD_TF_TRIM };
 
 /**
  * struct md_tf_timer - when the drive goes to a power condition by itself
@@ -201,6 +205,19 @@ bool md_tf_reply(struct md_tf *t, const struct md_tf_regs *r, u32 n, u8 page[MD_
  * @result: set to how it ends
  */
 void md_tf_take(struct md_tf *t, const struct md_tf_regs *r, const u8 page[MD_TF_PAGE],
+		struct md_tf_result *result);
+
+/**
+ * md_tf_trim() - which sectors does a page of DATA SET MANAGEMENT name?
+ * @t: the drive
+ * @page: what was sent
+ * @n: which of its ranges, below MD_TF_TRIM_RANGES
+ * @range: @gone_lbn and @gone set; an entry of no sectors is one that is not used
+ * @result: set to how the command ends if the drive has not got these sectors
+ *
+ * Return: whether it has.
+ */
+bool md_tf_trim(const struct md_tf *t, const u8 page[MD_TF_PAGE], u32 n, struct mdy_range *range,
 		struct md_tf_result *result);
 
 /**

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The SATA drive's registers and pages.  Expectations are the toy drive's description and
- * ACS-3 (7.12 IDENTIFY DEVICE, 7.45 SET FEATURES, 4.9 extended power conditions, 8.3.3 error
- * recovery control, A.9) and Serial ATA 3.2 (13.7.4).
+ * ACS-3 (7.5 DATA SET MANAGEMENT, 7.12 IDENTIFY DEVICE, 7.45 SET FEATURES, 4.9 extended power
+ * conditions, 8.3.3 error recovery control, A.9) and Serial ATA 3.2 (13.7.4).
  *
  * Seen to fail: a 28-bit count of 0 as 0 (test_short); log 10h that does not end the error
- * (test_queued_error); the deepest condition's time to leave any (test_timers).
+ * (test_queued_error); the deepest condition's time to leave any (test_timers); a range's count
+ * of 15 bits, or one that reaches the end refused (test_trim).
  */
 #include "support.h"
 
@@ -438,6 +439,62 @@ static void test_recovery(void **state)
 	assert_int_equal(word(206), 1);
 }
 
+/* A range of DATA SET MANAGEMENT, 7.5.3: 48 bits of LBA, 16 of count. */
+static bool trims(u64 lba, u64 count)
+{
+	u64 entry = lba | count << 48;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		page[63 * 8 + i] = entry >> 8 * i;
+	memset(&result, 0, sizeof(result));
+	return md_tf_trim(&drive, page, 63, &range, &result);
+}
+
+static void test_trim(void **state)
+{
+	(void)state;
+	begin("");
+	identify();
+	assert_int_equal(word(169), 0);
+	assert_int_equal(word(69), 0);
+	expect_abort(0x06, 1, 1, 0);
+	end(state);
+	begin("unmap on\n");
+	identify();
+	assert_int_equal(word(69), 0x4020);
+	assert_int_equal(word(105), 1);
+	assert_int_equal(word(169), 1);
+	assert_int_equal(start(0x06, 1, 1, 0, 0x40), MD_TF_TRIM);
+	expect_range(MDE_FLUSH, 0, 0, 0);
+	expect_abort(0x06, 0, 1, 0);
+	expect_abort(0x06, 1, 2, 0);
+	assert_true(trims(0x1234, 7));
+	assert_int_equal(range.gone_lbn, 0x1234);
+	assert_int_equal(range.gone, 7);
+	assert_true(trims(0, 0));
+	assert_int_equal(range.gone, 0);
+	trims(1, 0xffff);
+	assert_int_equal(range.gone, 0xffff);
+	assert_true(trims(cfg.sectors - 8, 8));
+	assert_false(trims(cfg.sectors - 8, 9));
+	assert_int_equal(result.error, 0x10);
+	assert_int_equal(result.lba, cfg.sectors - 8);
+	assert_false(trims(0xffffffffffffULL, 1));
+}
+
+static void test_link(void **state)
+{
+	(void)state;
+	begin("");
+	identify();
+	assert_int_equal(word(76) & 0x0200, 0);
+	end(state);
+	begin("link_wake_us 1000\n");
+	identify();
+	assert_int_equal(word(76) & 0x0200, 0x0200);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -458,6 +515,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_conditions, end),
 		cmocka_unit_test_teardown(test_timers, end),
 		cmocka_unit_test_teardown(test_recovery, end),
+		cmocka_unit_test_teardown(test_trim, end),
+		cmocka_unit_test_teardown(test_link, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

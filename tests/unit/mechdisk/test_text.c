@@ -285,6 +285,8 @@ static const struct {
 	{ "seg_boundary", FIELD(seg_boundary), 4096, 1LL << 32, 1 },
 	{ "max_segment_size", FIELD(max_segment_size), 4096, 1LL << 31, 1 },
 	{ "timeout_ms", FIELD(timeout_ms), 100, 600000, 1 },
+	{ "link_wake_us", FIELD(link_wake_us), 0, 1000000, 1 },
+	{ "shared_host", FIELD(shared_host), 0, 15, 1 },
 	{ "journal_records", FIELD(journal_records), 0, 4194304, 1 },
 };
 

@@ -23,7 +23,8 @@ SHAPES = {
         "head_switch_ns", "write_settle_ns", "write_move_ns", "bus_ns", "bus_watermark_ppm",
         "reselect_ns", "jitter_ns", "actuators", "read_ahead_least", "destage_delay_ns",
         "queue_depth", "hw_queues", "max_sectors", "seg_boundary", "max_segment_size",
-        "timeout_ms", "journal_records", "standby_timer_ms", "recovery_limit_ms"),
+        "timeout_ms", "journal_records", "standby_timer_ms", "recovery_limit_ms",
+        "link_wake_us", "shared_host"),
                     (1, 1, ())),
     **dict.fromkeys((
         "zero_latency", "early_seek", "translate", "trim", "unmap", "translated", "long_id",

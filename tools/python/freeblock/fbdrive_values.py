@@ -34,7 +34,8 @@ RANGES = {
     "queue_depth": [(1, 32)], "hw_queues": [(1, 64)], "max_sectors": [(8, 65535)],
     "max_segment_size": [(4096, 2 ** 31)], "timeout_ms": [(100, 600000)],
     "journal_records": [(0, 4194304)], "standby_timer_ms": [(0, 86400000)],
-    "recovery_limit_ms": [(0, 65535)]}
+    "recovery_limit_ms": [(0, 65535)], "link_wake_us": [(0, 10 ** 6)],
+    "shared_host": [(0, 15)]}
 # Most characters of those that are text
 TEXTS = {"vendor": 8, "product": 16, "revision": 4, "serial": 20}
 
