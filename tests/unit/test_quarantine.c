@@ -533,7 +533,8 @@ static void test_careful(void **state)
 static void test_command(void **state)
 {
 	struct fb_quarantine_read verify = {
-		.lbn = 8000, .nsect = 3 * GRANULE, .failed = true, .command = true, .took_ns = S / 50,
+		.lbn = 8000, .nsect = 3 * GRANULE, .failed = true, .command = true,
+		.took_ns = S / 50,
 	};
 	struct fb_plan_piece piece;
 
