@@ -223,14 +223,19 @@ static void fb_quarantine_doubt(struct fb_quarantine *b, u64 lbn, u64 nsect, boo
 	};
 }
 
-/* This block is bad, and not by the medium's word. */
+/* This block is bad, and not by the medium's word: no command is at fault. */
 static void fb_quarantine_prove(struct fb_quarantine *b, u64 lbn)
 {
 	u32 i;
 
-	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
-		if (b->doubt[i].alone && b->doubt[i].first == lbn)
-			b->doubt[i].proven = true;
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++) {
+		struct fb_doubt *d = &b->doubt[i];
+
+		if (!fb_quarantine_meets(d->first, d->count, lbn, 1))
+			continue;
+		d->command = false;
+		d->proven |= d->alone;
+	}
 }
 
 static bool fb_quarantine_is_proven(const struct fb_quarantine *b, u64 lbn)

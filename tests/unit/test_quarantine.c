@@ -555,6 +555,27 @@ static void test_command(void **state)
 	assert_int_equal(bad.alarms, 0);
 }
 
+/* The command is not at fault: what it has put in doubt waits like all. Seen to fail: it does not. */
+static void test_command_cleared(void **state)
+{
+	struct fb_quarantine_read verify = {
+		.lbn = 8000, .nsect = 64 * GRANULE, .failed = true, .command = true,
+		.took_ns = S / 50,
+	};
+	struct fb_plan_piece piece;
+
+	(void)state;
+	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
+	fb_bitmap_want(&bm, 1000, 64, 0);
+	assert_int_equal(fb_quarantine_ended(&bad, &verify, now), 0);
+	assert_int_equal(ended(8000, GRANULE, 0, false),
+			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	/* but where a zone says that most is good */
+	bad.zones = 0;
+	now += 60 * S;
+	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+}
+
 /* any disk: VERIFY proves bad what READ has failed at alone, not what another VERIFY has */
 static void test_command_alone(void **state)
 {
@@ -741,6 +762,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_careful, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_command, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_command_cleared, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_command_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_idle_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_known, setup, teardown),
