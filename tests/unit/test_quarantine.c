@@ -555,7 +555,7 @@ static void test_command(void **state)
 	assert_int_equal(bad.alarms, 0);
 }
 
-/* The command is not at fault: what it has put in doubt waits like all. Seen to fail: it does not. */
+/* The command is not at fault: what it has put in doubt waits like all. Seen to fail: as before. */
 static void test_command_cleared(void **state)
 {
 	struct fb_quarantine_read verify = {
