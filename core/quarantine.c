@@ -201,32 +201,41 @@ bool fb_quarantine_doubts(const struct fb_quarantine *b, u64 lbn, u64 nsect)
 	return false;
 }
 
-/* did this block fail by itself before? */
-static bool fb_quarantine_failed_alone(const struct fb_quarantine *b, u64 lbn)
+/* did this block fail by itself before? @by_read: in a plain READ */
+static bool fb_quarantine_failed_alone(const struct fb_quarantine *b, u64 lbn, bool by_read)
 {
 	u32 i;
 
 	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
-		if (b->doubt[i].alone && b->doubt[i].first == lbn)
+		if (b->doubt[i].alone && b->doubt[i].first == lbn &&
+		    !(by_read && b->doubt[i].command))
 			return true;
 	return false;
 }
 
-static void fb_quarantine_doubt(struct fb_quarantine *b, u64 lbn, u64 nsect, bool alone)
+static void fb_quarantine_doubt(struct fb_quarantine *b, u64 lbn, u64 nsect, bool alone,
+				bool command)
 {
 	u32 i = b->doubts++ % FB_QUARANTINE_DOUBTS;
 
-	b->doubt[i] = (struct fb_doubt) { .first = lbn, .count = nsect, .alone = alone };
+	b->doubt[i] = (struct fb_doubt) {
+		.first = lbn, .count = nsect, .alone = alone, .command = command
+	};
 }
 
-/* This block is bad, and not by the medium's word. */
+/* This block is bad, and not by the medium's word: no command is at fault. */
 static void fb_quarantine_prove(struct fb_quarantine *b, u64 lbn)
 {
 	u32 i;
 
-	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
-		if (b->doubt[i].alone && b->doubt[i].first == lbn)
-			b->doubt[i].proven = true;
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++) {
+		struct fb_doubt *d = &b->doubt[i];
+
+		if (!fb_quarantine_meets(d->first, d->count, lbn, 1))
+			continue;
+		d->command = false;
+		d->proven |= d->alone;
+	}
 }
 
 static bool fb_quarantine_is_proven(const struct fb_quarantine *b, u64 lbn)
@@ -419,8 +428,9 @@ static void fb_quarantine_absolve(struct fb_quarantine *b, const struct fb_quara
  * The place of the error is known if the drive said it, or where it stopped, or if it read one
  * block with no foreground read after it. The medium is at fault if the drive says so, or if that
  * block has failed by itself before: what Linux would retry (ASC 15h), a time-out or a unit
- * attention may pass. On a careful disk it is enough that it failed among others before. Until
- * both are known the blocks are wanted again, and read alone if the place is in doubt.
+ * attention may pass. On a careful disk it is enough that it failed among others before. One
+ * of both failures must be a plain READ's: where VERIFY or FUA fails the command may be at fault.
+ * Until both are known the blocks are wanted again, and read alone if the place is in doubt.
  *
  * Context: the disk's lock held.
  *
@@ -442,7 +452,8 @@ u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read
 	}
 	verdict = fb_quarantine_count_slow(b, read, now);
 	b->failed_ns = now;
-	before = b->careful ? fb_quarantine_doubts(b, bad, 1) : fb_quarantine_failed_alone(b, bad);
+	before = b->careful && !read->command ? fb_quarantine_doubts(b, bad, 1) :
+		 fb_quarantine_failed_alone(b, bad, read->command);
 	fault = read->medium || (placed && before);
 	suspect = fb_quarantine_zone(b, bad, 1) || fb_quarantine_doubts(b, bad, 1);
 	if (!read->medium)
@@ -451,8 +462,9 @@ u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read
 		verdict |= fb_quarantine_add(b, bad, placed ? b->granule : read->nsect, now);
 	else
 		b->next_ns = max(b->next_ns, now + FB_QUARANTINE_DOUBT_NS);
-	if (placed ? !fb_quarantine_failed_alone(b, bad) : !fb_quarantine_doubts(b, bad, 1))
-		fb_quarantine_doubt(b, bad, placed ? b->granule : read->nsect, placed);
+	if (placed ? !fb_quarantine_failed_alone(b, bad, false) : !fb_quarantine_doubts(b, bad, 1))
+		fb_quarantine_doubt(b, bad, placed ? b->granule : read->nsect, placed,
+				    read->command);
 	if (!fault || !placed)
 		return verdict;
 	if (!read->medium)
@@ -487,7 +499,8 @@ static bool fb_quarantine_wanted(const struct fb_quarantine *b, const struct fb_
  *
  * Such reads go before all others, except during the pause after a slow recovery or after a
  * fault that may pass. On a careful disk what is in doubt waits until another error may be
- * risked. What lies near a block that was bad so does not wait, unless it is such a block itself.
+ * risked, unless READ is to tell whether a VERIFY or FUA is at fault itself. What lies near a block
+ * that was bad so does not wait, unless it is such a block itself.
  *
  * Return: false if nothing of it is wanted, or it must wait.
  */
@@ -503,8 +516,9 @@ bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *b
 	for (i = 0; i < b->zones && !end; i++)
 		if (fb_quarantine_wanted(b, bm, b->zone[i].first, b->zone[i].end, dare, &at))
 			end = min(b->zone[i].end, b->sectors);
-	for (i = 0; i < fb_quarantine_n_doubts(b) && !end && dare; i++)
-		if (fb_quarantine_wanted(b, bm, b->doubt[i].first,
+	for (i = 0; i < fb_quarantine_n_doubts(b) && !end; i++)
+		if ((dare || b->doubt[i].command) &&
+		    fb_quarantine_wanted(b, bm, b->doubt[i].first,
 					 b->doubt[i].first + b->doubt[i].count, dare, &at))
 			end = min((at + 1) * b->granule, b->sectors);
 	if (!end)

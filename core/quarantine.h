@@ -40,12 +40,14 @@
  * @first: first sector
  * @count: how many
  * @alone: it is one block, which failed in a read of its own, or was named by the drive
+ * @command: by a VERIFY or FUA, and not by the medium: that command may be at fault
  * @proven: that block was found to be bad, by errors that are not the medium's
  */
 struct fb_doubt {
 	u64 first;
 	u64 count;
 	bool alone;
+	bool command;
 	bool proven;
 };
 
@@ -120,6 +122,7 @@ struct fb_quarantine {
  * @failed: some sector was not read
  * @named: the drive says which one
  * @medium: the drive says that the medium is at fault
+ * @command: it was a VERIFY or FUA, and failed without that
  * @joined: it was prepended to a foreground read in the same command
  * @took_ns: how long it took
  */
@@ -130,6 +133,7 @@ struct fb_quarantine_read {
 	bool failed;
 	bool named;
 	bool medium;
+	bool command;
 	bool joined;
 	u64 took_ns;
 };

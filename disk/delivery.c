@@ -524,6 +524,7 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 		.failed = buf->status,
 		.named = buf->named,
 		.medium = buf->fault == FB_VERIFY_FAULT_MEDIUM,
+		.command = buf->how != FB_VERIFY_READ && buf->fault == FB_VERIFY_FAULT_OTHER,
 		.joined = buf->kind == FB_FREE_READ_PREPENDED,
 		.took_ns = buf->ended_ns - buf->sent_ns,
 	};

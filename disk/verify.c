@@ -484,25 +484,28 @@ static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
  * @buf: the read
  * @good: it succeeded
  *
- * If READ can read all of that, the command fails though the medium can be read; soon it is not
- * used any more. Of a part nothing follows: the command is tried again on what is in doubt, block
- * by block.
+ * If READ can read all of that, in one piece or from front to back, the command fails though the
+ * medium can be read; soon it is not used any more. The verdict and the end of the check are one
+ * step under the lock, so that the command is not chosen in between.
  *
  * Context: fb_disk.lock held; called when its bio ends.
  */
 void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool good)
 {
 	struct fb_verify *m = &fd->verify;
-	u64 end = m->check_lbn + m->check_nsect;
+	u64 end = m->check_lbn + m->check_nsect, read_end = buf->lbn + buf->nsect;
 	struct fb_verify_way *way;
-	bool whole;
 
-	if (!m->checking || buf->how != FB_VERIFY_READ || buf->lbn + buf->nsect <= m->check_lbn ||
-	    buf->lbn >= end)
+	if (!m->checking || buf->how != FB_VERIFY_READ || read_end <= m->check_lbn ||
+	    buf->lbn >= end || (good && buf->lbn > m->check_lbn))
 		return;
+	if (good && read_end < end) {
+		m->check_lbn = read_end;
+		m->check_nsect = end - read_end;
+		return;
+	}
 	way = fb_verify_way(m, m->checking);
-	whole = buf->lbn <= m->check_lbn && buf->lbn + buf->nsect >= end;
-	if (good && whole && ++way->failed == FB_VERIFY_FAILED) {
+	if (good && ++way->failed == FB_VERIFY_FAILED) {
 		way->barred = "fails where READ does not";
 		fb_message_note(fd, m->checking == FB_VERIFY_COMMAND ? FB_MESSAGE_BAD_VERIFY :
 				FB_MESSAGE_BAD_FUA);
@@ -578,9 +581,12 @@ enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_re
 	} else if (fault == FB_VERIFY_FAULT_COMMAND) {
 		fb_verify_bar(fd, buf->how);
 	} else if (fault == FB_VERIFY_FAULT_OTHER) {
+		bool placed = buf->named || buf->good;
+		u32 granule = fd->quarantine.granule, first = round_down(buf->good, granule);
+
 		m->checking = buf->how;
-		m->check_lbn = buf->lbn;
-		m->check_nsect = buf->nsect;
+		m->check_lbn = buf->lbn + first;
+		m->check_nsect = placed ? min(granule, buf->nsect - first) : buf->nsect;
 		m->check_ns = ktime_get_ns();
 	}
 	return fault;

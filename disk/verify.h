@@ -53,7 +53,7 @@ struct fb_verify_way {
  * @depth: the queue depth when FUA was refused
  * @refused_ns: when that was
  * @checking: a VERIFY or FUA failed, and not by the medium: READ is to tell whose fault it is
- * @check_lbn: where that was
+ * @check_lbn: where that was: the block if it is known; READ has read what lay before
  * @check_nsect: its sectors
  * @check_ns: when it failed
  */

@@ -4,6 +4,10 @@
 # before what the foreground reads; unreadable (UNC), not found (IDNF), aborted (ABRT); met by READ
 # (scan) and by FUA or VERIFY (scrub). Beside a foreground whose data are checked.
 #
+# At a depth of one freeblock leaves gaps alone (state/free_reads): there the places are where the
+# sector lies, and idle reads meet it, after the load but for the first block. With NCQ off, and in
+# part at a depth of two, reads in gaps meet what is to be prepended. A cell's last line counts both.
+#
 # Expected: the sector is found once and reported once, by the errors that its kind takes; the
 # foreground has no error, and waits no longer than where another program meets one such sector; NCQ
 # stays on; the pass ends.

@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
 # Drives that lie about VERIFY, with two bad sectors under a scrub: one that says GOOD at once and
 # looks at nothing, as bridges and virtual disks do; one whose VERIFY always fails, as of some RAID
-# firmware; one that answers VERIFY, and READ with FUA, from its cache.
+# firmware, on SCSI and on SATA without NCQ; one that answers VERIFY, and READ with FUA, from its
+# cache.
 #
 # Expected: nothing is verified that was not read: both bad blocks are found, and only they; what
 # cannot be proven is said to be unverified; the pass ends, and each block is read a few times at
 # most.
 #
 # Seen to fail with: a VERIFY and FUA believed whatever they take ("verified 512, bad 0", and
-# nothing unverified from the cache).
+# nothing unverified from the cache); a check that a part ends, and READ that waits after two such
+# errors, on SATA (a third VERIFY, an alarm, no pass).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=400
+# lab-kernel-modules: libata
 
 . /lab/lib.sh
 . /lab/files/bad.sh
 
 load_module mechdisk
+load_module mechata
 load_module freeblock
 
-# liar LINES [ERROR]: a drive with two bad sectors
+# liar LINES [ERROR [DEPTH]]: a drive with two bad sectors
 liar()
 {
 	local kind="error=${2-unc} recovery_ms=20 asc=11"
@@ -26,8 +30,9 @@ liar()
 	fresh
 	echo d > $M/delete
 	disk=$(drive_new d tiny.fbdrive "$1") || exit 1
+	[ -z "$3" ] || echo "$3" > /sys/block/"$disk"/device/queue_depth
 	sched_set "$disk" freeblock || die "no freeblock"
-	[ -s "$(fb "$disk")/model" ] || model_load "$disk" tiny.fbmodel
+	[ -s "$(fb "$disk")/model" ] || model_load "$disk" "tiny${3:+-ata}.fbmodel"
 	D=$(fb "$disk")
 	bad "1003 1 $kind"
 	bad "3003 1 $kind"
@@ -68,6 +73,15 @@ expect_ok "fails like READ: the pass ends" wait_for 200 is finished
 expect_eq "fails like READ: bad blocks" "$(listed)" "1000 8 medium;3000 8 medium;"
 expect_eq "fails like READ: all others verified" "$(job "$disk" scrub blocks_verified)" 510
 expect_match "fails like READ: VERIFY stays" "$(state "$disk" medium)" '^verify;'
+
+# with NCQ off VERIFY is what libata has; two such errors are all that is risked in ten minutes
+liar "interface sata
+verify fails" unc 1
+ends "SATA, always fails"
+expect_match "SATA, always fails: dropped" "$(kv "$(debug "$disk")/status" medium)" \
+	'^read .no verify: fails where READ does not; no fua: the kernel has NCQ off'
+expect_eq "SATA, always fails: no alarm" "$(stats "$disk" alarms)" 0
+expect_eq "SATA, always fails: twice" "$(stats "$disk" verifies)" 2
 
 # what the foreground has just read is in the cache
 liar "cache 64 1024 0

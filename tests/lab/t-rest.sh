@@ -11,7 +11,8 @@
 # Seen to fail with: fb_idle_was_passed() false (standby: read); fb_power_is_resting() false (timer,
 # autosuspend: never asleep); fb_power_foreground() without effect (standby: not read after the
 # foreground); keep_awake ignored in fb_idle_is_awake() (overdue: not woken); a SATA drive's log not
-# read (sata, timer: read on, never asleep).
+# read (sata, timer: read on, never asleep); extended power conditions believed to be in use where they
+# are offered (timer off).
 #
 # lab-kernel-modules: libata
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -21,8 +22,8 @@
 
 TIMER_S=20
 
-# begin [TEXT [SECONDS]]: a drive "d" with that in its description, or with that timer of a SATA
-# one; and a scan
+# begin [TEXT [SECONDS [off]]]: a drive "d" with that in its description, or with that timer of a SATA
+# one, which is not in use; and a scan
 begin()
 {
 	disk=$(drive_new d atlas10k.fbdrive "$port_text
@@ -30,6 +31,7 @@ $1") || exit 1
 	D=$(fb "$disk")
 	sched_set "$disk" freeblock || die "no freeblock"
 	[ -z "$2" ] || timer_set "$disk" "$2"
+	[ -z "$3" ] || timer_off "$disk"
 	model_load "$disk" "$(port_model atlas10k.fbmodel)"
 	# what idle reads cost so few requests is not the question here
 	echo 10000000 > "$D/idle_mean_us"
@@ -212,6 +214,10 @@ end
 begin "" $TIMER_S
 drive_timer
 kept_awake
+end
+begin "" $TIMER_S off
+sleep $((2 * TIMER_S))
+is_read "timer off" 3
 end
 
 expect_within "unload freeblock" 20 unload_module freeblock

@@ -4,7 +4,12 @@
 # that the driver gets, of the sectors that it gets, but for the foreground reads that had
 # something prepended; and a carrier that is given back unused has none.
 #
+# The scheduler can be chosen when all else is there, and only then: the module registers it last,
+# and takes it back first.
+#
 # Expected: from the tracepoints' meaning, against the scheduler's own counters.
+#
+# Seen to fail with: the scheduler registered before /dev/freeblock, and taken back after it.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=200
 
@@ -57,8 +62,29 @@ without_trace()
 		"$(awk '$1 == "block_rq_complete" && $3 == 0 && $4 != -11' /out/events)" ""
 }
 
+# in_order: the calls that register and unregister, in a line; nothing without kprobes
+in_order()
+{
+	sed -n 's/.*: \([a-z_]*\): (.*/\1/p' $T/trace | tr '\n' ' '
+}
+
 load_module mechdisk
+calls="misc_register elv_register elv_unregister misc_deregister"
+for call in $calls; do
+	[ -e $T/kprobe_events ] && echo "p:fb/$call $call" >> $T/kprobe_events &&
+		echo 1 > $T/events/fb/$call/enable
+done
+begin
 load_module freeblock
+if [ -d $T/events/fb ]; then
+	unload_module freeblock
+	expect_eq "the scheduler comes last and goes first" "$(in_order)" "$calls "
+	echo 0 > $T/events/fb/enable
+	echo > $T/kprobe_events
+	load_module freeblock
+else
+	note "no kprobes: the order of registration is not seen"
+fi
 disk=$(drive_new d atlas10k.fbdrive "") || exit 1
 sched_set "$disk" freeblock
 model_load "$disk" atlas10k.fbmodel

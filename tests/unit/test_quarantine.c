@@ -526,6 +526,73 @@ static void test_careful(void **state)
 }
 
 /*
+ * A careful disk whose VERIFY always fails: that makes no block bad, and READ may tell at once,
+ * even if no other error is risked now. What READ cannot read there is bad. Seen to fail: a VERIFY
+ * that proves what an earlier one has put in doubt; a READ that waits for the ten minutes.
+ */
+static void test_command(void **state)
+{
+	struct fb_quarantine_read verify = {
+		.lbn = 8000, .nsect = 3 * GRANULE, .failed = true, .command = true,
+		.took_ns = S / 50,
+	};
+	struct fb_plan_piece piece;
+
+	(void)state;
+	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
+	fb_bitmap_want(&bm, 1000, 3, 0);
+	assert_int_equal(fb_quarantine_ended(&bad, &verify, now), 0);
+	verify.nsect = GRANULE;
+	assert_int_equal(fb_quarantine_ended(&bad, &verify, now), 0);
+	now += 6 * S;
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(piece.lbn, 8000);
+	assert_int_equal(piece.nsect, GRANULE);
+	assert_int_equal(ended(8000, GRANULE, GRANULE, false), 0);
+	assert_int_equal(bad.total, 0);
+	assert_int_equal(ended(8000 + GRANULE, GRANULE, 0, false),
+			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	assert_int_equal(bad.alarms, 0);
+}
+
+/* The command is not at fault: what it has put in doubt waits like all. Seen to fail: as before. */
+static void test_command_cleared(void **state)
+{
+	struct fb_quarantine_read verify = {
+		.lbn = 8000, .nsect = 64 * GRANULE, .failed = true, .command = true,
+		.took_ns = S / 50,
+	};
+	struct fb_plan_piece piece;
+
+	(void)state;
+	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
+	fb_bitmap_want(&bm, 1000, 64, 0);
+	assert_int_equal(fb_quarantine_ended(&bad, &verify, now), 0);
+	assert_int_equal(ended(8000, GRANULE, 0, false),
+			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	/* but where a zone says that most is good */
+	bad.zones = 0;
+	now += 60 * S;
+	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+}
+
+/* any disk: VERIFY proves bad what READ has failed at alone, not what another VERIFY has */
+static void test_command_alone(void **state)
+{
+	struct fb_quarantine_read verify = {
+		.lbn = 8000, .nsect = GRANULE, .failed = true, .command = true, .took_ns = S / 50,
+	};
+
+	(void)state;
+	assert_int_equal(fb_quarantine_ended(&bad, &verify, now), 0);
+	assert_int_equal(fb_quarantine_ended(&bad, &verify, now), 0);
+	verify.lbn = 16000;
+	assert_int_equal(ended(16000, GRANULE, 0, false), 0);
+	assert_int_equal(fb_quarantine_ended(&bad, &verify, now),
+			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+}
+
+/*
  * A drive that may try for a minute: what is in doubt is no gap's. Seen to fail: without the flag.
  */
 static void test_idle_only(void **state)
@@ -694,6 +761,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_cut_several, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_careful, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_command, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_command_cleared, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_command_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_idle_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_third, setup, teardown),

@@ -295,6 +295,13 @@ static int md_ata_start(struct md_ata *a, struct md_ata_cmd *p)
 	p->kind = md_tf_start(&a->tf, &p->regs, now_ns, &c->range, &p->result);
 	if (memcmp(&before, &a->tf.caching, sizeof(before)))
 		md_run_set_caching(&a->run, &a->tf.caching);
+	/* what lies in between refuses it */
+	if (p->kind == MD_TF_RANGE && c->range.op == MDE_VERIFY &&
+	    a->run.cfg->verify == MDE_VERIFY_FAILS) {
+		p->kind = MD_TF_DONE;
+		p->result.status = MD_TF_READY | MD_TF_ERROR;
+		p->result.error = MD_TF_ABRT;
+	}
 	if (p->kind != MD_TF_RANGE && p->kind != MD_TF_TRIM) {
 		md_run_at_once(&a->run, c);
 		return 0;

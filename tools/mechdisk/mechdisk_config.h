@@ -96,7 +96,7 @@ enum mde_queueing { MDE_TAGGED, MDE_NCQ };
  * @MDE_VERIFY_MEDIUM: the medium
  * @MDE_VERIFY_CACHE: the cache is enough
  * @MDE_VERIFY_NOTHING: nothing: it is good at once, as of many bridges (SCSI only)
- * @MDE_VERIFY_FAILS: nothing: each fails, as of some RAID firmware (SCSI only)
+ * @MDE_VERIFY_FAILS: nothing: each fails, as of some RAID firmware
  */
 enum mde_verify { MDE_VERIFY_MEDIUM, MDE_VERIFY_CACHE, MDE_VERIFY_NOTHING, MDE_VERIFY_FAILS };
 

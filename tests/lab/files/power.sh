@@ -64,6 +64,12 @@ condition_set()
 	esac >/dev/null 2>&1 || die "$1 does not go to $2"
 }
 
+# timer_off DISK: a SATA drive uses its timers no more, and keeps them
+timer_off()
+{
+	ata "$1" ef 4a 00 05 >/dev/null 2>&1 || die "$1 does not switch its timers off"
+}
+
 # timer_set DISK SECONDS: a SATA drive goes to standby_z so long after its last command
 timer_set()
 {

@@ -156,6 +156,8 @@ static inline struct workqueue_struct *fbgcov_alloc_workqueue(const char *name,
 #define elv_register fbgcov_elv_register
 #define alloc_workqueue fbgcov_alloc_workqueue
 #define kobject_init_and_add fbgcov_kobject_init_and_add
+#define kobject_add(...) (fbgcov_fails() ? -ENOMEM : kobject_add(__VA_ARGS__))
+#define kobject_rename(...) (fbgcov_fails() ? -ENOMEM : kobject_rename(__VA_ARGS__))
 #undef kthread_create
 #define kthread_create fbgcov_kthread_create
 
