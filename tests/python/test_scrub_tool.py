@@ -410,7 +410,7 @@ class Commands(Case):
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = cli.main(["scrub", "sda", *words, *(
-                ("--state", self.path) if words[0] in ("run", "start") else ())])
+                ("--state", self.path) if words[:1] in (("run",), ("start",)) else ())])
         return status, out.getvalue(), err.getvalue()
 
     def run_to(self, *more):

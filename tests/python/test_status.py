@@ -183,8 +183,8 @@ class Status(unittest.TestCase):
         keys = set(one) | set(one["cost"]) | set(one["tasks"]["3"]) | set(one["idle"])
         self.assertEqual(keys - told, set())
         self.assertEqual(told - keys - {"model_status", "medium", "yes", "scrub_stats", "order",
-                                        "scan", "running", "paused", "stats", "mean_us", "max_us",
-                                        "idle_size_kib", "idle_mean_us", "idle_max_us"}, set())
+                                        "scan", "running", "paused", "stats", "map", "mean_us",
+                                        "max_us", "idle_size_kib", "idle_mean_us", "idle_max_us"}, set())
 
     def test_left(self):
         """Of a scrub that has read nothing in this second, at its mean rate: 15625 blocks of 64 KiB
