@@ -7,7 +7,7 @@
 # Expected: within 10 s, a mean of three; the foreground's order is the drive's; files of the machine,
 # scheduler and modules as they were, but for what the scrubs had verified.
 #
-# Seen to fail: an enable that measures for a second too long (sleep 10); a start at boot of disks
+# Seen to fail: an enable that takes ten seconds; a start at boot of disks
 # with a model only; an off that leaves the record.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=400
