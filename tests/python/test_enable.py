@@ -255,8 +255,8 @@ class One(Enable):
             self.machine.write("sys/block/sdb/device/vpd_pg80", vpd(0x80, b"sdb"))
         self.machine.write("sys/block/sdb/device/wwid", "\n")
         self.machine.write("sys/block/sdb/device/vpd_pg80", vpd(0x80, b""))
-        self.assertRegex(self.do("enable", "sdb")[1], "neither a world-wide name .*; until the next "
-                         "boot run: echo freeblock > /sys/block/sdb/queue/scheduler")
+        self.assertRegex(self.do("enable", "sdb")[1], "neither a world-wide name .*; until the "
+                         "next boot run: echo freeblock > /sys/block/sdb/queue/scheduler")
         self.assertRegex(self.do("enable", "sdz")[1], "/dev/sdz: no such block device")
 
     def test_left_alone(self):

@@ -714,7 +714,7 @@ class Ports(unittest.TestCase):
                 self.assertTrue(port.find(was))
                 self.assertEqual(port.disk.name, "sdb")
                 tree.disk("sdb", 1001, 8192, {"id": "naa.sda"})
-                with self.assertRaisesRegex(ToolError, "sdb has another block size now, by its model"):
+                with self.assertRaisesRegex(ToolError, "sdb has another block size now"):
                     port.find(was)
                 tree.remove("sys/kernel/freeblock/sdb")
                 self.assertFalse(port.find(was))

@@ -184,7 +184,8 @@ class Status(unittest.TestCase):
         self.assertEqual(keys - told, set())
         self.assertEqual(told - keys - {"model_status", "medium", "yes", "scrub_stats", "order",
                                         "scan", "running", "paused", "stats", "map", "mean_us",
-                                        "max_us", "idle_size_kib", "idle_mean_us", "idle_max_us"}, set())
+                                        "max_us", "idle_size_kib", "idle_mean_us",
+                                        "idle_max_us"}, set())
 
     def test_left(self):
         """Of a scrub that has read nothing in this second, at its mean rate: 15625 blocks of 64 KiB
@@ -271,7 +272,8 @@ class Status(unittest.TestCase):
         self.assertRegex(self.status("sda")[2], "sda: tasks: not understood: 'nonsense'")
         self.tree.remove("sys/kernel/freeblock/sdb")
         self.assertRegex(self.status("sdb")[2],
-                         "sdb does not have the scheduler freeblock; run: freeblock enable /dev/sdb")
+                         "sdb does not have the scheduler freeblock; run: freeblock enable "
+                         "/dev/sdb")
         # a volume of ZFS'; seen to fail: told to set it up
         for folder in ("class/block", "block", "devices/virtual/block"):
             self.tree.write("sys/%s/zd0/size" % folder, "8")

@@ -302,19 +302,19 @@ class Command(unittest.TestCase):
         there is a trial, too.
 
         Seen to fail: a trial that wants a model; one that loads none."""
-        for kept, loaded in ((True, True), (True, False), (False, False)):
-            said = []
+        for kept, is_loaded in ((True, True), (True, False), (False, False)):
             with contextlib.ExitStack() as stack:
                 for patch in self.own():
                     stack.enter_context(patch)
-                chosen = trial.store.choose_scheduler
-                stack.enter_context(mock.patch.object(
-                    trial.store, "is_kept", lambda *_, kept=kept: kept))
-                stack.enter_context(mock.patch.object(
-                    trial.store, "load", lambda *_, loaded=loaded: said.append("load") or (
-                        chosen("sda") or "loaded" if loaded else None)))
+
+                def load(*_, choose=trial.store.choose_scheduler, fits=is_loaded):
+                    return choose("sda") or "loaded" if fits else None
+
+                load = mock.Mock(side_effect=load)
+                stack.enter_context(mock.patch.object(trial.store, "is_kept", return_value=kept))
+                stack.enter_context(mock.patch.object(trial.store, "load", load))
                 self.assertEqual(self.trial("--pairs", "4")[0], 0)
-            self.assertEqual(said, ["load"] * kept)
+            self.assertEqual(load.call_count, int(kept))
             self.assertEqual(self.tree.said("sys/devices/sda/queue/scheduler"), "mq-deadline")
 
     def own(self):

@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 
-from . import ToolError, UsageError, advice, fbstate, need_defaults, need_one, setup
+from . import ToolError, UsageError, advice, need_defaults, need_one, setup
 from .extraction import identity as names
 from .extraction import store
 from .machine import book, enabled, kinds, lock, steps
@@ -157,9 +157,9 @@ def show(done):
         name, "enabled" if done["steps"] else "was enabled already",
         "knowledge: %s; " % done["knowledge"] if done["knowledge"] else "", name))
     if done["steps"] and done["knowledge"] == "none: no model":
-        print("  nothing more is needed. With a map of the drive, busy times are used, too: freeblock "
-              "observe /dev/%s tells what that would bring as the disk is used, freeblock setup "
-              "/dev/%s measures it" % (name, name))
+        print("  nothing more is needed. With a map of the drive, busy times are used, too: "
+              "freeblock observe /dev/%s tells what that would bring as the disk is used, "
+              "freeblock setup /dev/%s measures it" % (name, name))
 
 
 def run(args):

@@ -69,7 +69,8 @@ HOWTO = """\
 Write that to /etc/systemd/system/freeblock-scrub@.service, then
   systemctl daemon-reload
   systemctl enable --now freeblock-scrub@%(disk)s
-It waits for the disk and its scheduler, continues where the last run was saved, and ends when the disk has been scrubbed. Begin another pass now and then:
+It waits for the disk and its scheduler, continues where the last run was saved,
+and ends when the disk has been scrubbed. Begin another pass now and then:
   systemctl restart freeblock-scrub@%(disk)s"""
 
 
@@ -413,7 +414,8 @@ def add_parser(subparsers):
                         "before other tasks")
     parser.add_argument("--state", metavar="FILE", help="what has been verified is kept there "
                         "(/%s/<id>.coverage)" % FOLDER)
-    parser.add_argument("--wait", action="store_true", help="run: wait for module, disk and scheduler")
+    parser.add_argument("--wait", action="store_true",
+                        help="run: wait for module, disk and scheduler")
     parser.add_argument("--before", type=float, default=BEFORE_S, metavar="SECONDS",
                         help="run: measure the foreground's latency that long before "
                         "(%(default)s)")
@@ -503,8 +505,8 @@ class Fleet:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self.stop)
         # pylint: disable-next=consider-using-with
-        running = {name: subprocess.Popen(words, text=True, errors="replace", stdout=subprocess.PIPE,
-                                          stderr=subprocess.STDOUT)
+        running = {name: subprocess.Popen(words, text=True, errors="replace",
+                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                    for name, words in self.commands.items()}
         readers = [threading.Thread(target=self.relay, args=one) for one in running.items()]
         for reader in readers:

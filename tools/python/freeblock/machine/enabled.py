@@ -6,8 +6,6 @@ in it says that no foreground request is ordered, held or joined; "boot ID", tha
 until that boot ends. freeblock.conf enables disks, too.
 """
 
-import os
-
 from .. import ToolError, fbstate
 from ..extraction import identity as names
 from ..extraction import journal
