@@ -2,6 +2,8 @@
 # What the commands advise (tools/python/freeblock/advice.py): a disk is brought into each state that
 # hinders, the command that is printed behind "run: " is run as it stands, and the state is over.
 #
+# A disk without a model is no such state: nothing is advised.
+#
 # Expected: the module's own files, before and after. A drive is not measured here: the model that
 # setup would measure is installed before, and the advice to measure a drive anew is only looked at.
 #
@@ -9,7 +11,7 @@
 #
 # lab: kernel=stock clock=icount smp=1 timeout=400
 # lab-kernel-modules: null_blk
-# lab-freeblock: setup off scrub status top conf models guard
+# lab-freeblock: enable setup off scrub status top conf models guard
 # lab-python: freeblock.extraction.refuse freeblock.observe freeblock.tuning.record freeblock.tracefile.detect _pydecimal concurrent.futures.thread
 # lab-programs: sim
 
@@ -47,6 +49,11 @@ scheduling()
 	state "$disk" scheduling
 }
 
+knowledge()
+{
+	state "$disk" knowledge
+}
+
 install_model()
 {
 	freeblock models install "$(lab_file "$1")" --disk "$disk" > /dev/null || die "no model $1"
@@ -79,6 +86,7 @@ said freeblock status
 expect_match "no disk: status" "$(cat /tmp/said)" "the module knows no disk"
 followed "no disk"
 expect_eq "no disk: scheduling" "$(scheduling)" yes
+expect_eq "no disk: with the model that is there" "$(knowledge)" map
 
 said freeblock scrub "$disk" pause
 expect_match "no scrub" "$(cat /tmp/said)" "is not being scrubbed"
@@ -109,9 +117,10 @@ freeblock scrub "$disk" stop
 # a model whose phase was given up; tasks stay
 install_model tiny-skewed.fbmodel
 freeblock setup "/dev/$disk" --quiet > /tmp/said 2>&1
-expect_eq "a wrong model: believed at first" "$(scheduling)" yes
+expect_eq "a wrong model: believed at first" "$(knowledge)" map
 given_up "a wrong model"
-expect_ok "a scrub waits" freeblock scrub "$disk" start
+expect_match "given up: knowledge" "$(knowledge)" "^none: reads end at no angle of the model"
+expect_ok "a scrub begins" freeblock scrub "$disk" start
 said freeblock top --once --seconds 0.1
 expect_le "given up: columns of top" "$(wc -L < /tmp/said)" 80
 said freeblock status "$disk" --seconds 0
@@ -128,13 +137,16 @@ followed "beside a task"
 expect_eq "beside a task: it is stopped" "$(job "$disk" scrub)" stopped
 expect_ok "beside a task: then setup ends well" freeblock setup "/dev/$disk" --quiet
 expect_ok "beside a task: with that model" cmp -s "$(fb "$disk")/model" /lab/files/tiny.fbmodel
-expect_eq "beside a task: scheduling" "$(scheduling)" yes
+expect_eq "beside a task: knowledge" "$(knowledge)" map
 
 model_load "$disk" distrusted-tiny.fbmodel
-expect_match "distrusted" "$(scheduling)" "^the model is distrusted"
+expect_match "distrusted" "$(knowledge)" "^none: the model is distrusted"
+expect_eq "distrusted: the disk is served" "$(scheduling)" yes
+said freeblock status --check
+expect_eq "distrusted: a warning" $status 1
 said freeblock status "$disk" --seconds 0
 followed "distrusted"
-expect_eq "distrusted: scheduling" "$(scheduling)" yes
+expect_eq "distrusted: knowledge" "$(knowledge)" map
 
 # memory
 echo 1 > /sys/module/freeblock/parameters/memory_mib
@@ -145,19 +157,19 @@ followed "memory"
 expect_ok "memory: there is enough" freeblock scrub "$disk" start
 freeblock scrub "$disk" stop
 
-# the module forgets its models
+# the module forgets its models: nothing is advised, and the disk is served
 sched_set "$disk" mq-deadline
 expect_within "unload" 20 unload_module freeblock
 modprobe freeblock
 sched_set "$disk" freeblock
-expect_eq "no model" "$(scheduling)" "no model"
-said freeblock scrub "$disk" start
-expect_match "no model: scrub" "$(cat /tmp/said)" "has no model"
-scrub=$(sed -n 's/.*run: //p' /tmp/said)
+expect_eq "no model" "$(knowledge)" "none: no model"
+expect_ok "no model: a scrub begins" freeblock scrub "$disk" start
 said freeblock status "$disk" --seconds 0
-followed "no model"
-expect_eq "no model: the same of scrub" "$scrub" "$advice"
-expect_eq "no model: scheduling" "$(scheduling)" yes
+expect_match "no model: status" "$(cat /tmp/said)" "scheduler freeblock, scheduling"
+expect_no_match "no model: nothing to run" "$(cat /tmp/said)" "run: "
+said freeblock status --check
+expect_eq "no model: all is well" $status 0
+freeblock scrub "$disk" stop
 
 # the guard
 sed -i 's/"boot_id": "[^"]*"/"boot_id": "another"/' /var/lib/freeblock/guard/armed.json
@@ -188,9 +200,10 @@ wait_for 30 [ -b "/dev/$disk" ]
 sched_set "$disk" freeblock
 said freeblock status "$disk" --seconds 0
 expect_match "new firmware" "$(cat /tmp/said)" "firmware is no longer the model's"
+expect_eq "new firmware: the disk is served" "$(scheduling)" yes
 install_model tiny.fbmodel
 followed "new firmware"
-expect_eq "new firmware: scheduling" "$(scheduling)" yes
+expect_eq "new firmware: knowledge" "$(knowledge)" map
 expect_ok "off" freeblock off "/dev/$disk"
 
 # a disk that does not suit

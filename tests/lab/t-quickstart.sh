@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # The commands of Documentation/quickstart.rst, one after the other as they stand there, beside
 # somebody who uses the disk: each ends well and does what the page says. Only the model is
-# there already (time in this guest is too coarse for measuring one), the trial is shortened, and
-# what waits for a key is told to show one page. What is installed and purged is tried by
+# there before setup (time in this guest is too coarse for measuring one), the trial is shortened,
+# and what waits for a key is told to show one page. What is installed and purged is tried by
 # tests/install.
 #
 # Seen to fail: a command in the page that this script knows nothing of (freeblock guard status), one
@@ -10,7 +10,7 @@
 #
 # lab: kernel=stock clock=icount smp=1 timeout=400
 # lab-files: Documentation/quickstart.rst
-# lab-freeblock: setup off trial scrub status top conf models guard
+# lab-freeblock: enable setup off trial scrub status top conf models guard
 # lab-python: freeblock.extraction.refuse freeblock.observe freeblock.tuning.record freeblock.tracefile.detect _pydecimal concurrent.futures.thread
 # lab-programs: sim
 
@@ -20,7 +20,6 @@ load_module mechdisk
 install_freeblock
 disk=$(drive_new d toy.fbdrive) || exit 1
 sched_set "$disk" mq-deadline
-expect_ok "the model is there" freeblock models install "$(lab_file toy.fbmodel)" --disk "$disk"
 printf '[all]\nscrub_every_days = 30\n' > /etc/freeblock.conf
 
 # the page's commands: what stands behind a prompt
@@ -44,15 +43,21 @@ while read -r command; do
 	case $command in
 	"freeblock trial "*) more="--pairs 3 --seconds 2 --settle 1 --quiet" ;;
 	"freeblock top") more=--once ;;
+	"freeblock setup "*)
+		freeblock models install "$(lab_file toy.fbmodel)" --disk "$disk" > /tmp/said ||
+			die "no model: $(cat /tmp/said)" ;;
 	esac
 	# shellcheck disable=SC2086 # these are words
 	$command $more < /dev/null > /tmp/said 2>&1
 	status=$?
 	note "$command: $(tail -n 3 /tmp/said | tr '\n' ' ')"
 	case $command in
+	"freeblock enable "*)
+		said 0 "knowledge: none: no model; freeblock off /dev/$disk puts everything back"
+		expect_eq "it is served" "$(state "$disk" scheduling)" yes ;;
 	"freeblock setup "*)
 		said 0 "freeblock off /dev/$disk puts everything back"
-		expect_eq "it is scheduled" "$(state "$disk" knowledge)" map ;;
+		expect_eq "it has a map" "$(state "$disk" knowledge)" map ;;
 	"freeblock trial "*)
 		said "0|3|4" "verdict: .*requests take .*all is as it was before" ;;
 	"freeblock scrub "*" run")

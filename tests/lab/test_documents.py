@@ -38,7 +38,7 @@ from treetest import read, report  # noqa: E402
 EXAMPLE_LINES = 60
 # wrong in a command, but the first
 PLANTED = (
-    ("scrub /dev/sdX run", 0), ("scrub /dev/sdX", 1), ("scrub /dev/sdX run --fast", 1),
+    ("scrub /dev/sdX run", 0), ("scrub /dev/sdX runs", 1), ("scrub /dev/sdX run --fast", 1),
     ("scrub /dev/sdX run > log # --fast", 0), ("scrubs /dev/sdX run", 1),
     ("status --check | mail root", 0), ("status --seconds often", 1),
     ("metrics [--output FILE] [DEVICE ...]", 0), ("metrics [--file FILE]", 1),

@@ -4,7 +4,7 @@
 #
 # Variables: ROWS COLUMNS of the terminal
 #
-# lab-freeblock: setup off trial scrub scan status top conf models guard observe metrics
+# lab-freeblock: enable setup off trial scrub scan status top conf models guard observe metrics
 # lab-python: freeblock.extraction.refuse freeblock.tuning.record freeblock.tracefile.detect _pydecimal concurrent.futures.thread
 # lab-programs: sim
 
@@ -26,10 +26,11 @@ cat <<-END
 	Each command takes some seconds to begin; idle time passes faster than outside, and on a busy
 	machine all is slower, but never late. Type, for instance:
 
-	    freeblock setup /dev/$disk         # give the disk the scheduler (its model is there)
+	    freeblock enable /dev/$disk        # give the disk the scheduler: no model is needed
 	    freeblock scrub /dev/$disk start   # verify all of it, in the background, some minutes
 	    freeblock top                    # how far it is, and what it costs: q ends this
 	    freeblock status $disk             # the same, and more, once
+	    freeblock setup /dev/$disk         # use busy times, too (its model is there)
 	    freeblock off /dev/$disk           # put everything back
 	    exit                             # end the virtual machine
 

@@ -92,7 +92,7 @@ class Machine:
                 for what, value in {
                         "model": "", "model_status": "loaded: 7 bytes, 'ACME' 'D'\n",
                         "idle_mean_us": "1000\n", "idle_max_us": "50000\n",
-                        "power": "respect\n",
+                        "power": "respect\n", "idle_only": "0\n",
                         "state/scheduling": "yes\n", "tasks": "0\n", "scan": "idle\n",
                         "scrub": "idle\n"}.items():
                     self.write(os.path.join(folder, "kernel", name, what), value)

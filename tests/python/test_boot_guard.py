@@ -123,7 +123,7 @@ class Boots(Case):
             self.assertTrue(os.path.exists(os.path.join(self.machine.root, guard.ARMED)))
             raise OSError(5, "as if it had gone down")
 
-        with mock.patch("freeblock.extraction.store._choose_scheduler", look):
+        with mock.patch("freeblock.extraction.store.choose_scheduler", look):
             self.assertEqual(self.load()[0], 1)
 
     def test_no_mark_no_start(self):

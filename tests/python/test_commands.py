@@ -486,6 +486,7 @@ class Mistakes(unittest.TestCase):
 
     # Each command that is given a device, by its name; status --check ends as plugins do
     DEVICE = ("calibrate %s -o x", "conf show %s", "conf apply %s", "conf scrub %s", "extract %s",
+              "enable %s",
               "metrics %s", "models load %s", "models install {tiny} --disk %s", "observe %s",
               "observe %s --model /nope", "off %s", "restore %s", "scan %s", "scan %s -o x",
               "scan %s --verify /nope", "scrub %s run", "scrub %s start", "scrub %s status",
@@ -497,6 +498,7 @@ class Mistakes(unittest.TestCase):
     MISSING = {
         "calibrate": "the following arguments are required: DISK, -o/--output",
         "conf": "the following arguments are required: WHAT",
+        "enable": "specify DISK or --all",
         "extract": "specify DEVICE or --simulated FILE",
         "guard": "the following arguments are required: WHAT",
         "models": "the following arguments are required: WHAT",
@@ -504,8 +506,7 @@ class Mistakes(unittest.TestCase):
         "off": "specify DISK or --all",
         "predict": "specify --model FILE or --drive FILE",
         "scan": "the following arguments are required: DEVICE",
-        "scrub": "the following arguments are required: DEVICE, {run,start,pause,resume,stop,"
-                 "status,install-service}",
+        "scrub": "specify DEVICE or --all",
         "setup": "the following arguments are required: DISK",
         "sg": "the following arguments are required: /dev/sgX, --model",
         "trial": "the following arguments are required: DEVICE",

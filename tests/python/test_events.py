@@ -166,18 +166,21 @@ class Told(Case):
 
     def test_distrusted(self):
         """When it becomes so, and again after it was well."""
-        for why, told in (("yes", 0), ("the model is distrusted: so noisy", 1),
-                          ("the model is distrusted: so noisy", 0), ("yes", 0),
+        for why, told in (("", 0), ("the model is distrusted: so noisy", 1),
+                          ("the model is distrusted: so noisy", 0), ("", 0),
                           ("completions do not fit the model: wrong model, write cache, or "
                            "busy host", 1), ("no model", 0)):
-            self.machine.write(KERNEL + "state/scheduling", why + "\n")
+            self.machine.write(KERNEL + "state/knowledge", "none: %s\n" % why if why else "map\n")
             self.assertEqual(self.told(), [("distrusted", "sda: " + why)] * told)
 
     def test_distrust_words(self):
         """They are the module's."""
+        said = ""
+        for name in ("disk.c", "level.c"):
+            with open(os.path.join(TOP, "disk", name), encoding="utf-8") as file:
+                said += file.read()
         for words in events.DISTRUST:
-            with open(os.path.join(TOP, "disk", "disk.c"), encoding="utf-8") as file:
-                self.assertIn('"' + words, file.read())
+            self.assertIn('"' + words, said)
 
     def test_kept_off(self):
         """The guard keeps a disk off at boot."""

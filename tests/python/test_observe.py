@@ -43,21 +43,37 @@ class Kept(fakemachine.Case):
     """Which model, if none is named."""
 
     def test_kept(self):
-        """The one that setup has left; told at once if there is none. Seen to fail: a model that
-        had to be named, wherever it was."""
+        """The one that setup has left; before, one of another drive that is not smaller, which is
+        said; told at once if there is none. Seen to fail: a model that had to be named, wherever it
+        was; the first of the package's models, of a smaller drive."""
         said = []
+
+        def judge(model, *_):
+            said.append(model)
+            return {"caveat": None}
+
         with mock.patch.object(observe, "recorded", lambda *_: "trace"), \
-                mock.patch.object(observe, "judge", lambda model, *_: said.append(model)), \
-                mock.patch.object(observe, "show", lambda _: None):
+                mock.patch.object(observe, "judge", judge), \
+                mock.patch.object(observe, "show", lambda found: said.append(found["caveat"])):
+            self.assertEqual(self.do("observe", "/dev/sda")[0], 0)
+            self.assertEqual(os.path.basename(said[0]), "toy.fbmodel")
+            self.assertRegex(said.pop(), "/dev/sda has no model: toy.fbmodel, of another drive")
+            self.machine.write("sys/block/sda/size", "20000000\n")
+            self.assertEqual(self.do("observe", "/dev/sda")[0], 0)
+            self.assertEqual(os.path.basename(said[1]), "x300.fbmodel")
+            self.machine.write("sys/block/sda/size", "99999999999999\n")
             status, out = self.do("observe", "/dev/sda")
             self.assertEqual(status, 2)
             self.assertIn("/dev/sda has no model in /etc/freeblock/models; run: freeblock setup "
                           "/dev/sda", out)
+            self.machine.write("sys/block/sda/size", "50129\n")
             self.assertEqual(self.do("setup", "/dev/sda", "--model", self.file, "--observe",
                                      "0")[0], 0)
+            del said[:]
             self.assertEqual(self.do("observe", "/dev/sda"), (0, ""))
         folder = os.path.join(self.machine.root, "etc/freeblock/models")
-        self.assertEqual(said, [os.path.join(folder, name) for name in os.listdir(folder)])
+        self.assertEqual(said, [os.path.join(folder, name)
+                                for name in os.listdir(folder)] + [None])
 
 
 class Observe(unittest.TestCase):

@@ -386,10 +386,10 @@ class Runs(Case):
             self.assertRegex(err, pattern)
         self.tree.write("sys/kernel/freeblock/sda/granule_bytes", "")
         status, _, err = freeblock("sda", "-o", self.out)
-        self.assertRegex(err, "sda has no model.*; run: freeblock setup /dev/sda$")
+        self.assertRegex(err, "sda: the loaded module is older .*run: freeblock setup /dev/sda$")
         self.tree.remove("sys/kernel/freeblock/sda")
         self.assertRegex(freeblock("sda", "-o", self.out)[2],
-                         "does not have the scheduler freeblock; run: freeblock setup /dev/sda$")
+                         "does not have the scheduler freeblock; run: freeblock enable /dev/sda$")
         self.tree.remove("sys/kernel/freeblock")
         self.assertRegex(freeblock("sda", "-o", self.out)[2],
                          "not loaded; run: ")

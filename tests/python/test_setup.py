@@ -140,8 +140,8 @@ class Setup(Case):
                                                     "--measure")[1])
         said = json.loads(self.do("off", "--all", "--json")[1])
         self.assertEqual([one["step"] for one in said["undone"]],
-                         ["boot", "model", "measure", "scrub", "settings", "load", "scheduler",
-                          "module"])
+                         ["boot", "enabled", "model", "measure", "scrub", "settings", "load",
+                          "scheduler", "module"])
         self.assertEqual(self.tree(), before)
 
     def test_boot(self):

@@ -32,8 +32,7 @@ class Status(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.tree = fakedisk.Tree(folder.name)
         self.tree.disk("sda", 8000000, 65536)
-        self.tree.disk("sdb", 1000, "", {"state/scheduling": "no model",
-                                         "state/model": 0})
+        self.tree.disk("sdb", 1000, "", {"state/scheduling": "zoned", "state/model": 0})
         self.tree.partition("sda", "sda1", 0, 8000)
         self.clock = 100.0
         for patch in self.tree.patches() + [
@@ -94,9 +93,30 @@ class Status(unittest.TestCase):
                 "on average, idle reads added 41.2 us to each, 900 at most, "
                 "the order in which they go adds to each 390.0 us, 6.00 %; "
                 "in all each ends 125.0 us later than without freeblock",
-                "sdb: scheduler freeblock, not scheduling: no model; run: freeblock setup "
-                "/dev/sdb"):
+                "sdb: scheduler freeblock, not scheduling: zoned; run: echo mq-deadline > "
+                "/sys/block/sdb/queue/scheduler"):
             self.assertIn(line + "\n", out)
+
+    def test_knowledge(self):
+        """What is known of the drive, by name; a command where a map is lost that was there, and no
+        word more where there was none.
+
+        Seen to fail: advice to measure, of each disk that has no model."""
+        noisy = "none: the model is distrusted: so noisy"
+        for knowledge, command in (("map", ""), ("none: no model", ""), ("none: USB bridge", ""),
+                                   ("none: idle_only is set", ""),
+                                   (noisy, "; run: echo 1 > /sys/kernel/freeblock/sda/model_force"),
+                                   ("none: reads end at no angle of the model",
+                                    "; run: freeblock setup /dev/sda --measure")):
+            self.tree.write(SYSFS + "state/knowledge", knowledge)
+            out = self.status("sda", "--seconds", "0")[1]
+            self.assertIn("sda: scheduler freeblock, scheduling\n", out)
+            self.assertIn("\n  knowledge: %s%s\n" % (knowledge, command), out)
+        # what is not served has no need of knowledge
+        self.tree.write(SYSFS + "state/scheduling", "another scheduler")
+        self.tree.write(SYSFS + "state/knowledge", "none: another scheduler")
+        self.assertIn("\n  knowledge: none: another scheduler\n",
+                      self.status("sda", "--seconds", "0")[1])
 
     def in_all(self):
         """What `status` says that a request pays in all."""
@@ -163,8 +183,9 @@ class Status(unittest.TestCase):
         keys = set(one) | set(one["cost"]) | set(one["tasks"]["3"]) | set(one["idle"])
         self.assertEqual(keys - told, set())
         self.assertEqual(told - keys - {"model_status", "medium", "yes", "scrub_stats", "order",
-                                        "scan", "running", "paused", "stats", "mean_us", "max_us",
-                                        "idle_size_kib", "idle_mean_us", "idle_max_us"}, set())
+                                        "scan", "running", "paused", "stats", "map", "mean_us",
+                                        "max_us", "idle_size_kib", "idle_mean_us",
+                                        "idle_max_us"}, set())
 
     def test_left(self):
         """Of a scrub that has read nothing in this second, at its mean rate: 15625 blocks of 64 KiB
@@ -251,7 +272,8 @@ class Status(unittest.TestCase):
         self.assertRegex(self.status("sda")[2], "sda: tasks: not understood: 'nonsense'")
         self.tree.remove("sys/kernel/freeblock/sdb")
         self.assertRegex(self.status("sdb")[2],
-                         "sdb does not have the scheduler freeblock; run: freeblock setup /dev/sdb")
+                         "sdb does not have the scheduler freeblock; run: freeblock enable "
+                         "/dev/sdb")
         # a volume of ZFS'; seen to fail: told to set it up
         for folder in ("class/block", "block", "devices/virtual/block"):
             self.tree.write("sys/%s/zd0/size" % folder, "8")

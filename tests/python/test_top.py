@@ -132,12 +132,18 @@ class Top(unittest.TestCase):
                  "freeblock setup /dev/sda"),
                 ("the model is distrusted: only 60 % of 4000 reads ended within 50 us of the "
                  "predicted angle", "echo 1 > /sys/kernel/freeblock/sda/model_force"),
-                ("not a SCSI or SATA disk", "echo mq-deadline > /sys/block/sda/queue/scheduler")):
-            self.tree.values(SYSFS + "state", {"scheduling": why})
-            page = self.once()
+                ("no model", None)):
+            self.tree.values(SYSFS + "state", {"knowledge": "none: " + why})
+            page = self.once("sda")
             self.assertLessEqual(max(map(len, page)), 80)
-            self.assertIn("not scheduling: " + why, " ".join(" ".join(page).split()))
-            self.assertIn("         run: " + command, page)
+            self.assertIn("knowledge: none: %s; idle time: paused" % why,
+                          " ".join(" ".join(page).split()))
+            self.assertEqual([line for line in page if "run:" in line],
+                             ["         run: %s" % command] * bool(command))
+        self.tree.values(SYSFS + "state", {"scheduling": "multipath member"})
+        page = self.once("sda")
+        self.assertIn("not scheduling: multipath member", " ".join(" ".join(page).split()))
+        self.assertIn("         run: echo mq-deadline > /sys/block/sda/queue/scheduler", page)
 
     def test_not_in_all(self):
         """Where too few requests could be followed lost turns and idle reads are what is known: two
@@ -169,7 +175,7 @@ class Top(unittest.TestCase):
             self.tree.write("sys/devices/%s/queue/rotational" % name, "1")
             self.tree.write("sys/devices/%s/device/vendor" % name, "ACME")
             self.tree.write("sys/devices/%s/queue/scheduler" % name, "[none] freeblock")
-        self.assertEqual(top.page([], before)[1], "for sdb (or sdc) run: freeblock setup /dev/sdb")
+        self.assertEqual(top.page([], before)[1], "for sdb (or sdc) run: freeblock enable /dev/sdb")
 
     def test_screen(self):
         """A small one; resized; until q. Seen to fail: lines as long as the screen is wide."""

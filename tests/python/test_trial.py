@@ -290,21 +290,40 @@ class Command(unittest.TestCase):
         self.assertIn("--work scan: tasks are running on sda already", complained)
         self.assertFalse(self.tree.said(SYSFS + "tasks").startswith("pause"))
 
-    def test_without_a_model(self):
-        """It says so, and what to do."""
+    def test_older_module(self):
+        """One that needs a model: it says so, and what to do."""
         self.tree.write(SYSFS + "granule_bytes", "")
-        with mock.patch.object(trial.store, "load", lambda *_: None):
-            found, _, complained = self.trial("--pairs", "4")
+        found, _, complained = self.trial("--pairs", "4")
         self.assertEqual(found, 1)
-        self.assertIn("has no model", complained)
+        self.assertIn("the loaded module is older than this command", complained)
+
+    def test_model(self):
+        """The one that is kept of the disk is loaded; without one, or with one for other firmware,
+        there is a trial, too.
+
+        Seen to fail: a trial that wants a model; one that loads none."""
+        for kept, is_loaded in ((True, True), (True, False), (False, False)):
+            with contextlib.ExitStack() as stack:
+                for patch in self.own():
+                    stack.enter_context(patch)
+
+                def load(*_, choose=trial.store.choose_scheduler, fits=is_loaded):
+                    return choose("sda") or "loaded" if fits else None
+
+                load = mock.Mock(side_effect=load)
+                stack.enter_context(mock.patch.object(trial.store, "is_kept", return_value=kept))
+                stack.enter_context(mock.patch.object(trial.store, "load", load))
+                self.assertEqual(self.trial("--pairs", "4")[0], 0)
+            self.assertEqual(load.call_count, int(kept))
+            self.assertEqual(self.tree.said("sys/devices/sda/queue/scheduler"), "mq-deadline")
 
     def own(self):
         """A disk with another scheduler, without a task: what is started ends with the trial."""
         self.tree.write("sys/devices/sda/queue/scheduler", "[mq-deadline] freeblock none")
         self.tree.write(SYSFS + "scrub", "idle")
 
-        def load(_directory, name, scheduler):
-            self.assertEqual((name, scheduler), ("sda", True))
+        def choose(name):
+            self.assertEqual(name, "sda")
             self.tree.write("sys/devices/sda/queue/scheduler", "mq-deadline [freeblock] none")
 
         def tasks(_disk):
@@ -312,7 +331,7 @@ class Command(unittest.TestCase):
             return {7: {"state": "running" if self.world.reading else "paused"}} \
                 if said.startswith("start") else {}
 
-        return mock.patch.object(trial.store, "load", load), \
+        return mock.patch.object(trial.store, "choose_scheduler", choose), \
             mock.patch.object(trial.status, "tasks", tasks)
 
     def test_scheduler_and_scrub_of_its_own(self):
@@ -393,7 +412,8 @@ class Command(unittest.TestCase):
 
         Seen to fail: a change that is kept in mind, though it was refused."""
         self.tree.write("sys/devices/sda/queue/scheduler", "mq-deadline")
-        with mock.patch.object(trial.store, "load", side_effect=ToolError("Permission denied")), \
+        with mock.patch.object(trial.store, "choose_scheduler",
+                               side_effect=ToolError("Permission denied")), \
                 mock.patch.object(trial_undo, "_write", side_effect=OSError(13, "denied")):
             found, _, complained = self.trial("--pairs", "4")
         self.assertEqual(found, 1)

@@ -12,36 +12,40 @@ from . import ToolError
 
 RUN = "run: "
 SETUP = "freeblock setup /dev/%s"
+ENABLE = "freeblock enable /dev/%s"
 CHOOSE = "echo %s > /sys/block/%s/queue/scheduler"
 FORCE = "echo 1 > /sys/kernel/freeblock/%s/model_force"
 DEBUGFS = "mount -t debugfs none /sys/kernel/debug"
 LOG = "dmesg | grep freeblock"
 ALLOW = "freeblock guard allow"
-# What state/scheduling begins with: nothing but another scheduler helps such a disk
-UNFIT = ("solid state", "zoned", "multi-actuator", "USB bridge", "not a SCSI or SATA disk",
-         "multipath member")
+# state/scheduling: nothing but another scheduler helps such a disk
+UNFIT = ("solid state", "zoned", "multipath member")
 ANOTHER = "another scheduler"
+CAPACITY = "the disk's capacity has changed"
+# state/knowledge, behind the level: what may be as it is
+PLAIN = ("no model", "idle_only is set", "multi-actuator", "USB bridge", "not a SCSI or SATA disk")
 DISTRUSTED = "the model is distrusted: "
-# state/free_reads, when the phase was given up
-NO_ANGLE = "off: reads end at no angle of the model"
-# setup measures what has no model that is its own, and tries a model again that was given up
-MODEL = ("no model", "completions do not fit the model", "the drive's firmware is no longer",
-         "the disk's capacity is no longer")
+NO_ANGLE = "reads end at no angle of the model"
+# setup measures for the new firmware, and tries a model again that was given up
+MODEL = ("completions do not fit the model", "the drive's firmware is no longer")
 
 
 def scheduling(why, disk):
     """What ends `why` of state/scheduling; None: no command does."""
-    if why.startswith(MODEL):
-        return SETUP % disk
     if why == ANOTHER:
         return CHOOSE % ("freeblock", disk)
-    if why.startswith(DISTRUSTED):
-        return FORCE % disk
+    if why == CAPACITY:
+        return "%s; %s" % (CHOOSE % ("mq-deadline", disk), CHOOSE % ("freeblock", disk))
     return CHOOSE % ("mq-deadline", disk) if why in UNFIT else None
 
 
-def free_reads(why, disk):
-    """What ends `why` of state/free_reads; None: no command does."""
+def knowledge(why, disk):
+    """What ends `why` of state/knowledge, the reason that no map is used; None: no command does,
+    or none need to, since work goes on in idle time."""
+    if why.startswith(MODEL):
+        return SETUP % disk
+    if why.startswith(DISTRUSTED):
+        return FORCE % disk
     return SETUP % disk + " --measure" if why == NO_ANGLE else None
 
 
@@ -55,7 +59,7 @@ def enable(names):
     if not names:
         return "there is no rotating disk that could have it"
     others = " (or %s)" % ", ".join(names[1:]) if names[1:] else ""
-    return "for %s%s %s%s" % (names[0], others, RUN, SETUP % names[0])
+    return "for %s%s %s%s" % (names[0], others, RUN, ENABLE % names[0])
 
 
 def load_module(modules_dep, checkout, built):

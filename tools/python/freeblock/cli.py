@@ -11,12 +11,13 @@ import sys
 from . import STATUSES, ToolError, UsageError, streams, __name__ as PRODUCT, __version__
 
 ABOUT = "Background reads of a busy disk, by the I/O scheduler freeblock. For a disk of yours: " \
-    "setup, then scrub or scan, status and top; off puts everything back."
+    "enable, then scrub or scan, status and top; off puts everything back."
 EXAMPLES = (
-    ("freeblock setup /dev/sda", "Measure a disk and give it the scheduler, now and at each boot."),
-    ("freeblock scrub sda run", "Verify the whole disk, in the gaps of its other requests."),
+    ("freeblock enable /dev/sda", "Give a disk the scheduler, now and at each boot."),
+    ("freeblock setup /dev/sda", "The same, and measure the drive, to use its busy times, too."),
+    ("freeblock scrub sda run", "Verify the whole disk, while it is idle or between requests."),
     ("freeblock status sda", "Show how far that is, and what it costs other requests."),
-    ("freeblock off sda", "Put back what setup found."),
+    ("freeblock off sda", "Put back what enable or setup found."),
 )
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 # Commands of freeblock-lab, with which freeblock is measured: it is no part of what is installed

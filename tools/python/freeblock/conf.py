@@ -137,7 +137,7 @@ def run_scrub(args):
     said = conf.load().of(disk)
     deadline = due.deadline_at(said, due.begin(disk))
     status = scrub.run(SimpleNamespace(
-        device="/dev/" + name, action="run", order=said["order"], segment=None,
+        device="/dev/" + name, action="run", all=False, order=said["order"], segment=None,
         # one that is late has a second
         deadline=deadline and max(deadline - time.time(), 1) / due.DAY_S,
         state=due.coverage_of(disk), wait=False, before=5, json=False, quiet=True))

@@ -30,7 +30,7 @@ JOB = ("first", "sectors", "block_sectors", "blocks_total", "blocks_verified",
        "blocks_before", "blocks_delivered", "blocks_flying", "blocks_bad", "blocks_skipped",
        "blocks_unverified", "rate_kib_s", "deadline", "began", "passes")
 # of state/: in words
-WORDS = ("scheduling", "free_reads", "idle")
+WORDS = ("scheduling", "knowledge", "free_reads", "idle")
 
 
 def path(*parts):
@@ -214,7 +214,7 @@ class Disk:
         return {"id": self.read("id") or "-", "sectors": count(self.read("sectors"))}
 
     def granule_bytes(self):
-        """Bytes of a block; 0 without a model."""
+        """Bytes of a block; 0: an older module without a model."""
         return count(self.read("granule_bytes"))
 
     def is_active(self, job):
@@ -229,6 +229,14 @@ class Disk:
         if why is None or (why != "yes" and self.scheduler() is None):
             return "the disk is not there", None
         return None if why == "yes" else (why, advice.scheduling(why, self.name))
+
+    def unmapped(self):
+        """Why no map of the drive is used, though the disk is served, and the command that ends
+        that, or None; None: one is used, or nothing is served."""
+        level, _, why = (self.state("knowledge") or "").partition(": ")
+        if level == "map" or not why or self.hindrance():
+            return None
+        return why, advice.knowledge(why, self.name)
 
     def stuck(self):
         """The same as one text."""
@@ -246,7 +254,6 @@ def refusal(disk, what, error):
         errno.EALREADY: "it is already paused or running, or there is nothing to pause, resume "
                         "or stop; run: freeblock status " + disk,
         errno.EBUSY: "another task or reader has it; run: freeblock status " + disk,
-        errno.ENODATA: "the disk has no model; run: " + advice.SETUP % disk,
         errno.ENODEV: "the disk is gone; run: freeblock status",
     }
     hint = hints.get(error.errno)
@@ -269,21 +276,17 @@ def need(name):
                         "name the disks that hold it" % name)
     if os.path.isdir(path("sys/block", name)):
         raise ToolError("%s does not have the scheduler freeblock; run: %s" % (
-            name, advice.SETUP % name))
+            name, advice.ENABLE % name))
     raise NoDevice(name)
 
 
-def need_model(disk):
-    """`disk`, or a ToolError if it has no model."""
+def blocks_of(name):
+    """The disk of this name, whose blocks are known."""
+    disk = need(name)
     if not disk.granule_bytes():
-        raise ToolError("%s has no model, without which nothing is read; run: %s" % (
-            disk.name, advice.SETUP % disk.name))
+        raise ToolError("%s: the loaded module is older than this command, and needs a model; "
+                        "reboot, or run: %s" % (name, advice.SETUP % name))
     return disk
-
-
-def whole(name):
-    """The disk of this name with a model."""
-    return need_model(need(name))
 
 
 def span(seconds):

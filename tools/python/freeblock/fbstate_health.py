@@ -13,7 +13,7 @@ WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
 # what state/free_reads says while the guard has stopped them
 GUARD = "off: they cost the foreground too many turns"
 SEVERITY = {"bad_blocks": CRITICAL, "slow_recoveries": CRITICAL, "guard": WARNING,
-            "phase": WARNING, "scheduling": WARNING, "scrub_late": WARNING}
+            "map": WARNING, "scheduling": WARNING, "scrub_late": WARNING}
 UNFINISHED = ("running", "paused", "stopping", "stopped")
 DAY = 86400
 # The rate of a shorter start says nothing of a pass of days
@@ -99,9 +99,11 @@ def alarms(disk, scrub_days, now):
     found["scheduling"] = "not scheduling: " + stuck if stuck else None
     if free is not None:
         found["guard"] = "the guard stopped free reads" if free == GUARD else None
-        found["phase"] = advice.with_run("no gap is used, for reads end at no angle of the model",
-                                         advice.free_reads(free, disk.name)) \
-            if free == advice.NO_ANGLE else None
+    if disk.state("knowledge"):
+        why, command = disk.unmapped() or ("", None)
+        # a disk whose map has proved wrong; one that never had any is as it should be
+        found["map"] = advice.with_run("served in idle time only: " + why, command) \
+            if disk.state("model") and command else None
     job = disk.job("scrub")
     due = scrub_due(job, scrub_days)
     if due:

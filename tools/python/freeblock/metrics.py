@@ -22,7 +22,8 @@ module_loaded|gauge|Whether the module freeblock is loaded.
 disk_info|gauge|What state the disk is in, in words, always 1.
 disk_size_bytes|gauge|Capacity of the disk.
 attached|gauge|Whether freeblock is the disk's scheduler.
-scheduling|gauge|Whether it schedules; if not it works like mq-deadline.
+scheduling|gauge|Whether the disk is served; if not it works like mq-deadline.
+map|gauge|Whether a map of the drive is used; if not the disk is served in idle time alone.
 alarm|gauge|Whether there is something to be told about; see Documentation/monitoring.rst.
 tasks|gauge|Tasks that are not over.
 foreground_requests_total|counter|Foreground requests completed, without free reads.
@@ -163,9 +164,12 @@ def add_disk(page, disk, scrub_days, said):
     """All of a disk. said: by freeblock.conf."""
     labels = whose(disk)
     words = {"scheduler": disk.scheduler() or "", "scheduling": disk.state("scheduling") or "",
+             "knowledge": disk.state("knowledge") or "",
              "free_reads": disk.state("free_reads") or "", "idle": disk.state("idle") or ""}
     page.add("disk_info", 1, {**labels, **words})
     page.add("scheduling", int(disk.stuck() is None), labels)
+    if words["knowledge"]:
+        page.add("map", int(words["knowledge"] == "map"), labels)
     for name, factor, file in VALUES:
         value = _whole(disk, file)
         page.add(name, value if value is None else value * factor, labels)

@@ -9,7 +9,7 @@ import syslog
 from . import ToolError, UsageError, fbstate, hosts, restore
 from .extraction import identity as names
 from .extraction import journal, store
-from .machine import conf, events, guard, units
+from .machine import alarms, conf, enabled, events, guard, kinds, units
 from .streams import one_line
 
 
@@ -137,7 +137,39 @@ def _say(args, line, fine=True):
 def _settings(args, disk):
     """What freeblock.conf says of a disk's costs."""
     for key, value in conf.apply(store.disk_of(disk)["name"], conf.load()):
-        _say(args, "%s: %s %d" % (disk, key, value))
+        _say(args, "%s: %s %s" % (disk, key, value))
+
+
+def _is_wanted(args, disk):
+    """Whether a disk gets the scheduler though there is no model of it: it is enabled."""
+    # a file with a mistake enables nothing, and disables nothing
+    said = alarms.wanted() or conf.Conf([])
+    return args.at_boot and args.scheduler and not kinds.unfit(disk["name"]) and \
+        enabled.is_enabled(disk, said.of(disk))
+
+
+def _starts(args, disk):
+    """Whether there is anything to start: a model of the disk, or that it is enabled."""
+    return _is_wanted(args, disk) or store.choose(args.dir, disk)
+
+
+def _load(args, name):
+    """Load a disk's model, and choose the scheduler for one that is enabled; a line about it;
+    None: neither is to be."""
+    disk = store.disk_of(name)
+    wanted = _is_wanted(args, disk)
+    try:
+        line = store.load(args.dir, name, args.scheduler) if names.is_known(disk) else None
+    except ToolError as error:
+        if not wanted:
+            raise
+        # served all the same, without the map
+        _say(args, str(error), False)
+        line = None
+    if line or not wanted:
+        return line
+    store.choose_scheduler(disk["name"])
+    return "%s: it is served in idle time, without a model" % disk["name"]
 
 
 def run_load(args):
@@ -146,13 +178,13 @@ def run_load(args):
     for disk in args.disks:
         try:
             _restore(disk, args.journals, lambda line: _say(args, line))
-            why = args.at_boot and store.choose(args.dir, store.disk_of(disk)) and guard.ask()
+            why = args.at_boot and _starts(args, store.disk_of(disk)) and guard.ask()
             if why:
                 status = max(status, 1)
                 _say(args, "%s: %s" % (disk, guard.words(why)), False)
                 events.send("kept_off", store.disk_of(disk)["name"], "freeblock stays off: " + why)
                 continue
-            line = store.load(args.dir, disk, args.scheduler)
+            line = _load(args, disk)
             if line:
                 _say(args, line)
                 if args.at_boot and args.scheduler:
@@ -208,7 +240,7 @@ def add_parser(subparsers):
                       "(%(default)s)")
     kind = add("enable", run_enable, "load models when disks appear, and put back modes at boot")
     kind.add_argument("--scheduler", action="store_true",
-                      help="and choose freeblock for disks that have a model")
+                      help="and choose freeblock for disks that have a model or are enabled")
     kind.add_argument("--program", metavar="PATH", default=hosts.command(),
                       help="what udev and systemd start (this command)")
     kind.add_argument("--root", metavar="DIR", default="/", help="install below this directory (/)")

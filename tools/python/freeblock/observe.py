@@ -13,7 +13,8 @@ import sys
 import tempfile
 
 from . import ToolError, UsageError, advice, arrivals, asdrive, crosscheck, fbmodel, fbstate, \
-    need_defaults, need_one, sim
+    hosts, need_defaults, need_one, sim
+from .extraction import identity as names
 from .extraction import store
 
 # A scan's last blocks are slower: (share of the disk, read already in the midst of it)
@@ -170,14 +171,30 @@ def judge(model, trace, seed=1, quiet=False, longer="", read_as=()):
 
 
 def kept_model(disk):
-    """The model that freeblock setup, or models install, has put where they are kept."""
+    """The model that freeblock setup, or models install, has put where they are kept; (path,
+    caution): without one, that of another drive."""
     if not disk:
         raise UsageError("--trace needs --model FILE")
-    path = os.path.join(fbstate.path(store.DIRECTORY), store.file_name(store.disk_of(disk)))
-    if not os.path.exists(path):
+    identity = store.disk_of(disk)
+    if names.is_known(identity):
+        path = os.path.join(fbstate.path(store.DIRECTORY), store.file_name(identity))
+        if os.path.exists(path):
+            return path, None
+    path = stand_in(identity["sectors"])
+    if not path:
         raise UsageError("%s has no model in %s; run: %s" % (
-            disk, store.DIRECTORY, advice.SETUP % os.path.basename(disk)))
-    return path
+            disk, store.DIRECTORY, advice.SETUP % identity["name"]))
+    return path, "%s has no model: %s, of another drive, stands in for it, and the figures are " \
+        "rough" % (disk, os.path.basename(path))
+
+
+def stand_in(sectors):
+    """The least of the drives that the package has models of, that is not smaller; None: none."""
+    folder = hosts.data("models")
+    found = [(model_facts(path)[0], path) for path in (
+        os.path.join(folder, name) for name in sorted(os.listdir(folder))
+        if name.endswith(store.ENDING))]
+    return min((one for one in found if one[0] >= sectors), default=(0, None))[1]
 
 
 def run(args):
@@ -188,13 +205,16 @@ def run(args):
         need_defaults(args, "is for --trace", device=None, unit=None)
     else:
         need_defaults(args, "is for a recording: not with --trace", seconds=SECONDS, output=None)
-    args.model = args.model or kept_model(args.disk)
+    stands_in = None
+    if not args.model:
+        args.model, stands_in = kept_model(args.disk)
     model_facts(args.model)     # its errors before a minute of recording
     with tempfile.TemporaryDirectory(prefix="freeblock-observe-") as folder:
         trace = args.trace or recorded(
             args.disk, args.seconds, args.output or os.path.join(folder, "recording"), args.quiet)
         found = judge(args.model, trace, args.seed, args.quiet,
                       "" if args.trace else " (--seconds)", (args.device, args.unit))
+        found["caveat"] = "; ".join(filter(None, (stands_in, found["caveat"]))) or None
         if args.predict:
             found["predict"] = crosscheck.beside(args.model, trace, found, args.device, args.unit)
     if args.json:

@@ -15,7 +15,7 @@ from .extraction import store
 from .machine import book, events, kernel, lock, steps
 
 # As they are undone: first what the next boot would start from, and asks nothing of the kernel
-LASTING = ("model", "measure")
+LASTING = ("enabled", "model", "measure")
 RUNNING = ("scrub", "settings", "load", "scheduler")
 REBOOT = "reboot: then every disk has its own scheduler again, for nothing is started at boot " \
     "any more; freeblock off --all clears what is left on record"

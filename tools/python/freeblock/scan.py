@@ -210,7 +210,7 @@ class Scan:
 def header_of(args):
     """What this run is about: the device's segments, their disks, the block."""
     segments = fbstate_where.locate(args.device, args.member)
-    disks = {segment.disk: fbstate.whole(segment.disk) for segment in segments}
+    disks = {segment.disk: fbstate.blocks_of(segment.disk) for segment in segments}
     granules = {name: disk.granule_bytes() for name, disk in disks.items()}
     if len(set(granules.values())) > 1:
         raise ToolError("%s lies on disks with blocks of different sizes (%s): scan their "

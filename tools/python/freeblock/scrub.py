@@ -5,23 +5,27 @@ Documentation/scan-scrub.rst describes use, states and exit statuses; the file i
 scrub_state.py.
 """
 
+import argparse
 import json
 import os
 import signal
+import subprocess
 import sys
+import threading
 import time
 
-from . import ToolError, UsageError, advice, fbstate, fbstate_where, hosts, need_defaults, \
-    need_range, scrub_state
+from . import ToolError, UsageError, advice, fbstate, fbstate_health, fbstate_where, hosts, \
+    need_defaults, need_one, need_range, scrub_state, statusline
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Blocks
-from .machine import events, units
+from .machine import due, events, kinds, units
 from .scrub_port import ACTIVE, ORDERS, Coverage, Port
 
 # Of five seconds that an interruption may cost: two between saves, and the save itself
 SAVE_S = 2.0
 BEFORE_S = 5                    # the foreground's latency is measured that long
+LOOK_S = 0.2                    # at the scrubs of --all
 STOP_LOOKS = 20                 # within that time a scrub that is stopped should end
 FOLDER = "var/lib/freeblock"
 DAY_S = 86400
@@ -38,6 +42,7 @@ EXAMPLES = (
      "Have a partition verified within 30 days, unattended."),
     ("freeblock scrub sda status --json", "Show how far it is, as a JSON object."),
     ("freeblock scrub sda stop", "Stop it; it continues from there when it is started again."),
+    ("freeblock scrub --all", "Verify all hard disks that have the scheduler, side by side."),
 )
 ACTIONS = ("run", "start", "pause", "resume", "stop", "status", "install-service")
 
@@ -64,7 +69,7 @@ HOWTO = """\
 Write that to /etc/systemd/system/freeblock-scrub@.service, then
   systemctl daemon-reload
   systemctl enable --now freeblock-scrub@%(disk)s
-It waits for module, scheduler and model of the disk, goes on where the last run was saved,
+It waits for the disk and its scheduler, continues where the last run was saved,
 and ends when the disk has been scrubbed. Begin another pass now and then:
   systemctl restart freeblock-scrub@%(disk)s"""
 
@@ -166,7 +171,7 @@ class Keeper:
         """Look what became of it, and save. False: it is over."""
         state = self.port.state() if self.port.find(self.journal.identity) else None
         if state is None:
-            self.wait("no disk %s with a model" % self.journal.identity["id"])
+            self.wait("no disk %s" % self.journal.identity["id"])
             return True
         if state == "idle":
             # the module was loaded anew, or the disk came back under another one
@@ -240,12 +245,12 @@ def default_state(identity, piece):
 
 
 def wait_for(args):
-    """The disk with its model; waits for it if so asked."""
+    """The disk; waits for it if so asked."""
     said = None
     while True:
         try:
             name = fbstate_where.locate(args.device)[0].disk
-            return fbstate.whole(name)
+            return fbstate.blocks_of(name)
         except ToolError as error:
             if not args.wait:
                 raise
@@ -361,7 +366,7 @@ def run_start(args, port):
 def run_command(args):
     """scrub DEVICE start, pause, resume, stop, status"""
     segment = fbstate_where.locate(args.device)[0]
-    port = Port(fbstate.whole(segment.disk))
+    port = Port(fbstate.blocks_of(segment.disk))
     if args.action == "start":
         run_start(args, port)
     elif args.action != "status":
@@ -393,9 +398,13 @@ def add_parser(subparsers):
         "seconds what has been verified, go on with it after a crash, power cut, reboot, or "
         "when the disk comes back; ends when all is verified. start: the same, unattended, and "
         "nothing is saved. install-service: print a systemd unit for run.")
-    parser.add_argument("device", metavar="DEVICE", help="a disk or partition: sda, /dev/sda2")
-    parser.add_argument("action", choices=ACTIONS,
-                        metavar="{%s}" % ",".join(ACTIONS), help="what to do")
+    parser.add_argument("device", metavar="DEVICE", nargs="?",
+                        help="a disk or partition: sda, /dev/sda2")
+    parser.add_argument("action", choices=ACTIONS, nargs="?",
+                        metavar="{%s}" % ",".join(ACTIONS), help="what to do (run)")
+    parser.add_argument("--all", action="store_true", help="all hard disks that have the "
+                        "scheduler, but for those behind USB, virtual ones, and drive-managed SMR "
+                        "disks, which have to be named")
     parser.add_argument("--order", metavar="ORDER", help="while the disk is idle: near, sequential "
                         "or staggered=REGIONS (near)")
     parser.add_argument("--segment", type=int, metavar="KIB", help="of staggered: so much "
@@ -405,7 +414,8 @@ def add_parser(subparsers):
                         "before other tasks")
     parser.add_argument("--state", metavar="FILE", help="what has been verified is kept there "
                         "(/%s/<id>.coverage)" % FOLDER)
-    parser.add_argument("--wait", action="store_true", help="run: wait for module, disk and model")
+    parser.add_argument("--wait", action="store_true",
+                        help="run: wait for module, disk and scheduler")
     parser.add_argument("--before", type=float, default=BEFORE_S, metavar="SECONDS",
                         help="run: measure the foreground's latency that long before "
                         "(%(default)s)")
@@ -425,12 +435,118 @@ def check_effects(args):
         need_defaults(args, "is for run and status", json=False)
 
 
+# ---- all disks
+
+def meant():
+    """The disks of --all, and lines about those that it leaves out."""
+    found, left = [], []
+    for disk in due.disks():
+        why = kinds.by_name_only(disk["name"])
+        if why:
+            left.append("%s is left out: %s: name it, if it is meant" % (disk["name"], why))
+        else:
+            found.append(disk["name"])
+    return found, left
+
+
+def run_all(args):
+    """scrub --all: as of each of them alone; the first status that is not 0."""
+    names, left = meant()
+    for line in left:
+        say(line)
+    if not names:
+        raise ToolError("no hard disk has the scheduler freeblock: " +
+                        advice.enable(fbstate.suited()))
+    if args.action == "run":
+        return Fleet(args, names).run()
+    status = os.EX_OK
+    for name in names:
+        try:
+            print("%s:" % name)
+            one = run_command(argparse.Namespace(**{**vars(args), "device": name}))
+            status = status or one
+        except ToolError as error:
+            say("%s: %s" % (name, error))
+            status = status or 1
+    return status
+
+
+class Fleet:
+    """A process for each disk, which ends as the scrub of that disk alone would. What stops this
+    one stops them all."""
+
+    def __init__(self, args, names):
+        self.quiet, self.stopped = args.quiet, []
+        words = [hosts.command(), "scrub", "run", "--quiet", "--before", "%g" % args.before]
+        for name in ("order", "segment", "deadline"):
+            value = getattr(args, name)
+            words += [] if value is None else ["--" + name, str(value)]
+        words += ["--wait"] * args.wait
+        self.commands = {name: words[:2] + [name] + words[2:] for name in names}
+
+    def stop(self, number, _frame):
+        """A signal has come."""
+        self.stopped.append(number)
+
+    @staticmethod
+    def relay(name, process):
+        """What one says, with the disk's name."""
+        for line in process.stdout:
+            print("%s: %s" % (name, line.rstrip("\n").removeprefix("freeblock: ")), flush=True)
+
+    def words(self):
+        """How far they are."""
+        return "; ".join("%s %s" % (name, "-" if share is None else "%.1f %%" % share)
+                         for name, share in ((name, fbstate_health.share_pct(
+                             fbstate.Disk(name).job("scrub"))) for name in self.commands))
+
+    def run(self):
+        """Until all have ended."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self.stop)
+        # pylint: disable-next=consider-using-with
+        running = {name: subprocess.Popen(words, text=True, errors="replace",
+                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                   for name, words in self.commands.items()}
+        readers = [threading.Thread(target=self.relay, args=one) for one in running.items()]
+        for reader in readers:
+            reader.start()
+        shown, told = statusline.Line(self.quiet), False
+        while any(process.poll() is None for process in running.values()):
+            shown.show(self.words)
+            if self.stopped and not told:
+                told = True
+                for process in running.values():
+                    process.terminate()
+            time.sleep(LOOK_S)
+        for reader in readers:
+            reader.join()
+        shown.end()
+        return 128 + self.stopped[0] if told else next(
+            (process.returncode for process in running.values() if process.returncode), os.EX_OK)
+
+
+def complete(args):
+    """The words of a command line, none of which has to be there."""
+    if args.all and args.action is None and args.device in ACTIONS:
+        args.device, args.action = None, args.device
+    need_one((args.device, "DEVICE"), (args.all, "--all"))
+    args.action = args.action or "run"
+    if args.all:
+        need_defaults(args, "is for one disk: not with --all", state=None, json=False)
+    if args.all and args.action == "install-service":
+        raise UsageError("install-service is for one disk: /etc/freeblock.conf is for all of them")
+
+
 def run(args):
     """Do what is asked."""
+    complete(args)
     need_range("--before", args.before, 0, 3600)
     if args.deadline is not None:
         need_range("--deadline", args.deadline, 0, DAYS, over=True)
     check_effects(args)
+    if args.all:
+        return run_all(args)
     if not args.wait:
         fbstate_where.device_name(args.device)
     if args.action == "install-service":

@@ -23,7 +23,7 @@ class Port:
         self.disk = disk
 
     def state(self):
-        """idle, running, paused, stopping, stopped, finished; None: no disk, or no model."""
+        """idle, running, paused, stopping, stopped, finished; None: no disk."""
         if not self.disk.is_there() or not self.disk.granule_bytes():
             return None
         state = self.disk.read("scrub")
@@ -50,7 +50,7 @@ class Port:
                 "blocks": (found["sectors"] * 512 + block - 1) // block if block else 0}
 
     def find(self, identity):
-        """Whether this disk is there with its model; its name may have changed meanwhile."""
+        """Whether this disk is there; its name may have changed meanwhile."""
         if self.identity() == identity:
             return True
         try:
@@ -63,7 +63,7 @@ class Port:
                 continue
             self.disk = fbstate.Disk(name)
             if other["block_bytes"] and other != identity:
-                raise ToolError("%s has a model with another block size now: what is saved does "
+                raise ToolError("%s has another block size now, by its model: what is saved does "
                                 "not fit it" % name)
             return other == identity
         return False

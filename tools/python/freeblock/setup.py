@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""setup: from a disk to a disk that freeblock schedules, also after the next boot.
+"""setup: what enable does, and a model of the disk, measured.
 
 Asks nothing. Each step is journaled before it is taken (machine/book.py), with what was found, so
 that `freeblock off` can put it back, whenever setup ended. Documentation/setup.rst.
@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from . import ToolError, fbstate, hosts, need_at_most_one, need_defaults, need_range
 from .extraction import identity as names
 from .extraction import journal, sgio, store, sysfs
-from .machine import book, conf, guard, kernel, lock, steps, units
+from .machine import book, conf, guard, kernel, kinds, lock, steps, units
 
 OBSERVE_S = 30
 # Where somebody may put models of other drives
@@ -33,11 +33,18 @@ def add_parser(subparsers):
     """Add `setup`."""
     parser = subparsers.add_parser(
         "setup", help="measure a disk, and have freeblock schedule it from now on",
-        description="Say whether a disk suits, measure it, tell what freeblock will bring and cost "
-        "on it as it is used now, and have it scheduled from now on, also after a boot. Asks "
-        "nothing. What was interrupted goes on when it is said again; freeblock off puts "
-        "everything back.")
+        description="The same as freeblock enable --measure-now, of one disk: say whether it "
+        "suits, measure it, tell what freeblock will bring and cost on it as it is used now, and "
+        "have it scheduled from now on, also after a boot. What was interrupted continues when "
+        "the command is repeated; freeblock off puts everything back.")
     parser.add_argument("disk", metavar="DISK", help="/dev/sdX, as root")
+    add_measuring(parser)
+    add_common(parser)
+    parser.set_defaults(run=run, idle_only=False)
+
+
+def add_measuring(parser):
+    """Options of what is measured."""
     parser.add_argument("--model", metavar="FILE", help="the disk's model, which is not measured "
                         "then")
     parser.add_argument("--measure", action="store_true", help="measure all of it, even if there "
@@ -48,12 +55,15 @@ def add_parser(subparsers):
                         "its model predicts too few requests right")
     parser.add_argument("--observe", type=int, default=OBSERVE_S, metavar="S", help="how long to "
                         "watch how the disk is used, seconds (%(default)s); 0: not at all")
+
+
+def add_common(parser):
+    """Those of enable, too."""
     parser.add_argument("--no-boot", action="store_true", help="until the next boot only")
     parser.add_argument("--program", metavar="PATH", default=hosts.command(),
                         help="what is started at boot (this command)")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
-    parser.set_defaults(run=run)
 
 
 def whole_disk(path):
@@ -63,20 +73,19 @@ def whole_disk(path):
 
 # ---- does it suit?
 
-def unsuited(name, identity, in_use, measured):
+def unsuited(disk, in_use, measured):
     """Why freeblock should leave this disk alone: Refusals. measured: it is going to be."""
     from .extraction import ata, refuse      # pylint: disable=import-outside-toplevel
-    dev = sgio.Disk("/dev/" + name)
+    dev = sgio.Disk("/dev/" + disk.name)
     try:
-        node = sysfs.of_node("/dev/" + name)
+        node = sysfs.of_node("/dev/" + disk.name)
         found = refuse.check(dev, node, in_use)
         way = ata.way(dev, node)
     finally:
         dev.close()
     if measured:
         found += refuse.check_way(way)
-    others = [disk["name"] for disk in store.disks()
-              if disk["name"] != name and _same(disk, identity)]
+    others = paths(disk)
     if others:
         found.append(refuse.Refusal(
             "multipath", "%s are the same disk by another path" % ", ".join(others),
@@ -88,25 +97,44 @@ def _same(one, other):
     return names.is_known(one) and names.same(one, other)
 
 
-def check(disk, options):
-    """ToolError with all reasons against this disk; nothing has been changed yet."""
+def check_machine(options):
+    """ToolError if nothing can be set up on this machine."""
     conf.load()
     if guard.WORD in (fbstate.read("proc/cmdline") or "").split():
         raise ToolError("%s is on the kernel's command line: boot without it first" % guard.WORD)
-    if options.no_boot and units.chooses_scheduler(fbstate.ROOT):
-        raise ToolError("--no-boot: the start at boot is enabled already, for all disks that have "
-                        "a model: freeblock off --all, or freeblock models disable, first")
     if not options.no_boot and os.path.abspath(fbstate.ROOT) == "/":
         units.check_program(options.program)
     if kernel.has_died():
         raise ToolError("this kernel has had an oops (dmesg says where): reboot first")
+
+
+def check_no_boot():
+    """ToolError if a disk with a model would be started at boot all the same."""
+    if units.chooses_scheduler(fbstate.ROOT):
+        raise ToolError("--no-boot: the start at boot is enabled already, for all disks that have "
+                        "a model: freeblock off --all, or freeblock models disable, first")
+
+
+def paths(disk):
+    """Other names of the same disk."""
+    return [other["name"] for other in store.disks()
+            if other["name"] != disk.name and _same(other, disk.identity)]
+
+
+def check(disk, options):
+    """ToolError with all reasons against this disk; nothing has been changed yet."""
+    check_machine(options)
+    if options.no_boot:
+        check_no_boot()
     # a disk that is set up is in use: only measuring minds
     in_use = options.in_use or options.model or steps.DISK["measure"].holds(disk)
-    found = unsuited(disk.name, disk.identity, in_use, not options.model and (
+    found = unsuited(disk, in_use, not options.model and (
         options.measure or not steps.fitting_model(disk)))
     if found and not options.force:
-        raise ToolError("%s does not suit:\n%s" % (disk.name, "\n".join(
-            "  %s\n    (%s)" % (one.reason, one.todo) for one in found)))
+        raise ToolError("%s does not suit:\n%s%s" % (disk.name, "\n".join(
+            "  %s\n    (%s)" % (one.reason, one.todo) for one in found),
+            "" if kinds.unfit(disk.name) or paths(disk) else
+            "\nfreeblock enable /dev/%s serves it without a model, in idle time" % disk.name))
     if options.model:
         given(disk)
     for one in found:
@@ -176,8 +204,9 @@ def _extract(disk, draft, states):
 
 def _trusted(why, options):
     if why and not options.force:
-        raise ToolError("the model is not trusted: %s. Were disk and host quiet? Measure again, or "
-                        "add --force to use it all the same" % why)
+        raise ToolError("the model is not trusted: %s. Were disk and host quiet? Measure again, "
+                        "add --force to use it all the same, or have the disk served without: "
+                        "freeblock enable" % why)
 
 
 def observe_now(disk):
@@ -252,25 +281,35 @@ def show(done):
         done["disk"], "set up" if done["steps"] else "was set up already", done["disk"]))
 
 
-def run(args):
-    """The subcommand."""
+def check_words(args):
+    """Refuse options that contradict each other."""
     need_range("--observe", args.observe, 0)
     need_at_most_one((args.measure, "--measure"), (args.model, "--model"))
     if args.no_boot:
         need_defaults(args, "is for a start at boot: not with --no-boot", program=hosts.command())
+
+
+def run(args):
+    """The subcommand."""
+    check_words(args)
+    done = set_up(args)
+    if args.json:
+        print(json.dumps(done, indent=1))
+    else:
+        show(done)
+    return 0
+
+
+def set_up(args):
+    """All of it, for args.disk; what to say of it."""
     name = whole_disk(args.disk)
     disk = steps.Disk(store.disk_of(name), name, args, measure)
     names.key(disk.identity)        # its error, if nothing names it for good
     check(disk, args)
     with book.locked(), lock.of_disk(name, "%s: a trial of it is at work" % name):
         try:
-            done = setup(disk)
+            return setup(disk)
         except (ToolError, OSError, KeyboardInterrupt):
             print("freeblock: %s is set up in part: freeblock setup /dev/%s continues, freeblock "
                   "off /dev/%s puts everything back" % (name, name, name), file=sys.stderr)
             raise
-    if args.json:
-        print(json.dumps(done, indent=1))
-    else:
-        show(done)
-    return 0

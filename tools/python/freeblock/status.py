@@ -70,6 +70,7 @@ def look(disk):
         "disk": disk.name, "id": disk.read("id"), "sectors": disk.value("sectors"),
         "scheduler": disk.scheduler(), "attached": disk.attached(),
         "scheduling": state("scheduling"), "stuck": disk.stuck(),
+        "knowledge": state("knowledge"), "unmapped": disk.unmapped(),
         "model": disk.read("model_status"), "granule_bytes": disk.granule_bytes(),
         "free_reads": state("free_reads"), **tables(disk),
         "tasks_count": disk.value("tasks"), "bad_blocks_count": disk.value("stats/bad_blocks"),
@@ -133,6 +134,11 @@ def idle_lines(settings, found):
         shown(mean, "%.2f", 1e3), shown(most, "%.2f", 1e3))
 
 
+def knowledge_words(knowledge, unmapped):
+    """What is known of the drive, and what would end why that is no map."""
+    return advice.with_run(knowledge, unmapped[1]) if unmapped else knowledge
+
+
 def lines(one):
     """A disk for people."""
     yield "%s: scheduler %s, %s" % (one["disk"], one["scheduler"] or "none: it is not there",
@@ -141,8 +147,9 @@ def lines(one):
     yield "  id %s, %.1f GB, model %s, blocks of %d KiB, free reads %s" % (
         one["id"], (one["sectors"] or 0) * 512 / 1e9, one["model"] or "none",
         one["granule_bytes"] // 1024,
-        advice.with_run(one["free_reads"] or "-", advice.free_reads(one["free_reads"],
-                                                                    one["disk"])))
+        one["free_reads"] or "-")
+    if one["knowledge"]:
+        yield "  knowledge: " + knowledge_words(one["knowledge"], one["unmapped"])
     yield from task_lines(one)
     yield from idle_lines(one["idle"], one["idle_status"])
     bad = one["bad_blocks"]

@@ -27,6 +27,7 @@ def look(disk):
             "counters": {name: disk.counter(name) for name in COUNTERS},
             "jobs": {name: disk.job(name) for name in status.JOBS}, "tasks": disk.value("tasks"),
             "hindrance": disk.hindrance(), "attached": disk.attached(),
+            "knowledge": disk.state("knowledge"), "unmapped": disk.unmapped(),
             "free_reads": disk.state("free_reads"), "idle": disk.state("idle")}
 
 
@@ -88,9 +89,11 @@ def _texts(now, before):
             _later(cost), _later(now["in_all"])),
         "; ".join(work + ["tasks: %d" % (now["tasks"] or 0)]),
         *(_stuck_lines(now["hindrance"]) if now["hindrance"] else [
-            "gaps: %s; idle time: %s, %s of it used" % (
-                now["free_reads"] or "-", now["idle"] or "-",
-                _share(_grew(now, before, "idle_used_us"), _grew(now, before, "idle_us")))])]
+            "%s; idle time: %s, %s of it used" % (
+                "knowledge: " + now["knowledge"] if now["unmapped"] else
+                "gaps: %s" % (now["free_reads"] or "-"), now["idle"] or "-",
+                _share(_grew(now, before, "idle_used_us"), _grew(now, before, "idle_us"))),
+            *([advice.RUN + now["unmapped"][1]] if (now["unmapped"] or ("", None))[1] else [])])]
 
 
 def lines(now, before, width=WIDTH):

@@ -264,14 +264,14 @@ def is_loaded():
 
 
 def choose(args, name, undo):
-    """The disk with the scheduler and a model, the module loaded first if it is not."""
+    """The disk with the scheduler, the module loaded first if it is not."""
     disk = fbstate.Disk(name)
     scheduler = disk.scheduler()
     if scheduler is None:
         raise NoDevice(name)
     with lock.of_module():
         _choose(args, disk, scheduler, undo)
-    disk = fbstate.whole(name)
+    disk = fbstate.blocks_of(name)
     if disk.stuck():
         raise ToolError("%s: %s" % (name, disk.stuck()))
     return disk
@@ -289,9 +289,12 @@ def _choose(args, disk, scheduler, undo):
         undo.say("module")
     if scheduler != "freeblock":
         undo.say("scheduler " + scheduler)
-    if scheduler != "freeblock" or not disk.granule_bytes():
+    if scheduler != "freeblock":
         try:
-            store.load(args.dir, disk.name, True)
+            # a model for other firmware is none
+            if not store.is_kept(args.dir, store.disk_of(disk.name)) or \
+                    not store.load(args.dir, disk.name, True):
+                store.choose_scheduler(disk.name)
         except ToolError:
             # what was refused, as to who is not root, need not be put back, nor could it be
             if disk.scheduler() == scheduler:

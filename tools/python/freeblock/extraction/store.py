@@ -65,7 +65,8 @@ def _serial(name):
         with open(fbstate.path("sys/block", name, "device/vpd_pg80"), "rb") as file:
             page = file.read()
     except OSError:
-        return ""
+        # of virtual disks
+        return (fbstate.read("sys/block", name, "serial") or "").strip()
     return names.text(page[4:4 + int.from_bytes(page[2:4], "big")]) if len(page) > 4 else ""
 
 
@@ -105,6 +106,11 @@ def install(directory, model, identity):
     return path
 
 
+def is_kept(directory, disk):
+    """Whether there is a model of the disk and its firmware."""
+    return names.is_known(disk) and file_name(disk) in models(directory)
+
+
 def choose(directory, disk):
     """The path of a disk's model. None: it has none. ToolError: only for other firmware."""
     wanted = file_name(disk)
@@ -122,7 +128,7 @@ def choose(directory, disk):
 
 # ---- into the kernel
 
-def _choose_scheduler(name):
+def choose_scheduler(name):
     """Give the disk the scheduler, the module loaded first if it is not."""
     if fbstate.Disk(name).scheduler() == "freeblock":
         return
@@ -150,7 +156,7 @@ def load(directory, name, scheduler):
     model = Model.of_file(path)
     model.check(disk)
     if scheduler:
-        _choose_scheduler(disk["name"])
+        choose_scheduler(disk["name"])
     kernel = fbstate.Disk(disk["name"])
     if not kernel.is_there():
         return "%s: its model is not loaded: it does not have the scheduler freeblock; run: %s" % (

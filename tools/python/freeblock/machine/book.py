@@ -21,7 +21,7 @@ MACHINE = "machine"
 # Ours, innermost first: those that are empty when nothing is set up any more go
 FOLDERS = (FOLDER, STATES + "/due", STATES + "/guard", STATES + "/extract", STATES + "/modes",
            STATES,
-           "etc/freeblock/models", "etc/freeblock")
+           "etc/freeblock/models", "etc/freeblock/enabled", "etc/freeblock")
 
 
 @contextlib.contextmanager

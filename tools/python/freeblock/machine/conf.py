@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from .. import ToolError, fbstate
 from ..extraction import store
+from . import enabled, kinds
 
 FILE = "etc/freeblock.conf"
 DAYS = 3650                     # more is a mistake
@@ -52,6 +53,13 @@ def _order(text):
     return text
 
 
+def _yes(text):
+    """Whether or not."""
+    if text not in ("yes", "no"):
+        raise ValueError("yes or no")
+    return text
+
+
 def _power(text):
     """As the module's file takes it."""
     if text not in ("respect", "keep-awake"):
@@ -70,13 +78,18 @@ KEYS = {
     "target_slowdown_ppm": (_whole(0, 1000000), None),
     "foreground_cost_ppm": (_whole(1, 500000), None),
     "power": (_power, None),
+    "idle_only": (_whole(0, 1), None),
+    "enable": (_yes, None),
 }
+# What [all] says of disks only that may be meant without being named
+FLEET = ("enable", "scrub_every_days")
 # key: where the module has it
 SETTINGS = {"idle_mean_us": fbstate.KERNEL + "/%s/idle_mean_us",
             "idle_max_us": fbstate.KERNEL + "/%s/idle_max_us",
             "target_slowdown_ppm": "sys/block/%s/queue/iosched/target_slowdown_ppm",
             "foreground_cost_ppm": "sys/block/%s/queue/iosched/foreground_cost_ppm",
-            "power": fbstate.KERNEL + "/%s/power"}
+            "power": fbstate.KERNEL + "/%s/power",
+            "idle_only": fbstate.KERNEL + "/%s/idle_only"}
 # keys, the first of which may not be more than the second, and why
 ORDERED = (("deadline_days", "scrub_every_days", "the next pass would be due before the deadline"),
            ("idle_mean_us", "idle_max_us", "no mean is more than the most"))
@@ -193,10 +206,11 @@ class Conf:
     def of(self, disk):
         """All keys, for a disk."""
         found = {key: default for key, (_, default) in KEYS.items()}
-        names = names_of(disk)
+        names, left_out = names_of(disk), kinds.by_name_only(disk["name"])
         for section in self.sections:
             if section.fits(names):
-                found.update(section.values)
+                found.update((key, value) for key, value in section.values.items()
+                             if not (left_out and section.kind == "all" and key in FLEET))
         return found
 
 
@@ -331,17 +345,27 @@ def load(path=None):
         raise ToolError("%s:%d: not UTF-8" % (path, data[:error.start].count(b"\n") + 1)) from error
 
 
+def settings(disk, conf):
+    """What the module's files of a disk are to have: by the file, and by how it was enabled."""
+    said = conf.of(disk)
+    found = {key: said[key] for key in SETTINGS if said[key] is not None}
+    idle_only = enabled.is_idle_only(disk, said)
+    # an older module has no such file, nor need of it
+    if idle_only or idle_only == 0 and os.path.exists(
+            fbstate.path(SETTINGS["idle_only"] % disk["name"])):
+        found["idle_only"] = idle_only
+    return found
+
+
 def apply(name, conf):
     """Set what is said of a disk that has the scheduler; [(file, value)] of what was set."""
-    said, done = conf.of(store.disk_of(name)), []
-    for key, where in SETTINGS.items():
-        if said[key] is None:
-            continue
-        path = fbstate.path(where % name)
+    disk, done = store.disk_of(name), []
+    for key, value in settings(disk, conf).items():
+        path = fbstate.path(SETTINGS[key] % name)
         try:
             with open(path, "w", encoding="utf-8") as file:
-                file.write("%s\n" % said[key])
+                file.write("%s\n" % value)
         except OSError as error:
-            raise ToolError(fbstate.refusal(name, "%s > %s" % (said[key], path), error)) from error
-        done.append((key, said[key]))
+            raise ToolError(fbstate.refusal(name, "%s > %s" % (value, path), error)) from error
+        done.append((key, value))
     return done

@@ -13,7 +13,7 @@ import time
 from .. import ToolError, fbstate, jsontext
 from ..extraction import identity as names
 from ..extraction import journal, store
-from . import book, kernel
+from . import book, kernel, kinds
 
 FOLDER = book.STATES + "/due"
 UNIT = "freeblock-due@%s.service"
@@ -146,9 +146,10 @@ def is_running(name):
 
 
 def disks():
-    """Those that freeblock schedules, and that will be known tomorrow."""
+    """Those that freeblock serves, and that will be known tomorrow."""
     return [disk for disk in store.disks()
-            if names.is_known(disk) and fbstate.Disk(disk["name"]).scheduler() == "freeblock"]
+            if names.is_known(disk) and fbstate.Disk(disk["name"]).scheduler() == "freeblock" and
+            not kinds.unfit(disk["name"])]
 
 
 def look(disk, conf, now=None):

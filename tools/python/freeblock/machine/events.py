@@ -29,7 +29,7 @@ KINDS = {
 }
 JOURNAL = "run/systemd/journal"
 TOLD = "run/freeblock/events.json"
-# what state/scheduling says when the module does not believe the model
+# what state/knowledge gives as a reason when the module does not believe the model
 DISTRUST = (advice.DISTRUSTED, "completions do not fit the model")
 SECTORS = 8                     # named at most
 
@@ -105,8 +105,8 @@ def _late(disk, conf, before, now):
 
 def _distrusted(disk, before):
     """The module does not believe the model: why."""
-    why = disk.state("scheduling")
-    why = why if isinstance(why, str) and why.startswith(DISTRUST) else None
+    why, _ = disk.unmapped() or ("", None)
+    why = why if why.startswith(DISTRUST) else None
     if why and why != before:
         send("distrusted", disk.name, why)
     return why

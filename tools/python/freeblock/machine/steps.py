@@ -12,10 +12,10 @@ import shutil
 import time
 from dataclasses import dataclass, field
 
-from .. import ToolError, fbstate
+from .. import ToolError, advice, fbstate
 from ..extraction import identity as names
 from ..extraction import journal, store
-from . import book, conf, due, guard, kernel, loaded, lock, units
+from . import book, conf, due, enabled, guard, kernel, loaded, lock, units
 
 STOP_S = 60                     # reads under way end before a task does
 LOOK_S = 0.05
@@ -265,6 +265,15 @@ class Scheduler(Step):
             kernel.switch(disk.name, was)
 
 
+def _trouble(disk):
+    """Why the module does not serve a disk, or not by its map; None: it does, or need not."""
+    why, unmapped = disk.kernel.stuck(), disk.kernel.unmapped()
+    if why:
+        return "the module leaves this disk alone: " + why
+    return "the module does not use this model: " + advice.with_run(*unmapped) \
+        if unmapped and unmapped[0] != "idle_only is set" else None
+
+
 class Load(Step):
     """The kernel has the disk's model, and schedules by it."""
 
@@ -281,21 +290,22 @@ class Load(Step):
     def holds(disk):
         """Not after a boot, unless it was enabled; nor when another was installed."""
         known = _bytes(fbstate.path(fbstate.KERNEL, disk.name, "model"))
-        return disk.kernel.stuck() is None and known == _bytes(model_path(disk.identity))
+        return _trouble(disk) is None and known == _bytes(model_path(disk.identity))
 
     @staticmethod
     def do(disk):
-        """Load it; ToolError if the module leaves the disk alone all the same. One that was given
-        up is tried again: the scheduler is chosen again, which tasks do not hinder."""
+        """Load it; ToolError if the module leaves the disk alone all the same, or does not use it.
+        One that was given up is tried again: the scheduler is chosen again, which tasks do not
+        hinder."""
         path = fbstate.path(fbstate.KERNEL, disk.name, "model")
         if _bytes(path) == _bytes(model_path(disk.identity)):
             kernel.switch(disk.name, "none")
             kernel.switch(disk.name, "freeblock")
         else:
             store.load(models_folder(), disk.name, False)
-        why = disk.kernel.stuck()
+        why = _trouble(disk)
         if why:
-            raise ToolError("%s: the module leaves this disk alone: %s" % (disk.name, why))
+            raise ToolError("%s: %s" % (disk.name, why))
 
     @staticmethod
     def undo(disk, found):
@@ -310,8 +320,39 @@ class Load(Step):
                     data = data[file.write(data):]
 
 
+class Enabled(Step):
+    """The disk is on record as enabled: with a model or without, at boot, too."""
+
+    name, says = "enabled", "note that it is enabled"
+
+    @staticmethod
+    def _wanted(disk):
+        return enabled.text(getattr(disk.options, "idle_only", False),
+                            disk.options.no_boot).encode()
+
+    @staticmethod
+    def found(disk):
+        """The record that is there."""
+        return {"record": _kept(enabled.path_of(disk.identity))}
+
+    def holds(self, disk):
+        """Whether it says the same."""
+        return _bytes(enabled.path_of(disk.identity)) == self._wanted(disk)
+
+    def do(self, disk):
+        """Note it."""
+        path = enabled.path_of(disk.identity)
+        journal.make_directory(os.path.dirname(path))
+        journal.write_file(path, self._wanted(disk))
+
+    @staticmethod
+    def undo(disk, found):
+        """The former one, or none."""
+        _put_back(enabled.path_of(disk.identity), found["record"])
+
+
 class Boot(Step):
-    """At boot models are loaded and disks with models get the scheduler. Of the machine."""
+    """At boot disks that are enabled, or have a model, get the scheduler. Of the machine."""
 
     name, says = "boot", "enable it at boot"
 
@@ -368,9 +409,8 @@ class Settings(Step):
 
     def holds(self, disk):
         """Whether they are as the file says."""
-        said = conf.load().of(disk.identity)
-        return all(said[key] is None or value == str(said[key])
-                   for key, value in self.found(disk).items())
+        said, found = conf.settings(disk.identity, conf.load()), self.found(disk)
+        return all(found[key] == str(value) for key, value in said.items())
 
     @staticmethod
     def do(disk):
@@ -431,11 +471,13 @@ class Scrub(Step):
 
 
 MACHINE = {step.name: step for step in (Module(), Boot())}
-DISK = {step.name: step for step in (Measure(), Install(), Scheduler(), Load(), Settings(),
-                                     Scrub())}
+DISK = {step.name: step for step in (Measure(), Install(), Scheduler(), Load(), Enabled(),
+                                     Settings(), Scrub())}
 # As they are taken. The start at boot comes when all has worked once
 ORDER = (DISK["measure"], DISK["model"], MACHINE["module"], DISK["scheduler"], DISK["load"],
-         DISK["settings"], MACHINE["boot"], DISK["scrub"])
+         DISK["enabled"], DISK["settings"], MACHINE["boot"], DISK["scrub"])
+# Those of a disk that nothing is measured of
+PLAIN = tuple(step for step in ORDER if step.name not in ("measure", "model"))
 # Those that a setup until the next boot leaves out
 AT_BOOT = ("boot", "scrub")
 

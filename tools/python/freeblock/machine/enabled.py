@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which disks are enabled: they get the scheduler when they appear, with a model or without.
+
+A file for each in /etc/freeblock/enabled, named as its model is, without the firmware: "idle_only"
+in it says that no foreground request is ordered, held or joined; "boot ID", that it counts
+until that boot ends. freeblock.conf enables disks, too.
+"""
+
+from .. import ToolError, fbstate
+from ..extraction import identity as names
+from ..extraction import journal
+from . import kinds
+
+FOLDER = "etc/freeblock/enabled"
+IDLE_ONLY, BOOT = "idle_only", "boot"
+
+
+def path_of(identity):
+    """Where a disk's record is."""
+    return fbstate.path(FOLDER, names.key(identity))
+
+
+def text(idle_only, until_boot):
+    """What a record says."""
+    return "".join(line + "\n" for line in (
+        [IDLE_ONLY] * bool(idle_only) + ["%s %s" % (BOOT, journal.boot_id())] * bool(until_boot)))
+
+
+def read(identity):
+    """The words of a disk's record; None: it has none, or one of an earlier boot."""
+    if not names.is_known(identity):
+        return None
+    try:
+        with open(path_of(identity), encoding="utf-8", errors="replace") as file:
+            lines = file.read().split("\n")
+    except FileNotFoundError:
+        return None
+    words = [line.strip() for line in lines]
+    boots = [word.split()[1:] for word in words if word.split()[:1] == [BOOT]]
+    return words if not boots or [journal.boot_id()] in boots else None
+
+
+def is_enabled(identity, said):
+    """Whether a disk is to have the scheduler; said: as of Conf.of()."""
+    return read(identity) is not None or said["enable"] == "yes"
+
+
+def is_idle_only(identity, said):
+    """Whether its foreground is to be left alone: 1 or 0; None: nothing says so."""
+    words = read(identity)
+    if words is not None and IDLE_ONLY in words:
+        return 1
+    if said["idle_only"] is not None or words is None:
+        return said["idle_only"]
+    # as the module has it by itself
+    return int(fbstate.read("sys/module/freeblock/parameters/idle_only") == "Y")
+
+
+def need_fit(name):
+    """ToolError if nothing could be read from the disk."""
+    why = kinds.unfit(name)
+    if why:
+        raise ToolError("%s is left alone: %s" % (name, why))
