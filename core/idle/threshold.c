@@ -15,12 +15,18 @@
 #define FB_IDLE_POLICY_PRIOR 64		/* weight of a size's estimated cost, in commands */
 #define FB_IDLE_POLICY_SIZE_KNOWN 8	/* least commands for a measured mean */
 
-/* aim below the mean's goal by 1 / this, so that the budget seldom steps in */
-#define FB_IDLE_POLICY_AIM_PART 16
-#define FB_IDLE_POLICY_AIM_PART_MEASURED 4	/* the account sees less without a model */
+/*
+ * Aim at a part of the mean's goal, so that the budget seldom steps in; at less without a model,
+ * where the account sees less, and at the least where there are streams, of which it sees least.
+ */
+#define FB_IDLE_POLICY_AIM_OF 16
+#define FB_IDLE_POLICY_AIM 15
+#define FB_IDLE_POLICY_AIM_MEASURED 11
+#define FB_IDLE_POLICY_AIM_STREAMS 9
 #define FB_IDLE_POLICY_RESERVE_PART 16	/* what is kept of the most that may be saved up */
 #define FB_IDLE_POLICY_ALIKE 32		/* yields that differ by less than 1 / this are alike */
 #define FB_IDLE_POLICY_ALIKE_MEASURED 8	/* the same where each size is measured for itself */
+#define FB_IDLE_POLICY_ALIKE_WAITS 16	/* the same of thresholds */
 
 /* ---- idle intervals ---- */
 
@@ -365,6 +371,14 @@ static void fb_idle_policy_add(const struct fb_idle_policy *w, u32 bin,
 	sum->hit += fb_idle_policy_one_waits(w) ? b->n : b->requests;
 }
 
+static u32 fb_idle_policy_aim_part(const struct fb_idle_policy *w)
+{
+	if (!w->measured)
+		return FB_IDLE_POLICY_AIM;
+	return fb_idle_cost_knows_streams(&w->cost) ? FB_IDLE_POLICY_AIM_STREAMS :
+						      FB_IDLE_POLICY_AIM_MEASURED;
+}
+
 /*
  * What may be charged to @requests requests. The model errs: requests wait less for a read than it
  * says, since a drive that has several makes good some of it, and times of reads are those of the
@@ -372,8 +386,7 @@ static void fb_idle_policy_add(const struct fb_idle_policy *w, u32 bin,
  */
 static u64 fb_idle_policy_allowed_ns(const struct fb_idle_policy *w, u64 requests)
 {
-	u32 part = w->measured ? FB_IDLE_POLICY_AIM_PART_MEASURED : FB_IDLE_POLICY_AIM_PART;
-	u64 ns = (w->goal_mean_ns - w->goal_mean_ns / part) * requests;
+	u64 ns = w->goal_mean_ns * fb_idle_policy_aim_part(w) / FB_IDLE_POLICY_AIM_OF * requests;
 	u64 most = w->goal_mean_ns * FB_IDLE_POLICY_WINDOW;
 	s64 spare = w->credit_ns - (s64)(most / FB_IDLE_POLICY_RESERVE_PART);
 
@@ -396,7 +409,9 @@ static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 req
 	struct fb_idle_policy_sum all = { 0 }, beyond = { 0 };
 	u32 bin = FB_IDLE_POLICY_BINS, from = FB_IDLE_POLICY_BINS;
 	u64 allowed_ns = fb_idle_policy_allowed_ns(w, requests);
-	u64 wait_ns, first_hit_ns, next_hit_ns, cost_ns, yield;
+	u64 wait_ns, first_hit_ns, next_hit_ns, cost_ns, yield, most = 0;
+	/* streams go on at once, so that to wait spares them */
+	u32 alike = fb_idle_cost_knows_streams(&w->cost) ? U32_MAX : FB_IDLE_POLICY_ALIKE_WAITS;
 	struct fb_idle_policy_cost first, next;
 
 	fb_idle_policy_next_cost(w, size, &next);
@@ -420,7 +435,8 @@ static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 req
 		/* the budget leaves intervals out, so that only those are read in that can be paid */
 		if (cost_ns > allowed_ns)
 			yield = mul_u64_u64_div_u64(yield, allowed_ns, cost_ns);
-		if (w->measured && yield < c->yield)
+		most = max(most, yield);
+		if (w->measured && yield < most - div_u64(most, alike))
 			continue;
 		c->wait_ns = wait_ns;
 		c->yield = yield;
