@@ -16,13 +16,13 @@
 #define FB_IDLE_POLICY_SIZE_KNOWN 8	/* least commands for a measured mean */
 
 /*
- * Aim at a part of the mean's goal, so that the budget seldom steps in; at less without a model,
- * where the account sees less, and at the least where there are streams, of which it sees least.
+ * Aim at a part of the mean's goal, so that the budget seldom steps in. Without a model the account
+ * sees less than reads cost; but where there are streams, more.
  */
 #define FB_IDLE_POLICY_AIM_OF 16
 #define FB_IDLE_POLICY_AIM 15
 #define FB_IDLE_POLICY_AIM_MEASURED 11
-#define FB_IDLE_POLICY_AIM_STREAMS 9
+#define FB_IDLE_POLICY_AIM_STREAMS 12
 #define FB_IDLE_POLICY_RESERVE_PART 16	/* what is kept of the most that may be saved up */
 #define FB_IDLE_POLICY_ALIKE 32		/* yields that differ by less than 1 / this are alike */
 #define FB_IDLE_POLICY_ALIKE_MEASURED 8	/* the same where each size is measured for itself */
