@@ -116,8 +116,8 @@ static u32 place_reads(struct fb_idle_place *p, u32 n, u32 best, u64 other)
 
 /*
  * The best length is found and kept, one that is hardly better is not taken, and a drive that
- * changes is followed. Seen to fail without FB_IDLE_PLACE_WORTH, and with FB_IDLE_PLACE_TRY so high
- * that nothing is tried.
+ * changes is followed. Seen to fail without FB_IDLE_PLACE_WORTH, and with FB_IDLE_PLACE_TRY_NEW so
+ * high that nothing is tried.
  */
 static void test_place(void **state)
 {
