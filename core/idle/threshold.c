@@ -432,7 +432,7 @@ static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 req
 		yield = all.n * first.sectors +
 			mul_u64_u64_div_u64(beyond.ns - beyond.n * (wait_ns + first.ns),
 					    next.sectors, max_t(u64, next.ns, 1));
-		/* the budget leaves intervals out, so that only those are read in that can be paid */
+		/* the budget leaves intervals out: only those are read in that can be paid */
 		if (cost_ns > allowed_ns)
 			yield = mul_u64_u64_div_u64(yield, allowed_ns, cost_ns);
 		most = max(most, yield);
@@ -489,9 +489,12 @@ static void fb_idle_policy_choose(const struct fb_idle_policy *w, u32 sizes,
 
 void fb_idle_policy_find(struct fb_idle_policy *w)
 {
-	struct fb_idle_policy_choice best = { .wait_ns = w->measured ? 0 : FB_IDLE_POLICY_LEARN_NS };
+	struct fb_idle_policy_choice best = { .wait_ns = FB_IDLE_POLICY_LEARN_NS };
 	u32 sizes = fb_idle_policy_longest(w);
 
+	/* what first reads take is learnt where they are cheap, and the budget watches */
+	if (w->measured)
+		best.wait_ns = 0;
 	if (sizes && w->aged_n >= FB_IDLE_POLICY_LEARN)
 		fb_idle_policy_choose(w, sizes, &best);
 	else if (sizes)

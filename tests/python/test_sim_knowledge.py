@@ -3,12 +3,12 @@
 """Idle reads of a drive of which nothing is known, in the simulator: what they bring and what they
 cost, with the write cache on, with writes held back, and off. Prints TAP; 10 s.
 
-Means of three seeds, 100 s each, against the same foreground without a scan. Each bound is told with
-the means of four such threes (seeds 1 to 12), which is their spread. Seen to fail: a cursor that stays
-where it is (order near without fb_idle_order_ask.aimed; cached, 45 MB/s), late reads that are charged
-in full (held, 69 MB/s), a drive that holds writes back and is not read over them (held, 82 MB/s),
-idle reads that do not wait for the drive to write (held, reads +7.5 %), an account that sees nothing
-(verify, 73 MB/s).
+Means of three seeds, 100 s each, against the same foreground without a scan. Each bound is told
+with the means of four such threes (seeds 1 to 12), which is their spread. Seen to fail: a cursor
+that stays where it is (order near without fb_idle_order_ask.aimed; cached, 45 MB/s), late reads
+that are charged in full (held, 69 MB/s), a drive that holds writes back and is not read over them
+(held, 82 MB/s), idle reads that do not wait for the drive to write (held, reads +7.5 %), an account
+that sees nothing (verify, 73 MB/s).
 """
 
 import os

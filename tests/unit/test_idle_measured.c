@@ -298,6 +298,32 @@ static void test_policy_charges(void **state)
 }
 
 /*
+ * One that failed took long, which says nothing of others, but it was waited for. Seen to fail with
+ * @judged always true.
+ */
+static void test_policy_failed(void **state)
+{
+	struct fb_idle_cost_req req = { .lbn = 5000, .nsect = 8, .arrived_ns = 100 * MS };
+	struct fb_idle_policy_status st;
+	struct fb_idle_policy w;
+	struct fb_destage d;
+	u64 now = 0, i;
+
+	(void)state;
+	policy_init(&w, &d, false);
+	for (i = 0; i < 16; i++)
+		now = policy_read(&w, &d, now, 1 * MS, 0, NULL);
+	fb_idle_policy_sent(&w, now, 1 << 20, 128, NULL);
+	fb_idle_policy_arrive(&w, 100 * MS, NULL, &req);
+	fb_idle_policy_ended(&w, 1000 * MS);
+	fb_idle_policy_served(&w, 1010 * MS, &req);
+	fb_idle_policy_status(&w, 1010 * MS, &st);
+	assert_int_equal(900 * MS, st.mean_ns);
+	assert_int_equal(15, w.times.of[0].n);
+	assert_int_equal(1 * MS, fb_idle_times_usual_ns(&w.times, 0));
+}
+
+/*
  * The first read goes behind what the foreground did last: a write of the drive's cache before all,
  * and not behind a stream, which goes on there. Seen to fail without fb_idle_cost_is_stream(), and
  * with @wrote left set by fb_idle_policy_sent().
@@ -382,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_destage_aim),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_policy_charges),
+		cmocka_unit_test(test_policy_failed),
 		cmocka_unit_test(test_policy_aim),
 		cmocka_unit_test(test_policy_size),
 	};
