@@ -450,7 +450,7 @@ void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_head *head,
 static void fb_idle_policy_control(struct fb_idle_policy *w)
 {
 	bool told = w->own_order ? w->twin.follows || w->behind.n >= FB_IDLE_POLICY_BEHIND_KNOWN :
-				   w->moved.n >= FB_IDLE_POLICY_ALONE_KNOWN;
+				   w->measured || w->moved.n >= FB_IDLE_POLICY_ALONE_KNOWN;
 	s32 of = told ? FB_IDLE_POLICY_CONTROL_OF_TOLD : FB_IDLE_POLICY_CONTROL_OF;
 
 	if (w->control && fb_idle_policy_was_long(w)) {
@@ -462,7 +462,7 @@ static void fb_idle_policy_control(struct fb_idle_policy *w)
 		}
 	}
 	/* where the drive orders, what streams lose is not charged before they are known */
-	if (w->own_order && w->eligible >= 0 && !w->controls)
+	if ((w->own_order || w->measured) && w->eligible >= 0 && !w->controls)
 		w->controls = fb_idle_cost_is_new_stream(&w->cost);
 	w->control = w->controls || w->eligible >= of;
 }

@@ -22,7 +22,7 @@
 #define FB_IDLE_POLICY_AIM_OF 16
 #define FB_IDLE_POLICY_AIM 15
 #define FB_IDLE_POLICY_AIM_MEASURED 11
-#define FB_IDLE_POLICY_AIM_STREAMS 12
+#define FB_IDLE_POLICY_AIM_STREAMS 14
 #define FB_IDLE_POLICY_RESERVE_PART 16	/* what is kept of the most that may be saved up */
 #define FB_IDLE_POLICY_ALIKE 32		/* yields that differ by less than 1 / this are alike */
 #define FB_IDLE_POLICY_ALIKE_MEASURED 8	/* the same where each size is measured for itself */
@@ -150,6 +150,8 @@ bool fb_idle_policy_one_waits(const struct fb_idle_policy *w)
 /* the same as followed request by request, which may be negative; else as seen from afar */
 s64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
 {
+	if (w->measured)
+		return 0;
 	if (w->own_order && w->behind.n >= FB_IDLE_POLICY_BEHIND_KNOWN)
 		return fb_idle_cost_mean_ns(&w->behind, 0);
 	if (!w->own_order && w->moved.n >= FB_IDLE_POLICY_ALONE_KNOWN)
@@ -390,10 +392,8 @@ static u64 fb_idle_policy_allowed_ns(const struct fb_idle_policy *w, u64 request
 	u64 most = w->goal_mean_ns * FB_IDLE_POLICY_WINDOW;
 	s64 spare = w->credit_ns - (s64)(most / FB_IDLE_POLICY_RESERVE_PART);
 
-	/* some of it is saved up because the account has not seen all that reads cost */
-	if (w->measured)
-		spare /= 2;
-	return spare > 0 ? ns + mul_u64_u64_div_u64(ns, spare, most) : ns;
+	/* without a model it is also saved up because the account has not seen all that reads cost */
+	return spare > 0 && !w->measured ? ns + mul_u64_u64_div_u64(ns, spare, most) : ns;
 }
 
 /*
