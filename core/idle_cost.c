@@ -136,7 +136,7 @@ static bool fb_idle_cost_mostly_ahead(const struct fb_idle_cost *c)
 	return fb_idle_cost_mean_ns(&c->ahead, 0) > FB_IDLE_COST_ONE_NS / 2;
 }
 
-static bool fb_idle_cost_knows_streams(const struct fb_idle_cost *c)
+bool fb_idle_cost_knows_streams(const struct fb_idle_cost *c)
 {
 	return c->took.n >= FB_IDLE_COST_KNOWN && c->ahead.n >= FB_IDLE_COST_KNOWN;
 }

@@ -142,6 +142,14 @@ void fb_idle_cost_wrote(struct fb_idle_cost *c, const struct fb_idle_cost_req *r
 bool fb_idle_cost_is_ahead(struct fb_idle_cost *c, const struct fb_idle_cost_req *req);
 
 /**
+ * fb_idle_cost_knows_streams() - is it known what streams take?
+ * @c: the account
+ *
+ * Return: true if there are any, then.
+ */
+bool fb_idle_cost_knows_streams(const struct fb_idle_cost *c);
+
+/**
  * fb_idle_cost_is_stream() - will a stream go on at a sector?
  * @c: the account
  * @lbn: the sector

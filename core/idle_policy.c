@@ -312,11 +312,12 @@ static void fb_idle_policy_ended_measured(struct fb_idle_policy *w, u64 now)
 
 	if (w->blamed)
 		ours_ns = min(fb_idle_times_usual_ns(&w->times, class), took_ns);
-	else
+	else if (w->judged)
 		fb_idle_place_ended(&w->place, took_ns);
-	fb_idle_times_add(&w->times, class, w->nsect, ours_ns, w->clean);
+	/* what took long because it failed says nothing of others */
+	if (w->judged)
+		fb_idle_times_add(&w->times, class, w->nsect, ours_ns, w->clean);
 	fb_idle_account_read(&w->account, now, ours_ns);
-	w->blamed = false;
 	if (!w->hit_ns)
 		return;
 	w->met_ns = min(now - w->hit_ns, ours_ns);
@@ -371,6 +372,7 @@ void fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, struct fb_destage *
 	s64 late_ns = now - w->sent_ns - usual_ns - w->turn_ns / 1;
 	bool late = usual_ns && late_ns > (s64)w->turn_ns / 2;
 
+	w->judged = true;
 	w->clean = (fb_destage_is_clean(d) || !usual_ns) && !late;
 	w->blamed = late && d->on;
 	fb_destage_idle_ended(d, now, usual_ns, late_ns);
@@ -448,7 +450,7 @@ void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_head *head,
 static void fb_idle_policy_control(struct fb_idle_policy *w)
 {
 	bool told = w->own_order ? w->twin.follows || w->behind.n >= FB_IDLE_POLICY_BEHIND_KNOWN :
-				   w->moved.n >= FB_IDLE_POLICY_ALONE_KNOWN;
+				   w->measured || w->moved.n >= FB_IDLE_POLICY_ALONE_KNOWN;
 	s32 of = told ? FB_IDLE_POLICY_CONTROL_OF_TOLD : FB_IDLE_POLICY_CONTROL_OF;
 
 	if (w->control && fb_idle_policy_was_long(w)) {
@@ -460,7 +462,7 @@ static void fb_idle_policy_control(struct fb_idle_policy *w)
 		}
 	}
 	/* where the drive orders, what streams lose is not charged before they are known */
-	if (w->own_order && w->eligible >= 0 && !w->controls)
+	if ((w->own_order || w->measured) && w->eligible >= 0 && !w->controls)
 		w->controls = fb_idle_cost_is_new_stream(&w->cost);
 	w->control = w->controls || w->eligible >= of;
 }
@@ -516,6 +518,8 @@ void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u64 lbn, u32 nsect,
 	w->size = fb_idle_policy_size(w);
 	w->hit_ns = 0;
 	w->unfollowed = 0;
+	w->judged = false;
+	w->blamed = false;
 	w->soon = now < max(w->idle_ns, w->hold_ns) + w->turn_ns / 2;
 	w->from = FB_IDLE_PLACE_ON;
 	w->wrote = false;

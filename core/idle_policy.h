@@ -213,6 +213,7 @@ struct fb_idle_policy_aim {
  * @unfollowed: requests that came while this idle read was at the drive, and cannot be followed
  * @soon: the idle read sent last came just behind the foreground
  * @found: longest command, as found; @sectors may be another one that is tried
+ * @judged: fb_idle_policy_judge() was called for the read that has just ended
  * @blamed: the read at the drive was late as the drive was writing
  * @clean: it surely had nothing to write
  * @from: what the foreground did last since the last idle read
@@ -280,6 +281,7 @@ struct fb_idle_policy {
 	u32 unfollowed;
 	bool soon;
 	u32 found;
+	bool judged;
 	bool blamed;
 	bool clean;
 	enum fb_idle_place_behind from;

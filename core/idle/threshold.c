@@ -15,12 +15,18 @@
 #define FB_IDLE_POLICY_PRIOR 64		/* weight of a size's estimated cost, in commands */
 #define FB_IDLE_POLICY_SIZE_KNOWN 8	/* least commands for a measured mean */
 
-/* aim below the mean's goal by 1 / this, so that the budget seldom steps in */
-#define FB_IDLE_POLICY_AIM_PART 16
-#define FB_IDLE_POLICY_AIM_PART_MEASURED 4	/* the account sees less without a model */
+/*
+ * Aim at a part of the mean's goal, so that the budget seldom steps in. Without a model the account
+ * sees less than reads cost; but where there are streams, more.
+ */
+#define FB_IDLE_POLICY_AIM_OF 16
+#define FB_IDLE_POLICY_AIM 15
+#define FB_IDLE_POLICY_AIM_MEASURED 11
+#define FB_IDLE_POLICY_AIM_STREAMS 14
 #define FB_IDLE_POLICY_RESERVE_PART 16	/* what is kept of the most that may be saved up */
 #define FB_IDLE_POLICY_ALIKE 32		/* yields that differ by less than 1 / this are alike */
 #define FB_IDLE_POLICY_ALIKE_MEASURED 8	/* the same where each size is measured for itself */
+#define FB_IDLE_POLICY_ALIKE_WAITS 16	/* the same of thresholds */
 
 /* ---- idle intervals ---- */
 
@@ -144,6 +150,8 @@ bool fb_idle_policy_one_waits(const struct fb_idle_policy *w)
 /* the same as followed request by request, which may be negative; else as seen from afar */
 s64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
 {
+	if (w->measured)
+		return 0;
 	if (w->own_order && w->behind.n >= FB_IDLE_POLICY_BEHIND_KNOWN)
 		return fb_idle_cost_mean_ns(&w->behind, 0);
 	if (!w->own_order && w->moved.n >= FB_IDLE_POLICY_ALONE_KNOWN)
@@ -365,6 +373,14 @@ static void fb_idle_policy_add(const struct fb_idle_policy *w, u32 bin,
 	sum->hit += fb_idle_policy_one_waits(w) ? b->n : b->requests;
 }
 
+static u32 fb_idle_policy_aim_part(const struct fb_idle_policy *w)
+{
+	if (!w->measured)
+		return FB_IDLE_POLICY_AIM;
+	return fb_idle_cost_knows_streams(&w->cost) ? FB_IDLE_POLICY_AIM_STREAMS :
+						      FB_IDLE_POLICY_AIM_MEASURED;
+}
+
 /*
  * What may be charged to @requests requests. The model errs: requests wait less for a read than it
  * says, since a drive that has several makes good some of it, and times of reads are those of the
@@ -372,15 +388,12 @@ static void fb_idle_policy_add(const struct fb_idle_policy *w, u32 bin,
  */
 static u64 fb_idle_policy_allowed_ns(const struct fb_idle_policy *w, u64 requests)
 {
-	u32 part = w->measured ? FB_IDLE_POLICY_AIM_PART_MEASURED : FB_IDLE_POLICY_AIM_PART;
-	u64 ns = (w->goal_mean_ns - w->goal_mean_ns / part) * requests;
+	u64 ns = w->goal_mean_ns * fb_idle_policy_aim_part(w) / FB_IDLE_POLICY_AIM_OF * requests;
 	u64 most = w->goal_mean_ns * FB_IDLE_POLICY_WINDOW;
 	s64 spare = w->credit_ns - (s64)(most / FB_IDLE_POLICY_RESERVE_PART);
 
-	/* some of it is saved up because the account has not seen all that reads cost */
-	if (w->measured)
-		spare /= 2;
-	return spare > 0 ? ns + mul_u64_u64_div_u64(ns, spare, most) : ns;
+	/* without a model it is also saved up because the account has not seen all that reads cost */
+	return spare > 0 && !w->measured ? ns + mul_u64_u64_div_u64(ns, spare, most) : ns;
 }
 
 /*
@@ -396,7 +409,9 @@ static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 req
 	struct fb_idle_policy_sum all = { 0 }, beyond = { 0 };
 	u32 bin = FB_IDLE_POLICY_BINS, from = FB_IDLE_POLICY_BINS;
 	u64 allowed_ns = fb_idle_policy_allowed_ns(w, requests);
-	u64 wait_ns, first_hit_ns, next_hit_ns, cost_ns, yield;
+	u64 wait_ns, first_hit_ns, next_hit_ns, cost_ns, yield, most = 0;
+	/* streams go on at once, so that to wait spares them */
+	u32 alike = fb_idle_cost_knows_streams(&w->cost) ? U32_MAX : FB_IDLE_POLICY_ALIKE_WAITS;
 	struct fb_idle_policy_cost first, next;
 
 	fb_idle_policy_next_cost(w, size, &next);
@@ -417,10 +432,11 @@ static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 req
 		yield = all.n * first.sectors +
 			mul_u64_u64_div_u64(beyond.ns - beyond.n * (wait_ns + first.ns),
 					    next.sectors, max_t(u64, next.ns, 1));
-		/* the budget leaves intervals out, so that only those are read in that can be paid */
+		/* the budget leaves intervals out: only those are read in that can be paid */
 		if (cost_ns > allowed_ns)
 			yield = mul_u64_u64_div_u64(yield, allowed_ns, cost_ns);
-		if (w->measured && yield < c->yield)
+		most = max(most, yield);
+		if (w->measured && yield < most - div_u64(most, alike))
 			continue;
 		c->wait_ns = wait_ns;
 		c->yield = yield;
@@ -473,9 +489,12 @@ static void fb_idle_policy_choose(const struct fb_idle_policy *w, u32 sizes,
 
 void fb_idle_policy_find(struct fb_idle_policy *w)
 {
-	struct fb_idle_policy_choice best = { .wait_ns = w->measured ? 0 : FB_IDLE_POLICY_LEARN_NS };
+	struct fb_idle_policy_choice best = { .wait_ns = FB_IDLE_POLICY_LEARN_NS };
 	u32 sizes = fb_idle_policy_longest(w);
 
+	/* what first reads take is learnt where they are cheap, and the budget watches */
+	if (w->measured)
+		best.wait_ns = 0;
 	if (sizes && w->aged_n >= FB_IDLE_POLICY_LEARN)
 		fb_idle_policy_choose(w, sizes, &best);
 	else if (sizes)
