@@ -163,8 +163,8 @@ s64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
 u64 fb_idle_policy_hit_ns(const struct fb_idle_policy *w, u64 rest_ns)
 {
 	if (w->measured)
-		return max(div_u64(rest_ns * fb_idle_account_ratio(&w->account),
-				   FB_IDLE_ACCOUNT_ONE), 1ULL);
+		return max_t(u64, rest_ns * fb_idle_account_ratio(&w->account) /
+			     FB_IDLE_ACCOUNT_ONE, 1);
 	return max_t(s64, rest_ns + fb_idle_policy_moved_ns(w), 1);
 }
 
