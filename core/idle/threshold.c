@@ -163,8 +163,8 @@ s64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
 u64 fb_idle_policy_hit_ns(const struct fb_idle_policy *w, u64 rest_ns)
 {
 	if (w->measured)
-		return max(div_u64(rest_ns * fb_idle_account_ratio(&w->account),
-				   FB_IDLE_ACCOUNT_ONE), 1ULL);
+		return max_t(u64, rest_ns * fb_idle_account_ratio(&w->account) /
+			     FB_IDLE_ACCOUNT_ONE, 1);
 	return max_t(s64, rest_ns + fb_idle_policy_moved_ns(w), 1);
 }
 
@@ -392,7 +392,7 @@ static u64 fb_idle_policy_allowed_ns(const struct fb_idle_policy *w, u64 request
 	u64 most = w->goal_mean_ns * FB_IDLE_POLICY_WINDOW;
 	s64 spare = w->credit_ns - (s64)(most / FB_IDLE_POLICY_RESERVE_PART);
 
-	/* without a model it is also saved up because the account has not seen all that reads cost */
+	/* without a model it is saved up because the account has not seen all, too */
 	return spare > 0 && !w->measured ? ns + mul_u64_u64_div_u64(ns, spare, most) : ns;
 }
 

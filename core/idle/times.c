@@ -51,7 +51,8 @@ bool fb_idle_times_mean(const struct fb_idle_times *t, u32 class, struct fb_idle
 	if (of->n < FB_IDLE_TIMES_KNOWN)
 		return false;
 	m->ns = max_t(u64, div_u64(of->us * FB_IDLE_TIMES_NS_PER_US, of->n), 1);
-	m->rest_ns = div64_u64(of->sq * FB_IDLE_TIMES_NS_PER_US, 2 * max(of->us, 1ULL));
+	m->rest_ns = mul_u64_u64_div_u64(of->sq, FB_IDLE_TIMES_NS_PER_US,
+					 2 * max_t(u64, of->us, 1));
 	m->sectors = div_u64(of->sectors, of->n);
 	return true;
 }
