@@ -116,7 +116,7 @@ enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
  *
  * Context: fb_disk.lock held.
  *
- * Return: sectors; 0: nothing is to be proven.
+ * Return: sectors, whole blocks; 0: nothing is to be proven.
  */
 u32 fb_verify_least(const struct fb_disk *fd)
 {
@@ -127,7 +127,7 @@ u32 fb_verify_least(const struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	if (how == FB_VERIFY_READ || proven || !fb_level_unmapped(fd))
 		return 0;
-	return FB_VERIFY_PROOF_NS / FB_VERIFY_SECTOR_NS;
+	return roundup(FB_VERIFY_PROOF_NS / FB_VERIFY_SECTOR_NS, fb_disk_granule(fd));
 }
 
 /**

@@ -142,6 +142,8 @@ def choose_scheduler(name):
     except OSError as error:
         raise ToolError("freeblock > %s: %s: is the module loaded? %s" % (
             path, error.strerror, fbstate.how_to_load())) from error
+    # its files come soon after
+    fbstate.Disk(name).is_there()
 
 
 def load(directory, name, scheduler):
