@@ -3,6 +3,7 @@
  * When to read while the disk is idle: Waiting and its two goals; see core/idle_policy.h. Core:
  * no locks, the caller serialises.
  */
+#include "core/idle_policy.h"
 #include "core/idle/threshold.h"
 
 /* until the drive is known: no disk for sale is slower */

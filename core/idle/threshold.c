@@ -344,11 +344,6 @@ static void fb_idle_policy_fade(struct fb_idle_policy *w)
 
 /* ---- threshold and size ---- */
 
-u64 fb_idle_policy_longest_ns(const struct fb_idle_policy *w)
-{
-	return w->goal_max_ns > w->turn_ns ? w->goal_max_ns - w->turn_ns : 0;
-}
-
 /* a threshold and a size */
 struct fb_idle_policy_choice {
 	u64 wait_ns;	/* threshold */

@@ -7,7 +7,7 @@
 #ifndef FB_IDLE_THRESHOLD_H
 #define FB_IDLE_THRESHOLD_H
 
-#include "core/idle_policy.h"
+#include "core/idle/state.h"
 
 /*
  * With fewer intervals than this the threshold is 100 ms: above that most of the paper's traces
