@@ -13,7 +13,8 @@
 #
 # Seen to fail with: fb_power_spins() true of all states (idle_c, standby and stopped are read), or
 # false of idle_a and idle_b (no reads; test_power.c has each code); an answer
-# without the drive's registers taken for that of a drive that spins (untold is read).
+# without the drive's registers taken for that of a drive that spins (untold is read); a drive that a
+# reset from SLEEP makes active (it is read).
 #
 # lab-kernel-modules: scsi_debug libata
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -85,6 +86,7 @@ $text") || exit 1
 			sleep 30
 			expect_eq "$drive: resets, the first of the probe" "$(drive_stat a resets)" 2
 			expect_eq "$drive: the spindle stands" "$(drive_stat a wakes)" 0
+			expect_eq "$drive: no idle reads in standby" "$(reads "$disk")" 0
 		fi
 		dd if=/dev/"$disk" of=/dev/null bs=4k count=1 skip=3000 iflag=direct 2>/dev/null
 		expect_ok "$drive: after a read it spins, and is read" \
