@@ -65,7 +65,8 @@ static void fb_iosched_look(struct fb_sched *fs, u32 own)
 	if (busy == known && !fs->nr_unseen)
 		return;
 	if (busy - known > fs->nr_unseen) {
-		fb_inflight_arrived(fs, NULL, true, ktime_get_ns());
+		fd->fg.active = true;
+		fb_idle_arrive_unfollowed(fd, ktime_get_ns(), NULL);
 		fb_head_lose(&fs->head);
 		fs->tail_known = false;
 		fb_idle_passed(fd);

@@ -103,7 +103,6 @@ expect_ok "it comes to its end" wait_for 60 grep -q finished "$D/scan"
 scan_stop "$disk"
 # A disk that is gone has to give its name to another. Without memory that is tried again, and the
 # other's directories wait.
-# Seen to fail with: a name that is dropped then; one that is put behind the others.
 if [ -d $gcov ]; then
 	first=$(cat "$D/id")
 	drive_off d
