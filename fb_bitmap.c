@@ -25,21 +25,24 @@ static bool fb_bitmap_holds(const struct fb_bitmap *bm, u64 first, u32 n)
 	return n && first < bm->granules && n <= bm->granules - first;
 }
 
-/* log2 of how many groups share a count */
-static u32 fb_bitmap_shift(u32 groups)
+/* log2 of how many groups share a count, where there is room for so many */
+static u32 fb_bitmap_shift(u32 groups, u32 room)
 {
 	u32 shift = 0;
 
-	while ((groups - 1) >> shift >= FB_BITMAP_COUNTS)
+	while ((groups - 1) >> shift >= room)
 		shift++;
 	return shift;
 }
 
+static u32 fb_bitmap_room(u32 groups)
+{
+	return ((groups - 1) >> fb_bitmap_shift(groups, FB_BITMAP_COUNTS)) + 1;
+}
+
 u64 fb_bitmap_bytes(u64 granules, u32 groups)
 {
-	u64 counts = ((groups - 1) >> fb_bitmap_shift(groups)) + 1;
-
-	return BITS_TO_LONGS(granules) * sizeof(long) + counts * sizeof(u32) +
+	return BITS_TO_LONGS(granules) * sizeof(long) + (u64)fb_bitmap_room(groups) * sizeof(u32) +
 	       FB_BITMAP_FLYING * sizeof(struct fb_bitmap_word);
 }
 
@@ -50,17 +53,37 @@ int fb_bitmap_init(struct fb_bitmap *bm, u64 granules, u32 groups)
 		return -EINVAL;
 
 	bm->granules = granules;
-	bm->groups = groups;
-	bm->shift = fb_bitmap_shift(groups);
-	bm->counts = ((groups - 1) >> bm->shift) + 1;
+	bm->room = fb_bitmap_room(groups);
 	bm->wanted = fb_zalloc(BITS_TO_LONGS(granules) * sizeof(long));
 	bm->flying = fb_zalloc(FB_BITMAP_FLYING * sizeof(*bm->flying));
-	bm->count = fb_zalloc((size_t)bm->counts * sizeof(*bm->count));
+	bm->count = fb_zalloc((size_t)bm->room * sizeof(*bm->count));
 	if (!bm->wanted || !bm->flying || !bm->count) {
 		fb_bitmap_destroy(bm);
 		return -ENOMEM;
 	}
+	fb_bitmap_regroup(bm, groups);
 	return 0;
+}
+
+void fb_bitmap_regroup(struct fb_bitmap *bm, u32 groups)
+{
+	bm->groups = groups;
+	bm->shift = fb_bitmap_shift(groups, bm->room);
+	bm->counts = ((groups - 1) >> bm->shift) + 1;
+	memset(bm->count, 0, (size_t)bm->counts * sizeof(*bm->count));
+	memset(bm->region, 0, sizeof(bm->region));
+}
+
+/* @more may be negative */
+static void fb_bitmap_add(struct fb_bitmap *bm, u32 group, s32 more)
+{
+	bm->count[group >> bm->shift] += more;
+	bm->region[div_u64((u64)group * FB_REGIONS + FB_REGIONS - 1, bm->groups)] += more;
+}
+
+void fb_bitmap_recount(struct fb_bitmap *bm, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_add(bm, group, fb_bitmap_count(bm, first, n));
 }
 
 void fb_bitmap_destroy(struct fb_bitmap *bm)
@@ -154,16 +177,13 @@ static inline u32 fb_bitmap_move(struct fb_bitmap *bm, u64 first, u32 n, u32 gro
 				 fb_bitmap_move_fn fn)
 {
 	u64 end = first + n, before = bm->n_wanted, w;
-	u32 moved = 0, more;
+	u32 moved = 0;
 
 	if (!fb_bitmap_holds(bm, first, n) || group >= bm->groups)
 		return 0;
 	for (w = first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++)
 		moved += fn(bm, w, fb_bitmap_mask(w, first, end));
-	/* it may be negative */
-	more = bm->n_wanted - before;
-	bm->count[group >> bm->shift] += more;
-	bm->region[div_u64((u64)group * FB_REGIONS + FB_REGIONS - 1, bm->groups)] += (s32)more;
+	fb_bitmap_add(bm, group, bm->n_wanted - before);
 	return moved;
 }
 

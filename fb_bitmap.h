@@ -22,7 +22,7 @@
 #include "include/fb_shim.h"
 
 #define FB_REGIONS 64		/* parts of the disk that are counted and weighed separately */
-#define FB_BITMAP_SPAN 1024U	/* granules of a group where tracks are not known */
+#define FB_BITMAP_SPAN 64U	/* granules of a group where tracks are not known */
 #define FB_BITMAP_COUNTS 262144U	/* most counts of a map: 1 MiB */
 #define FB_BITMAP_FLYING 1024	/* most words with granules in flight: 24 KiB */
 
@@ -44,6 +44,7 @@ struct fb_bitmap_word {
  * @groups: number of groups
  * @shift: 2^@shift groups share a count; 0 = each has its own
  * @counts: number of counts
+ * @room: number of counts that there is memory for
  * @wanted: bit set = registered, not yet read
  * @count: wanted granules of 2^@shift consecutive groups
  * @flying: granules in flight, as words in ascending order; none is also in @wanted
@@ -59,6 +60,7 @@ struct fb_bitmap {
 	u32 groups;
 	u32 shift;
 	u32 counts;
+	u32 room;
 	unsigned long *wanted;
 	u32 *count;
 	struct fb_bitmap_word *flying;
@@ -96,6 +98,24 @@ static inline u32 fb_bitmap_spans(u64 granules)
 int fb_bitmap_init(struct fb_bitmap *bm, u64 granules, u32 groups);
 
 /**
+ * fb_bitmap_regroup() - give a map other groups
+ * @bm: the map
+ * @groups: how many groups, at least one; where there is no room for a count of each, they share
+ *
+ * All counts are 0 then. The caller has fb_bitmap_recount() called for each run of a group.
+ */
+void fb_bitmap_regroup(struct fb_bitmap *bm, u32 groups);
+
+/**
+ * fb_bitmap_recount() - count what is wanted of a run again
+ * @bm: the map
+ * @first: first granule of the run
+ * @n: length of the run in granules
+ * @group: the run's group
+ */
+void fb_bitmap_recount(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
+
+/**
  * fb_bitmap_destroy() - free what fb_bitmap_init() allocated
  * @bm: the map; unusable, but may be destroyed again
  *
@@ -114,7 +134,7 @@ u64 fb_bitmap_bytes(u64 granules, u32 groups);
 
 /**
  * fb_bitmap_copy() - copy the state of one map to another
- * @to: the destination, of the same size
+ * @to: the destination, of the same size and groups
  * @from: the source
  *
  * Context: may sleep; of a large disk it takes a tenth of a second.

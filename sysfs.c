@@ -175,7 +175,7 @@ static ssize_t granule_bytes_show(struct kobject *kobj, struct kobj_attribute *a
 	u32 sectors;
 
 	mutex_lock(&fd->config);
-	sectors = fb_disk_granule(fd);
+	sectors = fd->granule;
 	mutex_unlock(&fd->config);
 	return sysfs_emit(page, "%u\n", sectors << SECTOR_SHIFT);
 }

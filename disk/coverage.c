@@ -12,6 +12,7 @@
 #include "disk/coverage.h"
 #include "disk/delivery.h"
 #include "disk/disk.h"
+#include "disk/model.h"
 #include "disk/task_choice.h"
 
 /* Ranges are entered in pieces of this many granules; the thread does other work in between. */
@@ -21,7 +22,7 @@
 
 static u32 fb_coverage_granule(const struct fb_coverage *cov)
 {
-	return fb_disk_granule(cov->fd);
+	return cov->fd->granule;
 }
 
 /**
@@ -217,9 +218,14 @@ static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task 
 	struct fb_coverage_walk walk = { .task = task };
 	u32 i = 0;
 
+	/* a model may have come since it was made */
+	if (task->map.groups != fb_model_groups(cov->fd))
+		fb_model_regroup(cov->fd, &task->map);
 	/* this, too, takes long on a large disk: see fb_coverage_wanted_runs() */
 	if (cov->nactive == 1) {
 		fb_free_read_return(cov->fd);
+		if (cov->all.groups != fb_model_groups(cov->fd))
+			fb_bitmap_regroup(&cov->all, fb_model_groups(cov->fd));
 		fb_bitmap_copy(&cov->all, &fb_coverage_next_active(cov, &i)->map);
 	}
 	task->active = true;

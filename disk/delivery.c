@@ -245,7 +245,7 @@ static void fb_delivery_fed(struct freeblock_task *task)
 /* Return true if the block was read without error. */
 static bool fb_delivery_block(struct freeblock_task *task, struct fb_free_read *buf, u32 i)
 {
-	u32 granule = fb_disk_granule(task->fd);
+	u32 granule = task->fd->granule;
 	u64 lbn = buf->lbn + (u64)i * granule;
 	struct freeblock_block block = {
 		.lbn = lbn,
@@ -528,7 +528,7 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 		.joined = buf->kind == FB_FREE_READ_PREPENDED,
 		.took_ns = buf->ended_ns - buf->sent_ns,
 	};
-	u32 granule = fb_disk_granule(cov->fd), verdict;
+	u32 granule = cov->fd->granule, verdict;
 	u64 lbn = buf->lbn + round_down(buf->good, granule);
 	struct fb_disk *fd = cov->fd;
 	char name[FB_NAME_LEN];

@@ -66,6 +66,22 @@ void fb_disk_level_changed(struct fb_disk *fd)
 	fb_disk_tell_changed(fd);
 }
 
+/**
+ * fb_disk_model_swapped() - tell all that the model has been replaced
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_disk_model_swapped(struct fb_disk *fd)
+{
+	const struct fb_disk_client *const *c;
+
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->model_swapped)
+			(*c)->model_swapped(fd);
+	fb_disk_tell_model(fd);
+}
+
 /* the number of disks without a gendisk that are remembered */
 #define FB_DISKS_GONE 64
 
@@ -76,6 +92,7 @@ static void fb_disk_release(struct kobject *kobj)
 	struct fb_disk *fd = container_of(kobj, struct fb_disk, folder.kobj);
 
 	dm_free(fd->model);
+	dm_free(fd->next_model);
 	kvfree(fd->text);
 	kvfree(fd->upload);
 	fb_memory_uncharge(&fd->upload_max, fd->upload_max);
@@ -742,61 +759,6 @@ void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value)
 		kobject_uevent_env(&dev->kobj, KOBJ_CHANGE, env);
 	put_device(dev);
 	memalloc_noio_restore(noio);
-}
-
-/* ---- the model ---- */
-
-/**
- * fb_disk_swap_model() - replace the model
- * @fd: the disk, without tasks
- * @dm: the model; the disk takes ownership
- * @same: its text is that of the present model, so that fb_disk_force() stays in effect
- *
- * Context: fb_disk.config held; may sleep.
- */
-void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
-{
-	const struct fb_disk_client *const *c;
-	const struct dm_info *info = dm_info(dm);
-	struct disk_model *old;
-
-	spin_lock_irq(&fd->lock);
-	old = fd->model;
-	fd->model = dm;
-	fd->distrusted = false;
-	fd->forced = fd->forced && same;
-	fd->doubt[0] = '\0';
-	if (info->distrusted[0])
-		snprintf(fd->doubt, sizeof(fd->doubt), "the model is distrusted: %s",
-			 info->distrusted);
-	fb_conservatism_init(&fd->conservatism, dm_period_ns(dm), FB_CONSERVATISM_TARGET_PPM);
-	fb_conservatism_expect(&fd->conservatism, dm);
-	fb_seek_fit_init(&fd->seek_fit, dm);
-	fb_guard_init(&fd->guard);
-	fb_phase_init(&fd->phase);
-	for (c = fb_disk_clients; *c; c++)
-		if ((*c)->model_swapped)
-			(*c)->model_swapped(fd);
-	fb_disk_tell_model(fd);
-	spin_unlock_irq(&fd->lock);
-	dm_free(old);
-}
-
-/**
- * fb_disk_correct() - apply what was learnt of seek times to the model, if that is due
- * @fd: the disk
- *
- * Context: the tasks' thread, which does not search meanwhile: only its search reads seek
- * times without fb_disk.lock.
- */
-void fb_disk_correct(struct fb_disk *fd)
-{
-	u64 now = ktime_get_ns();
-
-	spin_lock_irq(&fd->lock);
-	if (fd->model && fb_seek_fit_due(&fd->seek_fit, now))
-		fb_seek_fit_apply(&fd->seek_fit, now, fd->model);
-	spin_unlock_irq(&fd->lock);
 }
 
 /* ---- module ---- */

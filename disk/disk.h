@@ -22,10 +22,9 @@
  *			inside blk-mq's own locks; only locks of wait and work queues nest
  *			inside it.
  *
- * fb_disk.model is written with both config and lock held, and read with either. Tasks and
- * their thread read it without a lock, because it cannot change while there is a task. Its
- * seek times can: that thread changes them under lock (fb_disk_correct()), so everyone else
- * reads them under lock. The coverage maps of started tasks belong to that thread alone.
+ * fb_disk.model is written with both config and lock held, and read with either. While there
+ * are tasks only their thread changes it (fb_model_take()), and reads it without a lock. It
+ * changes seek times, too, under lock (fb_model_correct()), so everyone else reads them under lock. The coverage maps of started tasks belong to that thread alone.
  */
 #ifndef FB_DISK_H
 #define FB_DISK_H
@@ -135,7 +134,7 @@ struct fb_disk_sched_ops {
  * @diskseq: sequence number of its last gendisk, which is never reused; fb_disks_mutex
  * @gone: its gendisk has been removed; written with fb_disks_mutex
  * @sectors: capacity when attached
- * @granule: sectors of a block where there is no model
+ * @granule: sectors of a block; constant while there are tasks
  * @vendor: from INQUIRY, without surrounding blanks; "" when not SCSI
  * @product: likewise
  * @revision: its firmware's, likewise [L]
@@ -151,6 +150,8 @@ struct fb_disk_sched_ops {
  * @scan: private to tasks/job.c
  * @scrub: private to tasks/job.c
  * @model: see the table of locks
+ * @next_model: replaces it when the tasks' thread comes to it; NULL: none does [L]
+ * @next_same: its text is that of @model [L]
  * @lock: see the table of locks
  * @q: queue of the attached scheduler or NULL [L]
  * @bdev: its whole-disk block device; valid while @q is [L]
@@ -212,6 +213,8 @@ struct fb_disk {
 	struct fb_job *scrub;
 
 	struct disk_model *model;
+	struct disk_model *next_model;
+	bool next_same;
 
 	spinlock_t lock;
 	struct request_queue *q;
@@ -254,24 +257,9 @@ struct fb_disk {
 	struct fb_stats stats;
 };
 
-/*
- * Sectors of a block, and of the disk. The model, if there is one, does not change while there are
- * tasks.
- */
-static inline u32 fb_disk_granule(const struct fb_disk *fd)
-{
-	return fd->model ? dm_info(fd->model)->granule_sectors : fd->granule;
-}
-
 static inline u64 fb_disk_granules(const struct fb_disk *fd)
 {
-	return DIV_ROUND_UP_ULL(fd->sectors, fb_disk_granule(fd));
-}
-
-/* the groups of its tasks' maps: tracks, or spans of LBNs */
-static inline u32 fb_disk_groups(const struct fb_disk *fd)
-{
-	return fd->model ? dm_tracks(fd->model) : fb_bitmap_spans(fb_disk_granules(fd));
+	return DIV_ROUND_UP_ULL(fd->sectors, fd->granule);
 }
 
 /* The number of tasks that have been started and are not over; fb_disk.lock held. */
@@ -323,12 +311,11 @@ void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value);
 void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size);
 int fb_disk_force(struct fb_disk *fd, bool force);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
-void fb_disk_correct(struct fb_disk *fd);
 struct scsi_device *fb_disk_scsi(struct gendisk *disk);
 struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd);
 bool fb_disk_is_single(const struct fb_disk *fd);
 u32 fb_disk_busy(const struct fb_disk *fd);
 bool fb_disk_is_firmware(const char *revision, const struct dm_info *info);
-void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same);
+void fb_disk_model_swapped(struct fb_disk *fd);
 
 #endif /* FB_DISK_H */

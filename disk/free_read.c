@@ -142,12 +142,15 @@ static int fb_free_read_alloc(const struct fb_free_reads *bufs, struct fb_free_r
 	return buf->data ? 0 : -ENOMEM;
 }
 
-static u32 fb_free_read_size(const struct fb_disk *fd)
+static u32 fb_free_read_size(struct fb_disk *fd)
 {
-	u32 spt_most = fd->model ? dm_info(fd->model)->spt_most : 0;
+	u32 spt_most;
 
 	BUILD_BUG_ON(FB_LONGEST_READ_MAX % PAGE_SECTORS);
-	return round_up(fb_longest_read(fb_disk_granule(fd), spt_most), PAGE_SECTORS);
+	spin_lock_irq(&fd->lock);
+	spt_most = fd->model ? dm_info(fd->model)->spt_most : 0;
+	spin_unlock_irq(&fd->lock);
+	return round_up(fb_longest_read(fd->granule, spt_most), PAGE_SECTORS);
 }
 
 /* Allocate @n more buffers, which are unused until fb_free_reads.n includes them. */
@@ -184,7 +187,7 @@ static u32 fb_free_read_number(u32 sectors)
  *
  * Return: their number.
  */
-u32 fb_free_read_missing(const struct fb_disk *fd, u32 tasks)
+u32 fb_free_read_missing(struct fb_disk *fd, u32 tasks)
 {
 	u32 first = fb_free_read_number(fb_free_read_size(fd)), want;
 
@@ -202,7 +205,7 @@ u32 fb_free_read_missing(const struct fb_disk *fd, u32 tasks)
  *
  * Return: bytes.
  */
-u64 fb_free_read_bytes(const struct fb_disk *fd, u32 n)
+u64 fb_free_read_bytes(struct fb_disk *fd, u32 n)
 {
 	return (u64)n * fb_free_read_size(fd) << SECTOR_SHIFT;
 }

@@ -153,8 +153,8 @@ static inline struct fb_free_read *fb_free_read_next(const struct fb_free_reads 
 
 struct fb_free_reads *fb_free_read_alloc_all(struct fb_disk *fd);
 int fb_free_read_grow(struct fb_disk *fd, u32 n);
-u32 fb_free_read_missing(const struct fb_disk *fd, u32 tasks);
-u64 fb_free_read_bytes(const struct fb_disk *fd, u32 n);
+u32 fb_free_read_missing(struct fb_disk *fd, u32 tasks);
+u64 fb_free_read_bytes(struct fb_disk *fd, u32 n);
 bool fb_free_read_may_promote(const struct freeblock_task *task);
 bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
 		      enum fb_free_read_kind kind);

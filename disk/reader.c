@@ -11,6 +11,7 @@
 #include "disk/delivery.h"
 #include "disk/disk.h"
 #include "disk/drive_query.h"
+#include "disk/model.h"
 #include "disk/reader.h"
 #include "disk/task_choice.h"
 #include "disk/waiting.h"
@@ -139,7 +140,7 @@ static void fb_reader_leftover(struct fb_coverage *cov, enum fb_leftover_search 
 			       const struct fb_reader_job *job)
 {
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1, .wanted = 1 };
-	u32 granule = fb_disk_granule(cov->fd);
+	u32 granule = cov->fd->granule;
 	u64 now = ktime_get_ns();
 	u64 block;
 
@@ -232,6 +233,31 @@ static void fb_reader_mind_carrier(struct fb_disk *fd)
 		fb_free_read_enter(fd, NULL);
 }
 
+/* A model has come while there are tasks: their maps count by its tracks from now on. */
+static void fb_reader_take_model(struct fb_coverage *cov)
+{
+	struct fb_disk *fd = cov->fd;
+	struct freeblock_task *task;
+	u32 i;
+
+	if (!READ_ONCE(fd->next_model))
+		return;
+	/* a queue freeze would wait for it */
+	fb_free_read_return(fd);
+	mutex_lock(&fd->config);
+	if (fb_model_take(fd)) {
+		for (i = 0; i < FREEBLOCK_TASKS; i++) {
+			task = fb_coverage_task(cov, i);
+			if (task)
+				fb_model_regroup(fd, &task->map);
+		}
+		if (cov->all.wanted)
+			fb_model_regroup(fd, &cov->all);
+		cov->weighed = NULL;
+	}
+	mutex_unlock(&fd->config);
+}
+
 static bool fb_reader_has_work(struct fb_disk *fd)
 {
 	bool work;
@@ -240,7 +266,7 @@ static bool fb_reader_has_work(struct fb_disk *fd)
 		return true;
 	spin_lock_irq(&fd->lock);
 	work = fd->mail.open || fd->mail.asked || fd->reads.due || fd->idle.woken ||
-	       fd->recovery.stop ||
+	       fd->recovery.stop || fd->next_model ||
 	       fb_coverage_has_work(fd->cov) ||
 	       (fd->model && fb_seek_fit_due(&fd->seek_fit, ktime_get_ns())) ||
 	       fb_waiting_due_ns(fd) <= ktime_get_ns();
@@ -332,11 +358,12 @@ int fb_reader_thread(void *data)
 		fb_reader_wait(cov);
 		/* This comes first: the next piece of a plan in use may be waiting for it. */
 		fb_reader_mind_carrier(cov->fd);
+		fb_reader_take_model(cov);
 		fb_coverage_absorb(cov);
 		fb_coverage_attend(cov);
 		fb_delivery_mind_host(cov);
 		fb_waiting_update(cov);
-		fb_disk_correct(cov->fd);
+		fb_model_correct(cov->fd);
 		for (i = 0; i < FB_READER_GAPS && fb_reader_search(cov); i++)
 			;
 		fb_hurry_read(cov);

@@ -55,7 +55,7 @@ bool fb_recovery_is_long(const struct fb_disk *fd)
 u32 fb_recovery_max(const struct fb_disk *fd, u32 sectors)
 {
 	return fb_recovery_is_long(fd) ?
-		min(sectors, max_t(u32, FB_RECOVERY_SECTORS, fb_disk_granule(fd))) : sectors;
+		min(sectors, max_t(u32, FB_RECOVERY_SECTORS, fd->granule)) : sectors;
 }
 
 /**

@@ -10,9 +10,11 @@
 
 #include "disk/disk.h"
 #include "disk/memory.h"
+#include "disk/model.h"
 #include "disk/upload.h"
 
 /* An upload whose writer is silent for so long may be replaced by another's. */
+#define FB_UPLOAD_TAKEN HZ	/* how long a writer waits until its model is in force */
 #define FB_UPLOAD_SILENCE_NS (10 * (u64)NSEC_PER_SEC)
 
 /**
@@ -86,6 +88,10 @@ static int fb_upload_check_model(struct fb_disk *fd, const struct disk_model *dm
 		return fb_upload_refuse(fd, -EINVAL,
 					"granule of %u sectors, at least %u are needed",
 					info->granule_sectors, FB_MIN_GRANULE);
+	if (fd->cov && info->granule_sectors != fd->granule)
+		return fb_upload_refuse(fd, -EBUSY,
+					"a task is at work on blocks of %u sectors, the model's have %u: stop it first",
+					fd->granule, info->granule_sectors);
 	if (!fb_disk_is_firmware(revision, info))
 		return fb_upload_refuse(fd, -EINVAL, "it is for firmware '%s', the disk says '%s'",
 					info->revision, revision);
@@ -105,8 +111,6 @@ static int fb_upload_commit(struct fb_disk *fd)
 	int ret;
 
 	lockdep_assert_held(&fd->config);
-	if (fd->cov)
-		return fb_upload_refuse(fd, -EBUSY, "a task is at work: stop it first");
 	ret = fb_model_text_parse(fd->upload, fd->upload_len, &dm, &err);
 	if (ret == -ENOMEM)
 		return fb_upload_refuse(fd, ret, "out of memory");
@@ -118,14 +122,16 @@ static int fb_upload_commit(struct fb_disk *fd)
 		return ret;
 	}
 	same = fd->text_len == fd->upload_len && !memcmp(fd->text, fd->upload, fd->text_len);
-	fb_disk_swap_model(fd, dm, same);
+	/* it may be the tasks' thread that puts it in force, and frees it, when there is another */
+	snprintf(fd->model_status, sizeof(fd->model_status), "loaded: %zu bytes, '%s' '%s'%s%s\n",
+		 fd->upload_len, dm_info(dm)->vendor, dm_info(dm)->product,
+		 dm_info(dm)->distrusted[0] ? "; the model is distrusted: " : "",
+		 dm_info(dm)->distrusted);
+	fb_model_set(fd, dm, same);
 	kvfree(fd->text);
 	fd->text = fd->upload;
 	fd->text_len = fd->upload_len;
 	fd->upload = NULL;
-	snprintf(fd->model_status, sizeof(fd->model_status), "loaded: %zu bytes, '%s' '%s'%s%s\n",
-		 fd->text_len, dm_info(dm)->vendor, dm_info(dm)->product,
-		 fd->doubt[0] ? "; " : "", fd->doubt);
 	fb_disk_copy_name(fd, name, sizeof(name));
 	pr_info("freeblock: %s: the model was %s", name, fd->model_status);
 	return 0;
@@ -230,5 +236,7 @@ ssize_t fb_upload_write(struct fb_disk *fd, const struct file *file, const char 
 unlock:
 	mutex_unlock(&fd->config);
 	memalloc_noio_restore(noio);
+	/* so that what is asked next is of this model, if the tasks' thread is not held up */
+	wait_event_timeout(fd->wait, !READ_ONCE(fd->next_model), FB_UPLOAD_TAKEN);
 	return ret ? ret : len;
 }

@@ -127,7 +127,7 @@ u32 fb_verify_least(const struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	if (how == FB_VERIFY_READ || proven || !fb_level_unmapped(fd))
 		return 0;
-	return roundup(FB_VERIFY_PROOF_NS / FB_VERIFY_SECTOR_NS, fb_disk_granule(fd));
+	return roundup(FB_VERIFY_PROOF_NS / FB_VERIFY_SECTOR_NS, fd->granule);
 }
 
 /**
@@ -231,7 +231,7 @@ void fb_verify_describe(const struct fb_disk *fd, char *text, size_t size)
  */
 u32 fb_verify_max(const struct fb_disk *fd)
 {
-	u32 sectors = fb_longest_verify(fb_disk_granule(fd));
+	u32 sectors = fb_longest_verify(fd->granule);
 	u32 limit = min_not_zero(fd->q->limits.max_dev_sectors, queue_max_hw_sectors(fd->q));
 
 	lockdep_assert_held(&fd->lock);

@@ -241,7 +241,7 @@ static struct fb_completion fb_inflight_learners(struct fb_sched *fs)
 		/* the margin matters only while there are tasks that read in gaps */
 		.margin = fd->cov ? &fd->conservatism : NULL,
 		.calib = &fd->seek_fit,
-		/* while the thread searches with the model, it corrects it (fb_disk_correct()) */
+		/* while the thread searches with the model, it corrects it (fb_model_correct()) */
 		.may_correct = !fd->cov,
 		.guard = &fd->guard,
 		/*

@@ -50,7 +50,7 @@ static u32 fb_roster_copy(struct fb_disk *fd, struct fb_roster_row *row)
 			.total = task->before + task->total,
 			.done = task->before + task->done,
 			.failed = task->failed,
-			.granule = fb_disk_granule(fd),
+			.granule = fd->granule,
 		};
 		memcpy(row[n++].name, task->name, sizeof(task->name));
 	}

@@ -18,6 +18,7 @@
 #include "disk/delivery.h"
 #include "disk/disk.h"
 #include "disk/memory.h"
+#include "disk/model.h"
 #include "disk/reader.h"
 
 #define FB_TASK_OVER_STEP HZ	/* so that a long wait is not reported as a hung task */
@@ -26,7 +27,7 @@ static atomic_t fb_task_last_id;
 
 static u32 fb_task_granule(const struct freeblock_task *task)
 {
-	return fb_disk_granule(task->fd);
+	return task->fd->granule;
 }
 
 /* ---- creation ---- */
@@ -35,9 +36,14 @@ static u32 fb_task_granule(const struct freeblock_task *task)
 static int fb_task_init_map(struct fb_disk *fd, struct fb_bitmap *map, u64 *account)
 {
 	u64 granules = fb_disk_granules(fd);
-	u32 groups = fb_disk_groups(fd);
-	int ret = fb_memory_charge(account, fb_bitmap_bytes(granules, groups), "a task");
+	u32 groups;
+	int ret;
 
+	/* the thread sees to it that a map fits a model that comes later */
+	spin_lock_irq(&fd->lock);
+	groups = fb_model_groups(fd);
+	spin_unlock_irq(&fd->lock);
+	ret = fb_memory_charge(account, fb_bitmap_bytes(granules, groups), "a task");
 	if (ret)
 		return ret;
 	ret = fb_bitmap_init(map, granules, groups);
@@ -63,7 +69,7 @@ static int fb_task_need_svc(struct fb_disk *fd)
 	INIT_LIST_HEAD(&cov->tasks);
 	mutex_lock(&fd->config);
 	spin_lock_irq(&fd->lock);
-	fb_quarantine_begin(&fd->quarantine, fb_disk_granule(fd), fd->sectors, fd->verify.sata);
+	fb_quarantine_begin(&fd->quarantine, fd->granule, fd->sectors, fd->verify.sata);
 	fd->recovery.stop = false;
 	fd->cov = cov;
 	spin_unlock_irq(&fd->lock);
@@ -89,6 +95,7 @@ static void fb_task_drop_svc(struct fb_disk *fd)
 	fd->reads.bufs = NULL;
 	fd->cov = NULL;
 	spin_unlock_irq(&fd->lock);
+	fb_model_take(fd);
 	mutex_unlock(&fd->config);
 	fb_free_read_free_all(bufs);
 	fb_bitmap_destroy(&cov->all);
@@ -454,7 +461,7 @@ static u64 fb_task_coverage_bytes(const struct freeblock_coverage *coverage)
 static void fb_task_size_coverage(struct fb_disk *fd, struct freeblock_coverage *size)
 {
 	mutex_lock(&fd->config);
-	size->granule_sectors = fb_disk_granule(fd);
+	size->granule_sectors = fd->granule;
 	size->blocks = fb_disk_granules(fd);
 	size->bytes = BITS_TO_U64(size->blocks) * sizeof(u64);
 	mutex_unlock(&fd->config);

@@ -299,8 +299,9 @@ echo 'start 0 8000' > "$dir/scan"
 expect_eq "scan runs" "$(job "$disk" scan)" running
 if echo start > "$dir/scan" 2>/dev/null; then not_ok "second scan" taken; else ok "second scan"; fi
 dd if=$model of="$dir/model" bs=1M 2>/dev/null
-expect_match "no model while a scan is at work" "$(cat "$dir/model_status")" 'stop it first'
-expect_ok "no model while a scan is at work: the old one" cmp -s "$dir/model" $model
+expect_match "a model while a scan is at work" "$(cat "$dir/model_status")" '^loaded'
+expect_ok "a model while a scan is at work: it is the new one" cmp -s "$dir/model" $model
+expect_eq "a model while a scan is at work: that goes on" "$(job "$disk" scan)" running
 echo stop > "$dir/scan"
 scan_over()
 {

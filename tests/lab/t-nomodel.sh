@@ -118,10 +118,11 @@ expect_ok "the scan goes on" wait_for 10 has_read "$(job "$disk" scan blocks_del
 
 ### A model comes, and is not used for the foreground
 
-scan_stop "$disk"
+total=$(job "$disk" scan blocks_total)
 model_load "$disk" nearline16.fbmodel
 expect_eq "idle_only with a model" "$(state "$disk" knowledge)" "none: idle_only is set"
-echo start > "$(fb "$disk")/scan"
+expect_eq "the scan is the same" "$(job "$disk" scan) $(job "$disk" scan blocks_total)" \
+	"running $total"
 iosched "$disk" policy fifo
 issued /tmp/idle-only
 expect_ok "idle_only: arrival order" cmp /tmp/idle-only /tmp/idle-only.came
@@ -133,22 +134,41 @@ expect_eq "a model" "$(state "$disk" knowledge)" map
 expect_ok "the scan goes on with it" wait_for 10 has_read "$(job "$disk" scan blocks_delivered)"
 scan_stop "$disk"
 
-### A model that proves wrong
+### Models that come while a scan runs, the last one proves wrong
+
+# load NAME SECONDS
+load()
+{
+	fio_run "$1" --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=8 \
+		--rw=randread --bs=4k --norandommap --time_based --runtime="$2"
+}
 
 fresh tiny.fbdrive
+iosched "$disk" depth 2
+echo 0 > "$(fb "$disk")/idle_mean_us"
+echo start > "$(fb "$disk")/scan"
+load without 3
+expect_eq "no model, and no idle time: nothing is read" "$(job "$disk" scan blocks_delivered)" 0
+expect_fail "a model of other blocks than the scan's" \
+	cp /lab/files/tiny-coarse.fbmodel "$(fb "$disk")/model"
+expect_match "and why" "$(cat "$(fb "$disk")/model_status")" "blocks of 8 sectors.* stop it first"
+model_load "$disk" tiny.fbmodel
+expect_eq "a model: it is used" "$(state "$disk" knowledge)" map
+load with 4
+gaps=$(job "$disk" scan blocks_delivered)
+expect_ge "in gaps" "$(($(stats "$disk" prepends) + $(stats "$disk" separates)))" 10
+expect_ge "the scan has got them" "$gaps" 10
 model_load "$disk" tiny-swift.fbmodel
+expect_eq "another one: it is believed at first" "$(state "$disk" knowledge)" map
+load wrong 12
+expect_match "given up" "$(state "$disk" knowledge)" "^none: "
+note "knowledge: $(state "$disk" knowledge); blocks $gaps $(job "$disk" scan blocks_delivered)"
 echo 1000 > "$(fb "$disk")/idle_wait_us"
 echo 10000000 > "$(fb "$disk")/idle_mean_us"
-iosched "$disk" depth 2
-expect_eq "it is believed at first" "$(state "$disk" knowledge)" map
-echo start > "$(fb "$disk")/scan"
-fio_run wrong --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=8 --rw=randread \
-	--bs=4k --norandommap --time_based --runtime=12
-expect_match "given up" "$(state "$disk" knowledge)" "^none: "
-note "knowledge: $(state "$disk" knowledge)"
 expect_ok "the scan ends all the same" wait_for 60 job_over scan
-expect_eq "it has read all" "$(job "$disk" scan) $(job "$disk" scan blocks_verified)" \
-	"finished $blocks"
+expect_eq "each block was read once" \
+	"$(job "$disk" scan) $(job "$disk" scan blocks_verified) $(job "$disk" scan blocks_delivered)" \
+	"finished $blocks $blocks"
 
 sched_set "$disk" none
 expect_within "unload freeblock" 20 unload_module freeblock

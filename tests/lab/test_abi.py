@@ -51,7 +51,7 @@ def files_made(texts):
                  re.findall(r"^\tFB_SNAPSHOT_\w+\((?:%s, )?(\w+)" % group, table.group(1), re.M)]
     made += [DEBUG + name for name in re.findall(r'debugfs_create_file\("(\w+)"', everything)]
     return made + [PARAMETER + name
-                   for name in re.findall(r"^module_param\((\w+),", everything, re.M)]
+                   for name in re.findall(r"^module_param(?:_named)?\((\w+),", everything, re.M)]
 
 
 def number(expression, constants):
@@ -63,7 +63,7 @@ def number(expression, constants):
 
 def ranges_made(texts):
     """{file: (lowest, highest, whether "auto")} of numbers, as the sources check them."""
-    headers = "".join(read(path) for path in ("core/idle_policy.h", "sched/sched.h"))
+    headers = "".join(read(path) for path in ("core/idle/state.h", "sched/sched.h"))
     constants = {name: value.rstrip("U") for name, value in
                  re.findall(r"^#define (\w+) (\d+U?)\b", headers, re.M)}
     constants.update(USEC_PER_SEC=10 ** 6, NSEC_PER_USEC=10 ** 3, NSEC_PER_MSEC=10 ** 6)
