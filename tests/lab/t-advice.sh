@@ -130,12 +130,17 @@ expect_eq "given up: the scrub goes on" "$(job "$disk" scrub)" running
 
 # another model, beside a task
 install_model tiny.fbmodel
+expect_ok "beside a task: setup ends well" freeblock setup "/dev/$disk" --quiet
+expect_eq "beside a task: that goes on" "$(job "$disk" scrub)" running
+install_model tiny-coarse.fbmodel
 said freeblock setup "/dev/$disk" --quiet
-expect_eq "beside a task: setup ends" $status 1
-expect_match "beside a task" "$(cat /tmp/said)" "a task is at work: stop it first; run: "
-followed "beside a task"
-expect_eq "beside a task: it is stopped" "$(job "$disk" scrub)" stopped
-expect_ok "beside a task: then setup ends well" freeblock setup "/dev/$disk" --quiet
+expect_eq "other blocks beside a task: setup ends" $status 1
+expect_match "other blocks beside a task" "$(cat /tmp/said)" "blocks of 8 sectors.*: stop it first; run: "
+followed "other blocks beside a task"
+expect_eq "other blocks beside a task: it is stopped" "$(job "$disk" scrub)" stopped
+expect_ok "other blocks: then setup ends well" freeblock setup "/dev/$disk" --quiet
+install_model tiny.fbmodel
+expect_ok "the first ones again" freeblock setup "/dev/$disk" --quiet
 expect_ok "beside a task: with that model" cmp -s "$(fb "$disk")/model" /lab/files/tiny.fbmodel
 expect_eq "beside a task: knowledge" "$(knowledge)" map
 

@@ -17,8 +17,8 @@ from . import journal
 
 DIRECTORY = "/etc/freeblock/models"
 ENDING = ".fbmodel"
-# the kernel's reason when there are tasks
-AT_WORK = "a task is at work: stop it first"
+# how the kernel's reason ends when there are tasks on other blocks
+AT_WORK = ": stop it first"
 
 
 class Model(fbmodel.Model):
