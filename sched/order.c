@@ -108,10 +108,10 @@ static void fb_order_look_at_cache(struct fb_sched *fs)
  * because its own order gives the best response times; while few blocks are wanted, most of the
  * time, if the foreground is deep (core/orders.h); and while its write cache is on and there
  * are writes among the foreground, which would wait here for a place at the drive though the cache
- * takes them at once (core/destage.h). With any depth it orders while the phase is given up
- * (core/phase.h). Its head is tracked meanwhile only with such a cache, for
- * idle reads. When free reads are wanted again, nothing is sent until all but one of its commands
- * have ended.
+ * takes them at once (core/destage.h). With any depth it orders while no map is used
+ * (disk/level.c) or the phase is given up (core/phase.h). Its head is tracked meanwhile only with
+ * such a cache, for idle reads. When free reads are wanted again, nothing is sent until all but
+ * one of its commands have ended.
  *
  * This is called where one of its reasons changes, and has_work() only looks at what was decided:
  *
@@ -145,7 +145,7 @@ bool fb_order_decide(struct fb_sched *fs)
 
 	fb_order_look_at_cache(fs);
 	deep = fs->auto_depth && (deep || fb_destage_orders(&fs->fd->destage));
-	deep |= !fb_phase_on(&fs->fd->phase, now);
+	deep |= fb_level_unmapped(fs->fd) || !fb_phase_on(&fs->fd->phase, now);
 	if (deep == fs->deep) {
 		fb_order_time(fs);
 		return false;
