@@ -6,7 +6,8 @@
 #
 # Expected: Documentation/levels.rst.
 #
-# Seen to fail with: SEEN
+# Seen to fail with: sstf in spite of idle_only; no long first VERIFY (6260 blocks unverified); tasks
+# that are served with a map only (no scan); an idle_only that is not looked at ("map").
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
 

@@ -18,7 +18,7 @@ from freeblock.hosts import BUILD, TOP
 FILE = os.path.join("Documentation", "figures.json")
 # Columns of the demo's two tables, as its summary.json has their rows
 DEMO = ("alone", "with scan")
-MODERN = ("mq-deadline, alone", "mq-deadline, idle class", "freeblock, alone", "freeblock, scan",
+MODERN = ("mq-deadline, alone", "mq-deadline, idle class", "freeblock, at once", "freeblock, scan",
           "freeblock, scrub")
 PASS = "modern: days for 16 TB, at that rate/freeblock, "
 RATE = "modern: reads all of it, MB/s/"
@@ -26,7 +26,7 @@ RATE = "modern: reads all of it, MB/s/"
 # line's words; or a text with <FIGURE> or <FIGURE:FORMAT>. Blanks match any
 TABLES = (
     ("README.md", "alone with scan", "demo", DEMO),
-    ("README.md", "alone idle class alone scan scrub", "modern", MODERN),
+    ("README.md", "alone idle class at once scan scrub", "modern", MODERN),
 )
 TEXTS = (
     ("Documentation/results.rst",

@@ -77,10 +77,12 @@ def reader_name(size, pause_ms=0, class_=IDLE, outstanding=1):
 
 
 class Setting:
-    """A scheduler, its attributes, and what reads beside the foreground."""
+    """A scheduler, its attributes, and what reads beside the foreground; whether freeblock has the
+    drive's model."""
 
-    def __init__(self, peer, background="none", attrs="", depth=""):
+    def __init__(self, peer, background="none", attrs="", depth="", known=True):
         self.peer = peer
+        self.known = known
         self.attrs = attrs
         self.depth = depth
         self.background = "none" if background == "none" else \
@@ -88,6 +90,7 @@ class Setting:
         self.reads = background if isinstance(background, str) else reader(*background)
         words = [background if isinstance(background, str) else reader_name(*background)]
         words += attrs.split() + (["queue_depth=%s" % depth] if depth else [])
+        words += [] if known else ["without a model"]
         self.name = " ".join("alone" if w == "none" else w for w in words)
 
 
@@ -195,7 +198,8 @@ class Cell:
         """What tests/lab/peers.sh wants to know, but for the id."""
         drive, model, extra, _ = DRIVES[self.drive]
         trace = TRACED[self.setting.peer] if self.load == "cpu" else ""
-        return {"drive": drive + ".fbdrive", "model": model + ".fbmodel",
+        return {"drive": drive + ".fbdrive",
+                "model": model + ".fbmodel" if self.setting.known else "",
                 "extra": "\n".join(x for x in (NO_JOURNAL, extra) if x),
                 "sched": self.setting.peer, "attrs": self.setting.attrs,
                 "queue_depth": self.setting.depth, "nr_requests": "256",

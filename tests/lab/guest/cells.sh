@@ -59,7 +59,7 @@ tune()
 	local word
 
 	expect_ok "$id: scheduler $sched" sched_set "$disk" "$sched"
-	[ "$sched" = freeblock ] && model_load "$disk" "$model"
+	[ "$sched" = freeblock ] && [ -n "$model" ] && model_load "$disk" "$model"
 	for word in $attrs; do
 		expect_ok "$id: $word" iosched "$disk" "${word%%=*}" "${word#*=}"
 	done
