@@ -48,9 +48,9 @@ class Enable(Case):
         os.rename(folder, there)
         os.symlink(there, folder)
 
-    def models_load(self, name="sda"):
+    def models_load(self, name="sda", how=("--at-boot", "--scheduler")):
         """What a unit says when a disk appears."""
-        return self.do("models", "load", "--at-boot", "--scheduler", "--dir",
+        return self.do("models", "load", *how, "--dir",
                        os.path.join(self.machine.root, "etc/freeblock/models"), "--journals",
                        os.path.join(self.machine.root, "journals"), name)
 
@@ -342,10 +342,14 @@ class Fleet(Enable):
         """A disk that is added gets the scheduler by the key enable, and no other does; a section
         of its own overrides [all].
 
-        Seen to fail: solid-state disks; a key that counts without a start at boot."""
+        Seen to fail: solid-state disks; a key that counts without --at-boot, or without
+        --scheduler."""
         self.machine.write(conf.FILE, "[all]\nenable = yes\n[wwn %s]\nenable = no\n" % (
             WWN[:-1] + "9"))
         self.machine.command(["modprobe", "freeblock"])
+        for how in ((), ("--at-boot",), ("--scheduler",)):
+            self.assertRegex(self.models_load("sda", how)[1], "sda: there is no model of it")
+            self.assertEqual(self.scheduler(), "mq-deadline")
         got = [name for name in ("sda", "sdb", "sdc", "sdd", "sde", "sr0")
                if not self.models_load(name)[0] and self.scheduler(name) == "freeblock"]
         self.assertEqual(got, ["sda"])
@@ -361,15 +365,17 @@ class Fleet(Enable):
         """A process for each disk that [all] would mean, the first bad status, what each says with
         the disk's name; a signal ends all of them.
 
-        Seen to fail: the last status; disks that have to be named."""
+        Seen to fail: the last status, the first disk's, the worst; disks that have to be named."""
         self.assertRegex(self.do("scrub", "--all")[1], "no hard disk has the scheduler freeblock: "
                          "there is no rotating disk")
         self.do("enable", "sda", "sdb", "sde")
-        script = self.machine.write("freeblock", "#!/bin/sh\necho \"$@\"\n"
-                                    "[ $2 = sda ] || exit 3\n")
-        os.chmod(script, 0o755)
-        with mock.patch.object(hosts, "command", return_value=script):
-            for words in (("--all",), ("run", "--all"), ("--all", "run")):
+        with mock.patch.object(hosts, "command") as command:
+            for words, ends in ((("--all",), (0, 3)), (("run", "--all"), (3, 0)),
+                                (("--all", "run"), (3, 4))):
+                script = self.machine.write("freeblock", "#!/bin/sh\necho \"$@\"\n"
+                                            "[ $2 = sda ] && exit %d\nexit %d\n" % ends)
+                os.chmod(script, 0o755)
+                command.return_value = script
                 status, said = self.do("scrub", *words, "--quiet", "--order", "near")
                 self.assertEqual(status, 3)
                 lines = sorted(said.splitlines())
