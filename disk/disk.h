@@ -23,8 +23,9 @@
  *			inside it.
  *
  * fb_disk.model is written with both config and lock held, and read with either. While there
- * are tasks only their thread changes it (fb_model_take()), and reads it without a lock. It
- * changes seek times, too, under lock (fb_model_correct()), so everyone else reads them under lock. The coverage maps of started tasks belong to that thread alone.
+ * are tasks only their thread changes it (fb_model_take()), and reads it without a lock. It changes
+ * seek times, too, under lock (fb_model_correct()), so everyone else reads them under lock. The
+ * coverage maps of started tasks belong to that thread alone.
  */
 #ifndef FB_DISK_H
 #define FB_DISK_H
