@@ -146,6 +146,7 @@ fresh "" distrusted-tiny.fbmodel
 idle 0
 begin "0 40000"
 expect_waits "a model that is distrusted: for idle time" $IDLE
+echo 1 > "$(fb "$disk")/model_force"
 echo 0 > $M/d/power
 expect_waits "no disk" $DISK
 echo "revision 2" > $M/d/description
@@ -249,7 +250,8 @@ do_task "destroy u"
 
 # ---- the alarm ----
 
-fresh
+# another drive: of this one it is known that busy periods may be long
+fresh "serial MDalarm"
 echo 1 > "$(fb "$disk")/bad_slow_s"
 echo 1 > "$(fb "$disk")/bad_slow_most"
 echo "add 2401 1 recovery_ms=2000 asc=11" > $M/d/medium_errors

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A disk of today for make demo: 16 TB, 7200 rpm, its write cache on, half busy, and beside it a
-read of all of it: by a program in mq-deadline's idle I/O class, by freeblock's scan, which reads as
-that does, at once, when nothing is known of the drive, and with its model, and by freeblock's scrub,
+read of all of it: by a program in mq-deadline's idle I/O class; by freeblock's scan, which reads as
+that does, at once, with nothing known of the drive, and with its model; and by freeblock's scrub,
 which has the drive VERIFY. All with the module's defaults.
 
 Documentation/peers.rst says how such runs are measured.
@@ -138,9 +138,9 @@ def verdict(said):
     """In a sentence."""
     if None in said.values():
         return "the runs with the disk of today were too short to tell of it"
-    return ("a disk of 16 TB that is half busy is scanned in %.1f days while its reads take %.1f %% "
-            "longer, with nothing known of it; with its model in %.1f for %.1f %% (scrubbed in %.1f "
-            "for %.1f %%); by mq-deadline's idle class in %.1f, for %.1f %%" % (
+    return ("a disk of 16 TB that is half busy is scanned in %.1f days while its reads take "
+            "%.1f %% longer, with nothing known of it; with its model in %.1f for %.1f %% "
+            "(scrubbed in %.1f for %.1f %%); by mq-deadline's idle class in %.1f, for %.1f %%" % (
                 said["once_days_per_pass"], said["once_read_mean_pct"],
                 said["scan_days_per_pass"], said["scan_read_mean_pct"],
                 said["days_per_pass"], said["read_mean_pct"],
