@@ -73,9 +73,9 @@ static void bench_end(struct bench *b)
 	dm_free(b->dm);
 }
 
-static struct fb_idle_cost_req bench_req(const struct bench *b, u64 lbn)
+static struct fb_fg_req bench_req(const struct bench *b, u64 lbn)
 {
-	return (struct fb_idle_cost_req) { .lbn = lbn, .nsect = 8, .arrived_ns = b->now };
+	return (struct fb_fg_req) { .lbn = lbn, .nsect = 8, .arrived_ns = b->now };
 }
 
 /* the time of a read that comes now, with the head over @cyl */
@@ -91,7 +91,7 @@ static u64 bench_took(const struct bench *b, u32 cyl, u64 lbn)
 /* a request alone, @took_ns long; behind idle reads if @read */
 static s64 bench_alone(struct bench *b, u64 lbn, u64 took_ns, bool read, u64 met_ns)
 {
-	struct fb_idle_cost_req req = bench_req(b, lbn);
+	struct fb_fg_req req = bench_req(b, lbn);
 
 	fb_idle_cost_begin(&b->c, &b->head, &req, read);
 	b->now += took_ns;
@@ -144,7 +144,7 @@ static void test_queue(void **state)
 {
 	static const u64 come[] = { 0, 3, 12, 21 }, end[] = { 18, 23, 28, 33 };
 	static const s64 late[] = { 8, 8, 8, 7 };
-	struct fb_idle_cost_req req;
+	struct fb_fg_req req;
 	struct bench b;
 	u64 begun;
 	u32 i;
@@ -152,7 +152,7 @@ static void test_queue(void **state)
 	bench_begin(&b);
 	begun = b.now;
 	for (i = 0; i < ARRAY_SIZE(come); i++) {
-		req = (struct fb_idle_cost_req) { 1000 * i, 8, false, begun + come[i] * MS };
+		req = (struct fb_fg_req) { 1000 * i, 8, false, begun + come[i] * MS };
 		if (!i) {
 			fb_idle_cost_begin(&b.c, &b.head, &req, true);
 			b.c.known = true;
@@ -173,14 +173,14 @@ static void test_queue(void **state)
  */
 static void test_overtaken(void **state)
 {
-	struct fb_idle_cost_req first, second;
+	struct fb_fg_req first, second;
 	struct bench b;
 	u64 begun;
 
 	bench_begin(&b);
 	begun = b.now;
-	first = (struct fb_idle_cost_req) { 1000, 8, false, begun };
-	second = (struct fb_idle_cost_req) { 2000, 8, false, begun + 15 * MS };
+	first = (struct fb_fg_req) { 1000, 8, false, begun };
+	second = (struct fb_fg_req) { 2000, 8, false, begun + 15 * MS };
 	fb_idle_cost_begin(&b.c, &b.head, &first, true);
 	b.c.known = true;
 	b.c.without_ns = 5 * MS;
@@ -194,7 +194,7 @@ static void test_ahead(void **state)
 {
 	struct bench b;
 	u64 lbn = 0;
-	struct fb_idle_cost_req next;
+	struct fb_fg_req next;
 	s64 more;
 	u32 i;
 
@@ -225,7 +225,7 @@ static void test_skips(void **state)
 		s64 skip;
 		bool ahead;
 	} next[] = { { 0, true }, { 256, true }, { 257, false }, { -8, false } };
-	struct fb_idle_cost_req req;
+	struct fb_fg_req req;
 	struct bench b;
 	u64 lbn = 0;
 	u32 i;
@@ -326,7 +326,7 @@ static void test_clean(void **state)
 /* the phase is unknown, yet reads of 0.2 ms are seen to come from the drive's read-ahead */
 static void test_should(void **state)
 {
-	struct fb_idle_cost_req req;
+	struct fb_fg_req req;
 	struct bench b;
 	u32 i;
 
@@ -338,7 +338,7 @@ static void test_should(void **state)
 	/* of long ones that is not known */
 	bench_forget(&b);
 	for (i = 0; i < 20; i++) {
-		req = (struct fb_idle_cost_req) { 50 * i, 50, false, b.now };
+		req = (struct fb_fg_req) { 50 * i, 50, false, b.now };
 		fb_idle_cost_begin(&b.c, &b.head, &req, false);
 		b.now += MS / 5;
 		fb_idle_cost_served(&b.c, b.now, &req, true, 0);
@@ -354,7 +354,7 @@ static void test_should(void **state)
  */
 static void test_written(void **state)
 {
-	struct fb_idle_cost_req req;
+	struct fb_fg_req req;
 	struct bench b;
 	u64 lbn;
 
@@ -429,7 +429,7 @@ static void test_untold(void **state)
 /* a request alone where the drive orders */
 static s64 bench_ordered(struct bench *b, u64 lbn, u64 took_ns, bool read)
 {
-	struct fb_idle_cost_req req = bench_req(b, lbn);
+	struct fb_fg_req req = bench_req(b, lbn);
 	s64 ns;
 
 	fb_idle_cost_begin(&b->c, NULL, &req, read);

@@ -251,7 +251,7 @@ static void policy_init(struct fb_idle_policy *w, struct fb_destage *d, bool cac
 
 /* an idle read of @ns; somebody comes @hit_ns behind its beginning if that is not 0 */
 static u64 policy_read(struct fb_idle_policy *w, struct fb_destage *d, u64 now, u64 ns, u64 hit_ns,
-		       const struct fb_idle_cost_req *req)
+		       const struct fb_fg_req *req)
 {
 	fb_idle_policy_sent(w, now, 1 << 20, 128, NULL);
 	fb_destage_idle_sent(d, now);
@@ -268,7 +268,7 @@ static u64 policy_read(struct fb_idle_policy *w, struct fb_destage *d, u64 now, 
  */
 static void test_policy_charges(void **state)
 {
-	struct fb_idle_cost_req req = { .lbn = 5000, .nsect = 8 };
+	struct fb_fg_req req = { .lbn = 5000, .nsect = 8 };
 	struct fb_idle_policy_status st;
 	struct fb_idle_policy w;
 	struct fb_destage d;
@@ -303,7 +303,7 @@ static void test_policy_charges(void **state)
  */
 static void test_policy_failed(void **state)
 {
-	struct fb_idle_cost_req req = { .lbn = 5000, .nsect = 8, .arrived_ns = 100 * MS };
+	struct fb_fg_req req = { .lbn = 5000, .nsect = 8, .arrived_ns = 100 * MS };
 	struct fb_idle_policy_status st;
 	struct fb_idle_policy w;
 	struct fb_destage d;
@@ -330,7 +330,7 @@ static void test_policy_failed(void **state)
  */
 static void test_policy_aim(void **state)
 {
-	struct fb_idle_cost_req req = { .lbn = 5000, .nsect = 8 };
+	struct fb_fg_req req = { .lbn = 5000, .nsect = 8 };
 	struct fb_idle_policy_aim aim;
 	struct fb_idle_policy w;
 	struct fb_destage d;
@@ -352,7 +352,7 @@ static void test_policy_aim(void **state)
 			assert_int_equal(req.lbn + 8, aim.lbn);
 		req.lbn += 8;
 	}
-	req = (struct fb_idle_cost_req) { .lbn = 77777, .nsect = 3, .write = true };
+	req = (struct fb_fg_req) { .lbn = 77777, .nsect = 3, .write = true };
 	fb_idle_policy_wrote(&w, NULL, &req);
 	d.bare_now = false;
 	fb_idle_policy_aim(&w, &d, &aim);
@@ -369,7 +369,7 @@ static void test_policy_aim(void **state)
  */
 static void test_policy_size(void **state)
 {
-	struct fb_idle_cost_req req = { .lbn = 5000, .nsect = 8 };
+	struct fb_fg_req req = { .lbn = 5000, .nsect = 8 };
 	struct fb_idle_policy w;
 	struct fb_destage d;
 	u32 i, k, tried = 0;

@@ -489,7 +489,7 @@ static void test_first_and_next(void **state)
  */
 static void test_still_there(void **state)
 {
-	struct fb_idle_cost_req req = { 1000, 8, false, 0 };
+	struct fb_fg_req req = { 1000, 8, false, 0 };
 	struct bench b;
 
 	bench_settle(&b);
@@ -510,7 +510,7 @@ static void test_still_there(void **state)
  */
 static void test_refunds(void **state)
 {
-	struct fb_idle_cost_req req = { 1000, 8, false, 0 };
+	struct fb_fg_req req = { 1000, 8, false, 0 };
 	struct bench b;
 	s64 before;
 	u32 i;
@@ -566,7 +566,7 @@ static void test_own_order(void **state)
  */
 static void test_twin(void **state)
 {
-	struct fb_idle_cost_req req = { 1000, 8, false, 0 };
+	struct fb_fg_req req = { 1000, 8, false, 0 };
 	struct bench b;
 	s64 before;
 	u32 i, k;
@@ -603,7 +603,7 @@ static void test_twin(void **state)
 /* one more read of a stream where the drive orders, behind an idle read or not */
 static s64 bench_stream(struct bench *b, u64 *lbn, u64 took_ns, bool read)
 {
-	struct fb_idle_cost_req req = { *lbn, 8, false, 0 };
+	struct fb_fg_req req = { *lbn, 8, false, 0 };
 	s64 before = b->w.cost_ns;
 
 	if (read) {
@@ -628,7 +628,7 @@ static s64 bench_stream(struct bench *b, u64 *lbn, u64 took_ns, bool read)
  */
 static void test_ordered_stream(void **state)
 {
-	struct fb_idle_cost_req write = { 0, 8, true, 0 };
+	struct fb_fg_req write = { 0, 8, true, 0 };
 	struct bench b;
 	u64 lbn = 1000;
 	s64 ns;
@@ -655,7 +655,7 @@ static void test_ordered_stream(void **state)
  */
 static void test_unfollowed(void **state)
 {
-	struct fb_idle_cost_req req = { 1000 + 40 * 8, 8, false, 0 };
+	struct fb_fg_req req = { 1000 + 40 * 8, 8, false, 0 };
 	struct bench b;
 	u64 lbn = 1000;
 	u32 i;
@@ -682,7 +682,7 @@ static void test_unfollowed(void **state)
  */
 static void test_sooner(void **state)
 {
-	struct fb_idle_cost_req req = { 1000, 8, false, 0 };
+	struct fb_fg_req req = { 1000, 8, false, 0 };
 	struct bench b;
 	u32 i;
 
@@ -704,9 +704,9 @@ static void test_sooner(void **state)
 }
 
 /* requests wait for the last 6 ms of a read; at first all of them are followed */
-static struct fb_idle_cost_req bench_meet(struct bench *b)
+static struct fb_fg_req bench_meet(struct bench *b)
 {
-	struct fb_idle_cost_req req = { 1000, 8, false, 0 };
+	struct fb_fg_req req = { 1000, 8, false, 0 };
 
 	bench_settle(b);
 	b->w.alone[0] = (struct fb_idle_policy_first) { 0 };
@@ -728,7 +728,7 @@ static struct fb_idle_cost_req bench_meet(struct bench *b)
  */
 static void test_lost(void **state)
 {
-	struct fb_idle_cost_req req;
+	struct fb_fg_req req;
 	struct bench b;
 
 	/* when the read has ended: three wait, and their ends cost no more */
@@ -762,7 +762,7 @@ static void test_lost(void **state)
  */
 static void test_begins_to_order(void **state)
 {
-	struct fb_idle_cost_req req;
+	struct fb_fg_req req;
 	struct bench b;
 
 	(void)state;
@@ -803,7 +803,7 @@ static void test_lost_twin(void **state)
  */
 static void test_lost_moved(void **state)
 {
-	struct fb_idle_cost_req req;
+	struct fb_fg_req req;
 	struct bench b;
 
 	bench_meet(&b);
@@ -812,7 +812,7 @@ static void test_lost_moved(void **state)
 	b.w.moved = (struct fb_idle_cost_mean) { .n = 100, .us = 300000 };
 	fb_idle_policy_sent(&b.w, b.now + 30 * MS, 0, 128, NULL);
 	fb_idle_policy_ended(&b.w, b.now + 40 * MS);
-	req = (struct fb_idle_cost_req) { 1000, 8, false, b.now + 50 * MS };
+	req = (struct fb_fg_req) { 1000, 8, false, b.now + 50 * MS };
 	fb_idle_policy_arrive(&b.w, req.arrived_ns, NULL, &req);
 	b.w.cost.known = true;
 	b.w.cost_ns = 0;
@@ -866,7 +866,7 @@ static void test_restart(void **state)
  */
 static void test_control(void **state)
 {
-	struct fb_idle_cost_req req = { .nsect = 8 };
+	struct fb_fg_req req = { .nsect = 8 };
 	u32 i, controls = 0, run = 0, longest = 0;
 	u64 next[8];
 	struct bench b;
@@ -918,7 +918,7 @@ struct left {
  */
 static struct left bench_streams(struct bench *b, u32 n, u32 nsect, bool known)
 {
-	struct fb_idle_cost_req req = { .nsect = nsect };
+	struct fb_fg_req req = { .nsect = nsect };
 	struct left left = { .first = U32_MAX };
 	u32 i, run = 0;
 	u64 next = 0;
@@ -990,7 +990,7 @@ static void test_control_new_stream(void **state)
  */
 static void test_control_never_known(void **state)
 {
-	struct fb_idle_cost_req req = { .nsect = 8 };
+	struct fb_fg_req req = { .nsect = 8 };
 	struct left left;
 	struct bench b;
 	u32 i;
@@ -1025,7 +1025,7 @@ static void test_control_never_known(void **state)
 /* Two reads that are near each other by chance are no stream. Seen to fail: they begin a run. */
 static void test_control_by_chance(void **state)
 {
-	struct fb_idle_cost_req req = { .nsect = 8 };
+	struct fb_fg_req req = { .nsect = 8 };
 	struct bench b;
 	u32 i;
 

@@ -77,7 +77,7 @@ static void bench_end(struct bench *b)
 /* a read comes; returns when */
 static u64 bench_arrive(struct bench *b, u64 lbn)
 {
-	struct fb_idle_cost_req req = { .lbn = lbn, .nsect = 8, .arrived_ns = b->now };
+	struct fb_fg_req req = { .lbn = lbn, .nsect = 8, .arrived_ns = b->now };
 
 	fb_shadow_arrived(&b->s, &b->head, &req);
 	return b->now;
@@ -328,7 +328,7 @@ static void test_learns_of_others(void **state)
 /* a write takes the settle time and reports sooner */
 static void test_write(void **state)
 {
-	struct fb_idle_cost_req req = { .lbn = 4500, .nsect = 8, .write = true };
+	struct fb_fg_req req = { .lbn = 4500, .nsect = 8, .write = true };
 	struct dm_access acc;
 	struct bench b;
 

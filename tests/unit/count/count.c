@@ -183,9 +183,9 @@ static void ranks(u32 price, u32 cyls)
 static struct fb_twin twin;
 static struct fb_head phase;
 
-static struct fb_idle_cost_req some_req(u64 now_ns)
+static struct fb_fg_req some_req(u64 now_ns)
 {
-	return (struct fb_idle_cost_req) {
+	return (struct fb_fg_req) {
 		.lbn = rnd_below(&r, dm_info(dm)->sectors - 8),
 		.nsect = 8,
 		.write = rnd_below(&r, 3) == 0,
@@ -194,7 +194,7 @@ static struct fb_idle_cost_req some_req(u64 now_ns)
 }
 
 static __attribute__((noipa))
-void count_twin(const struct fb_idle_cost_req *req)
+void count_twin(const struct fb_fg_req *req)
 {
 	fb_twin_arrived(&twin, &phase, req, req->write);
 }
@@ -205,7 +205,7 @@ void count_twin(const struct fb_idle_cost_req *req)
  */
 static void twins(u32 pending)
 {
-	struct fb_idle_cost_req req;
+	struct fb_fg_req req;
 	u32 i, k;
 
 	CALLGRIND_START_INSTRUMENTATION;
