@@ -10,7 +10,7 @@
 #define FB_IDLE_POLICY_RETUNE 64
 #define FB_IDLE_POLICY_TRY 512		/* one read in so many tries a longer size */
 #define FB_IDLE_POLICY_TRY_MORE 3	/* up to so many doublings */
-#define FB_IDLE_POLICY_START 64		/* requests whose allowance is granted at first */
+#define FB_IDLE_POLICY_START 64		/* allowances that the first so many requests may owe */
 /*
  * A stream that nothing is known of has so many intervals in a row without reads, for this long at
  * most, and then so many with reads for each.
@@ -68,8 +68,10 @@ static bool fb_idle_policy_in_budget(const struct fb_idle_policy *w, u64 now)
 	else
 		fb_idle_policy_first_cost(w, fb_idle_policy_size(w), w->wait_ns, &cost);
 	need = fb_idle_policy_hit_ns(w, cost.rest_ns);
-	need *= max(w->longest, 1U);
-	return w->credit_ns >= (s64)min(need, w->goal_mean_ns * FB_IDLE_POLICY_WINDOW / 2);
+	need = min(need * max(w->longest, 1U), w->goal_mean_ns * FB_IDLE_POLICY_WINDOW / 2);
+	if (w->st.requests < FB_IDLE_POLICY_START)
+		need -= min(need, w->goal_mean_ns * FB_IDLE_POLICY_START);
+	return w->credit_ns >= (s64)need;
 }
 
 /* ---- events ---- */
@@ -85,16 +87,17 @@ void fb_idle_policy_init(struct fb_idle_policy *w, u64 now)
 	memset(w, 0, sizeof(*w));
 	w->goal_mean_ns = FB_IDLE_POLICY_MEAN_NS;
 	w->goal_max_ns = FB_IDLE_POLICY_MAX_NS;
-	w->credit_ns = FB_IDLE_POLICY_START * FB_IDLE_POLICY_MEAN_NS;
 	w->fixed_ns = FB_IDLE_POLICY_AUTO;
+	w->turn_ns = FB_IDLE_TURN_NS;
 	w->sector_ps = FB_IDLE_SECTOR_PS;
 	w->idle_ns = now;
 	fb_idle_streams_init(&w->streams);
 	fb_idle_policy_find(w);
 }
 
-void fb_idle_policy_set_rate(struct fb_idle_policy *w, u32 sector_ps)
+void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_ps)
 {
+	w->turn_ns = turn_ns;
 	w->sector_ps = sector_ps;
 	fb_idle_policy_find(w);
 }
@@ -102,7 +105,7 @@ void fb_idle_policy_set_rate(struct fb_idle_policy *w, u32 sector_ps)
 void fb_idle_policy_set_goals(struct fb_idle_policy *w, u64 mean_ns, u64 max_ns)
 {
 	if (mean_ns != w->goal_mean_ns)
-		w->credit_ns = mean_ns * FB_IDLE_POLICY_START;
+		w->credit_ns = 0;
 	w->goal_mean_ns = mean_ns;
 	w->goal_max_ns = max_ns;
 	fb_idle_policy_find(w);

@@ -38,13 +38,15 @@
 void fb_idle_policy_init(struct fb_idle_policy *w, u64 now);
 
 /**
- * fb_idle_policy_set_rate() - set how slowly the drive may read
+ * fb_idle_policy_set_drive() - set how slow the drive may be
  * @w: the policy
+ * @turn_ns: one revolution; a read may take this much longer than its transfer
  * @sector_ps: longest transfer time of a sector, picoseconds
  *
- * The longest read keeps the maximum's goal wherever it is. The default is FB_IDLE_SECTOR_PS.
+ * The longest read keeps the maximum's goal wherever it is. The default is FB_IDLE_TURN_NS and
+ * FB_IDLE_SECTOR_PS.
  */
-void fb_idle_policy_set_rate(struct fb_idle_policy *w, u32 sector_ps);
+void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_ps);
 
 /**
  * fb_idle_policy_aim() - ask from where the next idle read is to be searched

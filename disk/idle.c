@@ -39,9 +39,11 @@ static void fb_idle_model_swapped(struct fb_disk *fd)
 	const struct disk_model *dm = fd->model;
 
 	lockdep_assert_held(&fd->lock);
-	fb_idle_policy_set_rate(&fd->idle.wait,
-				dm ? div_u64(dm_info(dm)->period_ps, dm_info(dm)->spt_least) :
-				     FB_IDLE_SECTOR_PS);
+	if (dm)
+		fb_idle_policy_set_drive(&fd->idle.wait, dm_period_ns(dm),
+					 div_u64(dm_info(dm)->period_ps, dm_info(dm)->spt_least));
+	else
+		fb_idle_policy_set_drive(&fd->idle.wait, FB_IDLE_TURN_NS, FB_IDLE_SECTOR_PS);
 	fb_shadow_init(&fd->shadow);
 }
 

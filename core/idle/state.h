@@ -112,6 +112,7 @@ struct fb_idle_policy_aim {
  * @goal_max_ns: maximum slowdown allowed of one foreground request
  * @fixed_ns: threshold set by the user; FB_IDLE_POLICY_AUTO: find it
  * @fixed_sectors: longest command set by the user; 0: find it
+ * @turn_ns: one revolution of the drive
  * @sector_ps: longest transfer time of a sector
  * @wait_ns: the threshold in force
  * @sectors: how long the next idle read may be, a power of two if found; 0: none is short enough
@@ -164,6 +165,7 @@ struct fb_idle_policy {
 	u64 goal_max_ns;
 	u64 fixed_ns;
 	u32 fixed_sectors;
+	u64 turn_ns;
 	u32 sector_ps;
 	u64 wait_ns;
 	u32 sectors;
@@ -218,7 +220,7 @@ struct fb_idle_policy {
  */
 static inline u64 fb_idle_policy_longest_ns(const struct fb_idle_policy *w)
 {
-	return w->goal_max_ns > FB_IDLE_TURN_NS ? w->goal_max_ns - FB_IDLE_TURN_NS : 0;
+	return w->goal_max_ns > w->turn_ns ? w->goal_max_ns - w->turn_ns : 0;
 }
 
 #endif /* FB_IDLE_STATE_H */

@@ -231,7 +231,7 @@ u32 fb_idle_policy_longest(const struct fb_idle_policy *w)
 	u32 size = FB_IDLE_POLICY_SIZES;
 
 	while (size && fb_idle_policy_transfer_ns(w, FB_IDLE_POLICY_SECTORS_MIN << (size - 1)) +
-	       FB_IDLE_TURN_NS > ns)
+	       w->turn_ns > ns)
 		size--;
 	return size;
 }

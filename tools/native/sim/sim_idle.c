@@ -23,8 +23,9 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
 		return;
 	fb_idle_policy_init(&i->wait, 0);
 	if (task->dm)
-		fb_idle_policy_set_rate(&i->wait, dm_info(task->dm)->period_ps /
-					dm_info(task->dm)->spt_least);
+		fb_idle_policy_set_drive(&i->wait, dm_period_ns(task->dm),
+					 dm_info(task->dm)->period_ps /
+					 dm_info(task->dm)->spt_least);
 	fb_idle_policy_set_goals(&i->wait, o->idle_mean_us * 1000, o->idle_max_us * 1000);
 	if (o->idle_wait_us != SIMO_AUTO)
 		wait_ns = o->idle_wait_us * 1000;
