@@ -33,7 +33,7 @@ static const char small_disk[] =
 	"write_settle_ns 400000\n"
 	"zero_latency no\n"
 	"read_overhead_ns 100000\n"
-	"write_overhead_ns 70000\n"
+	"write_overhead_ns 3000000\n"
 	"read_report_ns 150000\n"
 	"write_report_ns 80000\n"
 	"seek 1 700000\n"
@@ -42,6 +42,7 @@ static const char small_disk[] =
 
 #define MS 1000000LL
 #define OVERHEAD_NS 100000
+#define WRITE_OVERHEAD_NS 3000000
 #define REPORT_NS 150000
 #define TURN_NS (6 * MS)
 #define DEPTH 32
@@ -288,26 +289,28 @@ static void test_long(void **state)
 	bench_end(&b);
 }
 
-/* of two requests that became one only that one ends */
+/* of two requests that became one only that one ends: all begins anew, from where the head is */
 static void test_merged(void **state)
 {
 	struct bench b;
-	u64 came;
+	u64 came, lbn;
 
 	(void)state;
-	bench_begin(&b);
-	came = bench_arrive(&b, 100);
-	bench_arrive(&b, 108);
-	b.head.at.cyl = 20;
-	bench_serve(&b, came + MS, came, true);
-	b.at = b.head.at;
-	b.free_ns = b.now;
-	came = bench_arrive(&b, 300);
-	bench_serve(&b, bench_alone(&b, 300, came) + MS, came, true);
-	bench_settle(&b);
-	assert_int_equal(b.s.followed, 1);
-	assert_int_equal(b.s.later_ns, MS);
-	bench_end(&b);
+	for (lbn = 0; lbn < 9000; lbn += 90) {
+		bench_begin(&b);
+		came = bench_arrive(&b, 4000);
+		bench_arrive(&b, 4008);
+		b.head.at.cyl = 29;
+		bench_serve(&b, came + MS, came, true);
+		b.at = b.head.at;
+		b.free_ns = b.now;
+		came = bench_arrive(&b, lbn);
+		bench_serve(&b, bench_alone(&b, lbn, came) + MS, came, true);
+		bench_settle(&b);
+		assert_int_equal(b.s.followed, 1);
+		assert_int_equal(b.s.later_ns, MS);
+		bench_end(&b);
+	}
 }
 
 /* commands take 200 us longer than predicted: then the drive's alone would, too */
@@ -358,25 +361,27 @@ static void test_learns_of_others(void **state)
 	bench_end(&b);
 }
 
-/* a write takes the settle time and reports sooner */
+/* a write begins later, takes the settle time and reports sooner */
 static void test_write(void **state)
 {
-	struct fb_fg_req req = { .lbn = 4500, .nsect = 8, .write = true };
+	struct fb_fg_req req = { .nsect = 8, .write = true };
 	struct dm_access acc;
 	struct bench b;
 
 	(void)state;
-	bench_begin(&b);
-	req.arrived_ns = b.now;
-	fb_shadow_arrived(&b.s, &b.head, &req);
-	b.at.angle = fb_head_angle(&b.head, b.now + dm_info(b.dm)->write_overhead_ns);
-	assert_int_equal(dm_access(b.dm, &b.at, 4500, 8, true, &acc), 0);
-	bench_serve(&b, b.now + dm_info(b.dm)->write_overhead_ns + acc.total_ns + 80000 + MS,
-		    req.arrived_ns, true);
-	bench_settle(&b);
-	assert_int_equal(b.s.followed, 1);
-	assert_int_equal(b.s.later_ns, MS);
-	bench_end(&b);
+	for (req.lbn = 0; req.lbn < 9000; req.lbn += 450) {
+		bench_begin(&b);
+		req.arrived_ns = b.now;
+		fb_shadow_arrived(&b.s, &b.head, &req);
+		b.now += WRITE_OVERHEAD_NS;
+		b.at.angle = fb_head_angle(&b.head, b.now);
+		assert_int_equal(dm_access(b.dm, &b.at, req.lbn, 8, true, &acc), 0);
+		bench_serve(&b, b.now + acc.total_ns + 80000 + MS, req.arrived_ns, true);
+		bench_settle(&b);
+		assert_int_equal(b.s.followed, 1);
+		assert_int_equal(b.s.later_ns, MS);
+		bench_end(&b);
+	}
 }
 
 /*
