@@ -137,7 +137,9 @@ bool count_begin(struct fb_order_cost *shadow, const struct fb_order_cost_at *at
 /* a pool is charged for twice, with as many pending as the shadow takes */
 static void shadows(const struct dm_place *head)
 {
-	const struct fb_order_cost_at at = { dm, &margin.odds, &pool, head, NOW_NS };
+	const struct fb_order_cost_at at = {
+		.dm = dm, .odds = &margin.odds, .real = &pool, .head = head, .now_ns = NOW_NS,
+	};
 	static struct fb_order_cost shadow;
 	struct fb_policy_choice c;
 
