@@ -221,8 +221,9 @@ static void bench_check(struct bench *b, u64 mean_ns, u64 max_ns)
  * goals. With heavy tails at 85 % a single busy period has thousands of requests, and the
  * first such cannot be foreseen.
  *
- * Seen to fail: only the first request of a busy period charged; no budget; thresholds found
- * without regard to who is hit; what is saved up is not spent.
+ * Seen to fail: only the first request of a busy period charged; no budget, or one that looks at no
+ * more than one request; sizes chosen that were never tried; what is saved up not spent; less of
+ * the goal aimed at.
  */
 static void test_goals_are_kept(void **state)
 {
@@ -365,7 +366,8 @@ static void test_budget(void **state)
 
 /*
  * Requests whose ends nobody tells are charged the rest of the read that they meet, each; those
- * that come behind it nothing. Seen to fail with all of them charged, and with one of them.
+ * that come behind it nothing. Seen to fail with all of them charged, with one of them, and with
+ * those of the read before.
  */
 static void test_unfollowed(void **state)
 {
@@ -379,6 +381,11 @@ static void test_unfollowed(void **state)
 	bench_ended(&b, b.now + 8 * MS);
 	fb_idle_policy_arrive(&b.w, b.now + 9 * MS, NULL);
 	assert_int_equal(b.w.cost_ns, 12 * MS);
+	fb_idle_policy_idle(&b.w, b.now += 50 * MS);
+	bench_sent(&b, b.now, 128);
+	fb_idle_policy_arrive(&b.w, b.now + MS, NULL);
+	bench_ended(&b, b.now + 8 * MS);
+	assert_int_equal(b.w.cost_ns, 19 * MS);
 }
 
 /*
@@ -425,33 +432,13 @@ static void test_first_intervals(void **state)
 }
 
 /*
- * Requests behind intervals that idle reads had to leave out bear a part of the cost, until they
- * are forgotten. Seen to fail: they do not count, or for ever.
- */
-static void test_spared(void **state)
-{
-	struct bench b;
-	u32 i;
-
-	bench_begin(&b, 0, 0, 1);
-	fb_idle_policy_hold(&b.w, b.now + 100 * MS);
-	for (i = 0; i < 8; i++)
-		bench_arrive(&b, b.now + 50 * MS);
-	fb_idle_policy_idle(&b.w, b.now + 60 * MS);
-	assert_int_equal(b.w.spared, 8);
-	b.now += 100 * MS;
-	intervals(&b, 8191, 50 * MS);
-	assert_int_equal(b.w.spared, 8);
-	intervals(&b, 1, 50 * MS);
-	assert_int_equal(b.w.spared, 4);
-}
-
-/*
  * By hand: 64 intervals of 50 ms and as many of 500 ms. Nothing is known of reads of 128 sectors
  * but that they take a turn and 1.28 ms, and half of that when they are met: 4.81 ms. With a mean
  * of 8 ms, less five sixteenths, 146 of 128 requests may be met, so that reads begin at once. With
  * 5 ms 91 may: all behind long intervals, behind the last length of the bin of the short ones. With
- * 64 requests more behind 5 ms 137 may, and so reads may begin in all but the new ones.
+ * 64 requests more behind 5 ms 137 may, and so reads may begin in all but the new ones. Seen to fail
+ * with two sixteenths more, and with costs not looked at. With 5.5 ms 101 may: behind long ones only
+ * a twenty-fifth more would be read than at once, which is chance. Seen to fail with any gain taken.
  */
 static void test_by_hand(void **state)
 {
@@ -464,6 +451,8 @@ static void test_by_hand(void **state)
 	assert_int_equal(b.w.wait_ns, 0);
 	/* longer ones were never tried */
 	assert_int_equal(b.w.sectors, 128);
+	fb_idle_policy_set_goals(&b.w, 55 * MS / 10, 1000 * MS);
+	assert_int_equal(b.w.wait_ns, 0);
 	fb_idle_policy_set_goals(&b.w, 5 * MS, 1000 * MS);
 	assert_int_equal(b.w.wait_ns, 50331648);
 	/* it is found again after 64 intervals */
@@ -476,10 +465,38 @@ static void test_by_hand(void **state)
 }
 
 /*
- * The first read of an interval moves the head and takes 10 ms, those behind it 1 ms: whoever
- * comes after 100 ms meets one of these and waits 0.5 ms. Less than a mean of 1 ms, so that reads
- * begin at once. In intervals of 8 ms all meet the first and wait 5 ms: only every seventh may.
- * Seen to fail with one mean for all reads.
+ * Requests behind intervals that idle reads had to leave out bear a part of the cost, until they
+ * are forgotten: with the 5 ms of above 137 requests may be met at once. Seen to fail: they do not
+ * count, or for ever.
+ */
+static void test_spared(void **state)
+{
+	struct bench b;
+	u32 i;
+
+	bench_begin(&b, 0, 0, 1);
+	fb_idle_policy_hold(&b.w, b.now + 100 * MS);
+	for (i = 0; i < 64; i++)
+		bench_arrive(&b, b.now + 50 * MS);
+	fb_idle_policy_idle(&b.w, b.now + 60 * MS);
+	assert_int_equal(b.w.spared, 64);
+	b.now += 100 * MS;
+	intervals(&b, 64, 50 * MS);
+	intervals(&b, 64, 500 * MS);
+	fb_idle_policy_set_goals(&b.w, 5 * MS, 1000 * MS);
+	assert_int_equal(b.w.wait_ns, 0);
+	intervals(&b, 8191 - 128, 50 * MS);
+	assert_int_equal(b.w.spared, 64);
+	intervals(&b, 1, 50 * MS);
+	assert_int_equal(b.w.spared, 32);
+}
+
+/*
+ * The first read of an interval moves the head and takes 10 ms, those behind it 1 ms. Who comes
+ * after 100 ms meets one of these and waits 0.5 ms, who comes after 8 ms meets the first and waits
+ * 5 ms. With a mean of 2 ms, of which 11 sixteenths count, 165 ms are to be had of 120 requests,
+ * and 50 and 100 are spent: reads begin at once. Of a thousand that come after 8 ms not all may be
+ * met. Seen to fail with the mean of first reads for all, and the other way round.
  */
 static void test_first_and_next(void **state)
 {
@@ -493,10 +510,10 @@ static void test_first_and_next(void **state)
 		fb_idle_times_add(&b.w.times, 0, 128, 1 * MS, true);
 	}
 	intervals(&b, 100, 100 * MS);
-	fb_idle_policy_set_goals(&b.w, 1 * MS, 1000 * MS);
+	intervals(&b, 20, 8 * MS);
+	fb_idle_policy_set_goals(&b.w, 2 * MS, 1000 * MS);
 	assert_int_equal(b.w.wait_ns, 0);
 	intervals(&b, 1000, 8 * MS);
-	fb_idle_policy_set_goals(&b.w, 1 * MS, 1000 * MS);
 	assert_in_range(b.w.wait_ns, 8 * MS, 100 * MS);
 }
 
@@ -643,6 +660,30 @@ static void test_stream(void **state)
 	assert_int_equal(bench_stream(&b, &lbn, 7 * MS, true), 0);
 }
 
+/*
+ * Where there are streams two sixteenths of the goal are left, so that with 5 ms 124 of 137
+ * requests may be met, and reads begin at once though that leaves some intervals out. A longer
+ * threshold is taken for any gain: with 4.3 ms 107 may, and what reads at once bring is less by a
+ * twentieth. Seen to fail with the share of others, and with a gain asked for.
+ */
+static void test_streams_by_hand(void **state)
+{
+	struct bench b;
+	u64 lbn = 0;
+	u32 i;
+
+	bench_begin(&b, 0, 0, 1);
+	for (i = 0; i < 9; i++)
+		bench_stream(&b, &lbn, MS / 5, false);
+	assert_true(fb_idle_streams_known(&b.w.streams));
+	intervals(&b, 64, 50 * MS);
+	intervals(&b, 64, 500 * MS);
+	fb_idle_policy_set_goals(&b.w, 5 * MS, 1000 * MS);
+	assert_int_equal(b.w.wait_ns, 0);
+	fb_idle_policy_set_goals(&b.w, 43 * MS / 10, 1000 * MS);
+	assert_int_equal(b.w.wait_ns, 50331648);
+}
+
 /* ---- where reads go, and what they take ---- */
 
 /* an idle read of @ns; somebody comes @hit_ns behind its beginning if that is not 0 */
@@ -713,7 +754,7 @@ static void test_failed(void **state)
 /*
  * The first read goes behind what the foreground did last: a write of the drive's cache before all,
  * and not behind a stream, which goes on there. Seen to fail without fb_idle_streams_go_on_at(),
- * and with @wrote left set by fb_idle_policy_sent().
+ * and with @wrote or @from left as they are by fb_idle_policy_sent().
  */
 static void test_aim(void **state)
 {
@@ -738,6 +779,10 @@ static void test_aim(void **state)
 	b.d.bare_now = false;
 	fb_idle_policy_aim(&b.w, &b.d, &aim);
 	assert_true(aim.moved && aim.lbn == 77780 && !aim.over);
+	bench_read(&b, 1 * MS);
+	intervals(&b, 1, MS);
+	fb_idle_policy_aim(&b.w, &b.d, &aim);
+	assert_true(aim.moved && aim.lbn != 77780);
 	bench_read(&b, 1 * MS);
 	fb_idle_policy_aim(&b.w, &b.d, &aim);
 	assert_false(aim.moved);
@@ -767,6 +812,27 @@ static void test_size(void **state)
 	/* one in 512 at most: none is left that is longer than the longest */
 	assert_in_range(tried, 16, 3000 * 16 / 512 + 1);
 	assert_true(b.w.found >= 512);
+}
+
+/*
+ * Of two sizes the longer one is taken if it brings an eighth more: 64 KiB take 2 ms, and 128 KiB
+ * 3.7, or 3.3. Seen to fail with a sixteenth, and with a fourth.
+ */
+static void test_sizes_alike(void **state)
+{
+	struct bench b;
+	u32 i, k;
+
+	for (i = 0; i < 2; i++) {
+		bench_begin(&b, 0, 0, 1);
+		for (k = 0; k < 8; k++) {
+			fb_idle_times_add(&b.w.times, 0, 128, 2 * MS, true);
+			fb_idle_times_add(&b.w.times, 1, 256, (i ? 33 : 37) * MS / 10, true);
+		}
+		intervals(&b, 64, 500 * MS);
+		fb_idle_policy_set_goals(&b.w, 100 * MS, 1000 * MS);
+		assert_int_equal(b.w.sectors, i ? 256 : 128);
+	}
 }
 
 /* ---- a disk that others had ---- */
@@ -979,10 +1045,12 @@ int main(void)
 		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_cached),
 		cmocka_unit_test(test_stream),
+		cmocka_unit_test(test_streams_by_hand),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_failed),
 		cmocka_unit_test(test_aim),
 		cmocka_unit_test(test_size),
+		cmocka_unit_test(test_sizes_alike),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_control),
 		cmocka_unit_test(test_control_never_known),
