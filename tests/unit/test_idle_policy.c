@@ -436,9 +436,9 @@ static void test_first_intervals(void **state)
  * but that they take a turn and 1.28 ms, and half of that when they are met: 4.81 ms. With a mean
  * of 8 ms, less five sixteenths, 146 of 128 requests may be met, so that reads begin at once. With
  * 5 ms 91 may: all behind long intervals, behind the last length of the bin of the short ones. With
- * 64 requests more behind 5 ms 137 may, and so reads may begin in all but the new ones. Seen to fail
- * with two sixteenths more, and with costs not looked at. With 5.5 ms 101 may: behind long ones only
- * a twenty-fifth more would be read than at once, which is chance. Seen to fail with any gain taken.
+ * 5.5 ms 100 may: a longer threshold would bring a twenty-fifth more, which is chance. With 5 ms
+ * and 64 requests more behind 5 ms 137 may, and so reads may begin in all but the new ones. Seen to
+ * fail with two sixteenths more, with costs not looked at, and with any gain taken.
  */
 static void test_by_hand(void **state)
 {
