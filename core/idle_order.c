@@ -569,7 +569,7 @@ static bool fb_idle_order_near_search(const struct fb_idle_order *o,
 	return best->wanted || fb_idle_order_near_far(o, ask, here, end - first, best);
 }
 
-/* on behind what the foreground or the last idle read has ended with, where the drive reads ahead */
+/* on behind what the foreground or the last idle read has ended with */
 static void fb_idle_order_near_aim(struct fb_idle_order *o, const struct fb_idle_order_ask *ask)
 {
 	if (ask->aimed)
@@ -578,14 +578,14 @@ static void fb_idle_order_near_aim(struct fb_idle_order *o, const struct fb_idle
 	o->cursor = min(o->cursor + ask->skip, o->granules);
 }
 
-/* is there something wanted at the cursor, or not far behind it? */
+/* is there something wanted at the cursor, or not far behind it? Nobody has been there at first */
 static bool fb_idle_order_near_goes_on(const struct fb_idle_order *o,
 				       const struct fb_idle_order_ask *ask, u64 *first)
 {
 	u64 end = min(o->cursor + FB_IDLE_ORDER_ON_SECTORS / o->granule + 1, o->granules);
 
 	*first = fb_bitmap_next_wanted(ask->bm, o->cursor, end);
-	return *first < end;
+	return o->cursor && *first < end;
 }
 
 /*

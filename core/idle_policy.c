@@ -69,7 +69,7 @@ static bool fb_idle_policy_in_budget(const struct fb_idle_policy *w, u64 now)
 		fb_idle_policy_first_cost(w, fb_idle_policy_size(w), w->wait_ns, &cost);
 	need = fb_idle_policy_hit_ns(w, cost.rest_ns);
 	need = min(need * max(w->longest, 1U), w->goal_mean_ns * FB_IDLE_POLICY_WINDOW / 2);
-	if (w->st.requests < FB_IDLE_POLICY_START)
+	if (w->st.requests < w->may_owe)
 		need -= min(need, w->goal_mean_ns * FB_IDLE_POLICY_START);
 	return w->credit_ns >= (s64)need;
 }
@@ -87,6 +87,7 @@ void fb_idle_policy_init(struct fb_idle_policy *w, u64 now)
 	memset(w, 0, sizeof(*w));
 	w->goal_mean_ns = FB_IDLE_POLICY_MEAN_NS;
 	w->goal_max_ns = FB_IDLE_POLICY_MAX_NS;
+	w->may_owe = FB_IDLE_POLICY_START;
 	w->fixed_ns = FB_IDLE_POLICY_AUTO;
 	w->turn_ns = FB_IDLE_TURN_NS;
 	w->sector_ps = FB_IDLE_SECTOR_PS;
@@ -104,8 +105,10 @@ void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_
 
 void fb_idle_policy_set_goals(struct fb_idle_policy *w, u64 mean_ns, u64 max_ns)
 {
-	if (mean_ns != w->goal_mean_ns)
+	if (mean_ns != w->goal_mean_ns) {
 		w->credit_ns = 0;
+		w->may_owe = w->st.requests + FB_IDLE_POLICY_START;
+	}
 	w->goal_mean_ns = mean_ns;
 	w->goal_max_ns = max_ns;
 	fb_idle_policy_find(w);

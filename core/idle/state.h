@@ -136,6 +136,7 @@ struct fb_idle_policy_aim {
  *	set again
  * @controls: intervals in a row that @control has left without reads, and one
  * @credit_ns: what may still be charged; may be negative
+ * @may_owe: number of requests before which it may be so by @goal_mean_ns of a few
  * @longest: requests of the longest busy period, slowly forgotten
  * @bins: idle intervals by length
  * @aged_n: intervals in @bins
@@ -188,6 +189,7 @@ struct fb_idle_policy {
 	s32 eligible;
 	u32 controls;
 	s64 credit_ns;
+	u64 may_owe;
 	u32 longest;
 	struct fb_idle_policy_bin bins[FB_IDLE_POLICY_BINS];
 	u32 aged_n;
