@@ -230,7 +230,7 @@ class One(Enable):
 
         Seen to fail: 6.10 taken for 6.1."""
         self.machine.write("sys/block/sda/queue/zoned", "host-managed\n")
-        for release, served in (("6.1.0-56-amd64", False), ("6.10.3", True), ("7.2.13+deb14", True)):
+        for release, served in (("6.1.0-56-amd64", False), ("6.10.3", True), ("7.2.13", True)):
             with mock.patch.object(kinds.os, "uname", return_value=mock.Mock(release=release)):
                 self.assertEqual(kinds.unfit("sda") is None, served, release)
 

@@ -324,6 +324,73 @@ static void test_policy_failed(void **state)
 }
 
 /*
+ * The drive is silent for three seconds below an idle read: who meets it is charged what such reads
+ * usually take, or nothing when that is not known; no time and no interval is learnt; reads pause
+ * for as long. Seen to fail with fb_idle_account_stall() always false (the charge), with a
+ * time that is learnt before the usual one is known, and with a shorter read taken for a stall.
+ */
+static void test_policy_stall(void **state)
+{
+	struct fb_idle_cost_req req = { .lbn = 5000, .nsect = 8 };
+	struct fb_idle_policy_status st;
+	struct fb_idle_policy w;
+	struct fb_destage d;
+	u64 now = 10 * MS, i;
+
+	(void)state;
+	policy_init(&w, &d, false);
+	now = policy_read(&w, &d, now, 3000 * MS, 0, NULL);
+	assert_int_equal(0, w.times.of[0].n + w.times.of[FB_IDLE_TIMES_FIRST].n);
+	for (i = 0; i < 16; i++)
+		now = policy_read(&w, &d, now, 1 * MS, 0, NULL);
+	assert_int_equal(1 * MS, fb_idle_times_usual_ns(&w.times, 0));
+	now = policy_read(&w, &d, now + 3000 * MS, 100 * US, 0, NULL);
+	assert_int_equal(now, fb_idle_policy_begin_ns(&w, now));
+	req.arrived_ns = now + 400 * MS;
+	now = policy_read(&w, &d, now, 3000 * MS, 400 * MS, &req);
+	fb_idle_policy_served(&w, now + 5 * MS, &req);
+	fb_idle_policy_idle(&w, now + 5 * MS);
+	fb_idle_policy_status(&w, now + 5 * MS, &st);
+	assert_in_range(st.mean_ns, 900 * US, 1 * MS);
+	assert_in_range(fb_idle_times_usual_ns(&w.times, 0), 900 * US, 1 * MS);
+	assert_int_equal(0, w.aged_n);
+	assert_in_range(fb_idle_policy_begin_ns(&w, now + 5 * MS), now + 2900 * MS,
+			now + 3000 * MS);
+}
+
+/*
+ * The same below the foreground: a hundred requests have come when it ends, which are not the
+ * longest busy period that idle reads have to be paid for. Seen to fail with the interval counted.
+ */
+static void test_policy_stall_foreground(void **state)
+{
+	struct fb_idle_cost_req req = { .lbn = 5000, .nsect = 8, .arrived_ns = 1000 * MS };
+	struct fb_idle_policy w;
+	struct fb_destage d;
+	u64 i;
+
+	(void)state;
+	policy_init(&w, &d, false);
+	for (i = 0; i < 100; i++)
+		fb_idle_policy_arrive(&w, 1000 * MS + i, NULL, &req);
+	for (i = 0; i < 100; i++)
+		fb_idle_policy_served(&w, (4000 + i) * MS, &req);
+	fb_idle_policy_idle(&w, 4100 * MS);
+	assert_int_equal(0, w.longest);
+	assert_int_equal(0, w.aged_n);
+	assert_int_equal(7000 * MS, fb_idle_policy_begin_ns(&w, 4100 * MS));
+	/* one that takes long because others are before it is no stall */
+	req.arrived_ns = 8000 * MS;
+	for (i = 0; i < 100; i++)
+		fb_idle_policy_arrive(&w, 8000 * MS + i, NULL, &req);
+	for (i = 0; i < 100; i++)
+		fb_idle_policy_served(&w, (8010 + 10 * i) * MS, &req);
+	fb_idle_policy_idle(&w, 9000 * MS);
+	assert_int_equal(100, w.longest);
+	assert_int_equal(1, w.aged_n);
+}
+
+/*
  * The first read goes behind what the foreground did last: a write of the drive's cache before all,
  * and not behind a stream, which goes on there. Seen to fail without fb_idle_cost_is_stream(), and
  * with @wrote left set by fb_idle_policy_sent().
@@ -409,6 +476,8 @@ int main(void)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_policy_charges),
 		cmocka_unit_test(test_policy_failed),
+		cmocka_unit_test(test_policy_stall),
+		cmocka_unit_test(test_policy_stall_foreground),
 		cmocka_unit_test(test_policy_aim),
 		cmocka_unit_test(test_policy_size),
 	};
