@@ -474,7 +474,7 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 {
 	if (!w->busy)
 		return;
-	if (!fb_idle_account_stalled(&w->account, w->busy_ns)) {
+	if (!fb_idle_account_stalled(&w->account, w->idle_ns)) {
 		fb_idle_policy_count_interval(w);
 		if (w->measured && w->read)
 			fb_idle_policy_count_period(w);
