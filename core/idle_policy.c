@@ -169,8 +169,8 @@ static void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 now)
 		ours_ns = min(fb_idle_times_usual_ns(&w->times, class), took_ns);
 	else if (w->judged)
 		fb_idle_place_ended(&w->place, took_ns);
-	/* what took long because it failed says nothing of others */
-	if (w->judged)
+	/* what took long because it failed says nothing of others, nor does a stall at first */
+	if (w->judged && ours_ns)
 		fb_idle_times_add(&w->times, class, w->nsect, ours_ns, w->clean);
 	fb_idle_account_read(&w->account, now, ours_ns);
 	if (!w->hit_ns)
@@ -217,12 +217,14 @@ void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_destage *d,
 void fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, struct fb_destage *d)
 {
 	u64 usual_ns = fb_idle_times_usual_ns(&w->times, fb_idle_policy_class(w));
-	s64 late_ns = now - w->sent_ns - usual_ns - FB_IDLE_TURN_NS;
+	u64 took_ns = now - w->sent_ns;
+	s64 late_ns = took_ns - usual_ns - FB_IDLE_TURN_NS;
 	bool late = usual_ns && late_ns > (s64)FB_IDLE_TURN_NS / 2;
+	bool stall = fb_idle_account_stall(&w->account, now, took_ns - min(usual_ns, took_ns));
 
 	w->judged = true;
-	w->clean = (fb_destage_is_clean(d) || !usual_ns) && !late;
-	w->blamed = late && d->on;
+	w->clean = (fb_destage_is_clean(d) || !usual_ns) && !late && !stall;
+	w->blamed = (late && d->on) || stall;
 	fb_destage_idle_ended(d, now, usual_ns, late_ns);
 }
 
@@ -277,9 +279,11 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 {
 	if (!w->busy)
 		return;
-	fb_idle_policy_count_interval(w);
-	if (w->read)
-		fb_idle_policy_count_period(w);
+	if (!fb_idle_account_stalled(&w->account, w->idle_ns)) {
+		fb_idle_policy_count_interval(w);
+		if (w->read)
+			fb_idle_policy_count_period(w);
+	}
 	fb_idle_policy_control(w);
 	w->busy = false;
 	w->read = false;
@@ -352,8 +356,9 @@ u64 fb_idle_policy_begin_ns(const struct fb_idle_policy *w, u64 now)
 		return FB_IDLE_POLICY_NEVER;
 	}
 	if (w->read)
-		return max(now, w->hold_ns);
-	return max(w->idle_ns, w->hold_ns) + min_t(u64, w->wait_ns, FB_IDLE_POLICY_FORGIVE_NS);
+		return max(max(now, w->hold_ns), w->account.pause_ns);
+	return max(max(w->idle_ns, w->hold_ns) +
+		   min_t(u64, w->wait_ns, FB_IDLE_POLICY_FORGIVE_NS), w->account.pause_ns);
 }
 
 enum fb_idle_policy_why fb_idle_policy_why(const struct fb_idle_policy *w, u64 now)

@@ -13,7 +13,9 @@
 #include "disk/delivery.h"
 #include "disk/disk.h"
 #include "disk/model.h"
+#include "disk/repeat.h"
 #include "disk/task_choice.h"
+#include "disk/zone.h"
 
 /* Ranges are entered in pieces of this many granules; the thread does other work in between. */
 #define FB_COVERAGE_CHUNK 65536
@@ -337,6 +339,31 @@ static void fb_coverage_remove_run(void *ctx, u64 first, u32 n, u32 group)
 		fb_coverage_leave_run(walk, first, n, group);
 }
 
+/* Enter an added range, but for what zones do not hold; false: that is not known now. */
+static bool fb_coverage_add(struct fb_coverage_walk *walk, u64 first, u64 n)
+{
+	struct fb_coverage *cov = walk->cov;
+	struct freeblock_task *task = walk->task;
+	unsigned long *unwritten = NULL, b, e;
+
+	if (cov->fd->zone_sectors) {
+		unwritten = fb_zone_unwritten(cov->fd, first, n);
+		if (!unwritten)
+			return false;
+	}
+	/* The map must show as in flight what was sent before the range was added. */
+	fb_coverage_absorb(cov);
+	fb_coverage_each_run(cov, first, n, fb_coverage_add_run, walk);
+	if (!unwritten)
+		return true;
+	task->unwritten += task->map.n_wanted;
+	for_each_set_bitrange(b, e, unwritten, n)
+		fb_coverage_each_run(cov, first + b, e - b, fb_coverage_remove_run, walk);
+	task->unwritten -= task->map.n_wanted;
+	kvfree(unwritten);
+	return true;
+}
+
 /*
  * Read the wanted blocks of a range at once. The change stays until all of them are done,
  * because a read may fail with EAGAIN when the queue is frozen. Return true when they are.
@@ -347,6 +374,7 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 	u64 end = op->first + op->n, at = op->first;
 	u32 granule = fb_coverage_granule(cov), most;
 	u64 sectors = cov->fd->sectors;
+	struct fb_plan_piece piece;
 
 	spin_lock_irq(&cov->fd->lock);
 	most = cov->fd->q ?
@@ -363,12 +391,13 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 			n++;
 		if (fb_quarantine_doubts(&cov->fd->quarantine, first * granule, n * granule))
 			n = 1;
+		piece.lbn = first * granule;
+		piece.nsect = min(n * granule, sectors - piece.lbn);
+		fb_zone_cut(cov->fd, &piece);
 		if (!fb_free_read_may_promote(task) ||
-		    !fb_free_read_now(task, first * granule,
-				      min_t(u64, n * granule, sectors - first * granule),
-				      FB_FREE_READ_PROMOTED))
+		    !fb_free_read_now(task, piece.lbn, piece.nsect, FB_FREE_READ_PROMOTED))
 			return false;
-		at = first + n;
+		at = first + DIV_ROUND_UP(piece.nsect, granule);
 		fb_coverage_absorb(cov);
 	}
 	return fb_bitmap_next_wanted(&task->map, op->first, end) == end &&
@@ -378,7 +407,7 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 /* Enter at most @most granules of a task's first change; returns how many; 0: none can be. */
 static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *task, u64 most)
 {
-	struct fb_coverage_walk walk = { .task = task };
+	struct fb_coverage_walk walk = { .cov = cov, .task = task };
 	struct fb_op *op;
 	u64 n;
 
@@ -395,9 +424,10 @@ static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *tas
 			return 0;
 		n = op->n;
 	} else if (op->kind == FB_OP_ADD) {
-		/* The map must show as in flight what was sent before the range was added. */
-		fb_coverage_absorb(cov);
-		fb_coverage_each_run(cov, op->first, n, fb_coverage_add_run, &walk);
+		if (!fb_coverage_add(&walk, op->first, n)) {
+			cov->blocked = true;
+			return 0;
+		}
 	} else {
 		fb_coverage_each_run(cov, op->first, n, fb_coverage_remove_run, &walk);
 	}
@@ -614,58 +644,6 @@ static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *b
 	}
 }
 
-static void fb_coverage_alloc_repeated(struct fb_coverage *cov)
-{
-	u64 granules = fb_disk_granules(cov->fd);
-	void *map;
-
-	/* it is tried once, for a refusal has a line in the log */
-	if (cov->repeated_bytes)
-		return;
-	cov->repeated_bytes = BITS_TO_LONGS(granules) * sizeof(long);
-	map = freeblock_alloc(cov->repeated_bytes, "blocks read again");
-	if (!IS_ERR(map))
-		cov->repeated = map;
-}
-
-static bool fb_coverage_is_for_medium(const struct fb_coverage *cov, unsigned long slots)
-{
-	u32 i;
-
-	for_each_set_bit(i, &slots, FREEBLOCK_TASKS)
-		if (cov->task[i]->ops->flags & FREEBLOCK_MEDIUM)
-			return true;
-	return false;
-}
-
-/*
- * Are a read's blocks to be read again, because the drive may have answered from its cache? Each
- * once before it is delivered: the second time may be no better, and a pass has to end.
- */
-static bool fb_coverage_repeats(struct fb_coverage *cov, const struct fb_free_read *buf)
-{
-	u64 first = div_u64(buf->lbn, fb_coverage_granule(cov));
-	u32 n = DIV_ROUND_UP(buf->nsect, fb_coverage_granule(cov));
-	unsigned long *map, at = first % BITS_PER_LONG;
-	bool again;
-
-	if (!fb_coverage_is_for_medium(cov, buf->pending))
-		return false;
-	if (!buf->proven)
-		fb_coverage_alloc_repeated(cov);
-	/* without memory none is: they are reported as unverified */
-	if (!cov->repeated)
-		return false;
-	/* bitmap_set() itself takes an int */
-	map = cov->repeated + first / BITS_PER_LONG;
-	again = !buf->proven && find_next_zero_bit(map, at + n, at) < at + n;
-	if (again)
-		bitmap_set(map, at, n);
-	else
-		bitmap_clear(map, at, n);
-	return again;
-}
-
 /* Withhold a read that may come from the cache from the tasks that need the medium's content. */
 static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *buf)
 {
@@ -700,7 +678,7 @@ static void fb_coverage_absorb_ended(struct fb_coverage *cov, struct fb_free_rea
 	}
 	if (buf->status && READ_ONCE(cov->fd->quarantine.quarantine_kib))
 		fb_coverage_cut_tail(cov, buf);
-	repeat = fb_coverage_repeats(cov, buf);
+	repeat = fb_repeat_again(cov, buf);
 	spin_lock_irq(&cov->fd->lock);
 	buf->state = FB_FREE_READ_DELIVER;
 	if (repeat)

@@ -191,8 +191,6 @@ static const char *fb_disk_unfit(struct request_queue *q)
 		return "no disk";
 	if (fb_compat_is_flash(q))
 		return "solid state";
-	if (blk_queue_is_zoned(q))
-		return "zoned";
 	return NULL;
 }
 
@@ -201,6 +199,8 @@ static const char *fb_disk_mapless(struct gendisk *disk)
 {
 	if (!disk)
 		return NULL;
+	if (blk_queue_is_zoned(disk->queue))
+		return "zoned";
 	if (disk->ia_ranges)
 		return "multi-actuator";
 	if (!fb_disk_scsi(disk))
@@ -602,6 +602,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fd->sched_ops = ops;
 		fd->unfit = twin ? fb_disk_multipath : fb_disk_unfit(q);
 		fd->mapless = fb_disk_mapless(disk);
+		fd->zone_sectors = blk_queue_is_zoned(q) ? q->limits.chunk_sectors : 0;
 		fd->bdev = disk ? disk->part0 : NULL;
 		/* Selecting the scheduler again asks for a new judgement of the model. */
 		if (fd->distrusted && fd->model)

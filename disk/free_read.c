@@ -142,15 +142,17 @@ static int fb_free_read_alloc(const struct fb_free_reads *bufs, struct fb_free_r
 	return buf->data ? 0 : -ENOMEM;
 }
 
+/* Without a map, FUA has to be proven by a read that is long. */
 static u32 fb_free_read_size(struct fb_disk *fd)
 {
-	u32 spt_most;
+	u32 spt_most, least;
 
 	BUILD_BUG_ON(FB_LONGEST_READ_MAX % PAGE_SECTORS);
 	spin_lock_irq(&fd->lock);
 	spt_most = fd->model ? dm_info(fd->model)->spt_most : 0;
+	least = fb_level_unmapped(fd) ? fb_verify_proof(fd) : 0;
 	spin_unlock_irq(&fd->lock);
-	return round_up(fb_longest_read(fd->granule, spt_most), PAGE_SECTORS);
+	return round_up(max(fb_longest_read(fd->granule, spt_most), least), PAGE_SECTORS);
 }
 
 /* Allocate @n more buffers, which are unused until fb_free_reads.n includes them. */

@@ -13,6 +13,7 @@
  */
 #include "disk/coverage.h"
 #include "disk/disk.h"
+#include "disk/zone.h"
 
 static bool fb_hurry_is_barred(struct fb_disk *fd)
 {
@@ -120,6 +121,7 @@ static bool fb_hurry_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 	    !fb_quarantine_cut(&fd->quarantine, &task->map, ktime_get_ns(), &plan))
 		return false;
 	*piece = plan.piece[0];
+	fb_zone_cut(fd, piece);
 	return true;
 }
 

@@ -12,6 +12,7 @@
 #include "disk/drive_query.h"
 #include "disk/task_choice.h"
 #include "disk/waiting.h"
+#include "disk/zone.h"
 #include "include/compat/fb_compat.h"
 
 /* when to look again after no read was found or the queue did not take it */
@@ -510,6 +511,7 @@ void fb_idle_read(struct fb_coverage *cov)
 	/* This takes a while, so do it before fb_idle_find() computes the head's position. */
 	fb_free_read_enter(fd, NULL);
 	if (fb_idle_find(cov, &piece)) {
+		fb_zone_cut(fd, &piece);
 		fb_free_read_enter(fd, &piece);
 		if (fb_idle_offer(fd, &piece))
 			return;

@@ -79,6 +79,20 @@ const char *fb_level_unmapped(const struct fb_disk *fd)
 }
 
 /**
+ * fb_level_never_orders() - is the foreground's order left alone, even by policies without a map?
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true if so: it was asked for, or the disk has zones that are written in sequence.
+ */
+bool fb_level_never_orders(const struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	return fd->idle_only || fd->zone_sectors;
+}
+
+/**
  * fb_level_waiting_for() - what keeps all tasks from reading, of what concerns the whole disk
  * @fd: the disk, locked
  *

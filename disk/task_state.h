@@ -108,6 +108,7 @@ struct fb_op {
  * @alarmed: paused by an alarm [L]
  * @withheld_ns: when a read was last withheld from it because it may not be the medium's [L]
  * @total: blocks registered; [L] from here on
+ * @unwritten: blocks that were added but lie behind a zone's write pointer; the thread's
  * @before: blocks done before its start, which are not in @total: see @entered_before
  * @wanted: blocks wanted
  * @flying: blocks in flight
@@ -160,6 +161,7 @@ struct freeblock_task {
 	bool alarmed;
 	u64 withheld_ns;
 	u64 total;
+	u64 unwritten;
 	u64 before;
 	u64 wanted;
 	u64 flying;

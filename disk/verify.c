@@ -109,6 +109,17 @@ enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
 }
 
 /**
+ * fb_verify_proof() - how long a read has to be whose time alone proves that it reads the medium
+ * @fd: the disk
+ *
+ * Return: sectors, whole blocks.
+ */
+u32 fb_verify_proof(const struct fb_disk *fd)
+{
+	return roundup(FB_VERIFY_PROOF_NS / FB_VERIFY_SECTOR_NS, fd->granule);
+}
+
+/**
  * fb_verify_least() - how long a read should be to prove that it comes from the medium
  * @fd: the disk, locked
  *
@@ -127,7 +138,7 @@ u32 fb_verify_least(const struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	if (how == FB_VERIFY_READ || proven || !fb_level_unmapped(fd))
 		return 0;
-	return roundup(FB_VERIFY_PROOF_NS / FB_VERIFY_SECTOR_NS, fd->granule);
+	return fb_verify_proof(fd);
 }
 
 /**

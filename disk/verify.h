@@ -85,6 +85,7 @@ enum fb_verify_fault {
 extern const struct fb_disk_client fb_verify_client;
 
 enum fb_verify_how fb_verify_how(const struct fb_disk *fd);
+u32 fb_verify_proof(const struct fb_disk *fd);
 u32 fb_verify_least(const struct fb_disk *fd);
 void fb_verify_describe(const struct fb_disk *fd, char *text, size_t size);
 u32 fb_verify_max(const struct fb_disk *fd);

@@ -128,6 +128,7 @@ struct freeblock_ops {
 /**
  * struct freeblock_progress - progress of a task; all counts are in blocks
  * @total: added so far; grows while ranges are entered, see @entering
+ * @unwritten: of what was added, left out since it lies behind a zone's write pointer
  * @done: delivered, whatever their status
  * @failed: delivered with a status other than BLK_STS_OK
  * @flying: being read or delivered
@@ -144,6 +145,7 @@ struct freeblock_ops {
  */
 struct freeblock_progress {
 	u64 total;
+	u64 unwritten;
 	u64 done;
 	u64 failed;
 	u64 flying;

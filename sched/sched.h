@@ -239,7 +239,7 @@ static inline bool fb_sched_is_hands_off(const struct fb_sched *fs)
 static inline bool fb_sched_is_by_lbn(const struct fb_sched *fs)
 {
 	return fb_policy_needs_no_map(fs->pool.policy) && fb_level_unmapped(fs->fd) &&
-	       (!fs->fd->idle_only || fs->pool.policy == FB_POLICY_FIFO);
+	       (!fb_level_never_orders(fs->fd) || fs->pool.policy == FB_POLICY_FIFO);
 }
 
 /* the drive gets all commands, and orders them; in order of arrival, or mq-deadline's */

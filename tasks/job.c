@@ -493,7 +493,7 @@ static void fb_job_fill_stats(const struct fb_job *job, struct fb_job_stats *s)
 		.first = run->first,
 		.sectors = run->count,
 		.block_sectors = p->granule_sectors,
-		.blocks_total = run->total,
+		.blocks_total = run->total - p->unwritten,
 		.blocks_verified = run->before + good,
 		.blocks_before = run->before,
 		.blocks_delivered = p->done,

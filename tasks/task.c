@@ -746,6 +746,7 @@ void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progr
 
 	spin_lock_irqsave(&task->fd->lock, flags);
 	p->total = task->total;
+	p->unwritten = READ_ONCE(task->unwritten);
 	p->done = task->done;
 	p->failed = task->failed;
 	p->flying = task->flying;

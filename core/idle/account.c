@@ -9,6 +9,24 @@
 #define FB_IDLE_ACCOUNT_PRIOR_US 100000U	/* all wait the whole rest, with this weight */
 #define FB_IDLE_ACCOUNT_FADES_US 10000000U	/* sum at which the past counts half */
 
+/* error recovery of a sector that could be read in the end looks the same: reads pause, too */
+#define FB_IDLE_ACCOUNT_STALL_NS 500000000U
+#define FB_IDLE_ACCOUNT_PAUSE_NS 60000000000ULL	/* longest pause behind a stall */
+
+bool fb_idle_account_stall(struct fb_idle_account *a, u64 now, u64 took_ns)
+{
+	if (took_ns < FB_IDLE_ACCOUNT_STALL_NS)
+		return false;
+	a->stall_ns = now;
+	a->pause_ns = now + min(took_ns, FB_IDLE_ACCOUNT_PAUSE_NS);
+	return true;
+}
+
+bool fb_idle_account_stalled(const struct fb_idle_account *a, u64 since_ns)
+{
+	return a->stall_ns > since_ns;
+}
+
 void fb_idle_account_read(struct fb_idle_account *a, u64 now, u64 ours_ns)
 {
 	a->free_ns = now;
@@ -19,6 +37,7 @@ u64 fb_idle_account_served(struct fb_idle_account *a, u64 now, u64 arrived_ns)
 {
 	u64 begun_ns = max(arrived_ns, a->free_ns);
 
+	fb_idle_account_stall(a, now, now - min(begun_ns, now));
 	a->free_ns = now;
 	a->without_ns = max(a->without_ns, arrived_ns) + now - min(begun_ns, now);
 	a->without_ns = min(a->without_ns, now);

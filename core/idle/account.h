@@ -4,8 +4,14 @@
  * the drive was free, and when it would have been without idle reads. A request begins when it has
  * come and the drive is free, and takes as long without idle reads as it took from there; so the
  * first one behind an idle read pays the rest of it, and who waits behind that one pays what is
- * left of the delay (Lindley's recursion, in the order of completions). Core; the caller
- * serialises. Nothing here sleeps or allocates. All times are nanoseconds of one monotonic clock.
+ * left of the delay (Lindley's recursion, in the order of completions).
+ *
+ * A command that takes half a second and more met a stall: the drive had work of its own, as
+ * drive-managed shingled disks have when they clean up behind writes. Idle reads pause for as long
+ * as it was silent, and the busy period tells nothing of the foreground.
+ *
+ * Core; the caller serialises. Nothing here sleeps or allocates. All times are nanoseconds of one
+ * monotonic clock.
  */
 #ifndef FB_IDLE_ACCOUNT_H
 #define FB_IDLE_ACCOUNT_H
@@ -18,15 +24,38 @@
  * struct fb_idle_account - the account; all private
  * @free_ns: when the drive ended what it was seen to end last
  * @without_ns: when it would have, without idle reads
+ * @stall_ns: when a stall was last seen to end
+ * @pause_ns: idle reads pause until then
  * @charge_us: what requests of busy periods behind idle reads have waited, sum ...
  * @most_us: ... and what they would have if each had waited the mean rest; both fade
  */
 struct fb_idle_account {
 	u64 free_ns;
 	u64 without_ns;
+	u64 stall_ns;
+	u64 pause_ns;
 	u64 charge_us;
 	u64 most_us;
 };
+
+/**
+ * fb_idle_account_stall() - note how long a command took that the drive carried out
+ * @a: the account
+ * @now: the time; it has ended
+ * @took_ns: how long it was in service
+ *
+ * Return: true if it met a stall.
+ */
+bool fb_idle_account_stall(struct fb_idle_account *a, u64 now, u64 took_ns);
+
+/**
+ * fb_idle_account_stalled() - was there a stall?
+ * @a: the account
+ * @since_ns: since then
+ *
+ * Return: true if so.
+ */
+bool fb_idle_account_stalled(const struct fb_idle_account *a, u64 since_ns);
 
 /**
  * fb_idle_account_read() - note that an idle read has ended

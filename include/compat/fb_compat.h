@@ -372,4 +372,15 @@ static inline void fb_compat_scsi_ask(struct scsi_device *sdev, const u8 *cmd, u
 #endif
 }
 
+/* there are no zones in kernels without them */
+static inline int fb_compat_report_zones(struct block_device *bdev, sector_t sector, u32 zones,
+					 report_zones_cb cb, void *data)
+{
+#ifdef CONFIG_BLK_DEV_ZONED
+	return blkdev_report_zones(bdev, sector, zones, cb, data);
+#else
+	return -EOPNOTSUPP;
+#endif
+}
+
 #endif /* FB_COMPAT_H */

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
-# Disks that freeblock does not serve: solid state, zoned. And those of which it uses no map, but
-# idle time: no SCSI disk, more than one actuator.
+# Disks that freeblock does not serve: solid state. And those of which it uses no map, but idle time:
+# no SCSI disk, more than one actuator, host-managed zones.
 #
 # Expected: state/scheduling or state/knowledge says why, every request is served, in about the order
-# in which mq-deadline has them served (README.md). Linux 6.1 gives zoned disks to no scheduler that
-# does not ask for them; later kernels leave that to the scheduler.
+# in which mq-deadline has them served (README.md). Of zones whole blocks below the write pointers are
+# read, and no read crosses the end of a zone: scsi_debug fails those that go on in a zone of another
+# type. Linux before 6.10 gives zoned disks to mq-deadline only.
 #
-# Seen to fail with: fb_disk_unfit() without its tests of solid state and of zones (6.12), and
-# fb_disk_mapless() without its test of actuators ("no model"); fb_pool_above() that finds nothing
+# Seen to fail with: fb_disk_unfit() without its test of solid state; fb_zone_cut() that cuts nothing
+# (6.12: a bad block); fb_zone_look() that sets no bit (6.12: 14336 blocks); fb_disk_mapless() without its test of actuators ("no model"); fb_pool_above() that finds nothing
 # (266 descents).
 #
 # lab-kernel-modules: null_blk scsi_debug
 # lab: kernel=stock clock=icount smp=1 timeout=300
 # lab: kernel=6.12 clock=icount smp=1 timeout=300
+# lab: kernel=7.x clock=icount smp=1 timeout=300
 
 . /lab/lib.sh
 
@@ -69,6 +71,49 @@ writes()
 	expect_ok "$2: another scheduler takes it" sched_set "$1" none
 }
 
+# append DISK SECTOR SECTORS: written in sequence, 64 KiB at most at a time
+append()
+{
+	local each=$(($3 < 128 ? $3 : 128))
+
+	expect_ok "zoned: $3 sectors at $2 are written" dd if=/dev/urandom of=/dev/"$1" bs=$((each * 512)) \
+		seek=$(($2 * 512)) count=$(($3 / each)) oflag=direct,seek_bytes conv=notrunc
+}
+
+# zoned_job DISK JOB BLOCKS: it ends, and has read so many. Behind the last request of the foreground
+# it reads first, and on: two blocks from there the first zone ends.
+zoned_job()
+{
+	dd if=/dev/"$1" of=/dev/null bs=4k skip=4093 count=1 iflag=direct 2>/dev/null
+	echo start > "$(fb "$1")/$2"
+	expect_ok "zoned: a $2 ends" wait_for 100 grep -q finished "$(fb "$1")/$2"
+	expect_eq "zoned: $2: blocks wanted, delivered, bad, left out" "$(for n in total delivered bad \
+		skipped; do job "$1" "$2" blocks_$n; done | xargs)" "$3 $3 0 0"
+}
+
+# zoned DISK: what lies below the write pointers is read, and nobody orders
+zoned()
+{
+	local disk="$1" zone=32768
+
+	expect_ok "zoned: it has the scheduler" sched_set "$disk" freeblock
+	expect_eq "zoned: it is served" "$(state "$disk" scheduling)" yes
+	expect_eq "zoned: it says why not by a map" "$(state "$disk" knowledge)" "none: zoned"
+	iosched "$disk" policy sstf
+	expect_eq "zoned: a policy by name orders nothing" "$(state "$disk" order)" drive
+	iosched "$disk" policy auto
+	echo 1000 > "$(fb "$disk")/idle_wait_us"
+	append "$disk" $zone 10240
+	append "$disk" $((zone + 10240)) 4
+	append "$disk" $((2 * zone)) $zone
+	zoned_job "$disk" scan $(((zone + 10240 + zone) / 8))
+	zoned_job "$disk" scrub $(((zone + 10240 + zone) / 8))
+	append "$disk" $((zone + 10244)) 124
+	append "$disk" $((3 * zone)) 2048
+	zoned_job "$disk" scan $(((zone + 10368 + zone + 2048) / 8))
+	expect_eq "zoned: bad blocks" "$(stats "$disk" bad_blocks) $(stats "$disk" free_errors)" "0 0"
+}
+
 mount -t tracefs nodev $T 2>/dev/null
 load_module null_blk nr_devices=1 irqmode=2 completion_nsec=1000000 hw_queue_depth=1 memory_backed=1 \
 	size=64
@@ -88,7 +133,8 @@ echo 1 > /sys/block/nullb0/queue/rotational
 mapless nullb0 "not a SCSI or SATA disk"
 unload_module null_blk
 
-# Zones of 16 MiB, the first of which takes writes anywhere
+# Zones of 16 MiB, the first of which takes writes anywhere: of the second 5 MiB and half a block are
+# written, the third is full, and nothing is in the fourth
 load_module scsi_debug zbc=managed zone_size_mb=16 zone_nr_conv=1 dev_size_mb=64 ndelay=1000000 \
 	sector_size=512
 expect_ok "a disk with zones" wait_for 30 sh -c 'grep -l scsi_debug /sys/block/sd*/device/model'
@@ -100,7 +146,7 @@ case $(uname -r) in
 	expect_fail "zoned: the kernel refuses" sched_set "$disk" freeblock
 	;;
 *)
-	left_alone "$disk" zoned
+	zoned "$disk"
 	;;
 esac
 expect_ok "zoned: mq-deadline takes it" sched_set "$disk" mq-deadline

@@ -225,10 +225,23 @@ class One(Enable):
             self.assertEqual(self.tree(), before, number)
         self.assertGreater(count, 25)
 
+    def test_zoned(self):
+        """Linux 6.10 and later let a disk with zones have the scheduler.
+
+        Seen to fail: 6.10 taken for 6.1."""
+        self.machine.write("sys/block/sda/queue/zoned", "host-managed\n")
+        for release, served in (("6.1.0-56-amd64", False), ("6.10.3", True), ("7.2.13", True)):
+            with mock.patch.object(kinds.os, "uname", return_value=mock.Mock(release=release)):
+                self.assertEqual(kinds.unfit("sda") is None, served, release)
+
     def test_refused(self):
         """No kind of disk without a word why; nothing is changed.
 
         Seen to fail: each of the reasons left out."""
+        release = mock.patch.object(kinds.os, "uname",
+                                    return_value=mock.Mock(release="6.9.12-amd64"))
+        self.addCleanup(release.stop)
+        release.start()
         self.usb("sda")
         self.assertEqual(self.do("enable", "sda")[0], 0)    # it is named
         self.do("off", "sda")
@@ -236,7 +249,7 @@ class One(Enable):
         before = self.tree()
         for file, value, words in (
                 ("queue/rotational", "0", "sdb is left alone: solid state"),
-                ("queue/zoned", "host-managed", "sdb is left alone: zoned"),
+                ("queue/zoned", "host-managed", "sdb is left alone: zoned: Linux before 6.10 "),
                 ("queue/scheduler", "none", "sdb is left alone: it takes no scheduler"),
                 ("device/type", "5", "sdb is left alone: not a disk"),
                 ("device/wwid", WWN, "sda are the same disk by another path")):

@@ -32,7 +32,7 @@ class Status(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.tree = fakedisk.Tree(folder.name)
         self.tree.disk("sda", 8000000, 65536)
-        self.tree.disk("sdb", 1000, "", {"state/scheduling": "zoned", "state/model": 0})
+        self.tree.disk("sdb", 1000, "", {"state/scheduling": "solid state", "state/model": 0})
         self.tree.partition("sda", "sda1", 0, 8000)
         self.clock = 100.0
         for patch in self.tree.patches() + [
@@ -93,7 +93,7 @@ class Status(unittest.TestCase):
                 "on average, idle reads added 41.2 us to each, 900 at most, "
                 "the order in which they go adds to each 390.0 us, 6.00 %; "
                 "in all each ends 125.0 us later than without freeblock",
-                "sdb: scheduler freeblock, not scheduling: zoned; run: echo mq-deadline > "
+                "sdb: scheduler freeblock, not scheduling: solid state; run: echo mq-deadline > "
                 "/sys/block/sdb/queue/scheduler"):
             self.assertIn(line + "\n", out)
 

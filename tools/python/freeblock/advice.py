@@ -19,11 +19,12 @@ DEBUGFS = "mount -t debugfs none /sys/kernel/debug"
 LOG = "dmesg | grep freeblock"
 ALLOW = "freeblock guard allow"
 # state/scheduling: nothing but another scheduler helps such a disk
-UNFIT = ("solid state", "zoned", "multipath member")
+UNFIT = ("solid state", "multipath member")
 ANOTHER = "another scheduler"
 CAPACITY = "the disk's capacity has changed"
 # state/knowledge, behind the level: what may be as it is
-PLAIN = ("no model", "idle_only is set", "multi-actuator", "USB bridge", "not a SCSI or SATA disk")
+PLAIN = ("no model", "idle_only is set", "zoned", "multi-actuator", "USB bridge",
+         "not a SCSI or SATA disk")
 DISTRUSTED = "the model is distrusted: "
 NO_ANGLE = "reads end at no angle of the model"
 # setup measures for the new firmware, and tries a model again that was given up

@@ -131,7 +131,7 @@ def _zoned(kind, bdc, zbdc):
     else:
         return []
     return [Refusal("zoned", "it is shingled, with zones: " + why,
-                    "the scheduler leaves zoned disks alone: so does this tool")]
+                    "the scheduler uses no map of such disks: it needs none")]
 
 
 def _shingled(why):
@@ -151,7 +151,7 @@ def _identified(told):
         return [_shingled("it says so: device-managed, IDENTIFY DEVICE word 69")]
     if zoned == HOST_AWARE:
         return [Refusal("zoned", "it is shingled, with zones: host-aware (IDENTIFY DEVICE word 69)",
-                        "the scheduler leaves zoned disks alone: so does this tool")]
+                        "the scheduler uses no map of such disks: it needs none")]
     if word(TRIM_WORD) & 1:
         return [_shingled("it can trim blocks, IDENTIFY DEVICE word 169, which means something "
                           "only to a disk whose blocks have no places of their own")]
@@ -244,7 +244,7 @@ def _queue(queue):
     zoned = line(queue, "zoned")
     if zoned not in ("", "none"):
         found.append(Refusal("zoned", "it is shingled, with zones: %s (queue/zoned in sysfs)" %
-                             zoned, "the scheduler leaves zoned disks alone: so does this tool"))
+                             zoned, "the scheduler uses no map of such disks: it needs none"))
     folder = os.path.join(queue, "independent_access_ranges")
     ranges = [(int(line(folder, name, "sector") or 0), int(line(folder, name, "nr_sectors") or 0))
               for name in sorted(listed(folder), key=lambda name: name.zfill(4))]

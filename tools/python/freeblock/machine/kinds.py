@@ -4,6 +4,7 @@ if they are named, never by [all] or --all.
 """
 
 import os
+import re
 
 from .. import fbstate
 
@@ -11,6 +12,8 @@ from .. import fbstate
 CHARACTERISTICS, ZONED_AT, DRIVE_MANAGED = "device/vpd_pgb1", 8, 2
 # SCSI peripheral types: disks, and disks with zones
 TYPES = ("", "0", "20")
+# the first Linux that keeps writes to zones in order below any scheduler
+ZONES_SINCE = (6, 10)
 
 
 def _line(name, what):
@@ -30,6 +33,11 @@ def _characteristics(name):
         return b""
 
 
+def _release():
+    """The running kernel's version, (6, 1)."""
+    return tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
+
+
 def unfit(name):
     """Why nothing could be read from a disk: as the module says it, where that does; None: it can
     be served."""
@@ -37,8 +45,9 @@ def unfit(name):
         return "not a disk"
     if _line(name, "queue/rotational") == "0":
         return "solid state"
-    if _line(name, "queue/zoned") not in ("", "none"):
-        return "zoned"
+    if _line(name, "queue/zoned") not in ("", "none") and _release() < ZONES_SINCE:
+        return "zoned: Linux before %d.%d gives such a disk to mq-deadline only; boot a newer " \
+            "kernel" % ZONES_SINCE
     if _line(name, "queue/scheduler") == "none":
         return "it takes no scheduler"
     return None

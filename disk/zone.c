@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Host-managed zones. Of a zone that is written in sequence only what lies below its write pointer
+ * is wanted; the drive is asked when a range is added to a task, so the next pass reads what was
+ * written since. Linux takes only drives whose reads behind a write pointer succeed (sd_zbc.c), so
+ * a zone that is reset meanwhile causes no error. No read crosses the end of a zone: drives fail
+ * one that goes on in a zone of another type (ZBC).
+ *
+ * Locks: fb_disk.lock for the device.
+ */
+#include <linux/bitmap.h>
+#include <linux/blkdev.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "disk/disk.h"
+#include "disk/zone.h"
+#include "include/compat/fb_compat.h"
+
+/**
+ * struct fb_zone_query - a question about the zones of a range
+ * @work: asks it: whoever sends a command runs the queue, and the thread has the lowest priority
+ * @disk: the device
+ * @granule: sectors of a block
+ * @first: first granule of the range
+ * @n: granules
+ * @zones: zones that the range lies in
+ * @unwritten: filled: granules of the range that are not wholly below a write pointer
+ * @told: zones that were told of, or an error
+ */
+struct fb_zone_query {
+	struct work_struct work;
+	struct gendisk *disk;
+	u32 granule;
+	u64 first;
+	u64 n;
+	u32 zones;
+	unsigned long *unwritten;
+	int told;
+};
+
+/* the first sector of a zone that holds nothing */
+static u64 fb_zone_end(const struct blk_zone *zone)
+{
+	switch (zone->cond) {
+	case BLK_ZONE_COND_OFFLINE:
+		return zone->start;
+	case BLK_ZONE_COND_NOT_WP:
+	case BLK_ZONE_COND_READONLY:
+	case BLK_ZONE_COND_FULL:
+		return zone->start + zone->capacity;
+	default:
+		return min(zone->wp, zone->start + zone->capacity);
+	}
+}
+
+static int fb_zone_look(struct blk_zone *zone, unsigned int idx, void *data)
+{
+	struct fb_zone_query *q = data;
+	u64 from = max(div_u64(fb_zone_end(zone), q->granule), q->first);
+	u64 end = min(DIV_ROUND_UP_ULL(zone->start + zone->len, q->granule), q->first + q->n);
+
+	if (from < end)
+		bitmap_set(q->unwritten, from - q->first, end - from);
+	return 0;
+}
+
+static void fb_zone_work(struct work_struct *work)
+{
+	struct fb_zone_query *q = container_of(work, struct fb_zone_query, work);
+	unsigned int noio = memalloc_noio_save();
+
+	q->told = fb_compat_report_zones(q->disk->part0, q->first * q->granule, q->zones,
+					 fb_zone_look, q);
+	memalloc_noio_restore(noio);
+}
+
+static struct gendisk *fb_zone_get_disk(struct fb_disk *fd)
+{
+	struct gendisk *disk;
+
+	spin_lock_irq(&fd->lock);
+	disk = fd->q ? fd->q->disk : NULL;
+	if (disk)
+		get_device(disk_to_dev(disk));
+	spin_unlock_irq(&fd->lock);
+	return disk;
+}
+
+/**
+ * fb_zone_unwritten() - ask which blocks of a range hold nothing
+ * @fd: a disk with zones
+ * @first: first granule
+ * @n: granules, at most FB_COVERAGE_CHUNK
+ *
+ * The carrier is returned first: a queue freeze would wait for it, and the query for the end of
+ * the freeze.
+ *
+ * Context: the thread; may sleep; sends a command.
+ *
+ * Return: a bit for each granule, for kvfree(); NULL: it cannot be told now.
+ */
+unsigned long *fb_zone_unwritten(struct fb_disk *fd, u64 first, u64 n)
+{
+	u64 end = min((first + n) * fd->granule, fd->sectors);
+	struct fb_zone_query q = {
+		.granule = fd->granule,
+		.first = first,
+		.n = n,
+		.zones = div_u64(end - 1, fd->zone_sectors) -
+			 div_u64(first * fd->granule, fd->zone_sectors) + 1,
+	};
+
+	fb_free_read_return(fd);
+	if (READ_ONCE(fd->reads.carrier))
+		return NULL;
+	q.unwritten = kvcalloc(BITS_TO_LONGS(n), sizeof(long), GFP_NOIO);
+	q.disk = q.unwritten ? fb_zone_get_disk(fd) : NULL;
+	if (q.disk) {
+		INIT_WORK_ONSTACK(&q.work, fb_zone_work);
+		schedule_work(&q.work);
+		flush_work(&q.work);
+		destroy_work_on_stack(&q.work);
+		put_device(disk_to_dev(q.disk));
+	}
+	if (q.told == (int)q.zones)
+		return q.unwritten;
+	kvfree(q.unwritten);
+	return NULL;
+}
+
+/**
+ * fb_zone_cut() - shorten a read so that it ends within its zone
+ * @fd: the disk
+ * @piece: the read
+ *
+ * Context: any.
+ */
+void fb_zone_cut(const struct fb_disk *fd, struct fb_plan_piece *piece)
+{
+	u32 zone = READ_ONCE(fd->zone_sectors), over;
+
+	if (!zone)
+		return;
+	div_u64_rem(piece->lbn, zone, &over);
+	piece->nsect = min(piece->nsect, max(zone - over, fd->granule));
+}
