@@ -465,8 +465,8 @@ static void test_by_hand(void **state)
 
 /*
  * Requests behind intervals that idle reads had to leave out bear a part of the cost, until they
- * are forgotten: with the 3.93 ms of above 137 requests may be met at once. Seen to fail: they do not
- * count, or for ever.
+ * are forgotten: with the 3.93 ms of above 137 requests may be met at once. Seen to fail: they do
+ * not count, or for ever.
  */
 static void test_spared(void **state)
 {

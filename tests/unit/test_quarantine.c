@@ -684,8 +684,8 @@ static void test_known(void **state)
 }
 
 /*
- * A scrub's pass over 48 blocks in idle time, of which the 13th and some after it abort each command;
- * the first FUA has failed among 32. What READ proves to be readable is read once more.
+ * A scrub's pass over 48 blocks in idle time, of which the 13th and some after it abort each
+ * command; the first FUA has failed among 32. What READ proves to be readable is read once more.
  *
  * Return: errors, or 0 if the pass does not end within 25 minutes.
  */
@@ -735,8 +735,8 @@ static u32 pass_aborted(u32 n_bad)
 
 /*
  * A READ tells of what is in doubt: one error each, and one for what they lie in; the third begins
- * the ten minutes. Seen to fail: FUA for what is in doubt (twice as many errors); what READ has read
- * stays in doubt (it is read for ever).
+ * the ten minutes. Seen to fail: FUA for what is in doubt (twice as many errors); what READ has
+ * read stays in doubt (it is read for ever).
  */
 static void test_adjacent(void **state)
 {
