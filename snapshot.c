@@ -38,7 +38,7 @@
  * @served: the disk is scheduled, so it may be read
  * @gaps: and its gaps may be used
  * @scheduling: "yes", or why not
- * @knowledge: what of the drive is known and used: "map", or "none" and why
+ * @knowledge: what of the drive is known and used: "map", or "rates" or "none", and why no map
  * @idle_why: whether idle reads are sent, or why not
  * @lift_source: state of the look-ahead probe
  * @lift_dest: likewise
@@ -86,7 +86,7 @@ struct fb_snapshot {
 static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 {
 	const struct fb_quarantine *quarantine = &fd->quarantine;
-	const char *why;
+	const char *why, *level;
 
 	lockdep_assert_held(&fd->lock);
 	why = fb_level_unserved(fd);
@@ -96,7 +96,11 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	why = fb_level_unmapped(fd);
 	if (!why && !fb_phase_on(&fd->phase, now))
 		why = "reads end at no angle of the model";
-	snprintf(s->why, sizeof(s->why), why ? "none: %s" : "map", why);
+	level = s->served && fb_idle_policy_knows(&fd->idle.wait) ? "rates" : "none";
+	if (why)
+		snprintf(s->why, sizeof(s->why), "%s: %s", level, why);
+	else
+		strscpy(s->why, "map", sizeof(s->why));
 	s->gaps = !why;
 	s->attached = !!fd->sched;
 	if (fd->sched)

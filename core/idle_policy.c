@@ -369,6 +369,13 @@ enum fb_idle_policy_why fb_idle_policy_why(const struct fb_idle_policy *w, u64 n
 		FB_IDLE_POLICY_WAITING : why;
 }
 
+bool fb_idle_policy_knows(const struct fb_idle_policy *w)
+{
+	struct fb_idle_times_mean m;
+
+	return fb_idle_times_mean(&w->times, fb_idle_policy_size(w), &m);
+}
+
 void fb_idle_policy_status(const struct fb_idle_policy *w, u64 now,
 			   struct fb_idle_policy_status *st)
 {

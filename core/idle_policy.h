@@ -185,6 +185,14 @@ u64 fb_idle_policy_begin_ns(const struct fb_idle_policy *w, u64 now);
 enum fb_idle_policy_why fb_idle_policy_why(const struct fb_idle_policy *w, u64 now);
 
 /**
+ * fb_idle_policy_knows() - is it known what reads take, by those that were made?
+ * @w: the policy
+ *
+ * Return: true if so.
+ */
+bool fb_idle_policy_knows(const struct fb_idle_policy *w);
+
+/**
  * fb_idle_policy_status() - get the state of the policy
  * @w: the policy
  * @now: the time

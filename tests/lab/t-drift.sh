@@ -75,7 +75,7 @@ given_up()
 	attach "$1" tiny.fbdrive "$2" ""
 	expect_eq "$1: believed at first" "$(state "$disk" knowledge)" map
 	load "$1" 8
-	expect_match "$1: given up" "$(state "$disk" knowledge)" "none: completions do not fit the model"
+	expect_match "$1: given up" "$(state "$disk" knowledge)" ": completions do not fit the model"
 	expect_match "$1: no free reads" "$(state "$disk" free_reads)" "^off"
 	drive_off "$1"
 }

@@ -85,7 +85,7 @@ note "draws, 1/100 s:$took"
 
 expect_ok "enable --all --idle-only" freeblock enable --all --idle-only
 expect_eq "idle_only" "$(cat "$(fb "$disk")/idle_only")" 1
-expect_eq "knowledge" "$(state "$disk" knowledge)" "none: idle_only is set"
+expect_match "knowledge" "$(state "$disk" knowledge)" ": idle_only is set$"
 freeblock scrub --all --quiet --before 0 > /tmp/scrub 2>&1 &
 scrub=$!
 expect_ok "scrub --all begins" wait_for 60 grep -q '^running' "$(fb "$disk")/scrub"

@@ -106,7 +106,7 @@ goes_on()
 trust()
 {
 	case $(state "$1" knowledge) in
-	'none: completions do not fit'*)
+	*': completions do not fit'*)
 		sched_set "$1" none
 		freeblock_on "$1" ;;
 	esac

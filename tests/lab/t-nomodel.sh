@@ -79,6 +79,8 @@ expect_eq "who orders" "$(state "$disk" order)" drive
 blocks=$((($(cat "/sys/block/$disk/size") + 7) / 8))
 echo start > "$(fb "$disk")/scan"
 expect_ok "a scan ends" wait_for 60 job_over scan
+# Seen to fail with fb_idle_policy_knows() that is always false.
+expect_eq "what reads take is known" "$(state "$disk" knowledge)" "rates: no model"
 expect_eq "it has read all" "$(job "$disk" scan) $(job "$disk" scan blocks_verified)" \
 	"finished $blocks"
 echo "add 30000 1" > $M/d/medium_errors
@@ -121,7 +123,7 @@ expect_ok "the scan goes on" wait_for 10 has_read "$(job "$disk" scan blocks_del
 
 total=$(job "$disk" scan blocks_total)
 model_load "$disk" nearline16.fbmodel
-expect_eq "idle_only with a model" "$(state "$disk" knowledge)" "none: idle_only is set"
+expect_match "idle_only with a model" "$(state "$disk" knowledge)" ": idle_only is set$"
 expect_eq "the scan is the same" "$(job "$disk" scan) $(job "$disk" scan blocks_total)" \
 	"running $total"
 iosched "$disk" policy fifo
@@ -162,7 +164,7 @@ expect_ge "the scan has got them" "$gaps" 10
 model_load "$disk" tiny-swift.fbmodel
 expect_eq "another one: it is believed at first" "$(state "$disk" knowledge)" map
 load wrong 12
-expect_match "given up" "$(state "$disk" knowledge)" "^none: "
+expect_match "given up" "$(state "$disk" knowledge)" "^(none|rates): "
 note "knowledge: $(state "$disk" knowledge); blocks $gaps $(job "$disk" scan blocks_delivered)"
 echo 1000 > "$(fb "$disk")/idle_wait_us"
 echo 10000000 > "$(fb "$disk")/idle_mean_us"

@@ -98,7 +98,7 @@ seed ${drive#*:}"
 done
 
 expect_match "status says what to do" "$(freeblock status "$disk")" \
-	"knowledge: none: reads end at no angle of the model; run: freeblock setup /dev/$disk --measure"
+	"knowledge: rates: reads end at no angle of the model; run: freeblock setup /dev/$disk --measure"
 iosched "$disk" depth 2
 expect_eq "with any depth" "$(phase)" "$given_up"
 iosched "$disk" depth auto

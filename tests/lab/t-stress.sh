@@ -102,7 +102,7 @@ free_reads()
 {
 	# a busy host makes completions so late that the model is distrusted
 	case $(state "$disk" knowledge) in
-	'none: completions do not fit'*)
+	*': completions do not fit'*)
 		sched_set "$disk" none
 		freeblock_on ;;
 	esac

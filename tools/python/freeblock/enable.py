@@ -156,7 +156,7 @@ def show(done):
     print("%s: %s; %sfreeblock off /dev/%s puts everything back" % (
         name, "enabled" if done["steps"] else "was enabled already",
         "knowledge: %s; " % done["knowledge"] if done["knowledge"] else "", name))
-    if done["steps"] and done["knowledge"] == "none: no model":
+    if done["steps"] and (done["knowledge"] or "").endswith(": no model"):
         print("  nothing more is needed. With a map of the drive, busy times are used, too: "
               "freeblock observe /dev/%s tells what that would bring as the disk is used, "
               "freeblock setup /dev/%s measures it" % (name, name))
