@@ -6,7 +6,7 @@
 # have a goal of 500 us; reads pause for as long as the drive was silent, so that four of eight
 # seconds are left to them.
 #
-# Seen to fail with:
+# Seen to fail with: fb_idle_account_stall() always false (18052 us charged, 0 % read).
 #
 # lab-programs: load
 # lab: kernel=stock clock=icount smp=1 timeout=300
