@@ -41,13 +41,13 @@ static int idle_status_show(struct seq_file *m, void *v)
 	fb_destage_begin_ns(&fd->destage, ktime_get_ns());
 	destage = fd->destage;
 	spin_unlock_irq(&fd->lock);
-	seq_printf(m, "state %s\nwait_us %llu\nsize_kib %u\nmean_us %llu.%03llu\nmax_us %llu\nrequests %llu\ncollisions %llu\nreads %llu\nsectors %llu\nused_us %llu\nidle_us %llu\nmoved_us %lld\ncredit_us %lld\ndrive_order %s\n",
+	seq_printf(m, "state %s\nwait_us %llu\nsize_kib %u\nmean_us %llu.%03llu\nmax_us %llu\nrequests %llu\ncollisions %llu\nreads %llu\nsectors %llu\nused_us %llu\nidle_us %llu\ncredit_us %lld\n",
 		   why, div_u64(st.wait_ns, NSEC_PER_USEC),
 		   st.sectors / 2, div_u64(st.mean_ns, NSEC_PER_USEC), st.mean_ns % NSEC_PER_USEC,
 		   div_u64(st.max_ns, NSEC_PER_USEC), st.requests, st.collisions, st.reads,
 		   st.read_sectors, div_u64(st.used_ns, NSEC_PER_USEC),
-		   div_u64(st.idle_ns, NSEC_PER_USEC), div_s64(st.moved_ns, NSEC_PER_USEC),
-		   div_s64(st.credit_ns, NSEC_PER_USEC), fb_drive_order_name[st.order]);
+		   div_u64(st.idle_ns, NSEC_PER_USEC),
+		   div_s64(st.credit_ns, NSEC_PER_USEC));
 	if (destage.on)
 		seq_printf(m, "dirty %u\nafter_writes %llu\nafter_writes_late %llu\ndestage_margin_us %lld\nwrites_at_once_permille %llu\ndestage_job_us %llu\n",
 			   destage.dirty, destage.firsts, destage.lates,

@@ -31,15 +31,14 @@
 #define FB_DESTAGE_MARGIN_LEAST 2
 
 /*
- * One interval in so many does not wait, and at first some in a row. Of drives that write at once
- * eight and more of ten such reads come late, of drives that hold writes back two to six.
+ * One interval in so many does not wait, and at first some in a row: their reads go where the drive
+ * has read ahead. Nine of ten come late of drives that write at once, one of those that hold writes
+ * back.
  */
 #define FB_DESTAGE_BARE_OF 256
 #define FB_DESTAGE_BARES 8
 #define FB_DESTAGE_LAZY_BARE_OF 8
-#define FB_DESTAGE_BARE_LEAST (FB_DESTAGE_ONE * 5 / 8)
-/* the same of reads that go where the drive has read ahead: nine of ten, and one */
-#define FB_DESTAGE_BARE_LEAST_AWAY (FB_DESTAGE_ONE * 3 / 8)
+#define FB_DESTAGE_BARE_LEAST (FB_DESTAGE_ONE * 3 / 8)
 
 /*
  * After so many intervals in which the wait was too long, the next one does not wait: what is
@@ -241,9 +240,7 @@ void fb_destage_flushed(struct fb_destage *d, u64 now)
 /* writes stay in the cache for a while: idle reads do not wait, and the head stays */
 static bool fb_destage_is_lazy(const struct fb_destage *d)
 {
-	u32 least = d->aims ? FB_DESTAGE_BARE_LEAST_AWAY : FB_DESTAGE_BARE_LEAST;
-
-	return d->bares == FB_DESTAGE_BARES && d->bare < least;
+	return d->bares == FB_DESTAGE_BARES && d->bare < FB_DESTAGE_BARE_LEAST;
 }
 
 bool fb_destage_moves(const struct fb_destage *d, u64 *lbn)
@@ -263,7 +260,7 @@ u64 fb_destage_begin_ns(struct fb_destage *d, u64 now)
 		return 0;
 	fb_destage_advance(d, now);
 	/* over a write it is the drive's work that is waited for, and early it costs most */
-	if ((d->bare_now && !(d->aims && fb_destage_is_lazy(d))) || d->passed >= FB_DESTAGE_PASSED)
+	if ((d->bare_now && !fb_destage_is_lazy(d)) || d->passed >= FB_DESTAGE_PASSED)
 		return 0;
 	ns = d->dirty ? d->at_ns - d->spare_ns : d->clean_ns;
 	if (d->dirty > FB_DESTAGE_DEPTHS)
@@ -275,7 +272,6 @@ u64 fb_destage_begin_ns(struct fb_destage *d, u64 now)
 
 enum fb_destage_aim fb_destage_aim(struct fb_destage *d)
 {
-	d->aims = true;
 	/* some do not go there, or nothing would be learnt any more */
 	d->over = fb_destage_is_lazy(d) && d->tries % FB_DESTAGE_LAZY_BARE_OF;
 	if (d->over)

@@ -51,7 +51,6 @@ enum fb_destage_aim { FB_DESTAGE_BEHIND, FB_DESTAGE_OVER, FB_DESTAGE_AWAY };
  * @before: @dirty when it was sent
  * @first: it is the first since a write
  * @single: @owed was 1 when it was sent
- * @aims: the host asks fb_destage_aim()
  * @over: the idle read that is sent next, or at the drive, goes over the last write
  * @bare: share of idle reads that came late although one write was believed to be in the cache
  *	and they did not wait for it, of FB_DESTAGE_ONE; an average that fades
@@ -85,7 +84,6 @@ struct fb_destage {
 	u32 before;
 	bool first;
 	bool single;
-	bool aims;
 	bool over;
 	u32 bare;
 	u32 bares;

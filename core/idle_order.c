@@ -18,6 +18,7 @@
  */
 #define FB_IDLE_ORDER_JOIN_SECTORS 128U
 
+#define FB_IDLE_ORDER_ON_SECTORS 512U	/* near: holes that are passed over without a search */
 #define FB_IDLE_ORDER_NEAR_TRACKS 4	/* near: tracks on either side that are looked at */
 #define FB_IDLE_ORDER_NEAR_TURNS 3	/* near: tracks from a start that count for its value */
 #define FB_IDLE_ORDER_WEIGH_EACH 1024	/* near: searches between two weighings of the regions */
@@ -568,44 +569,47 @@ static bool fb_idle_order_near_search(const struct fb_idle_order *o,
 	return best->wanted || fb_idle_order_near_far(o, ask, here, end - first, best);
 }
 
-/* if the head is still where the previous read ended, go on right after it */
-static bool fb_idle_order_near_goes_on(const struct fb_idle_order *o,
-				       const struct fb_idle_order_ask *ask,
-				       const struct dm_track *here, struct fb_idle_order_best *best)
-{
-	u64 end = min(o->cursor + here->nsect / 4 / o->granule + 1, o->granules);
-	struct dm_track t;
-
-	if (!ask->ahead || !o->cursor || dm_track_of(ask->dm, o->cursor * o->granule - 1, &t) ||
-	    t.cyl != here->cyl || t.head != here->head)
-		return false;
-	best->first = fb_bitmap_next_wanted(ask->bm, o->cursor, end);
-	best->end = o->granules;
-	return best->first < end;
-}
-
-/* where the head is unknown: on behind what the foreground or the last idle read has ended with */
-static bool fb_idle_order_near_lbn(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
-				   struct fb_plan_piece *out)
+/* on behind what the foreground or the last idle read has ended with */
+static void fb_idle_order_near_aim(struct fb_idle_order *o, const struct fb_idle_order_ask *ask)
 {
 	if (ask->aimed)
 		o->cursor = ask->over ? div_u64(ask->aim, o->granule) :
 			    fb_granule_first(o->granule, ask->aim);
 	o->cursor = min(o->cursor + ask->skip, o->granules);
-	return fb_idle_order_sequential_next(o, ask, out);
 }
 
+/* is there something wanted at the cursor, or not far behind it? Nobody has been there at first */
+static bool fb_idle_order_near_goes_on(const struct fb_idle_order *o,
+				       const struct fb_idle_order_ask *ask, u64 *first)
+{
+	u64 end = min(o->cursor + FB_IDLE_ORDER_ON_SECTORS / o->granule + 1, o->granules);
+
+	*first = fb_bitmap_next_wanted(ask->bm, o->cursor, end);
+	return o->cursor && *first < end;
+}
+
+/*
+ * Where the drive reads ahead, what follows its last command costs least. Else, or where little is
+ * left there, a map tells what does.
+ */
 static bool fb_idle_order_near_next(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 				    struct fb_plan_piece *out)
 {
 	struct fb_idle_order_best best = { .wanted = 0 };
+	bool map = ask->dm && ask->head;
 	struct dm_track t;
+	u64 first;
 
-	if (!ask->dm || !ask->head || dm_track_at(ask->dm, ask->head->cyl, ask->head->head, &t))
-		return fb_idle_order_near_lbn(o, ask, out);
+	if (!map || ask->ahead)
+		fb_idle_order_near_aim(o, ask);
+	if (!map || dm_track_at(ask->dm, ask->head->cyl, ask->head->head, &t))
+		return fb_idle_order_sequential_next(o, ask, out);
+	if (ask->ahead && fb_idle_order_near_goes_on(o, ask, &first)) {
+		fb_idle_order_run(o, ask, first, o->granules, out);
+		return true;
+	}
 	fb_idle_order_near_weigh(o, ask);
-	if (!fb_idle_order_near_goes_on(o, ask, &t, &best) &&
-	    !fb_idle_order_near_search(o, ask, &t, &best)) {
+	if (!fb_idle_order_near_search(o, ask, &t, &best)) {
 		o->cursor = fb_idle_order_track_granule(o, ask, dm_track_index(ask->dm, &t));
 		return fb_idle_order_sequential_next(o, ask, out);
 	}

@@ -10,12 +10,20 @@
  * idle interval grows with its age (V.A). Threshold and read size are chosen to read most
  * within the mean's goal, judging by recent idle intervals (V.C).
  *
- * Each request of a busy period behind idle reads is charged by how much later it ends than it
- * would have (core/idle_cost.h; core/twin.h where the drive orders by itself). Where that is not
- * known: a request that finds an idle read at the drive (a collision) waits for the rest of it, and
- * each further one of that busy period is delayed by at most as much. Where the drive orders only
- * those wait that come before the read has ended. All times are nanoseconds of one monotonic clock,
- * passed in.
+ * Nothing is known of the drive's mechanics. Each request of a busy period behind idle reads is
+ * charged by how much later it ends than it would have (core/idle/account.h; of streams
+ * core/idle/streams.h). What reads take, and where they take least, is measured, too
+ * (core/idle/times.h, core/idle/place.h). All times are nanoseconds of one monotonic clock, passed
+ * in. The host
+ *
+ * * tells of requests by fb_idle_policy_arrive(), fb_idle_policy_served() and
+ *   fb_idle_policy_wrote(), and of commands by fb_destage_sent(), fb_destage_ended(),
+ *   fb_destage_idle_sent() and fb_destage_flushed();
+ * * asks fb_destage_begin_ns() for fb_idle_policy_hold();
+ * * asks fb_idle_policy_aim() before it searches an idle read, and passes that on as @aimed, @aim,
+ *   @over and @skip of struct fb_idle_order_ask;
+ * * calls fb_idle_policy_judge() when the idle read has ended, before fb_idle_policy_ended(). Of a
+ *   read that failed it calls fb_destage_idle_ended() by itself, with @known false, instead.
  */
 #ifndef FB_IDLE_POLICY_H
 #define FB_IDLE_POLICY_H
@@ -30,35 +38,15 @@
 void fb_idle_policy_init(struct fb_idle_policy *w, u64 now);
 
 /**
- * fb_idle_policy_set_drive() - set the drive's speed
+ * fb_idle_policy_set_drive() - set how slow the drive may be
  * @w: the policy
- * @turn_ns: one revolution; a command may take this much longer than predicted
+ * @turn_ns: one revolution; a read may take this much longer than its transfer
  * @sector_ps: longest transfer time of a sector, picoseconds
  *
- * The default is 5400 revolutions per minute and 100 MB/s.
+ * The longest read keeps the maximum's goal wherever it is. The default is FB_IDLE_TURN_NS and
+ * FB_IDLE_SECTOR_PS.
  */
 void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_ps);
-
-/**
- * fb_idle_policy_set_measured() - say whether there is a model
- * @w: the policy
- * @measured: there is none: costs and times of reads are to be known from measured times alone
- *
- * Without one the foreground goes in the drive's order, and the host
- *
- * * tells fb_idle_policy_set_drive() and fb_destage_init() what most drives have, FB_IDLE_TURN_NS
- *   and FB_IDLE_SECTOR_PS, before this, and fb_idle_policy_set_own_order() false;
- * * passes NULL for every head, and as before tells of requests by fb_idle_policy_arrive(),
- *   fb_idle_policy_served() and fb_idle_policy_wrote(), and of commands by fb_destage_sent(),
- *   fb_destage_ended(), fb_destage_idle_sent() and fb_destage_flushed();
- * * asks fb_destage_begin_ns() for fb_idle_policy_hold() as before;
- * * asks fb_idle_policy_aim() before it searches an idle read, and passes that on as @aimed, @aim,
- *   @over and @skip of struct fb_idle_order_ask, with no model and no head;
- * * calls fb_idle_policy_judge() when the idle read has ended, before fb_idle_policy_ended(). It
- *   calls fb_destage_idle_ended(), which else the prediction is for. Of a read that failed it calls
- *   fb_destage_idle_ended() by itself, with @known false, and not fb_idle_policy_judge().
- */
-void fb_idle_policy_set_measured(struct fb_idle_policy *w, bool measured);
 
 /**
  * fb_idle_policy_aim() - ask from where the next idle read is to be searched
@@ -73,10 +61,10 @@ void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_destage *d,
  * fb_idle_policy_judge() - judge the idle read that has just ended by what such reads usually take
  * @w: the policy
  * @now: the time
- * @d: what the drive still has to write; fb_destage_idle_ended() is called with it
+ * @d: what the drive still has to write
  *
  * A read that came late because the drive was writing is charged, and counted, with the time that
- * such reads usually take. Called if there is no model, before fb_idle_policy_ended().
+ * such reads usually take. Calls fb_destage_idle_ended().
  */
 void fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, struct fb_destage *d);
 
@@ -99,14 +87,6 @@ void fb_idle_policy_set_goals(struct fb_idle_policy *w, u64 mean_ns, u64 max_ns)
 void fb_idle_policy_set_fixed(struct fb_idle_policy *w, u64 wait_ns, u32 sectors);
 
 /**
- * fb_idle_policy_set_own_order() - say who orders the foreground
- * @w: the policy
- * @own: the drive does
- * @lead_ns: what it takes to begin a command, while another one is at the medium
- */
-void fb_idle_policy_set_own_order(struct fb_idle_policy *w, bool own, u64 lead_ns);
-
-/**
  * fb_idle_policy_hold() - send no idle read before a moment
  * @w: the policy
  * @until_ns: the moment; the threshold counts from there
@@ -124,11 +104,9 @@ void fb_idle_policy_restart(struct fb_idle_policy *w, u64 now);
  * fb_idle_policy_arrive() - note that a foreground request has arrived
  * @w: the policy
  * @now: the time
- * @head: head and phase; NULL: unknown
  * @req: the request; NULL: it is not known where, or fb_idle_policy_served() will not tell its end
  */
-void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_head *head,
-			   const struct fb_idle_cost_req *req);
+void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_fg_req *req);
 
 /**
  * fb_idle_policy_arrive_unfollowed() - note a request that waits for something else than the medium
@@ -141,31 +119,21 @@ void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_he
  * write voids what the drive has read ahead.
  */
 static inline void fb_idle_policy_arrive_unfollowed(struct fb_idle_policy *w, u64 now,
-						    const struct fb_idle_cost_req *req)
+						    const struct fb_fg_req *req)
 {
-	fb_idle_policy_arrive(w, now, NULL, NULL);
+	fb_idle_policy_arrive(w, now, NULL);
 	if (req && req->write)
-		fb_idle_cost_wrote(&w->cost, req);
+		fb_idle_streams_wrote(&w->streams, req);
 }
 
 /**
  * fb_idle_policy_wrote() - note that a write has arrived that the drive's cache takes
  * @w: the policy
- * @head: head and phase; NULL: unknown
  * @req: the write
  *
  * Idle reads may not keep it waiting, but what the drive does for it may be what others wait for.
  */
-void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_head *head,
-			  const struct fb_idle_cost_req *req);
-
-/**
- * fb_idle_policy_lose() - note that this busy period cannot be followed any further
- * @w: the policy
- *
- * What has not ended is charged for the rest of the idle read that it has met.
- */
-void fb_idle_policy_lose(struct fb_idle_policy *w);
+void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_fg_req *req);
 
 /**
  * fb_idle_policy_served() - note that a foreground request has ended, which may be the last one
@@ -173,7 +141,7 @@ void fb_idle_policy_lose(struct fb_idle_policy *w);
  * @now: the time
  * @req: the request, as it has arrived
  */
-void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_idle_cost_req *req);
+void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_fg_req *req);
 
 /**
  * fb_idle_policy_idle() - note that the last foreground request has ended
@@ -186,12 +154,9 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now);
  * fb_idle_policy_sent() - note that an idle read was sent to the drive
  * @w: the policy
  * @now: the time
- * @lbn: its first sector
  * @nsect: its sectors
- * @head: head and phase; NULL: unknown
  */
-void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u64 lbn, u32 nsect,
-			 const struct fb_head *head);
+void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect);
 
 /**
  * fb_idle_policy_ended() - note that the idle read has ended, failed or was not carried out

@@ -248,6 +248,24 @@ static bool fb_quarantine_is_proven(const struct fb_quarantine *b, u64 lbn)
 	return false;
 }
 
+/**
+ * fb_quarantine_by_read() - is a plain READ to tell whether a block can be read?
+ * @b: the disk's
+ * @lbn: first sector of a read of ours
+ * @nsect: how many
+ *
+ * On a careful disk each error is dear, and what is in doubt there is bad when READ fails, too: a
+ * VERIFY or FUA that fails would prove nothing. What READ can read is not in doubt any more, and is
+ * verified then. A block that was bad before needs no such proof.
+ *
+ * Return: true if so.
+ */
+bool fb_quarantine_by_read(const struct fb_quarantine *b, u64 lbn, u32 nsect)
+{
+	return b->careful && nsect <= b->granule && fb_quarantine_doubts(b, lbn, nsect) &&
+	       !fb_quarantine_is_proven(b, lbn);
+}
+
 /* cut the first piece before what is in doubt, or to one block of it; false: nothing is left */
 static bool fb_quarantine_cut_piece(const struct fb_quarantine *b, const struct fb_bitmap *bm,
 				    u64 now, struct fb_plan *plan)
@@ -408,15 +426,28 @@ static u32 fb_quarantine_count_other(struct fb_quarantine *b, bool suspect, u64 
 	return FB_QUARANTINE_STOP;
 }
 
-/* What has been read after all has not failed by itself. */
+/*
+ * What has been read after all has not failed by itself. A careful disk's doubts are read from front
+ * to back: what lies before is not wanted, or bad.
+ */
 static void fb_quarantine_absolve(struct fb_quarantine *b, const struct fb_quarantine_read *read)
 {
+	u64 read_end = read->lbn + read->nsect, end;
 	u32 i;
 
-	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
-		if (b->doubt[i].alone && b->doubt[i].first >= read->lbn &&
-		    b->doubt[i].first + b->doubt[i].count <= read->lbn + read->nsect)
-			b->doubt[i] = (struct fb_doubt) { .first = U64_MAX };
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++) {
+		struct fb_doubt *d = &b->doubt[i];
+
+		if (!fb_quarantine_meets(d->first, d->count, read->lbn, read->nsect))
+			continue;
+		end = d->first + d->count;
+		if (read_end >= end && (d->alone ? d->first >= read->lbn : b->careful)) {
+			*d = (struct fb_doubt) { .first = U64_MAX };
+		} else if (!d->alone && b->careful) {
+			d->first = read_end;
+			d->count = end - read_end;
+		}
+	}
 }
 
 /**

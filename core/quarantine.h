@@ -163,6 +163,7 @@ void fb_quarantine_expire(struct fb_quarantine *b, u64 now);
 u64 fb_quarantine_quarantined(const struct fb_quarantine *b);
 const struct fb_avoid *fb_quarantine_zone(const struct fb_quarantine *b, u64 lbn, u64 nsect);
 bool fb_quarantine_doubts(const struct fb_quarantine *b, u64 lbn, u64 nsect);
+bool fb_quarantine_by_read(const struct fb_quarantine *b, u64 lbn, u32 nsect);
 bool fb_quarantine_cut(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
 		       struct fb_plan *plan);
 void fb_quarantine_sent(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 now);

@@ -12,7 +12,20 @@
 #define FB_SHADOW_H
 
 #include "core/completion.h"
-#include "core/vdrive.h"
+#include "core/fg_req.h"
+#include "core/mean.h"
+
+#define FB_SHADOW_QUEUE 256	/* requests that it takes */
+
+/**
+ * struct fb_shadow_req - a request in its queue
+ * @req: the request
+ * @start: where its first sector begins
+ */
+struct fb_shadow_req {
+	struct fb_fg_req req;
+	struct dm_place start;
+};
 
 /**
  * struct fb_shadow - the shadow; all private but @followed and @later_ns
@@ -20,7 +33,10 @@
  * @later_ns: sum over them: by how much the drive ended them later
  * @follows: the shadow is kept; false: not before the disk is idle with its head known
  * @since_ns: since when
- * @drive: what the drive would do
+ * @at: where its head is; the angle means nothing
+ * @free_ns: since when it has nothing to do, or until when it is at work
+ * @queue: its queue, in the order in which the requests came
+ * @n: number of requests there
  * @open: requests that have come and that the drive has not ended
  * @ended: requests that the drive has ended since @followed was counted
  * @sum_ns: the ends of those less the ends of those that the shadow has ended
@@ -32,11 +48,14 @@ struct fb_shadow {
 	s64 later_ns;
 	bool follows;
 	u64 since_ns;
-	struct fb_vdrive drive;
+	struct dm_place at;
+	u64 free_ns;
+	struct fb_shadow_req queue[FB_SHADOW_QUEUE];
+	u32 n;
 	u32 open;
 	u32 ended;
 	s64 sum_ns;
-	struct fb_idle_cost_mean late;
+	struct fb_mean late;
 };
 
 /**
@@ -58,7 +77,7 @@ void fb_shadow_lose(struct fb_shadow *s);
  * @req: the request
  */
 void fb_shadow_arrived(struct fb_shadow *s, const struct fb_head *head,
-		       const struct fb_idle_cost_req *req);
+		       const struct fb_fg_req *req);
 
 /**
  * fb_shadow_served() - note that the drive has ended a foreground request

@@ -767,6 +767,8 @@ struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect,
 		fd->stats.not_fit++;
 		return NULL;
 	}
+	if (nsect <= blk_rq_sectors(rq) && fb_quarantine_by_read(&fd->quarantine, lbn, nsect))
+		how = FB_VERIFY_READ;
 	buf->bio.bi_iter.bi_sector = lbn;
 	buf->bio.bi_iter.bi_size = nsect << SECTOR_SHIFT;
 	rq->__data_len = 0;

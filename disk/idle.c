@@ -25,8 +25,6 @@ static void fb_idle_init(struct fb_disk *fd)
 	fd->idle.wait_us = FB_IDLE_AUTO;
 	fd->idle.size_kib = FB_IDLE_AUTO;
 	fb_idle_policy_init(&fd->idle.wait, ktime_get_ns());
-	fb_idle_policy_set_drive(&fd->idle.wait, FB_IDLE_TURN_NS, FB_IDLE_SECTOR_PS);
-	fb_idle_policy_set_measured(&fd->idle.wait, true);
 	fb_destage_init(&fd->destage, FB_IDLE_TURN_NS);
 	fb_power_begin(&fd->idle.power, ktime_get_ns());
 }
@@ -37,31 +35,17 @@ static const struct fb_head *fb_idle_map(const struct fb_disk *fd)
 	return fb_level_unmapped(fd) ? NULL : fd->head;
 }
 
-/* With a map it tells what reads take and cost; without one only measured times do. */
-static void fb_idle_set_level(struct fb_disk *fd)
+static void fb_idle_model_swapped(struct fb_disk *fd)
 {
-	const struct disk_model *dm = fb_level_unmapped(fd) ? NULL : fd->model;
-	u64 turn_ns = dm ? dm_period_ns(dm) : FB_IDLE_TURN_NS;
-	u32 sector_ps = dm ? div_u64(turn_ns * 1000, dm_info(dm)->spt_least) : FB_IDLE_SECTOR_PS;
+	const struct disk_model *dm = fd->model;
 
 	lockdep_assert_held(&fd->lock);
-	fb_idle_policy_lose(&fd->idle.wait);
-	fb_idle_policy_set_drive(&fd->idle.wait, turn_ns, sector_ps);
-	fb_idle_policy_set_measured(&fd->idle.wait, !dm);
-	fb_destage_init(&fd->destage, turn_ns);
+	if (dm)
+		fb_idle_policy_set_drive(&fd->idle.wait, dm_period_ns(dm),
+					 div_u64(dm_info(dm)->period_ps, dm_info(dm)->spt_least));
+	else
+		fb_idle_policy_set_drive(&fd->idle.wait, FB_IDLE_TURN_NS, FB_IDLE_SECTOR_PS);
 	fb_shadow_init(&fd->shadow);
-}
-
-/**
- * fb_idle_look_at_level() - notice that there is a map now, or none any more
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held. fb_disk.destage may begin anew, and has to be told of the cache.
- */
-void fb_idle_look_at_level(struct fb_disk *fd)
-{
-	if (fd->idle.wait.measured != !!fb_level_unmapped(fd))
-		fb_idle_set_level(fd);
 }
 
 /* Have the thread compute anew when to read. */
@@ -124,7 +108,7 @@ const struct fb_disk_client fb_idle_client = {
 	.init = fb_idle_init,
 	.attach = fb_idle_attach,
 	.changed = fb_idle_disk_changed,
-	.model_swapped = fb_idle_set_level,
+	.model_swapped = fb_idle_model_swapped,
 };
 
 /* a request of the foreground has come: an idle read that was not sent is dropped */
@@ -145,14 +129,14 @@ static void fb_idle_withdraw(struct fb_disk *fd)
  *
  * Context: fb_disk.lock held.
  */
-void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req)
+void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_fg_req *req)
 {
-	const struct fb_head *map = fb_idle_map(fd);
+	const struct fb_head *map = fd->shadow.follows ? fb_idle_map(fd) : NULL;
 
 	lockdep_assert_held(&fd->lock);
 	fb_idle_withdraw(fd);
-	fb_idle_policy_arrive(&fd->idle.wait, now, map, req);
-	if (map && !fb_idle_cost_is_ahead(&fd->idle.wait.cost, req))
+	fb_idle_policy_arrive(&fd->idle.wait, now, req);
+	if (map && !fb_idle_streams_is_ahead(&fd->idle.wait.streams, req))
 		fb_shadow_arrived(&fd->shadow, map, req);
 	else
 		fb_shadow_lose(&fd->shadow);
@@ -166,7 +150,7 @@ void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *
  *
  * Context: fb_disk.lock held.
  */
-void fb_idle_arrive_unfollowed(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req)
+void fb_idle_arrive_unfollowed(struct fb_disk *fd, u64 now, const struct fb_fg_req *req)
 {
 	lockdep_assert_held(&fd->lock);
 	fb_idle_withdraw(fd);
@@ -181,26 +165,11 @@ void fb_idle_arrive_unfollowed(struct fb_disk *fd, u64 now, const struct fb_idle
  *
  * Context: fb_disk.lock held.
  */
-void fb_idle_wrote(struct fb_disk *fd, const struct fb_idle_cost_req *req)
+void fb_idle_wrote(struct fb_disk *fd, const struct fb_fg_req *req)
 {
 	lockdep_assert_held(&fd->lock);
 	fb_idle_withdraw(fd);
-	fb_idle_policy_wrote(&fd->idle.wait, fb_idle_map(fd), req);
-	fb_shadow_lose(&fd->shadow);
-}
-
-/**
- * fb_idle_lose() - note that a request comes back that the drive has not carried out
- * @fd: the disk, locked
- *
- * When it will end says nothing of idle reads, nor when those behind it will.
- *
- * Context: fb_disk.lock held.
- */
-void fb_idle_lose(struct fb_disk *fd)
-{
-	lockdep_assert_held(&fd->lock);
-	fb_idle_policy_lose(&fd->idle.wait);
+	fb_idle_policy_wrote(&fd->idle.wait, req);
 	fb_shadow_lose(&fd->shadow);
 }
 
@@ -212,14 +181,12 @@ void fb_idle_lose(struct fb_disk *fd)
  *
  * Context: fb_disk.lock held.
  */
-void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req)
+void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_fg_req *req)
 {
-	const struct fb_head *map = fb_idle_map(fd);
-
 	lockdep_assert_held(&fd->lock);
 	fb_idle_policy_served(&fd->idle.wait, now, req);
-	if (map)
-		fb_shadow_served(&fd->shadow, map, now, req->arrived_ns);
+	if (fd->shadow.follows)
+		fb_shadow_served(&fd->shadow, fd->head, now, req->arrived_ns);
 }
 
 /**
@@ -256,7 +223,7 @@ void fb_idle_sent(struct fb_disk *fd, u64 now)
 	idle->reading = true;
 	idle->retry_ns = 0;
 	idle->used_ns = now;
-	fb_idle_policy_sent(&idle->wait, now, idle->piece.lbn, idle->piece.nsect, fb_idle_map(fd));
+	fb_idle_policy_sent(&idle->wait, now, idle->piece.nsect);
 	/* so that the next one does not have to wait for its carrier */
 	fb_free_read_need(fd);
 }
@@ -275,8 +242,7 @@ void fb_idle_ended(struct fb_disk *fd, bool good)
 	lockdep_assert_held(&fd->lock);
 	idle->reading = false;
 	idle->used_ns = ktime_get_ns();
-	/* with a map fb_inflight_observe() tells how late it is */
-	if (idle->wait.measured && good)
+	if (good)
 		fb_idle_policy_judge(&idle->wait, idle->used_ns, &fd->destage);
 	else
 		fb_destage_idle_ended(&fd->destage, idle->used_ns, false, 0);
@@ -437,7 +403,7 @@ static bool fb_idle_is_awake(struct fb_coverage *cov)
 	return fb_power_spins(READ_ONCE(power->state));
 }
 
-/* Without a map a read begins where the foreground has left the head. */
+/* A read best begins where the foreground has left the head. */
 static void fb_idle_aim(struct fb_disk *fd, struct fb_idle_order_ask *ask)
 {
 	struct fb_idle_policy_aim aim;
@@ -477,8 +443,7 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 		.max_ns = fb_idle_policy_longest_ns(&fd->idle.wait),
 		.ahead = !fd->lookahead.off && fb_verify_how(fd) == FB_VERIFY_READ,
 	};
-	if (fd->idle.wait.measured)
-		fb_idle_aim(fd, &ask);
+	fb_idle_aim(fd, &ask);
 	/* READ is to tell of a failed command first: others would come from the cache */
 	waits = fb_recovery_waits(fd, start_ns);
 	checks = fd->verify.checking && fd->needs & FREEBLOCK_MEDIUM;

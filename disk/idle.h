@@ -53,15 +53,13 @@ struct fb_idle {
 
 extern const struct fb_disk_client fb_idle_client;
 void fb_idle_changed(struct fb_disk *fd);
-void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req);
-void fb_idle_arrive_unfollowed(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req);
-void fb_idle_wrote(struct fb_disk *fd, const struct fb_idle_cost_req *req);
-void fb_idle_lose(struct fb_disk *fd);
-void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req);
+void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_fg_req *req);
+void fb_idle_arrive_unfollowed(struct fb_disk *fd, u64 now, const struct fb_fg_req *req);
+void fb_idle_wrote(struct fb_disk *fd, const struct fb_fg_req *req);
+void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_fg_req *req);
 void fb_idle_quiet(struct fb_disk *fd);
 void fb_idle_sent(struct fb_disk *fd, u64 now);
 void fb_idle_ended(struct fb_disk *fd, bool good);
-void fb_idle_look_at_level(struct fb_disk *fd);
 void fb_idle_passed(struct fb_disk *fd);
 const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now);
 u64 fb_idle_due_ns(struct fb_disk *fd);

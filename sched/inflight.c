@@ -80,7 +80,7 @@ static bool fb_inflight_waits(const struct fb_sched *fs, const struct fb_sched_r
  */
 void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool bypass, u64 now)
 {
-	struct fb_idle_cost_req req = { .arrived_ns = now };
+	struct fb_fg_req req = { .arrived_ns = now };
 	bool media = fq && fb_sched_is_media(fq);
 
 	lockdep_assert_held(&fs->fd->lock);
@@ -127,7 +127,7 @@ static void fb_inflight_count(struct fb_stats *stats, const struct request *rq, 
  */
 void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now)
 {
-	struct fb_idle_cost_req req = {
+	struct fb_fg_req req = {
 		.lbn = fq->fg.lbn,
 		.nsect = fq->fg.nsect,
 		.write = fq->fg.write,
@@ -317,8 +317,6 @@ bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 	}
 	if (fq->cmd.observed)
 		fb_inflight_trace(fd, &fq->cmd, now, &result);
-	if (fq->cmd.cause == FB_CAUSE_IDLE)
-		fb_destage_idle_ended(&fd->destage, now, result.predicted_ns, result.late_ns);
 	fb_shadow_learn(&fd->shadow, &fq->cmd, &result, dm_period_ns(fd->model));
 	/* if the drive has a choice, any command may be next */
 	if (next && !fs->deep)

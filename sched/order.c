@@ -87,19 +87,6 @@ static void fb_order_doubt(struct fb_sched *fs)
 			fq->cmd.start_ns = 0;
 }
 
-static void fb_order_look_at_cache(struct fb_sched *fs)
-{
-	struct fb_disk *fd = fs->fd;
-	bool on = fb_compat_write_cache(fs->q), own;
-
-	fb_idle_look_at_level(fd);
-	fb_destage_set_cache(&fd->destage, on, ktime_get_ns());
-	/* without a map no virtual drive tells what idle reads cost, whoever orders */
-	own = !fd->idle.wait.measured && fs->auto_depth && fb_destage_orders(&fd->destage);
-	fb_idle_policy_set_own_order(&fd->idle.wait, own,
-				     own ? fb_completion_overhead_ns(fd->model, false) : 0);
-}
-
 /**
  * fb_order_decide() - decide whether the drive orders
  * @fs: the scheduler, its disk locked
@@ -143,7 +130,7 @@ bool fb_order_decide(struct fb_sched *fs)
 	u64 now = ktime_get_ns();
 	bool deep = fb_order_is_drives(fs, now);
 
-	fb_order_look_at_cache(fs);
+	fb_destage_set_cache(&fs->fd->destage, fb_compat_write_cache(fs->q), now);
 	deep = fs->auto_depth && (deep || fb_destage_orders(&fs->fd->destage));
 	deep |= fb_level_unmapped(fs->fd) || !fb_phase_on(&fs->fd->phase, now);
 	if (deep == fs->deep) {

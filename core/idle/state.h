@@ -8,15 +8,14 @@
 
 #include "core/idle/account.h"
 #include "core/idle/place.h"
+#include "core/idle/streams.h"
 #include "core/idle/times.h"
 #include "core/destage.h"
-#include "core/idle_cost.h"
-#include "core/twin.h"
 
 /* fb_idle_policy_begin_ns(): not before the next event */
 #define FB_IDLE_POLICY_NEVER U64_MAX
 #define FB_IDLE_POLICY_AUTO U64_MAX	/* fb_idle_policy_set_fixed(): find the threshold */
-/* of a drive without a model: 7,200 turns a minute and 100 MB/s, whatever it is */
+/* what most drives have, or more: 7,200 turns a minute and 100 MB/s, whatever this one is */
 #define FB_IDLE_TURN_NS 8333333U
 #define FB_IDLE_SECTOR_PS 5120000U
 #define FB_IDLE_POLICY_MEAN_NS 1000000U	/* default goal for the mean slowdown */
@@ -35,8 +34,7 @@
  * @FB_IDLE_POLICY_WAITING: the disk has not been idle for long enough
  * @FB_IDLE_POLICY_BUDGET: recent charges are above the mean's goal
  * @FB_IDLE_POLICY_SHORT: no read is short enough for the maximum's goal
- * @FB_IDLE_POLICY_CONTROL: this interval is left without reads, to measure what reads cost
- *	besides collisions
+ * @FB_IDLE_POLICY_CONTROL: this interval is left without reads, to measure what a stream takes
  */
 enum fb_idle_policy_why {
 	FB_IDLE_POLICY_RUN,
@@ -65,32 +63,6 @@ struct fb_idle_policy_bin {
 };
 
 /**
- * struct fb_idle_policy_size - times of commands of one size; the counts fade
- * @n: number of commands
- * @ns: sum of their times
- * @sq: sum of the squares of their times in microseconds
- * @sectors: sum of their sectors
- */
-struct fb_idle_policy_size {
-	u32 n;
-	u64 ns;
-	u64 sq;
-	u64 sectors;
-};
-
-/**
- * struct fb_idle_policy_first - requests that came alone to an idle disk; the counts fade
- * @n: number of requests
- * @us: sum of their times in microseconds
- * @sq: sum of the squares
- */
-struct fb_idle_policy_first {
-	u32 n;
-	u64 us;
-	u64 sq;
-};
-
-/**
  * struct fb_idle_policy_status - state of the policy, for status output
  * @why: why no idle read is sent
  * @wait_ns: threshold
@@ -104,9 +76,6 @@ struct fb_idle_policy_first {
  * @used_ns: their time
  * @idle_ns: time without foreground requests
  * @credit_ns: what may be charged before reads pause; negative: they pause
- * @moved_ns: how much longer the first request after idle reads takes, the rest of a read aside;
- *	negative: it takes less, which counts for the threshold, too
- * @order: the order in which the drive serves what it has, as far as it is known
  */
 struct fb_idle_policy_status {
 	enum fb_idle_policy_why why;
@@ -121,8 +90,6 @@ struct fb_idle_policy_status {
 	u64 used_ns;
 	u64 idle_ns;
 	s64 credit_ns;
-	s64 moved_ns;
-	enum fb_drive_order_rule order;
 };
 
 /**
@@ -140,7 +107,7 @@ struct fb_idle_policy_aim {
 };
 
 /**
- * struct fb_idle_policy - the policy; all private but @sectors, @sector_ps, @measured and @cost
+ * struct fb_idle_policy - the policy; all private but @sectors and @streams
  * @goal_mean_ns: mean slowdown allowed per foreground request; 0: no idle reads
  * @goal_max_ns: maximum slowdown allowed of one foreground request
  * @fixed_ns: threshold set by the user; FB_IDLE_POLICY_AUTO: find it
@@ -150,12 +117,8 @@ struct fb_idle_policy_aim {
  * @wait_ns: the threshold in force
  * @sectors: how long the next idle read may be, a power of two if found; 0: none is short enough
  * @busy: foreground requests are pending or in flight
- * @busy_ns: since when they are
  * @idle_ns: since when there are none
  * @requests: foreground requests of this busy period
- * @open: those of them that are not known to have ended; those merged into others stay
- * @charge_ns: charge for each request of this busy period
- * @own_order: the drive orders by itself
  * @hold_ns: no idle read is sent before: the drive is busy with itself
  * @held: the idle interval before was over by then
  * @bin: bin of the idle interval before it, from @hold_ns on
@@ -163,39 +126,27 @@ struct fb_idle_policy_aim {
  * @reading: an idle read is at the drive
  * @sent_ns: when it was sent
  * @first: it is the first of its idle interval
- * @size: index of its size in @sizes
+ * @size: index of its size
  * @nsect: its sectors
- * @lead_ns: what the drive takes to begin a command, beside another one
  * @hit_ns: when the first request found it at the drive; 0: none has
  * @read: idle reads were made in this interval, or the one before this busy period
  * @control: no idle read is sent in this interval
  * @intervals: intervals since the threshold was last found
- * @eligible: intervals in which reads could begin since the last ones for @control; negative: so
- *	many are to come before they count
- * @controls: intervals in a row that @control has left without reads; one more for new streams
+ * @eligible: negative: so many intervals in which reads can begin are to come before @control is
+ *	set again
+ * @controls: intervals in a row that @control has left without reads, and one
  * @credit_ns: what may still be charged; may be negative
- * @refunds_ns: most by which the charges of this busy period may still be negative
+ * @may_owe: number of requests before which it may be so by @goal_mean_ns of a few
  * @longest: requests of the longest busy period, slowly forgotten
  * @bins: idle intervals by length
- * @sizes: times of idle reads by size, but for the first of each interval
- * @firsts: times of those
- * @alone: first requests after an interval without idle reads [0], and with [1]
  * @aged_n: intervals in @bins
  * @spared: requests behind intervals that were too short for idle reads; the count fades
- * @cost: what requests would have cost without idle reads
- * @moved: how much longer first requests behind idle reads took, the rest of a read aside
- * @twin: what idle reads cost where the drive orders by itself
- * @behind: what a request of a busy period behind idle reads waits there, besides what is left
- *	of the read that the first one has met
- * @behind_n: requests that it is still to be learnt from ...
- * @behind_ns: ... and the sum
- * @met_ns: the rest of the read that this busy period has met
  * @cost_ns: all charges; single ones may be negative
- * @measured: there is no model: costs and times of reads are known from measured times alone
- * @account: what idle reads cost, if @measured
- * @times: what they take, if @measured
- * @place: what they leave out, if @measured
- * @period_ns: charges of this busy period, if @measured
+ * @streams: the foreground's streams
+ * @account: what idle reads cost
+ * @times: what they take
+ * @place: what they leave out
+ * @period_ns: charges of this busy period
  * @unfollowed: requests that came while this idle read was at the drive, and cannot be followed
  * @soon: the idle read sent last came just behind the foreground
  * @found: longest command, as found; @sectors may be another one that is tried
@@ -220,12 +171,8 @@ struct fb_idle_policy {
 	u64 wait_ns;
 	u32 sectors;
 	bool busy;
-	u64 busy_ns;
 	u64 idle_ns;
 	u32 requests;
-	u32 open;
-	u64 charge_ns;
-	bool own_order;
 	u64 hold_ns;
 	bool held;
 	u32 bin;
@@ -235,7 +182,6 @@ struct fb_idle_policy {
 	bool first;
 	u32 size;
 	u32 nsect;
-	u64 lead_ns;
 	u64 hit_ns;
 	bool read;
 	bool control;
@@ -243,23 +189,13 @@ struct fb_idle_policy {
 	s32 eligible;
 	u32 controls;
 	s64 credit_ns;
-	s64 refunds_ns;
+	u64 may_owe;
 	u32 longest;
 	struct fb_idle_policy_bin bins[FB_IDLE_POLICY_BINS];
-	struct fb_idle_policy_size sizes[FB_IDLE_POLICY_SIZES];
-	struct fb_idle_policy_size firsts;
-	struct fb_idle_policy_first alone[2];
 	u32 aged_n;
 	u32 spared;
-	struct fb_idle_cost cost;
-	struct fb_idle_cost_mean moved;
-	struct fb_twin twin;
-	struct fb_idle_cost_mean behind;
-	u32 behind_n;
-	s64 behind_ns;
-	u64 met_ns;
 	s64 cost_ns;
-	bool measured;
+	struct fb_idle_streams streams;
 	struct fb_idle_account account;
 	struct fb_idle_times times;
 	struct fb_idle_place place;

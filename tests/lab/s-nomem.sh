@@ -7,7 +7,9 @@
 # is undone (kmemleak, the account of memory_mib), nothing is used after it was freed (KASAN);
 # and all of it works afterwards. Seen to fail with fb_disk_new() that does not put the disk's kobject
 # when it cannot be added (kmemleak), and with a kset for the disks' folder, whose name Linux 6.1
-# leaks (kmemleak).
+# leaks (kmemleak). A disk's new name without memory: seen to fail with a name that is dropped, not
+# tried again, and with kobject_rename()'s error ignored (the first disk keeps the name, the other has
+# no directory).
 #
 # `make coverage LAB=1` runs it on the stock kernel, too: there what the module itself asks the kernel
 # for fails (gcov/failing.h), which is less than all that its calls need.

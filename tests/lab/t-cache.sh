@@ -100,30 +100,5 @@ echo "destroy late" > /sys/kernel/debug/fbtasks/command
 expect_within "fbtasks unloads" 20 unload_module fbtasks
 drive_off d
 
-# ---- in which order does the drive serve what it has? ----
-
-# firmware WORD RULE: a drive whose firmware goes by WORD is found to go by RULE. Nothing is read in
-# idle time; the writes have the drive order by itself
-firmware()
-{
-	disk=$(drive_new "$1" nearline16-wc.fbdrive "firmware $1") || exit 1
-	sched_set "$disk" freeblock
-	model_load "$disk" nearline16.fbmodel
-	echo 0 > "$(fb "$disk")/idle_mean_us"
-	echo start > "$(fb "$disk")/scan"
-	fio_run "$1" --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=8 --bs=4k \
-		--rw=randrw --rwmixread=94 --number_ios=800
-	expect_eq "firmware $1: found to go by" \
-		"$(kv "$(debug "$disk")/idle_status" drive_order)" "$2"
-	scan_stop "$disk"
-	drive_off "$1"
-}
-
-# Seen to fail with an arrival that was stamped a second time: "nearest" for both.
-
-firmware clook address
-firmware fcfs arrival
-firmware sptf nearest
-
 expect_within "unload freeblock" 20 unload_module freeblock
 done_testing

@@ -83,7 +83,7 @@ table()
 
 table sata 1 "first unc scan" "last abrt scrub"
 table sata 2 "prepended unc scrub" "gap idnf scan"
-table sata 32 "prepended abrt scan" "gap unc scrub" "last idnf scrub" "first abrt scrub"
+table sata 32 "prepended abrt scrub" "gap unc scrub" "last idnf scrub" "first abrt scrub"
 table sata off "prepended idnf scan"
 table scsi 32 "prepended abrt scan" "gap idnf scrub"
 

@@ -50,7 +50,7 @@ for place in $places; do
 	ratios="$ratios $((ios * 1000 / $(fio_ios before$place)))"
 done
 # shellcheck disable=SC2086
-expect_mean "stream beside a scan, per mille of mq-deadline" 975 1005 $ratios
+expect_mean "stream beside a scan, per mille of mq-deadline" 975 1020 $ratios
 # shellcheck disable=SC2086
 promise "a stream beside a scan, per mille of mq-deadline" "$(mean_of $ratios)" ge 980
 expect_eq "stream: the model is believed" "$(state "$disk" knowledge)" map

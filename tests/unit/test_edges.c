@@ -118,33 +118,6 @@ static void test_events_without_effect(void **state)
 	assert_memory_equal(&w, &before, sizeof(w));
 }
 
-/* first requests behind idle reads that are faster than others are not moved */
-static void test_not_moved(void **state)
-{
-	struct fb_idle_policy_status st;
-	struct fb_idle_policy w;
-
-	fb_idle_policy_init(&w, 0);
-	w.alone[0] = (struct fb_idle_policy_first) { 100, 200000, 100 * 2000ULL * 2000 };
-	w.alone[1] = (struct fb_idle_policy_first) { 100, 100000, 100 * 1000ULL * 1000 };
-	fb_idle_policy_status(&w, 0, &st);
-	assert_int_equal(st.moved_ns, 0);
-	w.alone[1] = (struct fb_idle_policy_first) { 100, 300000, 100 * 3000ULL * 3000 };
-	fb_idle_policy_status(&w, 0, &st);
-	assert_int_equal(st.moved_ns, MS);
-	/* sixteen of them are enough to say so, fifteen are not */
-	w.alone[1] = (struct fb_idle_policy_first) { 16, 48000, 16 * 3000ULL * 3000 };
-	fb_idle_policy_status(&w, 0, &st);
-	assert_int_equal(st.moved_ns, MS);
-	w.alone[1] = (struct fb_idle_policy_first) { 15, 45000, 15 * 3000ULL * 3000 };
-	fb_idle_policy_status(&w, 0, &st);
-	assert_int_equal(st.moved_ns, 0);
-	/* those that were followed may be: seen to fail when that is called 0 */
-	w.moved = (struct fb_idle_cost_mean) { 16, -16 * 500 };
-	fb_idle_policy_status(&w, 0, &st);
-	assert_int_equal(st.moved_ns, -(s64)MS / 2);
-}
-
 /* bad blocks are counted, and reported, when there is no room for them in the list any more */
 static void test_full_list(void **state)
 {
@@ -276,7 +249,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_too_long, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_head, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_events_without_effect, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_moved, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_list, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_joined, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_misfit, setup, teardown),

@@ -85,6 +85,13 @@ static bool next(bool ahead, u64 max_ns, struct fb_plan_piece *p)
 	return fb_idle_order_next(&order, &ask, p);
 }
 
+/* nothing is wanted behind the last command */
+static bool search(bool ahead, u64 max_ns, struct fb_plan_piece *p)
+{
+	order.cursor = bm.granules;
+	return next(ahead, max_ns, p);
+}
+
 /* the granules that begin on a track */
 static void track(u32 index, u64 *first, u64 *end)
 {
@@ -213,7 +220,7 @@ static void compare(bool ahead, u64 max_ns)
 		n = 1 + rnd_below(&rnd, 20 << rnd_below(&rnd, 6));
 		want(run, n);
 		first = expected(here, run, ahead, max_ns, false);
-		found = next(ahead, max_ns, &p);
+		found = search(ahead, max_ns, &p);
 		if (first == NOTHING)
 			skipped++;
 		else if (!found || p.lbn / GRANULE != first)
@@ -239,42 +246,75 @@ static void test_alone_short(void **state)
 	compare(false, 8000000);
 }
 
-/* all is wanted, and the head is where it was left: the next read begins where the last ended */
+#define ON (512 / GRANULE)
+
+/*
+ * What is wanted no more than 512 sectors behind the last read comes next, wherever the head is;
+ * not if the drive does not read ahead. Seen to fail: the rule ignored; 31 granules, and 33; asked
+ * of drives that do not read ahead, too.
+ */
 static void test_goes_on(void **state)
 {
-	u64 first, end, at;
 	struct fb_plan_piece p;
-	struct dm_track t;
-	u32 here, i, beside;
+	u64 first, end;
+	u32 i, hole;
 
 	want(0, bm.granules);
 	for (i = 0; i < 20; i++) {
 		begin("near");
-		here = draw_head(100 + i);
-		assert_int_equal(0, dm_track_by_index(dm, here, &t));
-		track(here, &first, &end);
-		order.cursor = first + 3;
-		/* holes of up to a quarter of a track are passed over */
-		at = first + 3 + i % 7;
-		unwant(first + 3, i % 7);
-		assert_true(next(true, 0, &p));
-		if (i % 7 <= t.nsect / 4 / GRANULE)
-			assert_int_equal(p.lbn / GRANULE, at);
-		else
-			assert_int_not_equal(p.lbn / GRANULE, at);
-		want(first + 3, i % 7);
-		/* not if another track of the cylinder is read: another place is nearer then */
-		beside = head.head;
-		head.head = (head.head + 1) % dm_info(dm)->heads;
-		order.cursor = first + 3;
-		assert_true(next(true, 0, &p));
-		assert_int_not_equal(p.lbn / GRANULE, first + 3);
-		head.head = beside;
-		/* nor if the drive does not read ahead */
-		order.cursor = first + 3;
-		assert_true(next(false, 0, &p));
-		assert_int_not_equal(p.lbn / GRANULE, first + 3);
+		track(draw_head(100 + i) + 50 * i, &first, &end);
+		for (hole = 0; hole <= ON + 1; hole += i + 1) {
+			unwant(first, hole);
+			order.cursor = first;
+			assert_true(next(true, 0, &p));
+			if (hole <= ON)
+				assert_int_equal(p.lbn / GRANULE, first + hole);
+			else
+				assert_int_not_equal(p.lbn / GRANULE, first + hole);
+			order.cursor = first;
+			assert_true(next(false, 0, &p));
+			assert_int_not_equal(p.lbn / GRANULE, first + hole);
+			want(first, hole);
+		}
 	}
+}
+
+/*
+ * The foreground has left the head elsewhere: on from there, or over its write, less what is left
+ * out; if nothing is left there, or the drive does not read ahead, from where the head is. Seen to
+ * fail: aims believed only without a head; @over ignored, or @skip; drives that do not read ahead
+ * taken for others.
+ */
+static void test_aimed(void **state)
+{
+	struct fb_idle_order_ask ask = { .dm = dm, .bm = &bm, .head = &head, .ahead = true,
+		.max_sectors = MOST, .aimed = true };
+	u64 first, end, hole, near;
+	struct fb_plan_piece p;
+
+	want(0, bm.granules);
+	begin("near");
+	track(draw_head(100) + 2000, &first, &end);
+	ask.aim = first * GRANULE + 1;
+	assert_true(fb_idle_order_next(&order, &ask, &p));
+	assert_int_equal(p.lbn / GRANULE, first + 1);
+	ask.over = true;
+	assert_true(fb_idle_order_next(&order, &ask, &p));
+	assert_int_equal(p.lbn / GRANULE, first);
+	ask.skip = 3;
+	assert_true(fb_idle_order_next(&order, &ask, &p));
+	assert_int_equal(p.lbn / GRANULE, first + 3);
+	for (hole = ON; hole <= ON + 1; hole++) {
+		unwant(first + 3, hole);
+		assert_true(fb_idle_order_next(&order, &ask, &p));
+		assert_int_equal(p.lbn / GRANULE == first + 3 + hole, hole == ON);
+		want(first + 3, hole);
+	}
+	assert_true(search(false, 0, &p));
+	near = p.lbn;
+	ask.ahead = false;
+	assert_true(fb_idle_order_next(&order, &ask, &p));
+	assert_int_equal(p.lbn, near);
 }
 
 /* holes of up to 64 KiB are read over */
@@ -342,7 +382,7 @@ static void test_far(void **state)
 		track(here - 4 * near[i], &down, &end);
 		want(up, 1);
 		want(down, 1);
-		assert_true(next(false, 0, &p));
+		assert_true(search(false, 0, &p));
 		assert_int_equal(p.lbn / GRANULE, up);
 		unwant(up, 1);
 		unwant(down, 1);
@@ -350,7 +390,7 @@ static void test_far(void **state)
 		track(here - near[i], &down, &end);
 		want(up, 1);
 		want(down, 1);
-		assert_true(next(false, 0, &p));
+		assert_true(search(false, 0, &p));
 		assert_int_equal(p.lbn / GRANULE, down);
 		unwant(up, 1);
 		unwant(down, 1);
@@ -387,12 +427,12 @@ static void test_lagging(void **state)
 		begin("near");
 		/* the head is in region 32 */
 		draw_head(dm_info(dm)->cylinders / 2 + 20);
-		assert_true(next(true, 0, &p));
+		assert_true(search(true, 0, &p));
 		first = p.lbn / GRANULE;
 		outer += first - region(20) < 2;
 		inner += first - region(34) < 2;
 		begin("near");
-		assert_true(next(false, 0, &p));
+		assert_true(search(false, 0, &p));
 		first = p.lbn / GRANULE;
 		assert_in_range(first, region(32), region(33));
 	}
@@ -418,7 +458,7 @@ static void test_starts(void **state)
 		for (k = 0; k < small; k++)
 			want((word + k) * BITS_PER_LONG + 60, 1);
 		want((word + small) * BITS_PER_LONG + 60, 300);
-		assert_true(next(true, 0, &p));
+		assert_true(search(true, 0, &p));
 		if (small == 7)
 			assert_int_equal(p.lbn / GRANULE, (word + small) * BITS_PER_LONG + 60);
 		else
@@ -441,10 +481,10 @@ static void test_entered_in_parts(void **state)
 	for (i = 0; i < 16; i++) {
 		want(i * part, i < 15 ? part : bm.granules - 15 * part);
 		draw_head(0);
-		assert_true(next(true, 0, &p));
+		assert_true(search(true, 0, &p));
 	}
 	track(draw_head(dm_info(dm)->cylinders - dm_info(dm)->cylinders / 8), &first, &end);
-	assert_true(next(true, 0, &p));
+	assert_true(search(true, 0, &p));
 	assert_in_range(p.lbn / GRANULE, first - 4 * (end - first), end + 4 * (end - first));
 }
 
@@ -455,6 +495,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_alone_short, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_goes_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_aimed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_join, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_staggered, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_far, setup, teardown),

@@ -295,6 +295,52 @@ static void test_staggered_is_exact(void **state)
 	bench_close(&b);
 }
 
+/* what order near finds without a map, all being wanted but for the first @done granules */
+static u64 unmapped(u64 cursor, struct fb_idle_order_ask ask, u64 done)
+{
+	struct fb_plan_piece p = { 0 };
+	struct fb_idle_order order;
+	struct fb_bitmap bm;
+	u64 i;
+
+	assert_int_equal(0, fb_bitmap_init(&bm, 1000, fb_bitmap_spans(1000)));
+	for (i = done; i < 1000; i++)
+		fb_bitmap_want(&bm, i, 1, i / FB_BITMAP_SPAN);
+	ask.bm = &bm;
+	ask.max_sectors = GRANULE;
+	assert_int_equal(0, fb_idle_order_init(&order, &fb_idle_order_near, 1000 * GRANULE,
+					       GRANULE, 0, 0));
+	order.cursor = cursor;
+	assert_true(fb_idle_order_next(&order, &ask, &p));
+	assert_int_equal(GRANULE, p.nsect);
+	fb_bitmap_destroy(&bm);
+	return p.lbn / GRANULE;
+}
+
+/*
+ * On from the cursor, or behind the foreground, or over its write; less what is left out; the next
+ * that is wanted, from the beginning if none is. Seen to fail with @over ignored, and with @skip.
+ */
+static void test_unmapped(void **state)
+{
+	struct fb_idle_order_ask ask = { 0 };
+
+	assert_int_equal(70, unmapped(70, ask, 0));
+	ask.skip = 2;
+	assert_int_equal(72, unmapped(70, ask, 0));
+	ask.aimed = true;
+	ask.aim = 7 * GRANULE + 1;
+	assert_int_equal(10, unmapped(70, ask, 0));
+	ask.over = true;
+	assert_int_equal(9, unmapped(70, ask, 0));
+	ask.skip = 0;
+	assert_int_equal(7, unmapped(70, ask, 0));
+	assert_int_equal(100, unmapped(70, ask, 100));
+	ask.aim = 999 * GRANULE;
+	ask.skip = 3;
+	assert_int_equal(0, unmapped(70, ask, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +350,7 @@ int main(void)
 		cmocka_unit_test(test_random_maps),
 		cmocka_unit_test(test_few_on_a_large_disk),
 		cmocka_unit_test(test_longest),
+		cmocka_unit_test(test_unmapped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,8 +7,9 @@
  * request goes first (test_order); a queue that is too long goes on (test_long); the disk is not
  * begun with anew after a request has vanished (test_merged); what is late is not learnt, or also
  * of commands with free reads (test_late), or of what others read or nobody predicted
- * (test_learns_of_others); requests are chosen before they come (test_later); writes report as
- * reads do (test_write); an unknown phase is followed, or one that is lost (test_unknown).
+ * (test_learns_of_others); requests are chosen before they come, or more steps are done at an event
+ * (test_later); the drive sees 31 requests, or 33 (test_depth); writes report as reads do
+ * (test_write); an unknown phase is followed, or one that is lost (test_unknown).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,6 +33,7 @@ static const char small_disk[] =
 	"write_settle_ns 400000\n"
 	"zero_latency no\n"
 	"read_overhead_ns 100000\n"
+	"write_overhead_ns 3000000\n"
 	"read_report_ns 150000\n"
 	"write_report_ns 80000\n"
 	"seek 1 700000\n"
@@ -40,8 +42,11 @@ static const char small_disk[] =
 
 #define MS 1000000LL
 #define OVERHEAD_NS 100000
+#define WRITE_OVERHEAD_NS 3000000
 #define REPORT_NS 150000
 #define TURN_NS (6 * MS)
+#define DEPTH 32
+#define STEPS 4
 
 struct bench {
 	struct disk_model *dm;
@@ -77,7 +82,7 @@ static void bench_end(struct bench *b)
 /* a read comes; returns when */
 static u64 bench_arrive(struct bench *b, u64 lbn)
 {
-	struct fb_idle_cost_req req = { .lbn = lbn, .nsect = 8, .arrived_ns = b->now };
+	struct fb_fg_req req = { .lbn = lbn, .nsect = 8, .arrived_ns = b->now };
 
 	fb_shadow_arrived(&b->s, &b->head, &req);
 	return b->now;
@@ -100,13 +105,14 @@ static u64 bench_alone(struct bench *b, u64 lbn, u64 arrived_ns)
 static u64 bench_nearest(struct bench *b, u64 *lbn, u32 n, u64 arrived_ns)
 {
 	u64 seek_ns, latency_ns, best_ns = U64_MAX, best;
+	u32 i, k = 0, seen = 0;
 	struct dm_place to;
-	u32 i, k = 0;
 
 	b->at.angle = fb_head_angle(&b->head, max(b->free_ns, arrived_ns + OVERHEAD_NS));
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && seen < DEPTH; i++) {
 		if (lbn[i] == U64_MAX)
 			continue;
+		seen++;
 		assert_int_equal(dm_place_of(b->dm, lbn[i], &to), 0);
 		dm_position(b->dm, &b->at, &to, false, &seek_ns, &latency_ns);
 		if (seek_ns + latency_ns < best_ns) {
@@ -224,6 +230,8 @@ static void test_later(void **state)
 	for (i = 0; i < ARRAY_SIZE(lbn); i++) {
 		lbn[i] = 160 + i * 1100;
 		bench_arrive(&b, lbn[i]);
+		if (!i)
+			assert_int_equal(b.s.n, ARRAY_SIZE(lbn) - STEPS + 1);
 	}
 	for (i = 0; i < ARRAY_SIZE(lbn); i++)
 		sum += bench_alone(&b, bench_nearest(&b, lbn, ARRAY_SIZE(lbn), came[1]), came[1]);
@@ -236,6 +244,31 @@ static void test_later(void **state)
 	bench_end(&b);
 }
 
+/* 64 at once, of which the drive sees 32 at a time, in the order in which they came */
+static void test_depth(void **state)
+{
+	u64 lbn[64], came, sum = 0;
+	struct bench b;
+	u32 i;
+
+	(void)state;
+	bench_begin(&b);
+	came = b.now;
+	for (i = 0; i < ARRAY_SIZE(lbn); i++) {
+		lbn[i] = i * 2311 % 8990;
+		bench_arrive(&b, lbn[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(lbn); i++)
+		sum += bench_alone(&b, bench_nearest(&b, lbn, ARRAY_SIZE(lbn), came), came);
+	b.now += 1000 * MS;
+	for (i = 1; i <= ARRAY_SIZE(lbn); i++)
+		bench_serve(&b, b.now, came, i == ARRAY_SIZE(lbn));
+	bench_settle(&b);
+	assert_int_equal(b.s.followed, ARRAY_SIZE(lbn));
+	assert_int_equal(b.s.later_ns, ARRAY_SIZE(lbn) * (came + 1000 * MS) - sum);
+	bench_end(&b);
+}
+
 static void test_long(void **state)
 {
 	struct bench b;
@@ -245,36 +278,39 @@ static void test_long(void **state)
 	(void)state;
 	bench_begin(&b);
 	came = bench_arrive(&b, 0);
-	for (i = 0; i < FB_VDRIVE_QUEUE; i++)
-		bench_arrive(&b, i * 100);
+	for (i = 0; i < FB_SHADOW_QUEUE; i++)
+		bench_arrive(&b, i % 90 * 100);
 	assert_false(b.s.follows);
-	for (i = 0; i <= FB_VDRIVE_QUEUE; i++)
-		bench_serve(&b, b.now + 9 * MS, came, i == FB_VDRIVE_QUEUE);
+	for (i = 0; i <= FB_SHADOW_QUEUE; i++)
+		bench_serve(&b, b.now + 9 * MS, came, i == FB_SHADOW_QUEUE);
 	assert_true(b.s.follows);
 	bench_settle(&b);
 	assert_int_equal(b.s.followed, 0);
 	bench_end(&b);
 }
 
-/* of two requests that became one only that one ends */
+/* of two requests that became one only that one ends: all begins anew, from where the head is */
 static void test_merged(void **state)
 {
 	struct bench b;
-	u64 came;
+	u64 came, lbn;
 
 	(void)state;
-	bench_begin(&b);
-	came = bench_arrive(&b, 100);
-	bench_arrive(&b, 108);
-	bench_serve(&b, came + 20 * MS, came, true);
-	b.at = b.head.at;
-	b.free_ns = b.now;
-	came = bench_arrive(&b, 300);
-	bench_serve(&b, bench_alone(&b, 300, came) + MS, came, true);
-	bench_settle(&b);
-	assert_int_equal(b.s.followed, 1);
-	assert_int_equal(b.s.later_ns, MS);
-	bench_end(&b);
+	for (lbn = 0; lbn < 9000; lbn += 90) {
+		bench_begin(&b);
+		came = bench_arrive(&b, 4000);
+		bench_arrive(&b, 4008);
+		b.head.at.cyl = 29;
+		bench_serve(&b, came + MS, came, true);
+		b.at = b.head.at;
+		b.free_ns = b.now;
+		came = bench_arrive(&b, lbn);
+		bench_serve(&b, bench_alone(&b, lbn, came) + MS, came, true);
+		bench_settle(&b);
+		assert_int_equal(b.s.followed, 1);
+		assert_int_equal(b.s.later_ns, MS);
+		bench_end(&b);
+	}
 }
 
 /* commands take 200 us longer than predicted: then the drive's alone would, too */
@@ -325,25 +361,27 @@ static void test_learns_of_others(void **state)
 	bench_end(&b);
 }
 
-/* a write takes the settle time and reports sooner */
+/* a write begins later, takes the settle time and reports sooner */
 static void test_write(void **state)
 {
-	struct fb_idle_cost_req req = { .lbn = 4500, .nsect = 8, .write = true };
+	struct fb_fg_req req = { .nsect = 8, .write = true };
 	struct dm_access acc;
 	struct bench b;
 
 	(void)state;
-	bench_begin(&b);
-	req.arrived_ns = b.now;
-	fb_shadow_arrived(&b.s, &b.head, &req);
-	b.at.angle = fb_head_angle(&b.head, b.now + dm_info(b.dm)->write_overhead_ns);
-	assert_int_equal(dm_access(b.dm, &b.at, 4500, 8, true, &acc), 0);
-	bench_serve(&b, b.now + dm_info(b.dm)->write_overhead_ns + acc.total_ns + 80000 + MS,
-		    req.arrived_ns, true);
-	bench_settle(&b);
-	assert_int_equal(b.s.followed, 1);
-	assert_int_equal(b.s.later_ns, MS);
-	bench_end(&b);
+	for (req.lbn = 0; req.lbn < 9000; req.lbn += 450) {
+		bench_begin(&b);
+		req.arrived_ns = b.now;
+		fb_shadow_arrived(&b.s, &b.head, &req);
+		b.now += WRITE_OVERHEAD_NS;
+		b.at.angle = fb_head_angle(&b.head, b.now);
+		assert_int_equal(dm_access(b.dm, &b.at, req.lbn, 8, true, &acc), 0);
+		bench_serve(&b, b.now + acc.total_ns + 80000 + MS, req.arrived_ns, true);
+		bench_settle(&b);
+		assert_int_equal(b.s.followed, 1);
+		assert_int_equal(b.s.later_ns, MS);
+		bench_end(&b);
+	}
 }
 
 /*
@@ -386,6 +424,7 @@ int main(void)
 		cmocka_unit_test(test_moved),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_later),
+		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_late),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Work for an instruction counter (tests/unit/count/count.py): choices among 256 pending
- * requests, events of the virtual drives with so many, and searches on maps of which some is left
- * to be read. The counter looks at count_...() only, and at each call apart.
+ * requests, and searches on maps of which some is left to be read. The counter looks at count_...()
+ * only, and at each call apart.
  */
 #include <valgrind/callgrind.h>
 
@@ -11,7 +11,6 @@
 #include "core/policy.h"
 #include "core/joint.h"
 #include "core/order_cost.h"
-#include "core/twin.h"
 #include "../support.h"
 
 #define PENDING 256
@@ -138,7 +137,9 @@ bool count_begin(struct fb_order_cost *shadow, const struct fb_order_cost_at *at
 /* a pool is charged for twice, with as many pending as the shadow takes */
 static void shadows(const struct dm_place *head)
 {
-	const struct fb_order_cost_at at = { dm, &margin.odds, &pool, head, NOW_NS };
+	const struct fb_order_cost_at at = {
+		.dm = dm, .odds = &margin.odds, .real = &pool, .head = head, .now_ns = NOW_NS,
+	};
 	static struct fb_order_cost shadow;
 	struct fb_policy_choice c;
 
@@ -175,56 +176,6 @@ static void ranks(u32 price, u32 cyls)
 		count_round(&at);
 		count_onward(&at);
 		shadows(&head);
-	}
-}
-
-/* ---- what idle reads cost where the drive orders ---- */
-
-static struct fb_twin twin;
-static struct fb_head phase;
-
-static struct fb_idle_cost_req some_req(u64 now_ns)
-{
-	return (struct fb_idle_cost_req) {
-		.lbn = rnd_below(&r, dm_info(dm)->sectors - 8),
-		.nsect = 8,
-		.write = rnd_below(&r, 3) == 0,
-		.arrived_ns = now_ns,
-	};
-}
-
-static __attribute__((noipa))
-void count_twin(const struct fb_idle_cost_req *req)
-{
-	fb_twin_arrived(&twin, &phase, req, req->write);
-}
-
-/*
- * An idle read of 20 ms, and behind it so many requests in both of them; then one comes 200 ms
- * later, so that both do as many as one event may.
- */
-static void twins(u32 pending)
-{
-	struct fb_idle_cost_req req;
-	u32 i, k;
-
-	CALLGRIND_START_INSTRUMENTATION;
-	for (i = 0; i < TIMES; i++) {
-		fb_head_init(&phase, dm);
-		phase.anchored = true;
-		phase.anchor_ns = NOW_NS;
-		phase.trust = FB_HEAD_LOCK;
-		phase.known = true;
-		phase.at = support_place(&r, dm);
-		fb_twin_init(&twin, dm_period_ns(dm));
-		fb_twin_sent(&twin, &phase, NOW_NS, true, 0, 128);
-		fb_twin_ended(&twin, NOW_NS + 20000000);
-		for (k = 0; k < pending; k++) {
-			req = some_req(NOW_NS);
-			fb_twin_arrived(&twin, &phase, &req, req.write);
-		}
-		req = some_req(NOW_NS + 200000000);
-		count_twin(&req);
 	}
 }
 
@@ -360,7 +311,6 @@ int main(int argc, char **argv)
 	if (argc < 5) {
 		fprintf(stderr, "usage: count choose MODEL POLICY CYLINDERS\n"
 			"       count rank MODEL PRICE CYLINDERS\n"
-			"       count twin MODEL PENDING -\n"
 			"       count search MODEL PERCENT_DONE random|edge STEPS HOP_STEPS\n"
 			"       HOP_STEPS 0: the paper's limits, else all of them lifted\n");
 		return 2;
@@ -370,8 +320,6 @@ int main(int argc, char **argv)
 		choices(argv[3], parse_u32(argv[4]));
 	else if (!strcmp(argv[1], "rank"))
 		ranks(parse_u32(argv[3]), parse_u32(argv[4]));
-	else if (!strcmp(argv[1], "twin"))
-		twins(parse_u32(argv[3]));
 	else if (argc == 7)
 		searches(parse_u32(argv[3]), !strcmp(argv[4], "edge"), parse_u32(argv[5]),
 			 parse_u32(argv[6]));

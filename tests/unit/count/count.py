@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Instructions of the core, counted by valgrind: choices, searches and events of the
-virtual drives, each call apart.
+"""Instructions of the core, counted by valgrind: choices and searches, each call apart.
 
     make -C tests/unit/count count [BUILD=dir] [COUNT_ONLY=regex]
 
@@ -38,8 +37,6 @@ def cases():
                        ["rank", "models/atlas10k.fbmodel", str(price), str(cylinders)], what)
     for drive in DRIVES:
         model = "models/%s.fbmodel" % drive
-        for pending in (8, 32, 255):
-            yield "twin %s %d pending" % (drive, pending), ["twin", model, str(pending), "-"]
         for limits, budget in BUDGET.items():
             for done, where in ((0, "random"), (50, "random"), (95, "random"), (99, "random"),
                                 (50, "edge"), (95, "edge"), (99, "edge")):
@@ -61,7 +58,7 @@ def totals(folder):
 
 def run(program, args, what=None):
     """One case: (instructions of each call, ascending; what the program says)"""
-    call = "count_" + (what or {"search": "search", "choose": "choice", "twin": "twin"}[args[0]])
+    call = "count_" + (what or {"search": "search", "choose": "choice"}[args[0]])
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--dump-before=" + call,

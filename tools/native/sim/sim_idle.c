@@ -7,16 +7,6 @@
 
 #define SIMI_AGAIN_NS 1000000ULL	/* fb_idle_order_next(): when to ask again */
 
-/* of a drive without a model what most have */
-static void simi_set_drive(struct simi *i, const struct disk_model *dm)
-{
-	if (dm)
-		fb_idle_policy_set_drive(&i->wait, dm_period_ns(dm),
-					 dm_info(dm)->period_ps / dm_info(dm)->spt_least);
-	else
-		fb_idle_policy_set_drive(&i->wait, FB_IDLE_TURN_NS, FB_IDLE_SECTOR_PS);
-}
-
 void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bool ahead)
 {
 	u64 wait_ns = FB_IDLE_POLICY_AUTO;
@@ -32,8 +22,10 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
 	if (!o->idle)
 		return;
 	fb_idle_policy_init(&i->wait, 0);
-	simi_set_drive(i, task->dm);
-	fb_idle_policy_set_measured(&i->wait, !task->dm);
+	if (task->dm)
+		fb_idle_policy_set_drive(&i->wait, dm_period_ns(task->dm),
+					 dm_info(task->dm)->period_ps /
+					 dm_info(task->dm)->spt_least);
 	fb_idle_policy_set_goals(&i->wait, o->idle_mean_us * 1000, o->idle_max_us * 1000);
 	if (o->idle_wait_us != SIMO_AUTO)
 		wait_ns = o->idle_wait_us * 1000;
@@ -45,22 +37,21 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
 		sim_usage("segment_kib: not whole blocks of %u sectors", task->lim.granule_sectors);
 }
 
-void simi_arrived(struct simi *i, u64 now_ns, const struct fb_head *head,
-		  const struct fb_idle_cost_req *req)
+void simi_arrived(struct simi *i, u64 now_ns, const struct fb_fg_req *req)
 {
 	i->foreground++;
 	if (i->o->idle)
-		fb_idle_policy_arrive(&i->wait, now_ns, head, req);
+		fb_idle_policy_arrive(&i->wait, now_ns, req);
 }
 
-void simi_arrived_unfollowed(struct simi *i, u64 now_ns, const struct fb_idle_cost_req *req)
+void simi_arrived_unfollowed(struct simi *i, u64 now_ns, const struct fb_fg_req *req)
 {
 	i->foreground++;
 	if (i->o->idle)
 		fb_idle_policy_arrive_unfollowed(&i->wait, now_ns, req);
 }
 
-void simi_gone(struct simi *i, u64 now_ns, const struct fb_idle_cost_req *req)
+void simi_gone(struct simi *i, u64 now_ns, const struct fb_fg_req *req)
 {
 	if (i->o->idle && req)
 		fb_idle_policy_served(&i->wait, now_ns, req);
@@ -86,29 +77,26 @@ bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
 	if (begin_ns > now_ns)
 		return false;
 	i->next_ns = i->task->bm.n_wanted ? now_ns + SIMI_AGAIN_NS : SIMI_NEVER;
-	if (!i->task->dm) {
-		fb_idle_policy_aim(&i->wait, destage, &aim);
-		ask.aimed = aim.moved;
-		ask.aim = aim.lbn;
-		ask.over = aim.over;
-		ask.skip = aim.skip;
-	}
+	fb_idle_policy_aim(&i->wait, destage, &aim);
+	ask.aimed = aim.moved;
+	ask.aim = aim.lbn;
+	ask.over = aim.over;
+	ask.skip = aim.skip;
 	return fb_idle_order_next(&i->order, &ask, piece);
 }
 
-void simi_wrote(struct simi *i, const struct fb_head *head, const struct fb_idle_cost_req *req)
+void simi_wrote(struct simi *i, const struct fb_fg_req *req)
 {
 	if (i->o->idle)
-		fb_idle_policy_wrote(&i->wait, head, req);
+		fb_idle_policy_wrote(&i->wait, req);
 }
 
-void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, const struct fb_plan_piece *piece,
-	       const struct fb_head *head)
+void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, const struct fb_plan_piece *piece)
 {
 	i->next_ns = SIMI_NEVER;
 	i->reads++;
 	i->sectors += piece->nsect;
-	fb_idle_policy_sent(&i->wait, now_ns, piece->lbn, piece->nsect, head);
+	fb_idle_policy_sent(&i->wait, now_ns, piece->nsect);
 	if (!end_ns)
 		return;
 	i->predicted++;

@@ -60,11 +60,9 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
  * simi_arrived() - a foreground request has come
  * @i: idle reads
  * @now_ns: the time
- * @head: head and phase
  * @req: the request
  */
-void simi_arrived(struct simi *i, u64 now_ns, const struct fb_head *head,
-		  const struct fb_idle_cost_req *req);
+void simi_arrived(struct simi *i, u64 now_ns, const struct fb_fg_req *req);
 
 /**
  * simi_arrived_unfollowed() - one has come that waits for something else than the medium
@@ -72,15 +70,14 @@ void simi_arrived(struct simi *i, u64 now_ns, const struct fb_head *head,
  * @now_ns: the time
  * @req: a write that we may hold back and the drive's cache takes; NULL: a flush
  */
-void simi_arrived_unfollowed(struct simi *i, u64 now_ns, const struct fb_idle_cost_req *req);
+void simi_arrived_unfollowed(struct simi *i, u64 now_ns, const struct fb_fg_req *req);
 
 /**
  * simi_wrote() - a write has come that the drive's cache takes
  * @i: idle reads
- * @head: head and phase
  * @req: the write
  */
-void simi_wrote(struct simi *i, const struct fb_head *head, const struct fb_idle_cost_req *req);
+void simi_wrote(struct simi *i, const struct fb_fg_req *req);
 
 /**
  * simi_gone() - a foreground request has ended
@@ -88,7 +85,7 @@ void simi_wrote(struct simi *i, const struct fb_head *head, const struct fb_idle
  * @now_ns: the time
  * @req: the request; NULL: a flush
  */
-void simi_gone(struct simi *i, u64 now_ns, const struct fb_idle_cost_req *req);
+void simi_gone(struct simi *i, u64 now_ns, const struct fb_fg_req *req);
 
 /**
  * simi_find() - what to read now
@@ -109,9 +106,7 @@ bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
  * @now_ns: the time
  * @end_ns: when it is predicted to end; 0: nobody knows
  * @piece: what
- * @head: head and phase
  */
-void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, const struct fb_plan_piece *piece,
-	       const struct fb_head *head);
+void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, const struct fb_plan_piece *piece);
 
 #endif /* SIM_IDLE_H */

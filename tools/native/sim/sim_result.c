@@ -337,7 +337,6 @@ static void simr_idle(struct simr *r, const struct sims *s, double seconds)
 	simr_per(r, "kib_per_read", i->sectors / 2., i->reads);
 	simr_per(r, "idle_share", st.idle_ns / SIMR_NS_PER_S, seconds);
 	simr_per(r, "used_share", st.used_ns, st.idle_ns);
-	simr_real(r, "moved_us", st.moved_ns / 1e3);
 	simr_real(r, "credit_us", st.credit_ns / 1e3);
 	simr_per(r, "predicted", i->predicted, i->reads);
 	if (s->destage.on)

@@ -100,20 +100,14 @@ static bool sims_waits(const struct sims *s, const struct siml_req *req)
 }
 
 /* as the idle policy is told of it */
-static struct fb_idle_cost_req sims_idle_req(const struct siml_req *req)
+static struct fb_fg_req sims_idle_req(const struct siml_req *req)
 {
-	return (struct fb_idle_cost_req) {
+	return (struct fb_fg_req) {
 		.lbn = req->fg.lbn,
 		.nsect = req->fg.nsect,
 		.write = req->fg.write,
 		.arrived_ns = req->arrived_ns,
 	};
-}
-
-/* without a model it is nowhere */
-static const struct fb_head *sims_head(const struct sims *s)
-{
-	return s->dm ? &s->head : NULL;
 }
 
 /* it knows nothing of caches */
@@ -124,7 +118,7 @@ static bool sims_shadows(const struct sims *s, const struct siml_req *req)
 
 static void sims_gone(struct sims *s, const struct siml_req *req, u64 now_ns)
 {
-	struct fb_idle_cost_req idle = sims_idle_req(req);
+	struct fb_fg_req idle = sims_idle_req(req);
 
 	if (sims_shadows(s, req))
 		fb_shadow_served(&s->shadow, &s->head, now_ns, req->arrived_ns);
@@ -136,7 +130,7 @@ static void sims_gone(struct sims *s, const struct siml_req *req, u64 now_ns)
 
 void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 {
-	struct fb_idle_cost_req idle = sims_idle_req(req);
+	struct fb_fg_req idle = sims_idle_req(req);
 
 	req->fg.class = FB_POLICY_BE;
 	req->fg.deadline_ns = sims_deadline(s, req->fg.write, now_ns);
@@ -146,16 +140,16 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 	if (s->o->order_cost)
 		fb_order_cost_arrived(&s->task->order_cost, &req->fg);
 	fb_destage_arrived(&s->destage, req->fg.write);
-	if (sims_shadows(s, req) && !fb_idle_cost_is_ahead(&s->idle.wait.cost, &idle))
+	if (sims_shadows(s, req) && !fb_idle_streams_is_ahead(&s->idle.wait.streams, &idle))
 		fb_shadow_arrived(&s->shadow, &s->head, &idle);
 	else
 		fb_shadow_lose(&s->shadow);
 	if (!sims_waits(s, req))
-		simi_wrote(&s->idle, sims_head(s), &idle);
+		simi_wrote(&s->idle, &idle);
 	else if (sims_is_cached(s, req))
 		simi_arrived_unfollowed(&s->idle, now_ns, &idle);
 	else
-		simi_arrived(&s->idle, now_ns, sims_head(s), &idle);
+		simi_arrived(&s->idle, now_ns, &idle);
 	if (!s->deep)
 		sims_reconsider(s, req, now_ns);
 }
@@ -536,14 +530,11 @@ static bool sims_is_drives(struct sims *s, u64 now_ns)
  */
 static void sims_set_depth(struct sims *s, u64 now_ns)
 {
-	bool orders, deep;
+	bool deep;
 
 	if (!s->dm)
 		return;
-	orders = fb_destage_orders(&s->destage);
-	deep = sims_is_drives(s, now_ns) || orders;
-	fb_idle_policy_set_own_order(&s->idle.wait, orders && s->o->depth == SIMO_AUTO,
-				     s->destage.on ? fb_completion_overhead_ns(s->dm, false) : 0);
+	deep = sims_is_drives(s, now_ns) || fb_destage_orders(&s->destage);
 	if (s->o->depth != SIMO_AUTO || s->deep == deep)
 		return;
 	s->deep = deep;
@@ -585,7 +576,7 @@ static void sims_read_idle(struct sims *s, u64 now_ns)
 		.cmd.cause = FB_CAUSE_IDLE,
 	}, now_ns);
 	c = sims_last(s);
-	simi_sent(&s->idle, now_ns, fb_completion_end_ns(&c->cmd), &p, sims_head(s));
+	simi_sent(&s->idle, now_ns, fb_completion_end_ns(&c->cmd), &p);
 }
 
 /* flushes go past the scheduler, as in the kernel */
@@ -642,8 +633,6 @@ static void sims_observe(struct sims *s, struct sims_cmd *c, u64 now_ns)
 	struct fb_completion_result r;
 
 	fb_completion_judge(&learners, &c->cmd, now_ns, &r);
-	if (c->cmd.cause == FB_CAUSE_IDLE)
-		fb_destage_idle_ended(&s->destage, now_ns, r.predicted_ns, r.late_ns);
 	fb_shadow_learn(&s->shadow, &c->cmd, &r, dm_period_ns(s->dm));
 	if (s->deep)
 		next = NULL;
@@ -812,11 +801,13 @@ static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
 		siml_done(s->load, c->req, now_ns);
 }
 
-/* without a model the policy tells what is late, before it counts the read */
-static void sims_idle_ended(struct sims *s, u64 now_ns)
+/* what was late is told before the read is counted */
+static void sims_idle_ended(struct sims *s, u64 now_ns, bool good)
 {
-	if (!s->dm)
+	if (good)
 		fb_idle_policy_judge(&s->idle.wait, now_ns, &s->destage);
+	else
+		fb_destage_idle_ended(&s->destage, now_ns, false, 0);
 	fb_idle_policy_ended(&s->idle.wait, now_ns);
 }
 
@@ -827,7 +818,7 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 	bool overtaken = !sims_land(s, done->slot, now_ns) && c.cmd.watched;
 
 	if (c.cmd.cause == FB_CAUSE_IDLE)
-		sims_idle_ended(s, now_ns);
+		sims_idle_ended(s, now_ns, done->outcome == SIM_DRIVE_GOOD);
 	else if (c.cmd.unplaced)
 		fb_destage_flushed(&s->destage, now_ns);
 	else
@@ -878,7 +869,7 @@ void sims_init(struct sims *s)
 	s->depth = sims_depth(s);
 	if (s->dm)
 		fb_head_init(&s->head, s->dm);
-	fb_destage_init(&s->destage, s->dm ? dm_period_ns(s->dm) : FB_IDLE_TURN_NS);
+	fb_destage_init(&s->destage, FB_IDLE_TURN_NS);
 	s->cache = info.write_cache;
 	fb_destage_set_cache(&s->destage, s->cache && s->o->destage, 0);
 	if (s->dm)

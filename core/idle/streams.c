@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Streams of the foreground, and what idle reads cost them; see core/idle/streams.h. Core: no
+ * locks, the caller serialises.
+ */
+#include "core/idle/streams.h"
+
+#define FB_IDLE_STREAMS_FADES 256	/* requests after which they count half */
+#define FB_IDLE_STREAMS_AHEAD_FADES 64	/* the same of the read-ahead, which hosts switch */
+#define FB_IDLE_STREAMS_KNOWN 8		/* least requests for a mean */
+#define FB_IDLE_STREAMS_SKIP 256	/* sectors that a stream may leave out */
+#define FB_IDLE_STREAMS_SHORT 192	/* sectors; longer ones take long from the cache, too */
+#define FB_IDLE_STREAMS_MOST_NS 65000000	/* what takes longer is error recovery */
+/* from the cache it takes less; half a turn is what a request waits for on the mean */
+#define FB_IDLE_STREAMS_AHEAD_NS 2000000
+#define FB_IDLE_STREAMS_ONE_NS 1000000000	/* fb_idle_streams.ahead: all of them */
+
+void fb_idle_streams_init(struct fb_idle_streams *s)
+{
+	u32 i;
+
+	memset(s, 0, sizeof(*s));
+	for (i = 0; i < FB_IDLE_STREAMS; i++)
+		s->of[i].next_lbn = U64_MAX;
+}
+
+/* ---- which stream ---- */
+
+static bool fb_idle_stream_goes_on(const struct fb_idle_stream *of, const struct fb_fg_req *req)
+{
+	return req->lbn >= of->next_lbn && req->lbn - of->next_lbn <= FB_IDLE_STREAMS_SKIP;
+}
+
+/* its index, or FB_IDLE_STREAMS */
+static u32 fb_idle_streams_find(const struct fb_idle_streams *s, const struct fb_fg_req *req)
+{
+	u32 i;
+
+	for (i = 0; i < FB_IDLE_STREAMS; i++)
+		if (!req->write && fb_idle_stream_goes_on(&s->of[i], req))
+			break;
+	return i;
+}
+
+/* the stream, if the drive may still have what it has read ahead for it */
+static const struct fb_idle_stream *fb_idle_streams_whole(const struct fb_idle_streams *s,
+							  const struct fb_fg_req *req)
+{
+	u32 i = fb_idle_streams_find(s, req);
+
+	return i < FB_IDLE_STREAMS && !s->of[i].written ? &s->of[i] : NULL;
+}
+
+bool fb_idle_streams_go_on_at(const struct fb_idle_streams *s, u64 lbn)
+{
+	u32 i;
+
+	for (i = 0; i < FB_IDLE_STREAMS; i++)
+		if (s->of[i].next_lbn == lbn && s->of[i].went_on)
+			return true;
+	return false;
+}
+
+void fb_idle_streams_wrote(struct fb_idle_streams *s, const struct fb_fg_req *req)
+{
+	u32 i;
+
+	for (i = 0; i < FB_IDLE_STREAMS; i++) {
+		if (!fb_idle_stream_goes_on(&s->of[i], req))
+			continue;
+		s->of[i].next_lbn = req->lbn + req->nsect;
+		s->of[i].written = true;
+	}
+}
+
+/* have idle reads come since its last request? */
+static bool fb_idle_streams_touched(const struct fb_idle_streams *s,
+				    const struct fb_idle_stream *of)
+{
+	return of->reads != s->reads;
+}
+
+static void fb_idle_streams_follow(struct fb_idle_streams *s, const struct fb_fg_req *req)
+{
+	u32 i = fb_idle_streams_find(s, req);
+	struct fb_idle_stream *of;
+
+	if (req->write) {
+		fb_idle_streams_wrote(s, req);
+		return;
+	}
+	of = &s->of[i < FB_IDLE_STREAMS ? i : s->oldest];
+	of->went_on = i < FB_IDLE_STREAMS;
+	if (i == FB_IDLE_STREAMS) {
+		s->oldest = (s->oldest + 1) % FB_IDLE_STREAMS;
+		of->reads = s->reads;
+	}
+	of->touched = s->touched || fb_idle_streams_touched(s, of);
+	of->next_lbn = req->lbn + req->nsect;
+	of->reads = s->reads;
+	of->written = false;
+}
+
+/* ---- does the drive read ahead? ---- */
+
+static bool fb_idle_streams_mostly_ahead(const struct fb_idle_streams *s)
+{
+	return fb_mean_ns(&s->ahead, 0) > FB_IDLE_STREAMS_ONE_NS / 2;
+}
+
+bool fb_idle_streams_known(const struct fb_idle_streams *s)
+{
+	return s->took.n >= FB_IDLE_STREAMS_KNOWN && s->ahead.n >= FB_IDLE_STREAMS_KNOWN;
+}
+
+bool fb_idle_streams_is_ahead(const struct fb_idle_streams *s, const struct fb_fg_req *req)
+{
+	return fb_idle_streams_known(s) && fb_idle_streams_mostly_ahead(s) &&
+	       fb_idle_streams_whole(s, req);
+}
+
+/* a request that nobody had disturbed */
+static void fb_idle_streams_learn(struct fb_idle_streams *s, u64 took_ns, u32 nsect)
+{
+	bool ahead = took_ns < FB_IDLE_STREAMS_AHEAD_NS;
+	bool mostly = fb_idle_streams_mostly_ahead(s);
+
+	if (took_ns > FB_IDLE_STREAMS_MOST_NS)
+		return;
+	if (nsect <= FB_IDLE_STREAMS_SHORT)
+		fb_mean_add(&s->ahead, ahead ? FB_IDLE_STREAMS_ONE_NS : 0,
+			    FB_IDLE_STREAMS_AHEAD_FADES);
+	/* it was switched: what streams took before says nothing any more, and fades far slower */
+	if (fb_idle_streams_mostly_ahead(s) != mostly)
+		s->took = (struct fb_mean) { 0 };
+	fb_mean_add(&s->took, took_ns, FB_IDLE_STREAMS_FADES);
+}
+
+/* ---- events ---- */
+
+void fb_idle_streams_sent(struct fb_idle_streams *s)
+{
+	s->reads++;
+}
+
+void fb_idle_streams_begin(struct fb_idle_streams *s, const struct fb_fg_req *req, bool read)
+{
+	const struct fb_idle_stream *of = req ? fb_idle_streams_whole(s, req) : NULL;
+
+	s->goes_on = of;
+	s->went_on = of && of->went_on;
+	s->tells = req && req->nsect <= FB_IDLE_STREAMS_SHORT;
+	s->touched = read || (of && fb_idle_streams_touched(s, of));
+	s->clean = !s->touched && !(of && of->touched);
+}
+
+/* the first request's stream can tell what is not known of streams; long requests never do */
+static bool fb_idle_streams_would_tell(const struct fb_idle_streams *s)
+{
+	return s->tells && !fb_idle_streams_known(s);
+}
+
+bool fb_idle_streams_is_new(const struct fb_idle_streams *s)
+{
+	return s->went_on && fb_idle_streams_would_tell(s);
+}
+
+bool fb_idle_streams_want_clean(const struct fb_idle_streams *s, bool begun)
+{
+	if (!s->goes_on)
+		return begun;
+	return !s->clean || fb_idle_streams_would_tell(s);
+}
+
+/* what it has lost that goes on with a stream */
+static s64 fb_idle_streams_lost(struct fb_idle_streams *s, u64 took_ns,
+				const struct fb_idle_stream *of, const struct fb_fg_req *req)
+{
+	if (!s->touched && !of->touched && !fb_idle_streams_touched(s, of)) {
+		fb_idle_streams_learn(s, took_ns, req->nsect);
+		return 0;
+	}
+	if (!fb_idle_streams_known(s) || !fb_idle_streams_mostly_ahead(s))
+		return 0;
+	return (s64)min_t(u64, took_ns, FB_IDLE_STREAMS_MOST_NS) - fb_mean_ns(&s->took, 0);
+}
+
+s64 fb_idle_streams_served(struct fb_idle_streams *s, u64 now, const struct fb_fg_req *req)
+{
+	const struct fb_idle_stream *of = fb_idle_streams_whole(s, req);
+	s64 ns = of ? fb_idle_streams_lost(s, now - min(req->arrived_ns, now), of, req) : 0;
+
+	fb_idle_streams_follow(s, req);
+	return ns;
+}

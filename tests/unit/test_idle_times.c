@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What idle reads cost, what they take, and what they leave out, by measured times. Expectations
+ * come from core/idle/.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/idle/account.h"
+#include "core/idle/place.h"
+#include "core/idle/times.h"
+
+#define US 1000ULL
+#define MS 1000000ULL
+
+/* ---- the account ---- */
+
+/*
+ * A read ends at 10 ms. Who came at 9 has waited 1 ms, who comes meanwhile what is left of that,
+ * and who comes to a free drive nothing. Seen to fail with "a->free_ns = now" left out of either
+ * function, and without "max" in fb_idle_account_served().
+ */
+static void test_account(void **state)
+{
+	struct fb_idle_account a = { 0 };
+
+	(void)state;
+	fb_idle_account_read(&a, 10 * MS, 2 * MS);
+	assert_int_equal(1 * MS, fb_idle_account_served(&a, 15 * MS, 9 * MS));
+	/* without the read the one before would have ended at 14, and the drive have begun then */
+	assert_int_equal(1 * MS, fb_idle_account_served(&a, 20 * MS, 12 * MS));
+	/* came at 19.6: .4 ms are made up for by the pause that there would have been */
+	assert_int_equal(400 * US, fb_idle_account_served(&a, 25 * MS, 19600 * US));
+	assert_int_equal(0, fb_idle_account_served(&a, 40 * MS, 30 * MS));
+}
+
+/*
+ * A drive that wrote first was busy anyway: of 20 ms only 1 was the read's. Seen to fail with
+ * fb_idle_account_read() that leaves @without_ns alone.
+ */
+static void test_account_late(void **state)
+{
+	struct fb_idle_account a = { 0 };
+
+	(void)state;
+	fb_idle_account_read(&a, 30 * MS, 1 * MS);
+	assert_int_equal(1 * MS, fb_idle_account_served(&a, 40 * MS, 12 * MS));
+}
+
+/*
+ * The ratio is of what the mean rest would have cost, whatever the length of reads; it begins at
+ * one and has bounds. Seen to fail without FB_IDLE_ACCOUNT_PRIOR_US, and with the clamp left out.
+ */
+static void test_account_ratio(void **state)
+{
+	struct fb_idle_account a = { 0 };
+	u32 i;
+
+	(void)state;
+	assert_int_equal(FB_IDLE_ACCOUNT_ONE, fb_idle_account_ratio(&a));
+	for (i = 0; i < 10000; i++)
+		fb_idle_account_period(&a, 1 * MS, 2, 1 * MS);
+	assert_in_range(fb_idle_account_ratio(&a), FB_IDLE_ACCOUNT_ONE / 2,
+			FB_IDLE_ACCOUNT_ONE / 2 + 4);
+	for (i = 0; i < 10000; i++)
+		fb_idle_account_period(&a, 100 * MS, 1, 1 * MS);
+	assert_int_equal(4 * FB_IDLE_ACCOUNT_ONE, fb_idle_account_ratio(&a));
+}
+
+/* ---- times ---- */
+
+/*
+ * Means count from eight reads on, the usual time from eight reads of a clean drive. The rest of
+ * reads of 1 and 3 ms is E[x^2] / 2 E[x] = 1.25 ms. Seen to fail with "clean" not looked at.
+ */
+static void test_times(void **state)
+{
+	struct fb_idle_times t = { 0 };
+	struct fb_idle_times_mean m;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 7; i++)
+		fb_idle_times_add(&t, 0, 128, 1 * MS, true);
+	assert_false(fb_idle_times_mean(&t, 0, &m));
+	assert_int_equal(0, fb_idle_times_usual_ns(&t, 0));
+	fb_idle_times_add(&t, 0, 128, 1 * MS, true);
+	for (i = 0; i < 8; i++)
+		fb_idle_times_add(&t, 0, 384, 3 * MS, false);
+	assert_int_equal(1 * MS, fb_idle_times_usual_ns(&t, 0));
+	assert_true(fb_idle_times_mean(&t, 0, &m));
+	assert_int_equal(2 * MS, m.ns);
+	assert_int_equal(1250 * US, m.rest_ns);
+	assert_int_equal(256, m.sectors);
+	assert_false(fb_idle_times_mean(&t, FB_IDLE_TIMES_FIRST, &m));
+}
+
+/* ---- what is left out ---- */
+
+/* reads of a drive on which leaving out @best granules takes 1 ms, and any other number @other */
+static u32 place_reads(struct fb_idle_place *p, u32 n, u32 best, u64 other)
+{
+	u32 chosen = 0, skip;
+
+	while (n--) {
+		skip = fb_idle_place_choose(p, FB_IDLE_PLACE_ON);
+		chosen += skip == best;
+		fb_idle_place_ended(p, skip == best ? 1 * MS : other);
+	}
+	return chosen;
+}
+
+/*
+ * The best length is found and kept, one that is hardly better is not taken, and a drive that
+ * changes is followed. Seen to fail without FB_IDLE_PLACE_WORTH, and with FB_IDLE_PLACE_TRY_NEW so
+ * high that nothing is tried.
+ */
+static void test_place(void **state)
+{
+	struct fb_idle_place p = { 0 };
+
+	(void)state;
+	place_reads(&p, 2000, 1, 8 * MS);
+	assert_in_range(place_reads(&p, 1000, 1, 8 * MS), 990, 1000);
+	place_reads(&p, 400000, 0, 8 * MS);
+	assert_in_range(place_reads(&p, 1000, 0, 8 * MS), 990, 1000);
+	p = (struct fb_idle_place) { 0 };
+	place_reads(&p, 2000, 3, 1100 * US);
+	assert_int_equal(0, fb_idle_place_choose(&p, FB_IDLE_PLACE_KINDS));
+	assert_in_range(place_reads(&p, 1000, 0, 1100 * US), 990, 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_account),
+		cmocka_unit_test(test_account_late),
+		cmocka_unit_test(test_account_ratio),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_place),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
