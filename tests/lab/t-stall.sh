@@ -2,11 +2,11 @@
 # A drive that has work of its own, as drive-managed shingled ones have behind writes: every eight
 # seconds it is silent for two. A scan beside random reads, and the same drive without stalls.
 #
-# Expected (core/idle/account.h): what requests wait for the drive is not charged to idle reads, which
-# have a goal of 500 us; reads pause for as long as the drive was silent, so that four of eight
-# seconds are left to them.
+# Expected (core/idle/account.h): what requests wait for the drive is not charged to idle reads, whose
+# goal is 1000 us; reads pause for as long as the drive was silent, so that four of eight seconds are
+# left to them.
 #
-# Seen to fail with:
+# Seen to fail with: fb_idle_account_stall() always false (18052 us charged, 0 % read).
 #
 # lab-programs: load
 # lab: kernel=stock clock=icount smp=1 timeout=300

@@ -8,8 +8,8 @@
 # type. Linux before 6.10 gives zoned disks to mq-deadline only.
 #
 # Seen to fail with: fb_disk_unfit() without its test of solid state; fb_zone_cut() that cuts nothing
-# (6.12: a bad block); fb_zone_look() that sets no bit (6.12: 14336 blocks); fb_disk_mapless() without its test of actuators ("no model"); fb_pool_above() that finds nothing
-# (266 descents).
+# (6.12: reads fail); fb_zone_look() that sets no bit (6.12: 16384 blocks); fb_disk_mapless() without
+# its test of actuators ("no model"); fb_pool_above() that finds nothing (266 descents).
 #
 # lab-kernel-modules: null_blk scsi_debug
 # lab: kernel=stock clock=icount smp=1 timeout=300
