@@ -2,7 +2,7 @@
 # One bad sector below libata, of each kind that the error register knows: unreadable (UNC), not
 # found (IDNF), aborted (ABRT); met by a scan or a scrub, under NCQ and with one command at a time,
 # on an idle disk; and cells of the table of s-sata-bad.sh, beside a foreground that never reads it.
-# At last a pass that begins soon after one that has met an ABRT.
+# At last a pass that begins soon after one that has met an ABRT, and two such sectors.
 #
 # libata's error handler deals with each such error: it aborts the whole queue, and after four in
 # ten minutes that are not UNC it switches NCQ off. None of them comes as BLK_STS_MEDIUM on 6.1.
@@ -10,12 +10,14 @@
 # Expected: the sector is found once and reported once, by at most two errors (UNC: one); no
 # request of the foreground fails, and it stalls for one error's handling; NCQ stays on; the pass
 # ends, and all other blocks are verified. The next pass reads all else at once, and that block when
-# ten minutes are over, by one error and without an alarm.
+# ten minutes are over, by one error and without an alarm. Of two in adjacent blocks each is known by
+# an error more, and the third error has what lies around them wait for ten minutes.
 #
 # Seen to fail with: an error's place taken from the request alone where the SCSI layer does not
 # complete what lies before it (IDNF: 13 bad blocks); blocks in doubt read among others in idle time
 # (ABRT: three errors, the pass stops); zones that wait for ten minutes after two errors (ABRT);
-# a failed request retried with what was prepended (ABRT: seven errors, NCQ switched off).
+# a failed request retried with what was prepended (ABRT: seven errors, NCQ switched off); FUA for
+# what READ is to tell of (ABRT, prepended to a foreground read or adjacent: an error more).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=600
 # lab-kernel-modules: libata
@@ -108,6 +110,20 @@ sleep 480
 dd if=/dev/"$disk" of=/dev/null bs=4k count=1 skip=3000 iflag=direct 2> /dev/null
 found "known" 3
 expect_eq "known: no alarm" "$(stats "$disk" alarms)" 0
+
+# ---- two of them, in adjacent blocks ----
+
+fresh 32 abrt
+echo "add 2408 1 error=abrt recovery_ms=$RECOVERY_MS" > $M/d/medium_errors || die "no bad sector"
+echo "start 0 4096" > "$(fb "$disk")/scrub" || die "no scrub"
+sleep 580
+dd if=/dev/"$disk" of=/dev/null bs=4k count=1 skip=3000 iflag=direct 2> /dev/null
+expect_eq "two: all around them waits for ten minutes" "$(job "$disk" scrub)" running
+expect_ok "two: the pass ends" wait_for 100 over
+expect_eq "two: bad blocks, verified, reports, alarms, errors" "$(job "$disk" scrub blocks_bad) $(
+	job "$disk" scrub blocks_verified) $(dmesg | grep -c 'cannot be read') $(
+	stats "$disk" alarms) $(drive_stat d medium_errors)" "2 510 2 0 3"
+expect_eq "two: NCQ" "$(dmesg | grep -c -i 'ncq disabled\|limiting speed')" 0
 
 # ---- FUA comes back with NCQ ----
 
