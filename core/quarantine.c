@@ -427,8 +427,8 @@ static u32 fb_quarantine_count_other(struct fb_quarantine *b, bool suspect, u64 
 }
 
 /*
- * What has been read after all has not failed by itself. A careful disk's doubts are read from front
- * to back: what lies before is not wanted, or bad.
+ * What has been read after all has not failed by itself. A careful disk's doubts are read from
+ * front to back: what lies before is not wanted, or bad.
  */
 static void fb_quarantine_absolve(struct fb_quarantine *b, const struct fb_quarantine_read *read)
 {
