@@ -722,11 +722,12 @@ static u32 pass_aborted(u32 n_bad)
 		read.command = read.failed && !fb_quarantine_by_read(&bad, piece.lbn, piece.nsect);
 		errors += read.failed;
 		/* of a READ the block may come from the cache: once more, by FUA */
-		if (!read.failed && !(again & BIT_ULL(at - first)) &&
-		    fb_quarantine_by_read(&bad, piece.lbn, piece.nsect))
+		if (!read.failed && fb_quarantine_by_read(&bad, piece.lbn, piece.nsect)) {
+			assert_false(again & BIT_ULL(at - first));
 			again |= BIT_ULL(at - first);
-		else if (!read.failed)
+		} else if (!read.failed) {
 			fb_bitmap_unwant(&bm, at, n, 0);
+		}
 		if (fb_quarantine_ended(&bad, &read, now) & FB_QUARANTINE_KNOWN)
 			fb_bitmap_unwant(&bm, at, 1, 0);
 	}
@@ -735,8 +736,8 @@ static u32 pass_aborted(u32 n_bad)
 
 /*
  * A READ tells of what is in doubt: one error each, and one for what they lie in; the third begins
- * the ten minutes. Seen to fail: FUA for what is in doubt (twice as many errors); what READ has
- * read stays in doubt (it is read for ever).
+ * the ten minutes. Seen to fail: FUA for what is in doubt (none is bad, and the pass does not end);
+ * what READ has read stays in doubt (READ again, which proves no more).
  */
 static void test_adjacent(void **state)
 {
