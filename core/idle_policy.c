@@ -239,14 +239,13 @@ void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_fg
 	w->requests++;
 }
 
-/* a read that would have come from the drive's cache keeps nobody waiting there */
 void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_fg_req *req)
 {
-	bool ahead = fb_idle_streams_is_ahead(&w->streams, req);
-	s64 lost_ns = fb_idle_streams_served(&w->streams, now, req);
-	u64 waited_ns = fb_idle_account_served(&w->account, now, req->arrived_ns);
+	u64 took_ns = fb_idle_account_took_ns(&w->account, now, req->arrived_ns);
+	s64 lost_ns = fb_idle_streams_served(&w->streams, took_ns, req);
 
-	fb_idle_policy_charge_period(w, 1, ahead ? lost_ns : (s64)waited_ns);
+	fb_idle_policy_charge_period(w, 1, fb_idle_account_served(&w->account, now,
+								  req->arrived_ns, lost_ns));
 	w->from = req->write ? FB_IDLE_PLACE_WRITE : FB_IDLE_PLACE_READ;
 	w->aim = req->lbn + req->nsect;
 }

@@ -33,14 +33,18 @@ void fb_idle_account_read(struct fb_idle_account *a, u64 now, u64 ours_ns)
 	a->without_ns = max(a->without_ns, now - min(ours_ns, now));
 }
 
-u64 fb_idle_account_served(struct fb_idle_account *a, u64 now, u64 arrived_ns)
+u64 fb_idle_account_took_ns(const struct fb_idle_account *a, u64 now, u64 arrived_ns)
 {
-	u64 begun_ns = max(arrived_ns, a->free_ns);
+	return now - min(max(arrived_ns, a->free_ns), now);
+}
 
-	fb_idle_account_stall(a, now, now - min(begun_ns, now));
+s64 fb_idle_account_served(struct fb_idle_account *a, u64 now, u64 arrived_ns, s64 lost_ns)
+{
+	u64 took_ns = fb_idle_account_took_ns(a, now, arrived_ns);
+
+	fb_idle_account_stall(a, now, took_ns);
 	a->free_ns = now;
-	a->without_ns = max(a->without_ns, arrived_ns) + now - min(begun_ns, now);
-	a->without_ns = min(a->without_ns, now);
+	a->without_ns = min(max(a->without_ns, arrived_ns) + took_ns, now) - lost_ns;
 	return now - a->without_ns;
 }
 

@@ -67,14 +67,25 @@ bool fb_idle_account_stalled(const struct fb_idle_account *a, u64 since_ns);
 void fb_idle_account_read(struct fb_idle_account *a, u64 now, u64 ours_ns);
 
 /**
- * fb_idle_account_served() - note that a request has ended
+ * fb_idle_account_took_ns() - get what the drive has taken for a request that has just ended
  * @a: the account
  * @now: the time
  * @arrived_ns: when it came
  *
+ * Return: ns since the drive was free and had it.
+ */
+u64 fb_idle_account_took_ns(const struct fb_idle_account *a, u64 now, u64 arrived_ns);
+
+/**
+ * fb_idle_account_served() - note that a request has ended
+ * @a: the account
+ * @now: the time
+ * @arrived_ns: when it came
+ * @lost_ns: how much longer the drive has taken for it than without idle reads, as far as known
+ *
  * Return: how much later it has ended than it would have.
  */
-u64 fb_idle_account_served(struct fb_idle_account *a, u64 now, u64 arrived_ns);
+s64 fb_idle_account_served(struct fb_idle_account *a, u64 now, u64 arrived_ns, s64 lost_ns);
 
 /**
  * fb_idle_account_period() - note that a busy period behind idle reads is over

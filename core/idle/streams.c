@@ -37,18 +37,23 @@ static u32 fb_idle_streams_find(const struct fb_idle_streams *s, const struct fb
 	u32 i;
 
 	for (i = 0; i < FB_IDLE_STREAMS; i++)
-		if (!req->write && fb_idle_stream_goes_on(&s->of[i], req))
+		if (fb_idle_stream_goes_on(&s->of[i], req))
 			break;
 	return i;
 }
 
-/* the stream, if the drive may still have what it has read ahead for it */
-static const struct fb_idle_stream *fb_idle_streams_whole(const struct fb_idle_streams *s,
-							  const struct fb_fg_req *req)
+static const struct fb_idle_stream *fb_idle_streams_of(const struct fb_idle_streams *s,
+						       const struct fb_fg_req *req)
 {
 	u32 i = fb_idle_streams_find(s, req);
 
-	return i < FB_IDLE_STREAMS && !s->of[i].written ? &s->of[i] : NULL;
+	return i < FB_IDLE_STREAMS ? &s->of[i] : NULL;
+}
+
+/* may the drive have read ahead for this request? */
+static bool fb_idle_stream_is_whole(const struct fb_idle_stream *of, const struct fb_fg_req *req)
+{
+	return of && !of->written && !req->write;
 }
 
 bool fb_idle_streams_go_on_at(const struct fb_idle_streams *s, u64 lbn)
@@ -65,6 +70,7 @@ void fb_idle_streams_wrote(struct fb_idle_streams *s, const struct fb_fg_req *re
 {
 	u32 i;
 
+	s->last = fb_idle_streams_find(s, req);
 	for (i = 0; i < FB_IDLE_STREAMS; i++) {
 		if (!fb_idle_stream_goes_on(&s->of[i], req))
 			continue;
@@ -85,11 +91,13 @@ static void fb_idle_streams_follow(struct fb_idle_streams *s, const struct fb_fg
 	u32 i = fb_idle_streams_find(s, req);
 	struct fb_idle_stream *of;
 
-	if (req->write) {
-		fb_idle_streams_wrote(s, req);
+	s->last = i;
+	/* a write begins no stream */
+	if (req->write && i == FB_IDLE_STREAMS)
 		return;
-	}
-	of = &s->of[i < FB_IDLE_STREAMS ? i : s->oldest];
+	if (i == FB_IDLE_STREAMS)
+		s->last = s->oldest;
+	of = &s->of[s->last];
 	of->went_on = i < FB_IDLE_STREAMS;
 	if (i == FB_IDLE_STREAMS) {
 		s->oldest = (s->oldest + 1) % FB_IDLE_STREAMS;
@@ -98,7 +106,7 @@ static void fb_idle_streams_follow(struct fb_idle_streams *s, const struct fb_fg
 	of->touched = s->touched || fb_idle_streams_touched(s, of);
 	of->next_lbn = req->lbn + req->nsect;
 	of->reads = s->reads;
-	of->written = false;
+	of->written = req->write;
 }
 
 /* ---- does the drive read ahead? ---- */
@@ -110,30 +118,25 @@ static bool fb_idle_streams_mostly_ahead(const struct fb_idle_streams *s)
 
 bool fb_idle_streams_known(const struct fb_idle_streams *s)
 {
-	return s->took.n >= FB_IDLE_STREAMS_KNOWN && s->ahead.n >= FB_IDLE_STREAMS_KNOWN;
+	return s->took[true].n >= FB_IDLE_STREAMS_KNOWN && s->ahead.n >= FB_IDLE_STREAMS_KNOWN;
 }
 
 bool fb_idle_streams_is_ahead(const struct fb_idle_streams *s, const struct fb_fg_req *req)
 {
 	return fb_idle_streams_known(s) && fb_idle_streams_mostly_ahead(s) &&
-	       fb_idle_streams_whole(s, req);
+	       fb_idle_stream_is_whole(fb_idle_streams_of(s, req), req);
 }
 
-/* a request that nobody had disturbed */
-static void fb_idle_streams_learn(struct fb_idle_streams *s, u64 took_ns, u32 nsect)
+/* a request that nobody had disturbed, and for which the drive may have read ahead */
+static void fb_idle_streams_learn_ahead(struct fb_idle_streams *s, u64 took_ns)
 {
 	bool ahead = took_ns < FB_IDLE_STREAMS_AHEAD_NS;
 	bool mostly = fb_idle_streams_mostly_ahead(s);
 
-	if (took_ns > FB_IDLE_STREAMS_MOST_NS)
-		return;
-	if (nsect <= FB_IDLE_STREAMS_SHORT)
-		fb_mean_add(&s->ahead, ahead ? FB_IDLE_STREAMS_ONE_NS : 0,
-			    FB_IDLE_STREAMS_AHEAD_FADES);
+	fb_mean_add(&s->ahead, ahead ? FB_IDLE_STREAMS_ONE_NS : 0, FB_IDLE_STREAMS_AHEAD_FADES);
 	/* it was switched: what streams took before says nothing any more, and fades far slower */
 	if (fb_idle_streams_mostly_ahead(s) != mostly)
-		s->took = (struct fb_mean) { 0 };
-	fb_mean_add(&s->took, took_ns, FB_IDLE_STREAMS_FADES);
+		s->took[true] = (struct fb_mean) { 0 };
 }
 
 /* ---- events ---- */
@@ -145,8 +148,10 @@ void fb_idle_streams_sent(struct fb_idle_streams *s)
 
 void fb_idle_streams_begin(struct fb_idle_streams *s, const struct fb_fg_req *req, bool read)
 {
-	const struct fb_idle_stream *of = req ? fb_idle_streams_whole(s, req) : NULL;
+	const struct fb_idle_stream *of = req ? fb_idle_streams_of(s, req) : NULL;
 
+	if (!req || !fb_idle_stream_is_whole(of, req))
+		of = NULL;
 	s->goes_on = of;
 	s->went_on = of && of->went_on;
 	s->tells = req && req->nsect <= FB_IDLE_STREAMS_SHORT;
@@ -172,24 +177,34 @@ bool fb_idle_streams_want_clean(const struct fb_idle_streams *s, bool begun)
 	return !s->clean || fb_idle_streams_would_tell(s);
 }
 
-/* what it has lost that goes on with a stream */
-static s64 fb_idle_streams_lost(struct fb_idle_streams *s, u64 took_ns,
-				const struct fb_idle_stream *of, const struct fb_fg_req *req)
+/* does the drive have what it goes on with, wherever the head is? */
+static bool fb_idle_stream_is_ahead(const struct fb_idle_streams *s,
+				    const struct fb_idle_stream *of, const struct fb_fg_req *req)
 {
-	if (!s->touched && !of->touched && !fb_idle_streams_touched(s, of)) {
-		fb_idle_streams_learn(s, took_ns, req->nsect);
-		return 0;
-	}
-	if (!fb_idle_streams_known(s) || !fb_idle_streams_mostly_ahead(s))
-		return 0;
-	return (s64)min_t(u64, took_ns, FB_IDLE_STREAMS_MOST_NS) - fb_mean_ns(&s->took, 0);
+	return fb_idle_stream_is_whole(of, req) && fb_idle_streams_mostly_ahead(s);
 }
 
-s64 fb_idle_streams_served(struct fb_idle_streams *s, u64 now, const struct fb_fg_req *req)
+s64 fb_idle_streams_served(struct fb_idle_streams *s, u64 took_ns, const struct fb_fg_req *req)
 {
-	const struct fb_idle_stream *of = fb_idle_streams_whole(s, req);
-	s64 ns = of ? fb_idle_streams_lost(s, now - min(req->arrived_ns, now), of, req) : 0;
+	const struct fb_idle_stream *of = fb_idle_streams_of(s, req);
+	bool whole = fb_idle_stream_is_whole(of, req);
+	bool touched = of && (s->touched || fb_idle_streams_touched(s, of)), clean;
+	struct fb_mean *took = &s->took[whole];
+	s64 lost_ns = 0;
 
+	clean = of && !touched && !of->touched && took_ns < FB_IDLE_STREAMS_MOST_NS;
+	took_ns = min_t(u64, took_ns, FB_IDLE_STREAMS_MOST_NS);
+	if (clean && whole && req->nsect <= FB_IDLE_STREAMS_SHORT)
+		fb_idle_streams_learn_ahead(s, took_ns);
+	if (fb_idle_stream_is_ahead(s, of, req))
+		touched |= of->touched;
+	else if (of != &s->of[s->last])
+		/* the head would not be where it goes on */
+		of = NULL;
+	if (of && clean)
+		fb_mean_add(took, took_ns, FB_IDLE_STREAMS_FADES);
+	else if (of && touched && took->n >= FB_IDLE_STREAMS_KNOWN)
+		lost_ns = took_ns - fb_mean_ns(took, 0);
 	fb_idle_streams_follow(s, req);
-	return ns;
+	return lost_ns;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Streams: reads of the foreground that follow each other on the disk. The drive reads ahead for
- * them, and an idle read ends that, so that who comes behind pays more than the rest of a read.
- * What a stream's request takes undisturbed is learnt from two of them without idle reads between.
+ * Streams: requests of the foreground that follow each other on the disk. An idle read takes the
+ * head away, and ends what the drive reads ahead, so that who comes behind pays more than the rest
+ * of a read. What a stream's request takes undisturbed is learnt from two of them without idle reads between.
  * Core; the caller serialises. Nothing here sleeps or allocates. All times are nanoseconds of one
  * monotonic clock, passed in.
  */
@@ -35,8 +35,10 @@ struct fb_idle_stream {
  * @reads: idle reads sent
  * @of: the streams seen last
  * @oldest: the one that is replaced next
- * @took: times of requests that nobody had disturbed
- * @ahead: the share of these, in microseconds per second, that came from the drive's read-ahead
+ * @last: the one whose request ended last, or FB_IDLE_STREAMS
+ * @took: times of requests that nobody had disturbed: of writes and the reads behind them [0], and
+ *	of others [1], for which the drive may read ahead
+ * @ahead: the share of the latter, in microseconds per second, that came from its cache
  * @goes_on: the first request of this busy period goes on with a stream ...
  * @went_on: ... which had gone on before
  * @tells: it is short enough to tell whether the drive reads ahead
@@ -47,7 +49,8 @@ struct fb_idle_streams {
 	u64 reads;
 	struct fb_idle_stream of[FB_IDLE_STREAMS];
 	u32 oldest;
-	struct fb_mean took;
+	u32 last;
+	struct fb_mean took[2];
 	struct fb_mean ahead;
 	bool goes_on;
 	bool went_on;
@@ -134,12 +137,12 @@ bool fb_idle_streams_want_clean(const struct fb_idle_streams *s, bool begun);
 /**
  * fb_idle_streams_served() - note that a request has ended
  * @s: the streams
- * @now: the time
+ * @took_ns: what the drive took for it
  * @req: the request
  *
- * Return: if it goes on with a stream that the drive reads ahead for, and idle reads have come
- * between, by how much it took longer than undisturbed ones do on the mean; else 0.
+ * Return: if it goes on with a stream, idle reads have come between, and it is known what such
+ * requests take: by how much it took longer than undisturbed ones do on the mean; else 0.
  */
-s64 fb_idle_streams_served(struct fb_idle_streams *s, u64 now, const struct fb_fg_req *req);
+s64 fb_idle_streams_served(struct fb_idle_streams *s, u64 took_ns, const struct fb_fg_req *req);
 
 #endif /* FB_IDLE_STREAMS_H */

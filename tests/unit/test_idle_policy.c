@@ -925,11 +925,11 @@ static struct left bench_streams(struct bench *b, u32 n, u32 nsect, u32 streams,
 		fb_idle_policy_arrive(&b->w, b->now, &req);
 		fb_idle_policy_served(&b->w, b->now += MS / 5, &req);
 		if (!known)
-			b->w.streams.took.n = 0;
+			b->w.streams.took[true].n = 0;
 		fb_idle_policy_idle(&b->w, b->now);
 	}
 	print_message("%u intervals of %u, %u to %u, %u in a row, %u known\n", left.n, n,
-		      left.first, left.last, left.longest, b->w.streams.took.n);
+		      left.first, left.last, left.longest, b->w.streams.took[true].n);
 	return left;
 }
 
@@ -950,13 +950,13 @@ static void test_control(void **state)
 	assert_int_equal(left.first, 5);
 	assert_int_equal(left.n, 18);
 	assert_int_equal(left.last, 22);
-	assert_true(b.w.streams.took.n >= 8);
+	assert_true(b.w.streams.took[true].n >= 8);
 	bench_control(&b);
 	left = bench_streams(&b, 64000, 8, 8, true);
 	assert_in_range(left.first, 2, 16);
 	assert_in_range(left.n, 8, 48);
 	assert_int_equal(left.longest, left.n);
-	assert_true(b.w.streams.took.n >= 8);
+	assert_true(b.w.streams.took[true].n >= 8);
 }
 
 /*

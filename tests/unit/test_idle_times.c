@@ -29,12 +29,12 @@ static void test_account(void **state)
 
 	(void)state;
 	fb_idle_account_read(&a, 10 * MS, 2 * MS);
-	assert_int_equal(1 * MS, fb_idle_account_served(&a, 15 * MS, 9 * MS));
+	assert_int_equal(1 * MS, fb_idle_account_served(&a, 15 * MS, 9 * MS, 0));
 	/* without the read the one before would have ended at 14, and the drive have begun then */
-	assert_int_equal(1 * MS, fb_idle_account_served(&a, 20 * MS, 12 * MS));
+	assert_int_equal(1 * MS, fb_idle_account_served(&a, 20 * MS, 12 * MS, 0));
 	/* came at 19.6: .4 ms are made up for by the pause that there would have been */
-	assert_int_equal(400 * US, fb_idle_account_served(&a, 25 * MS, 19600 * US));
-	assert_int_equal(0, fb_idle_account_served(&a, 40 * MS, 30 * MS));
+	assert_int_equal(400 * US, fb_idle_account_served(&a, 25 * MS, 19600 * US, 0));
+	assert_int_equal(0, fb_idle_account_served(&a, 40 * MS, 30 * MS, 0));
 }
 
 /*
@@ -47,7 +47,7 @@ static void test_account_late(void **state)
 
 	(void)state;
 	fb_idle_account_read(&a, 30 * MS, 1 * MS);
-	assert_int_equal(1 * MS, fb_idle_account_served(&a, 40 * MS, 12 * MS));
+	assert_int_equal(1 * MS, fb_idle_account_served(&a, 40 * MS, 12 * MS, 0));
 }
 
 /*
@@ -68,6 +68,22 @@ static void test_account_ratio(void **state)
 	for (i = 0; i < 10000; i++)
 		fb_idle_account_period(&a, 100 * MS, 1, 1 * MS);
 	assert_int_equal(4 * FB_IDLE_ACCOUNT_ONE, fb_idle_account_ratio(&a));
+}
+
+/*
+ * A stream's request that took 5 ms longer than usual has lost those, too, and so have those that
+ * wait behind it. Seen to fail with @without_ns that knows nothing of it.
+ */
+static void test_account_lost(void **state)
+{
+	struct fb_idle_account a = { 0 };
+
+	(void)state;
+	fb_idle_account_read(&a, 10 * MS, 2 * MS);
+	assert_int_equal(6 * MS, fb_idle_account_took_ns(&a, 16 * MS, 9 * MS));
+	assert_int_equal(6 * MS, fb_idle_account_served(&a, 16 * MS, 9 * MS, 5 * MS));
+	assert_int_equal(6 * MS, fb_idle_account_served(&a, 20 * MS, 9 * MS, 0));
+	assert_int_equal(-1 * MS, fb_idle_account_served(&a, 50 * MS, 49 * MS, -1 * MS));
 }
 
 /* ---- times ---- */
@@ -138,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_account),
 		cmocka_unit_test(test_account_late),
+		cmocka_unit_test(test_account_lost),
 		cmocka_unit_test(test_account_ratio),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_place),
