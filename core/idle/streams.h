@@ -2,9 +2,9 @@
 /*
  * Streams: requests of the foreground that follow each other on the disk. An idle read takes the
  * head away, and ends what the drive reads ahead, so that who comes behind pays more than the rest
- * of a read. What a stream's request takes undisturbed is learnt from two of them without idle reads
- * between. Core; the caller serialises. Nothing here sleeps or allocates. All times are nanoseconds
- * of one monotonic clock, passed in.
+ * of a read. What a stream's request takes undisturbed is learnt from two of them without idle
+ * reads between. Core; the caller serialises. Nothing here sleeps or allocates. All times are
+ * nanoseconds of one monotonic clock, passed in.
  */
 #ifndef FB_IDLE_STREAMS_H
 #define FB_IDLE_STREAMS_H

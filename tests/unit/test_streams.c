@@ -76,9 +76,9 @@ static void bench_lost(s64 lost)
 
 /*
  * What a stream's request takes longer behind idle reads is lost; others lose nothing here, nor
- * does any before eight have told. Of a drive that does not read ahead it is the way back, but only if
- * the head would still be there. Seen to fail with FB_IDLE_STREAMS_KNOWN 7 and 9, with read-ahead
- * believed anyway, and with @last not looked at.
+ * does any before eight have told. Of a drive that does not read ahead it is the way back, but
+ * only if the head would still be there. Seen to fail with FB_IDLE_STREAMS_KNOWN 7 and 9, with
+ * read-ahead believed anyway, and with @last not looked at.
  */
 static void test_lost(void **state)
 {
