@@ -150,7 +150,7 @@ void fb_idle_streams_begin(struct fb_idle_streams *s, const struct fb_fg_req *re
 {
 	const struct fb_idle_stream *of = req ? fb_idle_streams_of(s, req) : NULL;
 
-	if (!req || !fb_idle_stream_is_whole(of, req))
+	if (!fb_idle_stream_is_whole(of, req))
 		of = NULL;
 	s->goes_on = of;
 	s->went_on = of && of->went_on;
