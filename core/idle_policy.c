@@ -47,7 +47,7 @@ static void fb_idle_policy_charge(struct fb_idle_policy *w, u32 n, s64 ns)
 static void fb_idle_policy_allow(struct fb_idle_policy *w)
 {
 	w->st.requests++;
-	w->credit_ns = min_t(s64, w->credit_ns + (s64)w->goal_mean_ns,
+	w->credit_ns = min_t(s64, w->credit_ns + (s64)fb_idle_policy_aim_ns(w),
 			     w->goal_mean_ns * FB_IDLE_POLICY_WINDOW);
 }
 
@@ -59,7 +59,7 @@ static void fb_idle_policy_allow(struct fb_idle_policy *w)
 static bool fb_idle_policy_in_budget(const struct fb_idle_policy *w, u64 now)
 {
 	struct fb_idle_times_mean cost;
-	u64 need;
+	u64 need, owe = 0;
 
 	if (!w->st.requests || now - w->idle_ns >= FB_IDLE_POLICY_FORGIVE_NS)
 		return true;
@@ -70,8 +70,8 @@ static bool fb_idle_policy_in_budget(const struct fb_idle_policy *w, u64 now)
 	need = fb_idle_policy_hit_ns(w, cost.rest_ns);
 	need = min(need * max(w->longest, 1U), w->goal_mean_ns * FB_IDLE_POLICY_WINDOW / 2);
 	if (w->st.requests < w->may_owe)
-		need -= min(need, w->goal_mean_ns * FB_IDLE_POLICY_START);
-	return w->credit_ns >= (s64)need;
+		owe = w->goal_mean_ns * FB_IDLE_POLICY_START;
+	return w->credit_ns + (s64)owe >= (s64)need;
 }
 
 /* ---- events ---- */

@@ -8,9 +8,6 @@
 #define FB_IDLE_POLICY_AGE 8192		/* intervals after which the past counts half */
 #define FB_IDLE_POLICY_FORGET 1024		/* busy periods in which the longest is forgotten */
 
-/* Aim at a part of the goal of the mean, so that the budget seldom steps in. */
-#define FB_IDLE_POLICY_AIM_OF 16
-#define FB_IDLE_POLICY_AIM 14
 #define FB_IDLE_POLICY_ALIKE 8		/* yields of sizes within 1 / this are alike */
 #define FB_IDLE_POLICY_ALIKE_WAITS 16	/* the same of thresholds */
 
@@ -172,7 +169,7 @@ static void fb_idle_policy_add(const struct fb_idle_policy *w, u32 bin,
 /* what may be charged to @requests requests */
 static u64 fb_idle_policy_allowed_ns(const struct fb_idle_policy *w, u64 requests)
 {
-	return w->goal_mean_ns * FB_IDLE_POLICY_AIM / FB_IDLE_POLICY_AIM_OF * requests;
+	return fb_idle_policy_aim_ns(w) * requests;
 }
 
 /*

@@ -12,6 +12,12 @@
 #define FB_IDLE_POLICY_LEARN 32		/* intervals before threshold and size are found */
 #define FB_IDLE_POLICY_WINDOW 4096	/* requests whose allowance may be saved up */
 
+/* what is charged to a request on the mean: less than the goal, for the account misses up to 9 % */
+static inline u64 fb_idle_policy_aim_ns(const struct fb_idle_policy *w)
+{
+	return w->goal_mean_ns - w->goal_mean_ns / 8;
+}
+
 /* the bin of idle intervals of a length */
 u32 fb_idle_policy_bin(u64 ns);
 

@@ -49,8 +49,10 @@ slowdowns()
 		think beside$seed 40 $seed
 		more=$((mean - $(echo $means | cut -d' ' -f$((seed - $1 + 1)))))
 		slower="$slower $more"
-		cost=$((($(stats "$disk" cost_us) - cost) / ($(stats "$disk" cost_requests) - requests)))
-		amiss="$amiss $((cost - more))"
+		requests=$(($(stats "$disk" cost_requests) - requests))
+		# none of them may have been followed
+		[ $requests = 0 ] ||
+			amiss="$amiss $((($(stats "$disk" cost_us) - cost) / requests - more))"
 	done
 }
 
