@@ -220,6 +220,12 @@ hang_free_read()
 		tries=$((tries + 1))
 	done
 	expect_ge "free reads that hung" "$(stats "$2" free_errors)" 1
+	note "aborts $(drive_stat "$1" aborts), resets $(drive_stat "$1" resets)"
+	# as t-recovery has it: where a reset ended the read, tasks wait for somebody
+	if [ "$(job "$2" scan)" = paused ]; then
+		expect_ge "paused by a reset" "$(drive_stat "$1" resets)" 1
+		echo resume > "$(fb "$2")/scan"
+	fi
 	scan_goes_on "hung free read" "$2"
 }
 

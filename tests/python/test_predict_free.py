@@ -221,9 +221,8 @@ class Queue(unittest.TestCase):
                                        delta=0.15)
 
     def test_long_writes(self):
-        """Long writes, which the module does not hold back until an idle read ends, cost more of
-        the goal: less is read in idle time, within 30 % of the simulator. Seen to fail: as if they
-        were held back, 106 told for 58 MB/s and 85 for 30."""
+        """Beside long writes, too, idle time is within 30 % of the simulator: 106 MB/s told for 99,
+        and 85 for 73. Seen to fail: a third of a turn that each of them costs, 46 for 99."""
         for drive, lines, rate, reads in (("nearline16-serpentine", "", 25.0, 0.15),
                                           ("archive8", "write_cache off", 14.0, 0.18)):
             device = Device.from_drive(sim.drive_file(drive))
@@ -236,10 +235,6 @@ class Queue(unittest.TestCase):
             told = unseenfree.told(device, load)["idle_mb_s"]
             with self.subTest(drive=drive, told=told, spread=np.std(ran)):
                 self.assertAlmostEqual(told / np.mean(ran), 1, delta=0.3)
-        alone = freeidle.idle_reads(device, freeidle.Idle(0.5, 20.0)).rate
-        for long, less in ((0.0, 1.0), (0.5, 0.8)):
-            found = freeidle.idle_reads(device, freeidle.Idle(0.5, 20.0, None, long)).rate
-            self.assertLessEqual(found, less * alone)
 
     def test_idle_without_read_ahead(self):
         """Where the drive does not read ahead: what a read takes, and how much is read, within 20 %

@@ -173,19 +173,7 @@ def _idle(found, device, like):
         rate = load.outstanding / load.think_time if load.think_time > 0 else math.inf
     if found.saturated or not math.isfinite(rate) or idle <= 0:
         return None, gaps
-    return freeidle.Idle(idle, rate, spread, _long_writes(load, like.starts)), gaps
-
-
-def _long_writes(load, starts):
-    """Share of the requests that are writes of freeidle.LONG_WRITE and more; `starts` of them are
-    the load's."""
-    size = load.request_size * starts
-    share = float(size >= freeidle.LONG_WRITE)
-    if load.request_size_cv2 >= freeband.LEAST_CV2:
-        # in units, as files are, of any number
-        more = max(1 - freeband.UNIT / size, 0.0)
-        share = more ** (freeidle.LONG_WRITE / freeband.UNIT - 1)
-    return (1 - load.read_fraction) * share
+    return freeidle.Idle(idle, rate, spread), gaps
 
 
 def _scanned(found, gaps, awake):

@@ -19,7 +19,7 @@ from . import freegap, freeidle
 REGIONS = 48
 STEP = 0.02             # of a part: what a step of time reads of it at most
 LEFT = 1e-3             # of a part, that is as good as nothing
-KEPT = 1.0              # of the goal of idle reads, what is made use of in the long run
+KEPT = 0.875            # of the goal of idle reads, what is made use of (core/idle/threshold.h)
 # Without read-ahead the reads of a part get shorter, as gaps and other reads have left pieces, when
 # less than so much of it is left: they bring that share's power of what they do at first. Set by
 # the tenths of one whole scan of the Atlas 10K (68 requests/s, seed 1)

@@ -41,11 +41,6 @@ MADE_GOOD = {True: 0.75, False: 1.0}
 SEND = 50e-6            # s that a read has to spare (core/idle_order.h)
 LEAST_REST = 1e-6       # s that who meets a read waits at least
 LATE = 1 / 3            # of the first reads behind writes (core/destage.c)
-# Bytes from which on a write that meets a read is not held back until that ends
-# (core/completion.h), and turns that it takes longer then: of a drive that reads ahead, of another
-# one. Set by the random cases of seed 19 (unseenfree.py) with requests of 64 KiB
-LONG_WRITE = 32768
-UNHELD = {True: 0.35, False: 0.2}
 
 
 class IdleReads(NamedTuple):
@@ -188,13 +183,11 @@ HERE = Begins(np.zeros(1), np.zeros(1), np.ones(1))
 
 class Idle(NamedTuple):
     """Idle times. share: of the time, in which the medium has nothing to do; ends: 1/s at which
-    they end; spread: s, standard deviation of a destage, if there is a write-back cache; long:
-    share of the requests that are writes of LONG_WRITE and more."""
+    they end; spread: s, standard deviation of a destage, if there is a write-back cache."""
 
     share: float
     ends: float
     spread: float = None
-    long: float = 0.0
 
 
 def _way(device, idle, reads):
@@ -213,8 +206,6 @@ def idle_reads(device, idle, begins=HERE, kept=None):
     # who comes before the first block has been read waits for that, else for what is left of one
     early = -np.expm1(-idle.ends * until)
     rest = np.mean(early * (until + took) / 2 + (1 - early) * reads.rest + begins.back)
-    if not idle.spread:
-        rest += idle.long * UNHELD[reads_ahead(device)] * device.revolution_time
     # the way back may be shorter than the way that it is in place of
     rest = max(float(rest), LEAST_REST)
     alone = not idle.spread and not reads_ahead(device)
