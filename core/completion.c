@@ -307,6 +307,9 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
 	if (r->predicted_ns && (c->own_order || fb_completion_is_late(l, r) ||
 				fb_completion_has_landed(l, c, r, transfer_ns)))
 		fb_completion_excuse(l->head, &before, &r->end, fb_completion_is_late(l, r));
+	/* right behind the last command: the drive had begun with it before it was asked */
+	if (c->cause == FB_CAUSE_IDLE && r->end.turns < 0)
+		l->head->right = before.right;
 	if (r->end.verdict == FB_HEAD_MECHANICAL && r->end.turns > FB_COMPLETION_MAX_TURNS) {
 		r->end.verdict = FB_HEAD_ODD;
 		fb_head_lose(l->head);

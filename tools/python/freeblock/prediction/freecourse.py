@@ -19,7 +19,8 @@ from . import freegap, freeidle
 REGIONS = 48
 STEP = 0.02             # of a part: what a step of time reads of it at most
 LEFT = 1e-3             # of a part, that is as good as nothing
-KEPT = 0.875            # of the goal of idle reads, what is made use of (core/idle/threshold.h)
+# Of the goal of idle reads, what is made use of in the long run: without a write cache, and with one
+KEPT = {False: 0.8, True: 0.95}
 # Without read-ahead the reads of a part get shorter, as gaps and other reads have left pieces, when
 # less than so much of it is left: they bring that share's power of what they do at first. Set by
 # the tenths of one whole scan of the Atlas 10K (68 requests/s, seed 1)
@@ -102,7 +103,7 @@ def course(device, gaps, idle, awake=1.0):
         passed = np.where(left, pauses * state.rate / left.sum(), 0)
         if idle:
             to, begins = state.begins()
-            found = freeidle.idle_reads(device, idle, begins, KEPT).rate
+            found = freeidle.idle_reads(device, idle, begins, KEPT[bool(idle.spread)]).rate
             passed += awake * np.bincount(to, found, REGIONS) / REGIONS
         brought = state.brought(passed)
         whole = float(np.sum(read + brought))
