@@ -220,7 +220,8 @@ void fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, struct fb_destage *
 	u64 took_ns = now - w->sent_ns;
 	s64 late_ns = took_ns - usual_ns - FB_IDLE_TURN_NS;
 	bool late = usual_ns && late_ns > (s64)FB_IDLE_TURN_NS / 2;
-	bool stall = fb_idle_account_stall(&w->account, now, took_ns - min(usual_ns, took_ns));
+	bool stall = fb_idle_account_read_stalled(&w->account, now,
+						  took_ns - min(usual_ns, took_ns));
 
 	w->judged = true;
 	w->clean = (fb_destage_is_clean(d) || !usual_ns) && !late && !stall;

@@ -242,11 +242,12 @@ void fb_idle_ended(struct fb_disk *fd, bool good)
 	lockdep_assert_held(&fd->lock);
 	idle->reading = false;
 	idle->used_ns = ktime_get_ns();
-	if (good)
+	if (good && !idle->spins_up)
 		fb_idle_policy_judge(&idle->wait, idle->used_ns, &fd->destage);
 	else
 		fb_destage_idle_ended(&fd->destage, idle->used_ns, false, 0);
 	fb_idle_policy_ended(&idle->wait, idle->used_ns);
+	idle->spins_up = false;
 	fb_idle_wake(fd);
 }
 
@@ -394,8 +395,10 @@ static bool fb_idle_is_awake(struct fb_coverage *cov)
 	spin_lock_irq(&fd->lock);
 	now = ktime_get_ns();
 	fb_power_told(power, state, fb_drive_query_touched_ns(fd), now);
-	if (wake && !fb_power_spins(state) && state != FB_POWER_SUSPENDED)
+	if (wake && !fb_power_spins(state) && state != FB_POWER_SUSPENDED) {
+		fd->idle.spins_up = true;
 		fb_power_begin(power, now);
+	}
 	wake &= state == FB_POWER_SUSPENDED;
 	spin_unlock_irq(&fd->lock);
 	if (wake)

@@ -26,6 +26,7 @@ struct fb_disk_client;
  * @piece: the next idle read, or the one in flight
  * @reading: @piece is in flight
  * @asking: a query of ours is in flight; written by the thread without a lock
+ * @spins_up: the next idle read has the drive spin up, which says nothing of what reads take
  * @woken: something has changed: the thread must compute anew when to read
  * @retry_ns: the thread looks for no read before this time
  * @used_ns: when an idle read was last in flight
@@ -43,6 +44,7 @@ struct fb_idle {
 	struct fb_plan_piece piece;
 	bool reading;
 	bool asking;
+	bool spins_up;
 	bool woken;
 	u64 retry_ns;
 	u64 used_ns;

@@ -13,13 +13,21 @@
 #define FB_IDLE_ACCOUNT_STALL_NS 500000000U
 #define FB_IDLE_ACCOUNT_PAUSE_NS 60000000000ULL	/* longest pause behind a stall */
 
-bool fb_idle_account_stall(struct fb_idle_account *a, u64 now, u64 took_ns)
+static bool fb_idle_account_stall(struct fb_idle_account *a, u64 now, u64 took_ns)
 {
 	if (took_ns < FB_IDLE_ACCOUNT_STALL_NS)
 		return false;
 	a->stall_ns = now;
-	a->pause_ns = now + min(took_ns, FB_IDLE_ACCOUNT_PAUSE_NS);
 	return true;
+}
+
+bool fb_idle_account_read_stalled(struct fb_idle_account *a, u64 now, u64 took_ns)
+{
+	bool stall = fb_idle_account_stall(a, now, took_ns);
+
+	if (stall)
+		a->pause_ns = now + min(took_ns, FB_IDLE_ACCOUNT_PAUSE_NS);
+	return stall;
 }
 
 bool fb_idle_account_stalled(const struct fb_idle_account *a, u64 since_ns)

@@ -7,8 +7,9 @@
  * left of the delay (Lindley's recursion, in the order of completions).
  *
  * A command that takes half a second and more met a stall: the drive had work of its own, as
- * drive-managed shingled disks have when they clean up behind writes. Idle reads pause for as long
- * as it was silent, and the busy period tells nothing of the foreground.
+ * drive-managed shingled disks have when they clean up behind writes. The busy period tells
+ * nothing of the foreground then. Behind a read of ours that met one idle reads pause for as long;
+ * the foreground may as well have had the drive spin up.
  *
  * Core; the caller serialises. Nothing here sleeps or allocates. All times are nanoseconds of one
  * monotonic clock.
@@ -39,14 +40,14 @@ struct fb_idle_account {
 };
 
 /**
- * fb_idle_account_stall() - note how long a command took that the drive carried out
+ * fb_idle_account_read_stalled() - note how much longer than usual an idle read took
  * @a: the account
  * @now: the time; it has ended
- * @took_ns: how long it was in service
+ * @took_ns: so long
  *
- * Return: true if it met a stall.
+ * Return: true if it met a stall; reads pause for as long, then.
  */
-bool fb_idle_account_stall(struct fb_idle_account *a, u64 now, u64 took_ns);
+bool fb_idle_account_read_stalled(struct fb_idle_account *a, u64 now, u64 took_ns);
 
 /**
  * fb_idle_account_stalled() - was there a stall?

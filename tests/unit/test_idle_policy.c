@@ -1090,7 +1090,8 @@ static void test_stall_foreground(void **state)
 	bench_crowd(&b, 3000 * MS, MS);
 	assert_int_equal(0, b.w.longest);
 	assert_int_equal(0, b.w.aged_n);
-	assert_int_equal(b.now - 100 * MS + 3000 * MS, fb_idle_policy_begin_ns(&b.w, b.now));
+	/* the drive may have spun up: no reason to pause */
+	assert_int_equal(b.now, fb_idle_policy_begin_ns(&b.w, b.now));
 	b.now += 4000 * MS;
 	bench_crowd(&b, 10 * MS, 10 * MS);
 	assert_int_equal(100, b.w.longest);
