@@ -8,7 +8,8 @@
 
 /* intervals until threshold and size are found again */
 #define FB_IDLE_POLICY_RETUNE 64
-#define FB_IDLE_POLICY_TRY 512		/* one read in so many tries a longer size */
+#define FB_IDLE_POLICY_TRY 512		/* one read in so many tries a longer size ... */
+#define FB_IDLE_POLICY_TRY_NEW 64	/* ... and while nothing is known of one of them */
 #define FB_IDLE_POLICY_TRY_MORE 3	/* up to so many doublings */
 #define FB_IDLE_POLICY_START 64		/* allowances that the first so many requests may owe */
 /*
@@ -183,14 +184,17 @@ static void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 now)
 /* sizes that were never tried are now and then */
 static void fb_idle_policy_try_size(struct fb_idle_policy *w)
 {
-	u32 n = w->st.reads / FB_IDLE_POLICY_TRY;
+	u32 longest = max(fb_idle_policy_longest(w), 1U) - 1, size, of = FB_IDLE_POLICY_TRY, i;
 
 	w->sectors = w->found;
-	if (w->fixed_sectors || w->st.reads % FB_IDLE_POLICY_TRY != FB_IDLE_POLICY_TRY - 1)
+	size = fb_idle_policy_size(w);
+	for (i = 1; i <= FB_IDLE_POLICY_TRY_MORE && size + i <= longest; i++)
+		if (!fb_idle_policy_is_tried(w, size + i))
+			of = FB_IDLE_POLICY_TRY_NEW;
+	if (w->fixed_sectors || w->st.reads % of != of - 1)
 		return;
-	w->sectors = w->found << (1 + n % FB_IDLE_POLICY_TRY_MORE);
-	w->sectors = min(w->sectors, FB_IDLE_POLICY_SECTORS_MIN <<
-			 (max(fb_idle_policy_longest(w), 1U) - 1));
+	size += 1 + w->st.reads / of % FB_IDLE_POLICY_TRY_MORE;
+	w->sectors = FB_IDLE_POLICY_SECTORS_MIN << min(size, longest);
 }
 
 void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_destage *d,

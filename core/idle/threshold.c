@@ -229,7 +229,7 @@ u32 fb_idle_policy_longest(const struct fb_idle_policy *w)
 	return size;
 }
 
-static bool fb_idle_policy_is_tried(const struct fb_idle_policy *w, u32 size)
+bool fb_idle_policy_is_tried(const struct fb_idle_policy *w, u32 size)
 {
 	struct fb_idle_times_mean m;
 

@@ -32,6 +32,9 @@ u32 fb_idle_policy_class(const struct fb_idle_policy *w);
 u32 fb_idle_policy_size(const struct fb_idle_policy *w);
 u32 fb_idle_policy_longest(const struct fb_idle_policy *w);
 
+/* is it known what reads of a size take? */
+bool fb_idle_policy_is_tried(const struct fb_idle_policy *w, u32 size);
+
 /* of the first command of an idle interval, and of those that follow */
 void fb_idle_policy_first_cost(const struct fb_idle_policy *w, u32 size, u64 wait_ns,
 			       struct fb_idle_times_mean *m);

@@ -59,9 +59,9 @@ class Loads(unittest.TestCase):
         return alone, scan
 
     def test_load(self):
-        """30 and 60 %: three sets of eight seeds had 109.2 to 110.2 and 56.9 to 57.8 MB/s. The
-        account is true within a half: it has 1.36 to 1.41 of the truth, and .96 to 1.02."""
-        for rate, free in (("24", (104, 115)), ("48", (52, 62))):
+        """30 and 60 %: three sets of eight seeds had 106.7 to 107.9 and 50.5 to 53.3 MB/s. The
+        account is true within a half: it has 1.34 to 1.37 of the truth, and .97 to 1.06."""
+        for rate, free in (("24", (102, 113)), ("48", (46, 58))):
             alone, scan = self.beside(rate, free)
             true = mean(scan, "read_ms", "mean") - mean(alone, "read_ms", "mean")
             charged = mean(scan, "idle", "mean_us") / 1e3
@@ -78,20 +78,20 @@ class Loads(unittest.TestCase):
 
     def test_fsync(self):
         """Flushes: as fast as without a scan, and no write is forgotten by them."""
-        alone, scan = self.beside("48", (50, 60), fsync="0.5")
+        alone, scan = self.beside("48", (47, 58), fsync="0.5")
         self.assertGreater(mean(alone, "flush_ms", "mean"), 5)
         self.assertLess(mean(scan, "flush_ms", "mean"), 1.1 * mean(alone, "flush_ms", "mean"))
 
     def test_fua(self):
         """FUA goes to the medium: its writes are as slow as with the cache off, and meet idle reads
-        as reads do: of three sets of eight seeds their p99 was 1.0, 1.7 and 3.9 % longer."""
+        as reads do: of three sets of eight seeds their p99 was 1.3, 2.5 and 3.0 % longer."""
         some = runs(**ALONE, rate="24", fua="1")
         self.assertGreater(mean(some, "write_ms", "mean"), 10)
         self.beside("24", (102, 114), writes=(1, 1.05), fua="0.3", fsync="0.5")
 
     def test_delay(self):
         """A drive that holds writes back for 100 ms: as much as with two commands, and cheaper.
-        Two sets of twelve seeds had 96.9 and 97.0 MB/s."""
+        Two sets of twelve seeds had 96.9 and 97.0 MB/s, when more of the goal was used."""
         slow = {"set": "destage_delay_ns 100000000", "rate": "24"}
         alone, scan = runs(MANY, **ALONE, **slow), runs(MANY, **MODULE, **slow)
         two = runs(MANY, **{**MODULE, "depth": "2"}, **slow)
