@@ -191,7 +191,7 @@ static void fb_idle_policy_try_size(struct fb_idle_policy *w)
 	for (i = 1; i <= FB_IDLE_POLICY_TRY_MORE && size + i <= longest; i++)
 		if (!fb_idle_policy_is_tried(w, size + i))
 			of = FB_IDLE_POLICY_TRY_NEW;
-	if (w->fixed_sectors || w->st.reads % of != of - 1)
+	if (!w->found || w->fixed_sectors || w->st.reads % of != of - 1)
 		return;
 	size += 1 + w->st.reads / of % FB_IDLE_POLICY_TRY_MORE;
 	w->sectors = FB_IDLE_POLICY_SECTORS_MIN << min(size, longest);

@@ -344,10 +344,12 @@ static bool fb_coverage_add(struct fb_coverage_walk *walk, u64 first, u64 n)
 {
 	struct fb_coverage *cov = walk->cov;
 	struct freeblock_task *task = walk->task;
+	u32 zone = READ_ONCE(cov->fd->zone_sectors);
 	unsigned long *unwritten = NULL, b, e;
+	u64 wanted;
 
-	if (cov->fd->zone_sectors) {
-		unwritten = fb_zone_unwritten(cov->fd, first, n);
+	if (zone) {
+		unwritten = fb_zone_unwritten(cov->fd, zone, first, n);
 		if (!unwritten)
 			return false;
 	}
@@ -356,10 +358,10 @@ static bool fb_coverage_add(struct fb_coverage_walk *walk, u64 first, u64 n)
 	fb_coverage_each_run(cov, first, n, fb_coverage_add_run, walk);
 	if (!unwritten)
 		return true;
-	task->unwritten += task->map.n_wanted;
+	wanted = task->map.n_wanted;
 	for_each_set_bitrange(b, e, unwritten, n)
 		fb_coverage_each_run(cov, first + b, e - b, fb_coverage_remove_run, walk);
-	task->unwritten -= task->map.n_wanted;
+	WRITE_ONCE(task->unwritten, task->unwritten + wanted - task->map.n_wanted);
 	kvfree(unwritten);
 	return true;
 }

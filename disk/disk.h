@@ -161,6 +161,7 @@ struct fb_disk_sched_ops {
  * @sched_ops: what @sched is to be told of [L]
  * @unfit: why the attached device is not served at all; NULL: it is fit [L]
  * @zone_sectors: length of its host-managed zones; 0: it has none [L]
+ * @zone_retry_ns: the drive is not asked for them before; the thread's
  * @idle_only: the foreground is not ordered, whatever is known of the drive [L]
  * @mapless: why no model of it can be used; NULL: one can [L]
  * @doubt: why the maker of @model distrusted it, as a message, or "" [L]
@@ -227,6 +228,7 @@ struct fb_disk {
 	const char *unfit;
 	const char *mapless;
 	u32 zone_sectors;
+	u64 zone_retry_ns;
 	bool idle_only;
 	char doubt[FB_DOUBT_LEN];
 	bool forced;

@@ -18,6 +18,8 @@
 #include "disk/zone.h"
 #include "include/compat/fb_compat.h"
 
+#define FB_ZONE_RETRY_NS (10 * (u64)NSEC_PER_SEC)	/* when to ask again after a failure */
+
 /**
  * struct fb_zone_query - a question about the zones of a range
  * @work: asks it: whoever sends a command runs the queue, and the thread has the lowest priority
@@ -76,21 +78,48 @@ static void fb_zone_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
+/* a driver's report_zones() may send no request, which would keep its module */
 static struct gendisk *fb_zone_get_disk(struct fb_disk *fd)
 {
 	struct gendisk *disk;
 
 	spin_lock_irq(&fd->lock);
 	disk = fd->q ? fd->q->disk : NULL;
+	if (disk && !try_module_get(disk->fops->owner))
+		disk = NULL;
 	if (disk)
 		get_device(disk_to_dev(disk));
 	spin_unlock_irq(&fd->lock);
 	return disk;
 }
 
+static void fb_zone_put_disk(struct gendisk *disk)
+{
+	struct module *owner = disk->fops->owner;
+
+	put_device(disk_to_dev(disk));
+	module_put(owner);
+}
+
+/* The scheduler must not take the query for foreground. */
+static void fb_zone_ask(struct fb_disk *fd, struct fb_zone_query *q)
+{
+	q->disk = fb_zone_get_disk(fd);
+	if (!q->disk)
+		return;
+	WRITE_ONCE(fd->idle.asking, true);
+	INIT_WORK_ONSTACK(&q->work, fb_zone_work);
+	schedule_work(&q->work);
+	flush_work(&q->work);
+	destroy_work_on_stack(&q->work);
+	WRITE_ONCE(fd->idle.asking, false);
+	fb_zone_put_disk(q->disk);
+}
+
 /**
  * fb_zone_unwritten() - ask which blocks of a range hold nothing
- * @fd: a disk with zones
+ * @fd: the disk
+ * @zone: sectors of its zones
  * @first: first granule
  * @n: granules, at most FB_COVERAGE_CHUNK
  *
@@ -101,31 +130,27 @@ static struct gendisk *fb_zone_get_disk(struct fb_disk *fd)
  *
  * Return: a bit for each granule, for kvfree(); NULL: it cannot be told now.
  */
-unsigned long *fb_zone_unwritten(struct fb_disk *fd, u64 first, u64 n)
+unsigned long *fb_zone_unwritten(struct fb_disk *fd, u32 zone, u64 first, u64 n)
 {
 	u64 end = min((first + n) * fd->granule, fd->sectors);
 	struct fb_zone_query q = {
 		.granule = fd->granule,
 		.first = first,
 		.n = n,
-		.zones = div_u64(end - 1, fd->zone_sectors) -
-			 div_u64(first * fd->granule, fd->zone_sectors) + 1,
+		.zones = div_u64(end - 1, zone) - div_u64(first * fd->granule, zone) + 1,
 	};
 
+	if (ktime_get_ns() < fd->zone_retry_ns)
+		return NULL;
 	fb_free_read_return(fd);
 	if (READ_ONCE(fd->reads.carrier))
 		return NULL;
 	q.unwritten = kvcalloc(BITS_TO_LONGS(n), sizeof(long), GFP_NOIO);
-	q.disk = q.unwritten ? fb_zone_get_disk(fd) : NULL;
-	if (q.disk) {
-		INIT_WORK_ONSTACK(&q.work, fb_zone_work);
-		schedule_work(&q.work);
-		flush_work(&q.work);
-		destroy_work_on_stack(&q.work);
-		put_device(disk_to_dev(q.disk));
-	}
+	if (q.unwritten)
+		fb_zone_ask(fd, &q);
 	if (q.told == (int)q.zones)
 		return q.unwritten;
+	fd->zone_retry_ns = ktime_get_ns() + FB_ZONE_RETRY_NS;
 	kvfree(q.unwritten);
 	return NULL;
 }

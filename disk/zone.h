@@ -10,7 +10,7 @@
 struct fb_disk;
 struct fb_plan_piece;
 
-unsigned long *fb_zone_unwritten(struct fb_disk *fd, u64 first, u64 n);
+unsigned long *fb_zone_unwritten(struct fb_disk *fd, u32 zone, u64 first, u64 n);
 void fb_zone_cut(const struct fb_disk *fd, struct fb_plan_piece *piece);
 
 #endif /* FB_ZONE_H */

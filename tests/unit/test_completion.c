@@ -479,9 +479,9 @@ static void test_gained(void **state)
 }
 
 /*
- * An idle read right behind the last command comes from what the drive has read ahead, a turn early:
- * that says nothing against the model. Seen to fail: it counts (and in t-asleep the model is given
- * up beside a scan of an idle disk).
+ * An idle read right behind the last command comes from what the drive has read ahead, a turn
+ * early: that says nothing against the model. Seen to fail: it counts (and in t-asleep the model is
+ * given up beside a scan of an idle disk).
  */
 static void test_ahead(void **state)
 {
