@@ -19,7 +19,7 @@ from . import freegap, freeidle
 REGIONS = 48
 STEP = 0.02             # of a part: what a step of time reads of it at most
 LEFT = 1e-3             # of a part, that is as good as nothing
-# Of the goal of idle reads, what is made use of in the long run: without a write cache, and with one
+# Of the goal of idle reads, what is made use of in the long run: without a write cache, with one
 KEPT = {False: 0.72, True: 0.92}
 # Without read-ahead the reads of a part get shorter, as gaps and other reads have left pieces, when
 # less than so much of it is left: they bring that share's power of what they do at first. Set by
