@@ -132,11 +132,10 @@ struct fb_idle_policy_aim {
  * @read: idle reads were made in this interval, or the one before this busy period
  * @control: no idle read is sent in this interval
  * @intervals: intervals since the threshold was last found
- * @eligible: negative: so many intervals in which reads can begin are to come before @control is
- *	set again
+ * @eligible: below 0: number of intervals long enough for reads until @control may be set again
  * @controls: intervals in a row that @control has left without reads, and one
  * @credit_ns: what may still be charged; may be negative
- * @may_owe: number of requests before which it may be so by @goal_mean_ns of a few
+ * @may_owe: until @st.requests is this, reads may begin while the credit is negative
  * @longest: requests of the longest busy period, slowly forgotten
  * @bins: idle intervals by length
  * @aged_n: intervals in @bins

@@ -127,7 +127,7 @@ bool fb_idle_streams_is_ahead(const struct fb_idle_streams *s, const struct fb_f
 	       fb_idle_stream_is_whole(fb_idle_streams_of(s, req), req);
 }
 
-/* a request that nobody had disturbed, and for which the drive may have read ahead */
+/* learn from an undisturbed read, which does not follow a write */
 static void fb_idle_streams_learn_ahead(struct fb_idle_streams *s, u64 took_ns)
 {
 	bool ahead = took_ns < FB_IDLE_STREAMS_AHEAD_NS;

@@ -36,8 +36,8 @@ struct fb_idle_stream {
  * @of: the streams seen last
  * @oldest: the one that is replaced next
  * @last: the one whose request ended last, or FB_IDLE_STREAMS
- * @took: times of requests that nobody had disturbed: of writes and the reads behind them [0], and
- *	of others [1], for which the drive may read ahead
+ * @took: times of undisturbed requests: of writes and the reads behind them [0], and of other
+ *	reads [1], for which the drive may read ahead
  * @ahead: the share of the latter, in microseconds per second, that came from its cache
  * @goes_on: the first request of this busy period goes on with a stream ...
  * @went_on: ... which had gone on before
