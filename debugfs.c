@@ -111,7 +111,7 @@ static int prediction_error_show(struct seq_file *m, void *v)
 	int i;
 
 	for (i = 0; i < FB_HIST; i++) {
-		count = READ_ONCE(fd->stats.ends.hist[i]);
+		count = READ_ONCE(fd->stats.engine.ends.hist[i]);
 		if (count)
 			seq_printf(m, "%d %llu\n",
 				   (i - FB_HIST_HALF - 1) * (FB_HIST_STEP_NS / 1000), count);

@@ -29,8 +29,8 @@ static const u32 fb_iosched_sw_percent = 60;		/* SPTF-SW60%: the paper's choice 
 /* is there foreground work, apart from requests that bypass schedulers? */
 static bool fb_iosched_is_active(const struct fb_sched *fs)
 {
-	return fs->pool.count || fs->nr_untracked || !list_empty(&fs->bypass) ||
-	       fs->nr_flight > fs->nr_idle + fs->others.flying;
+	return fs->engine.pool.count || fs->engine.nr_untracked || !list_empty(&fs->bypass) ||
+	       fs->engine.nr_flight > fs->engine.nr_idle + fs->others.flying;
 }
 
 static void fb_iosched_note_activity(struct fb_sched *fs)
@@ -61,14 +61,13 @@ static void fb_iosched_look(struct fb_sched *fs, u32 own)
 	if ((!fd->model && !fd->cov) || fb_iosched_is_active(fs))
 		return;
 	busy = fb_disk_busy(fd);
-	known = min(busy, fs->nr_flight + own + READ_ONCE(fd->idle.asking));
+	known = min(busy, fs->engine.nr_flight + own + READ_ONCE(fd->idle.asking));
 	if (busy == known && !fs->nr_unseen)
 		return;
 	if (busy - known > fs->nr_unseen) {
 		fd->fg.active = true;
 		fb_idle_arrive_unfollowed(fd, ktime_get_ns(), NULL);
-		fb_head_lose(&fs->head);
-		fs->tail_known = false;
+		fb_engine_lose_head(&fs->engine);
 		fb_idle_passed(fd);
 	}
 	fs->nr_unseen = busy - known;
@@ -80,16 +79,25 @@ static void fb_iosched_look(struct fb_sched *fs, u32 own)
 			      HRTIMER_MODE_ABS);
 }
 
+/* a command has left the engine's flight: so much for those who count by kinds of their own */
 static void fb_iosched_uncount(struct fb_sched *fs, struct fb_sched_rq *fq, bool good)
 {
-	list_del_init(&fq->flight);
-	fs->nr_flight--;
-	fb_inflight_ended(fs, fq, ktime_get_ns());
-	if (fq->cmd.cause == FB_CAUSE_IDLE) {
-		fs->nr_idle--;
+	if (fq->r.cmd.cause == FB_CAUSE_IDLE)
 		fb_idle_ended(fs->fd, good);
-	}
-	fs->others.flying -= fq->background;
+	fs->others.flying -= fq->r.background;
+}
+
+/*
+ * Discards and similar requests move the head in ways that cannot be predicted, and may be
+ * gigabytes long. (Our own reads may be sent as other operations later, disk/verify.c.)
+ */
+static void fb_iosched_describe(struct fb_sched_rq *fq)
+{
+	enum req_op op = req_op(fq->rq);
+
+	fq->r.media = fq->r.ours || op == REQ_OP_READ || op == REQ_OP_WRITE;
+	fq->r.fg.write = op_is_write(op);
+	fq->r.cacheable = !fq->r.ours && op == REQ_OP_WRITE && !(fq->rq->cmd_flags & REQ_FUA);
 }
 
 static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool at_head,
@@ -100,12 +108,15 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 	u64 now = ktime_get_ns();
 
 	lockdep_assert_held(&fs->fd->lock);
+	if (fq)
+		fb_iosched_describe(fq);
 	/* its insertion is traced when it is aimed, if it ever is */
 	if (fq && fb_free_read_is_ours(rq->bio) && fb_free_read_hold(fs->fd, rq)) {
-		fq->ours = true;
+		fq->r.ours = true;
 		return;
 	}
 	if (again) {
+		fb_engine_off_flight(&fs->engine, &fq->r, now);
 		fb_iosched_uncount(fs, fq, false);
 		fq->state = FB_SCHED_NEW;
 		at_head = true;
@@ -127,7 +138,8 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 	}
 	fb_pool_add(fs, fq, now);
 	fb_iosched_note_activity(fs);
-	fb_choice_offer(fs, fq);
+	if (!background)
+		fb_engine_offer(&fs->engine, &fq->r, now);
 }
 
 static void fb_iosched_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_head *list,
@@ -155,68 +167,21 @@ static void fb_iosched_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_h
 
 /* ---- sending ---- */
 
-/**
- * struct fb_iosched_dispatch - a command that is about to be sent
- * @cause: what precedes it in its gap
- * @lifts: limits that it lifts
- * @gap_ns: its rotational latency if nothing were read before it
- * @extra_ns: what the free read before it costs it even if all goes as planned
- */
-struct fb_iosched_dispatch {
-	enum fb_cause cause;
-	u32 lifts;
-	u64 gap_ns;
-	u64 extra_ns;
-};
-
-/* describe the command afresh: nothing of an earlier dispatch is kept */
-static void fb_iosched_describe(struct fb_sched *fs, struct fb_sched_rq *fq,
-				const struct fb_iosched_dispatch *d, u64 now)
-{
-	bool follow = fs->deep && fs->fd->destage.on && !fb_level_unmapped(fs->fd);
-	bool write = op_is_write(req_op(fq->rq));
-
-	fq->fg.write = write;
-	fq->prepended |= d->cause == FB_CAUSE_PREPEND;
-	fq->cmd = (struct fb_completion_cmd) {
-		.lbn = blk_rq_pos(fq->rq),
-		.nsect = blk_rq_sectors(fq->rq),
-		.write = write,
-		.unplaced = !fb_sched_is_media(fq),
-		.foreground = fb_sched_is_foreground(fq),
-		.watched = !fb_sched_is_hands_off(fs) || (follow && fq->ours),
-		.own_order = follow,
-		.cause = d->cause,
-		.sent_ns = now,
-		.leg = { .gap_ns = d->gap_ns, .extra_ns = d->extra_ns },
-		.mark = { .at = d->lifts },
-	};
-	fq->state = FB_SCHED_SENT;
-}
-
-static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now,
-				       const struct fb_iosched_dispatch *d)
+/* what the kernel has to do for a command that the engine has sent */
+static struct request *fb_iosched_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 {
 	struct fb_disk *fd = fs->fd;
 	struct request *rq = fq->rq;
 
 	lockdep_assert_held(&fd->lock);
-	fb_iosched_describe(fs, fq, d, now);
-	fb_inflight_sent(fs, fq);
+	fq->state = FB_SCHED_SENT;
 	fb_background_note_sent(fs, fq, now);
-	if (fq->fg.write)
-		fb_free_read_overlap(fd, fq->cmd.lbn, fq->cmd.nsect);
-	list_add_tail(&fq->flight, &fs->flight);
-	fs->nr_flight++;
-	fs->nr_idle += d->cause == FB_CAUSE_IDLE;
-	if (fq->cmd.watched) {
-		fd->stats.max_in_flight = max_t(u64, fd->stats.max_in_flight, fs->nr_flight);
-		fb_inflight_hold(fs);
-	}
+	if (fq->r.fg.write)
+		fb_free_read_overlap(fd, fq->r.cmd.lbn, fq->r.cmd.nsect);
 	rq->rq_flags |= RQF_STARTED;
 	fb_iosched_note_activity(fs);
 	if (fb_free_read_is_ours(rq->bio)) {
-		fq->own = d->cause != FB_CAUSE_PREPEND;
+		fq->own = fq->r.cmd.cause != FB_CAUSE_PREPEND;
 		fb_inflight_check_writes(fs);
 		fb_free_read_begun(rq->bio->bi_private, now);
 		fb_verify_apply(rq->bio->bi_private, rq);
@@ -224,168 +189,41 @@ static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *
 	return rq;
 }
 
-/* number of a plan's pieces that are sent as separate commands */
-static u32 fb_iosched_commands(const struct fb_plan *plan)
+/* send a command that the engine has not chosen */
+static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *fq,
+				       enum fb_cause cause, u64 now)
 {
-	switch (plan->kind) {
-	case FB_PLAN_SEPARATE:
-		return plan->npieces;
-	case FB_PLAN_BOTH:
-		return plan->npieces - 1;
-	default:
-		return 0;
-	}
-}
-
-/* send the next separate command of the plan in use; NULL: there is none */
-static struct request *fb_iosched_send_piece(struct fb_sched *fs, u64 now)
-{
-	const struct fb_plan_piece *p = &fs->plan.piece[fs->next_piece];
-	struct fb_iosched_dispatch d = { .cause = FB_CAUSE_SEPARATE };
-	struct request *rq;
-
-	if (fs->next_piece >= fb_iosched_commands(&fs->plan))
-		return NULL;
-	rq = fb_free_read_send(fs->fd, p->lbn, p->nsect, FB_FREE_READ_SEPARATE);
-	if (!rq) {
-		fb_choice_drop_plan(fs);
-		return NULL;
-	}
-	d.lifts = fb_choice_lifts(fs, &fs->plan, fs->next_piece);
-	if (++fs->next_piece < fb_iosched_commands(&fs->plan))
-		fb_free_read_need(fs->fd);
-	return fb_iosched_send(fs, fb_sched_rq(rq), now, &d);
-}
-
-static struct request *fb_iosched_begin_plan(struct fb_sched *fs, const struct fb_plan *plan,
-					     u64 now)
-{
-	struct request *rq;
-
-	fs->plan = *plan;
-	fs->next_piece = 0;
-	rq = fb_iosched_send_piece(fs, now);
-	if (!rq)
-		return NULL;
-	fs->pinned = true;
-	fb_gap_void(fs->fd);
-	if (plan->npieces > 1)
-		fs->fd->stats.several++;
-	return rq;
-}
-
-/* send the choice, with the plan's prepended read if there is one */
-static struct request *fb_iosched_send_choice(struct fb_sched *fs,
-					      const struct fb_plan_piece *prepend, u64 now)
-{
-	struct fb_sched_rq *fq = fb_choice_request(fs);
-	struct request *rq = fq->rq;
-	bool stream;
-	struct fb_iosched_dispatch d = {
-		.cause = fs->pinned ? FB_CAUSE_AFTER : FB_CAUSE_PLAIN,
-		.lifts = fb_choice_lifts(fs, &fs->plan, fs->next_piece),
-		.gap_ns = fb_choice_gap_ns(fs),
-		.extra_ns = fs->extra_ns,
+	const struct fb_engine_send d = {
+		.cause = cause,
+		.lbn = blk_rq_pos(fq->rq),
+		.nsect = blk_rq_sectors(fq->rq),
 	};
 
-	fb_pool_del(fs, fq);
-	fb_policy_sent(&fs->pool, &fq->fg, fs->choice.expired);
-	if (prepend && fb_free_read_prepend(fs->fd, rq, prepend->lbn, prepend->nsect))
-		d.cause = FB_CAUSE_PREPEND;
-	stream = fb_order_note_sent(fs, fq, now);
-	fs->next_piece += !!prepend;
-	fb_choice_void(fs);
-	fb_iosched_send(fs, fq, now, &d);
-	/* blk-mq asks for more until there is no work */
-	if (stream)
-		fb_order_decide(fs);
-	if (fs->pool.count)
-		fb_choice_renew(fs);
-	return rq;
+	fb_engine_send(&fs->engine, &fq->r, &d, now);
+	return fb_iosched_sent(fs, fq, now);
 }
 
-/* after a separate read: send the rest of its plan, then the choice */
-static struct request *fb_iosched_go_on(struct fb_sched *fs, u64 now)
+static struct request *fb_iosched_send_next(struct fb_sched *fs)
 {
-	const struct fb_plan_piece *prepend = NULL;
-	struct request *rq;
+	u64 now = ktime_get_ns();
+	struct fb_engine_send d;
+	struct fb_engine_rq *r = fb_engine_next(&fs->engine, &d, now);
 
-	/* reads have been stopped, or the drive is ahead of us and the rest would be too late */
-	if (!fb_coverage_may_read(fs->fd) || !fs->nr_flight || fb_inflight_too_late(fs, now))
-		fb_choice_drop_plan(fs);
-	rq = fb_iosched_send_piece(fs, now);
-	if (rq)
-		return rq;
-	if (fs->plan.kind == FB_PLAN_BOTH)
-		prepend = &fs->plan.piece[fs->next_piece];
-	return fb_iosched_send_choice(fs, prepend, now);
+	return r ? fb_iosched_sent(fs, fb_sched_rq_of(r), now) : NULL;
 }
 
 /* without foreground: send a background read of others if one is due */
-static struct request *fb_iosched_send_quiet(struct fb_sched *fs, u64 now)
+static struct request *fb_iosched_send_quiet(struct fb_sched *fs)
 {
-	u64 due_ns;
+	u64 now = ktime_get_ns(), due_ns;
 	struct fb_sched_rq *fq = fb_background_pick_idle(fs, now, &due_ns);
 
 	if (!fq || now < due_ns)
 		return NULL;
-	fs->window_ns = 0;
+	fs->engine.window_ns = 0;
 	fs->fd->stats.others_idle++;
 	fb_pool_del(fs, fq);
-	return fb_iosched_send(fs, fq, now,
-			       &(struct fb_iosched_dispatch) { .cause = FB_CAUSE_PLAIN });
-}
-
-/* a slot is free: fill it (Documentation/design.rst, One request's way, step 5) */
-static struct request *fb_iosched_fill_slot(struct fb_sched *fs)
-{
-	u64 now = ktime_get_ns();
-	const struct fb_plan *plan;
-	struct dm_place head;
-	struct request *rq;
-	u64 start_ns;
-	bool known;
-
-	if (!fs->pool.count)
-		return fb_iosched_send_quiet(fs, now);
-	if (fs->nr_flight >= fs->depth || fb_inflight_window_open(fs, now))
-		return NULL;
-	fs->window_ns = 0;
-	if (fs->pinned)
-		return fb_iosched_go_on(fs, now);
-	if (!fs->nr_flight) {
-		known = fb_completion_idle_head(&fs->head, now, false, &head, &start_ns);
-		fb_choice_make(fs, known ? &head : NULL, now);
-		fb_round_lose(fs);
-	} else if (!fs->choice.req) {
-		fb_choice_renew(fs);
-	}
-	plan = fb_choice_take_plan(fs, now);
-	fb_round_charge(fs, fs->nr_flight ? &fs->tail : &head, now);
-	if (plan && plan->kind == FB_PLAN_PREPEND)
-		return fb_iosched_send_choice(fs, &plan->piece[0], now);
-	rq = plan ? fb_iosched_begin_plan(fs, plan, now) : NULL;
-	return rq ? rq : fb_iosched_send_choice(fs, NULL, now);
-}
-
-/* the drive orders, or there is no map */
-static struct request *fb_iosched_fill_passthrough(struct fb_sched *fs)
-{
-	u64 now = ktime_get_ns();
-	struct fb_policy_req *req;
-	struct fb_sched_rq *fq;
-
-	if (fs->pool.count && fb_sched_is_full(fs))
-		return NULL;
-	req = fb_pool_passthrough(fs, now);
-	if (!req)
-		return fb_iosched_send_quiet(fs, now);
-	fq = container_of(req, struct fb_sched_rq, fg);
-	fb_pool_del(fs, fq);
-	fb_policy_sent(&fs->pool, req, false);
-	fb_order_note_sent(fs, fq, now);
-	return fb_iosched_send(fs, fq, now,
-			       &(struct fb_iosched_dispatch) { .cause = FB_CAUSE_PLAIN });
+	return fb_iosched_send(fs, fq, FB_CAUSE_PLAIN, now);
 }
 
 /* without a struct fb_sched_rq it cannot be followed: no free reads until it completes */
@@ -395,16 +233,16 @@ static void fb_iosched_send_untracked(struct fb_sched *fs, struct request *rq)
 		fb_free_read_overlap(fs->fd, blk_rq_pos(rq), blk_rq_sectors(rq));
 	if (rq->rq_flags & FB_COMPAT_PREPARED && !rq->elv.priv[1]) {
 		rq->elv.priv[1] = fs;
-		fs->nr_untracked++;
+		fs->engine.nr_untracked++;
 	}
 	rq->rq_flags |= RQF_STARTED;
-	fb_gap_void(fs->fd);
+	fb_gap_void(&fs->fd->mail);
 }
 
 /* an idle read is ready, and the disk is still idle */
 static bool fb_iosched_idle_is_due(const struct fb_sched *fs)
 {
-	return fs->fd->idle.ready && !fs->fd->fg.active && !fs->nr_flight &&
+	return fs->fd->idle.ready && !fs->fd->fg.active && !fs->engine.nr_flight &&
 	       !fs->others.count && !fb_level_unserved(fs->fd);
 }
 
@@ -413,7 +251,6 @@ static struct request *fb_iosched_send_idle(struct fb_sched *fs)
 	const struct fb_plan_piece *piece = &fs->fd->idle.piece;
 	u64 now = ktime_get_ns();
 	struct request *rq;
-	struct fb_sched_rq *fq;
 
 	if (!fb_iosched_idle_is_due(fs))
 		return NULL;
@@ -425,8 +262,7 @@ static struct request *fb_iosched_send_idle(struct fb_sched *fs)
 	rq = fb_free_read_send(fs->fd, piece->lbn, piece->nsect, FB_FREE_READ_IDLE);
 	if (!rq)
 		return NULL;
-	fq = fb_sched_rq(rq);
-	fb_iosched_send(fs, fq, now, &(struct fb_iosched_dispatch) { .cause = FB_CAUSE_IDLE });
+	fb_iosched_send(fs, fb_sched_rq(rq), FB_CAUSE_IDLE, now);
 	fb_idle_sent(fs->fd, now);
 	return rq;
 }
@@ -435,24 +271,23 @@ static struct request *fb_iosched_send_bypass(struct fb_sched *fs)
 {
 	struct request *rq = list_first_entry_or_null(&fs->bypass, struct request, queuelist);
 	struct fb_sched_rq *fq;
+	u64 now = ktime_get_ns();
 
 	if (!rq)
 		return NULL;
 	fq = fb_sched_rq(rq);
-	if (fq && fb_sched_is_full(fs))
+	if (fq && fb_engine_is_full(&fs->engine))
 		return NULL;
 	list_del_init(&rq->queuelist);
-	fb_head_lose(&fs->head);
-	fs->tail_known = false;
-	fb_choice_drop_plan(fs);
+	fb_engine_lose_head(&fs->engine);
+	fb_engine_drop_plan(&fs->engine);
 	/* a requeued command keeps its cause */
 	if (fq)
-		fb_iosched_send(fs, fq, ktime_get_ns(),
-				&(struct fb_iosched_dispatch) { .cause = fq->cmd.cause });
+		fb_iosched_send(fs, fq, fq->r.cmd.cause, now);
 	else
 		fb_iosched_send_untracked(fs, rq);
-	if (!fs->pinned)
-		fb_choice_renew(fs);
+	if (!fs->engine.pinned)
+		fb_engine_choose_again(&fs->engine, now);
 	return rq;
 }
 
@@ -464,12 +299,13 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 	bool back;
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
-	if (unlikely(fs->others.count) && fb_background_expire(fs) && !fs->pinned)
-		fb_choice_renew(fs);
+	if (unlikely(fs->others.count) && fb_background_expire(fs) && !fs->engine.pinned)
+		fb_engine_choose_again(&fs->engine, ktime_get_ns());
 	rq = fb_iosched_send_bypass(fs);
 	if (!rq)
-		rq = fb_sched_is_hands_off(fs) ? fb_iosched_fill_passthrough(fs) :
-			fb_iosched_fill_slot(fs);
+		rq = fb_iosched_send_next(fs);
+	if (!rq && !fs->engine.pool.count)
+		rq = fb_iosched_send_quiet(fs);
 	if (!rq)
 		rq = fb_iosched_send_idle(fs);
 	fs->fd->idle.sent += !!rq;
@@ -496,12 +332,11 @@ static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	if (!fs->fd->idle.ready)
 		fb_iosched_look(fs, 0);
-	work = fs->pool.count && !fb_sched_is_full(fs) &&
-	       (fb_sched_is_hands_off(fs) || !fb_inflight_window_open(fs, ktime_get_ns()));
+	work = fb_engine_has_work(&fs->engine, ktime_get_ns());
 	if (unlikely(fs->others.count))
 		work |= fb_background_is_due(fs);
 	if (!list_empty(&fs->bypass))
-		work = !fb_sched_is_full(fs) ||
+		work = !fb_engine_is_full(&fs->engine) ||
 		       !fb_sched_rq(list_first_entry(&fs->bypass, struct request, queuelist));
 	work = work || fb_iosched_idle_is_due(fs) || fb_free_read_is_awaited(fs->fd);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
@@ -515,8 +350,8 @@ static enum hrtimer_restart fb_iosched_timer(struct hrtimer *timer)
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	/* the window may have been opened again while we waited for the lock */
-	if (ktime_get_ns() >= fs->window_ns)
-		fs->window_ns = 0;
+	if (ktime_get_ns() >= fs->engine.window_ns)
+		fs->engine.window_ns = 0;
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	blk_mq_run_hw_queues(fs->q, true);
 	return HRTIMER_NORESTART;
@@ -524,67 +359,25 @@ static enum hrtimer_restart fb_iosched_timer(struct hrtimer *timer)
 
 /* ---- completion ---- */
 
-/* the start of the command in service is unknown: void what was computed from it */
-static void fb_iosched_lose_tail(struct fb_sched *fs)
-{
-	fs->tail_known = fs->nr_flight && fs->tail_known;
-	fb_gap_void(fs->fd);
-	fb_choice_drop_plan(fs);
-}
-
-/* the drive changed the order: predict the tail from the last command still in flight */
-static void fb_iosched_retail(struct fb_sched *fs)
-{
-	struct fb_sched_rq *last;
-
-	fb_gap_void(fs->fd);
-	fb_choice_drop_plan(fs);
-	fs->tail_known = false;
-	if (fs->nr_flight) {
-		last = list_last_entry(&fs->flight, struct fb_sched_rq, flight);
-		fs->tail_known = fb_completion_end_place(fs->fd->model, &last->cmd, &fs->tail);
-	}
-	if (!fs->pinned && fs->pool.count)
-		fb_choice_renew(fs);
-}
-
 /* Return: true if the queue should be run. */
 static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 {
-	struct fb_disk *fd = fs->fd;
-	bool overtaken = fq->cmd.watched && !fb_sched_is_hands_off(fs) && fs->flight.next !=
-		&fq->flight;
+	struct fb_engine *e = &fs->engine;
+	bool failed = fb_verify_failed(fq->rq);
+	bool overtaken = fb_engine_landed(e, &fq->r, now);
 
-	lockdep_assert_held(&fd->lock);
-	if (overtaken) {
-		fd->stats.out_of_order++;
-		fb_head_lose(&fs->head);
-		fb_inflight_overtake(fs, fq, now);
-		fq->cmd.start_ns = 0;
-	}
-	fb_iosched_uncount(fs, fq, !fb_verify_failed(fq->rq));
+	lockdep_assert_held(&fs->fd->lock);
+	fb_iosched_uncount(fs, fq, !failed);
 	fq->state = FB_SCHED_DONE;
-	fd->fg.end_ns = now;
-	if (fb_sched_is_foreground(fq)) {
+	fs->fd->fg.end_ns = now;
+	if (fb_engine_is_foreground(&fq->r)) {
 		fs->others.fg_end_ns = now;
-		fb_policy_ended(&fs->pool, !fs->pool.count && !fs->nr_flight);
+		fb_policy_ended(&e->pool, !e->pool.count && !e->nr_flight);
 		fb_inflight_served(fs, fq, now);
 	}
 	fb_iosched_note_activity(fs);
-	if (fb_sched_is_hands_off(fs)) {
-		if (!fb_level_unmapped(fd))
-			fb_inflight_follow(fs, fq, now);
-		return true;
-	}
-	if (!fb_inflight_observe(fs, fq, now))
-		fb_iosched_lose_tail(fs);
-	if (fb_disk_judge(fd, &fs->head)) {
-		fb_choice_void(fs);
-		fb_message_note(fd, FB_MESSAGE_MISFIT);
-	}
-	if (overtaken || !fs->tail_known)
-		fb_iosched_retail(fs);
-	return !fb_inflight_hold(fs) || !list_empty(&fs->bypass);
+	fq->r.cmd.failed = failed;
+	return fb_engine_judge(e, &fq->r, overtaken, now) || !list_empty(&fs->bypass);
 }
 
 static void fb_iosched_completed_request(struct request *rq, u64 now)
@@ -599,8 +392,8 @@ static void fb_iosched_completed_request(struct request *rq, u64 now)
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	if (fq && fq->state == FB_SCHED_SENT)
 		run = fb_iosched_complete(fs, fq, now);
-	if (fq && (fq->ours || fq->prepended))
-		fb_verify_judge(fs->fd, rq, fq->cmd.observed ? &fq->cmd.verdict : NULL);
+	if (fq && (fq->r.ours || fq->prepended))
+		fb_verify_judge(fs->fd, rq, fq->r.cmd.observed ? &fq->r.cmd.verdict : NULL);
 	fb_iosched_look(fs, 0);
 	run |= fb_order_decide(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
@@ -620,10 +413,10 @@ static void fb_iosched_requeue_request(struct request *rq)
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	fb_inflight_returned(fs, rq);
 	fb_recovery_requeued(fs->fd, rq);
-	fb_gap_void(fs->fd);
-	fb_choice_drop_plan(fs);
+	fb_gap_void(&fs->fd->mail);
+	fb_engine_drop_plan(&fs->engine);
 	if (fq && fq->state == FB_SCHED_SENT) {
-		fq->cmd.start_ns = 0;
+		fq->r.cmd.start_ns = 0;
 		fq->state = FB_SCHED_REQUEUED;
 		/* most pass by the scheduler from here on, and their ends are not told */
 		fb_shadow_lose(&fs->fd->shadow);
@@ -643,8 +436,8 @@ static void fb_iosched_prepare_request(struct request *rq)
 	if (!fq)
 		return;
 	fq->idle = fb_background_submitter_is_idle();
-	INIT_LIST_HEAD(&fq->flight);
-	INIT_LIST_HEAD(&fq->fg.node);
+	INIT_LIST_HEAD(&fq->r.flight);
+	INIT_LIST_HEAD(&fq->r.fg.node);
 }
 
 static void fb_iosched_finish_untracked(struct fb_sched *fs, struct request *rq)
@@ -654,7 +447,7 @@ static void fb_iosched_finish_untracked(struct fb_sched *fs, struct request *rq)
 	if (!rq->elv.priv[1])
 		return;
 	spin_lock_irqsave(&fs->fd->lock, flags);
-	fs->nr_untracked--;
+	fs->engine.nr_untracked--;
 	fb_iosched_note_activity(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	rq->elv.priv[1] = NULL;
@@ -682,11 +475,12 @@ static void fb_iosched_finish_request(struct request *rq)
 	/* no completed_request(), or a requeue that bypassed the scheduler before it completed */
 	run = fq->state == FB_SCHED_SENT || fq->state == FB_SCHED_REQUEUED;
 	if (run) {
+		fb_engine_off_flight(&fs->engine, &fq->r, ktime_get_ns());
 		fb_iosched_uncount(fs, fq, false);
-		fb_head_lose(&fs->head);
+		fb_head_lose(&fs->engine.head);
 		fb_iosched_note_activity(fs);
 	}
-	if (fq->ours || fq->prepended)
+	if (fq->r.ours || fq->prepended)
 		fb_verify_judge(fs->fd, rq, NULL);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	rq->elv.priv[0] = NULL;
@@ -703,34 +497,33 @@ static u32 fb_iosched_target(const struct fb_sched *fs)
 	return max(fs->target_ppm, 1U);
 }
 
-/* the model was replaced, or is used now or no longer: void all places */
+/* the model was replaced, or is used now or no longer */
 static void fb_iosched_model_changed(struct fb_disk *fd)
 {
 	struct fb_sched *fs = fd->sched;
-	struct fb_sched_rq *fq;
 
 	lockdep_assert_held(&fd->lock);
 	/* this may run before fb_disk_attach() has returned */
-	fs->fd = fd;
-	fb_head_init(&fs->head, fd->model);
-	fb_round_reset(fs);
+	fb_host_set_disk(fs, fd);
 	fd->conservatism.target_ppm = fb_iosched_target(fs);
-	fs->tail_known = false;
-	list_for_each_entry(fq, &fs->flight, flight) {
-		fq->cmd.placed = false;
-		fq->cmd.start_ns = 0;
-	}
-	fb_choice_place_all(fs);
-	fb_choice_void(fs);
-	fb_order_decide(fs);
+	fb_engine_set_model(&fs->engine, fd->model, ktime_get_ns());
 	/* without a model the drive gets all requests, whoever orders */
 	fb_order_run_soon(fd);
+}
+
+/* the thread asks for a gap: one step towards it */
+static bool fb_iosched_next_gap(struct fb_disk *fd)
+{
+	struct fb_sched *fs = fd->sched;
+
+	lockdep_assert_held(&fd->lock);
+	return fb_round_next(&fs->engine, ktime_get_ns());
 }
 
 static const struct fb_disk_sched_ops fb_iosched_disk_ops = {
 	.model_changed = fb_iosched_model_changed,
 	.wants_changed = fb_order_wants_changed,
-	.next_gap = fb_round_next,
+	.next_gap = fb_iosched_next_gap,
 	.run_soon = fb_order_run_soon,
 };
 
@@ -738,11 +531,8 @@ static const struct fb_disk_sched_ops fb_iosched_disk_ops = {
 static void fb_iosched_changed(struct fb_sched *fs)
 {
 	lockdep_assert_held(&fs->fd->lock);
-	fb_order_decide(fs);
 	fs->fd->conservatism.target_ppm = fb_iosched_target(fs);
-	fb_round_lose(fs);
-	if (!fs->pinned)
-		fb_choice_renew(fs);
+	fb_engine_changed(&fs->engine, ktime_get_ns());
 	fb_order_run_soon(fs->fd);
 }
 
@@ -751,22 +541,14 @@ static void fb_iosched_init(struct fb_sched *fs, struct request_queue *q)
 	fs->q = q;
 	fs->changed = fb_iosched_changed;
 	INIT_LIST_HEAD(&fs->bypass);
-	INIT_LIST_HEAD(&fs->flight);
-	fb_policy_pool_init(&fs->pool);
 	fb_background_init(fs);
-	fb_choice_init(fs);
 	fb_order_init(fs);
-	fs->pool.policy = FB_POLICY_AUTO;
-	fs->pool.sw_percent = fb_iosched_sw_percent;
 	fb_compat_timer_setup(&fs->timer, fb_iosched_timer, HRTIMER_MODE_ABS);
-	fs->hold = true;
-	fs->auto_lift = true;
-	fs->lift = FB_LIFT_ALL;
-	fs->auto_margin = true;
+	fs->engine.pool.sw_percent = fb_iosched_sw_percent;
+	fs->engine.search_ns = fb_iosched_search_ns;
 	fs->target_ppm = FB_CONSERVATISM_TARGET_PPM;
 	fs->expire_ns[READ] = fb_iosched_read_expire_ns;
 	fs->expire_ns[WRITE] = fb_iosched_write_expire_ns;
-	fs->search_ns = fb_iosched_search_ns;
 }
 
 static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue *eq)
@@ -774,36 +556,34 @@ static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue 
 	unsigned int noio = memalloc_noio_save();
 	u32 n = q->nr_hw_queues;
 	struct fb_sched *fs = kzalloc_node(struct_size(fs, slots, n), GFP_KERNEL, q->node);
+	struct fb_disk *fd;
 
 	if (!fs)
 		goto out;
 	fs->nr_slots = n;
+	if (fb_host_init(fs))
+		goto free_sched;
 	fb_iosched_init(fs, q);
 	if (fb_slots_init(fs))
-		goto free_sched;
-	if (fb_round_init(fs))
+		goto free_host;
+	fd = fb_disk_attach(q, fs, &fs->engine.head, &fb_iosched_disk_ops);
+	if (!fd)
 		goto free_slots;
-	fs->fd = fb_disk_attach(q, fs, &fs->head, &fb_iosched_disk_ops);
-	if (!fs->fd)
-		goto free_round;
-	spin_lock_irq(&fs->fd->lock);
-	if (fs->fd->model) {
-		fb_head_init(&fs->head, fs->fd->model);
-		fb_round_reset(fs);
-		fs->fd->conservatism.target_ppm = fb_iosched_target(fs);
-	}
-	fb_order_decide(fs);
-	spin_unlock_irq(&fs->fd->lock);
+	spin_lock_irq(&fd->lock);
+	fb_host_set_disk(fs, fd);
+	fd->conservatism.target_ppm = fb_iosched_target(fs);
+	fb_engine_set_model(&fs->engine, fd->model, ktime_get_ns());
+	spin_unlock_irq(&fd->lock);
 	eq->elevator_data = fs;
 	/* one order for the queue, however many hardware queues it has */
 	blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
 	memalloc_noio_restore(noio);
 	return 0;
 
-free_round:
-	fb_round_exit(fs);
 free_slots:
 	fb_slots_exit(fs);
+free_host:
+	fb_host_exit(fs);
 free_sched:
 	kfree(fs);
 out:
@@ -837,12 +617,12 @@ static void fb_iosched_exit_sched(struct elevator_queue *eq)
 	fb_disk_detach(fs->fd);
 	fb_order_exit(fs);
 	hrtimer_cancel(&fs->timer);
-	WARN_ON_ONCE(fs->pool.count || fs->others.count || fs->others.flying);
-	WARN_ON_ONCE(fs->nr_flight);
+	WARN_ON_ONCE(fs->engine.pool.count || fs->others.count || fs->others.flying);
+	WARN_ON_ONCE(fs->engine.nr_flight);
 	WARN_ON_ONCE(!list_empty(&fs->bypass));
 	fb_disk_put(fs->fd);
-	fb_round_exit(fs);
 	fb_slots_exit(fs);
+	fb_host_exit(fs);
 	kfree(fs);
 }
 

@@ -24,7 +24,6 @@ static const struct fb_disk_client *const fb_main_clients[] = {
 	&fb_recovery_client,
 	&fb_level_client,
 	&fb_idle_client,
-	&fb_gap_client,
 	&fb_reader_client,
 	&fb_waiting_client,
 	&fb_sysfs_client,

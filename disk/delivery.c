@@ -124,7 +124,7 @@ static void fb_delivery_set_state(struct freeblock_task *task, enum fb_task_stat
 	task->waiting_for = FREEBLOCK_WAIT_NONE;
 	fb_delivery_set_needs(task->fd->cov);
 	task->fd->idle.ready = false;
-	fb_gap_void(task->fd);
+	fb_gap_void(&task->fd->mail);
 	fb_disk_tell_wants(task->fd);
 	fb_delivery_raise(task, FREEBLOCK_EVENT_CHANGED);
 	wake_up(&task->fd->wait);

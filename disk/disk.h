@@ -38,7 +38,7 @@
 
 #include "disk_model.h"
 #include "core/completion.h"
-#include "core/destage.h"
+#include "core/engine/engine.h"
 #include "core/order_cost.h"
 #include "core/phase.h"
 #include "core/shadow.h"
@@ -46,7 +46,6 @@
 #include "core/quarantine.h"
 #include "disk/folder.h"
 #include "disk/free_read.h"
-#include "disk/gap.h"
 #include "disk/hurry.h"
 #include "disk/idle.h"
 #include "disk/level.h"
@@ -69,17 +68,10 @@ struct fb_stats {
 	u64 fg_read_ns;			/* from those reads' allocation to their end, in all */
 	u64 fg_write_ns;		/* the same of those writes */
 	u64 untracked;			/* no memory for our part: sent unscheduled */
-	u64 max_in_flight;		/* most scheduled commands in flight at once */
-	struct fb_completion_stats ends;
-	u64 out_of_order;		/* completions overtaken by the drive */
-	u64 gaps;			/* gaps offered to the search */
-	u64 spared;			/* gaps left unused: nearly a turn, which may be gained */
+	struct fb_engine_stats engine;
 	u64 reads[FB_FREE_READ_KINDS];	/* free reads sent ... */
 	u64 read_sectors[FB_FREE_READ_KINDS];	/* ... their sectors */
-	u64 several;			/* plans of several pieces begun */
-	u64 dropped;			/* their pieces given up: no carrier, or outdated */
 	u64 no_buffer;			/* plans not used: all buffers busy */
-	u64 too_late;			/* plans not used: the drive was about to finish */
 	u64 not_fit;			/* plans not used: limits of queue or request */
 	u64 discarded;			/* free reads overlapped by a foreground write */
 	u64 others;			/* background reads of others sent ... */
@@ -97,11 +89,6 @@ struct fb_stats {
 	u64 search_tracks;
 	u64 search_ns;
 	u64 search_max_ns;
-	u64 choices;
-	u64 choice_ns;
-	u64 choice_max_ns;
-
-	struct fb_order_cost_sum order;	/* what it costs against shortest positioning times */
 };
 
 /* ---- the disk ---- */
@@ -171,7 +158,7 @@ struct fb_disk_sched_ops {
  *	FREEBLOCK_NO_DATA if all have it; updated with each change of a task's state [L]
  * @cov: what serves its tasks; NULL: no tasks; written with life, config and lock held [L]
  * @wait: its thread waits here
- * @mail: the gap before the next foreground request, and its plan; see disk/gap.c [L]
+ * @mail: the gap before the next foreground request, and its plan [L]
  * @reads: our own reads; see disk/free_read.c [L]
  * @idle: reads while there is no foreground; see disk/idle.c [L]
  * @hurry: reads in the foreground's time; see disk/hurry.c [L]

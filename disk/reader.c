@@ -2,7 +2,7 @@
 /*
  * The thread of a disk: it searches gaps for the blocks that tasks want, keeps the carrier ready
  * for its plans, and uses idle time (disk/idle.c). It passes plans to the scheduler through the
- * mailbox (disk/gap.c). Locks: fb_disk.lock; struct fb_coverage belongs to the thread.
+ * mailbox (core/engine/gap.h). Locks: fb_disk.lock; struct fb_coverage belongs to the thread.
  */
 #include <linux/kthread.h>
 #include <linux/sched.h>
@@ -14,6 +14,7 @@
 #include "disk/model.h"
 #include "disk/reader.h"
 #include "disk/task_choice.h"
+#include "disk/trace_events.h"
 #include "disk/waiting.h"
 
 /*
@@ -34,7 +35,14 @@
 
 static bool fb_reader_publish(struct fb_disk *fd, const struct fb_plan *plan, u32 gen)
 {
-	if (!fb_gap_publish(fd, plan, gen))
+	bool current_gap;
+
+	spin_lock_irq(&fd->lock);
+	current_gap = fb_gap_publish(&fd->mail, plan, gen);
+	if (current_gap)
+		trace_freeblock_plan(fd, plan);
+	spin_unlock_irq(&fd->lock);
+	if (!current_gap)
 		return false;
 	if (plan->kind != FB_PLAN_PREPEND)
 		fb_free_read_enter(fd, NULL);
@@ -90,7 +98,9 @@ static bool fb_reader_take(struct fb_coverage *cov, struct fb_reader_job *job)
 	bool open;
 
 	spin_lock_irq(&fd->lock);
-	open = fb_gap_take(fd, &job->gap, lim) && fb_coverage_may_read(fd);
+	open = fb_gap_take(&fd->mail, &fd->lookahead, ktime_get_ns()) && fb_coverage_may_read(fd);
+	job->gap = fd->mail.gap;
+	*lim = fd->mail.lim;
 	job->gen = fd->mail.gen;
 	job->shared = fd->mail.shared;
 	job->cost_ppm = job->shared ? fd->mail.cost_ppm : FB_LEFTOVER_COST_PPM;
@@ -327,7 +337,7 @@ static void fb_reader_drain(struct fb_coverage *cov)
 		spin_lock_irq(&fd->lock);
 		fd->reads.due = false;
 		fd->idle.ready = false;
-		fb_gap_void(fd);
+		fb_gap_void(&fd->mail);
 		spin_unlock_irq(&fd->lock);
 		fb_free_read_return(fd);
 		fb_coverage_absorb(cov);
@@ -383,7 +393,14 @@ static void fb_reader_detached(struct fb_disk *fd)
 	WARN_ON_ONCE(fd->reads.rq);
 }
 
+static void fb_reader_void(struct fb_disk *fd)
+{
+	fb_gap_void(&fd->mail);
+}
+
 const struct fb_disk_client fb_reader_client = {
+	.changed = fb_reader_void,
+	.model_swapped = fb_reader_void,
 	.detached = fb_reader_detached,
 	.cpu_offline = fb_free_read_return,
 };

@@ -106,7 +106,7 @@ bool fb_background_allow_merge(struct request_queue *q, struct request *rq, stru
 {
 	const struct fb_sched_rq *fq = fb_sched_rq(rq);
 
-	return !fq || !fq->background || blk_rq_sectors(rq) + bio_sectors(bio) <=
+	return !fq || !fq->r.background || blk_rq_sectors(rq) + bio_sectors(bio) <=
 		fb_background_sectors;
 }
 
@@ -150,9 +150,9 @@ bool fb_background_recognise(struct fb_sched_rq *fq)
 	if (likely(!fq->idle))
 		return false;
 	fb_compat_set_ioprio(rq, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
-	fq->background = req_op(rq) == REQ_OP_READ &&
+	fq->r.background = req_op(rq) == REQ_OP_READ &&
 			 !(rq->cmd_flags & (REQ_META | REQ_PRIO | REQ_POLLED));
-	return fq->background;
+	return fq->r.background;
 }
 
 /* ---- the pool ---- */
@@ -167,8 +167,8 @@ bool fb_background_recognise(struct fb_sched_rq *fq)
 void fb_background_add(struct fb_sched *fs, struct fb_sched_rq *fq)
 {
 	lockdep_assert_held(&fs->fd->lock);
-	fq->since_ns = fq->fg.arrived_ns;
-	list_add_tail(&fq->fg.node, &fs->others.reqs);
+	fq->since_ns = fq->r.fg.arrived_ns;
+	list_add_tail(&fq->r.fg.node, &fs->others.reqs);
 	fs->others.count++;
 }
 
@@ -182,7 +182,7 @@ void fb_background_add(struct fb_sched *fs, struct fb_sched_rq *fq)
 void fb_background_del(struct fb_sched *fs, struct fb_sched_rq *fq)
 {
 	lockdep_assert_held(&fs->fd->lock);
-	list_del_init(&fq->fg.node);
+	list_del_init(&fq->r.fg.node);
 	fs->others.count--;
 }
 
@@ -199,18 +199,18 @@ void fb_background_del(struct fb_sched *fs, struct fb_sched_rq *fq)
 void fb_background_merged(struct fb_sched *fs, struct fb_sched_rq *fq, struct fb_sched_rq *gone)
 {
 	lockdep_assert_held(&fs->fd->lock);
-	if (!fq->background || gone->since_ns >= fq->since_ns)
+	if (!fq->r.background || gone->since_ns >= fq->since_ns)
 		return;
 	fq->since_ns = gone->since_ns;
-	if (gone->background)
-		list_move(&fq->fg.node, &gone->fg.node);
+	if (gone->r.background)
+		list_move(&fq->r.fg.node, &gone->r.fg.node);
 	else
-		list_move(&fq->fg.node, &fs->others.reqs);
+		list_move(&fq->r.fg.node, &fs->others.reqs);
 }
 
 static struct fb_sched_rq *fb_background_oldest(struct fb_sched *fs)
 {
-	return list_first_entry_or_null(&fs->others.reqs, struct fb_sched_rq, fg.node);
+	return list_first_entry_or_null(&fs->others.reqs, struct fb_sched_rq, r.fg.node);
 }
 
 /* the oldest read if it should join the foreground now, else NULL */
@@ -249,14 +249,13 @@ bool fb_background_expire(struct fb_sched *fs)
 	while ((fq = fb_background_expired(fs, now))) {
 		fb_background_del(fs, fq);
 		elv_rb_del(fb_sched_sort(fs, fq), fq->rq);
-		fq->background = false;
-		fq->fg.class = FB_POLICY_BE;
+		fq->r.background = false;
+		fq->r.fg.class = FB_POLICY_BE;
 		elv_rb_add(fb_sched_sort(fs, fq), fq->rq);
-		fq->fg.arrived_ns = now;
-		fq->fg.deadline_ns = min(fq->since_ns + fs->others.expire_ns,
+		fq->r.fg.arrived_ns = now;
+		fq->r.fg.deadline_ns = min(fq->since_ns + fs->others.expire_ns,
 					 now + fs->expire_ns[READ]);
-		fb_choice_place(fs, fq);
-		fb_policy_pool_add(&fs->pool, &fq->fg);
+		fb_engine_add(&fs->engine, &fq->r);
 		fs->fd->stats.others_expired++;
 		some = true;
 	}
@@ -280,13 +279,13 @@ void fb_background_note_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 no
 	struct fb_stats *st = &fs->fd->stats;
 
 	lockdep_assert_held(&fs->fd->lock);
-	fs->others.flying += fq->background;
+	fs->others.flying += fq->r.background;
 	if (!fq->since_ns)
 		return;
 	st->others++;
-	st->others_sectors += fq->cmd.nsect;
+	st->others_sectors += fq->r.cmd.nsect;
 	st->others_max_age_ns = max(st->others_max_age_ns, now - fq->since_ns);
-	fs->others.next_lbn = fq->cmd.lbn + fq->cmd.nsect;
+	fs->others.next_lbn = fq->r.cmd.lbn + fq->r.cmd.nsect;
 	fq->since_ns = 0;
 }
 
@@ -320,8 +319,9 @@ struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *fs, u64 now, u64 *d
 
 	lockdep_assert_held(&fs->fd->lock);
 	*due_ns = U64_MAX;
-	if (!fq || fs->pool.count || !list_empty(&fs->bypass) || fs->nr_untracked ||
-	    fs->nr_flight > fs->others.flying || (fs->others.flying && !fb_background_is_flash(fs)))
+	if (!fq || fs->engine.pool.count || !list_empty(&fs->bypass) || fs->engine.nr_untracked ||
+	    fs->engine.nr_flight > fs->others.flying ||
+	    (fs->others.flying && !fb_background_is_flash(fs)))
 		return NULL;
 	*due_ns = fs->others.fg_end_ns + (fb_background_is_flash(fs) ? 0 : fs->others.wait_ns);
 	if (now - fq->since_ns >= fs->others.expire_ns / fb_background_fair)
@@ -345,7 +345,7 @@ bool fb_background_is_due(struct fb_sched *fs)
 	u64 now = ktime_get_ns(), due_ns;
 
 	if (fb_background_expired(fs, now))
-		return fb_sched_is_hands_off(fs) || fs->nr_flight < fs->depth;
+		return !fb_engine_is_full(&fs->engine);
 	if (!fb_background_pick_idle(fs, now, &due_ns))
 		return false;
 	if (now >= due_ns)

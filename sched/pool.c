@@ -32,21 +32,19 @@ void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 	struct request *rq = fq->rq;
 	bool write = op_is_write(req_op(rq));
 
-	fq->fg.class = fb_pool_class(req_get_ioprio(rq));
+	fq->r.fg.class = fb_pool_class(req_get_ioprio(rq));
 	/* metadata: tasks of other classes may wait for it */
-	if (fq->fg.class == FB_POLICY_IDLE && !write && !fq->background)
-		fq->fg.class = FB_POLICY_BE;
-	fq->fg.lbn = blk_rq_pos(rq);
-	fq->fg.nsect = blk_rq_sectors(rq);
-	fq->fg.write = write;
-	fq->fg.arrived_ns = now;
-	fq->fg.deadline_ns = now + fs->expire_ns[write];
-	if (fq->background) {
+	if (fq->r.fg.class == FB_POLICY_IDLE && !write && !fq->r.background)
+		fq->r.fg.class = FB_POLICY_BE;
+	fq->r.fg.lbn = blk_rq_pos(rq);
+	fq->r.fg.nsect = blk_rq_sectors(rq);
+	fq->r.fg.write = write;
+	fq->r.fg.arrived_ns = now;
+	fq->r.fg.deadline_ns = now + fs->expire_ns[write];
+	if (fq->r.background) {
 		fb_background_add(fs, fq);
 	} else {
-		fb_choice_place(fs, fq);
-		fb_policy_pool_add(&fs->pool, &fq->fg);
-		fb_round_arrived(fs, fq);
+		fb_engine_add(&fs->engine, &fq->r);
 	}
 	elv_rb_add(fb_sched_sort(fs, fq), rq);
 	if (fb_compat_rq_mergeable(rq)) {
@@ -57,23 +55,11 @@ void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 	fq->state = FB_SCHED_POOLED;
 }
 
-/**
- * fb_pool_del() - remove a request that is sent or merged away
- * @fs: the scheduler, its disk locked
- * @fq: the request, in a pool
- *
- * Context: fb_disk.lock held.
- */
-void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq)
+/* a request is no longer to be found by those who merge */
+static void fb_pool_unhash(struct fb_sched *fs, struct fb_sched_rq *fq)
 {
 	struct request *rq = fq->rq;
 
-	if (fb_round_has(fs, &fq->fg))
-		fb_gap_void(fs->fd);
-	if (fq->background)
-		fb_background_del(fs, fq);
-	else
-		fb_policy_pool_del(&fs->pool, &fq->fg);
 	elv_rb_del(fb_sched_sort(fs, fq), rq);
 	elv_rqhash_del(fs->q, rq);
 	if (fs->q->last_merge == rq)
@@ -82,8 +68,24 @@ void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq)
 }
 
 /**
+ * fb_pool_del() - remove a request that is sent
+ * @fs: the scheduler, its disk locked
+ * @fq: the request, in a pool
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq)
+{
+	if (fq->r.background)
+		fb_background_del(fs, fq);
+	else
+		fb_engine_remove(&fs->engine, &fq->r);
+	fb_pool_unhash(fs, fq);
+}
+
+/**
  * fb_pool_above() - find the request with the lowest LBN from @lbn on
- * @pool: fb_sched.pool
+ * @pool: fb_engine.pool
  * @class: class of the request
  * @write: direction of the request
  * @lbn: lower limit
@@ -97,7 +99,7 @@ void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq)
 struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_class class,
 				    bool write, u64 lbn)
 {
-	struct fb_sched *fs = container_of(pool, struct fb_sched, pool);
+	struct fb_sched *fs = container_of(pool, struct fb_sched, engine.pool);
 	struct rb_node *node = fs->sort[class][write].rb_node;
 	struct fb_sched_rq *fq, *best = NULL;
 
@@ -110,29 +112,7 @@ struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_
 		best = fq;
 		node = node->rb_left;
 	}
-	return best && !best->background ? &best->fg : NULL;
-}
-
-/**
- * fb_pool_passthrough() - choose what is sent next where no map is used
- * @fs: the scheduler, its disk locked
- * @now: time
- *
- * In mq-deadline's order, or by a policy that was set by name and needs no map.
- *
- * Context: fb_disk.lock held.
- *
- * Return: the request, which must be sent; NULL: none is pending.
- */
-struct fb_policy_req *fb_pool_passthrough(struct fb_sched *fs, u64 now)
-{
-	struct fb_policy_choice choice;
-
-	lockdep_assert_held(&fs->fd->lock);
-	if (!fb_sched_is_by_lbn(fs))
-		return fb_policy_choose_deadline(&fs->pool, now, fb_pool_above);
-	fb_policy_choose(&fs->pool, NULL, NULL, now, &choice);
-	return choice.req;
+	return best && !best->r.background ? &best->r.fg : NULL;
 }
 
 /**
@@ -200,22 +180,15 @@ void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum el
 	lockdep_assert_held(&fs->fd->lock);
 	if (!fq || fq->state != FB_SCHED_POOLED)
 		return;
-	fq->fg.nsect = blk_rq_sectors(rq);
+	fq->r.fg.nsect = blk_rq_sectors(rq);
 	if (type != ELEVATOR_FRONT_MERGE)
 		return;
 	elv_rb_del(fb_sched_sort(fs, fq), rq);
 	elv_rb_add(fb_sched_sort(fs, fq), rq);
-	fq->fg.lbn = blk_rq_pos(rq);
+	fq->r.fg.lbn = blk_rq_pos(rq);
 	/* it is in no fb_policy_pool, and is placed when it comes there (sched/background.c) */
-	if (fq->background)
-		return;
-	fb_choice_moved(fs, fq);
-	if (fs->choice.req != &fq->fg && !fb_round_has(fs, &fq->fg))
-		fb_choice_offer(fs, fq);
-	else if (fs->pinned)
-		fb_choice_drop_plan(fs);
-	else
-		fb_choice_renew(fs);
+	if (!fq->r.background)
+		fb_engine_grown(&fs->engine, &fq->r, ktime_get_ns());
 }
 
 /**
@@ -235,26 +208,19 @@ void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct
 	lockdep_assert_held(&fs->fd->lock);
 	list_del_init(&next->queuelist);
 	if (fq && fq->state == FB_SCHED_POOLED)
-		fq->fg.nsect = blk_rq_sectors(rq);
+		fq->r.fg.nsect = blk_rq_sectors(rq);
 	if (!gone || gone->state != FB_SCHED_POOLED)
 		return;
-	if (fq && fq->state == FB_SCHED_POOLED) {
+	if (fq && fq->state != FB_SCHED_POOLED)
+		fq = NULL;
+	if (fq)
 		fb_background_merged(fs, fq, gone);
-		/* both have the same I/O priority and direction, hence the same class */
-		if (!fq->background && !gone->background)
-			fb_policy_pool_merge(&fs->pool, &fq->fg, &gone->fg);
+	fb_pool_unhash(fs, gone);
+	if (gone->r.background) {
+		fb_background_del(fs, gone);
+		return;
 	}
-	if (fs->choice.req == &gone->fg || fb_round_has(fs, &gone->fg)) {
-		fb_gap_void(fs->fd);
-		fb_choice_drop_plan(fs);
-		fs->choice.req = NULL;
-		if (fq && fq->state == FB_SCHED_POOLED && fs->pinned)
-			fs->choice.req = &fq->fg;
-	}
-	fb_pool_del(fs, gone);
-	if (!fs->choice.req) {
-		fs->pinned = false;
-		if (fs->pool.count)
-			fb_choice_renew(fs);
-	}
+	/* both have the same I/O priority and direction, hence the same class */
+	fb_engine_merged(&fs->engine, fq && !fq->r.background ? &fq->r : NULL, &gone->r,
+			 ktime_get_ns());
 }

@@ -14,13 +14,13 @@ static const char *fb_report_free_reads(struct fb_disk *fd, const struct fb_sche
 		return "off: reads end at no angle of the model";
 	if (!fb_disk_tasks(fd))
 		return "no task";
-	if (fs->depth != FB_SCHED_DEPTH)
+	if (fs->engine.depth != FB_ENGINE_DEPTH)
 		return "off: depth is not 2";
 	if (fb_disk_is_single(fd))
 		return "off: the device takes one command at a time";
 	if (!fb_guard_on(&fd->guard, ktime_get_ns()))
 		return "off: they cost the foreground too many turns";
-	if (fs->deep && fb_destage_orders(&fd->destage))
+	if (fs->engine.drive_orders && fb_destage_orders(&fd->destage))
 		return "off: the drive orders, as its write cache is in use";
 	return "on";
 }
@@ -33,7 +33,15 @@ static const char *fb_report_phase(struct fb_disk *fd, const struct fb_sched *fs
 		return "unknown";
 	if (!fb_phase_on(&fd->phase, now))
 		return "given-up";
-	return fb_head_locked(&fs->head, now) ? "locked" : "unknown";
+	return fb_head_locked(&fs->engine.head, now) ? "locked" : "unknown";
+}
+
+/* in order of arrival, too: the drive gets all that it takes */
+static bool fb_report_drive_orders(const struct fb_sched *fs)
+{
+	const struct fb_engine *e = &fs->engine;
+
+	return !fb_engine_predicts(e) && (!e->ops->by_lbn(e) || e->pool.policy == FB_POLICY_FIFO);
 }
 
 /**
@@ -50,11 +58,11 @@ void fb_report_take(struct fb_disk *fd, struct fb_report *r)
 	lockdep_assert_held(&fd->lock);
 	*r = (struct fb_report) {
 		.free_reads = fb_report_free_reads(fd, fs),
-		.order = fb_sched_is_passthrough(fs) ? "drive" : "policy",
+		.order = fb_report_drive_orders(fs) ? "drive" : "policy",
 		.phase = fb_report_phase(fd, fs),
-		.period_ps = fs->head.period_ps,
-		.pending = fs->pool.count,
+		.period_ps = fs->engine.head.period_ps,
+		.pending = fs->engine.pool.count,
 		.background_pending = fs->others.count,
-		.in_flight = fs->nr_flight,
+		.in_flight = fs->engine.nr_flight,
 	};
 }

@@ -89,17 +89,18 @@ static ssize_t file##_store(struct elevator_queue *eq, const char *page, size_t 
 	return fb_tunables_number_store(eq, &file##_number, page, count);		\
 }
 
-FB_TUNABLES_NUMBER(sw_percent, pool.sw_percent, false, 1, 0, 1000)
-FB_TUNABLES_NUMBER(depth, depth, false, 1, 1, 4,
-		   true, offsetof(struct fb_sched, auto_depth), FB_SCHED_DEPTH)
-FB_TUNABLES_NUMBER(hold_back, hold, false, 1, 0, 1)
+FB_TUNABLES_NUMBER(sw_percent, engine.pool.sw_percent, false, 1, 0, 1000)
+FB_TUNABLES_NUMBER(depth, engine.depth, false, 1, 1, 4,
+		   true, offsetof(struct fb_sched, engine.auto_depth), FB_ENGINE_DEPTH)
+FB_TUNABLES_NUMBER(hold_back, engine.hold, false, 1, 0, 1)
 FB_TUNABLES_NUMBER(conservatism_us, conservatism_ns, true, NSEC_PER_USEC, 0, 10000,
-		   true, offsetof(struct fb_sched, auto_margin), 0)
+		   true, offsetof(struct fb_sched, engine.auto_margin), 0)
 FB_TUNABLES_NUMBER(target_slowdown_ppm, target_ppm, false, 1, 0, 1000000)
-FB_TUNABLES_NUMBER(foreground_cost_ppm, round.joint.cost_ppm, false, 1, 1, FB_JOINT_COST_PPM_MAX)
+FB_TUNABLES_NUMBER(foreground_cost_ppm, engine.round.joint.cost_ppm, false, 1, 1,
+		   FB_JOINT_COST_PPM_MAX)
 FB_TUNABLES_NUMBER(read_expire, expire_ns[READ], true, NSEC_PER_MSEC, 1, 600000)
 FB_TUNABLES_NUMBER(write_expire, expire_ns[WRITE], true, NSEC_PER_MSEC, 1, 600000)
-FB_TUNABLES_NUMBER(search_us, search_ns, true, NSEC_PER_USEC, 1, 100000)
+FB_TUNABLES_NUMBER(search_us, engine.search_ns, true, NSEC_PER_USEC, 1, 100000)
 FB_TUNABLES_NUMBER(background_expire, others.expire_ns, true, NSEC_PER_MSEC, 1, 600000)
 FB_TUNABLES_NUMBER(background_wait_us, others.wait_ns, true, NSEC_PER_USEC, 0, 1000000)
 
@@ -107,7 +108,7 @@ static ssize_t policy_show(struct elevator_queue *eq, char *page)
 {
 	const struct fb_sched *fs = eq->elevator_data;
 
-	return sysfs_emit(page, "%s\n", fb_policy_name[READ_ONCE(fs->pool.policy)]);
+	return sysfs_emit(page, "%s\n", fb_policy_name[READ_ONCE(fs->engine.pool.policy)]);
 }
 
 static ssize_t policy_store(struct elevator_queue *eq, const char *page, size_t count)
@@ -121,7 +122,7 @@ static ssize_t policy_store(struct elevator_queue *eq, const char *page, size_t 
 		return -EINVAL;
 	}
 	spin_lock_irq(&fs->fd->lock);
-	WRITE_ONCE(fs->pool.policy, i);
+	WRITE_ONCE(fs->engine.pool.policy, i);
 	fs->changed(fs);
 	spin_unlock_irq(&fs->fd->lock);
 	return count;
@@ -137,8 +138,8 @@ static ssize_t lift_show(struct elevator_queue *eq, char *page)
 	u32 lift, i;
 
 	spin_lock_irq(&fs->fd->lock);
-	probed = fs->auto_lift;
-	lift = fs->lift;
+	probed = fs->engine.auto_lift;
+	lift = fs->engine.lift;
 	spin_unlock_irq(&fs->fd->lock);
 	if (probed)
 		return sysfs_emit(page, "auto\n");
@@ -180,8 +181,8 @@ static ssize_t lift_store(struct elevator_queue *eq, const char *page, size_t co
 		return -EINVAL;
 	}
 	spin_lock_irq(&fs->fd->lock);
-	fs->auto_lift = probe;
-	fs->lift = lift;
+	fs->engine.auto_lift = probe;
+	fs->engine.lift = lift;
 	fs->changed(fs);
 	spin_unlock_irq(&fs->fd->lock);
 	return count;

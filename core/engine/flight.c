@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Commands at the drive: where each will end, when the next one is sent, and what ends say
+ * (core/completion.h); see core/engine/engine.h. Core.
+ */
+#include "core/engine/engine.h"
+
+static struct fb_engine_rq *fb_engine_first(struct fb_engine *e)
+{
+	return list_first_entry_or_null(&e->flight, struct fb_engine_rq, flight);
+}
+
+/* with a command at the drive */
+static struct fb_engine_rq *fb_engine_last(const struct fb_engine *e)
+{
+	return list_last_entry(&e->flight, struct fb_engine_rq, flight);
+}
+
+/* ---- sending ---- */
+
+/* describe the command afresh: nothing of an earlier dispatch is kept */
+static void fb_engine_describe(struct fb_engine *e, struct fb_engine_rq *rq,
+			       const struct fb_engine_send *d, u64 now_ns)
+{
+	bool follow = e->drive_orders && e->destage->on && !e->ops->unmapped(e);
+
+	rq->cmd = (struct fb_completion_cmd) {
+		.lbn = d->lbn,
+		.nsect = d->nsect,
+		.write = rq->fg.write,
+		.unplaced = !rq->media,
+		.foreground = fb_engine_is_foreground(rq),
+		.watched = fb_engine_predicts(e) || (follow && rq->ours),
+		.own_order = follow,
+		.cause = d->cause,
+		.sent_ns = now_ns,
+		.leg = { .gap_ns = d->gap_ns, .extra_ns = d->extra_ns },
+		.mark = { .at = d->lifts },
+	};
+}
+
+/* where it will end, and what the drive's cache has to do with it */
+static void fb_engine_predict(struct fb_engine *e, struct fb_engine_rq *rq)
+{
+	struct fb_completion_cmd *c = &rq->cmd, *before = NULL;
+
+	if (c->cause == FB_CAUSE_IDLE)
+		fb_destage_idle_sent(e->destage, c->sent_ns);
+	else if (rq->media)
+		fb_destage_sent(e->destage, c->sent_ns, fb_engine_is_cached(e, rq), c->lbn,
+				c->nsect);
+	fb_completion_mark(c, &e->lifts);
+	if (e->nr_flight)
+		before = &fb_engine_last(e)->cmd;
+	e->tail_known = c->watched && fb_completion_predict(&e->head, c, before, e->tail_known,
+							    &e->tail);
+}
+
+/**
+ * fb_engine_send() - note a command that is sent
+ * @e: the engine
+ * @rq: the command, in no pool
+ * @d: how
+ * @now_ns: the time
+ */
+void fb_engine_send(struct fb_engine *e, struct fb_engine_rq *rq, const struct fb_engine_send *d,
+		    u64 now_ns)
+{
+	fb_engine_describe(e, rq, d, now_ns);
+	if (e->ops->submit)
+		rq->cmd.sent_ns = now_ns = e->ops->submit(e, rq, now_ns);
+	fb_engine_predict(e, rq);
+	list_add_tail(&rq->flight, &e->flight);
+	e->nr_flight++;
+	e->nr_idle += d->cause == FB_CAUSE_IDLE;
+	if (!rq->cmd.watched)
+		return;
+	e->stats->max_in_flight = max_t(u64, e->stats->max_in_flight, e->nr_flight);
+	fb_engine_hold(e, now_ns);
+}
+
+/* ---- when the next command is sent ---- */
+
+/* the next request may be held back: it is a short one, or there is none yet */
+static bool fb_engine_may_hold(const struct fb_engine *e)
+{
+	const struct fb_policy_req *req = e->choice.req;
+
+	return !req || fb_completion_may_hold(req->write, req->nsect);
+}
+
+/**
+ * fb_engine_hold() - hold the second command back if that is possible
+ * @e: the engine, with a model
+ * @now_ns: the time
+ *
+ * Return: true if it is held back.
+ */
+bool fb_engine_hold(struct fb_engine *e, u64 now_ns)
+{
+	u64 until_ns;
+
+	e->window_ns = 0;
+	if (!e->hold || e->drive_orders || e->pinned || !fb_engine_may_hold(e) ||
+	    e->depth != FB_ENGINE_DEPTH || e->nr_flight != 1)
+		return false;
+	until_ns = fb_completion_hold_ns(e->dm, &fb_engine_first(e)->cmd, e->wake_ns + e->lead_ns);
+	if (until_ns < now_ns)
+		return false;
+	e->window_ns = until_ns;
+	if (e->ops->hold)
+		e->ops->hold(e, until_ns);
+	return true;
+}
+
+/**
+ * fb_engine_is_holding() - is the second command still held back?
+ * @e: the engine
+ * @now_ns: the time
+ */
+bool fb_engine_is_holding(const struct fb_engine *e, u64 now_ns)
+{
+	return e->window_ns && e->nr_flight && !e->pinned && now_ns < e->window_ns &&
+	       fb_engine_may_hold(e);
+}
+
+/**
+ * fb_engine_too_late() - would the drive finish before a command sent now reaches it?
+ * @e: the engine, with a command at the drive
+ * @now_ns: the time
+ */
+bool fb_engine_too_late(const struct fb_engine *e, u64 now_ns)
+{
+	return fb_completion_too_late(&fb_engine_last(e)->cmd, now_ns, e->lead_ns);
+}
+
+/* ---- ends ---- */
+
+/**
+ * fb_engine_off_flight() - note that a command is no longer at the drive, whatever came of it
+ * @e: the engine
+ * @rq: the command
+ * @now_ns: the time
+ */
+void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
+{
+	list_del_init(&rq->flight);
+	e->nr_flight--;
+	/* of idle reads the host tells (fb_destage_idle_ended()) */
+	if (rq->cmd.cause == FB_CAUSE_IDLE)
+		e->nr_idle--;
+	else if (rq->media)
+		fb_destage_ended(e->destage, now_ns, fb_engine_is_cached(e, rq));
+}
+
+/* the drive has executed a command before some that were sent earlier */
+static void fb_engine_overtake(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
+{
+	struct fb_engine_rq *before;
+
+	e->stats->out_of_order++;
+	fb_head_lose(&e->head);
+	list_for_each_entry(before, &e->flight, flight) {
+		if (before == rq)
+			break;
+		fb_completion_overtaken(e->probe, &before->cmd, now_ns);
+	}
+	rq->cmd.start_ns = 0;
+}
+
+/**
+ * fb_engine_landed() - note that a command has ended; fb_engine_judge() comes next
+ * @e: the engine
+ * @rq: the command
+ * @now_ns: when it was reported
+ *
+ * Return: true: the drive has executed it before one that was sent earlier.
+ */
+bool fb_engine_landed(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
+{
+	bool overtaken = rq->cmd.watched && fb_engine_predicts(e) && e->flight.next != &rq->flight;
+
+	if (overtaken)
+		fb_engine_overtake(e, rq, now_ns);
+	fb_engine_off_flight(e, rq, now_ns);
+	return overtaken;
+}
+
+/* learn from an end, and predict the next command again; false: the head is not where it should */
+static bool fb_engine_observe(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
+{
+	struct fb_engine_rq *next = fb_engine_first(e);
+	struct fb_completion_result result;
+	struct fb_completion learners;
+
+	e->ops->learners(e, &learners);
+	fb_completion_judge(&learners, &rq->cmd, now_ns, &result);
+	if (result.tripped)
+		fb_gap_void(e->mail);
+	/* if the drive has a choice, any command may be next */
+	if (next && !e->drive_orders)
+		fb_completion_predict_next(&e->head, &next->cmd, e->nr_flight < e->depth,
+					   &result.end);
+	e->ops->learnt(e, rq, &result, now_ns);
+	return result.end.verdict == FB_HEAD_MECHANICAL;
+}
+
+/*
+ * Learn from an end while the drive orders. With a write cache there are idle reads between the
+ * drive's own commands, so head and phase must be known. Idle reads were predicted. Of the
+ * foreground's reads it is known where they have ended, and of cached writes where the drive goes.
+ */
+static void fb_engine_follow(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
+{
+	u64 lbn = rq->cmd.lbn + rq->cmd.nsect - 1;
+	struct fb_completion learners;
+	bool moves;
+
+	if (!e->destage->on)
+		return;
+	e->ops->learners(e, &learners);
+	if (rq->cmd.watched)
+		fb_engine_observe(e, rq, now_ns);
+	else if (rq->cmd.own_order)
+		fb_completion_follow(&learners, &rq->cmd, now_ns);
+	moves = fb_destage_moves(e->destage, &lbn);
+	if (moves || !rq->cmd.write)
+		fb_completion_believe(&e->head, lbn, moves);
+}
+
+/* the start of the command in service is unknown: void what was computed from it */
+static void fb_engine_lose_tail(struct fb_engine *e)
+{
+	e->tail_known = e->nr_flight && e->tail_known;
+	fb_gap_void(e->mail);
+	fb_engine_drop_plan(e);
+}
+
+/* the drive changed the order: predict the tail from the last command still in flight */
+static void fb_engine_retail(struct fb_engine *e, u64 now_ns)
+{
+	fb_gap_void(e->mail);
+	fb_engine_drop_plan(e);
+	e->tail_known = e->nr_flight &&
+			fb_completion_end_place(e->dm, &fb_engine_last(e)->cmd, &e->tail);
+	if (!e->pinned && e->pool.count)
+		fb_engine_choose_again(e, now_ns);
+}
+
+/**
+ * fb_engine_judge() - learn from a command's end
+ * @e: the engine
+ * @rq: the command, off the flight; its @cmd.failed is set
+ * @overtaken: what fb_engine_landed() has returned
+ * @now_ns: when it was reported
+ *
+ * Return: false: nothing is to be sent yet.
+ */
+bool fb_engine_judge(struct fb_engine *e, struct fb_engine_rq *rq, bool overtaken, u64 now_ns)
+{
+	if (!fb_engine_predicts(e)) {
+		if (!e->ops->unmapped(e))
+			fb_engine_follow(e, rq, now_ns);
+		return true;
+	}
+	if (!fb_engine_observe(e, rq, now_ns))
+		fb_engine_lose_tail(e);
+	if (overtaken || !e->tail_known)
+		fb_engine_retail(e, now_ns);
+	return !fb_engine_hold(e, e->ops->now(e));
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who orders: the policy, one command behind another, or the drive, which then gets all that it
+ * takes; see core/orders.h and core/engine/engine.h. Core.
+ */
+#include "core/engine/engine.h"
+
+/**
+ * fb_engine_note_sent() - note where a foreground request goes that is about to be sent
+ * @e: the engine
+ * @rq: the request, not yet at the drive
+ * @now_ns: the time
+ *
+ * Return: true: the foreground is a stream now, and fb_engine_decide() must be called.
+ */
+bool fb_engine_note_sent(struct fb_engine *e, const struct fb_engine_rq *rq, u64 now_ns)
+{
+	return rq->media && fb_orders_sent(&e->orders, rq->fg.lbn, rq->fg.nsect,
+					   !e->nr_flight && !e->pool.count, now_ns);
+}
+
+/* has a request been pending or at the drive for longer than it may? */
+static bool fb_engine_is_overdue(const struct fb_engine *e, u64 now_ns)
+{
+	const struct fb_engine_rq *rq;
+
+	list_for_each_entry(rq, &e->flight, flight)
+		if (fb_engine_is_foreground(rq) && rq->fg.deadline_ns &&
+		    rq->fg.deadline_ns < now_ns)
+			return true;
+	return fb_policy_is_overdue(&e->pool, now_ns);
+}
+
+/* does the drive order, as far as streams and wanted blocks decide it? */
+static bool fb_engine_is_drives(struct fb_engine *e, u64 now_ns)
+{
+	struct fb_orders_view v = {
+		.now_ns = now_ns,
+		.outstanding = e->pool.count + e->nr_flight,
+	};
+
+	e->ops->view(e, &v);
+	if (fb_orders_is_stream(&e->orders, now_ns) && fb_engine_is_overdue(e, now_ns))
+		fb_orders_overdue(&e->orders);
+	return fb_orders_decide(&e->orders, &v);
+}
+
+/* the drive may do now what it has in another order than was predicted; idle reads are alone */
+static void fb_engine_doubt(struct fb_engine *e)
+{
+	struct fb_engine_rq *rq;
+
+	list_for_each_entry(rq, &e->flight, flight)
+		if (rq->cmd.cause != FB_CAUSE_IDLE)
+			rq->cmd.start_ns = 0;
+}
+
+static void fb_engine_flip(struct fb_engine *e)
+{
+	e->drive_orders = !e->drive_orders;
+	e->window_ns = 0;
+	e->lifts = 0;
+	e->tail_known = false;
+	fb_engine_void(e);
+	fb_head_lose(&e->head);
+	fb_engine_doubt(e);
+	fb_engine_place_all(e);
+}
+
+/**
+ * fb_engine_decide() - decide whether the drive orders
+ * @e: the engine
+ * @now_ns: the time
+ *
+ * With depth auto the drive orders while no free read is wanted or the foreground is a stream,
+ * because its own order gives the best response times; while few blocks are wanted, most of the
+ * time, if the foreground is deep (core/orders.h); and while its write cache is on and there
+ * are writes among the foreground, which would wait here for a place at the drive though the cache
+ * takes them at once (core/destage.h). With any depth it orders while no map is used or the phase
+ * is given up (core/phase.h). Its head is tracked meanwhile only with such a cache, for idle
+ * reads. When free reads are wanted again, nothing is sent until all but one of its commands have
+ * ended.
+ *
+ * Return: true if it has changed. Then commands may be held back for a limit that there is no
+ * longer, and those at the drive may take long: the host sees to it that fb_engine_next() is
+ * called soon.
+ */
+bool fb_engine_decide(struct fb_engine *e, u64 now_ns)
+{
+	bool drives = fb_engine_is_drives(e, now_ns) || fb_destage_orders(e->destage);
+	bool changed;
+
+	drives = (e->auto_depth && drives) || e->ops->unmapped(e) || e->ops->unphased(e, now_ns);
+	changed = drives != e->drive_orders;
+	if (changed)
+		fb_engine_flip(e);
+	e->ops->decided(e, changed);
+	return changed;
+}

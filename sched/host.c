@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the kernel does for the engine (struct fb_engine_ops, core/engine/engine.h). Locks:
+ * fb_disk.lock, held by every caller but where said.
+ */
+#include <linux/blk-integrity.h>
+#include <linux/slab.h>
+
+#include "disk/coverage.h"
+#include "disk/trace_events.h"
+#include "sched/sched.h"
+
+static const u64 fb_host_wake_ns = 100 * NSEC_PER_USEC;	/* the timer's, and kblockd's: at first */
+
+static struct fb_disk *fb_host_disk(const struct fb_engine *e)
+{
+	struct fb_disk *fd = fb_sched_of(e)->fd;
+
+	lockdep_assert_held(&fd->lock);
+	return fd;
+}
+
+static u64 fb_host_now(const struct fb_engine *e)
+{
+	return ktime_get_ns();
+}
+
+/* ---- what it asks ---- */
+
+static bool fb_host_unmapped(const struct fb_engine *e)
+{
+	return fb_level_unmapped(fb_host_disk(e));
+}
+
+/* a policy that was set by name orders though there is no map */
+static bool fb_host_by_lbn(const struct fb_engine *e)
+{
+	struct fb_disk *fd = fb_host_disk(e);
+
+	return fb_policy_needs_no_map(e->pool.policy) && fb_level_unmapped(fd) &&
+	       (!fb_level_never_orders(fd) || e->pool.policy == FB_POLICY_FIFO);
+}
+
+static bool fb_host_unphased(struct fb_engine *e, u64 now)
+{
+	return !fb_phase_on(&fb_host_disk(e)->phase, now);
+}
+
+static bool fb_host_may_read(const struct fb_engine *e, u64 now)
+{
+	return fb_coverage_may_read(fb_host_disk(e));
+}
+
+static void fb_host_view(struct fb_engine *e, struct fb_orders_view *v)
+{
+	struct fb_disk *fd = fb_host_disk(e);
+
+	if (fb_guard_on(&fd->guard, v->now_ns))
+		v->wanted = fb_coverage_wanted(fd, &v->tasks);
+	if (fd->model)
+		v->blocks = fb_disk_granules(fd);
+	fb_destage_set_cache(&fd->destage, fb_compat_write_cache(fb_sched_of(e)->q), v->now_ns);
+}
+
+static void fb_host_decided(struct fb_engine *e, bool changed)
+{
+	if (changed)
+		fb_shadow_lose(&fb_host_disk(e)->shadow);
+	fb_order_time(fb_sched_of(e));
+}
+
+/* ---- gaps ---- */
+
+static bool fb_host_limit(struct fb_engine *e, struct fb_engine_rq *r, u64 latency_ns,
+			  struct fb_limits *lim)
+{
+	const struct fb_sched_rq *fq = fb_sched_rq_of(r);
+	struct fb_sched *fs = fb_sched_of(e);
+	struct fb_disk *fd = fb_host_disk(e);
+
+	*lim = (struct fb_limits) {
+		.granule_sectors = dm_info(fd->model)->granule_sectors,
+		.max_sectors = fb_free_read_max(fd),
+		.conservatism_ns = fs->conservatism_ns,
+		.lift = e->lift,
+		.hop_steps = FB_HOP_STEPS,
+		.pipe_ns = { fb_completion_overhead_ns(fd->model, false) + e->lead_ns,
+			     fb_completion_overhead_ns(fd->model, true) + e->lead_ns },
+		/* a protection payload would not match where the carrier is aimed later */
+		.separate = !blk_get_integrity(fs->q->disk),
+	};
+	if (e->auto_margin) {
+		if (fb_conservatism_skip_gap(&fd->conservatism, latency_ns)) {
+			fd->stats.engine.spared++;
+			return false;
+		}
+		lim->conservatism_ns = fd->conservatism.one_ns;
+		lim->odds = &fd->conservatism.odds;
+	}
+	if (!fq->prepended)
+		lim->max_prepend_sectors = fb_free_read_prepend_limit(fd, fq->rq);
+	return true;
+}
+
+static void fb_host_wake(struct fb_engine *e)
+{
+	wake_up(&fb_host_disk(e)->wait);
+}
+
+/* ---- commands ---- */
+
+static struct fb_engine_rq *fb_host_aim(struct fb_engine *e, const struct fb_plan_piece *p,
+					bool more)
+{
+	struct fb_disk *fd = fb_host_disk(e);
+	struct request *rq = fb_free_read_send(fd, p->lbn, p->nsect, FB_FREE_READ_SEPARATE);
+
+	if (!rq)
+		return NULL;
+	if (more)
+		fb_free_read_need(fd);
+	return &fb_sched_rq(rq)->r;
+}
+
+static bool fb_host_prepend(struct fb_engine *e, struct fb_engine_rq *r,
+			    const struct fb_plan_piece *p)
+{
+	struct fb_sched_rq *fq = fb_sched_rq_of(r);
+	bool done = fb_free_read_prepend(fb_host_disk(e), fq->rq, p->lbn, p->nsect);
+
+	fq->prepended |= done;
+	return done;
+}
+
+static void fb_host_take(struct fb_engine *e, struct fb_engine_rq *r)
+{
+	fb_pool_del(fb_sched_of(e), fb_sched_rq_of(r));
+}
+
+static void fb_host_hold(struct fb_engine *e, u64 until_ns)
+{
+	hrtimer_start(&fb_sched_of(e)->timer, ns_to_ktime(until_ns), HRTIMER_MODE_ABS);
+}
+
+/* ---- ends ---- */
+
+static void fb_host_learners(struct fb_engine *e, struct fb_completion *l)
+{
+	struct fb_sched *fs = fb_sched_of(e);
+	struct fb_disk *fd = fb_host_disk(e);
+
+	*l = (struct fb_completion) {
+		.dm = fd->model,
+		.head = &e->head,
+		/* the margin matters only while there are tasks that read in gaps */
+		.margin = fd->cov ? &fd->conservatism : NULL,
+		.calib = &fd->seek_fit,
+		/* while the thread searches with the model, it corrects it (fb_model_correct()) */
+		.may_correct = !fd->cov,
+		.guard = &fd->guard,
+		/*
+		 * It backs up the learnt conservatism, which keeps the cost at the target: it
+		 * must not trip when the cost varies around the target by chance.
+		 */
+		.guard_ppm = e->auto_margin ? 2 * fs->target_ppm : fs->target_ppm,
+		.probe = &fd->lookahead,
+		.stats = &fd->stats.engine.ends,
+	};
+}
+
+/* can the phase be found? The foreground's reads say so. */
+static noinline_for_stack void fb_host_look_at_phase(struct fb_disk *fd,
+						     const struct fb_completion_cmd *c, u64 now)
+{
+	struct fb_phase_read read = {
+		.lbn = c->lbn,
+		.nsect = c->nsect,
+		.sent_ns = c->sent_ns,
+		.end_ns = now,
+	};
+
+	if (!c->foreground || c->write || c->unplaced || c->failed) {
+		fb_phase_other(&fd->phase, now);
+		return;
+	}
+	if (!fb_phase_read(&fd->phase, fd->model, &read))
+		return;
+	fb_gap_void(&fd->mail);
+	/* later tries are silent */
+	if (fd->phase.given_up == 1)
+		fb_message_note(fd, FB_MESSAGE_PHASE);
+}
+
+static void fb_host_trace_end(struct fb_disk *fd, const struct fb_completion_cmd *c, u64 now,
+			      const struct fb_completion_result *r)
+{
+	if (r->predicted_ns && r->end.verdict == FB_HEAD_MECHANICAL && r->end.turns > 0)
+		trace_freeblock_miss(fd, c->lbn, c->cause, r->end.turns);
+	trace_freeblock_complete(fd, c->lbn, c->nsect, c->cause, r->predicted_ns, now, &r->end);
+}
+
+static void fb_host_learnt(struct fb_engine *e, struct fb_engine_rq *r,
+			   const struct fb_completion_result *result, u64 now)
+{
+	struct fb_disk *fd = fb_host_disk(e);
+
+	fb_host_look_at_phase(fd, &r->cmd, now);
+	if (result->correct)
+		wake_up(&fd->wait);
+	if (result->tripped) {
+		fd->stats.guard_trips++;
+		fb_message_note(fd, FB_MESSAGE_GUARD);
+	}
+	if (r->cmd.observed)
+		fb_host_trace_end(fd, &r->cmd, now, result);
+	fb_shadow_learn(&fd->shadow, &r->cmd, result, dm_period_ns(fd->model));
+	if (fb_engine_predicts(e) && fb_disk_judge(fd, &e->head)) {
+		fb_engine_void(e);
+		fb_message_note(fd, FB_MESSAGE_MISFIT);
+	}
+}
+
+static void fb_host_event(struct fb_engine *e, enum fb_engine_event event)
+{
+	struct fb_disk *fd = fb_host_disk(e);
+
+	if (event == FB_ENGINE_CHOICE)
+		trace_freeblock_choice(fd, &e->pool, &e->choice);
+	else if (event == FB_ENGINE_GAP)
+		trace_freeblock_gap(fd, &fd->mail.gap);
+}
+
+static const struct fb_engine_ops fb_host_ops = {
+	.now = fb_host_now,
+	.unmapped = fb_host_unmapped,
+	.by_lbn = fb_host_by_lbn,
+	.unphased = fb_host_unphased,
+	.may_read = fb_host_may_read,
+	.view = fb_host_view,
+	.decided = fb_host_decided,
+	.learners = fb_host_learners,
+	.learnt = fb_host_learnt,
+	.limit = fb_host_limit,
+	.above = fb_pool_above,
+	.wake = fb_host_wake,
+	.aim = fb_host_aim,
+	.prepend = fb_host_prepend,
+	.take = fb_host_take,
+	.hold = fb_host_hold,
+	.event = fb_host_event,
+};
+
+/**
+ * fb_host_init() - set up the engine, without a disk
+ * @fs: the scheduler
+ *
+ * Context: may sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int fb_host_init(struct fb_sched *fs)
+{
+	struct fb_engine *e = &fs->engine;
+
+	e->round.order_cost = kvzalloc(sizeof(*e->round.order_cost), GFP_KERNEL);
+	if (!e->round.order_cost)
+		return -ENOMEM;
+	fb_order_cost_init(e->round.order_cost);
+	fb_engine_init(e, &fb_host_ops);
+	e->wake_least_ns = fb_host_wake_ns;
+	e->wake_ns = fb_host_wake_ns;
+	return 0;
+}
+
+/**
+ * fb_host_exit() - undo fb_host_init()
+ * @fs: the scheduler
+ */
+void fb_host_exit(struct fb_sched *fs)
+{
+	kvfree(fs->engine.round.order_cost);
+}
+
+/**
+ * fb_host_set_disk() - tell the engine its disk
+ * @fs: the scheduler; nothing is pending, and nothing at the device
+ * @fd: the disk; fb_disk_attach() need not have returned
+ */
+void fb_host_set_disk(struct fb_sched *fs, struct fb_disk *fd)
+{
+	fs->fd = fd;
+	fs->engine.mail = &fd->mail;
+	fs->engine.destage = &fd->destage;
+	fs->engine.probe = &fd->lookahead;
+	fs->engine.margin = &fd->conservatism;
+	fs->engine.stats = &fd->stats.engine;
+}
