@@ -213,8 +213,11 @@ static inline void list_del_init(struct list_head *n)
 	INIT_LIST_HEAD(n);
 }
 
+#define WRITE_ONCE(x, value) ((x) = (value))
+
 #define list_entry(p, type, member) container_of(p, type, member)
 #define list_first_entry(h, type, member) list_entry((h)->next, type, member)
+#define list_last_entry(h, type, member) list_entry((h)->prev, type, member)
 #define list_first_entry_or_null(h, type, member)				\
 	(list_empty(h) ? NULL : list_first_entry(h, type, member))
 #define list_for_each_entry(pos, h, member)					\

@@ -289,9 +289,9 @@ static void siml_trace_next(struct siml *l, struct siml_req *req)
 {
 	const struct sim_trace_req *r = &l->trace.req[l->traced++];
 
-	req->fg.nsect = r->nsect;
-	req->fg.lbn = r->lbn;
-	req->fg.write = r->write;
+	req->r.fg.nsect = r->nsect;
+	req->r.fg.lbn = r->lbn;
+	req->r.fg.write = r->write;
 }
 
 static void siml_draw_next(struct siml *l, struct siml_req *req)
@@ -303,12 +303,12 @@ static void siml_draw_next(struct siml *l, struct siml_req *req)
 	} else {
 		req->process = siml_wake_up(l);
 	}
-	req->fg.nsect = siml_sectors(l);
-	req->fg.lbn = siml_lbn(l, req->process, req->fg.nsect);
-	req->fg.write = siml_share(&l->what) >= l->o->reads;
+	req->r.fg.nsect = siml_sectors(l);
+	req->r.fg.lbn = siml_lbn(l, req->process, req->r.fg.nsect);
+	req->r.fg.write = siml_share(&l->what) >= l->o->reads;
 	if (l->o->place == SIMO_APPEND)
-		req->fg.write = req->process < l->o->places;
-	if (!req->fg.write)
+		req->r.fg.write = req->process < l->o->places;
+	if (!req->r.fg.write)
 		return;
 	req->fua = l->o->fua && siml_share(&l->what) < l->o->fua;
 	req->fsync = l->o->fsync && siml_share(&l->what) < l->o->fsync;

@@ -8,17 +8,19 @@
 #ifndef SIM_LOAD_H
 #define SIM_LOAD_H
 
-#include "core/policy.h"
+#include "core/engine/engine.h"
 #include "sim_opts.h"
 #include "sim_trace.h"
 
 #define SIML_NEVER U64_MAX
 
 /**
- * struct siml_req - a foreground request
- * @fg: its place in the pool
+ * struct siml_req - a foreground request, or a read of the task's own
+ * @r: the engine's part
+ * @free_end: at the drive: its free part is from its first sector to here
+ * @spoilt: a foreground write overlaps the free part
+ * @busy: a read of the task's own that is in use
  * @arrived_ns: when it came
- * @after_free: a separate free read goes before it in its gap
  * @alone: nothing is to be read before it in its gap: a command with it has failed
  * @fua: a write with FUA
  * @fsync: a write that is followed by a flush
@@ -27,9 +29,11 @@
  * @process: of the closed loop
  */
 struct siml_req {
-	struct fb_policy_req fg;
+	struct fb_engine_rq r;
+	u64 free_end;
+	bool spoilt;
+	bool busy;
 	u64 arrived_ns;
-	bool after_free;
 	bool alone;
 	bool fua;
 	bool fsync;

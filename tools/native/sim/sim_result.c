@@ -132,10 +132,10 @@ static void simr_histogram(struct simr *r, const struct sims_stats *st)
 
 	simr_open(r, "prediction_errors_10us");
 	for (i = 0; i < FB_HIST; i++) {
-		if (!st->ends.hist[i])
+		if (!st->engine.ends.hist[i])
 			continue;
 		snprintf(bucket, sizeof(bucket), "%d", i - FB_HIST_HALF);
-		simr_count(r, bucket, st->ends.hist[i]);
+		simr_count(r, bucket, st->engine.ends.hist[i]);
 	}
 	simr_close(r);
 }
@@ -175,25 +175,25 @@ static void simr_predictions(struct simr *r, const struct sims *s)
 	const struct sims_stats *st = &s->stats;
 	int i;
 
-	simr_count(r, "predicted", st->ends.predicted);
-	simr_per(r, "reports_within_50us", st->ends.within_50us, st->ends.predicted);
-	simr_per(r, "ends_within_50us", st->ends.end_within_50us, st->ends.predicted);
-	simr_per(r, "turn_late", st->late, st->ends.predicted);
-	simr_per(r, "turn_early", st->early, st->ends.predicted);
+	simr_count(r, "predicted", st->engine.ends.predicted);
+	simr_per(r, "reports_within_50us", st->engine.ends.within_50us, st->engine.ends.predicted);
+	simr_per(r, "ends_within_50us", st->engine.ends.end_within_50us, st->engine.ends.predicted);
+	simr_per(r, "turn_late", st->late, st->engine.ends.predicted);
+	simr_per(r, "turn_early", st->early, st->engine.ends.predicted);
 	simr_open(r, "misses");
 	for (i = 0; i < FB_CAUSES; i++)
-		simr_count(r, causes[i], st->ends.miss[i]);
+		simr_count(r, causes[i], st->engine.ends.miss[i]);
 	simr_close(r);
-	simr_count(r, "early_turns", st->ends.early_turn);
+	simr_count(r, "early_turns", st->engine.ends.early_turn);
 	simr_open(r, "head");
-	simr_count(r, "mechanical", s->head.mechanical);
-	simr_count(r, "early", s->head.early);
-	simr_count(r, "odd", s->head.odd);
-	simr_real(r, "fits", s->head.fits / 1e6);
-	simr_real(r, "right", s->head.right / 1e6);
-	simr_count(r, "misfit", fb_head_misfit(&s->head) || fb_seek_fit_misfit(&s->calib));
+	simr_count(r, "mechanical", s->engine.head.mechanical);
+	simr_count(r, "early", s->engine.head.early);
+	simr_count(r, "odd", s->engine.head.odd);
+	simr_real(r, "fits", s->engine.head.fits / 1e6);
+	simr_real(r, "right", s->engine.head.right / 1e6);
+	simr_count(r, "misfit", fb_head_misfit(&s->engine.head) || fb_seek_fit_misfit(&s->calib));
 	simr_close(r);
-	simr_count(r, "out_of_order", st->out_of_order);
+	simr_count(r, "out_of_order", st->engine.out_of_order);
 	simr_calibration(r, &s->calib);
 	simr_histogram(r, st);
 }
@@ -242,17 +242,17 @@ static void simr_gaps(struct simr *r, const struct sims *s)
 	u64 reads = s->stats.prepends + s->stats.separates;
 
 	simr_count(r, "gaps", t->gaps);
-	simr_count(r, "gaps_spared", t->spared);
+	simr_count(r, "gaps_spared", s->stats.engine.spared);
 	simr_per(r, "gap_latency_ms", t->latency_ns / SIMR_NS_PER_MS, t->gaps);
 	simr_count(r, "plans", t->plans);
 	simr_per(r, "plan_slack_ms", t->slack_ns / SIMR_NS_PER_MS, t->plans);
 	simr_count(r, "prepends", s->stats.prepends);
 	simr_count(r, "separates", s->stats.separates);
-	simr_count(r, "several", s->stats.several);
+	simr_count(r, "several", s->stats.engine.several);
 	simr_per(r, "blocks_per_read", t->got - t->begun, reads);
 	simr_per(r, "tracks_per_search", t->tracks, t->gaps);
 	simr_count(r, "most_tracks", t->most_tracks);
-	simr_count(r, "too_late", s->stats.too_late);
+	simr_count(r, "too_late", s->stats.engine.too_late);
 	simr_count(r, "unsearched", s->stats.unsearched);
 	simr_count(r, "spoilt", s->stats.spoilt);
 	simr_count(r, "leftovers", t->leftovers);
@@ -371,12 +371,12 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 	simr_left(r, t);
 	simr_gaps(r, s);
 	if (s->o->joint) {
-		simr_real(r, "joint_price_gaps", t->joint.price / 256.);
-		simr_real(r, "joint_cost_ppm", 1. * t->joint_ppm / max(t->joint_windows, 1ULL));
+		simr_real(r, "joint_price_gaps", s->engine.round.joint.price / 256.);
+		simr_real(r, "joint_cost_ppm", 1. * s->stats.joint_ppm / max(s->stats.joint_windows, 1ULL));
 	}
 	if (s->o->idle)
 		simr_idle(r, s, seconds);
-	if (!s->dm)
+	if (!s->engine.dm)
 		return;
 	simr_in_all(r, &s->shadow);
 	if (s->o->conservatism_us == SIMO_AUTO)
@@ -398,10 +398,10 @@ void simr_print(const struct sims *s, u64 end_ns, double wall_s, const char *mor
 	simr_real(&r, "wall_s", wall_s);
 	simr_foreground(&r, s, seconds);
 	if (s->o->order_cost)
-		simr_order(&r, &s->stats.order);
+		simr_order(&r, &s->stats.engine.order);
 	simr_drive(&r, s, seconds);
 	simr_errors(&r, s);
-	if (s->dm && s->o->policy != SIMO_NONE)
+	if (s->engine.dm && s->o->policy != SIMO_NONE)
 		simr_predictions(&r, s);
 	if (s->o->scan)
 		simr_task(&r, s, seconds);

@@ -36,10 +36,10 @@ void sim_run_begin(struct sim *sim)
 {
 	struct sims *s = &sim->sched;
 	const struct simo *o = &sim->o;
+	struct disk_model *dm = o->map ? sim->dm : NULL;
 	struct sim_drive_info info;
 
 	s->o = o;
-	s->dm = o->map ? sim->dm : NULL;
 	s->load = &sim->load;
 	s->task = &sim->task;
 	sim_drive_info(s->drive, &info);
@@ -48,12 +48,12 @@ void sim_run_begin(struct sim *sim)
 			 (unsigned long long)info.sectors, o->model,
 			 (unsigned long long)dm_info(sim->dm)->sectors);
 	siml_init(&sim->load, o, sim->dm, info.sectors, info.block);
-	simt_init(&sim->task, o, s->dm, info.sectors, info.block);
+	simt_init(&sim->task, o, dm, info.sectors, info.block);
 	simi_init(&s->idle, o, &sim->task, !info.look_ahead_off);
-	sims_init(s);
+	sims_init(s, dm);
 	/* what "the default" and "the drive's queue" came to */
 	if (!sim->o.depth)
-		sim->o.depth = s->depth;
+		sim->o.depth = s->engine.depth;
 	if (*o->log)
 		s->stats.log = sim_file_create(o->log);
 }
@@ -126,8 +126,8 @@ static void sim_event(struct sim *sim)
 	u64 arrival_ns = siml_next_ns(&sim->load), until_ns = arrival_ns;
 	struct sim_drive_done done;
 
-	if (s->window_ns)
-		until_ns = min(until_ns, s->window_ns);
+	if (s->engine.window_ns)
+		until_ns = min(until_ns, s->engine.window_ns);
 	until_ns = min(until_ns, min(s->idle.next_ns, s->due_ns));
 	until_ns = min(until_ns, sim->task.add_ns);
 	if (sim_drive_wait(s->drive, until_ns, &done)) {
@@ -142,8 +142,8 @@ static void sim_event(struct sim *sim)
 		sim->now_ns = max(sim->now_ns, until_ns);
 		if (until_ns == arrival_ns)
 			sims_insert(s, siml_arrive(&sim->load), until_ns);
-		else if (until_ns == s->window_ns)
-			s->window_ns = 0;
+		else if (until_ns == s->engine.window_ns)
+			s->engine.window_ns = 0;
 		if (until_ns == sim->task.add_ns)
 			simt_add(&sim->task);
 	}

@@ -1,443 +1,220 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pipeline; see sim_sched.h.
+ * The engine's host; see sim_sched.h.
  *
- * Function by function what freeblock_iosched.c does, without what a kernel needs besides
- * (locks, merging, requeues). With a simulated drive choosing and searching take no time.
- * The search is made when its plan is needed, for nothing that it looks at changes before.
+ * With a simulated drive choosing and searching take no time. The search is made when its plan is
+ * needed, for nothing that it looks at changes before.
  */
 #include "sim_sched.h"
 #include "sim_file.h"
 
+#include <math.h>
+
 #define SIMS_NS_PER_MS 1000000ULL
+#define SIMS_PRICE_ONE 256	/* a price of one gap in fb_joint */
 #define SIMS_TRIES 5		/* as the kernel's sd: a request that is not carried out */
 
-static struct siml_req *sims_chosen(const struct sims *s)
+static struct sims *sims_of(const struct fb_engine *e)
 {
-	return container_of(s->choice.req, struct siml_req, fg);
+	return container_of(e, struct sims, engine);
 }
 
-static struct sims_cmd *sims_first(struct sims *s)
+static struct siml_req *sims_req(struct fb_engine_rq *r)
 {
-	return s->nr_flight ? &s->cmd[s->flight[0]] : NULL;
+	return container_of(r, struct siml_req, r);
 }
 
-static struct sims_cmd *sims_last(struct sims *s)
+/* ---- what the engine asks ---- */
+
+static u64 sims_now(const struct fb_engine *e)
 {
-	return s->nr_flight ? &s->cmd[s->flight[s->nr_flight - 1]] : NULL;
+	const struct sims *s = sims_of(e);
+
+	return sim_drive_now(s->drive, s->now_ns);
 }
 
-/* ---- the choice, and the gap before it ---- */
-
-/* the gap before a request, if it is next */
-static struct fb_gap sims_gap(const struct sims *s, const struct fb_policy_req *fg)
+static bool sims_unmapped(const struct fb_engine *e)
 {
-	return (struct fb_gap) {
-		.src = s->tail,
-		.dst = fg->start,
-		.dst_lbn = fg->lbn,
-		.dst_nsect = fg->nsect,
-		.dst_write = fg->write,
-	};
+	return !e->dm || sims_of(e)->o->policy == SIMO_NONE;
 }
 
-static void sims_open_gap(struct sims *s, u64 now_ns)
+/* under none in the order of arrival */
+static bool sims_by_lbn(const struct fb_engine *e)
 {
-	struct fb_policy_req *fg = s->choice.req;
-
-	s->gap_open = s->nr_flight && s->depth == 2 && s->tail_known && s->choice.predicted &&
-		!sims_chosen(s)->alone && simt_may_read(s->task, now_ns);
-	s->gap_ns = now_ns;
-	s->gap = sims_gap(s, fg);
+	return sims_unmapped(e) && fb_policy_needs_no_map(e->pool.policy);
 }
 
-static void sims_choose(struct sims *s, const struct dm_place *head, u64 now_ns)
+/* no phase is given up here (core/phase.h) */
+static bool sims_unphased(struct fb_engine *e, u64 now_ns)
 {
-	s->gap_open = false;
-	fb_policy_choose(&s->pool, s->dm, head, now_ns, &s->choice);
-	if (s->choice.req)
-		sims_open_gap(s, now_ns);
+	return false;
 }
 
-/* with an idle drive the choice waits until a command is sent */
-static void sims_choose_next(struct sims *s, u64 now_ns)
+static bool sims_may_read(const struct fb_engine *e, u64 now_ns)
 {
-	s->choice.req = NULL;
-	s->pinned = false;
-	s->gap_open = false;
-	if (s->nr_flight && s->pool.count)
-		sims_choose(s, s->tail_known ? &s->tail : NULL, now_ns);
+	return simt_may_read(sims_of(e)->task, now_ns);
 }
 
-static void sims_reconsider(struct sims *s, struct siml_req *req, u64 now_ns)
+static void sims_view(struct fb_engine *e, struct fb_orders_view *v)
 {
-	if (s->pinned || !s->nr_flight)
-		return;
-	if (!s->choice.req)
-		sims_choose_next(s, now_ns);
-	else if (fb_policy_offer(&s->pool, s->dm, s->tail_known ? &s->tail : NULL, &req->fg,
-				 &s->choice))
-		sims_open_gap(s, now_ns);
+	struct simt *t = sims_of(e)->task;
+
+	v->blocks = t->bm.granules;
+	if (simt_may_read(t, v->now_ns))
+		v->wanted = t->bm.n_wanted + t->again_n;
+	v->tasks = v->wanted || t->add_ns != U64_MAX;
 }
 
-static u64 sims_deadline(const struct sims *s, bool write, u64 now_ns)
+static void sims_decided(struct fb_engine *e, bool changed)
 {
-	u64 ms = write ? s->o->write_expire_ms : s->o->read_expire_ms;
+	struct sims *s = sims_of(e);
 
-	return ms ? now_ns + ms * SIMS_NS_PER_MS : 0;
-}
-
-/* a write that the drive reports when its cache has it */
-static bool sims_is_cached(const struct sims *s, const struct siml_req *req)
-{
-	return s->destage.on && req && req->fg.write && !req->fua && !req->flush;
-}
-
-/* does the foreground wait for the medium? A cached write only does if we hold it back */
-static bool sims_waits(const struct sims *s, const struct siml_req *req)
-{
-	return !sims_is_cached(s, req) || s->o->depth != SIMO_AUTO;
-}
-
-/* as the idle policy is told of it */
-static struct fb_fg_req sims_idle_req(const struct siml_req *req)
-{
-	return (struct fb_fg_req) {
-		.lbn = req->fg.lbn,
-		.nsect = req->fg.nsect,
-		.write = req->fg.write,
-		.arrived_ns = req->arrived_ns,
-	};
-}
-
-/* it knows nothing of caches */
-static bool sims_shadows(const struct sims *s, const struct siml_req *req)
-{
-	return s->dm && !s->destage.on && !req->flush;
-}
-
-static void sims_gone(struct sims *s, const struct siml_req *req, u64 now_ns)
-{
-	struct fb_fg_req idle = sims_idle_req(req);
-
-	if (sims_shadows(s, req))
-		fb_shadow_served(&s->shadow, &s->head, now_ns, req->arrived_ns);
-	if (sims_waits(s, req))
-		simi_gone(&s->idle, now_ns, sims_is_cached(s, req) ? NULL : &idle);
-	if (s->dm && !s->idle.foreground)
-		fb_shadow_idle(&s->shadow, &s->head, now_ns);
-}
-
-void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
-{
-	struct fb_fg_req idle = sims_idle_req(req);
-
-	req->fg.class = FB_POLICY_BE;
-	req->fg.deadline_ns = sims_deadline(s, req->fg.write, now_ns);
-	req->fg.arrived_ns = now_ns;
-	fb_policy_req_place(&req->fg, s->dm);
-	fb_policy_pool_add(&s->pool, &req->fg);
-	if (s->o->order_cost)
-		fb_order_cost_arrived(&s->task->order_cost, &req->fg);
-	fb_destage_arrived(&s->destage, req->fg.write);
-	if (sims_shadows(s, req) && !fb_idle_streams_is_ahead(&s->idle.wait.streams, &idle))
-		fb_shadow_arrived(&s->shadow, &s->head, &idle);
-	else
+	if (changed)
 		fb_shadow_lose(&s->shadow);
-	if (!sims_waits(s, req))
-		simi_wrote(&s->idle, &idle);
-	else if (sims_is_cached(s, req))
-		simi_arrived_unfollowed(&s->idle, now_ns, &idle);
-	else
-		simi_arrived(&s->idle, now_ns, &idle);
-	if (!s->deep)
-		sims_reconsider(s, req, now_ns);
+	s->due_ns = SIML_NEVER;
+	if (e->orders.due_ns > s->now_ns && e->auto_depth && !sims_unmapped(e))
+		s->due_ns = e->orders.due_ns;
 }
 
-/* ---- sending ---- */
-
-static bool sims_overlap(const struct sims_cmd *a, u64 first, u64 end)
+static bool sims_limit(struct fb_engine *e, struct fb_engine_rq *r, u64 latency_ns,
+		       struct fb_limits *lim)
 {
-	return a->free_end > a->cmd.lbn && first < a->free_end && a->cmd.lbn < end;
+	struct simt *t = sims_of(e)->task;
+
+	*lim = t->lim;
+	if (sims_req(r)->alone)
+		return false;
+	if (!e->auto_margin || !fb_conservatism_skip_gap(&t->margin, latency_ns))
+		return true;
+	e->stats->spared++;
+	return false;
 }
 
-/* a foreground write spoils free reads of the same sectors, whichever was sent first */
-static void sims_spoil(struct sims *s, struct sims_cmd *c)
+static void sims_wake(struct fb_engine *e)
 {
-	u32 i;
+	struct sims *s = sims_of(e);
 
-	for (i = 0; i < s->nr_flight; i++) {
-		struct sims_cmd *other = &s->cmd[s->flight[i]];
-
-		if (c->cmd.write && sims_overlap(other, c->cmd.lbn, c->cmd.lbn + c->cmd.nsect))
-			other->spoilt = true;
-		if (other->cmd.write &&
-		    sims_overlap(c, other->cmd.lbn, other->cmd.lbn + other->cmd.nsect))
-			c->spoilt = true;
-	}
+	if (s->gap_gen == s->mail.gen)
+		return;
+	s->gap_gen = s->mail.gen;
+	s->gap_ns = s->now_ns;
 }
 
-static u64 sims_lead_ns(const struct sims *s)
+/* as the thread of disk/reader.c does */
+static void sims_search(struct fb_engine *e, u64 now_ns)
 {
-	return s->o->lead_us * 1000;
-}
+	struct sims *s = sims_of(e);
+	struct fb_gap_mail *mail = &s->mail;
 
-/* the next request may be held back: it is a short one, or there is none yet */
-static bool sims_may_hold(const struct sims *s)
-{
-	const struct fb_policy_req *req = s->choice.req;
-
-	return !req || fb_completion_may_hold(req->write, req->nsect);
-}
-
-/* hold the second command back until the one that is in service is about to end */
-static void sims_hold(struct sims *s, u64 now_ns)
-{
-	s->window_ns = 0;
-	if (s->dm && s->o->hold && s->depth == 2 && s->nr_flight == 1 && sims_may_hold(s))
-		s->window_ns = fb_completion_hold_ns(s->dm, &sims_first(s)->cmd,
-						     sims_lead_ns(s) + s->host_ns);
-	/* it is over: time does not go back */
-	if (s->window_ns < now_ns)
-		s->window_ns = 0;
-}
-
-static enum sim_drive_op sims_op(const struct sims *s, const struct sims_cmd *c)
-{
-	if (c->cmd.cause == FB_CAUSE_IDLE && s->o->verify)
-		return SIM_DRIVE_VERIFY;
-	if (c->req && c->req->flush)
-		return SIM_DRIVE_FLUSH;
-	if (c->req && c->req->fua && s->cache)
-		return SIM_DRIVE_FUA;
-	return c->cmd.write ? SIM_DRIVE_WRITE : SIM_DRIVE_READ;
-}
-
-static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
-{
-	const struct sims_cmd *before = sims_last(s);
-	struct sims_cmd *c;
-	int slot;
-
-	now_ns = sim_drive_now(s->drive, now_ns);
-	slot = sim_drive_submit(s->drive, now_ns, sims_op(s, cmd), cmd->cmd.lbn, cmd->cmd.nsect);
-	c = &s->cmd[slot];
-	*c = *cmd;
-	c->cmd.sent_ns = now_ns;
-	c->cmd.foreground = c->req;
-	c->cmd.own_order = s->deep && s->destage.on;
-	c->cmd.watched = s->dm && (!s->deep || (s->destage.on && !c->req));
-	if (c->cmd.cause == FB_CAUSE_IDLE)
-		fb_destage_idle_sent(&s->destage, now_ns);
-	else if (!c->cmd.unplaced)
-		fb_destage_sent(&s->destage, now_ns, sims_is_cached(s, c->req), c->cmd.lbn,
-				c->cmd.nsect);
-	fb_completion_mark(&c->cmd, &s->lifts);
-	if (c->cmd.watched)
-		s->tail_known = fb_completion_predict(&s->head, &c->cmd,
-						      before ? &before->cmd : NULL,
-						      s->tail_known, &s->tail);
-	sims_spoil(s, c);
-	s->flight[s->nr_flight++] = slot;
-	s->stats.most = max(s->stats.most, s->nr_flight);
-	sims_hold(s, now_ns);
-	if (c->free_end > c->cmd.lbn)
-		simt_take(s->task, c->cmd.lbn, c->free_end);
-}
-
-/* what command @i of the plan in use was allowed, and needs */
-static u32 sims_lifts(const struct sims *s, u32 i)
-{
-	return s->pinned ? fb_lookahead_lifts(s->dm, &s->gap, &s->plan, i) & s->task->lim.lift : 0;
-}
-
-/* the next piece of the plan in use */
-static void sims_send_piece(struct sims *s, u64 now_ns)
-{
-	u32 lifts = sims_lifts(s, s->next_piece);
-	const struct fb_plan_piece *p = &s->plan.piece[s->next_piece++];
-
-	sims_send(s, &(struct sims_cmd) {
-		.cmd.lbn = p->lbn,
-		.cmd.nsect = p->nsect,
-		.free_end = p->lbn + p->nsect,
-		.cmd.cause = FB_CAUSE_SEPARATE,
-		.cmd.mark.at = lifts,
-	}, now_ns);
-	s->stats.separates++;
-}
-
-/* pieces of the plan in use that are commands of their own */
-static u32 sims_commands(const struct sims *s)
-{
-	return s->plan.kind == FB_PLAN_BOTH ? s->plan.npieces - 1 : s->plan.npieces;
-}
-
-static void sims_begin_plan(struct sims *s, const struct fb_plan *plan, u64 now_ns)
-{
-	s->plan = *plan;
-	s->next_piece = 0;
-	s->pinned = true;
-	s->gap_open = false;
-	sims_chosen(s)->after_free = true;
-	s->stats.several += plan->npieces > 1;
-	sims_send_piece(s, now_ns);
-}
-
-static void sims_note_sent(struct sims *s, const struct siml_req *req, u64 now_ns)
-{
-	fb_orders_sent(&s->orders, req->fg.lbn, req->fg.nsect, !s->nr_flight && !s->pool.count,
-		       now_ns);
-}
-
-/* send the choice, from @lbn on, which is before its own beginning if @prepended */
-static void sims_send_choice(struct sims *s, u64 lbn, bool prepended, u64 now_ns)
-{
-	struct siml_req *req = sims_chosen(s);
-
-	fb_policy_pool_del(&s->pool, &req->fg);
-	fb_policy_sent(&s->pool, &req->fg, s->choice.expired);
-	sims_note_sent(s, req, now_ns);
-	s->choice.req = NULL;
-	s->stats.prepends += prepended;
-	sims_send(s, &(struct sims_cmd) {
-		.req = req,
-		.cmd.lbn = lbn,
-		.cmd.nsect = req->fg.lbn + req->fg.nsect - lbn,
-		.cmd.write = req->fg.write,
-		.free_end = req->fg.lbn,
-		.cmd.cause = prepended ? FB_CAUSE_PREPEND :
-			     req->after_free ? FB_CAUSE_AFTER : FB_CAUSE_PLAIN,
-		.cmd.leg.gap_ns = s->task->gap_ns,
-		.cmd.leg.extra_ns = s->task->extra_ns,
-		.cmd.mark.at = sims_lifts(s, s->next_piece),
-	}, now_ns);
-	sims_choose_next(s, now_ns);
-}
-
-static bool sims_window_open(const struct sims *s, u64 now_ns)
-{
-	return s->window_ns && s->nr_flight && !s->pinned && now_ns < s->window_ns &&
-	       sims_may_hold(s);
-}
-
-static void sims_find_plan(struct sims *s, u64 now_ns, struct fb_plan *plan)
-{
-	plan->kind = FB_PLAN_NONE;
-	if (!s->gap_open || !s->nr_flight || s->pinned)
+	simt_settled(s->task, mail);
+	if (!mail->open && !mail->asked)
 		return;
 	if (now_ns < s->gap_ns + (u64)(s->o->search_us * 1000)) {
 		s->stats.unsearched++;
 		return;
 	}
-	simt_plan(s->task, &s->gap, now_ns, plan);
-	if (plan->kind == FB_PLAN_NONE ||
-	    !fb_completion_too_late(&sims_last(s)->cmd, sim_drive_now(s->drive, now_ns),
-				    sims_lead_ns(s)))
-		return;
-	s->stats.too_late++;
-	plan->kind = FB_PLAN_NONE;
+	do {
+		while (mail->asked && !mail->open)
+			mail->asked = fb_round_next(e, now_ns);
+		if (!fb_gap_take(mail, &s->task->probe, now_ns))
+			return;
+		simt_search(s->task, mail, now_ns);
+	} while (mail->shared && mail->asked);
 }
 
-/*
- * Choose the next request and its free read together; false: the choice stands. Nothing changes
- * between the choice and its search here, so both are made when the request is to be sent.
- */
-static bool sims_plan_joint(struct sims *s, u64 now_ns, struct fb_plan *plan)
+static void sims_event(struct fb_engine *e, enum fb_engine_event event)
 {
-	const struct fb_joint_at at = {
-		.dm = s->dm,
-		.odds = s->task->lim.odds,
-		.pool = &s->pool,
-		.head = &s->tail,
-		.now_ns = now_ns,
-	};
-	struct simt_gap gap[FB_JOINT_CANDIDATES];
-	struct fb_joint_round r;
-	u32 i;
+	struct sims *s = sims_of(e);
 
-	if (!s->o->joint || !s->gap_open || !s->nr_flight || s->pinned || s->choice.expired ||
-	    !fb_orders_may_wait(&s->orders, s->choice.req->lbn) ||
-	    s->task->again_n || now_ns < s->gap_ns + (u64)(s->o->search_us * 1000) ||
-	    fb_completion_too_late(&sims_last(s)->cmd, sim_drive_now(s->drive, now_ns),
-				   sims_lead_ns(s)))
-		return false;
-	fb_joint_begin(&r, &s->pool, s->choice.class);
-	fb_joint_rank(&s->task->joint, &at, &r, s->pool.count);
-	for (i = 0; i < r.n; i++) {
-		fb_joint_onward(&s->task->joint, &at, &r, i);
-		struct siml_req *req = container_of(r.candidate[i].req, struct siml_req, fg);
+	if (event != FB_ENGINE_PRICE)
+		return;
+	s->stats.joint_windows++;
+	s->stats.joint_ppm += e->round.joint.window_ppm;
+}
 
-		gap[i] = (struct simt_gap) { sims_gap(s, &req->fg), req->alone };
-	}
-	simt_plan_joint(s->task, &r, gap, now_ns, plan);
-	s->choice.req = r.candidate[r.best].req;
-	s->choice.seek_ns = r.candidate[r.best].seek_ns;
-	s->choice.pos_ns = s->choice.seek_ns + r.candidate[r.best].latency_ns;
-	s->gap = gap[r.best].gap;
+/* ---- commands ---- */
+
+/* a read of the task's own: there are as many as slots at the drive */
+static struct siml_req *sims_own(struct sims *s)
+{
+	struct siml_req *own = s->own;
+
+	while (own->busy)
+		own++;
+	*own = (struct siml_req) { .busy = true, .r.ours = true, .r.media = true };
+	INIT_LIST_HEAD(&own->r.flight);
+	return own;
+}
+
+static struct fb_engine_rq *sims_aim(struct fb_engine *e, const struct fb_plan_piece *p, bool more)
+{
+	struct sims *s = sims_of(e);
+
+	s->stats.separates++;
+	return &sims_own(s)->r;
+}
+
+static bool sims_prepend(struct fb_engine *e, struct fb_engine_rq *r,
+			 const struct fb_plan_piece *p)
+{
+	sims_of(e)->stats.prepends++;
 	return true;
 }
 
-/* the choice stands: what does it cost, against the shortest positioning times? */
-static void sims_charge(struct sims *s, const struct dm_place *head, u64 now_ns)
+static void sims_take(struct fb_engine *e, struct fb_engine_rq *r)
 {
-	const struct fb_order_cost_at at = {
-		.dm = s->dm,
-		.odds = &s->task->margin.odds,
-		.real = &s->pool,
-		.head = head,
-		.now_ns = now_ns,
-		/* without free reads depth auto leaves the order to it */
-		.drives = s->o->depth == SIMO_AUTO,
-	};
-	s64 before_ns = s->stats.order.later_ns;
-
-	/* without free reads these policies are sptf */
-	if (s->o->joint && !simt_may_read(s->task, now_ns)) {
-		fb_order_cost_lost(&s->task->order_cost);
-		return;
-	}
-	if (fb_order_cost_charge(&s->task->order_cost, &at, &s->choice, &s->stats.order) &&
-	    s->o->joint)
-		simt_charge(s->task, s->stats.order.later_ns - before_ns, s->pool.idle, now_ns);
+	fb_engine_remove(e, r);
+	sims_of(e)->stats.deep += !fb_engine_predicts(e);
 }
 
-/* a slot is free: fill it (Documentation/design.rst, "One request's way", step 5) */
-static void sims_fill_slot(struct sims *s, u64 now_ns)
+static enum sim_drive_op sims_op(const struct sims *s, const struct siml_req *req)
 {
-	struct dm_place head;
-	struct fb_plan plan;
-	u64 start_ns;
-	bool known;
+	if (req->r.cmd.cause == FB_CAUSE_IDLE && s->o->verify)
+		return SIM_DRIVE_VERIFY;
+	if (req->flush)
+		return SIM_DRIVE_FLUSH;
+	if (req->fua && s->cache)
+		return SIM_DRIVE_FUA;
+	return req->r.cmd.write ? SIM_DRIVE_WRITE : SIM_DRIVE_READ;
+}
 
-	s->window_ns = 0;
-	if (s->pinned && s->next_piece < sims_commands(s)) {
-		sims_send_piece(s, now_ns);
-		return;
+static bool sims_overlap(const struct siml_req *a, u64 first, u64 end)
+{
+	return a->free_end > a->r.cmd.lbn && first < a->free_end && a->r.cmd.lbn < end;
+}
+
+/* a foreground write spoils free reads of the same sectors, whichever was sent first */
+static void sims_spoil(struct sims *s, struct siml_req *req)
+{
+	const struct fb_completion_cmd *c = &req->r.cmd;
+	struct fb_engine_rq *r;
+
+	list_for_each_entry(r, &s->engine.flight, flight) {
+		struct siml_req *other = sims_req(r);
+
+		if (c->write && sims_overlap(other, c->lbn, c->lbn + c->nsect))
+			other->spoilt = true;
+		if (r->cmd.write && sims_overlap(req, r->cmd.lbn, r->cmd.lbn + r->cmd.nsect))
+			req->spoilt = true;
 	}
-	if (s->pinned && s->plan.kind == FB_PLAN_BOTH) {
-		sims_send_choice(s, s->plan.piece[s->next_piece].lbn, true, now_ns);
-		return;
-	}
-	if (!s->nr_flight && !s->pinned) {
-		known = fb_completion_idle_head(&s->head, now_ns, false, &head, &start_ns);
-		sims_choose(s, known ? &head : NULL, now_ns);
-		fb_order_cost_lost(&s->task->order_cost);
-	} else if (!s->choice.req) {
-		sims_choose_next(s, now_ns);
-	}
-	if (s->nr_flight)
-		head = s->tail;
-	if (!sims_plan_joint(s, now_ns, &plan))
-		sims_find_plan(s, now_ns, &plan);
-	if (s->o->order_cost && !s->pinned)
-		sims_charge(s, &head, now_ns);
-	if (plan.kind == FB_PLAN_SEPARATE || plan.kind == FB_PLAN_BOTH)
-		sims_begin_plan(s, &plan, now_ns);
-	else if (plan.kind == FB_PLAN_PREPEND)
-		sims_send_choice(s, plan.piece[0].lbn, true, now_ns);
-	else
-		sims_send_choice(s, s->choice.req->lbn, false, now_ns);
+}
+
+static u64 sims_submit(struct fb_engine *e, struct fb_engine_rq *r, u64 now_ns)
+{
+	struct siml_req *req = sims_req(r);
+	struct sims *s = sims_of(e);
+
+	now_ns = sim_drive_now(s->drive, now_ns);
+	s->at[sim_drive_submit(s->drive, now_ns, sims_op(s, req), r->cmd.lbn, r->cmd.nsect)] = req;
+	req->spoilt = false;
+	req->free_end = r->cmd.lbn + (r->ours ? r->cmd.nsect : 0);
+	if (r->cmd.cause == FB_CAUSE_PREPEND)
+		req->free_end = r->fg.lbn;
+	sims_spoil(s, req);
+	s->stats.most = max(s->stats.most, e->nr_flight + 1);
+	if (req->free_end > r->cmd.lbn)
+		simt_take(s->task, r->cmd.lbn, req->free_end);
+	return now_ns;
 }
 
 /* there are few here: they are looked through */
@@ -452,131 +229,166 @@ static struct fb_policy_req *sims_above(struct fb_policy_pool *pool, enum fb_pol
 	return best;
 }
 
-/*
- * The drive's own queue: as many as it takes, in the order of arrival under none, else
- * in mq-deadline's, which matters when there are more.
- */
-static void sims_fill_deep(struct sims *s, u64 now_ns)
+/* ---- ends ---- */
+
+/* the model may change: a completion finds the task's search over */
+static void sims_learners(struct fb_engine *e, struct fb_completion *l)
 {
-	struct siml_req *req = list_first_entry(&s->pool.reqs[FB_POLICY_BE], struct siml_req,
-						fg.node);
+	struct sims *s = sims_of(e);
 
-	if (s->o->policy != SIMO_NONE)
-		req = container_of(fb_policy_choose_deadline(&s->pool, now_ns, sims_above),
-				   struct siml_req, fg);
-	fb_policy_sent(&s->pool, &req->fg, false);
-	fb_policy_pool_del(&s->pool, &req->fg);
-	sims_note_sent(s, req, now_ns);
-	sims_send(s, &(struct sims_cmd) {
-		.req = req,
-		.cmd.lbn = req->fg.lbn,
-		.cmd.nsect = req->fg.nsect,
-		.cmd.write = req->fg.write,
-		.free_end = req->fg.lbn,
-	}, now_ns);
-	s->stats.deep++;
-}
-
-/* commands of the foreground that the drive had before it was left to order them */
-static void sims_doubt(struct sims *s)
-{
-	u32 i;
-
-	for (i = 0; i < s->nr_flight; i++)
-		if (s->cmd[s->flight[i]].cmd.cause != FB_CAUSE_IDLE)
-			s->cmd[s->flight[i]].cmd.start_ns = 0;
-}
-
-/* has a request been pending or at the drive for longer than it may? */
-static bool sims_is_overdue(const struct sims *s, u64 now_ns)
-{
-	const struct siml_req *req;
-	u32 i;
-
-	for (i = 0; i < s->nr_flight; i++) {
-		req = s->cmd[s->flight[i]].req;
-		if (req && !req->flush && req->fg.deadline_ns && req->fg.deadline_ns < now_ns)
-			return true;
-	}
-	return fb_policy_is_overdue(&s->pool, now_ns);
-}
-
-/* does the drive order, as far as streams and wanted blocks decide it? */
-static bool sims_is_drives(struct sims *s, u64 now_ns)
-{
-	struct fb_orders_view v = {
-		.now_ns = now_ns,
-		.blocks = s->task->bm.granules,
-		.outstanding = s->pool.count + s->nr_flight,
+	*l = (struct fb_completion) {
+		.dm = e->dm,
+		.head = &e->head,
+		.margin = s->task->lim.odds ? &s->task->margin : NULL,
+		.calib = s->o->calibrate ? &s->calib : NULL,
+		.may_correct = true,
+		.guard = s->o->guard ? &s->task->guard : NULL,
+		.guard_ppm = s->o->guard,
+		.probe = &s->task->probe,
+		.stats = &e->stats->ends,
 	};
-	bool drives;
-
-	if (simt_may_read(s->task, now_ns))
-		v.wanted = s->task->bm.n_wanted + s->task->again_n;
-	v.tasks = v.wanted || s->task->add_ns != U64_MAX;
-	if (fb_orders_is_stream(&s->orders, now_ns) && sims_is_overdue(s, now_ns))
-		fb_orders_overdue(&s->orders);
-	drives = fb_orders_decide(&s->orders, &v);
-	s->due_ns = SIML_NEVER;
-	if (s->orders.due_ns > now_ns && s->o->depth == SIMO_AUTO)
-		s->due_ns = s->orders.due_ns;
-	return drives;
 }
 
-/*
- * With depth auto the drive orders as it likes while no free read is wanted, which costs
- * no response time. Where its head is then is not followed. When free reads come back
- * nothing is sent until all but one of its commands have ended.
- */
-static void sims_set_depth(struct sims *s, u64 now_ns)
+static void sims_learnt(struct fb_engine *e, struct fb_engine_rq *r,
+			const struct fb_completion_result *result, u64 now_ns)
 {
-	bool deep;
+	s64 half = dm_period_ns(e->dm) / 2;
+	struct sims *s = sims_of(e);
 
-	if (!s->dm)
-		return;
-	deep = sims_is_drives(s, now_ns) || fb_destage_orders(&s->destage);
-	if (s->o->depth != SIMO_AUTO || s->deep == deep)
-		return;
-	s->deep = deep;
-	fb_shadow_lose(&s->shadow);
-	s->depth = deep ? s->queue : min(2U, s->queue);
-	s->window_ns = 0;
-	s->choice.req = NULL;
-	s->pinned = false;
-	s->gap_open = false;
-	s->tail_known = false;
-	s->lifts = 0;
-	fb_order_cost_lost(&s->task->order_cost);
-	fb_head_lose(&s->head);
-	sims_doubt(s);
+	fb_shadow_learn(&s->shadow, &r->cmd, result, dm_period_ns(e->dm));
+	s->stats.late += result->late_ns > half;
+	s->stats.early += result->late_ns < -half;
+}
+
+static const struct fb_engine_ops sims_ops = {
+	.now = sims_now,
+	.unmapped = sims_unmapped,
+	.by_lbn = sims_by_lbn,
+	.unphased = sims_unphased,
+	.may_read = sims_may_read,
+	.view = sims_view,
+	.decided = sims_decided,
+	.learners = sims_learners,
+	.learnt = sims_learnt,
+	.limit = sims_limit,
+	.above = sims_above,
+	.search = sims_search,
+	.wake = sims_wake,
+	.aim = sims_aim,
+	.prepend = sims_prepend,
+	.take = sims_take,
+	.submit = sims_submit,
+	.event = sims_event,
+};
+
+/* ---- the foreground ---- */
+
+static u64 sims_deadline(const struct sims *s, bool write, u64 now_ns)
+{
+	u64 ms = write ? s->o->write_expire_ms : s->o->read_expire_ms;
+
+	return ms ? now_ns + ms * SIMS_NS_PER_MS : 0;
+}
+
+static bool sims_is_cached(const struct sims *s, const struct siml_req *req)
+{
+	return fb_engine_is_cached(&s->engine, &req->r);
+}
+
+/* does the foreground wait for the medium? A cached write only does if we hold it back */
+static bool sims_waits(const struct sims *s, const struct siml_req *req)
+{
+	return !sims_is_cached(s, req) || s->o->depth != SIMO_AUTO;
+}
+
+/* as the idle policy is told of it */
+static struct fb_fg_req sims_idle_req(const struct siml_req *req)
+{
+	return (struct fb_fg_req) {
+		.lbn = req->r.fg.lbn,
+		.nsect = req->r.fg.nsect,
+		.write = req->r.fg.write,
+		.arrived_ns = req->arrived_ns,
+	};
+}
+
+/* it knows nothing of caches */
+static bool sims_shadows(const struct sims *s, const struct siml_req *req)
+{
+	return s->engine.dm && !s->destage.on && !req->flush;
+}
+
+static void sims_gone(struct sims *s, const struct siml_req *req, u64 now_ns)
+{
+	struct fb_fg_req idle = sims_idle_req(req);
+
+	if (sims_shadows(s, req))
+		fb_shadow_served(&s->shadow, &s->engine.head, now_ns, req->arrived_ns);
+	if (sims_waits(s, req))
+		simi_gone(&s->idle, now_ns, sims_is_cached(s, req) ? NULL : &idle);
+	if (s->engine.dm && !s->idle.foreground)
+		fb_shadow_idle(&s->shadow, &s->engine.head, now_ns);
+}
+
+void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
+{
+	struct fb_fg_req idle = sims_idle_req(req);
+
+	s->now_ns = now_ns;
+	req->r.fg.class = FB_POLICY_BE;
+	req->r.fg.deadline_ns = sims_deadline(s, req->r.fg.write, now_ns);
+	req->r.fg.arrived_ns = now_ns;
+	req->r.media = true;
+	req->r.cacheable = req->r.fg.write && !req->fua;
+	INIT_LIST_HEAD(&req->r.flight);
+	fb_engine_add(&s->engine, &req->r);
+	fb_destage_arrived(&s->destage, req->r.fg.write);
+	if (sims_shadows(s, req) && !fb_idle_streams_is_ahead(&s->idle.wait.streams, &idle))
+		fb_shadow_arrived(&s->shadow, &s->engine.head, &idle);
+	else
+		fb_shadow_lose(&s->shadow);
+	if (!sims_waits(s, req))
+		simi_wrote(&s->idle, &idle);
+	else if (sims_is_cached(s, req))
+		simi_arrived_unfollowed(&s->idle, now_ns, &idle);
+	else
+		simi_arrived(&s->idle, now_ns, &idle);
+	fb_engine_offer(&s->engine, &req->r, now_ns);
+}
+
+/* ---- sending ---- */
+
+/* a command that the engine has not chosen */
+static void sims_send(struct sims *s, struct siml_req *req, enum fb_cause cause, u64 lbn, u32 nsect,
+		      u64 now_ns)
+{
+	const struct fb_engine_send d = { .cause = cause, .lbn = lbn, .nsect = nsect };
+
+	fb_engine_send(&s->engine, &req->r, &d, now_ns);
 }
 
 /* nobody wants anything: one read at a time, which whoever comes goes behind */
 static void sims_read_idle(struct sims *s, u64 now_ns)
 {
+	struct fb_engine *e = &s->engine;
 	struct fb_plan_piece p;
 	struct dm_place head;
-	struct sims_cmd *c;
+	struct siml_req *own;
 	u64 start_ns;
 	bool known = false;
 
 	s->idle.next_ns = SIMI_NEVER;
-	if (!s->o->idle || s->idle.foreground || s->nr_flight || !simt_may_read(s->task, now_ns))
+	if (!s->o->idle || s->idle.foreground || e->nr_flight || !simt_may_read(s->task, now_ns))
 		return;
 	fb_idle_policy_hold(&s->idle.wait, fb_destage_begin_ns(&s->destage, now_ns));
-	if (s->dm)
-		known = fb_completion_idle_head(&s->head, now_ns + FB_IDLE_ORDER_SEND_NS, false,
+	if (e->dm)
+		known = fb_completion_idle_head(&e->head, now_ns + FB_IDLE_ORDER_SEND_NS, false,
 						&head, &start_ns);
 	if (!simi_find(&s->idle, now_ns, known ? &head : NULL, &s->destage, &p))
 		return;
-	sims_send(s, &(struct sims_cmd) {
-		.cmd.lbn = p.lbn,
-		.cmd.nsect = p.nsect,
-		.free_end = p.lbn + p.nsect,
-		.cmd.cause = FB_CAUSE_IDLE,
-	}, now_ns);
-	c = sims_last(s);
-	simi_sent(&s->idle, now_ns, fb_completion_end_ns(&c->cmd), &p);
+	own = sims_own(s);
+	sims_send(s, own, FB_CAUSE_IDLE, p.lbn, p.nsect, now_ns);
+	simi_sent(&s->idle, now_ns, fb_completion_end_ns(&own->r.cmd), &p);
 }
 
 /* flushes go past the scheduler, as in the kernel */
@@ -584,122 +396,45 @@ static void sims_send_flushes(struct sims *s, u64 now_ns)
 {
 	struct siml_req *req;
 
-	while (!list_empty(&s->flushes) && s->nr_flight < s->queue) {
-		req = list_first_entry(&s->flushes, struct siml_req, fg.node);
-		list_del_init(&req->fg.node);
-		sims_send(s, &(struct sims_cmd) { .req = req, .cmd.unplaced = true }, now_ns);
+	while (!list_empty(&s->flushes) && s->engine.nr_flight < s->queue) {
+		req = list_first_entry(&s->flushes, struct siml_req, r.fg.node);
+		list_del_init(&req->r.fg.node);
+		sims_send(s, req, FB_CAUSE_PLAIN, 0, 0, now_ns);
 	}
 }
 
 void sims_fill(struct sims *s, u64 now_ns)
 {
+	struct fb_engine *e = &s->engine;
+	struct fb_engine_send d;
+	u32 most;
+
+	s->now_ns = now_ns;
 	sims_send_flushes(s, now_ns);
-	sims_set_depth(s, now_ns);
-	while (s->pool.count && s->nr_flight < s->depth && !sims_window_open(s, now_ns)) {
-		if (s->deep)
-			sims_fill_deep(s, now_ns);
-		else
-			sims_fill_slot(s, now_ns);
-		/* it may have made the foreground a stream */
-		sims_set_depth(s, now_ns);
-	}
+	fb_engine_decide(e, now_ns);
+	do {
+		/* with depth auto the drive's queue is its own */
+		most = e->auto_depth && e->drive_orders ? s->queue : e->depth;
+	} while (e->nr_flight < most && fb_engine_next(e, &d, now_ns));
 	sims_read_idle(s, now_ns);
 }
 
 /* ---- completion ---- */
 
-/* the model may change: a completion finds the task's search over */
-static struct fb_completion sims_learners(struct sims *s)
-{
-	return (struct fb_completion) {
-		.dm = s->dm,
-		.head = &s->head,
-		.margin = s->task->lim.odds ? &s->task->margin : NULL,
-		.calib = s->o->calibrate ? &s->calib : NULL,
-		.may_correct = true,
-		.guard = s->o->guard ? &s->task->guard : NULL,
-		.guard_ppm = s->o->guard,
-		.probe = &s->task->probe,
-		.stats = &s->stats.ends,
-	};
-}
-
-/* what this completion says about the prediction, the head and the phase */
-static void sims_observe(struct sims *s, struct sims_cmd *c, u64 now_ns)
-{
-	struct fb_completion learners = sims_learners(s);
-	struct sims_cmd *next = sims_first(s);
-	s64 half = dm_period_ns(s->dm) / 2;
-	struct fb_completion_result r;
-
-	fb_completion_judge(&learners, &c->cmd, now_ns, &r);
-	fb_shadow_learn(&s->shadow, &c->cmd, &r, dm_period_ns(s->dm));
-	if (s->deep)
-		next = NULL;
-	s->stats.late += r.late_ns > half;
-	s->stats.early += r.late_ns < -half;
-	/* from the drive's own queue any may be next */
-	if (next)
-		fb_completion_predict_next(&s->head, &next->cmd, s->nr_flight < s->depth, &r.end);
-	if (r.end.verdict != FB_HEAD_MECHANICAL)
-		s->tail_known = s->nr_flight && s->tail_known;
-	if (r.end.verdict != FB_HEAD_MECHANICAL || r.tripped)
-		s->gap_open = false;
-}
-
-/* the same when the drive orders by itself */
-static void sims_follow(struct sims *s, struct sims_cmd *c, u64 now_ns)
-{
-	u64 lbn = c->cmd.lbn + c->cmd.nsect - 1;
-	bool moved;
-	struct fb_completion learners = sims_learners(s);
-
-	if (c->cmd.watched)
-		sims_observe(s, c, now_ns);
-	else if (c->cmd.own_order)
-		fb_completion_follow(&learners, &c->cmd, now_ns);
-	moved = fb_destage_moves(&s->destage, &lbn);
-	if (moved || !c->cmd.write)
-		fb_completion_believe(&s->head, lbn, moved);
-}
-
 /* hold the slot open for the request that this completion provokes */
-static void sims_open_window(struct sims *s, const struct sims_cmd *done, u64 now_ns)
+static void sims_commit(struct sims *s, const struct siml_req *done, u64 now_ns)
 {
-	const struct sims_cmd *next = sims_first(s);
+	struct fb_engine *e = &s->engine;
 	u64 commit_ns = s->o->commit_us * 1000;
 
-	if (s->o->hold && s->depth == 2) {
-		sims_hold(s, now_ns);
+	if (!fb_engine_predicts(e) || (e->hold && e->depth == FB_ENGINE_DEPTH))
 		return;
-	}
-	if (!commit_ns || s->pinned || !done->req || s->nr_flight != s->depth - 1 || !next ||
-	    fb_completion_too_late(&next->cmd, now_ns, commit_ns + sims_lead_ns(s)))
+	if (!commit_ns || e->pinned || done->r.ours || !e->nr_flight ||
+	    e->nr_flight != e->depth - 1 ||
+	    fb_completion_too_late(&list_first_entry(&e->flight, struct fb_engine_rq, flight)->cmd,
+				   now_ns, commit_ns + e->lead_ns))
 		return;
-	s->window_ns = now_ns + commit_ns;
-}
-
-/* the drive took another order: the head will be at the end of what is still there */
-static void sims_retail(struct sims *s, u64 now_ns)
-{
-	s->gap_open = false;
-	s->tail_known = s->nr_flight &&
-			fb_completion_end_place(s->dm, &sims_last(s)->cmd, &s->tail);
-	if (!s->pinned && s->pool.count)
-		sims_choose_next(s, now_ns);
-}
-
-/* take a command off the flight; false: it was not the first */
-static bool sims_land(struct sims *s, int slot, u64 now_ns)
-{
-	u32 i = 0, k;
-
-	while (s->flight[i] != (u32)slot)
-		fb_completion_overtaken(&s->task->probe, &s->cmd[s->flight[i++]].cmd, now_ns);
-	s->nr_flight--;
-	for (k = i; k < s->nr_flight; k++)
-		s->flight[k] = s->flight[k + 1];
-	return !i;
+	e->window_ns = now_ns + commit_ns;
 }
 
 /* ---- errors ---- */
@@ -708,50 +443,49 @@ static bool sims_land(struct sims *s, int slot, u64 now_ns)
 static void sims_again(struct sims *s, struct siml_req *req, u64 now_ns)
 {
 	req->alone = true;
-	fb_policy_pool_add(&s->pool, &req->fg);
-	if (!s->deep)
-		sims_reconsider(s, req, now_ns);
+	fb_engine_add(&s->engine, &req->r);
+	fb_engine_offer(&s->engine, &req->r, now_ns);
 }
 
 /* a foreground request is only to blame for what is wrong with its own sectors */
-static void sims_fail_req(struct sims *s, const struct sims_cmd *c,
+static void sims_fail_req(struct sims *s, struct siml_req *req,
 			  const struct sim_drive_done *done, u64 now_ns)
 {
-	bool joined = c->free_end > c->cmd.lbn;
+	bool joined = req->free_end > req->r.cmd.lbn;
 
 	if (done->outcome == SIM_DRIVE_MEDIUM && joined &&
-	    (done->bad == U64_MAX || done->bad < c->free_end)) {
-		sims_again(s, c->req, now_ns);
-	} else if (done->outcome == SIM_DRIVE_AGAIN && c->req->tries++ < SIMS_TRIES) {
-		sims_again(s, c->req, now_ns);
+	    (done->bad == U64_MAX || done->bad < req->free_end)) {
+		sims_again(s, req, now_ns);
+	} else if (done->outcome == SIM_DRIVE_AGAIN && req->tries++ < SIMS_TRIES) {
+		sims_again(s, req, now_ns);
 	} else {
 		s->stats.failed++;
-		sims_gone(s, c->req, now_ns);
-		siml_done(s->load, c->req, now_ns);
+		sims_gone(s, req, now_ns);
+		siml_done(s->load, req, now_ns);
 	}
 }
 
-static void sims_fail_free(struct sims *s, const struct sims_cmd *c,
+static void sims_fail_free(struct sims *s, struct siml_req *req,
 			   const struct sim_drive_done *done, u64 now_ns)
 {
-	bool good = done->bad != U64_MAX && done->bad >= c->free_end;
+	bool good = done->bad != U64_MAX && done->bad >= req->free_end;
 
 	if (done->outcome == SIM_DRIVE_AGAIN || good) {
-		simt_done(s->task, c->cmd.lbn, c->free_end, c->spoilt || !good, now_ns);
+		simt_done(s->task, req->r.cmd.lbn, req->free_end, req->spoilt || !good, now_ns);
 		return;
 	}
 	s->stats.free_errors++;
-	simt_failed(s->task, c->cmd.lbn, c->free_end, done->bad, c->req, now_ns);
+	simt_failed(s->task, req->r.cmd.lbn, req->free_end, done->bad, !req->r.ours, now_ns);
 }
 
-static void sims_fail(struct sims *s, const struct sims_cmd *c,
+static void sims_fail(struct sims *s, struct siml_req *req,
 		      const struct sim_drive_done *done, u64 now_ns)
 {
 	s->stats.again += done->outcome == SIM_DRIVE_AGAIN;
-	if (c->free_end > c->cmd.lbn)
-		sims_fail_free(s, c, done, now_ns);
-	if (c->req)
-		sims_fail_req(s, c, done, now_ns);
+	if (req->free_end > req->r.cmd.lbn)
+		sims_fail_free(s, req, done, now_ns);
+	if (!req->r.ours)
+		sims_fail_req(s, req, done, now_ns);
 }
 
 /* a write has ended that a flush follows: the request becomes that flush */
@@ -760,7 +494,10 @@ static void sims_flush(struct sims *s, struct siml_req *req, u64 now_ns)
 	req->flush = true;
 	req->fsync = false;
 	req->arrived_ns = now_ns;
-	list_add_tail(&req->fg.node, &s->flushes);
+	req->r.media = false;
+	req->r.cacheable = false;
+	req->r.fg.deadline_ns = 0;
+	list_add_tail(&req->r.fg.node, &s->flushes);
 	fb_shadow_lose(&s->shadow);
 	simi_arrived_unfollowed(&s->idle, now_ns, NULL);
 }
@@ -772,33 +509,32 @@ static void sims_flushed(struct sims *s, struct siml_req *req, u64 now_ns)
 	siml_done(s->load, req, now_ns);
 }
 
-static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
+static void sims_deliver(struct sims *s, struct siml_req *req, u64 now_ns)
 {
-	if (c->free_end > c->cmd.lbn) {
-		s->stats.spoilt += c->spoilt;
-		simt_done(s->task, c->cmd.lbn, c->free_end, c->spoilt, now_ns);
+	if (req->free_end > req->r.cmd.lbn) {
+		s->stats.spoilt += req->spoilt;
+		simt_done(s->task, req->r.cmd.lbn, req->free_end, req->spoilt, now_ns);
 	}
-	if (!c->req)
+	if (req->r.ours)
 		return;
-	if (c->req->flush) {
-		sims_flushed(s, c->req, now_ns);
+	if (req->flush) {
+		sims_flushed(s, req, now_ns);
 		return;
 	}
-	fb_policy_ended(&s->pool, !s->pool.count && !s->nr_flight);
 	s->stats.requests++;
-	s->stats.sectors += c->req->fg.nsect;
-	simh_add(&s->stats.response, now_ns - c->req->arrived_ns);
-	simh_add(&s->stats.of[c->req->fg.write ? SIMS_WRITE : SIMS_READ],
-		 now_ns - c->req->arrived_ns);
+	s->stats.sectors += req->r.fg.nsect;
+	simh_add(&s->stats.response, now_ns - req->arrived_ns);
+	simh_add(&s->stats.of[req->r.fg.write ? SIMS_WRITE : SIMS_READ],
+		 now_ns - req->arrived_ns);
 	if (s->stats.log)
 		sim_file_print(s->stats.log, "%llu %llu\n",
-			       (unsigned long long)c->req->arrived_ns,
-			       (unsigned long long)(now_ns - c->req->arrived_ns));
-	sims_gone(s, c->req, now_ns);
-	if (c->req->fsync && s->cache)
-		sims_flush(s, c->req, now_ns);
+			       (unsigned long long)req->arrived_ns,
+			       (unsigned long long)(now_ns - req->arrived_ns));
+	sims_gone(s, req, now_ns);
+	if (req->fsync && s->cache)
+		sims_flush(s, req, now_ns);
 	else
-		siml_done(s->load, c->req, now_ns);
+		siml_done(s->load, req, now_ns);
 }
 
 /* what was late is told before the read is counted */
@@ -813,34 +549,28 @@ static void sims_idle_ended(struct sims *s, u64 now_ns, bool good)
 
 void sims_complete(struct sims *s, const struct sim_drive_done *done)
 {
-	struct sims_cmd c = s->cmd[done->slot];
+	struct siml_req *req = s->at[done->slot];
+	bool good = done->outcome == SIM_DRIVE_GOOD;
+	struct fb_engine *e = &s->engine;
 	u64 now_ns = done->report_ns;
-	bool overtaken = !sims_land(s, done->slot, now_ns) && c.cmd.watched;
+	bool overtaken;
 
-	if (c.cmd.cause == FB_CAUSE_IDLE)
-		sims_idle_ended(s, now_ns, done->outcome == SIM_DRIVE_GOOD);
-	else if (c.cmd.unplaced)
+	s->now_ns = now_ns;
+	overtaken = fb_engine_landed(e, &req->r, now_ns);
+	if (req->r.cmd.cause == FB_CAUSE_IDLE)
+		sims_idle_ended(s, now_ns, good);
+	else if (req->flush)
 		fb_destage_flushed(&s->destage, now_ns);
+	if (!req->r.ours && !req->flush)
+		fb_policy_ended(&e->pool, !e->pool.count && !e->nr_flight);
+	req->r.cmd.failed = !good;
+	fb_engine_judge(e, &req->r, overtaken, now_ns);
+	sims_commit(s, req, now_ns);
+	req->busy = false;
+	if (good)
+		sims_deliver(s, req, now_ns);
 	else
-		fb_destage_ended(&s->destage, now_ns, sims_is_cached(s, c.req));
-	c.cmd.failed = done->outcome != SIM_DRIVE_GOOD;
-	if (s->dm && s->deep && s->destage.on) {
-		sims_follow(s, &c, now_ns);
-	} else if (!s->deep) {
-		if (overtaken) {
-			s->stats.out_of_order++;
-			fb_head_lose(&s->head);
-			c.cmd.start_ns = 0;
-		}
-		sims_observe(s, &c, now_ns);
-		if (overtaken || !s->tail_known)
-			sims_retail(s, now_ns);
-		sims_open_window(s, &c, now_ns);
-	}
-	if (done->outcome == SIM_DRIVE_GOOD)
-		sims_deliver(s, &c, now_ns);
-	else
-		sims_fail(s, &c, done, now_ns);
+		sims_fail(s, req, done, now_ns);
 }
 
 /* ---- beginning ---- */
@@ -851,10 +581,45 @@ static u32 sims_depth(const struct sims *s)
 		sim_usage("depth: the drive's queue takes %u", s->queue);
 	if (s->o->depth > 0)
 		return s->o->depth;
-	return s->deep ? s->queue : min(2U, s->queue);
+	return s->o->depth != SIMO_AUTO && sims_unmapped(&s->engine) ? s->queue : min(2U, s->queue);
 }
 
-void sims_init(struct sims *s)
+static void sims_init_engine(struct sims *s, struct disk_model *dm)
+{
+	const struct simo *o = s->o;
+	struct fb_engine *e = &s->engine;
+
+	fb_engine_init(e, &sims_ops);
+	e->mail = &s->mail;
+	e->destage = &s->destage;
+	e->probe = &s->task->probe;
+	e->margin = &s->task->margin;
+	e->stats = &s->stats.engine;
+	e->round.order_cost = &s->order_cost;
+	fb_order_cost_init(&s->order_cost);
+	e->round.joint.cost_ppm = o->foreground_cost_ppm;
+	e->dm = dm;
+	e->auto_depth = o->depth == SIMO_AUTO;
+	e->depth = sims_depth(s);
+	e->hold = o->hold;
+	e->lift = o->lift;
+	e->auto_lift = o->probe;
+	e->auto_margin = o->conservatism_us == SIMO_AUTO;
+	e->lead_ns = o->lead_us * 1000;
+	/* counted in steps here, as the search's time is */
+	e->search_ns = o->steps;
+	e->pool.sw_percent = o->sw_percent;
+	e->pool.policy = o->policy == SIMO_NONE ? FB_POLICY_FIFO : o->policy;
+	fb_engine_set_model(e, dm, 0);
+	if (!o->joint_price)
+		return;
+	e->round.joint.price = lround(o->joint_price * SIMS_PRICE_ONE);
+	if (!e->round.joint.price)
+		sim_usage("joint_price: %g is less than 1/%d", o->joint_price, SIMS_PRICE_ONE);
+	e->round.joint.fixed = true;
+}
+
+void sims_init(struct sims *s, struct disk_model *dm)
 {
 	struct sim_drive_info info = { 0 };
 
@@ -863,20 +628,14 @@ void sims_init(struct sims *s)
 	if (s->o->verify && !info.verify)
 		sim_usage("idle_command: this drive is not told to verify");
 	s->queue = info.queue;
-	s->host_ns = info.host_ns;
-	s->due_ns = SIML_NEVER;
-	s->deep = !s->dm || s->o->policy == SIMO_NONE;
-	s->depth = sims_depth(s);
-	if (s->dm)
-		fb_head_init(&s->head, s->dm);
-	fb_destage_init(&s->destage, FB_IDLE_TURN_NS);
 	s->cache = info.write_cache;
-	fb_destage_set_cache(&s->destage, s->cache && s->o->destage, 0);
-	if (s->dm)
-		fb_seek_fit_init(&s->calib, s->dm);
-	fb_policy_pool_init(&s->pool);
+	s->due_ns = SIML_NEVER;
 	INIT_LIST_HEAD(&s->flushes);
-	if (s->o->policy != SIMO_NONE)
-		s->pool.policy = s->o->policy;
-	s->pool.sw_percent = s->o->sw_percent;
+	fb_destage_init(&s->destage, FB_IDLE_TURN_NS);
+	fb_destage_set_cache(&s->destage, s->cache && s->o->destage, 0);
+	if (dm)
+		fb_seek_fit_init(&s->calib, dm);
+	sims_init_engine(s, dm);
+	s->engine.wake_least_ns = info.host_ns;
+	s->engine.wake_ns = info.host_ns;
 }

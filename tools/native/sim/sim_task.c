@@ -8,9 +8,6 @@
 #include "sim_task.h"
 #include "sim_file.h"
 
-#include <math.h>
-
-#define SIMT_PRICE_ONE 256		/* a price of one gap in fb_joint */
 #define SIMT_PAGE_SECTORS 8		/* the module's buffers are whole pages */
 #define SIMT_GRANULE 256		/* of a drive without a model, as in the module */
 #define SIMT_HALF_TRACK 4		/* blocks, where tracks are not known */
@@ -210,110 +207,67 @@ static bool simt_again(struct simt *t, u64 now_ns, struct fb_plan *plan)
 }
 
 /* what the plans before say about the worth of the next */
-static void simt_weigh(struct simt *t, u64 now_ns)
+static void simt_weigh(struct simt *t, const struct fb_gap_mail *mail, struct fb_limits *lim,
+		       u64 now_ns)
 {
-	u32 price;
+	u32 price = 256 * t->o->miss_gaps;
 
 	if (t->o->balance && now_ns - t->balanced_ns >= t->o->balance_s * 1e9) {
 		fb_block_value_balance(&t->worth, &t->bm);
 		t->balanced_ns = now_ns;
 	}
-	if (t->lim.odds) {
-		price = t->o->joint ? fb_joint_miss_price(&t->joint) : t->lim.odds->price;
-		t->lim.miss_value = fb_block_value_miss(&t->worth, price);
-		t->lim.conservatism_ns = t->margin.one_ns;
-	} else {
-		t->lim.miss_value = fb_block_value_miss(&t->worth, 256 * t->o->miss_gaps);
+	if (lim->odds) {
+		price = mail->shared ? mail->price : lim->odds->price;
+		lim->conservatism_ns = t->margin.one_ns;
 	}
+	lim->miss_value = fb_block_value_miss(&t->worth, price);
 }
 
-/* search one gap of a round with what is left of its budget; false: it is left alone */
-static bool simt_search(struct simt *t, const struct fb_gap *gap, u64 *steps,
-			struct fb_search *search)
+void simt_settled(struct simt *t, struct fb_gap_mail *mail)
 {
-	fb_search_start(search, t->dm, &t->bm, gap, &t->lim);
-	if (t->lim.odds && fb_conservatism_skip_gap(&t->margin, search->latency_ns))
-		return false;
-	while (fb_search_step(search) && ++*steps < t->o->steps)
-		;
-	return true;
+	if (mail->settled)
+		fb_block_value_gap(&t->worth, mail->value);
+	mail->settled = false;
+	mail->mean = t->worth.mean;
 }
 
-/* before the gaps of a round are searched */
-static void simt_begin_round(struct simt *t, u64 now_ns)
+static void simt_count(struct simt *t, const struct fb_search *search)
 {
-	simt_weigh(t, now_ns);
-	if (t->o->probe)
-		t->lim.lift = fb_lookahead_allowed(&t->probe, t->o->lift, now_ns);
-}
-
-/* the gap that is used; @steps: what all searches took */
-static void simt_use(struct simt *t, const struct fb_search *search, bool searched, u64 steps,
-		     u64 now_ns, struct fb_plan *plan)
-{
-	t->gap_ns = search->latency_ns;
-	t->extra_ns = search->extra_ns;
-	if (!searched) {
-		t->spared++;
-		plan->kind = FB_PLAN_NONE;
-		return;
-	}
-	*plan = search->best;
-	fb_block_value_gap(&t->worth, plan->kind == FB_PLAN_NONE ? 0 : plan->value);
 	t->gaps++;
 	t->tracks += search->tracks;
 	t->most_tracks = max_t(u64, t->most_tracks, search->tracks);
 	t->latency_ns += search->latency_ns;
-	if (plan->kind != FB_PLAN_NONE) {
-		t->plans++;
-		t->slack_ns += plan->slack_ns;
-	}
-	simt_leftover(t, &search->gap, steps >= t->o->steps, now_ns, plan);
+	if (search->best.kind == FB_PLAN_NONE)
+		return;
+	t->plans++;
+	t->slack_ns += search->best.slack_ns;
 }
 
-void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_plan *plan)
+void simt_search(struct simt *t, struct fb_gap_mail *mail, u64 now_ns)
 {
+	struct fb_limits lim = mail->lim;
 	struct fb_search search;
-	u64 steps = 0;
-	bool searched;
+	struct fb_plan plan;
+	u64 steps = mail->shared ? mail->spent_ns : 0;
 
-	if (simt_again(t, now_ns, plan))
+	if (simt_again(t, now_ns, &plan)) {
+		fb_gap_publish(mail, &plan, mail->gen);
 		return;
-	simt_begin_round(t, now_ns);
-	searched = simt_search(t, gap, &steps, &search);
-	simt_use(t, &search, searched, steps, now_ns, plan);
-}
-
-void simt_plan_joint(struct simt *t, struct fb_joint_round *r, const struct simt_gap *gap,
-		     u64 now_ns, struct fb_plan *plan)
-{
-	struct fb_search search[FB_JOINT_CANDIDATES];
-	bool searched[FB_JOINT_CANDIDATES];
-	u64 steps = 0;
-	u32 i;
-
-	simt_begin_round(t, now_ns);
-	/* one budget for all; the first is always looked at */
-	for (i = 0; i < r->n && (!i || steps < t->o->steps); i++) {
-		t->lim.least_value = fb_joint_least(&t->joint, t->dm, t->worth.mean, r, i);
-		searched[i] = simt_search(t, &gap[i].gap, &steps, &search[i]) && !gap[i].alone;
-		fb_joint_offer(&t->joint, t->dm, t->worth.mean, r, i,
-			       searched[i] && search[i].best.kind != FB_PLAN_NONE ?
-			       &search[i].best : NULL);
 	}
-	t->lim.least_value = 0;
-	simt_use(t, &search[r->best], searched[r->best], steps, now_ns, plan);
-	fb_joint_sent(&t->joint, r);
-}
-
-void simt_charge(struct simt *t, s64 order_ns, u32 idle, u64 now_ns)
-{
-	s32 missed_ppm = t->lim.odds ? t->margin.cost_ppm : 0;
-
-	if (!fb_joint_charge(&t->joint, order_ns, missed_ppm, idle, now_ns))
-		return;
-	t->joint_windows++;
-	t->joint_ppm += t->joint.window_ppm;
+	simt_weigh(t, mail, &lim, now_ns);
+	fb_search_start(&search, t->dm, &t->bm, &mail->gap, &lim);
+	while (fb_search_step(&search) && ++steps < mail->search_ns)
+		;
+	mail->spent_ns = steps;
+	simt_count(t, &search);
+	plan = search.best;
+	if (!mail->shared)
+		fb_block_value_gap(&t->worth, plan.kind == FB_PLAN_NONE ? 0 : plan.value);
+	/* who looks for something better only has not looked everywhere */
+	if (plan.kind != FB_PLAN_NONE || !lim.least_value)
+		simt_leftover(t, &mail->gap, steps >= mail->search_ns, now_ns, &plan);
+	if (plan.kind != FB_PLAN_NONE)
+		fb_gap_publish(mail, &plan, mail->gen);
 }
 
 /* ---- beginning and end ---- */
@@ -579,14 +533,6 @@ static void simt_init_gaps(struct simt *t)
 {
 	const struct simo *o = t->o;
 
-	fb_joint_init(&t->joint, t->dm, o->foreground_cost_ppm);
-	if (o->joint_price) {
-		t->joint.price = lround(o->joint_price * SIMT_PRICE_ONE);
-		if (!t->joint.price)
-			sim_usage("joint_price: %g is less than 1/%d", o->joint_price,
-				  SIMT_PRICE_ONE);
-		t->joint.fixed = true;
-	}
 	fb_conservatism_init(&t->margin, dm_period_ns(t->dm), o->target_slowdown_ppm);
 	fb_conservatism_expect(&t->margin, t->dm);
 }
@@ -600,7 +546,6 @@ void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm
 	t->sectors = sectors;
 	t->add_ns = U64_MAX;
 	fb_guard_init(&t->guard);
-	fb_order_cost_init(&t->order_cost);
 	fb_lookahead_init(&t->probe);
 	if (dm)
 		simt_init_gaps(t);

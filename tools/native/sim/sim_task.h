@@ -9,9 +9,8 @@
 #include "core/guard.h"
 #include "core/lookahead.h"
 #include "core/block_value.h"
-#include "core/joint.h"
+#include "core/engine/gap.h"
 #include "core/leftover.h"
-#include "core/order_cost.h"
 #include "sim_opts.h"
 
 #define SIMT_PARTS 10		/* a scan's speed is told for each tenth */
@@ -27,20 +26,13 @@
  * @worth: for @lim
  * @probe: for @lim, when lifts are probed
  * @margin: for @lim, when the conservatism is learnt
- * @gap_ns: rotational latency of the gap planned last
- * @extra_ns: what reads in it cost, see fb_search_extra_ns()
  * @balanced_ns: when regions were weighed last
  * @guard: the guard; its memory is used only if @o->guard
- * @joint: the price when requests and their free reads are chosen together
- * @order_cost: what their order is compared with
- * @joint_windows: windows of @joint's that count
- * @joint_ppm: what free reads cost in them, sum
  * @total: blocks at the beginning
  * @got: blocks read, those that were at the beginning among them
  * @begun: blocks that were read at the beginning
  * @part_ns: when each tenth of @total was done; 0: it is not
  * @gaps: searched
- * @spared: left alone instead, see fb_conservatism_skip_gap()
  * @tracks: searched
  * @most_tracks: the most in one search
  * @latency_ns: rotational latency of the gaps, sum
@@ -69,20 +61,13 @@ struct simt {
 	struct fb_block_value worth;
 	struct fb_lookahead probe;
 	struct fb_conservatism margin;
-	u64 gap_ns;
-	u64 extra_ns;
 	u64 balanced_ns;
 	struct fb_guard guard;
-	struct fb_joint joint;
-	struct fb_order_cost order_cost;
-	u64 joint_windows;
-	s64 joint_ppm;
 	u64 total;
 	u64 got;
 	u64 begun;
 	u64 part_ns[SIMT_PARTS];
 	u64 gaps;
-	u64 spared;
 	u64 tracks;
 	u64 most_tracks;
 	u64 latency_ns;
@@ -153,43 +138,19 @@ void simt_add(struct simt *t);
 bool simt_over(const struct simt *t);
 
 /**
- * simt_plan() - what to read in a gap
+ * simt_settled() - note the value of the gap used last, and say what one is worth
  * @t: the task
- * @gap: the gap
- * @now_ns: the time
- * @plan: out; FB_PLAN_NONE: nothing
+ * @mail: the engine's gaps
  */
-void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_plan *plan);
+void simt_settled(struct simt *t, struct fb_gap_mail *mail);
 
 /**
- * struct simt_gap - the gap before a candidate of a joint choice
- * @gap: the gap
- * @alone: nothing is to be read in it
- */
-struct simt_gap {
-	struct fb_gap gap;
-	bool alone;
-};
-
-/**
- * simt_plan_joint() - choose one of several requests and what to read in its gap
+ * simt_search() - find what to read in a gap
  * @t: the task
- * @r: the round, ranked; its @best is chosen
- * @gap: the gaps of its candidates
- * @now_ns: the time
- * @plan: out; FB_PLAN_NONE: nothing
- */
-void simt_plan_joint(struct simt *t, struct fb_joint_round *r, const struct simt_gap *gap,
-		     u64 now_ns, struct fb_plan *plan);
-
-/**
- * simt_charge() - account for the order in which requests go
- * @t: the task
- * @order_ns: see fb_joint_charge()
- * @idle: there, too
+ * @mail: the gap, taken (fb_gap_take()); its plan is published there, if there is one
  * @now_ns: the time
  */
-void simt_charge(struct simt *t, s64 order_ns, u32 idle, u64 now_ns);
+void simt_search(struct simt *t, struct fb_gap_mail *mail, u64 now_ns);
 
 /**
  * simt_take() - a read is sent
