@@ -504,7 +504,7 @@ static void fb_iosched_model_changed(struct fb_disk *fd)
 
 	lockdep_assert_held(&fd->lock);
 	/* this may run before fb_disk_attach() has returned */
-	fb_host_set_disk(fs, fd);
+	fb_sched_set_disk(fs, fd);
 	fd->conservatism.target_ppm = fb_iosched_target(fs);
 	fb_engine_set_model(&fs->engine, fd->model, ktime_get_ns());
 	/* without a model the drive gets all requests, whoever orders */
@@ -570,7 +570,7 @@ static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue 
 	if (!fd)
 		goto free_slots;
 	spin_lock_irq(&fd->lock);
-	fb_host_set_disk(fs, fd);
+	fb_sched_set_disk(fs, fd);
 	fd->conservatism.target_ppm = fb_iosched_target(fs);
 	fb_engine_set_model(&fs->engine, fd->model, ktime_get_ns());
 	spin_unlock_irq(&fd->lock);

@@ -280,18 +280,3 @@ void fb_host_exit(struct fb_sched *fs)
 {
 	kvfree(fs->engine.round.order_cost);
 }
-
-/**
- * fb_host_set_disk() - tell the engine its disk
- * @fs: the scheduler; nothing is pending, and nothing at the device
- * @fd: the disk; fb_disk_attach() need not have returned
- */
-void fb_host_set_disk(struct fb_sched *fs, struct fb_disk *fd)
-{
-	fs->fd = fd;
-	fs->engine.mail = &fd->mail;
-	fs->engine.destage = &fd->destage;
-	fs->engine.probe = &fd->lookahead;
-	fs->engine.margin = &fd->conservatism;
-	fs->engine.stats = &fd->stats.engine;
-}

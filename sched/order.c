@@ -114,7 +114,7 @@ void fb_order_wants_changed(struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	/* this may run before fb_disk_attach() has returned; later it is read without the lock */
 	if (!fs->fd)
-		fb_host_set_disk(fs, fd);
+		fb_sched_set_disk(fs, fd);
 	if (fb_order_decide(fs))
 		fb_order_run_soon(fd);
 }

@@ -138,6 +138,17 @@ static inline struct fb_sched_rq *fb_sched_rq_of(struct fb_engine_rq *r)
 	return container_of(r, struct fb_sched_rq, r);
 }
 
+/* nothing is pending, and nothing at the device; fb_disk_attach() need not have returned */
+static inline void fb_sched_set_disk(struct fb_sched *fs, struct fb_disk *fd)
+{
+	fs->fd = fd;
+	fs->engine.mail = &fd->mail;
+	fs->engine.destage = &fd->destage;
+	fs->engine.probe = &fd->lookahead;
+	fs->engine.margin = &fd->conservatism;
+	fs->engine.stats = &fd->stats.engine;
+}
+
 /* sched/slots.c */
 int fb_slots_init(struct fb_sched *fs);
 void fb_slots_exit(struct fb_sched *fs);
@@ -158,7 +169,6 @@ void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct
 /* sched/host.c */
 int fb_host_init(struct fb_sched *fs);
 void fb_host_exit(struct fb_sched *fs);
-void fb_host_set_disk(struct fb_sched *fs, struct fb_disk *fd);
 
 /* sched/order.c */
 void fb_order_init(struct fb_sched *fs);

@@ -290,6 +290,12 @@ static inline struct fb_engine_rq *fb_engine_chosen(const struct fb_engine *e)
 	return container_of(e->choice.req, struct fb_engine_rq, fg);
 }
 
+/* rotational latency of the choice if nothing is read before it; 0: unknown */
+static inline u64 fb_engine_gap_ns(const struct fb_engine *e)
+{
+	return e->choice.predicted ? e->choice.pos_ns - e->choice.seek_ns : 0;
+}
+
 /* the gap between the tail and a request */
 static inline struct fb_gap fb_engine_gap(const struct fb_engine *e, const struct fb_engine_rq *rq)
 {
@@ -308,28 +314,9 @@ static inline void fb_engine_tell(struct fb_engine *e, enum fb_engine_event even
 		e->ops->event(e, event);
 }
 
-/* choice.c */
-void fb_engine_init(struct fb_engine *e, const struct fb_engine_ops *ops);
-void fb_engine_set_model(struct fb_engine *e, struct disk_model *dm, u64 now_ns);
-void fb_engine_changed(struct fb_engine *e, u64 now_ns);
-void fb_engine_add(struct fb_engine *e, struct fb_engine_rq *rq);
-void fb_engine_remove(struct fb_engine *e, struct fb_engine_rq *rq);
-void fb_engine_place_all(struct fb_engine *e);
-void fb_engine_offer(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
-void fb_engine_grown(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
-void fb_engine_merged(struct fb_engine *e, struct fb_engine_rq *rq, struct fb_engine_rq *gone,
-		      u64 now_ns);
-void fb_engine_choose_again(struct fb_engine *e, u64 now_ns);
-void fb_engine_drop_plan(struct fb_engine *e);
-void fb_engine_void(struct fb_engine *e);
-void fb_engine_lose_head(struct fb_engine *e);
+/* round.c */
 bool fb_engine_open_gap(struct fb_engine *e, struct fb_engine_rq *rq, const struct fb_gap *gap,
 			u64 latency_ns, u64 least_value, bool shared);
-bool fb_engine_is_full(const struct fb_engine *e);
-bool fb_engine_has_work(const struct fb_engine *e, u64 now_ns);
-struct fb_engine_rq *fb_engine_next(struct fb_engine *e, struct fb_engine_send *d, u64 now_ns);
-
-/* round.c */
 void fb_round_begin(struct fb_engine *e);
 void fb_round_offer(struct fb_engine *e, struct fb_policy_req *req, u64 now_ns);
 bool fb_round_has(const struct fb_engine *e, const struct fb_policy_req *req);
@@ -338,10 +325,24 @@ bool fb_round_has_plan(const struct fb_engine *e);
 void fb_round_settle(struct fb_engine *e);
 void fb_round_charge(struct fb_engine *e, const struct dm_place *head, u64 now_ns);
 
+/* choice.c */
+void fb_engine_init(struct fb_engine *e, const struct fb_engine_ops *ops);
+void fb_engine_add(struct fb_engine *e, struct fb_engine_rq *rq);
+void fb_engine_grown(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
+void fb_engine_merged(struct fb_engine *e, struct fb_engine_rq *rq, struct fb_engine_rq *gone,
+		      u64 now_ns);
+void fb_engine_remove(struct fb_engine *e, struct fb_engine_rq *rq);
+void fb_engine_place_all(struct fb_engine *e);
+void fb_engine_choose(struct fb_engine *e, const struct dm_place *head, u64 now_ns);
+void fb_engine_choose_again(struct fb_engine *e, u64 now_ns);
+void fb_engine_offer(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
+void fb_engine_drop_plan(struct fb_engine *e);
+void fb_engine_void(struct fb_engine *e);
+void fb_engine_lose_head(struct fb_engine *e);
+
 /* flight.c */
 void fb_engine_send(struct fb_engine *e, struct fb_engine_rq *rq, const struct fb_engine_send *d,
 		    u64 now_ns);
-bool fb_engine_hold(struct fb_engine *e, u64 now_ns);
 bool fb_engine_is_holding(const struct fb_engine *e, u64 now_ns);
 bool fb_engine_too_late(const struct fb_engine *e, u64 now_ns);
 bool fb_engine_landed(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
@@ -351,5 +352,12 @@ bool fb_engine_judge(struct fb_engine *e, struct fb_engine_rq *rq, bool overtake
 /* order.c */
 bool fb_engine_note_sent(struct fb_engine *e, const struct fb_engine_rq *rq, u64 now_ns);
 bool fb_engine_decide(struct fb_engine *e, u64 now_ns);
+
+/* dispatch.c */
+bool fb_engine_is_full(const struct fb_engine *e);
+bool fb_engine_has_work(const struct fb_engine *e, u64 now_ns);
+struct fb_engine_rq *fb_engine_next(struct fb_engine *e, struct fb_engine_send *d, u64 now_ns);
+void fb_engine_set_model(struct fb_engine *e, struct disk_model *dm, u64 now_ns);
+void fb_engine_changed(struct fb_engine *e, u64 now_ns);
 
 #endif /* FB_ENGINE_H */

@@ -16,6 +16,55 @@ static struct fb_engine_rq *fb_engine_last(const struct fb_engine *e)
 	return list_last_entry(&e->flight, struct fb_engine_rq, flight);
 }
 
+/* ---- when the next command is sent ---- */
+
+/* the next request may be held back: it is a short one, or there is none yet */
+static bool fb_engine_may_hold(const struct fb_engine *e)
+{
+	const struct fb_policy_req *req = e->choice.req;
+
+	return !req || fb_completion_may_hold(req->write, req->nsect);
+}
+
+/* hold the second command back if that is possible; there is a model */
+static bool fb_engine_hold(struct fb_engine *e, u64 now_ns)
+{
+	u64 until_ns;
+
+	e->window_ns = 0;
+	if (!e->hold || e->drive_orders || e->pinned || !fb_engine_may_hold(e) ||
+	    e->depth != FB_ENGINE_DEPTH || e->nr_flight != 1)
+		return false;
+	until_ns = fb_completion_hold_ns(e->dm, &fb_engine_first(e)->cmd, e->wake_ns + e->lead_ns);
+	if (until_ns < now_ns)
+		return false;
+	e->window_ns = until_ns;
+	if (e->ops->hold)
+		e->ops->hold(e, until_ns);
+	return true;
+}
+
+/**
+ * fb_engine_is_holding() - is the second command still held back?
+ * @e: the engine
+ * @now_ns: the time
+ */
+bool fb_engine_is_holding(const struct fb_engine *e, u64 now_ns)
+{
+	return e->window_ns && e->nr_flight && !e->pinned && now_ns < e->window_ns &&
+	       fb_engine_may_hold(e);
+}
+
+/**
+ * fb_engine_too_late() - would the drive finish before a command sent now reaches it?
+ * @e: the engine, with a command at the drive
+ * @now_ns: the time
+ */
+bool fb_engine_too_late(const struct fb_engine *e, u64 now_ns)
+{
+	return fb_completion_too_late(&fb_engine_last(e)->cmd, now_ns, e->lead_ns);
+}
+
 /* ---- sending ---- */
 
 /* describe the command afresh: nothing of an earlier dispatch is kept */
@@ -77,61 +126,6 @@ void fb_engine_send(struct fb_engine *e, struct fb_engine_rq *rq, const struct f
 		return;
 	e->stats->max_in_flight = max_t(u64, e->stats->max_in_flight, e->nr_flight);
 	fb_engine_hold(e, now_ns);
-}
-
-/* ---- when the next command is sent ---- */
-
-/* the next request may be held back: it is a short one, or there is none yet */
-static bool fb_engine_may_hold(const struct fb_engine *e)
-{
-	const struct fb_policy_req *req = e->choice.req;
-
-	return !req || fb_completion_may_hold(req->write, req->nsect);
-}
-
-/**
- * fb_engine_hold() - hold the second command back if that is possible
- * @e: the engine, with a model
- * @now_ns: the time
- *
- * Return: true if it is held back.
- */
-bool fb_engine_hold(struct fb_engine *e, u64 now_ns)
-{
-	u64 until_ns;
-
-	e->window_ns = 0;
-	if (!e->hold || e->drive_orders || e->pinned || !fb_engine_may_hold(e) ||
-	    e->depth != FB_ENGINE_DEPTH || e->nr_flight != 1)
-		return false;
-	until_ns = fb_completion_hold_ns(e->dm, &fb_engine_first(e)->cmd, e->wake_ns + e->lead_ns);
-	if (until_ns < now_ns)
-		return false;
-	e->window_ns = until_ns;
-	if (e->ops->hold)
-		e->ops->hold(e, until_ns);
-	return true;
-}
-
-/**
- * fb_engine_is_holding() - is the second command still held back?
- * @e: the engine
- * @now_ns: the time
- */
-bool fb_engine_is_holding(const struct fb_engine *e, u64 now_ns)
-{
-	return e->window_ns && e->nr_flight && !e->pinned && now_ns < e->window_ns &&
-	       fb_engine_may_hold(e);
-}
-
-/**
- * fb_engine_too_late() - would the drive finish before a command sent now reaches it?
- * @e: the engine, with a command at the drive
- * @now_ns: the time
- */
-bool fb_engine_too_late(const struct fb_engine *e, u64 now_ns)
-{
-	return fb_completion_too_late(&fb_engine_last(e)->cmd, now_ns, e->lead_ns);
 }
 
 /* ---- ends ---- */

@@ -51,6 +51,35 @@ void fb_round_charge(struct fb_engine *e, const struct dm_place *head, u64 now_n
 		fb_engine_tell(e, FB_ENGINE_PRICE);
 }
 
+/* ---- gaps ---- */
+
+/**
+ * fb_engine_open_gap() - offer the gap between the tail and a request to the search
+ * @e: the engine
+ * @rq: the request
+ * @gap: the gap, see fb_engine_gap()
+ * @latency_ns: its rotational latency if nothing is read before it
+ * @least_value: what a plan must be worth more than
+ * @shared: it is one of those that the search has asked for
+ *
+ * Return: false: nothing is read before the request.
+ */
+bool fb_engine_open_gap(struct fb_engine *e, struct fb_engine_rq *rq, const struct fb_gap *gap,
+			u64 latency_ns, u64 least_value, bool shared)
+{
+	struct fb_limits lim;
+
+	if (!e->ops->limit(e, rq, latency_ns, &lim))
+		return false;
+	lim.least_value = least_value;
+	e->mail->search_ns = e->search_ns;
+	e->mail->probing = e->auto_lift;
+	fb_gap_open(e->mail, gap, &lim, shared);
+	e->stats->gaps++;
+	fb_engine_tell(e, FB_ENGINE_GAP);
+	return true;
+}
+
 /* ---- a round ---- */
 
 static bool fb_round_is_valid(const struct fb_engine *e)

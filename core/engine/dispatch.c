@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is sent next: the plan in use, the choice, or what the drive orders itself; see
+ * core/engine/engine.h. Core.
+ */
+#include "core/engine/engine.h"
+#include "core/search.h"
+
+/* what a plan in time takes off fb_engine.wake_ns, of what that is above the least */
+#define FB_ENGINE_WAKE_SHIFT 8
+
+/* ---- plans ---- */
+
+static void fb_engine_note_late(struct fb_engine *e)
+{
+	if (!fb_gap_plan(e->mail) && !fb_round_has_plan(e))
+		return;
+	e->stats->too_late++;
+	e->wake_ns = min(2 * e->wake_ns, dm_period_ns(e->dm));
+}
+
+/* make the choice final, and get the plan for the gap before it; NULL: none, or it is too late */
+static const struct fb_plan *fb_engine_take_plan(struct fb_engine *e, u64 now_ns)
+{
+	const struct fb_plan *plan;
+
+	if (!e->nr_flight)
+		return NULL;
+	if (e->ops->search)
+		e->ops->search(e, now_ns);
+	/* then no request may be preferred for a plan that cannot be used */
+	if (fb_engine_too_late(e, e->ops->now(e))) {
+		fb_engine_note_late(e);
+		return NULL;
+	}
+	fb_round_settle(e);
+	plan = fb_gap_plan(e->mail);
+	if (!plan)
+		return NULL;
+	e->wake_ns -= (e->wake_ns - e->wake_least_ns) >> FB_ENGINE_WAKE_SHIFT;
+	e->extra_ns = fb_search_extra_ns(e->dm, &e->mail->gap, fb_engine_gap_ns(e));
+	return plan;
+}
+
+/* limits that the next command of the plan in use lifts, of those it was allowed to lift */
+static u32 fb_engine_lifts(const struct fb_engine *e)
+{
+	if (e->plan.kind == FB_PLAN_NONE)
+		return 0;
+	return fb_lookahead_lifts(e->dm, &e->mail->gap, &e->plan, e->next_piece) &
+	       e->mail->lim.lift;
+}
+
+/* ---- sending ---- */
+
+/* number of a plan's pieces that are sent as separate commands */
+static u32 fb_engine_commands(const struct fb_plan *plan)
+{
+	switch (plan->kind) {
+	case FB_PLAN_SEPARATE:
+		return plan->npieces;
+	case FB_PLAN_BOTH:
+		return plan->npieces - 1;
+	default:
+		return 0;
+	}
+}
+
+/* send the next separate command of the plan in use; NULL: there is none */
+static struct fb_engine_rq *fb_engine_send_piece(struct fb_engine *e, struct fb_engine_send *d,
+						 u64 now_ns)
+{
+	const struct fb_plan_piece *p = &e->plan.piece[e->next_piece];
+	u32 n = fb_engine_commands(&e->plan);
+	struct fb_engine_rq *rq;
+
+	if (e->next_piece >= n)
+		return NULL;
+	rq = e->ops->aim(e, p, e->next_piece + 1 < n);
+	if (!rq) {
+		fb_engine_drop_plan(e);
+		return NULL;
+	}
+	*d = (struct fb_engine_send) {
+		.cause = FB_CAUSE_SEPARATE,
+		.lbn = p->lbn,
+		.nsect = p->nsect,
+		.lifts = fb_engine_lifts(e),
+	};
+	e->next_piece++;
+	fb_engine_send(e, rq, d, now_ns);
+	return rq;
+}
+
+static struct fb_engine_rq *fb_engine_begin_plan(struct fb_engine *e, const struct fb_plan *plan,
+						 struct fb_engine_send *d, u64 now_ns)
+{
+	struct fb_engine_rq *rq;
+
+	e->plan = *plan;
+	e->next_piece = 0;
+	rq = fb_engine_send_piece(e, d, now_ns);
+	if (!rq)
+		return NULL;
+	e->pinned = true;
+	fb_gap_void(e->mail);
+	e->stats->several += plan->npieces > 1;
+	return rq;
+}
+
+/* send the choice, with the plan's prepended read if there is one */
+static struct fb_engine_rq *fb_engine_send_choice(struct fb_engine *e,
+						  const struct fb_plan_piece *prepend,
+						  struct fb_engine_send *d, u64 now_ns)
+{
+	struct fb_engine_rq *rq = fb_engine_chosen(e);
+	bool stream;
+
+	*d = (struct fb_engine_send) {
+		.cause = e->pinned ? FB_CAUSE_AFTER : FB_CAUSE_PLAIN,
+		.lbn = rq->fg.lbn,
+		.nsect = rq->fg.nsect,
+		.lifts = fb_engine_lifts(e),
+		.gap_ns = fb_engine_gap_ns(e),
+		.extra_ns = e->extra_ns,
+	};
+	e->ops->take(e, rq);
+	fb_policy_sent(&e->pool, &rq->fg, e->choice.expired);
+	if (prepend && e->ops->prepend(e, rq, prepend)) {
+		d->cause = FB_CAUSE_PREPEND;
+		d->nsect += d->lbn - prepend->lbn;
+		d->lbn = prepend->lbn;
+	}
+	stream = fb_engine_note_sent(e, rq, now_ns);
+	e->next_piece += !!prepend;
+	fb_engine_void(e);
+	fb_engine_send(e, rq, d, now_ns);
+	/* the host asks for more until there is no work */
+	if (stream)
+		fb_engine_decide(e, now_ns);
+	if (e->pool.count)
+		fb_engine_choose_again(e, now_ns);
+	return rq;
+}
+
+/* after a separate read: send the rest of its plan, then the choice */
+static struct fb_engine_rq *fb_engine_go_on(struct fb_engine *e, struct fb_engine_send *d,
+					    u64 now_ns)
+{
+	const struct fb_plan_piece *prepend = NULL;
+	struct fb_engine_rq *rq;
+
+	/* reads have been stopped, or the drive is ahead of us and the rest would be too late */
+	if (!e->ops->may_read(e, now_ns) || !e->nr_flight || fb_engine_too_late(e, now_ns))
+		fb_engine_drop_plan(e);
+	rq = fb_engine_send_piece(e, d, now_ns);
+	if (rq)
+		return rq;
+	if (e->plan.kind == FB_PLAN_BOTH)
+		prepend = &e->plan.piece[e->next_piece];
+	return fb_engine_send_choice(e, prepend, d, now_ns);
+}
+
+/* the policy orders, by the map: fill a slot (Documentation/design.rst, One request's way) */
+static struct fb_engine_rq *fb_engine_fill(struct fb_engine *e, struct fb_engine_send *d,
+					   u64 now_ns)
+{
+	const struct fb_plan *plan;
+	struct fb_engine_rq *rq;
+	struct dm_place head;
+	u64 start_ns;
+	bool known;
+
+	e->window_ns = 0;
+	if (e->pinned)
+		return fb_engine_go_on(e, d, now_ns);
+	if (!e->nr_flight) {
+		known = fb_completion_idle_head(&e->head, now_ns, false, &head, &start_ns);
+		fb_engine_choose(e, known ? &head : NULL, now_ns);
+		fb_order_cost_lost(e->round.order_cost);
+	} else if (!e->choice.req) {
+		fb_engine_choose_again(e, now_ns);
+	}
+	plan = fb_engine_take_plan(e, now_ns);
+	fb_round_charge(e, e->nr_flight ? &e->tail : &head, now_ns);
+	if (plan && plan->kind == FB_PLAN_PREPEND)
+		return fb_engine_send_choice(e, &plan->piece[0], d, now_ns);
+	rq = plan ? fb_engine_begin_plan(e, plan, d, now_ns) : NULL;
+	return rq ? rq : fb_engine_send_choice(e, NULL, d, now_ns);
+}
+
+/* the drive orders, or there is no map: in mq-deadline's order, or the policy's own without one */
+static struct fb_engine_rq *fb_engine_pass(struct fb_engine *e, struct fb_engine_send *d,
+					   u64 now_ns)
+{
+	struct fb_policy_choice choice;
+	struct fb_engine_rq *rq;
+
+	if (e->ops->by_lbn(e))
+		fb_policy_choose(&e->pool, NULL, NULL, now_ns, &choice);
+	else
+		choice.req = fb_policy_choose_deadline(&e->pool, now_ns, e->ops->above);
+	rq = container_of(choice.req, struct fb_engine_rq, fg);
+	*d = (struct fb_engine_send) {
+		.cause = FB_CAUSE_PLAIN,
+		.lbn = rq->fg.lbn,
+		.nsect = rq->fg.nsect,
+	};
+	e->ops->take(e, rq);
+	fb_policy_sent(&e->pool, &rq->fg, false);
+	fb_engine_note_sent(e, rq, now_ns);
+	fb_engine_send(e, rq, d, now_ns);
+	return rq;
+}
+
+/**
+ * fb_engine_is_full() - does the drive get no more commands now?
+ * @e: the engine
+ *
+ * Return: false also while the drive orders: it gets all that it takes.
+ */
+bool fb_engine_is_full(const struct fb_engine *e)
+{
+	bool ordered = fb_engine_predicts(e) ||
+		       (e->ops->by_lbn(e) && e->pool.policy != FB_POLICY_FIFO);
+
+	return ordered && e->nr_flight >= e->depth;
+}
+
+/**
+ * fb_engine_has_work() - would fb_engine_next() send something?
+ * @e: the engine
+ * @now_ns: the time
+ */
+bool fb_engine_has_work(const struct fb_engine *e, u64 now_ns)
+{
+	return e->pool.count && !fb_engine_is_full(e) &&
+	       !(fb_engine_predicts(e) && fb_engine_is_holding(e, now_ns));
+}
+
+/**
+ * fb_engine_next() - send the next command
+ * @e: the engine
+ * @d: out: how; the host does what it has to, and calls again until there is none
+ * @now_ns: the time
+ *
+ * Return: the command; NULL: nothing is sent now.
+ */
+struct fb_engine_rq *fb_engine_next(struct fb_engine *e, struct fb_engine_send *d, u64 now_ns)
+{
+	if (!fb_engine_has_work(e, now_ns))
+		return NULL;
+	return fb_engine_predicts(e) ? fb_engine_fill(e, d, now_ns) : fb_engine_pass(e, d, now_ns);
+}
+
+/* ---- changes ---- */
+
+/**
+ * fb_engine_set_model() - there is another model, or it is used now, or no longer
+ * @e: the engine
+ * @dm: the model, or NULL
+ * @now_ns: the time
+ */
+void fb_engine_set_model(struct fb_engine *e, struct disk_model *dm, u64 now_ns)
+{
+	struct fb_engine_rq *rq;
+
+	e->dm = dm;
+	if (dm) {
+		fb_head_init(&e->head, dm);
+		fb_joint_init(&e->round.joint, dm, e->round.joint.cost_ppm);
+	}
+	e->tail_known = false;
+	list_for_each_entry(rq, &e->flight, flight) {
+		rq->cmd.placed = false;
+		rq->cmd.start_ns = 0;
+	}
+	fb_engine_place_all(e);
+	fb_engine_void(e);
+	fb_engine_decide(e, now_ns);
+}
+
+/**
+ * fb_engine_changed() - a setting has changed
+ * @e: the engine
+ * @now_ns: the time
+ */
+void fb_engine_changed(struct fb_engine *e, u64 now_ns)
+{
+	fb_engine_decide(e, now_ns);
+	fb_order_cost_lost(e->round.order_cost);
+	if (!e->pinned)
+		fb_engine_choose_again(e, now_ns);
+}
