@@ -254,7 +254,7 @@ bool fb_background_expire(struct fb_sched *fs)
 		elv_rb_add(fb_sched_sort(fs, fq), fq->rq);
 		fq->r.fg.arrived_ns = now;
 		fq->r.fg.deadline_ns = min(fq->since_ns + fs->others.expire_ns,
-					 now + fs->expire_ns[READ]);
+					   now + fs->expire_ns[READ]);
 		fb_engine_add(&fs->engine, &fq->r);
 		fs->fd->stats.others_expired++;
 		some = true;

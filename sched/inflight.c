@@ -13,7 +13,9 @@
 /* nobody waits for idle reads with a cached write that is not held back */
 static bool fb_inflight_waits(const struct fb_sched *fs, const struct fb_sched_rq *fq)
 {
-	return !fb_engine_is_cached(&fs->engine, &fq->r) || !(fs->engine.auto_depth || !fb_engine_predicts(&fs->engine));
+	const struct fb_engine *e = &fs->engine;
+
+	return !fb_engine_is_cached(e, &fq->r) || (!e->auto_depth && fb_engine_predicts(e));
 }
 
 /**

@@ -41,11 +41,10 @@ void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 	fq->r.fg.write = write;
 	fq->r.fg.arrived_ns = now;
 	fq->r.fg.deadline_ns = now + fs->expire_ns[write];
-	if (fq->r.background) {
+	if (fq->r.background)
 		fb_background_add(fs, fq);
-	} else {
+	else
 		fb_engine_add(&fs->engine, &fq->r);
-	}
 	elv_rb_add(fb_sched_sort(fs, fq), rq);
 	if (fb_compat_rq_mergeable(rq)) {
 		elv_rqhash_add(fs->q, rq);

@@ -116,8 +116,10 @@ void fb_engine_send(struct fb_engine *e, struct fb_engine_rq *rq, const struct f
 		    u64 now_ns)
 {
 	fb_engine_describe(e, rq, d, now_ns);
-	if (e->ops->submit)
-		rq->cmd.sent_ns = now_ns = e->ops->submit(e, rq, now_ns);
+	if (e->ops->submit) {
+		now_ns = e->ops->submit(e, rq, now_ns);
+		rq->cmd.sent_ns = now_ns;
+	}
 	fb_engine_predict(e, rq);
 	list_add_tail(&rq->flight, &e->flight);
 	e->nr_flight++;

@@ -372,7 +372,8 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 	simr_gaps(r, s);
 	if (s->o->joint) {
 		simr_real(r, "joint_price_gaps", s->engine.round.joint.price / 256.);
-		simr_real(r, "joint_cost_ppm", 1. * s->stats.joint_ppm / max(s->stats.joint_windows, 1ULL));
+		simr_real(r, "joint_cost_ppm",
+			  1. * s->stats.joint_ppm / max(s->stats.joint_windows, 1ULL));
 	}
 	if (s->o->idle)
 		simr_idle(r, s, seconds);
