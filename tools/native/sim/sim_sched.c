@@ -399,7 +399,11 @@ static void sims_send_flushes(struct sims *s, u64 now_ns)
 	while (!list_empty(&s->flushes) && s->engine.nr_flight < s->queue) {
 		req = list_first_entry(&s->flushes, struct siml_req, r.fg.node);
 		list_del_init(&req->r.fg.node);
+		fb_engine_lose_head(&s->engine);
+		fb_engine_drop_plan(&s->engine);
 		sims_send(s, req, FB_CAUSE_PLAIN, 0, 0, now_ns);
+		if (!s->engine.pinned)
+			fb_engine_choose_again(&s->engine, now_ns);
 	}
 }
 
