@@ -162,7 +162,8 @@ static void fb_destage_advance(struct fb_destage *d, u64 now)
 {
 	u64 ns = now - min(d->at_ns, now);
 
-	d->at_ns = now;
+	/* completions are told with their own times, which may lie before what was told last */
+	d->at_ns = max(d->at_ns, now);
 	if (d->idle || !(d->medium + d->dirty))
 		return;
 	d->spare_ns += ns;

@@ -134,7 +134,12 @@ static bool fb_host_prepend(struct fb_engine *e, struct fb_engine_rq *r,
 
 static void fb_host_take(struct fb_engine *e, struct fb_engine_rq *r)
 {
-	fb_pool_del(fb_sched_of(e), fb_sched_rq_of(r));
+	struct fb_sched_rq *fq = fb_sched_rq_of(r);
+
+	fb_pool_del(fb_sched_of(e), fq);
+	/* nobody tells of a discard that another one has been merged into */
+	r->fg.lbn = blk_rq_pos(fq->rq);
+	r->fg.nsect = blk_rq_sectors(fq->rq);
 }
 
 static void fb_host_hold(struct fb_engine *e, u64 until_ns)

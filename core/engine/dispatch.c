@@ -116,6 +116,7 @@ static struct fb_engine_rq *fb_engine_send_choice(struct fb_engine *e,
 	struct fb_engine_rq *rq = fb_engine_chosen(e);
 	bool stream;
 
+	e->ops->take(e, rq);
 	*d = (struct fb_engine_send) {
 		.cause = e->pinned ? FB_CAUSE_AFTER : FB_CAUSE_PLAIN,
 		.lbn = rq->fg.lbn,
@@ -124,7 +125,6 @@ static struct fb_engine_rq *fb_engine_send_choice(struct fb_engine *e,
 		.gap_ns = fb_engine_gap_ns(e),
 		.extra_ns = e->extra_ns,
 	};
-	e->ops->take(e, rq);
 	fb_policy_sent(&e->pool, &rq->fg, e->choice.expired);
 	if (prepend && e->ops->prepend(e, rq, prepend)) {
 		d->cause = FB_CAUSE_PREPEND;
@@ -201,12 +201,12 @@ static struct fb_engine_rq *fb_engine_pass(struct fb_engine *e, struct fb_engine
 	else
 		choice.req = fb_policy_choose_deadline(&e->pool, now_ns, e->ops->above);
 	rq = container_of(choice.req, struct fb_engine_rq, fg);
+	e->ops->take(e, rq);
 	*d = (struct fb_engine_send) {
 		.cause = FB_CAUSE_PLAIN,
 		.lbn = rq->fg.lbn,
 		.nsect = rq->fg.nsect,
 	};
-	e->ops->take(e, rq);
 	fb_policy_sent(&e->pool, &rq->fg, false);
 	fb_engine_note_sent(e, rq, now_ns);
 	fb_engine_send(e, rq, d, now_ns);

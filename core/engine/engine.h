@@ -119,7 +119,7 @@ struct fb_engine;
  * @wake: it has something to search
  * @aim: turn a reserved request into a read of a piece; @more: another will follow. NULL: none
  * @prepend: prepend a piece to a request; false: it does not fit
- * @take: a request leaves the pool, to be sent
+ * @take: a request leaves the pool, to be sent; its sectors are those that are sent
  * @submit: hand a command over to the drive; returns the time. NULL: the host does it later
  * @hold: have fb_engine_next() called at this time; may be NULL
  * @event: for traces; may be NULL

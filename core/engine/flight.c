@@ -95,7 +95,7 @@ static void fb_engine_predict(struct fb_engine *e, struct fb_engine_rq *rq)
 
 	if (c->cause == FB_CAUSE_IDLE)
 		fb_destage_idle_sent(e->destage, c->sent_ns);
-	else if (rq->media)
+	else if (c->nsect)
 		fb_destage_sent(e->destage, c->sent_ns, fb_engine_is_cached(e, rq), c->lbn,
 				c->nsect);
 	fb_completion_mark(c, &e->lifts);
@@ -142,10 +142,10 @@ void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_
 {
 	list_del_init(&rq->flight);
 	e->nr_flight--;
-	/* of idle reads the host tells (fb_destage_idle_ended()) */
+	/* of idle reads and flushes the host tells (fb_destage_idle_ended(), fb_destage_flushed()) */
 	if (rq->cmd.cause == FB_CAUSE_IDLE)
 		e->nr_idle--;
-	else if (rq->media)
+	else if (rq->cmd.nsect)
 		fb_destage_ended(e->destage, now_ns, fb_engine_is_cached(e, rq));
 }
 
