@@ -262,7 +262,8 @@ bench-peers: modules
 		$(if $(PEER),--peer '$(PEER)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
 		$(if $(SEED),--seed '$(SEED)') $(if $(SET),--set '$(SET)') \
 		$(if $(THROUGH),--through '$(THROUGH)') \
-		$(if $(WIDE),--wide) $(if $(FRESH),--fresh) $(if $(KEPT),--kept)
+		$(if $(NO_MODEL),--no-model) $(if $(WIDE),--wide) $(if $(FRESH),--fresh) \
+		$(if $(KEPT),--kept)
 
 # Likewise. CELL= is a regular expression for settings as the tables call them
 .PHONY: bench-scrub
@@ -271,7 +272,7 @@ bench-scrub: modules
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(LOAD),--load '$(LOAD)') \
 		$(if $(CELL),--cell '$(CELL)') $(if $(TRACE),--trace '$(TRACE)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
 		$(if $(THROUGH),--through '$(THROUGH)') $(if $(QUICK),--quick) \
-		$(if $(FRESH),--fresh) $(if $(KEPT),--kept)
+		$(if $(NO_MODEL),--no-model) $(if $(FRESH),--fresh) $(if $(KEPT),--kept)
 
 # DRIVE=: a name of tools/mechdisk/drives, or any .fbdrive file
 .PHONY: extract

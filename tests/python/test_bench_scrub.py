@@ -415,7 +415,7 @@ class Arguments(unittest.TestCase):
 
     def args(self, **more):
         return type("Args", (), {"drive": "atlas10k", "load": "random", "cell": "", "quick": False,
-                                 "trace": "",
+                                 "trace": "", "no_model": False,
                                  "seconds": 0, "seed": 1} | more)
 
     def test_cell(self):
@@ -424,6 +424,20 @@ class Arguments(unittest.TestCase):
                                                           "freeblock", "user"})
         got = scrubbench.plan(self.args(cell="delay"))
         self.assertEqual({c.setting.group for c in got}, {"alone", "delay"})
+
+    def test_no_model(self):
+        """Freeblock's cells have no model then, and their rows' command says so. Seen to fail: the
+        model all the same."""
+        for no_model, model in ((False, "atlas10k.fbmodel"), (True, "")):
+            cells = scrubbench.plan(self.args(no_model=no_model))
+            self.assertEqual({c.setting.peer == "freeblock": c.variables()["model"]
+                              for c in cells}, {False: "atlas10k.fbmodel", True: model})
+            figures = [c.row({"lacking": "", "date": "", "commit": ""}) for c in cells]
+            self.assertEqual({r["peer"] == "freeblock": r["command"]
+                              for r in scrubbench_rows.rows(figures)},
+                             {False: "make bench-scrub DRIVE=atlas10k LOAD=random",
+                              True: "make bench-scrub DRIVE=atlas10k LOAD=random" +
+                                    (" NO_MODEL=1" if no_model else "")})
 
     def test_trace(self):
         """A file of the user's is the only load, unless others are named."""

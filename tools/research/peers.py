@@ -144,9 +144,9 @@ def wide_settings():
     ]
 
 
-def settings(drive, load, attrs, wide=False):
+def settings(drive, load, attrs, wide=False, known=True):
     """Of freeblock, with these further attributes, and of its peers."""
-    ours = [Setting("freeblock", "none", attrs), Setting("freeblock", "scan", attrs)]
+    ours = [Setting("freeblock", what, attrs, known=known) for what in ("none", "scan")]
     if load in STREAMS or load == "cpu":
         return ours + [Setting(peer) for peer in ("mq-deadline", "none", "bfq", "kyber")]
     more = [] if drive.endswith("-wc") else more_settings()
@@ -489,7 +489,7 @@ def plan(args):
             for seed in seeds(args.seed)
             for drive in chosen(args.drive, DRIVES, "drive")
             for load in chosen(args.load, LOADS, "load")
-            for setting in settings(drive, load, args.set, args.wide)
+            for setting in settings(drive, load, args.set, args.wide, not args.no_model)
             if setting.peer in peers and setting.name in (names or [setting.name])]
 
 
@@ -533,6 +533,8 @@ def add_parser(subparsers):
                         help="measure nothing: show what is there")
     parser.add_argument("--wide", action="store_true",
                         help="also neighbours of the usual settings")
+    parser.add_argument("--no-model", action="store_true",
+                        help="nothing is known of the drive: freeblock has no model of it")
     parser.add_argument("--set", default="", metavar="'KEY=VALUE ...'",
                         help="iosched attributes of freeblock")
     parser.add_argument("--seconds", type=int, default=0,

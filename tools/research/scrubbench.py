@@ -52,6 +52,12 @@ def own_load(args):
     return scrubbench_cells.REPLAY + os.path.basename(args.trace) if args.trace else ""
 
 
+def settings_of(load, known):
+    """Of one foreground; known: freeblock has the drive's model."""
+    found = scrubbench_cells.settings(load)
+    return found if known else scrubbench_cells.without_model(found)
+
+
 def plan(args):
     """The cells that the arguments ask for."""
     own = own_load(args)
@@ -61,7 +67,7 @@ def plan(args):
         drive, load, setting, args.seconds or scrubbench_cells.seconds_of(load, seconds), args.seed)
              for drive in peers.chosen(args.drive, scrubbench_cells.DRIVES, "drive")
              for load in peers.chosen(args.load or own, known, "load")
-             for setting in scrubbench_cells.settings(load)
+             for setting in settings_of(load, not args.no_model)
              if not args.quick or scrubbench_cells.is_quick(setting)]
     try:
         wanted = re.compile(args.cell)
@@ -162,6 +168,8 @@ def add_parser(subparsers):
                         help="replay this one (any that `freeblock tune` reads), as load "
                              "replay-NAME")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter cells")
+    parser.add_argument("--no-model", action="store_true",
+                        help="nothing is known of the drive: freeblock has no model of it")
     parser.add_argument("--kept", action="store_true",
                         help="measure nothing: show what is there")
     parser.add_argument("--seconds", type=int, default=0,

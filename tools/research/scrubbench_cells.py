@@ -39,6 +39,7 @@ class Setting:
     scheduler."""
 
     depth = ""
+    known = True
 
     def __init__(self, group, peer, name="alone", scrub="none", needs=(), fbset="", attrs=""):
         self.group = group
@@ -206,6 +207,13 @@ def bursts(drive, seconds, seed):
     return sorted(found)
 
 
+def without_model(found):
+    """The same settings where nothing is known of the drive: freeblock has no model of it."""
+    for setting in found:
+        setting.known = setting.peer != "freeblock"
+    return found
+
+
 def seconds_of(load, table):
     """How long a cell is measured."""
     return table["replay" if load.startswith(REPLAY) else load]
@@ -252,7 +260,8 @@ class Cell(peers.Cell):
         planted = ";".join("%d %s" % (second, ",".join(
             "%d %d" % (first // unit, count // unit) for first, count in runs))
             for second, runs in self.planted())
-        known = {"drive": drive + ".fbdrive", "model": model + ".fbmodel", "extra": EXTRA,
+        known = {"drive": drive + ".fbdrive", "extra": EXTRA,
+                 "model": model + ".fbmodel" if self.setting.known else "",
                 "sched": self.setting.peer, "attrs": self.setting.attrs,
                 "queue_depth": "", "nr_requests": "256",
                 "needs": " ".join(self.setting.needs), "fbset": self.setting.fbset,
@@ -265,7 +274,7 @@ class Cell(peers.Cell):
     def row(self, figures):
         """What the rows are made of."""
         return {**super().row(figures), "group": self.setting.group, "warmup": self.warmup(),
-                "goal_ms": self.setting.goal_ms}
+                "goal_ms": self.setting.goal_ms, "known": self.setting.known}
 
     def title(self):
         """What people call it."""

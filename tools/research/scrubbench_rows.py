@@ -79,7 +79,8 @@ def record(row, measure, unit, value, note="", paper=None):
             "drive": row["drive"], "load": row["load"], "peer": row["peer"],
             "setting": row["setting"], "measure": measure, "seconds": row["seconds"],
             "seed": row["seed"], "date": row["date"], "commit": row["commit"],
-            "command": "make bench-scrub DRIVE=%s LOAD=%s" % (row["drive"], row["load"])}
+            "command": "make bench-scrub DRIVE=%s LOAD=%s%s" % (
+                row["drive"], row["load"], "" if row.get("known", True) else " NO_MODEL=1")}
     if note:
         made["note"] = note
     return made
