@@ -29,6 +29,7 @@ const char *const fb_idle_policy_why_name[] = {
 	[FB_IDLE_POLICY_BUSY] = "the disk is busy",
 	[FB_IDLE_POLICY_READING] = "reading",
 	[FB_IDLE_POLICY_WAITING] = "waiting for the threshold",
+	[FB_IDLE_POLICY_STALL] = "paused: the drive was busy with itself",
 	[FB_IDLE_POLICY_BUDGET] = "paused: the mean slowdown is at its goal",
 	[FB_IDLE_POLICY_SHORT] = "paused: the maximum slowdown allowed is shorter than any read",
 	[FB_IDLE_POLICY_CONTROL] = "pausing for this interval, to measure without",
@@ -331,7 +332,7 @@ void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now)
 
 /* ---- questions ---- */
 
-/* why nothing can be sent, FB_IDLE_POLICY_WAITING aside; FB_IDLE_POLICY_RUN: nothing bars it */
+/* why nothing can be sent, time aside; FB_IDLE_POLICY_RUN: nothing bars it */
 static enum fb_idle_policy_why fb_idle_policy_blocked(const struct fb_idle_policy *w, u64 now)
 {
 	if (!w->goal_mean_ns)
@@ -369,8 +370,9 @@ enum fb_idle_policy_why fb_idle_policy_why(const struct fb_idle_policy *w, u64 n
 {
 	enum fb_idle_policy_why why = fb_idle_policy_blocked(w, now);
 
-	return why == FB_IDLE_POLICY_RUN && fb_idle_policy_begin_ns(w, now) > now ?
-		FB_IDLE_POLICY_WAITING : why;
+	if (why != FB_IDLE_POLICY_RUN || fb_idle_policy_begin_ns(w, now) <= now)
+		return why;
+	return w->account.pause_ns > now ? FB_IDLE_POLICY_STALL : FB_IDLE_POLICY_WAITING;
 }
 
 bool fb_idle_policy_knows(const struct fb_idle_policy *w)

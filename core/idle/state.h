@@ -32,6 +32,7 @@
  * @FB_IDLE_POLICY_BUSY: a foreground request is pending or in flight
  * @FB_IDLE_POLICY_READING: an idle read is at the drive
  * @FB_IDLE_POLICY_WAITING: the disk has not been idle for long enough
+ * @FB_IDLE_POLICY_STALL: the drive was silent for long, and is left alone for as long
  * @FB_IDLE_POLICY_BUDGET: recent charges are above the mean's goal
  * @FB_IDLE_POLICY_SHORT: no read is short enough for the maximum's goal
  * @FB_IDLE_POLICY_CONTROL: this interval is left without reads, to measure what a stream takes
@@ -42,6 +43,7 @@ enum fb_idle_policy_why {
 	FB_IDLE_POLICY_BUSY,
 	FB_IDLE_POLICY_READING,
 	FB_IDLE_POLICY_WAITING,
+	FB_IDLE_POLICY_STALL,
 	FB_IDLE_POLICY_BUDGET,
 	FB_IDLE_POLICY_SHORT,
 	FB_IDLE_POLICY_CONTROL,

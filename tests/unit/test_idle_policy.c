@@ -1061,6 +1061,7 @@ static void test_stall(void **state)
 	assert_int_equal(0, b.w.aged_n);
 	assert_in_range(fb_idle_policy_begin_ns(&b.w, b.now + 5 * MS), b.now + 2900 * MS,
 			b.now + 3000 * MS);
+	assert_int_equal(FB_IDLE_POLICY_STALL, fb_idle_policy_why(&b.w, b.now + 5 * MS));
 }
 
 /* a hundred requests at once, the first of which ends at @first_ns, and then each @each_ns later */
