@@ -156,15 +156,16 @@ static void fb_round_score(struct fb_engine *e, u32 i, const struct fb_gap *gap,
 {
 	struct fb_joint_round *r = &e->round.r;
 	struct fb_round *round = &e->round;
+	bool was_best = r->scored && r->best == i;
 	s64 score = r->score;
-	bool scored = r->scored;
 
 	/* a leftover has no value, and its turn has come (disk/reader.c) */
 	if (plan && !plan->value)
 		fb_joint_insist(r, i);
 	else
 		fb_joint_offer(&round->joint, e->dm, e->mail->mean, r, i, plan);
-	if (r->best != i || (scored && r->score == score))
+	/* a second plan without value has the score of the first, but is another one's */
+	if (r->best != i || (was_best && r->score == score))
 		return;
 	round->plan.kind = FB_PLAN_NONE;
 	if (plan)
