@@ -140,8 +140,16 @@ void fb_engine_send(struct fb_engine *e, struct fb_engine_rq *rq, const struct f
  */
 void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
 {
+	bool last = fb_engine_last(e) == rq;
+
 	list_del_init(&rq->flight);
 	e->nr_flight--;
+	/* the tail was where it would have ended: the others end elsewhere */
+	if (last && e->nr_flight) {
+		e->tail_known = false;
+		fb_gap_void(e->mail);
+		fb_engine_drop_plan(e);
+	}
 	/* of idle reads and flushes the host tells (fb_destage_idle_ended(), fb_destage_flushed()) */
 	if (rq->cmd.cause == FB_CAUSE_IDLE)
 		e->nr_idle--;
