@@ -1,0 +1,962 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The scheduler's pipeline (core/engine/engine.h), with a host that does as it is told; under
+ * random events: test_engine_random.c.
+ *
+ * Planted bugs, each seen to fail. Plans: too late looked at behind fb_round_settle(), or before
+ * the search; wake_ns not doubled, without bound, without decay; a rest that is too late
+ * or no longer wanted not given up; a refused prepend not used up, or taken for
+ * done. Window: in spite of @pinned, for long writes, in the past; a queue that is run in it, or
+ * never. Gaps: beside untracked commands, at depth 1; a generation that voiding keeps, or that
+ * publishing ignores; candidates merged away or taken out but kept; late ones let in before all
+ * are ranked; plans of no value before another's request; a budget for each. An expired choice
+ * with a round, or not told; a round before 32. Pinned, grown or merged away: plan kept, choice
+ * lost or dangling. Ends: odd, plan or gap kept, tail kept with nothing left, or that of a
+ * command that is gone; overtaken, and not chosen anew; kept predictions of another model; idle
+ * reads and cached writes not counted off.
+ * Order: a flip that keeps the window, places or the second schedule, doubts idle reads, or none;
+ * overdue ignored, pending or at the drive; a third command sent; a stream not decided on.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "engine_host.h"
+
+#define FIRST 500000	/* far from where the head is when this is sent */
+#define SECOND_NS (1000 * HOST_MS)
+
+static struct host h;
+static struct fb_engine_send d;
+#define E (&h.e)
+
+static int setup(void **state)
+{
+	host_init(&h);
+	host_settle(&h);
+	assert_false(E->drive_orders);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	dm_free(h.dm);
+	return 0;
+}
+
+static void set_policy(enum fb_policy_id policy)
+{
+	E->pool.policy = policy;
+	fb_engine_changed(E, h.now);
+}
+
+/* searches find this from now on: its separate reads are far from each other */
+static void find(enum fb_plan_kind kind, u32 npieces)
+{
+	u32 i;
+
+	h.plan = (struct fb_plan) { .kind = kind, .npieces = npieces, .value = 1000 };
+	for (i = 0; i < npieces; i++)
+		h.plan.piece[i] = (struct fb_plan_piece) { 9000000 + i * 3000000, HOST_PIECE };
+}
+
+static struct host_rq *read_at(u64 lbn)
+{
+	return host_arrive(&h, lbn, 8, false);
+}
+
+/* a command at the idle drive, whose end is known */
+static struct host_rq *first(void)
+{
+	struct host_rq *rq = read_at(FIRST);
+
+	assert_ptr_equal(host_next(&h, &d), rq);
+	assert_true(E->tail_known);
+	return rq;
+}
+
+/* what is sent when the window ends */
+static struct host_rq *next_late(void)
+{
+	h.now = max(h.now, E->window_ns);
+	host_timer(&h);
+	return host_next(&h, &d);
+}
+
+static u64 end_ns(const struct host_rq *rq)
+{
+	return fb_completion_end_ns(&rq->r.cmd);
+}
+
+static u64 wait_ns(u64 lbn)
+{
+	u64 seek_ns, latency_ns;
+	struct dm_place to;
+
+	assert_int_equal(dm_place_of(h.dm, lbn, &to), 0);
+	dm_position(h.dm, &E->tail, &to, false, &seek_ns, &latency_ns);
+	return seek_ns + latency_ns;
+}
+
+static int longer(const void *a, const void *b)
+{
+	u64 wait_a = wait_ns(*(const u64 *)a), wait_b = wait_ns(*(const u64 *)b);
+
+	return wait_a < wait_b ? -1 : wait_a > wait_b;
+}
+
+/* where to read from the tail with the shortest positioning time, 0, up to the longest, 100 */
+static u64 lbn_of(u32 percent)
+{
+	u64 lbn[101];
+	u32 i;
+
+	for (i = 0; i <= 100; i++)
+		lbn[i] = 1000008 + 80000 * i;
+	qsort(lbn, 101, sizeof(lbn[0]), longer);
+	return lbn[percent];
+}
+
+/* @first is at the drive and @n separate reads are planned before @b: the first is sent */
+static struct host_rq *pinned(enum fb_plan_kind kind, u32 n, struct host_rq **b)
+{
+	struct host_rq *rq = first();
+
+	find(kind, n);
+	*b = read_at(5000000);
+	next_late();
+	assert_int_equal(d.cause, FB_CAUSE_SEPARATE);
+	assert_int_equal(d.lbn, h.plan.piece[0].lbn);
+	assert_true(E->pinned);
+	assert_ptr_equal(fb_engine_chosen(E), &(*b)->r);
+	return rq;
+}
+
+/* ---- plans ---- */
+
+/* a prepended read begins the command, which counts as that */
+static void prepend(void **state)
+{
+	struct host_rq *b;
+
+	first();
+	find(FB_PLAN_PREPEND, 1);
+	b = read_at(5000000);
+	assert_ptr_equal(next_late(), b);
+	assert_int_equal(d.cause, FB_CAUSE_PREPEND);
+	assert_int_equal(d.lbn, 5000000 - HOST_PIECE);
+	assert_int_equal(d.nsect, 8 + HOST_PIECE);
+	assert_int_equal(b->r.cmd.lbn, d.lbn);
+	assert_int_equal(h.stats.dropped + h.stats.several, 0);
+}
+
+/* without a request to read with, the plan is given up and the choice goes alone */
+static void no_carrier(void **state)
+{
+	struct host_rq *b;
+
+	first();
+	find(FB_PLAN_SEPARATE, 2);
+	h.no_aim = true;
+	b = read_at(5000000);
+	assert_ptr_equal(next_late(), b);
+	assert_int_equal(d.cause, FB_CAUSE_PLAIN);
+	assert_int_equal(h.stats.dropped, 2);
+	assert_false(E->pinned);
+}
+
+/* what would come after the drive is done is given up; the choice has had its read */
+static void second_piece_too_late(void **state)
+{
+	struct host_rq *b;
+
+	pinned(FB_PLAN_SEPARATE, 2, &b);
+	host_run(&h);
+	h.now = h.end_ns - E->lead_ns + 1;
+	assert_ptr_equal(host_next(&h, &d), b);
+	assert_int_equal(d.cause, FB_CAUSE_AFTER);
+	assert_int_equal(h.stats.dropped, 1);
+}
+
+/* no request goes first for a plan that comes too late, and the host counts as slower */
+static void plan_too_late(void **state)
+{
+	struct host_rq *a = first(), *sptf, *b;
+
+	set_policy(FB_POLICY_JOINT);
+	sptf = read_at(lbn_of(0));
+	b = read_at(lbn_of(80));
+	find(FB_PLAN_PREPEND, 1);
+	h.plan_lbn = b->r.fg.lbn;
+	h.now = end_ns(a) - E->lead_ns + 1;
+	assert_ptr_equal(next_late(), sptf);
+	assert_int_equal(d.cause, FB_CAUSE_PLAIN);
+	assert_int_equal(h.stats.too_late, 1);
+	assert_int_equal(E->wake_ns, 2 * HOST_WAKE_NS);
+}
+
+/* in time it goes, and nothing is late */
+static void round_won_by_plan(void **state)
+{
+	struct host_rq *b;
+
+	first();
+	set_policy(FB_POLICY_JOINT);
+	read_at(lbn_of(0));
+	b = read_at(lbn_of(80));
+	find(FB_PLAN_PREPEND, 1);
+	h.plan_lbn = b->r.fg.lbn;
+	assert_ptr_equal(next_late(), b);
+	assert_int_equal(d.cause, FB_CAUSE_PREPEND);
+	assert_int_equal(h.stats.too_late, 0);
+}
+
+/* a slow host: a turn at most, and each plan in time takes a part off */
+static void wake_adapts(void **state)
+{
+	u64 turn_ns = dm_period_ns(h.dm), before_ns;
+	struct host_rq *a;
+	u32 i;
+
+	find(FB_PLAN_PREPEND, 1);
+	for (i = 0; i < 10; i++) {
+		a = first();
+		read_at(5000000);
+		h.now = end_ns(a) - E->lead_ns + 1;
+		next_late();
+		host_run(&h);
+		host_run(&h);
+		h.now += HOST_MS;
+	}
+	assert_int_equal(E->wake_ns, turn_ns);
+	first();
+	read_at(5000000);
+	before_ns = E->wake_ns;
+	next_late();
+	assert_int_equal(d.cause, FB_CAUSE_PREPEND);
+	assert_int_equal(before_ns - E->wake_ns, (before_ns - HOST_WAKE_NS) / 256);
+}
+
+/* refused at the last moment: nothing of the plan is left to be given up */
+static void refused_prepend_counts_as_used(void **state)
+{
+	struct host_rq *b;
+
+	h.no_prepend = true;
+	pinned(FB_PLAN_BOTH, 2, &b);
+	host_run(&h);
+	assert_ptr_equal(host_next(&h, &d), b);
+	assert_int_equal(d.cause, FB_CAUSE_AFTER);
+	assert_int_equal(d.lbn, 5000000);
+	assert_int_equal(h.stats.dropped, 0);
+}
+
+/* separate reads first, then the request with the last piece; nothing is held meanwhile */
+static void both(void **state)
+{
+	struct host_rq *b;
+
+	pinned(FB_PLAN_BOTH, 3, &b);
+	assert_false(fb_engine_has_work(E, h.now));
+	host_run(&h);
+	assert_int_equal(E->window_ns, 0);
+	assert_true(h.run);
+	assert_true(fb_engine_has_work(E, h.now));
+	host_next(&h, &d);
+	assert_int_equal(d.cause, FB_CAUSE_SEPARATE);
+	assert_int_equal(d.lbn, h.plan.piece[1].lbn);
+	host_run(&h);
+	assert_ptr_equal(host_next(&h, &d), b);
+	assert_int_equal(d.cause, FB_CAUSE_PREPEND);
+	assert_int_equal(d.lbn, 5000000 - HOST_PIECE);
+	assert_int_equal(h.stats.several, 1);
+	assert_int_equal(h.stats.dropped, 0);
+	assert_int_equal(h.stats.max_in_flight, 2);
+}
+
+/* the guard trips, or the last task stops */
+static void reads_stopped_between_pieces(void **state)
+{
+	struct host_rq *b;
+
+	pinned(FB_PLAN_SEPARATE, 3, &b);
+	host_run(&h);
+	h.guard.off_until_ns = h.now + SECOND_NS;
+	assert_ptr_equal(host_next(&h, &d), b);
+	assert_int_equal(d.cause, FB_CAUSE_AFTER);
+	assert_int_equal(h.stats.dropped, 2);
+}
+
+/* ---- the window ---- */
+
+/* the second command is held back, but for a write of 64 sectors */
+static void long_write_is_not_held(void **state)
+{
+	struct host_rq *a = first();
+	u64 until_ns = E->window_ns;
+
+	assert_in_range(until_ns, h.now + 1, end_ns(a) - E->lead_ns - HOST_WAKE_NS);
+	assert_int_equal(h.holds, 1);
+	host_arrive(&h, 5000000, 63, true);
+	assert_false(fb_engine_has_work(E, until_ns - 1));
+	assert_true(fb_engine_has_work(E, until_ns));
+	assert_null(host_next(&h, &d));
+	host_arrive(&h, lbn_of(0), 64, true);
+	assert_true(fb_engine_has_work(E, h.now));
+}
+
+/* behind an end that opens one nothing is to be sent */
+static void end_opens_window(void **state)
+{
+	first();
+	read_at(5000000);
+	next_late();
+	host_run(&h);
+	assert_int_not_equal(E->window_ns, 0);
+	assert_false(h.run);
+}
+
+/* a host so slow that the next command is late already */
+static void no_window_in_the_past(void **state)
+{
+	E->wake_ns = 20 * HOST_MS;
+	first();
+	read_at(5000000);
+	assert_int_equal(E->window_ns + h.holds, 0);
+	assert_true(fb_engine_has_work(E, h.now));
+}
+
+/* no timer, no work: the processor may sleep */
+static void nothing_to_do(void **state)
+{
+	first();
+	host_run(&h);
+	h.holds = 0;
+	h.reads = false;
+	h.now += 10 * SECOND_NS;
+	fb_engine_decide(E, h.now);
+	assert_true(E->drive_orders);
+	assert_false(fb_engine_has_work(E, h.now));
+	assert_null(host_next(&h, &d));
+	assert_int_equal(h.holds + E->orders.due_ns + E->window_ns, 0);
+}
+
+/* ---- gaps and rounds ---- */
+
+/* a worse request opens no other gap */
+static void one_gap_for_one_choice(void **state)
+{
+	struct host_rq *b;
+
+	h.ops.search = NULL;
+	first();
+	b = read_at(lbn_of(0));
+	read_at(lbn_of(100));
+	assert_true(h.mail.open);
+	assert_int_equal(h.stats.gaps, 1);
+	assert_int_equal(h.mail.gap.dst_lbn, b->r.fg.lbn);
+	assert_memory_equal(&h.mail.gap.src, &E->tail, sizeof(E->tail));
+}
+
+/* nor while something is at the drive that is not followed, or one command at a time is sent */
+static void no_gap(void **state)
+{
+	h.ops.search = NULL;
+	first();
+	E->nr_untracked = 1;
+	read_at(5000000);
+	assert_false(h.mail.open);
+	E->nr_untracked = 0;
+	E->depth = 1;
+	fb_engine_changed(E, h.now);
+	assert_false(h.mail.open);
+	E->depth = FB_ENGINE_DEPTH;
+	fb_engine_changed(E, h.now);
+	assert_true(h.mail.open);
+}
+
+/* a plan comes too late for its gap */
+static void better_arrival_voids_search(void **state)
+{
+	u32 gen;
+
+	h.ops.search = NULL;
+	find(FB_PLAN_PREPEND, 1);
+	first();
+	read_at(lbn_of(100));
+	assert_true(fb_gap_take(&h.mail, &h.probe, h.now));
+	gen = h.mail.gen;
+	assert_true(host_publish(&h, &h.plan, &h.mail.gap, gen));
+	assert_non_null(fb_gap_plan(&h.mail));
+	read_at(lbn_of(0));
+	assert_int_not_equal(h.mail.gen, gen);
+	assert_false(host_publish(&h, &h.plan, &h.mail.gap, gen));
+	assert_null(fb_gap_plan(&h.mail));
+}
+
+/* three candidates of a round: the best, and two that take long */
+static void begin_round(struct host_rq *rq[3])
+{
+	h.ops.search = NULL;
+	first();
+	set_policy(FB_POLICY_JOINT);
+	rq[0] = read_at(lbn_of(0));
+	rq[1] = read_at(lbn_of(99));
+	rq[2] = read_at(lbn_of(100));
+	assert_true(h.mail.asked);
+	assert_true(fb_round_next(E, h.now));
+	assert_int_equal(E->round.r.n, 3);
+}
+
+/* behind its three candidates */
+static void two_may_join_a_round(void **state)
+{
+	struct host_rq *rq[3];
+	u32 i;
+
+	begin_round(rq);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(fb_round_has(E, &read_at(lbn_of(20 + i))->r.fg), i < 2);
+	assert_ptr_equal(fb_engine_chosen(E), &rq[0]->r);
+	for (i = 0; i < 5; i++) {
+		assert_true(fb_round_next(E, h.now));
+		assert_true(h.mail.open && h.mail.shared);
+	}
+	assert_false(fb_round_next(E, h.now));
+	assert_int_equal(h.stats.gaps, 5);
+}
+
+/* for all, but the first is always looked at */
+static void one_budget(void **state)
+{
+	struct host_rq *rq[3];
+
+	begin_round(rq);
+	E->search_ns = 100;
+	h.mail.spent_ns = 100;
+	assert_true(fb_round_next(E, h.now));
+	assert_true(h.mail.open);
+	assert_false(fb_round_next(E, h.now));
+	assert_int_equal(h.stats.gaps, 1);
+}
+
+/* no pointer to it is kept */
+static void candidate_merged_away(void **state)
+{
+	struct host_rq *rq[3];
+	u32 gen, i;
+
+	begin_round(rq);
+	gen = h.mail.gen;
+	fb_engine_merged(E, &rq[1]->r, &rq[2]->r, h.now);
+	assert_int_not_equal(h.mail.gen, gen);
+	assert_true(E->choice.req && E->pool.count == 2);
+	memset(&rq[2]->r, 0xff, sizeof(rq[2]->r));
+	for (i = 0; fb_round_next(E, h.now); i++)
+		assert_false(fb_round_has(E, &rq[2]->r.fg));
+	assert_true(i > 1);
+	assert_ptr_equal(next_late(), rq[0]);
+}
+
+/* nor is one kept that the host takes out itself */
+static void candidate_removed(void **state)
+{
+	struct host_rq *rq[3];
+
+	begin_round(rq);
+	fb_engine_remove(E, &rq[1]->r);
+	assert_false(fb_round_next(E, h.now));
+}
+
+/* plans that have to be used though they have no value: the last goes, before its own request */
+static void plans_without_value(void **state)
+{
+	struct host_rq *rq[3];
+
+	begin_round(rq);
+	h.ops.search = host_search;
+	find(FB_PLAN_PREPEND, 1);
+	h.plan.value = 0;
+	assert_ptr_equal(next_late(), host_rq(container_of(E->round.r.candidate[2].req,
+							   struct fb_engine_rq, fg)));
+	assert_int_equal(d.cause, FB_CAUSE_PREPEND);
+}
+
+/* it is final, but its plan was for another place */
+static void pinned_choice_grows(void **state)
+{
+	struct host_rq *b;
+
+	pinned(FB_PLAN_SEPARATE, 2, &b);
+	b->r.fg.lbn -= 8;
+	b->r.fg.nsect += 8;
+	fb_engine_grown(E, &b->r, h.now);
+	assert_int_equal(h.stats.dropped, 1);
+	assert_true(E->pinned);
+	host_run(&h);
+	assert_ptr_equal(host_next(&h, &d), b);
+	assert_int_equal(d.cause, FB_CAUSE_AFTER);
+	assert_int_equal(d.lbn, 5000000 - 8);
+	assert_int_equal(d.nsect, 16);
+}
+
+/* merged into another it goes with it, or, if that is not in the pool, is chosen anew */
+static void pinned_choice_merged_away(void **state)
+{
+	struct host_rq *b, *c;
+
+	pinned(FB_PLAN_SEPARATE, 2, &b);
+	c = read_at(lbn_of(100));
+	fb_engine_merged(E, &c->r, &b->r, h.now);
+	assert_true(E->pinned);
+	assert_int_equal(E->plan.kind, FB_PLAN_NONE);
+	assert_ptr_equal(fb_engine_chosen(E), &c->r);
+	b = read_at(4000000);
+	fb_engine_merged(E, NULL, &c->r, h.now);
+	assert_false(E->pinned);
+	assert_ptr_equal(fb_engine_chosen(E), &b->r);
+}
+
+/* it goes next, so its own gap is searched */
+static void expired_choice_has_no_round(void **state)
+{
+	h.ops.search = NULL;
+	first();
+	set_policy(FB_POLICY_JOINT);
+	h.expire_ns = 1;
+	read_at(lbn_of(100));
+	h.now += 2;
+	read_at(lbn_of(0));
+	fb_engine_choose_again(E, h.now);
+	assert_true(E->choice.expired);
+	assert_int_equal(h.mail.gap.dst_lbn, E->choice.req->lbn);
+	assert_true(h.mail.open);
+	assert_false(h.mail.shared || h.mail.asked || fb_round_has_plan(E));
+}
+
+/* else a burst would be served as it came */
+static void one_of_16_expired(void **state)
+{
+	u32 i, n = 0;
+
+	h.expire_ns = 1;
+	E->hold = false;
+	for (i = 0; i < 40; i++)
+		read_at(1000000 + 80000 * (i * 7 % 40));
+	h.now += 2;
+	host_next(&h, &d);
+	for (i = 0; i < 32; i++) {
+		n += E->choice.expired;
+		assert_int_equal(E->choice.expired, i % 16 == 15);
+		assert_non_null(host_next(&h, &d));
+		host_run(&h);
+	}
+	assert_int_equal(n, 2);
+}
+
+/* ---- ends ---- */
+
+static u64 odd(struct host *host)
+{
+	return dm_period_ns(host->dm) * 2 / 5;
+}
+
+/* at an odd angle, with a command left, whose start is unknown now */
+static void odd_end_drops_plan(void **state)
+{
+	struct host_rq *b;
+
+	h.spoil = odd;
+	pinned(FB_PLAN_SEPARATE, 2, &b);
+	assert_int_not_equal(list_entry(h.drive.prev, struct host_rq, node)->r.cmd.start_ns, 0);
+	host_run(&h);
+	assert_int_equal(h.stats.ends.verdicts[FB_HEAD_ODD], 1);
+	assert_int_equal(list_entry(h.drive.next, struct host_rq, node)->r.cmd.start_ns, 0);
+	assert_int_equal(h.stats.dropped, 1);
+	assert_true(E->tail_known);
+	assert_int_equal(E->window_ns, 0);
+	assert_ptr_equal(host_next(&h, &d), b);
+	assert_int_equal(d.cause, FB_CAUSE_AFTER);
+}
+
+/* and with none */
+static void odd_end_loses_tail(void **state)
+{
+	u32 gen;
+
+	h.spoil = odd;
+	h.ops.search = NULL;
+	first();
+	read_at(5000000);
+	gen = h.mail.gen;
+	assert_true(h.mail.open);
+	host_run(&h);
+	assert_false(E->tail_known || h.mail.open);
+	assert_int_not_equal(h.mail.gen, gen);
+}
+
+/* a gap is open beside it: there is nothing to plan for until the drive is followed again */
+static void odd_end_voids_gap(void **state)
+{
+	h.spoil = odd;
+	h.ops.search = NULL;
+	first();
+	read_at(5000000);
+	next_late();
+	read_at(7000000);
+	assert_true(h.mail.open);
+	host_run(&h);
+	assert_true(E->tail_known && E->choice.req);
+	assert_false(h.mail.open);
+}
+
+/* the tail is where the one in flight ends that was sent last, and the choice is made anew */
+static void overtaken(void **state)
+{
+	struct host_rq *a = first(), *b;
+	struct dm_place tail;
+	u32 choices;
+
+	tail = E->tail;
+	b = read_at(5000000);
+	assert_ptr_equal(next_late(), b);
+	read_at(7000000);
+	choices = h.stats.choices;
+	h.now = h.report_ns;
+	host_end(&h, b);
+	assert_int_equal(h.stats.out_of_order, 1);
+	assert_false(E->head.known);
+	assert_int_equal(a->r.cmd.start_ns, 0);
+	assert_true(E->tail_known);
+	assert_memory_equal(&E->tail, &tail, sizeof(tail));
+	assert_int_equal(h.stats.choices, choices + 1);
+	assert_int_equal(E->choice.req->lbn, 7000000);
+}
+
+/* by one that is not the last: the tail is right, but the choice is made anew, too */
+static void overtaken_in_the_middle(void **state)
+{
+	struct host_rq *b;
+	u32 choices;
+
+	E->depth = 3;
+	first();
+	b = read_at(5000000);
+	assert_ptr_equal(host_next(&h, &d), b);
+	read_at(6000000);
+	assert_non_null(host_next(&h, &d));
+	read_at(7000000);
+	choices = h.stats.choices;
+	host_end(&h, b);
+	assert_int_equal(h.stats.out_of_order, 1);
+	assert_int_equal(h.stats.choices, choices + 1);
+	assert_true(E->tail_known);
+}
+
+/* even before the rest of a plan */
+static void bypass_goes_first(void **state)
+{
+	struct host_rq *b, *flush = host_new(&h);
+
+	flush->r.media = false;
+	pinned(FB_PLAN_SEPARATE, 3, &b);
+	host_bypass(&h, flush);
+	assert_false(host_send_bypass(&h));
+	host_run(&h);
+	assert_true(host_send_bypass(&h));
+	assert_int_equal(h.stats.dropped, 2);
+	assert_false(E->head.known || E->tail_known);
+	assert_true(E->pinned);
+	host_run(&h);
+	assert_ptr_equal(host_next(&h, &d), b);
+	assert_int_equal(d.cause, FB_CAUSE_AFTER);
+}
+
+/* it counts once, is predicted anew, and after a time-out the phase is not known for a second */
+static void requeued(void **state)
+{
+	struct host_rq *a, *b;
+
+	/* then they are counted there, too */
+	h.cache = true;
+	fb_engine_decide(E, h.now);
+	host_settle(&h);
+	a = first();
+	find(FB_PLAN_PREPEND, 1);
+	b = read_at(5000000);
+	assert_ptr_equal(next_late(), b);
+	assert_true(b->prepended);
+	assert_int_equal(h.destage.medium, 2);
+	host_requeue(&h, b, true);
+	assert_int_equal(E->nr_flight, 1);
+	assert_int_equal(h.destage.medium, 1);
+	host_run(&h);
+	assert_false(E->head.anchored);
+	assert_true(host_send_bypass(&h));
+	assert_int_equal(E->nr_flight, 1);
+	assert_int_equal(h.destage.medium, 1);
+	assert_int_equal(b->r.cmd.start_ns, 0);
+	assert_ptr_equal(host_run(&h), b);
+	assert_false(E->head.anchored);
+	h.now += SECOND_NS;
+	assert_ptr_equal(first(), a);
+	host_run(&h);
+	assert_true(E->head.anchored);
+}
+
+/* the last command is gone, and nobody says how: its end is not where the others will end */
+static void last_command_gone(void **state)
+{
+	struct host_rq *b;
+
+	h.ops.search = NULL;
+	first();
+	b = read_at(5000000);
+	assert_ptr_equal(next_late(), b);
+	read_at(7000000);
+	assert_true(E->tail_known && h.mail.open);
+	host_take_back(&h, b);
+	assert_false(E->tail_known || h.mail.open);
+}
+
+/* another model: nothing of the old one is used for what is at the drive */
+static void model_replaced(void **state)
+{
+	struct host_rq *a = first(), *b = read_at(5000000);
+
+	fb_engine_set_model(E, h.dm, h.now);
+	assert_int_equal(a->r.cmd.start_ns, 0);
+	assert_false(a->r.cmd.placed || E->tail_known || E->head.anchored);
+	assert_null(E->choice.req);
+	h.used = NULL;
+	fb_engine_set_model(E, NULL, h.now);
+	assert_true(E->drive_orders);
+	assert_false(b->r.fg.placed);
+	assert_ptr_equal(host_next(&h, &d), b);
+	host_run(&h);
+	host_run(&h);
+	assert_int_equal(E->nr_flight, 0);
+}
+
+/* ---- who orders ---- */
+
+/* requests of a stream are sent, four pending, until the drive orders, or 100 have been */
+static u32 stream(void)
+{
+	u32 i;
+
+	E->hold = false;
+	for (i = 0; i < 4; i++)
+		read_at(6000000 + 8 * i);
+	for (i = 0; i < 100 && !E->drive_orders; i++) {
+		read_at(6000032 + 8 * i);
+		host_next(&h, &d);
+		if (E->nr_flight == 2)
+			host_run(&h);
+	}
+	return i;
+}
+
+/* for a second after the last of its requests */
+static void stream_is_the_drives(void **state)
+{
+	memset(&E->orders, 0, sizeof(E->orders));
+	fb_engine_decide(E, h.now);
+	assert_in_range(stream(), 20, 40);
+	assert_null(E->choice.req);
+	fb_engine_decide(E, h.now + SECOND_NS - HOST_MS);
+	assert_true(E->drive_orders);
+	assert_true(fb_engine_decide(E, h.now + SECOND_NS));
+	assert_false(E->drive_orders);
+}
+
+/* and until 32 requests have been seen none is passed over */
+static void no_round_before_32(void **state)
+{
+	struct rnd rnd = { .state = 1 };
+	u32 n = 0;
+
+	memset(&E->orders, 0, sizeof(E->orders));
+	set_policy(FB_POLICY_JOINT);
+	E->hold = false;
+	h.ops.search = NULL;
+	for (;; n++) {
+		read_at(8 * rnd_below(&rnd, 2000000));
+		read_at(8 * rnd_below(&rnd, 2000000));
+		host_next(&h, &d);
+		if (h.mail.asked)
+			break;
+		host_next(&h, &d);
+		host_run(&h);
+		n++;
+		host_run(&h);
+	}
+	assert_in_range(n, 31, 32);
+}
+
+/* the drive need not keep to deadlines: for what is past its own the policy orders */
+static void overdue(void **state)
+{
+	u32 n;
+
+	stream();
+	assert_true(E->drive_orders);
+	h.expire_ns = 5 * HOST_MS;
+	read_at(1000);
+	h.now += 4 * HOST_MS;
+	assert_false(fb_engine_decide(E, h.now));
+	/* at the drive it counts, too */
+	n = E->pool.count;
+	while (n--)
+		host_next(&h, &d);
+	assert_int_equal(E->pool.count, 0);
+	assert_true(E->drive_orders);
+	h.now += 2 * HOST_MS;
+	assert_true(fb_engine_decide(E, h.now));
+}
+
+/* the policy orders again: it waits for all but one of what the drive has */
+static void flip_waits_for_one_left(void **state)
+{
+	struct host_rq *rq[5];
+	u32 i;
+
+	h.reads = false;
+	h.now += 2 * SECOND_NS;
+	fb_engine_decide(E, h.now);
+	assert_true(E->drive_orders);
+	for (i = 0; i < 5; i++)
+		rq[i] = read_at(1000000 * (i + 1));
+	for (i = 0; i < 3; i++)
+		assert_ptr_equal(host_next(&h, &d), rq[i]);
+	assert_false(rq[4]->r.fg.placed);
+	h.reads = true;
+	assert_true(fb_engine_decide(E, h.now));
+	assert_true(rq[4]->r.fg.placed);
+	assert_null(host_next(&h, &d));
+	host_run(&h);
+	assert_null(host_next(&h, &d));
+	host_run(&h);
+	assert_int_equal(rq[2]->r.cmd.start_ns, 0);
+	assert_non_null(host_next(&h, &d));
+	assert_null(host_next(&h, &d));
+}
+
+/* idle reads are alone, so their starts are as predicted, whoever orders */
+static void flip_doubts_all_but_idle_reads(void **state)
+{
+	struct host_rq *a = first(), *idle;
+
+	h.cache = true;
+	host_arrive(&h, 5000000, 8, true);
+	assert_int_not_equal(E->window_ns, 0);
+	assert_true(fb_engine_decide(E, h.now));
+	assert_int_equal(a->r.cmd.start_ns, 0);
+	assert_int_equal(E->window_ns, 0);
+	host_next(&h, &d);
+	host_run(&h);
+	host_run(&h);
+	fb_head_guess(&E->head, &h.at);
+	idle = host_new(&h);
+	idle->r.ours = true;
+	host_send(&h, idle, FB_CAUSE_IDLE, 100000, 512);
+	assert_int_equal(E->nr_idle, 1);
+	assert_int_not_equal(idle->r.cmd.start_ns, 0);
+	h.cache = false;
+	assert_true(fb_engine_decide(E, h.now));
+	assert_int_not_equal(idle->r.cmd.start_ns, 0);
+	assert_ptr_equal(host_run(&h), idle);
+	assert_int_equal(E->nr_idle + E->nr_flight, 0);
+}
+
+/* the second schedule begins anew */
+static void flip_empties_order_cost(void **state)
+{
+	u32 i;
+
+	set_policy(FB_POLICY_AUTO);
+	E->hold = false;
+	for (i = 0; i < 8; i++)
+		read_at(1000000 * (i + 1));
+	for (i = 0; i < 4; i++)
+		if (!host_next(&h, &d))
+			host_run(&h);
+	assert_true(h.order_cost.on && h.order_cost.pool.count);
+	h.unphased = true;
+	assert_true(fb_engine_decide(E, h.now));
+	assert_false(h.order_cost.on || h.order_cost.pool.count);
+}
+
+/* the drive orders until there have been 32 reads without one */
+static void cached_write_goes_at_once(void **state)
+{
+	u32 i;
+
+	h.cache = true;
+	first();
+	fb_engine_decide(E, h.now);
+	host_arrive(&h, 5000000, 8, true);
+	fb_engine_decide(E, h.now);
+	assert_true(E->drive_orders);
+	assert_non_null(host_next(&h, &d));
+	for (i = 0; i < 32; i++) {
+		assert_true(E->drive_orders);
+		read_at(1000000 + 80000 * i);
+		host_next(&h, &d);
+		fb_engine_decide(E, h.now);
+	}
+	assert_false(E->drive_orders);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(prepend),
+		TEST(no_carrier),
+		TEST(second_piece_too_late),
+		TEST(plan_too_late),
+		TEST(round_won_by_plan),
+		TEST(wake_adapts),
+		TEST(refused_prepend_counts_as_used),
+		TEST(both),
+		TEST(reads_stopped_between_pieces),
+		TEST(long_write_is_not_held),
+		TEST(end_opens_window),
+		TEST(no_window_in_the_past),
+		TEST(nothing_to_do),
+		TEST(one_gap_for_one_choice),
+		TEST(no_gap),
+		TEST(better_arrival_voids_search),
+		TEST(two_may_join_a_round),
+		TEST(one_budget),
+		TEST(candidate_merged_away),
+		TEST(candidate_removed),
+		TEST(plans_without_value),
+		TEST(pinned_choice_grows),
+		TEST(pinned_choice_merged_away),
+		TEST(expired_choice_has_no_round),
+		TEST(one_of_16_expired),
+		TEST(odd_end_drops_plan),
+		TEST(odd_end_loses_tail),
+		TEST(odd_end_voids_gap),
+		TEST(overtaken),
+		TEST(overtaken_in_the_middle),
+		TEST(bypass_goes_first),
+		TEST(requeued),
+		TEST(last_command_gone),
+		TEST(model_replaced),
+		TEST(stream_is_the_drives),
+		TEST(no_round_before_32),
+		TEST(overdue),
+		TEST(flip_waits_for_one_left),
+		TEST(flip_doubts_all_but_idle_reads),
+		TEST(flip_empties_order_cost),
+		TEST(cached_write_goes_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
