@@ -128,6 +128,11 @@ void fb_idle_policy_hold(struct fb_idle_policy *w, u64 until_ns)
 	w->hold_ns = until_ns;
 }
 
+void fb_idle_policy_withhold(struct fb_idle_policy *w, bool withheld)
+{
+	w->withheld = withheld;
+}
+
 void fb_idle_policy_restart(struct fb_idle_policy *w, u64 now)
 {
 	w->st.idle_ns += w->busy ? 0 : now - w->idle_ns;
@@ -236,7 +241,8 @@ void fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, struct fb_destage *
 
 void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_fg_req *req)
 {
-	fb_idle_policy_allow(w);
+	if (!w->withheld)
+		fb_idle_policy_allow(w);
 	if (!w->busy) {
 		fb_idle_policy_wake(w, now);
 		fb_idle_streams_begin(&w->streams, req, w->read);

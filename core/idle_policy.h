@@ -94,6 +94,13 @@ void fb_idle_policy_set_fixed(struct fb_idle_policy *w, u64 wait_ns, u32 sectors
 void fb_idle_policy_hold(struct fb_idle_policy *w, u64 until_ns);
 
 /**
+ * fb_idle_policy_withhold() - tell whether idle reads are withheld, to measure without
+ * @w: the policy
+ * @withheld: they are: requests that arrive meanwhile allow nothing to be spent on others
+ */
+void fb_idle_policy_withhold(struct fb_idle_policy *w, bool withheld);
+
+/**
  * fb_idle_policy_restart() - begin an idle interval, as nobody has told what happened meanwhile
  * @w: the policy
  * @now: the time

@@ -125,6 +125,9 @@ static u64 fb_orders_due_ns(const struct fb_orders *o, const struct fb_orders_vi
 
 bool fb_orders_decide(struct fb_orders *o, const struct fb_orders_view *v)
 {
+	o->due_ns = 0;
+	if (v->withheld)
+		return true;
 	o->many = fb_orders_are_many(v) || (o->many && v->wanted);
 	if (o->taken)
 		fb_orders_keep(o, v);

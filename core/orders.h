@@ -53,6 +53,8 @@ struct fb_orders {
  * @wanted: blocks wanted by them
  * @blocks: blocks of the disk
  * @outstanding: requests pending and commands at the drive
+ * @withheld: free reads are withheld, to measure without: the drive orders, and what is decided
+ *	when they are not depends on none of this
  */
 struct fb_orders_view {
 	u64 now_ns;
@@ -60,6 +62,7 @@ struct fb_orders_view {
 	u64 wanted;
 	u64 blocks;
 	u32 outstanding;
+	bool withheld;
 };
 
 /**

@@ -123,6 +123,7 @@ struct fb_idle_policy_aim {
  * @requests: foreground requests of this busy period
  * @hold_ns: no idle read is sent before: the drive is busy with itself
  * @held: the idle interval before was over by then
+ * @withheld: see fb_idle_policy_withhold()
  * @bin: bin of the idle interval before it, from @hold_ns on
  * @interval_ns: length of the idle interval before it, from @hold_ns on; 0: there was none
  * @reading: an idle read is at the drive
@@ -176,6 +177,7 @@ struct fb_idle_policy {
 	u32 requests;
 	u64 hold_ns;
 	bool held;
+	bool withheld;
 	u32 bin;
 	u64 interval_ns;
 	bool reading;

@@ -24,7 +24,7 @@ static u64 now_ns;
 
 static bool drive(u64 wanted, u32 outstanding)
 {
-	const struct fb_orders_view v = { now_ns, true, wanted, BLOCKS, outstanding };
+	const struct fb_orders_view v = { now_ns, true, wanted, BLOCKS, outstanding, false };
 
 	return fb_orders_decide(&o, &v);
 }
@@ -194,10 +194,26 @@ static void no_task(void **state)
 	assert_false(drive(FB_ORDERS_MANY, 32));
 }
 
+/*
+ * Free reads are withheld, to measure without: the drive, and nothing is concluded from that. Seen
+ * to fail when it is decided as with no task.
+ */
+static void withheld(void **state)
+{
+	const struct fb_orders_view v = { .now_ns = now_ns, .outstanding = 32, .withheld = true };
+	struct fb_orders before;
+
+	assert_false(drive(1, 32));
+	before = o;
+	before.due_ns = 0;
+	assert_true(fb_orders_decide(&o, &v));
+	assert_memory_equal(&o, &before, sizeof(o));
+}
+
 /* of a small disk a sixteenth is many */
 static void small_disk(void **state)
 {
-	struct fb_orders_view v = { now_ns, true, 10, 160, 32 };
+	struct fb_orders_view v = { now_ns, true, 10, 160, 32, false };
 
 	assert_false(fb_orders_decide(&o, &v));
 	v.now_ns += 100 * SECOND;
@@ -234,6 +250,7 @@ int main(void)
 		cmocka_unit_test_setup(few, setup),
 		cmocka_unit_test_setup(shallow, setup),
 		cmocka_unit_test_setup(no_task, setup),
+		cmocka_unit_test_setup(withheld, setup),
 		cmocka_unit_test_setup(small_disk, setup),
 		cmocka_unit_test(pool_overdue),
 	};

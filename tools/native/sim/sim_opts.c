@@ -127,6 +127,11 @@ static const struct simo_setting simo_settings[] = {
 	{ "segment_kib", SIMO_WHOLE, offsetof(struct simo, segment_kib), "0", 0, 1048576,
 	  true },
 	{ "idle_command", SIMO_TEXT, offsetof(struct simo, idle_command), "read", 0, 0 },
+	{ "trial", SIMO_WHOLE_OR_AUTO, offsetof(struct simo, trial), "0", 0, 1024 },
+	{ "trial_s", SIMO_REAL, offsetof(struct simo, trial_s), "4", 0.5, 3600 },
+	{ "trial_seed", SIMO_WHOLE, offsetof(struct simo, trial_seed), "1", 0, 1e15 },
+	{ "trial_guard", SIMO_WHOLE, offsetof(struct simo, trial_guard), "0", 0, 1 },
+	{ "trial_most_ppm", SIMO_WHOLE, offsetof(struct simo, trial_most_ppm), "0", 0, 1e9 },
 	{ "start", SIMO_TEXT, offsetof(struct simo, start_text), "none", 0, 0 },
 	{ "save", SIMO_TEXT, offsetof(struct simo, save), "", 0, 0 },
 	{ "log", SIMO_TEXT, offsetof(struct simo, log), "", 0, 0 },
@@ -491,6 +496,12 @@ static void simo_check(const struct simo *o)
 		sim_usage("start, save: there is no task");
 	if (*o->save && *o->log && sim_file_same(o->save, o->log))
 		sim_usage("save, log: both are to be written to %s", o->save);
+	if (o->trial == 1)
+		sim_usage("trial: a block of one stretch is all control: 0, auto, 2 and more");
+	if (o->trial && !o->scan)
+		sim_usage("trial: there is no task");
+	if (o->trial_guard && !o->trial)
+		sim_usage("trial_guard: there is no trial");
 	if (!o->map && o->depth > 0)
 		sim_usage("depth: without a map the drive orders, and takes what it can");
 	if (o->scan && o->depth > 0 && o->depth != 2)

@@ -102,6 +102,12 @@ struct simo_sizes {
  * @order_text: sequential, staggered, staggered:REGIONS or near
  * @segment_kib: staggered: of a region, at a time; 0: 64, or a block
  * @idle_command: read or verify
+ * @trial: stretches in a block of the controlled trial, one of which is control; 0: no trial;
+ *	SIMO_AUTO: as many as are of use
+ * @trial_s: length of a stretch
+ * @trial_seed: of the moments at which control begins
+ * @trial_guard: 1: free reads stop when they cost too much by the trial
+ * @trial_most_ppm: bound of the guard's limit, see struct fb_trial_limit
  * @start_text: what is read already: none, random:SHARE, course:SHARE, or a file that save= has
  *	written
  * @save: file that gets what is left at the end; empty: none
@@ -196,6 +202,11 @@ struct simo {
 	char *order_text;
 	u64 segment_kib;
 	char *idle_command;
+	double trial;
+	double trial_s;
+	u64 trial_seed;
+	u64 trial_guard;
+	u64 trial_most_ppm;
 	char *start_text;
 	char *save;
 	char *log;

@@ -386,6 +386,47 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 		simr_probe(r, &t->probe, seconds * SIMR_NS_PER_S);
 }
 
+static void simr_cost(struct simr *r, const char *name, const struct fb_trial_cost *cost)
+{
+	simr_open(r, name);
+	simr_real(r, "us", cost->diff_ns / 1e3);
+	simr_real(r, "error_us", cost->error_ns / 1e3);
+	simr_real(r, "alone_us", cost->alone_ns / 1e3);
+	simr_count(r, "blocks", cost->blocks);
+	simr_count(r, "ends", cost->ends);
+	simr_count(r, "known", cost->known);
+	simr_close(r);
+}
+
+/* what free reads cost, measured; see core/cost/ */
+static void simr_trial(struct simr *r, const struct fb_cost *c)
+{
+	static const char * const kinds[] = {
+		[FB_TRIAL_READ] = "read", [FB_TRIAL_WRITE] = "write", [FB_TRIAL_KINDS] = "all",
+	};
+	static const char * const levels[] = {
+		[FB_COST_ALL] = "all", [FB_COST_NO_GAPS] = "no gaps",
+		[FB_COST_NOTHING] = "nothing", [FB_COST_FOR_GOOD] = "for good",
+	};
+	struct fb_trial_cost cost;
+	enum fb_trial_kind kind = fb_trial_judged(&c->trial, &cost);
+
+	fb_trial_cost(&c->trial, kind, &cost);
+	simr_real(r, "cost_us", cost.diff_ns / 1e3);
+	simr_real(r, "cost_error_us", cost.error_ns / 1e3);
+	simr_per(r, "trial_share", c->trial.held_ns, c->trial.on_ns);
+	simr_open(r, "trial");
+	for (kind = 0; kind <= FB_TRIAL_KINDS; kind++) {
+		fb_trial_cost(&c->trial, kind, &cost);
+		simr_cost(r, kinds[kind], &cost);
+	}
+	simr_text(r, "level", levels[c->level]);
+	simr_count(r, "stops", c->stops);
+	if (c->stops)
+		simr_cost(r, "stop", &c->stop);
+	simr_close(r);
+}
+
 void simr_print(const struct sims *s, u64 end_ns, double wall_s, const char *more,
 		FILE *out)
 {
@@ -406,5 +447,7 @@ void simr_print(const struct sims *s, u64 end_ns, double wall_s, const char *mor
 		simr_predictions(&r, s);
 	if (s->o->scan)
 		simr_task(&r, s, seconds);
+	if (s->o->trial)
+		simr_trial(&r, &s->cost);
 	fprintf(out, "%s}\n", more);
 }

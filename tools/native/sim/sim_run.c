@@ -129,7 +129,7 @@ static void sim_event(struct sim *sim)
 	if (s->engine.window_ns)
 		until_ns = min(until_ns, s->engine.window_ns);
 	until_ns = min(until_ns, min(s->idle.next_ns, s->due_ns));
-	until_ns = min(until_ns, sim->task.add_ns);
+	until_ns = min(until_ns, min(sim->task.add_ns, fb_cost_next_ns(&s->cost)));
 	if (sim_drive_wait(s->drive, until_ns, &done)) {
 		sim->now_ns = done.report_ns;
 		sims_complete(s, &done);

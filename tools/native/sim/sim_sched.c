@@ -50,9 +50,15 @@ static bool sims_unphased(struct fb_engine *e, u64 now_ns)
 	return false;
 }
 
+/* are free reads of a kind, FB_COST_GAPS or FB_COST_IDLE, to be planned? */
+static bool sims_may(struct sims *s, u32 kind, u64 now_ns)
+{
+	return (fb_cost_may(&s->cost, now_ns) & kind) && simt_may_read(s->task, now_ns);
+}
+
 static bool sims_may_read(const struct fb_engine *e, u64 now_ns)
 {
-	return simt_may_read(sims_of(e)->task, now_ns);
+	return sims_may(sims_of(e), FB_COST_GAPS, now_ns);
 }
 
 static void sims_view(struct fb_engine *e, struct fb_orders_view *v)
@@ -60,7 +66,8 @@ static void sims_view(struct fb_engine *e, struct fb_orders_view *v)
 	struct simt *t = sims_of(e)->task;
 
 	v->blocks = t->bm.granules;
-	if (simt_may_read(t, v->now_ns))
+	v->withheld = fb_cost_controls(&sims_of(e)->cost);
+	if (sims_may_read(e, v->now_ns))
 		v->wanted = t->bm.n_wanted + t->again_n;
 	v->tasks = v->wanted || t->add_ns != U64_MAX;
 }
@@ -283,6 +290,11 @@ static const struct fb_engine_ops sims_ops = {
 
 /* ---- the foreground ---- */
 
+static enum fb_trial_kind sims_trial_kind(const struct siml_req *req)
+{
+	return req->r.fg.write ? FB_TRIAL_WRITE : FB_TRIAL_READ;
+}
+
 static u64 sims_deadline(const struct sims *s, bool write, u64 now_ns)
 {
 	u64 ms = write ? s->o->write_expire_ms : s->o->read_expire_ms;
@@ -338,6 +350,7 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 	req->r.fg.class = FB_POLICY_BE;
 	req->r.fg.deadline_ns = sims_deadline(s, req->r.fg.write, now_ns);
 	req->r.fg.arrived_ns = now_ns;
+	fb_trial_arrived(&s->cost.trial, sims_trial_kind(req), now_ns);
 	req->r.media = true;
 	req->r.cacheable = req->r.fg.write && !req->fua;
 	INIT_LIST_HEAD(&req->r.flight);
@@ -378,7 +391,8 @@ static void sims_read_idle(struct sims *s, u64 now_ns)
 	bool known = false;
 
 	s->idle.next_ns = SIMI_NEVER;
-	if (!s->o->idle || s->idle.foreground || e->nr_flight || !simt_may_read(s->task, now_ns))
+	if (!s->o->idle || s->idle.foreground || e->nr_flight ||
+	    !sims_may(s, FB_COST_IDLE, now_ns))
 		return;
 	fb_idle_policy_hold(&s->idle.wait, fb_destage_begin_ns(&s->destage, now_ns));
 	if (e->dm)
@@ -414,6 +428,11 @@ void sims_fill(struct sims *s, u64 now_ns)
 	u32 most;
 
 	s->now_ns = now_ns;
+	if (s->o->trial)
+		fb_cost_want(&s->cost, !simt_over(s->task), now_ns);
+	/* a stretch may have ended */
+	fb_cost_may(&s->cost, now_ns);
+	fb_idle_policy_withhold(&s->idle.wait, fb_cost_controls(&s->cost));
 	sims_send_flushes(s, now_ns);
 	fb_engine_decide(e, now_ns);
 	do {
@@ -464,6 +483,8 @@ static void sims_fail_req(struct sims *s, struct siml_req *req,
 		sims_again(s, req, now_ns);
 	} else {
 		s->stats.failed++;
+		if (!req->flush)
+			fb_trial_ended(&s->cost.trial, sims_trial_kind(req), now_ns);
 		sims_gone(s, req, now_ns);
 		siml_done(s->load, req, now_ns);
 	}
@@ -525,6 +546,7 @@ static void sims_deliver(struct sims *s, struct siml_req *req, u64 now_ns)
 		sims_flushed(s, req, now_ns);
 		return;
 	}
+	fb_trial_ended(&s->cost.trial, sims_trial_kind(req), now_ns);
 	s->stats.requests++;
 	s->stats.sectors += req->r.fg.nsect;
 	simh_add(&s->stats.response, now_ns - req->arrived_ns);
@@ -623,6 +645,21 @@ static void sims_init_engine(struct sims *s, struct disk_model *dm)
 	e->round.joint.fixed = true;
 }
 
+/* the module's limit: what idle reads may add, and the share that gaps may */
+static void sims_init_cost(struct sims *s)
+{
+	const struct simo *o = s->o;
+	struct fb_trial_limit limit = {
+		.ns = o->idle ? o->idle_mean_us * 1000 : 0,
+		.ppm = s->engine.dm ? o->foreground_cost_ppm : 0,
+		.most_ppm = o->trial_most_ppm,
+	};
+
+	fb_cost_init(&s->cost, o->trial_seed, o->trial && o->trial_guard);
+	fb_trial_set_limit(&s->cost.trial, &limit);
+	fb_trial_set_fixed(&s->cost.trial, o->trial > 0 ? o->trial : 0, o->trial_s * 1e9);
+}
+
 void sims_init(struct sims *s, struct disk_model *dm)
 {
 	struct sim_drive_info info = { 0 };
@@ -640,6 +677,7 @@ void sims_init(struct sims *s, struct disk_model *dm)
 	if (dm)
 		fb_seek_fit_init(&s->calib, dm);
 	sims_init_engine(s, dm);
+	sims_init_cost(s);
 	s->engine.wake_least_ns = info.host_ns;
 	s->engine.wake_ns = info.host_ns;
 }

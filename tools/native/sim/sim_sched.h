@@ -6,6 +6,7 @@
 #ifndef SIM_SCHED_H
 #define SIM_SCHED_H
 
+#include "core/cost/cost.h"
 #include "core/engine/engine.h"
 #include "sim_drive.h"
 #include "sim_idle.h"
@@ -82,6 +83,7 @@ struct sims_stats {
  * @now_ns: the time
  * @queue: commands that the drive takes
  * @cache: it reports writes before they are on the medium
+ * @cost: what free reads cost, measured, and whether they may be sent
  * @due_ns: when the engine is to be asked who orders though nothing happens; SIML_NEVER: not
  * @gap_ns: since when gaps have been known ...
  * @gap_gen: ... of this generation
@@ -105,6 +107,7 @@ struct sims {
 	u64 now_ns;
 	u32 queue;
 	bool cache;
+	struct fb_cost cost;
 	u64 due_ns;
 	u64 gap_ns;
 	u32 gap_gen;

@@ -33,7 +33,8 @@ OF_TASK = ("task", "range", "granule", "conservatism_us", "target_slowdown_ppm",
            "pipe_write_us", "weight", "balance_s", "value", "hop_steps", "miss_gaps",
            "miss_half_us", "steps", "search_us", "guard_ppm", "whole", "idle", "idle_wait_us",
            "idle_size_kib", "idle_mean_us", "idle_max_us", "order", "segment_kib",
-           "idle_command", "start", "save", "log", "foreground_cost_ppm", "joint_price")
+           "idle_command", "trial", "trial_s", "trial_seed", "trial_guard", "trial_most_ppm",
+           "start", "save", "log", "foreground_cost_ppm", "joint_price")
 
 # Files that a run reads, and writes
 READ = ("model", "trace")
@@ -115,6 +116,13 @@ SETTINGS = (
      "staggered:REGIONS (near)"),
     ("--segment", "segment_kib", "KIB", "of a region at a time, staggered (64)"),
     ("--idle-command", "idle_command", "read|verify", "(read)"),
+    ("--trial", "trial", "N", "one stretch of N is control: no free reads, and the drive is served "
+     "as without a task; auto: as many as are of use (0: no trial)"),
+    ("--trial-stretch", "trial_s", "S", "length of a stretch (4)"),
+    ("--trial-seed", "trial_seed", "N", "of the moments at which control begins (1)"),
+    ("--trial-guard", "trial_guard", "0|1", "stop free reads that cost too much by the trial (0)"),
+    ("--trial-most-ppm", "trial_most_ppm", "PPM", "bound of its limit, of what a request takes "
+     "alone (0: none)"),
     ("--start", "start", "MAP", "what is read already: none, random:SHARE of the blocks, "
      "course:SHARE in reads, or a file of --save (none)"),
     ("--save", "save", "FILE", "write there what is left at the end"),

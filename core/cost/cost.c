@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The guard by the measured cost; see core/cost/cost.h. Core: no locks, the caller serialises.
+ */
+#include "core/cost/cost.h"
+
+/* the trial runs while both arms differ */
+static void fb_cost_run(struct fb_cost *c, u64 now_ns)
+{
+	fb_trial_run(&c->trial, c->wanted && c->level < FB_COST_NOTHING, now_ns);
+}
+
+/* costs of another level are none of this one */
+static void fb_cost_set_level(struct fb_cost *c, enum fb_cost_level level, u64 now_ns)
+{
+	c->level = level;
+	fb_trial_restart(&c->trial, now_ns);
+	fb_cost_run(c, now_ns);
+}
+
+/* were there as many resumes within a day as there may be? */
+static bool fb_cost_is_last(const struct fb_cost *c, u64 now_ns)
+{
+	return c->resumes >= FB_COST_RESUMES &&
+	       now_ns - c->resumed_ns[c->resumes % FB_COST_RESUMES] < FB_COST_DAY_NS;
+}
+
+/* a calm day makes pauses short again */
+static void fb_cost_pause(struct fb_cost *c, u64 now_ns)
+{
+	u32 last = (c->resumes + FB_COST_RESUMES - 1) % FB_COST_RESUMES;
+
+	if (!c->resumes || now_ns - c->resumed_ns[last] >= FB_COST_DAY_NS)
+		c->pause_ns = FB_COST_PAUSE_NS;
+	c->until_ns = now_ns + c->pause_ns;
+}
+
+static void fb_cost_trip(struct fb_cost *c, const struct fb_trial_cost *cost, u64 now_ns)
+{
+	bool disaster = fb_trial_excess_ns(&c->trial, cost, FB_COST_DISASTER) > 0;
+
+	c->stops++;
+	c->stop = *cost;
+	if (c->level == FB_COST_ALL && fb_cost_is_last(c, now_ns)) {
+		fb_cost_set_level(c, FB_COST_FOR_GOOD, now_ns);
+		return;
+	}
+	fb_cost_pause(c, now_ns);
+	if (c->level == FB_COST_ALL && !disaster)
+		fb_cost_set_level(c, FB_COST_NO_GAPS, now_ns);
+	else
+		fb_cost_set_level(c, FB_COST_NOTHING, now_ns);
+}
+
+static void fb_cost_resume(struct fb_cost *c, u64 now_ns)
+{
+	c->resumed_ns[c->resumes++ % FB_COST_RESUMES] = now_ns;
+	c->pause_ns *= 2;
+	c->until_ns = 0;
+	fb_cost_set_level(c, FB_COST_ALL, now_ns);
+}
+
+/* a block of the trial has ended */
+static void fb_cost_look(struct fb_cost *c, u64 now_ns)
+{
+	struct fb_trial_cost cost;
+	s64 excess_ns;
+
+	c->looks = c->trial.looks;
+	fb_trial_judged(&c->trial, &cost);
+	excess_ns = fb_trial_excess_ns(&c->trial, &cost, 1);
+	if (c->guarded && excess_ns > 0 && fb_trial_is_sure(&cost, excess_ns))
+		fb_cost_trip(c, &cost, now_ns);
+	else
+		fb_trial_look(&c->trial);
+}
+
+void fb_cost_init(struct fb_cost *c, u64 seed, bool guarded)
+{
+	memset(c, 0, sizeof(*c));
+	fb_trial_init(&c->trial, seed);
+	c->guarded = guarded;
+	c->pause_ns = FB_COST_PAUSE_NS;
+}
+
+void fb_cost_want(struct fb_cost *c, bool wanted, u64 now_ns)
+{
+	c->wanted = wanted;
+	fb_cost_run(c, now_ns);
+}
+
+u32 fb_cost_may(struct fb_cost *c, u64 now_ns)
+{
+	bool treated = fb_trial_may_read(&c->trial, now_ns);
+
+	if (c->until_ns && now_ns >= c->until_ns) {
+		fb_cost_resume(c, now_ns);
+		treated = fb_trial_may_read(&c->trial, now_ns);
+	} else if (c->looks != c->trial.looks) {
+		fb_cost_look(c, now_ns);
+		treated = fb_trial_may_read(&c->trial, now_ns);
+	}
+	if (!treated || c->level >= FB_COST_NOTHING)
+		return 0;
+	return c->level == FB_COST_ALL ? FB_COST_GAPS | FB_COST_IDLE : FB_COST_IDLE;
+}
+
+bool fb_cost_controls(const struct fb_cost *c)
+{
+	return c->trial.arm == FB_TRIAL_CONTROL;
+}
+
+u64 fb_cost_next_ns(const struct fb_cost *c)
+{
+	u64 next_ns = fb_trial_next_ns(&c->trial);
+
+	return c->until_ns ? min(next_ns, c->until_ns) : next_ns;
+}
+
+void fb_cost_stop(struct fb_cost *c, u64 now_ns)
+{
+	c->until_ns = 0;
+	fb_cost_set_level(c, FB_COST_FOR_GOOD, now_ns);
+}
+
+void fb_cost_reset(struct fb_cost *c, u64 now_ns)
+{
+	c->resumes = 0;
+	c->pause_ns = FB_COST_PAUSE_NS;
+	c->until_ns = 0;
+	fb_cost_set_level(c, FB_COST_ALL, now_ns);
+}

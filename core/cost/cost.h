@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The cost of free reads and its guard. Core; the caller serialises. Nothing here sleeps or
+ * allocates.
+ *
+ * The guard goes by what the controlled trial has measured (core/cost/trial.h). Above the limit
+ * reads in gaps stop first, then idle reads; above three times the limit both at once. They resume
+ * after ten minutes, after a day's second stop twenty, then forty; a fourth stop within a day is
+ * for good. It is a guard, not a controller: it takes minutes. core/guard.h is the fast alarm.
+ */
+#ifndef FB_COST_H
+#define FB_COST_H
+
+#include "core/cost/trial.h"
+
+#define FB_COST_PAUSE_NS (600 * 1000000000ULL)
+#define FB_COST_DAY_NS (86400 * 1000000000ULL)
+#define FB_COST_RESUMES 3	/* a day */
+#define FB_COST_DISASTER 3	/* times the limit */
+
+/* what may be read now */
+#define FB_COST_GAPS 1
+#define FB_COST_IDLE 2
+
+/**
+ * enum fb_cost_level - what is allowed outside of control stretches
+ * @FB_COST_ALL: everything
+ * @FB_COST_NO_GAPS: idle reads
+ * @FB_COST_NOTHING: nothing, until the pause is over
+ * @FB_COST_FOR_GOOD: nothing, until fb_cost_reset()
+ */
+enum fb_cost_level { FB_COST_ALL, FB_COST_NO_GAPS, FB_COST_NOTHING, FB_COST_FOR_GOOD };
+
+/**
+ * struct fb_cost - what free reads cost a disk, and what they are allowed therefore
+ * @trial: what they cost
+ * @guarded: the guard acts
+ * @wanted: there is something to read, or may be at any time
+ * @level: what is allowed
+ * @until_ns: level FB_COST_NO_GAPS or FB_COST_NOTHING: until then
+ * @pause_ns: length of the next pause
+ * @resumed_ns: when free reads resumed the last times
+ * @resumes: how often
+ * @stops: how often the guard has stopped something
+ * @stop: what free reads cost when it did so last
+ * @looks: blocks of the trial that have been looked at
+ */
+struct fb_cost {
+	struct fb_trial trial;
+	bool guarded;
+	bool wanted;
+	enum fb_cost_level level;
+	u64 until_ns;
+	u64 pause_ns;
+	u64 resumed_ns[FB_COST_RESUMES];
+	u32 resumes;
+	u32 stops;
+	struct fb_trial_cost stop;
+	u32 looks;
+};
+
+/**
+ * fb_cost_init() - initialise, with everything allowed and nothing wanted
+ * @c: the cost
+ * @seed: of the trial
+ * @guarded: the guard acts; false: the trial only measures
+ */
+void fb_cost_init(struct fb_cost *c, u64 seed, bool guarded);
+
+/**
+ * fb_cost_want() - tell whether free reads are wanted
+ * @c: the cost
+ * @wanted: there is something to read, or may be at any time; the trial runs while that is so
+ * @now_ns: the time
+ */
+void fb_cost_want(struct fb_cost *c, bool wanted, u64 now_ns);
+
+/**
+ * fb_cost_may() - get which free reads may be sent
+ * @c: the cost
+ * @now_ns: the time
+ *
+ * Return: FB_COST_GAPS, FB_COST_IDLE, both, or 0. In a control stretch, which fb_cost_controls()
+ * tells from a stop, that is 0.
+ */
+u32 fb_cost_may(struct fb_cost *c, u64 now_ns);
+
+/**
+ * fb_cost_controls() - is it a control stretch?
+ * @c: the cost, as of the last fb_cost_may()
+ *
+ * Return: true: the drive is to be served as without any task.
+ */
+bool fb_cost_controls(const struct fb_cost *c);
+
+/**
+ * fb_cost_next_ns() - when fb_cost_may() is to be asked again, if nothing happens before
+ * @c: the cost
+ *
+ * Return: the time; FB_TRIAL_NEVER: no such moment.
+ */
+u64 fb_cost_next_ns(const struct fb_cost *c);
+
+/**
+ * fb_cost_stop() - stop free reads for good, as the guard had before a boot
+ * @c: the cost
+ * @now_ns: the time
+ */
+void fb_cost_stop(struct fb_cost *c, u64 now_ns);
+
+/**
+ * fb_cost_reset() - allow everything again: somebody has acted
+ * @c: the cost
+ * @now_ns: the time
+ */
+void fb_cost_reset(struct fb_cost *c, u64 now_ns);
+
+#endif /* FB_COST_H */

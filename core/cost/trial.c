@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The controlled trial; see core/cost/trial.h. Core: no locks, the caller serialises.
+ */
+#include "core/cost/trial.h"
+
+#define FB_TRIAL_MILLION 1000000
+/* left out after a change of arms: the queue of the arm before has to be worked off */
+#define FB_TRIAL_SETTLE_NS 500000000ULL
+/* sums are that old at most: a foreground changes; fading them instead would bias the bound */
+#define FB_TRIAL_RESTART_NS (6 * 3600 * 1000000000ULL)
+#define FB_TRIAL_MOST_NS 1000000000000LL	/* of a difference: a million times that fits */
+#define FB_TRIAL_BITS 28	/* of a number whose square is added to 63 others */
+
+/* the bound: a mixture over effects with the information of 50 blocks, one error in 20 */
+#define FB_TRIAL_Z_MIX 50
+#define FB_TRIAL_Z_ERROR 6282476	/* 2 ln 20, times 2^20 */
+#define FB_TRIAL_LN2 726817		/* ln 2, times 2^20 */
+
+/* ---- random moments ---- */
+
+/* splitmix64 */
+static u64 fb_trial_random(struct fb_trial *t)
+{
+	u64 z = t->random += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+static void fb_trial_begin_block(struct fb_trial *t, u64 at_ns)
+{
+	u64 span_ns;
+
+	t->stretches = t->fixed ? t->fixed : t->clear ? FB_TRIAL_CLEAR : FB_TRIAL_DOUBT;
+	span_ns = (t->stretches - 1) * t->stretch_ns;
+	t->control_ns = at_ns + mul_u64_u64_shr(fb_trial_random(t), span_ns, 64);
+	t->back_ns = t->control_ns + t->stretch_ns;
+	t->end_ns = at_ns + span_ns + t->stretch_ns;
+	memset(&t->open, 0, sizeof(t->open));
+}
+
+/* ---- sums ---- */
+
+/* what was known is told on until more is known */
+static void fb_trial_keep(struct fb_trial *t)
+{
+	struct fb_trial_cost cost;
+	int kind;
+
+	for (kind = 0; kind <= FB_TRIAL_KINDS; kind++) {
+		fb_trial_now(t, kind, &cost);
+		t->before[kind] = cost;
+	}
+}
+
+static void fb_trial_clear_sums(struct fb_trial *t)
+{
+	t->since_ns = t->now_ns;
+	t->kept = 0;
+	t->merged = 1;
+	t->ended = 0;
+}
+
+static void fb_trial_add_sum(struct fb_trial_sum *to, const struct fb_trial_sum *sum)
+{
+	to->area += sum->area;
+	to->ends += sum->ends;
+}
+
+static void fb_trial_add_block(struct fb_trial_block *to, const struct fb_trial_block *b)
+{
+	int kind, arm;
+
+	for (kind = 0; kind < FB_TRIAL_KINDS; kind++)
+		for (arm = 0; arm < FB_TRIAL_ARMS; arm++)
+			fb_trial_add_sum(&to->sum[kind][arm], &b->sum[kind][arm]);
+}
+
+/* neighbours become one: that keeps what loads a minute apart have in common within a block */
+static void fb_trial_merge(struct fb_trial *t)
+{
+	u32 i;
+
+	for (i = 0; i < FB_TRIAL_BLOCKS / 2; i++) {
+		t->blocks[i] = t->blocks[2 * i];
+		fb_trial_add_block(&t->blocks[i], &t->blocks[2 * i + 1]);
+	}
+	t->kept = FB_TRIAL_BLOCKS / 2;
+	t->merged *= 2;
+}
+
+/* a block without requests says nothing, and must not count as one */
+static bool fb_trial_is_empty(const struct fb_trial_block *b)
+{
+	int kind, arm;
+	u64 any = 0;
+
+	for (kind = 0; kind < FB_TRIAL_KINDS; kind++)
+		for (arm = 0; arm < FB_TRIAL_ARMS; arm++)
+			any |= b->sum[kind][arm].area | b->sum[kind][arm].ends;
+	return !any;
+}
+
+static void fb_trial_add_open(struct fb_trial *t)
+{
+	if (fb_trial_is_empty(&t->open))
+		return;
+	if (t->ended % t->merged) {
+		fb_trial_add_block(&t->blocks[t->kept - 1], &t->open);
+	} else {
+		if (t->kept == FB_TRIAL_BLOCKS)
+			fb_trial_merge(t);
+		t->blocks[t->kept++] = t->open;
+	}
+	t->ended++;
+}
+
+/* ---- estimates ---- */
+
+/**
+ * struct fb_trial_est - a cost being worked out
+ * @total: of all blocks
+ * @mean_ns: by kind and arm
+ * @share: of the requests that are of a kind, millionths
+ */
+struct fb_trial_est {
+	struct fb_trial_block total;
+	u64 mean_ns[FB_TRIAL_KINDS][FB_TRIAL_ARMS];
+	u32 share[FB_TRIAL_KINDS];
+};
+
+/* both kinds in one: the shares are those of all time, so that they do not differ by arm */
+static void fb_trial_shares(struct fb_trial_est *est, enum fb_trial_kind which)
+{
+	u64 ends[FB_TRIAL_KINDS], all = 0;
+	int kind, arm;
+
+	for (kind = 0; kind < FB_TRIAL_KINDS; kind++) {
+		const struct fb_trial_sum *sum = est->total.sum[kind];
+		bool both = true;
+
+		ends[kind] = 0;
+		for (arm = 0; arm < FB_TRIAL_ARMS; arm++) {
+			both &= sum[arm].ends > 0;
+			ends[kind] += sum[arm].ends;
+		}
+		if (!both || (which != FB_TRIAL_KINDS && kind != (int)which))
+			ends[kind] = 0;
+		all += ends[kind];
+	}
+	for (kind = 0; kind < FB_TRIAL_KINDS; kind++)
+		est->share[kind] = all ? div64_u64(ends[kind] * FB_TRIAL_MILLION, all) : 0;
+}
+
+static void fb_trial_estimate(const struct fb_trial *t, enum fb_trial_kind which,
+			      struct fb_trial_est *est)
+{
+	int kind, arm;
+	u32 i;
+
+	memset(est, 0, sizeof(*est));
+	for (i = 0; i < t->kept; i++)
+		fb_trial_add_block(&est->total, &t->blocks[i]);
+	fb_trial_shares(est, which);
+	for (kind = 0; kind < FB_TRIAL_KINDS; kind++) {
+		for (arm = 0; arm < FB_TRIAL_ARMS && est->share[kind]; arm++) {
+			const struct fb_trial_sum *sum = &est->total.sum[kind][arm];
+
+			est->mean_ns[kind][arm] = div64_u64(sum->area, sum->ends);
+		}
+	}
+}
+
+/* how far a block moves the difference of the means, ns; within FB_TRIAL_MOST_NS */
+static s64 fb_trial_residual(const struct fb_trial_est *est, const struct fb_trial_block *b)
+{
+	s64 all = 0, diff;
+	int kind, arm;
+
+	for (kind = 0; kind < FB_TRIAL_KINDS; kind++) {
+		if (!est->share[kind])
+			continue;
+		diff = 0;
+		for (arm = 0; arm < FB_TRIAL_ARMS; arm++) {
+			const struct fb_trial_sum *sum = &b->sum[kind][arm];
+			s64 off = sum->area - est->mean_ns[kind][arm] * sum->ends;
+
+			off = div64_s64(off, est->total.sum[kind][arm].ends);
+			diff += arm == FB_TRIAL_TREATED ? off : -off;
+		}
+		diff = clamp_t(s64, diff, -FB_TRIAL_MOST_NS, FB_TRIAL_MOST_NS);
+		all += div_s64(diff * est->share[kind], FB_TRIAL_MILLION);
+	}
+	return all;
+}
+
+/*
+ * The root of m / (m - 1) times the sum of the squares. Numbers are halved until 64 squares, times
+ * 64 / 63, fit.
+ */
+static u64 fb_trial_error_ns(const struct fb_trial *t, const struct fb_trial_est *est)
+{
+	u32 shift = 0, i;
+	u64 sum = 0, off;
+
+	for (i = 0; i < t->kept; i++) {
+		s64 diff = fb_trial_residual(est, &t->blocks[i]);
+
+		off = diff < 0 ? -diff : diff;
+		for (; off >> shift >> FB_TRIAL_BITS; shift++)
+			sum >>= 2;
+		sum += (off >> shift) * (off >> shift);
+	}
+	return (u64)int_sqrt64(sum + div_u64(sum, t->kept - 1)) << shift;
+}
+
+u64 fb_trial_limit_ns(const struct fb_trial_limit *limit, u64 alone_ns)
+{
+	u64 ns = limit->ns + mul_u64_u64_div_u64(alone_ns, limit->ppm, FB_TRIAL_MILLION);
+
+	if (!limit->most_ppm)
+		return ns;
+	return min(ns, mul_u64_u64_div_u64(alone_ns, limit->most_ppm, FB_TRIAL_MILLION));
+}
+
+void fb_trial_now(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_trial_cost *out)
+{
+	struct fb_trial_est est;
+	s64 alone = 0, diff = 0, by;
+	int k;
+
+	memset(out, 0, sizeof(*out));
+	if (t->kept < 2)
+		return;
+	fb_trial_estimate(t, kind, &est);
+	for (k = 0; k < FB_TRIAL_KINDS; k++) {
+		const u64 *mean = est.mean_ns[k];
+
+		if (!est.share[k])
+			continue;
+		alone += mul_u64_u64_div_u64(mean[FB_TRIAL_CONTROL], est.share[k],
+					     FB_TRIAL_MILLION);
+		by = mean[FB_TRIAL_TREATED] - mean[FB_TRIAL_CONTROL];
+		by = clamp_t(s64, by, -FB_TRIAL_MOST_NS, FB_TRIAL_MOST_NS);
+		diff += div_s64(by * est.share[k], FB_TRIAL_MILLION);
+		out->ends += est.total.sum[k][FB_TRIAL_CONTROL].ends;
+	}
+	if (!out->ends)
+		return;
+	out->blocks = t->ended;
+	out->alone_ns = alone;
+	out->diff_ns = diff;
+	out->error_ns = fb_trial_error_ns(t, &est);
+	out->ppm = div64_s64(diff * FB_TRIAL_MILLION, max_t(s64, alone, 1));
+	out->known = t->ended >= FB_TRIAL_LEAST && out->ends >= FB_TRIAL_ENDS &&
+		     out->error_ns <= fb_trial_limit_ns(&t->limit, alone);
+}
+
+void fb_trial_cost(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_trial_cost *out)
+{
+	fb_trial_now(t, kind, out);
+	if (t->before[kind].known && (!out->known || out->error_ns > t->before[kind].error_ns))
+		*out = t->before[kind];
+}
+
+/* ln(num / den), times 2^20; num / den is from 1 to below 2^20 */
+static u32 fb_trial_ln(u32 num, u32 den)
+{
+	/* 31 bits, of which the highest is set: 1 to below 2 */
+	u64 x = div_u64((u64)num << 30, den);
+	u32 log2 = 0, bit;
+
+	for (; x >> 31; x >>= 1)
+		log2 += 1 << 20;
+	for (bit = 1 << 19; bit; bit >>= 1) {
+		x = (x * x) >> 30;
+		if (!(x >> 31))
+			continue;
+		x >>= 1;
+		log2 += bit;
+	}
+	return ((u64)log2 * FB_TRIAL_LN2) >> 20;
+}
+
+u32 fb_trial_z(u32 blocks)
+{
+	u32 m = blocks + FB_TRIAL_Z_MIX;
+	u64 square = FB_TRIAL_Z_ERROR + fb_trial_ln(m, FB_TRIAL_Z_MIX);
+
+	return int_sqrt64(div_u64(square * m, blocks));
+}
+
+/* ---- time goes on ---- */
+
+enum fb_trial_kind fb_trial_judged(const struct fb_trial *t, struct fb_trial_cost *out)
+{
+	fb_trial_now(t, FB_TRIAL_READ, out);
+	if (out->ends >= FB_TRIAL_ENDS)
+		return FB_TRIAL_READ;
+	fb_trial_now(t, FB_TRIAL_KINDS, out);
+	return FB_TRIAL_KINDS;
+}
+
+s64 fb_trial_excess_ns(const struct fb_trial *t, const struct fb_trial_cost *cost, u32 times)
+{
+	return cost->diff_ns - (s64)(times * fb_trial_limit_ns(&t->limit, cost->alone_ns));
+}
+
+bool fb_trial_is_sure(const struct fb_trial_cost *cost, s64 excess_ns)
+{
+	u64 off_ns = excess_ns < 0 ? -excess_ns : excess_ns;
+
+	return cost->blocks >= FB_TRIAL_LEAST && cost->ends >= FB_TRIAL_ENDS &&
+	       off_ns > mul_u64_u64_shr(cost->error_ns, fb_trial_z(cost->blocks),
+					FB_TRIAL_Z_SHIFT);
+}
+
+void fb_trial_look(struct fb_trial *t)
+{
+	struct fb_trial_cost cost;
+	s64 excess_ns;
+	bool clear;
+
+	fb_trial_judged(t, &cost);
+	if (cost.blocks < FB_TRIAL_LEAST || cost.ends < FB_TRIAL_ENDS)
+		return;
+	excess_ns = fb_trial_excess_ns(t, &cost, 1);
+	/* within an error it is in doubt again */
+	if (t->clear)
+		clear = excess_ns > (s64)cost.error_ns || -excess_ns > (s64)cost.error_ns;
+	else
+		clear = fb_trial_is_sure(&cost, excess_ns);
+	if (clear == t->clear)
+		return;
+	t->clear = clear;
+	/* means over blocks of another share of control would weigh hours by arm */
+	if (!t->fixed) {
+		fb_trial_keep(t);
+		fb_trial_clear_sums(t);
+	}
+}
+
+static void fb_trial_end_block(struct fb_trial *t)
+{
+	fb_trial_add_open(t);
+	t->looks++;
+	if (t->now_ns - t->since_ns >= FB_TRIAL_RESTART_NS) {
+		fb_trial_keep(t);
+		fb_trial_clear_sums(t);
+	}
+	fb_trial_begin_block(t, t->end_ns);
+}
+
+/* nothing changes until @until_ns: count the time */
+static void fb_trial_pass(struct fb_trial *t, u64 until_ns)
+{
+	u64 from_ns = max(t->now_ns, t->counted_ns);
+	int kind;
+
+	if (until_ns <= t->now_ns)
+		return;
+	t->on_ns += until_ns - t->now_ns;
+	t->held_ns += t->arm == FB_TRIAL_CONTROL ? until_ns - t->now_ns : 0;
+	t->now_ns = until_ns;
+	for (kind = 0; kind < FB_TRIAL_KINDS && until_ns > from_ns; kind++)
+		t->open.sum[kind][t->arm].area += t->n[kind] * (until_ns - from_ns);
+}
+
+static void fb_trial_set_arm(struct fb_trial *t, enum fb_trial_arm arm)
+{
+	if (arm == t->arm)
+		return;
+	t->arm = arm;
+	t->counted_ns = t->now_ns + FB_TRIAL_SETTLE_NS;
+}
+
+static enum fb_trial_arm fb_trial_arm_at(const struct fb_trial *t, u64 at_ns)
+{
+	return at_ns >= t->control_ns && at_ns < t->back_ns ? FB_TRIAL_CONTROL : FB_TRIAL_TREATED;
+}
+
+/* the next moment at which the arm or the block changes */
+static u64 fb_trial_edge_ns(const struct fb_trial *t)
+{
+	if (t->now_ns < t->control_ns)
+		return t->control_ns;
+	return t->now_ns < t->back_ns ? t->back_ns : t->end_ns;
+}
+
+/* the block that was begun is dropped: nobody can say what happened in it */
+static void fb_trial_begin(struct fb_trial *t, u64 now_ns)
+{
+	t->now_ns = now_ns;
+	fb_trial_begin_block(t, now_ns);
+	t->arm = fb_trial_arm_at(t, now_ns);
+	t->counted_ns = now_ns + FB_TRIAL_SETTLE_NS;
+}
+
+static void fb_trial_advance(struct fb_trial *t, u64 now_ns)
+{
+	if (!t->on || now_ns <= t->now_ns) {
+		t->now_ns = max(t->now_ns, now_ns);
+		return;
+	}
+	/* no call for longer than a block: the host slept, or nothing was there to be measured */
+	if (now_ns > t->end_ns + t->stretches * t->stretch_ns) {
+		fb_trial_begin(t, now_ns);
+		return;
+	}
+	while (fb_trial_edge_ns(t) <= now_ns) {
+		fb_trial_pass(t, fb_trial_edge_ns(t));
+		if (t->now_ns >= t->end_ns)
+			fb_trial_end_block(t);
+		fb_trial_set_arm(t, fb_trial_arm_at(t, t->now_ns));
+	}
+	fb_trial_pass(t, now_ns);
+}
+
+/* ---- for the host ---- */
+
+void fb_trial_init(struct fb_trial *t, u64 seed)
+{
+	memset(t, 0, sizeof(*t));
+	t->random = seed;
+	t->stretch_ns = FB_TRIAL_STRETCH_NS;
+	t->merged = 1;
+}
+
+void fb_trial_set_limit(struct fb_trial *t, const struct fb_trial_limit *limit)
+{
+	t->limit = *limit;
+}
+
+void fb_trial_set_fixed(struct fb_trial *t, u32 stretches, u64 stretch_ns)
+{
+	t->fixed = stretches;
+	t->stretch_ns = stretch_ns ? stretch_ns : FB_TRIAL_STRETCH_NS;
+}
+
+void fb_trial_run(struct fb_trial *t, bool on, u64 now_ns)
+{
+	if (t->on == on)
+		return;
+	fb_trial_advance(t, now_ns);
+	t->on = on;
+	if (on)
+		fb_trial_begin(t, t->now_ns);
+	else
+		fb_trial_set_arm(t, FB_TRIAL_TREATED);
+	if (!t->kept)
+		t->since_ns = t->now_ns;
+}
+
+void fb_trial_restart(struct fb_trial *t, u64 now_ns)
+{
+	fb_trial_advance(t, now_ns);
+	memset(t->before, 0, sizeof(t->before));
+	t->clear = false;
+	fb_trial_clear_sums(t);
+	if (t->on)
+		fb_trial_begin(t, t->now_ns);
+}
+
+void fb_trial_arrived(struct fb_trial *t, enum fb_trial_kind kind, u64 now_ns)
+{
+	fb_trial_advance(t, now_ns);
+	t->n[kind]++;
+}
+
+void fb_trial_ended(struct fb_trial *t, enum fb_trial_kind kind, u64 now_ns)
+{
+	fb_trial_advance(t, now_ns);
+	if (!t->n[kind])
+		return;
+	t->n[kind]--;
+	if (t->on && t->now_ns >= t->counted_ns)
+		t->open.sum[kind][t->arm].ends++;
+}
+
+bool fb_trial_may_read(struct fb_trial *t, u64 now_ns)
+{
+	fb_trial_advance(t, now_ns);
+	return t->arm == FB_TRIAL_TREATED;
+}
+
+u64 fb_trial_next_ns(const struct fb_trial *t)
+{
+	return t->on ? fb_trial_edge_ns(t) : FB_TRIAL_NEVER;
+}
