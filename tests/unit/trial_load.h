@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Foregrounds for the tests of the controlled trial: queues whose added cost is known.
+ */
+#ifndef TRIAL_LOAD_H
+#define TRIAL_LOAD_H
+
+#include "core/cost/cost.h"
+#include "support.h"
+
+#define LOAD_MOST 64		/* requests in the system */
+#define MS 1000000ULL
+#define SEC 1000000000ULL
+
+/**
+ * struct load - a foreground, and what serves it
+ * @cost: what is told of the requests; free reads cost when it allows any
+ * @r: random numbers
+ * @gap_ns: mean time between arrivals, or between bursts; 0: a closed loop
+ * @regular: arrivals come at whole multiples of @gap_ns
+ * @burst: requests that arrive at once
+ * @processes: of the closed loop, which do not think
+ * @server: one server, first come first served; else each request is served by itself
+ * @took_ns: mean of the service times, which are exponential
+ * @added_ns: added to a service while any free read is allowed
+ * @gaps_ns: added to a service while reads in gaps are
+ * @lingers_ns: and so long after that: the drive's cache has lost its streams
+ * @allowed_ns: when a free read was allowed last
+ * @now_ns: the time
+ * @next_ns: the next arrival
+ * @end_ns: when requests end; 0: no such request. One that waits for the server: U64_MAX
+ * @kind: of the requests
+ */
+struct load {
+	struct fb_cost *cost;
+	struct rnd r;
+	u64 gap_ns;
+	bool regular;
+	u32 burst;
+	u32 processes;
+	bool server;
+	u64 took_ns;
+	u64 added_ns;
+	u64 gaps_ns;
+	u64 lingers_ns;
+	u64 allowed_ns;
+	u64 now_ns;
+	u64 next_ns;
+	u64 end_ns[LOAD_MOST];
+	enum fb_trial_kind kind[LOAD_MOST];
+};
+
+/**
+ * load_run() - let time go on
+ * @l: the foreground; what is 0 at first begins at time 0
+ * @until_ns: until then
+ */
+void load_run(struct load *l, u64 until_ns);
+
+#endif /* TRIAL_LOAD_H */
