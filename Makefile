@@ -40,6 +40,8 @@ help:
 	@echo 'make examples      programs on it: build/array_scrub'
 	@echo 'make style         checkpatch, sparse, coccinelle, compiler warnings, kernel-doc, sizes, floors;'
 	@echo '                   ruff, shellcheck, import-linter'
+	@echo 'make lines         lines of the module, comments and blanks among them, and the constants of its'
+	@echo '                   core: table, build/lines.json'
 	@echo 'make fidelity      the simulated drive against traces of real ones; DRIVES=folder'
 	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
 	@echo 'make compare-idle  lab and simulator beside a disk that is idle at times; SEEDS="1 2 3"'
@@ -168,6 +170,10 @@ newest: modules-newest
 .PHONY: style
 style: setup
 	@$(PYTHON) tools/check-style --build '$(BUILD)'
+
+.PHONY: lines
+lines:
+	@$(PYTHON) tools/lines --build '$(BUILD)'
 
 .PHONY: fidelity yardstick compare-idle
 fidelity: setup

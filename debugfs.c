@@ -6,8 +6,6 @@
  * A file can be open or read while the disk goes or is renamed: debugfs waits for readers when
  * disk/folder.c removes the directory, and refuses later ones, so the disk outlives each call here.
  *
- * Calls: snapshot.c for the status, tasks/ for jobs and tasks, core/ for the rest.
- *
  * Locks: fb_disk.lock, to copy; what was copied is formatted without it, because formatting would
  * hold it for too long.
  */
@@ -15,11 +13,9 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
-#include "debugfs.h"
 #include "disk/disk.h"
-#include "snapshot.h"
-#include "tasks/job.h"
-#include "tasks/roster.h"
+#include "files.h"
+#include "tasks/tasks.h"
 
 static int status_show(struct seq_file *m, void *v)
 {

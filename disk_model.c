@@ -15,7 +15,7 @@
  * Queries that a scheduler makes under its lock use only table look-up, multiplication
  * and shift, because a choice among 256 requests must take less than 20 us at 1 GHz.
  *
- * Calls: nothing. Core: no locks, a model is read-only once built.
+ * Core: no locks, a model is read-only once built.
  */
 #include "disk_model_private.h"
 

@@ -34,190 +34,108 @@
 
 struct disk_model;
 
-/**
- * struct dm_info - what a model says of the whole drive
- * @vendor: as in INQUIRY, trailing blanks removed
- * @product: as in INQUIRY, trailing blanks removed
- * @serial: unit serial number, or "" when the model fits every unit
- * @revision: of the firmware, as in INQUIRY, or "" when the model fits all
- * @wwn: world-wide name, "naa.<hex>" for one, or "" when the model fits every unit
- * @distrusted: why the tool that made the model does not trust it, or ""
- * @sectors: capacity in 512-byte LBNs
- * @physical_sectors: physical block in 512-byte sectors (1, or 8 for 512e/4Kn)
- * @cylinders: number of cylinders
- * @heads: tracks per cylinder
- * @surface_run: cylinders whose tracks of a surface follow each other in LBN order before those of
- *	the next surface; 1 on drives that change heads after each track
- * @granule_sectors: coverage granule in sectors, a power of two, default 8
- * @period_ps: one revolution in picoseconds
- * @head_switch_ns: track switch within a cylinder
- * @write_settle_ns: added to a seek or head switch before a write
- * @read_overhead_ns: idle drive: from the command's arrival to the arm moving
- * @write_overhead_ns: the same for a write
- * @read_report_ns: from the last sector passing the head to the host's stamp
- * @write_report_ns: the same for a write
- * @zero_latency: the drive can start in the middle of a request (paper, table 1)
- * @spread_known: the model says how much seeks vary; dm_build() fills in this and what follows
- * @spt_most: length of the longest track, physical sectors
- * @spt_least: length of the shortest track of a zone that holds LBNs
- */
+/* What a model says of the whole drive */
 struct dm_info {
-	char vendor[DM_ID_LEN];
-	char product[DM_ID_LEN];
-	char serial[DM_ID_LEN];
-	char revision[DM_ID_LEN];
-	char wwn[DM_ID_LEN];
-	char distrusted[DM_TEXT_LEN];
-	u64 sectors;
-	u32 physical_sectors;
+	char vendor[DM_ID_LEN];		/* as in INQUIRY, trailing blanks removed */
+	char product[DM_ID_LEN];	/* as in INQUIRY, trailing blanks removed */
+	char serial[DM_ID_LEN];	/* unit serial number, or "" when the model fits every unit */
+	char revision[DM_ID_LEN];	/* firmware, as in INQUIRY; "" when it fits all */
+	char wwn[DM_ID_LEN];		/* "naa.<hex>" of one unit, or "" when it fits every one */
+	char distrusted[DM_TEXT_LEN];	/* why its maker does not trust it, or "" */
+	u64 sectors;			/* capacity in 512-byte LBNs */
+	u32 physical_sectors;	/* physical block in 512-byte sectors (1, or 8 for 512e/4Kn) */
 	u32 cylinders;
-	u32 heads;
+	u32 heads;			/* tracks per cylinder */
+	/*
+	 * cylinders whose tracks of a surface follow each other in LBN order before those of the
+	 * next surface; 1 on drives that change heads after each track
+	 */
 	u32 surface_run;
-	u32 granule_sectors;
-	u64 period_ps;
-	u32 head_switch_ns;
-	u32 write_settle_ns;
-	u32 read_overhead_ns;
-	u32 write_overhead_ns;
-	u32 read_report_ns;
-	u32 write_report_ns;
-	bool zero_latency;
-	bool spread_known;
-	u32 spt_most;
-	u32 spt_least;
+	u32 granule_sectors;		/* coverage granule in sectors, a power of two, default 8 */
+	u64 period_ps;			/* one revolution in picoseconds */
+	u32 head_switch_ns;		/* track switch within a cylinder */
+	u32 write_settle_ns;		/* added to a seek or head switch before a write */
+	u32 read_overhead_ns;	/* idle drive: from the command's arrival to the arm moving */
+	u32 write_overhead_ns;		/* the same for a write */
+	u32 read_report_ns;	/* from the last sector passing the head to the host's stamp */
+	u32 write_report_ns;		/* the same for a write */
+	bool zero_latency;		/* it can start amid a request (paper, table 1) */
+	bool spread_known;	/* how much seeks vary is known; from here on dm_build() fills */
+	u32 spt_most;			/* length of the longest track, physical sectors */
+	u32 spt_least;			/* length of the shortest track of a zone that holds LBNs */
 };
 
-/**
- * struct dm_place - the head over one spot of one track
- * @cyl: cylinder
- * @head: head (physical, serpentine order already undone)
- * @angle: fraction of a turn, from the model's zero
- *
- * Queries do not check a place: it must lie on the disk of the model it is used with,
- * so code that swaps models must discard the old one's places.
+/*
+ * The head over one spot of one track. Queries do not check a place: it must lie on the disk of the
+ * model it is used with, so code that swaps models must discard the old one's places.
  */
 struct dm_place {
 	u32 cyl;
-	u32 head;
-	u32 angle;
+	u32 head;			/* head (physical, serpentine order already undone) */
+	u32 angle;			/* fraction of a turn, from the model's zero */
 };
 
-/**
- * struct dm_track - one track and the LBNs on it
- * @cyl: cylinder
- * @head: physical head
- * @zone: private: index of its zone
- * @spt: physical sectors on this track
- * @nsect: LBNs that lie on it in order, remapped ones included; 0 = none (spares only)
- * @first_lbn: the first of them
- * @angle0: angle at which physical sector 0 begins
- * @sector_angle: angle of one sector, 2^32/spt rounded down
- * @anomalous: slips or remaps touch this track: LBN order has holes
- * @phys0: private: sector 0, counted from the zone's first sector
- * @sector: private: angle of one sector, 2^-64 turn, rounded up
- * @slipped: private: sectors of the zone slipped before @slip0
- * @slip0: private: first slip that touches the track ...
- * @slip1: private: ... and the one after the last
- * @remap0: private: first remapped sector of the track ...
- * @remap1: private: ... and the one after the last
- */
+/* One track and the LBNs on it */
 struct dm_track {
 	u32 cyl;
-	u32 head;
-	u32 zone;
-	u32 spt;
-	u32 nsect;
-	u64 first_lbn;
-	u32 angle0;
-	u32 sector_angle;
-	bool anomalous;
+	u32 head;			/* physical head */
+	u32 zone;			/* private: index of its zone */
+	u32 spt;			/* physical sectors on this track */
+	u32 nsect;	/* LBNs on it in order, remapped ones included; 0 = spares only */
+	u64 first_lbn;			/* the first of them */
+	u32 angle0;			/* angle at which physical sector 0 begins */
+	u32 sector_angle;		/* angle of one sector, 2^32/spt rounded down */
+	bool anomalous;			/* slips or remaps touch this track: LBN order has holes */
 	/* private: cached by disk_model.c */
-	u64 phys0;
-	u64 sector;
-	u32 slipped;
-	u32 slip0;
-	u32 slip1;
-	u32 remap0;
-	u32 remap1;
+	u64 phys0;	/* private: sector 0, counted from the zone's first sector */
+	u64 sector;			/* private: angle of one sector, 2^-64 turn, rounded up */
+	u32 slipped;			/* private: sectors of the zone slipped before @slip0 */
+	u32 slip0;			/* private: first slip that touches the track ... */
+	u32 slip1;			/* private: ... and the one after the last */
+	u32 remap0;			/* private: first remapped sector of the track ... */
+	u32 remap1;			/* private: ... and the one after the last */
 };
 
-/**
- * struct dm_run - the neighbours of a track that lie on its surface and follow it in LBN order
- * @index: the track's number, as from dm_track_index()
- * @back: numbers fall from cylinder to cylinder inwards, instead of rising
- * @outer: how many there are on lower cylinders
- * @inner: how many there are on higher cylinders
- */
+/* The neighbours of a track that lie on its surface and follow it in LBN order */
 struct dm_run {
-	u32 index;
-	bool back;
-	u32 outer;
-	u32 inner;
+	u32 index;			/* the track's number, as from dm_track_index() */
+	bool back;	/* numbers fall from cylinder to cylinder inwards, instead of rising */
+	u32 outer;			/* how many there are on lower cylinders */
+	u32 inner;			/* how many there are on higher cylinders */
 };
 
-/**
- * struct dm_access - one media access, from the end of the previous one
- * @seek_ns: arm, head switch and settle before the first sector
- * @latency_ns: rotational wait before the first sector that is transferred
- * @total_ns: time until the last sector has passed the head (the paper's head time)
- * @end: where the head is then, just after the sector transferred last
- */
+/* One media access, from the end of the previous one */
 struct dm_access {
-	u64 seek_ns;
-	u64 latency_ns;
-	u64 total_ns;
-	struct dm_place end;
+	u64 seek_ns;			/* arm, head switch and settle before the first sector */
+	u64 latency_ns;	/* rotational wait before the first sector that is transferred */
+	u64 total_ns;	/* time until the last sector has passed the head (the paper's head time) */
+	struct dm_place end;	/* where the head is then, just after the sector transferred last */
 };
 
-/**
- * struct dm_piece - consecutive LBNs that pass the head within a window
- * @lbn: first
- * @nsect: how many; 0 = no such piece
- * @wait: angle from the window's beginning to the first sector's beginning
- * @span: angle from the first sector's beginning to the last sector's end; 64 bits
- *	because a whole track is 2^32
- */
+/* Consecutive LBNs that pass the head within a window */
 struct dm_piece {
-	u64 lbn;
-	u32 nsect;
-	u32 wait;
+	u64 lbn;			/* first */
+	u32 nsect;			/* how many; 0 = no such piece */
+	u32 wait;	/* angle from the window's beginning to the first sector's beginning */
+	/* from the first sector's beginning to the last one's end; a whole track is 2^32 */
 	u64 span;
 };
 
 /* ---- queries, for every caller; none of them allocates, sleeps or locks ---- */
 
-/**
- * dm_info() - get what a model says of the whole drive
- * @dm: model
- *
- * Return: valid as long as @dm.
- */
+/* Get what a model says of the whole drive. Return: valid as long as @dm. */
 const struct dm_info *dm_info(const struct disk_model *dm);
 
-/**
- * dm_angle_to_ns() - convert an angle to the time the platter takes to turn by it
- * @dm: model
- * @angle: fraction of a turn
- *
- * Return: ns, to the nearest; off by less than 1 ns.
- */
+/* Time in which the platter turns by an angle, ns, to the nearest. */
 u64 dm_angle_to_ns(const struct disk_model *dm, u32 angle);
 
-/**
- * dm_ns_to_angle() - convert a time to the angle the platter turns in it, modulo one turn
- * @dm: model
- * @ns: nanoseconds; up to an hour the result is off by less than 2^-32 turn
- *
- * Return: fraction of a turn.
+/*
+ * Convert a time to the angle the platter turns in it, modulo one turn. @ns: nanoseconds; up to an
+ * hour the result is off by less than 2^-32 turn. Return: fraction of a turn.
  */
 u32 dm_ns_to_angle(const struct disk_model *dm, u64 ns);
 
-/**
- * dm_period_ns() - get the time of one revolution
- * @dm: model
- *
- * Return: ns, to the nearest.
- */
+/* Get the time of one revolution. Return: ns, to the nearest. */
 u64 dm_period_ns(const struct disk_model *dm);
 
 /**
@@ -228,7 +146,6 @@ u64 dm_period_ns(const struct disk_model *dm);
  *
  * Cost O(log zones + log slips + log remaps). Layout as in
  * DiskSim's layout_g1 (paper, 4.2: skews are fractions of a turn).
- *
  * Return: 0, or -ERANGE when @lbn is beyond the capacity.
  */
 int dm_place_of(const struct disk_model *dm, u64 lbn, struct dm_place *p);
@@ -240,7 +157,6 @@ int dm_place_of(const struct disk_model *dm, u64 lbn, struct dm_place *p);
  * @t: result
  *
  * Cost as dm_place_of().
- *
  * Return: 0, or -ERANGE when @lbn is beyond the capacity.
  */
 int dm_track_of(const struct disk_model *dm, u64 lbn, struct dm_track *t);
@@ -253,7 +169,6 @@ int dm_track_of(const struct disk_model *dm, u64 lbn, struct dm_track *t);
  * @t: result; @t->nsect is 0 when no LBN lies there
  *
  * Cost as dm_place_of().
- *
  * Return: 0, or -ERANGE when there is no such cylinder or head.
  */
 int dm_track_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_track *t);
@@ -266,7 +181,6 @@ int dm_track_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_track 
  * @angle: result, fraction of a turn
  *
  * Cost O(slips and remaps on the track).
- *
  * Return: 0, -ERANGE when @lbn is not on @t, -ENXIO when it is remapped.
  */
 int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn, u32 *angle);
@@ -277,67 +191,43 @@ int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn,
  * @from: where the head is
  * @to: where it goes; the angles do not matter
  * @write: what follows is a write
- *
  * Return: ns; 0 on the same track, even for a write; otherwise the longer of seek and
  * head switch, plus the settle time for a write.
  */
 u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write);
 
-/**
- * dm_seek_floor_ns() - bound dm_seek_ns() from below for a distance and beyond
- * @dm: model
- * @cyls: distance in cylinders
- *
- * Seek profiles measured on drives are not monotonic; this bound is, so it can prune
- * a search that goes outward.
- *
- * Return: ns; no seek, read or write, over @cyls cylinders or more is shorter; 0 for
- * distance 0, U64_MAX for a distance that the disk does not have.
+/*
+ * Bound dm_seek_ns() from below for a distance and beyond. Seek profiles measured on drives are not
+ * monotonic; this bound is, so it can prune a search that goes outward. Return: ns; no seek, read
+ * or write, over @cyls cylinders or more is shorter; 0 for distance 0, U64_MAX for a distance that
+ * the disk does not have.
  */
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
 
-/**
- * dm_spread_ns() - get how much seeks over a distance vary
- * @dm: model
- * @cyls: distance in cylinders
- *
- * Cost O(log points given).
- *
- * Return: standard deviation, ns, interpolated linearly between the model's points and
- * constant beyond them; 0 also when the model does not say (dm_info.spread_known).
+/*
+ * Get how much seeks over a distance vary. Cost O(log points given). Return: standard deviation,
+ * ns, interpolated linearly between the model's points and constant beyond them; 0 also when the
+ * model does not say (dm_info.spread_known).
  */
 u32 dm_spread_ns(const struct disk_model *dm, u32 cyls);
 
-/**
- * dm_band() - get the band of a seek distance
- * @cyls: distance in cylinders
- *
- * Return: 0 for distance 0; grows with @cyls.
- */
+/* Get the band of a seek distance. Return: 0 for distance 0; grows with @cyls. */
 static inline u32 dm_band(u32 cyls)
 {
 	return cyls ? min_t(u32, __fls(cyls) / 2 + 1, DM_BANDS - 1) : 0;
 }
 
-/**
- * dm_band_first() - get the least distance of a band
- * @band: its number, above 0
- *
- * Return: cylinders.
- */
+/* Get the least distance of a band. @band: its number, above 0. Return: cylinders. */
 static inline u32 dm_band_first(u32 band)
 {
 	return 1U << 2 * (band - 1);
 }
 
-/**
- * dm_correct() - make seeks longer or shorter than the profile says
- * @dm: model
- * @ppm: correction for each dm_band() of distances, above -1000000; all 0 on a new model.
- *	The one of band 0 is not used. A write's settle time is not corrected
- *
- * Context: any, but @dm must not be in use meanwhile.
+/*
+ * Make seeks longer or shorter than the profile says. @ppm: correction for each dm_band() of
+ * distances, above -1000000; all 0 on a new model. The one of band 0 is not used. A write's settle
+ * time is not corrected. But @dm must not be in use meanwhile.
  */
 void dm_correct(struct disk_model *dm, const s32 ppm[DM_BANDS]);
 
@@ -370,7 +260,6 @@ void dm_position(const struct disk_model *dm, const struct dm_place *from,
  * later. A slipped sector costs its transfer time, a remapped one a trip to its spare.
  *
  * Cost O(tracks touched + remaps touched).
- *
  * Return: 0, or -ERANGE when the range is empty or beyond the capacity.
  */
 int dm_access(const struct disk_model *dm, const struct dm_place *from,
@@ -395,13 +284,10 @@ int dm_access(const struct disk_model *dm, const struct dm_place *from,
 void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	       u64 span, struct dm_piece piece[2]);
 
-/**
- * dm_track_index() - get the number of a track, for counts per track
- * @dm: model
- * @t: track
- *
- * Return: 0 .. dm_tracks() - 1: a track with a higher number holds higher LBNs. With a
- * dm_info.surface_run of 1 it is cylinder * heads + logical head.
+/*
+ * Get the number of a track, for counts per track. Return: 0 .. dm_tracks() - 1: a track with a
+ * higher number holds higher LBNs. With a dm_info.surface_run of 1 it is cylinder * heads + logical
+ * head.
  */
 u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
 
@@ -413,17 +299,11 @@ u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
  * @run: result
  *
  * Cost as dm_place_of().
- *
  * Return: 0, or -ERANGE.
  */
 int dm_run_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_run *run);
 
-/**
- * dm_tracks() - get the number of tracks
- * @dm: model
- *
- * Return: cylinders * heads, those without LBNs included.
- */
+/* Get the number of tracks. Return: cylinders * heads, those without LBNs included. */
 u32 dm_tracks(const struct disk_model *dm);
 
 /**
@@ -433,142 +313,91 @@ u32 dm_tracks(const struct disk_model *dm);
  * @t: result
  *
  * Cost as dm_place_of().
- *
  * Return: 0, or -ERANGE.
  */
 int dm_track_by_index(const struct disk_model *dm, u32 index, struct dm_track *t);
 
 /* ---- building a model: for core/model_text.c and tests ---- */
 
-/**
- * enum dm_head_order - the order in which LBNs go through the heads of a cylinder, or of a band
- *	of as many as dm_info.surface_run
- * @DM_HEADS_PLAIN: 0 .. heads - 1 on every cylinder
- * @DM_HEADS_SERPENTINE_ZONE: backwards on odd cylinders, counted from the zone's first
- * @DM_HEADS_SERPENTINE_DISK: backwards on odd cylinders, counted from the disk's first; not with
- *	a surface_run above 1
+/*
+ * The order in which LBNs go through the heads of a cylinder, or of a band of as many as
+ * dm_info.surface_run
  */
 enum dm_head_order {
-	DM_HEADS_PLAIN,
-	DM_HEADS_SERPENTINE_ZONE,
+	DM_HEADS_PLAIN,			/* 0 .. heads - 1 on every cylinder */
+	DM_HEADS_SERPENTINE_ZONE,	/* backwards on odd cylinders of the zone */
+	/* backwards on odd cylinders of the disk; not with a surface_run above 1 */
 	DM_HEADS_SERPENTINE_DISK,
 };
 
-/**
- * struct dm_spec_seek - one measured point of a seek profile, or of its spread
- * @cyls: distance, from 1
- * @ns: time
- * @line: line of the text that says so, for messages
- */
+/* One measured point of a seek profile, or of its spread */
 struct dm_spec_seek {
-	u32 cyls;
-	u32 ns;
-	u32 line;
+	u32 cyls;			/* distance, from 1 */
+	u32 ns;				/* time */
+	u32 line;			/* line of the text that says so, for messages */
 };
 
-/**
- * struct dm_spec_slip - sectors of a zone that hold no LBN; the LBNs move up
- * @at: first, counted from the zone's first sector
- * @n: how many in a row
- * @line: line of the text that says so, for messages
- */
+/* Sectors of a zone that hold no LBN; the LBNs move up */
 struct dm_spec_slip {
-	u64 at;
-	u32 n;
-	u32 line;
+	u64 at;				/* first, counted from the zone's first sector */
+	u32 n;				/* how many in a row */
+	u32 line;			/* line of the text that says so, for messages */
 };
 
-/**
- * struct dm_spec_remap - a sector whose LBN lives in one of the zone's spares
- * @from: the sector, counted from the zone's first sector
- * @to: the spare, counted likewise
- * @line: line of the text that says so, for messages
- */
+/* A sector whose LBN lives in one of the zone's spares */
 struct dm_spec_remap {
-	u64 from;
-	u64 to;
-	u32 line;
+	u64 from;			/* the sector, counted from the zone's first sector */
+	u64 to;				/* the spare, counted likewise */
+	u32 line;			/* line of the text that says so, for messages */
 };
 
-/**
- * struct dm_spec_zone - cylinders with the same number of sectors per track under each head
- * @first_cyl: first cylinder
- * @last_cyl: last cylinder
- * @spt: sectors per track; where heads differ, those of the longest track
- * @angle: where the zone's first sector begins, 2^-64 turn
- * @track_skew: added from track to track of a cylinder, 2^-64 turn; with a surface_run above 1,
- *	from run to run
- * @cyl_skew: added on top of @track_skew * (heads - 1) from cylinder to cylinder; with a
- *	surface_run above 1, from track to track of a run
- * @dead: sectors at the zone's front that hold no LBN
- * @spares: sectors that hold no LBN unless remapped, including the slipped ones; the
- *	others lie at the zone's end
- * @head_spts: how many of dm_spec.head_spt belong to this zone: 0, or one for each head
- * @slips: how many of dm_spec.slip belong to this zone
- * @remaps: how many of dm_spec.remap belong to this zone
- * @line: line of the text that says so, for messages
- */
+/* Cylinders with the same number of sectors per track under each head */
 struct dm_spec_zone {
-	u32 first_cyl;
-	u32 last_cyl;
-	u32 spt;
-	u64 angle;
+	u32 first_cyl;			/* first cylinder */
+	u32 last_cyl;			/* last cylinder */
+	u32 spt;	/* sectors per track; where heads differ, those of the longest track */
+	u64 angle;			/* where the zone's first sector begins, 2^-64 turn */
+	/* from track to track, 2^-64 turn; with a surface_run above 1, from run to run */
 	u64 track_skew;
+	/*
+	 * added on top of @track_skew * (heads - 1) from cylinder to cylinder; with a surface_run
+	 * above 1, from track to track of a run
+	 */
 	u64 cyl_skew;
-	u64 dead;
+	u64 dead;			/* sectors at the zone's front that hold no LBN */
+	/* no LBN unless remapped, slipped ones included; the others are at the zone's end */
 	u64 spares;
-	u32 head_spts;
-	u32 slips;
-	u32 remaps;
-	u32 line;
+	u32 head_spts;			/* of dm_spec.head_spt: 0, or one for each head */
+	u32 slips;			/* how many of dm_spec.slip belong to this zone */
+	u32 remaps;			/* how many of dm_spec.remap belong to this zone */
+	u32 line;			/* line of the text that says so, for messages */
 };
 
-/**
- * struct dm_spec - everything a model is built from
- * @info: header
- * @order: head order
- * @line: line of the text that states the capacity, for messages
- * @seek: read profile
- * @seeks: its points
- * @write_seek: write profile, settle included; if it has no points, @seek plus settle is used
- * @write_seeks: its points
- * @spread: standard deviation of seeks; may have no points
- * @spreads: its points
- * @zone: zones in LBN order
- * @zones: how many
- * @head_spt: sectors per track by physical head, zone by zone where heads differ
- * @slip: slips, zone by zone, ascending in each
- * @slips: how many
- * @remap: remaps, zone by zone, ascending in each
- * @remaps: how many
- */
+/* Everything a model is built from */
 struct dm_spec {
-	struct dm_info info;
-	enum dm_head_order order;
-	u32 line;
-	struct dm_spec_seek *seek;
-	u32 seeks;
+	struct dm_info info;		/* header */
+	enum dm_head_order order;	/* head order */
+	u32 line;	/* line of the text that states the capacity, for messages */
+	struct dm_spec_seek *seek;	/* read profile */
+	u32 seeks;			/* its points */
+	/* write profile, settle included; if it has no points, @seek plus settle is used */
 	struct dm_spec_seek *write_seek;
-	u32 write_seeks;
-	struct dm_spec_seek *spread;
-	u32 spreads;
-	struct dm_spec_zone *zone;
+	u32 write_seeks;		/* its points */
+	struct dm_spec_seek *spread;	/* standard deviation of seeks; may have no points */
+	u32 spreads;			/* its points */
+	struct dm_spec_zone *zone;	/* zones in LBN order */
 	u32 zones;
-	u16 *head_spt;
-	struct dm_spec_slip *slip;
+	u16 *head_spt;	/* sectors per track by physical head, zone by zone where heads differ */
+	struct dm_spec_slip *slip;	/* slips, zone by zone, ascending in each */
 	u32 slips;
-	struct dm_spec_remap *remap;
+	struct dm_spec_remap *remap;	/* remaps, zone by zone, ascending in each */
 	u32 remaps;
 };
 
-/**
- * struct dm_fault - why a model could not be built
- * @line: line of the record at fault; 0 = the specification as a whole
- * @reason: message without newline; names the value
- */
+/* Why a model could not be built */
 struct dm_fault {
-	u32 line;
-	char reason[160];
+	u32 line;	/* line of the record at fault; 0 = the specification as a whole */
+	char reason[160];		/* message without newline; names the value */
 };
 
 /**
@@ -581,19 +410,12 @@ struct dm_fault {
  * zone, that seek profiles fit the stroke, and that all zones add up to the capacity. The
  * caller (core/model_text.c) keeps single values within the DM_* bounds above, and counts
  * equal to the arrays' lengths.
- *
  * Context: may sleep (allocates with fb_zalloc()).
- *
  * Return: 0, -EINVAL (the specification is at fault) or -ENOMEM.
  */
 int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_fault *fault);
 
-/**
- * dm_free() - free a model
- * @dm: model, or NULL
- *
- * Context: may sleep; @dm must not be in use.
- */
+/* Free a model. @dm: model, or NULL. May sleep; @dm must not be in use. */
 void dm_free(struct disk_model *dm);
 
 #endif /* DISK_MODEL_H */

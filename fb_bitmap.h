@@ -26,58 +26,32 @@
 #define FB_BITMAP_COUNTS 262144U	/* most counts of a map: 1 MiB */
 #define FB_BITMAP_FLYING 1024	/* most words with granules in flight: 24 KiB */
 
-/**
- * struct fb_bitmap_word - one nonzero word of a map that is mostly zero
- * @index: number of the word
- * @bits: its bits
- * @again: those of @bits that have been added again
- */
+/* One nonzero word of a map that is mostly zero */
 struct fb_bitmap_word {
 	u64 index;
 	unsigned long bits;
-	unsigned long again;
+	unsigned long again;		/* those of @bits that have been added again */
 };
 
-/**
- * struct fb_bitmap - one coverage map
- * @granules: number of granules
- * @groups: number of groups
- * @shift: 2^@shift groups share a count; 0 = each has its own
- * @counts: number of counts
- * @room: number of counts that there is memory for
- * @wanted: bit set = registered, not yet read
- * @count: wanted granules of 2^@shift consecutive groups
- * @flying: granules in flight, as words in ascending order; none is also in @wanted
- * @flying_words: length of @flying
- * @region: wanted granules of FB_REGIONS equal parts of the groups
- * @n_wanted: sum of @count
- * @n_flying: granules in flight
- * @n_again: those of @n_flying that will be wanted again when they are done
- * @n_done: granules read since they were registered
- */
+/* One coverage map */
 struct fb_bitmap {
 	u64 granules;
 	u32 groups;
-	u32 shift;
+	u32 shift;			/* 2^@shift groups share a count; 0 = each has its own */
 	u32 counts;
-	u32 room;
-	unsigned long *wanted;
-	u32 *count;
-	struct fb_bitmap_word *flying;
+	u32 room;			/* number of counts that there is memory for */
+	unsigned long *wanted;		/* bit set = registered, not yet read */
+	u32 *count;			/* wanted granules of 2^@shift consecutive groups */
+	struct fb_bitmap_word *flying;	/* in flight, as words, ascending; none in @wanted */
 	u32 flying_words;
-	u64 region[FB_REGIONS];
-	u64 n_wanted;
-	u64 n_flying;
-	u64 n_again;
-	u64 n_done;
+	u64 region[FB_REGIONS];	/* wanted granules of FB_REGIONS equal parts of the groups */
+	u64 n_wanted;			/* sum of @count */
+	u64 n_flying;			/* granules in flight */
+	u64 n_again;	/* those of @n_flying that will be wanted again when they are done */
+	u64 n_done;			/* granules read since they were registered */
 };
 
-/**
- * fb_bitmap_spans() - get the number of groups where tracks are not known
- * @granules: how many granules
- *
- * Return: groups of FB_BITMAP_SPAN granules.
- */
+/* Groups where tracks are not known. */
 static inline u32 fb_bitmap_spans(u64 granules)
 {
 	return div_u64(granules + FB_BITMAP_SPAN - 1, FB_BITMAP_SPAN);
@@ -88,10 +62,8 @@ static inline u32 fb_bitmap_spans(u64 granules)
  * @bm: the map; its old content is not freed
  * @granules: how many granules, at least one
  * @groups: how many groups, at least one
- *
  * Context: may sleep (allocates a bit per granule and a count per group, at most
  * FB_BITMAP_COUNTS of them).
- *
  * Return: 0, -EINVAL (a size is zero) or -ENOMEM; @bm is empty then and may be
  * destroyed.
  */
@@ -106,37 +78,19 @@ int fb_bitmap_init(struct fb_bitmap *bm, u64 granules, u32 groups);
  */
 void fb_bitmap_regroup(struct fb_bitmap *bm, u32 groups);
 
-/**
- * fb_bitmap_recount() - count what is wanted of a run again
- * @bm: the map
- * @first: first granule of the run
- * @n: length of the run in granules
- * @group: the run's group
- */
+/* Count what is wanted of a run again. */
 void fb_bitmap_recount(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
-/**
- * fb_bitmap_destroy() - free what fb_bitmap_init() allocated
- * @bm: the map; unusable, but may be destroyed again
- *
- * Context: may sleep.
- */
+/* Free what fb_bitmap_init() allocated. May sleep. */
 void fb_bitmap_destroy(struct fb_bitmap *bm);
 
-/**
- * fb_bitmap_bytes() - get how much fb_bitmap_init() will allocate
- * @granules: how many granules
- * @groups: how many groups
- *
- * Return: bytes.
- */
+/* Get how much fb_bitmap_init() will allocate. @groups: how many groups. Return: bytes. */
 u64 fb_bitmap_bytes(u64 granules, u32 groups);
 
 /**
  * fb_bitmap_copy() - copy the state of one map to another
  * @to: the destination, of the same size and groups
  * @from: the source
- *
  * Context: may sleep; of a large disk it takes a tenth of a second.
  */
 void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
@@ -151,109 +105,45 @@ void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
  * wanted. A host's buffers hold some hundred words.
  */
 
-/**
- * fb_bitmap_want() - register granules: neither wanted nor in flight -> wanted
- * @bm: the map
- * @first: first granule of the run
- * @n: length of the run in granules
- * @group: the group of all of them
- *
- * Return: granules that were not registered before.
- */
+/* Register: neither wanted nor in flight -> wanted. Return: granules that were not registered. */
 u32 fb_bitmap_want(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
-/**
- * fb_bitmap_again() - make granules in flight wanted again when they are done
- * @bm: the map
- * @first: first granule of the run
- * @n: length of the run in granules
- *
- * A granule that comes back unread is wanted anyway, and read once more, not twice.
- *
- * Return: granules that were not marked before.
+/*
+ * Make granules in flight wanted again when they are done. A granule that comes back unread is
+ * wanted anyway, and read once more, not twice. Return: granules that were not marked before.
  */
 u32 fb_bitmap_again(struct fb_bitmap *bm, u64 first, u32 n);
 
-/**
- * fb_bitmap_unwant() - withdraw granules: wanted -> not registered
- * @bm: the map
- * @first: first granule of the run
- * @n: length of the run in granules
- * @group: the group of all of them
- *
- * Granules in flight stay so, but will not be wanted again when they are done.
- *
- * Return: granules that are no longer wanted.
+/*
+ * Withdraw granules: wanted -> not registered. Granules in flight stay so, but will not be wanted
+ * again when they are done. Return: granules that are no longer wanted.
  */
 u32 fb_bitmap_unwant(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
-/**
- * fb_bitmap_take() - note that a read is sent: wanted -> in flight
- * @bm: the map
- * @first: first granule of the run
- * @n: length of the run in granules
- * @group: the group of all of them
- *
- * Return: granules now in flight that were not before.
- */
+/* A read is sent: wanted -> in flight. Return: granules that are now in flight, and were not. */
 u32 fb_bitmap_take(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
-/**
- * fb_bitmap_done() - note that a read delivered its data: in flight -> done, or wanted again
- * @bm: the map
- * @first: first granule of the run
- * @n: length of the run in granules
- * @group: the group of all of them
- *
- * Return: granules done by this call; the caller delivers each once.
+/*
+ * Note that a read delivered its data: in flight -> done, or wanted again. Return: granules done by
+ * this call; the caller delivers each once.
  */
 u32 fb_bitmap_done(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
-/**
- * fb_bitmap_untake() - note that a read failed or its data are void: in flight -> wanted
- * @bm: the map
- * @first: first granule of the run
- * @n: length of the run in granules
- * @group: the group of all of them
- *
- * Return: granules wanted again.
- */
+/* A read failed or is void: in flight -> wanted. Return: granules that are wanted again. */
 u32 fb_bitmap_untake(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
-/**
- * fb_bitmap_is_wanted() - test whether a granule is registered and its read not yet sent
- * @bm: the map
- * @granule: the granule; beyond the end: false
- *
- * Return: true when wanted.
- */
+/* Is a granule registered, and its read not sent? Beyond the end: false. */
 bool fb_bitmap_is_wanted(const struct fb_bitmap *bm, u64 granule);
 
-/**
- * fb_bitmap_is_flying() - test whether a granule is being read
- * @bm: the map
- * @granule: the granule; beyond the end: false
- *
- * Return: true when in flight.
- */
+/* Is a granule being read? Beyond the end: false. */
 bool fb_bitmap_is_flying(const struct fb_bitmap *bm, u64 granule);
 
-/**
- * fb_bitmap_count() - count the wanted granules of a run
- * @bm: the map
- * @first: first granule of the run
- * @n: length of the run in granules
- *
- * Return: how many are wanted; 0 for a run that ends beyond the map.
- */
+/* Wanted granules of a run; 0 for one that ends beyond the map. */
 u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n);
 
-/**
- * fb_bitmap_group() - get the number of wanted granules of a group
- * @bm: the map
- * @group: the group; beyond the last: 0
- *
- * Return: how many are wanted, in all groups that share its count (@bm->shift).
+/*
+ * Get the number of wanted granules of a group. @group: the group; beyond the last: 0. Return: how
+ * many are wanted, in all groups that share its count (@bm->shift).
  */
 static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
 {
@@ -268,7 +158,6 @@ static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
  * @n: how many cylinders to look at; all must lie in the map
  * @up: go to higher groups
  * @need: wanted granules that a group must have to be worth a look
- *
  * Return: cylinders before the first with such a group, by fb_bitmap_group().
  */
 u32 fb_bitmap_skippable(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need);
@@ -278,28 +167,17 @@ u32 fb_bitmap_skippable(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, 
  * @bm: the map
  * @first: in: first granule of the run; out: its first wanted one
  * @n: in: length of the run; out: length up to and including its last wanted granule
- *
  * Return: how many are wanted; 0: @first and @n are unchanged.
  */
 u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n);
 
-/**
- * fb_bitmap_next_wanted() - find the next granule that is still to be read
- * @bm: the map
- * @from: where to begin
- * @end: where to stop, at most @bm->granules
- *
+/*
+ * Find the next granule that is still to be read. @end: where to stop, at most @bm->granules.
  * Return: the first wanted granule at or after @from, or @end.
  */
 u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from, u64 end);
 
-/**
- * fb_bitmap_next_flying() - find the next granule in flight
- * @bm: the map
- * @from: where to begin
- *
- * Return: the first granule in flight at or after @from, or @bm->granules.
- */
+/* The first granule in flight at or after @from, or @bm->granules. */
 u64 fb_bitmap_next_flying(const struct fb_bitmap *bm, u64 from);
 
 #endif /* FB_BITMAP_H */

@@ -5,18 +5,10 @@
  */
 #include <linux/module.h>
 
-#include "debugfs.h"
-#include "disk/delivery.h"
 #include "disk/disk.h"
-#include "disk/idle.h"
-#include "disk/level.h"
-#include "disk/memory.h"
-#include "disk/message.h"
-#include "disk/reader.h"
-#include "disk/waiting.h"
+#include "files.h"
 #include "freeblock_iosched.h"
-#include "sysfs.h"
-#include "tasks/user.h"
+#include "tasks/tasks.h"
 
 static const struct fb_disk_client *const fb_main_clients[] = {
 	&fb_message_client,

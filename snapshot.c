@@ -5,82 +5,50 @@
  * described in Documentation/ABI/testing/sysfs-kernel-freeblock-stats. The tables of a disk can
  * also be printed as a whole, for debugfs.
  *
- * Calls: sched/report.c for what the scheduler knows, tasks/job.c for jobs, core/ for the rest.
- *
  * Locks: fb_disk.lock, to copy; what was copied is formatted without it. fb_job.lock for jobs.
  */
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "disk/disk.h"
+#include "files.h"
 #include "sched/sched.h"
-#include "snapshot.h"
-#include "tasks/job.h"
+#include "tasks/tasks.h"
 
-/**
- * struct fb_snapshot - a disk at one moment, so that sums agree
- * @attached: the scheduler is attached, and @sched valid
- * @sched: what it tells
- * @stats: counters
- * @idle: state and counters of idle reads
- * @modelled: there is a model
- * @tasks: started and not over
- * @bad_blocks: found
- * @alarms: pauses for slow recoveries
- * @quarantine_dropped: zones that ended early
- * @quarantine_zones: of now
- * @quarantine_sectors: their length
- * @idle_size_kib: longest idle read
- * @cost_ppm: what free reads cost of late
- * @cost_requests: requests of which it is known when they would have ended without us
- * @cost_ns: sum of how much later they have ended
- * @unfit: the attached device is never scheduled
- * @served: the disk is scheduled, so it may be read
- * @gaps: and its gaps may be used
- * @scheduling: "yes", or why not
- * @knowledge: what of the drive is known and used: "map", or "rates" or "none", and why no map
- * @idle_why: whether idle reads are sent, or why not
- * @lift_source: state of the look-ahead probe
- * @lift_dest: likewise
- * @medium: how the medium is read
- * @recovery: how long the drive tries to read a bad sector
- * @why: text for @knowledge
- * @lifts: texts for @lift_source and @lift_dest
- * @how: text for @medium
- * @tries: text for @recovery
- * @floor_ns: learnt conservatism by distance
- */
+/* A disk at one moment, so that sums agree */
 struct fb_snapshot {
-	u64 attached;
-	struct fb_report sched;
-	struct fb_stats stats;
-	struct fb_idle_policy_status idle;
-	u64 modelled;
-	u64 tasks;
-	u64 bad_blocks;
-	u64 alarms;
-	u64 quarantine_dropped;
-	u64 quarantine_zones;
-	u64 quarantine_sectors;
-	u64 idle_size_kib;
-	s64 cost_ppm;
+	u64 attached;			/* the scheduler is attached, and @sched valid */
+	struct fb_report sched;		/* what it tells */
+	struct fb_stats stats;		/* counters */
+	struct fb_idle_policy_status idle;	/* state and counters of idle reads */
+	u64 modelled;			/* there is a model */
+	u64 tasks;			/* started and not over */
+	u64 bad_blocks;			/* found */
+	u64 alarms;			/* pauses for slow recoveries */
+	u64 quarantine_dropped;		/* zones that ended early */
+	u64 quarantine_zones;		/* of now */
+	u64 quarantine_sectors;		/* their length */
+	u64 idle_size_kib;		/* longest idle read */
+	s64 cost_ppm;			/* what free reads cost of late */
+	/* requests of which it is known when they would have ended without us */
 	u64 cost_requests;
-	s64 cost_ns;
-	bool unfit;
-	bool served;
-	bool gaps;
-	const char *scheduling;
+	s64 cost_ns;			/* sum of how much later they have ended */
+	bool unfit;			/* the attached device is never scheduled */
+	bool served;			/* the disk is scheduled, so it may be read */
+	bool gaps;			/* and its gaps may be used */
+	const char *scheduling;		/* "yes", or why not */
+	/* what of the drive is known and used: "map", or "rates" or "none", and why no map */
 	const char *knowledge;
-	const char *idle_why;
-	const char *lift_source;
-	const char *lift_dest;
-	const char *medium;
-	const char *recovery;
-	char why[FB_DOUBT_LEN];
-	char lifts[2][FB_LOOKAHEAD_TEXT];
-	char how[FB_VERIFY_TEXT];
-	char tries[FB_RECOVERY_TEXT];
-	u32 floor_ns[DM_BANDS];
+	const char *idle_why;		/* whether idle reads are sent, or why not */
+	const char *lift_source;	/* state of the look-ahead probe */
+	const char *lift_dest;		/* likewise */
+	const char *medium;		/* how the medium is read */
+	const char *recovery;		/* how long the drive tries to read a bad sector */
+	char why[FB_DOUBT_LEN];		/* text for @knowledge */
+	char lifts[2][FB_LOOKAHEAD_TEXT];	/* texts for @lift_source and @lift_dest */
+	char how[FB_VERIFY_TEXT];	/* text for @medium */
+	char tries[FB_RECOVERY_TEXT];	/* text for @recovery */
+	u32 floor_ns[DM_BANDS];		/* learnt conservatism by distance */
 };
 
 static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
@@ -168,20 +136,13 @@ enum fb_snapshot_kind {
 	FB_SNAPSHOT_WORD,	/* a text, of which sysfs shows the first word */
 };
 
-/**
- * struct fb_snapshot_file - a value
- * @attr: its file
- * @kind: its type
- * @offset: where it is in struct fb_snapshot, or in struct fb_job_stats
- * @unit: the file's unit in units of the field
- * @sched: there is no such value while another scheduler is attached
- */
+/* A value */
 struct fb_snapshot_file {
-	struct kobj_attribute attr;
-	enum fb_snapshot_kind kind;
-	size_t offset;
-	u32 unit;
-	bool sched;
+	struct kobj_attribute attr;	/* its file */
+	enum fb_snapshot_kind kind;	/* its type */
+	size_t offset;	/* where it is in struct fb_snapshot, or in struct fb_job_stats */
+	u32 unit;			/* the file's unit in units of the field */
+	bool sched;	/* there is no such value while another scheduler is attached */
 };
 
 static ssize_t fb_snapshot_emit(const struct fb_snapshot_file *file, const void *snapshot,
@@ -466,16 +427,9 @@ static void fb_snapshot_print_group(const struct fb_snapshot *s, struct attribut
 	}
 }
 
-/**
- * fb_snapshot_print() - print state and counters of one moment, "key value" lines, for people
- * @fd: the disk
- * @m: the file to write to
- *
- * Texts are whole here. What belongs to a scheduler is left out while there is none.
- *
- * Context: may sleep.
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Print state and counters of one moment, "key value" lines, for people. Texts are whole here. What
+ * belongs to a scheduler is left out while there is none. May sleep. Return: 0 or -ENOMEM.
  */
 int fb_snapshot_print(struct fb_disk *fd, struct seq_file *m)
 {

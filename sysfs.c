@@ -3,21 +3,15 @@
  * A disk's files in /sys/kernel/freeblock/<disk>/: uploads, commands, settings and identity.
  * They are described in Documentation/ABI/testing/sysfs-kernel-freeblock.
  *
- * Calls: tasks/ for the files scan, scrub, coverage and tasks; disk/disk.c for the model;
- * disk/idle.c for the settings of idle reads; snapshot.c for the groups of values.
- *
  * Locks: fb_disk.config around the model's text, fb_disk.lock around everything that the
  * scheduler reads; the table is in disk/disk.h.
  */
 #include <linux/sysfs.h>
 
 #include "disk/disk.h"
-#include "disk/upload.h"
 #include "include/compat/fb_compat.h"
-#include "snapshot.h"
-#include "sysfs.h"
-#include "tasks/job.h"
-#include "tasks/roster.h"
+#include "files.h"
+#include "tasks/tasks.h"
 
 /* ---- a disk ---- */
 
@@ -184,20 +178,13 @@ static struct kobj_attribute granule_bytes_attr = __ATTR_RO(granule_bytes);
 
 /* ---- settings ---- */
 
-/**
- * struct fb_sysfs_setting - a number in struct fb_disk; it is never clamped
- * @attr: the file
- * @offset: offset of the u32 in struct fb_disk
- * @lowest: allowed
- * @highest: allowed
- * @may_be_auto: "auto" may be written, too
- */
+/* A number in struct fb_disk; it is never clamped */
 struct fb_sysfs_setting {
-	struct kobj_attribute attr;
-	size_t offset;
-	u32 lowest;
-	u32 highest;
-	bool may_be_auto;
+	struct kobj_attribute attr;	/* the file */
+	size_t offset;			/* offset of the u32 in struct fb_disk */
+	u32 lowest;			/* allowed */
+	u32 highest;			/* allowed */
+	bool may_be_auto;		/* "auto" may be written, too */
 };
 
 static ssize_t fb_sysfs_setting_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)

@@ -7,8 +7,6 @@
  * all bands have in common, so that in each of them the last microsecond buys reading time at the
  * same price. A slow feedback adjusts the risk until the time lost matches the target. So the
  * target is met even if the estimates are wrong; they only decide where the time is spent.
- *
- * Calls: disk_model.c. Core: no locks, the caller serialises.
  */
 #include "core/conservatism.h"
 

@@ -32,120 +32,83 @@ enum fb_cause {
 	FB_CAUSES,
 };
 
-/**
- * struct fb_conservatism_leg - the seek of a command that has ended
- * @dist: distance in cylinders
- * @cause: which command it was
- * @slack_ns: predicted rotational wait at its end
- * @gap_ns: rotational wait of the foreground had it gone alone; FB_CAUSE_PREPEND and
- *	FB_CAUSE_AFTER only
- * @extra_ns: what the free read costs the foreground even if all goes as planned
- *	(fb_search.extra_ns); FB_CAUSE_PREPEND and FB_CAUSE_AFTER only
- * @late_ns: measured minus predicted media end, whole turns included
- * @simple: the command is on one track and the head did not land within its sectors, so
- *	its end tells something about the seek; the others count as cost only
- */
+/* The seek of a command that has ended */
 struct fb_conservatism_leg {
-	u32 dist;
-	enum fb_cause cause;
-	u64 slack_ns;
+	u32 dist;			/* distance in cylinders */
+	enum fb_cause cause;		/* which command it was */
+	u64 slack_ns;			/* predicted rotational wait at its end */
+	/* rotational wait of the foreground alone; FB_CAUSE_PREPEND and FB_CAUSE_AFTER only */
 	u64 gap_ns;
+	/* what the read costs if all goes as planned (fb_search.extra_ns); only for these, too */
 	u64 extra_ns;
-	s64 late_ns;
+	s64 late_ns;	/* measured minus predicted media end, whole turns included */
+	/*
+	 * the command is on one track and the head did not land within its sectors, so its end
+	 * tells something about the seek; the others count as cost only
+	 */
 	bool simple;
 };
 
-/**
- * struct fb_conservatism_trials - trials at some slack, in 64ths, because they fade
- * @n: how many
- * @lost: turns lost in them
- */
+/* Trials at some slack, in 64ths, because they fade */
 struct fb_conservatism_trials {
 	u32 n;
-	u32 lost;
+	u32 lost;			/* turns lost in them */
 };
 
-/**
- * struct fb_conservatism_odds - chances and price of a lost turn, for fb_limits.odds
- * @floor_ns: conservatism by band that every plan must keep
- * @late: chance of losing a turn by band and margin, 16 binary places; see
- *	fb_conservatism_chance()
- * @early: chance of gaining a turn, by what is missing of one
- * @more: by kind of slack, at so much more than @late says is time lost in all, 16 binary places;
- *	below 0: less
- * @price: cost of a lost turn, in 256ths of a gap's mean value
- *
- * A margin that is the same for all plans refuses some that are worth their risk and accepts
- * some that are not. So the search subtracts the expected cost of a plan's legs from its
- * value; the feedback moves the price until the target is met.
+/*
+ * Chances and price of a lost turn, for fb_limits.odds. A margin that is the same for all plans
+ * refuses some that are worth their risk and accepts some that are not. So the search subtracts the
+ * expected cost of a plan's legs from its value; the feedback moves the price until the target is
+ * met.
  */
 struct fb_conservatism_odds {
-	u32 floor_ns[DM_BANDS];
+	u32 floor_ns[DM_BANDS];		/* conservatism by band that every plan must keep */
+	/* fb_conservatism_chance() of losing a turn by band and margin, 16 binary places */
 	u16 late[DM_BANDS][FB_CONSERVATISM_BINS];
+	/* chance of gaining a turn, by what is missing of one */
 	u16 early[FB_CONSERVATISM_BINS];
+	/* by kind of slack, at so much beyond @late time is lost, 16 binary places; < 0: less */
 	s32 more[FB_CONSERVATISM_WAITS];
-	u32 price;
+	u32 price;			/* cost of a lost turn, in 256ths of a gap's mean value */
 };
 
-/**
- * struct fb_conservatism_plain - what plain foreground requests lost lately
- * @lost_ns: in fact, less what is the drive's own
- * @expected_ns: by the tables of odds
- */
+/* What plain foreground requests lost lately */
 struct fb_conservatism_plain {
-	s64 lost_ns;
-	u64 expected_ns;
+	s64 lost_ns;			/* in fact, less what is the drive's own */
+	u64 expected_ns;		/* by the tables of odds */
 };
 
-/**
- * struct fb_conservatism - what was learnt; private but for those named
- * @period_ns: one revolution
- * @target_ppm: foreground time that free reads may cost, as part of all time, 1 .. 1000000; may
- *	be changed at any time
- * @tail: trials by distance band and slack
- * @all: trials of every band but 0
- * @early: trials of every band, by what was missing of a turn, with turns gained
- * @share: chance of losing a turn at a slack, all bands but 0, 30 binary places
- * @gain: chance of gaining a turn, by what is missing of one, 30 binary places
- * @band: @share of one band, while it is computed: too large for a completion's stack
- * @prior: initial @share according to the model, if @prior_known
- * @prior_known: the model says how much seeks vary
- * @own: plain foreground trials in the last bin
- * @plain: by kind of slack, what plain foreground requests lost
- * @odds: for a search that weighs the risk itself
- * @one_ns: what to add to seek estimates of any distance; changes by a few us a second at most
- * @early_ns: a gap whose wait is this near a whole turn is left alone
- * @trials: number of trials
- * @turn: the band to be computed next
- * @risk: chance of a lost turn that the conservatism allows, 30 binary places
- * @since_ns: beginning of the feedback's window
- * @behind: legs with cause FB_CAUSE_PREPEND or FB_CAUSE_AFTER in the window
- * @cost_ns: what free reads cost in the window
- * @cost_ppm: what they cost in recent windows, as part of the time
- */
+/* What was learnt; private but for those named */
 struct fb_conservatism {
 	u64 period_ns;
-	u32 target_ppm;
+	u32 target_ppm;	/* what free reads may cost, 1 .. 1000000; may change at any time */
+	/* trials by distance band and slack */
 	struct fb_conservatism_trials tail[DM_BANDS][FB_CONSERVATISM_BINS];
+	/* trials of every band but 0 */
 	struct fb_conservatism_trials all[FB_CONSERVATISM_BINS];
+	/* trials of every band, by what was missing of a turn, with turns gained */
 	struct fb_conservatism_trials early[FB_CONSERVATISM_BINS];
+	/* chance of losing a turn at a slack, all bands but 0, 30 binary places */
 	u32 share[FB_CONSERVATISM_BINS];
+	/* chance of gaining a turn, by what is missing of one, 30 binary places */
 	u32 gain[FB_CONSERVATISM_BINS];
+	/* @share of one band, while it is computed: too large for a completion's stack */
 	u32 band[FB_CONSERVATISM_BINS];
-	u32 prior[FB_CONSERVATISM_BINS];
-	bool prior_known;
-	struct fb_conservatism_trials own;
+	u32 prior[FB_CONSERVATISM_BINS];	/* of the model, if @prior_known */
+	bool prior_known;		/* the model says how much seeks vary */
+	struct fb_conservatism_trials own;	/* plain foreground trials in the last bin */
+	/* by kind of slack, what plain foreground requests lost */
 	struct fb_conservatism_plain plain[FB_CONSERVATISM_WAITS];
-	struct fb_conservatism_odds odds;
-	u32 one_ns;
-	u32 early_ns;
+	struct fb_conservatism_odds odds;	/* for a search that weighs the risk itself */
+	u32 one_ns;	/* added to seek estimates of any distance; changes slowly */
+	u32 early_ns;	/* a gap whose wait is this near a whole turn is left alone */
 	u64 trials;
-	u32 turn;
-	u32 risk;
-	u64 since_ns;
-	u32 behind;
-	s64 cost_ns;
-	s32 cost_ppm;
+	u32 turn;			/* the band to be computed next */
+	u32 risk;	/* chance of a lost turn that the conservatism allows, 30 binary places */
+	u64 since_ns;			/* beginning of the feedback's window */
+	u32 behind;	/* legs with cause FB_CAUSE_PREPEND or FB_CAUSE_AFTER in the window */
+	s64 cost_ns;			/* what free reads cost in the window */
+	s32 cost_ppm;			/* what they cost in recent windows, as part of the time */
 };
 
 /**
@@ -179,12 +142,7 @@ void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_
 			     const struct dm_place *from, u64 lbn, u32 nsect,
 			     const struct dm_access *acc);
 
-/**
- * fb_conservatism_learn() - learn from the end of a command that had been predicted
- * @m: state
- * @now_ns: the time
- * @leg: its leg
- */
+/* Learn from the end of a command that had been predicted. @leg: its leg. */
 void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 			   const struct fb_conservatism_leg *leg);
 
@@ -192,7 +150,6 @@ void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
  * fb_conservatism_chance() - read one of the tables of struct fb_conservatism_odds
  * @chance: the table
  * @margin_ns: margin, or for @early what is missing of a turn
- *
  * Return: the chance, 16 binary places.
  */
 u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns);
@@ -209,7 +166,6 @@ u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns
  * gains one. What is lost is less than a turn if the head lands within the wanted sectors and the
  * drive has zero-latency access; and the tables have priors in them, and free reads. So the losses
  * are corrected by what plain requests have lost in all.
- *
  * Return: ns.
  */
 s64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 period_ns, u32 cyls,
@@ -222,7 +178,6 @@ s64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 per
  *
  * If the wait is nearly a whole turn, the foreground alone often arrives early enough to
  * gain that turn. A free read would prevent that, which costs as much as a miss.
- *
  * Return: true to leave the gap alone; also for some others, to see what is gained there.
  */
 bool fb_conservatism_skip_gap(const struct fb_conservatism *m, u64 gap_ns);

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The position of the head and the phase of the platter; see core/head.h.
- *
- * Calls: disk_model.c. Core: no locks, the caller serialises.
- */
+/* The position of the head and the phase of the platter; see core/head.h. */
 #include "core/head.h"
 
 /*

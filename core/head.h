@@ -19,90 +19,54 @@
 #define FB_HEAD_LOCK 16		/* consistent completions before the phase is trusted */
 #define FB_HEAD_WINDOW 32	/* completions over which the early edge is taken */
 
-/**
- * enum fb_head_verdict - what kind of completion it was
- * @FB_HEAD_MECHANICAL: it ended at the predicted angle, maybe some turns off
- * @FB_HEAD_EARLY: too early to be mechanical: cache hit, cached write
- * @FB_HEAD_ODD: late, and at another angle: the drive's internal activity or a wrong model
- * @FB_HEAD_VERDICTS: the number of kinds
- */
+/* What kind of completion it was */
 enum fb_head_verdict {
-	FB_HEAD_MECHANICAL,
-	FB_HEAD_EARLY,
-	FB_HEAD_ODD,
-	FB_HEAD_VERDICTS,
+	FB_HEAD_MECHANICAL,		/* it ended at the predicted angle, maybe some turns off */
+	FB_HEAD_EARLY,			/* too early to be mechanical: cache hit, cached write */
+	FB_HEAD_ODD,	/* late, at another angle: internal activity or a wrong model */
+	FB_HEAD_VERDICTS,		/* the number of kinds */
 };
 
-/**
- * struct fb_head - head and phase as learnt from completions
- * @dm: model
- * @period_ps: one revolution, tracked
- * @trend_ps: its rate of change, ps per second
- * @aged_ns: time up to which @trend_ps has been applied to @period_ps
- * @mark_ns: start of the interval over which the trend is measured; 0 = none
- * @mark_ps: the period at @mark_ns
- * @anchor_ns: time of the anchor
- * @anchor_angle: the platter's angle then
- * @anchored: @anchor_ns and @anchor_angle are valid
- * @hold_until_ns: no new anchor before this (reset, resume, spin-up)
- * @trust: consistent completions in a row, saturating; locked from FB_HEAD_LOCK on
- * @known: @at is valid
- * @at: where the head was at the end of the last mechanical command
- * @at_ns: when that was (media end, free of report noise)
- * @tolerance_ns: a completion with a larger residual did not end at the predicted angle
- * @edge_ns: the most that a report may be ahead of the phase
- * @win_n: completions in the window
- * @win: their residuals, ascending, ns
- * @windows: windows since the anchor, saturating
- * @base_turns: revolutions over which the period is averaged
- * @mechanical: count, for status
- * @early: count, for status
- * @odd: count, for status
- * @fits: share of recent completions that were consistent, ppm, decaying average
- * @right: share that also took as many turns as predicted, likewise, over more completions
- * @bounded: windows in a row that left the period at its bound around the model's
- */
+/* Head and phase as learnt from completions */
 struct fb_head {
 	const struct disk_model *dm;
-	u64 period_ps;
-	s64 trend_ps;
-	u64 aged_ns;
-	u64 mark_ns;
-	u64 mark_ps;
-	u64 anchor_ns;
-	u32 anchor_angle;
-	bool anchored;
-	u64 hold_until_ns;
-	u32 trust;
-	bool known;
-	struct dm_place at;
-	u64 at_ns;
-	u32 tolerance_ns;
-	u32 edge_ns;
-	u32 win_n;
-	s64 win[FB_HEAD_WINDOW];
-	u32 windows;
-	u64 base_turns;
-	u64 mechanical;
-	u64 early;
-	u64 odd;
-	u32 fits;
+	u64 period_ps;			/* one revolution, tracked */
+	s64 trend_ps;			/* its rate of change, ps per second */
+	u64 aged_ns;	/* time up to which @trend_ps has been applied to @period_ps */
+	u64 mark_ns;	/* start of the interval over which the trend is measured; 0 = none */
+	u64 mark_ps;			/* the period at @mark_ns */
+	u64 anchor_ns;			/* time of the anchor */
+	u32 anchor_angle;		/* the platter's angle then */
+	bool anchored;			/* @anchor_ns and @anchor_angle are valid */
+	u64 hold_until_ns;		/* no new anchor before this (reset, resume, spin-up) */
+	u32 trust;	/* consistent completions in a row; locked from FB_HEAD_LOCK on */
+	bool known;			/* @at is valid */
+	struct dm_place at;	/* where the head was at the end of the last mechanical command */
+	u64 at_ns;			/* when that was (media end, free of report noise) */
+	u32 tolerance_ns;		/* with a larger residual it did not end at the angle */
+	u32 edge_ns;			/* the most that a report may be ahead of the phase */
+	u32 win_n;			/* completions in the window */
+	s64 win[FB_HEAD_WINDOW];	/* their residuals, ascending, ns */
+	u32 windows;			/* windows since the anchor, saturating */
+	u64 base_turns;			/* revolutions over which the period is averaged */
+	u64 mechanical;			/* count, for status */
+	u64 early;			/* count, for status */
+	u64 odd;			/* count, for status */
+	u32 fits;			/* share of recent completions that were consistent, ppm */
+	/* share that also took as many turns as predicted, likewise, over more completions */
 	u32 right;
-	u32 bounded;
+	u32 bounded;	/* windows in a row that left the period at its bound around the model's */
 };
 
-/**
- * struct fb_head_end - how one completion was judged
- * @verdict: its kind
- * @end_ns: media end, without report overhead; free of report noise only if mechanical
- * @turns: revolutions more (+) or fewer (-) than predicted; 0 when nothing was predicted
- * @residual_ns: report time less overhead, minus the nearest moment at which the end
- *	angle passed the head; 0 when there was no anchor to compare with
- */
+/* How one completion was judged */
 struct fb_head_end {
 	enum fb_head_verdict verdict;
-	u64 end_ns;
-	s32 turns;
+	u64 end_ns;	/* media end, less report overhead; its noise only if not mechanical */
+	s32 turns;			/* revolutions beyond the prediction, if there was one */
+	/*
+	 * report time less overhead, minus the nearest moment at which the end angle passed the
+	 * head; 0 when there was no anchor to compare with
+	 */
 	s64 residual_ns;
 };
 
@@ -113,10 +77,7 @@ struct fb_head_end {
  */
 void fb_head_init(struct fb_head *h, const struct disk_model *dm);
 
-/**
- * fb_head_lose() - make the head unknown until the next mechanical completion
- * @h: state; the phase stays
- */
+/* Make the head unknown until the next mechanical completion. @h: state; the phase stays. */
 void fb_head_lose(struct fb_head *h);
 
 /**
@@ -133,20 +94,13 @@ void fb_head_reset(struct fb_head *h, u64 until_ns);
  */
 void fb_head_guess(struct fb_head *h, const struct dm_place *at);
 
-/**
- * fb_head_locked() - test whether the phase is trusted
- * @h: state
- * @now_ns: the time; a phase not confirmed for half a minute is not trusted
- *
- * Return: true when it is.
- */
+/* Is the phase trusted? Not if nothing has confirmed it for half a minute. */
 bool fb_head_locked(const struct fb_head *h, u64 now_ns);
 
 /**
  * fb_head_angle() - get the platter's angle at a moment
  * @h: state, anchored
  * @ns: the moment, before or after the anchor
- *
  * Return: the angle.
  */
 u32 fb_head_angle(const struct fb_head *h, u64 ns);
@@ -156,27 +110,20 @@ u32 fb_head_angle(const struct fb_head *h, u64 ns);
  * @h: state, anchored
  * @ns: the given moment
  * @angle: the angle
- *
  * Return: ns.
  */
 u64 fb_head_when(const struct fb_head *h, u64 ns, u32 angle);
 
-/**
- * fb_head_misfit() - test whether the model is wrong
- * @h: state
- *
- * Return: true when too many commands do not end at the predicted angle, or in the predicted
- * turn, or the platter turns at another speed.
+/*
+ * Test whether the model is wrong. Return: true when too many commands do not end at the predicted
+ * angle, or in the predicted turn, or the platter turns at another speed.
  */
 bool fb_head_misfit(const struct fb_head *h);
 
-/**
- * fb_head_now() - predict the head's place at a moment if it stays on its track
- * @h: state
- * @ns: the moment
- * @p: out: the track where the last command ended, and the angle at @ns
- *
- * Return: false when the head is unknown or the phase is not trusted at @ns.
+/*
+ * Predict the head's place at a moment if it stays on its track. @p: out: the track where the last
+ * command ended, and the angle at @ns. Return: false when the head is unknown or the phase is not
+ * trusted at @ns.
  */
 bool fb_head_now(const struct fb_head *h, u64 ns, struct dm_place *p);
 

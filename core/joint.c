@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The choice of the next request and of the free read before it, together; see core/joint.h.
- *
- * Calls: disk_model.c, core/policy.c, core/conservatism.c for the odds of a seek. Core: no locks,
- * the caller serialises.
- */
+/* The choice of the next request and of the free read before it, together; see core/joint.h. */
 #include "core/joint.h"
 
 /* time constant of the running mean, in requests, as in core/block_value.c */

@@ -23,112 +23,67 @@
 #define FB_JOINT_COST_PPM 10000	/* recommended target */
 #define FB_JOINT_COST_PPM_MAX 500000
 
-/**
- * struct fb_joint_candidate - a request whose gap is to be searched
- * @req: the request
- * @seek_ns: its predicted seek
- * @latency_ns: its predicted rotational latency
- * @expected_ns: both, with the odds of a turn lost or gained
- * @onward_ns: shortest positioning time from its end to another pending request
- * @age_ns: its age
- * @time_ns: what is priced: @expected_ns, a part of @onward_ns, less what its age is worth
- * @rank: private: its rank
- */
+/* A request whose gap is to be searched */
 struct fb_joint_candidate {
 	struct fb_policy_req *req;
-	u64 seek_ns;
-	u64 latency_ns;
-	s64 expected_ns;
-	u64 onward_ns;
-	u64 age_ns;
-	s64 time_ns;
-	s64 rank;
+	u64 seek_ns;			/* its predicted seek */
+	u64 latency_ns;			/* its predicted rotational latency */
+	s64 expected_ns;		/* both, with the odds of a turn lost or gained */
+	u64 onward_ns;	/* shortest positioning time from its end to another pending request */
+	u64 age_ns;			/* its age */
+	s64 time_ns;	/* priced: @expected_ns, a part of @onward_ns, less its age's worth */
+	s64 rank;			/* private: its rank */
 };
 
-/**
- * struct fb_joint_round - one choice
- * @candidate: the best by rank, in this order; behind them those that have arrived since
- * @n: how many
- * @class: of them
- * @next: private: of the pool's list, what is ranked next; the list itself: all are
- * @best: the best so far by score; 0 until one is scored
- * @scored: one has been
- * @score: the score of @best, 256ths of a plan's value
- */
+/* One choice */
 struct fb_joint_round {
+	/* the best by rank, in this order; behind them those that have arrived since */
 	struct fb_joint_candidate candidate[FB_JOINT_CANDIDATES + FB_JOINT_LATE];
 	u32 n;
-	enum fb_policy_class class;
+	enum fb_policy_class class;	/* of them */
+	/* private: of the pool's list, what is ranked next; the list itself: all are */
 	const struct list_head *next;
-	u32 best;
-	bool scored;
-	s64 score;
+	u32 best;			/* the best so far by score; 0 until one is scored */
+	bool scored;			/* one has been */
+	s64 score;			/* the score of @best, 256ths of a plan's value */
 };
 
-/**
- * struct fb_joint_at - what a round is computed with
- * @dm: model
- * @odds: odds of a lost turn, or NULL: unknown
- * @pool: the pending requests; scratch fields are overwritten
- * @head: where the head will be
- * @now_ns: the time, for ages
- */
+/* What a round is computed with */
 struct fb_joint_at {
 	const struct disk_model *dm;
-	const struct fb_conservatism_odds *odds;
-	struct fb_policy_pool *pool;
-	const struct dm_place *head;
-	u64 now_ns;
+	const struct fb_conservatism_odds *odds;	/* odds of a lost turn, or NULL: unknown */
+	struct fb_policy_pool *pool;	/* the pending requests; scratch fields are overwritten */
+	const struct dm_place *head;	/* where the head will be */
+	u64 now_ns;			/* the time, for ages */
 };
 
-/**
- * struct fb_joint - the price, and what it is made from; private but for those named
- * @cost_ppm: what free reads may cost, order included, 1 .. FB_JOINT_COST_PPM_MAX: a share of the
- *	foreground's throughput on a drive that is never idle, else of its mean response time; may
- *	be changed at any time
- * @price: of a turn, in 256ths of the mean value of a gap
- * @fixed: @price does not move
- * @spent_ppm: what free reads cost lately, order included
- * @window_ppm: the same, of the last window
- * @latency: rotational latency of the requests chosen, running mean times FB_JOINT_GAPS
- * @age: their age then, the same
- * @since_ns: beginning of the controller's window
- * @rising: no window has cost less than it may since @cost_ppm was set or the price was far too low
- * @owed_ppm: what free reads have cost too much, summed up over windows; below 0: too little
- * @owed_of_ppm: the @cost_ppm that this is of
- * @order_ns: what the order cost in the window
- * @rounds: choices in the window
- */
+/* The price, and what it is made from; private but for those named */
 struct fb_joint {
+	/*
+	 * what free reads may cost, order included, 1 .. FB_JOINT_COST_PPM_MAX: a share of the
+	 * foreground's throughput on a drive that is never idle, else of its mean response time;
+	 * may be changed at any time
+	 */
 	u32 cost_ppm;
-	u32 price;
-	bool fixed;
-	s32 spent_ppm;
-	s32 window_ppm;
-	u64 latency;
-	u64 age;
-	u64 since_ns;
+	u32 price;			/* of a turn, in 256ths of the mean value of a gap */
+	bool fixed;			/* @price does not move */
+	s32 spent_ppm;			/* what free reads cost lately, order included */
+	s32 window_ppm;			/* the same, of the last window */
+	u64 latency;	/* rotational latency of those chosen, mean * FB_JOINT_GAPS */
+	u64 age;			/* their age then, the same */
+	u64 since_ns;			/* beginning of the controller's window */
+	/* no window has cost less than it may since @cost_ppm was set or @price far too low */
 	bool rising;
-	s64 owed_ppm;
-	u32 owed_of_ppm;
-	s64 order_ns;
-	u32 rounds;
+	s64 owed_ppm;	/* what free reads have cost too much in all; below 0: too little */
+	u32 owed_of_ppm;		/* the @cost_ppm that this is of */
+	s64 order_ns;			/* what the order cost in the window */
+	u32 rounds;			/* choices in the window */
 };
 
-/**
- * fb_joint_init() - initialise
- * @j: filled
- * @dm: model
- * @cost_ppm: see struct fb_joint
- */
+/* Initialise. @cost_ppm: see struct fb_joint. */
 void fb_joint_init(struct fb_joint *j, const struct disk_model *dm, u32 cost_ppm);
 
-/**
- * fb_joint_miss_price() - price of a turn that is lost behind a free read
- * @j: state
- *
- * Return: the price, for fb_block_value_miss().
- */
+/* Price of a turn that is lost behind a free read. Return: the price, for fb_block_value_miss(). */
 u32 fb_joint_miss_price(const struct fb_joint *j);
 
 /**
@@ -155,19 +110,12 @@ void fb_joint_begin(struct fb_joint_round *r, const struct fb_policy_pool *pool,
  *
  * Cost: under 12,000 instructions with FB_JOINT_SLICE; those of fb_joint_onward() are under
  * 20,000 at 256 pending.
- *
  * Return: false: all are ranked.
  */
 bool fb_joint_rank(const struct fb_joint *j, const struct fb_joint_at *at,
 		   struct fb_joint_round *r, u32 most);
 
-/**
- * fb_joint_has() - does a round hold on to this request?
- * @r: the round
- * @req: the request
- *
- * Return: true if it is a candidate, or the next to be ranked.
- */
+/* Is a request a candidate of the round, or the next to be ranked? */
 bool fb_joint_has(const struct fb_joint_round *r, const struct fb_policy_req *req);
 
 /**
@@ -178,19 +126,12 @@ bool fb_joint_has(const struct fb_joint_round *r, const struct fb_policy_req *re
  * @req: the request, in the pool
  *
  * O(1).
- *
  * Return: true if it is worth a search, too: it is the last candidate now.
  */
 bool fb_joint_arrived(const struct fb_joint *j, const struct fb_joint_at *at,
 		      struct fb_joint_round *r, struct fb_policy_req *req);
 
-/**
- * fb_joint_onward() - look where a candidate leads; before it is offered
- * @j: state
- * @at: as in fb_joint_rank()
- * @r: the round
- * @i: number of the candidate
- */
+/* Look where a candidate leads; before it is offered. @at: as in fb_joint_rank(). */
 void fb_joint_onward(const struct fb_joint *j, const struct fb_joint_at *at,
 		     struct fb_joint_round *r, u32 i);
 
@@ -203,7 +144,6 @@ void fb_joint_onward(const struct fb_joint *j, const struct fb_joint_at *at,
  * @i: number of the candidate, which fb_joint_onward() has looked at
  *
  * Also 0 where the candidate is the best without a plan.
- *
  * Return: the value, for fb_limits.least_value.
  */
 u64 fb_joint_least(const struct fb_joint *j, const struct disk_model *dm, u64 mean,
@@ -221,18 +161,10 @@ u64 fb_joint_least(const struct fb_joint *j, const struct disk_model *dm, u64 me
 void fb_joint_offer(const struct fb_joint *j, const struct disk_model *dm, u64 mean,
 		    struct fb_joint_round *r, u32 i, const struct fb_plan *plan);
 
-/**
- * fb_joint_insist() - make a candidate the best, whatever the others bring
- * @r: the round
- * @i: number of the candidate
- */
+/* Make a candidate the best, whatever the others bring. */
 void fb_joint_insist(struct fb_joint_round *r, u32 i);
 
-/**
- * fb_joint_sent() - note that @r->best goes next
- * @j: state
- * @r: the round
- */
+/* Note that @r->best goes next. */
 void fb_joint_sent(struct fb_joint *j, const struct fb_joint_round *r);
 
 /**
@@ -242,7 +174,6 @@ void fb_joint_sent(struct fb_joint *j, const struct fb_joint_round *r);
  * @missed_ppm: what free reads cost lately by fb_conservatism.cost_ppm; 0: unknown
  * @idle: fb_policy_pool.idle, by which the drive's time is made a share of throughput or response
  * @now_ns: the time
- *
  * Return: true at the end of a window: @j->window_ppm is new.
  */
 bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle, u64 now_ns);

@@ -11,8 +11,6 @@
  *
  * A lift that is seldom late is allowed within some 100 trials; one that is late every second
  * time is refused within some 10.
- *
- * Calls: disk_model.c. Core: no locks, the caller serialises.
  */
 #include "core/lookahead.h"
 

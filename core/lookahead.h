@@ -23,93 +23,56 @@
 #define FB_LOOKAHEAD_PAUSE_MAX_NS (3600ULL * 1000000000)	/* ... up to this */
 #define FB_LOOKAHEAD_TEXT 64			/* buffer size for fb_lookahead_describe() */
 
-/**
- * enum fb_lookahead_state - what is known about a lift
- * @FB_LOOKAHEAD_TRIAL: it is unknown whether it triggers look-ahead: some gaps use it
- * @FB_LOOKAHEAD_ALLOWED: it does not: all gaps may use it
- * @FB_LOOKAHEAD_REFUSED: it does: no gap uses it until a pause is over
- */
+/* What is known about a lift */
 enum fb_lookahead_state {
-	FB_LOOKAHEAD_TRIAL,
-	FB_LOOKAHEAD_ALLOWED,
-	FB_LOOKAHEAD_REFUSED,
+	FB_LOOKAHEAD_TRIAL,	/* it is unknown whether it triggers look-ahead: some gaps use it */
+	FB_LOOKAHEAD_ALLOWED,		/* it does not: all gaps may use it */
+	FB_LOOKAHEAD_REFUSED,		/* it does: no gap uses it until a pause is over */
 };
 
-/**
- * struct fb_lookahead_mark - what the probe needs to know of a command; kept with the command
- * @at: lifts by which it reads on the track where the previous command ended
- * @behind: those of the previous command: look-ahead that they trigger delays this one
- * @ours: a free read, or a foreground request with or after one: only these depend on the
- *	conservatism
- */
+/* What the probe needs to know of a command; kept with the command */
 struct fb_lookahead_mark {
-	u8 at;
-	u8 behind;
-	bool ours;
+	u8 at;	/* lifts by which it reads on the track where the previous command ended */
+	u8 behind;			/* those of the previous command, which delay this one */
+	bool ours;	/* a free read, or with or behind one: the conservatism counts */
 };
 
-/**
- * struct fb_lookahead_test - a sequential test
- * @score: log2 of the odds that the drive is triggered, 16 binary places
- * @n: commands
- * @bad: late or odd ones among them
- */
+/* A sequential test */
 struct fb_lookahead_test {
-	s32 score;
+	s32 score;	/* log2 of the odds that the drive is triggered, 16 binary places */
 	u32 n;
-	u32 bad;
+	u32 bad;			/* late or odd ones among them */
 };
 
-/**
- * struct fb_lookahead_lift - one lift
- * @state: what is known
- * @test: tests of commands with it in fb_lookahead_mark.at and in .behind
- * @since_ns: when @state began
- * @until_ns: end of the pause, when refused
- * @pause_ns: length of the next pause
- * @refusals: how often it was refused
- * @n: commands of the test that refused it
- * @bad: late or odd ones among them
- */
+/* One lift */
 struct fb_lookahead_lift {
 	enum fb_lookahead_state state;
+	/* tests of commands with it in fb_lookahead_mark.at and in .behind */
 	struct fb_lookahead_test test[2];
-	u64 since_ns;
-	u64 until_ns;
-	u64 pause_ns;
-	u32 refusals;
-	u32 n;
-	u32 bad;
+	u64 since_ns;			/* when @state began */
+	u64 until_ns;			/* end of the pause, when refused */
+	u64 pause_ns;			/* length of the next pause */
+	u32 refusals;			/* how often it was refused */
+	u32 n;				/* commands of the test that refused it */
+	u32 bad;			/* late or odd ones among them */
 };
 
-/**
- * struct fb_lookahead_base - ends of commands that no lift concerns
- * @n: commands; the oldest fade
- * @bad: late or odd ones among them
- */
+/* Ends of commands that no lift concerns */
 struct fb_lookahead_base {
-	u32 n;
-	u32 bad;
+	u32 n;				/* commands; the oldest fade */
+	u32 bad;			/* late or odd ones among them */
 };
 
-/**
- * struct fb_lookahead - the probe
- * @off: the drive's look-ahead is known to be off
- * @gaps: number of gaps, to tell which lift's turn it is
- * @lift: FB_LIFT_SOURCE, FB_LIFT_DEST
- * @base: commands that are not fb_lookahead_mark.ours [0], and those that are [1]
- */
+/* The probe */
 struct fb_lookahead {
-	bool off;
-	u32 gaps;
-	struct fb_lookahead_lift lift[FB_LOOKAHEAD_LIFTS];
+	bool off;			/* the drive's look-ahead is known to be off */
+	u32 gaps;			/* number of gaps, to tell which lift's turn it is */
+	struct fb_lookahead_lift lift[FB_LOOKAHEAD_LIFTS];	/* FB_LIFT_SOURCE, FB_LIFT_DEST */
+	/* commands that are not fb_lookahead_mark.ours [0], and those that are [1] */
 	struct fb_lookahead_base base[2];
 };
 
-/**
- * fb_lookahead_init() - initialise: trials of all lifts
- * @p: filled
- */
+/* Initialise: trials of all lifts. */
 void fb_lookahead_init(struct fb_lookahead *p);
 
 /**
@@ -125,7 +88,6 @@ void fb_lookahead_off(struct fb_lookahead *p, bool known_off);
  * @p: state; call this once for each gap to be searched
  * @wanted: enum fb_lift, or-ed
  * @now_ns: monotonic time
- *
  * Return: those of @wanted that it may use; the probe does not limit FB_LIFT_SEVERAL.
  */
 u32 fb_lookahead_allowed(struct fb_lookahead *p, u32 wanted, u64 now_ns);
@@ -137,7 +99,6 @@ u32 fb_lookahead_allowed(struct fb_lookahead *p, u32 wanted, u64 now_ns);
  * @plan: its plan
  * @i: number of the command: that of a piece, or @plan->npieces for a foreground request
  *	that has no prepend
- *
  * Return: FB_LIFT_SOURCE, FB_LIFT_DEST, or 0 when it is not on the track where the previous
  * command ended. Either lift may have led to two pieces on a track, so both are returned and
  * the host takes those that fb_lookahead_allowed() allowed.
@@ -166,7 +127,6 @@ void fb_lookahead_seen(struct fb_lookahead *p, u64 now_ns, const struct fb_looka
  *
  * "allowed (look-ahead off)", "trial N/M" (M: trials needed if nothing is late from now on),
  * "allowed (not triggered in N trials)", "refused (K of N late), next trial in S s".
- *
  * Return: length of @text.
  */
 int fb_lookahead_describe(const struct fb_lookahead *p, u32 lift, u64 now_ns, char *text,

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Can the phase be found at all? See core/phase.h.
- *
- * Calls: disk_model.c. Core: no locks, the caller serialises.
- */
+/* Can the phase be found at all? See core/phase.h. */
 #include "core/phase.h"
 
 /*

@@ -16,68 +16,37 @@
 #define FB_PHASE_PAUSE_NS (60ULL * 1000000000)	/* after it was given up; doubles each time ... */
 #define FB_PHASE_PAUSE_MAX_NS (3600ULL * 1000000000)	/* ... up to this */
 
-/**
- * struct fb_phase_mark - where the platter was at the end of a read from the medium
- * @ns: when that was reported
- * @angle: the angle after its last sector
- */
+/* Where the platter was at the end of a read from the medium */
 struct fb_phase_mark {
-	u64 ns;
-	u32 angle;
+	u64 ns;				/* when that was reported */
+	u32 angle;			/* the angle after its last sector */
 };
 
-/**
- * struct fb_phase - what reads say about the phase
- * @last_ns: when the last command ended
- * @mark: some of the last reads from the medium
- * @marks: how many were noted; the first is @mark[0], and so on
- * @seen: reads of this verdict; one from the medium counts as FB_PHASE_SHORT
- * @compared: those from the medium
- * @fits: those whose angle follows from that of a read before
- * @off_until_ns: given up until then; 0: it is not
- * @pause_ns: length of the next pause
- * @given_up: times it was given up in a row
- */
+/* What reads say about the phase */
 struct fb_phase {
-	u64 last_ns;
-	struct fb_phase_mark mark[FB_PHASE_MARKS];
-	u32 marks;
-	u32 seen;
-	u32 compared;
-	u32 fits;
-	u64 off_until_ns;
-	u64 pause_ns;
-	u32 given_up;
+	u64 last_ns;			/* when the last command ended */
+	struct fb_phase_mark mark[FB_PHASE_MARKS];	/* some of the last reads from the medium */
+	u32 marks;			/* how many were noted; the first is @mark[0], and so on */
+	u32 seen;	/* reads of this verdict; one from the medium counts as FB_PHASE_SHORT */
+	u32 compared;			/* those from the medium */
+	u32 fits;			/* those whose angle follows from that of a read before */
+	u64 off_until_ns;		/* given up until then; 0: it is not */
+	u64 pause_ns;			/* length of the next pause */
+	u32 given_up;			/* times it was given up in a row */
 };
 
-/**
- * struct fb_phase_read - a read of the foreground that has ended, in the order of the policy
- * @lbn: first sector
- * @nsect: sectors
- * @sent_ns: when it was sent
- * @end_ns: when its end was reported
- */
+/* A read of the foreground that has ended, in the order of the policy */
 struct fb_phase_read {
-	u64 lbn;
+	u64 lbn;			/* first sector */
 	u32 nsect;
-	u64 sent_ns;
-	u64 end_ns;
+	u64 sent_ns;			/* when it was sent */
+	u64 end_ns;			/* when its end was reported */
 };
 
-/**
- * fb_phase_init() - initialise: nothing is known, and nothing given up
- * @p: filled
- */
+/* Initialise: nothing is known, and nothing given up. */
 void fb_phase_init(struct fb_phase *p);
 
-/**
- * fb_phase_read() - learn from a read of the foreground
- * @p: state
- * @dm: model
- * @read: the read
- *
- * Return: true if this call has given the phase up.
- */
+/* Learn from a read of the foreground. Return: true if this call has given the phase up. */
 bool fb_phase_read(struct fb_phase *p, const struct disk_model *dm,
 		   const struct fb_phase_read *read);
 
@@ -88,13 +57,7 @@ bool fb_phase_read(struct fb_phase *p, const struct disk_model *dm,
  */
 void fb_phase_other(struct fb_phase *p, u64 end_ns);
 
-/**
- * fb_phase_on() - test whether the phase is known or looked for, and end a pause that is over
- * @p: state
- * @now_ns: monotonic time
- *
- * Return: false while it is given up.
- */
+/* Is the phase known or looked for? Ends a pause that is over. False: it is given up. */
 bool fb_phase_on(struct fb_phase *p, u64 now_ns);
 
 #endif /* FB_PHASE_H */

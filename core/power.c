@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Power states and the policy that lets a drive sleep; see core/power.h. Core: no locks, the
- * caller serialises.
- */
+/* Power states and the policy that lets a drive sleep; see core/power.h. Core. */
 #include "core/power.h"
 
 /* SPC-5, table of sense keys and additional sense codes */
@@ -28,19 +25,13 @@ static const char *const fb_power_name[] = {
 	[FB_POWER_UNKNOWN] = "asleep (no known answer)",
 };
 
-/**
- * fb_power_spins() - does a drive in this state serve a read at once?
- * @state: the state
- */
+/* Does a drive in this state serve a read at once? */
 bool fb_power_spins(enum fb_power_state state)
 {
 	return state <= FB_POWER_IDLE_B;
 }
 
-/**
- * fb_power_of_ata() - translate the answer of CHECK POWER MODE (ACS-4, 7.3)
- * @count: the count register
- */
+/* Translate the answer of CHECK POWER MODE (ACS-4, 7.3). @count: the count register. */
 enum fb_power_state fb_power_of_ata(u8 count)
 {
 	switch (count) {
@@ -103,7 +94,6 @@ static u64 fb_power_least_ns(u64 least_ns, u32 ticks)
  * fb_power_page_ns() - find the shortest timer after which a drive sleeps
  * @page: mode page 1Ah
  * @len: its bytes
- *
  * Return: ns; 0: no such timer is enabled, or it is another page.
  */
 u64 fb_power_page_ns(const u8 *page, u32 len)
@@ -138,7 +128,6 @@ u64 fb_power_page_ns(const u8 *page, u32 len)
  * fb_power_log_ns() - find the shortest timer after which an ATA drive sleeps
  * @log: the Power Conditions log, from its page 0 on
  * @len: its bytes
- *
  * Return: ns; 0: no such timer is enabled.
  */
 u64 fb_power_log_ns(const u8 *log, u32 len)
@@ -189,11 +178,7 @@ static bool fb_power_is_resting(const struct fb_power *p, u64 now)
 	return !p->keep_awake && !fb_power_stays(p) && now >= p->from_ns + spell_ns;
 }
 
-/**
- * fb_power_begin() - begin a spell of idle reads
- * @p: the power
- * @now: the time
- */
+/* Begin a spell of idle reads. */
 void fb_power_begin(struct fb_power *p, u64 now)
 {
 	p->state = FB_POWER_ACTIVE;
@@ -216,12 +201,7 @@ void fb_power_foreground(struct fb_power *p, u64 fg_ns)
 	fb_power_begin(p, fg_ns);
 }
 
-/**
- * fb_power_must_ask() - should the drive be asked for its state before an idle read?
- * @p: the power
- * @touched_ns: see above
- * @now: the time
- */
+/* Should the drive be asked for its state before an idle read? @touched_ns: see above. */
 bool fb_power_must_ask(const struct fb_power *p, u64 touched_ns, u64 now)
 {
 	/* an answer stays good for a moment though nothing was found to read then */
@@ -258,14 +238,7 @@ void fb_power_told(struct fb_power *p, enum fb_power_state state, u64 touched_ns
 	p->state = state;
 }
 
-/**
- * fb_power_due_ns() - compute when the next idle read may be sent, or the drive asked
- * @p: the power
- * @touched_ns: see above
- * @now: the time
- *
- * Return: the time, which may be past.
- */
+/* When the next idle read may be sent, or the drive asked; it may be past. */
 u64 fb_power_due_ns(const struct fb_power *p, u64 touched_ns, u64 now)
 {
 	if (!fb_power_spins(p->state))
@@ -273,14 +246,7 @@ u64 fb_power_due_ns(const struct fb_power *p, u64 touched_ns, u64 now)
 	return fb_power_is_resting(p, now) ? touched_ns + fb_power_rest_ns(p) : 0;
 }
 
-/**
- * fb_power_why() - get why the drive's power keeps idle reads from being sent
- * @p: the power
- * @touched_ns: see above
- * @now: the time
- *
- * Return: a message; NULL: it does not.
- */
+/* Why the drive's power keeps idle reads from being sent; NULL: it does not. */
 const char *fb_power_why(const struct fb_power *p, u64 touched_ns, u64 now)
 {
 	if (!fb_power_spins(p->state))

@@ -24,58 +24,33 @@
 /* No drive's timer is longer: hdparm -S ends at 5.5 hours. */
 #define FB_POWER_LONGEST_NS 21600000000000ULL
 
-/**
- * enum fb_power_state - what a drive answers, by the names of SPC-5 and ACS-4
- * @FB_POWER_ACTIVE: it spins
- * @FB_POWER_IDLE: active or idle: it spins
- * @FB_POWER_IDLE_A: it spins, electronics are off
- * @FB_POWER_IDLE_B: it spins, heads are parked
- * @FB_POWER_IDLE_C: it spins slower, or not, and takes seconds to be back
- * @FB_POWER_STANDBY_Y: the spindle stands, or is slow
- * @FB_POWER_STANDBY_Z: the spindle stands
- * @FB_POWER_STOPPED: not ready: it waits for START UNIT, or is on its way
- * @FB_POWER_LOW: low power condition, it does not say which
- * @FB_POWER_SUSPENDED: the kernel has suspended it
- * @FB_POWER_UNKNOWN: it does not answer, or in a way that no standard has
- */
+/* What a drive answers, by the names of SPC-5 and ACS-4 */
 enum fb_power_state {
-	FB_POWER_ACTIVE,
-	FB_POWER_IDLE,
-	FB_POWER_IDLE_A,
-	FB_POWER_IDLE_B,
-	FB_POWER_IDLE_C,
-	FB_POWER_STANDBY_Y,
-	FB_POWER_STANDBY_Z,
-	FB_POWER_STOPPED,
-	FB_POWER_LOW,
-	FB_POWER_SUSPENDED,
-	FB_POWER_UNKNOWN,
+	FB_POWER_ACTIVE,		/* it spins */
+	FB_POWER_IDLE,			/* active or idle: it spins */
+	FB_POWER_IDLE_A,		/* it spins, electronics are off */
+	FB_POWER_IDLE_B,		/* it spins, heads are parked */
+	FB_POWER_IDLE_C,		/* it spins slower, or not, and takes seconds to be back */
+	FB_POWER_STANDBY_Y,		/* the spindle stands, or is slow */
+	FB_POWER_STANDBY_Z,		/* the spindle stands */
+	FB_POWER_STOPPED,		/* not ready: it waits for START UNIT, or is on its way */
+	FB_POWER_LOW,			/* low power condition, it does not say which */
+	FB_POWER_SUSPENDED,		/* the kernel has suspended it */
+	FB_POWER_UNKNOWN,		/* it does not answer, or in a way that no standard has */
 };
 
-/**
- * struct fb_power - what is known of a drive's power, and the policy; all private but the first
- * @keep_awake: setting: idle reads go on, and overdue tasks wake the drive
- * @drive_ns: the drive's own shortest timer; 0: it names none
- * @host_ns: the kernel's, autosuspend; 0: none
- * @state: the last answer, or active after a foreground request
- * @told_ns: when it came
- * @asked_ns: when the drive was last asked
- * @doubt: a command has passed by that may have changed the state
- * @fg_ns: the last foreground activity that was noted here
- * @from_ns: when the spell of idle reads began
- * @rests: rests of this silence that the drive did not use
- */
+/* What is known of a drive's power, and the policy; all private but the first */
 struct fb_power {
-	u32 keep_awake;
-	u64 drive_ns;
-	u64 host_ns;
-	enum fb_power_state state;
-	u64 told_ns;
-	u64 asked_ns;
-	bool doubt;
-	u64 fg_ns;
-	u64 from_ns;
-	u32 rests;
+	u32 keep_awake;	/* setting: idle reads go on, and overdue tasks wake the drive */
+	u64 drive_ns;			/* the drive's own shortest timer; 0: it names none */
+	u64 host_ns;			/* the kernel's, autosuspend; 0: none */
+	enum fb_power_state state;	/* the last answer, or active after a foreground request */
+	u64 told_ns;			/* when it came */
+	u64 asked_ns;			/* when the drive was last asked */
+	bool doubt;	/* a command has passed by that may have changed the state */
+	u64 fg_ns;			/* the last foreground activity that was noted here */
+	u64 from_ns;			/* when the spell of idle reads began */
+	u32 rests;			/* rests of this silence that the drive did not use */
 };
 
 bool fb_power_spins(enum fb_power_state state);
@@ -90,10 +65,7 @@ void fb_power_told(struct fb_power *p, enum fb_power_state state, u64 touched_ns
 u64 fb_power_due_ns(const struct fb_power *p, u64 touched_ns, u64 now);
 const char *fb_power_why(const struct fb_power *p, u64 touched_ns, u64 now);
 
-/**
- * fb_power_doubt() - note a command of unknown kind: it may put the drive to sleep, or wake it
- * @p: the power
- */
+/* Note a command of unknown kind: it may put the drive to sleep, or wake it. */
 static inline void fb_power_doubt(struct fb_power *p)
 {
 	p->doubt = true;

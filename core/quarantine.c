@@ -12,7 +12,7 @@
  * The state belongs to the thread that reads for tasks. What others must be told is returned, for
  * disk/delivery.c to tell.
  *
- * Calls: fb_bitmap.c. Core: no locks are taken here; see struct fb_quarantine for locking.
+ * Core: no locks are taken here; see struct fb_quarantine for locking.
  */
 #include "core/quarantine.h"
 
@@ -28,12 +28,7 @@
 /* sectors per read of what is not in doubt: 128 KiB */
 #define FB_QUARANTINE_PIECE 256U
 
-/**
- * fb_quarantine_init() - initialise with no bad blocks
- * @b: zeroed
- *
- * Context: any.
- */
+/* Initialise with no bad blocks. @b: zeroed. */
 void fb_quarantine_init(struct fb_quarantine *b)
 {
 	b->quarantine_kib = FB_QUARANTINE_KIB;
@@ -57,7 +52,6 @@ static u32 fb_quarantine_n_doubts(const struct fb_quarantine *b)
  * Blocks that were in doubt may have been written meanwhile, and bad ones are found again. Those
  * that were bad by errors that are not the medium's stay in doubt: each such error is dear. Zones
  * and all doubt end if another model has blocks of another size.
- *
  * Context: the thread that reads for tasks is not running.
  */
 void fb_quarantine_begin(struct fb_quarantine *b, u32 granule, u64 sectors, bool careful)
@@ -85,14 +79,7 @@ static bool fb_quarantine_meets(u64 first, u64 count, u64 lbn, u64 nsect)
 
 /* ---- zones ---- */
 
-/**
- * fb_quarantine_zone() - find the first zone that some sectors overlap
- * @b: the disk's
- * @lbn: first sector
- * @nsect: how many
- *
- * Return: the zone, or NULL if none of them is quarantined.
- */
+/* The first zone that some sectors overlap; NULL: none of them is quarantined. */
 const struct fb_avoid *fb_quarantine_zone(const struct fb_quarantine *b, u64 lbn, u64 nsect)
 {
 	const struct fb_avoid *first = NULL, *z;
@@ -104,12 +91,7 @@ const struct fb_avoid *fb_quarantine_zone(const struct fb_quarantine *b, u64 lbn
 	return first;
 }
 
-/**
- * fb_quarantine_quarantined() - get how much of the disk is quarantined
- * @b: the disk's
- *
- * Return: sectors.
- */
+/* Get how much of the disk is quarantined. Return: sectors. */
 u64 fb_quarantine_quarantined(const struct fb_quarantine *b)
 {
 	u64 sectors = 0;
@@ -127,13 +109,7 @@ static void fb_quarantine_end_zone(struct fb_quarantine *b, u32 i)
 	b->until_ns[i] = b->until_ns[b->zones];
 }
 
-/**
- * fb_quarantine_expire() - end the zones whose time is over
- * @b: the disk's
- * @now: the time, ns
- *
- * Context: the disk's lock held.
- */
+/* End the zones whose time is over. The disk's lock held. */
 void fb_quarantine_expire(struct fb_quarantine *b, u64 now)
 {
 	u32 i = b->zones;
@@ -183,14 +159,7 @@ static u32 fb_quarantine_add(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 no
 
 /* ---- doubt ---- */
 
-/**
- * fb_quarantine_doubts() - test whether any of some sectors is in doubt
- * @b: the disk's
- * @lbn: first sector
- * @nsect: how many
- *
- * Return: true if so; its block must be read alone.
- */
+/* Is any of these sectors in doubt, so that its block must be read alone? */
 bool fb_quarantine_doubts(const struct fb_quarantine *b, u64 lbn, u64 nsect)
 {
 	u32 i;
@@ -257,7 +226,6 @@ static bool fb_quarantine_is_proven(const struct fb_quarantine *b, u64 lbn)
  * On a careful disk each error is dear, and what is in doubt there is bad when READ fails, too: a
  * VERIFY or FUA that fails would prove nothing. What READ can read is not in doubt any more, and is
  * verified then. A block that was bad before needs no such proof.
- *
  * Return: true if so.
  */
 bool fb_quarantine_by_read(const struct fb_quarantine *b, u64 lbn, u32 nsect)
@@ -300,7 +268,6 @@ static bool fb_quarantine_cut_piece(const struct fb_quarantine *b, const struct 
  *
  * Quarantined blocks are not read in gaps; blocks in doubt are read alone, and seldom, or on a
  * careful disk not at all.
- *
  * Return: false if nothing of it may be read now.
  */
 bool fb_quarantine_cut(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
@@ -327,13 +294,7 @@ bool fb_quarantine_cut(const struct fb_quarantine *b, const struct fb_bitmap *bm
 	return fb_quarantine_cut_piece(b, bm, now, plan);
 }
 
-/**
- * fb_quarantine_sent() - note that a free or idle read has been sent
- * @b: the disk's
- * @lbn: first sector
- * @nsect: how many
- * @now: the time, ns
- */
+/* Note that a free or idle read has been sent. */
 void fb_quarantine_sent(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 now)
 {
 	if (fb_quarantine_doubts(b, lbn, nsect))
@@ -366,15 +327,9 @@ static u32 fb_quarantine_enter(struct fb_quarantine *b, u64 lbn, u64 now)
 	return FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT;
 }
 
-/**
- * fb_quarantine_unreported() - take the number of bad blocks that had no uevent of their own
- * @b: the disk's
- * @now: the time, ns
- * @flush: take it even if it is too early
- *
- * Context: the disk's lock held.
- *
- * Return: how many; 0: none, or it is too early to tell.
+/*
+ * Take the number of bad blocks that had no uevent of their own. @flush: take it even if it is too
+ * early. The disk's lock held. Return: how many; 0: none, or it is too early to tell.
  */
 u32 fb_quarantine_unreported(struct fb_quarantine *b, u64 now, bool flush)
 {
@@ -462,9 +417,7 @@ static void fb_quarantine_absolve(struct fb_quarantine *b, const struct fb_quara
  * attention may pass. On a careful disk it is enough that it failed among others before. One
  * of both failures must be a plain READ's: where VERIFY or FUA fails the command may be at fault.
  * Until both are known the blocks are wanted again, and read alone if the place is in doubt.
- *
  * Context: the disk's lock held.
- *
  * Return: enum fb_quarantine_verdict, or-ed.
  */
 u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read *read, u64 now)
@@ -532,7 +485,6 @@ static bool fb_quarantine_wanted(const struct fb_quarantine *b, const struct fb_
  * fault that may pass. On a careful disk what is in doubt waits until another error may be
  * risked, unless READ is to tell whether a VERIFY or FUA is at fault itself. What lies near a block
  * that was bad so does not wait, unless it is such a block itself.
- *
  * Return: false if nothing of it is wanted, or it must wait.
  */
 bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
@@ -588,7 +540,6 @@ static bool fb_quarantine_obstacle(const struct fb_quarantine *b, u64 lbn, u64 n
  *	it meets, or moved past them
  *
  * They have reads of their own: fb_quarantine_idle().
- *
  * Return: false if nothing else is wanted.
  */
 bool fb_quarantine_divert(const struct fb_quarantine *b, const struct fb_bitmap *bm,

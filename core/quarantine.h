@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Blocks that cannot be read, and the quarantine around them; a part of struct fb_disk. Core;
- * the caller serialises.
- */
+/* Blocks that cannot be read, and the quarantine around them. Core; the caller serialises. */
 #ifndef FB_QUARANTINE_H
 #define FB_QUARANTINE_H
 
@@ -35,126 +32,76 @@
 #define FB_QUARANTINE_REPORTED 16
 #define FB_QUARANTINE_REPORTED_NS (60 * 1000000000ULL)
 
-/**
- * struct fb_doubt - a range that could not be read
- * @first: first sector
- * @count: how many
- * @alone: it is one block, which failed in a read of its own, or was named by the drive
- * @command: by a VERIFY or FUA, and not by the medium: that command may be at fault
- * @proven: that block was found to be bad, by errors that are not the medium's
- */
+/* A range that could not be read */
 struct fb_doubt {
-	u64 first;
+	u64 first;			/* first sector */
 	u64 count;
-	bool alone;
-	bool command;
-	bool proven;
+	bool alone;	/* one block, which failed in a read of its own or was named */
+	bool command;	/* a VERIFY or FUA failed, not by the medium: it may be at fault */
+	bool proven;	/* that block was found to be bad, by errors that are not the medium's */
 };
 
-/**
- * struct fb_quarantine - what is known of a disk's bad blocks
- * @granule: sectors per block
- * @sectors: sectors of the disk
- * @zone: quarantined ranges, for fb_limits.avoid; read only while the disk is idle; they do
- *	not overlap. This and what follows is written by the thread with the disk's lock held,
- *	so the thread may read it without the lock
- * @until_ns: when each of them ends
- * @zones: number of zones
- * @dropped: zones that ended early because there were too many
- * @doubt: ring of ranges that could not be read
- * @doubts: number of entries ever made in @doubt
- * @doubt_ns: when one of them was last tried
- * @failed_ns: when a read last failed
- * @next_ns: nothing in a zone or in doubt is read in idle time before this
- * @slow_row: slow recoveries since the last good read of a zone
- * @careful: an error that is not the medium's stalls all of the disk and may make the kernel take
- *	its queue away (libata: four in ten minutes)
- * @idle_only: a try may take long: what is in doubt is read in idle time only
- * @other_ns: when the last FB_QUARANTINE_OTHERS of these were, the oldest at @others
- * @others: how many there were in all, modulo FB_QUARANTINE_OTHERS
- * @failed_row: errors since the last good read
- * @list: the bad blocks that were found first
- * @listed: length of @list
- * @total: bad blocks found
- * @reported: those with a uevent since @reported_ns
- * @reported_ns: beginning of the period for which @reported counts
- * @unreported: bad blocks without a uevent so far
- * @alarms: how often tasks were asked to pause
- * @quarantine_kib: see FB_QUARANTINE_KIB; 0: no quarantine
- * @slow_s: see FB_QUARANTINE_SLOW_S
- * @slow_most: see FB_QUARANTINE_SLOW_MOST
- */
+/* What is known of a disk's bad blocks */
 struct fb_quarantine {
-	u32 granule;
-	u64 sectors;
+	u32 granule;			/* sectors per block */
+	u64 sectors;			/* sectors of the disk */
+	/*
+	 * quarantined ranges, for fb_limits.avoid; read only while the disk is idle; they do not
+	 * overlap. This and what follows is written by the thread with the disk's lock held, so the
+	 * thread may read it without the lock
+	 */
 	struct fb_avoid zone[FB_QUARANTINE_ZONES];
-	u64 until_ns[FB_QUARANTINE_ZONES];
+	u64 until_ns[FB_QUARANTINE_ZONES];	/* when each of them ends */
 	u32 zones;
-	u64 dropped;
-	struct fb_doubt doubt[FB_QUARANTINE_DOUBTS];
-	u32 doubts;
-	u64 doubt_ns;
-	u64 failed_ns;
-	u64 next_ns;
-	u32 slow_row;
+	u64 dropped;			/* zones that ended early because there were too many */
+	struct fb_doubt doubt[FB_QUARANTINE_DOUBTS];	/* ring of ranges that could not be read */
+	u32 doubts;			/* number of entries ever made in @doubt */
+	u64 doubt_ns;			/* when one of them was last tried */
+	u64 failed_ns;			/* when a read last failed */
+	u64 next_ns;	/* nothing in a zone or in doubt is read in idle time before this */
+	u32 slow_row;			/* slow recoveries since the last good read of a zone */
+	/* errors not the medium's stall the disk, and may cost it its queue (libata: 4 in 600 s) */
 	bool careful;
-	bool idle_only;
+	bool idle_only;	/* a try may take long: what is in doubt is read in idle time only */
+	/* when the last FB_QUARANTINE_OTHERS of these were, the oldest at @others */
 	u64 other_ns[FB_QUARANTINE_OTHERS];
-	u32 others;
-	u32 failed_row;
+	u32 others;	/* how many there were in all, modulo FB_QUARANTINE_OTHERS */
+	u32 failed_row;			/* errors since the last good read */
+	/* the bad blocks that were found first */
 	struct fb_plan_piece list[FB_QUARANTINE_LISTED];
 	u32 listed;
-	u64 total;
-	u32 reported;
-	u64 reported_ns;
-	u32 unreported;
-	u64 alarms;
-	u32 quarantine_kib;
-	u32 slow_s;
-	u32 slow_most;
+	u64 total;			/* bad blocks found */
+	u32 reported;			/* those with a uevent since @reported_ns */
+	u64 reported_ns;		/* beginning of the period for which @reported counts */
+	u32 unreported;			/* bad blocks without a uevent so far */
+	u64 alarms;			/* how often tasks were asked to pause */
+	u32 quarantine_kib;		/* see FB_QUARANTINE_KIB; 0: no quarantine */
+	u32 slow_s;			/* see FB_QUARANTINE_SLOW_S */
+	u32 slow_most;			/* see FB_QUARANTINE_SLOW_MOST */
 };
 
-/**
- * struct fb_quarantine_read - a read that has ended
- * @lbn: first sector
- * @nsect: how many
- * @good: sectors before the first that was not read
- * @failed: some sector was not read
- * @named: the drive says which one
- * @medium: the drive says that the medium is at fault
- * @command: it was a VERIFY or FUA, and failed without that
- * @joined: it was prepended to a foreground read in the same command
- * @took_ns: how long it took
- */
+/* A read that has ended */
 struct fb_quarantine_read {
-	u64 lbn;
+	u64 lbn;			/* first sector */
 	u32 nsect;
-	u32 good;
-	bool failed;
-	bool named;
-	bool medium;
-	bool command;
-	bool joined;
-	u64 took_ns;
+	u32 good;			/* sectors before the first that was not read */
+	bool failed;			/* some sector was not read */
+	bool named;			/* the drive says which one */
+	bool medium;			/* the drive says that the medium is at fault */
+	bool command;			/* it was a VERIFY or FUA, and failed without that */
+	bool joined;	/* it was prepended to a foreground read in the same command */
+	u64 took_ns;			/* how long it took */
 };
 
-/**
- * enum fb_quarantine_verdict - what follows from a read that has ended, or-ed
- * @FB_QUARANTINE_KNOWN: the block with its first unread sector is bad; without this flag what
- *	was not read must be read again
- * @FB_QUARANTINE_NEW: the block was not known to be bad
- * @FB_QUARANTINE_REPORT: the block must have a uevent of its own
- * @FB_QUARANTINE_ALARM: slow recoveries do not end: tasks must pause
- * @FB_QUARANTINE_DROPPED: there were too many zones: the oldest was ended for a new one
- * @FB_QUARANTINE_STOP: errors that are not the medium's do not end: tasks must pause
- */
+/* What follows from a read that has ended, or-ed */
 enum fb_quarantine_verdict {
+	/* the block with its first unread sector is bad; else what was not read is read again */
 	FB_QUARANTINE_KNOWN = 1,
-	FB_QUARANTINE_NEW = 2,
-	FB_QUARANTINE_REPORT = 4,
-	FB_QUARANTINE_ALARM = 8,
-	FB_QUARANTINE_DROPPED = 16,
-	FB_QUARANTINE_STOP = 32,
+	FB_QUARANTINE_NEW = 2,		/* the block was not known to be bad */
+	FB_QUARANTINE_REPORT = 4,	/* the block must have a uevent of its own */
+	FB_QUARANTINE_ALARM = 8,	/* slow recoveries do not end: tasks must pause */
+	FB_QUARANTINE_DROPPED = 16,	/* too many zones: the oldest ended for a new one */
+	FB_QUARANTINE_STOP = 32,	/* other errors do not end: tasks must pause */
 };
 
 void fb_quarantine_init(struct fb_quarantine *b);

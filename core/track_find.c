@@ -12,9 +12,6 @@
  * usable time is limited to a turn less the conservatism: then the read has passed before the head
  * could land in it. A head that lands late, but within the slack, still finds the first sector
  * ahead; if it lands later, any drive takes another turn.
- *
- * Calls: disk_model.c, fb_bitmap.c, core/conservatism.c for the odds of a leg. Core: no locks, the
- * caller serialises.
  */
 #include "core/track_find.h"
 

@@ -14,26 +14,14 @@ static inline u32 fb_track_find_apart(u32 a, u32 b)
 	return a > b ? a - b : b - a;
 }
 
-/**
- * fb_track_find_region() - get the region of a cylinder
- * @s: the search
- * @cyl: the cylinder
- *
- * Return: its number, below FB_REGIONS.
- */
+/* Get the region of a cylinder. Return: its number, below FB_REGIONS. */
 static inline u32 fb_track_find_region(const struct fb_search *s, u32 cyl)
 {
 	/* DM_CYLINDERS_MAX times FB_REGIONS is 2^30 */
 	return cyl * FB_REGIONS / s->cylinders;
 }
 
-/**
- * fb_track_find_weight() - get what a granule of a cylinder is worth
- * @s: the search
- * @cyl: the cylinder
- *
- * Return: FB_WEIGHT_ONE when all are worth the same.
- */
+/* Get what a granule of a cylinder is worth. Return: FB_WEIGHT_ONE when all are worth the same. */
 static inline u32 fb_track_find_weight(const struct fb_search *s, u32 cyl)
 {
 	return s->lim.weight ? s->lim.weight[fb_track_find_region(s, cyl)] : FB_WEIGHT_ONE;
@@ -45,7 +33,6 @@ static inline u32 fb_track_find_weight(const struct fb_search *s, u32 cyl)
  * @cyls: distance in cylinders
  * @head: the leg may switch heads
  * @track: the leg may stay on the track
- *
  * Return: ns; if both may be true, the smaller conservatism.
  */
 static inline u64 fb_track_find_con_ns(const struct fb_search *s, u32 cyls, bool head, bool track)
@@ -62,13 +49,7 @@ static inline u64 fb_track_find_con_ns(const struct fb_search *s, u32 cyls, bool
 	return con;
 }
 
-/**
- * fb_track_find_con_floor_ns() - bound the conservatism of legs from below
- * @s: the search
- * @cyls: their least distance in cylinders
- *
- * Return: ns; no leg of @cyls cylinders or more has less.
- */
+/* Least conservatism, ns, of legs over @cyls cylinders or more. */
 static inline u64 fb_track_find_con_floor_ns(const struct fb_search *s, u32 cyls)
 {
 	if (s->lim.leg_ns)
@@ -81,17 +62,13 @@ static inline u64 fb_track_find_con_floor_ns(const struct fb_search *s, u32 cyls
  * @s: the search
  * @legs_ns: time of both legs, conservatism included
  * @con_ns: the first leg's conservatism
- *
  * Return: ns left for waiting and reading; may be 0.
  */
 u64 fb_track_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns);
 
-/**
- * fb_track_find_passing() - bound how many granules of a track pass in a time
- * @usable_ns: the time
- * @granule_ns: no granule of the track takes less
- *
- * Return: granules; one that ends on the next track is not counted.
+/*
+ * Bound how many granules of a track pass in a time. @granule_ns: no granule of the track takes
+ * less. Return: granules; one that ends on the next track is not counted.
  */
 static inline u32 fb_track_find_passing(u64 usable_ns, u64 granule_ns)
 {
@@ -102,17 +79,13 @@ static inline u32 fb_track_find_passing(u64 usable_ns, u64 granule_ns)
 /**
  * fb_track_find_most() - bound the value of a separate read from above
  * @s: the search
- *
  * Return: the value of the longest read where granules are worth most.
  */
 u64 fb_track_find_most(const struct fb_search *s);
 
-/**
- * fb_track_find_need() - get how many granules a track must have to beat the hop's best piece
- * @s: the search
- * @weight: weight of the track's granules
- *
- * Return: granules; fewer cannot be worth more than that piece.
+/*
+ * Get how many granules a track must have to beat the hop's best piece. @weight: weight of the
+ * track's granules. Return: granules; fewer cannot be worth more than that piece.
  */
 u32 fb_track_find_need(const struct fb_search *s, u32 weight);
 
@@ -121,7 +94,6 @@ u32 fb_track_find_need(const struct fb_search *s, u32 weight);
  * @s: the search
  * @need: where it is kept; whoever asks for another weight keeps it elsewhere
  * @weight: weight of the track's granules
- *
  * Return: as fb_track_find_need().
  */
 static inline u32 fb_track_find_need_cached(const struct fb_search *s, struct fb_need *need,
@@ -141,19 +113,14 @@ static inline u32 fb_track_find_need_cached(const struct fb_search *s, struct fb
  * @weight: weight of the track's granules
  * @left: how many are wanted
  * @wanted: how many of these are read
- *
  * Return: their value; more for more of them, but not for more that are left.
  */
 u64 fb_track_find_worth(const struct fb_search *s, u32 weight, u32 left, u32 wanted);
 
-/**
- * fb_track_find_fixed_cost() - get what reading anything at all in the gap costs
- * @s: the search
- *
- * If the wait is nearly a whole turn, the foreground alone may arrive early enough to gain
- * that turn, or land within the request and begin there.
- *
- * Return: the cost, in units of a plan's value.
+/*
+ * Get what reading anything at all in the gap costs. If the wait is nearly a whole turn, the
+ * foreground alone may arrive early enough to gain that turn, or land within the request and begin
+ * there. Return: the cost, in units of a plan's value.
  */
 u64 fb_track_find_fixed_cost(const struct fb_search *s);
 

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cookies: what the blocks of a task mean to its consumer; see disk/cookie.h.
- *
- * Calls: nothing. Locks: none; freeblock_task.cookie_lock in the module.
+ * Cookies: what the blocks of a task mean to its consumer; see disk/cookie.h. Locks: none;
+ * freeblock_task.cookie_lock in the module.
  */
 #include "disk/cookie.h"
 
-/**
- * fb_cookie_find() - get the value of a block
- * @c: the values
- * @block: the block
- *
- * Context: any. Takes a time in proportion to the logarithm of the segments.
- *
- * Return: the value; 0: it has none.
- */
+/* The value of a block; 0: none. Takes the logarithm of the segments. */
 u64 fb_cookie_find(const struct fb_cookies *c, u64 block)
 {
 	u32 low = 0, high = c->n;
@@ -128,9 +119,7 @@ static int fb_cookie_lay_resolved(const struct fb_cookies *old,
  * @range: the ranges, none empty, in any order; later ones win over earlier ones
  * @n: how many, at least one
  * @made: out: the new values, for fb_cookie_free()
- *
  * Context: may sleep (allocates). Takes a time in proportion to @old->n + @n * log(@n).
- *
  * Return: 0; -ENOSPC: there would be more than FB_COOKIE_MAX segments; -ENOMEM.
  */
 int fb_cookie_lay(const struct fb_cookies *old, const struct fb_cookie_segment *range, u32 n,
@@ -151,49 +140,29 @@ int fb_cookie_lay(const struct fb_cookies *old, const struct fb_cookie_segment *
 	return ret;
 }
 
-/**
- * fb_cookie_free() - free the memory of values
- * @c: the values; empty afterwards
- *
- * Context: may sleep.
- */
+/* Free the memory of values. @c: the values; empty afterwards. May sleep. */
 void fb_cookie_free(struct fb_cookies *c)
 {
 	fb_free(c->segment);
 	*c = (struct fb_cookies) {};
 }
 
-/**
- * fb_cookie_bytes() - get the memory that values take
- * @c: the values
- *
- * Context: any.
- *
- * Return: bytes.
- */
+/* Get the memory that values take. Return: bytes. */
 u64 fb_cookie_bytes(const struct fb_cookies *c)
 {
 	return (u64)c->room * sizeof(*c->segment);
 }
 
-/**
- * fb_cookie_drop() - give up a segment: none of its blocks is looked up any more
- * @c: the values
- * @i: number of the segment; it keeps its place until fb_cookie_pack()
- *
- * Context: any; other blocks may be looked up meanwhile.
+/*
+ * Give up a segment: none of its blocks is looked up any more. @i: number of the segment; it keeps
+ * its place until fb_cookie_pack(). Other blocks may be looked up meanwhile.
  */
 void fb_cookie_drop(struct fb_cookies *c, u32 i)
 {
 	c->segment[i].end = c->segment[i].first;
 }
 
-/**
- * fb_cookie_pack() - close the places of the segments that were given up
- * @c: the values
- *
- * Context: no block is looked up meanwhile.
- */
+/* Close the places of the segments that were given up. No block is looked up meanwhile. */
 void fb_cookie_pack(struct fb_cookies *c)
 {
 	u32 i, kept = 0;

@@ -12,28 +12,18 @@
 
 #define FB_COOKIE_MAX 65536	/* segments of a task */
 
-/**
- * struct fb_cookie_segment - consecutive blocks with the same value
- * @first: first block
- * @end: the block behind the last one; @first: the segment is unused
- * @value: their value
- */
+/* Consecutive blocks with the same value */
 struct fb_cookie_segment {
-	u64 first;
-	u64 end;
-	u64 value;
+	u64 first;			/* first block */
+	u64 end;	/* the block behind the last one; @first: the segment is unused */
+	u64 value;			/* their value */
 };
 
-/**
- * struct fb_cookies - the values of all blocks
- * @segment: segments with a value other than 0, ascending
- * @n: how many
- * @room: how many there is memory for
- */
+/* The values of all blocks */
 struct fb_cookies {
-	struct fb_cookie_segment *segment;
+	struct fb_cookie_segment *segment;	/* segments with a value other than 0, ascending */
 	u32 n;
-	u32 room;
+	u32 room;			/* how many there is memory for */
 };
 
 u64 fb_cookie_find(const struct fb_cookies *c, u64 block);

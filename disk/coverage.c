@@ -5,27 +5,18 @@
  * (Documentation/design.rst, Coverage). Only the thread changes maps, and all functions run in
  * it unless they say otherwise. Locks: fb_disk.lock for states and counts.
  */
+#include <linux/bitmap.h>
 #include <linux/err.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "disk/coverage.h"
-#include "disk/delivery.h"
 #include "disk/disk.h"
-#include "disk/model.h"
-#include "disk/repeat.h"
-#include "disk/task_choice.h"
-#include "disk/zone.h"
 
 /* Ranges are entered in pieces of this many granules; the thread does other work in between. */
 #define FB_COVERAGE_CHUNK 65536
 /* After so many, even within a piece, others may run. */
 #define FB_COVERAGE_STEP 4096
-
-static u32 fb_coverage_granule(const struct fb_coverage *cov)
-{
-	return cov->fd->granule;
-}
 
 /**
  * fb_coverage_wanted() - count the blocks that tasks want and that may be read from this disk
@@ -33,9 +24,7 @@ static u32 fb_coverage_granule(const struct fb_coverage *cov)
  * @tasks: out: there are tasks at work, which may want blocks at any time
  *
  * A task with a slow consumer counts, too: the order of the foreground must not depend on it.
- *
  * Context: fb_disk.lock held.
- *
  * Return: the number; what several tasks want counts for each.
  */
 u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks)
@@ -58,14 +47,7 @@ u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks)
 	return wanted;
 }
 
-/**
- * fb_coverage_wants() - does a task want blocks that may be read from this disk?
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: true when one does.
- */
+/* Does a task want blocks that may be read from this disk? Under fb_disk.lock. */
 bool fb_coverage_wants(struct fb_disk *fd)
 {
 	bool tasks;
@@ -73,14 +55,7 @@ bool fb_coverage_wants(struct fb_disk *fd)
 	return fb_coverage_wanted(fd, &tasks);
 }
 
-/**
- * fb_coverage_may_read() - may free reads be planned now?
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: true when a task wants blocks and reading in gaps is allowed.
- */
+/* May free reads be planned now: does a task want blocks, and does the guard allow gaps? */
 bool fb_coverage_may_read(struct fb_disk *fd)
 {
 	return fb_coverage_wants(fd) && fb_guard_on(&fd->guard, ktime_get_ns());
@@ -94,31 +69,23 @@ static bool fb_coverage_may_take(const struct fb_coverage *cov, const struct fre
 
 /* ---- runs of granules that lie on one track ---- */
 
-/**
- * struct fb_coverage_walk - context of a walk over runs
- * @cov: the service
- * @task: the task whose map is walked, joined or left
- * @map: the map in which a buffer's blocks are moved
- * @mask: the buffer's granules that are moved
- * @base: the buffer's first granule
- * @land: what becomes of them: fb_bitmap_done() or fb_bitmap_untake()
- * @op: the change that is entered
- */
+/* Context of a walk over runs */
 struct fb_coverage_walk {
 	struct fb_coverage *cov;
-	struct freeblock_task *task;
-	struct fb_bitmap *map;
-	unsigned long *mask;
-	u64 base;
+	struct freeblock_task *task;	/* the task whose map is walked, joined or left */
+	struct fb_bitmap *map;		/* the map in which a buffer's blocks are moved */
+	unsigned long *mask;		/* the buffer's granules that are moved */
+	u64 base;			/* the buffer's first granule */
+	/* what becomes of them: fb_bitmap_done() or fb_bitmap_untake() */
 	u32 (*land)(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
-	struct fb_op *op;
+	struct fb_op *op;		/* the change that is entered */
 };
 
 /* Call @fn for each group of granules. */
 static void fb_coverage_runs(struct fb_coverage *cov, u64 first, u64 end, fb_runs_fn fn,
 			     struct fb_coverage_walk *walk)
 {
-	u64 granule = fb_coverage_granule(cov);
+	u64 granule = cov->fd->granule;
 
 	walk->cov = cov;
 	if (cov->fd->model)
@@ -143,7 +110,7 @@ static void fb_coverage_each_run(struct fb_coverage *cov, u64 first, u64 n, fb_r
 static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_read *buf,
 				 fb_runs_fn fn, struct fb_coverage_walk *walk)
 {
-	u32 granule = fb_coverage_granule(cov);
+	u32 granule = cov->fd->granule;
 
 	walk->base = div_u64(buf->lbn, granule);
 	fb_coverage_runs(cov, fb_granule_first(granule, buf->lbn),
@@ -272,7 +239,7 @@ static bool fb_coverage_is_on_its_way(const struct freeblock_task *task,
  */
 static void fb_coverage_add_flying(struct fb_coverage_walk *walk, u64 first, u32 n)
 {
-	u32 granule = fb_coverage_granule(walk->cov);
+	u32 granule = walk->cov->fd->granule;
 	const struct fb_free_read *buf = NULL;
 
 	while (walk->task->map.n_flying &&
@@ -374,7 +341,7 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 				struct fb_op *op)
 {
 	u64 end = op->first + op->n, at = op->first;
-	u32 granule = fb_coverage_granule(cov), most;
+	u32 granule = cov->fd->granule, most;
 	u64 sectors = cov->fd->sectors;
 	struct fb_plan_piece piece;
 
@@ -564,18 +531,10 @@ static void fb_coverage_land(struct fb_coverage *cov, struct fb_free_read *buf, 
 	}
 }
 
-/* Deliver a read to no task: all of its blocks are wanted again. */
-static void fb_coverage_give_up(struct fb_coverage *cov, struct fb_free_read *buf)
-{
-	fb_coverage_land(cov, buf, buf->pending, fb_bitmap_untake);
-	buf->pending = 0;
-	fb_coverage_settle(cov, buf);
-}
-
 /* Can anything that the plan reads be delivered? Some of several tasks may be stalled. */
 static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb_plan *plan)
 {
-	u32 granule = fb_coverage_granule(cov), i, k;
+	u32 granule = cov->fd->granule, i, k;
 
 	if (!fb_coverage_is_joint(cov))
 		return true;
@@ -592,12 +551,9 @@ static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb
 	return false;
 }
 
-/**
- * fb_coverage_cut() - shorten a plan to what may be read now and is wanted
- * @cov: the service
- * @plan: the plan; it may read less afterwards, but never anything else
- *
- * Return: false: none of it may be read now.
+/*
+ * Shorten a plan to what may be read now and is wanted. @plan: the plan; it may read less
+ * afterwards, but never anything else. Return: false: none of it may be read now.
  */
 bool fb_coverage_cut(struct fb_coverage *cov, struct fb_plan *plan)
 {
@@ -611,7 +567,7 @@ static void fb_coverage_count_ended(struct fb_coverage *cov, const struct fb_fre
 				    bool dirty)
 {
 	struct fb_stats *st = &cov->fd->stats;
-	u32 granule = fb_coverage_granule(cov);
+	u32 granule = cov->fd->granule;
 
 	lockdep_assert_held(&cov->fd->lock);
 	if (dirty || buf->status == BLK_STS_AGAIN)
@@ -625,7 +581,7 @@ static void fb_coverage_count_ended(struct fb_coverage *cov, const struct fb_fre
 /* The drive did not try what follows a bad block: want it again, for the quarantine's reads. */
 static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *buf)
 {
-	unsigned int from = buf->good / fb_coverage_granule(cov) + 1, i;
+	unsigned int from = buf->good / cov->fd->granule + 1, i;
 	DECLARE_BITMAP(tail, FB_READ_GRANULES);
 	struct fb_coverage_walk walk = { .mask = tail, .land = fb_bitmap_untake };
 
@@ -644,6 +600,60 @@ static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *b
 		fb_coverage_buf_runs(cov, buf, fb_coverage_land_run, &walk);
 		bitmap_andnot(mask, mask, tail, FB_READ_GRANULES);
 	}
+}
+
+/* ---- reads for the medium that the cache may have answered: once more, before delivery ---- */
+
+static void fb_coverage_alloc_repeated(struct fb_coverage *cov)
+{
+	u64 granules = fb_disk_granules(cov->fd);
+	void *map;
+
+	/* it is tried once, for a refusal has a line in the log */
+	if (cov->repeated_bytes)
+		return;
+	cov->repeated_bytes = BITS_TO_LONGS(granules) * sizeof(long);
+	map = freeblock_alloc(cov->repeated_bytes, "blocks read again");
+	if (!IS_ERR(map))
+		cov->repeated = map;
+}
+
+static bool fb_coverage_is_for_medium(const struct fb_coverage *cov, unsigned long slots)
+{
+	u32 i;
+
+	for_each_set_bit(i, &slots, FREEBLOCK_TASKS)
+		if (cov->task[i]->ops->flags & FREEBLOCK_MEDIUM)
+			return true;
+	return false;
+}
+
+/*
+ * Is this read, which has ended well or names a bad block, to be withheld from the tasks that need
+ * the medium's content? The second time may be no better, and a pass has to end.
+ */
+static bool fb_coverage_repeats(struct fb_coverage *cov, const struct fb_free_read *buf)
+{
+	u64 first = div_u64(buf->lbn, cov->fd->granule);
+	u32 n = DIV_ROUND_UP(buf->nsect, cov->fd->granule);
+	unsigned long *map, at = first % BITS_PER_LONG;
+	bool again;
+
+	if (!fb_coverage_is_for_medium(cov, buf->pending))
+		return false;
+	if (!buf->proven)
+		fb_coverage_alloc_repeated(cov);
+	/* without memory none is: they are reported as unverified */
+	if (!cov->repeated)
+		return false;
+	/* bitmap_set() itself takes an int */
+	map = cov->repeated + first / BITS_PER_LONG;
+	again = !buf->proven && find_next_zero_bit(map, at + n, at) < at + n;
+	if (again)
+		bitmap_set(map, at, n);
+	else
+		bitmap_clear(map, at, n);
+	return again;
 }
 
 /* Withhold a read that may come from the cache from the tasks that need the medium's content. */
@@ -675,12 +685,15 @@ static void fb_coverage_absorb_ended(struct fb_coverage *cov, struct fb_free_rea
 	spin_unlock_irq(&cov->fd->lock);
 	known = !dirty && buf->status != BLK_STS_AGAIN && fb_delivery_judge(cov, buf);
 	if ((buf->status && !known) || dirty || !buf->pending) {
-		fb_coverage_give_up(cov, buf);
+		/* deliver it to no task: all of its blocks are wanted again */
+		fb_coverage_land(cov, buf, buf->pending, fb_bitmap_untake);
+		buf->pending = 0;
+		fb_coverage_settle(cov, buf);
 		return;
 	}
 	if (buf->status && READ_ONCE(cov->fd->quarantine.quarantine_kib))
 		fb_coverage_cut_tail(cov, buf);
-	repeat = fb_repeat_again(cov, buf);
+	repeat = fb_coverage_repeats(cov, buf);
 	spin_lock_irq(&cov->fd->lock);
 	buf->state = FB_FREE_READ_DELIVER;
 	if (repeat)
@@ -758,10 +771,7 @@ static void fb_coverage_publish(struct fb_coverage *cov)
 	}
 }
 
-/**
- * fb_coverage_absorb() - bring the coverage maps up to date with the buffers
- * @cov: the service
- */
+/* Bring the coverage maps up to date with the buffers. */
 void fb_coverage_absorb(struct fb_coverage *cov)
 {
 	struct fb_free_read *buf = NULL;
@@ -799,11 +809,9 @@ static void fb_coverage_attend_task(struct fb_coverage *cov, struct freeblock_ta
 	}
 }
 
-/**
- * fb_coverage_attend() - carry out what tasks ask for: changes, start, pause, stop
- * @cov: the service
- *
- * A long range is entered piecewise, one piece a call. Also picks the map for the search.
+/*
+ * Carry out what tasks ask for: changes, start, pause, stop. A long range is entered piecewise, one
+ * piece a call. Also picks the map for the search.
  */
 void fb_coverage_attend(struct fb_coverage *cov)
 {
@@ -830,14 +838,7 @@ static bool fb_coverage_task_has_work(const struct fb_coverage *cov,
 	       (task->state != FB_TASK_STOPPING && task->ntodo && !cov->blocked);
 }
 
-/**
- * fb_coverage_has_work() - do fb_coverage_absorb() and fb_coverage_attend() have anything to do?
- * @cov: the service, its disk locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: true when there is.
- */
+/* Do fb_coverage_absorb() and fb_coverage_attend() have anything to do? */
 bool fb_coverage_has_work(struct fb_coverage *cov)
 {
 	const struct fb_free_read *buf = NULL;

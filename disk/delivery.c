@@ -9,31 +9,20 @@
 #include <linux/workqueue.h>
 #include <scsi/scsi_device.h>
 
-#include "disk/delivery.h"
 #include "disk/disk.h"
-#include "disk/memory.h"
+#define CREATE_TRACE_POINTS	/* they are defined here */
 #include "disk/trace_events.h"
 
 static struct workqueue_struct *fb_delivery_wq;
 
-/**
- * fb_delivery_init() - create the workqueue on which consumers are called
- *
- * Context: module init.
- *
- * Return: 0 or -ENOMEM.
- */
+/* Create the workqueue on which consumers are called. At module init. Return: 0 or -ENOMEM. */
 int fb_delivery_init(void)
 {
 	fb_delivery_wq = alloc_workqueue("freeblock", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return fb_delivery_wq ? 0 : -ENOMEM;
 }
 
-/**
- * fb_delivery_exit() - undo fb_delivery_init()
- *
- * Context: module exit, no task left.
- */
+/* Undo fb_delivery_init(). At module exit, no task left. */
 void fb_delivery_exit(void)
 {
 	destroy_workqueue(fb_delivery_wq);
@@ -45,7 +34,6 @@ void fb_delivery_exit(void)
  * fb_delivery_raise() - tell a task's consumer that something has happened
  * @task: the task; if it is over nothing is told
  * @events: enum freeblock_event, or-ed
- *
  * Context: fb_disk.lock held. The callback comes later, from the task's work.
  */
 void fb_delivery_raise(struct freeblock_task *task, u32 events)
@@ -60,7 +48,6 @@ void fb_delivery_raise(struct freeblock_task *task, u32 events)
 /**
  * fb_delivery_catch_up() - tell a task's consumer that everything is delivered, once
  * @task: the task, which wants nothing and has nothing in flight
- *
  * Context: the thread.
  */
 void fb_delivery_catch_up(struct freeblock_task *task)
@@ -130,14 +117,7 @@ static void fb_delivery_set_state(struct freeblock_task *task, enum fb_task_stat
 	wake_up(&task->fd->wait);
 }
 
-/**
- * fb_delivery_start() - start a new task
- * @task: the task
- *
- * Context: fb_disk.life and fb_disk.lock held.
- *
- * Return: 0; -ESHUTDOWN: it has been stopped meanwhile.
- */
+/* Start a new task. Under fb_disk.life, too. Return: 0; -ESHUTDOWN: stopped meanwhile. */
 int fb_delivery_start(struct freeblock_task *task)
 {
 	struct fb_coverage *cov = task->fd->cov;
@@ -156,7 +136,6 @@ int fb_delivery_start(struct freeblock_task *task)
 /**
  * fb_delivery_stop() - stop reading for a task
  * @task: any; one that was not started is over at once, without a call of its consumer
- *
  * Context: fb_disk.lock held.
  */
 void fb_delivery_stop(struct freeblock_task *task)
@@ -177,9 +156,7 @@ void fb_delivery_stop(struct freeblock_task *task)
  * @task: any
  * @from: running, to pause it; paused, to resume it
  * @to: the other one
- *
  * Context: fb_disk.lock held.
- *
  * Return: 0; -EALREADY: it is in state @to; -EINVAL: it is not in state @from.
  */
 int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from, enum fb_task_state to)
@@ -193,15 +170,7 @@ int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from, enu
 	return 0;
 }
 
-/**
- * fb_delivery_count() - enter a task's counts, as all but the thread may see them
- * @task: the task, started
- * @wanted: blocks wanted
- * @flying: blocks in flight
- * @total: blocks registered
- *
- * Context: the thread.
- */
+/* Enter the counts of a started task, as all but the thread may see them; the thread's. */
 void fb_delivery_count(struct freeblock_task *task, u64 wanted, u64 flying, u64 total)
 {
 	spin_lock_irq(&task->fd->lock);
@@ -234,14 +203,6 @@ static u64 fb_delivery_cookie(struct freeblock_task *task, u64 granule)
 	return value;
 }
 
-/* The consumer has got a block: nothing keeps the task from reading. */
-static void fb_delivery_fed(struct freeblock_task *task)
-{
-	WRITE_ONCE(task->fed_ns, ktime_get_ns());
-	if (READ_ONCE(task->waiting_for))
-		wake_up(&task->fd->wait);
-}
-
 /* Return true if the block was read without error. */
 static bool fb_delivery_block(struct freeblock_task *task, struct fb_free_read *buf, u32 i)
 {
@@ -266,7 +227,10 @@ static bool fb_delivery_block(struct freeblock_task *task, struct fb_free_read *
 		block.data = NULL;
 	}
 	task->ops->block(task, &block);
-	fb_delivery_fed(task);
+	/* the consumer has got a block: nothing keeps the task from reading */
+	WRITE_ONCE(task->fed_ns, ktime_get_ns());
+	if (READ_ONCE(task->waiting_for))
+		wake_up(&task->fd->wait);
 	if (task->coverage && !block.status && !(task->ops->flags & FREEBLOCK_OWN_COVERAGE))
 		freeblock_coverage_set(task->coverage, div_u64(lbn, granule));
 	cond_resched();
@@ -359,7 +323,6 @@ static void fb_delivery_drop_cookies(struct freeblock_task *task)
  * @task: the task, whose map is up to date
  *
  * It is done again only when enough has changed to make room.
- *
  * Context: the thread, which holds no carrier if it may take long; may sleep.
  */
 void fb_delivery_sweep(struct freeblock_task *task)
@@ -386,12 +349,7 @@ void fb_delivery_sweep(struct freeblock_task *task)
 	spin_unlock_irq(&task->fd->lock);
 }
 
-/**
- * fb_delivery_setup() - initialise a new task's work and completion
- * @task: the task
- *
- * Context: the task is not visible to others yet.
- */
+/* Initialise a new task's work and completion. The task is not visible to others yet. */
 void fb_delivery_setup(struct freeblock_task *task)
 {
 	task->caught_up = true;
@@ -401,12 +359,7 @@ void fb_delivery_setup(struct freeblock_task *task)
 	INIT_WORK(&task->deliver, fb_delivery_work);
 }
 
-/**
- * fb_delivery_begin() - deliver buffers to a task's consumer
- * @task: the task
- *
- * Context: the thread.
- */
+/* Deliver buffers to a task's consumer. Called by the thread. */
 void fb_delivery_begin(struct freeblock_task *task)
 {
 	queue_work(fb_delivery_wq, &task->deliver);
@@ -414,12 +367,9 @@ void fb_delivery_begin(struct freeblock_task *task)
 
 /* ---- bad blocks ---- */
 
-/**
- * fb_delivery_mind_bad() - end expired zones; report bad blocks that had no uevent of their own
- * @cov: the service
- * @flush: report them now, even if it is too early
- *
- * Context: may sleep; the thread, or no thread is running.
+/*
+ * End expired zones; report bad blocks that had no uevent of their own. @flush: report them now,
+ * even if it is too early. May sleep; the thread, or no thread is running.
  */
 void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush)
 {
@@ -454,12 +404,7 @@ static u32 fb_delivery_pause_all(struct fb_coverage *cov)
 	return paused;
 }
 
-/**
- * fb_delivery_mind_host() - pause the tasks if a read of ours had the host adapter reset
- * @cov: the service
- *
- * Context: the thread; may sleep.
- */
+/* Pause the tasks if a read of ours had the host adapter reset. Called by the thread; may sleep. */
 void fb_delivery_mind_host(struct fb_coverage *cov)
 {
 	char name[FB_NAME_LEN];
@@ -506,14 +451,9 @@ static bool fb_delivery_is_gone(struct fb_disk *fd)
 	return gone;
 }
 
-/**
- * fb_delivery_judge() - pass a completed read to the quarantine, and carry out its verdict
- * @cov: the service
- * @buf: the read
- *
- * Context: the thread; may sleep.
- *
- * Return: true: the block with its first unread sector is bad.
+/*
+ * Pass a completed read to the quarantine, and carry out its verdict. Called by the thread; may
+ * sleep. Return: true: the block with its first unread sector is bad.
  */
 bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 {
@@ -560,12 +500,7 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 
 /* ---- the end ---- */
 
-/**
- * fb_delivery_free_op() - free a change
- * @op: the change, in no list
- *
- * Context: may sleep.
- */
+/* Free a change. @op: the change, in no list. May sleep. */
 void fb_delivery_free_op(struct fb_op *op)
 {
 	fb_memory_uncharge(&op->bytes, op->bytes);
@@ -575,7 +510,6 @@ void fb_delivery_free_op(struct fb_op *op)
 /**
  * fb_delivery_drop_todo() - free the changes of a task that were not entered
  * @task: the task, over
- *
  * Context: the list is not visible to others any more.
  */
 void fb_delivery_drop_todo(struct freeblock_task *task)
@@ -593,7 +527,6 @@ void fb_delivery_drop_todo(struct freeblock_task *task)
  * @task: the task; it is stopping or wants nothing, and nothing is in flight for it
  *
  * Its consumer hears of the end from the task's work, after what it may still be waiting in.
- *
  * Context: the thread, which must not use a task that is over any more; may sleep.
  */
 void fb_delivery_try_end(struct freeblock_task *task)

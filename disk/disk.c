@@ -10,7 +10,6 @@
 #include <scsi/scsi_device.h>
 
 #include "disk/disk.h"
-#include "disk/memory.h"
 #include "include/compat/fb_compat.h"
 
 static DEFINE_MUTEX(fb_disks_mutex);
@@ -40,12 +39,7 @@ static void fb_disk_tell_model(struct fb_disk *fd)
 		fd->sched_ops->model_changed(fd);
 }
 
-/**
- * fb_disk_tell_wants() - tell the scheduler that tasks have begun to want blocks, or no longer do
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- */
+/* Tell the scheduler that tasks have begun to want blocks, or no longer do. */
 void fb_disk_tell_wants(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
@@ -53,12 +47,7 @@ void fb_disk_tell_wants(struct fb_disk *fd)
 		fd->sched_ops->wants_changed(fd);
 }
 
-/**
- * fb_disk_level_changed() - tell all that another part of what is known of a disk is used now
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- */
+/* Tell all that another part of what is known of a disk is used now. Under fb_disk.lock. */
 void fb_disk_level_changed(struct fb_disk *fd)
 {
 	if (fd->model)
@@ -66,12 +55,7 @@ void fb_disk_level_changed(struct fb_disk *fd)
 	fb_disk_tell_changed(fd);
 }
 
-/**
- * fb_disk_model_swapped() - tell all that the model has been replaced
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- */
+/* Tell all that the model has been replaced. Under fb_disk.lock. */
 void fb_disk_model_swapped(struct fb_disk *fd)
 {
 	const struct fb_disk_client *const *c;
@@ -106,7 +90,7 @@ static struct kobj_type fb_disk_ktype = {
 
 /* ---- the identity of the device ---- */
 
-#define FB_DISK_LARGE BIT_ULL(31)	/* sectors */
+#define FB_DISK_LARGE BIT_ULL(31)
 #define FB_DISK_SMALL_GRANULE 8U
 #define FB_DISK_LARGE_GRANULE 256U
 #define FB_DISK_MOST_GRANULE 2048U
@@ -125,14 +109,7 @@ static void fb_disk_copy_id(char *to, const char *from, size_t len)
 	to[n] = '\0';
 }
 
-/**
- * fb_disk_scsi() - get the SCSI device of a disk
- * @disk: the disk, or NULL
- *
- * Context: any.
- *
- * Return: the device, without a reference; NULL: it is not a SCSI disk.
- */
+/* The SCSI device of a disk, or of NULL, without a reference; NULL: it is none. */
 struct scsi_device *fb_disk_scsi(struct gendisk *disk)
 {
 	struct device *parent = disk ? disk_to_dev(disk)->parent : NULL;
@@ -214,9 +191,7 @@ static const char *fb_disk_mapless(struct gendisk *disk)
  * fb_disk_is_firmware() - is the model for this firmware?
  * @revision: firmware revision, which may change while the disk has another scheduler
  * @info: the model's
- *
  * Context: any.
- *
  * Return: true if it is, or if either revision is unknown.
  */
 bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
@@ -230,9 +205,7 @@ bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
  * @force: use it
  *
  * Holds until another model is loaded. Completions may still prove it wrong. Finds the phase anew.
- *
  * Context: may sleep.
- *
  * Return: 0; -ENODATA: there is no model.
  */
 int fb_disk_force(struct fb_disk *fd, bool force)
@@ -253,15 +226,7 @@ int fb_disk_force(struct fb_disk *fd, bool force)
 	return ret;
 }
 
-/**
- * fb_disk_judge() - distrust the model if completions contradict it
- * @fd: the disk, locked
- * @h: what completions have taught
- *
- * Context: fb_disk.lock held.
- *
- * Return: true if this call has begun to distrust it.
- */
+/* Distrust the model if completions contradict it. Return: true if this call has begun to. */
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
 {
 	lockdep_assert_held(&fd->lock);
@@ -272,14 +237,7 @@ bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
 	return true;
 }
 
-/**
- * fb_disk_is_single() - does the device take one command at a time?
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: true: it does, and so offers no gaps.
- */
+/* Does the device take one command at a time? Return: true: it does, and so offers no gaps. */
 bool fb_disk_is_single(const struct fb_disk *fd)
 {
 	struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
@@ -288,14 +246,7 @@ bool fb_disk_is_single(const struct fb_disk *fd)
 	return sdev && sdev->queue_depth < 2;
 }
 
-/**
- * fb_disk_busy() - count the commands at the device, whoever sent them
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: their number, including one that is about to be dispatched.
- */
+/* The commands at the device, whoever sent them, one that is about to be dispatched included. */
 u32 fb_disk_busy(const struct fb_disk *fd)
 {
 	struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
@@ -304,14 +255,7 @@ u32 fb_disk_busy(const struct fb_disk *fd)
 	return sdev ? scsi_device_busy(sdev) : 0;
 }
 
-/**
- * fb_disk_get_scsi() - get the attached SCSI device
- * @fd: the disk
- *
- * Context: process context, fb_disk.lock not held.
- *
- * Return: the device, with a reference for scsi_device_put(); or NULL.
- */
+/* The attached SCSI device, for scsi_device_put(); or NULL. fb_disk.lock not held. */
 struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd)
 {
 	struct scsi_device *sdev;
@@ -558,9 +502,7 @@ static int fb_disk_adopt_name(struct fb_disk *fd, const char *name)
  * @sched: the scheduler's private data, for @ops
  * @head: its head and phase, valid until it detaches; read with the lock held
  * @ops: what it is to be told of; this may happen before the function returns
- *
  * Context: init_sched: may sleep, queue frozen, inside memalloc_noio_save().
- *
  * Return: the disk, with a reference for fb_disk_put(), detached from any other queue; NULL: no
  * memory.
  */
@@ -622,7 +564,6 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 /**
  * fb_disk_detach() - detach the scheduler from the disk, whose tasks are suspended
  * @fd: the disk; the reference that fb_disk_attach() took is left to the caller
- *
  * Context: exit_sched: may sleep, queue frozen.
  */
 void fb_disk_detach(struct fb_disk *fd)
@@ -661,9 +602,7 @@ static bool fb_disk_is(const struct fb_disk *fd, const struct gendisk *disk)
 /**
  * fb_disk_get() - get a reference to the disk of a block device
  * @disk: the block device's disk, to which the caller has a reference
- *
  * Context: may sleep; no queue of ours is frozen.
- *
  * Return: the disk, for fb_disk_put(); NULL: @disk is gone or has never had the scheduler.
  */
 struct fb_disk *fb_disk_get(const struct gendisk *disk)
@@ -690,14 +629,7 @@ static int fb_disk_is_device(struct device *dev, const void *fd)
 	return dev->type == fb_disk_type && fb_disk_is(fd, dev_to_disk(dev));
 }
 
-/**
- * fb_disk_gendisk() - get a reference to the block device's disk, whatever its scheduler
- * @fd: the disk
- *
- * Context: may sleep; no queue of ours is frozen.
- *
- * Return: for put_disk(); NULL: it is gone.
- */
+/* The block device's disk, for put_disk(); NULL: gone. May sleep; no queue of ours is frozen. */
 struct gendisk *fb_disk_gendisk(const struct fb_disk *fd)
 {
 	struct device *dev = NULL;
@@ -709,25 +641,13 @@ struct gendisk *fb_disk_gendisk(const struct fb_disk *fd)
 	return dev ? dev_to_disk(dev) : NULL;
 }
 
-/**
- * fb_disk_put() - give back the reference of fb_disk_get() or fb_disk_attach()
- * @fd: the disk
- *
- * Context: may sleep.
- */
+/* Give back the reference of fb_disk_get() or fb_disk_attach(). May sleep. */
 void fb_disk_put(struct fb_disk *fd)
 {
 	kobject_put(&fd->folder.kobj);
 }
 
-/**
- * fb_disk_copy_name() - copy a disk's name, which may change when disks come and go
- * @fd: the disk
- * @name: filled
- * @size: size of @name
- *
- * Context: any, fb_disk.lock not held. With that lock held, read fb_disk.name instead.
- */
+/* A disk's name changes when disks come and go. Under fb_disk.lock read fb_disk.name instead. */
 void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size)
 {
 	unsigned long flags;
@@ -737,14 +657,7 @@ void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size)
 	spin_unlock_irqrestore(&fd->lock, flags);
 }
 
-/**
- * fb_disk_uevent() - send a change uevent <what>=<value> for the disk, if it is attached
- * @fd: the disk
- * @what: the name
- * @value: the value
- *
- * Context: may sleep; does no I/O.
- */
+/* Send a change uevent <what>=<value> for the disk, if it is attached. May sleep; does no I/O. */
 void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value)
 {
 	unsigned int noio = memalloc_noio_save();
@@ -793,9 +706,7 @@ static int fb_disk_cpu_offline(unsigned int cpu)
  * fb_disk_init() - create the directories that disks are shown in
  * @clients: callbacks about disks, called in this order; ends with NULL
  * @groups: the sysfs files of a disk
- *
  * Context: module init.
- *
  * Return: 0, -ENOMEM or -ENOSPC.
  */
 int fb_disk_init(const struct fb_disk_client *const *clients,
@@ -821,7 +732,6 @@ int fb_disk_init(const struct fb_disk_client *const *clients,
 
 /**
  * fb_disk_exit() - stop all tasks, forget all disks
- *
  * Context: module exit: no scheduler is attached. Waits for sysfs stores before it stops the
  * tasks that they could start.
  */

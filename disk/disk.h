@@ -44,16 +44,9 @@
 #include "core/shadow.h"
 #include "core/model_text.h"
 #include "core/quarantine.h"
-#include "disk/folder.h"
 #include "disk/free_read.h"
-#include "disk/hurry.h"
-#include "disk/idle.h"
-#include "disk/level.h"
-#include "disk/message.h"
-#include "disk/recovery.h"
+#include "disk/parts.h"
 #include "disk/task_state.h"
-#include "disk/upload.h"
-#include "disk/verify.h"
 
 struct fb_disk;
 struct fb_job;
@@ -99,154 +92,88 @@ struct fb_stats {
 #define FB_DOUBT_LEN (DM_TEXT_LEN + 32)
 #define FB_MODEL_STATUS_LEN (FB_DOUBT_LEN + 2 * DM_ID_LEN + 64)
 
-/**
- * struct fb_disk_sched_ops - what the attached scheduler is told; fb_disk.lock held
- * @model_changed: the model has been replaced, or is used now, or no longer
- * @wants_changed: tasks have begun to want blocks, or no longer do
- * @next_gap: do one step towards the next gap (fb_gap_ask()); false: there are no more
- * @run_soon: run the queue, in another context
- */
+/* What the attached scheduler is told; fb_disk.lock held */
 struct fb_disk_sched_ops {
+	/* the model has been replaced, or is used now, or no longer */
 	void (*model_changed)(struct fb_disk *fd);
+	/* tasks have begun to want blocks, or no longer do */
 	void (*wants_changed)(struct fb_disk *fd);
+	/* do one step towards the next gap (fb_gap_ask()); false: there are no more */
 	bool (*next_gap)(struct fb_disk *fd);
-	void (*run_soon)(struct fb_disk *fd);
+	void (*run_soon)(struct fb_disk *fd);	/* run the queue, in another context */
 };
 
-/**
- * struct fb_disk - a disk, outliving scheduler switches
- * @folder: its directories, which follow @name, and the count of its references
- * @node: in fb_disks, or in fb_disks_lost
- * @name: as in /sys/block, or what it was; written with fb_disks_mutex held too [L]
- * @id: unique id as text, or "" when the device has none
- * @diskseq: sequence number of its last gendisk, which is never reused; fb_disks_mutex
- * @gone: its gendisk has been removed; written with fb_disks_mutex
- * @sectors: capacity when attached
- * @granule: sectors of a block; constant while there are tasks
- * @vendor: from INQUIRY, without surrounding blanks; "" when not SCSI
- * @product: likewise
- * @revision: its firmware's, likewise [L]
- * @life: see the table of locks
- * @config: see the table of locks
- * @text: the text of @model; config
- * @text_len: its length; config
- * @upload: the model text being uploaded; config
- * @upload_len: bytes so far; config
- * @upload_max: bytes allocated and charged; config
- * @uploader: who uploads it; config
- * @model_status: result of the last upload; config
- * @scan: private to tasks/job.c
- * @scrub: private to tasks/job.c
- * @model: see the table of locks
- * @next_model: replaces it when the tasks' thread comes to it; NULL: none does [L]
- * @next_same: its text is that of @model [L]
- * @lock: see the table of locks
- * @q: queue of the attached scheduler or NULL [L]
- * @bdev: its whole-disk block device; valid while @q is [L]
- * @sched: the attached scheduler [L]
- * @head: its head and phase, or NULL [L]
- * @sched_ops: what @sched is to be told of [L]
- * @unfit: why the attached device is not served at all; NULL: it is fit [L]
- * @zone_sectors: length of its host-managed zones; 0: it has none [L]
- * @zone_retry_ns: the drive is not asked for them before; the thread's
- * @idle_only: the foreground is not ordered, whatever is known of the drive [L]
- * @mapless: why no model of it can be used; NULL: one can [L]
- * @doubt: why the maker of @model distrusted it, as a message, or "" [L]
- * @forced: @model is used in spite of @doubt [L]
- * @distrusted: completions contradict the model [L]
- * @needs: joint needs of the running tasks: FREEBLOCK_MEDIUM if any has it,
- *	FREEBLOCK_NO_DATA if all have it; updated with each change of a task's state [L]
- * @cov: what serves its tasks; NULL: no tasks; written with life, config and lock held [L]
- * @wait: its thread waits here
- * @mail: the gap before the next foreground request, and its plan [L]
- * @reads: our own reads; see disk/free_read.c [L]
- * @idle: reads while there is no foreground; see disk/idle.c [L]
- * @hurry: reads in the foreground's time; see disk/hurry.c [L]
- * @fg: foreground activity, written by the scheduler: when there was some last, when a
- *	command of whatever kind ended last, and whether there is some now [L]
- * @destage: what a drive with a write cache still has to do [L]
- * @shadow: what the drive would do with the foreground alone [L]
- * @lookahead: whether free reads trigger the drive's look-ahead [L]
- * @conservatism: what completions have taught about conservatism [L]
- * @seek_fit: what they have taught about seek times [L]
- * @guard: stops free reads that cost the foreground too much [L]
- * @phase: whether the phase can be found at all [L]
- * @quarantine: bad blocks and their surroundings [L]
- * @recovery: how long the drive, and the host adapter, may take to recover
- * @messages: what is to be printed without @lock
- * @verify: how to read from the medium and not from the drive's cache [L]
- * @stats: statistics [L]
- */
+/* A disk, outliving scheduler switches */
 struct fb_disk {
-	struct fb_folder folder;
-	struct list_head node;
-	char name[FB_NAME_LEN];
-	char id[FB_ID_LEN];
-	u64 diskseq;
-	bool gone;
-	u64 sectors;
-	u32 granule;
-	char vendor[DM_ID_LEN];
-	char product[DM_ID_LEN];
-	char revision[DM_ID_LEN];
+	struct fb_folder folder;	/* its directories, and its references */
+	struct list_head node;		/* in fb_disks, or in fb_disks_lost */
+	char name[FB_NAME_LEN];	/* as in /sys/block, or was; under fb_disks_mutex, too [L] */
+	char id[FB_ID_LEN];		/* unique id as text, or "" when the device has none */
+	u64 diskseq;			/* of its last gendisk; never reused; fb_disks_mutex */
+	bool gone;	/* its gendisk has been removed; written with fb_disks_mutex */
+	u64 sectors;			/* capacity when attached */
+	u32 granule;			/* sectors of a block; constant while there are tasks */
+	char vendor[DM_ID_LEN];	/* from INQUIRY, without surrounding blanks; "" when not SCSI */
+	char product[DM_ID_LEN];	/* likewise */
+	char revision[DM_ID_LEN];	/* its firmware's, likewise [L] */
 
 	struct mutex life;
 	struct mutex config;
-	char *text;
-	size_t text_len;
-	char *upload;
-	size_t upload_len;
-	u64 upload_max;
-	struct fb_upload_owner uploader;
-	char model_status[FB_MODEL_STATUS_LEN];
-	struct fb_job *scan;
-	struct fb_job *scrub;
+	char *text;			/* the text of @model; config */
+	size_t text_len;		/* its length; config */
+	char *upload;			/* the model text being uploaded; config */
+	size_t upload_len;		/* bytes so far; config */
+	u64 upload_max;			/* bytes allocated and charged; config */
+	struct fb_upload_owner uploader;	/* who uploads it; config */
+	char model_status[FB_MODEL_STATUS_LEN];	/* result of the last upload; config */
+	struct fb_job *scan;		/* private to tasks/job.c */
+	struct fb_job *scrub;		/* private to tasks/job.c */
 
 	struct disk_model *model;
-	struct disk_model *next_model;
-	bool next_same;
+	struct disk_model *next_model;	/* replaces it when the thread comes to it, or NULL [L] */
+	bool next_same;			/* its text is that of @model [L] */
 
 	spinlock_t lock;
-	struct request_queue *q;
-	struct block_device *bdev;
-	void *sched;
-	const struct fb_head *head;
-	const struct fb_disk_sched_ops *sched_ops;
-	const char *unfit;
-	const char *mapless;
-	u32 zone_sectors;
-	u64 zone_retry_ns;
-	bool idle_only;
-	char doubt[FB_DOUBT_LEN];
-	bool forced;
-	bool distrusted;
-	u32 needs;
-	struct fb_coverage *cov;
+	struct request_queue *q;	/* queue of the attached scheduler or NULL [L] */
+	struct block_device *bdev;	/* its whole-disk block device; valid while @q is [L] */
+	void *sched;			/* the attached scheduler [L] */
+	const struct fb_head *head;	/* its head and phase, or NULL [L] */
+	const struct fb_disk_sched_ops *sched_ops;	/* what @sched is to be told of [L] */
+	const char *unfit;		/* why the device is not served at all; NULL: it is [L] */
+	const char *mapless;		/* why no model of it can be used; NULL: one can [L] */
+	u32 zone_sectors;		/* length of its host-managed zones; 0: it has none [L] */
+	u64 zone_retry_ns;		/* the drive is not asked for them before; the thread's */
+	bool idle_only;	/* the foreground is not ordered, whatever is known of the drive [L] */
+	char doubt[FB_DOUBT_LEN];	/* why its maker distrusted @model, or "" [L] */
+	bool forced;			/* @model is used in spite of @doubt [L] */
+	bool distrusted;		/* completions contradict the model [L] */
+	u32 needs;	/* FREEBLOCK_MEDIUM if any running task has it, _NO_DATA if all have [L] */
+	struct fb_coverage *cov;	/* NULL: no task; written under life, config, lock [L] */
 
-	wait_queue_head_t wait;
+	wait_queue_head_t wait;		/* its thread waits here */
 
-	struct fb_gap_mail mail;
-	struct fb_reads reads;
-	struct fb_idle idle;
-	struct fb_hurry hurry;
-	struct {
-		u64 last_ns;
-		u64 end_ns;
-		bool active;
+	struct fb_gap_mail mail;	/* see core/engine/gap.h [L] */
+	struct fb_reads reads;		/* see disk/free_read.c [L] */
+	struct fb_idle idle;		/* see disk/idle.c [L] */
+	struct fb_hurry hurry;		/* see disk/hurry.c [L] */
+	struct {			/* the foreground, written by the scheduler [L] */
+		u64 last_ns;		/* when there was some last */
+		u64 end_ns;		/* when a command of whatever kind ended last */
+		bool active;		/* there is some now */
 	} fg;
 
-	struct fb_destage destage;
-	struct fb_shadow shadow;
-	struct fb_lookahead lookahead;
-	struct fb_conservatism conservatism;
-	struct fb_seek_fit seek_fit;
-	struct fb_guard guard;
-	struct fb_phase phase;
-	struct fb_quarantine quarantine;
-	struct fb_recovery recovery;
-	struct fb_messages messages;
-	struct fb_verify verify;
-	struct fb_stats stats;
+	struct fb_destage destage;	/* what a drive with a write cache still has to do [L] */
+	struct fb_shadow shadow;	/* what the drive would do with the foreground alone [L] */
+	struct fb_lookahead lookahead;	/* whether free reads trigger the drive's look-ahead [L] */
+	struct fb_conservatism conservatism;	/* learnt from completions [L] */
+	struct fb_seek_fit seek_fit;	/* seek times, likewise [L] */
+	struct fb_guard guard;		/* stops free reads that cost the foreground too much [L] */
+	struct fb_phase phase;		/* whether the phase can be found at all [L] */
+	struct fb_quarantine quarantine;	/* bad blocks and their surroundings [L] */
+	struct fb_recovery recovery;	/* how long drive and host adapter may recover */
+	struct fb_messages messages;	/* what is to be printed without @lock */
+	struct fb_verify verify;	/* how to read the medium, not the cache [L] */
+	struct fb_stats stats;		/* [L] */
 };
 
 static inline u64 fb_disk_granules(const struct fb_disk *fd)
@@ -264,27 +191,23 @@ static inline u32 fb_disk_tasks(const struct fb_disk *fd)
 	return n;
 }
 
-/**
- * struct fb_disk_client - callbacks about a disk for another part of the module; any may be NULL
- * @init: the disk is seen for the first time, queue frozen; cannot fail
- * @fill: its directory in debugfs has been made, and is empty; may sleep
- * @attach: a scheduler is about to attach, queue frozen; the gendisk may be NULL
- * @changed: the disk has another scheduler, is now scheduled or no longer, has gone or has come
- *	back; fb_disk.lock held
- * @model_swapped: the model has been replaced; fb_disk.lock held
- * @detached: its scheduler has detached, queue frozen; may sleep but must not wait for I/O
- * @cpu_offline: a CPU goes offline, blk-mq will then wait for requests; may sleep
- * @exit: the disk can no longer be found; may sleep
- */
+/* Callbacks about a disk for another part of the module; any may be NULL */
 struct fb_disk_client {
+	/* the disk is seen for the first time, queue frozen; cannot fail */
 	void (*init)(struct fb_disk *fd);
+	/* its directory in debugfs has been made, and is empty; may sleep */
 	void (*fill)(struct fb_disk *fd);
+	/* a scheduler is about to attach, queue frozen; the gendisk may be NULL */
 	void (*attach)(struct fb_disk *fd, struct gendisk *disk);
+	/* another scheduler; served now, or no longer; gone, or back; fb_disk.lock held */
 	void (*changed)(struct fb_disk *fd);
+	/* the model has been replaced; fb_disk.lock held */
 	void (*model_swapped)(struct fb_disk *fd);
+	/* its scheduler has detached, queue frozen; may sleep but must not wait for I/O */
 	void (*detached)(struct fb_disk *fd);
+	/* a CPU goes offline, blk-mq will then wait for requests; may sleep */
 	void (*cpu_offline)(struct fb_disk *fd);
-	void (*exit)(struct fb_disk *fd);
+	void (*exit)(struct fb_disk *fd);	/* the disk can no longer be found; may sleep */
 };
 
 /* disk/disk.c */

@@ -14,20 +14,14 @@
 #include <scsi/scsi_proto.h>
 
 #include "disk/disk.h"
-#include "disk/drive_ata.h"
-#include "disk/drive_query.h"
 #include "include/compat/fb_compat.h"
 
-/**
- * struct fb_drive_query - a question to a drive
- * @work: asks it
- * @ask: what sends the commands; may sleep
- * @sdev: the drive
- * @answer: of @ask
- */
+#define FB_QUERY_TIMEOUT (10 * HZ)
+
+/* A question to a drive */
 struct fb_drive_query {
 	struct work_struct work;
-	u64 (*ask)(struct scsi_device *sdev);
+	u64 (*ask)(struct scsi_device *sdev);	/* what sends the commands; may sleep */
 	struct scsi_device *sdev;
 	u64 answer;
 };
@@ -54,10 +48,88 @@ static u64 fb_drive_query_ask(struct fb_disk *fd, u64 (*ask)(struct scsi_device 
 	return query.answer;
 }
 
+/*
+ * ---- an ATA drive behind a translation (SAT-3): libata's, or a SAS adapter's. It is asked for
+ * nothing that its IDENTIFY DEVICE data do not offer: a failed command would cost a pass of the
+ * kernel's error handler ----
+ */
+
+#define FB_DRIVE_ATA_POWER_LOG 0x08
+#define FB_DRIVE_ATA_POWER_PAGES 2
+
+/* where IDENTIFY DEVICE data are in VPD page 89h (SAT-3, 12.4.2) */
+#define FB_DRIVE_ATA_VPD_ID 60
+
+/* ATA PASS-THROUGH (16): SAT-3, 12.2.2. Data in, in blocks, as many as the count says */
+#define FB_DRIVE_ATA_PIO_IN (4 << 1)
+#define FB_DRIVE_ATA_EXTEND BIT(0)
+#define FB_DRIVE_ATA_BLOCKS_IN 0x0e
+
+/* words of IDENTIFY DEVICE data */
+#define FB_DRIVE_ATA_SUPPORTED 119
+#define FB_DRIVE_ATA_ENABLED 120
+#define FB_DRIVE_ATA_EPC BIT(7)
+#define FB_DRIVE_ATA_VALID 0x4000	/* of the two upper bits */
+
+static bool fb_drive_ata_has_epc(u16 word)
+{
+	return (word & 0xc000) == FB_DRIVE_ATA_VALID && word & FB_DRIVE_ATA_EPC;
+}
+
+/* A word of IDENTIFY DEVICE, as it was at the probe; false: no ATA device, or not known. */
+static bool fb_drive_ata_identify(struct scsi_device *sdev, u32 word, u16 *value)
+{
+	const struct scsi_vpd *page;
+	bool found;
+
+	rcu_read_lock();
+	page = rcu_dereference(sdev->vpd_pg89);
+	found = page && page->len >= FB_DRIVE_ATA_VPD_ID + ATA_ID_WORDS * 2;
+	if (found)
+		*value = get_unaligned_le16(page->data + FB_DRIVE_ATA_VPD_ID + 2 * word);
+	rcu_read_unlock();
+	return found;
+}
+
+/* @blocks of 512 bytes; READ LOG EXT, which has 48 bits of registers, reads the log @lba */
+static bool fb_drive_ata_read(struct scsi_device *sdev, u8 command, u8 lba, u8 blocks, u8 *buf)
+{
+	const u8 cmd[16] = {
+		ATA_16, FB_DRIVE_ATA_PIO_IN | (lba ? FB_DRIVE_ATA_EXTEND : 0),
+		FB_DRIVE_ATA_BLOCKS_IN, [6] = blocks, [8] = lba, [14] = command
+	};
+
+	return !fb_compat_scsi_read(sdev, cmd, buf, blocks * ATA_SECT_SIZE, FB_QUERY_TIMEOUT);
+}
+
+/*
+ * The shortest timer after which the drive sleeps, ns; 0: none is known. Its extended power
+ * conditions are in a log. No command tells the timer that hdparm -S sets.
+ */
+static u64 fb_drive_ata_timer_ns(struct scsi_device *sdev)
+{
+	u32 len = FB_DRIVE_ATA_POWER_PAGES * ATA_SECT_SIZE;
+	u64 ns = 0;
+	u16 offers;
+	u8 *buf;
+
+	if (!fb_drive_ata_identify(sdev, FB_DRIVE_ATA_SUPPORTED, &offers) ||
+	    !fb_drive_ata_has_epc(offers))
+		return 0;
+	buf = kzalloc(len, GFP_NOIO);
+	/* enabled is what may have changed since the probe; timers that are not in use stay set */
+	if (buf && fb_drive_ata_read(sdev, ATA_CMD_ID_ATA, 0, 1, buf) &&
+	    fb_drive_ata_has_epc(get_unaligned_le16(buf + FB_DRIVE_ATA_ENABLED * 2)) &&
+	    fb_drive_ata_read(sdev, ATA_CMD_READ_LOG_EXT, FB_DRIVE_ATA_POWER_LOG,
+			      FB_DRIVE_ATA_POWER_PAGES, buf))
+		ns = fb_power_log_ns(buf, len);
+	kfree(buf);
+	return ns;
+}
+
 /* ---- its mode pages ---- */
 
 #define FB_QUERY_MODE_LEN 64	/* header, block descriptor and a page */
-#define FB_QUERY_MODE_TIMEOUT (10 * HZ)
 #define FB_QUERY_CACHING_PAGE 0x08	/* SBC-4, 6.5.6 */
 #define FB_QUERY_POWER_PAGE 0x1a	/* SPC-5, 7.5.15 */
 
@@ -75,7 +147,7 @@ static u32 fb_drive_query_mode_sense(struct scsi_device *sdev, u8 code, u8 *buf,
 	struct scsi_sense_hdr sense;
 	u32 at;
 
-	if (fb_compat_mode_sense(sdev, code, buf, FB_QUERY_MODE_LEN, FB_QUERY_MODE_TIMEOUT, &data,
+	if (fb_compat_mode_sense(sdev, code, buf, FB_QUERY_MODE_LEN, FB_QUERY_TIMEOUT, &data,
 				 &sense))
 		return 0;
 	at = data.header_length + data.block_descriptor_length;
@@ -145,7 +217,7 @@ static u64 fb_drive_query_erc(struct scsi_device *sdev)
 		return ms;
 	memcpy(buf, erc, sizeof(erc));
 	sense = buf + FB_QUERY_SCT_LEN;
-	fb_compat_scsi_ask(sdev, cmd, buf, FB_QUERY_SCT_LEN, sense, FB_QUERY_MODE_TIMEOUT);
+	fb_compat_scsi_ask(sdev, cmd, buf, FB_QUERY_SCT_LEN, sense, FB_QUERY_TIMEOUT);
 	desc = scsi_sense_desc_find(sense, SCSI_SENSE_BUFFERSIZE, FB_QUERY_ATA_STATUS_RETURN);
 	if (desc && !(desc[13] & ATA_ERR))
 		ms = (desc[7] << 8 | desc[5]) * 100;
@@ -174,7 +246,6 @@ static u64 fb_drive_query_recovery(struct scsi_device *sdev)
 /* ---- its power state ---- */
 
 #define FB_QUERY_SENSE_LEN 18
-#define FB_QUERY_SENSE_TIMEOUT (10 * HZ)
 
 /*
  * libata answers REQUEST SENSE itself, with CHECK CONDITION, and does not know the drive's power
@@ -191,7 +262,7 @@ static enum fb_power_state fb_drive_query_ata_power(struct scsi_device *sdev)
 
 	if (!sense)
 		return state;
-	fb_compat_scsi_ask(sdev, cmd, NULL, 0, sense, FB_QUERY_SENSE_TIMEOUT);
+	fb_compat_scsi_ask(sdev, cmd, NULL, 0, sense, FB_QUERY_TIMEOUT);
 	desc = scsi_sense_desc_find(sense, SCSI_SENSE_BUFFERSIZE, FB_QUERY_ATA_STATUS_RETURN);
 	if (desc)
 		state = fb_power_of_ata(desc[5]);
@@ -209,7 +280,7 @@ static u64 fb_drive_query_sense_power(struct scsi_device *sdev)
 
 	if (!sense)
 		return FB_POWER_UNKNOWN;
-	if (fb_compat_scsi_read(sdev, cmd, sense, FB_QUERY_SENSE_LEN, FB_QUERY_SENSE_TIMEOUT))
+	if (fb_compat_scsi_read(sdev, cmd, sense, FB_QUERY_SENSE_LEN, FB_QUERY_TIMEOUT))
 		state = fb_drive_query_ata_power(sdev);
 	else if (scsi_normalize_sense(sense, FB_QUERY_SENSE_LEN, &hdr))
 		state = fb_power_of_sense(hdr.sense_key, hdr.asc, hdr.ascq);
@@ -217,15 +288,10 @@ static u64 fb_drive_query_sense_power(struct scsi_device *sdev)
 	return state;
 }
 
-/**
- * fb_drive_query_power() - ask the drive for its power state
- * @fd: the disk
- *
- * Context: may sleep; sends the drive a command that does not wake it. No lock of ours and
- * no carrier may be held.
- *
- * Return: the state; FB_POWER_UNKNOWN, too, if it is not attached. What is no SCSI disk cannot be
- * asked, and counts as active.
+/*
+ * Ask the drive for its power state. May sleep; sends the drive a command that does not wake it. No
+ * lock of ours and no carrier may be held. Return: the state; FB_POWER_UNKNOWN, too, if it is not
+ * attached. What is no SCSI disk cannot be asked, and counts as active.
  */
 enum fb_power_state fb_drive_query_power(struct fb_disk *fd)
 {
@@ -238,12 +304,7 @@ enum fb_power_state fb_drive_query_power(struct fb_disk *fd)
 				  mute ? FB_POWER_ACTIVE : FB_POWER_UNKNOWN);
 }
 
-/**
- * fb_drive_query_commands() - get how many commands the device was sent, whoever sent them
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- */
+/* Get how many commands the device was sent, whoever sent them. */
 u32 fb_drive_query_commands(const struct fb_disk *fd)
 {
 	const struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
@@ -252,14 +313,7 @@ u32 fb_drive_query_commands(const struct fb_disk *fd)
 	return sdev ? atomic_read(&sdev->iorequest_cnt) : 0;
 }
 
-/**
- * fb_drive_query_autosuspend_ns() - find after what time without requests the kernel suspends
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: ns; 0: never.
- */
+/* Find after what time without requests the kernel suspends. Return: ns; 0: never. */
 u64 fb_drive_query_autosuspend_ns(const struct fb_disk *fd)
 {
 	const struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
@@ -268,12 +322,7 @@ u64 fb_drive_query_autosuspend_ns(const struct fb_disk *fd)
 	return sdev ? fb_compat_autosuspend_ns(&sdev->sdev_gendev) : 0;
 }
 
-/**
- * fb_drive_query_resume() - have the kernel resume a disk that it has suspended
- * @fd: the disk
- *
- * Context: may sleep; does not wait for the disk.
- */
+/* Have the kernel resume a disk that it has suspended. May sleep; does not wait for the disk. */
 void fb_drive_query_resume(struct fb_disk *fd)
 {
 	struct scsi_device *sdev = fb_disk_get_scsi(fd);
@@ -284,14 +333,11 @@ void fb_drive_query_resume(struct fb_disk *fd)
 	scsi_device_put(sdev);
 }
 
-/**
- * fb_drive_query_once() - ask the drive if it reads ahead, when it sleeps, how it recovers
- * @cov: the service of its tasks
- *
- * It is asked once for a scheduler and its tasks. Does nothing while there is a carrier: a queue
- * freeze would wait for the carrier, and the command for the end of the freeze.
- *
- * Context: the tasks' thread; may sleep; sends a command, so the drive should be awake.
+/*
+ * Ask the drive if it reads ahead, when it sleeps, how it recovers. It is asked once for a
+ * scheduler and its tasks. Does nothing while there is a carrier: a queue freeze would wait for the
+ * carrier, and the command for the end of the freeze. Called by the thread; may sleep; sends a
+ * command, so the drive should be awake.
  */
 void fb_drive_query_once(struct fb_coverage *cov)
 {
@@ -312,16 +358,7 @@ void fb_drive_query_once(struct fb_coverage *cov)
 	cov->asked = true;
 }
 
-/**
- * fb_drive_query_touched_ns() - when anybody, or a read of ours, last used the drive
- * @fd: the disk, locked
- *
- * What is known of its power is brought up to date.
- *
- * Context: fb_disk.lock held.
- *
- * Return: the time, ns.
- */
+/* When anybody, or a read of ours, last used the drive, ns. Brings its power up to date. */
 u64 fb_drive_query_touched_ns(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
@@ -330,15 +367,7 @@ u64 fb_drive_query_touched_ns(struct fb_disk *fd)
 	return max(fd->fg.last_ns, fd->idle.used_ns);
 }
 
-/**
- * fb_drive_query_asleep() - get why the drive's power keeps idle reads from being sent
- * @fd: the disk, locked
- * @now: the time
- *
- * Context: fb_disk.lock held.
- *
- * Return: a message; NULL: it does not.
- */
+/* Why the drive's power keeps idle reads from being sent; NULL: it does not. [L] */
 const char *fb_drive_query_asleep(struct fb_disk *fd, u64 now)
 {
 	u64 touched_ns = fb_drive_query_touched_ns(fd);

@@ -17,19 +17,13 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
-#include "disk/folder.h"
-#include "disk/task_state.h"
+#include "disk/parts.h"
 #include "include/compat/fb_compat.h"
 
-/**
- * struct fb_folder_name - a name that has been given
- * @node: in fb_folder_names
- * @folder: whose it is, with a reference
- * @name: the name
- */
+/* A name that has been given */
 struct fb_folder_name {
-	struct list_head node;
-	struct fb_folder *folder;
+	struct list_head node;		/* in fb_folder_names */
+	struct fb_folder *folder;	/* whose it is, with a reference */
 	char name[FB_NAME_LEN];
 };
 
@@ -120,14 +114,10 @@ static void fb_folder_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/**
- * fb_folder_set_name() - give a disk's directories a name, soon; the first time they are made
- * @folder: the disk's
- * @name: the name, which is free when all names given before have been applied
- *
- * Context: may sleep, inside memalloc_noio_save(); queues may be frozen.
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Give a disk's directories a name, soon; the first time they are made. @name: the name, which is
+ * free when all names given before have been applied. May sleep, inside memalloc_noio_save();
+ * queues may be frozen. Return: 0 or -ENOMEM.
  */
 int fb_folder_set_name(struct fb_folder *folder, const char *name)
 {
@@ -164,7 +154,6 @@ static void fb_folder_forget(struct fb_folder *folder)
 /**
  * fb_folder_remove() - remove a disk's directories
  * @folder: the disk's, which gets no name any more
- *
  * Context: may sleep; waits for accesses to their files, so no queue of ours is frozen.
  */
 void fb_folder_remove(struct fb_folder *folder)
@@ -183,13 +172,9 @@ void fb_folder_remove(struct fb_folder *folder)
 	memalloc_noio_restore(noio);
 }
 
-/**
- * fb_folder_init() - create the directories that disks are shown in
- * @fill: creates a disk's files in debugfs; those in sysfs are its kobject's
- *
- * Context: module init.
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Create the directories that disks are shown in. @fill: creates a disk's files in debugfs; those
+ * in sysfs are its kobject's. At module init. Return: 0 or -ENOMEM.
  */
 int fb_folder_init(void (*fill)(struct fb_folder *folder))
 {
@@ -201,11 +186,7 @@ int fb_folder_init(void (*fill)(struct fb_folder *folder))
 	return 0;
 }
 
-/**
- * fb_folder_exit() - undo fb_folder_init()
- *
- * Context: module exit; all disks' directories have been removed.
- */
+/* Undo fb_folder_init(). At module exit; all disks' directories have been removed. */
 void fb_folder_exit(void)
 {
 	cancel_delayed_work_sync(&fb_folder_worker);

@@ -79,14 +79,7 @@ static void fb_free_read_end_io(struct bio *bio)
 	spin_unlock_irqrestore(&fd->lock, flags);
 }
 
-/**
- * fb_free_read_is_ours() - is this bio one of our reads?
- * @bio: any bio, or NULL
- *
- * Context: any.
- *
- * Return: true when it is.
- */
+/* Is this bio one of our reads? @bio: any bio, or NULL. */
 bool fb_free_read_is_ours(const struct bio *bio)
 {
 	return bio && bio->bi_end_io == fb_free_read_end_io;
@@ -180,14 +173,9 @@ static u32 fb_free_read_number(u32 sectors)
 	return sectors < FB_FREE_READ_LARGE_SECTORS ? FB_FREE_READS : FB_FREE_READS_LARGE;
 }
 
-/**
- * fb_free_read_missing() - count the buffers that still have to be allocated
- * @fd: the disk
- * @tasks: number of tasks to serve; without any buffers so far, one is assumed
- *
- * Context: fb_disk.life held.
- *
- * Return: their number.
+/*
+ * Count the buffers that still have to be allocated. @tasks: number of tasks to serve; without any
+ * buffers so far, one is assumed. Under fb_disk.life. Return: their number.
  */
 u32 fb_free_read_missing(struct fb_disk *fd, u32 tasks)
 {
@@ -200,13 +188,7 @@ u32 fb_free_read_missing(struct fb_disk *fd, u32 tasks)
 	return want > fd->reads.bufs->n ? want - fd->reads.bufs->n : 0;
 }
 
-/**
- * fb_free_read_bytes() - compute the memory that buffers take
- * @fd: the disk
- * @n: how many
- *
- * Return: bytes.
- */
+/* Compute the memory that buffers take. Return: bytes. */
 u64 fb_free_read_bytes(struct fb_disk *fd, u32 n)
 {
 	return (u64)n * fb_free_read_size(fd) << SECTOR_SHIFT;
@@ -230,14 +212,7 @@ static struct fb_free_reads *fb_free_read_try_alloc(struct fb_disk *fd, u32 orde
 	return bufs;
 }
 
-/**
- * fb_free_read_alloc_all() - allocate the buffers for the first task
- * @fd: the disk
- *
- * Context: fb_disk.life held; may sleep; inside memalloc_noio_save().
- *
- * Return: the buffers, or NULL.
- */
+/* The first task's buffers, or NULL. May sleep; inside memalloc_noio_save(). */
 struct fb_free_reads *fb_free_read_alloc_all(struct fb_disk *fd)
 {
 	struct fb_free_reads *bufs;
@@ -253,9 +228,7 @@ struct fb_free_reads *fb_free_read_alloc_all(struct fb_disk *fd)
  * @n: how many more; at most FB_FREE_READS_MAX in all
  *
  * They stay until the last task is gone.
- *
  * Context: fb_disk.life held; may sleep; inside memalloc_noio_save().
- *
  * Return: 0 or -ENOMEM.
  */
 int fb_free_read_grow(struct fb_disk *fd, u32 n)
@@ -272,12 +245,7 @@ int fb_free_read_grow(struct fb_disk *fd, u32 n)
 	return 0;
 }
 
-/**
- * fb_free_read_free_all() - free all buffers
- * @bufs: the buffers, all FB_FREE_READ_FREE, or NULL
- *
- * Context: may sleep.
- */
+/* Free all buffers. @bufs: the buffers, all FB_FREE_READ_FREE, or NULL. May sleep. */
 void fb_free_read_free_all(struct fb_free_reads *bufs)
 {
 	u32 i;
@@ -355,16 +323,10 @@ static u32 fb_free_read_segment(const struct fb_disk *fd)
 	return bytes >> SECTOR_SHIFT;
 }
 
-/**
- * fb_free_read_overlap() - the foreground is about to write these sectors
- * @fd: the disk, locked
- * @lbn: first sector
- * @nsect: how many
- *
- * Free reads that overlap and have not reached their consumer are discarded, and their
- * blocks are wanted again. The write does not wait. Each such read counts once.
- *
- * Context: fb_disk.lock held.
+/*
+ * The foreground is about to write these sectors. Free reads that overlap and have not reached
+ * their consumer are discarded, and their blocks are wanted again. The write does not wait. Each
+ * such read counts once.
  */
 void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u64 nsect)
 {
@@ -393,10 +355,7 @@ static void fb_free_read_load(struct fb_disk *fd, struct fb_free_read *buf, stru
 	rq->nr_phys_segments += DIV_ROUND_UP(nsect, fb_free_read_segment(fd));
 }
 
-/*
- * Check the flags of each bio: readahead sets all failfast bits in cmd_flags, but none in
- * its bios.
- */
+/* Look at each bio's flags: readahead sets failfast bits in cmd_flags, and none in its bios. */
 static bool fb_free_read_may_prepend(struct request *rq)
 {
 	struct bio *bio;
@@ -421,15 +380,7 @@ static bool fb_free_read_may_prepend(struct request *rq)
 	return true;
 }
 
-/**
- * fb_free_read_prepend_limit() - get the longest read that may be prepended to a request
- * @fd: the disk, locked
- * @rq: a foreground request of its queue
- *
- * Context: fb_disk.lock held.
- *
- * Return: sectors; 0 when nothing may be prepended to it.
- */
+/* The most that may be prepended to this foreground request, sectors; 0: nothing. */
 u32 fb_free_read_prepend_limit(const struct fb_disk *fd, struct request *rq)
 {
 	u32 len = blk_rq_sectors(rq);
@@ -456,9 +407,7 @@ u32 fb_free_read_prepend_limit(const struct fb_disk *fd, struct request *rq)
  * ends it alone, and the foreground part is issued again with its ordinary retries. The bio
  * has no block device, because bio_init() with one would charge the cgroup of whoever runs
  * the queue.
- *
  * Context: fb_disk.lock held.
- *
  * Return: false when it does not fit, does not end where @rq begins, or no buffer is
  * free; @rq is unchanged then.
  */
@@ -490,14 +439,7 @@ bool fb_free_read_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 n
 	return true;
 }
 
-/**
- * fb_free_read_max_data() - get the longest read that the queue takes in one piece
- * @fd: the disk, locked, with a queue
- *
- * Context: fb_disk.lock held.
- *
- * Return: sectors; 0: there are no buffers.
- */
+/* The longest read that the queue takes in one piece, sectors; 0: there are no buffers. */
 u32 fb_free_read_max_data(const struct fb_disk *fd)
 {
 	u32 nsect;
@@ -511,14 +453,7 @@ u32 fb_free_read_max_data(const struct fb_disk *fd)
 	return min_t(u64, nsect, (u64)queue_max_segments(fd->q) * fb_free_read_segment(fd));
 }
 
-/**
- * fb_free_read_max() - get the longest separate read, given how these are sent now
- * @fd: the disk, locked, with a queue
- *
- * Context: fb_disk.lock held.
- *
- * Return: sectors; 0: there are no buffers.
- */
+/* The longest separate read, as these are sent now, sectors; 0: there are no buffers. [L] */
 u32 fb_free_read_max(const struct fb_disk *fd)
 {
 	if (fd->reads.bufs && fb_verify_how(fd) == FB_VERIFY_COMMAND)
@@ -558,7 +493,6 @@ static bool fb_free_read_is_fixed(struct fb_disk *fd)
  * Without @aim it is addressed to sector 0: if it reaches another scheduler during a switch, it
  * reads that and comes back. On a disk with protection information it cannot be aimed
  * anew, so it enters only if @aim is given.
- *
  * Context: the thread; does not sleep for the queue (NOWAIT).
  */
 void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
@@ -609,9 +543,7 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
  *
  * The thread serves the tasks of all cgroups. REQ_META keeps it from sleeping until the one that is
  * charged may read (iocost, iolatency): that cgroup is in debt then, and its processes are delayed.
- *
  * Context: the thread; may sleep, but not for the queue (NOWAIT).
- *
  * Return: false: there is no queue or no free buffer, or the read is too long.
  */
 bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
@@ -654,15 +586,10 @@ bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
 	return true;
 }
 
-/**
- * fb_free_read_may_promote() - may a task have another promoted read sent?
- * @task: the task
- *
- * io.max of a cgroup may hold its reads back, with their buffers, before the scheduler gets them.
- *
- * Context: the thread.
- *
- * Return: false if FREEBLOCK_HELD of a task whose cgroup is charged have not reached the drive.
+/*
+ * May a task have another promoted read sent? io.max of a cgroup may hold its reads back, with
+ * their buffers, before the scheduler gets them. Called by the thread. Return: false if
+ * FREEBLOCK_HELD of a task whose cgroup is charged have not reached the drive.
  */
 bool fb_free_read_may_promote(const struct freeblock_task *task)
 {
@@ -680,13 +607,10 @@ bool fb_free_read_may_promote(const struct freeblock_task *task)
 	return held < FREEBLOCK_HELD;
 }
 
-/**
- * fb_free_read_begun() - note, and count, that a read of ours is being handed to the driver
- * @buf: the read; nothing changes if it was handed over before, and has been requeued, or if it
- *	is a carrier that nothing was aimed at
- * @now: the time
- *
- * Context: fb_disk.lock held.
+/*
+ * Note, and count, that a read of ours is being handed to the driver. @buf: the read; nothing
+ * changes if it was handed over before, and has been requeued, or if it is a carrier that nothing
+ * was aimed at.
  */
 void fb_free_read_begun(struct fb_free_read *buf, u64 now)
 {
@@ -702,14 +626,9 @@ void fb_free_read_begun(struct fb_free_read *buf, u64 now)
 	st->verifies += buf->how == FB_VERIFY_COMMAND;
 }
 
-/**
- * fb_free_read_hold() - hold a request of ours if it is the carrier
- * @fd: the disk, locked
- * @rq: request with one of our bios that has reached the scheduler, not yet sent
- *
- * Context: fb_disk.lock held.
- *
- * Return: true: it is held now; false: send it on as it is.
+/*
+ * Hold a request of ours if it is the carrier. @rq: request with one of our bios that has reached
+ * the scheduler, not yet sent. Return: true: it is held now; false: send it on as it is.
  */
 bool fb_free_read_hold(struct fb_disk *fd, struct request *rq)
 {
@@ -745,9 +664,7 @@ static void fb_free_read_set_out(struct request *rq)
  * @lbn: first sector
  * @nsect: sectors, at most fb_free_read_max()
  * @kind: FB_FREE_READ_SEPARATE or FB_FREE_READ_IDLE
- *
  * Context: fb_disk.lock held.
- *
  * Return: the request; NULL: no carrier is held, or the queue's present limits do not allow
  * the read.
  */
@@ -784,12 +701,7 @@ struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect,
 	return rq;
 }
 
-/**
- * fb_free_read_need() - have the thread enter a carrier for the next separate read
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- */
+/* Have the thread enter a carrier for the next separate read. */
 void fb_free_read_need(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
@@ -797,15 +709,9 @@ void fb_free_read_need(struct fb_disk *fd)
 	wake_up(&fd->wait);
 }
 
-/**
- * fb_free_read_is_awaited() - does blk-mq wait for the held carrier?
- * @fd: the disk, locked
- *
- * A queue freeze does, and so does the last CPU of its hardware queue when it goes offline.
- *
- * Context: fb_disk.lock held.
- *
- * Return: true: return it.
+/*
+ * Does blk-mq wait for the held carrier? A queue freeze does, and so does the last CPU of its
+ * hardware queue when it goes offline. Return: true: return it.
  */
 bool fb_free_read_is_awaited(const struct fb_disk *fd)
 {
@@ -816,13 +722,10 @@ bool fb_free_read_is_awaited(const struct fb_disk *fd)
 		      test_bit(BLK_MQ_S_INACTIVE, &rq->mq_hctx->state));
 }
 
-/**
- * fb_free_read_return() - end the held carrier unused, if there is one
- * @fd: the disk
- *
- * It is made quiet and empty; otherwise each return would log an error and count in diskstats.
- *
- * Context: the thread, a queue run, or CPU hotplug; fb_disk.lock not held.
+/*
+ * End the held carrier unused, if there is one. It is made quiet and empty; otherwise each return
+ * would log an error and count in diskstats. Called by the thread, a queue run, or CPU hotplug;
+ * fb_disk.lock not held.
  */
 void fb_free_read_return(struct fb_disk *fd)
 {

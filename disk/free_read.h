@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Our own reads: their buffers, and the carrier, a request that is held until it is known what
- * it should read. Kernel only.
+ * Our own reads (disk/free_read.c): their buffers, and the carrier, a request that is held until it
+ * is known what it should read. Reads that must come from the medium, not from the drive's cache
+ * (disk/verify.c; Practical Scrubbing, III): how they are sent, and whether the drive obeyed.
  */
 #ifndef FB_FREE_READ_H
 #define FB_FREE_READ_H
@@ -9,11 +10,51 @@
 #include <linux/bio.h>
 #include <linux/blk-mq.h>
 
+#include "core/head.h"
 #include "core/plan.h"
-#include "disk/verify.h"
 #include "include/freeblock.h"
 
 struct fb_disk;
+struct fb_disk_client;
+
+#define FB_VERIFY_TEXT 160		/* bytes that fb_verify_describe() needs */
+
+/* How a read of ours was sent */
+enum fb_verify_how {
+	FB_VERIFY_READ,			/* as an ordinary read, which may come from the cache */
+	FB_VERIFY_FUA,			/* READ with FUA */
+	FB_VERIFY_COMMAND,		/* VERIFY: nothing is transferred */
+};
+
+/* VERIFY, or READ with FUA, on a disk; all under fb_disk.lock */
+struct fb_verify_way {
+	const char *barred;		/* why it is not used, as a text; NULL: it is used */
+	bool proven;	/* one took as long as the medium needs; none is believed before */
+	u32 early;	/* ended too early for the medium; halved every FB_VERIFY_FORGET */
+	u32 watched;			/* those whose completion time was checked */
+	u32 failed;			/* those in a row that failed where a READ did not */
+};
+
+/* How the drive can be made to read the medium; all under fb_disk.lock */
+struct fb_verify {
+	struct fb_verify_way verify;	/* VERIFY */
+	struct fb_verify_way fua;	/* READ with FUA */
+	bool sata;	/* the drive is one: it queues FUA, not VERIFY; only NCQ has FUA */
+	bool libata;			/* the kernel's own library translates for it */
+	u32 depth;			/* the queue depth when FUA was refused */
+	u64 refused_ns;			/* when that was */
+	enum fb_verify_how checking;	/* this failed, not by the medium: READ is to tell */
+	u64 check_lbn;			/* where, if known; READ has read what lay before */
+	u32 check_nsect;		/* its sectors */
+	u64 check_ns;			/* when it failed */
+};
+
+/* Whose fault it is that a read of ours failed */
+enum fb_verify_fault {
+	FB_VERIFY_FAULT_OTHER,		/* what may pass, or the place is not known */
+	FB_VERIFY_FAULT_MEDIUM,		/* the medium's */
+	FB_VERIFY_FAULT_COMMAND,	/* the command is not known: read in another way */
+};
 
 /* Buffers consist of chunks of this order, to need few segments; of pages if those are scarce. */
 #define FB_FREE_READ_CHUNK_ORDER get_order(64 * 1024)
@@ -46,100 +87,58 @@ enum fb_free_read_kind {
 	FB_FREE_READ_KINDS,
 };
 
-/**
- * struct fb_free_read - one free read and its memory
- * @bio: its bio, set up anew for each read
- * @bvec: the bio's vectors, one for each chunk
- * @chunk: its memory, fb_free_reads.chunks of them
- * @data: the same, mapped contiguously
- * @fd: the disk
- * @state: [L]
- * @dirty: [L] it must be discarded: a foreground write overlapped it, or the drive refused it
- * @taken: the thread has marked its granules as in flight
- * @kind: what it is sent as
- * @owner: the task that has it sent as a foreground read; only to be compared
- * @how: how it was sent
- * @sent_ns: when it was aimed
- * @began_ns: when it was handed to the driver; 0: it has not been [L]
- * @ended_ns: when its bio ended
- * @over: its bio has ended but its request has not: there is no verdict yet [L]
- * @proven: it came from the medium; valid from FB_FREE_READ_ENDED on
- * @rq: the request that carries it while FB_FREE_READ_SENT; NULL: a foreground read of ours [L]
- * @lbn: first sector of the free part [L]; granule-aligned
- * @nsect: its sectors [L]
- * @good: sectors read without error, valid from FB_FREE_READ_ENDED on
- * @named: the drive has named the sector behind them as the bad one
- * @fault: whose fault an error is
- * @status: how it ended
- * @mask: granules that were wanted when it was sent; bit 0 is the one at @lbn
- * @share: those that each task wanted
- * @pending: slots of tasks that it is still to be delivered to [L]
- * @served: slots of tasks that have received it, for the thread to mark as done [L]
- * @voided: slots of tasks that it is withheld from, whose blocks are wanted again [L]
- */
+/* One free read and its memory */
 struct fb_free_read {
-	struct bio bio;
-	struct bio_vec *bvec;
-	struct page **chunk;
-	void *data;
+	struct bio bio;			/* its bio, set up anew for each read */
+	struct bio_vec *bvec;		/* the bio's vectors, one for each chunk */
+	struct page **chunk;		/* its memory, fb_free_reads.chunks of them */
+	void *data;			/* the same, mapped contiguously */
 	struct fb_disk *fd;
-	enum fb_free_read_state state;
-	bool dirty;
-	bool taken;
-	bool over;
-	bool proven;
-	enum fb_free_read_kind kind;
-	const void *owner;
-	enum fb_verify_how how;
-	u64 sent_ns;
-	u64 began_ns;
-	u64 ended_ns;
+	enum fb_free_read_state state;	/* [L] */
+	bool dirty;	/* to be discarded: overwritten, or refused by the drive [L] */
+	bool taken;			/* the thread has marked its granules as in flight */
+	bool over;	/* its bio has ended but its request has not: there is no verdict yet [L] */
+	bool proven;	/* it came from the medium; valid from FB_FREE_READ_ENDED on */
+	enum fb_free_read_kind kind;	/* what it is sent as */
+	const void *owner;		/* whose foreground read it is; only to be compared */
+	enum fb_verify_how how;		/* how it was sent */
+	u64 sent_ns;			/* when it was aimed */
+	u64 began_ns;	/* when it was handed to the driver; 0: it has not been [L] */
+	u64 ended_ns;			/* when its bio ended */
+	/* carries it while FB_FREE_READ_SENT; NULL: a foreground read of ours [L] */
 	struct request *rq;
-	u64 lbn;
-	u32 nsect;
-	u32 good;
-	bool named;
-	enum fb_verify_fault fault;
+	u64 lbn;			/* first sector of the free part [L]; granule-aligned */
+	u32 nsect;			/* its sectors [L] */
+	u32 good;	/* sectors read without error, valid from FB_FREE_READ_ENDED on */
+	bool named;	/* the drive has named the sector behind them as the bad one */
+	enum fb_verify_fault fault;	/* whose fault an error is */
 	blk_status_t status;
-	DECLARE_BITMAP(mask, FB_READ_GRANULES);
+	DECLARE_BITMAP(mask, FB_READ_GRANULES);	/* wanted when it was sent; bit 0: @lbn */
+	/* those that each task wanted */
 	struct {
 		DECLARE_BITMAP(mask, FB_READ_GRANULES);
 	} share[FREEBLOCK_TASKS];
-	u32 pending;
-	u32 served;
-	u32 voided;
+	u32 pending;			/* slots of tasks that it is still to be delivered to [L] */
+	u32 served;	/* slots of tasks that have it, for the thread to mark as done [L] */
+	u32 voided;	/* slots of tasks that it is withheld from: wanted again [L] */
 };
 
-/**
- * struct fb_free_reads - the buffers of a disk's tasks
- * @sectors: size of a buffer
- * @order: allocation order of its chunks
- * @chunks: chunks of a buffer
- * @n: how many buffers there are; grows with the number of tasks [L]
- * @buf: the buffers; has room for FB_FREE_READS_MAX
- */
+/* The buffers of a disk's tasks */
 struct fb_free_reads {
-	u32 sectors;
-	u32 order;
-	u32 chunks;
-	u32 n;
-	struct fb_free_read *buf;
+	u32 sectors;			/* size of a buffer */
+	u32 order;			/* allocation order of its chunks */
+	u32 chunks;			/* chunks of a buffer */
+	u32 n;	/* how many buffers there are; grows with the number of tasks [L] */
+	struct fb_free_read *buf;	/* the buffers; has room for FB_FREE_READS_MAX */
 };
 
-/**
- * struct fb_reads - a disk's own reads; all [L]
- * @carrier: the carrier's buffer, from its submission until it is sent or has returned; or NULL
- * @rq: its request while the scheduler holds it; or NULL
- * @due: the plan in use needs another carrier
- * @submitting: the thread is submitting a bio
- * @bufs: the buffers, from the first start of a task until the last task is destroyed; else NULL
- */
+/* A disk's own reads; all [L] */
 struct fb_reads {
-	struct fb_free_read *carrier;
-	struct request *rq;
-	bool due;
-	bool submitting;
-	struct fb_free_reads *bufs;
+	struct fb_free_read *carrier;	/* from submission until it is sent or back; or NULL */
+	struct request *rq;		/* its request while the scheduler holds it; or NULL */
+	bool due;			/* the plan in use needs another carrier */
+	bool submitting;		/* the thread is submitting a bio */
+	struct fb_free_reads *bufs;	/* from the first start to the last destroy; or NULL */
 };
 
 /* The buffer behind @buf, or the first one if that is NULL. [L], or the thread */
@@ -173,5 +172,24 @@ struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect,
 void fb_free_read_need(struct fb_disk *fd);
 bool fb_free_read_is_awaited(const struct fb_disk *fd);
 void fb_free_read_return(struct fb_disk *fd);
+
+extern const struct fb_disk_client fb_verify_client;
+
+enum fb_verify_how fb_verify_how(const struct fb_disk *fd);
+u32 fb_verify_proof(const struct fb_disk *fd);
+u32 fb_verify_least(const struct fb_disk *fd);
+void fb_verify_describe(const struct fb_disk *fd, char *text, size_t size);
+u32 fb_verify_max(const struct fb_disk *fd);
+void fb_verify_apply(const struct fb_free_read *buf, struct request *rq);
+void fb_verify_restore(struct request *rq);
+void fb_verify_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_verdict *verdict);
+void fb_verify_place(struct fb_free_read *buf);
+void fb_verify_split(struct fb_disk *fd, struct request *rq);
+bool fb_verify_failed(struct request *rq);
+enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_read *buf);
+void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool good);
+void fb_verify_is_bad(struct fb_disk *fd, u64 lbn);
+void fb_verify_renew(struct fb_disk *fd);
+bool fb_verify_has_fua(const struct fb_disk *fd);
 
 #endif /* FB_FREE_READ_H */

@@ -8,27 +8,12 @@
  * Between two of them a request of someone else's must have come: a disk without foreground is
  * left to idle time, which such reads would only interrupt.
  *
- * Calls: disk/coverage.c, disk/free_read.c; core/idle_order.c, core/quarantine.c, core/share.c.
  * Locks: fb_disk.lock for fb_disk.hurry; the table is in disk/disk.h. Orders are the thread's.
  */
 #include "disk/coverage.h"
 #include "disk/disk.h"
-#include "disk/zone.h"
 
-static bool fb_hurry_is_barred(struct fb_disk *fd)
-{
-	const struct fb_hurry *hurry = &fd->hurry;
-
-	return hurry->flying || fd->idle.ready || fd->idle.reading ||
-	       hurry->arrived == hurry->seen;
-}
-
-/**
- * fb_hurry_arrive() - note a request of the foreground
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- */
+/* Note a request of the foreground. */
 void fb_hurry_arrive(struct fb_disk *fd)
 {
 	struct fb_hurry *hurry = &fd->hurry;
@@ -41,33 +26,22 @@ void fb_hurry_arrive(struct fb_disk *fd)
 	wake_up(&fd->wait);
 }
 
-/**
- * fb_hurry_due_ns() - compute when the thread should read in the foreground's time
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: the time, past or future; FB_SHARE_NEVER: not until something changes.
- */
+/* When to read in the foreground's time, past or future; FB_SHARE_NEVER: something must change. */
 u64 fb_hurry_due_ns(struct fb_disk *fd)
 {
 	struct fb_hurry *hurry = &fd->hurry;
 
 	lockdep_assert_held(&fd->lock);
-	if (!hurry->ppm || fb_hurry_is_barred(fd) || !fb_coverage_wants(fd))
+	if (!hurry->ppm || hurry->flying || hurry->arrived == hurry->seen ||
+	    fd->idle.ready || fd->idle.reading || !fb_coverage_wants(fd))
 		return FB_SHARE_NEVER;
 	return max(fb_share_due_ns(&hurry->share, hurry->ppm, ktime_get_ns()), hurry->retry_ns);
 }
 
-/**
- * fb_hurry_measure_ns() - compute when the rate of a task with a deadline has to be measured
- * @cov: the service
- *
- * A task that gets nothing may be late, too, though nothing wakes the thread.
- *
- * Context: the thread.
- *
- * Return: the time; U64_MAX: no running task with blocks left has a deadline.
+/*
+ * Compute when the rate of a task with a deadline has to be measured. A task that gets nothing may
+ * be late, too, though nothing wakes the thread. Called by the thread. Return: the time; U64_MAX:
+ * no running task with blocks left has a deadline.
  */
 u64 fb_hurry_measure_ns(const struct fb_coverage *cov)
 {
@@ -128,7 +102,6 @@ static bool fb_hurry_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 /**
  * fb_hurry_read() - read in the foreground's time if a late task may
  * @cov: the service
- *
  * Context: the thread; may sleep, but not for the queue.
  */
 void fb_hurry_read(struct fb_coverage *cov)

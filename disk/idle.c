@@ -9,10 +9,6 @@
 
 #include "disk/coverage.h"
 #include "disk/disk.h"
-#include "disk/drive_query.h"
-#include "disk/task_choice.h"
-#include "disk/waiting.h"
-#include "disk/zone.h"
 #include "include/compat/fb_compat.h"
 
 /* when to look again after no read was found or the queue did not take it */
@@ -58,12 +54,7 @@ static void fb_idle_wake(struct fb_disk *fd)
 	wake_up(&fd->wait);
 }
 
-/**
- * fb_idle_changed() - apply changed settings
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- */
+/* Apply changed settings. */
 void fb_idle_changed(struct fb_disk *fd)
 {
 	struct fb_idle *idle = &fd->idle;
@@ -121,14 +112,7 @@ static void fb_idle_withdraw(struct fb_disk *fd)
 	fb_waiting_arrive(fd);
 }
 
-/**
- * fb_idle_arrive() - note a request of the foreground that idle reads may keep waiting
- * @fd: the disk, locked
- * @now: the time
- * @req: the request
- *
- * Context: fb_disk.lock held.
- */
+/* Note a request of the foreground that idle reads may keep waiting. */
 void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_fg_req *req)
 {
 	const struct fb_head *map = fd->shadow.follows ? fb_idle_map(fd) : NULL;
@@ -142,14 +126,7 @@ void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_fg_req *req)
 		fb_shadow_lose(&fd->shadow);
 }
 
-/**
- * fb_idle_arrive_unfollowed() - note one whose end tells nothing of idle reads, or is not told
- * @fd: the disk, locked
- * @now: the time
- * @req: the request; NULL: it is not known where
- *
- * Context: fb_disk.lock held.
- */
+/* One whose end tells nothing of idle reads, or is not told. @req: NULL: not known where. */
 void fb_idle_arrive_unfollowed(struct fb_disk *fd, u64 now, const struct fb_fg_req *req)
 {
 	lockdep_assert_held(&fd->lock);
@@ -158,13 +135,7 @@ void fb_idle_arrive_unfollowed(struct fb_disk *fd, u64 now, const struct fb_fg_r
 	fb_shadow_lose(&fd->shadow);
 }
 
-/**
- * fb_idle_wrote() - note a write that the drive's cache takes, so that nobody waits for idle reads
- * @fd: the disk, locked
- * @req: the write
- *
- * Context: fb_disk.lock held.
- */
+/* Note a write that the drive's cache takes, so that nobody waits for idle reads. */
 void fb_idle_wrote(struct fb_disk *fd, const struct fb_fg_req *req)
 {
 	lockdep_assert_held(&fd->lock);
@@ -173,14 +144,7 @@ void fb_idle_wrote(struct fb_disk *fd, const struct fb_fg_req *req)
 	fb_shadow_lose(&fd->shadow);
 }
 
-/**
- * fb_idle_served() - note that such a request has ended
- * @fd: the disk, locked
- * @now: the time
- * @req: the request, as fb_idle_arrive() was told of it but for what was merged since
- *
- * Context: fb_disk.lock held.
- */
+/* Such a request has ended; @req as it was told of, but for what was merged since. */
 void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_fg_req *req)
 {
 	lockdep_assert_held(&fd->lock);
@@ -189,12 +153,7 @@ void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_fg_req *req)
 		fb_shadow_served(&fd->shadow, fd->head, now, req->arrived_ns);
 }
 
-/**
- * fb_idle_quiet() - note that the last foreground request has ended
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- */
+/* Note that the last foreground request has ended. */
 void fb_idle_quiet(struct fb_disk *fd)
 {
 	const struct fb_head *map = fb_idle_map(fd);
@@ -207,13 +166,7 @@ void fb_idle_quiet(struct fb_disk *fd)
 	fb_idle_wake(fd);
 }
 
-/**
- * fb_idle_sent() - note that the scheduler has sent the idle read
- * @fd: the disk, locked
- * @now: the time
- *
- * Context: fb_disk.lock held.
- */
+/* Note that the scheduler has sent the idle read. */
 void fb_idle_sent(struct fb_disk *fd, u64 now)
 {
 	struct fb_idle *idle = &fd->idle;
@@ -228,13 +181,7 @@ void fb_idle_sent(struct fb_disk *fd, u64 now)
 	fb_free_read_need(fd);
 }
 
-/**
- * fb_idle_ended() - note that the idle read is no longer in flight
- * @fd: the disk, locked
- * @good: the drive has carried it out, without an error
- *
- * Context: fb_disk.lock held.
- */
+/* The idle read is no longer in flight. @good: the drive has carried it out, without an error. */
 void fb_idle_ended(struct fb_disk *fd, bool good)
 {
 	struct fb_idle *idle = &fd->idle;
@@ -253,10 +200,7 @@ void fb_idle_ended(struct fb_disk *fd, bool good)
 
 /* ---- power ---- */
 
-/*
- * Have commands bypassed the scheduler? No kernel tells of those that end at once; retries of the
- * driver's count, too.
- */
+/* Have commands bypassed the scheduler? Those that end at once no kernel tells; retries count. */
 static bool fb_idle_was_passed(struct fb_disk *fd)
 {
 	u32 passed = fb_drive_query_commands(fd) - fd->idle.sent;
@@ -267,14 +211,7 @@ static bool fb_idle_was_passed(struct fb_disk *fd)
 	return more;
 }
 
-/**
- * fb_idle_passed() - note a command that is bypassing the scheduler
- * @fd: the disk, locked
- *
- * It may be one that puts the drive to sleep, or wakes it: the next idle read comes after a query.
- *
- * Context: fb_disk.lock held.
- */
+/* A command bypasses the scheduler. It may have put the drive to sleep, so a query comes first. */
 void fb_idle_passed(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
@@ -283,15 +220,10 @@ void fb_idle_passed(struct fb_disk *fd)
 	fb_idle_wake(fd);
 }
 
-/**
- * fb_idle_why() - get whether idle reads are sent
- * @fd: the disk, locked
- * @why: what the Waiting policy says, which follows the foreground of unscheduled disks, too
- * @now: the time
- *
- * Context: fb_disk.lock held.
- *
- * Return: a message. Without tasks the drive is not asked for its power state.
+/*
+ * Get whether idle reads are sent. @why: what the Waiting policy says, which follows the foreground
+ * of unscheduled disks, too. Under fb_disk.lock. Return: a message. Without tasks the drive is not
+ * asked for its power state.
  */
 const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now)
 {
@@ -304,14 +236,7 @@ const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now
 	return asleep ? asleep : fb_idle_policy_why_name[why];
 }
 
-/**
- * fb_idle_due_ns() - compute when the thread should look for an idle read
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: the time, past or future; FB_IDLE_POLICY_NEVER: not until something changes.
- */
+/* When to look for an idle read, past or future; FB_IDLE_POLICY_NEVER: something must change. */
 u64 fb_idle_due_ns(struct fb_disk *fd)
 {
 	struct fb_idle *idle = &fd->idle;
@@ -334,13 +259,6 @@ static bool fb_idle_is_due(struct fb_disk *fd)
 	due = fb_idle_due_ns(fd) <= ktime_get_ns();
 	spin_unlock_irq(&fd->lock);
 	return due;
-}
-
-static void fb_idle_later(struct fb_disk *fd, u64 ns)
-{
-	spin_lock_irq(&fd->lock);
-	fd->idle.retry_ns = ktime_get_ns() + ns;
-	spin_unlock_irq(&fd->lock);
 }
 
 /* Is there a task that is past its deadline? */
@@ -485,12 +403,7 @@ static bool fb_idle_offer(struct fb_disk *fd, const struct fb_plan_piece *piece)
 	return due;
 }
 
-/**
- * fb_idle_read() - begin an idle read if one is due
- * @cov: the service
- *
- * Context: the thread; may sleep, but not for the queue.
- */
+/* Begin an idle read if one is due. Called by the thread; may sleep, but not for the queue. */
 void fb_idle_read(struct fb_coverage *cov)
 {
 	struct fb_disk *fd = cov->fd;
@@ -519,5 +432,7 @@ void fb_idle_read(struct fb_coverage *cov)
 		if (fb_idle_offer(fd, &piece))
 			return;
 	}
-	fb_idle_later(fd, FB_IDLE_RETRY_NS);
+	spin_lock_irq(&fd->lock);
+	fd->idle.retry_ns = ktime_get_ns() + FB_IDLE_RETRY_NS;
+	spin_unlock_irq(&fd->lock);
 }

@@ -32,14 +32,7 @@ static const char *fb_level_distrust(const struct fb_disk *fd)
 	return NULL;
 }
 
-/**
- * fb_level_unserved() - why nothing is read from this disk
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: the reason as a text; NULL: it is served, at least in idle time.
- */
+/* Why nothing is read from this disk; NULL: it is served, at least in idle time. */
 const char *fb_level_unserved(const struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
@@ -52,14 +45,9 @@ const char *fb_level_unserved(const struct fb_disk *fd)
 	return NULL;
 }
 
-/**
- * fb_level_unmapped() - why no map of this disk is used
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: the reason as a text, valid while the lock is held; NULL: requests are ordered by the
- * map, and gaps are used.
+/*
+ * Why no map of this disk is used. Under fb_disk.lock. Return: the reason as a text, valid while
+ * the lock is held; NULL: requests are ordered by the map, and gaps are used.
  */
 const char *fb_level_unmapped(const struct fb_disk *fd)
 {
@@ -78,13 +66,9 @@ const char *fb_level_unmapped(const struct fb_disk *fd)
 	return fb_level_distrust(fd);
 }
 
-/**
- * fb_level_never_orders() - is the foreground's order left alone, even by policies without a map?
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: true if so: it was asked for, or the disk has zones that are written in sequence.
+/*
+ * Is the foreground's order left alone, even by policies without a map? Return: true if so: it was
+ * asked for, or the disk has zones that are written in sequence.
  */
 bool fb_level_never_orders(const struct fb_disk *fd)
 {
@@ -92,14 +76,9 @@ bool fb_level_never_orders(const struct fb_disk *fd)
 	return fd->idle_only || fd->zone_sectors;
 }
 
-/**
- * fb_level_waiting_for() - what keeps all tasks from reading, of what concerns the whole disk
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: the first reason of enum freeblock_wait; FREEBLOCK_WAIT_NONE if and only if
- * fb_level_unserved() has none.
+/*
+ * What keeps all tasks from reading, of what concerns the whole disk. Return: the first reason of
+ * enum freeblock_wait; FREEBLOCK_WAIT_NONE if and only if fb_level_unserved() has none.
  */
 enum freeblock_wait fb_level_waiting_for(const struct fb_disk *fd)
 {

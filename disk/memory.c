@@ -9,7 +9,7 @@
 #include <linux/sched/mm.h>
 #include <linux/vmalloc.h>
 
-#include "disk/memory.h"
+#include "disk/parts.h"
 #include "include/freeblock.h"
 
 static unsigned int memory_mib = 1024;
@@ -23,9 +23,7 @@ static atomic64_t fb_memory_bytes;
  * @account: its owner's account, for fb_memory_uncharge()
  * @bytes: how much more
  * @what: what needs it, for the log
- *
  * Context: any.
- *
  * Return: 0; -ENOSPC, with a line in the log.
  */
 int fb_memory_charge(u64 *account, u64 bytes, const char *what)
@@ -42,24 +40,14 @@ int fb_memory_charge(u64 *account, u64 bytes, const char *what)
 	return 0;
 }
 
-/**
- * fb_memory_uncharge() - undo fb_memory_charge()
- * @account: the same account
- * @bytes: how much less
- *
- * Context: any.
- */
+/* Undo fb_memory_charge(). @account: the same account. */
 void fb_memory_uncharge(u64 *account, u64 bytes)
 {
 	atomic64_sub(bytes, &fb_memory_bytes);
 	*account -= bytes;
 }
 
-/**
- * fb_memory_exit() - check that all memory has been uncharged
- *
- * Context: module exit.
- */
+/* Check that all memory has been uncharged. At module exit. */
 void fb_memory_exit(void)
 {
 	WARN_ON_ONCE(atomic64_read(&fb_memory_bytes));

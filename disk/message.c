@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Messages about a disk that are due while its lock is held; see disk/message.h.
- *
- * Calls: nothing. Locks: fb_disk.lock for fb_messages.due.
- */
+/* Messages about a disk that are due while its lock is held; see disk/parts.h. */
 #include "disk/disk.h"
 
 static const char *const fb_message_text[FB_MESSAGES] = {
@@ -55,13 +51,7 @@ const struct fb_disk_client fb_message_client = {
 	.exit = fb_message_exit,
 };
 
-/**
- * fb_message_note() - have a message printed soon, once if it is noted again before
- * @fd: the disk, locked
- * @message: the message
- *
- * Context: fb_disk.lock held.
- */
+/* Have a message printed soon, once if it is noted again before. */
 void fb_message_note(struct fb_disk *fd, enum fb_message message)
 {
 	lockdep_assert_held(&fd->lock);

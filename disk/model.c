@@ -7,21 +7,13 @@
 #include <linux/sched.h>
 
 #include "disk/disk.h"
-#include "disk/model.h"
 
 /* granules after which others may run */
 #define FB_MODEL_STEP 65536U
 
 /* ---- how maps count ---- */
 
-/**
- * fb_model_groups() - get the groups of a map: tracks, or spans of LBNs
- * @fd: the disk
- *
- * Context: the tasks' thread; else with fb_disk.lock or fb_disk.config held.
- *
- * Return: their number.
- */
+/* A map's groups: tracks, or spans of LBNs. The thread's; others hold fb_disk.lock or .config. */
 u32 fb_model_groups(const struct fb_disk *fd)
 {
 	return fd->model ? dm_tracks(fd->model) : fb_bitmap_spans(fb_disk_granules(fd));
@@ -32,13 +24,7 @@ static void fb_model_recount_run(void *map, u64 first, u32 n, u32 group)
 	fb_bitmap_recount(map, first, n, group);
 }
 
-/**
- * fb_model_regroup() - have a map count by the tracks of another model
- * @fd: the disk
- * @map: the map
- *
- * Context: the tasks' thread; may sleep. On a large disk this takes a second.
- */
+/* Have a map count by another model's tracks. The thread's; takes a second on a large disk. */
 void fb_model_regroup(struct fb_disk *fd, struct fb_bitmap *map)
 {
 	u64 step = (u64)FB_MODEL_STEP * fd->granule, lbn;
@@ -82,14 +68,7 @@ static void fb_model_swap(struct fb_disk *fd, struct disk_model *dm, bool same)
 	dm_free(old);
 }
 
-/**
- * fb_model_take() - put a new model in force, if one is waiting
- * @fd: the disk
- *
- * Context: fb_disk.config held; may sleep. While there are tasks only their thread may call it.
- *
- * Return: true if so.
- */
+/* Put a waiting model in force; true: there was one. While there are tasks, the thread's. */
 bool fb_model_take(struct fb_disk *fd)
 {
 	struct disk_model *dm;
@@ -113,7 +92,6 @@ bool fb_model_take(struct fb_disk *fd)
  * @fd: the disk
  * @dm: the model; the disk takes ownership; while there are tasks it has blocks of their size
  * @same: its text is that of the present model, so that fb_disk_force() stays in effect
- *
  * Context: fb_disk.config held; may sleep.
  */
 void fb_model_set(struct fb_disk *fd, struct disk_model *dm, bool same)
@@ -132,12 +110,9 @@ void fb_model_set(struct fb_disk *fd, struct disk_model *dm, bool same)
 		fb_model_take(fd);
 }
 
-/**
- * fb_model_correct() - apply what was learnt of seek times to the model, if that is due
- * @fd: the disk
- *
- * Context: the tasks' thread, which does not search meanwhile: only its search reads seek
- * times without fb_disk.lock.
+/*
+ * Apply what was learnt of seek times to the model, if that is due. Called by the thread, which
+ * does not search meanwhile: only its search reads seek times without fb_disk.lock.
  */
 void fb_model_correct(struct fb_disk *fd)
 {

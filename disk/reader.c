@@ -8,14 +8,8 @@
 #include <linux/sched.h>
 
 #include "disk/coverage.h"
-#include "disk/delivery.h"
 #include "disk/disk.h"
-#include "disk/drive_query.h"
-#include "disk/model.h"
-#include "disk/reader.h"
-#include "disk/task_choice.h"
 #include "disk/trace_events.h"
-#include "disk/waiting.h"
 
 /*
  * How long a carrier is held without foreground work. With less, up to a quarter of them
@@ -49,21 +43,14 @@ static bool fb_reader_publish(struct fb_disk *fd, const struct fb_plan *plan, u3
 	return true;
 }
 
-/**
- * struct fb_reader_job - a gap to be searched
- * @gap: the gap
- * @lim: limits of its plan
- * @gen: fb_gap_mail.gen
- * @budget_ns: time for the search
- * @shared: fb_gap_mail.shared
- * @cost_ppm: share of the foreground's time that blocks may take which fit into no gap
- */
+/* A gap to be searched */
 struct fb_reader_job {
 	struct fb_gap gap;
-	struct fb_limits lim;
-	u32 gen;
-	u64 budget_ns;
-	bool shared;
+	struct fb_limits lim;		/* limits of its plan */
+	u32 gen;			/* fb_gap_mail.gen */
+	u64 budget_ns;			/* time for the search */
+	bool shared;			/* fb_gap_mail.shared */
+	/* share of the foreground's time that blocks may take which fit into no gap */
 	u32 cost_ppm;
 };
 
@@ -351,11 +338,9 @@ static void fb_reader_drain(struct fb_coverage *cov)
 /**
  * fb_reader_thread() - read for the tasks of a disk until there are none
  * @data: their struct fb_coverage
- *
  * Context: a kernel thread at the lowest priority: the foreground's CPU time comes first.
  * It is not frozen for suspend, because a suspending disk waits for the held carrier, which
  * the thread owns; its submissions do not wait for a frozen queue (NOWAIT).
- *
  * Return: 0, after kthread_stop(), when all tasks are over.
  */
 int fb_reader_thread(void *data)
@@ -383,10 +368,7 @@ int fb_reader_thread(void *data)
 	return 0;
 }
 
-/*
- * A detached disk gets no new carrier, and a submission under way does not wait for the
- * queue (NOWAIT).
- */
+/* It gets no new carrier; a submission under way does not wait for the queue (NOWAIT). */
 static void fb_reader_detached(struct fb_disk *fd)
 {
 	wait_event(fd->wait, !READ_ONCE(fd->reads.submitting));

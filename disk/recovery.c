@@ -27,14 +27,7 @@ static LIST_HEAD(fb_recovery_disks);
 
 /* ---- the drive's ---- */
 
-/**
- * fb_recovery_is_long() - may the drive take longer over a bad sector than others can wait?
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: true if so, or if it is not known.
- */
+/* May the drive try a bad sector for longer than others can wait? True if that is not known. */
 bool fb_recovery_is_long(const struct fb_disk *fd)
 {
 	const struct fb_recovery *r = &fd->recovery;
@@ -43,44 +36,21 @@ bool fb_recovery_is_long(const struct fb_disk *fd)
 	return !r->asked || !r->limit_ms || r->limit_ms > FB_RECOVERY_MOST_MS;
 }
 
-/**
- * fb_recovery_max() - limit the length of a read of ours
- * @fd: the disk, locked
- * @sectors: otherwise the longest
- *
- * Context: fb_disk.lock held.
- *
- * Return: sectors.
- */
+/* Limit a read of ours that may otherwise have so many sectors. [L] */
 u32 fb_recovery_max(const struct fb_disk *fd, u32 sectors)
 {
 	return fb_recovery_is_long(fd) ?
 		min(sectors, max_t(u32, FB_RECOVERY_SECTORS, fd->granule)) : sectors;
 }
 
-/**
- * fb_recovery_waits() - is it too early to read suspect sectors?
- * @fd: the disk, locked
- * @now: the time
- *
- * Context: fb_disk.lock held.
- *
- * Return: true if so.
- */
+/* Is it too early to read suspect sectors? Under fb_disk.lock. */
 bool fb_recovery_waits(const struct fb_disk *fd, u64 now)
 {
 	return fb_recovery_is_long(fd) && fd->fg.last_ns &&
 	       now < fd->fg.last_ns + FB_RECOVERY_SILENT_NS;
 }
 
-/**
- * fb_recovery_describe() - say how long the drive tries to read a bad sector
- * @r: the disk's
- * @text: filled
- * @size: size of @text
- *
- * Context: fb_disk.lock held.
- */
+/* Say how long the drive tries to read a bad sector. Under fb_disk.lock. */
 void fb_recovery_describe(const struct fb_recovery *r, char *text, size_t size)
 {
 	static const char then[] = ": reads of ours are short, suspect blocks wait for silence";
@@ -99,7 +69,6 @@ void fb_recovery_describe(const struct fb_recovery *r, char *text, size_t size)
  * @fd: the disk, locked
  * @told: it tells a limit
  * @limit_ms: which one; 0: there is none
- *
  * Context: fb_disk.lock held.
  */
 void fb_recovery_told(struct fb_disk *fd, bool told, u32 limit_ms)
@@ -152,7 +121,6 @@ static void fb_recovery_work(struct work_struct *work)
  * A time-out that aborting does not end has the error handler stop the whole host adapter, and
  * reset the device, the bus, or the adapter, before it gives the command back. libata's does so
  * with any error, but a failed read is back before its time.
- *
  * Context: fb_disk.lock held.
  */
 void fb_recovery_watch(struct fb_free_read *buf)
@@ -169,13 +137,7 @@ void fb_recovery_watch(struct fb_free_read *buf)
 	schedule_work(&r->work);
 }
 
-/**
- * fb_recovery_requeued() - the driver gives a request back, to be sent again
- * @fd: the disk, locked
- * @rq: the request, perhaps with a read of ours
- *
- * Context: fb_disk.lock held.
- */
+/* The driver gives a request back, perhaps with a read of ours, to be sent again. */
 void fb_recovery_requeued(struct fb_disk *fd, const struct request *rq)
 {
 	struct fb_free_read *buf = NULL;

@@ -5,16 +5,8 @@
  * thread and take no lock.
  */
 #include "disk/disk.h"
-#include "disk/task_choice.h"
 
-/**
- * fb_task_choice_is_stalled() - is the consumer so slow that its task must get no more for now?
- * @task: the task
- *
- * A single task may fill all buffers; each further task brings its own.
- *
- * Return: true when it is.
- */
+/* Must a task get no more for now? One may fill all buffers; each further one brings its own. */
 bool fb_task_choice_is_stalled(const struct freeblock_task *task)
 {
 	return fb_coverage_is_joint(task->fd->cov) && READ_ONCE(task->held) >= FREEBLOCK_HELD;
@@ -47,12 +39,7 @@ static bool fb_task_choice_goes_first(const struct freeblock_task *a,
 	return first ? first > 0 : a_ns < b_ns;
 }
 
-/**
- * fb_task_choice_idle() - choose the task that idle time goes to
- * @cov: the service
- *
- * Return: the task, or NULL.
- */
+/* Choose the task that idle time goes to. Return: the task, or NULL. */
 struct freeblock_task *fb_task_choice_idle(struct fb_coverage *cov)
 {
 	struct freeblock_task *first = NULL, *task;
@@ -66,13 +53,7 @@ struct freeblock_task *fb_task_choice_idle(struct fb_coverage *cov)
 	return first;
 }
 
-/**
- * fb_task_choice_map() - pick what gaps are searched for
- * @cov: the service
- *
- * All tasks' blocks, or those of a task that is late; and the late task that gets a share of the
- * foreground's time.
- */
+/* Pick the map of gaps: a late task's, or all; and the late task that gets a share of the time. */
 void fb_task_choice_map(struct fb_coverage *cov)
 {
 	struct freeblock_task *late = NULL, *task;

@@ -9,9 +9,6 @@
 #include <linux/slab.h>
 
 #include "disk/disk.h"
-#include "disk/memory.h"
-#include "disk/model.h"
-#include "disk/upload.h"
 
 /* An upload whose writer is silent for so long may be replaced by another's. */
 #define FB_UPLOAD_TAKEN HZ	/* how long a writer waits until its model is in force */
@@ -25,7 +22,6 @@
  *
  * An open file that has been closed may be mistaken for a new one at the same address. That
  * does no harm: it writes no more.
- *
  * Return: 0; -EBUSY: the upload is another's, whom this did not disturb; -EINVAL: there is none
  * and this is not its beginning.
  */
@@ -43,10 +39,7 @@ int fb_upload_claim(struct fb_upload_owner *owner, const struct file *file, loff
 	return 0;
 }
 
-/**
- * fb_upload_release() - note that an upload is complete or refused
- * @owner: whose it was
- */
+/* Note that an upload is complete or refused. @owner: whose it was. */
 void fb_upload_release(struct fb_upload_owner *owner)
 {
 	owner->file = NULL;
@@ -203,10 +196,8 @@ static int fb_upload_append(struct fb_disk *fd, const char *data, loff_t off, si
  *
  * An upload is one transaction: a write at 0 begins it, writes at the end append, the "end"
  * record commits. Until then, and when it is refused, the old model stays in force.
- *
  * Context: may sleep; does no I/O and allocates without I/O, because a queue freeze may be
  * waiting for this store.
- *
  * Return: @len; -EINVAL, -EBUSY, -EFBIG, -ENOSPC or -ENOMEM with the reason in the log, and in
  * model_status if @file is the one that is uploading.
  */

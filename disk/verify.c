@@ -85,16 +85,7 @@ static bool fb_verify_fua_first(const struct fb_verify *m)
 	return m->sata && !m->fua.barred;
 }
 
-/**
- * fb_verify_how() - how the next separate read is to be sent
- * @fd: the disk, locked
- *
- * VERIFY transfers no data, so it is used only if no running task wants data.
- *
- * Context: fb_disk.lock held.
- *
- * Return: an enum fb_verify_how.
- */
+/* How the next separate read is sent. VERIFY transfers nothing: only if no task wants data. */
 enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
 {
 	const struct fb_verify *m = &fd->verify;
@@ -111,7 +102,6 @@ enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
 /**
  * fb_verify_proof() - how long a read has to be whose time alone proves that it reads the medium
  * @fd: the disk
- *
  * Return: sectors, whole blocks.
  */
 u32 fb_verify_proof(const struct fb_disk *fd)
@@ -119,15 +109,10 @@ u32 fb_verify_proof(const struct fb_disk *fd)
 	return roundup(FB_VERIFY_PROOF_NS / FB_VERIFY_SECTOR_NS, fd->granule);
 }
 
-/**
- * fb_verify_least() - how long a read should be to prove that it comes from the medium
- * @fd: the disk, locked
- *
- * With a map the angle at which a read ends proves it, however short it is.
- *
- * Context: fb_disk.lock held.
- *
- * Return: sectors, whole blocks; 0: nothing is to be proven.
+/*
+ * How long a read should be to prove that it comes from the medium. With a map the angle at which a
+ * read ends proves it, however short it is. Return: sectors, whole blocks; 0: nothing is to be
+ * proven.
  */
 u32 fb_verify_least(const struct fb_disk *fd)
 {
@@ -141,16 +126,7 @@ u32 fb_verify_least(const struct fb_disk *fd)
 	return fb_verify_proof(fd);
 }
 
-/**
- * fb_verify_has_fua() - may READ with FUA be sent where nobody sees whether it is known?
- * @fd: the disk, locked
- *
- * On SATA one has to have been seen to work.
- *
- * Context: fb_disk.lock held.
- *
- * Return: true if so.
- */
+/* May FUA be sent where nobody sees if it is known? On SATA it must have been seen to work. */
 bool fb_verify_has_fua(const struct fb_disk *fd)
 {
 	const struct fb_verify *m = &fd->verify;
@@ -159,14 +135,10 @@ bool fb_verify_has_fua(const struct fb_disk *fd)
 	return !m->fua.barred && !m->checking && (m->fua.proven || !m->sata);
 }
 
-/**
- * fb_verify_renew() - try again what the kernel refused, if that may have changed
- * @fd: the disk, locked, with a queue
- *
- * libata knows FUA in reads for NCQ only, which the queue depth and its error handler turn off and
- * on (ata_rwcmd_protocol()). Nor does a READ that is to tell about a VERIFY have to come.
- *
- * Context: fb_disk.lock held.
+/*
+ * Try again what the kernel refused, if that may have changed. libata knows FUA in reads for NCQ
+ * only, which the queue depth and its error handler turn off and on (ata_rwcmd_protocol()). Nor
+ * does a READ that is to tell about a VERIFY have to come.
  */
 void fb_verify_renew(struct fb_disk *fd)
 {
@@ -201,14 +173,7 @@ static int fb_verify_describe_best(const struct fb_verify *m, char *text, size_t
 			 m->fua.barred);
 }
 
-/**
- * fb_verify_describe() - how what must come from the medium is read now
- * @fd: the disk, locked
- * @text: filled; if no task at work asks for it, with how a scrub would have it read
- * @size: size of @text
- *
- * Context: fb_disk.lock held.
- */
+/* How what must come from the medium is read; without such a task, how a scrub would have it. */
 void fb_verify_describe(const struct fb_disk *fd, char *text, size_t size)
 {
 	const struct fb_verify *m = &fd->verify;
@@ -230,16 +195,7 @@ void fb_verify_describe(const struct fb_disk *fd, char *text, size_t size)
 	}
 }
 
-/**
- * fb_verify_max() - longest VERIFY
- * @fd: the disk, locked, with a queue
- *
- * It needs no memory; its limits are the size of a buffer's mask and those of the drive.
- *
- * Context: fb_disk.lock held.
- *
- * Return: sectors.
- */
+/* The longest VERIFY, sectors. It needs no memory, but a bit in a buffer's mask for each block. */
 u32 fb_verify_max(const struct fb_disk *fd)
 {
 	u32 sectors = fb_longest_verify(fd->granule);
@@ -309,7 +265,6 @@ static void fb_verify_disguise(struct request *rq, struct bio *bio)
  * @rq: its request, about to be handed to the driver and otherwise accounted for
  *
  * The remainder of a partly completed read passes here again, and stays what it was.
- *
  * Context: fb_disk.lock held.
  */
 void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
@@ -339,7 +294,6 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
  *
  * It was accounted as a read when it started, and the end of a passthrough command is not
  * accounted (blk_do_io_stat()).
- *
  * Context: the elevator's completed_request, which is called just before the accounting; on
  * kernels that leave both out for such a command, its finish_request.
  */
@@ -360,7 +314,6 @@ static bool fb_verify_sensed(const struct scsi_cmnd *cmd, struct scsi_sense_hdr 
 /**
  * fb_verify_place() - find the first bad sector of a failed read: sets @buf's good and named
  * @buf: the read, its request still there
- *
  * Context: fb_disk.lock held; called when its bio ends.
  */
 void fb_verify_place(struct fb_free_read *buf)
@@ -418,7 +371,6 @@ static int fb_verify_retried(struct request *rq)
  * the foreground, and libata would switch NCQ off. What is left is prepared anew, as
  * scsi_mq_requeue_cmd() does, and has all of its own retries. One that the drive was not ready for,
  * or that another's error aborted, stays as it is.
- *
  * Context: the elevator's requeue_request; fb_disk.lock not held.
  */
 void fb_verify_split(struct fb_disk *fd, struct request *rq)
@@ -448,14 +400,7 @@ void fb_verify_split(struct fb_disk *fd, struct request *rq)
 	cmd->result = 0;
 }
 
-/**
- * fb_verify_failed() - did a command fail, wholly or in part?
- * @rq: its request, of a SCSI disk, complete
- *
- * Context: any.
- *
- * Return: true if it did.
- */
+/* Did a command fail, wholly or in part? @rq: its request, of a SCSI disk, complete. */
 bool fb_verify_failed(struct request *rq)
 {
 	const struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
@@ -498,7 +443,6 @@ static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
  * If READ can read all of that, in one piece or from front to back, the command fails though the
  * medium can be read; soon it is not used any more. The verdict and the end of the check are one
  * step under the lock, so that the command is not chosen in between.
- *
  * Context: fb_disk.lock held; called when its bio ends.
  */
 void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool good)
@@ -524,15 +468,7 @@ void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool go
 	m->checking = FB_VERIFY_READ;
 }
 
-/**
- * fb_verify_is_bad() - a block is bad: if a VERIFY or FUA failed there, that is why
- * @fd: the disk, locked
- * @lbn: its first sector
- *
- * It is read no more, so no READ would tell.
- *
- * Context: fb_disk.lock held.
- */
+/* A bad block explains a VERIFY or FUA that failed there, and no READ will come to tell. */
 void fb_verify_is_bad(struct fb_disk *fd, u64 lbn)
 {
 	struct fb_verify *m = &fd->verify;
@@ -574,9 +510,7 @@ static enum fb_verify_fault fb_verify_sense(const struct fb_free_read *buf)
  *
  * A command that is not known is not used any more. One that fails otherwise, and not by the
  * medium, is not used until READ has told whether it can read that place.
- *
  * Context: fb_disk.lock held; called when its bio ends.
- *
  * Return: whose fault it is.
  */
 enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_read *buf)
@@ -663,7 +597,6 @@ static bool fb_verify_proves(struct fb_disk *fd, const struct fb_free_read *buf,
  *
  * The block layer ends most reads' bios before their request, when there is no verdict yet:
  * such a read is over only now. A read whose bio ends later is over then, with @verdict noted.
- *
  * Context: fb_disk.lock held.
  */
 void fb_verify_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_verdict *verdict)

@@ -6,13 +6,9 @@
  * Some reasons concern the disk as a whole, and last: they count at once. The others are there
  * between any two reads: they count only when the task has got no block for a while.
  *
- * Calls: disk/delivery.c, disk/disk.c; core/guard.c.
  * Locks: fb_disk.lock; the table is in disk/disk.h.
  */
-#include "disk/delivery.h"
 #include "disk/disk.h"
-#include "disk/drive_query.h"
-#include "disk/waiting.h"
 
 /* A task that has got no block for so long waits; the disk is busy so long after a request. */
 #define FB_WAITING_NS NSEC_PER_SEC
@@ -34,10 +30,7 @@ static enum freeblock_wait fb_waiting_barred(const struct freeblock_task *task, 
 	return why;
 }
 
-/*
- * Does its consumer have all that it may have: two reads if there are other tasks, else all
- * buffers but that of the carrier?
- */
+/* Has its consumer all that it may: two reads beside other tasks, else all but the carrier's? */
 static bool fb_waiting_is_full(const struct freeblock_task *task)
 {
 	const struct fb_reads *reads = &task->fd->reads;
@@ -67,12 +60,7 @@ static enum freeblock_wait fb_waiting_find(const struct freeblock_task *task, u6
 	return fb_guard_on(&fd->guard, now) ? FREEBLOCK_WAIT_GAP : FREEBLOCK_WAIT_GUARD;
 }
 
-/**
- * fb_waiting_arrive() - a request of the foreground has arrived
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- */
+/* A request of the foreground has arrived. */
 void fb_waiting_arrive(struct fb_disk *fd)
 {
 	u32 i;
@@ -115,14 +103,7 @@ static u64 fb_waiting_task_due_ns(const struct freeblock_task *task, u64 now)
 	return task->waiting_for == FREEBLOCK_WAIT_GUARD ? fd->guard.off_until_ns : U64_MAX;
 }
 
-/**
- * fb_waiting_due_ns() - compute when fb_waiting_update() has to be called
- * @fd: the disk, locked, with tasks
- *
- * Context: fb_disk.lock held.
- *
- * Return: the time, past or future; U64_MAX: not until something changes.
- */
+/* When fb_waiting_update() is due, past or future; U64_MAX: something must change. */
 u64 fb_waiting_due_ns(struct fb_disk *fd)
 {
 	u64 now = ktime_get_ns(), due_ns = U64_MAX;
@@ -135,12 +116,7 @@ u64 fb_waiting_due_ns(struct fb_disk *fd)
 	return due_ns;
 }
 
-/**
- * fb_waiting_update() - find what keeps each task from reading, and tell consumers of changes
- * @cov: the service
- *
- * Context: the thread.
- */
+/* Find what keeps each task from reading, and tell consumers of changes. Called by the thread. */
 void fb_waiting_update(struct fb_coverage *cov)
 {
 	u64 now;

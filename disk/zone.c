@@ -15,31 +15,22 @@
 #include <linux/workqueue.h>
 
 #include "disk/disk.h"
-#include "disk/zone.h"
 #include "include/compat/fb_compat.h"
 
 #define FB_ZONE_RETRY_NS (10 * (u64)NSEC_PER_SEC)	/* when to ask again after a failure */
 
-/**
- * struct fb_zone_query - a question about the zones of a range
- * @work: asks it: whoever sends a command runs the queue, and the thread has the lowest priority
- * @disk: the device
- * @granule: sectors of a block
- * @first: first granule of the range
- * @n: granules
- * @zones: zones that the range lies in
- * @unwritten: filled: granules of the range that are not wholly below a write pointer
- * @told: zones that were told of, or an error
- */
+/* A question about the zones of a range */
 struct fb_zone_query {
+	/* whoever sends a command runs the queue, and the thread has the lowest priority */
 	struct work_struct work;
 	struct gendisk *disk;
-	u32 granule;
-	u64 first;
+	u32 granule;			/* sectors of a block */
+	u64 first;			/* first granule of the range */
 	u64 n;
-	u32 zones;
+	u32 zones;			/* zones that the range lies in */
+	/* filled: granules of the range that are not wholly below a write pointer */
 	unsigned long *unwritten;
-	int told;
+	int told;			/* zones that were told of, or an error */
 };
 
 /* the first sector of a zone that holds nothing */
@@ -125,9 +116,7 @@ static void fb_zone_ask(struct fb_disk *fd, struct fb_zone_query *q)
  *
  * The carrier is returned first: a queue freeze would wait for it, and the query for the end of
  * the freeze.
- *
  * Context: the thread; may sleep; sends a command.
- *
  * Return: a bit for each granule, for kvfree(); NULL: it cannot be told now.
  */
 unsigned long *fb_zone_unwritten(struct fb_disk *fd, u32 zone, u64 first, u64 n)
@@ -155,13 +144,7 @@ unsigned long *fb_zone_unwritten(struct fb_disk *fd, u32 zone, u64 first, u64 n)
 	return NULL;
 }
 
-/**
- * fb_zone_cut() - shorten a read so that it ends within its zone
- * @fd: the disk
- * @piece: the read
- *
- * Context: any.
- */
+/* Shorten a read so that it ends within its zone. */
 void fb_zone_cut(const struct fb_disk *fd, struct fb_plan_piece *piece)
 {
 	u32 zone = READ_ONCE(fd->zone_sectors), over;

@@ -30,10 +30,8 @@
 /**
  * fb_zalloc() - allocate zeroed, virtually contiguous memory of any size
  * @bytes: size
- *
  * Context: may sleep. The kernel host calls the core inside memalloc_noio_save() because a
  * queue may be frozen.
- *
  * Return: the memory, or NULL; the caller reports -ENOMEM.
  */
 static inline void *fb_zalloc(size_t bytes)
@@ -44,7 +42,6 @@ static inline void *fb_zalloc(size_t bytes)
 /**
  * fb_free() - free memory of fb_zalloc()
  * @p: the memory, or NULL
- *
  * Context: may sleep.
  */
 static inline void fb_free(const void *p)
@@ -54,7 +51,6 @@ static inline void fb_free(const void *p)
 
 /**
  * fb_resched() - let others run; for loops over a whole disk
- *
  * Context: may sleep.
  */
 static inline void fb_resched(void)

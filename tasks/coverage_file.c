@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file "coverage", written back piece by piece; see tasks/coverage_file.h.
- *
- * Calls: nothing. Locks: none; the caller's serialise the pieces.
+ * The file "coverage", written back piece by piece; see tasks/coverage_file.h. The caller's locks
+ * serialise the pieces.
  */
 #include "tasks/coverage_file.h"
 
@@ -12,9 +11,7 @@
  * @piece: the piece at offset 0; the rest of it is taken by fb_coverage_file_take()
  * @count: its length
  * @why: out: FB_COVERAGE_FILE_WHY characters, why it is refused
- *
  * Context: any.
- *
  * Return: 0; -EINVAL, and nothing is changed.
  */
 int fb_coverage_file_begin(struct fb_coverage_file *file, const void *piece, size_t count,
@@ -64,9 +61,7 @@ good:
  * @piece: the piece
  * @count: its length
  * @why: out: FB_COVERAGE_FILE_WHY characters, why it is refused
- *
  * Context: any.
- *
  * Return: 0; -EINVAL if it is not the next one or longer than what is left. Nothing is changed
  * then.
  */

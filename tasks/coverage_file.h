@@ -11,40 +11,25 @@
 
 #define FB_COVERAGE_FILE_WHY 256	/* longest reason, in characters */
 
-/**
- * struct fb_coverage_file_header - what comes before the map; little-endian
- * @magic: "fbcover"
- * @version: 1
- * @granule: 512-byte sectors of a block
- * @blocks: blocks of the disk
- * @began: start of the pass, seconds since 1970; 0: unknown
- * @passes: passes completed before this one
- * @reserved: 0
- * @id: the disk's unique id, or "name." and its name; padded with zeros
- */
+/* What comes before the map; little-endian */
 struct fb_coverage_file_header {
-	char magic[8];
-	__le32 version;
-	__le32 granule;
-	__le64 blocks;
-	__le64 began;
-	__le32 passes;
-	__le32 reserved;
-	char id[88];
+	char magic[8];			/* "fbcover" */
+	__le32 version;			/* 1 */
+	__le32 granule;			/* 512-byte sectors of a block */
+	__le64 blocks;			/* blocks of the disk */
+	__le64 began;			/* start of the pass, seconds since 1970; 0: unknown */
+	__le32 passes;			/* passes completed before this one */
+	__le32 reserved;		/* 0 */
+	char id[88];	/* the disk's unique id, or "name." and its name; padded with zeros */
 };
 
-/**
- * struct fb_coverage_file - a map that is being written back
- * @header: of the disk's own file; once begun, of that which is written back
- * @map: the map, cleared when the file begins
- * @bytes: its size
- * @given: bytes of the file that have come, the header's included
- */
+/* A map that is being written back */
 struct fb_coverage_file {
+	/* of the disk's own file; once begun, of that which is written back */
 	struct fb_coverage_file_header header;
-	void *map;
+	void *map;			/* the map, cleared when the file begins */
 	size_t bytes;
-	size_t given;
+	size_t given;	/* bytes of the file that have come, the header's included */
 };
 
 int fb_coverage_file_begin(struct fb_coverage_file *file, const void *piece, size_t count,
@@ -52,14 +37,7 @@ int fb_coverage_file_begin(struct fb_coverage_file *file, const void *piece, siz
 int fb_coverage_file_take(struct fb_coverage_file *file, u64 off, const void *piece,
 			  size_t count, char *why);
 
-/**
- * fb_coverage_file_is_whole() - is there nothing more to come?
- * @file: the map
- *
- * Context: any.
- *
- * Return: whether its last byte has been written.
- */
+/* Has its last byte been written? */
 static inline bool fb_coverage_file_is_whole(const struct fb_coverage_file *file)
 {
 	return file->given == sizeof(file->header) + file->bytes;

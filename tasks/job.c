@@ -5,8 +5,6 @@
  * holds the blocks that were good in a pass: it outlives the task, can be read as the file
  * "coverage" at any time, and can be written back so that a later scrub continues from it.
  *
- * Calls: the interface of include/freeblock.h, and disk/upload.c, which lets one file at a time
- * upload.
  * Locks: fb_job.lock; the table is in Documentation/design.rst.
  */
 #include <linux/blkdev.h>
@@ -21,11 +19,11 @@
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>
 
-#include "disk/upload.h"
+#include "disk/parts.h"
 #include "include/compat/fb_compat.h"
 #include "include/freeblock.h"
 #include "tasks/coverage_file.h"
-#include "tasks/job.h"
+#include "tasks/tasks.h"
 
 #define FB_JOB_BAD 64		/* bad blocks listed at most; all are counted */
 
@@ -204,7 +202,6 @@ static void fb_job_close(struct fb_job *job)
 /**
  * fb_job_end() - stop a job, wait for its end, and free it
  * @slot: the disk's slot; NULL afterwards
- *
  * Context: may sleep; no more commands or readers can arrive.
  */
 void fb_job_end(struct fb_job **slot)
@@ -430,9 +427,7 @@ static int fb_job_command(struct fb_job *job, char *text)
  * @gendisk: the disk; NULL: it is gone
  * @text: a command of Documentation/ABI; a trailing newline is allowed
  * @count: its length
- *
  * Context: may sleep; does no I/O. It does not wait for the job: its file shows the state.
- *
  * Return: @count; or an error of Documentation/ABI, and nothing has changed.
  */
 ssize_t fb_job_store(struct fb_job **slot, const struct fb_job_kind *kind, const char *disk,
@@ -508,15 +503,7 @@ static void fb_job_fill_stats(const struct fb_job *job, struct fb_job_stats *s)
 	};
 }
 
-/**
- * fb_job_stats() - count what a job has done
- * @slot: the disk's slot
- * @s: filled in, of the present or the last run
- *
- * Context: may sleep.
- *
- * Return: 0; -ENODATA before the first run.
- */
+/* What the present or the last run has done. Return: 0; -ENODATA before the first. May sleep. */
 int fb_job_stats(struct fb_job **slot, struct fb_job_stats *s)
 {
 	struct fb_job *job = fb_job_look(slot);
@@ -528,15 +515,7 @@ int fb_job_stats(struct fb_job **slot, struct fb_job_stats *s)
 	return 0;
 }
 
-/**
- * fb_job_show() - show the state of a job, as a word
- * @slot: the disk's slot
- * @page: page to write to
- *
- * Context: may sleep.
- *
- * Return: bytes written.
- */
+/* The state, as a word. Return: bytes written. May sleep. */
 ssize_t fb_job_show(struct fb_job **slot, char *page)
 {
 	struct fb_job *job = fb_job_look(slot);
@@ -558,13 +537,7 @@ static void fb_job_list_bad(const struct fb_job_run *run, struct seq_file *m)
 	seq_puts(m, "\n");
 }
 
-/**
- * fb_job_describe() - report on a job, for people
- * @slot: the disk's slot
- * @m: the file to write to, "key value" lines
- *
- * Context: may sleep.
- */
+/* For people: "key value" lines. May sleep. */
 void fb_job_describe(struct fb_job **slot, struct seq_file *m)
 {
 	struct fb_job *job = fb_job_look(slot);
@@ -614,9 +587,7 @@ static struct fb_coverage_file_header fb_job_header(const struct fb_job *job, co
  * @buf: filled in
  * @off: offset of the piece
  * @count: bytes wanted
- *
  * Context: may sleep; does not allocate.
- *
  * Return: bytes read; 0 at the end; -ENODATA if there was no scrub and nothing written back.
  */
 ssize_t fb_job_read_coverage(struct fb_job **slot, const char *id, char *buf, loff_t off,
@@ -718,9 +689,7 @@ static int fb_job_upload(struct fb_job *job, const struct file *file, const char
  * @buf: the piece
  * @off: its offset; a piece at 0, with at least the header, replaces the present coverage
  * @count: its length
- *
  * Context: may sleep; does no I/O.
- *
  * Return: @count; or an error of Documentation/ABI, with the reason in the log.
  */
 ssize_t fb_job_write_coverage(struct fb_job **slot, const struct file *file, const char *disk,

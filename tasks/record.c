@@ -1,20 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The records of /dev/freeblock, joined where blocks are adjacent; see tasks/record.h.
- *
- * Calls: nothing. Locks: none; the caller is the one reader.
- */
+/* The records of /dev/freeblock, joined where blocks are adjacent; see tasks/record.h. */
 #include "tasks/record.h"
 
-/**
- * fb_record_bytes() - size of the data that comes with a block
- * @slot: the block
- * @has_data: see struct fb_record_ring
- *
- * Context: any.
- *
- * Return: bytes.
- */
+/* Bytes of the data that come with a block. @has_data: see struct fb_record_ring. */
 size_t fb_record_bytes(const struct fb_record_slot *slot, bool has_data)
 {
 	return has_data && slot->status == FREEBLOCK_STATUS_OK ? (size_t)slot->sectors * 512 : 0;
@@ -35,9 +23,7 @@ static bool fb_record_joins(const struct freeblock_record *record,
  * @ring: the blocks that wait, at least one
  * @size: bytes available for the record and its data
  * @record: out: the record's header
- *
  * Context: any.
- *
  * Return: number of slots in the record; 0: not even one fits.
  */
 u32 fb_record_next(const struct fb_record_ring *ring, size_t size,

@@ -9,36 +9,22 @@
 #include "include/fb_shim.h"
 #include "include/uapi/freeblock.h"
 
-/**
- * struct fb_record_slot - a block, or an event, that waits to be read
- * @first: its first sector, from the start of the block device
- * @user_data: as in struct freeblock_record; of an event: fb_user_queue.adds
- * @sectors: its length; 0: an event
- * @type: FREEBLOCK_RECORD_BLOCKS or the event's
- * @status: FREEBLOCK_STATUS_OK and others
- */
+/* A block, or an event, that waits to be read */
 struct fb_record_slot {
-	u64 first;
-	u64 user_data;
-	u32 sectors;
-	u16 type;
-	u16 status;
+	u64 first;			/* its first sector, from the start of the block device */
+	u64 user_data;	/* as in struct freeblock_record; of an event: fb_user_queue.adds */
+	u32 sectors;			/* its length; 0: an event */
+	u16 type;			/* FREEBLOCK_RECORD_BLOCKS or the event's */
+	u16 status;			/* FREEBLOCK_STATUS_OK and others */
 };
 
-/**
- * struct fb_record_ring - ring of blocks that wait
- * @slot: the slots
- * @slots: number of slots
- * @tail: the next block to be read
- * @filled: number of blocks from @tail on
- * @has_data: good blocks come with their data
- */
+/* Ring of blocks that wait */
 struct fb_record_ring {
 	const struct fb_record_slot *slot;
 	u32 slots;
-	u32 tail;
-	u32 filled;
-	bool has_data;
+	u32 tail;			/* the next block to be read */
+	u32 filled;			/* number of blocks from @tail on */
+	bool has_data;			/* good blocks come with their data */
 };
 
 size_t fb_record_bytes(const struct fb_record_slot *slot, bool has_data);

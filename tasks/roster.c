@@ -2,14 +2,12 @@
 /*
  * The tasks of a disk that are not over, as its files show and control them, whoever they
  * belong to.
- *
- * Calls: disk/delivery.c for changes of state. Locks: fb_disk.lock.
+ * Locks: fb_disk.lock.
  */
 #include <linux/seq_file.h>
 
-#include "disk/delivery.h"
 #include "disk/disk.h"
-#include "tasks/roster.h"
+#include "tasks/tasks.h"
 
 static const char * const fb_roster_states[] = {
 	[FB_TASK_NEW] = "new",
@@ -59,13 +57,9 @@ unlock:
 	return n;
 }
 
-/**
- * fb_roster_list() - list the tasks, for people
- * @fd: the disk
- * @m: the file to write to, a line each: id, name, state, priority, blocks in total, done and
- *	failed, sectors per block; what a coverage had before the start is in total and done
- *
- * Context: may sleep.
+/*
+ * For people, a line each: id, name, state, priority, blocks in total, done and failed, sectors per
+ * block. What a coverage had before the start is in total and done.
  */
 void fb_roster_list(struct fb_disk *fd, struct seq_file *m)
 {
@@ -78,24 +72,20 @@ void fb_roster_list(struct fb_disk *fd, struct seq_file *m)
 			   row[i].done, row[i].failed, row[i].granule);
 }
 
-/**
- * fb_roster_count() - count the tasks
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: the number of tasks that are not over, those that are not started included.
+/*
+ * The tasks that are not over, those that are not started included: they are listed, and limited to
+ * FREEBLOCK_TASKS. Under fb_disk.life or fb_disk.lock.
  */
 u32 fb_roster_count(const struct fb_disk *fd)
 {
 	const struct freeblock_task *task;
 	u32 n = 0;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert(lockdep_is_held(&fd->life) || lockdep_is_held(&fd->lock));
 	if (!fd->cov)
 		return 0;
 	list_for_each_entry(task, &fd->cov->tasks, node)
-		n += task->state != FB_TASK_OVER;
+		n += READ_ONCE(task->state) != FB_TASK_OVER;
 	return n;
 }
 
@@ -109,15 +99,9 @@ static int fb_roster_command_locked(struct freeblock_task *task, const char *wor
 	return 0;
 }
 
-/**
- * fb_roster_command() - execute "stop ID", "pause ID" or "resume ID"
- * @fd: the disk
- * @text: the command
- *
- * Context: may sleep.
- *
- * Return: 0; -EINVAL (not a command, or the task is not started or stopping), -ENOENT (no such
- * task), -EALREADY.
+/*
+ * Execute "stop ID", "pause ID" or "resume ID". May sleep. Return: 0; -EINVAL (not a command, or
+ * the task is not started or stopping), -ENOENT (no such task), -EALREADY.
  */
 int fb_roster_command(struct fb_disk *fd, const char *text)
 {

@@ -4,8 +4,6 @@
  * include/freeblock.h). disk/coverage.c reads for them, and disk/delivery.c delivers what was
  * read.
  *
- * Calls: disk/delivery.c for changes of state, disk/reader.c for the thread, disk/free_read.c for
- * buffers, disk/memory.c to charge for memory, disk/disk.c to find a disk.
  * Locks: fb_disk.life for creation, start and destruction; fb_disk.lock for states and
  * counts; the table is in disk/disk.h.
  */
@@ -15,20 +13,12 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
-#include "disk/delivery.h"
 #include "disk/disk.h"
-#include "disk/memory.h"
-#include "disk/model.h"
-#include "disk/reader.h"
+#include "tasks/tasks.h"
 
 #define FB_TASK_OVER_STEP HZ	/* so that a long wait is not reported as a hung task */
 
 static atomic_t fb_task_last_id;
-
-static u32 fb_task_granule(const struct freeblock_task *task)
-{
-	return task->fd->granule;
-}
 
 /* ---- creation ---- */
 
@@ -104,18 +94,6 @@ static void fb_task_drop_svc(struct fb_disk *fd)
 	kvfree(cov);
 }
 
-/* tasks that have not ended: these are listed, and limited to FREEBLOCK_TASKS */
-static u32 fb_task_count(struct fb_coverage *cov)
-{
-	struct freeblock_task *task;
-	u32 n = 0;
-
-	lockdep_assert_held(&cov->fd->life);
-	list_for_each_entry(task, &cov->tasks, node)
-		n += READ_ONCE(task->state) != FB_TASK_OVER;
-	return n;
-}
-
 static int fb_task_enter(struct freeblock_task *task)
 {
 	struct fb_disk *fd = task->fd;
@@ -123,7 +101,7 @@ static int fb_task_enter(struct freeblock_task *task)
 
 	if (ret)
 		return ret;
-	if (fb_task_count(fd->cov) == FREEBLOCK_TASKS)
+	if (fb_roster_count(fd) == FREEBLOCK_TASKS)
 		return -EBUSY;
 	ret = fb_memory_charge(&task->bytes, FREEBLOCK_RANGES * sizeof(struct fb_op),
 			       "a task's ranges");
@@ -203,7 +181,7 @@ EXPORT_SYMBOL_GPL(freeblock_task_create);
 
 static bool fb_task_has_range(const struct freeblock_task *task, u64 first, u64 count)
 {
-	u32 granule = fb_task_granule(task);
+	u32 granule = task->fd->granule;
 	u64 sectors = task->fd->sectors;
 
 	return count && first < sectors && count <= sectors - first && !(first & (granule - 1)) &&
@@ -223,7 +201,7 @@ static void fb_task_free_ops(struct list_head *ops)
 static int fb_task_make_ops(struct freeblock_task *task, const struct fb_op *like,
 			    const struct freeblock_range *ranges, u32 n, struct list_head *ops)
 {
-	u32 granule = fb_task_granule(task), i;
+	u32 granule = task->fd->granule, i;
 	struct fb_op *op;
 
 	for (i = 0; i < n; i++) {
@@ -285,7 +263,7 @@ static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 
 static int fb_task_lay_cookies(struct freeblock_task *task, const struct freeblock_range *ranges,
 			       u32 n, struct fb_cookies *made)
 {
-	u64 granule = fb_task_granule(task), bytes = 0;
+	u64 granule = task->fd->granule, bytes = 0;
 	struct fb_cookie_segment *batch;
 	u32 i;
 	int ret;
@@ -327,10 +305,7 @@ static bool fb_task_has_cookies(const struct freeblock_task *task,
 	return some;
 }
 
-/*
- * Post changes with their cookies, or neither: no block may come with the user_data of a change
- * that is refused.
- */
+/* Both or neither: no block may come with the user_data of a change that is refused. */
 static int fb_task_post_with_cookies(struct freeblock_task *task,
 				     const struct freeblock_range *ranges, u32 n,
 				     struct list_head *ops)
@@ -494,7 +469,7 @@ int freeblock_task_set_coverage(struct freeblock_task *task, struct freeblock_co
 {
 	if (READ_ONCE(task->state) != FB_TASK_NEW)
 		return -EBUSY;
-	if (coverage->granule_sectors != fb_task_granule(task) ||
+	if (coverage->granule_sectors != task->fd->granule ||
 	    coverage->blocks != task->map.granules)
 		return -EINVAL;
 	task->coverage = coverage;
@@ -511,8 +486,8 @@ s64 freeblock_task_add_uncovered(struct freeblock_task *task, sector_t first, se
 
 	if (!fb_task_has_range(task, first, count))
 		return -EINVAL;
-	at = div_u64(first, fb_task_granule(task));
-	end = DIV_ROUND_UP_ULL(first + count, fb_task_granule(task));
+	at = div_u64(first, task->fd->granule);
+	end = DIV_ROUND_UP_ULL(first + count, task->fd->granule);
 	if (!task->coverage)
 		found = end - at;
 	for (; task->coverage && at < end; at = past) {
@@ -536,7 +511,7 @@ int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order
 	if (READ_ONCE(task->state) != FB_TASK_NEW)
 		return -EBUSY;
 	if (order > FREEBLOCK_ORDER_STAGGERED || staggered != !!regions ||
-	    staggered != !!segment_sectors || segment_sectors & (fb_task_granule(task) - 1) ||
+	    staggered != !!segment_sectors || segment_sectors & (task->fd->granule - 1) ||
 	    regions > FB_IDLE_ORDER_REGIONS_MAX)
 		return -EINVAL;
 	task->order = order;
@@ -599,7 +574,7 @@ static int fb_task_first_bufs(struct fb_disk *fd)
 /* allocate buffers for one more task; they are kept until the last task has gone */
 static int fb_task_need_bufs(struct fb_disk *fd)
 {
-	u32 n = fb_free_read_missing(fd, fb_task_count(fd->cov));
+	u32 n = fb_free_read_missing(fd, fb_roster_count(fd));
 	u64 bytes = fb_free_read_bytes(fd, n);
 	int ret = fb_memory_charge(&fd->cov->bytes, bytes, "a task");
 
@@ -637,7 +612,7 @@ static int fb_task_init_order(struct freeblock_task *task)
 	};
 
 	return fb_idle_order_init(&task->idle_order, orders[task->order],
-				  task->fd->sectors, fb_task_granule(task),
+				  task->fd->sectors, task->fd->granule,
 				  task->regions, task->segment_sectors);
 }
 
@@ -750,7 +725,7 @@ void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progr
 	p->done = task->done;
 	p->failed = task->failed;
 	p->flying = task->flying;
-	p->granule_sectors = fb_task_granule(task);
+	p->granule_sectors = task->fd->granule;
 	p->entering = task->ntodo;
 	p->paused = task->state == FB_TASK_PAUSED;
 	p->stopping = task->state == FB_TASK_STOPPING ||

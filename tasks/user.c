@@ -32,48 +32,34 @@
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
-#include "tasks/user.h"
+#include "tasks/tasks.h"
 #include "tasks/user_check.h"
 #include "tasks/user_queue.h"
 #include "include/freeblock.h"
 
 #define FB_USER_CLOSE (5 * HZ)	/* close() waits no longer for the task's end */
 
-/**
- * struct fb_user_file - an open file
- * @config: see the table of locks
- * @why: why the present call fails; guarded by @config
- * @agreed: FREEBLOCK_IOC_API has succeeded; guarded by @config, like @features and @place
- * @features: what was agreed on
- * @place: where the block device lies on its disk, from the set-up on
- * @task: NULL before the set-up, which sets @ops, @queue and @place first
- * @ops: the task's callbacks
- * @queue: blocks that wait to be read
- * @end: ends the task once the file is closed
- * @ended: it has
- * @refs: of the file, and of @end from the closing on
- * @started: FREEBLOCK_IOC_START has succeeded; written with @config
- * @state: that which FREEBLOCK_IOC_PROGRESS returned last; written with @config
- * @waiting_for: likewise
- * @words: see the table of locks
- * @reason: why the last failed call failed; guarded by @words
- */
+/* An open file */
 struct fb_user_file {
 	struct mutex config;
-	struct fb_user_check_why why;
+	struct fb_user_check_why why;	/* why the present call fails; guarded by @config */
+	/* FREEBLOCK_IOC_API has succeeded; guarded by @config, like @features and @place */
 	bool agreed;
-	u64 features;
+	u64 features;			/* what was agreed on */
+	/* where the block device lies on its disk, from the set-up on */
 	struct fb_user_check_place place;
+	/* NULL before the set-up, which sets @ops, @queue and @place first */
 	struct freeblock_task *task;
-	struct freeblock_ops ops;
-	struct fb_user_queue queue;
-	struct work_struct end;
-	struct completion ended;
-	struct kref refs;
-	bool started;
-	u32 state;
-	u32 waiting_for;
+	struct freeblock_ops ops;	/* the task's callbacks */
+	struct fb_user_queue queue;	/* blocks that wait to be read */
+	struct work_struct end;		/* ends the task once the file is closed */
+	struct completion ended;	/* it has */
+	struct kref refs;		/* of the file, and of @end from the closing on */
+	bool started;	/* FREEBLOCK_IOC_START has succeeded; written with @config */
+	u32 state;	/* that which FREEBLOCK_IOC_PROGRESS returned last; written with @config */
+	u32 waiting_for;		/* likewise */
 	spinlock_t words;
+	/* why the last failed call failed; guarded by @words */
 	struct fb_user_check_why reason;
 };
 
@@ -86,8 +72,9 @@ static void fb_user_publish(struct fb_user_file *ff, const struct fb_user_check_
 	spin_unlock(&ff->words);
 }
 
-/* for calls that do not hold fb_user_file.config */
-#define fb_user_refuse(ff, ret, ...) ({					\
+/* for calls that hold fb_user_file.config, and for others */
+#define fb_user_refuse(ff, ret, ...) fb_user_check_refuse(&(ff)->why, ret, __VA_ARGS__)
+#define fb_user_refuse_unlocked(ff, ret, ...) ({				\
 	struct fb_user_check_why _why;						\
 	int _ret = fb_user_check_refuse(&_why, ret, __VA_ARGS__);		\
 										\
@@ -106,7 +93,7 @@ static bool fb_user_has_started(const struct fb_user_file *ff)
 
 static int fb_user_refuse_pointer(struct fb_user_file *ff)
 {
-	return fb_user_check_refuse(&ff->why, -EFAULT, "the argument's memory is not accessible");
+	return fb_user_refuse(ff, -EFAULT, "the argument's memory is not accessible");
 }
 
 /* copy a structure of @size bytes, of which @known are known, the rest being 0 */
@@ -165,7 +152,7 @@ static int fb_user_api(struct fb_user_file *ff, unsigned int cmd, void __user *a
 	if (ret)
 		return ret;
 	if (ff->agreed)
-		return fb_user_check_refuse(&ff->why, -EALREADY, "agreed already");
+		return fb_user_refuse(ff, -EALREADY, "agreed already");
 	ret = fb_user_check_api(&a, &ff->why);
 	if (ret)
 		return ret;
@@ -209,12 +196,11 @@ static void fb_user_ended(struct freeblock_task *task, enum freeblock_end why)
 static int fb_user_check_fd(struct fb_user_file *ff, const struct file *file, int fd)
 {
 	if (!file)
-		return fb_user_check_refuse(&ff->why, -EBADF, "fd %d is not open", fd);
+		return fb_user_refuse(ff, -EBADF, "fd %d is not open", fd);
 	if (!(file->f_mode & FMODE_READ))
-		return fb_user_check_refuse(&ff->why, -EBADF, "fd %d is not open for reading", fd);
+		return fb_user_refuse(ff, -EBADF, "fd %d is not open for reading", fd);
 	if (!S_ISBLK(file_inode(file)->i_mode))
-		return fb_user_check_refuse(&ff->why, -ENOTBLK, "fd %d is not of a block device",
-					    fd);
+		return fb_user_refuse(ff, -ENOTBLK, "fd %d is not of a block device", fd);
 	return 0;
 }
 
@@ -222,16 +208,15 @@ static int fb_user_refuse_create(struct fb_user_file *ff, int ret, const char *d
 {
 	switch (ret) {
 	case -ENODEV:
-		return fb_user_check_refuse(&ff->why, ret,
-					    "%s is gone or has never had freeblock as its scheduler",
-					    disk);
+		return fb_user_refuse(ff, ret,
+				      "%s is gone or has never had freeblock as its scheduler",
+				      disk);
 	case -EBUSY:
-		return fb_user_check_refuse(&ff->why, ret, "%s has as many tasks as it can have",
-					    disk);
+		return fb_user_refuse(ff, ret, "%s has as many tasks as it can have", disk);
 	case -ENOSPC:
-		return fb_user_check_refuse(&ff->why, ret, "the memory for tasks is in use");
+		return fb_user_refuse(ff, ret, "the memory for tasks is in use");
 	default:
-		return fb_user_check_refuse(&ff->why, ret, "no task: error %d", -ret);
+		return fb_user_refuse(ff, ret, "no task: error %d", -ret);
 	}
 }
 
@@ -246,12 +231,11 @@ static int fb_user_alloc_queue(struct fb_user_file *ff, const struct freeblock_i
 	q->granule = ff->place.granule;
 	ret = fb_user_queue_alloc(q, kib, !(s->flags & FREEBLOCK_SETUP_NO_DATA));
 	if (ret == -EINVAL)
-		return fb_user_check_refuse(&ff->why, ret,
-					    "a buffer of %u KiB holds no block of %u sectors", kib,
-					    q->granule);
+		return fb_user_refuse(ff, ret, "a buffer of %u KiB holds no block of %u sectors",
+				      kib, q->granule);
 	if (ret)
-		return fb_user_check_refuse(&ff->why, ret, "no memory for a buffer of %u KiB%s",
-					    kib, ret == -ENOSPC ? " in what tasks may take" : "");
+		return fb_user_refuse(ff, ret, "no memory for a buffer of %u KiB%s", kib,
+				      ret == -ENOSPC ? " in what tasks may take" : "");
 	return 0;
 }
 
@@ -267,7 +251,7 @@ static int fb_user_make_coverage(struct fb_user_file *ff, struct freeblock_task 
 		return fb_user_refuse_create(ff, PTR_ERR(coverage), disk->disk_name);
 	ff->queue.coverage = coverage;
 	if (freeblock_task_set_coverage(task, coverage))
-		return fb_user_check_refuse(&ff->why, -ENODEV, "the disk has just changed");
+		return fb_user_refuse(ff, -ENODEV, "the disk has just changed");
 	return 0;
 }
 
@@ -282,15 +266,14 @@ static int fb_user_dress_task(struct fb_user_file *ff, struct freeblock_task *ta
 	ff->place.disk_sectors = freeblock_task_sectors(task);
 	if (get_capacity(disk) != ff->place.disk_sectors ||
 	    ff->place.start + ff->place.sectors > ff->place.disk_sectors)
-		return fb_user_check_refuse(&ff->why, -ENODATA,
-					    "%s has %llu sectors now, and had %llu when it got the scheduler",
-					    disk->disk_name, get_capacity(disk),
-					    ff->place.disk_sectors);
+		return fb_user_refuse(ff, -ENODATA,
+				      "%s has %llu sectors now, and had %llu when it got the scheduler",
+				      disk->disk_name, get_capacity(disk), ff->place.disk_sectors);
 	ret = freeblock_task_order(task, s->order, s->regions, s->segment_sectors);
 	if (ret)
-		return fb_user_check_refuse(&ff->why, ret,
-					    "%u regions of segments of %u sectors do not suit blocks of %u",
-					    s->regions, s->segment_sectors, ff->place.granule);
+		return fb_user_refuse(ff, ret,
+				      "%u regions of segments of %u sectors do not suit blocks of %u",
+				      s->regions, s->segment_sectors, ff->place.granule);
 	freeblock_task_set_priority(task, s->priority);
 	freeblock_task_set_deadline(task, s->deadline_ns);
 	freeblock_task_set_foreground(task, s->foreground_ppm);
@@ -363,10 +346,9 @@ static int fb_user_setup(struct fb_user_file *ff, unsigned int cmd, void __user 
 	if (ret)
 		return ret;
 	if (ff->task)
-		return fb_user_check_refuse(&ff->why, -EALREADY,
-					    "set up already: open the device again");
+		return fb_user_refuse(ff, -EALREADY, "set up already: open the device again");
 	if (!capable(CAP_SYS_RAWIO))
-		return fb_user_check_refuse(&ff->why, -EPERM, "CAP_SYS_RAWIO is needed");
+		return fb_user_refuse(ff, -EPERM, "CAP_SYS_RAWIO is needed");
 	ret = fb_user_check_setup(&s, &ff->why);
 	if (ret)
 		return ret;
@@ -411,16 +393,16 @@ static int fb_user_refuse_ranges(struct fb_user_file *ff, int ret)
 	case 0:
 		return 0;
 	case -ESHUTDOWN:
-		return fb_user_check_refuse(&ff->why, ret, "the task is over");
+		return fb_user_refuse(ff, ret, "the task is over");
 	case -ENOSPC:
-		return fb_user_check_refuse(&ff->why, ret,
-					    "too many ranges wait to be entered, or too many values are remembered: %s",
-					    ff->started ? "poll for POLLOUT" :
-					    "start, and then poll for POLLOUT");
+		return fb_user_refuse(ff, ret,
+				      "too many ranges wait to be entered, or too many values are remembered: %s",
+				      ff->started ? "poll for POLLOUT" :
+				      "start, and then poll for POLLOUT");
 	case -ENOMEM:
-		return fb_user_check_refuse(&ff->why, ret, "no memory for the ranges");
+		return fb_user_refuse(ff, ret, "no memory for the ranges");
 	default:
-		return fb_user_check_refuse(&ff->why, ret, "the ranges: error %d", -ret);
+		return fb_user_refuse(ff, ret, "the ranges: error %d", -ret);
 	}
 }
 
@@ -464,10 +446,10 @@ static int fb_user_ranges(struct fb_user_file *ff, unsigned int cmd, void __user
 	if (ret)
 		return ret;
 	if (r.flags && !ff->queue.coverage)
-		return fb_user_check_refuse(&ff->why, -EOPNOTSUPP,
-					    "FREEBLOCK_FEATURE_COVERAGE was not agreed on");
+		return fb_user_refuse(ff, -EOPNOTSUPP,
+				      "FREEBLOCK_FEATURE_COVERAGE was not agreed on");
 	if (cmd == FREEBLOCK_IOC_PROMOTE && !ff->started)
-		return fb_user_check_refuse(&ff->why, -EBADFD, "not started");
+		return fb_user_refuse(ff, -EBADFD, "not started");
 	return fb_user_change(ff, cmd, &r);
 }
 
@@ -486,8 +468,8 @@ static int fb_user_take_bits(struct fb_user_file *ff, void __user *arg,
 	if (ret)
 		return ret;
 	if (!ff->queue.coverage)
-		return fb_user_check_refuse(&ff->why, -EOPNOTSUPP,
-					    "FREEBLOCK_FEATURE_COVERAGE was not agreed on");
+		return fb_user_refuse(ff, -EOPNOTSUPP,
+				      "FREEBLOCK_FEATURE_COVERAGE was not agreed on");
 	return fb_user_check_bits(b, fb_user_check_blocks(&ff->place), &ff->why);
 }
 
@@ -547,11 +529,11 @@ static int fb_user_set_coverage(struct fb_user_file *ff, unsigned int cmd, void 
 	if (ret)
 		return ret;
 	if (ff->started)
-		return fb_user_check_refuse(&ff->why, -EBUSY, "started already");
+		return fb_user_refuse(ff, -EBUSY, "started already");
 	bits = vmemdup_user(u64_to_user_ptr(b.bits), DIV_ROUND_UP_ULL(b.count, 8));
 	if (IS_ERR(bits))
 		return PTR_ERR(bits) == -EFAULT ? fb_user_refuse_pointer(ff) :
-		       fb_user_check_refuse(&ff->why, PTR_ERR(bits), "no memory for the bits");
+		       fb_user_refuse(ff, PTR_ERR(bits), "no memory for the bits");
 	ret = fb_user_check_bits_end(bits, b.count, &ff->why);
 	if (!ret)
 		fb_user_write_coverage(ff, &b, bits);
@@ -566,14 +548,14 @@ static int fb_user_start(struct fb_user_file *ff, unsigned int cmd, void __user 
 	int ret;
 
 	if (ff->started)
-		return fb_user_check_refuse(&ff->why, -EALREADY, "started already");
+		return fb_user_refuse(ff, -EALREADY, "started already");
 	ret = freeblock_task_start(ff->task);
 	if (ret == -EINVAL)
-		return fb_user_check_refuse(&ff->why, ret, "nothing is declared");
+		return fb_user_refuse(ff, ret, "nothing is declared");
 	if (ret == -ESHUTDOWN)
-		return fb_user_check_refuse(&ff->why, ret, "stopped");
+		return fb_user_refuse(ff, ret, "stopped");
 	if (ret)
-		return fb_user_check_refuse(&ff->why, ret, "not started: error %d", -ret);
+		return fb_user_refuse(ff, ret, "not started: error %d", -ret);
 	/* pairs with fb_user_has_started() */
 	smp_store_release(&ff->started, true);
 	wake_up(&ff->queue.readable);
@@ -585,7 +567,7 @@ static int fb_user_control(struct fb_user_file *ff, unsigned int cmd, void __use
 	int ret = 0;
 
 	if (!ff->started)
-		return fb_user_check_refuse(&ff->why, -EBADFD, "not started");
+		return fb_user_refuse(ff, -EBADFD, "not started");
 	if (cmd == FREEBLOCK_IOC_STOP)
 		freeblock_task_stop(ff->task);
 	else if (cmd == FREEBLOCK_IOC_PAUSE)
@@ -593,9 +575,9 @@ static int fb_user_control(struct fb_user_file *ff, unsigned int cmd, void __use
 	else
 		ret = freeblock_task_resume(ff->task);
 	if (ret == -EALREADY)
-		return fb_user_check_refuse(&ff->why, ret, "it is already %s",
-					    cmd == FREEBLOCK_IOC_PAUSE ? "paused" : "running");
-	return ret ? fb_user_check_refuse(&ff->why, -ESHUTDOWN, "the task is over") : 0;
+		return fb_user_refuse(ff, ret, "it is already %s",
+				      cmd == FREEBLOCK_IOC_PAUSE ? "paused" : "running");
+	return ret ? fb_user_refuse(ff, -ESHUTDOWN, "the task is over") : 0;
 }
 
 static int fb_user_urgency(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
@@ -607,7 +589,7 @@ static int fb_user_urgency(struct fb_user_file *ff, unsigned int cmd, void __use
 	if (ret)
 		return ret;
 	if (u.pad)
-		return fb_user_check_refuse(&ff->why, -EINVAL, "pad is not 0");
+		return fb_user_refuse(ff, -EINVAL, "pad is not 0");
 	ret = fb_user_check_urgency(u.priority, u.foreground_ppm, &ff->why);
 	if (ret)
 		return ret;
@@ -674,7 +656,7 @@ static int fb_user_reason(struct fb_user_file *ff, unsigned int cmd, void __user
 	if (ret)
 		return ret;
 	if (r.pad)
-		return fb_user_check_refuse(&ff->why, -EINVAL, "pad is not 0");
+		return fb_user_refuse(ff, -EINVAL, "pad is not 0");
 	spin_lock(&ff->words);
 	BUILD_BUG_ON(sizeof(r.text) != sizeof(ff->reason.text));
 	strscpy_pad(r.text, ff->reason.text, sizeof(r.text));
@@ -710,9 +692,9 @@ static int fb_user_call(struct fb_user_file *ff, const struct fb_user_call *c, v
 {
 	lockdep_assert_held(&ff->config);
 	if (c->stage >= FB_USER_AGREED && !ff->agreed)
-		return fb_user_check_refuse(&ff->why, -EBADFD, "FREEBLOCK_IOC_API comes first");
+		return fb_user_refuse(ff, -EBADFD, "FREEBLOCK_IOC_API comes first");
 	if (c->stage >= FB_USER_SET_UP && !ff->task)
-		return fb_user_check_refuse(&ff->why, -EBADFD, "not set up");
+		return fb_user_refuse(ff, -EBADFD, "not set up");
 	return c->call(ff, c->cmd, arg);
 }
 
@@ -725,7 +707,7 @@ static long fb_user_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 	while (i < ARRAY_SIZE(fb_user_calls) && fb_user_calls[i].cmd != cmd)
 		i++;
 	if (i == ARRAY_SIZE(fb_user_calls))
-		return fb_user_refuse(ff, -ENOTTY, "no call 0x%x", cmd);
+		return fb_user_refuse_unlocked(ff, -ENOTTY, "no call 0x%x", cmd);
 	if (mutex_lock_interruptible(&ff->config))
 		return -ERESTARTSYS;
 	ret = fb_user_call(ff, &fb_user_calls[i], (void __user *)arg);
@@ -743,18 +725,19 @@ static ssize_t fb_user_read(struct file *file, char __user *to, size_t size, lof
 	ssize_t ret;
 
 	if (!fb_user_has_started(ff))
-		return fb_user_refuse(ff, -EBADFD, "not started");
+		return fb_user_refuse_unlocked(ff, -EBADFD, "not started");
 	ret = fb_user_queue_read(&ff->queue, ff->task, to, size, file->f_flags & O_NONBLOCK);
 	switch (ret) {
 	case -EMSGSIZE:
-		return fb_user_refuse(ff, ret, "a buffer of %zu bytes, the next record has %zu",
-				      size, READ_ONCE(ff->queue.needed));
+		return fb_user_refuse_unlocked(ff, ret,
+					       "a buffer of %zu bytes, the next record has %zu",
+					       size, READ_ONCE(ff->queue.needed));
 	case -EFAULT:
-		return fb_user_refuse(ff, ret, "the buffer is not writable");
+		return fb_user_refuse_unlocked(ff, ret, "the buffer is not writable");
 	case -ECANCELED:
-		return fb_user_refuse(ff, ret, "stopped before all was delivered");
+		return fb_user_refuse_unlocked(ff, ret, "stopped before all was delivered");
 	case -ENODEV:
-		return fb_user_refuse(ff, ret, "the disk is gone");
+		return fb_user_refuse_unlocked(ff, ret, "the disk is gone");
 	default:
 		return ret;
 	}
@@ -866,13 +849,7 @@ static struct miscdevice fb_user_device = {
 
 /* ---- module ---- */
 
-/**
- * fb_user_init() - create /dev/freeblock, which can be opened when the module is there
- *
- * Context: module init.
- *
- * Return: 0 or an error.
- */
+/* Create /dev/freeblock, which can be opened when the module is there. Return: 0 or an error. */
 int fb_user_init(void)
 {
 	int ret;
@@ -886,11 +863,7 @@ int fb_user_init(void)
 	return ret;
 }
 
-/**
- * fb_user_exit() - undo fb_user_init()
- *
- * Context: module exit: no file is open.
- */
+/* No file is open. */
 void fb_user_exit(void)
 {
 	misc_deregister(&fb_user_device);

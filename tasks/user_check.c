@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Checks of what programs pass to /dev/freeblock; see tasks/user_check.h. What depends on a
- * disk's state is checked in tasks/user.c.
- *
- * Calls: nothing. Locks: none.
+ * disk's state is checked in tasks/user.c. A refusal leaves its reason in @why.
  */
 #include "tasks/user_check.h"
 
@@ -32,16 +30,7 @@ static_assert(offsetof(struct freeblock_ioc_bits, first) == 8);
 static_assert(offsetof(struct freeblock_record, first) == 8);
 static_assert(offsetof(struct freeblock_record, sectors) == 24);
 
-/**
- * fb_user_check_refuse() - note why a call is refused
- * @why: the note
- * @ret: the error
- * @fmt: the reason, as for printf()
- *
- * Context: any.
- *
- * Return: @ret.
- */
+/* Note why a call is refused. Return: @ret. */
 int fb_user_check_refuse(struct fb_user_check_why *why, int ret, const char *fmt, ...)
 {
 	va_list args;
@@ -54,16 +43,7 @@ int fb_user_check_refuse(struct fb_user_check_why *why, int ret, const char *fmt
 
 /* ---- structures that grow ---- */
 
-/**
- * fb_user_check_size() - check the size of a structure as the caller knows it
- * @size: the size
- * @first: that of the first version
- * @why: filled on errors
- *
- * Context: any.
- *
- * Return: 0; -EINVAL: too small; -E2BIG: no structure is so large.
- */
+/* @first: size of the first version. Return: 0; -EINVAL: less; -E2BIG: no structure is so large. */
 int fb_user_check_size(u32 size, u32 first, struct fb_user_check_why *why)
 {
 	if (size < first)
@@ -76,17 +56,7 @@ int fb_user_check_size(u32 size, u32 first, struct fb_user_check_why *why)
 	return 0;
 }
 
-/**
- * fb_user_check_tail() - check that fields that this module does not know are 0
- * @bytes: a piece of the caller's structure that lies behind what this module knows
- * @at: offset of the piece
- * @n: its length
- * @why: filled on errors
- *
- * Context: any.
- *
- * Return: 0; -E2BIG: there is one that is not.
- */
+/* A piece, at @at, behind what this module knows. Return: 0; -E2BIG: some byte is not 0. */
 int fb_user_check_tail(const u8 *bytes, u32 at, u32 n, struct fb_user_check_why *why)
 {
 	u32 i;
@@ -101,15 +71,7 @@ int fb_user_check_tail(const u8 *bytes, u32 at, u32 n, struct fb_user_check_why 
 
 /* ---- agreement and set-up ---- */
 
-/**
- * fb_user_check_api() - check FREEBLOCK_IOC_API
- * @a: its argument
- * @why: filled on errors
- *
- * Context: any.
- *
- * Return: 0; -EPROTONOSUPPORT, -EOPNOTSUPP: see struct freeblock_ioc_api.
- */
+/* Return: 0; -EPROTONOSUPPORT, -EOPNOTSUPP: see struct freeblock_ioc_api. */
 int fb_user_check_api(const struct freeblock_ioc_api *a, struct fb_user_check_why *why)
 {
 	if (a->version != FREEBLOCK_API_VERSION)
@@ -135,12 +97,7 @@ static bool fb_user_check_is_name(const char *name)
 	return i < FREEBLOCK_NAME_LEN;
 }
 
-/**
- * fb_user_check_make_word() - make a command's name a task's: one word
- * @name: the name; it may even be empty
- *
- * Context: any.
- */
+/* Make a command's name, which may be empty, a task's: one word. */
 void fb_user_check_make_word(char *name)
 {
 	do {
@@ -161,15 +118,7 @@ static int fb_user_check_order(const struct freeblock_ioc_setup *s, struct fb_us
 	return 0;
 }
 
-/**
- * fb_user_check_setup() - check what FREEBLOCK_IOC_SETUP asks for
- * @s: its argument
- * @why: filled on errors
- *
- * Context: any.
- *
- * Return: 0; -EINVAL.
- */
+/* Return: 0; -EINVAL. */
 int fb_user_check_setup(const struct freeblock_ioc_setup *s, struct fb_user_check_why *why)
 {
 	const u32 flags = FREEBLOCK_SETUP_MEDIUM | FREEBLOCK_SETUP_NO_DATA | FREEBLOCK_SETUP_KEEP;
@@ -192,16 +141,7 @@ int fb_user_check_setup(const struct freeblock_ioc_setup *s, struct fb_user_chec
 	       fb_user_check_order(s, why);
 }
 
-/**
- * fb_user_check_urgency() - check how urgent a task is to be
- * @priority: as in struct freeblock_ioc_urgency
- * @foreground_ppm: likewise
- * @why: filled on errors
- *
- * Context: any.
- *
- * Return: 0; -EINVAL.
- */
+/* @priority, @foreground_ppm: as in struct freeblock_ioc_urgency. Return: 0; -EINVAL. */
 int fb_user_check_urgency(s32 priority, u32 foreground_ppm, struct fb_user_check_why *why)
 {
 	if (priority < FREEBLOCK_PRIORITY_MIN || priority > FREEBLOCK_PRIORITY_MAX)
@@ -217,17 +157,7 @@ int fb_user_check_urgency(s32 priority, u32 foreground_ppm, struct fb_user_check
 
 /* ---- ranges ---- */
 
-/**
- * fb_user_check_ranges() - check what FREEBLOCK_IOC_ADD and its like say of their array
- * @r: the argument
- * @most: ranges that a call takes
- * @flags: flags that this call knows
- * @why: filled on errors
- *
- * Context: any.
- *
- * Return: 0; -EINVAL; -E2BIG: no range is so large.
- */
+/* @most ranges and these flags are allowed. Return: 0; -EINVAL; -E2BIG: no range is so large. */
 int fb_user_check_ranges(const struct freeblock_ioc_ranges *r, u32 most, u32 flags,
 			 struct fb_user_check_why *why)
 {
@@ -240,17 +170,10 @@ int fb_user_check_ranges(const struct freeblock_ioc_ranges *r, u32 most, u32 fla
 	return fb_user_check_size(r->range_bytes, FB_USER_CHECK_RANGE, why);
 }
 
-/**
- * fb_user_check_range() - check a range, and make it one of whole blocks of the disk
- * @at: the block device
- * @r: the range, in sectors of the block device; changed only when it is good
- * @index: its place in the array, for @why
- * @plain: it can have no user_data
- * @why: filled on errors
- *
- * Context: any.
- *
- * Return: 0; -EINVAL, -ERANGE: see struct freeblock_ioc_ranges.
+/*
+ * Make a range, the @index-th, in sectors of the block device @at, one of whole blocks of the disk.
+ * @plain: it can have no user_data. Return: 0; -EINVAL, -ERANGE: see struct freeblock_ioc_ranges;
+ * @r is as it was then.
  */
 int fb_user_check_range(const struct fb_user_check_place *at, struct freeblock_range *r, u32 index,
 			bool plain, struct fb_user_check_why *why)
@@ -281,30 +204,14 @@ int fb_user_check_range(const struct fb_user_check_place *at, struct freeblock_r
 
 /* ---- coverage ---- */
 
-/**
- * fb_user_check_blocks() - count the blocks of a block device
- * @at: the block device
- *
- * Context: any.
- *
- * Return: blocks, shorter ones at its ends included.
- */
+/* Blocks of a block device, shorter ones at its ends included. */
 u64 fb_user_check_blocks(const struct fb_user_check_place *at)
 {
 	return div_u64(at->start + at->sectors + at->granule - 1, at->granule) -
 	       div_u64(at->start, at->granule);
 }
 
-/**
- * fb_user_check_bits() - check FREEBLOCK_IOC_GET_COVERAGE and _SET_COVERAGE
- * @b: the argument
- * @blocks: blocks of the block device
- * @why: filled on errors
- *
- * Context: any.
- *
- * Return: 0; -EINVAL, -ERANGE: see struct freeblock_ioc_bits.
- */
+/* Of a device with so many blocks. Return: 0; -EINVAL, -ERANGE: see struct freeblock_ioc_bits. */
 int fb_user_check_bits(const struct freeblock_ioc_bits *b, u64 blocks,
 		       struct fb_user_check_why *why)
 {
@@ -329,16 +236,7 @@ int fb_user_check_bits(const struct freeblock_ioc_bits *b, u64 blocks,
 	return 0;
 }
 
-/**
- * fb_user_check_bits_end() - check that bits behind the last block are 0
- * @bits: the bits
- * @count: how many count
- * @why: filled on errors
- *
- * Context: any.
- *
- * Return: 0; -EINVAL.
- */
+/* Bits behind the @count-th must be 0. Return: 0; -EINVAL. */
 int fb_user_check_bits_end(const u8 *bits, u64 count, struct fb_user_check_why *why)
 {
 	if (count % 8 && bits[count / 8] >> count % 8)

@@ -15,26 +15,17 @@
 /* all features of this module */
 #define FB_USER_CHECK_FEATURES (FREEBLOCK_FEATURE_EVENTS | FREEBLOCK_FEATURE_COVERAGE)
 
-/**
- * struct fb_user_check_why - why a call is refused
- * @text: one line
- */
+/* Why a call is refused */
 struct fb_user_check_why {
-	char text[FREEBLOCK_REASON_LEN];
+	char text[FREEBLOCK_REASON_LEN];	/* one line */
 };
 
-/**
- * struct fb_user_check_place - where a block device lies on its disk
- * @start: its first sector
- * @sectors: its length
- * @disk_sectors: that of the disk
- * @granule: sectors of a block, a power of two
- */
+/* Where a block device lies on its disk */
 struct fb_user_check_place {
-	u64 start;
+	u64 start;			/* its first sector */
 	u64 sectors;
-	u64 disk_sectors;
-	u32 granule;
+	u64 disk_sectors;		/* that of the disk */
+	u32 granule;			/* sectors of a block, a power of two */
 };
 
 int fb_user_check_refuse(struct fb_user_check_why *why, int ret, const char *fmt, ...)

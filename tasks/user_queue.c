@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The queue of an open file of /dev/freeblock; see tasks/user_queue.h.
- *
- * Calls: tasks/record.c; include/freeblock.h. Locks: fb_user_queue.reader.
+ * The queue of an open file of /dev/freeblock; see tasks/user_queue.h. Locks: fb_user_queue.reader.
  */
 #include <linux/err.h>
 #include <linux/ktime.h>
@@ -12,12 +10,7 @@
 
 #define FB_USER_QUEUE_LOOK (HZ / 2)	/* how often a waiting callback polls for a stop */
 
-/**
- * fb_user_queue_init() - initialise a queue, empty and without memory
- * @q: the queue, zeroed
- *
- * Context: any.
- */
+/* @q: zeroed */
 void fb_user_queue_init(struct fb_user_queue *q)
 {
 	mutex_init(&q->reader);
@@ -25,17 +18,9 @@ void fb_user_queue_init(struct fb_user_queue *q)
 	init_waitqueue_head(&q->space);
 }
 
-/**
- * fb_user_queue_alloc() - allocate a queue's memory
- * @q: the queue; fb_user_queue.granule is set
- * @kib: memory to be used
- * @wants_data: blocks come with their data
- *
- * Context: may sleep.
- *
- * On failure the caller frees what there is.
- *
- * Return: 0; -EINVAL: not even one block fits; -ENOSPC: memory_mib would be exceeded; -ENOMEM.
+/*
+ * fb_user_queue.granule is set. Return: 0; -EINVAL: not even one block fits; -ENOSPC: memory_mib
+ * would be exceeded; -ENOMEM. On failure the caller frees what there is. May sleep.
  */
 int fb_user_queue_alloc(struct fb_user_queue *q, u32 kib, bool wants_data)
 {
@@ -59,12 +44,7 @@ int fb_user_queue_alloc(struct fb_user_queue *q, u32 kib, bool wants_data)
 	return 0;
 }
 
-/**
- * fb_user_queue_free() - undo fb_user_queue_alloc()
- * @q: the queue
- *
- * Context: may sleep; the task has been destroyed.
- */
+/* Undo fb_user_queue_alloc(). May sleep; the task has been destroyed. */
 void fb_user_queue_free(struct fb_user_queue *q)
 {
 	freeblock_coverage_destroy(q->coverage);
@@ -75,12 +55,7 @@ void fb_user_queue_free(struct fb_user_queue *q)
 	q->slot = NULL;
 }
 
-/**
- * fb_user_queue_close() - tell the callback not to wait: there are no more readers
- * @q: the queue
- *
- * Context: may sleep.
- */
+/* Tell the callback not to wait: there are no more readers. May sleep. */
 void fb_user_queue_close(struct fb_user_queue *q)
 {
 	WRITE_ONCE(q->closing, true);
@@ -155,14 +130,7 @@ static void fb_user_queue_push(struct fb_user_queue *q, const struct fb_record_s
 	wake_up(&q->readable);
 }
 
-/**
- * fb_user_queue_put() - queue the part of a delivered block within the block device
- * @q: the queue
- * @task: its task
- * @block: the block; its first sector is counted from the start of the disk
- *
- * Context: the task's callback; sleeps until there is room.
- */
+/* The task's callback: queue a block's part within the block device. Sleeps until there is room. */
 void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task,
 		       const struct freeblock_block *block)
 {
@@ -185,14 +153,7 @@ void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task,
 	fb_user_queue_push(q, &slot);
 }
 
-/**
- * fb_user_queue_put_event() - queue a record that all has been delivered, unless more was added
- * @q: the queue
- * @task: its task
- * @type: the record's
- *
- * Context: the task's callback; sleeps until there is room.
- */
+/* The task's callback: queue that all was delivered, unless more was added. Sleeps likewise. */
 void fb_user_queue_put_event(struct fb_user_queue *q, struct freeblock_task *task, u16 type)
 {
 	struct fb_record_slot slot = { .type = type };
@@ -210,25 +171,14 @@ void fb_user_queue_put_event(struct fb_user_queue *q, struct freeblock_task *tas
 	fb_user_queue_push(q, &slot);
 }
 
-/**
- * fb_user_queue_added() - events that wait to be read are no longer true: ranges were added
- * @q: the queue
- *
- * Context: any, one call at a time; the ranges were added before.
- */
+/* Ranges were added: events in the queue are no longer true. One call at a time. */
 void fb_user_queue_added(struct fb_user_queue *q)
 {
 	/* pairs with fb_user_queue_put_event() */
 	smp_store_release(&q->adds, q->adds + 1);
 }
 
-/**
- * fb_user_queue_end() - tell readers that the task has ended
- * @q: the queue
- * @why: how it ended
- *
- * Context: the task's callback.
- */
+/* The task's callback: it has ended. */
 void fb_user_queue_end(struct fb_user_queue *q, enum freeblock_end why)
 {
 	q->why = why;
@@ -239,14 +189,7 @@ void fb_user_queue_end(struct fb_user_queue *q, enum freeblock_end why)
 
 /* ---- the reader's side ---- */
 
-/**
- * fb_user_queue_has_ended() - has the task ended?
- * @q: the queue
- *
- * Context: any.
- *
- * Return: true if it has: fb_user_queue.why is valid, and the last block is in the queue.
- */
+/* If true, fb_user_queue.why is valid, and the last block is in the queue. */
 bool fb_user_queue_has_ended(const struct fb_user_queue *q)
 {
 	/* pairs with fb_user_queue_end() */
@@ -379,9 +322,7 @@ static bool fb_user_queue_would_not_wait(const struct fb_user_queue *q,
  * @to: user memory
  * @size: its size in bytes
  * @nonblock: do not wait for a block
- *
  * Context: read(); may sleep.
- *
  * Return: bytes copied; 0: all was delivered and read; -EMSGSIZE: the next record does not fit,
  * see fb_user_queue.needed; -EFAULT; -EAGAIN: there is no block yet; -ECANCELED: stopped before
  * all was delivered; -ENODEV: the disk is gone; -ERESTARTSYS.
@@ -407,14 +348,7 @@ ssize_t fb_user_queue_read(struct fb_user_queue *q, struct freeblock_task *task,
 	}
 }
 
-/**
- * fb_user_queue_is_readable() - is there something that read() would return at once?
- * @q: the queue, of a task that was started
- *
- * Context: any.
- *
- * Return: true: there are records, or the task has ended.
- */
+/* Would read() return at once: are there records of a started task, or has it ended? */
 bool fb_user_queue_is_readable(const struct fb_user_queue *q)
 {
 	int filled = atomic_read(&q->filled), events = atomic_read(&q->events);

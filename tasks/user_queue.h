@@ -14,58 +14,34 @@
 #include "tasks/record.h"
 #include "include/freeblock.h"
 
-/**
- * struct fb_user_queue - blocks that wait to be read
- *
- * The callback takes no lock: it alone moves @head, and @filled hands blocks over.
- *
- * @reader: mutex that serialises read() while it takes blocks from the ring: it guards @tail,
- *	and page faults happen under it. It is not held while waiting for blocks.
- * @start: first sector of the block device on the disk
- * @sectors: length of the block device
- * @granule: sectors per block
- * @slots: length of the ring in blocks
- * @slot: the ring
- * @data: the blocks' data; NULL: without data
- * @head: where the next block goes; used by the callback only
- * @tail: the next block to be read; guarded by @reader
- * @filled: blocks between @tail and @head
- * @events: those of them that are events
- * @adds: how often ranges were added: an event that was queued before the last time is stale
- * @told: @adds when an event was last queued; written by the callback only
- * @coverage: blocks that were read() without error; or NULL. Belongs to the queue
- * @stalled: the callback waits for room
- * @needed: bytes of the record that did not fit a reader's buffer
- * @stalled_ns: total time the callback has waited; written by the callback only
- * @closing: the file is being closed: there are no more readers
- * @ended: the task has ended
- * @why: how it ended; valid when @ended
- * @readable: readers wait here
- * @space: the callback waits here
+/*
+ * Blocks that wait to be read. The callback takes no lock: it alone moves @head, and @filled hands
+ * blocks over.
  */
 struct fb_user_queue {
+	/* serialises read() while it takes blocks, not while it waits; page faults come under it */
 	struct mutex reader;
-	u64 start;
-	u64 sectors;
-	u32 granule;
-	u32 slots;
-	struct fb_record_slot *slot;
-	void *data;
-	u32 head;
-	u32 tail;
-	atomic_t filled;
-	atomic_t events;
-	u64 adds;
-	u64 told;
-	struct freeblock_coverage *coverage;
-	bool stalled;
-	size_t needed;
-	u64 stalled_ns;
-	bool closing;
-	bool ended;
+	u64 start;			/* first sector of the block device on the disk */
+	u64 sectors;			/* its length */
+	u32 granule;			/* sectors per block */
+	u32 slots;			/* length of the ring in blocks */
+	struct fb_record_slot *slot;	/* the ring */
+	void *data;			/* the blocks' data; NULL: without data */
+	u32 head;			/* where the next block goes; the callback's */
+	u32 tail;			/* the next block to be read; under @reader */
+	atomic_t filled;		/* blocks between @tail and @head */
+	atomic_t events;		/* those of them that are events */
+	u64 adds;	/* how often ranges were added: an event queued before the last is stale */
+	u64 told;			/* @adds when an event was last queued; the callback's */
+	struct freeblock_coverage *coverage;	/* blocks that were read() without error; or NULL */
+	bool stalled;			/* the callback waits for room */
+	size_t needed;			/* bytes of the record that did not fit a reader's buffer */
+	u64 stalled_ns;			/* time for which the callback has waited; the callback's */
+	bool closing;			/* the file is being closed: there are no more readers */
+	bool ended;			/* the task has ended, and @why is valid */
 	enum freeblock_end why;
-	wait_queue_head_t readable;
-	wait_queue_head_t space;
+	wait_queue_head_t readable;	/* readers wait here */
+	wait_queue_head_t space;	/* the callback waits here */
 };
 
 void fb_user_queue_init(struct fb_user_queue *q);

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The parts of a disk, a section for each file of this folder: what struct fb_disk holds of it,
+ * and what it has others call, which is described above the functions. [L]: under fb_disk.lock; the
+ * table of locks is in disk/disk.h, which includes this.
+ */
+#ifndef FB_PARTS_H
+#define FB_PARTS_H
+
+#include <linux/kobject.h>
+#include <linux/workqueue.h>
+
+#include "core/idle_policy.h"
+#include "core/plan.h"
+#include "core/power.h"
+#include "core/share.h"
+#include "disk/task_state.h"
+#include "include/freeblock.h"
+
+struct dentry;
+struct disk_model;
+struct fb_disk_client;
+struct fb_free_read;
+struct file;
+struct request;
+
+/* ---- disk/folder.c: its directories in sysfs and debugfs ---- */
+
+/* When, and under which names, they are there is the work item's of disk/folder.c alone. */
+struct fb_folder {
+	struct kobject kobj;	/* /sys/kernel/freeblock/<disk>; its owner counts references */
+	struct dentry *debugfs;	/* /sys/kernel/debug/freeblock/<disk>; NULL until there is one */
+	bool gone;			/* it gets no name any more; under fb_folder_lock */
+};
+
+int fb_folder_init(void (*fill)(struct fb_folder *folder));
+void fb_folder_exit(void);
+int fb_folder_set_name(struct fb_folder *folder, const char *name);
+void fb_folder_remove(struct fb_folder *folder);
+
+/* ---- disk/memory.c: the account of memory_mib, for all disks ---- */
+
+int fb_memory_charge(u64 *account, u64 bytes, const char *what);
+void fb_memory_uncharge(u64 *account, u64 bytes);
+void fb_memory_exit(void);
+
+/*
+ * ---- disk/message.c: messages that are due while the lock is held. A console may take
+ * milliseconds for a line, so a work item prints them, without the lock and with interrupts on ----
+ */
+
+enum fb_message {
+	FB_MESSAGE_NO_VERIFY,		/* the drive refuses VERIFY */
+	FB_MESSAGE_NO_FUA,		/* and READ with FUA */
+	FB_MESSAGE_CACHED_VERIFY,	/* VERIFY is answered from the cache */
+	FB_MESSAGE_CACHED_FUA,		/* and READ with FUA */
+	FB_MESSAGE_BAD_VERIFY,		/* VERIFY fails where READ does not */
+	FB_MESSAGE_BAD_FUA,		/* and READ with FUA */
+	FB_MESSAGE_GUARD,		/* the guard stopped free reads */
+	FB_MESSAGE_MISFIT,		/* completions do not fit the model */
+	FB_MESSAGE_PHASE,		/* the phase was given up */
+	FB_MESSAGES,
+};
+
+/* Messages of a disk that are to be printed */
+struct fb_messages {
+	struct work_struct work;	/* prints them */
+	u32 due;			/* a bit for each enum fb_message [L] */
+};
+
+extern const struct fb_disk_client fb_message_client;
+
+void fb_message_note(struct fb_disk *fd, enum fb_message message);
+
+/* ---- disk/model.c: the model, and how maps count by it ---- */
+
+u32 fb_model_groups(const struct fb_disk *fd);
+void fb_model_regroup(struct fb_disk *fd, struct fb_bitmap *map);
+bool fb_model_take(struct fb_disk *fd);
+void fb_model_set(struct fb_disk *fd, struct disk_model *dm, bool same);
+void fb_model_correct(struct fb_disk *fd);
+
+/* ---- disk/upload.c: what is written piece by piece, by one writer at a time ---- */
+
+/* Who is uploading */
+struct fb_upload_owner {
+	const struct file *file;	/* that wrote offset 0, perhaps closed since; NULL: none */
+	u64 wrote_ns;			/* when it wrote last */
+};
+
+int fb_upload_claim(struct fb_upload_owner *owner, const struct file *file, loff_t off);
+void fb_upload_release(struct fb_upload_owner *owner);
+ssize_t fb_upload_write(struct fb_disk *fd, const struct file *file, const char *data, loff_t off,
+			size_t len);
+
+/* ---- disk/level.c: how far a disk is served ---- */
+
+extern const struct fb_disk_client fb_level_client;
+
+const char *fb_level_unserved(const struct fb_disk *fd);
+const char *fb_level_unmapped(const struct fb_disk *fd);
+bool fb_level_never_orders(const struct fb_disk *fd);
+enum freeblock_wait fb_level_waiting_for(const struct fb_disk *fd);
+
+/* ---- disk/recovery.c: of bad sectors by the drive, of commands by the kernel ---- */
+
+#define FB_RECOVERY_TEXT 96	/* bytes that fb_recovery_describe() needs */
+
+/* A drive's own recovery, and the host adapter's */
+struct fb_recovery {
+	struct list_head list;		/* in the list of the disks that have had the scheduler */
+	struct work_struct work;	/* has the disks of a host stop */
+	bool asked;	/* the drive was asked, and the next two are its answer [L] */
+	bool told;			/* it tells a limit [L] */
+	u32 limit_ms;			/* which one; 0: there is none [L] */
+	bool hurt;	/* a read of ours brought the error handler beyond an abort [L] */
+	bool stop;	/* so did one of this host: the thread pauses all tasks [L] */
+};
+
+extern const struct fb_disk_client fb_recovery_client;
+
+bool fb_recovery_is_long(const struct fb_disk *fd);
+u32 fb_recovery_max(const struct fb_disk *fd, u32 sectors);
+bool fb_recovery_waits(const struct fb_disk *fd, u64 now);
+void fb_recovery_describe(const struct fb_recovery *r, char *text, size_t size);
+void fb_recovery_told(struct fb_disk *fd, bool told, u32 limit_ms);
+void fb_recovery_watch(struct fb_free_read *buf);
+void fb_recovery_requeued(struct fb_disk *fd, const struct request *rq);
+
+/* ---- disk/drive_query.c: questions to the drive ---- */
+
+void fb_drive_query_once(struct fb_coverage *cov);
+enum fb_power_state fb_drive_query_power(struct fb_disk *fd);
+u32 fb_drive_query_commands(const struct fb_disk *fd);
+u64 fb_drive_query_autosuspend_ns(const struct fb_disk *fd);
+void fb_drive_query_resume(struct fb_disk *fd);
+u64 fb_drive_query_touched_ns(struct fb_disk *fd);
+const char *fb_drive_query_asleep(struct fb_disk *fd, u64 now);
+
+/* ---- disk/zone.c: host-managed zones ---- */
+
+unsigned long *fb_zone_unwritten(struct fb_disk *fd, u32 zone, u64 first, u64 n);
+void fb_zone_cut(const struct fb_disk *fd, struct fb_plan_piece *piece);
+
+/* ---- disk/task_choice.c: which task gaps and idle time go to ---- */
+
+bool fb_task_choice_is_stalled(const struct freeblock_task *task);
+struct freeblock_task *fb_task_choice_idle(struct fb_coverage *cov);
+void fb_task_choice_map(struct fb_coverage *cov);
+void fb_task_choice_weigh(struct fb_coverage *cov, struct fb_limits *lim);
+
+/* ---- disk/delivery.c: blocks, states and events to consumers ---- */
+
+int fb_delivery_init(void);
+void fb_delivery_exit(void);
+void fb_delivery_setup(struct freeblock_task *task);
+void fb_delivery_begin(struct freeblock_task *task);
+void fb_delivery_raise(struct freeblock_task *task, u32 events);
+void fb_delivery_sweep(struct freeblock_task *task);
+void fb_delivery_catch_up(struct freeblock_task *task);
+void fb_delivery_try_end(struct freeblock_task *task);
+void fb_delivery_free_op(struct fb_op *op);
+void fb_delivery_drop_todo(struct freeblock_task *task);
+int fb_delivery_start(struct freeblock_task *task);
+void fb_delivery_stop(struct freeblock_task *task);
+int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from,
+		       enum fb_task_state to);
+void fb_delivery_count(struct freeblock_task *task, u64 wanted, u64 flying, u64 total);
+void fb_delivery_mind_host(struct fb_coverage *cov);
+bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf);
+void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush);
+
+/* ---- disk/idle.c: reads while the disk is idle ---- */
+
+#define FB_IDLE_AUTO U32_MAX
+
+/* all [L] */
+struct fb_idle {
+	struct fb_idle_policy wait;
+	u32 goal_mean_us;	/* setting: mean slowdown of a request; 0: no idle reads */
+	u32 goal_max_us;		/* setting: longest slowdown of a foreground request */
+	u32 wait_us;			/* setting: threshold, or FB_IDLE_AUTO */
+	u32 size_kib;			/* setting: longest read, or FB_IDLE_AUTO */
+	bool ready;	/* @piece is sent when the queue runs, unless foreground comes first */
+	struct fb_plan_piece piece;	/* the next idle read, or the one in flight */
+	bool reading;			/* @piece is in flight */
+	bool asking;	/* a query of ours is in flight; written by the thread without a lock */
+	bool spins_up;	/* the drive spins up for the next one: its time tells nothing */
+	bool woken;	/* something has changed: the thread must compute anew when to read */
+	u64 retry_ns;			/* the thread looks for no read before this time */
+	u64 used_ns;			/* when an idle read was last in flight */
+	struct fb_power power;		/* the drive's power state, and whether it may sleep */
+	u32 sent;	/* commands that the scheduler has handed out, as the device counts them */
+	u32 passed;	/* the device's count beyond @sent, when it was last looked at */
+};
+
+extern const struct fb_disk_client fb_idle_client;
+
+void fb_idle_changed(struct fb_disk *fd);
+void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_fg_req *req);
+void fb_idle_arrive_unfollowed(struct fb_disk *fd, u64 now, const struct fb_fg_req *req);
+void fb_idle_wrote(struct fb_disk *fd, const struct fb_fg_req *req);
+void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_fg_req *req);
+void fb_idle_quiet(struct fb_disk *fd);
+void fb_idle_sent(struct fb_disk *fd, u64 now);
+void fb_idle_ended(struct fb_disk *fd, bool good);
+void fb_idle_passed(struct fb_disk *fd);
+const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now);
+u64 fb_idle_due_ns(struct fb_disk *fd);
+void fb_idle_read(struct fb_coverage *cov);
+
+/* ---- disk/hurry.c: reads in the foreground's time, for tasks that are late and allowed to ---- */
+
+/* when to try again after no read was found or the queue did not take it */
+#define FB_HURRY_RETRY_NS (20 * (u64)NSEC_PER_MSEC)
+
+/* The share that late tasks have in the foreground's time; all [L] */
+struct fb_hurry {
+	struct fb_share share;		/* what is left of it */
+	u32 ppm;	/* how much it is, for the late task that is served now; 0: none is */
+	bool flying;			/* a read is on its way or at the drive */
+	u64 retry_ns;			/* no read before this time */
+	u64 arrived;			/* requests of the foreground */
+	u64 seen;			/* @arrived when the last read joined them */
+};
+
+void fb_hurry_arrive(struct fb_disk *fd);
+u64 fb_hurry_due_ns(struct fb_disk *fd);
+u64 fb_hurry_measure_ns(const struct fb_coverage *cov);
+void fb_hurry_read(struct fb_coverage *cov);
+
+/* ---- disk/waiting.c: what keeps each task from reading ---- */
+
+extern const struct fb_disk_client fb_waiting_client;
+
+void fb_waiting_arrive(struct fb_disk *fd);
+u64 fb_waiting_due_ns(struct fb_disk *fd);
+void fb_waiting_update(struct fb_coverage *cov);
+
+/* ---- disk/reader.c: the thread ---- */
+
+extern const struct fb_disk_client fb_reader_client;
+
+int fb_reader_thread(void *data);
+
+#endif /* FB_PARTS_H */

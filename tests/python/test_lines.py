@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of tools/lines, and of what tools/check-style says of kernel-doc. Prints TAP."""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import taptest  # noqa: E402
+
+
+def program(name):
+    loader = importlib.machinery.SourceFileLoader(
+        name.replace("-", "_"), os.path.join(taptest.TOP, "tools", name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+LINES, STYLE = program("lines"), program("check-style")
+
+SOURCE = """// SPDX-License-Identifier: GPL-2.0
+/*
+ * Three lines, and 4 is no constant.
+ */
+#include "core/one.h"
+#include <linux/types.h>
+
+/* 5 */ int six = 6;	/* code */
+#define SEVEN (7 * 010)
+#define TWO 2
+#define LONG(x) \\
+	((x) + 0x11ULL)
+static const char *text = "/* 9 */ 9";
+int u16_of(int a9) { return a9 + '9' + 1 + 2; }
+"""
+
+
+class Lines(unittest.TestCase):
+    """Counts of a small tree, and of this one."""
+
+    def test_kinds(self):
+        """Seen to fail: a comment of one line with // is code."""
+        self.assertEqual(LINES.count(SOURCE), {"lines": 14, "code": 9, "comments": 4, "blank": 1})
+
+    def test_constants(self):
+        """Seen to fail: numbers of strings and of names count; octal ones are read as decimal."""
+        self.assertEqual(LINES.constants(SOURCE), [6, 7, 8, 17])
+        self.assertEqual(LINES.named(SOURCE), 2)
+
+    def test_tree(self):
+        """What is compiled, with its headers, and what goes later. Seen to fail: a header's own
+        headers are left out; a line of Kbuild that goes on is cut off."""
+        files = {
+            "Kbuild": "obj-m := x.o\nx-y := main.o \\\n\tcore/one.o\nx-y += core/model_text.o\n",
+            "main.c": "int a;\n",
+            "core/one.c": SOURCE,
+            "core/one.h": '#include "small.h"\n',
+            "include/small.h": "/* small */\n#define EIGHT 8\n",
+            "core/model_text.c": "int b = 1234;\n",
+            "core/other.c": "int not_compiled;\n",
+        }
+        with tempfile.TemporaryDirectory() as top:
+            for name, text in files.items():
+                os.makedirs(os.path.join(top, os.path.dirname(name)), exist_ok=True)
+                with open(os.path.join(top, name), "w", encoding="ascii") as file:
+                    file.write(text)
+            found = LINES.facts(top)
+        self.assertEqual({name: row["files"] for name, row in found["folders"].items()},
+                         {".": 1, "core": 3, "include": 1})
+        self.assertEqual((found["total"]["lines"], found["without_later"]), (19, 18))
+        self.assertEqual(found["core"], {"constants": 4, "named": 2})
+
+    def test_this(self):
+        """Each line of this tree's module is of one kind."""
+        with tempfile.TemporaryDirectory() as build, \
+             contextlib.redirect_stdout(io.StringIO()) as said:
+            self.assertEqual(LINES.main(["--build", build]), 0)
+            with open(os.path.join(build, "lines.json"), encoding="ascii") as file:
+                found = json.load(file)
+        total = found["total"]
+        self.assertEqual(total["code"] + total["comments"] + total["blank"], total["lines"])
+        self.assertGreater(total["files"], 50)
+        self.assertLess(found["without_later"], total["lines"])
+        self.assertIn("without model_text and upload: %d lines" % found["without_later"],
+                      said.getvalue())
+
+
+class Docs(unittest.TestCase):
+    """Kernel-doc is for what other files call."""
+
+    def test_static(self):
+        """Seen to fail: functions that others call are refused, too."""
+        doc = "/**\n * %s() - do it\n * @x: what\n *\n * Return: 0.\n */\n%sint %s(int x)\n{\n}\n\n"
+        text = doc % ("a", "", "a") + doc % ("b", "static ", "b") + \
+            doc % ("c", "static inline ", "c") + "/* d() */\nstatic int d(void)\n{\n}\n"
+        self.assertEqual(STYLE.STATIC_DOC.findall(text), ["b"])
+
+
+if __name__ == "__main__":
+    taptest.main()
