@@ -47,8 +47,8 @@ PLANTED = (
 
 def sources():
     """The module's sources, one after the other."""
-    return "\n".join(read(path) for folder in (".", "core", "core/engine", "core/idle", "disk", "sched",
-                                            "tasks")
+    folders = (".", "core", "core/cost", "core/engine", "core/idle", "disk", "sched", "tasks")
+    return "\n".join(read(path) for folder in folders
                      for path in sorted(glob.glob(os.path.join(TOP, folder, "*.c"))))
 
 

@@ -25,7 +25,7 @@ struct host_rq {
 	bool prepended;
 };
 
-/**
+/*
  * struct host - see above
  * @used: the engine's model
  * @drive: commands at the drive, the one in service first
