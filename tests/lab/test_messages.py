@@ -79,7 +79,7 @@ def main():
            [] if sum(len(PRINTS.findall(text)) for text in texts.values()) > 10 else ["too few"])
     report("nothing is printed under a spinlock", problems(texts))
     for name, path, before, planted in (
-            ("a message in a function that asserts its lock", "disk/gap.c",
+            ("a message in a function that asserts its lock", "disk/level.c",
              "\tlockdep_assert_held(&fd->lock);\n", '\tpr_warn("planted\\n");\n'),
             ("one in a function that is called with the lock held", "disk/message.c",
              "\tspin_lock_irq(&fd->lock);\n", "\tfb_memory_charge(NULL, 0, NULL);\n"),

@@ -23,12 +23,7 @@ GOOD = """\
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/module.h>
 
-/**
- * toy_double() - twice as much
- * @n: how much
- *
- * Return: twice that.
- */
+/* twice as much */
 static int toy_double(int n)
 {
 	return 2 * n;
@@ -67,8 +62,11 @@ PLANTED = (
     ("papers and files", "words", "/* hold back (DES" "IGN 4) */\n"),
     ("papers and files", "words", "/* as the KERNEL-" "NOTES say */\n"),
     ("papers and files", "words", "/* what iss" "ue 6 asks */\n"),
-    ("no file over 900", "sizes", long_function("toy_long", 61)),
-    ("no file over 900", "sizes", "/* much to say */\n" * 900),
+    ("kernel-doc for what other files call", "kernel-doc",
+     "/**\n * toy_own() - known to this file alone\n */\nstatic int toy_own(void)\n{\n"
+     "\treturn 0;\n}\n"),
+    ("no file over 1500", "sizes", long_function("toy_long", 61)),
+    ("no file over 1500", "sizes", "/* much to say */\n" * 1500),
     ("calls and includes go down", "modules", '#include "stray.h"\n'),
     ("kernel versions", "words", "#if LINUX_VERSION_" "CODE < 1\n#endif\n"),
     ("coccinelle", "modules coccinelle",
