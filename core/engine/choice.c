@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Pending requests and the provisional choice among them; see core/engine/engine.h. Core.
- */
+/* Pending requests and the provisional choice among them; see core/engine/engine.h. */
 #include "core/engine/engine.h"
 
-/**
- * fb_engine_init() - an engine without model and requests; the drive orders
- * @e: zeroed; the host sets @mail, @destage, @probe, @margin, @stats and @round.order_cost, and
- *	the settings if it likes others
- * @ops: the host
- */
 void fb_engine_init(struct fb_engine *e, const struct fb_engine_ops *ops)
 {
 	e->ops = ops;
@@ -36,11 +28,6 @@ static const struct disk_model *fb_engine_map(const struct fb_engine *e,
 	return rq->media && !e->drive_orders ? e->dm : NULL;
 }
 
-/**
- * fb_engine_add() - add a foreground request to the pool
- * @e: the engine
- * @rq: the request, described but for its place
- */
 void fb_engine_add(struct fb_engine *e, struct fb_engine_rq *rq)
 {
 	fb_policy_req_place(&rq->fg, fb_engine_map(e, rq));
@@ -54,10 +41,6 @@ static void fb_engine_place(struct fb_engine *e, struct fb_engine_rq *rq)
 	fb_policy_pool_place(&e->pool, &rq->fg, fb_engine_map(e, rq));
 }
 
-/**
- * fb_engine_place_all() - place all pending requests again: the model or the order has changed
- * @e: the engine
- */
 void fb_engine_place_all(struct fb_engine *e)
 {
 	enum fb_policy_class class;
@@ -71,10 +54,6 @@ void fb_engine_place_all(struct fb_engine *e)
 
 /* ---- the choice, and the gap before it ---- */
 
-/**
- * fb_engine_drop_plan() - drop the rest of the plan in use, whose assumptions no longer hold
- * @e: the engine
- */
 void fb_engine_drop_plan(struct fb_engine *e)
 {
 	if (e->plan.kind == FB_PLAN_NONE)
@@ -83,10 +62,6 @@ void fb_engine_drop_plan(struct fb_engine *e)
 	e->plan.kind = FB_PLAN_NONE;
 }
 
-/**
- * fb_engine_void() - drop the choice, its gap and its plan
- * @e: the engine
- */
 void fb_engine_void(struct fb_engine *e)
 {
 	fb_engine_drop_plan(e);
@@ -97,10 +72,6 @@ void fb_engine_void(struct fb_engine *e)
 	fb_gap_void(e->mail);
 }
 
-/**
- * fb_engine_lose_head() - note that the drive does what is not followed
- * @e: the engine
- */
 void fb_engine_lose_head(struct fb_engine *e)
 {
 	fb_head_lose(&e->head);
@@ -138,12 +109,6 @@ static void fb_engine_offer_gap(struct fb_engine *e, u64 now_ns)
 		e->ops->wake(e);
 }
 
-/**
- * fb_engine_choose() - choose from the whole pool
- * @e: the engine
- * @head: where the head will be; NULL: unknown
- * @now_ns: the time
- */
 void fb_engine_choose(struct fb_engine *e, const struct dm_place *head, u64 now_ns)
 {
 	struct fb_engine_stats *st = e->stats;
@@ -162,13 +127,6 @@ void fb_engine_choose(struct fb_engine *e, const struct dm_place *head, u64 now_
 	fb_engine_offer_gap(e, now_ns);
 }
 
-/**
- * fb_engine_choose_again() - choose again, with the head at the tail
- * @e: the engine
- * @now_ns: the time
- *
- * If the drive is idle the choice is left to fb_engine_next().
- */
 void fb_engine_choose_again(struct fb_engine *e, u64 now_ns)
 {
 	if (!e->nr_flight || !fb_engine_predicts(e)) {
@@ -178,12 +136,6 @@ void fb_engine_choose_again(struct fb_engine *e, u64 now_ns)
 	fb_engine_choose(e, e->tail_known ? &e->tail : NULL, now_ns);
 }
 
-/**
- * fb_engine_offer() - make a request the choice if it is better, in O(1)
- * @e: the engine
- * @rq: the request, pooled; it has just arrived, or grown at its front
- * @now_ns: the time
- */
 void fb_engine_offer(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
 {
 	if (e->pinned || !e->nr_flight || !fb_engine_predicts(e))
@@ -197,12 +149,6 @@ void fb_engine_offer(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
 		fb_round_offer(e, &rq->fg, now_ns);
 }
 
-/**
- * fb_engine_grown() - note that a pooled request begins at another sector
- * @e: the engine
- * @rq: the request
- * @now_ns: the time
- */
 void fb_engine_grown(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
 {
 	fb_engine_place(e, rq);
@@ -214,11 +160,6 @@ void fb_engine_grown(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
 		fb_engine_choose_again(e, now_ns);
 }
 
-/**
- * fb_engine_remove() - take a request out of the pool
- * @e: the engine
- * @rq: the request; it may be a candidate
- */
 void fb_engine_remove(struct fb_engine *e, struct fb_engine_rq *rq)
 {
 	if (fb_round_has(e, &rq->fg))
@@ -226,13 +167,6 @@ void fb_engine_remove(struct fb_engine *e, struct fb_engine_rq *rq)
 	fb_policy_pool_del(&e->pool, &rq->fg);
 }
 
-/**
- * fb_engine_merged() - take a request out of the pool that has become part of another one
- * @e: the engine
- * @rq: the other, in the pool, too; NULL: it is not
- * @gone: the request, of the same class and direction
- * @now_ns: the time
- */
 void fb_engine_merged(struct fb_engine *e, struct fb_engine_rq *rq, struct fb_engine_rq *gone,
 		      u64 now_ns)
 {

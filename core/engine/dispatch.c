@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What is sent next: the plan in use, the choice, or what the drive orders itself; see
- * core/engine/engine.h. Core.
- */
+/* What is sent next: the plan in use, the choice, or what the drive orders; see engine.h. */
 #include "core/engine/engine.h"
 #include "core/search.h"
 
@@ -213,12 +210,6 @@ static struct fb_engine_rq *fb_engine_pass(struct fb_engine *e, struct fb_engine
 	return rq;
 }
 
-/**
- * fb_engine_is_full() - does the drive get no more commands now?
- * @e: the engine
- *
- * Return: false also while the drive orders: it gets all that it takes.
- */
 bool fb_engine_is_full(const struct fb_engine *e)
 {
 	bool ordered = fb_engine_predicts(e) ||
@@ -227,25 +218,12 @@ bool fb_engine_is_full(const struct fb_engine *e)
 	return ordered && e->nr_flight >= e->depth;
 }
 
-/**
- * fb_engine_has_work() - would fb_engine_next() send something?
- * @e: the engine
- * @now_ns: the time
- */
 bool fb_engine_has_work(const struct fb_engine *e, u64 now_ns)
 {
 	return e->pool.count && !fb_engine_is_full(e) &&
 	       !(fb_engine_predicts(e) && fb_engine_is_holding(e, now_ns));
 }
 
-/**
- * fb_engine_next() - send the next command
- * @e: the engine
- * @d: out: how; the host does what it has to, and calls again until there is none
- * @now_ns: the time
- *
- * Return: the command; NULL: nothing is sent now.
- */
 struct fb_engine_rq *fb_engine_next(struct fb_engine *e, struct fb_engine_send *d, u64 now_ns)
 {
 	if (!fb_engine_has_work(e, now_ns))
@@ -255,12 +233,6 @@ struct fb_engine_rq *fb_engine_next(struct fb_engine *e, struct fb_engine_send *
 
 /* ---- changes ---- */
 
-/**
- * fb_engine_set_model() - there is another model, or it is used now, or no longer
- * @e: the engine
- * @dm: the model, or NULL
- * @now_ns: the time
- */
 void fb_engine_set_model(struct fb_engine *e, struct disk_model *dm, u64 now_ns)
 {
 	struct fb_engine_rq *rq;
@@ -280,11 +252,6 @@ void fb_engine_set_model(struct fb_engine *e, struct disk_model *dm, u64 now_ns)
 	fb_engine_decide(e, now_ns);
 }
 
-/**
- * fb_engine_changed() - a setting has changed
- * @e: the engine
- * @now_ns: the time
- */
 void fb_engine_changed(struct fb_engine *e, u64 now_ns)
 {
 	fb_engine_decide(e, now_ns);

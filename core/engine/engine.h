@@ -24,81 +24,49 @@
 /* a command must reach the drive this long before its service is to begin */
 #define FB_ENGINE_LEAD_NS 200000ULL
 
-/**
- * struct fb_engine_rq - a foreground request, or a read of the host's own
- * @fg: its entry in the pool
- * @cmd: the command at the drive: its predicted access, and what its completion teaches
- * @flight: in fb_engine.flight, in the order sent
- * @media: it reads or writes sectors
- * @cacheable: a write that the drive may report when its cache has it
- * @ours: a read of the host's own that is no part of a foreground request
- * @background: a read that others want when there is nothing else to do
- */
+/* A foreground request, or a read of the host's own */
 struct fb_engine_rq {
-	struct fb_policy_req fg;
-	struct fb_completion_cmd cmd;
-	struct list_head flight;
-	bool media;
-	bool cacheable;
-	bool ours;
-	bool background;
+	struct fb_policy_req fg;	/* its entry in the pool */
+	struct fb_completion_cmd cmd;	/* what is predicted of it, and what its end teaches */
+	struct list_head flight;	/* in fb_engine.flight */
+	bool media;			/* it reads or writes sectors */
+	bool cacheable;			/* a write; it may be reported when the cache has it */
+	bool ours;			/* the host's own, and no part of a foreground request */
+	bool background;		/* others want it when there is nothing else to do */
 };
 
-/**
- * struct fb_engine_send - how a command is to be sent
- * @cause: what precedes it in its gap
- * @lbn: first sector, with what is prepended
- * @nsect: sectors
- * @lifts: limits that it lifts
- * @gap_ns: its rotational latency if nothing were read before it
- * @extra_ns: what the free read before it costs it even if all goes as planned
- */
+/* How a command is to be sent */
 struct fb_engine_send {
-	enum fb_cause cause;
-	u64 lbn;
+	enum fb_cause cause;		/* what precedes it in its gap */
+	u64 lbn;			/* first sector, with what is prepended */
 	u32 nsect;
-	u32 lifts;
-	u64 gap_ns;
-	u64 extra_ns;
+	u32 lifts;			/* enum fb_lift: limits that it lifts */
+	u64 gap_ns;			/* its rotational latency if nothing were read before it */
+	u64 extra_ns;			/* what the free read before it costs it as planned */
 };
 
-/**
- * struct fb_engine_stats - counters
- * @choices: made from the whole pool ...
- * @choice_ns: ... the time they took ...
- * @choice_max_ns: ... and the longest
- * @gaps: offered to the search
- * @spared: left unused: nearly a turn, which may be gained
- * @several: plans of several pieces begun
- * @dropped: their pieces given up: no carrier, or outdated
- * @too_late: plans not used: the drive was about to finish
- * @out_of_order: completions overtaken by the drive
- * @max_in_flight: most predicted commands at the drive at once
- * @order: what the order costs against shortest positioning times
- * @ends: of predictions
- */
+/* Counters */
 struct fb_engine_stats {
-	u64 choices;
-	u64 choice_ns;
-	u64 choice_max_ns;
-	u64 gaps;
-	u64 spared;
-	u64 several;
-	u64 dropped;
-	u64 too_late;
-	u64 out_of_order;
-	u64 max_in_flight;
-	struct fb_order_cost_sum order;
-	struct fb_completion_stats ends;
+	u64 choices;			/* made from the whole pool */
+	u64 choice_ns;			/* the time they took ... */
+	u64 choice_max_ns;		/* ... and the longest */
+	u64 gaps;			/* offered to the search */
+	u64 spared;			/* left unused: nearly a turn, which may be gained */
+	u64 several;			/* plans of several pieces begun */
+	u64 dropped;			/* their pieces given up: no carrier, or outdated */
+	u64 too_late;			/* plans not used: the drive was about to finish */
+	u64 out_of_order;		/* completions overtaken by the drive */
+	u64 max_in_flight;		/* most predicted commands at the drive at once */
+	struct fb_order_cost_sum order;	/* what the order costs against SPTF */
+	struct fb_completion_stats ends;	/* of predictions */
 };
 
-/**
- * enum fb_engine_event - what traces may tell
- * @FB_ENGINE_CHOICE: a request has been chosen
- * @FB_ENGINE_GAP: a gap is offered to the search
- * @FB_ENGINE_PRICE: fb_round.joint has ended a window
- */
-enum fb_engine_event { FB_ENGINE_CHOICE, FB_ENGINE_GAP, FB_ENGINE_PRICE };
+/* What traces may tell */
+enum fb_engine_event {
+	FB_ENGINE_CHOICE,		/* a request has been chosen */
+	FB_ENGINE_GAP,			/* a gap is offered to the search */
+	FB_ENGINE_PRICE,		/* fb_round.joint has ended a window */
+};
 
 struct fb_engine;
 
@@ -149,115 +117,64 @@ struct fb_engine_ops {
 	void (*event)(struct fb_engine *e, enum fb_engine_event event);
 };
 
-/**
- * struct fb_round - policies joint and auto: the choice under way, and what it costs
- * @joint: the price
- * @order_cost: what the requests would take in the order of shortest positioning times
- * @begun: there is a round if, besides, @gen is that of the mailbox
- * @ranked: all requests are, and @r is complete
- * @searching: the gap of the candidate before @next is with the search
- * @looked_at: the gap of the best has been searched
- * @gen: generation of the mailbox
- * @next: the candidate that is searched next
- * @r: the candidates so far
- * @gap: before the best
- * @plan: of the best; FB_PLAN_NONE: it goes alone
- */
+/* Policies joint and auto: the choice under way, and what it costs */
 struct fb_round {
-	struct fb_joint joint;
-	struct fb_order_cost *order_cost;
-	bool begun;
-	bool ranked;
-	bool searching;
-	bool looked_at;
-	u32 gen;
-	u32 next;
-	struct fb_joint_round r;
-	struct fb_gap gap;
-	struct fb_plan plan;
+	struct fb_joint joint;		/* the price */
+	struct fb_order_cost *order_cost;	/* the same requests in the order of SPTF */
+	bool begun;			/* there is a round if @gen is the mailbox's, besides */
+	bool ranked;			/* all requests are, and @r is complete */
+	bool searching;			/* the search has the gap of the one before @next */
+	bool looked_at;			/* the gap of the best has been searched */
+	u32 gen;			/* generation of the mailbox */
+	u32 next;			/* the candidate that is searched next */
+	struct fb_joint_round r;	/* the candidates so far */
+	struct fb_gap gap;		/* before the best */
+	struct fb_plan plan;		/* of the best; FB_PLAN_NONE: it goes alone */
 };
 
-/**
- * struct fb_engine - the scheduler
- * @ops: the host
- * @dm: the model; NULL: none, and nothing is predicted
- * @mail: gaps for the search
- * @destage: what the drive's cache still has to write
- * @probe: what is known of the drive's look-ahead
- * @margin: the odds of a lost turn
- * @stats: counters
- * @lead_ns: a command must reach the drive this long before its service is to begin
- * @wake_least_ns: what the host needs at least to send a command that was held back
- *
- * These may be set at any time, then fb_engine_changed() is called:
- * @auto_depth: the drive orders while that is better
- * @depth: commands at the drive while it does not
- * @hold: hold the second command back
- * @lift: enum fb_lift: limits that searches lift ...
- * @auto_lift: ... where the probe allows it
- * @auto_margin: the conservatism is learnt
- * @search_ns: time budget of a search
- *
- * @pool: pending foreground requests
- * @orders: who orders, but for what settings and the write cache ask for
- * @drive_orders: the drive orders: commands are not chosen, nor predicted but for idle reads
- * @choice: the provisional next request
- * @round: what may take the place of @choice under policies joint and auto
- * @pinned: a separate read was sent for the gap before @choice: @choice is final
- * @plan: the plan in use while @pinned; FB_PLAN_NONE: nothing of it is left to be sent
- * @next_piece: the next piece of @plan
- * @lifts: limits that the last command sent has lifted
- * @extra_ns: what the plan in use costs the choice, see fb_search_extra_ns()
- *
- * @flight: requests at the drive, in the order sent
- * @nr_flight: number of @flight
- * @nr_idle: idle reads among @flight
- * @nr_untracked: requests at the drive that are none of @flight: nothing is read in gaps meanwhile
- * @head: head and phase
- * @tail_known: @tail is valid
- * @tail: predicted head position at the end of the last request sent
- * @window_ns: time until which the second command is held back; 0: it is not
- * @wake_ns: estimated time to send a command that was held back
- */
+/* The scheduler */
 struct fb_engine {
-	const struct fb_engine_ops *ops;
-	struct disk_model *dm;
-	struct fb_gap_mail *mail;
-	struct fb_destage *destage;
-	struct fb_lookahead *probe;
-	const struct fb_conservatism *margin;
+	const struct fb_engine_ops *ops;	/* the host */
+	struct disk_model *dm;		/* NULL: there is none, and nothing is predicted */
+	struct fb_gap_mail *mail;	/* gaps for the search */
+	struct fb_destage *destage;	/* what the drive's cache still has to write */
+	struct fb_lookahead *probe;	/* what is known of the drive's look-ahead */
+	const struct fb_conservatism *margin;	/* the odds of a lost turn */
 	struct fb_engine_stats *stats;
-	u64 lead_ns;
-	u64 wake_least_ns;
+	u64 lead_ns;			/* how long before its service a command must be there */
+	u64 wake_least_ns;		/* what the host needs at least to send one held back */
 
-	bool auto_depth;
-	u32 depth;
-	u32 hold;
-	u32 lift;
-	bool auto_lift;
-	bool auto_margin;
-	u64 search_ns;
+	/* settings: they may change at any time, then fb_engine_changed() is called */
+	bool auto_depth;		/* the drive orders while that is better */
+	u32 depth;			/* commands at the drive while it does not */
+	u32 hold;			/* hold the second command back */
+	u32 lift;			/* enum fb_lift: limits that searches lift ... */
+	bool auto_lift;			/* ... where the probe allows it */
+	bool auto_margin;		/* the conservatism is learnt */
+	u64 search_ns;			/* time budget of a search */
 
-	struct fb_policy_pool pool;
-	struct fb_orders orders;
-	bool drive_orders;
-	struct fb_policy_choice choice;
-	struct fb_round round;
-	bool pinned;
-	struct fb_plan plan;
-	u32 next_piece;
-	u32 lifts;
-	u64 extra_ns;
+	/* what is pending, and what goes next */
+	struct fb_policy_pool pool;	/* pending foreground requests */
+	struct fb_orders orders;	/* who orders, but for settings and the write cache */
+	bool drive_orders;		/* nothing is chosen, nor predicted but idle reads */
+	struct fb_policy_choice choice;	/* the provisional next request */
+	struct fb_round round;		/* what may take its place under policies joint and auto */
+	bool pinned;			/* it is final: a separate read was sent for its gap */
+	struct fb_plan plan;		/* in use while @pinned; FB_PLAN_NONE: all of it was sent */
+	u32 next_piece;			/* of @plan */
+	u32 lifts;			/* limits that the last command sent has lifted */
+	u64 extra_ns;			/* what @plan costs the choice, see fb_search_extra_ns() */
 
-	struct list_head flight;
-	u32 nr_flight;
-	u32 nr_idle;
-	u32 nr_untracked;
-	struct fb_head head;
-	bool tail_known;
-	struct dm_place tail;
-	u64 window_ns;
-	u64 wake_ns;
+	/* what is at the drive */
+	struct list_head flight;	/* requests, in the order sent */
+	u32 nr_flight;			/* number of @flight */
+	u32 nr_idle;			/* idle reads among them */
+	u32 nr_untracked;		/* others: nothing is read in gaps meanwhile */
+	struct fb_head head;		/* head and phase */
+	bool tail_known;		/* @tail is valid */
+	struct dm_place tail;		/* where the head will be at the end of the last one sent */
+	u64 window_ns;			/* the second is held back until then; 0: it is not */
+	u64 wake_ns;			/* estimated time to send a command that was held back */
 };
 
 /* its completion will be predicted: the policy orders, by a map of the drive */
@@ -315,49 +232,101 @@ static inline void fb_engine_tell(struct fb_engine *e, enum fb_engine_event even
 }
 
 /* round.c */
+
+/*
+ * Offer the gap between the tail and a request to the search. @latency_ns: the request's rotational
+ * latency if nothing is read before it; @least_value: a plan must be worth more; @shared: the
+ * search has asked for it. False: nothing is read before the request.
+ */
 bool fb_engine_open_gap(struct fb_engine *e, struct fb_engine_rq *rq, const struct fb_gap *gap,
 			u64 latency_ns, u64 least_value, bool shared);
+/* Have the search look for something better than the choice, which is predicted. */
 void fb_round_begin(struct fb_engine *e);
+/* A request that has just arrived, or grown, joins the round. */
 void fb_round_offer(struct fb_engine *e, struct fb_policy_req *req, u64 now_ns);
+/* Is it a candidate of a valid round, or the next that is ranked? */
 bool fb_round_has(const struct fb_engine *e, const struct fb_policy_req *req);
+/* One step towards the next gap that is to be searched; false: there is none, or no round. */
 bool fb_round_next(struct fb_engine *e, u64 now_ns);
+/* Has a plan been found for the best candidate so far? */
 bool fb_round_has_plan(const struct fb_engine *e);
+/* Make the best candidate so far the choice, before it is sent. */
 void fb_round_settle(struct fb_engine *e);
+/* Account for the choice, which goes next and is still in the pool. @head: where that will be. */
 void fb_round_charge(struct fb_engine *e, const struct dm_place *head, u64 now_ns);
 
 /* choice.c */
+
+/*
+ * Begin without model and requests; the drive orders. @e: zeroed; the host sets @mail, @destage,
+ * @probe, @margin, @stats and @round.order_cost, and the settings if it likes others.
+ */
 void fb_engine_init(struct fb_engine *e, const struct fb_engine_ops *ops);
+/* Add a foreground request to the pool, described but for its place. */
 void fb_engine_add(struct fb_engine *e, struct fb_engine_rq *rq);
+/* A pooled request begins at another sector. */
 void fb_engine_grown(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
+/* @gone is part of @rq now, and of its class and direction. @rq: NULL: it is in no pool. */
 void fb_engine_merged(struct fb_engine *e, struct fb_engine_rq *rq, struct fb_engine_rq *gone,
 		      u64 now_ns);
+/* Take a request out of the pool; it may be a candidate. */
 void fb_engine_remove(struct fb_engine *e, struct fb_engine_rq *rq);
+/* Place all pending requests again: the model or the order has changed. */
 void fb_engine_place_all(struct fb_engine *e);
+/* Choose from the whole pool. @head: where it will be; NULL: unknown. */
 void fb_engine_choose(struct fb_engine *e, const struct dm_place *head, u64 now_ns);
+/* Choose with the head at the tail. If the drive is idle that is left to fb_engine_next(). */
 void fb_engine_choose_again(struct fb_engine *e, u64 now_ns);
+/* A pooled request is new, or has grown at its front: the choice if it is better, in O(1). */
 void fb_engine_offer(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
+/* Drop the rest of the plan in use, whose assumptions no longer hold. */
 void fb_engine_drop_plan(struct fb_engine *e);
+/* Drop the choice, its gap and its plan. */
 void fb_engine_void(struct fb_engine *e);
+/* The drive does what is not followed. */
 void fb_engine_lose_head(struct fb_engine *e);
 
 /* flight.c */
+
+/* Note a command that is sent, and is in no pool; @d: how. */
 void fb_engine_send(struct fb_engine *e, struct fb_engine_rq *rq, const struct fb_engine_send *d,
 		    u64 now_ns);
+/* Is the second command still held back? */
 bool fb_engine_is_holding(const struct fb_engine *e, u64 now_ns);
+/* Will the drive, which has a command, finish before one that is sent now reaches it? */
 bool fb_engine_too_late(const struct fb_engine *e, u64 now_ns);
+/* A command has ended; fb_engine_judge() comes next. True: it overtook one sent earlier. */
 bool fb_engine_landed(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
+/* A command is no longer at the drive, whatever came of it. */
 void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
+/*
+ * Learn from a command's end. @rq: off the flight, its @cmd.failed is set; @overtaken: what
+ * fb_engine_landed() has returned. False: nothing is to be sent yet.
+ */
 bool fb_engine_judge(struct fb_engine *e, struct fb_engine_rq *rq, bool overtaken, u64 now_ns);
 
 /* order.c */
+
+/* Note where a request about to be sent goes. True: a stream begins: fb_engine_decide() is due. */
 bool fb_engine_note_sent(struct fb_engine *e, const struct fb_engine_rq *rq, u64 now_ns);
+/*
+ * Decide whether the drive orders. True: that has changed. Then commands may be held back for a
+ * limit that there is no longer, and those at the drive may take long: the host sees to it that
+ * fb_engine_next() is called soon.
+ */
 bool fb_engine_decide(struct fb_engine *e, u64 now_ns);
 
 /* dispatch.c */
+
+/* Does the drive get no more commands now? While it orders it gets all that it takes. */
 bool fb_engine_is_full(const struct fb_engine *e);
+/* Would fb_engine_next() send something? */
 bool fb_engine_has_work(const struct fb_engine *e, u64 now_ns);
+/* Send the next command. @d: out: how. The host calls again until NULL: nothing is sent now. */
 struct fb_engine_rq *fb_engine_next(struct fb_engine *e, struct fb_engine_send *d, u64 now_ns);
+/* There is another model, or none (NULL), or it is used now, or no longer. */
 void fb_engine_set_model(struct fb_engine *e, struct disk_model *dm, u64 now_ns);
+/* A setting has changed. */
 void fb_engine_changed(struct fb_engine *e, u64 now_ns);
 
 #endif /* FB_ENGINE_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Commands at the drive: where each will end, when the next one is sent, and what ends say
- * (core/completion.h); see core/engine/engine.h. Core.
+ * (core/completion.h); see core/engine/engine.h.
  */
 #include "core/engine/engine.h"
 
@@ -44,22 +44,12 @@ static bool fb_engine_hold(struct fb_engine *e, u64 now_ns)
 	return true;
 }
 
-/**
- * fb_engine_is_holding() - is the second command still held back?
- * @e: the engine
- * @now_ns: the time
- */
 bool fb_engine_is_holding(const struct fb_engine *e, u64 now_ns)
 {
 	return e->window_ns && e->nr_flight && !e->pinned && now_ns < e->window_ns &&
 	       fb_engine_may_hold(e);
 }
 
-/**
- * fb_engine_too_late() - would the drive finish before a command sent now reaches it?
- * @e: the engine, with a command at the drive
- * @now_ns: the time
- */
 bool fb_engine_too_late(const struct fb_engine *e, u64 now_ns)
 {
 	return fb_completion_too_late(&fb_engine_last(e)->cmd, now_ns, e->lead_ns);
@@ -105,13 +95,6 @@ static void fb_engine_predict(struct fb_engine *e, struct fb_engine_rq *rq)
 							    &e->tail);
 }
 
-/**
- * fb_engine_send() - note a command that is sent
- * @e: the engine
- * @rq: the command, in no pool
- * @d: how
- * @now_ns: the time
- */
 void fb_engine_send(struct fb_engine *e, struct fb_engine_rq *rq, const struct fb_engine_send *d,
 		    u64 now_ns)
 {
@@ -132,12 +115,6 @@ void fb_engine_send(struct fb_engine *e, struct fb_engine_rq *rq, const struct f
 
 /* ---- ends ---- */
 
-/**
- * fb_engine_off_flight() - note that a command is no longer at the drive, whatever came of it
- * @e: the engine
- * @rq: the command
- * @now_ns: the time
- */
 void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
 {
 	bool last = fb_engine_last(e) == rq;
@@ -172,14 +149,6 @@ static void fb_engine_overtake(struct fb_engine *e, struct fb_engine_rq *rq, u64
 	rq->cmd.start_ns = 0;
 }
 
-/**
- * fb_engine_landed() - note that a command has ended; fb_engine_judge() comes next
- * @e: the engine
- * @rq: the command
- * @now_ns: when it was reported
- *
- * Return: true: the drive has executed it before one that was sent earlier.
- */
 bool fb_engine_landed(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
 {
 	bool overtaken = rq->cmd.watched && fb_engine_predicts(e) && e->flight.next != &rq->flight;
@@ -251,15 +220,6 @@ static void fb_engine_retail(struct fb_engine *e, u64 now_ns)
 		fb_engine_choose_again(e, now_ns);
 }
 
-/**
- * fb_engine_judge() - learn from a command's end
- * @e: the engine
- * @rq: the command, off the flight; its @cmd.failed is set
- * @overtaken: what fb_engine_landed() has returned
- * @now_ns: when it was reported
- *
- * Return: false: nothing is to be sent yet.
- */
 bool fb_engine_judge(struct fb_engine *e, struct fb_engine_rq *rq, bool overtaken, u64 now_ns)
 {
 	if (!fb_engine_predicts(e)) {

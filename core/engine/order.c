@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Who orders: the policy, one command behind another, or the drive, which then gets all that it
- * takes; see core/orders.h and core/engine/engine.h. Core.
+ * takes; see core/orders.h and core/engine/engine.h.
  */
 #include "core/engine/engine.h"
 
-/**
- * fb_engine_note_sent() - note where a foreground request goes that is about to be sent
- * @e: the engine
- * @rq: the request, not yet at the drive
- * @now_ns: the time
- *
- * Return: true: the foreground is a stream now, and fb_engine_decide() must be called.
- */
 bool fb_engine_note_sent(struct fb_engine *e, const struct fb_engine_rq *rq, u64 now_ns)
 {
 	return rq->media && fb_orders_sent(&e->orders, rq->fg.lbn, rq->fg.nsect,
@@ -67,11 +59,7 @@ static void fb_engine_flip(struct fb_engine *e)
 	fb_engine_place_all(e);
 }
 
-/**
- * fb_engine_decide() - decide whether the drive orders
- * @e: the engine
- * @now_ns: the time
- *
+/*
  * With depth auto the drive orders while no free read is wanted or the foreground is a stream,
  * because its own order gives the best response times; while few blocks are wanted, most of the
  * time, if the foreground is deep (core/orders.h); and while its write cache is on and there
@@ -80,10 +68,6 @@ static void fb_engine_flip(struct fb_engine *e)
  * is given up (core/phase.h). Its head is tracked meanwhile only with such a cache, for idle
  * reads. When free reads are wanted again, nothing is sent until all but one of its commands have
  * ended.
- *
- * Return: true if it has changed. Then commands may be held back for a limit that there is no
- * longer, and those at the drive may take long: the host sees to it that fb_engine_next() is
- * called soon.
  */
 bool fb_engine_decide(struct fb_engine *e, u64 now_ns)
 {

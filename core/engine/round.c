@@ -12,16 +12,10 @@
  *
  * Requests are ranked some at a time, so that no step is long. One that begins elsewhere after a
  * front merge is not ranked again if it has been, and is no candidate then; its turn will come.
- * Core; see core/engine/engine.h.
+ * See core/engine/engine.h.
  */
 #include "core/engine/engine.h"
 
-/**
- * fb_round_charge() - account for the choice, which goes next
- * @e: the engine with a choice that is still in the pool
- * @head: where the head will be
- * @now_ns: the time
- */
 void fb_round_charge(struct fb_engine *e, const struct dm_place *head, u64 now_ns)
 {
 	struct fb_order_cost_sum *sum = &e->stats->order;
@@ -53,17 +47,6 @@ void fb_round_charge(struct fb_engine *e, const struct dm_place *head, u64 now_n
 
 /* ---- gaps ---- */
 
-/**
- * fb_engine_open_gap() - offer the gap between the tail and a request to the search
- * @e: the engine
- * @rq: the request
- * @gap: the gap, see fb_engine_gap()
- * @latency_ns: its rotational latency if nothing is read before it
- * @least_value: what a plan must be worth more than
- * @shared: it is one of those that the search has asked for
- *
- * Return: false: nothing is read before the request.
- */
 bool fb_engine_open_gap(struct fb_engine *e, struct fb_engine_rq *rq, const struct fb_gap *gap,
 			u64 latency_ns, u64 least_value, bool shared)
 {
@@ -98,10 +81,6 @@ static struct fb_joint_at fb_round_at(struct fb_engine *e, u64 now_ns)
 	};
 }
 
-/**
- * fb_round_begin() - have the search look for something better than the choice
- * @e: the engine, with a predicted choice, and the head at the tail
- */
 void fb_round_begin(struct fb_engine *e)
 {
 	struct fb_round *round = &e->round;
@@ -119,12 +98,6 @@ void fb_round_begin(struct fb_engine *e)
 	e->ops->wake(e);
 }
 
-/**
- * fb_round_offer() - let a request that has just arrived, or grown, join the round
- * @e: the engine
- * @req: the request
- * @now_ns: the time
- */
 void fb_round_offer(struct fb_engine *e, struct fb_policy_req *req, u64 now_ns)
 {
 	struct fb_joint_at at;
@@ -138,13 +111,6 @@ void fb_round_offer(struct fb_engine *e, struct fb_policy_req *req, u64 now_ns)
 	e->ops->wake(e);
 }
 
-/**
- * fb_round_has() - does a round hold on to this request?
- * @e: the engine
- * @req: the request
- *
- * Return: true if it is a candidate of a valid round, or the next that is ranked.
- */
 bool fb_round_has(const struct fb_engine *e, const struct fb_policy_req *req)
 {
 	return fb_round_is_valid(e) && fb_joint_has(&e->round.r, req);
@@ -201,13 +167,6 @@ static void fb_round_open(struct fb_engine *e, u32 i)
 	e->round.searching = true;
 }
 
-/**
- * fb_round_next() - do one step towards the next gap that is to be searched
- * @e: the engine
- * @now_ns: the time
- *
- * Return: false: the round has no more gaps, or there is no round.
- */
 bool fb_round_next(struct fb_engine *e, u64 now_ns)
 {
 	struct fb_round *round = &e->round;
@@ -229,19 +188,11 @@ bool fb_round_next(struct fb_engine *e, u64 now_ns)
 	return true;
 }
 
-/**
- * fb_round_has_plan() - has a plan been found for the best candidate so far?
- * @e: the engine
- */
 bool fb_round_has_plan(const struct fb_engine *e)
 {
 	return fb_round_is_valid(e) && e->round.plan.kind != FB_PLAN_NONE;
 }
 
-/**
- * fb_round_settle() - make the best candidate so far the choice, before it is sent
- * @e: the engine with a choice
- */
 void fb_round_settle(struct fb_engine *e)
 {
 	struct fb_round *round = &e->round;
