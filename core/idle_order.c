@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The orders of reads while the disk is idle; see core/idle_order.h.
- *
- * Calls: disk_model.c, fb_bitmap.c. Core: no locks, the caller serialises.
- */
+/* The orders of reads while the disk is idle; see core/idle_order.h. */
 #include "core/idle_order.h"
 
 #define FB_IDLE_ORDER_DONE U32_MAX	/* fb_idle_order.round: nothing of the region is wanted */

@@ -23,39 +23,28 @@
 
 struct fb_idle_order;
 
-/**
- * struct fb_idle_order_ask - what a read must comply with
- * @dm: model; NULL: there is none, and @bm has fb_bitmap_spans() groups
- * @bm: map, with a granule per fb_idle_order.granule; with a model it has a group per track
- * @head: where the head is when the arm can start, and the angle then; NULL: unknown
- * @aimed: the foreground has moved the head since the last idle read ...
- * @aim: ... to before this LBN; on from there the drive may have read ahead
- * @over: the granule with that sector is meant, and not the one behind
- * @skip: granules to leave out first, there or behind the last read; see core/idle/place.h
- * @ahead: the drive reads ahead after a read and answers from its cache
- * @max_sectors: longest read
- * @max_ns: longest access that may be predicted from @head; 0: any
- */
+/* What a read must comply with */
 struct fb_idle_order_ask {
+	/* NULL: there is none, and @bm has fb_bitmap_spans() groups */
 	const struct disk_model *dm;
+	/* a granule per fb_idle_order.granule; with a model a group per track */
 	const struct fb_bitmap *bm;
+	/* where it is when the arm can start, and the angle then; NULL: unknown */
 	const struct dm_place *head;
-	bool ahead;
-	bool aimed;
-	u64 aim;
-	bool over;
+	bool ahead;			/* the drive reads ahead, and answers from its cache */
+	bool aimed;	/* the foreground has moved the head since the last read ... */
+	u64 aim;	/* ... to before this LBN: there the drive may have read ahead */
+	bool over;	/* the granule with that sector is meant, not the one behind */
+	/* granules to leave out, there or behind the last read; see core/idle/place.h */
 	u32 skip;
-	u32 max_sectors;
-	u64 max_ns;
+	u32 max_sectors;		/* longest read */
+	u64 max_ns;	/* longest access that may be predicted from @head; 0: any */
 };
 
-/**
- * struct fb_idle_order_ops - an order
- * @name: its name in the user interface
- * @next: find what to read next; fb_idle_order_next() calls it and shortens the read
- */
+/* An order */
 struct fb_idle_order_ops {
-	const char *name;
+	const char *name;		/* in the user interface */
+	/* find what to read next; fb_idle_order_next() calls it and shortens the read */
 	bool (*next)(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 		     struct fb_plan_piece *out);
 };
@@ -69,45 +58,25 @@ extern const struct fb_idle_order_ops fb_idle_order_staggered;
 /* the read with most wanted sectors per time, starting from the head's place */
 extern const struct fb_idle_order_ops fb_idle_order_near;
 
-/**
- * struct fb_idle_order - an order and its position; all private
- * @ops: the order
- * @sectors: sectors of the disk
- * @granules: granules of the map
- * @granule: sectors per granule
- * @join: longest run of unwanted granules between wanted ones that is read, too
- * @cursor: granule after the last read
- * @asked: near: number of searches
- * @weighed: near: granules that were wanted when @weight was computed
- * @weight: near: weight of a granule, by region of the map
- * @regions: staggered: number of regions
- * @region: staggered: granules per region
- * @segment: staggered: granules per segment
- * @round: staggered: for each region a segment before which nothing is wanted; U32_MAX:
- *	nothing is wanted in the region
- */
+/* An order and its position; all private */
 struct fb_idle_order {
-	const struct fb_idle_order_ops *ops;
-	u64 sectors;
-	u64 granules;
-	u32 granule;
-	u32 join;
-	u64 cursor;
-	u32 asked;
-	u64 weighed;
-	u16 weight[FB_REGIONS];
-	u32 regions;
-	u64 region;
-	u64 segment;
+	const struct fb_idle_order_ops *ops;	/* the order */
+	u64 sectors;			/* sectors of the disk */
+	u64 granules;			/* granules of the map */
+	u32 granule;			/* sectors per granule */
+	u32 join;	/* so many unwanted granules between wanted ones are read, too */
+	u64 cursor;			/* granule after the last read */
+	u32 asked;			/* near: number of searches */
+	u64 weighed;			/* near: granules that were wanted when @weight was found */
+	u16 weight[FB_REGIONS];		/* near: weight of a granule, by region of the map */
+	u32 regions;			/* staggered: number of regions */
+	u64 region;			/* staggered: granules per region */
+	u64 segment;			/* staggered: granules per segment */
+	/* staggered: by region, a segment before which nothing is wanted; U32_MAX: nothing is */
 	u32 round[FB_IDLE_ORDER_REGIONS_MAX];
 };
 
-/**
- * fb_idle_order_by_name() - look up an order by its name
- * @name: "sequential", "staggered" or "near"
- *
- * Return: its table, or NULL.
- */
+/* Look up an order by its name: "sequential", "staggered" or "near"; or NULL. */
 const struct fb_idle_order_ops *fb_idle_order_by_name(const char *name);
 
 /**
@@ -119,7 +88,6 @@ const struct fb_idle_order_ops *fb_idle_order_by_name(const char *name);
  * @regions: staggered: 1 .. FB_IDLE_ORDER_REGIONS_MAX; 0: FB_IDLE_ORDER_REGIONS
  * @segment_sectors: staggered: a multiple of @granule_sectors, not 0; 0: FB_IDLE_ORDER_SEGMENT, or
  *	a granule where that is longer
- *
  * Return: 0, or -EINVAL if @regions or @segment_sectors is invalid; @o is unchanged then.
  */
 int fb_idle_order_init(struct fb_idle_order *o, const struct fb_idle_order_ops *ops,
@@ -131,7 +99,6 @@ int fb_idle_order_init(struct fb_idle_order *o, const struct fb_idle_order_ops *
  *	reads found before succeeded: what is wanted again is found again
  * @ask: what the read must comply with
  * @out: out: whole granules (except at the disk's end), of which first and last are wanted
- *
  * Return: false if nothing is found. If blocks are wanted nevertheless, ask again later,
  * for example in a millisecond.
  */

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * When to read while the disk is idle: Waiting and its two goals; see core/idle_policy.h. Core:
- * no locks, the caller serialises.
- */
+/* When to read while the disk is idle: Waiting and its two goals; see core/idle_policy.h. */
 #include "core/idle_policy.h"
 #include "core/idle/threshold.h"
 

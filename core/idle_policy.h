@@ -30,11 +30,7 @@
 
 #include "core/idle/state.h"
 
-/**
- * fb_idle_policy_init() - start with an idle disk and default goals; find threshold and size
- * @w: the policy
- * @now: the time
- */
+/* Start with an idle disk and default goals; find threshold and size. */
 void fb_idle_policy_init(struct fb_idle_policy *w, u64 now);
 
 /**
@@ -48,82 +44,52 @@ void fb_idle_policy_init(struct fb_idle_policy *w, u64 now);
  */
 void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_ps);
 
-/**
- * fb_idle_policy_aim() - ask from where the next idle read is to be searched
- * @w: the policy
- * @d: what the drive still has to write
- * @aim: out; for fb_idle_order_ask
- */
+/* Ask from where the next idle read is to be searched. @d: what the drive still has to write. */
 void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_destage *d,
 			struct fb_idle_policy_aim *aim);
 
-/**
- * fb_idle_policy_judge() - judge the idle read that has just ended by what such reads usually take
- * @w: the policy
- * @now: the time
- * @d: what the drive still has to write
- *
- * A read that came late because the drive was writing is charged, and counted, with the time that
- * such reads usually take. Calls fb_destage_idle_ended().
+/*
+ * Judge the idle read that has just ended by what such reads usually take. One that came late
+ * because the drive was writing is charged, and counted, with that time. Calls
+ * fb_destage_idle_ended().
  */
 void fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, struct fb_destage *d);
 
-/**
- * fb_idle_policy_set_goals() - set what idle reads may cost
- * @w: the policy
- * @mean_ns: mean slowdown per foreground request; 0: no idle reads
- * @max_ns: maximum slowdown of one foreground request
+/*
+ * Set what idle reads may cost: mean slowdown per foreground request, 0: no idle reads; maximum
+ * slowdown of one.
  */
 void fb_idle_policy_set_goals(struct fb_idle_policy *w, u64 mean_ns, u64 max_ns);
 
-/**
- * fb_idle_policy_set_fixed() - set threshold and size instead of finding them
- * @w: the policy
- * @wait_ns: threshold, or FB_IDLE_POLICY_AUTO
- * @sectors: longest command; 0: find it
- *
- * The goals remain in force.
+/*
+ * Set threshold and size instead of finding them; the goals remain in force. @wait_ns: or
+ * FB_IDLE_POLICY_AUTO; @sectors: longest command; 0: find it.
  */
 void fb_idle_policy_set_fixed(struct fb_idle_policy *w, u64 wait_ns, u32 sectors);
 
-/**
- * fb_idle_policy_hold() - send no idle read before a moment
- * @w: the policy
- * @until_ns: the moment; the threshold counts from there
- */
+/* Send no idle read before a moment; the threshold counts from there. */
 void fb_idle_policy_hold(struct fb_idle_policy *w, u64 until_ns);
 
-/**
- * fb_idle_policy_withhold() - tell whether idle reads are withheld, to measure without
- * @w: the policy
- * @withheld: they are: requests that arrive meanwhile allow nothing to be spent on others
+/*
+ * Tell whether idle reads are withheld, to measure without. Requests that arrive meanwhile allow
+ * nothing to be spent on others.
  */
 void fb_idle_policy_withhold(struct fb_idle_policy *w, bool withheld);
 
-/**
- * fb_idle_policy_restart() - begin an idle interval, as nobody has told what happened meanwhile
- * @w: the policy
- * @now: the time
- */
+/* Begin an idle interval, as nobody has told what happened meanwhile. */
 void fb_idle_policy_restart(struct fb_idle_policy *w, u64 now);
 
-/**
- * fb_idle_policy_arrive() - note that a foreground request has arrived
- * @w: the policy
- * @now: the time
- * @req: the request; NULL: it is not known where, or fb_idle_policy_served() will not tell its end
+/*
+ * A foreground request has arrived. @req: NULL: it is not known where, or fb_idle_policy_served()
+ * will not tell its end.
  */
 void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_fg_req *req);
 
-/**
- * fb_idle_policy_arrive_unfollowed() - note a request that waits for something else than the medium
- * @w: the policy
- * @now: the time
- * @req: the request; NULL: it is not known where
- *
- * It passes by the scheduler, or the drive's cache takes it, or others' background reads are before
- * it. What it takes tells nothing, whether fb_idle_policy_served() tells its end or not; but a
- * write voids what the drive has read ahead.
+/*
+ * A request has arrived that waits for something else than the medium. It passes by the scheduler,
+ * or the drive's cache takes it, or others' background reads are before it. What it takes tells
+ * nothing, whether fb_idle_policy_served() tells its end or not; but a write voids what the drive
+ * has read ahead. @req: NULL: it is not known where.
  */
 static inline void fb_idle_policy_arrive_unfollowed(struct fb_idle_policy *w, u64 now,
 						    const struct fb_fg_req *req)
@@ -133,78 +99,36 @@ static inline void fb_idle_policy_arrive_unfollowed(struct fb_idle_policy *w, u6
 		fb_idle_streams_wrote(&w->streams, req);
 }
 
-/**
- * fb_idle_policy_wrote() - note that a write has arrived that the drive's cache takes
- * @w: the policy
- * @req: the write
- *
- * Idle reads may not keep it waiting, but what the drive does for it may be what others wait for.
+/*
+ * A write has arrived that the drive's cache takes. Idle reads may not keep it waiting, but what
+ * the drive does for it may be what others wait for.
  */
 void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_fg_req *req);
 
-/**
- * fb_idle_policy_served() - note that a foreground request has ended, which may be the last one
- * @w: the policy
- * @now: the time
- * @req: the request, as it has arrived
- */
+/* A foreground request has ended, which may be the last one. @req: as it has arrived. */
 void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_fg_req *req);
 
-/**
- * fb_idle_policy_idle() - note that the last foreground request has ended
- * @w: the policy
- * @now: the time
- */
+/* The last foreground request has ended. */
 void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now);
 
-/**
- * fb_idle_policy_sent() - note that an idle read was sent to the drive
- * @w: the policy
- * @now: the time
- * @nsect: its sectors
- */
+/* An idle read was sent to the drive. */
 void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect);
 
-/**
- * fb_idle_policy_ended() - note that the idle read has ended, failed or was not carried out
- * @w: the policy
- * @now: the time
- */
+/* The idle read has ended, failed or was not carried out. */
 void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now);
 
-/**
- * fb_idle_policy_begin_ns() - get the earliest moment at which an idle read may be sent
- * @w: the policy
- * @now: the time
- *
- * Return: the moment: at once if it is not after @now, otherwise ask again then.
- * FB_IDLE_POLICY_NEVER: not before one of the calls above.
+/*
+ * The earliest moment at which an idle read may be sent: at once if it is not after @now, otherwise
+ * ask again then. FB_IDLE_POLICY_NEVER: not before one of the calls above.
  */
 u64 fb_idle_policy_begin_ns(const struct fb_idle_policy *w, u64 now);
 
-/**
- * fb_idle_policy_why() - get why no idle read is sent
- * @w: the policy
- * @now: the time
- *
- * Return: the reason; FB_IDLE_POLICY_RUN: one may be sent now.
- */
+/* Why no idle read is sent; FB_IDLE_POLICY_RUN: one may be sent now. */
 enum fb_idle_policy_why fb_idle_policy_why(const struct fb_idle_policy *w, u64 now);
 
-/**
- * fb_idle_policy_knows() - is it known what reads take, by those that were made?
- * @w: the policy
- *
- * Return: true if so.
- */
+/* Is it known what reads take, by those that were made? */
 bool fb_idle_policy_knows(const struct fb_idle_policy *w);
 
-/**
- * fb_idle_policy_status() - get the state of the policy
- * @w: the policy
- * @now: the time
- * @st: out
- */
 void fb_idle_policy_status(const struct fb_idle_policy *w, u64 now,
 			   struct fb_idle_policy_status *st);
 

@@ -121,7 +121,7 @@ struct fb_engine_ops {
 struct fb_round {
 	struct fb_joint joint;		/* the price */
 	struct fb_order_cost *order_cost;	/* the same requests in the order of SPTF */
-	bool begun;			/* there is a round if @gen is the mailbox's, besides */
+	bool begun;			/* there is a round, if @gen is the mailbox's, too */
 	bool ranked;			/* all requests are, and @r is complete */
 	bool searching;			/* the search has the gap of the one before @next */
 	bool looked_at;			/* the gap of the best has been searched */
@@ -159,7 +159,7 @@ struct fb_engine {
 	bool drive_orders;		/* nothing is chosen, nor predicted but idle reads */
 	struct fb_policy_choice choice;	/* the provisional next request */
 	struct fb_round round;		/* what may take its place under policies joint and auto */
-	bool pinned;			/* it is final: a separate read was sent for its gap */
+	bool pinned;			/* @choice is final: its gap's separate read was sent */
 	struct fb_plan plan;		/* in use while @pinned; FB_PLAN_NONE: all of it was sent */
 	u32 next_piece;			/* of @plan */
 	u32 lifts;			/* limits that the last command sent has lifted */
@@ -169,7 +169,7 @@ struct fb_engine {
 	struct list_head flight;	/* requests, in the order sent */
 	u32 nr_flight;			/* number of @flight */
 	u32 nr_idle;			/* idle reads among them */
-	u32 nr_untracked;		/* others: nothing is read in gaps meanwhile */
+	u32 nr_untracked;		/* not in @flight: nothing is read in gaps meanwhile */
 	struct fb_head head;		/* head and phase */
 	bool tail_known;		/* @tail is valid */
 	struct dm_place tail;		/* where the head will be at the end of the last one sent */

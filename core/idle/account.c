@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What idle reads have cost the foreground; see core/idle/account.h. Core: no locks, the caller
- * serialises.
- */
+/* What idle reads have cost the foreground; see core/idle/account.h. */
 #include "core/idle/account.h"
 
 #define FB_IDLE_ACCOUNT_NS_PER_US 1000U

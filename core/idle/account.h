@@ -21,90 +21,47 @@
 
 #define FB_IDLE_ACCOUNT_ONE 256U	/* fb_idle_account_ratio(): each waits the whole rest */
 
-/**
- * struct fb_idle_account - the account; all private
- * @free_ns: when the drive ended what it was seen to end last
- * @without_ns: when it would have, without idle reads
- * @stall_ns: when a stall was last seen to end
- * @pause_ns: idle reads pause until then
- * @charge_us: what requests of busy periods behind idle reads have waited, sum ...
- * @most_us: ... and what they would have if each had waited the mean rest; both fade
- */
+/* The account; all private */
 struct fb_idle_account {
-	u64 free_ns;
-	u64 without_ns;
-	u64 stall_ns;
-	u64 pause_ns;
-	u64 charge_us;
+	u64 free_ns;			/* when the drive ended what it was seen to end last */
+	u64 without_ns;			/* when it would have, without idle reads */
+	u64 stall_ns;			/* when a stall was last seen to end */
+	u64 pause_ns;			/* idle reads pause until then */
+	u64 charge_us;	/* what requests of busy periods behind idle reads have waited, sum ... */
+	/* ... and what they would have if each had waited the mean rest; both fade */
 	u64 most_us;
 };
 
-/**
- * fb_idle_account_read_stalled() - note how much longer than usual an idle read took
- * @a: the account
- * @now: the time; it has ended
- * @took_ns: so long
- *
- * Return: true if it met a stall; reads pause for as long, then.
- */
+/* An idle read took @took_ns longer than usual. True: it met a stall, and reads pause as long. */
 bool fb_idle_account_read_stalled(struct fb_idle_account *a, u64 now, u64 took_ns);
 
-/**
- * fb_idle_account_stalled() - was there a stall?
- * @a: the account
- * @since_ns: since then
- *
- * Return: true if so.
- */
+/* Was there a stall since then? */
 bool fb_idle_account_stalled(const struct fb_idle_account *a, u64 since_ns);
 
-/**
- * fb_idle_account_read() - note that an idle read has ended
- * @a: the account
- * @now: the time
- * @ours_ns: how long before that it was the idle read that kept the drive busy: all of its time,
- *	or less if the drive had to write first
+/*
+ * An idle read has ended. @ours_ns: how long before that it was the idle read that kept the drive
+ * busy: all of its time, or less if the drive had to write first.
  */
 void fb_idle_account_read(struct fb_idle_account *a, u64 now, u64 ours_ns);
 
-/**
- * fb_idle_account_took_ns() - get what the drive has taken for a request that has just ended
- * @a: the account
- * @now: the time
- * @arrived_ns: when it came
- *
- * Return: ns since the drive was free and had it.
- */
+/* What the drive took for a request that has just ended: since it was free and had it. */
 u64 fb_idle_account_took_ns(const struct fb_idle_account *a, u64 now, u64 arrived_ns);
 
-/**
- * fb_idle_account_served() - note that a request has ended
- * @a: the account
- * @now: the time
- * @arrived_ns: when it came
- * @lost_ns: how much longer the drive has taken for it than without idle reads, as far as known
- *
- * Return: how much later it has ended than it would have.
+/*
+ * A request has ended. @lost_ns: how much longer the drive has taken for it than without idle
+ * reads, as far as known. Return: how much later it has ended than it would have.
  */
 s64 fb_idle_account_served(struct fb_idle_account *a, u64 now, u64 arrived_ns, s64 lost_ns);
 
-/**
- * fb_idle_account_period() - note that a busy period behind idle reads is over
- * @a: the account
- * @charge_ns: what its requests were charged
- * @requests: how many they were
- * @rest_ns: the mean rest of such a read
+/*
+ * A busy period behind idle reads is over. @charge_ns: what its requests were charged; @rest_ns:
+ * the mean rest of such a read.
  */
 void fb_idle_account_period(struct fb_idle_account *a, u64 charge_ns, u32 requests, u64 rest_ns);
 
-/**
- * fb_idle_account_ratio() - get which part of the rest of a read requests wait on the mean
- * @a: the account
- *
- * A ratio says the same of reads of any length, where the mean of a difference would make short
- * ones look free.
- *
- * Return: of FB_IDLE_ACCOUNT_ONE.
+/*
+ * Which part of the rest of a read requests wait on the mean, of FB_IDLE_ACCOUNT_ONE. A ratio says
+ * the same of reads of any length, where the mean of a difference would make short ones look free.
  */
 u32 fb_idle_account_ratio(const struct fb_idle_account *a);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * How much an idle read leaves out; see core/idle/place.h. Core: no locks, the caller serialises.
- */
+/* How much an idle read leaves out; see core/idle/place.h. */
 #include "core/idle/place.h"
 
 #define FB_IDLE_PLACE_NS_PER_US 1000U

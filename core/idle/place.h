@@ -13,55 +13,33 @@
 
 #define FB_IDLE_PLACE_SKIPS 4	/* lengths that are compared: 0 to 3 granules */
 
-/**
- * enum fb_idle_place_behind - what an idle read comes behind
- * @FB_IDLE_PLACE_ON: another one
- * @FB_IDLE_PLACE_READ: a read of the foreground
- * @FB_IDLE_PLACE_WRITE: a write of the foreground that went to the medium
- * @FB_IDLE_PLACE_KINDS: the number of kinds; also: anything else, of which nothing is learnt
- */
+/* What an idle read comes behind */
 enum fb_idle_place_behind {
-	FB_IDLE_PLACE_ON, FB_IDLE_PLACE_READ, FB_IDLE_PLACE_WRITE, FB_IDLE_PLACE_KINDS,
+	FB_IDLE_PLACE_ON,		/* another one */
+	FB_IDLE_PLACE_READ,		/* a read of the foreground */
+	FB_IDLE_PLACE_WRITE,		/* a write of the foreground that went to the medium */
+	FB_IDLE_PLACE_KINDS,	/* their number; also: anything else, which teaches nothing */
 };
 
-/**
- * struct fb_idle_place_arm - reads that left out so much
- * @n: how many; fades
- * @us: sum of their times
- */
+/* Reads that left out so much */
 struct fb_idle_place_arm {
-	u32 n;
-	u64 us;
+	u32 n;				/* how many; fades */
+	u64 us;				/* sum of their times */
 };
 
-/**
- * struct fb_idle_place - what was learnt; all private
- * @arm: by what they came behind, and granules left out
- * @tries: choices, by what they came behind
- * @behind: the read at the drive came behind this ...
- * @skip: ... and left out so many granules
- */
+/* What was learnt; all private */
 struct fb_idle_place {
+	/* by what they came behind, and granules left out */
 	struct fb_idle_place_arm arm[FB_IDLE_PLACE_KINDS][FB_IDLE_PLACE_SKIPS];
-	u32 tries[FB_IDLE_PLACE_KINDS];
-	enum fb_idle_place_behind behind;
-	u32 skip;
+	u32 tries[FB_IDLE_PLACE_KINDS];	/* choices, by what they came behind */
+	enum fb_idle_place_behind behind;	/* the read at the drive came behind this ... */
+	u32 skip;			/* ... and left out so many granules */
 };
 
-/**
- * fb_idle_place_choose() - choose how many granules the next read leaves out
- * @p: what was learnt
- * @behind: what it comes behind
- *
- * Return: granules.
- */
+/* How many granules the next read leaves out. @behind: what it comes behind. */
 u32 fb_idle_place_choose(struct fb_idle_place *p, enum fb_idle_place_behind behind);
 
-/**
- * fb_idle_place_ended() - note that the read has ended
- * @p: what was learnt
- * @ns: what it took
- */
+/* The read has ended, after so long. */
 void fb_idle_place_ended(struct fb_idle_place *p, u64 ns);
 
 #endif /* FB_IDLE_PLACE_H */

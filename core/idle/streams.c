@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Streams of the foreground, and what idle reads cost them; see core/idle/streams.h. Core: no
- * locks, the caller serialises.
- */
+/* Streams of the foreground, and what idle reads cost them; see core/idle/streams.h. */
 #include "core/idle/streams.h"
 
 #define FB_IDLE_STREAMS_FADES 256	/* requests after which they count half */

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Threshold and size of idle reads; see core/idle/threshold.h. Core: no locks, the caller
- * serialises.
- */
+/* Threshold and size of idle reads; see core/idle/threshold.h. */
 #include "core/idle/threshold.h"
 
 #define FB_IDLE_POLICY_AGE 8192		/* intervals after which the past counts half */
@@ -69,7 +66,6 @@ void fb_idle_policy_count_interval(struct fb_idle_policy *w)
 		fb_idle_policy_age(w);
 }
 
-/* what each request of a busy period behind idle reads waits on the mean */
 u64 fb_idle_policy_hit_ns(const struct fb_idle_policy *w, u64 rest_ns)
 {
 	return max_t(u64, rest_ns * fb_idle_account_ratio(&w->account) / FB_IDLE_ACCOUNT_ONE, 1);
@@ -84,7 +80,6 @@ u32 fb_idle_policy_class(const struct fb_idle_policy *w)
 	return w->soon ? FB_IDLE_TIMES_SOON : FB_IDLE_TIMES_FIRST;
 }
 
-/* index of the size in force */
 u32 fb_idle_policy_size(const struct fb_idle_policy *w)
 {
 	u32 size = 0;
@@ -122,17 +117,13 @@ static void fb_idle_policy_class_cost(const struct fb_idle_policy *w, u32 class,
 	m->rest_ns = m->ns / 2;
 }
 
-/* of commands that follow another one of their idle interval */
 void fb_idle_policy_next_cost(const struct fb_idle_policy *w, u32 size,
 			      struct fb_idle_times_mean *m)
 {
 	fb_idle_policy_class_cost(w, size, FB_IDLE_POLICY_SECTORS_MIN << size, m);
 }
 
-/*
- * Of the first command of an idle interval, which moves the head from where the foreground left
- * it.
- */
+/* the first command moves the head from where the foreground left it */
 void fb_idle_policy_first_cost(const struct fb_idle_policy *w, u32 size, u64 wait_ns,
 			       struct fb_idle_times_mean *m)
 {
@@ -217,7 +208,6 @@ static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 req
 	}
 }
 
-/* how many of the FB_IDLE_POLICY_SIZES sizes keep the maximum wherever they are read */
 u32 fb_idle_policy_longest(const struct fb_idle_policy *w)
 {
 	u64 ns = fb_idle_policy_longest_ns(w);

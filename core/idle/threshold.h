@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Threshold and size of idle reads, and the statistics that they are found from: the part of
- * core/idle_policy.c that decides nothing by the moment. Private to the two. Core; the caller
- * serialises.
+ * core/idle_policy.c that decides nothing by the moment. Private to the two.
  */
 #ifndef FB_IDLE_THRESHOLD_H
 #define FB_IDLE_THRESHOLD_H

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * How long idle reads take; see core/idle/times.h. Core: no locks, the caller serialises.
- */
+/* How long idle reads take; see core/idle/times.h. */
 #include "core/idle/times.h"
 
 #define FB_IDLE_TIMES_NS_PER_US 1000U

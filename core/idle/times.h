@@ -16,71 +16,40 @@
 #define FB_IDLE_TIMES_SOON (FB_IDLE_TIMES_SIZES + 1)
 #define FB_IDLE_TIMES_CLASSES (FB_IDLE_TIMES_SIZES + 2)
 
-/**
- * struct fb_idle_time - times of reads of one class; the counts fade
- * @n: number of reads
- * @us: sum of their times
- * @sq: sum of the squares
- * @sectors: sum of their sectors
- * @clean: those of a drive that surely had nothing to write
- * @clean_us: sum of their times
- */
+/* Times of reads of one class; the counts fade */
 struct fb_idle_time {
-	u32 n;
-	u64 us;
-	u64 sq;
-	u64 sectors;
-	u32 clean;
-	u64 clean_us;
+	u32 n;				/* number of reads */
+	u64 us;				/* sum of their times */
+	u64 sq;				/* sum of the squares */
+	u64 sectors;			/* sum of their sectors */
+	u32 clean;			/* those of a drive that surely had nothing to write */
+	u64 clean_us;			/* sum of their times */
 };
 
-/**
- * struct fb_idle_times - the times; all private
- * @of: by class: those that follow another one by size, and the first of an interval
- */
+/* The times; all private */
 struct fb_idle_times {
+	/* those that follow another one by size, and the first of an interval */
 	struct fb_idle_time of[FB_IDLE_TIMES_CLASSES];
 };
 
-/**
- * struct fb_idle_times_mean - the mean of a class
- * @ns: time of a read
- * @rest_ns: the rest of one when a request comes meanwhile
- * @sectors: what it reads
- */
+/* The mean of a class */
 struct fb_idle_times_mean {
-	u64 ns;
-	u64 rest_ns;
-	u64 sectors;
+	u64 ns;				/* time of a read */
+	u64 rest_ns;			/* the rest of one when a request comes meanwhile */
+	u64 sectors;			/* what it reads */
 };
 
-/**
- * fb_idle_times_add() - note a read that has ended
- * @t: the times
- * @class: the index of its size; of the first of an interval one of those above
- * @nsect: its sectors
- * @ns: its time; if the drive was writing first, what reads of its class usually take
- * @clean: the drive surely had nothing to write
+/*
+ * A read has ended. @class: the index of its size; of the first of an interval one of those above;
+ * @ns: its time; if the drive was writing first, what reads of its class usually take; @clean: the
+ * drive surely had nothing to write.
  */
 void fb_idle_times_add(struct fb_idle_times *t, u32 class, u32 nsect, u64 ns, bool clean);
 
-/**
- * fb_idle_times_usual_ns() - get what reads of a class take while the drive has nothing to write
- * @t: the times
- * @class: as above
- *
- * Return: ns; 0: not known yet.
- */
+/* What reads of a class take while the drive has nothing to write; 0: not known yet. */
 u64 fb_idle_times_usual_ns(const struct fb_idle_times *t, u32 class);
 
-/**
- * fb_idle_times_mean() - get the mean of a class
- * @t: the times
- * @class: as above
- * @m: out
- *
- * Return: false: too few reads were of that class.
- */
+/* The mean of a class; false: too few reads were of it. */
 bool fb_idle_times_mean(const struct fb_idle_times *t, u32 class, struct fb_idle_times_mean *m);
 
 #endif /* FB_IDLE_TIMES_H */
