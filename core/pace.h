@@ -10,21 +10,20 @@
 
 #define FB_PACE_NS 10000000000ULL	/* time over which the rate is measured */
 
-/**
- * struct fb_pace - a task's rate
- * @mark_ns: when it was last measured
- * @mark_done: blocks done then
- * @rate: blocks a second, at least 1; 0: not measured yet
- */
+/* A task's rate */
 struct fb_pace {
-	u64 mark_ns;
-	u64 mark_done;
-	u64 rate;
+	u64 mark_ns;			/* when it was last measured */
+	u64 mark_done;			/* blocks done then */
+	u64 rate;			/* blocks a second, at least 1; 0: not measured yet */
 };
 
+/* Begin to measure. @done: blocks done so far. */
 void fb_pace_begin(struct fb_pace *p, u64 done, u64 now_ns);
+/* Measure the rate if that is due. */
 void fb_pace_measure(struct fb_pace *p, u64 done, u64 now_ns);
+/* When it can be measured next. */
 u64 fb_pace_due_ns(const struct fb_pace *p);
+/* Would a task miss its deadline, 0: none? Not if its rate is not known, or nothing is left. */
 bool fb_pace_is_late(const struct fb_pace *p, u64 left, u64 deadline_ns, u64 now_ns);
 
 #endif /* FB_PACE_H */

@@ -50,11 +50,7 @@ void fb_phase_init(struct fb_phase *p);
 bool fb_phase_read(struct fb_phase *p, const struct disk_model *dm,
 		   const struct fb_phase_read *read);
 
-/**
- * fb_phase_other() - note the end of any other command, behind which a read may have waited
- * @p: state
- * @end_ns: when it was reported
- */
+/* Any other command has ended, behind which a read may have waited. */
 void fb_phase_other(struct fb_phase *p, u64 end_ns);
 
 /* Is the phase known or looked for? Ends a pause that is over. False: it is given up. */

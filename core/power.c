@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Power states and the policy that lets a drive sleep; see core/power.h. Core. */
+/* Power states and the policy that lets a drive sleep; see core/power.h. */
 #include "core/power.h"
 
 /* SPC-5, table of sense keys and additional sense codes */
@@ -54,12 +54,7 @@ enum fb_power_state fb_power_of_ata(u8 count)
 	}
 }
 
-/**
- * fb_power_of_sense() - translate the answer of REQUEST SENSE (SPC-5, annex F)
- * @key: sense key
- * @asc: additional sense code
- * @ascq: its qualifier
- */
+/* Translate the answer of REQUEST SENSE (SPC-5, annex F): key, code and its qualifier. */
 enum fb_power_state fb_power_of_sense(u8 key, u8 asc, u8 ascq)
 {
 	/* by timer and by command */
@@ -90,12 +85,7 @@ static u64 fb_power_least_ns(u64 least_ns, u32 ticks)
 	return ns && (!least_ns || ns < least_ns) ? ns : least_ns;
 }
 
-/**
- * fb_power_page_ns() - find the shortest timer after which a drive sleeps
- * @page: mode page 1Ah
- * @len: its bytes
- * Return: ns; 0: no such timer is enabled, or it is another page.
- */
+/* The shortest timer of mode page 1Ah after which a drive sleeps; 0: none, or another page. */
 u64 fb_power_page_ns(const u8 *page, u32 len)
 {
 	/* where a timer is enabled, and where it is */
@@ -124,12 +114,7 @@ u64 fb_power_page_ns(const u8 *page, u32 len)
 	return least;
 }
 
-/**
- * fb_power_log_ns() - find the shortest timer after which an ATA drive sleeps
- * @log: the Power Conditions log, from its page 0 on
- * @len: its bytes
- * Return: ns; 0: no such timer is enabled.
- */
+/* The same of an ATA drive. @log: its Power Conditions log, from page 0 on. */
 u64 fb_power_log_ns(const u8 *log, u32 len)
 {
 	/* idle_c is on page 0, standby_y and standby_z on page 1 */
@@ -186,13 +171,7 @@ void fb_power_begin(struct fb_power *p, u64 now)
 	p->rests = 0;
 }
 
-/**
- * fb_power_foreground() - note when the foreground was last active
- * @p: the power
- * @fg_ns: when; the same as before: it is silent
- *
- * A foreground request wakes the drive.
- */
+/* The foreground, which wakes the drive, was last active then; as before: it is silent. */
 void fb_power_foreground(struct fb_power *p, u64 fg_ns)
 {
 	if (fg_ns == p->fg_ns)
@@ -201,7 +180,7 @@ void fb_power_foreground(struct fb_power *p, u64 fg_ns)
 	fb_power_begin(p, fg_ns);
 }
 
-/* Should the drive be asked for its state before an idle read? @touched_ns: see above. */
+/* Should the drive be asked for its state before an idle read? For "touched" see core/power.h. */
 bool fb_power_must_ask(const struct fb_power *p, u64 touched_ns, u64 now)
 {
 	/* an answer stays good for a moment though nothing was found to read then */
@@ -212,14 +191,9 @@ bool fb_power_must_ask(const struct fb_power *p, u64 touched_ns, u64 now)
 	       now - touched_ns > FB_POWER_ASK_NS;
 }
 
-/**
- * fb_power_told() - note the drive's answer
- * @p: the power
- * @state: the answer
- * @touched_ns: see above
- * @now: the time
- *
- * fb_power_doubt() between question and answer holds: the caller clears @p->doubt before it asks.
+/*
+ * Note the drive's answer. What fb_power_doubt() said between question and answer holds: the caller
+ * clears @p->doubt before it asks.
  */
 void fb_power_told(struct fb_power *p, enum fb_power_state state, u64 touched_ns, u64 now)
 {

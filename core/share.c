@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A bounded share of a disk's time; see core/share.h. Core: no locks, the caller serialises.
- */
+/* A bounded share of a disk's time; see core/share.h. */
 #include "core/share.h"
 
 #define FB_SHARE_MILLION 1000000
@@ -31,17 +29,6 @@ static void fb_share_fill(struct fb_share *s, u32 ppm, u64 now_ns)
 	s->at_ns = now_ns;
 }
 
-/**
- * fb_share_due_ns() - when the next read may begin
- * @s: the credit; what came in until now is added
- * @ppm: the share, millionths, up to FB_SHARE_PPM_MAX; 0: none
- * @now_ns: monotonic time
- *
- * Over any time T reads that begin when they are due and take no longer than FB_SHARE_READ_NS
- * take @ppm of T and FB_SHARE_BURST_NS at most.
- *
- * Return: the time, @now_ns if it is now; FB_SHARE_NEVER without a share.
- */
 u64 fb_share_due_ns(struct fb_share *s, u32 ppm, u64 now_ns)
 {
 	if (!ppm)
@@ -52,11 +39,6 @@ u64 fb_share_due_ns(struct fb_share *s, u32 ppm, u64 now_ns)
 	return s->at_ns + fb_share_time_ns(FB_SHARE_READ_NS - s->credit_ns, ppm);
 }
 
-/**
- * fb_share_charge() - charge a read that has ended
- * @s: the credit
- * @ns: how long the disk was occupied by it
- */
 void fb_share_charge(struct fb_share *s, u64 ns)
 {
 	s->credit_ns -= ns;

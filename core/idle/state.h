@@ -96,7 +96,7 @@ struct fb_idle_policy {
 	u32 size;			/* index of its size */
 	u32 nsect;			/* its sectors */
 	u64 hit_ns;	/* when the first request found it at the drive; 0: none has */
-	bool read;			/* there were reads in this interval, or before this busy period */
+	bool read;			/* some were in this interval, or before this busy period */
 	bool control;			/* no idle read is sent in this interval */
 	u32 intervals;			/* intervals since the threshold was last found */
 	s32 eligible;			/* below 0: so many long enough intervals before @control */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Threshold and size of idle reads, and the statistics that they are found from: the part of
- * core/idle_policy.c that decides nothing by the moment. Private to the two.
+ * core/idle_policy.c that decides nothing by the moment. Private to the two. Core; the caller
+ * serialises.
  */
 #ifndef FB_IDLE_THRESHOLD_H
 #define FB_IDLE_THRESHOLD_H
