@@ -653,23 +653,11 @@ static struct elevator_type fb_iosched_type = {
 	.elevator_owner = THIS_MODULE,
 };
 
-/**
- * fb_iosched_register() - offer the scheduler to queues
- *
- * Context: module init.
- *
- * Return: 0 or an error of elv_register().
- */
 int __init fb_iosched_register(void)
 {
 	return elv_register(&fb_iosched_type);
 }
 
-/**
- * fb_iosched_unregister() - undo fb_iosched_register()
- *
- * Context: module exit; no queue uses the scheduler.
- */
 void fb_iosched_unregister(void)
 {
 	elv_unregister(&fb_iosched_type);

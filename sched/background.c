@@ -20,10 +20,6 @@ static const u32 fb_background_sectors = 256;
 /* up to 1/4 of the maximum age a read that follows the last one goes before the oldest */
 static const u32 fb_background_fair = 4;
 
-/**
- * fb_background_init() - start with no reads and the default settings
- * @fs: the scheduler
- */
 void fb_background_init(struct fb_sched *fs)
 {
 	INIT_LIST_HEAD(&fs->others.reqs);
@@ -31,13 +27,7 @@ void fb_background_init(struct fb_sched *fs)
 	fs->others.wait_ns = fb_background_wait_ns;
 }
 
-/**
- * fb_background_set_depth() - adapt to a hardware queue's number of requests
- * @fs: the scheduler
- * @hctx: the hardware queue
- *
- * Context: the queue is frozen.
- */
+/* Adapt to a hardware queue's number of requests; the queue is frozen. */
 void fb_background_set_depth(struct fb_sched *fs, struct blk_mq_hw_ctx *hctx)
 {
 	fs->others.depth = fb_compat_half_depth(hctx);
@@ -48,16 +38,10 @@ static struct task_struct **fb_background_submitter(struct fb_sched *fs)
 	return &fs->others.submitter[hash_ptr(current, FB_BACKGROUND_SUBMITTER_BITS)];
 }
 
-/**
- * fb_background_note_bio() - remember whether the current task's bio has the idle class
- * @fs: the scheduler
- * @bio: a bio for which a request may have to be allocated
- *
- * The class may have been set for this bio alone, and the allocation that follows does not
- * see the bio (fb_background_limit_depth()). If two tasks share a hash slot, a limit may be
- * missed now and then.
- *
- * Context: from blk-mq, in the submitter's context, without locks.
+/*
+ * Remember whether the current task's bio has the idle class. That may be set for this bio alone,
+ * and the allocation that follows does not see the bio (fb_background_limit_depth()). If two tasks
+ * share a hash slot, a limit may be missed now and then. In the submitter's context, without locks.
  */
 void fb_background_note_bio(struct fb_sched *fs, const struct bio *bio)
 {
@@ -69,15 +53,10 @@ void fb_background_note_bio(struct fb_sched *fs, const struct bio *bio)
 		WRITE_ONCE(*place, NULL);
 }
 
-/**
- * fb_background_limit_depth() - limit the allocation of requests for idle-class reads
- * @opf: operation of the request to be allocated
- * @data: in: the queue; out: the depth
- *
- * Reads of the idle class stay pending for long. They may take only half of a queue's
- * requests, so that some are left for the foreground.
- *
- * Context: from blk-mq, in the submitter's context, without locks.
+/*
+ * Limit the allocation of requests for idle-class reads. They stay pending for long, and may take
+ * only half of a queue's requests, so that some are left for the foreground. In the submitter's
+ * context, without locks.
  */
 void fb_background_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 {
@@ -89,18 +68,9 @@ void fb_background_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 		fb_compat_set_depth(data, fs->others.depth);
 }
 
-/**
- * fb_background_allow_merge() - may a bio be merged into a request?
- * @q: their queue
- * @rq: the request
- * @bio: the bio
- *
- * A foreground request may have to wait for a background read, so these are kept short. In
- * sequence they are as fast as long ones because the drive reads ahead.
- *
- * Context: from blk-mq, fb_disk.lock held.
- *
- * Return: false if a background read would become too long.
+/*
+ * May a bio be merged into a request? A foreground request may have to wait for a background read,
+ * so these are kept short. In sequence they are as fast as long ones because the drive reads ahead.
  */
 bool fb_background_allow_merge(struct request_queue *q, struct request *rq, struct bio *bio)
 {
@@ -112,17 +82,13 @@ bool fb_background_allow_merge(struct request_queue *q, struct request *rq, stru
 
 /* ---- recognition ---- */
 
-/**
- * fb_background_submitter_is_idle() - is the submitter a kernel thread of the idle class?
+/*
+ * Is the submitter a kernel thread of the idle class? In its context, without locks.
  *
  * md bypasses the code that gives a bio the class of its task, so an ionice of mdX_resync
  * would be lost. The thread's name cannot replace it: a check, a resync and a recovery have
  * the same name and look the same on the disks they read from. For other tasks the bio's
  * class decides, which may be set per request.
- *
- * Context: the submitter's; without locks.
- *
- * Return: true if it is.
  */
 bool fb_background_submitter_is_idle(void)
 {
@@ -130,16 +96,10 @@ bool fb_background_submitter_is_idle(void)
 	       IOPRIO_PRIO_CLASS(get_current_ioprio()) == IOPRIO_CLASS_IDLE;
 }
 
-/**
- * fb_background_recognise() - is a request being inserted a background read?
- * @fq: the request; its @idle and @background are set
- *
- * Requests recognised by their thread are given the idle class as well, as only requests of
- * the same class are merged.
- *
- * Context: fb_disk.lock held.
- *
- * Return: true if it is.
+/*
+ * Is a request being inserted a background read? Sets its @idle and @background. Requests
+ * recognised by their thread are given the idle class as well, as only requests of the same class
+ * are merged.
  */
 bool fb_background_recognise(struct fb_sched_rq *fq)
 {
@@ -157,13 +117,6 @@ bool fb_background_recognise(struct fb_sched_rq *fq)
 
 /* ---- the pool ---- */
 
-/**
- * fb_background_add() - add a background read to the pool
- * @fs: the scheduler, its disk locked
- * @fq: the read, recognised, in no pool
- *
- * Context: fb_disk.lock held.
- */
 void fb_background_add(struct fb_sched *fs, struct fb_sched_rq *fq)
 {
 	lockdep_assert_held(&fs->fd->lock);
@@ -172,13 +125,7 @@ void fb_background_add(struct fb_sched *fs, struct fb_sched_rq *fq)
 	fs->others.count++;
 }
 
-/**
- * fb_background_del() - remove a read that is sent, merged away, or joins the foreground
- * @fs: the scheduler, its disk locked
- * @fq: in the pool
- *
- * Context: fb_disk.lock held.
- */
+/* Remove a read that is sent, merged away, or joins the foreground. */
 void fb_background_del(struct fb_sched *fs, struct fb_sched_rq *fq)
 {
 	lockdep_assert_held(&fs->fd->lock);
@@ -186,15 +133,9 @@ void fb_background_del(struct fb_sched *fs, struct fb_sched_rq *fq)
 	fs->others.count--;
 }
 
-/**
- * fb_background_merged() - account for a pooled request merged into another one
- * @fs: the scheduler, its disk locked
- * @fq: the one that stays, pooled
- * @gone: the other, still pooled
- *
- * If @fq is a background read it takes the age of the older one; the pool stays ordered by age.
- *
- * Context: fb_disk.lock held.
+/*
+ * A pooled request is merged into another one, @fq, and still pooled. If @fq is a background read
+ * it takes the age of the older one; the pool stays ordered by age.
  */
 void fb_background_merged(struct fb_sched *fs, struct fb_sched_rq *fq, struct fb_sched_rq *gone)
 {
@@ -227,17 +168,11 @@ static struct fb_sched_rq *fb_background_expired(struct fb_sched *fs, u64 now)
 	return NULL;
 }
 
-/**
- * fb_background_expire() - move reads that have waited for long to the foreground
- * @fs: the scheduler, its disk locked
- *
- * They are moved some time before their maximum age, so that the policy can find them a good
- * position; at the maximum age their deadline puts them first. At a queue freeze all are
- * moved, as the freeze waits for them and no new requests arrive.
- *
- * Context: fb_disk.lock held.
- *
- * Return: true if one was moved: the caller must choose again.
+/*
+ * Move reads that have waited for long to the foreground: some time before their maximum age, so
+ * that the policy can find them a good position; at the maximum age their deadline puts them first.
+ * At a queue freeze all are moved, as the freeze waits for them and no new requests arrive. Return:
+ * true if one was moved: the caller must choose again.
  */
 bool fb_background_expire(struct fb_sched *fs)
 {
@@ -266,14 +201,7 @@ bool fb_background_expire(struct fb_sched *fs)
 	return some;
 }
 
-/**
- * fb_background_note_sent() - count a background read that is sent, from either pool, once
- * @fs: the scheduler, its disk locked
- * @fq: the read, or any other request
- * @now: time
- *
- * Context: fb_disk.lock held.
- */
+/* Count a background read that is sent, from either pool, once. @fq: any request. */
 void fb_background_note_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 {
 	struct fb_stats *st = &fs->fd->stats;
@@ -297,20 +225,13 @@ static bool fb_background_is_flash(const struct fb_sched *fs)
 	return fb_compat_is_flash(fs->q);
 }
 
-/**
- * fb_background_pick_idle() - choose the next background read while there is no foreground
- * @fs: the scheduler, its disk locked
- * @now: time
- * @due_ns: out: when it may be sent; U64_MAX: there is foreground, or a background read at
- *	the drive, or none pending
+/*
+ * Choose the next background read while there is no foreground. @due_ns: out: when it may be sent;
+ * U64_MAX, and NULL: there is foreground, or a background read at the drive, or none pending.
  *
  * The read that follows the last one goes first, as the drive may have read it ahead even if
  * it did something else since; otherwise, or after a quarter of its time, the oldest. (For a
  * given foreground "Practical Scrubbing" finds the best wait from a trace.)
- *
- * Context: fb_disk.lock held.
- *
- * Return: the read, or NULL when @due_ns is U64_MAX.
  */
 struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *fs, u64 now, u64 *due_ns)
 {
@@ -330,15 +251,9 @@ struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *fs, u64 now, u64 *d
 	return next ? fb_sched_rq(next) : fq;
 }
 
-/**
- * fb_background_is_due() - can a background read be sent now?
- * @fs: the scheduler, its disk locked
- *
- * If one will be due after a wait alone, the timer is started to run the queue then.
- *
- * Context: fb_disk.lock held.
- *
- * Return: true if one can be sent.
+/*
+ * Can a background read be sent now? If one will be due after a wait alone, the timer is started to
+ * run the queue then.
  */
 bool fb_background_is_due(struct fb_sched *fs)
 {

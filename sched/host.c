@@ -255,14 +255,7 @@ static const struct fb_engine_ops fb_host_ops = {
 	.event = fb_host_event,
 };
 
-/**
- * fb_host_init() - set up the engine, without a disk
- * @fs: the scheduler
- *
- * Context: may sleep.
- *
- * Return: 0 or -ENOMEM.
- */
+/* Set up the engine, without a disk. May sleep. Return: 0 or -ENOMEM. */
 int fb_host_init(struct fb_sched *fs)
 {
 	struct fb_engine *e = &fs->engine;
@@ -277,10 +270,6 @@ int fb_host_init(struct fb_sched *fs)
 	return 0;
 }
 
-/**
- * fb_host_exit() - undo fb_host_init()
- * @fs: the scheduler
- */
 void fb_host_exit(struct fb_sched *fs)
 {
 	kvfree(fs->engine.round.order_cost);

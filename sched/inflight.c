@@ -24,8 +24,6 @@ static bool fb_inflight_waits(const struct fb_sched *fs, const struct fb_sched_r
  * @fq: the request; NULL: it bypasses schedulers
  * @bypass: it will not be in a pool
  * @now: when it came: the same as fb_pool_add() is told, for the end is matched by it
- *
- * Context: fb_disk.lock held.
  */
 void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool bypass, u64 now)
 {
@@ -66,14 +64,7 @@ static void fb_inflight_count(struct fb_stats *stats, const struct request *rq, 
 	}
 }
 
-/**
- * fb_inflight_served() - note that a foreground request has ended
- * @fs: the scheduler, its disk locked
- * @fq: the request
- * @now: when it was reported
- *
- * Context: fb_disk.lock held.
- */
+/* A foreground request has ended. */
 void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now)
 {
 	struct fb_fg_req req = {
@@ -90,13 +81,9 @@ void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 n
 		fb_idle_served(fs->fd, now, &req);
 }
 
-/**
- * fb_inflight_check_writes() - find writes in flight that overlap a read of ours just sent
- * @fs: the scheduler, its disk locked
- *
- * The drive may execute them after the read, which is then discarded, whatever it is for.
- *
- * Context: fb_disk.lock held.
+/*
+ * Find writes in flight that overlap a read of ours just sent. The drive may execute them after the
+ * read, which is then discarded, whatever it is for.
  */
 void fb_inflight_check_writes(struct fb_sched *fs)
 {
@@ -110,15 +97,9 @@ void fb_inflight_check_writes(struct fb_sched *fs)
 		fb_free_read_overlap(fs->fd, 0, fs->fd->sectors);
 }
 
-/**
- * fb_inflight_returned() - note that the driver gave back a request to send it again
- * @fs: the scheduler, its disk locked
- * @rq: the request
- *
- * A timeout may have reset the device, which puts the phase in doubt, too. RQF_TIMED_OUT has been
- * cleared already, the deadline has not.
- *
- * Context: fb_disk.lock held.
+/*
+ * The driver gave back a request to send it again. A timeout may have reset the device, which puts
+ * the phase in doubt, too. RQF_TIMED_OUT has been cleared already, the deadline has not.
  */
 void fb_inflight_returned(struct fb_sched *fs, const struct request *rq)
 {

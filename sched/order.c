@@ -18,12 +18,7 @@ static u64 fb_order_due_ns(struct fb_sched *fs)
 	return due_ns;
 }
 
-/**
- * fb_order_time() - start the timer if time alone will change who orders
- * @fs: the scheduler, its disk locked
- *
- * Context: fb_disk.lock held.
- */
+/* Start the timer if time alone will change who orders. */
 void fb_order_time(struct fb_sched *fs)
 {
 	u64 due_ns = fb_order_due_ns(fs);
@@ -35,11 +30,9 @@ void fb_order_time(struct fb_sched *fs)
 	fs->order_due_ns = due_ns;
 }
 
-/**
- * fb_order_decide() - decide whether the drive orders (fb_engine_decide())
- * @fs: the scheduler, its disk locked
- *
- * This is called where one of its reasons changes, and has_work() only looks at what was decided:
+/*
+ * Decide whether the drive orders (fb_engine_decide()). Return: true if that has changed. This is
+ * called where one of its reasons changes, and has_work() only looks at what was decided:
  *
  *   the tunable depth		fb_iosched_changed()
  *   tasks want blocks		fb_order_wants_changed(), from those who change a task's state
@@ -58,10 +51,6 @@ void fb_order_time(struct fb_sched *fs)
  * Nobody tells of another capacity or firmware, which end scheduling, too, nor of a write cache
  * that is switched: the next insertion or completion notices. Where there may be no run of the
  * queue soon, the caller has to see to one if the decision has changed.
- *
- * Context: fb_disk.lock held.
- *
- * Return: true if it has changed.
  */
 bool fb_order_decide(struct fb_sched *fs)
 {
@@ -85,12 +74,7 @@ static enum hrtimer_restart fb_order_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/**
- * fb_order_run_soon() - have the queue run, which must not be done with the lock held
- * @fd: the disk, locked, with a scheduler
- *
- * Context: fb_disk.lock held.
- */
+/* Have the queue run, which must not be done with the lock held. */
 void fb_order_run_soon(struct fb_disk *fd)
 {
 	struct fb_sched *fs = fd->sched;
@@ -101,12 +85,7 @@ void fb_order_run_soon(struct fb_disk *fd)
 	fs->order_due_ns = 1;
 }
 
-/**
- * fb_order_wants_changed() - tasks have begun to want blocks, or no longer do
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- */
+/* Tasks have begun to want blocks, or no longer do. */
 void fb_order_wants_changed(struct fb_disk *fd)
 {
 	struct fb_sched *fs = fd->sched;
@@ -119,21 +98,12 @@ void fb_order_wants_changed(struct fb_disk *fd)
 		fb_order_run_soon(fd);
 }
 
-/**
- * fb_order_init() - set up the timer
- * @fs: the scheduler
- */
 void fb_order_init(struct fb_sched *fs)
 {
 	fb_compat_timer_setup(&fs->order_timer, fb_order_timer, HRTIMER_MODE_ABS);
 }
 
-/**
- * fb_order_exit() - stop the timer
- * @fs: the scheduler, detached from its disk
- *
- * Context: may sleep; fb_disk.lock not held.
- */
+/* The scheduler is detached from its disk. May sleep; without the lock. */
 void fb_order_exit(struct fb_sched *fs)
 {
 	hrtimer_cancel(&fs->order_timer);

@@ -19,14 +19,7 @@ static enum fb_policy_class fb_pool_class(unsigned short ioprio)
 	}
 }
 
-/**
- * fb_pool_add() - add a new request to its pool
- * @fs: the scheduler, its disk locked
- * @fq: the request, in no pool; its @background is set
- * @now: when it came, see fb_inflight_arrived()
- *
- * Context: fb_disk.lock held.
- */
+/* Add a new request to its pool; its @background is set. @now: see fb_inflight_arrived(). */
 void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 {
 	struct request *rq = fq->rq;
@@ -66,13 +59,7 @@ static void fb_pool_unhash(struct fb_sched *fs, struct fb_sched_rq *fq)
 	fq->state = FB_SCHED_NEW;
 }
 
-/**
- * fb_pool_del() - remove a request that is sent
- * @fs: the scheduler, its disk locked
- * @fq: the request, in a pool
- *
- * Context: fb_disk.lock held.
- */
+/* Remove a request that is sent. */
 void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq)
 {
 	if (fq->r.background)
@@ -82,18 +69,9 @@ void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq)
 	fb_pool_unhash(fs, fq);
 }
 
-/**
- * fb_pool_above() - find the request with the lowest LBN from @lbn on
- * @pool: fb_engine.pool
- * @class: class of the request
- * @write: direction of the request
- * @lbn: lower limit
- *
- * For fb_policy_choose_deadline().
- *
- * Context: fb_disk.lock held.
- *
- * Return: the request; NULL if there is none, or if it is in fb_sched.others.
+/*
+ * The request with the lowest LBN from @lbn on, for fb_policy_choose_deadline(); NULL if there is
+ * none, or if it is in fb_sched.others.
  */
 struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_class class,
 				    bool write, u64 lbn)
@@ -114,16 +92,7 @@ struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_
 	return best && !best->r.background ? &best->r.fg : NULL;
 }
 
-/**
- * fb_pool_bio_merge() - merge a bio into a pending request if possible
- * @q: the queue
- * @bio: the bio
- * @nr_segs: its number of segments
- *
- * Context: from blk-mq, in the submitter's context, without locks.
- *
- * Return: true if it was merged.
- */
+/* Merge a bio into a pending request if possible. In the submitter's context, without locks. */
 bool fb_pool_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr_segs)
 {
 	struct fb_sched *fs = q->elevator->elevator_data;
@@ -140,16 +109,7 @@ bool fb_pool_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr
 	return merged;
 }
 
-/**
- * fb_pool_request_merge() - find a pending request that begins where a bio ends
- * @q: the queue
- * @rq: out: the request
- * @bio: the bio
- *
- * Context: from blk-mq, fb_disk.lock held.
- *
- * Return: the kind of merge, or ELEVATOR_NO_MERGE.
- */
+/* Find a pending request that begins where a bio ends. */
 int fb_pool_request_merge(struct request_queue *q, struct request **rq, struct bio *bio)
 {
 	struct fb_sched *fs = q->elevator->elevator_data;
@@ -163,14 +123,7 @@ int fb_pool_request_merge(struct request_queue *q, struct request **rq, struct b
 	return fb_compat_discard_mergable(found) ? ELEVATOR_DISCARD_MERGE : ELEVATOR_FRONT_MERGE;
 }
 
-/**
- * fb_pool_request_merged() - account for a bio merged into a request
- * @q: the queue
- * @rq: the request; after a front merge it begins elsewhere
- * @type: at which end it has grown
- *
- * Context: from blk-mq, fb_disk.lock held.
- */
+/* A bio was merged into a request; after a front merge that begins elsewhere. */
 void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum elv_merge type)
 {
 	struct fb_sched *fs = q->elevator->elevator_data;
@@ -190,13 +143,9 @@ void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum el
 		fb_engine_grown(&fs->engine, &fq->r, ktime_get_ns());
 }
 
-/**
- * fb_pool_requests_merged() - account for a request merged into another one
- * @q: the queue
- * @rq: the request that stays
- * @next: the other; it need not be in the pool (Linux 7.2 merges before insertion)
- *
- * Context: from blk-mq, fb_disk.lock held.
+/*
+ * A request was merged into another one, which stays. @next: it need not be in the pool (Linux 7.2
+ * merges before insertion).
  */
 void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct request *next)
 {

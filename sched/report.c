@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What the scheduler tells of itself, for the files of its disk. Locks: fb_disk.lock.
- */
+/* What the scheduler tells of itself, for the files of its disk. Locks: fb_disk.lock. */
 #include "sched/sched.h"
 
 static const char *fb_report_free_reads(struct fb_disk *fd, const struct fb_sched *fs)
@@ -44,13 +42,7 @@ static bool fb_report_drive_orders(const struct fb_sched *fs)
 	return !fb_engine_predicts(e) && (!e->ops->by_lbn(e) || e->pool.policy == FB_POLICY_FIFO);
 }
 
-/**
- * fb_report_take() - take a snapshot of the scheduler
- * @fd: the disk, locked, with a scheduler attached
- * @r: filled in; its texts are constant
- *
- * Context: fb_disk.lock held.
- */
+/* A scheduler must be attached. The texts of @r are constant. */
 void fb_report_take(struct fb_disk *fd, struct fb_report *r)
 {
 	const struct fb_sched *fs = fd->sched;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The scheduler of one queue: state and functions shared by freeblock_iosched.c and sched/.
+ * The scheduler of one queue: state and functions shared by freeblock_iosched.c and sched/. [L]:
+ * guarded by fb_disk.lock, which callers hold but where a file says otherwise.
  */
 #ifndef FB_SCHED_H
 #define FB_SCHED_H
@@ -23,97 +24,64 @@ enum fb_sched_state {
 	FB_SCHED_DONE,	/* completed, about to be freed */
 };
 
-/**
- * struct fb_sched_rq - the scheduler's data of a request, in elv.priv[0]; [L]
- * @r: the engine's part; @r.background reads are in fb_sched.others or sent from there
- * @rq: the request; NULL: no request has this slot
- * @state: enum fb_sched_state
- * @prepended: a read has been prepended to it; this happens only once, as a remainder that
- *	the driver gives back could otherwise be requeued for ever
- * @own: all of it is a read of ours, even if it has joined the foreground; since it was sent
- * @idle: it has the idle I/O class
- * @since_ns: when it arrived as a background read; 0: it never was one, or has been sent
- */
+/* The scheduler's data of a request, in elv.priv[0]; [L] */
 struct fb_sched_rq {
-	struct fb_engine_rq r;
-	struct request *rq;
+	struct fb_engine_rq r;	/* @r.background reads are in fb_sched.others or sent from there */
+	struct request *rq;		/* NULL: no request has this slot */
 	enum fb_sched_state state;
+	/*
+	 * a read has been prepended to it; only once, as a remainder that the driver gives back
+	 * could otherwise be requeued for ever
+	 */
 	bool prepended;
+	/* since it was sent: all of it is ours, even if it has joined the foreground */
 	bool own;
-	bool idle;
-	u64 since_ns;
+	bool idle;			/* it has the idle I/O class */
+	u64 since_ns;	/* arrival as a background read; 0: it is none, or was sent */
 };
 
-/**
- * struct fb_slots - the struct fb_sched_rq of one set of tags (sched/slots.c)
- * @rq: by request.internal_tag; belongs to who has the tag
- * @n: number of @rq; written with the queue frozen
- */
+/* The struct fb_sched_rq of one set of tags (sched/slots.c) */
 struct fb_slots {
-	struct fb_sched_rq *rq;
-	u32 n;
+	struct fb_sched_rq *rq;		/* by request.internal_tag; belongs to who has the tag */
+	u32 n;				/* number of @rq; written with the queue frozen */
 };
 
-/**
- * struct fb_background - background reads of other submitters (sched/background.c); all [L]
- * @reqs: pooled struct fb_sched_rq, the oldest first
- * @count: number of @reqs
- * @flying: number at the drive, without those that joined the foreground
- * @next_lbn: the sector behind the one sent last
- * @fg_end_ns: when the last foreground request completed
- * @expire_ns: maximum age in the pool
- * @wait_ns: time without foreground before one is sent
- * @depth: limit of request allocation for them; written with the queue frozen
- * @submitter: tasks whose last bio had the idle class, hashed; accessed without the lock
- */
+/* Background reads of other submitters (sched/background.c); all [L] */
 struct fb_background {
-	struct list_head reqs;
-	u32 count;
-	u32 flying;
-	u64 next_lbn;
-	u64 fg_end_ns;
-	u64 expire_ns;
-	u64 wait_ns;
-	u32 depth;
+	struct list_head reqs;		/* pooled struct fb_sched_rq, the oldest first */
+	u32 count;			/* number of @reqs */
+	u32 flying;			/* at the drive, without those that joined the foreground */
+	u64 next_lbn;			/* the sector behind the one sent last */
+	u64 fg_end_ns;			/* when the last foreground request completed */
+	u64 expire_ns;			/* maximum age in the pool */
+	u64 wait_ns;			/* time without foreground before one is sent */
+	u32 depth;	/* so many requests for them; written with the queue frozen */
+	/* tasks whose last bio had the idle class, hashed; without the lock */
 	struct task_struct *submitter[1 << FB_BACKGROUND_SUBMITTER_BITS];
 };
 
-/**
- * struct fb_sched - the scheduler on one queue; all [L] of @fd
- * @engine: what is sent next, and what is at the device
- * @fd: the disk
- * @q: its queue
- * @changed: tells the elevator that a tunable has changed
- * @sort: pending requests by LBN, per class and direction; @others are FB_POLICY_IDLE reads
- * @bypass: requests to send first: requeued ones and those without a struct fb_sched_rq
- * @others: pending background reads of others
- * @nr_unseen: requests at the device that bypassed schedulers, when last checked
- * @timer: runs the queue when fb_engine.window_ns is over
- * @order_timer: decides who orders, and runs the queue at that time
- * @order_due_ns: the time; 0: the timer is not used for that; 1: at once
- * @conservatism_ns: if it is not learnt: added to seek estimates of the freeblock decision
- * @target_ppm: bound of the guard
- * @expire_ns: longest wait of a read [0] and a write [1]
- * @nr_slots: number of @slots: the hardware queues
- * @slots: by hardware queue; if they share their tags, the first is that of all
- */
+/* The scheduler on one queue; all [L] of @fd */
 struct fb_sched {
-	struct fb_engine engine;
+	struct fb_engine engine;	/* what is sent next, and what is at the device */
 	struct fb_disk *fd;
 	struct request_queue *q;
-	void (*changed)(struct fb_sched *fs);
+	void (*changed)(struct fb_sched *fs);	/* tells the elevator of a changed tunable */
+	/* pending ones by LBN, per class and direction; @others are FB_POLICY_IDLE reads */
 	struct rb_root sort[FB_POLICY_CLASSES][2];
+	/* to be sent first: requeued, or without a struct fb_sched_rq */
 	struct list_head bypass;
-	struct fb_background others;
-	u32 nr_unseen;
-	struct hrtimer timer;
-	struct hrtimer order_timer;
-	u64 order_due_ns;
+	struct fb_background others;	/* pending background reads of others */
+	u32 nr_unseen;			/* at the device past schedulers, when last checked */
+	struct hrtimer timer;		/* runs the queue when fb_engine.window_ns is over */
+	struct hrtimer order_timer;	/* decides who orders, and runs the queue */
+	u64 order_due_ns;		/* the time; 0: not started; 1: at once */
+	/* if it is not learnt: added to seek estimates of the freeblock decision */
 	u64 conservatism_ns;
-	u32 target_ppm;
-	u64 expire_ns[2];
+	u32 target_ppm;			/* bound of the guard */
+	u64 expire_ns[2];		/* longest wait of a read [0] and a write [1] */
 
-	u32 nr_slots;
+	u32 nr_slots;			/* number of @slots: the hardware queues */
+	/* by hardware queue; if they share their tags, the first is that of all */
 	struct fb_slots slots[];
 };
 
@@ -200,24 +168,15 @@ bool fb_background_is_due(struct fb_sched *fs);
 void fb_background_note_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now);
 struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *fs, u64 now, u64 *due_ns);
 
-/**
- * struct fb_report - what the scheduler tells of itself
- * @free_reads: "on", or why there are none, as a text
- * @order: who chooses the next command, as a word
- * @phase: whether the platter's angle is known, as a word
- * @period_ps: one revolution as tracked; 0: there is no model
- * @pending: foreground requests in the scheduler
- * @background_pending: background reads of others in the scheduler
- * @in_flight: its commands at the drive
- */
+/* What the scheduler tells of itself */
 struct fb_report {
-	const char *free_reads;
-	const char *order;
-	const char *phase;
-	u64 period_ps;
-	u64 pending;
-	u64 background_pending;
-	u64 in_flight;
+	const char *free_reads;		/* "on", or why there are none */
+	const char *order;		/* who chooses the next command, a word */
+	const char *phase;		/* whether the platter's angle is known, a word */
+	u64 period_ps;			/* one revolution as tracked; 0: no model */
+	u64 pending;			/* foreground requests */
+	u64 background_pending;		/* background reads of others */
+	u64 in_flight;			/* commands at the drive */
 };
 
 /* sched/report.c */

@@ -36,15 +36,10 @@ static int fb_slots_alloc(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx)
 	return 0;
 }
 
-/**
- * fb_slots_resize() - give each tag of a hardware queue a slot, after their number has changed
- * @fs: the scheduler
- * @hctx: the hardware queue, with its tags
- *
- * It cannot fail, as the block layer has the tags already: without memory the slots are those that
- * there were before, and requests with greater tags get none.
- *
- * Context: the queue is frozen; may sleep.
+/*
+ * Give each tag of a hardware queue a slot, after their number has changed. It cannot fail, as the
+ * block layer has the tags already: without memory the slots are those that there were before, and
+ * requests with greater tags get none. May sleep.
  */
 void fb_slots_resize(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx)
 {
@@ -57,14 +52,7 @@ void fb_slots_resize(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx)
 		name, fb_slots_of(fs, hctx)->n);
 }
 
-/**
- * fb_slots_init() - allocate the slots of a queue
- * @fs: the scheduler, with @nr_slots
- *
- * Context: init_sched: the queue is frozen; may sleep.
- *
- * Return: 0 or -ENOMEM, then without any slots.
- */
+/* With fb_sched.nr_slots set; may sleep. Return: 0 or -ENOMEM, then without any slots. */
 int fb_slots_init(struct fb_sched *fs)
 {
 	struct blk_mq_hw_ctx *hctx;
@@ -79,12 +67,6 @@ int fb_slots_init(struct fb_sched *fs)
 	return 0;
 }
 
-/**
- * fb_slots_exit() - free the slots of a queue
- * @fs: the scheduler, without requests
- *
- * Context: the queue is frozen; may sleep.
- */
 void fb_slots_exit(struct fb_sched *fs)
 {
 	u32 i;
@@ -95,15 +77,7 @@ void fb_slots_exit(struct fb_sched *fs)
 	}
 }
 
-/**
- * fb_slots_take() - get the slot of a request that has just got its tag
- * @fs: the scheduler
- * @rq: the request
- *
- * Context: any.
- *
- * Return: the slot, empty but for @rq; NULL: there is none for its tag.
- */
+/* The slot of a request that has just got its tag, empty but for @rq; NULL: there is none. */
 struct fb_sched_rq *fb_slots_take(struct fb_sched *fs, struct request *rq)
 {
 	const struct fb_slots *slots = fb_slots_of(fs, rq->mq_hctx);
@@ -120,12 +94,7 @@ struct fb_sched_rq *fb_slots_take(struct fb_sched *fs, struct request *rq)
 	return fq;
 }
 
-/**
- * fb_slots_leave() - give a slot back
- * @fq: the slot; its request is about to lose its tag
- *
- * Context: any.
- */
+/* Give a slot back; its request is about to lose its tag. */
 void fb_slots_leave(struct fb_sched_rq *fq)
 {
 	fq->rq = NULL;

@@ -6,28 +6,17 @@
  */
 #include "sched/sched.h"
 
-/**
- * struct fb_tunables_number - a number in struct fb_sched; it is never clamped
- * @name: name of the file
- * @offset: in struct fb_sched
- * @wide: it is a u64, otherwise a u32
- * @unit: the file's unit in units of the field
- * @lowest: allowed, in the file's unit
- * @highest: allowed, in the file's unit
- * @may_be_auto: the file takes "auto", too
- * @auto_offset: offset of the bool that is set by "auto"
- * @auto_value: the number that "auto" sets
- */
+/* A number in struct fb_sched; it is never clamped */
 struct fb_tunables_number {
-	const char *name;
-	size_t offset;
-	bool wide;
-	u32 unit;
-	u64 lowest;
-	u64 highest;
-	bool may_be_auto;
-	size_t auto_offset;
-	u64 auto_value;
+	const char *name;		/* of the file */
+	size_t offset;			/* in struct fb_sched */
+	bool wide;			/* it is a u64, otherwise a u32 */
+	u32 unit;			/* the file's unit in units of the field */
+	u64 lowest;			/* allowed, in the file's unit */
+	u64 highest;			/* allowed, in the file's unit */
+	bool may_be_auto;		/* the file takes "auto", too */
+	size_t auto_offset;		/* offset of the bool that is set by "auto" */
+	u64 auto_value;			/* the number that "auto" sets */
 };
 
 static ssize_t fb_tunables_number_show(struct elevator_queue *eq,
