@@ -156,7 +156,6 @@ static void fb_debugfs_show_band(struct seq_file *m, const struct fb_debugfs_cal
 		   b->since_ns ? div_u64(now - min(b->since_ns, now), NSEC_PER_SEC) : 0);
 }
 
-/* the lines are described in Documentation/ABI/testing/debugfs-freeblock */
 static int calibration_show(struct seq_file *m, void *v)
 {
 	struct fb_debugfs_calibration *s = kzalloc(sizeof(*s), GFP_KERNEL);

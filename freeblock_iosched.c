@@ -317,7 +317,7 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 }
 
 /*
- * There is no work while fb_sched.depth is reached or the second command is held back;
+ * There is no work while fb_engine.depth is reached or the second command is held back;
  * completed_request() and the timer run the queue again. Who orders is decided elsewhere
  * (fb_order_decide()). Only a run of the queue tells that a request has passed by the scheduler to
  * the device (fb_iosched_look()). This is called last before a queue falls asleep, so the end of a

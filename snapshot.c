@@ -19,7 +19,7 @@
 struct fb_snapshot {
 	u64 attached;			/* the scheduler is attached, and @sched valid */
 	struct fb_report sched;		/* what it tells */
-	struct fb_stats stats;		/* counters */
+	struct fb_stats stats;
 	struct fb_idle_policy_status idle;	/* state and counters of idle reads */
 	u64 modelled;			/* there is a model */
 	u64 tasks;			/* started and not over */
@@ -138,8 +138,8 @@ enum fb_snapshot_kind {
 
 /* A value */
 struct fb_snapshot_file {
-	struct kobj_attribute attr;	/* its file */
-	enum fb_snapshot_kind kind;	/* its type */
+	struct kobj_attribute attr;
+	enum fb_snapshot_kind kind;
 	size_t offset;	/* where it is in struct fb_snapshot, or in struct fb_job_stats */
 	u32 unit;			/* the file's unit in units of the field */
 	bool sched;	/* there is no such value while another scheduler is attached */

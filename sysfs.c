@@ -180,10 +180,10 @@ static struct kobj_attribute granule_bytes_attr = __ATTR_RO(granule_bytes);
 
 /* A number in struct fb_disk; it is never clamped */
 struct fb_sysfs_setting {
-	struct kobj_attribute attr;	/* the file */
-	size_t offset;			/* offset of the u32 in struct fb_disk */
-	u32 lowest;			/* allowed */
-	u32 highest;			/* allowed */
+	struct kobj_attribute attr;
+	size_t offset;			/* of the u32 */
+	u32 lowest;
+	u32 highest;
 	bool may_be_auto;		/* "auto" may be written, too */
 };
 

@@ -3,8 +3,8 @@
  * What the pure-C core needs from its host, mapped to the kernel or to libc.
  *
  * The core (core/, disk_model.c, fb_bitmap.c) runs in the module, in the user-level
- * scheduler and in the simulator. It takes no locks, sleeps only in fb_zalloc() and
- * fb_free(), and uses no floating point.
+ * scheduler and in the simulator. It takes no locks, sleeps only in fb_zalloc(), fb_free() and
+ * fb_resched(), and uses no floating point.
  */
 #ifndef FB_SHIM_H
 #define FB_SHIM_H
@@ -27,32 +27,21 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-/**
- * fb_zalloc() - allocate zeroed, virtually contiguous memory of any size
- * @bytes: size
- * Context: may sleep. The kernel host calls the core inside memalloc_noio_save() because a
- * queue may be frozen.
- * Return: the memory, or NULL; the caller reports -ENOMEM.
+/*
+ * Allocate zeroed, virtually contiguous memory of any size, or NULL: the caller reports -ENOMEM.
+ * The kernel host calls the core inside memalloc_noio_save() because a queue may be frozen.
  */
 static inline void *fb_zalloc(size_t bytes)
 {
 	return kvzalloc(bytes, GFP_KERNEL);
 }
 
-/**
- * fb_free() - free memory of fb_zalloc()
- * @p: the memory, or NULL
- * Context: may sleep.
- */
 static inline void fb_free(const void *p)
 {
 	kvfree(p);
 }
 
-/**
- * fb_resched() - let others run; for loops over a whole disk
- * Context: may sleep.
- */
+/* Let others run; for loops over a whole disk. May sleep. */
 static inline void fb_resched(void)
 {
 	cond_resched();

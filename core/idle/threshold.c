@@ -135,8 +135,8 @@ void fb_idle_policy_first_cost(const struct fb_idle_policy *w, u32 size, u64 wai
 
 /* a threshold and a size */
 struct fb_idle_policy_choice {
-	u64 wait_ns;	/* threshold */
-	u32 sectors;	/* size */
+	u64 wait_ns;
+	u32 sectors;
 	u64 yield;	/* sectors read in the idle intervals of the statistics */
 };
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * All that depends on the kernel's version. The sources call these wrappers and have no
- * version conditionals of their own.
- */
+/* All that depends on the kernel's version. Who calls this has no conditionals of its own. */
 #ifndef FB_COMPAT_H
 #define FB_COMPAT_H
 
@@ -66,7 +63,6 @@
 #define FB_COMPAT_BIN_ATTR	struct bin_attribute
 #endif
 
-/* a device's class */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
 #define FB_COMPAT_CLASS	const struct class
 #else
