@@ -65,7 +65,7 @@ void fb_background_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 	if ((opf & REQ_OP_MASK) == REQ_OP_READ &&
 	    (IOPRIO_PRIO_CLASS(get_current_ioprio()) == IOPRIO_CLASS_IDLE ||
 	     READ_ONCE(*fb_background_submitter(fs)) == current))
-		fb_compat_set_depth(data, fs->others.depth);
+		data->shallow_depth = fs->others.depth;
 }
 
 /*

@@ -190,11 +190,6 @@ static inline unsigned int fb_compat_half_depth(struct blk_mq_hw_ctx *hctx)
 	return half;
 }
 
-static inline void fb_compat_set_depth(struct blk_mq_alloc_data *data, unsigned int depth)
-{
-	data->shallow_depth = depth;
-}
-
 /*
  * Some kernels, 6.12 among them, do not call completed_request() for a passthrough command, nor
  * account for its end, although it passed the scheduler and its start was accounted for.
