@@ -107,13 +107,10 @@ void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_fg_req *req)
 
 /* A foreground request has ended, which may be the last one. @req: as it has arrived. */
 void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_fg_req *req);
-
 /* The last foreground request has ended. */
 void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now);
-
 /* An idle read was sent to the drive. */
 void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect);
-
 /* The idle read has ended, failed or was not carried out. */
 void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now);
 

@@ -45,14 +45,11 @@ struct fb_phase_read {
 
 /* Initialise: nothing is known, and nothing given up. */
 void fb_phase_init(struct fb_phase *p);
-
 /* Learn from a read of the foreground. Return: true if this call has given the phase up. */
 bool fb_phase_read(struct fb_phase *p, const struct disk_model *dm,
 		   const struct fb_phase_read *read);
-
 /* Any other command has ended, behind which a read may have waited. */
 void fb_phase_other(struct fb_phase *p, u64 end_ns);
-
 /* Is the phase known or looked for? Ends a pause that is over. False: it is given up. */
 bool fb_phase_on(struct fb_phase *p, u64 now_ns);
 

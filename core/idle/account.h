@@ -34,7 +34,6 @@ struct fb_idle_account {
 
 /* An idle read took @took_ns longer than usual. True: it met a stall, and reads pause as long. */
 bool fb_idle_account_read_stalled(struct fb_idle_account *a, u64 now, u64 took_ns);
-
 /* Was there a stall since then? */
 bool fb_idle_account_stalled(const struct fb_idle_account *a, u64 since_ns);
 

@@ -38,7 +38,6 @@ struct fb_idle_place {
 
 /* How many granules the next read leaves out. @behind: what it comes behind. */
 u32 fb_idle_place_choose(struct fb_idle_place *p, enum fb_idle_place_behind behind);
-
 /* The read has ended, after so long. */
 void fb_idle_place_ended(struct fb_idle_place *p, u64 ns);
 

@@ -53,13 +53,10 @@ void fb_idle_streams_wrote(struct fb_idle_streams *s, const struct fb_fg_req *re
 
 /* Does the drive have a request in its cache before it comes, as it goes on with a stream? */
 bool fb_idle_streams_is_ahead(const struct fb_idle_streams *s, const struct fb_fg_req *req);
-
 /* Is it known what streams take, if there are any? */
 bool fb_idle_streams_known(const struct fb_idle_streams *s);
-
 /* Has a stream that has gone on before ended at this sector? */
 bool fb_idle_streams_go_on_at(const struct fb_idle_streams *s, u64 lbn);
-
 /* An idle read is sent. */
 void fb_idle_streams_sent(struct fb_idle_streams *s);
 

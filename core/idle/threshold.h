@@ -20,21 +20,18 @@ static inline u64 fb_idle_policy_aim_ns(const struct fb_idle_policy *w)
 
 /* the bin of idle intervals of a length */
 u32 fb_idle_policy_bin(u64 ns);
-
 /* a busy period is over: count it and the interval before it */
 void fb_idle_policy_count_period(struct fb_idle_policy *w);
 void fb_idle_policy_count_interval(struct fb_idle_policy *w);
 
 /* the class of the idle read sent last, see core/idle/times.h */
 u32 fb_idle_policy_class(const struct fb_idle_policy *w);
-
 /* index of the size in force; how many of them keep the maximum wherever they are read */
 u32 fb_idle_policy_size(const struct fb_idle_policy *w);
 u32 fb_idle_policy_longest(const struct fb_idle_policy *w);
 
 /* is it known what reads of a size take? */
 bool fb_idle_policy_is_tried(const struct fb_idle_policy *w, u32 size);
-
 /* of the first command of an idle interval, and of those that follow */
 void fb_idle_policy_first_cost(const struct fb_idle_policy *w, u32 size, u64 wait_ns,
 			       struct fb_idle_times_mean *m);
@@ -43,7 +40,6 @@ void fb_idle_policy_next_cost(const struct fb_idle_policy *w, u32 size,
 
 /* what each request of a busy period behind idle reads waits on the mean */
 u64 fb_idle_policy_hit_ns(const struct fb_idle_policy *w, u64 rest_ns);
-
 /* find threshold and size */
 void fb_idle_policy_find(struct fb_idle_policy *w);
 

@@ -48,7 +48,6 @@ void fb_idle_times_add(struct fb_idle_times *t, u32 class, u32 nsect, u64 ns, bo
 
 /* What reads of a class take while the drive has nothing to write; 0: not known yet. */
 u64 fb_idle_times_usual_ns(const struct fb_idle_times *t, u32 class);
-
 /* The mean of a class; false: too few reads were of it. */
 bool fb_idle_times_mean(const struct fb_idle_times *t, u32 class, struct fb_idle_times_mean *m);
 
