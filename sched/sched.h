@@ -55,7 +55,7 @@ struct fb_background {
 	u64 fg_end_ns;			/* when the last foreground request completed */
 	u64 expire_ns;			/* maximum age in the pool */
 	u64 wait_ns;			/* time without foreground before one is sent */
-	u32 depth;	/* so many requests for them; written with the queue frozen */
+	u32 depth;	/* of a queue's requests, so many for them; written with the queue frozen */
 	/* tasks whose last bio had the idle class, hashed; without the lock */
 	struct task_struct *submitter[1 << FB_BACKGROUND_SUBMITTER_BITS];
 };
@@ -71,10 +71,10 @@ struct fb_sched {
 	/* to be sent first: requeued, or without a struct fb_sched_rq */
 	struct list_head bypass;
 	struct fb_background others;	/* pending background reads of others */
-	u32 nr_unseen;			/* at the device past schedulers, when last checked */
+	u32 nr_unseen;			/* requests at the device past schedulers, as last seen */
 	struct hrtimer timer;		/* runs the queue when fb_engine.window_ns is over */
 	struct hrtimer order_timer;	/* decides who orders, and runs the queue */
-	u64 order_due_ns;		/* the time; 0: not started; 1: at once */
+	u64 order_due_ns;		/* when; 0: it is not started for that; 1: at once */
 	/* if it is not learnt: added to seek estimates of the freeblock decision */
 	u64 conservatism_ns;
 	u32 target_ppm;			/* bound of the guard */
