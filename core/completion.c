@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Predicting the ends of commands, and learning from completions; see core/completion.h.
- *
- * Calls: core/head.c, core/seek_fit.c, core/conservatism.c, core/guard.c and core/lookahead.c,
- * which learn; disk_model.c. Core: no locks, the caller serialises.
+ * Predicting the ends of commands, and learning from completions; see core/completion.h. Core: no
+ * locks, the caller serialises.
  */
 #include "core/completion.h"
 
@@ -16,13 +14,7 @@
 
 /* ---- predictions ---- */
 
-/**
- * fb_completion_overhead_ns() - get the time an idle drive takes before it moves the arm
- * @dm: the model
- * @write: direction
- *
- * Return: ns.
- */
+/* The time an idle drive takes before it moves the arm, ns. */
 u64 fb_completion_overhead_ns(const struct disk_model *dm, bool write)
 {
 	const struct dm_info *info = dm_info(dm);
@@ -30,17 +22,11 @@ u64 fb_completion_overhead_ns(const struct disk_model *dm, bool write)
 	return write ? info->write_overhead_ns : info->read_overhead_ns;
 }
 
-/**
- * fb_completion_hold_ns() - get until when the command after one is held back
- * @dm: the model
- * @c: the command, alone at the drive
- * @lead_ns: time it takes to send one, besides the drive's overhead
- *
- * A command alone at the drive is in service. The next one is held back until this one is
- * about to end, because a better one may arrive meanwhile; but it must reach the drive in
- * time, or the drive would idle. If the end is unknown nothing is held back.
- *
- * Return: the moment; 0: the command is not held back.
+/*
+ * Until when the command after @c is held back; 0: it is not. @c, alone at the drive, is in
+ * service. A better command may arrive until it is about to end; but the next must reach the drive
+ * in time, or the drive would idle. If the end is unknown nothing is held back. @lead_ns: time it
+ * takes to send a command, besides the drive's overhead.
  */
 u64 fb_completion_hold_ns(const struct disk_model *dm, const struct fb_completion_cmd *c,
 			  u64 lead_ns)
@@ -51,27 +37,15 @@ u64 fb_completion_hold_ns(const struct disk_model *dm, const struct fb_completio
 	return end_ns - min(end_ns, lead_ns);
 }
 
-/**
- * fb_completion_may_hold() - test whether a command may be held back
- * @write: direction
- * @nsect: sectors
- *
- * Return: false for a long write, which would come too late and lose a turn.
- */
+/* May a command be held back? Not a long write, which would come too late and lose a turn. */
 bool fb_completion_may_hold(bool write, u32 nsect)
 {
 	return !write || nsect < FB_COMPLETION_HOLD_SECTORS;
 }
 
-/**
- * fb_completion_idle_head() - predict where the head is when an idle drive begins a command
- * @head: head and phase
- * @now_ns: when the command is sent
- * @write: its direction
- * @from: out: the place
- * @start_ns: out: when the arm can start, after the drive's overhead
- *
- * Return: false if the head or the phase is unknown.
+/*
+ * Predict where the head is when an idle drive begins a command sent at @now_ns. @start_ns: out:
+ * when the arm can start, after the drive's overhead. False: head or phase is unknown.
  */
 bool fb_completion_idle_head(const struct fb_head *head, u64 now_ns, bool write,
 			     struct dm_place *from, u64 *start_ns)
@@ -80,13 +54,9 @@ bool fb_completion_idle_head(const struct fb_head *head, u64 now_ns, bool write,
 	return fb_head_now(head, *start_ns, from);
 }
 
-/**
- * fb_completion_end_place() - get where the head will be at the end of a command
- * @dm: the model
- * @c: the command
- * @end: out: the place; without a prediction the end of the last sector
- *
- * Return: false if it is unknown.
+/*
+ * Where the head is at the end of a command; without a prediction, the end of the last sector.
+ * False: it is unknown.
  */
 bool fb_completion_end_place(const struct disk_model *dm, const struct fb_completion_cmd *c,
 			     struct dm_place *end)
@@ -124,7 +94,6 @@ static void fb_completion_place(const struct disk_model *dm, struct fb_completio
  * @before: the command sent before, if it is still in flight; or NULL
  * @tail_known: @tail is valid
  * @tail: where the head will be at the end of @before; out: at the end of @c
- *
  * Return: true if @tail is known.
  */
 bool fb_completion_predict(const struct fb_head *head, struct fb_completion_cmd *c,
@@ -142,12 +111,9 @@ bool fb_completion_predict(const struct fb_head *head, struct fb_completion_cmd 
 	return fb_completion_end_place(head->dm, c, tail);
 }
 
-/**
- * fb_completion_predict_next() - repeat the prediction of the command after one that has ended
- * @head: head and phase
- * @next: the command to predict
- * @alone: it is in service now; false: the drive has others to choose from
- * @end: how the completion was judged
+/*
+ * Repeat the prediction of the command after one that has ended. @alone: it is in service now;
+ * false: the drive has others to choose from.
  */
 void fb_completion_predict_next(const struct fb_head *head, struct fb_completion_cmd *next,
 				bool alone, const struct fb_head_end *end)
@@ -207,7 +173,6 @@ static void fb_completion_learn(const struct fb_completion *l, struct fb_complet
 		r->correct = true;
 }
 
-/* compare the end of a command with its prediction */
 static void fb_completion_compare(const struct fb_completion *l, struct fb_completion_cmd *c,
 				  u64 now_ns, struct fb_completion_result *r)
 {
@@ -280,13 +245,7 @@ static bool fb_completion_has_landed(const struct fb_completion *l,
 	       r->end.end_ns + transfer_ns >= turn_later_ns;
 }
 
-/**
- * fb_completion_judge() - learn from a completion
- * @l: what learns
- * @c: the command
- * @now_ns: when it was reported
- * @r: out: how it was judged
- */
+/* Learn from a completion reported at @now_ns. @r: out: how it was judged. */
 void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd *c, u64 now_ns,
 			 struct fb_completion_result *r)
 {
@@ -321,14 +280,10 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
 		fb_completion_compare(l, c, now_ns, r);
 }
 
-/**
- * fb_completion_follow() - follow a drive that orders by itself
- * @l: what learns: the head
- * @c: the command that has ended; @sent_ns is set
- * @now_ns: when it was reported
- *
- * Nothing was predicted, but a read that was at the medium has ended at its sectors' angle. One
- * that took less than an eighth of a turn in all came from the drive's cache.
+/*
+ * Follow a drive that orders by itself: @c, with @sent_ns set, has ended. Nothing was predicted,
+ * but a read that was at the medium has ended at its sectors' angle. One that took less than an
+ * eighth of a turn in all came from the drive's cache.
  */
 void fb_completion_follow(const struct fb_completion *l, const struct fb_completion_cmd *c,
 			  u64 now_ns)
@@ -342,11 +297,9 @@ void fb_completion_follow(const struct fb_completion *l, const struct fb_complet
 		fb_head_complete(l->head, now_ns, &place, 0, 0, 0, false, &end);
 }
 
-/**
- * fb_completion_believe() - say where the head may be when the drive orders by itself
- * @head: head and phase
- * @lbn: it is on this sector's track
- * @moved: it goes there by itself; false: only if nothing better is known
+/*
+ * The drive orders by itself, and the head is on the track of @lbn. @moved: it goes there by
+ * itself; false: believed only if nothing better is known.
  */
 void fb_completion_believe(struct fb_head *head, u64 lbn, bool moved)
 {
@@ -356,10 +309,9 @@ void fb_completion_believe(struct fb_head *head, u64 lbn, bool moved)
 		fb_head_guess(head, &place);
 }
 
-/**
- * fb_completion_mark() - fill in a command's mark for the look-ahead probe
- * @c: the command that is being sent; @cause and @mark.at are set
- * @lifts: in: lifts that the last command sent used; out: those of this one
+/*
+ * Fill in a command's mark for the look-ahead probe; @cause and @mark.at are set. @lifts: in: those
+ * that the last command sent used; out: those of this one.
  */
 void fb_completion_mark(struct fb_completion_cmd *c, u32 *lifts)
 {
@@ -368,12 +320,7 @@ void fb_completion_mark(struct fb_completion_cmd *c, u32 *lifts)
 	*lifts = c->mark.at;
 }
 
-/**
- * fb_completion_overtaken() - tell the probe that the drive ended a later command first
- * @probe: look-ahead probe
- * @c: the command, which is still in flight
- * @now_ns: the time
- */
+/* The drive has ended a later command before @c, which is still in flight: tell the probe. */
 void fb_completion_overtaken(struct fb_lookahead *probe, struct fb_completion_cmd *c, u64 now_ns)
 {
 	const struct fb_head_end odd = { .verdict = FB_HEAD_ODD };

@@ -23,128 +23,78 @@
  */
 #define FB_COMPLETION_HOLD_SECTORS 64
 
-/**
- * struct fb_completion_cmd - a command, from when it is sent until its end is judged
- * @lbn: first sector, as sent
- * @nsect: sectors, as sent
- * @write: direction
- * @unplaced: it reads or writes no sectors, so where it ends is not known
- * @cause: its role in its gap
- * @foreground: it counts as a request of the foreground
- * @watched: the drive takes commands in our order, so its completion is learnt from; a
- *	command that the drive ordered may have ended anywhere
- * @own_order: the drive ordered it, or did something else first, but its completion tells where
- *	the head was
- * @failed: it did not run to its end, so its completion is not learnt from
- * @sent_ns: when it was handed to the driver
- * @start_ns: when its access begins: the end of the previous one; 0: unknown
- * @placed: @acc is valid
- * @acc: predicted access
- * @leg: what core/conservatism.h and core/seek_fit.h learn from
- * @mark: what the look-ahead probe learns from
- * @overtaken: a command sent later has ended before it, and the probe has been told
- * @observed: @verdict is valid
- * @verdict: kind of its completion
- */
+/* A command, from when it is sent until its end is judged */
 struct fb_completion_cmd {
-	u64 lbn;
-	u32 nsect;
+	u64 lbn;			/* first sector, as sent */
+	u32 nsect;			/* as sent */
 	bool write;
-	bool unplaced;
-	enum fb_cause cause;
-	bool foreground;
+	bool unplaced;	/* it reads or writes no sectors, so where it ends is not known */
+	enum fb_cause cause;		/* its role in its gap */
+	bool foreground;		/* it counts as a request of the foreground */
+	/*
+	 * the drive takes commands in our order, so its completion is learnt from; a command that
+	 * the drive ordered may have ended anywhere
+	 */
 	bool watched;
+	/*
+	 * the drive ordered it, or did something else first, but its completion tells where the
+	 * head was
+	 */
 	bool own_order;
-	bool failed;
-	u64 sent_ns;
-	u64 start_ns;
-	bool placed;
-	struct dm_access acc;
-	struct fb_conservatism_leg leg;
-	struct fb_lookahead_mark mark;
-	bool overtaken;
-	bool observed;
+	bool failed;	/* it did not run to its end, so its completion is not learnt from */
+	u64 sent_ns;			/* when it was handed to the driver */
+	u64 start_ns;	/* its access begins at the end of the previous one; 0: unknown */
+	bool placed;			/* @acc is valid */
+	struct dm_access acc;		/* predicted */
+	struct fb_conservatism_leg leg;	/* for core/conservatism.h, core/seek_fit.h */
+	struct fb_lookahead_mark mark;	/* for the look-ahead probe */
+	bool overtaken;	/* a later command has ended first, and the probe has been told */
+	bool observed;			/* @verdict is valid */
 	enum fb_head_verdict verdict;
 };
 
-/**
- * struct fb_completion_stats - counters
- * @predicted: completions with a prediction
- * @within_50us: those reported within 50 us of the predicted media end
- * @end_within_50us: those whose media end, without report noise, was within 50 us of it
- * @miss: those one turn or more later than predicted, by cause
- * @early_turn: those one turn or more earlier
- * @verdicts: completions that were judged, by kind
- * @hist: histogram of the reports' errors
- */
+/* Counters */
 struct fb_completion_stats {
-	u64 predicted;
-	u64 within_50us;
-	u64 end_within_50us;
-	u64 miss[FB_CAUSES];
-	u64 early_turn;
-	u64 verdicts[FB_HEAD_VERDICTS];
-	u64 hist[FB_HIST];
+	u64 predicted;			/* completions with a prediction */
+	u64 within_50us;		/* those reported within 50 us of the predicted media end */
+	u64 end_within_50us;		/* those whose media end, less report noise, was */
+	u64 miss[FB_CAUSES];		/* one turn or more later than predicted */
+	u64 early_turn;			/* one turn or more earlier */
+	u64 verdicts[FB_HEAD_VERDICTS];	/* completions that were judged */
+	u64 hist[FB_HIST];		/* of the reports' errors */
 };
 
-/**
- * struct fb_completion - what learns from completions
- * @dm: the model
- * @head: head and phase
- * @margin: odds of a lost turn; NULL: not wanted
- * @calib: corrections of seek times; NULL: none are made
- * @may_correct: @dm is not in use, so corrections may be applied at once
- * @guard: the guard; NULL: none
- * @guard_ppm: its bound
- * @probe: look-ahead probe
- * @stats: counters
- */
+/* What learns from completions */
 struct fb_completion {
 	struct disk_model *dm;
 	struct fb_head *head;
-	struct fb_conservatism *margin;
-	struct fb_seek_fit *calib;
-	bool may_correct;
-	struct fb_guard *guard;
-	u32 guard_ppm;
+	struct fb_conservatism *margin;	/* odds of a lost turn; NULL: not wanted */
+	struct fb_seek_fit *calib;	/* corrections of seek times; NULL: none */
+	bool may_correct;	/* @dm is not in use, so corrections may be applied at once */
+	struct fb_guard *guard;		/* or NULL */
+	u32 guard_ppm;			/* its bound */
 	struct fb_lookahead *probe;
 	struct fb_completion_stats *stats;
 };
 
-/**
- * struct fb_completion_result - how a completion was judged
- * @end: verdict, end and turns
- * @predicted_ns: its predicted end; 0: none
- * @late_ns: measured minus predicted media end, if there was a prediction
- * @correct: corrections of seek times are due, and @may_correct is not set
- * @tripped: the guard has just switched free reads off
- */
+/* How a completion was judged */
 struct fb_completion_result {
-	struct fb_head_end end;
-	u64 predicted_ns;
-	s64 late_ns;
-	bool correct;
-	bool tripped;
+	struct fb_head_end end;		/* verdict, end and turns */
+	u64 predicted_ns;		/* its predicted end; 0: none */
+	s64 late_ns;	/* measured minus predicted media end, if there was a prediction */
+	bool correct;	/* corrections of seek times are due, and may not be applied at once */
+	bool tripped;			/* the guard has just switched free reads off */
 };
 
-/**
- * fb_completion_end_ns() - get when a command is predicted to end
- * @c: the command
- *
- * Return: ns; 0: unknown.
- */
+/* When a command is predicted to end, ns; 0: unknown. */
 static inline u64 fb_completion_end_ns(const struct fb_completion_cmd *c)
 {
 	return c->start_ns ? c->start_ns + c->acc.total_ns : 0;
 }
 
-/**
- * fb_completion_too_late() - test whether a command ends before the next can reach the drive
- * @c: the command sent last
- * @now_ns: the time
- * @lead_ns: how long before its start a command must be sent
- *
- * Return: true if so, or if that is unknown.
+/*
+ * Does @c, sent last, end before the next can reach the drive, which takes @lead_ns from when it
+ * is sent to its start? True also if that is unknown.
  */
 static inline bool fb_completion_too_late(const struct fb_completion_cmd *c, u64 now_ns,
 					  u64 lead_ns)

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A second schedule of the same requests, by shortest positioning times; see core/order_cost.h.
- *
- * Calls: disk_model.c, core/policy.c, core/conservatism.c for the odds of a seek. Core: no locks,
- * the caller serialises.
+ * Core: no locks, the caller serialises.
  */
 #include "core/order_cost.h"
 

@@ -19,96 +19,57 @@
 #define FB_ORDERS_STREAMS 8	/* that are followed at a time */
 #define FB_ORDERS_MANY 4096	/* wanted blocks that are worth the policy's order */
 
-/**
- * struct fb_orders - the decision, and what it is made from; all 0 at the beginning; private but
- *	for what is said to be public
- * @end: where the last request of each stream ended, that of the stream served last first
- * @share: requests that went on a stream, of the last, FB_ORDERS_ONE: all
- * @measured: number of requests noted, FB_ORDERS_MEASURE at most
- * @stream: the foreground is a stream, until @stream_ns
- * @stream_ns: then, unless requests go on a stream
- * @taken: the policy orders for the wanted blocks
- * @many: they are worth it
- * @keep_ns: if they are few or none the policy orders until then
- * @retake_ns: few are reason for the policy again from then on
- * @due_ns: public: time alone may change the decision then; 0: it will not
- */
+/* The decision, and what it is made from; all 0 at the beginning; private but @due_ns */
 struct fb_orders {
+	/* where the last request of each stream ended, of the stream served last first */
 	u64 end[FB_ORDERS_STREAMS];
-	u32 share;
-	u32 measured;
-	bool stream;
-	u64 stream_ns;
-	bool taken;
-	bool many;
-	u64 keep_ns;
-	u64 retake_ns;
-	u64 due_ns;
+	u32 share;	/* of the last requests, that went on a stream; FB_ORDERS_ONE: all */
+	u32 measured;			/* requests noted, FB_ORDERS_MEASURE at most */
+	bool stream;			/* the foreground is a stream, until @stream_ns */
+	u64 stream_ns;			/* then, unless requests go on a stream */
+	bool taken;			/* the policy orders for the wanted blocks */
+	bool many;			/* the wanted blocks are worth it */
+	u64 keep_ns;			/* until then it does for few or none, too */
+	u64 retake_ns;			/* few are reason for it again from then on */
+	u64 due_ns;	/* time alone may change the decision then; 0: it will not */
 };
 
-/**
- * struct fb_orders_view - what it is decided by
- * @now_ns: the time
- * @tasks: there are tasks that read or may want blocks at any time
- * @wanted: blocks wanted by them
- * @blocks: blocks of the disk
- * @outstanding: requests pending and commands at the drive
- * @withheld: free reads are withheld, to measure without: the drive orders, and what is decided
- *	when they are not depends on none of this
- */
+/* What it is decided by */
 struct fb_orders_view {
 	u64 now_ns;
-	bool tasks;
-	u64 wanted;
-	u64 blocks;
-	u32 outstanding;
+	bool tasks;	/* there are tasks that read or may want blocks at any time */
+	u64 wanted;			/* by them */
+	u64 blocks;			/* of the disk */
+	u32 outstanding;		/* requests pending and commands at the drive */
+	/*
+	 * free reads are withheld, to measure without: the drive orders, and what is decided when
+	 * they are not depends on none of this
+	 */
 	bool withheld;
 };
 
-/**
- * fb_orders_sent() - note a foreground request that is sent, whoever orders
- * @o: state
- * @lbn: first sector
- * @nsect: sectors
- * @alone: nothing else is outstanding, so it has no gap before it that could be used
- * @now_ns: the time
- *
- * Return: true: it has made the foreground a stream, so fb_orders_decide() must be called.
+/*
+ * A foreground request is sent, whoever orders. @alone: nothing else is outstanding, so it has no
+ * gap before it that could be used. True: it has made the foreground a stream, so
+ * fb_orders_decide() must be called.
  */
 bool fb_orders_sent(struct fb_orders *o, u64 lbn, u32 nsect, bool alone, u64 now_ns);
 
-/**
- * fb_orders_is_stream() - is the foreground a stream?
- * @o: state
- * @now_ns: the time
- */
 bool fb_orders_is_stream(const struct fb_orders *o, u64 now_ns);
 
-/**
- * fb_orders_overdue() - note that a request, pending or at the drive, is past its deadline
- * @o: state
- *
- * The policy keeps to deadlines, the drive need not: no stream is reason for its order until the
- * next request is sent.
+/*
+ * A request, pending or at the drive, is past its deadline. The policy keeps to deadlines, the
+ * drive need not: no stream is reason for its order until the next request is sent.
  */
 void fb_orders_overdue(struct fb_orders *o);
 
-/**
- * fb_orders_may_wait() - may a request be passed over for the gap before another?
- * @o: state
- * @lbn: its first sector
- *
- * Return: false: it goes on a stream, or that is not known yet, and that would cost it a turn.
+/*
+ * May a request be passed over for the gap before another? Not if it goes on a stream, or that is
+ * not known yet: that would cost it a turn.
  */
 bool fb_orders_may_wait(const struct fb_orders *o, u64 lbn);
 
-/**
- * fb_orders_decide() - decide who orders
- * @o: state
- * @v: what it is decided by
- *
- * Return: true: the drive.
- */
+/* Decide who orders. True: the drive. */
 bool fb_orders_decide(struct fb_orders *o, const struct fb_orders_view *v);
 
 #endif /* FB_ORDERS_H */

@@ -3,8 +3,7 @@
  * Foreground policies: which pending request goes next (freeblock paper, 4.2); see core/policy.h.
  *
  * A new policy is a pair of functions and a line in fb_policy_ops[].
- *
- * Calls: disk_model.c. Core: no locks, the caller serialises.
+ * Core: no locks, the caller serialises.
  */
 #include "core/policy.h"
 
@@ -54,15 +53,11 @@ struct fb_policy_view {
 	const struct fb_policy_req *skip;	/* a request that is not there, or NULL */
 };
 
-/**
- * struct fb_policy_ops - one policy
- * @mechanical: it needs a model, the head, and placed requests
- * @choose: choose from the whole pool; leaves @c->req NULL if nothing can be chosen
- * @better: test whether @req, whose times are computed if @mechanical, goes before @c
- */
 struct fb_policy_ops {
-	bool mechanical;
+	bool mechanical;		/* it needs a model, the head, and placed requests */
+	/* from the whole pool; leaves @c->req NULL if nothing can be chosen */
 	void (*choose)(const struct fb_policy_view *v, struct fb_policy_choice *c);
+	/* does @req, whose times are computed if @mechanical, go before @c? */
 	bool (*better)(const struct fb_policy_view *v, const struct fb_policy_req *req,
 		       struct fb_policy_choice *c);
 };

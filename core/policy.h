@@ -12,227 +12,138 @@
 
 #include "disk_model.h"
 
-/**
- * enum fb_policy_id - the policies
- * @FB_POLICY_FIFO: arrival order
- * @FB_POLICY_CLOOK: ascending LBN from the end of the last request sent, then from the lowest
- * @FB_POLICY_SSTF: shortest seek, ties by rotational latency; without a model the nearest LBN
- * @FB_POLICY_SPTF: shortest seek + rotational latency
- * @FB_POLICY_SPTF_SW: smallest seek among those within sw_percent of the shortest positioning
- * @FB_POLICY_AUTO: what is recommended: the same as joint
- * @FB_POLICY_JOINT: each request together with the free read before it (core/joint.h), which is
- *	for the host to do; here it is sptf, for when there is nothing to read or no time to search
- * @FB_POLICIES: how many
- */
 enum fb_policy_id {
-	FB_POLICY_FIFO,
+	FB_POLICY_FIFO,			/* arrival order */
+	/* ascending LBN from the last request's end, then from the lowest */
 	FB_POLICY_CLOOK,
-	FB_POLICY_SSTF,
-	FB_POLICY_SPTF,
+	FB_POLICY_SSTF,	/* shortest seek, then latency; without a model the nearest LBN */
+	FB_POLICY_SPTF,			/* shortest seek + rotational latency */
+	/* smallest seek of those within sw_percent of the shortest positioning */
 	FB_POLICY_SPTF_SW,
-	FB_POLICY_AUTO,
+	FB_POLICY_AUTO,			/* what is recommended: the same as joint */
+	/*
+	 * each request together with the free read before it, which is for the host to do
+	 * (core/joint.h); here it is sptf, for when there is nothing to read or no time to search
+	 */
 	FB_POLICY_JOINT,
 	FB_POLICIES,
 };
 
-/* fifo, clook, sstf, sptf, sptf-sw, auto, joint */
 extern const char * const fb_policy_name[FB_POLICIES];
 
-/**
- * enum fb_policy_class - I/O priority classes
- * @FB_POLICY_RT: real-time requests, before all others
- * @FB_POLICY_BE: ordinary, best-effort requests
- * @FB_POLICY_IDLE: requests that wait while there are others
- * @FB_POLICY_CLASSES: how many
- */
+/* I/O priority classes */
 enum fb_policy_class {
-	FB_POLICY_RT,
-	FB_POLICY_BE,
-	FB_POLICY_IDLE,
+	FB_POLICY_RT,			/* real-time, before all others */
+	FB_POLICY_BE,			/* ordinary, best-effort */
+	FB_POLICY_IDLE,			/* wait while there are others */
 	FB_POLICY_CLASSES,
 };
 
-/**
- * struct fb_policy_req - one pending request, embedded in the host's own structure
- * @node: list entry in the pool, in arrival order within its class
- * @fifo: list entry in the pool, by deadline within its class and direction
- * @near: list entry in the pool, by cylinder, while @placed
- * @lbn: first sector
- * @nsect: sectors
- * @write: direction
- * @class: priority
- * @placed: @start is valid (there was a model, and the LBN was within it)
- * @start: where its first sector begins
- * @bucket: where @near is kept
- * @deadline_ns: it is sent before all others of its class once this is past (starvation
- *	bound); 0 = none. While it is in the pool only fb_policy_pool_merge() changes it.
- * @arrived_ns: when it arrived; not before requests added to the pool earlier
- * @seek_ns: scratch: its seek when last computed
- * @pos_ns: scratch: seek + rotational latency then
- */
+/* One pending request, embedded in the host's own structure */
 struct fb_policy_req {
-	struct list_head node;
-	struct list_head fifo;
-	struct list_head near;
-	u64 lbn;
+	struct list_head node;		/* in the pool, in arrival order within its class */
+	struct list_head fifo;	/* in the pool, by deadline within its class and direction */
+	struct list_head near;		/* in the pool, by cylinder, while @placed */
+	u64 lbn;			/* first sector */
 	u32 nsect;
 	bool write;
 	enum fb_policy_class class;
-	bool placed;
-	struct dm_place start;
-	u32 bucket;
+	bool placed;	/* @start is valid (there was a model, and the LBN was within it) */
+	struct dm_place start;		/* where its first sector begins */
+	u32 bucket;			/* where @near is kept */
+	/*
+	 * once this is past it goes before all others of its class (starvation bound); 0 = none;
+	 * while it is in the pool only fb_policy_pool_merge() changes it
+	 */
 	u64 deadline_ns;
-	u64 arrived_ns;
-	u64 seek_ns;
-	u64 pos_ns;
+	u64 arrived_ns;			/* not before requests added to the pool earlier */
+	u64 seek_ns;			/* scratch: its seek when last computed */
+	u64 pos_ns;			/* scratch: seek + rotational latency then */
 };
 
 #define FB_POLICY_BUCKETS 64
 
-/**
- * struct fb_policy_near - the placed requests of a class
- * @used: which buckets have any
- * @bucket: their requests; each bucket has as many cylinders, a power of two
- */
+/* The placed requests of a class */
 struct fb_policy_near {
-	u64 used;
+	u64 used;			/* bits: which buckets have any */
+	/* each of as many cylinders, a power of two */
 	struct list_head bucket[FB_POLICY_BUCKETS];
 };
 
 #define FB_POLICY_IDLE_ONE 0x100000	/* fb_policy_pool.idle: every completion */
 
-/**
- * struct fb_policy_pool - the pending requests and the policy's memory
- * @reqs: all requests of each class, in arrival order
- * @fifo: reads [0] and writes [1] of each class, earliest deadline first
- * @near: those of each class that are placed, by cylinder
- * @count: number of all requests
- * @policy: the policy in force
- * @sw_percent: n of SPTF-SWn%
- * @last_lbn: end of the request sent last (C-LOOK goes on from here)
- * @idle: share of recent completions that left nothing to do, of FB_POLICY_IDLE_ONE
- * @batch: transparent mode: requests left in the current batch
- * @starved: transparent mode: batches of reads sent while writes waited
- * @batch_write: transparent mode: the batch's direction
- * @spare: requests that the policy may still choose before another one that has expired goes first
- */
+/* The pending requests and the policy's memory */
 struct fb_policy_pool {
-	struct list_head reqs[FB_POLICY_CLASSES];
+	struct list_head reqs[FB_POLICY_CLASSES];	/* in arrival order */
+	/* reads [0], writes [1], earliest deadline first */
 	struct list_head fifo[FB_POLICY_CLASSES][2];
-	struct fb_policy_near near[FB_POLICY_CLASSES];
-	u32 count;
-	enum fb_policy_id policy;
-	u32 sw_percent;
-	u64 last_lbn;
-	u32 idle;
-	u32 batch;
-	u32 starved;
-	bool batch_write;
-	u32 spare;
+	struct fb_policy_near near[FB_POLICY_CLASSES];	/* those that are placed, by cylinder */
+	u32 count;			/* of all classes */
+	enum fb_policy_id policy;	/* in force */
+	u32 sw_percent;			/* n of SPTF-SWn% */
+	u64 last_lbn;			/* end of the request sent last, for C-LOOK */
+	u32 idle;	/* share of completions that left nothing to do, of FB_POLICY_IDLE_ONE */
+	u32 batch;			/* transparent mode: requests left in the current batch */
+	u32 starved;	/* transparent mode: batches of reads sent while writes waited */
+	bool batch_write;		/* transparent mode: the batch's direction */
+	u32 spare;	/* requests to choose freely before another that has expired goes first */
 };
 
-/**
- * struct fb_policy_choice - the provisional next request
- * @req: the request, or NULL
- * @seek_ns: predicted seek (0 unless @predicted)
- * @pos_ns: predicted seek + latency (0 unless @predicted)
- * @best_pos_ns: shortest positioning time seen in this choice (SPTF-SW)
- * @class: the class that it was chosen from; FB_POLICY_RT if it has waited for too long there
- * @expired: chosen because its deadline had passed: no request of its class replaces it
- * @predicted: @seek_ns and @pos_ns are valid
- */
+/* The provisional next request */
 struct fb_policy_choice {
-	struct fb_policy_req *req;
-	u64 seek_ns;
-	u64 pos_ns;
-	u64 best_pos_ns;
+	struct fb_policy_req *req;	/* or NULL */
+	u64 seek_ns;			/* predicted seek (0 unless @predicted) */
+	u64 pos_ns;			/* predicted seek + latency (0 unless @predicted) */
+	u64 best_pos_ns;	/* shortest positioning time seen in this choice (SPTF-SW) */
+	/* its class, or FB_POLICY_RT if it has waited for too long in a lower one */
 	enum fb_policy_class class;
-	bool expired;
-	bool predicted;
+	bool expired;	/* its deadline had passed: no request of its class replaces it */
+	bool predicted;			/* @seek_ns and @pos_ns are valid */
 };
 
-/**
- * fb_policy_needs_no_map() - does a policy order without a model, by LBN or arrival?
- * @policy: the policy in force
- *
- * Return: true if it does.
- */
+/* Does a policy order without a model, by LBN or arrival? */
 bool fb_policy_needs_no_map(enum fb_policy_id policy);
 
-/**
- * fb_policy_joins() - are requests chosen together with the free reads before them?
- * @policy: the policy in force
- *
- * If so, and while free reads are wanted, the host does that (core/joint.h); else the choice of
- * this file, shortest positioning time, stands.
- *
- * Return: true for joint and auto.
+/*
+ * Are requests chosen together with the free reads before them? The host does so (core/joint.h)
+ * while free reads are wanted; else the choice of this file, shortest positioning time, stands.
  */
 bool fb_policy_joins(enum fb_policy_id policy);
 
-/**
- * fb_policy_has_cost() - may its order take longer than that of shortest positioning times?
- * @policy: the policy in force
- *
- * If so core/order_cost.h tells by how much, which it can where positions are predicted.
- *
- * Return: true for sstf, sptf-sw, auto and joint.
+/*
+ * May its order take longer than that of shortest positioning times? core/order_cost.h tells by how
+ * much, where positions are predicted.
  */
 bool fb_policy_has_cost(enum fb_policy_id policy);
 
-/**
- * fb_policy_by_name() - look up a policy by its name
- * @name: one of fb_policy_name[], exactly
- *
- * Return: its number, or -EINVAL.
- */
+/* Its number by its name in fb_policy_name[], or -EINVAL. */
 int fb_policy_by_name(const char *name);
 
-/**
- * fb_policy_pool_init() - set up an empty pool: fifo, SPTF-SW at 60 %
- * @pool: the pool
- */
+/* An empty pool: fifo, SPTF-SW at 60 %. */
 void fb_policy_pool_init(struct fb_policy_pool *pool);
 
-/**
- * fb_policy_pool_add() - add a request that has arrived, at the tail
- * @pool: the pool
- * @req: the request, in no pool
- *
- * O(1) if its deadline is the latest of its class and direction, as it usually is.
+/*
+ * Add a request that arrives. O(1) if its deadline is the latest of its class and direction, as it
+ * usually is.
  */
 void fb_policy_pool_add(struct fb_policy_pool *pool, struct fb_policy_req *req);
 
-/**
- * fb_policy_pool_del() - remove a request that is sent, merged away or cancelled
- * @pool: the pool
- * @req: the request, in this pool
- */
+/* Remove a request that is sent, merged away or cancelled. */
 void fb_policy_pool_del(struct fb_policy_pool *pool, struct fb_policy_req *req);
 
-/**
- * fb_policy_pool_merge() - give a request the earlier deadline of the two it was merged from
- * @pool: the pool
- * @req: the one that stays, in this pool
- * @gone: the other, still in this pool, of the same class and direction
+/*
+ * Give @req the earlier deadline of both. @gone, merged into it, is still in the pool, of the same
+ * class and direction.
  */
 void fb_policy_pool_merge(struct fb_policy_pool *pool, struct fb_policy_req *req,
 			  const struct fb_policy_req *gone);
 
-/**
- * fb_policy_req_place() - find where a request begins, before it is added to a pool
- * @req: in no pool; @lbn is read, @placed and @start are set
- * @dm: model, or NULL: then it is not placed
- */
+/* Find where a request begins, before it is added to a pool. @dm: NULL: it is not placed. */
 void fb_policy_req_place(struct fb_policy_req *req, const struct disk_model *dm);
 
-/**
- * fb_policy_pool_place() - find again where a request begins
- * @pool: the pool
- * @req: the request, in this pool
- * @dm: as in fb_policy_req_place(); all requests of a pool are placed by one model
- *
- * Call it after a front merge, and for all requests when another model has been loaded.
+/*
+ * Find it again, of a request in the pool: after a front merge, and of all requests when another
+ * model is loaded, for all of a pool are placed by one model.
  */
 void fb_policy_pool_place(struct fb_policy_pool *pool, struct fb_policy_req *req,
 			  const struct disk_model *dm);
@@ -258,13 +169,7 @@ void fb_policy_pool_place(struct fb_policy_pool *pool, struct fb_policy_req *req
 void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 		      const struct dm_place *head, u64 now_ns, struct fb_policy_choice *c);
 
-/**
- * fb_policy_is_overdue() - has a request waited for too long?
- * @pool: the pool
- * @now_ns: the time
- *
- * Return: true if the deadline of one has passed that is not of the lowest class.
- */
+/* Has the deadline of a request passed that is not of the lowest class? */
 bool fb_policy_is_overdue(const struct fb_policy_pool *pool, u64 now_ns);
 
 /**
@@ -281,44 +186,27 @@ bool fb_policy_is_overdue(const struct fb_policy_pool *pool, u64 now_ns);
  * choice, @req takes its place, although a third request may have a shorter seek. If
  * @req is the choice itself and its beginning moved, its times are computed again but not
  * compared with the others'; a host that wants the best request must choose again.
- *
  * Return: true when @c changed so that a plan made for it is void.
  */
 bool fb_policy_offer(struct fb_policy_pool *pool, const struct disk_model *dm,
 		     const struct dm_place *head, struct fb_policy_req *req,
 		     struct fb_policy_choice *c);
 
-/**
- * fb_policy_onward_ns() - get the shortest positioning time from a place
- * @pool: the pool
- * @dm: model
- * @class: only requests of this class count
- * @head: where the head will be
- * @skip: this request does not count, or NULL
- *
- * Overwrites the scratch fields of the class's requests.
- *
- * Return: ns; 0: there is no other request that is placed.
+/*
+ * Shortest positioning time from @head to a request of @class other than @skip, which may be NULL.
+ * Overwrites the scratch fields of the class's requests. 0: there is no other that is placed.
  */
 u64 fb_policy_onward_ns(struct fb_policy_pool *pool, const struct disk_model *dm,
 			enum fb_policy_class class, const struct dm_place *head,
 			const struct fb_policy_req *skip);
 
-/**
- * fb_policy_sent() - note that a request is sent: C-LOOK goes on from its end
- * @pool: the pool; the caller removes the request from it
- * @req: the request
- * @expired: it went first because its deadline had passed
- */
+/* A request is sent; the caller removes it. @expired: its deadline had passed, so it went first. */
 void fb_policy_sent(struct fb_policy_pool *pool, const struct fb_policy_req *req, bool expired);
 
-/**
- * fb_policy_ended() - note that the drive has ended a foreground request
- * @pool: the pool
- * @idle: no foreground request is left, neither pending nor in flight
- *
- * This tells the joint choice how loaded the drive is: the same time costs other shares of
- * throughput and of response time (fb_joint_charge()).
+/*
+ * A foreground request has ended. @idle: no other is left, pending or in flight. How loaded the
+ * drive is matters to the joint choice: the same time costs other shares of throughput and of
+ * response time (fb_joint_charge()).
  */
 void fb_policy_ended(struct fb_policy_pool *pool, bool idle);
 
@@ -343,7 +231,6 @@ typedef struct fb_policy_req *(*fb_policy_above_fn)(struct fb_policy_pool *pool,
  * LBNs and begins with the direction's earliest deadline if that has passed.
  *
  * Cost: O(1), and two calls of @above.
- *
  * Return: the request, or NULL when the pool is empty.
  */
 struct fb_policy_req *fb_policy_choose_deadline(struct fb_policy_pool *pool, u64 now_ns,

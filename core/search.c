@@ -7,9 +7,7 @@
  * there. It is one hop at first; a piece found in a hop splits it in two. Counts of wanted
  * granules per track, and the least time of the seeks to a cylinder and on, bound what may
  * still be found, so that most tracks are passed over.
- *
- * Calls: core/track_find.c for what a track has to offer, disk_model.c, fb_bitmap.c. Core: no
- * locks, the caller serialises.
+ * core/track_find.c says what a track has to offer. Core: no locks, the caller serialises.
  */
 #include "core/search.h"
 #include "core/track_find.h"
@@ -242,7 +240,7 @@ static void fb_cylinder_open(struct fb_search *s, u32 cyl)
 	s->granule_end = fb_granule_first(g, t.first_lbn + t.nsect);
 }
 
-/* Go on to the next cylinder that may hold something; false: there is none. */
+/* the next cylinder that may hold something; false: there is none */
 static bool fb_search_outward(struct fb_search *s)
 {
 	u32 i;

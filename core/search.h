@@ -11,54 +11,33 @@
 
 #include "core/plan.h"
 
-/**
- * fb_search_start() - begin to search a gap
- * @s: filled; @s->best is empty
- * @dm: model; must not change during the search
- * @bm: map with a granule per @lim->granule_sectors and a group per track of @dm
- * @gap: copied
- * @lim: copied
- *
- * Context: any; nothing in a search sleeps or allocates.
+/*
+ * Begin to search a gap. @dm must not change during the search; @bm has a granule per
+ * @lim->granule_sectors and a group per track of @dm. @gap and @lim are copied. Nothing in a search
+ * sleeps or allocates.
  */
 void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 		     const struct fb_bitmap *bm, const struct fb_gap *gap,
 		     const struct fb_limits *lim);
 
-/**
- * fb_search_extra_ns() - compute what a read in a gap costs the foreground even in time
- * @dm: model
- * @gap: the gap
- * @latency_ns: its rotational latency
- *
- * If the head would land within the request, a drive with zero-latency access needs one
- * turn from there; after a free read it waits for the first sector and then reads all.
- *
- * Return: ns; usually 0.
+/*
+ * What a read in a gap costs the foreground even in time, ns; usually 0. If the head would land
+ * within the request, a drive with zero-latency access needs one turn from there; after a free read
+ * it waits for the first sector and then reads all. @latency_ns: the gap's rotational latency.
  */
 u64 fb_search_extra_ns(const struct disk_model *dm, const struct fb_gap *gap, u64 latency_ns);
 
-/**
- * fb_search_step() - examine one more track, or pass over some that are done
- * @s: the search; @s->best is replaced when a better plan is found
- *
- * The order (paper, 4.3) is the destination track, then the tracks of the cylinders at
- * distance 0, 1, 2, ... from source and destination. With FB_LIFT_SEVERAL the best piece
- * found is kept, and the time before and after it is searched like a gap of its own. A
- * hop's search ends when no read of fb_limits.max_sectors could beat the piece found.
- * Cost: about 1 us at 1 GHz.
- *
- * Return: false when nothing is left that can beat @s->best.
+/*
+ * Examine one more track, or pass over some that are done; a better plan replaces @s->best. The
+ * order (paper, 4.3) is the destination track, then the tracks of the cylinders at distance 0, 1,
+ * 2, ... from source and destination. With FB_LIFT_SEVERAL the best piece found is kept, and the
+ * time before and after it is searched like a gap of its own. A hop's search ends when no read of
+ * fb_limits.max_sectors could beat the piece found. Cost: about 1 us at 1 GHz. False: nothing is
+ * left that can beat @s->best.
  */
 bool fb_search_step(struct fb_search *s);
 
-/**
- * typedef fb_runs_fn - called with one run of granules of one group
- * @ctx: the caller's context
- * @first: first granule
- * @n: how many
- * @group: their group
- */
+/* Called with @n granules from @first on, all of one group. @ctx: the caller's. */
 typedef void (*fb_runs_fn)(void *ctx, u64 first, u32 n, u32 group);
 
 /**
@@ -75,12 +54,8 @@ typedef void (*fb_runs_fn)(void *ctx, u64 first, u32 n, u32 group);
 void fb_for_each_run(const struct disk_model *dm, u32 granule_sectors, u64 lbn,
 		     u64 nsect, fb_runs_fn fn, void *ctx);
 
-/**
- * fb_for_each_span() - the same where tracks are not known, for each FB_BITMAP_SPAN granules
- * @first: first granule
- * @end: granule behind the last one
- * @fn: called, in LBN order
- * @ctx: passed to @fn
+/*
+ * The same where tracks are not known, for each FB_BITMAP_SPAN granules. @end: behind the last one.
  */
 void fb_for_each_span(u64 first, u64 end, fb_runs_fn fn, void *ctx);
 

@@ -5,8 +5,7 @@
  * Corrections are in parts per million of the seek time. Errors of seeks of time s have a logistic
  * distribution of scale r about the median m = (estimated - applied correction) * s, so a trial
  * with wait x is late with probability 1 / (1 + e^z), where z = (x - m) / r.
- *
- * Calls: disk_model.c, which gets the correction. Core: no locks, the caller serialises.
+ * Core: no locks, the caller serialises.
  */
 #include "core/seek_fit.h"
 

@@ -26,63 +26,40 @@
  */
 #define FB_SEEK_FIT_FINE 4096LL
 
-/**
- * struct fb_seek_fit_part - a part of the correction
- * @fine: its estimate, FB_SEEK_FIT_FINE parts of a ppm
- * @var: variance of the estimate, ppm^2
- */
+/* A part of the correction */
 struct fb_seek_fit_part {
-	s64 fine;
-	u64 var;
+	s64 fine;			/* its estimate, FB_SEEK_FIT_FINE parts of a ppm */
+	u64 var;			/* of the estimate, ppm^2 */
 };
 
-/**
- * struct fb_seek_fit_band - what is known of seeks over one band of distances
- * @own: the band's own part of the correction
- * @spread_ns: scale of the errors' logistic distribution, 0.55 of their standard deviation
- * @trials: completions that counted
- * @late: those with an error above the wait
- * @since_ns: when the first was; 0: none yet
- */
+/* What is known of seeks over one band of distances */
 struct fb_seek_fit_band {
-	struct fb_seek_fit_part own;
-	u32 spread_ns;
-	u64 trials;
-	u64 late;
-	u64 since_ns;
+	struct fb_seek_fit_part own;	/* the band's own part of the correction */
+	u32 spread_ns;	/* scale of the errors' logistic distribution, 0.55 of their sd */
+	u64 trials;			/* completions that counted */
+	u64 late;			/* those with an error above the wait */
+	u64 since_ns;			/* when the first was; 0: none yet */
 };
 
-/**
- * struct fb_seek_fit - what was learnt
- * @period_ns: one revolution
- * @common: part of the correction that all bands have in common
- * @band: by dm_band(); band 0 is not used
- * @at_ns: time up to which the variances have grown
- * @applied: correction applied to the model, ppm
- * @applied_ns: when it was applied
- */
+/* What was learnt */
 struct fb_seek_fit {
-	u64 period_ns;
-	struct fb_seek_fit_part common;
-	struct fb_seek_fit_band band[DM_BANDS];
-	u64 at_ns;
-	s32 applied[DM_BANDS];
-	u64 applied_ns;
+	u64 period_ns;			/* one revolution */
+	struct fb_seek_fit_part common;	/* part that all bands have in common */
+	struct fb_seek_fit_band band[DM_BANDS];	/* by dm_band(); band 0 is not used */
+	u64 at_ns;			/* time up to which the variances have grown */
+	s32 applied[DM_BANDS];		/* to the model, ppm */
+	u64 applied_ns;			/* when */
 };
 
-/**
- * fb_seek_fit_init() - initialise: no corrections known
- * @c: filled
- * @dm: a model without corrections; gives the initial spread of errors, if it has one
+/*
+ * Initialise: no corrections known. @dm, without corrections, gives the initial spread of errors,
+ * if it has one.
  */
 void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm);
 
-/**
- * fb_seek_fit_forget() - forget what was learnt and start again
- * @c: state, of a model that is in use
- * @dm: that model
- *
- * The model keeps the corrections applied until new ones are learnt.
+/*
+ * Forget what was learnt of a model in use. It keeps the corrections applied until new ones are
+ * learnt.
  */
 void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm);
 
@@ -96,49 +73,25 @@ void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm);
 void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conservatism_leg *leg,
 		       const struct dm_access *acc);
 
-/**
- * fb_seek_fit_due() - test whether corrections should be applied to the model
- * @c: state
- * @now_ns: the time
- *
- * Return: true if they differ enough to matter and the last ones are old enough.
- */
+/* Do corrections differ enough to matter, and are those applied last old enough? */
 bool fb_seek_fit_due(const struct fb_seek_fit *c, u64 now_ns);
 
-/**
- * fb_seek_fit_apply() - apply corrections to the model
- * @c: state
- * @now_ns: the time
- * @dm: the model of fb_seek_fit_init(); must not be in use meanwhile
- *
- * Each call changes them by a small step, so that predictions do not jump.
+/*
+ * Apply corrections to the model of fb_seek_fit_init(), which must not be in use meanwhile. Each
+ * call changes them by a small step, so that predictions do not jump.
  */
 void fb_seek_fit_apply(struct fb_seek_fit *c, u64 now_ns, struct disk_model *dm);
 
-/**
- * fb_seek_fit_misfit() - test whether the model's seek times are wrong beyond correction
- * @c: state
- *
- * Return: true if many trials say that those of a band are off by FB_SEEK_FIT_MOST_PPM or more.
+/*
+ * Do many trials say that a band's seek times are off by FB_SEEK_FIT_MOST_PPM, the largest
+ * correction, or more?
  */
 bool fb_seek_fit_misfit(const struct fb_seek_fit *c);
 
-/**
- * fb_seek_fit_ppm() - get the estimated correction of a band
- * @c: state
- * @band: by dm_band()
- *
- * Return: how much longer its seeks are than in the uncorrected model, ppm.
- */
+/* How much longer the seeks of a band are than in the uncorrected model, ppm. */
 s32 fb_seek_fit_ppm(const struct fb_seek_fit *c, u32 band);
 
-/**
- * fb_seek_fit_error_ppm() - get the uncertainty of fb_seek_fit_ppm()
- * @c: state
- * @band: by dm_band()
- *
- * Return: standard deviation, ppm.
- */
+/* Standard deviation of fb_seek_fit_ppm(), ppm. */
 u32 fb_seek_fit_error_ppm(const struct fb_seek_fit *c, u32 band);
 
 #endif /* FB_SEEK_FIT_H */

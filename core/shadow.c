@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the drive would do without us; see core/shadow.h. Calls: core/head.c, disk_model.c.
- * Core: no locks, the caller serialises.
+ * What the drive would do without us; see core/shadow.h. Core: no locks, the caller serialises.
  */
 #include "core/shadow.h"
 
