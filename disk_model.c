@@ -43,7 +43,7 @@ u64 dm_period_ns(const struct disk_model *dm)
 	return (dm->period + (1U << (DM_PERIOD_SHIFT - 1))) >> DM_PERIOD_SHIFT;
 }
 
-/* Convert an angle that may be a whole turn to ns. */
+/* @span may be a whole turn. */
 static u64 dm_span_to_ns(const struct disk_model *dm, u64 span)
 {
 	return span >> 32 ? dm_period_ns(dm) : dm_angle_to_ns(dm, span);
@@ -237,9 +237,7 @@ static u64 dm_remapped(const struct dm_zone *z, u64 phys)
 
 /* ---- places ---- */
 
-/*
- * Find the zone's cylinder with physical number @phys, the head, and the sector on its track.
- */
+/* Find the zone's cylinder with physical number @phys, the head, and the sector on its track. */
 static u32 dm_locate(const struct disk_model *dm, const struct dm_zone *z, u64 phys, u32 *head,
 		     u32 *sector)
 {
@@ -672,8 +670,8 @@ void dm_position(const struct disk_model *dm, const struct dm_place *from,
 
 /* an access being predicted */
 struct dm_trip {
-	const struct disk_model *dm;	/* model */
-	bool write;			/* direction */
+	const struct disk_model *dm;
+	bool write;
 	bool first;			/* no sector has been transferred yet */
 	struct dm_access *a;		/* result so far; @a->end is where the head is */
 };

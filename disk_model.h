@@ -6,9 +6,8 @@
  * Angles are u32 fractions of a turn (2^32 = one revolution, so wrap-around is
  * the arithmetic's own); times are u64 nanoseconds; LBNs are 512-byte sectors.
  *
- * A built model never changes, except through dm_correct(). The queries never allocate,
- * sleep or take a lock, and may run concurrently in any context; dm_build() and dm_free()
- * may sleep.
+ * A built model never changes, except through dm_correct(). The queries never allocate, sleep or
+ * take a lock, and may run concurrently in any context; dm_build() and dm_free() may sleep.
  */
 #ifndef DISK_MODEL_H
 #define DISK_MODEL_H
@@ -87,13 +86,13 @@ struct dm_track {
 	u32 sector_angle;		/* angle of one sector, 2^32/spt rounded down */
 	bool anomalous;			/* slips or remaps touch this track: LBN order has holes */
 	/* private: cached by disk_model.c */
-	u64 phys0;	/* private: sector 0, counted from the zone's first sector */
-	u64 sector;			/* private: angle of one sector, 2^-64 turn, rounded up */
-	u32 slipped;			/* private: sectors of the zone slipped before @slip0 */
-	u32 slip0;			/* private: first slip that touches the track ... */
-	u32 slip1;			/* private: ... and the one after the last */
-	u32 remap0;			/* private: first remapped sector of the track ... */
-	u32 remap1;			/* private: ... and the one after the last */
+	u64 phys0;			/* sector 0, counted from the zone's first sector */
+	u64 sector;			/* angle of one sector, 2^-64 turn, rounded up */
+	u32 slipped;			/* sectors of the zone slipped before @slip0 */
+	u32 slip0;			/* first slip that touches the track ... */
+	u32 slip1;			/* ... and the one after the last */
+	u32 remap0;			/* first remapped sector of the track ... */
+	u32 remap1;			/* ... and the one after the last */
 };
 
 /* The neighbours of a track that lie on its surface and follow it in LBN order */
@@ -123,19 +122,16 @@ struct dm_piece {
 
 /* ---- queries, for every caller; none of them allocates, sleeps or locks ---- */
 
-/* Get what a model says of the whole drive. Return: valid as long as @dm. */
+/* Valid as long as @dm. */
 const struct dm_info *dm_info(const struct disk_model *dm);
 
-/* Time in which the platter turns by an angle, ns, to the nearest. */
+/* Time in which the platter turns by an angle, to the nearest. */
 u64 dm_angle_to_ns(const struct disk_model *dm, u32 angle);
 
-/*
- * Convert a time to the angle the platter turns in it, modulo one turn. @ns: nanoseconds; up to an
- * hour the result is off by less than 2^-32 turn. Return: fraction of a turn.
- */
+/* Angle by which the platter turns in a time, modulo a turn; within 2^-32 turn up to an hour. */
 u32 dm_ns_to_angle(const struct disk_model *dm, u64 ns);
 
-/* Get the time of one revolution. Return: ns, to the nearest. */
+/* Time of one revolution, to the nearest. */
 u64 dm_period_ns(const struct disk_model *dm);
 
 /**
@@ -198,27 +194,25 @@ u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write);
 
 /*
- * Bound dm_seek_ns() from below for a distance and beyond. Seek profiles measured on drives are not
- * monotonic; this bound is, so it can prune a search that goes outward. Return: ns; no seek, read
- * or write, over @cyls cylinders or more is shorter; 0 for distance 0, U64_MAX for a distance that
- * the disk does not have.
+ * No seek, read or write, over @cyls cylinders or more is shorter, ns; 0 for distance 0, U64_MAX
+ * for one that the disk does not have. Seek profiles measured on drives are not monotonic; this
+ * bound is, so it can prune a search that goes outward.
  */
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
 
 /*
- * Get how much seeks over a distance vary. Cost O(log points given). Return: standard deviation,
- * ns, interpolated linearly between the model's points and constant beyond them; 0 also when the
- * model does not say (dm_info.spread_known).
+ * Standard deviation of seeks over a distance, ns: interpolated linearly between the model's
+ * points, constant beyond them; 0 if it has none (dm_info.spread_known). Cost O(log points).
  */
 u32 dm_spread_ns(const struct disk_model *dm, u32 cyls);
 
-/* Get the band of a seek distance. Return: 0 for distance 0; grows with @cyls. */
+/* The band of a seek distance: 0 for distance 0; grows with @cyls. */
 static inline u32 dm_band(u32 cyls)
 {
 	return cyls ? min_t(u32, __fls(cyls) / 2 + 1, DM_BANDS - 1) : 0;
 }
 
-/* Get the least distance of a band. @band: its number, above 0. Return: cylinders. */
+/* The least distance of a band above 0. */
 static inline u32 dm_band_first(u32 band)
 {
 	return 1U << 2 * (band - 1);
@@ -227,7 +221,7 @@ static inline u32 dm_band_first(u32 band)
 /*
  * Make seeks longer or shorter than the profile says. @ppm: correction for each dm_band() of
  * distances, above -1000000; all 0 on a new model. The one of band 0 is not used. A write's settle
- * time is not corrected. But @dm must not be in use meanwhile.
+ * time is not corrected. @dm must not be in use meanwhile.
  */
 void dm_correct(struct disk_model *dm, const s32 ppm[DM_BANDS]);
 
@@ -285,9 +279,8 @@ void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	       u64 span, struct dm_piece piece[2]);
 
 /*
- * Get the number of a track, for counts per track. Return: 0 .. dm_tracks() - 1: a track with a
- * higher number holds higher LBNs. With a dm_info.surface_run of 1 it is cylinder * heads + logical
- * head.
+ * Number of a track, for counts per track, 0 .. dm_tracks() - 1: a track with a higher number holds
+ * higher LBNs. With a dm_info.surface_run of 1 it is cylinder * heads + logical head.
  */
 u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
 
@@ -303,7 +296,7 @@ u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
  */
 int dm_run_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_run *run);
 
-/* Get the number of tracks. Return: cylinders * heads, those without LBNs included. */
+/* Cylinders * heads: tracks without LBNs are included. */
 u32 dm_tracks(const struct disk_model *dm);
 
 /**
@@ -333,7 +326,7 @@ enum dm_head_order {
 /* One measured point of a seek profile, or of its spread */
 struct dm_spec_seek {
 	u32 cyls;			/* distance, from 1 */
-	u32 ns;				/* time */
+	u32 ns;
 	u32 line;			/* line of the text that says so, for messages */
 };
 
@@ -353,8 +346,8 @@ struct dm_spec_remap {
 
 /* Cylinders with the same number of sectors per track under each head */
 struct dm_spec_zone {
-	u32 first_cyl;			/* first cylinder */
-	u32 last_cyl;			/* last cylinder */
+	u32 first_cyl;
+	u32 last_cyl;
 	u32 spt;	/* sectors per track; where heads differ, those of the longest track */
 	u64 angle;			/* where the zone's first sector begins, 2^-64 turn */
 	/* from track to track, 2^-64 turn; with a surface_run above 1, from run to run */
@@ -375,22 +368,22 @@ struct dm_spec_zone {
 
 /* Everything a model is built from */
 struct dm_spec {
-	struct dm_info info;		/* header */
-	enum dm_head_order order;	/* head order */
+	struct dm_info info;		/* from the header of the text */
+	enum dm_head_order order;
 	u32 line;	/* line of the text that states the capacity, for messages */
 	struct dm_spec_seek *seek;	/* read profile */
-	u32 seeks;			/* its points */
+	u32 seeks;
 	/* write profile, settle included; if it has no points, @seek plus settle is used */
 	struct dm_spec_seek *write_seek;
-	u32 write_seeks;		/* its points */
+	u32 write_seeks;
 	struct dm_spec_seek *spread;	/* standard deviation of seeks; may have no points */
-	u32 spreads;			/* its points */
-	struct dm_spec_zone *zone;	/* zones in LBN order */
+	u32 spreads;
+	struct dm_spec_zone *zone;	/* in LBN order */
 	u32 zones;
 	u16 *head_spt;	/* sectors per track by physical head, zone by zone where heads differ */
-	struct dm_spec_slip *slip;	/* slips, zone by zone, ascending in each */
+	struct dm_spec_slip *slip;	/* zone by zone, ascending in each */
 	u32 slips;
-	struct dm_spec_remap *remap;	/* remaps, zone by zone, ascending in each */
+	struct dm_spec_remap *remap;	/* zone by zone, ascending in each */
 	u32 remaps;
 };
 
@@ -415,7 +408,7 @@ struct dm_fault {
  */
 int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_fault *fault);
 
-/* Free a model. @dm: model, or NULL. May sleep; @dm must not be in use. */
+/* @dm, or NULL, must not be in use. May sleep. */
 void dm_free(struct disk_model *dm);
 
 #endif /* DISK_MODEL_H */

@@ -38,10 +38,7 @@ struct dm_seg {
 	s64 base;
 	s64 slope;	/* 2^-DM_SLOPE_SHIFT ns per cylinder */
 	u32 cyls;	/* distance at which it begins; it ends where the next one begins */
-	/*
-	 * the shortest seek of all later segments, and at this one's end if it falls; see
-	 * dm_curve_floor()
-	 */
+	/* shortest seek of all later segments, and at its own end if it falls: dm_curve_floor() */
 	u32 floor;
 };
 
@@ -57,7 +54,7 @@ struct dm_curve {
 
 /* sectors without LBN */
 struct dm_slip {
-	u64 at;		/* first, physical number */
+	u64 at;		/* first, physical number in the zone */
 	u32 before;	/* sectors slipped before it in its zone */
 	u32 n;		/* how many */
 };
@@ -67,9 +64,8 @@ struct dm_remap {
 	u64 to;
 };
 
-/* one zone */
 struct dm_zone {
-	u64 first_lbn;			/* its first LBN */
+	u64 first_lbn;
 	u64 lbns;			/* how many it holds */
 	u64 dead;			/* physical number of the first sector that may hold one */
 	u64 data_end;			/* physical number after the last that holds one */
@@ -83,27 +79,25 @@ struct dm_zone {
 	u64 cyl_skew;
 	u64 sector;			/* angle of one sector of @spt, 2^-64 turn, rounded up */
 	u32 sector_angle;		/* the same, 2^-32 turn, rounded down */
-	u32 first_cyl;			/* its first cylinder */
-	u32 cyls;			/* how many */
-	/* sectors per track; where heads differ, those of the longest track */
-	u32 spt;
+	u32 first_cyl;
+	u32 cyls;
+	u32 spt;	/* sectors per track; where heads differ, those of the longest track */
 	u32 cyl_sectors;		/* sectors per cylinder */
 	/*
 	 * for each head the number of a cylinder's sectors under lower-numbered heads, then
 	 * @cyl_sectors; NULL: tracks under all heads have the same length
 	 */
 	const u32 *before;
-	/* 1: LBNs run backwards on its even cylinders (see dm_head()) */
-	u32 reverse;
-	const struct dm_slip *slip;	/* its slips */
-	u32 slips;			/* how many */
-	const struct dm_remap *remap;	/* its remapped sectors */
-	u32 remaps;			/* how many */
+	u32 reverse;	/* 1: LBNs run backwards on its even cylinders (see dm_head()) */
+	const struct dm_slip *slip;	/* its slips, ascending */
+	u32 slips;
+	const struct dm_remap *remap;	/* its remapped sectors, ascending */
+	u32 remaps;
 };
 
-/* a model; read-only once built, except for dm_correct() */
+/* read-only once built, except for dm_correct() */
 struct disk_model {
-	struct dm_info info;		/* header facts */
+	struct dm_info info;
 	u64 rate;			/* angle units per ns, 2^-DM_RATE_SHIFT */
 	u32 period;			/* period in 2^-DM_PERIOD_SHIFT ns */
 	u32 serpentine;			/* 1: LBNs run backwards on every other cylinder, or band */
@@ -114,18 +108,16 @@ struct disk_model {
 	s32 longer_least[DM_BANDS];	/* the least @longer of a band and those beyond */
 	struct dm_spec_seek *spread;	/* how much seeks vary, or NULL */
 	u32 spreads;			/* points of it */
-	u32 zones;			/* how many */
-	struct dm_zone *zone;		/* zones in LBN order */
-	/* their first LBNs, in an array of their own for the search */
-	u64 *zone_lbn;
-	u64 *zone_cyl;			/* their first cylinders */
+	u32 zones;
+	struct dm_zone *zone;		/* in LBN order */
+	u64 *zone_lbn;			/* first LBNs, in an array of their own for the search */
+	u64 *zone_cyl;			/* first cylinders, likewise */
 	unsigned int lbn_shift;		/* LBNs per hint, 2^n */
 	unsigned int cyl_shift;		/* cylinders per hint, 2^n */
 	u16 lbn_hint[DM_HINTS + 1];	/* zone of every 2^@lbn_shift-th LBN, and of the last */
-	/* zone of every 2^@cyl_shift-th cylinder, and of the last */
-	u16 cyl_hint[DM_HINTS + 1];
-	struct dm_slip *slip;		/* all slips */
-	struct dm_remap *remap;		/* all remaps */
+	u16 cyl_hint[DM_HINTS + 1];	/* the same of cylinders, by @cyl_shift */
+	struct dm_slip *slip;		/* of all zones */
+	struct dm_remap *remap;		/* of all zones */
 	u32 *before;			/* the array that all zones' @before point into, or NULL */
 };
 

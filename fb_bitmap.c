@@ -51,7 +51,6 @@ int fb_bitmap_init(struct fb_bitmap *bm, u64 granules, u32 groups)
 	memset(bm, 0, sizeof(*bm));
 	if (!granules || !groups)
 		return -EINVAL;
-
 	bm->granules = granules;
 	bm->room = fb_bitmap_room(groups);
 	bm->wanted = fb_zalloc(BITS_TO_LONGS(granules) * sizeof(long));

@@ -64,17 +64,13 @@ static inline u32 fb_bitmap_spans(u64 granules)
  * @groups: how many groups, at least one
  * Context: may sleep (allocates a bit per granule and a count per group, at most
  * FB_BITMAP_COUNTS of them).
- * Return: 0, -EINVAL (a size is zero) or -ENOMEM; @bm is empty then and may be
- * destroyed.
+ * Return: 0, -EINVAL (a size is zero) or -ENOMEM; @bm is empty then and may be destroyed.
  */
 int fb_bitmap_init(struct fb_bitmap *bm, u64 granules, u32 groups);
 
-/**
- * fb_bitmap_regroup() - give a map other groups
- * @bm: the map
- * @groups: how many groups, at least one; where there is no room for a count of each, they share
- *
- * All counts are 0 then. The caller has fb_bitmap_recount() called for each run of a group.
+/*
+ * Give a map other groups, at least one; where there is no room for a count of each, they share.
+ * All counts are 0 then: the caller has fb_bitmap_recount() called for each run of a group.
  */
 void fb_bitmap_regroup(struct fb_bitmap *bm, u32 groups);
 
@@ -84,22 +80,19 @@ void fb_bitmap_recount(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 /* Free what fb_bitmap_init() allocated. May sleep. */
 void fb_bitmap_destroy(struct fb_bitmap *bm);
 
-/* Get how much fb_bitmap_init() will allocate. @groups: how many groups. Return: bytes. */
+/* How many bytes fb_bitmap_init() will allocate. */
 u64 fb_bitmap_bytes(u64 granules, u32 groups);
 
-/**
- * fb_bitmap_copy() - copy the state of one map to another
- * @to: the destination, of the same size and groups
- * @from: the source
- * Context: may sleep; of a large disk it takes a tenth of a second.
+/*
+ * Copy the state of a map to one of the same size and groups. May sleep; of a large disk it takes a
+ * tenth of a second.
  */
 void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
 
 /*
- * The six moves below return how many granules changed state; granules in another
- * state are left alone, so a move may be repeated without harm. A run that ends
- * beyond the map, or a group that does not exist, moves nothing. Each costs one
- * iteration per 64 granules. They never sleep.
+ * The six moves below return how many granules changed state; granules in another state are left
+ * alone, so a move may be repeated without harm. A run that ends beyond the map, or a group that
+ * does not exist, moves nothing. Each costs one iteration per 64 granules. They never sleep.
  *
  * Once FB_BITMAP_FLYING words have granules in flight, granules of further words stay
  * wanted. A host's buffers hold some hundred words.
@@ -141,10 +134,7 @@ bool fb_bitmap_is_flying(const struct fb_bitmap *bm, u64 granule);
 /* Wanted granules of a run; 0 for one that ends beyond the map. */
 u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n);
 
-/*
- * Get the number of wanted granules of a group. @group: the group; beyond the last: 0. Return: how
- * many are wanted, in all groups that share its count (@bm->shift).
- */
+/* Wanted granules in all groups that share a group's count (@bm->shift); beyond the last: 0. */
 static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
 {
 	return group < bm->groups ? bm->count[group >> bm->shift] : 0;
@@ -162,19 +152,13 @@ static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
  */
 u32 fb_bitmap_skippable(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need);
 
-/**
- * fb_bitmap_trim() - shrink a run to begin and end with a wanted granule
- * @bm: the map
- * @first: in: first granule of the run; out: its first wanted one
- * @n: in: length of the run; out: length up to and including its last wanted granule
- * Return: how many are wanted; 0: @first and @n are unchanged.
+/*
+ * Shrink a run to begin and end with a wanted granule. Return: how many are wanted; 0: @first and
+ * @n are unchanged.
  */
 u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n);
 
-/*
- * Find the next granule that is still to be read. @end: where to stop, at most @bm->granules.
- * Return: the first wanted granule at or after @from, or @end.
- */
+/* The first wanted granule at or after @from, or @end, which is at most @bm->granules. */
 u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from, u64 end);
 
 /* The first granule in flight at or after @from, or @bm->granules. */

@@ -19,55 +19,33 @@
  */
 #define FB_BLOCK_VALUE_BALANCE_NS 5000000000ULL
 
-/**
- * struct fb_block_value - the value of blocks in the course of a scan
- * @root: for fb_limits.root
- * @weight: for fb_limits.weight
- * @begun: what was left in each region when the scan began
- * @mean: value gained per gap, a running mean times FB_BLOCK_VALUE_GAPS
- */
+/* The value of blocks in the course of a scan */
 struct fb_block_value {
-	u16 root[FB_ROOTS + 1];
-	u16 weight[FB_REGIONS];
-	u64 begun[FB_REGIONS];
-	u64 mean;
+	u16 root[FB_ROOTS + 1];		/* for fb_limits.root */
+	u16 weight[FB_REGIONS];		/* for fb_limits.weight */
+	u64 begun[FB_REGIONS];		/* what was left in each region when the scan began */
+	u64 mean;	/* value gained per gap, running, times FB_BLOCK_VALUE_GAPS */
 };
 
-/**
- * fb_block_value_init() - initialise at the beginning of a scan
- * @w: filled; all regions are worth the same
- * @bm: the map; all blocks of the scan are registered
- *
- * Call it again when more has been registered.
+/*
+ * Initialise at the beginning of a scan, and again when more has been registered: all regions are
+ * worth the same. All blocks of the scan are registered in @bm.
  */
 void fb_block_value_init(struct fb_block_value *w, const struct fb_bitmap *bm);
 
-/**
- * fb_block_value_balance() - weigh each region by how much of it is left
- * @w: its weights are replaced
- * @bm: the map
- *
- * Call it every few seconds while a scan runs. It computes FB_REGIONS weights whatever the
- * size of the disk, because the map keeps counts by region.
- *
- * Context: any, but not during a search that uses @w.
+/*
+ * Weigh each region by how much of it is left, every few seconds while a scan runs, but not during
+ * a search that uses @w. Computes FB_REGIONS weights whatever the size of the disk, because the map
+ * keeps counts by region.
  */
 void fb_block_value_balance(struct fb_block_value *w, const struct fb_bitmap *bm);
 
-/**
- * fb_block_value_gap() - note that a gap was searched
- * @w: its mean is updated
- * @value: fb_plan.value of the plan found; 0 = none
- */
+/* A gap was searched. @value: fb_plan.value of the plan found; 0 = none. */
 void fb_block_value_gap(struct fb_block_value *w, u64 value);
 
-/**
- * fb_block_value_miss() - get the price of a miss, for fb_limits.miss_value
- * @w: value of blocks
- * @price: in 256ths of a gap's mean value: with odds fb_conservatism_odds.price for a lost turn,
- *	without odds that of a seek without any margin
- *
- * Return: the price.
+/*
+ * Price of a miss, for fb_limits.miss_value. @price: in 256ths of a gap's mean value: with odds
+ * fb_conservatism_odds.price for a lost turn, without odds that of a seek without any margin.
  */
 u64 fb_block_value_miss(const struct fb_block_value *w, u32 price);
 

@@ -201,7 +201,6 @@ static u32 fb_conservatism_quantile_ns(const u32 share[FB_CONSERVATISM_BINS], u3
 	u32 i = 0, part;
 
 	risk += share[FB_CONSERVATISM_BINS - 1];
-
 	while (i < FB_CONSERVATISM_BINS - 1 && share[i] > risk)
 		i++;
 	if (!i)

@@ -22,7 +22,7 @@
 #define FB_CONSERVATISM_START_NS 400000
 #define FB_CONSERVATISM_TARGET_PPM 5000	/* default target */
 
-/* the role of a command in its gap: who would lose a turn */
+/* The role of a command in its gap: who would lose a turn */
 enum fb_cause {
 	FB_CAUSE_PLAIN,		/* foreground without a free read in its gap */
 	FB_CAUSE_PREPEND,	/* foreground with a prepended read */
@@ -111,32 +111,19 @@ struct fb_conservatism {
 	s32 cost_ppm;			/* what they cost in recent windows, as part of the time */
 };
 
-/**
- * fb_conservatism_init() - initialise with FB_CONSERVATISM_START_NS everywhere
- * @m: filled
- * @period_ns: one revolution, not 0
- * @target_ppm: what free reads may cost, 1 .. 1000000
- */
+/* FB_CONSERVATISM_START_NS everywhere. @period_ns: not 0; @target_ppm: 1 .. 1000000. */
 void fb_conservatism_init(struct fb_conservatism *m, u64 period_ns, u32 target_ppm);
 
-/**
- * fb_conservatism_expect() - begin with how much the model says that seeks vary
- * @m: just after fb_conservatism_init()
- * @dm: model; if it does not say, nothing changes
- *
- * Instead of FB_CONSERVATISM_START_NS the conservatism of a band is then where the tail of
- * a Laplace distribution with the band's spread falls to the initial risk.
+/*
+ * Begin with how much @dm says that seeks vary, if it does, just after fb_conservatism_init(). The
+ * conservatism of a band is then where the tail of a Laplace distribution with the band's spread
+ * falls to the initial risk.
  */
 void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *dm);
 
-/**
- * fb_conservatism_predict() - fill in what is known of a leg beforehand
- * @leg: @dist, @slack_ns and @simple are filled, the rest is left alone
- * @dm: model
- * @from: where the head starts
- * @lbn: first LBN of the command
- * @nsect: its length, at least 1
- * @acc: its access by dm_access() from there
+/*
+ * Fill in @dist, @slack_ns and @simple of the leg of a command of @nsect > 0 sectors that starts at
+ * @from. @acc: its access from there.
  */
 void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_model *dm,
 			     const struct dm_place *from, u64 lbn, u32 nsect,
@@ -146,11 +133,9 @@ void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_
 void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 			   const struct fb_conservatism_leg *leg);
 
-/**
- * fb_conservatism_chance() - read one of the tables of struct fb_conservatism_odds
- * @chance: the table
- * @margin_ns: margin, or for @early what is missing of a turn
- * Return: the chance, 16 binary places.
+/*
+ * Look up a table of struct fb_conservatism_odds. @margin_ns: margin, or for @early what is missing
+ * of a turn. Return: the chance, 16 binary places.
  */
 u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns);
 
@@ -171,14 +156,10 @@ u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns
 s64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 period_ns, u32 cyls,
 				u64 seek_ns, u64 latency_ns);
 
-/**
- * fb_conservatism_skip_gap() - decide whether a gap should have no free read
- * @m: state
- * @gap_ns: rotational wait of its foreground request
- *
- * If the wait is nearly a whole turn, the foreground alone often arrives early enough to
- * gain that turn. A free read would prevent that, which costs as much as a miss.
- * Return: true to leave the gap alone; also for some others, to see what is gained there.
+/*
+ * Should a gap have no free read? If the foreground request's rotational wait, @gap_ns, is nearly a
+ * whole turn, it alone often arrives early enough to gain that turn. A free read would prevent
+ * that, which costs as much as a miss. True also for some other gaps, to see what is gained there.
  */
 bool fb_conservatism_skip_gap(const struct fb_conservatism *m, u64 gap_ns);
 

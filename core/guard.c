@@ -7,10 +7,6 @@
 
 #define FB_GUARD_NS_PER_SEC 1000000000U
 
-/**
- * fb_guard_init() - initialise with free reads on and nothing counted
- * @g: the guard
- */
 void fb_guard_init(struct fb_guard *g)
 {
 	memset(g, 0, sizeof(*g));
@@ -54,25 +50,17 @@ static bool fb_guard_exceeded(const struct fb_guard *g, u32 bound_ppm)
 	       (missed - bound) * (missed - bound) > 4 * 1000 * bound;
 }
 
-/**
- * fb_guard_count() - count completions and missed turns, and switch free reads off if needed
- * @g: the guard
- * @now_ns: monotonic time
- * @fg: foreground requests completed
- * @missed: turns lost through free reads
- * @bound_ppm: allowed share of @missed in @fg over the window, parts per million
- *
- * Return: true if this call switched free reads off.
+/*
+ * Count foreground requests completed and turns lost through free reads. True: this has switched
+ * free reads off, for more than @bound_ppm of the requests in the window lost one.
  */
 bool fb_guard_count(struct fb_guard *g, u64 now_ns, u32 fg, u32 missed, u32 bound_ppm)
 {
 	fb_guard_advance(g, now_ns);
 	g->fg[g->second % FB_GUARD_SECONDS] += fg;
 	g->missed[g->second % FB_GUARD_SECONDS] += missed;
-
 	if (g->off_until_ns || !fb_guard_exceeded(g, bound_ppm))
 		return false;
-
 	if (now_ns - g->on_since_ns > FB_GUARD_CALM_NS)
 		g->pause_ns = FB_GUARD_PAUSE_NS;
 	g->off_until_ns = now_ns + g->pause_ns;
@@ -81,13 +69,7 @@ bool fb_guard_count(struct fb_guard *g, u64 now_ns, u32 fg, u32 missed, u32 boun
 	return true;
 }
 
-/**
- * fb_guard_on() - test whether free reads are on, and end a pause that is over
- * @g: the guard
- * @now_ns: monotonic time
- *
- * Return: true if they are; after a pause the window begins empty.
- */
+/* Are free reads on? Ends a pause that is over; the window then begins empty. */
 bool fb_guard_on(struct fb_guard *g, u64 now_ns)
 {
 	if (!g->off_until_ns)

@@ -14,24 +14,14 @@
 #define FB_GUARD_PAUSE_MAX_NS (640ULL * 1000000000)
 #define FB_GUARD_CALM_NS (60ULL * 1000000000)	/* trouble-free time that resets the pause */
 
-/**
- * struct fb_guard - state of the guard
- * @second: the current second
- * @fg: foreground requests completed in each of the last seconds, by its remainder
- * @missed: turns lost through free reads in each
- * @off_until_ns: free reads are off until then; 0: they are on
- * @on_since_ns: when they came on
- * @pause_ns: length of the next pause
- * @trips: times it switched off
- */
 struct fb_guard {
-	u32 second;
-	u32 fg[FB_GUARD_SECONDS];
-	u32 missed[FB_GUARD_SECONDS];
-	u64 off_until_ns;
-	u64 on_since_ns;
-	u64 pause_ns;
-	u64 trips;
+	u32 second;			/* the current one */
+	u32 fg[FB_GUARD_SECONDS];	/* foreground requests completed, by second modulo this */
+	u32 missed[FB_GUARD_SECONDS];	/* turns lost through free reads, likewise */
+	u64 off_until_ns;		/* free reads are off until then; 0: they are on */
+	u64 on_since_ns;		/* when they came on */
+	u64 pause_ns;			/* length of the next pause */
+	u64 trips;			/* times it switched free reads off */
 };
 
 void fb_guard_init(struct fb_guard *g);

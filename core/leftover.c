@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When to read a block that fits into no gap; see core/leftover.h.
- *
- * Calls: disk_model.c. Core: no locks, the caller serialises.
+ * When to read a block that fits into no gap; see core/leftover.h. Core: no locks, the caller
+ * serialises.
  */
 #include "core/leftover.h"
 

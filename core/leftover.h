@@ -14,52 +14,28 @@
 
 #define FB_LEFTOVER_COST_PPM 10000	/* recommended share: about one block a second */
 
-/**
- * enum fb_leftover_search - how the search of a gap has ended
- * @FB_LEFTOVER_FOUND: with a plan
- * @FB_LEFTOVER_VAIN: it has looked everywhere, without a result
- * @FB_LEFTOVER_CUT: it was cut short before it had one: its budget or its time was over
- */
+/* How the search of a gap has ended */
 enum fb_leftover_search {
-	FB_LEFTOVER_FOUND,
-	FB_LEFTOVER_VAIN,
-	FB_LEFTOVER_CUT,
+	FB_LEFTOVER_FOUND,		/* with a plan */
+	FB_LEFTOVER_VAIN,		/* everything was looked at, without a result */
+	FB_LEFTOVER_CUT,		/* before it had one its budget or its time was over */
 };
 
-/**
- * struct fb_leftover - what is known of a scan's last blocks; all 0 at the beginning
- * @fruitless: private: what searches in a row without a result say
- * @read_ns: when a block was last read outside of gaps
- * @cost_ns: by how much that delayed the foreground
- */
+/* What is known of a scan's last blocks; all 0 at the beginning */
 struct fb_leftover {
-	u32 fruitless;
-	u64 read_ns;
-	u64 cost_ns;
+	u32 fruitless;			/* private: what searches in a row without a result say */
+	u64 read_ns;			/* when a block was last read outside of gaps */
+	u64 cost_ns;			/* by how much that delayed the foreground */
 };
 
-/**
- * fb_leftover_due() - note that a gap has been searched, and ask whether to read a block anyway
- * @l: state
- * @search: how that has ended
- * @wanted: blocks that are wanted
- * @cost_ppm: share of the foreground's time that this may take, above 0
- * @now_ns: the time
- *
- * Return: true: read one of the wanted blocks before the request that the gap is before.
+/*
+ * A gap has been searched: is one of the @wanted blocks to be read before its request? @cost_ppm:
+ * share of the foreground's time that this may take, above 0.
  */
 bool fb_leftover_due(struct fb_leftover *l, enum fb_leftover_search search, u64 wanted,
 		     u32 cost_ppm, u64 now_ns);
 
-/**
- * fb_leftover_read() - note that a block is read so; the next waits until it is paid for
- * @l: state
- * @dm: model
- * @gap: the gap that it is too long for
- * @lbn: the block's first LBN
- * @nsect: its length
- * @now_ns: the time
- */
+/* A block that is too long for @gap is read outside of it; the next waits until it is paid for. */
 void fb_leftover_read(struct fb_leftover *l, const struct disk_model *dm, const struct fb_gap *gap,
 		      u64 lbn, u32 nsect, u64 now_ns);
 

@@ -3,12 +3,11 @@
  * Probe of the drive's look-ahead: finds whether free reads may go where the head just was.
  * Core; the caller serialises. Nothing here sleeps or allocates.
  *
- * Two reads in a row on one track may look sequential to the drive, which may then read on
- * although commands wait (freeblock paper, 3.1, 3.4 and 4.3), or answer from its cache.
- * The next command is then a turn late, or does not end where predicted. FB_LIFT_SOURCE and
- * FB_LIFT_DEST provoke that, so the paper does not use them. Here a few gaps try them, and
- * the ends of the commands concerned are compared with those of the others, of which some
- * are late, too, because seeks vary.
+ * Two reads in a row on one track may look sequential to the drive, which may then read on although
+ * commands wait (freeblock paper, 3.1, 3.4 and 4.3), or answer from its cache. The next command is
+ * then a turn late, or does not end where predicted. FB_LIFT_SOURCE and FB_LIFT_DEST provoke that,
+ * so the paper does not use them. Here a few gaps try them, and the ends of the commands concerned
+ * are compared with those of the others, of which some are late, too, because seeks vary.
  */
 #ifndef FB_LOOKAHEAD_H
 #define FB_LOOKAHEAD_H
@@ -75,20 +74,15 @@ struct fb_lookahead {
 /* Initialise: trials of all lifts. */
 void fb_lookahead_init(struct fb_lookahead *p);
 
-/**
- * fb_lookahead_off() - tell the probe what the drive says about its look-ahead
- * @p: state
- * @known_off: it is off (MODE SENSE, caching page: DRA is 1), so all lifts are allowed. If
- *	false and it was known to be off before, trials begin
+/*
+ * What the drive says of its look-ahead. @known_off: it is off (MODE SENSE, caching page: DRA is
+ * 1), so all lifts are allowed; if false after that, trials begin.
  */
 void fb_lookahead_off(struct fb_lookahead *p, bool known_off);
 
-/**
- * fb_lookahead_allowed() - get which lifts the next gap may use
- * @p: state; call this once for each gap to be searched
- * @wanted: enum fb_lift, or-ed
- * @now_ns: monotonic time
- * Return: those of @wanted that it may use; the probe does not limit FB_LIFT_SEVERAL.
+/*
+ * Those lifts of @wanted (enum fb_lift, or-ed) that the next gap may use, asked once for each gap
+ * to be searched. FB_LIFT_SEVERAL is not limited.
  */
 u32 fb_lookahead_allowed(struct fb_lookahead *p, u32 wanted, u64 now_ns);
 
@@ -106,28 +100,18 @@ u32 fb_lookahead_allowed(struct fb_lookahead *p, u32 wanted, u64 now_ns);
 u32 fb_lookahead_lifts(const struct disk_model *dm, const struct fb_gap *gap,
 		       const struct fb_plan *plan, u32 i);
 
-/**
- * fb_lookahead_seen() - note that a predicted command has ended or was overtaken
- * @p: state
- * @now_ns: monotonic time
- * @mark: the command's mark
- * @end: how it ended; FB_HEAD_ODD as soon as the drive has finished a command sent later,
- *	because a drive that reads on may prefer a command that arrives meanwhile
+/*
+ * A predicted command has ended or was overtaken. @end: how; FB_HEAD_ODD as soon as the drive has
+ * finished a command sent later, because a drive that reads on may prefer a command that arrives
+ * meanwhile.
  */
 void fb_lookahead_seen(struct fb_lookahead *p, u64 now_ns, const struct fb_lookahead_mark *mark,
 		       const struct fb_head_end *end);
 
-/**
- * fb_lookahead_describe() - format the state of a lift for people
- * @p: state
- * @lift: FB_LIFT_SOURCE or FB_LIFT_DEST
- * @now_ns: monotonic time
- * @text: out
- * @size: size of @text; FB_LOOKAHEAD_TEXT is enough
- *
- * "allowed (look-ahead off)", "trial N/M" (M: trials needed if nothing is late from now on),
- * "allowed (not triggered in N trials)", "refused (K of N late), next trial in S s".
- * Return: length of @text.
+/*
+ * Format the state of a lift for people: "allowed (look-ahead off)", "trial N/M" (M: trials needed
+ * if nothing is late from now on), "allowed (not triggered in N trials)", "refused (K of N late),
+ * next trial in S s". @size: FB_LOOKAHEAD_TEXT is enough. Return: length of @text.
  */
 int fb_lookahead_describe(const struct fb_lookahead *p, u32 lift, u64 now_ns, char *text,
 			  size_t size);

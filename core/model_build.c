@@ -264,8 +264,8 @@ static int dm_build_slips(struct dm_zone *z, struct dm_slip *out, u64 spares,
 /* the tracks of one of a zone's cylinders */
 struct dm_tracks_of {
 	u32 sectors;	/* on all of them */
-	u32 longest;	/* most sectors of a track */
-	u32 shortest;	/* least */
+	u32 longest;	/* of a track */
+	u32 shortest;
 };
 
 static struct dm_tracks_of dm_tracks_of(const struct disk_model *dm, const struct dm_spec_zone *p,
@@ -369,8 +369,8 @@ static unsigned int dm_build_hints(const u64 *first, u32 zones, u64 end, u16 *hi
 struct dm_rest {
 	const u16 *head_spt;			/* sectors per track of zones whose heads differ */
 	u32 *before;				/* memory for their dm_zone.before */
-	const struct dm_spec_slip *slip;	/* slips */
-	const struct dm_spec_remap *remap;	/* remaps */
+	const struct dm_spec_slip *slip;
+	const struct dm_spec_remap *remap;
 };
 
 /* @z is the zone in @dm, built from its counterpart in @spec; its part of @rest is used up. */

@@ -136,4 +136,3 @@ bool fb_orders_decide(struct fb_orders *o, const struct fb_orders_view *v)
 	o->due_ns = fb_orders_due_ns(o, v);
 	return !o->taken || fb_orders_is_stream(o, v->now_ns);
 }
-

@@ -2,10 +2,9 @@
 /*
  * The choice of the next pending foreground request (freeblock paper, 4.2). Core.
  *
- * The pool belongs to the caller, who serialises all calls; in the kernel the scheduler's
- * lock does, so a choice among 256 pending requests all over a disk must take less than 20 us.
- * Requests are kept by cylinder, too, and looked at from the head outward, until no seek is short
- * enough.
+ * The pool belongs to the caller, who serialises all calls; in the kernel the scheduler's lock
+ * does, so a choice among 256 pending requests all over a disk must take less than 20 us. Requests
+ * are kept by cylinder, too, and looked at from the head outward, until no seek is short enough.
  */
 #ifndef FB_POLICY_H
 #define FB_POLICY_H
