@@ -83,10 +83,7 @@ void fb_bitmap_destroy(struct fb_bitmap *bm);
 /* How many bytes fb_bitmap_init() will allocate. */
 u64 fb_bitmap_bytes(u64 granules, u32 groups);
 
-/*
- * Copy the state of a map to one of the same size and groups. May sleep; of a large disk it takes a
- * tenth of a second.
- */
+/* Copy to a map of the same size and groups. May sleep; a large one takes a tenth of a second. */
 void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
 
 /*
@@ -152,10 +149,7 @@ static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
  */
 u32 fb_bitmap_skippable(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need);
 
-/*
- * Shrink a run to begin and end with a wanted granule. Return: how many are wanted; 0: @first and
- * @n are unchanged.
- */
+/* Shrink a run to begin and end with a wanted granule, and count these; 0: it stays as it was. */
 u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n);
 
 /* The first wanted granule at or after @from, or @end, which is at most @bm->granules. */

@@ -36,10 +36,7 @@ struct fb_completion_cmd {
 	 * the drive ordered may have ended anywhere
 	 */
 	bool watched;
-	/*
-	 * the drive ordered it, or did something else first, but its completion tells where the
-	 * head was
-	 */
+	/* the drive ordered it, or was busy first, but its end says where the head is */
 	bool own_order;
 	bool failed;	/* it did not run to its end, so its completion is not learnt from */
 	u64 sent_ns;			/* when it was handed to the driver */

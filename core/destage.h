@@ -33,10 +33,7 @@ struct fb_destage {
 	bool sure;
 	u64 next_lbn;			/* behind the last write: what continues there joins it */
 	u64 at_ns;			/* the account is kept up to this time */
-	/*
-	 * the medium has worked so long for jobs not accounted for; < 0: jobs were shorter than
-	 * believed
-	 */
+	/* the medium's work that no job accounts for yet; < 0: jobs were shorter than believed */
 	s64 spare_ns;
 	u64 clean_ns;			/* when the last write went to the medium, as believed */
 	bool pure;	/* the job in service is a command, and the drive has nothing else */
@@ -87,10 +84,7 @@ bool fb_destage_orders(const struct fb_destage *d);
 /* A foreground request has come. */
 void fb_destage_arrived(struct fb_destage *d, bool write);
 
-/*
- * A command was sent, which is no idle read. @cached: a write that the drive reports when its cache
- * has it.
- */
+/* Any command but an idle read was sent. @cached: a write reported when the cache has it. */
 void fb_destage_sent(struct fb_destage *d, u64 now, bool cached, u64 lbn, u32 nsect);
 
 /* It has ended, however. @cached: as when it was sent. */
@@ -105,10 +99,7 @@ void fb_destage_flushed(struct fb_destage *d, u64 now);
  */
 bool fb_destage_moves(const struct fb_destage *d, u64 *lbn);
 
-/*
- * Until when idle reads should wait for the drive to be clean; past or future. No command is at the
- * drive.
- */
+/* Until when idle reads wait for a clean drive, past or future. No command is at the drive. */
 u64 fb_destage_begin_ns(struct fb_destage *d, u64 now);
 
 /* Has the drive surely nothing to write? */

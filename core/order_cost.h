@@ -41,10 +41,7 @@ struct fb_order_cost_at {
 	const struct fb_policy_pool *real;	/* which still holds the request chosen from it */
 	const struct dm_place *head;	/* where the real head will be before that request */
 	u64 now_ns;			/* for deadlines */
-	/*
-	 * the shadow stands for the drive's own order: no deadlines, and chances of a lost turn
-	 * count for less
-	 */
+	/* it stands for the drive: no deadlines, and chances of a lost turn count for less */
 	bool drives;
 };
 

@@ -121,10 +121,7 @@ int fb_policy_by_name(const char *name);
 /* An empty pool: fifo, SPTF-SW at 60 %. */
 void fb_policy_pool_init(struct fb_policy_pool *pool);
 
-/*
- * Add a request that arrives. O(1) if its deadline is the latest of its class and direction, as it
- * usually is.
- */
+/* Add one that arrives: O(1) if its class and direction have no later deadline, as is usual. */
 void fb_policy_pool_add(struct fb_policy_pool *pool, struct fb_policy_req *req);
 
 /* Remove a request that is sent, merged away or cancelled. */
@@ -141,8 +138,8 @@ void fb_policy_pool_merge(struct fb_policy_pool *pool, struct fb_policy_req *req
 void fb_policy_req_place(struct fb_policy_req *req, const struct disk_model *dm);
 
 /*
- * Find it again, of a request in the pool: after a front merge, and of all requests when another
- * model is loaded, for all of a pool are placed by one model.
+ * Find again where a request in the pool begins: after a front merge, and of all requests when
+ * another model is loaded, for one model places all of a pool.
  */
 void fb_policy_pool_place(struct fb_policy_pool *pool, struct fb_policy_req *req,
 			  const struct disk_model *dm);

@@ -105,10 +105,7 @@ static u32 fb_arm_band_end(const struct fb_search *s, const struct fb_search_arm
 	return min(end, fb_arm_band_after(far) - s->between);
 }
 
-/*
- * Skip the distances of the same weight and conservatism at which there is not enough time either;
- * at least the first.
- */
+/* Skip distances of the same weight and conservatism with too little time, at least the first. */
 static void fb_arm_skip_alike(struct fb_search *s, struct fb_search_arm *arm, u32 need)
 {
 	u32 far = arm->inner ? s->between - arm->dist : s->between + arm->dist;

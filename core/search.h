@@ -54,9 +54,7 @@ typedef void (*fb_runs_fn)(void *ctx, u64 first, u32 n, u32 group);
 void fb_for_each_run(const struct disk_model *dm, u32 granule_sectors, u64 lbn,
 		     u64 nsect, fb_runs_fn fn, void *ctx);
 
-/*
- * The same where tracks are not known, for each FB_BITMAP_SPAN granules. @end: behind the last one.
- */
+/* The same where tracks are not known, by FB_BITMAP_SPAN granules. @end: behind the last one. */
 void fb_for_each_span(u64 first, u64 end, fb_runs_fn fn, void *ctx);
 
 #endif /* FB_SEARCH_H */

@@ -51,16 +51,10 @@ struct fb_seek_fit {
 	u64 applied_ns;			/* when */
 };
 
-/*
- * Initialise: no corrections known. @dm, without corrections, gives the initial spread of errors,
- * if it has one.
- */
+/* No corrections known. @dm, without any, gives the initial spread of errors if it has one. */
 void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm);
 
-/*
- * Forget what was learnt of a model in use. It keeps the corrections applied until new ones are
- * learnt.
- */
+/* Forget what was learnt of a model in use. Corrections applied stay until others are learnt. */
 void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm);
 
 /**
@@ -82,10 +76,7 @@ bool fb_seek_fit_due(const struct fb_seek_fit *c, u64 now_ns);
  */
 void fb_seek_fit_apply(struct fb_seek_fit *c, u64 now_ns, struct disk_model *dm);
 
-/*
- * Do many trials say that a band's seek times are off by FB_SEEK_FIT_MOST_PPM, the largest
- * correction, or more?
- */
+/* Do many trials say that a band's seek times are off by FB_SEEK_FIT_MOST_PPM or more? */
 bool fb_seek_fit_misfit(const struct fb_seek_fit *c);
 
 /* How much longer the seeks of a band are than in the uncorrected model, ppm. */

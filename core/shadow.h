@@ -55,10 +55,7 @@ void fb_shadow_arrived(struct fb_shadow *s, const struct fb_head *head,
 /* The drive has ended a foreground request that came at @arrived_ns. */
 void fb_shadow_served(struct fb_shadow *s, const struct fb_head *head, u64 now, u64 arrived_ns);
 
-/*
- * Learn from a command that has ended how much longer than predicted they take. @turn_ns: one
- * revolution.
- */
+/* Learn from a command's end how much longer than predicted they take. @turn_ns: a revolution. */
 void fb_shadow_learn(struct fb_shadow *s, const struct fb_completion_cmd *c,
 		     const struct fb_completion_result *r, u64 turn_ns);
 
