@@ -124,13 +124,10 @@ struct dm_piece {
 
 /* Valid as long as @dm. */
 const struct dm_info *dm_info(const struct disk_model *dm);
-
 /* Time in which the platter turns by an angle, to the nearest. */
 u64 dm_angle_to_ns(const struct disk_model *dm, u32 angle);
-
 /* Angle by which the platter turns in a time, modulo a turn; within 2^-32 turn up to an hour. */
 u32 dm_ns_to_angle(const struct disk_model *dm, u64 ns);
-
 /* Time of one revolution, to the nearest. */
 u64 dm_period_ns(const struct disk_model *dm);
 

@@ -76,13 +76,10 @@ void fb_bitmap_regroup(struct fb_bitmap *bm, u32 groups);
 
 /* Count what is wanted of a run again. */
 void fb_bitmap_recount(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
-
 /* Free what fb_bitmap_init() allocated. May sleep. */
 void fb_bitmap_destroy(struct fb_bitmap *bm);
-
 /* How many bytes fb_bitmap_init() will allocate. */
 u64 fb_bitmap_bytes(u64 granules, u32 groups);
-
 /* Copy to a map of the same size and groups. May sleep; a large one takes a tenth of a second. */
 void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
 
@@ -121,13 +118,10 @@ u32 fb_bitmap_done(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
 /* A read failed or is void: in flight -> wanted. Return: granules that are wanted again. */
 u32 fb_bitmap_untake(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
-
 /* Is a granule registered, and its read not sent? Beyond the end: false. */
 bool fb_bitmap_is_wanted(const struct fb_bitmap *bm, u64 granule);
-
 /* Is a granule being read? Beyond the end: false. */
 bool fb_bitmap_is_flying(const struct fb_bitmap *bm, u64 granule);
-
 /* Wanted granules of a run; 0 for one that ends beyond the map. */
 u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n);
 
@@ -151,10 +145,8 @@ u32 fb_bitmap_skippable(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, 
 
 /* Shrink a run to begin and end with a wanted granule, and count these; 0: it stays as it was. */
 u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n);
-
 /* The first wanted granule at or after @from, or @end, which is at most @bm->granules. */
 u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from, u64 end);
-
 /* The first granule in flight at or after @from, or @bm->granules. */
 u64 fb_bitmap_next_flying(const struct fb_bitmap *bm, u64 from);
 

@@ -154,7 +154,6 @@ static void fb_completion_count(struct fb_completion_stats *st,
 	st->early_turn += turns < 0;
 }
 
-/* learn about the odds of a lost turn and about seek times */
 static void fb_completion_learn(const struct fb_completion *l, struct fb_completion_cmd *c,
 				u64 now_ns, struct fb_completion_result *r)
 {

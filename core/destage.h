@@ -83,13 +83,10 @@ bool fb_destage_orders(const struct fb_destage *d);
 
 /* A foreground request has come. */
 void fb_destage_arrived(struct fb_destage *d, bool write);
-
 /* Any command but an idle read was sent. @cached: a write reported when the cache has it. */
 void fb_destage_sent(struct fb_destage *d, u64 now, bool cached, u64 lbn, u32 nsect);
-
 /* It has ended, however. @cached: as when it was sent. */
 void fb_destage_ended(struct fb_destage *d, u64 now, bool cached);
-
 /* A flush has ended: nothing is dirty. */
 void fb_destage_flushed(struct fb_destage *d, u64 now);
 
@@ -117,7 +114,6 @@ enum fb_destage_aim fb_destage_aim(struct fb_destage *d);
 
 /* An idle read was sent. */
 void fb_destage_idle_sent(struct fb_destage *d, u64 now);
-
 /* It has ended, @late_ns later than predicted, if that is @known. */
 void fb_destage_idle_ended(struct fb_destage *d, u64 now, bool known, s64 late_ns);
 

@@ -59,7 +59,6 @@ void fb_order_cost_init(struct fb_order_cost *sh);
 
 /* A request has entered the real pool. */
 void fb_order_cost_arrived(struct fb_order_cost *sh, const struct fb_policy_req *req);
-
 /* The real schedule is out of hand; the shadow begins anew. */
 void fb_order_cost_lost(struct fb_order_cost *sh);
 

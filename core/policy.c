@@ -44,11 +44,10 @@ const char * const fb_policy_name[FB_POLICIES] = {
 
 /* what a policy sees */
 struct fb_policy_view {
-	struct fb_policy_pool *pool;	/* the pending requests */
-	const struct list_head *reqs;	/* requests of the class to choose from, the oldest first */
-	const struct disk_model *dm;	/* model; never NULL for mechanical policies */
-	/* where the head will be; never NULL for mechanical policies */
-	const struct dm_place *head;
+	struct fb_policy_pool *pool;
+	const struct list_head *reqs;	/* of the class to choose from, the oldest first */
+	const struct disk_model *dm;	/* never NULL for mechanical policies */
+	const struct dm_place *head;	/* the same; where the head will be */
 	const struct fb_policy_near *near;	/* those of @reqs that are placed */
 	const struct fb_policy_req *skip;	/* a request that is not there, or NULL */
 };
@@ -617,7 +616,6 @@ static enum fb_policy_class fb_policy_class_due(struct fb_policy_pool *pool, u64
 	return due;
 }
 
-/* can the policy in force compute positioning times? */
 static bool fb_policy_can_predict(const struct fb_policy_view *v)
 {
 	return fb_policy_ops[v->pool->policy].mechanical && v->dm && v->head;

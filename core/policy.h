@@ -117,13 +117,10 @@ bool fb_policy_has_cost(enum fb_policy_id policy);
 
 /* Its number by its name in fb_policy_name[], or -EINVAL. */
 int fb_policy_by_name(const char *name);
-
 /* An empty pool: fifo, SPTF-SW at 60 %. */
 void fb_policy_pool_init(struct fb_policy_pool *pool);
-
 /* Add one that arrives: O(1) if its class and direction have no later deadline, as is usual. */
 void fb_policy_pool_add(struct fb_policy_pool *pool, struct fb_policy_req *req);
-
 /* Remove a request that is sent, merged away or cancelled. */
 void fb_policy_pool_del(struct fb_policy_pool *pool, struct fb_policy_req *req);
 

@@ -53,7 +53,6 @@ struct fb_seek_fit {
 
 /* No corrections known. @dm, without any, gives the initial spread of errors if it has one. */
 void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm);
-
 /* Forget what was learnt of a model in use. Corrections applied stay until others are learnt. */
 void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm);
 
@@ -78,10 +77,8 @@ void fb_seek_fit_apply(struct fb_seek_fit *c, u64 now_ns, struct disk_model *dm)
 
 /* Do many trials say that a band's seek times are off by FB_SEEK_FIT_MOST_PPM or more? */
 bool fb_seek_fit_misfit(const struct fb_seek_fit *c);
-
 /* How much longer the seeks of a band are than in the uncorrected model, ppm. */
 s32 fb_seek_fit_ppm(const struct fb_seek_fit *c, u32 band);
-
 /* Standard deviation of fb_seek_fit_ppm(), ppm. */
 u32 fb_seek_fit_error_ppm(const struct fb_seek_fit *c, u32 band);
 
