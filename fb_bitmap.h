@@ -143,7 +143,7 @@ static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
  */
 u32 fb_bitmap_skippable(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need);
 
-/* Shrink a run to begin and end with a wanted granule, and count these; 0: it stays as it was. */
+/* Shrink a run to begin and end with a wanted granule. Wanted in it; 0: it stays as it was. */
 u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n);
 /* The first wanted granule at or after @from, or @end, which is at most @bm->granules. */
 u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from, u64 end);

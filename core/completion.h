@@ -90,8 +90,8 @@ static inline u64 fb_completion_end_ns(const struct fb_completion_cmd *c)
 }
 
 /*
- * Does @c, sent last, end before the next can reach the drive, which takes @lead_ns from when it
- * is sent to its start? True also if that is unknown.
+ * Does @c, sent last, end before the next command can reach the drive? That one must be sent
+ * @lead_ns before its start. True also if the end is unknown.
  */
 static inline bool fb_completion_too_late(const struct fb_completion_cmd *c, u64 now_ns,
 					  u64 lead_ns)

@@ -107,8 +107,8 @@ static inline bool fb_destage_is_clean(const struct fb_destage *d)
 
 /*
  * Where the first idle read behind a cached write is to be. A drive that holds writes back for a
- * while puts one on the medium when somebody reads there: then while nobody waits, and not when a
- * request of the foreground does.
+ * while puts one on the medium when somebody reads there. An idle read makes it do so while nobody
+ * waits, not when a request of the foreground does.
  */
 enum fb_destage_aim fb_destage_aim(struct fb_destage *d);
 

@@ -51,8 +51,8 @@ static bool fb_guard_exceeded(const struct fb_guard *g, u32 bound_ppm)
 }
 
 /*
- * Count foreground requests completed and turns lost through free reads. True: this has switched
- * free reads off, for more than @bound_ppm of the requests in the window lost one.
+ * Count foreground requests completed and turns lost through free reads. True: free reads have just
+ * been switched off, for the window has more such turns than @bound_ppm of the requests.
  */
 bool fb_guard_count(struct fb_guard *g, u64 now_ns, u32 fg, u32 missed, u32 bound_ppm)
 {

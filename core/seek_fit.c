@@ -157,7 +157,7 @@ struct fb_seek_fit_trial {
 	s32 z;		/* wait minus the errors' median, in 1/256 of their scale */
 	bool late;	/* the error was larger than the wait */
 	u32 chance;	/* predicted chance of @late, 16 binary places */
-	u64 slope;	/* fall of @z by a million ppm: seek time / scale, 10 binary places */
+	u64 slope;	/* fall of @z per million ppm: seek time / scale, 10 binary places */
 };
 
 static u32 fb_seek_fit_chance(s32 z)
