@@ -263,8 +263,9 @@ class Numbers(Case):
         self.assertGreater(r["all"]["free_mb_s"], r["source+dest"]["free_mb_s"])
         self.assertEqual((r["none"]["several"], r["source+dest"]["several"]), (0, 0))
         self.assertGreater(r["all"]["several"], 1000)
+        # what is left of a plan is dropped when the drive is ahead of us
         self.assertGreater(r["all"]["separates"] + r["all"]["prepends"],
-                           r["all"]["plans"] + r["all"]["several"] - 10)
+                           r["all"]["plans"] + .9 * r["all"]["several"])
         self.near(r["all"]["requests_per_s"], r["none"]["requests_per_s"], .01)
 
     def test_weight(self):

@@ -85,11 +85,12 @@ class Orders(unittest.TestCase):
     def test_deep(self):
         """Zipf's law and requests anywhere: the policy orders, and what it costs to keep to
         read_expire, which the drive's own queue does not, comes out of foreground_cost_ppm. The
-        price is found in the first minutes, which count. Seeds were from 0.988 to 0.997."""
+        price is found in the first minutes, which count. Of 16 seeds beside 16 outstanding 0.984
+        to 1.001, mean 0.9918 +-0.0010."""
         for locality, outstanding, seconds in (("zipf", "16", "120"), ("zipf", "32", "240"),
                                                ("uniform", "32", "240")):
             with self.subTest(locality=locality, outstanding=outstanding):
-                found, beside = rate_beside((1, 2, 3, 4, 5), "scan", drive="nearline16",
+                found, beside = rate_beside(range(1, 11), "scan", drive="nearline16",
                                             locality=locality, outstanding=outstanding, reads="1",
                                             size="4k", seconds=seconds)
                 self.assertEqual(mean(beside, "own_order"), 0)
