@@ -130,6 +130,10 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 	/* what comes again was counted when it came first, and may be a read of ours */
 	if (!again && !background && (fq || rq->rq_flags & FB_COMPAT_PREPARED))
 		fb_inflight_arrived(fs, fq, at_head, now);
+	if (!again && !background && fq && fq->r.media) {
+		fb_measure_request(fs->fd, fq->r.fg.write, false, now);
+		fq->measured = true;
+	}
 	if (!again && !background && fq)
 		fb_destage_arrived(&fs->fd->destage, op_is_write(req_op(rq)));
 	if (!fq || at_head) {
@@ -359,6 +363,14 @@ static enum hrtimer_restart fb_iosched_timer(struct hrtimer *timer)
 
 /* ---- completion ---- */
 
+/* a request has ended, or is part of another one */
+static void fb_iosched_measure_end(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
+{
+	if (fq->measured)
+		fb_measure_request(fs->fd, fq->r.fg.write, true, now);
+	fq->measured = false;
+}
+
 /* Return: true if the queue should be run. */
 static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 {
@@ -370,6 +382,7 @@ static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64
 	fb_iosched_uncount(fs, fq, !failed);
 	fq->state = FB_SCHED_DONE;
 	fs->fd->fg.end_ns = now;
+	fb_iosched_measure_end(fs, fq, now);
 	if (fb_engine_is_foreground(&fq->r)) {
 		fs->others.fg_end_ns = now;
 		fb_policy_ended(&e->pool, !e->pool.count && !e->nr_flight);
@@ -472,6 +485,7 @@ static void fb_iosched_finish_request(struct request *rq)
 	}
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	WARN_ON_ONCE(fq->state == FB_SCHED_POOLED);
+	fb_iosched_measure_end(fs, fq, ktime_get_ns());
 	/* no completed_request(), or a requeue that bypassed the scheduler before it completed */
 	run = fq->state == FB_SCHED_SENT || fq->state == FB_SCHED_REQUEUED;
 	if (run) {

@@ -15,6 +15,7 @@ static const struct fb_disk_client *const fb_main_clients[] = {
 	&fb_verify_client,
 	&fb_recovery_client,
 	&fb_level_client,
+	&fb_measure_client,
 	&fb_idle_client,
 	&fb_reader_client,
 	&fb_waiting_client,

@@ -43,11 +43,13 @@ struct fb_snapshot {
 	const char *lift_source;	/* state of the look-ahead probe */
 	const char *lift_dest;		/* likewise */
 	const char *medium;		/* how the medium is read */
+	const char *measured;		/* what free reads cost */
 	const char *recovery;		/* how long the drive tries to read a bad sector */
 	char why[FB_DOUBT_LEN];		/* text for @knowledge */
 	char lifts[2][FB_LOOKAHEAD_TEXT];	/* texts for @lift_source and @lift_dest */
 	char how[FB_VERIFY_TEXT];	/* text for @medium */
 	char tries[FB_RECOVERY_TEXT];	/* text for @recovery */
+	char cost[FB_MEASURE_TEXT];	/* text for @measured */
 	u32 floor_ns[DM_BANDS];		/* learnt conservatism by distance */
 };
 
@@ -90,6 +92,7 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	fb_lookahead_describe(&fd->lookahead, FB_LIFT_DEST, now, s->lifts[1], FB_LOOKAHEAD_TEXT);
 	fb_verify_describe(fd, s->how, sizeof(s->how));
 	fb_recovery_describe(&fd->recovery, s->tries, sizeof(s->tries));
+	fb_measure_describe(fd, s->cost, sizeof(s->cost));
 	memcpy(s->floor_ns, fd->conservatism.odds.floor_ns, sizeof(s->floor_ns));
 }
 
@@ -123,6 +126,7 @@ static struct fb_snapshot *fb_snapshot_take(struct fb_disk *fd)
 	s->lift_dest = s->lifts[1];
 	s->medium = s->how;
 	s->recovery = s->tries;
+	s->measured = s->cost;
 	fb_snapshot_unserved(s);
 	return s;
 }
@@ -224,6 +228,7 @@ static struct attribute *fb_snapshot_state[] = {
 	FB_SNAPSHOT_STATE(medium, LINE, medium),
 	FB_SNAPSHOT_STATE(recovery, LINE, recovery),
 	FB_SNAPSHOT_STATE(cost_ppm, S64, cost_ppm),
+	FB_SNAPSHOT_STATE(cost, LINE, measured),
 	FB_SNAPSHOT_STATE(quarantine_zones, U64, quarantine_zones),
 	FB_SNAPSHOT_STATE(quarantine_sectors, U64, quarantine_sectors),
 	FB_SNAPSHOT_STATE(idle, LINE, idle_why),

@@ -289,6 +289,31 @@ static ssize_t idle_only_store(struct kobject *kobj, struct kobj_attribute *attr
 
 static struct kobj_attribute idle_only_attr = __ATTR_RW(idle_only);
 
+static ssize_t trial_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%u\n", READ_ONCE(fb_sysfs_disk(kobj)->measure.on));
+}
+
+static ssize_t trial_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
+			   size_t count)
+{
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	u32 value;
+
+	if (kstrtou32(page, 10, &value) || value > 1) {
+		pr_err("freeblock: trial: '%.*s' is neither 0 nor 1\n",
+		       (int)strcspn(page, "\n"), page);
+		return -EINVAL;
+	}
+	spin_lock_irq(&fd->lock);
+	fb_measure_set(fd, value);
+	fb_disk_tell_wants(fd);
+	spin_unlock_irq(&fd->lock);
+	return count;
+}
+
+static struct kobj_attribute trial_attr = __ATTR_RW(trial);
+
 static struct attribute *fb_sysfs_disk_attrs[] = {
 	&model_status_attr.attr,
 	&model_force_attr.attr,
@@ -307,6 +332,7 @@ static struct attribute *fb_sysfs_disk_attrs[] = {
 	&idle_max_us_file.attr.attr,
 	&power_attr.attr,
 	&idle_only_attr.attr,
+	&trial_attr.attr,
 	NULL
 };
 

@@ -55,10 +55,11 @@ bool fb_coverage_wants(struct fb_disk *fd)
 	return fb_coverage_wanted(fd, &tasks);
 }
 
-/* May free reads be planned now: does a task want blocks, and does the guard allow gaps? */
+/* May free reads be planned now: does a task want blocks, and do the guards allow gaps? */
 bool fb_coverage_may_read(struct fb_disk *fd)
 {
-	return fb_coverage_wants(fd) && fb_guard_on(&fd->guard, ktime_get_ns());
+	return fb_coverage_wants(fd) && fd->measure.may & FB_COST_GAPS &&
+	       fb_guard_on(&fd->guard, ktime_get_ns());
 }
 
 /* Is a read for the task now? Of several tasks, a slow one does not hold up the others. */

@@ -155,6 +155,7 @@ struct fb_disk {
 	struct fb_gap_mail mail;	/* see core/engine/gap.h [L] */
 	struct fb_reads reads;		/* see disk/free_read.c [L] */
 	struct fb_idle idle;		/* see disk/idle.c [L] */
+	struct fb_measure measure;	/* see disk/measure.c [L] */
 	struct fb_hurry hurry;		/* see disk/hurry.c [L] */
 	struct {			/* the foreground, written by the scheduler [L] */
 		u64 last_ns;		/* when there was some last */

@@ -243,7 +243,8 @@ u64 fb_idle_due_ns(struct fb_disk *fd)
 	u64 now = ktime_get_ns(), due_ns, power_ns;
 
 	lockdep_assert_held(&fd->lock);
-	if (idle->ready || idle->reading || fd->fg.active || !fb_coverage_wants(fd))
+	if (idle->ready || idle->reading || fd->fg.active || !fb_coverage_wants(fd) ||
+	    !(fd->measure.may & FB_COST_IDLE))
 		return FB_IDLE_POLICY_NEVER;
 	fb_idle_policy_hold(&idle->wait, fb_destage_begin_ns(&fd->destage, now));
 	due_ns = fb_idle_policy_begin_ns(&idle->wait, now);

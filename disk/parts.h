@@ -10,6 +10,7 @@
 #include <linux/kobject.h>
 #include <linux/workqueue.h>
 
+#include "core/cost/cost.h"
 #include "core/idle_policy.h"
 #include "core/plan.h"
 #include "core/power.h"
@@ -101,6 +102,25 @@ const char *fb_level_unserved(const struct fb_disk *fd);
 const char *fb_level_unmapped(const struct fb_disk *fd);
 bool fb_level_never_orders(const struct fb_disk *fd);
 enum freeblock_wait fb_level_waiting_for(const struct fb_disk *fd);
+
+/* ---- disk/measure.c: what free reads cost, measured ---- */
+
+#define FB_MEASURE_TEXT 80	/* bytes that fb_measure_describe() needs */
+
+struct fb_measure {
+	struct fb_cost cost;
+	bool on;			/* somebody has asked for it */
+	u32 may;			/* FB_COST_GAPS and FB_COST_IDLE: what may be read */
+};
+
+extern const struct fb_disk_client fb_measure_client;
+
+void fb_measure_look(struct fb_disk *fd, u32 gaps_ppm, u64 now);
+u64 fb_measure_due_ns(const struct fb_disk *fd);
+void fb_measure_set(struct fb_disk *fd, bool on);
+void fb_measure_request(struct fb_disk *fd, bool write, bool ended, u64 now);
+const char *fb_measure_bars(const struct fb_disk *fd);
+void fb_measure_describe(const struct fb_disk *fd, char *buf, size_t size);
 
 /* ---- disk/recovery.c: of bad sectors by the drive, of commands by the kernel ---- */
 

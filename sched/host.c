@@ -55,6 +55,8 @@ static void fb_host_view(struct fb_engine *e, struct fb_orders_view *v)
 {
 	struct fb_disk *fd = fb_host_disk(e);
 
+	fb_measure_look(fd, fb_level_unmapped(fd) ? 0 : e->round.joint.cost_ppm, v->now_ns);
+	v->withheld = fb_cost_controls(&fd->measure.cost);
 	if (fb_guard_on(&fd->guard, v->now_ns))
 		v->wanted = fb_coverage_wanted(fd, &v->tasks);
 	if (fd->model)

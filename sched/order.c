@@ -6,16 +6,16 @@
 #include "disk/coverage.h"
 #include "sched/sched.h"
 
-/* when time alone will change who orders; 0: it will not */
+/* when time alone will change who orders, or whether free reads are sent; 0: it will not */
 static u64 fb_order_due_ns(struct fb_sched *fs)
 {
-	u64 due_ns = fs->engine.orders.due_ns;
+	u64 measure_ns = fb_measure_due_ns(fs->fd), due_ns = fs->engine.orders.due_ns;
 
 	if (!fs->engine.auto_depth || fb_destage_orders(&fs->fd->destage))
-		return 0;
+		return measure_ns;
 	if (fb_coverage_wants(fs->fd))
 		due_ns = max(due_ns, fs->fd->guard.off_until_ns);
-	return due_ns;
+	return due_ns && measure_ns ? min(due_ns, measure_ns) : due_ns + measure_ns;
 }
 
 /* Start the timer if time alone will change who orders. */

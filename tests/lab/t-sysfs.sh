@@ -22,7 +22,7 @@
 . /lab/lib.sh
 
 M=/sys/kernel/mechdisk
-LINES="model_status scheduling knowledge free_reads idle recovery medium"
+LINES="model_status scheduling knowledge free_reads idle recovery medium cost"
 SCHED="free_reads in_flight order pending period_ps phase background_pending"
 rounds=4
 [ "$LAB_KERNEL" = debug ] && rounds=12

@@ -77,6 +77,7 @@ def look(disk):
         "scrub": disk.job("scrub"),
         "idle": {name: disk.read(name) for name in IDLE if disk.read(name) is not None},
         "idle_status": disk.idle(), "recovery": state("recovery"),
+        "measured_cost": state("cost"),
         "cost": cost(fbstate_cost.sample(disk.name), state("cost_ppm")),
     }
 
@@ -157,6 +158,8 @@ def lines(one):
     for block in (bad or [])[:BAD_SHOWN]:
         yield "    " + block
     yield "  a bad sector's recovery: %s" % (one["recovery"] or "not known")
+    if one["measured_cost"] not in (None, "not measured"):
+        yield "  the cost, measured: %s" % one["measured_cost"]
     yield "  foreground: " + (fbstate_cost.text({**one["cost"], "latency_ms": None})
                               if one["cost"]["requests"] is not None else "not counted now")
 

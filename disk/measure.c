@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What free reads cost, measured: the controlled trial of one disk (core/cost/cost.h), which runs
+ * while somebody has asked for it and there are tasks. Locks: fb_disk.lock, held by every caller.
+ */
+#include <linux/random.h>
+
+#include "disk/coverage.h"
+#include "disk/disk.h"
+
+static void fb_measure_init(struct fb_disk *fd)
+{
+	fb_cost_init(&fd->measure.cost, get_random_u64(), true);
+	fd->measure.may = FB_COST_GAPS | FB_COST_IDLE;
+}
+
+/* without a scheduler no request is counted */
+static void fb_measure_changed(struct fb_disk *fd)
+{
+	if (!fd->sched)
+		fb_cost_want(&fd->measure.cost, false, ktime_get_ns());
+}
+
+const struct fb_disk_client fb_measure_client = {
+	.init = fb_measure_init,
+	.changed = fb_measure_changed,
+};
+
+static void fb_measure_allow(struct fb_disk *fd, u32 may)
+{
+	lockdep_assert_held(&fd->lock);
+	if (may == fd->measure.may)
+		return;
+	fd->measure.may = may;
+	fb_idle_policy_withhold(&fd->idle.wait, fb_cost_controls(&fd->measure.cost));
+	if (!(may & FB_COST_GAPS))
+		fb_gap_void(&fd->mail);
+	if (!(may & FB_COST_IDLE))
+		fd->idle.ready = false;
+	wake_up(&fd->wait);
+}
+
+/* A stretch of the trial may have ended: what may be read now? @gaps_ppm: what gaps may cost. */
+void fb_measure_look(struct fb_disk *fd, u32 gaps_ppm, u64 now)
+{
+	const struct fb_trial_limit limit = {
+		.ns = fd->idle.wait.goal_mean_ns,
+		.ppm = gaps_ppm,
+	};
+	struct fb_measure *m = &fd->measure;
+	bool tasks;
+
+	lockdep_assert_held(&fd->lock);
+	if (!m->on)
+		return;
+	fb_trial_set_limit(&m->cost.trial, &limit);
+	fb_coverage_wanted(fd, &tasks);
+	fb_cost_want(&m->cost, tasks, now);
+	fb_measure_allow(fd, fb_cost_may(&m->cost, now));
+}
+
+/* When to look next, if nothing happens before; 0: never. */
+u64 fb_measure_due_ns(const struct fb_disk *fd)
+{
+	u64 due_ns = fd->measure.on ? fb_cost_next_ns(&fd->measure.cost) : FB_TRIAL_NEVER;
+
+	return due_ns == FB_TRIAL_NEVER ? 0 : due_ns;
+}
+
+/* Switch the trial on or off; what its guard has stopped resumes. */
+void fb_measure_set(struct fb_disk *fd, bool on)
+{
+	u64 now = ktime_get_ns();
+
+	lockdep_assert_held(&fd->lock);
+	if (on == fd->measure.on)
+		return;
+	fd->measure.on = on;
+	fb_cost_want(&fd->measure.cost, false, now);
+	fb_cost_reset(&fd->measure.cost, now);
+	fb_measure_allow(fd, FB_COST_GAPS | FB_COST_IDLE);
+}
+
+/* A foreground request has come, or has ended; each is told of once. */
+void fb_measure_request(struct fb_disk *fd, bool write, bool ended, u64 now)
+{
+	enum fb_trial_kind kind = write ? FB_TRIAL_WRITE : FB_TRIAL_READ;
+
+	lockdep_assert_held(&fd->lock);
+	if (ended)
+		fb_trial_ended(&fd->measure.cost.trial, kind, now);
+	else
+		fb_trial_arrived(&fd->measure.cost.trial, kind, now);
+}
+
+/* Why nothing is read in gaps; NULL: it is no matter of this. */
+const char *fb_measure_bars(const struct fb_disk *fd)
+{
+	if (fd->measure.may & FB_COST_GAPS)
+		return NULL;
+	return fb_cost_controls(&fd->measure.cost) ? "off: withheld, to measure what they cost" :
+		"off: they cost the foreground more than they may";
+}
+
+static void fb_measure_say(const struct fb_trial_cost *cost, const char *whom, char *buf,
+			   size_t size)
+{
+	u64 us = div_u64(abs(cost->diff_ns), NSEC_PER_USEC);
+	u64 per_mille = div_u64(abs(cost->ppm) + 500, 1000);
+
+	snprintf(buf, size, "free reads %s %llu +- %llu us (%llu.%llu %%) %s",
+		 cost->diff_ns < 0 ? "take" : "add", us, div_u64(cost->error_ns, NSEC_PER_USEC),
+		 per_mille / 10, per_mille % 10, whom);
+}
+
+/* What free reads cost, as a line of FB_MEASURE_TEXT at most. */
+void fb_measure_describe(const struct fb_disk *fd, char *buf, size_t size)
+{
+	const struct fb_trial *trial = &fd->measure.cost.trial;
+	struct fb_trial_cost cost;
+
+	lockdep_assert_held(&fd->lock);
+	strscpy(buf, fd->measure.on ? "not known" : "not measured", size);
+	if (!fd->measure.on)
+		return;
+	fb_trial_cost(trial, FB_TRIAL_READ, &cost);
+	if (cost.known) {
+		fb_measure_say(&cost, cost.diff_ns < 0 ? "off a read" : "to a read", buf, size);
+		return;
+	}
+	fb_trial_cost(trial, FB_TRIAL_KINDS, &cost);
+	if (cost.known)
+		fb_measure_say(&cost, cost.diff_ns < 0 ? "off a request" : "to a request", buf,
+			       size);
+}

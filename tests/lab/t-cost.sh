@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+# The controlled trial of what free reads cost (Documentation/cost.rst), on a disk of which nothing is
+# known: a scan beside random reads, and the same reads alone.
+#
+# Expected: it is off until somebody asks; in control stretches, one in four, nothing is read; after
+# twelve blocks of 16 s state/cost tells what reads take more, as the two runs do; a switch of the
+# scheduler, and the trial's end, leave no request counted.
+#
+# Seen to fail with: idle reads that ask nobody (no second without one), one of four ends told (the
+# cost is never known).
+#
+# lab-programs: load
+# lab: kernel=stock clock=icount smp=1 timeout=400
+
+. /lab/lib.sh
+
+SECONDS_IN_ALL=230
+
+trial()
+{
+	cat "$(fb "$disk")/trial"
+}
+
+begin()
+{
+	disk=$(drive_new d nearline16.fbdrive "serial COST$1") || exit 1
+	sched_set "$disk" freeblock || die "no freeblock"
+}
+
+end()
+{
+	sched_set "$disk" none
+	echo d > /sys/kernel/mechdisk/delete
+}
+
+# sets $mean_us, what they take
+reads()
+{
+	load random "/dev/$disk" reads=100 rate=30000 depth=256 seed=7 seconds=$SECONDS_IN_ALL > /tmp/load
+	mean_us=$(($(stats "$disk" fg_read_ns) / $(stats "$disk" fg_reads) / 1000))
+}
+
+# what was read in each second
+sample()
+{
+	local last now
+
+	last=$(stats "$disk" free_sectors)
+	while [ -e /tmp/sampling ]; do
+		sleep 1
+		now=$(stats "$disk" free_sectors)
+		echo "$((now - last)) $(state "$disk" free_reads)"
+		last=$now
+	done > /tmp/samples
+}
+
+load_module mechdisk
+load_module freeblock
+
+begin 1
+reads
+alone=$mean_us
+end
+
+begin 2
+expect_eq "off at first" "$(trial) $(state "$disk" cost)" "0 not measured"
+expect_fail "2 is refused" sh -c "echo 2 > $(fb "$disk")/trial"
+expect_match "the log says why" "$(dmesg)" "trial: '2' is neither 0 nor 1"
+expect_eq "and changes nothing" "$(trial)" 0
+echo 1 > "$(fb "$disk")/trial"
+expect_eq "on" "$(trial) $(state "$disk" cost)" "1 not known"
+echo start > "$(fb "$disk")/scan"
+: > /tmp/sampling
+sample &
+sampler=$!
+reads
+rm /tmp/sampling
+wait $sampler
+said=$(state "$disk" cost)
+expect_match "told" "$said" \
+	'^free reads (add|take) [0-9]+ [+]- [0-9]+ us [(][0-9.]+ %[)] (to|off) a read$'
+cost=$(echo "$said" | sed 's/.*take /-/; s/.*add //; s/ .*//')
+error=$(echo "$said" | sed 's/.*+- //; s/ .*//')
+control=$(awk '$1 == 0' /tmp/samples | wc -l)
+share=$((100 * control / $(wc -l < /tmp/samples)))
+expect_ge "seconds without a free read, %" $share 14
+expect_le "seconds without a free read, % at most" $share 30
+# over treated time alone the difference is larger
+true=$(((mean_us - alone) * 100 / (100 - share)))
+note "said $cost +- $error us, true $true us ($alone alone, $mean_us beside)"
+expect_le "the error, us" "$error" 1000
+expect_le "the cost is true, us from it" $((cost > true ? cost - true : true - cost)) \
+	$((3 * error))
+expect_ge "in idle time blocks are read" "$(job "$disk" scan blocks_delivered)" 1000
+
+echo 0 > "$(fb "$disk")/trial"
+expect_eq "off again" "$(trial) $(state "$disk" cost)" "0 not measured"
+expect_ok "reads go on" scan_stop "$disk"
+end
+expect_within "unload freeblock" 20 unload_module freeblock
+expect_within "unload mechdisk" 20 unload_module mechdisk
+done_testing
