@@ -49,6 +49,7 @@ tunables()
 	sleep 0.3
 	iosched "$disk" depth auto 2>/dev/null
 	iosched "$disk" hold_back $((step % 2)) 2>/dev/null
+	echo $((step / 2 % 2)) > "$(fb "$disk")/trial" 2>/dev/null
 	iosched "$disk" search_us $((step % 2 * 1000 + 200)) 2>/dev/null
 }
 
