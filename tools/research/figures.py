@@ -111,10 +111,11 @@ def _shown(figures, name, form):
 
 
 def _put(text, start, end, value):
-    """A text with a value in place of that from `start` to `end`; columns behind it stay."""
+    """A text with a value in place of that from `start` to `end`; columns behind it stay, but words
+    of a sentence move up."""
     more = len(value) - (end - start)
     room = len(re.match(r" *", text[end:]).group())
-    if room > 1 or more < 0 < room:
+    if room > 1 or (more < 0 < room and not text[end + room].isalpha()):
         more = min(more, room - 1)
         return text[:start] + value + " " * (room - more) + text[end + room:]
     return text[:start] + value + text[end:]
