@@ -75,7 +75,7 @@ void fb_measure_set(struct fb_disk *fd, bool on)
 	lockdep_assert_held(&fd->lock);
 	if (on == fd->measure.on)
 		return;
-	fd->measure.on = on;
+	WRITE_ONCE(fd->measure.on, on);
 	fb_cost_want(&fd->measure.cost, false, now);
 	fb_cost_reset(&fd->measure.cost, now);
 	fb_measure_allow(fd, FB_COST_GAPS | FB_COST_IDLE);

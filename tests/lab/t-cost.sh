@@ -3,8 +3,8 @@
 # known: a scan beside random reads, and the same reads alone.
 #
 # Expected: it is off until somebody asks; in control stretches, one in four, nothing is read; after
-# twelve blocks of 16 s state/cost tells what reads take more, as the two runs do; a switch of the
-# scheduler, and the trial's end, leave no request counted.
+# twelve blocks of 16 s state/cost tells what reads take more, as the two runs do; when it is off again
+# nothing is told.
 #
 # Seen to fail with: idle reads that ask nobody (no second without one), one of four ends told (the
 # cost is never known).
