@@ -51,6 +51,7 @@ struct fb_snapshot {
 	char tries[FB_RECOVERY_TEXT];	/* text for @recovery */
 	char cost[FB_MEASURE_TEXT];	/* text for @measured */
 	u32 floor_ns[DM_BANDS];		/* learnt conservatism by distance */
+	u32 counted;			/* requests in the system, as the trial counts them */
 };
 
 static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
@@ -93,6 +94,7 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	fb_verify_describe(fd, s->how, sizeof(s->how));
 	fb_recovery_describe(&fd->recovery, s->tries, sizeof(s->tries));
 	fb_measure_describe(fd, s->cost, sizeof(s->cost));
+	s->counted = fb_measure_counted(fd);
 	memcpy(s->floor_ns, fd->conservatism.odds.floor_ns, sizeof(s->floor_ns));
 }
 
@@ -448,7 +450,7 @@ int fb_snapshot_print(struct fb_disk *fd, struct seq_file *m)
 	seq_puts(m, "conservatism_ns");
 	for (i = 0; i < DM_BANDS; i++)
 		seq_printf(m, " %u", s->floor_ns[i]);
-	seq_puts(m, "\n");
+	seq_printf(m, "\ncounted %u\n", s->counted);
 	kfree(s);
 	return 0;
 }

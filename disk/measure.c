@@ -1,28 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What free reads cost, measured: the controlled trial of one disk (core/cost/cost.h), which runs
- * while somebody has asked for it and there are tasks. Locks: fb_disk.lock, held by every caller.
+ * while somebody has asked for it and there are tasks. Locks: fb_disk.lock, held by every caller;
+ * the work judges a block from a copy, without it.
  */
 #include <linux/random.h>
 
 #include "disk/coverage.h"
 #include "disk/disk.h"
 
+/* Requests in the system, pending or at the drive. */
+u32 fb_measure_counted(const struct fb_disk *fd)
+{
+	const u32 *n = fd->measure.cost.trial.n;
+
+	return n[FB_TRIAL_READ] + n[FB_TRIAL_WRITE];
+}
+
+static void fb_measure_work(struct work_struct *work)
+{
+	struct fb_measure *m = container_of(work, struct fb_measure, work);
+	struct fb_disk *fd = container_of(m, struct fb_disk, measure);
+	struct fb_cost_verdict v;
+
+	spin_lock_irq(&fd->lock);
+	m->copy = m->cost;
+	spin_unlock_irq(&fd->lock);
+	fb_cost_judge(&m->copy, &v);
+	spin_lock_irq(&fd->lock);
+	fb_cost_settle(&m->cost, &v, ktime_get_ns());
+	/* the scheduler asks what may be read now, and when to ask again */
+	fb_disk_tell_wants(fd);
+	spin_unlock_irq(&fd->lock);
+}
+
 static void fb_measure_init(struct fb_disk *fd)
 {
+	INIT_WORK(&fd->measure.work, fb_measure_work);
 	fb_cost_init(&fd->measure.cost, get_random_u64(), true);
 	fd->measure.may = FB_COST_GAPS | FB_COST_IDLE;
 }
 
-/* without a scheduler no request is counted */
+/* without a scheduler no request is counted; those that were have ended */
 static void fb_measure_changed(struct fb_disk *fd)
 {
-	if (!fd->sched)
-		fb_cost_want(&fd->measure.cost, false, ktime_get_ns());
+	if (fd->sched)
+		return;
+	WARN_ON_ONCE(fb_measure_counted(fd));
+	fb_cost_want(&fd->measure.cost, false, ktime_get_ns());
+}
+
+static void fb_measure_exit(struct fb_disk *fd)
+{
+	cancel_work_sync(&fd->measure.work);
 }
 
 const struct fb_disk_client fb_measure_client = {
 	.init = fb_measure_init,
+	.exit = fb_measure_exit,
 	.changed = fb_measure_changed,
 };
 
@@ -57,6 +92,8 @@ void fb_measure_look(struct fb_disk *fd, u32 gaps_ppm, u64 now)
 	fb_coverage_wanted(fd, &tasks);
 	fb_cost_want(&m->cost, tasks, now);
 	fb_measure_allow(fd, fb_cost_may(&m->cost, now));
+	if (fb_cost_due(&m->cost))
+		schedule_work(&m->work);
 }
 
 /* When to look next, if nothing happens before; 0: never. */
@@ -116,20 +153,19 @@ static void fb_measure_say(const struct fb_trial_cost *cost, const char *whom, c
 /* What free reads cost, as a line of FB_MEASURE_TEXT at most. */
 void fb_measure_describe(const struct fb_disk *fd, char *buf, size_t size)
 {
-	const struct fb_trial *trial = &fd->measure.cost.trial;
-	struct fb_trial_cost cost;
+	const struct fb_trial_cost *told = fd->measure.cost.trial.told;
+	const struct fb_trial_cost *cost = &told[FB_TRIAL_READ];
 
 	lockdep_assert_held(&fd->lock);
 	strscpy(buf, fd->measure.on ? "not known" : "not measured", size);
 	if (!fd->measure.on)
 		return;
-	fb_trial_cost(trial, FB_TRIAL_READ, &cost);
-	if (cost.known) {
-		fb_measure_say(&cost, cost.diff_ns < 0 ? "off a read" : "to a read", buf, size);
+	if (cost->known) {
+		fb_measure_say(cost, cost->diff_ns < 0 ? "off a read" : "to a read", buf, size);
 		return;
 	}
-	fb_trial_cost(trial, FB_TRIAL_KINDS, &cost);
-	if (cost.known)
-		fb_measure_say(&cost, cost.diff_ns < 0 ? "off a request" : "to a request", buf,
+	cost = &told[FB_TRIAL_KINDS];
+	if (cost->known)
+		fb_measure_say(cost, cost->diff_ns < 0 ? "off a request" : "to a request", buf,
 			       size);
 }

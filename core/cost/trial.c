@@ -43,20 +43,9 @@ static void fb_trial_begin_block(struct fb_trial *t, u64 at_ns)
 
 /* ---- sums ---- */
 
-/* what was known is told on until more is known */
-static void fb_trial_keep(struct fb_trial *t)
-{
-	struct fb_trial_cost cost;
-	int kind;
-
-	for (kind = 0; kind <= FB_TRIAL_KINDS; kind++) {
-		fb_trial_now(t, kind, &cost);
-		t->before[kind] = cost;
-	}
-}
-
 static void fb_trial_clear_sums(struct fb_trial *t)
 {
+	t->restarts++;
 	t->since_ns = t->now_ns;
 	t->kept = 0;
 	t->merged = 1;
@@ -258,13 +247,6 @@ void fb_trial_now(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_t
 		     out->error_ns <= fb_trial_limit_ns(&t->limit, alone);
 }
 
-void fb_trial_cost(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_trial_cost *out)
-{
-	fb_trial_now(t, kind, out);
-	if (t->before[kind].known && (!out->known || out->error_ns > t->before[kind].error_ns))
-		*out = t->before[kind];
-}
-
 /* ln(num / den), times 2^20; num / den is from 1 to below 2^20 */
 static u32 fb_trial_ln(u32 num, u32 den)
 {
@@ -294,13 +276,9 @@ u32 fb_trial_z(u32 blocks)
 
 /* ---- time goes on ---- */
 
-enum fb_trial_kind fb_trial_judged(const struct fb_trial *t, struct fb_trial_cost *out)
+enum fb_trial_kind fb_trial_kind_of(const struct fb_trial_cost *costs)
 {
-	fb_trial_now(t, FB_TRIAL_READ, out);
-	if (out->ends >= FB_TRIAL_ENDS)
-		return FB_TRIAL_READ;
-	fb_trial_now(t, FB_TRIAL_KINDS, out);
-	return FB_TRIAL_KINDS;
+	return costs[FB_TRIAL_READ].ends >= FB_TRIAL_ENDS ? FB_TRIAL_READ : FB_TRIAL_KINDS;
 }
 
 s64 fb_trial_excess_ns(const struct fb_trial *t, const struct fb_trial_cost *cost, u32 times)
@@ -317,39 +295,59 @@ bool fb_trial_is_sure(const struct fb_trial_cost *cost, s64 excess_ns)
 					FB_TRIAL_Z_SHIFT);
 }
 
-void fb_trial_look(struct fb_trial *t)
+static bool fb_trial_becomes_clear(const struct fb_trial *t, const struct fb_trial_cost *cost,
+				   const struct fb_trial_verdict *v)
 {
-	struct fb_trial_cost cost;
-	s64 excess_ns;
-	bool clear;
+	s64 error_ns = cost->error_ns;
 
-	fb_trial_judged(t, &cost);
-	if (cost.blocks < FB_TRIAL_LEAST || cost.ends < FB_TRIAL_ENDS)
-		return;
-	excess_ns = fb_trial_excess_ns(t, &cost, 1);
+	if (cost->blocks < FB_TRIAL_LEAST || cost->ends < FB_TRIAL_ENDS)
+		return t->clear;
 	/* within an error it is in doubt again */
-	if (t->clear)
-		clear = excess_ns > (s64)cost.error_ns || -excess_ns > (s64)cost.error_ns;
-	else
-		clear = fb_trial_is_sure(&cost, excess_ns);
-	if (clear == t->clear)
-		return;
-	t->clear = clear;
-	/* means over blocks of another share of control would weigh hours by arm */
-	if (!t->fixed) {
-		fb_trial_keep(t);
-		fb_trial_clear_sums(t);
+	return t->clear ? v->excess_ns > error_ns || -v->excess_ns > error_ns : v->sure;
+}
+
+void fb_trial_judge(const struct fb_trial *t, struct fb_trial_verdict *v)
+{
+	const struct fb_trial_cost *cost;
+	int kind;
+
+	v->restarts = t->restarts;
+	for (kind = 0; kind <= FB_TRIAL_KINDS; kind++) {
+		const struct fb_trial_cost *before = &t->before[kind];
+
+		cost = &v->now[kind];
+		fb_trial_now(t, kind, &v->now[kind]);
+		if (before->known && (!cost->known || cost->error_ns > before->error_ns))
+			cost = before;
+		v->told[kind] = *cost;
 	}
+	v->kind = fb_trial_kind_of(v->now);
+	cost = &v->now[v->kind];
+	v->excess_ns = fb_trial_excess_ns(t, cost, 1);
+	v->sure = fb_trial_is_sure(cost, v->excess_ns);
+	v->clear = fb_trial_becomes_clear(t, cost, v);
+	v->old = t->now_ns - t->since_ns >= FB_TRIAL_RESTART_NS;
+}
+
+void fb_trial_settle(struct fb_trial *t, const struct fb_trial_verdict *v)
+{
+	/* means over blocks of another share of control would weigh hours by arm */
+	bool restart = v->old || (v->clear != t->clear && !t->fixed);
+
+	if (v->restarts != t->restarts)
+		return;
+	t->clear = v->clear;
+	memcpy(t->told, v->told, sizeof(t->told));
+	if (!restart)
+		return;
+	memcpy(t->before, v->now, sizeof(t->before));
+	fb_trial_clear_sums(t);
 }
 
 static void fb_trial_end_block(struct fb_trial *t)
 {
 	fb_trial_add_open(t);
 	t->looks++;
-	if (t->now_ns - t->since_ns >= FB_TRIAL_RESTART_NS) {
-		fb_trial_keep(t);
-		fb_trial_clear_sums(t);
-	}
 	fb_trial_begin_block(t, t->end_ns);
 }
 
@@ -457,6 +455,7 @@ void fb_trial_restart(struct fb_trial *t, u64 now_ns)
 {
 	fb_trial_advance(t, now_ns);
 	memset(t->before, 0, sizeof(t->before));
+	memset(t->told, 0, sizeof(t->told));
 	t->clear = false;
 	fb_trial_clear_sums(t);
 	if (t->on)

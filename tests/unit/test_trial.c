@@ -47,7 +47,7 @@ static struct outcome runs(const struct load *like, u32 stretches, u64 stretch_n
 		fb_trial_set_fixed(&cost.trial, stretches, stretch_ns);
 		fb_cost_want(&cost, true, 0);
 		load_run(&l, for_ns);
-		fb_trial_cost(&cost.trial, kind, &got);
+		got = cost.trial.told[kind];
 		o.inside += fabs((double)(got.diff_ns - true_ns)) <= 2. * got.error_ns;
 		o.z += (got.diff_ns - true_ns) / (double)got.error_ns / RUNS;
 		o.mean_ns += got.diff_ns / (double)RUNS;
@@ -257,17 +257,17 @@ static void test_restart(void **state)
 	fb_trial_set_fixed(&cost.trial, 16, 0);
 	fb_cost_want(&cost, true, 0);
 	load_run(&l, 21599 * SEC);
-	fb_trial_cost(&cost.trial, FB_TRIAL_READ, &before);
+	before = cost.trial.told[FB_TRIAL_READ];
 	assert_true(before.known);
 	assert_in_range(before.blocks, 336, 337);
 	load_run(&l, 21800 * SEC);
 	fb_trial_now(&cost.trial, FB_TRIAL_READ, &after);
 	assert_in_range(after.blocks, 0, 4);
-	fb_trial_cost(&cost.trial, FB_TRIAL_READ, &after);
+	after = cost.trial.told[FB_TRIAL_READ];
 	assert_true(after.known);
 	assert_in_range(after.diff_ns, 3 * MS / 2, 5 * MS / 2);
 	fb_trial_restart(&cost.trial, 21800 * SEC);
-	fb_trial_cost(&cost.trial, FB_TRIAL_READ, &after);
+	after = cost.trial.told[FB_TRIAL_READ];
 	assert_false(after.known);
 }
 
@@ -283,13 +283,13 @@ static void test_unknown(void **state)
 	fb_cost_init(&cost, 7, false);
 	fb_trial_set_limit(&cost.trial, &limit);
 	fb_cost_want(&cost, true, 0);
-	fb_trial_cost(&cost.trial, FB_TRIAL_READ, &got);
+	got = cost.trial.told[FB_TRIAL_READ];
 	assert_false(got.known);
 	load_run(&l, 11 * 16 * SEC + SEC);
-	fb_trial_cost(&cost.trial, FB_TRIAL_READ, &got);
+	got = cost.trial.told[FB_TRIAL_READ];
 	assert_false(got.known);
 	load_run(&l, 12 * 16 * SEC + SEC);
-	fb_trial_cost(&cost.trial, FB_TRIAL_READ, &got);
+	got = cost.trial.told[FB_TRIAL_READ];
 	assert_true(got.known);
 	limit.ns = MS / 100;
 	fb_trial_set_limit(&cost.trial, &limit);

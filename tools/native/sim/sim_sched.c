@@ -50,10 +50,23 @@ static bool sims_unphased(struct fb_engine *e, u64 now_ns)
 	return false;
 }
 
+/* which free reads may be sent; a block of the trial that has ended is judged at once */
+static u32 sims_allowed(struct sims *s, u64 now_ns)
+{
+	u32 may = fb_cost_may(&s->cost, now_ns);
+	struct fb_cost_verdict v;
+
+	if (!fb_cost_due(&s->cost))
+		return may;
+	fb_cost_judge(&s->cost, &v);
+	fb_cost_settle(&s->cost, &v, now_ns);
+	return fb_cost_may(&s->cost, now_ns);
+}
+
 /* are free reads of a kind, FB_COST_GAPS or FB_COST_IDLE, to be planned? */
 static bool sims_may(struct sims *s, u32 kind, u64 now_ns)
 {
-	return (fb_cost_may(&s->cost, now_ns) & kind) && simt_may_read(s->task, now_ns);
+	return (sims_allowed(s, now_ns) & kind) && simt_may_read(s->task, now_ns);
 }
 
 static bool sims_may_read(const struct fb_engine *e, u64 now_ns)
@@ -431,7 +444,7 @@ void sims_fill(struct sims *s, u64 now_ns)
 	if (s->o->trial)
 		fb_cost_want(&s->cost, !simt_over(s->task), now_ns);
 	/* a stretch may have ended */
-	fb_cost_may(&s->cost, now_ns);
+	sims_allowed(s, now_ns);
 	fb_idle_policy_withhold(&s->idle.wait, fb_cost_controls(&s->cost));
 	sims_send_flushes(s, now_ns);
 	fb_engine_decide(e, now_ns);
