@@ -431,8 +431,6 @@ static void fb_iosched_requeue_request(struct request *rq)
 	if (fq && fq->state == FB_SCHED_SENT) {
 		fq->r.cmd.start_ns = 0;
 		fq->state = FB_SCHED_REQUEUED;
-		/* most pass by the scheduler from here on, and their ends are not told */
-		fb_shadow_lose(&fs->fd->shadow);
 	}
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 }

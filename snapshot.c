@@ -30,9 +30,6 @@ struct fb_snapshot {
 	u64 quarantine_sectors;		/* their length */
 	u64 idle_size_kib;		/* longest idle read */
 	s64 cost_ppm;			/* what free reads cost of late */
-	/* requests of which it is known when they would have ended without us */
-	u64 cost_requests;
-	s64 cost_ns;			/* sum of how much later they have ended */
 	bool unfit;			/* the attached device is never scheduled */
 	bool served;			/* the disk is scheduled, so it may be read */
 	bool gaps;			/* and its gaps may be used */
@@ -87,8 +84,6 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	s->quarantine_zones = quarantine->zones;
 	s->quarantine_sectors = fb_quarantine_quarantined(quarantine);
 	s->cost_ppm = fd->conservatism.cost_ppm;
-	s->cost_requests = fd->shadow.followed;
-	s->cost_ns = fd->shadow.later_ns;
 	fb_lookahead_describe(&fd->lookahead, FB_LIFT_SOURCE, now, s->lifts[0], FB_LOOKAHEAD_TEXT);
 	fb_lookahead_describe(&fd->lookahead, FB_LIFT_DEST, now, s->lifts[1], FB_LOOKAHEAD_TEXT);
 	fb_verify_describe(fd, s->how, sizeof(s->how));
@@ -323,8 +318,6 @@ static struct attribute *fb_snapshot_stats[] = {
 	FB_SNAPSHOT_COUNTER_IN(idle_used_us, idle.used_ns, NSEC_PER_USEC),
 	FB_SNAPSHOT_COUNTER_IN(idle_us, idle.idle_ns, NSEC_PER_USEC),
 	FB_SNAPSHOT_COUNTER_IN(idle_max_us, idle.max_ns, NSEC_PER_USEC),
-	FB_SNAPSHOT_COUNTER(cost_requests, cost_requests),
-	FB_SNAPSHOT_DISK(cost_us, FB_SNAPSHOT_S64, cost_ns, NSEC_PER_USEC, false),
 	NULL
 };
 

@@ -345,14 +345,6 @@ static void simr_idle(struct simr *r, const struct sims *s, double seconds)
 	simr_close(r);
 }
 
-static void simr_in_all(struct simr *r, const struct fb_shadow *shadow)
-{
-	simr_open(r, "in_all");
-	simr_count(r, "followed", shadow->followed);
-	simr_per(r, "later_us", shadow->later_ns / 1e3, shadow->followed);
-	simr_close(r);
-}
-
 static void simr_task(struct simr *r, const struct sims *s, double seconds)
 {
 	const struct simt *t = s->task;
@@ -379,7 +371,6 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 		simr_idle(r, s, seconds);
 	if (!s->engine.dm)
 		return;
-	simr_in_all(r, &s->shadow);
 	if (s->o->conservatism_us == SIMO_AUTO)
 		simr_margin(r, &t->margin);
 	if (s->o->probe)
