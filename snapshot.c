@@ -29,7 +29,6 @@ struct fb_snapshot {
 	u64 quarantine_zones;		/* of now */
 	u64 quarantine_sectors;		/* their length */
 	u64 idle_size_kib;		/* longest idle read */
-	s64 cost_ppm;			/* what free reads cost of late */
 	bool unfit;			/* the attached device is never scheduled */
 	bool served;			/* the disk is scheduled, so it may be read */
 	bool gaps;			/* and its gaps may be used */
@@ -83,7 +82,6 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	s->quarantine_dropped = quarantine->dropped;
 	s->quarantine_zones = quarantine->zones;
 	s->quarantine_sectors = fb_quarantine_quarantined(quarantine);
-	s->cost_ppm = fd->conservatism.cost_ppm;
 	fb_lookahead_describe(&fd->lookahead, FB_LIFT_SOURCE, now, s->lifts[0], FB_LOOKAHEAD_TEXT);
 	fb_lookahead_describe(&fd->lookahead, FB_LIFT_DEST, now, s->lifts[1], FB_LOOKAHEAD_TEXT);
 	fb_verify_describe(fd, s->how, sizeof(s->how));
@@ -224,7 +222,6 @@ static struct attribute *fb_snapshot_state[] = {
 	FB_SNAPSHOT_STATE(lift_dest, WORD, lift_dest),
 	FB_SNAPSHOT_STATE(medium, LINE, medium),
 	FB_SNAPSHOT_STATE(recovery, LINE, recovery),
-	FB_SNAPSHOT_STATE(cost_ppm, S64, cost_ppm),
 	FB_SNAPSHOT_STATE(cost, LINE, measured),
 	FB_SNAPSHOT_STATE(quarantine_zones, U64, quarantine_zones),
 	FB_SNAPSHOT_STATE(quarantine_sectors, U64, quarantine_sectors),

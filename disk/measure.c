@@ -139,33 +139,38 @@ const char *fb_measure_bars(const struct fb_disk *fd)
 		"off: they cost the foreground more than they may";
 }
 
-static void fb_measure_say(const struct fb_trial_cost *cost, const char *whom, char *buf,
+/* hundredths of a millisecond */
+static u64 fb_measure_hundredths(u64 ns)
+{
+	return div_u64(ns + 5 * NSEC_PER_USEC, 10 * NSEC_PER_USEC);
+}
+
+static void fb_measure_say(const struct fb_trial_cost *cost, const char *what, char *buf,
 			   size_t size)
 {
-	u64 us = div_u64(abs(cost->diff_ns), NSEC_PER_USEC);
+	u64 added = fb_measure_hundredths(abs(cost->diff_ns));
+	u64 error = fb_measure_hundredths(cost->error_ns);
 	u64 per_mille = div_u64(abs(cost->ppm) + 500, 1000);
+	const char *sign = cost->diff_ns < 0 ? "-" : "";
 
-	snprintf(buf, size, "free reads %s %llu +- %llu us (%llu.%llu %%) %s",
-		 cost->diff_ns < 0 ? "take" : "add", us, div_u64(cost->error_ns, NSEC_PER_USEC),
-		 per_mille / 10, per_mille % 10, whom);
+	snprintf(buf, size,
+		 "free reads add %s%llu.%02llu +- %llu.%02llu ms (%s%llu.%llu %%) to a %s", sign,
+		 added / 100, added % 100, error / 100, error % 100, sign, per_mille / 10,
+		 per_mille % 10, what);
 }
 
 /* What free reads cost, as a line of FB_MEASURE_TEXT at most. */
 void fb_measure_describe(const struct fb_disk *fd, char *buf, size_t size)
 {
 	const struct fb_trial_cost *told = fd->measure.cost.trial.told;
-	const struct fb_trial_cost *cost = &told[FB_TRIAL_READ];
 
 	lockdep_assert_held(&fd->lock);
-	strscpy(buf, fd->measure.on ? "not known" : "not measured", size);
 	if (!fd->measure.on)
-		return;
-	if (cost->known) {
-		fb_measure_say(cost, cost->diff_ns < 0 ? "off a read" : "to a read", buf, size);
-		return;
-	}
-	cost = &told[FB_TRIAL_KINDS];
-	if (cost->known)
-		fb_measure_say(cost, cost->diff_ns < 0 ? "off a request" : "to a request", buf,
-			       size);
+		strscpy(buf, "not measured", size);
+	else if (told[FB_TRIAL_READ].known)
+		fb_measure_say(&told[FB_TRIAL_READ], "read", buf, size);
+	else if (told[FB_TRIAL_KINDS].known)
+		fb_measure_say(&told[FB_TRIAL_KINDS], "request", buf, size);
+	else
+		strscpy(buf, "not known", size);
 }

@@ -78,9 +78,10 @@ rm /tmp/sampling
 wait $sampler
 said=$(state "$disk" cost)
 expect_match "told" "$said" \
-	'^free reads (add|take) [0-9]+ [+]- [0-9]+ us [(][0-9.]+ %[)] (to|off) a read$'
-cost=$(echo "$said" | sed 's/.*take /-/; s/.*add //; s/ .*//')
-error=$(echo "$said" | sed 's/.*+- //; s/ .*//')
+	'^free reads add -?[0-9.]+ [+]- [0-9.]+ ms [(]-?[0-9.]+ %[)] to a read$'
+# in microseconds
+cost=$(echo "$said" | awk '{ printf "%d", 1000 * $4 }')
+error=$(echo "$said" | awk '{ printf "%d", 1000 * $6 }')
 control=$(awk '$1 == 0' /tmp/samples | wc -l)
 share=$((100 * control / $(wc -l < /tmp/samples)))
 expect_ge "seconds without a free read, %" $share 14
