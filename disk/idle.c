@@ -214,6 +214,8 @@ const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now
 
 	if (fb_level_unserved(fd))
 		return "off: not scheduling";
+	if (fb_measure_bars(fd, FB_COST_IDLE))
+		return fb_measure_bars(fd, FB_COST_IDLE);
 	if (why != FB_IDLE_POLICY_OFF && fb_coverage_wants(fd))
 		asleep = fb_drive_query_asleep(fd, now);
 	return asleep ? asleep : fb_idle_policy_why_name[why];

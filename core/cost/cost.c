@@ -44,7 +44,7 @@ static void fb_cost_trip(struct fb_cost *c, const struct fb_cost_verdict *v, u64
 		return;
 	}
 	fb_cost_pause(c, now_ns);
-	if (c->level == FB_COST_ALL && !v->disaster)
+	if (c->level == FB_COST_ALL && c->gaps && !v->disaster)
 		fb_cost_set_level(c, FB_COST_NO_GAPS, now_ns);
 	else
 		fb_cost_set_level(c, FB_COST_NOTHING, now_ns);
@@ -63,6 +63,7 @@ void fb_cost_init(struct fb_cost *c, u64 seed, bool guarded)
 	memset(c, 0, sizeof(*c));
 	fb_trial_init(&c->trial, seed);
 	c->guarded = guarded;
+	c->gaps = true;
 	c->pause_ns = FB_COST_PAUSE_NS;
 }
 

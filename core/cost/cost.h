@@ -35,6 +35,7 @@ enum fb_cost_level { FB_COST_ALL, FB_COST_NO_GAPS, FB_COST_NOTHING, FB_COST_FOR_
  * struct fb_cost - what free reads cost a disk, and what they are allowed therefore
  * @trial: what they cost
  * @guarded: the guard acts
+ * @gaps: reads in gaps are possible, so that they can be stopped first; the host says so
  * @wanted: there is something to read, or may be at any time
  * @level: what is allowed
  * @until_ns: level FB_COST_NO_GAPS or FB_COST_NOTHING: until then
@@ -48,6 +49,7 @@ enum fb_cost_level { FB_COST_ALL, FB_COST_NO_GAPS, FB_COST_NOTHING, FB_COST_FOR_
 struct fb_cost {
 	struct fb_trial trial;
 	bool guarded;
+	bool gaps;
 	bool wanted;
 	enum fb_cost_level level;
 	u64 until_ns;

@@ -428,7 +428,18 @@ void fb_trial_init(struct fb_trial *t, u64 seed)
 
 void fb_trial_set_limit(struct fb_trial *t, const struct fb_trial_limit *limit)
 {
+	if (!memcmp(limit, &t->limit, sizeof(*limit)))
+		return;
 	t->limit = *limit;
+	if (!t->clear)
+		return;
+	t->clear = false;
+	if (t->fixed)
+		return;
+	memcpy(t->before, t->told, sizeof(t->before));
+	fb_trial_clear_sums(t);
+	if (t->on)
+		fb_trial_begin(t, t->now_ns);
 }
 
 void fb_trial_set_fixed(struct fb_trial *t, u32 stretches, u64 stretch_ns)

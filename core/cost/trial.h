@@ -190,6 +190,8 @@ void fb_trial_init(struct fb_trial *t, u64 seed);
  * fb_trial_set_limit() - set what free reads may cost
  * @t: the trial
  * @limit: the limit; it decides how much control there is, and which error is small enough
+ *
+ * Of another one it is in doubt whether the cost is below.
  */
 void fb_trial_set_limit(struct fb_trial *t, const struct fb_trial_limit *limit);
 

@@ -369,6 +369,11 @@ class Check(Disks):
             1, "FREEBLOCK WARNING - sda: served in idle time only: reads end at no angle of the "
             "model; run: freeblock setup /dev/sda --measure"))
         self.assertEqual((self.alarm("map"), self.alarm("guard")), (1, 0))
+        self.assertEqual(self.alarm("cost"), 0)
+        self.tree.values(SYSFS + "state", {"cost": "not known; stopped at 5.10 +- 0.40 ms (9.1 %)"})
+        self.assertEqual(self.alarm("cost"), 1)
+        self.assertIn("free reads cost too much: stopped at 5.10 +- 0.40 ms (9.1 %)",
+                      self.check()[1])
         self.tree.counters("sda", alarms=1)
         self.assertEqual((self.check()[0], self.alarm("slow_recoveries")), (2, 1))
 

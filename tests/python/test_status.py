@@ -126,12 +126,16 @@ class Status(unittest.TestCase):
         known. Seen to fail: a number without its sign; 0 for not known."""
         self.full()
         cost, text = self.cost("free reads add -0.68 +- 0.09 ms (-1.1 %) to a request")
-        self.assertEqual(list(cost.values())[1:], [True, -.68, .09, -1.1, "request"])
+        self.assertEqual(list(cost.values())[1:],
+                         [True, -.68, .09, -1.1, "request", None])
         self.assertIn("\n  cost: %s\n" % cost["words"], text)
         for words in ("not known", "not measured"):
             cost, text = self.cost(words)
-            self.assertEqual(list(cost.values()), [words, False, None, None, None, None])
+            self.assertEqual(list(cost.values()), [words, False] + 5 * [None])
             self.assertIn("\n  cost: %s\n" % words, text)
+        cost, _ = self.cost("not known; reads in gaps stopped at 5.10 +- 0.40 ms (30.1 %)")
+        self.assertEqual((cost["known"], cost["stopped"]),
+                         (False, "reads in gaps stopped at 5.10 +- 0.40 ms (30.1 %)"))
 
     def test_odd_names(self):
         """What a module calls its task neither ends a line nor moves the cursor. Seen to fail: a

@@ -271,6 +271,30 @@ static void test_restart(void **state)
 	assert_false(after.known);
 }
 
+/* Another limit is in doubt at once, not after blocks of two minutes. Seen to fail without that. */
+static void test_limit(void **state)
+{
+	struct fb_trial_limit limit = { .ns = 100 * MS };
+	struct fb_cost cost;
+	struct load l = {
+		.cost = &cost, .r.state = 11, .gap_ns = 25 * MS, .took_ns = 15 * MS,
+		.added_ns = 6 * MS,
+	};
+
+	(void)state;
+	fb_cost_init(&cost, 11, true);
+	fb_trial_set_limit(&cost.trial, &limit);
+	fb_cost_want(&cost, true, 0);
+	load_run(&l, 400 * SEC);
+	assert_int_equal(cost.trial.stretches, FB_TRIAL_CLEAR);
+	limit.ns = MS;
+	fb_trial_set_limit(&cost.trial, &limit);
+	assert_int_equal(cost.trial.stretches, FB_TRIAL_DOUBT);
+	assert_true(cost.trial.told[FB_TRIAL_READ].known);
+	load_run(&l, 620 * SEC);
+	assert_int_equal(cost.stops, 1);
+}
+
 /* Nothing known is not "fine": of no requests, of few blocks, or with an error above the limit. */
 static void test_unknown(void **state)
 {
@@ -354,6 +378,7 @@ int main(void)
 		cmocka_unit_test(test_trips),
 		cmocka_unit_test(test_share),
 		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_clock),
 		cmocka_unit_test(test_large),

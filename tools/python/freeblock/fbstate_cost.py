@@ -16,6 +16,7 @@ CAVEAT = ("latency is the block layer's mean of all requests; while a task runs 
           "are among them, and the foreground may have changed by itself")
 CAUSED = ("miss_prepend", "miss_separate", "miss_after")
 SAID = re.compile(r"free reads add (-?[\d.]+) \+- ([\d.]+) ms \((-?[\d.]+) %\) to a (read|request)")
+STOPPED = re.compile("; (.*stopped.*)")
 
 
 def cost(disk):
@@ -23,8 +24,10 @@ def cost(disk):
     words = disk.read("state/cost")
     said = SAID.match(words or "")
     added, error, percent = map(float, said.groups()[:3]) if said else (None, None, None)
+    stopped = STOPPED.search(words or "")
     return {"words": words, "known": bool(said), "added_ms": added, "error_ms": error,
-            "added_pct": percent, "of": said.group(4) if said else None}
+            "added_pct": percent, "of": said.group(4) if said else None,
+            "stopped": stopped.group(1) if stopped else None}
 
 
 def short(found):
