@@ -10,7 +10,8 @@
 /* sums are that old at most: a foreground changes; fading them instead would bias the bound */
 #define FB_TRIAL_RESTART_NS (6 * 3600 * 1000000000ULL)
 #define FB_TRIAL_MOST_NS 1000000000000LL	/* of a difference: a million times that fits */
-#define FB_TRIAL_BITS 28	/* of a number whose square is added to 63 others */
+#define FB_TRIAL_BITS 24	/* of a number whose square is added to 63 others */
+#define FB_TRIAL_RATIO_BITS 8	/* of what multiplies such a sum */
 
 /* the bound: a mixture over effects with the information of 50 blocks, one error in 20 */
 #define FB_TRIAL_Z_MIX 50
@@ -162,47 +163,93 @@ static void fb_trial_estimate(const struct fb_trial *t, enum fb_trial_kind which
 	}
 }
 
-/* how far a block moves the difference of the means, ns; within FB_TRIAL_MOST_NS */
-static s64 fb_trial_residual(const struct fb_trial_est *est, const struct fb_trial_block *b)
+static u64 fb_trial_abs(s64 number)
 {
-	s64 all = 0, diff;
-	int kind, arm;
+	return number < 0 ? -number : number;
+}
+
+static u64 fb_trial_square(s64 number, u32 shift)
+{
+	u64 size = fb_trial_abs(number) >> shift;
+
+	return size * size;
+}
+
+/* how far a block moves an arm's mean, ns; within FB_TRIAL_MOST_NS */
+static s64 fb_trial_residual(const struct fb_trial_est *est, const struct fb_trial_block *b,
+			     enum fb_trial_arm arm)
+{
+	s64 all = 0, off;
+	int kind;
 
 	for (kind = 0; kind < FB_TRIAL_KINDS; kind++) {
+		const struct fb_trial_sum *sum = &b->sum[kind][arm];
+
 		if (!est->share[kind])
 			continue;
-		diff = 0;
-		for (arm = 0; arm < FB_TRIAL_ARMS; arm++) {
-			const struct fb_trial_sum *sum = &b->sum[kind][arm];
-			s64 off = sum->area - est->mean_ns[kind][arm] * sum->ends;
-
-			off = div64_s64(off, est->total.sum[kind][arm].ends);
-			diff += arm == FB_TRIAL_TREATED ? off : -off;
-		}
-		diff = clamp_t(s64, diff, -FB_TRIAL_MOST_NS, FB_TRIAL_MOST_NS);
-		all += div_s64(diff * est->share[kind], FB_TRIAL_MILLION);
+		off = sum->area - est->mean_ns[kind][arm] * sum->ends;
+		off = div64_s64(off, est->total.sum[kind][arm].ends);
+		off = clamp_t(s64, off, -FB_TRIAL_MOST_NS, FB_TRIAL_MOST_NS);
+		all += div_s64(off * est->share[kind], FB_TRIAL_MILLION);
 	}
 	return all;
 }
 
-/*
- * The root of m / (m - 1) times the sum of the squares. Numbers are halved until 64 squares, times
- * 64 / 63, fit.
- */
-static u64 fb_trial_error_ns(const struct fb_trial *t, const struct fb_trial_est *est)
+/* requests that ended in an arm, of the kinds in question */
+static u64 fb_trial_ends(const struct fb_trial_est *est, enum fb_trial_arm arm)
 {
+	u64 ends = 0;
+	int kind;
+
+	for (kind = 0; kind < FB_TRIAL_KINDS; kind++)
+		ends += est->share[kind] ? est->total.sum[kind][arm].ends : 0;
+	return ends;
+}
+
+/*
+ * What is missing in an arm's sum of squares, if its requests spread as those of the other: a
+ * heavy tail may not have shown in the smaller one.
+ */
+static u64 fb_trial_lack(const struct fb_trial_est *est, const u64 *squares, enum fb_trial_arm arm)
+{
+	enum fb_trial_arm other = arm == FB_TRIAL_CONTROL ? FB_TRIAL_TREATED : FB_TRIAL_CONTROL;
+	u64 ends = fb_trial_ends(est, arm), most = ends << FB_TRIAL_RATIO_BITS;
+	u64 like = mul_u64_u64_div_u64(squares[other], min(fb_trial_ends(est, other), most), ends);
+
+	return like > squares[arm] ? like - squares[arm] : 0;
+}
+
+/*
+ * The error is the root of m / (m - 1) times the sum of the squares of what each block does to the
+ * difference; for the bound what is missing is added. Numbers are halved until the sums fit.
+ */
+static void fb_trial_errors(const struct fb_trial *t, const struct fb_trial_est *est,
+			    struct fb_trial_cost *out)
+{
+	u64 squares[FB_TRIAL_ARMS] = { 0 }, sum = 0, most;
 	u32 shift = 0, i;
-	u64 sum = 0, off;
+	int arm;
 
 	for (i = 0; i < t->kept; i++) {
-		s64 diff = fb_trial_residual(est, &t->blocks[i]);
+		s64 off[FB_TRIAL_ARMS], diff;
 
-		off = diff < 0 ? -diff : diff;
-		for (; off >> shift >> FB_TRIAL_BITS; shift++)
+		for (arm = 0; arm < FB_TRIAL_ARMS; arm++)
+			off[arm] = fb_trial_residual(est, &t->blocks[i], arm);
+		diff = off[FB_TRIAL_TREATED] - off[FB_TRIAL_CONTROL];
+		most = fb_trial_abs(off[FB_TRIAL_TREATED]) + fb_trial_abs(off[FB_TRIAL_CONTROL]);
+		for (; most >> shift >> FB_TRIAL_BITS; shift++) {
 			sum >>= 2;
-		sum += (off >> shift) * (off >> shift);
+			for (arm = 0; arm < FB_TRIAL_ARMS; arm++)
+				squares[arm] >>= 2;
+		}
+		sum += fb_trial_square(diff, shift);
+		for (arm = 0; arm < FB_TRIAL_ARMS; arm++)
+			squares[arm] += fb_trial_square(off[arm], shift);
 	}
-	return (u64)int_sqrt64(sum + div_u64(sum, t->kept - 1)) << shift;
+	most = sum + fb_trial_lack(est, squares, FB_TRIAL_CONTROL) +
+		fb_trial_lack(est, squares, FB_TRIAL_TREATED);
+	out->error_ns = (u64)int_sqrt64(sum + div_u64(sum, t->kept - 1)) << shift;
+	out->bound_ns = (u64)int_sqrt64(most + div_u64(most, t->kept - 1)) << shift;
 }
 
 u64 fb_trial_limit_ns(const struct fb_trial_limit *limit, u64 alone_ns)
@@ -241,7 +288,7 @@ void fb_trial_now(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_t
 	out->blocks = t->ended;
 	out->alone_ns = alone;
 	out->diff_ns = diff;
-	out->error_ns = fb_trial_error_ns(t, &est);
+	fb_trial_errors(t, &est, out);
 	out->ppm = div64_s64(diff * FB_TRIAL_MILLION, max_t(s64, alone, 1));
 	out->known = t->ended >= FB_TRIAL_LEAST && out->ends >= FB_TRIAL_ENDS &&
 		     out->error_ns <= fb_trial_limit_ns(&t->limit, alone);
@@ -288,10 +335,10 @@ s64 fb_trial_excess_ns(const struct fb_trial *t, const struct fb_trial_cost *cos
 
 bool fb_trial_is_sure(const struct fb_trial_cost *cost, s64 excess_ns)
 {
-	u64 off_ns = excess_ns < 0 ? -excess_ns : excess_ns;
+	u64 off_ns = fb_trial_abs(excess_ns);
 
 	return cost->blocks >= FB_TRIAL_LEAST && cost->ends >= FB_TRIAL_ENDS &&
-	       off_ns > mul_u64_u64_shr(cost->error_ns, fb_trial_z(cost->blocks),
+	       off_ns > mul_u64_u64_shr(cost->bound_ns, fb_trial_z(cost->blocks),
 					FB_TRIAL_Z_SHIFT);
 }
 

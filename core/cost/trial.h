@@ -70,6 +70,7 @@ struct fb_trial_block {
  * struct fb_trial_cost - what free reads cost
  * @diff_ns: added to a request, on the mean; negative: it is served sooner
  * @error_ns: standard error of @diff_ns
+ * @bound_ns: the same for a bound: with the spread of the other arm where that is larger
  * @alone_ns: what a request takes without free reads
  * @ppm: @diff_ns over @alone_ns
  * @blocks: blocks that it comes from
@@ -79,6 +80,7 @@ struct fb_trial_block {
 struct fb_trial_cost {
 	s64 diff_ns;
 	u64 error_ns;
+	u64 bound_ns;
 	u64 alone_ns;
 	s64 ppm;
 	u32 blocks;
