@@ -110,9 +110,10 @@ echo 1000000 > "$(fb "$disk")/idle_mean_us"
 echo start > "$(fb "$disk")/scan"
 load stream "/dev/$disk" reads=100 depth=1 bytes=65536 pause_us=40000 seconds=$SECONDS_IN_ALL \
 	> /tmp/load &
-sleep 150
+# in the last seconds of the twelfth block: from then on idle reads keep to it by themselves
+sleep 190
 echo 100 > "$(fb "$disk")/idle_mean_us"
-expect_within "it stops them" 70 wait_for 70 grep -q stopped "$(fb "$disk")/state/cost"
+expect_within "it stops them" 40 wait_for 40 grep -q stopped "$(fb "$disk")/state/cost"
 expect_match "and says so" "$(state "$disk" cost)" \
 	'^not known; stopped at [0-9.]+ [+]- [0-9.]+ ms [(][0-9.]+ %[)]$'
 expect_match "the log, too" "$(dmesg | grep 'free reads')" \
