@@ -18,8 +18,8 @@ SCRIPT = os.path.join(TOP, "tests", "lab", "lock.sh")
 PENDING = (1, 10, 64, 255)
 CLOSED = 10
 DRIVES = (ATLAS, NEARLINE, NEARLINE + "-wc")
-FULL = {"WARMUP": "15", "SECONDS": "40"}
-QUICK = {"WARMUP": "10", "SECONDS": "20"}
+FULL = {"WARMUP": "15", "WINDOW": "40"}
+QUICK = {"WARMUP": "10", "WINDOW": "20"}
 LONGEST_US = 20
 OWN_PCT = 1.5
 
