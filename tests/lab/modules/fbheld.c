@@ -11,7 +11,9 @@
  */
 #include <linux/debugfs.h>
 #include <linux/ftrace.h>
+#include <linux/hardirq.h>
 #include <linux/kallsyms.h>
+#include <linux/kernel_stat.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
@@ -35,6 +37,7 @@ static struct {
 	unsigned long lock, ip;		/* the one that is held, 0: none, and who has taken it */
 	u64 since;
 	unsigned int nested;		/* calls of the tracer within the hold */
+	unsigned long irqs;		/* interrupts until it began */
 	u64 empty, each;		/* what an empty hold takes, and each such call */
 	pid_t thread;
 } fbh;
@@ -64,17 +67,26 @@ static void fbh_note(u64 cycles)
 		f->others += cycles;
 }
 
+static unsigned long notrace fbh_irqs(void)
+{
+	return kstat_this_cpu->irqs_sum + __this_cpu_read(irq_stat.apic_timer_irqs);
+}
+
 static void notrace fbh_locked(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
 			       struct ftrace_regs *fregs)
 {
-	if (fbh.lock) {
+	unsigned long lock = ftrace_get_regs(fregs)->di;
+
+	/* the same one: an interrupt came before it was taken, and takes it itself */
+	if (fbh.lock && fbh.lock != lock) {
 		fbh.nested++;
 		return;
 	}
 	if (parent < fbh.begin || parent >= fbh.end)
 		return;
-	fbh.lock = ftrace_get_regs(fregs)->di;
+	fbh.lock = lock;
 	fbh.ip = parent;
+	fbh.irqs = fbh_irqs();
 	fbh.nested = 0;
 	fbh.since = get_cycles();
 }
@@ -90,7 +102,9 @@ static void notrace fbh_unlocked(unsigned long ip, unsigned long parent, struct 
 		fbh.nested++;
 		return;
 	}
-	fbh_note(now - fbh.since);
+	/* nor is a hold what an interrupt took that came before it */
+	if (fbh.irqs == fbh_irqs())
+		fbh_note(now - fbh.since);
 	fbh.lock = 0;
 }
 
