@@ -156,6 +156,21 @@ void fb_policy_pool_del(struct fb_policy_pool *pool, struct fb_policy_req *req)
 	pool->count--;
 }
 
+void fb_policy_pool_clear(struct fb_policy_pool *pool, struct list_head *to)
+{
+	struct fb_policy_near *near;
+	int class;
+
+	for (class = 0; class < FB_POLICY_CLASSES; class++) {
+		list_splice_init(&pool->reqs[class], to);
+		INIT_LIST_HEAD(&pool->fifo[class][0]);
+		INIT_LIST_HEAD(&pool->fifo[class][1]);
+		for (near = &pool->near[class]; near->used; near->used &= near->used - 1)
+			INIT_LIST_HEAD(&near->bucket[__ffs64(near->used)]);
+	}
+	pool->count = 0;
+}
+
 void fb_policy_pool_merge(struct fb_policy_pool *pool, struct fb_policy_req *req,
 			  const struct fb_policy_req *gone)
 {
