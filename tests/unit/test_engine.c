@@ -14,8 +14,9 @@
  * lost or dangling. Ends: odd, plan or gap kept, tail kept with nothing left, or that of a
  * command that is gone; overtaken, and not chosen anew; kept predictions of another model; idle
  * reads and cached writes not counted off.
- * Order: a flip that keeps the window or the second schedule, none placed before it, doubts idle reads, or none;
- * overdue ignored, pending or at the drive; a third command sent; a stream not decided on.
+ * Order: a flip that keeps the window or the second schedule, doubts idle reads, or none; none
+ * placed before it; overdue ignored, pending or at the drive; a third command sent; a stream not
+ * decided on.
  */
 #include <setjmp.h>
 #include <stdarg.h>

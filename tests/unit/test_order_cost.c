@@ -143,14 +143,15 @@ static s64 cost(enum fb_policy_id policy, u32 pending, const struct fb_conservat
 	assert_in_range(silent, 1, 1 + pending / SLICE);
 	assert_int_equal(sum.requests, ROUNDS - silent);
 	/* some 10 KiB after half a turn and a seek */
-	assert_in_range(sum.took_ns / (ROUNDS - silent), dm_period_ns(dm) / 3, 3 * dm_period_ns(dm));
+	sum.took_ns /= ROUNDS - silent;
+	assert_in_range(sum.took_ns, dm_period_ns(dm) / 3, 3 * dm_period_ns(dm));
 	return sum.later_ns / (ROUNDS - silent);
 }
 
 /*
  * Each of the shadow's times is that of a schedule made here; beside sptf it costs nothing.
  * Seen to fail with the shadow's head put where the real one is, with arrivals that enter at the
- * wrong end of the pool, without a new pool at the beginning, with what is sent while it begins kept.
+ * wrong end of the pool, without a new pool at the beginning, with what is sent meanwhile kept.
  */
 static void test_cost(void **state)
 {
