@@ -154,14 +154,16 @@ static void fb_iosched_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_h
 	unsigned long flags;
 	LIST_HEAD(free);
 
-	spin_lock_irqsave(&fs->fd->lock, flags);
+	/* a plug may have dozens: interrupts are let in after each */
 	list_for_each_entry_safe(rq, next, list, queuelist) {
 		list_del_init(&rq->queuelist);
+		spin_lock_irqsave(&fs->fd->lock, flags);
 		fb_iosched_insert_one(fs, rq, at_head, &free);
+		/* a write may have come; blk-mq runs the queue when this returns */
+		if (list_empty(list))
+			fb_order_decide(fs);
+		spin_unlock_irqrestore(&fs->fd->lock, flags);
 	}
-	/* a write may have come; blk-mq runs the queue when this returns */
-	fb_order_decide(fs);
-	spin_unlock_irqrestore(&fs->fd->lock, flags);
 
 	list_for_each_entry_safe(rq, next, &free, queuelist) {
 		list_del_init(&rq->queuelist);
