@@ -36,12 +36,9 @@ static const char *fb_report_phase(struct fb_disk *fd, const struct fb_sched *fs
 	return fb_head_locked(&fs->engine.head, now) ? "locked" : "unknown";
 }
 
-/* in order of arrival, too: the drive gets all that it takes */
-static bool fb_report_drive_orders(const struct fb_sched *fs)
+static bool fb_report_drive_orders(const struct fb_engine *e)
 {
-	const struct fb_engine *e = &fs->engine;
-
-	return !fb_engine_predicts(e) && (!e->ops->by_lbn(e) || e->pool.policy == FB_POLICY_FIFO);
+	return !fb_engine_predicts(e) && !e->ops->by_lbn(e);
 }
 
 /* A scheduler must be attached. The texts of @r are constant. */
@@ -52,7 +49,7 @@ void fb_report_take(struct fb_disk *fd, struct fb_report *r)
 	lockdep_assert_held(&fd->lock);
 	*r = (struct fb_report) {
 		.free_reads = fb_report_free_reads(fd, fs),
-		.order = fb_report_drive_orders(fs) ? "drive" : "policy",
+		.order = fb_report_drive_orders(&fs->engine) ? "drive" : "policy",
 		.phase = fb_report_phase(fd, fs),
 		.period_ps = fs->engine.head.period_ps,
 		.pending = fs->engine.pool.count,

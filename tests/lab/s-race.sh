@@ -48,7 +48,7 @@ write_all()
 {
 	local policy
 
-	for policy in fifo clook sstf sptf sptf-sw auto joint; do
+	for policy in clook sstf sptf sptf-sw auto; do
 		echo $policy > "$iosched/policy"
 		echo $((step % 90 + 1)) > "$iosched/sw_percent"
 		echo $((step % 3 * 100)) > "$iosched/conservatism_us"

@@ -274,7 +274,7 @@ expect_ok "the log names auto and the range" logged "depth: '0' is not auto or a
 fio --name=load --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=16 \
 	--rw=randrw --bs=4k --time_based --runtime=8 --eta=never --output=/tmp/load.fio &
 load=$!
-for policy in fifo clook sstf sptf sptf-sw joint; do
+for policy in clook sstf sptf sptf-sw; do
 	for depth in 1 2 auto 3 4; do
 		iosched "$disk" policy $policy
 		iosched "$disk" depth $depth

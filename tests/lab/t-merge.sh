@@ -46,7 +46,7 @@ echo 256 > /sys/block/"$disk"/queue/nr_requests
 all_at_once no-model
 model_load "$disk" tiny.fbmodel
 iosched "$disk" target_slowdown_ppm 1000000
-for policy in sptf joint auto; do
+for policy in sptf auto; do
 	iosched "$disk" policy $policy
 	all_at_once $policy
 	all_at_once "$policy-idle" --prioclass=3

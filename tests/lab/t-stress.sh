@@ -41,7 +41,7 @@ tunables()
 {
 	local policy
 
-	for policy in fifo clook sstf sptf sptf-sw joint; do
+	for policy in clook sstf sptf sptf-sw auto; do
 		iosched "$disk" policy $policy
 		sleep 0.1
 	done 2>/dev/null
