@@ -349,10 +349,7 @@ static const struct attribute_group fb_sysfs_disk_group = {
 
 const struct attribute_group *fb_sysfs_disk_groups[] = {
 	&fb_sysfs_disk_group,
-	&fb_snapshot_state_group,
-	&fb_snapshot_stats_group,
-	&fb_snapshot_scan_group,
-	&fb_snapshot_scrub_group,
+	&fb_snapshot_group,
 	NULL
 };
 

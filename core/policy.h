@@ -19,9 +19,9 @@ enum fb_policy_id {
 	/* smallest seek of those within sw_percent of the shortest positioning */
 	FB_POLICY_SPTF_SW,
 	/*
-	 * what is recommended: each request together with the free read before it, which is for the
-	 * engine to do (core/joint.h); here it is sptf, for when there is nothing to read or no time
-	 * to search
+	 * what is recommended: each request together with the free read before it, which is for
+	 * the engine to do (core/joint.h); here it is sptf, for when there is nothing to read or
+	 * no time to search
 	 */
 	FB_POLICY_AUTO,
 	FB_POLICIES,

@@ -26,7 +26,9 @@ void fb_hurry_arrive(struct fb_disk *fd)
 	wake_up(&fd->wait);
 }
 
-/* When to read in the foreground's time, past or future; FB_DEADLINE_NEVER: something must change. */
+/*
+ * When to read in the foreground's time, past or future; FB_DEADLINE_NEVER: something must change.
+ */
 u64 fb_hurry_due_ns(struct fb_disk *fd)
 {
 	struct fb_hurry *hurry = &fd->hurry;

@@ -38,8 +38,7 @@ iosched=/sys/block/$disk/queue/iosched
 
 read_all()
 {
-	cat "$D"/state/* "$D"/stats/* "$D"/scan_stats/* "$D"/scrub_stats/* "$D/scan" "$D/scrub" \
-		"$D/tasks" "$D/model_status" "$D/coverage" "$D"/idle_* "$D"/bad_* "$D/model_force" \
+	cat "$D"/state/* "$D/scan" "$D/scrub" "$D/tasks" "$D/model_status" "$D/coverage" "$D"/idle_* "$D"/bad_* "$D/model_force" \
 		"$(debug "$disk")"/* "$iosched"/* \
 		"$tasks/state"
 }

@@ -38,10 +38,10 @@ cpu: 0
 == /sys/kernel/mechdisk/d1/stats
 commands 5
 busy_ns %(busy)d
-== /sys/kernel/debug/freeblock/sda/scan
-state running
-blocks_total 2245870
-blocks_delivered %(blocks)d
+== /sys/kernel/debug/freeblock/sda/numbers
+state/scheduling yes
+scan_stats/blocks_total 2245870
+scan_stats/blocks_delivered %(blocks)d
 """
 
 STATUS = """scheduling %s

@@ -363,7 +363,7 @@ class Runs(Case):
 
     def test_cost(self):
         """What the foreground paid is said beside it."""
-        self.tree.write("sys/kernel/freeblock/sda/state/period_ps", 6000000000)
+        self.tree.write(fakedisk.KERNEL + "sda/state/period_ps", 6000000000)
         self.tree.counters("sda", fg_requests=100, miss_prepend=1, miss_separate=0, miss_after=0,
                            miss_fg=5, guard_trips=0)
         self.disk.at_end = lambda: self.tree.counters(

@@ -61,7 +61,8 @@ static u64 greedy(struct fb_deadline_share *s, u32 ppm, u64 ns, u64 end)
 		fb_deadline_charge(s, ns);
 		for (i = 0; i < n && ns <= FB_DEADLINE_READ_NS; i += 1 + n / 64)
 			assert_true((n - i) * ns <=
-				    (now - from[i]) / 1000 * ppm / 1000 + FB_DEADLINE_BURST_NS + 1000);
+				    (now - from[i]) / 1000 * ppm / 1000 +
+				    FB_DEADLINE_BURST_NS + 1000);
 	}
 	return n * ns;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The state of a simulated SATA drive, its IDENTIFY DEVICE data and its logs; the rules are those of
- * mechdisk_taskfile.h.
+ * The state of a simulated SATA drive, its IDENTIFY DEVICE data and its logs; the rules are those
+ * of mechdisk_taskfile.h.
  */
 #ifndef MECHDISK_ATALOG_H
 #define MECHDISK_ATALOG_H

@@ -35,20 +35,23 @@ def _block_stat(name):
 def sample(name):
     """The counters of a disk, now."""
     disk = fbstate.Disk(name)
-    idle = disk.idle()
-    caused = [disk.counter(key) for key in CAUSED]
+    there = disk.numbers()
+    idle = disk.idle(there)
+    counters = {key.partition("/")[2]: value for key, value in there.items()
+                if key.startswith("stats/")} if disk.attached() else {}
+    caused = [counters.get(key) for key in CAUSED]
     return {
         "at": time.monotonic(),
-        "requests": disk.counter("fg_requests"),
+        "requests": counters.get("fg_requests"),
         "caused": None if None in caused else sum(caused),
-        "own": disk.counter("miss_fg"),
-        "period_ps": disk.state("period_ps") or 0,
-        "guard_trips": disk.counter("guard_trips"),
-        "ordered": disk.counter("order_requests"),
-        "order_took_us": disk.counter("order_took_us"),
-        "order_us": disk.counter("order_us"),
-        "followed": disk.counter("cost_requests"),
-        "later_us": disk.counter("cost_us"),
+        "own": counters.get("miss_fg"),
+        "period_ps": there.get("state/period_ps", 0),
+        "guard_trips": counters.get("guard_trips"),
+        "ordered": counters.get("order_requests"),
+        "order_took_us": counters.get("order_took_us"),
+        "order_us": counters.get("order_us"),
+        "followed": counters.get("cost_requests"),
+        "later_us": counters.get("cost_us"),
         "cached": fbstate.read("sys/block", name, "queue", "write_cache") == "write back",
         # of late, as the Waiting policy measures it against its goals
         "idle": {key: idle[key] for key in ("mean_us", "max_us") if key in idle},

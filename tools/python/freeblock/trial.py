@@ -117,7 +117,8 @@ class Trial:
 
     def counters(self):
         """Those of now, and when that is."""
-        found = {name: self.disk.counter(name) for name in COUNTERS}
+        counters = self.disk.counters()
+        found = {name: counters.get(name) for name in COUNTERS}
         if None in found.values():
             raise ToolError("%s: its counters are not there any more (%s): nothing is told" % (
                 self.disk.name, self.disk.stuck() or "this module is another than the tools"))
