@@ -18,7 +18,15 @@
 /* A disk at one moment, so that sums agree */
 struct fb_snapshot {
 	u64 attached;			/* the scheduler is attached, and @sched valid */
-	struct fb_report sched;		/* what it tells */
+	struct {
+		const char *free_reads;	/* "on", or why there are none */
+		const char *order;	/* who chooses the next command, a word */
+		const char *phase;	/* whether the platter's angle is known, a word */
+		u64 period_ps;		/* one revolution as tracked; 0: no model */
+		u64 pending;		/* foreground requests */
+		u64 background_pending;	/* background reads of others */
+		u64 in_flight;		/* commands at the drive */
+	} sched;
 	struct fb_stats stats;
 	struct fb_idle_policy_status idle;	/* state and counters of idle reads */
 	u64 modelled;			/* there is a model */
@@ -37,19 +45,14 @@ struct fb_snapshot {
 	bool served;			/* the disk is scheduled, so it may be read */
 	bool gaps;			/* and its gaps may be used */
 	const char *scheduling;		/* "yes", or why not */
-	/* what of the drive is known and used: "map", or "rates" or "none", and why no map */
-	const char *knowledge;
 	const char *idle_why;		/* whether idle reads are sent, or why not */
-	const char *lift_source;	/* state of the look-ahead probe */
-	const char *lift_dest;		/* likewise */
-	const char *medium;		/* how the medium is read */
-	const char *measured;		/* what free reads cost */
-	const char *recovery;		/* how long the drive tries to read a bad sector */
-	char why[FB_DOUBT_LEN];		/* text for @knowledge */
-	char lifts[2][FB_LOOKAHEAD_TEXT];	/* texts for @lift_source and @lift_dest */
-	char how[FB_VERIFY_TEXT];	/* text for @medium */
-	char tries[FB_RECOVERY_TEXT];	/* text for @recovery */
-	char cost[FB_MEASURE_TEXT];	/* text for @measured */
+	/* what of the drive is known and used: "map", or "rates" or "none", and why no map */
+	char knowledge[FB_DOUBT_LEN];
+	char lift_source[FB_LOOKAHEAD_TEXT];	/* state of the look-ahead probe */
+	char lift_dest[FB_LOOKAHEAD_TEXT];	/* likewise */
+	char medium[FB_VERIFY_TEXT];	/* how the medium is read */
+	char recovery[FB_RECOVERY_TEXT];	/* how long the drive tries to read a bad sector */
+	char cost[FB_MEASURE_TEXT];	/* what free reads cost */
 	u32 floor_ns[DM_BANDS];		/* learnt conservatism by distance */
 	/* of a drive that caches writes */
 	u64 dirty;			/* writes believed to be in the cache only */
@@ -60,6 +63,61 @@ struct fb_snapshot {
 	u64 destage_job_ns;		/* mean time of a command that is alone in the drive */
 	char line[FB_DOUBT_LEN];	/* a value as text */
 };
+
+static const char *fb_snapshot_free_reads(struct fb_disk *fd, const struct fb_sched *fs)
+{
+	if (fb_level_unserved(fd))
+		return "off: not scheduling";
+	if (fb_level_unmapped(fd))
+		return "off: no map of the drive is in use";
+	if (!fb_phase_on(&fd->phase, ktime_get_ns()))
+		return "off: reads end at no angle of the model";
+	if (!fb_disk_tasks(fd))
+		return "no task";
+	if (fs->engine.depth != FB_ENGINE_DEPTH)
+		return "off: depth is not 2";
+	if (fb_disk_is_single(fd))
+		return "off: the device takes one command at a time";
+	if (fb_measure_bars(fd))
+		return fb_measure_bars(fd);
+	if (!fb_guard_on(&fd->guard, ktime_get_ns()))
+		return "off: they cost the foreground too many turns";
+	if (fs->engine.drive_orders && fb_destage_orders(&fd->destage))
+		return "off: the drive orders, as its write cache is in use";
+	return "on";
+}
+
+static const char *fb_snapshot_phase(struct fb_disk *fd, const struct fb_sched *fs)
+{
+	u64 now = ktime_get_ns();
+
+	if (fb_level_unmapped(fd))
+		return "unknown";
+	if (!fb_phase_on(&fd->phase, now))
+		return "given-up";
+	return fb_head_locked(&fs->engine.head, now) ? "locked" : "unknown";
+}
+
+static bool fb_snapshot_drive_orders(const struct fb_engine *e)
+{
+	return !fb_engine_predicts(e) && !e->ops->by_lbn(e);
+}
+
+static void fb_snapshot_copy_sched(struct fb_disk *fd, struct fb_snapshot *s)
+{
+	const struct fb_sched *fs = fd->sched;
+
+	s->attached = !!fs;
+	if (!fs)
+		return;
+	s->sched.free_reads = fb_snapshot_free_reads(fd, fs);
+	s->sched.order = fb_snapshot_drive_orders(&fs->engine) ? "drive" : "policy";
+	s->sched.phase = fb_snapshot_phase(fd, fs);
+	s->sched.period_ps = fs->engine.head.period_ps;
+	s->sched.pending = fs->engine.pool.count;
+	s->sched.background_pending = fs->others.count;
+	s->sched.in_flight = fs->engine.nr_flight;
+}
 
 static void fb_snapshot_copy_destage(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 {
@@ -92,13 +150,11 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 		why = "reads end at no angle of the model";
 	level = s->served && fb_idle_policy_knows(&fd->idle.wait) ? "rates" : "none";
 	if (why)
-		snprintf(s->why, sizeof(s->why), "%s: %s", level, why);
+		snprintf(s->knowledge, sizeof(s->knowledge), "%s: %s", level, why);
 	else
-		strscpy(s->why, "map", sizeof(s->why));
+		strscpy(s->knowledge, "map", sizeof(s->knowledge));
 	s->gaps = !why;
-	s->attached = !!fd->sched;
-	if (fd->sched)
-		fb_report_take(fd, &s->sched);
+	fb_snapshot_copy_sched(fd, s);
 	s->stats = fd->stats;
 	fb_idle_policy_status(&fd->idle.wait, now, &s->idle);
 	s->idle_why = fb_idle_why(fd, s->idle.why, now);
@@ -112,10 +168,12 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	s->cost_ppm = fd->conservatism.cost_ppm;
 	s->cost_requests = fd->shadow.followed;
 	s->cost_ns = fd->shadow.later_ns;
-	fb_lookahead_describe(&fd->lookahead, FB_LIFT_SOURCE, now, s->lifts[0], FB_LOOKAHEAD_TEXT);
-	fb_lookahead_describe(&fd->lookahead, FB_LIFT_DEST, now, s->lifts[1], FB_LOOKAHEAD_TEXT);
-	fb_verify_describe(fd, s->how, sizeof(s->how));
-	fb_recovery_describe(&fd->recovery, s->tries, sizeof(s->tries));
+	fb_lookahead_describe(&fd->lookahead, FB_LIFT_SOURCE, now, s->lift_source,
+			      sizeof(s->lift_source));
+	fb_lookahead_describe(&fd->lookahead, FB_LIFT_DEST, now, s->lift_dest,
+			      sizeof(s->lift_dest));
+	fb_verify_describe(fd, s->medium, sizeof(s->medium));
+	fb_recovery_describe(&fd->recovery, s->recovery, sizeof(s->recovery));
 	fb_measure_describe(fd, s->cost, sizeof(s->cost));
 	memcpy(s->floor_ns, fd->conservatism.odds.floor_ns, sizeof(s->floor_ns));
 	fb_snapshot_copy_destage(fd, s, now);
@@ -125,12 +183,13 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 static void fb_snapshot_unserved(struct fb_snapshot *s)
 {
 	if (!s->served)
-		s->medium = "none";
+		strscpy(s->medium, "none", sizeof(s->medium));
 	if (s->unfit)
-		s->recovery = "not asked: the disk cannot be scheduled";
+		strscpy(s->recovery, "not asked: the disk cannot be scheduled",
+			sizeof(s->recovery));
 	if (!s->gaps) {
-		s->lift_source = "off";
-		s->lift_dest = "off";
+		strscpy(s->lift_source, "off", sizeof(s->lift_source));
+		strscpy(s->lift_dest, "off", sizeof(s->lift_dest));
 	}
 }
 
@@ -146,12 +205,6 @@ static struct fb_snapshot *fb_snapshot_take(struct fb_disk *fd)
 	fb_snapshot_copy(fd, s, ktime_get_ns());
 	spin_unlock_irq(&fd->lock);
 	s->idle_size_kib = s->idle.sectors / 2;
-	s->knowledge = s->why;
-	s->lift_source = s->lifts[0];
-	s->lift_dest = s->lifts[1];
-	s->medium = s->how;
-	s->recovery = s->tries;
-	s->measured = s->cost;
 	fb_snapshot_unserved(s);
 	return s;
 }
@@ -163,7 +216,8 @@ enum fb_snapshot_kind {
 	FB_SNAPSHOT_S64,
 	FB_SNAPSHOT_US,		/* a u64, nanoseconds, shown as microseconds */
 	FB_SNAPSHOT_S_US,	/* the same of an s64 */
-	FB_SNAPSHOT_TEXT,
+	FB_SNAPSHOT_TEXT,	/* a pointer to one */
+	FB_SNAPSHOT_CHARS,	/* one in place */
 };
 
 /* A value */
@@ -180,7 +234,7 @@ static const struct fb_snapshot_row fb_snapshot_rows[] = {
 	FB_SNAPSHOT("state/attached", U64, attached),
 	FB_SNAPSHOT("state/model", U64, modelled),
 	FB_SNAPSHOT("state/scheduling", TEXT, scheduling),
-	FB_SNAPSHOT("state/knowledge", TEXT, knowledge),
+	FB_SNAPSHOT("state/knowledge", CHARS, knowledge),
 	FB_SNAPSHOT("state/free_reads", TEXT, sched.free_reads),
 	FB_SNAPSHOT("state/phase", TEXT, sched.phase),
 	FB_SNAPSHOT("state/order", TEXT, sched.order),
@@ -189,12 +243,12 @@ static const struct fb_snapshot_row fb_snapshot_rows[] = {
 	FB_SNAPSHOT("state/background_pending", U64, sched.background_pending),
 	FB_SNAPSHOT("state/in_flight", U64, sched.in_flight),
 	FB_SNAPSHOT("state/tasks", U64, tasks),
-	FB_SNAPSHOT("state/lift_source", TEXT, lift_source),
-	FB_SNAPSHOT("state/lift_dest", TEXT, lift_dest),
-	FB_SNAPSHOT("state/medium", TEXT, medium),
-	FB_SNAPSHOT("state/recovery", TEXT, recovery),
+	FB_SNAPSHOT("state/lift_source", CHARS, lift_source),
+	FB_SNAPSHOT("state/lift_dest", CHARS, lift_dest),
+	FB_SNAPSHOT("state/medium", CHARS, medium),
+	FB_SNAPSHOT("state/recovery", CHARS, recovery),
 	FB_SNAPSHOT("state/cost_ppm", S64, cost_ppm),
-	FB_SNAPSHOT("state/cost", TEXT, measured),
+	FB_SNAPSHOT("state/cost", CHARS, cost),
 	FB_SNAPSHOT("state/quarantine_zones", U64, quarantine_zones),
 	FB_SNAPSHOT("state/quarantine_sectors", U64, quarantine_sectors),
 	FB_SNAPSHOT("state/idle", TEXT, idle_why),
@@ -295,6 +349,8 @@ static const char *fb_snapshot_text(struct fb_snapshot *s, const struct fb_snaps
 	u32 unit = row->kind == FB_SNAPSHOT_US || row->kind == FB_SNAPSHOT_S_US ?
 		   NSEC_PER_USEC : 1;
 
+	if (row->kind == FB_SNAPSHOT_CHARS)
+		return field;
 	if (row->kind == FB_SNAPSHOT_TEXT)
 		return *(const char *const *)field;
 	if (row->kind == FB_SNAPSHOT_S64 || row->kind == FB_SNAPSHOT_S_US)

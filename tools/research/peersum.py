@@ -30,7 +30,7 @@ MOST_INSTRUCTIONS = 2.0
 MOST_CPU_PCT = 1.5
 # What means of several seeds have a standard error of
 SPREAD = ("reads_p50_ms", "reads_p99_ms", "bg_mb_s")
-# What the module says of free reads (sched/report.c) where a load leaves a scan nothing
+# What the module says of free reads (snapshot.c) where a load leaves a scan nothing
 RIGHTLY = ("on", "off: the drive orders, as its write cache is in use")
 
 DELIVERED = ("scan_stats/blocks_delivered", "scrub_stats/blocks_delivered")
