@@ -145,7 +145,7 @@ expect_eq "another model: scheduling" "$(state "$disk" knowledge)" map
 # predicted NAME DISK MODEL [WHERE..]: a disk's reads end when its model says
 predicted()
 {
-	local name="$1" disk="$2" model="$3" it total
+	local name="$1" disk="$2" model="$3" total
 
 	shift 3
 	sched_set "$disk" freeblock
@@ -154,14 +154,13 @@ predicted()
 	iosched "$disk" depth 2
 	fio_run "$name" --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=8 \
 		--rw=randread --bs=4k --number_ios=400 "$@"
-	it=$(debug "$disk")/numbers
 	expect_eq "$name: all were read" "$(fio_ios "$name")" 400
 	# on a busy host completions are late, and no model fits them
 	[ "$LAB_CLOCK" = icount ] || return
-	expect_eq "$name: scheduling" "$(kv "$it" state/scheduling)" yes
-	total=$(kv "$it" stats/pred_total)
+	expect_eq "$name: scheduling" "$(state "$disk" scheduling)" yes
+	total=$(stats "$disk" pred_total)
 	expect_ge "$name: predicted" "$total" 300
-	expect_ge "$name: of them within 50 us" "$(kv "$it" stats/end_within_50us)" \
+	expect_ge "$name: of them within 50 us" "$(stats "$disk" end_within_50us)" \
 		$((total * 95 / 100))
 }
 

@@ -260,7 +260,7 @@ wait_for()
 
 kv()
 {
-	sed -n "s/^$2[ :=	]*//p" "$1" 2>/dev/null | head -n 1
+	sed -n "s,^$2[ :=	]*,,p" "$1" 2>/dev/null | head -n 1
 }
 
 lab_file()
