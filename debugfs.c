@@ -17,42 +17,11 @@
 #include "files.h"
 #include "tasks/tasks.h"
 
-static int status_show(struct seq_file *m, void *v)
+static int numbers_show(struct seq_file *m, void *v)
 {
 	return fb_snapshot_print(m->private, m);
 }
-DEFINE_SHOW_ATTRIBUTE(status);
-
-static int idle_status_show(struct seq_file *m, void *v)
-{
-	struct fb_disk *fd = m->private;
-	struct fb_idle_policy_status st;
-	struct fb_destage destage;
-	const char *why;
-
-	spin_lock_irq(&fd->lock);
-	fb_idle_policy_status(&fd->idle.wait, ktime_get_ns(), &st);
-	why = fb_idle_why(fd, st.why, ktime_get_ns());
-	/* brings the account up to now */
-	fb_destage_begin_ns(&fd->destage, ktime_get_ns());
-	destage = fd->destage;
-	spin_unlock_irq(&fd->lock);
-	seq_printf(m, "state %s\nwait_us %llu\nsize_kib %u\nmean_us %llu.%03llu\nmax_us %llu\nrequests %llu\ncollisions %llu\nreads %llu\nsectors %llu\nused_us %llu\nidle_us %llu\ncredit_us %lld\n",
-		   why, div_u64(st.wait_ns, NSEC_PER_USEC),
-		   st.sectors / 2, div_u64(st.mean_ns, NSEC_PER_USEC), st.mean_ns % NSEC_PER_USEC,
-		   div_u64(st.max_ns, NSEC_PER_USEC), st.requests, st.collisions, st.reads,
-		   st.read_sectors, div_u64(st.used_ns, NSEC_PER_USEC),
-		   div_u64(st.idle_ns, NSEC_PER_USEC),
-		   div_s64(st.credit_ns, NSEC_PER_USEC));
-	if (destage.on)
-		seq_printf(m, "dirty %u\nafter_writes %llu\nafter_writes_late %llu\ndestage_margin_us %lld\nwrites_at_once_permille %llu\ndestage_job_us %llu\n",
-			   destage.dirty, destage.firsts, destage.lates,
-			   div_s64(destage.margin_ns, NSEC_PER_USEC),
-			   div_u64((u64)destage.bare * 1000, FB_DESTAGE_ONE),
-			   div_u64(destage.job_ns[0], NSEC_PER_USEC));
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(idle_status);
+DEFINE_SHOW_ATTRIBUTE(numbers);
 
 static void fb_debugfs_show_cost(struct seq_file *m, const char *kind,
 				 const struct fb_trial_cost *cost)
@@ -89,24 +58,6 @@ static int trial_show(struct seq_file *m, void *v)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(trial);
-
-static int scan_show(struct seq_file *m, void *v)
-{
-	struct fb_disk *fd = m->private;
-
-	fb_job_describe(&fd->scan, m);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(scan);
-
-static int scrub_show(struct seq_file *m, void *v)
-{
-	struct fb_disk *fd = m->private;
-
-	fb_job_describe(&fd->scrub, m);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(scrub);
 
 static int tasks_show(struct seq_file *m, void *v)
 {
@@ -241,11 +192,8 @@ static void fb_debugfs_fill(struct fb_disk *fd)
 {
 	struct dentry *dir = fd->folder.debugfs;
 
-	debugfs_create_file("status", 0444, dir, fd, &status_fops);
-	debugfs_create_file("idle_status", 0444, dir, fd, &idle_status_fops);
+	debugfs_create_file("numbers", 0400, dir, fd, &numbers_fops);
 	debugfs_create_file("trial", 0444, dir, fd, &trial_fops);
-	debugfs_create_file("scan", 0444, dir, fd, &scan_fops);
-	debugfs_create_file("scrub", 0444, dir, fd, &scrub_fops);
 	debugfs_create_file("tasks", 0444, dir, fd, &tasks_fops);
 	debugfs_create_file("bad_blocks", 0444, dir, fd, &bad_blocks_fops);
 	debugfs_create_file("prediction_error", 0444, dir, fd, &prediction_error_fops);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The files of a disk: sysfs.c; snapshot.c, what a disk and its jobs show of themselves, a value a
- * file: state/, stats/, scan_stats/ and scrub_stats/; debugfs.c, tables for people.
+ * The files of a disk: sysfs.c; snapshot.c, what a disk and its jobs show of themselves: state/,
+ * and debugfs' numbers; debugfs.c, tables for people.
  */
 #ifndef FB_FILES_H
 #define FB_FILES_H
@@ -14,8 +14,7 @@ struct seq_file;
 extern const struct attribute_group *fb_sysfs_disk_groups[];
 extern const struct fb_disk_client fb_sysfs_client, fb_debugfs_client;
 
-extern const struct attribute_group fb_snapshot_state_group, fb_snapshot_stats_group,
-	fb_snapshot_scan_group, fb_snapshot_scrub_group;
+extern const struct attribute_group fb_snapshot_group;
 
 int fb_snapshot_print(struct fb_disk *fd, struct seq_file *m);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a disk and its jobs show of themselves, one value a file: /sys/kernel/freeblock/<disk>/
- * state/, stats/, scan_stats/ and scrub_stats/. Each file is a line of a table here, and
- * described in Documentation/ABI/testing/sysfs-kernel-freeblock-stats. The tables of a disk can
- * also be printed as a whole, for debugfs.
+ * What a disk and its jobs show of themselves, of one moment: a table of names and fields. The
+ * whole of it is debugfs' numbers, for root; what everybody may read, or a monitor needs, is a file
+ * in sysfs, too: /sys/kernel/freeblock/<disk>/state/. Names and files are described in
+ * Documentation/ABI/testing/.
  *
  * Locks: fb_disk.lock, to copy; what was copied is formatted without it. fb_job.lock for jobs.
  */
@@ -18,7 +18,16 @@
 /* A disk at one moment, so that sums agree */
 struct fb_snapshot {
 	u64 attached;			/* the scheduler is attached, and @sched valid */
-	struct fb_report sched;		/* what it tells */
+	struct {
+		const char *free_reads;	/* "on", or why there are none */
+		const char *order;	/* who chooses the next command, a word */
+		const char *phase;	/* whether the platter's angle is known, a word */
+		u64 period_ps;		/* one revolution as tracked; 0: no model */
+		u64 pending;		/* foreground requests */
+		u64 background_pending;	/* background reads of others */
+		u64 in_flight;		/* commands at the drive */
+	} sched;
+	u64 counted;			/* requests in the system, as the trial counts them */
 	struct fb_stats stats;
 	struct fb_idle_policy_status idle;	/* state and counters of idle reads */
 	u64 modelled;			/* there is a model */
@@ -33,22 +42,95 @@ struct fb_snapshot {
 	bool served;			/* the disk is scheduled, so it may be read */
 	bool gaps;			/* and its gaps may be used */
 	const char *scheduling;		/* "yes", or why not */
-	/* what of the drive is known and used: "map", or "rates" or "none", and why no map */
-	const char *knowledge;
 	const char *idle_why;		/* whether idle reads are sent, or why not */
-	const char *lift_source;	/* state of the look-ahead probe */
-	const char *lift_dest;		/* likewise */
-	const char *medium;		/* how the medium is read */
-	const char *measured;		/* what free reads cost */
-	const char *recovery;		/* how long the drive tries to read a bad sector */
-	char why[FB_DOUBT_LEN];		/* text for @knowledge */
-	char lifts[2][FB_LOOKAHEAD_TEXT];	/* texts for @lift_source and @lift_dest */
-	char how[FB_VERIFY_TEXT];	/* text for @medium */
-	char tries[FB_RECOVERY_TEXT];	/* text for @recovery */
-	char cost[FB_MEASURE_TEXT];	/* text for @measured */
+	/* what of the drive is known and used: "map", or "rates" or "none", and why no map */
+	char knowledge[FB_DOUBT_LEN];
+	char lift_source[FB_LOOKAHEAD_TEXT];	/* state of the look-ahead probe */
+	char lift_dest[FB_LOOKAHEAD_TEXT];	/* likewise */
+	char medium[FB_VERIFY_TEXT];	/* how the medium is read */
+	char recovery[FB_RECOVERY_TEXT];	/* how long the drive tries to read a bad sector */
+	char cost[FB_MEASURE_TEXT];	/* what free reads cost */
 	u32 floor_ns[DM_BANDS];		/* learnt conservatism by distance */
-	u32 counted;			/* requests in the system, as the trial counts them */
+	/* of a drive that caches writes */
+	u64 dirty;			/* writes believed to be in the cache only */
+	u64 after_writes;		/* idle reads that were the first after a single write */
+	u64 after_writes_late;		/* those that came late */
+	s64 destage_margin_ns;		/* how much longer than believed they wait */
+	u64 at_once_permille;		/* of those that did not wait, how many came late */
+	u64 destage_job_ns;		/* mean time of a command that is alone in the drive */
+	char line[FB_DOUBT_LEN];	/* a value as text */
 };
+
+static const char *fb_snapshot_free_reads(struct fb_disk *fd, const struct fb_sched *fs)
+{
+	if (fb_level_unserved(fd))
+		return "off: not scheduling";
+	if (fb_level_unmapped(fd))
+		return "off: no map of the drive is in use";
+	if (!fb_phase_on(&fd->phase, ktime_get_ns()))
+		return "off: reads end at no angle of the model";
+	if (!fb_disk_tasks(fd))
+		return "no task";
+	if (fs->engine.depth != FB_ENGINE_DEPTH)
+		return "off: depth is not 2";
+	if (fb_disk_is_single(fd))
+		return "off: the device takes one command at a time";
+	if (fb_measure_bars(fd, FB_COST_GAPS))
+		return fb_measure_bars(fd, FB_COST_GAPS);
+	if (!fb_guard_on(&fd->guard, ktime_get_ns()))
+		return "off: they cost the foreground too many turns";
+	if (fs->engine.drive_orders && fb_destage_orders(&fd->destage))
+		return "off: the drive orders, as its write cache is in use";
+	return "on";
+}
+
+static const char *fb_snapshot_phase(struct fb_disk *fd, const struct fb_sched *fs)
+{
+	u64 now = ktime_get_ns();
+
+	if (fb_level_unmapped(fd))
+		return "unknown";
+	if (!fb_phase_on(&fd->phase, now))
+		return "given-up";
+	return fb_head_locked(&fs->engine.head, now) ? "locked" : "unknown";
+}
+
+static bool fb_snapshot_drive_orders(const struct fb_engine *e)
+{
+	return !fb_engine_predicts(e) && !e->ops->by_lbn(e);
+}
+
+static void fb_snapshot_copy_sched(struct fb_disk *fd, struct fb_snapshot *s)
+{
+	const struct fb_sched *fs = fd->sched;
+
+	s->attached = !!fs;
+	if (!fs)
+		return;
+	s->sched.free_reads = fb_snapshot_free_reads(fd, fs);
+	s->sched.order = fb_snapshot_drive_orders(&fs->engine) ? "drive" : "policy";
+	s->sched.phase = fb_snapshot_phase(fd, fs);
+	s->sched.period_ps = fs->engine.head.period_ps;
+	s->sched.pending = fs->engine.pool.count;
+	s->sched.background_pending = fs->others.count;
+	s->sched.in_flight = fs->engine.nr_flight;
+}
+
+static void fb_snapshot_copy_destage(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
+{
+	const struct fb_destage *destage = &fd->destage;
+
+	/* brings the account up to now */
+	fb_destage_begin_ns(&fd->destage, now);
+	if (!destage->on)
+		return;
+	s->dirty = destage->dirty;
+	s->after_writes = destage->firsts;
+	s->after_writes_late = destage->lates;
+	s->destage_margin_ns = destage->margin_ns;
+	s->at_once_permille = div_u64((u64)destage->bare * 1000, FB_DESTAGE_ONE);
+	s->destage_job_ns = destage->job_ns[0];
+}
 
 static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 {
@@ -65,13 +147,11 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 		why = "reads end at no angle of the model";
 	level = s->served && fb_idle_policy_knows(&fd->idle.wait) ? "rates" : "none";
 	if (why)
-		snprintf(s->why, sizeof(s->why), "%s: %s", level, why);
+		snprintf(s->knowledge, sizeof(s->knowledge), "%s: %s", level, why);
 	else
-		strscpy(s->why, "map", sizeof(s->why));
+		strscpy(s->knowledge, "map", sizeof(s->knowledge));
 	s->gaps = !why;
-	s->attached = !!fd->sched;
-	if (fd->sched)
-		fb_report_take(fd, &s->sched);
+	fb_snapshot_copy_sched(fd, s);
 	s->stats = fd->stats;
 	fb_idle_policy_status(&fd->idle.wait, now, &s->idle);
 	s->idle_why = fb_idle_why(fd, s->idle.why, now);
@@ -82,25 +162,29 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	s->quarantine_dropped = quarantine->dropped;
 	s->quarantine_zones = quarantine->zones;
 	s->quarantine_sectors = fb_quarantine_quarantined(quarantine);
-	fb_lookahead_describe(&fd->lookahead, FB_LIFT_SOURCE, now, s->lifts[0], FB_LOOKAHEAD_TEXT);
-	fb_lookahead_describe(&fd->lookahead, FB_LIFT_DEST, now, s->lifts[1], FB_LOOKAHEAD_TEXT);
-	fb_verify_describe(fd, s->how, sizeof(s->how));
-	fb_recovery_describe(&fd->recovery, s->tries, sizeof(s->tries));
+	fb_lookahead_describe(&fd->lookahead, FB_LIFT_SOURCE, now, s->lift_source,
+			      sizeof(s->lift_source));
+	fb_lookahead_describe(&fd->lookahead, FB_LIFT_DEST, now, s->lift_dest,
+			      sizeof(s->lift_dest));
+	fb_verify_describe(fd, s->medium, sizeof(s->medium));
+	fb_recovery_describe(&fd->recovery, s->recovery, sizeof(s->recovery));
 	fb_measure_describe(fd, s->cost, sizeof(s->cost));
 	s->counted = fb_measure_counted(fd);
 	memcpy(s->floor_ns, fd->conservatism.odds.floor_ns, sizeof(s->floor_ns));
+	fb_snapshot_copy_destage(fd, s, now);
 }
 
 /* Of a disk that is not read nothing is being found out, nor is it verified in any way. */
 static void fb_snapshot_unserved(struct fb_snapshot *s)
 {
 	if (!s->served)
-		s->medium = "none";
+		strscpy(s->medium, "none", sizeof(s->medium));
 	if (s->unfit)
-		s->recovery = "not asked: the disk cannot be scheduled";
+		strscpy(s->recovery, "not asked: the disk cannot be scheduled",
+			sizeof(s->recovery));
 	if (!s->gaps) {
-		s->lift_source = "off";
-		s->lift_dest = "off";
+		strscpy(s->lift_source, "off", sizeof(s->lift_source));
+		strscpy(s->lift_dest, "off", sizeof(s->lift_dest));
 	}
 }
 
@@ -116,331 +200,222 @@ static struct fb_snapshot *fb_snapshot_take(struct fb_disk *fd)
 	fb_snapshot_copy(fd, s, ktime_get_ns());
 	spin_unlock_irq(&fd->lock);
 	s->idle_size_kib = s->idle.sectors / 2;
-	s->knowledge = s->why;
-	s->lift_source = s->lifts[0];
-	s->lift_dest = s->lifts[1];
-	s->medium = s->how;
-	s->recovery = s->tries;
-	s->measured = s->cost;
 	fb_snapshot_unserved(s);
 	return s;
 }
 
-/* ---- a file ---- */
+/* ---- the table ---- */
 
 enum fb_snapshot_kind {
 	FB_SNAPSHOT_U64,
 	FB_SNAPSHOT_S64,
-	FB_SNAPSHOT_LINE,	/* a text */
-	FB_SNAPSHOT_WORD,	/* a text, of which sysfs shows the first word */
+	FB_SNAPSHOT_US,		/* a u64, nanoseconds, shown as microseconds */
+	FB_SNAPSHOT_S_US,	/* the same of an s64 */
+	FB_SNAPSHOT_TEXT,	/* a pointer to one */
+	FB_SNAPSHOT_CHARS,	/* one in place */
 };
 
 /* A value */
-struct fb_snapshot_file {
-	struct kobj_attribute attr;
+struct fb_snapshot_row {
+	const char *name;
 	enum fb_snapshot_kind kind;
-	size_t offset;	/* where it is in struct fb_snapshot, or in struct fb_job_stats */
-	u32 unit;			/* the file's unit in units of the field */
-	bool sched;	/* there is no such value while another scheduler is attached */
+	size_t offset;			/* in struct fb_snapshot */
 };
 
-static ssize_t fb_snapshot_emit(const struct fb_snapshot_file *file, const void *snapshot,
-				char *page)
-{
-	const void *field = snapshot + file->offset;
-	const char *text;
+#define FB_SNAPSHOT(_name, _kind, _field)						\
+	{ _name, FB_SNAPSHOT_##_kind, offsetof(struct fb_snapshot, _field) }
 
-	switch (file->kind) {
-	case FB_SNAPSHOT_U64:
-		return sysfs_emit(page, "%llu\n", div_u64(*(const u64 *)field, file->unit));
-	case FB_SNAPSHOT_S64:
-		return sysfs_emit(page, "%lld\n", div_s64(*(const s64 *)field, file->unit));
-	case FB_SNAPSHOT_LINE:
-		return sysfs_emit(page, "%s\n", *(const char *const *)field);
-	case FB_SNAPSHOT_WORD:
-		text = *(const char *const *)field;
-		return sysfs_emit(page, "%.*s\n", (int)strcspn(text, " "), text);
-	}
-	return -EINVAL;
+static const struct fb_snapshot_row fb_snapshot_rows[] = {
+	FB_SNAPSHOT("state/attached", U64, attached),
+	FB_SNAPSHOT("state/model", U64, modelled),
+	FB_SNAPSHOT("state/scheduling", TEXT, scheduling),
+	FB_SNAPSHOT("state/knowledge", CHARS, knowledge),
+	FB_SNAPSHOT("state/free_reads", TEXT, sched.free_reads),
+	FB_SNAPSHOT("state/phase", TEXT, sched.phase),
+	FB_SNAPSHOT("state/order", TEXT, sched.order),
+	FB_SNAPSHOT("state/period_ps", U64, sched.period_ps),
+	FB_SNAPSHOT("state/pending", U64, sched.pending),
+	FB_SNAPSHOT("state/background_pending", U64, sched.background_pending),
+	FB_SNAPSHOT("state/in_flight", U64, sched.in_flight),
+	FB_SNAPSHOT("state/counted", U64, counted),
+	FB_SNAPSHOT("state/tasks", U64, tasks),
+	FB_SNAPSHOT("state/lift_source", CHARS, lift_source),
+	FB_SNAPSHOT("state/lift_dest", CHARS, lift_dest),
+	FB_SNAPSHOT("state/medium", CHARS, medium),
+	FB_SNAPSHOT("state/recovery", CHARS, recovery),
+	FB_SNAPSHOT("state/cost", CHARS, cost),
+	FB_SNAPSHOT("state/quarantine_zones", U64, quarantine_zones),
+	FB_SNAPSHOT("state/quarantine_sectors", U64, quarantine_sectors),
+	FB_SNAPSHOT("state/idle", TEXT, idle_why),
+	FB_SNAPSHOT("state/idle_wait_us", US, idle.wait_ns),
+	FB_SNAPSHOT("state/idle_size_kib", U64, idle_size_kib),
+	FB_SNAPSHOT("state/idle_mean_ns", U64, idle.mean_ns),
+	FB_SNAPSHOT("state/bad_blocks", U64, bad_blocks),
+	FB_SNAPSHOT("state/alarms", U64, alarms),
+	FB_SNAPSHOT("stats/fg_requests", U64, stats.fg_requests),
+	FB_SNAPSHOT("stats/fg_reads", U64, stats.fg_reads),
+	FB_SNAPSHOT("stats/fg_writes", U64, stats.fg_writes),
+	FB_SNAPSHOT("stats/fg_read_ns", U64, stats.fg_read_ns),
+	FB_SNAPSHOT("stats/fg_write_ns", U64, stats.fg_write_ns),
+	FB_SNAPSHOT("stats/untracked", U64, stats.untracked),
+	FB_SNAPSHOT("stats/out_of_order", U64, stats.engine.out_of_order),
+	FB_SNAPSHOT("stats/max_in_flight", U64, stats.engine.max_in_flight),
+	FB_SNAPSHOT("stats/pred_total", U64, stats.engine.ends.predicted),
+	FB_SNAPSHOT("stats/pred_within_50us", U64, stats.engine.ends.within_50us),
+	FB_SNAPSHOT("stats/end_within_50us", U64, stats.engine.ends.end_within_50us),
+	FB_SNAPSHOT("stats/miss_fg", U64, stats.engine.ends.miss[FB_CAUSE_PLAIN]),
+	FB_SNAPSHOT("stats/miss_prepend", U64, stats.engine.ends.miss[FB_CAUSE_PREPEND]),
+	FB_SNAPSHOT("stats/miss_separate", U64, stats.engine.ends.miss[FB_CAUSE_SEPARATE]),
+	FB_SNAPSHOT("stats/miss_after", U64, stats.engine.ends.miss[FB_CAUSE_AFTER]),
+	FB_SNAPSHOT("stats/early_turn", U64, stats.engine.ends.early_turn),
+	FB_SNAPSHOT("stats/mechanical", U64, stats.engine.ends.verdicts[FB_HEAD_MECHANICAL]),
+	FB_SNAPSHOT("stats/early", U64, stats.engine.ends.verdicts[FB_HEAD_EARLY]),
+	FB_SNAPSHOT("stats/odd", U64, stats.engine.ends.verdicts[FB_HEAD_ODD]),
+	FB_SNAPSHOT("stats/prepends", U64, stats.reads[FB_FREE_READ_PREPENDED]),
+	FB_SNAPSHOT("stats/separates", U64, stats.reads[FB_FREE_READ_SEPARATE]),
+	FB_SNAPSHOT("stats/idle_reads", U64, stats.reads[FB_FREE_READ_IDLE]),
+	FB_SNAPSHOT("stats/hurried", U64, stats.reads[FB_FREE_READ_HURRIED]),
+	FB_SNAPSHOT("stats/promoted", U64, stats.reads[FB_FREE_READ_PROMOTED]),
+	FB_SNAPSHOT("stats/prepend_sectors", U64, stats.read_sectors[FB_FREE_READ_PREPENDED]),
+	FB_SNAPSHOT("stats/separate_sectors", U64, stats.read_sectors[FB_FREE_READ_SEPARATE]),
+	FB_SNAPSHOT("stats/idle_sectors", U64, stats.read_sectors[FB_FREE_READ_IDLE]),
+	FB_SNAPSHOT("stats/hurried_sectors", U64, stats.read_sectors[FB_FREE_READ_HURRIED]),
+	FB_SNAPSHOT("stats/promoted_sectors", U64, stats.read_sectors[FB_FREE_READ_PROMOTED]),
+	FB_SNAPSHOT("stats/gaps", U64, stats.engine.gaps),
+	FB_SNAPSHOT("stats/spared", U64, stats.engine.spared),
+	FB_SNAPSHOT("stats/several", U64, stats.engine.several),
+	FB_SNAPSHOT("stats/dropped", U64, stats.engine.dropped),
+	FB_SNAPSHOT("stats/too_late", U64, stats.engine.too_late),
+	FB_SNAPSHOT("stats/no_buffer", U64, stats.no_buffer),
+	FB_SNAPSHOT("stats/not_fit", U64, stats.not_fit),
+	FB_SNAPSHOT("stats/discarded", U64, stats.discarded),
+	FB_SNAPSHOT("stats/free_errors", U64, stats.free_errors),
+	FB_SNAPSHOT("stats/free_sectors", U64, stats.free_sectors),
+	FB_SNAPSHOT("stats/guard_trips", U64, stats.guard_trips),
+	FB_SNAPSHOT("stats/verifies", U64, stats.verifies),
+	FB_SNAPSHOT("stats/fuas", U64, stats.fuas),
+	FB_SNAPSHOT("stats/unproven", U64, stats.unproven),
+	FB_SNAPSHOT("stats/searches", U64, stats.searches),
+	FB_SNAPSHOT("stats/search_tracks", U64, stats.search_tracks),
+	FB_SNAPSHOT("stats/search_ns", U64, stats.search_ns),
+	FB_SNAPSHOT("stats/search_max_ns", U64, stats.search_max_ns),
+	FB_SNAPSHOT("stats/choices", U64, stats.engine.choices),
+	FB_SNAPSHOT("stats/choice_ns", U64, stats.engine.choice_ns),
+	FB_SNAPSHOT("stats/choice_max_ns", U64, stats.engine.choice_max_ns),
+	FB_SNAPSHOT("stats/order_requests", U64, stats.engine.order.requests),
+	FB_SNAPSHOT("stats/order_took_us", S_US, stats.engine.order.took_ns),
+	FB_SNAPSHOT("stats/order_us", S_US, stats.engine.order.later_ns),
+	FB_SNAPSHOT("stats/background_sent", U64, stats.others),
+	FB_SNAPSHOT("stats/background_sectors", U64, stats.others_sectors),
+	FB_SNAPSHOT("stats/background_idle", U64, stats.others_idle),
+	FB_SNAPSHOT("stats/background_expired", U64, stats.others_expired),
+	FB_SNAPSHOT("stats/background_max_age_us", US, stats.others_max_age_ns),
+	FB_SNAPSHOT("stats/quarantine_dropped", U64, quarantine_dropped),
+	FB_SNAPSHOT("stats/idle_requests", U64, idle.requests),
+	FB_SNAPSHOT("stats/idle_collisions", U64, idle.collisions),
+	FB_SNAPSHOT("stats/idle_reads_ended", U64, idle.reads),
+	FB_SNAPSHOT("stats/idle_used_us", US, idle.used_ns),
+	FB_SNAPSHOT("stats/idle_us", US, idle.idle_ns),
+	FB_SNAPSHOT("stats/idle_max_us", US, idle.max_ns),
+	FB_SNAPSHOT("stats/credit_us", S_US, idle.credit_ns),
+	FB_SNAPSHOT("stats/dirty", U64, dirty),
+	FB_SNAPSHOT("stats/after_writes", U64, after_writes),
+	FB_SNAPSHOT("stats/after_writes_late", U64, after_writes_late),
+	FB_SNAPSHOT("stats/destage_margin_us", S_US, destage_margin_ns),
+	FB_SNAPSHOT("stats/writes_at_once_permille", U64, at_once_permille),
+	FB_SNAPSHOT("stats/destage_job_us", US, destage_job_ns),
+};
+
+#define FB_SNAPSHOT_END (fb_snapshot_rows + ARRAY_SIZE(fb_snapshot_rows))
+
+/* There is no such value while another scheduler is attached */
+static bool fb_snapshot_lacks(const struct fb_snapshot *s, const struct fb_snapshot_row *row)
+{
+	return !s->attached && row->offset >= offsetof(struct fb_snapshot, sched) &&
+	       row->offset < offsetofend(struct fb_snapshot, sched);
 }
 
-static struct fb_disk *fb_snapshot_disk(struct kobject *kobj)
+/* The value, valid until the next call. */
+static const char *fb_snapshot_text(struct fb_snapshot *s, const struct fb_snapshot_row *row)
 {
-	return container_of(kobj, struct fb_disk, folder.kobj);
+	const void *field = (const void *)s + row->offset;
+	u32 unit = row->kind == FB_SNAPSHOT_US || row->kind == FB_SNAPSHOT_S_US ?
+		   NSEC_PER_USEC : 1;
+
+	if (row->kind == FB_SNAPSHOT_CHARS)
+		return field;
+	if (row->kind == FB_SNAPSHOT_TEXT)
+		return *(const char *const *)field;
+	if (row->kind == FB_SNAPSHOT_S64 || row->kind == FB_SNAPSHOT_S_US)
+		snprintf(s->line, sizeof(s->line), "%lld", div_s64(*(const s64 *)field, unit));
+	else
+		snprintf(s->line, sizeof(s->line), "%llu", div_u64(*(const u64 *)field, unit));
+	return s->line;
 }
+
+/* ---- files ---- */
 
 static ssize_t fb_snapshot_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	const struct fb_snapshot_file *file = container_of(attr, struct fb_snapshot_file, attr);
-	struct fb_snapshot *s = fb_snapshot_take(fb_snapshot_disk(kobj));
+	struct fb_disk *fd = container_of(kobj, struct fb_disk, folder.kobj);
+	struct fb_snapshot *s = fb_snapshot_take(fd);
+	const struct fb_snapshot_row *row;
 	ssize_t len = -ENODATA;
 
 	if (!s)
 		return -ENOMEM;
-	if (s->attached || !file->sched)
-		len = fb_snapshot_emit(file, s, page);
+	for (row = fb_snapshot_rows; row < FB_SNAPSHOT_END; row++)
+		if (!strcmp(kbasename(row->name), attr->attr.name) && !fb_snapshot_lacks(s, row))
+			len = sysfs_emit(page, "%s\n", fb_snapshot_text(s, row));
 	kfree(s);
 	return len;
 }
 
-/* an element of a group's table, where the group wants the address of its attribute */
-#define FB_SNAPSHOT_FILE(_name, _kind, _show, _offset, _unit, _sched)			\
-	(&((struct fb_snapshot_file[]) { {						\
-		.attr = __ATTR(_name, 0444, _show, NULL),				\
-		.kind = _kind,								\
-		.offset = _offset,							\
-		.unit = _unit,								\
-		.sched = _sched,							\
-	} })[0].attr.attr)
+/* a row that is a file: the address of its attribute */
+#define FB_SNAPSHOT_FILE(_name)								\
+	(&((struct kobj_attribute[]) { __ATTR(_name, 0444, fb_snapshot_show, NULL) })[0].attr)
 
-#define FB_SNAPSHOT_DISK(_name, _kind, _field, _unit, _sched)				\
-	FB_SNAPSHOT_FILE(_name, _kind, fb_snapshot_show,				\
-			 offsetof(struct fb_snapshot, _field), _unit, _sched)
-
-/* ---- state ---- */
-
-#define FB_SNAPSHOT_STATE(_name, _kind, _field)						\
-	FB_SNAPSHOT_DISK(_name, FB_SNAPSHOT_##_kind, _field, 1, false)
-
-#define FB_SNAPSHOT_SCHED(_name, _kind, _field)						\
-	FB_SNAPSHOT_DISK(_name, FB_SNAPSHOT_##_kind, sched._field, 1, true)
-
-static struct attribute *fb_snapshot_state[] = {
-	FB_SNAPSHOT_STATE(attached, U64, attached),
-	FB_SNAPSHOT_STATE(model, U64, modelled),
-	FB_SNAPSHOT_STATE(scheduling, LINE, scheduling),
-	FB_SNAPSHOT_STATE(knowledge, LINE, knowledge),
-	FB_SNAPSHOT_SCHED(free_reads, LINE, free_reads),
-	FB_SNAPSHOT_SCHED(phase, WORD, phase),
-	FB_SNAPSHOT_SCHED(order, WORD, order),
-	FB_SNAPSHOT_SCHED(period_ps, U64, period_ps),
-	FB_SNAPSHOT_SCHED(pending, U64, pending),
-	FB_SNAPSHOT_SCHED(background_pending, U64, background_pending),
-	FB_SNAPSHOT_SCHED(in_flight, U64, in_flight),
-	FB_SNAPSHOT_STATE(tasks, U64, tasks),
-	FB_SNAPSHOT_STATE(lift_source, WORD, lift_source),
-	FB_SNAPSHOT_STATE(lift_dest, WORD, lift_dest),
-	FB_SNAPSHOT_STATE(medium, LINE, medium),
-	FB_SNAPSHOT_STATE(recovery, LINE, recovery),
-	FB_SNAPSHOT_STATE(cost, LINE, measured),
-	FB_SNAPSHOT_STATE(quarantine_zones, U64, quarantine_zones),
-	FB_SNAPSHOT_STATE(quarantine_sectors, U64, quarantine_sectors),
-	FB_SNAPSHOT_STATE(idle, LINE, idle_why),
-	FB_SNAPSHOT_DISK(idle_wait_us, FB_SNAPSHOT_U64, idle.wait_ns, NSEC_PER_USEC, false),
-	FB_SNAPSHOT_STATE(idle_size_kib, U64, idle_size_kib),
-	FB_SNAPSHOT_STATE(idle_mean_ns, U64, idle.mean_ns),
+static struct attribute *fb_snapshot_files[] = {
+	FB_SNAPSHOT_FILE(attached),
+	FB_SNAPSHOT_FILE(model),
+	FB_SNAPSHOT_FILE(scheduling),
+	FB_SNAPSHOT_FILE(knowledge),
+	FB_SNAPSHOT_FILE(free_reads),
+	FB_SNAPSHOT_FILE(medium),
+	FB_SNAPSHOT_FILE(recovery),
+	FB_SNAPSHOT_FILE(cost),
+	FB_SNAPSHOT_FILE(idle),
+	FB_SNAPSHOT_FILE(bad_blocks),
+	FB_SNAPSHOT_FILE(alarms),
 	NULL
 };
 
-const struct attribute_group fb_snapshot_state_group = {
+const struct attribute_group fb_snapshot_group = {
 	.name = "state",
-	.attrs = fb_snapshot_state,
+	.attrs = fb_snapshot_files,
 };
-
-/* ---- counters ---- */
-
-#define FB_SNAPSHOT_COUNTER(_name, _field)						\
-	FB_SNAPSHOT_DISK(_name, FB_SNAPSHOT_U64, _field, 1, false)
-
-#define FB_SNAPSHOT_COUNTER_IN(_name, _field, _unit)					\
-	FB_SNAPSHOT_DISK(_name, FB_SNAPSHOT_U64, _field, _unit, false)
-
-static struct attribute *fb_snapshot_stats[] = {
-	FB_SNAPSHOT_COUNTER(fg_requests, stats.fg_requests),
-	FB_SNAPSHOT_COUNTER(fg_reads, stats.fg_reads),
-	FB_SNAPSHOT_COUNTER(fg_writes, stats.fg_writes),
-	FB_SNAPSHOT_COUNTER(fg_read_ns, stats.fg_read_ns),
-	FB_SNAPSHOT_COUNTER(fg_write_ns, stats.fg_write_ns),
-	FB_SNAPSHOT_COUNTER(untracked, stats.untracked),
-	FB_SNAPSHOT_COUNTER(out_of_order, stats.engine.out_of_order),
-	FB_SNAPSHOT_COUNTER(max_in_flight, stats.engine.max_in_flight),
-	FB_SNAPSHOT_COUNTER(pred_total, stats.engine.ends.predicted),
-	FB_SNAPSHOT_COUNTER(pred_within_50us, stats.engine.ends.within_50us),
-	FB_SNAPSHOT_COUNTER(end_within_50us, stats.engine.ends.end_within_50us),
-	FB_SNAPSHOT_COUNTER(miss_fg, stats.engine.ends.miss[FB_CAUSE_PLAIN]),
-	FB_SNAPSHOT_COUNTER(miss_prepend, stats.engine.ends.miss[FB_CAUSE_PREPEND]),
-	FB_SNAPSHOT_COUNTER(miss_separate, stats.engine.ends.miss[FB_CAUSE_SEPARATE]),
-	FB_SNAPSHOT_COUNTER(miss_after, stats.engine.ends.miss[FB_CAUSE_AFTER]),
-	FB_SNAPSHOT_COUNTER(early_turn, stats.engine.ends.early_turn),
-	FB_SNAPSHOT_COUNTER(mechanical, stats.engine.ends.verdicts[FB_HEAD_MECHANICAL]),
-	FB_SNAPSHOT_COUNTER(early, stats.engine.ends.verdicts[FB_HEAD_EARLY]),
-	FB_SNAPSHOT_COUNTER(odd, stats.engine.ends.verdicts[FB_HEAD_ODD]),
-	FB_SNAPSHOT_COUNTER(prepends, stats.reads[FB_FREE_READ_PREPENDED]),
-	FB_SNAPSHOT_COUNTER(separates, stats.reads[FB_FREE_READ_SEPARATE]),
-	FB_SNAPSHOT_COUNTER(idle_reads, stats.reads[FB_FREE_READ_IDLE]),
-	FB_SNAPSHOT_COUNTER(hurried, stats.reads[FB_FREE_READ_HURRIED]),
-	FB_SNAPSHOT_COUNTER(promoted, stats.reads[FB_FREE_READ_PROMOTED]),
-	FB_SNAPSHOT_COUNTER(prepend_sectors, stats.read_sectors[FB_FREE_READ_PREPENDED]),
-	FB_SNAPSHOT_COUNTER(separate_sectors, stats.read_sectors[FB_FREE_READ_SEPARATE]),
-	FB_SNAPSHOT_COUNTER(idle_sectors, stats.read_sectors[FB_FREE_READ_IDLE]),
-	FB_SNAPSHOT_COUNTER(hurried_sectors, stats.read_sectors[FB_FREE_READ_HURRIED]),
-	FB_SNAPSHOT_COUNTER(promoted_sectors, stats.read_sectors[FB_FREE_READ_PROMOTED]),
-	FB_SNAPSHOT_COUNTER(gaps, stats.engine.gaps),
-	FB_SNAPSHOT_COUNTER(spared, stats.engine.spared),
-	FB_SNAPSHOT_COUNTER(several, stats.engine.several),
-	FB_SNAPSHOT_COUNTER(dropped, stats.engine.dropped),
-	FB_SNAPSHOT_COUNTER(too_late, stats.engine.too_late),
-	FB_SNAPSHOT_COUNTER(no_buffer, stats.no_buffer),
-	FB_SNAPSHOT_COUNTER(not_fit, stats.not_fit),
-	FB_SNAPSHOT_COUNTER(discarded, stats.discarded),
-	FB_SNAPSHOT_COUNTER(free_errors, stats.free_errors),
-	FB_SNAPSHOT_COUNTER(free_sectors, stats.free_sectors),
-	FB_SNAPSHOT_COUNTER(guard_trips, stats.guard_trips),
-	FB_SNAPSHOT_COUNTER(verifies, stats.verifies),
-	FB_SNAPSHOT_COUNTER(fuas, stats.fuas),
-	FB_SNAPSHOT_COUNTER(unproven, stats.unproven),
-	FB_SNAPSHOT_COUNTER(searches, stats.searches),
-	FB_SNAPSHOT_COUNTER(search_tracks, stats.search_tracks),
-	FB_SNAPSHOT_COUNTER(search_ns, stats.search_ns),
-	FB_SNAPSHOT_COUNTER(search_max_ns, stats.search_max_ns),
-	FB_SNAPSHOT_COUNTER(choices, stats.engine.choices),
-	FB_SNAPSHOT_COUNTER(choice_ns, stats.engine.choice_ns),
-	FB_SNAPSHOT_COUNTER(choice_max_ns, stats.engine.choice_max_ns),
-	FB_SNAPSHOT_COUNTER(order_requests, stats.engine.order.requests),
-	FB_SNAPSHOT_DISK(order_took_us, FB_SNAPSHOT_S64, stats.engine.order.took_ns, NSEC_PER_USEC,
-			 false),
-	FB_SNAPSHOT_DISK(order_us, FB_SNAPSHOT_S64, stats.engine.order.later_ns, NSEC_PER_USEC,
-			 false),
-	FB_SNAPSHOT_COUNTER(background_sent, stats.others),
-	FB_SNAPSHOT_COUNTER(background_sectors, stats.others_sectors),
-	FB_SNAPSHOT_COUNTER(background_idle, stats.others_idle),
-	FB_SNAPSHOT_COUNTER(background_expired, stats.others_expired),
-	FB_SNAPSHOT_COUNTER_IN(background_max_age_us, stats.others_max_age_ns, NSEC_PER_USEC),
-	FB_SNAPSHOT_COUNTER(bad_blocks, bad_blocks),
-	FB_SNAPSHOT_COUNTER(alarms, alarms),
-	FB_SNAPSHOT_COUNTER(quarantine_dropped, quarantine_dropped),
-	FB_SNAPSHOT_COUNTER(idle_requests, idle.requests),
-	FB_SNAPSHOT_COUNTER(idle_collisions, idle.collisions),
-	FB_SNAPSHOT_COUNTER(idle_reads_ended, idle.reads),
-	FB_SNAPSHOT_COUNTER_IN(idle_used_us, idle.used_ns, NSEC_PER_USEC),
-	FB_SNAPSHOT_COUNTER_IN(idle_us, idle.idle_ns, NSEC_PER_USEC),
-	FB_SNAPSHOT_COUNTER_IN(idle_max_us, idle.max_ns, NSEC_PER_USEC),
-	NULL
-};
-
-const struct attribute_group fb_snapshot_stats_group = {
-	.name = "stats",
-	.attrs = fb_snapshot_stats,
-};
-
-/* ---- jobs ---- */
-
-static ssize_t fb_snapshot_show_job(struct fb_job **slot, struct kobj_attribute *attr, char *page)
-{
-	const struct fb_snapshot_file *file = container_of(attr, struct fb_snapshot_file, attr);
-	struct fb_job_stats stats;
-	int ret = fb_job_stats(slot, &stats);
-
-	return ret ? ret : fb_snapshot_emit(file, &stats, page);
-}
-
-static ssize_t fb_snapshot_show_scan(struct kobject *kobj, struct kobj_attribute *attr, char *page)
-{
-	return fb_snapshot_show_job(&fb_snapshot_disk(kobj)->scan, attr, page);
-}
-
-static ssize_t fb_snapshot_show_scrub(struct kobject *kobj, struct kobj_attribute *attr,
-				      char *page)
-{
-	return fb_snapshot_show_job(&fb_snapshot_disk(kobj)->scrub, attr, page);
-}
-
-#define FB_SNAPSHOT_JOB(_job, _name, _kind, _field)					\
-	FB_SNAPSHOT_FILE(_name, FB_SNAPSHOT_##_kind, fb_snapshot_show_##_job,		\
-			 offsetof(struct fb_job_stats, _field), 1, false)
-
-static struct attribute *fb_snapshot_scan[] = {
-	FB_SNAPSHOT_JOB(scan, order, WORD, order),
-	FB_SNAPSHOT_JOB(scan, regions, U64, regions),
-	FB_SNAPSHOT_JOB(scan, segment_kib, U64, segment_kib),
-	FB_SNAPSHOT_JOB(scan, first, U64, first),
-	FB_SNAPSHOT_JOB(scan, sectors, U64, sectors),
-	FB_SNAPSHOT_JOB(scan, block_sectors, U64, block_sectors),
-	FB_SNAPSHOT_JOB(scan, blocks_total, U64, blocks_total),
-	FB_SNAPSHOT_JOB(scan, blocks_verified, U64, blocks_verified),
-	FB_SNAPSHOT_JOB(scan, blocks_before, U64, blocks_before),
-	FB_SNAPSHOT_JOB(scan, blocks_delivered, U64, blocks_delivered),
-	FB_SNAPSHOT_JOB(scan, blocks_flying, U64, blocks_flying),
-	FB_SNAPSHOT_JOB(scan, blocks_bad, U64, blocks_bad),
-	FB_SNAPSHOT_JOB(scan, blocks_skipped, U64, blocks_skipped),
-	FB_SNAPSHOT_JOB(scan, blocks_unverified, U64, blocks_unverified),
-	FB_SNAPSHOT_JOB(scan, rate_kib_s, U64, rate_kib_s),
-	FB_SNAPSHOT_JOB(scan, deadline, U64, deadline),
-	NULL
-};
-
-const struct attribute_group fb_snapshot_scan_group = {
-	.name = "scan_stats",
-	.attrs = fb_snapshot_scan,
-};
-
-static struct attribute *fb_snapshot_scrub[] = {
-	FB_SNAPSHOT_JOB(scrub, order, WORD, order),
-	FB_SNAPSHOT_JOB(scrub, regions, U64, regions),
-	FB_SNAPSHOT_JOB(scrub, segment_kib, U64, segment_kib),
-	FB_SNAPSHOT_JOB(scrub, first, U64, first),
-	FB_SNAPSHOT_JOB(scrub, sectors, U64, sectors),
-	FB_SNAPSHOT_JOB(scrub, block_sectors, U64, block_sectors),
-	FB_SNAPSHOT_JOB(scrub, blocks_total, U64, blocks_total),
-	FB_SNAPSHOT_JOB(scrub, blocks_verified, U64, blocks_verified),
-	FB_SNAPSHOT_JOB(scrub, blocks_before, U64, blocks_before),
-	FB_SNAPSHOT_JOB(scrub, blocks_delivered, U64, blocks_delivered),
-	FB_SNAPSHOT_JOB(scrub, blocks_flying, U64, blocks_flying),
-	FB_SNAPSHOT_JOB(scrub, blocks_bad, U64, blocks_bad),
-	FB_SNAPSHOT_JOB(scrub, blocks_skipped, U64, blocks_skipped),
-	FB_SNAPSHOT_JOB(scrub, blocks_unverified, U64, blocks_unverified),
-	FB_SNAPSHOT_JOB(scrub, rate_kib_s, U64, rate_kib_s),
-	FB_SNAPSHOT_JOB(scrub, deadline, U64, deadline),
-	FB_SNAPSHOT_JOB(scrub, began, U64, began),
-	FB_SNAPSHOT_JOB(scrub, passes, U64, passes),
-	NULL
-};
-
-const struct attribute_group fb_snapshot_scrub_group = {
-	.name = "scrub_stats",
-	.attrs = fb_snapshot_scrub,
-};
-
-/* ---- all at once ---- */
-
-static void fb_snapshot_print_group(const struct fb_snapshot *s, struct attribute *const *attr,
-				    struct seq_file *m)
-{
-	const struct fb_snapshot_file *file;
-	const void *field;
-
-	for (; *attr; attr++) {
-		file = container_of(*attr, struct fb_snapshot_file, attr.attr);
-		field = (const void *)s + file->offset;
-		if (file->sched && !s->attached)
-			continue;
-		seq_printf(m, "%s ", (*attr)->name);
-		if (file->kind == FB_SNAPSHOT_U64)
-			seq_printf(m, "%llu\n", div_u64(*(const u64 *)field, file->unit));
-		else if (file->kind == FB_SNAPSHOT_S64)
-			seq_printf(m, "%lld\n", div_s64(*(const s64 *)field, file->unit));
-		else
-			seq_printf(m, "%s\n", *(const char *const *)field);
-	}
-}
 
 /*
- * Print state and counters of one moment, "key value" lines, for people. Texts are whole here. What
- * belongs to a scheduler is left out while there is none. May sleep. Return: 0 or -ENOMEM.
+ * Print all of one moment, lines "name value". What belongs to a scheduler is left out while there
+ * is none, what belongs to a job before its first run. May sleep. Return: 0 or -ENOMEM.
  */
 int fb_snapshot_print(struct fb_disk *fd, struct seq_file *m)
 {
 	struct fb_snapshot *s = fb_snapshot_take(fd);
+	const struct fb_snapshot_row *row;
 	int i;
 
 	if (!s)
 		return -ENOMEM;
-	fb_snapshot_print_group(s, fb_snapshot_state, m);
-	fb_snapshot_print_group(s, fb_snapshot_stats, m);
-	seq_puts(m, "conservatism_ns");
+	for (row = fb_snapshot_rows; row < FB_SNAPSHOT_END; row++)
+		if (!fb_snapshot_lacks(s, row))
+			seq_printf(m, "%s %s\n", row->name, fb_snapshot_text(s, row));
+	seq_puts(m, "stats/conservatism_ns");
 	for (i = 0; i < DM_BANDS; i++)
 		seq_printf(m, " %u", s->floor_ns[i]);
-	seq_printf(m, "\ncounted %u\n", s->counted);
+	seq_putc(m, '\n');
 	kfree(s);
+	fb_job_describe(&fd->scan, "scan", m);
+	fb_job_describe(&fd->scrub, "scrub", m);
 	return 0;
 }

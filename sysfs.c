@@ -53,6 +53,16 @@ static ssize_t model_status_show(struct kobject *kobj, struct kobj_attribute *at
 
 static struct kobj_attribute model_status_attr = __ATTR_RO(model_status);
 
+/* a switch that is written as 0 or 1; return: 0 or 1, or -EINVAL, with a line in the log */
+static int fb_sysfs_parse_switch(const struct kobj_attribute *attr, const char *page)
+{
+	if (sysfs_streq(page, "0") || sysfs_streq(page, "1"))
+		return page[0] == '1';
+	pr_err("freeblock: %s: '%.*s' is neither 0 nor 1\n", attr->attr.name,
+	       (int)strcspn(page, "\n"), page);
+	return -EINVAL;
+}
+
 static ssize_t model_force_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
 	return sysfs_emit(page, "%d\n", READ_ONCE(fb_sysfs_disk(kobj)->forced));
@@ -61,14 +71,10 @@ static ssize_t model_force_show(struct kobject *kobj, struct kobj_attribute *att
 static ssize_t model_force_store(struct kobject *kobj, struct kobj_attribute *attr,
 				 const char *page, size_t count)
 {
-	int ret;
+	int ret = fb_sysfs_parse_switch(attr, page);
 
-	if (!sysfs_streq(page, "0") && !sysfs_streq(page, "1")) {
-		pr_err("freeblock: model_force: '%.*s' is neither 0 nor 1\n",
-		       (int)strcspn(page, "\n"), page);
-		return -EINVAL;
-	}
-	ret = fb_disk_force(fb_sysfs_disk(kobj), page[0] == '1');
+	if (ret >= 0)
+		ret = fb_disk_force(fb_sysfs_disk(kobj), ret);
 	return ret ? ret : count;
 }
 
@@ -272,14 +278,11 @@ static ssize_t idle_only_show(struct kobject *kobj, struct kobj_attribute *attr,
 static ssize_t idle_only_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
 			       size_t count)
 {
+	int value = fb_sysfs_parse_switch(attr, page);
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
-	u32 value;
 
-	if (kstrtou32(page, 10, &value) || value > 1) {
-		pr_err("freeblock: idle_only: '%.*s' is neither 0 nor 1\n",
-		       (int)strcspn(page, "\n"), page);
-		return -EINVAL;
-	}
+	if (value < 0)
+		return value;
 	spin_lock_irq(&fd->lock);
 	WRITE_ONCE(fd->idle_only, value);
 	fb_disk_level_changed(fd);
@@ -297,14 +300,11 @@ static ssize_t trial_show(struct kobject *kobj, struct kobj_attribute *attr, cha
 static ssize_t trial_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
 			   size_t count)
 {
+	int value = fb_sysfs_parse_switch(attr, page);
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
-	u32 value;
 
-	if (kstrtou32(page, 10, &value) || value > 1) {
-		pr_err("freeblock: trial: '%.*s' is neither 0 nor 1\n",
-		       (int)strcspn(page, "\n"), page);
-		return -EINVAL;
-	}
+	if (value < 0)
+		return value;
 	spin_lock_irq(&fd->lock);
 	fb_measure_set(fd, value);
 	fb_disk_tell_wants(fd);
@@ -349,10 +349,7 @@ static const struct attribute_group fb_sysfs_disk_group = {
 
 const struct attribute_group *fb_sysfs_disk_groups[] = {
 	&fb_sysfs_disk_group,
-	&fb_snapshot_state_group,
-	&fb_snapshot_stats_group,
-	&fb_snapshot_scan_group,
-	&fb_snapshot_scrub_group,
+	&fb_snapshot_group,
 	NULL
 };
 

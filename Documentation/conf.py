@@ -57,8 +57,8 @@ def _abi(folder):
     for name, title in (("sysfs-module-freeblock", "Parameter of the module"),
                         ("sysfs-block-freeblock", "Tunables of the scheduler"),
                         ("sysfs-kernel-freeblock", "Model, tasks and settings of a disk"),
-                        ("sysfs-kernel-freeblock-stats", "State and counters of a disk"),
-                        ("debugfs-freeblock", "Tables for people")):
+                        ("sysfs-kernel-freeblock-state", "State of a disk"),
+                        ("debugfs-freeblock", "Numbers, and tables for people")):
         with open(os.path.join(folder, "ABI", "testing", name), encoding="ascii") as file:
             said = re.sub(r"^#.*\n", "", file.read(), flags=re.M)
         found += ["", ".. _%s:" % name, "", title, "-" * len(title), ""]

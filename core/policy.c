@@ -33,13 +33,11 @@
 #define FB_POLICY_IDLE_SHIFT 10	/* fb_policy_pool.idle is averaged over 1024 completions */
 
 const char * const fb_policy_name[FB_POLICIES] = {
-	[FB_POLICY_FIFO] = "fifo",
 	[FB_POLICY_CLOOK] = "clook",
 	[FB_POLICY_SSTF] = "sstf",
 	[FB_POLICY_SPTF] = "sptf",
 	[FB_POLICY_SPTF_SW] = "sptf-sw",
 	[FB_POLICY_AUTO] = "auto",
-	[FB_POLICY_JOINT] = "joint",
 };
 
 /* what a policy sees */
@@ -63,12 +61,12 @@ struct fb_policy_ops {
 
 bool fb_policy_joins(enum fb_policy_id policy)
 {
-	return policy == FB_POLICY_JOINT || policy == FB_POLICY_AUTO;
+	return policy == FB_POLICY_AUTO;
 }
 
 bool fb_policy_needs_no_map(enum fb_policy_id policy)
 {
-	return policy == FB_POLICY_FIFO || policy == FB_POLICY_CLOOK || policy == FB_POLICY_SSTF;
+	return policy == FB_POLICY_CLOOK || policy == FB_POLICY_SSTF;
 }
 
 bool fb_policy_has_cost(enum fb_policy_id policy)
@@ -98,7 +96,7 @@ void fb_policy_pool_init(struct fb_policy_pool *pool)
 		for (i = 0; i < FB_POLICY_BUCKETS; i++)
 			INIT_LIST_HEAD(&pool->near[class].bucket[i]);
 	}
-	pool->policy = FB_POLICY_FIFO;
+	pool->policy = FB_POLICY_AUTO;
 	pool->sw_percent = FB_POLICY_SW_PERCENT;
 }
 
@@ -211,23 +209,12 @@ void fb_policy_ended(struct fb_policy_pool *pool, bool idle)
 		pool->idle += FB_POLICY_IDLE_ONE >> FB_POLICY_IDLE_SHIFT;
 }
 
-/* ---- fifo, clook ---- */
+/* ---- clook ---- */
 
 static void fb_policy_take(struct fb_policy_choice *c, struct fb_policy_req *req)
 {
 	memset(c, 0, sizeof(*c));
 	c->req = req;
-}
-
-static void fb_policy_fifo_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
-{
-	fb_policy_take(c, list_first_entry(v->reqs, struct fb_policy_req, node));
-}
-
-static bool fb_policy_fifo_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
-				  struct fb_policy_choice *c)
-{
-	return false;
 }
 
 /* distance upward from the last request's end; LBNs below it wrap to the far end */
@@ -598,13 +585,11 @@ static bool fb_policy_sw_better(const struct fb_policy_view *v, const struct fb_
 /* ---- the table, and what all policies share ---- */
 
 static const struct fb_policy_ops fb_policy_ops[FB_POLICIES] = {
-	[FB_POLICY_FIFO] = { .choose = fb_policy_fifo_choose, .better = fb_policy_fifo_better },
 	[FB_POLICY_CLOOK] = { .choose = fb_policy_clook_choose, .better = fb_policy_clook_better },
 	[FB_POLICY_SSTF] = { true, fb_policy_sstf_choose, fb_policy_sstf_better },
 	[FB_POLICY_SPTF] = { true, fb_policy_sptf_choose, fb_policy_sptf_better },
 	[FB_POLICY_SPTF_SW] = { true, fb_policy_sw_choose, fb_policy_sw_better },
 	[FB_POLICY_AUTO] = { true, fb_policy_sptf_choose, fb_policy_sptf_better },
-	[FB_POLICY_JOINT] = { true, fb_policy_sptf_choose, fb_policy_sptf_better },
 };
 
 static struct fb_policy_req *fb_policy_first(struct fb_policy_pool *pool,

@@ -12,19 +12,18 @@
 #include "disk_model.h"
 
 enum fb_policy_id {
-	FB_POLICY_FIFO,			/* arrival order */
 	/* ascending LBN from the last request's end, then from the lowest */
 	FB_POLICY_CLOOK,
 	FB_POLICY_SSTF,	/* shortest seek, then latency; without a model the nearest LBN */
 	FB_POLICY_SPTF,			/* shortest seek + rotational latency */
 	/* smallest seek of those within sw_percent of the shortest positioning */
 	FB_POLICY_SPTF_SW,
-	FB_POLICY_AUTO,			/* what is recommended: the same as joint */
 	/*
-	 * each request together with the free read before it, which is for the host to do
-	 * (core/joint.h); here it is sptf, for when there is nothing to read or no time to search
+	 * what is recommended: each request together with the free read before it, which is for
+	 * the engine to do (core/joint.h); here it is sptf, for when there is nothing to read or
+	 * no time to search
 	 */
-	FB_POLICY_JOINT,
+	FB_POLICY_AUTO,
 	FB_POLICIES,
 };
 
@@ -118,7 +117,7 @@ bool fb_policy_has_cost(enum fb_policy_id policy);
 
 /* Its number by its name in fb_policy_name[], or -EINVAL. */
 int fb_policy_by_name(const char *name);
-/* An empty pool: fifo, SPTF-SW at 60 %. */
+/* An empty pool: auto, SPTF-SW at 60 %. */
 void fb_policy_pool_init(struct fb_policy_pool *pool);
 /* Add one that arrives: O(1) if its class and direction have no later deadline, as is usual. */
 void fb_policy_pool_add(struct fb_policy_pool *pool, struct fb_policy_req *req);

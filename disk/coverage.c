@@ -200,7 +200,7 @@ static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task 
 	}
 	task->active = true;
 	task->late = false;
-	fb_pace_begin(&task->pace, task->map.n_done, ktime_get_ns());
+	fb_deadline_begin(&task->pace, task->map.n_done, ktime_get_ns());
 	WRITE_ONCE(cov->nactive, cov->nactive + 1);
 	cov->weighed = NULL;
 	if (fb_coverage_is_joint(cov))

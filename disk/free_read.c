@@ -29,7 +29,7 @@ static void fb_free_read_charge(struct fb_free_read *buf, blk_status_t status)
 	if (status == BLK_STS_AGAIN)
 		hurry->retry_ns = buf->ended_ns + FB_HURRY_RETRY_NS;
 	else
-		fb_share_charge(&hurry->share, buf->ended_ns - max(from_ns, buf->fd->fg.end_ns));
+		fb_deadline_charge(&hurry->share, buf->ended_ns - max(from_ns, buf->fd->fg.end_ns));
 }
 
 /* A read of ours has ended; there may be no verdict on its completion yet. */

@@ -2,7 +2,7 @@
 /*
  * Reads in the foreground's time. A task that would miss its deadline, and whose owner allowed
  * it, has its blocks read by requests that join the foreground, one at a time, as long as they
- * occupy the disk for no more than the share allowed (core/share.c). What a read is charged is
+ * occupy the disk for no more than the share allowed (core/deadline.c). What a read is charged is
  * measured when it ends (disk/free_read.c).
  *
  * Between two of them a request of someone else's must have come: a disk without foreground is
@@ -26,7 +26,9 @@ void fb_hurry_arrive(struct fb_disk *fd)
 	wake_up(&fd->wait);
 }
 
-/* When to read in the foreground's time, past or future; FB_SHARE_NEVER: something must change. */
+/*
+ * When to read in the foreground's time, past or future; FB_DEADLINE_NEVER: something must change.
+ */
 u64 fb_hurry_due_ns(struct fb_disk *fd)
 {
 	struct fb_hurry *hurry = &fd->hurry;
@@ -34,8 +36,8 @@ u64 fb_hurry_due_ns(struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	if (!hurry->ppm || hurry->flying || hurry->arrived == hurry->seen ||
 	    fd->idle.ready || fd->idle.reading || !fb_coverage_wants(fd))
-		return FB_SHARE_NEVER;
-	return max(fb_share_due_ns(&hurry->share, hurry->ppm, ktime_get_ns()), hurry->retry_ns);
+		return FB_DEADLINE_NEVER;
+	return max(fb_deadline_next_ns(&hurry->share, hurry->ppm, ktime_get_ns()), hurry->retry_ns);
 }
 
 /*
@@ -52,7 +54,7 @@ u64 fb_hurry_measure_ns(const struct fb_coverage *cov)
 		const struct freeblock_task *task = fb_coverage_task(cov, i);
 
 		if (task && task->active && READ_ONCE(task->deadline_ns) && task->map.n_wanted)
-			due_ns = min(due_ns, fb_pace_due_ns(&task->pace));
+			due_ns = min(due_ns, fb_deadline_due_ns(&task->pace));
 	}
 	return due_ns;
 }
@@ -74,7 +76,7 @@ static bool fb_hurry_is_due(struct fb_coverage *cov)
 static u32 fb_hurry_sectors(struct fb_disk *fd)
 {
 	return min_t(u64, fb_free_read_max_data(fd),
-		     div_u64(FB_SHARE_READ_NS * 500ULL, fd->idle.wait.sector_ps));
+		     div_u64(FB_DEADLINE_READ_NS * 500ULL, fd->idle.wait.sector_ps));
 }
 
 /* Find what to read next, in the order of idle reads, off quarantined blocks. */

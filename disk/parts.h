@@ -14,7 +14,7 @@
 #include "core/idle_policy.h"
 #include "core/plan.h"
 #include "core/power.h"
-#include "core/share.h"
+#include "core/deadline.h"
 #include "disk/task_state.h"
 #include "include/freeblock.h"
 
@@ -239,7 +239,7 @@ void fb_idle_read(struct fb_coverage *cov);
 
 /* The share that late tasks have in the foreground's time; all [L] */
 struct fb_hurry {
-	struct fb_share share;		/* what is left of it */
+	struct fb_deadline_share share;		/* what is left of it */
 	u32 ppm;	/* how much it is, for the late task that is served now; 0: none is */
 	bool flying;			/* a read is on its way or at the drive */
 	u64 retry_ns;			/* no read before this time */

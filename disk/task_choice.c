@@ -22,8 +22,8 @@ static bool fb_task_choice_is_late(struct freeblock_task *task, u64 now)
 {
 	u64 left = task->map.n_wanted;
 
-	fb_pace_measure(&task->pace, task->map.n_done, now);
-	return fb_pace_is_late(&task->pace, left, READ_ONCE(task->deadline_ns), now) &&
+	fb_deadline_measure(&task->pace, task->map.n_done, now);
+	return fb_deadline_is_late(&task->pace, left, READ_ONCE(task->deadline_ns), now) &&
 	       !fb_task_choice_is_stalled(task);
 }
 

@@ -16,7 +16,7 @@
 #include "core/conservatism.h"
 #include "core/idle_order.h"
 #include "core/leftover.h"
-#include "core/pace.h"
+#include "core/deadline.h"
 #include "core/plan.h"
 #include "core/block_value.h"
 #include "disk/cookie.h"
@@ -86,7 +86,7 @@ struct freeblock_task {
 	struct fb_bitmap map;		/* what it wants; the thread's, from the start on */
 	bool active;	/* the thread reads for it: @map is part of fb_coverage.map; the thread's */
 	bool behind;	/* changes wait behind the one that is being entered; the thread's */
-	struct fb_pace pace;		/* its rate; the thread's */
+	struct fb_deadline_rate pace;		/* its rate; the thread's */
 	bool late;			/* it would miss its deadline at that rate; the thread's */
 	u64 entered_before;	/* blocks of initial changes that its coverage had; the thread's */
 	u32 held;	/* reads that wait for its consumer or are being consumed [L] */

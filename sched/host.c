@@ -38,7 +38,7 @@ static bool fb_host_by_lbn(const struct fb_engine *e)
 	struct fb_disk *fd = fb_host_disk(e);
 
 	return fb_policy_needs_no_map(e->pool.policy) && fb_level_unmapped(fd) &&
-	       (!fb_level_never_orders(fd) || e->pool.policy == FB_POLICY_FIFO);
+	       !fb_level_never_orders(fd);
 }
 
 static bool fb_host_unphased(struct fb_engine *e, u64 now)

@@ -169,20 +169,6 @@ bool fb_background_is_due(struct fb_sched *fs);
 void fb_background_note_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now);
 struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *fs, u64 now, u64 *due_ns);
 
-/* What the scheduler tells of itself */
-struct fb_report {
-	const char *free_reads;		/* "on", or why there are none */
-	const char *order;		/* who chooses the next command, a word */
-	const char *phase;		/* whether the platter's angle is known, a word */
-	u64 period_ps;			/* one revolution as tracked; 0: no model */
-	u64 pending;			/* foreground requests */
-	u64 background_pending;		/* background reads of others */
-	u64 in_flight;			/* commands at the drive */
-};
-
-/* sched/report.c */
-void fb_report_take(struct fb_disk *fd, struct fb_report *r);
-
 /* sched/tunables.c */
 extern struct elv_fs_entry fb_tunables_attrs[];
 

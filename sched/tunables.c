@@ -106,7 +106,7 @@ static ssize_t policy_store(struct elevator_queue *eq, const char *page, size_t 
 	int i = __sysfs_match_string(fb_policy_name, FB_POLICIES, page);
 
 	if (i < 0) {
-		pr_err("freeblock: policy: '%.*s' is none of fifo clook sstf sptf sptf-sw auto joint\n",
+		pr_err("freeblock: policy: '%.*s' is none of clook sstf sptf sptf-sw auto\n",
 		       (int)strcspn(page, "\n"), page);
 		return -EINVAL;
 	}

@@ -474,47 +474,6 @@ static struct fb_job *fb_job_look(struct fb_job **slot)
 	return NULL;
 }
 
-static void fb_job_fill_stats(const struct fb_job *job, struct fb_job_stats *s)
-{
-	const struct fb_job_run *run = job->run;
-	const struct freeblock_progress *p = &run->progress;
-	u64 end_ns = READ_ONCE(run->end_ns) ?: ktime_get_ns(), good = p->done - p->failed;
-	u64 ms = max(div_u64(end_ns - run->start_ns, NSEC_PER_MSEC), 1ULL);
-
-	*s = (struct fb_job_stats) {
-		.order = fb_job_orders[run->order],
-		.regions = run->regions,
-		.segment_kib = run->segment_kib,
-		.first = run->first,
-		.sectors = run->count,
-		.block_sectors = p->granule_sectors,
-		.blocks_total = run->total - p->unwritten,
-		.blocks_verified = run->before + good,
-		.blocks_before = run->before,
-		.blocks_delivered = p->done,
-		.blocks_flying = p->flying,
-		.blocks_bad = READ_ONCE(run->nbad),
-		.blocks_skipped = READ_ONCE(run->skipped),
-		.blocks_unverified = READ_ONCE(run->unverified),
-		.rate_kib_s = div64_u64(good * p->granule_sectors * MSEC_PER_SEC, 2 * ms),
-		.deadline = run->deadline,
-		.began = job->pass.began,
-		.passes = READ_ONCE(job->pass.passes),
-	};
-}
-
-/* What the present or the last run has done. Return: 0; -ENODATA before the first. May sleep. */
-int fb_job_stats(struct fb_job **slot, struct fb_job_stats *s)
-{
-	struct fb_job *job = fb_job_look(slot);
-
-	if (!job)
-		return -ENODATA;
-	fb_job_fill_stats(job, s);
-	mutex_unlock(&job->lock);
-	return 0;
-}
-
 /* The state, as a word. Return: bytes written. May sleep. */
 ssize_t fb_job_show(struct fb_job **slot, char *page)
 {
@@ -531,32 +490,56 @@ static void fb_job_list_bad(const struct fb_job_run *run, struct seq_file *m)
 	/* pairs with smp_store_release() in fb_job_block() */
 	u64 nbad = smp_load_acquire(&run->nbad), i;
 
-	seq_puts(m, "bad");
 	for (i = 0; i < min_t(u64, nbad, FB_JOB_BAD); i++)
 		seq_printf(m, " %llu", run->bad[i]);
 	seq_puts(m, "\n");
 }
 
-/* For people: "key value" lines. May sleep. */
-void fb_job_describe(struct fb_job **slot, struct seq_file *m)
+static void fb_job_describe_run(const struct fb_job *job, const char *name, struct seq_file *m)
+{
+	const struct fb_job_run *run = job->run;
+	const struct freeblock_progress *p = &run->progress;
+	u64 end_ns = READ_ONCE(run->end_ns) ?: ktime_get_ns(), good = p->done - p->failed;
+	u64 ms = max(div_u64(end_ns - run->start_ns, NSEC_PER_MSEC), 1ULL);
+	const struct {
+		const char *key;
+		u64 value;
+	} lines[] = {
+		{ "regions", run->regions },
+		{ "segment_kib", run->segment_kib },
+		{ "first", run->first },
+		{ "sectors", run->count },
+		{ "block_sectors", p->granule_sectors },
+		{ "blocks_total", run->total - p->unwritten },
+		{ "blocks_verified", run->before + good },
+		{ "blocks_before", run->before },
+		{ "blocks_delivered", p->done },
+		{ "blocks_flying", p->flying },
+		{ "blocks_bad", READ_ONCE(run->nbad) },
+		{ "blocks_skipped", READ_ONCE(run->skipped) },
+		{ "blocks_unverified", READ_ONCE(run->unverified) },
+		{ "rate_kib_s", div64_u64(good * p->granule_sectors * MSEC_PER_SEC, 2 * ms) },
+		{ "deadline", run->deadline },
+		/* only of those that keep a coverage */
+		{ "began", job->pass.began },
+		{ "passes", READ_ONCE(job->pass.passes) },
+	};
+	u32 i, n = ARRAY_SIZE(lines) - (job->kind->covers ? 0 : 2);
+
+	for (i = 0; i < n; i++)
+		seq_printf(m, "%s_stats/%s %llu\n", name, lines[i].key, lines[i].value);
+}
+
+/* Lines "<name>_stats/key value" of the present or the last run; none before. May sleep. */
+void fb_job_describe(struct fb_job **slot, const char *name, struct seq_file *m)
 {
 	struct fb_job *job = fb_job_look(slot);
-	struct fb_job_stats s;
 
-	if (!job) {
-		seq_puts(m, "state idle\n");
+	if (!job)
 		return;
-	}
-	fb_job_fill_stats(job, &s);
-	seq_printf(m, "state %s\norder %s", fb_job_state(job), s.order);
-	if (s.regions)
-		seq_printf(m, "=%llu segment=%llu", s.regions, s.segment_kib);
-	seq_printf(m, "\nfirst %llu\nsectors %llu\nblock_sectors %llu\nblocks_total %llu\nblocks_verified %llu\nblocks_before %llu\nblocks_delivered %llu\nblocks_flying %llu\nblocks_bad %llu\nblocks_skipped %llu\nblocks_unverified %llu\nrate_kib_s %llu\ndeadline %llu\n",
-		   s.first, s.sectors, s.block_sectors, s.blocks_total, s.blocks_verified,
-		   s.blocks_before, s.blocks_delivered, s.blocks_flying, s.blocks_bad,
-		   s.blocks_skipped, s.blocks_unverified, s.rate_kib_s, s.deadline);
-	if (job->kind->covers)
-		seq_printf(m, "began %llu\npasses %llu\n", s.began, s.passes);
+	seq_printf(m, "%s_stats/order %s\n", name, fb_job_orders[job->run->order]);
+	fb_job_describe_run(job, name, m);
+	seq_printf(m, "%s_stats/bad", name);
 	fb_job_list_bad(job->run, m);
 	mutex_unlock(&job->lock);
 }

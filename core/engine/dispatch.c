@@ -212,8 +212,7 @@ static struct fb_engine_rq *fb_engine_pass(struct fb_engine *e, struct fb_engine
 
 bool fb_engine_is_full(const struct fb_engine *e)
 {
-	bool ordered = fb_engine_predicts(e) ||
-		       (e->ops->by_lbn(e) && e->pool.policy != FB_POLICY_FIFO);
+	bool ordered = fb_engine_predicts(e) || e->ops->by_lbn(e);
 
 	return ordered && e->nr_flight >= e->depth;
 }

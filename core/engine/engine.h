@@ -74,7 +74,7 @@ struct fb_engine;
  * struct fb_engine_ops - what the host does for the engine
  * @now: the time
  * @unmapped: no map of the drive may be used, so nothing is predicted
- * @by_lbn: without one the policy orders all the same: by LBN, or by arrival
+ * @by_lbn: without one the policy orders all the same, by LBN
  * @unphased: the platter's angle cannot be found
  * @may_read: blocks are wanted, and may be read in gaps
  * @view: fill in what tasks want, and tell @destage about the write cache

@@ -44,9 +44,15 @@ is()
 	[ "$(cat "$1" 2>/dev/null)" = "$2" ]
 }
 
+# number NAME: of debugfs
+number()
+{
+	sed -n "s,^$1 ,,p" "/sys/kernel/debug/freeblock/$disk/numbers" 2>/dev/null
+}
+
 more_than()
 {
-	[ "$(cat "$1" 2>/dev/null || echo 0)" -gt "$2" ]
+	[ "$(number "$1")" -gt "$2" ] 2>/dev/null
 }
 
 drive()
@@ -84,9 +90,9 @@ scrub_service()
 {
 	freeblock scrub "$disk" install-service > /etc/systemd/system/freeblock-scrub@.service &&
 	systemctl daemon-reload && systemctl -q enable --now "freeblock-scrub@$disk" &&
-	wait_for 300 more_than "$fb/scrub_stats/blocks_verified" 100 &&
-	cp "$fb/scrub_stats/blocks_verified" /root/verified &&
-	cp "$fb/scrub_stats/began" /root/began
+	wait_for 300 more_than scrub_stats/blocks_verified 100 &&
+	number scrub_stats/blocks_verified > /root/verified &&
+	number scrub_stats/began > /root/began
 }
 
 unloads()
@@ -112,10 +118,10 @@ second()
 	check "the disk has the scheduler" wait_for 120 has freeblock
 	check "and the model" wait_for 120 is "$fb/state/scheduling" yes
 	check "the scrub goes on where it was" wait_for 300 more_than \
-		"$fb/scrub_stats/blocks_before" $(($(cat /root/verified) - 1))
-	check "it is the same pass" is "$fb/scrub_stats/began" "$(cat /root/began)"
-	check "and reads on" wait_for 300 more_than "$fb/scrub_stats/blocks_verified" \
-		"$(cat "$fb/scrub_stats/blocks_before")"
+		scrub_stats/blocks_before $(($(cat /root/verified) - 1))
+	check "it is the same pass" [ "$(number scrub_stats/began)" = "$(cat /root/began)" ]
+	check "and reads on" wait_for 300 more_than scrub_stats/blocks_verified \
+		"$(number scrub_stats/blocks_before)"
 }
 
 # an event is found by its message id, and explained; the same that the guard would tell
@@ -176,7 +182,7 @@ scrubbed_by_conf()
 {
 	printf '[all]\nscrub_every_days = 30\n' > /etc/freeblock.conf &&
 	systemctl start freeblock-due.service && wait_for 120 due_ran &&
-	wait_for 300 more_than "$fb/scrub_stats/blocks_verified" 100 ||
+	wait_for 300 more_than scrub_stats/blocks_verified 100 ||
 		{ cat "$fb/scrub"; systemctl status "freeblock-due@$disk"; false; }
 }
 
@@ -273,35 +279,35 @@ enrolled()
 pool_read()
 {
 	zpool export tank && zpool import -d /dev tank &&
-	before=$(cat "$fb/stats/fg_reads") &&
+	before=$(number stats/fg_reads) &&
 	md5sum < /tank/file | cmp - /root/sum &&
-	echo "$(($(cat "$fb/stats/fg_reads") - before)) reads" &&
-	[ $(($(cat "$fb/stats/fg_reads") - before)) -ge 32 ]
+	echo "$(($(number stats/fg_reads) - before)) reads" &&
+	[ $(($(number stats/fg_reads) - before)) -ge 32 ]
 }
 
 pool_file()
 {
-	before=$(cat "$fb/stats/fg_writes") &&
+	before=$(number stats/fg_writes) &&
 	dd if=/dev/urandom of=/tank/file bs=1M count=32 conv=fsync && zpool sync tank &&
 	md5sum < /tank/file > /root/sum &&
-	[ $(($(cat "$fb/stats/fg_writes") - before)) -ge 32 ]
+	[ $(($(number stats/fg_writes) - before)) -ge 32 ]
 }
 
 scrubs_the_disk()
 {
-	echo start > "$fb/scrub" && wait_for 60 more_than "$fb/scrub_stats/blocks_verified" 0
+	echo start > "$fb/scrub" && wait_for 60 more_than scrub_stats/blocks_verified 0
 }
 
 pool_scrub()
 {
-	verified=$(cat "$fb/scrub_stats/blocks_verified") &&
-	before=$(cat "$fb/stats/background_sent") &&
+	verified=$(number scrub_stats/blocks_verified) &&
+	before=$(number stats/background_sent) &&
 	zpool scrub -w tank && zpool status tank > /root/said &&
 	grep -q "scrub repaired 0B .* with 0 errors" /root/said &&
 	grep -q "errors: No known data errors" /root/said &&
 	[ "$(cat "$fb/scrub")" = running ] &&
-	say "note beside zpool scrub: $(($(cat "$fb/scrub_stats/blocks_verified") - verified)) blocks" \
-		"verified, $(($(cat "$fb/stats/background_sent") - before)) requests were of the idle class"
+	say "note beside zpool scrub: $(($(number scrub_stats/blocks_verified) - verified)) blocks" \
+		"verified, $(($(number stats/background_sent) - before)) requests were of the idle class"
 }
 
 # A pool of ZFS' on a whole disk, which it partitions
@@ -325,9 +331,9 @@ pool()
 	check "nor to scrub" fails_with "name the disks that hold it" freeblock scrub /dev/zd0 run
 	check "a scrub of the disk" scrubs_the_disk
 	check "zpool scrub beside it" pool_scrub
-	verified=$(cat "$fb/scrub_stats/blocks_verified")
+	verified=$(number scrub_stats/blocks_verified)
 	check "zpool export beside it" zpool export tank
-	check "which goes on" wait_for 60 more_than "$fb/scrub_stats/blocks_verified" "$verified"
+	check "which goes on" wait_for 60 more_than scrub_stats/blocks_verified "$verified"
 	check "the pool is imported again" pool_again
 	check "freeblock off --all" freeblock off --all
 }

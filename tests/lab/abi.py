@@ -33,6 +33,11 @@ def entries(said):
     return found
 
 
+def numbers(said):
+    """The names in debugfs' numbers, but for the scrub's, which are those of scan_stats/."""
+    return re.findall(r"^\t\t((?:state|stats|scan_stats)/\w+)\t", said, re.M)
+
+
 def files(said):
     """The names of all files."""
     return [name for names, _, _ in entries(said) for name in names if not name.endswith("/")]

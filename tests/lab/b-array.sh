@@ -106,8 +106,8 @@ end()
 {
 	expect_ok "raid$level: stop" mdadm --quiet --stop /dev/md0
 	for disk in $disks; do
-		note "$disk: $(grep -E '^(background|miss|order|guard)' \
-			"$(debug "$disk")/status" | tr '\n' ' ')"
+		note "$disk: $(numbers "$disk" stats | grep -E '^(background|miss|order|guard)' |
+			tr '\n' ' ')"
 	done
 	members_off
 }

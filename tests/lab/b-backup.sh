@@ -180,7 +180,7 @@ seed_run()
 	expect_eq "seed $1: interrupted" $? 130
 	expect_ok "seed $1: abort" python3 -m examples.backup abort $image
 	store_off
-	cat "$(debug "$disk")/status" > "/out/status-$1"
+	numbers "$disk" state stats > "/out/status-$1"
 	dmsetup remove data
 	disk_off "$1"
 }

@@ -32,7 +32,7 @@ alone=$ios
 echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
 echo start > "$(fb "$disk")/scan" || die "no scan"
 oltp scan
-cat "$(debug "$disk")/status" > /out/status
+numbers "$disk" state stats > /out/status
 free=$(($(kv /out/status free_sectors) * 512 / RUNTIME / 1000))
 note "alone $alone requests, with the scan $ios; free $free kB/s"
 expect_le "slowdown in the long run, per mille" $(((alone - ios) * 1000 / alone)) 19

@@ -96,8 +96,8 @@ drives_off()
 
 	for disk in $disks; do
 		[ "$scheduler" = freeblock ] &&
-			note "$disk: $(grep -E '^(background|miss|order|guard)' \
-				"$(debug "$disk")/status" | tr '\n' ' ')"
+			note "$disk: $(numbers "$disk" stats | grep -E '^(background|miss|order|guard)' |
+			tr '\n' ' ')"
 		sched_set "$disk" none
 	done
 	for name in "$@"; do

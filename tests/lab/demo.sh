@@ -10,9 +10,8 @@
 
 phase()
 {
-	local name="$1" elapsed=0 status pid
+	local name="$1" elapsed=0 pid
 
-	status="$(debug "$disk")/status"
 	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
 	fio --name="$name" --filename="/dev/$disk" --direct=1 --ioengine=libaio \
 		--iodepth=10 --rw=randrw --rwmixread=67 --bssplit="$BSSPLIT" \
@@ -34,7 +33,7 @@ phase()
 		elapsed=$((elapsed + 1))
 	done
 	if wait $pid; then ok "$name: fio"; else not_ok "$name: fio" "status $?"; fi
-	cat "$status" > "/out/$name.status"
+	numbers "$disk" state stats > "/out/$name.status"
 	cat "/sys/kernel/mechdisk/demo/stats" > "/out/$name.drive"
 	cat "/sys/kernel/debug/freeblock/$disk/prediction_error" > "/out/$name.errors"
 }

@@ -87,7 +87,8 @@ expect_eq "bytes of each reader" "$(sort -u /tmp/read)" $((READS * 3072))
 expect_eq "trace complete" "$(kv $tracing/per_cpu/cpu0/stats overrun)" 0
 sed -n 's/.* error_ns=\(-*[0-9]*\) .*/\1/p' $tracing/trace |
 	sed 's/^0$/unknown/' > /out/errors
-cp "$(debug "$disk")/status" "/sys/kernel/mechdisk/d/stats" /out
+numbers "$disk" state stats > /out/status
+cp "/sys/kernel/mechdisk/d/stats" /out
 expect_ge "commands" "$(wc -l < /out/errors)" "$READS"
 expect_eq "predicted" "$(grep -cv unknown /out/errors)" \
 	"$(kv /out/status pred_total)"

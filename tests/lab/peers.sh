@@ -102,12 +102,9 @@ begin_task()
 
 run_loads()
 {
-	local scrub=
-
 	start=$(($(uptime_s) + 2))
 	loads=
-	[ "$sched" = freeblock ] && scrub="snap=$(debug "$disk")/scrub"
-	begin_loads "$(snaps) $scrub"
+	begin_loads "$(snaps)"
 	# shellcheck disable=SC2086 # words are meant
 	case $bg in
 	none) ;;
@@ -137,7 +134,7 @@ cell()
 	run_loads
 	cat "/sys/kernel/mechdisk/$d/stats" > "$out/drive"
 	if [ "$sched" = freeblock ]; then
-		cat "$(debug "$disk")/status" > "$out/status"
+		numbers "$disk" state stats > "$out/status"
 		case $bg in
 		scan*) scan_stop "$disk" ;;
 		scrub*) expect_ok "$id: scrub stops" sh -c "echo stop > $(fb "$disk")/scrub" ;;

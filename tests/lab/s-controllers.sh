@@ -144,7 +144,7 @@ for each in $(disks | grep -v -e ^nvme -e ^virtio_blk); do
 	load gone "$each"
 	# some of it is read
 	[ "$(state "$disk" scheduling)" != yes ] ||
-		wait_for 30 sh -c "[ \$(cat $(fb "$disk")/scan_stats/blocks_delivered) -gt 0 ]"
+		wait_for 30 number_above "$disk" scan_stats/blocks_delivered 0
 	expect_within "$driver: rescan: deleted under a scan and a load" 60 \
 		sh -c "echo 1 > /sys/block/$disk/device/delete"
 	wait "$(cat "/tmp/gone-$disk.pid")"

@@ -36,7 +36,7 @@ scan()
 	consumer_start "$disk" d
 	oltp "$1"
 	free=$(($(stats "$disk" free_sectors) * 512 / SECONDS_EACH / 1000))
-	cp "$(debug "$disk")/status" "/out/$1.status"
+	numbers "$disk" state stats > "/out/$1.status"
 	note "$1: $free kB/s free"
 	expect_eq "$1: most commands scheduled" "$(stats "$disk" max_in_flight)" 2
 	# 0 to 4 in some 400
@@ -75,9 +75,8 @@ for seed in 1 2; do
 	slower="$slower $(((alone - rate) * 1000 / alone))"
 	ends="$ends $(($(stats "$disk" end_within_50us) * 1000 / $(stats "$disk" pred_total)))"
 done
-expect_match "the drive says that it does not read ahead" "$(kv "$(debug "$disk")/status" \
-	lift_source)" 'allowed .look-ahead off'
-expect_eq "and in a word" "$(state "$disk" lift_source)" allowed
+expect_match "the drive says that it does not read ahead" \
+	"$(state "$disk" lift_source)" 'allowed .look-ahead off'
 expect_mean "the paper's limits: free kB/s" 7200 7500 $papers
 # On a fresh map only some 75 gaps in 30 s take several pieces: they bring less than two draws
 # differ by. What they bring to whole scans is measured in Documentation/results.rst; here they

@@ -73,7 +73,7 @@ done
 for file in "$D/model" "$D/tasks"; do
 	walk 1/0 read "$file"
 done
-for file in "$D/state/scheduling" "$(debug "$disk")/status" "$(debug "$disk")/bad_blocks" \
+for file in "$D/state/scheduling" "$(debug "$disk")/numbers" "$(debug "$disk")/bad_blocks" \
 	"$(debug "$disk")/calibration"; do
 	walk 1/1 read "$file"
 done
@@ -118,7 +118,7 @@ if [ -d $gcov ]; then
 	expect_eq "rename: there was no memory" "$(cat $gcov/fail-threads)" 0
 	expect_eq "rename: and the first its own" "$(cat "$(fb "$disk.gone1")"/id)" "$first"
 	expect_eq "rename: there are no others" "$(ls -A /sys/kernel/freeblock | wc -l)" 2
-	expect_ok "rename: in debugfs, too" test -e "$(debug "$disk.gone1")"/status
+	expect_ok "rename: in debugfs, too" test -e "$(debug "$disk.gone1")"/numbers
 	disk=$other
 fi
 expect_ok "none" sched_set "$disk" none

@@ -49,7 +49,7 @@ for idle in gaps gaps_and_idle; do
 	done=$(job "$disk" scan blocks_delivered)
 	bytes=$(cat "$D/granule_bytes")
 	echo stop > "$D/scan"
-	note "$idle: $(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
+	note "$idle: $(numbers "$disk" state stats | grep idle | tr '\n' ' ')"
 	want=$(json /out/observed.json $idle free_mb_s)
 	pm=$(echo "$want $done $bytes" |
 	     awk '{ printf "%d", 1000 * $1 / ($2 * $3 / 1e6 / '$SECONDS_EACH') }')

@@ -45,7 +45,7 @@ echo 10000000 > "$(fb "$disk")/idle_max_us"
 echo 0 > "$(fb "$disk")/idle_wait_us"
 echo start > "$(fb "$disk")/scan"
 wait_for 20 idle_reads 1 ||
-	die "no idle reads: $(cat "$(debug "$disk")/idle_status")"
+	die "no idle reads: $(numbers "$disk" state stats | grep idle)"
 thread=$(grep -l '^freeblock/' /proc/[0-9]*/comm | cut -d/ -f3)
 
 taskset -p 1 $$ > /tmp/out

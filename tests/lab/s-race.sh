@@ -38,8 +38,7 @@ iosched=/sys/block/$disk/queue/iosched
 
 read_all()
 {
-	cat "$D"/state/* "$D"/stats/* "$D"/scan_stats/* "$D"/scrub_stats/* "$D/scan" "$D/scrub" \
-		"$D/tasks" "$D/model_status" "$D/coverage" "$D"/idle_* "$D"/bad_* "$D/model_force" \
+	cat "$D"/state/* "$D/scan" "$D/scrub" "$D/tasks" "$D/model_status" "$D/coverage" "$D"/idle_* "$D"/bad_* "$D/model_force" \
 		"$(debug "$disk")"/* "$iosched"/* \
 		"$tasks/state"
 }
@@ -48,7 +47,7 @@ write_all()
 {
 	local policy
 
-	for policy in fifo clook sstf sptf sptf-sw auto joint; do
+	for policy in clook sstf sptf sptf-sw auto; do
 		echo $policy > "$iosched/policy"
 		echo $((step % 90 + 1)) > "$iosched/sw_percent"
 		echo $((step % 3 * 100)) > "$iosched/conservatism_us"

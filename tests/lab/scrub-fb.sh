@@ -58,7 +58,7 @@ more_snaps()
 	local name
 
 	[ "$sched" = freeblock ] || return
-	for name in scrub tasks idle_status; do
+	for name in numbers tasks; do
 		echo "snap=$(debug "$disk")/$name"
 	done
 }
@@ -78,7 +78,7 @@ keep_freeblock()
 	local name
 
 	cat "$(fb "$disk")/granule_bytes" > "$out/granule_bytes"
-	for name in status scan scrub tasks idle_status bad_blocks; do
+	for name in numbers tasks bad_blocks; do
 		cat "$(debug "$disk")/$name" > "$out/$name"
 	done
 	[ -e "$(fb "$disk")/scrub" ] && echo stop > "$(fb "$disk")/scrub" 2>/dev/null

@@ -43,12 +43,12 @@ write_cache $CACHE") || exit 1
 	echo start > "$(fb "$disk")/scan"
 	expect_ok "$1: blocks entered" wait_for 60 entered
 	echo 1000 > "$(fb "$disk")/idle_mean_us"
-	free="/sys/kernel/freeblock/$disk/stats/free_sectors"
+	free="$(debug "$disk")/numbers"
 	expect_ok "$1" /lab/files/load replay "/dev/$disk" depth=1024 \
 		warmup="$WARMUP_S" seconds="$RUN_S" trace="/lab/files/$1" out="$out.lat" \
 		snap="$free" snaps=/tmp/free
-	echo $((($(tail -n 1 /tmp/free.end) - $(tail -n 1 /tmp/free.begin)) / 2)) > "$out.free"
-	note "$(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
+	echo $((($(kv /tmp/free.end stats/free_sectors) - $(kv /tmp/free.begin stats/free_sectors)) / 2)) > "$out.free"
+	note "$(numbers "$disk" state stats | grep idle | tr '\n' ' ')"
 	scan_stop "$disk"
 	drive_off d$n
 	expect_ok "$1: unload" unload_module freeblock

@@ -117,7 +117,7 @@ look_ahead off"; off=yes ;;
 	model_load "$disk" tiny.fbmodel
 	echo start > "$(fb "$disk")/scan"
 	expect_ok "$drive: the scan ends" wait_for 200 grep -qx finished "$(fb "$disk")/scan"
-	source=$(kv "$(debug "$disk")/status" lift_source)
+	source=$(state "$disk" lift_source)
 	case $off in
 	yes) expect_match "$drive: it does not" "$source" '^allowed .look-ahead off' ;;
 	no) expect_match "$drive: that is to be found out" "$source" '^trial' ;;

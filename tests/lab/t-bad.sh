@@ -39,9 +39,9 @@ expect_eq "burst: no error in the foreground" "$(fio_errors burst)" 0
 expect_eq "burst: met once while there is a foreground" "$(drive_stat d medium_errors)" 1
 expect_eq "burst: one block listed" "$(wc -l < "$(debug "$disk")/bad_blocks")" 1
 expect_ge "burst: the rest goes on" "$(job "$disk" scrub blocks_verified)" 300
-cat "$(debug "$disk")/status" > /out/burst
+numbers "$disk" state stats > /out/burst
 expect_ok "burst: all is done when idle" wait_for 60 is finished
-cat "$(debug "$disk")/scrub" "$(debug "$disk")/idle_status" > /out/scrub-end
+cat "$(debug "$disk")/numbers" > /out/scrub-end
 expect_eq "burst: listed" "$(listed)" "2400 8 medium;2424 8 medium;"
 expect_eq "burst: each tried once" "$(drive_stat d medium_errors)" 2
 expect_match "burst: told in the log" "$(dmesg | grep 'cannot be read')" 'sectors 2424.8'
@@ -49,7 +49,7 @@ expect_eq "burst: all but two verified" "$(job "$disk" scrub blocks_verified)" 5
 expect_eq "burst: bad" "$(job "$disk" scrub blocks_bad)" 2
 expect_eq "burst: none given up untried" "$(job "$disk" scrub blocks_skipped)" 0
 expect_eq "burst: one range is quarantined" "$(state "$disk" quarantine_zones)" 1
-expect_eq "burst: counted" "$(stats "$disk" bad_blocks)" 2
+expect_eq "burst: counted" "$(state "$disk" bad_blocks)" 2
 no_error_handler burst
 
 # ---- an error that passes: it is not the medium's, and quarantines nothing (it once did) ----

@@ -50,12 +50,11 @@ for each in $(disks); do
 	fi
 	iosched "$disk" depth 2
 	expect_eq "$driver: attach: state/ is of a disk that nothing is read of" \
-		"$(cd "$(fb "$disk")/state" && cat idle free_reads medium lift_source lift_dest phase \
-			order | tr '\n' ',')" \
+		"$(for key in idle free_reads medium lift_source lift_dest phase order; do
+			state "$disk" $key
+		done | tr '\n' ',')" \
 		"off: not scheduling,off: not scheduling,none,off,off,unknown,drive,"
 	iosched "$disk" depth auto
-	expect_eq "$driver: attach: nor debugfs" "$(kv "$(debug "$disk")/idle_status" state)" \
-		"off: not scheduling"
 done
 
 # ---- switches under load, with a scan ----
@@ -126,7 +125,7 @@ for each in $(served); do
 	expect_eq "$driver: scrub: verified or not, all others" "$(($(job "$disk" scrub blocks_verified) +
 		$(job "$disk" scrub blocks_unverified)))" $((4096 - bad))
 	note "$driver: scrub: $(job "$disk" scrub blocks_unverified) unverified," \
-		"$(kv "$(debug "$disk")/status" medium)"
+		"$(state "$disk" medium)"
 done
 
 for each in $(disks); do

@@ -111,7 +111,7 @@ expect_ge "bad sectors: free reads that failed" "$(stats "$disk" free_errors)" 2
 expect_ge "bad sectors: prepended reads" "$(stats "$disk" prepends)" 10
 no_errors "bad sectors" 1
 wrong=""
-for lbn in $(kv "$(debug "$disk")/scan" bad); do
+for lbn in $(job "$disk" scan bad); do
 	[ $(((lbn - 16000) % 128)) = 120 ] || wrong="$wrong $lbn"
 done
 expect_eq "bad sectors: no good block is called bad" "$wrong" ""

@@ -88,7 +88,7 @@ check_scan()
 	expect_eq "$1: two at the device" "$(stats "$disk" max_in_flight)" 2
 	expect_ge "$1: prepended reads" "$(stats "$disk" prepends)" 50
 	expect_ge "$1: separate reads" "$(stats "$disk" separates)" 100
-	cat "$(debug "$disk")/status" > "/out/status-$1"
+	numbers "$disk" state stats > "/out/status-$1"
 }
 
 fresh
@@ -147,7 +147,7 @@ foreground_end
 expect_eq "race: why" "$(consumer why)" finished
 expect_eq "race: each block once" "$(consumer deliveries)" 512
 expect_ge "race: reads discarded" "$(stats "$disk" discarded)" 5
-cat "$(debug "$disk")/status" > /out/status-race
+numbers "$disk" state stats > /out/status-race
 consumer_keep "$disk" d
 
 # The same, promoted block by block, and up to four commands at the drive, in its own order.
@@ -165,7 +165,7 @@ foreground_end
 expect_eq "promoted: why" "$(consumer why)" finished
 expect_eq "promoted: each block once" "$(consumer deliveries)" 256
 expect_ge "promoted: reads discarded" "$(stats "$disk" discarded)" 5
-cat "$(debug "$disk")/status" > /out/status-promoted
+numbers "$disk" state stats > /out/status-promoted
 consumer_keep "$disk" d
 expect_fail "fbconsumer holds freeblock" unload_module freeblock
 unload_module fbconsumer

@@ -83,7 +83,7 @@ echo start > "$(fb "$disk")/scan"
 expect_ok "it ends" wait_for 60 consumer_over
 expect_ok "so does a scan beside it" wait_for 60 grep -qx finished "$(fb "$disk")/scan"
 expect_eq "each block once" "$(consumer deliveries)" 6267
-note "$(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
+note "$(numbers "$disk" state stats | grep idle | tr '\n' ' ')"
 expect_eq "nobody was made to wait" "$(idle collisions)" 0
 expect_ge "all of it by idle reads" "$(idle sectors)" 45000
 consumer_keep "$disk" toy
@@ -102,7 +102,7 @@ if ! number_is "$(mean_of $slower)" le 500; then
 	note "in doubt: $slower"
 	slowdowns 46 180
 fi
-note "$(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
+note "$(numbers "$disk" state stats | grep idle | tr '\n' ' ')"
 # shellcheck disable=SC2086
 expect_mean "mean slowdown, us" 300 600 $slower
 # shellcheck disable=SC2086
@@ -125,7 +125,7 @@ reads=$(idle reads_ended)
 expect_ok "a second of VERIFYs through SG_IO" sg_verify --count=60000 --bpc=1024 /dev/"$disk"
 expect_le "idle reads meanwhile" $(($(idle reads_ended) - reads)) 3
 expect_ge "they were seen" $(($(idle requests) - requests)) 30
-note "$(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
+note "$(numbers "$disk" state stats | grep idle | tr '\n' ' ')"
 # the interval may be one of those that are left without, for ten seconds
 expect_ok "idle reads go on" wait_for 15 go_on
 

@@ -58,7 +58,7 @@ sched_set "$disk" freeblock
 expect_eq "no model: served" "$(state "$disk" scheduling)" yes
 expect_eq "no model: nothing is known" "$(state "$disk" knowledge)" "none: no model"
 expect_eq "no model: the table says so" \
-	"$(kv "$(debug "$disk")/status" knowledge)" "none: no model"
+	"$(state "$disk" knowledge)" "none: no model"
 expect_eq "no model: nothing to read" "$(wc -c < "$dir/model")" 0
 expect_eq "no model: blocks all the same" "$(cat "$dir/granule_bytes")" 4096
 refused "model_force without a model" "$dir/model_force" 1
@@ -122,7 +122,7 @@ model_load "$disk" distrusted.fbmodel
 expect_match "distrusted: loaded, and it says why" "$(cat "$dir/model_status")" "^loaded.*; $why"
 expect_eq "distrusted: not used" "$(state "$disk" knowledge)" "none: $why"
 expect_eq "distrusted: the table says so" \
-	"$(kv "$(debug "$disk")/status" knowledge)" "none: $why"
+	"$(state "$disk" knowledge)" "none: $why"
 expect_eq "distrusted: no free reads in gaps" \
 	"$(state "$disk" free_reads)" "off: no map of the drive is in use"
 expect_eq "distrusted: served" "$(state "$disk" scheduling)" yes
@@ -145,7 +145,7 @@ expect_eq "another model: scheduling" "$(state "$disk" knowledge)" map
 # predicted NAME DISK MODEL [WHERE..]: a disk's reads end when its model says
 predicted()
 {
-	local name="$1" disk="$2" model="$3" it total
+	local name="$1" disk="$2" model="$3" total
 
 	shift 3
 	sched_set "$disk" freeblock
@@ -154,14 +154,13 @@ predicted()
 	iosched "$disk" depth 2
 	fio_run "$name" --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=8 \
 		--rw=randread --bs=4k --number_ios=400 "$@"
-	it=$(debug "$disk")/status
 	expect_eq "$name: all were read" "$(fio_ios "$name")" 400
 	# on a busy host completions are late, and no model fits them
 	[ "$LAB_CLOCK" = icount ] || return
-	expect_eq "$name: scheduling" "$(kv "$it" scheduling)" yes
-	total=$(kv "$it" pred_total)
+	expect_eq "$name: scheduling" "$(state "$disk" scheduling)" yes
+	total=$(stats "$disk" pred_total)
 	expect_ge "$name: predicted" "$total" 300
-	expect_ge "$name: of them within 50 us" "$(kv "$it" end_within_50us)" \
+	expect_ge "$name: of them within 50 us" "$(stats "$disk" end_within_50us)" \
 		$((total * 95 / 100))
 }
 
@@ -274,7 +273,7 @@ expect_ok "the log names auto and the range" logged "depth: '0' is not auto or a
 fio --name=load --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=16 \
 	--rw=randrw --bs=4k --time_based --runtime=8 --eta=never --output=/tmp/load.fio &
 load=$!
-for policy in fifo clook sstf sptf sptf-sw joint; do
+for policy in clook sstf sptf sptf-sw; do
 	for depth in 1 2 auto 3 4; do
 		iosched "$disk" policy $policy
 		iosched "$disk" depth $depth

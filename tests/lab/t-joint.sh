@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-# Policy joint: requests are chosen together with the free reads before them. The same foreground
-# is served by sptf and by joint beside a scan, three times with other requests; what a second task
+# Policy auto: requests are chosen together with the free reads before them. The same foreground
+# is served by sptf and by auto beside a scan, three times with other requests; what a second task
 # gets is judged by the host against the drive's pattern and journal.
 #
-# Expected: joint reads more for free than sptf, which loses hardly a request; it depends on the
+# Expected: auto reads more for free than sptf, which loses hardly a request; it depends on the
 # cost that is allowed; no block is wrong. Three seeds: 961, 986, 995 per mille of the requests, for the
 # price is found in the first seconds, and 127, 130, 140 per cent of the sectors.
 #
-# Seen to fail with: fb_round_settle() that does nothing (joint is sptf).
+# Seen to fail with: fb_round_settle() that does nothing (auto is sptf).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
 
@@ -42,14 +42,14 @@ expect_ok "a task begins" consumer_start "$disk" toy
 requests='' blocks=''
 for seed in 1 2 3; do
 	phase sptf $seed
-	phase joint $seed
+	phase auto $seed
 	# shellcheck disable=SC2154
-	requests="$requests $((ios_joint * 1000 / ios_sptf))"
+	requests="$requests $((ios_auto * 1000 / ios_sptf))"
 	# shellcheck disable=SC2154
-	blocks="$blocks $((free_joint * 100 / free_sptf))"
+	blocks="$blocks $((free_auto * 100 / free_sptf))"
 done
-expect_mean "requests of joint, per mille of those of sptf" 940 998 "$requests"
-expect_mean "free reads of joint, per cent of those of sptf" 115 165 "$blocks"
+expect_mean "requests of auto, per mille of those of sptf" 940 998 "$requests"
+expect_mean "free reads of auto, per cent of those of sptf" 115 165 "$blocks"
 expect_within "the task stops" 60 consumer_stop
 consumer_keep "$disk" toy
 unload_module fbconsumer

@@ -47,7 +47,7 @@ ends()
 	expect_eq "$1: bad blocks" "$(listed)" "1000 8 medium;3000 8 medium;"
 	expect_eq "$1: of the scrub" "$(job "$disk" scrub blocks_bad)" 2
 	expect_eq "$1: each met once" "$(drive_stat d medium_errors)" 2
-	note "$1: $(kv "$(debug "$disk")/status" medium)," \
+	note "$1: $(state "$disk" medium)," \
 		"$(job "$disk" scrub blocks_verified) verified," \
 		"$(job "$disk" scrub blocks_unverified) unverified," \
 		"$(drive_stat d verifies) VERIFYs, $(stats "$disk" fuas) with FUA"
@@ -55,17 +55,17 @@ ends()
 
 liar "verify nothing"
 ends "says GOOD at once"
-expect_match "says GOOD at once: caught" "$(kv "$(debug "$disk")/status" medium)" \
+expect_match "says GOOD at once: caught" "$(state "$disk" medium)" \
 	'^fua .no verify: ends before the medium can be read'
 expect_eq "says GOOD at once: all others verified, by FUA" "$(job "$disk" scrub blocks_verified)" 510
 expect_match "says GOOD at once: told" "$(dmesg)" 'VERIFY ends too early'
 
 liar "verify fails"
 ends "always fails"
-expect_match "always fails: dropped" "$(kv "$(debug "$disk")/status" medium)" \
+expect_match "always fails: dropped" "$(state "$disk" medium)" \
 	'^fua .no verify: fails where READ does not'
 expect_eq "always fails: all others verified" "$(job "$disk" scrub blocks_verified)" 510
-expect_eq "always fails: no alarm" "$(stats "$disk" alarms)" 0
+expect_eq "always fails: no alarm" "$(state "$disk" alarms)" 0
 
 # no liar: its VERIFY fails as READ does, but not where READ has read what lies around the place
 liar "" abrt
@@ -78,9 +78,9 @@ expect_match "fails like READ: VERIFY stays" "$(state "$disk" medium)" '^verify;
 liar "interface sata
 verify fails" unc 1
 ends "SATA, always fails"
-expect_match "SATA, always fails: dropped" "$(kv "$(debug "$disk")/status" medium)" \
+expect_match "SATA, always fails: dropped" "$(state "$disk" medium)" \
 	'^read .no verify: fails where READ does not; no fua: the kernel has NCQ off'
-expect_eq "SATA, always fails: no alarm" "$(stats "$disk" alarms)" 0
+expect_eq "SATA, always fails: no alarm" "$(state "$disk" alarms)" 0
 expect_eq "SATA, always fails: twice" "$(stats "$disk" verifies)" 2
 
 # what the foreground has just read is in the cache
@@ -98,10 +98,10 @@ wait $warm
 expect_eq "from the cache: verified and unverified" "$(($(job "$disk" scrub blocks_verified) +
 	$(job "$disk" scrub blocks_unverified) + $(job "$disk" scrub blocks_bad)))" 512
 expect_match "from the cache: neither is used any more" \
-	"$(kv "$(debug "$disk")/status" medium)" \
+	"$(state "$disk" medium)" \
 	'^read .no verify: ends before the medium can be read; no fua: ends before the medium'
 expect_ge "from the cache: unverified" "$(job "$disk" scrub blocks_unverified)" 1
-note "from the cache: $(kv "$(debug "$disk")/status" medium)," \
+note "from the cache: $(state "$disk" medium)," \
 	"$(job "$disk" scrub blocks_unverified) unverified"
 drive_off d
 expect_within "unload freeblock" 20 unload_module freeblock

@@ -141,7 +141,7 @@ for policy in max_performance med_power_with_dipm; do
 		note "$policy, $seed: beside $(tr '\n' ' ' < /tmp/$policy-beside$seed)"
 		expect_eq "$policy, $seed: phase" "$(state "$disk" phase)" locked
 		expect_eq "$policy, $seed: free reads switched off, tasks paused, bad blocks" \
-			"$(stats "$disk" guard_trips) $(stats "$disk" alarms) $(stats "$disk" bad_blocks)" \
+			"$(stats "$disk" guard_trips) $(state "$disk" alarms) $(state "$disk" bad_blocks)" \
 			"0 0 0"
 		expect_eq "$policy, $seed: nothing is late" "$(drive_stat d late_over_10us)" 0
 	done

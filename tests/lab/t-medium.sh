@@ -117,7 +117,7 @@ all_bad_are_bad()
 {
 	local lbn wrong=""
 
-	for lbn in $(kv "$(debug "$disk")/scan" bad); do
+	for lbn in $(job "$disk" scan bad); do
 		[ $(((lbn - 16000) % 128)) = 64 ] || wrong="$wrong $lbn"
 	done
 	expect_eq "$1: no good block is called bad" "$wrong" ""
@@ -210,8 +210,8 @@ expect_eq "end: all delivered" "$(job "$disk" scan blocks_delivered)" \
 	"$(job "$disk" scan blocks_total)"
 expect_ok "end: another task, too" wait_for 60 consumer_over
 expect_eq "end: each block once" "$(consumer deliveries)" 300
-expect_eq "end: bad blocks" "$(kv "$(debug "$disk")/scan" bad | tr ' ' '\n' | sort | tr '\n' ' ')" \
+expect_eq "end: bad blocks" "$(job "$disk" scan bad | tr ' ' '\n' | sort | tr '\n' ' ')" \
 	"20160 20168 21184 22208 22216 "
-cat "$(debug "$disk")/scan" > /out/scan-end
+numbers "$disk" scan_stats > /out/scan-end
 consumer_keep "$disk" d
 done_testing

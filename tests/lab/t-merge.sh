@@ -25,8 +25,9 @@ EVENTS="bio_backmerge bio_frontmerge rq_merge"
 count()
 {
 	while [ -e /tmp/counting ]; do
-		awk '$1 == "pending" || $1 == "in_flight" { n += $2 } $1 == "counted" { print $2, n }' \
-			/sys/kernel/debug/freeblock/"$disk"/status
+		awk '$1 == "state/pending" || $1 == "state/in_flight" { n += $2 }
+			$1 == "state/counted" { m = $2 } END { print m, n }' \
+			/sys/kernel/debug/freeblock/"$disk"/numbers
 	done > /tmp/counted
 }
 
@@ -64,7 +65,7 @@ expect_eq "the trial counts right" "$(awk '$1 != $2' /tmp/counted | sort -u | he
 expect_ge "the most at once" "$(sort -n /tmp/counted | awk 'END { print $1 }')" 64
 model_load "$disk" tiny.fbmodel
 iosched "$disk" target_slowdown_ppm 1000000
-for policy in sptf joint auto; do
+for policy in sptf auto; do
 	iosched "$disk" policy $policy
 	all_at_once $policy
 	all_at_once "$policy-idle" --prioclass=3

@@ -86,15 +86,15 @@ alone=$rate
 expect_ge "SPTF-SW60 below SPTF, per mille" $(((sptf - alone) * 1000 / sptf)) 40
 expect_le "SPTF-SW60 below SPTF, per mille" $(((sptf - alone) * 1000 / sptf)) 80
 
-# ---- in arrival order, 4 KiB: predictions (paper, figure 7: 97.5 %)
+# ---- 4 KiB in C-LOOK order: predictions (paper, figure 7: 97.5 %)
 #
 # Of every 1000 heads 14 miss or gain a turn through the seek noise: nobody can
 # predict those. 8 more land inside the request, which this zero-latency drive
 # then ends where they landed; that is a miss of the report's prediction, but
 # not of the schedule, for the media end is taken as the model's.
 
-iosched "$disk" policy fifo
-oltp fifo --bssplit=4k/100
+iosched "$disk" policy clook
+oltp clook --bssplit=4k/100
 expect_ge "reports within 50 us of the prediction, per mille" \
 	$(($(stats "$disk" pred_within_50us) * 1000 / $(stats "$disk" pred_total))) 970
 expect_ge "media ends within 50 us of the prediction, per mille" \

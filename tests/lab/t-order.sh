@@ -96,7 +96,7 @@ expect_eq "nothing came meanwhile" "$(requests)" "$n"
 iosched "$disk" conservatism_us 0
 iosched "$disk" target_slowdown_ppm 1
 load guard --rw=randread --bs=4k --iodepth=8
-expect_ok "the guard trips" wait_for 60 grep -q '[1-9]' "$(fb "$disk")/stats/guard_trips"
+expect_ok "the guard trips" wait_for 60 number_above "$disk" stats/guard_trips 0
 expect_ok "the guard: the drive orders" wait_for 1 orders drive
 load_ends guard
 expect_order "the guard's pause" drive

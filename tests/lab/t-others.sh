@@ -59,7 +59,7 @@ ended()
 	wait $pid
 	expect_eq "$1: ends" $? 0
 	kib=$(($(value "$1" bytes) / 1024))
-	note "$1: $kib KiB; $(grep ^background "$(debug "$disk")/status" | tr '\n' ' ')"
+	note "$1: $kib KiB; $(numbers "$disk" stats | grep ^background | tr '\n' ' ')"
 }
 
 load_module mechdisk

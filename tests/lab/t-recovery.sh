@@ -134,7 +134,7 @@ echo "hang_next 1" > $M/d/inject
 scan 20000
 expect_ok "aborted: the scan goes on and ends" wait_for 60 over
 expect_eq "aborted: no reset" "$(drive_stat d resets)" 0
-expect_eq "aborted: alarms" "$(stats "$disk" alarms)" 0
+expect_eq "aborted: alarms" "$(state "$disk" alarms)" 0
 
 for port in scsi sata; do
 	fresh $port "timeout_ms 1000"
@@ -143,7 +143,7 @@ for port in scsi sata; do
 	scan 20000
 	expect_ok "$port, reset: the scan is paused" wait_for 60 is paused
 	expect_ge "$port, reset: the drive was" "$(drive_stat d resets)" 1
-	expect_eq "$port, reset: alarms" "$(stats "$disk" alarms)" 1
+	expect_eq "$port, reset: alarms" "$(state "$disk" alarms)" 1
 	expect_eq "$port, reset: the log" "$(dmesg | grep -c 'timed out, and took a reset')" 1
 	load reset 2
 	expect_eq "$port, reset: errors of the foreground" "$(fio_errors reset)" 0
@@ -219,7 +219,7 @@ for fails in 0 1 2; do
 		"1 $([ $fails = 0 ] && echo 0 || echo 1) 0"
 	# disks are known again by their names
 	expect_eq "adapter, $fails fail: alarms so far" \
-		"$(stats "$a" alarms) $(stats "$b" alarms) $(stats "$c" alarms)" \
+		"$(state "$a" alarms) $(state "$b" alarms) $(state "$c" alarms)" \
 		"$((fails + 1)) $((fails + 1)) 0"
 	expect_eq "adapter, $fails fail: the log" \
 		"$(dmesg | grep -c 'timed out, and took a reset')" 2

@@ -109,7 +109,7 @@ sleep 480
 # a disk that has been silent for so long is left to fall asleep (t-power.sh)
 dd if=/dev/"$disk" of=/dev/null bs=4k count=1 skip=3000 iflag=direct 2> /dev/null
 found "known" 3
-expect_eq "known: no alarm" "$(stats "$disk" alarms)" 0
+expect_eq "known: no alarm" "$(state "$disk" alarms)" 0
 
 # ---- two of them, in adjacent blocks ----
 
@@ -122,7 +122,7 @@ expect_eq "two: all around them waits for ten minutes" "$(job "$disk" scrub)" ru
 expect_ok "two: the pass ends" wait_for 100 over
 expect_eq "two: bad blocks, verified, reports, alarms, errors" "$(job "$disk" scrub blocks_bad) $(
 	job "$disk" scrub blocks_verified) $(dmesg | grep -c 'cannot be read') $(
-	stats "$disk" alarms) $(drive_stat d medium_errors)" "2 510 2 0 3"
+	state "$disk" alarms) $(drive_stat d medium_errors)" "2 510 2 0 3"
 expect_eq "two: NCQ" "$(dmesg | grep -c -i 'ncq disabled\|limiting speed')" 0
 
 # ---- FUA comes back with NCQ ----
@@ -132,7 +132,7 @@ job=scrub
 echo "start 0 2048" > "$(fb "$disk")/scrub" || die "no scrub"
 expect_ok "depth 1: the pass ends" wait_for 100 over
 expect_match "depth 1: by VERIFY" "$(state "$disk" medium)" "^verify "
-expect_match "depth 1: why" "$(kv "$(debug "$disk")/status" medium)" 'no fua: the kernel has NCQ off'
+expect_match "depth 1: why" "$(state "$disk" medium)" 'no fua: the kernel has NCQ off'
 expect_eq "depth 1: the log says nothing of a refusal" "$(dmesg | grep -c -i 'illegal\|critical')" 0
 echo 32 > /sys/block/"$disk"/device/queue_depth
 echo "start 0 2048" > "$(fb "$disk")/scrub" || die "no scrub"

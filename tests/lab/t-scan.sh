@@ -59,9 +59,9 @@ else
 	expect_ge "free reads" "$(stats "$disk" free_sectors)" $least
 fi
 expect_eq "no free read failed" "$(stats "$disk" free_errors)" 0
-cat "$(debug "$disk")/status" > /out/status
+numbers "$disk" state stats > /out/status
 cat /sys/kernel/mechdisk/toy/stats > /out/drive
-cat "$(debug "$disk")/scan"
+numbers "$disk" scan_stats
 expect_within "scan stops" 60 scan_stop "$disk"
 expect_match "and says so" "$(job "$disk" scan)" 'stopped|finished'
 expect_ge "the scan got blocks, too" "$(job "$disk" scan blocks_delivered)" $((least / 8))
@@ -105,7 +105,7 @@ if [ "$LAB_CLOCK" = real ]; then
 	expect_ok "the scan's end waits" [ -d /proc/$unload ]
 	# debugfs opens no file of a module that is going
 	expect_within "the other disk's scan can be read" 5 cat "$scan" \
-		"/sys/kernel/freeblock/$other/scan_stats/blocks_delivered"
+		"/sys/kernel/freeblock/$other/scan" "/sys/kernel/freeblock/$other/state/idle"
 	kill -9 $hog
 	wait $unload
 	expect_eq "freeblock unloads" $? 0

@@ -39,12 +39,14 @@ refused()
 	local name="$1" reason="$2" before
 
 	shift 2
-	before=$(grep -v 'flying\|delivered\|verified\|rate' "$(debug "$disk")/scrub")
+	numbers "$disk" scrub_stats > /tmp/numbers
+	before=$(grep -v 'flying\|delivered\|verified\|rate' /tmp/numbers)
 	dmesg -c > /dev/null
 	expect_fail "$name: refused" "$@"
 	expect_match "$name: why" "$(dmesg)" "scrub: .*$reason"
+	numbers "$disk" scrub_stats > /tmp/numbers
 	expect_eq "$name: nothing has changed" \
-		"$(grep -v 'flying\|delivered\|verified\|rate' "$(debug "$disk")/scrub")" "$before"
+		"$(grep -v 'flying\|delivered\|verified\|rate' /tmp/numbers)" "$before"
 }
 
 # bits FILE: blocks that a coverage counts
@@ -108,8 +110,7 @@ fresh
 # ---- commands ----
 
 expect_eq "idle at first" "$(job "$disk" scrub)" idle
-expect_fail "no numbers yet" cat "${scrub}_stats/blocks_total"
-expect_eq "nor in the table" "$(cat "$(debug "$disk")/scrub")" "state idle"
+expect_eq "no numbers yet" "$(numbers "$disk" scrub_stats)" ""
 expect_fail "no coverage, and reading makes none" cat "$coverage"
 expect_eq "nobody else may" "$(stat -c %a "$coverage")" 600
 refused "no command" "'' is none of" scrub

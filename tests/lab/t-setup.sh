@@ -51,7 +51,7 @@ expect_ok "the guard would let it start" freeblock guard status
 expect_match "again: nothing to do" "$(setup)" "was set up already"
 freeblock scrub "/dev/$disk" start 2> /tmp/said
 expect_eq "a scrub begins" "$(job "$disk" scrub)" running
-wait_for 60 sh -c "[ \$(cat $(fb "$disk")/scrub_stats/blocks_verified) -gt 10 ]"
+wait_for 60 number_above "$disk" scrub_stats/blocks_verified 10
 expect_ge "and reads" "$(job "$disk" scrub blocks_verified)" 10
 rm -f /var/lib/freeblock/*.coverage*
 expect_within "off" 60 freeblock off "/dev/$disk"

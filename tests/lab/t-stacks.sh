@@ -175,7 +175,7 @@ for mode in bio rq; do
 	expect_eq "multipath $mode: no path: reads are queued" "$(wc -c < /tmp/waits)" 0
 	echo start > "$(fb "$disk")/scrub"
 	expect_within "multipath $mode: no path: a scrub of the disk goes on" 30 wait_for 30 \
-		sh -c "[ \$(cat $(fb "$disk")/scrub_stats/blocks_verified) -gt 0 ]"
+		number_above "$disk" scrub_stats/blocks_verified 0
 	echo stop > "$(fb "$disk")/scrub"
 	expect_ok "multipath $mode: the path is back" dmsetup message mp 0 "reinstate_path $number"
 	expect_within "multipath $mode: the queued read ends" 30 \

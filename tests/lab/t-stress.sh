@@ -41,7 +41,7 @@ tunables()
 {
 	local policy
 
-	for policy in fifo clook sstf sptf sptf-sw joint; do
+	for policy in clook sstf sptf sptf-sw auto; do
 		iosched "$disk" policy $policy
 		sleep 0.1
 	done 2>/dev/null
@@ -67,9 +67,8 @@ scans()
 	echo destroy > $consumer 2>/dev/null
 	echo "start $range" > "$(fb "$disk")/scan" 2>/dev/null
 	echo "start $disk $range" > $consumer 2>/dev/null
-	cat "$(fb "$disk")/scan" "$(fb "$disk")/model" "$(fb "$disk")/scan_stats/"* \
-		"$(fb "$disk")/state/"* "$(fb "$disk")/stats/"* "$(debug "$disk")/status" \
-		"$(debug "$disk")/scan" > /dev/null 2>&1
+	cat "$(fb "$disk")/scan" "$(fb "$disk")/model" \
+		"$(fb "$disk")/state/"* "$(debug "$disk")/numbers" > /dev/null 2>&1
 }
 
 switches()
@@ -150,7 +149,7 @@ kill -INT $fio
 expect_ok "fio ends" wait_for 60 sh -c "! grep -q '^State:.[^Z]' /proc/$fio/status"
 wait $fio
 expect_eq "foreground: errors" "$(awk -F';' '{ s += $5 } END { print s + 0 }' /tmp/load)" 0
-cat "$(debug "$disk")/status" > /out/status
+numbers "$disk" state stats > /out/status
 expect_within "to none" 60 sched_set "$disk" none
 unload_module fbconsumer
 expect_within "freeblock unloads" 30 unload_module freeblock

@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-# The files of a disk: state/, stats/, scan_stats/, scrub_stats/, the uploads, debugfs. With a
-# model and without, with the scheduler and without, under a load; two programs that upload at
-# once; all files read in a loop while schedulers are switched and disks go, come back and are
-# renamed.
+# The files of a disk: settings, state/, the uploads, debugfs' numbers. With a model and without, with
+# the scheduler and without, under a load; two programs that upload at once; all files read in a
+# loop while schedulers are switched and disks go, come back and are renamed.
 #
-# Expected: each file reads as one number or one word, the few for people as one line; what
-# needs the scheduler says ENODATA without it, and nothing else does; counters never shrink, and
-# count what fio did; an upload is one open file's until it is complete, refused, or silent for
-# ten seconds; a new disk's values are the defaults of Documentation/ABI, but for counters that
-# the first reads of a partition table have changed, and what time alone changes.
+# Expected: each file reads as one number or one word, the few for people as one line; each number
+# is a line of a name and a value, for root; what needs the scheduler is not there without it (a file
+# says ENODATA), and all else is; counters never shrink, and count what fio did; an upload is one
+# open file's until it is complete, refused, or silent for ten seconds; a new disk's values are the
+# defaults of Documentation/ABI, but for what time alone changes.
 #
 # Seen to fail: an upload that silence never ends; uploads without an owner; a counter that starts
 # anew when the scheduler is attached; a file without a newline; state of a scheduler that is not
-# attached; debugfs with nanoseconds for the microseconds of sums that may be negative; waits of
-# writes that are not summed; the policy's order of a disk without a model; room for a byte less than
-# a long id has.
+# attached; numbers for everybody; waits of writes that are not summed; the policy's order of a disk
+# without a model; room for a byte less than a long id has.
 #
 # lab-python: freeblock
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -23,7 +21,7 @@
 
 M=/sys/kernel/mechdisk
 LINES="model_status scheduling knowledge free_reads idle recovery medium cost"
-SCHED="free_reads in_flight order pending period_ps phase background_pending"
+SCHED="background_pending free_reads in_flight order pending period_ps phase"
 rounds=4
 [ "$LAB_KERNEL" = debug ] && rounds=12
 
@@ -36,6 +34,16 @@ sched_set "$disk" freeblock
 dir=$(fb "$disk")
 debug=/sys/kernel/debug/freeblock/$disk
 
+# all_of KEY...: what holds now
+all_of()
+{
+	local key
+
+	for key in "$@"; do
+		state "$disk" "$key"
+	done | tr '\n' ','
+}
+
 # unserved NAME: state/ is that of a disk of which nothing is read, with any depth
 unserved()
 {
@@ -44,10 +52,10 @@ unserved()
 	attached=$(cat "$dir/state/attached")
 	[ "$attached" = 0 ] || iosched "$disk" depth 2
 	expect_eq "$1: state/ of a disk that is not scheduled" \
-		"$(cd "$dir/state" && cat idle medium lift_source lift_dest | tr '\n' ',')" \
+		"$(all_of idle medium lift_source lift_dest)" \
 		"off: not scheduling,none,off,off,"
 	[ "$attached" = 0 ] || expect_eq "$1: what the scheduler says" \
-		"$(cd "$dir/state" && cat free_reads phase order | tr '\n' ',')" \
+		"$(all_of free_reads phase order)" \
 		"off: not scheduling,unknown,drive,"
 	[ "$attached" = 0 ] || iosched "$disk" depth auto
 }
@@ -57,7 +65,7 @@ mapless()
 {
 	iosched "$disk" depth 2
 	expect_eq "$1: state/ of a disk without a map" \
-		"$(cd "$dir/state" && cat medium lift_source lift_dest free_reads phase order | tr '\n' ',')" \
+		"$(all_of medium lift_source lift_dest free_reads phase order)" \
 		"verify; no task asks for it,off,off,off: no map of the drive is in use,unknown,drive,"
 	iosched "$disk" depth auto
 }
@@ -119,31 +127,38 @@ while read -r file value; do
 	esac
 	# the kernel has looked for partitions
 	case $file in
-	*/stats/idle_us|*/state/idle|*/stats/*requests|*/stats/choice*|*/stats/idle_max_us) continue ;;
+	*/state/idle) continue ;;
 	esac
 	[ "$got" = "$value" ] || echo "$file: '$got'"
 done < /tmp/defaults > /tmp/wrong
 expect_eq "defaults" "$(cat /tmp/wrong)" ""
-expect_ge "defaults told" "$(wc -l < /tmp/defaults)" 120
+expect_ge "defaults told" "$(wc -l < /tmp/defaults)" 40
 
 # ---- no model, no scheduler ----
 
+# names: those of all numbers
+names()
+{
+	cut -d' ' -f1 "$debug/numbers" | sort
+}
+
 all_read "no model" 15 ""
-all_read "no model: state" 20 state
-all_read "no model: counters" 50 stats
+all_read "no model: state" 11 state
+expect_eq "numbers: each a name and a value" "$(grep -Evc '^(state|stats)/[a-z0-9_]+ [!-~]' \
+	"$debug/numbers")" 0
+expect_eq "numbers: each once" "$(names | uniq -d)" ""
+expect_eq "numbers: for root" "$(stat -c %a "$debug/numbers")" 400
+names > /tmp/names
+expect_ge "numbers" "$(wc -l < /tmp/names)" 90
+for file in $(files state); do
+	expect_eq "numbers: ${file##*/} as in sysfs" "$(state "$disk" "${file##*/}")" "$(cat "$file")"
+done
 mapless "no model"
 expect_fail "a model is refused" sh -c "cat /lab/files/bad-value.fbmodel > $dir/model"
 mapless "a refused model"
 model_load "$disk" distrusted-tiny.fbmodel
 mapless "a distrusted model"
-expect_fail "no scan yet" cat "$dir/scan_stats/first"
-expect_fail "no scrub yet" cat "$dir/scrub_stats/passes"
-for job in scan scrub; do
-	for file in $(files ${job}_stats); do
-		cat "$file" 2>&1 | grep -q 'No data available' || echo "$file"
-	done
-done > /tmp/values
-expect_eq "jobs without a run have no value" "$(cat /tmp/values)" ""
+expect_eq "jobs without a run have no value" "$(numbers "$disk" scan_stats scrub_stats)" ""
 expect_eq "scan" "$(cat "$dir/scan")" idle
 model_load "$disk" tiny.fbmodel
 all_read "a model" 15 ""
@@ -151,15 +166,14 @@ expect_eq "sectors" "$(cat "$dir/sectors")" "$(cat /sys/block/"$disk"/size)"
 expect_match "id: all of a long one" "$(cat "$dir/id")" '^naa\.6[0-9a-f]{31}$'
 expect_eq "which is the disk's" "$(cat "$dir/id")" "$(cat /sys/block/"$disk"/device/wwid)"
 expect_eq "attached, model, scheduling" \
-	"$(cat "$dir/state/attached" "$dir/state/model" "$dir/state/scheduling" | xargs)" "1 1 yes"
+	"$(all_of attached model scheduling)" "1,1,yes,"
 sched_set "$disk" none
-# shellcheck disable=SC2086
-all_read "another scheduler: state" 20 state $SCHED
-all_read "another scheduler: counters" 50 stats
+all_read "another scheduler: state" 11 state free_reads
+expect_eq "another scheduler: what is left out" "$(names > /tmp/left
+	grep -vxFf /tmp/left /tmp/names | sed 's,state/,,' | xargs)" "$SCHED"
 expect_eq "attached, why not" \
 	"$(cat "$dir/state/attached" "$dir/state/scheduling" | xargs)" "0 another scheduler"
 unserved "another scheduler"
-expect_ok "debugfs without a scheduler" grep -q '^scheduling another scheduler' "$debug/status"
 sched_set "$disk" freeblock
 
 # ---- tunables that are words ----
@@ -178,9 +192,7 @@ expect_eq "lift is what it was" "$(iosched "$disk" lift)" auto
 
 counters()
 {
-	for file in $(files stats); do
-		echo "${file##*/} $(cat "$file")"
-	done
+	numbers "$disk" stats | grep -v '^[a-z_]* .* '
 }
 
 # grown NAME: no counter is less than it was in /tmp/before
@@ -204,19 +216,19 @@ load()
 echo 0 > "$dir/idle_mean_us"
 counters > /tmp/before
 expect_ok "scan" sh -c "echo start > $dir/scan"
-expect_eq "tasks" "$(cat "$dir/tasks" "$dir/state/tasks" | xargs)" "1 1"
+expect_eq "tasks" "$(cat "$dir/tasks") $(state "$disk" tasks)" "1 1"
 expect_match "the tasks for people" "$(cat "$debug/tasks")" '^[0-9]+ scan running 0 '
 # then as long as it lasts
 echo 1000 > "$dir/idle_wait_us"
 echo 1024 > "$dir/idle_size_kib"
 echo 10000000 > "$dir/idle_mean_us"
-requests=$(cat "$dir/stats/fg_requests")
-reads=$(cat "$dir/stats/fg_reads")
-waited=$(cat "$dir/stats/fg_read_ns")
+requests=$(stats "$disk" fg_requests)
+reads=$(stats "$disk" fg_reads)
+waited=$(stats "$disk" fg_read_ns)
 load 3
-requests=$(($(cat "$dir/stats/fg_requests") - requests))
-reads=$(($(cat "$dir/stats/fg_reads") - reads))
-waited=$(($(cat "$dir/stats/fg_read_ns") - waited))
+requests=$(($(stats "$disk" fg_requests) - requests))
+reads=$(($(stats "$disk" fg_reads) - reads))
+waited=$(($(stats "$disk" fg_read_ns) - waited))
 # one that is merged into another is none of its own
 expect_ge "no request but fio's" $(($(fio_ios load) - requests)) 0
 expect_le "nearly all that fio did" $(($(fio_ios load) - requests)) 10
@@ -226,8 +238,8 @@ off=$(awk -v fio="$(fio_field load 40)" -v ns=$waited -v n=$reads \
 	'BEGIN { printf "%d", fio - ns / n / 1000 }')
 expect_ge "reads: mean latency as fio has it, us longer" "$off" 0
 expect_le "reads: mean latency as fio has it, us longer" "$off" 500
-expect_eq "no writes" "$(cat "$dir/stats/fg_writes" "$dir/stats/fg_write_ns" | xargs)" "0 0"
-all_read "under a scan" 13 scan_stats
+expect_eq "no writes" "$(stats "$disk" fg_writes) $(stats "$disk" fg_write_ns)" "0 0"
+expect_eq "under a scan" "$(numbers "$disk" scan_stats | grep -Ec '^[a-z_]+ [0-9]+$')" 15
 grown "a load"
 sleep 2
 grown "idle time"
@@ -237,27 +249,19 @@ grown "a switch of scheduler"
 load 1 randwrite
 grown "another load"
 expect_ge "writes that fio did" "$(fio_ios load write)" 50
-expect_eq "of these, writes" "$(cat "$dir/stats/fg_writes")" "$(fio_ios load write)"
-off=$(awk -v fio="$(fio_field load 81)" -v ns="$(cat "$dir/stats/fg_write_ns")" \
-	-v n="$(cat "$dir/stats/fg_writes")" 'BEGIN { printf "%d", fio - ns / n / 1000 }')
+expect_eq "of these, writes" "$(stats "$disk" fg_writes)" "$(fio_ios load write)"
+off=$(awk -v fio="$(fio_field load 81)" -v ns="$(stats "$disk" fg_write_ns)" \
+	-v n="$(stats "$disk" fg_writes)" 'BEGIN { printf "%d", fio - ns / n / 1000 }')
 expect_ge "writes: mean latency as fio has it, us longer" "$off" 0
 expect_le "writes: mean latency as fio has it, us longer" "$off" 500
-expect_ge "a scan: free sectors" "$(cat "$dir/stats/free_sectors")" 8
+expect_ge "a scan: free sectors" "$(stats "$disk" free_sectors)" 8
 expect_within "the scan ends" 60 wait_for 50 grep -qx finished "$dir/scan"
-expect_eq "what the scan did" "$(cat "$dir/scan_stats/blocks_delivered")" \
-	"$(cat "$dir/scan_stats/blocks_total")"
-expect_eq "scan: order" "$(cat "$dir/scan_stats/order")" near
-expect_eq "debugfs has a line for each value" "$(cut -d' ' -f1 "$debug/status" | sort)" \
-	"$({ files state; files stats; echo conservatism_ns; echo counted; } | sed 's,.*/,,' | sort)"
-expect_ne "the order was followed" "$(cat "$dir/stats/order_took_us")" 0
-for name in order_took_us order_us; do
-	expect_eq "debugfs: $name in the same unit" "$(kv "$debug/status" $name)" \
-		"$(cat "$dir/stats/$name")"
-done
-expect_eq "debugfs: scan" "$(kv "$debug/scan" blocks_delivered)" \
-	"$(cat "$dir/scan_stats/blocks_delivered")"
+expect_eq "what the scan did" "$(job "$disk" scan blocks_delivered)" \
+	"$(job "$disk" scan blocks_total)"
+expect_eq "scan: order" "$(job "$disk" scan order)" near
+expect_ne "the order was followed" "$(stats "$disk" order_took_us)" 0
 echo 1 > "$debug/reset"
-expect_eq "reset" "$(cat "$dir/stats/mechanical" "$dir/stats/pred_total" | xargs)" "0 0"
+expect_eq "reset" "$(stats "$disk" mechanical) $(stats "$disk" pred_total)" "0 0"
 
 # ---- uploads: each of one write, for sysfs takes a page at most ----
 
@@ -336,8 +340,8 @@ expect_ok "model: and that nobody has begun" \
 	sh -c "dmesg | grep -q 'model was refused: .* write it in order'"
 echo start > "$dir/scrub"
 expect_within "the scrub ends" 60 wait_for 50 grep -qx finished "$dir/scrub"
-all_read "a scrub" 15 scrub_stats
-expect_eq "passes" "$(cat "$dir/scrub_stats/passes")" 1
+expect_eq "a scrub" "$(numbers "$disk" scrub_stats | grep -Ec '^[a-z_]+ [0-9]+$')" 17
+expect_eq "passes" "$(job "$disk" scrub passes)" 1
 cp "$dir/coverage" /tmp/coverage
 uploads coverage "$dir/coverage" "" /tmp/coverage
 expect_ok "coverage: as it was" cmp "$dir/coverage" /tmp/coverage
@@ -385,9 +389,9 @@ b=$(drive_new b tiny.fbdrive "serial MDb") || exit 1
 sched_set "$b" freeblock
 expect_eq "another disk has the name" "$b" "$disk"
 expect_eq "the first one's: renamed, its values kept" "$(cat "$(fb "$disk")".gone*/state/model)" 1
-expect_ok "in debugfs, too" grep -q '^model 1' "$debug".gone*/status
+expect_ok "in debugfs, too" grep -q '^state/model 1' "$debug".gone*/numbers
 drive_off b
-exec 7< "/sys/kernel/debug/freeblock/$lost/status"
+exec 7< "/sys/kernel/debug/freeblock/$lost/numbers"
 reader /sys/kernel/freeblock > /tmp/rounds.sysfs &
 readers=$!
 reader /sys/kernel/debug/freeblock > /tmp/rounds.debugfs &

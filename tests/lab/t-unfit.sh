@@ -111,7 +111,7 @@ zoned()
 	append "$disk" $((zone + 10244)) 124
 	append "$disk" $((3 * zone)) 2048
 	zoned_job "$disk" scan $(((zone + 10368 + zone + 2048) / 8))
-	expect_eq "zoned: bad blocks" "$(stats "$disk" bad_blocks) $(stats "$disk" free_errors)" "0 0"
+	expect_eq "zoned: bad blocks" "$(state "$disk" bad_blocks) $(stats "$disk" free_errors)" "0 0"
 }
 
 mount -t tracefs nodev $T 2>/dev/null

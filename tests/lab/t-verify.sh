@@ -54,7 +54,7 @@ consume()
 	echo stop > $C/command
 	wait_for 60 grep -q 'task over' $C/state || die "the task does not end"
 	if [ -n "$requeued" ]; then
-		expect_eq "no block is bad" "$(stats "$disk" bad_blocks)" 0
+		expect_eq "no block is bad" "$(state "$disk" bad_blocks)" 0
 		# A request that the drive turns back is sent again behind the scheduler's back: when is
 		# not known, so its end proves nothing. Blocks prepended to it are read once more; if
 		# by chance before another such request, they are reported as unverified.
@@ -83,7 +83,7 @@ expect_eq "verify: no FUA" "$(drive_stat d fua_reads)" 0
 expect_ge "verify: predicted within 50 us, of a hundred" \
 	"$(($(stats "$disk" end_within_50us) * 100 / $(stats "$disk" pred_total)))" 90
 expect_eq "verify: in order" "$(stats "$disk" out_of_order)" 0
-cat "$(debug "$disk")/status" > /out/verify
+numbers "$disk" state stats > /out/verify
 
 # ---- FUA: somebody wants the data ----
 
@@ -131,17 +131,17 @@ expect_match "honest: VERIFY stays" "$(state "$disk" medium)" "^verify;"
 expect_ge "honest: VERIFYs" "$(drive_stat d verifies)" 10
 verify_cached cache
 expect_match "dishonest: caught" "$(state "$disk" medium)" "^fua "
-expect_match "dishonest: caught, and why" "$(kv "$(debug "$disk")/status" medium)" \
+expect_match "dishonest: caught, and why" "$(state "$disk" medium)" \
 	'^fua .no verify: ends before the medium can be read'
 expect_ge "dishonest: FUA instead" "$(drive_stat d fua_reads)" 5
-cat "$(debug "$disk")/status" > /out/dishonest
+numbers "$disk" state stats > /out/dishonest
 cat $M/d/stats > /out/dishonest-drive
 
 # ---- SATA drives are not asked ----
 
 fresh "vendor ATA" tiny-ata.fbmodel
 consume $((MEDIUM | NO_DATA)) "" $runtime
-expect_match "SATA: told so" "$(kv "$(debug "$disk")/status" medium)" '^fua .verify is not queued: SATA'
+expect_match "SATA: told so" "$(state "$disk" medium)" '^fua .verify is not queued: SATA'
 expect_eq "SATA: no VERIFY" "$(drive_stat d verifies)" 0
 expect_ge "SATA: FUA" "$(drive_stat d fua_reads)" 20
 

@@ -25,7 +25,6 @@ PARAMETER = "/sys/module/freeblock/parameters/"
 # In sysfs a file has all of them; in debugfs, and of what is only written, there is no range
 FIELDS = ("Date", "KernelVersion", "Contact", "Access", "Unit", "Range", "Default")
 ATTRIBUTE = r"__ATTR(?:_RO|_RW|_WO)?\((\w+)[,)]"
-GROUPS = {"state": "state/", "stats": "stats/", "scan": "scan_stats/", "scrub": "scrub_stats/"}
 
 
 def sources():
@@ -45,10 +44,8 @@ def files_made(texts):
     made += [DISK + name for name in
              re.findall(ATTRIBUTE, everything.replace(table, "")) +
              re.findall(r"^(?:static BIN_ATTR\w*|FB_SYSFS_\w+)\((\w+),", everything, re.M)]
-    for group, folder in GROUPS.items():
-        table = re.search(r"\*fb_snapshot_%s\[\] = \{\n(.*?)\n\};" % group, everything, re.S)
-        made += [DISK + folder + name for name in
-                 re.findall(r"^\tFB_SNAPSHOT_\w+\((?:%s, )?(\w+)" % group, table.group(1), re.M)]
+    made += [DISK + "state/" + name for name in
+             re.findall(r"^\tFB_SNAPSHOT_FILE\((\w+)\)", everything, re.M)]
     made += [DEBUG + name for name in re.findall(r'debugfs_create_file\("(\w+)"', everything)]
     return made + [PARAMETER + name
                    for name in re.findall(r"^module_param(?:_named)?\((\w+),", everything, re.M)]
@@ -90,10 +87,21 @@ def ranges_told(said):
     return found
 
 
+def numbers_made(texts):
+    """The names in debugfs' numbers, but for files of sysfs and what a scrub has as a scan."""
+    files = {"state/" + name for name in
+             re.findall(r"^\tFB_SNAPSHOT_FILE\((\w+)\)", texts["snapshot.c"], re.M)}
+    found = set(re.findall(r'^\tFB_SNAPSHOT\("([\w/]+)",', texts["snapshot.c"], re.M)) - files
+    found |= set(re.findall(r'"(stats/\w+)"', texts["snapshot.c"]))
+    keys = re.findall(r'^\t\t\{ "(\w+)", ', texts["tasks/job.c"], re.M) + \
+        re.findall(r'"%s_stats/(\w+)\b', texts["tasks/job.c"])
+    return found | {"scan_stats/" + key for key in keys}
+
+
 def keys_made(texts):
     """The keys of lines "key value" in debugfs."""
     found = set()
-    for path in ("debugfs.c", "snapshot.c", "tasks/job.c"):
+    for path in ("debugfs.c",):
         for call in re.findall(r"seq_p\w+\([^;]*;", texts[path]):
             for string in re.findall(r'"((?:[^"\\]|\\.)*)"', call):
                 found |= set(re.findall(r"(?:^|\\n)([a-z]\w+)(?= %)", string))
@@ -117,6 +125,9 @@ def problems(texts, said):
     ranges = ranges_told(said)
     found += ["%s: range %s, not %s" % (name, ranges.get(name), is_so)
               for name, is_so in ranges_made(texts).items() if ranges.get(name) != is_so]
+    numbers = abi.numbers(said)
+    found += ["number %s" % name for name in sorted(numbers_made(texts) ^ set(numbers))]
+    found += ["number %s is told twice" % name for name in numbers if numbers.count(name) > 1]
     words = set(re.findall(r"\w+", said))
     return found + ["key %s" % key for key in sorted(keys_made(texts) - words)]
 
@@ -133,31 +144,35 @@ def main():
     """All checks."""
     texts, said = sources(), abi.text()
     report("there are files, ranges and keys",
-           [] if len(files_made(texts)) > 130 and len(ranges_made(texts)) > 15 and
-           len(keys_made(texts)) > 20 else
-           ["%d %d %d" % (len(files_made(texts)), len(ranges_made(texts)),
-                          len(keys_made(texts)))])
+           [] if 45 < len(files_made(texts)) < 60 and len(ranges_made(texts)) > 15 and
+           len(numbers_made(texts)) > 90 and len(keys_made(texts)) > 5 else
+           ["%d %d %d %d" % (len(files_made(texts)), len(ranges_made(texts)),
+                             len(numbers_made(texts)), len(keys_made(texts)))])
     report("Documentation/ABI tells of them", problems(texts, said))
     for name, change in (
             ("no contact", (r"^Contact:.*\n", "")), ("no date", (r"^Date:.*\n", "")),
             ("no version", (r"^KernelVersion:.*\n", "")), ("no unit", (r"^\t\tUnit:.*\n", "")),
             ("no range", (r"^\t\tRange:.*\n", "")), ("no default", (r"^\t\tDefault:.*\n", "")),
             ("no access", (r"^\t\tAccess:.*\n", "")),
-            ("a file less", (r"^What:.*/stats/fg_requests\n", "")),
-            ("a file more", (r"^(What:.*/stats/)fg_requests\n", r"\g<0>\1newer\n")),
-            ("a file twice", (r"^What:.*/stats/fg_requests\n", r"\g<0>\g<0>")),
-            ("a file that the text leaves out", (r"^\t\tmiss_fg\t", "\t\tmiss\t")),
+            ("a file less", (r"^What:.*/state/alarms\n", "")),
+            ("a file more", (r"^(What:.*/state/)alarms\n", r"\g<0>\1newer\n")),
+            ("a file twice", (r"^What:.*/state/alarms\n", r"\g<0>\g<0>")),
+            ("a file that the text leaves out", (r"^\t\talarms\t", "\t\talarm\t")),
+            ("a number less", (r"^\t\tstats/gaps\t", "\t\tthe gaps\t")),
+            ("a number more", (r"^(\t\tstats/)gaps\t.*\n", r"\g<0>\1newer\tnone\n")),
+            ("a number twice", (r"^\t\tstats/gaps\t.*\n", r"\g<0>\g<0>")),
             ("another range", (r"^(\t\tRange:\t\t1 to) 86400$", r"\1 86401")),
             ("no auto", (r", or auto$", "")),
-            ("a key untold", (r"^(\t\tsize)_kib\t", r"\1\t"))):
+            ("a key untold", (r"^(\t\tfits)_ppm\t", r"\1\t"))):
         report("found: " + name,
                [] if problems(texts, spoilt(said, *change)) else ["not seen"])
     for name, path, change in (
-            ("a counter more", "snapshot.c", (r"^\tFB_SNAPSHOT_COUNTER\(gaps,",
-                                              r"\tFB_SNAPSHOT_COUNTER(newer, stats.gaps),\n\g<0>")),
-            ("a value of scrubs more", "snapshot.c",
-             (r"^\tFB_SNAPSHOT_JOB\(scrub, first,",
-              r"\tFB_SNAPSHOT_JOB(scrub, newer, U64),\n\g<0>")),
+            ("a counter more", "snapshot.c", (r'^\tFB_SNAPSHOT\("stats/gaps"',
+                                              r'\tFB_SNAPSHOT("stats/newer", U64, x),\n\g<0>')),
+            ("a file of state/ more", "snapshot.c", (r"^\tFB_SNAPSHOT_FILE\(model\)",
+                                                     r"\tFB_SNAPSHOT_FILE(newer),\n\g<0>")),
+            ("a value of jobs more", "tasks/job.c", (r'^\t\t\{ "first", ',
+                                                     r'\t\t{ "newer", 1 },\n\g<0>')),
             ("a setting more", "sysfs.c", (r"^FB_SYSFS_SETTING\(bad_slow_s,",
                                            r"FB_SYSFS_SETTING(newer, x, 0, 1, false);\n\g<0>")),
             ("a setting's limit", "sysfs.c", (r"86400", "86401")),

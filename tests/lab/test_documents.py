@@ -122,7 +122,7 @@ def check_figures():
 
 def said_by_module():
     """What it may say to a person: words of state/, lines of the log, why a model is refused."""
-    found = re.findall(r'return "([^"]+)"', read("sched/report.c") + read("disk/disk.c"))
+    found = re.findall(r'return "([^"]+)"', read("snapshot.c") + read("disk/disk.c"))
     found += re.findall(r'\] = "([^"]+)"', read("core/idle_policy.c"))
     found += re.findall(r'pr_(?:err|warn|notice)\w*\("freeblock: (?:%s: )?([^"]*?)\\n"', sources())
     for function in ("fb_upload_refuse", "fb_job_refuse"):

@@ -63,24 +63,26 @@ def values():
     """What the tools read of a disk."""
     return {DISK + path for path in fbstate.IDLE.values()} | \
         {DISK + "stats/" + key for key in fbstate_cost.CAUSED} | \
-        {DISK + "scrub_stats/" + key for key in fbstate.JOB}
+        {DISK + "scan_stats/" + key for key in fbstate.JOB} | \
+        {DISK + "state/" + key for key in fbstate.STATE}
 
 
 def main():
     """All checks."""
     there = set(abi.files(abi.text()))
+    numbers = {DISK + name for name in abi.numbers(abi.text())}
     report("there are entries", [] if len(there) > 50 else ["too few"])
     for name in files():
         with open(os.path.join(TOP, name), "rb") as file:
             found = missing(file.read().decode(errors="replace"), there)
         if found:
             report("%s names what is there" % name, found)
-    report("the tools read what is there", sorted(values() - there))
+    report("the tools read what is there", sorted(values() - there - numbers))
     gone = "progr" "ess"
     for text in ("cat /sys/kernel/freeblock/sda/%s", 'x="$(fb "$disk")/%s"',
                  'x "$(fb "$(disk_of 0)")/%s"', "``queue/iosched/%s``",
                  '"$(debug "$disk")/%s"', "/sys/kernel/debug/freeblock/sdX/%s",
-                 "/sys/kernel/freeblock/sdX/stats/%s"):
+                 "/sys/kernel/freeblock/sdX/state/%s"):
         report("found: " + text % "...", [] if missing(text % gone, there) else ["not seen"])
     treetest.finish()
 

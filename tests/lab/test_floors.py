@@ -113,7 +113,7 @@ def build(root, files):
     subprocess.run(["ld", "-r", "-o", os.path.join(root, "freeblock.o"),
                     *(os.path.join(root, n[:-2] + ".o") for n in files if n.endswith(".c"))],
                    check=True)
-    for name in KERNEL:
+    for name in set(KERNEL) & set(files):
         os.unlink(os.path.join(root, name))
 
 
@@ -144,6 +144,15 @@ def main():
             facts = json.loads(floors(root, "--json")[1])
             report("planted: %s: in the facts" % name,
                    list(words) in facts["up"] or facts["circles"] or facts["unplaced"], facts)
+        drive = os.path.join(top, "mechdisk")
+        build(drive, {"engine.c": "int queue(void);\nint engine(void)\n{\n\treturn queue();\n}\n",
+                      "queue.c": "int engine(void);\nint queue(void)\n{\n\treturn engine();\n}\n"})
+        status, said = floors(os.path.join(top, "good"))
+        report("planted: a circle of the simulated drive",
+               status == 1 and "circle: mechdisk: engine.c -> queue.c: queue" in said, said)
+        facts = json.loads(floors(os.path.join(top, "good"), "--json")[1])
+        report("planted: a circle of the simulated drive: in the facts",
+               facts["circles"] == [["mechdisk/engine.c", "mechdisk/queue.c"]], facts)
         os.unlink(os.path.join(top, "good", "disk", "gap.o"))
         status, said = floors(os.path.join(top, "good"))
         report("a file that was not built",

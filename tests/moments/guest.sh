@@ -75,7 +75,7 @@ sh -c '[ ! -d /sys/fs/cgroup/moments ] || echo $$ > /sys/fs/cgroup/moments/cgrou
 	exec moments run "$@"' run "$disk" "$MO_SEED" "$MO_EVENTS" 1 "$able" "$MO_ONLY"
 expect_eq "the program" $? 0
 disk=$(sed -n 's/.*on \(sd[a-z]*\).*/\1/p' $M/d/status | head -n 1)
-cp "$(debug "$disk")/status" /out/status
+numbers "$disk" state stats > /out/status
 cat $M/d/stats > /out/drive-stats
 expect_within "to none" 60 sched_set "$disk" none
 expect_within "freeblock unloads" 60 unload_module freeblock

@@ -234,7 +234,7 @@ shown()
 {
 	local file
 
-	for file in "$(fb "$disk")"/state/* "$(fb "$disk")"/stats/* "$(debug "$disk")"/*; do
+	for file in "$(fb "$disk")"/state/* "$(debug "$disk")"/*; do
 		[ ! -r "$file" ] || cat "$file" > /dev/null 2>&1
 	done
 }

@@ -8,6 +8,7 @@ import contextlib
 import io
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -21,7 +22,30 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 from freeblock import background, cli, fbstate, scan, scan_file, scan_source  # noqa: E402
 
 KERNEL, DEBUG = "sys/kernel/freeblock/", "sys/kernel/debug/freeblock/"
+NUMBER = KERNEL + r"(\w+)/(state|stats|scan_stats|scrub_stats)/(\w+)$"
+STATE = ["state/" + key for key in fbstate.STATE]
 MAJORS = {"sda": "8:0", "sda1": "8:1", "sda2": "8:2", "sdb": "8:16"}
+
+
+def is_number(path):
+    """Whether the module has no such file in sysfs, but a line of debugfs' numbers."""
+    found = re.match(NUMBER, path)
+    return bool(found) and found.group(2) + "/" + found.group(3) not in STATE
+
+
+def set_number(root, path, text):
+    """Such a line; text None: there is none."""
+    disk, group, key = re.match(NUMBER, path).groups()
+    file, name = os.path.join(root, DEBUG + disk, "numbers"), group + "/" + key
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    lines = []
+    if os.path.exists(file):
+        with open(file, encoding="utf-8") as old:
+            lines = [line for line in old.read().split("\n")
+                     if line.split(" ")[0] not in ("", name)]
+    with open(file, "w", encoding="utf-8") as new:
+        new.writelines(line + "\n" for line in lines +
+                       ([] if text is None else ["%s %s" % (name, text)]))
 
 
 class Tree:
@@ -36,7 +60,11 @@ class Tree:
         return [mock.patch.object(fbstate, "ROOT", self.root)]
 
     def write(self, name, text):
-        """A file; an empty one where the kernel says ENODATA."""
+        """A file; an empty one where the kernel says ENODATA. What is no file of its own is a line
+        of debugfs' numbers."""
+        if is_number(name):
+            set_number(self.root, name, text)
+            return
         path = os.path.join(self.root, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
@@ -73,12 +101,14 @@ class Tree:
         self.values(KERNEL + name, {
             "id": "naa.%s" % name, "sectors": sectors, "granule_bytes": block,
             "state/attached": 1, "state/model": 1, "state/scheduling": "yes", "tasks": 0,
-            "stats/bad_blocks": 0, **dict(values)})
+            "state/bad_blocks": 0, **dict(values)})
         self.values(DEBUG + name, {"tasks": "", "bad_blocks": ""})
 
     def counters(self, name, **counters):
         """Counters of a disk."""
-        self.values(KERNEL + name + "/stats", counters)
+        for key, value in counters.items():
+            group = "state" if key in fbstate.STATE else "stats"
+            self.write("%s%s/%s/%s" % (KERNEL, name, group, key), value)
 
     def partition(self, disk, name, start, sectors):
         """A partition."""

@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
+import fakedisk  # noqa: E402
 from fakescsi import Drive, vpd  # noqa: E402
 from freeblock import cli, fbmodel, fbstate  # noqa: E402
 from freeblock.extraction import sgio  # noqa: E402
@@ -60,6 +61,8 @@ class Machine:
 
     def write(self, name, data):
         """A file; its path."""
+        if fakedisk.is_number(name):
+            return fakedisk.set_number(self.root, name, data.rstrip("\n"))
         path = os.path.join(self.root, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:

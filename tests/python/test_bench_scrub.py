@@ -35,10 +35,10 @@ commands 5
 busy_ns %(busy)d
 sectors_read %(read)d
 sectors_verified %(verified)d
-== /sys/kernel/debug/freeblock/sda/scan
-state running
-blocks_total 2245870
-blocks_delivered %(blocks)d
+== /sys/kernel/debug/freeblock/sda/numbers
+state/scheduling yes
+scan_stats/blocks_total 2245870
+scan_stats/blocks_delivered %(blocks)d
 """
 
 
@@ -106,8 +106,7 @@ class Sums(unittest.TestCase):
             write(folder, "granule_bytes", "4096\n")
             for name, blocks in ("snap.begin", 50), ("snap.end", 450):
                 with open(os.path.join(folder, name), "a", encoding="ascii") as file:
-                    file.write("== /sys/kernel/debug/freeblock/sda/scrub\nstate running\n"
-                               "blocks_delivered %d\n" % blocks)
+                    file.write("scrub_stats/blocks_delivered %d\n" % blocks)
             got = scrubbench_sums.cell_figures(folder)
         self.assertAlmostEqual(got["scrub_mb_s"], 0.2048)
 

@@ -536,10 +536,9 @@ class Mistakes(unittest.TestCase):
         ("status --seconds -1", "--seconds: -1 is not between 0 and 3600"),
         ("top --seconds 0", "--seconds: 0 is not between 0.1 and 3600"),
         ("metrics --scrub-days 0", "--scrub-days: 0 is not over 0 and at most 36500"),
-        ("sim --policy x", "--policy: x is none of fifo, clook, sstf, sptf, sptf-sw, none, auto, "
-                           "joint"),
-        ("sim --policy auto,x --rate 3", "--policy: x is none of fifo, clook, sstf, sptf, sptf-sw, "
-                                         "none, auto, joint"),
+        ("sim --policy x", "--policy: x is none of clook, sstf, sptf, sptf-sw, none, auto"),
+        ("sim --policy auto,x --rate 3", "--policy: x is none of clook, sstf, sptf, sptf-sw, "
+                                         "none, auto"),
         ("sim --hold 2", "--hold: 2 is none of 0, 1"),
         ("sim --rate 5,x", "--rate: x is not a number"),
         ("scan /dev/null -o x", "/dev/null: not a block device"),

@@ -66,13 +66,13 @@ class Told(Case):
         Seen to fail: the count of all, at each look; a smaller count that is none."""
         self.assertEqual(self.told(), [])
         for count, more in ((2, 2), (2, None), (3, 1), (0, None), (1, 1), (1, None)):
-            self.machine.write(KERNEL + "stats/bad_blocks", "%d\n" % count)
+            self.machine.write(KERNEL + "state/bad_blocks", "%d\n" % count)
             self.assertEqual(
                 [message.partition(",")[0] for _, message in self.told()],
                 ["sda: %d block%s could not be read" % (more, "s" * (more > 1))] if more else [])
         self.machine.write("sys/kernel/debug/freeblock/sda/bad_blocks",
                            "88 8 medium\n800 8 medium\n")
-        self.machine.write(KERNEL + "stats/bad_blocks", "3\n")
+        self.machine.write(KERNEL + "state/bad_blocks", "3\n")
         self.assertEqual(self.told(), [("bad_blocks", "sda: 2 blocks could not be read, 3 since "
                                         "the module was loaded; among them the sectors 88, 800")])
         self.assertEqual(self.machine.told[0]["FREEBLOCK_BAD_BLOCKS"], "3")
@@ -90,7 +90,7 @@ class Told(Case):
         """A configuration that cannot be read silences no bad block. Seen to fail: nothing told."""
         self.assertEqual(self.told(), [])
         self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = often\n")
-        self.machine.write(KERNEL + "stats/bad_blocks", "2\n")
+        self.machine.write(KERNEL + "state/bad_blocks", "2\n")
         status, said = self.do("conf", "due")
         self.assertEqual(status, 1)
         self.assertIn("freeblock.conf:2: ", said)
@@ -217,7 +217,7 @@ class Told(Case):
         """Whatever is in the file, it counts as nothing told. Seen to fail: a RecursionError."""
         for text in ("[" * 100000, "{", "[]", '{"x": 1}', "\xff", '{"%s": []}' % WWN):
             self.machine.write(events.TOLD, text.encode("latin-1"))
-            self.machine.write(KERNEL + "stats/bad_blocks", "1\n")
+            self.machine.write(KERNEL + "state/bad_blocks", "1\n")
             self.assertEqual([kind for kind, _ in self.told()], ["bad_blocks"], text[:20])
 
     def test_off(self):
@@ -227,7 +227,7 @@ class Told(Case):
         os.unlink(os.path.join(self.machine.root, "etc/freeblock.conf"))
         before = self.tree()
         self.assertEqual(self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0")[0], 0)
-        self.machine.write(KERNEL + "stats/bad_blocks", "1\n")
+        self.machine.write(KERNEL + "state/bad_blocks", "1\n")
         self.assertEqual(len(self.told()), 1)
         self.assertIn(events.TOLD, self.tree())
         self.assertEqual(self.do("off", "--all")[0], 0)

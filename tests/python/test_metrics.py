@@ -174,11 +174,11 @@ class Metrics(Disks):
         Seen to fail: idle reads in a metric of their own and as a kind; promoted ones left out."""
         files = [file for _, _, file, _ in metrics.COUNTERS]
         self.assertEqual(len(files), len(set(files)))
-        abi = os.path.join(taptest.TOP, "Documentation/ABI/testing/sysfs-kernel-freeblock-stats")
+        abi = os.path.join(taptest.TOP, "Documentation/ABI/testing/debugfs-freeblock")
         with open(abi, encoding="utf-8") as file:
-            text = file.read()
-        once = text[text.index("counted once, in one of:"):text.index("Their sum is the number")]
-        kinds = re.findall(r"^\t\t(\w+)\t", once, re.M)
+            text = re.sub(r"\s+", " ", file.read())
+        told = re.search("counted once each, in one of (.*?):", text).group(1)
+        kinds = re.split(", | and ", told)
         self.assertEqual(sorted(kinds), sorted(
             file for name, _, file, _ in metrics.COUNTERS if name == "free_reads_total"))
         page = self.page()
@@ -228,9 +228,7 @@ class Metrics(Disks):
         self.tree.remove("sys/kernel/debug")
         page = self.page()
         self.assertNotIn("freeblock_task_done_bytes", page)
-        self.tree.remove(SYSFS + "scrub_stats")
-        self.tree.remove(SYSFS + "stats")
-        page = self.page()
+        self.assertNotIn("freeblock_free_read_bytes_total", page)
         self.assertNotIn("freeblock_job_size_bytes", page)
         self.assertEqual(self.one(page, "attached"), 1)
         self.assertEqual(taptest.freeblock("metrics", "sdz")[0], 2)
@@ -346,6 +344,15 @@ class Check(Disks):
         self.scrub("finished")
         self.assertEqual(self.check("sda"), (0, "FREEBLOCK OK - sda: well"))
 
+    def test_blind(self):
+        """Whether a scrub is late is not known without debugfs. Seen to fail: OK then."""
+        self.tree.remove("sys/kernel/debug")
+        status, line = self.check()
+        self.assertEqual(status, 3)
+        self.assertRegex(line, "UNKNOWN - how far the scrub is cannot be told: .* mount -t debugfs")
+        self.tree.write(SYSFS + "state/bad_blocks", 1)
+        self.assertEqual(self.check(), (2, "FREEBLOCK CRITICAL - sda: 1 bad block"))
+
     def test_wrong(self):
         """The worst counts, and all is said; metrics has the same alarms.
 
@@ -394,7 +401,7 @@ class Check(Disks):
 
     def test_guard_sentence(self):
         """The words by which the guard is known are the kernel's, as are those of the phase."""
-        with open(os.path.join(TOP, "Documentation/ABI/testing/sysfs-kernel-freeblock-stats"),
+        with open(os.path.join(TOP, "Documentation/ABI/testing/sysfs-kernel-freeblock-state"),
                   encoding="utf-8") as file:
             text = re.sub(r"\s+", " ", file.read())
         for words in (fbstate_health.GUARD, "off: " + advice.NO_ANGLE):

@@ -44,13 +44,15 @@ LOOKS = (("status", "--json"), ("status",), ("status", "--check"), ("top", "--on
 
 
 def files():
-    """Those of a disk that the ABI has."""
+    """Those of a disk that the ABI has, and debugfs' numbers."""
     found = set()
-    for name in ("sysfs-kernel-freeblock", "sysfs-kernel-freeblock-stats"):
+    what = r"^What:\s+/sys/kernel/freeblock/<disk>/(\S+)$"
+    for name, pattern in (("sysfs-kernel-freeblock", what),
+                          ("sysfs-kernel-freeblock-state", what),
+                          ("debugfs-freeblock", r"^\t\t((?:state|stats|scan_stats)/\w+)\t")):
         with open(os.path.join(ABI, name), encoding="utf-8") as file:
-            found.update(re.findall(r"^What:\s+/sys/kernel/freeblock/<disk>/(\S+)$", file.read(),
-                                    re.M))
-    return sorted(found)
+            found.update(re.findall(pattern, file.read(), re.M))
+    return sorted(found | {name.replace("scan", "scrub") for name in found if "scan_stats" in name})
 
 
 def run(words):
@@ -64,13 +66,16 @@ def run(words):
 
 
 @contextlib.contextmanager
-def saying(path, value):
-    """A file says this; None: it is not there."""
+def saying(root, name, value):
+    """A file, or a number, says this; None: it is not there."""
+    path = os.path.join(root, fakedisk.DEBUG + "sda/numbers" if fakedisk.is_number(name) else name)
     before = None
     if os.path.exists(path):
         with open(path, "rb") as file:
             before = file.read()
-    if value is not None:
+    if fakedisk.is_number(name):
+        fakedisk.set_number(root, name, value)
+    elif value is not None:
         with open(path, "w", encoding="utf-8") as file:
             file.write(value + "\n" if value else "")
     elif before is not None:
@@ -107,7 +112,7 @@ class Looks(unittest.TestCase):
         wrong = []
         for name in [fakedisk.KERNEL + "sda/" + name for name in files()] + list(SYSTEM):
             for value in ODD:
-                with saying(os.path.join(self.tree.root, name), value):
+                with saying(self.tree.root, name, value):
                     wrong += ["%s=%s: %s: %s" % (name, value, " ".join(words), said)
                               for words in LOOKS for said in [run(words)]
                               if not isinstance(said, int)]
@@ -127,9 +132,8 @@ class Changes(fakemachine.Case):
                      "sys/block/sda/queue/iosched/target_slowdown_ppm",
                      "etc/udev/rules.d/90-freeblock.rules"):
             for value in ODD:
-                path = os.path.join(self.machine.root, name)
-                os.makedirs(os.path.dirname(path), exist_ok=True)
-                with saying(path, value):
+                os.makedirs(os.path.dirname(os.path.join(self.machine.root, name)), exist_ok=True)
+                with saying(self.machine.root, name, value):
                     wrong += ["%s=%s: %s: %s" % (name, value, " ".join(words), said)
                               for words in commands for said in [run(words)]
                               if not isinstance(said, int)]

@@ -38,10 +38,10 @@ cpu: 0
 == /sys/kernel/mechdisk/d1/stats
 commands 5
 busy_ns %(busy)d
-== /sys/kernel/debug/freeblock/sda/scan
-state running
-blocks_total 2245870
-blocks_delivered %(blocks)d
+== /sys/kernel/debug/freeblock/sda/numbers
+state/scheduling yes
+scan_stats/blocks_total 2245870
+scan_stats/blocks_delivered %(blocks)d
 """
 
 STATUS = """scheduling %s
@@ -364,7 +364,7 @@ class Cells(unittest.TestCase):
     def test_rightly(self):
         """What the module says where a load leaves nothing, in its words of today; all else is a
         fault. Seen to fail: whatever is said where the disk is scheduled; another word there."""
-        with open(os.path.join(TOP, "sched", "report.c"), encoding="ascii") as file:
+        with open(os.path.join(TOP, "snapshot.c"), encoding="ascii") as file:
             source = file.read()
         for said in peersum.RIGHTLY:
             self.assertIn('return "%s";' % said, source)

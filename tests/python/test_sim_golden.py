@@ -25,12 +25,10 @@ KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sim_golden.json
 FIGURES = ("requests", "free_mb_s", "response_ms.mean", "response_ms.p99", "idle.mean_us")
 # policy x load x drive x cache x task; each 10 s of disk time but for those that say so
 CELLS = """
-drive=atlas10k policy=fifo depth=2
 drive=atlas10k policy=clook depth=2
 drive=atlas10k policy=sstf depth=2
 drive=atlas10k policy=sptf task=scan
 drive=atlas10k policy=sptf-sw task=scan preset=paper
-drive=atlas10k policy=joint task=scan
 drive=atlas10k policy=auto task=scan
 drive=atlas10k policy=auto task=scan depth=2 hold=0
 drive=atlas10k policy=auto task=scan separate=0
@@ -45,7 +43,7 @@ drive=atlas10k policy=none
 drive=atlas10k policy=auto task=scan outstanding=64
 drive=cheetah9 policy=auto task=scan
 drive=cheetah9 policy=auto task=scan rate=40 idle_command=verify
-drive=cheetah9 policy=joint task=scan conservatism_us=300
+drive=cheetah9 policy=auto task=scan conservatism_us=300
 drive=nearline16 policy=auto task=scan rate=24
 drive=nearline16 policy=auto task=scan rate=48 knowledge=none
 drive=nearline16 policy=auto task=scan rate=79 fsync=0.5

@@ -186,7 +186,7 @@ static void plan_too_late(void **state)
 {
 	struct host_rq *a = first(), *sptf, *b;
 
-	set_policy(FB_POLICY_JOINT);
+	set_policy(FB_POLICY_AUTO);
 	sptf = read_at(lbn_of(0));
 	b = read_at(lbn_of(80));
 	find(FB_PLAN_PREPEND, 1);
@@ -204,7 +204,7 @@ static void round_won_by_plan(void **state)
 	struct host_rq *b;
 
 	first();
-	set_policy(FB_POLICY_JOINT);
+	set_policy(FB_POLICY_AUTO);
 	read_at(lbn_of(0));
 	b = read_at(lbn_of(80));
 	find(FB_PLAN_PREPEND, 1);
@@ -402,7 +402,7 @@ static void begin_round(struct host_rq *rq[FB_JOINT_CANDIDATES])
 {
 	h.ops.search = NULL;
 	first();
-	set_policy(FB_POLICY_JOINT);
+	set_policy(FB_POLICY_AUTO);
 	rq[0] = read_at(lbn_of(0));
 	rq[1] = read_at(lbn_of(100));
 	assert_true(h.mail.asked);
@@ -524,7 +524,7 @@ static void expired_choice_has_no_round(void **state)
 {
 	h.ops.search = NULL;
 	first();
-	set_policy(FB_POLICY_JOINT);
+	set_policy(FB_POLICY_AUTO);
 	h.expire_ns = 1;
 	read_at(lbn_of(100));
 	h.now += 2;
@@ -779,7 +779,7 @@ static void no_round_before_32(void **state)
 	u32 n = 0;
 
 	memset(&E->orders, 0, sizeof(E->orders));
-	set_policy(FB_POLICY_JOINT);
+	set_policy(FB_POLICY_AUTO);
 	E->hold = false;
 	h.ops.search = NULL;
 	for (;; n++) {

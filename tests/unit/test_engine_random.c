@@ -330,7 +330,7 @@ static void change_setting(void)
 		E->pool.policy = rnd_below(&rnd, FB_POLICIES);
 		break;
 	case 1:
-		E->pool.policy = FB_POLICY_JOINT;
+		E->pool.policy = FB_POLICY_AUTO;
 		break;
 	case 2:
 		E->depth = 1 + chance(80);

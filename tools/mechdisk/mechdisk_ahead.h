@@ -9,7 +9,7 @@
 #ifndef MECHDISK_AHEAD_H
 #define MECHDISK_AHEAD_H
 
-#include "mechdisk_engine.h"
+#include "mechdisk_state.h"
 
 /**
  * mda_limit() - how far the drive reads on

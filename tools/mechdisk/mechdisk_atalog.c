@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * IDENTIFY DEVICE data and logs of a simulated SATA drive (ACS-3, 7.12, A;
- * Serial ATA 3.2, 13.7); see mechdisk_taskfile.h.
+ * Serial ATA 3.2, 13.7); see mechdisk_atalog.h.
  */
-#include "mechdisk_taskfile.h"
+#include "mechdisk_atalog.h"
 
 /* Logs. */
 #define MD_LOG_DIRECTORY	0x00
@@ -16,6 +16,15 @@
 #define MD_IDENTIFY_PAGES	9
 #define MD_IDENTIFY_SATA	8	/* the last of them */
 
+/*
+ * Time to be ready for the medium again: the heads are loaded, the platters sped up or spun up.
+ * The orders of magnitude are those of data sheets of 3.5 inch nearline drives.
+ */
+static const u32 md_tf_recovery[MD_TF_CONDITIONS] = {
+	[MD_TF_IDLE_A] = 0, [MD_TF_IDLE_B] = 500, [MD_TF_IDLE_C] = 2500,
+	[MD_TF_STANDBY_Y] = 2500, [MD_TF_STANDBY_Z] = 8000,
+};
+
 /* SCT commands, 8.3: actions, their functions, and results. */
 #define MD_SCT_ERC		3
 #define MD_SCT_SET		1
@@ -23,6 +32,12 @@
 #define MD_SCT_BAD_FUNCTION	1	/* extended status: invalid function code */
 #define MD_SCT_BAD_ACTION	6	/* ... invalid action code */
 #define MD_SCT_BAD_SELECTION	9	/* ... invalid selection code (ERC) */
+
+u32 md_tf_recovery_ms(enum md_tf_condition c)
+{
+	return c == MD_TF_ACTIVE ? 0 : md_tf_recovery[c];
+}
+EXPORT_SYMBOL_GPL(md_tf_recovery_ms);
 
 static void md_tf_word(u8 *page, u32 word, u16 value)
 {

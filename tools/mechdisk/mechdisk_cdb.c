@@ -2,9 +2,8 @@
 /*
  * SCSI commands: decoding, and those that need no medium.
  *
- * Runs in queuecommand's context, which may not sleep.  Locks: none of its own;
- * mdh_pages(), mdh_mode_select(), mdh_diag_*(), mdh_condition() and mdh_start_stop() take mdh.lock
- * for a moment, on buffers of ours.
+ * Runs in queuecommand's context, which may not sleep.  Locks: md_run.lock for a moment, on
+ * buffers of ours.
  */
 #include <scsi/scsi.h>
 #include <scsi/scsi_device.h>
@@ -23,6 +22,98 @@
 /* START STOP UNIT. */
 #define MDR_START	0x01	/* byte 4 */
 #define MDR_NO_FLUSH	0x04	/* byte 4 */
+
+/* The drive, under its lock. */
+
+static void mdr_pages(struct mdh *h, struct mdp *pages)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&h->run.lock, flags);
+	*pages = h->pages;
+	spin_unlock_irqrestore(&h->run.lock, flags);
+}
+
+/* 0; 1 if it ends when the write cache, now off, is empty; -EINVAL if it is refused. Repeatable. */
+static int mdr_select(struct mdh *h, const u8 *cdb, const u8 *list, u32 len,
+		      struct mdp_error *err)
+{
+	const struct mde_caching *now = &h->pages.now.caching;
+	struct mde_caching before;
+	unsigned long flags;
+	int ret = -EINVAL;
+
+	spin_lock_irqsave(&h->run.lock, flags);
+	before = *now;
+	if (mdp_select(&h->pages, cdb, list, len, err)) {
+		/*
+		 * Also if it had been off: a command that found the drive's
+		 * queue full when it came to the flush is here once more.
+		 */
+		ret = !now->write_cache &&
+			(before.write_cache ||
+			 mdb_dirty_segments(&h->run.engine.cache));
+		if (memcmp(&before, now, sizeof(before)))
+			md_run_set_caching(&h->run, now);
+	}
+	spin_unlock_irqrestore(&h->run.lock, flags);
+	return ret;
+}
+
+/* ATA PASS-THROUGH (16); repeatable. */
+static enum mds_kind mdr_pass(struct mdh *h, const u8 *cdb, struct mds_answer *a)
+{
+	struct mde_caching *now = &h->pages.now.caching;
+	struct mde_caching before;
+	enum mds_kind kind;
+	unsigned long flags;
+
+	spin_lock_irqsave(&h->run.lock, flags);
+	before = *now;
+	kind = mds_pass(h->run.cfg, now, cdb, a);
+	if (memcmp(&before, now, sizeof(before)))
+		md_run_set_caching(&h->run, now);
+	spin_unlock_irqrestore(&h->run.lock, flags);
+	return kind;
+}
+
+static void mdr_diag_set(struct mdh *h, const struct mdd_result *result)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&h->run.lock, flags);
+	h->diag = *result;
+	spin_unlock_irqrestore(&h->run.lock, flags);
+}
+
+static void mdr_diag_get(struct mdh *h, struct mdd_result *result)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&h->run.lock, flags);
+	*result = h->diag;
+	spin_unlock_irqrestore(&h->run.lock, flags);
+}
+
+static u8 mdr_condition(struct mdh *h)
+{
+	unsigned long flags;
+	u8 ascq;
+
+	spin_lock_irqsave(&h->run.lock, flags);
+	ascq = mdo_ascq(&h->condition, h->run.cfg, ktime_get_ns());
+	spin_unlock_irqrestore(&h->run.lock, flags);
+	return ascq;
+}
+
+static void mdr_start_stop(struct mdh *h, const u8 *cdb)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&h->run.lock, flags);
+	mdo_start_stop(&h->condition, cdb, ktime_get_ns());
+	spin_unlock_irqrestore(&h->run.lock, flags);
+}
 
 static void mdr_refuse(struct scsi_cmnd *cmd, u8 asc)
 {
@@ -100,7 +191,7 @@ static void mdr_mode_sense(struct mdh *h, struct scsi_cmnd *cmd)
 	struct mdp pages;
 	u32 len;
 
-	mdh_pages(h, &pages);
+	mdr_pages(h, &pages);
 	len = mdp_sense(&pages, cdb, r, &err);
 	if (!len)
 		return mdr_refuse_at(cmd, &err);
@@ -140,7 +231,7 @@ static bool mdr_mode_select(struct mdh *h, struct scsi_cmnd *cmd)
 
 	if (!mdr_fetch(cmd, list, len, sizeof(list)))
 		return false;
-	ret = mdh_mode_select(h, cdb, list, len, &err);
+	ret = mdr_select(h, cdb, list, len, &err);
 	if (ret < 0)
 		mdr_refuse_at(cmd, &err);
 	else
@@ -160,7 +251,7 @@ static void mdr_send_diag(struct mdh *h, const struct mde_config *cfg,
 		return;
 	if (!mdd_send(cfg, cmd->cmnd, list, len, &result, &err))
 		return mdr_refuse_at(cmd, &err);
-	mdh_diag_set(h, &result);
+	mdr_diag_set(h, &result);
 	cmd->result = SAM_STAT_GOOD;
 }
 
@@ -170,7 +261,7 @@ static void mdr_receive_diag(struct mdh *h, const struct mde_config *cfg,
 	struct mdd_result last, result;
 	struct mdp_error err;
 
-	mdh_diag_get(h, &last);
+	mdr_diag_get(h, &last);
 	if (!mdd_receive(cfg, cmd->cmnd, &last, &result, &err))
 		return mdr_refuse_at(cmd, &err);
 	mdr_send(cmd, result.page, result.len,
@@ -229,7 +320,7 @@ static void mdr_report_luns(struct scsi_cmnd *cmd)
 static void mdr_request_sense(struct mdh *h, const struct mde_config *cfg, struct scsi_cmnd *cmd)
 {
 	u8 r[MDY_REPLY];
-	u32 len = mdy_request_sense(cfg, mdh_condition(h), r);
+	u32 len = mdy_request_sense(cfg, mdr_condition(h), r);
 
 	if (!len)
 		return mdr_refuse(cmd, MDP_ASC_OPCODE);
@@ -257,7 +348,7 @@ static bool mdr_ata(struct mdh *h, const struct mde_config *cfg, struct scsi_cmn
 		mdr_refuse(cmd, MDP_ASC_OPCODE);
 		return false;
 	}
-	kind = mdh_pass(h, cmd->cmnd, &a);
+	kind = mdr_pass(h, cmd->cmnd, &a);
 	if (kind == MDS_REPLY)
 		mdr_send(cmd, a.page, sizeof(a.page), sizeof(a.page));
 	else
@@ -331,7 +422,7 @@ static bool mdr_other(struct mdh *h, const struct mde_config *cfg,
 	case MDY_ATA_PASS_16:
 		return mdr_ata(h, cfg, cmd) && mdr_flush_of(cfg, r);
 	case START_STOP:
-		mdh_start_stop(h, cdb);
+		mdr_start_stop(h, cdb);
 		r->at_once = cdb[1] & 0x01;
 		if (!(cdb[4] & (MDR_START | MDR_NO_FLUSH)) && mdr_flush_of(cfg, r))
 			return true;

@@ -5,7 +5,8 @@
 #ifndef MECHDISK_CHECK_H
 #define MECHDISK_CHECK_H
 
-#include "mechdisk_text.h"
+#include "mechdisk_config.h"
+#include "mechdisk_words.h"
 
 /* Largest number of a cylinder. */
 #define MDT_CYLINDERS	10000000

@@ -12,6 +12,7 @@
  * starts.  That instant is exact even if the caller's timer was late, since
  * only commands that had arrived by then are considered.
  */
+#include "mechdisk_engine.h"
 #include "mechdisk_ahead.h"
 #include "mechdisk_queue.h"
 #include "mechdisk_serve.h"
@@ -30,11 +31,6 @@
 static u64 mde_ps(const struct mde *e, u64 now_ns)
 {
 	return now_ns > e->origin_ns ? (now_ns - e->origin_ns) * 1000 : 0;
-}
-
-u64 mde_ns(const struct mde *e, u64 ps)
-{
-	return e->origin_ns + (ps + 999) / 1000;
 }
 
 /*
@@ -278,14 +274,6 @@ void mde_release(struct mde *e, int slot)
 	e->started &= keep;
 	e->reporting &= keep;
 	e->outstanding--;
-}
-
-int mde_bad_add(struct mde *e, const struct mde_bad *bad)
-{
-	if (e->bads == MDE_BAD_MAX)
-		return -ENOSPC;
-	e->bad[e->bads++] = *bad;
-	return 0;
 }
 
 void mde_bad_clear(struct mde *e)

@@ -6,7 +6,7 @@
 #ifndef MECHDISK_QUEUE_H
 #define MECHDISK_QUEUE_H
 
-#include "mechdisk_engine.h"
+#include "mechdisk_state.h"
 
 /**
  * struct mdq_job - something for the drive to do

@@ -6,7 +6,7 @@
 #ifndef MECHDISK_SERVE_H
 #define MECHDISK_SERVE_H
 
-#include "mechdisk_engine.h"
+#include "mechdisk_state.h"
 
 /**
  * mdv_understood() - when the drive has understood a command

@@ -87,26 +87,11 @@
 #define MD_PRIO_HIGH		2
 #define MD_DEVICE_LBA		0x40
 
-/*
- * Time to be ready for the medium again: the heads are loaded, the platters sped up or spun up.
- * The orders of magnitude are those of data sheets of 3.5 inch nearline drives.
- */
-static const u32 md_tf_recovery[MD_TF_CONDITIONS] = {
-	[MD_TF_IDLE_A] = 0, [MD_TF_IDLE_B] = 500, [MD_TF_IDLE_C] = 2500,
-	[MD_TF_STANDBY_Y] = 2500, [MD_TF_STANDBY_Z] = 8000,
-};
-
 /* What CHECK POWER MODE says, 7.3, and what SET FEATURES calls it, table 21. */
 static const u8 md_tf_name[MD_TF_CONDITIONS] = {
 	[MD_TF_IDLE_A] = 0x81, [MD_TF_IDLE_B] = 0x82, [MD_TF_IDLE_C] = 0x83,
 	[MD_TF_STANDBY_Y] = 0x01, [MD_TF_STANDBY_Z] = 0x00,
 };
-
-u32 md_tf_recovery_ms(enum md_tf_condition c)
-{
-	return c == MD_TF_ACTIVE ? 0 : md_tf_recovery[c];
-}
-EXPORT_SYMBOL_GPL(md_tf_recovery_ms);
 
 /* How a command ends. */
 

@@ -9,7 +9,8 @@
  * (mechdisk_check.c).
  */
 #include "mechdisk_check.h"
-#include "mechdisk_engine.h"
+#include "mechdisk_state.h"
+#include "mechdisk_text.h"
 
 static int mdt_args(struct mdt *m, int lo, int hi)
 {

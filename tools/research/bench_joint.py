@@ -10,7 +10,7 @@ from .bench_rows import Row
 from .bench_run import command
 
 SEEDS = (1, 2, 3)
-SCAN = {"policy": "joint", "task": "scan", **WEIGHED}
+SCAN = {"policy": "auto", "task": "scan", **WEIGHED}
 LEARNT = {**SCAN, "conservatism_us": "auto"}
 IN = {**SCAN, **IN_DRIVE, "hop_steps": "20", "conservatism_us": "0"}
 # All but sptf-1pct and open-110 leave the Atlas as many requests/s as SPTF-SW60 has beside its own

@@ -14,7 +14,6 @@ OUTERMOST = 100     # buckets beyond a millisecond are one on either side
 # name, settings, what the paper says: (within 50 us, within 150 us, a turn late, early)
 LOADS = {
     ATLAS: (("4 KiB", {"size": "4k"}, ("97.5", "", "1.8", "0.7")),
-            ("4 KiB in order of arrival", {"size": "4k", "policy": "fifo"}, ("", "", "", "")),
             ("40 KiB", {"size": "40k"}, ("", "75", "", "")),
             ("4 KiB within 50 cylinders", {"size": "4k", "locality": "cylinders:50"},
              ("as well", "", "", ""))),

@@ -30,8 +30,10 @@ MOST_INSTRUCTIONS = 2.0
 MOST_CPU_PCT = 1.5
 # What means of several seeds have a standard error of
 SPREAD = ("reads_p50_ms", "reads_p99_ms", "bg_mb_s")
-# What the module says of free reads (sched/report.c) where a load leaves a scan nothing
+# What the module says of free reads (snapshot.c) where a load leaves a scan nothing
 RIGHTLY = ("on", "off: the drive orders, as its write cache is in use")
+
+DELIVERED = ("scan_stats/blocks_delivered", "scrub_stats/blocks_delivered")
 
 
 def keys(text):
@@ -65,9 +67,8 @@ def snapshot(text):
             found["util_ms"] = int(content.split()[9])
         elif path.endswith("/stats"):
             found["drive_busy_ns"] = keys(content)["busy_ns"]
-        elif path.endswith(("/scan", "/scrub")):
-            # it says only its state before the first
-            found["blocks"] = found.get("blocks", 0) + keys(content).get("blocks_delivered", 0)
+        elif path.endswith("/numbers"):
+            found["blocks"] = sum(keys(content).get(name, 0) for name in DELIVERED)
     if "now_ns" not in found:
         raise ToolError("a snapshot without /proc/timer_list")
     return found

@@ -60,8 +60,8 @@ def scrubbed_bytes(folder, begin, end):
     if said:
         return said["bytes"]
     granule = int(peersum.read_text(os.path.join(folder, "granule_bytes")) or 0)
-    delivered = [[counters(text, name).get("blocks_delivered", 0) for text in (begin, end)]
-                 for name in ("/scan", "/scrub")]
+    delivered = [[counters(text, "/numbers").get(name, 0) for text in (begin, end)]
+                 for name in peersum.DELIVERED]
     return max(last - first for first, last in delivered) * granule
 
 

@@ -174,7 +174,7 @@ cell()
 	expect_eq "$name: bad blocks, all others, the foreground's errors, reports, alarms" \
 		"$(job "$disk" "$job" blocks_bad) $(($(job "$disk" "$job" blocks_verified) +
 		$(job "$disk" "$job" blocks_unverified))) $(fio_errors fg) $(
-		dmesg | grep -c 'cannot be read') $(stats "$disk" alarms)" \
+		dmesg | grep -c 'cannot be read') $(state "$disk" alarms)" \
 		"1 $(((count + 7) / 8 - 1)) 0 1 0"
 	expect_match "$name: which" "$(cat "$(debug "$disk")/bad_blocks")" "^$bad 8 "
 	expect_le "$name: errors" "$(drive_stat d medium_errors)" "$(most_errors "$1" "$3" "$4")"

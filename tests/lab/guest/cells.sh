@@ -51,7 +51,7 @@ snaps()
 {
 	echo "snaps=$out/snap snap=/proc/timer_list snap=/sys/block/$disk/stat" \
 		"snap=/sys/kernel/mechdisk/$d/stats"
-	[ "$sched" = freeblock ] && echo "snap=$(debug "$disk")/scan"
+	[ "$sched" = freeblock ] && echo "snap=$(debug "$disk")/numbers"
 }
 
 tune()

@@ -28,8 +28,11 @@
 #	sched_get DISK				iosched DISK KEY [VALUE]
 #	fb DISK					the disk's /sys/kernel/freeblock directory,
 #						a file for each value
-#	state DISK KEY				what holds now, of its state/
-#	stats DISK KEY				a counter, of its stats/
+#	number DISK NAME			a value of debugfs' numbers
+#	number_above DISK NAME N		it is more than N
+#	numbers DISK GROUP...			those of groups (state, stats), "key value" lines
+#	state DISK KEY				what holds now, number DISK state/KEY
+#	stats DISK KEY				a counter, number DISK stats/KEY
 #	job DISK scan|scrub			idle, running, ...
 #	job DISK scan|scrub KEY			of scan_stats/, scrub_stats/
 #	scan_stop DISK
@@ -257,7 +260,7 @@ wait_for()
 
 kv()
 {
-	sed -n "s/^$2[ :=	]*//p" "$1" 2>/dev/null | head -n 1
+	sed -n "s,^$2[ :=	]*,,p" "$1" 2>/dev/null | head -n 1
 }
 
 lab_file()
@@ -375,20 +378,38 @@ debug()
 }
 
 # What there is not, or not now, is nothing, and equals nothing that is asked for
+number()
+{
+	sed -n "s,^$2 ,,p" "$(debug "$1")/numbers" 2>/dev/null
+}
+
+number_above()
+{
+	[ "$(number "$1" "$2")" -gt "$3" ] 2>/dev/null
+}
+
+numbers()
+{
+	local disk="$1"
+
+	shift
+	sed -nE "s,^($(echo "$*" | tr ' ' '|'))/,,p" "$(debug "$disk")/numbers"
+}
+
 state()
 {
-	cat "/sys/kernel/freeblock/$1/state/$2" 2>/dev/null
+	number "$1" "state/$2"
 }
 
 stats()
 {
-	cat "/sys/kernel/freeblock/$1/stats/$2" 2>/dev/null
+	number "$1" "stats/$2"
 }
 
 job()
 {
 	if [ $# = 3 ]; then
-		cat "/sys/kernel/freeblock/$1/${2}_stats/$3" 2>/dev/null
+		number "$1" "${2}_stats/$3"
 	else
 		cat "/sys/kernel/freeblock/$1/$2" 2>/dev/null
 	fi

@@ -42,9 +42,9 @@ struct simo_sizes {
  * @map: it has the model
  * @noise: see sim_drive_open()
  * @seed: of drive and foreground
- * @policy_name: none, joint, or one of fb_policy_name[]
+ * @policy_name: none, or one of fb_policy_name[]
  * @sw_percent: n of SPTF-SWn%
- * @foreground_cost_ppm: what free reads may cost in all under policy joint
+ * @foreground_cost_ppm: what free reads may cost in all under policy auto
  * @joint_price: of a turn then, in mean values of a gap; 0: as the cost asks for
  * @depth: commands at the drive; 0: two, and as many as it takes under none; SIMO_AUTO: two
  *	while free reads are wanted, else as many as it takes, in its own order

@@ -38,7 +38,6 @@ static bool sims_unmapped(const struct fb_engine *e)
 	return !e->dm || sims_of(e)->o->policy == SIMO_NONE;
 }
 
-/* under none in the order of arrival */
 static bool sims_by_lbn(const struct fb_engine *e)
 {
 	return sims_unmapped(e) && fb_policy_needs_no_map(e->pool.policy);
@@ -630,7 +629,7 @@ static void sims_init_engine(struct sims *s, struct disk_model *dm)
 	/* counted in steps here, as the search's time is */
 	e->search_ns = o->steps;
 	e->pool.sw_percent = o->sw_percent;
-	e->pool.policy = o->policy == SIMO_NONE ? FB_POLICY_FIFO : o->policy;
+	e->pool.policy = o->policy == SIMO_NONE ? FB_POLICY_AUTO : o->policy;
 	fb_engine_set_model(e, dm, 0);
 	if (!o->joint_price)
 		return;

@@ -19,8 +19,8 @@ ROOT = "/"
 FOLDER_S, LOOK_S = 1, 0.01
 KERNEL = "sys/kernel/freeblock"
 DEBUG = "sys/kernel/debug/freeblock"
-# idle reads as they are shown, and where each stands
-IDLE = {"state": "state/idle", "wait_us": "state/idle_wait_us", "size_kib": "state/idle_size_kib",
+# idle reads as they are shown, and what each is called in debugfs' numbers
+IDLE = {"wait_us": "state/idle_wait_us", "size_kib": "state/idle_size_kib",
         "mean_us": "state/idle_mean_ns", "max_us": "stats/idle_max_us",
         "requests": "stats/idle_requests", "collisions": "stats/idle_collisions",
         "reads": "stats/idle_reads_ended", "sectors": "stats/idle_sectors",
@@ -29,8 +29,9 @@ IDLE = {"state": "state/idle", "wait_us": "state/idle_wait_us", "size_kib": "sta
 JOB = ("first", "sectors", "block_sectors", "blocks_total", "blocks_verified",
        "blocks_before", "blocks_delivered", "blocks_flying", "blocks_bad", "blocks_skipped",
        "blocks_unverified", "rate_kib_s", "deadline", "began", "passes")
-# of state/: in words
-WORDS = ("scheduling", "knowledge", "free_reads", "idle")
+# of state/: files, for everybody; the rest of the numbers is in debugfs, for root
+STATE = ("attached", "model", "scheduling", "knowledge", "free_reads", "medium", "recovery", "cost",
+         "idle", "bad_blocks", "alarms")
 
 
 def path(*parts):
@@ -103,6 +104,12 @@ def table(name, file):
     return read(DEBUG, name, file) or ""
 
 
+def numbers(name):
+    """All of debugfs' numbers of a disk, of one moment: {name: text}; {} if they cannot be read."""
+    text = None if hidden() else read(DEBUG, name, "numbers")
+    return dict(line.partition(" ")[::2] for line in (text or "").splitlines())
+
+
 def how_to_load(tried=False):
     """How the module is loaded into this kernel, in words. tried: modprobe has failed."""
     kernel = os.uname().release
@@ -150,36 +157,44 @@ class Disk:
         return number(text) if text else None
 
     def state(self, key):
-        """What holds now, a number or, of some, words; None if it is not known."""
-        return self.read("state/" + key) or None if key in WORDS else self.value("state/" + key)
+        """What holds now, one of STATE, in words; None if it is not known."""
+        return self.read("state/" + key) or None
 
-    def counter(self, key):
-        """A counter since the disk was first seen. They stand still while the disk has another
-        scheduler: None then."""
-        return self.value("stats/" + key) if self.attached() else None
+    def numbers(self):
+        """What debugfs' numbers have as numbers, of one moment; {} if they cannot be read."""
+        found = {key: number(text) for key, text in numbers(self.name).items()}
+        return {key: value for key, value in found.items() if value is not None}
+
+    def counters(self):
+        """The counters since the disk was first seen, of one moment. They stand still while the
+        disk has another scheduler: {} then."""
+        return {key.partition("/")[2]: value for key, value in self.numbers().items()
+                if key.startswith("stats/")} if self.attached() else {}
 
     def attached(self):
         """Whether freeblock is its scheduler."""
-        return self.state("attached") == 1
+        return self.state("attached") == "1"
 
-    def idle(self):
+    def idle(self, all_numbers=None):
         """Idle reads: what they do now, and what they cost."""
-        found = {key: self.value(name) for key, name in IDLE.items()}
-        found["state"] = self.state("idle")
-        if found["mean_us"] is not None:
+        there = self.numbers() if all_numbers is None else all_numbers
+        found = {key: there[name] for key, name in IDLE.items() if name in there}
+        if self.state("idle"):
+            found["state"] = self.state("idle")
+        if "mean_us" in found:
             found["mean_us"] /= 1000
-        return {key: value for key, value in found.items() if value is not None}
+        return found
 
     def job(self, name):
         """The scan or the scrub: its state, then its numbers; {} if there is no such file. The
         state is read first: the numbers of one that is over are its last."""
-        found = {"state": self.read(name) or None,
-                 "order": self.read(name + "_stats/order") or None}
-        found.update((key, self.value("%s_stats/%s" % (name, key))) for key in JOB)
-        regions, segment = (self.value("%s_stats/%s" % (name, key))
-                            for key in ("regions", "segment_kib"))
-        if regions and segment is not None:
-            found["order"] = "%s=%d segment=%d" % (found["order"], regions, segment)
+        state = self.read(name) or None
+        said = {key.partition("/")[2]: text for key, text in numbers(self.name).items()
+                if key.startswith(name + "_stats/")}
+        found = {"state": state, "order": said.get("order") or None,
+                 **{key: number(said.get(key, "")) for key in JOB}}
+        if number(said.get("regions", "")) and "segment_kib" in said and found["order"]:
+            found["order"] = "%(order)s=%(regions)s segment=%(segment_kib)s" % said
         return {key: value for key, value in found.items() if value is not None}
 
     def write(self, name, text):
@@ -205,7 +220,7 @@ class Disk:
         until = time.monotonic() + FOLDER_S
         # until then one of a former disk may have this name
         while (self.scheduler() == "freeblock" and time.monotonic() < until and
-               (not os.path.isdir(folder) or self.state("attached") == 0)):
+               (not os.path.isdir(folder) or self.state("attached") == "0")):
             time.sleep(LOOK_S)
         return os.path.isdir(folder)
 

@@ -47,13 +47,14 @@ def _block_stat(name):
 def sample(name):
     """The counters of a disk, now."""
     disk = fbstate.Disk(name)
-    caused = [disk.counter(key) for key in CAUSED]
+    counters = disk.counters()
+    caused = [counters.get(key) for key in CAUSED]
     return {
         "at": time.monotonic(),
-        "requests": disk.counter("fg_requests"),
+        "requests": counters.get("fg_requests"),
         "caused": None if None in caused else sum(caused),
-        "own": disk.counter("miss_fg"),
-        "guard_trips": disk.counter("guard_trips"),
+        "own": counters.get("miss_fg"),
+        "guard_trips": counters.get("guard_trips"),
         "stat": _block_stat(name),
     }
 

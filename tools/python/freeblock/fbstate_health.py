@@ -89,7 +89,7 @@ def scrub_late(job, due, now):
 def alarms(disk, scrub_days, now):
     """Of this disk: name -> None, or what is wrong, in words. Without an entry: not known."""
     found = {}
-    bad, slow = disk.value("stats/bad_blocks"), disk.value("stats/alarms")
+    bad, slow = disk.value("state/bad_blocks"), disk.value("state/alarms")
     if bad is not None:
         found["bad_blocks"] = "%d bad block%s" % (bad, "s" * (bad != 1)) if bad else None
     if slow is not None:
@@ -106,7 +106,7 @@ def alarms(disk, scrub_days, now):
         why, command = disk.unmapped() or ("", None)
         # a disk whose map has proved wrong; one that never had any is as it should be
         found["map"] = advice.with_run("served in idle time only: " + why, command) \
-            if disk.state("model") and command else None
+            if disk.state("model") == "1" and command else None
     job = disk.job("scrub")
     due = scrub_due(job, scrub_days)
     if due:

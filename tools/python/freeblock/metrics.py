@@ -89,13 +89,15 @@ COUNTERS = [
 # of what holds whatever the scheduler is
 VALUES = [
     ("disk_size_bytes", SECTOR, "sectors"), ("tasks", 1, "tasks"),
-    ("attached", 1, "state/attached"),
+    ("attached", 1, "state/attached"), ("bad_blocks_total", 1, "state/bad_blocks"),
+    ("slow_recovery_alarms_total", 1, "state/alarms"),
+]
+# the same, of debugfs' numbers
+NUMBERS = [
     ("foreground_pending_requests", 1, "state/pending"),
     ("background_pending_requests", 1, "state/background_pending"),
     ("idle_threshold_seconds", 1e-6, "state/idle_wait_us"),
     ("revolution_seconds", 1e-12, "state/period_ps"),
-    ("bad_blocks_total", 1, "stats/bad_blocks"),
-    ("slow_recovery_alarms_total", 1, "stats/alarms"),
     ("quarantine_bytes", SECTOR, "state/quarantine_sectors"),
 ]
 
@@ -144,12 +146,6 @@ def whose(disk):
     return {"disk": disk.name, **({"wwn": "0x" + found.group(1)} if found else {})}
 
 
-def _whole(disk, file):
-    """A value that is a whole number; None if it says something in words."""
-    value = disk.value(file)
-    return value if isinstance(value, int) else None
-
-
 def add_disk(page, disk, scrub_days, said):
     """All of a disk. said: by freeblock.conf."""
     labels = whose(disk)
@@ -160,12 +156,14 @@ def add_disk(page, disk, scrub_days, said):
     page.add("scheduling", int(disk.stuck() is None), labels)
     if words["knowledge"]:
         page.add("map", int(words["knowledge"] == "map"), labels)
-    for name, factor, file in VALUES:
-        value = _whole(disk, file)
-        page.add(name, value if value is None else value * factor, labels)
-    for name, factor, file, more in COUNTERS if disk.attached() else ():
-        value = _whole(disk, "stats/" + file)
-        page.add(name, value if value is None else value * factor, {**labels, **more})
+    numbers, counters = disk.numbers(), disk.counters()
+    found = [(name, factor, disk.value(file), {}) for name, factor, file in VALUES]
+    found += [(name, factor, numbers.get(key), {}) for name, factor, key in NUMBERS]
+    found += [(name, factor, counters.get(key), more) for name, factor, key, more in COUNTERS]
+    for name, factor, value, more in found:
+        # what is no whole number says something in words
+        if isinstance(value, int):
+            page.add(name, value * factor, {**labels, **more})
     add_cost(page, disk, labels)
     for name, why in alarms.of_disk(disk, scrub_days, said).items():
         page.add("alarm", int(bool(why)), {**labels, "alarm": name})

@@ -102,7 +102,7 @@ def _listed(directory, name, disk):
     """What is said of a model."""
     one = {"name": name, "path": os.path.join(directory, name), "vendor": None, "product": None,
            "revision": None, "sectors": None, "distrusted": None, "error": None, "disk": disk,
-           "loaded": bool(disk and fbstate.Disk(disk).state("model"))}
+           "loaded": bool(disk) and fbstate.Disk(disk).state("model") == "1"}
     try:
         header = store.Model.of_file(one["path"]).header
         one.update({key: header.get(key) for key in ("vendor", "product", "revision",

@@ -278,6 +278,8 @@ def deadline_of(args):
 def run_keeper(args):
     """scrub DEVICE run"""
     port = Port(wait_for(args))
+    if fbstate.hidden():
+        raise fbstate.Hidden(fbstate.hidden())
     piece = Piece(args, port)
     journal = open_state(args, port, piece)
     keeper = Keeper(port, journal, piece, deadline_of(args))

@@ -34,7 +34,10 @@ class Port:
 
     def values(self):
         """All that it says of itself."""
-        return self.disk.job("scrub")
+        found, why = self.disk.job("scrub"), fbstate.hidden()
+        if why and found.get("state") != "idle":
+            raise fbstate.Hidden(why)
+        return found
 
     def command(self, words):
         """start ..., pause, resume, stop."""

@@ -52,10 +52,10 @@ SETTINGS = (
     ("--noise", "noise", "KIND", "seek noise: off, laplace or gauss, with :US for the standard "
      "deviation (as the drive says)"),
     ("--seed", "seed", "N", "of drive and foreground (1)"),
-    ("--policy", "policy", "fifo|clook|sstf|sptf|sptf-sw|none|auto|joint", "none: the drive's own "
-     "order; joint: each request with its free read (auto)"),
+    ("--policy", "policy", "clook|sstf|sptf|sptf-sw|none|auto", "none: the drive's own order; "
+     "auto: each request with its free read (auto)"),
     ("--foreground-cost-ppm", "foreground_cost_ppm", "PPM", "what free reads may cost in all "
-     "under auto and joint (10000)"),
+     "under auto (10000)"),
     ("--joint-price", "joint_price", "GAPS", "of a turn under joint, in mean gaps (0: found)"),
     ("--sw-percent", "sw_percent", "N", "of sptf-sw (60)"),
     ("--depth", "depth", "N", "commands at the drive, or auto: two while free reads are wanted, "
@@ -408,7 +408,7 @@ def probed(result):
 EXAMPLES = (
     ("freeblock sim --drive atlas10k --task scan --baseline",
      "Simulate ten processes beside a scan, with and without the scan."),
-    ("freeblock sim --drive nearline16 --task scan --rate 20,50,100 --policy joint,none",
+    ("freeblock sim --drive nearline16 --task scan --rate 20,50,100 --policy auto,none",
      "A grid of six runs."),
 )
 

@@ -73,7 +73,7 @@ def look(disk):
         "knowledge": state("knowledge"), "unmapped": disk.unmapped(),
         "model": disk.read("model_status"), "granule_bytes": disk.granule_bytes(),
         "free_reads": state("free_reads"), **tables(disk),
-        "tasks_count": disk.value("tasks"), "bad_blocks_count": disk.value("stats/bad_blocks"),
+        "tasks_count": disk.value("tasks"), "bad_blocks_count": disk.value("state/bad_blocks"),
         "scrub": disk.job("scrub"),
         "idle": {name: disk.read(name) for name in IDLE if disk.read(name) is not None},
         "idle_status": disk.idle(), "recovery": state("recovery"),
@@ -172,6 +172,9 @@ def check(args):
         return fbstate_health.UNKNOWN, "no disk has the scheduler freeblock"
     wrong = ["%s: %s" % (name, why) for name, each in found.items()
              for why in each.values() if why]
+    blind = fbstate.hidden() if any(disk.is_active("scrub") for disk in disks) else None
+    if blind and not wrong:
+        return fbstate_health.UNKNOWN, "how far the scrub is cannot be told: " + blind
     return (max(map(fbstate_health.severity, found.values())),
             "; ".join(wrong or ["%s: %s" % (disk.name, check_words(disk)) for disk in disks]))
 
@@ -248,7 +251,7 @@ def run(args):
         add_rates(one["tasks"] or {}, old or {}, time.monotonic() - began)
         add_left(one["tasks"] or {}, disk)
     if found and fbstate.hidden():
-        print("tasks and bad blocks are not listed: " + fbstate.hidden(), file=sys.stderr)
+        print("tasks, bad blocks and numbers are not shown: " + fbstate.hidden(), file=sys.stderr)
     if args.json:
         print(json.dumps(found, indent=1))
     else:

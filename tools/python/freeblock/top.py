@@ -22,9 +22,10 @@ HELP = "freeblock top: every %g s, q ends"
 
 def look(disk):
     """All that is shown of a disk, but rates."""
+    counters = disk.counters()
     return {"disk": disk.name, "sample": fbstate_cost.sample(disk.name),
             "cost": fbstate_cost.short(fbstate_cost.cost(disk)),
-            "counters": {name: disk.counter(name) for name in COUNTERS},
+            "counters": {name: counters.get(name) for name in COUNTERS},
             "jobs": {name: disk.job(name) for name in status.JOBS}, "tasks": disk.value("tasks"),
             "hindrance": disk.hindrance(), "attached": disk.attached(),
             "knowledge": disk.state("knowledge"), "unmapped": disk.unmapped(),

@@ -77,7 +77,7 @@ def forget():
 
 def _bad(disk, before):
     """Blocks that could not be read since the last look; how many there are in all."""
-    count = disk.value("stats/bad_blocks")
+    count = disk.value("state/bad_blocks")
     if not isinstance(count, int):
         return before
     # fewer: the module was loaded anew

@@ -15,7 +15,7 @@ from .device import SECTOR
 ALGORITHMS = ("fcfs", "look", "clook", "sstf", "sptf")
 ORDER = "clook"
 # What comes nearest to a policy of freeblock's; else SPTF
-NEAREST = {"fifo": "fcfs", "clook": "clook", "sstf": "sstf"}
+NEAREST = {"clook": "clook", "sstf": "sstf"}
 DAY_S = 86400.0
 # A trace that is shorter may not be typical
 ENOUGH_S = 30

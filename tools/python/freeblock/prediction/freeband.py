@@ -7,7 +7,7 @@ or a queue with Poisson arrivals whose service depends on its length), the gap b
 (freegap), what a gap brings on a fresh map (freeyield) and as a scan goes on (freescan).
 Two commands are at the drive, so that overheads hide behind the command before, and a
 closed loop of N processes leaves N - 1 to choose from. Nothing is read in a gap without a
-request that waits, nor under fifo and clook, which do not reckon.
+request that waits, nor under clook, which does not predict.
 """
 
 import dataclasses

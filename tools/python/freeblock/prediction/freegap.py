@@ -23,7 +23,7 @@ BINS = 30               # of a turn
 SOURCES = 3             # head positions
 PLACES = 1500           # destinations that stand for all
 MECHANICAL = ("sstf", "sptf", "sptf-sw")
-POLICIES = ("fifo", "clook") + MECHANICAL + ("auto",)
+POLICIES = ("clook",) + MECHANICAL + ("auto",)
 DEPLETION = {"sstf": (0.05, 0.85, 0.0), "sptf": (0.15, 0.85, 0.3), "sptf-sw": (0.10, 1.0, 0.0)}
 MOST_TRANSFER = 0.7     # turns: as far as that was fitted
 

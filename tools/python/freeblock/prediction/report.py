@@ -172,7 +172,7 @@ def _free_lines(said):
                 free["scan_mb_s"], free["days_per_scan"]))
     else:
         lines.append("free       nothing: the disk is never idle, and no request waits behind "
-                     "another, the policy does not reckon (fifo, clook), or no gap is as long as "
+                     "another, the policy does not predict (clook), or no gap is as long as "
                      "the conservatism")
     lines.append("idle       %.1f %% of the time%s" % (
         free["idle_pct"], "" if free["idle_ms"] is None else ", %.1f ms at a stretch" %

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Rates, deadlines, and the bounded share of a disk's time. Expectations come from the
- * definitions in core/pace.h and core/share.h.
+ * definitions in core/deadline.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/pace.h"
-#include "core/share.h"
+#include "core/deadline.h"
 
 #define MS 1000000ULL
 #define SEC (1000 * MS)
@@ -19,50 +18,51 @@
 static void test_late(void **state)
 {
 	u64 start = 7 * SEC;
-	struct fb_pace p;
+	struct fb_deadline_rate p;
 
 	(void)state;
-	fb_pace_begin(&p, 300, start);
-	fb_pace_measure(&p, 700, start + FB_PACE_NS - 1);
+	fb_deadline_begin(&p, 300, start);
+	fb_deadline_measure(&p, 700, start + FB_DEADLINE_NS - 1);
 	assert_int_equal(p.rate, 0);
-	assert_false(fb_pace_is_late(&p, 1000, start, start + 9 * SEC));
-	fb_pace_measure(&p, 800, start + FB_PACE_NS);
+	assert_false(fb_deadline_is_late(&p, 1000, start, start + 9 * SEC));
+	fb_deadline_measure(&p, 800, start + FB_DEADLINE_NS);
 	assert_int_equal(p.rate, 50);
-	assert_int_equal(fb_pace_due_ns(&p), start + 2 * FB_PACE_NS);
-	assert_false(fb_pace_is_late(&p, 1000, start + 30 * SEC, start + 10 * SEC));
-	assert_true(fb_pace_is_late(&p, 1000, start + 30 * SEC - 1, start + 10 * SEC));
-	assert_false(fb_pace_is_late(&p, 0, start, start + 10 * SEC));
-	assert_false(fb_pace_is_late(&p, 1000, 0, start + 10 * SEC));
+	assert_int_equal(fb_deadline_due_ns(&p), start + 2 * FB_DEADLINE_NS);
+	assert_false(fb_deadline_is_late(&p, 1000, start + 30 * SEC, start + 10 * SEC));
+	assert_true(fb_deadline_is_late(&p, 1000, start + 30 * SEC - 1, start + 10 * SEC));
+	assert_false(fb_deadline_is_late(&p, 0, start, start + 10 * SEC));
+	assert_false(fb_deadline_is_late(&p, 1000, 0, start + 10 * SEC));
 	/* a task that gets nothing has a rate, too */
-	fb_pace_measure(&p, 800, start + 20 * SEC);
+	fb_deadline_measure(&p, 800, start + 20 * SEC);
 	assert_int_equal(p.rate, 1);
-	assert_true(fb_pace_is_late(&p, 1000, start + 1000 * SEC, start + 20 * SEC));
+	assert_true(fb_deadline_is_late(&p, 1000, start + 1000 * SEC, start + 20 * SEC));
 }
 
 /*
  * Reads of @ns each, one after the other, whenever they are due, for @end; returns the time they
  * took, and checks any window from a read's start to another one's end.
  */
-static u64 greedy(struct fb_share *s, u32 ppm, u64 ns, u64 end)
+static u64 greedy(struct fb_deadline_share *s, u32 ppm, u64 ns, u64 end)
 {
 	static u64 from[20000];
 	u64 now = 200000 * SEC, begin = now, n = 0, i;
 
 	while (now < begin + end) {
-		u64 due = fb_share_due_ns(s, ppm, now);
+		u64 due = fb_deadline_next_ns(s, ppm, now);
 
 		assert_true(due >= now);
 		if (due > now) {
 			now = due;
-			assert_int_equal(fb_share_due_ns(s, ppm, now), now);
+			assert_int_equal(fb_deadline_next_ns(s, ppm, now), now);
 		}
 		assert_true(n < 20000);
 		from[n++] = now;
 		now += ns;
-		fb_share_charge(s, ns);
-		for (i = 0; i < n && ns <= FB_SHARE_READ_NS; i += 1 + n / 64)
+		fb_deadline_charge(s, ns);
+		for (i = 0; i < n && ns <= FB_DEADLINE_READ_NS; i += 1 + n / 64)
 			assert_true((n - i) * ns <=
-				    (now - from[i]) / 1000 * ppm / 1000 + FB_SHARE_BURST_NS + 1000);
+				    (now - from[i]) / 1000 * ppm / 1000 +
+				    FB_DEADLINE_BURST_NS + 1000);
 	}
 	return n * ns;
 }
@@ -73,50 +73,50 @@ static u64 greedy(struct fb_share *s, u32 ppm, u64 ns, u64 end)
  */
 static void test_share(void **state)
 {
-	static const u32 ppms[] = { 1, 1000, 50000, FB_SHARE_PPM_MAX };
+	static const u32 ppms[] = { 1, 1000, 50000, FB_DEADLINE_PPM_MAX };
 	static const u64 reads[] = { 300000, 7 * MS, 50 * MS };
 	u32 i, k;
 
 	(void)state;
 	for (i = 0; i < 4; i++)
 		for (k = 0; k < 3; k++) {
-			struct fb_share s = { 0 };
+			struct fb_deadline_share s = { 0 };
 			u64 end = ppms[i] == 1 ? 1000000 * SEC : 10 * SEC;
 			u64 share = end / 1000000 * ppms[i];
 			u64 used;
 
 			/* days without a read are worth no more than the burst */
-			fb_share_due_ns(&s, ppms[i], 200000 * SEC);
+			fb_deadline_next_ns(&s, ppms[i], 200000 * SEC);
 			used = greedy(&s, ppms[i], reads[k], end);
-			assert_in_range(used, share, share + FB_SHARE_BURST_NS + reads[k]);
+			assert_in_range(used, share, share + FB_DEADLINE_BURST_NS + reads[k]);
 		}
 }
 
 /* Asked every microsecond, a ppm of it comes in nevertheless. */
 static void test_fractions(void **state)
 {
-	struct fb_share s = { .at_ns = SEC, .credit_ns = 0 };
+	struct fb_deadline_share s = { .at_ns = SEC, .credit_ns = 0 };
 	u64 now;
 
 	(void)state;
 	for (now = SEC; now < 2 * SEC; now += 1000)
-		fb_share_due_ns(&s, 7, now);
+		fb_deadline_next_ns(&s, 7, now);
 	assert_in_range(s.credit_ns, 6990, 7000);
 }
 
 /* A read that took five seconds is paid for; without a share nothing is ever due. */
 static void test_debt(void **state)
 {
-	struct fb_share s = { 0 };
+	struct fb_deadline_share s = { 0 };
 
 	(void)state;
-	assert_int_equal(fb_share_due_ns(&s, 0, 100 * SEC), FB_SHARE_NEVER);
-	assert_int_equal(fb_share_due_ns(&s, 100000, 100 * SEC), 100 * SEC);
-	fb_share_charge(&s, 5 * SEC);
-	assert_int_equal(fb_share_due_ns(&s, 100000, 105 * SEC),
-			 100 * SEC + (5 * SEC - FB_SHARE_BURST_NS + FB_SHARE_READ_NS) * 10);
+	assert_int_equal(fb_deadline_next_ns(&s, 0, 100 * SEC), FB_DEADLINE_NEVER);
+	assert_int_equal(fb_deadline_next_ns(&s, 100000, 100 * SEC), 100 * SEC);
+	fb_deadline_charge(&s, 5 * SEC);
+	assert_int_equal(fb_deadline_next_ns(&s, 100000, 105 * SEC),
+			 100 * SEC + (5 * SEC - FB_DEADLINE_BURST_NS + FB_DEADLINE_READ_NS) * 10);
 	/* a clock read before another caller's */
-	assert_true(fb_share_due_ns(&s, 100000, 104 * SEC) > 105 * SEC);
+	assert_true(fb_deadline_next_ns(&s, 100000, 104 * SEC) > 105 * SEC);
 }
 
 int main(void)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Deadlines, and what a task may take to make its own; see core/deadline.h. */
+#include "core/deadline.h"
+
+#define FB_DEADLINE_NS_PER_SEC 1000000000U
+#define FB_DEADLINE_MILLION 1000000
+
+void fb_deadline_begin(struct fb_deadline_rate *p, u64 done, u64 now_ns)
+{
+	*p = (struct fb_deadline_rate) { .mark_ns = now_ns, .mark_done = done };
+}
+
+u64 fb_deadline_due_ns(const struct fb_deadline_rate *p)
+{
+	return p->mark_ns + FB_DEADLINE_NS;
+}
+
+void fb_deadline_measure(struct fb_deadline_rate *p, u64 done, u64 now_ns)
+{
+	if (now_ns < fb_deadline_due_ns(p))
+		return;
+	p->rate = div64_u64((done - p->mark_done) * FB_DEADLINE_NS_PER_SEC, now_ns - p->mark_ns);
+	p->rate = max_t(u64, p->rate, 1);
+	p->mark_ns = now_ns;
+	p->mark_done = done;
+}
+
+bool fb_deadline_is_late(const struct fb_deadline_rate *p, u64 left, u64 deadline_ns, u64 now_ns)
+{
+	if (!deadline_ns || !p->rate || !left)
+		return false;
+	return now_ns + div64_u64(left, p->rate) * FB_DEADLINE_NS_PER_SEC > deadline_ns;
+}
+
+/* ---- the share ---- */
+
+/* the time in which @ns of credit come in, rounded up */
+static u64 fb_deadline_share_time_ns(u64 ns, u32 ppm)
+{
+	return div_u64(ns * FB_DEADLINE_MILLION + ppm - 1, ppm);
+}
+
+static void fb_deadline_share_fill(struct fb_deadline_share *s, u32 ppm, u64 now_ns)
+{
+	u64 past_ns = now_ns - s->at_ns, gain_ns;
+
+	if (now_ns <= s->at_ns)
+		return;
+	if (past_ns >= fb_deadline_share_time_ns(FB_DEADLINE_BURST_NS - s->credit_ns, ppm)) {
+		s->credit_ns = FB_DEADLINE_BURST_NS;
+		s->at_ns = now_ns;
+		return;
+	}
+	gain_ns = div_u64(past_ns * ppm, FB_DEADLINE_MILLION);
+	/* what is too short for a nanosecond of credit is added up next time */
+	if (!gain_ns)
+		return;
+	s->credit_ns += gain_ns;
+	s->at_ns = now_ns;
+}
+
+u64 fb_deadline_next_ns(struct fb_deadline_share *s, u32 ppm, u64 now_ns)
+{
+	if (!ppm)
+		return FB_DEADLINE_NEVER;
+	fb_deadline_share_fill(s, ppm, now_ns);
+	if (s->credit_ns >= FB_DEADLINE_READ_NS)
+		return now_ns;
+	return s->at_ns + fb_deadline_share_time_ns(FB_DEADLINE_READ_NS - s->credit_ns, ppm);
+}
+
+void fb_deadline_charge(struct fb_deadline_share *s, u64 ns)
+{
+	s->credit_ns -= ns;
+}

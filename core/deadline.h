@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Deadlines: how fast a task's blocks are read, whether it will make its deadline at that rate, and
+ * a bounded share of a disk's time for one that will not: a bucket of credit that fills at so many
+ * millionths of the time that passes, and that reads are charged to when they have ended. Core; the
+ * caller serialises.
+ */
+#ifndef FB_DEADLINE_H
+#define FB_DEADLINE_H
+
+#include "include/fb_shim.h"
+
+#define FB_DEADLINE_NS 10000000000ULL	/* time over which the rate is measured */
+
+/* A task's rate */
+struct fb_deadline_rate {
+	u64 mark_ns;			/* when it was last measured */
+	u64 mark_done;			/* blocks done then */
+	u64 rate;			/* blocks a second, at least 1; 0: not measured yet */
+};
+
+/* Begin to measure. @done: blocks done so far. */
+void fb_deadline_begin(struct fb_deadline_rate *p, u64 done, u64 now_ns);
+/* Measure the rate if that is due. */
+void fb_deadline_measure(struct fb_deadline_rate *p, u64 done, u64 now_ns);
+/* When it can be measured next. */
+u64 fb_deadline_due_ns(const struct fb_deadline_rate *p);
+/* Would a task miss its deadline, 0: none? Not if its rate is not known, or nothing is left. */
+bool fb_deadline_is_late(const struct fb_deadline_rate *p, u64 left, u64 deadline_ns, u64 now_ns);
+
+#define FB_DEADLINE_PPM_MAX 500000
+#define FB_DEADLINE_BURST_NS 100000000	/* most credit */
+/*
+ * Credit without which no read begins: longer than a seek, a turn and two tracks of any drive.
+ * A read that takes no longer does not overdraw.
+ */
+#define FB_DEADLINE_READ_NS (FB_DEADLINE_BURST_NS / 2)
+#define FB_DEADLINE_NEVER U64_MAX
+
+/* The credit */
+struct fb_deadline_share {
+	u64 at_ns;			/* time up to which it has been added up */
+	s64 credit_ns;			/* may be taken; negative after too long a read */
+};
+
+/*
+ * When the next read may begin: @now_ns if it is now; FB_DEADLINE_NEVER without a share. @ppm: the
+ * share, millionths, up to FB_DEADLINE_PPM_MAX; 0: none. Over any time T reads that begin when they
+ * are due and take no longer than FB_DEADLINE_READ_NS take @ppm of T and FB_DEADLINE_BURST_NS at
+ * most.
+ */
+u64 fb_deadline_next_ns(struct fb_deadline_share *s, u32 ppm, u64 now_ns);
+/* Charge a read that has ended, and has occupied the disk for so long. */
+void fb_deadline_charge(struct fb_deadline_share *s, u64 ns);
+
+#endif /* FB_DEADLINE_H */

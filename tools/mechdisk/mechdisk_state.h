@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The state of a simulated drive's engine, which its parts share; units and rules are those of
+ * mechdisk_engine.h.
+ */
+#ifndef MECHDISK_STATE_H
+#define MECHDISK_STATE_H
+
+#include "mechdisk_cache.h"
+#include "mechdisk_mech.h"
+
+/* Commands the drive can hold: the depth of its tagged queue. */
+#define MDE_SLOTS	32
+/* Returned by mde_next_event() when nothing is going on. */
+#define MDE_NEVER	U64_MAX
+/* Flag of mde_submit(): the medium itself, not the cache. */
+#define MDE_FUA		1
+
+enum mde_op { MDE_READ, MDE_WRITE, MDE_VERIFY, MDE_FLUSH };
+
+/**
+ * struct mde_slot - a command in the drive
+ * @lbn: first LBN
+ * @count: LBNs
+ * @op: what to do
+ * @flags: MDE_FUA or 0
+ * @kind: enum mde_kind, what it turned out to be
+ * @seq: commands that came before it
+ * @arrived: when it was submitted, ps
+ * @ready: when the drive has understood it, ps
+ * @bus_start: a write's data begin to arrive, ps
+ * @started: its service began, ps
+ * @media_end: its last sector has passed the head, ps
+ * @report: when its completion is to be reported, ps
+ * @good: LBNs transferred without error
+ * @asc: 0, or the additional sense code of a medium error at LBN @lbn + @good
+ * @error: enum mde_error, that error's kind
+ * @info: that error's INFORMATION field is valid
+ * @held: sectors that came from the cache
+ * @disconnects: a write that leaves the bus once more
+ * @cacheable: a write that need not reach the medium before its report
+ * @considered: private: @start and @needs_medium are right after so many changes
+ * @start: private: when it can start, ps
+ * @needs_medium: private: it has to wait for the head
+ * @first: where the rest starts on the platter
+ */
+struct mde_slot {
+	u64 lbn;
+	u32 count;
+	enum mde_op op;
+	u32 flags;
+	enum mde_kind kind;
+	u64 seq;
+	u64 arrived;
+	u64 ready;
+	u64 bus_start;
+	u64 started;
+	u64 media_end;
+	u64 report;
+	u32 good;
+	u8 asc;
+	u8 error;
+	bool info;
+	u32 held;
+	bool disconnects;
+	bool cacheable;
+	u64 considered;
+	u64 start;
+	bool needs_medium;
+	struct mdl_piece first;
+};
+
+/**
+ * struct mde_ahead_run - reading on after a read
+ * @segment: where the sectors go; NULL if the drive is not reading on
+ * @next: LBN where the next piece starts
+ * @limit: where to stop
+ * @t: the head is free for the next piece from then on, ps
+ * @positioned: @piece is being read or waited for
+ * @piece: that piece
+ * @arrive: the head is on its track, ps
+ * @start: its first sector begins, ps
+ */
+struct mde_ahead_run {
+	struct mdb_segment *segment;
+	u64 next;
+	u64 limit;
+	u64 t;
+	bool positioned;
+	struct mdl_piece piece;
+	u64 arrive;
+	u64 start;
+};
+
+/**
+ * struct mde_stats - what the drive did since power-on or the last reset
+ * @reads: read commands begun
+ * @fua_reads: of these, with FUA
+ * @writes: write commands begun
+ * @verifies: verify commands begun
+ * @flushes: flush commands begun
+ * @sectors_read: without error
+ * @sectors_written: without error
+ * @sectors_verified: without error
+ * @read_hits: reads and verifies that the cache answered
+ * @partial_hits: reads whose first sectors were in the cache
+ * @cached_writes: writes reported before they were on the medium
+ * @destages: times that the drive wrote such data to the medium
+ * @internals: times that it was busy with itself
+ * @seeks: moves of one cylinder or more
+ * @head_switches: moves within a cylinder
+ * @extra_turns: commands whose first track took more than half a turn longer
+ *	than without noise
+ * @medium_errors: commands ended by a bad sector
+ * @max_outstanding: most commands in the drive at once
+ * @busy_ps: the medium was at work, reading on apart, ps
+ * @read_busy_ps: of that: for reads
+ * @seek_ps: of that: seeks, head switches and settles, ps
+ * @rotate_ps: of that: waiting for sectors, ps
+ * @transfer_ps: of that: transferring, ps
+ */
+struct mde_stats {
+	u64 reads;
+	u64 fua_reads;
+	u64 writes;
+	u64 verifies;
+	u64 flushes;
+	u64 sectors_read;
+	u64 sectors_written;
+	u64 sectors_verified;
+	u64 read_hits;
+	u64 partial_hits;
+	u64 cached_writes;
+	u64 destages;
+	u64 internals;
+	u64 seeks;
+	u64 head_switches;
+	u64 extra_turns;
+	u64 medium_errors;
+	u64 max_outstanding;
+	u64 busy_ps;
+	u64 read_busy_ps;
+	u64 seek_ps;
+	u64 rotate_ps;
+	u64 transfer_ps;
+};
+
+/**
+ * struct mde_pass - what happened at the medium
+ * @op: sectors read, verified or written by the head; a flush: nothing that came
+ *	before it is in the cache alone any more
+ * @lbn: first LBN; 0 of a flush
+ * @count: LBNs; 0 of a flush
+ * @from_ns: the job began; of a flush: it came
+ * @to_ns: the last sector had passed; of a flush: its report
+ */
+struct mde_pass {
+	enum mde_op op;
+	u64 lbn;
+	u32 count;
+	u64 from_ns;
+	u64 to_ns;
+};
+
+/**
+ * struct mde_caching - what the caching mode page switches
+ * @read_cache: cached data answer reads
+ * @look_ahead: the drive reads on
+ * @write_cache: writes are reported before they are on the medium
+ */
+struct mde_caching {
+	bool read_cache;
+	bool look_ahead;
+	bool write_cache;
+};
+
+/**
+ * struct mde - a running drive
+ *
+ * The caller serialises all calls on one drive.
+ */
+struct mde {
+	/* private: */
+	const struct mde_config *cfg;
+	u64 origin_ns;
+	struct mdm mech;
+	struct mdb cache;
+	struct mde_caching caching;
+	u64 recovery_limit_ns;	/* a bad sector is given up after; 0: never before its own */
+	struct mde_ahead_run ahead;
+	struct mdb_segment *destaging;	/* until media_free */
+	u64 changes;		/* how often something changed that commands wait for */
+	u64 clock;		/* nothing new starts before, ps */
+	u64 ended;		/* last report of a command released, ps, */
+	u64 ended_alone;	/* ... and of one that runs alone with NCQ */
+	u64 hit_bus_free;	/* from the cache to the host, ps */
+	bool plain;		/* no cache, no barriers, nothing of its own to do */
+	u64 media_free;		/* ps */
+	u64 passed;		/* the last command's last sector had, ps */
+	u64 bus_in_free;	/* to the host, ps */
+	u64 bus_out_free;	/* to the drive, ps */
+	u64 last_report;	/* ps */
+	u64 internal_next;	/* ps */
+	u64 ageing;		/* what a wait takes off the positioning time, fraction of 2^32 */
+	bool last_write;	/* the command before was one ... */
+	u64 last_end;		/* ... and ended at this LBN */
+	u64 write_end;		/* where the last write command ended, */
+	u64 written_end;	/* ... and the last write to the medium */
+	struct mdl_piece last_read;	/* last piece that a read took off the medium */
+	u64 rng_jitter;
+	u64 seq;
+	/* Slots by state; free ones are in none. */
+	u32 queued;		/* wait for their service */
+	u32 started;		/* mde_started() has yet to hand them out */
+	u32 reporting;		/* wait for their report */
+	u32 outstanding;
+	struct mde_slot slot[MDE_SLOTS];
+	struct mde_bad bad[MDE_BAD_MAX];
+	u32 bads;
+	struct mde_stats stats;
+	void (*witness)(void *arg, const struct mde_pass *pass);
+	void *witness_arg;
+};
+
+/* A slot's bit in the masks. */
+static inline u32 mde_bit(const struct mde *e, const struct mde_slot *s)
+{
+	return 1U << (s - e->slot);
+}
+
+/* An instant of the caller's clock, rounded up. */
+static inline u64 mde_ns(const struct mde *e, u64 ps)
+{
+	return e->origin_ns + (ps + 999) / 1000;
+}
+
+/**
+ * mde_bad_add() - make sectors unreadable
+ * @e: the drive
+ * @bad: the sectors
+ *
+ * Return: 0, or -ENOSPC if MDE_BAD_MAX ranges are there already.
+ */
+static inline int mde_bad_add(struct mde *e, const struct mde_bad *bad)
+{
+	if (e->bads == MDE_BAD_MAX)
+		return -ENOSPC;
+	e->bad[e->bads++] = *bad;
+	return 0;
+}
+
+#endif /* MECHDISK_STATE_H */
