@@ -50,7 +50,7 @@ struct fb_snapshot {
 	char how[FB_VERIFY_TEXT];	/* text for @medium */
 	char tries[FB_RECOVERY_TEXT];	/* text for @recovery */
 	char cost[FB_MEASURE_TEXT];	/* text for @measured */
-	u32 floor_ns[DM_BANDS];		/* learnt conservatism by distance */
+	u32 floor_ns[FB_CONSERVATISM_KINDS];	/* learnt conservatism */
 };
 
 static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
@@ -282,7 +282,6 @@ static struct attribute *fb_snapshot_stats[] = {
 	FB_SNAPSHOT_COUNTER(hurried_sectors, stats.read_sectors[FB_FREE_READ_HURRIED]),
 	FB_SNAPSHOT_COUNTER(promoted_sectors, stats.read_sectors[FB_FREE_READ_PROMOTED]),
 	FB_SNAPSHOT_COUNTER(gaps, stats.engine.gaps),
-	FB_SNAPSHOT_COUNTER(spared, stats.engine.spared),
 	FB_SNAPSHOT_COUNTER(several, stats.engine.several),
 	FB_SNAPSHOT_COUNTER(dropped, stats.engine.dropped),
 	FB_SNAPSHOT_COUNTER(too_late, stats.engine.too_late),
@@ -446,7 +445,7 @@ int fb_snapshot_print(struct fb_disk *fd, struct seq_file *m)
 	fb_snapshot_print_group(s, fb_snapshot_state, m);
 	fb_snapshot_print_group(s, fb_snapshot_stats, m);
 	seq_puts(m, "conservatism_ns");
-	for (i = 0; i < DM_BANDS; i++)
+	for (i = 0; i < FB_CONSERVATISM_KINDS; i++)
 		seq_printf(m, " %u", s->floor_ns[i]);
 	seq_puts(m, "\n");
 	kfree(s);

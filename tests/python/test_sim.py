@@ -278,14 +278,11 @@ class Numbers(Case):
         self.assertLess(share["edge:8"], .95 * share["flat"])
 
     def test_worth(self):
-        """Roots cost a fresh map some speed, a price for misses leaves more slack,
-        balance keeps regions together. Seen to fail: each of them ignored."""
+        """Roots cost a fresh map some speed, balance keeps regions together. Seen to fail: each
+        of them ignored."""
         r = {words: self.atlas(task="scan", conservatism_us="100", **dict([words]))
-             for words in (("value", "count"), ("value", "root"), ("miss_gaps", "50"))}
-        plain, root, priced = r.values()
-        self.assertGreater(plain["free_mb_s"], root["free_mb_s"])
-        self.assertGreater(priced["plan_slack_ms"], 1.5 * plain["plan_slack_ms"])
-        self.assertLess(sum(priced["misses"].values()), sum(plain["misses"].values()))
+             for words in (("value", "count"), ("value", "root"))}
+        self.assertGreater(r["value", "count"]["free_mb_s"], r["value", "root"]["free_mb_s"])
         balanced = self.atlas(task="scan", weight="balance")["left_by_tenth"]
         left = self.atlas(task="scan")["left_by_tenth"]
         self.assertLess(max(balanced) - min(balanced), max(left) - min(left))

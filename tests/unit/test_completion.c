@@ -52,7 +52,7 @@ static int setup(void **state)
 	memset(r, 0, sizeof(*r));
 	r->dm = support_model_file("models/atlas10k.fbmodel");
 	fb_head_init(&r->head, r->dm);
-	fb_conservatism_init(&r->margin, dm_period_ns(r->dm), FB_CONSERVATISM_TARGET_PPM);
+	fb_conservatism_init(&r->margin, r->dm, FB_CONSERVATISM_TARGET_PPM);
 	fb_seek_fit_init(&r->calib, r->dm);
 	fb_guard_init(&r->guard);
 	fb_lookahead_init(&r->probe);

@@ -84,7 +84,7 @@ static double brute_expected(const struct dm_place *head, const struct fb_conser
 	ns = seek + *latency;
 	if (!odds || !seek)
 		return ns;
-	ns += period / 65536 * fb_conservatism_chance(odds->late[dm_band(cyls)], *latency);
+	ns += period / 65536 * fb_conservatism_chance(odds->late[fb_conservatism_kind(cyls)], *latency);
 	return ns - period / 65536 * fb_conservatism_chance(odds->early, period - *latency);
 }
 
@@ -761,8 +761,7 @@ int main(void)
 	int failed;
 
 	dm = support_model_file("models/atlas10k.fbmodel");
-	fb_conservatism_init(&margin, dm_period_ns(dm), FB_CONSERVATISM_TARGET_PPM);
-	fb_conservatism_expect(&margin, dm);
+	fb_conservatism_init(&margin, dm, FB_CONSERVATISM_TARGET_PPM);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	dm_free(dm);
 	return failed;

@@ -242,7 +242,6 @@ static void simr_gaps(struct simr *r, const struct sims *s)
 	u64 reads = s->stats.prepends + s->stats.separates;
 
 	simr_count(r, "gaps", t->gaps);
-	simr_count(r, "gaps_spared", s->stats.engine.spared);
 	simr_per(r, "gap_latency_ms", t->latency_ns / SIMR_NS_PER_MS, t->gaps);
 	simr_count(r, "plans", t->plans);
 	simr_per(r, "plan_slack_ms", t->slack_ns / SIMR_NS_PER_MS, t->plans);
@@ -264,7 +263,7 @@ static void simr_margin(struct simr *r, const struct fb_conservatism *m)
 	int i;
 
 	simr_name(r, "auto_us");
-	for (i = 0; i < DM_BANDS; i++)
+	for (i = 0; i < FB_CONSERVATISM_KINDS; i++)
 		fprintf(r->out, "%s%.5g", i ? ", " : "[", m->odds.floor_ns[i] / 1e3);
 	fputc(']', r->out);
 	simr_real(r, "auto_cost_ppm", m->cost_ppm);
