@@ -392,25 +392,17 @@ u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns
 		(ns % FB_CONSERVATISM_BIN_NS) / FB_CONSERVATISM_BIN_NS;
 }
 
-/* what a chance costs on the mean; beyond the table there is none */
-static s64 fb_conservatism_chance_ns(const u16 chance[FB_CONSERVATISM_BINS], u64 period_ns,
-				     u64 margin_ns)
-{
-	if (margin_ns >= FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS)
-		return 0;
-	return period_ns * fb_conservatism_chance(chance, margin_ns) >> 16;
-}
-
-s64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 period_ns, u32 cyls,
+u64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 period_ns, u32 cyls,
 				u64 seek_ns, u64 latency_ns)
 {
-	s64 ns = seek_ns + latency_ns;
+	u64 ns = seek_ns + latency_ns;
 
 	/* only seeks vary */
 	if (!odds || !seek_ns)
 		return ns;
-	ns += fb_conservatism_chance_ns(odds->late[fb_conservatism_kind(cyls)], period_ns,
-					latency_ns);
-	return ns - fb_conservatism_chance_ns(odds->early, period_ns,
-					      period_ns - min(latency_ns, period_ns));
+	/* beyond the table there is no chance */
+	if (latency_ns >= FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS)
+		return ns;
+	return ns + (period_ns * fb_conservatism_chance(odds->late[fb_conservatism_kind(cyls)],
+							latency_ns) >> 16);
 }

@@ -28,7 +28,7 @@ struct fb_joint_candidate {
 	struct fb_policy_req *req;
 	u64 seek_ns;			/* its predicted seek */
 	u64 latency_ns;			/* its predicted rotational latency */
-	s64 expected_ns;		/* both, with the odds of a turn lost or gained */
+	s64 expected_ns;		/* both, with the odds of a lost turn */
 	u64 onward_ns;	/* shortest positioning time from its end to another pending request */
 	u64 age_ns;			/* its age */
 	s64 time_ns;	/* priced: @expected_ns, a part of @onward_ns, less its age's worth */

@@ -150,7 +150,7 @@ static void request(struct disk *d, bool free)
 	u64 con = margin(d), early = fb_conservatism_chance(d->m.odds.early, PERIOD - gap);
 
 	d->now += SERVICE;
-	/* in one gap of eight nothing is found, as in scans: then it shows what others would gain */
+	/* in one gap of eight nothing is found: that shows what others would gain */
 	if (!free || gap < 2 * con + 1000000 || price_ns(d, early) > READ ||
 	    !rnd_below(&d->r, 8)) {
 		go(d, FB_CAUSE_PLAIN, to, gap, 0);
@@ -243,7 +243,8 @@ static void assert_around(u64 value, u64 want, u64 off)
  */
 static void test_told(void **state)
 {
-	struct disk d = told_disk(0, 120000), still = told_disk(0, 1), wide = told_disk(0, 1000000000);
+	struct disk d = told_disk(0, 120000), still = told_disk(0, 1);
+	struct disk wide = told_disk(0, 1000000000);
 
 	(void)state;
 	/* 30 per cent: b * ln(0.5 / 0.3), b = 84853 */

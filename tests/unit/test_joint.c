@@ -84,8 +84,10 @@ static double brute_expected(const struct dm_place *head, const struct fb_conser
 	ns = seek + *latency;
 	if (!odds || !seek)
 		return ns;
-	ns += period / 65536 * fb_conservatism_chance(odds->late[fb_conservatism_kind(cyls)], *latency);
-	return ns - period / 65536 * fb_conservatism_chance(odds->early, period - *latency);
+	if (*latency >= FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS)
+		return ns;
+	return ns + period / 65536 *
+		fb_conservatism_chance(odds->late[fb_conservatism_kind(cyls)], *latency);
 }
 
 static double brute_onward(u32 n, const struct dm_place *head, const struct fb_policy_req *q)
@@ -142,26 +144,25 @@ static void check_candidates(u32 n, const struct dm_place *head,
 
 /*
  * 12,000 random pools of 1-256 requests, all over the disk or close together, without odds, with
- * those expected at first, and with good chances to gain a turn. Seen to fail with
- * candidates in the wrong order, with early odds for late ones, with the candidate itself
- * among what may come after it, with early_ns 0, with reach not widened by @bonus, with the
- * same cylinder's sectors ruled out by their angle.
+ * those expected at first, and with high ones. Seen to fail with candidates in the wrong order,
+ * with the candidate itself among what may come after it, with the same cylinder's sectors ruled
+ * out by their angle, with angles ruled out from half a rank on.
  */
 static void test_rank(void **state)
 {
-	struct fb_conservatism_odds early = margin.odds;
+	struct fb_conservatism_odds high = margin.odds;
 	struct rnd rnd = { 7 };
 	u32 i;
 
 	(void)state;
 	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	for (i = 0; i < 64; i++)
-		early.early[i] = i < 20 ? 60000 >> i / 2 : 0;
+		high.late[FB_CONSERVATISM_SEEK][i] = i < 20 ? 60000 >> i / 2 : 0;
 	for (i = 0; i < 12000; i++) {
 		u32 n = i % 4 ? 1 + rnd_below(&rnd, 12) : 1 + rnd_below(&rnd, MOST);
 		struct dm_place head = support_place(&rnd, dm);
 		const struct fb_conservatism_odds *odds = i & 1 ? &margin.odds :
-							  i & 2 ? &early : NULL;
+							  i & 2 ? &high : NULL;
 
 		fill(&rnd, n, i & 4);
 		if (i & 4)
