@@ -1025,7 +1025,6 @@ class Refusals(Case):
                 ("--noise gauss:-1", "gauss:-1"), ("--noise gauss:10001", "gauss:10001"),
                 ("--seconds 0", "seconds", "default"), ("--requests 0", "requests", "default"),
                 ("--depth 0", "depth", "default"), ("--granule 0", "granule", "default"),
-                ("--switch 0", "--switch: ", "default"), ("--turn 0", "--turn: ", "default"),
                 ("--size 5", "size", "'5'"),
                 ("--size 4k/50:8k", "size"), ("--size exp:", "size"),
                 ("--size exp:2k", "size", "4096"), ("--size 4k/0", "share"),

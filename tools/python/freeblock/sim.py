@@ -236,13 +236,17 @@ class Runs:
         self.progress = RunsDone(len(jobs), quiet)
         self.failed = False
 
+    def host(self):
+        """The simulator."""
+        return build_host()
+
     def one(self, number):
         """A run's result; None when another has failed."""
         if self.failed:
             return None
         words = ["%s=%s" % item for item in self.jobs[number]]
         # names of files come back in the settings, whatever bytes they are made of
-        with subprocess.Popen([build_host(), "--progress", *words], text=True,
+        with subprocess.Popen([self.host(), "--progress", *words], text=True,
                               errors="surrogateescape", stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as process:
             said = []
