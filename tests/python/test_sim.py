@@ -680,15 +680,11 @@ class Drift(Case):
         self.assertLess(self.warm(rate="5", calibrate="0")["reports_within_50us"], .945)
 
     def test_learnt(self):
-        """Seeks over 256 and 1024 cylinders, of which there are many."""
+        """How much longer seeks take."""
         r = simulate(set="seek_drift 30000 1", seconds="600")
-        ppm = {b["cylinders"]: b["ppm"] for b in r["calibration"]}
-        for cylinders in 256, 1024:
-            self.assertLess(abs(ppm[cylinders] - 30000), 6000)
+        self.assertLess(abs(r["calibration"]["ppm"] - 30000), 6000)
         r = simulate(seconds="600")
-        ppm = {b["cylinders"]: b["ppm"] for b in r["calibration"]}
-        for cylinders in 256, 1024:
-            self.assertLess(abs(ppm[cylinders]), 4000)
+        self.assertLess(abs(r["calibration"]["ppm"]), 4000)
 
 
 class Scans(Case):

@@ -391,8 +391,8 @@ static void test_correct(void **state)
 	struct fb_completion_result out;
 
 	settle(&rig);
-	rig.calib.common.fine = 10000 * FB_SEEK_FIT_FINE;
-	rig.calib.common.var = 1;
+	rig.calib.fine = 10000 * FB_SEEK_FIT_FINE;
+	rig.calib.var = 1;
 	rig.now += 4 * NS_PER_S;
 	rig.learners.may_correct = false;
 	one(&rig, FB_CAUSE_AFTER, 0, &out);

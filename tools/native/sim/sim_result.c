@@ -140,27 +140,16 @@ static void simr_histogram(struct simr *r, const struct sims_stats *st)
 	simr_close(r);
 }
 
-/* of distances that have been tried: how much longer seeks are, and how well that is known */
+/* how much longer seeks are, and how well that is known */
 static void simr_calibration(struct simr *r, const struct fb_seek_fit *c)
 {
-	bool first = true;
-	u32 i;
-
-	simr_name(r, "calibration");
-	fputc('[', r->out);
-	for (i = 1; i < DM_BANDS; i++) {
-		const struct fb_seek_fit_band *b = &c->band[i];
-
-		if (!b->trials)
-			continue;
-		fprintf(r->out, "%s{\"cylinders\": %u, \"ppm\": %d, \"error_ppm\": %u, ",
-			first ? "" : ", ", dm_band_first(i), fb_seek_fit_ppm(c, i),
-			fb_seek_fit_error_ppm(c, i));
-		fprintf(r->out, "\"applied_ppm\": %d, \"spread_us\": %.5g, \"trials\": %llu}",
-			c->applied[i], b->spread_ns / 1e3, (unsigned long long)b->trials);
-		first = false;
-	}
-	fputc(']', r->out);
+	simr_open(r, "calibration");
+	simr_real(r, "ppm", fb_seek_fit_ppm(c));
+	simr_real(r, "error_ppm", fb_seek_fit_error_ppm(c));
+	simr_real(r, "applied_ppm", c->applied);
+	simr_real(r, "spread_us", c->spread_ns / 1e3);
+	simr_count(r, "trials", c->trials);
+	simr_close(r);
 }
 
 static void simr_predictions(struct simr *r, const struct sims *s)
