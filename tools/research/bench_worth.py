@@ -30,6 +30,7 @@ class Mechanism:
     name: str
     edits: tuple                # (file, what stands there once, what stands there instead)
     load: str
+    left: bool = False          # what counts is how many blocks are left in the end
 
 
 # Reads alone beside a cache: with writes the drive orders by itself, and gaps are not used
@@ -37,19 +38,21 @@ LOADS = {
     "gaps": {drive: {"reads": "1"} if drive == CACHED else {} for drive in DRIVES},
     "hot": {drive: {"locality": "cylinders:100", **({"reads": "1"} if drive == CACHED else {})}
             for drive in DRIVES},
-    "rest": {drive: {"start": "random:0.9999", **({"reads": "1"} if drive == CACHED else {})}
-             for drive in DRIVES},
+    "busy": {NEARLINE: {"rate": "79"}, CACHED: {"rate": "79", "reads": "1"},
+             ATLAS: {"rate": "108"}},
+    "rest": {drive: {"range": "0+524288", "start": "random:0.9",
+                     **({"reads": "1"} if drive == CACHED else {})} for drive in DRIVES},
     "idle": {drive: {"rate": "35" if drive == ATLAS else "48"} for drive in DRIVES},
     "warm": {drive: {"set": "seek_drift 30000 1", **({"reads": "1"} if drive == CACHED else {})}
              for drive in DRIVES},
 }
 # What only a scan has
-OF_SCAN = ("task", "start")
+OF_SCAN = ("task", "start", "range")
 
 MECHANISMS = (
     Mechanism("hold-back", (
         ("core/engine/flight.c", "if (!e->hold || e->drive_orders", "if (true || e->drive_orders"),
-    ), "gaps"),
+    ), "busy"),
     Mechanism("several-pieces", (
         ("core/search.c", "if (!(s->lim.lift & FB_LIFT_SEVERAL) || s->npieces == FB_PLAN_PIECES)",
          "if (true)"),
@@ -83,7 +86,7 @@ MECHANISMS = (
     ), "warm"),
     Mechanism("leftover", (
         ("core/leftover.c", "return l->fruitless == FB_LEFTOVER_FRUITLESS &&", "return false &&"),
-    ), "rest"),
+    ), "rest", left=True),
     Mechanism("near-order", (
         ("core/idle_order.c", ".next = fb_idle_order_near_next,",
          ".next = fb_idle_order_sequential_next,"),
@@ -152,7 +155,7 @@ def alone(settings):
 
 @dataclass
 class WorthRow(Row):
-    """MB/s with a mechanism and without, and what both cost the foreground."""
+    """MB/s, or blocks left, with a mechanism and without, and what both cost the foreground."""
 
     with_it: float = None
     without: float = None
@@ -207,17 +210,19 @@ class Worth:
             for drive in DRIVES:
                 own = [key for key in keys if key[1] == drive]
                 found["%s %s" % (mechanism.name, drive)] = {
-                    "command": command(cells[own[0]]),
+                    "left": mechanism.left, "command": command(cells[own[0]]),
                     "with": [got[key] for key in own], "without": [less[key] for key in own],
                     "alone": [got[("alone", *key)] for key in own]}
         return found
 
     @staticmethod
     def rows(got):
-        """A row for each mechanism and drive; the value is how many per cent more are read."""
+        """A row for each mechanism and drive; the value is how many per cent more are read, or
+        left."""
         rows = []
         for name, runs in got.items():
-            have, less = ([r["free_mb_s"] for r in runs[kind]] for kind in ("with", "without"))
+            have, less = ([sum(r["left_by_tenth"]) if runs["left"] else r["free_mb_s"]
+                           for r in runs[kind]] for kind in ("with", "without"))
             worth = 100 * (mean(have) / mean(less) - 1) if mean(less) else None
             rows.append(WorthRow(
                 "worth " + name, worth, "%", command=runs["command"], with_it=mean(have),
