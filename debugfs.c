@@ -165,8 +165,8 @@ static int calibration_show(struct seq_file *m, void *v)
 	}
 	seq_printf(m, "model_period_ps %llu\n", s->info.period_ps);
 	if (s->attached)
-		seq_printf(m, "period_ps %llu\ntrend_ps_per_s %lld\nphase %s\nagreed %u\nfits_ppm %u\n",
-			   s->head.period_ps, s->head.trend_ps, s->locked ? "locked" : "unknown",
+		seq_printf(m, "period_ps %llu\nphase %s\nagreed %u\nfits_ppm %u\n",
+			   s->head.period_ps, s->locked ? "locked" : "unknown",
 			   s->head.trust, s->head.fits);
 	fb_debugfs_show_fit(m, &s->calib, s->info.cylinders - 1, now);
 out:
