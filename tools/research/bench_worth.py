@@ -69,7 +69,7 @@ MECHANISMS = (
          "lim->still_ns = 0;"),
     ), "gaps"),
     Mechanism("candidates", (
-        ("core/joint.h", "#define FB_JOINT_CANDIDATES 3", "#define FB_JOINT_CANDIDATES 1"),
+        ("core/joint.h", "#define FB_JOINT_CANDIDATES ", "#define FB_JOINT_CANDIDATES 1 + 0 * "),
     ), "gaps"),
     Mechanism("onward", (
         ("core/joint.c", "#define FB_JOINT_ONWARD 13107", "#define FB_JOINT_ONWARD 0"),
