@@ -423,7 +423,6 @@ bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle,
 	if (span_ns < 2 * FB_JOINT_WINDOW_NS && j->rounds >= FB_JOINT_ROUNDS_MIN) {
 		time_ppm = div64_s64(j->order_ns, div_u64(span_ns, FB_JOINT_MILLION)) + missed_ppm;
 		j->window_ppm = div_s64(time_ppm * weight, 256);
-		j->spent_ppm += (j->window_ppm - j->spent_ppm) / FB_JOINT_GAIN;
 		if (!j->fixed)
 			fb_joint_move(j, time_ppm - may_ppm, early ? 1 : FB_JOINT_GAIN);
 		moved = true;

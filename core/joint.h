@@ -67,8 +67,7 @@ struct fb_joint {
 	u32 cost_ppm;
 	u32 price;			/* of a turn, in 256ths of the mean value of a gap */
 	bool fixed;			/* @price does not move */
-	s32 spent_ppm;			/* what free reads cost lately, order included */
-	s32 window_ppm;			/* the same, of the last window */
+	s32 window_ppm;	/* what free reads cost in the last window, order included */
 	u64 latency;	/* rotational latency of those chosen, mean * FB_JOINT_GAPS */
 	u64 age;			/* their age then, the same */
 	u64 since_ns;			/* beginning of the controller's window */

@@ -334,7 +334,7 @@ static void test_price(void **state)
 	assert_in_range(price_after(75000, 0, 0, false), start - 30, start + 30);
 	assert_in_range(price_after(35000, 5000, 0, false), start - 30, start + 30);
 	assert_int_equal(price_after(120000, 0, 0, true), start);
-	assert_in_range(joint.spent_ppm, 14900, 15100);
+	assert_in_range(joint.window_ppm, 14900, 15100);
 	/* bounds */
 	price_after(8000000, 0, 0, false);
 	assert_true(joint.price <= 64 * 256);
