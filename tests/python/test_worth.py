@@ -57,7 +57,8 @@ class Worth(unittest.TestCase):
     def test_rows(self):
         """Means, their difference's error, and what both cost."""
         row, = bench_worth.Worth.rows({"probe atlas10k": {
-            "left": False, "command": "c", "with": [run(6, 11), run(8, 11)], "without": [run(5, 10), run(5, 10)],
+            "left": False, "command": "c",
+            "with": [run(6, 11), run(8, 11)], "without": [run(5, 10), run(5, 10)],
             "alone": [run(0, 10), run(0, 10)]}})
         self.assertIsInstance(row, Row)
         record = row.record()
