@@ -37,7 +37,10 @@
 /*
  * The controller. A window of 8 s has some thousand requests, whose cost is known to 1 %, as much
  * as the target: so the price moves slowly. Near the recommended target a price that is higher
- * by e costs some FB_JOINT_SLOPE_PPM less; the gain makes that two minutes.
+ * by e costs some FB_JOINT_SLOPE_PPM less; the gain makes that two minutes. As a scan goes on the
+ * price must rise, most in its last third, and would lag behind: with an Atlas 10K free reads cost
+ * 9 % more than they may. So what is owed counts, too, by a part that lets the price swing just
+ * not.
  *
  * Where gaps are short, in a hot spot or a deep queue, the right price is several times the one at
  * first. So a window ends early when it has cost FB_JOINT_EXCESS times what the whole of it may, or
@@ -46,6 +49,10 @@
  * tenth of free bandwidth, and under open loads, which may cost a fifth, all of the time.
  * A window shorter than FB_JOINT_SOON_NS says nothing: a device that is no disk may end 64 requests
  * within a millisecond.
+ *
+ * From then on, and when another cost is set, as at first, the price rises eight times as fast
+ * until a window costs less than it may: else it depends on chance for minutes whether one such
+ * step was enough.
  */
 #define FB_JOINT_EXCESS 4
 #define FB_JOINT_SOON_NS (FB_JOINT_WINDOW_NS / 64)
@@ -53,6 +60,8 @@
 #define FB_JOINT_ROUNDS_MIN 64
 #define FB_JOINT_SLOPE_PPM 36000
 #define FB_JOINT_GAIN 16
+#define FB_JOINT_GAIN_RISING 2
+#define FB_JOINT_OWED_PART (4 * FB_JOINT_GAIN)
 /*
  * A part of what may be spent is kept back: else every other run would cost more than is promised.
  * With a sixteenth means of nine runs keep to it, for 0.4 % of free bandwidth.
@@ -389,13 +398,39 @@ static u32 fb_joint_weight(u32 idle)
 	return 256 + div_u64(more * min_t(u32, idle, FB_JOINT_OPEN_IDLE), FB_JOINT_OPEN_IDLE);
 }
 
-/* free reads take so much more of the drive's time than they may */
-static void fb_joint_move(struct fb_joint *j, s64 over_ppm, u32 gain)
+/* free reads take @time_ppm of the drive's time, and may take @may_ppm */
+static void fb_joint_move(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 {
-	s64 over = clamp_t(s64, over_ppm, -FB_JOINT_SLOPE_PPM, FB_JOINT_SLOPE_PPM);
-	s64 price = j->price + div_s64(j->price * over, FB_JOINT_SLOPE_PPM * gain);
+	s64 over = clamp_t(s64, time_ppm - may_ppm, -FB_JOINT_SLOPE_PPM, FB_JOINT_SLOPE_PPM);
+	s64 most = FB_JOINT_OWED_PART * may_ppm, price = j->price;
 
+	/* what was saved while more was allowed must not be spent now, nor the reverse be paid */
+	if (j->owed_of_ppm != j->cost_ppm) {
+		j->owed_of_ppm = j->cost_ppm;
+		j->owed_ppm = 0;
+		j->rising = true;
+	}
+	j->rising = j->rising && over > 0;
+	price += div64_s64(price * (over + div_s64(j->owed_ppm, FB_JOINT_OWED_PART)),
+			   FB_JOINT_SLOPE_PPM *
+			   (s64)(j->rising ? FB_JOINT_GAIN_RISING : FB_JOINT_GAIN));
 	j->price = clamp_t(s64, price, FB_JOINT_PRICE_LEAST, FB_JOINT_PRICE_MOST);
+	/*
+	 * Where the price cannot rise what is owed must not grow, for it cannot be paid; but it
+	 * falls, or the price would stay there. So it is with what is left where it cannot fall.
+	 */
+	if (price < FB_JOINT_PRICE_LEAST ? over > 0 : j->price == price || over < 0)
+		j->owed_ppm = clamp_t(s64, j->owed_ppm + over, -most, most);
+}
+
+/* free reads take far too much of it */
+static void fb_joint_raise(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
+{
+	s64 over = clamp_t(s64, time_ppm - may_ppm, 0, FB_JOINT_SLOPE_PPM);
+	s64 price = j->price + div_s64(j->price * over, FB_JOINT_SLOPE_PPM);
+
+	j->price = min_t(s64, price, FB_JOINT_PRICE_MOST);
+	j->rising = true;
 }
 
 /* what free reads may take of the drive's time, where such a share costs @weight times as much */
@@ -423,8 +458,10 @@ bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle,
 	if (span_ns < 2 * FB_JOINT_WINDOW_NS && j->rounds >= FB_JOINT_ROUNDS_MIN) {
 		time_ppm = div64_s64(j->order_ns, div_u64(span_ns, FB_JOINT_MILLION)) + missed_ppm;
 		j->window_ppm = div_s64(time_ppm * weight, 256);
-		if (!j->fixed)
-			fb_joint_move(j, time_ppm - may_ppm, early ? 1 : FB_JOINT_GAIN);
+		if (early)
+			fb_joint_raise(j, time_ppm, may_ppm);
+		else if (!j->fixed)
+			fb_joint_move(j, time_ppm, may_ppm);
 		moved = true;
 	}
 	j->since_ns = now_ns;

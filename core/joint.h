@@ -71,6 +71,10 @@ struct fb_joint {
 	u64 latency;	/* rotational latency of those chosen, mean * FB_JOINT_GAPS */
 	u64 age;			/* their age then, the same */
 	u64 since_ns;			/* beginning of the controller's window */
+	/* no window has cost less than it may since @cost_ppm was set or @price far too low */
+	bool rising;
+	s64 owed_ppm;	/* what free reads have cost too much in all; below 0: too little */
+	u32 owed_of_ppm;		/* the @cost_ppm that this is of */
 	s64 order_ns;			/* what the order cost in the window */
 	u32 rounds;			/* choices in the window */
 };
