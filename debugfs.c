@@ -54,6 +54,42 @@ static int idle_status_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(idle_status);
 
+static void fb_debugfs_show_cost(struct seq_file *m, const char *kind,
+				 const struct fb_trial_cost *cost)
+{
+	seq_printf(m, "%s %lld %llu %llu %lld %llu %u\n", kind, cost->diff_ns, cost->error_ns,
+		   cost->alone_ns, cost->ppm, cost->ends, cost->known);
+}
+
+static int trial_show(struct seq_file *m, void *v)
+{
+	struct fb_disk *fd = m->private;
+	struct fb_cost *c = kmalloc(sizeof(*c), GFP_KERNEL);
+	u64 now = ktime_get_ns();
+	bool on;
+
+	if (!c)
+		return -ENOMEM;
+	spin_lock_irq(&fd->lock);
+	*c = fd->measure.cost;
+	on = fd->measure.on;
+	spin_unlock_irq(&fd->lock);
+	seq_printf(m, "on %u\nruns %u\ncontrol %u\nstretch_us %llu\nstretches %u\nblocks %u\n", on,
+		   c->trial.on, fb_cost_controls(c), div_u64(c->trial.stretch_ns, NSEC_PER_USEC),
+		   c->trial.stretches, c->trial.ended);
+	seq_printf(m, "on_us %llu\nheld_us %llu\nlimit_us %llu\nlimit_ppm %u\n",
+		   div_u64(c->trial.on_ns, NSEC_PER_USEC), div_u64(c->trial.held_ns, NSEC_PER_USEC),
+		   div_u64(c->trial.limit.ns, NSEC_PER_USEC), c->trial.limit.ppm);
+	seq_printf(m, "level %u\nleft_us %llu\nstops %u\n", c->level,
+		   c->until_ns > now ? div_u64(c->until_ns - now, NSEC_PER_USEC) : 0, c->stops);
+	fb_debugfs_show_cost(m, "read", &c->trial.told[FB_TRIAL_READ]);
+	fb_debugfs_show_cost(m, "write", &c->trial.told[FB_TRIAL_WRITE]);
+	fb_debugfs_show_cost(m, "all", &c->trial.told[FB_TRIAL_KINDS]);
+	kfree(c);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(trial);
+
 static int scan_show(struct seq_file *m, void *v)
 {
 	struct fb_disk *fd = m->private;
@@ -200,6 +236,7 @@ static void fb_debugfs_fill(struct fb_disk *fd)
 
 	debugfs_create_file("status", 0444, dir, fd, &status_fops);
 	debugfs_create_file("idle_status", 0444, dir, fd, &idle_status_fops);
+	debugfs_create_file("trial", 0444, dir, fd, &trial_fops);
 	debugfs_create_file("scan", 0444, dir, fd, &scan_fops);
 	debugfs_create_file("scrub", 0444, dir, fd, &scrub_fops);
 	debugfs_create_file("tasks", 0444, dir, fd, &tasks_fops);

@@ -154,14 +154,16 @@ static void fb_iosched_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_h
 	unsigned long flags;
 	LIST_HEAD(free);
 
-	spin_lock_irqsave(&fs->fd->lock, flags);
+	/* a plug may have dozens: interrupts are let in after each */
 	list_for_each_entry_safe(rq, next, list, queuelist) {
 		list_del_init(&rq->queuelist);
+		spin_lock_irqsave(&fs->fd->lock, flags);
 		fb_iosched_insert_one(fs, rq, at_head, &free);
+		/* a write may have come; blk-mq runs the queue when this returns */
+		if (list_empty(list))
+			fb_order_decide(fs);
+		spin_unlock_irqrestore(&fs->fd->lock, flags);
 	}
-	/* a write may have come; blk-mq runs the queue when this returns */
-	fb_order_decide(fs);
-	spin_unlock_irqrestore(&fs->fd->lock, flags);
 
 	list_for_each_entry_safe(rq, next, &free, queuelist) {
 		list_del_init(&rq->queuelist);
@@ -431,8 +433,6 @@ static void fb_iosched_requeue_request(struct request *rq)
 	if (fq && fq->state == FB_SCHED_SENT) {
 		fq->r.cmd.start_ns = 0;
 		fq->state = FB_SCHED_REQUEUED;
-		/* most pass by the scheduler from here on, and their ends are not told */
-		fb_shadow_lose(&fs->fd->shadow);
 	}
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 }

@@ -29,10 +29,6 @@ struct fb_snapshot {
 	u64 quarantine_zones;		/* of now */
 	u64 quarantine_sectors;		/* their length */
 	u64 idle_size_kib;		/* longest idle read */
-	s64 cost_ppm;			/* what free reads cost of late */
-	/* requests of which it is known when they would have ended without us */
-	u64 cost_requests;
-	s64 cost_ns;			/* sum of how much later they have ended */
 	bool unfit;			/* the attached device is never scheduled */
 	bool served;			/* the disk is scheduled, so it may be read */
 	bool gaps;			/* and its gaps may be used */
@@ -51,6 +47,7 @@ struct fb_snapshot {
 	char tries[FB_RECOVERY_TEXT];	/* text for @recovery */
 	char cost[FB_MEASURE_TEXT];	/* text for @measured */
 	u32 floor_ns[FB_CONSERVATISM_KINDS];	/* learnt conservatism */
+	u32 counted;			/* requests in the system, as the trial counts them */
 };
 
 static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
@@ -85,14 +82,12 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	s->quarantine_dropped = quarantine->dropped;
 	s->quarantine_zones = quarantine->zones;
 	s->quarantine_sectors = fb_quarantine_quarantined(quarantine);
-	s->cost_ppm = fd->conservatism.cost_ppm;
-	s->cost_requests = fd->shadow.followed;
-	s->cost_ns = fd->shadow.later_ns;
 	fb_lookahead_describe(&fd->lookahead, FB_LIFT_SOURCE, now, s->lifts[0], FB_LOOKAHEAD_TEXT);
 	fb_lookahead_describe(&fd->lookahead, FB_LIFT_DEST, now, s->lifts[1], FB_LOOKAHEAD_TEXT);
 	fb_verify_describe(fd, s->how, sizeof(s->how));
 	fb_recovery_describe(&fd->recovery, s->tries, sizeof(s->tries));
 	fb_measure_describe(fd, s->cost, sizeof(s->cost));
+	s->counted = fb_measure_counted(fd);
 	memcpy(s->floor_ns, fd->conservatism.odds.floor_ns, sizeof(s->floor_ns));
 }
 
@@ -227,7 +222,6 @@ static struct attribute *fb_snapshot_state[] = {
 	FB_SNAPSHOT_STATE(lift_dest, WORD, lift_dest),
 	FB_SNAPSHOT_STATE(medium, LINE, medium),
 	FB_SNAPSHOT_STATE(recovery, LINE, recovery),
-	FB_SNAPSHOT_STATE(cost_ppm, S64, cost_ppm),
 	FB_SNAPSHOT_STATE(cost, LINE, measured),
 	FB_SNAPSHOT_STATE(quarantine_zones, U64, quarantine_zones),
 	FB_SNAPSHOT_STATE(quarantine_sectors, U64, quarantine_sectors),
@@ -320,8 +314,6 @@ static struct attribute *fb_snapshot_stats[] = {
 	FB_SNAPSHOT_COUNTER_IN(idle_used_us, idle.used_ns, NSEC_PER_USEC),
 	FB_SNAPSHOT_COUNTER_IN(idle_us, idle.idle_ns, NSEC_PER_USEC),
 	FB_SNAPSHOT_COUNTER_IN(idle_max_us, idle.max_ns, NSEC_PER_USEC),
-	FB_SNAPSHOT_COUNTER(cost_requests, cost_requests),
-	FB_SNAPSHOT_DISK(cost_us, FB_SNAPSHOT_S64, cost_ns, NSEC_PER_USEC, false),
 	NULL
 };
 
@@ -447,7 +439,7 @@ int fb_snapshot_print(struct fb_disk *fd, struct seq_file *m)
 	seq_puts(m, "conservatism_ns");
 	for (i = 0; i < FB_CONSERVATISM_KINDS; i++)
 		seq_printf(m, " %u", s->floor_ns[i]);
-	seq_puts(m, "\n");
+	seq_printf(m, "\ncounted %u\n", s->counted);
 	kfree(s);
 	return 0;
 }

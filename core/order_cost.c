@@ -14,6 +14,8 @@
 #define FB_ORDER_COST_ODDS_NUM 3
 #define FB_ORDER_COST_ODDS_DEN 4
 
+#define FB_ORDER_COST_SLICE 32	/* requests that are copied in one step */
+
 void fb_order_cost_init(struct fb_order_cost *sh)
 {
 	u32 i;
@@ -45,42 +47,85 @@ static struct fb_policy_req *fb_order_cost_newest(struct fb_order_cost *sh)
 void fb_order_cost_lost(struct fb_order_cost *sh)
 {
 	sh->on = false;
-	while (sh->pool.count)
-		fb_order_cost_drop(sh, fb_order_cost_newest(sh));
+	sh->filling = false;
+	fb_policy_pool_clear(&sh->pool, &sh->spare);
 }
 
-void fb_order_cost_arrived(struct fb_order_cost *sh, const struct fb_policy_req *req)
+static void fb_order_cost_drop_copy(struct fb_order_cost *sh, const struct fb_policy_req *req)
 {
 	struct fb_policy_req *copy;
 
-	if (!sh->on)
-		return;
-	if (list_empty(&sh->spare)) {
-		fb_order_cost_lost(sh);
-		return;
-	}
-	copy = list_first_entry(&sh->spare, struct fb_policy_req, node);
+	list_for_each_entry(copy, &sh->pool.reqs[req->class], node)
+		if (copy->lbn == req->lbn && copy->arrived_ns == req->arrived_ns) {
+			fb_order_cost_drop(sh, copy);
+			return;
+		}
+}
+
+static void fb_order_cost_copy(struct fb_order_cost *sh, const struct fb_policy_req *req)
+{
+	struct fb_policy_req *copy = list_first_entry(&sh->spare, struct fb_policy_req, node);
+
 	list_del_init(&copy->node);
 	*copy = *req;
 	fb_policy_pool_add(&sh->pool, copy);
 }
 
-/* begin where the real schedule will be when its choice @c has gone, which ends at @head */
+void fb_order_cost_arrived(struct fb_order_cost *sh, struct fb_policy_req *req)
+{
+	req->copied = sh->on;
+	if (!sh->on)
+		return;
+	if (list_empty(&sh->spare))
+		fb_order_cost_lost(sh);
+	else
+		fb_order_cost_copy(sh, req);
+}
+
+/*
+ * Copy some of those that are not: all but the choice @c. With the last of them the shadow begins
+ * where the real schedule will be when @c has gone, which ends at @head.
+ */
+static void fb_order_cost_fill(struct fb_order_cost *sh, const struct fb_order_cost_at *at,
+			       const struct fb_policy_choice *c, const struct dm_place *head)
+{
+	u32 class, left = FB_ORDER_COST_SLICE;
+	struct fb_policy_req *req;
+
+	if (c->req->copied)
+		fb_order_cost_drop_copy(sh, c->req);
+	for (class = 0; class < FB_POLICY_CLASSES; class++)
+		list_for_each_entry(req, &at->real->reqs[class], node) {
+			if (req->copied || req == c->req)
+				continue;
+			if (list_empty(&sh->spare)) {
+				fb_order_cost_lost(sh);
+				return;
+			}
+			if (!left--)
+				return;
+			fb_order_cost_copy(sh, req);
+			req->copied = true;
+		}
+	sh->filling = false;
+	sh->on = true;
+	sh->head = *head;
+}
+
 static void fb_order_cost_begin(struct fb_order_cost *sh, const struct fb_order_cost_at *at,
 				const struct fb_policy_choice *c, const struct dm_place *head)
 {
-	const struct fb_policy_req *req;
-	int class;
+	struct fb_policy_req *req;
+	u32 class;
 
 	fb_order_cost_lost(sh);
 	if (at->real->count > FB_ORDER_COST_MOST)
 		return;
-	sh->on = true;
-	sh->head = *head;
 	for (class = 0; class < FB_POLICY_CLASSES; class++)
 		list_for_each_entry(req, &at->real->reqs[class], node)
-			if (req != c->req)
-				fb_order_cost_arrived(sh, req);
+			req->copied = false;
+	sh->filling = true;
+	fb_order_cost_fill(sh, at, c, head);
 }
 
 static u32 fb_order_cost_apart(const struct dm_place *a, const struct dm_place *b)
@@ -131,6 +176,10 @@ bool fb_order_cost_charge(struct fb_order_cost *sh, const struct fb_order_cost_a
 	if (!c->predicted ||
 	    dm_access(at->dm, at->head, c->req->lbn, c->req->nsect, c->req->write, &acc)) {
 		fb_order_cost_lost(sh);
+		return false;
+	}
+	if (sh->filling) {
+		fb_order_cost_fill(sh, at, c, &acc.end);
 		return false;
 	}
 	/* some were merged into others: as many are left out here */

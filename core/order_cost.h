@@ -52,13 +52,15 @@ struct fb_order_cost {
 	struct dm_place head;		/* its own */
 	/* it goes along with the real one; else it begins anew behind the next choice */
 	bool on;
+	/* it begins: requests are being copied, some with each choice, and are not yet served */
+	bool filling;
 	struct fb_policy_req req[FB_ORDER_COST_MOST];	/* copies of requests */
 };
 
 void fb_order_cost_init(struct fb_order_cost *sh);
 
 /* A request has entered the real pool. */
-void fb_order_cost_arrived(struct fb_order_cost *sh, const struct fb_policy_req *req);
+void fb_order_cost_arrived(struct fb_order_cost *sh, struct fb_policy_req *req);
 /* The real schedule is out of hand; the shadow begins anew. */
 void fb_order_cost_lost(struct fb_order_cost *sh);
 
@@ -67,9 +69,9 @@ void fb_order_cost_lost(struct fb_order_cost *sh);
  * fb_policy_has_cost(). @sum: its cost is added; both orders have served the same requests in the
  * end, so only sums over many mean something.
  *
- * If the shadow is to begin it does so behind this choice, which is then charged nothing. Such are
- * the choices for an idle drive, which SPTF makes; of the others it is 15 in 60,000 beside ten
- * outstanding. Cost: under 15,000 instructions.
+ * If the shadow is to begin it does so behind this choice, which is then charged nothing; beside
+ * many requests behind the next ones. Such are the choices for an idle drive, which SPTF makes; of
+ * the others it is 15 in 60,000 beside ten outstanding. Cost: under 15,000 instructions.
  *
  * False: nothing can be said this time, and nothing is added.
  */

@@ -156,6 +156,21 @@ void fb_policy_pool_del(struct fb_policy_pool *pool, struct fb_policy_req *req)
 	pool->count--;
 }
 
+void fb_policy_pool_clear(struct fb_policy_pool *pool, struct list_head *to)
+{
+	struct fb_policy_near *near;
+	int class;
+
+	for (class = 0; class < FB_POLICY_CLASSES; class++) {
+		list_splice_init(&pool->reqs[class], to);
+		INIT_LIST_HEAD(&pool->fifo[class][0]);
+		INIT_LIST_HEAD(&pool->fifo[class][1]);
+		for (near = &pool->near[class]; near->used; near->used &= near->used - 1)
+			INIT_LIST_HEAD(&near->bucket[__ffs64(near->used)]);
+	}
+	pool->count = 0;
+}
+
 void fb_policy_pool_merge(struct fb_policy_pool *pool, struct fb_policy_req *req,
 			  const struct fb_policy_req *gone)
 {
@@ -285,6 +300,7 @@ struct fb_policy_walk {
 	u32 at;		/* the head's bucket */
 	u64 above;	/* buckets that are left: the head's and those above it ... */
 	u64 below;	/* ... and those below it */
+	u64 floor_ns;	/* no seek to the present one is shorter */
 };
 
 static void fb_policy_walk_begin(struct fb_policy_walk *w, const struct fb_policy_view *v)
@@ -318,7 +334,8 @@ static const struct list_head *fb_policy_walk_next(struct fb_policy_walk *w, u64
 		u64 *left = rise ? &w->above : &w->below;
 		u32 bucket = rise ? up : down;
 
-		if (fb_policy_walk_floor_ns(w, bucket) <= seek_ns) {
+		w->floor_ns = fb_policy_walk_floor_ns(w, bucket);
+		if (w->floor_ns <= seek_ns) {
 			*left &= ~BIT_ULL(bucket);
 			return &w->v->near->bucket[bucket];
 		}
@@ -377,7 +394,33 @@ struct fb_policy_prune {
 	u32 at;		/* the head's angle */
 	u32 first_cyl;	/* first cylinder that may be within reach ... */
 	u32 cyls;	/* ... and how many after it; seeks to all others are too long */
+	u64 floor_ns;	/* no seek to the present bucket is shorter */
+	u32 early;	/* first angle that passes before such a seek has ended ... */
+	u32 earlies;	/* ... and how many after it; the next time they pass after the limit */
 };
+
+/* find the angles that pass too early: what fb_policy_prune_floor() says of the bucket's floor */
+static void fb_policy_prune_early(struct fb_policy_prune *p, const struct fb_policy_view *v)
+{
+	u64 end_ns = min(p->floor_ns, dm_period_ns(v->dm)), first_ns;
+
+	p->earlies = 0;
+	if (p->next_ns >= end_ns)
+		return;
+	first_ns = p->next_ns + FB_POLICY_ROUNDING_NS;
+	if (first_ns + 2 * FB_POLICY_ROUNDING_NS >= end_ns)
+		return;
+	p->early = dm_ns_to_angle(v->dm, first_ns);
+	p->earlies = dm_ns_to_angle(v->dm, end_ns - 2 * FB_POLICY_ROUNDING_NS) - p->early;
+}
+
+/* the requests that are looked at next are in another bucket */
+static void fb_policy_prune_bucket(struct fb_policy_prune *p, const struct fb_policy_view *v,
+				   const struct fb_policy_walk *walk)
+{
+	p->floor_ns = walk->floor_ns;
+	fb_policy_prune_early(p, v);
+}
 
 static void fb_policy_prune_set(struct fb_policy_prune *p, const struct fb_policy_view *v,
 				u64 limit_ns, u64 seek_ns)
@@ -388,6 +431,7 @@ static void fb_policy_prune_set(struct fb_policy_prune *p, const struct fb_polic
 	p->seek_ns = seek_ns;
 	p->angle = limit_ns < period ? dm_ns_to_angle(v->dm, limit_ns) : U32_MAX;
 	p->next_ns = limit_ns < period ? 0 : limit_ns - period;
+	fb_policy_prune_early(p, v);
 }
 
 /* rule out distances above @cyls */
@@ -418,13 +462,14 @@ static bool fb_policy_prune_floor(struct fb_policy_prune *p, const struct fb_pol
 	return first > p->next_ns && first + FB_POLICY_ROUNDING_NS < floor;
 }
 
-/* inline, because two comparisons rule out most requests */
+/* inline, because three comparisons rule out most requests */
 static inline bool fb_policy_prune(struct fb_policy_prune *p, const struct fb_policy_view *v,
 				   const struct fb_policy_req *req)
 {
 	u32 angle = req->start.angle - p->at;
 
-	return angle > p->angle || req->start.cyl - p->first_cyl > p->cyls ||
+	return angle > p->angle || angle - p->early < p->earlies ||
+	       req->start.cyl - p->first_cyl > p->cyls ||
 	       fb_policy_prune_floor(p, v, req, angle);
 }
 
@@ -461,11 +506,14 @@ static void fb_policy_shortest(const struct fb_policy_view *v, struct fb_policy_
 	prune->seek_ns = U64_MAX;
 	prune->angle = U32_MAX;
 	prune->next_ns = U64_MAX;
+	prune->floor_ns = 0;
 	prune->at = v->head->angle;
 	fb_policy_prune_reach(prune, v, FB_POLICY_FAR);
 	fb_policy_walk_begin(&walk, v);
-	while ((reqs = fb_policy_walk_next(&walk, prune->seek_ns)))
+	while ((reqs = fb_policy_walk_next(&walk, prune->seek_ns))) {
+		fb_policy_prune_bucket(prune, v, &walk);
 		fb_policy_shorter(v, reqs, prune, c);
+	}
 	c->best_pos_ns = c->pos_ns;
 }
 
@@ -529,8 +577,10 @@ static void fb_policy_sw_choose(const struct fb_policy_view *v, struct fb_policy
 	window = fb_policy_sw_window(v, c);
 	fb_policy_prune_set(&prune, v, window, c->seek_ns);
 	fb_policy_walk_begin(&walk, v);
-	while ((reqs = fb_policy_walk_next(&walk, prune.seek_ns)))
+	while ((reqs = fb_policy_walk_next(&walk, prune.seek_ns))) {
+		fb_policy_prune_bucket(&prune, v, &walk);
 		fb_policy_sw_nearer(v, reqs, window, &prune, c);
+	}
 }
 
 static bool fb_policy_sw_better(const struct fb_policy_view *v, const struct fb_policy_req *req,

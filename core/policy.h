@@ -56,6 +56,7 @@ struct fb_policy_req {
 	 */
 	u64 deadline_ns;
 	u64 arrived_ns;			/* not before requests added to the pool earlier */
+	bool copied;			/* core/order_cost.c has it */
 	u64 seek_ns;			/* scratch: its seek when last computed */
 	u64 pos_ns;			/* scratch: seek + rotational latency then */
 };
@@ -123,6 +124,9 @@ void fb_policy_pool_init(struct fb_policy_pool *pool);
 void fb_policy_pool_add(struct fb_policy_pool *pool, struct fb_policy_req *req);
 /* Remove a request that is sent, merged away or cancelled. */
 void fb_policy_pool_del(struct fb_policy_pool *pool, struct fb_policy_req *req);
+
+/* Take out all requests, whose list @node is in @to then. */
+void fb_policy_pool_clear(struct fb_policy_pool *pool, struct list_head *to);
 
 /*
  * Give @req the earlier deadline of both. @gone, merged into it, is still in the pool, of the same

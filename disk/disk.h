@@ -41,7 +41,6 @@
 #include "core/engine/engine.h"
 #include "core/order_cost.h"
 #include "core/phase.h"
-#include "core/shadow.h"
 #include "core/model_text.h"
 #include "core/quarantine.h"
 #include "disk/free_read.h"
@@ -164,7 +163,6 @@ struct fb_disk {
 	} fg;
 
 	struct fb_destage destage;	/* what a drive with a write cache still has to do [L] */
-	struct fb_shadow shadow;	/* what the drive would do with the foreground alone [L] */
 	struct fb_lookahead lookahead;	/* whether free reads trigger the drive's look-ahead [L] */
 	struct fb_conservatism conservatism;	/* learnt from completions [L] */
 	struct fb_seek_fit seek_fit;	/* seek times, likewise [L] */

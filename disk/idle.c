@@ -41,7 +41,6 @@ static void fb_idle_model_swapped(struct fb_disk *fd)
 					 div_u64(dm_info(dm)->period_ps, dm_info(dm)->spt_least));
 	else
 		fb_idle_policy_set_drive(&fd->idle.wait, FB_IDLE_TURN_NS, FB_IDLE_SECTOR_PS);
-	fb_shadow_init(&fd->shadow);
 }
 
 /* Have the thread compute anew when to read. */
@@ -91,7 +90,6 @@ static void fb_idle_attach(struct fb_disk *fd, struct gendisk *disk)
 static void fb_idle_disk_changed(struct fb_disk *fd)
 {
 	fd->idle.ready = false;
-	fb_shadow_lose(&fd->shadow);
 	fb_idle_wake(fd);
 }
 
@@ -115,15 +113,9 @@ static void fb_idle_withdraw(struct fb_disk *fd)
 /* Note a request of the foreground that idle reads may keep waiting. */
 void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_fg_req *req)
 {
-	const struct fb_head *map = fd->shadow.follows ? fb_idle_map(fd) : NULL;
-
 	lockdep_assert_held(&fd->lock);
 	fb_idle_withdraw(fd);
 	fb_idle_policy_arrive(&fd->idle.wait, now, req);
-	if (map && !fb_idle_streams_is_ahead(&fd->idle.wait.streams, req))
-		fb_shadow_arrived(&fd->shadow, map, req);
-	else
-		fb_shadow_lose(&fd->shadow);
 }
 
 /* One whose end tells nothing of idle reads, or is not told. @req: NULL: not known where. */
@@ -132,7 +124,6 @@ void fb_idle_arrive_unfollowed(struct fb_disk *fd, u64 now, const struct fb_fg_r
 	lockdep_assert_held(&fd->lock);
 	fb_idle_withdraw(fd);
 	fb_idle_policy_arrive_unfollowed(&fd->idle.wait, now, req);
-	fb_shadow_lose(&fd->shadow);
 }
 
 /* Note a write that the drive's cache takes, so that nobody waits for idle reads. */
@@ -141,7 +132,6 @@ void fb_idle_wrote(struct fb_disk *fd, const struct fb_fg_req *req)
 	lockdep_assert_held(&fd->lock);
 	fb_idle_withdraw(fd);
 	fb_idle_policy_wrote(&fd->idle.wait, req);
-	fb_shadow_lose(&fd->shadow);
 }
 
 /* Such a request has ended; @req as it was told of, but for what was merged since. */
@@ -149,20 +139,13 @@ void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_fg_req *req)
 {
 	lockdep_assert_held(&fd->lock);
 	fb_idle_policy_served(&fd->idle.wait, now, req);
-	if (fd->shadow.follows)
-		fb_shadow_served(&fd->shadow, fd->head, now, req->arrived_ns);
 }
 
 /* Note that the last foreground request has ended. */
 void fb_idle_quiet(struct fb_disk *fd)
 {
-	const struct fb_head *map = fb_idle_map(fd);
-	u64 now = ktime_get_ns();
-
 	lockdep_assert_held(&fd->lock);
-	fb_idle_policy_idle(&fd->idle.wait, now);
-	if (map)
-		fb_shadow_idle(&fd->shadow, map, now);
+	fb_idle_policy_idle(&fd->idle.wait, ktime_get_ns());
 	fb_idle_wake(fd);
 }
 
@@ -231,6 +214,8 @@ const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now
 
 	if (fb_level_unserved(fd))
 		return "off: not scheduling";
+	if (fb_measure_bars(fd, FB_COST_IDLE))
+		return fb_measure_bars(fd, FB_COST_IDLE);
 	if (why != FB_IDLE_POLICY_OFF && fb_coverage_wants(fd))
 		asleep = fb_drive_query_asleep(fd, now);
 	return asleep ? asleep : fb_idle_policy_why_name[why];

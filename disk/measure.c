@@ -1,28 +1,154 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What free reads cost, measured: the controlled trial of one disk (core/cost/cost.h), which runs
- * while somebody has asked for it and there are tasks. Locks: fb_disk.lock, held by every caller.
+ * while there are tasks, unless it is switched off. Locks: fb_disk.lock, held by every caller;
+ * the work judges a block from a copy, without it.
  */
+#include <linux/module.h>
 #include <linux/random.h>
 
 #include "disk/coverage.h"
 #include "disk/disk.h"
 
-static void fb_measure_init(struct fb_disk *fd)
+static bool fb_measure_trial = true;
+module_param_named(trial, fb_measure_trial, bool, 0444);
+MODULE_PARM_DESC(trial, "measure what free reads cost, until a disk's own trial says otherwise");
+
+/* Requests in the system, pending or at the drive. */
+u32 fb_measure_counted(const struct fb_disk *fd)
 {
-	fb_cost_init(&fd->measure.cost, get_random_u64(), true);
-	fd->measure.may = FB_COST_GAPS | FB_COST_IDLE;
+	const u32 *n = fd->measure.cost.trial.n;
+
+	return n[FB_TRIAL_READ] + n[FB_TRIAL_WRITE];
 }
 
-/* without a scheduler no request is counted */
+/* hundredths of a millisecond */
+static u64 fb_measure_hundredths(u64 ns)
+{
+	return div_u64(ns + 5 * NSEC_PER_USEC, 10 * NSEC_PER_USEC);
+}
+
+/* "0.61 +- 0.20 ms (3.1 %)" */
+static int fb_measure_number(const struct fb_trial_cost *cost, char *buf, size_t size)
+{
+	u64 added = fb_measure_hundredths(abs(cost->diff_ns));
+	u64 error = fb_measure_hundredths(cost->error_ns);
+	u64 per_mille = div_u64(abs(cost->ppm) + 500, 1000);
+	const char *sign = cost->diff_ns < 0 ? "-" : "";
+
+	return scnprintf(buf, size, "%s%llu.%02llu +- %llu.%02llu ms (%s%llu.%llu %%)", sign,
+			 added / 100, added % 100, error / 100, error % 100, sign, per_mille / 10,
+			 per_mille % 10);
+}
+
+/* what the guard has stopped, and at which cost */
+static int fb_measure_stopped(const struct fb_cost *c, char *buf, size_t size)
+{
+	static const char *const what[] = {
+		[FB_COST_NO_GAPS] = "reads in gaps stopped", [FB_COST_NOTHING] = "stopped",
+		[FB_COST_FOR_GOOD] = "stopped for good",
+	};
+	int len;
+
+	if (c->level == FB_COST_ALL)
+		return 0;
+	len = scnprintf(buf, size, "; %s", what[c->level]);
+	if (!c->stops)
+		return len;
+	len += scnprintf(buf + len, size - len, " at ");
+	return len + fb_measure_number(&c->stop, buf + len, size - len);
+}
+
+/* What free reads cost, as a line of FB_MEASURE_TEXT at most. */
+void fb_measure_describe(const struct fb_disk *fd, char *buf, size_t size)
+{
+	const struct fb_cost *c = &fd->measure.cost;
+	bool read = c->trial.told[FB_TRIAL_READ].known;
+	const struct fb_trial_cost *told = &c->trial.told[read ? FB_TRIAL_READ : FB_TRIAL_KINDS];
+	int len;
+
+	lockdep_assert_held(&fd->lock);
+	if (!fd->measure.on) {
+		strscpy(buf, "not measured", size);
+		return;
+	}
+	if (told->known) {
+		len = scnprintf(buf, size, "free reads add ");
+		len += fb_measure_number(told, buf + len, size - len);
+		len += scnprintf(buf + len, size - len, " to a %s", read ? "read" : "request");
+	} else {
+		len = scnprintf(buf, size, "not known");
+	}
+	fb_measure_stopped(c, buf + len, size - len);
+}
+
+/* The guard has stopped something: log it, and send an event. Without the lock. */
+static void fb_measure_tell(struct fb_disk *fd, const struct fb_cost *c, u64 now)
+{
+	char name[FB_NAME_LEN], number[FB_MEASURE_TEXT];
+	u64 minutes = c->until_ns ? div64_u64(c->until_ns - now, 60 * NSEC_PER_SEC) : 0;
+
+	fb_disk_copy_name(fd, name, sizeof(name));
+	fb_measure_number(&c->stop, number, sizeof(number));
+	if (minutes)
+		pr_notice("freeblock: %s: free reads add %s to a read, more than they may: %s stop for %llu minutes\n",
+			  name, number, c->level == FB_COST_NO_GAPS ? "those in gaps" : "they",
+			  minutes);
+	else
+		pr_notice("freeblock: %s: free reads add %s to a read, more than they may, for the fourth time in a day: they stop until trial is written\n",
+			  name, number);
+	fb_disk_uevent(fd, "FREEBLOCK_COST_STOPPED", c->level);
+}
+
+static void fb_measure_work(struct work_struct *work)
+{
+	struct fb_measure *m = container_of(work, struct fb_measure, work);
+	struct fb_disk *fd = container_of(m, struct fb_disk, measure);
+	struct fb_cost_verdict v;
+	bool stopped;
+	u64 now;
+
+	spin_lock_irq(&fd->lock);
+	m->copy = m->cost;
+	spin_unlock_irq(&fd->lock);
+	fb_cost_judge(&m->copy, &v);
+	spin_lock_irq(&fd->lock);
+	now = ktime_get_ns();
+	stopped = fb_cost_settle(&m->cost, &v, now);
+	if (stopped)
+		m->copy = m->cost;
+	/* the scheduler asks what may be read now, and when to ask again */
+	fb_disk_tell_wants(fd);
+	spin_unlock_irq(&fd->lock);
+	if (stopped)
+		fb_measure_tell(fd, &m->copy, now);
+}
+
+static void fb_measure_init(struct fb_disk *fd)
+{
+	INIT_WORK(&fd->measure.work, fb_measure_work);
+	fb_cost_init(&fd->measure.cost, get_random_u64(), true);
+	fd->measure.may = FB_COST_GAPS | FB_COST_IDLE;
+	fd->measure.on = fb_measure_trial;
+}
+
+/* without a scheduler no request is counted; those that were have ended */
 static void fb_measure_changed(struct fb_disk *fd)
 {
-	if (!fd->sched)
-		fb_cost_want(&fd->measure.cost, false, ktime_get_ns());
+	if (fd->sched)
+		return;
+	WARN_ON_ONCE(fb_measure_counted(fd));
+	fb_cost_want(&fd->measure.cost, false, ktime_get_ns());
+}
+
+static void fb_measure_exit(struct fb_disk *fd)
+{
+	cancel_work_sync(&fd->measure.work);
 }
 
 const struct fb_disk_client fb_measure_client = {
 	.init = fb_measure_init,
+	.exit = fb_measure_exit,
 	.changed = fb_measure_changed,
 };
 
@@ -53,10 +179,13 @@ void fb_measure_look(struct fb_disk *fd, u32 gaps_ppm, u64 now)
 	lockdep_assert_held(&fd->lock);
 	if (!m->on)
 		return;
+	m->cost.gaps = !fb_level_unmapped(fd);
 	fb_trial_set_limit(&m->cost.trial, &limit);
 	fb_coverage_wanted(fd, &tasks);
 	fb_cost_want(&m->cost, tasks, now);
 	fb_measure_allow(fd, fb_cost_may(&m->cost, now));
+	if (fb_cost_due(&m->cost))
+		schedule_work(&m->work);
 }
 
 /* When to look next, if nothing happens before; 0: never. */
@@ -93,43 +222,11 @@ void fb_measure_request(struct fb_disk *fd, bool write, bool ended, u64 now)
 		fb_trial_arrived(&fd->measure.cost.trial, kind, now);
 }
 
-/* Why nothing is read in gaps; NULL: it is no matter of this. */
-const char *fb_measure_bars(const struct fb_disk *fd)
+/* Why nothing is read in gaps or idle time (@kind); NULL: it is no matter of this. */
+const char *fb_measure_bars(const struct fb_disk *fd, u32 kind)
 {
-	if (fd->measure.may & FB_COST_GAPS)
+	if (fd->measure.may & kind)
 		return NULL;
 	return fb_cost_controls(&fd->measure.cost) ? "off: withheld, to measure what they cost" :
 		"off: they cost the foreground more than they may";
-}
-
-static void fb_measure_say(const struct fb_trial_cost *cost, const char *whom, char *buf,
-			   size_t size)
-{
-	u64 us = div_u64(abs(cost->diff_ns), NSEC_PER_USEC);
-	u64 per_mille = div_u64(abs(cost->ppm) + 500, 1000);
-
-	snprintf(buf, size, "free reads %s %llu +- %llu us (%llu.%llu %%) %s",
-		 cost->diff_ns < 0 ? "take" : "add", us, div_u64(cost->error_ns, NSEC_PER_USEC),
-		 per_mille / 10, per_mille % 10, whom);
-}
-
-/* What free reads cost, as a line of FB_MEASURE_TEXT at most. */
-void fb_measure_describe(const struct fb_disk *fd, char *buf, size_t size)
-{
-	const struct fb_trial *trial = &fd->measure.cost.trial;
-	struct fb_trial_cost cost;
-
-	lockdep_assert_held(&fd->lock);
-	strscpy(buf, fd->measure.on ? "not known" : "not measured", size);
-	if (!fd->measure.on)
-		return;
-	fb_trial_cost(trial, FB_TRIAL_READ, &cost);
-	if (cost.known) {
-		fb_measure_say(&cost, cost.diff_ns < 0 ? "off a read" : "to a read", buf, size);
-		return;
-	}
-	fb_trial_cost(trial, FB_TRIAL_KINDS, &cost);
-	if (cost.known)
-		fb_measure_say(&cost, cost.diff_ns < 0 ? "off a request" : "to a request", buf,
-			       size);
 }

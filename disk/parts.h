@@ -105,11 +105,13 @@ enum freeblock_wait fb_level_waiting_for(const struct fb_disk *fd);
 
 /* ---- disk/measure.c: what free reads cost, measured ---- */
 
-#define FB_MEASURE_TEXT 80	/* bytes that fb_measure_describe() needs */
+#define FB_MEASURE_TEXT 160	/* bytes that fb_measure_describe() needs */
 
 struct fb_measure {
-	struct fb_cost cost;
-	bool on;			/* somebody has asked for it */
+	struct fb_cost cost;		/* [L] */
+	struct fb_cost copy;		/* the work's: what it judges */
+	struct work_struct work;
+	bool on;			/* it is not switched off */
 	u32 may;			/* FB_COST_GAPS and FB_COST_IDLE: what may be read */
 };
 
@@ -119,7 +121,8 @@ void fb_measure_look(struct fb_disk *fd, u32 gaps_ppm, u64 now);
 u64 fb_measure_due_ns(const struct fb_disk *fd);
 void fb_measure_set(struct fb_disk *fd, bool on);
 void fb_measure_request(struct fb_disk *fd, bool write, bool ended, u64 now);
-const char *fb_measure_bars(const struct fb_disk *fd);
+u32 fb_measure_counted(const struct fb_disk *fd);
+const char *fb_measure_bars(const struct fb_disk *fd, u32 kind);
 void fb_measure_describe(const struct fb_disk *fd, char *buf, size_t size);
 
 /* ---- disk/recovery.c: of bad sectors by the drive, of commands by the kernel ---- */

@@ -198,6 +198,17 @@ static inline void list_del_init(struct list_head *n)
 	INIT_LIST_HEAD(n);
 }
 
+static inline void list_splice_init(struct list_head *from, struct list_head *h)
+{
+	if (list_empty(from))
+		return;
+	from->prev->next = h->next;
+	h->next->prev = from->prev;
+	from->next->prev = h;
+	h->next = from->next;
+	INIT_LIST_HEAD(from);
+}
+
 #define WRITE_ONCE(x, value) ((x) = (value))
 
 #define list_entry(p, type, member) container_of(p, type, member)

@@ -66,8 +66,6 @@ static void fb_host_view(struct fb_engine *e, struct fb_orders_view *v)
 
 static void fb_host_decided(struct fb_engine *e, bool changed)
 {
-	if (changed)
-		fb_shadow_lose(&fb_host_disk(e)->shadow);
 	fb_order_time(fb_sched_of(e));
 }
 
@@ -213,7 +211,6 @@ static void fb_host_learnt(struct fb_engine *e, struct fb_engine_rq *r,
 	}
 	if (r->cmd.observed)
 		fb_host_trace_end(fd, &r->cmd, now, result);
-	fb_shadow_learn(&fd->shadow, &r->cmd, result, dm_period_ns(fd->model));
 	if (fb_engine_predicts(e) && fb_disk_judge(fd, &e->head)) {
 		fb_engine_void(e);
 		fb_message_note(fd, FB_MESSAGE_MISFIT);

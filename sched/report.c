@@ -16,8 +16,8 @@ static const char *fb_report_free_reads(struct fb_disk *fd, const struct fb_sche
 		return "off: depth is not 2";
 	if (fb_disk_is_single(fd))
 		return "off: the device takes one command at a time";
-	if (fb_measure_bars(fd))
-		return fb_measure_bars(fd);
+	if (fb_measure_bars(fd, FB_COST_GAPS))
+		return fb_measure_bars(fd, FB_COST_GAPS);
 	if (!fb_guard_on(&fd->guard, ktime_get_ns()))
 		return "off: they cost the foreground too many turns";
 	if (fs->engine.drive_orders && fb_destage_orders(&fd->destage))

@@ -35,18 +35,16 @@ static void fb_cost_pause(struct fb_cost *c, u64 now_ns)
 	c->until_ns = now_ns + c->pause_ns;
 }
 
-static void fb_cost_trip(struct fb_cost *c, const struct fb_trial_cost *cost, u64 now_ns)
+static void fb_cost_trip(struct fb_cost *c, const struct fb_cost_verdict *v, u64 now_ns)
 {
-	bool disaster = fb_trial_excess_ns(&c->trial, cost, FB_COST_DISASTER) > 0;
-
 	c->stops++;
-	c->stop = *cost;
+	c->stop = v->trial.now[v->trial.kind];
 	if (c->level == FB_COST_ALL && fb_cost_is_last(c, now_ns)) {
 		fb_cost_set_level(c, FB_COST_FOR_GOOD, now_ns);
 		return;
 	}
 	fb_cost_pause(c, now_ns);
-	if (c->level == FB_COST_ALL && !disaster)
+	if (c->level == FB_COST_ALL && c->gaps && !v->disaster)
 		fb_cost_set_level(c, FB_COST_NO_GAPS, now_ns);
 	else
 		fb_cost_set_level(c, FB_COST_NOTHING, now_ns);
@@ -60,26 +58,12 @@ static void fb_cost_resume(struct fb_cost *c, u64 now_ns)
 	fb_cost_set_level(c, FB_COST_ALL, now_ns);
 }
 
-/* a block of the trial has ended */
-static void fb_cost_look(struct fb_cost *c, u64 now_ns)
-{
-	struct fb_trial_cost cost;
-	s64 excess_ns;
-
-	c->looks = c->trial.looks;
-	fb_trial_judged(&c->trial, &cost);
-	excess_ns = fb_trial_excess_ns(&c->trial, &cost, 1);
-	if (c->guarded && excess_ns > 0 && fb_trial_is_sure(&cost, excess_ns))
-		fb_cost_trip(c, &cost, now_ns);
-	else
-		fb_trial_look(&c->trial);
-}
-
 void fb_cost_init(struct fb_cost *c, u64 seed, bool guarded)
 {
 	memset(c, 0, sizeof(*c));
 	fb_trial_init(&c->trial, seed);
 	c->guarded = guarded;
+	c->gaps = true;
 	c->pause_ns = FB_COST_PAUSE_NS;
 }
 
@@ -96,13 +80,37 @@ u32 fb_cost_may(struct fb_cost *c, u64 now_ns)
 	if (c->until_ns && now_ns >= c->until_ns) {
 		fb_cost_resume(c, now_ns);
 		treated = fb_trial_may_read(&c->trial, now_ns);
-	} else if (c->looks != c->trial.looks) {
-		fb_cost_look(c, now_ns);
-		treated = fb_trial_may_read(&c->trial, now_ns);
 	}
 	if (!treated || c->level >= FB_COST_NOTHING)
 		return 0;
 	return c->level == FB_COST_ALL ? FB_COST_GAPS | FB_COST_IDLE : FB_COST_IDLE;
+}
+
+bool fb_cost_due(const struct fb_cost *c)
+{
+	return c->looks != c->trial.looks;
+}
+
+void fb_cost_judge(const struct fb_cost *c, struct fb_cost_verdict *v)
+{
+	const struct fb_trial_verdict *trial = &v->trial;
+
+	v->looks = c->trial.looks;
+	fb_trial_judge(&c->trial, &v->trial);
+	v->trips = c->guarded && trial->excess_ns > 0 && trial->sure;
+	v->disaster = fb_trial_excess_ns(&c->trial, &trial->now[trial->kind],
+					 FB_COST_DISASTER) > 0;
+}
+
+bool fb_cost_settle(struct fb_cost *c, const struct fb_cost_verdict *v, u64 now_ns)
+{
+	c->looks = v->looks;
+	if (!v->trips || v->trial.restarts != c->trial.restarts) {
+		fb_trial_settle(&c->trial, &v->trial);
+		return false;
+	}
+	fb_cost_trip(c, v, now_ns);
+	return true;
 }
 
 bool fb_cost_controls(const struct fb_cost *c)

@@ -35,6 +35,7 @@ enum fb_cost_level { FB_COST_ALL, FB_COST_NO_GAPS, FB_COST_NOTHING, FB_COST_FOR_
  * struct fb_cost - what free reads cost a disk, and what they are allowed therefore
  * @trial: what they cost
  * @guarded: the guard acts
+ * @gaps: reads in gaps are possible, so that they can be stopped first; the host says so
  * @wanted: there is something to read, or may be at any time
  * @level: what is allowed
  * @until_ns: level FB_COST_NO_GAPS or FB_COST_NOTHING: until then
@@ -43,11 +44,12 @@ enum fb_cost_level { FB_COST_ALL, FB_COST_NO_GAPS, FB_COST_NOTHING, FB_COST_FOR_
  * @resumes: how often
  * @stops: how often the guard has stopped something
  * @stop: what free reads cost when it did so last
- * @looks: blocks of the trial that have been looked at
+ * @looks: blocks of the trial that have been judged
  */
 struct fb_cost {
 	struct fb_trial trial;
 	bool guarded;
+	bool gaps;
 	bool wanted;
 	enum fb_cost_level level;
 	u64 until_ns;
@@ -57,6 +59,20 @@ struct fb_cost {
 	u32 stops;
 	struct fb_trial_cost stop;
 	u32 looks;
+};
+
+/**
+ * struct fb_cost_verdict - what a block's end says
+ * @looks: which block that was
+ * @trial: of the cost
+ * @trips: the guard is to stop something
+ * @disaster: and that is everything
+ */
+struct fb_cost_verdict {
+	u32 looks;
+	struct fb_trial_verdict trial;
+	bool trips;
+	bool disaster;
 };
 
 /**
@@ -81,9 +97,34 @@ void fb_cost_want(struct fb_cost *c, bool wanted, u64 now_ns);
  * @now_ns: the time
  *
  * Return: FB_COST_GAPS, FB_COST_IDLE, both, or 0. In a control stretch, which fb_cost_controls()
- * tells from a stop, that is 0.
+ * tells from a stop, that is 0. Afterwards fb_cost_due() may be true.
  */
 u32 fb_cost_may(struct fb_cost *c, u64 now_ns);
+
+/**
+ * fb_cost_due() - is there a block that has not been judged?
+ * @c: the cost, as of the last fb_cost_may()
+ *
+ * Return: true: fb_cost_judge() and fb_cost_settle() are due.
+ */
+bool fb_cost_due(const struct fb_cost *c);
+
+/**
+ * fb_cost_judge() - work out what a block's end says
+ * @c: the cost, or a copy, so that no lock needs to be held
+ * @v: out
+ */
+void fb_cost_judge(const struct fb_cost *c, struct fb_cost_verdict *v);
+
+/**
+ * fb_cost_settle() - have a verdict take effect
+ * @c: the cost
+ * @v: the verdict; void if what is allowed has changed since
+ * @now_ns: the time
+ *
+ * Return: true: it stopped something; @c->stop says why.
+ */
+bool fb_cost_settle(struct fb_cost *c, const struct fb_cost_verdict *v, u64 now_ns);
 
 /**
  * fb_cost_controls() - is it a control stretch?

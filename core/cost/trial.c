@@ -10,7 +10,8 @@
 /* sums are that old at most: a foreground changes; fading them instead would bias the bound */
 #define FB_TRIAL_RESTART_NS (6 * 3600 * 1000000000ULL)
 #define FB_TRIAL_MOST_NS 1000000000000LL	/* of a difference: a million times that fits */
-#define FB_TRIAL_BITS 28	/* of a number whose square is added to 63 others */
+#define FB_TRIAL_BITS 24	/* of a number whose square is added to 63 others */
+#define FB_TRIAL_RATIO_BITS 8	/* of what multiplies such a sum */
 
 /* the bound: a mixture over effects with the information of 50 blocks, one error in 20 */
 #define FB_TRIAL_Z_MIX 50
@@ -43,20 +44,9 @@ static void fb_trial_begin_block(struct fb_trial *t, u64 at_ns)
 
 /* ---- sums ---- */
 
-/* what was known is told on until more is known */
-static void fb_trial_keep(struct fb_trial *t)
-{
-	struct fb_trial_cost cost;
-	int kind;
-
-	for (kind = 0; kind <= FB_TRIAL_KINDS; kind++) {
-		fb_trial_now(t, kind, &cost);
-		t->before[kind] = cost;
-	}
-}
-
 static void fb_trial_clear_sums(struct fb_trial *t)
 {
+	t->restarts++;
 	t->since_ns = t->now_ns;
 	t->kept = 0;
 	t->merged = 1;
@@ -173,47 +163,93 @@ static void fb_trial_estimate(const struct fb_trial *t, enum fb_trial_kind which
 	}
 }
 
-/* how far a block moves the difference of the means, ns; within FB_TRIAL_MOST_NS */
-static s64 fb_trial_residual(const struct fb_trial_est *est, const struct fb_trial_block *b)
+static u64 fb_trial_abs(s64 number)
 {
-	s64 all = 0, diff;
-	int kind, arm;
+	return number < 0 ? -number : number;
+}
+
+static u64 fb_trial_square(s64 number, u32 shift)
+{
+	u64 size = fb_trial_abs(number) >> shift;
+
+	return size * size;
+}
+
+/* how far a block moves an arm's mean, ns; within FB_TRIAL_MOST_NS */
+static s64 fb_trial_residual(const struct fb_trial_est *est, const struct fb_trial_block *b,
+			     enum fb_trial_arm arm)
+{
+	s64 all = 0, off;
+	int kind;
 
 	for (kind = 0; kind < FB_TRIAL_KINDS; kind++) {
+		const struct fb_trial_sum *sum = &b->sum[kind][arm];
+
 		if (!est->share[kind])
 			continue;
-		diff = 0;
-		for (arm = 0; arm < FB_TRIAL_ARMS; arm++) {
-			const struct fb_trial_sum *sum = &b->sum[kind][arm];
-			s64 off = sum->area - est->mean_ns[kind][arm] * sum->ends;
-
-			off = div64_s64(off, est->total.sum[kind][arm].ends);
-			diff += arm == FB_TRIAL_TREATED ? off : -off;
-		}
-		diff = clamp_t(s64, diff, -FB_TRIAL_MOST_NS, FB_TRIAL_MOST_NS);
-		all += div_s64(diff * est->share[kind], FB_TRIAL_MILLION);
+		off = sum->area - est->mean_ns[kind][arm] * sum->ends;
+		off = div64_s64(off, est->total.sum[kind][arm].ends);
+		off = clamp_t(s64, off, -FB_TRIAL_MOST_NS, FB_TRIAL_MOST_NS);
+		all += div_s64(off * est->share[kind], FB_TRIAL_MILLION);
 	}
 	return all;
 }
 
-/*
- * The root of m / (m - 1) times the sum of the squares. Numbers are halved until 64 squares, times
- * 64 / 63, fit.
- */
-static u64 fb_trial_error_ns(const struct fb_trial *t, const struct fb_trial_est *est)
+/* requests that ended in an arm, of the kinds in question */
+static u64 fb_trial_ends(const struct fb_trial_est *est, enum fb_trial_arm arm)
 {
+	u64 ends = 0;
+	int kind;
+
+	for (kind = 0; kind < FB_TRIAL_KINDS; kind++)
+		ends += est->share[kind] ? est->total.sum[kind][arm].ends : 0;
+	return ends;
+}
+
+/*
+ * What is missing in an arm's sum of squares, if its requests spread as those of the other: a
+ * heavy tail may not have shown in the smaller one.
+ */
+static u64 fb_trial_lack(const struct fb_trial_est *est, const u64 *squares, enum fb_trial_arm arm)
+{
+	enum fb_trial_arm other = arm == FB_TRIAL_CONTROL ? FB_TRIAL_TREATED : FB_TRIAL_CONTROL;
+	u64 ends = fb_trial_ends(est, arm), most = ends << FB_TRIAL_RATIO_BITS;
+	u64 like = mul_u64_u64_div_u64(squares[other], min(fb_trial_ends(est, other), most), ends);
+
+	return like > squares[arm] ? like - squares[arm] : 0;
+}
+
+/*
+ * The error is the root of m / (m - 1) times the sum of the squares of what each block does to the
+ * difference; for the bound what is missing is added. Numbers are halved until the sums fit.
+ */
+static void fb_trial_errors(const struct fb_trial *t, const struct fb_trial_est *est,
+			    struct fb_trial_cost *out)
+{
+	u64 squares[FB_TRIAL_ARMS] = { 0 }, sum = 0, most;
 	u32 shift = 0, i;
-	u64 sum = 0, off;
+	int arm;
 
 	for (i = 0; i < t->kept; i++) {
-		s64 diff = fb_trial_residual(est, &t->blocks[i]);
+		s64 off[FB_TRIAL_ARMS], diff;
 
-		off = diff < 0 ? -diff : diff;
-		for (; off >> shift >> FB_TRIAL_BITS; shift++)
+		for (arm = 0; arm < FB_TRIAL_ARMS; arm++)
+			off[arm] = fb_trial_residual(est, &t->blocks[i], arm);
+		diff = off[FB_TRIAL_TREATED] - off[FB_TRIAL_CONTROL];
+		most = fb_trial_abs(off[FB_TRIAL_TREATED]) + fb_trial_abs(off[FB_TRIAL_CONTROL]);
+		for (; most >> shift >> FB_TRIAL_BITS; shift++) {
 			sum >>= 2;
-		sum += (off >> shift) * (off >> shift);
+			for (arm = 0; arm < FB_TRIAL_ARMS; arm++)
+				squares[arm] >>= 2;
+		}
+		sum += fb_trial_square(diff, shift);
+		for (arm = 0; arm < FB_TRIAL_ARMS; arm++)
+			squares[arm] += fb_trial_square(off[arm], shift);
 	}
-	return (u64)int_sqrt64(sum + div_u64(sum, t->kept - 1)) << shift;
+	most = sum + fb_trial_lack(est, squares, FB_TRIAL_CONTROL) +
+		fb_trial_lack(est, squares, FB_TRIAL_TREATED);
+	out->error_ns = (u64)int_sqrt64(sum + div_u64(sum, t->kept - 1)) << shift;
+	out->bound_ns = (u64)int_sqrt64(most + div_u64(most, t->kept - 1)) << shift;
 }
 
 u64 fb_trial_limit_ns(const struct fb_trial_limit *limit, u64 alone_ns)
@@ -252,17 +288,10 @@ void fb_trial_now(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_t
 	out->blocks = t->ended;
 	out->alone_ns = alone;
 	out->diff_ns = diff;
-	out->error_ns = fb_trial_error_ns(t, &est);
+	fb_trial_errors(t, &est, out);
 	out->ppm = div64_s64(diff * FB_TRIAL_MILLION, max_t(s64, alone, 1));
 	out->known = t->ended >= FB_TRIAL_LEAST && out->ends >= FB_TRIAL_ENDS &&
 		     out->error_ns <= fb_trial_limit_ns(&t->limit, alone);
-}
-
-void fb_trial_cost(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_trial_cost *out)
-{
-	fb_trial_now(t, kind, out);
-	if (t->before[kind].known && (!out->known || out->error_ns > t->before[kind].error_ns))
-		*out = t->before[kind];
 }
 
 /* ln(num / den), times 2^20; num / den is from 1 to below 2^20 */
@@ -294,13 +323,9 @@ u32 fb_trial_z(u32 blocks)
 
 /* ---- time goes on ---- */
 
-enum fb_trial_kind fb_trial_judged(const struct fb_trial *t, struct fb_trial_cost *out)
+enum fb_trial_kind fb_trial_kind_of(const struct fb_trial_cost *costs)
 {
-	fb_trial_now(t, FB_TRIAL_READ, out);
-	if (out->ends >= FB_TRIAL_ENDS)
-		return FB_TRIAL_READ;
-	fb_trial_now(t, FB_TRIAL_KINDS, out);
-	return FB_TRIAL_KINDS;
+	return costs[FB_TRIAL_READ].ends >= FB_TRIAL_ENDS ? FB_TRIAL_READ : FB_TRIAL_KINDS;
 }
 
 s64 fb_trial_excess_ns(const struct fb_trial *t, const struct fb_trial_cost *cost, u32 times)
@@ -310,46 +335,66 @@ s64 fb_trial_excess_ns(const struct fb_trial *t, const struct fb_trial_cost *cos
 
 bool fb_trial_is_sure(const struct fb_trial_cost *cost, s64 excess_ns)
 {
-	u64 off_ns = excess_ns < 0 ? -excess_ns : excess_ns;
+	u64 off_ns = fb_trial_abs(excess_ns);
 
 	return cost->blocks >= FB_TRIAL_LEAST && cost->ends >= FB_TRIAL_ENDS &&
-	       off_ns > mul_u64_u64_shr(cost->error_ns, fb_trial_z(cost->blocks),
+	       off_ns > mul_u64_u64_shr(cost->bound_ns, fb_trial_z(cost->blocks),
 					FB_TRIAL_Z_SHIFT);
 }
 
-void fb_trial_look(struct fb_trial *t)
+static bool fb_trial_becomes_clear(const struct fb_trial *t, const struct fb_trial_cost *cost,
+				   const struct fb_trial_verdict *v)
 {
-	struct fb_trial_cost cost;
-	s64 excess_ns;
-	bool clear;
+	s64 error_ns = cost->error_ns;
 
-	fb_trial_judged(t, &cost);
-	if (cost.blocks < FB_TRIAL_LEAST || cost.ends < FB_TRIAL_ENDS)
-		return;
-	excess_ns = fb_trial_excess_ns(t, &cost, 1);
+	if (cost->blocks < FB_TRIAL_LEAST || cost->ends < FB_TRIAL_ENDS)
+		return t->clear;
 	/* within an error it is in doubt again */
-	if (t->clear)
-		clear = excess_ns > (s64)cost.error_ns || -excess_ns > (s64)cost.error_ns;
-	else
-		clear = fb_trial_is_sure(&cost, excess_ns);
-	if (clear == t->clear)
-		return;
-	t->clear = clear;
-	/* means over blocks of another share of control would weigh hours by arm */
-	if (!t->fixed) {
-		fb_trial_keep(t);
-		fb_trial_clear_sums(t);
+	return t->clear ? v->excess_ns > error_ns || -v->excess_ns > error_ns : v->sure;
+}
+
+void fb_trial_judge(const struct fb_trial *t, struct fb_trial_verdict *v)
+{
+	const struct fb_trial_cost *cost;
+	int kind;
+
+	v->restarts = t->restarts;
+	for (kind = 0; kind <= FB_TRIAL_KINDS; kind++) {
+		const struct fb_trial_cost *before = &t->before[kind];
+
+		cost = &v->now[kind];
+		fb_trial_now(t, kind, &v->now[kind]);
+		if (before->known && (!cost->known || cost->error_ns > before->error_ns))
+			cost = before;
+		v->told[kind] = *cost;
 	}
+	v->kind = fb_trial_kind_of(v->now);
+	cost = &v->now[v->kind];
+	v->excess_ns = fb_trial_excess_ns(t, cost, 1);
+	v->sure = fb_trial_is_sure(cost, v->excess_ns);
+	v->clear = fb_trial_becomes_clear(t, cost, v);
+	v->old = t->now_ns - t->since_ns >= FB_TRIAL_RESTART_NS;
+}
+
+void fb_trial_settle(struct fb_trial *t, const struct fb_trial_verdict *v)
+{
+	/* means over blocks of another share of control would weigh hours by arm */
+	bool restart = v->old || (v->clear != t->clear && !t->fixed);
+
+	if (v->restarts != t->restarts)
+		return;
+	t->clear = v->clear;
+	memcpy(t->told, v->told, sizeof(t->told));
+	if (!restart)
+		return;
+	memcpy(t->before, v->now, sizeof(t->before));
+	fb_trial_clear_sums(t);
 }
 
 static void fb_trial_end_block(struct fb_trial *t)
 {
 	fb_trial_add_open(t);
 	t->looks++;
-	if (t->now_ns - t->since_ns >= FB_TRIAL_RESTART_NS) {
-		fb_trial_keep(t);
-		fb_trial_clear_sums(t);
-	}
 	fb_trial_begin_block(t, t->end_ns);
 }
 
@@ -430,7 +475,18 @@ void fb_trial_init(struct fb_trial *t, u64 seed)
 
 void fb_trial_set_limit(struct fb_trial *t, const struct fb_trial_limit *limit)
 {
+	if (!memcmp(limit, &t->limit, sizeof(*limit)))
+		return;
 	t->limit = *limit;
+	if (!t->clear)
+		return;
+	t->clear = false;
+	if (t->fixed)
+		return;
+	memcpy(t->before, t->told, sizeof(t->before));
+	fb_trial_clear_sums(t);
+	if (t->on)
+		fb_trial_begin(t, t->now_ns);
 }
 
 void fb_trial_set_fixed(struct fb_trial *t, u32 stretches, u64 stretch_ns)
@@ -457,6 +513,7 @@ void fb_trial_restart(struct fb_trial *t, u64 now_ns)
 {
 	fb_trial_advance(t, now_ns);
 	memset(t->before, 0, sizeof(t->before));
+	memset(t->told, 0, sizeof(t->told));
 	t->clear = false;
 	fb_trial_clear_sums(t);
 	if (t->on)

@@ -13,6 +13,9 @@
  * the system over the number of ends. The mean of the requests that arrived in a stretch is wrong
  * in a closed loop, where the requests at the end of a stretch are served in the next one.
  *
+ * Events only add to sums. What the sums say takes thousands of instructions: that is worked out
+ * once a block, by fb_trial_judge() from a copy, and fb_trial_settle() puts it into effect.
+ *
  * Times are ns, areas ns times requests. Documentation/cost.rst has the equations.
  */
 #ifndef FB_TRIAL_H
@@ -67,6 +70,7 @@ struct fb_trial_block {
  * struct fb_trial_cost - what free reads cost
  * @diff_ns: added to a request, on the mean; negative: it is served sooner
  * @error_ns: standard error of @diff_ns
+ * @bound_ns: the same for a bound: with the spread of the other arm where that is larger
  * @alone_ns: what a request takes without free reads
  * @ppm: @diff_ns over @alone_ns
  * @blocks: blocks that it comes from
@@ -76,6 +80,7 @@ struct fb_trial_block {
 struct fb_trial_cost {
 	s64 diff_ns;
 	u64 error_ns;
+	u64 bound_ns;
 	u64 alone_ns;
 	s64 ppm;
 	u32 blocks;
@@ -118,7 +123,10 @@ struct fb_trial_limit {
  * @merged: blocks in each of them
  * @ended: blocks in all of them
  * @looks: changes when a block has ended
+ * @restarts: changes when the sums are restarted
  * @before: costs before the sums were restarted last, by kind and for both
+ * @told: costs as of the last block, by kind and for both: since the sums were restarted, or before
+ *	that as long as no more is known
  * @on_ns: time for which the trial has run
  * @held_ns: time of that in control stretches
  */
@@ -144,9 +152,33 @@ struct fb_trial {
 	u32 merged;
 	u32 ended;
 	u32 looks;
+	u32 restarts;
 	struct fb_trial_cost before[FB_TRIAL_KINDS + 1];
+	struct fb_trial_cost told[FB_TRIAL_KINDS + 1];
 	u64 on_ns;
 	u64 held_ns;
+};
+
+/**
+ * struct fb_trial_verdict - what a block's end says
+ * @restarts: of the sums that it comes from
+ * @now: costs since the sums were restarted, by kind and for both
+ * @told: what is told from now on
+ * @kind: of @now, the cost that the limit is compared with: reads', where enough have ended
+ * @excess_ns: by how much it is above the limit; negative: it is below
+ * @sure: @excess_ns is certainly not 0
+ * @clear: by the bound the cost is on one side of the limit
+ * @old: the sums are to be restarted in any case
+ */
+struct fb_trial_verdict {
+	u32 restarts;
+	struct fb_trial_cost now[FB_TRIAL_KINDS + 1];
+	struct fb_trial_cost told[FB_TRIAL_KINDS + 1];
+	enum fb_trial_kind kind;
+	s64 excess_ns;
+	bool sure;
+	bool clear;
+	bool old;
 };
 
 /**
@@ -160,6 +192,8 @@ void fb_trial_init(struct fb_trial *t, u64 seed);
  * fb_trial_set_limit() - set what free reads may cost
  * @t: the trial
  * @limit: the limit; it decides how much control there is, and which error is small enough
+ *
+ * Of another one it is in doubt whether the cost is below.
  */
 void fb_trial_set_limit(struct fb_trial *t, const struct fb_trial_limit *limit);
 
@@ -231,14 +265,6 @@ u64 fb_trial_next_ns(const struct fb_trial *t);
 u64 fb_trial_limit_ns(const struct fb_trial_limit *limit, u64 alone_ns);
 
 /**
- * fb_trial_cost() - tell what free reads cost
- * @t: the trial
- * @kind: a kind, or FB_TRIAL_KINDS
- * @out: out: since the sums were restarted; before that as long as no more is known
- */
-void fb_trial_cost(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_trial_cost *out);
-
-/**
  * fb_trial_now() - tell what free reads cost since the sums were restarted
  * @t: the trial
  * @kind: a kind, or FB_TRIAL_KINDS
@@ -247,13 +273,12 @@ void fb_trial_cost(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_
 void fb_trial_now(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_trial_cost *out);
 
 /**
- * fb_trial_judged() - tell the cost that a limit is compared with
- * @t: the trial
- * @out: out: since the sums were restarted; of reads, where enough have ended, else of both kinds
+ * fb_trial_kind_of() - get which of some costs is compared with the limit
+ * @costs: by kind and for both
  *
- * Return: the kind.
+ * Return: reads, where enough have ended, else both kinds.
  */
-enum fb_trial_kind fb_trial_judged(const struct fb_trial *t, struct fb_trial_cost *out);
+enum fb_trial_kind fb_trial_kind_of(const struct fb_trial_cost *costs);
 
 /**
  * fb_trial_excess_ns() - get by how much a cost is above the limit
@@ -275,13 +300,21 @@ s64 fb_trial_excess_ns(const struct fb_trial *t, const struct fb_trial_cost *cos
 bool fb_trial_is_sure(const struct fb_trial_cost *cost, s64 excess_ns);
 
 /**
- * fb_trial_look() - find how much control there is to be
- * @t: the trial, after a block: @t->looks has changed
- *
- * While it is certain on which side of the limit the cost is, that is little. When this changes
- * the sums are restarted.
+ * fb_trial_judge() - work out what the sums say
+ * @t: the trial, or a copy, after a block: @t->looks has changed
+ * @v: out
  */
-void fb_trial_look(struct fb_trial *t);
+void fb_trial_judge(const struct fb_trial *t, struct fb_trial_verdict *v);
+
+/**
+ * fb_trial_settle() - have a verdict take effect
+ * @t: the trial
+ * @v: the verdict; void if the sums have been restarted since
+ *
+ * While it is certain on which side of the limit the cost is, there is little control. When this
+ * changes the sums are restarted.
+ */
+void fb_trial_settle(struct fb_trial *t, const struct fb_trial_verdict *v);
 
 /**
  * fb_trial_z() - get the bound of a question that is asked after each block

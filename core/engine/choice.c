@@ -21,11 +21,11 @@ void fb_engine_init(struct fb_engine *e, const struct fb_engine_ops *ops)
 
 /* ---- places ---- */
 
-/* a request gets no place while the drive orders */
+/* while the drive orders, too: else all would be placed at once, under the lock, when it ends */
 static const struct disk_model *fb_engine_map(const struct fb_engine *e,
 					      const struct fb_engine_rq *rq)
 {
-	return rq->media && !e->drive_orders ? e->dm : NULL;
+	return rq->media ? e->dm : NULL;
 }
 
 void fb_engine_add(struct fb_engine *e, struct fb_engine_rq *rq)

@@ -268,7 +268,7 @@ void fb_engine_merged(struct fb_engine *e, struct fb_engine_rq *rq, struct fb_en
 		      u64 now_ns);
 /* Take a request out of the pool; it may be a candidate. */
 void fb_engine_remove(struct fb_engine *e, struct fb_engine_rq *rq);
-/* Place all pending requests again: the model or the order has changed. */
+/* Place all pending requests again: the model has changed. */
 void fb_engine_place_all(struct fb_engine *e);
 /* Choose from the whole pool. @head: where it will be; NULL: unknown. */
 void fb_engine_choose(struct fb_engine *e, const struct dm_place *head, u64 now_ns);

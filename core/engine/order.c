@@ -56,7 +56,7 @@ static void fb_engine_flip(struct fb_engine *e)
 	fb_engine_void(e);
 	fb_head_lose(&e->head);
 	fb_engine_doubt(e);
-	fb_engine_place_all(e);
+	fb_order_cost_lost(e->round.order_cost);
 }
 
 /*

@@ -5,11 +5,13 @@
 # policy, as the idle class and beside a scan.
 #
 # Expected: requests were merged; fio reads what it wrote; all came to its end, so that another
-# scheduler takes the disk.
+# scheduler takes the disk. The trial (Documentation/cost.rst) counts the requests in the system, at each
+# moment those that are pending or at the drive; none is left when the scheduler goes, or the kernel warns.
 #
 # Seen to fail with: fb_pool_requests_merged() that leaves the request in the pool (list
 # corruption in the kernel's log); fb_pool_bio_merge() that merges nothing (all of them become
-# requests, and these are merged when they are inserted).
+# requests, and these are merged when they are inserted); fb_iosched_finish_request() that counts no end
+# (more and more are counted).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
 
@@ -18,6 +20,15 @@
 T=/sys/kernel/tracing
 # a bio goes into a request behind it or before it, and a request into another one
 EVENTS="bio_backmerge bio_frontmerge rq_merge"
+
+# what is counted, and what there is, again and again
+count()
+{
+	while [ -e /tmp/counting ]; do
+		awk '$1 == "pending" || $1 == "in_flight" { n += $2 } $1 == "counted" { print $2, n }' \
+			/sys/kernel/debug/freeblock/"$disk"/status
+	done > /tmp/counted
+}
 
 # all_at_once NAME ARGUMENTS: writes, and reads that check
 all_at_once()
@@ -43,7 +54,14 @@ load_module freeblock
 disk=$(drive_new d tiny.fbdrive "") || exit 1
 sched_set "$disk" freeblock
 echo 256 > /sys/block/"$disk"/queue/nr_requests
+: > /tmp/counting
+count &
+counter=$!
 all_at_once no-model
+rm /tmp/counting
+wait $counter
+expect_eq "the trial counts right" "$(awk '$1 != $2' /tmp/counted | sort -u | head -n 3)" ""
+expect_ge "the most at once" "$(sort -n /tmp/counted | awk 'END { print $1 }')" 64
 model_load "$disk" tiny.fbmodel
 iosched "$disk" target_slowdown_ppm 1000000
 for policy in sptf joint auto; do

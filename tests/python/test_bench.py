@@ -21,7 +21,8 @@ sys.path[:0] = [os.path.join(taptest.TOP, "tools", "python"), os.path.join(tapte
 
 from freeblock import ToolError, cli  # noqa: E402
 from research import (bench_cost, bench_figures, bench_files, bench_limits,  # noqa: E402
-                      bench_numbers, bench_peers, bench_predict, bench_rows, bench_run)
+                      bench_lock, bench_numbers, bench_peers, bench_predict, bench_rows,
+                      bench_run)
 
 TINY = bench_figures.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
                             beside=(300, 400), seeds=1, nearline_s=10)
@@ -181,6 +182,33 @@ class Sums(unittest.TestCase):
                 file.write("[]")
             with self.assertRaisesRegex(ToolError, "not what bench-peers writes"):
                 bench_peers.read(path)
+
+
+class Lock(unittest.TestCase):
+    """What the lab's fbheld.ko has counted."""
+
+    def test_figures(self):
+        """A function that takes the lock in two places is one; the thread's own holds are in what
+        it has run, and the others' are added. A clock of 2 GHz.
+
+        Seen to fail: all holds added to what the thread has run; the last place's longest hold."""
+        files = {"held": "nested 84\nkhz 2000000\nfb_a [freeblock] 10 8000 4000 0\n"
+                 "fb_b [freeblock] 5 2000000 1000 2000000\nfb_a [freeblock] 10 2000 200 0\n",
+                 "thread": "19000000\n", "seconds": "2\n"}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+                    file.write(text)
+            found = bench_lock.cell_figures(folder)
+            self.assertEqual(found, {"longest_us": 2, "holder": "fb_a", "own_pct": 1, "functions": {
+                "fb_a": [10, 250, 2000], "fb_b": [2.5, 200000, 500]}})
+            os.unlink(os.path.join(folder, "thread"))
+            with self.assertRaisesRegex(ToolError, "thread: is missing"):
+                bench_lock.cell_figures(folder)
+        rows = {row.name: row.record() for row in bench_lock.Lock.rows({
+            "atlas10k 10": found, "atlas10k 255": {**found, "longest_us": 21}})}
+        self.assertEqual(rows["lock atlas10k 255"]["longest_us"], 21)
+        self.assertEqual(sorted(row["verdict"] for row in rows.values()), ["met", "met", "missed"])
 
 
 class Cost(unittest.TestCase):

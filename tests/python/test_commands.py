@@ -509,16 +509,16 @@ class Mistakes(unittest.TestCase):
         "scrub": "specify DEVICE or --all",
         "setup": "the following arguments are required: DISK",
         "sg": "the following arguments are required: /dev/sgX, --model",
-        "trial": "the following arguments are required: DEVICE",
         "tune": "specify TRACE, --record SECONDS DISK, --generate NAME or --table2",
     }
     # These do something without an argument
-    ALL = {"metrics", "restore", "sim", "status", "top"}
+    ALL = {"metrics", "restore", "sim", "status", "top", "trial"}
     OTHERS = (
         ("extract /dev/null --simulated x", "specify only one of DEVICE, --simulated FILE"),
         ("observe /dev/null --trace x", "specify only one of DISK, --trace FILE"),
         ("setup /dev/nope --measure --model x", "specify only one of --measure, --model"),
         ("off sda --all", "specify only one of DISK, --all"),
+        ("trial --on --off", "specify only one of --on, --off"),
         ("tune x --table2", "specify only one of TRACE, --table2"),
         ("tune x --model a --service 1+1", "specify only one of --model, --service"),
         ("predict --drive toy --set request_rate=1 --jobs 2 --dask x",

@@ -112,7 +112,7 @@ class Pages(unittest.TestCase):
                     pass
             cases = (("freeblock sc", ["scan", "scrub"]),
                      ("freeblock scrub --order near sda st", ["start", "status", "stop"]),
-                     ("freeblock trial sda --keep --work sc", ["scan", "scrub"]),
+                     ("freeblock trial sda --o", ["--off", "--on"]),
                      ("freeblock scan --v", ["--verify"]),
                      ("freeblock setup --model on", ["one.conf", "one.fbmodel"]),
                      ("freeblock conf check on", ["one.conf", "one.fbmodel"]))
@@ -123,7 +123,7 @@ class Pages(unittest.TestCase):
         """zsh's has the lists, too."""
         with open(os.path.join(self.folder, "completion", "_freeblock"), encoding="utf-8") as file:
             text = file.read()
-        for words in ("(blake2b-128 crc32c)", "(scrub scan)"):
+        for words in ("(blake2b-128 crc32c)", "(ns us ms s)"):
             self.assertIn(words, text)
         for name in below(self.parser):
             self.assertIn('"%s:' % name, text)

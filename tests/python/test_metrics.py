@@ -32,9 +32,9 @@ BOARD_UNITS = {"none": (0, 0), "percentunit": (0, 0), "s": (0, 1), "Bps": (1, -1
                "reqps": (0, -1)}
 UNITS = ("_bytes", "_seconds", "_info", "_ratio", "_per_second")
 # gauges that count things, or say yes or no
-COUNTS = {"module_loaded", "attached", "scheduling", "map", "alarm", "tasks", "job_state",
-          "foreground_pending_requests", "background_pending_requests", "job_bad_blocks",
-          "task_failed_blocks"}
+COUNTS = {"module_loaded", "attached", "scheduling", "map", "cost_known", "alarm", "tasks",
+          "job_state", "foreground_pending_requests", "background_pending_requests",
+          "job_bad_blocks", "task_failed_blocks"}
 
 
 class Unit:
@@ -80,16 +80,15 @@ class Disks(unittest.TestCase):
                                          "state/scheduling": "another scheduler"})
         self.tree.values(SYSFS + "state", {
             "idle": "reading", "idle_mean_ns": 41250, "free_reads": "on", "pending": 3,
-            "period_ps": 8333333333, "cost_ppm": -321, "quarantine_sectors": 4096,
-            "idle_wait_us": 20000})
+            "period_ps": 8333333333, "quarantine_sectors": 4096,
+            "idle_wait_us": 20000, "cost": "free reads add -0.61 +- 0.20 ms (-3.1 %) to a read"})
         self.tree.counters("sda", fg_requests=1000, miss_prepend=1, miss_separate=2, miss_after=1,
                            miss_fg=9, guard_trips=0, alarms=0, idle_max_us=900, pred_total=900,
                            pred_within_50us=880, free_sectors=12345, idle_sectors=4096,
                            prepends=40, separates=50, idle_reads=6, hurried=1, promoted=2,
                            prepend_sectors=800, separate_sectors=1600, hurried_sectors=64,
                            promoted_sectors=128, idle_us=2500000,
-                           idle_used_us=1000000, cost_requests=800, cost_us=-1500,
-                           order_requests=900, order_took_us=5850000, order_us=-351000)
+                           idle_used_us=1000000)
         self.scrub("running")
         self.tree.write(fakedisk.DEBUG + "sda/tasks", '3 my "scan" \\ running 4 62500 200 2 128\n'
                         "7 scrub running 1 62501 50 0 128")
@@ -144,12 +143,12 @@ class Metrics(Disks):
                 ("free_read_sent_bytes_total", 4096 * 512, {"kind": "idle"}),
                 ("free_reads_total", 50, {"kind": "separate"}),
                 ("free_reads_total", 2, {"kind": "promoted"}),
-                ("idle_cost_seconds", 41.25e-6, {}), ("idle_longest_wait_seconds", 9e-4, {}),
+                ("cost_known", 1, {}), ("cost_seconds", -6.1e-4, {"of": "read"}),
+                ("cost_error_seconds", 2e-4, {"of": "read"}),
+                ("cost_ratio", -.031, {"of": "read"}), ("idle_longest_wait_seconds", 9e-4, {}),
                 ("idle_read_seconds_total", 1, {}), ("idle_seconds_total", 2.5, {}),
                 ("idle_threshold_seconds", 0.02, {}),
-                ("revolution_seconds", 0.008333333333, {}), ("free_read_cost_ratio", -321e-6, {}),
-                ("followed_delay_seconds", -0.0015, {}), ("ordered_requests_total", 900, {}),
-                ("ordered_service_seconds", 5.85, {}), ("order_delay_seconds", -.351, {}),
+                ("revolution_seconds", 0.008333333333, {}),
                 ("quarantine_bytes", 2 << 20, {}),
                 ("lost_revolutions_total", 9, {"of": "foreground"}),
                 ("lost_revolutions_total", 1, {"of": "behind_separate"}),
@@ -370,6 +369,11 @@ class Check(Disks):
             1, "FREEBLOCK WARNING - sda: served in idle time only: reads end at no angle of the "
             "model; run: freeblock setup /dev/sda --measure"))
         self.assertEqual((self.alarm("map"), self.alarm("guard")), (1, 0))
+        self.assertEqual(self.alarm("cost"), 0)
+        self.tree.values(SYSFS + "state", {"cost": "not known; stopped at 5.10 +- 0.40 ms (9.1 %)"})
+        self.assertEqual(self.alarm("cost"), 1)
+        self.assertIn("free reads cost too much: stopped at 5.10 +- 0.40 ms (9.1 %)",
+                      self.check()[1])
         self.tree.counters("sda", alarms=1)
         self.assertEqual((self.check()[0], self.alarm("slow_recoveries")), (2, 1))
 

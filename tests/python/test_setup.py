@@ -24,7 +24,7 @@ from fakemachine import WWN, Case, missing_options, model  # noqa: E402
 from fakescsi import vpd  # noqa: E402
 from freeblock import ToolError  # noqa: E402
 from freeblock.extraction import journal, pipeline  # noqa: E402
-from freeblock.machine import book, due, guard, kernel, loaded, lock, steps, units  # noqa: E402
+from freeblock.machine import book, due, guard, kernel, lock, steps, units  # noqa: E402
 
 KEPT = "etc/freeblock/models/%s-0001.fbmodel" % WWN
 SCHEDULER = "sys/block/sda/queue/scheduler"
@@ -424,28 +424,6 @@ class Kernel(Case):
         self.assertRegex(said, "the module stays loaded: a program has /dev/freeblock open")
         self.assertEqual(self.machine.read(SCHEDULER), "mq-deadline\n")
 
-    def test_loaded_for_trial(self):
-        """A trial has loaded the module, and could not unload it: it is setup's from then on, and
-        goes with that, also when setup was there before.
-
-        Seen to fail: the trial's note is left by setup, for the next trial to go by; a module that
-        off takes for one that was there before."""
-        before = self.tree()
-        self.machine.module = "used"
-        for again in (False, True):
-            if again:
-                self.setup()
-                self.machine.unload()
-            self.machine.command(["modprobe", "freeblock"])
-            os.makedirs(os.path.join(self.machine.root, "run/freeblock"))
-            loaded.note()
-            self.assertEqual((loaded.is_for_trial(), self.setup()[0]), (True, 0), again)
-            self.assertFalse(loaded.is_for_trial(), again)
-            self.assertFalse(os.path.exists(os.path.join(self.machine.root, loaded.LOADED)))
-            self.machine.module = "there"
-            self.assertEqual(self.do("off", "--all")[0], 0)
-            self.assertEqual(self.tree(), before, again)
-
     def test_somebody_else_chose(self):
         """A scheduler that was chosen meanwhile stays."""
         self.setup()
@@ -705,30 +683,31 @@ class Books(Case):
         self.assertRegex(said, r"another freeblock setup or off is at work \(process %d\)" %
                          os.getpid())
 
-    def test_trial(self):
-        """Nobody else changes a disk's scheduler while a trial has given it one: setup is refused,
-        off puts back what else there is, and the rest the next time.
+    def test_other(self):
+        """Nobody else changes a disk's scheduler while one is at it: setup is refused, off puts
+        back what else there is, and the rest the next time.
 
         Seen to fail: each of the two without the lock."""
         command = ("setup", "/dev/sda", "--model", self.file, "--observe", "0")
         nothing = self.tree()
-        with lock.of_disk("sda", "a trial of it"):
+        with lock.of_disk("sda", "another"):
             before = self.tree()
             status, said = self.do(*command)
             self.assertEqual((status, self.tree()), (1, before))
-        self.assertRegex(said, r"sda: a trial of it is at work \(process %d\): wait" % os.getpid())
+        self.assertRegex(said, r"sda: setup or off of it is at work \(process %d\): wait" %
+                         os.getpid())
         self.assertEqual(self.do(*command)[0], 0)
         scheduler = "sys/block/sda/queue/scheduler"
         found = self.tree()[scheduler]
-        with lock.of_disk("sda", "a trial of it"):
+        with lock.of_disk("sda", "another"):
             status, said = self.do("off", "--all")
             self.assertEqual((status, self.tree()[scheduler]), (1, found))
-        self.assertRegex(said, "sda: a trial of it is at work")
+        self.assertRegex(said, "sda: setup or off of it is at work")
         self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(self.tree(), nothing)
 
-    def test_module_of_trial(self):
-        """Nor does setup load the module, or off unload it, while a trial is about to.
+    def test_module_of_other(self):
+        """Nor does setup load the module, or off unload it, while another is about to.
 
         Seen to fail: each of the two without the lock."""
         command = ("setup", "/dev/sda", "--model", self.file, "--observe", "0")

@@ -65,13 +65,12 @@ class Status(unittest.TestCase):
         self.tree.values(SYSFS + "state", {
             "idle": "waiting", "idle_mean_ns": 41250, "idle_wait_us": 100000,
             "idle_size_kib": 128, "free_reads": "on",
-            "period_ps": 8000000000, "cost_ppm": 321})
+            "period_ps": 8000000000,
+            "cost": "free reads add 0.61 +- 0.20 ms (3.1 %) to a read"})
         self.tree.counters("sda", fg_requests=1000, miss_prepend=1, miss_separate=2, miss_after=1,
                            miss_fg=9, guard_trips=0, bad_blocks=2, idle_max_us=900,
                            idle_reads_ended=12, idle_collisions=3, idle_sectors=2000,
-                           idle_used_us=5000, idle_us=10000, order_requests=900,
-                           order_took_us=5850000, order_us=351000, cost_requests=800,
-                           cost_us=100000)
+                           idle_used_us=5000, idle_us=10000)
         self.tree.write(DEBUGFS + "bad_blocks", "4096 8 medium\n8192 8 medium")
 
     def test_text(self):
@@ -89,10 +88,8 @@ class Status(unittest.TestCase):
                 "    12 reads, 1.0 MB, in 50 % of it; 3 of them in the way of a request",
                 "    allowed: 1.00 ms a request on the mean, - ms at most",
                 "  bad blocks: 2", "    8192 8 medium",
-                "  foreground: 1000 foreground requests, 4 misses caused, 32.0 us added to each "
-                "on average, idle reads added 41.2 us to each, 900 at most, "
-                "the order in which they go adds to each 390.0 us, 6.00 %; "
-                "in all each ends 125.0 us later than without freeblock",
+                "  cost: free reads add 0.61 +- 0.20 ms (3.1 %) to a read",
+                "  foreground: 1000 foreground requests, 4 misses caused",
                 "sdb: scheduler freeblock, not scheduling: solid state; run: echo mq-deadline > "
                 "/sys/block/sdb/queue/scheduler"):
             self.assertIn(line + "\n", out)
@@ -118,39 +115,27 @@ class Status(unittest.TestCase):
         self.assertIn("\n  knowledge: none: another scheduler\n",
                       self.status("sda", "--seconds", "0")[1])
 
-    def in_all(self):
-        """What `status` says that a request pays in all."""
-        return json.loads(self.status("sda", "--json")[1])[0]["cost"]["in_all_us"]
+    def cost(self, words):
+        """What `status` makes of the module's line: for programs, for people."""
+        self.tree.write(SYSFS + "state/cost", words)
+        (one,) = json.loads(self.status("sda", "--json")[1])
+        return one["cost"], self.status("sda")[1]
 
-    def test_in_all(self):
-        """Unknown if too few requests could be followed; a write cache leaves idle reads."""
+    def test_cost(self):
+        """The trial's number, for programs, too; negative where it is, and none where it is not
+        known. Seen to fail: a number without its sign; 0 for not known."""
         self.full()
-        self.assertEqual(self.in_all(), 125)
-        self.tree.counters("sda", cost_requests=499)
-        self.assertIsNone(self.in_all())
-        self.tree.write("sys/block/sda/queue/write_cache", "write back")
-        self.assertEqual(self.in_all(), 41.25)
-
-    def test_order(self):
-        """What the order costs, for programs; unknown where it is not followed."""
-        self.full()
-        cost = json.loads(self.status("sda", "--json")[1])[0]["cost"]
-        self.assertEqual((cost["order_us"], cost["order_pct"]), (390, 6))
-        self.tree.counters("sda", order_requests=0, order_took_us=0, order_us=0)
-        cost = json.loads(self.status("sda", "--json")[1])[0]["cost"]
-        self.assertEqual((cost["order_us"], cost["order_pct"]), (None, None))
-
-    def test_negative(self):
-        """Sums of differences may be below 0: looking onward can beat the nearest request each
-        time. Seen to fail with numbers that have no sign."""
-        self.full()
-        self.tree.counters("sda", order_us=-5850, cost_us=-80000)
-        cost = json.loads(self.status("sda", "--json")[1])[0]["cost"]
-        self.assertEqual((cost["order_us"], cost["order_pct"], cost["in_all_us"]),
-                         (-6.5, -0.1, -100))
-        self.assertIn("the order in which they go saves each 6.5 us, 0.10 %; "
-                      "in all each ends 100.0 us sooner than without freeblock",
-                      self.status("sda")[1])
+        cost, text = self.cost("free reads add -0.68 +- 0.09 ms (-1.1 %) to a request")
+        self.assertEqual(list(cost.values())[1:],
+                         [True, -.68, .09, -1.1, "request", None])
+        self.assertIn("\n  cost: %s\n" % cost["words"], text)
+        for words in ("not known", "not measured"):
+            cost, text = self.cost(words)
+            self.assertEqual(list(cost.values()), [words, False] + 5 * [None])
+            self.assertIn("\n  cost: %s\n" % words, text)
+        cost, _ = self.cost("not known; reads in gaps stopped at 5.10 +- 0.40 ms (30.1 %)")
+        self.assertEqual((cost["known"], cost["stopped"]),
+                         (False, "reads in gaps stopped at 5.10 +- 0.40 ms (30.1 %)"))
 
     def test_odd_names(self):
         """What a module calls its task neither ends a line nor moves the cursor. Seen to fail: a
@@ -167,24 +152,27 @@ class Status(unittest.TestCase):
         self.full()
         code, out, _ = self.status("sda1", "--json")
         (one,) = json.loads(out)
-        self.assertEqual((code, one["disk"], one["stuck"], one["cost"]["misses_caused"]),
+        self.assertEqual((code, one["disk"], one["stuck"],
+                          one["foreground"]["misses_caused"]),
                          (0, "sda", None, 4))
         task = one["tasks"]["3"]
         self.assertEqual((task["name"], task["bytes_per_s"], task["eta_s"]),
                          ("my scan", 100 * 65536, 622))
 
     def test_documented(self):
-        """monitoring.rst names each key of what programs get. Seen to fail: recent_ppm left out."""
+        """monitoring.rst names each key of what programs get. Seen to fail: known left out."""
         self.full()
         with open(os.path.join(TOP, "Documentation", "monitoring.rst"), encoding="utf-8") as file:
             page = file.read().partition("\nfreeblock status --json\n")[2]
         told = set(re.findall(r"``(\w+)``", page.partition("\nfreeblock metrics\n")[0]))
         (one,) = json.loads(self.status("sda", "--json")[1])
-        keys = set(one) | set(one["cost"]) | set(one["tasks"]["3"]) | set(one["idle"])
+        keys = set(one) | set(one["cost"]) | set(one["foreground"]) | \
+            set(one["tasks"]["3"]) | set(one["idle"])
         self.assertEqual(keys - told, set())
         self.assertEqual(told - keys - {"model_status", "medium", "yes", "scrub_stats", "order",
-                                        "scan", "running", "paused", "stats", "map", "mean_us",
-                                        "max_us", "idle_size_kib", "idle_mean_us",
+                                        "scan", "running", "paused", "stats", "map", "read",
+                                        "request", "status", "top", "metrics", "scrub",
+                                        "idle_size_kib", "idle_mean_us",
                                         "idle_max_us"}, set())
 
     def test_left(self):

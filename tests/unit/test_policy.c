@@ -104,7 +104,7 @@ static u32 brute_choose(enum fb_policy_id policy, u32 percent, u32 n, const u64 
 
 /*
  * 10,000 random pools of 1-256 requests, spread over the disk or over a few cylinders. Seen to fail
- * with auto that is sptf-sw.
+ * with auto that is sptf-sw, with twice the shortest seek to a bucket (fb_policy_prune_early()).
  */
 static void test_mechanical(void **state)
 {

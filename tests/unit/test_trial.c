@@ -47,7 +47,7 @@ static struct outcome runs(const struct load *like, u32 stretches, u64 stretch_n
 		fb_trial_set_fixed(&cost.trial, stretches, stretch_ns);
 		fb_cost_want(&cost, true, 0);
 		load_run(&l, for_ns);
-		fb_trial_cost(&cost.trial, kind, &got);
+		got = cost.trial.told[kind];
 		o.inside += fabs((double)(got.diff_ns - true_ns)) <= 2. * got.error_ns;
 		o.z += (got.diff_ns - true_ns) / (double)got.error_ns / RUNS;
 		o.mean_ns += got.diff_ns / (double)RUNS;
@@ -257,18 +257,42 @@ static void test_restart(void **state)
 	fb_trial_set_fixed(&cost.trial, 16, 0);
 	fb_cost_want(&cost, true, 0);
 	load_run(&l, 21599 * SEC);
-	fb_trial_cost(&cost.trial, FB_TRIAL_READ, &before);
+	before = cost.trial.told[FB_TRIAL_READ];
 	assert_true(before.known);
 	assert_in_range(before.blocks, 336, 337);
 	load_run(&l, 21800 * SEC);
 	fb_trial_now(&cost.trial, FB_TRIAL_READ, &after);
 	assert_in_range(after.blocks, 0, 4);
-	fb_trial_cost(&cost.trial, FB_TRIAL_READ, &after);
+	after = cost.trial.told[FB_TRIAL_READ];
 	assert_true(after.known);
 	assert_in_range(after.diff_ns, 3 * MS / 2, 5 * MS / 2);
 	fb_trial_restart(&cost.trial, 21800 * SEC);
-	fb_trial_cost(&cost.trial, FB_TRIAL_READ, &after);
+	after = cost.trial.told[FB_TRIAL_READ];
 	assert_false(after.known);
+}
+
+/* Another limit is in doubt at once, not after blocks of two minutes. Seen to fail without that. */
+static void test_limit(void **state)
+{
+	struct fb_trial_limit limit = { .ns = 100 * MS };
+	struct fb_cost cost;
+	struct load l = {
+		.cost = &cost, .r.state = 11, .gap_ns = 25 * MS, .took_ns = 15 * MS,
+		.added_ns = 6 * MS,
+	};
+
+	(void)state;
+	fb_cost_init(&cost, 11, true);
+	fb_trial_set_limit(&cost.trial, &limit);
+	fb_cost_want(&cost, true, 0);
+	load_run(&l, 400 * SEC);
+	assert_int_equal(cost.trial.stretches, FB_TRIAL_CLEAR);
+	limit.ns = MS;
+	fb_trial_set_limit(&cost.trial, &limit);
+	assert_int_equal(cost.trial.stretches, FB_TRIAL_DOUBT);
+	assert_true(cost.trial.told[FB_TRIAL_READ].known);
+	load_run(&l, 620 * SEC);
+	assert_int_equal(cost.stops, 1);
 }
 
 /* Nothing known is not "fine": of no requests, of few blocks, or with an error above the limit. */
@@ -283,18 +307,46 @@ static void test_unknown(void **state)
 	fb_cost_init(&cost, 7, false);
 	fb_trial_set_limit(&cost.trial, &limit);
 	fb_cost_want(&cost, true, 0);
-	fb_trial_cost(&cost.trial, FB_TRIAL_READ, &got);
+	got = cost.trial.told[FB_TRIAL_READ];
 	assert_false(got.known);
 	load_run(&l, 11 * 16 * SEC + SEC);
-	fb_trial_cost(&cost.trial, FB_TRIAL_READ, &got);
+	got = cost.trial.told[FB_TRIAL_READ];
 	assert_false(got.known);
 	load_run(&l, 12 * 16 * SEC + SEC);
-	fb_trial_cost(&cost.trial, FB_TRIAL_READ, &got);
+	got = cost.trial.told[FB_TRIAL_READ];
 	assert_true(got.known);
 	limit.ns = MS / 100;
 	fb_trial_set_limit(&cost.trial, &limit);
 	fb_trial_now(&cost.trial, FB_TRIAL_READ, &got);
 	assert_false(got.known);
+}
+
+/*
+ * A rare burst that has come in treated time alone: the bound counts control as spread like that,
+ * which with a third of the requests doubles the error; the error that is told stays. Seen to fail
+ * without that, and with the other arm's.
+ */
+static void test_tail(void **state)
+{
+	struct fb_trial_cost got;
+	struct fb_trial t;
+	u32 i;
+
+	(void)state;
+	fb_trial_init(&t, 10);
+	for (i = 0; i < 40; i++) {
+		t.blocks[i].sum[FB_TRIAL_READ][FB_TRIAL_TREATED] = (struct fb_trial_sum) {
+			.area = i == 7 ? 300 * SEC : 3 * SEC, .ends = 300,
+		};
+		t.blocks[i].sum[FB_TRIAL_READ][FB_TRIAL_CONTROL] = (struct fb_trial_sum) {
+			.area = SEC, .ends = 100,
+		};
+	}
+	t.kept = 40;
+	t.ended = 40;
+	fb_trial_now(&t, FB_TRIAL_READ, &got);
+	assert_in_range(got.error_ns, 24 * MS, 26 * MS);
+	assert_in_range(got.bound_ns, 2 * got.error_ns - MS / 10, 2 * got.error_ns + MS / 10);
 }
 
 /* A clock that goes back a little, a night's sleep, and an end without a beginning: no harm. */
@@ -354,7 +406,9 @@ int main(void)
 		cmocka_unit_test(test_trips),
 		cmocka_unit_test(test_share),
 		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_tail),
 		cmocka_unit_test(test_clock),
 		cmocka_unit_test(test_large),
 	};

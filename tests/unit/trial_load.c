@@ -16,9 +16,21 @@ static u64 exponential(struct load *l, u64 mean_ns)
 	return 1 - log((rnd_below(&l->r, 1000000000) + 1) / 1e9) * mean_ns;
 }
 
+u32 load_may(struct load *l)
+{
+	struct fb_cost_verdict v;
+	u32 may = fb_cost_may(l->cost, l->now_ns);
+
+	if (!fb_cost_due(l->cost))
+		return may;
+	fb_cost_judge(l->cost, &v);
+	fb_cost_settle(l->cost, &v, l->now_ns);
+	return fb_cost_may(l->cost, l->now_ns);
+}
+
 static u64 service(struct load *l)
 {
-	u32 may = fb_cost_may(l->cost, l->now_ns);
+	u32 may = load_may(l);
 	bool costs;
 
 	if (may)
@@ -114,5 +126,5 @@ void load_run(struct load *l, u64 until_ns)
 		}
 	}
 	l->now_ns = until_ns;
-	fb_cost_may(l->cost, until_ns);
+	load_may(l);
 }

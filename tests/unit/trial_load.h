@@ -57,4 +57,12 @@ struct load {
  */
 void load_run(struct load *l, u64 until_ns);
 
+/**
+ * load_may() - get which free reads may be sent now, with a block that has ended judged at once
+ * @l: the foreground
+ *
+ * Return: as fb_cost_may().
+ */
+u32 load_may(struct load *l);
+
 #endif /* TRIAL_LOAD_H */

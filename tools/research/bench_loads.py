@@ -46,25 +46,6 @@ def more(kind, what, scan, alone):
 # what an oracle would have set. Bursts are what threatens to mislead it.
 WAITS = ("0", "2000", "5000", "20000")
 OF_BEST = 0.8
-# What `status` tells of the cost in all is to be right within a fifth
-CHARGED = (0.8, 1.2)
-
-
-def charged_ms(run, cached):
-    """What a request has waited as `status` tells it: in all, if the drive's own order could be
-    followed; otherwise for idle reads."""
-    followed = run["in_all"]["followed"]
-    if cached or followed < run["requests"] / 2:
-        return run["idle"]["mean_us"] / 1e3
-    return run["in_all"]["later_us"] / 1e3
-
-
-def charged_over_true(scan, alone, cached):
-    """What the scan's accounts say that a request has waited, over what it has."""
-    kinds = ("read_ms",) if cached else ("response_ms",)
-    true = sum(r[kind]["mean"] for kind in kinds for r in scan) - \
-        sum(r[kind]["mean"] for kind in kinds for r in alone)
-    return sum(charged_ms(r, cached) for r in scan) / true if true > 0 else None
 
 
 def of_best_wait(drive, runs, typed):
@@ -123,9 +104,7 @@ class Loads:
             ("read_p99_pct", more("read_ms", "p99", scan, alone), "%", None,
              READ_P99_PCT if on else None),
             ("write_mean_pct", more("write_ms", "mean", scan, alone), "%", None, None),
-            ("write_p99_pct", more("write_ms", "p99", scan, alone), "%", None, None),
-            ("charged_over_true", charged_over_true(scan, alone, drive.endswith("-wc")), "",
-             *CHARGED))
+            ("write_p99_pct", more("write_ms", "p99", scan, alone), "%", None, None))
         return [Row("loads %s %s %s" % (drive, load, name), value, unit, command=typed,
                     least=least, most=most) for name, value, unit, least, most in figures]
 

@@ -124,7 +124,7 @@ bool count_shadow(struct fb_order_cost *shadow, const struct fb_order_cost_at *a
 	return fb_order_cost_charge(shadow, at, c, &sum);
 }
 
-/* when it was lost it begins with a copy of the pool */
+/* when it was lost it begins with copies of the pool's, some with each choice */
 static __attribute__((noipa))
 bool count_begin(struct fb_order_cost *shadow, const struct fb_order_cost_at *at,
 		 const struct fb_policy_choice *c)
@@ -134,7 +134,7 @@ bool count_begin(struct fb_order_cost *shadow, const struct fb_order_cost_at *at
 	return fb_order_cost_charge(shadow, at, c, &sum);
 }
 
-/* a pool is charged for twice, with as many pending as the shadow takes */
+/* a pool is charged for until the shadow has begun, and once more, with as many as it takes */
 static void shadows(const struct dm_place *head)
 {
 	const struct fb_order_cost_at at = {
@@ -148,9 +148,11 @@ static void shadows(const struct dm_place *head)
 							   struct fb_policy_req, node));
 	pool.policy = FB_POLICY_SPTF;
 	fb_order_cost_init(&shadow);
-	fb_policy_choose(&pool, dm, head, NOW_NS, &c);
-	count_begin(&shadow, &at, &c);
-	fb_policy_pool_del(&pool, c.req);
+	do {
+		fb_policy_choose(&pool, dm, head, NOW_NS, &c);
+		count_begin(&shadow, &at, &c);
+		fb_policy_pool_del(&pool, c.req);
+	} while (!shadow.on);
 	fb_policy_choose(&pool, dm, head, NOW_NS, &c);
 	count_shadow(&shadow, &at, &c);
 }

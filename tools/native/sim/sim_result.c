@@ -333,14 +333,6 @@ static void simr_idle(struct simr *r, const struct sims *s, double seconds)
 	simr_close(r);
 }
 
-static void simr_in_all(struct simr *r, const struct fb_shadow *shadow)
-{
-	simr_open(r, "in_all");
-	simr_count(r, "followed", shadow->followed);
-	simr_per(r, "later_us", shadow->later_ns / 1e3, shadow->followed);
-	simr_close(r);
-}
-
 static void simr_task(struct simr *r, const struct sims *s, double seconds)
 {
 	const struct simt *t = s->task;
@@ -367,7 +359,6 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 		simr_idle(r, s, seconds);
 	if (!s->engine.dm)
 		return;
-	simr_in_all(r, &s->shadow);
 	if (s->o->conservatism_us == SIMO_AUTO)
 		simr_margin(r, &t->margin);
 	if (s->o->probe)
@@ -396,18 +387,15 @@ static void simr_trial(struct simr *r, const struct fb_cost *c)
 		[FB_COST_ALL] = "all", [FB_COST_NO_GAPS] = "no gaps",
 		[FB_COST_NOTHING] = "nothing", [FB_COST_FOR_GOOD] = "for good",
 	};
-	struct fb_trial_cost cost;
-	enum fb_trial_kind kind = fb_trial_judged(&c->trial, &cost);
+	const struct fb_trial_cost *told = c->trial.told;
+	enum fb_trial_kind kind = fb_trial_kind_of(told);
 
-	fb_trial_cost(&c->trial, kind, &cost);
-	simr_real(r, "cost_us", cost.diff_ns / 1e3);
-	simr_real(r, "cost_error_us", cost.error_ns / 1e3);
+	simr_real(r, "cost_us", told[kind].diff_ns / 1e3);
+	simr_real(r, "cost_error_us", told[kind].error_ns / 1e3);
 	simr_per(r, "trial_share", c->trial.held_ns, c->trial.on_ns);
 	simr_open(r, "trial");
-	for (kind = 0; kind <= FB_TRIAL_KINDS; kind++) {
-		fb_trial_cost(&c->trial, kind, &cost);
-		simr_cost(r, kinds[kind], &cost);
-	}
+	for (kind = 0; kind <= FB_TRIAL_KINDS; kind++)
+		simr_cost(r, kinds[kind], &told[kind]);
 	simr_text(r, "level", levels[c->level]);
 	simr_count(r, "stops", c->stops);
 	if (c->stops)

@@ -50,10 +50,23 @@ static bool sims_unphased(struct fb_engine *e, u64 now_ns)
 	return false;
 }
 
+/* which free reads may be sent; a block of the trial that has ended is judged at once */
+static u32 sims_allowed(struct sims *s, u64 now_ns)
+{
+	u32 may = fb_cost_may(&s->cost, now_ns);
+	struct fb_cost_verdict v;
+
+	if (!fb_cost_due(&s->cost))
+		return may;
+	fb_cost_judge(&s->cost, &v);
+	fb_cost_settle(&s->cost, &v, now_ns);
+	return fb_cost_may(&s->cost, now_ns);
+}
+
 /* are free reads of a kind, FB_COST_GAPS or FB_COST_IDLE, to be planned? */
 static bool sims_may(struct sims *s, u32 kind, u64 now_ns)
 {
-	return (fb_cost_may(&s->cost, now_ns) & kind) && simt_may_read(s->task, now_ns);
+	return (sims_allowed(s, now_ns) & kind) && simt_may_read(s->task, now_ns);
 }
 
 static bool sims_may_read(const struct fb_engine *e, u64 now_ns)
@@ -76,8 +89,6 @@ static void sims_decided(struct fb_engine *e, bool changed)
 {
 	struct sims *s = sims_of(e);
 
-	if (changed)
-		fb_shadow_lose(&s->shadow);
 	s->due_ns = SIML_NEVER;
 	if (e->orders.due_ns > s->now_ns && e->auto_depth && !sims_unmapped(e))
 		s->due_ns = e->orders.due_ns;
@@ -254,7 +265,6 @@ static void sims_learnt(struct fb_engine *e, struct fb_engine_rq *r,
 	s64 half = dm_period_ns(e->dm) / 2;
 	struct sims *s = sims_of(e);
 
-	fb_shadow_learn(&s->shadow, &r->cmd, result, dm_period_ns(e->dm));
 	s->stats.late += result->late_ns > half;
 	s->stats.early += result->late_ns < -half;
 }
@@ -316,22 +326,12 @@ static struct fb_fg_req sims_idle_req(const struct siml_req *req)
 	};
 }
 
-/* it knows nothing of caches */
-static bool sims_shadows(const struct sims *s, const struct siml_req *req)
-{
-	return s->engine.dm && !s->destage.on && !req->flush;
-}
-
 static void sims_gone(struct sims *s, const struct siml_req *req, u64 now_ns)
 {
 	struct fb_fg_req idle = sims_idle_req(req);
 
-	if (sims_shadows(s, req))
-		fb_shadow_served(&s->shadow, &s->engine.head, now_ns, req->arrived_ns);
 	if (sims_waits(s, req))
 		simi_gone(&s->idle, now_ns, sims_is_cached(s, req) ? NULL : &idle);
-	if (s->engine.dm && !s->idle.foreground)
-		fb_shadow_idle(&s->shadow, &s->engine.head, now_ns);
 }
 
 void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
@@ -348,10 +348,6 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 	INIT_LIST_HEAD(&req->r.flight);
 	fb_engine_add(&s->engine, &req->r);
 	fb_destage_arrived(&s->destage, req->r.fg.write);
-	if (sims_shadows(s, req) && !fb_idle_streams_is_ahead(&s->idle.wait.streams, &idle))
-		fb_shadow_arrived(&s->shadow, &s->engine.head, &idle);
-	else
-		fb_shadow_lose(&s->shadow);
 	if (!sims_waits(s, req))
 		simi_wrote(&s->idle, &idle);
 	else if (sims_is_cached(s, req))
@@ -423,7 +419,7 @@ void sims_fill(struct sims *s, u64 now_ns)
 	if (s->o->trial)
 		fb_cost_want(&s->cost, !simt_over(s->task), now_ns);
 	/* a stretch may have ended */
-	fb_cost_may(&s->cost, now_ns);
+	sims_allowed(s, now_ns);
 	fb_idle_policy_withhold(&s->idle.wait, fb_cost_controls(&s->cost));
 	sims_send_flushes(s, now_ns);
 	fb_engine_decide(e, now_ns);
@@ -515,7 +511,6 @@ static void sims_flush(struct sims *s, struct siml_req *req, u64 now_ns)
 	req->r.cacheable = false;
 	req->r.fg.deadline_ns = 0;
 	list_add_tail(&req->r.fg.node, &s->flushes);
-	fb_shadow_lose(&s->shadow);
 	simi_arrived_unfollowed(&s->idle, now_ns, NULL);
 }
 

@@ -10,7 +10,6 @@
 #include "core/engine/engine.h"
 #include "sim_drive.h"
 #include "sim_idle.h"
-#include "core/shadow.h"
 #include "sim_load.h"
 #include "sim_stat.h"
 #include "sim_task.h"
@@ -79,7 +78,6 @@ struct sims_stats {
  * @load: the foreground
  * @task: the task
  * @idle: reads for it while nobody else wants anything
- * @shadow: what the drive would do alone
  * @now_ns: the time
  * @queue: commands that the drive takes
  * @cache: it reports writes before they are on the medium
@@ -103,7 +101,6 @@ struct sims {
 	struct siml *load;
 	struct simt *task;
 	struct simi idle;
-	struct fb_shadow shadow;
 	u64 now_ns;
 	u32 queue;
 	bool cache;

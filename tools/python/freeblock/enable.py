@@ -134,7 +134,7 @@ def _one(name, args):
         return setup.set_up(options)
     disk = steps.Disk(store.disk_of(name), name, options)
     check(disk)
-    with lock.of_disk(name, "%s: a trial of it is at work" % name):
+    with lock.of_disk(name, "%s: setup or off of it is at work" % name):
         try:
             taken = enable(disk)
         except (ToolError, OSError, KeyboardInterrupt):

@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a task costs the foreground, from counters read before and after.
+"""What free reads cost the foreground: the one number of the module's controlled trial
+(Documentation/cost.rst), which every command shows as it is.
 
-The scheduler counts the commands that lost a revolution behind or with a read of ours;
-each is a revolution that the foreground waited. The block layer's own latency
-(/sys/block/<disk>/stat, the same as /proc/diskstats) is shown beside it, but it cannot
-tell our reads from the foreground's.
-
-The order of requests is followed, too, whether free reads are wanted or not: SPTF-SW60 costs some
-per cent of the drive's time against shortest positioning times (core/order_cost.h).
-
-What all of it costs, the order that makes gaps included, the module finds by following what the
-drive would do alone (core/shadow.h). It cannot with a write cache; but then the drive does order
-alone, and idle reads are all that costs.
+Beside it what happened since another look: requests, commands that lost a revolution behind or with
+a read of ours, and the block layer's own latency (/sys/block/<disk>/stat, the same as
+/proc/diskstats), which cannot tell our reads from the foreground's.
 """
 
+import re
 import time
 
 from . import fbstate
@@ -21,6 +15,24 @@ from . import fbstate
 CAVEAT = ("latency is the block layer's mean of all requests; while a task runs its own reads "
           "are among them, and the foreground may have changed by itself")
 CAUSED = ("miss_prepend", "miss_separate", "miss_after")
+SAID = re.compile(r"free reads add (-?[\d.]+) \+- ([\d.]+) ms \((-?[\d.]+) %\) to a (read|request)")
+STOPPED = re.compile("; (.*stopped.*)")
+
+
+def cost(disk):
+    """What free reads cost, in the module's words, and as numbers; None each: not known."""
+    words = disk.read("state/cost")
+    said = SAID.match(words or "")
+    added, error, percent = map(float, said.groups()[:3]) if said else (None, None, None)
+    stopped = STOPPED.search(words or "")
+    return {"words": words, "known": bool(said), "added_ms": added, "error_ms": error,
+            "added_pct": percent, "of": said.group(4) if said else None,
+            "stopped": stopped.group(1) if stopped else None}
+
+
+def short(found):
+    """A cost in words that stand for themselves."""
+    return found["words"] if found["known"] else "cost: %s" % (found["words"] or "not known")
 
 
 def _block_stat(name):
@@ -35,23 +47,13 @@ def _block_stat(name):
 def sample(name):
     """The counters of a disk, now."""
     disk = fbstate.Disk(name)
-    idle = disk.idle()
     caused = [disk.counter(key) for key in CAUSED]
     return {
         "at": time.monotonic(),
         "requests": disk.counter("fg_requests"),
         "caused": None if None in caused else sum(caused),
         "own": disk.counter("miss_fg"),
-        "period_ps": disk.state("period_ps") or 0,
         "guard_trips": disk.counter("guard_trips"),
-        "ordered": disk.counter("order_requests"),
-        "order_took_us": disk.counter("order_took_us"),
-        "order_us": disk.counter("order_us"),
-        "followed": disk.counter("cost_requests"),
-        "later_us": disk.counter("cost_us"),
-        "cached": fbstate.read("sys/block", name, "queue", "write_cache") == "write back",
-        # of late, as the Waiting policy measures it against its goals
-        "idle": {key: idle[key] for key in ("mean_us", "max_us") if key in idle},
         "stat": _block_stat(name),
     }
 
@@ -63,34 +65,6 @@ def _less(after, before, key):
     return after[key] - before[key]
 
 
-def _change(after, before, key):
-    """By how much a sum grew, which may also shrink; None if it was not there."""
-    known = after[key] is not None and before[key] is not None
-    return after[key] - before[key] if known else None
-
-
-def _in_all_us(after, before, requests):
-    """The mean cost of a request, if it is known of at least half of them; or None."""
-    if after["cached"]:
-        return after["idle"].get("mean_us")
-    followed, later = _less(after, before, "followed"), _change(after, before, "later_us")
-    if not followed or not requests or followed < requests / 2 or later is None:
-        return None
-    return round(later / followed, 3)
-
-
-def _order(after, before):
-    """What the order costs against shortest positioning times: (us a request, per cent of what
-    requests take); None each if it is followed for none."""
-    ordered = _less(after, before, "ordered")
-    if not ordered:
-        return None, None
-    later, took = (_change(after, before, key) for key in ("order_us", "order_took_us"))
-    if later is None or took is None:
-        return None, None
-    return round(later / ordered, 1), round(100 * later / took, 2) if took > 0 else None
-
-
 def latency_ms(after, before):
     """Mean latency between two samples; None without requests."""
     if not after["stat"] or not before["stat"]:
@@ -100,25 +74,19 @@ def latency_ms(after, before):
     return round(ms / requests, 3) if requests > 0 and ms >= 0 else None
 
 
-def between(after, before):
-    """What lies between two samples of a disk."""
-    requests, caused = _less(after, before, "requests"), _less(after, before, "caused")
-    cost = {
-        "seconds": round(after["at"] - before["at"], 1),
-        "requests": requests,
-        "misses_caused": caused,
+def counted(after, before):
+    """What the scheduler has counted between two samples of a disk; None each: not known."""
+    return {
+        "requests": _less(after, before, "requests"),
+        "misses_caused": _less(after, before, "caused"),
         "misses_own": _less(after, before, "own"),
-        "mean_added_us": None,
         "guard_trips": _less(after, before, "guard_trips"),
-        "in_all_us": _in_all_us(after, before, requests),
-        "latency_ms": latency_ms(after, before),
     }
-    cost["order_us"], cost["order_pct"] = _order(after, before)
-    if requests and caused is not None:
-        cost["mean_added_us"] = round(caused * after["period_ps"] / 1e6 / requests, 3)
-    if after["idle"]:
-        cost["idle"] = after["idle"]
-    return cost
+
+
+def in_all(now):
+    """The same since the disk was first seen, or the counters reset."""
+    return counted(now, dict.fromkeys(now, 0))
 
 
 class Meter:
@@ -135,29 +103,28 @@ class Meter:
         """By disk."""
         found = {}
         for name, start in self.start.items():
-            found[name] = between(sample(name), start)
-            found[name]["latency_before_ms"] = self.before[name]
+            now = sample(name)
+            found[name] = {**counted(now, start), **cost(fbstate.Disk(name)),
+                           "seconds": round(now["at"] - start["at"], 1),
+                           "latency_ms": latency_ms(now, start),
+                           "latency_before_ms": self.before[name]}
         return found
 
 
-def text(cost):
-    """A disk's cost in a line."""
-    if cost["requests"] is None:
-        return "cost unknown (the disk has another scheduler, or its counters were reset)"
-    words = "%d foreground requests, %s misses caused" % (cost["requests"], cost["misses_caused"])
-    if cost["mean_added_us"] is not None:
-        words += ", %.1f us added to each on average" % cost["mean_added_us"]
-    if len(cost.get("idle", ())) == 2:
-        words += ", idle reads added %(mean_us).1f us to each, %(max_us)d at most" % cost["idle"]
-    if cost.get("order_pct") is not None:
-        words += ", the order in which they go %s %.1f us, %.2f %%" % (
-            "saves each" if cost["order_us"] < 0 else "adds to each", abs(cost["order_us"]),
-            abs(cost["order_pct"]))
-    if cost.get("in_all_us") is not None:
-        words += "; in all each ends %.1f us %s than without freeblock" % (
-            abs(cost["in_all_us"]), "sooner" if cost["in_all_us"] < 0 else "later")
-    if cost["latency_ms"] is not None:
-        words += "; latency %.2f ms" % cost["latency_ms"]
-        if cost.get("latency_before_ms") is not None:
-            words += " (before: %.2f ms)" % cost["latency_before_ms"]
+def counted_text(found):
+    """What was counted, in words."""
+    if found["requests"] is None:
+        return "not counted now"
+    return "%d foreground requests, %s misses caused" % (found["requests"], found["misses_caused"])
+
+
+def text(found):
+    """A disk's report in a line."""
+    words = counted_text(found)
+    if found["requests"] is not None:
+        words += "; %s" % short(found)
+    if found["latency_ms"] is not None:
+        words += "; latency %.2f ms" % found["latency_ms"]
+        if found["latency_before_ms"] is not None:
+            words += " (before: %.2f ms)" % found["latency_before_ms"]
     return words

@@ -6,13 +6,13 @@ A module that was told to do nothing for a disk is no alarm: a disk with another
 looked at only while tasks wait for it, or if it was named.
 """
 
-from . import advice, fbstate, fbstate_where, need_range
+from . import advice, fbstate, fbstate_cost, fbstate_where, need_range
 
 OK, WARNING, CRITICAL, UNKNOWN = range(4)
 WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
 # what state/free_reads says while the guard has stopped them
 GUARD = "off: they cost the foreground too many turns"
-SEVERITY = {"bad_blocks": CRITICAL, "slow_recoveries": CRITICAL, "guard": WARNING,
+SEVERITY = {"bad_blocks": CRITICAL, "slow_recoveries": CRITICAL, "guard": WARNING, "cost": WARNING,
             "map": WARNING, "scheduling": WARNING, "scrub_late": WARNING}
 UNFINISHED = ("running", "paused", "stopping", "stopped")
 DAY = 86400
@@ -99,6 +99,9 @@ def alarms(disk, scrub_days, now):
     found["scheduling"] = "not scheduling: " + stuck if stuck else None
     if free is not None:
         found["guard"] = "the guard stopped free reads" if free == GUARD else None
+    cost = fbstate_cost.cost(disk)
+    if cost["words"]:
+        found["cost"] = "free reads cost too much: " + cost["stopped"] if cost["stopped"] else None
     if disk.state("knowledge"):
         why, command = disk.unmapped() or ("", None)
         # a disk whose map has proved wrong; one that never had any is as it should be

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-from . import ToolError, __version__, fbstate, fbstate_health, openers, status
+from . import ToolError, __version__, fbstate, fbstate_cost, fbstate_health, openers, status
 from .machine import alarms
 
 SECTOR = 512
@@ -36,7 +36,6 @@ free_read_errors_total|counter|Free reads that ended with an error.
 idle_seconds_total|counter|Time without foreground requests.
 idle_read_seconds_total|counter|Time that reads in idle time took.
 idle_collisions_total|counter|Reads in idle time that a foreground request found at the drive.
-idle_cost_seconds|gauge|What idle reads have been charged, mean of all foreground requests.
 idle_longest_wait_seconds|gauge|The longest that a foreground request waited for an idle read.
 idle_threshold_seconds|gauge|How long the disk has been idle before the first read.
 lost_revolutions_total|counter|Commands that ended a revolution or more later than predicted.
@@ -44,12 +43,10 @@ revolution_seconds|gauge|One revolution of the platters.
 predictions_total|counter|Commands completed of which an end had been predicted.
 predictions_within_50us_total|counter|Of those, reported within 50 us of it.
 guard_trips_total|counter|Times that the guard stopped free reads.
-free_read_cost_ratio|gauge|What free reads have cost of late, of the time; negative: saved.
-ordered_requests_total|counter|Requests of which it is known what their order costs.
-ordered_service_seconds|gauge|What those take at the drive, their sum.
-order_delay_seconds|gauge|Of that, what the quickest order would save; it may fall.
-followed_requests_total|counter|Requests of which it is known when they had ended without us.
-followed_delay_seconds|gauge|How much later those have ended, their sum; it may fall.
+cost_known|gauge|Whether it is known what free reads cost; see Documentation/cost.rst.
+cost_seconds|gauge|What free reads add to a read, or, with few reads, to a request of any kind.
+cost_error_seconds|gauge|The standard error of that.
+cost_ratio|gauge|The same, of what a read or request takes without free reads.
 bad_blocks_total|counter|Blocks that could not be read.
 slow_recovery_alarms_total|counter|Times that tasks were paused for slow reads of bad blocks.
 quarantine_bytes|gauge|Length of the ranges around bad blocks that are kept out of gaps.
@@ -88,11 +85,6 @@ COUNTERS = [
     ("predictions_total", 1, "pred_total", {}),
     ("predictions_within_50us_total", 1, "pred_within_50us", {}),
     ("guard_trips_total", 1, "guard_trips", {}),
-    ("ordered_requests_total", 1, "order_requests", {}),
-    ("ordered_service_seconds", 1e-6, "order_took_us", {}),
-    ("order_delay_seconds", 1e-6, "order_us", {}),
-    ("followed_requests_total", 1, "cost_requests", {}),
-    ("followed_delay_seconds", 1e-6, "cost_us", {}),
 ]
 # of what holds whatever the scheduler is
 VALUES = [
@@ -100,10 +92,8 @@ VALUES = [
     ("attached", 1, "state/attached"),
     ("foreground_pending_requests", 1, "state/pending"),
     ("background_pending_requests", 1, "state/background_pending"),
-    ("idle_cost_seconds", 1e-9, "state/idle_mean_ns"),
     ("idle_threshold_seconds", 1e-6, "state/idle_wait_us"),
     ("revolution_seconds", 1e-12, "state/period_ps"),
-    ("free_read_cost_ratio", 1e-6, "state/cost_ppm"),
     ("bad_blocks_total", 1, "stats/bad_blocks"),
     ("slow_recovery_alarms_total", 1, "stats/alarms"),
     ("quarantine_bytes", SECTOR, "state/quarantine_sectors"),
@@ -176,11 +166,23 @@ def add_disk(page, disk, scrub_days, said):
     for name, factor, file, more in COUNTERS if disk.attached() else ():
         value = _whole(disk, "stats/" + file)
         page.add(name, value if value is None else value * factor, {**labels, **more})
+    add_cost(page, disk, labels)
     for name, why in alarms.of_disk(disk, scrub_days, said).items():
         page.add("alarm", int(bool(why)), {**labels, "alarm": name})
     for job in ("scan", "scrub"):
         add_job(page, job, disk.job(job), labels)
     add_tasks(page, disk, labels)
+
+
+def add_cost(page, disk, labels):
+    """What free reads cost, as every command has it."""
+    cost = fbstate_cost.cost(disk)
+    page.add("cost_known", int(cost["known"]), labels)
+    if cost["known"]:
+        labels = {**labels, "of": cost["of"]}
+        page.add("cost_seconds", cost["added_ms"] / 1e3, labels)
+        page.add("cost_error_seconds", cost["error_ms"] / 1e3, labels)
+        page.add("cost_ratio", cost["added_pct"] / 100, labels)
 
 
 def add_job(page, name, job, labels):

@@ -87,13 +87,13 @@ class Undoing:
             self.running(mine, disk)
             return
         try:
-            with lock.of_disk(disk.name, "%s: a trial of it is at work" % disk.name):
+            with lock.of_disk(disk.name, "%s: setup or off of it is at work" % disk.name):
                 self.running(mine, disk)
         except lock.Taken as error:
             self.errors.append(str(error))
 
     def running(self, mine, disk):
-        """Its steps that a trial of the disk would meet."""
+        """Its steps that others' work on the disk would meet."""
         for name in RUNNING:
             if not self.step(mine, disk, steps.DISK[name]):
                 return

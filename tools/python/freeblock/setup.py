@@ -306,7 +306,7 @@ def set_up(args):
     disk = steps.Disk(store.disk_of(name), name, args, measure)
     names.key(disk.identity)        # its error, if nothing names it for good
     check(disk, args)
-    with book.locked(), lock.of_disk(name, "%s: a trial of it is at work" % name):
+    with book.locked(), lock.of_disk(name, "%s: setup or off of it is at work" % name):
         try:
             return setup(disk)
         except (ToolError, OSError, KeyboardInterrupt):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the module does on each disk: scheduling or why not, tasks with rate and time left,
-idle time, bad blocks, and what the foreground paid.
+idle time, bad blocks, and what free reads cost the foreground.
 """
 
 import json
@@ -77,22 +77,9 @@ def look(disk):
         "scrub": disk.job("scrub"),
         "idle": {name: disk.read(name) for name in IDLE if disk.read(name) is not None},
         "idle_status": disk.idle(), "recovery": state("recovery"),
-        "measured_cost": state("cost"),
-        "cost": cost(fbstate_cost.sample(disk.name), state("cost_ppm")),
+        "cost": fbstate_cost.cost(disk),
+        "foreground": fbstate_cost.in_all(fbstate_cost.sample(disk.name)),
     }
-
-
-def cost(sample, recent_ppm):
-    """What the foreground paid since the disk was first seen, or the counters reset."""
-    zero = {**sample, "requests": 0, "caused": 0, "own": 0, "guard_trips": 0,
-            "ordered": 0, "order_took_us": 0, "order_us": 0, "followed": 0, "later_us": 0}
-    if sample["requests"] is None:
-        zero = sample
-    found = fbstate_cost.between(sample, zero)
-    del found["seconds"]
-    del found["latency_ms"]
-    found["recent_ppm"] = recent_ppm
-    return found
 
 
 def task_lines(one):
@@ -116,7 +103,7 @@ def shown(value, form, unit):
 
 
 def idle_lines(settings, found):
-    """What reads in idle time do, have done, and may do; what they cost stands below."""
+    """What reads in idle time do, have done, and may do."""
     if not settings and not found:
         return
     own = {name: " (auto)" for name, value in settings.items() if value == "auto"}
@@ -158,10 +145,8 @@ def lines(one):
     for block in (bad or [])[:BAD_SHOWN]:
         yield "    " + block
     yield "  a bad sector's recovery: %s" % (one["recovery"] or "not known")
-    if one["measured_cost"] not in (None, "not measured"):
-        yield "  the cost, measured: %s" % one["measured_cost"]
-    yield "  foreground: " + (fbstate_cost.text({**one["cost"], "latency_ms": None})
-                              if one["cost"]["requests"] is not None else "not counted now")
+    yield "  cost: %s" % (one["cost"]["words"] or "not known")
+    yield "  foreground: " + fbstate_cost.counted_text(one["foreground"])
 
 
 def check_words(disk):
@@ -219,7 +204,7 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `status`."""
     parser = subparsers.add_parser(
-        "status", help="disks, tasks with rate and time left, and what the foreground paid",
+        "status", help="disks, tasks with rate and time left, and what free reads cost",
         description="Show what the module does on each disk that it knows, or on one. Takes a "
         "second, to see how fast tasks advance.")
     parser.add_argument("device", nargs="?", metavar="DEVICE",

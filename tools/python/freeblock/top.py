@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the disks do, live in a terminal: how fast tasks read, where, what is left of them, what the
-foreground pays for it now and in all, and why nothing is read.
+"""What the disks do, live in a terminal: how fast tasks read, where, what is left of them, what
+that costs the foreground, and why nothing is read.
 """
 
 import curses
@@ -22,8 +22,8 @@ HELP = "freeblock top: every %g s, q ends"
 
 def look(disk):
     """All that is shown of a disk, but rates."""
-    sample = fbstate_cost.sample(disk.name)
-    return {"disk": disk.name, "cost": sample, "in_all": status.cost(sample, None),
+    return {"disk": disk.name, "sample": fbstate_cost.sample(disk.name),
+            "cost": fbstate_cost.short(fbstate_cost.cost(disk)),
             "counters": {name: disk.counter(name) for name in COUNTERS},
             "jobs": {name: disk.job(name) for name in status.JOBS}, "tasks": disk.value("tasks"),
             "hindrance": disk.hindrance(), "attached": disk.attached(),
@@ -39,15 +39,6 @@ def _grew(now, before, name):
 
 def _share(part, of_all):
     return "-" if part is None or not of_all else "%.0f %%" % min(100 * part / of_all, 100)
-
-
-def _later(cost):
-    """By how much a request ends later, ms: if that is not known in all, by lost turns and idle
-    reads, of which the module always keeps account."""
-    us = cost["in_all_us"]
-    if us is None and cost["mean_added_us"] is not None:
-        us = cost["mean_added_us"] + cost.get("idle", {}).get("mean_us", 0)
-    return "-" if us is None else "%.2f ms" % (us / 1e3)
 
 
 def work_words(name, job):
@@ -73,20 +64,19 @@ def _texts(now, before):
         return ["tasks that wait: %d" % (now["tasks"] or 0),
                 *_stuck_lines(now["hindrance"] or (
                     advice.ANOTHER, advice.scheduling(advice.ANOTHER, now["disk"])))]
-    seconds = now["cost"]["at"] - before["cost"]["at"]
+    seconds = now["sample"]["at"] - before["sample"]["at"]
     free, idle = (_grew(now, before, key) for key in ("free_sectors", "idle_sectors"))
     sent = [_grew(now, before, key) for key in SENT]
     share = _share(idle, None if None in sent else sum(sent))
-    cost = fbstate_cost.between(now["cost"], before["cost"])
-    requests = cost["requests"]
+    requests = fbstate_cost.counted(now["sample"], before["sample"])["requests"]
     work = [words for words in (work_words(*job) for job in now["jobs"].items()) if words]
     return [
         "%s MB/s, %s of it in idle time" % (
             "-" if free is None or seconds <= 0 else "%.1f" % (free * SECTOR / 1e6 / seconds),
             share),
-        "foreground %s/s, each later by %s now, %s in all" % (
+        "foreground %s/s; %s" % (
             "-" if requests is None or seconds <= 0 else "%.1f" % (requests / seconds),
-            _later(cost), _later(now["in_all"])),
+            now["cost"]),
         "; ".join(work + ["tasks: %d" % (now["tasks"] or 0)]),
         *(_stuck_lines(now["hindrance"]) if now["hindrance"] else [
             "%s; idle time: %s, %s of it used" % (
@@ -148,7 +138,7 @@ def add_parser(subparsers):
     parser = subparsers.add_parser(
         "top", help="what the disks do, live",
         description="Show, again and again, how fast tasks read from the disks that have the "
-        "scheduler, or tasks, or from those named, and what the foreground pays for it. Ends "
+        "scheduler, or tasks, or from those named, and what that costs the foreground. Ends "
         "with q.")
     parser.add_argument("device", nargs="*", metavar="DEVICE", help="a disk or partition "
                         "(all that have the scheduler, or tasks)")

@@ -11,7 +11,7 @@ import time
 from .. import ToolError, fbstate
 from ..extraction import journal
 
-# A folder for each disk that is tried, set up or put back
+# A folder for each disk that is set up or put back
 DISKS = "run/freeblock/disks"
 # One for whoever loads the module, unloads it, or counts on it until a disk has the scheduler
 MODULE = "run/freeblock/loading"
@@ -107,7 +107,7 @@ def of_disk(name, others):
 @contextlib.contextmanager
 def _of_module():
     """The module's, if nobody has it. Nothing is left of it."""
-    with held(fbstate.path(MODULE), "another trial, setup or off loads or unloads the module"):
+    with held(fbstate.path(MODULE), "another setup or off loads or unloads the module"):
         try:
             yield
         finally:

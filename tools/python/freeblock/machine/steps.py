@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from .. import ToolError, advice, fbstate
 from ..extraction import identity as names
 from ..extraction import journal, store
-from . import book, conf, due, enabled, guard, kernel, loaded, lock, units
+from . import book, conf, due, enabled, guard, kernel, lock, units
 
 STOP_S = 60                     # reads under way end before a task does
 LOOK_S = 0.05
@@ -199,22 +199,20 @@ class Module(Step):
 
     @staticmethod
     def found(_disk):
-        """Whether it was loaded, in this boot, and would have stayed."""
-        return {"loaded": kernel.is_loaded() and not loaded.is_for_trial(),
-                "boot_id": journal.boot_id()}
+        """Whether it was loaded, in this boot."""
+        return {"loaded": kernel.is_loaded(), "boot_id": journal.boot_id()}
 
     @staticmethod
     def holds(_disk):
-        """Not after a boot, nor if a trial has loaded it since."""
-        return kernel.is_loaded() and not loaded.is_for_trial()
+        """Not after a boot."""
+        return kernel.is_loaded()
 
     @staticmethod
     def do(_disk):
-        """Load it if it is not; it stays, though a trial may have loaded it."""
+        """Load it if it is not."""
         with lock.of_module():
             if not kernel.is_loaded():
                 kernel.load()
-            loaded.forget()
 
     @staticmethod
     def undo(disk, found):
