@@ -129,25 +129,19 @@ static void fb_debugfs_copy_calibration(struct fb_disk *fd, struct fb_debugfs_ca
 	spin_unlock_irq(&fd->lock);
 }
 
-static void fb_debugfs_show_band(struct seq_file *m, const struct fb_debugfs_calibration *s, u32 i,
-				 u64 now)
+/* of distances of 1 to @last cylinders, which is all */
+static void fb_debugfs_show_fit(struct seq_file *m, const struct fb_seek_fit *c, u32 last, u64 now)
 {
-	const struct fb_seek_fit_band *b = &s->calib.band[i];
-	u32 first = dm_band_first(i), last = s->info.cylinders - 1;
-
-	if (i < DM_BANDS - 1)
-		last = min(last, dm_band_first(i + 1) - 1);
-	seq_printf(m, "band %u %u trials %llu late %llu shift_ppm %d applied_ppm %d error_ppm %u spread_ns %u since_s %llu\n",
-		   first, last, b->trials, b->late, fb_seek_fit_ppm(&s->calib, i),
-		   s->calib.applied[i], fb_seek_fit_error_ppm(&s->calib, i), b->spread_ns,
-		   b->since_ns ? div_u64(now - min(b->since_ns, now), NSEC_PER_SEC) : 0);
+	seq_printf(m, "band 1 %u trials %llu late %llu shift_ppm %d applied_ppm %d error_ppm %u spread_ns %u since_s %llu\n",
+		   last, c->trials, c->late, fb_seek_fit_ppm(c), c->applied,
+		   fb_seek_fit_error_ppm(c), c->spread_ns,
+		   c->since_ns ? div_u64(now - min(c->since_ns, now), NSEC_PER_SEC) : 0);
 }
 
 static int calibration_show(struct seq_file *m, void *v)
 {
 	struct fb_debugfs_calibration *s = kzalloc(sizeof(*s), GFP_KERNEL);
 	u64 now = ktime_get_ns();
-	u32 i;
 
 	if (!s)
 		return -ENOMEM;
@@ -158,11 +152,10 @@ static int calibration_show(struct seq_file *m, void *v)
 	}
 	seq_printf(m, "model_period_ps %llu\n", s->info.period_ps);
 	if (s->attached)
-		seq_printf(m, "period_ps %llu\ntrend_ps_per_s %lld\nphase %s\nagreed %u\nfits_ppm %u\n",
-			   s->head.period_ps, s->head.trend_ps, s->locked ? "locked" : "unknown",
+		seq_printf(m, "period_ps %llu\nphase %s\nagreed %u\nfits_ppm %u\n",
+			   s->head.period_ps, s->locked ? "locked" : "unknown",
 			   s->head.trust, s->head.fits);
-	for (i = 1; i < DM_BANDS && dm_band_first(i) < s->info.cylinders; i++)
-		fb_debugfs_show_band(m, s, i, now);
+	fb_debugfs_show_fit(m, &s->calib, s->info.cylinders - 1, now);
 out:
 	kfree(s);
 	return 0;

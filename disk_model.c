@@ -592,20 +592,12 @@ static u64 dm_curve_floor(const struct disk_model *dm, bool write, u32 cyls)
 	const struct dm_curve *curve = dm->curve[write];
 	const struct dm_seg *seg = dm_curve_seg(curve, cyls);
 
-	return dm_longer_ns(curve, min(dm_seg_ns(seg, cyls), seg->floor),
-			    dm->longer_least[dm_band(cyls)]);
+	return dm_longer_ns(curve, min(dm_seg_ns(seg, cyls), seg->floor), dm->longer);
 }
 
-void dm_correct(struct disk_model *dm, const s32 ppm[DM_BANDS])
+void dm_correct(struct disk_model *dm, s32 ppm)
 {
-	s32 least = S32_MAX;
-	u32 i;
-
-	for (i = DM_BANDS; i--;) {
-		dm->longer[i] = div_s64(ppm[i] * (1LL << DM_LONGER_SHIFT), 1000000);
-		least = min(least, dm->longer[i]);
-		dm->longer_least[i] = least;
-	}
+	dm->longer = div_s64(ppm * (1LL << DM_LONGER_SHIFT), 1000000);
 }
 
 /* inline, because choices compute many */
@@ -619,7 +611,7 @@ static inline u64 dm_seek(const struct disk_model *dm, const struct dm_place *fr
 	if (!cyls)
 		return head_switch;
 	ns = dm_seg_ns(dm_curve_seg(curve, cyls), cyls);
-	ns = dm_longer_ns(curve, ns, dm->longer[dm_band(cyls)]);
+	ns = dm_longer_ns(curve, ns, dm->longer);
 	return max(ns, head_switch);
 }
 

@@ -29,8 +29,6 @@
 #define DM_ZONES_MAX 65536U
 #define DM_SEEK_POINTS_MAX 4096U	/* per profile */
 
-#define DM_BANDS 10		/* seek distances: 0, 1-3, 4-15, 16-63, ... by fours */
-
 struct disk_model;
 
 /* What a model says of the whole drive */
@@ -203,24 +201,11 @@ u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
  */
 u32 dm_spread_ns(const struct disk_model *dm, u32 cyls);
 
-/* The band of a seek distance: 0 for distance 0; grows with @cyls. */
-static inline u32 dm_band(u32 cyls)
-{
-	return cyls ? min_t(u32, __fls(cyls) / 2 + 1, DM_BANDS - 1) : 0;
-}
-
-/* The least distance of a band above 0. */
-static inline u32 dm_band_first(u32 band)
-{
-	return 1U << 2 * (band - 1);
-}
-
 /*
- * Make seeks longer or shorter than the profile says. @ppm: correction for each dm_band() of
- * distances, above -1000000; all 0 on a new model. The one of band 0 is not used. A write's settle
- * time is not corrected. @dm must not be in use meanwhile.
+ * Make seeks longer or shorter than the profile says, by @ppm above -1000000; 0 on a new model. A
+ * write's settle time is not corrected. @dm must not be in use meanwhile.
  */
-void dm_correct(struct disk_model *dm, const s32 ppm[DM_BANDS]);
+void dm_correct(struct disk_model *dm, s32 ppm);
 
 /**
  * dm_position() - predict seek and rotational latency to one place

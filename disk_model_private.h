@@ -103,9 +103,7 @@ struct disk_model {
 	u32 serpentine;			/* 1: LBNs run backwards on every other cylinder, or band */
 	bool write_curve;		/* the write profile was measured, not derived */
 	struct dm_curve *curve[2];	/* seek profile for reads and for writes */
-	/* by dm_band(): the part by which seeks take longer, 2^-DM_LONGER_SHIFT */
-	s32 longer[DM_BANDS];
-	s32 longer_least[DM_BANDS];	/* the least @longer of a band and those beyond */
+	s32 longer;	/* the part by which seeks take longer, 2^-DM_LONGER_SHIFT */
 	struct dm_spec_seek *spread;	/* how much seeks vary, or NULL */
 	u32 spreads;			/* points of it */
 	u32 zones;

@@ -50,7 +50,7 @@ struct fb_snapshot {
 	char medium[FB_VERIFY_TEXT];	/* how the medium is read */
 	char recovery[FB_RECOVERY_TEXT];	/* how long the drive tries to read a bad sector */
 	char cost[FB_MEASURE_TEXT];	/* what free reads cost */
-	u32 floor_ns[DM_BANDS];		/* learnt conservatism by distance */
+	u32 floor_ns[FB_CONSERVATISM_KINDS];	/* learnt conservatism */
 	/* of a drive that caches writes */
 	u64 dirty;			/* writes believed to be in the cache only */
 	u64 after_writes;		/* idle reads that were the first after a single write */
@@ -282,7 +282,6 @@ static const struct fb_snapshot_row fb_snapshot_rows[] = {
 	FB_SNAPSHOT("stats/hurried_sectors", U64, stats.read_sectors[FB_FREE_READ_HURRIED]),
 	FB_SNAPSHOT("stats/promoted_sectors", U64, stats.read_sectors[FB_FREE_READ_PROMOTED]),
 	FB_SNAPSHOT("stats/gaps", U64, stats.engine.gaps),
-	FB_SNAPSHOT("stats/spared", U64, stats.engine.spared),
 	FB_SNAPSHOT("stats/several", U64, stats.engine.several),
 	FB_SNAPSHOT("stats/dropped", U64, stats.engine.dropped),
 	FB_SNAPSHOT("stats/too_late", U64, stats.engine.too_late),
@@ -411,7 +410,7 @@ int fb_snapshot_print(struct fb_disk *fd, struct seq_file *m)
 		if (!fb_snapshot_lacks(s, row))
 			seq_printf(m, "%s %s\n", row->name, fb_snapshot_text(s, row));
 	seq_puts(m, "stats/conservatism_ns");
-	for (i = 0; i < DM_BANDS; i++)
+	for (i = 0; i < FB_CONSERVATISM_KINDS; i++)
 		seq_printf(m, " %u", s->floor_ns[i]);
 	seq_putc(m, '\n');
 	kfree(s);

@@ -44,8 +44,8 @@ void fb_block_value_balance(struct fb_block_value *w, const struct fb_bitmap *bm
 void fb_block_value_gap(struct fb_block_value *w, u64 value);
 
 /*
- * Price of a miss, for fb_limits.miss_value. @price: in 256ths of a gap's mean value: with odds
- * fb_conservatism_odds.price for a lost turn, without odds that of a seek without any margin.
+ * Price of a lost turn, for fb_limits.miss_value. @price: in 256ths of a gap's mean value, as
+ * fb_conservatism_odds.price.
  */
 u64 fb_block_value_miss(const struct fb_block_value *w, u32 price);
 

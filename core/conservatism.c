@@ -2,11 +2,10 @@
 /*
  * Learnt conservatism ("auto"); see core/conservatism.h.
  *
- * For each band of seek distances, the probability of losing a turn is estimated as a function of
- * the slack. A band's conservatism is the slack at which this probability falls below a risk that
- * all bands have in common, so that in each of them the last microsecond buys reading time at the
- * same price. A slow feedback adjusts the risk until the time lost matches the target. So the
- * target is met even if the estimates are wrong; they only decide where the time is spent.
+ * The probability of losing a turn is estimated as a function of the slack, for seeks and for what
+ * stays within a cylinder. A search weighs it, at a price. A slow feedback adjusts the price until
+ * the time lost matches the target. So the target is met even if the estimates are wrong; they
+ * only decide where the time is spent.
  */
 #include "core/conservatism.h"
 
@@ -24,82 +23,44 @@
 #define FB_CONSERVATISM_FULL 0x10000000U
 
 /*
- * The prior share of a bin is 1.3 times that of the next longer slack, with the weight of
- * FB_CONSERVATISM_PRIOR: an exponential tail that falls by a factor of e in 76 us, for a standard
- * deviation of 110 us. FB_CONSERVATISM_SHARE_FAR, the prior share at the longest slack, makes it
- * 1 % at FB_CONSERVATISM_START_NS. In a single band the factor is that of all bands together, with
- * the weight of FB_CONSERVATISM_PRIOR_BAND.
+ * The prior is the tail of a Laplace distribution of the spread that the model says, shifted by
+ * FB_CONSERVATISM_LEAST_NS because the phase has errors, too; without one, of 1 % at 400 us, the
+ * paper's conservatism. It weighs as much as so many trials. In each bin it is the prior's share of
+ * the next longer slack that counts, so that what is seen at long slacks moves short ones.
+ * Spreads whose tails exceed the bins are limited.
  */
-#define FB_CONSERVATISM_GROWTH_NUM 13
-#define FB_CONSERVATISM_GROWTH_DEN 10
-#define FB_CONSERVATISM_SHARE_FAR 135
-#define FB_CONSERVATISM_PRIOR (100 * FB_CONSERVATISM_TRIAL)
-#define FB_CONSERVATISM_PRIOR_BAND (400 * FB_CONSERVATISM_TRIAL)
-#define FB_CONSERVATISM_PRIOR_GAIN (25 * FB_CONSERVATISM_TRIAL)
-
-/*
- * If the model says how much seeks vary, the prior is the tail of a Laplace distribution of that
- * spread, shifted by FB_CONSERVATISM_LEAST_NS because the phase has errors, too. All bands
- * together begin with the largest spread. Spreads whose tails exceed the bins are limited.
- */
-#define FB_CONSERVATISM_SQRT2 1518500250U	/* 30 binary places */
+#define FB_CONSERVATISM_SPREAD_NS 137000
 #define FB_CONSERVATISM_SPREAD_MOST (FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS / 4)
+#define FB_CONSERVATISM_SQRT2 1518500250U	/* 30 binary places */
 #define FB_CONSERVATISM_EXP_SHIFT 12
+#define FB_CONSERVATISM_FAINT 128	/* shares below are nearly none */
+#define FB_CONSERVATISM_PRIOR (100 * FB_CONSERVATISM_TRIAL)
+#define FB_CONSERVATISM_PRIOR_GAIN (FB_CONSERVATISM_PRIOR / 4)
 
 /*
- * A search that weighs the risk itself (struct fb_conservatism_odds) must keep only the slack at
- * which the turn is almost as likely lost as not. The price of a lost turn begins at 14 gaps,
- * which costs about 5000 ppm on an Atlas 10K; the feedback adjusts it like the risk.
+ * A plan must keep the slack at which a turn is almost as likely lost as not, and no less than
+ * FB_CONSERVATISM_LEAST_NS, because phases are known only to some microseconds: a read on the
+ * track where the head already is must not begin right under it.
  */
 #define FB_CONSERVATISM_RISK_FLOOR (FB_CONSERVATISM_ONE / 10 * 3)
+#define FB_CONSERVATISM_LEAST_NS 20000U
+
+#define FB_CONSERVATISM_EVERY 16	/* trials between two computations of the chances */
+
+/*
+ * The price of a lost turn begins at 14 gaps, which costs about 5000 ppm on an Atlas 10K. Every
+ * 8 s, in which a target of 5000 ppm allows 7 turns of a 10,000 rpm disk, the feedback changes it
+ * by a sixteenth of the relative deviation from the target, so that it averages over a few minutes.
+ * So few turns vary by chance by more than the target, so deviations count up to
+ * FB_CONSERVATISM_LEFT_MOST times the target.
+ */
 #define FB_CONSERVATISM_PRICE_START (14 * 256)
 #define FB_CONSERVATISM_PRICE_LEAST 64
 #define FB_CONSERVATISM_PRICE_MOST (256 * 256)
-
-/* trials between two computations of a band, and the most that its conservatism moves then */
-#define FB_CONSERVATISM_EVERY 16
-#define FB_CONSERVATISM_ENOUGH 512
-#define FB_CONSERVATISM_STEP_NS 10000
-
-/*
- * The least conservatism, because phases are known only to some microseconds. A read on the track
- * where the head already is must not begin right under it: a tiny error would decide whether it
- * begins now or a turn later, and after a wrong prediction the head's position is unknown.
- */
-#define FB_CONSERVATISM_LEAST_NS 20000U
-
-/*
- * Every 8 s, in which a target of 5000 ppm allows 7 turns of a 10,000 rpm disk, the feedback
- * changes the risk by a sixteenth of the relative deviation from the target, so that it averages
- * over a few minutes. So few turns vary by chance by more than the target, so deviations count up
- * to FB_CONSERVATISM_LEFT_MOST times the target.
- */
 #define FB_CONSERVATISM_WINDOW_NS 8000000000ULL
 #define FB_CONSERVATISM_GAIN 16
 #define FB_CONSERVATISM_LEFT_MOST 4
 #define FB_CONSERVATISM_BEHIND_MIN 16
-#define FB_CONSERVATISM_RISK_START (FB_CONSERVATISM_ONE / 100)
-#define FB_CONSERVATISM_RISK_LEAST (FB_CONSERVATISM_ONE / 20000)
-#define FB_CONSERVATISM_RISK_MOST (FB_CONSERVATISM_ONE / 8)
-
-/*
- * The conservatism weighs the risk against the last block of a read; leaving a gap alone is
- * weighed against all its blocks, some 25 in a gap of nearly a turn.
- */
-#define FB_CONSERVATISM_GAP_BLOCKS 25
-
-/* of gaps slightly farther from a turn, one in four is left alone to see what is gained there */
-#define FB_CONSERVATISM_TEST_NS 100000
-#define FB_CONSERVATISM_TEST_SHIFT 6
-#define FB_CONSERVATISM_TEST_MASK 3
-
-/*
- * What plain requests lose corrects the tables by no more than a factor of two, and hardly before
- * so many turns are expected to be lost: first all slacks alike, then each kind.
- */
-#define FB_CONSERVATISM_MORE_ONE 65536
-#define FB_CONSERVATISM_MORE_TURNS 64
-#define FB_CONSERVATISM_WAIT_NS (4 * FB_CONSERVATISM_BIN_NS)
 
 /* most turns of delay charged to free reads; longer delays are error recovery by the drive */
 #define FB_CONSERVATISM_TURNS_MAX 2
@@ -141,82 +102,20 @@ static void fb_conservatism_monotone(const struct fb_conservatism_trials *t,
 }
 
 /* prior share of bin @i, from the share of the next bin */
-static u32 fb_conservatism_belief(const u32 *all, const u32 share[FB_CONSERVATISM_BINS], u32 i)
+static u32 fb_conservatism_belief(const u32 *prior, const u32 *share, u32 i)
 {
 	u64 belief;
 
 	if (i == FB_CONSERVATISM_BINS - 1)
-		return all ? all[i] : FB_CONSERVATISM_SHARE_FAR;
-	if (all)
-		belief = div_u64(((u64)share[i + 1] + FB_CONSERVATISM_SHARE_FAR) * all[i],
-				 all[i + 1] + FB_CONSERVATISM_SHARE_FAR);
-	else
-		belief = div_u64((u64)share[i + 1] * FB_CONSERVATISM_GROWTH_NUM,
-				 FB_CONSERVATISM_GROWTH_DEN);
+		return prior[i];
+	belief = div_u64(((u64)share[i + 1] + FB_CONSERVATISM_FAINT) * prior[i],
+			 prior[i + 1] + FB_CONSERVATISM_FAINT);
 	return min_t(u64, belief, FB_CONSERVATISM_ONE);
 }
 
-/*
- * Compute @share from the trials in @t. @all: shares of all bands if @t is one band's, or the
- * model's, or NULL; @prior: their weight.
- */
-static void fb_conservatism_shares(const struct fb_conservatism_trials *t, const u32 *all,
-				   u32 prior, u32 share[FB_CONSERVATISM_BINS])
+static u32 fb_conservatism_share(const struct fb_conservatism_trials *t, u32 belief, u32 prior)
 {
-	u32 i;
-
-	for (i = FB_CONSERVATISM_BINS; i--;) {
-		u64 sum = (u64)fb_conservatism_belief(all, share, i) * prior + (u64)t[i].lost *
-			FB_CONSERVATISM_ONE;
-
-		share[i] = div_u64(sum, t[i].n + prior);
-	}
-	fb_conservatism_monotone(t, share, prior);
-}
-
-/*
- * Most gaps of nearly a turn have free reads in them, which hide what would have been gained:
- * until trials say otherwise, seeks are assumed to be early as often as late.
- */
-static void fb_conservatism_gains(struct fb_conservatism *m)
-{
-	u32 i;
-
-	for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
-		u64 sum = (u64)(m->share[i] - m->share[FB_CONSERVATISM_BINS - 1]) *
-			FB_CONSERVATISM_PRIOR_GAIN +
-			  (u64)m->early[i].lost * FB_CONSERVATISM_ONE;
-
-		m->gain[i] = div_u64(sum, m->early[i].n + FB_CONSERVATISM_PRIOR_GAIN);
-	}
-	fb_conservatism_monotone(m->early, m->gain, FB_CONSERVATISM_PRIOR_GAIN);
-}
-
-/*
- * The slack at which @risk is left on top of the share of the longest slack, which no slack
- * helps against; interpolated linearly between the bins' middles.
- */
-static u32 fb_conservatism_quantile_ns(const u32 share[FB_CONSERVATISM_BINS], u32 risk)
-{
-	u32 i = 0, part;
-
-	risk += share[FB_CONSERVATISM_BINS - 1];
-	while (i < FB_CONSERVATISM_BINS - 1 && share[i] > risk)
-		i++;
-	if (!i)
-		return 0;
-	part = FB_CONSERVATISM_BIN_NS;
-	if (share[i] <= risk)
-		part = div_u64((u64)FB_CONSERVATISM_BIN_NS * (share[i - 1] - risk),
-			       share[i - 1] - share[i]);
-	return i * FB_CONSERVATISM_BIN_NS - FB_CONSERVATISM_BIN_NS / 2 + part;
-}
-
-static u32 fb_conservatism_towards(u32 from, u32 to, u32 step)
-{
-	if (to > from)
-		return from + min(to - from, step);
-	return from - min(from - to, step);
+	return div_u64((u64)belief * prior + (u64)t->lost * FB_CONSERVATISM_ONE, t->n + prior);
 }
 
 /* convert shares to chances for a search, without those that no slack helps against */
@@ -230,51 +129,52 @@ static void fb_conservatism_chances(u16 chance[FB_CONSERVATISM_BINS],
 				FB_CONSERVATISM_CHANCE_MOST);
 }
 
-/* use new shares of a band, whose conservatism moves by @step at most */
-static void fb_conservatism_use(struct fb_conservatism *m, u32 band,
-				const u32 share[FB_CONSERVATISM_BINS], u32 step)
+/* the slack at which FB_CONSERVATISM_RISK_FLOOR is left of what slack helps against */
+static u32 fb_conservatism_floor_ns(const u32 share[FB_CONSERVATISM_BINS])
 {
-	u32 floor_ns = fb_conservatism_quantile_ns(share, FB_CONSERVATISM_RISK_FLOOR);
+	u32 risk = FB_CONSERVATISM_RISK_FLOOR + share[FB_CONSERVATISM_BINS - 1], i = 0, part;
 
-	m->odds.floor_ns[band] = fb_conservatism_towards(m->odds.floor_ns[band],
-							 max(floor_ns, FB_CONSERVATISM_LEAST_NS),
-							 step);
-	fb_conservatism_chances(m->odds.late[band], share);
+	while (i < FB_CONSERVATISM_BINS - 1 && share[i] > risk)
+		i++;
+	if (!i)
+		return FB_CONSERVATISM_LEAST_NS;
+	part = FB_CONSERVATISM_BIN_NS;
+	/* a straight line between the bins' middles */
+	if (share[i] <= risk)
+		part = div_u64((u64)FB_CONSERVATISM_BIN_NS * (share[i - 1] - risk),
+			       share[i - 1] - share[i]);
+	return max(i * FB_CONSERVATISM_BIN_NS - FB_CONSERVATISM_BIN_NS / 2 + part,
+		   FB_CONSERVATISM_LEAST_NS);
 }
 
-/* use new values of @share, of all bands together; @least: least conservatism */
-static void fb_conservatism_use_all(struct fb_conservatism *m, u32 least, u32 step)
+static void fb_conservatism_compute(struct fb_conservatism *m, enum fb_conservatism_kind kind)
 {
-	u32 risk = min(m->risk * FB_CONSERVATISM_GAP_BLOCKS, FB_CONSERVATISM_ONE / 2);
-	u32 one_ns = max(fb_conservatism_quantile_ns(m->share, m->risk), least);
+	const struct fb_conservatism_trials *t = m->tail[kind];
+	u32 *share = m->share[kind], i;
 
-	m->one_ns = fb_conservatism_towards(m->one_ns, one_ns, step);
-	fb_conservatism_gains(m);
-	m->early_ns = fb_conservatism_towards(m->early_ns,
-					      fb_conservatism_quantile_ns(m->gain, risk), step);
+	for (i = FB_CONSERVATISM_BINS; i--;)
+		share[i] = fb_conservatism_share(&t[i], fb_conservatism_belief(m->prior, share, i),
+						 FB_CONSERVATISM_PRIOR);
+	fb_conservatism_monotone(t, share, FB_CONSERVATISM_PRIOR);
+	m->odds.floor_ns[kind] = fb_conservatism_floor_ns(share);
+	fb_conservatism_chances(m->odds.late[kind], share);
+}
+
+/*
+ * Most gaps of nearly a turn have free reads in them, which hide what would have been gained:
+ * until trials say otherwise, seeks are assumed to be early as often as late.
+ */
+static void fb_conservatism_gains(struct fb_conservatism *m)
+{
+	const u32 *share = m->share[FB_CONSERVATISM_SEEK];
+	u32 i;
+
+	for (i = 0; i < FB_CONSERVATISM_BINS; i++)
+		m->gain[i] = fb_conservatism_share(&m->early[i],
+						   share[i] - share[FB_CONSERVATISM_BINS - 1],
+						   FB_CONSERVATISM_PRIOR_GAIN);
+	fb_conservatism_monotone(m->early, m->gain, FB_CONSERVATISM_PRIOR_GAIN);
 	fb_conservatism_chances(m->odds.early, m->gain);
-}
-
-/* compute the next band, or after the last one all bands together */
-static void fb_conservatism_compute(struct fb_conservatism *m)
-{
-	const u32 *prior = m->prior_known ? m->prior : NULL;
-	u32 band = m->turn;
-
-	m->turn = band < DM_BANDS ? band + 1 : 0;
-	if (m->trials < FB_CONSERVATISM_ENOUGH)
-		return;
-	if (band == DM_BANDS) {
-		fb_conservatism_shares(m->all, prior, FB_CONSERVATISM_PRIOR, m->share);
-		fb_conservatism_use_all(m, 0, FB_CONSERVATISM_STEP_NS);
-		return;
-	}
-	if (band)
-		fb_conservatism_shares(m->tail[band], m->share, FB_CONSERVATISM_PRIOR_BAND,
-				       m->band);
-	else
-		fb_conservatism_shares(m->tail[band], prior, FB_CONSERVATISM_PRIOR, m->band);
-	fb_conservatism_use(m, band, m->band, FB_CONSERVATISM_STEP_NS);
 }
 
 /* how much earlier the head must come to gain a turn */
@@ -303,24 +203,18 @@ static void fb_conservatism_fade(struct fb_conservatism_trials *t, u32 n)
 
 /* ---- the cost ---- */
 
-/* share of turns that the foreground loses even with the longest slack */
-static u32 fb_conservatism_own(const struct fb_conservatism *m)
-{
-	return div_u64((u64)m->own.lost * FB_CONSERVATISM_ONE,
-		       m->own.n + FB_CONSERVATISM_PRIOR);
-}
-
 /*
  * The expected cost of a foreground request without the free read before it. With a short wait
  * it might have lost a turn; with a wait of nearly a whole turn it might have gained one, which
- * the free read prevented. Turns lost whatever the slack are the drive's own.
+ * the free read prevented. Turns lost even with the longest slack are the drive's own.
  */
 static s64 fb_conservatism_alone_ns(const struct fb_conservatism *m, u64 gap_ns)
 {
-	u32 lost = m->share[fb_conservatism_bin(gap_ns)] - m->share[FB_CONSERVATISM_BINS - 1] +
-		fb_conservatism_own(m);
+	const u32 *share = m->share[FB_CONSERVATISM_SEEK];
+	u32 lost = share[fb_conservatism_bin(gap_ns)] - share[FB_CONSERVATISM_BINS - 1];
 	u32 gained = m->gain[fb_conservatism_bin(fb_conservatism_to_turn(m, gap_ns))];
 
+	lost += div_u64((u64)m->own.lost * FB_CONSERVATISM_ONE, m->own.n + FB_CONSERVATISM_PRIOR);
 	return mul_u64_u32_shr(m->period_ns, lost, 30) -
 	       mul_u64_u32_shr(m->period_ns, gained, 30);
 }
@@ -339,49 +233,14 @@ static s32 fb_conservatism_cost_ppm(const struct fb_conservatism *m, u64 span_ns
 	return div64_s64(m->cost_ns, div_u64(span_ns, FB_CONSERVATISM_PPM));
 }
 
-/* raise or lower risk and price by what is left of the target */
+/* raise or lower the price by what is left of the target */
 static void fb_conservatism_move(struct fb_conservatism *m, s32 left)
 {
-	s32 risk = m->risk, price = m->odds.price;
+	s32 price = m->odds.price;
 
-	risk += (s32)((s64)(risk / FB_CONSERVATISM_GAIN) * left >> 10);
-	m->risk = clamp_t(s32, risk, FB_CONSERVATISM_RISK_LEAST, FB_CONSERVATISM_RISK_MOST);
 	price -= price * left / (FB_CONSERVATISM_GAIN << 10);
 	m->odds.price = clamp_t(s32, price, FB_CONSERVATISM_PRICE_LEAST,
 				FB_CONSERVATISM_PRICE_MOST);
-}
-
-/* by how much more than expected is lost, 16 binary places; @prior: so it was taken to be */
-static s32 fb_conservatism_more(const struct fb_conservatism *m,
-				const struct fb_conservatism_plain *p, s32 prior)
-{
-	s64 prior_ns = FB_CONSERVATISM_MORE_TURNS * m->period_ns;
-	s64 more_ns = p->lost_ns - (s64)p->expected_ns;
-
-	more_ns = more_ns * FB_CONSERVATISM_MORE_ONE + prior_ns * prior;
-	return clamp_t(s64, div64_s64(more_ns, p->expected_ns + prior_ns),
-		       -FB_CONSERVATISM_MORE_ONE / 2, FB_CONSERVATISM_MORE_ONE);
-}
-
-/* what have plain requests lost, against the tables? */
-static void fb_conservatism_compare(struct fb_conservatism *m)
-{
-	struct fb_conservatism_plain all = { 0 };
-	s32 more;
-	u32 i;
-
-	for (i = 0; i < FB_CONSERVATISM_WAITS; i++) {
-		all.lost_ns += m->plain[i].lost_ns;
-		all.expected_ns += m->plain[i].expected_ns;
-	}
-	more = fb_conservatism_more(m, &all, 0);
-	for (i = 0; i < FB_CONSERVATISM_WAITS; i++) {
-		struct fb_conservatism_plain *p = &m->plain[i];
-
-		m->odds.more[i] = fb_conservatism_more(m, p, more);
-		p->lost_ns -= p->lost_ns >> FB_CONSERVATISM_FADE_SHIFT;
-		p->expected_ns -= p->expected_ns >> FB_CONSERVATISM_FADE_SHIFT;
-	}
 }
 
 static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
@@ -391,43 +250,17 @@ static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
 	if (now_ns >= m->since_ns && span_ns < FB_CONSERVATISM_WINDOW_NS)
 		return;
 	/* a window with a long pause in it, or with few free reads, says nothing */
-	if (span_ns < 2 * FB_CONSERVATISM_WINDOW_NS && m->behind >= FB_CONSERVATISM_BEHIND_MIN &&
-	    m->trials >= FB_CONSERVATISM_ENOUGH) {
+	if (span_ns < 2 * FB_CONSERVATISM_WINDOW_NS && m->behind >= FB_CONSERVATISM_BEHIND_MIN) {
 		fb_conservatism_move(m, fb_conservatism_left(m, span_ns));
 		m->cost_ppm += (fb_conservatism_cost_ppm(m, span_ns) -
 				m->cost_ppm) / FB_CONSERVATISM_GAIN;
 	}
-	fb_conservatism_compare(m);
-	fb_conservatism_fade(m->tail[0], DM_BANDS * FB_CONSERVATISM_BINS);
-	fb_conservatism_fade(m->all, FB_CONSERVATISM_BINS);
+	fb_conservatism_fade(m->tail[0], FB_CONSERVATISM_KINDS * FB_CONSERVATISM_BINS);
 	fb_conservatism_fade(m->early, FB_CONSERVATISM_BINS);
 	fb_conservatism_fade(&m->own, 1);
 	m->since_ns = now_ns;
 	m->behind = 0;
 	m->cost_ns = 0;
-}
-
-u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns)
-{
-	u32 ns = min_t(u64, margin_ns, FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS), i;
-
-	/* interpolate linearly between the bins' middles */
-	ns = max_t(u32, ns, FB_CONSERVATISM_BIN_NS / 2) - FB_CONSERVATISM_BIN_NS / 2;
-	i = ns / FB_CONSERVATISM_BIN_NS;
-	if (i >= FB_CONSERVATISM_BINS - 1)
-		return chance[FB_CONSERVATISM_BINS - 1];
-	/* fb_conservatism_monotone() made chances fall with margin */
-	return chance[i] - (chance[i] - chance[i + 1]) *
-		(ns % FB_CONSERVATISM_BIN_NS) / FB_CONSERVATISM_BIN_NS;
-}
-
-/* what a chance costs on the mean; beyond the table there is none */
-static s64 fb_conservatism_chance_ns(const u16 chance[FB_CONSERVATISM_BINS], u64 period_ns,
-				     u64 margin_ns)
-{
-	if (margin_ns >= FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS)
-		return 0;
-	return period_ns * fb_conservatism_chance(chance, margin_ns) >> 16;
 }
 
 static s32 fb_conservatism_turns(const struct fb_conservatism *m, s64 late_ns)
@@ -451,29 +284,6 @@ static void fb_conservatism_charge(struct fb_conservatism *m, const struct fb_co
 	m->cost_ns -= fb_conservatism_alone_ns(m, leg->gap_ns);
 }
 
-static u32 fb_conservatism_wait(u64 slack_ns)
-{
-	return min_t(u64, div_u64(slack_ns, FB_CONSERVATISM_WAIT_NS), FB_CONSERVATISM_WAITS - 1);
-}
-
-/* a foreground request without a free read in its gap: what did it lose, and what should it? */
-static void fb_conservatism_plain(struct fb_conservatism *m, const struct fb_conservatism_leg *leg,
-				  s32 turns)
-{
-	s64 most_ns = FB_CONSERVATISM_TURNS_MAX * m->period_ns;
-	struct fb_conservatism_plain *p;
-
-	/* only seeks vary */
-	if (leg->cause != FB_CAUSE_PLAIN || !leg->dist)
-		return;
-	p = &m->plain[fb_conservatism_wait(leg->slack_ns)];
-	if (turns > 0)
-		p->lost_ns += min(leg->late_ns, most_ns);
-	p->lost_ns -= mul_u64_u32_shr(m->period_ns, fb_conservatism_own(m), 30);
-	p->expected_ns += fb_conservatism_chance_ns(m->odds.late[dm_band(leg->dist)], m->period_ns,
-						    leg->slack_ns);
-}
-
 void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_model *dm,
 			     const struct dm_place *from, u64 lbn, u32 nsect,
 			     const struct dm_access *acc)
@@ -495,44 +305,27 @@ void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_
 void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 			   const struct fb_conservatism_leg *leg)
 {
-	u32 band = dm_band(leg->dist), bin = fb_conservatism_bin(leg->slack_ns);
+	enum fb_conservatism_kind kind = fb_conservatism_kind(leg->dist);
 	s32 turns = fb_conservatism_turns(m, leg->late_ns);
+	u32 bin = fb_conservatism_bin(leg->slack_ns);
 
 	fb_conservatism_feed_back(m, now_ns);
 	fb_conservatism_charge(m, leg, turns);
-	fb_conservatism_plain(m, leg, turns);
 	if (leg->cause == FB_CAUSE_PLAIN && bin == FB_CONSERVATISM_BINS - 1)
 		fb_conservatism_count(&m->own, turns > 0);
 	if (!leg->simple)
 		return;
-	fb_conservatism_count(&m->tail[band][bin], turns > 0);
-	if (band)
-		fb_conservatism_count(&m->all[bin], turns > 0);
+	fb_conservatism_count(&m->tail[kind][bin], turns > 0);
 	bin = fb_conservatism_bin(fb_conservatism_to_turn(m, leg->slack_ns));
 	fb_conservatism_count(&m->early[bin], turns < 0);
-	if (++m->trials % FB_CONSERVATISM_EVERY == 0)
-		fb_conservatism_compute(m);
+	if (++m->trials % FB_CONSERVATISM_EVERY)
+		return;
+	fb_conservatism_compute(m, kind);
+	if (kind == FB_CONSERVATISM_SEEK)
+		fb_conservatism_gains(m);
 }
 
 /* ---- beginning ---- */
-
-void fb_conservatism_init(struct fb_conservatism *m, u64 period_ns, u32 target_ppm)
-{
-	u32 i;
-
-	memset(m, 0, sizeof(*m));
-	m->period_ns = period_ns;
-	m->target_ppm = target_ppm;
-	m->risk = FB_CONSERVATISM_RISK_START;
-	m->one_ns = FB_CONSERVATISM_START_NS;
-	m->odds.price = FB_CONSERVATISM_PRICE_START;
-	fb_conservatism_shares(m->all, NULL, FB_CONSERVATISM_PRIOR, m->share);
-	fb_conservatism_gains(m);
-	for (i = 0; i < DM_BANDS; i++) {
-		m->odds.floor_ns[i] = FB_CONSERVATISM_START_NS;
-		fb_conservatism_chances(m->odds.late[i], m->share);
-	}
-}
 
 /* exp(-@x), 30 binary places both: (1 - x / 2^n)^(2^n) */
 static u32 fb_conservatism_exp(u64 x)
@@ -549,72 +342,67 @@ static u32 fb_conservatism_exp(u64 x)
 	return y;
 }
 
-/* chance that a seek of this standard deviation is later than each bin's middle */
-static void fb_conservatism_laplace(u32 share[FB_CONSERVATISM_BINS], u32 spread_ns)
+/* the largest spread of seeks, at least 1 */
+static u32 fb_conservatism_spread_ns(const struct disk_model *dm)
 {
-	u64 ns = FB_CONSERVATISM_BIN_NS / 2;
+	const struct dm_info *info = dm_info(dm);
+	u32 spread_ns = 1, cyls;
+
+	if (!info->spread_known)
+		return FB_CONSERVATISM_SPREAD_NS;
+	for (cyls = 1; cyls < info->cylinders; cyls *= 2)
+		spread_ns = max(spread_ns, dm_spread_ns(dm, cyls));
+	spread_ns = max(spread_ns, dm_spread_ns(dm, info->cylinders));
+	return min_t(u32, spread_ns, FB_CONSERVATISM_SPREAD_MOST);
+}
+
+void fb_conservatism_init(struct fb_conservatism *m, const struct disk_model *dm, u32 target_ppm)
+{
+	u64 ns = FB_CONSERVATISM_BIN_NS / 2, beyond, spread_ns = fb_conservatism_spread_ns(dm);
 	u32 i;
 
+	memset(m, 0, sizeof(*m));
+	m->period_ns = dm_period_ns(dm);
+	m->target_ppm = target_ppm;
+	m->odds.price = FB_CONSERVATISM_PRICE_START;
 	for (i = 0; i < FB_CONSERVATISM_BINS; i++, ns += FB_CONSERVATISM_BIN_NS) {
-		u64 beyond = ns > FB_CONSERVATISM_LEAST_NS ? ns - FB_CONSERVATISM_LEAST_NS : 0;
-
+		beyond = max_t(u64, ns, FB_CONSERVATISM_LEAST_NS) - FB_CONSERVATISM_LEAST_NS;
 		/* its tail falls by e every spread / sqrt(2) */
-		share[i] = fb_conservatism_exp(div_u64(beyond * FB_CONSERVATISM_SQRT2,
-						       spread_ns)) / 2;
+		m->prior[i] = fb_conservatism_exp(div_u64(beyond * FB_CONSERVATISM_SQRT2,
+							  spread_ns)) / 2;
 	}
-}
-
-/* the largest spread of a band, at least 1; on small disks the last bands are empty */
-static u32 fb_conservatism_band_spread(const struct disk_model *dm, u32 band)
-{
-	u32 first = band ? dm_band_first(band) : 1, end = first * 4 - 1;
-	u32 spread_ns = max(dm_spread_ns(dm, first), dm_spread_ns(dm, end));
-
-	return clamp_t(u32, spread_ns, 1, FB_CONSERVATISM_SPREAD_MOST);
-}
-
-void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *dm)
-{
-	u32 most_ns = 1, i;
-
-	if (!dm_info(dm)->spread_known)
-		return;
-	m->prior_known = true;
-	for (i = 0; i < DM_BANDS; i++) {
-		u32 spread_ns = fb_conservatism_band_spread(dm, i);
-
-		most_ns = max(most_ns, spread_ns);
-		fb_conservatism_laplace(m->band, spread_ns);
-		fb_conservatism_use(m, i, m->band, U32_MAX);
-	}
-	fb_conservatism_laplace(m->prior, most_ns);
-	memcpy(m->share, m->prior, sizeof(m->share));
-	fb_conservatism_use_all(m, FB_CONSERVATISM_LEAST_NS, U32_MAX);
+	for (i = 0; i < FB_CONSERVATISM_KINDS; i++)
+		fb_conservatism_compute(m, i);
+	fb_conservatism_gains(m);
 }
 
 /* ---- the answer ---- */
 
-s64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 period_ns, u32 cyls,
+u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns)
+{
+	u32 ns = min_t(u64, margin_ns, FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS), i;
+
+	/* interpolate linearly between the bins' middles */
+	ns = max_t(u32, ns, FB_CONSERVATISM_BIN_NS / 2) - FB_CONSERVATISM_BIN_NS / 2;
+	i = ns / FB_CONSERVATISM_BIN_NS;
+	if (i >= FB_CONSERVATISM_BINS - 1)
+		return chance[FB_CONSERVATISM_BINS - 1];
+	/* fb_conservatism_monotone() made chances fall with margin */
+	return chance[i] - (chance[i] - chance[i + 1]) *
+		(ns % FB_CONSERVATISM_BIN_NS) / FB_CONSERVATISM_BIN_NS;
+}
+
+u64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 period_ns, u32 cyls,
 				u64 seek_ns, u64 latency_ns)
 {
-	s64 ns = seek_ns + latency_ns, late_ns;
+	u64 ns = seek_ns + latency_ns;
 
 	/* only seeks vary */
 	if (!odds || !seek_ns)
 		return ns;
-	late_ns = fb_conservatism_chance_ns(odds->late[dm_band(cyls)], period_ns, latency_ns);
-	ns += late_ns + (late_ns * odds->more[fb_conservatism_wait(latency_ns)] >> 16);
-	return ns - fb_conservatism_chance_ns(odds->early, period_ns,
-					      period_ns - min(latency_ns, period_ns));
-}
-
-bool fb_conservatism_skip_gap(const struct fb_conservatism *m, u64 gap_ns)
-{
-	u64 missing_ns = fb_conservatism_to_turn(m, gap_ns);
-
-	if (missing_ns < m->early_ns)
-		return true;
-	/* the wait's low bits serve as random numbers */
-	return missing_ns < m->early_ns + FB_CONSERVATISM_TEST_NS &&
-	       (gap_ns >> FB_CONSERVATISM_TEST_SHIFT & FB_CONSERVATISM_TEST_MASK) == 0;
+	/* beyond the table there is no chance */
+	if (latency_ns >= FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS)
+		return ns;
+	return ns + (period_ns * fb_conservatism_chance(odds->late[fb_conservatism_kind(cyls)],
+							latency_ns) >> 16);
 }

@@ -17,9 +17,6 @@
 
 #define FB_CONSERVATISM_BINS 64		/* bins of slack; the last one holds all longer slacks */
 #define FB_CONSERVATISM_BIN_NS 20000	/* width of a bin */
-#define FB_CONSERVATISM_WAITS 4		/* kinds of slack: up to 80, 160, 240 us, and more */
-/* the paper's value, until there are trials, unless fb_conservatism_expect() is called */
-#define FB_CONSERVATISM_START_NS 400000
 #define FB_CONSERVATISM_TARGET_PPM 5000	/* default target */
 
 /* The role of a command in its gap: who would lose a turn */
@@ -55,6 +52,13 @@ struct fb_conservatism_trials {
 	u32 lost;			/* turns lost in them */
 };
 
+/* Seeks by what they can err by; fb_conservatism_kind() */
+enum fb_conservatism_kind {
+	FB_CONSERVATISM_STILL,		/* within a cylinder: only phase and head switch err */
+	FB_CONSERVATISM_SEEK,		/* to another cylinder */
+	FB_CONSERVATISM_KINDS,
+};
+
 /*
  * Chances and price of a lost turn, for fb_limits.odds. A margin that is the same for all plans
  * refuses some that are worth their risk and accepts some that are not. So the search subtracts the
@@ -62,64 +66,38 @@ struct fb_conservatism_trials {
  * met.
  */
 struct fb_conservatism_odds {
-	u32 floor_ns[DM_BANDS];		/* conservatism by band that every plan must keep */
-	/* fb_conservatism_chance() of losing a turn by band and margin, 16 binary places */
-	u16 late[DM_BANDS][FB_CONSERVATISM_BINS];
+	u32 floor_ns[FB_CONSERVATISM_KINDS];	/* conservatism that every plan must keep */
+	/* fb_conservatism_chance() of losing a turn by margin, 16 binary places */
+	u16 late[FB_CONSERVATISM_KINDS][FB_CONSERVATISM_BINS];
 	/* chance of gaining a turn, by what is missing of one */
 	u16 early[FB_CONSERVATISM_BINS];
-	/* by kind of slack, at so much beyond @late time is lost, 16 binary places; < 0: less */
-	s32 more[FB_CONSERVATISM_WAITS];
 	u32 price;			/* cost of a lost turn, in 256ths of a gap's mean value */
 };
 
-/* What plain foreground requests lost lately */
-struct fb_conservatism_plain {
-	s64 lost_ns;			/* in fact, less what is the drive's own */
-	u64 expected_ns;		/* by the tables of odds */
-};
-
-/* What was learnt; private but for those named */
+/* What was learnt; private but for @target_ppm, @odds and @cost_ppm */
 struct fb_conservatism {
 	u64 period_ns;
 	u32 target_ppm;	/* what free reads may cost, 1 .. 1000000; may change at any time */
-	/* trials by distance band and slack */
-	struct fb_conservatism_trials tail[DM_BANDS][FB_CONSERVATISM_BINS];
-	/* trials of every band but 0 */
-	struct fb_conservatism_trials all[FB_CONSERVATISM_BINS];
-	/* trials of every band, by what was missing of a turn, with turns gained */
+	/* trials by kind and slack */
+	struct fb_conservatism_trials tail[FB_CONSERVATISM_KINDS][FB_CONSERVATISM_BINS];
+	/* trials of both kinds, by what was missing of a turn, with turns gained */
 	struct fb_conservatism_trials early[FB_CONSERVATISM_BINS];
-	/* chance of losing a turn at a slack, all bands but 0, 30 binary places */
-	u32 share[FB_CONSERVATISM_BINS];
+	/* chance of losing a turn at a slack, 30 binary places */
+	u32 share[FB_CONSERVATISM_KINDS][FB_CONSERVATISM_BINS];
 	/* chance of gaining a turn, by what is missing of one, 30 binary places */
 	u32 gain[FB_CONSERVATISM_BINS];
-	/* @share of one band, while it is computed: too large for a completion's stack */
-	u32 band[FB_CONSERVATISM_BINS];
-	u32 prior[FB_CONSERVATISM_BINS];	/* of the model, if @prior_known */
-	bool prior_known;		/* the model says how much seeks vary */
+	u32 prior[FB_CONSERVATISM_BINS];	/* @share before any trials */
 	struct fb_conservatism_trials own;	/* plain foreground trials in the last bin */
-	/* by kind of slack, what plain foreground requests lost */
-	struct fb_conservatism_plain plain[FB_CONSERVATISM_WAITS];
 	struct fb_conservatism_odds odds;	/* for a search that weighs the risk itself */
-	u32 one_ns;	/* added to seek estimates of any distance; changes slowly */
-	u32 early_ns;	/* a gap whose wait is this near a whole turn is left alone */
 	u64 trials;
-	u32 turn;			/* the band to be computed next */
-	u32 risk;	/* chance of a lost turn that the conservatism allows, 30 binary places */
 	u64 since_ns;			/* beginning of the feedback's window */
 	u32 behind;	/* legs with cause FB_CAUSE_PREPEND or FB_CAUSE_AFTER in the window */
 	s64 cost_ns;			/* what free reads cost in the window */
 	s32 cost_ppm;			/* what they cost in recent windows, as part of the time */
 };
 
-/* FB_CONSERVATISM_START_NS everywhere. @period_ns: not 0; @target_ppm: 1 .. 1000000. */
-void fb_conservatism_init(struct fb_conservatism *m, u64 period_ns, u32 target_ppm);
-
-/*
- * Begin with how much @dm says that seeks vary, if it does, just after fb_conservatism_init(). The
- * conservatism of a band is then where the tail of a Laplace distribution with the band's spread
- * falls to the initial risk.
- */
-void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *dm);
+/* Begin with how much @dm says that seeks vary, if it does. @target_ppm: 1 .. 1000000. */
+void fb_conservatism_init(struct fb_conservatism *m, const struct disk_model *dm, u32 target_ppm);
 
 /*
  * Fill in @dist, @slack_ns and @simple of the leg of a command of @nsect > 0 sectors that starts at
@@ -128,6 +106,11 @@ void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *
 void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_model *dm,
 			     const struct dm_place *from, u64 lbn, u32 nsect,
 			     const struct dm_access *acc);
+
+static inline enum fb_conservatism_kind fb_conservatism_kind(u32 cyls)
+{
+	return cyls ? FB_CONSERVATISM_SEEK : FB_CONSERVATISM_STILL;
+}
 
 /* Learn from the end of a command that had been predicted. @leg: its leg. */
 void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
@@ -141,26 +124,15 @@ u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns
 
 /**
  * fb_conservatism_expected_ns() - get the mean of a positioning time
- * @odds: odds of a turn lost or gained, or NULL: unknown
+ * @odds: odds of a lost turn, or NULL: unknown
  * @period_ns: duration of a turn
  * @cyls: distance
  * @seek_ns: predicted seek
  * @latency_ns: predicted rotational latency
  *
- * A seek that only just reaches its sector loses a turn at times, and one that just misses it
- * gains one. What is lost is less than a turn if the head lands within the wanted sectors and the
- * drive has zero-latency access; and the tables have priors in them, and free reads. So the losses
- * are corrected by what plain requests have lost in all.
- * Return: ns.
+ * A seek that only just reaches its sector loses a turn at times. Return: ns.
  */
-s64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 period_ns, u32 cyls,
+u64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 period_ns, u32 cyls,
 				u64 seek_ns, u64 latency_ns);
-
-/*
- * Should a gap have no free read? If the foreground request's rotational wait, @gap_ns, is nearly a
- * whole turn, it alone often arrives early enough to gain that turn. A free read would prevent
- * that, which costs as much as a miss. True also for some other gaps, to see what is gained there.
- */
-bool fb_conservatism_skip_gap(const struct fb_conservatism *m, u64 gap_ns);
 
 #endif /* FB_CONSERVATISM_H */

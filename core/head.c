@@ -51,18 +51,6 @@
  */
 #define FB_HEAD_BASE_TURNS 2048
 
-/*
- * A drive that warms up changes its period evenly for an hour: 0.06 ppm a second is 200 ppm
- * in an hour. An average lags behind by a second of that for each second averaged. So the
- * trend is learnt, too: slowly, from the change of the period within two minutes, so that it
- * does not follow noise. It is extrapolated for ten minutes at most.
- */
-#define FB_HEAD_TREND_S 128
-#define FB_HEAD_TREND_SHARE 4
-#define FB_HEAD_TREND_MOST_S 600
-#define FB_HEAD_TREND_BOUND 360000	/* 10,000 ppm in an hour */
-#define FB_HEAD_SECOND_NS 1000000000ULL
-
 #define FB_HEAD_PERIOD_PPM 2000	/* largest difference of the period from the model's */
 #define FB_HEAD_FITS_SHIFT 5	/* @fits averages over 32 predicted completions ... */
 #define FB_HEAD_RIGHT_SHIFT 8	/* ... and @right over 256 */
@@ -179,36 +167,8 @@ static bool fb_head_at_bound(const struct fb_head *h)
 	       fb_head_bounded(h, h->period_ps + 1) == h->period_ps;
 }
 
-/* extrapolate the period by its trend */
-static void fb_head_age(struct fb_head *h, u64 ns)
-{
-	u64 ms = div_u64(ns - min(ns, h->aged_ns), 1000000);
-
-	h->aged_ns = max(ns, h->aged_ns);
-	ms = min_t(u64, ms, FB_HEAD_TREND_MOST_S * 1000);
-	h->period_ps = fb_head_bounded(h, h->period_ps + div_s64(h->trend_ps * (s64)ms, 1000));
-}
-
-/* learn the trend from the period's change since the mark */
-static void fb_head_learn_trend(struct fb_head *h, u64 ns)
-{
-	u64 s = div_u64(ns - min(ns, h->mark_ns), FB_HEAD_SECOND_NS);
-	s64 most = div_u64(dm_info(h->dm)->period_ps, FB_HEAD_TREND_BOUND), trend;
-
-	if (s < FB_HEAD_TREND_S)
-		return;
-	if (h->mark_ns && s < FB_HEAD_TREND_MOST_S) {
-		trend = div_s64((s64)h->period_ps - (s64)h->mark_ps, s);
-		trend = h->trend_ps + div_s64(trend - h->trend_ps, FB_HEAD_TREND_SHARE);
-		h->trend_ps = clamp_t(s64, trend, -most, most);
-	}
-	h->mark_ns = ns;
-	h->mark_ps = h->period_ps;
-}
-
 static void fb_head_anchor(struct fb_head *h, u64 ns, u32 angle)
 {
-	fb_head_age(h, ns);
 	h->anchored = true;
 	h->anchor_ns = ns;
 	h->anchor_angle = angle;
@@ -251,13 +211,10 @@ static void fb_head_window_end(struct fb_head *h)
 		turns = div64_u64(anchor_ns - h->anchor_ns, fb_head_period_ns(h));
 	h->anchor_ns = anchor_ns;
 	h->anchor_angle = h->at.angle;
-	fb_head_age(h, anchor_ns);
 	/* the first edge has no earlier one to be compared with */
 	if (h->windows)
 		fb_head_learn_period(h, edge, turns);
 	h->bounded = fb_head_at_bound(h) ? h->bounded + 1 : 0;
-	if (h->windows >= FB_HEAD_SHORT_WINDOWS)
-		fb_head_learn_trend(h, anchor_ns);
 	if (h->windows < FB_HEAD_SHORT_WINDOWS)
 		h->windows++;
 	h->win_n = 0;

@@ -7,7 +7,7 @@
  * The phase is the platter's angle at some moment (the anchor), and the period. Completions
  * are reported late by a varying time, so the phase follows the early edge (the lower
  * quartile) of a window of them. The edge's drift over many revolutions gives the error of
- * the period, and the change of the period over minutes its trend.
+ * the period.
  *
  * The head is where the last mechanical command ended, or unknown.
  */
@@ -31,10 +31,6 @@ enum fb_head_verdict {
 struct fb_head {
 	const struct disk_model *dm;
 	u64 period_ps;			/* one revolution, tracked */
-	s64 trend_ps;			/* its rate of change, ps per second */
-	u64 aged_ns;	/* time up to which @trend_ps has been applied to @period_ps */
-	u64 mark_ns;	/* start of the interval over which the trend is measured; 0 = none */
-	u64 mark_ps;			/* the period at @mark_ns */
 	u64 anchor_ns;			/* time of the anchor */
 	u32 anchor_angle;		/* the platter's angle then */
 	bool anchored;			/* @anchor_ns and @anchor_angle are valid */

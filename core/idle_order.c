@@ -17,15 +17,11 @@
 #define FB_IDLE_ORDER_ON_SECTORS 512U	/* near: holes that are passed over without a search */
 #define FB_IDLE_ORDER_NEAR_TRACKS 4	/* near: tracks on either side that are looked at */
 #define FB_IDLE_ORDER_NEAR_TURNS 3	/* near: tracks from a start that count for its value */
-#define FB_IDLE_ORDER_WEIGH_EACH 1024	/* near: searches between two weighings of the regions */
-#define FB_IDLE_ORDER_WEIGH_MORE 64	/* near: or when by 1 / this more is wanted than then */
 /* near: if those tracks have nothing, the first distance to look at, tracks */
 #define FB_IDLE_ORDER_NEAR_FAR 16
 /* near: words of the map on either side that are looked at ... */
 #define FB_IDLE_ORDER_NEAR_WORDS 512
 #define FB_IDLE_ORDER_NEAR_STARTS 8	/* ... for this many starts of wanted runs */
-#define FB_IDLE_ORDER_CUT_TRACKS 16	/* near: tracks before a cut that are looked at */
-#define FB_IDLE_ORDER_CUT_NS 3000000U	/* near: cost of cutting a run in two: a seek later */
 /* from a read's end until the arm can move for the next one */
 #define FB_IDLE_ORDER_TURNAROUND_NS 400000U
 
@@ -294,7 +290,7 @@ const struct fb_idle_order_ops fb_idle_order_staggered = {
 struct fb_idle_order_best {
 	u64 first;	/* its first granule */
 	u64 end;	/* granule at which it must end */
-	u64 wanted;	/* wanted granules, weighted */
+	u64 wanted;	/* wanted granules */
 	u64 ns;		/* time it takes to seek there and read them */
 };
 
@@ -305,57 +301,12 @@ static void fb_idle_order_near_offer(struct fb_idle_order_best *best, u64 first,
 		*best = (struct fb_idle_order_best) { first, end, wanted, ns };
 }
 
-/*
- * A scan that always reads near the head first finishes regions with long tracks, and then all
- * seeks are long. So regions that lag count for more: by the part left of them relative to the
- * part left of the whole. That changes slowly, unless more becomes wanted: the range of a scan
- * is entered in parts, and what has not been entered yet must not count as read.
- */
-static void fb_idle_order_near_weigh(struct fb_idle_order *o, const struct fb_idle_order_ask *ask)
-{
-	const struct fb_bitmap *bm = ask->bm;
-	u64 first = 0, end, share;
-	u32 i;
-
-	if (o->asked++ % FB_IDLE_ORDER_WEIGH_EACH &&
-	    bm->n_wanted <= o->weighed + o->weighed / FB_IDLE_ORDER_WEIGH_MORE)
-		return;
-	o->weighed = bm->n_wanted;
-	for (i = 0; i < FB_REGIONS; i++, first = end) {
-		end = fb_idle_order_track_granule(o, ask, div_u64((u64)(i + 1) * bm->groups,
-								  FB_REGIONS));
-		share = mul_u64_u64_div_u64(bm->region[i] * FB_WEIGHT_ONE, o->granules,
-					    max_t(u64, end - first, 1));
-		share = div64_u64(share, max_t(u64, bm->n_wanted, 1));
-		o->weight[i] = clamp_t(u64, share, FB_WEIGHT_ONE / 4, FB_WEIGHT_ONE * 4);
-	}
-}
-
-static u32 fb_idle_order_near_region(const struct fb_idle_order_ask *ask, u32 cyl)
-{
-	return div_u64((u64)cyl * FB_REGIONS, dm_info(ask->dm)->cylinders);
-}
-
 /* does a wanted run begin here, apart from holes? A track has @track granules */
 static bool fb_idle_order_near_begins(const struct fb_idle_order_ask *ask, u64 first, u32 track)
 {
 	u32 n = min_t(u64, first, track);
 
 	return !n || fb_bitmap_count(ask->bm, first - n, n) <= n / 4;
-}
-
-/*
- * A read that starts inside a wanted run cuts it in two. That costs one more seek later,
- * unless the part left behind is long.
- */
-static u64 fb_idle_order_near_cut_ns(const struct fb_idle_order_ask *ask, u64 first, u32 track)
-{
-	u32 n = min_t(u64, first, FB_IDLE_ORDER_CUT_TRACKS * track);
-
-	if (fb_idle_order_near_begins(ask, first, track) ||
-	    fb_bitmap_count(ask->bm, first - n, n) >= n - n / 8)
-		return 0;
-	return FB_IDLE_ORDER_CUT_NS;
 }
 
 /*
@@ -370,16 +321,12 @@ static void fb_idle_order_near_ahead(const struct fb_idle_order *o,
 	u32 n = min_t(u64, FB_IDLE_ORDER_NEAR_TURNS * track, o->granules - first);
 	struct fb_plan_piece p;
 	struct dm_access acc;
-	u64 value;
 
 	fb_idle_order_piece(o, first, first + 1, &p);
 	if (dm_access(ask->dm, ask->head, p.lbn, 1, false, &acc))
 		return;
-	value = (u64)fb_bitmap_count(ask->bm, first, n) *
-		o->weight[fb_idle_order_near_region(ask, acc.end.cyl)];
-	fb_idle_order_near_offer(best, first, o->granules, value,
-				 acc.total_ns + fb_idle_order_near_cut_ns(ask, first, track) +
-				 FB_IDLE_ORDER_NEAR_TURNS * turn_ns);
+	fb_idle_order_near_offer(best, first, o->granules, fb_bitmap_count(ask->bm, first, n),
+				 acc.total_ns + FB_IDLE_ORDER_NEAR_TURNS * turn_ns);
 }
 
 /*
@@ -495,34 +442,6 @@ static void fb_idle_order_near_go(const struct fb_idle_order *o,
 		fb_idle_order_near_ahead(o, ask, first, track, best);
 }
 
-static void fb_idle_order_near_go_region(const struct fb_idle_order *o,
-					 const struct fb_idle_order_ask *ask, u32 region,
-					 u32 track, struct fb_idle_order_best *best)
-{
-	u64 groups = ask->bm->groups;
-
-	fb_idle_order_near_go(o, ask, div_u64(region * groups, FB_REGIONS),
-			      div_u64((region + 1) * groups, FB_REGIONS), track, best);
-}
-
-/* offer the nearest region on either side that lags clearly more than this one */
-static void fb_idle_order_near_lagging(const struct fb_idle_order *o,
-				       const struct fb_idle_order_ask *ask, u32 track,
-				       struct fb_idle_order_best *best)
-{
-	u32 here = fb_idle_order_near_region(ask, ask->head->cyl), i;
-	u32 least = o->weight[here] + o->weight[here] / 3;
-
-	for (i = here + 1; i < FB_REGIONS && o->weight[i] < least; i++)
-		;
-	if (i < FB_REGIONS)
-		fb_idle_order_near_go_region(o, ask, i, track, best);
-	for (i = here; i && o->weight[i - 1] < least; i--)
-		;
-	if (i)
-		fb_idle_order_near_go_region(o, ask, i - 1, track, best);
-}
-
 /* nothing wanted is near: offer the first on either side, at doubling distance */
 static bool fb_idle_order_near_far(const struct fb_idle_order *o,
 				   const struct fb_idle_order_ask *ask, u32 here, u32 track,
@@ -560,8 +479,6 @@ static bool fb_idle_order_near_search(const struct fb_idle_order *o,
 		fb_idle_order_near_starts(o, ask, word, 1, end - first, best);
 	if (ask->ahead && word)
 		fb_idle_order_near_starts(o, ask, word - 1, -1, end - first, best);
-	if (ask->ahead)
-		fb_idle_order_near_lagging(o, ask, end - first, best);
 	return best->wanted || fb_idle_order_near_far(o, ask, here, end - first, best);
 }
 
@@ -604,7 +521,6 @@ static bool fb_idle_order_near_next(struct fb_idle_order *o, const struct fb_idl
 		fb_idle_order_run(o, ask, first, o->granules, out);
 		return true;
 	}
-	fb_idle_order_near_weigh(o, ask);
 	if (!fb_idle_order_near_search(o, ask, &t, &best)) {
 		o->cursor = fb_idle_order_track_granule(o, ask, dm_track_index(ask->dm, &t));
 		return fb_idle_order_sequential_next(o, ask, out);

@@ -66,9 +66,6 @@ struct fb_idle_order {
 	u32 granule;			/* sectors per granule */
 	u32 join;	/* so many unwanted granules between wanted ones are read, too */
 	u64 cursor;			/* granule after the last read */
-	u32 asked;			/* near: number of searches */
-	u64 weighed;			/* near: granules that were wanted when @weight was found */
-	u16 weight[FB_REGIONS];		/* near: weight of a granule, by region of the map */
 	u32 regions;			/* staggered: number of regions */
 	u64 region;			/* staggered: granules per region */
 	u64 segment;			/* staggered: granules per segment */

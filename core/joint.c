@@ -17,7 +17,6 @@
 #define FB_JOINT_RANK_SHIFT 40	/* binary places of a rank's factors */
 
 #define FB_JOINT_ROUNDING_NS 8	/* as in core/policy.c */
-#define FB_JOINT_EARLY_LEAST 256	/* 1/256: lower chances of a turn gained are nearly none */
 
 /*
  * The price. Whole scans beside ten outstanding lose 1 % of the requests/s of SPTF at 7 (Atlas
@@ -103,9 +102,7 @@ struct fb_joint_view {
 	s64 gain;	/* of a rank, per ns of latency */
 	s64 loss;	/* and per ns of time */
 	s64 slope;	/* loss less gain: what waiting costs */
-	s64 bonus;	/* the most that the odds of a turn gained add to a rank ... */
-	u64 early_ns;	/* ... and by how much a sector is missed at most for that; ... */
-	s64 rest;	/* ... beyond it they add no more than this, rounding included */
+	s64 rest;	/* rounding adds no more to a rank */
 	u64 near_ns;	/* no seek to another cylinder is shorter */
 };
 
@@ -132,28 +129,6 @@ static u32 fb_joint_apart(const struct dm_place *a, const struct dm_place *b)
 	return a->cyl > b->cyl ? a->cyl - b->cyl : b->cyl - a->cyl;
 }
 
-static s64 fb_joint_odds_worth(const struct fb_joint_view *v, u32 chance)
-{
-	return (s64)(v->period_ns * chance >> 16) * v->loss;
-}
-
-/* a sector that is missed by little may be reached all the same: find what is little */
-static void fb_joint_view_early(struct fb_joint_view *v)
-{
-	const struct fb_conservatism_odds *odds = v->at->odds;
-	u32 bin = 0;
-
-	v->rest = FB_JOINT_ROUNDING_NS * (v->loss + v->gain);
-	if (!odds)
-		return;
-	while (bin < FB_CONSERVATISM_BINS - 1 && odds->early[bin] > FB_JOINT_EARLY_LEAST)
-		bin++;
-	/* fb_conservatism_chance() has the bins' values in their middles */
-	v->early_ns = (bin + 1) * FB_CONSERVATISM_BIN_NS;
-	v->bonus = fb_joint_odds_worth(v, odds->early[0]);
-	v->rest += fb_joint_odds_worth(v, odds->early[bin]);
-}
-
 static struct fb_joint_view fb_joint_view(const struct fb_joint *j, const struct fb_joint_at *at)
 {
 	u64 period_ns = dm_period_ns(at->dm);
@@ -166,8 +141,8 @@ static struct fb_joint_view fb_joint_view(const struct fb_joint *j, const struct
 	};
 
 	v.slope = v.loss - v.gain;
+	v.rest = FB_JOINT_ROUNDING_NS * (v.loss + v.gain);
 	v.near_ns = dm_seek_floor_ns(at->dm, 1);
-	fb_joint_view_early(&v);
 	return v;
 }
 
@@ -181,47 +156,35 @@ static void fb_joint_prune_init(struct fb_joint_prune *p, const struct fb_joint_
 	p->cyls = 2 * DM_CYLINDERS_MAX;
 }
 
-/* would a sector that is missed by little, @first_ns from now, still be of no use? */
-static bool fb_joint_missed(const struct fb_joint_view *v, u64 first_ns, s64 least)
-{
-	return (s64)first_ns * v->loss + (s64)v->period_ns * v->slope - v->bonus > least;
-}
-
 /*
  * When do sectors of other cylinders pass of which none is of use, if it passes @first_ns from now
- * or later? They wait too long for this turn. In the next one those pass that no seek reaches in
- * this, and after them those that one may just miss.
+ * or later? They wait too long for this turn, and in the next one those pass that no seek reaches
+ * in this.
  */
 static void fb_joint_prune_angles(struct fb_joint_prune *p, const struct fb_joint_view *v,
 				  u64 first_ns)
 {
-	u64 end_ns = v->period_ns, early_ns = v->early_ns + 2 * FB_JOINT_ROUNDING_NS;
+	u64 turn_ns = v->period_ns - 2 * FB_JOINT_ROUNDING_NS;
 
 	p->angles = 0;
-	if (early_ns < v->near_ns &&
-	    (s64)v->period_ns * v->slope + (s64)v->near_ns * v->gain > p->limit &&
-	    fb_joint_missed(v, v->period_ns, p->limit))
-		end_ns += v->near_ns;
-	end_ns -= min(early_ns, end_ns);
-	if (first_ns >= min(end_ns, v->period_ns) || !fb_joint_missed(v, first_ns, p->limit))
+	if (first_ns >= turn_ns)
 		return;
 	p->angle = dm_ns_to_angle(v->at->dm, first_ns);
-	p->angles = dm_ns_to_angle(v->at->dm, min(end_ns - first_ns, v->period_ns - early_ns));
+	p->angles = dm_ns_to_angle(v->at->dm, min(turn_ns + v->near_ns - first_ns, turn_ns));
 }
 
 /* only ranks above @rank matter from here on */
 static void fb_joint_prune_set(struct fb_joint_prune *p, const struct fb_joint_view *v, s64 rank)
 {
-	s64 reach = v->rest - rank, late = (s64)v->period_ns - (s64)v->early_ns, wait;
+	s64 reach = v->rest - rank, wait;
 
 	p->limit = reach;
 	if (v->slope > 0) {
 		wait = max_t(s64, reach - (s64)v->near_ns * v->gain, 0);
 		fb_joint_prune_angles(p, v, div64_s64(wait, v->slope) + FB_JOINT_ROUNDING_NS);
-		reach = max_t(s64, reach, reach + v->bonus - v->slope * late);
 	} else {
-		/* waiting pays: at most a turn's, and any may be missed by little */
-		reach += v->bonus - v->slope * (s64)v->period_ns;
+		/* waiting pays: at most a turn's */
+		reach -= v->slope * (s64)v->period_ns;
 	}
 	p->seek_ns = div64_s64(max_t(s64, reach, 0), v->loss);
 }
@@ -230,16 +193,11 @@ static void fb_joint_prune_set(struct fb_joint_prune *p, const struct fb_joint_v
 static bool fb_joint_prune_floor(const struct fb_joint_prune *p, const struct fb_joint_view *v,
 				 u64 floor_ns, u64 first_ns)
 {
-	s64 seek = (s64)floor_ns * v->gain;
-
 	if (v->slope <= 0)
 		return false;
-	if (first_ns + v->early_ns + FB_JOINT_ROUNDING_NS < floor_ns)
-		return (s64)(first_ns + v->period_ns) * v->slope + seek > p->limit &&
-		       fb_joint_missed(v, first_ns + v->period_ns, p->limit);
-	return first_ns >= floor_ns && first_ns - floor_ns + v->early_ns < v->period_ns &&
-	       (s64)first_ns * v->slope + seek > p->limit &&
-	       fb_joint_missed(v, first_ns, p->limit);
+	if (first_ns + FB_JOINT_ROUNDING_NS < floor_ns)
+		first_ns += v->period_ns;
+	return (s64)first_ns * v->slope + (s64)floor_ns * v->gain > p->limit;
 }
 
 static inline bool fb_joint_prune(struct fb_joint_prune *p, const struct fb_joint_view *v,
@@ -500,7 +458,6 @@ bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle,
 	if (span_ns < 2 * FB_JOINT_WINDOW_NS && j->rounds >= FB_JOINT_ROUNDS_MIN) {
 		time_ppm = div64_s64(j->order_ns, div_u64(span_ns, FB_JOINT_MILLION)) + missed_ppm;
 		j->window_ppm = div_s64(time_ppm * weight, 256);
-		j->spent_ppm += (j->window_ppm - j->spent_ppm) / FB_JOINT_GAIN;
 		if (early)
 			fb_joint_raise(j, time_ppm, may_ppm);
 		else if (!j->fixed)

@@ -28,7 +28,7 @@ struct fb_joint_candidate {
 	struct fb_policy_req *req;
 	u64 seek_ns;			/* its predicted seek */
 	u64 latency_ns;			/* its predicted rotational latency */
-	s64 expected_ns;		/* both, with the odds of a turn lost or gained */
+	s64 expected_ns;		/* both, with the odds of a lost turn */
 	u64 onward_ns;	/* shortest positioning time from its end to another pending request */
 	u64 age_ns;			/* its age */
 	s64 time_ns;	/* priced: @expected_ns, a part of @onward_ns, less its age's worth */
@@ -67,8 +67,7 @@ struct fb_joint {
 	u32 cost_ppm;
 	u32 price;			/* of a turn, in 256ths of the mean value of a gap */
 	bool fixed;			/* @price does not move */
-	s32 spent_ppm;			/* what free reads cost lately, order included */
-	s32 window_ppm;			/* the same, of the last window */
+	s32 window_ppm;	/* what free reads cost in the last window, order included */
 	u64 latency;	/* rotational latency of those chosen, mean * FB_JOINT_GAPS */
 	u64 age;			/* their age then, the same */
 	u64 since_ns;			/* beginning of the controller's window */

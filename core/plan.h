@@ -73,14 +73,7 @@ struct fb_limits {
 	 * which on a sparse map takes all the time a host allows
 	 */
 	u32 hop_steps;
-	u32 switch_ns;			/* conservatism of a head switch; 0 = @conservatism_ns */
-	u32 turn_ns;	/* conservatism where the head stays on the track; 0 = @conservatism_ns */
-	/*
-	 * conservatism by dm_band() of the seek distance, DM_BANDS values, such as
-	 * fb_conservatism_odds.floor_ns; NULL = @conservatism_ns for all. It must outlive the
-	 * search, unchanged
-	 */
-	const u32 *leg_ns;
+	u32 still_ns;	/* conservatism within a cylinder; 0 = @conservatism_ns */
 	/*
 	 * least head time of a command for the read [0] or write [1] after it to reach the drive in
 	 * time: the drive's overhead plus the host's; 0 = no bound
@@ -97,21 +90,18 @@ struct fb_limits {
 	 * the same. It must outlive the search; see core/block_value.h
 	 */
 	const u16 *root;
-	/* cost of a seek without any margin, weighed against the piece's worth; 0 = nothing */
-	u64 miss_value;
+	u64 miss_value;	/* what a lost turn costs (fb_block_value_miss()); with @odds only */
 	/*
 	 * a plan begins with the piece that is worth most in the whole gap, and only if that is
 	 * worth this, and more than what the plan costs by itself; a plan of several pieces that
 	 * are worth this together only is not found
 	 */
 	u64 least_value;
-	u32 miss_ns;			/* margin (conservatism and slack) that halves this cost */
 	const struct fb_avoid *avoid;	/* no plan reads on a track that has any of these sectors */
 	u32 navoid;
 	/*
-	 * learnt chances, used instead of @miss_ns: @miss_value is then what a lost turn costs
-	 * (fb_block_value_miss()), and @leg_ns should be their floor_ns; NULL = use @miss_ns. It
-	 * must outlive the search, unchanged
+	 * learnt chances of losing a turn; fb_limits_weigh() sets the conservatism to their floors.
+	 * NULL = misses cost nothing. It must outlive the search, unchanged
 	 */
 	const struct fb_conservatism_odds *odds;
 };
@@ -204,7 +194,6 @@ struct fb_search {
 	u64 granule_ns;			/* a granule's transfer time where tracks are longest */
 	u64 fg_ns;			/* the foreground's transfer time */
 	u32 tracks;
-	u32 floor_ns[DM_BANDS];	/* least conservatism of seeks in each dm_band() or a longer one */
 	u32 cylinders;			/* the disk's */
 	u32 most_weight;		/* the largest weight of any cylinder */
 	u64 most_value;			/* upper bound on the value of a piece */
@@ -253,6 +242,14 @@ static inline u32 fb_longest_read(u32 granule_sectors, u32 spt_most)
 static inline u32 fb_longest_verify(u32 granule_sectors)
 {
 	return FB_READ_GRANULES * granule_sectors;
+}
+
+/* Have a search weigh the risk by learnt odds, which must outlive it. */
+static inline void fb_limits_weigh(struct fb_limits *lim, const struct fb_conservatism_odds *odds)
+{
+	lim->odds = odds;
+	lim->conservatism_ns = odds->floor_ns[FB_CONSERVATISM_SEEK];
+	lim->still_ns = odds->floor_ns[FB_CONSERVATISM_STILL];
 }
 
 /* the first granule that begins at @lbn or later */

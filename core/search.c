@@ -87,31 +87,13 @@ static u32 fb_arm_region_end(const struct fb_search *s, const struct fb_search_a
 	return min(arm->up ? border - arm->base : arm->base + 1 - border, arm->end);
 }
 
-/* the least distance beyond that of a leg at which another conservatism counts */
-static u32 fb_arm_band_after(u32 cyls)
-{
-	u32 band = dm_band(cyls) + 1;
-
-	return band < DM_BANDS ? dm_band_first(band) : U32_MAX;
-}
-
-/* Find how far legs remain in their bands, whose conservatism is the same; @far: the far one's. */
-static u32 fb_arm_band_end(const struct fb_search *s, const struct fb_search_arm *arm, u32 far)
-{
-	u32 end = fb_arm_band_after(arm->dist);
-
-	if (arm->inner)
-		return min(end, s->between + 1 - (far ? dm_band_first(dm_band(far)) : 0));
-	return min(end, fb_arm_band_after(far) - s->between);
-}
-
 /* Skip distances of the same weight and conservatism with too little time, at least the first. */
 static void fb_arm_skip_alike(struct fb_search *s, struct fb_search_arm *arm, u32 need)
 {
 	u32 far = arm->inner ? s->between - arm->dist : s->between + arm->dist;
-	u32 end = min(fb_arm_region_end(s, arm), fb_arm_band_end(s, arm, far));
-	u64 near_ns = fb_track_find_con_ns(s, arm->dist, true, true);
-	u64 far_ns = fb_track_find_con_ns(s, far, true, true);
+	/* seeks to any other cylinder have the same conservatism */
+	u32 end = arm->dist ? fb_arm_region_end(s, arm) : 1;
+	u64 near_ns = fb_track_find_con_ns(s, arm->dist), far_ns = fb_track_find_con_ns(s, far);
 
 	/* An outer arm's nearest cylinder decides anyway; a nearer end helps an inner arm. */
 	while (end > arm->dist + 1 &&
@@ -126,10 +108,8 @@ static void fb_arm_skip_alike(struct fb_search *s, struct fb_search_arm *arm, u3
  */
 static void fb_arm_skip(struct fb_search *s, struct fb_search_arm *arm, u32 need)
 {
-	u32 far = arm->inner ? s->between - (arm->end - 1) : s->between + arm->dist;
-	u64 usable_ns = fb_arm_usable_ns(s, arm, arm->end,
-					 fb_track_find_con_floor_ns(s, arm->dist),
-					 fb_track_find_con_floor_ns(s, far));
+	u64 con = min(fb_track_find_con_ns(s, 0), fb_track_find_con_ns(s, 1));
+	u64 usable_ns = fb_arm_usable_ns(s, arm, arm->end, con, con);
 
 	if (usable_ns < s->granule_ns *
 	    fb_track_find_need_cached(s, &s->need_most, s->most_weight))
@@ -147,13 +127,13 @@ static bool fb_cylinder_usable(struct fb_search *s, u32 cyl, u32 need)
 	const struct dm_place *from = &s->hop.from.place, *to = &s->hop.to.place;
 	struct dm_place src = { .cyl = cyl, .head = from->head };
 	struct dm_place dst = { .cyl = cyl, .head = to->head };
-	u64 con = fb_track_find_con_ns(s, fb_track_find_apart(from->cyl, cyl), true, true);
+	u64 con = fb_track_find_con_ns(s, fb_track_find_apart(from->cyl, cyl));
 	u64 legs, usable_ns;
 
 	s->ways_ns[0] = dm_seek_ns(s->dm, from, &src, false);
 	s->ways_ns[1] = dm_seek_ns(s->dm, &dst, to, s->hop.write);
 	legs = (u64)s->ways_ns[0] + s->ways_ns[1] + con +
-	       fb_track_find_con_ns(s, fb_track_find_apart(to->cyl, cyl), true, true);
+	       fb_track_find_con_ns(s, fb_track_find_apart(to->cyl, cyl));
 	usable_ns = fb_track_find_usable_ns(s, legs, con);
 	s->granules = fb_track_find_passing(usable_ns, s->granule_ns) + 1;
 	return usable_ns >= s->granule_ns * need;
@@ -459,19 +439,6 @@ static u32 fb_search_most_weight(const struct fb_limits *lim)
 	return most;
 }
 
-/* the least conservatism from each band on: longer seeks may need less than shorter ones */
-static void fb_search_floors(struct fb_search *s)
-{
-	u32 least = U32_MAX, i;
-
-	for (i = DM_BANDS; i--;) {
-		/* band 0: head switches and the same track have values of their own */
-		least = min_t(u32, least, i ? s->lim.leg_ns[i] :
-			      fb_track_find_con_ns(s, 0, true, true));
-		s->floor_ns[i] = least;
-	}
-}
-
 u64 fb_search_extra_ns(const struct disk_model *dm, const struct fb_gap *gap, u64 latency_ns)
 {
 	u64 period_ns = dm_period_ns(dm), missing_ns = period_ns - min(latency_ns, period_ns), ns;
@@ -513,6 +480,4 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	s->most_weight = fb_search_most_weight(lim);
 	s->weight = s->most_weight;
 	s->most_value = fb_track_find_most(s);
-	if (lim->leg_ns)
-		fb_search_floors(s);
 }

@@ -12,18 +12,13 @@
 #define FB_SEEK_FIT_MILLION 1000000
 
 /*
- * Prior standard deviations of the correction: 1 % for the part that all bands have in common, and
- * a quarter of that for each band's own. While a drive warms up, seek times change by some ppm a
- * second: the common part may drift by 0.25 % in five minutes, a band's own by 0.1 % in an hour.
- * The standard deviations never exceed 2 % and 1 %.
+ * The prior standard deviation is 1 %. While a drive warms up, seek times change by some ppm a
+ * second: the estimate may drift by 0.25 % in five minutes. It never exceeds 2 %.
  */
-#define FB_SEEK_FIT_VAR_COMMON (10000ULL * 10000)
-#define FB_SEEK_FIT_VAR_OWN (2500ULL * 2500)
-#define FB_SEEK_FIT_WALK_COMMON 20000	/* ppm^2 per second */
-#define FB_SEEK_FIT_WALK_OWN 280
+#define FB_SEEK_FIT_VAR (10000ULL * 10000)
+#define FB_SEEK_FIT_WALK 20000	/* ppm^2 per second */
 #define FB_SEEK_FIT_WALK_MS (600 * 1000)
-#define FB_SEEK_FIT_VAR_MOST_COMMON (4 * FB_SEEK_FIT_VAR_COMMON)
-#define FB_SEEK_FIT_VAR_MOST_OWN (16 * FB_SEEK_FIT_VAR_OWN)
+#define FB_SEEK_FIT_VAR_MOST (4 * FB_SEEK_FIT_VAR)
 
 /*
  * The scale of the errors begins at that of the 110 us of core/conservatism.c, and each trial
@@ -55,6 +50,7 @@
 #define FB_SEEK_FIT_SEEK_LEAST_NS 50000
 
 #define FB_SEEK_FIT_MISFIT_TRIALS 200
+#define FB_SEEK_FIT_MISFIT_PPM (FB_SEEK_FIT_MOST_PPM / 16 * 15)	/* it varies below its bound */
 
 #define FB_SEEK_FIT_Z_SHIFT 2		/* fb_seek_fit_late[]: quarters of a scale */
 #define FB_SEEK_FIT_ONE 65536		/* 16 binary places */
@@ -66,9 +62,9 @@ static const u16 fb_seek_fit_late[FB_SEEK_FIT_FAR * (1 << FB_SEEK_FIT_Z_SHIFT) +
 };
 
 /* a logistic distribution's scale is its standard deviation times sqrt(3) / pi */
-static u32 fb_seek_fit_spread_start(const struct disk_model *dm, u32 band)
+static u32 fb_seek_fit_spread_start(const struct disk_model *dm)
 {
-	u64 sd_ns = dm_spread_ns(dm, 2 * dm_band_first(band));
+	u64 sd_ns = dm_spread_ns(dm, dm_info(dm)->cylinders / 3);
 
 	if (!dm_info(dm)->spread_known)
 		return FB_SEEK_FIT_SPREAD_NS;
@@ -78,78 +74,52 @@ static u32 fb_seek_fit_spread_start(const struct disk_model *dm, u32 band)
 
 void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm)
 {
-	u32 i;
-
 	memset(c, 0, sizeof(*c));
 	c->period_ns = dm_period_ns(dm);
-	c->common.var = FB_SEEK_FIT_VAR_COMMON;
-	for (i = 1; i < DM_BANDS; i++) {
-		c->band[i].own.var = FB_SEEK_FIT_VAR_OWN;
-		c->band[i].spread_ns = fb_seek_fit_spread_start(dm, i);
-	}
+	c->var = FB_SEEK_FIT_VAR;
+	c->spread_ns = fb_seek_fit_spread_start(dm);
 }
 
 void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm)
 {
-	s32 applied[DM_BANDS];
 	u64 applied_ns = c->applied_ns;
+	s32 applied = c->applied;
 
-	memcpy(applied, c->applied, sizeof(applied));
 	fb_seek_fit_init(c, dm);
-	memcpy(c->applied, applied, sizeof(applied));
+	c->applied = applied;
 	c->applied_ns = applied_ns;
 }
 
-static s64 fb_seek_fit_bounded(s64 fine)
+s32 fb_seek_fit_ppm(const struct fb_seek_fit *c)
 {
-	return clamp_t(s64, fine, -FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE,
-		       FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE);
+	return div_s64(c->fine, FB_SEEK_FIT_FINE);
 }
 
-s32 fb_seek_fit_ppm(const struct fb_seek_fit *c, u32 band)
+u32 fb_seek_fit_error_ppm(const struct fb_seek_fit *c)
 {
-	s64 fine = fb_seek_fit_bounded(c->common.fine + c->band[band].own.fine);
-
-	return div_s64(fine, FB_SEEK_FIT_FINE);
-}
-
-u32 fb_seek_fit_error_ppm(const struct fb_seek_fit *c, u32 band)
-{
-	return int_sqrt64(c->common.var + c->band[band].own.var);
+	return int_sqrt64(c->var);
 }
 
 /*
- * The correction that the model should get, less a margin: random variation of seeks must not
- * spoil a model that is right.
+ * What the model's correction lacks, less a margin: random variation of seeks must not spoil a
+ * model that is right.
  */
-static s32 fb_seek_fit_confident(const struct fb_seek_fit *c, u32 band)
+static s32 fb_seek_fit_missing(const struct fb_seek_fit *c)
 {
-	s32 margin = fb_seek_fit_error_ppm(c, band) / FB_SEEK_FIT_MARGIN_PART;
-	s32 ppm = fb_seek_fit_ppm(c, band);
+	s32 margin = fb_seek_fit_error_ppm(c) / FB_SEEK_FIT_MARGIN_PART, ppm = fb_seek_fit_ppm(c);
 
-	return ppm < 0 ? min(ppm + margin, 0) : max(ppm - margin, 0);
+	return (ppm < 0 ? min(ppm + margin, 0) : max(ppm - margin, 0)) - c->applied;
 }
 
-static s32 fb_seek_fit_missing(const struct fb_seek_fit *c, u32 band)
-{
-	return fb_seek_fit_confident(c, band) - c->applied[band];
-}
-
-/* let variances grow with time, because seek times may have changed */
+/* let the variance grow with time, because seek times may have changed */
 static void fb_seek_fit_age(struct fb_seek_fit *c, u64 now_ns)
 {
 	u64 ms = min_t(u64, div_u64(now_ns - min(c->at_ns, now_ns), 1000000), FB_SEEK_FIT_WALK_MS);
-	u32 i;
 
 	if (ms < 1000)
 		return;
 	c->at_ns = now_ns;
-	c->common.var = min(c->common.var + div_u64(FB_SEEK_FIT_WALK_COMMON * ms, 1000),
-			    FB_SEEK_FIT_VAR_MOST_COMMON);
-	for (i = 1; i < DM_BANDS; i++)
-		c->band[i].own.var = min(c->band[i].own.var +
-					 div_u64(FB_SEEK_FIT_WALK_OWN * ms, 1000),
-					 FB_SEEK_FIT_VAR_MOST_OWN);
+	c->var = min(c->var + div_u64(FB_SEEK_FIT_WALK * ms, 1000), FB_SEEK_FIT_VAR_MOST);
 }
 
 /* what one completion says */
@@ -199,8 +169,7 @@ static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_co
 				 const struct dm_access *acc, struct fb_seek_fit_trial *t)
 {
 	u64 transfer_ns = acc->total_ns - acc->seek_ns - acc->latency_ns;
-	u32 band = dm_band(leg->dist), spread_ns = c->band[band].spread_ns;
-	s64 wait = leg->slack_ns, off;
+	s64 wait = leg->slack_ns, off, far = (s64)c->spread_ns * FB_SEEK_FIT_FAR;
 	s32 turns;
 
 	if (!fb_seek_fit_turns(c, leg->late_ns, transfer_ns, &turns))
@@ -212,60 +181,47 @@ static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_co
 	}
 	if (wait < 0 ? turns > 0 : turns < 0)
 		return false;
-	off = (s64)(fb_seek_fit_ppm(c, band) - c->applied[band]) * (s64)acc->seek_ns;
+	off = (s64)(fb_seek_fit_ppm(c) - c->applied) * (s64)acc->seek_ns;
 	wait -= div_s64(off, FB_SEEK_FIT_MILLION);
-	if (wait > (s64)spread_ns * FB_SEEK_FIT_FAR || -wait > (s64)spread_ns * FB_SEEK_FIT_FAR)
+	if (wait > far || -wait > far)
 		return false;
-	t->z = div_s64(wait * 256, spread_ns);
+	t->z = div_s64(wait * 256, c->spread_ns);
 	t->chance = fb_seek_fit_chance(t->z);
-	t->slope = div_u64(acc->seek_ns << 10, spread_ns);
+	t->slope = div_u64(acc->seek_ns << 10, c->spread_ns);
 	return true;
 }
 
-/*
- * One step of the filter: the sum of both parts moves by @by, each part by its share of the
- * variance @var of the sum. The parts' variances fall by @reduction of that.
- */
-static void fb_seek_fit_step(struct fb_seek_fit_part *p, u64 var, s64 by, u64 reduction)
+/* one step of the filter */
+static void fb_seek_fit_follow(struct fb_seek_fit *c, const struct fb_seek_fit_trial *t)
 {
-	p->fine = fb_seek_fit_bounded(p->fine + div64_s64(by * (s64)p->var, var));
-	p->var -= min(mul_u64_u64_div_u64(mul_u64_u64_div_u64(p->var, p->var, var), reduction,
-					  FB_SEEK_FIT_ONE), p->var - 1);
-}
-
-static void fb_seek_fit_follow(struct fb_seek_fit *c, struct fb_seek_fit_band *b,
-			       const struct fb_seek_fit_trial *t)
-{
-	u64 var = c->common.var + b->own.var;
-	u64 noise = t->chance * (FB_SEEK_FIT_ONE - t->chance) >> 16;
+	u64 noise = t->chance * (FB_SEEK_FIT_ONE - t->chance) >> 16, info, reduction;
 	s64 innovation = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance, by;
-	u64 info, reduction;
 
 	/* the trial's information relative to the prior: var * noise * slope^2, 16 binary places */
-	info = div_u64(mul_u64_u64_shr(var, t->slope * t->slope, 20), FB_SEEK_FIT_MILLION);
+	info = div_u64(mul_u64_u64_shr(c->var, t->slope * t->slope, 20), FB_SEEK_FIT_MILLION);
 	info = div_u64(info * noise, FB_SEEK_FIT_MILLION);
 	reduction = div64_u64(info << 16, FB_SEEK_FIT_ONE + info);
 	/* var * slope / (1 + info) * innovation */
-	by = div_u64(mul_u64_u64_shr(var, t->slope, 10), FB_SEEK_FIT_MILLION);
+	by = div_u64(mul_u64_u64_shr(c->var, t->slope, 10), FB_SEEK_FIT_MILLION);
 	by = div64_s64(by * innovation * FB_SEEK_FIT_FINE, FB_SEEK_FIT_ONE + (s64)info);
-	fb_seek_fit_step(&c->common, var, by, reduction);
-	fb_seek_fit_step(&b->own, var, by, reduction);
+	c->fine = clamp_t(s64, c->fine + by, -FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE,
+			  FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE);
+	c->var -= min(mul_u64_u64_div_u64(c->var, reduction, FB_SEEK_FIT_ONE), c->var - 1);
 }
 
-/* move the scale by the slope of the trial's likelihood */
-static void fb_seek_fit_spread(struct fb_seek_fit_band *b, const struct fb_seek_fit_trial *t)
+/* move the scale of the errors by the slope of the trial's likelihood */
+static void fb_seek_fit_spread(struct fb_seek_fit *c, const struct fb_seek_fit_trial *t)
 {
 	s64 innovation = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance;
-	s64 by = (innovation * t->z >> 8) * b->spread_ns >> (16 + FB_SEEK_FIT_SPREAD_SHIFT);
+	s64 by = (innovation * t->z >> 8) * c->spread_ns >> (16 + FB_SEEK_FIT_SPREAD_SHIFT);
 
-	b->spread_ns = clamp_t(s64, b->spread_ns + by, FB_SEEK_FIT_SPREAD_LEAST_NS,
+	c->spread_ns = clamp_t(s64, c->spread_ns + by, FB_SEEK_FIT_SPREAD_LEAST_NS,
 			       FB_SEEK_FIT_SPREAD_MOST_NS);
 }
 
 void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conservatism_leg *leg,
 		       const struct dm_access *acc)
 {
-	struct fb_seek_fit_band *b = &c->band[dm_band(leg->dist)];
 	struct fb_seek_fit_trial t;
 
 	if (leg->cause != FB_CAUSE_PLAIN || !leg->simple || !leg->dist ||
@@ -274,50 +230,34 @@ void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conser
 	fb_seek_fit_age(c, now_ns);
 	if (!fb_seek_fit_evaluate(c, leg, acc, &t))
 		return;
-	if (!b->since_ns)
-		b->since_ns = now_ns;
-	b->trials++;
-	b->late += t.late;
-	fb_seek_fit_follow(c, b, &t);
-	fb_seek_fit_spread(b, &t);
+	if (!c->since_ns)
+		c->since_ns = now_ns;
+	c->trials++;
+	c->late += t.late;
+	fb_seek_fit_follow(c, &t);
+	fb_seek_fit_spread(c, &t);
 }
 
 bool fb_seek_fit_due(const struct fb_seek_fit *c, u64 now_ns)
 {
-	u32 i;
+	s32 missing = fb_seek_fit_missing(c);
 
-	if (now_ns < c->applied_ns + FB_SEEK_FIT_EVERY_NS)
-		return false;
-	for (i = 1; i < DM_BANDS; i++) {
-		s32 missing = fb_seek_fit_missing(c, i);
-
-		if (missing >= FB_SEEK_FIT_LEAST_PPM || missing <= -FB_SEEK_FIT_LEAST_PPM)
-			return true;
-	}
-	return false;
+	return now_ns >= c->applied_ns + FB_SEEK_FIT_EVERY_NS &&
+	       (missing >= FB_SEEK_FIT_LEAST_PPM || missing <= -FB_SEEK_FIT_LEAST_PPM);
 }
 
 bool fb_seek_fit_misfit(const struct fb_seek_fit *c)
 {
-	u32 i;
+	s32 ppm = fb_seek_fit_ppm(c);
 
-	for (i = 1; i < DM_BANDS; i++) {
-		s32 ppm = fb_seek_fit_ppm(c, i);
-
-		if ((ppm == FB_SEEK_FIT_MOST_PPM || ppm == -FB_SEEK_FIT_MOST_PPM) &&
-		    c->band[i].trials >= FB_SEEK_FIT_MISFIT_TRIALS)
-			return true;
-	}
-	return false;
+	return (ppm >= FB_SEEK_FIT_MISFIT_PPM || ppm <= -FB_SEEK_FIT_MISFIT_PPM) &&
+	       c->trials >= FB_SEEK_FIT_MISFIT_TRIALS;
 }
 
 void fb_seek_fit_apply(struct fb_seek_fit *c, u64 now_ns, struct disk_model *dm)
 {
-	u32 i;
-
 	c->applied_ns = now_ns;
-	for (i = 1; i < DM_BANDS; i++)
-		c->applied[i] += clamp_t(s32, fb_seek_fit_missing(c, i), -FB_SEEK_FIT_STEP_PPM,
-					 FB_SEEK_FIT_STEP_PPM);
+	c->applied += clamp_t(s32, fb_seek_fit_missing(c), -FB_SEEK_FIT_STEP_PPM,
+			      FB_SEEK_FIT_STEP_PPM);
 	dm_correct(dm, c->applied);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Corrections of the model's seek times by distance, learnt from completions: a drive that warms
- * up or ages keeps its layout, but its seeks take a few percent longer. Core; the caller
- * serialises. Nothing here sleeps or allocates.
+ * One scale for the model's seek times, learnt from completions: a drive that warms up or ages
+ * keeps its layout, but its seeks take a few percent longer. Core; the caller serialises. Nothing
+ * here sleeps or allocates.
  *
  * As in core/conservatism.h, seek errors cannot be measured directly. But each completion is a
  * yes-or-no trial: a lost turn says that the error exceeded the predicted wait, a gained turn that
@@ -26,28 +26,17 @@
  */
 #define FB_SEEK_FIT_FINE 4096LL
 
-/* A part of the correction */
-struct fb_seek_fit_part {
-	s64 fine;			/* its estimate, FB_SEEK_FIT_FINE parts of a ppm */
-	u64 var;			/* of the estimate, ppm^2 */
-};
-
-/* What is known of seeks over one band of distances */
-struct fb_seek_fit_band {
-	struct fb_seek_fit_part own;	/* the band's own part of the correction */
+/* What was learnt */
+struct fb_seek_fit {
+	u64 period_ns;			/* one revolution */
+	s64 fine;			/* the estimate, FB_SEEK_FIT_FINE parts of a ppm */
+	u64 var;			/* its variance, ppm^2 */
 	u32 spread_ns;	/* scale of the errors' logistic distribution, 0.55 of their sd */
 	u64 trials;			/* completions that counted */
 	u64 late;			/* those with an error above the wait */
 	u64 since_ns;			/* when the first was; 0: none yet */
-};
-
-/* What was learnt */
-struct fb_seek_fit {
-	u64 period_ns;			/* one revolution */
-	struct fb_seek_fit_part common;	/* part that all bands have in common */
-	struct fb_seek_fit_band band[DM_BANDS];	/* by dm_band(); band 0 is not used */
-	u64 at_ns;			/* time up to which the variances have grown */
-	s32 applied[DM_BANDS];		/* to the model, ppm */
+	u64 at_ns;			/* time up to which the variance has grown */
+	s32 applied;			/* to the model, ppm */
 	u64 applied_ns;			/* when */
 };
 
@@ -66,20 +55,20 @@ void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm);
 void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conservatism_leg *leg,
 		       const struct dm_access *acc);
 
-/* Do corrections differ enough to matter, and are those applied last old enough? */
+/* Does the correction differ enough to matter, and is that applied last old enough? */
 bool fb_seek_fit_due(const struct fb_seek_fit *c, u64 now_ns);
 
 /*
- * Apply corrections to the model of fb_seek_fit_init(), which must not be in use meanwhile. Each
- * call changes them by a small step, so that predictions do not jump.
+ * Apply the correction to the model of fb_seek_fit_init(), which must not be in use meanwhile. Each
+ * call changes it by a small step, so that predictions do not jump.
  */
 void fb_seek_fit_apply(struct fb_seek_fit *c, u64 now_ns, struct disk_model *dm);
 
-/* Do many trials say that a band's seek times are off by FB_SEEK_FIT_MOST_PPM or more? */
+/* Do many trials say that seek times are off by about FB_SEEK_FIT_MOST_PPM or more? */
 bool fb_seek_fit_misfit(const struct fb_seek_fit *c);
-/* How much longer the seeks of a band are than in the uncorrected model, ppm. */
-s32 fb_seek_fit_ppm(const struct fb_seek_fit *c, u32 band);
+/* How much longer seeks are than in the uncorrected model, ppm. */
+s32 fb_seek_fit_ppm(const struct fb_seek_fit *c);
 /* Standard deviation of fb_seek_fit_ppm(), ppm. */
-u32 fb_seek_fit_error_ppm(const struct fb_seek_fit *c, u32 band);
+u32 fb_seek_fit_error_ppm(const struct fb_seek_fit *c);
 
 #endif /* FB_SEEK_FIT_H */

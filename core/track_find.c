@@ -46,8 +46,7 @@ static bool fb_track_find_avoided(const struct fb_search *s, const struct dm_tra
 static u64 fb_track_find_con(const struct fb_search *s, const struct dm_place *a,
 			     const struct dm_place *b)
 {
-	return fb_track_find_con_ns(s, fb_track_find_apart(a->cyl, b->cyl), a->head != b->head,
-				    a->head == b->head);
+	return fb_track_find_con_ns(s, fb_track_find_apart(a->cyl, b->cyl));
 }
 
 /* time of the leg from @a to @b, conservatism included */
@@ -133,34 +132,17 @@ u32 fb_track_find_need(const struct fb_search *s, u32 weight)
 	return least;
 }
 
-/* Expected cost of a seek taking longer than its estimate by @margin_ns. */
-static u64 fb_track_find_miss(const struct fb_search *s, u64 margin_ns)
-{
-	u64 cost = s->lim.miss_value;
-	u32 n, part;
-
-	if (!cost)
-		return 0;
-	n = div_u64_rem(margin_ns, s->lim.miss_ns, &part);
-	/* a straight line from one half to the next */
-	return n > 31 ? 0 : (cost - div_u64(cost * part, 2 * s->lim.miss_ns)) >> n;
-}
-
 /* Expected cost of a miss on the leg from @a to @b; 0 on the same track: only seeks vary. */
 static u64 fb_track_find_leg_miss(const struct fb_search *s, const struct dm_place *a,
 				  const struct dm_place *b, u64 slack_ns)
 {
-	const struct fb_conservatism_odds *odds = s->lim.odds;
 	u32 cyls = fb_track_find_apart(a->cyl, b->cyl);
 
-	if (!s->lim.miss_value || fb_same_track(a, b->cyl, b->head))
+	if (!s->lim.odds || fb_same_track(a, b->cyl, b->head))
 		return 0;
-	slack_ns += fb_track_find_con(s, a, b);
-	if (odds)
-		return s->lim.miss_value *
-			fb_conservatism_chance(odds->late[dm_band(cyls)],
-					       slack_ns) >> 16;
-	return cyls ? fb_track_find_miss(s, slack_ns) : 0;
+	return s->lim.miss_value *
+		fb_conservatism_chance(s->lim.odds->late[fb_conservatism_kind(cyls)],
+				       slack_ns + fb_track_find_con(s, a, b)) >> 16;
 }
 
 u64 fb_track_find_fixed_cost(const struct fb_search *s)
@@ -168,7 +150,7 @@ u64 fb_track_find_fixed_cost(const struct fb_search *s)
 	u64 missing_ns = s->period_ns - min(s->latency_ns, s->period_ns);
 
 	if (!s->lim.odds)
-		return fb_track_find_miss(s, missing_ns);
+		return 0;
 	return (s->lim.miss_value * fb_conservatism_chance(s->lim.odds->early, missing_ns) >> 16) +
 	       div_u64(s->lim.miss_value * s->extra_ns, s->period_ns);
 }
@@ -280,7 +262,7 @@ static void fb_track_find_prepend_run(struct fb_search *s, const struct dm_track
 		return;
 	left = fb_track_find_left(s, t);
 	p.value = fb_track_find_value(s, t, left, p.wanted);
-	if (s->lim.miss_value) {
+	if (s->lim.odds) {
 		ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
 		spare = fb_track_find_spare(s, &s->hop.from.place, &s->hop.to.place,
 					    fb_track_find_leg_miss(s, &s->hop.from.place,
@@ -536,8 +518,7 @@ static u64 fb_track_find_way(const struct fb_search *s, u32 i, u32 cyls, bool ot
 {
 	u32 ns = s->ways_ns[i];
 
-	return (other ? max(ns, s->switch_ns[write]) : ns) +
-	       fb_track_find_con_ns(s, cyls, other, !other);
+	return (other ? max(ns, s->switch_ns[write]) : ns) + fb_track_find_con_ns(s, cyls);
 }
 
 void fb_track_find_track(struct fb_search *s, const struct dm_track *t, u32 left)
@@ -554,8 +535,7 @@ void fb_track_find_track(struct fb_search *s, const struct dm_track *t, u32 left
 		return;
 	legs = leg + fb_track_find_way(s, 1, fb_track_find_apart(hop->to.place.cyl, t->cyl),
 				       hop->to.place.head != t->head, hop->write);
-	v.usable_ns = fb_track_find_usable_ns(s, legs, fb_track_find_con_ns(s, apart, other,
-									    !other));
+	v.usable_ns = fb_track_find_usable_ns(s, legs, fb_track_find_con_ns(s, apart));
 	if (v.usable_ns < s->granule_ns * fb_track_find_need_cached(s, &s->need, s->weight))
 		return;
 	/* what core/search.c asked of the cylinder, of this track and its longer sectors */

@@ -27,34 +27,10 @@ static inline u32 fb_track_find_weight(const struct fb_search *s, u32 cyl)
 	return s->lim.weight ? s->lim.weight[fb_track_find_region(s, cyl)] : FB_WEIGHT_ONE;
 }
 
-/**
- * fb_track_find_con_ns() - get the conservatism of a leg, or a lower bound
- * @s: the search
- * @cyls: distance in cylinders
- * @head: the leg may switch heads
- * @track: the leg may stay on the track
- * Return: ns; if both may be true, the smaller conservatism.
- */
-static inline u64 fb_track_find_con_ns(const struct fb_search *s, u32 cyls, bool head, bool track)
+/* Conservatism of a leg over @cyls cylinders, ns. */
+static inline u64 fb_track_find_con_ns(const struct fb_search *s, u32 cyls)
 {
-	const struct fb_limits *lim = &s->lim;
-	u64 con = lim->leg_ns ? lim->leg_ns[dm_band(cyls)] : lim->conservatism_ns;
-
-	if (cyls)
-		return con;
-	if (head && lim->switch_ns)
-		con = lim->switch_ns;
-	if (track && lim->turn_ns)
-		con = head ? min_t(u64, con, lim->turn_ns) : lim->turn_ns;
-	return con;
-}
-
-/* Least conservatism, ns, of legs over @cyls cylinders or more. */
-static inline u64 fb_track_find_con_floor_ns(const struct fb_search *s, u32 cyls)
-{
-	if (s->lim.leg_ns)
-		return s->floor_ns[dm_band(cyls)];
-	return min_t(u64, fb_track_find_con_ns(s, cyls, true, true), s->lim.conservatism_ns);
+	return cyls || !s->lim.still_ns ? s->lim.conservatism_ns : s->lim.still_ns;
 }
 
 /**

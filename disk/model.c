@@ -58,8 +58,7 @@ static void fb_model_swap(struct fb_disk *fd, struct disk_model *dm, bool same)
 	if (info->distrusted[0])
 		snprintf(fd->doubt, sizeof(fd->doubt), "the model is distrusted: %s",
 			 info->distrusted);
-	fb_conservatism_init(&fd->conservatism, dm_period_ns(dm), FB_CONSERVATISM_TARGET_PPM);
-	fb_conservatism_expect(&fd->conservatism, dm);
+	fb_conservatism_init(&fd->conservatism, dm, FB_CONSERVATISM_TARGET_PPM);
 	fb_seek_fit_init(&fd->seek_fit, dm);
 	fb_guard_init(&fd->guard);
 	fb_phase_init(&fd->phase);

@@ -97,8 +97,7 @@ static bool fb_reader_take(struct fb_coverage *cov, struct fb_reader_job *job)
 		cov->odds = *lim->odds;
 		if (job->shared)
 			cov->odds.price = fd->mail.price;
-		lim->odds = &cov->odds;
-		lim->leg_ns = cov->odds.floor_ns;
+		fb_limits_weigh(lim, &cov->odds);
 	}
 	spin_unlock_irq(&fd->lock);
 	return open;

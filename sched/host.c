@@ -71,8 +71,7 @@ static void fb_host_decided(struct fb_engine *e, bool changed)
 
 /* ---- gaps ---- */
 
-static bool fb_host_limit(struct fb_engine *e, struct fb_engine_rq *r, u64 latency_ns,
-			  struct fb_limits *lim)
+static bool fb_host_limit(struct fb_engine *e, struct fb_engine_rq *r, struct fb_limits *lim)
 {
 	const struct fb_sched_rq *fq = fb_sched_rq_of(r);
 	struct fb_sched *fs = fb_sched_of(e);
@@ -89,14 +88,8 @@ static bool fb_host_limit(struct fb_engine *e, struct fb_engine_rq *r, u64 laten
 		/* a protection payload would not match where the carrier is aimed later */
 		.separate = !blk_get_integrity(fs->q->disk),
 	};
-	if (e->auto_margin) {
-		if (fb_conservatism_skip_gap(&fd->conservatism, latency_ns)) {
-			fd->stats.engine.spared++;
-			return false;
-		}
-		lim->conservatism_ns = fd->conservatism.one_ns;
+	if (e->auto_margin)
 		lim->odds = &fd->conservatism.odds;
-	}
 	if (!fq->prepended)
 		lim->max_prepend_sectors = fb_free_read_prepend_limit(fd, fq->rq);
 	return true;

@@ -103,7 +103,7 @@ static void fb_engine_offer_gap(struct fb_engine *e, u64 now_ns)
 	if (fb_engine_is_joint(e) && !e->choice.expired &&
 	    fb_orders_may_wait(&e->orders, rq->fg.lbn))
 		fb_round_begin(e);
-	else if (!fb_engine_open_gap(e, rq, &gap, fb_engine_gap_ns(e), 0, false))
+	else if (!fb_engine_open_gap(e, rq, &gap, 0, false))
 		fb_gap_void(e->mail);
 	else
 		e->ops->wake(e);

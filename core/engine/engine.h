@@ -51,7 +51,6 @@ struct fb_engine_stats {
 	u64 choice_ns;			/* the time they took ... */
 	u64 choice_max_ns;		/* ... and the longest */
 	u64 gaps;			/* offered to the search */
-	u64 spared;			/* left unused: nearly a turn, which may be gained */
 	u64 several;			/* plans of several pieces begun */
 	u64 dropped;			/* their pieces given up: no carrier, or outdated */
 	u64 too_late;			/* plans not used: the drive was about to finish */
@@ -103,8 +102,7 @@ struct fb_engine_ops {
 	void (*learners)(struct fb_engine *e, struct fb_completion *l);
 	void (*learnt)(struct fb_engine *e, struct fb_engine_rq *rq,
 		       const struct fb_completion_result *result, u64 now_ns);
-	bool (*limit)(struct fb_engine *e, struct fb_engine_rq *rq, u64 latency_ns,
-		      struct fb_limits *lim);
+	bool (*limit)(struct fb_engine *e, struct fb_engine_rq *rq, struct fb_limits *lim);
 	fb_policy_above_fn above;
 	void (*search)(struct fb_engine *e, u64 now_ns);
 	void (*wake)(struct fb_engine *e);
@@ -234,12 +232,11 @@ static inline void fb_engine_tell(struct fb_engine *e, enum fb_engine_event even
 /* round.c */
 
 /*
- * Offer the gap between the tail and a request to the search. @latency_ns: the request's rotational
- * latency if nothing is read before it; @least_value: a plan must be worth more; @shared: the
- * search has asked for it. False: nothing is read before the request.
+ * Offer the gap between the tail and a request to the search. @least_value: a plan must be
+ * worth more; @shared: the search has asked for it. False: nothing is read before the request.
  */
 bool fb_engine_open_gap(struct fb_engine *e, struct fb_engine_rq *rq, const struct fb_gap *gap,
-			u64 latency_ns, u64 least_value, bool shared);
+			u64 least_value, bool shared);
 /* Have the search look for something better than the choice, which is predicted. */
 void fb_round_begin(struct fb_engine *e);
 /* A request that has just arrived, or grown, joins the round. */

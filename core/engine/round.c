@@ -48,11 +48,11 @@ void fb_round_charge(struct fb_engine *e, const struct dm_place *head, u64 now_n
 /* ---- gaps ---- */
 
 bool fb_engine_open_gap(struct fb_engine *e, struct fb_engine_rq *rq, const struct fb_gap *gap,
-			u64 latency_ns, u64 least_value, bool shared)
+			u64 least_value, bool shared)
 {
 	struct fb_limits lim;
 
-	if (!e->ops->limit(e, rq, latency_ns, &lim))
+	if (!e->ops->limit(e, rq, &lim))
 		return false;
 	lim.least_value = least_value;
 	e->mail->search_ns = e->search_ns;
@@ -159,7 +159,7 @@ static void fb_round_open(struct fb_engine *e, u32 i)
 	struct fb_gap gap = fb_engine_gap(e, rq);
 	u64 least = fb_joint_least(&e->round.joint, e->dm, e->mail->mean, &e->round.r, i);
 
-	if (!fb_engine_open_gap(e, rq, &gap, c->latency_ns, least, true)) {
+	if (!fb_engine_open_gap(e, rq, &gap, least, true)) {
 		fb_round_score(e, i, &gap, NULL);
 		return;
 	}

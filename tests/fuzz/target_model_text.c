@@ -278,7 +278,6 @@ static u64 draw_lbn(const struct dm_spec *spec)
 
 static void check_model(const struct dm_spec *spec, struct disk_model *dm)
 {
-	s32 ppm[DM_BANDS];
 	struct dm_place p;
 	struct dm_track t;
 	u32 i;
@@ -295,9 +294,7 @@ static void check_model(const struct dm_spec *spec, struct disk_model *dm)
 		fuzz_check(!dm_track_by_index(dm, draw(dm_tracks(dm)), &t));
 		check_track(dm, &t);
 	}
-	for (i = 0; i < DM_BANDS; i++)
-		ppm[i] = (s32)draw(1000001) - 500000;
-	dm_correct(dm, ppm);
+	dm_correct(dm, (s32)draw(1000001) - 500000);
 	for (i = 0; i < PROBES / 4; i++)
 		check_times(dm, draw_lbn(spec));
 }

@@ -46,10 +46,10 @@ predicted()
 	parts="$parts $((within * 1000 / (total + 1)))"
 }
 
-# learnt KEY: of the band of 1024 cylinders and more
+# learnt KEY: of seeks
 learnt()
 {
-	awk -v key="$1" '$1 == "band" && $2 == 1024 {
+	awk -v key="$1" '$1 == "band" {
 		for (i = 4; i < NF; i += 2) if ($i == key) print $(i + 1) }' "$calibration"
 }
 

@@ -54,7 +54,7 @@ class Calibrate(unittest.TestCase):
     def learnt(self, phase="locked", trials=60, model_ps=6000000000):
         """What the module has found out."""
         self.tree.write(CALIBRATION, "\n".join((
-            "model_period_ps %d" % model_ps, "period_ps 6000600000", "trend_ps_per_s -4",
+            "model_period_ps %d" % model_ps, "period_ps 6000600000",
             "phase " + phase, "agreed 64", "fits_ppm 990000", BAND % (1, 3, 0, 10000),
             BAND % (4, 15, 1, 20000), BAND % (16, 63, trials, 30000),
             BAND % (64, 99, trials, -40000))))

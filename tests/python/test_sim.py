@@ -277,14 +277,11 @@ class Numbers(Case):
         self.assertLess(share["edge:8"], .95 * share["flat"])
 
     def test_worth(self):
-        """Roots cost a fresh map some speed, a price for misses leaves more slack,
-        balance keeps regions together. Seen to fail: each of them ignored."""
+        """Roots cost a fresh map some speed, balance keeps regions together. Seen to fail: each
+        of them ignored."""
         r = {words: self.atlas(task="scan", conservatism_us="100", **dict([words]))
-             for words in (("value", "count"), ("value", "root"), ("miss_gaps", "50"))}
-        plain, root, priced = r.values()
-        self.assertGreater(plain["free_mb_s"], root["free_mb_s"])
-        self.assertGreater(priced["plan_slack_ms"], 1.5 * plain["plan_slack_ms"])
-        self.assertLess(sum(priced["misses"].values()), sum(plain["misses"].values()))
+             for words in (("value", "count"), ("value", "root"))}
+        self.assertGreater(r["value", "count"]["free_mb_s"], r["value", "root"]["free_mb_s"])
         balanced = self.atlas(task="scan", weight="balance")["left_by_tenth"]
         left = self.atlas(task="scan")["left_by_tenth"]
         self.assertLess(max(balanced) - min(balanced), max(left) - min(left))
@@ -439,10 +436,11 @@ class Joint(Case):
     def test_cost(self):
         """They cost what was asked for, against sptf without a scan, and the account says so.
 
-        15/16 of it: 24 seeds have .93 (standard deviation .12) and 5.62 % (.16). Seen to fail: a
+        15/16 of it, less what short waits are said to lose too much: nine seeds have .78 and 5.24 %
+        (standard deviations .12 and .16 of one). Seen to fail: a
         shadow that goes on from where the real head is, a shadow that arrivals do not reach, lost
         turns not counted, a shadow that is lost at every 500th choice."""
-        for asked, low, high, free in (("10000", .8, 1.05, 5.3), ("60000", 5.45, 5.8, 6.2)):
+        for asked, low, high, free in (("10000", .65, 1.05, 5.3), ("60000", 5.0, 5.8, 6.2)):
             cost, runs = self.lost(asked), joint(9, foreground_cost_ppm=asked)[1]
             self.between(low, cost, high)
             self.between(-.35, cost - sum(r["joint_cost_ppm"] for r in runs) / 9e4, .35)
@@ -645,21 +643,21 @@ class Auto(Case):
         taptest.promise("cost, %", self.cost(model=self.off(1.03)), .5)
 
     def test_told(self):
-        """A model that says how much seeks vary, as those shipped do: the first 30 s have more
-        free reads, for about what they may cost. Seen to fail: nobody asks the model."""
+        """Whether a model says how much seeks vary or not: the first 30 s have as many free reads,
+        for about what they may cost. Seen to fail: 1 us for an unknown spread."""
         for drive in ("atlas10k", "nearline16"):
-            free = {"": 0, "told": 0}
-            cost = 0
+            free, cost = {"": 0, "told": 0}, {"": 0, "told": 0}
             for seed in "123":
                 settings = {"drive": drive, "seed": seed, "seconds": "30"}
                 alone = simulate(**settings)
                 settings.update(task="scan", conservatism_us="auto")
-                free[""] += simulate(model=self.untold(drive), **settings)["free_mb_s"]
-                told = simulate(**settings)
-                free["told"] += told["free_mb_s"]
-                cost += 100 * (1 - told["requests_per_s"] / alone["requests_per_s"]) / 3
-            self.assertGreater(free["told"], 1.02 * free[""], drive)
-            self.between(-.3, cost, 1)
+                for name, run in (("", simulate(model=self.untold(drive), **settings)),
+                                  ("told", simulate(**settings))):
+                    free[name] += run["free_mb_s"]
+                    cost[name] += 100 * (1 - run["requests_per_s"] / alone["requests_per_s"]) / 3
+            self.between(.9, free["told"] / free[""], 1.1)
+            for each in cost.values():
+                self.between(-.3, each, 1)
 
 
 class Drift(Case):
@@ -680,15 +678,11 @@ class Drift(Case):
         self.assertLess(self.warm(rate="5", calibrate="0")["reports_within_50us"], .945)
 
     def test_learnt(self):
-        """Seeks over 256 and 1024 cylinders, of which there are many."""
+        """How much longer seeks take."""
         r = simulate(set="seek_drift 30000 1", seconds="600")
-        ppm = {b["cylinders"]: b["ppm"] for b in r["calibration"]}
-        for cylinders in 256, 1024:
-            self.assertLess(abs(ppm[cylinders] - 30000), 6000)
+        self.assertLess(abs(r["calibration"]["ppm"] - 30000), 6000)
         r = simulate(seconds="600")
-        ppm = {b["cylinders"]: b["ppm"] for b in r["calibration"]}
-        for cylinders in 256, 1024:
-            self.assertLess(abs(ppm[cylinders]), 4000)
+        self.assertLess(abs(r["calibration"]["ppm"]), 4000)
 
 
 class Scans(Case):
@@ -1025,7 +1019,6 @@ class Refusals(Case):
                 ("--noise gauss:-1", "gauss:-1"), ("--noise gauss:10001", "gauss:10001"),
                 ("--seconds 0", "seconds", "default"), ("--requests 0", "requests", "default"),
                 ("--depth 0", "depth", "default"), ("--granule 0", "granule", "default"),
-                ("--switch 0", "--switch: ", "default"), ("--turn 0", "--turn: ", "default"),
                 ("--size 5", "size", "'5'"),
                 ("--size 4k/50:8k", "size"), ("--size exp:", "size"),
                 ("--size exp:2k", "size", "4096"), ("--size 4k/0", "share"),

@@ -168,8 +168,7 @@ static void host_learnt(struct fb_engine *e, struct fb_engine_rq *r,
 {
 }
 
-static bool host_limit(struct fb_engine *e, struct fb_engine_rq *r, u64 latency_ns,
-		       struct fb_limits *lim)
+static bool host_limit(struct fb_engine *e, struct fb_engine_rq *r, struct fb_limits *lim)
 {
 	*lim = (struct fb_limits) {
 		.granule_sectors = 8,
@@ -447,7 +446,7 @@ static void host_init(struct host *h)
 	h->guard_ppm = 1000;
 	INIT_LIST_HEAD(&h->drive);
 	INIT_LIST_HEAD(&h->bypass);
-	fb_conservatism_init(&h->margin, dm_period_ns(h->dm), FB_CONSERVATISM_TARGET_PPM);
+	fb_conservatism_init(&h->margin, h->dm, FB_CONSERVATISM_TARGET_PPM);
 	fb_guard_init(&h->guard);
 	fb_lookahead_init(&h->probe);
 	fb_order_cost_init(&h->order_cost);

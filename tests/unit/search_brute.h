@@ -125,23 +125,10 @@ static inline void search(struct fb_search *s, const struct fb_gap *gap,
 		assert_true(++steps < 10000);
 }
 
-static inline u32 band_of(u32 a, u32 b)
-{
-	u32 cyls = a > b ? a - b : b - a, band = 0;
-
-	for (; cyls && band < DM_BANDS - 1; cyls /= 4)
-		band++;
-	return band;
-}
-
 /* the conservatism of a way, told once more */
-static inline u64 leg_con(const struct fb_limits *lim, const struct dm_place *a, u32 cyl, u32 head)
+static inline u64 leg_con(const struct fb_limits *lim, const struct dm_place *a, u32 cyl)
 {
-	u32 own = a->head != head ? lim->switch_ns : lim->turn_ns;
-
-	if (a->cyl == cyl && own)
-		return own;
-	return lim->leg_ns ? lim->leg_ns[band_of(a->cyl, cyl)] : lim->conservatism_ns;
+	return a->cyl == cyl && lim->still_ns ? lim->still_ns : lim->conservatism_ns;
 }
 
 /* time left when [lbn, lbn + nsect) is read in the gap; negative: it does not fit */
@@ -155,10 +142,10 @@ static inline s64 spare_ns(const struct fb_gap *gap, const struct fb_limits *lim
 	from.angle += dm_ns_to_angle(dm, gap->lead_ns);
 	dm_position(dm, &from, &gap->dst, gap->dst_write, &seek, &latency);
 	assert_int_equal(dm_track_of(dm, lbn, &t), 0);
-	con = leg_con(lim, &from, t.cyl, t.head);
+	con = leg_con(lim, &from, t.cyl);
 	from.angle += dm_ns_to_angle(dm, con);
 	assert_int_equal(dm_access(dm, &from, lbn, nsect, false, a), 0);
-	con += leg_con(lim, &a->end, gap->dst.cyl, gap->dst.head);
+	con += leg_con(lim, &a->end, gap->dst.cyl);
 	return seek + latency - con - a->total_ns -
 	       dm_seek_ns(dm, &a->end, &gap->dst, gap->dst_write);
 }

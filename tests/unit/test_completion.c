@@ -52,7 +52,7 @@ static int setup(void **state)
 	memset(r, 0, sizeof(*r));
 	r->dm = support_model_file("models/atlas10k.fbmodel");
 	fb_head_init(&r->head, r->dm);
-	fb_conservatism_init(&r->margin, dm_period_ns(r->dm), FB_CONSERVATISM_TARGET_PPM);
+	fb_conservatism_init(&r->margin, r->dm, FB_CONSERVATISM_TARGET_PPM);
 	fb_seek_fit_init(&r->calib, r->dm);
 	fb_guard_init(&r->guard);
 	fb_lookahead_init(&r->probe);
@@ -391,8 +391,8 @@ static void test_correct(void **state)
 	struct fb_completion_result out;
 
 	settle(&rig);
-	rig.calib.common.fine = 10000 * FB_SEEK_FIT_FINE;
-	rig.calib.common.var = 1;
+	rig.calib.fine = 10000 * FB_SEEK_FIT_FINE;
+	rig.calib.var = 1;
 	rig.now += 4 * NS_PER_S;
 	rig.learners.may_correct = false;
 	one(&rig, FB_CAUSE_AFTER, 0, &out);

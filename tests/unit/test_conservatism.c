@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Conservatism "auto" against a made-up disk: each request has a gap, a free read goes into
- * it when two ways and their conservatism leave room, seeks err by a distribution that the
- * test chooses, and the test counts turns lost against the same foreground alone.
+ * it when two ways and the margins that are worth their price leave room, seeks err by a
+ * distribution that the test chooses, and the test counts turns lost against the same foreground
+ * alone.
  * Expectations come from core/conservatism.h and from the distribution's own quantiles.
  */
 #include <setjmp.h>
@@ -18,15 +19,15 @@
 #define SERVICE 6300000ULL	/* from one foreground request to the next */
 #define GRANULE 150000		/* slack beyond the conservatism is up to this */
 #define SECOND 1000000000ULL
-#define NEAR 64			/* cylinders: seeks below may err by another spread */
+#define READ 3000000ULL		/* a gap's mean value, as time for reading */
 
 /**
  * struct disk - how seeks err, and what it cost
  * @r: random numbers
  * @m: what is tested
  * @now: the time
- * @spread: mean of the exponential errors to either side, near and far
- * @bias: what seeks of at least NEAR cylinders take longer than believed
+ * @spread: mean of the exponential errors to either side
+ * @bias: what seeks take longer than believed
  * @outlier_ppm: so many seeks take 10 ms longer
  * @flaw_ppm: so many foreground requests lose a turn whatever the slack
  * @turns: lost by free reads, less those that the foreground alone would have lost
@@ -36,7 +37,7 @@ struct disk {
 	struct rnd r;
 	struct fb_conservatism m;
 	u64 now;
-	u64 spread[2];
+	u64 spread;
 	s64 bias;
 	u32 outlier_ppm;
 	u32 flaw_ppm;
@@ -67,12 +68,12 @@ static s64 seek_error(struct disk *d, u32 dist)
 
 	if (!dist)
 		return 0;
-	error = d->spread[dist >= NEAR] * log_q16(x) >> 16;
+	error = d->spread * log_q16(x) >> 16;
 	if (rnd_below(&d->r, 2))
 		error = -error;
 	if (rnd_below(&d->r, 1000000) < d->outlier_ppm)
 		error += 10000000;
-	return error + (dist >= NEAR ? d->bias : 0);
+	return error + d->bias;
 }
 
 static u32 some_distance(struct disk *d)
@@ -80,15 +81,35 @@ static u32 some_distance(struct disk *d)
 	return rnd_below(&d->r, 6) ? rnd_below(&d->r, 1 << (1 + rnd_below(&d->r, 13))) : 0;
 }
 
-static u64 floor_of(const struct disk *d, u32 dist)
+static u64 floor_of(const struct disk *d, enum fb_conservatism_kind kind)
 {
-	return d->m.odds.floor_ns[dm_band(dist)];
+	return d->m.odds.floor_ns[kind];
 }
 
-static u32 late_per_mille(const struct disk *d, u32 dist, u64 margin_ns)
+static u32 chance(const struct disk *d, u64 margin_ns)
 {
-	return fb_conservatism_chance(d->m.odds.late[dm_band(dist)], margin_ns) *
-		1000 >> 16;
+	return fb_conservatism_chance(d->m.odds.late[FB_CONSERVATISM_SEEK], margin_ns);
+}
+
+static u32 late_per_mille(const struct disk *d, u64 margin_ns)
+{
+	return chance(d, margin_ns) * 1000 >> 16;
+}
+
+/* what a turn costs that is lost with a chance of 16 binary places, as time for reading */
+static u64 price_ns(const struct disk *d, u32 chance)
+{
+	return (d->m.odds.price * READ >> 8) * chance >> 16;
+}
+
+/* the margin whose last microsecond is worth what it costs, as a search finds it */
+static u64 margin(const struct disk *d)
+{
+	u64 ns = floor_of(d, FB_CONSERVATISM_SEEK), step = FB_CONSERVATISM_BIN_NS;
+
+	while (price_ns(d, chance(d, ns) - chance(d, ns + step)) > step)
+		ns += step / 4;
+	return ns;
 }
 
 static s32 turns_of(s64 error, u64 slack)
@@ -126,10 +147,12 @@ static void request(struct disk *d, bool free)
 {
 	u64 gap = rnd_below(&d->r, PERIOD);
 	u32 to = some_distance(d), on = some_distance(d);
-	u64 con = d->m.one_ns;
+	u64 con = margin(d), early = fb_conservatism_chance(d->m.odds.early, PERIOD - gap);
 
 	d->now += SERVICE;
-	if (!free || gap < 2 * con + 1000000 || fb_conservatism_skip_gap(&d->m, gap)) {
+	/* in one gap of eight nothing is found: that shows what others would gain */
+	if (!free || gap < 2 * con + 1000000 || price_ns(d, early) > READ ||
+	    !rnd_below(&d->r, 8)) {
 		go(d, FB_CAUSE_PLAIN, to, gap, 0);
 		return;
 	}
@@ -147,12 +170,42 @@ static void run(struct disk *d, u32 seconds, bool free)
 		request(d, free);
 }
 
-static struct disk new_disk(u64 near, u64 far)
+/* a model whose seeks vary by @spread_ns; 0: not said */
+static struct disk_model *model(u32 spread_ns)
 {
-	struct disk d = { .r = { 7 }, .now = 1000 * SECOND, .spread = { near, far } };
+	char text[1024];
+	int len;
 
-	fb_conservatism_init(&d.m, PERIOD, FB_CONSERVATISM_TARGET_PPM);
+	len = snprintf(text, sizeof(text), "fbmodel 1\nvendor A\nproduct B\nsectors 100000\n"
+		       "cylinders 10000\nheads 1\nhead_order plain\nperiod_ps 6000000000\n"
+		       "head_switch_ns 0\nwrite_settle_ns 0\nzero_latency no\nseek 9999 9000000\n");
+	if (spread_ns)
+		len += snprintf(text + len, sizeof(text) - len, "seek_spread 63 %u\n"
+				"seek_spread 64 %u\n", spread_ns / 2 + 1, spread_ns);
+	snprintf(text + len, sizeof(text) - len,
+		 "zone 0 9999 spt 10 angle 0 track_skew 0 cyl_skew 0 dead 0 spares 0\n");
+	return support_model_text(text);
+}
+
+static void init(struct fb_conservatism *m, u32 spread_ns)
+{
+	struct disk_model *dm = model(spread_ns);
+
+	fb_conservatism_init(m, dm, FB_CONSERVATISM_TARGET_PPM);
+	dm_free(dm);
+}
+
+static struct disk told_disk(u64 mean, u32 spread_ns)
+{
+	struct disk d = { .r = { 7 }, .now = 1000 * SECOND, .spread = mean };
+
+	init(&d.m, spread_ns);
 	return d;
+}
+
+static struct disk new_disk(u64 mean)
+{
+	return told_disk(mean, 0);
 }
 
 /* foreground time lost to free reads over half an hour, ppm, after half an hour's learning */
@@ -178,74 +231,6 @@ static void assert_holds(struct disk *d)
 	assert_cost(d, 80, 120);
 }
 
-/* Seen to fail with a shift by one. */
-static void test_bands(void **state)
-{
-	static const u32 first[DM_BANDS] = { 0, 1, 4, 16, 64, 256, 1024, 4096, 16384,
-		65536 };
-	u32 i;
-
-	(void)state;
-	for (i = 0; i < DM_BANDS; i++) {
-		assert_int_equal(dm_band(first[i]), i);
-		if (i)
-			assert_int_equal(dm_band(first[i] - 1), i - 1);
-	}
-	assert_int_equal(dm_band(U32_MAX), DM_BANDS - 1);
-}
-
-/*
- * Without trials it is the paper's value; it moves with bounded speed. Seen to fail
- * without the step's bound, and with conservatism computed before there are trials
- * enough.
- */
-static void test_start(void **state)
-{
-	struct disk d = new_disk(85000, 85000);
-	u32 before[2], i;
-
-	(void)state;
-	for (i = 0; i < 512; i++) {
-		assert_int_equal(floor_of(&d, i), FB_CONSERVATISM_START_NS);
-		assert_int_equal(d.m.one_ns, FB_CONSERVATISM_START_NS);
-		go(&d, FB_CAUSE_PLAIN, 100, 50000 + 1000 * i, 0);
-	}
-	for (i = 0; i < 100000; i++) {
-		before[0] = d.m.one_ns;
-		before[1] = floor_of(&d, 100);
-		request(&d, true);
-		assert_in_range(d.m.one_ns + 10000, before[0], before[0] + 20000);
-		assert_in_range(floor_of(&d, 100) + 10000, before[1], before[1] + 20000);
-	}
-}
-
-/* a model whose seeks vary by @near_ns to 63 cylinders, by @far_ns from 64 on; 0: not said */
-static struct disk_model *model(u32 near_ns, u32 far_ns)
-{
-	char text[1024];
-	int len;
-
-	len = snprintf(text, sizeof(text), "fbmodel 1\nvendor A\nproduct B\nsectors 100000\n"
-		       "cylinders 10000\nheads 1\nhead_order plain\nperiod_ps 6000000000\n"
-		       "head_switch_ns 0\nwrite_settle_ns 0\nzero_latency no\nseek 9999 9000000\n");
-	if (near_ns)
-		len += snprintf(text + len, sizeof(text) - len, "seek_spread %u %u\n"
-				"seek_spread %u %u\n", NEAR - 1, near_ns, NEAR, far_ns);
-	snprintf(text + len, sizeof(text) - len,
-		 "zone 0 9999 spt 10 angle 0 track_skew 0 cyl_skew 0 dead 0 spares 0\n");
-	return support_model_text(text);
-}
-
-static struct disk told_disk(u64 near, u64 far, u32 near_ns, u32 far_ns)
-{
-	struct disk_model *dm = model(near_ns, far_ns);
-	struct disk d = new_disk(near, far);
-
-	fb_conservatism_expect(&d.m, dm);
-	dm_free(dm);
-	return d;
-}
-
 static void assert_around(u64 value, u64 want, u64 off)
 {
 	assert_in_range(value, want - off, want + off);
@@ -258,27 +243,20 @@ static void assert_around(u64 value, u64 want, u64 off)
  */
 static void test_told(void **state)
 {
-	struct disk d = told_disk(0, 0, 60000, 120000), none = told_disk(0, 0, 0, 0);
-	struct disk still = told_disk(0, 0, 1, 0), wide = told_disk(0, 0, 1000000000, 1000000000);
+	struct disk d = told_disk(0, 120000), still = told_disk(0, 1);
+	struct disk wide = told_disk(0, 1000000000);
 
 	(void)state;
-	/* 30 per cent: b * ln(0.5 / 0.3), b = 42426 and 84853 */
-	assert_around(floor_of(&d, 0), 41672, 1500);
-	assert_around(floor_of(&d, 63), 41672, 1500);
-	assert_around(floor_of(&d, 64), 63345, 1500);
-	assert_around(floor_of(&d, 9999), 63345, 1500);
-	/* 1 per cent of the widest: b * ln 50 */
-	assert_around(d.m.one_ns, 351944, 1500);
-	assert_around(late_per_mille(&d, 10, 190000), 9, 1);
-	assert_around(late_per_mille(&d, 100, 190000), 67, 1);
-	assert_int_equal(floor_of(&none, 64), FB_CONSERVATISM_START_NS);
-	assert_int_equal(none.m.one_ns, FB_CONSERVATISM_START_NS);
-	assert_around(floor_of(&still, 64), 20000, 1000);
-	assert_int_equal(late_per_mille(&still, 64, 50000), 0);
+	/* 30 per cent: b * ln(0.5 / 0.3), b = 84853 */
+	assert_around(floor_of(&d, FB_CONSERVATISM_SEEK), 63345, 1500);
+	assert_around(floor_of(&d, FB_CONSERVATISM_STILL), 63345, 1500);
+	assert_around(late_per_mille(&d, 190000), 67, 1);
+	/* not more than half of the smaller spread's phase */
+	assert_around(floor_of(&still, FB_CONSERVATISM_SEEK), 20000, 1000);
+	assert_int_equal(late_per_mille(&still, 50000), 0);
 	/* more than the bins hold: as much as they do */
-	assert_in_range(floor_of(&wide, 64), 100000, FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS);
-	assert_in_range(wide.m.one_ns, 500000, FB_CONSERVATISM_BINS *
-			FB_CONSERVATISM_BIN_NS);
+	assert_in_range(floor_of(&wide, FB_CONSERVATISM_SEEK), 100000,
+			FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS);
 }
 
 /* It holds the target whether what the model says is right, far too little or too much. */
@@ -289,29 +267,28 @@ static void test_told_wrong(void **state)
 
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(said); i++) {
-		struct disk d = told_disk(84853, 84853, said[i], said[i]);
+		struct disk d = told_disk(84853, said[i]);
 
 		assert_holds(&d);
 	}
 }
 
 /*
- * The first half minute: more free reads than without being told, for no more than twice the
+ * The first half minute: smaller margins than without being told, for no more than twice the
  * target, 50 turns. Seen to fail when the model is not asked.
  */
 static void test_told_begins(void **state)
 {
-	static const u32 sd[] = { 30000, 60000, 120000 };
+	static const u32 sd[] = { 30000, 60000, 90000 };
 	u32 i;
 
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(sd); i++) {
 		u64 mean = sd[i] / 1.41421356;
-		struct disk told = told_disk(mean, mean, sd[i], sd[i]), none = new_disk(mean, mean);
+		struct disk told = told_disk(mean, sd[i]), none = new_disk(mean);
 
+		assert_true(margin(&told) + 20000 < margin(&none));
 		run(&told, 30, true);
-		run(&none, 30, true);
-		assert_true(told.reads > none.reads);
 		assert_true(told.turns * (s64)PERIOD < 2 * 30000 * FB_CONSERVATISM_TARGET_PPM);
 	}
 }
@@ -327,53 +304,52 @@ static void test_spreads(void **state)
 
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(mean); i++) {
-		struct disk d = new_disk(mean[i], mean[i]);
+		struct disk d = new_disk(mean[i]);
 
 		assert_holds(&d);
 	}
 }
 
 /*
- * Head switches do not err and need next to nothing; short seeks less than long ones.
- * Seen to fail with bands shifted by one, and with the same odds for all bands.
+ * Head switches do not err and need next to nothing. Seen to fail with both kinds counted as one.
  */
-static void test_distances(void **state)
+static void test_kinds(void **state)
 {
-	struct disk d = new_disk(40000, 120000);
+	struct disk d = new_disk(84853);
 
 	(void)state;
 	assert_holds(&d);
-	assert_true(floor_of(&d, 0) <= FB_CONSERVATISM_BIN_NS);
-	/* exponential: of either, exp(-2) / 2 = 68 per mille are above twice the mean */
-	assert_in_range(late_per_mille(&d, 10, 80000), 34, 136);
-	assert_in_range(late_per_mille(&d, 1000, 240000), 34, 136);
+	assert_true(floor_of(&d, FB_CONSERVATISM_STILL) <= FB_CONSERVATISM_BIN_NS);
+	assert_true(fb_conservatism_chance(d.m.odds.late[FB_CONSERVATISM_STILL], 50000) < 400);
+	/* exponential: exp(-2) / 2 = 68 per mille are above twice the mean */
+	assert_in_range(late_per_mille(&d, 169706), 45, 100);
 }
 
 /*
- * Long seeks take 150 us more than the model says, or less. Turns that the foreground would
+ * Seeks take 150 us more than the model says, or less. Turns that the foreground would
  * gain are then believed to be too many, or too few.
  */
 static void test_wrong_model(void **state)
 {
-	struct disk more = new_disk(60000, 60000), less = more;
+	struct disk more = new_disk(60000), less = more;
 
 	(void)state;
 	more.bias = 150000;
 	less.bias = -150000;
-	assert_cost(&more, 40, 120);
+	assert_cost(&more, 20, 120);
 	assert_cost(&less, 80, 130);
-	assert_true(floor_of(&more, 1000) > floor_of(&less, 1000) + 120000);
+	assert_true(margin(&more) > margin(&less) + 120000);
 }
 
 /* One seek in a thousand takes 10 ms more, which no conservatism prevents. */
 static void test_outliers(void **state)
 {
-	struct disk d = new_disk(84853, 84853);
+	struct disk d = new_disk(84853);
 
 	(void)state;
 	d.outlier_ppm = 1000;
 	assert_holds(&d);
-	assert_true(d.m.one_ns < 800000);
+	assert_true(margin(&d) < 800000);
 }
 
 /*
@@ -382,7 +358,7 @@ static void test_outliers(void **state)
  */
 static void test_own_misses(void **state)
 {
-	struct disk d = new_disk(84853, 84853);
+	struct disk d = new_disk(84853);
 
 	(void)state;
 	d.flaw_ppm = 10000;
@@ -395,30 +371,29 @@ static void test_own_misses(void **state)
  */
 static void test_drift(void **state)
 {
-	struct disk d = new_disk(42426, 42426);
-	u32 before;
+	struct disk d = new_disk(42426);
 
 	(void)state;
 	run(&d, 3600, true);
-	before = d.m.one_ns;
-	d.spread[0] = 141421;
-	d.spread[1] = 141421;
+	assert_true(late_per_mille(&d, 200000) < 12);
+	d.spread = 141421;
 	run(&d, 600, true);
-	assert_true(d.m.one_ns > 2 * before);
+	/* exp(-2 / 1.41) / 2 = 121, and half of what is counted is new */
+	assert_true(late_per_mille(&d, 200000) > 30);
 	assert_holds(&d);
 }
 
 /* Without free reads the foreground teaches the errors; the feedback has nothing to say. */
 static void test_no_reads(void **state)
 {
-	struct disk d = new_disk(42426, 42426);
-	u32 risk = d.m.risk;
+	struct disk d = new_disk(42426);
+	u32 price = d.m.odds.price;
 
 	(void)state;
 	run(&d, 3600, false);
-	assert_int_equal(d.m.risk, risk);
+	assert_int_equal(d.m.odds.price, price);
 	/* 1 % of the errors are above mean * ln 50 */
-	assert_in_range(d.m.one_ns, 120000, 260000);
+	assert_in_range(late_per_mille(&d, 165974), 7, 13);
 }
 
 /*
@@ -432,19 +407,18 @@ static void test_odds(void **state)
 		u64 margin_ns;
 		u32 percent;
 	} odds[] = { { 50000, 28 }, { 100000, 15 }, { 200000, 5 }, { 400000, 0 } };
-	struct disk d = new_disk(84853, 84853);
+	struct disk d = new_disk(84853);
 	u32 i, at;
 
 	(void)state;
 	run(&d, 3600, true);
 	for (i = 0; i < ARRAY_SIZE(odds); i++) {
-		at = fb_conservatism_chance(d.m.odds.late[dm_band(1000)],
-					    odds[i].margin_ns) * 100 / 65536;
+		at = chance(&d, odds[i].margin_ns) * 100 / 65536;
 		assert_in_range(at + 5, odds[i].percent, odds[i].percent + 10);
 	}
-	assert_in_range(d.m.odds.floor_ns[dm_band(1000)], 25000, 65000);
+	assert_in_range(floor_of(&d, FB_CONSERVATISM_SEEK), 25000, 65000);
 	/* where the head stays: what its phase is good for, not 0 (seen to fail so) */
-	assert_int_equal(d.m.odds.floor_ns[0], 20000);
+	assert_int_equal(floor_of(&d, FB_CONSERVATISM_STILL), 20000);
 	at = d.m.odds.price;
 	d.m.target_ppm = FB_CONSERVATISM_TARGET_PPM / 5;
 	run(&d, 600, true);
@@ -457,19 +431,19 @@ static void test_odds(void **state)
  */
 static void test_clock(void **state)
 {
-	struct disk d = new_disk(84853, 84853);
-	u32 risk;
+	struct disk d = new_disk(84853);
+	u32 price;
 
 	(void)state;
 	run(&d, 600, true);
 	d.now -= 500 * SECOND;
-	risk = d.m.risk;
+	price = d.m.odds.price;
 	request(&d, true);
-	assert_int_equal(d.m.risk, risk);
+	assert_int_equal(d.m.odds.price, price);
 	run(&d, 4, true);
 	d.now += 86400 * SECOND;
 	request(&d, true);
-	assert_int_equal(d.m.risk, risk);
+	assert_int_equal(d.m.odds.price, price);
 }
 
 /*
@@ -478,32 +452,29 @@ static void test_clock(void **state)
  */
 static void test_target(void **state)
 {
-	struct disk d = new_disk(84853, 84853);
+	struct disk d = new_disk(84853);
 	u32 before;
 	s64 ppm;
 
 	(void)state;
 	run(&d, 1800, true);
-	before = d.m.one_ns;
+	before = d.m.odds.price;
 	d.m.target_ppm = 10 * FB_CONSERVATISM_TARGET_PPM;
 	ppm = cost_ppm(&d);
-	assert_true(d.m.one_ns < before);
+	assert_true(d.m.odds.price < before);
 	assert_in_range(ppm, 8 * FB_CONSERVATISM_TARGET_PPM, 12 * FB_CONSERVATISM_TARGET_PPM);
 }
 
-/* as the comments on its parameters say: 1 in 100 is late by 400 to 420 us, a turn is 14 gaps */
+/* as the comments on its parameters say: 1 in 100 is late by 400 us, a turn is 14 gaps */
 static void test_begins(void **state)
 {
-	struct fb_conservatism m;
-	u32 band;
+	struct disk d = new_disk(0);
 
-	fb_conservatism_init(&m, PERIOD, FB_CONSERVATISM_TARGET_PPM);
-	assert_int_equal(m.odds.price, 14 * 256);
-	for (band = 0; band < DM_BANDS; band++) {
-		assert_in_range(fb_conservatism_chance(m.odds.late[band], 410000), 640, 670);
-		/* e times as many in 76 us less */
-		assert_in_range(fb_conservatism_chance(m.odds.late[band], 334000), 1740, 1830);
-	}
+	(void)state;
+	assert_int_equal(d.m.odds.price, 14 * 256);
+	assert_in_range(chance(&d, 400000), 635, 675);
+	/* e times as many in 97 us less */
+	assert_in_range(chance(&d, 303000), 1730, 1830);
 }
 
 /* the leg of a command is its seek, if nothing but the seek decides when it ends */
@@ -558,7 +529,7 @@ static void test_charges(void **state)
 	struct fb_conservatism m;
 	s64 usual;
 
-	fb_conservatism_init(&m, PERIOD, FB_CONSERVATISM_TARGET_PPM);
+	init(&m, 0);
 	fb_conservatism_learn(&m, SECOND, &(struct fb_conservatism_leg) { 0 });
 	assert_int_equal(charged(&m, FB_CAUSE_PLAIN, PERIOD), 0);
 	usual = charged(&m, FB_CAUSE_AFTER, 0);
@@ -589,18 +560,16 @@ static void windows(struct fb_conservatism *m, u64 *now, u32 n, s64 late_ns)
 	}
 }
 
-/* risk and price keep within bounds however long free reads cost nothing, or far too much */
+/* the price keeps within bounds however long free reads cost nothing, or far too much */
 static void test_bounds(void **state)
 {
 	struct fb_conservatism m;
 	u64 now = SECOND;
 
-	fb_conservatism_init(&m, PERIOD, FB_CONSERVATISM_TARGET_PPM);
+	init(&m, 0);
 	windows(&m, &now, 400, 0);
-	assert_int_equal(m.risk, (1 << 30) / 8);
 	assert_int_equal(m.odds.price, 64);
 	windows(&m, &now, 400, PERIOD);
-	assert_int_equal(m.risk, (1 << 30) / 20000);
 	assert_int_equal(m.odds.price, 256 * 256);
 }
 
@@ -611,7 +580,7 @@ static void test_fades(void **state)
 	u64 now = SECOND;
 	u32 before, i;
 
-	fb_conservatism_init(&m, PERIOD, FB_CONSERVATISM_TARGET_PPM);
+	init(&m, 0);
 	windows(&m, &now, 100, PERIOD);
 	before = m.tail[0][FB_CONSERVATISM_BINS - 1].n;
 	assert_true(before > 10000);
@@ -625,80 +594,14 @@ static void test_fades(void **state)
 			before * 51 / 100);
 }
 
-/* gaps close to a turn are left alone; of those a tenth of a millisecond farther one in four */
-static void test_skips(void **state)
-{
-	struct fb_conservatism m;
-	u64 missing, skipped = 0;
-
-	fb_conservatism_init(&m, PERIOD, FB_CONSERVATISM_TARGET_PPM);
-	m.early_ns = 300000;
-	for (missing = 0; missing < 300000; missing += 1000)
-		assert_true(fb_conservatism_skip_gap(&m, PERIOD - missing));
-	for (; missing < 400000; missing++)
-		skipped += fb_conservatism_skip_gap(&m, PERIOD - missing);
-	assert_in_range(skipped, 24500, 25500);
-	for (; missing <= PERIOD; missing += 997)
-		assert_false(fb_conservatism_skip_gap(&m, PERIOD - missing));
-	/* more than a turn is a turn */
-	assert_true(fb_conservatism_skip_gap(&m, 2 * PERIOD));
-}
-
-/* plain requests whose sectors pass soon; what they lost and were said to lose in @n, ns */
-static void soon(struct disk *d, u32 n, u64 turn, s64 *lost, s64 *said)
-{
-	u32 dist;
-	s32 turns;
-	u64 wait;
-
-	for (*lost = 0, *said = 0; n; n--) {
-		dist = 100 + rnd_below(&d->r, 8000);
-		wait = rnd_below(&d->r, 500000);
-		*said += fb_conservatism_expected_ns(&d->m.odds, PERIOD, dist, 1, wait) - 1 - wait;
-		turns = turns_of(seek_error(d, dist), wait) > 0;
-		*lost += turns * (s64)turn;
-		d->now += SERVICE;
-		fb_conservatism_learn(&d->m, d->now, &(struct fb_conservatism_leg) {
-			.dist = dist,
-			.slack_ns = wait,
-			.late_ns = turns * (s64)turn,
-		});
-	}
-}
-
-/*
- * On a drive with zero-latency access a head that comes late lands within the sectors, and less
- * than a turn is lost. The tables do not know, but plain requests do: what is expected of them is
- * what they lose, within 5 %. Nothing is corrected by more than half, or while there is nothing to
- * go by. Seen to fail without a correction, and with one that has the other sign.
- */
-static void test_plain(void **state)
-{
-	struct disk d = new_disk(84853, 84853);
-	s64 lost, said;
-
-	(void)state;
-	run(&d, 1200, true);
-	soon(&d, 200000, PERIOD * 4 / 5, &lost, &said);
-	soon(&d, 50000, PERIOD * 4 / 5, &lost, &said);
-	if (said < lost * 95 / 100 || said > lost * 105 / 100)
-		fail_msg("%lld ns were lost, not %lld", (long long)lost, (long long)said);
-	soon(&d, 500000, PERIOD * 3 / 5, &lost, &said);
-	assert_in_range(-d.m.odds.more[0], 65536 * 30 / 100, 65536 / 2);
-	fb_conservatism_init(&d.m, PERIOD, FB_CONSERVATISM_TARGET_PPM);
-	assert_int_equal(d.m.odds.more[0], 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bands),
-		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_told_wrong),
 		cmocka_unit_test(test_told_begins),
 		cmocka_unit_test(test_spreads),
-		cmocka_unit_test(test_distances),
+		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_wrong_model),
 		cmocka_unit_test(test_outliers),
 		cmocka_unit_test(test_own_misses),
@@ -712,8 +615,6 @@ int main(void)
 		cmocka_unit_test(test_charges),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_fades),
-		cmocka_unit_test(test_skips),
-		cmocka_unit_test(test_plain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

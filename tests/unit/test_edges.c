@@ -160,14 +160,14 @@ static void test_misfit(void **state)
 	struct fb_seek_fit c;
 
 	fb_seek_fit_init(&c, dm);
-	c.common.fine = -FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE;
-	c.band[3].trials = 199;
+	c.fine = -FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE;
+	c.trials = 199;
 	assert_false(fb_seek_fit_misfit(&c));
-	c.band[3].trials = 200;
+	c.trials = 200;
 	assert_true(fb_seek_fit_misfit(&c));
-	c.common.fine = FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE;
+	c.fine = FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE;
 	assert_true(fb_seek_fit_misfit(&c));
-	c.common.fine--;
+	c.fine = FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE / 16 * 14;
 	assert_false(fb_seek_fit_misfit(&c));
 }
 
@@ -206,15 +206,16 @@ static void test_forget(void **state)
 	struct fb_seek_fit c;
 
 	fb_seek_fit_init(&c, dm);
-	c.common.fine = 5000 * FB_SEEK_FIT_FINE;
-	c.applied[2] = 700;
+	c.fine = 5000 * FB_SEEK_FIT_FINE;
+	c.applied = 700;
 	c.applied_ns = SECOND;
 	fb_seek_fit_forget(&c, dm);
-	assert_int_equal(c.common.fine, 0);
-	assert_int_equal(c.applied[2], 700);
+	assert_int_equal(c.fine, 0);
+	assert_int_equal(c.applied, 700);
 	assert_int_equal(c.applied_ns, SECOND);
 	/* so that the next correction is not made before its time */
-	c.common = (struct fb_seek_fit_part) { .fine = 5000 * FB_SEEK_FIT_FINE, .var = 1 };
+	c.fine = 5000 * FB_SEEK_FIT_FINE;
+	c.var = 1;
 	assert_false(fb_seek_fit_due(&c, 4 * SECOND));
 	assert_true(fb_seek_fit_due(&c, 5 * SECOND));
 }

@@ -20,8 +20,6 @@
 
 /* what the order adds to an access: a read of three tracks, a seek later, the host's turn */
 #define TURNS 3
-#define CUT_TRACKS 16
-#define CUT_NS 3000000U
 #define TURNAROUND_NS 400000U
 
 static struct disk_model *dm;
@@ -137,23 +135,13 @@ static void offer(struct best *b, u64 first, u64 wanted, u64 ns)
 		*b = (struct best) { first, wanted, ns };
 }
 
-/* a seek later for the part that is left behind, if there is one and it is not long */
-static u64 cut_ns(u64 first, u64 n)
-{
-	u64 most = min(first, CUT_TRACKS * n);
-
-	n = min(first, n);
-	return fb_bitmap_count(&bm, first - n, n) <= n / 4 ||
-	       fb_bitmap_count(&bm, first - most, most) >= most - most / 8 ? 0 : CUT_NS;
-}
-
 /* a drive that reads ahead: what is wanted of the next three tracks of @n granules counts */
 static void offer_ahead(struct best *b, u64 first, u64 n)
 {
 	u64 turn_ns = dm_period_ns(dm) + dm_info(dm)->head_switch_ns;
 
 	offer(b, first, fb_bitmap_count(&bm, first, TURNS * n),
-	      access_ns(first, 1) + cut_ns(first, n) + TURNS * turn_ns);
+	      access_ns(first, 1) + TURNS * turn_ns);
 }
 
 /* one that does not: this read of this track, from its first wanted granule to its last */
@@ -397,49 +385,6 @@ static void test_far(void **state)
 	}
 }
 
-/* the first granule of a region of the map */
-static u64 region(u32 i)
-{
-	u64 first, end;
-
-	if (i == FB_REGIONS)
-		return bm.granules;
-	track((u64)i * dm_tracks(dm) / FB_REGIONS, &first, &end);
-	return first;
-}
-
-/*
- * A region that lags far behind the others is worth a long seek: the nearest on one side or on the
- * other, whichever turns up first. If the drive does not read ahead, it is not.
- */
-static void test_lagging(void **state)
-{
-	static const u32 lags[] = { 0, 20, 34, 63 };
-	u32 i, outer = 0, inner = 0;
-	struct fb_plan_piece p;
-	u64 first, at;
-
-	for (at = 0; at < bm.granules; at += 12)
-		want(at, 1);
-	for (i = 0; i < ARRAY_SIZE(lags); i++)
-		want(region(lags[i]), region(lags[i] + 1) - region(lags[i]));
-	for (i = 0; i < DRAWS; i++) {
-		begin("near");
-		/* the head is in region 32 */
-		draw_head(dm_info(dm)->cylinders / 2 + 20);
-		assert_true(search(true, 0, &p));
-		first = p.lbn / GRANULE;
-		outer += first - region(20) < 2;
-		inner += first - region(34) < 2;
-		begin("near");
-		assert_true(search(false, 0, &p));
-		first = p.lbn / GRANULE;
-		assert_in_range(first, region(32), region(33));
-	}
-	assert_int_equal(outer + inner, DRAWS);
-	assert_true(outer > DRAWS / 4 && inner > DRAWS / 4);
-}
-
 /*
  * Beyond the tracks around, eight places where wanted runs begin are compared, the nearest ones: a
  * long run behind seven blocks is found, behind eight it is too far.
@@ -467,27 +412,6 @@ static void test_starts(void **state)
 	}
 }
 
-/*
- * A scan's range is entered while the first reads are sought: what comes later weighs as much, so
- * the read begins where the head is and not where the range was entered first.
- */
-static void test_entered_in_parts(void **state)
-{
-	u64 part = bm.granules / 16, first, end;
-	struct fb_plan_piece p;
-	u32 i;
-
-	begin("near");
-	for (i = 0; i < 16; i++) {
-		want(i * part, i < 15 ? part : bm.granules - 15 * part);
-		draw_head(0);
-		assert_true(search(true, 0, &p));
-	}
-	track(draw_head(dm_info(dm)->cylinders - dm_info(dm)->cylinders / 8), &first, &end);
-	assert_true(search(true, 0, &p));
-	assert_in_range(p.lbn / GRANULE, first - 4 * (end - first), end + 4 * (end - first));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -499,9 +423,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_join, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_staggered, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_far, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lagging, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_starts, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_entered_in_parts, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

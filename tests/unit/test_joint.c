@@ -84,8 +84,10 @@ static double brute_expected(const struct dm_place *head, const struct fb_conser
 	ns = seek + *latency;
 	if (!odds || !seek)
 		return ns;
-	ns += period / 65536 * fb_conservatism_chance(odds->late[dm_band(cyls)], *latency);
-	return ns - period / 65536 * fb_conservatism_chance(odds->early, period - *latency);
+	if (*latency >= FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS)
+		return ns;
+	return ns + period / 65536 *
+		fb_conservatism_chance(odds->late[fb_conservatism_kind(cyls)], *latency);
 }
 
 static double brute_onward(u32 n, const struct dm_place *head, const struct fb_policy_req *q)
@@ -142,26 +144,25 @@ static void check_candidates(u32 n, const struct dm_place *head,
 
 /*
  * 12,000 random pools of 1-256 requests, all over the disk or close together, without odds, with
- * those expected at first, and with good chances to gain a turn. Seen to fail with
- * candidates in the wrong order, with early odds for late ones, with the candidate itself
- * among what may come after it, with early_ns 0, with reach not widened by @bonus, with the
- * same cylinder's sectors ruled out by their angle.
+ * those expected at first, and with high ones. Seen to fail with candidates in the wrong order,
+ * with the candidate itself among what may come after it, with the same cylinder's sectors ruled
+ * out by their angle, with angles ruled out from half a rank on.
  */
 static void test_rank(void **state)
 {
-	struct fb_conservatism_odds early = margin.odds;
+	struct fb_conservatism_odds high = margin.odds;
 	struct rnd rnd = { 7 };
 	u32 i;
 
 	(void)state;
 	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	for (i = 0; i < 64; i++)
-		early.early[i] = i < 20 ? 60000 >> i / 2 : 0;
+		high.late[FB_CONSERVATISM_SEEK][i] = i < 20 ? 60000 >> i / 2 : 0;
 	for (i = 0; i < 12000; i++) {
 		u32 n = i % 4 ? 1 + rnd_below(&rnd, 12) : 1 + rnd_below(&rnd, MOST);
 		struct dm_place head = support_place(&rnd, dm);
 		const struct fb_conservatism_odds *odds = i & 1 ? &margin.odds :
-							  i & 2 ? &early : NULL;
+							  i & 2 ? &high : NULL;
 
 		fill(&rnd, n, i & 4);
 		if (i & 4)
@@ -333,7 +334,7 @@ static void test_price(void **state)
 	assert_in_range(price_after(75000, 0, 0, false), start - 30, start + 30);
 	assert_in_range(price_after(35000, 5000, 0, false), start - 30, start + 30);
 	assert_int_equal(price_after(120000, 0, 0, true), start);
-	assert_in_range(joint.spent_ppm, 14900, 15100);
+	assert_in_range(joint.window_ppm, 14900, 15100);
 	/* bounds */
 	price_after(8000000, 0, 0, false);
 	assert_true(joint.price <= 64 * 256);
@@ -761,8 +762,7 @@ int main(void)
 	int failed;
 
 	dm = support_model_file("models/atlas10k.fbmodel");
-	fb_conservatism_init(&margin, dm_period_ns(dm), FB_CONSERVATISM_TARGET_PPM);
-	fb_conservatism_expect(&margin, dm);
+	fb_conservatism_init(&margin, dm, FB_CONSERVATISM_TARGET_PPM);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	dm_free(dm);
 	return failed;

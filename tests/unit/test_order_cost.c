@@ -252,8 +252,7 @@ int main(void)
 	int failed;
 
 	dm = support_model_file("models/atlas10k.fbmodel");
-	fb_conservatism_init(&margin, dm_period_ns(dm), FB_CONSERVATISM_TARGET_PPM);
-	fb_conservatism_expect(&margin, dm);
+	fb_conservatism_init(&margin, dm, FB_CONSERVATISM_TARGET_PPM);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	dm_free(dm);
 	return failed;

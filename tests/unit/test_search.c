@@ -130,20 +130,11 @@ static void test_optimum(void **state)
 	assert_true(nonzero > 500);
 }
 
-/* conservatism by distance; longer ways may need far less than shorter ones */
-static void random_legs(struct rnd *r, u32 leg_ns[DM_BANDS])
-{
-	u32 i;
-
-	for (i = 0; i < DM_BANDS; i++)
-		leg_ns[i] = rnd_below(r, 2) ? rnd_below(r, 100000) : rnd_below(r, 900000);
-}
-
-/* with a conservatism per distance, too, what is found fits and nothing better is passed over */
-static void test_legs(void **state)
+/* with another conservatism within a cylinder what is found fits, and nothing better is missed */
+static void test_still(void **state)
 {
 	static const u32 density[] = { 1000, 500, 100, 20, 3 };
-	u32 i, nonzero = 0, leg_ns[DM_BANDS];
+	u32 i, nonzero = 0;
 	struct rnd r = { 32 };
 
 	(void)state;
@@ -157,9 +148,8 @@ static void test_legs(void **state)
 		if (i % 100 == 0)
 			thin_map(&r, density[i / 100 % 5], i % 200 ? 1 : 6);
 		random_gap(&r, &gap);
-		random_legs(&r, leg_ns);
-		lim.leg_ns = leg_ns;
-		lim.switch_ns = i % 3 ? 0 : rnd_below(&r, 300000);
+		lim.conservatism_ns = rnd_below(&r, i % 2 ? 100000 : 900000);
+		lim.still_ns = i % 3 ? 1 + rnd_below(&r, 600000) : 0;
 		search(&s, &gap, &lim);
 		best = brute_force(&gap, &lim);
 		nonzero += best > 0;
@@ -385,7 +375,7 @@ static void trip_read(struct trip *trip, const struct fb_limits *lim, u64 lbn, u
 	u64 con;
 
 	assert_int_equal(dm_track_of(dm, lbn, &t), 0);
-	con = leg_con(lim, &trip->at, t.cyl, t.head) + late_ns;
+	con = leg_con(lim, &trip->at, t.cyl) + late_ns;
 	trip->at.angle += dm_ns_to_angle(dm, con + 10 * dm_period_ns(dm));
 	assert_int_equal(dm_access(dm, &trip->at, lbn, nsect, false, &a), 0);
 	trip->at = a.end;
@@ -406,7 +396,7 @@ static s64 trip_left(const struct trip *trip, const struct fb_search *s,
 {
 	return (s64)(s->window_ns - trip->ns) -
 	       (s64)dm_seek_ns(dm, &trip->at, &gap->dst, gap->dst_write) -
-	       (s64)leg_con(lim, &trip->at, gap->dst.cyl, gap->dst.head);
+	       (s64)leg_con(lim, &trip->at, gap->dst.cyl);
 }
 
 static struct fb_limits lifted(struct rnd *r, u32 lift)
@@ -414,8 +404,7 @@ static struct fb_limits lifted(struct rnd *r, u32 lift)
 	struct fb_limits lim = limits(rnd_below(r, 4) * 100000, 1024);
 
 	lim.lift = lift;
-	lim.switch_ns = 1 + rnd_below(r, 150000);
-	lim.turn_ns = 1 + rnd_below(r, 60000);
+	lim.still_ns = 1 + rnd_below(r, 150000);
 	return lim;
 }
 
@@ -431,7 +420,7 @@ static void check_piece(struct trip *trip, const struct fb_search *s,
 	u64 con;
 
 	assert_int_equal(dm_track_of(dm, p->lbn, &t), 0);
-	con = leg_con(lim, &trip->at, t.cyl, t.head);
+	con = leg_con(lim, &trip->at, t.cyl);
 	trip_read(trip, lim, p->lbn, p->nsect, 0);
 	trip_read(&late, lim, p->lbn, p->nsect,
 		  s->best.slack_ns - min_t(u64, s->best.slack_ns, 20));
@@ -497,7 +486,6 @@ static void test_lifted(void **state)
 	static const u32 density[] = { 1000, 500, 100, 20 };
 	struct rnd r = { 28 };
 	u32 i, kinds[4] = { 0 }, source = 0, dest = 0, several = 0, better = 0;
-	u32 leg_ns[DM_BANDS];
 
 	(void)state;
 	for (i = 0; i < 8000; i++) {
@@ -513,8 +501,8 @@ static void test_lifted(void **state)
 		if (i % 2) {
 			lim.pipe_ns[rnd_below(&r, 2)] = rnd_below(&r, 800000);
 			lim.hop_steps = rnd_below(&r, 30);
-			random_legs(&r, leg_ns);
-			lim.leg_ns = i % 4 == 1 ? leg_ns : NULL;
+			lim.conservatism_ns = rnd_below(&r, i % 4 == 1 ? 450000 : 300000);
+			none.conservatism_ns = lim.conservatism_ns;
 		}
 		search(&s, &gap, &lim);
 		search(&old, &gap, &none);
@@ -716,7 +704,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_feasible),
 		cmocka_unit_test(test_optimum),
-		cmocka_unit_test(test_legs),
+		cmocka_unit_test(test_still),
 		cmocka_unit_test(test_prefix),
 		cmocka_unit_test(test_most),
 		cmocka_unit_test(test_extra),

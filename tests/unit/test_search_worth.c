@@ -74,16 +74,6 @@ static void test_worth(void **state)
 	assert_true(nonzero > 150);
 }
 
-/* the price of a seek that may come late, told once more */
-static double price(const struct fb_limits *lim, double margin_ns)
-{
-	double cost = lim->miss_value;
-
-	for (; margin_ns >= lim->miss_ns; margin_ns -= lim->miss_ns)
-		cost /= 2;
-	return cost - cost / 2 * margin_ns / lim->miss_ns;
-}
-
 /* a table of odds at a margin, between the middles of its bins */
 static double chance(const u16 *table, double margin_ns)
 {
@@ -99,13 +89,11 @@ static double chance(const u16 *table, double margin_ns)
 static double leg_price(const struct fb_limits *lim, const struct dm_place *a, u32 cyl, u32 head,
 			double slack_ns)
 {
-	double margin_ns = leg_con(lim, a, cyl, head) + slack_ns;
+	double margin_ns = leg_con(lim, a, cyl) + slack_ns;
 
 	if (same_track(a, cyl, head))
 		return 0;
-	if (lim->odds)
-		return lim->miss_value * chance(lim->odds->late[band_of(a->cyl, cyl)], margin_ns);
-	return a->cyl == cyl ? 0 : price(lim, margin_ns);
+	return lim->miss_value * chance(lim->odds->late[a->cyl != cyl], margin_ns);
 }
 
 /* what it costs that anything is read in the gap */
@@ -113,18 +101,16 @@ static double fixed_cost(const struct fb_limits *lim, const struct fb_search *s)
 {
 	double missing_ns = s->period_ns - s->latency_ns;
 
-	if (!lim->odds)
-		return price(lim, missing_ns);
 	return (chance(lim->odds->early, missing_ns) + (double)s->extra_ns / s->period_ns) *
 	       lim->miss_value;
 }
 
-/* odds that fall with the margin, each band's in its own way */
+/* odds that fall with the margin, each kind's in its own way */
 static void random_odds(struct rnd *r, struct fb_conservatism_odds *odds)
 {
 	u32 i, k, late, early = rnd_below(r, 40000);
 
-	for (k = 0; k < DM_BANDS; k++) {
+	for (k = 0; k < FB_CONSERVATISM_KINDS; k++) {
 		odds->floor_ns[k] = rnd_below(r, 100000);
 		late = rnd_below(r, 40000);
 		for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
@@ -175,6 +161,9 @@ static void check_length(const struct fb_search *s, const struct fb_limits *lim,
 
 		if (p->nsect <= 2 * GRANULE || (i && plan.kind == FB_PLAN_PREPEND))
 			continue;
+		/* the disk's last granule is short */
+		if (plan.kind != FB_PLAN_PREPEND && p->nsect % GRANULE)
+			continue;
 		assert_int_equal(dm_place_of(dm, p->lbn, &was), 0);
 		p->lbn += i ? 0 : GRANULE;
 		assert_int_equal(dm_place_of(dm, p->lbn, &is), 0);
@@ -204,15 +193,11 @@ static void test_miss(void **state)
 		if (i % 500 == 0)
 			thin_map(&r, density[i / 500 % 4], 1 + i % 7);
 		random_gap(&r, &gap);
+		random_odds(&r, &odds);
+		fb_limits_weigh(&lim, &odds);
 		none = lim;
+		none.odds = NULL;
 		lim.miss_value = rnd_below(&r, 20000);
-		lim.miss_ns = 20000 + rnd_below(&r, 80000);
-		if (i % 2) {
-			random_odds(&r, &odds);
-			lim.odds = &odds;
-			lim.leg_ns = odds.floor_ns;
-			none.leg_ns = odds.floor_ns;
-		}
 		search(&s, &gap, &lim);
 		search(&free_s, &gap, &none);
 		fixed = fixed_cost(&lim, &s);
@@ -239,7 +224,7 @@ static void test_miss(void **state)
 		worse += net + fixed + 3 < net_value(&free_s.best, &lim, &gap);
 	}
 	assert_true(found > 1500 && compared > 1500 && refused > 20);
-	assert_true(sum > 1.05 * sum_free && worse < compared / 100);
+	assert_true(sum > 1.03 * sum_free && worse < compared / 100);
 }
 
 /* the best net value of all runs of all tracks that may be read apart */
@@ -294,8 +279,7 @@ static void test_net(void **state)
 		random_gap(&r, &gap);
 		random_odds(&r, &odds);
 		lim.miss_value = rnd_below(&r, 20000);
-		lim.odds = &odds;
-		lim.leg_ns = odds.floor_ns;
+		fb_limits_weigh(&lim, &odds);
 		search(&s, &gap, &lim);
 		best = best_net(&gap, &lim);
 		fixed = fixed_cost(&lim, &s);

@@ -9,10 +9,9 @@
  * (test_slower); a landing within the sectors wanted not taken for a lost turn
  * (test_lands_inside); trials at any wait (test_other_causes); corrections added twice, the
  * difference of believed and applied left out of fb_seek_fit_evaluate() (test_slower); no bound
- * to a step (test_steps); the band's own part not learnt (test_one_band); what is written down as
- * learnt from free reads (test_free_reads); estimates in whole ppm (test_ample); the floor
- * taken with the band's own correction (test_floor); nothing forgotten, or what is applied, too
- * (test_forgets).
+ * to a step (test_steps); what is written down as learnt from free reads (test_free_reads);
+ * estimates in whole ppm (test_ample); the floor taken without the correction (test_floor); nothing
+ * forgotten, or what is applied, too (test_forgets).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +25,6 @@
 #define PERIOD 6000000LL
 #define SECOND 1000000000ULL
 #define CYLINDERS 8192
-#define FAR 64			/* cylinders: seeks of so many and more may have another truth */
 
 #define DISK_HEAD \
 	"fbmodel 1\n" \
@@ -58,8 +56,7 @@ static const char disk_text[] = DISK_HEAD DISK_ZONE;
  * @every: between completions, ns
  * @least: no wait is shorter ...
  * @most: ... and none as long, ns
- * @near_ppm: seeks of less than FAR cylinders take so much longer
- * @far_ppm: the others
+ * @ppm: seeks take so much longer
  * @spread: mean of the exponential errors to either side, ns
  * @inside: a head that comes late by less lands within the sectors wanted, ns
  * @other_ppm: so many commands lose a turn or two for other reasons
@@ -74,8 +71,7 @@ struct disk {
 	u64 every;
 	u64 least;
 	u64 most;
-	s64 near_ppm;
-	s64 far_ppm;
+	s64 ppm;
 	u64 spread;
 	s64 inside;
 	u32 other_ppm;
@@ -111,10 +107,9 @@ static s64 exponential(struct rnd *r, u64 mean)
 	return sum + rnd_below(r, part + 1);
 }
 
-static s64 seek_error(struct disk *d, u32 cyls, u64 said_ns)
+static s64 seek_error(struct disk *d, u64 said_ns)
 {
-	s64 ppm = cyls < FAR ? d->near_ppm : d->far_ppm;
-	s64 error = (s64)said_ns * ppm / 1000000;
+	s64 error = (s64)said_ns * d->ppm / 1000000;
 
 	if (!d->spread)
 		return error;
@@ -150,7 +145,7 @@ static void complete(struct disk *d)
 	leg.slack_ns = d->least + rnd_below(&d->r, d->most - d->least);
 	believed = dm_seek_ns(d->dm, &from, &to, false);
 	truth = dm_seek_ns(d->said, &from, &to, false);
-	truth += seek_error(d, to.cyl, truth);
+	truth += seek_error(d, truth);
 	leg.late_ns = late_by(d, truth - believed, leg.slack_ns) + rnd_below(&d->r, 20001);
 	if (rnd_below(&d->r, 1000000) < d->other_ppm)
 		leg.late_ns += (1 + (s64)rnd_below(&d->r, 2)) * PERIOD;
@@ -201,8 +196,7 @@ static void test_slower(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(truth); i++) {
 		disk_begin(&d, 5 + i);
-		d.near_ppm = truth[i];
-		d.far_ppm = truth[i];
+		d.ppm = truth[i];
 		run(&d, 100000);
 		check_all("noise", &d, truth[i], 8000);
 		d.spread = 0;
@@ -225,8 +219,7 @@ static void test_warms_up(void **state)
 		disk_begin(&d, 15 + i);
 		d.every = every[i];
 		while (d.now < 1200 * SECOND) {
-			d.near_ppm = 30000 * d.now / (1200 * SECOND);
-			d.far_ppm = d.near_ppm;
+			d.ppm = 30000 * d.now / (1200 * SECOND);
 			complete(&d);
 		}
 		check_seek("warm", &d, 2000, 30000, 12000);
@@ -244,8 +237,7 @@ static void test_lands_inside(void **state)
 	(void)state;
 	disk_begin(&d, 25);
 	d.inside = 600000;
-	d.near_ppm = 20000;
-	d.far_ppm = 20000;
+	d.ppm = 20000;
 	run(&d, 100000);
 	check_all("inside", &d, 20000, 6000);
 	disk_end(&d);
@@ -264,20 +256,6 @@ static void test_other_causes(void **state)
 	disk_end(&d);
 }
 
-static void test_one_band(void **state)
-{
-	struct disk d;
-
-	(void)state;
-	disk_begin(&d, 45);
-	d.far_ppm = 20000;
-	run(&d, 300000);
-	check_seek("near", &d, 20, 0, 9000);
-	check_seek("far", &d, 500, 20000, 5000);
-	check_seek("far", &d, 2000, 20000, 5000);
-	disk_end(&d);
-}
-
 /* free reads go where there is room: what they lose says nothing of the median */
 static void test_free_reads(void **state)
 {
@@ -285,14 +263,13 @@ static void test_free_reads(void **state)
 
 	(void)state;
 	disk_begin(&d, 55);
-	d.near_ppm = 30000;
-	d.far_ppm = 30000;
+	d.ppm = 30000;
 	d.cause = FB_CAUSE_AFTER;
 	run(&d, 10000);
 	d.cause = FB_CAUSE_SEPARATE;
 	run(&d, 10000);
 	check_all("free reads", &d, 0, 0);
-	assert_int_equal(d.c.band[5].trials, 0);
+	assert_int_equal(d.c.trials, 0);
 	disk_end(&d);
 }
 
@@ -314,7 +291,7 @@ static void test_ample(void **state)
 	run(&d, 20000);
 	for (i = 0; i < 800; i++) {
 		run(&d, 100);
-		sum += fb_seek_fit_ppm(&d.c, 6);
+		sum += fb_seek_fit_ppm(&d.c);
 	}
 	if (sum / 800 < -1500 || sum / 800 > 1500)
 		fail_msg("seeks are %lld ppm longer on the mean", (long long)(sum / 800));
@@ -331,16 +308,15 @@ static void test_steps(void **state)
 
 	(void)state;
 	disk_begin(&d, 65);
-	d.near_ppm = 300000;
-	d.far_ppm = 300000;
+	d.ppm = 300000;
 	d.every = SECOND / 5;
 	for (n = 0; n < 100000; n++) {
 		complete(&d);
-		if (d.c.applied[5] == last)
+		if (d.c.applied == last)
 			continue;
-		assert_in_range(d.c.applied[5] - last + 2000, 0, 4000);
+		assert_in_range(d.c.applied - last + 2000, 0, 4000);
 		assert_true(!moved || d.now - since >= 4 * SECOND);
-		last = d.c.applied[5];
+		last = d.c.applied;
 		since = d.now;
 		moved++;
 	}
@@ -358,22 +334,19 @@ static void test_forgets(void **state)
 
 	(void)state;
 	disk_begin(&d, 85);
-	d.near_ppm = 300000;
-	d.far_ppm = 300000;
+	d.ppm = 300000;
 	d.every = SECOND / 5;
 	run(&d, 10000);
 	assert_true(fb_seek_fit_misfit(&d.c));
-	applied = d.c.applied[5];
+	applied = d.c.applied;
 	assert_true(applied > 50000);
 	fb_seek_fit_forget(&d.c, d.dm);
 	assert_false(fb_seek_fit_misfit(&d.c));
-	assert_int_equal(d.c.applied[5], applied);
-	d.near_ppm = 0;
-	d.far_ppm = 0;
+	assert_int_equal(d.c.applied, applied);
+	d.ppm = 0;
 	run(&d, 20000);
 	check_all("forgotten", &d, 0, 8000);
-	d.near_ppm = 300000;
-	d.far_ppm = 300000;
+	d.ppm = 300000;
 	run(&d, 10000);
 	assert_true(fb_seek_fit_misfit(&d.c));
 	disk_end(&d);
@@ -385,16 +358,13 @@ static void test_floor(void **state)
 	struct disk_model *dm = support_model_text(disk_text);
 	struct dm_place from = { 0 }, to = { 0 };
 	struct rnd r = { 75 };
-	s32 ppm[DM_BANDS];
-	u32 i, k;
+	u32 k;
 
 	(void)state;
 	for (k = 0; k < 20; k++) {
 		u64 least = U64_MAX;
 
-		for (i = 0; i < DM_BANDS; i++)
-			ppm[i] = (s32)rnd_below(&r, 200001) - 100000;
-		dm_correct(dm, ppm);
+		dm_correct(dm, (s32)rnd_below(&r, 200001) - 100000);
 		for (to.cyl = CYLINDERS - 1; to.cyl; to.cyl--) {
 			least = min(least, dm_seek_ns(dm, &from, &to, false));
 			least = min(least, dm_seek_ns(dm, &from, &to, true));
@@ -409,13 +379,9 @@ static void test_settle(void **state)
 {
 	struct disk_model *dm = support_model_text(disk_text);
 	struct dm_place from = { 0 }, to = { .cyl = 1024 };
-	s32 ppm[DM_BANDS];
-	u32 i;
 
 	(void)state;
-	for (i = 0; i < DM_BANDS; i++)
-		ppm[i] = 30000;
-	dm_correct(dm, ppm);
+	dm_correct(dm, 30000);
 	assert_in_range(dm_seek_ns(dm, &from, &to, false), 3605000 - 5, 3605000 + 5);
 	assert_in_range(dm_seek_ns(dm, &from, &to, true), 4005000 - 5, 4005000 + 5);
 	/* a head switch is not corrected */
@@ -424,84 +390,75 @@ static void test_settle(void **state)
 	dm_free(dm);
 }
 
-/* the model's spread in the middle of each band, times sqrt(3) / pi, within bounds */
+/* the model's spread of seeks over a third of the disk, times sqrt(3) / pi, within bounds */
 static void test_told(void **state)
 {
-	static const u32 expected[] = { 0, 16530, 44080, 154280, 300000, 8000, 8000 };
-	/* bands begin at 1, 4, 16, 64, 256, 1024 cylinders */
-	static const char text[] = DISK_HEAD
-		"seek_spread 1 20000\nseek_spread 2 30000\n"
-		"seek_spread 4 70000\nseek_spread 8 80000\n"
-		"seek_spread 16 270000\nseek_spread 32 280000\n"
-		"seek_spread 64 500000\nseek_spread 128 600000\n"
-		"seek_spread 512 14000\n" DISK_ZONE;
+	static const struct {
+		const char *text;
+		u32 scale_ns;
+	} all[] = {
+		{ disk_text, 60000 },
+		{ DISK_HEAD "seek_spread 1 20000\nseek_spread 2000 80000\n" DISK_ZONE, 44080 },
+		{ DISK_HEAD "seek_spread 64 600000\n" DISK_ZONE, 300000 },
+		{ DISK_HEAD "seek_spread 64 14000\n" DISK_ZONE, 8000 },
+	};
 	struct disk_model *dm;
 	struct fb_seek_fit c;
 	u32 i;
 
-	dm = support_model_text(disk_text);
-	fb_seek_fit_init(&c, dm);
-	for (i = 1; i < DM_BANDS; i++)
-		assert_int_equal(c.band[i].spread_ns, 60000);
-	dm_free(dm);
-	dm = support_model_text(text);
-	fb_seek_fit_init(&c, dm);
-	for (i = 1; i < ARRAY_SIZE(expected) && i < DM_BANDS; i++)
-		assert_int_equal(c.band[i].spread_ns, expected[i]);
-	dm_free(dm);
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		dm = support_model_text(all[i].text);
+		fb_seek_fit_init(&c, dm);
+		assert_int_equal(c.spread_ns, all[i].scale_ns);
+		dm_free(dm);
+	}
 }
 
 /*
- * What is known becomes less certain with time: of all bands by 20,000 ppm^2 a second, of one by
- * 280, for ten minutes without a trial, and to 2 and 1 %.
+ * What is known becomes less certain with time: by 20,000 ppm^2 a second, for ten minutes without
+ * a trial, and to 2 %.
  */
 static void test_ages(void **state)
 {
 	static const struct {
 		u64 now;
-		u64 common;
-		u64 own;
+		u64 var;
 	} all[] = {
-		{ 100 * SECOND, 102000000, 6278000 },
-		{ 101 * SECOND - 1, 102000000, 6278000 },
-		{ 101 * SECOND, 102020000, 6278280 }, { 3701 * SECOND, 114020000, 6446280 },
+		{ 100 * SECOND, 102000000 }, { 101 * SECOND - 1, 102000000 },
+		{ 101 * SECOND, 102020000 }, { 3701 * SECOND, 114020000 },
 	};
 	struct fb_conservatism_leg leg = { .simple = true, .dist = 100, .late_ns = PERIOD / 2 };
 	const struct dm_access acc = { .seek_ns = 2000000, .total_ns = 2100000 };
 	struct disk d;
-	u32 i, band;
+	u32 i;
 
 	disk_begin(&d, 1);
 	for (i = 0; i < ARRAY_SIZE(all); i++) {
 		/* its end fits no turn, so it says nothing of seeks */
 		fb_seek_fit_learn(&d.c, all[i].now, &leg, &acc);
-		assert_int_equal(d.c.common.var, all[i].common);
-		for (band = 1; band < DM_BANDS; band++)
-			assert_int_equal(d.c.band[band].own.var, all[i].own);
+		assert_int_equal(d.c.var, all[i].var);
 	}
-	assert_int_equal(d.c.band[dm_band(100)].trials, 0);
+	assert_int_equal(d.c.trials, 0);
 	for (i = 1; i < 1000; i++)
 		fb_seek_fit_learn(&d.c, (3701 + i * 600) * SECOND, &leg, &acc);
-	assert_int_equal(d.c.common.var, 20000ULL * 20000);
-	for (band = 1; band < DM_BANDS; band++)
-		assert_int_equal(d.c.band[band].own.var, 10000ULL * 10000);
+	assert_int_equal(d.c.var, 20000ULL * 20000);
 	disk_end(&d);
 }
 
 /* the scale of the errors is learnt: twice the errors, twice the scale */
 static void test_scale(void **state)
 {
-	u32 band = dm_band(2000), i;
 	u64 scale[2] = { 0 };
 	struct disk d;
 	u64 seed;
+	u32 i;
 
 	for (seed = 1; seed <= 5; seed++)
 		for (i = 0; i < 2; i++) {
 			disk_begin(&d, seed);
 			d.spread = 40000 << i;
 			run(&d, 50000);
-			scale[i] += d.c.band[band].spread_ns / 5;
+			scale[i] += d.c.spread_ns / 5;
 			disk_end(&d);
 		}
 	print_message("scales %llu, %llu\n", (unsigned long long)scale[0],
@@ -516,7 +473,6 @@ int main(void)
 		cmocka_unit_test(test_warms_up),
 		cmocka_unit_test(test_lands_inside),
 		cmocka_unit_test(test_other_causes),
-		cmocka_unit_test(test_one_band),
 		cmocka_unit_test(test_free_reads),
 		cmocka_unit_test(test_ample),
 		cmocka_unit_test(test_steps),

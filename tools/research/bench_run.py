@@ -33,9 +33,9 @@ def job_of(cell):
                          if name != "set"] + lines)
 
 
-def kept_name(job):
-    """What a job's result is kept as."""
-    told = [digest(sim.HOST)]
+def kept_name(job, host=None):
+    """What a job's result by a simulator is kept as."""
+    told = [digest(host or sim.HOST)]
     for name, value in job:
         told.append((name, digest(value) if name in ("drive", "model") else value))
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32] + ".json"
@@ -56,13 +56,18 @@ def command(cell, *more):
 class KeptRuns(sim.Runs):
     """Runs whose results are kept in a folder."""
 
-    def __init__(self, jobs, folder, processes, quiet):
+    def __init__(self, jobs, folder, processes, quiet, host):
         super().__init__(jobs, processes, quiet)
         self.folder = folder
+        self.path = host
+
+    def host(self):
+        """The simulator."""
+        return self.path
 
     def one(self, number):
         """A run's result: the kept one if there is one."""
-        path = os.path.join(self.folder, kept_name(self.jobs[number]))
+        path = os.path.join(self.folder, kept_name(self.jobs[number], self.path))
         if os.path.exists(path):
             self.progress.run(number, 1)
             with open(path, encoding="ascii") as file:
@@ -75,11 +80,11 @@ class KeptRuns(sim.Runs):
         return result
 
 
-def run_cells(cells, folder, processes, quiet):
-    """The results of {key: cell}: {key: result}."""
-    sim.build_host()
+def run_cells(cells, folder, processes, quiet, host=None):
+    """The results of {key: cell}: {key: result}; by the tree's simulator, or another one."""
+    host = host or sim.build_host()
     os.makedirs(folder, exist_ok=True)
     jobs = {key: tuple(job_of(cell)) for key, cell in cells.items()}
     distinct = list(dict.fromkeys(jobs.values()))
-    results = dict(zip(distinct, KeptRuns(distinct, folder, processes, quiet).all()))
+    results = dict(zip(distinct, KeptRuns(distinct, folder, processes, quiet, host).all()))
     return {key: results[job] for key, job in jobs.items()}

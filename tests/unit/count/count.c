@@ -163,8 +163,7 @@ static void ranks(u32 price, u32 cyls)
 	struct fb_joint_at at = { .dm = dm, .odds = &margin.odds, .pool = &pool, .now_ns = NOW_NS };
 	u32 i;
 
-	fb_conservatism_init(&margin, dm_period_ns(dm), FB_CONSERVATISM_TARGET_PPM);
-	fb_conservatism_expect(&margin, dm);
+	fb_conservatism_init(&margin, dm, FB_CONSERVATISM_TARGET_PPM);
 	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	joint.price = price * 256;
 	CALLGRIND_START_INSTRUMENTATION;
@@ -266,11 +265,10 @@ static struct fb_limits limits(bool lifted, u32 hop_steps)
 		return lim;
 	lim.lift = FB_LIFT_SOURCE | FB_LIFT_DEST | FB_LIFT_SEVERAL;
 	lim.hop_steps = hop_steps;
-	lim.switch_ns = 50000;
-	lim.turn_ns = 20000;
 	lim.weight = worth.weight;
 	lim.root = worth.root;
-	lim.miss_ns = 100000;
+	fb_conservatism_init(&margin, dm, FB_CONSERVATISM_TARGET_PPM);
+	fb_limits_weigh(&lim, &margin.odds);
 	lim.pipe_ns[0] = period_us * 50;
 	lim.pipe_ns[1] = period_us * 50;
 	return lim;

@@ -75,8 +75,6 @@ struct simo_sizes {
  * @separate: separate reads are allowed
  * @lift_text: which limits of the paper's to lift: source, dest, several, with "+"
  *	between them; all; auto: all, but source and dest as the probe allows; empty: none
- * @switch_us: conservatism of a head switch; 0: @conservatism_us
- * @turn_us: conservatism where the head stays on the track; 0: @conservatism_us
  * @pipe_read_us: least head time of the command before a read; SIMO_AUTO: the model's
  *	overhead and @lead_us
  * @pipe_write_us: least head time of the command before a write
@@ -86,8 +84,6 @@ struct simo_sizes {
  * @weight_text: what a block is worth where it lies: flat; edge or edge:K, see
  *	simt_init_weight(); balance: the more, the more of its region is left
  * @balance_s: disk time between two looks at the balance
- * @miss_gaps: a seek without any margin costs what so many gaps bring; 0: nothing
- * @miss_half_us: margin that halves this cost
  * @steps: search budget, tracks
  * @search_us: how long a gap must have been known before its plan can be used
  * @guard_ppm: turns that free reads may cost the foreground; SIMO_AUTO: as the module lets
@@ -179,16 +175,12 @@ struct simo {
 	double max_prepend_sectors;
 	u64 separate;
 	char *lift_text;
-	double switch_us;
-	double turn_us;
 	double pipe_read_us;
 	double pipe_write_us;
 	u64 hop_steps;
 	char *value_name;
 	char *weight_text;
 	double balance_s;
-	u64 miss_gaps;
-	double miss_half_us;
 	u64 steps;
 	double search_us;
 	double guard_ppm;

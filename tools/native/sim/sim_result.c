@@ -140,27 +140,16 @@ static void simr_histogram(struct simr *r, const struct sims_stats *st)
 	simr_close(r);
 }
 
-/* of distances that have been tried: how much longer seeks are, and how well that is known */
+/* how much longer seeks are, and how well that is known */
 static void simr_calibration(struct simr *r, const struct fb_seek_fit *c)
 {
-	bool first = true;
-	u32 i;
-
-	simr_name(r, "calibration");
-	fputc('[', r->out);
-	for (i = 1; i < DM_BANDS; i++) {
-		const struct fb_seek_fit_band *b = &c->band[i];
-
-		if (!b->trials)
-			continue;
-		fprintf(r->out, "%s{\"cylinders\": %u, \"ppm\": %d, \"error_ppm\": %u, ",
-			first ? "" : ", ", dm_band_first(i), fb_seek_fit_ppm(c, i),
-			fb_seek_fit_error_ppm(c, i));
-		fprintf(r->out, "\"applied_ppm\": %d, \"spread_us\": %.5g, \"trials\": %llu}",
-			c->applied[i], b->spread_ns / 1e3, (unsigned long long)b->trials);
-		first = false;
-	}
-	fputc(']', r->out);
+	simr_open(r, "calibration");
+	simr_real(r, "ppm", fb_seek_fit_ppm(c));
+	simr_real(r, "error_ppm", fb_seek_fit_error_ppm(c));
+	simr_real(r, "applied_ppm", c->applied);
+	simr_real(r, "spread_us", c->spread_ns / 1e3);
+	simr_count(r, "trials", c->trials);
+	simr_close(r);
 }
 
 static void simr_predictions(struct simr *r, const struct sims *s)
@@ -242,7 +231,6 @@ static void simr_gaps(struct simr *r, const struct sims *s)
 	u64 reads = s->stats.prepends + s->stats.separates;
 
 	simr_count(r, "gaps", t->gaps);
-	simr_count(r, "gaps_spared", s->stats.engine.spared);
 	simr_per(r, "gap_latency_ms", t->latency_ns / SIMR_NS_PER_MS, t->gaps);
 	simr_count(r, "plans", t->plans);
 	simr_per(r, "plan_slack_ms", t->slack_ns / SIMR_NS_PER_MS, t->plans);
@@ -264,7 +252,7 @@ static void simr_margin(struct simr *r, const struct fb_conservatism *m)
 	int i;
 
 	simr_name(r, "auto_us");
-	for (i = 0; i < DM_BANDS; i++)
+	for (i = 0; i < FB_CONSERVATISM_KINDS; i++)
 		fprintf(r->out, "%s%.5g", i ? ", " : "[", m->odds.floor_ns[i] / 1e3);
 	fputc(']', r->out);
 	simr_real(r, "auto_cost_ppm", m->cost_ppm);

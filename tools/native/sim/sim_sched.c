@@ -93,18 +93,10 @@ static void sims_decided(struct fb_engine *e, bool changed)
 		s->due_ns = e->orders.due_ns;
 }
 
-static bool sims_limit(struct fb_engine *e, struct fb_engine_rq *r, u64 latency_ns,
-		       struct fb_limits *lim)
+static bool sims_limit(struct fb_engine *e, struct fb_engine_rq *r, struct fb_limits *lim)
 {
-	struct simt *t = sims_of(e)->task;
-
-	*lim = t->lim;
-	if (sims_req(r)->alone)
-		return false;
-	if (!e->auto_margin || !fb_conservatism_skip_gap(&t->margin, latency_ns))
-		return true;
-	e->stats->spared++;
-	return false;
+	*lim = sims_of(e)->task->lim;
+	return !sims_req(r)->alone;
 }
 
 static void sims_wake(struct fb_engine *e)

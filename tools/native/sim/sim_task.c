@@ -210,17 +210,17 @@ static bool simt_again(struct simt *t, u64 now_ns, struct fb_plan *plan)
 static void simt_weigh(struct simt *t, const struct fb_gap_mail *mail, struct fb_limits *lim,
 		       u64 now_ns)
 {
-	u32 price = 256 * t->o->miss_gaps;
+	u32 price;
 
 	if (t->o->balance && now_ns - t->balanced_ns >= t->o->balance_s * 1e9) {
 		fb_block_value_balance(&t->worth, &t->bm);
 		t->balanced_ns = now_ns;
 	}
 	if (lim->odds) {
+		fb_limits_weigh(lim, lim->odds);
 		price = mail->shared ? mail->price : lim->odds->price;
-		lim->conservatism_ns = t->margin.one_ns;
+		lim->miss_value = fb_block_value_miss(&t->worth, price);
 	}
-	lim->miss_value = fb_block_value_miss(&t->worth, price);
 }
 
 void simt_settled(struct simt *t, struct fb_gap_mail *mail)
@@ -320,17 +320,12 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 	struct fb_limits *lim = &t->lim;
 
 	simt_init_sizes(t, info->granule_sectors, info->physical_sectors, info->spt_most);
-	lim->conservatism_ns = t->margin.one_ns;
-	if (o->conservatism_us == SIMO_AUTO) {
-		lim->odds = &t->margin.odds;
-		lim->leg_ns = lim->odds->floor_ns;
-	} else {
+	if (o->conservatism_us == SIMO_AUTO)
+		fb_limits_weigh(lim, &t->margin.odds);
+	else
 		lim->conservatism_ns = o->conservatism_us * 1000;
-	}
 	lim->separate = o->separate;
 	lim->lift = o->lift;
-	lim->switch_ns = o->switch_us * 1000;
-	lim->turn_ns = o->turn_us * 1000;
 	/* as the kernel does, if not told */
 	lim->pipe_ns[0] = o->pipe_read_us * 1000;
 	if (o->pipe_read_us == SIMO_AUTO)
@@ -339,7 +334,6 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 	if (o->pipe_write_us == SIMO_AUTO)
 		lim->pipe_ns[1] = info->write_overhead_ns + o->lead_us * 1000;
 	lim->hop_steps = o->hop_steps;
-	lim->miss_ns = o->miss_half_us * 1000;
 }
 
 /* ---- what is read already ---- */
@@ -533,8 +527,7 @@ static void simt_init_gaps(struct simt *t)
 {
 	const struct simo *o = t->o;
 
-	fb_conservatism_init(&t->margin, dm_period_ns(t->dm), o->target_slowdown_ppm);
-	fb_conservatism_expect(&t->margin, t->dm);
+	fb_conservatism_init(&t->margin, t->dm, o->target_slowdown_ppm);
 }
 
 void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm, u64 sectors,

@@ -29,10 +29,9 @@ USAGE = 2                       # the program's status when a setting is wrong
 BASELINE_REQUESTS = 1000000
 # What a run without a task does not depend on
 OF_TASK = ("task", "range", "granule", "conservatism_us", "target_slowdown_ppm", "max_sectors",
-           "max_prepend_sectors", "separate", "lift", "switch_us", "turn_us", "pipe_read_us",
-           "pipe_write_us", "weight", "balance_s", "value", "hop_steps", "miss_gaps",
-           "miss_half_us", "steps", "search_us", "guard_ppm", "whole", "idle", "idle_wait_us",
-           "idle_size_kib", "idle_mean_us", "idle_max_us", "order", "segment_kib",
+           "max_prepend_sectors", "separate", "lift", "pipe_read_us", "pipe_write_us", "weight",
+           "balance_s", "value", "hop_steps", "steps", "search_us", "guard_ppm", "whole", "idle",
+           "idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us", "order", "segment_kib",
            "idle_command", "trial", "trial_s", "trial_seed", "trial_guard", "trial_most_ppm",
            "start", "save", "log", "foreground_cost_ppm", "joint_price")
 
@@ -90,8 +89,6 @@ SETTINGS = (
     ("--separate", "separate", "0|1", "separate reads (1)"),
     ("--lift", "lift", "LIMITS", "of the paper's that are lifted: source+dest+several, or all, "
      "or auto: as a probe of the drive's look-ahead allows (auto)"),
-    ("--switch", "switch_us", "US", "conservatism of head switches (--conservatism)"),
-    ("--turn", "turn_us", "US", "conservatism on the same track (--conservatism)"),
     ("--pipe-read", "pipe_read_us", "US", "least head time of a command before a read (auto)"),
     ("--pipe-write", "pipe_write_us", "US", "least head time of a command before a write (auto)"),
     ("--weight", "weight", "W", "what a block is worth where it lies: flat, balance, edge or "
@@ -99,8 +96,6 @@ SETTINGS = (
     ("--balance", "balance_s", "S", "disk time between two looks at the balance (5)"),
     ("--value", "value", "count|root", "what a track's blocks are worth (root)"),
     ("--hop-steps", "hop_steps", "N", "search budget for one of several pieces (30; 0: no bound)"),
-    ("--miss-gaps", "miss_gaps", "N", "a seek without margin costs what N gaps bring (0)"),
-    ("--miss-half", "miss_half_us", "US", "margin that halves this (100)"),
     ("--steps", "steps", "N", "search budget, tracks (100)"),
     ("--search", "search_us", "US", "how long a search takes (0)"),
     ("--guard", "guard_ppm", "PPM", "turns that free reads may cost, 0: no bound "
@@ -241,13 +236,17 @@ class Runs:
         self.progress = RunsDone(len(jobs), quiet)
         self.failed = False
 
+    def host(self):
+        """The simulator."""
+        return build_host()
+
     def one(self, number):
         """A run's result; None when another has failed."""
         if self.failed:
             return None
         words = ["%s=%s" % item for item in self.jobs[number]]
         # names of files come back in the settings, whatever bytes they are made of
-        with subprocess.Popen([build_host(), "--progress", *words], text=True,
+        with subprocess.Popen([self.host(), "--progress", *words], text=True,
                               errors="surrogateescape", stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as process:
             said = []

@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The table of worth (tools/research/bench_worth.py): each of its edits still applies, and what
+it leaves compiles. Prints TAP; 2 s.
+
+Seen to fail: a macro of core/joint.h renamed, an edit that leaves a name that is not declared.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
+
+import taptest  # noqa: E402
+from freeblock import ToolError  # noqa: E402
+from research import bench_worth  # noqa: E402
+from research.bench_rows import Row  # noqa: E402
+
+
+def run(free, mean):
+    """What of a result counts."""
+    return {"free_mb_s": free, "response_ms": {"mean": mean}}
+
+
+class Worth(unittest.TestCase):
+    """Edits and rows."""
+
+    def test_edits(self):
+        """Each stands for itself, and compiles: a header in what includes it."""
+        for mechanism in bench_worth.MECHANISMS:
+            with tempfile.TemporaryDirectory() as folder:
+                bench_worth.tree(folder, mechanism.edits)
+                for name in {name for name, *_ in mechanism.edits}:
+                    self.compile(folder, name)
+
+    def compile(self, folder, name):
+        """A file of the tree, edited."""
+        done = subprocess.run(
+            ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Wno-unused-parameter",
+             "-Wno-unused-function", "-fsyntax-only", "-x", "c", "-I" + folder, "-"],
+            input='#include "%s"\n' % name, check=False, text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, cwd=folder)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), name)
+
+    def test_old(self):
+        """What an edit replaces stands there once."""
+        self.assertEqual(bench_worth.edited("a b", "b", "c", "x"), "a c")
+        for text in ("a", "b b"):
+            with self.assertRaisesRegex(ToolError, "x: 'b' stands there"):
+                bench_worth.edited(text, "b", "c", "x")
+
+    def test_rows(self):
+        """Means, their difference's error, and what both cost."""
+        row, = bench_worth.Worth.rows({"probe atlas10k": {
+            "left": False, "command": "c",
+            "with": [run(6, 11), run(8, 11)], "without": [run(5, 10), run(5, 10)],
+            "alone": [run(0, 10), run(0, 10)]}})
+        self.assertIsInstance(row, Row)
+        record = row.record()
+        self.assertEqual([record[name] for name in ("name", "with", "without", "spread")],
+                         ["worth probe atlas10k", 7, 5, 1])
+        self.assertAlmostEqual(record["value"], 40)
+        self.assertAlmostEqual(record["with_cost_pct"], 10)
+        self.assertAlmostEqual(record["without_cost_pct"], 0)
+
+
+if __name__ == "__main__":
+    taptest.main()
