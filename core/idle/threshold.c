@@ -10,12 +10,43 @@
 #define FB_IDLE_POLICY_WAIT_DOUBLES 6
 #define FB_IDLE_POLICY_SAVED_OF 64
 
+#define FB_IDLE_POLICY_LONG_NS (2 * FB_IDLE_TURN_NS)
+#define FB_IDLE_POLICY_LENGTHS 1024	/* intervals after which they count half */
+#define FB_IDLE_POLICY_LONGS 16		/* least long ones to tell */
+
 /* ---- busy periods ---- */
+
+static void fb_idle_policy_count_interval(struct fb_idle_policy *w)
+{
+	w->lengths++;
+	w->length_us += div_u64(w->interval_ns, 1000);
+	if (w->interval_ns > FB_IDLE_POLICY_LONG_NS) {
+		w->longs++;
+		w->rest_us += div_u64(w->interval_ns - FB_IDLE_POLICY_LONG_NS, 1000);
+	}
+	if (w->lengths < FB_IDLE_POLICY_LENGTHS)
+		return;
+	w->lengths /= 2;
+	w->length_us /= 2;
+	w->longs /= 2;
+	w->rest_us /= 2;
+}
+
+/* does an idle interval that has lasted for some time last longer than others? */
+static bool fb_idle_policy_waits(const struct fb_idle_policy *w)
+{
+	if (fb_idle_streams_known(&w->streams))
+		return true;
+	return w->longs >= FB_IDLE_POLICY_LONGS && w->rest_us * w->lengths > 2 * w->length_us * w->longs;
+}
+
 
 void fb_idle_policy_count_period(struct fb_idle_policy *w)
 {
 	struct fb_idle_times_mean m;
 
+	if (!w->held)
+		fb_idle_policy_count_interval(w);
 	w->longest = max(w->longest - w->longest / FB_IDLE_POLICY_FORGET, w->requests);
 	if (w->read && !w->held && fb_idle_times_mean(&w->times, fb_idle_policy_class(w), &m))
 		fb_idle_account_period(&w->account, w->period_ns, w->requests, m.rest_ns);
@@ -109,9 +140,11 @@ static u32 fb_idle_policy_doubles(const struct fb_idle_policy *w)
 
 void fb_idle_policy_set_wait(struct fb_idle_policy *w)
 {
-	w->wait_ns = w->fixed_ns;
-	if (w->fixed_ns == FB_IDLE_POLICY_AUTO)
-		w->wait_ns = (w->turn_ns / FB_IDLE_POLICY_WAIT_OF) << fb_idle_policy_doubles(w);
+	u64 least = fb_idle_place_ahead(&w->place) ? w->turn_ns / FB_IDLE_POLICY_WAIT_OF : 0;
+
+	if (fb_idle_policy_waits(w))
+		least = (w->turn_ns / FB_IDLE_POLICY_WAIT_OF) << fb_idle_policy_doubles(w);
+	w->wait_ns = w->fixed_ns == FB_IDLE_POLICY_AUTO ? least : w->fixed_ns;
 }
 
 /* ---- sizes ---- */
