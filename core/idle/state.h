@@ -90,10 +90,10 @@ struct fb_idle_policy {
 	bool read;			/* some were in this interval, or before this busy period */
 	bool control;			/* no idle read is sent in this interval */
 	u32 intervals;			/* intervals since the size was last found */
-	u32 lengths;			/* idle intervals ... */
-	u64 length_us;			/* ... and their sum; both fade */
-	u32 longs;			/* those longer than FB_IDLE_POLICY_LONG_NS ... */
-	u64 rest_us;			/* ... and what came behind that */
+	u32 lengths;			/* idle intervals, fading ... */
+	u64 length_us;			/* ... and the sum of their lengths */
+	u32 longs;			/* those of two turns and more ... */
+	u64 rest_us;			/* ... and what came behind these */
 	s32 eligible;			/* below 0: so many long enough intervals before @control */
 	u32 controls;	/* intervals in a row that @control has left alone, and one */
 	s64 credit_ns;			/* what may still be charged; may be negative */

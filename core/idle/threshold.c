@@ -5,14 +5,19 @@
 #define FB_IDLE_POLICY_FORGET 1024	/* busy periods in which the longest is forgotten */
 #define FB_IDLE_POLICY_ALIKE 8		/* sizes within 1 / this are worth the same */
 
-/* the least threshold is a part of a turn; it doubles so often with each part less that is saved */
+/*
+ * An interval that has lasted for two turns says something if what comes then is twice as long as
+ * intervals are on the mean. Where they come to their ends by chance alone it is as long.
+ */
+#define FB_IDLE_POLICY_LONG_NS (2 * FB_IDLE_TURN_NS)
+#define FB_IDLE_POLICY_LONGER 2
+#define FB_IDLE_POLICY_LENGTHS 1024	/* intervals after which they count half */
+#define FB_IDLE_POLICY_LONGS 16		/* least long ones to tell */
+
+/* the threshold is a part of a turn, and doubles with each part too little that is saved up */
 #define FB_IDLE_POLICY_WAIT_OF 8
 #define FB_IDLE_POLICY_WAIT_DOUBLES 6
 #define FB_IDLE_POLICY_SAVED_OF 64
-
-#define FB_IDLE_POLICY_LONG_NS (2 * FB_IDLE_TURN_NS)
-#define FB_IDLE_POLICY_LENGTHS 1024	/* intervals after which they count half */
-#define FB_IDLE_POLICY_LONGS 16		/* least long ones to tell */
 
 /* ---- busy periods ---- */
 
@@ -31,15 +36,6 @@ static void fb_idle_policy_count_interval(struct fb_idle_policy *w)
 	w->longs /= 2;
 	w->rest_us /= 2;
 }
-
-/* does an idle interval that has lasted for some time last longer than others? */
-static bool fb_idle_policy_waits(const struct fb_idle_policy *w)
-{
-	if (fb_idle_streams_known(&w->streams))
-		return true;
-	return w->longs >= FB_IDLE_POLICY_LONGS && w->rest_us * w->lengths > 2 * w->length_us * w->longs;
-}
-
 
 void fb_idle_policy_count_period(struct fb_idle_policy *w)
 {
@@ -91,13 +87,6 @@ static void fb_idle_policy_class_cost(const struct fb_idle_policy *w, u32 class,
 	m->rest_ns = m->ns / 2;
 }
 
-/* of the commands that follow the first one of an idle interval */
-static void fb_idle_policy_next_cost(const struct fb_idle_policy *w, u32 size,
-				     struct fb_idle_times_mean *m)
-{
-	fb_idle_policy_class_cost(w, size, FB_IDLE_POLICY_SECTORS_MIN << size, m);
-}
-
 /* ---- the budget ---- */
 
 /* what may be saved up, or owed */
@@ -126,7 +115,9 @@ s64 fb_idle_policy_spare_ns(const struct fb_idle_policy *w)
 	return w->credit_ns + (s64)owe - (s64)min(need, fb_idle_policy_most_ns(w) / 2);
 }
 
-/* how often the least threshold doubles, as too little is saved */
+/* ---- the threshold ---- */
+
+/* how often it doubles, as too little is saved up; 0: enough is */
 static u32 fb_idle_policy_doubles(const struct fb_idle_policy *w)
 {
 	s64 spare_ns = fb_idle_policy_spare_ns(w);
@@ -138,13 +129,25 @@ static u32 fb_idle_policy_doubles(const struct fb_idle_policy *w)
 	       min_t(u64, div64_u64(spare_ns, part_ns), FB_IDLE_POLICY_WAIT_DOUBLES);
 }
 
+/* Does it spare more to wait than to pause? Streams go on soon. */
+static bool fb_idle_policy_waits(const struct fb_idle_policy *w)
+{
+	return fb_idle_streams_known(&w->streams) ||
+	       (w->longs >= FB_IDLE_POLICY_LONGS &&
+		w->rest_us * w->lengths > FB_IDLE_POLICY_LONGER * w->length_us * w->longs);
+}
+
+/* a drive that reads ahead is about to, behind a request of the foreground */
 void fb_idle_policy_set_wait(struct fb_idle_policy *w)
 {
-	u64 least = fb_idle_place_ahead(&w->place) ? w->turn_ns / FB_IDLE_POLICY_WAIT_OF : 0;
+	u64 part_ns = w->turn_ns / FB_IDLE_POLICY_WAIT_OF;
 
-	if (fb_idle_policy_waits(w))
-		least = (w->turn_ns / FB_IDLE_POLICY_WAIT_OF) << fb_idle_policy_doubles(w);
-	w->wait_ns = w->fixed_ns == FB_IDLE_POLICY_AUTO ? least : w->fixed_ns;
+	if (w->fixed_ns != FB_IDLE_POLICY_AUTO)
+		w->wait_ns = w->fixed_ns;
+	else if (fb_idle_policy_waits(w))
+		w->wait_ns = part_ns << fb_idle_policy_doubles(w);
+	else
+		w->wait_ns = fb_idle_place_ahead(&w->place) ? part_ns : 0;
 }
 
 /* ---- sizes ---- */
@@ -178,7 +181,7 @@ static u64 fb_idle_policy_worth(const struct fb_idle_policy *w, u32 size, bool b
 
 	if (size && !fb_idle_policy_is_tried(w, size))
 		return 0;
-	fb_idle_policy_next_cost(w, size, &m);
+	fb_idle_policy_class_cost(w, size, FB_IDLE_POLICY_SECTORS_MIN << size, &m);
 	worth = mul_u64_u64_div_u64(m.sectors, 1000ULL * FB_IDLE_TURN_NS, m.ns);
 	return bounded ? mul_u64_u64_div_u64(worth, FB_IDLE_TURN_NS, max_t(u64, m.rest_ns, 1)) :
 			 worth;

@@ -3,10 +3,10 @@
  * Threshold and size of idle reads: the part of core/idle_policy.c that decides nothing by the
  * moment. Private to the two. Core; the caller serialises.
  *
- * The budget sets the threshold. While much is saved up, reads begin an eighth of a turn behind the
- * foreground. As it is used up they begin later, so that fewer idle intervals end in a collision,
- * and those that do are longer. So what is charged finds its balance with what is allowed, without
- * a model of the intervals: a shorter threshold with pauses reads less (Documentation/idle.rst).
+ * Where idle intervals end by chance alone, to wait spares nothing: reads begin soon, and pause
+ * while the budget is used up. Where those that have lasted last on, or streams go on, the budget
+ * sets the threshold: it doubles as less is saved up, until what is charged is what is allowed
+ * (Documentation/idle.rst).
  */
 #ifndef FB_IDLE_THRESHOLD_H
 #define FB_IDLE_THRESHOLD_H
@@ -16,10 +16,10 @@
 #define FB_IDLE_POLICY_WINDOW 4096	/* requests whose allowance may be saved up */
 #define FB_IDLE_POLICY_START 64		/* allowances that the first so many requests may owe */
 
-/* what is charged to a request on the mean: less than the goal, for the account misses up to 9 % */
+/* what is charged to a request on the mean: the account misses up to a third of what is true */
 static inline u64 fb_idle_policy_aim_ns(const struct fb_idle_policy *w)
 {
-	return w->goal_mean_ns - w->goal_mean_ns / 8;
+	return w->goal_mean_ns - w->goal_mean_ns / 4;
 }
 
 /* a busy period is over */
