@@ -3,12 +3,10 @@
 #include "core/idle_policy.h"
 #include "core/idle/threshold.h"
 
-/* intervals until threshold and size are found again */
-#define FB_IDLE_POLICY_RETUNE 64
+#define FB_IDLE_POLICY_RETUNE 64	/* intervals until the size is found again */
 #define FB_IDLE_POLICY_TRY 512		/* one read in so many tries a longer size ... */
 #define FB_IDLE_POLICY_TRY_NEW 64	/* ... and while nothing is known of one of them */
 #define FB_IDLE_POLICY_TRY_MORE 3	/* up to so many doublings */
-#define FB_IDLE_POLICY_START 64		/* allowances that the first so many requests may owe */
 /*
  * A stream that nothing is known of has so many intervals in a row without reads, for this long at
  * most, and then so many with reads for each.
@@ -36,7 +34,7 @@ const char *const fb_idle_policy_why_name[] = {
 
 static void fb_idle_policy_charge(struct fb_idle_policy *w, u32 n, s64 ns)
 {
-	s64 most = w->goal_mean_ns * FB_IDLE_POLICY_WINDOW;
+	s64 most = fb_idle_policy_most_ns(w);
 
 	/* a larger debt, from a command of seconds, would take too long to pay */
 	w->credit_ns = clamp_t(s64, w->credit_ns - n * ns, -most, most);
@@ -47,30 +45,13 @@ static void fb_idle_policy_allow(struct fb_idle_policy *w)
 {
 	w->st.requests++;
 	w->credit_ns = min_t(s64, w->credit_ns + (s64)fb_idle_policy_aim_ns(w),
-			     w->goal_mean_ns * FB_IDLE_POLICY_WINDOW);
+			     (s64)fb_idle_policy_most_ns(w));
 }
 
-/*
- * Can a collision with a read of the size in force be paid if the longest recent busy period
- * follows? Half of the most that may be saved up is enough, too, because busy periods may have
- * a heavy tail.
- */
 static bool fb_idle_policy_in_budget(const struct fb_idle_policy *w, u64 now)
 {
-	struct fb_idle_times_mean cost;
-	u64 need, owe = 0;
-
-	if (!w->st.requests || now - w->idle_ns >= FB_IDLE_POLICY_FORGIVE_NS)
-		return true;
-	if (w->read)
-		fb_idle_policy_next_cost(w, fb_idle_policy_size(w), &cost);
-	else
-		fb_idle_policy_first_cost(w, fb_idle_policy_size(w), w->wait_ns, &cost);
-	need = fb_idle_policy_hit_ns(w, cost.rest_ns);
-	need = min(need * max(w->longest, 1U), w->goal_mean_ns * FB_IDLE_POLICY_WINDOW / 2);
-	if (w->st.requests < w->may_owe)
-		owe = w->goal_mean_ns * FB_IDLE_POLICY_START;
-	return w->credit_ns + (s64)owe >= (s64)need;
+	return !w->st.requests || now - w->idle_ns >= FB_IDLE_POLICY_FORGIVE_NS ||
+	       fb_idle_policy_spare_ns(w) >= 0;
 }
 
 /* ---- events ---- */
@@ -147,7 +128,6 @@ static void fb_idle_policy_wake(struct fb_idle_policy *w, u64 now)
 	w->busy = true;
 	w->held = from_ns > now;
 	w->interval_ns = w->held ? 0 : now - from_ns;
-	w->bin = fb_idle_policy_bin(w->interval_ns);
 	w->st.idle_ns += now - w->idle_ns;
 	w->requests = 0;
 	w->period_ns = 0;
@@ -287,17 +267,15 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 {
 	if (!w->busy)
 		return;
-	if (!fb_idle_account_stalled(&w->account, w->idle_ns)) {
-		fb_idle_policy_count_interval(w);
-		if (w->read)
-			fb_idle_policy_count_period(w);
-	}
+	if (!fb_idle_account_stalled(&w->account, w->idle_ns))
+		fb_idle_policy_count_period(w);
 	fb_idle_policy_control(w);
 	w->busy = false;
 	w->read = false;
 	w->hit_ns = 0;
 	w->idle_ns = now;
-	if (++w->intervals >= FB_IDLE_POLICY_RETUNE || w->aged_n == FB_IDLE_POLICY_LEARN)
+	fb_idle_policy_set_wait(w);
+	if (++w->intervals >= FB_IDLE_POLICY_RETUNE)
 		fb_idle_policy_find(w);
 }
 

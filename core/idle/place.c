@@ -41,6 +41,11 @@ static bool fb_idle_place_knows(const struct fb_idle_place_arm *arm)
 	return i == FB_IDLE_PLACE_SKIPS;
 }
 
+bool fb_idle_place_ahead(const struct fb_idle_place *p)
+{
+	return !fb_idle_place_best(p->arm[FB_IDLE_PLACE_ON]);
+}
+
 u32 fb_idle_place_choose(struct fb_idle_place *p, enum fb_idle_place_behind behind)
 {
 	const struct fb_idle_place_arm *arm;

@@ -40,5 +40,7 @@ struct fb_idle_place {
 u32 fb_idle_place_choose(struct fb_idle_place *p, enum fb_idle_place_behind behind);
 /* The read has ended, after so long. */
 void fb_idle_place_ended(struct fb_idle_place *p, u64 ns);
+/* Is nothing left out behind another idle read, as the drive reads ahead? */
+bool fb_idle_place_ahead(const struct fb_idle_place *p);
 
 #endif /* FB_IDLE_PLACE_H */

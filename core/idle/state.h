@@ -20,7 +20,6 @@
 #define FB_IDLE_SECTOR_PS 5120000U
 #define FB_IDLE_POLICY_MEAN_NS 1000000U	/* default goal for the mean slowdown */
 #define FB_IDLE_POLICY_MAX_NS 50000000U	/* default goal for the maximum, from the paper */
-#define FB_IDLE_POLICY_BINS 104		/* idle intervals by length: four per doubling from 16 us */
 #define FB_IDLE_POLICY_SIZES 7		/* 64 KiB to 4 MiB, doubling: the paper's range */
 #define FB_IDLE_POLICY_SECTORS_MIN 128U
 #define FB_IDLE_POLICY_SECTORS_MAX 8192U
@@ -40,13 +39,6 @@ enum fb_idle_policy_why {
 
 /* messages by enum fb_idle_policy_why */
 extern const char *const fb_idle_policy_why_name[];
-
-/* Idle intervals of about the same length; the counts fade */
-struct fb_idle_policy_bin {
-	u32 n;				/* number of intervals */
-	u32 requests;			/* of the foreground, in the busy periods after them */
-	u64 ns;				/* sum of their lengths */
-};
 
 /* State of the policy, for status output */
 struct fb_idle_policy_status {
@@ -88,8 +80,7 @@ struct fb_idle_policy {
 	u64 hold_ns;			/* no idle read before: the drive is busy with itself */
 	bool held;			/* the idle interval before was over by then */
 	bool withheld;			/* see fb_idle_policy_withhold() */
-	u32 bin;			/* bin of the idle interval before, from @hold_ns on */
-	u64 interval_ns;		/* length of that, likewise; 0: there was none */
+	u64 interval_ns;	/* length of the idle interval before, from @hold_ns on, or 0 */
 	bool reading;			/* an idle read is at the drive */
 	u64 sent_ns;			/* when it was sent */
 	bool first;			/* it is the first of its idle interval */
@@ -98,15 +89,16 @@ struct fb_idle_policy {
 	u64 hit_ns;	/* when the first request found it at the drive; 0: none has */
 	bool read;			/* some were in this interval, or before this busy period */
 	bool control;			/* no idle read is sent in this interval */
-	u32 intervals;			/* intervals since the threshold was last found */
+	u32 intervals;			/* intervals since the size was last found */
+	u32 lengths;			/* idle intervals, fading ... */
+	u64 length_us;			/* ... and the sum of their lengths */
+	u32 longs;			/* those of two turns and more ... */
+	u64 rest_us;			/* ... and what came behind these */
 	s32 eligible;			/* below 0: so many long enough intervals before @control */
 	u32 controls;	/* intervals in a row that @control has left alone, and one */
 	s64 credit_ns;			/* what may still be charged; may be negative */
 	u64 may_owe;			/* reads may begin in debt until @st.requests is this */
 	u32 longest;			/* requests of the longest busy period, slowly forgotten */
-	struct fb_idle_policy_bin bins[FB_IDLE_POLICY_BINS];	/* idle intervals by length */
-	u32 aged_n;			/* intervals in @bins */
-	u32 spared;			/* requests behind intervals too short for reads; fades */
 	s64 cost_ns;			/* all charges; single ones may be negative */
 	struct fb_idle_streams streams;	/* the foreground's streams */
 	struct fb_idle_account account;	/* what idle reads cost */

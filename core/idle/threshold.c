@@ -2,68 +2,50 @@
 /* Threshold and size of idle reads; see core/idle/threshold.h. */
 #include "core/idle/threshold.h"
 
-#define FB_IDLE_POLICY_AGE 8192		/* intervals after which the past counts half */
-#define FB_IDLE_POLICY_FORGET 1024		/* busy periods in which the longest is forgotten */
+#define FB_IDLE_POLICY_FORGET 1024	/* busy periods in which the longest is forgotten */
+#define FB_IDLE_POLICY_ALIKE 8		/* sizes within 1 / this are worth the same */
 
-#define FB_IDLE_POLICY_ALIKE 8		/* yields of sizes within 1 / this are alike */
-#define FB_IDLE_POLICY_ALIKE_WAITS 16	/* the same of thresholds */
+/*
+ * An interval that has lasted for two turns says something if what comes then is twice as long as
+ * intervals are on the mean. Where they come to their ends by chance alone it is as long.
+ */
+#define FB_IDLE_POLICY_LONG_NS (2 * FB_IDLE_TURN_NS)
+#define FB_IDLE_POLICY_LONGER 2
+#define FB_IDLE_POLICY_LENGTHS 1024	/* intervals after which they count half */
+#define FB_IDLE_POLICY_LONGS 16		/* least long ones to tell */
 
-/* ---- idle intervals ---- */
+/* the threshold is a part of a turn, and doubles with each part too little that is saved up */
+#define FB_IDLE_POLICY_WAIT_OF 8
+#define FB_IDLE_POLICY_WAIT_DOUBLES 6
+#define FB_IDLE_POLICY_SAVED_OF 64
 
-/* four bins per doubling from 2^14 ns on; the first bin holds all that is shorter */
-u32 fb_idle_policy_bin(u64 ns)
+/* ---- busy periods ---- */
+
+static void fb_idle_policy_count_interval(struct fb_idle_policy *w)
 {
-	u32 log;
-
-	if (ns < 1ULL << 14)
-		return 0;
-	log = ns >> 32 ? 32 + __fls(ns >> 32) : __fls(ns & U32_MAX);
-	return min_t(u32, 4 * (log - 14) + ((ns >> (log - 2)) & 3) + 1, FB_IDLE_POLICY_BINS - 1);
-}
-
-/* the shortest interval of a bin */
-static u64 fb_idle_policy_bin_ns(u32 bin)
-{
-	return bin ? (4ULL + (bin - 1) % 4) << ((bin - 1) / 4 + 12) : 0;
-}
-
-static void fb_idle_policy_age(struct fb_idle_policy *w)
-{
-	u32 i;
-
-	w->aged_n = 0;
-	w->spared /= 2;
-	for (i = 0; i < FB_IDLE_POLICY_BINS; i++) {
-		w->bins[i].n /= 2;
-		w->bins[i].requests /= 2;
-		w->bins[i].ns = w->bins[i].n ? w->bins[i].ns / 2 : 0;
-		w->aged_n += w->bins[i].n;
+	w->lengths++;
+	w->length_us += div_u64(w->interval_ns, 1000);
+	if (w->interval_ns > FB_IDLE_POLICY_LONG_NS) {
+		w->longs++;
+		w->rest_us += div_u64(w->interval_ns - FB_IDLE_POLICY_LONG_NS, 1000);
 	}
+	if (w->lengths < FB_IDLE_POLICY_LENGTHS)
+		return;
+	w->lengths /= 2;
+	w->length_us /= 2;
+	w->longs /= 2;
+	w->rest_us /= 2;
 }
 
-/* as fb_idle_policy_try() counts it: each request waits for the mean rest of a read */
 void fb_idle_policy_count_period(struct fb_idle_policy *w)
 {
 	struct fb_idle_times_mean m;
 
-	if (!w->held && fb_idle_times_mean(&w->times, fb_idle_policy_class(w), &m))
-		fb_idle_account_period(&w->account, w->period_ns, w->requests, m.rest_ns);
-}
-
-void fb_idle_policy_count_interval(struct fb_idle_policy *w)
-{
-	struct fb_idle_policy_bin *b = &w->bins[w->bin];
-
+	if (!w->held)
+		fb_idle_policy_count_interval(w);
 	w->longest = max(w->longest - w->longest / FB_IDLE_POLICY_FORGET, w->requests);
-	if (w->held) {
-		w->spared += w->requests;
-		return;
-	}
-	b->n++;
-	b->requests += w->requests;
-	b->ns += w->interval_ns;
-	if (++w->aged_n >= FB_IDLE_POLICY_AGE)
-		fb_idle_policy_age(w);
+	if (w->read && !w->held && fb_idle_times_mean(&w->times, fb_idle_policy_class(w), &m))
+		fb_idle_account_period(&w->account, w->period_ns, w->requests, m.rest_ns);
 }
 
 u64 fb_idle_policy_hit_ns(const struct fb_idle_policy *w, u64 rest_ns)
@@ -94,18 +76,6 @@ static u64 fb_idle_policy_transfer_ns(const struct fb_idle_policy *w, u64 sector
 	return div_u64(sectors * w->sector_ps, 1000);
 }
 
-/* just behind the foreground the head is where that has left it */
-static u32 fb_idle_policy_first_class(const struct fb_idle_policy *w, u64 wait_ns)
-{
-	struct fb_idle_times_mean m;
-
-	if (wait_ns >= FB_IDLE_TURN_NS / 2)
-		return FB_IDLE_TIMES_FIRST;
-	/* until it was tried, as if it were as good as the next one, so that it is */
-	return fb_idle_times_mean(&w->times, FB_IDLE_TIMES_SOON, &m) ? FB_IDLE_TIMES_SOON :
-								       w->size;
-}
-
 /* of what was never tried nothing is known but that it takes longer than what was */
 static void fb_idle_policy_class_cost(const struct fb_idle_policy *w, u32 class, u64 sectors,
 				      struct fb_idle_times_mean *m)
@@ -117,96 +87,70 @@ static void fb_idle_policy_class_cost(const struct fb_idle_policy *w, u32 class,
 	m->rest_ns = m->ns / 2;
 }
 
-void fb_idle_policy_next_cost(const struct fb_idle_policy *w, u32 size,
-			      struct fb_idle_times_mean *m)
+/* ---- the budget ---- */
+
+/* what may be saved up, or owed */
+u64 fb_idle_policy_most_ns(const struct fb_idle_policy *w)
 {
-	fb_idle_policy_class_cost(w, size, FB_IDLE_POLICY_SECTORS_MIN << size, m);
-}
-
-/* the first command moves the head from where the foreground left it */
-void fb_idle_policy_first_cost(const struct fb_idle_policy *w, u32 size, u64 wait_ns,
-			       struct fb_idle_times_mean *m)
-{
-	fb_idle_policy_class_cost(w, fb_idle_policy_first_class(w, wait_ns),
-				  FB_IDLE_POLICY_SECTORS_MIN << size, m);
-}
-
-/* ---- threshold and size ---- */
-
-/* a threshold and a size */
-struct fb_idle_policy_choice {
-	u64 wait_ns;
-	u32 sectors;
-	u64 yield;	/* sectors read in the idle intervals of the statistics */
-};
-
-/* sums over the idle intervals longer than some */
-struct fb_idle_policy_sum {
-	u64 n;
-	u64 ns;
-	u64 hit;	/* requests that wait for a read that the intervals end with */
-};
-
-static void fb_idle_policy_add(const struct fb_idle_policy *w, u32 bin,
-			       struct fb_idle_policy_sum *sum)
-{
-	const struct fb_idle_policy_bin *b = &w->bins[bin];
-
-	sum->n += b->n;
-	sum->ns += b->ns;
-	sum->hit += b->requests;
-}
-
-/* what may be charged to @requests requests */
-static u64 fb_idle_policy_allowed_ns(const struct fb_idle_policy *w, u64 requests)
-{
-	return fb_idle_policy_aim_ns(w) * requests;
+	return w->goal_mean_ns * FB_IDLE_POLICY_WINDOW;
 }
 
 /*
- * Find the shortest threshold with which a size keeps to the mean, and its yield. Every longer
- * interval ends with a collision, and each request of the busy period after it waits for
- * the rest of the read: of the first one, if the interval ends before that does, else of one of
- * those that follow. @requests counts the requests of all intervals. A shorter threshold may cost
- * less than a longer one, for fewer intervals end in the first read.
+ * A collision with a read of the size in force costs so much, if the longest recent busy period
+ * follows. Half of the most that may be saved up is enough, because busy periods may have a heavy
+ * tail. The first requests may owe.
  */
-static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 requests,
-			       struct fb_idle_policy_choice *c)
+s64 fb_idle_policy_spare_ns(const struct fb_idle_policy *w)
 {
-	struct fb_idle_policy_sum all = { 0 }, beyond = { 0 };
-	u32 bin = FB_IDLE_POLICY_BINS, from = FB_IDLE_POLICY_BINS;
-	u64 allowed_ns = fb_idle_policy_allowed_ns(w, requests);
-	u64 wait_ns, first_hit_ns, next_hit_ns, cost_ns, yield, most = 0;
-	/* streams go on at once, so that to wait spares them */
-	u32 alike = fb_idle_streams_known(&w->streams) ? U32_MAX : FB_IDLE_POLICY_ALIKE_WAITS;
-	struct fb_idle_times_mean first, next;
+	u32 size = fb_idle_policy_size(w), class = size;
+	struct fb_idle_times_mean cost;
+	u64 need, owe = 0;
 
-	fb_idle_policy_next_cost(w, size, &next);
-	next_hit_ns = fb_idle_policy_hit_ns(w, next.rest_ns);
-	c->wait_ns = fb_idle_policy_bin_ns(bin);
-	c->sectors = FB_IDLE_POLICY_SECTORS_MIN << size;
-	c->yield = 0;
-	while (bin--) {
-		wait_ns = fb_idle_policy_bin_ns(bin);
-		fb_idle_policy_first_cost(w, size, wait_ns, &first);
-		first_hit_ns = fb_idle_policy_hit_ns(w, first.rest_ns);
-		fb_idle_policy_add(w, bin, &all);
-		while (from && fb_idle_policy_bin_ns(from - 1) >= wait_ns + first.ns)
-			fb_idle_policy_add(w, --from, &beyond);
-		cost_ns = (all.hit - beyond.hit) * first_hit_ns + beyond.hit * next_hit_ns;
-		yield = all.n * first.sectors +
-			mul_u64_u64_div_u64(beyond.ns - beyond.n * (wait_ns + first.ns),
-					    next.sectors, max_t(u64, next.ns, 1));
-		/* the budget leaves intervals out: only those are read in that can be paid */
-		if (cost_ns > allowed_ns)
-			yield = mul_u64_u64_div_u64(yield, allowed_ns, cost_ns);
-		most = max(most, yield);
-		if (yield < most - div_u64(most, alike))
-			continue;
-		c->wait_ns = wait_ns;
-		c->yield = yield;
-	}
+	if (!w->read)
+		class = w->wait_ns < FB_IDLE_TURN_NS / 2 ? FB_IDLE_TIMES_SOON : FB_IDLE_TIMES_FIRST;
+	fb_idle_policy_class_cost(w, class, FB_IDLE_POLICY_SECTORS_MIN << size, &cost);
+	need = fb_idle_policy_hit_ns(w, cost.rest_ns) * max(w->longest, 1U);
+	if (w->st.requests < w->may_owe)
+		owe = w->goal_mean_ns * FB_IDLE_POLICY_START;
+	return w->credit_ns + (s64)owe - (s64)min(need, fb_idle_policy_most_ns(w) / 2);
 }
+
+/* ---- the threshold ---- */
+
+/* how often it doubles, as too little is saved up; 0: enough is */
+static u32 fb_idle_policy_doubles(const struct fb_idle_policy *w)
+{
+	s64 spare_ns = fb_idle_policy_spare_ns(w);
+	u64 part_ns = max_t(u64, fb_idle_policy_most_ns(w) / FB_IDLE_POLICY_SAVED_OF, 1);
+
+	if (spare_ns < 0)
+		return FB_IDLE_POLICY_WAIT_DOUBLES;
+	return FB_IDLE_POLICY_WAIT_DOUBLES -
+	       min_t(u64, div64_u64(spare_ns, part_ns), FB_IDLE_POLICY_WAIT_DOUBLES);
+}
+
+/* Does it spare more to wait than to pause? Streams go on soon. */
+static bool fb_idle_policy_waits(const struct fb_idle_policy *w)
+{
+	return fb_idle_streams_known(&w->streams) ||
+	       (w->longs >= FB_IDLE_POLICY_LONGS &&
+		w->rest_us * w->lengths > FB_IDLE_POLICY_LONGER * w->length_us * w->longs);
+}
+
+/* a drive that reads ahead is about to, behind a request of the foreground */
+void fb_idle_policy_set_wait(struct fb_idle_policy *w)
+{
+	u64 part_ns = w->turn_ns / FB_IDLE_POLICY_WAIT_OF;
+
+	if (w->fixed_ns != FB_IDLE_POLICY_AUTO)
+		w->wait_ns = w->fixed_ns;
+	else if (fb_idle_policy_waits(w))
+		w->wait_ns = part_ns << fb_idle_policy_doubles(w);
+	else
+		w->wait_ns = fb_idle_place_ahead(&w->place) ? part_ns : 0;
+}
+
+/* ---- sizes ---- */
 
 u32 fb_idle_policy_longest(const struct fb_idle_policy *w)
 {
@@ -227,43 +171,46 @@ bool fb_idle_policy_is_tried(const struct fb_idle_policy *w, u32 size)
 }
 
 /*
- * Choose the shortest of the sizes whose yields are about the largest: it costs least, and the
- * small differences are chance.
+ * What a size is worth: what is read per time or, while that is bounded by the budget, per time
+ * and what a collision costs. Of one that was never tried nothing is known.
  */
-static void fb_idle_policy_choose(const struct fb_idle_policy *w, u32 sizes,
-				  struct fb_idle_policy_choice *best)
+static u64 fb_idle_policy_worth(const struct fb_idle_policy *w, u32 size, bool bounded)
 {
-	struct fb_idle_policy_choice c[FB_IDLE_POLICY_SIZES];
-	u64 requests = w->spared, most = 0;
+	struct fb_idle_times_mean m;
+	u64 worth;
+
+	if (size && !fb_idle_policy_is_tried(w, size))
+		return 0;
+	fb_idle_policy_class_cost(w, size, FB_IDLE_POLICY_SECTORS_MIN << size, &m);
+	worth = mul_u64_u64_div_u64(m.sectors, 1000ULL * FB_IDLE_TURN_NS, m.ns);
+	return bounded ? mul_u64_u64_div_u64(worth, FB_IDLE_TURN_NS, max_t(u64, m.rest_ns, 1)) :
+			 worth;
+}
+
+/* the shortest of the sizes that are worth about most: it costs least */
+static u32 fb_idle_policy_choose(const struct fb_idle_policy *w, u32 sizes)
+{
+	bool bounded = fb_idle_policy_doubles(w);
+	u64 worth[FB_IDLE_POLICY_SIZES], most = 0;
 	u32 i;
 
-	for (i = 0; i < FB_IDLE_POLICY_BINS; i++)
-		requests += w->bins[i].requests;
 	for (i = 0; i < sizes; i++) {
-		fb_idle_policy_try(w, i, requests, &c[i]);
-		if (i && !fb_idle_policy_is_tried(w, i))
-			c[i].yield = 0;
-		most = max(most, c[i].yield);
+		worth[i] = fb_idle_policy_worth(w, i, bounded);
+		most = max(most, worth[i]);
 	}
-	for (i = 0; i < sizes && c[i].yield < most - most / FB_IDLE_POLICY_ALIKE; i++)
+	for (i = 0; worth[i] < most - most / FB_IDLE_POLICY_ALIKE; i++)
 		;
-	*best = c[i];
+	return FB_IDLE_POLICY_SECTORS_MIN << i;
 }
 
 void fb_idle_policy_find(struct fb_idle_policy *w)
 {
-	/* what first reads take is learnt where they are cheap, and the budget watches */
-	struct fb_idle_policy_choice best = { .wait_ns = 0 };
 	u32 sizes = fb_idle_policy_longest(w);
 
 	w->intervals = 0;
-	if (sizes && w->aged_n >= FB_IDLE_POLICY_LEARN)
-		fb_idle_policy_choose(w, sizes, &best);
-	else if (sizes)
-		best.sectors = FB_IDLE_POLICY_SECTORS_MIN;
-	w->wait_ns = w->fixed_ns == FB_IDLE_POLICY_AUTO ? best.wait_ns : w->fixed_ns;
-	w->sectors = best.sectors;
+	w->sectors = sizes ? fb_idle_policy_choose(w, sizes) : 0;
 	if (w->fixed_sectors && sizes)
 		w->sectors = min(w->fixed_sectors, FB_IDLE_POLICY_SECTORS_MIN << (sizes - 1));
 	w->found = w->sectors;
+	fb_idle_policy_set_wait(w);
 }
