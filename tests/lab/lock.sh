@@ -6,7 +6,7 @@
 # Variables: CELLS: words DRIVE:PENDING; WARMUP, then twice WINDOW seconds:
 # without the tracer, and with it.
 # What comes back, in /out/DRIVE-PENDING: held, as fbheld.c has it; thread: what the disk's
-# thread has run in the window without the tracer, ns; seconds; status, when it began.
+# thread has run in the window without the tracer, ns; seconds; numbers, when it began.
 
 . /lab/lib.sh
 
@@ -33,7 +33,7 @@ measure()
 	thread=$(grep -lx "freeblock/$disk" /proc/[0-9]*/comm | cut -d/ -f3)
 	[ -n "$thread" ] || die "no thread"
 	sleep "$WARMUP"
-	cat "$(debug "$disk")/status" > "$out/status"
+	cat "$(debug "$disk")/numbers" > "$out/numbers"
 	before=$(run_ns)
 	sleep "$WINDOW"
 	echo $(($(run_ns) - before)) > "$out/thread"
