@@ -164,20 +164,23 @@ static void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 now)
 	fb_idle_policy_charge_period(w, w->unfollowed, met_ns);
 }
 
-/* sizes that were never tried are now and then */
+/*
+ * One read now and then is of the size below or of up to FB_IDLE_POLICY_TRY_MORE above, so that
+ * what they take is known, and not from long ago.
+ */
 static void fb_idle_policy_try_size(struct fb_idle_policy *w)
 {
-	u32 longest = max(fb_idle_policy_longest(w), 1U) - 1, size, of = FB_IDLE_POLICY_TRY, i;
+	u32 sizes = max(fb_idle_policy_longest(w), 1U), from, to, i, of = FB_IDLE_POLICY_TRY;
 
 	w->sectors = w->found;
-	size = fb_idle_policy_size(w);
-	for (i = 1; i <= FB_IDLE_POLICY_TRY_MORE && size + i <= longest; i++)
-		if (!fb_idle_policy_is_tried(w, size + i))
+	from = max(fb_idle_policy_size(w), 1U) - 1;
+	to = min(from + FB_IDLE_POLICY_TRY_MORE + 1, sizes - 1);
+	for (i = from; i <= to; i++)
+		if (!fb_idle_policy_is_tried(w, i))
 			of = FB_IDLE_POLICY_TRY_NEW;
 	if (!w->found || w->fixed_sectors || w->st.reads % of != of - 1)
 		return;
-	size += 1 + w->st.reads / of % FB_IDLE_POLICY_TRY_MORE;
-	w->sectors = FB_IDLE_POLICY_SECTORS_MIN << min(size, longest);
+	w->sectors = FB_IDLE_POLICY_SECTORS_MIN << (from + w->st.reads / of % (to - from + 1));
 }
 
 void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_destage *d,
@@ -211,6 +214,7 @@ void fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, struct fb_destage *
 						  took_ns - min(usual_ns, took_ns));
 
 	w->judged = true;
+	w->caches = d->on;
 	w->clean = (fb_destage_is_clean(d) || !usual_ns) && !late && !stall;
 	w->blamed = (late && d->on) || stall;
 	fb_destage_idle_ended(d, now, usual_ns, late_ns);

@@ -111,6 +111,7 @@ struct fb_idle_policy {
 	bool judged;			/* fb_idle_policy_judge() was called for the last read */
 	bool blamed;	/* the read at the drive was late as the drive was writing */
 	bool clean;			/* it surely had nothing to write */
+	bool caches;			/* its cache takes writes */
 	enum fb_idle_place_behind from;	/* what the foreground did last since the last idle read */
 	u64 aim;			/* where that ended */
 	bool wrote;	/* a write has come since that the drive's cache has taken ... */

@@ -137,7 +137,7 @@ static bool fb_idle_policy_waits(const struct fb_idle_policy *w)
 		w->rest_us * w->lengths > FB_IDLE_POLICY_LONGER * w->length_us * w->longs);
 }
 
-/* a drive that reads ahead is about to, behind a request of the foreground */
+/* a drive with a write cache that reads ahead has work of its own behind the foreground */
 void fb_idle_policy_set_wait(struct fb_idle_policy *w)
 {
 	u64 part_ns = w->turn_ns / FB_IDLE_POLICY_WAIT_OF;
@@ -147,7 +147,7 @@ void fb_idle_policy_set_wait(struct fb_idle_policy *w)
 	else if (fb_idle_policy_waits(w))
 		w->wait_ns = part_ns << fb_idle_policy_doubles(w);
 	else
-		w->wait_ns = fb_idle_place_ahead(&w->place) ? part_ns : 0;
+		w->wait_ns = w->caches && fb_idle_place_ahead(&w->place) ? part_ns : 0;
 }
 
 /* ---- sizes ---- */

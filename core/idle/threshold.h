@@ -16,7 +16,7 @@
 #define FB_IDLE_POLICY_WINDOW 4096	/* requests whose allowance may be saved up */
 #define FB_IDLE_POLICY_START 64		/* allowances that the first so many requests may owe */
 
-/* what is charged to a request on the mean: less than the goal, for the account misses some of it */
+/* what may be charged to a request: less than the goal, for the account misses some of it */
 static inline u64 fb_idle_policy_aim_ns(const struct fb_idle_policy *w)
 {
 	return w->goal_mean_ns - w->goal_mean_ns / 8;
