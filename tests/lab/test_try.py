@@ -131,7 +131,8 @@ def check(terminal):
         report("still scheduling", [] if "scheduler freeblock, scheduling\n" in said else [said])
         said = terminal.do("freeblock top --once")
         report("top: whole lines", [line for line in said.splitlines() if len(line) > COLUMNS] +
-               [] if re.search(r"foreground \S+; (cost: not known|free reads add .*)\n", said) else [said])
+               [] if re.search(r"foreground \S+; (cost: not known|free reads add .*)\n", said)
+               else [said])
         said = terminal.do("dmesg | grep -c 'freeblock: .*scheduled as by'")
         report("no complaint in the log", [] if said.strip() == "0" else [said])
     finally:
