@@ -128,8 +128,8 @@ choice()
 	expect_mean "$1: choice among 256, mean of the longest, ns" "$2" "$3" $longest
 }
 
-choice sptf 9300 15600
-choice sptf-sw 9700 16200
+choice sptf 6300 9800
+choice sptf-sw 6500 10300
 
 # within 40 cylinders all are looked at
 oltp choice-near --iodepth=256 --runtime=4 --offset=50% --size=80m

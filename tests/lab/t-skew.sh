@@ -61,7 +61,7 @@ model_load "$disk" nearline16.fbmodel
 
 skewed hot 30 "1 2 3 4 5" --rw=randread --bs=4k --iodepth=32 --offset=10% --size=1%
 # shellcheck disable=SC2086
-expect_mean "hot spot: requests beside a scan, per mille of those without" 985 1045 $ratios
+expect_mean "hot spot: requests beside a scan, per mille of those without" 995 1075 $ratios
 # shellcheck disable=SC2086
 promise "hot spot: foreground_cost_ppm 10000: requests, per mille" "$(mean_of $ratios)" ge 990
 
