@@ -27,7 +27,7 @@ rounds=4
 
 drives_without_id ATA TINY
 load_module mechdisk
-load_module freeblock
+load_module freeblock trial=1
 disk=$(drive_new a tiny.fbdrive "serial MDa
 long_id on") || exit 1
 sched_set "$disk" freeblock
@@ -133,6 +133,7 @@ while read -r file value; do
 done < /tmp/defaults > /tmp/wrong
 expect_eq "defaults" "$(cat /tmp/wrong)" ""
 expect_ge "defaults told" "$(wc -l < /tmp/defaults)" 40
+echo 0 > "$dir/trial"
 
 # ---- no model, no scheduler ----
 

@@ -473,6 +473,7 @@ class Joint(Case):
         run = sim.simulate(requests="10", task="scan")
         got = {name: str(value) for name, value in run["settings"].items()}
         del told["model"]                       # of the disk, not a setting
+        del told["trial"]                       # a run of minutes is over before it tells much
         common = {name: ours.get(name, name) for name in told if ours.get(name, name) in got}
         self.assertEqual(len(common), 15, common)
         self.assertEqual({name: got[common[name]] for name in common},
