@@ -163,6 +163,8 @@ static void fb_measure_allow(struct fb_disk *fd, u32 may)
 		fb_gap_void(&fd->mail);
 	if (!(may & FB_COST_IDLE))
 		fd->idle.ready = false;
+	/* on a disk that nobody else uses nothing else wakes the thread */
+	fd->idle.woken = true;
 	wake_up(&fd->wait);
 }
 

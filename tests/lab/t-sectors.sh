@@ -6,7 +6,8 @@
 # Expected: block and physical sizes as the standards have them; all blocks of the disk are read,
 # and verified from the medium, but for the bad one, whose place is listed in 512-byte sectors.
 #
-# Seen to fail with: buffers of 256 KiB, which are too short to prove FUA (SATA: no block verified).
+# Seen to fail with: buffers of 256 KiB, which are too short to prove FUA (SATA: no block verified); a
+# thread that is not woken when a stretch without free reads ends (the scrub does not end).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
 # lab-kernel-modules: libata
