@@ -117,6 +117,7 @@ expect_le "off: no more idle reads" $(($(idle reads_ended) - reads)) 1
 # ---- what bypasses schedulers is foreground, too ----
 
 # Seen to fail without fb_iosched_look(): 59 idle reads meanwhile, no request seen.
+grep -q "^running" "$(fb "$disk")/scan" || echo start > "$(fb "$disk")/scan"
 echo 20000 > "$(fb "$disk")/idle_wait_us"
 echo 10000000 > "$(fb "$disk")/idle_mean_us"
 sleep 1
