@@ -83,7 +83,7 @@ void fb_measure_describe(const struct fb_disk *fd, char *buf, size_t size)
 }
 
 /* The guard has stopped something: log it, and send an event. Without the lock. */
-static void fb_measure_tell(struct fb_disk *fd, const struct fb_cost *c, u64 now)
+static void fb_measure_tell(struct fb_disk *fd, const struct fb_cost *c, const char *kind, u64 now)
 {
 	char name[FB_NAME_LEN], number[FB_MEASURE_TEXT];
 	u64 minutes = c->until_ns ? div64_u64(c->until_ns - now, 60 * NSEC_PER_SEC) : 0;
@@ -91,12 +91,12 @@ static void fb_measure_tell(struct fb_disk *fd, const struct fb_cost *c, u64 now
 	fb_disk_copy_name(fd, name, sizeof(name));
 	fb_measure_number(&c->stop, number, sizeof(number));
 	if (minutes)
-		pr_notice("freeblock: %s: free reads add %s to a read, more than they may: %s stop for %llu minutes\n",
-			  name, number, c->level == FB_COST_NO_GAPS ? "those in gaps" : "they",
+		pr_notice("freeblock: %s: free reads add %s to a %s, more than they may: %s stop for %llu minutes\n",
+			  name, number, kind, c->level == FB_COST_NO_GAPS ? "those in gaps" : "they",
 			  minutes);
 	else
-		pr_notice("freeblock: %s: free reads add %s to a read, more than they may, for the fourth time in a day: they stop until trial is written\n",
-			  name, number);
+		pr_notice("freeblock: %s: free reads add %s to a %s, more than they may, for the fourth time in a day: they stop until trial is written\n",
+			  name, number, kind);
 	fb_disk_uevent(fd, "FREEBLOCK_COST_STOPPED", c->level);
 }
 
@@ -121,7 +121,8 @@ static void fb_measure_work(struct work_struct *work)
 	fb_disk_tell_wants(fd);
 	spin_unlock_irq(&fd->lock);
 	if (stopped)
-		fb_measure_tell(fd, &m->copy, now);
+		fb_measure_tell(fd, &m->copy, v.trial.kind == FB_TRIAL_READ ? "read" : "request",
+				now);
 }
 
 static void fb_measure_init(struct fb_disk *fd)
