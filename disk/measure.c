@@ -91,11 +91,11 @@ static void fb_measure_tell(struct fb_disk *fd, const struct fb_cost *c, const c
 	fb_disk_copy_name(fd, name, sizeof(name));
 	fb_measure_number(&c->stop, number, sizeof(number));
 	if (minutes)
-		pr_notice("freeblock: %s: free reads add %s to a %s, more than they may: %s stop for %llu minutes\n",
-			  name, number, kind, c->level == FB_COST_NO_GAPS ? "those in gaps" : "they",
-			  minutes);
+		pr_notice("freeblock: %s: free reads add %s to a %s, over the limit: %s stop for %llu minutes\n",
+			  name, number, kind,
+			  c->level == FB_COST_NO_GAPS ? "those in gaps" : "they", minutes);
 	else
-		pr_notice("freeblock: %s: free reads add %s to a %s, more than they may, for the fourth time in a day: they stop until trial is written\n",
+		pr_notice("freeblock: %s: free reads add %s to a %s, over the limit, for the fourth time in a day: they stop until trial is written\n",
 			  name, number, kind);
 	fb_disk_uevent(fd, "FREEBLOCK_COST_STOPPED", c->level);
 }

@@ -117,7 +117,7 @@ expect_within "it stops them" 40 wait_for 40 grep -q stopped "$(fb "$disk")/stat
 expect_match "and says so" "$(state "$disk" cost)" \
 	'^not known; stopped at [0-9.]+ [+]- [0-9.]+ ms [(][0-9.]+ %[)]$'
 expect_match "the log, too" "$(dmesg | grep 'free reads')" \
-	"$disk: free reads add [0-9.]+ .* more than they may: they stop for 10 minutes"
+	"$disk: free reads add [0-9.]+ .* over the limit: they stop for 10 minutes"
 expect_eq "why" "$(state "$disk" idle)" "off: they cost the foreground more than they may"
 last=$(stats "$disk" free_sectors)
 sleep 5
