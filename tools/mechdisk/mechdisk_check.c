@@ -15,6 +15,64 @@ static struct mdt_error *mdx_at(struct mdt *m, u32 line)
 	return m->err;
 }
 
+/* What a layout is made of. */
+static const char *mdx_kind(const struct mde_config *c)
+{
+	return c->runs ? "run" : "zone";
+}
+
+/* The arm has a surface for each run, and each track is of one run. */
+static int mdx_check_runs(struct mdt *m)
+{
+	struct mde_config *c = m->cfg;
+	u32 i;
+
+	if (c->surface_run > 1 || c->order != MDE_PLAIN)
+		return mdw_fail(m->err, "surface_run and order go with zone, not with run");
+	for (i = 0; i < c->zones; i++)
+		if (c->zone[i].head >= c->heads)
+			return mdw_fail(mdx_at(m, m->line[MDT_ZONES][i]),
+					"run %u: surface %u, but there are %llu", i,
+					c->zone[i].head, MDX_ULL(c->heads));
+	if (mdl_index(c))
+		return -ENOMEM;
+	for (i = 1; i < c->zones; i++) {
+		u32 a = mdl_place_run(c->place[i - 1]), b = mdl_place_run(c->place[i]);
+
+		if (c->zone[a].head == c->zone[b].head &&
+		    c->zone[a].cyl_last >= c->zone[b].cyl_first)
+			return mdw_fail(mdx_at(m, m->line[MDT_ZONES][max(a, b)]),
+					"run %u: track %u of surface %u is in run %u already",
+					max(a, b), c->zone[b].cyl_first, c->zone[b].head,
+					min(a, b));
+	}
+	return 0;
+}
+
+/* A run gives the spares that its slips use up. */
+static void mdx_count_slips(struct mde_config *c)
+{
+	u32 s;
+
+	for (s = 0; s < c->slips; s++)
+		c->zone[c->slip[s].zone].spares += c->slip[s].count;
+}
+
+static int mdx_check_displacement(struct mdt *m)
+{
+	const struct mde_config *c = m->cfg;
+
+	if (!c->displacements)
+		return 0;
+	mdx_at(m, m->displacement_line);
+	if (!c->runs)
+		return mdw_fail(m->err, "displacement goes with run, not with zone");
+	if (c->displacements != c->heads)
+		return mdw_fail(m->err, "displacement of %u surfaces, but there are %llu",
+				c->displacements, MDX_ULL(c->heads));
+	return 0;
+}
+
 static int mdx_check_heads(struct mdt *m)
 {
 	u32 heads = m->cfg->heads;
@@ -32,17 +90,18 @@ static int mdx_check_heads(struct mdt *m)
 /* Each zone keeps an LBN. */
 static int mdx_check_room(struct mdt *m, u32 i)
 {
-	const struct mde_zone *z = &m->cfg->zone[i];
-	u64 sectors = mdl_zone_sectors(m->cfg, z);
+	const struct mde_config *c = m->cfg;
+	const struct mde_zone *z = &c->zone[i];
+	u64 sectors = mdl_zone_sectors(c, z);
 
 	if (z->dead + z->spares < sectors)
 		return 0;
 	mdx_at(m, m->line[MDT_ZONES][i]);
 	if (!z->dead)
-		return mdw_fail(m->err, "zone %u: %llu spares, but only %llu sectors",
-				i, MDX_ULL(z->spares), MDX_ULL(sectors));
-	return mdw_fail(m->err, "zone %u: %llu dead, %llu spares, but only %llu sectors",
-			i, MDX_ULL(z->dead), MDX_ULL(z->spares), MDX_ULL(sectors));
+		return mdw_fail(m->err, "%s %u: %llu spares, but only %llu sectors",
+				mdx_kind(c), i, MDX_ULL(z->spares), MDX_ULL(sectors));
+	return mdw_fail(m->err, "%s %u: %llu dead, %llu spares, but only %llu sectors",
+			mdx_kind(c), i, MDX_ULL(z->dead), MDX_ULL(z->spares), MDX_ULL(sectors));
 }
 
 /* Slips and remaps use up spares. */
@@ -61,8 +120,8 @@ static int mdx_check_spares(struct mdt *m, u32 i)
 	if (slipped + z->remap_count <= z->spares)
 		return 0;
 	return mdw_fail(mdx_at(m, m->line[MDT_ZONES][i]),
-			"zone %u: %llu slips and %u remaps, but only %llu spares",
-			i, MDX_ULL(slipped), z->remap_count, MDX_ULL(z->spares));
+			"%s %u: %llu slips and %u remaps, but only %llu spares",
+			mdx_kind(c), i, MDX_ULL(slipped), z->remap_count, MDX_ULL(z->spares));
 }
 
 /* Slips lie behind the dead sectors and inside the zone. */
@@ -78,13 +137,13 @@ static int mdx_check_slips(struct mdt *m, u32 i)
 
 		if (slip->index < z->dead)
 			return mdw_fail(mdx_at(m, m->line[MDT_SLIPS][s]),
-					"zone %u: slip %llu is dead already",
-					i, MDX_ULL(slip->index));
+					"%s %u: slip %llu is dead already",
+					mdx_kind(c), i, MDX_ULL(slip->index));
 		if (slip->index + slip->count > sectors)
 			return mdw_fail(mdx_at(m, m->line[MDT_SLIPS][s]),
-					"zone %u: slip %llu+%u lies beyond the zone's %llu sectors",
-					i, MDX_ULL(slip->index), slip->count,
-					MDX_ULL(sectors));
+					"%s %u: slip %llu+%u lies beyond the %s's %llu sectors",
+					mdx_kind(c), i, MDX_ULL(slip->index), slip->count,
+					mdx_kind(c), MDX_ULL(sectors));
 	}
 	return 0;
 }
@@ -131,19 +190,20 @@ static int mdx_check_remap(struct mdt *m, u32 i, u64 end, u32 r)
 
 	mdx_at(m, m->line[MDT_REMAPS][r]);
 	if (remap->from < z->dead || remap->from >= end)
-		return mdw_fail(m->err, "zone %u: remap %llu, but LBNs are within %llu to %llu",
-				i, MDX_ULL(remap->from), MDX_ULL(z->dead),
+		return mdw_fail(m->err, "%s %u: remap %llu, but LBNs are within %llu to %llu",
+				mdx_kind(c), i, MDX_ULL(remap->from), MDX_ULL(z->dead),
 				MDX_ULL(end - 1));
 	if (remap->to < end || remap->to >= sectors)
 		return mdw_fail(m->err,
-				"zone %u: remap to %llu, but spares are within %llu to %llu",
-				i, MDX_ULL(remap->to), MDX_ULL(end), MDX_ULL(sectors - 1));
+				"%s %u: remap to %llu, but spares are within %llu to %llu",
+				mdx_kind(c), i, MDX_ULL(remap->to), MDX_ULL(end),
+				MDX_ULL(sectors - 1));
 	if (mdx_slipped(c, z, remap->from))
-		return mdw_fail(m->err, "zone %u: sector %llu is slipped and remapped",
-				i, MDX_ULL(remap->from));
+		return mdw_fail(m->err, "%s %u: sector %llu is slipped and remapped",
+				mdx_kind(c), i, MDX_ULL(remap->from));
 	if (mdx_slipped(c, z, remap->to))
-		return mdw_fail(m->err, "zone %u: spare %llu is slipped",
-				i, MDX_ULL(remap->to));
+		return mdw_fail(m->err, "%s %u: spare %llu is slipped",
+				mdx_kind(c), i, MDX_ULL(remap->to));
 	return 0;
 }
 
@@ -179,7 +239,7 @@ static int mdx_check_twice(struct mdt *m, u32 i)
 	while (c->remap[--r].to != twice)
 		;
 	return mdw_fail(mdx_at(m, m->line[MDT_REMAPS][r]),
-			"zone %u: spare %llu used twice", i, MDX_ULL(twice));
+			"%s %u: spare %llu used twice", mdx_kind(c), i, MDX_ULL(twice));
 }
 
 static int mdx_check_zone(struct mdt *m, u32 i)
@@ -203,7 +263,11 @@ static int mdx_check_layout(struct mdt *m)
 	int ret;
 	u32 i;
 
-	ret = mdx_check_heads(m);
+	ret = mdx_check_displacement(m);
+	if (!ret)
+		ret = c->runs ? mdx_check_runs(m) : mdx_check_heads(m);
+	if (!ret && c->runs)
+		mdx_count_slips(c);
 	for (i = 0; !ret && i < c->zones; i++)
 		ret = mdx_check_room(m, i);
 	if (ret)

@@ -10,6 +10,8 @@
 
 /* Largest number of a cylinder. */
 #define MDT_CYLINDERS	10000000
+/* Most runs, repeated ones counted each time: some 30 MB. */
+#define MDT_RUNS	262144
 /* Largest index of a sector that is read; sums of a few do not overflow. */
 #define MDT_INDEX	(U64_MAX / 8)
 
@@ -27,6 +29,7 @@ enum mdt_list { MDT_ZONES, MDT_SLIPS, MDT_REMAPS, MDT_SEEKS, MDT_LISTS };
  * @bad_line: the line of each medium error
  * @spts: heads that zone_heads records have named; 0 if there is none
  * @spts_line: the line of the last of them
+ * @displacement_line: the line of the last displacement
  * @write_cache_line: the line of the last write_cache
  * @internal_line: the line of the last internal_activity
  */
@@ -40,6 +43,7 @@ struct mdt {
 	u32 bad_line[MDE_BAD_MAX];
 	u32 spts;
 	u32 spts_line;
+	u32 displacement_line;
 	u32 write_cache_line;
 	u32 internal_line;
 };

@@ -101,9 +101,12 @@ enum mde_queueing { MDE_TAGGED, MDE_NCQ };
 enum mde_verify { MDE_VERIFY_MEDIUM, MDE_VERIFY_CACHE, MDE_VERIFY_NOTHING, MDE_VERIFY_FAILS };
 
 /**
- * struct mde_zone - cylinders with the same number of sectors per track
- * @cyl_first: first cylinder
- * @cyl_last: last cylinder
+ * struct mde_zone - cylinders with the same number of sectors per track, or a run: neighbouring
+ *	tracks of a surface whose LBNs follow each other
+ * @cyl_first: first cylinder; of a run: least number of a track
+ * @cyl_last: last cylinder; of a run: largest number of a track
+ * @head: of a run: its surface
+ * @outwards: of a run: LBNs go from @cyl_last to @cyl_first
  * @spt: sectors per track, slipped and spare ones included; the longest, if
  *	they differ by head
  * @head_spt: sectors per track by head number, or NULL: @spt on all
@@ -114,7 +117,7 @@ enum mde_verify { MDE_VERIFY_MEDIUM, MDE_VERIFY_CACHE, MDE_VERIFY_NOTHING, MDE_V
  * @skew_track: added at each track switch within a cylinder, fraction of a turn; where
  *	LBNs stay on a surface for a run, from run to run
  * @skew_cyl: added at each cylinder switch, fraction of a turn; where LBNs stay on a
- *	surface, from track to track of a run
+ *	surface, and in a run, from track to track of it
  * @cyl_sectors: sectors in a cylinder (computed)
  * @lbn_first: first LBN (computed)
  * @lbn_count: LBNs in the zone (computed)
@@ -126,6 +129,8 @@ enum mde_verify { MDE_VERIFY_MEDIUM, MDE_VERIFY_CACHE, MDE_VERIFY_NOTHING, MDE_V
 struct mde_zone {
 	u32 cyl_first;
 	u32 cyl_last;
+	u32 head;
+	bool outwards;
 	u32 spt;
 	u32 *head_spt;
 	u64 dead;
@@ -216,8 +221,12 @@ struct mde_bad {
  * @order: enum mde_order
  * @surface_run: cylinders whose tracks of a surface follow each other in LBN order before
  *	those of the next; 1: heads change after each track
- * @zone: the zones
+ * @zone: the zones, or the runs
  * @zones: how many
+ * @runs: they are runs
+ * @place: runs by surface and track, see mdl_index()
+ * @displacement: cylinder of each surface's track 0; NULL: 0 of all; of runs alone
+ * @displacements: how many
  * @slip: slips, by zone and index
  * @slips: how many
  * @remap: remaps, by zone and defective sector
@@ -330,6 +339,10 @@ struct mde_config {
 	u64 surface_run;
 	struct mde_zone *zone;
 	u32 zones;
+	bool runs;
+	u64 *place;
+	u32 *displacement;
+	u32 displacements;
 	struct mde_slip *slip;
 	u32 slips;
 	struct mde_remap *remap;

@@ -13,6 +13,10 @@
  * A band is as many cylinders as LBNs stay on one surface for, the zone's last
  * one maybe fewer.  Most drives change heads after each track: their bands are
  * single cylinders.
+ *
+ * A layout of runs is one of zones that have a surface and a direction each.  Tracks
+ * have numbers on their own surface; to the arm, surfaces are displaced against
+ * each other.
  */
 #include "mechdisk_layout.h"
 
@@ -122,6 +126,12 @@ static u32 mdl_step(const struct mdl_band *b, u32 h, u32 k)
 	return h & 1 ? b->cyls - 1 - k : k;
 }
 
+/* The arm's cylinder of a surface's track 0. */
+static u32 mdl_displaced(const struct mde_config *c, u32 head)
+{
+	return c->displacement ? c->displacement[head] : 0;
+}
+
 static u32 mdl_spt(const struct mde_zone *z, u32 head)
 {
 	return z->head_spt ? z->head_spt[head] : z->spt;
@@ -139,10 +149,21 @@ static u64 mdl_skew(const struct mde_config *c, const struct mde_zone *z,
 		z->skew_cyl * (b->first * c->heads + (u64)h * b->cyls + k - runs);
 }
 
-void mdl_place(const struct mde_config *c, u32 zone, u64 index,
-	       struct mdl_piece *p)
+static void mdl_place_in_run(const struct mde_config *c, const struct mde_zone *z, u64 index,
+			     struct mdl_piece *p)
 {
-	const struct mde_zone *z = &c->zone[zone];
+	u32 k = index / z->spt;
+
+	p->head = z->head;
+	p->spt = z->spt;
+	p->cyl = mdl_displaced(c, z->head) + (z->outwards ? z->cyl_last - k : z->cyl_first + k);
+	p->sector = index - (u64)k * z->spt;
+	p->angle = z->angle + k * z->skew_cyl + U64_MAX / z->spt * p->sector;
+}
+
+static void mdl_place_in_zone(const struct mde_config *c, const struct mde_zone *z, u64 index,
+			      struct mdl_piece *p)
+{
 	struct mdl_band b = mdl_band(c, z, index / (c->surface_run * z->cyl_sectors));
 	u64 rest = index - b.first * z->cyl_sectors;	/* of the band */
 	u32 h = 0, k;					/* in LBN order */
@@ -159,10 +180,21 @@ void mdl_place(const struct mde_config *c, u32 zone, u64 index,
 		rest -= (u64)b.cyls * p->spt;
 	}
 	k = (u32)rest / p->spt;
-	p->zone = zone;
 	p->cyl = z->cyl_first + b.first + mdl_step(&b, h, k);
 	p->sector = rest - k * p->spt;
 	p->angle = z->angle + mdl_skew(c, z, &b, h, k) + U64_MAX / p->spt * p->sector;
+}
+
+void mdl_place(const struct mde_config *c, u32 zone, u64 index,
+	       struct mdl_piece *p)
+{
+	const struct mde_zone *z = &c->zone[zone];
+
+	p->zone = zone;
+	if (c->runs)
+		mdl_place_in_run(c, z, index, p);
+	else
+		mdl_place_in_zone(c, z, index, p);
 }
 
 /*
@@ -263,24 +295,101 @@ static int mdl_zone_lbn(const struct mde_config *c, const struct mde_zone *z,
 	return 0;
 }
 
+/* Entries of @place sort by surface, by track, and tell which run it is. */
+static u64 mdl_entry(u32 head, u32 track, u32 run)
+{
+	return (u64)head << 56 | (u64)track << 32 | run;
+}
+
+static int mdl_compare(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int mdl_index(struct mde_config *c)
+{
+	u32 i;
+
+	c->place = mdk_zalloc(c->zones * sizeof(*c->place));
+	if (!c->place)
+		return -ENOMEM;
+	for (i = 0; i < c->zones; i++)
+		c->place[i] = mdl_entry(c->zone[i].head, c->zone[i].cyl_first, i);
+	mdk_sort(c->place, c->zones, sizeof(*c->place), mdl_compare);
+	return 0;
+}
+
+/* The run that has a surface's track, or NULL. */
+static const struct mde_zone *mdl_run_at(const struct mde_config *c, u32 head, u32 track)
+{
+	u64 key = mdl_entry(head, track, U32_MAX);
+	const struct mde_zone *z;
+	u32 lo = 0, hi = c->zones;
+
+	/* The first entry behind it. */
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+
+		if (c->place[mid] <= key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return NULL;
+	z = &c->zone[mdl_place_run(c->place[lo - 1])];
+	return z->head == head && track <= z->cyl_last ? z : NULL;
+}
+
+/* The run that has a place, or NULL; its sector there. */
+static const struct mde_zone *mdl_in_run(const struct mde_config *c, u32 cyl, u32 head,
+					 u32 sector, u64 *index)
+{
+	u32 track = cyl - mdl_displaced(c, head);
+	const struct mde_zone *z = NULL;
+
+	if (track <= cyl)
+		z = mdl_run_at(c, head, track);
+	if (!z || sector >= z->spt)
+		return NULL;
+	*index = (u64)(z->outwards ? z->cyl_last - track : track - z->cyl_first) * z->spt + sector;
+	return z;
+}
+
+/* The zone that has a place, or NULL; its sector there. */
+static const struct mde_zone *mdl_in_zone(const struct mde_config *c, u32 cyl, u32 head,
+					  u32 sector, u64 *index)
+{
+	const struct mde_zone *z = mdl_zone_at(c, cyl);
+	struct mdl_band b;
+	u32 h;
+
+	if (!z || sector >= mdl_spt(z, head))
+		return NULL;
+	cyl -= z->cyl_first;
+	b = mdl_band(c, z, cyl / (u32)c->surface_run);
+	*index = b.first * z->cyl_sectors;
+	for (h = 0; mdl_head(c, z, &b, h) != head; h++)
+		*index += (u64)b.cyls * mdl_spt(z, mdl_head(c, z, &b, h));
+	*index += (u64)mdl_step(&b, h, cyl - b.first) * mdl_spt(z, head) + sector;
+	return z;
+}
+
 int mdl_lbn_at(const struct mde_config *c, u32 cyl, u32 head, u32 sector,
 	       u64 *lbn)
 {
-	const struct mde_zone *z = mdl_zone_at(c, cyl);
+	const struct mde_zone *z = NULL;
 	const struct mde_remap *remap;
-	struct mdl_band b;
-	u64 index, l;
-	u32 h, r;
+	u64 index = 0, l;
+	u32 r;
 
-	if (!z || head >= c->heads || sector >= mdl_spt(z, head))
+	if (head < c->heads)
+		z = c->runs ? mdl_in_run(c, cyl, head, sector, &index) :
+			mdl_in_zone(c, cyl, head, sector, &index);
+	if (!z)
 		return -EINVAL;
-	cyl -= z->cyl_first;
-	b = mdl_band(c, z, cyl / (u32)c->surface_run);
-	index = b.first * z->cyl_sectors;
-	for (h = 0; mdl_head(c, z, &b, h) != head; h++)
-		index += (u64)b.cyls * mdl_spt(z, mdl_head(c, z, &b, h));
-	index += (u64)mdl_step(&b, h, cyl - b.first) * mdl_spt(z, head) + sector;
-
 	remap = c->remap + z->remap_first;
 	if (!mdl_zone_lbn(c, z, index, &l)) {
 		r = mdl_remap_from(c, z, index);
@@ -303,7 +412,7 @@ u64 mdl_zone_sectors(const struct mde_config *c, const struct mde_zone *z)
 	u64 sectors = 0;
 	u32 head;
 
-	for (head = 0; head < c->heads; head++)
+	for (head = 0; head < (c->runs ? 1 : c->heads); head++)
 		sectors += mdl_spt(z, head);
 	return (z->cyl_last - z->cyl_first + 1) * sectors;
 }
@@ -334,10 +443,14 @@ void mdl_finish(struct mde_config *c)
 	u32 i, s = 0, r = 0;
 
 	c->sectors = 0;
+	c->cylinders = 0;
 	for (i = 0; i < c->zones; i++) {
+		struct mde_zone *z = &c->zone[i];
+		u64 cyls = (u64)z->cyl_last + 1 + (c->runs ? mdl_displaced(c, z->head) : 0);
+
 		mdl_finish_zone(c, i, &s, &r);
-		c->zone[i].lbn_first = c->sectors;
-		c->sectors += c->zone[i].lbn_count;
+		z->lbn_first = c->sectors;
+		c->sectors += z->lbn_count;
+		c->cylinders = max(c->cylinders, cyls);
 	}
-	c->cylinders = c->zones ? c->zone[c->zones - 1].cyl_last + 1 : 0;
 }

@@ -13,8 +13,8 @@
  * struct mdl_piece - a stretch of a command that one pass over one track covers
  * @lbn: its first LBN
  * @lbns: LBNs in it
- * @zone: index of the zone
- * @cyl: cylinder
+ * @zone: index of the zone, or the run
+ * @cyl: cylinder; of a run: of the track, with the displacement of its surface
  * @head: surface
  * @sector: physical sector on the track where it starts
  * @phys: physical sectors the head passes over, slipped ones included
@@ -44,6 +44,23 @@ struct mdl_piece {
  * checked that every zone has more sectors than dead and spare ones.
  */
 void mdl_finish(struct mde_config *cfg);
+
+/**
+ * mdl_index() - sort runs by place
+ * @cfg: runs filled in
+ *
+ * Sets @cfg->place, by which mdl_lbn_at() finds a run: mdl_place_run() tells whose an
+ * entry is.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mdl_index(struct mde_config *cfg);
+
+/* The number of the run that an entry of @place in &struct mde_config names. */
+static inline u32 mdl_place_run(u64 entry)
+{
+	return (u32)entry;
+}
 
 /**
  * mdl_zone_sectors() - physical sectors of a zone

@@ -97,7 +97,7 @@ static u32 mdp_skew(u64 angle, u32 spt)
 
 static u64 mdp_tracks(const struct mde_config *c, const struct mde_zone *z)
 {
-	return (z->cyl_last - z->cyl_first + 1) * c->heads;
+	return (z->cyl_last - z->cyl_first + 1) * (c->runs ? 1 : c->heads);
 }
 
 static void mdp_format_zone(const struct mde_config *c,
@@ -246,11 +246,10 @@ static void mdp_fill_notch(const struct mde_config *c,
 	b[0] = MDP_ND | (m->logical ? MDP_LPN : 0);
 	put_unaligned_be16(min(c->zones, 0xffffU), b + 2);
 	put_unaligned_be16(m->notch, b + 4);
-	put_unaligned_be32(mdp_boundary(first->lbn_first, first->cyl_first, 0,
-					m->logical), b + 6);
-	put_unaligned_be32(mdp_boundary(last->lbn_first + last->lbn_count - 1,
-					last->cyl_last, c->heads - 1,
-					m->logical), b + 10);
+	put_unaligned_be32(mdp_boundary(first->lbn_first, first->cyl_first,
+					c->runs ? first->head : 0, m->logical), b + 6);
+	put_unaligned_be32(mdp_boundary(last->lbn_first + last->lbn_count - 1, last->cyl_last,
+					c->runs ? last->head : c->heads - 1, m->logical), b + 10);
 	put_unaligned_be64(1 << MDP_FORMAT, b + 14);	/* depends on it */
 }
 

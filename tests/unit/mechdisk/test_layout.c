@@ -56,6 +56,24 @@ static u64 walk_track(const struct mde_config *c, u32 zone, struct place *at, u6
 	return n;
 }
 
+/* One run's sectors; returns how many. */
+static u64 walk_run(const struct mde_config *c, u32 run, struct place *at)
+{
+	const struct mde_zone *z = &c->zone[run];
+	u32 k, tracks = z->cyl_last - z->cyl_first + 1;
+	double turn = mdu_turn(z->angle);
+	u64 n = 0;
+
+	for (k = 0; k < tracks; k++, turn += mdu_turn(z->skew_cyl)) {
+		u32 track = z->outwards ? z->cyl_last - k : z->cyl_first + k;
+
+		if (c->displacement)
+			track += c->displacement[z->head];
+		n = walk_track(c, run, at, n, track, z->head, turn);
+	}
+	return n;
+}
+
 /* One zone's sectors; returns how many. */
 static u64 walk_zone(const struct mde_config *c, u32 zone, struct place *at)
 {
@@ -128,7 +146,7 @@ static void walk(const struct mde_config *c, struct walk *w)
 	w->lbns = 0;
 	for (i = 0; i < c->zones; i++) {
 		struct place *at = w->at + w->sectors;
-		u64 n = walk_zone(c, i, at);
+		u64 n = c->runs ? walk_run(c, i, at) : walk_zone(c, i, at);
 
 		walk_lbns(c, i, w, at, n);
 		w->sectors += n;
@@ -429,6 +447,110 @@ static void test_random(void **state)
 	assert_true(slips > 1000 && remaps > 1000);
 }
 
+/* A run of @tracks tracks from @first inwards, with slips, or dead sectors and spares. */
+static void add_random_run(struct text *t, u32 run, u32 head, u32 first, u32 tracks)
+{
+	u32 spt = 2 + below(30), at = below(4), n, room = tracks * spt / 2;
+	bool out = below(2);
+
+	add(t, "run %u %u %s %u %u 0.%u 0.%u", head, out ? first + tracks - 1 : first,
+	    out ? "out" : "in", tracks, spt, below(1000000), below(1000000));
+	if (below(3)) {
+		for (add(t, "\n"); room > 4 && at < room; at += n + below(room), room -= n) {
+			n = 1 + below(room / 4);
+			add(t, "slip %u %u+%u\n", run, at, n);
+		}
+		return;
+	}
+	add(t, " dead=%u spares=%u\n", below(tracks * spt / 3 + 1),
+	    below(tracks * spt / 3 + 1));
+}
+
+/*
+ * Runs in both directions, of unlike lengths, on surfaces that are displaced against each
+ * other, with tracks between them that have no LBN.
+ *
+ * Seen to fail: outward runs from their least track; a displacement left out in mdl_lbn_at();
+ * mdl_run_at() without its look at the run's last track; the spares that slips use up left out.
+ */
+static void test_runs(void **state)
+{
+	static struct text t;
+	struct mde_config c;
+	unsigned int slips = 0;
+	u64 lbn;
+	int i;
+
+	(void)state;
+	srand(1);
+	for (i = 0; i < 300; i++) {
+		u32 heads = 1 + below(5), runs = 1 + below(12), track[5] = { 0 }, r;
+
+		t.len = 0;
+		add(&t, "fbdrive 1\nperiod_ps 6000000000\nseek 1 5\nheads %u\n", heads);
+		for (r = 0; r < runs; r++) {
+			u32 head = below(heads), tracks = 1 + below(9);
+
+			track[head] += below(2) * below(4);
+			add_random_run(&t, r, head, track[head], tracks);
+			track[head] += tracks;
+		}
+		for (r = 0; r < heads && i % 2; r++)
+			add(&t, "%s %u", r ? "" : "displacement", below(70));
+		parse_or_fail(&t, &c);
+		slips += c.slips;
+		check_drive(&c);
+		for (r = 0; r < heads; r++)
+			assert_int_equal(mdl_lbn_at(&c, track[r] + (i % 2 ? c.displacement[r] : 0),
+						    r, 0, &lbn), -EINVAL);
+		mdt_free(&c);
+	}
+	print_message("300 drives of runs, %u slips\n", slips);
+	assert_true(slips > 1000);
+}
+
+/*
+ * What a repeat stands for, written out.
+ *
+ * Seen to fail: each time further in by the first run's tracks alone; new lengths from the
+ * second time on.
+ */
+static void test_repeat(void **state)
+{
+	static const char head[] = "fbdrive 1\nperiod_ps 6000000000\nseek 1 5\nheads 2\n";
+	static const char * const text[] = {
+		"run 0 0 in 4 20 0.25 0.1 spares=2\nrun 1 9 out 5 21 0.5 0.2\nrun 0 4 in 1 19 0 0\n"
+		"repeat 3 2 1/8 1=18\nrun 1 20 in 5 20 0.5 0\nrepeat 2 1 0.75\n",
+		"run 0 0 in 4 20 0.25 0.1 spares=2\nrun 1 9 out 5 21 0.5 0.2\nrun 0 4 in 1 19 0 0\n"
+		"run 0 5 in 4 20 3/8 0.1 spares=2\nrun 1 14 out 5 18 5/8 0.2\nrun 0 9 in 1 19 1/8 0\n"
+		"run 0 10 in 4 20 0.5 0.1 spares=2\nrun 1 19 out 5 18 0.75 0.2\nrun 0 14 in 1 19 0.25 0\n"
+		"run 1 20 in 5 20 0.5 0\nrun 0 15 in 1 19 0 0\nrun 1 25 in 5 20 0.25 0\n",
+	};
+	struct mde_config c[2];
+	struct mdt_error err;
+	char whole[1024];
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		snprintf(whole, sizeof(whole), "%s%s", head, text[i]);
+		if (mdu_parse(whole, &c[i], &err))
+			fail_msg("%u: line %u: %s", i, err.line, err.reason);
+	}
+	assert_int_equal(c[0].zones, c[1].zones);
+	for (i = 0; i < c[0].zones; i++) {
+		const struct mde_zone *a = &c[0].zone[i], *b = &c[1].zone[i];
+
+		if (a->cyl_first != b->cyl_first || a->cyl_last != b->cyl_last ||
+		    a->head != b->head || a->outwards != b->outwards || a->spt != b->spt ||
+		    a->angle != b->angle || a->skew_cyl != b->skew_cyl || a->spares != b->spares)
+			fail_msg("run %u: %u-%u, not %u-%u", i, a->cyl_first, a->cyl_last,
+				 b->cyl_first, b->cyl_last);
+	}
+	mdt_free(&c[0]);
+	mdt_free(&c[1]);
+}
+
 /*
  * 18 TB: 24 zones, the sixth of 2.7e10 sectors, 563000 cylinders, 18 heads,
  * 100000 slips.  Returns the text; @lbns is its capacity as counted while
@@ -459,6 +581,52 @@ static char *big_text(u64 *lbns)
 			     1000 + i % 4167 *
 			     (i / 4167 == 5 ? 6000000ULL : 60000), 1 + i % 60);
 	return text;
+}
+
+/*
+ * 24 TB in 100,000 runs, and one of 2.6e10 sectors behind them: loads fast, and an LBN is found
+ * fast.
+ *
+ * Seen to fail: a run found by a look at all before it; 32 bits for the sector in
+ * mdl_place_in_run() and mdl_in_run().
+ */
+static void test_many_runs(void **state)
+{
+	char *text = malloc(8 << 20);
+	struct mde_config c;
+	struct mdt_error err;
+	clock_t begin;
+	u64 lbn, back;
+	size_t n;
+	u32 i;
+
+	(void)state;
+	assert_non_null(text);
+	n = sprintf(text, "fbdrive 1\nperiod_ps 8333333333\nheads 20\n"
+		    "seek 1 500000\nseek 562999 18000000\n");
+	for (i = 0; i < 100000; i++)
+		n += sprintf(text + n, "run %u %u in 99 4799 0.%06u 0.0624%u\nslip %u 7+%u\n",
+			     i % 20, i / 20 * 99, i * 7 % 1000000, i, i, 1 + i % 3);
+	sprintf(text + n, "run 0 1000000 out 400000 65535 0 0.3\n");
+	begin = clock();
+	if (mdt_parse(text, strlen(text), &c, &err))
+		fail_msg("line %u: %s", err.line, err.reason);
+	free(text);
+	assert_true(c.sectors == 100000ULL * 99 * 4799 - 199999 + 400000ULL * 65535);
+	srand(1);
+	for (i = 0; i < 200000; i++) {
+		struct mdl_piece p;
+
+		lbn = i ? ((u64)rand() << 20 ^ rand()) % c.sectors : c.sectors - 1;
+		mdl_locate(&c, lbn, 2000, &p);
+		if (mdl_lbn_at(&c, p.cyl, p.head, p.sector, &back) || back != lbn)
+			fail_msg("LBN %llu: %u/%u/%u: %llu", (unsigned long long)lbn, p.cyl, p.head,
+				 p.sector, (unsigned long long)back);
+	}
+	print_message("%.1f TB, %u runs: %.3f s\n", c.sectors * 512 / 1e12, c.zones,
+		      (double)(clock() - begin) / CLOCKS_PER_SEC);
+	assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 2);
+	mdt_free(&c);
 }
 
 /*
@@ -507,6 +675,9 @@ int main(void)
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_toy),
 		cmocka_unit_test(test_big),
+		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_repeat),
+		cmocka_unit_test(test_many_runs),
 	};
 
 	return cmocka_run_group_tests_name("mechdisk layout", tests, NULL,

@@ -385,11 +385,13 @@ static void test_fractions(void **state)
 }
 
 /* Text after BASE, the line blamed (0: the text as a whole), part of the reason. */
-static const struct {
+struct refused {
 	const char *text;
 	unsigned int line;
 	const char *reason;
-} refused[] = {
+};
+
+static const struct refused refused[] = {
 	{ "bogus 1\n", 9, "'bogus' is no record" },
 	{ "seed\n", 9, "'seed' takes 1 value, not 0" },
 	{ "seed 1 2\n", 9, "'seed' takes 1 value, not 2" },
@@ -553,21 +555,72 @@ static const struct {
 	{ "fbdrive 2\n", 9, "not 'fbdrive 1'" },
 };
 
+/* The same of runs: text after RUNS. */
+#define RUNS \
+	"fbdrive 1\nperiod_ps 6000000000\nheads 2\nseek 1 1000000\n" \
+	"run 0 0 in 9 100 0 0.1\nrun 1 8 out 9 100 0.5 0.1 spares=20\n"
+
+static const struct refused refused_runs[] = {
+	{ "run 0 9 in 1 9 0\n", 7, "'run' takes 7 to 9 values, not 6" },
+	{ "run 0 9 in 1 9 0 0 dead=1 spares=1 dead=1\n", 7, "takes 7 to 9 values, not 10" },
+	{ "run 64 9 in 1 9 0 0\n", 7, "'64' is not within 0 to 63" },
+	{ "run 2 9 in 1 9 0 0\n\n", 7, "run 2: surface 2, but there are 2" },
+	{ "run 0 10000001 in 1 9 0 0\n", 7, "is not within 0 to 10000000" },
+	{ "run 0 9 inwards 1 9 0 0\n", 7, "'inwards' is none of 'in' 'out'" },
+	{ "run 0 9 in 0 9 0 0\n", 7, "'0' is not within 1" },
+	{ "run 0 9 in 1 65536 0 0\n", 7, "'65536' is not within 1 to 65535" },
+	{ "run 0 9 in 1 9 1 0\n", 7, "'1' is not a fraction" },
+	{ "run 0 9 in 1 9 0 1.5\n", 7, "'1.5' is not a fraction" },
+	{ "run 0 9 in 1 9 0 0 lame=1\n", 7, "'lame=1' is no option" },
+	{ "run 0 9 in 1 9 0 0 dead\n", 7, "'dead' is not key=value" },
+	{ "run 0 10 out 12 9 0 0\n", 7, "12 tracks outwards from track 10: there are 11" },
+	{ "run 0 9999999 in 3 9 0 0\n", 7,
+	  "3 tracks inwards from track 9999999: the last is 10000000" },
+	{ "run 0 9 in 1 9 0 0 spares=9\n", 7, "run 2: 9 spares, but only 9 sectors" },
+	{ "run 0 9 in 1 9 0 0 dead=4 spares=3\nslip 2 5+2\n", 7,
+	  "run 2: 4 dead, 5 spares, but only 9 sectors" },
+	{ "run 1 20 in 9 9 0 0\n\nrun 1 12 out 5 9 0 0\n", 9,
+	  "run 3: track 8 of surface 1 is in run 1 already" },
+	{ "run 1 12 in 9 9 0 0\nrun 1 9 in 4 9 0 0\n", 8,
+	  "run 3: track 12 of surface 1 is in run 2 already" },
+	{ "zone 0 9 9 0 0 0 0\n", 7, "zone behind run: a drive has either" },
+	{ "zone_heads 0 9 9\n", 7, "zone_heads goes with zone, not with run" },
+	{ "order serpentine\n", 0, "surface_run and order go with zone, not with run" },
+	{ "surface_run 2\n", 0, "surface_run and order go with zone, not with run" },
+	{ "slip 2 0\n", 7, "'2' is not within 0 to 1" },
+	{ "slip 0 899+2\n", 7, "run 0: slip 899+2 lies beyond the run's 900 sectors" },
+	{ "remap 1 5 879\n", 7, "run 1: remap to 879, but spares are within 880 to 899" },
+	{ "remap 0 5 899\n", 5, "run 0: 0 slips and 1 remaps, but only 0 spares" },
+	{ "repeat 2 1\n", 7, "'repeat' takes 3 to 65 values, not 2" },
+	{ "repeat 3 1 0\n", 7, "'3' is not within 1 to 2" },
+	{ "repeat 2 0 0\n", 7, "'0' is not within 1" },
+	{ "repeat 2 131072 0\n", 7, "more than 262144 runs" },
+	{ "repeat 2 1 9/9\n", 7, "'9/9' is not a fraction" },
+	{ "repeat 1 1 0 0=9\n", 7, "'0' is a surface that the runs do not have" },
+	{ "repeat 1 1 0 1=0\n", 7, "'0' is not within 1 to 65535" },
+	{ "repeat 1 1 0 1\n", 7, "'1' is not SURFACE=SECTORS" },
+	{ "repeat 1 1 0 64=1\n", 7, "'64' is not within 0 to 63" },
+	{ "run 0 5000000 in 5000000 9 0 0\nrepeat 1 1 0\n", 8,
+	  "surface 0 has tracks beyond track 10000000 then" },
+	{ "displacement 1\n\n", 7, "displacement of 1 surfaces, but there are 2" },
+	{ "displacement 1 65536\n", 7, "'65536' is not within 0 to 65535" },
+	{ "displacement\n", 7, "takes 1 to 64 values, not 0" },
+};
+
 /*
  * Seen to fail: each of write_cache without a cache, a spare used twice, a zone
  * all spare, slips past the zone's end or that overlap, a zone_heads without
  * the longest track, a number beyond 64 bits let through.
  */
-static void test_refused(void **state)
+static void check_refused(const char *before, const struct refused *refused, size_t count)
 {
 	char text[1024];
 	struct mde_config c;
 	struct mdt_error err;
 	size_t i;
 
-	(void)state;
-	for (i = 0; i < ARRAY_SIZE(refused); i++) {
-		snprintf(text, sizeof(text), "%s%s", BASE, refused[i].text);
+	for (i = 0; i < count; i++) {
+		snprintf(text, sizeof(text), "%s%s", before, refused[i].text);
 		if (mdu_parse(text, &c, &err) != -EINVAL)
 			fail_msg("accepted: %s", refused[i].text);
 		if (err.line != refused[i].line ||
@@ -576,6 +629,27 @@ static void test_refused(void **state)
 				 err.reason);
 		mdt_free(&c);
 	}
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	check_refused(BASE, refused, ARRAY_SIZE(refused));
+	check_refused(BASE, (const struct refused[]) {
+		{ "run 0 0 in 9 9 0 0\n", 9, "run behind zone: a drive has either" },
+		{ "repeat 1 1 0\n", 9, "no run yet" },
+		{ "displacement 1 2\n", 9, "displacement goes with run, not with zone" },
+	}, 3);
+}
+
+/*
+ * Seen to fail: runs that have a track twice; a run of a surface that is not there; as many runs
+ * as a repeat wants.
+ */
+static void test_refused_runs(void **state)
+{
+	(void)state;
+	check_refused(RUNS, refused_runs, ARRAY_SIZE(refused_runs));
 }
 
 /* What must be there. */
@@ -630,28 +704,22 @@ static void test_shipped(void **state)
 }
 
 /* Spoiled texts: refused or accepted, but never out of bounds (sanitizers). */
-static void test_spoiled(void **state)
+static void spoil(const char *text, const char *junk)
 {
-	static const char junk[] = "0123456789./=-#\n \tzslipremapx\xff";
-	const char *text = BASE "slip 0 5 17+9\nremap 0 6 19800\nnoise gauss 7\n"
-		"medium_error 7 3 asc=11 times=always\noutliers 5 6\n"
-		"zone 200 299 9 0 0 0 70 dead=8\nzone_heads 0 99 100\nslip 2 8+20\n"
-		"cache 4 512 3\nwrite_cache back\nread_ahead segment 99\n";
-	size_t len = strlen(text);
+	size_t len = strlen(text), kinds = strlen(junk);
 	struct mde_config c;
 	struct mdt_error err;
 	unsigned int accepted = 0;
 	char copy[1024];
 	int i, n;
 
-	(void)state;
 	assert_int_equal(mdu_parse(text, &c, &err), 0);
 	mdt_free(&c);
 	srand(1);
 	for (i = 0; i < 30000; i++) {
 		memcpy(copy, text, len + 1);
 		for (n = rand() % 4; n >= 0; n--)
-			copy[rand() % len] = junk[rand() % (sizeof(junk) - 1)];
+			copy[rand() % len] = junk[rand() % kinds];
 		copy[rand() % 8 ? len : rand() % len] = '\0';
 		if (!mdu_parse(copy, &c, &err)) {
 			struct mdl_piece p;
@@ -672,6 +740,26 @@ static void test_spoiled(void **state)
 	assert_true(accepted > 100 && accepted < 29000);
 }
 
+static void test_spoiled(void **state)
+{
+	(void)state;
+	spoil(BASE "slip 0 5 17+9\nremap 0 6 19800\nnoise gauss 7\n"
+	      "medium_error 7 3 asc=11 times=always\noutliers 5 6\n"
+	      "zone 200 299 9 0 0 0 70 dead=8\nzone_heads 0 99 100\nslip 2 8+20\n"
+	      "cache 4 512 3\nwrite_cache back\nread_ahead segment 99\n",
+	      "0123456789./=-#\n \tzslipremapx\xff");
+}
+
+static void test_spoiled_runs(void **state)
+{
+	(void)state;
+	spoil("fbdrive 1\nperiod_ps 6000000000\nheads 3\nseek 1 1000\n"
+	      "run 0 0 in 9 100 0 0.1\nrun 1 8 out 9 100 0.5 0.1 spares=20\nslip 0 7+3 20\n"
+	      "remap 1 5 899\nrepeat 2 3 0.3 0=99\nrun 2 0 in 99 7 1/7 0.2 dead=3\n"
+	      "slip 8 3+9\nrun 0 99 out 5 77 0 0\ndisplacement 0 9 63\nrepeat 1 2 0.1\n",
+	      "0123456789./=-#\n \tinoutrunx\xff");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -685,6 +773,8 @@ int main(void)
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_shipped),
 		cmocka_unit_test(test_spoiled),
+		cmocka_unit_test(test_refused_runs),
+		cmocka_unit_test(test_spoiled_runs),
 	};
 
 	return cmocka_run_group_tests_name("mechdisk text", tests, NULL, NULL);

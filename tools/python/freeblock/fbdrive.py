@@ -10,7 +10,7 @@ from . import ToolError, fbdrive_values
 from .fbdrive_values import shown
 
 # those that a text may have several of
-SEVERAL = ("zone", "zone_heads", "slip", "remap", "seek", "overhead_ns", "medium_error")
+SEVERAL = ("zone", "zone_heads", "run", "slip", "remap", "seek", "overhead_ns", "medium_error")
 MOST_WORDS = 66         # of a line
 
 # What stands behind each record's name: how many values, least and most, and the words of which
@@ -53,7 +53,8 @@ SHAPES = {
     "overhead_ns": (3, 3, ("read_hit", "read_miss", "write_hit", "write_miss")),
     "completion_overhead_ns": (1, 2, ()), "extra_disconnect_ns": (5, 5, ()),
     "internal_activity": (3, 3, ()), "cache": (3, 3, ()), "zone": (7, 8, ()),
-    "remap": (3, 3, ()), "medium_error": (2, MOST_WORDS - 1, ())}
+    "run": (7, 9, ()), "repeat": (3, MOST_WORDS - 1, ()),
+    "displacement": (1, 64, ()), "remap": (3, 3, ()), "medium_error": (2, MOST_WORDS - 1, ())}
 # Those that are "off" instead; the words behind which alone a second value may stand
 OFF = ("internal_activity", "cache")
 BEHIND = {"noise": ("gauss", "laplace"), "read_ahead": ("segment",)}
@@ -105,7 +106,8 @@ def _check_shape(name, values):
 
 
 def records(path):
-    """Scalar records {name: Words}, and lists of Words of the others by name."""
+    """Scalar records {name: Words}, and lists of Words of the others by name; for a repeat, the
+    runs that it stands for."""
     scalars, lists = {}, collections.defaultdict(list)
     # a byte a character, whatever text they are meant as
     with open(path, encoding="latin-1", newline="\n") as file:
@@ -118,9 +120,12 @@ def records(path):
         try:
             _check_shape(name, values)
             fbdrive_values.check(name, values, lists)
+            again = fbdrive_values.repeated(values, lists) if name == "repeat" else ()
         except ToolError as error:
             raise ToolError("%s: line %d: %s" % (path, number, error)) from None
-        if name in SEVERAL:
+        if name == "repeat":
+            lists["run"] += [Words(run, number) for run in again]
+        elif name in SEVERAL:
             lists[name].append(Words(values, number))
         else:
             scalars[name] = Words(values, number)

@@ -5,7 +5,7 @@ import bisect
 import collections
 
 from . import ToolError
-from .fbdrive_values import span
+from .fbdrive_values import options, run_tracks, span
 
 # Without which nothing is known
 NEEDED = ("period_ps", "heads")
@@ -13,20 +13,35 @@ MOST_SECTORS = 2 ** 48
 
 
 class _Zone:
-    """A zone, and what is said of its sectors: records of the lists."""
+    """A zone or run, and what is said of its sectors: records of the lists."""
 
-    def __init__(self, number, record, heads, lists):
-        def mine(name):
-            return [each for each in lists[name] if int(each[0]) == number]
-
+    def __init__(self, number, record, belongs):
         self.number, self.record = number, record
-        self.spares = int(record[6])
-        self.dead = sum(int(word.removeprefix("dead=")) for word in record[7:])
-        turn = [sum(int(word) for word in each[1:]) for each in mine("zone_heads")]
-        self.sectors = (int(record[1]) - int(record[0]) + 1) * \
+        self.slips = [(*span(word), each) for each in belongs["slip"] for word in each[1:]]
+        self.remaps = [(int(each[1]), int(each[2]), each) for each in belongs["remap"]]
+        self.kind = "zone"
+        self.dead = self.spares = self.sectors = 0
+
+    @classmethod
+    def of_zone(cls, number, record, heads, belongs):
+        """A zone."""
+        zone = cls(number, record, belongs)
+        zone.spares = int(record[6])
+        zone.dead = sum(int(word.removeprefix("dead=")) for word in record[7:])
+        turn = [sum(int(word) for word in each[1:]) for each in belongs["zone_heads"]]
+        zone.sectors = (int(record[1]) - int(record[0]) + 1) * \
             (turn[0] if turn else heads * int(record[2]))
-        self.slips = [(*span(word), each) for each in mine("slip") for word in each[1:]]
-        self.remaps = [(int(each[1]), int(each[2]), each) for each in mine("remap")]
+        return zone
+
+    @classmethod
+    def of_run(cls, number, record, belongs):
+        """A run: it gives the spares that its slips use up."""
+        run, more = cls(number, record, belongs), options(record)
+        run.kind = "run"
+        run.sectors = int(record[3]) * int(record[4])
+        run.dead = more.get("dead", 0)
+        run.spares = more.get("spares", 0) + sum(count for _, count, _ in run.slips)
+        return run
 
     def end(self):
         """The sector behind that of the zone's last LBN."""
@@ -39,7 +54,7 @@ class _Zone:
 
     def refused(self, record, why):
         """Why the zone's record is, or one of its slips or remaps."""
-        return _refused(record, "zone %d: %s" % (self.number, why))
+        return _refused(record, "%s %d: %s" % (self.kind, self.number, why))
 
     def check_room(self):
         """It keeps an LBN."""
@@ -58,8 +73,8 @@ class _Zone:
             if index < self.dead:
                 raise self.refused(record, "slip %d is dead already" % index)
             if index + count > self.sectors:
-                raise self.refused(record, "slip %d+%d lies beyond the zone's %d sectors" % (
-                    index, count, self.sectors))
+                raise self.refused(record, "slip %d+%d lies beyond the %s's %d sectors" % (
+                    index, count, self.kind, self.sectors))
 
     def _slipped(self, sector):
         i = bisect.bisect_right(self.slips, sector, key=lambda slip: slip[0]) - 1
@@ -90,6 +105,33 @@ def _refused(record, why):
     return ToolError("line %d: %s" % (record.line, why))
 
 
+def _check_runs(scalars, lists):
+    """The arm has a surface for each run, and each track is of one run."""
+    heads, runs = int(scalars["heads"][0]), lists["run"]
+    if int(scalars.get("surface_run", ["1"])[0]) > 1 or \
+            scalars.get("order", ["plain"]) != ["plain"]:
+        raise ToolError("surface_run and order go with zone, not with run")
+    for number, run in enumerate(runs):
+        if int(run[0]) >= heads:
+            raise _refused(run, "run %d: surface %d, but there are %d" % (
+                number, int(run[0]), heads))
+    places = sorted((int(run[0]), *run_tracks(run), number) for number, run in enumerate(runs))
+    for (surface, _, last, before), (other, first, _, number) in zip(places, places[1:]):
+        if surface == other and last >= first:
+            raise _refused(runs[max(before, number)],
+                           "run %d: track %d of surface %d is in run %d already" % (
+                               max(before, number), first, surface, min(before, number)))
+
+
+def _check_displacement(scalars, lists):
+    displacement, heads = scalars.get("displacement"), int(scalars["heads"][0])
+    if displacement and not lists["run"]:
+        raise _refused(displacement, "displacement goes with run, not with zone")
+    if displacement and len(displacement) != heads:
+        raise _refused(displacement, "displacement of %d surfaces, but there are %d" % (
+            len(displacement), heads))
+
+
 def _check_heads(scalars, lists):
     heads = int(scalars["heads"][0])
     if int(scalars.get("surface_run", ["1"])[0]) > 1 and \
@@ -103,9 +145,19 @@ def _check_heads(scalars, lists):
 
 def _check_layout(scalars, lists):
     """The drive's sectors."""
-    _check_heads(scalars, lists)
-    zones = [_Zone(number, record, int(scalars["heads"][0]), lists)
-             for number, record in enumerate(lists["zone"])]
+    _check_displacement(scalars, lists)
+    if lists["run"]:
+        _check_runs(scalars, lists)
+    else:
+        _check_heads(scalars, lists)
+    belongs = collections.defaultdict(lambda: collections.defaultdict(list))
+    for name in ("zone_heads", "slip", "remap"):
+        for each in lists[name]:
+            belongs[int(each[0])][name].append(each)
+    zones = [_Zone.of_zone(number, record, int(scalars["heads"][0]), belongs[number])
+             for number, record in enumerate(lists["zone"])] or \
+        [_Zone.of_run(number, record, belongs[number])
+         for number, record in enumerate(lists["run"])]
     for zone in zones:
         zone.check_room()
     for zone in zones:
@@ -117,12 +169,20 @@ def _check_layout(scalars, lists):
     return sectors
 
 
+def last_cylinder(scalars, lists):
+    """The innermost to which the arm goes."""
+    if lists["zone"]:
+        return int(lists["zone"][-1][1])
+    displaced = [int(word) for word in scalars.get("displacement", [])] or [0] * 64
+    return max(run_tracks(run)[1] + displaced[int(run[0])] for run in lists["run"])
+
+
 def _check_places(scalars, lists, sectors):
     for each in lists["medium_error"]:
         if int(each[0]) + int(each[1]) > sectors:
             raise _refused(each, "medium error at %d: the drive has %d sectors" % (
                 int(each[0]), sectors))
-    busy, last = scalars.get("internal_activity", ["off"]), int(lists["zone"][-1][1])
+    busy, last = scalars.get("internal_activity", ["off"]), last_cylinder(scalars, lists)
     if busy != ["off"] and int(busy[2]) > last:
         raise _refused(busy, "internal activity at cylinder %d: the last is %d" % (
             int(busy[2]), last))
@@ -139,7 +199,7 @@ def check(path, scalars, lists):
     """ToolError if there is no drive that all of the records, each good in itself, describe."""
     try:
         missing = [name for name in NEEDED if name not in scalars] + \
-            ["zone"] * (not lists["zone"])
+            ["zone"] * (not lists["zone"] and not lists["run"])
         if missing:
             raise ToolError("no " + ", no ".join(missing))
         if not lists["seek"]:

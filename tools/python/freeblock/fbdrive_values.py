@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """The values of one .fbdrive record: what mechdisk_text.c takes, and what it says of the rest."""
 
+import collections
 import re
+from fractions import Fraction
 
 from . import ToolError
 
 CYLINDERS = 10 ** 7
 INDEX = (2 ** 64 - 1) // 8      # of a sector within its zone
 COUNT = 2 ** 32 - 1             # of neighbouring sectors
+RUNS = 262144                   # most of them, repeated ones counted each time
+SURFACE = 63                    # the last
+DIRECTIONS = ("in", "out")
 SECTORS = 16777216              # of the cache's segments
 ERRORS = ("unc", "idnf", "abrt")        # kinds of them
 MOST_BAD = 64                   # medium_error records
@@ -129,6 +134,8 @@ def _firmware(values, _):
 
 def _zone(values, before):
     zones = before["zone"]
+    if before["run"]:
+        raise ToolError("zone behind run: a drive has either")
     begin = int(zones[-1][1]) + 1 if zones else 0
     first = number(values[0], 0, CYLINDERS)
     number(values[1], first, CYLINDERS)
@@ -145,15 +152,100 @@ def _zone(values, before):
         raise ToolError("zone %d starts at cylinder %d, not at %d" % (len(zones), first, begin))
 
 
+def run_tracks(values):
+    """(first, last) track of a run; of what has been checked."""
+    first, tracks = int(values[1]), int(values[3])
+    return (first - tracks + 1, first) if values[2] == "out" else (first, first + tracks - 1)
+
+
+def options(values):
+    """{name: number} of a run's NAME=N; of what has been checked."""
+    return {key: int(value) for key, _, value in (word.partition("=") for word in values[7:])}
+
+
+def _run(values, before):
+    if before["zone"]:
+        raise ToolError("run behind zone: a drive has either")
+    if len(before["run"]) == RUNS:
+        raise ToolError("more than %d runs" % RUNS)
+    number(values[0], 0, SURFACE)
+    first = number(values[1], 0, CYLINDERS)
+    if values[2] not in DIRECTIONS:
+        raise _blame(values[2], "is none of " + " ".join("'%s'" % known for known in DIRECTIONS))
+    tracks = number(values[3], 1, CYLINDERS)
+    number(values[4], 1, 65535)
+    for word in values[5:7]:
+        _fraction(word)
+    for word in values[7:]:
+        key, equals, value = word.partition("=")
+        if not equals or key not in ("dead", "spares"):
+            raise _blame(word, "is no option" if equals else "is not key=value")
+        number(value, 0, INDEX)
+    if values[2] == "out" and tracks > first + 1:
+        raise ToolError("%d tracks outwards from track %d: there are %d" % (
+            tracks, first, first + 1))
+    if values[2] == "in" and first + tracks - 1 > CYLINDERS:
+        raise ToolError("%d tracks inwards from track %d: the last is %d" % (
+            tracks, first, CYLINDERS))
+
+
+def _repeat_lengths(words, tracks):
+    """{surface: sectors} of SURFACE=SECTORS, of surfaces that have tracks."""
+    lengths = {}
+    for word in words:
+        surface, equals, sectors = word.partition("=")
+        if not equals:
+            raise _blame(word, "is not SURFACE=SECTORS")
+        if not tracks[number(surface, 0, SURFACE)]:
+            raise _blame(surface, "is a surface that the runs do not have")
+        lengths[int(surface)] = number(sectors, 1, 65535)
+    return lengths
+
+
+def repeated(values, before):
+    """The runs, each a list of values, that a repeat stands for."""
+    runs = before["run"]
+    if not runs:
+        raise ToolError("no run yet")
+    count = number(values[0], 1, len(runs))
+    times = number(values[1], 1, RUNS)
+    _fraction(values[2])
+    tracks = collections.Counter()
+    for run in runs[-count:]:
+        tracks[int(run[0])] += int(run[3])
+    lengths = _repeat_lengths(values[3:], tracks)
+    found, pattern, turn = [], runs[-count:], Fraction(values[2])
+    for again in range(count * times):
+        if len(runs) + len(found) == RUNS:
+            raise ToolError("more than %d runs" % RUNS)
+        surface, first, way, wide, sectors, angle, *more = pattern[again % count] \
+            if again < count else found[-count]
+        if tracks[int(surface)] + run_tracks((surface, first, way, wide))[1] > CYLINDERS:
+            raise ToolError("surface %d has tracks beyond track %d then" % (
+                int(surface), CYLINDERS))
+        found.append([surface, str(int(first) + tracks[int(surface)]), way, wide,
+                      str(lengths.get(int(surface), sectors)),
+                      str((Fraction(angle) + turn) % 1), *more])
+    return found
+
+
+def _displacement(values, _):
+    for word in values:
+        number(word, 0, 65535)
+
+
 def _in_zone(word, before, same=None):
-    """The zone, given before, of a record; those called `same` are in their zones' order."""
-    if not before["zone"]:
+    """The zone or run, given before, of a record; those called `same` are in their zones'
+    order."""
+    if not before["zone"] and not before["run"]:
         raise ToolError("no zone yet")
     low = int(before[same][-1][0]) if same and before[same] else 0
-    return number(word, low, len(before["zone"]) - 1)
+    return number(word, low, len(before["zone"] or before["run"]) - 1)
 
 
 def _zone_heads(values, before):
+    if before["run"]:
+        raise ToolError("zone_heads goes with zone, not with run")
     zone, given, heads = _in_zone(values[0], before), before["zone_heads"], len(values) - 1
     if given and len(given[-1]) - 1 != heads:
         raise ToolError("%d heads, but %d in the zone_heads before" % (heads, len(given[-1]) - 1))
@@ -215,7 +307,8 @@ def _medium_error(values, before):
 _RULES = {"sector_bytes": _sector_bytes, "firmware": _firmware,
           "seg_boundary": _seg_boundary, "cache": _cache,
           "internal_activity": _internal_activity, "zone": _zone, "zone_heads": _zone_heads,
-          "slip": _slip, "remap": _remap, "seek": _seek, "medium_error": _medium_error}
+          "run": _run, "displacement": _displacement, "slip": _slip,
+          "remap": _remap, "seek": _seek, "medium_error": _medium_error}
 
 
 def check(name, values, before):

@@ -7,6 +7,7 @@ outliers, bad sectors) is left out; what it could say wrongly is refused.
 
 from fractions import Fraction
 
+from . import truth_runs
 from .extraction.modeltext import granule_sectors
 from .fbdrive import records
 from .fbmodel import decimal_turn, seal
@@ -71,8 +72,9 @@ class _Zone:
 
 
 def zones(lists, scale):
-    """The zones with what belongs to them."""
-    found = [_Zone(words, scale) for words in lists["zone"]]
+    """The zones with what belongs to them; the runs as zones of one surface."""
+    found = [_Zone(words, scale)
+             for words in lists["zone"] or truth_runs.zone_words(lists)]
     for words in lists["zone_heads"]:
         found[int(words[0])].heads = [int(word) * scale for word in words[1:]]
     for words in lists["slip"]:
@@ -86,8 +88,13 @@ def zones(lists, scale):
     return found
 
 
+def heads_of(scalars, lists):
+    """How many surfaces its model has."""
+    return 1 if lists["run"] else int(scalars["heads"][0])
+
+
 def _header(scalars, lists, layout, scale):
-    heads = int(scalars["heads"][0])
+    heads = heads_of(scalars, lists)
     read, write = _overheads(scalars, lists)
     report = [int(word) for word in scalars.get("completion_overhead_ns", ["0"])]
     bus = int(scalars.get("bus_ns", ["0"])[0])
@@ -101,7 +108,8 @@ def _header(scalars, lists, layout, scale):
             "head_order " + ORDERS[scalars.get("order", ["plain"])[0]],
             *["surface_run " + words[0] for words in [scalars.get("surface_run")] if words],
             "period_ps %d" % period_ps(scalars),
-            "head_switch_ns " + scalars.get("head_switch_ns", ["0"])[0],
+            "head_switch_ns " + ("0" if lists["run"] else
+                                 scalars.get("head_switch_ns", ["0"])[0]),
             "write_settle_ns " + scalars.get("write_settle_ns", ["0"])[0],
             "zero_latency " + ("yes" if scalars.get("zero_latency") == ["on"] else "no"),
             "read_overhead_ns %d" % read, "write_overhead_ns %d" % write,
@@ -118,7 +126,7 @@ def sectors(path):
     """Its capacity in LBNs of 512 bytes."""
     scalars, lists = records(path)
     scale = int(scalars.get("sector_bytes", ["512"])[0]) // 512
-    return sum(zone.sectors(int(scalars["heads"][0])) for zone in zones(lists, scale))
+    return sum(zone.sectors(heads_of(scalars, lists)) for zone in zones(lists, scale))
 
 
 def model(path):
@@ -129,8 +137,10 @@ def model(path):
     lines = _header(scalars, lists, layout, scale)
     if layout[-1].last:
         # one cylinder has no seeks, whatever is said of them
-        lines += ["seek %s %s" % (distance, ns) for distance, ns in lists["seek"]]
-        lines.append("seek_spread 1 %d" % seek_spread_ns(scalars))
+        lines += truth_runs.seek_lines(scalars, lists, seek_spread_ns(scalars)) \
+            if lists["run"] else [
+                "seek %s %s" % (distance, ns) for distance, ns in lists["seek"]] + [
+                    "seek_spread 1 %d" % seek_spread_ns(scalars)]
     for zone in layout:
-        lines += zone.text(int(scalars["heads"][0]))
+        lines += zone.text(heads_of(scalars, lists))
     return seal(("\n".join(lines) + "\n").encode("ascii"))
