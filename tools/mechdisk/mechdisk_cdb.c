@@ -344,7 +344,7 @@ static bool mdr_ata(struct mdh *h, const struct mde_config *cfg, struct scsi_cmn
 		mdr_registers(cmd, a.sense);
 		return false;
 	}
-	if (!cfg->translated) {
+	if (!mde_is_ata(cfg)) {
 		mdr_refuse(cmd, MDP_ASC_OPCODE);
 		return false;
 	}
@@ -362,6 +362,8 @@ static bool mdr_ata(struct mdh *h, const struct mde_config *cfg, struct scsi_cmn
 static void mdr_reply(struct mdh *h, const struct mde_config *cfg,
 		      struct scsi_cmnd *cmd)
 {
+	if (!mdy_knows(cfg, cmd->cmnd[0]))
+		return mdr_refuse(cmd, MDP_ASC_OPCODE);
 	switch (cmd->cmnd[0]) {
 	case TEST_UNIT_READY:
 	case START_STOP:

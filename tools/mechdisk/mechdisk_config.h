@@ -430,4 +430,10 @@ struct mde_config {
 	u64 journal_records;
 };
 
+/* Whether SCSI commands are translated for it, by libata, an adapter or an enclosure (SAT-4). */
+static inline bool mde_is_ata(const struct mde_config *cfg)
+{
+	return cfg->interface == MDE_SATA || cfg->translated;
+}
+
 #endif /* MECHDISK_CONFIG_H */

@@ -287,6 +287,11 @@ static bool mdd_send_page(const struct mde_config *c, const u8 *list, u32 len,
 bool mdd_send(const struct mde_config *cfg, const u8 *cdb, const u8 *list,
 	      u32 len, struct mdd_result *r, struct mdp_error *err)
 {
+	/* No operation, whatever is wanted. */
+	if (mde_is_ata(cfg)) {
+		r->len = 0;
+		return true;
+	}
 	/* The default self-test finds nothing; others there are none. */
 	if ((cdb[1] & MDD_CODE) || ((cdb[1] & MDD_SELFTEST) && len))
 		return mdd_refuse(err, MDP_ASC_CDB, 1);

@@ -70,6 +70,9 @@ static bool mdp_has(const struct mde_config *c, const struct mdp_page *page)
 {
 	if (page->code == MDP_RECOVERY)
 		return c->recovery_control;
+	/* libata has no others (ata_scsiop_mode_sense()). */
+	if (mde_is_ata(c))
+		return page->code == MDP_CACHING || page->code == MDP_CONTROL;
 	return page->code != MDP_POWER || c->standby_timer_ms;
 }
 
@@ -202,7 +205,7 @@ static void mdp_mask_caching(const struct mde_config *c, u8 *b)
 	if (c->write_segments)
 		b[0] = MDP_WCE;
 	/* SAT-3, 10.1.7; libata has it so, too. */
-	if (c->translated)
+	if (mde_is_ata(c))
 		return;
 	b[0] |= MDP_RCD;
 	b[10] = MDP_DRA;

@@ -4,8 +4,8 @@
  *
  * Format device (03h), rigid disk geometry (04h), caching (08h), control (0Ah),
  * notch (0Ch) and, of a drive with a standby timer, power condition (1Ah); 03h
- * and 0Ch as in SCSI-2 (9.3.3), which drives still follow.  Bytes in, bytes
- * out; the caller serialises.
+ * and 0Ch as in SCSI-2 (9.3.3), which drives still follow.  A SATA drive has 01h,
+ * 08h and 0Ah alone.  Bytes in, bytes out; the caller serialises.
  */
 #ifndef MECHDISK_PAGES_H
 #define MECHDISK_PAGES_H

@@ -21,6 +21,9 @@
 #define MDY_FLUSH_16	0x91
 #define MDY_WRITE_SAME_10 0x41
 #define MDY_WRITE_SAME_16 0x93
+#define MDY_RECEIVE_DIAGNOSTIC 0x1c
+#define MDY_DEFECTS_10	0x37	/* READ DEFECT DATA */
+#define MDY_DEFECTS_12	0xb7
 
 #define MDY_LOW_POWER	0x5e	/* additional sense code of NO SENSE */
 #define MDY_CHECK_POWER_MODE 0xe5	/* byte 14 of ATA PASS-THROUGH (16) */
@@ -62,10 +65,12 @@ EXPORT_SYMBOL_GPL(mdy_wwn);
  */
 static u32 mdy_vpd_83(const struct mde_config *cfg, u8 *p)
 {
+	u64 naa = cfg->interface == MDE_SATA ? 5 : 3;
+
 	p[0] = 1;		/* binary */
 	p[1] = 3;		/* NAA */
 	p[3] = cfg->long_id ? 16 : 8;
-	put_unaligned_be64(mdy_wwn(cfg, cfg->long_id ? 6 : 3), p + 4);
+	put_unaligned_be64(mdy_wwn(cfg, cfg->long_id ? 6 : naa), p + 4);
 	if (cfg->long_id)
 		put_unaligned_be64(~mdy_wwn(cfg, 0), p + 12);
 	return 4 + p[3];
@@ -77,10 +82,16 @@ u32 mdy_longest(const struct mde_config *cfg)
 }
 EXPORT_SYMBOL_GPL(mdy_longest);
 
-/* Whether the drive is one that an adapter translates for (SAT-4). */
-static bool mdy_is_ata(const struct mde_config *cfg)
+/* Whether there is the ATA Information page. */
+static bool mdy_has_information(const struct mde_config *cfg)
 {
-	return cfg->zoned == MDE_ZONED_IDENTIFY || cfg->trim || cfg->translated;
+	return cfg->zoned == MDE_ZONED_IDENTIFY || cfg->trim || mde_is_ata(cfg);
+}
+
+bool mdy_knows(const struct mde_config *cfg, u8 opcode)
+{
+	return !mde_is_ata(cfg) || (opcode != MDY_RECEIVE_DIAGNOSTIC &&
+				    opcode != MDY_DEFECTS_10 && opcode != MDY_DEFECTS_12);
 }
 
 /* ATA information (SAT-4 12.4.2): IDENTIFY DEVICE data (ACS-4 7.13), of which only words 69, 169
@@ -107,7 +118,7 @@ static u32 mdy_vpd_00(const struct mde_config *cfg, u8 *p)
 	u32 len = 0, i;
 
 	for (i = 0; i < sizeof(pages); i++)
-		if ((pages[i] != 0x89 || mdy_is_ata(cfg)) &&
+		if ((pages[i] != 0x89 || mdy_has_information(cfg)) &&
 		    (pages[i] != 0xb2 || cfg->unmap) &&
 		    (pages[i] != 0xb9 || cfg->actuators > 1))
 			p[len++] = pages[i];
@@ -162,7 +173,7 @@ static u32 mdy_vpd(const struct mde_config *cfg, u8 page, u8 *r)
 		len = mdy_vpd_83(cfg, r + 4);
 		break;
 	case 0x89:
-		if (!mdy_is_ata(cfg))
+		if (!mdy_has_information(cfg))
 			return 0;
 		len = mdy_vpd_89(cfg, r + 4);
 		break;
@@ -208,7 +219,7 @@ u32 mdy_inquiry(const struct mde_config *cfg, const u8 *cdb, u8 reply[MDY_REPLY]
 	r[3] = 0x12;		/* HISUP, response format 2 */
 	r[4] = len - 5;
 	r[7] = 0x02;		/* CMDQUE */
-	mdy_pad(r + 8, 8, cfg->vendor);
+	mdy_pad(r + 8, 8, cfg->interface == MDE_SATA ? "ATA" : cfg->vendor);
 	mdy_pad(r + 16, 16, cfg->product);
 	mdy_pad(r + 32, 4, cfg->revision);
 	return len;

@@ -110,6 +110,15 @@ u32 mdy_request_sense(const struct mde_config *cfg, u8 ascq, u8 reply[MDY_REPLY]
 bool mdy_ata(const struct mde_config *cfg, const u8 *cdb, u8 *sense);
 
 /**
+ * mdy_knows() - whether who translates for a drive has a command, or nobody does
+ * @cfg: the drive's description
+ * @opcode: the command
+ *
+ * Return: false if a SATA drive refuses it that a SCSI drive would carry out.
+ */
+bool mdy_knows(const struct mde_config *cfg, u8 opcode);
+
+/**
  * mdy_names_sectors() - which sectors does a command name, and what for?
  * @cdb: the command
  * @r: @op, @lbn and @count set if it names any

@@ -32,7 +32,7 @@ struct mds_answer {
 
 /**
  * mds_pass() - carry out ATA PASS-THROUGH (16)
- * @cfg: the drive, one with @translated
+ * @cfg: the drive, one that mde_is_ata()
  * @caching: its caches: SET FEATURES changes them
  * @cdb: the command
  * @a: filled in

@@ -7,7 +7,9 @@
  */
 #include "support.h"
 
+#include "mechdisk_diag.h"
 #include "mechdisk_pages.h"
+#include "mechdisk_reply.h"
 #include "mechdisk_sat.h"
 
 #define CACHE "translated on\ncache 4 256 2\nread_ahead segment\nwrite_cache back\n"
@@ -98,10 +100,57 @@ static void test_pages(void **state)
 	assert_int_equal(reply[4 + 12], 0);
 }
 
+/*
+ * What a SCSI drive answers and no SATA one does (Linux 6.1, drivers/ata/libata-scsi.c,
+ * ata_scsi_simulate() and ata_scsiop_mode_sense()), whoever translates.
+ *
+ * Seen to fail: mdp_has() that looks at "translated" alone; mdd_send() that answers.
+ */
+static void test_profile(void **state)
+{
+	static const char * const kinds[] = { "translated on\n", "interface sata\n" };
+	static const u8 all[] = { 0x01, 0x08, 0x0a };
+	static const u8 translate[14] = { 0x40, 0, 0, 10, 0, 5 };
+	static const u8 unknown[] = { 0x1c, 0x37, 0xb7 };	/* diagnostic results, defects */
+	const u8 send[6] = { 0x1d, 0x10, 0, 0, sizeof(translate) };
+	struct mdd_result result;
+	struct mdp_error err;
+	u8 reply[MDY_REPLY];
+	struct mdp pages;
+	u32 kind, page, len, at, i;
+
+	for (kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
+		end(state);
+		mdu_load("toy.fbdrive", kinds[kind], &cfg);
+		cfg.standby_timer_ms = 1000;
+		mdp_init(&pages, &cfg, NULL);
+		for (page = 0; page < 0x3f; page++) {
+			const u8 cdb[6] = { 0x1a, 0x08, page, 0, 255 };
+
+			len = mdp_sense(&pages, cdb, reply, &err);
+			assert_int_equal(len != 0, !!memchr(all, page, sizeof(all)));
+		}
+		len = mdp_sense(&pages, (const u8[6]) { 0x1a, 0x08, 0x3f, 0, 255 }, reply, &err);
+		for (i = 0, at = 4; at < len; i++, at += 2 + reply[at + 1])
+			assert_int_equal(reply[at] & 0x3f, all[i]);
+		assert_int_equal(i, sizeof(all));
+		result.len = 1;
+		assert_true(mdd_send(&cfg, send, translate, sizeof(translate), &result, &err));
+		assert_int_equal(result.len, 0);
+		for (i = 0; i < sizeof(unknown); i++)
+			assert_false(mdy_knows(&cfg, unknown[i]));
+		assert_true(mdy_knows(&cfg, 0x28));
+		assert_true(mdy_inquiry(&cfg, (const u8[6]) { 0x12, 1, 0x89 }, reply) > 0);
+		assert_int_equal(mdy_inquiry(&cfg, (const u8[6]) { 0x12 }, reply), 96);
+		assert_memory_equal(reply + 8, kind ? "ATA     " : "MECHDISK", 8);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_features, begin, end),
+		cmocka_unit_test_setup_teardown(test_profile, begin, end),
 		cmocka_unit_test_setup_teardown(test_registers, begin, end),
 		cmocka_unit_test_setup_teardown(test_pages, begin, end),
 	};

@@ -337,7 +337,7 @@ static void mdx_ata(struct mdx_run *r)
 
 	if (mdy_ata(&r->d->cfg, r->c->cdb, sense))
 		return mdx_registers(r, sense);
-	if (!r->d->cfg.translated)
+	if (!mde_is_ata(&r->d->cfg))
 		return mdx_refuse(r, MDP_ASC_OPCODE);
 	mdx_pass_ata(r);
 }
@@ -350,6 +350,8 @@ static void mdx_start_stop(struct mdx_run *r)
 
 static void mdx_other(struct mdx_run *r)
 {
+	if (!mdy_knows(&r->d->cfg, r->c->cdb[0]))
+		return mdx_refuse(r, MDP_ASC_OPCODE);
 	switch (r->c->cdb[0]) {
 	case MDX_TEST_UNIT:
 		return;
