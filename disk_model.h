@@ -31,7 +31,7 @@
 
 struct disk_model;
 
-/* What a model says of the whole drive */
+/* What a model says of the whole drive; part of a compiled table, so without gaps */
 struct dm_info {
 	char vendor[DM_ID_LEN];		/* as in INQUIRY, trailing blanks removed */
 	char product[DM_ID_LEN];	/* as in INQUIRY, trailing blanks removed */
@@ -40,6 +40,7 @@ struct dm_info {
 	char wwn[DM_ID_LEN];		/* "naa.<hex>" of one unit, or "" when it fits every one */
 	char distrusted[DM_TEXT_LEN];	/* why its maker does not trust it, or "" */
 	u64 sectors;			/* capacity in 512-byte LBNs */
+	u64 period_ps;			/* one revolution in picoseconds */
 	u32 physical_sectors;	/* physical block in 512-byte sectors (1, or 8 for 512e/4Kn) */
 	u32 cylinders;
 	u32 heads;			/* tracks per cylinder */
@@ -49,17 +50,17 @@ struct dm_info {
 	 */
 	u32 surface_run;
 	u32 granule_sectors;		/* coverage granule in sectors, a power of two, default 8 */
-	u64 period_ps;			/* one revolution in picoseconds */
 	u32 head_switch_ns;		/* track switch within a cylinder */
 	u32 write_settle_ns;		/* added to a seek or head switch before a write */
 	u32 read_overhead_ns;	/* idle drive: from the command's arrival to the arm moving */
 	u32 write_overhead_ns;		/* the same for a write */
 	u32 read_report_ns;	/* from the last sector passing the head to the host's stamp */
 	u32 write_report_ns;		/* the same for a write */
-	bool zero_latency;		/* it can start amid a request (paper, table 1) */
-	bool spread_known;	/* how much seeks vary is known; from here on dm_build() fills */
+	u32 zero_latency;	/* 1: it can start amid a request (paper, table 1) */
+	u32 spread_known;	/* 1: how much seeks vary is known; from here on dm_build() fills */
 	u32 spt_most;			/* length of the longest track, physical sectors */
 	u32 spt_least;			/* length of the shortest track of a zone that holds LBNs */
+	u32 unused;
 };
 
 /*
@@ -292,7 +293,11 @@ u32 dm_tracks(const struct disk_model *dm);
  */
 int dm_track_by_index(const struct disk_model *dm, u32 index, struct dm_track *t);
 
-/* ---- building a model: for core/model_text.c and tests ---- */
+/*
+ * ---- building a model: for core/model_table.c, the compiler of tables and tests ----
+ *
+ * The structs dm_spec_* are what a compiled table consists of: fixed widths, no gaps.
+ */
 
 /*
  * The order in which LBNs go through the heads of a cylinder, or of a band of as many as
@@ -324,6 +329,7 @@ struct dm_spec_remap {
 	u64 from;			/* the sector, counted from the zone's first sector */
 	u64 to;				/* the spare, counted likewise */
 	u32 line;			/* line of the text that says so, for messages */
+	u32 unused;
 };
 
 /* Cylinders with the same number of sectors per track under each head */
@@ -331,6 +337,7 @@ struct dm_spec_zone {
 	u32 first_cyl;
 	u32 last_cyl;
 	u32 spt;	/* sectors per track; where heads differ, those of the longest track */
+	u32 line;			/* line of the text that says so, for messages */
 	u64 angle;			/* where the zone's first sector begins, 2^-64 turn */
 	/* from track to track, 2^-64 turn; with a surface_run above 1, from run to run */
 	u64 track_skew;
@@ -345,27 +352,28 @@ struct dm_spec_zone {
 	u32 head_spts;			/* of dm_spec.head_spt: 0, or one for each head */
 	u32 slips;			/* how many of dm_spec.slip belong to this zone */
 	u32 remaps;			/* how many of dm_spec.remap belong to this zone */
-	u32 line;			/* line of the text that says so, for messages */
+	u32 unused;
 };
 
 /* Everything a model is built from */
 struct dm_spec {
-	struct dm_info info;		/* from the header of the text */
-	enum dm_head_order order;
+	struct dm_info info;		/* what it says of the whole drive */
+	u32 order;			/* enum dm_head_order */
 	u32 line;	/* line of the text that states the capacity, for messages */
-	struct dm_spec_seek *seek;	/* read profile */
+	const struct dm_spec_seek *seek;	/* read profile */
 	u32 seeks;
 	/* write profile, settle included; if it has no points, @seek plus settle is used */
-	struct dm_spec_seek *write_seek;
+	const struct dm_spec_seek *write_seek;
 	u32 write_seeks;
-	struct dm_spec_seek *spread;	/* standard deviation of seeks; may have no points */
+	const struct dm_spec_seek *spread;	/* standard deviation of seeks; may have no points */
 	u32 spreads;
-	struct dm_spec_zone *zone;	/* in LBN order */
+	const struct dm_spec_zone *zone;	/* in LBN order */
 	u32 zones;
-	u16 *head_spt;	/* sectors per track by physical head, zone by zone where heads differ */
-	struct dm_spec_slip *slip;	/* zone by zone, ascending in each */
+	const u16 *head_spt;	/* sectors per track by physical head, zone by zone where heads differ */
+	u32 head_spts;
+	const struct dm_spec_slip *slip;	/* zone by zone, ascending in each */
 	u32 slips;
-	struct dm_spec_remap *remap;	/* zone by zone, ascending in each */
+	const struct dm_spec_remap *remap;	/* zone by zone, ascending in each */
 	u32 remaps;
 };
 
@@ -383,7 +391,7 @@ struct dm_fault {
  *
  * Checks that zones neither overlap nor leave gaps, that slips and remaps fit their
  * zone, that seek profiles fit the stroke, and that all zones add up to the capacity. The
- * caller (core/model_text.c) keeps single values within the DM_* bounds above, and counts
+ * caller (core/model_table.c) keeps single values within the DM_* bounds above, and counts
  * equal to the arrays' lengths.
  * Context: may sleep (allocates with fb_zalloc()).
  * Return: 0, -EINVAL (the specification is at fault) or -ENOMEM.

@@ -473,7 +473,7 @@ int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_faul
 	if (!dm)
 		return -ENOMEM;
 	dm->info = spec->info;
-	dm->info.spread_known = spec->spreads;
+	dm->info.spread_known = !!spec->spreads;
 	dm->info.spt_most = 0;
 	dm->info.spt_least = DM_SPT_MAX;
 	dm->serpentine = spec->order != DM_HEADS_PLAIN;

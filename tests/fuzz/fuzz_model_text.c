@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/model_text.h"
+#include "tools/native/model/model_text.h"
 #include "tests/unit/support.h"
 
 #define ROUNDS 20000

@@ -18,7 +18,7 @@
  */
 #include <errno.h>
 
-#include "core/model_text.h"
+#include "tools/native/model/model_text.h"
 #include "disk_model.h"
 #include "fuzz.h"
 
