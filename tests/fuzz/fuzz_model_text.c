@@ -161,7 +161,6 @@ static bool try_text(const char *text, size_t len)
 	int ret;
 
 	memcpy(copy, text, len);
-	fb_model_text_complete(copy, len);
 	ret = fb_model_text_parse(copy, len, &dm, &err);
 	free(copy);
 	if (ret) {
