@@ -365,11 +365,12 @@ struct dm_spec {
 	/* write profile, settle included; if it has no points, @seek plus settle is used */
 	const struct dm_spec_seek *write_seek;
 	u32 write_seeks;
-	const struct dm_spec_seek *spread;	/* standard deviation of seeks; may have no points */
+	const struct dm_spec_seek *spread;	/* standard deviation; may have no points */
 	u32 spreads;
 	const struct dm_spec_zone *zone;	/* in LBN order */
 	u32 zones;
-	const u16 *head_spt;	/* sectors per track by physical head, zone by zone where heads differ */
+	/* sectors per track by physical head, zone by zone where heads differ */
+	const u16 *head_spt;
 	u32 head_spts;
 	const struct dm_spec_slip *slip;	/* zone by zone, ascending in each */
 	u32 slips;

@@ -16,7 +16,7 @@ static_assert(sizeof(struct dm_spec_slip) == 16);
 static_assert(sizeof(struct dm_spec_remap) == 24);
 static_assert(sizeof(struct dm_spec_seek) == 12);
 
-/* the bounds of one value of a struct */
+/* the bounds of one value of a struct; a list of them ends with an empty one */
 struct fb_model_table_bound {
 	const char *what;	/* its name, for messages */
 	u32 offset;		/* in the struct */
@@ -35,24 +35,22 @@ struct fb_model_table_text {
 /* one of the arrays behind the table's head */
 struct fb_model_table_list {
 	const char *what;	/* before a value's name, for messages */
-	const struct fb_model_table_bound *bound;	/* of an item's values */
-	u32 bounds;
+	const struct fb_model_table_bound *bound;	/* of an item's values, or NULL */
 	u32 size;		/* of an item */
 	u32 line;		/* where in an item its line of the text stands */
 	u32 items;		/* where in struct dm_spec the array is noted */
 	u32 count;		/* and how many items it has */
 };
 
-#define FB_MODEL_TABLE_TEXT(field) \
-	{ #field, offsetof(struct dm_info, field), sizeof(((struct dm_info *)0)->field) }
+#define FB_MODEL_TABLE_TEXT(field, size) { #field, offsetof(struct dm_info, field), size }
 
 static const struct fb_model_table_text fb_model_table_texts[] = {
-	FB_MODEL_TABLE_TEXT(vendor),
-	FB_MODEL_TABLE_TEXT(product),
-	FB_MODEL_TABLE_TEXT(serial),
-	FB_MODEL_TABLE_TEXT(revision),
-	FB_MODEL_TABLE_TEXT(wwn),
-	FB_MODEL_TABLE_TEXT(distrusted),
+	FB_MODEL_TABLE_TEXT(vendor, DM_ID_LEN),
+	FB_MODEL_TABLE_TEXT(product, DM_ID_LEN),
+	FB_MODEL_TABLE_TEXT(serial, DM_ID_LEN),
+	FB_MODEL_TABLE_TEXT(revision, DM_ID_LEN),
+	FB_MODEL_TABLE_TEXT(wwn, DM_ID_LEN),
+	FB_MODEL_TABLE_TEXT(distrusted, DM_TEXT_LEN),
 };
 
 #define FB_MODEL_TABLE_U32(of, field, min, max) \
@@ -75,6 +73,7 @@ static const struct fb_model_table_bound fb_model_table_info[] = {
 	FB_MODEL_TABLE_U32(dm_info, read_report_ns, 0, DM_NS_MAX),
 	FB_MODEL_TABLE_U32(dm_info, write_report_ns, 0, DM_NS_MAX),
 	FB_MODEL_TABLE_U32(dm_info, zero_latency, 0, 1),
+	{}
 };
 
 static const struct fb_model_table_bound fb_model_table_zone[] = {
@@ -83,40 +82,53 @@ static const struct fb_model_table_bound fb_model_table_zone[] = {
 	FB_MODEL_TABLE_U32(dm_spec_zone, spt, 1, DM_SPT_MAX),
 	FB_MODEL_TABLE_U64(dm_spec_zone, dead, 0, FB_MODEL_TABLE_SECTORS_MAX),
 	FB_MODEL_TABLE_U64(dm_spec_zone, spares, 0, FB_MODEL_TABLE_SECTORS_MAX),
+	{}
 };
 
 static const struct fb_model_table_bound fb_model_table_slip[] = {
 	FB_MODEL_TABLE_U64(dm_spec_slip, at, 0, FB_MODEL_TABLE_SECTORS_MAX),
 	FB_MODEL_TABLE_U32(dm_spec_slip, n, 1, U32_MAX),
+	{}
 };
 
 static const struct fb_model_table_bound fb_model_table_remap[] = {
 	FB_MODEL_TABLE_U64(dm_spec_remap, from, 0, FB_MODEL_TABLE_SECTORS_MAX),
 	FB_MODEL_TABLE_U64(dm_spec_remap, to, 0, FB_MODEL_TABLE_SECTORS_MAX),
+	{}
 };
 
 static const struct fb_model_table_bound fb_model_table_seek[] = {
 	FB_MODEL_TABLE_U32(dm_spec_seek, cyls, 1, DM_CYLINDERS_MAX),
 	FB_MODEL_TABLE_U32(dm_spec_seek, ns, 1, DM_NS_MAX),
+	{}
 };
 
 static const struct fb_model_table_bound fb_model_table_spread[] = {
 	FB_MODEL_TABLE_U32(dm_spec_seek, cyls, 1, DM_CYLINDERS_MAX),
 	FB_MODEL_TABLE_U32(dm_spec_seek, ns, 0, DM_NS_MAX),
+	{}
 };
-
-#define FB_MODEL_TABLE_LIST(of, item, n, bounds) \
-	{ #item ": ", bounds, ARRAY_SIZE(bounds), sizeof(struct of), offsetof(struct of, line), \
-	  offsetof(struct dm_spec, item), offsetof(struct dm_spec, n) }
 
 /* In the order of the table. */
 static const struct fb_model_table_list fb_model_table_lists[] = {
-	FB_MODEL_TABLE_LIST(dm_spec_zone, zone, zones, fb_model_table_zone),
-	FB_MODEL_TABLE_LIST(dm_spec_slip, slip, slips, fb_model_table_slip),
-	FB_MODEL_TABLE_LIST(dm_spec_remap, remap, remaps, fb_model_table_remap),
-	FB_MODEL_TABLE_LIST(dm_spec_seek, seek, seeks, fb_model_table_seek),
-	FB_MODEL_TABLE_LIST(dm_spec_seek, write_seek, write_seeks, fb_model_table_seek),
-	FB_MODEL_TABLE_LIST(dm_spec_seek, spread, spreads, fb_model_table_spread),
+	{ "zone: ", fb_model_table_zone, sizeof(struct dm_spec_zone),
+	  offsetof(struct dm_spec_zone, line), offsetof(struct dm_spec, zone),
+	  offsetof(struct dm_spec, zones) },
+	{ "slip: ", fb_model_table_slip, sizeof(struct dm_spec_slip),
+	  offsetof(struct dm_spec_slip, line), offsetof(struct dm_spec, slip),
+	  offsetof(struct dm_spec, slips) },
+	{ "remap: ", fb_model_table_remap, sizeof(struct dm_spec_remap),
+	  offsetof(struct dm_spec_remap, line), offsetof(struct dm_spec, remap),
+	  offsetof(struct dm_spec, remaps) },
+	{ "seek: ", fb_model_table_seek, sizeof(struct dm_spec_seek),
+	  offsetof(struct dm_spec_seek, line), offsetof(struct dm_spec, seek),
+	  offsetof(struct dm_spec, seeks) },
+	{ "write_seek: ", fb_model_table_seek, sizeof(struct dm_spec_seek),
+	  offsetof(struct dm_spec_seek, line), offsetof(struct dm_spec, write_seek),
+	  offsetof(struct dm_spec, write_seeks) },
+	{ "spread: ", fb_model_table_spread, sizeof(struct dm_spec_seek),
+	  offsetof(struct dm_spec_seek, line), offsetof(struct dm_spec, spread),
+	  offsetof(struct dm_spec, spreads) },
 	{ .size = sizeof(u16), .items = offsetof(struct dm_spec, head_spt),
 	  .count = offsetof(struct dm_spec, head_spts) },
 };
@@ -134,9 +146,9 @@ int fb_model_table_fail(struct dm_fault *fault, u32 line, const char *fmt, ...)
 }
 
 static int fb_model_table_check_values(const void *base, const struct fb_model_table_bound *b,
-				       u32 n, const char *what, u32 line, struct dm_fault *fault)
+				       const char *what, u32 line, struct dm_fault *fault)
 {
-	for (; n--; b++) {
+	for (; b->what; b++) {
 		const void *p = (const char *)base + b->offset;
 		u64 value = b->wide ? *(const u64 *)p : *(const u32 *)p;
 
@@ -224,16 +236,15 @@ static int fb_model_table_check(const struct dm_spec *spec, struct dm_fault *fau
 	u32 i, k;
 
 	if (!err)
-		err = fb_model_table_check_values(&spec->info, fb_model_table_info,
-						  ARRAY_SIZE(fb_model_table_info), "", 0, fault);
+		err = fb_model_table_check_values(&spec->info, fb_model_table_info, "", 0, fault);
 	if (!err)
-		err = fb_model_table_check_header(spec, spec->zones ? spec->zone[0].line : 0, fault);
+		err = fb_model_table_check_header(spec, spec->zones ? spec->zone->line : 0, fault);
 	for (i = 0; i < ARRAY_SIZE(fb_model_table_lists); i++, l++) {
 		const char *item = *(const char *const *)((const char *)spec + l->items);
 		u32 n = *(const u32 *)((const char *)spec + l->count);
 
-		for (k = 0; k < n && l->bounds && !err; k++, item += l->size)
-			err = fb_model_table_check_values(item, l->bound, l->bounds, l->what,
+		for (k = 0; k < n && l->bound && !err; k++, item += l->size)
+			err = fb_model_table_check_values(item, l->bound, l->what,
 							  *(const u32 *)(item + l->line), fault);
 	}
 	return err ? err : fb_model_table_check_shares(spec, fault);
@@ -285,8 +296,7 @@ int fb_model_table_build(const void *data, size_t len, struct disk_model **out,
 		return fb_model_table_fail(fault, 0, "the table says crc32 %08x, but it is %08x",
 					   t->crc32, crc);
 	if (!fb_model_table_lay_out(t, len, &spec))
-		return fb_model_table_fail(fault, 0, "the table's counts do not come to its %zu bytes",
-					   len);
+		return fb_model_table_fail(fault, 0, "counts do not come to its %zu bytes", len);
 	err = fb_model_table_check(&spec, fault);
 	if (!err)
 		err = dm_build(&spec, out, fault);

@@ -26,7 +26,8 @@ static void ask(const struct disk_model *dm)
 		fuzz_check(!dm_place_of(dm, lbn, &p));
 		fuzz_check(p.cyl < info->cylinders && p.head < info->heads);
 		fuzz_check(!dm_track_of(dm, lbn, &t));
-		fuzz_check(lbn >= t.first_lbn && lbn - t.first_lbn < t.nsect && t.spt <= info->spt_most);
+		fuzz_check(lbn >= t.first_lbn && lbn - t.first_lbn < t.nsect);
+		fuzz_check(t.spt <= info->spt_most);
 		fuzz_check(!dm_access(dm, &p, lbn, 1, i & 1, &a));
 		fuzz_check(a.total_ns >= a.seek_ns + a.latency_ns);
 		dm_window(dm, &t, p.angle, 1ULL << 32, piece);
@@ -50,7 +51,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	t->bytes = size + skipped;
 	t->crc32 = ~crc32_le(~0U, data, size);
 	if (fb_model_table_build(t, size + skipped, &dm, &fault)) {
-		fuzz_check(!dm && fault.reason[0] && memchr(fault.reason, '\0', sizeof(fault.reason)));
+		fuzz_check(!dm && fault.reason[0]);
+		fuzz_check(memchr(fault.reason, '\0', sizeof(fault.reason)));
 	} else {
 		fuzz_deep++;
 		ask(dm);

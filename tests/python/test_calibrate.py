@@ -39,8 +39,9 @@ class Calibrate(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.tree = fakedisk.Tree(folder.name)
         self.tree.disk("sda", 8000000, 65536)
-        kept = mock.patch.multiple("freeblock.calibrate.store", disk_of=mock.DEFAULT, choose=lambda *_:
-                                   os.path.join(self.tree.root, MODEL))
+        path = os.path.join(self.tree.root, MODEL)
+        kept = mock.patch.multiple("freeblock.calibrate.store", disk_of=mock.DEFAULT,
+                                   choose=lambda *_: path)
         for patch in (*self.tree.patches(), kept):
             patch.start()
             self.addCleanup(patch.stop)

@@ -257,8 +257,8 @@ static void test_random(void **state)
 		make(&f);
 		while (changes--) {
 			u32 at = 12 + rnd_below(&rnd, f.len - 12 - 3);
-			u32 value = rnd_below(&rnd, 2) ? values[rnd_below(&rnd, ARRAY_SIZE(values))] :
-				    rnd_next(&rnd);
+			u32 one = values[rnd_below(&rnd, ARRAY_SIZE(values))];
+			u32 value = rnd_below(&rnd, 2) ? one : rnd_next(&rnd);
 
 			memcpy((char *)f.words + (rnd_below(&rnd, 4) ? at & ~3U : at), &value, 4);
 		}

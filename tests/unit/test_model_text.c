@@ -637,7 +637,7 @@ static void test_no_memory(void **state)
 		assert_string_equal(err.reason, "out of memory");
 		assert_null(dm);
 	}
-	/* the reader, its seven arrays and the table, the model, its seven arrays, two profiles, a sort */
+	/* reader, its seven arrays, table, model, its seven arrays, two profiles, a sort */
 	assert_in_range(n, 19, 23);
 	dm_free(dm);
 }
