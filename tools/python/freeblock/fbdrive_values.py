@@ -213,17 +213,17 @@ def repeated(values, before):
     tracks = collections.Counter()
     for run in runs[-count:]:
         tracks[int(run[0])] += int(run[3])
-    lengths = _repeat_lengths(values[3:], tracks)
+    lengths, shift = _repeat_lengths(values[3:], tracks), max(tracks.values())
     found, pattern, turn = [], runs[-count:], Fraction(values[2])
     for again in range(count * times):
         if len(runs) + len(found) == RUNS:
             raise ToolError("more than %d runs" % RUNS)
         surface, first, way, wide, sectors, angle, *more = pattern[again % count] \
             if again < count else found[-count]
-        if tracks[int(surface)] + run_tracks((surface, first, way, wide))[1] > CYLINDERS:
+        if shift + run_tracks((surface, first, way, wide))[1] > CYLINDERS:
             raise ToolError("surface %d has tracks beyond track %d then" % (
                 int(surface), CYLINDERS))
-        found.append([surface, str(int(first) + tracks[int(surface)]), way, wide,
+        found.append([surface, str(int(first) + shift), way, wide,
                       str(lengths.get(int(surface), sectors)),
                       str((Fraction(angle) + turn) % 1), *more])
     return found
