@@ -161,6 +161,7 @@ class Truth(unittest.TestCase):
                 ("firmware sptf age_ns=9 bound_ms=9 age_ns=9", "takes 1 to 3 values, not 4"),
                 ("seg_boundary 4097", "power of two"), ("cache 4 8 5", "within 0 to 4"),
                 ("zone 1500 1600 50 0 0 0 0", "starts at cylinder 1500, not at 1400"),
+                ("medium_scan 1 9 8", "within 9 to 1000000"), ("slow_region 9 1400", "the last is"),
                 ("medium_error 5000000 1", "medium error at"), ("remap 2 9 9", "within 100001"),
                 ("slip 2 %s" % " ".join(["9"] * 65), "66 words"),
                 ("internal_activity 10 5 1400", "the last is 1399")):
@@ -180,6 +181,7 @@ class Truth(unittest.TestCase):
                 (["zone 1400 1400 9 0 0 0 9", "slip 3 30", "remap 3 1 30"], "is slipped"),
                 (["slip 2 150+99"], "slips and"), (["slip 2 223999+2"], "lies beyond"),
                 (["surface_run 2", "order serpentine-disk"], "surface_run goes with"),
+                (["slow_region 1 1"] * 17, "more than 16 slow regions"),
                 (["medium_error 1 1"] * 65, "more than 64 medium errors"),
                 (["run 0 0 in 1 9 0 0"], "run behind zone"), (["repeat 1 1 0"], "no run yet"),
                 (["displacement 1 1 1"], "goes with run"),

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from freeblock import ToolError, UsageError, fbdrive, need_range, sim, truth
 from freeblock.hosts import BUILD, TOP
+from .realdrive import KINDS
 
 OUT = os.path.join(BUILD, "extract")
 PROCESSES = 2
@@ -57,8 +58,11 @@ def add_parser(subparsers):
                         help="a line added to the drives' descriptions")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the drives' noise, or "
                         "of the random drives (1)")
-    parser.add_argument("--random", type=int, metavar="N", help="instead: N small drives drawn at "
+    parser.add_argument("--random", type=int, metavar="N", help="instead: N drives drawn at "
                         "random, by timing alone: random.json; what was cut off goes on")
+    parser.add_argument("--kind", choices=KINDS, default="small",
+                        help="of these: small ones (default), of real sizes with traits that are "
+                        "published, or such with a tenth of their bands")
     parser.add_argument("--fresh", action="store_true", help="measure all random drives anew")
     parser.add_argument("-o", "--output", default=OUT, metavar="DIR", help="where results go "
                         "(build/extract)")
