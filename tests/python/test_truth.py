@@ -252,8 +252,7 @@ class Truth(unittest.TestCase):
 
     def test_map(self):
         """The model of a drive of runs has each LBN on a track as long as the drive has it, at its
-        angle. Seen to fail: the slips of a run counted from the drive's first sector; spares that
-        slips do not use up."""
+        angle. Seen to fail: spares that slips do not use up."""
         text = "fbdrive 1\nperiod_ps 6000000000\nheads 3\nseek 1 900000\nseek 60 2000000\n" \
             "run 0 0 in 9 100 0 0.1\nrun 1 8 out 9 90 0.5 0.17 spares=20\n" \
             "run 2 3 in 7 110 1/3 0.12345678901 dead=5\nslip 1 7+3 200 300+95\nslip 2 9\n" \
@@ -270,8 +269,8 @@ class Truth(unittest.TestCase):
         self.assertLess(np.max(np.abs(turns - np.round(turns))), 1e-9)
 
     def test_map_is_taken(self):
-        """The scheduler takes the model of a drive of runs, and reads in its gaps. Seen to fail: a
-        curve that ends before the last track."""
+        """The scheduler takes the model of a drive of runs, and reads in its gaps. Seen to fail:
+        seeks that take a third of the time."""
         text = "fbdrive 1\nperiod_ps 8333333333\nheads 2\nseek 1 900000\nseek 3000 9000000\n" \
             "head_switch_ns 1100000\nzero_latency on\nnoise laplace 30000\n" \
             "run 0 0 in 100 1200 0 0.131\nrun 1 0 in 95 1190 0.7 0.133\nrepeat 2 29 0.21\n"
