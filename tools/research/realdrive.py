@@ -111,9 +111,9 @@ class Drive:
     def __init__(self, number, traits=None, share=Fraction(1)):
         self.number = number
         self.rng = random.Random("real drive %s" % number)
-        # the second half of the seeds is as the first, without the profile
+        # numbers that are even and odd are extracted in different modes
         self.traits = traits or dataclasses.replace(
-            Traits.drawn(self.rng), sata=number % 2 == 0, share=share)
+            Traits.drawn(self.rng), sata=number // 2 % 2 == 0, share=share)
         self.features = set(self.traits.words())
         self._draw_mechanics()
         self._draw_surfaces()
