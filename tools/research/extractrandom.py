@@ -51,7 +51,7 @@ def options(path, folder, full):
     return argparse.Namespace(
         simulated=path, device=None, out=os.path.join(folder, "extracted.fbmodel"), full=full,
         no_translation=True, destructive=False, in_use=False, force=False, pictures=None, like=(),
-        fresh=True, seed=1, quiet=True)
+        fresh=True, seed=1, quiet=True, budget=None)
 
 
 def layout_alone(args, folder):

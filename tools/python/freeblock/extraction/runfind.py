@@ -20,8 +20,13 @@ MOST_AHEAD = 24         # runs tested at once
 LEAST_TRACKS = 3        # of a run that is guessed
 JUMPS = 9               # to find a run behind what follows no law
 JUMP = 3                # times as far each
-HOPELESS = 40           # runs found, or places tried, after which a drive has none
-FEW_TRACKS = 2.5        # in the middle, of runs of a drive that has none
+HOPELESS = 8            # runs found, or places tried, after which a drive may have none:
+FEW_TRACKS = 5          # if most have fewer,
+MOST_RUNS = 60000       # or so many runs are to be expected
+
+
+class NoRuns(ToolError):
+    """The drive's LBNs do not stay on surfaces."""
 
 
 class Finder:
@@ -58,12 +63,14 @@ class Finder:
         return self.map
 
     def _despair(self):
-        tracks = [run.tracks for run in self.map.runs]
-        if self.failed > HOPELESS and self.failed > len(tracks) or \
-                len(tracks) > HOPELESS and np.median(tracks) < FEW_TRACKS:
-            raise ToolError("%s: no runs of tracks: %d found in %.1f %% of the disk, %d places "
-                            "follow no law" % (self.dev.name, len(tracks),
-                                               100 * self.at / self.dev.blocks, self.failed))
+        runs, tracks = self.map.runs, [run.tracks for run in self.map.runs]
+        some = len(runs) >= HOPELESS
+        if self.failed >= HOPELESS and self.failed > len(runs) or \
+                some and (np.median(tracks) < FEW_TRACKS or
+                          len(runs) * self.end > MOST_RUNS * self.at and len(runs) > MOST_RUNS / 6):
+            raise NoRuns("%s: no runs of tracks: %d found in %.1f %% of the disk, %d places "
+                         "follow no law" % (self.dev.name, len(runs),
+                                            100 * self.at / self.dev.blocks, self.failed))
 
     def step(self):
         """The next run, or several."""
