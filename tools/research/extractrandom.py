@@ -62,7 +62,8 @@ def layout_alone(args, folder):
         work = pipeline.Extraction(dev, args, folder)
         with modes.quiet(dev, os.path.join(folder, "modes")) as switched:
             _, found, seen = work.measure_layout(switched)
-        return found.to_model(work.identity(), MOVES), seen["audit"], not seen["reason"], True
+        return found.to_model(work.identity(), MOVES), seen["audit"], not seen["reason"], \
+            work.how != "runs"
 
 
 def whole(args, folder):

@@ -233,6 +233,7 @@ class Extraction:
 
     def doubt_surfaces(self, found, moves):
         """Say so if nothing tells tracks of a cylinder from those of neighbouring ones."""
+        self.surfaces_known = self.how != "runs"
         if self.how == "translate" or found.heads == 1 or found.surface_run > 1:
             return
         why = surfaces.doubt(found, moves["head_switch_ns"], min(moves["seek"]))
