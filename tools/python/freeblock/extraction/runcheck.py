@@ -13,7 +13,9 @@ from .runmap import RunMap
 from .runread import Meter
 
 READS = 3000            # in all, if each run has so many:
-A_RUN = (2, 64)
+A_RUN = (3, 64)
+CLOSE = (8, 32)         # of each run of a kind of which one was off,
+MOST_CLOSE = 20000      # and of all of them
 BATCH = 256
 ROOM = 1.5              # tolerances that a read may be off
 AGAIN_NS = 15e9         # disk time for each run that is measured again, at most
@@ -71,11 +73,13 @@ class Checked:
 
 
 def _places(runs, a_run, rng):
-    """(numbers of runs, units), ascending: any, and last ones of tracks, which a slip moves."""
+    """(numbers of runs, units), ascending, in each part of each run: any, and last ones of tracks,
+    which a slip moves."""
     number = np.repeat(np.arange(len(runs)), a_run)
     first = np.array([run.first for run in runs])[number]
     count = np.array([run.count for run in runs])[number]
-    units = first + (rng.random(len(number)) * count).astype(np.int64)
+    share = (np.tile(np.arange(a_run), len(runs)) + rng.random(len(number))) / a_run
+    units = first + (share * count).astype(np.int64)
     for at in range(0, len(number), 2):
         run = runs[number[at]]
         rest = int(run.slot_of(units[at])) % run.spt
@@ -109,6 +113,27 @@ def _again(dev, phase, run):
         return []
 
 
+def _suspects(runs, bad):
+    """Numbers of the runs that are of a kind with one that is off: what looked right by chance did
+    so in all of them."""
+    kinds = {(runs[at].spt, runs[at].tracks) for at in bad}
+    return [at for at, run in enumerate(runs) if (run.spt, run.tracks) in kinds]
+
+
+def _wrong(meter, runs, done, rng):
+    """Numbers of the runs that are off."""
+    number, units = _places(runs, int(np.clip(READS // len(runs), *A_RUN)), rng)
+    bad = _off(meter, runs, number, units, done.unread)
+    done.reads += len(units)
+    again = _suspects(runs, bad)
+    if again:
+        some = [runs[at] for at in again]
+        number, units = _places(some, int(np.clip(MOST_CLOSE // len(some), *CLOSE)), rng)
+        done.reads += len(units)
+        bad |= {again[at] for at in _off(meter, some, number, units, done.unread)}
+    return bad
+
+
 def check(dev, phase, found, seed=1, tell=None):
     """A Checked of a RunMap."""
     rng = np.random.default_rng(seed)
@@ -119,9 +144,7 @@ def check(dev, phase, found, seed=1, tell=None):
             break
         if tell:
             tell(turn / 2, "reads in %d runs" % len(todo))
-        number, units = _places(todo, int(np.clip(READS // len(todo), *A_RUN)), rng)
-        done.reads += len(units)
-        bad = _off(meter, todo, number, units, done.unread)
+        bad = _wrong(meter, todo, done, rng)
         kept += [run for at, run in enumerate(todo) if at not in bad]
         if turn:
             done.mended = len(todo) - len(bad)

@@ -17,6 +17,7 @@ from .track import wrap
 
 SAVE_NS = 20e9          # disk time after which what was found is kept
 MOST_AHEAD = 24         # runs tested at once
+THIRDS = 3              # of a guessed run, in each of which a track is looked at
 LEAST_TRACKS = 3        # of a run that is guessed
 JUMPS = 9               # to find a run behind what follows no law
 JUMP = 3                # times as far each
@@ -41,7 +42,9 @@ class Finder:
         self.guesses = Guesses(self.meter.tolerance)
         for run in self.map.runs:
             self.guesses.add(run)
+        self.random = np.random.default_rng(self.at)
         self.ahead = 1
+        self.guessed = False    # whether the last run's end was only guessed
         self.failed = 0
 
     def part(self):
@@ -74,7 +77,7 @@ class Finder:
 
     def step(self):
         """The next run, or several."""
-        if self._several():
+        if self._several() or self._longer():
             return
         run = self._guessed() or self._surveyed(self.at)
         if not run:
@@ -101,15 +104,16 @@ class Finder:
         taken = self._tested(runs)
         for run in runs[:taken]:
             self._add(run)
+        self.guessed = self.guessed or taken > 0
         self.ahead = min(2 * self.ahead, MOST_AHEAD) if taken == len(runs) else 1
         return taken > 0
 
-    @staticmethod
-    def _places(run):
-        """Units that tell whether a run is as guessed."""
-        half = run.tracks // 2
-        return [run.first, run.first + run.spt - 1, run.first + (half + 1) * run.spt - 1,
-                run.end - 1]
+    def _places(self, run):
+        """Units that tell whether a run is as guessed: at its ends, and behind tracks chosen at
+        random, since what looks right by chance does so at the same places each time."""
+        share = (np.arange(THIRDS) + self.random.random(THIRDS)) / THIRDS * 0.95
+        last = run.first + (1 + (share * run.tracks).astype(int)) * run.spt - 1
+        return [run.first, run.first + run.spt - 1, *last.tolist(), run.end - 1]
 
     def _tested(self, runs):
         """How many of these are right; their angles are set."""
@@ -122,6 +126,23 @@ class Finder:
                 if not self._fits(run, units[number], again, room):
                     return number
         return len(runs)
+
+    def _longer(self):
+        """Whether the last run goes on behind the end that was guessed; it then does."""
+        run = self.map.runs[-1] if self.map.runs else None
+        if not self.guessed or run.end != self.at or self.at + run.spt > self.end or \
+                run.slots % run.spt:
+            return False
+        self.guessed = False
+        units = run.first + np.array([0, run.count - 1])
+        growth = Growth(self.meter, run, self.end, True)
+        growth.learn(units, run.ends(units))
+        if not growth.goes_on():
+            return False
+        self.map.runs.pop()
+        self.guesses.drop()
+        self._add(growth.grow())
+        return True
 
     @staticmethod
     def _fits(run, units, angles, room):
@@ -200,6 +221,7 @@ class Finder:
         if least < run.first:
             growth.back(least)
         self._add(growth.grow(tracks))
+        self.guessed = False
         return run
 
     def _surveyed(self, first, least=None):

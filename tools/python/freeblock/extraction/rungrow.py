@@ -14,6 +14,7 @@ GROWTH = 2              # times as far from one test to the next, at most: where
 BETWEEN = 2             # alike the one after the next may begin at the very same angles
 FAR = 0.12              # turns: a law less sure than this is tested nearer
 FANOUT = 7
+PROOFS = 2              # tracks looked at where a bisection has passed
 SLIP_READS = (3, 10)    # of a unit, to tell whether a slip lies before it
 SURE_SLIP = 6           # standard errors that a slip's shift has to have
 
@@ -95,6 +96,12 @@ class Growth:
             track = (track + self.good) // 2
         return track
 
+    def goes_on(self):
+        """Whether the track behind the last one known is of the run, too."""
+        last = self.run.spt - 1
+        return bool(self._test([(self.good + 1, 0), (self.good + 1, last // 2),
+                                (self.good + 1, last)]).all())
+
     # ---- growing
 
     def grow(self, tracks=None):
@@ -154,13 +161,7 @@ class Growth:
 
     def _broken(self, bad):
         """The law fails at a track; whether the run goes on all the same."""
-        spt = self.run.spt
-        while bad - self.good > 1:
-            half = (self.good + bad) // 2
-            if self._test([(half, spt - 1)])[0]:
-                self.good = half
-            else:
-                bad = half
+        spt, bad = self.run.spt, self._first_bad(bad)
         if bad < self._last() - 2 and \
                 self._test([(bad + 1, 0), (bad + 1, spt - 1), (bad + 2, spt - 1)]).all():
             # single units live elsewhere
@@ -169,9 +170,39 @@ class Growth:
         slot = self._first_off(bad)
         return self._slip(bad, slot) or self._end(bad, slot)
 
+    def _first_bad(self, bad):
+        """The first track that fails; a track may hold by chance, several hardly do."""
+        last, known = self.run.spt - 1, self.good
+        while True:
+            while bad - self.good > 1:
+                half = (self.good + bad) // 2
+                if self._test([(half, 0), (half, last)]).all():
+                    self.good = half
+                else:
+                    bad = half
+            if self.good <= known + 1:
+                return bad
+            some = self.random.integers(known + 1, self.good, PROOFS, endpoint=True)
+            some = np.unique(np.append(some, self.good - 1))
+            good = self._test([(track, last) for track in some])
+            if good.all():
+                return bad
+            self.good, bad = known, int(some[np.argmin(good)])
+
     def _first_off(self, track):
         """The first slot of a track whose unit is off."""
-        on, off = -1, self._slots(track) - 1
+        off = self._first_off_of(track, self._slots(track) - 1)
+        while off > 0:
+            some = np.unique([off - 1, (off - 1) // 2, (off - 1) // 4])
+            good = self._test([(track, slot) for slot in some])
+            if good.all():
+                break
+            off = self._first_off_of(track, int(some[np.argmin(good)]))
+        return off
+
+    def _first_off_of(self, track, off):
+        """The same, by bisection, of those up to one that is off."""
+        on = -1
         while off - on > 1:
             some = np.unique(np.linspace(on, off, min(FANOUT, off - on - 1) + 2).astype(int))[1:-1]
             good = self._test([(track, slot) for slot in some])

@@ -46,6 +46,10 @@ class Guesses:
         self.order.append(len(self.kinds))
         self.kinds.append(Kind(run.spt, run.tracks, run.skew))
 
+    def drop(self):
+        """Forget the last run."""
+        self.order.pop()
+
     def _matches(self):
         """[(length of the sequence before it that is like the last runs, place)], best first."""
         order, last, found = self.order, len(self.order) - 1, []

@@ -154,6 +154,8 @@ class Surveyor:
                 run.first, run.dead, run.angle = at, dead, run.angle - run.skew
                 lines = lines[:-1]
         for at, line in lines:
-            spt = max(run.spt, line.end - at)
-            found.append(Run(at, line.end - at, spt, self.meter.mean(at, 2) - 1 / spt, 0.0))
+            count = line.end - at
+            spt = min((count, run.spt, max(int(round(1 / line.slope)), count)),
+                      key=lambda slots: abs(slots * line.slope - 1) + (slots < count))
+            found.append(Run(at, count, spt, self.meter.mean(at, 2) - 1 / spt, 0.0))
         return found
