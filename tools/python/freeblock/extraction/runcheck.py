@@ -13,7 +13,7 @@ from .runmap import RunMap
 from .runread import Meter
 
 READS = 3000            # in all, if each run has so many:
-A_RUN = (3, 64)
+A_RUN = (5, 64)
 CLOSE = (8, 32)         # of each run of a kind of which one was off,
 MOST_CLOSE = 20000      # and of all of them
 BATCH = 256

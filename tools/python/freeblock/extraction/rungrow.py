@@ -14,6 +14,7 @@ GROWTH = 2              # times as far from one test to the next, at most: where
 BETWEEN = 2             # alike the one after the next may begin at the very same angles
 FAR = 0.12              # turns: a law less sure than this is tested nearer
 FANOUT = 7
+PROOFS_ALL = 8          # of a run that goes on behind the end that was guessed
 PROOFS = 2              # tracks looked at where a bisection has passed
 SLIP_READS = (3, 10)    # of a unit, to tell whether a slip lies before it
 SURE_SLIP = 6           # standard errors that a slip's shift has to have
@@ -97,10 +98,11 @@ class Growth:
         return track
 
     def goes_on(self):
-        """Whether the track behind the last one known is of the run, too."""
+        """Whether the track behind the last one known is of the run, too, as all before it."""
         last = self.run.spt - 1
-        return bool(self._test([(self.good + 1, 0), (self.good + 1, last // 2),
-                                (self.good + 1, last)]).all())
+        some = np.linspace(0, self.good, PROOFS_ALL, endpoint=False).astype(int)
+        return bool(self._test([(self.good + 1, slot) for slot in (0, last // 2, last)]).all() and
+                    self._test([(track, last) for track in some[1:]]).all())
 
     # ---- growing
 
