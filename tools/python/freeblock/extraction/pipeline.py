@@ -31,6 +31,8 @@ WEIGHTS = {
 AUDIT_S = {"translate": 60, "full": 600, "quick": 180}
 # Disk time for the seek profile where translation leaves all of it below five minutes
 SEEKS_S = 190
+# Disk time for what was passed over when runs were looked for
+HOLES_S = 120
 # Every track of a drive with more units takes days
 FULL_BLOCKS = 80 * 10 ** 6
 # Each stage chooses its places anew: what was measured in one is not used in another
@@ -69,6 +71,8 @@ def _by_runs(dev, phase, part, save, tell, budget_s):
         found = finder.find(budget_s * 1e9, lambda runs: save({"runs": runs}), tell)
     except runfind.NoRuns:
         return None
+    if finder.at >= finder.end:
+        found = finder.holes(HOLES_S * 1e9)
     save({"runs": finder.part()})
     if finder.at < finder.end and found.mapped < runcheck.LEAST_MAPPED_PCT / 100 * dev.blocks:
         raise ToolError("%s: %.1f %% of the LBNs are mapped after %.1f minutes of disk time, all that "

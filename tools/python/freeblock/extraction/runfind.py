@@ -19,8 +19,8 @@ SAVE_NS = 20e9          # disk time after which what was found is kept
 MOST_AHEAD = 24         # runs tested at once
 THIRDS = 3              # of a guessed run, in each of which a track is looked at
 LEAST_TRACKS = 3        # of a run that is guessed
-JUMPS = 9               # to find a run behind what follows no law
-JUMP = 3                # times as far each
+JUMPS = 6               # to find a run behind what follows no law
+JUMP = 2                # times as far each
 HOPELESS = 8            # runs found, or places tried, after which a drive may have none:
 FEW_TRACKS = 5          # if most have fewer,
 MOST_RUNS = 60000       # or so many runs are to be expected
@@ -46,6 +46,7 @@ class Finder:
         self.ahead = 1
         self.guessed = False    # whether the last run's end was only guessed
         self.failed = 0
+        self.stride = 1         # tracks to go on by, where a place follows no law
 
     def part(self):
         """For JSON, from which the search goes on."""
@@ -237,13 +238,29 @@ class Finder:
 
     def _hole(self):
         """A place that follows no law: go on behind it."""
-        step, first = 1, self.at
-        length = self.map.runs[-1].spt if self.map.runs else 512
-        for _ in range(JUMPS):
-            place = first + step * length
+        first, length = self.at, self.map.runs[-1].spt if self.map.runs else 512
+        for step in self.stride * JUMP ** np.arange(JUMPS):
+            place = first + int(step) * length
             if place >= self.end:
-                break
-            if self._surveyed(place, first):
+                self.at = self.end
                 return
-            step *= JUMP
-        self.at = min(first + step * length, self.end)
+            if self._surveyed(place, first):
+                self.stride = 1
+                return
+        self.stride *= JUMP
+        self.at = place
+
+    def holes(self, budget_ns=np.inf):
+        """Look once more at what was passed over: the kinds of all runs are known now."""
+        begun, last, runs = self.dev.disk_ns, self.end, self.map.runs
+        for first, end in self.map.holes():
+            if self.dev.disk_ns - begun > budget_ns:
+                break
+            self.map = RunMap(self.dev.blocks)
+            self.at, self.end, self.stride = first, end, 1
+            while self.at < self.end and self.dev.disk_ns - begun < budget_ns:
+                self.step()
+            runs = runs + self.map.runs
+        self.at = self.end = last
+        self.map = RunMap(self.dev.blocks, sorted(runs, key=lambda run: run.first))
+        return self.map

@@ -41,8 +41,10 @@ class Meter:
         return turns
 
     def mean(self, unit, reads):
-        """The angle of a unit by so many reads, outliers apart."""
-        turns = self.angles([unit] * min(max(int(reads), 1), MOST_READS))
+        """The angle of a unit by so many reads and one more, outliers apart: a drive that begins
+        anywhere ends early a read that finds the head within the unit, which only the first one
+        does."""
+        turns = self.angles([unit] * (min(max(int(reads), 1), MOST_READS) + 1))[1:]
         turns = turns[np.isfinite(turns)]
         if not len(turns):
             return np.nan

@@ -15,7 +15,7 @@ MOST_SPT = 16384        # units on a track
 GROWTH = 1.9            # from one distance to the next
 LINES = 4               # tracks looked at until two have the same length
 FANOUT = 7              # units read in one go when a break is looked for
-BASE_READS = 3
+BASE_READS = 2
 NO_SKEW_TURNS = 2.2     # a line so long has no breaks
 
 
@@ -53,10 +53,12 @@ class Surveyor:
         steps = [d for d in _distances(2 * MOST_SPT) if first + d < self.end]
         for at in range(0, len(steps), FANOUT):
             part = np.array(steps[at:at + FANOUT])
-            for distance, seen in zip(part, meter.angles(first + part)):
+            # near ones from the last to the first: the head does not come to their midst
+            way = -1 if at == 0 else 1
+            for distance, seen in zip(part, meter.angles(first + part[::way])[::way]):
                 kept = self._narrow(low, high, distance, seen - base, room)
                 if kept is None:
-                    again = meter.mean(first + distance, 2)
+                    again = meter.mean(first + distance, 1)
                     kept = self._narrow(low, high, distance, again - base, room)
                 if kept is None:
                     off = int(distance)
@@ -93,7 +95,7 @@ class Surveyor:
             for distance, turns in zip(some, seen):
                 kept = self._narrow(low, high, distance, turns, room)
                 if kept is None:
-                    again = meter.mean(first + distance, 2) - base
+                    again = meter.mean(first + distance, 1) - base
                     kept = self._narrow(low, high, distance, again, room)
                 if kept is None:
                     off = int(distance)
@@ -130,7 +132,7 @@ class Surveyor:
         spt = line.end - first
         if abs(spt * line.slope - 1) > 3 * self.meter.tolerance or spt < 3:
             return None
-        starts = [self.meter.mean(unit, 2) - 1 / spt for unit in (first, line.end)]
+        starts = [self.meter.mean(unit, 1) - 1 / spt for unit in (first, line.end)]
         if first + 3 * spt > self.end or not np.all(np.isfinite(starts)):
             return None
         run = Run(first, 3 * spt, spt, starts[0], float((starts[1] - starts[0]) % 1))
@@ -149,7 +151,7 @@ class Surveyor:
         if 0 < run.first - at <= run.spt:
             dead = run.spt - (run.first - at)
             want = run.angle - run.skew + (dead + 1) / run.spt
-            if abs(wrap(self.meter.mean(at, 2) - want)) <= 2 * self.meter.tolerance:
+            if abs(wrap(self.meter.mean(at, 1) - want)) <= 2 * self.meter.tolerance:
                 run.count += run.first - at
                 run.first, run.dead, run.angle = at, dead, run.angle - run.skew
                 lines = lines[:-1]
@@ -157,5 +159,5 @@ class Surveyor:
             count = line.end - at
             spt = min((count, run.spt, max(int(round(1 / line.slope)), count)),
                       key=lambda slots: abs(slots * line.slope - 1) + (slots < count))
-            found.append(Run(at, count, spt, self.meter.mean(at, 2) - 1 / spt, 0.0))
+            found.append(Run(at, count, spt, self.meter.mean(at, 1) - 1 / spt, 0.0))
         return found
