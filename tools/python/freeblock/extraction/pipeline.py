@@ -16,7 +16,8 @@ import numpy as np
 from .. import ToolError
 from ..streams import one_line
 from . import ata, audit, cache, compress, identity, journal, layout, mechanics, modes, pictures, \
-    refuse, runcheck, runfind, runmap, sample, sgio, shared, store, surfaces, sysfs, translate, validate, walk
+    refuse, runcheck, runfind, runmap, sample, sgio, shared, store, surfaces, sysfs, translate, \
+    validate, walk
 from .device import Device
 from .phase import Phase
 from .progress import Stages
@@ -75,8 +76,8 @@ def _by_runs(dev, phase, part, save, tell, budget_s):
         found = finder.holes(HOLES_S * 1e9)
     save({"runs": finder.part()})
     if finder.at < finder.end and found.mapped < runcheck.LEAST_MAPPED_PCT / 100 * dev.blocks:
-        raise ToolError("%s: %.1f %% of the LBNs are mapped after %.1f minutes of disk time, all that "
-                        "--budget allows: the same command goes on from there" % (
+        raise ToolError("%s: %.1f %% of the LBNs are mapped after %.1f minutes of disk time, all "
+                        "that --budget allows: the same command goes on from there" % (
                             dev.name, 100 * found.mapped / dev.blocks,
                             (dev.disk_ns - begun) / 60e9))
     return found
