@@ -6,9 +6,9 @@ of their geometry. Prints TAP; takes half a minute.
 Expected: the angles at which the simulated drive has its LBNs (mechdisk-host locate), none of them
 more than 50 us off.
 
-Seen to fail with: tests three times as far apart and none between (alike); the last unit of a track
-never looked at (slips); runs checked at their first tracks only (spoilt); a search that begins anew
-where it should go on (resumed).
+Seen to fail with: tests three times as far apart and none between (alike); LBNs behind a
+slip left where they were (slips); runs checked at their first tracks only (spoilt); a search
+that begins anew where it should go on (resumed).
 """
 
 import json
