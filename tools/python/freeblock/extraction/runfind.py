@@ -131,7 +131,7 @@ class Finder:
     def _longer(self):
         """Whether the last run goes on behind the end that was guessed; it then does."""
         run = self.map.runs[-1] if self.map.runs else None
-        if not self.guessed or run.end != self.at or self.at + run.spt > self.end or \
+        if not (run and self.guessed) or run.end != self.at or self.at + run.spt > self.end or \
                 run.slots % run.spt:
             return False
         self.guessed = False
@@ -257,7 +257,7 @@ class Finder:
             if self.dev.disk_ns - begun > budget_ns:
                 break
             self.map = RunMap(self.dev.blocks)
-            self.at, self.end, self.stride = first, end, 1
+            self.at, self.end, self.stride, self.guessed = first, end, 1, False
             while self.at < self.end and self.dev.disk_ns - begun < budget_ns:
                 self.step()
             runs = runs + self.map.runs
