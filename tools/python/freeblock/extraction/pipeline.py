@@ -238,10 +238,11 @@ class Extraction:
 
     def doubt_surfaces(self, found, moves):
         """Say so if nothing tells tracks of a cylinder from those of neighbouring ones."""
-        self.surfaces_known = self.how != "runs"
-        if self.how == "translate" or found.heads == 1 or found.surface_run > 1:
-            return
-        why = surfaces.doubt(found, moves["head_switch_ns"], min(moves["seek"]))
+        why = None
+        if self.how == "runs":
+            why = "a map by runs says nothing of them"
+        elif self.how != "translate" and found.heads > 1 and found.surface_run == 1:
+            why = surfaces.doubt(found, moves["head_switch_ns"], min(moves["seek"]))
         if why:
             self.surfaces_known = False
             self.notes.append("surfaces: unknown: " + why)
