@@ -52,7 +52,7 @@ def options(path, folder, full):
     return argparse.Namespace(
         simulated=path, device=None, out=os.path.join(folder, "extracted.fbmodel"), full=full,
         no_translation=True, destructive=False, in_use=False, force=False, pictures=None, like=(),
-        fresh=True, seed=1, quiet=True)
+        fresh=True, seed=1, quiet=True, budget=None)
 
 
 def layout_alone(args, folder):
@@ -63,7 +63,8 @@ def layout_alone(args, folder):
         work = pipeline.Extraction(dev, args, folder)
         with modes.quiet(dev, os.path.join(folder, "modes")) as switched:
             _, found, seen = work.measure_layout(switched)
-        return found.to_model(work.identity(), MOVES), seen["audit"], not seen["reason"], True
+        return found.to_model(work.identity(), MOVES), seen["audit"], not seen["reason"], \
+            work.how != "runs"
 
 
 def whole(args, folder):
