@@ -131,8 +131,8 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 	if (!again && !background && (fq || rq->rq_flags & FB_COMPAT_PREPARED))
 		fb_inflight_arrived(fs, fq, at_head, now);
 	if (!again && !background && fq && fq->r.media) {
-		fb_measure_request(fs->fd, fq->r.fg.write, false, now);
-		fq->measured = true;
+		fb_measure_arrived(fs->fd, fq->r.fg.write, now);
+		fq->measured_ns = now;
 	}
 	if (!again && !background && fq)
 		fb_destage_arrived(&fs->fd->destage, op_is_write(req_op(rq)));
@@ -368,9 +368,9 @@ static enum hrtimer_restart fb_iosched_timer(struct hrtimer *timer)
 /* a request has ended, or is part of another one */
 static void fb_iosched_measure_end(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 {
-	if (fq->measured)
-		fb_measure_request(fs->fd, fq->r.fg.write, true, now);
-	fq->measured = false;
+	if (fq->measured_ns)
+		fb_measure_ended(fs->fd, fq->r.fg.write, now - fq->measured_ns, now);
+	fq->measured_ns = 0;
 }
 
 /* Return: true if the queue should be run. */

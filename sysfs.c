@@ -300,7 +300,8 @@ static ssize_t trial_show(struct kobject *kobj, struct kobj_attribute *attr, cha
 static ssize_t trial_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
 			   size_t count)
 {
-	int value = fb_sysfs_parse_switch(attr, page);
+	int value = sysfs_streq(page, "stop") ? FB_MEASURE_STOP :
+		fb_sysfs_parse_switch(attr, page);
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
 
 	if (value < 0)

@@ -55,7 +55,7 @@ static int fb_measure_stopped(const struct fb_cost *c, char *buf, size_t size)
 	len = scnprintf(buf, size, "; %s", what[c->level]);
 	if (!c->stops)
 		return len;
-	len += scnprintf(buf + len, size - len, " at ");
+	len += scnprintf(buf + len, size - len, c->slow ? ", for slow reads, at " : " at ");
 	return len + fb_measure_number(&c->stop, buf + len, size - len);
 }
 
@@ -85,18 +85,19 @@ void fb_measure_describe(const struct fb_disk *fd, char *buf, size_t size)
 /* The guard has stopped something: log it, and send an event. Without the lock. */
 static void fb_measure_tell(struct fb_disk *fd, const struct fb_cost *c, const char *kind, u64 now)
 {
+	const char *why = c->slow ? "and many are slow" : "over the limit";
 	char name[FB_NAME_LEN], number[FB_MEASURE_TEXT];
 	u64 minutes = c->until_ns ? div64_u64(c->until_ns - now, 60 * NSEC_PER_SEC) : 0;
 
 	fb_disk_copy_name(fd, name, sizeof(name));
 	fb_measure_number(&c->stop, number, sizeof(number));
 	if (minutes)
-		pr_notice("freeblock: %s: free reads add %s to a %s, over the limit: %s stop for %llu minutes\n",
-			  name, number, kind,
+		pr_notice("freeblock: %s: free reads add %s to a %s, %s: %s stop for %llu minutes\n",
+			  name, number, kind, why,
 			  c->level == FB_COST_NO_GAPS ? "those in gaps" : "they", minutes);
 	else
-		pr_notice("freeblock: %s: free reads add %s to a %s, over the limit, for the fourth time in a day: they stop until trial is written\n",
-			  name, number, kind);
+		pr_notice("freeblock: %s: free reads add %s to a %s, %s, for the fourth time in a day: they stop until trial is written\n",
+			  name, number, kind, why);
 	fb_disk_uevent(fd, "FREEBLOCK_COST_STOPPED", c->level);
 }
 
@@ -175,6 +176,8 @@ void fb_measure_look(struct fb_disk *fd, u32 gaps_ppm, u64 now)
 	const struct fb_trial_limit limit = {
 		.ns = fd->idle.wait.goal_mean_ns,
 		.ppm = gaps_ppm,
+		.most_ppm = FB_COST_MOST_PPM,
+		.max_ns = fd->idle.wait.goal_max_ns,
 	};
 	struct fb_measure *m = &fd->measure;
 	bool tasks;
@@ -199,30 +202,38 @@ u64 fb_measure_due_ns(const struct fb_disk *fd)
 	return due_ns == FB_TRIAL_NEVER ? 0 : due_ns;
 }
 
-/* Switch the trial on or off; what its guard has stopped resumes. */
-void fb_measure_set(struct fb_disk *fd, bool on)
+/* Switch the trial on or off; what its guard has stopped resumes. Or stop all, as it had for good. */
+void fb_measure_set(struct fb_disk *fd, enum fb_measure_word word)
 {
 	u64 now = ktime_get_ns();
 
 	lockdep_assert_held(&fd->lock);
-	if (on == fd->measure.on)
-		return;
-	WRITE_ONCE(fd->measure.on, on);
+	WRITE_ONCE(fd->measure.on, word != FB_MEASURE_OFF);
 	fb_cost_want(&fd->measure.cost, false, now);
-	fb_cost_reset(&fd->measure.cost, now);
-	fb_measure_allow(fd, FB_COST_GAPS | FB_COST_IDLE);
+	if (word == FB_MEASURE_STOP)
+		fb_cost_stop(&fd->measure.cost, now);
+	else
+		fb_cost_reset(&fd->measure.cost, now);
+	fb_measure_allow(fd, fb_cost_may(&fd->measure.cost, now));
 }
 
-/* A foreground request has come, or has ended; each is told of once. */
-void fb_measure_request(struct fb_disk *fd, bool write, bool ended, u64 now)
+static enum fb_trial_kind fb_measure_kind(bool write)
 {
-	enum fb_trial_kind kind = write ? FB_TRIAL_WRITE : FB_TRIAL_READ;
+	return write ? FB_TRIAL_WRITE : FB_TRIAL_READ;
+}
 
+/* A foreground request has come; it is told of once, until it has ended. */
+void fb_measure_arrived(struct fb_disk *fd, bool write, u64 now)
+{
 	lockdep_assert_held(&fd->lock);
-	if (ended)
-		fb_trial_ended(&fd->measure.cost.trial, kind, now);
-	else
-		fb_trial_arrived(&fd->measure.cost.trial, kind, now);
+	fb_trial_arrived(&fd->measure.cost.trial, fb_measure_kind(write), now);
+}
+
+/* It has ended. */
+void fb_measure_ended(struct fb_disk *fd, bool write, u64 took_ns, u64 now)
+{
+	lockdep_assert_held(&fd->lock);
+	fb_trial_ended(&fd->measure.cost.trial, fb_measure_kind(write), took_ns, now);
 }
 
 /* Why nothing is read in gaps or idle time (@kind); NULL: it is no matter of this. */

@@ -107,6 +107,9 @@ enum freeblock_wait fb_level_waiting_for(const struct fb_disk *fd);
 
 #define FB_MEASURE_TEXT 160	/* bytes that fb_measure_describe() needs */
 
+/* what is written to a disk's file trial */
+enum fb_measure_word { FB_MEASURE_OFF, FB_MEASURE_ON, FB_MEASURE_STOP };
+
 struct fb_measure {
 	struct fb_cost cost;		/* [L] */
 	struct fb_cost copy;		/* the work's: what it judges */
@@ -119,8 +122,9 @@ extern const struct fb_disk_client fb_measure_client;
 
 void fb_measure_look(struct fb_disk *fd, u32 gaps_ppm, u64 now);
 u64 fb_measure_due_ns(const struct fb_disk *fd);
-void fb_measure_set(struct fb_disk *fd, bool on);
-void fb_measure_request(struct fb_disk *fd, bool write, bool ended, u64 now);
+void fb_measure_set(struct fb_disk *fd, enum fb_measure_word word);
+void fb_measure_arrived(struct fb_disk *fd, bool write, u64 now);
+void fb_measure_ended(struct fb_disk *fd, bool write, u64 took_ns, u64 now);
 u32 fb_measure_counted(const struct fb_disk *fd);
 const char *fb_measure_bars(const struct fb_disk *fd, u32 kind);
 void fb_measure_describe(const struct fb_disk *fd, char *buf, size_t size);

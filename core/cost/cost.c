@@ -39,6 +39,7 @@ static void fb_cost_trip(struct fb_cost *c, const struct fb_cost_verdict *v, u64
 {
 	c->stops++;
 	c->stop = v->trial.now[v->trial.kind];
+	c->slow = v->slow;
 	if (c->level == FB_COST_ALL && fb_cost_is_last(c, now_ns)) {
 		fb_cost_set_level(c, FB_COST_FOR_GOOD, now_ns);
 		return;
@@ -94,12 +95,16 @@ bool fb_cost_due(const struct fb_cost *c)
 void fb_cost_judge(const struct fb_cost *c, struct fb_cost_verdict *v)
 {
 	const struct fb_trial_verdict *trial = &v->trial;
+	const struct fb_trial_cost *slow = &trial->now[FB_TRIAL_SLOW];
+	s64 more;
 
 	v->looks = c->trial.looks;
 	fb_trial_judge(&c->trial, &v->trial);
-	v->trips = c->guarded && trial->excess_ns > 0 && trial->sure;
-	v->disaster = fb_trial_excess_ns(&c->trial, &trial->now[trial->kind],
-					 FB_COST_DISASTER) > 0;
+	more = slow->diff_ns - FB_COST_SLOW;
+	v->slow = more > 0 && fb_trial_is_sure(slow, more);
+	v->trips = c->guarded && (v->slow || (trial->excess_ns > 0 && trial->sure));
+	v->disaster = v->slow || fb_trial_excess_ns(&c->trial, &trial->now[trial->kind],
+						    FB_COST_DISASTER) > 0;
 }
 
 bool fb_cost_settle(struct fb_cost *c, const struct fb_cost_verdict *v, u64 now_ns)

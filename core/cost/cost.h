@@ -4,7 +4,8 @@
  * allocates.
  *
  * The guard goes by what the controlled trial has measured (core/cost/trial.h). Above the limit
- * reads in gaps stop first, then idle reads; above three times the limit both at once. They resume
+ * reads in gaps stop first, then idle reads; above three times the limit, or when of a hundred reads
+ * one more is slow, both at once. They resume
  * after ten minutes, after a day's second stop twenty, then forty; a fourth stop within a day is
  * for good. It is a guard, not a controller: it takes minutes. core/guard.h is the fast alarm.
  */
@@ -17,62 +18,39 @@
 #define FB_COST_DAY_NS (86400 * 1000000000ULL)
 #define FB_COST_RESUMES 3	/* a day */
 #define FB_COST_DISASTER 3	/* times the limit */
+#define FB_COST_MOST_PPM 1000000	/* a limit, whatever the others say: requests take twice as long */
+#define FB_COST_SLOW (FB_TRIAL_ALL / 100)	/* more reads that are slow: a disaster */
 
 /* what may be read now */
 #define FB_COST_GAPS 1
 #define FB_COST_IDLE 2
 
-/**
- * enum fb_cost_level - what is allowed outside of control stretches
- * @FB_COST_ALL: everything
- * @FB_COST_NO_GAPS: idle reads
- * @FB_COST_NOTHING: nothing, until the pause is over
- * @FB_COST_FOR_GOOD: nothing, until fb_cost_reset()
- */
+/* what is allowed outside of control: all; idle reads; nothing: for a pause, or until a reset */
 enum fb_cost_level { FB_COST_ALL, FB_COST_NO_GAPS, FB_COST_NOTHING, FB_COST_FOR_GOOD };
 
-/**
- * struct fb_cost - what free reads cost a disk, and what they are allowed therefore
- * @trial: what they cost
- * @guarded: the guard acts
- * @gaps: reads in gaps are possible, so that they can be stopped first; the host says so
- * @wanted: there is something to read, or may be at any time
- * @level: what is allowed
- * @until_ns: level FB_COST_NO_GAPS or FB_COST_NOTHING: until then
- * @pause_ns: length of the next pause
- * @resumed_ns: when free reads resumed the last times
- * @resumes: how often
- * @stops: how often the guard has stopped something
- * @stop: what free reads cost when it did so last
- * @looks: blocks of the trial that have been judged
- */
 struct fb_cost {
-	struct fb_trial trial;
-	bool guarded;
-	bool gaps;
-	bool wanted;
+	struct fb_trial trial;	/* what free reads cost */
+	bool guarded;		/* the guard acts */
+	bool gaps;		/* reads in gaps are possible, to be stopped first; the host says so */
+	bool wanted;		/* there is something to read, or may be at any time */
 	enum fb_cost_level level;
-	u64 until_ns;
-	u64 pause_ns;
-	u64 resumed_ns[FB_COST_RESUMES];
-	u32 resumes;
-	u32 stops;
-	struct fb_trial_cost stop;
-	u32 looks;
+	u64 until_ns;		/* level NO_GAPS or NOTHING: until then */
+	u64 pause_ns;		/* length of the next pause */
+	u64 resumed_ns[FB_COST_RESUMES];	/* when free reads resumed the last times */
+	u32 resumes;		/* how often */
+	u32 stops;		/* how often the guard has stopped something */
+	struct fb_trial_cost stop;	/* what free reads cost when it did so last, */
+	bool slow;		/* and more reads were slow: therefore */
+	u32 looks;		/* blocks of the trial that have been judged */
 };
 
-/**
- * struct fb_cost_verdict - what a block's end says
- * @looks: which block that was
- * @trial: of the cost
- * @trips: the guard is to stop something
- * @disaster: and that is everything
- */
+/* what a block's end says */
 struct fb_cost_verdict {
-	u32 looks;
+	u32 looks;		/* which block that was */
 	struct fb_trial_verdict trial;
-	bool trips;
-	bool disaster;
+	bool trips;		/* the guard is to stop something, */
+	bool disaster;		/* and that is everything, */
+	bool slow;		/* for slow reads */
 };
 
 /**

@@ -10,6 +10,8 @@
 /* sums are that old at most: a foreground changes; fading them instead would bias the bound */
 #define FB_TRIAL_RESTART_NS (6 * 3600 * 1000000000ULL)
 #define FB_TRIAL_MOST_NS 1000000000000LL	/* of a difference: a million times that fits */
+#define FB_TRIAL_TOOK_SHIFT 14	/* of the least bucket's quarters, ns */
+#define FB_TRIAL_TOOK_MOST 10000	/* reads of control: half of them are forgotten then */
 #define FB_TRIAL_BITS 24	/* of a number whose square is added to 63 others */
 #define FB_TRIAL_RATIO_BITS 8	/* of what multiplies such a sum */
 
@@ -30,6 +32,43 @@ static u64 fb_trial_random(struct fb_trial *t)
 	return z ^ (z >> 31);
 }
 
+/* ---- slow reads ---- */
+
+static u32 fb_trial_bucket(u64 took_ns)
+{
+	u64 quarters = max(took_ns >> FB_TRIAL_TOOK_SHIFT, 4ULL);
+	u32 octave = fls64(quarters) - 3;
+
+	return min_t(u32, 4 * octave + (quarters >> octave) - 4, FB_TRIAL_BUCKETS - 1);
+}
+
+/* what is slow: three times what all but one of a hundred take in control, and what one may wait */
+static u64 fb_trial_slow_ns(struct fb_trial *t)
+{
+	u32 all = 0, over = 0, i = FB_TRIAL_BUCKETS - 1, old;
+
+	for (old = 0; old < FB_TRIAL_BUCKETS; old++)
+		all += t->took[old];
+	if (all < FB_TRIAL_ENDS)
+		return FB_TRIAL_NEVER;
+	while ((over += t->took[i]) <= all / 100)
+		i--;
+	for (old = 0; old < FB_TRIAL_BUCKETS && all >= FB_TRIAL_TOOK_MOST; old++)
+		t->took[old] /= 2;
+	return t->limit.max_ns + (3 * (5ULL + i % 4) << (i / 4 + FB_TRIAL_TOOK_SHIFT));
+}
+
+/* one that ended counts as the others do, but its "time" is all or nothing */
+static void fb_trial_count_read(struct fb_trial *t, u64 took_ns)
+{
+	struct fb_trial_sum *slow = &t->open.sum[FB_TRIAL_SLOW][t->arm];
+
+	slow->ends++;
+	slow->area += took_ns > t->slow_ns ? FB_TRIAL_ALL : 0;
+	if (t->arm == FB_TRIAL_CONTROL)
+		t->took[fb_trial_bucket(took_ns)]++;
+}
+
 static void fb_trial_begin_block(struct fb_trial *t, u64 at_ns)
 {
 	u64 span_ns;
@@ -39,6 +78,7 @@ static void fb_trial_begin_block(struct fb_trial *t, u64 at_ns)
 	t->control_ns = at_ns + mul_u64_u64_shr(fb_trial_random(t), span_ns, 64);
 	t->back_ns = t->control_ns + t->stretch_ns;
 	t->end_ns = at_ns + span_ns + t->stretch_ns;
+	t->slow_ns = fb_trial_slow_ns(t);
 	memset(&t->open, 0, sizeof(t->open));
 }
 
@@ -136,7 +176,8 @@ static void fb_trial_shares(struct fb_trial_est *est, enum fb_trial_kind which)
 			both &= sum[arm].ends > 0;
 			ends[kind] += sum[arm].ends;
 		}
-		if (!both || (which != FB_TRIAL_KINDS && kind != (int)which))
+		if (!both || kind != (which == FB_TRIAL_KINDS && kind < FB_TRIAL_SLOW ? kind :
+				      (int)which))
 			ends[kind] = 0;
 		all += ends[kind];
 	}
@@ -526,14 +567,17 @@ void fb_trial_arrived(struct fb_trial *t, enum fb_trial_kind kind, u64 now_ns)
 	t->n[kind]++;
 }
 
-void fb_trial_ended(struct fb_trial *t, enum fb_trial_kind kind, u64 now_ns)
+void fb_trial_ended(struct fb_trial *t, enum fb_trial_kind kind, u64 took_ns, u64 now_ns)
 {
 	fb_trial_advance(t, now_ns);
 	if (!t->n[kind])
 		return;
 	t->n[kind]--;
-	if (t->on && t->now_ns >= t->counted_ns)
-		t->open.sum[kind][t->arm].ends++;
+	if (!t->on || t->now_ns < t->counted_ns)
+		return;
+	t->open.sum[kind][t->arm].ends++;
+	if (kind == FB_TRIAL_READ)
+		fb_trial_count_read(t, took_ns);
 }
 
 bool fb_trial_may_read(struct fb_trial *t, u64 now_ns)

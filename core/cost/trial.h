@@ -13,6 +13,9 @@
  * the system over the number of ends. The mean of the requests that arrived in a stretch is wrong
  * in a closed loop, where the requests at the end of a stretch are served in the next one.
  *
+ * A mean can hide a disaster: reads are counted apart that take more than three times what 99 of
+ * 100 take at most in control, and what one of them may have to wait.
+ *
  * Events only add to sums. What the sums say takes thousands of instructions: that is worked out
  * once a block, by fb_trial_judge() from a copy, and fb_trial_settle() puts it into effect.
  *
@@ -29,156 +32,93 @@
 #define FB_TRIAL_LEAST 12	/* blocks before anything is concluded from them */
 #define FB_TRIAL_ENDS 100	/* and requests that ended in control */
 #define FB_TRIAL_BLOCKS 64	/* kept; then they are merged by two */
+#define FB_TRIAL_BUCKETS 64	/* four for each power of two, from 65 us */
+#define FB_TRIAL_ALL 1000000000	/* all reads, as a share of them */
 #define FB_TRIAL_NEVER U64_MAX
 #define FB_TRIAL_Z_SHIFT 10	/* of fb_trial_z() */
 
-/**
- * enum fb_trial_kind - kinds of requests that are told apart
- * @FB_TRIAL_READ: reads
- * @FB_TRIAL_WRITE: writes
- * @FB_TRIAL_KINDS: number of kinds; as an argument: both, each by its share of all requests
+/* kinds of requests that are told apart; as an argument FB_TRIAL_KINDS is reads and writes, each by
+ * its share. Of FB_TRIAL_SLOW, reads again, a "time" is a share of 1e9: of those that are slow.
  */
-enum fb_trial_kind { FB_TRIAL_READ, FB_TRIAL_WRITE, FB_TRIAL_KINDS };
+enum fb_trial_kind { FB_TRIAL_READ, FB_TRIAL_WRITE, FB_TRIAL_SLOW, FB_TRIAL_KINDS };
 
-/**
- * enum fb_trial_arm - arms of the trial
- * @FB_TRIAL_TREATED: free reads are sent
- * @FB_TRIAL_CONTROL: they are not
- * @FB_TRIAL_ARMS: number of arms
- */
 enum fb_trial_arm { FB_TRIAL_TREATED, FB_TRIAL_CONTROL, FB_TRIAL_ARMS };
 
-/**
- * struct fb_trial_sum - what happened in an arm, to requests of a kind
- * @area: area under the number in the system
- * @ends: number of requests that ended
- */
 struct fb_trial_sum {
-	u64 area;
-	u64 ends;
+	u64 area;	/* under the number in the system */
+	u64 ends;	/* requests that ended */
 };
 
-/**
- * struct fb_trial_block - what happened in a block, or in several that were merged
- * @sum: by kind and arm
- */
+/* a block, or several that were merged */
 struct fb_trial_block {
 	struct fb_trial_sum sum[FB_TRIAL_KINDS][FB_TRIAL_ARMS];
 };
 
-/**
- * struct fb_trial_cost - what free reads cost
- * @diff_ns: added to a request, on the mean; negative: it is served sooner
- * @error_ns: standard error of @diff_ns
- * @bound_ns: the same for a bound: with the spread of the other arm where that is larger
- * @alone_ns: what a request takes without free reads
- * @ppm: @diff_ns over @alone_ns
- * @blocks: blocks that it comes from
- * @ends: requests that ended in control stretches
- * @known: it comes from enough blocks and requests, and @error_ns is within the limit
- */
+/* what free reads cost */
 struct fb_trial_cost {
-	s64 diff_ns;
-	u64 error_ns;
-	u64 bound_ns;
-	u64 alone_ns;
-	s64 ppm;
-	u32 blocks;
-	u64 ends;
-	bool known;
+	s64 diff_ns;	/* added to a request, on the mean; negative: it is served sooner */
+	u64 error_ns;	/* its standard error */
+	u64 bound_ns;	/* for a bound: with the spread of the other arm where that is larger */
+	u64 alone_ns;	/* what a request takes without free reads */
+	s64 ppm;	/* diff_ns over alone_ns */
+	u32 blocks;	/* that it comes from */
+	u64 ends;	/* requests that ended in control */
+	bool known;	/* there are enough of both, and error_ns is within the limit */
 };
 
-/**
- * struct fb_trial_limit - what free reads may add to a request, on the mean
- * @ns: so much ...
- * @ppm: ... and this share of what the request takes without them
- * @most_ppm: but no more than this share; 0: no such bound
- */
+/* what free reads may add to a request */
 struct fb_trial_limit {
-	u64 ns;
-	u32 ppm;
-	u32 most_ppm;
+	u64 ns;		/* on the mean: so much ... */
+	u32 ppm;	/* ... and this share of what the request takes without them */
+	u32 most_ppm;	/* but no more than this share; 0: no such bound */
+	u64 max_ns;	/* to one of them at most, where all is well */
 };
 
-/**
- * struct fb_trial - state of the trial; private
- * @random: state of the generator
- * @limit: what is in doubt: whether the cost is below
- * @stretch_ns: length of a control
- * @fixed: stretches in a block, whatever is known; 0: by what is known
- * @stretches: stretches in the block
- * @on: the trial is running
- * @clear: by the bound the cost is on one side of the limit
- * @n: number in the system, by kind
- * @arm: the arm
- * @now_ns: everything until then is counted
- * @since_ns: the sums begin there
- * @counted_ns: nothing before that moment counts: the arm has just changed
- * @control_ns: the block's control begins
- * @back_ns: it ends
- * @end_ns: the block ends
- * @open: sums of the block
- * @blocks: sums of the blocks before
- * @kept: how many of @blocks are in use
- * @merged: blocks in each of them
- * @ended: blocks in all of them
- * @looks: changes when a block has ended
- * @restarts: changes when the sums are restarted
- * @before: costs before the sums were restarted last, by kind and for both
- * @told: costs as of the last block, by kind and for both: since the sums were restarted, or before
- *	that as long as no more is known
- * @on_ns: time for which the trial has run
- * @held_ns: time of that in control stretches
- */
+/* private */
 struct fb_trial {
-	u64 random;
-	struct fb_trial_limit limit;
-	u64 stretch_ns;
-	u32 fixed;
-	u32 stretches;
-	bool on;
-	bool clear;
-	u32 n[FB_TRIAL_KINDS];
+	u64 random;		/* state of the generator */
+	struct fb_trial_limit limit;	/* in doubt is whether the cost is below */
+	u64 stretch_ns;		/* length of a control */
+	u32 fixed;		/* stretches in a block, whatever is known; 0: by what is known */
+	u32 stretches;		/* in the block */
+	bool on;		/* the trial is running */
+	bool clear;		/* by the bound the cost is on one side of the limit */
+	u32 n[FB_TRIAL_KINDS];	/* in the system */
 	enum fb_trial_arm arm;
-	u64 now_ns;
-	u64 since_ns;
-	u64 counted_ns;
-	u64 control_ns;
-	u64 back_ns;
-	u64 end_ns;
-	struct fb_trial_block open;
-	struct fb_trial_block blocks[FB_TRIAL_BLOCKS];
-	u32 kept;
-	u32 merged;
-	u32 ended;
-	u32 looks;
-	u32 restarts;
+	u64 now_ns;		/* everything until then is counted */
+	u64 since_ns;		/* the sums begin there */
+	u64 counted_ns;		/* nothing before counts: the arm has just changed */
+	u64 control_ns;		/* the block's control begins, */
+	u64 back_ns;		/* it ends, */
+	u64 end_ns;		/* the block ends */
+	u64 slow_ns;		/* a read that takes longer is slow, in this block */
+	u32 took[FB_TRIAL_BUCKETS];	/* reads of control, by the logarithm of what they took */
+	struct fb_trial_block open;	/* the block */
+	struct fb_trial_block blocks[FB_TRIAL_BLOCKS];	/* and those before */
+	u32 kept;		/* of them in use */
+	u32 merged;		/* in each */
+	u32 ended;		/* in all */
+	u32 looks;		/* changes when a block has ended */
+	u32 restarts;		/* changes when the sums are restarted */
+	/* before the sums were restarted last; and as of the last block, since then, or before as
+	 * long as no more is known
+	 */
 	struct fb_trial_cost before[FB_TRIAL_KINDS + 1];
 	struct fb_trial_cost told[FB_TRIAL_KINDS + 1];
-	u64 on_ns;
-	u64 held_ns;
+	u64 on_ns;		/* for which the trial has run, */
+	u64 held_ns;		/* of that in control */
 };
 
-/**
- * struct fb_trial_verdict - what a block's end says
- * @restarts: of the sums that it comes from
- * @now: costs since the sums were restarted, by kind and for both
- * @told: what is told from now on
- * @kind: of @now, the cost that the limit is compared with: reads', where enough have ended
- * @excess_ns: by how much it is above the limit; negative: it is below
- * @sure: @excess_ns is certainly not 0
- * @clear: by the bound the cost is on one side of the limit
- * @old: the sums are to be restarted in any case
- */
+/* what a block's end says */
 struct fb_trial_verdict {
-	u32 restarts;
-	struct fb_trial_cost now[FB_TRIAL_KINDS + 1];
-	struct fb_trial_cost told[FB_TRIAL_KINDS + 1];
-	enum fb_trial_kind kind;
-	s64 excess_ns;
-	bool sure;
-	bool clear;
-	bool old;
+	u32 restarts;		/* of the sums that it comes from */
+	struct fb_trial_cost now[FB_TRIAL_KINDS + 1];	/* since they were restarted */
+	struct fb_trial_cost told[FB_TRIAL_KINDS + 1];	/* from now on */
+	enum fb_trial_kind kind;	/* that the limit is for: reads, where enough have ended */
+	s64 excess_ns;		/* how much that is above the limit; negative: below */
+	bool sure;		/* excess_ns is certainly not 0 */
+	bool clear;		/* by the bound the cost is on one side of the limit */
+	bool old;		/* the sums are to be restarted in any case */
 };
 
 /**
@@ -234,9 +174,10 @@ void fb_trial_arrived(struct fb_trial *t, enum fb_trial_kind kind, u64 now_ns);
  * fb_trial_ended() - a foreground request has ended, well or not
  * @t: the trial
  * @kind: its kind
+ * @took_ns: since it arrived
  * @now_ns: the time
  */
-void fb_trial_ended(struct fb_trial *t, enum fb_trial_kind kind, u64 now_ns);
+void fb_trial_ended(struct fb_trial *t, enum fb_trial_kind kind, u64 took_ns, u64 now_ns);
 
 /**
  * fb_trial_may_read() - may free reads be sent?

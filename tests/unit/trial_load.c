@@ -36,7 +36,9 @@ static u64 service(struct load *l)
 	if (may)
 		l->allowed_ns = l->now_ns;
 	costs = may || l->now_ns < l->allowed_ns + l->lingers_ns;
-	return exponential(l, l->took_ns) + (costs ? l->added_ns : 0) +
+	if (costs && l->rare)
+		costs = !rnd_below(&l->r, l->rare);
+	return exponential(l, l->took_ns) + (costs ? l->added_ns * max(l->rare, 1U) : 0) +
 	       (may & FB_COST_GAPS ? l->gaps_ns : 0);
 }
 
@@ -71,6 +73,7 @@ static void arrive(struct load *l)
 		i++;
 	assert_in_range(i, 0, LOAD_MOST - 1);
 	l->kind[i] = rnd_below(&l->r, 3) ? FB_TRIAL_READ : FB_TRIAL_WRITE;
+	l->at_ns[i] = l->now_ns;
 	fb_trial_arrived(&l->cost->trial, l->kind[i], l->now_ns);
 	if (!l->server) {
 		l->end_ns[i] = l->now_ns + service(l);
@@ -83,7 +86,7 @@ static void arrive(struct load *l)
 
 static void end(struct load *l, u32 i)
 {
-	fb_trial_ended(&l->cost->trial, l->kind[i], l->now_ns);
+	fb_trial_ended(&l->cost->trial, l->kind[i], l->now_ns - l->at_ns[i], l->now_ns);
 	l->end_ns[i] = 0;
 	if (l->server)
 		serve(l);

@@ -30,6 +30,8 @@
  * @next_ns: the next arrival
  * @end_ns: when requests end; 0: no such request. One that waits for the server: U64_MAX
  * @kind: of the requests
+ * @at_ns: when they arrived
+ * @rare: what is added to a service, is added to one of so many that much longer; 0: to each
  */
 struct load {
 	struct fb_cost *cost;
@@ -48,6 +50,8 @@ struct load {
 	u64 next_ns;
 	u64 end_ns[LOAD_MOST];
 	enum fb_trial_kind kind[LOAD_MOST];
+	u64 at_ns[LOAD_MOST];
+	u32 rare;
 };
 
 /**

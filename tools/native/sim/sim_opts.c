@@ -127,7 +127,7 @@ static const struct simo_setting simo_settings[] = {
 	{ "trial_s", SIMO_REAL, offsetof(struct simo, trial_s), "4", 0.5, 3600 },
 	{ "trial_seed", SIMO_WHOLE, offsetof(struct simo, trial_seed), "1", 0, 1e15 },
 	{ "trial_guard", SIMO_WHOLE, offsetof(struct simo, trial_guard), "0", 0, 1 },
-	{ "trial_most_ppm", SIMO_WHOLE, offsetof(struct simo, trial_most_ppm), "0", 0, 1e9 },
+	{ "trial_most_ppm", SIMO_WHOLE, offsetof(struct simo, trial_most_ppm), "1000000", 0, 1e9 },
 	{ "start", SIMO_TEXT, offsetof(struct simo, start_text), "none", 0, 0 },
 	{ "save", SIMO_TEXT, offsetof(struct simo, save), "", 0, 0 },
 	{ "log", SIMO_TEXT, offsetof(struct simo, log), "", 0, 0 },

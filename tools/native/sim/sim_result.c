@@ -381,7 +381,8 @@ static void simr_cost(struct simr *r, const char *name, const struct fb_trial_co
 static void simr_trial(struct simr *r, const struct fb_cost *c)
 {
 	static const char * const kinds[] = {
-		[FB_TRIAL_READ] = "read", [FB_TRIAL_WRITE] = "write", [FB_TRIAL_KINDS] = "all",
+		[FB_TRIAL_READ] = "read", [FB_TRIAL_WRITE] = "write",
+		[FB_TRIAL_SLOW] = "slow", [FB_TRIAL_KINDS] = "all",
 	};
 	static const char * const levels[] = {
 		[FB_COST_ALL] = "all", [FB_COST_NO_GAPS] = "no gaps",

@@ -471,7 +471,8 @@ static void sims_fail_req(struct sims *s, struct siml_req *req,
 	} else {
 		s->stats.failed++;
 		if (!req->flush)
-			fb_trial_ended(&s->cost.trial, sims_trial_kind(req), now_ns);
+			fb_trial_ended(&s->cost.trial, sims_trial_kind(req),
+				       now_ns - req->arrived_ns, now_ns);
 		sims_gone(s, req, now_ns);
 		siml_done(s->load, req, now_ns);
 	}
@@ -532,7 +533,7 @@ static void sims_deliver(struct sims *s, struct siml_req *req, u64 now_ns)
 		sims_flushed(s, req, now_ns);
 		return;
 	}
-	fb_trial_ended(&s->cost.trial, sims_trial_kind(req), now_ns);
+	fb_trial_ended(&s->cost.trial, sims_trial_kind(req), now_ns - req->arrived_ns, now_ns);
 	s->stats.requests++;
 	s->stats.sectors += req->r.fg.nsect;
 	simh_add(&s->stats.response, now_ns - req->arrived_ns);
@@ -639,6 +640,7 @@ static void sims_init_cost(struct sims *s)
 		.ns = o->idle ? o->idle_mean_us * 1000 : 0,
 		.ppm = s->engine.dm ? o->foreground_cost_ppm : 0,
 		.most_ppm = o->trial_most_ppm,
+		.max_ns = o->idle_max_us * 1000,
 	};
 
 	fb_cost_init(&s->cost, o->trial_seed, o->trial && o->trial_guard);

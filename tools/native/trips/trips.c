@@ -38,6 +38,12 @@ struct trips {
 	struct fb_trial_limit limit;
 };
 
+/* of a request in the system */
+struct trips_end {
+	u64 at_ns;
+	u64 took_ns;
+};
+
 /**
  * struct trips_day - a day
  * @cost: the trial and its guard
@@ -46,7 +52,7 @@ struct trips {
  */
 struct trips_day {
 	struct fb_cost cost;
-	u64 ends[TRIPS_IN_SYSTEM];
+	struct trips_end ends[TRIPS_IN_SYSTEM];
 	u32 n;
 };
 
@@ -116,25 +122,25 @@ static u64 trips_true_ns(const struct trips *t)
 
 /* ---- a day ---- */
 
-static void trips_push(struct trips_day *d, u64 end_ns)
+static void trips_push(struct trips_day *d, struct trips_end end)
 {
 	u32 i = d->n++;
 
 	if (i == TRIPS_IN_SYSTEM)
 		sim_fail("more than %u requests in the system", TRIPS_IN_SYSTEM);
-	for (; i && d->ends[(i - 1) / 2] > end_ns; i = (i - 1) / 2)
+	for (; i && d->ends[(i - 1) / 2].at_ns > end.at_ns; i = (i - 1) / 2)
 		d->ends[i] = d->ends[(i - 1) / 2];
-	d->ends[i] = end_ns;
+	d->ends[i] = end;
 }
 
-static u64 trips_pop(struct trips_day *d)
+static struct trips_end trips_pop(struct trips_day *d)
 {
-	u64 first = d->ends[0], last = d->ends[--d->n];
+	struct trips_end first = d->ends[0], last = d->ends[--d->n];
 	u32 i = 0, child;
 
 	for (; (child = 2 * i + 1) < d->n; i = child) {
-		child += child + 1 < d->n && d->ends[child + 1] < d->ends[child];
-		if (d->ends[child] >= last)
+		child += child + 1 < d->n && d->ends[child + 1].at_ns < d->ends[child].at_ns;
+		if (d->ends[child].at_ns >= last.at_ns)
 			break;
 		d->ends[i] = d->ends[child];
 	}
@@ -165,11 +171,15 @@ static bool trips_day(const struct trips *t, u64 seed)
 	fb_trial_set_limit(&d.cost.trial, &t->limit);
 	fb_cost_want(&d.cost, true, 0);
 	for (i = 0; i < t->n && t->reqs[i].at_ns < t->end_ns && !d.cost.stops; i++) {
-		u64 at_ns = t->reqs[i].at_ns;
+		u64 at_ns = t->reqs[i].at_ns, took_ns;
 
-		while (d.n && d.ends[0] <= at_ns)
-			fb_trial_ended(&d.cost.trial, FB_TRIAL_READ, trips_pop(&d));
-		trips_push(&d, at_ns + t->reqs[i].took_ns[trips_arm(&d.cost, at_ns)]);
+		while (d.n && d.ends[0].at_ns <= at_ns) {
+			struct trips_end end = trips_pop(&d);
+
+			fb_trial_ended(&d.cost.trial, FB_TRIAL_READ, end.took_ns, end.at_ns);
+		}
+		took_ns = t->reqs[i].took_ns[trips_arm(&d.cost, at_ns)];
+		trips_push(&d, (struct trips_end){ at_ns + took_ns, took_ns });
 		fb_trial_arrived(&d.cost.trial, FB_TRIAL_READ, at_ns);
 	}
 	return d.cost.stops;
