@@ -133,6 +133,11 @@ while read -r file value; do
 done < /tmp/defaults > /tmp/wrong
 expect_eq "defaults" "$(cat /tmp/wrong)" ""
 expect_ge "defaults told" "$(wc -l < /tmp/defaults)" 40
+echo stop > "$dir/trial"
+expect_eq "stopped by hand" "$(cat "$dir/trial") $(state "$disk" cost)" \
+	"1 not known; stopped for good"
+echo 1 > "$dir/trial"
+expect_eq "and resumed" "$(state "$disk" cost)" "not known"
 echo 0 > "$dir/trial"
 
 # ---- no model, no scheduler ----

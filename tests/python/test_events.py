@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import taptest  # noqa: E402
 from fakemachine import WWN, Case  # noqa: E402
+from freeblock import fbstate  # noqa: E402
 from freeblock.extraction import store  # noqa: E402
 from freeblock.machine import due, events  # noqa: E402
 
@@ -172,6 +173,49 @@ class Told(Case):
                            "busy host", 1), ("no model", 0)):
             self.machine.write(KERNEL + "state/knowledge", "none: %s\n" % why if why else "map\n")
             self.assertEqual(self.told(), [("distrusted", "sda: " + why)] * told)
+
+    def test_stopped(self):
+        """Stopped for good, it is told once a boot, and stopped again after a boot, until somebody
+        acts, by freeblock or in the kernel's file.
+
+        Seen to fail: a record that nobody writes back; one that outlives a resume; one that is
+        written back where nothing is measured."""
+        record = os.path.join(self.machine.root, "var/lib/freeblock/stopped", WWN)
+        why = "stopped for good at 5.00 +- 0.40 ms (30.0 %)"
+        self.machine.write("etc/freeblock/enabled/" + WWN, "")
+
+        def boot(trial="1"):
+            """What the kernel has in its file after the disk has appeared."""
+            self.machine.boot(enabled=False)
+            os.unlink(os.path.join(self.machine.root, events.TOLD))
+            self.machine.command(["modprobe", "freeblock"])
+            self.machine.write("sys/block/sda/queue/scheduler", "freeblock\n")
+            self.machine.write(KERNEL + "trial", trial)
+            folder = os.path.join(self.machine.root, "journals")
+            status, said = self.do("models", "load", "--at-boot", "--scheduler", "--dir", folder,
+                                   "--journals", folder, "sda")
+            self.assertEqual(status, 0, said)
+            self.assertEqual("free reads stay " + why in said,
+                             self.machine.read(KERNEL + "trial") == "stop")
+            return self.machine.read(KERNEL + "trial")
+
+        for said, told in (("not known", 0), ("not known; stopped at 5.00 +- 0.40 ms (30.0 %)", 0),
+                           ("not known; " + why, 1), ("not known; " + why, 0)):
+            self.machine.write(KERNEL + "state/cost", said + "\n")
+            self.assertEqual(self.told(), [("stopped", "sda: free reads are " + why)] * told)
+        for trial, held in (("1", "stop"), ("0", "0"), ("1", "stop")):
+            self.assertEqual(boot(trial), held)
+            self.told()
+        self.machine.write(KERNEL + "state/cost", "not known; stopped for good\n")
+        self.assertEqual(len(self.told()), 1)
+        self.machine.write(KERNEL + "state/cost", "not known\n")
+        self.assertEqual((self.told(), os.path.exists(record), boot()), ([], False, "1"))
+        self.machine.write(KERNEL + "state/cost", "not known; " + why + "\n")
+        self.told()
+        self.assertTrue(os.path.exists(record))
+        with mock.patch("freeblock.fbstate_health.watched", return_value=[fbstate.Disk("sda")]):
+            self.assertEqual(self.do("trial", "--on")[0], 0)
+        self.assertFalse(os.path.exists(record))
 
     def test_distrust_words(self):
         """They are the module's."""

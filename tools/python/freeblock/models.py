@@ -9,7 +9,7 @@ import syslog
 from . import ToolError, UsageError, fbmodel, fbstate, hosts, openers, restore
 from .extraction import identity as names
 from .extraction import journal, store
-from .machine import alarms, conf, enabled, events, guard, kinds, units
+from .machine import alarms, conf, enabled, events, guard, kinds, stopped, units
 from .streams import one_line
 
 
@@ -146,7 +146,10 @@ def _say(args, line, fine=True):
 
 
 def _settings(args, disk):
-    """What freeblock.conf says of a disk's costs."""
+    """What freeblock.conf says of a disk's costs, and what they came to before the boot."""
+    said = stopped.restore(store.disk_of(disk))
+    if said:
+        _say(args, "%s: free reads stay %s" % (disk, said), False)
     for key, value in conf.apply(store.disk_of(disk)["name"], conf.load()):
         _say(args, "%s: %s %s" % (disk, key, value))
 

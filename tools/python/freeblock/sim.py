@@ -117,7 +117,7 @@ SETTINGS = (
     ("--trial-seed", "trial_seed", "N", "of the moments at which control begins (1)"),
     ("--trial-guard", "trial_guard", "0|1", "stop free reads that cost too much by the trial (0)"),
     ("--trial-most-ppm", "trial_most_ppm", "PPM", "bound of its limit, of what a request takes "
-     "alone (0: none)"),
+     "alone (1000000; 0: none)"),
     ("--start", "start", "MAP", "what is read already: none, random:SHARE of the blocks, "
      "course:SHARE in reads, or a file of --save (none)"),
     ("--save", "save", "FILE", "write there what is left at the end"),

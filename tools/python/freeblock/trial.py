@@ -6,11 +6,13 @@
 import json
 
 from . import UsageError, fbstate, fbstate_cost, fbstate_health
+from .extraction import store
+from .machine import stopped
 
 KINDS = ("read", "write", "all")
 KIND_KEYS = ("added_ns", "error_ns", "alone_ns", "ppm", "ends", "known")
 LEVELS = ("nothing is stopped", "reads in gaps are stopped", "free reads are stopped",
-          "free reads are stopped until somebody acts: freeblock trial %s --off, then --on")
+          "free reads are stopped until somebody acts: freeblock trial %s --on")
 WITHIN, ABOVE, NOT_KNOWN = 0, 3, 4
 STATUSES = {
     WITHIN: "Free reads cost no more than they may.",
@@ -112,6 +114,7 @@ def run(args):
     disks = fbstate_health.watched(args.device)
     for disk in disks if args.on or args.off else ():
         disk.write("trial", "1" if args.on else "0")
+        stopped.forget(store.disk_of(disk.name))
     found = [look(disk) for disk in disks]
     if args.json:
         print(json.dumps(found, indent=1))

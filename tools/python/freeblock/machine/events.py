@@ -17,7 +17,7 @@ from .. import advice, fbstate, jsontext
 from ..extraction import identity as names
 from ..extraction import journal, store
 from ..streams import one_line
-from . import alarms, due, kernel
+from . import alarms, due, kernel, stopped
 
 # kind: (message id, priority)
 KINDS = {
@@ -25,6 +25,7 @@ KINDS = {
     "scrub_done": ("6286c2c0d8784473a990fa53ddcd8b32", syslog.LOG_NOTICE),
     "scrub_late": ("b929b6a7e4ac429086b7552c47ea720c", syslog.LOG_WARNING),
     "distrusted": ("dbe5f5138bb2472e9207af026b5f0bd1", syslog.LOG_WARNING),
+    "stopped": ("923a32aeb7f54f7d8fa6bc7351a9a8f8", syslog.LOG_WARNING),
     "kept_off": ("2d54e979843c403fac4290bdab6ca415", syslog.LOG_WARNING),
 }
 JOURNAL = "run/systemd/journal"
@@ -112,6 +113,17 @@ def _distrusted(disk, before):
     return why
 
 
+def _stopped(disk, identity, before):
+    """Free reads are stopped for good, which is kept over a boot; whether they are."""
+    said = stopped.words(disk)
+    if said and not before:
+        stopped.keep(identity, said)
+        send("stopped", disk.name, "free reads are " + said)
+    elif before and not said:
+        stopped.forget(identity)
+    return bool(said)
+
+
 def watch(conf, now=None):
     """Look at all disks that have the scheduler, and tell what is new."""
     now = int(time.time()) if now is None else now
@@ -124,7 +136,8 @@ def watch(conf, now=None):
         old = before.get(key, {})
         told[key] = {"bad_blocks": _bad(disk, old.get("bad_blocks")),
                      "late": _late(disk, conf, old.get("late"), now),
-                     "distrusted": _distrusted(disk, old.get("distrusted"))}
+                     "distrusted": _distrusted(disk, old.get("distrusted")),
+                     "stopped": _stopped(disk, identity, old.get("stopped"))}
     if told != before:
         path = fbstate.path(TOLD)
         journal.make_directory(os.path.dirname(path))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from .. import ToolError, advice, fbmodel, fbstate
 from ..extraction import identity as names
 from ..extraction import journal, store
-from . import book, conf, due, enabled, guard, kernel, lock, units
+from . import book, conf, due, enabled, guard, kernel, lock, stopped, units
 
 STOP_S = 60                     # reads under way end before a task does
 LOOK_S = 0.05
@@ -338,7 +338,8 @@ class Enabled(Step):
         return _bytes(enabled.path_of(disk.identity)) == self._wanted(disk)
 
     def do(self, disk):
-        """Note it."""
+        """Note it. Somebody has acted, whatever it came to before."""
+        stopped.forget(disk.identity)
         path = enabled.path_of(disk.identity)
         journal.make_directory(os.path.dirname(path))
         journal.write_file(path, self._wanted(disk))
@@ -346,6 +347,7 @@ class Enabled(Step):
     @staticmethod
     def undo(disk, found):
         """The former one, or none."""
+        stopped.forget(disk.identity)
         _put_back(enabled.path_of(disk.identity), found["record"])
 
 
