@@ -101,7 +101,7 @@ void fb_cost_judge(const struct fb_cost *c, struct fb_cost_verdict *v)
 	v->looks = c->trial.looks;
 	fb_trial_judge(&c->trial, &v->trial);
 	more = slow->diff_ns - FB_COST_SLOW;
-	v->slow = more > 0 && fb_trial_is_sure(slow, more);
+	v->slow = more > 0 && fb_trial_is_sure(&c->trial, slow, more);
 	v->trips = c->guarded && (v->slow || (trial->excess_ns > 0 && trial->sure));
 	v->disaster = v->slow || fb_trial_excess_ns(&c->trial, &trial->now[trial->kind],
 						    FB_COST_DISASTER) > 0;

@@ -15,8 +15,9 @@
 #define FB_TRIAL_BITS 24	/* of a number whose square is added to 63 others */
 #define FB_TRIAL_RATIO_BITS 8	/* of what multiplies such a sum */
 
-/* the bound: a mixture over effects with the information of 50 blocks, one error in 20 */
+/* the bound: a mixture over effects with the information of so many blocks, one error in 20 */
 #define FB_TRIAL_Z_MIX 50
+#define FB_TRIAL_Z_WARY 5	/* what was stopped was large */
 #define FB_TRIAL_Z_ERROR 6282476	/* 2 ln 20, times 2^20 */
 #define FB_TRIAL_LN2 726817		/* ln 2, times 2^20 */
 
@@ -71,13 +72,15 @@ static void fb_trial_count_read(struct fb_trial *t, u64 took_ns)
 
 static void fb_trial_begin_block(struct fb_trial *t, u64 at_ns)
 {
-	u64 span_ns;
+	u64 stretch_ns = t->stretch_ns, span_ns;
 
 	t->stretches = t->fixed ? t->fixed : t->clear ? FB_TRIAL_CLEAR : FB_TRIAL_DOUBT;
-	span_ns = (t->stretches - 1) * t->stretch_ns;
+	if (t->wary)
+		stretch_ns /= 2;
+	span_ns = (t->stretches - 1) * stretch_ns;
 	t->control_ns = at_ns + mul_u64_u64_shr(fb_trial_random(t), span_ns, 64);
-	t->back_ns = t->control_ns + t->stretch_ns;
-	t->end_ns = at_ns + span_ns + t->stretch_ns;
+	t->back_ns = t->control_ns + stretch_ns;
+	t->end_ns = at_ns + span_ns + stretch_ns;
 	t->slow_ns = fb_trial_slow_ns(t);
 	memset(&t->open, 0, sizeof(t->open));
 }
@@ -354,10 +357,10 @@ static u32 fb_trial_ln(u32 num, u32 den)
 	return ((u64)log2 * FB_TRIAL_LN2) >> 20;
 }
 
-u32 fb_trial_z(u32 blocks)
+u32 fb_trial_z(u32 blocks, bool wary)
 {
-	u32 m = blocks + FB_TRIAL_Z_MIX;
-	u64 square = FB_TRIAL_Z_ERROR + fb_trial_ln(m, FB_TRIAL_Z_MIX);
+	u32 mix = wary ? FB_TRIAL_Z_WARY : FB_TRIAL_Z_MIX, m = blocks + mix;
+	u64 square = FB_TRIAL_Z_ERROR + fb_trial_ln(m, mix);
 
 	return int_sqrt64(div_u64(square * m, blocks));
 }
@@ -374,12 +377,12 @@ s64 fb_trial_excess_ns(const struct fb_trial *t, const struct fb_trial_cost *cos
 	return cost->diff_ns - (s64)(times * fb_trial_limit_ns(&t->limit, cost->alone_ns));
 }
 
-bool fb_trial_is_sure(const struct fb_trial_cost *cost, s64 excess_ns)
+bool fb_trial_is_sure(const struct fb_trial *t, const struct fb_trial_cost *cost, s64 excess_ns)
 {
 	u64 off_ns = fb_trial_abs(excess_ns);
 
 	return cost->blocks >= FB_TRIAL_LEAST && cost->ends >= FB_TRIAL_ENDS &&
-	       off_ns > mul_u64_u64_shr(cost->bound_ns, fb_trial_z(cost->blocks),
+	       off_ns > mul_u64_u64_shr(cost->bound_ns, fb_trial_z(cost->blocks, t->wary),
 					FB_TRIAL_Z_SHIFT);
 }
 
@@ -412,24 +415,10 @@ void fb_trial_judge(const struct fb_trial *t, struct fb_trial_verdict *v)
 	v->kind = fb_trial_kind_of(v->now);
 	cost = &v->now[v->kind];
 	v->excess_ns = fb_trial_excess_ns(t, cost, 1);
-	v->sure = fb_trial_is_sure(cost, v->excess_ns);
+	v->sure = fb_trial_is_sure(t, cost, v->excess_ns);
 	v->clear = fb_trial_becomes_clear(t, cost, v);
-	v->old = t->now_ns - t->since_ns >= FB_TRIAL_RESTART_NS;
-}
-
-void fb_trial_settle(struct fb_trial *t, const struct fb_trial_verdict *v)
-{
-	/* means over blocks of another share of control would weigh hours by arm */
-	bool restart = v->old || (v->clear != t->clear && !t->fixed);
-
-	if (v->restarts != t->restarts)
-		return;
-	t->clear = v->clear;
-	memcpy(t->told, v->told, sizeof(t->told));
-	if (!restart)
-		return;
-	memcpy(t->before, v->now, sizeof(t->before));
-	fb_trial_clear_sums(t);
+	v->old = t->now_ns - t->since_ns >= FB_TRIAL_RESTART_NS ||
+		(t->wary && t->ended >= 2 * FB_TRIAL_LEAST);
 }
 
 static void fb_trial_end_block(struct fb_trial *t)
@@ -464,7 +453,9 @@ static void fb_trial_set_arm(struct fb_trial *t, enum fb_trial_arm arm)
 
 static enum fb_trial_arm fb_trial_arm_at(const struct fb_trial *t, u64 at_ns)
 {
-	return at_ns >= t->control_ns && at_ns < t->back_ns ? FB_TRIAL_CONTROL : FB_TRIAL_TREATED;
+	bool inside = at_ns >= t->control_ns && at_ns < t->back_ns;
+
+	return inside == t->wary ? FB_TRIAL_TREATED : FB_TRIAL_CONTROL;
 }
 
 /* the next moment at which the arm or the block changes */
@@ -482,6 +473,26 @@ static void fb_trial_begin(struct fb_trial *t, u64 now_ns)
 	fb_trial_begin_block(t, now_ns);
 	t->arm = fb_trial_arm_at(t, now_ns);
 	t->counted_ns = now_ns + FB_TRIAL_SETTLE_NS;
+}
+
+void fb_trial_settle(struct fb_trial *t, const struct fb_trial_verdict *v)
+{
+	/* means over blocks of another share of control would weigh hours by arm */
+	bool restart = v->old || (v->clear != t->clear && !t->fixed);
+
+	if (v->restarts != t->restarts)
+		return;
+	t->clear = v->clear;
+	memcpy(t->told, v->told, sizeof(t->told));
+	if (!restart)
+		return;
+	memcpy(t->before, v->now, sizeof(t->before));
+	fb_trial_clear_sums(t);
+	if (!t->wary)
+		return;
+	t->wary = false;
+	if (t->on)
+		fb_trial_begin(t, t->now_ns);
 }
 
 static void fb_trial_advance(struct fb_trial *t, u64 now_ns)
@@ -556,6 +567,7 @@ void fb_trial_restart(struct fb_trial *t, u64 now_ns)
 	memset(t->before, 0, sizeof(t->before));
 	memset(t->told, 0, sizeof(t->told));
 	t->clear = false;
+	t->wary = !t->fixed;
 	fb_trial_clear_sums(t);
 	if (t->on)
 		fb_trial_begin(t, t->now_ns);

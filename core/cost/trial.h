@@ -7,7 +7,8 @@
  * requests take there is compared with the rest, the treated time. No model has a part in it, so
  * all that free reads do is in the difference: collisions, another order, streams that the drive's
  * cache loses. The control begins at a uniformly random moment of its block: on a grid it would
- * beat with a foreground that has a period of its own.
+ * beat with a foreground that has a period of its own. After the guard has acted stretches are half
+ * as long and the arms are swapped for two dozen blocks: what was too much mostly still is.
  *
  * Response times come from Little's law, by kind of request and arm: the area under the number in
  * the system over the number of ends. The mean of the requests that arrived in a stretch is wrong
@@ -83,6 +84,7 @@ struct fb_trial {
 	u32 stretches;		/* in the block */
 	bool on;		/* the trial is running */
 	bool clear;		/* by the bound the cost is on one side of the limit */
+	bool wary;		/* the guard has acted: the arms are swapped, for a while */
 	u32 n[FB_TRIAL_KINDS];	/* in the system */
 	enum fb_trial_arm arm;
 	u64 now_ns;		/* everything until then is counted */
@@ -156,7 +158,7 @@ void fb_trial_set_fixed(struct fb_trial *t, u32 stretches, u64 stretch_ns);
 void fb_trial_run(struct fb_trial *t, bool on, u64 now_ns);
 
 /**
- * fb_trial_restart() - forget all sums: what is read has changed
+ * fb_trial_restart() - forget all sums: the guard has changed what is read
  * @t: the trial
  * @now_ns: the time
  */
@@ -233,12 +235,13 @@ s64 fb_trial_excess_ns(const struct fb_trial *t, const struct fb_trial_cost *cos
 
 /**
  * fb_trial_is_sure() - is it certain that the excess is not 0?
+ * @t: the trial
  * @cost: the cost
  * @excess_ns: its excess
  *
  * Return: true: by the bound, which holds however often this is asked.
  */
-bool fb_trial_is_sure(const struct fb_trial_cost *cost, s64 excess_ns);
+bool fb_trial_is_sure(const struct fb_trial *t, const struct fb_trial_cost *cost, s64 excess_ns);
 
 /**
  * fb_trial_judge() - work out what the sums say
@@ -260,10 +263,11 @@ void fb_trial_settle(struct fb_trial *t, const struct fb_trial_verdict *v);
 /**
  * fb_trial_z() - get the bound of a question that is asked after each block
  * @blocks: number of blocks, at least 1
+ * @wary: it is narrow for a few blocks, and wider for many
  *
  * Return: standard errors, times 2^FB_TRIAL_Z_SHIFT, that chance exceeds in one trial of twenty
  * however often it is asked.
  */
-u32 fb_trial_z(u32 blocks);
+u32 fb_trial_z(u32 blocks, bool wary);
 
 #endif /* FB_TRIAL_H */
