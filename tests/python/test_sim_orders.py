@@ -11,19 +11,18 @@ say (32 outstanding of Zipf's law, 98.9 %); demand for a few blocks that keeps t
 """
 
 import os
-import random
 import sys
 import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(TOP, "tools", "python")]
+sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
 
 import taptest  # noqa: E402
 from freeblock import sim  # noqa: E402
+from research.bench_guard import bursts  # noqa: E402
 
-DRIVE_SECTORS = 31251759104
 # Of nearline16, 1 % of its cylinders
 HOT = {"drive": "nearline16", "locality": "cylinders:5639", "outstanding": "32", "reads": "1",
        "size": "4k"}
@@ -119,18 +118,6 @@ class Orders(unittest.TestCase):
         """Arrivals at random, with a clock that does not go back: the simulator ends if it does."""
         for result in runs((1, 2, 3, 4), task="scan", rate="50", seconds="60", drive="atlas10k"):
             self.assertGreater(result["requests"], 2000)
-
-
-def bursts(path, seed, seconds):
-    """Ten reads a second of a stream, which the drive has read ahead, and twenty writes anywhere
-    at once every two seconds."""
-    draw = random.Random(seed)
-    lbn = draw.randrange(DRIVE_SECTORS // 2) // 2048 * 2048
-    rows = [(i * 100 + draw.uniform(0, 5), lbn + i * 128, 128, "R") for i in range(seconds * 10)]
-    rows += [(2000 * i + 1000 + draw.uniform(0, 1), draw.randrange(DRIVE_SECTORS // 8) * 8, 8, "W")
-             for i in range(seconds // 2) for _ in range(20)]
-    with open(path, "w", encoding="ascii") as file:
-        file.writelines("%.3f %d %d %s\n" % row for row in sorted(rows))
 
 
 class Cached(unittest.TestCase):

@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 
-from . import ToolError, UsageError, advice, need_defaults, need_one, setup
+from . import ToolError, UsageError, advice, fbstate_cost, need_defaults, need_one, setup
 from .extraction import identity as names
 from .extraction import store
 from .machine import book, enabled, kinds, lock, steps
@@ -142,7 +142,8 @@ def _one(name, args):
                 name, name), file=sys.stderr)
             raise
     return {"disk": name, "id": disk.key, "steps": taken, "notes": disk.notes,
-            "knowledge": disk.kernel.state("knowledge")}
+            "knowledge": disk.kernel.state("knowledge"),
+            "cost": fbstate_cost.cost(disk.kernel)}
 
 
 def show(done):
@@ -156,6 +157,7 @@ def show(done):
     print("%s: %s; %sfreeblock off /dev/%s puts everything back" % (
         name, "enabled" if done["steps"] else "was enabled already",
         "knowledge: %s; " % done["knowledge"] if done["knowledge"] else "", name))
+    setup.show_cost(done)
     if done["steps"] and (done["knowledge"] or "").endswith(": no model"):
         print("  nothing more is needed. With a map of the drive, busy times are used, too: "
               "freeblock observe /dev/%s tells what that would bring as the disk is used, "

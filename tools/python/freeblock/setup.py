@@ -11,12 +11,13 @@ import sys
 import tempfile
 from types import SimpleNamespace
 
-from . import ToolError, fbstate, hosts, need_at_most_one, need_defaults, need_range
+from . import ToolError, fbstate, fbstate_cost, hosts, need_at_most_one, need_defaults, need_range
 from .extraction import identity as names
 from .extraction import journal, sgio, store, sysfs
 from .machine import book, conf, guard, kernel, kinds, lock, steps, units
 
 OBSERVE_S = 30
+MAX_COST_MS = 50                # idle_max_us by default
 # Where somebody may put models of other drives
 MODELS = book.STATES + "/models"
 
@@ -60,6 +61,8 @@ def add_measuring(parser):
 def add_common(parser):
     """Those of enable, too."""
     parser.add_argument("--no-boot", action="store_true", help="until the next boot only")
+    parser.add_argument("--max-cost", type=float, metavar="MS", help="what background reads may "
+                        "add to a request of others, on the mean (1, or what freeblock.conf says)")
     parser.add_argument("--program", metavar="PATH", default=hosts.command(),
                         help="what is started at boot (this command)")
     parser.add_argument("--quiet", action="store_true", help="no progress")
@@ -270,7 +273,7 @@ def setup(disk):
         if take(step, machine if step.name in steps.MACHINE else mine, disk):
             taken.append(step.name)
     return {"disk": disk.name, "id": disk.key, "steps": taken, "observed": seen,
-            "notes": disk.notes}
+            "notes": disk.notes, "cost": fbstate_cost.cost(disk.kernel)}
 
 
 def show(done):
@@ -279,11 +282,19 @@ def show(done):
         print("- " + note)
     print("%s: %s; freeblock off /dev/%s puts everything back" % (
         done["disk"], "set up" if done["steps"] else "was set up already", done["disk"]))
+    show_cost(done)
+
+
+def show_cost(done):
+    """What free reads cost, as every command says it; for the first minutes, who will say it."""
+    print("  %s%s" % (fbstate_cost.short(done["cost"]), "" if done["cost"]["known"] else
+                      "; freeblock status /dev/%s says what is measured" % done["disk"]))
 
 
 def check_words(args):
     """Refuse options that contradict each other."""
     need_range("--observe", args.observe, 0)
+    need_range("--max-cost", 0 if args.max_cost is None else args.max_cost, 0, MAX_COST_MS)
     need_at_most_one((args.measure, "--measure"), (args.model, "--model"))
     if args.no_boot:
         need_defaults(args, "is for a start at boot: not with --no-boot", program=hosts.command())

@@ -349,6 +349,9 @@ def settings(disk, conf):
     """What the module's files of a disk are to have: by the file, and by how it was enabled."""
     said = conf.of(disk)
     found = {key: said[key] for key in SETTINGS if said[key] is not None}
+    max_cost_us = enabled.max_cost_us(disk)
+    if max_cost_us is not None:
+        found["idle_mean_us"] = max_cost_us
     idle_only = enabled.is_idle_only(disk, said)
     # an older module has no such file, nor need of it
     if idle_only or idle_only == 0 and os.path.exists(

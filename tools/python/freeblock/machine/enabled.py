@@ -3,7 +3,7 @@
 
 A file for each in /etc/freeblock/enabled, named as its model is, without the firmware: "idle_only"
 in it says that no foreground request is ordered, held or joined; "boot ID", that it counts
-until that boot ends. freeblock.conf enables disks, too.
+until that boot ends; "max_cost_us N", what free reads may add. freeblock.conf enables disks, too.
 """
 
 from .. import ToolError, fbstate
@@ -12,7 +12,7 @@ from ..extraction import journal
 from . import kinds
 
 FOLDER = "etc/freeblock/enabled"
-IDLE_ONLY, BOOT = "idle_only", "boot"
+IDLE_ONLY, BOOT, MAX_COST = "idle_only", "boot", "max_cost_us"
 
 
 def path_of(identity):
@@ -20,10 +20,11 @@ def path_of(identity):
     return fbstate.path(FOLDER, names.key(identity))
 
 
-def text(idle_only, until_boot):
+def text(idle_only, until_boot, cost_us=None):
     """What a record says."""
     return "".join(line + "\n" for line in (
-        [IDLE_ONLY] * bool(idle_only) + ["%s %s" % (BOOT, journal.boot_id())] * bool(until_boot)))
+        [IDLE_ONLY] * bool(idle_only) + ["%s %s" % (BOOT, journal.boot_id())] * bool(until_boot) +
+        ["%s %d" % (MAX_COST, cost_us or 0)] * (cost_us is not None)))
 
 
 def read(identity):
@@ -54,6 +55,12 @@ def is_idle_only(identity, said):
         return said["idle_only"]
     # as the module has it by itself
     return int(fbstate.read("sys/module/freeblock/parameters/idle_only") == "Y")
+
+
+def max_cost_us(identity):
+    """What free reads may add to a request, on the mean; None: nothing says so."""
+    costs = [word.split()[1:] for word in read(identity) or () if word.split()[:1] == [MAX_COST]]
+    return int(costs[0][0]) if costs and costs[0] and costs[0][0].isdecimal() else None
 
 
 def need_fit(name):

@@ -325,8 +325,9 @@ class Enabled(Step):
 
     @staticmethod
     def _wanted(disk):
-        return enabled.text(getattr(disk.options, "idle_only", False),
-                            disk.options.no_boot).encode()
+        cost_ms = getattr(disk.options, "max_cost", None)
+        return enabled.text(getattr(disk.options, "idle_only", False), disk.options.no_boot,
+                            None if cost_ms is None else round(1000 * cost_ms)).encode()
 
     @staticmethod
     def found(disk):
