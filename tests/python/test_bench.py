@@ -218,15 +218,23 @@ class Cost(unittest.TestCase):
         """Each load has what is measured, its error and the truth; the share within two errors is
         of all runs. Of the first load one run in two is three errors off.
 
-        Seen to fail: the error of one run for that of the mean."""
+        What the guard leaves is that of the second half: 1 ms in all, 2 in the first half, nothing.
+
+        Seen to fail: the error of one run for that of the mean; the first half for the second."""
         figure, got = bench_cost.Cost(), {}
         cells = figure.cells(None)
-        for key in cells:
-            got[key] = {"read_ms": {"mean": 10 if key[2] == "alone" else 11},
-                        "trial": {"read": {"us": 1030, "error_us": 40}}}
-        got[list(cells)[2]]["trial"]["read"]["us"] = 1120
+        for key, cell in cells.items():
+            late = key[0] == "guard" and key[2] == "guard" and cell["seconds"] != "2400"
+            got[key] = {"read_ms": {"mean": 10 if key[2] == "alone" else 12 if late else 11},
+                        "requests": int(cell["seconds"]),
+                        "trial": {"read": {"us": 1030, "error_us": 40}, "stops": 1}}
+        got[next(key for key in cells if key[2] == "trial")]["trial"]["read"]["us"] = 1120
         rows = {row.name: row.record() for row in figure.rows(got, cells)}
-        self.assertEqual(len(rows), len(bench_cost.CELLS) + 1)
+        self.assertEqual(len(rows), len(bench_cost.CELLS) + 4)
+        guard = rows["guard cached reader"]
+        for name, value in (("value", 0), ("whole_ms", 1), ("unguarded_ms", 1), ("limit_ms", 1.1),
+                            ("soon", 5), ("error_ms", 0)):
+            self.assertAlmostEqual(guard[name], value, msg=name)
         first = rows["cost nearline16-wc 24"]
         self.assertEqual([first[name] for name in ("value", "measured_us", "true_us")],
                          [1075, 1075, 1000])
