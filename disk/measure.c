@@ -202,7 +202,7 @@ u64 fb_measure_due_ns(const struct fb_disk *fd)
 	return due_ns == FB_TRIAL_NEVER ? 0 : due_ns;
 }
 
-/* Switch the trial on or off; what its guard has stopped resumes. Or stop all, as it had for good. */
+/* Switch the trial on or off: what was stopped resumes. Or stop all, as for good. */
 void fb_measure_set(struct fb_disk *fd, enum fb_measure_word word)
 {
 	u64 now = ktime_get_ns();

@@ -4,10 +4,10 @@
  * allocates.
  *
  * The guard goes by what the controlled trial has measured (core/cost/trial.h). Above the limit
- * reads in gaps stop first, then idle reads; above three times the limit, or when of a hundred reads
- * one more is slow, both at once. They resume
- * after ten minutes, after a day's second stop twenty, then forty; a fourth stop within a day is
- * for good. It is a guard, not a controller: it takes minutes. core/guard.h is the fast alarm.
+ * reads in gaps stop first, then idle reads; above three times the limit, or when of a hundred
+ * reads one more is slow, both at once. They resume after ten minutes, after a day's second stop
+ * twenty, then forty; a fourth stop within a day is for good. It is a guard, not a controller: it
+ * takes minutes. core/guard.h is the fast alarm.
  */
 #ifndef FB_COST_H
 #define FB_COST_H
@@ -18,7 +18,7 @@
 #define FB_COST_DAY_NS (86400 * 1000000000ULL)
 #define FB_COST_RESUMES 3	/* a day */
 #define FB_COST_DISASTER 3	/* times the limit */
-#define FB_COST_MOST_PPM 1000000	/* a limit, whatever the others say: requests take twice as long */
+#define FB_COST_MOST_PPM 1000000	/* of a limit: requests take twice as long */
 #define FB_COST_SLOW (FB_TRIAL_ALL / 100)	/* more reads that are slow: a disaster */
 
 /* what may be read now */
@@ -31,7 +31,7 @@ enum fb_cost_level { FB_COST_ALL, FB_COST_NO_GAPS, FB_COST_NOTHING, FB_COST_FOR_
 struct fb_cost {
 	struct fb_trial trial;	/* what free reads cost */
 	bool guarded;		/* the guard acts */
-	bool gaps;		/* reads in gaps are possible, to be stopped first; the host says so */
+	bool gaps;		/* reads in gaps are possible, to be stopped first */
 	bool wanted;		/* there is something to read, or may be at any time */
 	enum fb_cost_level level;
 	u64 until_ns;		/* level NO_GAPS or NOTHING: until then */

@@ -80,9 +80,9 @@ def cells():
     return found
 
 
-def late(got, *key):
+def late(got, load, kind, seed):
     """The mean of reads in the second half, ms: they are all requests, or come at a rate."""
-    half, whole = (got["guard", *key[:2], span, key[2]] for span in (HALF, WHOLE))
+    half, whole = (got["guard", load, kind, span, seed] for span in (HALF, WHOLE))
     return (whole["read_ms"]["mean"] * whole["requests"] - half["read_ms"]["mean"] *
             half["requests"]) / (whole["requests"] - half["requests"])
 
