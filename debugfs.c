@@ -53,6 +53,7 @@ static int trial_show(struct seq_file *m, void *v)
 		   c->until_ns > now ? div_u64(c->until_ns - now, NSEC_PER_USEC) : 0, c->stops);
 	fb_debugfs_show_cost(m, "read", &c->trial.told[FB_TRIAL_READ]);
 	fb_debugfs_show_cost(m, "write", &c->trial.told[FB_TRIAL_WRITE]);
+	fb_debugfs_show_cost(m, "slow", &c->trial.told[FB_TRIAL_SLOW]);
 	fb_debugfs_show_cost(m, "all", &c->trial.told[FB_TRIAL_KINDS]);
 	kfree(c);
 	return 0;

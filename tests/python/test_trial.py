@@ -32,6 +32,7 @@ left_us %d
 stops %d
 read 612000 200000 15400000 39740 4000 1
 write -80000 400000 20100000 -3980 2000 0
+slow 2000000 500000 100000 20000000 4000 0
 all 381000 190000 16900000 22540 6000 1
 """
 SAID = "free reads add 0.61 +- 0.20 ms (4.0 %) to a read"
@@ -66,6 +67,7 @@ sda: free reads add 0.61 +- 0.20 ms (4.0 %) to a read
   reads   15.40 ms without free reads, +0.61 +- 0.20 ms (+4.0 %) with them, from 4000
   writes  20.10 ms without free reads, -0.08 +- 0.40 ms (-0.4 %) with them, from 2000: not sure yet
   both    16.90 ms without free reads, +0.38 +- 0.19 ms (+2.3 %) with them, from 6000
+  slow    0.01 % of reads without free reads, +0.20 +- 0.05 % with them
   allowed: 1.00 ms a request and 1.0 %
   guard: nothing is stopped
 """, ""))

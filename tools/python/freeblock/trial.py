@@ -31,7 +31,7 @@ def parse(text):
     for line in text.splitlines():
         key, *words = line.split()
         numbers = [int(word) for word in words]
-        found[key] = dict(zip(KIND_KEYS, numbers)) if key in KINDS else numbers[0]
+        found[key] = dict(zip(KIND_KEYS, numbers)) if numbers[1:] else numbers[0]
     return found
 
 
@@ -69,6 +69,12 @@ def kind_line(name, found):
         found["ppm"] / 1e4, found["ends"], "" if found["known"] else ": not sure yet")
 
 
+def slow_line(found):
+    """Reads as the slowest."""
+    return "  slow    %.2f %% of reads without free reads, %+.2f +- %.2f %% with them" % tuple(
+        found[key] / 1e7 for key in ("alone_ns", "added_ns", "error_ns"))
+
+
 def lines(one):
     """A disk for people."""
     trial = one["trial"]
@@ -83,6 +89,8 @@ def lines(one):
         trial["stretch_us"] / 1e6, 100 * trial["held_us"] / max(trial["on_us"], 1))
     for kind in KINDS:
         yield kind_line("both" if kind == "all" else kind + "s", trial[kind])
+    if "slow" in trial and trial["slow"]["ends"]:
+        yield slow_line(trial["slow"])
     yield "  allowed: %.2f ms a request and %.1f %%" % (trial["limit_us"] / 1e3,
                                                        trial["limit_ppm"] / 1e4)
     words = LEVELS[trial["level"]]
