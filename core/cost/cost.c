@@ -95,16 +95,19 @@ bool fb_cost_due(const struct fb_cost *c)
 void fb_cost_judge(const struct fb_cost *c, struct fb_cost_verdict *v)
 {
 	const struct fb_trial_verdict *trial = &v->trial;
-	const struct fb_trial_cost *slow = &trial->now[FB_TRIAL_SLOW];
-	s64 more;
+	const struct fb_trial_cost *cost, *slow = &trial->now[FB_TRIAL_SLOW];
+	s64 over, more;
 
 	v->looks = c->trial.looks;
 	fb_trial_judge(&c->trial, &v->trial);
 	more = slow->diff_ns - FB_COST_SLOW;
 	v->slow = more > 0 && fb_trial_is_sure(&c->trial, slow, more);
-	v->trips = c->guarded && (v->slow || (trial->excess_ns > 0 && trial->sure));
-	v->disaster = v->slow || fb_trial_excess_ns(&c->trial, &trial->now[trial->kind],
-						    FB_COST_DISASTER) > 0;
+	cost = &trial->now[trial->kind];
+	over = trial->excess_ns -
+		(s64)(fb_trial_limit_ns(&c->trial.limit, cost->alone_ns) / FB_COST_MARGIN);
+	v->trips = c->guarded &&
+		(v->slow || (over > 0 && fb_trial_is_sure(&c->trial, cost, over)));
+	v->disaster = v->slow || fb_trial_excess_ns(&c->trial, cost, FB_COST_DISASTER) > 0;
 }
 
 bool fb_cost_settle(struct fb_cost *c, const struct fb_cost_verdict *v, u64 now_ns)

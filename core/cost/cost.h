@@ -4,10 +4,10 @@
  * allocates.
  *
  * The guard goes by what the controlled trial has measured (core/cost/trial.h). Above the limit
- * reads in gaps stop first, then idle reads; above three times the limit, or when of a hundred
- * reads one more is slow, both at once. They resume after ten minutes, after a day's second stop
- * twenty, then forty; a fourth stop within a day is for good. It is a guard, not a controller: it
- * takes minutes. core/guard.h is the fast alarm.
+ * and an eighth reads in gaps stop first, then idle reads; above three times the limit, or when of
+ * a hundred reads one more is slow, both at once. They resume after ten minutes, after a day's
+ * second stop twenty, then forty; a fourth stop within a day is for good. It is a guard, not a
+ * controller: it takes minutes. core/guard.h is the fast alarm.
  */
 #ifndef FB_COST_H
 #define FB_COST_H
@@ -18,6 +18,7 @@
 #define FB_COST_DAY_NS (86400 * 1000000000ULL)
 #define FB_COST_RESUMES 3	/* a day */
 #define FB_COST_DISASTER 3	/* times the limit */
+#define FB_COST_MARGIN 8	/* a part of the limit, to which idle reads are steered: not better */
 #define FB_COST_MOST_PPM 1000000	/* of a limit: requests take twice as long */
 #define FB_COST_SLOW (FB_TRIAL_ALL / 100)	/* more reads that are slow: a disaster */
 

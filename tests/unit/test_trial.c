@@ -234,7 +234,7 @@ static void test_wary(void **state)
 		struct fb_cost cost;
 		struct load l = {
 			.cost = &cost, .r.state = 1 + i, .gap_ns = 50 * MS, .took_ns = 5 * MS,
-			.added_ns = i % 2 ? 2 * MS : 4 * MS,
+			.added_ns = i % 2 ? 9 * MS / 4 : 9 * MS / 2,
 		};
 
 		fb_cost_init(&cost, i, true);
