@@ -230,7 +230,10 @@ class Cost(unittest.TestCase):
                         "trial": {"read": {"us": 1030, "error_us": 40}, "stops": 1}}
         got[next(key for key in cells if key[2] == "trial")]["trial"]["read"]["us"] = 1120
         rows = {row.name: row.record() for row in figure.rows(got, cells)}
-        self.assertEqual(len(rows), len(bench_cost.CELLS) + 4)
+        self.assertEqual(len(rows), len(bench_cost.CELLS) + 5)
+        # 1 ms over 7/8 is 1.143
+        self.assertEqual(rows["cost of the run itself within two errors"]["value"],
+                         100 * .5 / len(bench_cost.CELLS))
         guard = rows["guard cached reader"]
         for name, value in (("value", 0), ("whole_ms", 1), ("unguarded_ms", 1), ("limit_ms", 1.1),
                             ("soon", 5), ("error_ms", 0)):

@@ -2,7 +2,8 @@
 """What free reads cost a read: measured by the controlled trial, and the truth.
 
 The truth is the same foreground with the task all the time and without it. The trial sees one run
-only, of which an eighth is control.
+only, of which an eighth is control; what that run itself took more is another truth, for beside a
+trial the account of idle reads comes to other thresholds.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ CACHED = "nearline16-wc"
 SECONDS = 1800
 SEEDS = (0, 1)
 FIRST_SEED = 501                # of arrivals and trial: each run has its own
-TRIAL = {"trial": "8"}
+TRIAL, TREATED = {"trial": "8"}, 7 / 8
 STREAMS = {"locality": "streams:4", "size": "64k", "reads": "1"}
 OPEN, CLOSED = {"task": "scan"}, {"task": "fresh"}
 
@@ -94,7 +95,7 @@ class Cost:
 
     def rows(self, got, cells):
         """A row for each drive and load, and how often the trial's error holds; of the guard."""
-        rows, inside = [], []
+        rows, inside, own = [], [], []
         for drive, load in CELLS:
             runs = {kind: [got[drive, load, kind, seed] for seed in SEEDS]
                     for kind in ("alone", "task", "trial")}
@@ -102,6 +103,8 @@ class Cost:
                            mean([r["read_ms"]["mean"] for r in runs["alone"]]))
             trials = [r["trial"]["read"] for r in runs["trial"]]
             inside += [abs(t["us"] - true) <= 2 * t["error_us"] for t in trials]
+            own += [abs(t["us"] - 1000 * (r["read_ms"]["mean"] - a["read_ms"]["mean"]) / TREATED) <=
+                    2 * t["error_us"] for t, r, a in zip(trials, runs["trial"], runs["alone"])]
             measured = mean([t["us"] for t in trials])
             rows.append(CostRow(
                 "cost %s %s" % (drive, load), measured, "us",
@@ -109,6 +112,8 @@ class Cost:
                 error_us=hypot(*(t["error_us"] for t in trials)) / len(trials), true_us=true))
         rows.append(Row("cost within two errors", 100 * mean(inside), "%", least=INSIDE,
                         goal="95"))
+        rows.append(Row("cost of the run itself within two errors", 100 * mean(own), "%",
+                        least=INSIDE, goal="95"))
         return rows + bench_guard.rows(got, cells)
 
     @staticmethod
