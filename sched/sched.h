@@ -35,7 +35,7 @@ struct fb_sched_rq {
 	 */
 	bool prepended;
 	/* since it was sent: all of it is ours, even if it has joined the foreground */
-	u64 measured_ns;		/* the trial counts it, pending or at the device, since; 0: not */
+	u64 measured_ns;		/* since then the trial counts it; 0: it does not */
 	bool own;
 	bool idle;			/* it has the idle I/O class */
 	u64 since_ns;	/* arrival as a background read; 0: it is none, or was sent */

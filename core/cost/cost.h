@@ -18,7 +18,7 @@
 #define FB_COST_DAY_NS (86400 * 1000000000ULL)
 #define FB_COST_RESUMES 3	/* a day */
 #define FB_COST_DISASTER 3	/* times the limit */
-#define FB_COST_MARGIN 8	/* a part of the limit, to which idle reads are steered: not better */
+#define FB_COST_MARGIN 8	/* a part of the limit: idle reads are steered to it */
 #define FB_COST_MOST_PPM 1000000	/* of a limit: requests take twice as long */
 #define FB_COST_SLOW (FB_TRIAL_ALL / 100)	/* more reads that are slow: a disaster */
 
