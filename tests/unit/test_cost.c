@@ -63,8 +63,8 @@ static void test_below(void **state)
 }
 
 /*
- * What is steered to the limit may be a twelfth above it for hours, here 2.17 ms for 2 with an error
- * of 0.02 at last. Seen to fail without the margin.
+ * What is steered to the limit may be a twelfth above it for hours, here 2.17 ms for 2 with an
+ * error of 0.02 at last. Seen to fail without the margin.
  */
 static void test_margin(void **state)
 {
@@ -167,8 +167,8 @@ static void test_disaster(void **state)
 
 /*
  * Free reads add 1 ms on the mean, which is allowed, as 50 ms to one read of 50. 99 of 100 take
- * 10 ms at most without, so that is slow, and all stops. Seen to fail without slow reads, and when what one may wait is
- * left out: with 90 ms of that it is no disaster.
+ * 10 ms at most without, so that is slow, and all stops. Seen to fail without slow reads, and when
+ * what one may wait is left out: with 90 ms of that it is no disaster.
  */
 static void test_slow(void **state)
 {
