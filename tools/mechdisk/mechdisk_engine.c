@@ -117,16 +117,16 @@ void mde_advance(struct mde *e, u64 now_ns)
 static void mde_scan(struct mde *e, u64 now)
 {
 	const struct mde_config *c = e->cfg;
-	u64 began = max(max(e->media_free, e->last_report), e->clock) + c->scan_idle_ns * 1000;
+	u64 began = max(e->media_free, e->told) + c->scan_idle_ns * 1000;
 	u64 least = c->scan_late_us[0], most = c->scan_late_us[1];
 	struct mdl_piece p;
 	u64 done;
 
-	if (e->outstanding || began > now)
+	if (e->queued || began > now)
 		return;
 	if (e->destaging)
 		mdv_settle(e);
-	mda_stop(e, now);
+	mda_stop(e, began);
 	mdl_locate(c, e->scan_lbn, 1, &p);
 	done = (now - began) / e->mech.period * p.spt;
 	e->scan_lbn = (e->scan_lbn + done) % c->sectors;

@@ -272,6 +272,7 @@ static void mdv_begun(struct mde *e, struct mde_slot *s, u64 done)
 		done += mdm_random_below(&e->rng_jitter,
 					 e->cfg->jitter_ns * 1000 + 1);
 	s->report = done;
+	e->told = max(e->told, done);
 	mdv_count(e, s);
 	if (s->op != MDE_FLUSH) {
 		e->last_write = write;
@@ -289,6 +290,7 @@ static void mdv_ended(struct mde *e, struct mde_slot *s, u64 done)
 	mdv_begun(e, s, done);
 	s->report = max(s->report, e->last_report);
 	e->last_report = s->report;
+	e->told = max(e->told, s->report);
 	e->passed = s->media_end;
 	e->media_free = e->cfg->early_seek ? s->media_end : s->report;
 	e->stats.busy_ps += s->media_end - s->started;

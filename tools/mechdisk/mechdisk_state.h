@@ -201,7 +201,8 @@ struct mde {
 	u64 passed;		/* the last command's last sector had, ps */
 	u64 bus_in_free;	/* to the host, ps */
 	u64 bus_out_free;	/* to the drive, ps */
-	u64 last_report;	/* ps */
+	u64 last_report;	/* of a command that was at the medium, ps */
+	u64 told;		/* latest report of all, ps */
 	u64 internal_next;	/* ps */
 	u64 scan_lbn;		/* how far the drive has scanned its medium */
 	u64 ageing;		/* what a wait takes off the positioning time, fraction of 2^32 */

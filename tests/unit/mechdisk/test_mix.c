@@ -6,7 +6,8 @@
  *
  * Seen to fail: commands that start as of before what they waited for had ended;
  * a flush that does not wait; mdq_choose() in the order of slots; mdq_room()
- * without write_segments; mdq_position_ps() cut short at a tie.
+ * without write_segments; mdq_position_ps() cut short at a tie; a scan of the medium that
+ * begins when the caller has taken the reports.
  */
 #include "hand.h"
 
@@ -47,7 +48,7 @@ struct mix_step {
  */
 struct mix {
 	u64 rng;
-	char text[1500];
+	char text[1800];
 	struct mix_step step[COMMANDS];
 };
 
@@ -107,7 +108,15 @@ static void draw_drive(struct mix *m)
 		"sptf age_ns=3000000 bound_ms=30", "clook bound_ms=20", "sstf bound_ms=10",
 	};
 	static const u32 bus[] = { 0, 10000, 100000 };
+	bool runs = one_in(m, 4);
 
+	/* Of unlike tracks, the runs of one direction or both. */
+	if (runs)
+		add(m, "fbdrive 1\nperiod_ps 6000000000\nheads 3\ndisplacement 0 7 2\n"
+		    "seek 1 1000000\nseek 99 10800000\nhead_switch_ns 300000\n"
+		    "run 0 0 in 2 30 0 0.1\nrun 2 1 %s 2 27 0.3 0.2\nrun 1 0 in 1 40 0 0\n"
+		    "repeat 3 20 0.3 1=37\nslip 0 7+2 50\nslip 4 0+3\n",
+		    one_in(m, 2) ? "out" : "in");
 	add(m, "firmware %s\nqueueing %s\n", policy[below(m, 8)],
 	    one_in(m, 2) ? "tagged" : "ncq");
 	add(m, "bus_ns %u\nbus_watermark_ppm %u\n", bus[below(m, 3)],
@@ -131,7 +140,9 @@ static void draw_drive(struct mix *m)
 	if (one_in(m, 3))
 		add(m, "write_move_ns 900000\nwrite_settle_ns -100000\n");
 	if (one_in(m, 3))
-		add(m, "zone_heads 0 100 80\n");
+		add(m, runs ? "slow_region 2 5\n" : "zone_heads 0 100 80\n");
+	if (one_in(m, 3))
+		add(m, "medium_scan 15 1000 4000\n");
 	if (one_in(m, 4))
 		add(m, "medium_error 120 3 recovery_ms=1 times=2\n");
 	draw_cache(m);
