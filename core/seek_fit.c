@@ -9,8 +9,6 @@
  */
 #include "core/seek_fit.h"
 
-#define FB_SEEK_FIT_MILLION 1000000
-
 /*
  * The prior standard deviation is 1 %. While a drive warms up, seek times change by some ppm a
  * second: the estimate may drift by 0.25 % in five minutes. It never exceeds 2 %.
@@ -21,7 +19,7 @@
 #define FB_SEEK_FIT_VAR_MOST (4 * FB_SEEK_FIT_VAR)
 
 /*
- * The scale of the errors begins at that of the 110 us of core/conservatism.c, and each trial
+ * The scale of the errors begins at 60 us, a standard deviation of 110 us, and each trial
  * moves it by a 32nd of its gradient. Phases are not known better than the lower bound, and no
  * drive exceeds the upper.
  */
@@ -41,7 +39,7 @@
 #define FB_SEEK_FIT_MARGIN_PART 4
 #define FB_SEEK_FIT_LEAST_PPM 250
 #define FB_SEEK_FIT_STEP_PPM 2000
-#define FB_SEEK_FIT_EVERY_NS 4000000000ULL
+#define FB_SEEK_FIT_EVERY_NS (4ULL * NSEC_PER_SEC)
 
 /* an end fits the prediction if it is off by less than this share of a turn */
 #define FB_SEEK_FIT_TOLERANCE_SHARE 24
@@ -61,23 +59,12 @@ static const u16 fb_seek_fit_late[FB_SEEK_FIT_FAR * (1 << FB_SEEK_FIT_Z_SHIFT) +
 	1912, 1493, 1179, 922, 720, 562, 439, 342, 267, 208, 162,
 };
 
-/* a logistic distribution's scale is its standard deviation times sqrt(3) / pi */
-static u32 fb_seek_fit_spread_start(const struct disk_model *dm)
-{
-	u64 sd_ns = dm_spread_ns(dm, dm_info(dm)->cylinders / 3);
-
-	if (!dm_info(dm)->spread_known)
-		return FB_SEEK_FIT_SPREAD_NS;
-	return clamp_t(u64, div_u64(sd_ns * 551, 1000), FB_SEEK_FIT_SPREAD_LEAST_NS,
-		       FB_SEEK_FIT_SPREAD_MOST_NS);
-}
-
 void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm)
 {
 	memset(c, 0, sizeof(*c));
 	c->period_ns = dm_period_ns(dm);
 	c->var = FB_SEEK_FIT_VAR;
-	c->spread_ns = fb_seek_fit_spread_start(dm);
+	c->spread_ns = FB_SEEK_FIT_SPREAD_NS;
 }
 
 void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm)
@@ -114,11 +101,12 @@ static s32 fb_seek_fit_missing(const struct fb_seek_fit *c)
 /* let the variance grow with time, because seek times may have changed */
 static void fb_seek_fit_age(struct fb_seek_fit *c, u64 now_ns)
 {
-	u64 ms = min_t(u64, div_u64(now_ns - min(c->at_ns, now_ns), 1000000), FB_SEEK_FIT_WALK_MS);
+	u64 ms = div_u64(now_ns - min(c->at_ns, now_ns), NSEC_PER_MSEC);
 
 	if (ms < 1000)
 		return;
 	c->at_ns = now_ns;
+	ms = min_t(u64, ms, FB_SEEK_FIT_WALK_MS);
 	c->var = min(c->var + div_u64(FB_SEEK_FIT_WALK * ms, 1000), FB_SEEK_FIT_VAR_MOST);
 }
 
@@ -182,7 +170,7 @@ static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_co
 	if (wait < 0 ? turns > 0 : turns < 0)
 		return false;
 	off = (s64)(fb_seek_fit_ppm(c) - c->applied) * (s64)acc->seek_ns;
-	wait -= div_s64(off, FB_SEEK_FIT_MILLION);
+	wait -= div_s64(off, FB_PPM);
 	if (wait > far || -wait > far)
 		return false;
 	t->z = div_s64(wait * 256, c->spread_ns);
@@ -198,11 +186,11 @@ static void fb_seek_fit_follow(struct fb_seek_fit *c, const struct fb_seek_fit_t
 	s64 innovation = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance, by;
 
 	/* the trial's information relative to the prior: var * noise * slope^2, 16 binary places */
-	info = div_u64(mul_u64_u64_shr(c->var, t->slope * t->slope, 20), FB_SEEK_FIT_MILLION);
-	info = div_u64(info * noise, FB_SEEK_FIT_MILLION);
+	info = div_u64(mul_u64_u64_shr(c->var, t->slope * t->slope, 20), FB_PPM);
+	info = div_u64(info * noise, FB_PPM);
 	reduction = div64_u64(info << 16, FB_SEEK_FIT_ONE + info);
 	/* var * slope / (1 + info) * innovation */
-	by = div_u64(mul_u64_u64_shr(c->var, t->slope, 10), FB_SEEK_FIT_MILLION);
+	by = div_u64(mul_u64_u64_shr(c->var, t->slope, 10), FB_PPM);
 	by = div64_s64(by * innovation * FB_SEEK_FIT_FINE, FB_SEEK_FIT_ONE + (s64)info);
 	c->fine = clamp_t(s64, c->fine + by, -FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE,
 			  FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE);
