@@ -183,7 +183,7 @@ def _extract(disk, draft, states):
         device="/dev/" + disk.name, simulated=None, out=disk.measured, full=False,
         quick=False, no_translation=False, destructive=False, in_use=options.in_use,
         force=options.force, pictures=None, fresh=False, seed=1, quiet=options.quiet,
-        like=[model.name for model in models])
+        budget=None, like=[model.name for model in models])
     if models:
         text, told = pipeline.find_shared(args, models, states)
         disk.notes.extend("tried a model of its make: " + words for words in told)
