@@ -72,6 +72,12 @@ struct dm_place {
 	u32 angle;			/* fraction of a turn, from the model's zero */
 };
 
+/* Distance in cylinders. */
+static inline u32 dm_apart(const struct dm_place *a, const struct dm_place *b)
+{
+	return a->cyl > b->cyl ? a->cyl - b->cyl : b->cyl - a->cyl;
+}
+
 /* One track and the LBNs on it */
 struct dm_track {
 	u32 cyl;

@@ -95,132 +95,48 @@ u32 fb_joint_miss_price(const struct fb_joint *j)
 
 /* ---- candidates ---- */
 
-/* a round's constants; ranks and what limits them are in 2^-FB_JOINT_RANK_SHIFT */
+/*
+ * A rank is latency * gain - expected time * loss, in 2^-FB_JOINT_RANK_SHIFT. Where waiting costs it
+ * falls with seek and wait, so that most requests are ruled out by the shortest seek over their
+ * distance.
+ */
 struct fb_joint_view {
 	const struct fb_joint_at *at;
 	u64 period_ns;
 	s64 gain;	/* of a rank, per ns of latency */
 	s64 loss;	/* and per ns of time */
-	s64 slope;	/* loss less gain: what waiting costs */
-	s64 rest;	/* rounding adds no more to a rank */
-	u64 near_ns;	/* no seek to another cylinder is shorter */
+	s64 least;	/* only ranks above count; S64_MIN at first */
 };
-
-/*
- * What a request must keep to for a rank above that of the last candidate, so that most are ruled
- * out by two comparisons, as in core/policy.c. A rank is
- *
- *	latency * gain - expected time * loss,
- *
- * which falls with the seek, and falls with the time to the sector's passing if waiting costs.
- */
-struct fb_joint_prune {
-	u64 seek_ns;	/* longest seek */
-	u32 at;		/* the head's angle */
-	u32 angle;	/* sectors of other cylinders are ruled out that pass from here on ... */
-	u32 angles;	/* ... for so long; 0: none */
-	u32 first_cyl;	/* first cylinder that may be within reach ... */
-	u32 cyls;	/* ... and how many after it */
-	s64 limit;	/* what waiting and seek may cost together; S64_MAX at first */
-};
-
-static u32 fb_joint_apart(const struct dm_place *a, const struct dm_place *b)
-{
-	return a->cyl > b->cyl ? a->cyl - b->cyl : b->cyl - a->cyl;
-}
 
 static struct fb_joint_view fb_joint_view(const struct fb_joint *j, const struct fb_joint_at *at)
 {
 	u64 period_ns = dm_period_ns(at->dm);
-	struct fb_joint_view v = {
+
+	return (struct fb_joint_view) {
 		.at = at,
 		.period_ns = period_ns,
 		.gain = div64_u64(1ULL << FB_JOINT_RANK_SHIFT,
 				  div_u64(j->latency, FB_JOINT_GAPS) + 1),
 		.loss = div64_u64((u64)j->price << (FB_JOINT_RANK_SHIFT - 8), period_ns),
+		.least = S64_MIN,
 	};
-
-	v.slope = v.loss - v.gain;
-	v.rest = FB_JOINT_ROUNDING_NS * (v.loss + v.gain);
-	v.near_ns = dm_seek_floor_ns(at->dm, 1);
-	return v;
 }
 
-static void fb_joint_prune_init(struct fb_joint_prune *p, const struct fb_joint_view *v)
+/* Is a request's rank surely too low, as its seek takes @floor_ns at least? */
+static bool fb_joint_prune(const struct fb_joint_view *v, const struct fb_policy_req *req)
 {
-	memset(p, 0, sizeof(*p));
-	p->at = v->at->head->angle;
-	p->seek_ns = U64_MAX;
-	p->limit = S64_MAX;
-	p->first_cyl = v->at->head->cyl - DM_CYLINDERS_MAX;
-	p->cyls = 2 * DM_CYLINDERS_MAX;
-}
+	u64 floor_ns, first_ns;
 
-/*
- * When do sectors of other cylinders pass of which none is of use, if it passes @first_ns from now
- * or later? They wait too long for this turn, and in the next one those pass that no seek reaches
- * in this.
- */
-static void fb_joint_prune_angles(struct fb_joint_prune *p, const struct fb_joint_view *v,
-				  u64 first_ns)
-{
-	u64 turn_ns = v->period_ns - 2 * FB_JOINT_ROUNDING_NS;
-
-	p->angles = 0;
-	if (first_ns >= turn_ns)
-		return;
-	p->angle = dm_ns_to_angle(v->at->dm, first_ns);
-	p->angles = dm_ns_to_angle(v->at->dm, min(turn_ns + v->near_ns - first_ns, turn_ns));
-}
-
-/* only ranks above @rank matter from here on */
-static void fb_joint_prune_set(struct fb_joint_prune *p, const struct fb_joint_view *v, s64 rank)
-{
-	s64 reach = v->rest - rank, wait;
-
-	p->limit = reach;
-	if (v->slope > 0) {
-		wait = max_t(s64, reach - (s64)v->near_ns * v->gain, 0);
-		fb_joint_prune_angles(p, v, div64_s64(wait, v->slope) + FB_JOINT_ROUNDING_NS);
-	} else {
-		/* waiting pays: at most a turn's */
-		reach -= v->slope * (s64)v->period_ns;
-	}
-	p->seek_ns = div64_s64(max_t(s64, reach, 0), v->loss);
-}
-
-/* the seek is no shorter than @floor_ns, and the sector passes @first_ns from now */
-static bool fb_joint_prune_floor(const struct fb_joint_prune *p, const struct fb_joint_view *v,
-				 u64 floor_ns, u64 first_ns)
-{
-	if (v->slope <= 0)
+	if (!req->placed)
+		return true;
+	if (v->least == S64_MIN || v->loss <= v->gain)
 		return false;
+	floor_ns = dm_seek_floor_ns(v->at->dm, dm_apart(v->at->head, &req->start));
+	first_ns = dm_angle_to_ns(v->at->dm, req->start.angle - v->at->head->angle);
 	if (first_ns + FB_JOINT_ROUNDING_NS < floor_ns)
 		first_ns += v->period_ns;
-	return (s64)first_ns * v->slope + (s64)floor_ns * v->gain > p->limit;
-}
-
-static inline bool fb_joint_prune(struct fb_joint_prune *p, const struct fb_joint_view *v,
-				  const struct fb_policy_req *req)
-{
-	u32 angle = req->start.angle - p->at, cyls;
-	u64 floor_ns;
-
-	if (req->start.cyl - p->first_cyl > p->cyls || !req->placed)
-		return true;
-	if (angle - p->angle < p->angles && req->start.cyl != v->at->head->cyl)
-		return true;
-	if (p->limit == S64_MAX)
-		return false;
-	cyls = fb_joint_apart(v->at->head, &req->start);
-	floor_ns = dm_seek_floor_ns(v->at->dm, cyls);
-	if (floor_ns > p->seek_ns) {
-		/* this may wrap below cylinder 0; differences to it then wrap back */
-		p->first_cyl = v->at->head->cyl - (cyls - 1);
-		p->cyls = 2 * (cyls - 1);
-		return true;
-	}
-	return fb_joint_prune_floor(p, v, floor_ns, dm_angle_to_ns(v->at->dm, angle));
+	return (s64)floor_ns * v->gain + (s64)first_ns * (v->loss - v->gain) >
+	       FB_JOINT_ROUNDING_NS * (v->loss + v->gain) - v->least;
 }
 
 static void fb_joint_predict(const struct fb_joint_view *v, struct fb_policy_req *req,
@@ -230,24 +146,23 @@ static void fb_joint_predict(const struct fb_joint_view *v, struct fb_policy_req
 	dm_position(v->at->dm, v->at->head, &req->start, req->write, &c->seek_ns,
 		    &c->latency_ns);
 	c->expected_ns = fb_conservatism_expected_ns(v->at->odds, v->period_ns,
-						     fb_joint_apart(v->at->head, &req->start),
+						     dm_apart(v->at->head, &req->start),
 						     c->seek_ns, c->latency_ns);
 	c->rank = (s64)c->latency_ns * v->gain - c->expected_ns * v->loss;
 }
 
-/* keep it if it is among the best, and tell so; of equals the oldest goes first */
-static bool fb_joint_enter(struct fb_joint_round *r, const struct fb_joint_candidate *c)
+/* keep it if it is among the best; of equals the oldest goes first */
+static void fb_joint_enter(struct fb_joint_round *r, const struct fb_joint_candidate *c)
 {
 	u32 i;
 
 	if (r->n == FB_JOINT_CANDIDATES && c->rank <= r->candidate[r->n - 1].rank)
-		return false;
+		return;
 	if (r->n < FB_JOINT_CANDIDATES)
 		r->n++;
 	for (i = r->n - 1; i && r->candidate[i - 1].rank < c->rank; i--)
 		r->candidate[i] = r->candidate[i - 1];
 	r->candidate[i] = *c;
-	return true;
 }
 
 void fb_joint_begin(struct fb_joint_round *r, const struct fb_policy_pool *pool,
@@ -262,21 +177,18 @@ bool fb_joint_rank(const struct fb_joint *j, const struct fb_joint_at *at,
 		   struct fb_joint_round *r, u32 most)
 {
 	const struct list_head *reqs = &at->pool->reqs[r->class];
-	const struct fb_joint_view v = fb_joint_view(j, at);
+	struct fb_joint_view v = fb_joint_view(j, at);
 	struct fb_joint_candidate c = { 0 };
-	struct fb_joint_prune prune;
 	struct fb_policy_req *req;
 
-	fb_joint_prune_init(&prune, &v);
-	if (r->n == FB_JOINT_CANDIDATES)
-		fb_joint_prune_set(&prune, &v, r->candidate[r->n - 1].rank);
 	for (; r->next != reqs && most; r->next = r->next->next, most--) {
+		if (r->n == FB_JOINT_CANDIDATES)
+			v.least = r->candidate[r->n - 1].rank;
 		req = list_entry(r->next, struct fb_policy_req, node);
-		if (fb_joint_prune(&prune, &v, req))
+		if (fb_joint_prune(&v, req))
 			continue;
 		fb_joint_predict(&v, req, &c);
-		if (fb_joint_enter(r, &c) && r->n == FB_JOINT_CANDIDATES)
-			fb_joint_prune_set(&prune, &v, r->candidate[r->n - 1].rank);
+		fb_joint_enter(r, &c);
 	}
 	return r->next != reqs;
 }

@@ -17,10 +17,6 @@
 /* dm_position() rounds angles, so requests are ruled out by angle only beyond this margin */
 #define FB_POLICY_ROUNDING_NS 8
 
-#define FB_POLICY_FAR DM_CYLINDERS_MAX	/* cylinders: more than any distance */
-
-#define FB_POLICY_BUCKET_BITS 6	/* of FB_POLICY_BUCKETS */
-
 /*
  * Of so many requests one goes first because its deadline has passed. If each did, a burst whose
  * last requests wait for longer than that would be served as it came, at a third of the speed, and
@@ -108,9 +104,7 @@ static u64 fb_policy_deadline(const struct fb_policy_req *req)
 /* a bucket's cylinders are 1 << so much */
 static u32 fb_policy_bucket_shift(const struct disk_model *dm)
 {
-	u32 last = dm_info(dm)->cylinders - 1;
-
-	return __fls(last | (FB_POLICY_BUCKETS - 1)) + 1 - FB_POLICY_BUCKET_BITS;
+	return fls64((dm_info(dm)->cylinders - 1) / FB_POLICY_BUCKETS);
 }
 
 static void fb_policy_near_add(struct fb_policy_pool *pool, struct fb_policy_req *req)
@@ -273,161 +267,66 @@ static void fb_policy_take_predicted(struct fb_policy_choice *c, struct fb_polic
 	c->predicted = true;
 }
 
-static u32 fb_policy_distance(const struct fb_policy_view *v, const struct fb_policy_req *req)
-{
-	u32 a = v->head->cyl, b = req->start.cyl;
-
-	return a < b ? b - a : a - b;
-}
-
-/* a way through the placed requests, from the head's cylinder outward */
+/* a way through the placed requests, by buckets of cylinders from the head's outward */
 struct fb_policy_walk {
-	const struct fb_policy_view *v;
 	u32 shift;	/* of a bucket's cylinders */
 	u32 at;		/* the head's bucket */
-	u64 above;	/* buckets that are left: the head's and those above it ... */
-	u64 below;	/* ... and those below it */
-	u64 floor_ns;	/* no seek to the present one is shorter */
+	u64 left;	/* bits: buckets with requests that are still to be looked at */
 };
 
 static void fb_policy_walk_begin(struct fb_policy_walk *w, const struct fb_policy_view *v)
 {
-	w->v = v;
 	w->shift = fb_policy_bucket_shift(v->dm);
 	w->at = v->head->cyl >> w->shift;
-	w->above = v->near->used & U64_MAX << w->at;
-	w->below = v->near->used & ~(U64_MAX << w->at);
+	w->left = v->near->used;
 }
 
-/* no seek to a bucket's cylinders is shorter */
-static u64 fb_policy_walk_floor_ns(const struct fb_policy_walk *w, u32 bucket)
+/* the requests of the nearest bucket that is left, if a seek of @seek_ns may reach it; or NULL */
+static const struct list_head *fb_policy_walk_next(struct fb_policy_walk *w,
+						   const struct fb_policy_view *v, u64 seek_ns)
 {
-	u32 head = w->v->head->cyl, first = bucket << w->shift, cyls = 0;
+	u64 up = w->left >> w->at, down = w->left & (BIT_ULL(w->at) - 1);
+	u32 above = up ? __ffs64(up) : FB_POLICY_BUCKETS;
+	u32 below = down ? w->at + 1 - fls64(down) : FB_POLICY_BUCKETS;
+	u32 apart = min(above, below), bucket = above <= below ? w->at + above : w->at - below;
 
-	if (bucket > w->at)
-		cyls = first - head;
-	else if (bucket < w->at)
-		cyls = head - first + 1 - (1U << w->shift);
-	return dm_seek_floor_ns(w->v->dm, cyls);
+	if (!w->left ||
+	    (apart && dm_seek_floor_ns(v->dm, ((apart - 1) << w->shift) + 1) > seek_ns))
+		return NULL;
+	w->left &= ~BIT_ULL(bucket);
+	return &v->near->bucket[bucket];
 }
 
-/* the requests of the next bucket that a seek of @seek_ns may reach; NULL: there is none left */
-static const struct list_head *fb_policy_walk_next(struct fb_policy_walk *w, u64 seek_ns)
+/* Of equals the other time decides, so the order in which requests are looked at does not. */
+static bool fb_policy_sstf_before(const struct fb_policy_req *a, const struct fb_policy_choice *c)
 {
-	while (w->above || w->below) {
-		u32 up = w->above ? __ffs64(w->above) : U32_MAX;
-		u32 down = w->below ? fls64(w->below) - 1 : 0;
-		bool rise = w->above && (!w->below || up - w->at <= w->at - down);
-		u64 *left = rise ? &w->above : &w->below;
-		u32 bucket = rise ? up : down;
-
-		w->floor_ns = fb_policy_walk_floor_ns(w, bucket);
-		if (w->floor_ns <= seek_ns) {
-			*left &= ~BIT_ULL(bucket);
-			return &w->v->near->bucket[bucket];
-		}
-		*left = 0;
-	}
-	return NULL;
+	return !c->req || a->seek_ns < c->seek_ns ||
+	       (a->seek_ns == c->seek_ns && a->pos_ns < c->pos_ns);
 }
 
-static bool fb_policy_sstf_before(const struct fb_policy_req *a, u64 seek_ns, u64 pos_ns)
+static bool fb_policy_sptf_before(const struct fb_policy_req *a, const struct fb_policy_choice *c)
 {
-	return a->seek_ns < seek_ns || (a->seek_ns == seek_ns && a->pos_ns < pos_ns);
+	return !c->req || a->pos_ns < c->pos_ns ||
+	       (a->pos_ns == c->pos_ns && a->seek_ns < c->seek_ns);
 }
 
-/* of equals the one with the shorter seek, whatever the order in which they are looked at */
-static bool fb_policy_sptf_before(const struct fb_policy_req *a, u64 seek_ns, u64 pos_ns)
-{
-	return a->pos_ns < pos_ns || (a->pos_ns == pos_ns && a->seek_ns < seek_ns);
-}
-
-/* @reach: the least distance known to be too far: its shortest seek is longer than the best */
-static void fb_policy_sstf_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
-{
-	const struct list_head *reqs;
-	struct fb_policy_walk walk;
-	struct fb_policy_req *req;
-	u32 reach = U32_MAX;
-
-	fb_policy_walk_begin(&walk, v);
-	while ((reqs = fb_policy_walk_next(&walk, c->req ? c->seek_ns : U64_MAX)))
-		list_for_each_entry(req, reqs, near) {
-			u32 cyls = fb_policy_distance(v, req);
-
-			if (cyls >= reach)
-				continue;
-			if (c->req && dm_seek_floor_ns(v->dm, cyls) > c->seek_ns) {
-				reach = cyls;
-				continue;
-			}
-			fb_policy_predict(v, req);
-			if (!c->req || fb_policy_sstf_before(req, c->seek_ns, c->pos_ns))
-				fb_policy_take_predicted(c, req);
-		}
-}
-
-static bool fb_policy_sstf_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
-				  struct fb_policy_choice *c)
-{
-	return fb_policy_sstf_before(req, c->seek_ns, c->pos_ns);
-}
-
-/* a limit on positioning time, in the forms in which requests are compared with it */
+/* limits on seek and positioning time, in the forms in which requests are compared with them */
 struct fb_policy_prune {
-	u64 seek_ns;	/* limit of the seek alone; U64_MAX at first */
-	u32 angle;	/* the limit as an angle; U32_MAX while it is a turn or more */
-	u64 next_ns;	/* the limit less a turn: a request missed in this turn must pass by then */
-	u32 at;		/* the head's angle */
-	u32 first_cyl;	/* first cylinder that may be within reach ... */
-	u32 cyls;	/* ... and how many after it; seeks to all others are too long */
-	u64 floor_ns;	/* no seek to the present bucket is shorter */
-	u32 early;	/* first angle that passes before such a seek has ended ... */
-	u32 earlies;	/* ... and how many after it; the next time they pass after the limit */
+	u64 seek_ns;
+	u32 reach;	/* cylinders; farther seeks are known to be too long */
+	u32 angle;	/* of the positioning time; U32_MAX: it is a turn or more */
+	u64 next_ns;	/* the same less a turn: what is missed in this turn must pass by then */
 };
-
-/* find the angles that pass too early: what fb_policy_prune_floor() says of the bucket's floor */
-static void fb_policy_prune_early(struct fb_policy_prune *p, const struct fb_policy_view *v)
-{
-	u64 end_ns = min(p->floor_ns, dm_period_ns(v->dm)), first_ns;
-
-	p->earlies = 0;
-	if (p->next_ns >= end_ns)
-		return;
-	first_ns = p->next_ns + FB_POLICY_ROUNDING_NS;
-	if (first_ns + 2 * FB_POLICY_ROUNDING_NS >= end_ns)
-		return;
-	p->early = dm_ns_to_angle(v->dm, first_ns);
-	p->earlies = dm_ns_to_angle(v->dm, end_ns - 2 * FB_POLICY_ROUNDING_NS) - p->early;
-}
-
-/* the requests that are looked at next are in another bucket */
-static void fb_policy_prune_bucket(struct fb_policy_prune *p, const struct fb_policy_view *v,
-				   const struct fb_policy_walk *walk)
-{
-	p->floor_ns = walk->floor_ns;
-	fb_policy_prune_early(p, v);
-}
 
 static void fb_policy_prune_set(struct fb_policy_prune *p, const struct fb_policy_view *v,
 				u64 limit_ns, u64 seek_ns)
 {
-	u64 period = dm_period_ns(v->dm);
+	u64 period_ns = dm_period_ns(v->dm);
 
-	limit_ns += FB_POLICY_ROUNDING_NS;
+	limit_ns = min_t(u64, limit_ns, S64_MAX) + FB_POLICY_ROUNDING_NS;
 	p->seek_ns = seek_ns;
-	p->angle = limit_ns < period ? dm_ns_to_angle(v->dm, limit_ns) : U32_MAX;
-	p->next_ns = limit_ns < period ? 0 : limit_ns - period;
-	fb_policy_prune_early(p, v);
-}
-
-/* rule out distances above @cyls */
-static void fb_policy_prune_reach(struct fb_policy_prune *p, const struct fb_policy_view *v,
-				  u32 cyls)
-{
-	/* this may wrap below cylinder 0; differences to it then wrap back */
-	p->first_cyl = v->head->cyl - cyls;
-	p->cyls = 2 * cyls;
+	p->angle = limit_ns < period_ns ? dm_ns_to_angle(v->dm, limit_ns) : U32_MAX;
+	p->next_ns = limit_ns < period_ns ? 0 : limit_ns - period_ns;
 }
 
 /*
@@ -435,89 +334,86 @@ static void fb_policy_prune_reach(struct fb_policy_prune *p, const struct fb_pol
  * computed, if even the shortest seek over this distance is too long, or if the place passes
  * before such a seek has ended, and the next time after the limit.
  */
-static bool fb_policy_prune_floor(struct fb_policy_prune *p, const struct fb_policy_view *v,
-				  const struct fb_policy_req *req, u32 angle)
+static bool fb_policy_prune(struct fb_policy_prune *p, const struct fb_policy_view *v,
+			    const struct fb_policy_req *req)
 {
-	u32 cyls = fb_policy_distance(v, req);
-	u64 floor = dm_seek_floor_ns(v->dm, cyls), first;
+	u32 angle = req->start.angle - v->head->angle, cyls = dm_apart(v->head, &req->start);
+	u64 floor_ns, first_ns;
 
-	if (floor > p->seek_ns) {
-		fb_policy_prune_reach(p, v, cyls - 1);
+	if (angle > p->angle || cyls > p->reach)
+		return true;
+	floor_ns = dm_seek_floor_ns(v->dm, cyls);
+	if (floor_ns > p->seek_ns) {
+		p->reach = cyls - 1;
 		return true;
 	}
-	first = dm_angle_to_ns(v->dm, angle);
-	return first > p->next_ns && first + FB_POLICY_ROUNDING_NS < floor;
+	first_ns = dm_angle_to_ns(v->dm, angle);
+	return first_ns > p->next_ns && first_ns + FB_POLICY_ROUNDING_NS < floor_ns;
 }
 
-/* inline, because three comparisons rule out most requests */
-static inline bool fb_policy_prune(struct fb_policy_prune *p, const struct fb_policy_view *v,
-				   const struct fb_policy_req *req)
-{
-	u32 angle = req->start.angle - p->at;
-
-	return angle > p->angle || angle - p->early < p->earlies ||
-	       req->start.cyl - p->first_cyl > p->cyls ||
-	       fb_policy_prune_floor(p, v, req, angle);
-}
-
-static void fb_policy_set_best(struct fb_policy_choice *c, const struct fb_policy_req *req)
-{
-	c->best_pos_ns = req->pos_ns;
-}
-
-/* find the shortest positioning time among a bucket's requests and what @c has */
-static void fb_policy_shorter(const struct fb_policy_view *v, const struct list_head *reqs,
-			      struct fb_policy_prune *prune, struct fb_policy_choice *c)
-{
-	struct fb_policy_req *req;
-
-	list_for_each_entry(req, reqs, near) {
-		if (fb_policy_prune(prune, v, req) || req == v->skip) {
-			req->pos_ns = U64_MAX;
-			continue;
-		}
-		fb_policy_predict(v, req);
-		if (c->req && !fb_policy_sptf_before(req, c->seek_ns, c->pos_ns))
-			continue;
-		fb_policy_take_predicted(c, req);
-		fb_policy_prune_set(prune, v, c->pos_ns, c->pos_ns);
-	}
-}
-
-static void fb_policy_shortest(const struct fb_policy_view *v, struct fb_policy_prune *prune,
-			       struct fb_policy_choice *c)
-{
-	const struct list_head *reqs;
-	struct fb_policy_walk walk;
-
-	prune->seek_ns = U64_MAX;
-	prune->angle = U32_MAX;
-	prune->next_ns = U64_MAX;
-	prune->floor_ns = 0;
-	prune->at = v->head->angle;
-	fb_policy_prune_reach(prune, v, FB_POLICY_FAR);
-	fb_policy_walk_begin(&walk, v);
-	while ((reqs = fb_policy_walk_next(&walk, prune->seek_ns))) {
-		fb_policy_prune_bucket(prune, v, &walk);
-		fb_policy_shorter(v, reqs, prune, c);
-	}
-	c->best_pos_ns = c->pos_ns;
-}
-
+/* the shortest positioning time of all but @v->skip */
 static void fb_policy_sptf_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
 {
-	struct fb_policy_prune prune;
+	struct fb_policy_prune prune = { U64_MAX, U32_MAX, U32_MAX, U64_MAX };
+	const struct list_head *reqs;
+	struct fb_policy_walk walk;
+	struct fb_policy_req *req;
 
-	fb_policy_shortest(v, &prune, c);
+	fb_policy_walk_begin(&walk, v);
+	while ((reqs = fb_policy_walk_next(&walk, v, prune.seek_ns)))
+		list_for_each_entry(req, reqs, near) {
+			if (fb_policy_prune(&prune, v, req) || req == v->skip)
+				continue;
+			fb_policy_predict(v, req);
+			if (!fb_policy_sptf_before(req, c))
+				continue;
+			fb_policy_take_predicted(c, req);
+			fb_policy_prune_set(&prune, v, c->pos_ns, c->pos_ns);
+		}
+	c->best_pos_ns = c->pos_ns;
 }
 
 static bool fb_policy_sptf_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
 				  struct fb_policy_choice *c)
 {
-	if (!fb_policy_sptf_before(req, c->seek_ns, c->pos_ns))
+	if (!fb_policy_sptf_before(req, c))
 		return false;
-	fb_policy_set_best(c, req);
+	c->best_pos_ns = req->pos_ns;
 	return true;
+}
+
+/* the shortest seek of @c and of those that are reached within @window_ns */
+static void fb_policy_nearest(const struct fb_policy_view *v, u64 window_ns,
+			      struct fb_policy_choice *c)
+{
+	struct fb_policy_prune prune = { .reach = U32_MAX };
+	const struct list_head *reqs;
+	struct fb_policy_walk walk;
+	struct fb_policy_req *req;
+
+	fb_policy_prune_set(&prune, v, window_ns, c->req ? c->seek_ns : U64_MAX);
+	fb_policy_walk_begin(&walk, v);
+	while ((reqs = fb_policy_walk_next(&walk, v, prune.seek_ns)))
+		list_for_each_entry(req, reqs, near) {
+			if (fb_policy_prune(&prune, v, req))
+				continue;
+			fb_policy_predict(v, req);
+			if (req->pos_ns > window_ns || !fb_policy_sstf_before(req, c))
+				continue;
+			fb_policy_take_predicted(c, req);
+			prune.seek_ns = c->seek_ns;
+		}
+}
+
+static void fb_policy_sstf_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
+{
+	fb_policy_nearest(v, U64_MAX, c);
+}
+
+static bool fb_policy_sstf_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
+				  struct fb_policy_choice *c)
+{
+	return fb_policy_sstf_before(req, c);
 }
 
 /* the longest that is "within n% of the shortest positioning time" */
@@ -526,60 +422,22 @@ static u64 fb_policy_sw_window(const struct fb_policy_view *v, const struct fb_p
 	return c->best_pos_ns + div_u64(c->best_pos_ns * v->pool->sw_percent, 100);
 }
 
-/* find among a bucket's requests one within the window that seeks less than @c */
-static void fb_policy_sw_nearer(const struct fb_policy_view *v, const struct list_head *reqs,
-				u64 window, struct fb_policy_prune *prune,
-				struct fb_policy_choice *c)
-{
-	struct fb_policy_req *req;
-
-	list_for_each_entry(req, reqs, near) {
-		if (req->pos_ns == U64_MAX) {
-			if (fb_policy_prune(prune, v, req))
-				continue;
-			fb_policy_predict(v, req);
-		}
-		if (req->pos_ns > window || !fb_policy_sstf_before(req, c->seek_ns, c->pos_ns))
-			continue;
-		fb_policy_take_predicted(c, req);
-		prune->seek_ns = c->seek_ns;
-	}
-}
-
-/*
- * Find the shortest positioning time first, then a request within its window that seeks less.
- * Cylinders out of reach for the shortest positioning time are out of reach for its seek, too: the
- * second pass meets no request that the first one has not, and reuses the times that it computed.
- */
 static void fb_policy_sw_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
 {
-	const struct list_head *reqs;
-	struct fb_policy_prune prune;
-	struct fb_policy_walk walk;
-	u64 window;
-
-	fb_policy_shortest(v, &prune, c);
-	if (!c->req)
-		return;
-	window = fb_policy_sw_window(v, c);
-	fb_policy_prune_set(&prune, v, window, c->seek_ns);
-	fb_policy_walk_begin(&walk, v);
-	while ((reqs = fb_policy_walk_next(&walk, prune.seek_ns))) {
-		fb_policy_prune_bucket(&prune, v, &walk);
-		fb_policy_sw_nearer(v, reqs, window, &prune, c);
-	}
+	fb_policy_sptf_choose(v, c);
+	if (c->req)
+		fb_policy_nearest(v, fb_policy_sw_window(v, c), c);
 }
 
 static bool fb_policy_sw_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
 				struct fb_policy_choice *c)
 {
-	u64 window;
+	u64 window_ns;
 
-	if (req->pos_ns < c->best_pos_ns)
-		fb_policy_set_best(c, req);
-	window = fb_policy_sw_window(v, c);
-	return c->pos_ns > window ||
-	       (req->pos_ns <= window && fb_policy_sstf_before(req, c->seek_ns, c->pos_ns));
+	c->best_pos_ns = min(c->best_pos_ns, req->pos_ns);
+	window_ns = fb_policy_sw_window(v, c);
+	return c->pos_ns > window_ns ||
+	       (req->pos_ns <= window_ns && fb_policy_sstf_before(req, c));
 }
 
 /* ---- the table, and what all policies share ---- */
@@ -677,7 +535,7 @@ static void fb_policy_take_expired(const struct fb_policy_view *v, struct fb_pol
 		return;
 	fb_policy_predict(v, req);
 	fb_policy_take_predicted(c, req);
-	fb_policy_set_best(c, req);
+	c->best_pos_ns = req->pos_ns;
 }
 
 void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
@@ -717,8 +575,7 @@ static bool fb_policy_offer_self(const struct fb_policy_view *v, struct fb_polic
 		return true;
 	fb_policy_predict(v, req);
 	fb_policy_take_predicted(c, req);
-	if (c->pos_ns < c->best_pos_ns)
-		fb_policy_set_best(c, req);
+	c->best_pos_ns = min(c->best_pos_ns, c->pos_ns);
 	return c->seek_ns != seek || c->pos_ns != pos;
 }
 
@@ -748,7 +605,7 @@ static bool fb_policy_offer_other(const struct fb_policy_view *v, struct fb_poli
 		return true;
 	}
 	if (!c->predicted)
-		fb_policy_set_best(c, req);
+		c->best_pos_ns = req->pos_ns;
 	fb_policy_take_predicted(c, req);
 	return true;
 }
@@ -779,10 +636,9 @@ u64 fb_policy_onward_ns(struct fb_policy_pool *pool, const struct disk_model *dm
 		.skip = skip,
 	};
 	struct fb_policy_choice c = { 0 };
-	struct fb_policy_prune prune;
 
-	fb_policy_shortest(&v, &prune, &c);
-	return c.req ? c.pos_ns : 0;
+	fb_policy_sptf_choose(&v, &c);
+	return c.pos_ns;
 }
 
 /* ---- transparent mode ---- */

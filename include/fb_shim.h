@@ -79,6 +79,7 @@ typedef int64_t s64;
 #define S32_MAX INT32_MAX
 #define U64_MAX UINT64_MAX
 #define S64_MAX INT64_MAX
+#define S64_MIN INT64_MIN
 #define BITS_PER_LONG (8 * (unsigned int)sizeof(long))
 #define BITS_TO_LONGS(n) (((n) + BITS_PER_LONG - 1) / BITS_PER_LONG)
 
