@@ -634,21 +634,6 @@ u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls)
 	return dm->write_curve ? min(floor, dm_curve_floor(dm, true, cyls)) : floor;
 }
 
-u32 dm_spread_ns(const struct disk_model *dm, u32 cyls)
-{
-	const struct dm_spec_seek *p = dm->spread;
-	u32 n = dm->spreads, i;
-	s64 rise;
-
-	if (!n)
-		return 0;
-	i = fb_bisect(k, n, p[k].cyls < cyls);
-	if (!i || i == n)
-		return p[i ? n - 1 : 0].ns;
-	rise = ((s64)p[i].ns - p[i - 1].ns) * (cyls - p[i - 1].cyls);
-	return p[i - 1].ns + (s32)div_s64(rise, p[i].cyls - p[i - 1].cyls);
-}
-
 void dm_position(const struct disk_model *dm, const struct dm_place *from,
 		 const struct dm_place *to, bool write, u64 *seek_ns, u64 *latency_ns)
 {

@@ -57,9 +57,8 @@ struct dm_info {
 	u32 read_report_ns;	/* from the last sector passing the head to the host's stamp */
 	u32 write_report_ns;		/* the same for a write */
 	bool zero_latency;		/* it can start amid a request (paper, table 1) */
-	bool spread_known;	/* how much seeks vary is known; from here on dm_build() fills */
-	u32 spt_most;			/* length of the longest track, physical sectors */
-	u32 spt_least;			/* length of the shortest track of a zone that holds LBNs */
+	u32 spt_most;	/* length of the longest track, physical sectors; dm_build() fills it ... */
+	u32 spt_least;	/* ... and that of the shortest track of a zone that holds LBNs */
 };
 
 /*
@@ -200,12 +199,6 @@ u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
  * bound is, so it can prune a search that goes outward.
  */
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
-
-/*
- * Standard deviation of seeks over a distance, ns: interpolated linearly between the model's
- * points, constant beyond them; 0 if it has none (dm_info.spread_known). Cost O(log points).
- */
-u32 dm_spread_ns(const struct disk_model *dm, u32 cyls);
 
 /*
  * Make seeks longer or shorter than the profile says, by @ppm above -1000000; 0 on a new model. A
@@ -364,7 +357,7 @@ struct dm_spec {
 	/* write profile, settle included; if it has no points, @seek plus settle is used */
 	struct dm_spec_seek *write_seek;
 	u32 write_seeks;
-	struct dm_spec_seek *spread;	/* standard deviation of seeks; may have no points */
+	struct dm_spec_seek *spread;	/* standard deviation of seeks; checked, not used */
 	u32 spreads;
 	struct dm_spec_zone *zone;	/* in LBN order */
 	u32 zones;

@@ -104,8 +104,6 @@ struct disk_model {
 	bool write_curve;		/* the write profile was measured, not derived */
 	struct dm_curve *curve[2];	/* seek profile for reads and for writes */
 	s32 longer;	/* the part by which seeks take longer, 2^-DM_LONGER_SHIFT */
-	struct dm_spec_seek *spread;	/* how much seeks vary, or NULL */
-	u32 spreads;			/* points of it */
 	u32 zones;
 	struct dm_zone *zone;		/* in LBN order */
 	u64 *zone_lbn;			/* first LBNs, in an array of their own for the search */

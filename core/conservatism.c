@@ -16,26 +16,22 @@
 /*
  * Counts decay by a 128th every 8 s, to half in 12 minutes, so that a bin that was safe last week
  * is not trusted after heat or age has changed the drive. A trial adds FB_CONSERVATISM_TRIAL, so
- * that small counts decay, too. Counts are halved before they overflow.
+ * that small counts decay, too. A full count waits until it has decayed.
  */
 #define FB_CONSERVATISM_TRIAL 64
 #define FB_CONSERVATISM_FADE_SHIFT 7
 #define FB_CONSERVATISM_FULL 0x10000000U
 
 /*
- * The prior is the tail of a Laplace distribution of the spread that the model says, shifted by
- * FB_CONSERVATISM_LEAST_NS because the phase has errors, too; without one, of 1 % at 400 us, the
- * paper's conservatism. It weighs as much as so many trials. In each bin it is the prior's share of
- * the next longer slack that counts, so that what is seen at long slacks moves short ones.
- * Spreads whose tails exceed the bins are limited.
+ * The prior is an exponential tail that falls by 3/16 per bin: 1 % at 400 us, the paper's
+ * conservatism. It weighs as much as so many trials. In each bin it follows from the share of the
+ * next longer slack, so that what is seen at long slacks moves short ones. Most gaps of nearly a
+ * turn have free reads in them, which hide what would have been gained: until a few trials say
+ * otherwise, seeks are early as often as late.
  */
-#define FB_CONSERVATISM_SPREAD_NS 137000
-#define FB_CONSERVATISM_SPREAD_MOST (FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS / 4)
-#define FB_CONSERVATISM_SQRT2 1518500250U	/* 30 binary places */
-#define FB_CONSERVATISM_EXP_SHIFT 12
-#define FB_CONSERVATISM_FAINT 128	/* shares below are nearly none */
+#define FB_CONSERVATISM_PRIOR_LAST 1300U
 #define FB_CONSERVATISM_PRIOR (100 * FB_CONSERVATISM_TRIAL)
-#define FB_CONSERVATISM_PRIOR_GAIN (FB_CONSERVATISM_PRIOR / 4)
+#define FB_CONSERVATISM_PRIOR_EARLY (FB_CONSERVATISM_PRIOR / 4)
 
 /*
  * A plan must keep the slack at which a turn is almost as likely lost as not, and no less than
@@ -72,6 +68,24 @@ static u32 fb_conservatism_bin(u64 ns)
 
 /* ---- the tail ---- */
 
+/* the slack at which FB_CONSERVATISM_RISK_FLOOR is left of what slack helps against */
+static u32 fb_conservatism_floor_ns(const u32 share[FB_CONSERVATISM_BINS])
+{
+	u32 risk = FB_CONSERVATISM_RISK_FLOOR + share[FB_CONSERVATISM_BINS - 1], i = 0, part;
+
+	while (i < FB_CONSERVATISM_BINS - 1 && share[i] > risk)
+		i++;
+	if (!i)
+		return FB_CONSERVATISM_LEAST_NS;
+	part = FB_CONSERVATISM_BIN_NS;
+	/* a straight line between the bins' middles */
+	if (share[i] <= risk)
+		part = div_u64((u64)FB_CONSERVATISM_BIN_NS * (share[i - 1] - risk),
+			       share[i - 1] - share[i]);
+	return max(i * FB_CONSERVATISM_BIN_NS - FB_CONSERVATISM_BIN_NS / 2 + part,
+		   FB_CONSERVATISM_LEAST_NS);
+}
+
 /*
  * Make @share fall with slack: join neighbours where it rises (isotonic regression). There are at
  * most as many groups of them as bins so far, so that their shares have room in @share itself.
@@ -101,94 +115,42 @@ static void fb_conservatism_monotone(const struct fb_conservatism_trials *t,
 	}
 }
 
-/* prior share of bin @i, from the share of the next bin */
-static u32 fb_conservatism_belief(const u32 *prior, const u32 *share, u32 i)
+/* the prior of the next shorter slack; where phases err as much, it helps less */
+static u32 fb_conservatism_belief(u32 share, u32 i)
 {
-	u64 belief;
+	bool phase = i * FB_CONSERVATISM_BIN_NS <= 2 * FB_CONSERVATISM_LEAST_NS;
 
-	if (i == FB_CONSERVATISM_BINS - 1)
-		return prior[i];
-	belief = div_u64(((u64)share[i + 1] + FB_CONSERVATISM_FAINT) * prior[i],
-			 prior[i + 1] + FB_CONSERVATISM_FAINT);
-	return min_t(u64, belief, FB_CONSERVATISM_ONE);
+	return min(share + (phase ? share / 10 : share / 13 * 3), FB_CONSERVATISM_ONE);
 }
 
-static u32 fb_conservatism_share(const struct fb_conservatism_trials *t, u32 belief, u32 prior)
-{
-	return div_u64((u64)belief * prior + (u64)t->lost * FB_CONSERVATISM_ONE, t->n + prior);
-}
-
-/* convert shares to chances for a search, without those that no slack helps against */
-static void fb_conservatism_chances(u16 chance[FB_CONSERVATISM_BINS],
-				    const u32 share[FB_CONSERVATISM_BINS])
-{
-	u32 i;
-
-	for (i = 0; i < FB_CONSERVATISM_BINS; i++)
-		chance[i] = min((share[i] - share[FB_CONSERVATISM_BINS - 1]) >> 14,
-				FB_CONSERVATISM_CHANCE_MOST);
-}
-
-/* the slack at which FB_CONSERVATISM_RISK_FLOOR is left of what slack helps against */
-static u32 fb_conservatism_floor_ns(const u32 share[FB_CONSERVATISM_BINS])
-{
-	u32 risk = FB_CONSERVATISM_RISK_FLOOR + share[FB_CONSERVATISM_BINS - 1], i = 0, part;
-
-	while (i < FB_CONSERVATISM_BINS - 1 && share[i] > risk)
-		i++;
-	if (!i)
-		return FB_CONSERVATISM_LEAST_NS;
-	part = FB_CONSERVATISM_BIN_NS;
-	/* a straight line between the bins' middles */
-	if (share[i] <= risk)
-		part = div_u64((u64)FB_CONSERVATISM_BIN_NS * (share[i - 1] - risk),
-			       share[i - 1] - share[i]);
-	return max(i * FB_CONSERVATISM_BIN_NS - FB_CONSERVATISM_BIN_NS / 2 + part,
-		   FB_CONSERVATISM_LEAST_NS);
-}
-
+/* shares from trials and the prior, and what a search sees of them */
 static void fb_conservatism_compute(struct fb_conservatism *m, enum fb_conservatism_kind kind)
 {
+	bool early = kind == FB_CONSERVATISM_EARLY;
+	u32 weight = early ? FB_CONSERVATISM_PRIOR_EARLY : FB_CONSERVATISM_PRIOR;
+	u32 belief = FB_CONSERVATISM_PRIOR_LAST, last = FB_CONSERVATISM_BINS - 1, i;
 	const struct fb_conservatism_trials *t = m->tail[kind];
-	u32 *share = m->share[kind], i;
+	const u32 *late = m->share[FB_CONSERVATISM_SEEK];
+	u32 *share = m->share[kind];
 
-	for (i = FB_CONSERVATISM_BINS; i--;)
-		share[i] = fb_conservatism_share(&t[i], fb_conservatism_belief(m->prior, share, i),
-						 FB_CONSERVATISM_PRIOR);
-	fb_conservatism_monotone(t, share, FB_CONSERVATISM_PRIOR);
+	for (i = last + 1; i--; belief = fb_conservatism_belief(share[i], i)) {
+		if (early)
+			belief = late[i] - late[last];
+		share[i] = div_u64((u64)belief * weight + (u64)t[i].lost * FB_CONSERVATISM_ONE,
+				   t[i].n + weight);
+	}
+	fb_conservatism_monotone(t, share, weight);
 	m->odds.floor_ns[kind] = fb_conservatism_floor_ns(share);
-	fb_conservatism_chances(m->odds.late[kind], share);
-}
-
-/*
- * Most gaps of nearly a turn have free reads in them, which hide what would have been gained:
- * until trials say otherwise, seeks are assumed to be early as often as late.
- */
-static void fb_conservatism_gains(struct fb_conservatism *m)
-{
-	const u32 *share = m->share[FB_CONSERVATISM_SEEK];
-	u32 i;
-
-	for (i = 0; i < FB_CONSERVATISM_BINS; i++)
-		m->gain[i] = fb_conservatism_share(&m->early[i],
-						   share[i] - share[FB_CONSERVATISM_BINS - 1],
-						   FB_CONSERVATISM_PRIOR_GAIN);
-	fb_conservatism_monotone(m->early, m->gain, FB_CONSERVATISM_PRIOR_GAIN);
-	fb_conservatism_chances(m->odds.early, m->gain);
-}
-
-/* how much earlier the head must come to gain a turn */
-static u64 fb_conservatism_to_turn(const struct fb_conservatism *m, u64 slack_ns)
-{
-	return m->period_ns - min(slack_ns, m->period_ns);
+	/* without what no slack helps against */
+	for (i = 0; i <= last; i++)
+		m->odds.chance[kind][i] = min((share[i] - share[last]) >> 14,
+					      FB_CONSERVATISM_CHANCE_MOST);
 }
 
 static void fb_conservatism_count(struct fb_conservatism_trials *t, bool turn)
 {
-	if (t->n >= FB_CONSERVATISM_FULL) {
-		t->n /= 2;
-		t->lost /= 2;
-	}
+	if (t->n >= FB_CONSERVATISM_FULL)
+		return;
 	t->n += FB_CONSERVATISM_TRIAL;
 	t->lost += turn ? FB_CONSERVATISM_TRIAL : 0;
 }
@@ -203,6 +165,12 @@ static void fb_conservatism_fade(struct fb_conservatism_trials *t, u32 n)
 
 /* ---- the cost ---- */
 
+/* how much earlier the head must come to gain a turn */
+static u64 fb_conservatism_to_turn(const struct fb_conservatism *m, u64 slack_ns)
+{
+	return m->period_ns - min(slack_ns, m->period_ns);
+}
+
 /*
  * The expected cost of a foreground request without the free read before it. With a short wait
  * it might have lost a turn; with a wait of nearly a whole turn it might have gained one, which
@@ -210,37 +178,27 @@ static void fb_conservatism_fade(struct fb_conservatism_trials *t, u32 n)
  */
 static s64 fb_conservatism_alone_ns(const struct fb_conservatism *m, u64 gap_ns)
 {
-	const u32 *share = m->share[FB_CONSERVATISM_SEEK];
+	const u32 *share = m->share[FB_CONSERVATISM_SEEK], *gain = m->share[FB_CONSERVATISM_EARLY];
 	u32 lost = share[fb_conservatism_bin(gap_ns)] - share[FB_CONSERVATISM_BINS - 1];
-	u32 gained = m->gain[fb_conservatism_bin(fb_conservatism_to_turn(m, gap_ns))];
+	u32 gained = gain[fb_conservatism_bin(fb_conservatism_to_turn(m, gap_ns))];
 
 	lost += div_u64((u64)m->own.lost * FB_CONSERVATISM_ONE, m->own.n + FB_CONSERVATISM_PRIOR);
 	return mul_u64_u32_shr(m->period_ns, lost, 30) -
 	       mul_u64_u32_shr(m->period_ns, gained, 30);
 }
 
-/* part of the target that is left, or if negative overdrawn, 10 binary places */
-static s32 fb_conservatism_left(const struct fb_conservatism *m, u64 span_ns)
+/* Raise or lower the price by what the window has left of the target. */
+static void fb_conservatism_move(struct fb_conservatism *m, u64 span_ns)
 {
 	u64 target_ns = div_u64(span_ns, FB_CONSERVATISM_PPM) * m->target_ppm;
-	s64 most_ns = FB_CONSERVATISM_LEFT_MOST * target_ns;
+	s64 most_ns = FB_CONSERVATISM_LEFT_MOST * target_ns, price = m->odds.price;
+	s32 cost_ppm = div64_s64(m->cost_ns, div_u64(span_ns, FB_CONSERVATISM_PPM));
 
-	return div64_s64(clamp_t(s64, target_ns - m->cost_ns, -most_ns, most_ns) * 1024, target_ns);
-}
-
-static s32 fb_conservatism_cost_ppm(const struct fb_conservatism *m, u64 span_ns)
-{
-	return div64_s64(m->cost_ns, div_u64(span_ns, FB_CONSERVATISM_PPM));
-}
-
-/* raise or lower the price by what is left of the target */
-static void fb_conservatism_move(struct fb_conservatism *m, s32 left)
-{
-	s32 price = m->odds.price;
-
-	price -= price * left / (FB_CONSERVATISM_GAIN << 10);
-	m->odds.price = clamp_t(s32, price, FB_CONSERVATISM_PRICE_LEAST,
+	price -= div64_s64(price * clamp_t(s64, target_ns - m->cost_ns, -most_ns, most_ns),
+			   FB_CONSERVATISM_GAIN * target_ns);
+	m->odds.price = clamp_t(s64, price, FB_CONSERVATISM_PRICE_LEAST,
 				FB_CONSERVATISM_PRICE_MOST);
+	m->cost_ppm += (cost_ppm - m->cost_ppm) / FB_CONSERVATISM_GAIN;
 }
 
 static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
@@ -250,13 +208,9 @@ static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
 	if (now_ns >= m->since_ns && span_ns < FB_CONSERVATISM_WINDOW_NS)
 		return;
 	/* a window with a long pause in it, or with few free reads, says nothing */
-	if (span_ns < 2 * FB_CONSERVATISM_WINDOW_NS && m->behind >= FB_CONSERVATISM_BEHIND_MIN) {
-		fb_conservatism_move(m, fb_conservatism_left(m, span_ns));
-		m->cost_ppm += (fb_conservatism_cost_ppm(m, span_ns) -
-				m->cost_ppm) / FB_CONSERVATISM_GAIN;
-	}
+	if (span_ns < 2 * FB_CONSERVATISM_WINDOW_NS && m->behind >= FB_CONSERVATISM_BEHIND_MIN)
+		fb_conservatism_move(m, span_ns);
 	fb_conservatism_fade(m->tail[0], FB_CONSERVATISM_KINDS * FB_CONSERVATISM_BINS);
-	fb_conservatism_fade(m->early, FB_CONSERVATISM_BINS);
 	fb_conservatism_fade(&m->own, 1);
 	m->since_ns = now_ns;
 	m->behind = 0;
@@ -297,7 +251,7 @@ void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_
 	leg->slack_ns = acc->latency_ns;
 	if (dm_place_of(dm, lbn, &to) || dm_track_of(dm, lbn, &t))
 		return;
-	leg->dist = to.cyl > from->cyl ? to.cyl - from->cyl : from->cyl - to.cyl;
+	leg->dist = dm_apart(&to, from);
 	/* another track adds a switch, landing within it most of a turn, slips a sector or two */
 	leg->simple = transfer_ns < (nsect + 2ULL) * dm_angle_to_ns(dm, t.sector_angle);
 }
@@ -317,63 +271,23 @@ void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 		return;
 	fb_conservatism_count(&m->tail[kind][bin], turns > 0);
 	bin = fb_conservatism_bin(fb_conservatism_to_turn(m, leg->slack_ns));
-	fb_conservatism_count(&m->early[bin], turns < 0);
+	fb_conservatism_count(&m->tail[FB_CONSERVATISM_EARLY][bin], turns < 0);
 	if (++m->trials % FB_CONSERVATISM_EVERY)
 		return;
 	fb_conservatism_compute(m, kind);
-	if (kind == FB_CONSERVATISM_SEEK)
-		fb_conservatism_gains(m);
-}
-
-/* ---- beginning ---- */
-
-/* exp(-@x), 30 binary places both: (1 - x / 2^n)^(2^n) */
-static u32 fb_conservatism_exp(u64 x)
-{
-	u64 y;
-	u32 i;
-
-	x >>= FB_CONSERVATISM_EXP_SHIFT;
-	if (x >= FB_CONSERVATISM_ONE)
-		return 0;
-	y = FB_CONSERVATISM_ONE - x;
-	for (i = 0; i < FB_CONSERVATISM_EXP_SHIFT; i++)
-		y = y * y >> 30;
-	return y;
-}
-
-/* the largest spread of seeks, at least 1 */
-static u32 fb_conservatism_spread_ns(const struct disk_model *dm)
-{
-	const struct dm_info *info = dm_info(dm);
-	u32 spread_ns = 1, cyls;
-
-	if (!info->spread_known)
-		return FB_CONSERVATISM_SPREAD_NS;
-	for (cyls = 1; cyls < info->cylinders; cyls *= 2)
-		spread_ns = max(spread_ns, dm_spread_ns(dm, cyls));
-	spread_ns = max(spread_ns, dm_spread_ns(dm, info->cylinders));
-	return min_t(u32, spread_ns, FB_CONSERVATISM_SPREAD_MOST);
+	fb_conservatism_compute(m, FB_CONSERVATISM_EARLY);
 }
 
 void fb_conservatism_init(struct fb_conservatism *m, const struct disk_model *dm, u32 target_ppm)
 {
-	u64 ns = FB_CONSERVATISM_BIN_NS / 2, beyond, spread_ns = fb_conservatism_spread_ns(dm);
 	u32 i;
 
 	memset(m, 0, sizeof(*m));
 	m->period_ns = dm_period_ns(dm);
 	m->target_ppm = target_ppm;
 	m->odds.price = FB_CONSERVATISM_PRICE_START;
-	for (i = 0; i < FB_CONSERVATISM_BINS; i++, ns += FB_CONSERVATISM_BIN_NS) {
-		beyond = max_t(u64, ns, FB_CONSERVATISM_LEAST_NS) - FB_CONSERVATISM_LEAST_NS;
-		/* its tail falls by e every spread / sqrt(2) */
-		m->prior[i] = fb_conservatism_exp(div_u64(beyond * FB_CONSERVATISM_SQRT2,
-							  spread_ns)) / 2;
-	}
 	for (i = 0; i < FB_CONSERVATISM_KINDS; i++)
 		fb_conservatism_compute(m, i);
-	fb_conservatism_gains(m);
 }
 
 /* ---- the answer ---- */
@@ -403,6 +317,6 @@ u64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 per
 	/* beyond the table there is no chance */
 	if (latency_ns >= FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS)
 		return ns;
-	return ns + (period_ns * fb_conservatism_chance(odds->late[fb_conservatism_kind(cyls)],
+	return ns + (period_ns * fb_conservatism_chance(odds->chance[fb_conservatism_kind(cyls)],
 							latency_ns) >> 16);
 }

@@ -49,13 +49,14 @@ struct fb_conservatism_leg {
 /* Trials at some slack, in 64ths, because they fade */
 struct fb_conservatism_trials {
 	u32 n;
-	u32 lost;			/* turns lost in them */
+	u32 lost;			/* turns lost in them, or gained */
 };
 
 /* Seeks by what they can err by; fb_conservatism_kind() */
 enum fb_conservatism_kind {
 	FB_CONSERVATISM_STILL,		/* within a cylinder: only phase and head switch err */
 	FB_CONSERVATISM_SEEK,		/* to another cylinder */
+	FB_CONSERVATISM_EARLY,		/* all, that gain a turn, by what was missing of one */
 	FB_CONSERVATISM_KINDS,
 };
 
@@ -67,10 +68,8 @@ enum fb_conservatism_kind {
  */
 struct fb_conservatism_odds {
 	u32 floor_ns[FB_CONSERVATISM_KINDS];	/* conservatism that every plan must keep */
-	/* fb_conservatism_chance() of losing a turn by margin, 16 binary places */
-	u16 late[FB_CONSERVATISM_KINDS][FB_CONSERVATISM_BINS];
-	/* chance of gaining a turn, by what is missing of one */
-	u16 early[FB_CONSERVATISM_BINS];
+	/* for fb_conservatism_chance(): of losing a turn, or gaining one; 16 binary places */
+	u16 chance[FB_CONSERVATISM_KINDS][FB_CONSERVATISM_BINS];
 	u32 price;			/* cost of a lost turn, in 256ths of a gap's mean value */
 };
 
@@ -80,13 +79,8 @@ struct fb_conservatism {
 	u32 target_ppm;	/* what free reads may cost, 1 .. 1000000; may change at any time */
 	/* trials by kind and slack */
 	struct fb_conservatism_trials tail[FB_CONSERVATISM_KINDS][FB_CONSERVATISM_BINS];
-	/* trials of both kinds, by what was missing of a turn, with turns gained */
-	struct fb_conservatism_trials early[FB_CONSERVATISM_BINS];
-	/* chance of losing a turn at a slack, 30 binary places */
+	/* chances by slack, 30 binary places */
 	u32 share[FB_CONSERVATISM_KINDS][FB_CONSERVATISM_BINS];
-	/* chance of gaining a turn, by what is missing of one, 30 binary places */
-	u32 gain[FB_CONSERVATISM_BINS];
-	u32 prior[FB_CONSERVATISM_BINS];	/* @share before any trials */
 	struct fb_conservatism_trials own;	/* plain foreground trials in the last bin */
 	struct fb_conservatism_odds odds;	/* for a search that weighs the risk itself */
 	u64 trials;
@@ -96,7 +90,7 @@ struct fb_conservatism {
 	s32 cost_ppm;			/* what they cost in recent windows, as part of the time */
 };
 
-/* Begin with how much @dm says that seeks vary, if it does. @target_ppm: 1 .. 1000000. */
+/* Begin without trials. @target_ppm: 1 .. 1000000. */
 void fb_conservatism_init(struct fb_conservatism *m, const struct disk_model *dm, u32 target_ppm);
 
 /*
@@ -116,10 +110,7 @@ static inline enum fb_conservatism_kind fb_conservatism_kind(u32 cyls)
 void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 			   const struct fb_conservatism_leg *leg);
 
-/*
- * Look up a table of struct fb_conservatism_odds. @margin_ns: margin, or for @early what is missing
- * of a turn. Return: the chance, 16 binary places.
- */
+/* Look up a table of struct fb_conservatism_odds. Return: the chance, 16 binary places. */
 u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns);
 
 /**

@@ -66,74 +66,29 @@ struct fb_head_end {
 	s64 residual_ns;
 };
 
-/**
- * fb_head_init() - initialise: head and phase unknown
- * @h: the state to fill
- * @dm: model; must outlive @h or be replaced by another fb_head_init()
- */
+/* Head and phase unknown. @dm must outlive @h, or be replaced by another fb_head_init(). */
 void fb_head_init(struct fb_head *h, const struct disk_model *dm);
-
-/* Make the head unknown until the next mechanical completion. @h: state; the phase stays. */
+/* The head is unknown until the next mechanical completion; the phase stays. */
 void fb_head_lose(struct fb_head *h);
-
-/**
- * fb_head_reset() - make head and phase unknown after a reset, resume or spin-up
- * @h: state; the period stays
- * @until_ns: no anchor before this moment
- */
+/* After a reset, resume or spin-up: the phase is unknown, too, and no anchor is taken before. */
 void fb_head_reset(struct fb_head *h, u64 until_ns);
-
-/**
- * fb_head_guess() - say where the head may be, though no completion showed it
- * @h: state; the phase stays
- * @at: the place; its angle does not matter
- */
+/* Say where the head may be, though no completion showed it. The angle of @at does not matter. */
 void fb_head_guess(struct fb_head *h, const struct dm_place *at);
-
 /* Is the phase trusted? Not if nothing has confirmed it for half a minute. */
 bool fb_head_locked(const struct fb_head *h, u64 now_ns);
-
-/**
- * fb_head_angle() - get the platter's angle at a moment
- * @h: state, anchored
- * @ns: the moment, before or after the anchor
- * Return: the angle.
- */
+/* The platter's angle at a moment before or after the anchor, which there is. */
 u32 fb_head_angle(const struct fb_head *h, u64 ns);
-
-/**
- * fb_head_when() - get the moment nearest to a given one at which the platter is at an angle
- * @h: state, anchored
- * @ns: the given moment
- * @angle: the angle
- * Return: ns.
- */
+/* The moment nearest to @ns at which the platter is at an angle. */
 u64 fb_head_when(const struct fb_head *h, u64 ns, u32 angle);
-
-/*
- * Test whether the model is wrong. Return: true when too many commands do not end at the predicted
- * angle, or in the predicted turn, or the platter turns at another speed.
- */
+/* Do too many commands not end at the predicted angle, or turn, or is the speed another? */
 bool fb_head_misfit(const struct fb_head *h);
-
-/*
- * Predict the head's place at a moment if it stays on its track. @p: out: the track where the last
- * command ended, and the angle at @ns. Return: false when the head is unknown or the phase is not
- * trusted at @ns.
- */
+/* Where the head is at a moment if it stays on its track; false: head or phase are unknown. */
 bool fb_head_now(const struct fb_head *h, u64 ns, struct dm_place *p);
 
-/**
- * fb_head_complete() - learn from a completion
- * @h: state
- * @now_ns: when it was reported
- * @end: where it should have ended: after the sector that passed the head last
- * @pred_ns: predicted media end; 0 = none
- * @started_ns: the earliest it can have started; 0 = not known. A mechanical access
- *	cannot have ended before @started_ns + @xfer_ns
- * @xfer_ns: least transfer time
- * @write: direction; selects the report overhead
- * @out: how it was judged
+/*
+ * Learn from a completion reported at @now_ns. @end: where it should have ended; @pred_ns: when, or
+ * 0; @started_ns: the earliest it can have started, or 0: a mechanical access cannot have ended
+ * before @started_ns + @xfer_ns, the least transfer time; @write: selects the report overhead.
  */
 void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 		      u64 pred_ns, u64 started_ns, u64 xfer_ns, bool write,

@@ -81,99 +81,48 @@ struct fb_joint {
 
 /* Initialise. @cost_ppm: see struct fb_joint. */
 void fb_joint_init(struct fb_joint *j, const struct disk_model *dm, u32 cost_ppm);
-
-/* Price of a turn that is lost behind a free read. Return: the price, for fb_block_value_miss(). */
+/* Price of a turn that is lost behind a free read, for fb_block_value_miss(). */
 u32 fb_joint_miss_price(const struct fb_joint *j);
 
-/**
- * fb_joint_begin() - begin a round
- * @r: out; without candidates
- * @pool: the pending requests
- * @class: requests of this class count; that of fb_policy_choose()
- *
- * If fb_policy_choose() finds nothing that is predicted (no model, head unknown), or something
- * that is expired, that goes as it is: then do not call this.
+/*
+ * Begin a round without candidates, of this class, which fb_policy_choose() has found. What that has
+ * chosen without a prediction, or as it is expired, goes as it is.
  */
 void fb_joint_begin(struct fb_joint_round *r, const struct fb_policy_pool *pool,
 		    enum fb_policy_class class);
-
-/**
- * fb_joint_rank() - find the requests whose gaps are worth a search, in several steps
- * @j: state
- * @at: pool, head and time; the head is the same in all steps of a round
- * @r: the round; a candidate at least, in the end, if a request of its class is placed
- * @most: no more requests than these are ranked in this step
- *
- * Requests may come and go between two steps but for those of fb_joint_has(). One that comes is
- * ranked in its turn.
- *
- * Cost: under 12,000 instructions with FB_JOINT_SLICE; those of fb_joint_onward() are under
- * 20,000 at 256 pending.
- * Return: false: all are ranked.
+/*
+ * Rank @most requests, to find those whose gaps are worth a search. False: all are ranked; there is
+ * a candidate then if a request of the class is placed. Requests other than those of fb_joint_has()
+ * may come and go between two steps; the head stays. Under 12,000 instructions with FB_JOINT_SLICE.
  */
 bool fb_joint_rank(const struct fb_joint *j, const struct fb_joint_at *at,
 		   struct fb_joint_round *r, u32 most);
-
 /* Is a request a candidate of the round, or the next to be ranked? */
 bool fb_joint_has(const struct fb_joint_round *r, const struct fb_policy_req *req);
-
-/**
- * fb_joint_arrived() - let a request that has arrived since all are ranked join the round
- * @j: state
- * @at: as in fb_joint_rank()
- * @r: the round
- * @req: the request, in the pool
- *
- * O(1).
- * Return: true if it is worth a search, too: it is the last candidate now.
- */
+/* One has arrived since all are ranked. True: it is worth a search, too, as the last candidate. */
 bool fb_joint_arrived(const struct fb_joint *j, const struct fb_joint_at *at,
 		      struct fb_joint_round *r, struct fb_policy_req *req);
-
-/* Look where a candidate leads; before it is offered. @at: as in fb_joint_rank(). */
+/* Look where a candidate leads; before it is offered. Under 20,000 instructions at 256 pending. */
 void fb_joint_onward(const struct fb_joint *j, const struct fb_joint_at *at,
 		     struct fb_joint_round *r, u32 i);
-
-/**
- * fb_joint_least() - what the plan for a candidate must be worth more than to be the best
- * @j: state
- * @dm: model
- * @mean: as in fb_joint_offer()
- * @r: the round
- * @i: number of the candidate, which fb_joint_onward() has looked at
- *
- * Also 0 where the candidate is the best without a plan.
- * Return: the value, for fb_limits.least_value.
+/*
+ * What the plan for a candidate must be worth more than to be the best, for fb_limits.least_value; 0
+ * also where it is the best without a plan. @mean: fb_block_value.mean, the unit of the price.
  */
 u64 fb_joint_least(const struct fb_joint *j, const struct disk_model *dm, u64 mean,
 		   const struct fb_joint_round *r, u32 i);
-
-/**
- * fb_joint_offer() - score a candidate whose gap has been searched, or is left alone
- * @j: state
- * @dm: model
- * @mean: fb_block_value.mean, the unit of the price
- * @r: the round; @r->best is updated. Of equals the one offered first stays
- * @i: number of the candidate
- * @plan: its plan, or NULL
- */
+/* Score a candidate whose gap has been searched, or is left alone; of equals the first stays. */
 void fb_joint_offer(const struct fb_joint *j, const struct disk_model *dm, u64 mean,
 		    struct fb_joint_round *r, u32 i, const struct fb_plan *plan);
-
 /* Make a candidate the best, whatever the others bring. */
 void fb_joint_insist(struct fb_joint_round *r, u32 i);
-
 /* Note that @r->best goes next. */
 void fb_joint_sent(struct fb_joint *j, const struct fb_joint_round *r);
 
-/**
- * fb_joint_charge() - account for a request that goes next, however it was chosen
- * @j: state; the price moves every few seconds
- * @order_ns: its expected positioning time, less that of the shadow's next (core/order_cost.h)
- * @missed_ppm: what free reads cost lately by fb_conservatism.cost_ppm; 0: unknown
- * @idle: fb_policy_pool.idle, by which the drive's time is made a share of throughput or response
- * @now_ns: the time
- * Return: true at the end of a window: @j->window_ppm is new.
+/*
+ * Account for a request that goes next, however it was chosen. @order_ns: what the order costs it
+ * (core/order_cost.h); @missed_ppm: fb_conservatism.cost_ppm, or 0; @idle: fb_policy_pool.idle. True
+ * at the end of a window: @j->window_ppm is new.
  */
 bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle, u64 now_ns);
 

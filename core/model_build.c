@@ -130,21 +130,6 @@ static struct dm_curve *dm_build_curve(const struct dm_spec_seek *p, u32 n, u32 
 	return curve;
 }
 
-static int dm_build_spread(struct disk_model *dm, const struct dm_spec_seek *p, u32 n,
-			   struct dm_fault *fault)
-{
-	int err = dm_check_distances(p, n, dm->info.cylinders - 1, fault);
-
-	if (err || !n)
-		return err;
-	dm->spread = fb_zalloc(n * sizeof(*dm->spread));
-	if (!dm->spread)
-		return -ENOMEM;
-	memcpy(dm->spread, p, n * sizeof(*p));
-	dm->spreads = n;
-	return 0;
-}
-
 static int dm_build_seek(struct disk_model *dm, const struct dm_spec *spec,
 			 struct dm_fault *fault)
 {
@@ -473,7 +458,6 @@ int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_faul
 	if (!dm)
 		return -ENOMEM;
 	dm->info = spec->info;
-	dm->info.spread_known = spec->spreads;
 	dm->info.spt_most = 0;
 	dm->info.spt_least = DM_SPT_MAX;
 	dm->serpentine = spec->order != DM_HEADS_PLAIN;
@@ -484,7 +468,8 @@ int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_faul
 	if (!err)
 		err = dm_build_seek(dm, spec, fault);
 	if (!err)
-		err = dm_build_spread(dm, spec->spread, spec->spreads, fault);
+		err = dm_check_distances(spec->spread, spec->spreads, dm->info.cylinders - 1,
+					 fault);
 	if (!err)
 		err = dm_build_zones(dm, spec, fault);
 	if (err) {
@@ -501,7 +486,6 @@ void dm_free(struct disk_model *dm)
 		return;
 	fb_free(dm->curve[0]);
 	fb_free(dm->curve[1]);
-	fb_free(dm->spread);
 	fb_free(dm->before);
 	fb_free(dm->remap);
 	fb_free(dm->slip);

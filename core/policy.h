@@ -102,65 +102,36 @@ struct fb_policy_choice {
 
 /* Does a policy order without a model, by LBN or arrival? */
 bool fb_policy_needs_no_map(enum fb_policy_id policy);
-
-/*
- * Are requests chosen together with the free reads before them? The host does so (core/joint.h)
- * while free reads are wanted; else the choice of this file, shortest positioning time, stands.
- */
+/* Are requests chosen together with the free reads before them, while such reads are wanted? */
 bool fb_policy_joins(enum fb_policy_id policy);
-
-/*
- * May its order take longer than that of shortest positioning times? core/order_cost.h tells by how
- * much, where positions are predicted.
- */
+/* May its order take longer than that of shortest positioning times (core/order_cost.h)? */
 bool fb_policy_has_cost(enum fb_policy_id policy);
-
 /* Its number by its name in fb_policy_name[], or -EINVAL. */
 int fb_policy_by_name(const char *name);
+
 /* An empty pool: auto, SPTF-SW at 60 %. */
 void fb_policy_pool_init(struct fb_policy_pool *pool);
 /* Add one that arrives: O(1) if its class and direction have no later deadline, as is usual. */
 void fb_policy_pool_add(struct fb_policy_pool *pool, struct fb_policy_req *req);
 /* Remove a request that is sent, merged away or cancelled. */
 void fb_policy_pool_del(struct fb_policy_pool *pool, struct fb_policy_req *req);
-
 /* Take out all requests, whose list @node is in @to then. */
 void fb_policy_pool_clear(struct fb_policy_pool *pool, struct list_head *to);
-
-/*
- * Give @req the earlier deadline of both. @gone, merged into it, is still in the pool, of the same
- * class and direction.
- */
+/* Give @req the earlier deadline of both. @gone, merged into it, is still in the pool beside it. */
 void fb_policy_pool_merge(struct fb_policy_pool *pool, struct fb_policy_req *req,
 			  const struct fb_policy_req *gone);
-
 /* Find where a request begins, before it is added to a pool. @dm: NULL: it is not placed. */
 void fb_policy_req_place(struct fb_policy_req *req, const struct disk_model *dm);
-
-/*
- * Find again where a request in the pool begins: after a front merge, and of all requests when
- * another model is loaded, for one model places all of a pool.
- */
+/* The same of one in the pool: it has grown, or of all of them: there is another model. */
 void fb_policy_pool_place(struct fb_policy_pool *pool, struct fb_policy_req *req,
 			  const struct disk_model *dm);
 
-/**
- * fb_policy_choose() - choose which request goes next
- * @pool: the pool; nothing is removed from it
- * @dm: model, or NULL
- * @head: where the head will be, or NULL: unknown
- * @now_ns: the time; of the requests whose deadline has passed the earliest goes first
- * @c: out: the choice; @c->req is NULL when the pool is empty
- *
- * The policy chooses among the highest class that is pending. A request of a lower class
- * that has waited for 10 s goes before all others.
- *
- * Without a model or head, or when no request is placed, sstf, sptf and sptf-sw
- * choose as clook does. If only some requests are placed, the others wait for their
- * deadlines. Of equal times the shorter seek goes, of equal seeks any.
- *
- * Cost: at 256 pending under 10,000 instructions if they are all over the disk, under 20,000 if
- * they are within some cylinders, where all are looked at.
+/*
+ * Choose which request goes next, of the highest class that is pending; nothing is removed. What
+ * has waited for 10 s in a lower class goes before all others, then what is past its deadline.
+ * Without model (@dm NULL), @head, or a placed request mechanical policies choose as clook does; if
+ * only some are placed the others wait for their deadlines. At 256 pending it costs under 10,000
+ * instructions, under 20,000 if all are within some cylinders.
  */
 void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 		      const struct dm_place *head, u64 now_ns, struct fb_policy_choice *c);
@@ -168,21 +139,11 @@ void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 /* Has the deadline of a request passed that is not of the lowest class? */
 bool fb_policy_is_overdue(const struct fb_policy_pool *pool, u64 now_ns);
 
-/**
- * fb_policy_offer() - let a request that has just arrived, or grown by a merge, replace the
- *	choice
- * @pool: the pool; it holds @req
- * @dm: as in fb_policy_choose()
- * @head: as in fb_policy_choose(), the same as when @c was made
- * @req: the request
- * @c: the choice; replaced if @req is better
- *
- * O(1). For all policies but sptf-sw the result is that of fb_policy_choose(). A new
- * shortest positioning time narrows sptf-sw's window: if that excludes the current
- * choice, @req takes its place, although a third request may have a shorter seek. If
- * @req is the choice itself and its beginning moved, its times are computed again but not
- * compared with the others'; a host that wants the best request must choose again.
- * Return: true when @c changed so that a plan made for it is void.
+/*
+ * Let a request that has just arrived, or grown by a merge, replace the choice if it is better, in
+ * O(1). @dm and @head are those of the choice. If sptf-sw's window narrows so that the choice is
+ * outside, @req takes its place, although a third request may seek less; and the choice itself,
+ * grown, is not compared with the others. True: a plan made for the choice is void.
  */
 bool fb_policy_offer(struct fb_policy_pool *pool, const struct disk_model *dm,
 		     const struct dm_place *head, struct fb_policy_req *req,
@@ -198,12 +159,7 @@ u64 fb_policy_onward_ns(struct fb_policy_pool *pool, const struct disk_model *dm
 
 /* A request is sent; the caller removes it. @expired: its deadline had passed, so it went first. */
 void fb_policy_sent(struct fb_policy_pool *pool, const struct fb_policy_req *req, bool expired);
-
-/*
- * A foreground request has ended. @idle: no other is left, pending or in flight. How loaded the
- * drive is matters to the joint choice: the same time costs other shares of throughput and of
- * response time (fb_joint_charge()).
- */
+/* A foreground request has ended. @idle: no other is left, pending or in flight. */
 void fb_policy_ended(struct fb_policy_pool *pool, bool idle);
 
 /*
@@ -214,20 +170,11 @@ typedef struct fb_policy_req *(*fb_policy_above_fn)(struct fb_policy_pool *pool,
 						    enum fb_policy_class class, bool write,
 						    u64 lbn);
 
-/**
- * fb_policy_choose_deadline() - choose in mq-deadline's order, without a model
- * @pool: the pool; nothing is removed from it, but the batch is counted down, so the
- *	caller must send the request returned
- * @now_ns: the time, for deadlines
- * @above: finds the next request of a batch
- *
- * This is transparent mode. A request that has waited for 10 s in a lower class goes first,
- * then real-time requests, then best-effort, then idle ones. Within a class reads go first;
- * writes go at the latest after two batches of reads. A batch is 16 requests of ascending
- * LBNs and begins with the direction's earliest deadline if that has passed.
- *
- * Cost: O(1), and two calls of @above.
- * Return: the request, or NULL when the pool is empty.
+/*
+ * Choose in mq-deadline's order, without a model, in O(1) and two calls of @above. The request, or
+ * NULL, must be sent: the batch is counted down. Within a class reads go first, and writes after
+ * two batches of reads; a batch is 16 requests of ascending LBNs and begins with the direction's
+ * earliest deadline if that has passed.
  */
 struct fb_policy_req *fb_policy_choose_deadline(struct fb_policy_pool *pool, u64 now_ns,
 						fb_policy_above_fn above);

@@ -127,13 +127,13 @@ static bool fb_cylinder_usable(struct fb_search *s, u32 cyl, u32 need)
 	const struct dm_place *from = &s->hop.from.place, *to = &s->hop.to.place;
 	struct dm_place src = { .cyl = cyl, .head = from->head };
 	struct dm_place dst = { .cyl = cyl, .head = to->head };
-	u64 con = fb_track_find_con_ns(s, fb_track_find_apart(from->cyl, cyl));
+	u64 con = fb_track_find_con_ns(s, from->cyl != cyl);
 	u64 legs, usable_ns;
 
 	s->ways_ns[0] = dm_seek_ns(s->dm, from, &src, false);
 	s->ways_ns[1] = dm_seek_ns(s->dm, &dst, to, s->hop.write);
 	legs = (u64)s->ways_ns[0] + s->ways_ns[1] + con +
-	       fb_track_find_con_ns(s, fb_track_find_apart(to->cyl, cyl));
+	       fb_track_find_con_ns(s, to->cyl != cyl);
 	usable_ns = fb_track_find_usable_ns(s, legs, con);
 	s->granules = fb_track_find_passing(usable_ns, s->granule_ns) + 1;
 	return usable_ns >= s->granule_ns * need;
@@ -325,7 +325,7 @@ static void fb_hop_arms(struct fb_search *s)
 	u32 src = s->hop.from.place.cyl, dst = s->hop.to.place.cyl, d, i;
 	u32 cylinders = dm_info(s->dm)->cylinders;
 
-	d = fb_track_find_apart(src, dst);
+	d = dm_apart(&s->hop.from.place, &s->hop.to.place);
 	s->between = d;
 	for (i = 0; i < ARRAY_SIZE(s->arm); i++) {
 		struct fb_search_arm *arm = &s->arm[i];

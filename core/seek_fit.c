@@ -21,7 +21,7 @@
 #define FB_SEEK_FIT_VAR_MOST (4 * FB_SEEK_FIT_VAR)
 
 /*
- * The scale of the errors begins at that of the 110 us of core/conservatism.c, and each trial
+ * The scale of the errors begins at 60 us, a standard deviation of 110 us, and each trial
  * moves it by a 32nd of its gradient. Phases are not known better than the lower bound, and no
  * drive exceeds the upper.
  */
@@ -61,23 +61,12 @@ static const u16 fb_seek_fit_late[FB_SEEK_FIT_FAR * (1 << FB_SEEK_FIT_Z_SHIFT) +
 	1912, 1493, 1179, 922, 720, 562, 439, 342, 267, 208, 162,
 };
 
-/* a logistic distribution's scale is its standard deviation times sqrt(3) / pi */
-static u32 fb_seek_fit_spread_start(const struct disk_model *dm)
-{
-	u64 sd_ns = dm_spread_ns(dm, dm_info(dm)->cylinders / 3);
-
-	if (!dm_info(dm)->spread_known)
-		return FB_SEEK_FIT_SPREAD_NS;
-	return clamp_t(u64, div_u64(sd_ns * 551, 1000), FB_SEEK_FIT_SPREAD_LEAST_NS,
-		       FB_SEEK_FIT_SPREAD_MOST_NS);
-}
-
 void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm)
 {
 	memset(c, 0, sizeof(*c));
 	c->period_ns = dm_period_ns(dm);
 	c->var = FB_SEEK_FIT_VAR;
-	c->spread_ns = fb_seek_fit_spread_start(dm);
+	c->spread_ns = FB_SEEK_FIT_SPREAD_NS;
 }
 
 void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm)

@@ -46,7 +46,7 @@ static bool fb_track_find_avoided(const struct fb_search *s, const struct dm_tra
 static u64 fb_track_find_con(const struct fb_search *s, const struct dm_place *a,
 			     const struct dm_place *b)
 {
-	return fb_track_find_con_ns(s, fb_track_find_apart(a->cyl, b->cyl));
+	return fb_track_find_con_ns(s, a->cyl != b->cyl);
 }
 
 /* time of the leg from @a to @b, conservatism included */
@@ -136,13 +136,12 @@ u32 fb_track_find_need(const struct fb_search *s, u32 weight)
 static u64 fb_track_find_leg_miss(const struct fb_search *s, const struct dm_place *a,
 				  const struct dm_place *b, u64 slack_ns)
 {
-	u32 cyls = fb_track_find_apart(a->cyl, b->cyl);
+	enum fb_conservatism_kind kind = fb_conservatism_kind(dm_apart(a, b));
 
 	if (!s->lim.odds || fb_same_track(a, b->cyl, b->head))
 		return 0;
 	return s->lim.miss_value *
-		fb_conservatism_chance(s->lim.odds->late[fb_conservatism_kind(cyls)],
-				       slack_ns + fb_track_find_con(s, a, b)) >> 16;
+		fb_conservatism_chance(s->lim.odds->chance[kind], slack_ns + fb_track_find_con(s, a, b)) >> 16;
 }
 
 u64 fb_track_find_fixed_cost(const struct fb_search *s)
@@ -151,7 +150,9 @@ u64 fb_track_find_fixed_cost(const struct fb_search *s)
 
 	if (!s->lim.odds)
 		return 0;
-	return (s->lim.miss_value * fb_conservatism_chance(s->lim.odds->early, missing_ns) >> 16) +
+	return (s->lim.miss_value *
+		fb_conservatism_chance(s->lim.odds->chance[FB_CONSERVATISM_EARLY],
+				       missing_ns) >> 16) +
 	       div_u64(s->lim.miss_value * s->extra_ns, s->period_ns);
 }
 
@@ -514,28 +515,29 @@ static void fb_track_find_straddler(struct fb_search *s, const struct fb_visit *
 }
 
 /* leg @i to or from the cylinder being examined, with a head switch if @other */
-static u64 fb_track_find_way(const struct fb_search *s, u32 i, u32 cyls, bool other, bool write)
+static u64 fb_track_find_way(const struct fb_search *s, u32 i, bool moves, bool other,
+			     bool write)
 {
 	u32 ns = s->ways_ns[i];
 
-	return (other ? max(ns, s->switch_ns[write]) : ns) + fb_track_find_con_ns(s, cyls);
+	return (other ? max(ns, s->switch_ns[write]) : ns) + fb_track_find_con_ns(s, moves);
 }
 
 void fb_track_find_track(struct fb_search *s, const struct dm_track *t, u32 left)
 {
 	struct fb_visit v = { .t = t, .left = left };
 	const struct fb_hop *hop = &s->hop;
-	u32 g = s->lim.granule_sectors, apart = fb_track_find_apart(hop->from.place.cyl, t->cyl), i;
-	bool other = hop->from.place.head != t->head;
-	u64 leg = fb_track_find_way(s, 0, apart, other, false), legs;
+	bool other = hop->from.place.head != t->head, moves = hop->from.place.cyl != t->cyl;
+	u32 g = s->lim.granule_sectors, i;
+	u64 leg = fb_track_find_way(s, 0, moves, other, false), legs;
 	struct dm_piece piece[2];
 	u32 most;
 
 	if (fb_track_find_forbidden(s, t->cyl, t->head) || fb_track_find_avoided(s, t))
 		return;
-	legs = leg + fb_track_find_way(s, 1, fb_track_find_apart(hop->to.place.cyl, t->cyl),
+	legs = leg + fb_track_find_way(s, 1, hop->to.place.cyl != t->cyl,
 				       hop->to.place.head != t->head, hop->write);
-	v.usable_ns = fb_track_find_usable_ns(s, legs, fb_track_find_con_ns(s, apart));
+	v.usable_ns = fb_track_find_usable_ns(s, legs, fb_track_find_con_ns(s, moves));
 	if (v.usable_ns < s->granule_ns * fb_track_find_need_cached(s, &s->need, s->weight))
 		return;
 	/* what core/search.c asked of the cylinder, of this track and its longer sectors */

@@ -8,12 +8,6 @@
 
 #include "core/plan.h"
 
-/* distance in cylinders */
-static inline u32 fb_track_find_apart(u32 a, u32 b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /* Get the region of a cylinder. Return: its number, below FB_REGIONS. */
 static inline u32 fb_track_find_region(const struct fb_search *s, u32 cyl)
 {
@@ -27,51 +21,29 @@ static inline u32 fb_track_find_weight(const struct fb_search *s, u32 cyl)
 	return s->lim.weight ? s->lim.weight[fb_track_find_region(s, cyl)] : FB_WEIGHT_ONE;
 }
 
-/* Conservatism of a leg over @cyls cylinders, ns. */
-static inline u64 fb_track_find_con_ns(const struct fb_search *s, u32 cyls)
+/* Conservatism of a leg, ns; @moves: to another cylinder. */
+static inline u64 fb_track_find_con_ns(const struct fb_search *s, bool moves)
 {
-	return cyls || !s->lim.still_ns ? s->lim.conservatism_ns : s->lim.still_ns;
+	return moves || !s->lim.still_ns ? s->lim.conservatism_ns : s->lim.still_ns;
 }
 
-/**
- * fb_track_find_usable_ns() - get the part of a hop left after the legs to a track and on
- * @s: the search
- * @legs_ns: time of both legs, conservatism included
- * @con_ns: the first leg's conservatism
- * Return: ns left for waiting and reading; may be 0.
- */
+/* Time left of a hop for waiting and reading, after both legs; @con_ns: the first's conservatism. */
 u64 fb_track_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns);
 
-/*
- * Bound how many granules of a track pass in a time. @granule_ns: no granule of the track takes
- * less. Return: granules; one that ends on the next track is not counted.
- */
+/* How many granules, of @granule_ns at least, pass in a time, but for one that ends elsewhere. */
 static inline u32 fb_track_find_passing(u64 usable_ns, u64 granule_ns)
 {
 	/* the rounding of angles may lengthen the time by some ns */
 	return div64_u64(usable_ns + 64, granule_ns);
 }
 
-/**
- * fb_track_find_most() - bound the value of a separate read from above
- * @s: the search
- * Return: the value of the longest read where granules are worth most.
- */
+/* The value of the longest read where granules are worth most: no separate read has more. */
 u64 fb_track_find_most(const struct fb_search *s);
 
-/*
- * Get how many granules a track must have to beat the hop's best piece. @weight: weight of the
- * track's granules. Return: granules; fewer cannot be worth more than that piece.
- */
+/* How many granules of this weight a track must have to beat the hop's best piece. */
 u32 fb_track_find_need(const struct fb_search *s, u32 weight);
 
-/**
- * fb_track_find_need_cached() - get fb_track_find_need(), cached for repeated calls
- * @s: the search
- * @need: where it is kept; whoever asks for another weight keeps it elsewhere
- * @weight: weight of the track's granules
- * Return: as fb_track_find_need().
- */
+/* The same, kept in @need for repeated calls. */
 static inline u32 fb_track_find_need_cached(const struct fb_search *s, struct fb_need *need,
 					    u32 weight)
 {
@@ -83,35 +55,19 @@ static inline u32 fb_track_find_need_cached(const struct fb_search *s, struct fb
 	return need->granules;
 }
 
-/**
- * fb_track_find_worth() - get what some of a track's granules are worth
- * @s: the search
- * @weight: weight of the track's granules
- * @left: how many are wanted
- * @wanted: how many of these are read
- * Return: their value; more for more of them, but not for more that are left.
- */
+/* What @wanted of a track's @left granules are worth; more for more, but not for more left. */
 u64 fb_track_find_worth(const struct fb_search *s, u32 weight, u32 left, u32 wanted);
 
 /*
- * Get what reading anything at all in the gap costs. If the wait is nearly a whole turn, the
- * foreground alone may arrive early enough to gain that turn, or land within the request and begin
- * there. Return: the cost, in units of a plan's value.
+ * What reading anything at all in the gap costs, in a plan's value. If the wait is nearly a whole
+ * turn, the foreground alone may gain that turn, or land within the request and begin there.
  */
 u64 fb_track_find_fixed_cost(const struct fb_search *s);
 
-/**
- * fb_track_find_prepend() - look for a piece to prepend to the foreground request
- * @s: the search; @s->find and @s->best are replaced if it is better
- */
+/* Look for a piece to prepend to the foreground request; @s->find and @s->best are the best. */
 void fb_track_find_prepend(struct fb_search *s);
 
-/**
- * fb_track_find_track() - look for a piece on a track for the current hop
- * @s: the search; @s->find and @s->best are replaced if it is better
- * @t: the track, on the cylinder being examined
- * @left: its wanted granules
- */
+/* The same of a track of the cylinder being examined, with @left wanted granules. */
 void fb_track_find_track(struct fb_search *s, const struct dm_track *t, u32 left);
 
 #endif /* FB_TRACK_FIND_H */

@@ -144,7 +144,6 @@ static void query(const struct disk_model *dm)
 		assert_true(lbn - t.first_lbn < t.nsect);
 		from = support_place(&rnd, dm);
 		assert_true(dm_seek_ns(dm, &from, &p, i & 1) <= 2ULL * DM_NS_MAX);
-		assert_true(dm_spread_ns(dm, rnd_below(&rnd, 5)) <= DM_NS_MAX);
 		dm_window(dm, &t, rnd_next(&rnd), rnd_next(&rnd) >> 30, piece);
 		assert_true(piece[0].nsect + piece[1].nsect <= t.nsect);
 		nsect = 1 + rnd_below(&rnd, min_t(u64, 500, info->sectors - lbn));

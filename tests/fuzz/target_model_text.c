@@ -227,7 +227,7 @@ static struct dm_place draw_place(const struct disk_model *dm)
 static void check_times(const struct disk_model *dm, u64 lbn)
 {
 	struct dm_place from = draw_place(dm), to = draw_place(dm);
-	u32 cyls = from.cyl > to.cyl ? from.cyl - to.cyl : to.cyl - from.cyl, angle = from.angle;
+	u32 cyls = dm_apart(&from, &to), angle = from.angle;
 	u64 seek, latency, left = dm_info(dm)->sectors - lbn, period = dm_info(dm)->period_ps;
 	bool write = draw(2);
 	struct dm_access a;
@@ -236,7 +236,6 @@ static void check_times(const struct disk_model *dm, u64 lbn)
 	seek = dm_seek_ns(dm, &from, &to, write);
 	fuzz_check(seek <= 2ULL * DM_NS_MAX);
 	fuzz_check(seek >= dm_seek_floor_ns(dm, draw(cyls + 1ULL)));
-	fuzz_check(dm_spread_ns(dm, cyls) <= DM_NS_MAX);
 	dm_position(dm, &from, &to, write, &seek, &latency);
 	fuzz_check(latency <= dm_period_ns(dm));
 	fuzz_check(!dm_access(dm, &from, lbn, 1 + draw(min_t(u64, left, 700)), write, &a));

@@ -88,7 +88,7 @@ static u64 floor_of(const struct disk *d, enum fb_conservatism_kind kind)
 
 static u32 chance(const struct disk *d, u64 margin_ns)
 {
-	return fb_conservatism_chance(d->m.odds.late[FB_CONSERVATISM_SEEK], margin_ns);
+	return fb_conservatism_chance(d->m.odds.chance[FB_CONSERVATISM_SEEK], margin_ns);
 }
 
 static u32 late_per_mille(const struct disk *d, u64 margin_ns)
@@ -147,7 +147,8 @@ static void request(struct disk *d, bool free)
 {
 	u64 gap = rnd_below(&d->r, PERIOD);
 	u32 to = some_distance(d), on = some_distance(d);
-	u64 con = margin(d), early = fb_conservatism_chance(d->m.odds.early, PERIOD - gap);
+	const u16 *gained = d->m.odds.chance[FB_CONSERVATISM_EARLY];
+	u64 con = margin(d), early = fb_conservatism_chance(gained, PERIOD - gap);
 
 	d->now += SERVICE;
 	/* in one gap of eight nothing is found: that shows what others would gain */
@@ -170,42 +171,18 @@ static void run(struct disk *d, u32 seconds, bool free)
 		request(d, free);
 }
 
-/* a model whose seeks vary by @spread_ns; 0: not said */
-static struct disk_model *model(u32 spread_ns)
-{
-	char text[1024];
-	int len;
-
-	len = snprintf(text, sizeof(text), "fbmodel 1\nvendor A\nproduct B\nsectors 100000\n"
-		       "cylinders 10000\nheads 1\nhead_order plain\nperiod_ps 6000000000\n"
-		       "head_switch_ns 0\nwrite_settle_ns 0\nzero_latency no\nseek 9999 9000000\n");
-	if (spread_ns)
-		len += snprintf(text + len, sizeof(text) - len, "seek_spread 63 %u\n"
-				"seek_spread 64 %u\n", spread_ns / 2 + 1, spread_ns);
-	snprintf(text + len, sizeof(text) - len,
-		 "zone 0 9999 spt 10 angle 0 track_skew 0 cyl_skew 0 dead 0 spares 0\n");
-	return support_model_text(text);
-}
-
-static void init(struct fb_conservatism *m, u32 spread_ns)
-{
-	struct disk_model *dm = model(spread_ns);
-
-	fb_conservatism_init(m, dm, FB_CONSERVATISM_TARGET_PPM);
-	dm_free(dm);
-}
-
-static struct disk told_disk(u64 mean, u32 spread_ns)
-{
-	struct disk d = { .r = { 7 }, .now = 1000 * SECOND, .spread = mean };
-
-	init(&d.m, spread_ns);
-	return d;
-}
-
 static struct disk new_disk(u64 mean)
 {
-	return told_disk(mean, 0);
+	struct disk d = { .r = { 7 }, .now = 1000 * SECOND, .spread = mean };
+	struct disk_model *dm = support_model_text("fbmodel 1\nvendor A\nproduct B\n"
+		"sectors 100000\ncylinders 10000\nheads 1\nhead_order plain\n"
+		"period_ps 6000000000\nhead_switch_ns 0\nwrite_settle_ns 0\nzero_latency no\n"
+		"seek 9999 9000000\n"
+		"zone 0 9999 spt 10 angle 0 track_skew 0 cyl_skew 0 dead 0 spares 0\n");
+
+	fb_conservatism_init(&d.m, dm, FB_CONSERVATISM_TARGET_PPM);
+	dm_free(dm);
+	return d;
 }
 
 /* foreground time lost to free reads over half an hour, ppm, after half an hour's learning */
@@ -229,68 +206,6 @@ static void assert_cost(struct disk *d, u32 least_percent, u32 most_percent)
 static void assert_holds(struct disk *d)
 {
 	assert_cost(d, 80, 120);
-}
-
-static void assert_around(u64 value, u64 want, u64 off)
-{
-	assert_in_range(value, want - off, want + off);
-}
-
-/*
- * A model that says how much seeks vary: of a Laplace distribution with the mean deviation b,
- * exp(-x / b) / 2 are later than x; phases may be 20 us off. Seen to fail with the standard
- * deviation taken for b, with the spread of the shortest seeks for all, and without those 20 us.
- */
-static void test_told(void **state)
-{
-	struct disk d = told_disk(0, 120000), still = told_disk(0, 1);
-	struct disk wide = told_disk(0, 1000000000);
-
-	(void)state;
-	/* 30 per cent: b * ln(0.5 / 0.3), b = 84853 */
-	assert_around(floor_of(&d, FB_CONSERVATISM_SEEK), 63345, 1500);
-	assert_around(floor_of(&d, FB_CONSERVATISM_STILL), 63345, 1500);
-	assert_around(late_per_mille(&d, 190000), 67, 1);
-	/* not more than half of the smaller spread's phase */
-	assert_around(floor_of(&still, FB_CONSERVATISM_SEEK), 20000, 1000);
-	assert_int_equal(late_per_mille(&still, 50000), 0);
-	/* more than the bins hold: as much as they do */
-	assert_in_range(floor_of(&wide, FB_CONSERVATISM_SEEK), 100000,
-			FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS);
-}
-
-/* It holds the target whether what the model says is right, far too little or too much. */
-static void test_told_wrong(void **state)
-{
-	static const u32 said[] = { 120000, 20000, 300000 };
-	u32 i;
-
-	(void)state;
-	for (i = 0; i < ARRAY_SIZE(said); i++) {
-		struct disk d = told_disk(84853, said[i]);
-
-		assert_holds(&d);
-	}
-}
-
-/*
- * The first half minute: smaller margins than without being told, for no more than twice the
- * target, 50 turns. Seen to fail when the model is not asked.
- */
-static void test_told_begins(void **state)
-{
-	static const u32 sd[] = { 30000, 60000, 90000 };
-	u32 i;
-
-	(void)state;
-	for (i = 0; i < ARRAY_SIZE(sd); i++) {
-		u64 mean = sd[i] / 1.41421356;
-		struct disk told = told_disk(mean, sd[i]), none = new_disk(mean);
-
-		assert_true(margin(&told) + 20000 < margin(&none));
-		run(&told, 30, true);
-		assert_true(told.turns * (s64)PERIOD < 2 * 30000 * FB_CONSERVATISM_TARGET_PPM);
-	}
 }
 
 /*
@@ -320,7 +235,7 @@ static void test_kinds(void **state)
 	(void)state;
 	assert_holds(&d);
 	assert_true(floor_of(&d, FB_CONSERVATISM_STILL) <= FB_CONSERVATISM_BIN_NS);
-	assert_true(fb_conservatism_chance(d.m.odds.late[FB_CONSERVATISM_STILL], 50000) < 400);
+	assert_true(fb_conservatism_chance(d.m.odds.chance[FB_CONSERVATISM_STILL], 50000) < 400);
 	/* exponential: exp(-2) / 2 = 68 per mille are above twice the mean */
 	assert_in_range(late_per_mille(&d, 169706), 45, 100);
 }
@@ -526,10 +441,9 @@ static s64 charged(struct fb_conservatism *m, enum fb_cause cause, s64 late_ns)
  */
 static void test_charges(void **state)
 {
-	struct fb_conservatism m;
+	struct fb_conservatism m = new_disk(0).m;
 	s64 usual;
 
-	init(&m, 0);
 	fb_conservatism_learn(&m, SECOND, &(struct fb_conservatism_leg) { 0 });
 	assert_int_equal(charged(&m, FB_CAUSE_PLAIN, PERIOD), 0);
 	usual = charged(&m, FB_CAUSE_AFTER, 0);
@@ -563,10 +477,9 @@ static void windows(struct fb_conservatism *m, u64 *now, u32 n, s64 late_ns)
 /* the price keeps within bounds however long free reads cost nothing, or far too much */
 static void test_bounds(void **state)
 {
-	struct fb_conservatism m;
+	struct fb_conservatism m = new_disk(0).m;
 	u64 now = SECOND;
 
-	init(&m, 0);
 	windows(&m, &now, 400, 0);
 	assert_int_equal(m.odds.price, 64);
 	windows(&m, &now, 400, PERIOD);
@@ -576,11 +489,10 @@ static void test_bounds(void **state)
 /* trials count half after twelve minutes without any */
 static void test_fades(void **state)
 {
-	struct fb_conservatism m;
+	struct fb_conservatism m = new_disk(0).m;
 	u64 now = SECOND;
 	u32 before, i;
 
-	init(&m, 0);
 	windows(&m, &now, 100, PERIOD);
 	before = m.tail[0][FB_CONSERVATISM_BINS - 1].n;
 	assert_true(before > 10000);
@@ -597,9 +509,6 @@ static void test_fades(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_told),
-		cmocka_unit_test(test_told_wrong),
-		cmocka_unit_test(test_told_begins),
 		cmocka_unit_test(test_spreads),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_wrong_model),

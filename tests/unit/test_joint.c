@@ -87,7 +87,7 @@ static double brute_expected(const struct dm_place *head, const struct fb_conser
 	if (*latency >= FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS)
 		return ns;
 	return ns + period / 65536 *
-		fb_conservatism_chance(odds->late[fb_conservatism_kind(cyls)], *latency);
+		fb_conservatism_chance(odds->chance[fb_conservatism_kind(cyls)], *latency);
 }
 
 static double brute_onward(u32 n, const struct dm_place *head, const struct fb_policy_req *q)
@@ -157,7 +157,7 @@ static void test_rank(void **state)
 	(void)state;
 	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	for (i = 0; i < 64; i++)
-		high.late[FB_CONSERVATISM_SEEK][i] = i < 20 ? 60000 >> i / 2 : 0;
+		high.chance[FB_CONSERVATISM_SEEK][i] = i < 20 ? 60000 >> i / 2 : 0;
 	for (i = 0; i < 12000; i++) {
 		u32 n = i % 4 ? 1 + rnd_below(&rnd, 12) : 1 + rnd_below(&rnd, MOST);
 		struct dm_place head = support_place(&rnd, dm);

@@ -93,7 +93,7 @@ static double leg_price(const struct fb_limits *lim, const struct dm_place *a, u
 
 	if (same_track(a, cyl, head))
 		return 0;
-	return lim->miss_value * chance(lim->odds->late[a->cyl != cyl], margin_ns);
+	return lim->miss_value * chance(lim->odds->chance[a->cyl != cyl], margin_ns);
 }
 
 /* what it costs that anything is read in the gap */
@@ -101,26 +101,22 @@ static double fixed_cost(const struct fb_limits *lim, const struct fb_search *s)
 {
 	double missing_ns = s->period_ns - s->latency_ns;
 
-	return (chance(lim->odds->early, missing_ns) + (double)s->extra_ns / s->period_ns) *
+	return (chance(lim->odds->chance[FB_CONSERVATISM_EARLY], missing_ns) + (double)s->extra_ns / s->period_ns) *
 	       lim->miss_value;
 }
 
 /* odds that fall with the margin, each kind's in its own way */
 static void random_odds(struct rnd *r, struct fb_conservatism_odds *odds)
 {
-	u32 i, k, late, early = rnd_below(r, 40000);
+	u32 i, k, late;
 
 	for (k = 0; k < FB_CONSERVATISM_KINDS; k++) {
 		odds->floor_ns[k] = rnd_below(r, 100000);
 		late = rnd_below(r, 40000);
 		for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
-			odds->late[k][i] = late;
+			odds->chance[k][i] = late;
 			late -= late * rnd_below(r, 20) / 100;
 		}
-	}
-	for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
-		odds->early[i] = early;
-		early -= early * rnd_below(r, 20) / 100;
 	}
 }
 

@@ -390,30 +390,6 @@ static void test_settle(void **state)
 	dm_free(dm);
 }
 
-/* the model's spread of seeks over a third of the disk, times sqrt(3) / pi, within bounds */
-static void test_told(void **state)
-{
-	static const struct {
-		const char *text;
-		u32 scale_ns;
-	} all[] = {
-		{ disk_text, 60000 },
-		{ DISK_HEAD "seek_spread 1 20000\nseek_spread 2000 80000\n" DISK_ZONE, 44080 },
-		{ DISK_HEAD "seek_spread 64 600000\n" DISK_ZONE, 300000 },
-		{ DISK_HEAD "seek_spread 64 14000\n" DISK_ZONE, 8000 },
-	};
-	struct disk_model *dm;
-	struct fb_seek_fit c;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(all); i++) {
-		dm = support_model_text(all[i].text);
-		fb_seek_fit_init(&c, dm);
-		assert_int_equal(c.spread_ns, all[i].scale_ns);
-		dm_free(dm);
-	}
-}
-
 /*
  * What is known becomes less certain with time: by 20,000 ppm^2 a second, for ten minutes without
  * a trial, and to 2 %.
@@ -479,7 +455,6 @@ int main(void)
 		cmocka_unit_test(test_forgets),
 		cmocka_unit_test(test_floor),
 		cmocka_unit_test(test_settle),
-		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_ages),
 		cmocka_unit_test(test_scale),
 	};
