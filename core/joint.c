@@ -49,10 +49,6 @@
  * tenth of free bandwidth, and under open loads, which may cost a fifth, all of the time.
  * A window shorter than FB_JOINT_SOON_NS says nothing: a device that is no disk may end 64 requests
  * within a millisecond.
- *
- * From then on, and when another cost is set, as at first, the price rises eight times as fast
- * until a window costs less than it may: else it depends on chance for minutes whether one such
- * step was enough.
  */
 #define FB_JOINT_EXCESS 4
 #define FB_JOINT_SOON_NS (FB_JOINT_WINDOW_NS / 64)
@@ -60,7 +56,6 @@
 #define FB_JOINT_ROUNDS_MIN 64
 #define FB_JOINT_SLOPE_PPM 36000
 #define FB_JOINT_GAIN 16
-#define FB_JOINT_GAIN_RISING 2
 #define FB_JOINT_OWED_PART (4 * FB_JOINT_GAIN)
 /*
  * A part of what may be spent is kept back: else every other run would cost more than is promised.
@@ -203,21 +198,6 @@ bool fb_joint_has(const struct fb_joint_round *r, const struct fb_policy_req *re
 	return r->next == &req->node;
 }
 
-bool fb_joint_arrived(const struct fb_joint *j, const struct fb_joint_at *at,
-		      struct fb_joint_round *r, struct fb_policy_req *req)
-{
-	const struct fb_joint_view v = fb_joint_view(j, at);
-	struct fb_joint_candidate c = { 0 };
-
-	if (req->class != r->class || !req->placed || r->n == ARRAY_SIZE(r->candidate))
-		return false;
-	fb_joint_predict(&v, req, &c);
-	if (r->n >= FB_JOINT_CANDIDATES && c.rank <= r->candidate[FB_JOINT_CANDIDATES - 1].rank)
-		return false;
-	r->candidate[r->n++] = c;
-	return true;
-}
-
 /* what its age takes off a request's time */
 static s64 fb_joint_age_worth(const struct fb_joint *j, const struct fb_joint_at *at, u64 age_ns)
 {
@@ -320,12 +300,9 @@ static void fb_joint_move(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 	if (j->owed_of_ppm != j->cost_ppm) {
 		j->owed_of_ppm = j->cost_ppm;
 		j->owed_ppm = 0;
-		j->rising = true;
 	}
-	j->rising = j->rising && over > 0;
 	price += div64_s64(price * (over + div_s64(j->owed_ppm, FB_JOINT_OWED_PART)),
-			   FB_JOINT_SLOPE_PPM *
-			   (s64)(j->rising ? FB_JOINT_GAIN_RISING : FB_JOINT_GAIN));
+			   (s64)FB_JOINT_SLOPE_PPM * FB_JOINT_GAIN);
 	j->price = clamp_t(s64, price, FB_JOINT_PRICE_LEAST, FB_JOINT_PRICE_MOST);
 	/*
 	 * Where the price cannot rise what is owed must not grow, for it cannot be paid; but it
@@ -342,7 +319,6 @@ static void fb_joint_raise(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 	s64 price = j->price + div_s64(j->price * over, FB_JOINT_SLOPE_PPM);
 
 	j->price = min_t(s64, price, FB_JOINT_PRICE_MOST);
-	j->rising = true;
 }
 
 /* what free reads may take of the drive's time, where such a share costs @weight times as much */

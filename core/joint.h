@@ -18,7 +18,6 @@
 #include "core/policy.h"
 
 #define FB_JOINT_CANDIDATES 3	/* with two a whole scan of the Atlas takes 3.3 % longer */
-#define FB_JOINT_LATE 2		/* so many more that arrive while they are searched */
 #define FB_JOINT_SLICE 32		/* requests that are ranked in one step */
 #define FB_JOINT_COST_PPM 10000	/* recommended target */
 #define FB_JOINT_COST_PPM_MAX 500000
@@ -37,8 +36,7 @@ struct fb_joint_candidate {
 
 /* One choice */
 struct fb_joint_round {
-	/* the best by rank, in this order; behind them those that have arrived since */
-	struct fb_joint_candidate candidate[FB_JOINT_CANDIDATES + FB_JOINT_LATE];
+	struct fb_joint_candidate candidate[FB_JOINT_CANDIDATES];	/* the best by rank first */
 	u32 n;
 	enum fb_policy_class class;	/* of them */
 	/* private: of the pool's list, what is ranked next; the list itself: all are */
@@ -71,8 +69,6 @@ struct fb_joint {
 	u64 latency;	/* rotational latency of those chosen, mean * FB_JOINT_GAPS */
 	u64 age;			/* their age then, the same */
 	u64 since_ns;			/* beginning of the controller's window */
-	/* no window has cost less than it may since @cost_ppm was set or @price far too low */
-	bool rising;
 	s64 owed_ppm;	/* what free reads have cost too much in all; below 0: too little */
 	u32 owed_of_ppm;		/* the @cost_ppm that this is of */
 	s64 order_ns;			/* what the order cost in the window */
@@ -99,9 +95,6 @@ bool fb_joint_rank(const struct fb_joint *j, const struct fb_joint_at *at,
 		   struct fb_joint_round *r, u32 most);
 /* Is a request a candidate of the round, or the next to be ranked? */
 bool fb_joint_has(const struct fb_joint_round *r, const struct fb_policy_req *req);
-/* One has arrived since all are ranked. True: it is worth a search, too, as the last candidate. */
-bool fb_joint_arrived(const struct fb_joint *j, const struct fb_joint_at *at,
-		      struct fb_joint_round *r, struct fb_policy_req *req);
 /* Look where a candidate leads; before it is offered. Under 20,000 instructions at 256 pending. */
 void fb_joint_onward(const struct fb_joint *j, const struct fb_joint_at *at,
 		     struct fb_joint_round *r, u32 i);

@@ -145,8 +145,6 @@ void fb_engine_offer(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
 	else if (fb_policy_offer(&e->pool, e->dm, e->tail_known ? &e->tail : NULL, &rq->fg,
 				 &e->choice))
 		fb_engine_offer_gap(e, now_ns);
-	else
-		fb_round_offer(e, &rq->fg, now_ns);
 }
 
 void fb_engine_grown(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)

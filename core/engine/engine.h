@@ -239,8 +239,6 @@ bool fb_engine_open_gap(struct fb_engine *e, struct fb_engine_rq *rq, const stru
 			u64 least_value, bool shared);
 /* Have the search look for something better than the choice, which is predicted. */
 void fb_round_begin(struct fb_engine *e);
-/* A request that has just arrived, or grown, joins the round. */
-void fb_round_offer(struct fb_engine *e, struct fb_policy_req *req, u64 now_ns);
 /* Is it a candidate of a valid round, or the next that is ranked? */
 bool fb_round_has(const struct fb_engine *e, const struct fb_policy_req *req);
 /* One step towards the next gap that is to be searched; false: there is none, or no round. */

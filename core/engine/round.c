@@ -98,19 +98,6 @@ void fb_round_begin(struct fb_engine *e)
 	e->ops->wake(e);
 }
 
-void fb_round_offer(struct fb_engine *e, struct fb_policy_req *req, u64 now_ns)
-{
-	struct fb_joint_at at;
-
-	if (!fb_round_is_valid(e) || !e->round.ranked)
-		return;
-	at = fb_round_at(e, now_ns);
-	if (!fb_joint_arrived(&e->round.joint, &at, &e->round.r, req))
-		return;
-	fb_gap_ask(e->mail, &e->round.joint);
-	e->ops->wake(e);
-}
-
 bool fb_round_has(const struct fb_engine *e, const struct fb_policy_req *req)
 {
 	return fb_round_is_valid(e) && fb_joint_has(&e->round.r, req);

@@ -411,24 +411,6 @@ static void begin_round(struct host_rq *rq[3])
 	assert_int_equal(E->round.r.n, 3);
 }
 
-/* behind its three candidates */
-static void two_may_join_a_round(void **state)
-{
-	struct host_rq *rq[3];
-	u32 i;
-
-	begin_round(rq);
-	for (i = 0; i < 3; i++)
-		assert_int_equal(fb_round_has(E, &read_at(lbn_of(20 + i))->r.fg), i < 2);
-	assert_ptr_equal(fb_engine_chosen(E), &rq[0]->r);
-	for (i = 0; i < 5; i++) {
-		assert_true(fb_round_next(E, h.now));
-		assert_true(h.mail.open && h.mail.shared);
-	}
-	assert_false(fb_round_next(E, h.now));
-	assert_int_equal(h.stats.gaps, 5);
-}
-
 /* for all, but the first is always looked at */
 static void one_budget(void **state)
 {
@@ -932,7 +914,6 @@ int main(void)
 		TEST(one_gap_for_one_choice),
 		TEST(no_gap),
 		TEST(better_arrival_voids_search),
-		TEST(two_may_join_a_round),
 		TEST(one_budget),
 		TEST(candidate_merged_away),
 		TEST(candidate_removed),

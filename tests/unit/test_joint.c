@@ -400,36 +400,6 @@ static void go_on(u64 *now_ns, u32 windows, s64 over_ns)
 }
 
 /*
- * From the first window, and behind one that ended early, the price rises eight times as fast until
- * a window costs less than it may; so it does not fall. Seen to fail without the end of that, with
- * a fall that is as fast, and without fb_joint_raise() as a beginning.
- */
-static void test_rising(void **state)
-{
-	u64 now_ns = 0;
-	u32 was;
-
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	was = joint.price;
-	/* 18000 ppm where 9375 may be are too much by 0.24 of the slope's 36000 */
-	go_on(&now_ns, 1, 144000);
-	assert_in_range(joint.price, was + was * 11 / 100, was + was * 13 / 100);
-	was = joint.price;
-	go_on(&now_ns, 1, 0);
-	assert_in_range(joint.price, was - was / 32, was - was / 80);
-	was = joint.price;
-	go_on(&now_ns, 1, 144000);
-	assert_in_range(joint.price, was, was + was / 40);
-	was = joint.price;
-	go_on(&now_ns, 1, 330000);
-	assert_true(joint.price > was * 5 / 3);
-	was = joint.price;
-	go_on(&now_ns, 1, 144000);
-	assert_in_range(joint.price, was + was / 10, was + was / 6);
-}
-
-/*
  * The price leaves a bound when free reads cost too much, or little, again: what has piled up on
  * the way there does not hold it, and nothing piles up there. A request may take 80 us longer. Seen
  * to fail with what is owed the same as long as the price is at a bound, at either bound, and
@@ -595,53 +565,6 @@ static void test_idle(void **state)
 }
 
 /*
- * Who arrives later joins the candidates, at their end, if its rank is above that of the last of
- * the best; there is room for two; who has no place, or is of another class, does not. Seen to fail
- * without the comparison of ranks.
- */
-static void test_arrived(void **state)
-{
-	struct fb_policy_req late[FB_JOINT_LATE + 1], *last;
-	struct fb_policy_pool none;
-	struct fb_joint_at at = { .dm = dm, .pool = &none };
-	struct dm_place head = { 0 };
-	u32 i;
-
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	fb_policy_pool_init(&none);
-	at.head = &head;
-	memset(late, 0, sizeof(late));
-	for (i = 0; i < ARRAY_SIZE(late); i++) {
-		late[i].class = FB_POLICY_BE;
-		late[i].nsect = 8;
-		late[i].lbn = 1000000;
-		fb_policy_req_place(&late[i], dm);
-	}
-	/* of three as good as the late ones the last becomes a little worse */
-	fb_joint_begin(&r, &none, FB_POLICY_BE);
-	assert_false(fb_joint_rank(&joint, &at, &r, MOST));
-	assert_int_equal(r.n, 0);
-	assert_true(fb_joint_arrived(&joint, &at, &r, &late[0]));
-	for (; r.n < FB_JOINT_CANDIDATES; r.n++)
-		r.candidate[r.n] = r.candidate[0];
-	last = &late[1];
-	assert_false(fb_joint_arrived(&joint, &at, &r, last));
-	r.candidate[FB_JOINT_CANDIDATES - 1].rank--;
-	last->class = FB_POLICY_RT;
-	assert_false(fb_joint_arrived(&joint, &at, &r, last));
-	last->class = FB_POLICY_BE;
-	last->placed = false;
-	assert_false(fb_joint_arrived(&joint, &at, &r, last));
-	last->placed = true;
-	assert_true(fb_joint_arrived(&joint, &at, &r, last));
-	assert_ptr_equal(r.candidate[FB_JOINT_CANDIDATES].req, last);
-	assert_true(fb_joint_arrived(&joint, &at, &r, &late[2]));
-	assert_int_equal(r.n, FB_JOINT_CANDIDATES + FB_JOINT_LATE);
-	assert_false(fb_joint_arrived(&joint, &at, &r, &late[2]));
-}
-
-/*
  * What a plan must be worth to become the best, and no less: one that is worth a little more does,
  * where the odds add to the time, and one that is worth as much does not, whatever the odds. Who is
  * the best without a plan need not find one, nor may who is first, or behind one that must go.
@@ -743,13 +666,11 @@ int main(void)
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_offer),
 		cmocka_unit_test(test_no_value),
-		cmocka_unit_test(test_arrived),
 		cmocka_unit_test(test_least),
 		cmocka_unit_test(test_insist),
 		cmocka_unit_test(test_price),
 		cmocka_unit_test(test_excess),
 		cmocka_unit_test(test_excess_at_once),
-		cmocka_unit_test(test_rising),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_owed),
 		cmocka_unit_test(test_change),
