@@ -2,54 +2,47 @@
 /*
  * Probe of the drive's look-ahead; see core/lookahead.h.
  *
- * Wald's sequential probability ratio test decides for each lift whether it adds at most
- * FB_LOOKAHEAD_FINE to the share of commands that are late or odd, or FB_LOOKAHEAD_HARM and more.
- * Commands right after a pair of reads on one track are tested separately from the second of
- * the pair: look-ahead delays the former, a cache answers the latter, and neither effect may
- * dilute the other. Either test can refuse a lift, and both must pass to allow it. Later a
- * cumulative sum (Page) watches for a change of behaviour, because firmware adapts.
+ * A sequential test decides for each lift: a command's score is how much worse it ended than
+ * FB_LOOKAHEAD_EXCESS above the usual share of late or odd ones, and the sum decides at either
+ * bound. Commands right after a pair of reads on one track are tested separately from the second of
+ * the pair: look-ahead delays the former, a cache answers the latter, and neither effect may dilute
+ * the other. Either test can refuse a lift, and both must pass to allow it. Later the sum, which
+ * does not fall below 0 then, watches for a change of behaviour, because firmware adapts.
  *
  * A lift that is seldom late is allowed within some 100 trials; one that is late every second
- * time is refused within some 10.
+ * time is refused within some 15.
  */
 #include "core/lookahead.h"
 
-/* shares have 16 binary places, scores are logarithms to base 2 with 16 binary places */
-#define FB_LOOKAHEAD_ONE 65536U
-#define FB_LOOKAHEAD_BIT 65536
+#define FB_LOOKAHEAD_ONE 65536	/* a bad end; shares have 16 binary places */
 
 /*
- * Excess shares. Differences in slack alone may account for two in a hundred. Ten in a hundred
- * cost, in gaps with such a read, more than free reads may cost altogether.
+ * Differences in slack alone may account for two in a hundred more. Ten in a hundred cost, in gaps
+ * with such a read, more than free reads may cost altogether: this is between.
  */
-#define FB_LOOKAHEAD_FINE (FB_LOOKAHEAD_ONE / 50)
-#define FB_LOOKAHEAD_HARM (FB_LOOKAHEAD_ONE / 10)
+#define FB_LOOKAHEAD_EXCESS (FB_LOOKAHEAD_ONE / 20)
 
-/* one verdict in 1024 is wrong either way; an allowed lift is wrongly refused every 2^20 trials */
-#define FB_LOOKAHEAD_SURE (10 * FB_LOOKAHEAD_BIT)
-#define FB_LOOKAHEAD_CHANGE (20 * FB_LOOKAHEAD_BIT)
+/*
+ * The bound: 80 good ends in a row are enough where all are good; where more are bad chance counts
+ * for more. So one verdict in a thousand is wrong; with twice the bound, an allowed lift's far more
+ * seldom.
+ */
+#define FB_LOOKAHEAD_SURE(usual) (4 * FB_LOOKAHEAD_ONE + 48 * (usual))
 
 /* ordinary commands: 2 % are assumed to be bad at first; only the last few thousand count */
 #define FB_LOOKAHEAD_PRIOR_N 50
 #define FB_LOOKAHEAD_PRIOR_BAD 1
 #define FB_LOOKAHEAD_BASE_FULL 4096
 
-#define FB_LOOKAHEAD_NS_PER_S 1000000000U
-
 static const u32 fb_lookahead_bit[FB_LOOKAHEAD_LIFTS] = { FB_LIFT_SOURCE, FB_LIFT_DEST };
 
 /* ---- state ---- */
 
-static void fb_lookahead_clear(struct fb_lookahead_lift *l)
-{
-	l->test[0].score = 0;
-	l->test[1].score = 0;
-}
-
 static void fb_lookahead_enter(struct fb_lookahead_lift *l, enum fb_lookahead_state state,
 			       u64 now_ns)
 {
-	fb_lookahead_clear(l);
+	l->test[0].score = 0;
+	l->test[1].score = 0;
 	l->state = state;
 	l->since_ns = now_ns;
 }
@@ -92,77 +85,47 @@ static void fb_lookahead_refuse(struct fb_lookahead_lift *l, const struct fb_loo
 
 /* ---- the test ---- */
 
-/* log2, 16 binary places, by squaring; @x is not 0 */
-static s32 fb_lookahead_log2(u32 x)
-{
-	unsigned int whole = __fls(x), i;
-	u64 y = (u64)x << (31 - whole);
-	s32 log = whole << 16;
-
-	for (i = 1; i <= 16; i++) {
-		y = y * y >> 31;
-		if (y >> 32) {
-			y >>= 1;
-			log += 1 << (16 - i);
-		}
-	}
-	return log;
-}
-
 /* at most one half: beyond that predictions are worthless, and the tests do not matter */
-static u32 fb_lookahead_usual(const struct fb_lookahead_base *b)
+static s32 fb_lookahead_usual(const struct fb_lookahead_base *b)
 {
 	u64 bad = (u64)(b->bad + FB_LOOKAHEAD_PRIOR_BAD) * FB_LOOKAHEAD_ONE;
 
 	return min_t(u64, div_u64(bad, b->n + FB_LOOKAHEAD_PRIOR_N), FB_LOOKAHEAD_ONE / 2);
 }
 
-/* how much a command changes the score */
-static s32 fb_lookahead_weight(const struct fb_lookahead_base *b, bool bad)
-{
-	u32 fine = fb_lookahead_usual(b) + FB_LOOKAHEAD_FINE;
-	u32 harm = fb_lookahead_usual(b) + FB_LOOKAHEAD_HARM;
-
-	if (bad)
-		return fb_lookahead_log2(harm) - fb_lookahead_log2(fine);
-	return fb_lookahead_log2(FB_LOOKAHEAD_ONE - harm) -
-	       fb_lookahead_log2(FB_LOOKAHEAD_ONE - fine);
-}
-
 /* true: the lift does harm */
-static bool fb_lookahead_test(struct fb_lookahead_test *t, bool trial, s32 weight, bool bad)
+static bool fb_lookahead_test(struct fb_lookahead_test *t, bool trial, s32 usual, bool bad)
 {
+	s32 score = t->score + (bad ? FB_LOOKAHEAD_ONE : 0) - usual - FB_LOOKAHEAD_EXCESS;
+
 	t->n++;
 	t->bad += bad;
-	t->score = max_t(s32, t->score + weight, trial ? -FB_LOOKAHEAD_SURE : 0);
-	return t->score >= (trial ? FB_LOOKAHEAD_SURE : FB_LOOKAHEAD_CHANGE);
+	t->score = max(score, trial ? -FB_LOOKAHEAD_SURE(usual) : 0);
+	return t->score >= FB_LOOKAHEAD_SURE(usual) * (trial ? 1 : 2);
 }
 
 static void fb_lookahead_judge(struct fb_lookahead *p, u32 i, u64 now_ns,
 			       const struct fb_lookahead_mark *mark, bool bad)
 {
-	const bool concerned[2] = {
-		mark->at & fb_lookahead_bit[i],
-		mark->behind & fb_lookahead_bit[i],
-	};
-	struct fb_lookahead_lift *l = &p->lift[i];
+	const u32 concerned[2] = { mark->at, mark->behind };
+	struct fb_lookahead_lift *l = &p->lift[i], *other = &p->lift[!i];
+	s32 usual = fb_lookahead_usual(&p->base[mark->ours]);
 	bool trial = l->state == FB_LOOKAHEAD_TRIAL;
-	s32 weight = fb_lookahead_weight(&p->base[mark->ours], bad);
 	u32 k;
 
 	if (l->state == FB_LOOKAHEAD_REFUSED)
 		return;
 	for (k = 0; k < ARRAY_SIZE(concerned); k++) {
-		if (concerned[k] && fb_lookahead_test(&l->test[k], trial, weight, bad)) {
-			fb_lookahead_refuse(l, &l->test[k], now_ns);
-			/* the other lift may have been suspected of the same */
-			if (p->lift[!i].state == FB_LOOKAHEAD_ALLOWED)
-				fb_lookahead_clear(&p->lift[!i]);
-			return;
-		}
+		if (!(concerned[k] & fb_lookahead_bit[i]) ||
+		    !fb_lookahead_test(&l->test[k], trial, usual, bad))
+			continue;
+		fb_lookahead_refuse(l, &l->test[k], now_ns);
+		/* the other lift may have been suspected of the same */
+		if (other->state == FB_LOOKAHEAD_ALLOWED)
+			fb_lookahead_enter(other, FB_LOOKAHEAD_ALLOWED, other->since_ns);
+		return;
 	}
-	if (trial && l->test[0].score == -FB_LOOKAHEAD_SURE && l->test[1].score ==
-	    -FB_LOOKAHEAD_SURE)
+	if (trial && max(l->test[0].score, l->test[1].score) <= -FB_LOOKAHEAD_SURE(usual))
 		fb_lookahead_enter(l, FB_LOOKAHEAD_ALLOWED, now_ns);
 }
 
@@ -247,9 +210,9 @@ u32 fb_lookahead_lifts(const struct disk_model *dm, const struct fb_gap *gap,
 /* how many harmless commands end the test */
 static u32 fb_lookahead_left(const struct fb_lookahead *p, const struct fb_lookahead_test *t)
 {
-	u32 each = -fb_lookahead_weight(&p->base[1], false);
+	s32 usual = fb_lookahead_usual(&p->base[1]);
 
-	return div_u64(t->score + FB_LOOKAHEAD_SURE + each - 1, each);
+	return DIV_ROUND_UP(t->score + FB_LOOKAHEAD_SURE(usual), usual + FB_LOOKAHEAD_EXCESS);
 }
 
 int fb_lookahead_describe(const struct fb_lookahead *p, u32 lift, u64 now_ns, char *text,
@@ -265,8 +228,7 @@ int fb_lookahead_describe(const struct fb_lookahead *p, u32 lift, u64 now_ns, ch
 		return snprintf(text, size, "allowed (not triggered in %u trials)", n);
 	if (l->state == FB_LOOKAHEAD_REFUSED)
 		return snprintf(text, size, "refused (%u of %u late), next trial in %u s", l->bad,
-				l->n, (u32)div_u64(left_ns + FB_LOOKAHEAD_NS_PER_S - 1,
-						   FB_LOOKAHEAD_NS_PER_S));
+				l->n, (u32)div_u64(left_ns + NSEC_PER_SEC - 1, NSEC_PER_SEC));
 	return snprintf(text, size, "trial %u/%u", n, n + max(fb_lookahead_left(p, &l->test[0]),
 							      fb_lookahead_left(p, &l->test[1])));
 }

@@ -38,7 +38,7 @@ struct fb_lookahead_mark {
 
 /* A sequential test */
 struct fb_lookahead_test {
-	s32 score;	/* log2 of the odds that the drive is triggered, 16 binary places */
+	s32 score;	/* bad ends beyond what is harmless, 16 binary places */
 	u32 n;
 	u32 bad;			/* late or odd ones among them */
 };
@@ -86,16 +86,10 @@ void fb_lookahead_off(struct fb_lookahead *p, bool known_off);
  */
 u32 fb_lookahead_allowed(struct fb_lookahead *p, u32 wanted, u64 now_ns);
 
-/**
- * fb_lookahead_lifts() - get which lifts a command of a plan uses after the previous one
- * @dm: model
- * @gap: the gap
- * @plan: its plan
- * @i: number of the command: that of a piece, or @plan->npieces for a foreground request
- *	that has no prepend
- * Return: FB_LIFT_SOURCE, FB_LIFT_DEST, or 0 when it is not on the track where the previous
- * command ended. Either lift may have led to two pieces on a track, so both are returned and
- * the host takes those that fb_lookahead_allowed() allowed.
+/*
+ * Which lifts command @i of a plan uses after the previous one: that of a piece, or @plan->npieces
+ * for a foreground request that has no prepend. 0 when it is not on the track where that ended;
+ * either lift may have led to two pieces on a track, so the host takes those that were allowed.
  */
 u32 fb_lookahead_lifts(const struct disk_model *dm, const struct fb_gap *gap,
 		       const struct fb_plan *plan, u32 i);

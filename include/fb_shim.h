@@ -26,6 +26,7 @@
 #include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <vdso/time64.h>
 
 /*
  * Allocate zeroed, virtually contiguous memory of any size, or NULL: the caller reports -ENOMEM.
@@ -80,6 +81,9 @@ typedef int64_t s64;
 #define U64_MAX UINT64_MAX
 #define S64_MAX INT64_MAX
 #define S64_MIN INT64_MIN
+#define NSEC_PER_USEC 1000L
+#define NSEC_PER_MSEC 1000000L
+#define NSEC_PER_SEC 1000000000L
 #define BITS_PER_LONG (8 * (unsigned int)sizeof(long))
 #define BITS_TO_LONGS(n) (((n) + BITS_PER_LONG - 1) / BITS_PER_LONG)
 
