@@ -11,14 +11,9 @@
 /* after so many reads without a write the policy orders again, and gaps are used */
 #define FB_DESTAGE_READS 32
 
-/* until it is learnt, a job alone in the drive takes a turn and a half: a seek and half a turn */
-#define FB_DESTAGE_JOB_HALF_TURNS 3
-#define FB_DESTAGE_KNOWN 16		/* jobs over which their time is averaged */
 #define FB_DESTAGE_JOB_MOST 8		/* turns; longer jobs are error recovery */
 /* writes that are counted: more would take seconds, and flushes that a host cannot see end them */
 #define FB_DESTAGE_DIRTY_MOST 256
-#define FB_DESTAGE_SETTLE 20		/* a write takes this part of a job longer */
-#define FB_DESTAGE_PURE 4		/* turns after which a drive believed to be clean is */
 
 /*
  * The margin shrinks by this part of a turn with each idle read that comes in time, and grows by
@@ -45,11 +40,6 @@
  * believed may be wrong, and only an idle read corrects it.
  */
 #define FB_DESTAGE_PASSED 64
-
-/* relative times of jobs, by their number, where the nearest goes first, in 1/256 */
-static const u32 fb_destage_curve[FB_DESTAGE_DEPTHS] = {
-	256, 220, 196, 179, 166, 156, 148, 141, 135, 130, 126, 122, 118, 115, 112, 110,
-};
 
 static void fb_destage_clean(struct fb_destage *d, u64 ns)
 {
@@ -98,49 +88,15 @@ void fb_destage_arrived(struct fb_destage *d, bool write)
 	d->reads = write ? 0 : min_t(u32, d->reads + 1, FB_DESTAGE_READS);
 }
 
-/* ---- times of jobs ---- */
-
-static u32 fb_destage_depth(const struct fb_destage *d)
-{
-	return clamp_t(u32, d->medium + d->dirty, 1, FB_DESTAGE_DEPTHS);
-}
-
-/* where nothing was learnt of a depth, from the one of which most was */
-static u64 fb_destage_job_ns(const struct fb_destage *d, u32 depth)
-{
-	u64 ns = d->turn_ns * FB_DESTAGE_JOB_HALF_TURNS / 2;
-	u32 i, from = 0;
-
-	if (d->known[depth - 1])
-		return d->job_ns[depth - 1];
-	for (i = 0; i < FB_DESTAGE_DEPTHS; i++)
-		if (d->known[i] > d->known[from])
-			from = i;
-	if (d->known[from])
-		ns = d->job_ns[from];
-	return div_u64(ns * fb_destage_curve[depth - 1], fb_destage_curve[from]);
-}
-
-static void fb_destage_learn_job(struct fb_destage *d, u32 depth, u64 ns)
-{
-	u64 mean = fb_destage_job_ns(d, depth);
-	u32 *known = &d->known[depth - 1];
-
-	if (ns > FB_DESTAGE_JOB_MOST * d->turn_ns)
-		return;
-	/* the first ones weigh no more: deep queues are seldom clean, and one job may be any */
-	*known = min_t(u32, *known + 1, FB_DESTAGE_KNOWN);
-	d->job_ns[depth - 1] = mean + div_s64((s64)ns - (s64)mean, FB_DESTAGE_KNOWN + 1);
-}
-
 /* ---- the account ---- */
 
-/* a write settles for longer than a read */
-static u64 fb_destage_write_ns(const struct fb_destage *d, u32 depth)
+/*
+ * What one of @jobs takes. Where the nearest of n goes first, seek and wait are shorter by n + 1;
+ * alone it takes a turn and a half. The margin learns what this drive takes otherwise.
+ */
+static u64 fb_destage_job_ns(const struct fb_destage *d, u32 jobs)
 {
-	u64 ns = fb_destage_job_ns(d, depth);
-
-	return ns + div_u64(ns, FB_DESTAGE_SETTLE);
+	return d->turn_ns / 2 + div_u64(2 * d->turn_ns, jobs + 1);
 }
 
 /* the writes that must have gone to the medium by now */
@@ -149,7 +105,7 @@ static void fb_destage_settle(struct fb_destage *d)
 	u64 job_ns;
 
 	for (; d->dirty; d->dirty--) {
-		job_ns = fb_destage_write_ns(d, fb_destage_depth(d));
+		job_ns = fb_destage_job_ns(d, d->medium + d->dirty);
 		if (d->spare_ns < (s64)job_ns)
 			return;
 		d->spare_ns -= job_ns;
@@ -172,21 +128,10 @@ static void fb_destage_advance(struct fb_destage *d, u64 now)
 		fb_destage_settle(d);
 }
 
-/* the drive begins a job, whose end will be seen if it is a command */
-static void fb_destage_begin(struct fb_destage *d, u64 now)
-{
-	bool clean = d->sure || now > d->clean_ns + FB_DESTAGE_PURE * d->turn_ns;
-
-	d->begun_ns = now;
-	d->begun_depth = fb_destage_depth(d);
-	d->pure = clean && !d->dirty && !d->idle;
-}
-
 static void fb_destage_wrote(struct fb_destage *d, u64 lbn, u32 nsect)
 {
 	bool joins = d->dirty && lbn == d->next_lbn;
 
-	d->pure = false;
 	d->sure = false;
 	d->next_lbn = lbn + nsect;
 	d->dirty = min_t(u32, d->dirty + !joins, FB_DESTAGE_DIRTY_MOST);
@@ -201,8 +146,8 @@ void fb_destage_sent(struct fb_destage *d, u64 now, bool cached, u64 lbn, u32 ns
 	fb_destage_advance(d, now);
 	if (cached)
 		fb_destage_wrote(d, lbn, nsect);
-	else if (!d->medium++)
-		fb_destage_begin(d, now);
+	else
+		d->medium++;
 }
 
 void fb_destage_ended(struct fb_destage *d, u64 now, bool cached)
@@ -210,18 +155,13 @@ void fb_destage_ended(struct fb_destage *d, u64 now, bool cached)
 	if (!d->on || cached || !d->medium)
 		return;
 	fb_destage_advance(d, now);
-	if (d->pure && !d->idle)
-		fb_destage_learn_job(d, d->begun_depth, now - d->begun_ns);
 	/* commands that the cache has served are shorter than jobs, however many come */
-	d->spare_ns = max_t(s64, d->spare_ns - (s64)fb_destage_job_ns(d, fb_destage_depth(d)),
+	d->spare_ns = max_t(s64, d->spare_ns - (s64)fb_destage_job_ns(d, d->medium + d->dirty),
 			    -(s64)(FB_DESTAGE_JOB_MOST * d->turn_ns));
 	d->medium--;
 	fb_destage_settle(d);
 	d->owed = d->dirty;
-	if (d->medium)
-		fb_destage_begin(d, now);
-	else
-		d->passed++;
+	d->passed += !d->medium;
 }
 
 void fb_destage_flushed(struct fb_destage *d, u64 now)
@@ -264,10 +204,8 @@ u64 fb_destage_begin_ns(struct fb_destage *d, u64 now)
 	if ((d->bare_now && !fb_destage_is_lazy(d)) || d->passed >= FB_DESTAGE_PASSED)
 		return 0;
 	ns = d->dirty ? d->at_ns - d->spare_ns : d->clean_ns;
-	if (d->dirty > FB_DESTAGE_DEPTHS)
-		ns += (d->dirty - FB_DESTAGE_DEPTHS) * fb_destage_write_ns(d, FB_DESTAGE_DEPTHS);
-	for (i = min_t(u32, d->dirty, FB_DESTAGE_DEPTHS); i; i--)
-		ns += fb_destage_write_ns(d, i);
+	for (i = d->dirty; i; i--)
+		ns += fb_destage_job_ns(d, i);
 	return max_t(s64, ns + d->margin_ns, 0);
 }
 
@@ -334,7 +272,6 @@ void fb_destage_idle_ended(struct fb_destage *d, u64 now, bool known, s64 late_n
 		return;
 	d->idle = false;
 	d->at_ns = now;
-	d->pure = false;
 	if (!known)
 		return;
 	if (d->first)
@@ -348,6 +285,4 @@ void fb_destage_idle_ended(struct fb_destage *d, u64 now, bool known, s64 late_n
 		fb_destage_clean(d, now);
 		d->sure = true;
 	}
-	if (d->medium)
-		fb_destage_begin(d, now);
 }

@@ -12,7 +12,6 @@
 
 #include "include/fb_shim.h"
 
-#define FB_DESTAGE_DEPTHS 16	/* jobs in the drive that are told apart by their number */
 #define FB_DESTAGE_ONE 65536	/* fb_destage.bare: all of them */
 
 /* Where the first idle read behind a cached write is to be */
@@ -36,11 +35,6 @@ struct fb_destage {
 	/* the medium's work that no job accounts for yet; < 0: jobs were shorter than believed */
 	s64 spare_ns;
 	u64 clean_ns;			/* when the last write went to the medium, as believed */
-	bool pure;	/* the job in service is a command, and the drive has nothing else */
-	u64 begun_ns;			/* when that job began */
-	u32 begun_depth;		/* jobs in the drive then */
-	u64 job_ns[FB_DESTAGE_DEPTHS];	/* mean time by jobs in the drive */
-	u32 known[FB_DESTAGE_DEPTHS];	/* jobs it was learnt from, saturating */
 	s64 margin_ns;			/* how much longer than believed idle reads wait */
 	bool bare_now;	/* this interval's idle reads do not wait, to learn whether they must */
 	u32 passed;	/* times the drive's last command ended since the last idle read */

@@ -301,7 +301,6 @@ static void simr_destage(struct simr *r, const struct fb_destage *d)
 	simr_count(r, "lates", d->lates);
 	simr_real(r, "margin_ms", d->margin_ns / SIMR_NS_PER_MS);
 	simr_real(r, "bare", (double)d->bare / FB_DESTAGE_ONE);
-	simr_real(r, "job_ms", d->job_ns[0] / SIMR_NS_PER_MS);
 	simr_close(r);
 }
 
