@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* When to read while the disk is idle: Waiting and its two goals; see core/idle_policy.h. */
 #include "core/idle_policy.h"
-#include "core/idle/threshold.h"
 
 #define FB_IDLE_POLICY_RETUNE 64	/* intervals until the size is found again */
 #define FB_IDLE_POLICY_TRY 512		/* one read in so many tries a longer size ... */

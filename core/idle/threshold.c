@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Threshold and size of idle reads; see core/idle/threshold.h. */
-#include "core/idle/threshold.h"
+/*
+ * Threshold and size of idle reads; see core/idle/state.h. Where idle intervals end by chance alone,
+ * to wait spares nothing: reads begin soon, and pause while the budget is used up. Where those that
+ * have lasted last on, or streams go on, the budget sets the threshold: it doubles as less is saved
+ * up, until what is charged is what is allowed (Documentation/idle.rst).
+ */
+#include "core/idle/state.h"
 
 #define FB_IDLE_POLICY_FORGET 1024	/* busy periods in which the longest is forgotten */
 #define FB_IDLE_POLICY_ALIKE 8		/* sizes within 1 / this are worth the same */

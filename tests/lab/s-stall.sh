@@ -2,7 +2,7 @@
 # A drive that has work of its own, as drive-managed shingled ones have behind writes: every eight
 # seconds it is silent for two. A scan beside random reads, and the same drive without stalls.
 #
-# Expected (core/idle/account.h): what requests wait for the drive is not charged to idle reads, whose
+# Expected (core/idle/learnt.h): what requests wait for the drive is not charged to idle reads, whose
 # goal is 1000 us; reads pause for as long as the drive was silent, so that four of eight seconds are
 # left to them.
 #

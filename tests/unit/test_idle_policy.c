@@ -12,7 +12,6 @@
 #include <math.h>
 
 #include "core/idle_policy.h"
-#include "core/idle/threshold.h"
 #include "support.h"
 
 #define US 1000ULL

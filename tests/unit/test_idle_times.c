@@ -9,9 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/idle/account.h"
-#include "core/idle/place.h"
-#include "core/idle/times.h"
+#include "core/idle/learnt.h"
 
 #define US 1000ULL
 #define MS 1000000ULL

@@ -38,7 +38,7 @@ LANDINGS = 3            # tracks nearby of which a read takes the one that it ca
 # set by runs of cheetah9, the Atlas 10K and atlas10k-hs08 at 35 and 70 requests/s, seeds 1 to 5
 FOUND, UNFOUND = 1.0, 1.0
 MADE_GOOD = {True: 0.75, False: 1.0}
-# What is left out between such reads (core/idle/place.h) spares of a turn and the reading: set by
+# What is left out between such reads (core/idle/learnt.h) spares of a turn and the reading: set by
 # whole scans of cheetah9 with a cache
 LEFT_OUT = 0.75
 SEND = 50e-6            # s that a read has to spare (core/idle_order.h)

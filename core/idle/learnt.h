@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is learnt for idle reads by measured times alone: what they have cost the foreground, how
+ * long they take, and how much they best leave out. Core; the caller serialises. Nothing here
+ * sleeps or allocates. All times are nanoseconds of one monotonic clock.
+ */
+#ifndef FB_IDLE_LEARNT_H
+#define FB_IDLE_LEARNT_H
+
+#include "include/fb_shim.h"
+
+/* ---- the account ----
+ *
+ * Two clocks are kept: when the drive was free, and when it would have been without idle reads. A
+ * request begins when it has come and the drive is free, and takes as long without idle reads as it
+ * took from there; so the first one behind an idle read pays the rest of it, and who waits behind
+ * that one pays what is left of the delay (Lindley's recursion, in the order of completions).
+ *
+ * A command that takes half a second and more met a stall: the drive had work of its own, as
+ * drive-managed shingled disks have when they clean up behind writes. The busy period tells
+ * nothing of the foreground then. Behind a read of ours that met one idle reads pause for as long;
+ * the foreground may as well have had the drive spin up.
+ */
+#define FB_IDLE_ACCOUNT_ONE 256U	/* fb_idle_account_ratio(): each waits the whole rest */
+
+/* The account; all private */
+struct fb_idle_account {
+	u64 free_ns;			/* when the drive ended what it was seen to end last */
+	u64 without_ns;			/* when it would have, without idle reads */
+	u64 stall_ns;			/* when a stall was last seen to end */
+	u64 pause_ns;			/* idle reads pause until then */
+	u64 charge_us;	/* what requests of busy periods behind idle reads have waited, sum ... */
+	/* ... and what they would have if each had waited the mean rest; both fade */
+	u64 most_us;
+};
+
+/* An idle read took @took_ns longer than usual. True: it met a stall, and reads pause as long. */
+bool fb_idle_account_read_stalled(struct fb_idle_account *a, u64 now, u64 took_ns);
+/* Was there a stall since then? */
+bool fb_idle_account_stalled(const struct fb_idle_account *a, u64 since_ns);
+
+/*
+ * An idle read has ended. @ours_ns: how long before that it was the idle read that kept the drive
+ * busy: all of its time, or less if the drive had to write first.
+ */
+void fb_idle_account_read(struct fb_idle_account *a, u64 now, u64 ours_ns);
+
+/* What the drive took for a request that has just ended: since it was free and had it. */
+u64 fb_idle_account_took_ns(const struct fb_idle_account *a, u64 now, u64 arrived_ns);
+
+/*
+ * A request has ended. @lost_ns: how much longer the drive has taken for it than without idle
+ * reads, as far as known. Return: how much later it has ended than it would have.
+ */
+s64 fb_idle_account_served(struct fb_idle_account *a, u64 now, u64 arrived_ns, s64 lost_ns);
+
+/*
+ * A busy period behind idle reads is over. @charge_ns: what its requests were charged; @rest_ns:
+ * the mean rest of such a read.
+ */
+void fb_idle_account_period(struct fb_idle_account *a, u64 charge_ns, u32 requests, u64 rest_ns);
+
+/*
+ * Which part of the rest of a read requests wait on the mean, of FB_IDLE_ACCOUNT_ONE. A ratio says
+ * the same of reads of any length, where the mean of a difference would make short ones look free.
+ */
+u32 fb_idle_account_ratio(const struct fb_idle_account *a);
+
+/* ---- times ----
+ *
+ * What threshold and size are found from, and what tells a read that the drive has kept waiting
+ * because it was writing. A size counts when it was tried.
+ */
+#define FB_IDLE_TIMES_SIZES 7		/* 64 KiB to 4 MiB, doubling */
+/* classes of the first read of an interval: later than half a turn behind its beginning, sooner */
+#define FB_IDLE_TIMES_FIRST FB_IDLE_TIMES_SIZES
+#define FB_IDLE_TIMES_SOON (FB_IDLE_TIMES_SIZES + 1)
+#define FB_IDLE_TIMES_CLASSES (FB_IDLE_TIMES_SIZES + 2)
+
+/* Times of reads of one class; the counts fade */
+struct fb_idle_time {
+	u32 n;				/* number of reads */
+	u64 us;				/* sum of their times */
+	u64 sq;				/* sum of the squares */
+	u64 sectors;			/* sum of their sectors */
+	u32 clean;			/* those of a drive that surely had nothing to write */
+	u64 clean_us;			/* sum of their times */
+};
+
+/* The times; all private */
+struct fb_idle_times {
+	/* those that follow another one by size, and the first of an interval */
+	struct fb_idle_time of[FB_IDLE_TIMES_CLASSES];
+};
+
+/* The mean of a class */
+struct fb_idle_times_mean {
+	u64 ns;				/* time of a read */
+	u64 rest_ns;			/* the rest of one when a request comes meanwhile */
+	u64 sectors;			/* what it reads */
+};
+
+/*
+ * A read has ended. @class: the index of its size; of the first of an interval one of those above;
+ * @ns: its time; if the drive was writing first, what reads of its class usually take; @clean: the
+ * drive surely had nothing to write.
+ */
+void fb_idle_times_add(struct fb_idle_times *t, u32 class, u32 nsect, u64 ns, bool clean);
+
+/* What reads of a class take while the drive has nothing to write; 0: not known yet. */
+u64 fb_idle_times_usual_ns(const struct fb_idle_times *t, u32 class);
+/* The mean of a class; false: too few reads were of it. */
+bool fb_idle_times_mean(const struct fb_idle_times *t, u32 class, struct fb_idle_times_mean *m);
+
+/* ---- places ----
+ *
+ * Where the drive reads ahead, what follows the last command comes from its cache, and nothing is
+ * left out. Where it does not, what follows has passed the head before the next command has come,
+ * and costs a turn; a granule on, it is just in time. Which of a few lengths is best is tried now
+ * and then.
+ */
+#define FB_IDLE_PLACE_SKIPS 4	/* lengths that are compared: 0 to 3 granules */
+
+/* What an idle read comes behind */
+enum fb_idle_place_behind {
+	FB_IDLE_PLACE_ON,		/* another one */
+	FB_IDLE_PLACE_READ,		/* a read of the foreground */
+	FB_IDLE_PLACE_WRITE,		/* a write of the foreground that went to the medium */
+	FB_IDLE_PLACE_KINDS,	/* their number; also: anything else, which teaches nothing */
+};
+
+/* Reads that left out so much */
+struct fb_idle_place_arm {
+	u32 n;				/* how many; fades */
+	u64 us;				/* sum of their times */
+};
+
+/* What was learnt; all private */
+struct fb_idle_place {
+	/* by what they came behind, and granules left out */
+	struct fb_idle_place_arm arm[FB_IDLE_PLACE_KINDS][FB_IDLE_PLACE_SKIPS];
+	u32 tries[FB_IDLE_PLACE_KINDS];	/* choices, by what they came behind */
+	enum fb_idle_place_behind behind;	/* the read at the drive came behind this ... */
+	u32 skip;			/* ... and left out so many granules */
+};
+
+/* How many granules the next read leaves out. @behind: what it comes behind. */
+u32 fb_idle_place_choose(struct fb_idle_place *p, enum fb_idle_place_behind behind);
+/* The read has ended, after so long. */
+void fb_idle_place_ended(struct fb_idle_place *p, u64 ns);
+/* Is nothing left out behind another idle read, as the drive reads ahead? */
+bool fb_idle_place_ahead(const struct fb_idle_place *p);
+
+#endif /* FB_IDLE_LEARNT_H */
