@@ -134,127 +134,59 @@ u32 dm_ns_to_angle(const struct disk_model *dm, u64 ns);
 /* Time of one revolution, to the nearest. */
 u64 dm_period_ns(const struct disk_model *dm);
 
-/**
- * dm_place_of() - find where an LBN begins
- * @dm: model
- * @lbn: 512-byte sector
- * @p: result; for a remapped LBN its spare sector's place
- *
- * Cost O(log zones + log slips + log remaps). Layout as in
- * DiskSim's layout_g1 (paper, 4.2: skews are fractions of a turn).
- * Return: 0, or -ERANGE when @lbn is beyond the capacity.
+/*
+ * Find where an LBN begins, a remapped one on its spare. The layout is that of DiskSim's layout_g1
+ * (paper, 4.2); O(log zones + log slips + log remaps), as are the functions that find tracks. 0, or
+ * -ERANGE beyond the capacity.
  */
 int dm_place_of(const struct disk_model *dm, u64 lbn, struct dm_place *p);
-
-/**
- * dm_track_of() - find the track on which an LBN lies in LBN order
- * @dm: model
- * @lbn: 512-byte sector; a remapped one counts where it would lie if it were not remapped
- * @t: result
- *
- * Cost as dm_place_of().
- * Return: 0, or -ERANGE when @lbn is beyond the capacity.
- */
+/* Find the track of an LBN; a remapped one counts where it would lie. 0 or -ERANGE. */
 int dm_track_of(const struct disk_model *dm, u64 lbn, struct dm_track *t);
-
-/**
- * dm_track_at() - find the track under one head of one cylinder
- * @dm: model
- * @cyl: cylinder
- * @head: physical head
- * @t: result; @t->nsect is 0 when no LBN lies there
- *
- * Cost as dm_place_of().
- * Return: 0, or -ERANGE when there is no such cylinder or head.
- */
+/* Find the track under a physical head; @t->nsect is 0 when no LBN lies there. 0 or -ERANGE. */
 int dm_track_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_track *t);
-
-/**
- * dm_lbn_angle() - find the angle at which an LBN of a known track begins
- * @dm: model
- * @t: track, from one of the functions here
- * @lbn: 512-byte sector
- * @angle: result, fraction of a turn
- *
- * Cost O(slips and remaps on the track).
- * Return: 0, -ERANGE when @lbn is not on @t, -ENXIO when it is remapped.
+/*
+ * Find the angle at which an LBN of a known track begins; O(slips and remaps on the track). 0,
+ * -ERANGE when it is not on @t, -ENXIO when it is remapped.
  */
 int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn, u32 *angle);
 
-/**
- * dm_seek_ns() - predict the seek alone (paper, 4.2: seek profile, interpolated)
- * @dm: model
- * @from: where the head is
- * @to: where it goes; the angles do not matter
- * @write: what follows is a write
- * Return: ns; 0 on the same track, even for a write; otherwise the longer of seek and
- * head switch, plus the settle time for a write.
+/*
+ * Predict the seek alone (paper, 4.2), whatever the angles: 0 on the same track, even for a write;
+ * else the longer of seek and head switch, plus the settle time for a write.
  */
 u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write);
-
 /*
  * No seek, read or write, over @cyls cylinders or more is shorter, ns; 0 for distance 0, U64_MAX
  * for one that the disk does not have. Seek profiles measured on drives are not monotonic; this
  * bound is, so it can prune a search that goes outward.
  */
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
-
 /*
  * Make seeks longer or shorter than the profile says, by @ppm above -1000000; 0 on a new model. A
  * write's settle time is not corrected. @dm must not be in use meanwhile.
  */
 void dm_correct(struct disk_model *dm, s32 ppm);
-
-/**
- * dm_position() - predict seek and rotational latency to one place
- * @dm: model
- * @from: where the head is, and the angle then
- * @to: where it goes
- * @write: what follows is a write
- * @seek_ns: result: as dm_seek_ns()
- * @latency_ns: result: wait after the seek until @to->angle passes
- *
- * Zero-latency access is ignored: this is the quantity that SPTF orders by.
- */
+/* Predict seek and rotational latency to @to, as SPTF orders by: zero-latency access is ignored. */
 void dm_position(const struct disk_model *dm, const struct dm_place *from,
 		 const struct dm_place *to, bool write, u64 *seek_ns, u64 *latency_ns);
 
-/**
- * dm_access() - predict one media access (paper, figure 6: head time)
- * @dm: model
- * @from: where the head is, and the angle then
- * @lbn: first sector
- * @nsect: sectors, not 0
- * @write: direction
- * @a: result
- *
- * On each track the head seeks or switches (and settles before a write), waits for the
- * first sector needed and transfers. With zero-latency access, a head that lands inside
- * the range needed of a track starts at the next whole sector and is done one turn
- * later. A slipped sector costs its transfer time, a remapped one a trip to its spare.
- *
- * Cost O(tracks touched + remaps touched).
- * Return: 0, or -ERANGE when the range is empty or beyond the capacity.
+/*
+ * Predict one media access (paper, figure 6: head time). On each track the head seeks or switches,
+ * waits for the first sector needed and transfers. With zero-latency access a head that lands inside
+ * the range needed of a track starts at the next whole sector and is done one turn later. A slipped
+ * sector costs its transfer time, a remapped one a trip to its spare. O(tracks + remaps touched). 0,
+ * or -ERANGE when the range is empty or beyond the capacity.
  */
 int dm_access(const struct disk_model *dm, const struct dm_place *from,
 	      u64 lbn, u32 nsect, bool write, struct dm_access *a);
 
-/**
- * dm_window() - find what can be read of a track in a window of time
- * @dm: model
- * @t: track
- * @angle: where the window begins
- * @span: how long it lasts, as an angle; 2^32 is one turn. The sector in which the
- *	window begins counts only if the window lasts until it has passed again
- * @piece: result, in the order of passing; nsect 0 where there is none
- *
- * Finds the LBN runs whose sectors all pass the head wholly within the window. There are
- * up to two, with the track's logical start between them (paper, figure 11). A slipped
- * sector does not end a run (the LBNs are consecutive), a remapped one does; of more
- * than two runs the two longest are given.
- *
- * Cost O(slips and remaps on the track).
+/*
+ * Find the LBN runs of a track whose sectors all pass the head within a window that begins at
+ * @angle and lasts @span, where 2^32 is a turn; the sector in which it begins counts only if it
+ * passes again. There are up to two, in the order of passing, with the track's logical start between
+ * them (paper, figure 11). A slipped sector does not end a run, a remapped one does; of more than
+ * two runs the two longest are given. O(slips and remaps on the track).
  */
 void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	       u64 span, struct dm_piece piece[2]);
@@ -264,32 +196,12 @@ void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
  * higher LBNs. With a dm_info.surface_run of 1 it is cylinder * heads + logical head.
  */
 u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
-
-/**
- * dm_run_at() - find which tracks of a surface follow each other in LBN order
- * @dm: model
- * @cyl: cylinder of one of them
- * @head: head, physical
- * @run: result
- *
- * Cost as dm_place_of().
- * Return: 0, or -ERANGE.
- */
-int dm_run_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_run *run);
-
+/* Find a track by its number. 0 or -ERANGE. */
+int dm_track_by_index(const struct disk_model *dm, u32 index, struct dm_track *t);
 /* Cylinders * heads: tracks without LBNs are included. */
 u32 dm_tracks(const struct disk_model *dm);
-
-/**
- * dm_track_by_index() - find a track by its number
- * @dm: model
- * @index: as from dm_track_index()
- * @t: result
- *
- * Cost as dm_place_of().
- * Return: 0, or -ERANGE.
- */
-int dm_track_by_index(const struct disk_model *dm, u32 index, struct dm_track *t);
+/* Find which tracks of a surface follow each other in LBN order. 0 or -ERANGE. */
+int dm_run_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_run *run);
 
 /* ---- building a model: for core/model_text.c and tests ---- */
 
@@ -374,18 +286,11 @@ struct dm_fault {
 	char reason[160];		/* message without newline; names the value */
 };
 
-/**
- * dm_build() - check a specification and build the model from it
- * @spec: the specification; not kept
- * @out: the model, to be freed with dm_free(); untouched on error
- * @fault: filled when -EINVAL is returned
- *
- * Checks that zones neither overlap nor leave gaps, that slips and remaps fit their
- * zone, that seek profiles fit the stroke, and that all zones add up to the capacity. The
- * caller (core/model_text.c) keeps single values within the DM_* bounds above, and counts
- * equal to the arrays' lengths.
- * Context: may sleep (allocates with fb_zalloc()).
- * Return: 0, -EINVAL (the specification is at fault) or -ENOMEM.
+/*
+ * Check a specification, which is not kept, and build the model from it: zones neither overlap nor
+ * leave gaps, slips and remaps fit their zone, seek profiles the stroke, all zones the capacity. The
+ * caller keeps single values within the DM_* bounds above, and counts equal to the arrays' lengths.
+ * May sleep. 0, -EINVAL with @fault filled, or -ENOMEM; @out is untouched on error.
  */
 int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_fault *fault);
 

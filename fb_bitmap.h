@@ -57,23 +57,13 @@ static inline u32 fb_bitmap_spans(u64 granules)
 	return div_u64(granules + FB_BITMAP_SPAN - 1, FB_BITMAP_SPAN);
 }
 
-/**
- * fb_bitmap_init() - set up an empty map: nothing registered
- * @bm: the map; its old content is not freed
- * @granules: how many granules, at least one
- * @groups: how many groups, at least one
- * Context: may sleep (allocates a bit per granule and a count per group, at most
- * FB_BITMAP_COUNTS of them).
- * Return: 0, -EINVAL (a size is zero) or -ENOMEM; @bm is empty then and may be destroyed.
- */
+/* Set up an empty map; may sleep. 0, -EINVAL (a size is 0) or -ENOMEM: @bm is empty then, too. */
 int fb_bitmap_init(struct fb_bitmap *bm, u64 granules, u32 groups);
-
 /*
  * Give a map other groups, at least one; where there is no room for a count of each, they share.
  * All counts are 0 then: the caller has fb_bitmap_recount() called for each run of a group.
  */
 void fb_bitmap_regroup(struct fb_bitmap *bm, u32 groups);
-
 /* Count what is wanted of a run again. */
 void fb_bitmap_recount(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 /* Free what fb_bitmap_init() allocated. May sleep. */
@@ -86,41 +76,25 @@ void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
 /*
  * The six moves below return how many granules changed state; granules in another state are left
  * alone, so a move may be repeated without harm. A run that ends beyond the map, or a group that
- * does not exist, moves nothing. Each costs one iteration per 64 granules. They never sleep.
- *
- * Once FB_BITMAP_FLYING words have granules in flight, granules of further words stay
- * wanted. A host's buffers hold some hundred words.
+ * does not exist, moves nothing. They never sleep, and cost an iteration per 64 granules. Once
+ * FB_BITMAP_FLYING words have granules in flight, those of further words stay wanted.
  */
 
-/* Register: neither wanted nor in flight -> wanted. Return: granules that were not registered. */
+/* Register: neither wanted nor in flight -> wanted. */
 u32 fb_bitmap_want(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
-
-/*
- * Make granules in flight wanted again when they are done. A granule that comes back unread is
- * wanted anyway, and read once more, not twice. Return: granules that were not marked before.
- */
+/* Granules in flight are wanted again when they are done; those that come back unread are anyway. */
 u32 fb_bitmap_again(struct fb_bitmap *bm, u64 first, u32 n);
-
-/*
- * Withdraw granules: wanted -> not registered. Granules in flight stay so, but will not be wanted
- * again when they are done. Return: granules that are no longer wanted.
- */
+/* Withdraw: wanted -> not registered. Those in flight stay so, and are not wanted again. */
 u32 fb_bitmap_unwant(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
-
-/* A read is sent: wanted -> in flight. Return: granules that are now in flight, and were not. */
+/* A read is sent: wanted -> in flight. */
 u32 fb_bitmap_take(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
-
-/*
- * Note that a read delivered its data: in flight -> done, or wanted again. Return: granules done by
- * this call; the caller delivers each once.
- */
+/* A read delivered: in flight -> done, or wanted again. What is returned is delivered, once. */
 u32 fb_bitmap_done(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
-
-/* A read failed or is void: in flight -> wanted. Return: granules that are wanted again. */
+/* A read failed or is void: in flight -> wanted. */
 u32 fb_bitmap_untake(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
-/* Is a granule registered, and its read not sent? Beyond the end: false. */
+
+/* Is a granule registered, and its read not sent? Is it being read? Beyond the end: false. */
 bool fb_bitmap_is_wanted(const struct fb_bitmap *bm, u64 granule);
-/* Is a granule being read? Beyond the end: false. */
 bool fb_bitmap_is_flying(const struct fb_bitmap *bm, u64 granule);
 /* Wanted granules of a run; 0 for one that ends beyond the map. */
 u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n);
@@ -131,18 +105,11 @@ static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
 	return group < bm->groups ? bm->count[group >> bm->shift] : 0;
 }
 
-/**
- * fb_bitmap_skippable() - count the cylinders that a search can pass over
- * @bm: the map
- * @group: the first cylinder's first group
- * @unit: groups per cylinder
- * @n: how many cylinders to look at; all must lie in the map
- * @up: go to higher groups
- * @need: wanted granules that a group must have to be worth a look
- * Return: cylinders before the first with such a group, by fb_bitmap_group().
+/*
+ * How many of @n cylinders, of @unit groups each, come before the first with a group that has @need
+ * wanted granules by fb_bitmap_group(). @group: the first one's first; @up: go to higher groups.
  */
 u32 fb_bitmap_skippable(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need);
-
 /* Shrink a run to begin and end with a wanted granule. Wanted in it; 0: it stays as it was. */
 u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n);
 /* The first wanted granule at or after @from, or @end, which is at most @bm->granules. */

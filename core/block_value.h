@@ -17,7 +17,7 @@
  * Recommended time between two calls of fb_block_value_balance(): with 2 and 20 s, scans of
  * the Atlas 10K (40 minutes) take the same time within 1 %; larger disks take longer.
  */
-#define FB_BLOCK_VALUE_BALANCE_NS 5000000000ULL
+#define FB_BLOCK_VALUE_BALANCE_NS (5ULL * NSEC_PER_SEC)
 
 /* The value of blocks in the course of a scan */
 struct fb_block_value {

@@ -10,7 +10,6 @@
 #include "core/conservatism.h"
 
 #define FB_CONSERVATISM_ONE 0x40000000U	/* 30 binary places */
-#define FB_CONSERVATISM_PPM 1000000
 #define FB_CONSERVATISM_CHANCE_MOST 65535U	/* 16 binary places */
 
 /*
@@ -53,7 +52,7 @@
 #define FB_CONSERVATISM_PRICE_START (14 * 256)
 #define FB_CONSERVATISM_PRICE_LEAST 64
 #define FB_CONSERVATISM_PRICE_MOST (256 * 256)
-#define FB_CONSERVATISM_WINDOW_NS 8000000000ULL
+#define FB_CONSERVATISM_WINDOW_NS (8ULL * NSEC_PER_SEC)
 #define FB_CONSERVATISM_GAIN 16
 #define FB_CONSERVATISM_LEFT_MOST 4
 #define FB_CONSERVATISM_BEHIND_MIN 16
@@ -190,9 +189,9 @@ static s64 fb_conservatism_alone_ns(const struct fb_conservatism *m, u64 gap_ns)
 /* Raise or lower the price by what the window has left of the target. */
 static void fb_conservatism_move(struct fb_conservatism *m, u64 span_ns)
 {
-	u64 target_ns = div_u64(span_ns, FB_CONSERVATISM_PPM) * m->target_ppm;
+	u64 target_ns = div_u64(span_ns, FB_PPM) * m->target_ppm;
 	s64 most_ns = FB_CONSERVATISM_LEFT_MOST * target_ns, price = m->odds.price;
-	s32 cost_ppm = div64_s64(m->cost_ns, div_u64(span_ns, FB_CONSERVATISM_PPM));
+	s32 cost_ppm = div64_s64(m->cost_ns, div_u64(span_ns, FB_PPM));
 
 	price -= div64_s64(price * clamp_t(s64, target_ns - m->cost_ns, -most_ns, most_ns),
 			   FB_CONSERVATISM_GAIN * target_ns);

@@ -113,15 +113,9 @@ void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 /* Look up a table of struct fb_conservatism_odds. Return: the chance, 16 binary places. */
 u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns);
 
-/**
- * fb_conservatism_expected_ns() - get the mean of a positioning time
- * @odds: odds of a lost turn, or NULL: unknown
- * @period_ns: duration of a turn
- * @cyls: distance
- * @seek_ns: predicted seek
- * @latency_ns: predicted rotational latency
- *
- * A seek that only just reaches its sector loses a turn at times. Return: ns.
+/*
+ * The mean of a positioning time over @cyls cylinders: a seek that only just reaches its sector
+ * loses a turn at times. @odds: or NULL: unknown.
  */
 u64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 period_ns, u32 cyls,
 				u64 seek_ns, u64 latency_ns);

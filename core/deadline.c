@@ -2,8 +2,6 @@
 /* Deadlines, and what a task may take to make its own; see core/deadline.h. */
 #include "core/deadline.h"
 
-#define FB_DEADLINE_NS_PER_SEC 1000000000U
-#define FB_DEADLINE_MILLION 1000000
 
 void fb_deadline_begin(struct fb_deadline_rate *p, u64 done, u64 now_ns)
 {
@@ -19,7 +17,7 @@ void fb_deadline_measure(struct fb_deadline_rate *p, u64 done, u64 now_ns)
 {
 	if (now_ns < fb_deadline_due_ns(p))
 		return;
-	p->rate = div64_u64((done - p->mark_done) * FB_DEADLINE_NS_PER_SEC, now_ns - p->mark_ns);
+	p->rate = div64_u64((done - p->mark_done) * NSEC_PER_SEC, now_ns - p->mark_ns);
 	p->rate = max_t(u64, p->rate, 1);
 	p->mark_ns = now_ns;
 	p->mark_done = done;
@@ -29,7 +27,7 @@ bool fb_deadline_is_late(const struct fb_deadline_rate *p, u64 left, u64 deadlin
 {
 	if (!deadline_ns || !p->rate || !left)
 		return false;
-	return now_ns + div64_u64(left, p->rate) * FB_DEADLINE_NS_PER_SEC > deadline_ns;
+	return now_ns + div64_u64(left, p->rate) * NSEC_PER_SEC > deadline_ns;
 }
 
 /* ---- the share ---- */
@@ -37,7 +35,7 @@ bool fb_deadline_is_late(const struct fb_deadline_rate *p, u64 left, u64 deadlin
 /* the time in which @ns of credit come in, rounded up */
 static u64 fb_deadline_share_time_ns(u64 ns, u32 ppm)
 {
-	return div_u64(ns * FB_DEADLINE_MILLION + ppm - 1, ppm);
+	return div_u64(ns * FB_PPM + ppm - 1, ppm);
 }
 
 static void fb_deadline_share_fill(struct fb_deadline_share *s, u32 ppm, u64 now_ns)
@@ -51,7 +49,7 @@ static void fb_deadline_share_fill(struct fb_deadline_share *s, u32 ppm, u64 now
 		s->at_ns = now_ns;
 		return;
 	}
-	gain_ns = div_u64(past_ns * ppm, FB_DEADLINE_MILLION);
+	gain_ns = div_u64(past_ns * ppm, FB_PPM);
 	/* what is too short for a nanosecond of credit is added up next time */
 	if (!gain_ns)
 		return;

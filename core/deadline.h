@@ -10,7 +10,7 @@
 
 #include "include/fb_shim.h"
 
-#define FB_DEADLINE_NS 10000000000ULL	/* time over which the rate is measured */
+#define FB_DEADLINE_NS (10ULL * NSEC_PER_SEC)	/* time over which the rate is measured */
 
 /* A task's rate */
 struct fb_deadline_rate {
@@ -29,7 +29,7 @@ u64 fb_deadline_due_ns(const struct fb_deadline_rate *p);
 bool fb_deadline_is_late(const struct fb_deadline_rate *p, u64 left, u64 deadline_ns, u64 now_ns);
 
 #define FB_DEADLINE_PPM_MAX 500000
-#define FB_DEADLINE_BURST_NS 100000000	/* most credit */
+#define FB_DEADLINE_BURST_NS (100 * NSEC_PER_MSEC)	/* most credit */
 /*
  * Credit without which no read begins: longer than a seek, a turn and two tracks of any drive.
  * A read that takes no longer does not overdraw.

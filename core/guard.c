@@ -5,7 +5,6 @@
  */
 #include "core/guard.h"
 
-#define FB_GUARD_NS_PER_SEC 1000000000U
 
 void fb_guard_init(struct fb_guard *g)
 {
@@ -16,7 +15,7 @@ void fb_guard_init(struct fb_guard *g)
 /* drop the seconds that have left the window */
 static void fb_guard_advance(struct fb_guard *g, u64 now_ns)
 {
-	u32 second = div_u64(now_ns, FB_GUARD_NS_PER_SEC);
+	u32 second = div_u64(now_ns, NSEC_PER_SEC);
 
 	/* the caller's clock may have been read before its lock was taken */
 	if (second <= g->second)

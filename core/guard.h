@@ -10,9 +10,9 @@
 
 #define FB_GUARD_SECONDS 10		/* the bound holds over this window */
 #define FB_GUARD_MIN_MISSES 5		/* fewer may be chance, whatever their share */
-#define FB_GUARD_PAUSE_NS (10ULL * 1000000000)
-#define FB_GUARD_PAUSE_MAX_NS (640ULL * 1000000000)
-#define FB_GUARD_CALM_NS (60ULL * 1000000000)	/* trouble-free time that resets the pause */
+#define FB_GUARD_PAUSE_NS (10ULL * NSEC_PER_SEC)
+#define FB_GUARD_PAUSE_MAX_NS (640ULL * NSEC_PER_SEC)
+#define FB_GUARD_CALM_NS (60ULL * NSEC_PER_SEC)	/* trouble-free time that resets the pause */
 
 struct fb_guard {
 	u32 second;			/* the current one */

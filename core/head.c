@@ -28,7 +28,7 @@
  * How long an unconfirmed phase is trusted: on a drive that warms up by 200 ppm in an hour it is
  * 25 us off after half a minute, and an error of 0.5 ppm in the period adds 15 us.
  */
-#define FB_HEAD_BELIEF_NS (30 * 1000000000ULL)
+#define FB_HEAD_BELIEF_NS (30ULL * NSEC_PER_SEC)
 
 /*
  * The first windows are short, so that a period that is off by 500 ppm (3 us per
@@ -43,7 +43,7 @@
  * nothing about the phase after it.
  */
 #define FB_HEAD_FEW (FB_HEAD_WINDOW / 8)
-#define FB_HEAD_PAUSE_NS (4 * 1000000000ULL)
+#define FB_HEAD_PAUSE_NS (4ULL * NSEC_PER_SEC)
 
 /*
  * The period is averaged over this many revolutions (12 s at 10,000 rpm): an edge known to 3 us
@@ -60,11 +60,10 @@
  * makes 2 in 100 commands end in another turn than predicted, a standard deviation of 500 us
  * 10 in 100. So do seeks that need the largest correction, 10 %, until it is made.
  */
-#define FB_HEAD_FITS_LEAST (FB_HEAD_PPM / 2)
-#define FB_HEAD_RIGHT_LEAST (FB_HEAD_PPM / 4 * 3)
+#define FB_HEAD_FITS_LEAST (FB_PPM / 2)
+#define FB_HEAD_RIGHT_LEAST (FB_PPM / 4 * 3)
 #define FB_HEAD_BOUNDED_MOST 16
 #define FB_HEAD_JUDGE_MIN 200	/* completions before a model is judged */
-#define FB_HEAD_PPM 1000000
 
 static u64 fb_head_period_ns(const struct fb_head *h)
 {
@@ -84,8 +83,8 @@ void fb_head_init(struct fb_head *h, const struct disk_model *dm)
 	h->period_ps = dm_info(dm)->period_ps;
 	h->tolerance_ns = div_u64(dm_period_ns(dm), FB_HEAD_TOLERANCE_SHARE);
 	h->edge_ns = div_u64(dm_period_ns(dm), FB_HEAD_EDGE_SHARE);
-	h->fits = FB_HEAD_PPM;
-	h->right = FB_HEAD_PPM;
+	h->fits = FB_PPM;
+	h->right = FB_PPM;
 }
 
 void fb_head_lose(struct fb_head *h)
@@ -156,7 +155,7 @@ bool fb_head_now(const struct fb_head *h, u64 ns, struct dm_place *p)
 static u64 fb_head_bounded(const struct fb_head *h, s64 period_ps)
 {
 	s64 model = dm_info(h->dm)->period_ps;
-	s64 bound = div_s64(model, FB_HEAD_PPM) * FB_HEAD_PERIOD_PPM;
+	s64 bound = div_s64(model, FB_PPM) * FB_HEAD_PERIOD_PPM;
 
 	return clamp_t(s64, period_ps, model - bound, model + bound);
 }
@@ -243,9 +242,9 @@ static void fb_head_window_check(struct fb_head *h)
 static void fb_head_fit(struct fb_head *h, bool fits, bool right)
 {
 	h->fits -= h->fits >> FB_HEAD_FITS_SHIFT;
-	h->fits += fits ? FB_HEAD_PPM >> FB_HEAD_FITS_SHIFT : 0;
+	h->fits += fits ? FB_PPM >> FB_HEAD_FITS_SHIFT : 0;
 	h->right -= h->right >> FB_HEAD_RIGHT_SHIFT;
-	h->right += right ? FB_HEAD_PPM >> FB_HEAD_RIGHT_SHIFT : 0;
+	h->right += right ? FB_PPM >> FB_HEAD_RIGHT_SHIFT : 0;
 }
 
 bool fb_head_misfit(const struct fb_head *h)

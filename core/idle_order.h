@@ -76,28 +76,17 @@ struct fb_idle_order {
 /* Look up an order by its name: "sequential", "staggered" or "near"; or NULL. */
 const struct fb_idle_order_ops *fb_idle_order_by_name(const char *name);
 
-/**
- * fb_idle_order_init() - set up an order at its beginning
- * @o: filled
- * @ops: the order
- * @sectors: sectors of the disk
- * @granule_sectors: coverage granule, power of two
- * @regions: staggered: 1 .. FB_IDLE_ORDER_REGIONS_MAX; 0: FB_IDLE_ORDER_REGIONS
- * @segment_sectors: staggered: a multiple of @granule_sectors, not 0; 0: FB_IDLE_ORDER_SEGMENT, or
- *	a granule where that is longer
- * Return: 0, or -EINVAL if @regions or @segment_sectors is invalid; @o is unchanged then.
+/*
+ * Set up an order at its beginning. Staggered: @regions, 1 .. FB_IDLE_ORDER_REGIONS_MAX, and
+ * @segment_sectors, a multiple of @granule_sectors; 0: the defaults. 0, or -EINVAL: @o is unchanged.
  */
 int fb_idle_order_init(struct fb_idle_order *o, const struct fb_idle_order_ops *ops,
 		       u64 sectors, u32 granule_sectors, u32 regions, u32 segment_sectors);
 
-/**
- * fb_idle_order_next() - find what to read next
- * @o: the order, which advances only if something is found; it does not track whether the
- *	reads found before succeeded: what is wanted again is found again
- * @ask: what the read must comply with
- * @out: out: whole granules (except at the disk's end), of which first and last are wanted
- * Return: false if nothing is found. If blocks are wanted nevertheless, ask again later,
- * for example in a millisecond.
+/*
+ * Find what to read next: whole granules (except at the disk's end), of which first and last are
+ * wanted. The order advances only then, and what is wanted again is found again. False: nothing is
+ * found; if blocks are wanted nevertheless, ask again, for example in a millisecond.
  */
 bool fb_idle_order_next(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 			struct fb_plan_piece *out);

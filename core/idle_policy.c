@@ -11,11 +11,11 @@
  * most, and then so many with reads for each.
  */
 #define FB_IDLE_POLICY_CONTROL_RUN 64
-#define FB_IDLE_POLICY_CONTROL_NS 10000000000ULL
+#define FB_IDLE_POLICY_CONTROL_NS (10ULL * NSEC_PER_SEC)
 #define FB_IDLE_POLICY_CONTROL_OF 128
 
 /* on a disk that is hardly used debts are never paid; after so long one more hardly shows */
-#define FB_IDLE_POLICY_FORGIVE_NS 600000000000ULL
+#define FB_IDLE_POLICY_FORGIVE_NS (600ULL * NSEC_PER_SEC)
 
 const char *const fb_idle_policy_why_name[] = {
 	[FB_IDLE_POLICY_RUN] = "reading",

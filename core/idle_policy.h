@@ -33,14 +33,9 @@
 /* Start with an idle disk and default goals; find threshold and size. */
 void fb_idle_policy_init(struct fb_idle_policy *w, u64 now);
 
-/**
- * fb_idle_policy_set_drive() - set how slow the drive may be
- * @w: the policy
- * @turn_ns: one revolution; a read may take this much longer than its transfer
- * @sector_ps: longest transfer time of a sector, picoseconds
- *
- * The longest read keeps the maximum's goal wherever it is. The default is FB_IDLE_TURN_NS and
- * FB_IDLE_SECTOR_PS.
+/*
+ * Set how slow the drive may be, so that the longest read keeps the maximum's goal wherever it is: it
+ * may take a revolution longer than its transfer. Default: FB_IDLE_TURN_NS and FB_IDLE_SECTOR_PS.
  */
 void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_ps);
 

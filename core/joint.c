@@ -52,7 +52,7 @@
  */
 #define FB_JOINT_EXCESS 4
 #define FB_JOINT_SOON_NS (FB_JOINT_WINDOW_NS / 64)
-#define FB_JOINT_WINDOW_NS 8000000000ULL
+#define FB_JOINT_WINDOW_NS (8ULL * NSEC_PER_SEC)
 #define FB_JOINT_ROUNDS_MIN 64
 #define FB_JOINT_SLOPE_PPM 36000
 #define FB_JOINT_GAIN 16
@@ -62,7 +62,6 @@
  * With a sixteenth means of nine runs keep to it, for 0.4 % of free bandwidth.
  */
 #define FB_JOINT_KEPT 16
-#define FB_JOINT_MILLION 1000000
 
 /*
  * On a drive that is never idle a share of its time is the same share of throughput. Where requests
@@ -339,12 +338,12 @@ bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle,
 	j->rounds++;
 	early = j->rounds >= FB_JOINT_ROUNDS_MIN && span_ns >= FB_JOINT_SOON_NS && !j->fixed &&
 		j->order_ns > FB_JOINT_EXCESS * max_t(s64, may_ppm, FB_JOINT_COST_PPM) *
-			      (s64)(FB_JOINT_WINDOW_NS / FB_JOINT_MILLION);
+			      (s64)(FB_JOINT_WINDOW_NS / FB_PPM);
 	if (now_ns >= j->since_ns && span_ns < FB_JOINT_WINDOW_NS && !early)
 		return false;
 	/* a window with a long pause in it, or with few choices, says nothing */
 	if (span_ns < 2 * FB_JOINT_WINDOW_NS && j->rounds >= FB_JOINT_ROUNDS_MIN) {
-		time_ppm = div64_s64(j->order_ns, div_u64(span_ns, FB_JOINT_MILLION)) + missed_ppm;
+		time_ppm = div64_s64(j->order_ns, div_u64(span_ns, FB_PPM)) + missed_ppm;
 		j->window_ppm = div_s64(time_ppm * weight, 256);
 		if (early)
 			fb_joint_raise(j, time_ppm, may_ppm);

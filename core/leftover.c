@@ -14,7 +14,6 @@
 #define FB_LEFTOVER_WHOLE 32
 #define FB_LEFTOVER_FRUITLESS (32 * FB_LEFTOVER_WHOLE)
 
-#define FB_LEFTOVER_MILLION 1000000
 
 bool fb_leftover_due(struct fb_leftover *l, enum fb_leftover_search search, u64 wanted,
 		     u32 cost_ppm, u64 now_ns)
@@ -25,7 +24,7 @@ bool fb_leftover_due(struct fb_leftover *l, enum fb_leftover_search search, u64 
 		l->fruitless += search == FB_LEFTOVER_CUT ? 1 : FB_LEFTOVER_WHOLE;
 	l->fruitless = min_t(u32, l->fruitless, FB_LEFTOVER_FRUITLESS);
 	return l->fruitless == FB_LEFTOVER_FRUITLESS && wanted && wanted <= FB_LEFTOVER_BLOCKS &&
-	       now_ns - l->read_ns >= mul_u64_u64_div_u64(l->cost_ns, FB_LEFTOVER_MILLION,
+	       now_ns - l->read_ns >= mul_u64_u64_div_u64(l->cost_ns, FB_PPM,
 							   cost_ppm);
 }
 

@@ -13,7 +13,7 @@
 #define FB_ORDERS_SHIFT 4
 #define FB_ORDERS_ENTER (FB_ORDERS_ONE / 8 * 7)
 #define FB_ORDERS_LEAVE (FB_ORDERS_ONE / 4 * 3)
-#define FB_ORDERS_STREAM_NS 1000000000ULL
+#define FB_ORDERS_STREAM_NS NSEC_PER_SEC
 
 /*
  * Few blocks. With so many outstanding the policy's order costs nothing, nor does it to take it:
@@ -21,7 +21,7 @@
  * one command, some 50 ms at a lower rate.
  */
 #define FB_ORDERS_SHALLOW 2
-#define FB_ORDERS_KEEP_NS 1000000000ULL
+#define FB_ORDERS_KEEP_NS NSEC_PER_SEC
 #define FB_ORDERS_PAUSE_NS (15 * FB_ORDERS_KEEP_NS)
 #define FB_ORDERS_MANY_PART 16	/* of a small disk */
 

@@ -221,12 +221,7 @@ struct fb_search {
 	bool begun;			/* the foreground's own track has been examined */
 };
 
-/**
- * fb_longest_read() - get the longest free read that makes sense on a drive
- * @granule_sectors: of the coverage
- * @spt_most: sectors of its longest track; 0: unknown
- * Return: sectors, see FB_LONGEST_READ_MIN.
- */
+/* The longest free read that makes sense, see FB_LONGEST_READ_MIN. @spt_most: 0: unknown. */
 static inline u32 fb_longest_read(u32 granule_sectors, u32 spt_most)
 {
 	u32 nsect = max(granule_sectors, spt_most + spt_most / 2);
@@ -234,11 +229,7 @@ static inline u32 fb_longest_read(u32 granule_sectors, u32 spt_most)
 	return min_t(u32, max_t(u32, nsect, FB_LONGEST_READ_MIN), FB_LONGEST_READ_MAX);
 }
 
-/**
- * fb_longest_verify() - get the longest VERIFY, which needs no memory for data
- * @granule_sectors: of the coverage; a read of our own has so many granules at most
- * Return: sectors.
- */
+/* The longest VERIFY, which needs no memory for data. */
 static inline u32 fb_longest_verify(u32 granule_sectors)
 {
 	return FB_READ_GRANULES * granule_sectors;

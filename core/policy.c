@@ -12,7 +12,7 @@
 #define FB_POLICY_STARVED 2
 
 /* mq-deadline's prio_aging_expire: the longest that a lower class waits for a higher one */
-#define FB_POLICY_AGING_NS 10000000000ULL
+#define FB_POLICY_AGING_NS (10ULL * NSEC_PER_SEC)
 
 /* dm_position() rounds angles, so requests are ruled out by angle only beyond this margin */
 #define FB_POLICY_ROUNDING_NS 8

@@ -8,7 +8,7 @@
 
 /* mode page 1Ah, Power Condition (SPC-5, 7.5.15) */
 #define FB_POWER_PAGE 0x1a
-#define FB_POWER_TICK_NS 100000000ULL
+#define FB_POWER_TICK_NS (100ULL * NSEC_PER_MSEC)
 
 /* fields of a descriptor of the Power Conditions log, 08h (ACS-4) */
 #define FB_POWER_LOG_ENABLED 0x04	/* in byte 1: the current timer is enabled */

@@ -17,12 +17,12 @@
 #include "include/fb_shim.h"
 
 /* After this time without a command a drive may have spun down. One asleep is asked as often. */
-#define FB_POWER_ASK_NS 10000000000ULL
+#define FB_POWER_ASK_NS (10ULL * NSEC_PER_SEC)
 /* and not again so soon after an answer, ns */
-#define FB_POWER_AGAIN_NS 1000000000ULL
-#define FB_POWER_TIMER_NS 600000000000ULL	/* the timer of a drive that names none */
+#define FB_POWER_AGAIN_NS NSEC_PER_SEC
+#define FB_POWER_TIMER_NS (600ULL * NSEC_PER_SEC)	/* the timer of a drive that names none */
 /* No drive's timer is longer: hdparm -S ends at 5.5 hours. */
-#define FB_POWER_LONGEST_NS 21600000000000ULL
+#define FB_POWER_LONGEST_NS (21600ULL * NSEC_PER_SEC)
 
 /* What a drive answers, by the names of SPC-5 and ACS-4 */
 enum fb_power_state {

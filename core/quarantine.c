@@ -20,10 +20,10 @@
  * Least time between reads of blocks in doubt in gaps, because the drive may take seconds over
  * each; also the time that a fault that may pass is given to pass.
  */
-#define FB_QUARANTINE_DOUBT_NS (5 * 1000000000ULL)
+#define FB_QUARANTINE_DOUBT_NS (5ULL * NSEC_PER_SEC)
 
 /* a read that takes this long is a slow recovery: no seek and no queue of two takes so long */
-#define FB_QUARANTINE_SLOW_NS 1000000000ULL
+#define FB_QUARANTINE_SLOW_NS NSEC_PER_SEC
 
 /* sectors per read of what is not in doubt: 128 KiB */
 #define FB_QUARANTINE_PIECE 256U
@@ -346,7 +346,7 @@ static u32 fb_quarantine_count_slow(struct fb_quarantine *b, const struct fb_qua
 {
 	if (read->took_ns < FB_QUARANTINE_SLOW_NS)
 		return 0;
-	b->next_ns = max(b->next_ns, now + b->slow_s * 1000000000ULL);
+	b->next_ns = max(b->next_ns, now + b->slow_s * NSEC_PER_SEC);
 	if (++b->slow_row < b->slow_most)
 		return 0;
 	b->slow_row = 0;

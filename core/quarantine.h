@@ -20,17 +20,17 @@
  * bad is found again at the cost of one recovery. If it did not end, its blocks would never be
  * read on a disk that is never idle, and gaps would not be used for repaired sectors.
  */
-#define FB_QUARANTINE_ZONE_NS (24 * 3600 * 1000000000ULL)
+#define FB_QUARANTINE_ZONE_NS (24ULL * 3600 * NSEC_PER_SEC)
 
 /* so many errors that are not the medium's are risked in so long on a careful disk */
 #define FB_QUARANTINE_OTHERS 2
-#define FB_QUARANTINE_OTHERS_NS (600 * 1000000000ULL)
+#define FB_QUARANTINE_OTHERS_NS (600ULL * NSEC_PER_SEC)
 /* so many errors in a row that are not the medium's pause tasks: nothing can be read */
 #define FB_QUARANTINE_ROW 16
 
 /* this many bad blocks per this time have a uevent each; one uevent sums up the others */
 #define FB_QUARANTINE_REPORTED 16
-#define FB_QUARANTINE_REPORTED_NS (60 * 1000000000ULL)
+#define FB_QUARANTINE_REPORTED_NS (60ULL * NSEC_PER_SEC)
 
 /* A range that could not be read */
 struct fb_doubt {

@@ -40,16 +40,9 @@ bool fb_search_step(struct fb_search *s);
 /* Called with @n granules from @first on, all of one group. @ctx: the caller's. */
 typedef void (*fb_runs_fn)(void *ctx, u64 first, u32 n, u32 group);
 
-/**
- * fb_for_each_run() - call a function for each group (track) of granules in an LBN range
- * @dm: model
- * @granule_sectors: coverage granule, power of two
- * @lbn: first LBN
- * @nsect: sectors
- * @fn: called, in LBN order, for each run of granules that lie wholly in the range and
- *	share one group; hosts move granules (take, done, untake, want) in it.
- *	The disk's last granule may be short; it counts as whole.
- * @ctx: passed to @fn
+/*
+ * Call a function, in LBN order, for each run of granules that lie wholly in a range and share one
+ * group (track). The disk's last granule may be short; it counts as whole.
  */
 void fb_for_each_run(const struct disk_model *dm, u32 granule_sectors, u64 lbn,
 		     u64 nsect, fb_runs_fn fn, void *ctx);

@@ -9,7 +9,6 @@
  */
 #include "core/seek_fit.h"
 
-#define FB_SEEK_FIT_MILLION 1000000
 
 /*
  * The prior standard deviation is 1 %. While a drive warms up, seek times change by some ppm a
@@ -41,7 +40,7 @@
 #define FB_SEEK_FIT_MARGIN_PART 4
 #define FB_SEEK_FIT_LEAST_PPM 250
 #define FB_SEEK_FIT_STEP_PPM 2000
-#define FB_SEEK_FIT_EVERY_NS 4000000000ULL
+#define FB_SEEK_FIT_EVERY_NS (4ULL * NSEC_PER_SEC)
 
 /* an end fits the prediction if it is off by less than this share of a turn */
 #define FB_SEEK_FIT_TOLERANCE_SHARE 24
@@ -103,7 +102,7 @@ static s32 fb_seek_fit_missing(const struct fb_seek_fit *c)
 /* let the variance grow with time, because seek times may have changed */
 static void fb_seek_fit_age(struct fb_seek_fit *c, u64 now_ns)
 {
-	u64 ms = min_t(u64, div_u64(now_ns - min(c->at_ns, now_ns), 1000000), FB_SEEK_FIT_WALK_MS);
+	u64 ms = min_t(u64, div_u64(now_ns - min(c->at_ns, now_ns), NSEC_PER_MSEC), FB_SEEK_FIT_WALK_MS);
 
 	if (ms < 1000)
 		return;
@@ -171,7 +170,7 @@ static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_co
 	if (wait < 0 ? turns > 0 : turns < 0)
 		return false;
 	off = (s64)(fb_seek_fit_ppm(c) - c->applied) * (s64)acc->seek_ns;
-	wait -= div_s64(off, FB_SEEK_FIT_MILLION);
+	wait -= div_s64(off, FB_PPM);
 	if (wait > far || -wait > far)
 		return false;
 	t->z = div_s64(wait * 256, c->spread_ns);
@@ -187,11 +186,11 @@ static void fb_seek_fit_follow(struct fb_seek_fit *c, const struct fb_seek_fit_t
 	s64 innovation = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance, by;
 
 	/* the trial's information relative to the prior: var * noise * slope^2, 16 binary places */
-	info = div_u64(mul_u64_u64_shr(c->var, t->slope * t->slope, 20), FB_SEEK_FIT_MILLION);
-	info = div_u64(info * noise, FB_SEEK_FIT_MILLION);
+	info = div_u64(mul_u64_u64_shr(c->var, t->slope * t->slope, 20), FB_PPM);
+	info = div_u64(info * noise, FB_PPM);
 	reduction = div64_u64(info << 16, FB_SEEK_FIT_ONE + info);
 	/* var * slope / (1 + info) * innovation */
-	by = div_u64(mul_u64_u64_shr(c->var, t->slope, 10), FB_SEEK_FIT_MILLION);
+	by = div_u64(mul_u64_u64_shr(c->var, t->slope, 10), FB_PPM);
 	by = div64_s64(by * innovation * FB_SEEK_FIT_FINE, FB_SEEK_FIT_ONE + (s64)info);
 	c->fine = clamp_t(s64, c->fine + by, -FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE,
 			  FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE);

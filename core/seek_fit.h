@@ -45,12 +45,9 @@ void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm);
 /* Forget what was learnt of a model in use. Corrections applied stay until others are learnt. */
 void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm);
 
-/**
- * fb_seek_fit_learn() - learn from the end of a command that was not answered by the cache
- * @c: state
- * @now_ns: the time
- * @leg: its leg, by fb_conservatism_predict(), with @late_ns filled in
- * @acc: its access as it was predicted, corrections included
+/*
+ * Learn from the end of a command that was not answered by the cache. @leg: with @late_ns filled in;
+ * @acc: its access as it was predicted, corrections included.
  */
 void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conservatism_leg *leg,
 		       const struct dm_access *acc);

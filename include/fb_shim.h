@@ -9,6 +9,8 @@
 #ifndef FB_SHIM_H
 #define FB_SHIM_H
 
+#define FB_PPM 1000000	/* shares are in millionths */
+
 #ifdef __KERNEL__
 
 #include <linux/bitmap.h>

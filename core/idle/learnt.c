@@ -8,8 +8,8 @@
 #define FB_IDLE_ACCOUNT_FADES_US 10000000U	/* sum at which the past counts half */
 
 /* error recovery of a sector that could be read in the end looks the same: reads pause, too */
-#define FB_IDLE_ACCOUNT_STALL_NS 500000000U
-#define FB_IDLE_ACCOUNT_PAUSE_NS 60000000000ULL	/* longest pause behind a stall */
+#define FB_IDLE_ACCOUNT_STALL_NS (500ULL * NSEC_PER_MSEC)
+#define FB_IDLE_ACCOUNT_PAUSE_NS (60ULL * NSEC_PER_SEC)	/* longest pause behind a stall */
 
 static bool fb_idle_account_stall(struct fb_idle_account *a, u64 now, u64 took_ns)
 {

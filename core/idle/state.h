@@ -17,8 +17,8 @@
 /* what most drives have, or more: 7,200 turns a minute and 100 MB/s, whatever this one is */
 #define FB_IDLE_TURN_NS 8333333U
 #define FB_IDLE_SECTOR_PS 5120000U
-#define FB_IDLE_POLICY_MEAN_NS 1000000U	/* default goal for the mean slowdown */
-#define FB_IDLE_POLICY_MAX_NS 50000000U	/* default goal for the maximum, from the paper */
+#define FB_IDLE_POLICY_MEAN_NS NSEC_PER_MSEC	/* default goal for the mean slowdown */
+#define FB_IDLE_POLICY_MAX_NS (50ULL * NSEC_PER_MSEC)	/* default goal for the maximum, from the paper */
 #define FB_IDLE_POLICY_SIZES 7		/* 64 KiB to 4 MiB, doubling: the paper's range */
 #define FB_IDLE_POLICY_SECTORS_MIN 128U
 #define FB_IDLE_POLICY_SECTORS_MAX 8192U

@@ -7,10 +7,10 @@
 #define FB_IDLE_STREAMS_KNOWN 8		/* least requests for a mean */
 #define FB_IDLE_STREAMS_SKIP 256	/* sectors that a stream may leave out */
 #define FB_IDLE_STREAMS_SHORT 192	/* sectors; longer ones take long from the cache, too */
-#define FB_IDLE_STREAMS_MOST_NS 65000000	/* what takes longer is error recovery */
+#define FB_IDLE_STREAMS_MOST_NS (65ULL * NSEC_PER_MSEC)	/* what takes longer is error recovery */
 /* from the cache it takes less; half a turn is what a request waits for on the mean */
-#define FB_IDLE_STREAMS_AHEAD_NS 2000000
-#define FB_IDLE_STREAMS_ONE_NS 1000000000	/* fb_idle_streams.ahead: all of them */
+#define FB_IDLE_STREAMS_AHEAD_NS (2ULL * NSEC_PER_MSEC)
+#define FB_IDLE_STREAMS_ONE_NS NSEC_PER_SEC	/* fb_idle_streams.ahead: all of them */
 
 void fb_idle_streams_init(struct fb_idle_streams *s)
 {

@@ -29,10 +29,10 @@
 static void fb_idle_policy_count_interval(struct fb_idle_policy *w)
 {
 	w->lengths++;
-	w->length_us += div_u64(w->interval_ns, 1000);
+	w->length_us += div_u64(w->interval_ns, NSEC_PER_USEC);
 	if (w->interval_ns > FB_IDLE_POLICY_LONG_NS) {
 		w->longs++;
-		w->rest_us += div_u64(w->interval_ns - FB_IDLE_POLICY_LONG_NS, 1000);
+		w->rest_us += div_u64(w->interval_ns - FB_IDLE_POLICY_LONG_NS, NSEC_PER_USEC);
 	}
 	if (w->lengths < FB_IDLE_POLICY_LENGTHS)
 		return;
