@@ -42,17 +42,11 @@ static u32 fb_quarantine_n_doubts(const struct fb_quarantine *b)
 	return min_t(u32, b->doubts, FB_QUARANTINE_DOUBTS);
 }
 
-/**
- * fb_quarantine_begin() - forget all doubt when a disk's first task begins
- * @b: the disk's
- * @granule: sectors of a block
- * @sectors: of the disk
- * @careful: see struct fb_quarantine
- *
- * Blocks that were in doubt may have been written meanwhile, and bad ones are found again. Those
- * that were bad by errors that are not the medium's stay in doubt: each such error is dear. Zones
- * and all doubt end if another model has blocks of another size.
- * Context: the thread that reads for tasks is not running.
+/*
+ * A disk's first task begins, and its thread is not running: forget all doubt. Blocks that were in
+ * doubt may have been written meanwhile, and bad ones are found again; but those that were bad by
+ * errors that are not the medium's stay, for each such error is dear. Zones end if blocks have
+ * another size.
  */
 void fb_quarantine_begin(struct fb_quarantine *b, u32 granule, u64 sectors, bool careful)
 {
@@ -91,7 +85,7 @@ const struct fb_avoid *fb_quarantine_zone(const struct fb_quarantine *b, u64 lbn
 	return first;
 }
 
-/* Get how much of the disk is quarantined. Return: sectors. */
+/* Sectors that are quarantined. */
 u64 fb_quarantine_quarantined(const struct fb_quarantine *b)
 {
 	u64 sectors = 0;
@@ -217,16 +211,10 @@ static bool fb_quarantine_is_proven(const struct fb_quarantine *b, u64 lbn)
 	return false;
 }
 
-/**
- * fb_quarantine_by_read() - is a plain READ to tell whether a block can be read?
- * @b: the disk's
- * @lbn: first sector of a read of ours
- * @nsect: how many
- *
- * On a careful disk each error is dear, and what is in doubt there is bad when READ fails, too: a
- * VERIFY or FUA that fails would prove nothing. What READ can read is not in doubt any more, and is
- * verified then. A block that was bad before needs no such proof.
- * Return: true if so.
+/*
+ * Is a plain READ to tell whether a block can be read? On a careful disk each error is dear, and
+ * what is in doubt is bad when READ fails, too: a VERIFY or FUA that fails would prove nothing. What
+ * READ can read is verified then. A block that was bad before needs no such proof.
  */
 bool fb_quarantine_by_read(const struct fb_quarantine *b, u64 lbn, u32 nsect)
 {
@@ -259,16 +247,9 @@ static bool fb_quarantine_cut_piece(const struct fb_quarantine *b, const struct 
 	return true;
 }
 
-/**
- * fb_quarantine_cut() - shorten a plan for a gap so that nothing is read that may be bad
- * @b: the disk's
- * @bm: what is wanted
- * @now: the time, ns
- * @plan: the plan; it may read less afterwards, never anything else
- *
- * Quarantined blocks are not read in gaps; blocks in doubt are read alone, and seldom, or on a
- * careful disk not at all.
- * Return: false if nothing of it may be read now.
+/*
+ * Shorten a plan for a gap so that nothing is read that may be bad: nothing quarantined, and blocks
+ * in doubt alone and seldom, or on a careful disk not at all. False: nothing of it is left.
  */
 bool fb_quarantine_cut(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
 		       struct fb_plan *plan)
@@ -327,10 +308,7 @@ static u32 fb_quarantine_enter(struct fb_quarantine *b, u64 lbn, u64 now)
 	return FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT;
 }
 
-/*
- * Take the number of bad blocks that had no uevent of their own. @flush: take it even if it is too
- * early. The disk's lock held. Return: how many; 0: none, or it is too early to tell.
- */
+/* Take the number of bad blocks without a uevent of their own; 0 if too early, but for @flush. */
 u32 fb_quarantine_unreported(struct fb_quarantine *b, u64 now, bool flush)
 {
 	u32 n = b->unreported;
@@ -405,20 +383,14 @@ static void fb_quarantine_absolve(struct fb_quarantine *b, const struct fb_quara
 	}
 }
 
-/**
- * fb_quarantine_ended() - judge from a read that has ended whether a block is bad
- * @b: the disk's
- * @read: the read
- * @now: the time, ns
- *
- * The place of the error is known if the drive said it, or where it stopped, or if it read one
- * block with no foreground read after it. The medium is at fault if the drive says so, or if that
- * block has failed by itself before: what Linux would retry (ASC 15h), a time-out or a unit
- * attention may pass. On a careful disk it is enough that it failed among others before. One
- * of both failures must be a plain READ's: where VERIFY or FUA fails the command may be at fault.
- * Until both are known the blocks are wanted again, and read alone if the place is in doubt.
- * Context: the disk's lock held.
- * Return: enum fb_quarantine_verdict, or-ed.
+/*
+ * Judge from a read that has ended whether a block is bad; enum fb_quarantine_verdict, or-ed. The
+ * place of the error is known if the drive said it, or where it stopped, or if it read one block with
+ * no foreground read after it. The medium is at fault if the drive says so, or if that block has
+ * failed by itself before: what Linux would retry (ASC 15h), a time-out or a unit attention may pass.
+ * On a careful disk it is enough that it failed among others before. One of both failures must be a
+ * plain READ's. Until both are known the blocks are wanted again, and read alone if the place is in
+ * doubt. The disk's lock is held.
  */
 u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read *read, u64 now)
 {
@@ -473,19 +445,11 @@ static bool fb_quarantine_wanted(const struct fb_quarantine *b, const struct fb_
 	return *at < last;
 }
 
-/**
- * fb_quarantine_idle() - find a quarantined or doubtful piece to read in idle time
- * @b: the disk's
- * @bm: what is wanted
- * @now: the time, ns
- * @max_sectors: the longest read
- * @piece: out: the read; a block in doubt is read alone
- *
- * Such reads go before all others, except during the pause after a slow recovery or after a
- * fault that may pass. On a careful disk what is in doubt waits until another error may be
- * risked, unless READ is to tell whether a VERIFY or FUA is at fault itself. What lies near a block
- * that was bad so does not wait, unless it is such a block itself.
- * Return: false if nothing of it is wanted, or it must wait.
+/*
+ * Find a quarantined or doubtful piece to read in idle time, which goes before all others; a block
+ * in doubt is read alone. False: none is wanted, or it must wait: during the pause after a slow
+ * recovery or a fault that may pass, and on a careful disk, if in doubt, until another error may be
+ * risked, unless READ is to tell whether a VERIFY or FUA is at fault itself.
  */
 bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
 			u32 max_sectors, struct fb_plan_piece *piece)
@@ -532,15 +496,10 @@ static bool fb_quarantine_obstacle(const struct fb_quarantine *b, u64 lbn, u64 n
 	return found->first != U64_MAX;
 }
 
-/**
- * fb_quarantine_divert() - keep an idle read off blocks that are quarantined, or in doubt
- * @b: the disk's
- * @bm: what is wanted
- * @piece: a read that begins with a wanted block; shortened to end before the first of these that
- *	it meets, or moved past them
- *
- * They have reads of their own: fb_quarantine_idle().
- * Return: false if nothing else is wanted.
+/*
+ * Keep an idle read, which begins with a wanted block, off blocks that are quarantined, or in doubt,
+ * and have reads of their own: end it before the first of them, or move it past them. False:
+ * nothing else is wanted.
  */
 bool fb_quarantine_divert(const struct fb_quarantine *b, const struct fb_bitmap *bm,
 			  struct fb_plan_piece *piece)
