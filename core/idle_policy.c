@@ -2,10 +2,6 @@
 /* When to read while the disk is idle: Waiting and its two goals; see core/idle_policy.h. */
 #include "core/idle_policy.h"
 
-#define FB_IDLE_POLICY_RETUNE 64	/* intervals until the size is found again */
-#define FB_IDLE_POLICY_TRY 512		/* one read in so many tries a longer size ... */
-#define FB_IDLE_POLICY_TRY_NEW 64	/* ... and while nothing is known of one of them */
-#define FB_IDLE_POLICY_TRY_MORE 3	/* up to so many doublings */
 /*
  * A stream that nothing is known of has so many intervals in a row without reads, for this long at
  * most, and then so many with reads for each.
@@ -146,7 +142,7 @@ static void fb_idle_policy_charge_period(struct fb_idle_policy *w, u32 n, s64 ns
 static void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 now)
 {
 	u64 took_ns = now - w->sent_ns, ours_ns = took_ns, met_ns;
-	u32 class = fb_idle_policy_class(w);
+	enum fb_idle_times_class class = fb_idle_policy_class(w);
 
 	if (w->blamed)
 		ours_ns = min(fb_idle_times_usual_ns(&w->times, class), took_ns);
@@ -161,25 +157,6 @@ static void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 now)
 	met_ns = min(now - w->hit_ns, ours_ns);
 	w->st.max_ns = max(w->st.max_ns, met_ns);
 	fb_idle_policy_charge_period(w, w->unfollowed, met_ns);
-}
-
-/*
- * One read now and then is of the size below or of up to FB_IDLE_POLICY_TRY_MORE above, so that
- * what they take is known, and not from long ago.
- */
-static void fb_idle_policy_try_size(struct fb_idle_policy *w)
-{
-	u32 sizes = max(fb_idle_policy_longest(w), 1U), from, to, i, of = FB_IDLE_POLICY_TRY;
-
-	w->sectors = w->found;
-	from = max(fb_idle_policy_size(w), 1U) - 1;
-	to = min(from + FB_IDLE_POLICY_TRY_MORE + 1, sizes - 1);
-	for (i = from; i <= to; i++)
-		if (!fb_idle_policy_is_tried(w, i))
-			of = FB_IDLE_POLICY_TRY_NEW;
-	if (!w->found || w->fixed_sectors || w->st.reads % of != of - 1)
-		return;
-	w->sectors = FB_IDLE_POLICY_SECTORS_MIN << (from + w->st.reads / of % (to - from + 1));
 }
 
 void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_destage *d,
@@ -278,8 +255,6 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 	w->hit_ns = 0;
 	w->idle_ns = now;
 	fb_idle_policy_set_wait(w);
-	if (++w->intervals >= FB_IDLE_POLICY_RETUNE)
-		fb_idle_policy_find(w);
 }
 
 void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect)
@@ -290,7 +265,6 @@ void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect)
 	w->read = true;
 	w->sent_ns = now;
 	w->nsect = nsect;
-	w->size = fb_idle_policy_size(w);
 	w->hit_ns = 0;
 	w->unfollowed = 0;
 	w->judged = false;
@@ -311,7 +285,6 @@ void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now)
 	w->st.read_sectors += w->nsect;
 	w->st.used_ns += took_ns;
 	fb_idle_policy_count_read(w, now);
-	fb_idle_policy_try_size(w);
 }
 
 /* ---- questions ---- */
@@ -363,7 +336,7 @@ bool fb_idle_policy_knows(const struct fb_idle_policy *w)
 {
 	struct fb_idle_times_mean m;
 
-	return fb_idle_times_mean(&w->times, fb_idle_policy_size(w), &m);
+	return fb_idle_times_mean(&w->times, FB_IDLE_TIMES_NEXT, &m);
 }
 
 void fb_idle_policy_status(const struct fb_idle_policy *w, u64 now,

@@ -7,8 +7,8 @@
  *
  * Waiting(t): once the disk has been idle for a threshold t, reads follow each other until
  * a foreground request arrives. Nothing stops them earlier, because the expected rest of an
- * idle interval grows with its age (V.A). Threshold and read size are chosen to read most
- * within the mean's goal, judging by recent idle intervals (V.C).
+ * idle interval grows with its age (V.A). The threshold is chosen to read most within the mean's
+ * goal, judging by recent idle intervals (V.C).
  *
  * Nothing is known of the drive's mechanics. Each request of a busy period behind idle reads is
  * charged by how much later it ends than it would have (core/idle/account.h; of streams
@@ -30,7 +30,7 @@
 
 #include "core/idle/state.h"
 
-/* Start with an idle disk and default goals; find threshold and size. */
+/* Start with an idle disk and default goals. */
 void fb_idle_policy_init(struct fb_idle_policy *w, u64 now);
 
 /*
@@ -57,8 +57,8 @@ void fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, struct fb_destage *
 void fb_idle_policy_set_goals(struct fb_idle_policy *w, u64 mean_ns, u64 max_ns);
 
 /*
- * Set threshold and size instead of finding them; the goals remain in force. @wait_ns: or
- * FB_IDLE_POLICY_AUTO; @sectors: longest command; 0: find it.
+ * Set the threshold instead of finding it, and the size; the goals remain in force. @wait_ns: or
+ * FB_IDLE_POLICY_AUTO; @sectors: longest command; 0: the default.
  */
 void fb_idle_policy_set_fixed(struct fb_idle_policy *w, u64 wait_ns, u32 sectors);
 

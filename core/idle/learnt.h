@@ -68,14 +68,17 @@ u32 fb_idle_account_ratio(const struct fb_idle_account *a);
 
 /* ---- times ----
  *
- * What threshold and size are found from, and what tells a read that the drive has kept waiting
- * because it was writing. A size counts when it was tried.
+ * What the threshold is found from, and what tells a read that the drive has kept waiting because it
+ * was writing.
  */
-#define FB_IDLE_TIMES_SIZES 7		/* 64 KiB to 4 MiB, doubling */
-/* classes of the first read of an interval: later than half a turn behind its beginning, sooner */
-#define FB_IDLE_TIMES_FIRST FB_IDLE_TIMES_SIZES
-#define FB_IDLE_TIMES_SOON (FB_IDLE_TIMES_SIZES + 1)
-#define FB_IDLE_TIMES_CLASSES (FB_IDLE_TIMES_SIZES + 2)
+
+/* Reads by what they come behind */
+enum fb_idle_times_class {
+	FB_IDLE_TIMES_NEXT,	/* another one */
+	FB_IDLE_TIMES_FIRST,	/* none in this interval, half a turn after its beginning or later */
+	FB_IDLE_TIMES_SOON,		/* the same, sooner */
+	FB_IDLE_TIMES_CLASSES,
+};
 
 /* Times of reads of one class; the counts fade */
 struct fb_idle_time {
@@ -89,7 +92,6 @@ struct fb_idle_time {
 
 /* The times; all private */
 struct fb_idle_times {
-	/* those that follow another one by size, and the first of an interval */
 	struct fb_idle_time of[FB_IDLE_TIMES_CLASSES];
 };
 
@@ -101,16 +103,15 @@ struct fb_idle_times_mean {
 };
 
 /*
- * A read has ended. @class: the index of its size; of the first of an interval one of those above;
- * @ns: its time; if the drive was writing first, what reads of its class usually take; @clean: the
- * drive surely had nothing to write.
+ * A read has ended. @ns: its time; if the drive was writing first, what reads of its class usually
+ * take; @clean: the drive surely had nothing to write.
  */
-void fb_idle_times_add(struct fb_idle_times *t, u32 class, u32 nsect, u64 ns, bool clean);
+void fb_idle_times_add(struct fb_idle_times *t, enum fb_idle_times_class class, u32 nsect, u64 ns, bool clean);
 
 /* What reads of a class take while the drive has nothing to write; 0: not known yet. */
-u64 fb_idle_times_usual_ns(const struct fb_idle_times *t, u32 class);
+u64 fb_idle_times_usual_ns(const struct fb_idle_times *t, enum fb_idle_times_class class);
 /* The mean of a class; false: too few reads were of it. */
-bool fb_idle_times_mean(const struct fb_idle_times *t, u32 class, struct fb_idle_times_mean *m);
+bool fb_idle_times_mean(const struct fb_idle_times *t, enum fb_idle_times_class class, struct fb_idle_times_mean *m);
 
 /* ---- places ----
  *

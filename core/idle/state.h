@@ -19,7 +19,7 @@
 #define FB_IDLE_SECTOR_PS 5120000U
 #define FB_IDLE_POLICY_MEAN_NS NSEC_PER_MSEC	/* default goal for the mean slowdown */
 #define FB_IDLE_POLICY_MAX_NS (50ULL * NSEC_PER_MSEC)	/* default goal for the maximum, from the paper */
-#define FB_IDLE_POLICY_SIZES 7		/* 64 KiB to 4 MiB, doubling: the paper's range */
+/* sectors of a read: longer ones bring no more, and more requests meet them; and what may be set */
 #define FB_IDLE_POLICY_SECTORS_MIN 128U
 #define FB_IDLE_POLICY_SECTORS_MAX 8192U
 
@@ -68,11 +68,11 @@ struct fb_idle_policy {
 	u64 goal_mean_ns;	/* mean slowdown allowed per foreground request; 0: no idle reads */
 	u64 goal_max_ns;		/* maximum slowdown allowed of one of them */
 	u64 fixed_ns;			/* threshold set by the user, or FB_IDLE_POLICY_AUTO */
-	u32 fixed_sectors;		/* longest command set by the user; 0: find it */
+	u32 fixed_sectors;		/* longest command set by the user; 0: not set */
 	u64 turn_ns;			/* one revolution of the drive */
 	u32 sector_ps;			/* longest transfer time of a sector */
 	u64 wait_ns;			/* the threshold in force */
-	u32 sectors;	/* longest next idle read, a power of two if found; 0: none */
+	u32 sectors;			/* longest idle read; 0: none */
 	bool busy;			/* foreground requests are pending or in flight */
 	u64 idle_ns;			/* since when there are none */
 	u32 requests;			/* foreground requests of this busy period */
@@ -83,12 +83,10 @@ struct fb_idle_policy {
 	bool reading;			/* an idle read is at the drive */
 	u64 sent_ns;			/* when it was sent */
 	bool first;			/* it is the first of its idle interval */
-	u32 size;			/* index of its size */
 	u32 nsect;			/* its sectors */
 	u64 hit_ns;	/* when the first request found it at the drive; 0: none has */
 	bool read;			/* some were in this interval, or before this busy period */
 	bool control;			/* no idle read is sent in this interval */
-	u32 intervals;			/* intervals since the size was last found */
 	u32 lengths;			/* idle intervals, fading ... */
 	u64 length_us;			/* ... and the sum of their lengths */
 	u32 longs;			/* those of two turns and more ... */
@@ -106,7 +104,6 @@ struct fb_idle_policy {
 	u64 period_ns;			/* charges of this busy period */
 	u32 unfollowed;			/* requests during this read that cannot be followed */
 	bool soon;	/* the idle read sent last came just behind the foreground */
-	u32 found;			/* longest command as found; @sectors may be a trial */
 	bool judged;			/* fb_idle_policy_judge() was called for the last read */
 	bool blamed;	/* the read at the drive was late as the drive was writing */
 	bool clean;			/* it surely had nothing to write */
@@ -143,22 +140,15 @@ static inline u64 fb_idle_policy_aim_ns(const struct fb_idle_policy *w)
 /* a busy period is over */
 void fb_idle_policy_count_period(struct fb_idle_policy *w);
 
-/* the class of the idle read sent last, see core/idle/times.h */
-u32 fb_idle_policy_class(const struct fb_idle_policy *w);
-/* index of the size in force; how many of them keep the maximum wherever they are read */
-u32 fb_idle_policy_size(const struct fb_idle_policy *w);
-u32 fb_idle_policy_longest(const struct fb_idle_policy *w);
-
-/* is it known what reads of a size take? */
-bool fb_idle_policy_is_tried(const struct fb_idle_policy *w, u32 size);
-
+/* the class of the idle read sent last, see core/idle/learnt.h */
+enum fb_idle_times_class fb_idle_policy_class(const struct fb_idle_policy *w);
 /* what each request of a busy period behind idle reads waits on the mean */
 u64 fb_idle_policy_hit_ns(const struct fb_idle_policy *w, u64 rest_ns);
 /* what may be saved up, or owed */
 u64 fb_idle_policy_most_ns(const struct fb_idle_policy *w);
 /* what is saved up beyond the cost of a collision; below 0: too little */
 s64 fb_idle_policy_spare_ns(const struct fb_idle_policy *w);
-/* set the threshold; find the size, and set the threshold */
+/* set the threshold; set the size, and the threshold */
 void fb_idle_policy_set_wait(struct fb_idle_policy *w);
 void fb_idle_policy_find(struct fb_idle_policy *w);
 

@@ -8,7 +8,6 @@
 #include "core/idle/state.h"
 
 #define FB_IDLE_POLICY_FORGET 1024	/* busy periods in which the longest is forgotten */
-#define FB_IDLE_POLICY_ALIKE 8		/* sizes within 1 / this are worth the same */
 
 /*
  * An interval that has lasted for two turns says something if what comes then is twice as long as
@@ -60,36 +59,21 @@ u64 fb_idle_policy_hit_ns(const struct fb_idle_policy *w, u64 rest_ns)
 
 /* ---- times of idle reads ---- */
 
-u32 fb_idle_policy_class(const struct fb_idle_policy *w)
+enum fb_idle_times_class fb_idle_policy_class(const struct fb_idle_policy *w)
 {
 	if (!w->first)
-		return w->size;
+		return FB_IDLE_TIMES_NEXT;
 	return w->soon ? FB_IDLE_TIMES_SOON : FB_IDLE_TIMES_FIRST;
 }
 
-u32 fb_idle_policy_size(const struct fb_idle_policy *w)
+/* what the rest of a read costs; of what was never tried nothing is known but that it is longer */
+static u64 fb_idle_policy_rest_ns(const struct fb_idle_policy *w, enum fb_idle_times_class class)
 {
-	u32 size = 0;
+	struct fb_idle_times_mean m;
 
-	while (size + 1 < FB_IDLE_POLICY_SIZES && FB_IDLE_POLICY_SECTORS_MIN << size < w->sectors)
-		size++;
-	return size;
-}
-
-static u64 fb_idle_policy_transfer_ns(const struct fb_idle_policy *w, u64 sectors)
-{
-	return div_u64(sectors * w->sector_ps, 1000);
-}
-
-/* of what was never tried nothing is known but that it takes longer than what was */
-static void fb_idle_policy_class_cost(const struct fb_idle_policy *w, u32 class, u64 sectors,
-				      struct fb_idle_times_mean *m)
-{
-	if (fb_idle_times_mean(&w->times, class, m))
-		return;
-	m->sectors = sectors;
-	m->ns = FB_IDLE_TURN_NS + fb_idle_policy_transfer_ns(w, sectors);
-	m->rest_ns = m->ns / 2;
+	if (fb_idle_times_mean(&w->times, class, &m))
+		return m.rest_ns;
+	return (FB_IDLE_TURN_NS + div_u64((u64)w->sectors * w->sector_ps, 1000)) / 2;
 }
 
 /* ---- the budget ---- */
@@ -101,20 +85,18 @@ u64 fb_idle_policy_most_ns(const struct fb_idle_policy *w)
 }
 
 /*
- * A collision with a read of the size in force costs so much, if the longest recent busy period
+ * A collision with a read costs so much, if the longest recent busy period
  * follows. Half of the most that may be saved up is enough, because busy periods may have a heavy
  * tail. The first requests may owe.
  */
 s64 fb_idle_policy_spare_ns(const struct fb_idle_policy *w)
 {
-	u32 size = fb_idle_policy_size(w), class = size;
-	struct fb_idle_times_mean cost;
+	enum fb_idle_times_class class = FB_IDLE_TIMES_NEXT;
 	u64 need, owe = 0;
 
 	if (!w->read)
 		class = w->wait_ns < FB_IDLE_TURN_NS / 2 ? FB_IDLE_TIMES_SOON : FB_IDLE_TIMES_FIRST;
-	fb_idle_policy_class_cost(w, class, FB_IDLE_POLICY_SECTORS_MIN << size, &cost);
-	need = fb_idle_policy_hit_ns(w, cost.rest_ns) * max(w->longest, 1U);
+	need = fb_idle_policy_hit_ns(w, fb_idle_policy_rest_ns(w, class)) * max(w->longest, 1U);
 	if (w->st.requests < w->may_owe)
 		owe = w->goal_mean_ns * FB_IDLE_POLICY_START;
 	return w->credit_ns + (s64)owe - (s64)min(need, fb_idle_policy_most_ns(w) / 2);
@@ -155,67 +137,15 @@ void fb_idle_policy_set_wait(struct fb_idle_policy *w)
 		w->wait_ns = w->caches && fb_idle_place_ahead(&w->place) ? part_ns : 0;
 }
 
-/* ---- sizes ---- */
-
-u32 fb_idle_policy_longest(const struct fb_idle_policy *w)
-{
-	u64 ns = fb_idle_policy_longest_ns(w);
-	u32 size = FB_IDLE_POLICY_SIZES;
-
-	while (size && fb_idle_policy_transfer_ns(w, FB_IDLE_POLICY_SECTORS_MIN << (size - 1)) +
-	       w->turn_ns > ns)
-		size--;
-	return size;
-}
-
-bool fb_idle_policy_is_tried(const struct fb_idle_policy *w, u32 size)
-{
-	struct fb_idle_times_mean m;
-
-	return fb_idle_times_mean(&w->times, size, &m);
-}
-
-/*
- * What a size is worth: what is read per time or, while that is bounded by the budget, per time
- * and what a collision costs. Of one that was never tried nothing is known.
- */
-static u64 fb_idle_policy_worth(const struct fb_idle_policy *w, u32 size, bool bounded)
-{
-	struct fb_idle_times_mean m;
-	u64 worth;
-
-	if (size && !fb_idle_policy_is_tried(w, size))
-		return 0;
-	fb_idle_policy_class_cost(w, size, FB_IDLE_POLICY_SECTORS_MIN << size, &m);
-	worth = mul_u64_u64_div_u64(m.sectors, 1000ULL * FB_IDLE_TURN_NS, m.ns);
-	return bounded ? mul_u64_u64_div_u64(worth, FB_IDLE_TURN_NS, max_t(u64, m.rest_ns, 1)) :
-			 worth;
-}
-
-/* the shortest of the sizes that are worth about most: it costs least */
-static u32 fb_idle_policy_choose(const struct fb_idle_policy *w, u32 sizes)
-{
-	bool bounded = fb_idle_policy_doubles(w);
-	u64 worth[FB_IDLE_POLICY_SIZES], most = 0;
-	u32 i;
-
-	for (i = 0; i < sizes; i++) {
-		worth[i] = fb_idle_policy_worth(w, i, bounded);
-		most = max(most, worth[i]);
-	}
-	for (i = 0; worth[i] < most - most / FB_IDLE_POLICY_ALIKE; i++)
-		;
-	return FB_IDLE_POLICY_SECTORS_MIN << i;
-}
-
+/* no read is so long that it would not keep the maximum's goal wherever it is */
 void fb_idle_policy_find(struct fb_idle_policy *w)
 {
-	u32 sizes = fb_idle_policy_longest(w);
+	u64 ns = fb_idle_policy_longest_ns(w), most = 0;
 
-	w->intervals = 0;
-	w->sectors = sizes ? fb_idle_policy_choose(w, sizes) : 0;
-	if (w->fixed_sectors && sizes)
-		w->sectors = min(w->fixed_sectors, FB_IDLE_POLICY_SECTORS_MIN << (sizes - 1));
-	w->found = w->sectors;
+	if (ns > w->turn_ns)
+		most = div_u64((ns - w->turn_ns) * 1000, w->sector_ps);
+	most -= most % FB_IDLE_POLICY_SECTORS_MIN;
+	w->sectors = min_t(u64, w->fixed_sectors ? w->fixed_sectors : FB_IDLE_POLICY_SECTORS_MIN,
+			   most);
 	fb_idle_policy_set_wait(w);
 }

@@ -211,8 +211,8 @@ static void bench_check(struct bench *b, u64 mean_ns, u64 max_ns)
 	/* what is charged is what was waited */
 	assert_int_equal(st.mean_ns, b->late_ns / b->requests);
 	assert_int_equal(st.requests, b->requests);
-	/* and most of it is used up */
-	assert_true(st.mean_ns > mean_ns * 65 / 100);
+	/* and most of it is used up, or the time is */
+	assert_true(st.mean_ns > mean_ns * 65 / 100 || b->read_ns > st.idle_ns);
 }
 
 /*
@@ -221,8 +221,7 @@ static void bench_check(struct bench *b, u64 mean_ns, u64 max_ns)
  * first such cannot be foreseen.
  *
  * Seen to fail: only the first request of a busy period charged; no budget, or one that looks at no
- * more than one request; sizes chosen that were never tried; what is saved up not spent; less of
- * the goal aimed at.
+ * more than one request; what is saved up not spent; less of the goal aimed at.
  */
 static void test_goals_are_kept(void **state)
 {
@@ -326,7 +325,7 @@ static void test_maximum(void **state)
 			assert_int_equal(fb_idle_policy_why(&b.w, b.now + 900 * MS),
 					 FB_IDLE_POLICY_SHORT);
 		assert_true(n == FB_IDLE_POLICY_SECTORS_MAX ||
-			    2 * max(n, 64U) * 10000ULL + 2 * TURN > most);
+			    (n + 128) * 10000ULL + 2 * TURN > most);
 	}
 }
 
@@ -539,7 +538,7 @@ static void test_ages(void **state)
 
 /*
  * Commands count by what they take and read: the first of an interval soon after its beginning, or
- * later, and those behind it by size. Seen to fail with each of the three classes for another one.
+ * later, and those behind it. Seen to fail with each of the three classes for another one.
  */
 static void test_classes(void **state)
 {
@@ -561,9 +560,9 @@ static void test_classes(void **state)
 		assert_int_equal(of[FB_IDLE_TIMES_SOON].n, 1);
 		assert_int_equal(of[FB_IDLE_TIMES_FIRST].n, i);
 		assert_int_equal(of[FB_IDLE_TIMES_SOON].us, 9000);
-		assert_int_equal(of[1].n, i + 1);
-		assert_int_equal(of[1].us, 3000 * (i + 1));
-		assert_int_equal(of[1].sectors, 190 * (i + 1));
+		assert_int_equal(of[FB_IDLE_TIMES_NEXT].n, i + 1);
+		assert_int_equal(of[FB_IDLE_TIMES_NEXT].us, 3000 * (i + 1));
+		assert_int_equal(of[FB_IDLE_TIMES_NEXT].sectors, 190 * (i + 1));
 	}
 	fb_idle_policy_status(&b.w, b.now, &st);
 	assert_int_equal(st.reads, 4);
@@ -581,7 +580,7 @@ static void test_cached(void **state)
 	for (i = 0; i < 16; i++)
 		bench_read(&b, 1);
 	fb_idle_policy_set_goals(&b.w, 1000 * MS, 1000 * MS);
-	assert_in_range(b.w.sectors, 128, FB_IDLE_POLICY_SECTORS_MAX);
+	assert_int_equal(b.w.sectors, 128);
 	assert_int_equal(b.w.wait_ns, 0);
 }
 
@@ -740,57 +739,6 @@ static void test_aim(void **state)
 	bench_read(&b, 1 * MS);
 	fb_idle_policy_aim(&b.w, &b.d, &aim);
 	assert_false(aim.moved);
-}
-
-/*
- * It begins with 64 KiB, tries longer ones now and then, and takes one only if it was measured to
- * bring more: here reads of any length take 2 ms. The rate of the data sheet would have 1 MiB take
- * 10 ms. Seen to fail without fb_idle_policy_try_size().
- */
-static void test_size(void **state)
-{
-	u32 i, k, tried = 0;
-	struct bench b;
-
-	bench_begin(&b, 0, 0, 1);
-	assert_int_equal(128, b.w.sectors);
-	for (i = 0; i < 3000; i++) {
-		for (k = 0; k < 16; k++) {
-			tried += b.w.sectors > b.w.found;
-			bench_sent(&b, b.now, b.w.sectors);
-			bench_ended(&b, b.now += 2 * MS);
-		}
-		intervals(&b, 1, 1 * MS);
-		b.now += 1 * MS;
-	}
-	/* one in 512 at most: none is left that is longer than the longest */
-	assert_in_range(tried, 16, 3000 * 16 / 512 + 1);
-	assert_true(b.w.found >= 512);
-}
-
-/*
- * Of two sizes the longer one is taken if it brings an eighth more: 64 KiB take 2 ms, and 128 KiB
- * 3.7, or 3.3. While the budget is used up it is not: a collision with it costs more than it brings
- * more. Seen to fail with a sixteenth, with a fourth, and with the budget not looked at.
- */
-static void test_sizes_alike(void **state)
-{
-	struct bench b;
-	u32 i, k;
-
-	for (i = 0; i < 2; i++) {
-		bench_begin(&b, 0, 0, 1);
-		for (k = 0; k < 8; k++) {
-			fb_idle_times_add(&b.w.times, 0, 128, 2 * MS, true);
-			fb_idle_times_add(&b.w.times, 1, 256, (i ? 33 : 37) * MS / 10, true);
-		}
-		intervals(&b, 64, 500 * MS);
-		fb_idle_policy_set_goals(&b.w, 100 * MS, 1000 * MS);
-		assert_int_equal(b.w.sectors, 128);
-		b.w.credit_ns = fb_idle_policy_most_ns(&b.w);
-		fb_idle_policy_set_goals(&b.w, 100 * MS, 1000 * MS);
-		assert_int_equal(b.w.sectors, i ? 256 : 128);
-	}
 }
 
 /* ---- a disk that others had ---- */
@@ -1077,8 +1025,6 @@ int main(void)
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_failed),
 		cmocka_unit_test(test_aim),
-		cmocka_unit_test(test_size),
-		cmocka_unit_test(test_sizes_alike),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_control),
 		cmocka_unit_test(test_control_never_known),
