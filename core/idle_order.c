@@ -17,8 +17,6 @@
 #define FB_IDLE_ORDER_ON_SECTORS 512U	/* near: holes that are passed over without a search */
 #define FB_IDLE_ORDER_NEAR_TRACKS 4	/* near: tracks on either side that are looked at */
 #define FB_IDLE_ORDER_NEAR_TURNS 3	/* near: tracks from a start that count for its value */
-/* near: if those tracks have nothing, the first distance to look at, tracks */
-#define FB_IDLE_ORDER_NEAR_FAR 16
 /* near: words of the map on either side that are looked at ... */
 #define FB_IDLE_ORDER_NEAR_WORDS 512
 #define FB_IDLE_ORDER_NEAR_STARTS 8	/* ... for this many starts of wanted runs */
@@ -428,36 +426,6 @@ static void fb_idle_order_near_starts(const struct fb_idle_order *o,
 	}
 }
 
-/* offer the first wanted granule of tracks [@from, @end) */
-static void fb_idle_order_near_go(const struct fb_idle_order *o,
-				  const struct fb_idle_order_ask *ask, u64 from, u64 end, u32 track,
-				  struct fb_idle_order_best *best)
-{
-	u64 first;
-
-	from = fb_idle_order_track_granule(o, ask, from);
-	end = fb_idle_order_track_granule(o, ask, end);
-	first = fb_idle_order_wanted(o, ask, from, end);
-	if (first < end)
-		fb_idle_order_near_ahead(o, ask, first, track, best);
-}
-
-/* nothing wanted is near: offer the first on either side, at doubling distance */
-static bool fb_idle_order_near_far(const struct fb_idle_order *o,
-				   const struct fb_idle_order_ask *ask, u32 here, u32 track,
-				   struct fb_idle_order_best *best)
-{
-	u64 tracks = dm_tracks(ask->dm), dist;
-
-	for (dist = FB_IDLE_ORDER_NEAR_FAR; !best->wanted && dist < 2 * tracks; dist *= 2) {
-		fb_idle_order_near_go(o, ask, min(here + dist / 2, tracks),
-				      min(here + dist, tracks), track, best);
-		fb_idle_order_near_go(o, ask, here - min_t(u64, dist, here),
-				      here - min_t(u64, dist / 2, here), track, best);
-	}
-	return best->wanted;
-}
-
 static bool fb_idle_order_near_search(const struct fb_idle_order *o,
 				      const struct fb_idle_order_ask *ask, const struct dm_track *t,
 				      struct fb_idle_order_best *best)
@@ -479,7 +447,7 @@ static bool fb_idle_order_near_search(const struct fb_idle_order *o,
 		fb_idle_order_near_starts(o, ask, word, 1, end - first, best);
 	if (ask->ahead && word)
 		fb_idle_order_near_starts(o, ask, word - 1, -1, end - first, best);
-	return best->wanted || fb_idle_order_near_far(o, ask, here, end - first, best);
+	return best->wanted;
 }
 
 /* on behind what the foreground or the last idle read has ended with */
