@@ -271,10 +271,11 @@ void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 	fb_conservatism_count(&m->tail[kind][bin], turns > 0);
 	bin = fb_conservatism_bin(fb_conservatism_to_turn(m, leg->slack_ns));
 	fb_conservatism_count(&m->tail[FB_CONSERVATISM_EARLY][bin], turns < 0);
-	if (++m->trials % FB_CONSERVATISM_EVERY)
-		return;
-	fb_conservatism_compute(m, kind);
-	fb_conservatism_compute(m, FB_CONSERVATISM_EARLY);
+	/* one table at a time: completions hold the host's lock */
+	if (++m->trials % FB_CONSERVATISM_EVERY == 0)
+		fb_conservatism_compute(m, kind);
+	else if (m->trials % FB_CONSERVATISM_EVERY == FB_CONSERVATISM_EVERY / 2)
+		fb_conservatism_compute(m, FB_CONSERVATISM_EARLY);
 }
 
 void fb_conservatism_init(struct fb_conservatism *m, const struct disk_model *dm, u32 target_ppm)

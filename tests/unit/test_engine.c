@@ -397,8 +397,8 @@ static void better_arrival_voids_search(void **state)
 	assert_null(fb_gap_plan(&h.mail));
 }
 
-/* three candidates of a round: the best, and two that take long */
-static void begin_round(struct host_rq *rq[3])
+/* a round of the best, and of two that take long; the last of the candidates */
+static struct host_rq *begin_round(struct host_rq *rq[3])
 {
 	h.ops.search = NULL;
 	first();
@@ -408,7 +408,9 @@ static void begin_round(struct host_rq *rq[3])
 	rq[2] = read_at(lbn_of(100));
 	assert_true(h.mail.asked);
 	assert_true(fb_round_next(E, h.now));
-	assert_int_equal(E->round.r.n, 3);
+	assert_int_equal(E->round.r.n, FB_JOINT_CANDIDATES);
+	return host_rq(container_of(E->round.r.candidate[FB_JOINT_CANDIDATES - 1].req,
+				    struct fb_engine_rq, fg));
 }
 
 /* for all, but the first is always looked at */
@@ -428,17 +430,15 @@ static void one_budget(void **state)
 /* no pointer to it is kept */
 static void candidate_merged_away(void **state)
 {
-	struct host_rq *rq[3];
-	u32 gen, i;
+	struct host_rq *rq[3], *last = begin_round(rq);
+	u32 gen = h.mail.gen, i;
 
-	begin_round(rq);
-	gen = h.mail.gen;
-	fb_engine_merged(E, &rq[1]->r, &rq[2]->r, h.now);
+	fb_engine_merged(E, &(last == rq[1] ? rq[2] : rq[1])->r, &last->r, h.now);
 	assert_int_not_equal(h.mail.gen, gen);
 	assert_true(E->choice.req && E->pool.count == 2);
-	memset(&rq[2]->r, 0xff, sizeof(rq[2]->r));
+	memset(&last->r, 0xff, sizeof(last->r));
 	for (i = 0; fb_round_next(E, h.now); i++)
-		assert_false(fb_round_has(E, &rq[2]->r.fg));
+		assert_false(fb_round_has(E, &last->r.fg));
 	assert_true(i > 1);
 	assert_ptr_equal(next_late(), rq[0]);
 }
@@ -446,24 +446,21 @@ static void candidate_merged_away(void **state)
 /* nor is one kept that the host takes out itself */
 static void candidate_removed(void **state)
 {
-	struct host_rq *rq[3];
+	struct host_rq *rq[3], *last = begin_round(rq);
 
-	begin_round(rq);
-	fb_engine_remove(E, &rq[1]->r);
+	fb_engine_remove(E, &last->r);
 	assert_false(fb_round_next(E, h.now));
 }
 
 /* plans that have to be used though they have no value: the last goes, before its own request */
 static void plans_without_value(void **state)
 {
-	struct host_rq *rq[3];
+	struct host_rq *rq[3], *last = begin_round(rq);
 
-	begin_round(rq);
 	h.ops.search = host_search;
 	find(FB_PLAN_PREPEND, 1);
 	h.plan.value = 0;
-	assert_ptr_equal(next_late(), host_rq(container_of(E->round.r.candidate[2].req,
-							   struct fb_engine_rq, fg)));
+	assert_ptr_equal(next_late(), last);
 	assert_int_equal(d.cause, FB_CAUSE_PREPEND);
 }
 

@@ -171,7 +171,7 @@ static void test_deadlines(void **state)
 	(void)state;
 	assert_true(cost(FB_POLICY_SPTF, 10, NULL, true) < 10000);
 	assert_true(cost(FB_POLICY_SPTF, 40, NULL, true) > 100000);
-	assert_true(cost(FB_POLICY_SPTF, 100, NULL, true) > 200000);
+	assert_true(cost(FB_POLICY_SPTF, 60, NULL, true) > 150000);
 	assert_true(cost(FB_POLICY_SPTF, 40, &margin.odds, true) > 100000);
 }
 
