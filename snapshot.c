@@ -57,7 +57,6 @@ struct fb_snapshot {
 	u64 after_writes_late;		/* those that came late */
 	s64 destage_margin_ns;		/* how much longer than believed they wait */
 	u64 at_once_permille;		/* of those that did not wait, how many came late */
-	u64 destage_job_ns;		/* mean time of a command that is alone in the drive */
 	char line[FB_DOUBT_LEN];	/* a value as text */
 };
 
@@ -129,7 +128,6 @@ static void fb_snapshot_copy_destage(struct fb_disk *fd, struct fb_snapshot *s, 
 	s->after_writes_late = destage->lates;
 	s->destage_margin_ns = destage->margin_ns;
 	s->at_once_permille = div_u64((u64)destage->bare * 1000, FB_DESTAGE_ONE);
-	s->destage_job_ns = destage->job_ns[0];
 }
 
 static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
@@ -322,7 +320,6 @@ static const struct fb_snapshot_row fb_snapshot_rows[] = {
 	FB_SNAPSHOT("stats/after_writes_late", U64, after_writes_late),
 	FB_SNAPSHOT("stats/destage_margin_us", S_US, destage_margin_ns),
 	FB_SNAPSHOT("stats/writes_at_once_permille", U64, at_once_permille),
-	FB_SNAPSHOT("stats/destage_job_us", US, destage_job_ns),
 };
 
 #define FB_SNAPSHOT_END (fb_snapshot_rows + ARRAY_SIZE(fb_snapshot_rows))

@@ -244,7 +244,7 @@ static void test_others(void **state)
 }
 
 /*
- * Two candidates that take 1 and 2 ms; a turn costs ten gaps, a gap brings 1000.
+ * Candidates that take 1 and 2 ms; a turn costs ten gaps, a gap brings 1000.
  * Seen to fail with "score < r->score" (of equals the first), with the price taken for
  * 65536ths, with a plan's time priced as expected.
  */
