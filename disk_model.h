@@ -31,7 +31,7 @@
 
 struct disk_model;
 
-/* What a model says of the whole drive */
+/* What a model says of the whole drive; part of a compiled table, so without gaps */
 struct dm_info {
 	char vendor[DM_ID_LEN];		/* as in INQUIRY, trailing blanks removed */
 	char product[DM_ID_LEN];	/* as in INQUIRY, trailing blanks removed */
@@ -40,6 +40,7 @@ struct dm_info {
 	char wwn[DM_ID_LEN];		/* "naa.<hex>" of one unit, or "" when it fits every one */
 	char distrusted[DM_TEXT_LEN];	/* why its maker does not trust it, or "" */
 	u64 sectors;			/* capacity in 512-byte LBNs */
+	u64 period_ps;			/* one revolution in picoseconds */
 	u32 physical_sectors;	/* physical block in 512-byte sectors (1, or 8 for 512e/4Kn) */
 	u32 cylinders;
 	u32 heads;			/* tracks per cylinder */
@@ -49,16 +50,16 @@ struct dm_info {
 	 */
 	u32 surface_run;
 	u32 granule_sectors;		/* coverage granule in sectors, a power of two, default 8 */
-	u64 period_ps;			/* one revolution in picoseconds */
 	u32 head_switch_ns;		/* track switch within a cylinder */
 	u32 write_settle_ns;		/* added to a seek or head switch before a write */
 	u32 read_overhead_ns;	/* idle drive: from the command's arrival to the arm moving */
 	u32 write_overhead_ns;		/* the same for a write */
 	u32 read_report_ns;	/* from the last sector passing the head to the host's stamp */
 	u32 write_report_ns;		/* the same for a write */
-	bool zero_latency;		/* it can start amid a request (paper, table 1) */
+	u32 zero_latency;	/* 1: it can start amid a request (paper, table 1) */
 	u32 spt_most;	/* length of the longest track, physical sectors; dm_build() fills it ... */
-	u32 spt_least;	/* ... and that of the shortest track of a zone that holds LBNs */
+	u32 spt_least;	/* ... and that of the shortest track of a zone that holds LBNs ... */
+	u64 mapped;	/* ... and how many LBNs lie in zones that are mapped */
 };
 
 /*
@@ -136,8 +137,9 @@ u64 dm_period_ns(const struct disk_model *dm);
 
 /*
  * Find where an LBN begins, a remapped one on its spare. The layout is that of DiskSim's layout_g1
- * (paper, 4.2); O(log zones + log slips + log remaps), as are the functions that find tracks. 0, or
- * -ERANGE beyond the capacity.
+ * (paper, 4.2); O(log zones + log slips + log remaps), as are the functions that find tracks. Where
+ * no map is, the place is a guess: about the cylinder, and any angle. 0, or -ERANGE beyond the
+ * capacity.
  */
 int dm_place_of(const struct disk_model *dm, u64 lbn, struct dm_place *p);
 /* Find the track of an LBN; a remapped one counts where it would lie. 0 or -ERANGE. */
@@ -146,7 +148,7 @@ int dm_track_of(const struct disk_model *dm, u64 lbn, struct dm_track *t);
 int dm_track_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_track *t);
 /*
  * Find the angle at which an LBN of a known track begins; O(slips and remaps on the track). 0,
- * -ERANGE when it is not on @t, -ENXIO when it is remapped.
+ * -ERANGE when it is not on @t, -ENXIO when it is remapped or not mapped.
  */
 int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn, u32 *angle);
 
@@ -176,7 +178,7 @@ void dm_position(const struct disk_model *dm, const struct dm_place *from,
  * waits for the first sector needed and transfers. With zero-latency access a head that lands inside
  * the range needed of a track starts at the next whole sector and is done one turn later. A slipped
  * sector costs its transfer time, a remapped one a trip to its spare. O(tracks + remaps touched). 0,
- * or -ERANGE when the range is empty or beyond the capacity.
+ * -ERANGE when the range is empty or beyond the capacity, or -ENXIO when part of it is not mapped.
  */
 int dm_access(const struct disk_model *dm, const struct dm_place *from,
 	      u64 lbn, u32 nsect, bool write, struct dm_access *a);
@@ -186,7 +188,7 @@ int dm_access(const struct disk_model *dm, const struct dm_place *from,
  * @angle and lasts @span, where 2^32 is a turn; the sector in which it begins counts only if it
  * passes again. There are up to two, in the order of passing, with the track's logical start between
  * them (paper, figure 11). A slipped sector does not end a run, a remapped one does; of more than
- * two runs the two longest are given. O(slips and remaps on the track).
+ * two runs the two longest are given; none where no map is. O(slips and remaps on the track).
  */
 void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	       u64 span, struct dm_piece piece[2]);
@@ -203,7 +205,11 @@ u32 dm_tracks(const struct disk_model *dm);
 /* Find which tracks of a surface follow each other in LBN order. 0 or -ERANGE. */
 int dm_run_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_run *run);
 
-/* ---- building a model: for core/model_text.c and tests ---- */
+/*
+ * ---- building a model: for core/model_table.c, the compiler of tables and tests ----
+ *
+ * The structs dm_spec_* are what a compiled table consists of: fixed widths, no gaps.
+ */
 
 /*
  * The order in which LBNs go through the heads of a cylinder, or of a band of as many as
@@ -216,7 +222,7 @@ enum dm_head_order {
 	DM_HEADS_SERPENTINE_DISK,
 };
 
-/* One measured point of a seek profile, or of its spread */
+/* One measured point of a seek profile */
 struct dm_spec_seek {
 	u32 cyls;			/* distance, from 1 */
 	u32 ns;
@@ -235,6 +241,7 @@ struct dm_spec_remap {
 	u64 from;			/* the sector, counted from the zone's first sector */
 	u64 to;				/* the spare, counted likewise */
 	u32 line;			/* line of the text that says so, for messages */
+	u32 unused;
 };
 
 /* Cylinders with the same number of sectors per track under each head */
@@ -242,6 +249,7 @@ struct dm_spec_zone {
 	u32 first_cyl;
 	u32 last_cyl;
 	u32 spt;	/* sectors per track; where heads differ, those of the longest track */
+	u32 line;			/* line of the text that says so, for messages */
 	u64 angle;			/* where the zone's first sector begins, 2^-64 turn */
 	/* from track to track, 2^-64 turn; with a surface_run above 1, from run to run */
 	u64 track_skew;
@@ -256,27 +264,27 @@ struct dm_spec_zone {
 	u32 head_spts;			/* of dm_spec.head_spt: 0, or one for each head */
 	u32 slips;			/* how many of dm_spec.slip belong to this zone */
 	u32 remaps;			/* how many of dm_spec.remap belong to this zone */
-	u32 line;			/* line of the text that says so, for messages */
+	u32 unmapped;	/* 1: its LBNs lie on its cylinders, and no more is known of where */
 };
 
 /* Everything a model is built from */
 struct dm_spec {
-	struct dm_info info;		/* from the header of the text */
-	enum dm_head_order order;
+	struct dm_info info;		/* what it says of the whole drive */
+	u32 order;			/* enum dm_head_order */
 	u32 line;	/* line of the text that states the capacity, for messages */
-	struct dm_spec_seek *seek;	/* read profile */
+	const struct dm_spec_seek *seek;	/* read profile */
 	u32 seeks;
 	/* write profile, settle included; if it has no points, @seek plus settle is used */
-	struct dm_spec_seek *write_seek;
+	const struct dm_spec_seek *write_seek;
 	u32 write_seeks;
-	struct dm_spec_seek *spread;	/* standard deviation of seeks; checked, not used */
-	u32 spreads;
-	struct dm_spec_zone *zone;	/* in LBN order */
+	const struct dm_spec_zone *zone;	/* in LBN order */
 	u32 zones;
-	u16 *head_spt;	/* sectors per track by physical head, zone by zone where heads differ */
-	struct dm_spec_slip *slip;	/* zone by zone, ascending in each */
+	/* sectors per track by physical head, zone by zone where heads differ */
+	const u16 *head_spt;
+	u32 head_spts;
+	const struct dm_spec_slip *slip;	/* zone by zone, ascending in each */
 	u32 slips;
-	struct dm_spec_remap *remap;	/* zone by zone, ascending in each */
+	const struct dm_spec_remap *remap;	/* zone by zone, ascending in each */
 	u32 remaps;
 };
 

@@ -15,6 +15,7 @@ TOP = os.path.dirname(os.path.abspath(__file__))
 # folder with a makefile, what it makes in the build folder
 HELPERS = (("tools/native/sim", "sim/freeblock-sim"), ("tools/native/sg", "sg/freeblock-sg"),
            ("tools/native/judge", "judge/freeblock-judge"),
+           ("tools/native/model", "model/freeblock-model"),
            ("tools/native/probe", "extract/extract-probe"),
            ("tools/native/tune", "tune/replay.so"),
            ("tools/mechdisk/host", "mechdisk-host/mechdisk-host"))

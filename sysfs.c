@@ -33,7 +33,7 @@ static ssize_t model_read(struct file *file, struct kobject *kobj, FB_COMPAT_BIN
 	ssize_t ret;
 
 	mutex_lock(&fd->config);
-	ret = memory_read_from_buffer(buf, count, &off, fd->text, fd->text_len);
+	ret = memory_read_from_buffer(buf, count, &off, fd->table, fd->table_size);
 	mutex_unlock(&fd->config);
 	return ret;
 }

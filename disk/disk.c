@@ -77,9 +77,9 @@ static void fb_disk_release(struct kobject *kobj)
 
 	dm_free(fd->model);
 	dm_free(fd->next_model);
-	kvfree(fd->text);
+	kvfree(fd->table);
 	kvfree(fd->upload);
-	fb_memory_uncharge(&fd->upload_max, fd->upload_max);
+	fb_memory_uncharge(&fd->upload_charged, fd->upload_charged);
 	kvfree(fd);
 }
 

@@ -41,7 +41,7 @@
 #include "core/engine/engine.h"
 #include "core/order_cost.h"
 #include "core/phase.h"
-#include "core/model_text.h"
+#include "core/model_table.h"
 #include "core/quarantine.h"
 #include "disk/free_read.h"
 #include "disk/parts.h"
@@ -118,11 +118,12 @@ struct fb_disk {
 
 	struct mutex life;
 	struct mutex config;
-	char *text;			/* the text of @model; config */
-	size_t text_len;		/* its length; config */
-	char *upload;			/* the model text being uploaded; config */
-	size_t upload_len;		/* bytes so far; config */
-	u64 upload_max;			/* bytes allocated and charged; config */
+	char *table;			/* the compiled table of @model; config */
+	u32 table_size;			/* its bytes; config */
+	u32 upload_size;		/* bytes of the table being uploaded; config */
+	char *upload;			/* that table; config */
+	u32 upload_len;			/* bytes so far; config */
+	u64 upload_charged;		/* bytes charged for it; config */
 	struct fb_upload_owner uploader;	/* who uploads it; config */
 	char model_status[FB_MODEL_STATUS_LEN];	/* result of the last upload; config */
 	struct fb_job *scan;		/* private to tasks/job.c */
@@ -130,7 +131,7 @@ struct fb_disk {
 
 	struct disk_model *model;
 	struct disk_model *next_model;	/* replaces it when the thread comes to it, or NULL [L] */
-	bool next_same;			/* its text is that of @model [L] */
+	bool next_same;			/* its table is that of @model [L] */
 
 	spinlock_t lock;
 	struct request_queue *q;	/* queue of the attached scheduler or NULL [L] */

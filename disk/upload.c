@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Upload of a model's text, piece by piece. The model comes into force as a whole or not at all.
+ * Upload of a model's table, piece by piece. The model comes into force as a whole or not at all.
  * One open file at a time uploads, so that two writers cannot spoil each other's; the same rule
  * holds for other uploads (tasks/job.c). Locks: fb_disk.config.
  */
@@ -94,7 +94,7 @@ static int fb_upload_check_model(struct fb_disk *fd, const struct disk_model *dm
 	return 0;
 }
 
-/* The text is complete: put the model in force, or keep the old one and say why. */
+/* The table is complete: put the model in force, or keep the old one and say why. */
 static int fb_upload_commit(struct fb_disk *fd)
 {
 	struct dm_fault err;
@@ -104,26 +104,27 @@ static int fb_upload_commit(struct fb_disk *fd)
 	int ret;
 
 	lockdep_assert_held(&fd->config);
-	ret = fb_model_text_parse(fd->upload, fd->upload_len, &dm, &err);
-	if (ret == -ENOMEM)
-		return fb_upload_refuse(fd, ret, "out of memory");
+	ret = fb_model_table_build(fd->upload, fd->upload_size, &dm, &err);
+	if (ret && err.line)
+		return fb_upload_refuse(fd, ret, "line %u of its text: %s", err.line, err.reason);
 	if (ret)
-		return fb_upload_refuse(fd, ret, "line %u: %s", err.line, err.reason);
+		return fb_upload_refuse(fd, ret, "%s", err.reason);
 	ret = fb_upload_check_model(fd, dm);
 	if (ret) {
 		dm_free(dm);
 		return ret;
 	}
-	same = fd->text_len == fd->upload_len && !memcmp(fd->text, fd->upload, fd->text_len);
+	same = fd->table_size == fd->upload_size &&
+	       !memcmp(fd->table, fd->upload, fd->table_size);
 	/* it may be the tasks' thread that puts it in force, and frees it, when there is another */
-	snprintf(fd->model_status, sizeof(fd->model_status), "loaded: %zu bytes, '%s' '%s'%s%s\n",
-		 fd->upload_len, dm_info(dm)->vendor, dm_info(dm)->product,
+	snprintf(fd->model_status, sizeof(fd->model_status), "loaded: %u bytes, '%s' '%s'%s%s\n",
+		 fd->upload_size, dm_info(dm)->vendor, dm_info(dm)->product,
 		 dm_info(dm)->distrusted[0] ? "; the model is distrusted: " : "",
 		 dm_info(dm)->distrusted);
 	fb_model_set(fd, dm, same);
-	kvfree(fd->text);
-	fd->text = fd->upload;
-	fd->text_len = fd->upload_len;
+	kvfree(fd->table);
+	fd->table = fd->upload;
+	fd->table_size = fd->upload_size;
 	fd->upload = NULL;
 	fb_disk_copy_name(fd, name, sizeof(name));
 	pr_info("freeblock: %s: the model was %s", name, fd->model_status);
@@ -135,67 +136,57 @@ static void fb_upload_drop(struct fb_disk *fd)
 	kvfree(fd->upload);
 	fd->upload = NULL;
 	fd->upload_len = 0;
-	fb_memory_uncharge(&fd->upload_max, fd->upload_max);
+	fb_memory_uncharge(&fd->upload_charged, fd->upload_charged);
 }
 
-static int fb_upload_grow(struct fb_disk *fd, size_t len)
+/* The first piece says how long the table is: make room for all of it. */
+static int fb_upload_begin(struct fb_disk *fd, const char *data, size_t len)
 {
-	u64 size = max_t(u64, 2 * fd->upload_max, 2 * PAGE_SIZE), before = fd->upload_max;
-	char *bigger;
-
-	if (fd->upload_len + len <= fd->upload_max)
-		return 0;
-	if (fd->upload_len + len > FB_MODEL_TEXT_MAX)
-		return fb_upload_refuse(fd, -EFBIG, "it is longer than %u bytes",
-					FB_MODEL_TEXT_MAX);
-	while (size < fd->upload_len + len)
-		size *= 2;
-	if (fb_memory_charge(&fd->upload_max, size, "a model's text"))
-		return fb_upload_refuse(fd, -ENOSPC, "memory_mib leaves no room for its text");
-	bigger = kvmalloc(size, GFP_KERNEL);
-	if (!bigger) {
-		fb_memory_uncharge(&fd->upload_max, size);
+	fb_upload_drop(fd);
+	if (len < 2 * sizeof(u32) || !fb_model_table_bytes(data))
+		return fb_upload_refuse(fd, -EINVAL,
+					"it is no compiled model of this version (freeblock models compile)");
+	fd->upload_size = fb_model_table_bytes(data);
+	if (fb_memory_charge(&fd->upload_charged, fd->upload_size, "a model's table"))
+		return fb_upload_refuse(fd, -ENOSPC, "memory_mib leaves no room for its table");
+	fd->upload = kvmalloc(fd->upload_size, GFP_KERNEL);
+	if (!fd->upload)
 		return fb_upload_refuse(fd, -ENOMEM, "out of memory");
-	}
-	memcpy(bigger, fd->upload, fd->upload_len);
-	kvfree(fd->upload);
-	fd->upload = bigger;
-	fb_memory_uncharge(&fd->upload_max, before);
 	return 0;
 }
 
 static int fb_upload_append(struct fb_disk *fd, const char *data, loff_t off, size_t len)
 {
-	int ret;
+	int ret = off ? 0 : fb_upload_begin(fd, data, len);
 
-	if (!off)
-		fb_upload_drop(fd);
-	if (off != fd->upload_len)
-		return fb_upload_refuse(fd, -EINVAL,
-					"bytes came at offset %lld, not %zu: write the text in order",
-					off, fd->upload_len);
-	ret = fb_upload_grow(fd, len);
 	if (ret)
 		return ret;
+	if (off != fd->upload_len)
+		return fb_upload_refuse(fd, -EINVAL,
+					"bytes came at offset %lld, not %u: write the table in order",
+					off, fd->upload_len);
+	if (len > fd->upload_size - fd->upload_len)
+		return fb_upload_refuse(fd, -EFBIG, "it says that it has %u bytes, but has more",
+					fd->upload_size);
 	memcpy(fd->upload + off, data, len);
 	fd->upload_len += len;
-	if (fb_model_text_complete(fd->upload, fd->upload_len))
+	if (fd->upload_len == fd->upload_size)
 		return fb_upload_commit(fd);
-	snprintf(fd->model_status, sizeof(fd->model_status),
-		 "incomplete: %zu bytes, no end record yet\n", fd->upload_len);
+	snprintf(fd->model_status, sizeof(fd->model_status), "incomplete: %u bytes of %u\n",
+		 fd->upload_len, fd->upload_size);
 	return 0;
 }
 
 /**
- * fb_upload_write() - take one piece of a model's text
+ * fb_upload_write() - take one piece of a model's table
  * @fd: the disk
  * @file: the open file that it is written to
- * @data: the piece from a write to sysfs, which may be split at any byte
- * @off: its offset in the text; 0 begins a new text
+ * @data: the piece from a write to sysfs; the first has at least the table's first eight bytes
+ * @off: its offset in the table; 0 begins a new table
  * @len: its length
  *
- * An upload is one transaction: a write at 0 begins it, writes at the end append, the "end"
- * record commits. Until then, and when it is refused, the old model stays in force.
+ * An upload is one transaction: a write at 0 begins it, writes at the end append, the table's
+ * last byte commits. Until then, and when it is refused, the old model stays in force.
  * Context: may sleep; does no I/O and allocates without I/O, because a queue freeze may be
  * waiting for this store.
  * Return: @len; -EINVAL, -EBUSY, -EFBIG, -ENOSPC or -ENOMEM with the reason in the log, and in

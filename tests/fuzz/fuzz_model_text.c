@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/model_text.h"
+#include "tools/native/model/model_text.h"
 #include "tests/unit/support.h"
 
 #define ROUNDS 20000
@@ -160,7 +160,6 @@ static bool try_text(const char *text, size_t len)
 	int ret;
 
 	memcpy(copy, text, len);
-	fb_model_text_complete(copy, len);
 	ret = fb_model_text_parse(copy, len, &dm, &err);
 	free(copy);
 	if (ret) {

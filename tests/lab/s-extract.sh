@@ -32,7 +32,7 @@ expect_match "trusted" "$(cat /out/report.json)" '"trusted": true'
 
 load_module freeblock
 sched_set "$disk" freeblock || die "no freeblock"
-cat /out/extracted.fbmodel > "$(fb "$disk")/model"
+model_load "$disk" /out/extracted.fbmodel
 expect_eq "the module takes it" $? 0
 iosched "$disk" depth 2
 load random "/dev/$disk" reads=100 seconds=20 depth=4 > /tmp/load

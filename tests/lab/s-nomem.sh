@@ -56,7 +56,7 @@ walk 40/2 switch "$scheduler" /lab/modules/fbunref.ko
 sched_set "$disk" freeblock
 expect_eq "it has the scheduler in the end" "$(sched_get "$disk")" freeblock
 D=$(fb "$disk")
-walk 5/10 copy "$D/model" "$(lab_file $drive_kind.fbmodel)"
+walk 5/10 copy "$D/model" "$(model_table $drive_kind.fbmodel)"
 expect_match "the model is loaded in the end" "$(cat "$D/model_status")" '^loaded'
 iosched "$disk" target_slowdown_ppm 1000000
 for job in scan scrub; do

@@ -141,7 +141,7 @@ expect_eq "other blocks beside a task: it is stopped" "$(job "$disk" scrub)" sto
 expect_ok "other blocks: then setup ends well" freeblock setup "/dev/$disk" --quiet
 install_model tiny.fbmodel
 expect_ok "the first ones again" freeblock setup "/dev/$disk" --quiet
-expect_ok "beside a task: with that model" cmp -s "$(fb "$disk")/model" /lab/files/tiny.fbmodel
+expect_ok "beside a task: with that model" cmp -s "$(fb "$disk")/model" "$(model_table tiny.fbmodel)"
 expect_eq "beside a task: knowledge" "$(knowledge)" map
 
 model_load "$disk" distrusted-tiny.fbmodel

@@ -28,16 +28,16 @@ refused()
 	expect_eq "$name: nothing changed" "$(cat "$file")" "$before"
 }
 
-# bad_model NAME REASON: /tmp/bad.fbmodel is refused for REASON, the model stays
+# bad_model NAME REASON: /tmp/bad.table is refused for REASON, the model stays
 bad_model()
 {
-	if dd if=/tmp/bad.fbmodel of="$dir/model" bs=1M 2>/dev/null; then
+	if dd if=/tmp/bad.table of="$dir/model" bs=1M 2>/dev/null; then
 		not_ok "$1: refused" "it was taken"
 	else
 		ok "$1: refused"
 	fi
 	expect_match "$1: the reason is readable" "$(cat "$dir/model_status")" "$2"
-	expect_ok "$1: the old model is in force" cmp -s "$dir/model" /lab/files/toy.fbmodel
+	expect_ok "$1: the old model is in force" cmp -s "$dir/model" $model
 	expect_eq "$1: still scheduling" "$(state "$disk" scheduling)" yes
 }
 
@@ -50,7 +50,7 @@ load_module mechdisk
 load_module freeblock
 disk=$(drive_new d toy.fbdrive 'noise off') || exit 1
 dir=$(fb "$disk")
-model=/lab/files/toy.fbmodel
+model=$(model_table toy.fbmodel)
 
 # ---- no model
 
@@ -73,28 +73,38 @@ expect_ok "model reads back" cmp -s "$dir/model" $model
 expect_eq "granule" "$(cat "$dir/granule_bytes")" 4096
 
 # until its writer has been silent for ten seconds no other may upload (t-sysfs.sh)
-head -n 20 $model > "$dir/model"
-expect_match "truncated: waits for its end" "$(cat "$dir/model_status")" 'incomplete: [0-9]+ bytes'
+head -c 1000 $model > "$dir/model"
+expect_match "truncated: waits for its end" "$(cat "$dir/model_status")" 'incomplete: 1000 bytes of [0-9]+'
 expect_ok "truncated: the old model is in force" cmp -s "$dir/model" $model
 sleep 11
 
-sed 's/^heads .*/heads 77777777777/' $model > /tmp/bad.fbmodel
-bad_model "length and checksum" 'line [0-9]+: .*(bytes|crc32)'
-dd if=/dev/zero bs=1k count=2 2>/dev/null > /tmp/bad.fbmodel
-echo >> /tmp/bad.fbmodel
-tail -n 1 $model >> /tmp/bad.fbmodel
-bad_model "zeros" 'line [0-9]+'
+cp $model /tmp/bad.table
+printf '\377' | dd of=/tmp/bad.table bs=1 seek=600 conv=notrunc 2>/dev/null
+bad_model "a changed byte" 'says crc32 [0-9a-f]+, but it is [0-9a-f]+'
+dd if=/dev/zero of=/tmp/bad.table bs=1k count=2 2>/dev/null
+bad_model "zeros" 'no compiled model of this version'
+cp /lab/files/toy.fbmodel /tmp/bad.table
+bad_model "a text" 'no compiled model of this version'
+(cat $model; echo) > /tmp/bad.table
+bad_model "a byte too many" 'says that it has [0-9]+ bytes, but has more'
+# bad_model_file NAME FILE REASON
 bad_model_file()
 {
-	[ -e "/lab/files/$2" ] || { not_ok "$1" "no $2 in the lab"; return; }
-	cp "/lab/files/$2" /tmp/bad.fbmodel
+	freeblock-model "/lab/files/$2" > /tmp/bad.table || { not_ok "$1" "$2 does not compile"; return; }
 	bad_model "$1" "$3"
+}
+# bad_text NAME FILE REASON: it does not compile
+bad_text()
+{
+	expect_fail "$1" sh -c "freeblock-model /lab/files/$2 > /tmp/bad.table 2> /tmp/said"
+	expect_match "$1: the reason" "$(cat /tmp/said)" "$2: $3"
+	expect_eq "$1: no table" "$(wc -c < /tmp/bad.table)" 0
 }
 bad_model_file "another disk's" atlas10k.fbmodel 'it is for 17966953 sectors'
 bad_model_file "another vendor's" bad-vendor.fbmodel "vendor 'NOBODY'"
 bad_model_file "another product's" bad-product.fbmodel "product 'NOTHING'"
-bad_model_file "a bad record" bad-record.fbmodel 'line [0-9]+: .*wobble'
-bad_model_file "a bad value" bad-value.fbmodel 'line [0-9]+: .*heads'
+bad_text "a bad record" bad-record.fbmodel 'line [0-9]+: .*wobble'
+bad_text "a bad value" bad-value.fbmodel 'line [0-9]+: .*heads'
 bad_model_file "other firmware's" bad-revision.fbmodel "firmware '9', the disk says '1'"
 bad_model_file "another unit's" bad-wwn.fbmodel "'naa.5000c500a1b2c3d4', this one is 'naa\."
 bad_model_file "a granule too small" bad-granule.fbmodel 'granule of 4 sectors'
@@ -107,9 +117,10 @@ else
 fi
 expect_ok "out of order: the old model is in force" cmp -s "$dir/model" $model
 
-# split at any byte
-dd if=$model of="$dir/model" bs=7 2>/dev/null
-expect_match "in pieces of seven bytes" "$(cat "$dir/model_status")" '^loaded'
+# split at any byte but within the first eight
+expect_fail "a first piece of seven bytes" dd if=$model of="$dir/model" bs=7 count=1
+dd if=$model of="$dir/model" bs=9 2>/dev/null
+expect_match "in pieces of nine bytes" "$(cat "$dir/model_status")" '^loaded'
 
 # ---- a model that does not trust itself
 

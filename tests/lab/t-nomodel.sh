@@ -150,7 +150,7 @@ echo start > "$(fb "$disk")/scan"
 load without 3
 expect_eq "no model, and no idle time: nothing is read" "$(job "$disk" scan blocks_delivered)" 0
 expect_fail "a model of other blocks than the scan's" \
-	cp /lab/files/tiny-coarse.fbmodel "$(fb "$disk")/model"
+	cp "$(model_table tiny-coarse.fbmodel)" "$(fb "$disk")/model"
 expect_match "and why" "$(cat "$(fb "$disk")/model_status")" "blocks of 8 sectors.* stop it first"
 model_load "$disk" tiny.fbmodel
 expect_eq "a model: it is used" "$(state "$disk" knowledge)" map

@@ -197,7 +197,7 @@ expect_eq "nothing was taken" "$(bits "$coverage")" 0
 echo 0 > /sys/module/freeblock/parameters/memory_mib
 expect_fail "no memory for a map" cp /tmp/kept "$coverage"
 expect_match "no memory: why" "$(dmesg | tail -n 3)" "coverage needs .* than memory_mib=0"
-expect_fail "no memory for a model's text" cp /lab/files/tiny.fbmodel "$(fb "$disk")/model"
+expect_fail "no memory for a model's table" cp "$(model_table tiny.fbmodel)" "$(fb "$disk")/model"
 expect_match "no memory: the status says so" "$(cat "$(fb "$disk")/model_status")" memory_mib
 echo 1024 > /sys/module/freeblock/parameters/memory_mib
 model_load "$disk" tiny-wide.fbmodel

@@ -155,7 +155,7 @@ for file in $(files state); do
 	expect_eq "numbers: ${file##*/} as in sysfs" "$(state "$disk" "${file##*/}")" "$(cat "$file")"
 done
 mapless "no model"
-expect_fail "a model is refused" sh -c "cat /lab/files/bad-value.fbmodel > $dir/model"
+expect_fail "a model is refused" sh -c "cat /lab/files/tiny.fbmodel > $dir/model"
 mapless "a refused model"
 model_load "$disk" distrusted-tiny.fbmodel
 mapless "a distrusted model"
@@ -334,7 +334,7 @@ uploads()
 	expect_eq "$1: ends well" "$status $(tail -n 1 /tmp/uploads.err)" "0 "
 }
 
-uploads model "$dir/model" "$dir/model_status" "$(lab_file tiny.fbmodel)"
+uploads model "$dir/model" "$dir/model_status" "$(model_table tiny.fbmodel)"
 expect_match "model: in force" "$(cat "$dir/model_status")" '^loaded'
 expect_ok "model: the log says why" sh -c "dmesg | grep -q 'model was refused: .* another file'"
 expect_ok "model: and that nobody has begun" \

@@ -258,7 +258,7 @@ expect_ok "killed readers: nothing is left" no_tasks
 copy "after them" "$D" count=$((range / 4))
 hold poll
 expect_fail "a module in use cannot be unloaded" unload_module freeblock
-expect_ok "a model of the same blocks is taken" sh -c "cat $(lab_file $kind.fbmodel) > $(fb "$disk")/model"
+expect_ok "a model of the same blocks is taken" sh -c "cat $(model_table $kind.fbmodel) > $(fb "$disk")/model"
 echo "stop $(task_id)" > "$(fb "$disk")/tasks"
 expect_within "a reader whose task is stopped" 30 wait_for 30 [ ! -d /proc/$holder ]
 wait $holder

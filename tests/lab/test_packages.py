@@ -26,8 +26,8 @@ import treetest  # noqa: E402
 from treetest import read, report  # noqa: E402
 
 COMPILERS = re.compile(r"\b(?:gcc|clang|make|cc|c-compiler|build-essential|libc6-dev|dkms)\b")
-HELPERS = ("extract-probe", "freeblock-judge", "freeblock-sg", "freeblock-sim", "mechdisk-host",
-           "replay.so")
+HELPERS = ("extract-probe", "freeblock-judge", "freeblock-model", "freeblock-sg",
+           "freeblock-sim", "mechdisk-host", "replay.so")
 FORMATS = ("conf", "coverage", "digests", "fbdrive", "fbmodel", "traces")
 
 

@@ -86,16 +86,22 @@ void trust(void)
 	schedule();
 }
 
-static char model_text[1 << 16];
-
+/* Load a compiled model */
 int model_put(const char *path)
 {
-	int n = get(path, model_text, sizeof(model_text) - 1);
+	static char table[1 << 16];
+	int from = open(path, O_RDONLY), to = open(fb_file("model"), O_WRONLY);
+	ssize_t n = from < 0 ? -1 : read(from, table, sizeof(table)), at, done;
+	int error = n <= 0 ? -ENOENT : to < 0 ? -errno : 0;
 
-	if (n <= 0)
-		return -ENOENT;
-	strcat(model_text, "\n");
-	return put(fb_file("model"), model_text);
+	for (at = 0; !error && at < n; at += done) {
+		done = write(to, table + at, n - at);
+		if (done < 0)
+			error = -errno;
+	}
+	close(from);
+	close(to);
+	return error;
 }
 
 static int do_switch(struct event *e)

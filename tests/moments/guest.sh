@@ -59,10 +59,10 @@ echo filler > $M/new
 cat "$(lab_file $kind.fbdrive)" > $M/filler/description
 echo "serial MDfiller" > $M/filler/description
 for model in right swift skewed; do
-	cp "/lab/moments/$kind-$model.fbmodel" /tmp/model-$model || die "no model"
+	freeblock-model "/lab/moments/$kind-$model.fbmodel" > /tmp/model-$model || die "no model"
 done
 sched_set "$disk" freeblock || die "no freeblock"
-model_load "$disk" /tmp/model-right
+cat /tmp/model-right > "$(fb "$disk")/model" || die "the model is refused"
 expect_eq "scheduling" "$(state "$disk" scheduling)" yes
 cgroup
 able=$(capabilities | tr '\n' ',')

@@ -38,6 +38,14 @@ def model(**more):
     return fbmodel.seal("\n".join(lines).encode())
 
 
+def table(**more):
+    """The same, compiled."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(model(**more))
+        file.flush()
+        return fbmodel.table(file.name)
+
+
 def missing_options(args, *words):
     """What the parser of a subcommand would have given it, and these do not have."""
     return set(vars(cli.make_parser(words[0]).parse_args(words))) - set(vars(args)) - {

@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -22,7 +23,7 @@ import taptest  # noqa: E402
 from freeblock import cli, fbmodel  # noqa: E402
 
 CALIBRATION = "sys/kernel/debug/freeblock/sda/calibration"
-MODEL = "sys/kernel/freeblock/sda/model"
+MODEL = "kept.fbmodel"
 BAND = "band %d %d trials %d late 5 shift_ppm %d applied_ppm 0 error_ppm 900 spread_ns 60000 " \
     "since_s 12"
 RECORDS = ("fbmodel 1\nvendor A\nproduct B\nperiod_ps 6000000000\nwrite_settle_ns 100\n"
@@ -38,7 +39,10 @@ class Calibrate(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.tree = fakedisk.Tree(folder.name)
         self.tree.disk("sda", 8000000, 65536)
-        for patch in self.tree.patches():
+        path = os.path.join(self.tree.root, MODEL)
+        kept = mock.patch.multiple("freeblock.calibrate.store", disk_of=mock.DEFAULT,
+                                   choose=lambda *_: path)
+        for patch in (*self.tree.patches(), kept):
             patch.start()
             self.addCleanup(patch.stop)
         self.new = os.path.join(folder.name, "new.fbmodel")
@@ -46,7 +50,7 @@ class Calibrate(unittest.TestCase):
         self.learnt()
 
     def model(self, records):
-        """What the module was given."""
+        """What is kept for the disk."""
         path = os.path.join(self.tree.root, MODEL)
         with open(path, "wb") as file:
             file.write(fbmodel.seal(records.encode()))
@@ -91,7 +95,7 @@ class Calibrate(unittest.TestCase):
             "write_seek 20 2060000\n"))
 
     def test_file(self):
-        """A model's file instead of the module's text."""
+        """Another file than the one that is kept."""
         path = os.path.join(self.tree.root, "old.fbmodel")
         with open(path, "wb") as file:
             file.write(fbmodel.seal(RECORDS.replace("vendor A", "vendor C").encode()))

@@ -16,7 +16,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import taptest  # noqa: E402
-from fakemachine import WWN, Case, model  # noqa: E402
+from fakemachine import WWN, Case, model, table  # noqa: E402
 from fakescsi import vpd  # noqa: E402
 from freeblock import fbstate, hosts, scrub  # noqa: E402
 from freeblock.extraction import journal, pipeline, sgio, store  # noqa: E402
@@ -172,7 +172,7 @@ class One(Enable):
         Seen to fail: a model that is passed over; an error where the disk could be served."""
         self.machine.write(KEPT, model())
         self.assertEqual(self.do("enable", "sda")[0], 0)
-        self.assertEqual(self.tree()[SDA + "model"], model())
+        self.assertEqual(self.tree()[SDA + "model"], table())
         self.assertEqual(self.machine.read(SDA + "idle_only"), "0\n")
         self.do("off", "sda")
         self.machine.write(KEPT, model(distrusted="so noisy"))
@@ -204,7 +204,7 @@ class One(Enable):
         self.do("enable", "sda", "--idle-only")
         self.assertEqual(self.do("enable", "sda", "--measure-now", "--model", self.file,
                                  "--observe", "0")[0], 0)
-        self.assertEqual(self.tree()[SDA + "model"], model())
+        self.assertEqual(self.tree()[SDA + "model"], table())
         self.assertEqual(self.machine.read(SDA + "idle_only"), "0\n")
         self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(self.tree(), before)

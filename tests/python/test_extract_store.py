@@ -23,7 +23,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import taptest  # noqa: E402
-from fakemachine import WWN, model, tree  # noqa: E402
+from fakemachine import WWN, model, table, tree  # noqa: E402
 from fakescsi import Drive, vpd  # noqa: E402
 from freeblock import ToolError, cli, fbstate  # noqa: E402
 from freeblock.extraction import identity, journal, modes, sgio, store  # noqa: E402
@@ -176,7 +176,7 @@ class Load(Case):
         status, said = self.models("load", "sda")
         self.assertEqual((status, said), (0, "sda: %s/%s: loaded: 7 bytes, 'ACME' 'D'\n" %
                                           (self.folder, KEPT)))
-        self.assertEqual(self.loaded(), model())
+        self.assertEqual(self.loaded(), table())
 
     def test_none(self):
         """A disk without a model is nothing special; one that is not there is."""
@@ -259,7 +259,7 @@ class Load(Case):
         log = []
         with mock.patch("syslog.syslog", lambda level, line: log.append((level, line))):
             status, _ = self.models("load", "--syslog", "sdz", "sda")
-        self.assertEqual((status, self.loaded()), (2, model()))
+        self.assertEqual((status, self.loaded()), (2, table()))
         self.assertEqual([level for level, _ in log], [3, 6])
         self.assertRegex(log[0][1], "/dev/sdz: no such block device")
 

@@ -20,7 +20,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import taptest  # noqa: E402
-from fakemachine import WWN, Case, missing_options, model  # noqa: E402
+from fakemachine import WWN, Case, missing_options, model, table  # noqa: E402
 from fakescsi import vpd  # noqa: E402
 from freeblock import ToolError  # noqa: E402
 from freeblock.extraction import journal, pipeline  # noqa: E402
@@ -55,7 +55,7 @@ class Setup(Case):
         self.assertEqual(self.machine.read(SCHEDULER), "freeblock\n")
         found = self.tree()
         self.assertEqual(found[KEPT], model())
-        self.assertEqual(found["sys/kernel/freeblock/sda/model"], model())
+        self.assertEqual(found["sys/kernel/freeblock/sda/model"], table())
         self.assertIn(units.RULE, found)
         self.assertRegex(self.setup()[1], "sda: was set up already")
         self.assertEqual(self.tree(), found)
@@ -97,7 +97,7 @@ class Setup(Case):
         self.assertEqual(self.machine.read("sys/block/sdb/queue/scheduler"), "freeblock\n")
         self.assertEqual(self.do("off", "/dev/sdb")[0], 0)
         after = self.tree()
-        self.assertEqual(after.pop("sys/kernel/freeblock/sdb/model"), model(wwn=other))
+        self.assertEqual(after.pop("sys/kernel/freeblock/sdb/model"), table(wwn=other))
         one.pop("sys/kernel/freeblock/sdb/model")
         self.assertEqual(after, one)
         self.do("setup", "sdb", "--model", self.file + "2", "--observe", "0")

@@ -2,7 +2,7 @@
 /*
  * Helpers of the core's unit tests; see support.h.
  */
-#include "core/model_text.h"
+#include "tools/native/model/model_text.h"
 #include "support.h"
 
 #define MODEL_MAX (1024 * 1024)
@@ -82,14 +82,20 @@ static u32 support_crc32(const char *p, size_t len)
 	return ~crc;
 }
 
-struct disk_model *support_model_text(const char *records)
+size_t support_seal(char *text, size_t size, const char *records)
 {
 	size_t len = strlen(records);
-	char *text = malloc(len + 64);
+
+	return snprintf(text, size, "%send %zu %08x\n", records, len, support_crc32(records, len));
+}
+
+struct disk_model *support_model_text(const char *records)
+{
+	size_t size = strlen(records) + 64;
+	char *text = malloc(size);
 	struct disk_model *dm;
 
-	snprintf(text, len + 64, "%send %zu %08x\n", records, len, support_crc32(records, len));
-	dm = support_parse(text, strlen(text), "test model");
+	dm = support_parse(text, support_seal(text, size, records), "test model");
 	free(text);
 	return dm;
 }

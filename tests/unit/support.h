@@ -42,6 +42,16 @@ u64 rnd_below(struct rnd *r, u64 n);
 struct disk_model *support_model_file(const char *path);
 
 /**
+ * support_seal() - a model's text with its end record
+ * @text: where it goes
+ * @size: room there
+ * @records: the text without
+ *
+ * Return: its length.
+ */
+size_t support_seal(char *text, size_t size, const char *records);
+
+/**
  * support_model_text() - a model from the records of a text
  * @records: all lines but the closing "end" record, which is added
  *

@@ -415,9 +415,16 @@ job()
 	fi
 }
 
+# model_table FILE: compiles a model; the table's path
+model_table()
+{
+	freeblock-model "$(lab_file "$1")" > "/tmp/$(basename "$1").table" || return 1
+	echo "/tmp/$(basename "$1").table"
+}
+
 model_load()
 {
-	cat "$(lab_file "$2")" > "/sys/kernel/freeblock/$1/model" ||
+	cat "$(model_table "$2")" > "/sys/kernel/freeblock/$1/model" ||
 		die "model $2 refused: $(cat "/sys/kernel/freeblock/$1/model_status")"
 }
 

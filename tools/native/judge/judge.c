@@ -12,7 +12,7 @@
  */
 #include "disk_model.h"
 #include "core/head.h"
-#include "core/model_text.h"
+#include "tools/native/model/model_text.h"
 #include "../sim/sim_file.h"
 
 #define JDG_LINE 128

@@ -4,7 +4,7 @@
  */
 #include <time.h>
 
-#include "core/model_text.h"
+#include "tools/native/model/model_text.h"
 #include "sim_run.h"
 #include "sim_file.h"
 

@@ -7,6 +7,7 @@ Documentation/ABI/testing/debugfs-freeblock); all else stays as it is.
 
 
 from . import ToolError, fbmodel, fbstate, fbstate_where, openers
+from .extraction import store
 
 SEEKS = (b"seek", b"write_seek")
 # Below this many trials, of all distances together, nothing is known.
@@ -83,8 +84,10 @@ def calibrated(disk, name, data, found):
 
 
 def read_model(disk, name):
-    """The model to begin with: a file, or what the module was given."""
-    path = name or fbstate.path(fbstate.KERNEL, disk, "model")
+    """The model to begin with: a file, or the one kept for the disk."""
+    path = name or store.choose(store.DIRECTORY, store.disk_of(disk))
+    if not path:
+        raise ToolError("%s: no model of it in %s: name the file" % (disk, store.DIRECTORY))
     with open(path, "rb") as file:
         return path, file.read()
 
@@ -99,12 +102,12 @@ def add_parser(subparsers):
     """Add `calibrate`."""
     parser = subparsers.add_parser(
         "calibrate", help="a model with what the running scheduler has learnt of its drive",
-        description="Write a model like the one given, or the one that the module has, with the "
+        description="Write a model like the one given, or the one kept for the disk, with the "
         "rotation period and the seek times that the module found for DISK. Needs debugfs, "
         "and some minutes of foreground work before.")
     parser.add_argument("disk", metavar="DISK", help="sdX, or /dev/sdX")
     parser.add_argument("model", nargs="?", metavar="MODEL.fbmodel",
-                        help="the model in force (the module's)")
+                        help="the model in force (the one kept for the disk)")
     parser.add_argument("-o", "--output", required=True, metavar="NEW.fbmodel",
                         help="where the new model goes")
     parser.set_defaults(run=run)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The .fbmodel text (Documentation/model-format.rst): sealed, and read."""
+"""The .fbmodel text (Documentation/model-format.rst): sealed, read, and compiled."""
 
+import subprocess
 import zlib
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from . import ToolError
+from . import ToolError, hosts
 
 # As in disk_model.h
 MAX_CYLINDERS = 16777216
@@ -75,6 +76,16 @@ def body(name, data):
         raise ToolError("%s: its end record is missing or wrong: it is cut short or was edited "
                         "(tools/fbmodel-seal)" % name)
     return text
+
+
+def table(path):
+    """The compiled table of a text, as the kernel takes it. ToolError: the text is at fault."""
+    done = subprocess.run([hosts.program("tools/native/model", "model", "freeblock-model"), path],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip()
+        raise ToolError(said.removeprefix("freeblock-model: "))
+    return done.stdout
 
 
 @dataclass

@@ -6,7 +6,7 @@ import os
 import sys
 import syslog
 
-from . import ToolError, UsageError, fbstate, hosts, restore
+from . import ToolError, UsageError, fbmodel, fbstate, hosts, openers, restore
 from .extraction import identity as names
 from .extraction import journal, store
 from .machine import alarms, conf, enabled, events, guard, kinds, units
@@ -64,6 +64,17 @@ def run_install(args):
     print("installed: %s" % store.install(args.dir, model, disk))
     if model.header.get("distrusted"):
         print("it is distrusted: %s" % model.header["distrusted"])
+    return 0
+
+
+def run_compile(args):
+    """`models compile`."""
+    table = fbmodel.table(args.file)
+    if args.output:
+        with openers.whole_file(args.output) as file:
+            file.write(table)
+    else:
+        sys.stdout.buffer.write(table)
     return 0
 
 
@@ -215,7 +226,7 @@ def add_parser(subparsers):
     def add(name, run, text):
         kind = kinds.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         # what was enabled with another is renewed and disabled without being told
-        if name not in ("renew", "disable"):
+        if name not in ("compile", "renew", "disable"):
             kind.add_argument("--dir", metavar="DIR", default=store.DIRECTORY,
                               help="where models are kept (%(default)s)")
         kind.set_defaults(run=run)
@@ -227,6 +238,9 @@ def add_parser(subparsers):
     kind.add_argument("file", metavar="FILE", help="an .fbmodel")
     kind.add_argument("--disk", metavar="DISK", help="it is this disk's, sdX or /dev/sdX (if the "
                       "model does not say)")
+    kind = add("compile", run_compile, "write the table that the kernel takes")
+    kind.add_argument("file", metavar="FILE", help="an .fbmodel")
+    kind.add_argument("-o", "--output", metavar="TABLE", help="where it goes (standard output)")
     kind = add("remove", run_remove, "forget a model")
     kind.add_argument("name", metavar="NAME", help="as listed")
     kind = add("load", run_load, "load the models of disks into the kernel")

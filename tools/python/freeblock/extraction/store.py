@@ -163,10 +163,11 @@ def load(directory, name, scheduler):
     if not kernel.is_there():
         return "%s: its model is not loaded: it does not have the scheduler freeblock; run: %s" % (
             disk["name"], advice.CHOOSE % ("freeblock", disk["name"]))
+    table = fbmodel.table(path)
     target = fbstate.path(fbstate.KERNEL, disk["name"], "model")
     try:
         with open(target, "wb", buffering=0) as file:
-            data = memoryview(model.data)
+            data = memoryview(table)
             while data:
                 data = data[file.write(data):]
     except OSError as error:

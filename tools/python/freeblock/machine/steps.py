@@ -12,7 +12,7 @@ import shutil
 import time
 from dataclasses import dataclass, field
 
-from .. import ToolError, advice, fbstate
+from .. import ToolError, advice, fbmodel, fbstate
 from ..extraction import identity as names
 from ..extraction import journal, store
 from . import book, conf, due, enabled, guard, kernel, lock, units
@@ -288,7 +288,7 @@ class Load(Step):
     def holds(disk):
         """Not after a boot, unless it was enabled; nor when another was installed."""
         known = _bytes(fbstate.path(fbstate.KERNEL, disk.name, "model"))
-        return _trouble(disk) is None and known == _bytes(model_path(disk.identity))
+        return _trouble(disk) is None and known == fbmodel.table(model_path(disk.identity))
 
     @staticmethod
     def do(disk):
@@ -296,7 +296,7 @@ class Load(Step):
         One that was given up is tried again: the scheduler is chosen again, which tasks do not
         hinder."""
         path = fbstate.path(fbstate.KERNEL, disk.name, "model")
-        if _bytes(path) == _bytes(model_path(disk.identity)):
+        if _bytes(path) == fbmodel.table(model_path(disk.identity)):
             kernel.switch(disk.name, "none")
             kernel.switch(disk.name, "freeblock")
         else:

@@ -2,11 +2,12 @@
 /*
  * The .fbmodel text (Documentation/model-format.rst): one fact a line, read in two
  * passes. The first counts records, so that each array is allocated once; the second
- * reads them into a struct dm_spec, which dm_build() checks as a whole.
- *
- * Calls: core/model_build.c. Core: no locks; it allocates and may sleep.
+ * reads them. core/model_table.c checks the table that is made of them.
  */
-#include "core/model_text.h"
+#include <errno.h>
+
+#include "core/model_table.h"
+#include "tools/native/model/model_text.h"
 
 #define FB_MODEL_TEXT_LINE_MAX 255		/* bytes in a line, without its newline */
 #define FB_MODEL_TEXT_FRACTION_DIGITS 18	/* of an angle: 10^18 fits 64 bits */
@@ -20,6 +21,7 @@ enum fb_model_text_type {
 	FB_MODEL_TEXT_STRING,
 	FB_MODEL_TEXT_FLAG,	/* yes, no */
 	FB_MODEL_TEXT_ORDER,
+	FB_MODEL_TEXT_PRESENT,	/* nothing is read: the keyword stands there */
 	FB_MODEL_TEXT_LINE,	/* nothing is read: the number of the line */
 };
 
@@ -96,6 +98,8 @@ static const struct fb_model_text_field fb_model_text_zone[] = {
 	FB_MODEL_TEXT_FIELD("zone: dead", "dead", U64, zone, dead, 0, FB_MODEL_TEXT_SECTORS_MAX),
 	FB_MODEL_TEXT_FIELD("zone: spares", "spares", U64, zone, spares, 0,
 			    FB_MODEL_TEXT_SECTORS_MAX),
+	{ "zone: unmapped", "unmapped", FB_MODEL_TEXT_PRESENT, true,
+	  offsetof(struct dm_spec_zone, unmapped), 0, 0 },
 };
 
 static const struct fb_model_text_field fb_model_text_slip[] = {
@@ -342,13 +346,16 @@ static int fb_model_text_read_field(struct mt *mt, const struct fb_model_text_fi
 		return fb_model_text_read_string(mt, f, field);
 	case FB_MODEL_TEXT_FLAG:
 		err = fb_model_text_read_choice(mt, f->what, no_yes, ARRAY_SIZE(no_yes), &choice);
-		*(bool *)field = choice;
+		*(u32 *)field = choice;
 		return err;
 	case FB_MODEL_TEXT_ORDER:
 		err = fb_model_text_read_choice(mt, f->what, fb_model_text_orders,
 						ARRAY_SIZE(fb_model_text_orders), &choice);
-		*(enum dm_head_order *)field = choice;
+		*(u32 *)field = choice;
 		return err;
+	case FB_MODEL_TEXT_PRESENT:
+		*(u32 *)field = 1;
+		return 0;
 	default:
 		*(u32 *)field = mt->line;
 		return 0;
@@ -373,27 +380,12 @@ static int fb_model_text_read_header(struct mt *mt, u32 i)
 /* Every required header record must come before the first zone. */
 static int fb_model_text_check_header(struct mt *mt)
 {
-	const struct dm_info *info = &mt->spec.info;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(fb_model_text_header); i++)
 		if (!fb_model_text_header[i].optional && !mt->seen[i])
 			return fb_model_text_fail(mt, "no %s record before the first zone",
 						  fb_model_text_header[i].what);
-	if (info->physical_sectors != 1 && info->physical_sectors != 8)
-		return fb_model_text_fail(mt, "physical_sectors: %u is neither 1 nor 8",
-					  info->physical_sectors);
-	if (info->granule_sectors & (info->granule_sectors - 1))
-		return fb_model_text_fail(mt, "granule_sectors: %u is not a power of two",
-					  info->granule_sectors);
-	if (info->granule_sectors < info->physical_sectors)
-		return fb_model_text_fail(mt,
-					  "granule_sectors: %u is less than physical_sectors, %u",
-					  info->granule_sectors, info->physical_sectors);
-	if (info->surface_run > 1 && mt->spec.order == DM_HEADS_SERPENTINE_DISK)
-		return fb_model_text_fail(mt,
-					  "surface_run: %u goes with head_order plain or serpentine-zone",
-					  info->surface_run);
 	return 0;
 }
 
@@ -595,17 +587,6 @@ static bool fb_model_text_parse_end(const char *line, size_t len, struct fb_mode
 		fb_model_text_hex32(crc, &end->crc);
 }
 
-bool fb_model_text_complete(const char *text, size_t len)
-{
-	struct fb_model_text_end end;
-	size_t at;
-
-	if (!len || text[len - 1] != '\n')
-		return false;
-	at = fb_model_text_last_line(text, len);
-	return fb_model_text_parse_end(text + at, len - 1 - at, &end);
-}
-
 /* Check length and checksum before anything else is read, and remove the end record. */
 static int fb_model_text_check_end(struct mt *mt)
 {
@@ -681,28 +662,73 @@ static int fb_model_text_alloc(struct mt *mt)
 	return 0;
 }
 
-static int fb_model_text_build(struct mt *mt, struct disk_model **out)
+/* dm_build() checks the seek profiles, but does not see this one. */
+static int fb_model_text_check_spread(struct mt *mt)
 {
-	struct dm_spec *spec = &mt->spec;
+	const struct dm_spec_seek *p = mt->list[FB_MODEL_TEXT_SPREADS];
+	u32 i, stroke = mt->spec.info.cylinders - 1;
 
-	spec->seek = mt->list[FB_MODEL_TEXT_SEEKS];
-	spec->seeks = mt->items[FB_MODEL_TEXT_SEEKS];
-	spec->write_seek = mt->list[FB_MODEL_TEXT_WRITE_SEEKS];
-	spec->write_seeks = mt->items[FB_MODEL_TEXT_WRITE_SEEKS];
-	spec->spread = mt->list[FB_MODEL_TEXT_SPREADS];
-	spec->spreads = mt->items[FB_MODEL_TEXT_SPREADS];
-	spec->zone = mt->list[FB_MODEL_TEXT_ZONES];
-	spec->zones = mt->items[FB_MODEL_TEXT_ZONES];
-	spec->head_spt = mt->list[FB_MODEL_TEXT_HEAD_SPTS];
-	spec->slip = mt->list[FB_MODEL_TEXT_SLIPS];
-	spec->slips = mt->items[FB_MODEL_TEXT_SLIPS];
-	spec->remap = mt->list[FB_MODEL_TEXT_REMAPS];
-	spec->remaps = mt->items[FB_MODEL_TEXT_REMAPS];
-	return dm_build(spec, out, mt->fault);
+	for (i = 0; i < mt->items[FB_MODEL_TEXT_SPREADS]; i++) {
+		mt->line = p[i].line;
+		if (p[i].cyls > stroke)
+			return fb_model_text_fail(mt,
+						  "seek distance %u is longer than the stroke of %u cylinders",
+						  p[i].cyls, stroke);
+		if (i && p[i].cyls <= p[i - 1].cyls)
+			return fb_model_text_fail(mt, "seek distance %u does not ascend after %u",
+						  p[i].cyls, p[i - 1].cyls);
+	}
+	return 0;
 }
 
-int fb_model_text_parse(const char *text, size_t len, struct disk_model **out,
-			struct dm_fault *fault)
+/* Append the items of a list; returns how many there are. */
+static u32 fb_model_text_append(struct mt *mt, u32 id, char **at)
+{
+	size_t bytes = (size_t)mt->items[id] * fb_model_text_lists[id].size;
+
+	memcpy(*at, mt->list[id], bytes);
+	*at += bytes;
+	return mt->items[id];
+}
+
+/* Write the table of what was read. */
+static int fb_model_text_table(struct mt *mt, void **table, size_t *bytes)
+{
+	struct fb_model_table *t;
+	char *at;
+	u32 i;
+
+	*bytes = sizeof(*t);
+	/* how much seeks vary is for other programs */
+	if (fb_model_text_check_spread(mt))
+		return -EINVAL;
+	mt->items[FB_MODEL_TEXT_SPREADS] = 0;
+	for (i = 0; i < FB_MODEL_TEXT_LISTS; i++)
+		*bytes += (size_t)mt->items[i] * fb_model_text_lists[i].size;
+	mt->line = 0;
+	if (*bytes > FB_MODEL_TABLE_MAX)
+		return fb_model_text_fail(mt, "its table has %zu bytes, more than %u", *bytes,
+					  FB_MODEL_TABLE_MAX);
+	*table = t = fb_zalloc(*bytes);
+	if (!t)
+		return -ENOMEM;
+	*t = (struct fb_model_table){ .magic = FB_MODEL_TABLE_MAGIC, .bytes = *bytes,
+				      .order = mt->spec.order, .line = mt->spec.line,
+				      .info = mt->spec.info };
+	at = (char *)(t + 1);
+	t->zones = fb_model_text_append(mt, FB_MODEL_TEXT_ZONES, &at);
+	t->slips = fb_model_text_append(mt, FB_MODEL_TEXT_SLIPS, &at);
+	t->remaps = fb_model_text_append(mt, FB_MODEL_TEXT_REMAPS, &at);
+	t->seeks = fb_model_text_append(mt, FB_MODEL_TEXT_SEEKS, &at);
+	t->write_seeks = fb_model_text_append(mt, FB_MODEL_TEXT_WRITE_SEEKS, &at);
+	t->head_spts = fb_model_text_append(mt, FB_MODEL_TEXT_HEAD_SPTS, &at);
+	t->crc32 = ~crc32_le(~0U, (unsigned char *)&t->order,
+			     *bytes - offsetof(struct fb_model_table, order));
+	return 0;
+}
+
+int fb_model_text_compile(const char *text, size_t len, void **table, size_t *bytes,
+			  struct dm_fault *fault)
 {
 	struct mt *mt = fb_zalloc(sizeof(*mt));
 	int err = -ENOMEM;
@@ -718,12 +744,26 @@ int fb_model_text_parse(const char *text, size_t len, struct disk_model **out,
 		if (!err)
 			err = fb_model_text_read_text(mt);
 		if (!err)
-			err = fb_model_text_build(mt, out);
+			err = fb_model_text_table(mt, table, bytes);
 		for (i = 0; i < FB_MODEL_TEXT_LISTS; i++)
 			fb_free(mt->list[i]);
 		fb_free(mt);
 	}
 	if (err == -ENOMEM)
 		*fault = (struct dm_fault){ .reason = "out of memory" };
+	return err;
+}
+
+int fb_model_text_parse(const char *text, size_t len, struct disk_model **out,
+			struct dm_fault *fault)
+{
+	size_t bytes;
+	void *table;
+	int err = fb_model_text_compile(text, len, &table, &bytes, fault);
+
+	if (err)
+		return err;
+	err = fb_model_table_build(table, bytes, out, fault);
+	fb_free(table);
 	return err;
 }
