@@ -53,7 +53,8 @@ help:
 	@echo '                   FIGURE=name measures one (bench.rst), QUICK=1 with fewer requests'
 	@echo 'make extract       models extracted from simulated drives, judged: build/extract/summary.json'
 	@echo '                   DRIVE= MODE= SEED= restrict or vary it; RANDOM=N: N drives drawn by SEED,'
-	@echo '                   build/extract/random.json; goes on where it stopped, FRESH=1 does not'
+	@echo '                   KIND=small|real|tenth; build/extract/random.json; goes on where it stopped,'
+	@echo '                   FRESH=1 does not'
 	@echo 'make validate-predict  the analytic model against the simulated drive: build/predict/summary.json'
 	@echo '                   DRIVE= TABLE= CELL= SEED= restrict or vary it; RANDOM=N: N drawn at random'
 	@echo 'make fuzz          fuzz the parsers for long: build/fuzz/summary.json; goes on where it stopped'
@@ -286,7 +287,7 @@ extract: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab bench-extract --output '$(BUILD)/extract' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(MODE),--mode '$(MODE)') \
 		$(if $(SEED),--seed '$(SEED)') $(if $(RANDOM),--random '$(RANDOM)') \
-		$(if $(FRESH),--fresh)
+		$(if $(KIND),--kind '$(KIND)') $(if $(FRESH),--fresh)
 
 .PHONY: validate-predict
 validate-predict: setup

@@ -131,6 +131,31 @@ expect_eq "its checksum is that of the block" \
 	"$(od -A n -t x4 -j 8 -N 4 $M/a/journal)" "$crc"
 expect_eq "its neighbours are as before" "$(pattern $a 900002)" " 57600128 57600129"
 
+### Runs, scans of its own and a slow region: 24 runs of 9 tracks, 8 sectors slipped
+
+fresh "fbdrive 1
+period_ps 6000000000
+heads 2
+seek 1 500000
+seek 300 4000000
+displacement 0 40
+run 0 0 in 9 1200 0 0.13
+run 1 8 out 9 1100 0.7 0.13
+repeat 2 11 0.34 1=1000
+slip 0 500+8
+slow_region 100 120
+medium_scan 200 1000 4000"
+expect_eq "runs: capacity" "$(cat /sys/block/$a/size)" \
+	$((12 * 9 * 1200 + 9 * 1100 + 11 * 9 * 1000 - 8))
+expect_eq "runs: the last sector" "$(pattern $a 238491)" " 15263424 15263425"
+verify_run runs $a --size=50m
+expect_eq "runs: fio verifies what it wrote" "$(fio_errors runs)" 0
+before=$(drive_stat a scans)
+usleep 400000
+dd if=/dev/$a of=/dev/null bs=4k count=1 iflag=direct 2> /dev/null
+expect_ge "runs: it scanned its medium meanwhile" "$(drive_stat a scans)" $((before + 1))
+fresh
+
 ### Medium errors
 
 echo "add 5000 2 asc=11 recovery_ms=100" > $M/a/medium_errors

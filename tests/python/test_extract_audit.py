@@ -412,7 +412,7 @@ class Judging(unittest.TestCase):
         rows = [{"result": "wrong_untold"}, {"result": "wrong_told"}]
         with tempfile.TemporaryDirectory() as folder, \
                 mock.patch.object(extractrandom, "extracted", side_effect=rows):
-            row = extractrandom.one((2, folder))
+            row = extractrandom.one((2, folder, "small"))
         self.assertEqual((row["result"], row["whole"]), ("wrong_told", True))
 
     def test_verdict(self):

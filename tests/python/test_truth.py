@@ -161,6 +161,7 @@ class Truth(unittest.TestCase):
                 ("firmware sptf age_ns=9 bound_ms=9 age_ns=9", "takes 1 to 3 values, not 4"),
                 ("seg_boundary 4097", "power of two"), ("cache 4 8 5", "within 0 to 4"),
                 ("zone 1500 1600 50 0 0 0 0", "starts at cylinder 1500, not at 1400"),
+                ("medium_scan 1 9 8", "within 9 to 1000000"), ("slow_region 9 1400", "the last is"),
                 ("medium_error 5000000 1", "medium error at"), ("remap 2 9 9", "within 100001"),
                 ("slip 2 %s" % " ".join(["9"] * 65), "66 words"),
                 ("internal_activity 10 5 1400", "the last is 1399")):
@@ -180,6 +181,7 @@ class Truth(unittest.TestCase):
                 (["zone 1400 1400 9 0 0 0 9", "slip 3 30", "remap 3 1 30"], "is slipped"),
                 (["slip 2 150+99"], "slips and"), (["slip 2 223999+2"], "lies beyond"),
                 (["surface_run 2", "order serpentine-disk"], "surface_run goes with"),
+                (["slow_region 1 1"] * 17, "more than 16 slow regions"),
                 (["medium_error 1 1"] * 65, "more than 64 medium errors"),
                 (["run 0 0 in 1 9 0 0"], "run behind zone"), (["repeat 1 1 0"], "no run yet"),
                 (["displacement 1 1 1"], "goes with run"),
@@ -250,8 +252,7 @@ class Truth(unittest.TestCase):
 
     def test_map(self):
         """The model of a drive of runs has each LBN on a track as long as the drive has it, at its
-        angle. Seen to fail: the slips of a run counted from the drive's first sector; spares that
-        slips do not use up."""
+        angle. Seen to fail: spares that slips do not use up."""
         text = "fbdrive 1\nperiod_ps 6000000000\nheads 3\nseek 1 900000\nseek 60 2000000\n" \
             "run 0 0 in 9 100 0 0.1\nrun 1 8 out 9 90 0.5 0.17 spares=20\n" \
             "run 2 3 in 7 110 1/3 0.12345678901 dead=5\nslip 1 7+3 200 300+95\nslip 2 9\n" \
@@ -268,8 +269,8 @@ class Truth(unittest.TestCase):
         self.assertLess(np.max(np.abs(turns - np.round(turns))), 1e-9)
 
     def test_map_is_taken(self):
-        """The scheduler takes the model of a drive of runs, and reads in its gaps. Seen to fail: a
-        curve that ends before the last track."""
+        """The scheduler takes the model of a drive of runs, and reads in its gaps. Seen to fail:
+        seeks that take a third of the time."""
         text = "fbdrive 1\nperiod_ps 8333333333\nheads 2\nseek 1 900000\nseek 3000 9000000\n" \
             "head_switch_ns 1100000\nzero_latency on\nnoise laplace 30000\n" \
             "run 0 0 in 100 1200 0 0.131\nrun 1 0 in 95 1190 0.7 0.133\nrepeat 2 29 0.21\n"

@@ -293,6 +293,11 @@ static int mdx_check_places(struct mdt *m)
 			return mdw_fail(mdx_at(m, m->bad_line[i]),
 					"medium error at %llu: the drive has %llu sectors",
 					MDX_ULL(c->bad[i].lbn), MDX_ULL(c->sectors));
+	for (i = 0; i < c->slows; i++)
+		if (c->slow[i].last >= c->cylinders)
+			return mdw_fail(mdx_at(m, m->slow_line[i]),
+					"slow region up to cylinder %u: the last is %llu",
+					c->slow[i].last, MDX_ULL(c->cylinders - 1));
 	if (c->internal_cyl >= c->cylinders)
 		return mdw_fail(mdx_at(m, m->internal_line),
 				"internal activity at cylinder %llu: the last is %llu",

@@ -32,6 +32,7 @@ enum mdt_list { MDT_ZONES, MDT_SLIPS, MDT_REMAPS, MDT_SEEKS, MDT_LISTS };
  * @displacement_line: the line of the last displacement
  * @write_cache_line: the line of the last write_cache
  * @internal_line: the line of the last internal_activity
+ * @slow_line: the line of each slow_region
  */
 struct mdt {
 	struct mde_config *cfg;
@@ -46,6 +47,7 @@ struct mdt {
 	u32 displacement_line;
 	u32 write_cache_line;
 	u32 internal_line;
+	u32 slow_line[MDE_SLOW_MAX];
 };
 
 /**

@@ -13,6 +13,8 @@
 
 /* Bad ranges a drive can have at once. */
 #define MDE_BAD_MAX	64
+/* Regions a drive can have to which seeks take a turn longer. */
+#define MDE_SLOW_MAX	16
 /* Cache segments a drive can have. */
 #define MDE_SEGMENTS_MAX	64
 /* &struct mde_bad.times of a range that never recovers. */
@@ -184,6 +186,16 @@ struct mde_seek {
 };
 
 /**
+ * struct mde_slow - where each seek takes a turn longer
+ * @first: first cylinder
+ * @last: last cylinder
+ */
+struct mde_slow {
+	u32 first;
+	u32 last;
+};
+
+/**
  * struct mde_bad - sectors that cannot be read
  * @lbn: first bad LBN
  * @count: number of bad LBNs
@@ -286,6 +298,10 @@ struct mde_bad {
  * @internal_period_ns: every so often the drive is busy with itself; 0: never
  * @internal_ns: for how long
  * @internal_cyl: where that leaves the arm
+ * @scan_idle_ns: after so long without a command the drive scans its medium; 0: never
+ * @scan_late_us: which delays the command that ends it by [0] to [1]
+ * @slow: regions to which seeks take a turn longer
+ * @slows: how many
  * @segments: cache segments; 0: no cache
  * @segment_sectors: sectors in one
  * @write_segments: how many may hold data not yet on the medium
@@ -393,6 +409,10 @@ struct mde_config {
 	u64 internal_period_ns;
 	u64 internal_ns;
 	u64 internal_cyl;
+	u64 scan_idle_ns;
+	u64 scan_late_us[2];
+	struct mde_slow slow[MDE_SLOW_MAX];
+	u32 slows;
 
 	u64 segments;
 	u64 segment_sectors;

@@ -25,6 +25,7 @@
 
 /* A stream of random numbers of its own: noise never shifts jitter. */
 #define MDE_STREAM_JITTER	0x6a697474ULL
+#define MDE_STREAM_SCAN		0x7363616eULL
 
 /* Time: nanoseconds of the caller, picoseconds since power-on. */
 
@@ -109,6 +110,34 @@ void mde_advance(struct mde *e, u64 now_ns)
 	}
 }
 
+/*
+ * A command comes to a drive that may be scanning its medium, a track in a turn: it is
+ * late, and the arm is where the scan was.
+ */
+static void mde_scan(struct mde *e, u64 now)
+{
+	const struct mde_config *c = e->cfg;
+	u64 began = max(max(e->media_free, e->last_report), e->clock) + c->scan_idle_ns * 1000;
+	u64 least = c->scan_late_us[0], most = c->scan_late_us[1];
+	struct mdl_piece p;
+	u64 done;
+
+	if (e->outstanding || began > now)
+		return;
+	if (e->destaging)
+		mdv_settle(e);
+	mda_stop(e, now);
+	mdl_locate(c, e->scan_lbn, 1, &p);
+	done = (now - began) / e->mech.period * p.spt;
+	e->scan_lbn = (e->scan_lbn + done) % c->sectors;
+	mdl_locate(c, e->scan_lbn, 1, &p);
+	e->mech.cyl = p.cyl;
+	e->mech.head = p.head;
+	e->media_free = now + 1000000 *
+		(least + mdm_random_below(&e->rng_scan, most - least + 1));
+	e->stats.scans++;
+}
+
 /* Arrival. */
 
 /* A command has come: answer it at once, or make the drive stop reading on. */
@@ -161,6 +190,8 @@ int mde_submit(struct mde *e, u64 now_ns, enum mde_op op, u64 lbn, u32 count,
 		return -EBUSY;
 	if (!e->plain)
 		mde_advance(e, now_ns);
+	if (e->cfg->scan_idle_ns)
+		mde_scan(e, now);
 	s = &e->slot[mdk_lowest(free)];
 	memset(s, 0, sizeof(*s));
 	s->lbn = lbn;
@@ -367,11 +398,12 @@ void mde_init(struct mde *e, const struct mde_config *cfg, u64 now_ns)
 	e->caching.write_cache = cfg->write_cache_on;
 	e->recovery_limit_ns = cfg->recovery_control ? cfg->recovery_limit_ms * 1000000 : 0;
 	e->plain = !cfg->segments && cfg->queueing == MDE_TAGGED &&
-		!cfg->internal_period_ns && !mde_looks_back(cfg);
+		!cfg->internal_period_ns && !cfg->scan_idle_ns && !mde_looks_back(cfg);
 	e->internal_next = cfg->internal_period_ns * 1000;
 	e->ageing = (cfg->age_ns * 1000 << 32) / cfg->period_ps;
 	e->changes = 1;
 	e->rng_jitter = cfg->seed ^ MDE_STREAM_JITTER;
+	e->rng_scan = cfg->seed ^ MDE_STREAM_SCAN;
 	memcpy(e->bad, cfg->bad, sizeof(e->bad));
 	e->bads = cfg->bads;
 }

@@ -165,12 +165,24 @@ static u32 mdm_distance(const struct mdm *m, const struct mdl_piece *p)
 	return m->cyl > p->cyl ? m->cyl - p->cyl : p->cyl - m->cyl;
 }
 
+/* What a seek to a piece takes longer because of where that is. */
+static u64 mdm_slow_ps(const struct mdm *m, const struct mdl_piece *p, u32 dist)
+{
+	const struct mde_config *c = m->cfg;
+	u32 i;
+
+	for (i = 0; dist > 1 && i < c->slows; i++)
+		if (p->cyl >= c->slow[i].first && p->cyl <= c->slow[i].last)
+			return m->period;
+	return 0;
+}
+
 u64 mdm_reach(const struct mdm *m, const struct mdl_piece *p, bool write)
 {
 	u32 dist = mdm_distance(m, p);
 
-	return mdm_move_with(m->cfg, mdm_seek_now_ps(m, dist), dist,
-			     m->head != p->head, write);
+	return mdm_slow_ps(m, p, dist) +
+		mdm_move_with(m->cfg, mdm_seek_now_ps(m, dist), dist, m->head != p->head, write);
 }
 
 u64 mdm_move(struct mdm *m, const struct mdl_piece *p, bool write)
@@ -185,7 +197,7 @@ u64 mdm_move(struct mdm *m, const struct mdl_piece *p, bool write)
 		seek = 0;
 	m->cyl = p->cyl;
 	m->head = p->head;
-	return mdm_move_with(m->cfg, seek, dist, other_head, write);
+	return mdm_slow_ps(m, p, dist) + mdm_move_with(m->cfg, seek, dist, other_head, write);
 }
 
 /* Drift. */

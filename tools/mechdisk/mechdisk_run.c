@@ -616,7 +616,7 @@ ssize_t md_run_show_stats(struct md_run *r, char *page)
 		"rotate_ns %llu\ntransfer_ns %llu\nseeks %llu\n"
 		"head_switches %llu\nextra_turns %llu\nmedium_errors %llu\n"
 		"read_hits %llu\npartial_hits %llu\ncached_writes %llu\n"
-		"destages %llu\ninternals %llu\n"
+		"destages %llu\ninternals %llu\nscans %llu\n"
 		"late_max_ns %llu\nlate_mean_ns %llu\nlate_over_10us %llu\n"
 		"journal_records %llu\njournal_overflow %llu\n"
 		"store_failures %llu\naborts %llu\nresets %llu\n"
@@ -627,7 +627,7 @@ ssize_t md_run_show_stats(struct md_run *r, char *page)
 		s.max_outstanding, s.busy_ps / 1000, s.read_busy_ps / 1000, s.seek_ps / 1000,
 		s.rotate_ps / 1000, s.transfer_ps / 1000, s.seeks,
 		s.head_switches, s.extra_turns, s.medium_errors, s.read_hits,
-		s.partial_hits, s.cached_writes, s.destages, s.internals,
+		s.partial_hits, s.cached_writes, s.destages, s.internals, s.scans,
 		late_max,
 		commands ? late_sum / commands : 0, late_over, used, overflow,
 		failures, aborts, resets, hung, urgent, wakes, link_wakes);

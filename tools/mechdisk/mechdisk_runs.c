@@ -102,12 +102,14 @@ int mdt_add_run(struct mdt *m)
  * @runs: how many
  * @angle: added to their angles each time
  * @tracks: tracks that they have on each surface
+ * @shift: largest of these: they come again so much further in
  * @spt: sectors that tracks of a surface have from now on; 0: as before
  */
 struct mdt_pattern {
 	u32 runs;
 	u64 angle;
 	u32 tracks[MDT_SURFACE + 1];
+	u32 shift;
 	u32 spt[MDT_SURFACE + 1];
 };
 
@@ -131,19 +133,17 @@ static int mdt_copy_run(struct mdt *m, const struct mdt_pattern *p)
 {
 	struct mde_config *c = m->cfg;
 	struct mde_zone *z;
-	u32 shift;
 	int ret = 0;
 
 	z = mdt_new_run(m, &ret);
 	if (!z)
 		return ret;
 	*z = z[-(int)p->runs];
-	shift = p->tracks[z->head];
-	if (shift > MDT_CYLINDERS - z->cyl_last)
+	if (p->shift > MDT_CYLINDERS - z->cyl_last)
 		return mdw_fail(m->err, "surface %u has tracks beyond track %u then",
 				z->head, MDT_CYLINDERS);
-	z->cyl_first += shift;
-	z->cyl_last += shift;
+	z->cyl_first += p->shift;
+	z->cyl_last += p->shift;
 	z->angle += p->angle;
 	if (p->spt[z->head])
 		z->spt = p->spt[z->head];
@@ -166,8 +166,12 @@ int mdt_repeat_runs(struct mdt *m)
 	    mdw_number32(m->err, &m->word[2], 1, MDT_RUNS, &times) ||
 	    mdw_fraction(m->err, &m->word[3], &p.angle))
 		return -EINVAL;
-	for (i = c->zones - p.runs; i < c->zones; i++)
-		p.tracks[c->zone[i].head] += c->zone[i].cyl_last - c->zone[i].cyl_first + 1;
+	for (i = c->zones - p.runs; i < c->zones; i++) {
+		u32 *tracks = &p.tracks[c->zone[i].head];
+
+		*tracks += c->zone[i].cyl_last - c->zone[i].cyl_first + 1;
+		p.shift = max(p.shift, *tracks);
+	}
 	for (w = 4; w < m->words; w++)
 		if (mdt_repeat_option(m, &m->word[w], &p))
 			return -EINVAL;

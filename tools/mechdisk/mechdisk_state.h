@@ -107,6 +107,7 @@ struct mde_ahead_run {
  * @cached_writes: writes reported before they were on the medium
  * @destages: times that the drive wrote such data to the medium
  * @internals: times that it was busy with itself
+ * @scans: commands that came while it scanned its medium
  * @seeks: moves of one cylinder or more
  * @head_switches: moves within a cylinder
  * @extra_turns: commands whose first track took more than half a turn longer
@@ -133,6 +134,7 @@ struct mde_stats {
 	u64 cached_writes;
 	u64 destages;
 	u64 internals;
+	u64 scans;
 	u64 seeks;
 	u64 head_switches;
 	u64 extra_turns;
@@ -201,6 +203,7 @@ struct mde {
 	u64 bus_out_free;	/* to the drive, ps */
 	u64 last_report;	/* ps */
 	u64 internal_next;	/* ps */
+	u64 scan_lbn;		/* how far the drive has scanned its medium */
 	u64 ageing;		/* what a wait takes off the positioning time, fraction of 2^32 */
 	bool last_write;	/* the command before was one ... */
 	u64 last_end;		/* ... and ended at this LBN */
@@ -208,6 +211,7 @@ struct mde {
 	u64 written_end;	/* ... and the last write to the medium */
 	struct mdl_piece last_read;	/* last piece that a read took off the medium */
 	u64 rng_jitter;
+	u64 rng_scan;
 	u64 seq;
 	/* Slots by state; free ones are in none. */
 	u32 queued;		/* wait for their service */

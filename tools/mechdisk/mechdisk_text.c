@@ -418,6 +418,47 @@ static int mdt_set_internal(struct mdt *m)
 	return 0;
 }
 
+static int mdt_set_scan(struct mdt *m)
+{
+	struct mde_config *c = m->cfg;
+	u64 idle = 0, least = 0, most = 0;
+	int ret = 0;
+
+	if (m->words != 2 || !mdw_is(&m->word[1], "off")) {
+		ret = mdt_args(m, 3, 3);
+		if (!ret)
+			ret = mdw_number(m->err, &m->word[1], 1, 86400000, &idle);
+		if (!ret)
+			ret = mdw_number(m->err, &m->word[2], 0, 1000000, &least);
+		if (!ret)
+			ret = mdw_number(m->err, &m->word[3], least, 1000000, &most);
+	}
+	if (ret)
+		return ret;
+	c->scan_idle_ns = idle * 1000000;
+	c->scan_late_us[0] = least;
+	c->scan_late_us[1] = most;
+	return 0;
+}
+
+static int mdt_add_slow_region(struct mdt *m)
+{
+	struct mde_config *c = m->cfg;
+	struct mde_slow *slow = &c->slow[c->slows];
+	int ret = mdt_args(m, 2, 2);
+
+	if (ret)
+		return ret;
+	if (c->slows == MDE_SLOW_MAX)
+		return mdw_fail(m->err, "more than %d slow regions", MDE_SLOW_MAX);
+	ret = mdw_number32(m->err, &m->word[1], 0, MDT_CYLINDERS, &slow->first);
+	if (!ret)
+		ret = mdw_number32(m->err, &m->word[2], slow->first, MDT_CYLINDERS, &slow->last);
+	if (!ret)
+		m->slow_line[c->slows++] = m->err->line;
+	return ret;
+}
+
 /* The cache. */
 
 static int mdt_set_cache(struct mdt *m)
@@ -639,6 +680,8 @@ static const struct {
 	{ "extra_disconnect_ns", mdt_set_extra_disconnect },
 	{ "completion_overhead_ns", mdt_set_completion },
 	{ "internal_activity", mdt_set_internal },
+	{ "medium_scan", mdt_set_scan },
+	{ "slow_region", mdt_add_slow_region },
 	{ "cache", mdt_set_cache },
 	{ "write_cache", mdt_set_write_cache },
 	{ "read_ahead", mdt_set_read_ahead },

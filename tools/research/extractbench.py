@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from freeblock import ToolError, UsageError, fbdrive, need_range, sim, truth
 from freeblock.hosts import BUILD, TOP
+from .realdrive import KINDS
 
 OUT = os.path.join(BUILD, "extract")
 PROCESSES = 2
@@ -39,7 +40,8 @@ SIM = {"task": "fresh", "seconds": "1200", "preset": "paper"}
 KEYS = ("drive", "mode", "lbn_mismatches", "track_boundaries_wrong", "angle_err_p99_turn",
         "rotation_err_ppm", "seek_err_max_us", "seek_err_true_max_us", "within_50us_pct",
         "within_100us_pct", "disk_time_s", "free_mb_s_extracted", "free_mb_s_true",
-        "slowdown_pct_extracted", "slowdown_pct_true")
+        "slowdown_pct_extracted", "slowdown_pct_true", "mapped_pct", "wrong_pct",
+        "trusted_wrong_pct", "disk_minutes", "free_ratio")
 
 
 def add_parser(subparsers):
@@ -57,8 +59,11 @@ def add_parser(subparsers):
                         help="a line added to the drives' descriptions")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the drives' noise, or "
                         "of the random drives (1)")
-    parser.add_argument("--random", type=int, metavar="N", help="instead: N small drives drawn at "
+    parser.add_argument("--random", type=int, metavar="N", help="instead: N drives drawn at "
                         "random, by timing alone: random.json; what was cut off goes on")
+    parser.add_argument("--kind", choices=KINDS, default="small",
+                        help="of these: small ones (default), of real sizes with traits that are "
+                        "published, or such with a tenth of their bands")
     parser.add_argument("--fresh", action="store_true", help="measure all random drives anew")
     parser.add_argument("-o", "--output", default=OUT, metavar="DIR", help="where results go "
                         "(build/extract)")
@@ -104,7 +109,7 @@ def free_bandwidth(drive, model, lines, seed):
 
 def one(name, drive, mode, lines, seed, out):
     """A run: its row of the summary."""
-    from . import extractscore as score  # pylint: disable=import-outside-toplevel
+    from . import extractmap, extractscore as score  # pylint: disable=import-outside-toplevel
     folder = os.path.join(out, "%s-%s" % (name, mode))
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -125,26 +130,33 @@ def one(name, drive, mode, lines, seed, out):
         with open(os.path.join(folder, "log"), encoding="utf-8", errors="replace") as log:
             said = log.read()
         row["refused"] = " ".join(said[said.rfind("freeblock: "):].split()) or "no reason given"
+        row.update(mapped_pct=0.0, wrong_pct=0.0, trusted_wrong_pct=0.0)
         return row
     report = json.loads(done.stdout)
     with open(model, "rb") as file:
-        judged = score.score(described, file.read(), mode)
-    row.update({key: value for key, value in judged.items() if key in row})
+        text = file.read()
+    told, trusted = report["audit"]["doubtful"], report["validation"]["trusted"]
+    judged = score.score(described, text, report["layout"]["how"])
+    row.update({key: value for key, value in judged.items() if key in row and key != "mode"})
+    row.update(extractmap.judge(described, text, told, trusted))
     whole = report["validation"]["shares"][-1]
-    row.update(within_50us_pct=whole["within_50us_pct"],
+    row.update(within_50us_pct=whole["within_50us_pct"], how=report["layout"]["how"],
                within_100us_pct=whole["within_100us_pct"], disk_time_s=report["disk_time_s"],
-               trusted=report["validation"]["trusted"], bound_us=report["validation"]["bound_us"])
+               disk_minutes=report["disk_time_s"] / 60, trusted=trusted,
+               bound_us=report["validation"]["bound_us"])
     with open(true, "wb") as file:
         file.write(truth.model(described))
     for which, path in (("extracted", model), ("true", true)):
         row["free_mb_s_" + which], row["slowdown_pct_" + which] = free_bandwidth(
             described, path, [], seed)
+    row["free_ratio"] = row["free_mb_s_extracted"] / row["free_mb_s_true"]
     return row
 
 
 def show(rows):
     """The table for people."""
-    columns = (("LBNs wrong", "lbn_mismatches", "%d"), ("tracks", "track_boundaries_wrong", "%d"),
+    columns = (("mapped%", "mapped_pct", "%.2f"), ("wrong%", "wrong_pct", "%.2f"),
+               ("LBNs wrong", "lbn_mismatches", "%d"), ("tracks", "track_boundaries_wrong", "%d"),
                ("angle p99", "angle_err_p99_turn", "%.5f"), ("ppm", "rotation_err_ppm", "%.3f"),
                ("seek us", "seek_err_max_us", "%.1f"), ("in 50us%", "within_50us_pct", "%.1f"),
                ("in 100us%", "within_100us_pct", "%.1f"), ("disk min", "disk_time_s", "%.1f"),

@@ -18,7 +18,7 @@ import sys
 
 from freeblock import ToolError, UsageError, sim
 from freeblock.hosts import TOP
-from . import randomdrive
+from . import realdrive
 
 PROCESSES = 2
 # Two in so many, one of each mode, are measured to the end: the arm, and the scheduler's own
@@ -32,6 +32,7 @@ MOST_ANGLE = 0.002              # of a turn, 99th percentile: a model worse than
 STEP = 1000000
 EXACT, TOLD, UNTOLD = "exact", "wrong_told", "wrong_untold"
 SOURCES = ("tools/python/freeblock/extraction/*.py", "tools/research/randomdrive.py",
+           "tools/research/realdrive.py",
            "tools/research/extractrandom.py", "tools/research/extractscore.py",
            "tools/mechdisk/*.[ch]")
 
@@ -51,7 +52,7 @@ def options(path, folder, full):
     return argparse.Namespace(
         simulated=path, device=None, out=os.path.join(folder, "extracted.fbmodel"), full=full,
         no_translation=True, destructive=False, in_use=False, force=False, pictures=None, like=(),
-        fresh=True, seed=1, quiet=True)
+        fresh=True, seed=1, quiet=True, budget=None)
 
 
 def layout_alone(args, folder):
@@ -62,7 +63,8 @@ def layout_alone(args, folder):
         work = pipeline.Extraction(dev, args, folder)
         with modes.quiet(dev, os.path.join(folder, "modes")) as switched:
             _, found, seen = work.measure_layout(switched)
-        return found.to_model(work.identity(), MOVES), seen["audit"], not seen["reason"], True
+        return found.to_model(work.identity(), MOVES), seen["audit"], not seen["reason"], \
+            work.how != "runs"
 
 
 def whole(args, folder):
@@ -105,8 +107,8 @@ def extracted(path, folder, full, alone):
 
 def one(work):
     """The row of a drive, by number."""
-    number, out = work
-    drive = randomdrive.Drive(number)
+    number, out, kind = work
+    drive = realdrive.drawn(kind, number)
     folder = os.path.join(out, "drive-%d" % number)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -128,9 +130,9 @@ def one(work):
 class _Rows:
     """Rows kept on disk as they come."""
 
-    def __init__(self, out, seed, fresh):
+    def __init__(self, out, seed, kind, fresh):
         os.makedirs(out, exist_ok=True)
-        self.path = os.path.join(out, "rows-%d.jsonl" % seed)
+        self.path = os.path.join(out, "rows-%s-%d.jsonl" % (kind, seed))
         self.mark = fingerprint()
         self.rows = {} if fresh else {row["number"]: row for row in self._kept()}
         with open(self.path, "w", encoding="ascii") as file:
@@ -157,14 +159,14 @@ class _Rows:
             file.write(json.dumps(row) + "\n")
 
 
-def measure(count, seed, out, fresh=False, jobs=PROCESSES):
+def measure(count, seed, out, kind="small", fresh=False, jobs=PROCESSES):
     """The rows of so many drives of a seed, those kept from before included."""
     sim.build_host()
-    kept = _Rows(out, seed, fresh)
+    kept = _Rows(out, seed, kind, fresh)
     numbers = [seed * STEP + i for i in range(count)]
-    left = [(number, out) for number in numbers if number not in kept.rows]
-    print("%d drives of seed %d, %d of them measured before" % (count, seed, count - len(left)),
-          file=sys.stderr)
+    left = [(number, out, kind) for number in numbers if number not in kept.rows]
+    print("%d %s drives of seed %d, %d of them measured before" % (
+        count, kind, seed, count - len(left)), file=sys.stderr)
     with multiprocessing.get_context("spawn").Pool(jobs) as pool:
         for done, row in enumerate(pool.imap_unordered(one, left), 1):
             kept.add(row)
@@ -202,8 +204,9 @@ def run(args):
     """bench-extract --random."""
     if args.random < 1:
         raise UsageError("--random %d: at least 1" % args.random)
-    rows = measure(args.random, args.seed, os.path.join(args.output, "random"), args.fresh)
-    said = dict(summary(rows), seed=args.seed)
+    rows = measure(args.random, args.seed, os.path.join(args.output, "random"), args.kind,
+                   args.fresh)
+    said = dict(summary(rows), seed=args.seed, kind=args.kind)
     with open(os.path.join(args.output, "random.json"), "w", encoding="ascii") as file:
         json.dump(said, file, indent=1)
     if args.json:

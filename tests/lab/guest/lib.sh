@@ -340,6 +340,9 @@ drive_new()
 	if [ -n "$3" ]; then
 		echo "$3" > "$dir/description" || die "mechdisk refuses '$3'"
 	fi
+	# what attaches it, if it is a SATA drive
+	[ "$(sed -n 's/^interface //p' "$dir/description" | tail -n 1)" != sata ] ||
+		[ -d /sys/module/mechata ] || load_module mechata
 	echo 1 > "$dir/power" || die "drive $1 does not start: $(cat "$dir/status")"
 	wait_for 30 grep -q 'on sd' "$dir/status" ||
 		die "no disk for drive $1: $(cat "$dir/status")"

@@ -512,19 +512,19 @@ static void test_runs(void **state)
 /*
  * What a repeat stands for, written out.
  *
- * Seen to fail: each time further in by the first run's tracks alone; new lengths from the
- * second time on.
+ * Seen to fail: each run further in by its surface's tracks; new lengths from the second time
+ * on.
  */
 static void test_repeat(void **state)
 {
 	static const char head[] = "fbdrive 1\nperiod_ps 6000000000\nseek 1 5\nheads 2\n";
 	static const char * const text[] = {
-		"run 0 0 in 4 20 0.25 0.1 spares=2\nrun 1 9 out 5 21 0.5 0.2\nrun 0 4 in 1 19 0 0\n"
-		"repeat 3 2 1/8 1=18\nrun 1 20 in 5 20 0.5 0\nrepeat 2 1 0.75\n",
-		"run 0 0 in 4 20 0.25 0.1 spares=2\nrun 1 9 out 5 21 0.5 0.2\nrun 0 4 in 1 19 0 0\n"
-		"run 0 5 in 4 20 3/8 0.1 spares=2\nrun 1 14 out 5 18 5/8 0.2\nrun 0 9 in 1 19 1/8 0\n"
-		"run 0 10 in 4 20 0.5 0.1 spares=2\nrun 1 19 out 5 18 0.75 0.2\nrun 0 14 in 1 19 0.25 0\n"
-		"run 1 20 in 5 20 0.5 0\nrun 0 15 in 1 19 0 0\nrun 1 25 in 5 20 0.25 0\n",
+		"run 0 0 in 4 20 0.25 0.1 spares=2\nrun 1 9 out 3 21 0.5 0.2\nrun 0 4 in 1 19 0 0\n"
+		"repeat 3 2 1/8 1=18\nrun 1 20 in 7 20 0.5 0\nrepeat 2 1 0.75\n",
+		"run 0 0 in 4 20 0.25 0.1 spares=2\nrun 1 9 out 3 21 0.5 0.2\nrun 0 4 in 1 19 0 0\n"
+		"run 0 5 in 4 20 3/8 0.1 spares=2\nrun 1 14 out 3 18 5/8 0.2\nrun 0 9 in 1 19 1/8 0\n"
+		"run 0 10 in 4 20 0.5 0.1 spares=2\nrun 1 19 out 3 18 0.75 0.2\nrun 0 14 in 1 19 0.25 0\n"
+		"run 1 20 in 7 20 0.5 0\nrun 0 21 in 1 19 0 0\nrun 1 27 in 7 20 0.25 0\n",
 	};
 	struct mde_config c[2];
 	struct mdt_error err;

@@ -51,6 +51,8 @@ def add_parser(subparsers):
                         "(%s)" % STATE)
     parser.add_argument("--fresh", action="store_true", help="do not go on with an interrupted "
                         "extraction")
+    parser.add_argument("--budget", type=float, metavar="MINUTES", help="disk time for finding "
+                        "where the LBNs are; the same command goes on from there (no limit)")
     parser.add_argument("--like", action="append", metavar="FILE", help="a model of a drive of "
                         "this make: if the drive's reads fit its arm, that is not measured")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the choice of places "
@@ -93,6 +95,8 @@ def run(args):
     if args.simulated:
         need_defaults(args, "is for a device: nobody else uses a simulated drive", in_use=False)
     need_range("--seed", args.seed, 0)
+    if args.budget is not None:
+        need_range("--budget", args.budget, 0.1)
     if args.destructive and not args.simulated:
         _confirm(args.device)
     from .extraction import pipeline, state  # pylint: disable=import-outside-toplevel

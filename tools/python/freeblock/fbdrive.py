@@ -10,7 +10,8 @@ from . import ToolError, fbdrive_values
 from .fbdrive_values import shown
 
 # those that a text may have several of
-SEVERAL = ("zone", "zone_heads", "run", "slip", "remap", "seek", "overhead_ns", "medium_error")
+SEVERAL = ("zone", "zone_heads", "run", "slip", "remap", "seek", "overhead_ns", "medium_error",
+           "slow_region")
 MOST_WORDS = 66         # of a line
 
 # What stands behind each record's name: how many values, least and most, and the words of which
@@ -52,11 +53,12 @@ SHAPES = {
     "read_ahead": (1, 2, ("none", "track", "cylinder", "segment", "stream")),
     "overhead_ns": (3, 3, ("read_hit", "read_miss", "write_hit", "write_miss")),
     "completion_overhead_ns": (1, 2, ()), "extra_disconnect_ns": (5, 5, ()),
-    "internal_activity": (3, 3, ()), "cache": (3, 3, ()), "zone": (7, 8, ()),
+    "internal_activity": (3, 3, ()),
+    "medium_scan": (3, 3, ()), "slow_region": (2, 2, ()), "cache": (3, 3, ()), "zone": (7, 8, ()),
     "run": (7, 9, ()), "repeat": (3, MOST_WORDS - 1, ()),
     "displacement": (1, 64, ()), "remap": (3, 3, ()), "medium_error": (2, MOST_WORDS - 1, ())}
 # Those that are "off" instead; the words behind which alone a second value may stand
-OFF = ("internal_activity", "cache")
+OFF = ("internal_activity", "medium_scan", "cache")
 BEHIND = {"noise": ("gauss", "laplace"), "read_ahead": ("segment",)}
 BLANK = re.compile(r"[ \t\r\n]+")     # between words; any other white space is part of one
 

@@ -183,6 +183,10 @@ def _check_places(scalars, lists, sectors):
             raise _refused(each, "medium error at %d: the drive has %d sectors" % (
                 int(each[0]), sectors))
     busy, last = scalars.get("internal_activity", ["off"]), last_cylinder(scalars, lists)
+    for each in lists["slow_region"]:
+        if int(each[1]) > last:
+            raise _refused(each, "slow region up to cylinder %d: the last is %d" % (
+                int(each[1]), last))
     if busy != ["off"] and int(busy[2]) > last:
         raise _refused(busy, "internal activity at cylinder %d: the last is %d" % (
             int(busy[2]), last))

@@ -16,6 +16,7 @@ DIRECTIONS = ("in", "out")
 SECTORS = 16777216              # of the cache's segments
 ERRORS = ("unc", "idnf", "abrt")        # kinds of them
 MOST_BAD = 64                   # medium_error records
+MOST_SLOW = 16                  # slow_region records
 AGEING = {"age_ns": 4000000, "bound_ms": 600000}     # most of each of firmware's options
 LINK_NS = 10 ** 7
 COMMAND_NS = 10 ** 8
@@ -109,6 +110,18 @@ def _internal_activity(values, _):
         period = number(values[0], 10, 86400000)
         number(values[1], 1, min(period - 1, 60000))
         number(values[2], 0, CYLINDERS)
+
+
+def _medium_scan(values, _):
+    if values != ["off"]:
+        number(values[0], 1, 86400000)
+        number(values[2], number(values[1], 0, 10 ** 6), 10 ** 6)
+
+
+def _slow_region(values, before):
+    if len(before["slow_region"]) == MOST_SLOW:
+        raise ToolError("more than %d slow regions" % MOST_SLOW)
+    number(values[1], number(values[0], 0, CYLINDERS), CYLINDERS)
 
 
 def _cache(values, _):
@@ -213,17 +226,17 @@ def repeated(values, before):
     tracks = collections.Counter()
     for run in runs[-count:]:
         tracks[int(run[0])] += int(run[3])
-    lengths = _repeat_lengths(values[3:], tracks)
+    lengths, shift = _repeat_lengths(values[3:], tracks), max(tracks.values())
     found, pattern, turn = [], runs[-count:], Fraction(values[2])
     for again in range(count * times):
         if len(runs) + len(found) == RUNS:
             raise ToolError("more than %d runs" % RUNS)
         surface, first, way, wide, sectors, angle, *more = pattern[again % count] \
             if again < count else found[-count]
-        if tracks[int(surface)] + run_tracks((surface, first, way, wide))[1] > CYLINDERS:
+        if shift + run_tracks((surface, first, way, wide))[1] > CYLINDERS:
             raise ToolError("surface %d has tracks beyond track %d then" % (
                 int(surface), CYLINDERS))
-        found.append([surface, str(int(first) + tracks[int(surface)]), way, wide,
+        found.append([surface, str(int(first) + shift), way, wide,
                       str(lengths.get(int(surface), sectors)),
                       str((Fraction(angle) + turn) % 1), *more])
     return found
@@ -306,7 +319,8 @@ def _medium_error(values, before):
 
 _RULES = {"sector_bytes": _sector_bytes, "firmware": _firmware,
           "seg_boundary": _seg_boundary, "cache": _cache,
-          "internal_activity": _internal_activity, "zone": _zone, "zone_heads": _zone_heads,
+          "internal_activity": _internal_activity, "medium_scan": _medium_scan,
+          "slow_region": _slow_region, "zone": _zone, "zone_heads": _zone_heads,
           "run": _run, "displacement": _displacement, "slip": _slip,
           "remap": _remap, "seek": _seek, "medium_error": _medium_error}
 

@@ -100,7 +100,9 @@ def _header(scalars, lists, layout, scale):
     bus = int(scalars.get("bus_ns", ["0"])[0])
     held = sum(zone.sectors(heads) for zone in layout)
     physical = scale << int(scalars.get("physical_exponent", ["0"])[0])
-    return ["fbmodel 1", "vendor " + scalars.get("vendor", ["MECHDISK"])[0],
+    vendor = "ATA" if scalars.get("interface") == ["sata"] else \
+        scalars.get("vendor", ["MECHDISK"])[0]
+    return ["fbmodel 1", "vendor " + vendor,
             "product " + scalars.get("product", ["SIMULATED"])[0],
             "sectors %d" % held, "physical_sectors %d" % physical,
             "granule_sectors %d" % granule_sectors(held, physical),

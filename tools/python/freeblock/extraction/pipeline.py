@@ -11,10 +11,13 @@ import sys
 import tempfile
 from dataclasses import asdict
 
+import numpy as np
+
 from .. import ToolError
 from ..streams import one_line
 from . import ata, audit, cache, compress, identity, journal, layout, mechanics, modes, pictures, \
-    refuse, sample, sgio, shared, store, surfaces, sysfs, translate, validate, walk
+    refuse, runcheck, runfind, runmap, sample, sgio, shared, store, surfaces, sysfs, translate, \
+    validate, walk
 from .device import Device
 from .phase import Phase
 from .progress import Stages
@@ -29,6 +32,8 @@ WEIGHTS = {
 AUDIT_S = {"translate": 60, "full": 600, "quick": 180}
 # Disk time for the seek profile where translation leaves all of it below five minutes
 SEEKS_S = 190
+# Disk time for what was passed over when runs were looked for
+HOLES_S = 120
 # Every track of a drive with more units takes days
 FULL_BLOCKS = 80 * 10 ** 6
 # Each stage chooses its places anew: what was measured in one is not used in another
@@ -57,6 +62,27 @@ def _sampled(dev, phase, part, save, tell):
     return found.layout, found.report["notes"]
 
 
+def _by_runs(dev, phase, part, save, tell, budget_s):
+    """The RunMap of a drive, or None: it has no runs."""
+    if part and "runs" not in part:
+        return None
+    finder = runfind.Finder(dev, phase, part and part["runs"])
+    begun = dev.disk_ns
+    try:
+        found = finder.find(budget_s * 1e9, lambda runs: save({"runs": runs}), tell)
+    except runfind.NoRuns:
+        return None
+    if finder.at >= finder.end:
+        found = finder.holes(HOLES_S * 1e9)
+    save({"runs": finder.part()})
+    if finder.at < finder.end and found.mapped < runcheck.LEAST_MAPPED_PCT / 100 * dev.blocks:
+        raise ToolError("%s: %.1f %% of the LBNs are mapped after %.1f minutes of disk time, all "
+                        "that --budget allows: the same command goes on from there" % (
+                            dev.name, 100 * found.mapped / dev.blocks,
+                            (dev.disk_ns - begun) / 60e9))
+    return found
+
+
 # how: (dev, phase, state, save, progress) -> (Layout, notes for people)
 LAYOUTS = {"translate": _translated, "full": _walked, "quick": _sampled}
 
@@ -74,6 +100,7 @@ class Extraction:
         self.state = State(os.path.join(state_dir, self.name()), key, args.fresh)
         dev.disk_before_ns = self.state.disk_ns
         self.progress = Stages(WEIGHTS[how], args.quiet, lambda: dev.disk_ns / 1e9)
+        self.budget_s = 60 * (args.budget or np.inf)
         self.notes = []
         self.comments = []      # of the model's file
         self.surfaces_known = True
@@ -113,15 +140,28 @@ class Extraction:
     def find_layout(self, phase):
         """Where the units lie."""
         def measure(part, save, tell):
+            if self.how == "quick":
+                runs = _by_runs(self.dev, phase, part, save, tell, self.budget_s)
+                if runs:
+                    return {"runs": runs.as_dict(), "notes": []}
             found, notes = LAYOUTS[self.how](self.dev, phase, part, save, tell)
             return {"layout": found.as_dict(), "notes": notes}
 
         said = self.stage("layout", measure)
         self.notes += said["notes"]
+        if "runs" in said:
+            self.how = "runs"
+            return runmap.RunMap.from_dict(said["runs"])
         return layout.Layout.from_dict(said["layout"])
 
     def look_closer(self, phase, found):
         """(the layout with blocks that turn out to live elsewhere, what stays doubtful)."""
+        def check(_part, _save, tell):
+            seen = runcheck.check(self.dev, phase, found, self.seed("audit"), tell)
+            return {"layout": seen.map.layout().as_dict(),
+                    "notes": seen.lines(self.dev.unit_sectors),
+                    "reason": seen.reason, "audit": seen.as_dict(self.dev.unit_sectors)}
+
         def measure(_part, _save, tell):
             seen = audit.audit(self.dev, phase, found, AUDIT_S[self.how], seed=self.seed("audit"),
                                told=self.how == "translate", progress=tell)
@@ -134,7 +174,7 @@ class Extraction:
             return {"layout": mended.as_dict(), "notes": notes, "reason": seen.reason,
                     "audit": seen.as_dict(self.dev.unit_sectors)}
 
-        said = self.stage("audit", measure)
+        said = self.stage("audit", check if self.how == "runs" else measure)
         self.notes += said["notes"]
         self.comments = said["notes"]
         return layout.Layout.from_dict(said["layout"]), said
@@ -198,9 +238,11 @@ class Extraction:
 
     def doubt_surfaces(self, found, moves):
         """Say so if nothing tells tracks of a cylinder from those of neighbouring ones."""
-        if self.how == "translate" or found.heads == 1 or found.surface_run > 1:
-            return
-        why = surfaces.doubt(found, moves["head_switch_ns"], min(moves["seek"]))
+        why = None
+        if self.how == "runs":
+            why = "a map by runs says nothing of them"
+        elif self.how != "translate" and found.heads > 1 and found.surface_run == 1:
+            why = surfaces.doubt(found, moves["head_switch_ns"], min(moves["seek"]))
         if why:
             self.surfaces_known = False
             self.notes.append("surfaces: unknown: " + why)

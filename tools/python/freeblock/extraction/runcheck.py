@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Is each run where the map says? Reads of units that were not used before, in every run.
+
+A run whose reads end elsewhere is measured again, once; if they still do it is a hole. So no
+region of a drive is trusted because the others are right."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .runfind import Finder, NoRuns
+from .runmap import RunMap
+from .runread import Meter
+
+READS = 3000            # in all, if each run has so many:
+A_RUN = (5, 64)
+CLOSE = (8, 32)         # of each run of a kind of which one was off,
+MOST_CLOSE = 20000      # and of all of them
+BATCH = 256
+ROOM = 1.5              # tolerances that a read may be off
+AGAIN_NS = 15e9         # disk time for each run that is measured again, at most
+MOST_AGAIN_NS = 300e9   # and for all of them
+LEAST_MAPPED_PCT = 95.0
+
+HOLE = "no law was found: the model is wrong here"
+
+
+@dataclass
+class Checked:
+    """map: as it is now; reads: made; dropped: runs that were off; mended: those measured in their
+    places; unread: [unit] that cannot be read."""
+
+    map: RunMap
+    reads: int = 0
+    dropped: int = 0
+    mended: int = 0
+    unread: list = field(default_factory=list)
+
+    @property
+    def mapped_pct(self):
+        """Of the drive's units, those in runs."""
+        return 100 * self.map.mapped / self.map.blocks
+
+    @property
+    def reason(self):
+        """Why the model is not to be trusted, or ""."""
+        if self.mapped_pct >= LEAST_MAPPED_PCT:
+            return ""
+        return "only %.1f %% of the LBNs are mapped" % self.mapped_pct
+
+    def as_dict(self, unit_sectors):
+        """For JSON, in LBNs."""
+        tracks = sum(run.tracks for run in self.map.runs)
+        doubts = [[first * unit_sectors, end * unit_sectors - 1, HOLE]
+                  for first, end in self.map.holes()]
+        doubts += [[unit * unit_sectors, (unit + 1) * unit_sectors - 1, "cannot be read"]
+                   for unit in self.unread]
+        return {"runs": len(self.map.runs), "mapped_pct": self.mapped_pct, "reads": self.reads,
+                "dropped": self.dropped, "mended": self.mended, "tracks": tracks,
+                "tracks_seen": min(self.reads, tracks), "tracks_wrong": self.dropped,
+                "doubtful": sorted(doubts)}
+
+    def lines(self, unit_sectors, most=20):
+        """For people."""
+        said = ["map: %.2f %% of the LBNs, in %d runs; %d reads in all of them, %d runs were off, "
+                "which %d took the place of" % (self.mapped_pct, len(self.map.runs), self.reads,
+                                                self.dropped, self.mended)]
+        doubts = self.as_dict(unit_sectors)["doubtful"]
+        said += ["doubtful: LBN %d to %d: %s" % tuple(doubt) for doubt in doubts[:most]]
+        if len(doubts) > most:
+            said.append("doubtful: %d stretches more, which --json lists" % (len(doubts) - most))
+        return said
+
+
+def _places(runs, a_run, rng):
+    """(numbers of runs, units), ascending, in each part of each run: any, and last ones of tracks,
+    which a slip moves."""
+    number = np.repeat(np.arange(len(runs)), a_run)
+    first = np.array([run.first for run in runs])[number]
+    count = np.array([run.count for run in runs])[number]
+    share = (np.tile(np.arange(a_run), len(runs)) + rng.random(len(number))) / a_run
+    units = first + (share * count).astype(np.int64)
+    for at in range(0, len(number), 2):
+        run = runs[number[at]]
+        rest = int(run.slot_of(units[at])) % run.spt
+        ahead = units[at] + run.spt - 1 - rest
+        crossed = any(units[at] < unit <= ahead for unit, _ in run.slips)
+        units[at] = units[at] if crossed else min(ahead, run.end - 1)
+    order = np.argsort(units, kind="stable")
+    return number[order], units[order]
+
+
+def _off(meter, runs, number, units, unread):
+    """Numbers of the runs of which a read is off."""
+    bad = set()
+    for at in range(0, len(units), BATCH):
+        some, those = units[at:at + BATCH], number[at:at + BATCH]
+        want = np.array([float(runs[one].ends(unit)) for one, unit in zip(those, some)])
+        off = meter.off(some, want, ROOM * meter.tolerance)
+        unread += some[np.isnan(off)].tolist()
+        bad |= set(those[np.abs(off) > ROOM * meter.tolerance].tolist())
+    return bad
+
+
+def _again(dev, phase, run):
+    """The runs that a stretch holds, measured anew."""
+    part = {"map": RunMap(dev.blocks).as_dict(), "at": run.first}
+    finder = Finder(dev, phase, part)
+    finder.end = run.end
+    try:
+        return finder.find(AGAIN_NS).runs
+    except NoRuns:
+        return []
+
+
+def _suspects(runs, bad):
+    """Numbers of the runs that are of a kind with one that is off: what looked right by chance did
+    so in all of them."""
+    kinds = {(runs[at].spt, runs[at].tracks) for at in bad}
+    return [at for at, run in enumerate(runs) if (run.spt, run.tracks) in kinds]
+
+
+def _wrong(meter, runs, done, rng):
+    """Numbers of the runs that are off."""
+    number, units = _places(runs, int(np.clip(READS // len(runs), *A_RUN)), rng)
+    bad = _off(meter, runs, number, units, done.unread)
+    done.reads += len(units)
+    again = _suspects(runs, bad)
+    if again:
+        some = [runs[at] for at in again]
+        number, units = _places(some, int(np.clip(MOST_CLOSE // len(some), *CLOSE)), rng)
+        done.reads += len(units)
+        bad |= {again[at] for at in _off(meter, some, number, units, done.unread)}
+    return bad
+
+
+def check(dev, phase, found, seed=1, tell=None):
+    """A Checked of a RunMap."""
+    rng = np.random.default_rng(seed)
+    meter, done = Meter(dev, phase), Checked(found)
+    todo, kept = list(found.runs), []
+    for turn in range(2):
+        if not todo:
+            break
+        if tell:
+            tell(turn / 2, "reads in %d runs" % len(todo))
+        bad = _wrong(meter, todo, done, rng)
+        kept += [run for at, run in enumerate(todo) if at not in bad]
+        if turn:
+            done.mended = len(todo) - len(bad)
+            break
+        done.dropped, begun, again = len(bad), dev.disk_ns, []
+        for at in sorted(bad):
+            if dev.disk_ns - begun < MOST_AGAIN_NS:
+                again += _again(dev, phase, todo[at])
+        todo = again
+    done.map = RunMap(found.blocks, sorted(kept, key=lambda run: run.first))
+    return done

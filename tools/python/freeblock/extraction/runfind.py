@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The runs of a drive, from its first unit to its last, by timing alone.
+
+The next runs are guessed from earlier ones (runguess.py) and tested by a few reads each, several
+runs at once as long as the guesses are right; what fits no guess is surveyed (runsurvey.py) and
+followed to its end (rungrow.py); what follows no law stays a hole."""
+
+import numpy as np
+
+from .. import ToolError
+from .rungrow import Growth
+from .runguess import Guesses
+from .runmap import Run, RunMap
+from .runread import Meter
+from .runsurvey import Surveyor
+from .track import wrap
+
+SAVE_NS = 20e9          # disk time after which what was found is kept
+MOST_AHEAD = 24         # runs tested at once
+THIRDS = 3              # of a guessed run, in each of which a track is looked at
+LEAST_TRACKS = 3        # of a run that is guessed
+JUMPS = 6               # to find a run behind what follows no law
+JUMP = 2                # times as far each
+HOPELESS = 8            # runs found, or places tried, after which a drive may have none:
+FEW_TRACKS = 5          # if most have fewer,
+MOST_RUNS = 60000       # or so many runs are to be expected
+
+
+class NoRuns(ToolError):
+    """The drive's LBNs do not stay on surfaces."""
+
+
+class Finder:
+    """A search under way. at: the first unit not looked at yet."""
+
+    def __init__(self, dev, phase, part=None):
+        self.dev = dev
+        self.meter = Meter(dev, phase)
+        self.map = RunMap.from_dict(part["map"]) if part else RunMap(dev.blocks)
+        self.at = part["at"] if part else 0
+        self.end = dev.blocks
+        self.guesses = Guesses(self.meter.tolerance)
+        for run in self.map.runs:
+            self.guesses.add(run)
+        self.random = np.random.default_rng(self.at)
+        self.ahead = 1
+        self.guessed = False    # whether the last run's end was only guessed
+        self.failed = 0
+        self.stride = 1         # tracks to go on by, where a place follows no law
+
+    def part(self):
+        """For JSON, from which the search goes on."""
+        return {"map": self.map.as_dict(), "at": int(self.at)}
+
+    def find(self, budget_ns=np.inf, save=None, tell=None):
+        """Look at all that was not, within so much disk time."""
+        saved = begun = self.dev.disk_ns
+        while self.at < self.end and self.dev.disk_ns - begun < budget_ns:
+            self.step()
+            self._despair()
+            if tell:
+                tell(self.at / self.dev.blocks, "runs: %d, %.1f %% mapped" % (
+                    len(self.map.runs), 100 * self.map.mapped / self.dev.blocks))
+            if save and self.dev.disk_ns - saved > SAVE_NS:
+                saved = self.dev.disk_ns
+                save(self.part())
+        return self.map
+
+    def _despair(self):
+        runs, tracks = self.map.runs, [run.tracks for run in self.map.runs]
+        some = len(runs) >= HOPELESS
+        if self.failed >= HOPELESS and self.failed > len(runs) or \
+                some and (np.median(tracks) < FEW_TRACKS or
+                          len(runs) * self.end > MOST_RUNS * self.at and len(runs) > MOST_RUNS / 6):
+            raise NoRuns("%s: no runs of tracks: %d found in %.1f %% of the disk, %d places "
+                         "follow no law" % (self.dev.name, len(runs),
+                                            100 * self.at / self.dev.blocks, self.failed))
+
+    def step(self):
+        """The next run, or several."""
+        if self._several() or self._longer():
+            return
+        run = self._guessed() or self._surveyed(self.at)
+        if not run:
+            self._hole()
+
+    def _add(self, run):
+        self.map.runs.append(run)
+        self.guesses.add(run)
+        self.at = run.end
+
+    # ---- several at once
+
+    def _several(self):
+        """Take the next runs in that are as guessed; whether there were any."""
+        kinds, first, runs = self.guesses.ahead(self.ahead), self.at, []
+        for kind in kinds:
+            count = kind.spt * kind.tracks
+            if kind.tracks < LEAST_TRACKS or first + count > self.end:
+                break
+            runs.append(Run(first, count, kind.spt, 0.0, kind.skew))
+            first += count
+        if not runs:
+            return False
+        taken = self._tested(runs)
+        for run in runs[:taken]:
+            self._add(run)
+        self.guessed = self.guessed or taken > 0
+        self.ahead = min(2 * self.ahead, MOST_AHEAD) if taken == len(runs) else 1
+        return taken > 0
+
+    def _places(self, run):
+        """Units that tell whether a run is as guessed: at its ends, and behind tracks chosen at
+        random, since what looks right by chance does so at the same places each time."""
+        share = (np.arange(THIRDS) + self.random.random(THIRDS)) / THIRDS * 0.95
+        last = run.first + (1 + (share * run.tracks).astype(int)) * run.spt - 1
+        return [run.first, run.first + run.spt - 1, *last.tolist(), run.end - 1]
+
+    def _tested(self, runs):
+        """How many of these are right; their angles are set."""
+        units = np.array([self._places(run) for run in runs])
+        angles = self.meter.angles(units.ravel()).reshape(units.shape)
+        room = 1.3 * self.meter.tolerance
+        for number, run in enumerate(runs):
+            if not self._fits(run, units[number], angles[number], room):
+                again = self.meter.angles(units[number])
+                if not self._fits(run, units[number], again, room):
+                    return number
+        return len(runs)
+
+    def _longer(self):
+        """Whether the last run goes on behind the end that was guessed; it then does."""
+        run = self.map.runs[-1] if self.map.runs else None
+        if not (run and self.guessed) or run.end != self.at or self.at + run.spt > self.end or \
+                run.slots % run.spt:
+            return False
+        self.guessed = False
+        units = run.first + np.array([0, run.count - 1])
+        growth = Growth(self.meter, run, self.end, True)
+        growth.learn(units, run.ends(units))
+        if not growth.goes_on():
+            return False
+        self.map.runs.pop()
+        self.guesses.drop()
+        self._add(growth.grow())
+        return True
+
+    @staticmethod
+    def _fits(run, units, angles, room):
+        """Whether these angles are on the run's law, whose angle and skew become what they say."""
+        off = angles - run.ends(units)
+        if not np.all(np.isfinite(off)):
+            return False
+        off = wrap(off - off[0]) + off[0]
+        middle = (off.max() + off.min()) / 2
+        if np.max(np.abs(off - middle)) > room:
+            return False
+        track = run.slot_of(units) // run.spt
+        slope = np.sum((track - track.mean()) * off) / np.sum((track - track.mean()) ** 2)
+        run.angle = float(off.mean() - slope * track.mean()) + run.angle
+        run.skew += float(slope)
+        run.off = float(np.max(np.abs(off - off.mean())))
+        return True
+
+    # ---- one by one
+
+    def _guessed(self):
+        """The next run by one of the guesses, or None."""
+        lengths = {}
+        for kind in self.guesses.candidates():
+            if kind.spt not in lengths:
+                lengths[kind.spt] = self._begun(kind)
+            run = lengths[kind.spt]
+            if not run:
+                continue
+            sure = abs(wrap(run[0].skew - kind.skew)) <= 2 * self.meter.tolerance
+            return self._grown(run[0], self.at, kind.tracks if sure else None,
+                               kind.skew if sure else None, run[1:])
+        return None
+
+    def _begun(self, kind):
+        """(two tracks of a kind from here on, units read, their angles), or None."""
+        first, spt = self.at, kind.spt
+        if first + 2 * spt >= self.end:
+            return None
+        units = first + np.array([0, spt // 2, spt - 1, spt, 2 * spt - 1, 2 * spt])
+        for _ in range(2):
+            angles = self.meter.angles(units)
+            run = self._two_tracks(first, spt, units, angles)
+            if run:
+                return run, units[:5], angles[:5]
+            if run is None:
+                break
+        return None
+
+    def _two_tracks(self, first, spt, units, angles):
+        """A run of these angles; None: there is none; False: but for one of them there is."""
+        room = 2 * self.meter.tolerance
+        track, slot = np.divmod(units - first, spt)
+        start = angles - (slot + 1) / spt
+        if not np.all(np.isfinite(start)):
+            return None
+        own = wrap(start - start[0])
+        angle = start[0] + np.median(own[:3])
+        skew = wrap(start[3] - angle)
+        skew += wrap(start[4] - angle - skew) / 2
+        off = np.abs(wrap(start - angle - track * skew))
+        if np.count_nonzero(off > room):
+            return False if np.count_nonzero(off > room) == 1 else None
+        return Run(first, 2 * spt, spt, float(angle), float(skew % 1))
+
+    def _grown(self, run, least, tracks=None, skew=None, seen=()):
+        """Follow a run to its end, and take it in."""
+        if skew is not None:
+            run.skew = skew
+        growth = Growth(self.meter, run, self.end, skew is not None)
+        if seen:
+            growth.learn(*seen)
+        else:
+            units = run.first + np.array([0, run.spt - 1, run.count - 1])
+            growth.learn(units, self.meter.angles(units))
+        if least < run.first:
+            growth.back(least)
+        self._add(growth.grow(tracks))
+        self.guessed = False
+        return run
+
+    def _surveyed(self, first, least=None):
+        """The next run by a survey, and what stands alone before it; or None."""
+        runs = Surveyor(self.meter, self.end).survey(first)
+        if not runs:
+            self.failed += 1
+            return None
+        for run in runs[:-1]:
+            if least is None:
+                self._add(run)
+        return self._grown(runs[-1], runs[-1].first if least is None else least)
+
+    def _hole(self):
+        """A place that follows no law: go on behind it."""
+        first, length = self.at, self.map.runs[-1].spt if self.map.runs else 512
+        for step in self.stride * JUMP ** np.arange(JUMPS):
+            place = first + int(step) * length
+            if place >= self.end:
+                self.at = self.end
+                return
+            if self._surveyed(place, first):
+                self.stride = 1
+                return
+        self.stride *= JUMP
+        self.at = place
+
+    def holes(self, budget_ns=np.inf):
+        """Look once more at what was passed over: the kinds of all runs are known now."""
+        begun, last, runs = self.dev.disk_ns, self.end, self.map.runs
+        for first, end in self.map.holes():
+            if self.dev.disk_ns - begun > budget_ns:
+                break
+            self.map = RunMap(self.dev.blocks)
+            self.at, self.end, self.stride, self.guessed = first, end, 1, False
+            while self.at < self.end and self.dev.disk_ns - begun < budget_ns:
+                self.step()
+            runs = runs + self.map.runs
+        self.at = self.end = last
+        self.map = RunMap(self.dev.blocks, sorted(runs, key=lambda run: run.first))
+        return self.map

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Reads of single units as angles, and whether they end where a law says.
+
+Every read ends late by chance; angles here have the middle of that taken away, so that what is on
+a law lies within `tolerance` of it on both sides."""
+
+import numpy as np
+
+from .track import wrap
+
+REFRESH_NS = 3e9        # disk time after which the phase is anchored anew
+GUARD = 3e-4            # turns: of the phase, and of what laws are known
+ROOM = 1.15             # times the lateness seen that a read may be off
+MOST_READS = 12         # of one unit, for a mean
+AGAIN = 2               # reads of what is off, before it is believed
+
+
+class Meter:
+    """Angles of units. late: the middle of how late reads are, turns; tolerance: a single read is
+    hardly ever farther off; sigma: its standard deviation."""
+
+    def __init__(self, dev, phase):
+        self.dev, self.phase = dev, phase
+        self.reads = 0
+        late = np.concatenate(phase.late) / phase.period_ns
+        high = float(np.quantile(late, 0.98))
+        self.late = float(np.mean(late[late <= high]))
+        self.tolerance = ROOM * max(high - self.late, self.late) + GUARD
+        self.sigma = float(np.std(late[late <= high])) + GUARD / 4
+        self._fresh = -np.inf
+
+    def angles(self, units):
+        """Each unit read once, in that order; NaN: it cannot be read."""
+        if self.dev.disk_ns - self._fresh > REFRESH_NS:
+            self.phase.refresh(self.dev)
+            self._fresh = self.dev.disk_ns
+        found = self.dev.run(self.dev.ops(np.asarray(units, dtype=np.int64)))
+        self.reads += len(found)
+        turns = self.phase.turns(found["done"]) - self.late
+        turns[found["status"] != 0] = np.nan
+        return turns
+
+    def mean(self, unit, reads):
+        """The angle of a unit by so many reads and one more, outliers apart: a drive that begins
+        anywhere ends early a read that finds the head within the unit, which only the first one
+        does."""
+        turns = self.angles([unit] * (min(max(int(reads), 1), MOST_READS) + 1))[1:]
+        turns = turns[np.isfinite(turns)]
+        if not len(turns):
+            return np.nan
+        off = wrap(turns - turns[0])
+        return float(turns[0] + np.mean(off[np.abs(off - np.median(off)) <= 2 * self.tolerance]))
+
+    def off(self, units, want, room):
+        """How far units end from where they should, the nearest of a few reads of those farther
+        off than `room`; NaN: they cannot be read."""
+        units, want = np.asarray(units, dtype=np.int64), np.asarray(want, dtype=float)
+        found = wrap(self.angles(units) - want)
+        for _ in range(AGAIN):
+            far = np.flatnonzero(np.abs(found) > room)
+            if not len(far) or len(far) > max(len(units) / 2, 2):
+                break
+            again = wrap(self.angles(units[far]) - want[far])
+            better = np.abs(again) < np.abs(found[far])
+            found[far[better]] = again[better]
+        return found
