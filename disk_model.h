@@ -175,10 +175,11 @@ void dm_position(const struct disk_model *dm, const struct dm_place *from,
 
 /*
  * Predict one media access (paper, figure 6: head time). On each track the head seeks or switches,
- * waits for the first sector needed and transfers. With zero-latency access a head that lands inside
- * the range needed of a track starts at the next whole sector and is done one turn later. A slipped
- * sector costs its transfer time, a remapped one a trip to its spare. O(tracks + remaps touched). 0,
- * -ERANGE when the range is empty or beyond the capacity, or -ENXIO when part of it is not mapped.
+ * waits for the first sector needed and transfers. With zero-latency access a head that lands
+ * inside the range needed of a track starts at the next whole sector and is done one turn later. A
+ * slipped sector costs its transfer time, a remapped one a trip to its spare. O(tracks + remaps
+ * touched). 0, -ERANGE when the range is empty or beyond the capacity, or -ENXIO when part of it is
+ * not mapped.
  */
 int dm_access(const struct disk_model *dm, const struct dm_place *from,
 	      u64 lbn, u32 nsect, bool write, struct dm_access *a);
@@ -186,9 +187,10 @@ int dm_access(const struct disk_model *dm, const struct dm_place *from,
 /*
  * Find the LBN runs of a track whose sectors all pass the head within a window that begins at
  * @angle and lasts @span, where 2^32 is a turn; the sector in which it begins counts only if it
- * passes again. There are up to two, in the order of passing, with the track's logical start between
- * them (paper, figure 11). A slipped sector does not end a run, a remapped one does; of more than
- * two runs the two longest are given; none where no map is. O(slips and remaps on the track).
+ * passes again. There are up to two, in the order of passing, with the track's logical start
+ * between them (paper, figure 11). A slipped sector does not end a run, a remapped one does; of
+ * more than two runs the two longest are given; none where no map is. O(slips and remaps on the
+ * track).
  */
 void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	       u64 span, struct dm_piece piece[2]);
@@ -296,9 +298,9 @@ struct dm_fault {
 
 /*
  * Check a specification, which is not kept, and build the model from it: zones neither overlap nor
- * leave gaps, slips and remaps fit their zone, seek profiles the stroke, all zones the capacity. The
- * caller keeps single values within the DM_* bounds above, and counts equal to the arrays' lengths.
- * May sleep. 0, -EINVAL with @fault filled, or -ENOMEM; @out is untouched on error.
+ * leave gaps, slips and remaps fit their zone, seek profiles the stroke, all zones the capacity.
+ * The caller keeps single values within the DM_* bounds above, and counts equal to the arrays'
+ * lengths. May sleep. 0, -EINVAL with @fault filled, or -ENOMEM; @out is untouched on error.
  */
 int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_fault *fault);
 

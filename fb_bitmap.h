@@ -82,7 +82,9 @@ void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
 
 /* Register: neither wanted nor in flight -> wanted. */
 u32 fb_bitmap_want(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
-/* Granules in flight are wanted again when they are done; those that come back unread are anyway. */
+/*
+ * Granules in flight are wanted again when they are done; those that come back unread are anyway.
+ */
 u32 fb_bitmap_again(struct fb_bitmap *bm, u64 first, u32 n);
 /* Withdraw: wanted -> not registered. Those in flight stay so, and are not wanted again. */
 u32 fb_bitmap_unwant(struct fb_bitmap *bm, u64 first, u32 n, u32 group);

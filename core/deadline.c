@@ -2,7 +2,6 @@
 /* Deadlines, and what a task may take to make its own; see core/deadline.h. */
 #include "core/deadline.h"
 
-
 void fb_deadline_begin(struct fb_deadline_rate *p, u64 done, u64 now_ns)
 {
 	*p = (struct fb_deadline_rate) { .mark_ns = now_ns, .mark_done = done };

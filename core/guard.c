@@ -5,7 +5,6 @@
  */
 #include "core/guard.h"
 
-
 void fb_guard_init(struct fb_guard *g)
 {
 	memset(g, 0, sizeof(*g));

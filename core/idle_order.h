@@ -78,7 +78,8 @@ const struct fb_idle_order_ops *fb_idle_order_by_name(const char *name);
 
 /*
  * Set up an order at its beginning. Staggered: @regions, 1 .. FB_IDLE_ORDER_REGIONS_MAX, and
- * @segment_sectors, a multiple of @granule_sectors; 0: the defaults. 0, or -EINVAL: @o is unchanged.
+ * @segment_sectors, a multiple of @granule_sectors; 0: the defaults. 0, or -EINVAL: @o is
+ * unchanged.
  */
 int fb_idle_order_init(struct fb_idle_order *o, const struct fb_idle_order_ops *ops,
 		       u64 sectors, u32 granule_sectors, u32 regions, u32 segment_sectors);

@@ -34,8 +34,9 @@
 void fb_idle_policy_init(struct fb_idle_policy *w, u64 now);
 
 /*
- * Set how slow the drive may be, so that the longest read keeps the maximum's goal wherever it is: it
- * may take a revolution longer than its transfer. Default: FB_IDLE_TURN_NS and FB_IDLE_SECTOR_PS.
+ * Set how slow the drive may be, so that the longest read keeps the maximum's goal wherever it is:
+ * it may take a revolution longer than its transfer. Default: FB_IDLE_TURN_NS and
+ * FB_IDLE_SECTOR_PS.
  */
 void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_ps);
 

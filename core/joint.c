@@ -90,8 +90,8 @@ u32 fb_joint_miss_price(const struct fb_joint *j)
 /* ---- candidates ---- */
 
 /*
- * A rank is latency * gain - expected time * loss, in 2^-FB_JOINT_RANK_SHIFT. Where waiting costs it
- * falls with seek and wait, so that most requests are ruled out by the shortest seek over their
+ * A rank is latency * gain - expected time * loss, in 2^-FB_JOINT_RANK_SHIFT. Where waiting costs
+ * it falls with seek and wait, so that most requests are ruled out by the shortest seek over their
  * distance.
  */
 struct fb_joint_view {

@@ -81,8 +81,8 @@ void fb_joint_init(struct fb_joint *j, const struct disk_model *dm, u32 cost_ppm
 u32 fb_joint_miss_price(const struct fb_joint *j);
 
 /*
- * Begin a round without candidates, of this class, which fb_policy_choose() has found. What that has
- * chosen without a prediction, or as it is expired, goes as it is.
+ * Begin a round without candidates, of this class, which fb_policy_choose() has found. What that
+ * has chosen without a prediction, or as it is expired, goes as it is.
  */
 void fb_joint_begin(struct fb_joint_round *r, const struct fb_policy_pool *pool,
 		    enum fb_policy_class class);
@@ -99,8 +99,8 @@ bool fb_joint_has(const struct fb_joint_round *r, const struct fb_policy_req *re
 void fb_joint_onward(const struct fb_joint *j, const struct fb_joint_at *at,
 		     struct fb_joint_round *r, u32 i);
 /*
- * What the plan for a candidate must be worth more than to be the best, for fb_limits.least_value; 0
- * also where it is the best without a plan. @mean: fb_block_value.mean, the unit of the price.
+ * What the plan for a candidate must be worth more than to be the best, for fb_limits.least_value;
+ * 0 also where it is the best without a plan. @mean: fb_block_value.mean, the unit of the price.
  */
 u64 fb_joint_least(const struct fb_joint *j, const struct disk_model *dm, u64 mean,
 		   const struct fb_joint_round *r, u32 i);
@@ -114,8 +114,8 @@ void fb_joint_sent(struct fb_joint *j, const struct fb_joint_round *r);
 
 /*
  * Account for a request that goes next, however it was chosen. @order_ns: what the order costs it
- * (core/order_cost.h); @missed_ppm: fb_conservatism.cost_ppm, or 0; @idle: fb_policy_pool.idle. True
- * at the end of a window: @j->window_ppm is new.
+ * (core/order_cost.h); @missed_ppm: fb_conservatism.cost_ppm, or 0; @idle: fb_policy_pool.idle.
+ * True at the end of a window: @j->window_ppm is new.
  */
 bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle, u64 now_ns);
 

@@ -21,7 +21,7 @@
 #include "core/conservatism.h"
 #include "core/policy.h"
 
-#define FB_ORDER_COST_MOST 64	/* with more pending nothing is said: it would hold the lock for long */
+#define FB_ORDER_COST_MOST 64	/* with more pending nothing is said: it would take long */
 
 /* What an order has cost */
 struct fb_order_cost_sum {

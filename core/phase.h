@@ -13,7 +13,7 @@
 #define FB_PHASE_READS 512		/* reads from the medium that make a verdict ... */
 #define FB_PHASE_SHORT 8		/* ... and short ones that count as one of these */
 #define FB_PHASE_MARKS 31	/* reads to compare with; a prime, so that all have their turn */
-#define FB_PHASE_PAUSE_NS (60ULL * NSEC_PER_SEC)	/* after it was given up; doubles each time ... */
+#define FB_PHASE_PAUSE_NS (60ULL * NSEC_PER_SEC)	/* after it was given up; doubles ... */
 #define FB_PHASE_PAUSE_MAX_NS (3600ULL * NSEC_PER_SEC)	/* ... up to this */
 
 /* Where the platter was at the end of a read from the medium */

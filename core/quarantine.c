@@ -213,8 +213,8 @@ static bool fb_quarantine_is_proven(const struct fb_quarantine *b, u64 lbn)
 
 /*
  * Is a plain READ to tell whether a block can be read? On a careful disk each error is dear, and
- * what is in doubt is bad when READ fails, too: a VERIFY or FUA that fails would prove nothing. What
- * READ can read is verified then. A block that was bad before needs no such proof.
+ * what is in doubt is bad when READ fails, too: a VERIFY or FUA that fails would prove nothing.
+ * What READ can read is verified then. A block that was bad before needs no such proof.
  */
 bool fb_quarantine_by_read(const struct fb_quarantine *b, u64 lbn, u32 nsect)
 {
@@ -385,12 +385,12 @@ static void fb_quarantine_absolve(struct fb_quarantine *b, const struct fb_quara
 
 /*
  * Judge from a read that has ended whether a block is bad; enum fb_quarantine_verdict, or-ed. The
- * place of the error is known if the drive said it, or where it stopped, or if it read one block with
- * no foreground read after it. The medium is at fault if the drive says so, or if that block has
- * failed by itself before: what Linux would retry (ASC 15h), a time-out or a unit attention may pass.
- * On a careful disk it is enough that it failed among others before. One of both failures must be a
- * plain READ's. Until both are known the blocks are wanted again, and read alone if the place is in
- * doubt. The disk's lock is held.
+ * place of the error is known if the drive said it, or where it stopped, or if it read one block
+ * with no foreground read after it. The medium is at fault if the drive says so, or if that block
+ * has failed by itself before: what Linux would retry (ASC 15h), a time-out or a unit attention may
+ * pass. On a careful disk it is enough that it failed among others before. One of both failures
+ * must be a plain READ's. Until both are known the blocks are wanted again, and read alone if the
+ * place is in doubt. The disk's lock is held.
  */
 u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read *read, u64 now)
 {
@@ -497,8 +497,8 @@ static bool fb_quarantine_obstacle(const struct fb_quarantine *b, u64 lbn, u64 n
 }
 
 /*
- * Keep an idle read, which begins with a wanted block, off blocks that are quarantined, or in doubt,
- * and have reads of their own: end it before the first of them, or move it past them. False:
+ * Keep an idle read, which begins with a wanted block, off blocks that are quarantined, or in
+ * doubt, and have reads of their own: end it before the first of them, or move it past them. False:
  * nothing else is wanted.
  */
 bool fb_quarantine_divert(const struct fb_quarantine *b, const struct fb_bitmap *bm,

@@ -9,7 +9,6 @@
  */
 #include "core/seek_fit.h"
 
-
 /*
  * The prior standard deviation is 1 %. While a drive warms up, seek times change by some ppm a
  * second: the estimate may drift by 0.25 % in five minutes. It never exceeds 2 %.
@@ -102,11 +101,12 @@ static s32 fb_seek_fit_missing(const struct fb_seek_fit *c)
 /* let the variance grow with time, because seek times may have changed */
 static void fb_seek_fit_age(struct fb_seek_fit *c, u64 now_ns)
 {
-	u64 ms = min_t(u64, div_u64(now_ns - min(c->at_ns, now_ns), NSEC_PER_MSEC), FB_SEEK_FIT_WALK_MS);
+	u64 ms = div_u64(now_ns - min(c->at_ns, now_ns), NSEC_PER_MSEC);
 
 	if (ms < 1000)
 		return;
 	c->at_ns = now_ns;
+	ms = min_t(u64, ms, FB_SEEK_FIT_WALK_MS);
 	c->var = min(c->var + div_u64(FB_SEEK_FIT_WALK * ms, 1000), FB_SEEK_FIT_VAR_MOST);
 }
 

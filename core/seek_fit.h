@@ -46,8 +46,8 @@ void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm);
 void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm);
 
 /*
- * Learn from the end of a command that was not answered by the cache. @leg: with @late_ns filled in;
- * @acc: its access as it was predicted, corrections included.
+ * Learn from the end of a command that was not answered by the cache. @leg: with @late_ns filled
+ * in; @acc: its access as it was predicted, corrections included.
  */
 void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conservatism_leg *leg,
 		       const struct dm_access *acc);

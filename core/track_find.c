@@ -140,8 +140,9 @@ static u64 fb_track_find_leg_miss(const struct fb_search *s, const struct dm_pla
 
 	if (!s->lim.odds || fb_same_track(a, b->cyl, b->head))
 		return 0;
+	slack_ns += fb_track_find_con(s, a, b);
 	return s->lim.miss_value *
-		fb_conservatism_chance(s->lim.odds->chance[kind], slack_ns + fb_track_find_con(s, a, b)) >> 16;
+		fb_conservatism_chance(s->lim.odds->chance[kind], slack_ns) >> 16;
 }
 
 u64 fb_track_find_fixed_cost(const struct fb_search *s)

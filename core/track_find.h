@@ -27,7 +27,9 @@ static inline u64 fb_track_find_con_ns(const struct fb_search *s, bool moves)
 	return moves || !s->lim.still_ns ? s->lim.conservatism_ns : s->lim.still_ns;
 }
 
-/* Time left of a hop for waiting and reading, after both legs; @con_ns: the first's conservatism. */
+/*
+ * Time left of a hop for waiting and reading, after both legs; @con_ns: the first's conservatism.
+ */
 u64 fb_track_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns);
 
 /* How many granules, of @granule_ns at least, pass in a time, but for one that ends elsewhere. */

@@ -88,7 +88,8 @@ static void fb_idle_times_age(struct fb_idle_time *of)
 	of->clean_us /= 2;
 }
 
-void fb_idle_times_add(struct fb_idle_times *t, enum fb_idle_times_class class, u32 nsect, u64 ns, bool clean)
+void fb_idle_times_add(struct fb_idle_times *t, enum fb_idle_times_class class, u32 nsect, u64 ns,
+		       bool clean)
 {
 	u64 us = min_t(u64, div_u64(ns, NSEC_PER_USEC), FB_IDLE_TIMES_MOST_US);
 	struct fb_idle_time *of = &t->of[class];
@@ -113,7 +114,8 @@ u64 fb_idle_times_usual_ns(const struct fb_idle_times *t, enum fb_idle_times_cla
 }
 
 /* who comes at any time comes to a long read more often: the mean rest is E[x^2] / 2 E[x] */
-bool fb_idle_times_mean(const struct fb_idle_times *t, enum fb_idle_times_class class, struct fb_idle_times_mean *m)
+bool fb_idle_times_mean(const struct fb_idle_times *t, enum fb_idle_times_class class,
+			struct fb_idle_times_mean *m)
 {
 	const struct fb_idle_time *of = &t->of[class];
 

@@ -66,16 +66,16 @@ void fb_idle_account_period(struct fb_idle_account *a, u64 charge_ns, u32 reques
  */
 u32 fb_idle_account_ratio(const struct fb_idle_account *a);
 
-/* ---- times ----
+/*
  *
- * What the threshold is found from, and what tells a read that the drive has kept waiting because it
- * was writing.
+ * What the threshold is found from, and what tells a read that the drive has kept waiting because
+ * it was writing.
  */
 
 /* Reads by what they come behind */
 enum fb_idle_times_class {
 	FB_IDLE_TIMES_NEXT,	/* another one */
-	FB_IDLE_TIMES_FIRST,	/* none in this interval, half a turn after its beginning or later */
+	FB_IDLE_TIMES_FIRST,	/* none in this interval, later than half a turn after its start */
 	FB_IDLE_TIMES_SOON,		/* the same, sooner */
 	FB_IDLE_TIMES_CLASSES,
 };
@@ -106,12 +106,14 @@ struct fb_idle_times_mean {
  * A read has ended. @ns: its time; if the drive was writing first, what reads of its class usually
  * take; @clean: the drive surely had nothing to write.
  */
-void fb_idle_times_add(struct fb_idle_times *t, enum fb_idle_times_class class, u32 nsect, u64 ns, bool clean);
+void fb_idle_times_add(struct fb_idle_times *t, enum fb_idle_times_class class, u32 nsect, u64 ns,
+		       bool clean);
 
 /* What reads of a class take while the drive has nothing to write; 0: not known yet. */
 u64 fb_idle_times_usual_ns(const struct fb_idle_times *t, enum fb_idle_times_class class);
 /* The mean of a class; false: too few reads were of it. */
-bool fb_idle_times_mean(const struct fb_idle_times *t, enum fb_idle_times_class class, struct fb_idle_times_mean *m);
+bool fb_idle_times_mean(const struct fb_idle_times *t, enum fb_idle_times_class class,
+			struct fb_idle_times_mean *m);
 
 /* ---- places ----
  *

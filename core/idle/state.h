@@ -18,7 +18,7 @@
 #define FB_IDLE_TURN_NS 8333333U
 #define FB_IDLE_SECTOR_PS 5120000U
 #define FB_IDLE_POLICY_MEAN_NS NSEC_PER_MSEC	/* default goal for the mean slowdown */
-#define FB_IDLE_POLICY_MAX_NS (50ULL * NSEC_PER_MSEC)	/* default goal for the maximum, from the paper */
+#define FB_IDLE_POLICY_MAX_NS (50ULL * NSEC_PER_MSEC)	/* default goal for the maximum */
 /* sectors of a read: longer ones bring no more, and more requests meet them; and what may be set */
 #define FB_IDLE_POLICY_SECTORS_MIN 128U
 #define FB_IDLE_POLICY_SECTORS_MAX 8192U

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threshold and size of idle reads; see core/idle/state.h. Where idle intervals end by chance alone,
- * to wait spares nothing: reads begin soon, and pause while the budget is used up. Where those that
- * have lasted last on, or streams go on, the budget sets the threshold: it doubles as less is saved
- * up, until what is charged is what is allowed (Documentation/idle.rst).
+ * Threshold and size of idle reads; see core/idle/state.h. Where idle intervals end by chance
+ * alone, to wait spares nothing: reads begin soon, and pause while the budget is used up. Where
+ * those that have lasted last on, or streams go on, the budget sets the threshold: it doubles as
+ * less is saved up, until what is charged is what is allowed (Documentation/idle.rst).
  */
 #include "core/idle/state.h"
 

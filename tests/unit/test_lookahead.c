@@ -526,8 +526,8 @@ static void marks(struct fb_lookahead *p, u32 n, bool late, u64 now)
 }
 
 /*
- * Where nine of ten commands are late anyhow, half is taken for usual: then a late one is 0.45 worse,
- * and 4 + 48 * 0.5 is more than 62 of them.
+ * Where nine of ten commands are late anyhow, half is taken for usual: then a late one is 0.45
+ * worse, and 4 + 48 * 0.5 is more than 62 of them.
  */
 static void test_usual(void **state)
 {

@@ -99,9 +99,10 @@ static double leg_price(const struct fb_limits *lim, const struct dm_place *a, u
 /* what it costs that anything is read in the gap */
 static double fixed_cost(const struct fb_limits *lim, const struct fb_search *s)
 {
+	const u16 *early = lim->odds->chance[FB_CONSERVATISM_EARLY];
 	double missing_ns = s->period_ns - s->latency_ns;
 
-	return (chance(lim->odds->chance[FB_CONSERVATISM_EARLY], missing_ns) + (double)s->extra_ns / s->period_ns) *
+	return (chance(early, missing_ns) + (double)s->extra_ns / s->period_ns) *
 	       lim->miss_value;
 }
 
