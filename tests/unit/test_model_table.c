@@ -259,18 +259,19 @@ static void test_length(void **state)
 static void ask(struct disk_model *dm)
 {
 	u64 lbn, sectors = min(dm_info(dm)->sectors, (u64)200);
-	LargestIntegralType either[] = { 0, ENXIO };
 	struct dm_place p = { 0, 0, 0 };
 	struct dm_access a;
 	struct dm_track t;
 	u32 i;
+	int err;
 
 	for (lbn = 0; lbn < sectors; lbn++) {
 		assert_int_equal(0, dm_place_of(dm, lbn, &p));
 		assert_true(p.cyl < dm_info(dm)->cylinders && p.head < dm_info(dm)->heads);
 		assert_int_equal(0, dm_track_of(dm, lbn, &t));
 		assert_true(lbn >= t.first_lbn && lbn - t.first_lbn < t.nsect);
-		assert_in_set(-dm_access(dm, &p, lbn, 1, true, &a), either, 2);
+		err = dm_access(dm, &p, lbn, 1, true, &a);
+		assert_true(!err || err == -ENXIO);
 	}
 	for (i = 0; i < min(dm_tracks(dm), 64U); i++)
 		assert_int_equal(0, dm_track_by_index(dm, i, &t));
