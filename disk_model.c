@@ -475,6 +475,8 @@ int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn,
 
 	if (lbn - t->first_lbn >= t->nsect)
 		return -ERANGE;
+	if (z->unmapped)
+		return -ENXIO;
 	phys = dm_track_phys(z, t, lbn);
 	for (i = t->remap0; i < t->remap1; i++)
 		if (z->remap[i].from == phys)
@@ -555,7 +557,7 @@ void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 
 	piece[0].nsect = 0;
 	piece[1].nsect = 0;
-	if (!t->nsect)
+	if (!t->nsect || z->unmapped)
 		return;
 	/* Two turns hold every sector; numbering goes on beyond the end of the first turn. */
 	span = min_t(u64, span, 1ULL << 33);
@@ -744,6 +746,8 @@ int dm_access(const struct disk_model *dm, const struct dm_place *from,
 		u64 stop;
 
 		dm_track_of(dm, lbn, &t);
+		if (dm->zone[t.zone].unmapped)
+			return -ENXIO;
 		stop = min(end, t.first_lbn + t.nsect);
 		dm_trip_track(&trip, &t, lbn, stop);
 		lbn = stop;

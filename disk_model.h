@@ -58,8 +58,8 @@ struct dm_info {
 	u32 write_report_ns;		/* the same for a write */
 	u32 zero_latency;	/* 1: it can start amid a request (paper, table 1) */
 	u32 spt_most;	/* length of the longest track, physical sectors; dm_build() fills it ... */
-	u32 spt_least;	/* ... and that of the shortest track of a zone that holds LBNs */
-	u32 unused[2];
+	u32 spt_least;	/* ... and that of the shortest track of a zone that holds LBNs ... */
+	u64 mapped;	/* ... and how many LBNs lie in zones that are mapped */
 };
 
 /*
@@ -137,8 +137,9 @@ u64 dm_period_ns(const struct disk_model *dm);
 
 /*
  * Find where an LBN begins, a remapped one on its spare. The layout is that of DiskSim's layout_g1
- * (paper, 4.2); O(log zones + log slips + log remaps), as are the functions that find tracks. 0, or
- * -ERANGE beyond the capacity.
+ * (paper, 4.2); O(log zones + log slips + log remaps), as are the functions that find tracks. Where
+ * no map is, the place is a guess: about the cylinder, and any angle. 0, or -ERANGE beyond the
+ * capacity.
  */
 int dm_place_of(const struct disk_model *dm, u64 lbn, struct dm_place *p);
 /* Find the track of an LBN; a remapped one counts where it would lie. 0 or -ERANGE. */
@@ -147,7 +148,7 @@ int dm_track_of(const struct disk_model *dm, u64 lbn, struct dm_track *t);
 int dm_track_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_track *t);
 /*
  * Find the angle at which an LBN of a known track begins; O(slips and remaps on the track). 0,
- * -ERANGE when it is not on @t, -ENXIO when it is remapped.
+ * -ERANGE when it is not on @t, -ENXIO when it is remapped or not mapped.
  */
 int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn, u32 *angle);
 
@@ -177,7 +178,8 @@ void dm_position(const struct disk_model *dm, const struct dm_place *from,
  * waits for the first sector needed and transfers. With zero-latency access a head that lands
  * inside the range needed of a track starts at the next whole sector and is done one turn later. A
  * slipped sector costs its transfer time, a remapped one a trip to its spare. O(tracks + remaps
- * touched). 0, or -ERANGE when the range is empty or beyond the capacity.
+ * touched). 0, -ERANGE when the range is empty or beyond the capacity, or -ENXIO when part of it is
+ * not mapped.
  */
 int dm_access(const struct disk_model *dm, const struct dm_place *from,
 	      u64 lbn, u32 nsect, bool write, struct dm_access *a);
@@ -187,7 +189,8 @@ int dm_access(const struct disk_model *dm, const struct dm_place *from,
  * @angle and lasts @span, where 2^32 is a turn; the sector in which it begins counts only if it
  * passes again. There are up to two, in the order of passing, with the track's logical start
  * between them (paper, figure 11). A slipped sector does not end a run, a remapped one does; of
- * more than two runs the two longest are given. O(slips and remaps on the track).
+ * more than two runs the two longest are given; none where no map is. O(slips and remaps on the
+ * track).
  */
 void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	       u64 span, struct dm_piece piece[2]);
@@ -221,7 +224,7 @@ enum dm_head_order {
 	DM_HEADS_SERPENTINE_DISK,
 };
 
-/* One measured point of a seek profile, or of its spread */
+/* One measured point of a seek profile */
 struct dm_spec_seek {
 	u32 cyls;			/* distance, from 1 */
 	u32 ns;
@@ -263,7 +266,7 @@ struct dm_spec_zone {
 	u32 head_spts;			/* of dm_spec.head_spt: 0, or one for each head */
 	u32 slips;			/* how many of dm_spec.slip belong to this zone */
 	u32 remaps;			/* how many of dm_spec.remap belong to this zone */
-	u32 unused;
+	u32 unmapped;	/* 1: its LBNs lie on its cylinders, and no more is known of where */
 };
 
 /* Everything a model is built from */
@@ -276,8 +279,6 @@ struct dm_spec {
 	/* write profile, settle included; if it has no points, @seek plus settle is used */
 	const struct dm_spec_seek *write_seek;
 	u32 write_seeks;
-	const struct dm_spec_seek *spread;	/* standard deviation; checked, not used */
-	u32 spreads;
 	const struct dm_spec_zone *zone;	/* in LBN order */
 	u32 zones;
 	/* sectors per track by physical head, zone by zone where heads differ */

@@ -88,6 +88,7 @@ struct dm_zone {
 	 * @cyl_sectors; NULL: tracks under all heads have the same length
 	 */
 	const u32 *before;
+	bool unmapped;	/* its cylinders are known, and no angle */
 	u32 reverse;	/* 1: LBNs run backwards on its even cylinders (see dm_head()) */
 	const struct dm_slip *slip;	/* its slips, ascending */
 	u32 slips;

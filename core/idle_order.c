@@ -149,11 +149,16 @@ static void fb_idle_order_run(const struct fb_idle_order *o, const struct fb_idl
 static u64 fb_idle_order_access_ns(const struct fb_idle_order_ask *ask,
 				   const struct fb_plan_piece *p)
 {
+	struct dm_place to;
 	struct dm_access acc;
 
-	if (dm_access(ask->dm, ask->head, p->lbn, p->nsect, false, &acc))
+	if (!dm_access(ask->dm, ask->head, p->lbn, p->nsect, false, &acc))
+		return acc.total_ns;
+	/* not mapped: half a turn on the mean, and what its sectors would take of a track */
+	if (dm_place_of(ask->dm, p->lbn, &to))
 		return U64_MAX;
-	return acc.total_ns;
+	return dm_seek_ns(ask->dm, ask->head, &to, false) + dm_period_ns(ask->dm) / 2 +
+	       div_u64(p->nsect * dm_period_ns(ask->dm), dm_info(ask->dm)->spt_most);
 }
 
 /* halve a read while it is predicted to take too long; false: even one granule takes too long */
@@ -317,14 +322,11 @@ static void fb_idle_order_near_ahead(const struct fb_idle_order *o,
 {
 	u32 turn_ns = dm_period_ns(ask->dm) + dm_info(ask->dm)->head_switch_ns;
 	u32 n = min_t(u64, FB_IDLE_ORDER_NEAR_TURNS * track, o->granules - first);
-	struct fb_plan_piece p;
-	struct dm_access acc;
+	const struct fb_plan_piece p = { .lbn = first * o->granule, .nsect = 1 };
 
-	fb_idle_order_piece(o, first, first + 1, &p);
-	if (dm_access(ask->dm, ask->head, p.lbn, 1, false, &acc))
-		return;
 	fb_idle_order_near_offer(best, first, o->granules, fb_bitmap_count(ask->bm, first, n),
-				 acc.total_ns + FB_IDLE_ORDER_NEAR_TURNS * turn_ns);
+				 fb_idle_order_access_ns(ask, &p) +
+				 FB_IDLE_ORDER_NEAR_TURNS * turn_ns);
 }
 
 /*
@@ -368,7 +370,7 @@ static u64 fb_idle_order_near_landing(const struct fb_idle_order *o,
 
 	dm_window(ask->dm, t, ask->head->angle + dm_ns_to_angle(ask->dm, seek_ns), 1ULL << 32,
 		  piece);
-	return fb_granule_first(o->granule, piece[0].lbn);
+	return fb_granule_first(o->granule, piece[0].nsect ? piece[0].lbn : t->first_lbn);
 }
 
 /* offer reads on a track */

@@ -323,6 +323,7 @@ static void dm_fill_zone(struct dm_zone *z, const struct disk_model *dm,
 	z->spt = p->spt;
 	z->cyl_sectors = cyl_sectors;
 	z->dead = p->dead;
+	z->unmapped = p->unmapped;
 	z->lbns = (u64)z->cyls * z->cyl_sectors - p->dead - p->spares;
 	z->angle = p->angle;
 	z->track_skew = p->track_skew;
@@ -412,6 +413,7 @@ static int dm_build_zones(struct disk_model *dm, const struct dm_spec *spec,
 		dm->zone_cyl[i] = cyl;
 		lbn += z->lbns;
 		cyl += z->cyls;
+		dm->info.mapped += z->unmapped ? 0 : z->lbns;
 	}
 	if (cyl < dm->info.cylinders)
 		return dm_fault_set(fault, 0, "cylinders %u..%u are in no zone", cyl,
@@ -458,6 +460,7 @@ int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_faul
 	if (!dm)
 		return -ENOMEM;
 	dm->info = spec->info;
+	dm->info.mapped = 0;
 	dm->info.spt_most = 0;
 	dm->info.spt_least = DM_SPT_MAX;
 	dm->serpentine = spec->order != DM_HEADS_PLAIN;
@@ -467,9 +470,6 @@ int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_faul
 	err = dm_alloc_zones(dm, spec);
 	if (!err)
 		err = dm_build_seek(dm, spec, fault);
-	if (!err)
-		err = dm_check_distances(spec->spread, spec->spreads, dm->info.cylinders - 1,
-					 fault);
 	if (!err)
 		err = dm_build_zones(dm, spec, fault);
 	if (err) {

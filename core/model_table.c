@@ -82,6 +82,7 @@ static const struct fb_model_table_bound fb_model_table_zone[] = {
 	FB_MODEL_TABLE_U32(dm_spec_zone, spt, 1, DM_SPT_MAX),
 	FB_MODEL_TABLE_U64(dm_spec_zone, dead, 0, FB_MODEL_TABLE_SECTORS_MAX),
 	FB_MODEL_TABLE_U64(dm_spec_zone, spares, 0, FB_MODEL_TABLE_SECTORS_MAX),
+	FB_MODEL_TABLE_U32(dm_spec_zone, unmapped, 0, 1),
 	{}
 };
 
@@ -103,12 +104,6 @@ static const struct fb_model_table_bound fb_model_table_seek[] = {
 	{}
 };
 
-static const struct fb_model_table_bound fb_model_table_spread[] = {
-	FB_MODEL_TABLE_U32(dm_spec_seek, cyls, 1, DM_CYLINDERS_MAX),
-	FB_MODEL_TABLE_U32(dm_spec_seek, ns, 0, DM_NS_MAX),
-	{}
-};
-
 /* In the order of the table. */
 static const struct fb_model_table_list fb_model_table_lists[] = {
 	{ "zone: ", fb_model_table_zone, sizeof(struct dm_spec_zone),
@@ -126,9 +121,6 @@ static const struct fb_model_table_list fb_model_table_lists[] = {
 	{ "write_seek: ", fb_model_table_seek, sizeof(struct dm_spec_seek),
 	  offsetof(struct dm_spec_seek, line), offsetof(struct dm_spec, write_seek),
 	  offsetof(struct dm_spec, write_seeks) },
-	{ "spread: ", fb_model_table_spread, sizeof(struct dm_spec_seek),
-	  offsetof(struct dm_spec_seek, line), offsetof(struct dm_spec, spread),
-	  offsetof(struct dm_spec, spreads) },
 	{ .size = sizeof(u16), .items = offsetof(struct dm_spec, head_spt),
 	  .count = offsetof(struct dm_spec, head_spts) },
 };
@@ -260,15 +252,14 @@ static bool fb_model_table_lay_out(const struct fb_model_table *t, size_t len, s
 	*spec = (struct dm_spec){
 		.info = t->info, .order = t->order, .line = t->line,
 		.zones = t->zones, .slips = t->slips, .remaps = t->remaps, .seeks = t->seeks,
-		.write_seeks = t->write_seeks, .spreads = t->spreads, .head_spts = t->head_spts,
+		.write_seeks = t->write_seeks, .head_spts = t->head_spts,
 	};
 	for (i = 0; i < ARRAY_SIZE(fb_model_table_lists) && at <= len; i++, l++) {
 		*(const void **)((char *)spec + l->items) = (const char *)t + at;
 		at += (u64)*(u32 *)((char *)spec + l->count) * l->size;
 	}
 	return at == len && i == ARRAY_SIZE(fb_model_table_lists) && t->zones <= DM_ZONES_MAX &&
-	       t->seeks <= DM_SEEK_POINTS_MAX && t->write_seeks <= DM_SEEK_POINTS_MAX &&
-	       t->spreads <= DM_SEEK_POINTS_MAX;
+	       t->seeks <= DM_SEEK_POINTS_MAX && t->write_seeks <= DM_SEEK_POINTS_MAX;
 }
 
 u32 fb_model_table_bytes(const void *head)

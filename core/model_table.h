@@ -27,8 +27,8 @@ struct fb_model_table {
 	u32 remaps;	/* struct dm_spec_remap */
 	u32 seeks;	/* struct dm_spec_seek, for reads */
 	u32 write_seeks;
-	u32 spreads;
 	u32 head_spts;	/* u16 */
+	u32 unused;
 	struct dm_info info;
 };
 

@@ -97,6 +97,7 @@ static int fb_upload_check_model(struct fb_disk *fd, const struct disk_model *dm
 /* The table is complete: put the model in force, or keep the old one and say why. */
 static int fb_upload_commit(struct fb_disk *fd)
 {
+	const struct dm_info *info;
 	struct dm_fault err;
 	char name[FB_NAME_LEN];
 	struct disk_model *dm;
@@ -114,13 +115,15 @@ static int fb_upload_commit(struct fb_disk *fd)
 		dm_free(dm);
 		return ret;
 	}
+	info = dm_info(dm);
 	same = fd->table_size == fd->upload_size &&
 	       !memcmp(fd->table, fd->upload, fd->table_size);
 	/* it may be the tasks' thread that puts it in force, and frees it, when there is another */
-	snprintf(fd->model_status, sizeof(fd->model_status), "loaded: %u bytes, '%s' '%s'%s%s\n",
-		 fd->upload_size, dm_info(dm)->vendor, dm_info(dm)->product,
-		 dm_info(dm)->distrusted[0] ? "; the model is distrusted: " : "",
-		 dm_info(dm)->distrusted);
+	snprintf(fd->model_status, sizeof(fd->model_status),
+		 "loaded: %u bytes, '%s' '%s', %llu %% mapped%s%s\n",
+		 fd->upload_size, info->vendor, info->product,
+		 div64_u64(100 * info->mapped, info->sectors),
+		 info->distrusted[0] ? "; the model is distrusted: " : "", info->distrusted);
 	fb_model_set(fd, dm, same);
 	kvfree(fd->table);
 	fd->table = fd->upload;

@@ -402,7 +402,6 @@ static void check_same(const struct dm_spec *a, const struct dm_spec *b)
 	fuzz_check(!memcmp(&a->info, &b->info, sizeof(a->info)) && a->order == b->order);
 	check_seeks(a->seek, a->seeks, b->seek, b->seeks);
 	check_seeks(a->write_seek, a->write_seeks, b->write_seek, b->write_seeks);
-	check_seeks(a->spread, a->spreads, b->spread, b->spreads);
 	fuzz_check(a->zones == b->zones && a->slips == b->slips && a->remaps == b->remaps);
 	for (i = 0; i < a->zones; i++) {
 		check_zone(&a->zone[i], &b->zone[i]);
@@ -434,7 +433,6 @@ static void check_text(const struct dm_spec *spec)
 	write_header(f, spec);
 	write_seeks(f, "seek", spec->seek, spec->seeks);
 	write_seeks(f, "write_seek", spec->write_seek, spec->write_seeks);
-	write_seeks(f, "seek_spread", spec->spread, spec->spreads);
 	write_zones(f, spec);
 	write_end(f, (const char **)&text, &len);
 	written = spec;

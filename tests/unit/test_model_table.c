@@ -41,7 +41,7 @@ struct fixture {
 	struct dm_spec_zone *zone;
 	struct dm_spec_slip *slip;
 	struct dm_spec_remap *remap;
-	struct dm_spec_seek *seek;	/* 2 for reads, 2 for writes, 2 spreads */
+	struct dm_spec_seek *seek;	/* 2 for reads, 2 for writes */
 	u16 *head_spt;
 };
 
@@ -61,7 +61,7 @@ static void make(struct fixture *f)
 	f->slip = (void *)(f->zone + 2);
 	f->remap = (void *)(f->slip + 3);
 	f->seek = (void *)(f->remap + 2);
-	f->head_spt = (void *)(f->seek + 6);
+	f->head_spt = (void *)(f->seek + 4);
 }
 
 static void seal(struct fixture *f)
@@ -152,6 +152,7 @@ static void test_bounds(void **state)
 	IS_BOUND(&f, f.zone[1].spt, DM_SPT_MAX + 1, "zone: spt: ");
 	IS_BOUND(&f, f.zone[1].dead, U64_MAX, "zone: dead: ");
 	IS_BOUND(&f, f.zone[1].spares, U64_MAX, "zone: spares: ");
+	IS_BOUND(&f, f.zone[1].unmapped, 2, "zone: unmapped: ");
 	IS_BOUND(&f, f.slip[2].at, U64_MAX, "slip: at: ");
 	IS_BOUND(&f, f.slip[2].n, 0, "slip: n: ");
 	IS_BOUND(&f, f.remap[1].from, U64_MAX, "remap: from: ");
@@ -159,8 +160,42 @@ static void test_bounds(void **state)
 	IS_BOUND(&f, f.seek[1].cyls, 0, "seek: cyls: ");
 	IS_BOUND(&f, f.seek[1].ns, 0, "seek: ns: ");
 	IS_BOUND(&f, f.seek[3].ns, DM_NS_MAX + 1, "write_seek: ns: ");
-	IS_BOUND(&f, f.seek[5].ns, DM_NS_MAX + 1, "spread: ns: ");
 	IS_BOUND(&f, f.head_spt[1], 0, "head_spt: 0 sectors");
+}
+
+/* Of a zone that is not mapped only its tracks are known. */
+static void test_unmapped(void **state)
+{
+	const struct dm_place from = { 0, 0, 0 };
+	static struct fixture f;
+	struct dm_piece piece[2];
+	struct disk_model *dm;
+	struct dm_fault fault;
+	struct dm_access acc;
+	struct dm_track t;
+	struct dm_place p;
+	u64 first;
+	u32 angle;
+
+	(void)state;
+	make(&f);
+	f.zone[1].unmapped = 1;
+	seal(&f);
+	assert_int_equal(0, fb_model_table_build(f.words, f.len, &dm, &fault));
+	first = dm_info(dm)->mapped;
+	/* the second zone: two cylinders of 5, 12 and 10 sectors, four of them spare */
+	assert_int_equal(95 - first, 50);
+	assert_int_equal(0, dm_place_of(dm, first, &p));
+	assert_int_equal(2, p.cyl);
+	assert_int_equal(0, dm_track_of(dm, first, &t));
+	assert_int_equal(-ENXIO, dm_lbn_angle(dm, &t, first, &angle));
+	dm_window(dm, &t, 0, 1ULL << 32, piece);
+	assert_int_equal(0, piece[0].nsect);
+	assert_int_equal(-ENXIO, dm_access(dm, &from, first, 1, false, &acc));
+	/* it begins where there is a map, and ends where there is none */
+	assert_int_equal(-ENXIO, dm_access(dm, &from, first - 1, 2, false, &acc));
+	assert_int_equal(0, dm_access(dm, &from, first - 1, 1, false, &acc));
+	dm_free(dm);
 }
 
 static void test_texts(void **state)
@@ -228,13 +263,15 @@ static void ask(struct disk_model *dm)
 	struct dm_access a;
 	struct dm_track t;
 	u32 i;
+	int err;
 
 	for (lbn = 0; lbn < sectors; lbn++) {
 		assert_int_equal(0, dm_place_of(dm, lbn, &p));
 		assert_true(p.cyl < dm_info(dm)->cylinders && p.head < dm_info(dm)->heads);
 		assert_int_equal(0, dm_track_of(dm, lbn, &t));
 		assert_true(lbn >= t.first_lbn && lbn - t.first_lbn < t.nsect);
-		assert_int_equal(0, dm_access(dm, &p, lbn, 1, true, &a));
+		err = dm_access(dm, &p, lbn, 1, true, &a);
+		assert_true(!err || err == -ENXIO);
 	}
 	for (i = 0; i < min(dm_tracks(dm), 64U); i++)
 		assert_int_equal(0, dm_track_by_index(dm, i, &t));
@@ -277,6 +314,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_unmapped),
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_length),

@@ -21,6 +21,7 @@ enum fb_model_text_type {
 	FB_MODEL_TEXT_STRING,
 	FB_MODEL_TEXT_FLAG,	/* yes, no */
 	FB_MODEL_TEXT_ORDER,
+	FB_MODEL_TEXT_PRESENT,	/* nothing is read: the keyword stands there */
 	FB_MODEL_TEXT_LINE,	/* nothing is read: the number of the line */
 };
 
@@ -97,6 +98,8 @@ static const struct fb_model_text_field fb_model_text_zone[] = {
 	FB_MODEL_TEXT_FIELD("zone: dead", "dead", U64, zone, dead, 0, FB_MODEL_TEXT_SECTORS_MAX),
 	FB_MODEL_TEXT_FIELD("zone: spares", "spares", U64, zone, spares, 0,
 			    FB_MODEL_TEXT_SECTORS_MAX),
+	{ "zone: unmapped", "unmapped", FB_MODEL_TEXT_PRESENT, true,
+	  offsetof(struct dm_spec_zone, unmapped), 0, 0 },
 };
 
 static const struct fb_model_text_field fb_model_text_slip[] = {
@@ -350,6 +353,9 @@ static int fb_model_text_read_field(struct mt *mt, const struct fb_model_text_fi
 						ARRAY_SIZE(fb_model_text_orders), &choice);
 		*(u32 *)field = choice;
 		return err;
+	case FB_MODEL_TEXT_PRESENT:
+		*(u32 *)field = 1;
+		return 0;
 	default:
 		*(u32 *)field = mt->line;
 		return 0;
@@ -656,6 +662,25 @@ static int fb_model_text_alloc(struct mt *mt)
 	return 0;
 }
 
+/* dm_build() checks the seek profiles, but does not see this one. */
+static int fb_model_text_check_spread(struct mt *mt)
+{
+	const struct dm_spec_seek *p = mt->list[FB_MODEL_TEXT_SPREADS];
+	u32 i, stroke = mt->spec.info.cylinders - 1;
+
+	for (i = 0; i < mt->items[FB_MODEL_TEXT_SPREADS]; i++) {
+		mt->line = p[i].line;
+		if (p[i].cyls > stroke)
+			return fb_model_text_fail(mt,
+						  "seek distance %u is longer than the stroke of %u cylinders",
+						  p[i].cyls, stroke);
+		if (i && p[i].cyls <= p[i - 1].cyls)
+			return fb_model_text_fail(mt, "seek distance %u does not ascend after %u",
+						  p[i].cyls, p[i - 1].cyls);
+	}
+	return 0;
+}
+
 /* Append the items of a list; returns how many there are. */
 static u32 fb_model_text_append(struct mt *mt, u32 id, char **at)
 {
@@ -674,6 +699,10 @@ static int fb_model_text_table(struct mt *mt, void **table, size_t *bytes)
 	u32 i;
 
 	*bytes = sizeof(*t);
+	/* how much seeks vary is for other programs */
+	if (fb_model_text_check_spread(mt))
+		return -EINVAL;
+	mt->items[FB_MODEL_TEXT_SPREADS] = 0;
 	for (i = 0; i < FB_MODEL_TEXT_LISTS; i++)
 		*bytes += (size_t)mt->items[i] * fb_model_text_lists[i].size;
 	mt->line = 0;
@@ -692,7 +721,6 @@ static int fb_model_text_table(struct mt *mt, void **table, size_t *bytes)
 	t->remaps = fb_model_text_append(mt, FB_MODEL_TEXT_REMAPS, &at);
 	t->seeks = fb_model_text_append(mt, FB_MODEL_TEXT_SEEKS, &at);
 	t->write_seeks = fb_model_text_append(mt, FB_MODEL_TEXT_WRITE_SEEKS, &at);
-	t->spreads = fb_model_text_append(mt, FB_MODEL_TEXT_SPREADS, &at);
 	t->head_spts = fb_model_text_append(mt, FB_MODEL_TEXT_HEAD_SPTS, &at);
 	t->crc32 = ~crc32_le(~0U, (unsigned char *)&t->order,
 			     *bytes - offsetof(struct fb_model_table, order));

@@ -93,7 +93,7 @@ class Zone:
     """A zone and the records that belong to it, all in sectors; angles in turns.
 
     head_spt: sectors per track by head, none where all have `spt`; slips: (sector, count);
-    remaps: (sector, spare)."""
+    remaps: (sector, spare); unmapped: no angle is known."""
 
     first: int
     last: int
@@ -106,14 +106,15 @@ class Zone:
     head_spt: list = field(default_factory=list)
     slips: list = field(default_factory=list)
     remaps: list = field(default_factory=list)
+    unmapped: bool = False
 
     @classmethod
     def of_words(cls, words):
-        """FIRST LAST spt N angle A track_skew T cyl_skew C dead N spares N"""
+        """FIRST LAST spt N angle A track_skew T cyl_skew C dead N spares N [unmapped]"""
         said = dict(zip(words[2::2], words[3::2]))
         return cls(int(words[0]), int(words[1]), int(said["spt"]),
                    *(Fraction(said[name]) for name in ("angle", "track_skew", "cyl_skew")),
-                   int(said["dead"]), int(said["spares"]))
+                   int(said["dead"]), int(said["spares"]), unmapped=words[14:] == ["unmapped"])
 
 
 class Model:

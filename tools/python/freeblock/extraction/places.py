@@ -37,7 +37,7 @@ def _pairs(values):
 @dataclass
 class Zone:
     """As a zone record of a model and the records that belong to it. head_spt:
-    slots per track by physical head, None where all have `spt`."""
+    slots per track by physical head, None where all have `spt`; unmapped: no angle is known."""
 
     first_cyl: int
     last_cyl: int
@@ -50,6 +50,7 @@ class Zone:
     slips: list = field(default_factory=list)
     remaps: list = field(default_factory=list)
     head_spt: list = None
+    unmapped: bool = False
 
     def cyl_slots(self, heads):
         """Slots of a cylinder."""
@@ -381,7 +382,8 @@ class Layout:
                 model.name, model.text("head_order"), ", ".join(ORDERS)))
         zones = [Zone(zone.first, zone.last, zone.spt, float(zone.angle), float(zone.track_skew),
                       float(zone.cyl_skew), zone.dead, zone.spares, list(zone.slips),
-                      list(zone.remaps), zone.head_spt or None) for zone in model.zones]
+                      list(zone.remaps), zone.head_spt or None, zone.unmapped)
+                 for zone in model.zones]
         return Layout(model.number("heads"), model.number("cylinders"), model.text("head_order"),
                       zones, model.surface_run())
 

@@ -15,7 +15,8 @@ from .places import Layout, Zone
 @dataclass
 class Run:
     """first: unit; count: units; dead: slots of the first track before it; slips: [(unit, slots
-    passed over before it)], ascending; off: how far its reads were off, turns."""
+    passed over before it)], ascending; off: how far its reads were off, turns;
+    unmapped: a hole."""
 
     first: int
     count: int
@@ -25,6 +26,7 @@ class Run:
     dead: int = 0
     slips: list = field(default_factory=list)
     off: float = 0.0
+    unmapped: bool = False
 
     @property
     def end(self):
@@ -60,7 +62,8 @@ class Run:
         slips = [(int(self.slot_of(unit)) - slots, slots) for unit, slots in self.slips]
         spares = tracks * self.spt - self.dead - self.count
         return Zone(first_track, first_track + tracks - 1, int(self.spt), self.angle % 1, 0.0,
-                    self.skew % 1, int(self.dead), int(spares), slips), first_track + tracks
+                    self.skew % 1, int(self.dead), int(spares), slips,
+                    unmapped=self.unmapped), first_track + tracks
 
 
 @dataclass
@@ -85,13 +88,12 @@ class RunMap:
         return sum(run.count for run in self.runs)
 
     def filled(self):
-        """The runs, and others like their neighbours where the holes are: a model has to place
-        each unit somewhere."""
+        """The runs, and unmapped ones where the holes are, with tracks like their neighbours'."""
         found, runs = [], list(self.runs)
         for first, end in self.holes():
             near = [run for run in runs if run.end <= first][-1:] or runs[:1]
             spt, skew = (near[0].spt, near[0].skew) if near else (1, 0.0)
-            found.append(Run(first, end - first, spt, 0.0, skew))
+            found.append(Run(first, end - first, spt, 0.0, skew, unmapped=True))
         return sorted(runs + found, key=lambda run: run.first)
 
     def layout(self):
