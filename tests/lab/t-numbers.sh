@@ -128,8 +128,8 @@ choice()
 	expect_mean "$1: choice among 256, mean of the longest, ns" "$2" "$3" $longest
 }
 
-choice sptf 6300 9800
-choice sptf-sw 6500 10300
+choice sptf 8000 13400
+choice sptf-sw 8500 14200
 
 # within 40 cylinders all are looked at
 oltp choice-near --iodepth=256 --runtime=4 --offset=50% --size=80m
