@@ -10,7 +10,7 @@ import numpy as np
 
 from .runfind import Finder, NoRuns
 from .runmap import RunMap
-from .runread import Meter
+from .runread import CHOICES, Meter
 
 READS = 3000            # in all, if each run has so many:
 A_RUN = (5, 64)
@@ -72,22 +72,27 @@ class Checked:
         return said
 
 
-def _places(runs, a_run, rng):
-    """(numbers of runs, units), ascending, in each part of each run: any, and last ones of tracks,
-    which a slip moves."""
-    number = np.repeat(np.arange(len(runs)), a_run)
-    first = np.array([run.first for run in runs])[number]
-    count = np.array([run.count for run in runs])[number]
-    share = (np.tile(np.arange(a_run), len(runs)) + rng.random(len(number))) / a_run
-    units = first + (share * count).astype(np.int64)
-    for at in range(0, len(number), 2):
-        run = runs[number[at]]
-        rest = int(run.slot_of(units[at])) % run.spt
-        ahead = units[at] + run.spt - 1 - rest
-        crossed = any(units[at] < unit <= ahead for unit, _ in run.slips)
-        units[at] = units[at] if crossed else min(ahead, run.end - 1)
-    order = np.argsort(units, kind="stable")
-    return number[order], units[order]
+def _choices(run, low, high, last, rng):
+    """Units of a part of a run: any, or last ones of tracks, which a slip moves."""
+    units = run.first + ((low + (high - low) * rng.random(CHOICES)) * run.count).astype(np.int64)
+    if last:
+        ahead = units + run.spt - 1 - run.slot_of(units) % run.spt
+        crossed = np.zeros(len(units), bool)
+        for unit, _ in run.slips:
+            crossed |= (units < unit) & (unit <= ahead)
+        units = np.where(crossed, units, np.minimum(ahead, run.end - 1))
+    return units
+
+
+def _places(meter, runs, a_run, rng):
+    """(numbers of runs, units), ascending, in each part of each run."""
+    units, at = [], 0.0
+    for run in runs:
+        for part in range(a_run):
+            some = _choices(run, part / a_run, (part + 1) / a_run, part % 2 == 0, rng)
+            unit, at = meter.soonest(at, run, some)
+            units.append(unit)
+    return np.repeat(np.arange(len(runs)), a_run), np.array(units, np.int64)
 
 
 def _off(meter, runs, number, units, unread):
@@ -122,13 +127,13 @@ def _suspects(runs, bad):
 
 def _wrong(meter, runs, done, rng):
     """Numbers of the runs that are off."""
-    number, units = _places(runs, int(np.clip(READS // len(runs), *A_RUN)), rng)
+    number, units = _places(meter, runs, int(np.clip(READS // len(runs), *A_RUN)), rng)
     bad = _off(meter, runs, number, units, done.unread)
     done.reads += len(units)
     again = _suspects(runs, bad)
     if again:
         some = [runs[at] for at in again]
-        number, units = _places(some, int(np.clip(MOST_CLOSE // len(some), *CLOSE)), rng)
+        number, units = _places(meter, some, int(np.clip(MOST_CLOSE // len(some), *CLOSE)), rng)
         done.reads += len(units)
         bad |= {again[at] for at in _off(meter, some, number, units, done.unread)}
     return bad

@@ -11,13 +11,15 @@ from .. import ToolError
 from .rungrow import Growth
 from .runguess import Guesses
 from .runmap import Run, RunMap
-from .runread import Meter
+from .runread import CHOICES, Meter
 from .runsurvey import Surveyor
 from .track import wrap
 
 SAVE_NS = 20e9          # disk time after which what was found is kept
 MOST_AHEAD = 24         # runs tested at once
-THIRDS = 3              # of a guessed run, in each of which a track is looked at
+THIRDS = 3              # of a guessed run, in each of which a track is looked at,
+MOST_SHARE = 0.95       # but for its last ones; and another
+NEAR, FIRST = -1, 12    # of its first ones
 LEAST_TRACKS = 3        # of a run that is guessed
 JUMPS = 6               # to find a run behind what follows no law
 JUMP = 2                # times as far each
@@ -112,9 +114,14 @@ class Finder:
     def _places(self, run):
         """Units that tell whether a run is as guessed: at its ends, and behind tracks chosen at
         random, since what looks right by chance does so at the same places each time."""
-        share = (np.arange(THIRDS) + self.random.random(THIRDS)) / THIRDS * 0.95
-        last = run.first + (1 + (share * run.tracks).astype(int)) * run.spt - 1
-        return [run.first, run.first + run.spt - 1, *last.tolist(), run.end - 1]
+        units, at = [run.first], float(run.ends(run.first))
+        for low in np.array([NEAR, *range(THIRDS)]) / THIRDS * MOST_SHARE:
+            high = low + MOST_SHARE / THIRDS if low >= 0 else FIRST / run.tracks
+            share = max(low, 0) + self.random.random(CHOICES) * (high - max(low, 0))
+            last = run.first + (1 + (share * run.tracks).astype(int)) * run.spt - 1
+            unit, at = self.meter.soonest(at, run, last)
+            units.append(unit)
+        return [*units, run.end - 1]
 
     def _tested(self, runs):
         """How many of these are right; their angles are set."""
