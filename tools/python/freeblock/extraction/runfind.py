@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import ToolError
 from .rungrow import Growth
-from .runguess import Guesses
+from .runguess import Guesses, Kind
 from .runmap import Run, RunMap
 from .runread import CHOICES, Meter
 from .runsurvey import Surveyor
@@ -20,6 +20,8 @@ MOST_AHEAD = 24         # runs tested at once
 THIRDS = 3              # of a guessed run, in each of which a track is looked at,
 MOST_SHARE = 0.95       # but for its last ones; and another
 NEAR, FIRST = -1, 12    # of its first ones
+SLOPES = (0.6, 0.93)    # of a track, at which its length is told, if it is
+MOST_SHORTER = 0.15     # or longer, by this share, than was guessed
 LEAST_TRACKS = 3        # of a run that is guessed
 JUMPS = 6               # to find a run behind what follows no law
 JUMP = 2                # times as far each
@@ -82,31 +84,32 @@ class Finder:
         """The next run, or several."""
         if self._several() or self._longer():
             return
-        run = self._guessed() or self._surveyed(self.at)
+        run = self._resized() or self._guessed() or self._surveyed(self.at)
         if not run:
             self._hole()
 
-    def _add(self, run):
+    def _add(self, run, role=None):
         self.map.runs.append(run)
-        self.guesses.add(run)
+        self.guesses.add(run, role)
         self.at = run.end
 
     # ---- several at once
 
     def _several(self):
         """Take the next runs in that are as guessed; whether there were any."""
-        kinds, first, runs = self.guesses.ahead(self.ahead), self.at, []
-        for kind in kinds:
+        first, runs, roles = self.at, [], []
+        for kind, role in self.guesses.ahead(self.ahead):
             count = kind.spt * kind.tracks
             if kind.tracks < LEAST_TRACKS or first + count > self.end:
                 break
             runs.append(Run(first, count, kind.spt, 0.0, kind.skew))
+            roles.append(role)
             first += count
         if not runs:
             return False
         taken = self._tested(runs)
-        for run in runs[:taken]:
-            self._add(run)
+        for run, role in zip(runs[:taken], roles):
+            self._add(run, role)
         self.guessed = self.guessed or taken > 0
         self.ahead = min(2 * self.ahead, MOST_AHEAD) if taken == len(runs) else 1
         return taken > 0
@@ -171,18 +174,43 @@ class Finder:
 
     # ---- one by one
 
+    def _resized(self):
+        """The next run as guessed but for the length of its tracks, or None: what a border of
+        zones makes of it."""
+        for kind, _ in self.guesses.ahead(1):
+            if self.at + 2 * kind.spt >= self.end:
+                continue
+            spt = float(kind.spt)
+            for share in SLOPES:
+                far = int(share * spt)
+                near, angle = self.meter.angles([self.at, self.at + far])
+                turns = (angle - near) % 1
+                if not abs(turns / share - 1) < MOST_SHORTER:
+                    break
+                spt = far / turns
+            else:
+                lengths = sorted(range(int(spt) - 1, int(spt) + 3), key=lambda n: abs(n - spt))
+                for length in lengths:
+                    begun = self._begun(Kind(length, kind.tracks, kind.skew))
+                    if begun:
+                        return self._hinted(begun, kind)
+        return None
+
+    def _hinted(self, begun, kind):
+        """Follow a run that may be of a kind, but for its track length."""
+        run, *seen = begun
+        sure = abs(wrap(run.skew - kind.skew)) <= 2 * self.meter.tolerance
+        return self._grown(run, self.at, kind.tracks if sure else None,
+                           kind.skew if sure else None, seen)
+
     def _guessed(self):
         """The next run by one of the guesses, or None."""
         lengths = {}
         for kind in self.guesses.candidates():
             if kind.spt not in lengths:
                 lengths[kind.spt] = self._begun(kind)
-            run = lengths[kind.spt]
-            if not run:
-                continue
-            sure = abs(wrap(run[0].skew - kind.skew)) <= 2 * self.meter.tolerance
-            return self._grown(run[0], self.at, kind.tracks if sure else None,
-                               kind.skew if sure else None, run[1:])
+            if lengths[kind.spt]:
+                return self._hinted(lengths[kind.spt], kind)
         return None
 
     def _begun(self, kind):

@@ -12,12 +12,14 @@ OTHERS = 8              # kinds that are tried besides
 
 @dataclass
 class Kind:
-    """A kind of run: track length, number of tracks, skew; seen: how often."""
+    """A kind of run: track length, number of tracks, skew; seen: how often; role: in which it was
+    seen first."""
 
     spt: int
     tracks: int
     skew: float
     seen: int = 1
+    role: int = 0
 
     def learn(self, skew):
         """Another one's skew."""
@@ -26,37 +28,53 @@ class Kind:
 
 
 class Guesses:
-    """The kinds of the runs seen so far, in order."""
+    """The kinds of the runs seen so far. Each run has a *role*, such as to be of the third surface,
+    which goes on where its tracks become shorter: roles come again in the same order."""
 
     def __init__(self, tolerance):
         self.tolerance = tolerance
         self.kinds = []
-        self.order = []         # numbers of kinds
+        self.order = []         # numbers of kinds, and their roles
+        self.roles = []
+        self.latest = {}        # role: the number of the last kind that had it
         self._by = {}
 
-    def add(self, run):
-        """A run that was found."""
+    def _kind(self, run):
+        """The number of a run's kind."""
         room = 2 * self.tolerance / max(run.tracks - 1, 1)
-        for number in self._by.get((run.spt, run.tracks), ()):
+        same = self._by.setdefault((run.spt, run.tracks), [])
+        for number in same:
             if abs(wrap(self.kinds[number].skew - run.skew)) <= room:
                 self.kinds[number].learn(run.skew)
-                self.order.append(number)
-                return
-        self._by.setdefault((run.spt, run.tracks), []).append(len(self.kinds))
-        self.order.append(len(self.kinds))
-        self.kinds.append(Kind(run.spt, run.tracks, run.skew))
+                return number
+        number = len(self.kinds)
+        same.append(number)
+        self.kinds.append(Kind(run.spt, run.tracks, run.skew, role=number))
+        return number
+
+    def add(self, run, role=None):
+        """A run that was found; role: if it was guessed."""
+        number = self._kind(run)
+        if role is None:
+            role = self.kinds[number].role
+            for kind, expected in self.ahead(1):
+                role = expected if kind.tracks == run.tracks else role
+        self.order.append(number)
+        self.roles.append(role)
+        self.latest[role] = number
 
     def drop(self):
         """Forget the last run."""
         self.order.pop()
+        self.roles.pop()
 
     def _matches(self):
         """[(length of the sequence before it that is like the last runs, place)], best first."""
-        order, last, found = self.order, len(self.order) - 1, []
+        roles, last, found = self.roles, len(self.roles) - 1, []
         for place in range(last - 1, max(last - BACK, -1), -1):
             length = 0
             while length < CONTEXT and length <= place and \
-                    order[place - length] == order[last - length]:
+                    roles[place - length] == roles[last - length]:
                 length += 1
             if length:
                 found.append((length, place))
@@ -65,17 +83,18 @@ class Guesses:
         return sorted(found, key=lambda match: (-match[0], -match[1]))
 
     def ahead(self, many):
-        """The next runs' kinds, so many, if what precedes was seen before; else []."""
+        """The next runs' kinds and roles, so many, if what precedes was seen before; else []."""
         matches = self._matches()
         if not matches:
             return []
-        place, last = matches[0][1], len(self.order) - 1
-        return [self.kinds[self.order[place + 1 + i % (last - place)]] for i in range(many)]
+        place, last = matches[0][1], len(self.roles) - 1
+        roles = [self.roles[place + 1 + i % (last - place)] for i in range(many)]
+        return [(self.kinds[self.latest[role]], role) for role in roles]
 
     def candidates(self):
         """Kinds that the next run may be of, the likeliest first."""
         order, found = self.order, []
         for _, place in self._matches()[:2]:
-            found.append(order[place + 1])
+            found.append(self.latest[self.roles[place + 1]])
         found += order[-1:] + order[-2 * OTHERS:][::-1]
         return [self.kinds[number] for number in dict.fromkeys(found)][:OTHERS]
