@@ -22,6 +22,8 @@ MOST_SHARE = 0.95       # but for its last ones; and another
 NEAR, FIRST = -1, 12    # of its first ones
 SLOPES = (0.6, 0.93)    # of a track, at which its length is told, if it is
 MOST_SHORTER = 0.15     # or longer, by this share, than was guessed
+NEARLY = 2.5            # slots by which a track's length may seem to be another
+FEW_GUESSES = 3         # lengths that are tried where it does not show
 LEAST_TRACKS = 3        # of a run that is guessed
 JUMPS = 6               # to find a run behind what follows no law
 JUMP = 2                # times as far each
@@ -174,23 +176,28 @@ class Finder:
 
     # ---- one by one
 
+    def _length(self, spt):
+        """The length of the track that begins here, if it is nearly this one, or None."""
+        near_to, spt = spt, float(spt)
+        for share in SLOPES:
+            far = int(share * spt)
+            if self.at + far >= self.end:
+                return None
+            near, angle = self.meter.angles([self.at, self.at + far])
+            turns = (angle - near) % 1
+            if not abs(turns / share - 1) < MOST_SHORTER:
+                return None
+            spt = far / turns
+        return spt if abs(spt / near_to - 1) < MOST_SHORTER else None
+
     def _resized(self):
         """The next run as guessed but for the length of its tracks, or None: what a border of
         zones makes of it."""
         for kind, _ in self.guesses.ahead(1):
-            if self.at + 2 * kind.spt >= self.end:
-                continue
-            spt = float(kind.spt)
-            for share in SLOPES:
-                far = int(share * spt)
-                near, angle = self.meter.angles([self.at, self.at + far])
-                turns = (angle - near) % 1
-                if not abs(turns / share - 1) < MOST_SHORTER:
-                    break
-                spt = far / turns
-            else:
-                lengths = sorted(range(int(spt) - 1, int(spt) + 3), key=lambda n: abs(n - spt))
-                for length in lengths:
+            spt = self._length(kind.spt)
+            if spt:
+                lengths = range(int(spt) - 1, int(spt) + 3)
+                for length in sorted(lengths, key=lambda n: abs(n - spt)):
                     begun = self._begun(Kind(length, kind.tracks, kind.skew))
                     if begun:
                         return self._hinted(begun, kind)
@@ -205,12 +212,17 @@ class Finder:
 
     def _guessed(self):
         """The next run by one of the guesses, or None."""
-        lengths = {}
-        for kind in self.guesses.candidates():
-            if kind.spt not in lengths:
-                lengths[kind.spt] = self._begun(kind)
-            if lengths[kind.spt]:
-                return self._hinted(lengths[kind.spt], kind)
+        kinds, tried = self.guesses.candidates(), {}
+        spt = self._length(kinds[0].spt) if kinds else None
+        for kind in kinds:
+            if spt and abs(kind.spt - spt) > NEARLY:
+                continue
+            if kind.spt not in tried:
+                tried[kind.spt] = self._begun(kind)
+            if tried[kind.spt]:
+                return self._hinted(tried[kind.spt], kind)
+            if not spt and len(tried) == FEW_GUESSES:
+                break
         return None
 
     def _begun(self, kind):

@@ -7,7 +7,8 @@ from .track import wrap
 
 BACK = 400              # runs looked at for the same sequence
 CONTEXT = 48            # runs in a row that are compared at most
-OTHERS = 8              # kinds that are tried besides
+ALONE = 2               # tracks that may stand alone between pieces of a run
+OTHERS = 24             # kinds that are tried besides
 
 
 @dataclass
@@ -37,6 +38,7 @@ class Guesses:
         self.order = []         # numbers of kinds, and their roles
         self.roles = []
         self.latest = {}        # role: the number of the last kind that had it
+        self.rest = 0           # tracks that are left of the last run, if it was cut short
         self._by = {}
 
     def _kind(self, run):
@@ -52,19 +54,45 @@ class Guesses:
         self.kinds.append(Kind(run.spt, run.tracks, run.skew, role=number))
         return number
 
+    def _like(self, run, kind):
+        """Whether a run has a kind's tracks, though fewer or more of them."""
+        room = 2 * self.tolerance / max(run.tracks - 1, 1)
+        return run.spt == kind.spt and abs(wrap(run.skew - kind.skew)) <= room
+
+    def _is_piece(self, run, expected):
+        """Whether a run is a piece of what was expected, or what stands alone between two. What is
+        left of it is expected next."""
+        if not self.rest:
+            for kind, role in expected:
+                if self._like(run, kind) and run.tracks < kind.tracks:
+                    self.rest = kind.tracks - run.tracks
+                    self.order.append(self.latest[role])
+                    self.roles.append(role)
+                    return True
+            return False
+        if run.tracks > ALONE and not self._like(run, self.kinds[self.order[-1]]):
+            self.rest = 0
+            return False
+        self.rest = max(self.rest - run.tracks, 0)
+        return True
+
     def add(self, run, role=None):
         """A run that was found; role: if it was guessed."""
+        expected = self.ahead(1) if role is None else []
+        if self._is_piece(run, expected):
+            return
         number = self._kind(run)
         if role is None:
             role = self.kinds[number].role
-            for kind, expected in self.ahead(1):
-                role = expected if kind.tracks == run.tracks else role
+            for kind, other in expected:
+                role = other if kind.tracks == run.tracks else role
         self.order.append(number)
         self.roles.append(role)
         self.latest[role] = number
 
     def drop(self):
         """Forget the last run."""
+        self.rest = 0
         self.order.pop()
         self.roles.pop()
 
@@ -89,7 +117,11 @@ class Guesses:
             return []
         place, last = matches[0][1], len(self.roles) - 1
         roles = [self.roles[place + 1 + i % (last - place)] for i in range(many)]
-        return [(self.kinds[self.latest[role]], role) for role in roles]
+        left = []
+        if self.rest:
+            kind = self.kinds[self.order[-1]]
+            left = [(Kind(kind.spt, self.rest, kind.skew), self.roles[-1])]
+        return left + [(self.kinds[self.latest[role]], role) for role in roles[len(left):]]
 
     def candidates(self):
         """Kinds that the next run may be of, the likeliest first."""
