@@ -82,15 +82,14 @@ class Checked:
 
 
 def _choices(run, low, high, last, rng):
-    """Units of a part of a run: any, or last ones of tracks, which a slip moves."""
+    """Units of a part of a run, at tracks' ends, which whatever is amiss moves: last ones, or
+    first ones."""
     units = run.first + ((low + (high - low) * rng.random(CHOICES)) * run.count).astype(np.int64)
-    if last:
-        ahead = units + run.spt - 1 - run.slot_of(units) % run.spt
-        crossed = np.zeros(len(units), bool)
-        for unit, _ in run.slips:
-            crossed |= (units < unit) & (unit <= ahead)
-        units = np.where(crossed, units, np.minimum(ahead, run.end - 1))
-    return units
+    ahead = units + run.spt - last - run.slot_of(units) % run.spt
+    crossed = np.zeros(len(units), bool)
+    for unit, _ in run.slips:
+        crossed |= (units < unit) & (unit <= ahead)
+    return np.where(crossed, units, np.minimum(ahead, run.end - 1))
 
 
 def _places(meter, runs, a_run, rng):
@@ -98,7 +97,7 @@ def _places(meter, runs, a_run, rng):
     units, at = [], 0.0
     for run in runs:
         for part in range(a_run):
-            some = _choices(run, part / a_run, (part + 1) / a_run, part % 2 == 0, rng)
+            some = _choices(run, part / a_run, (part + 1) / a_run, 1 - part % 2, rng)
             unit, at = meter.soonest(at, run, some)
             units.append(unit)
     return np.repeat(np.arange(len(runs)), a_run), np.array(units, np.int64)

@@ -29,7 +29,8 @@ JUMPS = 6               # to find a run behind what follows no law
 JUMP = 2                # times as far each
 HOPELESS = 8            # runs found, or places tried, after which a drive may have none:
 FEW_TRACKS = 5          # if most have fewer,
-MOST_RUNS = 60000       # or so many runs are to be expected
+MOST_RUNS = 65000       # or so many runs are to be expected, which a model does not hold
+EARLY = 4               # parts of the disk, in the first of which that shows
 
 
 class NoRuns(ToolError):
@@ -61,7 +62,8 @@ class Finder:
     def find(self, budget_ns=np.inf, save=None, tell=None):
         """Look at all that was not, within so much disk time."""
         saved = begun = self.dev.disk_ns
-        while self.at < self.end and self.dev.disk_ns - begun < budget_ns:
+        while self.at < self.end and self.dev.disk_ns - begun < budget_ns and \
+                len(self.map.runs) < MOST_RUNS:
             self.step()
             self._despair()
             if tell:
@@ -77,7 +79,8 @@ class Finder:
         some = len(runs) >= HOPELESS
         if self.failed >= HOPELESS and self.failed > len(runs) or \
                 some and (np.median(tracks) < FEW_TRACKS or
-                          len(runs) * self.end > MOST_RUNS * self.at and len(runs) > MOST_RUNS / 6):
+                          len(runs) * self.end > MOST_RUNS * self.at and
+                          len(runs) > MOST_RUNS / 6 and self.at < self.end / EARLY):
             raise NoRuns("%s: no runs of tracks: %d found in %.1f %% of the disk, %d places "
                          "follow no law" % (self.dev.name, len(runs),
                                             100 * self.at / self.dev.blocks, self.failed))
@@ -123,8 +126,9 @@ class Finder:
         for low in np.array([NEAR, *range(THIRDS)]) / THIRDS * MOST_SHARE:
             high = low + MOST_SHARE / THIRDS if low >= 0 else FIRST / run.tracks
             share = max(low, 0) + self.random.random(CHOICES) * (high - max(low, 0))
-            last = run.first + (1 + (share * run.tracks).astype(int)) * run.spt - 1
-            unit, at = self.meter.soonest(at, run, last)
+            # the last unit of a track, or the first of the next
+            ends = run.first + (1 + (share * run.tracks).astype(int)) * run.spt
+            unit, at = self.meter.soonest(at, run, ends - (len(units) % 2))
             units.append(unit)
         return [*units, run.end - 1]
 
