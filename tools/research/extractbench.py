@@ -94,7 +94,8 @@ def possible(path):
     from freeblock.extraction import pipeline  # pylint: disable=import-outside-toplevel
     scalars, _ = fbdrive.records(path)
     small = truth.sectors(path) <= pipeline.FULL_BLOCKS
-    found = ["translate"] if scalars.get("translate", ["on"]) == ["on"] else []
+    tells = scalars.get("translate", ["on"]) == ["on"] and scalars.get("interface") != ["sata"]
+    found = ["translate"] if tells else []
     return found + (["full"] if small else []) + ["quick"]
 
 

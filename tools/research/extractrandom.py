@@ -28,6 +28,7 @@ WHOLE = 50
 MOVES = {"period_ps": 6000000000, "zero_latency": True, "head_switch_ns": 500000,
          "write_settle_ns": 200000, "seek": [(1, 800000), (2, 900000)]}
 MOST_ANGLE = 0.002              # of a turn, 99th percentile: a model worse than that is wrong
+MOSTLY_PCT = 99.9               # mapped of a drive of real size that is exact
 # Of a seed's drives the numbers
 STEP = 1000000
 EXACT, TOLD, UNTOLD = "exact", "wrong_told", "wrong_untold"
@@ -85,9 +86,16 @@ def verdict(said, trusted, surfaces_known):
     return TOLD if named or not trusted else UNTOLD
 
 
-def extracted(path, folder, full, alone):
+def verdict_of_angles(said):
+    """The same of a drive of real size, by LBNs chosen at random."""
+    if said["trusted_wrong_pct"]:
+        return UNTOLD
+    return EXACT if said["mapped_pct"] > MOSTLY_PCT and not said["wrong_pct"] else TOLD
+
+
+def extracted(path, folder, full, alone, small=True):
     """What came of a drive's extraction: a row."""
-    from . import extractscore as score  # pylint: disable=import-outside-toplevel
+    from . import extractmap, extractscore as score  # pylint: disable=import-outside-toplevel
     measure_it = layout_alone if alone else whole
     try:
         text, seen, trusted, surfaces_known = measure_it(options(path, folder, full), folder)
@@ -96,6 +104,9 @@ def extracted(path, folder, full, alone):
     except (ValueError, IndexError, KeyError, TypeError, ArithmeticError) as error:
         # nobody is told anything by that
         return {"result": UNTOLD, "crashed": "%s: %s" % (type(error).__name__, error)}
+    if not small:
+        said = extractmap.judge(path, text, seen["doubtful"], trusted)
+        return dict(said, result=verdict_of_angles(said), trusted=trusted)
     said = score.score(path, text, "timing", seen["doubtful"])
     row = {key: said[key] for key in (
         "lbn_mismatches", "lbns_untold", "tracks_untold", "track_boundaries_wrong",
@@ -116,8 +127,11 @@ def one(work):
     with open(path, "w", encoding="ascii") as file:
         file.write(drive.text())
     full, alone = number % 2 == 1, number % WHOLE < WHOLE - 2
-    row = extracted(path, folder, full, alone)
-    if alone and row["result"] == UNTOLD and "crashed" not in row:
+    small = kind == "small"
+    if not small:
+        full, alone = False, True
+    row = extracted(path, folder, full, alone, small)
+    if small and alone and row["result"] == UNTOLD and "crashed" not in row:
         # who extracts a drive is told the scheduler's word, too
         row, alone = extracted(path, folder, full, False), False
     row.update(number=number, mode="full" if full else "quick", whole=not alone,
@@ -179,7 +193,9 @@ def measure(count, seed, out, kind="small", fresh=False, jobs=PROCESSES):
 
 def line(row):
     """A drive that is not exact, for people."""
-    why = row.get("refused") or row.get("crashed") or \
+    why = row.get("refused") or row.get("crashed") or (
+        "%.3f %% mapped, %.3f %% wrong and not named" % (row["mapped_pct"], row["wrong_pct"])
+        if "mapped_pct" in row else None) or \
         "%d LBNs elsewhere, %d of them not named (%d of %d are)%s" % (
             row["lbn_mismatches"], row["lbns_untold"], row["lbns_named"], row["lbns"],
             "; distrusted" if not row["trusted"] else
@@ -188,11 +204,24 @@ def line(row):
                                           row["result"].replace("_", " "), why)
 
 
+def _shares(row):
+    """(mapped and right, mapped, wrong and trusted) of a drive's LBNs, percent."""
+    if "mapped_pct" in row:
+        return row["mapped_pct"] - row["wrong_pct"], row["mapped_pct"], row["trusted_wrong_pct"]
+    if "lbns" not in row:
+        return 0.0, 0.0, 0.0
+    named, wrong = (100 * row[key] / row["lbns"] for key in ("lbns_named", "lbns_untold"))
+    return 100 - named - wrong, 100 - named, wrong * row["trusted"]
+
+
 def summary(rows):
-    """What random.json holds."""
+    """What random.json holds. mapped_right, holes, trusted_wrong: percent of LBNs, in the mean of
+    the drives; of one that was refused all is a hole."""
     kinds = [row["result"] for row in rows]
+    right, mapped, wrong = (sum(column) / len(rows) for column in zip(*map(_shares, rows)))
     named = [row for row in rows if "lbns" in row and row.get("trusted")]
-    return {"drives": len(rows), "exact": kinds.count(EXACT), "wrong_told": kinds.count(TOLD),
+    return {"drives": len(rows), "mapped_right": right, "holes": 100 - mapped,
+            "trusted_wrong": wrong, "exact": kinds.count(EXACT), "wrong_told": kinds.count(TOLD),
             "wrong_untold": kinds.count(UNTOLD),
             "refused": sum("refused" in row for row in rows),
             "distrusted": sum(row.get("trusted") is False for row in rows),
@@ -215,8 +244,11 @@ def run(args):
         for row in rows:
             if row["result"] != EXACT:
                 print(line(row))
-        print("%(drives)d drives (seed %(seed)d): %(exact)d exact, %(wrong_told)d wrong and told "
-              "(%(refused)d refused, %(distrusted)d distrusted), %(wrong_untold)d wrong and not "
-              "told; models that are trusted name %(lbns_named_pct).2f %% of their LBNs as "
-              "doubtful" % said)
+        print("%(drives)d drives (seed %(seed)d): %(mapped_right).3f %% of LBNs mapped and right, "
+              "%(holes).3f %% holes, %(trusted_wrong).3f %% wrong and trusted" % said)
+        print("%(exact)d exact, %(wrong_told)d wrong and told (%(refused)d refused, "
+              "%(distrusted)d distrusted), %(wrong_untold)d wrong and not told" % said)
+        if args.kind == "small":
+            print("models that are trusted name %(lbns_named_pct).2f %% of their LBNs as doubtful" %
+                  said)
     return 1 if said["wrong_untold"] else 0

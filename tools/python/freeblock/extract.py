@@ -65,14 +65,16 @@ def add_parser(subparsers):
 def show(report):
     """What was found, for people."""
     drive, layout, found = report["drive"], report["layout"], report["mechanics"]
-    print("%s %s %s: %d LBNs, %d heads, %d cylinders, %d zones (%s)" % (
-        drive["vendor"], drive["product"], drive["revision"], drive["sectors"], layout["heads"],
-        layout["cylinders"], layout["zones"], layout["how"]))
-    print("rotation %.6f ms (%.2f rpm, error %.2f ppm); head switch %.3f ms; seek 1 to %d "
-          "cylinders %.3f to %.3f ms" % (
-              found["period_ps"] / 1e9, 60e12 / found["period_ps"], found["period_err_ppm"],
-              found["head_switch_ns"] / 1e6, found["seek"][-1][0], found["seek"][0][1] / 1e6,
-              found["seek"][-1][1] / 1e6))
+    runs = layout["how"] == "runs"
+    print("%s %s %s: %d LBNs, %s (%s)" % (
+        drive["vendor"], drive["product"], drive["revision"], drive["sectors"],
+        "%d tracks" % layout["cylinders"] if runs else "%d heads, %d cylinders, %d zones" % (
+            layout["heads"], layout["cylinders"], layout["zones"]), layout["how"]))
+    print("rotation %.6f ms (%.2f rpm, error %.2f ppm);%s seek 1 to %d %s %.3f to %.3f ms" % (
+        found["period_ps"] / 1e9, 60e12 / found["period_ps"], found["period_err_ppm"],
+        "" if runs else " head switch %.3f ms;" % (found["head_switch_ns"] / 1e6),
+        found["seek"][-1][0], "tracks" if runs else "cylinders", found["seek"][0][1] / 1e6,
+        found["seek"][-1][1] / 1e6))
     for line in report["notes"]:
         print("- " + line)
     print("%-8s %6s %10s %10s %9s %9s %7s" % ("reads", "", "in 50 us", "in 100 us", "p50 us",

@@ -240,9 +240,12 @@ class Phase:
         done = np.asarray(done_ns, dtype=np.float64)
         count = np.interp(done, self.at, self.flat)
         after = self.flat[-1] + (done - self.at[-1]) / self.local_ns
-        before = self.flat[0] + (done - self.at[0]) / self.period_ns
         count = np.where(done > self.at[-1], after, count)
-        return np.where(done < self.at[0], before, count) % 1
+        if np.any(done < self.at[0]):
+            # the period of all anchors is some work
+            before = self.flat[0] + (done - self.at[0]) / self.period_ns
+            count = np.where(done < self.at[0], before, count)
+        return count % 1
 
     def refresh(self, dev):
         """Another anchor: a seek and about `reads` turns."""

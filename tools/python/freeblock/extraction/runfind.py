@@ -9,21 +9,28 @@ import numpy as np
 
 from .. import ToolError
 from .rungrow import Growth
-from .runguess import Guesses
+from .runguess import Guesses, Kind
 from .runmap import Run, RunMap
-from .runread import Meter
+from .runread import CHOICES, Meter
 from .runsurvey import Surveyor
 from .track import wrap
 
 SAVE_NS = 20e9          # disk time after which what was found is kept
 MOST_AHEAD = 24         # runs tested at once
-THIRDS = 3              # of a guessed run, in each of which a track is looked at
+THIRDS = 3              # of a guessed run, in each of which a track is looked at,
+MOST_SHARE = 0.95       # but for its last ones; and another
+NEAR, FIRST = -1, 12    # of its first ones
+SLOPES = (0.6, 0.93)    # of a track, at which its length is told, if it is
+MOST_SHORTER = 0.15     # or longer, by this share, than was guessed
+NEARLY = 2.5            # slots by which a track's length may seem to be another
+FEW_GUESSES = 3         # lengths that are tried where it does not show
 LEAST_TRACKS = 3        # of a run that is guessed
 JUMPS = 6               # to find a run behind what follows no law
 JUMP = 2                # times as far each
 HOPELESS = 8            # runs found, or places tried, after which a drive may have none:
 FEW_TRACKS = 5          # if most have fewer,
-MOST_RUNS = 60000       # or so many runs are to be expected
+MOST_RUNS = 65000       # or so many runs are to be expected, which a model does not hold
+EARLY = 4               # parts of the disk, in the first of which that shows
 
 
 class NoRuns(ToolError):
@@ -55,7 +62,8 @@ class Finder:
     def find(self, budget_ns=np.inf, save=None, tell=None):
         """Look at all that was not, within so much disk time."""
         saved = begun = self.dev.disk_ns
-        while self.at < self.end and self.dev.disk_ns - begun < budget_ns:
+        while self.at < self.end and self.dev.disk_ns - begun < budget_ns and \
+                len(self.map.runs) < MOST_RUNS:
             self.step()
             self._despair()
             if tell:
@@ -71,7 +79,8 @@ class Finder:
         some = len(runs) >= HOPELESS
         if self.failed >= HOPELESS and self.failed > len(runs) or \
                 some and (np.median(tracks) < FEW_TRACKS or
-                          len(runs) * self.end > MOST_RUNS * self.at and len(runs) > MOST_RUNS / 6):
+                          len(runs) * self.end > MOST_RUNS * self.at and
+                          len(runs) > MOST_RUNS / 6 and self.at < self.end / EARLY):
             raise NoRuns("%s: no runs of tracks: %d found in %.1f %% of the disk, %d places "
                          "follow no law" % (self.dev.name, len(runs),
                                             100 * self.at / self.dev.blocks, self.failed))
@@ -80,31 +89,32 @@ class Finder:
         """The next run, or several."""
         if self._several() or self._longer():
             return
-        run = self._guessed() or self._surveyed(self.at)
+        run = self._resized() or self._guessed() or self._surveyed(self.at)
         if not run:
             self._hole()
 
-    def _add(self, run):
+    def _add(self, run, role=None):
         self.map.runs.append(run)
-        self.guesses.add(run)
+        self.guesses.add(run, role)
         self.at = run.end
 
     # ---- several at once
 
     def _several(self):
         """Take the next runs in that are as guessed; whether there were any."""
-        kinds, first, runs = self.guesses.ahead(self.ahead), self.at, []
-        for kind in kinds:
+        first, runs, roles = self.at, [], []
+        for kind, role in self.guesses.ahead(self.ahead):
             count = kind.spt * kind.tracks
             if kind.tracks < LEAST_TRACKS or first + count > self.end:
                 break
             runs.append(Run(first, count, kind.spt, 0.0, kind.skew))
+            roles.append(role)
             first += count
         if not runs:
             return False
         taken = self._tested(runs)
-        for run in runs[:taken]:
-            self._add(run)
+        for run, role in zip(runs[:taken], roles):
+            self._add(run, role)
         self.guessed = self.guessed or taken > 0
         self.ahead = min(2 * self.ahead, MOST_AHEAD) if taken == len(runs) else 1
         return taken > 0
@@ -112,9 +122,15 @@ class Finder:
     def _places(self, run):
         """Units that tell whether a run is as guessed: at its ends, and behind tracks chosen at
         random, since what looks right by chance does so at the same places each time."""
-        share = (np.arange(THIRDS) + self.random.random(THIRDS)) / THIRDS * 0.95
-        last = run.first + (1 + (share * run.tracks).astype(int)) * run.spt - 1
-        return [run.first, run.first + run.spt - 1, *last.tolist(), run.end - 1]
+        units, at = [run.first], float(run.ends(run.first))
+        for low in np.array([NEAR, *range(THIRDS)]) / THIRDS * MOST_SHARE:
+            high = low + MOST_SHARE / THIRDS if low >= 0 else FIRST / run.tracks
+            share = max(low, 0) + self.random.random(CHOICES) * (high - max(low, 0))
+            # the last unit of a track, or the first of the next
+            ends = run.first + (1 + (share * run.tracks).astype(int)) * run.spt
+            unit, at = self.meter.soonest(at, run, ends - (len(units) % 2))
+            units.append(unit)
+        return [*units, run.end - 1]
 
     def _tested(self, runs):
         """How many of these are right; their angles are set."""
@@ -164,18 +180,53 @@ class Finder:
 
     # ---- one by one
 
+    def _length(self, spt):
+        """The length of the track that begins here, if it is nearly this one, or None."""
+        near_to, spt = spt, float(spt)
+        for share in SLOPES:
+            far = int(share * spt)
+            if self.at + far >= self.end:
+                return None
+            near, angle = self.meter.angles([self.at, self.at + far])
+            turns = (angle - near) % 1
+            if not abs(turns / share - 1) < MOST_SHORTER:
+                return None
+            spt = far / turns
+        return spt if abs(spt / near_to - 1) < MOST_SHORTER else None
+
+    def _resized(self):
+        """The next run as guessed but for the length of its tracks, or None: what a border of
+        zones makes of it."""
+        for kind, _ in self.guesses.ahead(1):
+            spt = self._length(kind.spt)
+            if spt:
+                lengths = range(int(spt) - 1, int(spt) + 3)
+                for length in sorted(lengths, key=lambda n: abs(n - spt)):
+                    begun = self._begun(Kind(length, kind.tracks, kind.skew))
+                    if begun:
+                        return self._hinted(begun, kind)
+        return None
+
+    def _hinted(self, begun, kind):
+        """Follow a run that may be of a kind, but for its track length."""
+        run, *seen = begun
+        sure = abs(wrap(run.skew - kind.skew)) <= 2 * self.meter.tolerance
+        return self._grown(run, self.at, kind.tracks if sure else None,
+                           kind.skew if sure else None, seen)
+
     def _guessed(self):
         """The next run by one of the guesses, or None."""
-        lengths = {}
-        for kind in self.guesses.candidates():
-            if kind.spt not in lengths:
-                lengths[kind.spt] = self._begun(kind)
-            run = lengths[kind.spt]
-            if not run:
+        kinds, tried = self.guesses.candidates(), {}
+        spt = self._length(kinds[0].spt) if kinds else None
+        for kind in kinds:
+            if spt and abs(kind.spt - spt) > NEARLY:
                 continue
-            sure = abs(wrap(run[0].skew - kind.skew)) <= 2 * self.meter.tolerance
-            return self._grown(run[0], self.at, kind.tracks if sure else None,
-                               kind.skew if sure else None, run[1:])
+            if kind.spt not in tried:
+                tried[kind.spt] = self._begun(kind)
+            if tried[kind.spt]:
+                return self._hinted(tried[kind.spt], kind)
+            if not spt and len(tried) == FEW_GUESSES:
+                break
         return None
 
     def _begun(self, kind):

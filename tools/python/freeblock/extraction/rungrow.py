@@ -17,7 +17,7 @@ FANOUT = 7
 PROOFS_ALL = 8          # of a run that goes on behind the end that was guessed
 PROOFS = 2              # tracks looked at where a bisection has passed
 SLIP_READS = (3, 10)    # of a unit, to tell whether a slip lies before it
-SURE_SLIP = 6           # standard errors that a slip's shift has to have
+SURE_SLIP = 4.5         # standard errors that a slip's shift has to have
 
 
 class Growth:
@@ -231,18 +231,21 @@ class Growth:
         unit = self.base + track * spt + slot
         want = run.angle + track * run.skew + (slot + 1) / spt
         off = (self.meter.mean(unit, SLIP_READS[0]) - want) % 1
-        if np.isnan(off) or track + 2 >= self._last():
+        if np.isnan(off) or track + 1 >= self._last():
             return False
-        shifts = {int(round(off * spt)) % spt, spt - slot}
-        for shift in sorted(shifts - {0, spt}):
-            places = [(track + 1, 0), (track + 1, spt - 1), (track + 2, 0), (track + 2, spt - 1)]
+        near = int(round(off * spt))
+        shifts = [near, near - 1, near + 1, spt - slot]
+        for shift in [shift for shift in dict.fromkeys(shifts) if 0 < shift < spt]:
+            # the next track may have a slip, too, but for its first slot
+            places = [(track, (slot + shift + spt) // 2), (track, spt - 1), (track + 1, 0)]
+            places = places[2:] if slot + shift >= spt - 1 else places
             if not self._test(places, shift).all():
                 continue
             if shift / spt < 4 * self.meter.tolerance:
                 slot = self._before(track, slot, shift)
             run.slips.append((self.base + track * spt + slot, shift))
             self.base -= shift
-            self.good = track + 1
+            self.good = track
             return True
         return False
 

@@ -13,6 +13,10 @@ GUARD = 3e-4            # turns: of the phase, and of what laws are known
 ROOM = 1.15             # times the lateness seen that a read may be off
 MOST_READS = 12         # of one unit, for a mean
 AGAIN = 2               # reads of what is off, before it is believed
+CHOICES = 8             # units of which the one that comes round first is read
+LEAD = (0.04, 0.3, 0.7)         # turns from a read's end until the next can begin: least, at first,
+LATER, SOONER = 0.006, 0.0003   # and most; by how much it is changed: one in twenty is lost
+PACED = 0.2             # turns behind it up to which a read tells whether it is right
 
 
 class Meter:
@@ -27,6 +31,7 @@ class Meter:
         self.late = float(np.mean(late[late <= high]))
         self.tolerance = ROOM * max(high - self.late, self.late) + GUARD
         self.sigma = float(np.std(late[late <= high])) + GUARD / 4
+        self.lead = LEAD[1]
         self._fresh = -np.inf
 
     def angles(self, units):
@@ -38,7 +43,24 @@ class Meter:
         self.reads += len(found)
         turns = self.phase.turns(found["done"]) - self.late
         turns[found["status"] != 0] = np.nan
+        self._learn_lead(np.diff(found["done"].astype(float)) / self.phase.local_ns,
+                         np.diff(turns) % 1)
         return turns
+
+    def _learn_lead(self, took, apart):
+        """How soon the next read can begin: those that were to begin soon took a turn more, or
+        not."""
+        paced = (apart > self.lead) & (apart < self.lead + PACED)
+        lost = np.count_nonzero(took[paced] > apart[paced] + 0.5)
+        self.lead += lost * LATER - (np.count_nonzero(paced) - lost) * SOONER
+        self.lead = float(np.clip(self.lead, LEAD[0], LEAD[2]))
+
+    def soonest(self, at, run, units):
+        """(the unit of these of a run that comes round first, the angle at its end), when the read
+        before ends at an angle."""
+        ends = run.ends(units)
+        best = int(np.argmin((ends - 1 / run.spt - at - self.lead) % 1))
+        return int(units[best]), float(ends[best])
 
     def mean(self, unit, reads):
         """The angle of a unit by so many reads and one more, outliers apart: a drive that begins
