@@ -137,8 +137,9 @@ def one(name, drive, mode, lines, seed, out):
     with open(model, "rb") as file:
         text = file.read()
     told, trusted = report["audit"]["doubtful"], report["validation"]["trusted"]
-    judged = score.score(described, text, report["layout"]["how"])
-    row.update({key: value for key, value in judged.items() if key in row and key != "mode"})
+    if not fbdrive.records(described)[1]["run"]:
+        judged = score.score(described, text, report["layout"]["how"])
+        row.update({key: value for key, value in judged.items() if key in row and key != "mode"})
     row.update(extractmap.judge(described, text, told, trusted))
     whole = report["validation"]["shares"][-1]
     row.update(within_50us_pct=whole["within_50us_pct"], how=report["layout"]["how"],

@@ -109,7 +109,7 @@ def _off(meter, runs, number, units, unread):
     for at in range(0, len(units), BATCH):
         some, those = units[at:at + BATCH], number[at:at + BATCH]
         want = np.array([float(runs[one].ends(unit)) for one, unit in zip(those, some)])
-        off = meter.off(some, want, ROOM * meter.tolerance)
+        off = meter.off(some, want, ROOM * meter.tolerance, paced=True)
         unread += some[np.isnan(off)].tolist()
         bad |= set(those[np.abs(off) > ROOM * meter.tolerance].tolist())
     return bad

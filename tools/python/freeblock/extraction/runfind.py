@@ -135,7 +135,7 @@ class Finder:
     def _tested(self, runs):
         """How many of these are right; their angles are set."""
         units = np.array([self._places(run) for run in runs])
-        angles = self.meter.angles(units.ravel()).reshape(units.shape)
+        angles = self.meter.angles(units.ravel(), paced=True).reshape(units.shape)
         room = 1.3 * self.meter.tolerance
         for number, run in enumerate(runs):
             if not self._fits(run, units[number], angles[number], room):

@@ -70,7 +70,8 @@ class Guesses:
                     self.roles.append(role)
                     return True
             return False
-        if run.tracks > ALONE and not self._like(run, self.kinds[self.order[-1]]):
+        if run.tracks > ALONE and (run.tracks > self.rest + ALONE or not self._like(
+                run, self.kinds[self.order[-1]])):
             self.rest = 0
             return False
         self.rest = max(self.rest - run.tracks, 0)
@@ -83,12 +84,20 @@ class Guesses:
             return
         number = self._kind(run)
         if role is None:
-            role = self.kinds[number].role
-            for kind, other in expected:
-                role = other if kind.tracks == run.tracks else role
+            role = self._role(number, run, expected)
         self.order.append(number)
         self.roles.append(role)
         self.latest[role] = number
+
+    def _role(self, number, run, expected):
+        """That of a run of a kind: what was expected, unless another has such runs now."""
+        for role, latest in self.latest.items():
+            if latest == number:
+                return role
+        for kind, role in expected:
+            if kind.tracks == run.tracks:
+                return role
+        return self.kinds[number].role
 
     def drop(self):
         """Forget the last run."""

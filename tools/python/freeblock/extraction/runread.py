@@ -16,6 +16,7 @@ AGAIN = 2               # reads of what is off, before it is believed
 CHOICES = 8             # units of which the one that comes round first is read
 LEAD = (0.04, 0.3, 0.7)         # turns from a read's end until the next can begin: least, at first,
 LATER, SOONER = 0.006, 0.0003   # and most; by how much it is changed: one in twenty is lost
+MARGIN = 0.01           # more, lest the head comes to the midst of a unit
 PACED = 0.2             # turns behind it up to which a read tells whether it is right
 
 
@@ -34,8 +35,9 @@ class Meter:
         self.lead = LEAD[1]
         self._fresh = -np.inf
 
-    def angles(self, units):
-        """Each unit read once, in that order; NaN: it cannot be read."""
+    def angles(self, units, paced=False):
+        """Each unit read once, in that order; NaN: it cannot be read. paced: soonest() chose most
+        of them."""
         if self.dev.disk_ns - self._fresh > REFRESH_NS:
             self.phase.refresh(self.dev)
             self._fresh = self.dev.disk_ns
@@ -43,8 +45,9 @@ class Meter:
         self.reads += len(found)
         turns = self.phase.turns(found["done"]) - self.late
         turns[found["status"] != 0] = np.nan
-        self._learn_lead(np.diff(found["done"].astype(float)) / self.phase.local_ns,
-                         np.diff(turns) % 1)
+        if paced:
+            self._learn_lead(np.diff(found["done"].astype(float)) / self.phase.local_ns,
+                             np.diff(turns) % 1)
         return turns
 
     def _learn_lead(self, took, apart):
@@ -59,7 +62,7 @@ class Meter:
         """(the unit of these of a run that comes round first, the angle at its end), when the read
         before ends at an angle."""
         ends = run.ends(units)
-        best = int(np.argmin((ends - 1 / run.spt - at - self.lead) % 1))
+        best = int(np.argmin((ends - 1 / run.spt - at - self.lead - MARGIN) % 1))
         return int(units[best]), float(ends[best])
 
     def mean(self, unit, reads):
@@ -73,11 +76,11 @@ class Meter:
         off = wrap(turns - turns[0])
         return float(turns[0] + np.mean(off[np.abs(off - np.median(off)) <= 2 * self.tolerance]))
 
-    def off(self, units, want, room):
+    def off(self, units, want, room, paced=False):
         """How far units end from where they should, the nearest of a few reads of those farther
         off than `room`; NaN: they cannot be read."""
         units, want = np.asarray(units, dtype=np.int64), np.asarray(want, dtype=float)
-        found = wrap(self.angles(units) - want)
+        found = wrap(self.angles(units, paced) - want)
         for _ in range(AGAIN):
             far = np.flatnonzero(np.abs(found) > room)
             if not len(far) or len(far) > max(len(units) / 2, 2):
