@@ -13,6 +13,7 @@
 
 #define TRIPS_IN_SYSTEM 4096
 #define TRIPS_NS_PER_S 1000000000ULL
+#define TRIPS_MAX_NS 50000000	/* idle_max_us by default */
 
 /**
  * struct trips_req - a request of both logs
@@ -194,6 +195,7 @@ int main(int argc, char **argv)
 		sim_usage("freeblock-trips ALONE TASK SECONDS LIMIT_NS SEED DRAWS");
 	trips_load(&t, argv[1], argv[2]);
 	t.end_ns = strtoull(argv[3], NULL, 10) * TRIPS_NS_PER_S;
+	t.limit.max_ns = TRIPS_MAX_NS;
 	t.limit.ns = strcmp(argv[4], "true") ? strtoull(argv[4], NULL, 10) : trips_true_ns(&t);
 	seed = strtoull(argv[5], NULL, 10);
 	draws = strtoull(argv[6], NULL, 10);
