@@ -150,7 +150,7 @@ static void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 now)
 		fb_idle_place_ended(&w->place, took_ns);
 	/* what took long because it failed says nothing of others, nor does a stall at first */
 	if (w->judged && ours_ns)
-		fb_idle_times_add(&w->times, class, w->nsect, ours_ns, w->clean);
+		fb_idle_times_add(&w->times, class, ours_ns, w->clean);
 	fb_idle_account_read(&w->account, now, ours_ns);
 	if (!w->hit_ns)
 		return;
@@ -334,9 +334,7 @@ enum fb_idle_policy_why fb_idle_policy_why(const struct fb_idle_policy *w, u64 n
 
 bool fb_idle_policy_knows(const struct fb_idle_policy *w)
 {
-	struct fb_idle_times_mean m;
-
-	return fb_idle_times_mean(&w->times, FB_IDLE_TIMES_NEXT, &m);
+	return fb_idle_times_rest_ns(&w->times, FB_IDLE_TIMES_NEXT);
 }
 
 void fb_idle_policy_status(const struct fb_idle_policy *w, u64 now,

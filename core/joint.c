@@ -119,18 +119,22 @@ static struct fb_joint_view fb_joint_view(const struct fb_joint *j, const struct
 /* Is a request's rank surely too low, as its seek takes @floor_ns at least? */
 static bool fb_joint_prune(const struct fb_joint_view *v, const struct fb_policy_req *req)
 {
+	s64 slope = v->loss - v->gain, limit;
 	u64 floor_ns, first_ns;
 
 	if (!req->placed)
 		return true;
-	if (v->least == S64_MIN || v->loss <= v->gain)
+	if (v->least == S64_MIN || slope <= 0)
 		return false;
-	floor_ns = dm_seek_floor_ns(v->at->dm, dm_apart(v->at->head, &req->start));
+	limit = FB_JOINT_ROUNDING_NS * (v->loss + v->gain) - v->least;
+	/* most wait for too long, however short their seek */
 	first_ns = dm_angle_to_ns(v->at->dm, req->start.angle - v->at->head->angle);
+	if ((s64)first_ns * slope > limit)
+		return true;
+	floor_ns = dm_seek_floor_ns(v->at->dm, dm_apart(v->at->head, &req->start));
 	if (first_ns + FB_JOINT_ROUNDING_NS < floor_ns)
 		first_ns += v->period_ns;
-	return (s64)floor_ns * v->gain + (s64)first_ns * (v->loss - v->gain) >
-	       FB_JOINT_ROUNDING_NS * (v->loss + v->gain) - v->least;
+	return (s64)floor_ns * v->gain + (s64)first_ns * slope > limit;
 }
 
 static void fb_joint_predict(const struct fb_joint_view *v, struct fb_policy_req *req,

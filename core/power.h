@@ -54,10 +54,6 @@ struct fb_power {
 };
 
 bool fb_power_spins(enum fb_power_state state);
-enum fb_power_state fb_power_of_ata(u8 count);
-enum fb_power_state fb_power_of_sense(u8 key, u8 asc, u8 ascq);
-u64 fb_power_page_ns(const u8 *page, u32 len);
-u64 fb_power_log_ns(const u8 *log, u32 len);
 void fb_power_begin(struct fb_power *p, u64 now);
 void fb_power_foreground(struct fb_power *p, u64 fg_ns);
 bool fb_power_must_ask(const struct fb_power *p, u64 touched_ns, u64 now);

@@ -50,14 +50,8 @@
 #define FB_SEEK_FIT_MISFIT_TRIALS 200
 #define FB_SEEK_FIT_MISFIT_PPM (FB_SEEK_FIT_MOST_PPM / 16 * 15)	/* it varies below its bound */
 
-#define FB_SEEK_FIT_Z_SHIFT 2		/* fb_seek_fit_late[]: quarters of a scale */
 #define FB_SEEK_FIT_ONE 65536		/* 16 binary places */
-
-/* 65536 / (1 + e^z) for z = 0, 1/4, 1/2 ... 6 */
-static const u16 fb_seek_fit_late[FB_SEEK_FIT_FAR * (1 << FB_SEEK_FIT_Z_SHIFT) + 1] = {
-	32768, 28693, 24743, 21027, 17625, 14589, 11955, 9701, 7812, 6252, 4977, 3946, 3108, 2442,
-	1912, 1493, 1179, 922, 720, 562, 439, 342, 267, 208, 162,
-};
+#define FB_SEEK_FIT_EXP_SHIFT 8
 
 void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm)
 {
@@ -118,14 +112,15 @@ struct fb_seek_fit_trial {
 	u64 slope;	/* fall of @z per million ppm: seek time / scale, 10 binary places */
 };
 
+/* 1 / (1 + e^z), with e^-z = (1 - z / 2^n)^(2^n) */
 static u32 fb_seek_fit_chance(s32 z)
 {
-	u32 size = z < 0 ? -z : z, at = size >> (8 - FB_SEEK_FIT_Z_SHIFT), late;
-	u32 part = size & ((1 << (8 - FB_SEEK_FIT_Z_SHIFT)) - 1);
+	u64 exp = (1ULL << 30) - ((u64)abs(z) << (30 - 8 - FB_SEEK_FIT_EXP_SHIFT));
+	u32 i, late;
 
-	late = fb_seek_fit_late[at];
-	if (part)
-		late -= (late - fb_seek_fit_late[at + 1]) * part >> (8 - FB_SEEK_FIT_Z_SHIFT);
+	for (i = 0; i < FB_SEEK_FIT_EXP_SHIFT; i++)
+		exp = exp * exp >> 30;
+	late = div_u64(exp << 16, (1U << 30) + (u32)exp);
 	return z < 0 ? FB_SEEK_FIT_ONE - late : late;
 }
 

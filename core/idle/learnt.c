@@ -74,96 +74,72 @@ u32 fb_idle_account_ratio(const struct fb_idle_account *a)
 
 /* ---- times ---- */
 
-#define FB_IDLE_TIMES_MOST_US 4000000U	/* what takes longer is error recovery */
-#define FB_IDLE_TIMES_AGE 2048		/* reads after which they count half */
-#define FB_IDLE_TIMES_KNOWN 8		/* least reads for a mean */
+#define FB_IDLE_TIMES_MOST_US (4 * USEC_PER_SEC)	/* what takes longer is error recovery */
+#define FB_IDLE_TIMES_FADES (8 * FB_IDLE_FADES)
 
-static void fb_idle_times_age(struct fb_idle_time *of)
-{
-	of->n /= 2;
-	of->us /= 2;
-	of->sq /= 2;
-	of->sectors /= 2;
-	of->clean /= 2;
-	of->clean_us /= 2;
-}
-
-void fb_idle_times_add(struct fb_idle_times *t, enum fb_idle_times_class class, u32 nsect, u64 ns,
-		       bool clean)
+void fb_idle_times_add(struct fb_idle_times *t, enum fb_idle_times_class class, u64 ns, bool clean)
 {
 	u64 us = min_t(u64, div_u64(ns, NSEC_PER_USEC), FB_IDLE_TIMES_MOST_US);
 	struct fb_idle_time *of = &t->of[class];
 
-	of->n++;
 	of->us += us;
 	of->sq += us * us;
-	of->sectors += nsect;
 	of->clean += clean;
 	of->clean_us += clean ? us : 0;
-	if (of->n >= FB_IDLE_TIMES_AGE)
-		fb_idle_times_age(of);
+	if (++of->n < FB_IDLE_TIMES_FADES)
+		return;
+	of->n /= 2;
+	of->us /= 2;
+	of->sq /= 2;
+	of->clean /= 2;
+	of->clean_us /= 2;
 }
 
 u64 fb_idle_times_usual_ns(const struct fb_idle_times *t, enum fb_idle_times_class class)
 {
 	const struct fb_idle_time *of = &t->of[class];
 
-	if (of->clean < FB_IDLE_TIMES_KNOWN)
-		return 0;
-	return div_u64(of->clean_us * NSEC_PER_USEC, of->clean);
+	return of->clean < FB_IDLE_KNOWN ? 0 : div_u64(of->clean_us * NSEC_PER_USEC, of->clean);
 }
 
 /* who comes at any time comes to a long read more often: the mean rest is E[x^2] / 2 E[x] */
-bool fb_idle_times_mean(const struct fb_idle_times *t, enum fb_idle_times_class class,
-			struct fb_idle_times_mean *m)
+u64 fb_idle_times_rest_ns(const struct fb_idle_times *t, enum fb_idle_times_class class)
 {
 	const struct fb_idle_time *of = &t->of[class];
 
-	if (of->n < FB_IDLE_TIMES_KNOWN)
-		return false;
-	m->ns = max_t(u64, div_u64(of->us * NSEC_PER_USEC, of->n), 1);
-	m->rest_ns = mul_u64_u64_div_u64(of->sq, NSEC_PER_USEC,
-					 2 * max_t(u64, of->us, 1));
-	m->sectors = div_u64(of->sectors, of->n);
-	return true;
+	if (of->n < FB_IDLE_KNOWN)
+		return 0;
+	return max_t(u64, mul_u64_u64_div_u64(of->sq, NSEC_PER_USEC, 2 * max_t(u64, of->us, 1)), 1);
 }
 
 /* ---- places ---- */
 
-#define FB_IDLE_PLACE_AGE 256		/* reads after which they count half */
-#define FB_IDLE_PLACE_KNOWN 8		/* least reads for a mean */
-#define FB_IDLE_PLACE_MOST_US 100000U	/* error recovery says nothing */
+#define FB_IDLE_PLACE_MOST_NS (100 * NSEC_PER_MSEC)	/* error recovery says nothing */
 #define FB_IDLE_PLACE_TRY 512		/* one choice in so many tries another length ... */
 #define FB_IDLE_PLACE_TRY_NEW 8		/* ... and while not all are known */
 #define FB_IDLE_PLACE_WORTH 8		/* to leave out more must save 1 / this */
 
-static u64 fb_idle_place_us(const struct fb_idle_place_arm *a)
-{
-	return div_u64(a->us, max(a->n, 1U));
-}
-
 /* the shortest length that no longer one is clearly better than */
-static u32 fb_idle_place_best(const struct fb_idle_place_arm *arm)
+static u32 fb_idle_place_best(const struct fb_mean *arm)
 {
-	u64 best_us = fb_idle_place_us(&arm[0]), us;
+	s64 best_ns = fb_mean_ns(&arm[0]), ns;
 	u32 best = 0, i;
 
-	for (i = 1; i < FB_IDLE_PLACE_SKIPS && arm[0].n >= FB_IDLE_PLACE_KNOWN; i++) {
-		us = fb_idle_place_us(&arm[i]);
-		if (arm[i].n < FB_IDLE_PLACE_KNOWN ||
-		    us + us / FB_IDLE_PLACE_WORTH >= best_us)
+	for (i = 1; i < FB_IDLE_PLACE_SKIPS && arm[0].n >= FB_IDLE_KNOWN; i++) {
+		ns = fb_mean_ns(&arm[i]);
+		if (arm[i].n < FB_IDLE_KNOWN || ns + ns / FB_IDLE_PLACE_WORTH >= best_ns)
 			continue;
 		best = i;
-		best_us = us;
+		best_ns = ns;
 	}
 	return best;
 }
 
-static bool fb_idle_place_knows(const struct fb_idle_place_arm *arm)
+static bool fb_idle_place_knows(const struct fb_mean *arm)
 {
 	u32 i;
 
-	for (i = 0; i < FB_IDLE_PLACE_SKIPS && arm[i].n >= FB_IDLE_PLACE_KNOWN; i++)
+	for (i = 0; i < FB_IDLE_PLACE_SKIPS && arm[i].n >= FB_IDLE_KNOWN; i++)
 		;
 	return i == FB_IDLE_PLACE_SKIPS;
 }
@@ -175,31 +151,21 @@ bool fb_idle_place_ahead(const struct fb_idle_place *p)
 
 u32 fb_idle_place_choose(struct fb_idle_place *p, enum fb_idle_place_behind behind)
 {
-	const struct fb_idle_place_arm *arm;
 	u32 of, n;
 
 	p->behind = behind;
 	p->skip = 0;
 	if (behind == FB_IDLE_PLACE_KINDS)
 		return 0;
-	arm = p->arm[behind];
-	of = fb_idle_place_knows(arm) ? FB_IDLE_PLACE_TRY : FB_IDLE_PLACE_TRY_NEW;
+	of = fb_idle_place_knows(p->arm[behind]) ? FB_IDLE_PLACE_TRY : FB_IDLE_PLACE_TRY_NEW;
 	n = ++p->tries[behind];
-	p->skip = n % of ? fb_idle_place_best(arm) : n / of % FB_IDLE_PLACE_SKIPS;
+	p->skip = n % of ? fb_idle_place_best(p->arm[behind]) : n / of % FB_IDLE_PLACE_SKIPS;
 	return p->skip;
 }
 
 void fb_idle_place_ended(struct fb_idle_place *p, u64 ns)
 {
-	u64 us = div_u64(ns, NSEC_PER_USEC);
-	struct fb_idle_place_arm *a;
-
-	if (p->behind == FB_IDLE_PLACE_KINDS)
-		return;
-	a = &p->arm[p->behind][p->skip];
-	a->us += min_t(u64, us, FB_IDLE_PLACE_MOST_US);
-	if (++a->n < FB_IDLE_PLACE_AGE)
-		return;
-	a->us /= 2;
-	a->n /= 2;
+	if (p->behind != FB_IDLE_PLACE_KINDS)
+		fb_mean_add(&p->arm[p->behind][p->skip], min_t(u64, ns, FB_IDLE_PLACE_MOST_NS),
+			    FB_IDLE_FADES);
 }

@@ -9,6 +9,31 @@
 
 #include "include/fb_shim.h"
 
+#define FB_IDLE_KNOWN 8		/* least samples for a mean */
+#define FB_IDLE_FADES 256	/* samples after which they count half */
+
+/* A mean of times, of which old samples count less and less */
+struct fb_mean {
+	u32 n;				/* number of samples */
+	s64 us;				/* their sum, microseconds */
+};
+
+/* Add a sample. @fades: number of samples at which they count half. */
+static inline void fb_mean_add(struct fb_mean *m, s64 ns, u32 fades)
+{
+	m->us += div_s64(ns, NSEC_PER_USEC);
+	if (++m->n < fades)
+		return;
+	m->n /= 2;
+	m->us = div_s64(m->us, 2);
+}
+
+/* The mean; 0: there are no samples. */
+static inline s64 fb_mean_ns(const struct fb_mean *m)
+{
+	return m->n ? div_s64(m->us * NSEC_PER_USEC, m->n) : 0;
+}
+
 /* ---- the account ----
  *
  * Two clocks are kept: when the drive was free, and when it would have been without idle reads. A
@@ -66,11 +91,7 @@ void fb_idle_account_period(struct fb_idle_account *a, u64 charge_ns, u32 reques
  */
 u32 fb_idle_account_ratio(const struct fb_idle_account *a);
 
-/*
- *
- * What the threshold is found from, and what tells a read that the drive has kept waiting because
- * it was writing.
- */
+/* ---- times ---- */
 
 /* Reads by what they come behind */
 enum fb_idle_times_class {
@@ -85,37 +106,27 @@ struct fb_idle_time {
 	u32 n;				/* number of reads */
 	u64 us;				/* sum of their times */
 	u64 sq;				/* sum of the squares */
-	u64 sectors;			/* sum of their sectors */
 	u32 clean;			/* those of a drive that surely had nothing to write */
 	u64 clean_us;			/* sum of their times */
 };
 
-/* The times; all private */
+/* What the threshold is found from, and what tells a read that was late as the drive was writing */
 struct fb_idle_times {
 	struct fb_idle_time of[FB_IDLE_TIMES_CLASSES];
-};
-
-/* The mean of a class */
-struct fb_idle_times_mean {
-	u64 ns;				/* time of a read */
-	u64 rest_ns;			/* the rest of one when a request comes meanwhile */
-	u64 sectors;			/* what it reads */
 };
 
 /*
  * A read has ended. @ns: its time; if the drive was writing first, what reads of its class usually
  * take; @clean: the drive surely had nothing to write.
  */
-void fb_idle_times_add(struct fb_idle_times *t, enum fb_idle_times_class class, u32 nsect, u64 ns,
-		       bool clean);
-
+void fb_idle_times_add(struct fb_idle_times *t, enum fb_idle_times_class class, u64 ns, bool clean);
 /* What reads of a class take while the drive has nothing to write; 0: not known yet. */
 u64 fb_idle_times_usual_ns(const struct fb_idle_times *t, enum fb_idle_times_class class);
-/* The mean of a class; false: too few reads were of it. */
-bool fb_idle_times_mean(const struct fb_idle_times *t, enum fb_idle_times_class class,
-			struct fb_idle_times_mean *m);
+/* The mean rest of one when a request comes meanwhile; 0: not known yet. */
+u64 fb_idle_times_rest_ns(const struct fb_idle_times *t, enum fb_idle_times_class class);
 
-/* ---- places ----
+/*
+ * ---- places: how much a read leaves out ----
  *
  * Where the drive reads ahead, what follows the last command comes from its cache, and nothing is
  * left out. Where it does not, what follows has passed the head before the next command has come,
@@ -132,16 +143,10 @@ enum fb_idle_place_behind {
 	FB_IDLE_PLACE_KINDS,	/* their number; also: anything else, which teaches nothing */
 };
 
-/* Reads that left out so much */
-struct fb_idle_place_arm {
-	u32 n;				/* how many; fades */
-	u64 us;				/* sum of their times */
-};
-
 /* What was learnt; all private */
 struct fb_idle_place {
-	/* by what they came behind, and granules left out */
-	struct fb_idle_place_arm arm[FB_IDLE_PLACE_KINDS][FB_IDLE_PLACE_SKIPS];
+	/* times by what reads came behind, and granules left out */
+	struct fb_mean arm[FB_IDLE_PLACE_KINDS][FB_IDLE_PLACE_SKIPS];
 	u32 tries[FB_IDLE_PLACE_KINDS];	/* choices, by what they came behind */
 	enum fb_idle_place_behind behind;	/* the read at the drive came behind this ... */
 	u32 skip;			/* ... and left out so many granules */

@@ -2,9 +2,7 @@
 /* Streams of the foreground, and what idle reads cost them; see core/idle/streams.h. */
 #include "core/idle/streams.h"
 
-#define FB_IDLE_STREAMS_FADES 256	/* requests after which they count half */
 #define FB_IDLE_STREAMS_AHEAD_FADES 64	/* the same of the read-ahead, which hosts switch */
-#define FB_IDLE_STREAMS_KNOWN 8		/* least requests for a mean */
 #define FB_IDLE_STREAMS_SKIP 256	/* sectors that a stream may leave out */
 #define FB_IDLE_STREAMS_SHORT 192	/* sectors; longer ones take long from the cache, too */
 #define FB_IDLE_STREAMS_MOST_NS (65ULL * NSEC_PER_MSEC)	/* what takes longer is error recovery */
@@ -110,12 +108,12 @@ static void fb_idle_streams_follow(struct fb_idle_streams *s, const struct fb_fg
 
 static bool fb_idle_streams_mostly_ahead(const struct fb_idle_streams *s)
 {
-	return fb_mean_ns(&s->ahead, 0) > FB_IDLE_STREAMS_ONE_NS / 2;
+	return fb_mean_ns(&s->ahead) > FB_IDLE_STREAMS_ONE_NS / 2;
 }
 
 bool fb_idle_streams_known(const struct fb_idle_streams *s)
 {
-	return s->took[true].n >= FB_IDLE_STREAMS_KNOWN && s->ahead.n >= FB_IDLE_STREAMS_KNOWN;
+	return s->took[true].n >= FB_IDLE_KNOWN && s->ahead.n >= FB_IDLE_KNOWN;
 }
 
 bool fb_idle_streams_is_ahead(const struct fb_idle_streams *s, const struct fb_fg_req *req)
@@ -199,9 +197,9 @@ s64 fb_idle_streams_served(struct fb_idle_streams *s, u64 took_ns, const struct 
 		/* the head would not be where it goes on */
 		of = NULL;
 	if (of && clean)
-		fb_mean_add(took, took_ns, FB_IDLE_STREAMS_FADES);
-	else if (of && touched && took->n >= FB_IDLE_STREAMS_KNOWN)
-		lost_ns = took_ns - fb_mean_ns(took, 0);
+		fb_mean_add(took, took_ns, FB_IDLE_FADES);
+	else if (of && touched && took->n >= FB_IDLE_KNOWN)
+		lost_ns = took_ns - fb_mean_ns(took);
 	fb_idle_streams_follow(s, req);
 	return lost_ns;
 }

@@ -9,7 +9,7 @@
 #ifndef FB_IDLE_STREAMS_H
 #define FB_IDLE_STREAMS_H
 
-#include "include/fb_shim.h"
+#include "core/idle/learnt.h"
 
 #define FB_IDLE_STREAMS 16	/* that are told apart: as many segments as drives have */
 
@@ -20,28 +20,6 @@ struct fb_fg_req {
 	bool write;
 	u64 arrived_ns;
 };
-
-/* A mean of times, of which old samples count less and less */
-struct fb_mean {
-	u32 n;				/* number of samples */
-	s64 us;				/* their sum, microseconds */
-};
-
-/* Add a sample. @fades: number of samples at which they count half. */
-static inline void fb_mean_add(struct fb_mean *m, s64 ns, u32 fades)
-{
-	m->us += div_s64(ns, NSEC_PER_USEC);
-	if (++m->n < fades)
-		return;
-	m->n /= 2;
-	m->us = div_s64(m->us, 2);
-}
-
-/* The mean; 0: there are no samples. @prior: samples of 0 that are put in. */
-static inline s64 fb_mean_ns(const struct fb_mean *m, u32 prior)
-{
-	return m->n ? div_s64(m->us * NSEC_PER_USEC, m->n + prior) : 0;
-}
 
 /* Reads that follow each other */
 struct fb_idle_stream {

@@ -43,13 +43,13 @@ static void fb_idle_policy_count_interval(struct fb_idle_policy *w)
 
 void fb_idle_policy_count_period(struct fb_idle_policy *w)
 {
-	struct fb_idle_times_mean m;
+	u64 rest_ns = fb_idle_times_rest_ns(&w->times, fb_idle_policy_class(w));
 
 	if (!w->held)
 		fb_idle_policy_count_interval(w);
 	w->longest = max(w->longest - w->longest / FB_IDLE_POLICY_FORGET, w->requests);
-	if (w->read && !w->held && fb_idle_times_mean(&w->times, fb_idle_policy_class(w), &m))
-		fb_idle_account_period(&w->account, w->period_ns, w->requests, m.rest_ns);
+	if (w->read && !w->held && rest_ns)
+		fb_idle_account_period(&w->account, w->period_ns, w->requests, rest_ns);
 }
 
 u64 fb_idle_policy_hit_ns(const struct fb_idle_policy *w, u64 rest_ns)
@@ -69,10 +69,10 @@ enum fb_idle_times_class fb_idle_policy_class(const struct fb_idle_policy *w)
 /* what the rest of a read costs; of what was never tried nothing is known but that it is longer */
 static u64 fb_idle_policy_rest_ns(const struct fb_idle_policy *w, enum fb_idle_times_class class)
 {
-	struct fb_idle_times_mean m;
+	u64 ns = fb_idle_times_rest_ns(&w->times, class);
 
-	if (fb_idle_times_mean(&w->times, class, &m))
-		return m.rest_ns;
+	if (ns)
+		return ns;
 	return (FB_IDLE_TURN_NS + div_u64((u64)w->sectors * w->sector_ps, 1000)) / 2;
 }
 

@@ -562,7 +562,6 @@ static void test_classes(void **state)
 		assert_int_equal(of[FB_IDLE_TIMES_SOON].us, 9000);
 		assert_int_equal(of[FB_IDLE_TIMES_NEXT].n, i + 1);
 		assert_int_equal(of[FB_IDLE_TIMES_NEXT].us, 3000 * (i + 1));
-		assert_int_equal(of[FB_IDLE_TIMES_NEXT].sectors, 190 * (i + 1));
 	}
 	fb_idle_policy_status(&b.w, b.now, &st);
 	assert_int_equal(st.reads, 4);

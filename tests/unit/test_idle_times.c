@@ -93,23 +93,19 @@ static void test_account_lost(void **state)
 static void test_times(void **state)
 {
 	struct fb_idle_times t = { 0 };
-	struct fb_idle_times_mean m;
 	u32 i;
 
 	(void)state;
 	for (i = 0; i < 7; i++)
-		fb_idle_times_add(&t, 0, 128, 1 * MS, true);
-	assert_false(fb_idle_times_mean(&t, 0, &m));
+		fb_idle_times_add(&t, 0, 1 * MS, true);
+	assert_int_equal(0, fb_idle_times_rest_ns(&t, 0));
 	assert_int_equal(0, fb_idle_times_usual_ns(&t, 0));
-	fb_idle_times_add(&t, 0, 128, 1 * MS, true);
+	fb_idle_times_add(&t, 0, 1 * MS, true);
 	for (i = 0; i < 8; i++)
-		fb_idle_times_add(&t, 0, 384, 3 * MS, false);
+		fb_idle_times_add(&t, 0, 3 * MS, false);
 	assert_int_equal(1 * MS, fb_idle_times_usual_ns(&t, 0));
-	assert_true(fb_idle_times_mean(&t, 0, &m));
-	assert_int_equal(2 * MS, m.ns);
-	assert_int_equal(1250 * US, m.rest_ns);
-	assert_int_equal(256, m.sectors);
-	assert_false(fb_idle_times_mean(&t, FB_IDLE_TIMES_FIRST, &m));
+	assert_int_equal(1250 * US, fb_idle_times_rest_ns(&t, 0));
+	assert_int_equal(0, fb_idle_times_rest_ns(&t, FB_IDLE_TIMES_FIRST));
 }
 
 /* ---- what is left out ---- */

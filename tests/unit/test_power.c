@@ -17,7 +17,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/power.h"
+#include "disk/power_answer.h"
 
 #define SEC 1000000000ULL
 #define TIMER FB_POWER_TIMER_NS

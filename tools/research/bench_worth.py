@@ -43,6 +43,8 @@ LOADS = {
     "rest": {drive: {"range": "0+524288", "start": "random:0.9",
                      **({"reads": "1"} if drive == CACHED else {})} for drive in DRIVES},
     "idle": {drive: {"rate": "35" if drive == ATLAS else "48"} for drive in DRIVES},
+    "streams": {drive: {"rate": "35" if drive == ATLAS else "24", "locality": "streams:4"}
+                for drive in DRIVES},
     "warm": {drive: {"set": "seek_drift 30000 1", **({"reads": "1"} if drive == CACHED else {})}
              for drive in DRIVES},
 }
@@ -67,6 +69,16 @@ MECHANISMS = (
          "lim->conservatism_ns = 300000;"),
         ("core/plan.h", "lim->still_ns = odds->floor_ns[FB_CONSERVATISM_STILL];",
          "lim->still_ns = 0;"),
+    ), "gaps"),
+    Mechanism("kinds", (
+        ("core/conservatism.h", "return cyls ? FB_CONSERVATISM_SEEK : FB_CONSERVATISM_STILL;",
+         "return FB_CONSERVATISM_SEEK;"),
+        ("core/plan.h", "lim->still_ns = odds->floor_ns[FB_CONSERVATISM_STILL];",
+         "lim->still_ns = odds->floor_ns[FB_CONSERVATISM_SEEK];"),
+    ), "gaps"),
+    Mechanism("spare", (
+        ("core/track_find.c", "	for (; miss > each; miss = less, n++) {",
+         "	for (; false; miss = less, n++) {"),
     ), "gaps"),
     Mechanism("candidates", (
         ("core/joint.h", "#define FB_JOINT_CANDIDATES ", "#define FB_JOINT_CANDIDATES 1 + 0 * "),
@@ -95,6 +107,12 @@ MECHANISMS = (
         ("core/destage.c", "	if (!d->on || d->sure)\n		return 0;",
          "	if (true)\n		return 0;"),
     ), "idle"),
+    Mechanism("destage-margin", (
+        ("core/destage.c", "max_t(s64, ns + d->margin_ns, 0)", "max_t(s64, ns, 0)"),
+    ), "idle"),
+    Mechanism("streams", (
+        ("core/idle/streams.c", "	return lost_ns;\n", "	return 0;\n"),
+    ), "streams"),
     Mechanism("threshold", (
         ("core/idle_policy.c", "	w->fixed_ns = wait_ns;", "	w->fixed_ns = 5000000;"),
     ), "idle"),
