@@ -13,24 +13,13 @@
  *   fb_user_file.words	spinlock: guards fb_user_file.reason.
  */
 #include <linux/blkdev.h>
-#include <linux/build_bug.h>
 #include <linux/compat.h>
-#include <linux/completion.h>
-#include <linux/err.h>
 #include <linux/file.h>
-#include <linux/fs.h>
-#include <linux/kernel.h>
-#include <linux/kref.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/poll.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
-#include <linux/string.h>
 #include <linux/uaccess.h>
-#include <linux/workqueue.h>
 
 #include "tasks/tasks.h"
 #include "tasks/user_check.h"
@@ -118,16 +107,17 @@ static int fb_user_take_known(struct fb_user_file *ff, const u8 __user *from, u3
 	return 0;
 }
 
-/* copy a structure that begins with its size; @first: that of the first version */
-static int fb_user_take(struct fb_user_file *ff, const void __user *arg, u32 first, void *to,
-			u32 known)
+/* copy a call's structure, which begins with its size */
+static int fb_user_take(struct fb_user_file *ff, unsigned int cmd, const void __user *arg,
+			void *to, u32 known)
 {
 	u32 size;
 	int ret;
 
 	if (get_user(size, (const u32 __user *)arg))
 		return fb_user_refuse_pointer(ff);
-	ret = fb_user_check_size(size, first, &ff->why);
+	/* the call's number has the size of the first version */
+	ret = fb_user_check_size(size, _IOC_SIZE(cmd), &ff->why);
 	if (!ret)
 		ret = fb_user_take_known(ff, arg, size, to, known);
 	/* whatever another thread writes there meanwhile */
@@ -143,24 +133,36 @@ static int fb_user_give(struct fb_user_file *ff, void __user *arg, const void *f
 	return copy_to_user(arg, from, min(size, known)) ? fb_user_refuse_pointer(ff) : 0;
 }
 
-static int fb_user_api(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+/* what a call is given: its number, its structure as it was copied, and where that comes from */
+struct fb_user_arg {
+	unsigned int cmd;
+	void __user *from;
+	union {
+		struct freeblock_ioc_api api;
+		struct freeblock_ioc_setup setup;
+		struct freeblock_ioc_ranges ranges;
+		struct freeblock_ioc_bits bits;
+		struct freeblock_ioc_urgency urgency;
+		struct freeblock_ioc_progress progress;
+		struct freeblock_ioc_reason reason;
+	} in;
+};
+
+static int fb_user_api(struct fb_user_file *ff, struct fb_user_arg *arg)
 {
-	struct freeblock_ioc_api a;
+	struct freeblock_ioc_api *a = &arg->in.api;
 	int ret;
 
-	ret = fb_user_take(ff, arg, FREEBLOCK_SIZE_API, &a, sizeof(a));
-	if (ret)
-		return ret;
 	if (ff->agreed)
 		return fb_user_refuse(ff, -EALREADY, "agreed already");
-	ret = fb_user_check_api(&a, &ff->why);
+	ret = fb_user_check_api(a, &ff->why);
 	if (ret)
 		return ret;
-	a.offered = FB_USER_CHECK_FEATURES;
-	ret = fb_user_give(ff, arg, &a, sizeof(a));
+	a->offered = FB_USER_CHECK_FEATURES;
+	ret = fb_user_give(ff, arg->from, a, sizeof(*a));
 	if (ret)
 		return ret;
-	ff->features = a.features;
+	ff->features = a->features;
 	ff->agreed = true;
 	return 0;
 }
@@ -335,32 +337,29 @@ static void fb_user_fill_setup(const struct fb_user_file *ff, struct freeblock_i
 	s->pad2 = 0;
 }
 
-static int fb_user_setup(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+static int fb_user_setup(struct fb_user_file *ff, struct fb_user_arg *arg)
 {
+	struct freeblock_ioc_setup *s = &arg->in.setup;
 	struct freeblock_task *task;
-	struct freeblock_ioc_setup s;
 	struct file *file;
 	int ret;
 
-	ret = fb_user_take(ff, arg, FREEBLOCK_SIZE_SETUP, &s, sizeof(s));
-	if (ret)
-		return ret;
 	if (ff->task)
 		return fb_user_refuse(ff, -EALREADY, "set up already: open the device again");
 	if (!capable(CAP_SYS_RAWIO))
 		return fb_user_refuse(ff, -EPERM, "CAP_SYS_RAWIO is needed");
-	ret = fb_user_check_setup(&s, &ff->why);
+	ret = fb_user_check_setup(s, &ff->why);
 	if (ret)
 		return ret;
-	file = fget(s.fd);
-	ret = fb_user_check_fd(ff, file, s.fd);
-	task = ret ? ERR_PTR(ret) : fb_user_make_task(ff, I_BDEV(file->f_mapping->host), &s);
+	file = fget(s->fd);
+	ret = fb_user_check_fd(ff, file, s->fd);
+	task = ret ? ERR_PTR(ret) : fb_user_make_task(ff, I_BDEV(file->f_mapping->host), s);
 	if (file)
 		fput(file);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	fb_user_fill_setup(ff, &s);
-	ret = fb_user_give(ff, arg, &s, sizeof(s));
+	fb_user_fill_setup(ff, s);
+	ret = fb_user_give(ff, arg->from, s, sizeof(*s));
 	if (ret)
 		fb_user_undo_setup(ff, task);
 	else
@@ -387,6 +386,11 @@ static int fb_user_take_ranges(struct fb_user_file *ff, const struct freeblock_i
 	return ret;
 }
 
+static int fb_user_refuse_uncovered(struct fb_user_file *ff)
+{
+	return fb_user_refuse(ff, -EOPNOTSUPP, "FREEBLOCK_FEATURE_COVERAGE was not agreed on");
+}
+
 static int fb_user_refuse_ranges(struct fb_user_file *ff, int ret)
 {
 	switch (ret) {
@@ -406,51 +410,39 @@ static int fb_user_refuse_ranges(struct fb_user_file *ff, int ret)
 	}
 }
 
-static int fb_user_change(struct fb_user_file *ff, unsigned int cmd,
-			  const struct freeblock_ioc_ranges *r)
+static int fb_user_ranges(struct fb_user_file *ff, struct fb_user_arg *arg)
 {
+	const struct freeblock_ioc_ranges *r = &arg->in.ranges;
+	bool adds = arg->cmd == FREEBLOCK_IOC_ADD;
 	struct freeblock_range *ranges;
 	int ret;
 
+	ret = fb_user_check_ranges(r, FREEBLOCK_RANGES_MAX, adds ? FREEBLOCK_RANGES_UNCOVERED : 0,
+				   &ff->why);
+	if (ret)
+		return ret;
+	if (r->flags && !ff->queue.coverage)
+		return fb_user_refuse_uncovered(ff);
 	ranges = kvmalloc_array(r->nranges, sizeof(*ranges), GFP_KERNEL_ACCOUNT);
 	if (!ranges)
 		return fb_user_refuse_ranges(ff, -ENOMEM);
-	ret = fb_user_take_ranges(ff, r, cmd != FREEBLOCK_IOC_ADD, ranges);
+	ret = fb_user_take_ranges(ff, r, !adds, ranges);
 	if (ret)
 		goto free;
-	if (cmd == FREEBLOCK_IOC_ADD)
+	if (adds)
 		ret = freeblock_task_add(ff->task, ranges, r->nranges,
 					 r->flags & FREEBLOCK_RANGES_UNCOVERED ?
 					 FREEBLOCK_UNCOVERED : 0);
-	else if (cmd == FREEBLOCK_IOC_REMOVE)
+	else if (arg->cmd == FREEBLOCK_IOC_REMOVE)
 		ret = freeblock_task_remove(ff->task, ranges, r->nranges);
 	else
 		ret = freeblock_task_promote(ff->task, ranges, r->nranges);
-	if (!ret && cmd == FREEBLOCK_IOC_ADD)
+	if (!ret && adds)
 		fb_user_queue_added(&ff->queue);
 	ret = fb_user_refuse_ranges(ff, ret);
 free:
 	kvfree(ranges);
 	return ret;
-}
-
-static int fb_user_ranges(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
-{
-	u32 flags = cmd == FREEBLOCK_IOC_ADD ? FREEBLOCK_RANGES_UNCOVERED : 0;
-	struct freeblock_ioc_ranges r;
-	int ret;
-
-	ret = fb_user_take(ff, arg, FREEBLOCK_SIZE_RANGES, &r, sizeof(r));
-	if (!ret)
-		ret = fb_user_check_ranges(&r, FREEBLOCK_RANGES_MAX, flags, &ff->why);
-	if (ret)
-		return ret;
-	if (r.flags && !ff->queue.coverage)
-		return fb_user_refuse(ff, -EOPNOTSUPP,
-				      "FREEBLOCK_FEATURE_COVERAGE was not agreed on");
-	if (cmd == FREEBLOCK_IOC_PROMOTE && !ff->started)
-		return fb_user_refuse(ff, -EBADFD, "not started");
-	return fb_user_change(ff, cmd, &r);
 }
 
 /* ---- coverage ---- */
@@ -460,37 +452,30 @@ static u64 fb_user_first_block(const struct fb_user_file *ff)
 	return div_u64(ff->place.start, ff->place.granule);
 }
 
-static int fb_user_take_bits(struct fb_user_file *ff, void __user *arg,
-			     struct freeblock_ioc_bits *b)
+static int fb_user_check_bits_of(struct fb_user_file *ff, const struct freeblock_ioc_bits *b)
 {
-	int ret = fb_user_take(ff, arg, FREEBLOCK_SIZE_BITS, b, sizeof(*b));
-
-	if (ret)
-		return ret;
 	if (!ff->queue.coverage)
-		return fb_user_refuse(ff, -EOPNOTSUPP,
-				      "FREEBLOCK_FEATURE_COVERAGE was not agreed on");
+		return fb_user_refuse_uncovered(ff);
 	return fb_user_check_bits(b, fb_user_check_blocks(&ff->place), &ff->why);
 }
 
-static int fb_user_get_coverage(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+static int fb_user_get_coverage(struct fb_user_file *ff, struct fb_user_arg *arg)
 {
+	const struct freeblock_ioc_bits *b = &arg->in.bits;
+	u8 __user *to = u64_to_user_ptr(b->bits);
 	const __le64 *map;
-	struct freeblock_ioc_bits b;
-	u8 __user *to;
 	u64 at, done;
 	u8 bits[256];
 	u32 n, i;
 	int ret;
 
-	ret = fb_user_take_bits(ff, arg, &b);
+	ret = fb_user_check_bits_of(ff, b);
 	if (ret)
 		return ret;
 	map = ff->queue.coverage->map;
-	to = u64_to_user_ptr(b.bits);
-	for (done = 0; done < b.count; done += n) {
-		n = min_t(u64, b.count - done, 8 * sizeof(bits));
-		at = fb_user_first_block(ff) + b.first + done;
+	for (done = 0; done < b->count; done += n) {
+		n = min_t(u64, b->count - done, 8 * sizeof(bits));
+		at = fb_user_first_block(ff) + b->first + done;
 		memset(bits, 0, sizeof(bits));
 		for (i = 0; i < n; i++, at++)
 			if (le64_to_cpu(READ_ONCE(map[at / 64])) >> at % 64 & 1)
@@ -519,31 +504,31 @@ static void fb_user_write_coverage(struct fb_user_file *ff, const struct freeblo
 	}
 }
 
-static int fb_user_set_coverage(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+static int fb_user_set_coverage(struct fb_user_file *ff, struct fb_user_arg *arg)
 {
-	struct freeblock_ioc_bits b;
+	const struct freeblock_ioc_bits *b = &arg->in.bits;
 	u8 *bits;
 	int ret;
 
-	ret = fb_user_take_bits(ff, arg, &b);
+	ret = fb_user_check_bits_of(ff, b);
 	if (ret)
 		return ret;
 	if (ff->started)
 		return fb_user_refuse(ff, -EBUSY, "started already");
-	bits = vmemdup_user(u64_to_user_ptr(b.bits), DIV_ROUND_UP_ULL(b.count, 8));
+	bits = vmemdup_user(u64_to_user_ptr(b->bits), DIV_ROUND_UP_ULL(b->count, 8));
 	if (IS_ERR(bits))
 		return PTR_ERR(bits) == -EFAULT ? fb_user_refuse_pointer(ff) :
 		       fb_user_refuse(ff, PTR_ERR(bits), "no memory for the bits");
-	ret = fb_user_check_bits_end(bits, b.count, &ff->why);
+	ret = fb_user_check_bits_end(bits, b->count, &ff->why);
 	if (!ret)
-		fb_user_write_coverage(ff, &b, bits);
+		fb_user_write_coverage(ff, b, bits);
 	kvfree(bits);
 	return ret;
 }
 
 /* ---- control and progress ---- */
 
-static int fb_user_start(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+static int fb_user_start(struct fb_user_file *ff, struct fb_user_arg *arg)
 {
 	int ret;
 
@@ -562,40 +547,35 @@ static int fb_user_start(struct fb_user_file *ff, unsigned int cmd, void __user 
 	return 0;
 }
 
-static int fb_user_control(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+static int fb_user_control(struct fb_user_file *ff, struct fb_user_arg *arg)
 {
+	bool pause = arg->cmd == FREEBLOCK_IOC_PAUSE;
 	int ret = 0;
 
-	if (!ff->started)
-		return fb_user_refuse(ff, -EBADFD, "not started");
-	if (cmd == FREEBLOCK_IOC_STOP)
+	if (arg->cmd == FREEBLOCK_IOC_STOP)
 		freeblock_task_stop(ff->task);
-	else if (cmd == FREEBLOCK_IOC_PAUSE)
+	else if (pause)
 		ret = freeblock_task_pause(ff->task);
 	else
 		ret = freeblock_task_resume(ff->task);
 	if (ret == -EALREADY)
-		return fb_user_refuse(ff, ret, "it is already %s",
-				      cmd == FREEBLOCK_IOC_PAUSE ? "paused" : "running");
+		return fb_user_refuse(ff, ret, "it is already %s", pause ? "paused" : "running");
 	return ret ? fb_user_refuse(ff, -ESHUTDOWN, "the task is over") : 0;
 }
 
-static int fb_user_urgency(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+static int fb_user_urgency(struct fb_user_file *ff, struct fb_user_arg *arg)
 {
-	struct freeblock_ioc_urgency u;
+	const struct freeblock_ioc_urgency *u = &arg->in.urgency;
 	int ret;
 
-	ret = fb_user_take(ff, arg, FREEBLOCK_SIZE_URGENCY, &u, sizeof(u));
-	if (ret)
-		return ret;
-	if (u.pad)
+	if (u->pad)
 		return fb_user_refuse(ff, -EINVAL, "pad is not 0");
-	ret = fb_user_check_urgency(u.priority, u.foreground_ppm, &ff->why);
+	ret = fb_user_check_urgency(u->priority, u->foreground_ppm, &ff->why);
 	if (ret)
 		return ret;
-	freeblock_task_set_priority(ff->task, u.priority);
-	freeblock_task_set_deadline(ff->task, u.deadline_ns);
-	freeblock_task_set_foreground(ff->task, u.foreground_ppm);
+	freeblock_task_set_priority(ff->task, u->priority);
+	freeblock_task_set_deadline(ff->task, u->deadline_ns);
+	freeblock_task_set_foreground(ff->task, u->foreground_ppm);
 	return 0;
 }
 
@@ -618,84 +598,86 @@ static u32 fb_user_waiting_for(const struct fb_user_file *ff, const struct freeb
 	       FREEBLOCK_WAIT_READER : p->waiting_for;
 }
 
-static int fb_user_progress(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+static int fb_user_progress(struct fb_user_file *ff, struct fb_user_arg *arg)
 {
+	struct freeblock_ioc_progress *u = &arg->in.progress;
 	struct fb_user_queue *q = &ff->queue;
-	struct freeblock_ioc_progress u;
 	struct freeblock_progress p;
 	int ret;
 
-	ret = fb_user_take(ff, arg, FREEBLOCK_SIZE_PROGRESS, &u, sizeof(u));
-	if (ret)
-		return ret;
 	freeblock_task_progress(ff->task, &p);
-	u.state = fb_user_state(ff, &p);
-	u.waiting_for = fb_user_waiting_for(ff, &p);
-	u.entering = p.entering;
-	u.total = p.total;
-	u.done = p.done;
-	u.failed = p.failed;
-	u.flying = p.flying;
-	u.queued = max(atomic_read(&q->filled) - atomic_read(&q->events), 0);
-	u.buffer_blocks = q->slots;
-	u.stalled_ns = READ_ONCE(q->stalled_ns);
-	ret = fb_user_give(ff, arg, &u, sizeof(u));
+	u->state = fb_user_state(ff, &p);
+	u->waiting_for = fb_user_waiting_for(ff, &p);
+	u->entering = p.entering;
+	u->total = p.total;
+	u->done = p.done;
+	u->failed = p.failed;
+	u->flying = p.flying;
+	u->queued = max(atomic_read(&q->filled) - atomic_read(&q->events), 0);
+	u->buffer_blocks = q->slots;
+	u->stalled_ns = READ_ONCE(q->stalled_ns);
+	ret = fb_user_give(ff, arg->from, u, sizeof(*u));
 	if (ret)
 		return ret;
-	WRITE_ONCE(ff->state, u.state);
-	WRITE_ONCE(ff->waiting_for, u.waiting_for);
+	WRITE_ONCE(ff->state, u->state);
+	WRITE_ONCE(ff->waiting_for, u->waiting_for);
 	return 0;
 }
 
-static int fb_user_reason(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+static int fb_user_reason(struct fb_user_file *ff, struct fb_user_arg *arg)
 {
-	struct freeblock_ioc_reason r;
-	int ret;
+	struct freeblock_ioc_reason *r = &arg->in.reason;
 
-	ret = fb_user_take(ff, arg, FREEBLOCK_SIZE_REASON, &r, sizeof(r));
-	if (ret)
-		return ret;
-	if (r.pad)
+	if (r->pad)
 		return fb_user_refuse(ff, -EINVAL, "pad is not 0");
 	spin_lock(&ff->words);
-	BUILD_BUG_ON(sizeof(r.text) != sizeof(ff->reason.text));
-	strscpy_pad(r.text, ff->reason.text, sizeof(r.text));
+	BUILD_BUG_ON(sizeof(r->text) != sizeof(ff->reason.text));
+	strscpy_pad(r->text, ff->reason.text, sizeof(r->text));
 	spin_unlock(&ff->words);
-	return fb_user_give(ff, arg, &r, sizeof(r));
+	return fb_user_give(ff, arg->from, r, sizeof(*r));
 }
 
 /* what must have been done before a call */
-enum fb_user_stage { FB_USER_OPEN, FB_USER_AGREED, FB_USER_SET_UP };
+enum fb_user_stage { FB_USER_OPEN, FB_USER_AGREED, FB_USER_SET_UP, FB_USER_STARTED };
+
+#define FB_USER_SIZE(member) sizeof_field(struct fb_user_arg, in.member)
 
 static const struct fb_user_call {
 	unsigned int cmd;
 	enum fb_user_stage stage;
-	int (*call)(struct fb_user_file *ff, unsigned int cmd, void __user *arg);
+	int (*call)(struct fb_user_file *ff, struct fb_user_arg *arg);
+	u32 bytes;			/* of its structure; 0: it has none */
 } fb_user_calls[] = {
-	{ FREEBLOCK_IOC_API, FB_USER_OPEN, fb_user_api },
-	{ FREEBLOCK_IOC_REASON, FB_USER_OPEN, fb_user_reason },
-	{ FREEBLOCK_IOC_SETUP, FB_USER_AGREED, fb_user_setup },
-	{ FREEBLOCK_IOC_ADD, FB_USER_SET_UP, fb_user_ranges },
-	{ FREEBLOCK_IOC_REMOVE, FB_USER_SET_UP, fb_user_ranges },
-	{ FREEBLOCK_IOC_PROMOTE, FB_USER_SET_UP, fb_user_ranges },
+	{ FREEBLOCK_IOC_API, FB_USER_OPEN, fb_user_api, FB_USER_SIZE(api) },
+	{ FREEBLOCK_IOC_REASON, FB_USER_OPEN, fb_user_reason, FB_USER_SIZE(reason) },
+	{ FREEBLOCK_IOC_SETUP, FB_USER_AGREED, fb_user_setup, FB_USER_SIZE(setup) },
+	{ FREEBLOCK_IOC_ADD, FB_USER_SET_UP, fb_user_ranges, FB_USER_SIZE(ranges) },
+	{ FREEBLOCK_IOC_REMOVE, FB_USER_SET_UP, fb_user_ranges, FB_USER_SIZE(ranges) },
+	{ FREEBLOCK_IOC_PROMOTE, FB_USER_STARTED, fb_user_ranges, FB_USER_SIZE(ranges) },
 	{ FREEBLOCK_IOC_START, FB_USER_SET_UP, fb_user_start },
-	{ FREEBLOCK_IOC_PAUSE, FB_USER_SET_UP, fb_user_control },
-	{ FREEBLOCK_IOC_RESUME, FB_USER_SET_UP, fb_user_control },
-	{ FREEBLOCK_IOC_STOP, FB_USER_SET_UP, fb_user_control },
-	{ FREEBLOCK_IOC_URGENCY, FB_USER_SET_UP, fb_user_urgency },
-	{ FREEBLOCK_IOC_PROGRESS, FB_USER_SET_UP, fb_user_progress },
-	{ FREEBLOCK_IOC_GET_COVERAGE, FB_USER_SET_UP, fb_user_get_coverage },
-	{ FREEBLOCK_IOC_SET_COVERAGE, FB_USER_SET_UP, fb_user_set_coverage },
+	{ FREEBLOCK_IOC_PAUSE, FB_USER_STARTED, fb_user_control },
+	{ FREEBLOCK_IOC_RESUME, FB_USER_STARTED, fb_user_control },
+	{ FREEBLOCK_IOC_STOP, FB_USER_STARTED, fb_user_control },
+	{ FREEBLOCK_IOC_URGENCY, FB_USER_SET_UP, fb_user_urgency, FB_USER_SIZE(urgency) },
+	{ FREEBLOCK_IOC_PROGRESS, FB_USER_SET_UP, fb_user_progress, FB_USER_SIZE(progress) },
+	{ FREEBLOCK_IOC_GET_COVERAGE, FB_USER_SET_UP, fb_user_get_coverage, FB_USER_SIZE(bits) },
+	{ FREEBLOCK_IOC_SET_COVERAGE, FB_USER_SET_UP, fb_user_set_coverage, FB_USER_SIZE(bits) },
 };
 
-static int fb_user_call(struct fb_user_file *ff, const struct fb_user_call *c, void __user *arg)
+static int fb_user_call(struct fb_user_file *ff, const struct fb_user_call *c, void __user *from)
 {
+	struct fb_user_arg arg = { .cmd = c->cmd, .from = from };
+	int ret;
+
 	lockdep_assert_held(&ff->config);
 	if (c->stage >= FB_USER_AGREED && !ff->agreed)
 		return fb_user_refuse(ff, -EBADFD, "FREEBLOCK_IOC_API comes first");
 	if (c->stage >= FB_USER_SET_UP && !ff->task)
 		return fb_user_refuse(ff, -EBADFD, "not set up");
-	return c->call(ff, c->cmd, arg);
+	if (c->stage >= FB_USER_STARTED && !ff->started)
+		return fb_user_refuse(ff, -EBADFD, "not started");
+	ret = c->bytes ? fb_user_take(ff, c->cmd, from, &arg.in, c->bytes) : 0;
+	return ret ? ret : c->call(ff, &arg);
 }
 
 static long fb_user_ioctl(struct file *file, unsigned int cmd, unsigned long arg)

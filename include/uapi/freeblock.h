@@ -11,45 +11,40 @@
  *	while ((n = read(dev, buf, size)) > 0)		struct freeblock_record, data, ...
  *	close(dev);					at any time: ends the task
  *
- * An open file is one task. The set-up needs CAP_SYS_RAWIO, and a file descriptor of the
- * block device (a disk or a partition of it), open for reading, which names the disk and
- * proves access to its data; it may be closed after the set-up. All sectors have 512 bytes and
- * are counted from the start of that block device, as it was at the set-up. Nothing outside it
- * is delivered, even if it is partitioned anew meanwhile.
+ * An open file is one task. The set-up needs CAP_SYS_RAWIO, and a file descriptor of the block
+ * device (a disk or a partition of it), open for reading, which may be closed afterwards. All
+ * sectors have 512 bytes and are counted from the start of that block device, as it was at the
+ * set-up. Nothing outside it is delivered, even if it is partitioned anew meanwhile.
  *
- * Every structure begins with its size as the caller knows it, so that it may grow. Fields
- * that the caller does not know are 0 for the module. Of fields that the module does not know
- * all bytes must be 0, or the call fails with E2BIG. A structure of zeros apart from its size
- * asks for what is usual. A call's number has the size of the first version's structure in it,
- * and stays the same when the structure grows.
+ * Every structure begins with its size as the caller knows it, so that it may grow. Fields that
+ * the caller does not know are 0 for the module. Of fields that the module does not know all bytes
+ * must be 0, or the call fails with E2BIG. Zeros apart from the size ask for what is usual. A
+ * call's number has the size of the first version's structure in it, and stays the same.
  *
  * Prefixes: FREEBLOCK_IOC_ calls, _FEATURE_ features, _SETUP_ and _RANGES_ flags, _ORDER_ orders,
  * _STATE_ states, _WAIT_ reasons to wait, _RECORD_ types of records, _STATUS_ how a read ended.
  *
- * Sectors are wanted and delivered in whole blocks of granule_sectors each, counted from
- * the start of the disk: if a partition does not begin or end on a block boundary, its
- * first or last block is shorter. A range must begin and end on a boundary of blocks or of
- * the block device. A block is delivered once, however often it is declared before its
- * read is sent; blocks come in any order. A block holds what the medium held when it was
- * read, without pages not yet written back (for a consistent copy read a snapshot, or let
- * nothing write).
+ * Sectors are wanted and delivered in whole blocks of granule_sectors each, counted from the start
+ * of the disk: a partition's first or last block may be shorter. A range must begin and end on a
+ * boundary of blocks or of the block device. A block is delivered once, however often it is
+ * declared before its read is sent; blocks come in any order. A block holds what the medium held
+ * when it was read, without pages not yet written back (for a consistent copy read a snapshot, or
+ * let nothing write).
  *
- * read() delivers only whole records, as many as are ready and fit, and returns their
- * size in bytes. While there are none it waits, or fails with EAGAIN (O_NONBLOCK). It
- * returns 0 when everything declared has been delivered; with FREEBLOCK_SETUP_KEEP never.
- * Other errors:
+ * read() delivers only whole records, as many as are ready and fit, and returns their size in
+ * bytes. While there are none it waits, or fails with EAGAIN (O_NONBLOCK). It returns 0 when
+ * everything declared has been delivered; with FREEBLOCK_SETUP_KEEP never. Other errors:
  *
- *	EMSGSIZE	the buffer is smaller than the next record; a buffer of
- *			freeblock_ioc_setup.record_bytes always holds a header and a block
+ *	EMSGSIZE	the next record does not fit; one of a block does that has
+ *			freeblock_ioc_setup.record_bytes
  *	EBADFD		not set up, or not started
  *	ECANCELED	stopped (by FREEBLOCK_IOC_STOP or the administrator) before everything
  *			had been delivered
- *	ENODEV		the disk is gone; if it comes back, the task continues and read() works
- *			again
+ *	ENODEV		the disk is gone; if it comes back, the task continues, and read() works
  *	EFAULT, EINTR	as usual; no record is lost
  *
- * There may be several readers, in threads or after fork(); each record goes to one of
- * them. Up to buffer_kib of records wait to be read; then the task waits, but no other one.
+ * Of several readers, in threads or after fork(), one gets a record. Up to buffer_kib of records
+ * wait to be read; then the task waits, but no other one.
  *
  * poll() reports
  *
@@ -61,16 +56,10 @@
  *	POLLHUP		the disk is gone, or the task was stopped
  *	POLLERR		not started yet: read() would fail
  *
- * ioctl() returns 0; or it fails and changes nothing, and FREEBLOCK_IOC_REASON tells in
- * words why. Errors of all calls but that one:
- *
- *	ENOTTY		no such call
- *	EFAULT		the argument cannot be read or written
- *	E2BIG		fields that the module does not know are not 0
- *	EINVAL		a size smaller than the first version's; unknown flags; a value is out
- *			of range
- *	EBADFD		FREEBLOCK_IOC_API or FREEBLOCK_IOC_SETUP is missing before it
- *	ENOMEM
+ * ioctl() returns 0; or it fails and changes nothing, and FREEBLOCK_IOC_REASON tells in words why.
+ * Errors of all calls but that one: ENOTTY (no such call), EFAULT, ENOMEM, E2BIG (see above), EINVAL
+ * (a size smaller than the first version's; unknown flags; a value out of range), EBADFD
+ * (FREEBLOCK_IOC_API or FREEBLOCK_IOC_SETUP is missing before it).
  */
 #ifndef UAPI_FREEBLOCK_H
 #define UAPI_FREEBLOCK_H
@@ -119,11 +108,8 @@ enum freeblock_order {
  * @features: features that the caller wants, all of which are granted if the call succeeds
  * @offered: returned: all features of the module
  *
- * Further errors:
- *
- *	EPROTONOSUPPORT	@version is not known
- *	EOPNOTSUPP	the module lacks some of @features
- *	EALREADY	done already
+ * Further errors: EPROTONOSUPPORT (of @version), EOPNOTSUPP (the module lacks some of @features),
+ * EALREADY (done already).
  */
 struct freeblock_ioc_api {
 	__u32 size;
@@ -166,7 +152,7 @@ struct freeblock_ioc_api {
  *	EBADF		@fd is not open, or not for reading
  *	ENOTBLK		@fd is not a block device
  *	ENODEV		the disk is gone, or has never had freeblock as its scheduler
- *	ENODATA		the disk has no model
+ *	ENODATA		the disk's capacity has changed since it got the scheduler
  *	EBUSY		the disk has the maximum number of tasks
  *	ENOSPC		the memory limit of all tasks (freeblock.memory_mib) would be exceeded
  */
@@ -317,9 +303,9 @@ struct freeblock_ioc_progress {
 /**
  * struct freeblock_ioc_urgency - FREEBLOCK_IOC_URGENCY: allowed at any time
  * @size: of this structure
- * @priority: as in struct freeblock_ioc_setup, like all that follows
- * @deadline_ns: likewise
- * @foreground_ppm: likewise
+ * @priority: this, @deadline_ns and @foreground_ppm: as in struct freeblock_ioc_setup
+ * @deadline_ns: see there
+ * @foreground_ppm: see there
  * @pad: 0
  */
 struct freeblock_ioc_urgency {
@@ -344,11 +330,8 @@ struct freeblock_ioc_urgency {
  * lacks. A block that lies in a buffer that nobody has read() is not in it. It is valid for
  * disks with the same granule_sectors, start_sector and sectors only.
  *
- * Further errors:
- *
- *	EOPNOTSUPP	without the feature FREEBLOCK_FEATURE_COVERAGE
- *	ERANGE		beyond the last block
- *	EBUSY		(SET) started already
+ * Further errors: EOPNOTSUPP (without the feature FREEBLOCK_FEATURE_COVERAGE), ERANGE (beyond the
+ * last block), EBUSY (SET: started already).
  */
 struct freeblock_ioc_bits {
 	__u32 size;

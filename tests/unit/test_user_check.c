@@ -14,6 +14,22 @@
 
 #include "tasks/user_check.h"
 
+/* no holes: 32-bit programs see the same; the sizes are in tasks/user_check.c */
+static_assert(offsetof(struct freeblock_ioc_api, features) == 8);
+static_assert(offsetof(struct freeblock_ioc_setup, deadline_ns) == 16);
+static_assert(offsetof(struct freeblock_ioc_setup, name) == 48);
+static_assert(offsetof(struct freeblock_ioc_setup, sectors) == 64);
+static_assert(offsetof(struct freeblock_ioc_setup, granule_sectors) == 88);
+static_assert(offsetof(struct freeblock_ioc_ranges, ranges) == 8);
+static_assert(offsetof(struct freeblock_ioc_ranges, nranges) == 16);
+static_assert(offsetof(struct freeblock_ioc_progress, total) == 16);
+static_assert(offsetof(struct freeblock_ioc_progress, queued) == 48);
+static_assert(offsetof(struct freeblock_ioc_progress, stalled_ns) == 56);
+static_assert(offsetof(struct freeblock_ioc_urgency, deadline_ns) == 8);
+static_assert(offsetof(struct freeblock_ioc_bits, first) == 8);
+static_assert(offsetof(struct freeblock_record, first) == 8);
+static_assert(offsetof(struct freeblock_record, sectors) == 24);
+
 static struct fb_user_check_why why;
 
 #define SETUP(want, ...) do {								\
