@@ -130,18 +130,10 @@ static void fb_debugfs_copy_calibration(struct fb_disk *fd, struct fb_debugfs_ca
 	spin_unlock_irq(&fd->lock);
 }
 
-/* of distances of 1 to @last cylinders, which is all */
-static void fb_debugfs_show_fit(struct seq_file *m, const struct fb_seek_fit *c, u32 last, u64 now)
-{
-	seq_printf(m, "band 1 %u trials %llu late %llu shift_ppm %d applied_ppm %d error_ppm %u spread_ns %u since_s %llu\n",
-		   last, c->trials, c->late, fb_seek_fit_ppm(c), c->applied,
-		   fb_seek_fit_error_ppm(c), c->spread_ns,
-		   c->since_ns ? div_u64(now - min(c->since_ns, now), NSEC_PER_SEC) : 0);
-}
-
 static int calibration_show(struct seq_file *m, void *v)
 {
 	struct fb_debugfs_calibration *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	const struct fb_seek_fit *fit;
 	u64 now = ktime_get_ns();
 
 	if (!s)
@@ -156,7 +148,12 @@ static int calibration_show(struct seq_file *m, void *v)
 		seq_printf(m, "period_ps %llu\nphase %s\nagreed %u\nfits_ppm %u\n",
 			   s->head.period_ps, s->locked ? "locked" : "unknown",
 			   s->head.trust, s->head.fits);
-	fb_debugfs_show_fit(m, &s->calib, s->info.cylinders - 1, now);
+	/* all distances are one band */
+	fit = &s->calib;
+	seq_printf(m, "band 1 %u trials %llu late %llu shift_ppm %d applied_ppm %d error_ppm %u spread_ns %u since_s %llu\n",
+		   s->info.cylinders - 1, fit->trials, fit->late, fb_seek_fit_ppm(fit),
+		   fit->applied, fb_seek_fit_error_ppm(fit), fit->spread_ns,
+		   fit->since_ns ? div_u64(now - min(fit->since_ns, now), NSEC_PER_SEC) : 0);
 out:
 	kfree(s);
 	return 0;

@@ -13,10 +13,8 @@
 #include <linux/slab.h>
 #include <trace/events/block.h>
 
-#include "disk/coverage.h"
 #include "sched/sched.h"
 #include "disk/trace_events.h"
-#include "freeblock_iosched.h"
 
 static const u64 fb_iosched_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
 static const u64 fb_iosched_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
@@ -66,7 +64,8 @@ static void fb_iosched_look(struct fb_sched *fs, u32 own)
 		return;
 	if (busy - known > fs->nr_unseen) {
 		fd->fg.active = true;
-		fb_idle_arrive_unfollowed(fd, ktime_get_ns(), NULL);
+		fb_idle_withdraw(fd);
+		fb_idle_policy_arrive_unfollowed(&fd->idle.wait, ktime_get_ns(), NULL);
 		fb_engine_lose_head(&fs->engine);
 		fb_idle_passed(fd);
 	}
@@ -209,15 +208,6 @@ static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *
 	return fb_iosched_sent(fs, fq, now);
 }
 
-static struct request *fb_iosched_send_next(struct fb_sched *fs)
-{
-	u64 now = ktime_get_ns();
-	struct fb_engine_send d;
-	struct fb_engine_rq *r = fb_engine_next(&fs->engine, &d, now);
-
-	return r ? fb_iosched_sent(fs, fb_sched_rq_of(r), now) : NULL;
-}
-
 /* without foreground: send a background read of others if one is due */
 static struct request *fb_iosched_send_quiet(struct fb_sched *fs)
 {
@@ -300,16 +290,22 @@ static struct request *fb_iosched_send_bypass(struct fb_sched *fs)
 static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 {
 	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
+	struct fb_engine_send d;
+	struct fb_engine_rq *r;
 	struct request *rq;
 	unsigned long flags;
 	bool back;
+	u64 now;
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	if (unlikely(fs->others.count) && fb_background_expire(fs) && !fs->engine.pinned)
 		fb_engine_choose_again(&fs->engine, ktime_get_ns());
 	rq = fb_iosched_send_bypass(fs);
-	if (!rq)
-		rq = fb_iosched_send_next(fs);
+	if (!rq) {
+		now = ktime_get_ns();
+		r = fb_engine_next(&fs->engine, &d, now);
+		rq = r ? fb_iosched_sent(fs, fb_sched_rq_of(r), now) : NULL;
+	}
 	if (!rq && !fs->engine.pool.count)
 		rq = fb_iosched_send_quiet(fs);
 	if (!rq)
@@ -607,7 +603,9 @@ out:
 
 static int fb_iosched_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx)
 {
-	fb_background_set_depth(hctx->queue->elevator->elevator_data, hctx);
+	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
+
+	fs->others.depth = fb_compat_half_depth(hctx);
 	return 0;
 }
 
@@ -615,7 +613,7 @@ static void fb_iosched_depth_updated(struct blk_mq_hw_ctx *hctx)
 {
 	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
 
-	fb_background_set_depth(fs, hctx);
+	fs->others.depth = fb_compat_half_depth(hctx);
 	fb_slots_resize(fs, hctx);
 }
 

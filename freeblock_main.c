@@ -7,7 +7,7 @@
 
 #include "disk/disk.h"
 #include "files.h"
-#include "freeblock_iosched.h"
+#include "sched/sched.h"
 #include "tasks/tasks.h"
 
 static const struct fb_disk_client *const fb_main_clients[] = {
@@ -18,7 +18,7 @@ static const struct fb_disk_client *const fb_main_clients[] = {
 	&fb_measure_client,
 	&fb_idle_client,
 	&fb_reader_client,
-	&fb_waiting_client,
+	&fb_late_client,
 	&fb_sysfs_client,
 	&fb_debugfs_client,
 	NULL

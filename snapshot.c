@@ -94,25 +94,21 @@ static const char *fb_snapshot_phase(struct fb_disk *fd, const struct fb_sched *
 	return fb_head_locked(&fs->engine.head, now) ? "locked" : "unknown";
 }
 
-static bool fb_snapshot_drive_orders(const struct fb_engine *e)
-{
-	return !fb_engine_predicts(e) && !e->ops->by_lbn(e);
-}
-
 static void fb_snapshot_copy_sched(struct fb_disk *fd, struct fb_snapshot *s)
 {
 	const struct fb_sched *fs = fd->sched;
+	const struct fb_engine *e = &fs->engine;
 
 	s->attached = !!fs;
 	if (!fs)
 		return;
 	s->sched.free_reads = fb_snapshot_free_reads(fd, fs);
-	s->sched.order = fb_snapshot_drive_orders(&fs->engine) ? "drive" : "policy";
+	s->sched.order = fb_engine_predicts(e) || e->ops->by_lbn(e) ? "policy" : "drive";
 	s->sched.phase = fb_snapshot_phase(fd, fs);
-	s->sched.period_ps = fs->engine.head.period_ps;
-	s->sched.pending = fs->engine.pool.count;
+	s->sched.period_ps = e->head.period_ps;
+	s->sched.pending = e->pool.count;
 	s->sched.background_pending = fs->others.count;
-	s->sched.in_flight = fs->engine.nr_flight;
+	s->sched.in_flight = e->nr_flight;
 }
 
 static void fb_snapshot_copy_destage(struct fb_disk *fd, struct fb_snapshot *s, u64 now)

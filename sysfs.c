@@ -53,33 +53,6 @@ static ssize_t model_status_show(struct kobject *kobj, struct kobj_attribute *at
 
 static struct kobj_attribute model_status_attr = __ATTR_RO(model_status);
 
-/* a switch that is written as 0 or 1; return: 0 or 1, or -EINVAL, with a line in the log */
-static int fb_sysfs_parse_switch(const struct kobj_attribute *attr, const char *page)
-{
-	if (sysfs_streq(page, "0") || sysfs_streq(page, "1"))
-		return page[0] == '1';
-	pr_err("freeblock: %s: '%.*s' is neither 0 nor 1\n", attr->attr.name,
-	       (int)strcspn(page, "\n"), page);
-	return -EINVAL;
-}
-
-static ssize_t model_force_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
-{
-	return sysfs_emit(page, "%d\n", READ_ONCE(fb_sysfs_disk(kobj)->forced));
-}
-
-static ssize_t model_force_store(struct kobject *kobj, struct kobj_attribute *attr,
-				 const char *page, size_t count)
-{
-	int ret = fb_sysfs_parse_switch(attr, page);
-
-	if (ret >= 0)
-		ret = fb_disk_force(fb_sysfs_disk(kobj), ret);
-	return ret ? ret : count;
-}
-
-static struct kobj_attribute model_force_attr = __ATTR_RW(model_force);
-
 static ssize_t id_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
 	const struct fb_disk *fd = fb_sysfs_disk(kobj);
@@ -241,83 +214,81 @@ FB_SYSFS_SETTING(idle_size_kib, idle.size_kib, FB_IDLE_POLICY_SECTORS_MIN / 2,
 FB_SYSFS_SETTING(idle_mean_us, idle.goal_mean_us, 0, 10 * USEC_PER_SEC, false);
 FB_SYSFS_SETTING(idle_max_us, idle.goal_max_us, 1000, 60 * USEC_PER_SEC, false);
 
-static const char *const fb_sysfs_power_name[] = { "respect", "keep-awake" };
+/* One of two words; a third one can be written only, and is not named when a word is refused */
+struct fb_sysfs_switch {
+	struct kobj_attribute attr;
+	const char *word[3];
+	size_t offset;			/* of the bool in struct fb_disk */
+	int (*set)(struct fb_disk *fd, u32 word);
+};
 
-static ssize_t power_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+static ssize_t fb_sysfs_switch_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	u32 value = READ_ONCE(fb_sysfs_disk(kobj)->idle.power.keep_awake);
+	const struct fb_sysfs_switch *file = container_of(attr, struct fb_sysfs_switch, attr);
+	bool on = READ_ONCE(*(bool *)((void *)fb_sysfs_disk(kobj) + file->offset));
 
-	return sysfs_emit(page, "%s\n", fb_sysfs_power_name[value]);
+	return sysfs_emit(page, "%s\n", file->word[on]);
 }
 
-static ssize_t power_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
-			   size_t count)
+static ssize_t fb_sysfs_switch_store(struct kobject *kobj, struct kobj_attribute *attr,
+				     const char *page, size_t count)
 {
-	int value = sysfs_match_string(fb_sysfs_power_name, page);
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	const struct fb_sysfs_switch *file = container_of(attr, struct fb_sysfs_switch, attr);
+	int word = __sysfs_match_string(file->word, ARRAY_SIZE(file->word), page);
+	int ret = word;
 
-	if (value < 0) {
-		pr_err("freeblock: power: '%.*s' is neither respect nor keep-awake\n",
-		       (int)strcspn(page, "\n"), page);
-		return -EINVAL;
-	}
+	if (word < 0)
+		pr_err("freeblock: %s: '%.*s' is neither %s nor %s\n", attr->attr.name,
+		       (int)strcspn(page, "\n"), page, file->word[0], file->word[1]);
+	else
+		ret = file->set(fb_sysfs_disk(kobj), word);
+	return ret ? ret : count;
+}
+
+static int fb_sysfs_set_power(struct fb_disk *fd, u32 on)
+{
 	spin_lock_irq(&fd->lock);
-	WRITE_ONCE(fd->idle.power.keep_awake, value);
+	WRITE_ONCE(fd->idle.power.keep_awake, on);
 	fb_idle_changed(fd);
 	spin_unlock_irq(&fd->lock);
-	return count;
+	return 0;
 }
 
-static struct kobj_attribute power_attr = __ATTR_RW(power);
-
-static ssize_t idle_only_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+static int fb_sysfs_set_idle_only(struct fb_disk *fd, u32 on)
 {
-	return sysfs_emit(page, "%u\n", READ_ONCE(fb_sysfs_disk(kobj)->idle_only));
-}
-
-static ssize_t idle_only_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
-			       size_t count)
-{
-	int value = fb_sysfs_parse_switch(attr, page);
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
-
-	if (value < 0)
-		return value;
 	spin_lock_irq(&fd->lock);
-	WRITE_ONCE(fd->idle_only, value);
+	WRITE_ONCE(fd->idle_only, on);
 	fb_disk_level_changed(fd);
 	spin_unlock_irq(&fd->lock);
-	return count;
+	return 0;
 }
 
-static struct kobj_attribute idle_only_attr = __ATTR_RW(idle_only);
-
-static ssize_t trial_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+static int fb_sysfs_set_trial(struct fb_disk *fd, u32 word)
 {
-	return sysfs_emit(page, "%u\n", READ_ONCE(fb_sysfs_disk(kobj)->measure.on));
-}
-
-static ssize_t trial_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
-			   size_t count)
-{
-	int value = sysfs_streq(page, "stop") ? FB_MEASURE_STOP :
-		fb_sysfs_parse_switch(attr, page);
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
-
-	if (value < 0)
-		return value;
 	spin_lock_irq(&fd->lock);
-	fb_measure_set(fd, value);
+	fb_measure_set(fd, word);
 	fb_disk_tell_wants(fd);
 	spin_unlock_irq(&fd->lock);
-	return count;
+	return 0;
 }
 
-static struct kobj_attribute trial_attr = __ATTR_RW(trial);
+#define FB_SYSFS_SWITCH(_name, _field, _set, ...)					\
+static struct fb_sysfs_switch _name##_file = {						\
+	.attr = __ATTR(_name, 0644, fb_sysfs_switch_show, fb_sysfs_switch_store),	\
+	.word = { __VA_ARGS__ },							\
+	.offset = offsetof(struct fb_disk, _field),					\
+	.set = _set,									\
+}
+
+FB_SYSFS_SWITCH(model_force, forced, fb_disk_force, "0", "1");
+FB_SYSFS_SWITCH(power, idle.power.keep_awake, fb_sysfs_set_power, "respect", "keep-awake");
+FB_SYSFS_SWITCH(idle_only, idle_only, fb_sysfs_set_idle_only, "0", "1");
+FB_SYSFS_SWITCH(trial, measure.on, fb_sysfs_set_trial,
+		"0", "1", [FB_MEASURE_STOP] = "stop");
 
 static struct attribute *fb_sysfs_disk_attrs[] = {
 	&model_status_attr.attr,
-	&model_force_attr.attr,
+	&model_force_file.attr.attr,
 	&id_attr.attr,
 	&sectors_attr.attr,
 	&scan_attr.attr,
@@ -331,9 +302,9 @@ static struct attribute *fb_sysfs_disk_attrs[] = {
 	&idle_size_kib_file.attr.attr,
 	&idle_mean_us_file.attr.attr,
 	&idle_max_us_file.attr.attr,
-	&power_attr.attr,
-	&idle_only_attr.attr,
-	&trial_attr.attr,
+	&power_file.attr.attr,
+	&idle_only_file.attr.attr,
+	&trial_file.attr.attr,
 	NULL
 };
 

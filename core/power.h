@@ -41,7 +41,7 @@ enum fb_power_state {
 
 /* What is known of a drive's power, and the policy; all private but the first */
 struct fb_power {
-	u32 keep_awake;	/* setting: idle reads go on, and overdue tasks wake the drive */
+	bool keep_awake;	/* setting: idle reads go on, and overdue tasks wake the drive */
 	u64 drive_ns;			/* the drive's own shortest timer; 0: it names none */
 	u64 host_ns;			/* the kernel's, autosuspend; 0: none */
 	enum fb_power_state state;	/* the last answer, or active after a foreground request */

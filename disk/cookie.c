@@ -113,14 +113,12 @@ static int fb_cookie_lay_resolved(const struct fb_cookies *old,
 	return 0;
 }
 
-/**
- * fb_cookie_lay() - lay ranges with values over what there is, in a new array
- * @old: the values that there are; not changed
- * @range: the ranges, none empty, in any order; later ones win over earlier ones
- * @n: how many, at least one
- * @made: out: the new values, for fb_cookie_free()
- * Context: may sleep (allocates). Takes a time in proportion to @old->n + @n * log(@n).
- * Return: 0; -ENOSPC: there would be more than FB_COOKIE_MAX segments; -ENOMEM.
+/*
+ * Lay ranges with values over what there is, in a new array. @old: the values that there are; not
+ * changed. @range: the ranges, none empty, in any order; later ones win over earlier ones. @n: how
+ * many, at least one. @made: out: the new values, for fb_cookie_free(). May sleep (allocates).
+ * Takes a time in proportion to @old->n + @n * log(@n). Return: 0; -ENOSPC: there would be more
+ * than FB_COOKIE_MAX segments; -ENOMEM.
  */
 int fb_cookie_lay(const struct fb_cookies *old, const struct fb_cookie_segment *range, u32 n,
 		  struct fb_cookies *made)

@@ -10,7 +10,6 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "disk/coverage.h"
 #include "disk/disk.h"
 
 /* Ranges are entered in pieces of this many granules; the thread does other work in between. */
@@ -18,14 +17,11 @@
 /* After so many, even within a piece, others may run. */
 #define FB_COVERAGE_STEP 4096
 
-/**
- * fb_coverage_wanted() - count the blocks that tasks want and that may be read from this disk
- * @fd: the disk, locked
- * @tasks: out: there are tasks at work, which may want blocks at any time
- *
- * A task with a slow consumer counts, too: the order of the foreground must not depend on it.
- * Context: fb_disk.lock held.
- * Return: the number; what several tasks want counts for each.
+/*
+ * Count the blocks that tasks want and that may be read from this disk. @tasks: out: there are
+ * tasks at work, which may want blocks at any time. A task with a slow consumer counts, too: the
+ * order of the foreground must not depend on it. Under fb_disk.lock. Return: the number; what
+ * several tasks want counts for each.
  */
 u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks)
 {
@@ -37,9 +33,8 @@ u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks)
 	*tasks = false;
 	if (!fd->cov || fb_level_unserved(fd))
 		return 0;
-	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		task = fd->cov->task[i];
-		if (!task || READ_ONCE(task->state) != FB_TASK_RUNNING)
+	fb_for_each_task(task, i, fd->cov) {
+		if (READ_ONCE(task->state) != FB_TASK_RUNNING)
 			continue;
 		*tasks = true;
 		wanted += task->wanted;
@@ -47,7 +42,7 @@ u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks)
 	return wanted;
 }
 
-/* Does a task want blocks that may be read from this disk? Under fb_disk.lock. */
+/* Does a task want some? Under fb_disk.lock. */
 bool fb_coverage_wants(struct fb_disk *fd)
 {
 	bool tasks;
@@ -65,7 +60,7 @@ bool fb_coverage_may_read(struct fb_disk *fd)
 /* Is a read for the task now? Of several tasks, a slow one does not hold up the others. */
 static bool fb_coverage_may_take(const struct fb_coverage *cov, const struct freeblock_task *task)
 {
-	return task && task->active && !task->behind && !fb_task_choice_is_stalled(task);
+	return task->active && !task->behind && !fb_task_choice_is_stalled(task);
 }
 
 /* ---- runs of granules that lie on one track ---- */
@@ -150,7 +145,7 @@ static bool fb_coverage_is_wanted(const struct fb_coverage *cov, u64 granule)
 	return false;
 }
 
-/* What the task wants of a run is wanted by some task. */
+/* What @task wants of a run is wanted by some task. */
 static void fb_coverage_join(struct fb_coverage *cov, const struct freeblock_task *task, u64 first,
 			     u32 n, u32 group)
 {
@@ -356,8 +351,7 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 
 		if (first >= end)
 			break;
-		while (n < most && first + n < end &&
-		       fb_bitmap_is_wanted(&task->map, first + n))
+		while (n < most && first + n < end && fb_bitmap_is_wanted(&task->map, first + n))
 			n++;
 		if (fb_quarantine_doubts(&cov->fd->quarantine, first * granule, n * granule))
 			n = 1;
@@ -388,19 +382,21 @@ static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *tas
 		return 0;
 	n = min(op->n, most);
 	walk.op = op;
-	if (op->kind == FB_OP_PROMOTE) {
-		cov->blocked = !fb_coverage_promote(cov, task, op);
-		if (cov->blocked)
-			return 0;
+	switch (op->kind) {
+	case FB_OP_PROMOTE:
 		n = op->n;
-	} else if (op->kind == FB_OP_ADD) {
-		if (!fb_coverage_add(&walk, op->first, n)) {
-			cov->blocked = true;
-			return 0;
-		}
-	} else {
+		cov->blocked = !fb_coverage_promote(cov, task, op);
+		break;
+	case FB_OP_ADD:
+		cov->blocked = !fb_coverage_add(&walk, op->first, n);
+		break;
+	case FB_OP_REMOVE:
 		fb_coverage_each_run(cov, op->first, n, fb_coverage_remove_run, &walk);
+		cov->blocked = false;
+		break;
 	}
+	if (cov->blocked)
+		return 0;
 	op->first += n;
 	op->n -= n;
 	cond_resched();
@@ -470,23 +466,19 @@ static void fb_coverage_settle_run(void *ctx, u64 first, u32 n, u32 group)
 	}
 }
 
-/* A task that started after a VERIFY was sent may want data, which VERIFY does not transfer. */
-static bool fb_coverage_is_served(const struct freeblock_task *task, const struct fb_free_read *buf)
-{
-	return buf->how != FB_VERIFY_COMMAND || task->ops->flags & FREEBLOCK_NO_DATA;
-}
-
 /* Mark the blocks of a read that has been sent as in flight, for each task that wants them. */
 static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 {
 	struct fb_coverage_walk walk = {};
+	struct freeblock_task *task;
 	u32 i, pending = 0;
 
-	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		struct freeblock_task *task = fb_coverage_task(cov, i);
-
-		bitmap_zero(buf->share[i].mask, FB_READ_GRANULES);
-		if (!fb_coverage_may_take(cov, task) || !fb_coverage_is_served(task, buf))
+	memset(buf->share, 0, sizeof(buf->share));
+	fb_for_each_task(task, i, cov) {
+		if (!fb_coverage_may_take(cov, task))
+			continue;
+		/* one that started after a VERIFY was sent may want data, which that has not */
+		if (buf->how == FB_VERIFY_COMMAND && !(task->ops->flags & FREEBLOCK_NO_DATA))
 			continue;
 		walk.map = &task->map;
 		walk.mask = buf->share[i].mask;
@@ -536,12 +528,11 @@ static void fb_coverage_land(struct fb_coverage *cov, struct fb_free_read *buf, 
 static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb_plan *plan)
 {
 	u32 granule = cov->fd->granule, i, k;
+	const struct freeblock_task *task;
 
 	if (!fb_coverage_is_joint(cov))
 		return true;
-	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		const struct freeblock_task *task = fb_coverage_task(cov, i);
-
+	fb_for_each_task(task, i, cov) {
 		if (!fb_coverage_may_take(cov, task))
 			continue;
 		for (k = 0; k < plan->npieces; k++)
@@ -755,17 +746,13 @@ static bool fb_coverage_absorb_buf(struct fb_coverage *cov, struct fb_free_read 
 /* Only this function writes these counts, so it may compare them without the lock. */
 static void fb_coverage_publish(struct fb_coverage *cov)
 {
+	struct freeblock_task *task;
 	u32 i;
 
-	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		struct freeblock_task *task = fb_coverage_task(cov, i);
-		u64 wanted, flying, total;
+	fb_for_each_task(task, i, cov) {
+		u64 wanted = task->map.n_wanted, flying = task->map.n_flying;
+		u64 total = task->map.n_done + wanted + flying + task->map.n_again;
 
-		if (!task)
-			continue;
-		wanted = task->map.n_wanted;
-		flying = task->map.n_flying;
-		total = task->map.n_done + wanted + flying + task->map.n_again;
 		if (task->wanted != wanted || task->flying != flying || task->total != total ||
 		    task->before != task->entered_before)
 			fb_delivery_count(task, wanted, flying, total);
@@ -798,8 +785,7 @@ static void fb_coverage_attend_task(struct fb_coverage *cov, struct freeblock_ta
 	fb_delivery_sweep(task);
 	if (task->map.n_flying)
 		return;
-	if (!task->map.n_wanted && state != FB_TASK_STOPPING &&
-	    task->ops->flags & FREEBLOCK_KEEP)
+	if (!task->map.n_wanted && state != FB_TASK_STOPPING && task->ops->flags & FREEBLOCK_KEEP)
 		fb_delivery_catch_up(task);
 	if (state == FB_TASK_STOPPING ||
 	    (state == FB_TASK_RUNNING && !task->map.n_wanted && !READ_ONCE(task->ntodo) &&
@@ -816,38 +802,28 @@ static void fb_coverage_attend_task(struct fb_coverage *cov, struct freeblock_ta
  */
 void fb_coverage_attend(struct fb_coverage *cov)
 {
+	struct freeblock_task *task;
 	u32 i;
 
-	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		struct freeblock_task *task = fb_coverage_task(cov, i);
-
-		if (task)
-			fb_coverage_attend_task(cov, task);
-	}
+	fb_for_each_task(task, i, cov)
+		fb_coverage_attend_task(cov, task);
 	fb_task_choice_map(cov);
 	fb_coverage_publish(cov);
 	fb_delivery_mind_bad(cov, false);
-}
-
-static bool fb_coverage_task_has_work(const struct fb_coverage *cov,
-				      const struct freeblock_task *task)
-{
-	if (!task)
-		return false;
-	return (task->state == FB_TASK_RUNNING) != task->active ||
-	       (task->state == FB_TASK_STOPPING && !task->flying) ||
-	       (task->state != FB_TASK_STOPPING && task->ntodo && !cov->blocked);
 }
 
 /* Do fb_coverage_absorb() and fb_coverage_attend() have anything to do? */
 bool fb_coverage_has_work(struct fb_coverage *cov)
 {
 	const struct fb_free_read *buf = NULL;
+	const struct freeblock_task *task;
 	u32 i;
 
 	lockdep_assert_held(&cov->fd->lock);
-	for (i = 0; i < FREEBLOCK_TASKS; i++)
-		if (fb_coverage_task_has_work(cov, cov->task[i]))
+	fb_for_each_task(task, i, cov)
+		if ((task->state == FB_TASK_RUNNING) != task->active ||
+		    (task->state == FB_TASK_STOPPING ? !task->flying :
+						       task->ntodo && !cov->blocked))
 			return true;
 	while ((buf = fb_free_read_next(cov->fd->reads.bufs, buf)))
 		if (buf->state == FB_FREE_READ_ENDED ||

@@ -30,11 +30,9 @@ void fb_delivery_exit(void)
 
 /* ---- events ---- */
 
-/**
- * fb_delivery_raise() - tell a task's consumer that something has happened
- * @task: the task; if it is over nothing is told
- * @events: enum freeblock_event, or-ed
- * Context: fb_disk.lock held. The callback comes later, from the task's work.
+/*
+ * Tell a task's consumer that something has happened. @task: the task; if it is over nothing is
+ * told. Under fb_disk.lock. The callback comes later, from the task's work.
  */
 void fb_delivery_raise(struct freeblock_task *task, u32 events)
 {
@@ -45,10 +43,9 @@ void fb_delivery_raise(struct freeblock_task *task, u32 events)
 	queue_work(fb_delivery_wq, &task->deliver);
 }
 
-/**
- * fb_delivery_catch_up() - tell a task's consumer that everything is delivered, once
- * @task: the task, which wants nothing and has nothing in flight
- * Context: the thread.
+/*
+ * Tell a task's consumer that everything is delivered, once. It wants nothing and has nothing in
+ * flight. Called by the thread.
  */
 void fb_delivery_catch_up(struct freeblock_task *task)
 {
@@ -88,12 +85,11 @@ static void fb_delivery_tell(struct freeblock_task *task)
 static void fb_delivery_set_needs(struct fb_coverage *cov)
 {
 	u32 medium = 0, no_data = FREEBLOCK_NO_DATA, i;
+	const struct freeblock_task *task;
 
 	lockdep_assert_held(&cov->fd->lock);
-	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		const struct freeblock_task *task = cov->task[i];
-
-		if (!task || task->state != FB_TASK_RUNNING)
+	fb_for_each_task(task, i, cov) {
+		if (task->state != FB_TASK_RUNNING)
 			continue;
 		medium |= task->ops->flags & FREEBLOCK_MEDIUM;
 		no_data &= task->ops->flags;
@@ -133,10 +129,9 @@ int fb_delivery_start(struct freeblock_task *task)
 	return 0;
 }
 
-/**
- * fb_delivery_stop() - stop reading for a task
- * @task: any; one that was not started is over at once, without a call of its consumer
- * Context: fb_disk.lock held.
+/*
+ * Stop reading for a task. @task: any; one that was not started is over at once, without a call of
+ * its consumer. Under fb_disk.lock.
  */
 void fb_delivery_stop(struct freeblock_task *task)
 {
@@ -151,13 +146,9 @@ void fb_delivery_stop(struct freeblock_task *task)
 	}
 }
 
-/**
- * fb_delivery_switch() - pause or resume a task
- * @task: any
- * @from: running, to pause it; paused, to resume it
- * @to: the other one
- * Context: fb_disk.lock held.
- * Return: 0; -EALREADY: it is in state @to; -EINVAL: it is not in state @from.
+/*
+ * Pause or resume a task. @from: running, to pause it; paused, to resume it. @to: the other one.
+ * Under fb_disk.lock. Return: 0; -EALREADY: it is in state @to; -EINVAL: it is not in state @from.
  */
 int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from, enum fb_task_state to)
 {
@@ -318,12 +309,10 @@ static void fb_delivery_drop_cookies(struct freeblock_task *task)
 	spin_unlock(&task->cookie_lock);
 }
 
-/**
- * fb_delivery_sweep() - forget cookies of delivered blocks when there is little room for more
- * @task: the task, whose map is up to date
- *
- * It is done again only when enough has changed to make room.
- * Context: the thread, which holds no carrier if it may take long; may sleep.
+/*
+ * Forget cookies of delivered blocks when there is little room for more. Its map is up to date. It
+ * is done again only when enough has changed to make room. Called by the thread, which holds no
+ * carrier if it may take long; may sleep.
  */
 void fb_delivery_sweep(struct freeblock_task *task)
 {
@@ -389,13 +378,12 @@ void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush)
 /* Pause the tasks, so that their users can decide; return how many there were. */
 static u32 fb_delivery_pause_all(struct fb_coverage *cov)
 {
+	struct freeblock_task *task;
 	u32 i, paused = 0;
 
 	spin_lock_irq(&cov->fd->lock);
-	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		struct freeblock_task *task = cov->task[i];
-
-		if (!task || fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED))
+	fb_for_each_task(task, i, cov) {
+		if (fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED))
 			continue;
 		task->alarmed = true;
 		paused++;
@@ -445,7 +433,7 @@ static bool fb_delivery_is_gone(struct fb_disk *fd)
 	bool gone;
 
 	spin_lock_irq(&fd->lock);
-	sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
+	sdev = fb_disk_sdev(fd);
 	gone = !fd->q || (sdev && !scsi_device_online(sdev));
 	spin_unlock_irq(&fd->lock);
 	return gone;
@@ -500,34 +488,28 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 
 /* ---- the end ---- */
 
-/* Free a change. @op: the change, in no list. May sleep. */
+/* Free a change that is in no list. May sleep. */
 void fb_delivery_free_op(struct fb_op *op)
 {
 	fb_memory_uncharge(&op->bytes, op->bytes);
 	kvfree(op);
 }
 
-/**
- * fb_delivery_drop_todo() - free the changes of a task that were not entered
- * @task: the task, over
- * Context: the list is not visible to others any more.
- */
-void fb_delivery_drop_todo(struct freeblock_task *task)
+/* Free a list of changes, which is empty afterwards and not visible to others. May sleep. */
+void fb_delivery_free_ops(struct list_head *ops)
 {
 	struct fb_op *op, *next;
 
-	list_for_each_entry_safe(op, next, &task->todo, node) {
-		list_del(&op->node);
+	list_for_each_entry_safe(op, next, ops, node)
 		fb_delivery_free_op(op);
-	}
+	INIT_LIST_HEAD(ops);
 }
 
-/**
- * fb_delivery_try_end() - end a task, unless its consumer has just added something
- * @task: the task; it is stopping or wants nothing, and nothing is in flight for it
- *
- * Its consumer hears of the end from the task's work, after what it may still be waiting in.
- * Context: the thread, which must not use a task that is over any more; may sleep.
+/*
+ * End a task, unless its consumer has just added something. It is stopping or wants nothing, and
+ * nothing is in flight for it. Its consumer hears of the end from the task's work, after what it
+ * may still be waiting in. Called by the thread, which must not use a task that is over any more;
+ * may sleep.
  */
 void fb_delivery_try_end(struct freeblock_task *task)
 {

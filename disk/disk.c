@@ -22,14 +22,19 @@ static enum cpuhp_state fb_disk_hotplug;
 static FB_COMPAT_CLASS *fb_disk_class;
 static const struct device_type *fb_disk_type;
 
+/* call a function of all clients */
+#define fb_disk_tell(what, fd, ...) do {						\
+	const struct fb_disk_client *const *_c;						\
+											\
+	for (_c = fb_disk_clients; *_c; _c++)						\
+		if ((*_c)->what)							\
+			(*_c)->what(fd, ##__VA_ARGS__);					\
+} while (0)
+
 static void fb_disk_tell_changed(struct fb_disk *fd)
 {
-	const struct fb_disk_client *const *c;
-
 	lockdep_assert_held(&fd->lock);
-	for (c = fb_disk_clients; *c; c++)
-		if ((*c)->changed)
-			(*c)->changed(fd);
+	fb_disk_tell(changed, fd);
 }
 
 static void fb_disk_tell_model(struct fb_disk *fd)
@@ -58,11 +63,7 @@ void fb_disk_level_changed(struct fb_disk *fd)
 /* Tell all that the model has been replaced. Under fb_disk.lock. */
 void fb_disk_model_swapped(struct fb_disk *fd)
 {
-	const struct fb_disk_client *const *c;
-
-	for (c = fb_disk_clients; *c; c++)
-		if ((*c)->model_swapped)
-			(*c)->model_swapped(fd);
+	fb_disk_tell(model_swapped, fd);
 	fb_disk_tell_model(fd);
 }
 
@@ -115,6 +116,13 @@ struct scsi_device *fb_disk_scsi(struct gendisk *disk)
 	struct device *parent = disk ? disk_to_dev(disk)->parent : NULL;
 
 	return parent && scsi_is_sdev_device(parent) ? to_scsi_device(parent) : NULL;
+}
+
+/* That of an attached disk. Under fb_disk.lock. */
+struct scsi_device *fb_disk_sdev(const struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	return fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
 }
 
 /*
@@ -187,28 +195,21 @@ static const char *fb_disk_mapless(struct gendisk *disk)
 	return NULL;
 }
 
-/**
- * fb_disk_is_firmware() - is the model for this firmware?
- * @revision: firmware revision, which may change while the disk has another scheduler
- * @info: the model's
- * Context: any.
- * Return: true if it is, or if either revision is unknown.
+/*
+ * Is the model for this firmware? @revision: firmware revision, which may change while the disk has
+ * another scheduler. @info: the model's. Return: true if it is, or if either revision is unknown.
  */
 bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
 {
 	return !info->revision[0] || !revision[0] || !strcmp(info->revision, revision);
 }
 
-/**
- * fb_disk_force() - use a model although its maker distrusted it, or stop using it
- * @fd: the disk
- * @force: use it
- *
- * Holds until another model is loaded. Completions may still prove it wrong. Finds the phase anew.
- * Context: may sleep.
- * Return: 0; -ENODATA: there is no model.
+/*
+ * Use a model although its maker distrusted it, or stop using it. It holds until another model is
+ * loaded. Completions may still prove it wrong. Finds the phase anew. Return: 0; -ENODATA: there is
+ * no model.
  */
-int fb_disk_force(struct fb_disk *fd, bool force)
+int fb_disk_force(struct fb_disk *fd, u32 force)
 {
 	int ret = 0;
 
@@ -240,18 +241,16 @@ bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
 /* Does the device take one command at a time? Return: true: it does, and so offers no gaps. */
 bool fb_disk_is_single(const struct fb_disk *fd)
 {
-	struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
+	const struct scsi_device *sdev = fb_disk_sdev(fd);
 
-	lockdep_assert_held(&fd->lock);
 	return sdev && sdev->queue_depth < 2;
 }
 
 /* The commands at the device, whoever sent them, one that is about to be dispatched included. */
 u32 fb_disk_busy(const struct fb_disk *fd)
 {
-	struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
+	struct scsi_device *sdev = fb_disk_sdev(fd);
 
-	lockdep_assert_held(&fd->lock);
 	return sdev ? scsi_device_busy(sdev) : 0;
 }
 
@@ -261,7 +260,7 @@ struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd)
 	struct scsi_device *sdev;
 
 	spin_lock_irq(&fd->lock);
-	sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
+	sdev = fb_disk_sdev(fd);
 	if (sdev && scsi_device_get(sdev))
 		sdev = NULL;
 	spin_unlock_irq(&fd->lock);
@@ -328,14 +327,11 @@ static struct fb_disk *fb_disk_next_lost(void)
 /* Waits for accesses to the disk's files, scan and scrub, so it must not run in a queue freeze. */
 static void fb_disk_lost_work(struct work_struct *work)
 {
-	const struct fb_disk_client *const *c;
 	struct fb_disk *fd;
 
 	while ((fd = fb_disk_next_lost())) {
 		fb_folder_remove(&fd->folder);
-		for (c = fb_disk_clients; *c; c++)
-			if ((*c)->exit)
-				(*c)->exit(fd);
+		fb_disk_tell(exit, fd);
 		kobject_put(&fd->folder.kobj);
 	}
 }
@@ -391,26 +387,19 @@ static void fb_disk_retire(struct fb_disk *fd)
 		fb_disk_lose(fd);
 }
 
-static struct fb_disk *fb_disk_named(const char *name)
+/* Take @name from a disk that is gone but still has it. */
+static int fb_disk_yield_name(const char *name)
 {
 	struct fb_disk *fd;
 
 	lockdep_assert_held(&fb_disks_mutex);
-	list_for_each_entry(fd, &fb_disks, node)
-		if (!strcmp(fd->name, name))
-			return fd;
-	return NULL;
-}
-
-/* Take @name from a disk that is gone but still has it. */
-static int fb_disk_yield_name(const char *name)
-{
-	struct fb_disk *fd = fb_disk_named(name);
-
-	if (!fd)
-		return 0;
-	fb_disk_retire(fd);
-	return strcmp(fd->name, name) ? 0 : fb_disk_free_name(fd);
+	list_for_each_entry(fd, &fb_disks, node) {
+		if (strcmp(fd->name, name))
+			continue;
+		fb_disk_retire(fd);
+		return strcmp(fd->name, name) ? 0 : fb_disk_free_name(fd);
+	}
+	return 0;
 }
 
 /* Find an attached disk with the same id: another path, whose commands the first cannot see. */
@@ -448,39 +437,26 @@ static void fb_disk_free_twin(const struct fb_disk *path)
 		fb_disk_set_unfit(twin, fb_disk_unfit(twin->q));
 }
 
-static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
+/* Take @fd, which has its identity only, into the list. */
+static int fb_disk_add(struct fb_disk *fd, const char *name)
 {
-	const struct fb_disk_client *const *c;
-	/* it has more than eight pages, which may well not be there in one piece */
-	struct fb_disk *fd = kvzalloc(sizeof(*fd), GFP_KERNEL);
+	int ret;
 
-	if (!fd)
-		return NULL;
 	kobject_init(&fd->folder.kobj, &fb_disk_ktype);
-	strscpy(fd->id, like->id, sizeof(fd->id));
-	strscpy(fd->vendor, like->vendor, sizeof(fd->vendor));
-	strscpy(fd->product, like->product, sizeof(fd->product));
-	fd->sectors = like->sectors;
-	fd->granule = like->granule;
-	fd->diskseq = like->diskseq;
 	mutex_init(&fd->life);
 	mutex_init(&fd->config);
 	spin_lock_init(&fd->lock);
 	init_waitqueue_head(&fd->wait);
 	fb_guard_init(&fd->guard);
-	fb_phase_init(&fd->phase);
 	fb_lookahead_init(&fd->lookahead);
 	fb_quarantine_init(&fd->quarantine);
 	strscpy(fd->model_status, "none\n", sizeof(fd->model_status));
-	for (c = fb_disk_clients; *c; c++)
-		if ((*c)->init)
-			(*c)->init(fd);
-	if (fb_disk_yield_name(name) || fb_disk_set_name(fd, name)) {
-		fb_disk_put(fd);
-		return NULL;
-	}
-	list_add_tail(&fd->node, &fb_disks);
-	return fd;
+	fb_disk_tell(init, fd);
+	ret = fb_disk_yield_name(name);
+	ret = ret ? ret : fb_disk_set_name(fd, name);
+	if (!ret)
+		list_add_tail(&fd->node, &fb_disks);
+	return ret;
 }
 
 /* The disk has come back, perhaps under another name. */
@@ -496,24 +472,39 @@ static int fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 	return ret;
 }
 
-/**
- * fb_disk_attach() - a scheduler takes over a disk
- * @q: its queue
- * @sched: the scheduler's private data, for @ops
- * @head: its head and phase, valid until it detaches; read with the lock held
- * @ops: what it is to be told of; this may happen before the function returns
- * Context: init_sched: may sleep, queue frozen, inside memalloc_noio_save().
- * Return: the disk, with a reference for fb_disk_put(), detached from any other queue; NULL: no
- * memory.
+static void fb_disk_attach_locked(struct fb_disk *fd, struct request_queue *q, bool twin)
+{
+	struct gendisk *disk = q->disk;
+
+	lockdep_assert_held(&fd->lock);
+	fd->unfit = twin ? fb_disk_multipath : fb_disk_unfit(q);
+	fd->mapless = fb_disk_mapless(disk);
+	fd->zone_sectors = blk_queue_is_zoned(q) ? q->limits.chunk_sectors : 0;
+	fd->bdev = disk ? disk->part0 : NULL;
+	/* Selecting the scheduler again asks for a new judgement of the model. */
+	if (fd->distrusted && fd->model)
+		fb_seek_fit_forget(&fd->seek_fit, fd->model);
+	fd->distrusted = false;
+	fb_phase_init(&fd->phase);
+	fd->q = q;
+	fb_disk_tell_changed(fd);
+}
+
+/*
+ * A scheduler takes over a disk. It may be told of things before this returns. @head: its head and
+ * phase, valid until it detaches; read with the lock held. Called by init_sched: may sleep, queue
+ * frozen, inside memalloc_noio_save(). Return: the disk, with a reference for fb_disk_put(),
+ * detached from any other queue; NULL: no memory.
  */
 struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
 			       const struct fb_disk_sched_ops *ops)
 {
-	const struct fb_disk_client *const *c;
 	struct gendisk *disk = q->disk;
 	const char *name = disk ? disk->disk_name : "unnamed";
+	/* it has more than eight pages, which may well not be there in one piece */
 	struct fb_disk *like = kvzalloc(sizeof(*like), GFP_KERNEL);
 	struct fb_disk *fd, *twin;
+	int ret;
 
 	if (!like)
 		return NULL;
@@ -525,50 +516,36 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fb_disk_type = disk_to_dev(disk)->type;
 	}
 	twin = fb_disk_twin(like);
-	fd = fb_disk_find(like);
-	if (!fd)
-		fd = fb_disk_new(like, name);
-	else if (fb_disk_adopt_name(fd, name))
-		fd = NULL;
-	if (fd) {
+	fd = fb_disk_find(like) ?: like;
+	ret = fd == like ? fb_disk_add(fd, name) : fb_disk_adopt_name(fd, name);
+	if (!ret) {
 		kobject_get(&fd->folder.kobj);
 		fd->diskseq = like->diskseq;
 		if (twin)
 			fb_disk_set_unfit(twin, fb_disk_multipath);
-		for (c = fb_disk_clients; *c; c++)
-			if ((*c)->attach)
-				(*c)->attach(fd, disk);
+		fb_disk_tell(attach, fd, disk);
 		spin_lock_irq(&fd->lock);
+		strscpy(fd->revision, like->revision, sizeof(fd->revision));
 		fd->sched = sched;
 		fd->head = head;
 		fd->sched_ops = ops;
-		fd->unfit = twin ? fb_disk_multipath : fb_disk_unfit(q);
-		fd->mapless = fb_disk_mapless(disk);
-		fd->zone_sectors = blk_queue_is_zoned(q) ? q->limits.chunk_sectors : 0;
-		fd->bdev = disk ? disk->part0 : NULL;
-		/* Selecting the scheduler again asks for a new judgement of the model. */
-		if (fd->distrusted && fd->model)
-			fb_seek_fit_forget(&fd->seek_fit, fd->model);
-		fd->distrusted = false;
-		fb_phase_init(&fd->phase);
-		strscpy(fd->revision, like->revision, sizeof(fd->revision));
-		fd->q = q;
-		fb_disk_tell_changed(fd);
+		fb_disk_attach_locked(fd, q, twin);
 		spin_unlock_irq(&fd->lock);
 	}
 	mutex_unlock(&fb_disks_mutex);
-	kvfree(like);
-	return fd;
+	if (ret && fd == like)
+		fb_disk_put(like);
+	else if (fd != like)
+		kvfree(like);
+	return ret ? NULL : fd;
 }
 
-/**
- * fb_disk_detach() - detach the scheduler from the disk, whose tasks are suspended
- * @fd: the disk; the reference that fb_disk_attach() took is left to the caller
- * Context: exit_sched: may sleep, queue frozen.
+/*
+ * Detach the scheduler from the disk, whose tasks are suspended. @fd: the disk; the reference that
+ * fb_disk_attach() took is left to the caller. Called by exit_sched: may sleep, queue frozen.
  */
 void fb_disk_detach(struct fb_disk *fd)
 {
-	const struct fb_disk_client *const *c;
 	const struct gendisk *disk = fd->q->disk;
 	unsigned int noio = memalloc_noio_save();
 
@@ -581,9 +558,7 @@ void fb_disk_detach(struct fb_disk *fd)
 	fd->sched_ops = NULL;
 	fb_disk_tell_changed(fd);
 	spin_unlock_irq(&fd->lock);
-	for (c = fb_disk_clients; *c; c++)
-		if ((*c)->detached)
-			(*c)->detached(fd);
+	fb_disk_tell(detached, fd);
 	fb_disk_free_twin(fd);
 	list_move_tail(&fd->node, &fb_disks);
 	if (!disk || test_bit(GD_DEAD, &disk->state))
@@ -599,11 +574,10 @@ static bool fb_disk_is(const struct fb_disk *fd, const struct gendisk *disk)
 	return fd->q ? fd->q->disk == disk : !fd->gone && fd->diskseq == disk->diskseq;
 }
 
-/**
- * fb_disk_get() - get a reference to the disk of a block device
- * @disk: the block device's disk, to which the caller has a reference
- * Context: may sleep; no queue of ours is frozen.
- * Return: the disk, for fb_disk_put(); NULL: @disk is gone or has never had the scheduler.
+/*
+ * Get a reference to the disk of a block device. @disk: the block device's disk, to which the
+ * caller has a reference. May sleep; no queue of ours is frozen. Return: the disk, for
+ * fb_disk_put(); NULL: @disk is gone or has never had the scheduler.
  */
 struct fb_disk *fb_disk_get(const struct gendisk *disk)
 {
@@ -680,37 +654,27 @@ void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value)
 static void fb_disk_fill_folder(struct fb_folder *folder)
 {
 	struct fb_disk *fd = container_of(folder, struct fb_disk, folder);
-	const struct fb_disk_client *const *c;
 
-	for (c = fb_disk_clients; *c; c++)
-		if ((*c)->fill)
-			(*c)->fill(fd);
+	fb_disk_tell(fill, fd);
 }
 
 /* Called before blk-mq waits for the requests of a hardware queue that loses its last CPU. */
 static int fb_disk_cpu_offline(unsigned int cpu)
 {
-	const struct fb_disk_client *const *c;
 	struct fb_disk *fd;
 
 	mutex_lock(&fb_disks_mutex);
 	list_for_each_entry(fd, &fb_disks, node)
-		for (c = fb_disk_clients; *c; c++)
-			if ((*c)->cpu_offline)
-				(*c)->cpu_offline(fd);
+		fb_disk_tell(cpu_offline, fd);
 	mutex_unlock(&fb_disks_mutex);
 	return 0;
 }
 
-/**
- * fb_disk_init() - create the directories that disks are shown in
- * @clients: callbacks about disks, called in this order; ends with NULL
- * @groups: the sysfs files of a disk
- * Context: module init.
- * Return: 0, -ENOMEM or -ENOSPC.
+/*
+ * Create the directories that disks are shown in. @clients: callbacks about disks, called in this
+ * order; ends with NULL. At module init. Return: 0, -ENOMEM or -ENOSPC.
  */
-int fb_disk_init(const struct fb_disk_client *const *clients,
-		 const struct attribute_group **groups)
+int fb_disk_init(const struct fb_disk_client *const *clients, const struct attribute_group **groups)
 {
 	int ret;
 
@@ -730,10 +694,9 @@ int fb_disk_init(const struct fb_disk_client *const *clients,
 	return 0;
 }
 
-/**
- * fb_disk_exit() - stop all tasks, forget all disks
- * Context: module exit: no scheduler is attached. Waits for sysfs stores before it stops the
- * tasks that they could start.
+/*
+ * Stop all tasks, forget all disks. At module exit: no scheduler is attached. Waits for sysfs
+ * stores before it stops the tasks that they could start.
  */
 void fb_disk_exit(void)
 {

@@ -156,7 +156,7 @@ struct fb_disk {
 	struct fb_reads reads;		/* see disk/free_read.c [L] */
 	struct fb_idle idle;		/* see disk/idle.c [L] */
 	struct fb_measure measure;	/* see disk/measure.c [L] */
-	struct fb_hurry hurry;		/* see disk/hurry.c [L] */
+	struct fb_late late;		/* see disk/late.c [L] */
 	struct {			/* the foreground, written by the scheduler [L] */
 		u64 last_ns;		/* when there was some last */
 		u64 end_ns;		/* when a command of whatever kind ended last */
@@ -224,9 +224,10 @@ void fb_disk_tell_wants(struct fb_disk *fd);
 void fb_disk_level_changed(struct fb_disk *fd);
 void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value);
 void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size);
-int fb_disk_force(struct fb_disk *fd, bool force);
+int fb_disk_force(struct fb_disk *fd, u32 force);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
 struct scsi_device *fb_disk_scsi(struct gendisk *disk);
+struct scsi_device *fb_disk_sdev(const struct fb_disk *fd);
 struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd);
 bool fb_disk_is_single(const struct fb_disk *fd);
 u32 fb_disk_busy(const struct fb_disk *fd);

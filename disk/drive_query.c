@@ -134,13 +134,6 @@ static u64 fb_drive_ata_timer_ns(struct scsi_device *sdev)
 #define FB_QUERY_CACHING_PAGE 0x08	/* SBC-4, 6.5.6 */
 #define FB_QUERY_POWER_PAGE 0x1a	/* SPC-5, 7.5.15 */
 
-/* the caching page: byte 2, bit 0: RCD; byte 12, bit 5: DRA */
-static bool fb_drive_query_lookahead_is_off(const u8 *page)
-{
-	return (page[0] & 0x3f) == FB_QUERY_CACHING_PAGE && page[1] >= 11 &&
-	       (page[2] & BIT(0) || page[12] & BIT(5));
-}
-
 /* the bytes of a page in @buf, and where it begins; 0: there is no such page */
 static u32 fb_drive_query_mode_sense(struct scsi_device *sdev, u8 code, u8 *buf, const u8 **page)
 {
@@ -162,8 +155,10 @@ static u64 fb_drive_query_lookahead(struct scsi_device *sdev)
 	const u8 *page;
 	bool off;
 
+	/* byte 2, bit 0: RCD; byte 12, bit 5: DRA */
 	off = buf && fb_drive_query_mode_sense(sdev, FB_QUERY_CACHING_PAGE, buf, &page) >= 13 &&
-	      fb_drive_query_lookahead_is_off(page);
+	      (page[0] & 0x3f) == FB_QUERY_CACHING_PAGE && page[1] >= 11 &&
+	      (page[2] & BIT(0) || page[12] & BIT(5));
 	kfree(buf);
 	return off;
 }
@@ -299,7 +294,7 @@ enum fb_power_state fb_drive_query_power(struct fb_disk *fd)
 	bool mute;
 
 	spin_lock_irq(&fd->lock);
-	mute = fd->q && !fb_disk_scsi(fd->q->disk);
+	mute = fd->q && !fb_disk_sdev(fd);
 	spin_unlock_irq(&fd->lock);
 	return fb_drive_query_ask(fd, fb_drive_query_sense_power,
 				  mute ? FB_POWER_ACTIVE : FB_POWER_UNKNOWN);
@@ -308,19 +303,9 @@ enum fb_power_state fb_drive_query_power(struct fb_disk *fd)
 /* Get how many commands the device was sent, whoever sent them. */
 u32 fb_drive_query_commands(const struct fb_disk *fd)
 {
-	const struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
+	const struct scsi_device *sdev = fb_disk_sdev(fd);
 
-	lockdep_assert_held(&fd->lock);
 	return sdev ? atomic_read(&sdev->iorequest_cnt) : 0;
-}
-
-/* Find after what time without requests the kernel suspends. Return: ns; 0: never. */
-u64 fb_drive_query_autosuspend_ns(const struct fb_disk *fd)
-{
-	const struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
-
-	lockdep_assert_held(&fd->lock);
-	return sdev ? fb_compat_autosuspend_ns(&sdev->sdev_gendev) : 0;
 }
 
 /* Have the kernel resume a disk that it has suspended. May sleep; does not wait for the disk. */
@@ -362,9 +347,10 @@ void fb_drive_query_once(struct fb_coverage *cov)
 /* When anybody, or a read of ours, last used the drive, ns. Brings its power up to date. */
 u64 fb_drive_query_touched_ns(struct fb_disk *fd)
 {
-	lockdep_assert_held(&fd->lock);
+	const struct scsi_device *sdev = fb_disk_sdev(fd);
+
 	fb_power_foreground(&fd->idle.power, fd->fg.last_ns);
-	fd->idle.power.host_ns = fb_drive_query_autosuspend_ns(fd);
+	fd->idle.power.host_ns = sdev ? fb_compat_autosuspend_ns(&sdev->sdev_gendev) : 0;
 	return max(fd->fg.last_ns, fd->idle.used_ns);
 }
 

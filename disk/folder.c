@@ -151,10 +151,9 @@ static void fb_folder_forget(struct fb_folder *folder)
 		fb_folder_drop(n);
 }
 
-/**
- * fb_folder_remove() - remove a disk's directories
- * @folder: the disk's, which gets no name any more
- * Context: may sleep; waits for accesses to their files, so no queue of ours is frozen.
+/*
+ * Remove a disk's directories. May sleep; waits for accesses to their files, so no queue of ours is
+ * frozen.
  */
 void fb_folder_remove(struct fb_folder *folder)
 {

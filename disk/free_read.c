@@ -22,14 +22,14 @@
  */
 static void fb_free_read_charge(struct fb_free_read *buf, blk_status_t status)
 {
-	struct fb_hurry *hurry = &buf->fd->hurry;
+	struct fb_late *late = &buf->fd->late;
 	u64 from_ns = buf->began_ns ? buf->began_ns : buf->sent_ns;
 
-	hurry->flying = false;
+	late->flying = false;
 	if (status == BLK_STS_AGAIN)
-		hurry->retry_ns = buf->ended_ns + FB_HURRY_RETRY_NS;
+		late->retry_ns = buf->ended_ns + FB_LATE_RETRY_NS;
 	else
-		fb_deadline_charge(&hurry->share, buf->ended_ns - max(from_ns, buf->fd->fg.end_ns));
+		fb_deadline_charge(&late->share, buf->ended_ns - max(from_ns, buf->fd->fg.end_ns));
 }
 
 /* A read of ours has ended; there may be no verdict on its completion yet. */
@@ -173,27 +173,6 @@ static u32 fb_free_read_number(u32 sectors)
 	return sectors < FB_FREE_READ_LARGE_SECTORS ? FB_FREE_READS : FB_FREE_READS_LARGE;
 }
 
-/*
- * Count the buffers that still have to be allocated. @tasks: number of tasks to serve; without any
- * buffers so far, one is assumed. Under fb_disk.life. Return: their number.
- */
-u32 fb_free_read_missing(struct fb_disk *fd, u32 tasks)
-{
-	u32 first = fb_free_read_number(fb_free_read_size(fd)), want;
-
-	lockdep_assert_held(&fd->life);
-	if (!fd->reads.bufs)
-		return first;
-	want = first + FREEBLOCK_HELD * (tasks - 1);
-	return want > fd->reads.bufs->n ? want - fd->reads.bufs->n : 0;
-}
-
-/* Compute the memory that buffers take. Return: bytes. */
-u64 fb_free_read_bytes(struct fb_disk *fd, u32 n)
-{
-	return (u64)n * fb_free_read_size(fd) << SECTOR_SHIFT;
-}
-
 static struct fb_free_reads *fb_free_read_try_alloc(struct fb_disk *fd, u32 order)
 {
 	struct fb_free_reads *bufs = kzalloc(sizeof(*bufs), GFP_KERNEL);
@@ -212,39 +191,6 @@ static struct fb_free_reads *fb_free_read_try_alloc(struct fb_disk *fd, u32 orde
 	return bufs;
 }
 
-/* The first task's buffers, or NULL. May sleep; inside memalloc_noio_save(). */
-struct fb_free_reads *fb_free_read_alloc_all(struct fb_disk *fd)
-{
-	struct fb_free_reads *bufs;
-
-	lockdep_assert_held(&fd->life);
-	bufs = fb_free_read_try_alloc(fd, FB_FREE_READ_CHUNK_ORDER);
-	return bufs ? bufs : fb_free_read_try_alloc(fd, 0);
-}
-
-/**
- * fb_free_read_grow() - allocate more buffers for a further task
- * @fd: the disk, with buffers
- * @n: how many more; at most FB_FREE_READS_MAX in all
- *
- * They stay until the last task is gone.
- * Context: fb_disk.life held; may sleep; inside memalloc_noio_save().
- * Return: 0 or -ENOMEM.
- */
-int fb_free_read_grow(struct fb_disk *fd, u32 n)
-{
-	int ret;
-
-	lockdep_assert_held(&fd->life);
-	ret = fb_free_read_alloc_more(fd, fd->reads.bufs, n);
-	if (ret)
-		return ret;
-	spin_lock_irq(&fd->lock);
-	fd->reads.bufs->n += n;
-	spin_unlock_irq(&fd->lock);
-	return 0;
-}
-
 /* Free all buffers. @bufs: the buffers, all FB_FREE_READ_FREE, or NULL. May sleep. */
 void fb_free_read_free_all(struct fb_free_reads *bufs)
 {
@@ -258,6 +204,58 @@ void fb_free_read_free_all(struct fb_free_reads *bufs)
 	}
 	kvfree(bufs->buf);
 	kfree(bufs);
+}
+
+static int fb_free_read_alloc_first(struct fb_disk *fd)
+{
+	struct fb_free_reads *bufs = fb_free_read_try_alloc(fd, FB_FREE_READ_CHUNK_ORDER);
+
+	bufs = bufs ? bufs : fb_free_read_try_alloc(fd, 0);
+	if (!bufs)
+		return -ENOMEM;
+	spin_lock_irq(&fd->lock);
+	fd->reads.bufs = bufs;
+	fd->reads.due = false;
+	spin_unlock_irq(&fd->lock);
+	return 0;
+}
+
+static int fb_free_read_grow(struct fb_disk *fd, u32 n)
+{
+	int ret = fb_free_read_alloc_more(fd, fd->reads.bufs, n);
+
+	if (ret)
+		return ret;
+	spin_lock_irq(&fd->lock);
+	fd->reads.bufs->n += n;
+	spin_unlock_irq(&fd->lock);
+	return 0;
+}
+
+/*
+ * Have buffers for so many tasks, charged to @account; they stay until the last one is gone. Under
+ * fb_disk.life; may sleep; inside memalloc_noio_save(). Return: 0, -ENOSPC, -ENOMEM.
+ */
+int fb_free_read_provide(struct fb_disk *fd, u32 tasks, u64 *account)
+{
+	u32 sectors = fb_free_read_size(fd), n = fb_free_read_number(sectors);
+	struct fb_free_reads *bufs = fd->reads.bufs;
+	u64 bytes;
+	int ret;
+
+	lockdep_assert_held(&fd->life);
+	if (bufs) {
+		n += FREEBLOCK_HELD * (tasks - 1);
+		n -= min(n, bufs->n);
+	}
+	bytes = (u64)n * sectors << SECTOR_SHIFT;
+	ret = fb_memory_charge(account, bytes, "a task");
+	if (ret)
+		return ret;
+	ret = bufs ? fb_free_read_grow(fd, n) : fb_free_read_alloc_first(fd);
+	if (ret)
+		fb_memory_uncharge(account, bytes);
+	return ret;
 }
 
 static struct fb_free_read *fb_free_read_find_free(struct fb_disk *fd)
@@ -396,19 +394,13 @@ u32 fb_free_read_prepend_limit(const struct fb_disk *fd, struct request *rq)
 		     (u64)(max_segs - rq->nr_phys_segments) * fb_free_read_segment(fd));
 }
 
-/**
- * fb_free_read_prepend() - prepend a free read to a foreground read
- * @fd: the disk, locked
- * @rq: the foreground request, out of the pool, not yet sent, with nothing prepended
- * @lbn: where the free part begins; it ends where @rq begins
- * @nsect: its sectors
- *
- * The free part adds REQ_FAILFAST_TRANSPORT only, with RQF_MIXED_MERGE: an error in it then
- * ends it alone, and the foreground part is issued again with its ordinary retries. The bio
- * has no block device, because bio_init() with one would charge the cgroup of whoever runs
- * the queue.
- * Context: fb_disk.lock held.
- * Return: false when it does not fit, does not end where @rq begins, or no buffer is
+/*
+ * Prepend a free read to a foreground read. @rq: the foreground request, out of the pool, not yet
+ * sent, with nothing prepended. @lbn: where the free part begins; it ends where @rq begins. The
+ * free part adds REQ_FAILFAST_TRANSPORT only, with RQF_MIXED_MERGE: an error in it then ends it
+ * alone, and the foreground part is issued again with its ordinary retries. The bio has no block
+ * device, because bio_init() with one would charge the cgroup of whoever runs the queue. Under
+ * fb_disk.lock. Return: false when it does not fit, does not end where @rq begins, or no buffer is
  * free; @rq is unchanged then.
  */
 bool fb_free_read_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect)
@@ -485,15 +477,11 @@ static bool fb_free_read_is_fixed(struct fb_disk *fd)
 	return true;
 }
 
-/**
- * fb_free_read_enter() - send a carrier to the scheduler, if there is none
- * @fd: the disk
- * @aim: what it will read; NULL: not known yet
- *
+/*
+ * Send a carrier to the scheduler, if there is none. @aim: what it will read; NULL: not known yet.
  * Without @aim it is addressed to sector 0: if it reaches another scheduler during a switch, it
- * reads that and comes back. On a disk with protection information it cannot be aimed
- * anew, so it enters only if @aim is given.
- * Context: the thread; does not sleep for the queue (NOWAIT).
+ * reads that and comes back. On a disk with protection information it cannot be aimed anew, so it
+ * enters only if @aim is given. Called by the thread; does not sleep for the queue (NOWAIT).
  */
 void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 {
@@ -530,24 +518,16 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 	fb_free_read_submit(fd, buf);
 }
 
-/**
- * fb_free_read_now() - read as part of the foreground
- * @task: the task that wants the blocks
- * @lbn: first sector
- * @nsect: sectors
- * @kind: FB_FREE_READ_HURRIED: charged to a late task's share, and not retried, like reads in
- *	gaps; or FB_FREE_READ_PROMOTED
- *
- * The request joins the foreground's. It fails with BLK_STS_AGAIN if the queue is frozen or
- * submitting it would block.
- *
- * The thread serves the tasks of all cgroups. REQ_META keeps it from sleeping until the one that is
- * charged may read (iocost, iolatency): that cgroup is in debt then, and its processes are delayed.
- * Context: the thread; may sleep, but not for the queue (NOWAIT).
- * Return: false: there is no queue or no free buffer, or the read is too long.
+/*
+ * Read as part of the foreground. @kind: FB_FREE_READ_HURRIED: charged to a late task's share, and
+ * not retried, like reads in gaps; or FB_FREE_READ_PROMOTED. The request joins the foreground's. It
+ * fails with BLK_STS_AGAIN if the queue is frozen or submitting it would block. The thread serves
+ * the tasks of all cgroups. REQ_META keeps it from sleeping until the one that is charged may read
+ * (iocost, iolatency): that cgroup is in debt then, and its processes are delayed. Called by the
+ * thread; may sleep, but not for the queue (NOWAIT). Return: false: there is no queue or no free
+ * buffer, or the read is too long.
  */
-bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
-		      enum fb_free_read_kind kind)
+bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect, enum fb_free_read_kind kind)
 {
 	bool hurried = kind == FB_FREE_READ_HURRIED;
 	struct fb_disk *fd = task->fd;
@@ -566,7 +546,7 @@ bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
 		if (buf->how != FB_VERIFY_READ)
 			buf->how = fb_verify_has_fua(fd) ? FB_VERIFY_FUA : FB_VERIFY_READ;
 		buf->proven = buf->how == FB_VERIFY_FUA;
-		fd->hurry.flying |= hurried;
+		fd->late.flying |= hurried;
 		fd->reads.submitting = true;
 		bdev = fd->bdev;
 	}
@@ -658,15 +638,10 @@ static void fb_free_read_set_out(struct request *rq)
 #endif
 }
 
-/**
- * fb_free_read_send() - aim the held carrier, to dispatch it now
- * @fd: the disk, locked
- * @lbn: first sector
- * @nsect: sectors, at most fb_free_read_max()
- * @kind: FB_FREE_READ_SEPARATE or FB_FREE_READ_IDLE
- * Context: fb_disk.lock held.
- * Return: the request; NULL: no carrier is held, or the queue's present limits do not allow
- * the read.
+/*
+ * Aim the held carrier, to dispatch it now. @nsect: at most fb_free_read_max(). @kind:
+ * FB_FREE_READ_SEPARATE or FB_FREE_READ_IDLE. Under fb_disk.lock. Return: the request; NULL: no
+ * carrier is held, or the queue's present limits do not allow the read.
  */
 struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect,
 				  enum fb_free_read_kind kind)

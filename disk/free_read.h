@@ -150,13 +150,9 @@ static inline struct fb_free_read *fb_free_read_next(const struct fb_free_reads 
 	return bufs && i < READ_ONCE(bufs->n) ? &bufs->buf[i] : NULL;
 }
 
-struct fb_free_reads *fb_free_read_alloc_all(struct fb_disk *fd);
-int fb_free_read_grow(struct fb_disk *fd, u32 n);
-u32 fb_free_read_missing(struct fb_disk *fd, u32 tasks);
-u64 fb_free_read_bytes(struct fb_disk *fd, u32 n);
+int fb_free_read_provide(struct fb_disk *fd, u32 tasks, u64 *account);
 bool fb_free_read_may_promote(const struct freeblock_task *task);
-bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect,
-		      enum fb_free_read_kind kind);
+bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect, enum fb_free_read_kind kind);
 void fb_free_read_begun(struct fb_free_read *buf, u64 now);
 void fb_free_read_free_all(struct fb_free_reads *bufs);
 bool fb_free_read_is_ours(const struct bio *bio);

@@ -7,7 +7,6 @@
  */
 #include <linux/blk-mq.h>
 
-#include "disk/coverage.h"
 #include "disk/disk.h"
 #include "include/compat/fb_compat.h"
 
@@ -23,12 +22,6 @@ static void fb_idle_init(struct fb_disk *fd)
 	fb_idle_policy_init(&fd->idle.wait, ktime_get_ns());
 	fb_destage_init(&fd->destage, FB_IDLE_TURN_NS);
 	fb_power_begin(&fd->idle.power, ktime_get_ns());
-}
-
-/* the head and its phase, if there is a map that says where they are */
-static const struct fb_head *fb_idle_map(const struct fb_disk *fd)
-{
-	return fb_level_unmapped(fd) ? NULL : fd->head;
 }
 
 static void fb_idle_model_swapped(struct fb_disk *fd)
@@ -100,45 +93,14 @@ const struct fb_disk_client fb_idle_client = {
 	.model_swapped = fb_idle_model_swapped,
 };
 
-/* a request of the foreground has come: an idle read that was not sent is dropped */
-static void fb_idle_withdraw(struct fb_disk *fd)
+/* A request of the foreground has come: an idle read that was not sent is dropped. */
+void fb_idle_withdraw(struct fb_disk *fd)
 {
+	lockdep_assert_held(&fd->lock);
 	if (fd->idle.ready)
 		fd->idle.retry_ns = 0;
 	fd->idle.ready = false;
-	fb_hurry_arrive(fd);
-	fb_waiting_arrive(fd);
-}
-
-/* Note a request of the foreground that idle reads may keep waiting. */
-void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_fg_req *req)
-{
-	lockdep_assert_held(&fd->lock);
-	fb_idle_withdraw(fd);
-	fb_idle_policy_arrive(&fd->idle.wait, now, req);
-}
-
-/* One whose end tells nothing of idle reads, or is not told. @req: NULL: not known where. */
-void fb_idle_arrive_unfollowed(struct fb_disk *fd, u64 now, const struct fb_fg_req *req)
-{
-	lockdep_assert_held(&fd->lock);
-	fb_idle_withdraw(fd);
-	fb_idle_policy_arrive_unfollowed(&fd->idle.wait, now, req);
-}
-
-/* Note a write that the drive's cache takes, so that nobody waits for idle reads. */
-void fb_idle_wrote(struct fb_disk *fd, const struct fb_fg_req *req)
-{
-	lockdep_assert_held(&fd->lock);
-	fb_idle_withdraw(fd);
-	fb_idle_policy_wrote(&fd->idle.wait, req);
-}
-
-/* Such a request has ended; @req as it was told of, but for what was merged since. */
-void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_fg_req *req)
-{
-	lockdep_assert_held(&fd->lock);
-	fb_idle_policy_served(&fd->idle.wait, now, req);
+	fb_late_arrive(fd);
 }
 
 /* Note that the last foreground request has ended. */
@@ -237,25 +199,15 @@ u64 fb_idle_due_ns(struct fb_disk *fd)
 	return due_ns == FB_IDLE_POLICY_NEVER ? due_ns : max3(due_ns, idle->retry_ns, power_ns);
 }
 
-static bool fb_idle_is_due(struct fb_disk *fd)
-{
-	bool due;
-
-	spin_lock_irq(&fd->lock);
-	due = fb_idle_due_ns(fd) <= ktime_get_ns();
-	spin_unlock_irq(&fd->lock);
-	return due;
-}
-
 /* Is there a task that is past its deadline? */
 static bool fb_idle_is_overdue(const struct fb_coverage *cov)
 {
+	const struct freeblock_task *task;
 	u64 now = ktime_get_ns();
-	u32 i;
+	u32 i = 0;
 
-	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		const struct freeblock_task *task = fb_coverage_task(cov, i);
-		u64 deadline_ns = task && task->active ? READ_ONCE(task->deadline_ns) : 0;
+	while ((task = fb_coverage_next_active(cov, &i))) {
+		u64 deadline_ns = READ_ONCE(task->deadline_ns);
 
 		if (deadline_ns && deadline_ns <= now && task->map.n_wanted)
 			return true;
@@ -310,37 +262,27 @@ static bool fb_idle_is_awake(struct fb_coverage *cov)
 	return fb_power_spins(READ_ONCE(power->state));
 }
 
-/* A read best begins where the foreground has left the head. */
-static void fb_idle_aim(struct fb_disk *fd, struct fb_idle_order_ask *ask)
-{
-	struct fb_idle_policy_aim aim;
-
-	fb_idle_policy_aim(&fd->idle.wait, &fd->destage, &aim);
-	ask->aimed = aim.moved;
-	ask->aim = aim.lbn;
-	ask->over = aim.over;
-	ask->skip = aim.skip;
-}
-
 /* Find the next read for the task that idle time goes to. */
 static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 {
 	struct freeblock_task *task = fb_task_choice_idle(cov);
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1 };
 	struct fb_disk *fd = cov->fd;
-	struct dm_place head;
+	struct fb_idle_policy_aim aim;
 	struct fb_idle_order_ask ask;
 	const struct fb_head *map;
+	struct dm_place head;
 	u64 start_ns;
 	bool checks, waits;
 
 	if (!task)
 		return false;
 	spin_lock_irq(&fd->lock);
-	map = fb_idle_map(fd);
+	map = fb_level_unmapped(fd) ? NULL : fd->head;
 	start_ns = ktime_get_ns() + FB_IDLE_ORDER_SEND_NS;
 	if (map)
 		start_ns += dm_info(fd->model)->read_overhead_ns;
+	fb_idle_policy_aim(&fd->idle.wait, &fd->destage, &aim);
 	ask = (struct fb_idle_order_ask) {
 		.dm = fd->model,
 		.bm = &task->map,
@@ -349,8 +291,12 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 					   fb_free_read_max(fd)) : 0,
 		.max_ns = fb_idle_policy_longest_ns(&fd->idle.wait),
 		.ahead = !fd->lookahead.off && fb_verify_how(fd) == FB_VERIFY_READ,
+		/* it best begins where the foreground has left the head */
+		.aimed = aim.moved,
+		.aim = aim.lbn,
+		.over = aim.over,
+		.skip = aim.skip,
 	};
-	fb_idle_aim(fd, &ask);
 	/* READ is to tell of a failed command first: others would come from the cache */
 	waits = fb_recovery_waits(fd, start_ns);
 	checks = fd->verify.checking && fd->needs & FREEBLOCK_MEDIUM;
@@ -394,9 +340,12 @@ void fb_idle_read(struct fb_coverage *cov)
 {
 	struct fb_disk *fd = cov->fd;
 	struct fb_plan_piece piece;
-	bool awake;
+	bool awake, due;
 
-	if (!fb_idle_is_due(fd))
+	spin_lock_irq(&fd->lock);
+	due = fb_idle_due_ns(fd) <= ktime_get_ns();
+	spin_unlock_irq(&fd->lock);
+	if (!due)
 		return;
 	/* The scheduler must not take our query for foreground. */
 	WRITE_ONCE(fd->idle.asking, true);

@@ -24,16 +24,6 @@ const struct fb_disk_client fb_level_client = {
 	.init = fb_level_init,
 };
 
-/* Why the model is not trusted; NULL: it is. */
-static const char *fb_level_distrust(const struct fb_disk *fd)
-{
-	if (fd->doubt[0] && !fd->forced)
-		return fd->doubt;
-	if (fd->distrusted)
-		return "completions do not fit the model: wrong model, write cache, or busy host";
-	return NULL;
-}
-
 /*
  * Are more LBNs unmapped than one in 20? With nearline16 a scan beside ten outstanding requests
  * costs them 1.2 % then, and 3.7 % with one in ten.
@@ -78,7 +68,11 @@ const char *fb_level_unmapped(const struct fb_disk *fd)
 		return "less than 95 % of the disk is mapped";
 	if (!fb_disk_is_firmware(fd->revision, dm_info(fd->model)))
 		return "the drive's firmware is no longer the model's";
-	return fb_level_distrust(fd);
+	if (fd->doubt[0] && !fd->forced)
+		return fd->doubt;
+	if (fd->distrusted)
+		return "completions do not fit the model: wrong model, write cache, or busy host";
+	return NULL;
 }
 
 /*

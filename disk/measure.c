@@ -7,7 +7,6 @@
 #include <linux/module.h>
 #include <linux/random.h>
 
-#include "disk/coverage.h"
 #include "disk/disk.h"
 
 static bool fb_measure_trial = true;

@@ -2,37 +2,20 @@
 /* Messages about a disk that are due while its lock is held; see disk/parts.h. */
 #include "disk/disk.h"
 
-static const char *const fb_message_text[FB_MESSAGES] = {
-	[FB_MESSAGE_NO_VERIFY] = "the drive refuses VERIFY",
-	[FB_MESSAGE_NO_FUA] = "the drive refuses READ with FUA",
-	[FB_MESSAGE_CACHED_VERIFY] =
-		"VERIFY ends too early to have read the medium and is no longer used",
-	[FB_MESSAGE_CACHED_FUA] =
-		"READ with FUA ends too early to have read the medium and is no longer used",
-	[FB_MESSAGE_BAD_VERIFY] = "VERIFY fails where READ does not and is no longer used",
-	[FB_MESSAGE_BAD_FUA] = "READ with FUA fails where READ does not and is no longer used",
-	[FB_MESSAGE_GUARD] =
-		"free reads cost the foreground too many revolutions and stop for a while",
-	[FB_MESSAGE_MISFIT] =
-		"the model is wrong, a write cache is on, or a busy host reports completions late: requests are scheduled as by mq-deadline",
-	[FB_MESSAGE_PHASE] =
-		"reads end at no angle of the model: it is another drive's, or the disk is a RAID or virtual; only idle time is used: measure the drive again (freeblock setup --measure)",
-};
-
 static void fb_message_work(struct work_struct *work)
 {
 	struct fb_disk *fd = container_of(work, struct fb_disk, messages.work);
+	const char *due[FB_MESSAGES];
 	char name[FB_NAME_LEN];
-	unsigned long due;
 	u32 i;
 
 	spin_lock_irq(&fd->lock);
-	due = fd->messages.due;
-	fd->messages.due = 0;
+	memcpy(due, fd->messages.due, sizeof(due));
+	memset(fd->messages.due, 0, sizeof(due));
 	strscpy(name, fd->name, sizeof(name));
 	spin_unlock_irq(&fd->lock);
-	for_each_set_bit(i, &due, FB_MESSAGES)
-		pr_notice("freeblock: %s: %s\n", name, fb_message_text[i]);
+	for (i = 0; i < FB_MESSAGES && due[i]; i++)
+		pr_notice("freeblock: %s: %s\n", name, due[i]);
 }
 
 static void fb_message_init(struct fb_disk *fd)
@@ -51,10 +34,15 @@ const struct fb_disk_client fb_message_client = {
 	.exit = fb_message_exit,
 };
 
-/* Have a message printed soon, once if it is noted again before. */
-void fb_message_note(struct fb_disk *fd, enum fb_message message)
+/* Have a constant text printed soon, once if it is noted again before. */
+void fb_message_note(struct fb_disk *fd, const char *text)
 {
+	u32 i = 0;
+
 	lockdep_assert_held(&fd->lock);
-	fd->messages.due |= BIT(message);
+	while (i < FB_MESSAGES && fd->messages.due[i] && fd->messages.due[i] != text)
+		i++;
+	if (i < FB_MESSAGES)
+		fd->messages.due[i] = text;
 	schedule_work(&fd->messages.work);
 }

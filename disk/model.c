@@ -86,12 +86,10 @@ bool fb_model_take(struct fb_disk *fd)
 	return true;
 }
 
-/**
- * fb_model_set() - replace the model: at once or, while there are tasks, by their thread
- * @fd: the disk
- * @dm: the model; the disk takes ownership; while there are tasks it has blocks of their size
- * @same: its text is that of the present model, so that fb_disk_force() stays in effect
- * Context: fb_disk.config held; may sleep.
+/*
+ * Replace the model: at once or, while there are tasks, by their thread. @dm: the model; the disk
+ * takes ownership; while there are tasks it has blocks of their size. Under fb_disk.config; may
+ * sleep.
  */
 void fb_model_set(struct fb_disk *fd, struct disk_model *dm, bool same)
 {

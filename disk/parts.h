@@ -50,28 +50,17 @@ void fb_memory_exit(void);
  * milliseconds for a line, so a work item prints them, without the lock and with interrupts on ----
  */
 
-enum fb_message {
-	FB_MESSAGE_NO_VERIFY,		/* the drive refuses VERIFY */
-	FB_MESSAGE_NO_FUA,		/* and READ with FUA */
-	FB_MESSAGE_CACHED_VERIFY,	/* VERIFY is answered from the cache */
-	FB_MESSAGE_CACHED_FUA,		/* and READ with FUA */
-	FB_MESSAGE_BAD_VERIFY,		/* VERIFY fails where READ does not */
-	FB_MESSAGE_BAD_FUA,		/* and READ with FUA */
-	FB_MESSAGE_GUARD,		/* the guard stopped free reads */
-	FB_MESSAGE_MISFIT,		/* completions do not fit the model */
-	FB_MESSAGE_PHASE,		/* the phase was given up */
-	FB_MESSAGES,
-};
+#define FB_MESSAGES 8			/* at a time, of a disk */
 
 /* Messages of a disk that are to be printed */
 struct fb_messages {
 	struct work_struct work;	/* prints them */
-	u32 due;			/* a bit for each enum fb_message [L] */
+	const char *due[FB_MESSAGES];	/* those that are, then NULL [L] */
 };
 
 extern const struct fb_disk_client fb_message_client;
 
-void fb_message_note(struct fb_disk *fd, enum fb_message message);
+void fb_message_note(struct fb_disk *fd, const char *text);
 
 /* ---- disk/model.c: the model, and how maps count by it ---- */
 
@@ -159,7 +148,6 @@ void fb_recovery_requeued(struct fb_disk *fd, const struct request *rq);
 void fb_drive_query_once(struct fb_coverage *cov);
 enum fb_power_state fb_drive_query_power(struct fb_disk *fd);
 u32 fb_drive_query_commands(const struct fb_disk *fd);
-u64 fb_drive_query_autosuspend_ns(const struct fb_disk *fd);
 void fb_drive_query_resume(struct fb_disk *fd);
 u64 fb_drive_query_touched_ns(struct fb_disk *fd);
 const char *fb_drive_query_asleep(struct fb_disk *fd, u64 now);
@@ -176,6 +164,16 @@ struct freeblock_task *fb_task_choice_idle(struct fb_coverage *cov);
 void fb_task_choice_map(struct fb_coverage *cov);
 void fb_task_choice_weigh(struct fb_coverage *cov, struct fb_limits *lim);
 
+/* ---- disk/coverage.c: what all tasks want together ---- */
+
+u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks);
+bool fb_coverage_wants(struct fb_disk *fd);
+bool fb_coverage_may_read(struct fb_disk *fd);
+bool fb_coverage_has_work(struct fb_coverage *cov);
+void fb_coverage_absorb(struct fb_coverage *cov);
+void fb_coverage_attend(struct fb_coverage *cov);
+bool fb_coverage_cut(struct fb_coverage *cov, struct fb_plan *plan);
+
 /* ---- disk/delivery.c: blocks, states and events to consumers ---- */
 
 int fb_delivery_init(void);
@@ -187,11 +185,10 @@ void fb_delivery_sweep(struct freeblock_task *task);
 void fb_delivery_catch_up(struct freeblock_task *task);
 void fb_delivery_try_end(struct freeblock_task *task);
 void fb_delivery_free_op(struct fb_op *op);
-void fb_delivery_drop_todo(struct freeblock_task *task);
+void fb_delivery_free_ops(struct list_head *ops);
 int fb_delivery_start(struct freeblock_task *task);
 void fb_delivery_stop(struct freeblock_task *task);
-int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from,
-		       enum fb_task_state to);
+int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from, enum fb_task_state to);
 void fb_delivery_count(struct freeblock_task *task, u64 wanted, u64 flying, u64 total);
 void fb_delivery_mind_host(struct fb_coverage *cov);
 bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf);
@@ -224,10 +221,7 @@ struct fb_idle {
 extern const struct fb_disk_client fb_idle_client;
 
 void fb_idle_changed(struct fb_disk *fd);
-void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_fg_req *req);
-void fb_idle_arrive_unfollowed(struct fb_disk *fd, u64 now, const struct fb_fg_req *req);
-void fb_idle_wrote(struct fb_disk *fd, const struct fb_fg_req *req);
-void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_fg_req *req);
+void fb_idle_withdraw(struct fb_disk *fd);
 void fb_idle_quiet(struct fb_disk *fd);
 void fb_idle_sent(struct fb_disk *fd, u64 now);
 void fb_idle_ended(struct fb_disk *fd, bool good);
@@ -236,13 +230,13 @@ const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now
 u64 fb_idle_due_ns(struct fb_disk *fd);
 void fb_idle_read(struct fb_coverage *cov);
 
-/* ---- disk/hurry.c: reads in the foreground's time, for tasks that are late and allowed to ---- */
+/* ---- disk/late.c: tasks that get too little: reads for them, and what keeps them from reading ---- */
 
 /* when to try again after no read was found or the queue did not take it */
-#define FB_HURRY_RETRY_NS (20 * (u64)NSEC_PER_MSEC)
+#define FB_LATE_RETRY_NS (20 * (u64)NSEC_PER_MSEC)
 
 /* The share that late tasks have in the foreground's time; all [L] */
-struct fb_hurry {
+struct fb_late {
 	struct fb_deadline_share share;		/* what is left of it */
 	u32 ppm;	/* how much it is, for the late task that is served now; 0: none is */
 	bool flying;			/* a read is on its way or at the drive */
@@ -251,18 +245,14 @@ struct fb_hurry {
 	u64 seen;			/* @arrived when the last read joined them */
 };
 
-void fb_hurry_arrive(struct fb_disk *fd);
-u64 fb_hurry_due_ns(struct fb_disk *fd);
-u64 fb_hurry_measure_ns(const struct fb_coverage *cov);
-void fb_hurry_read(struct fb_coverage *cov);
+extern const struct fb_disk_client fb_late_client;
 
-/* ---- disk/waiting.c: what keeps each task from reading ---- */
-
-extern const struct fb_disk_client fb_waiting_client;
-
-void fb_waiting_arrive(struct fb_disk *fd);
-u64 fb_waiting_due_ns(struct fb_disk *fd);
-void fb_waiting_update(struct fb_coverage *cov);
+void fb_late_arrive(struct fb_disk *fd);
+u64 fb_late_read_due_ns(struct fb_disk *fd);
+u64 fb_late_measure_ns(const struct fb_coverage *cov);
+void fb_late_read(struct fb_coverage *cov);
+u64 fb_late_tell_due_ns(struct fb_disk *fd);
+void fb_late_tell(struct fb_coverage *cov);
 
 /* ---- disk/reader.c: the thread ---- */
 

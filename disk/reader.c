@@ -7,7 +7,6 @@
 #include <linux/kthread.h>
 #include <linux/sched.h>
 
-#include "disk/coverage.h"
 #include "disk/disk.h"
 #include "disk/trace_events.h"
 
@@ -242,11 +241,8 @@ static void fb_reader_take_model(struct fb_coverage *cov)
 	fb_free_read_return(fd);
 	mutex_lock(&fd->config);
 	if (fb_model_take(fd)) {
-		for (i = 0; i < FREEBLOCK_TASKS; i++) {
-			task = fb_coverage_task(cov, i);
-			if (task)
-				fb_model_regroup(fd, &task->map);
-		}
+		fb_for_each_task(task, i, cov)
+			fb_model_regroup(fd, &task->map);
 		if (cov->all.wanted)
 			fb_model_regroup(fd, &cov->all);
 		cov->weighed = NULL;
@@ -265,7 +261,7 @@ static bool fb_reader_has_work(struct fb_disk *fd)
 	       fd->recovery.stop || fd->next_model ||
 	       fb_coverage_has_work(fd->cov) ||
 	       (fd->model && fb_seek_fit_due(&fd->seek_fit, ktime_get_ns())) ||
-	       fb_waiting_due_ns(fd) <= ktime_get_ns();
+	       fb_late_tell_due_ns(fd) <= ktime_get_ns();
 	fd->idle.woken = false;
 	spin_unlock_irq(&fd->lock);
 	return work;
@@ -281,9 +277,9 @@ static u64 fb_reader_patience_ns(struct fb_coverage *cov)
 	if (fd->reads.carrier || cov->blocked)
 		ns = FB_READER_HOLD_NS;
 	now = ktime_get_ns();
-	due_ns = min3(fb_idle_due_ns(fd), fb_hurry_due_ns(fd), fb_waiting_due_ns(fd));
+	due_ns = min3(fb_idle_due_ns(fd), fb_late_read_due_ns(fd), fb_late_tell_due_ns(fd));
 	spin_unlock_irq(&fd->lock);
-	due_ns = min(due_ns, fb_hurry_measure_ns(cov));
+	due_ns = min(due_ns, fb_late_measure_ns(cov));
 	if (due_ns != U64_MAX)
 		ns = min(ns, due_ns > now ? due_ns - now : 0);
 	return ns;
@@ -334,13 +330,11 @@ static void fb_reader_drain(struct fb_coverage *cov)
 	}
 }
 
-/**
- * fb_reader_thread() - read for the tasks of a disk until there are none
- * @data: their struct fb_coverage
- * Context: a kernel thread at the lowest priority: the foreground's CPU time comes first.
- * It is not frozen for suspend, because a suspending disk waits for the held carrier, which
- * the thread owns; its submissions do not wait for a frozen queue (NOWAIT).
- * Return: 0, after kthread_stop(), when all tasks are over.
+/*
+ * Read for the tasks of a disk until there are none. A kernel thread at the lowest priority: the
+ * foreground's CPU time comes first. It is not frozen for suspend, because a suspending disk waits
+ * for the held carrier, which the thread owns; its submissions do not wait for a frozen queue
+ * (NOWAIT). Return: 0, after kthread_stop(), when all tasks are over.
  */
 int fb_reader_thread(void *data)
 {
@@ -356,11 +350,11 @@ int fb_reader_thread(void *data)
 		fb_coverage_absorb(cov);
 		fb_coverage_attend(cov);
 		fb_delivery_mind_host(cov);
-		fb_waiting_update(cov);
+		fb_late_tell(cov);
 		fb_model_correct(cov->fd);
 		for (i = 0; i < FB_READER_GAPS && fb_reader_search(cov); i++)
 			;
-		fb_hurry_read(cov);
+		fb_late_read(cov);
 		fb_idle_read(cov);
 	}
 	fb_reader_drain(cov);

@@ -64,12 +64,9 @@ void fb_recovery_describe(const struct fb_recovery *r, char *text, size_t size)
 			 r->limit_ms > FB_RECOVERY_MOST_MS ? then : "");
 }
 
-/**
- * fb_recovery_told() - note what the drive said of its recovery
- * @fd: the disk, locked
- * @told: it tells a limit
- * @limit_ms: which one; 0: there is none
- * Context: fb_disk.lock held.
+/*
+ * Note what the drive said of its recovery. @told: it tells a limit: @limit_ms, or none if that is
+ * 0. Under fb_disk.lock.
  */
 void fb_recovery_told(struct fb_disk *fd, bool told, u32 limit_ms)
 {
@@ -87,7 +84,7 @@ static struct Scsi_Host *fb_recovery_host(struct fb_disk *fd)
 	struct Scsi_Host *host;
 
 	spin_lock_irq(&fd->lock);
-	sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
+	sdev = fb_disk_sdev(fd);
 	host = sdev ? sdev->host : NULL;
 	spin_unlock_irq(&fd->lock);
 	return host;
@@ -114,24 +111,19 @@ static void fb_recovery_work(struct work_struct *work)
 	spin_unlock_irq(&fd->lock);
 }
 
-/**
- * fb_recovery_watch() - a read of ours comes back from the driver
- * @buf: the read, failed or to be sent again
- *
- * A time-out that aborting does not end has the error handler stop the whole host adapter, and
- * reset the device, the bus, or the adapter, before it gives the command back. libata's does so
- * with any error, but a failed read is back before its time.
- * Context: fb_disk.lock held.
+/*
+ * A read of ours comes back from the driver. A time-out that aborting does not end has the error
+ * handler stop the whole host adapter, and reset the device, the bus, or the adapter, before it
+ * gives the command back. libata's does so with any error, but a failed read is back before its
+ * time. Under fb_disk.lock.
  */
 void fb_recovery_watch(struct fb_free_read *buf)
 {
-	const struct request_queue *q = buf->fd->q;
-	const struct scsi_device *sdev = q ? fb_disk_scsi(q->disk) : NULL;
+	const struct scsi_device *sdev = fb_disk_sdev(buf->fd);
 	struct fb_recovery *r = &buf->fd->recovery;
 
-	lockdep_assert_held(&buf->fd->lock);
 	if (!sdev || !scsi_host_in_recovery(sdev->host) || !buf->began_ns || r->hurt ||
-	    ktime_get_ns() - buf->began_ns < jiffies_to_nsecs(q->rq_timeout))
+	    ktime_get_ns() - buf->began_ns < jiffies_to_nsecs(buf->fd->q->rq_timeout))
 		return;
 	r->hurt = true;
 	schedule_work(&r->work);

@@ -12,11 +12,6 @@ bool fb_task_choice_is_stalled(const struct freeblock_task *task)
 	return fb_coverage_is_joint(task->fd->cov) && READ_ONCE(task->held) >= FREEBLOCK_HELD;
 }
 
-static bool fb_task_choice_is_hungry(const struct freeblock_task *task)
-{
-	return task && READ_ONCE(task->state) == FB_TASK_RUNNING && task->wanted;
-}
-
 /* Would the task miss its deadline at its present rate, and can it take more? */
 static bool fb_task_choice_is_late(struct freeblock_task *task, u64 now)
 {
@@ -46,8 +41,8 @@ struct freeblock_task *fb_task_choice_idle(struct fb_coverage *cov)
 	u32 i = 0;
 
 	while ((task = fb_coverage_next_active(cov, &i)))
-		if (fb_task_choice_is_hungry(task) && task->map.n_wanted &&
-		    !fb_task_choice_is_stalled(task) && !task->behind &&
+		if (READ_ONCE(task->state) == FB_TASK_RUNNING && task->wanted &&
+		    task->map.n_wanted && !fb_task_choice_is_stalled(task) && !task->behind &&
 		    (!first || fb_task_choice_goes_first(task, first)))
 			first = task;
 	return first;
@@ -79,11 +74,7 @@ void fb_task_choice_map(struct fb_coverage *cov)
 		cov->map = &late->map;
 }
 
-/**
- * fb_task_choice_weigh() - set the value of blocks for the next search
- * @cov: the service, with a map
- * @lim: limits of the search; the weights set here are valid until the next call
- */
+/* Set the value of blocks for the next search. The weights are valid until the next call. */
 void fb_task_choice_weigh(struct fb_coverage *cov, struct fb_limits *lim)
 {
 	u64 now = ktime_get_ns();

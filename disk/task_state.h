@@ -91,7 +91,7 @@ struct freeblock_task {
 	u64 entered_before;	/* blocks of initial changes that its coverage had; the thread's */
 	u32 held;	/* reads that wait for its consumer or are being consumed [L] */
 	u64 fed_ns;	/* when its consumer got a block last, or could have since */
-	enum freeblock_wait waiting_for;	/* see disk/waiting.c [L] */
+	enum freeblock_wait waiting_for;	/* see disk/late.c [L] */
 	bool able;	/* it wants blocks, and nothing rules out that it gets some [L] */
 	bool alarmed;			/* paused by an alarm [L] */
 	u64 withheld_ns;	/* when a read, perhaps not the medium's, was withheld [L] */
@@ -145,6 +145,12 @@ static inline struct freeblock_task *fb_coverage_task(const struct fb_coverage *
 {
 	return READ_ONCE(cov->task[i]);
 }
+
+/* All tasks of the service that are started and not over */
+#define fb_for_each_task(task, i, cov)							\
+	for ((i) = 0; (i) < FREEBLOCK_TASKS; (i)++)					\
+		if (!((task) = fb_coverage_task(cov, i))) {				\
+		} else
 
 /* The next task, from slot @i on, that the thread reads for; @i moves behind it. */
 static inline struct freeblock_task *fb_coverage_next_active(const struct fb_coverage *cov, u32 *i)

@@ -99,10 +99,9 @@ enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
 	return m->fua.barred ? FB_VERIFY_READ : FB_VERIFY_FUA;
 }
 
-/**
- * fb_verify_proof() - how long a read has to be whose time alone proves that it reads the medium
- * @fd: the disk
- * Return: sectors, whole blocks.
+/*
+ * How long a read has to be whose time alone proves that it reads the medium. Return: sectors,
+ * whole blocks.
  */
 u32 fb_verify_proof(const struct fb_disk *fd)
 {
@@ -142,11 +141,10 @@ bool fb_verify_has_fua(const struct fb_disk *fd)
  */
 void fb_verify_renew(struct fb_disk *fd)
 {
-	const struct scsi_device *sdev = fb_disk_scsi(fd->q->disk);
+	const struct scsi_device *sdev = fb_disk_sdev(fd);
 	struct fb_verify *m = &fd->verify;
 	u64 now = ktime_get_ns();
 
-	lockdep_assert_held(&fd->lock);
 	/* nobody may want that place any more */
 	if (m->checking && now >= m->check_ns + FB_VERIFY_RETRY_NS)
 		m->checking = FB_VERIFY_READ;
@@ -259,13 +257,9 @@ static void fb_verify_disguise(struct request *rq, struct bio *bio)
 	rq->end_io_data = bio;
 }
 
-/**
- * fb_verify_apply() - turn a read of ours into READ, READ with FUA or VERIFY
- * @buf: the read
- * @rq: its request, about to be handed to the driver and otherwise accounted for
- *
- * The remainder of a partly completed read passes here again, and stays what it was.
- * Context: fb_disk.lock held.
+/*
+ * Turn a read of ours into READ, READ with FUA or VERIFY. The remainder of a partly completed read
+ * passes here again, and stays what it was. Under fb_disk.lock.
  */
 void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 {
@@ -288,13 +282,10 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 	}
 }
 
-/**
- * fb_verify_restore() - turn a complete VERIFY into a read again, for the block layer's accounts
- * @rq: any request of a queue of ours
- *
- * It was accounted as a read when it started, and the end of a passthrough command is not
- * accounted (blk_do_io_stat()).
- * Context: the elevator's completed_request, which is called just before the accounting; on
+/*
+ * Turn a complete VERIFY into a read again, for the block layer's accounts. It was accounted as a
+ * read when it started, and the end of a passthrough command is not accounted (blk_do_io_stat()).
+ * Called by the elevator's completed_request, which is called just before the accounting; on
  * kernels that leave both out for such a command, its finish_request.
  */
 void fb_verify_restore(struct request *rq)
@@ -311,10 +302,9 @@ static bool fb_verify_sensed(const struct scsi_cmnd *cmd, struct scsi_sense_hdr 
 	       !scsi_sense_is_deferred(sense);
 }
 
-/**
- * fb_verify_place() - find the first bad sector of a failed read: sets @buf's good and named
- * @buf: the read, its request still there
- * Context: fb_disk.lock held; called when its bio ends.
+/*
+ * Find the first bad sector of a failed read: sets @buf's good and named. Under fb_disk.lock;
+ * called when its bio ends.
  */
 void fb_verify_place(struct fb_free_read *buf)
 {
@@ -362,16 +352,13 @@ static int fb_verify_retried(struct request *rq)
 	return SAM_STAT_CHECK_CONDITION;
 }
 
-/**
- * fb_verify_split() - a request failed, and the SCSI layer is about to send it again
- * @fd: the disk
- * @rq: the request, with a read of ours prepended, of a SCSI disk
- *
- * The read ends here, and has failed: five retries of what may be a bad sector of ours would stall
- * the foreground, and libata would switch NCQ off. What is left is prepared anew, as
- * scsi_mq_requeue_cmd() does, and has all of its own retries. One that the drive was not ready for,
- * or that another's error aborted, stays as it is.
- * Context: the elevator's requeue_request; fb_disk.lock not held.
+/*
+ * A request failed, and the SCSI layer is about to send it again. @rq: the request, with a read of
+ * ours prepended, of a SCSI disk. The read ends here, and has failed: five retries of what may be a
+ * bad sector of ours would stall the foreground, and libata would switch NCQ off. What is left is
+ * prepared anew, as scsi_mq_requeue_cmd() does, and has all of its own retries. One that the drive
+ * was not ready for, or that another's error aborted, stays as it is. Called by the elevator's
+ * requeue_request; fb_disk.lock not held.
  */
 void fb_verify_split(struct fb_disk *fd, struct request *rq)
 {
@@ -420,9 +407,9 @@ static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
 
 	if (how == FB_VERIFY_COMMAND) {
 		m->verify.barred = "refused by the drive";
-		fb_message_note(fd, FB_MESSAGE_NO_VERIFY);
+		fb_message_note(fd, "the drive refuses VERIFY");
 	} else if (m->sata) {
-		const struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
+		const struct scsi_device *sdev = fb_disk_sdev(fd);
 
 		m->fua.proven = false;
 		m->fua.barred = m->libata ? "the kernel has NCQ off" : "refused by the adapter";
@@ -430,20 +417,15 @@ static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
 		m->refused_ns = ktime_get_ns();
 	} else {
 		m->fua.barred = "refused by the drive";
-		fb_message_note(fd, FB_MESSAGE_NO_FUA);
+		fb_message_note(fd, "the drive refuses READ with FUA");
 	}
 }
 
-/**
- * fb_verify_check() - a read of ours has ended, perhaps where a VERIFY or FUA had failed
- * @fd: the disk, locked
- * @buf: the read
- * @good: it succeeded
- *
- * If READ can read all of that, in one piece or from front to back, the command fails though the
- * medium can be read; soon it is not used any more. The verdict and the end of the check are one
- * step under the lock, so that the command is not chosen in between.
- * Context: fb_disk.lock held; called when its bio ends.
+/*
+ * A read of ours has ended, perhaps where a VERIFY or FUA had failed. If READ can read all of that,
+ * in one piece or from front to back, the command fails though the medium can be read; soon it is
+ * not used any more. The verdict and the end of the check are one step under the lock, so that the
+ * command is not chosen in between. Under fb_disk.lock; called when its bio ends.
  */
 void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool good)
 {
@@ -462,8 +444,9 @@ void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool go
 	way = fb_verify_way(m, m->checking);
 	if (good && ++way->failed == FB_VERIFY_FAILED) {
 		way->barred = "fails where READ does not";
-		fb_message_note(fd, m->checking == FB_VERIFY_COMMAND ? FB_MESSAGE_BAD_VERIFY :
-				FB_MESSAGE_BAD_FUA);
+		fb_message_note(fd, m->checking == FB_VERIFY_COMMAND ?
+				"VERIFY fails where READ does not and is no longer used" :
+				"READ with FUA fails where READ does not and is no longer used");
 	}
 	m->checking = FB_VERIFY_READ;
 }
@@ -503,14 +486,10 @@ static enum fb_verify_fault fb_verify_sense(const struct fb_free_read *buf)
 	return buf->how == FB_VERIFY_READ ? FB_VERIFY_FAULT_OTHER : FB_VERIFY_FAULT_COMMAND;
 }
 
-/**
- * fb_verify_fault() - why a read of ours failed
- * @fd: the disk, locked
- * @buf: a read that failed, its request still there
- *
- * A command that is not known is not used any more. One that fails otherwise, and not by the
- * medium, is not used until READ has told whether it can read that place.
- * Context: fb_disk.lock held; called when its bio ends.
+/*
+ * Why a read of ours failed. @buf: a read that failed, its request still there. A command that is
+ * not known is not used any more. One that fails otherwise, and not by the medium, is not used
+ * until READ has told whether it can read that place. Under fb_disk.lock; called when its bio ends.
  * Return: whose fault it is.
  */
 enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_read *buf)
@@ -568,8 +547,9 @@ static bool fb_verify_believe(struct fb_disk *fd, const struct fb_free_read *buf
 			return false;
 		way->barred = "ends before the medium can be read";
 		way->proven = false;
-		fb_message_note(fd, buf->how == FB_VERIFY_COMMAND ? FB_MESSAGE_CACHED_VERIFY :
-				FB_MESSAGE_CACHED_FUA);
+		fb_message_note(fd, buf->how == FB_VERIFY_COMMAND ?
+				"VERIFY ends too early to have read the medium and is no longer used" :
+				"READ with FUA ends too early to have read the medium and is no longer used");
 		return false;
 	}
 	if (pass_ns >= FB_VERIFY_PROOF_NS || (verdict && *verdict == FB_HEAD_MECHANICAL))
@@ -589,15 +569,11 @@ static bool fb_verify_proves(struct fb_disk *fd, const struct fb_free_read *buf,
 			 (buf->proven && *verdict != FB_HEAD_EARLY) : buf->proven;
 }
 
-/**
- * fb_verify_judge() - a request that carries a read of ours is complete
- * @fd: the disk, locked
- * @rq: the request
- * @verdict: the verdict on its completion; NULL: there is none
- *
- * The block layer ends most reads' bios before their request, when there is no verdict yet:
- * such a read is over only now. A read whose bio ends later is over then, with @verdict noted.
- * Context: fb_disk.lock held.
+/*
+ * A request that carries a read of ours is complete. @verdict: the verdict on its completion; NULL:
+ * there is none. The block layer ends most reads' bios before their request, when there is no
+ * verdict yet: such a read is over only now. A read whose bio ends later is over then, with
+ * @verdict noted. Under fb_disk.lock.
  */
 void fb_verify_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_verdict *verdict)
 {

@@ -84,40 +84,30 @@ static struct gendisk *fb_zone_get_disk(struct fb_disk *fd)
 	return disk;
 }
 
-static void fb_zone_put_disk(struct gendisk *disk)
-{
-	struct module *owner = disk->fops->owner;
-
-	put_device(disk_to_dev(disk));
-	module_put(owner);
-}
-
 /* The scheduler must not take the query for foreground. */
 static void fb_zone_ask(struct fb_disk *fd, struct fb_zone_query *q)
 {
+	struct module *owner;
+
 	q->disk = fb_zone_get_disk(fd);
 	if (!q->disk)
 		return;
+	owner = q->disk->fops->owner;
 	WRITE_ONCE(fd->idle.asking, true);
 	INIT_WORK_ONSTACK(&q->work, fb_zone_work);
 	schedule_work(&q->work);
 	flush_work(&q->work);
 	destroy_work_on_stack(&q->work);
 	WRITE_ONCE(fd->idle.asking, false);
-	fb_zone_put_disk(q->disk);
+	put_device(disk_to_dev(q->disk));
+	module_put(owner);
 }
 
-/**
- * fb_zone_unwritten() - ask which blocks of a range hold nothing
- * @fd: the disk
- * @zone: sectors of its zones
- * @first: first granule
- * @n: granules, at most FB_COVERAGE_CHUNK
- *
- * The carrier is returned first: a queue freeze would wait for it, and the query for the end of
- * the freeze.
- * Context: the thread; may sleep; sends a command.
- * Return: a bit for each granule, for kvfree(); NULL: it cannot be told now.
+/*
+ * Ask which blocks of a range hold nothing. @zone: sectors of its zones. @n: granules, at most
+ * FB_COVERAGE_CHUNK. The carrier is returned first: a queue freeze would wait for it, and the query
+ * for the end of the freeze. Called by the thread; may sleep; sends a command. Return: a bit for
+ * each granule, for kvfree(); NULL: it cannot be told now.
  */
 unsigned long *fb_zone_unwritten(struct fb_disk *fd, u32 zone, u64 first, u64 n)
 {

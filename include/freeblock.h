@@ -174,8 +174,7 @@ int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsign
  * Remove ranges from what is wanted, and from freeblock_progress.total. Blocks in flight are still
  * delivered, once. Arguments and errors are those of freeblock_task_add(), without user_data.
  */
-int freeblock_task_remove(struct freeblock_task *task, const struct freeblock_range *ranges,
-			  u32 n);
+int freeblock_task_remove(struct freeblock_task *task, const struct freeblock_range *ranges, u32 n);
 
 /* Read what a running task still wants of ranges at once, as foreground reads. Likewise. */
 int freeblock_task_promote(struct freeblock_task *task, const struct freeblock_range *ranges,

@@ -13,8 +13,6 @@
 
 #include "sched/sched.h"
 
-static const u64 fb_background_expire_ns = 5 * (u64)NSEC_PER_SEC;
-static const u64 fb_background_wait_ns = NSEC_PER_MSEC;
 /* limit of merging: 128 KiB, half a millisecond of a track */
 static const u32 fb_background_sectors = 256;
 /* up to 1/4 of the maximum age a read that follows the last one goes before the oldest */
@@ -23,14 +21,8 @@ static const u32 fb_background_fair = 4;
 void fb_background_init(struct fb_sched *fs)
 {
 	INIT_LIST_HEAD(&fs->others.reqs);
-	fs->others.expire_ns = fb_background_expire_ns;
-	fs->others.wait_ns = fb_background_wait_ns;
-}
-
-/* Adapt to a hardware queue's number of requests; the queue is frozen. */
-void fb_background_set_depth(struct fb_sched *fs, struct blk_mq_hw_ctx *hctx)
-{
-	fs->others.depth = fb_compat_half_depth(hctx);
+	fs->others.expire_ns = 5 * (u64)NSEC_PER_SEC;
+	fs->others.wait_ns = NSEC_PER_MSEC;
 }
 
 static struct task_struct **fb_background_submitter(struct fb_sched *fs)
@@ -83,12 +75,9 @@ bool fb_background_allow_merge(struct request_queue *q, struct request *rq, stru
 /* ---- recognition ---- */
 
 /*
- * Is the submitter a kernel thread of the idle class? In its context, without locks.
- *
- * md bypasses the code that gives a bio the class of its task, so an ionice of mdX_resync
- * would be lost. The thread's name cannot replace it: a check, a resync and a recovery have
- * the same name and look the same on the disks they read from. For other tasks the bio's
- * class decides, which may be set per request.
+ * Is the submitter a kernel thread of the idle class? In its context, without locks. Of md's the
+ * bios have no class, and by name a check, a resync and a recovery look the same. For other tasks
+ * the bio's class decides, which may be set per request.
  */
 bool fb_background_submitter_is_idle(void)
 {
@@ -160,12 +149,8 @@ static struct fb_sched_rq *fb_background_expired(struct fb_sched *fs, u64 now)
 	u64 early_ns = min(fs->expire_ns[READ], fs->others.expire_ns / 2);
 	struct fb_sched_rq *fq = fb_background_oldest(fs);
 
-	if (!fq)
-		return NULL;
-	if (fq->since_ns + fs->others.expire_ns <= now + early_ns ||
-	    percpu_ref_is_dying(&fs->q->q_usage_counter))
-		return fq;
-	return NULL;
+	return fq && (fq->since_ns + fs->others.expire_ns <= now + early_ns ||
+		      percpu_ref_is_dying(&fs->q->q_usage_counter)) ? fq : NULL;
 }
 
 /*
@@ -195,7 +180,8 @@ bool fb_background_expire(struct fb_sched *fs)
 		some = true;
 	}
 	if (some) {
-		fb_idle_arrive_unfollowed(fs->fd, now, NULL);
+		fb_idle_withdraw(fs->fd);
+		fb_idle_policy_arrive_unfollowed(&fs->fd->idle.wait, now, NULL);
 		fs->fd->fg.active = true;
 	}
 	return some;
@@ -219,32 +205,26 @@ void fb_background_note_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 no
 
 /* ---- dispatch ---- */
 
-/* without a head to move away all reads are sent at once, without waiting */
-static bool fb_background_is_flash(const struct fb_sched *fs)
-{
-	return fb_compat_is_flash(fs->q);
-}
-
 /*
  * Choose the next background read while there is no foreground. @due_ns: out: when it may be sent;
- * U64_MAX, and NULL: there is foreground, or a background read at the drive, or none pending.
- *
- * The read that follows the last one goes first, as the drive may have read it ahead even if
- * it did something else since; otherwise, or after a quarter of its time, the oldest. (For a
- * given foreground "Practical Scrubbing" finds the best wait from a trace.)
+ * U64_MAX, and NULL: there is foreground, or a background read at the drive, or none pending. The
+ * read that follows the last one goes first, as the drive may have read it ahead even if it did
+ * something else since; otherwise, or after a quarter of its time, the oldest.
  */
 struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *fs, u64 now, u64 *due_ns)
 {
 	struct fb_sched_rq *fq = fb_background_oldest(fs);
+	/* without a head to move away all reads are sent at once, without waiting */
+	bool flash = fb_compat_is_flash(fs->q);
 	struct request *next;
 
 	lockdep_assert_held(&fs->fd->lock);
 	*due_ns = U64_MAX;
 	if (!fq || fs->engine.pool.count || !list_empty(&fs->bypass) || fs->engine.nr_untracked ||
 	    fs->engine.nr_flight > fs->others.flying ||
-	    (fs->others.flying && !fb_background_is_flash(fs)))
+	    (fs->others.flying && !flash))
 		return NULL;
-	*due_ns = fs->others.fg_end_ns + (fb_background_is_flash(fs) ? 0 : fs->others.wait_ns);
+	*due_ns = fs->others.fg_end_ns + (flash ? 0 : fs->others.wait_ns);
 	if (now - fq->since_ns >= fs->others.expire_ns / fb_background_fair)
 		return fq;
 	next = elv_rb_find(&fs->sort[FB_POLICY_IDLE][READ], fs->others.next_lbn);

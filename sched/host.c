@@ -6,7 +6,6 @@
 #include <linux/blk-integrity.h>
 #include <linux/slab.h>
 
-#include "disk/coverage.h"
 #include "disk/trace_events.h"
 #include "sched/sched.h"
 
@@ -186,34 +185,32 @@ static noinline_for_stack void fb_host_look_at_phase(struct fb_disk *fd,
 	fb_gap_void(&fd->mail);
 	/* later tries are silent */
 	if (fd->phase.given_up == 1)
-		fb_message_note(fd, FB_MESSAGE_PHASE);
-}
-
-static void fb_host_trace_end(struct fb_disk *fd, const struct fb_completion_cmd *c, u64 now,
-			      const struct fb_completion_result *r)
-{
-	if (r->predicted_ns && r->end.verdict == FB_HEAD_MECHANICAL && r->end.turns > 0)
-		trace_freeblock_miss(fd, c->lbn, c->cause, r->end.turns);
-	trace_freeblock_complete(fd, c->lbn, c->nsect, c->cause, r->predicted_ns, now, &r->end);
+		fb_message_note(fd, "reads end at no angle of the model: it is another drive's, or the disk is a RAID or virtual; only idle time is used: measure the drive again (freeblock setup --measure)");
 }
 
 static void fb_host_learnt(struct fb_engine *e, struct fb_engine_rq *r,
 			   const struct fb_completion_result *result, u64 now)
 {
+	const struct fb_completion_cmd *c = &r->cmd;
 	struct fb_disk *fd = fb_host_disk(e);
 
-	fb_host_look_at_phase(fd, &r->cmd, now);
+	fb_host_look_at_phase(fd, c, now);
 	if (result->correct)
 		wake_up(&fd->wait);
 	if (result->tripped) {
 		fd->stats.guard_trips++;
-		fb_message_note(fd, FB_MESSAGE_GUARD);
+		fb_message_note(fd, "free reads cost the foreground too many revolutions and stop for a while");
 	}
-	if (r->cmd.observed)
-		fb_host_trace_end(fd, &r->cmd, now, result);
+	if (c->observed) {
+		if (result->predicted_ns && result->end.verdict == FB_HEAD_MECHANICAL &&
+		    result->end.turns > 0)
+			trace_freeblock_miss(fd, c->lbn, c->cause, result->end.turns);
+		trace_freeblock_complete(fd, c->lbn, c->nsect, c->cause, result->predicted_ns, now,
+					 &result->end);
+	}
 	if (fb_engine_predicts(e) && fb_disk_judge(fd, &e->head)) {
 		fb_engine_void(e);
-		fb_message_note(fd, FB_MESSAGE_MISFIT);
+		fb_message_note(fd, "the model is wrong, a write cache is on, or a busy host reports completions late: requests are scheduled as by mq-deadline");
 	}
 }
 

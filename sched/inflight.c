@@ -10,25 +10,17 @@
 
 /* ---- what idle reads are told of the foreground ---- */
 
-/* nobody waits for idle reads with a cached write that is not held back */
-static bool fb_inflight_waits(const struct fb_sched *fs, const struct fb_sched_rq *fq)
-{
-	const struct fb_engine *e = &fs->engine;
-
-	return !fb_engine_is_cached(e, &fq->r) || (!e->auto_depth && fb_engine_predicts(e));
-}
-
-/**
- * fb_inflight_arrived() - note that a foreground request has arrived whose completion will be seen
- * @fs: the scheduler, its disk locked
- * @fq: the request; NULL: it bypasses schedulers
- * @bypass: it will not be in a pool
- * @now: when it came: the same as fb_pool_add() is told, for the end is matched by it
+/*
+ * Note that a foreground request has arrived whose completion will be seen. @fq: the request; NULL:
+ * it bypasses schedulers. @bypass: it will not be in a pool. @now: when it came: the same as
+ * fb_pool_add() is told, for the end is matched by it.
  */
 void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool bypass, u64 now)
 {
+	struct fb_idle_policy *wait = &fs->fd->idle.wait;
+	const struct fb_engine *e = &fs->engine;
 	struct fb_fg_req req = { .arrived_ns = now };
-	bool media = fq && fq->r.media;
+	bool media = fq && fq->r.media, cached = fq && fb_engine_is_cached(e, &fq->r);
 
 	lockdep_assert_held(&fs->fd->lock);
 	fs->fd->fg.active = true;
@@ -37,16 +29,18 @@ void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool
 		req.nsect = blk_rq_sectors(fq->rq);
 		req.write = op_is_write(req_op(fq->rq));
 	}
-	if (fq && !fb_inflight_waits(fs, fq)) {
-		fb_idle_wrote(fs->fd, &req);
+	fb_idle_withdraw(fs->fd);
+	/* nobody waits for idle reads with a cached write that is not held back */
+	if (cached && (e->auto_depth || !fb_engine_predicts(e))) {
+		fb_idle_policy_wrote(wait, &req);
 		return;
 	}
 	/* what waits for others' background reads, or for the cache, tells nothing of the medium */
-	if (!media || bypass || fb_engine_is_cached(&fs->engine, &fq->r) || fs->others.flying) {
-		fb_idle_arrive_unfollowed(fs->fd, now, media ? &req : NULL);
+	if (!media || bypass || cached || fs->others.flying) {
+		fb_idle_policy_arrive_unfollowed(wait, now, media ? &req : NULL);
 		return;
 	}
-	fb_idle_arrive(fs->fd, now, &req);
+	fb_idle_policy_arrive(wait, now, &req);
 }
 
 /* what the foreground waits: the block layer's own counts have our reads in them, too */
@@ -78,7 +72,7 @@ void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 n
 	if (!fq->own)
 		fb_inflight_count(&fs->fd->stats, fq->rq, now);
 	if (fq->r.fg.arrived_ns && fq->r.media && !fb_engine_is_cached(&fs->engine, &fq->r))
-		fb_idle_served(fs->fd, now, &req);
+		fb_idle_policy_served(&fs->fd->idle.wait, now, &req);
 }
 
 /*

@@ -3,7 +3,6 @@
  * Who orders (core/engine/order.c): when that is decided, timed where time is the reason. Locks:
  * fb_disk.lock, held by every caller but where said.
  */
-#include "disk/coverage.h"
 #include "sched/sched.h"
 
 /* when time alone will change who orders, or whether free reads are sent; 0: it will not */

@@ -155,7 +155,6 @@ void fb_inflight_returned(struct fb_sched *fs, const struct request *rq);
 
 /* sched/background.c */
 void fb_background_init(struct fb_sched *fs);
-void fb_background_set_depth(struct fb_sched *fs, struct blk_mq_hw_ctx *hctx);
 void fb_background_note_bio(struct fb_sched *fs, const struct bio *bio);
 void fb_background_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data);
 bool fb_background_allow_merge(struct request_queue *q, struct request *rq, struct bio *bio);
@@ -171,5 +170,9 @@ struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *fs, u64 now, u64 *d
 
 /* sched/tunables.c */
 extern struct elv_fs_entry fb_tunables_attrs[];
+
+/* freeblock_iosched.c */
+int fb_iosched_register(void);
+void fb_iosched_unregister(void);
 
 #endif /* FB_SCHED_H */

@@ -5,14 +5,11 @@
  */
 #include "tasks/coverage_file.h"
 
-/**
- * fb_coverage_file_begin() - begin a map from the header of a file, which must be this disk's
- * @file: the map, with the header that this disk's file has
- * @piece: the piece at offset 0; the rest of it is taken by fb_coverage_file_take()
- * @count: its length
- * @why: out: FB_COVERAGE_FILE_WHY characters, why it is refused
- * Context: any.
- * Return: 0; -EINVAL, and nothing is changed.
+/*
+ * Begin a map from the header of a file, which must be this disk's. @file: the map, with the header
+ * that this disk's file has. @piece: the piece at offset 0; the rest of it is taken by
+ * fb_coverage_file_take(). @why: out: FB_COVERAGE_FILE_WHY characters, why it is refused. Return:
+ * 0; -EINVAL, and nothing is changed.
  */
 int fb_coverage_file_begin(struct fb_coverage_file *file, const void *piece, size_t count,
 			   char *why)
@@ -54,16 +51,10 @@ good:
 	return 0;
 }
 
-/**
- * fb_coverage_file_take() - take the next piece
- * @file: the map; a piece at offset 0 is what it was begun from
- * @off: the piece's offset in the file
- * @piece: the piece
- * @count: its length
- * @why: out: FB_COVERAGE_FILE_WHY characters, why it is refused
- * Context: any.
- * Return: 0; -EINVAL if it is not the next one or longer than what is left. Nothing is changed
- * then.
+/*
+ * Take the next piece. @file: the map; a piece at offset 0 is what it was begun from. @why: out:
+ * FB_COVERAGE_FILE_WHY characters, why it is refused. Return: 0; -EINVAL if it is not the next one
+ * or longer than what is left. Nothing is changed then.
  */
 int fb_coverage_file_take(struct fb_coverage_file *file, u64 off, const void *piece,
 			  size_t count, char *why)

@@ -8,16 +8,10 @@
  * Locks: fb_job.lock; the table is in Documentation/design.rst.
  */
 #include <linux/blkdev.h>
-#include <linux/err.h>
-#include <linux/kernel.h>
-#include <linux/ktime.h>
-#include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/string.h>
 #include <linux/sysfs.h>
-#include <linux/workqueue.h>
 
 #include "disk/parts.h"
 #include "include/compat/fb_compat.h"
@@ -112,7 +106,7 @@ static void fb_job_block(struct freeblock_task *task, const struct freeblock_blo
 	if (block->status == BLK_STS_MEDIUM) {
 		if (run->nbad < FB_JOB_BAD)
 			run->bad[run->nbad] = block->lbn;
-		/* whoever sees the count sees the sector: pairs with fb_job_list_bad() */
+		/* whoever sees the count sees the sector: pairs with fb_job_describe() */
 		smp_store_release(&run->nbad, run->nbad + 1);
 	} else if (block->status == BLK_STS_NOTSUPP) {
 		WRITE_ONCE(run->unverified, run->unverified + 1);
@@ -199,11 +193,7 @@ static void fb_job_close(struct fb_job *job)
 	mutex_unlock(&job->lock);
 }
 
-/**
- * fb_job_end() - stop a job, wait for its end, and free it
- * @slot: the disk's slot; NULL afterwards
- * Context: may sleep; no more commands or readers can arrive.
- */
+/* Stop a job, wait for its end, and free it. May sleep; no more commands or readers can arrive. */
 void fb_job_end(struct fb_job **slot)
 {
 	struct fb_job *job = *slot;
@@ -419,16 +409,10 @@ static int fb_job_command(struct fb_job *job, char *text)
 	return ret;
 }
 
-/**
- * fb_job_store() - execute a command written to a job's file
- * @slot: the disk's slot
- * @kind: kind of the job
- * @disk: the disk's present name
- * @gendisk: the disk; NULL: it is gone
- * @text: a command of Documentation/ABI; a trailing newline is allowed
- * @count: its length
- * Context: may sleep; does no I/O. It does not wait for the job: its file shows the state.
- * Return: @count; or an error of Documentation/ABI, and nothing has changed.
+/*
+ * Execute a command written to a job's file. @text: a command of Documentation/ABI; a trailing
+ * newline is allowed. May sleep; does no I/O. It does not wait for the job: its file shows the
+ * state. Return: @count; or an error of Documentation/ABI, and nothing has changed.
  */
 ssize_t fb_job_store(struct fb_job **slot, const struct fb_job_kind *kind, const char *disk,
 		     struct gendisk *gendisk, const char *text, size_t count)
@@ -485,16 +469,6 @@ ssize_t fb_job_show(struct fb_job **slot, char *page)
 	return len;
 }
 
-static void fb_job_list_bad(const struct fb_job_run *run, struct seq_file *m)
-{
-	/* pairs with smp_store_release() in fb_job_block() */
-	u64 nbad = smp_load_acquire(&run->nbad), i;
-
-	for (i = 0; i < min_t(u64, nbad, FB_JOB_BAD); i++)
-		seq_printf(m, " %llu", run->bad[i]);
-	seq_puts(m, "\n");
-}
-
 static void fb_job_describe_run(const struct fb_job *job, const char *name, struct seq_file *m)
 {
 	const struct fb_job_run *run = job->run;
@@ -534,13 +508,18 @@ static void fb_job_describe_run(const struct fb_job *job, const char *name, stru
 void fb_job_describe(struct fb_job **slot, const char *name, struct seq_file *m)
 {
 	struct fb_job *job = fb_job_look(slot);
+	u64 nbad, i;
 
 	if (!job)
 		return;
 	seq_printf(m, "%s_stats/order %s\n", name, fb_job_orders[job->run->order]);
 	fb_job_describe_run(job, name, m);
 	seq_printf(m, "%s_stats/bad", name);
-	fb_job_list_bad(job->run, m);
+	/* pairs with smp_store_release() in fb_job_block() */
+	nbad = smp_load_acquire(&job->run->nbad);
+	for (i = 0; i < min_t(u64, nbad, FB_JOB_BAD); i++)
+		seq_printf(m, " %llu", job->run->bad[i]);
+	seq_putc(m, '\n');
 	mutex_unlock(&job->lock);
 }
 
@@ -563,15 +542,10 @@ static struct fb_coverage_file_header fb_job_header(const struct fb_job *job, co
 	return h;
 }
 
-/**
- * fb_job_read_coverage() - read a piece of the file "coverage"
- * @slot: the disk's scrub
- * @id: the disk's unique id; "" if it has none
- * @buf: filled in
- * @off: offset of the piece
- * @count: bytes wanted
- * Context: may sleep; does not allocate.
- * Return: bytes read; 0 at the end; -ENODATA if there was no scrub and nothing written back.
+/*
+ * Read a piece of the file "coverage". @id: the disk's unique id; "" if it has none. May sleep;
+ * does not allocate. Return: bytes read; 0 at the end; -ENODATA if there was no scrub and nothing
+ * written back.
  */
 ssize_t fb_job_read_coverage(struct fb_job **slot, const char *id, char *buf, loff_t off,
 			     size_t count)
@@ -623,57 +597,36 @@ static int fb_job_restore(struct fb_job *job, const char *id, const char *buf, s
 	return ret;
 }
 
-/* the piece is its owner's; it is taken as a whole or not at all */
-static int fb_job_take_piece(struct fb_job *job, const char *id, const char *buf, loff_t off,
-			     size_t count)
+/* the piece is taken as a whole or not at all */
+static int fb_job_take_piece(struct fb_job *job, const struct file *file, const char *id,
+			     const char *buf, loff_t off, size_t count)
 {
-	struct fb_coverage_file *file = &job->pass.file;
-	char why[FB_COVERAGE_FILE_WHY];
-	int ret;
-
-	if (job->active)
-		return fb_job_refuse(job, -EBUSY, "coverage: it is running: stop it first");
-	if (!off) {
-		ret = fb_job_restore(job, id, buf, count);
-		if (ret)
-			return ret;
-	}
-	ret = fb_coverage_file_take(file, off, buf, count, why);
-	if (ret)
-		return fb_job_refuse(job, ret, "coverage: %s", why);
-	if (fb_coverage_file_is_whole(file))
-		fb_upload_release(&job->uploader);
-	return 0;
-}
-
-static int fb_job_upload(struct fb_job *job, const struct file *file, const char *id,
-			 const char *buf, loff_t off, size_t count)
-{
+	struct fb_coverage_file *map = &job->pass.file;
 	int ret = fb_upload_claim(&job->uploader, file, off);
+	char why[FB_COVERAGE_FILE_WHY];
 
 	if (ret)
 		return fb_job_refuse(job, ret, "coverage: %zu bytes at %lld: %s", count, off,
 				     ret == -EBUSY ?
 				     "another file is uploading, not done nor silent for 10 s" :
 				     "write it in order, from the start, through one open file");
-	ret = fb_job_take_piece(job, id, buf, off, count);
-	if (ret)
+	if (job->active)
+		ret = fb_job_refuse(job, -EBUSY, "coverage: it is running: stop it first");
+	else if (!off)
+		ret = fb_job_restore(job, id, buf, count);
+	if (!ret) {
+		ret = fb_coverage_file_take(map, off, buf, count, why);
+		if (ret)
+			fb_job_refuse(job, ret, "coverage: %s", why);
+	}
+	if (ret || fb_coverage_file_is_whole(map))
 		fb_upload_release(&job->uploader);
 	return ret;
 }
 
-/**
- * fb_job_write_coverage() - write back a piece of a saved file "coverage"
- * @slot: the disk's scrub
- * @file: the open file that it is written to
- * @disk: the disk's present name
- * @gendisk: the disk; NULL: it is gone
- * @id: its unique id; "" if it has none
- * @buf: the piece
- * @off: its offset; a piece at 0, with at least the header, replaces the present coverage
- * @count: its length
- * Context: may sleep; does no I/O.
- * Return: @count; or an error of Documentation/ABI, with the reason in the log.
+/*
+ * Write back a piece of a saved file "coverage". May sleep; does no I/O. Return: @count; or an
+ * error of Documentation/ABI, with the reason in the log.
  */
 ssize_t fb_job_write_coverage(struct fb_job **slot, const struct file *file, const char *disk,
 			      struct gendisk *gendisk, const char *id, const char *buf,
@@ -684,7 +637,7 @@ ssize_t fb_job_write_coverage(struct fb_job **slot, const struct file *file, con
 	int ret = -ENOMEM;
 
 	if (job) {
-		ret = fb_job_upload(job, file, id, buf, off, count);
+		ret = fb_job_take_piece(job, file, id, buf, off, count);
 		fb_job_close(job);
 	}
 	memalloc_noio_restore(noio);

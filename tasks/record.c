@@ -18,16 +18,12 @@ static bool fb_record_joins(const struct freeblock_record *record,
 	       slot->sectors <= U32_MAX - record->sectors;
 }
 
-/**
- * fb_record_next() - make the next record that fits
- * @ring: the blocks that wait, at least one
- * @size: bytes available for the record and its data
- * @record: out: the record's header
- * Context: any.
- * Return: number of slots in the record; 0: not even one fits.
+/*
+ * Make the next record that fits. @ring: the blocks that wait, at least one. @size: bytes available
+ * for the record and its data. @record: out: the record's header. Return: number of slots in the
+ * record; 0: not even one fits.
  */
-u32 fb_record_next(const struct fb_record_ring *ring, size_t size,
-		   struct freeblock_record *record)
+u32 fb_record_next(const struct fb_record_ring *ring, size_t size, struct freeblock_record *record)
 {
 	u32 i = ring->tail, n;
 

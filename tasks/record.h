@@ -28,7 +28,6 @@ struct fb_record_ring {
 };
 
 size_t fb_record_bytes(const struct fb_record_slot *slot, bool has_data);
-u32 fb_record_next(const struct fb_record_ring *ring, size_t size,
-		   struct freeblock_record *record);
+u32 fb_record_next(const struct fb_record_ring *ring, size_t size, struct freeblock_record *record);
 
 #endif /* FB_RECORD_H */

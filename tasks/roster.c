@@ -89,16 +89,6 @@ u32 fb_roster_count(const struct fb_disk *fd)
 	return n;
 }
 
-static int fb_roster_command_locked(struct freeblock_task *task, const char *word)
-{
-	if (!strcmp(word, "pause"))
-		return fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
-	if (!strcmp(word, "resume"))
-		return fb_delivery_switch(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
-	fb_delivery_stop(task);
-	return 0;
-}
-
 /*
  * Execute "stop ID", "pause ID" or "resume ID". May sleep. Return: 0; -EINVAL (not a command, or
  * the task is not started or stopping), -ENOENT (no such task), -EALREADY.
@@ -119,9 +109,17 @@ int fb_roster_command(struct fb_disk *fd, const char *text)
 	}
 	spin_lock_irq(&fd->lock);
 	if (fd->cov) {
-		list_for_each_entry(task, &fd->cov->tasks, node)
-			if (task->id == id && task->state != FB_TASK_OVER)
-				ret = fb_roster_command_locked(task, word);
+		list_for_each_entry(task, &fd->cov->tasks, node) {
+			if (task->id != id || task->state == FB_TASK_OVER)
+				continue;
+			ret = 0;
+			if (word[0] == 's')
+				fb_delivery_stop(task);
+			else if (word[0] == 'p')
+				ret = fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
+			else
+				ret = fb_delivery_switch(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
+		}
 	}
 	spin_unlock_irq(&fd->lock);
 	if (ret == -ENOENT)

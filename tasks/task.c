@@ -188,17 +188,8 @@ static bool fb_task_has_range(const struct freeblock_task *task, u64 first, u64 
 	       (!(count & (granule - 1)) || first + count == sectors);
 }
 
-static void fb_task_free_ops(struct list_head *ops)
-{
-	struct fb_op *op, *next;
-
-	list_for_each_entry_safe(op, next, ops, node)
-		fb_delivery_free_op(op);
-	INIT_LIST_HEAD(ops);
-}
-
 /* make a change of each range; on failure there is none */
-static int fb_task_make_ops(struct freeblock_task *task, const struct fb_op *like,
+static int fb_task_make_ops(struct freeblock_task *task, enum fb_op_kind kind, bool uncovered,
 			    const struct freeblock_range *ranges, u32 n, struct list_head *ops)
 {
 	u32 granule = task->fd->granule, i;
@@ -207,11 +198,11 @@ static int fb_task_make_ops(struct freeblock_task *task, const struct fb_op *lik
 	for (i = 0; i < n; i++) {
 		op = kvzalloc(sizeof(*op), GFP_KERNEL_ACCOUNT);
 		if (!op) {
-			fb_task_free_ops(ops);
+			fb_delivery_free_ops(ops);
 			return -ENOMEM;
 		}
-		op->kind = like->kind;
-		op->uncovered = like->uncovered;
+		op->kind = kind;
+		op->uncovered = uncovered;
 		op->first = div_u64(ranges[i].first, granule);
 		op->n = DIV_ROUND_UP_ULL(ranges[i].count, granule);
 		list_add_tail(&op->node, ops);
@@ -294,27 +285,20 @@ static void fb_task_free_cookies(struct fb_cookies *c)
 	fb_cookie_free(c);
 }
 
-static bool fb_task_has_cookies(const struct freeblock_task *task,
-				const struct freeblock_range *ranges, u32 n)
-{
-	bool some = task->cookies.n;
-	u32 i;
-
-	for (i = 0; i < n && !some; i++)
-		some = ranges[i].user_data;
-	return some;
-}
-
 /* Both or neither: no block may come with the user_data of a change that is refused. */
 static int fb_task_post_with_cookies(struct freeblock_task *task,
 				     const struct freeblock_range *ranges, u32 n,
 				     struct list_head *ops)
 {
+	bool some = task->cookies.n;
 	struct fb_cookies cookies;
 	int ret;
+	u32 i;
 
 	lockdep_assert_held(&task->change);
-	if (!fb_task_has_cookies(task, ranges, n))
+	for (i = 0; i < n && !some; i++)
+		some = ranges[i].user_data;
+	if (!some)
 		return fb_task_post(task, ops, n);
 	ret = fb_task_lay_cookies(task, ranges, n, &cookies);
 	if (ret)
@@ -330,7 +314,7 @@ static int fb_task_post_with_cookies(struct freeblock_task *task,
 
 /* ---- changes ---- */
 
-static int fb_task_change(struct freeblock_task *task, const struct fb_op *like,
+static int fb_task_change(struct freeblock_task *task, enum fb_op_kind kind, bool uncovered,
 			  const struct freeblock_range *ranges, u32 n)
 {
 	unsigned int noio = memalloc_noio_save();
@@ -342,14 +326,14 @@ static int fb_task_change(struct freeblock_task *task, const struct fb_op *like,
 		if (!fb_task_has_range(task, ranges[i].first, ranges[i].count))
 			ret = -EINVAL;
 	if (!ret)
-		ret = fb_task_make_ops(task, like, ranges, n, &ops);
+		ret = fb_task_make_ops(task, kind, uncovered, ranges, n, &ops);
 	mutex_lock(&task->change);
-	if (!ret && like->kind == FB_OP_ADD)
+	if (!ret && kind == FB_OP_ADD)
 		ret = fb_task_post_with_cookies(task, ranges, n, &ops);
 	else if (!ret)
 		ret = fb_task_post(task, &ops, n);
 	mutex_unlock(&task->change);
-	fb_task_free_ops(&ops);
+	fb_delivery_free_ops(&ops);
 	memalloc_noio_restore(noio);
 	return ret;
 }
@@ -357,39 +341,40 @@ static int fb_task_change(struct freeblock_task *task, const struct fb_op *like,
 int freeblock_task_add(struct freeblock_task *task, const struct freeblock_range *ranges, u32 n,
 		       u32 flags)
 {
-	const struct fb_op like = {
-		.kind = FB_OP_ADD,
-		.uncovered = flags & FREEBLOCK_UNCOVERED,
-	};
-
-	return flags & ~FREEBLOCK_UNCOVERED ? -EINVAL : fb_task_change(task, &like, ranges, n);
+	return flags & ~FREEBLOCK_UNCOVERED ? -EINVAL :
+	       fb_task_change(task, FB_OP_ADD, flags & FREEBLOCK_UNCOVERED, ranges, n);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_add);
 
 int freeblock_task_remove(struct freeblock_task *task, const struct freeblock_range *ranges, u32 n)
 {
-	const struct fb_op like = { .kind = FB_OP_REMOVE };
-
-	return fb_task_change(task, &like, ranges, n);
+	return fb_task_change(task, FB_OP_REMOVE, false, ranges, n);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_remove);
 
 int freeblock_task_promote(struct freeblock_task *task, const struct freeblock_range *ranges, u32 n)
 {
-	const struct fb_op like = { .kind = FB_OP_PROMOTE };
-
-	return fb_task_change(task, &like, ranges, n);
+	return fb_task_change(task, FB_OP_PROMOTE, false, ranges, n);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_promote);
 
 /* a change of @n granules with a bit each; only the bits are not within what a task is charged */
-static struct fb_op *fb_task_alloc_masked(u64 n)
+static struct fb_op *fb_task_alloc_masked(u64 first, const unsigned long *bits, u64 n)
 {
-	struct fb_op *op = kvzalloc(struct_size(op, bits, BITS_TO_LONGS(n)), GFP_KERNEL);
+	size_t bytes = BITS_TO_LONGS(n) * sizeof(*bits);
+	struct fb_op *op = kvzalloc(sizeof(*op) + bytes, GFP_KERNEL);
 
-	if (op && fb_memory_charge(&op->bytes, BITS_TO_LONGS(n) * sizeof(long), "a task's bits")) {
+	if (op && fb_memory_charge(&op->bytes, bytes, "a task's bits")) {
 		kvfree(op);
 		return NULL;
+	}
+	if (op) {
+		op->kind = FB_OP_ADD;
+		op->first = first;
+		op->n = n;
+		op->masked = true;
+		op->base = first;
+		memcpy(op->bits, bits, bytes);
 	}
 	return op;
 }
@@ -405,20 +390,14 @@ int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsign
 	if (!n || first >= task->map.granules || n > task->map.granules - first)
 		goto out;
 	ret = -ENOMEM;
-	op = fb_task_alloc_masked(n);
+	op = fb_task_alloc_masked(first, bits, n);
 	if (!op)
 		goto out;
-	op->kind = FB_OP_ADD;
-	op->first = first;
-	op->n = n;
-	op->masked = true;
-	op->base = first;
-	memcpy(op->bits, bits, BITS_TO_LONGS(n) * sizeof(*bits));
 	list_add_tail(&op->node, &ops);
 	mutex_lock(&task->change);
 	ret = fb_task_post(task, &ops, 1);
 	mutex_unlock(&task->change);
-	fb_task_free_ops(&ops);
+	fb_delivery_free_ops(&ops);
 out:
 	memalloc_noio_restore(noio);
 	return ret;
@@ -427,33 +406,28 @@ EXPORT_SYMBOL_GPL(freeblock_task_add_bits);
 
 /* ---- coverage: what was delivered with BLK_STS_OK ---- */
 
-static u64 fb_task_coverage_bytes(const struct freeblock_coverage *coverage)
-{
-	return sizeof(*coverage) + coverage->bytes;
-}
-
-/* fill in a disk's coverage but not its map */
-static void fb_task_size_coverage(struct fb_disk *fd, struct freeblock_coverage *size)
-{
-	mutex_lock(&fd->config);
-	size->granule_sectors = fd->granule;
-	size->blocks = fb_disk_granules(fd);
-	size->bytes = BITS_TO_U64(size->blocks) * sizeof(u64);
-	mutex_unlock(&fd->config);
-}
-
 struct freeblock_coverage *freeblock_coverage_create(struct gendisk *disk)
 {
-	struct freeblock_coverage size = {}, *coverage;
 	struct fb_disk *fd = fb_disk_get(disk);
+	struct freeblock_coverage *coverage;
+	u32 granule;
+	size_t bytes;
+	u64 blocks;
 
 	if (!fd)
 		return ERR_PTR(-ENODEV);
-	fb_task_size_coverage(fd, &size);
+	mutex_lock(&fd->config);
+	granule = fd->granule;
+	blocks = fb_disk_granules(fd);
+	mutex_unlock(&fd->config);
 	fb_disk_put(fd);
-	coverage = freeblock_alloc(fb_task_coverage_bytes(&size), "coverage");
-	if (!IS_ERR(coverage))
-		memcpy(coverage, &size, sizeof(size));
+	bytes = BITS_TO_U64(blocks) * sizeof(u64);
+	coverage = freeblock_alloc(sizeof(*coverage) + bytes, "coverage");
+	if (IS_ERR(coverage))
+		return coverage;
+	coverage->granule_sectors = granule;
+	coverage->blocks = blocks;
+	coverage->bytes = bytes;
 	return coverage;
 }
 EXPORT_SYMBOL_GPL(freeblock_coverage_create);
@@ -461,7 +435,7 @@ EXPORT_SYMBOL_GPL(freeblock_coverage_create);
 void freeblock_coverage_destroy(struct freeblock_coverage *coverage)
 {
 	if (coverage)
-		freeblock_free(coverage, fb_task_coverage_bytes(coverage));
+		freeblock_free(coverage, sizeof(*coverage) + coverage->bytes);
 }
 EXPORT_SYMBOL_GPL(freeblock_coverage_destroy);
 
@@ -558,35 +532,6 @@ int freeblock_task_set_foreground(struct freeblock_task *task, u32 ppm)
 }
 EXPORT_SYMBOL_GPL(freeblock_task_set_foreground);
 
-static int fb_task_first_bufs(struct fb_disk *fd)
-{
-	struct fb_free_reads *bufs = fb_free_read_alloc_all(fd);
-
-	if (!bufs)
-		return -ENOMEM;
-	spin_lock_irq(&fd->lock);
-	fd->reads.bufs = bufs;
-	fd->reads.due = false;
-	spin_unlock_irq(&fd->lock);
-	return 0;
-}
-
-/* allocate buffers for one more task; they are kept until the last task has gone */
-static int fb_task_need_bufs(struct fb_disk *fd)
-{
-	u32 n = fb_free_read_missing(fd, fb_roster_count(fd));
-	u64 bytes = fb_free_read_bytes(fd, n);
-	int ret = fb_memory_charge(&fd->cov->bytes, bytes, "a task");
-
-	lockdep_assert_held(&fd->life);
-	if (ret)
-		return ret;
-	ret = fd->reads.bufs ? fb_free_read_grow(fd, n) : fb_task_first_bufs(fd);
-	if (ret)
-		fb_memory_uncharge(&fd->cov->bytes, bytes);
-	return ret;
-}
-
 static int fb_task_need_thread(struct freeblock_task *task)
 {
 	struct fb_coverage *cov = task->fd->cov;
@@ -603,21 +548,13 @@ static int fb_task_need_thread(struct freeblock_task *task)
 	return 0;
 }
 
-static int fb_task_init_order(struct freeblock_task *task)
+static int fb_task_start_locked(struct freeblock_task *task)
 {
 	static const struct fb_idle_order_ops * const orders[] = {
 		[FREEBLOCK_ORDER_NEAR] = &fb_idle_order_near,
 		[FREEBLOCK_ORDER_SEQUENTIAL] = &fb_idle_order_sequential,
 		[FREEBLOCK_ORDER_STAGGERED] = &fb_idle_order_staggered,
 	};
-
-	return fb_idle_order_init(&task->idle_order, orders[task->order],
-				  task->fd->sectors, task->fd->granule,
-				  task->regions, task->segment_sectors);
-}
-
-static int fb_task_start_locked(struct freeblock_task *task)
-{
 	struct fb_disk *fd = task->fd;
 	int ret;
 
@@ -625,9 +562,10 @@ static int fb_task_start_locked(struct freeblock_task *task)
 		return READ_ONCE(task->state) < FB_TASK_STOPPING ? -EBUSY : -ESHUTDOWN;
 	if (!task->ntodo && !(task->ops->flags & FREEBLOCK_KEEP))
 		return -EINVAL;
-	ret = fb_task_init_order(task);
+	ret = fb_idle_order_init(&task->idle_order, orders[task->order], fd->sectors, fd->granule,
+				 task->regions, task->segment_sectors);
 	if (!ret)
-		ret = fb_task_need_bufs(fd);
+		ret = fb_free_read_provide(fd, fb_roster_count(fd), &fd->cov->bytes);
 	if (!ret)
 		ret = fb_task_need_thread(task);
 	if (ret)
@@ -700,7 +638,7 @@ void freeblock_task_destroy(struct freeblock_task *task)
 	spin_unlock_irq(&fd->lock);
 	fb_task_drop_svc(fd);
 	mutex_unlock(&fd->life);
-	fb_delivery_drop_todo(task);
+	fb_delivery_free_ops(&task->todo);
 	fb_task_free_cookies(&task->cookies);
 	fb_bitmap_destroy(&task->map);
 	fb_memory_uncharge(&task->bytes, task->bytes);

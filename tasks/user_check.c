@@ -27,18 +27,20 @@ int fb_user_check_refuse(struct fb_user_check_why *why, int ret, const char *fmt
 	return ret;
 }
 
+/* in a function with @why */
+#define fb_refuse(ret, ...) fb_user_check_refuse(why, ret, __VA_ARGS__)
+
 /* ---- structures that grow ---- */
 
 /* @first: size of the first version. Return: 0; -EINVAL: less; -E2BIG: no structure is so large. */
 int fb_user_check_size(u32 size, u32 first, struct fb_user_check_why *why)
 {
 	if (size < first)
-		return fb_user_check_refuse(why, -EINVAL,
-					    "a structure of %u bytes: the first version has %u",
-					    size, first);
+		return fb_refuse(-EINVAL, "a structure of %u bytes: the first version has %u", size,
+				 first);
 	if (size > FB_USER_CHECK_SIZE_MAX)
-		return fb_user_check_refuse(why, -E2BIG, "a structure of %u bytes: at most %u",
-					    size, FB_USER_CHECK_SIZE_MAX);
+		return fb_refuse(-E2BIG, "a structure of %u bytes: at most %u", size,
+				 FB_USER_CHECK_SIZE_MAX);
 	return 0;
 }
 
@@ -49,9 +51,9 @@ int fb_user_check_tail(const u8 *bytes, u32 at, u32 n, struct fb_user_check_why 
 
 	for (i = 0; i < n; i++)
 		if (bytes[i])
-			return fb_user_check_refuse(why, -E2BIG,
-						    "the field at byte %u is not 0, and this module does not know it",
-						    at + i);
+			return fb_refuse(-E2BIG,
+					 "the field at byte %u is not 0, and this module does not know it",
+					 at + i);
 	return 0;
 }
 
@@ -61,14 +63,11 @@ int fb_user_check_tail(const u8 *bytes, u32 at, u32 n, struct fb_user_check_why 
 int fb_user_check_api(const struct freeblock_ioc_api *a, struct fb_user_check_why *why)
 {
 	if (a->version != FREEBLOCK_API_VERSION)
-		return fb_user_check_refuse(why, -EPROTONOSUPPORT,
-					    "version %u, this module knows %u", a->version,
-					    FREEBLOCK_API_VERSION);
+		return fb_refuse(-EPROTONOSUPPORT, "version %u, this module knows %u", a->version,
+				 FREEBLOCK_API_VERSION);
 	if (a->features & ~FB_USER_CHECK_FEATURES)
-		return fb_user_check_refuse(why, -EOPNOTSUPP,
-					    "features 0x%llx: this module has 0x%llx only",
-					    (unsigned long long)a->features,
-					    FB_USER_CHECK_FEATURES);
+		return fb_refuse(-EOPNOTSUPP, "features 0x%llx: this module has 0x%llx only",
+				 (unsigned long long)a->features, FB_USER_CHECK_FEATURES);
 	return 0;
 }
 
@@ -95,12 +94,12 @@ void fb_user_check_make_word(char *name)
 static int fb_user_check_order(const struct freeblock_ioc_setup *s, struct fb_user_check_why *why)
 {
 	if (s->order > FREEBLOCK_ORDER_STAGGERED)
-		return fb_user_check_refuse(why, -EINVAL, "order %u is not known", s->order);
+		return fb_refuse(-EINVAL, "order %u is not known", s->order);
 	if (s->order == FREEBLOCK_ORDER_STAGGERED ? !s->regions || !s->segment_sectors :
 						  s->regions || s->segment_sectors)
-		return fb_user_check_refuse(why, -EINVAL,
-					    "%u regions and segments of %u sectors: the staggered order needs both, others none",
-					    s->regions, s->segment_sectors);
+		return fb_refuse(-EINVAL,
+				 "%u regions and segments of %u sectors: the staggered order needs both, others none",
+				 s->regions, s->segment_sectors);
 	return 0;
 }
 
@@ -110,19 +109,16 @@ int fb_user_check_setup(const struct freeblock_ioc_setup *s, struct fb_user_chec
 	const u32 flags = FREEBLOCK_SETUP_MEDIUM | FREEBLOCK_SETUP_NO_DATA | FREEBLOCK_SETUP_KEEP;
 
 	if (s->flags & ~flags)
-		return fb_user_check_refuse(why, -EINVAL, "flags 0x%x are not known",
-					    s->flags & ~flags);
+		return fb_refuse(-EINVAL, "flags 0x%x are not known", s->flags & ~flags);
 	if (s->buffer_kib && (s->buffer_kib < FREEBLOCK_BUFFER_KIB_MIN ||
 			      s->buffer_kib > FREEBLOCK_BUFFER_KIB_MAX))
-		return fb_user_check_refuse(why, -EINVAL,
-					    "a buffer of %u KiB: neither 0 nor within %u .. %u",
-					    s->buffer_kib, FREEBLOCK_BUFFER_KIB_MIN,
-					    FREEBLOCK_BUFFER_KIB_MAX);
+		return fb_refuse(-EINVAL, "a buffer of %u KiB: neither 0 nor within %u .. %u",
+				 s->buffer_kib, FREEBLOCK_BUFFER_KIB_MIN, FREEBLOCK_BUFFER_KIB_MAX);
 	if (!fb_user_check_is_name(s->name))
-		return fb_user_check_refuse(why, -EINVAL,
-					    "the name has blanks or strange characters, or does not end");
+		return fb_refuse(-EINVAL,
+				 "the name has blanks or strange characters, or does not end");
 	if (s->pad)
-		return fb_user_check_refuse(why, -EINVAL, "pad is not 0");
+		return fb_refuse(-EINVAL, "pad is not 0");
 	return fb_user_check_urgency(s->priority, s->foreground_ppm, why) ?:
 	       fb_user_check_order(s, why);
 }
@@ -131,13 +127,11 @@ int fb_user_check_setup(const struct freeblock_ioc_setup *s, struct fb_user_chec
 int fb_user_check_urgency(s32 priority, u32 foreground_ppm, struct fb_user_check_why *why)
 {
 	if (priority < FREEBLOCK_PRIORITY_MIN || priority > FREEBLOCK_PRIORITY_MAX)
-		return fb_user_check_refuse(why, -EINVAL, "priority %d is not within %d .. %d",
-					    priority, FREEBLOCK_PRIORITY_MIN,
-					    FREEBLOCK_PRIORITY_MAX);
+		return fb_refuse(-EINVAL, "priority %d is not within %d .. %d", priority,
+				 FREEBLOCK_PRIORITY_MIN, FREEBLOCK_PRIORITY_MAX);
 	if (foreground_ppm > 500000)
-		return fb_user_check_refuse(why, -EINVAL,
-					    "foreground_ppm %u: at most 500000, half of the time",
-					    foreground_ppm);
+		return fb_refuse(-EINVAL, "foreground_ppm %u: at most 500000, half of the time",
+				 foreground_ppm);
 	return 0;
 }
 
@@ -148,11 +142,9 @@ int fb_user_check_ranges(const struct freeblock_ioc_ranges *r, u32 most, u32 fla
 			 struct fb_user_check_why *why)
 {
 	if (r->flags & ~flags)
-		return fb_user_check_refuse(why, -EINVAL, "flags 0x%x are not known",
-					    r->flags & ~flags);
+		return fb_refuse(-EINVAL, "flags 0x%x are not known", r->flags & ~flags);
 	if (!r->nranges || r->nranges > most)
-		return fb_user_check_refuse(why, -EINVAL, "%u ranges are not within 1 .. %u",
-					    r->nranges, most);
+		return fb_refuse(-EINVAL, "%u ranges are not within 1 .. %u", r->nranges, most);
 	return fb_user_check_size(r->range_bytes, FB_USER_CHECK_RANGE, why);
 }
 
@@ -168,21 +160,18 @@ int fb_user_check_range(const struct fb_user_check_place *at, struct freeblock_r
 	u64 begin = at->start + r->first, end = begin + r->count;
 
 	if (!r->count)
-		return fb_user_check_refuse(why, -EINVAL, "range %u is empty", index);
+		return fb_refuse(-EINVAL, "range %u is empty", index);
 	if (r->first >= at->sectors || r->count > at->sectors - r->first)
-		return fb_user_check_refuse(why, -ERANGE,
-					    "range %u: sectors %llu+%llu: the block device has %llu",
-					    index, (unsigned long long)r->first,
-					    (unsigned long long)r->count,
-					    (unsigned long long)at->sectors);
+		return fb_refuse(-ERANGE, "range %u: sectors %llu+%llu: the block device has %llu",
+				 index, (unsigned long long)r->first, (unsigned long long)r->count,
+				 (unsigned long long)at->sectors);
 	if ((r->first && begin & mask) || (end != last && end & mask))
-		return fb_user_check_refuse(why, -EINVAL,
-					    "range %u: sectors %llu+%llu: not whole blocks of %u, the device begins at %llu",
-					    index, (unsigned long long)r->first,
-					    (unsigned long long)r->count, at->granule,
-					    (unsigned long long)at->start);
+		return fb_refuse(-EINVAL,
+				 "range %u: sectors %llu+%llu: not whole blocks of %u, the device begins at %llu",
+				 index, (unsigned long long)r->first, (unsigned long long)r->count,
+				 at->granule, (unsigned long long)at->start);
 	if (plain && r->user_data)
-		return fb_user_check_refuse(why, -EINVAL, "range %u: user_data is for ADD", index);
+		return fb_refuse(-EINVAL, "range %u: user_data is for ADD", index);
 	r->first = begin & ~mask;
 	r->count = min((end + mask) & ~mask, at->disk_sectors) - r->first;
 	return 0;
@@ -202,23 +191,20 @@ int fb_user_check_bits(const struct freeblock_ioc_bits *b, u64 blocks,
 		       struct fb_user_check_why *why)
 {
 	if (b->pad)
-		return fb_user_check_refuse(why, -EINVAL, "pad is not 0");
+		return fb_refuse(-EINVAL, "pad is not 0");
 	if (!b->count || b->count > FREEBLOCK_BITS_MAX)
-		return fb_user_check_refuse(why, -EINVAL, "%llu blocks are not within 1 .. %u",
-					    (unsigned long long)b->count, FREEBLOCK_BITS_MAX);
+		return fb_refuse(-EINVAL, "%llu blocks are not within 1 .. %u",
+				 (unsigned long long)b->count, FREEBLOCK_BITS_MAX);
 	if (b->first % 8)
-		return fb_user_check_refuse(why, -EINVAL, "block %llu is not a multiple of 8",
-					    (unsigned long long)b->first);
+		return fb_refuse(-EINVAL, "block %llu is not a multiple of 8",
+				 (unsigned long long)b->first);
 	if (b->first >= blocks || b->count > blocks - b->first)
-		return fb_user_check_refuse(why, -ERANGE,
-					    "blocks %llu+%llu: the block device has %llu",
-					    (unsigned long long)b->first,
-					    (unsigned long long)b->count,
-					    (unsigned long long)blocks);
+		return fb_refuse(-ERANGE, "blocks %llu+%llu: the block device has %llu",
+				 (unsigned long long)b->first, (unsigned long long)b->count,
+				 (unsigned long long)blocks);
 	if (b->count % 8 && b->first + b->count != blocks)
-		return fb_user_check_refuse(why, -EINVAL,
-					    "%llu blocks are no multiple of 8, nor the last ones",
-					    (unsigned long long)b->count);
+		return fb_refuse(-EINVAL, "%llu blocks are no multiple of 8, nor the last ones",
+				 (unsigned long long)b->count);
 	return 0;
 }
 
@@ -226,6 +212,6 @@ int fb_user_check_bits(const struct freeblock_ioc_bits *b, u64 blocks,
 int fb_user_check_bits_end(const u8 *bits, u64 count, struct fb_user_check_why *why)
 {
 	if (count % 8 && bits[count / 8] >> count % 8)
-		return fb_user_check_refuse(why, -EINVAL, "bits behind the last block are not 0");
+		return fb_refuse(-EINVAL, "bits behind the last block are not 0");
 	return 0;
 }

@@ -88,12 +88,12 @@ static bool fb_user_queue_has_space(const struct fb_user_queue *q)
 	return atomic_read_acquire(&q->filled) < q->slots;
 }
 
-static bool fb_user_queue_is_stopping(struct freeblock_task *task)
+static struct freeblock_progress fb_user_queue_progress(struct freeblock_task *task)
 {
 	struct freeblock_progress progress;
 
 	freeblock_task_progress(task, &progress);
-	return progress.stopping;
+	return progress;
 }
 
 /*
@@ -111,7 +111,7 @@ static bool fb_user_queue_wait(struct fb_user_queue *q, struct freeblock_task *t
 	begun = ktime_get_ns();
 	WRITE_ONCE(q->stalled, true);
 	while (!fb_user_queue_has_space(q) && !READ_ONCE(q->closing) &&
-	       !fb_user_queue_is_stopping(task)) {
+	       !fb_user_queue_progress(task).stopping) {
 		wake_up(&q->readable);
 		wait_event_idle_timeout(q->space,
 					fb_user_queue_has_space(q) || READ_ONCE(q->closing),
@@ -157,14 +157,12 @@ void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task,
 void fb_user_queue_put_event(struct fb_user_queue *q, struct freeblock_task *task, u16 type)
 {
 	struct fb_record_slot slot = { .type = type };
-	struct freeblock_progress progress;
 
 	if (!fb_user_queue_wait(q, task))
 		return;
 	/* pairs with fb_user_queue_added(): what is not counted here is known to the task */
 	slot.user_data = smp_load_acquire(&q->adds);
-	freeblock_task_progress(task, &progress);
-	if (!progress.caught_up)
+	if (!fb_user_queue_progress(task).caught_up)
 		return;
 	WRITE_ONCE(q->told, slot.user_data);
 	atomic_inc(&q->events);
@@ -246,8 +244,7 @@ static void fb_user_queue_drop_stale(struct fb_user_queue *q)
 	while (atomic_read_acquire(&q->filled)) {
 		const struct fb_record_slot *slot = &q->slot[q->tail];
 
-		if (slot->type == FREEBLOCK_RECORD_BLOCKS ||
-		    slot->user_data == READ_ONCE(q->adds))
+		if (slot->type == FREEBLOCK_RECORD_BLOCKS || slot->user_data == READ_ONCE(q->adds))
 			return;
 		fb_user_queue_drop(q, 1);
 	}
@@ -301,31 +298,15 @@ static ssize_t fb_user_queue_take_locked(struct fb_user_queue *q, char __user *t
 	return ret;
 }
 
-static bool fb_user_queue_is_gone(struct freeblock_task *task)
+static bool fb_user_queue_would_not_wait(const struct fb_user_queue *q, struct freeblock_task *task)
 {
-	struct freeblock_progress progress;
-
-	freeblock_task_progress(task, &progress);
-	return progress.gone;
+	return atomic_read(&q->filled) || READ_ONCE(q->ended) || fb_user_queue_progress(task).gone;
 }
 
-static bool fb_user_queue_would_not_wait(const struct fb_user_queue *q,
-					 struct freeblock_task *task)
-{
-	return atomic_read(&q->filled) || READ_ONCE(q->ended) || fb_user_queue_is_gone(task);
-}
-
-/**
- * fb_user_queue_read() - copy records to a reader
- * @q: the queue
- * @task: its task, which was started
- * @to: user memory
- * @size: its size in bytes
- * @nonblock: do not wait for a block
- * Context: read(); may sleep.
- * Return: bytes copied; 0: all was delivered and read; -EMSGSIZE: the next record does not fit,
- * see fb_user_queue.needed; -EFAULT; -EAGAIN: there is no block yet; -ECANCELED: stopped before
- * all was delivered; -ENODEV: the disk is gone; -ERESTARTSYS.
+/*
+ * Copy records to a reader. May sleep. Return: bytes copied; 0: all was delivered and read;
+ * -EMSGSIZE: the next record does not fit, see fb_user_queue.needed; -EFAULT; -EAGAIN: there is no
+ * block yet; -ECANCELED: stopped before all was delivered; -ENODEV: the disk is gone; -ERESTARTSYS.
  */
 ssize_t fb_user_queue_read(struct fb_user_queue *q, struct freeblock_task *task, char __user *to,
 			   size_t size, bool nonblock)
@@ -339,7 +320,7 @@ ssize_t fb_user_queue_read(struct fb_user_queue *q, struct freeblock_task *task,
 			return ret;
 		if (ended)
 			return q->why == FREEBLOCK_FINISHED ? 0 : -ECANCELED;
-		if (fb_user_queue_is_gone(task))
+		if (fb_user_queue_progress(task).gone)
 			return -ENODEV;
 		if (nonblock)
 			return -EAGAIN;

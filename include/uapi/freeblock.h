@@ -11,10 +11,10 @@
  *	while ((n = read(dev, buf, size)) > 0)		struct freeblock_record, data, ...
  *	close(dev);					at any time: ends the task
  *
- * An open file is one task. The set-up needs CAP_SYS_RAWIO, and a file descriptor of the block
- * device (a disk or a partition of it), open for reading, which may be closed afterwards. All
- * sectors have 512 bytes and are counted from the start of that block device, as it was at the
- * set-up. Nothing outside it is delivered, even if it is partitioned anew meanwhile.
+ * An open file is one task. All sectors have 512 bytes and are counted from the start of the block
+ * device, as it was at the set-up; they are wanted and delivered in whole blocks of
+ * granule_sectors, counted from the start of the disk. What read() and poll() return, and errors of
+ * all calls, are in Documentation/user-device.rst.
  *
  * Every structure begins with its size as the caller knows it, so that it may grow. Fields that
  * the caller does not know are 0 for the module. Of fields that the module does not know all bytes
@@ -23,43 +23,6 @@
  *
  * Prefixes: FREEBLOCK_IOC_ calls, _FEATURE_ features, _SETUP_ and _RANGES_ flags, _ORDER_ orders,
  * _STATE_ states, _WAIT_ reasons to wait, _RECORD_ types of records, _STATUS_ how a read ended.
- *
- * Sectors are wanted and delivered in whole blocks of granule_sectors each, counted from the start
- * of the disk: a partition's first or last block may be shorter. A range must begin and end on a
- * boundary of blocks or of the block device. A block is delivered once, however often it is
- * declared before its read is sent; blocks come in any order. A block holds what the medium held
- * when it was read, without pages not yet written back (for a consistent copy read a snapshot, or
- * let nothing write).
- *
- * read() delivers only whole records, as many as are ready and fit, and returns their size in
- * bytes. While there are none it waits, or fails with EAGAIN (O_NONBLOCK). It returns 0 when
- * everything declared has been delivered; with FREEBLOCK_SETUP_KEEP never. Other errors:
- *
- *	EMSGSIZE	the next record does not fit; one of a block does that has
- *			freeblock_ioc_setup.record_bytes
- *	EBADFD		not set up, or not started
- *	ECANCELED	stopped (by FREEBLOCK_IOC_STOP or the administrator) before everything
- *			had been delivered
- *	ENODEV		the disk is gone; if it comes back, the task continues, and read() works
- *	EFAULT, EINTR	as usual; no record is lost
- *
- * Of several readers, in threads or after fork(), one gets a record. Up to buffer_kib of records
- * wait to be read; then the task waits, but no other one.
- *
- * poll() reports
- *
- *	POLLIN		read() would not wait
- *	POLLOUT		freeblock_ioc_setup.ranges_max ranges can be added, removed or promoted;
- *			or that would fail with ESHUTDOWN, as all has been delivered
- *	POLLPRI		freeblock_ioc_progress.state or .waiting_for has changed since the last
- *			FREEBLOCK_IOC_PROGRESS
- *	POLLHUP		the disk is gone, or the task was stopped
- *	POLLERR		not started yet: read() would fail
- *
- * ioctl() returns 0; or it fails and changes nothing, and FREEBLOCK_IOC_REASON tells in words why.
- * Errors of all calls but that one: ENOTTY (no such call), EFAULT, ENOMEM, E2BIG (see above), EINVAL
- * (a size smaller than the first version's; unknown flags; a value out of range), EBADFD
- * (FREEBLOCK_IOC_API or FREEBLOCK_IOC_SETUP is missing before it).
  */
 #ifndef UAPI_FREEBLOCK_H
 #define UAPI_FREEBLOCK_H
