@@ -22,6 +22,9 @@ static const u64 fb_iosched_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-de
 static const u64 fb_iosched_search_ns = 100 * NSEC_PER_USEC;
 static const u32 fb_iosched_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
 
+/* for this long after a reset the phase gets no new anchor */
+static const u64 fb_iosched_reset_ns = NSEC_PER_SEC;
+
 /* ---- insertion ---- */
 
 /* is there foreground work, apart from requests that bypass schedulers? */
@@ -52,13 +55,13 @@ static void fb_iosched_note_activity(struct fb_sched *fs)
 static void fb_iosched_look(struct fb_sched *fs, u32 own)
 {
 	struct fb_disk *fd = fs->fd;
+	struct scsi_device *sdev = fb_disk_sdev(fd);
 	u64 last_ns = fd->fg.last_ns;
 	u32 busy, known;
 
-	lockdep_assert_held(&fd->lock);
 	if ((!fd->model && !fd->cov) || fb_iosched_is_active(fs))
 		return;
-	busy = fb_disk_busy(fd);
+	busy = sdev ? scsi_device_busy(sdev) : 0;
 	known = min(busy, fs->engine.nr_flight + own + READ_ONCE(fd->idle.asking));
 	if (busy == known && !fs->nr_unseen)
 		return;
@@ -422,7 +425,14 @@ static void fb_iosched_requeue_request(struct request *rq)
 	if (fq && fq->prepended)
 		fb_verify_split(fs->fd, rq);
 	spin_lock_irqsave(&fs->fd->lock, flags);
-	fb_inflight_returned(fs, rq);
+	/*
+	 * A time-out may have reset the device, which puts the phase in doubt, too. RQF_TIMED_OUT
+	 * has been cleared already, the deadline has not.
+	 */
+	if (fs->fd->model && time_after_eq(jiffies, READ_ONCE(rq->deadline)))
+		fb_head_reset(&fs->engine.head, ktime_get_ns() + fb_iosched_reset_ns);
+	else
+		fb_head_lose(&fs->engine.head);
 	fb_recovery_requeued(fs->fd, rq);
 	fb_gap_void(&fs->fd->mail);
 	fb_engine_drop_plan(&fs->engine);
@@ -494,7 +504,7 @@ static void fb_iosched_finish_request(struct request *rq)
 		fb_verify_judge(fs->fd, rq, NULL);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	rq->elv.priv[0] = NULL;
-	fb_slots_leave(fq);
+	fq->rq = NULL;
 	if (run)
 		blk_mq_run_hw_queues(fs->q, true);
 }

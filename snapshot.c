@@ -62,6 +62,8 @@ struct fb_snapshot {
 
 static const char *fb_snapshot_free_reads(struct fb_disk *fd, const struct fb_sched *fs)
 {
+	const struct scsi_device *sdev = fb_disk_sdev(fd);
+
 	if (fb_level_unserved(fd))
 		return "off: not scheduling";
 	if (fb_level_unmapped(fd))
@@ -72,7 +74,7 @@ static const char *fb_snapshot_free_reads(struct fb_disk *fd, const struct fb_sc
 		return "no task";
 	if (fs->engine.depth != FB_ENGINE_DEPTH)
 		return "off: depth is not 2";
-	if (fb_disk_is_single(fd))
+	if (sdev && sdev->queue_depth < 2)
 		return "off: the device takes one command at a time";
 	if (fb_measure_bars(fd, FB_COST_GAPS))
 		return fb_measure_bars(fd, FB_COST_GAPS);
@@ -168,20 +170,6 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	fb_snapshot_copy_destage(fd, s, now);
 }
 
-/* Of a disk that is not read nothing is being found out, nor is it verified in any way. */
-static void fb_snapshot_unserved(struct fb_snapshot *s)
-{
-	if (!s->served)
-		strscpy(s->medium, "none", sizeof(s->medium));
-	if (s->unfit)
-		strscpy(s->recovery, "not asked: the disk cannot be scheduled",
-			sizeof(s->recovery));
-	if (!s->gaps) {
-		strscpy(s->lift_source, "off", sizeof(s->lift_source));
-		strscpy(s->lift_dest, "off", sizeof(s->lift_dest));
-	}
-}
-
 /* take a snapshot, for kfree(); NULL: no memory */
 static struct fb_snapshot *fb_snapshot_take(struct fb_disk *fd)
 {
@@ -194,7 +182,16 @@ static struct fb_snapshot *fb_snapshot_take(struct fb_disk *fd)
 	fb_snapshot_copy(fd, s, ktime_get_ns());
 	spin_unlock_irq(&fd->lock);
 	s->idle_size_kib = s->idle.sectors / 2;
-	fb_snapshot_unserved(s);
+	/* of a disk that is not read nothing is being found out, nor is it verified in any way */
+	if (!s->served)
+		strscpy(s->medium, "none", sizeof(s->medium));
+	if (s->unfit)
+		strscpy(s->recovery, "not asked: the disk cannot be scheduled",
+			sizeof(s->recovery));
+	if (!s->gaps) {
+		strscpy(s->lift_source, "off", sizeof(s->lift_source));
+		strscpy(s->lift_dest, "off", sizeof(s->lift_dest));
+	}
 	return s;
 }
 

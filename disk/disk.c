@@ -238,22 +238,6 @@ bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
 	return true;
 }
 
-/* Does the device take one command at a time? Return: true: it does, and so offers no gaps. */
-bool fb_disk_is_single(const struct fb_disk *fd)
-{
-	const struct scsi_device *sdev = fb_disk_sdev(fd);
-
-	return sdev && sdev->queue_depth < 2;
-}
-
-/* The commands at the device, whoever sent them, one that is about to be dispatched included. */
-u32 fb_disk_busy(const struct fb_disk *fd)
-{
-	struct scsi_device *sdev = fb_disk_sdev(fd);
-
-	return sdev ? scsi_device_busy(sdev) : 0;
-}
-
 /* The attached SCSI device, for scsi_device_put(); or NULL. fb_disk.lock not held. */
 struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd)
 {

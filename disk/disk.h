@@ -229,8 +229,6 @@ bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
 struct scsi_device *fb_disk_scsi(struct gendisk *disk);
 struct scsi_device *fb_disk_sdev(const struct fb_disk *fd);
 struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd);
-bool fb_disk_is_single(const struct fb_disk *fd);
-u32 fb_disk_busy(const struct fb_disk *fd);
 bool fb_disk_is_firmware(const char *revision, const struct dm_info *info);
 void fb_disk_model_swapped(struct fb_disk *fd);
 

@@ -300,14 +300,6 @@ enum fb_power_state fb_drive_query_power(struct fb_disk *fd)
 				  mute ? FB_POWER_ACTIVE : FB_POWER_UNKNOWN);
 }
 
-/* Get how many commands the device was sent, whoever sent them. */
-u32 fb_drive_query_commands(const struct fb_disk *fd)
-{
-	const struct scsi_device *sdev = fb_disk_sdev(fd);
-
-	return sdev ? atomic_read(&sdev->iorequest_cnt) : 0;
-}
-
 /* Have the kernel resume a disk that it has suspended. May sleep; does not wait for the disk. */
 void fb_drive_query_resume(struct fb_disk *fd)
 {

@@ -148,10 +148,10 @@ void fb_idle_ended(struct fb_disk *fd, bool good)
 /* Have commands bypassed the scheduler? Those that end at once no kernel tells; retries count. */
 static bool fb_idle_was_passed(struct fb_disk *fd)
 {
-	u32 passed = fb_drive_query_commands(fd) - fd->idle.sent;
+	const struct scsi_device *sdev = fb_disk_sdev(fd);
+	u32 passed = (sdev ? atomic_read(&sdev->iorequest_cnt) : 0) - fd->idle.sent;
 	bool more = passed != fd->idle.passed;
 
-	lockdep_assert_held(&fd->lock);
 	fd->idle.passed = passed;
 	return more;
 }

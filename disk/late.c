@@ -5,8 +5,8 @@
  * A task that would miss its deadline, and whose owner allowed it, has its blocks read by requests
  * that join the foreground, one at a time, as long as they occupy the disk for no more than the
  * share allowed (core/deadline.c). What a read is charged is measured when it ends
- * (disk/free_read.c). Between two of them a request of someone else's must have come: a disk without
- * foreground is left to idle time, which such reads would only interrupt.
+ * (disk/free_read.c). Between two of them a request of someone else's must have come: a disk
+ * without foreground is left to idle time, which such reads would only interrupt.
  *
  * What keeps a task from reading (enum freeblock_wait) the thread finds, and tells the consumer of
  * changes; whatever may change it wakes the thread. Some reasons concern the disk as a whole, and

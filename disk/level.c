@@ -76,16 +76,6 @@ const char *fb_level_unmapped(const struct fb_disk *fd)
 }
 
 /*
- * Is the foreground's order left alone, even by policies without a map? Return: true if so: it was
- * asked for, or the disk has zones that are written in sequence.
- */
-bool fb_level_never_orders(const struct fb_disk *fd)
-{
-	lockdep_assert_held(&fd->lock);
-	return fd->idle_only || fd->zone_sectors;
-}
-
-/*
  * What keeps all tasks from reading, of what concerns the whole disk. Return: the first reason of
  * enum freeblock_wait; FREEBLOCK_WAIT_NONE if and only if fb_level_unserved() has none.
  */

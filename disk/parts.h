@@ -89,7 +89,6 @@ extern const struct fb_disk_client fb_level_client;
 
 const char *fb_level_unserved(const struct fb_disk *fd);
 const char *fb_level_unmapped(const struct fb_disk *fd);
-bool fb_level_never_orders(const struct fb_disk *fd);
 enum freeblock_wait fb_level_waiting_for(const struct fb_disk *fd);
 
 /* ---- disk/measure.c: what free reads cost, measured ---- */
@@ -135,7 +134,6 @@ struct fb_recovery {
 
 extern const struct fb_disk_client fb_recovery_client;
 
-bool fb_recovery_is_long(const struct fb_disk *fd);
 u32 fb_recovery_max(const struct fb_disk *fd, u32 sectors);
 bool fb_recovery_waits(const struct fb_disk *fd, u64 now);
 void fb_recovery_describe(const struct fb_recovery *r, char *text, size_t size);
@@ -147,7 +145,6 @@ void fb_recovery_requeued(struct fb_disk *fd, const struct request *rq);
 
 void fb_drive_query_once(struct fb_coverage *cov);
 enum fb_power_state fb_drive_query_power(struct fb_disk *fd);
-u32 fb_drive_query_commands(const struct fb_disk *fd);
 void fb_drive_query_resume(struct fb_disk *fd);
 u64 fb_drive_query_touched_ns(struct fb_disk *fd);
 const char *fb_drive_query_asleep(struct fb_disk *fd, u64 now);
@@ -230,7 +227,7 @@ const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now
 u64 fb_idle_due_ns(struct fb_disk *fd);
 void fb_idle_read(struct fb_coverage *cov);
 
-/* ---- disk/late.c: tasks that get too little: reads for them, and what keeps them from reading ---- */
+/* ---- disk/late.c: tasks that get too little ---- */
 
 /* when to try again after no read was found or the queue did not take it */
 #define FB_LATE_RETRY_NS (20 * (u64)NSEC_PER_MSEC)

@@ -28,7 +28,7 @@ static LIST_HEAD(fb_recovery_disks);
 /* ---- the drive's ---- */
 
 /* May the drive try a bad sector for longer than others can wait? True if that is not known. */
-bool fb_recovery_is_long(const struct fb_disk *fd)
+static bool fb_recovery_is_long(const struct fb_disk *fd)
 {
 	const struct fb_recovery *r = &fd->recovery;
 

@@ -31,13 +31,16 @@ static bool fb_host_unmapped(const struct fb_engine *e)
 	return fb_level_unmapped(fb_host_disk(e));
 }
 
-/* a policy that was set by name orders though there is no map */
+/*
+ * A policy that was set by name orders though there is no map, unless nothing is to: by idle_only,
+ * or in zones that are written in sequence.
+ */
 static bool fb_host_by_lbn(const struct fb_engine *e)
 {
 	struct fb_disk *fd = fb_host_disk(e);
 
 	return fb_policy_needs_no_map(e->pool.policy) && fb_level_unmapped(fd) &&
-	       !fb_level_never_orders(fd);
+	       !fd->idle_only && !fd->zone_sectors;
 }
 
 static bool fb_host_unphased(struct fb_engine *e, u64 now)

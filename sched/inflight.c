@@ -5,9 +5,6 @@
  */
 #include "sched/sched.h"
 
-/* for this long after a reset the phase gets no new anchor */
-#define FB_INFLIGHT_RESET_NS NSEC_PER_SEC
-
 /* ---- what idle reads are told of the foreground ---- */
 
 /*
@@ -89,17 +86,4 @@ void fb_inflight_check_writes(struct fb_sched *fs)
 	/* one without a struct fb_sched_rq may be a write to any place */
 	if (fs->engine.nr_untracked)
 		fb_free_read_overlap(fs->fd, 0, fs->fd->sectors);
-}
-
-/*
- * The driver gave back a request to send it again. A timeout may have reset the device, which puts
- * the phase in doubt, too. RQF_TIMED_OUT has been cleared already, the deadline has not.
- */
-void fb_inflight_returned(struct fb_sched *fs, const struct request *rq)
-{
-	lockdep_assert_held(&fs->fd->lock);
-	if (fs->fd->model && time_after_eq(jiffies, READ_ONCE(rq->deadline)))
-		fb_head_reset(&fs->engine.head, ktime_get_ns() + FB_INFLIGHT_RESET_NS);
-	else
-		fb_head_lose(&fs->engine.head);
 }

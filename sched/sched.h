@@ -123,7 +123,6 @@ int fb_slots_init(struct fb_sched *fs);
 void fb_slots_exit(struct fb_sched *fs);
 void fb_slots_resize(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx);
 struct fb_sched_rq *fb_slots_take(struct fb_sched *fs, struct request *rq);
-void fb_slots_leave(struct fb_sched_rq *fq);
 
 /* sched/pool.c */
 void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now);
@@ -151,7 +150,6 @@ void fb_order_wants_changed(struct fb_disk *fd);
 void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool bypass, u64 now);
 void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now);
 void fb_inflight_check_writes(struct fb_sched *fs);
-void fb_inflight_returned(struct fb_sched *fs, const struct request *rq);
 
 /* sched/background.c */
 void fb_background_init(struct fb_sched *fs);

@@ -93,9 +93,3 @@ struct fb_sched_rq *fb_slots_take(struct fb_sched *fs, struct request *rq)
 	fq->rq = rq;
 	return fq;
 }
-
-/* Give a slot back; its request is about to lose its tag. */
-void fb_slots_leave(struct fb_sched_rq *fq)
-{
-	fq->rq = NULL;
-}

@@ -47,16 +47,14 @@
 #define FREEBLOCK_SETUP_NO_DATA (1u << 1)	/* records without data: blocks are only read */
 #define FREEBLOCK_SETUP_KEEP (1u << 2)	/* when all is delivered, wait for more to be added */
 
-/**
- * enum freeblock_order - freeblock_ioc_setup.order: of reads while the disk is idle, not in gaps
- * @FREEBLOCK_ORDER_NEAR: the cheapest from the head's position
- * @FREEBLOCK_ORDER_SEQUENTIAL: ascending
- * @FREEBLOCK_ORDER_STAGGERED: the first segment of each region, then the second of each ...
- *	(Practical Scrubbing, IV.A); finds bursts of bad sectors soonest
- */
+/* freeblock_ioc_setup.order: of reads while the disk is idle, not in gaps */
 enum freeblock_order {
-	FREEBLOCK_ORDER_NEAR = 0,
-	FREEBLOCK_ORDER_SEQUENTIAL = 1,
+	FREEBLOCK_ORDER_NEAR = 0,	/* the cheapest from the head's position */
+	FREEBLOCK_ORDER_SEQUENTIAL = 1,	/* ascending */
+	/*
+	 * the first segment of each region, then the second of each ... (Practical Scrubbing,
+	 * IV.A); finds bursts of bad sectors soonest
+	 */
 	FREEBLOCK_ORDER_STAGGERED = 2,
 };
 
@@ -64,51 +62,19 @@ enum freeblock_order {
 #define FREEBLOCK_PRIORITY_MIN (-4)
 #define FREEBLOCK_PRIORITY_MAX 3
 
-/**
- * struct freeblock_ioc_api - FREEBLOCK_IOC_API: agree on version and features
- * @size: of this structure
- * @version: FREEBLOCK_API_VERSION
- * @features: features that the caller wants, all of which are granted if the call succeeds
- * @offered: returned: all features of the module
- *
- * Further errors: EPROTONOSUPPORT (of @version), EOPNOTSUPP (the module lacks some of @features),
- * EALREADY (done already).
+/*
+ * FREEBLOCK_IOC_API: agree on version and features. Further errors: EPROTONOSUPPORT (of @version),
+ * EOPNOTSUPP (the module lacks some of @features), EALREADY (done already).
  */
 struct freeblock_ioc_api {
-	__u32 size;
-	__u32 version;
-	__aligned_u64 features;
-	__aligned_u64 offered;
+	__u32 size;			/* of this structure */
+	__u32 version;			/* FREEBLOCK_API_VERSION */
+	__aligned_u64 features;		/* what the caller wants: all are granted, or it fails */
+	__aligned_u64 offered;		/* returned: all features of the module */
 };
 
-/**
- * struct freeblock_ioc_setup - FREEBLOCK_IOC_SETUP
- * @size: of this structure
- * @fd: file descriptor of the block device, open for reading
- * @flags: see above
- * @priority: FREEBLOCK_PRIORITY_MIN .. _MAX
- * @deadline_ns: time of CLOCK_MONOTONIC when all should be delivered; 0: none. A task that
- *	would miss it in gaps gets idle time before all others
- * @buffer_kib: buffer for blocks not yet read; 0: FREEBLOCK_BUFFER_KIB; otherwise
- *	between FREEBLOCK_BUFFER_KIB_MIN and _MAX
- * @order: see above
- * @regions: for FREEBLOCK_ORDER_STAGGERED: at least 1; otherwise 0
- * @segment_sectors: for FREEBLOCK_ORDER_STAGGERED: a multiple of the granule; otherwise 0
- * @foreground_ppm: share of the disk's time, in millionths, that the task may take from the
- *	foreground while it would miss its deadline otherwise; at most 500000
- * @pad: 0
- * @name: shown in the list of tasks; one NUL-terminated ASCII word; empty: the command's
- *	name
- * @sectors: returned: length of the block device
- * @start_sector: returned: where it begins on the disk
- * @blocks: returned: its length in blocks, shorter ones at its ends included
- * @granule_sectors: returned: length of a block
- * @record_bytes: returned: buffer size that holds any record of one block; a larger buffer
- *	lets adjacent blocks be joined
- * @ranges_max: returned: ranges that one call takes
- * @pad2: returned as 0
- *
- * Further errors:
+/*
+ * FREEBLOCK_IOC_SETUP: the block device, and options. Further errors:
  *
  *	EALREADY	the file is set up already
  *	EPERM		the caller lacks CAP_SYS_RAWIO
@@ -120,57 +86,58 @@ struct freeblock_ioc_api {
  *	ENOSPC		the memory limit of all tasks (freeblock.memory_mib) would be exceeded
  */
 struct freeblock_ioc_setup {
-	__u32 size;
-	__s32 fd;
-	__u32 flags;
-	__s32 priority;
+	__u32 size;			/* of this structure */
+	__s32 fd;			/* the block device, open for reading */
+	__u32 flags;			/* FREEBLOCK_SETUP_... */
+	__s32 priority;			/* FREEBLOCK_PRIORITY_MIN .. _MAX */
+	/*
+	 * time of CLOCK_MONOTONIC when all should be delivered; 0: none. A task that would miss it
+	 * in gaps gets idle time before all others
+	 */
 	__aligned_u64 deadline_ns;
+	/* buffer for blocks not yet read, FREEBLOCK_BUFFER_KIB_MIN .. _MAX; 0: _KIB */
 	__u32 buffer_kib;
-	__u32 order;
-	__u32 regions;
-	__u32 segment_sectors;
+	__u32 order;			/* enum freeblock_order */
+	__u32 regions;		/* for FREEBLOCK_ORDER_STAGGERED: at least 1; otherwise 0 */
+	__u32 segment_sectors;	/* for it: a multiple of the granule; otherwise 0 */
+	/*
+	 * share of the disk's time, in millionths, that the task may take from the foreground
+	 * while it would miss its deadline otherwise; at most 500000
+	 */
 	__u32 foreground_ppm;
-	__u32 pad;
+	__u32 pad;			/* 0 */
+	/* shown in the list of tasks: a NUL-terminated ASCII word; empty: the command's name */
 	char name[FREEBLOCK_NAME_LEN];
-	__aligned_u64 sectors;
-	__aligned_u64 start_sector;
-	__aligned_u64 blocks;
-	__u32 granule_sectors;
+	/* returned: */
+	__aligned_u64 sectors;		/* length of the block device */
+	__aligned_u64 start_sector;	/* where it begins on the disk */
+	__aligned_u64 blocks;		/* its length in blocks, shorter ones at its ends, too */
+	__u32 granule_sectors;		/* length of a block */
+	/* buffer size that holds any record of one block; a larger one lets blocks be joined */
 	__u32 record_bytes;
-	__u32 ranges_max;
-	__u32 pad2;
+	__u32 ranges_max;		/* ranges that one call takes */
+	__u32 pad2;			/* 0 */
 };
 
-/**
- * struct freeblock_range - sectors, and what they mean to the caller
- * @first: first sector
- * @count: number of sectors
- * @user_data: comes back with each record of the range's blocks (freeblock_record.user_data).
- *	Where ranges overlap, the one added last counts. For REMOVE and PROMOTE: 0
- */
+/* Sectors, and what they mean to the caller */
 struct freeblock_range {
-	__aligned_u64 first;
-	__aligned_u64 count;
+	__aligned_u64 first;		/* first sector */
+	__aligned_u64 count;		/* number of sectors */
+	/*
+	 * comes back with each record of the range's blocks (freeblock_record.user_data). Where
+	 * ranges overlap, the one added last counts. For REMOVE and PROMOTE: 0
+	 */
 	__aligned_u64 user_data;
 };
 
 /* freeblock_ioc_ranges.flags */
 #define FREEBLOCK_RANGES_UNCOVERED (1u << 0)	/* ADD only what the coverage lacks */
 
-/**
- * struct freeblock_ioc_ranges - FREEBLOCK_IOC_ADD, _REMOVE, _PROMOTE
- * @size: of this structure
- * @range_bytes: of struct freeblock_range
- * @ranges: address of an array of struct freeblock_range
- * @nranges: its length: 1 .. freeblock_ioc_setup.ranges_max
- * @flags: see above
- *
- * All ranges or, if the call fails, none: ADD: these blocks are wanted; those already
- * delivered or in flight are read and delivered once more. REMOVE: they are no longer wanted;
- * those in flight are still delivered. PROMOTE: those of them that are wanted are read now, as
- * ordinary foreground reads.
- *
- * Further errors:
+/*
+ * FREEBLOCK_IOC_ADD, _REMOVE, _PROMOTE: all ranges or, if the call fails, none. ADD: these blocks
+ * are wanted; those already delivered or in flight are read and delivered once more. REMOVE: they
+ * are no longer wanted; those in flight are still delivered. PROMOTE: those of them that are wanted
+ * are read now, as ordinary foreground reads. Further errors:
  *
  *	EINVAL		a range is empty, or begins or ends within a block
  *	ERANGE		a range goes beyond the end of the block device
@@ -182,11 +149,11 @@ struct freeblock_range {
  *	EOPNOTSUPP	FREEBLOCK_RANGES_UNCOVERED without the feature FREEBLOCK_FEATURE_COVERAGE
  */
 struct freeblock_ioc_ranges {
-	__u32 size;
-	__u32 range_bytes;
-	__aligned_u64 ranges;
-	__u32 nranges;
-	__u32 flags;
+	__u32 size;			/* of this structure */
+	__u32 range_bytes;		/* of struct freeblock_range */
+	__aligned_u64 ranges;		/* address of an array of struct freeblock_range */
+	__u32 nranges;			/* its length: 1 .. freeblock_ioc_setup.ranges_max */
+	__u32 flags;			/* FREEBLOCK_RANGES_... */
 };
 
 /* freeblock_ioc_progress.state */
@@ -196,128 +163,81 @@ struct freeblock_ioc_ranges {
 #define FREEBLOCK_STATE_FINISHED 3	/* all was read from the disk; records may wait */
 #define FREEBLOCK_STATE_STOPPED 4		/* stopped before that; records may wait */
 
-/**
- * enum freeblock_wait - freeblock_ioc_progress.waiting_for: what keeps a task from reading, the
- *	first that holds
- * @FREEBLOCK_WAIT_NONE: nothing: it reads, is not running, or wants nothing
- * @FREEBLOCK_WAIT_DISK: the disk is gone
- * @FREEBLOCK_WAIT_SCHEDULER: the disk has another scheduler
- * @FREEBLOCK_WAIT_CAPACITY: the disk's capacity has changed
- * @FREEBLOCK_WAIT_TRUST: not used any more
- * @FREEBLOCK_WAIT_UNFIT: the device cannot be scheduled
- * @FREEBLOCK_WAIT_ALARM: paused: too many errors, or slow recoveries of bad blocks
- * @FREEBLOCK_WAIT_READER: the buffer is full: read() makes room
- * @FREEBLOCK_WAIT_CACHE: the write cache keeps blocks from coming from the medium
- * @FREEBLOCK_WAIT_GUARD: free reads are off: they cost the foreground too much
- * @FREEBLOCK_WAIT_GAP: the disk is busy, and no gap has fitted lately
- * @FREEBLOCK_WAIT_IDLE: the disk is idle, but not for long enough yet
- * @FREEBLOCK_WAIT_ASLEEP: the drive sleeps, or rests so that it can, and is not woken
- *
+/*
+ * freeblock_ioc_progress.waiting_for: what keeps a task from reading, the first that holds.
  * FREEBLOCK_WAIT_READER and what follows it counts when for a second the task has got no block,
- * though it could have: until then it is FREEBLOCK_WAIT_NONE. The disk counts as busy for a
- * second after its last foreground request.
+ * though it could have: until then it is FREEBLOCK_WAIT_NONE. The disk counts as busy for a second
+ * after its last foreground request.
  */
 enum freeblock_wait {
-	FREEBLOCK_WAIT_NONE = 0,
-	FREEBLOCK_WAIT_DISK = 1,
-	FREEBLOCK_WAIT_SCHEDULER = 2,
-	FREEBLOCK_WAIT_CAPACITY = 3,
-	FREEBLOCK_WAIT_TRUST = 4,
-	FREEBLOCK_WAIT_UNFIT = 5,
-	FREEBLOCK_WAIT_ALARM = 6,
-	FREEBLOCK_WAIT_READER = 7,
-	FREEBLOCK_WAIT_CACHE = 8,
-	FREEBLOCK_WAIT_GUARD = 9,
-	FREEBLOCK_WAIT_GAP = 10,
-	FREEBLOCK_WAIT_IDLE = 11,
-	FREEBLOCK_WAIT_ASLEEP = 12,
+	FREEBLOCK_WAIT_NONE = 0,	/* nothing: it reads, is not running, or wants nothing */
+	FREEBLOCK_WAIT_DISK = 1,	/* the disk is gone */
+	FREEBLOCK_WAIT_SCHEDULER = 2,	/* the disk has another scheduler */
+	FREEBLOCK_WAIT_CAPACITY = 3,	/* the disk's capacity has changed */
+	FREEBLOCK_WAIT_TRUST = 4,	/* not used any more */
+	FREEBLOCK_WAIT_UNFIT = 5,	/* the device cannot be scheduled */
+	FREEBLOCK_WAIT_ALARM = 6,	/* paused: too many errors, or slow recoveries */
+	FREEBLOCK_WAIT_READER = 7,	/* the buffer is full: read() makes room */
+	FREEBLOCK_WAIT_CACHE = 8,	/* blocks come from the drive's cache, not the medium */
+	FREEBLOCK_WAIT_GUARD = 9,	/* free reads are off: they cost the foreground too much */
+	FREEBLOCK_WAIT_GAP = 10,	/* the disk is busy, and no gap has fitted lately */
+	FREEBLOCK_WAIT_IDLE = 11,	/* the disk is idle, but not for long enough yet */
+	FREEBLOCK_WAIT_ASLEEP = 12,	/* the drive sleeps, or rests so that it can: not woken */
 };
 
-/**
- * struct freeblock_ioc_progress - FREEBLOCK_IOC_PROGRESS
- * @size: of this structure
- * @state: FREEBLOCK_STATE_...
- * @waiting_for: enum freeblock_wait
- * @entering: ranges added, removed or promoted that are still being entered
- * @total: blocks declared; grows while ranges are entered, see @entering
- * @done: blocks handed to this file, read() or still waiting, whatever their status
- * @failed: blocks of @done that are unreadable, untried or unverified
- * @flying: blocks being read from the disk, or being handed to this file
- * @queued: blocks that wait to be read()
- * @buffer_blocks: blocks that the buffer can hold
- * @stalled_ns: total time the task has waited for readers, apart from a wait under way
- *
- * All but @size is returned; the call clears POLLPRI.
- */
+/* FREEBLOCK_IOC_PROGRESS: all but @size is returned; the call clears POLLPRI. */
 struct freeblock_ioc_progress {
-	__u32 size;
-	__u32 state;
-	__u32 waiting_for;
-	__u32 entering;
-	__aligned_u64 total;
+	__u32 size;			/* of this structure */
+	__u32 state;			/* FREEBLOCK_STATE_... */
+	__u32 waiting_for;		/* enum freeblock_wait */
+	__u32 entering;	/* ranges added, removed or promoted that are still being entered */
+	__aligned_u64 total;	/* blocks declared; grows while ranges are entered, see @entering */
+	/* blocks handed to this file, read() or still waiting, whatever their status */
 	__aligned_u64 done;
-	__aligned_u64 failed;
-	__aligned_u64 flying;
-	__u32 queued;
-	__u32 buffer_blocks;
-	__aligned_u64 stalled_ns;
+	__aligned_u64 failed;	/* blocks of @done that are unreadable, untried or unverified */
+	__aligned_u64 flying;	/* blocks being read from the disk, or handed to this file */
+	__u32 queued;			/* blocks that wait to be read() */
+	__u32 buffer_blocks;		/* blocks that the buffer can hold */
+	__aligned_u64 stalled_ns;	/* it has waited for readers, but for a wait under way */
 };
 
-/**
- * struct freeblock_ioc_urgency - FREEBLOCK_IOC_URGENCY: allowed at any time
- * @size: of this structure
- * @priority: this, @deadline_ns and @foreground_ppm: as in struct freeblock_ioc_setup
- * @deadline_ns: see there
- * @foreground_ppm: see there
- * @pad: 0
- */
+/* FREEBLOCK_IOC_URGENCY, allowed at any time: as in struct freeblock_ioc_setup */
 struct freeblock_ioc_urgency {
-	__u32 size;
+	__u32 size;			/* of this structure */
 	__s32 priority;
 	__aligned_u64 deadline_ns;
 	__u32 foreground_ppm;
-	__u32 pad;
+	__u32 pad;			/* 0 */
 };
 
-/**
- * struct freeblock_ioc_bits - FREEBLOCK_IOC_GET_COVERAGE, _SET_COVERAGE
- * @size: of this structure
- * @pad: 0
- * @first: first block, a multiple of 8; blocks are counted from the start of the block device
- * @count: blocks, at most FREEBLOCK_BITS_MAX, a multiple of 8 unless they are the last
- * @bits: address of (@count + 7) / 8 bytes: a bit a block, beginning with the lowest bit of
- *	the first byte; bits behind the last block are 0
- *
- * The coverage has the blocks that were read() without error, or were so for an earlier task:
- * a saved coverage may be set before the start, and then FREEBLOCK_RANGES_UNCOVERED adds what it
- * lacks. A block that lies in a buffer that nobody has read() is not in it. It is valid for
- * disks with the same granule_sectors, start_sector and sectors only.
- *
- * Further errors: EOPNOTSUPP (without the feature FREEBLOCK_FEATURE_COVERAGE), ERANGE (beyond the
- * last block), EBUSY (SET: started already).
+/*
+ * FREEBLOCK_IOC_GET_COVERAGE, _SET_COVERAGE: the blocks that were read() without error, or were so
+ * for an earlier task: a saved coverage may be set before the start, and then
+ * FREEBLOCK_RANGES_UNCOVERED adds what it lacks. A block that lies in a buffer that nobody has
+ * read() is not in it. It is valid for disks with the same granule_sectors, start_sector and
+ * sectors only. Further errors: EOPNOTSUPP (without the feature FREEBLOCK_FEATURE_COVERAGE), ERANGE
+ * (beyond the last block), EBUSY (SET: started already).
  */
 struct freeblock_ioc_bits {
-	__u32 size;
-	__u32 pad;
-	__aligned_u64 first;
+	__u32 size;			/* of this structure */
+	__u32 pad;			/* 0 */
+	__aligned_u64 first;	/* block of the block device, a multiple of 8 */
+	/* blocks, at most FREEBLOCK_BITS_MAX, a multiple of 8 unless they are the last */
 	__aligned_u64 count;
+	/*
+	 * address of (@count + 7) / 8 bytes: a bit a block, beginning with the lowest bit of the
+	 * first byte; bits behind the last block are 0
+	 */
 	__aligned_u64 bits;
 };
 
 #define FREEBLOCK_BITS_MAX (8u << 20)		/* blocks of one struct freeblock_ioc_bits */
 
-/**
- * struct freeblock_ioc_reason - FREEBLOCK_IOC_REASON
- * @size: of this structure
- * @pad: 0
- * @text: returned: why the last failed call on this file failed, as one NUL-terminated line;
- *	"" when none has failed
- *
- * Calls of other threads count too. It works before the handshake.
- */
+/* FREEBLOCK_IOC_REASON: works before the handshake; calls of other threads count, too. */
 struct freeblock_ioc_reason {
-	__u32 size;
-	__u32 pad;
+	__u32 size;			/* of this structure */
+	__u32 pad;			/* 0 */
+	/* returned: why the last failed call on this file failed, one line; "": none has failed */
 	char text[FREEBLOCK_REASON_LEN];
 };
 
@@ -372,25 +292,19 @@ struct freeblock_ioc_reason {
 /* read, but perhaps from the drive's cache, again and again; only with FREEBLOCK_SETUP_MEDIUM */
 #define FREEBLOCK_STATUS_UNVERIFIED 3
 
-/**
- * struct freeblock_record - header of a record of read(); its data follows directly
- * @header_bytes: offset of the data from the start of this header, which may grow; the next
- *	record begins at @header_bytes + @data_bytes
- * @type: see above
- * @status: see above
- * @first: first sector, from the start of the block device
- * @user_data: freeblock_range.user_data of these blocks
- * @sectors: length, one or more blocks
- * @data_bytes: bytes of data: 512 * @sectors; 0 when @status is not FREEBLOCK_STATUS_OK,
- *	or with FREEBLOCK_SETUP_NO_DATA
- */
+/* Header of a record of read(); its data follows directly */
 struct freeblock_record {
+	/*
+	 * offset of the data from the start of this header, which may grow; the next record begins
+	 * at @header_bytes + @data_bytes
+	 */
 	__u16 header_bytes;
-	__u16 type;
-	__u32 status;
-	__aligned_u64 first;
-	__aligned_u64 user_data;
-	__u32 sectors;
+	__u16 type;			/* FREEBLOCK_RECORD_... */
+	__u32 status;			/* FREEBLOCK_STATUS_... */
+	__aligned_u64 first;		/* first sector, from the start of the block device */
+	__aligned_u64 user_data;	/* freeblock_range.user_data of these blocks */
+	__u32 sectors;			/* length, one or more blocks */
+	/* 512 * @sectors; 0 without FREEBLOCK_STATUS_OK, or with FREEBLOCK_SETUP_NO_DATA */
 	__u32 data_bytes;
 };
 

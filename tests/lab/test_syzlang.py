@@ -25,7 +25,8 @@ BITS = {"__u16": 16, "__u32": 32, "__s32": 32, "__aligned_u64": 64}
 def header_structs(header):
     """{name: [(field, bits or the constant with the length of an array of bytes)]}"""
     found = {}
-    for name, body in re.findall(r"^struct (\w+) \{\n(.*?)^\};", header, re.M | re.S):
+    code = re.sub(r"[ \t]*/\*.*?\*/", "", header, flags=re.S)
+    for name, body in re.findall(r"^struct (\w+) \{\n(.*?)^\};", code, re.M | re.S):
         fields = re.findall(r"^\t(\w+) (\w+)(?:\[(\w+)\])?;$", body, re.M)
         found[name] = [(field, length or BITS[kind]) for kind, field, length in fields]
         if len(fields) != body.count(";"):
@@ -34,9 +35,10 @@ def header_structs(header):
 
 
 def header_calls(header):
-    """{ioctl: structure or None}, by the first lines of the structures' descriptions."""
+    """{ioctl: structure or None}, by how the structures' descriptions begin."""
     calls = dict.fromkeys(re.findall(r"^#define (\w+) _IO[WR]*\(", header, re.M))
-    for struct, names in re.findall(r"^ \* struct (freeblock_ioc_\w+) - ([A-Z_, ]+)", header, re.M):
+    for names, struct in re.findall(r"^/\*(?:\n \*)? ([A-Z_]+(?:, _[A-Z_]+)*)\b(?:(?!\*/).)*\*/\n"
+                                    r"struct (freeblock_ioc_\w+) \{", header, re.M | re.S):
         for name in re.findall(r"[A-Z_]*_[A-Z]+", names):
             calls[name if name.startswith("FREE") else "FREEBLOCK_IOC" + name] = struct
     return calls
@@ -122,10 +124,10 @@ def main():
                                r"_IO(FREEBLOCK_IOC_MAGIC, 99)")),
             ("an ioctl renamed", (r"^#define FREEBLOCK_IOC_STOP _IO",
                                 "#define FREEBLOCK_IOC_END _IO")),
-            ("a field more", (r"^(\t__u32 foreground_ppm;)$", r"\1\n\t__u32 newer;")),
-            ("fields in another order", (r"^(\t__u32 queued;)\n(\t__u32 buffer_blocks;)$",
+            ("a field more", (r"^(\t__u32 foreground_ppm;.*)$", r"\1\n\t__u32 newer;")),
+            ("fields in another order", (r"^(\t__u32 queued;.*)\n(\t__u32 buffer_blocks;.*)$",
                                          r"\2\n\1")),
-            ("a field grown", (r"^\t__u32 regions;$", "\t__aligned_u64 regions;")),
+            ("a field grown", (r"^\t__u32 regions;.*$", "\t__aligned_u64 regions;")),
             ("an array of another length", (r"^\tchar name\[\w+\]", "\tchar name[20]")),
             ("a structure more", (r"^(struct freeblock_range \{\n)", r"struct freeblock_newer {\n"
                                   r"\t__u32 size;\n};\n\n\1")),
