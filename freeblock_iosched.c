@@ -55,12 +55,14 @@ static void fb_iosched_note_activity(struct fb_sched *fs)
 static void fb_iosched_look(struct fb_sched *fs, u32 own)
 {
 	struct fb_disk *fd = fs->fd;
-	struct scsi_device *sdev = fb_disk_sdev(fd);
 	u64 last_ns = fd->fg.last_ns;
+	struct scsi_device *sdev;
 	u32 busy, known;
 
+	lockdep_assert_held(&fd->lock);
 	if ((!fd->model && !fd->cov) || fb_iosched_is_active(fs))
 		return;
+	sdev = fb_disk_sdev(fd);
 	busy = sdev ? scsi_device_busy(sdev) : 0;
 	known = min(busy, fs->engine.nr_flight + own + READ_ONCE(fd->idle.asking));
 	if (busy == known && !fs->nr_unseen)

@@ -11,7 +11,6 @@
 #include "tasks/tasks.h"
 
 static const struct fb_disk_client *const fb_main_clients[] = {
-	&fb_message_client,
 	&fb_verify_client,
 	&fb_recovery_client,
 	&fb_level_client,

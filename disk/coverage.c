@@ -65,6 +65,9 @@ static bool fb_coverage_may_take(const struct fb_coverage *cov, const struct fre
 
 /* ---- runs of granules that lie on one track ---- */
 
+/* what becomes of blocks that have come back: fb_bitmap_done() or fb_bitmap_untake() */
+typedef u32 (*fb_coverage_land_fn)(struct fb_bitmap *map, u64 first, u32 n, u32 group);
+
 /* Context of a walk over runs */
 struct fb_coverage_walk {
 	struct fb_coverage *cov;
@@ -72,8 +75,7 @@ struct fb_coverage_walk {
 	struct fb_bitmap *map;		/* the map in which a buffer's blocks are moved */
 	unsigned long *mask;		/* the buffer's granules that are moved */
 	u64 base;			/* the buffer's first granule */
-	/* what becomes of them: fb_bitmap_done() or fb_bitmap_untake() */
-	u32 (*land)(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
+	fb_coverage_land_fn land;	/* what becomes of them */
 	struct fb_op *op;		/* the change that is entered */
 };
 
@@ -103,15 +105,19 @@ static void fb_coverage_each_run(struct fb_coverage *cov, u64 first, u64 n, fb_r
 	}
 }
 
+/* Walk the runs of a buffer for the blocks in @mask of a map. */
 static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_read *buf,
-				 fb_runs_fn fn, struct fb_coverage_walk *walk)
+				 struct fb_bitmap *map, unsigned long *mask, fb_runs_fn fn,
+				 fb_coverage_land_fn land)
 {
 	u32 granule = cov->fd->granule;
+	struct fb_coverage_walk walk = {
+		.map = map, .mask = mask, .base = div_u64(buf->lbn, granule), .land = land
+	};
 
-	walk->base = div_u64(buf->lbn, granule);
 	fb_coverage_runs(cov, fb_granule_first(granule, buf->lbn),
 			 fb_granule_end(cov->fd->sectors, granule, buf->lbn + buf->nsect),
-			 fn, walk);
+			 fn, &walk);
 }
 
 /*
@@ -382,21 +388,17 @@ static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *tas
 		return 0;
 	n = min(op->n, most);
 	walk.op = op;
-	switch (op->kind) {
-	case FB_OP_PROMOTE:
+	if (op->kind == FB_OP_PROMOTE) {
 		n = op->n;
 		cov->blocked = !fb_coverage_promote(cov, task, op);
-		break;
-	case FB_OP_ADD:
-		cov->blocked = !fb_coverage_add(&walk, op->first, n);
-		break;
-	case FB_OP_REMOVE:
+		if (cov->blocked)
+			return 0;
+	} else if (op->kind == FB_OP_REMOVE) {
 		fb_coverage_each_run(cov, op->first, n, fb_coverage_remove_run, &walk);
-		cov->blocked = false;
-		break;
-	}
-	if (cov->blocked)
+	} else if (!fb_coverage_add(&walk, op->first, n)) {
+		cov->blocked = true;
 		return 0;
+	}
 	op->first += n;
 	op->n -= n;
 	cond_resched();
@@ -469,7 +471,6 @@ static void fb_coverage_settle_run(void *ctx, u64 first, u32 n, u32 group)
 /* Mark the blocks of a read that has been sent as in flight, for each task that wants them. */
 static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 {
-	struct fb_coverage_walk walk = {};
 	struct freeblock_task *task;
 	u32 i, pending = 0;
 
@@ -480,18 +481,14 @@ static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 		/* one that started after a VERIFY was sent may want data, which that has not */
 		if (buf->how == FB_VERIFY_COMMAND && !(task->ops->flags & FREEBLOCK_NO_DATA))
 			continue;
-		walk.map = &task->map;
-		walk.mask = buf->share[i].mask;
-		fb_coverage_buf_runs(cov, buf, fb_coverage_take_run, &walk);
-		if (!bitmap_empty(walk.mask, FB_READ_GRANULES))
+		fb_coverage_buf_runs(cov, buf, &task->map, buf->share[i].mask,
+				     fb_coverage_take_run, NULL);
+		if (!bitmap_empty(buf->share[i].mask, FB_READ_GRANULES))
 			pending |= BIT(i);
-		bitmap_or(buf->mask, buf->mask, walk.mask, FB_READ_GRANULES);
+		bitmap_or(buf->mask, buf->mask, buf->share[i].mask, FB_READ_GRANULES);
 	}
-	if (fb_coverage_is_joint(cov)) {
-		walk.map = &cov->all;
-		walk.mask = buf->mask;
-		fb_coverage_buf_runs(cov, buf, fb_coverage_take_run, &walk);
-	}
+	if (fb_coverage_is_joint(cov))
+		fb_coverage_buf_runs(cov, buf, &cov->all, buf->mask, fb_coverage_take_run, NULL);
 	spin_lock_irq(&cov->fd->lock);
 	buf->pending = pending;
 	spin_unlock_irq(&cov->fd->lock);
@@ -499,12 +496,9 @@ static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 
 static void fb_coverage_settle(struct fb_coverage *cov, struct fb_free_read *buf)
 {
-	struct fb_coverage_walk walk = {
-		.cov = cov, .map = &cov->all, .mask = buf->mask, .land = fb_bitmap_done
-	};
-
 	if (fb_coverage_is_joint(cov))
-		fb_coverage_buf_runs(cov, buf, fb_coverage_settle_run, &walk);
+		fb_coverage_buf_runs(cov, buf, &cov->all, buf->mask, fb_coverage_settle_run,
+				     fb_bitmap_done);
 	spin_lock_irq(&cov->fd->lock);
 	buf->state = FB_FREE_READ_FREE;
 	spin_unlock_irq(&cov->fd->lock);
@@ -512,16 +506,13 @@ static void fb_coverage_settle(struct fb_coverage *cov, struct fb_free_read *buf
 
 /* The shares that the tasks in @slots have in a read are done, or wanted again. */
 static void fb_coverage_land(struct fb_coverage *cov, struct fb_free_read *buf, unsigned long slots,
-			     u32 (*land)(struct fb_bitmap *bm, u64 first, u32 n, u32 group))
+			     fb_coverage_land_fn land)
 {
-	struct fb_coverage_walk walk = { .land = land };
 	u32 i;
 
-	for_each_set_bit(i, &slots, FREEBLOCK_TASKS) {
-		walk.map = &cov->task[i]->map;
-		walk.mask = buf->share[i].mask;
-		fb_coverage_buf_runs(cov, buf, fb_coverage_land_run, &walk);
-	}
+	for_each_set_bit(i, &slots, FREEBLOCK_TASKS)
+		fb_coverage_buf_runs(cov, buf, &cov->task[i]->map, buf->share[i].mask,
+				     fb_coverage_land_run, land);
 }
 
 /* Can anything that the plan reads be delivered? Some of several tasks may be stalled. */
@@ -575,7 +566,6 @@ static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *b
 {
 	unsigned int from = buf->good / cov->fd->granule + 1, i;
 	DECLARE_BITMAP(tail, FB_READ_GRANULES);
-	struct fb_coverage_walk walk = { .mask = tail, .land = fb_bitmap_untake };
 
 	if (from >= FB_READ_GRANULES)
 		return;
@@ -586,10 +576,10 @@ static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *b
 
 		if (all ? !fb_coverage_is_joint(cov) : !(buf->pending & BIT(i)))
 			continue;
-		walk.map = all ? &cov->all : &cov->task[i]->map;
 		bitmap_copy(tail, mask, FB_READ_GRANULES);
 		bitmap_clear(tail, 0, from);
-		fb_coverage_buf_runs(cov, buf, fb_coverage_land_run, &walk);
+		fb_coverage_buf_runs(cov, buf, all ? &cov->all : &cov->task[i]->map, tail,
+				     fb_coverage_land_run, fb_bitmap_untake);
 		bitmap_andnot(mask, mask, tail, FB_READ_GRANULES);
 	}
 }

@@ -251,6 +251,37 @@ struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd)
 	return sdev;
 }
 
+/* ---- messages that are due under the lock; a console may take milliseconds for a line ---- */
+
+static void fb_disk_say_work(struct work_struct *work)
+{
+	struct fb_disk *fd = container_of(work, struct fb_disk, say.work);
+	const char *due[FB_DISK_SAY];
+	char name[FB_NAME_LEN];
+	u32 i;
+
+	spin_lock_irq(&fd->lock);
+	memcpy(due, fd->say.due, sizeof(due));
+	memset(fd->say.due, 0, sizeof(due));
+	strscpy(name, fd->name, sizeof(name));
+	spin_unlock_irq(&fd->lock);
+	for (i = 0; i < FB_DISK_SAY && due[i]; i++)
+		pr_notice("freeblock: %s: %s\n", name, due[i]);
+}
+
+/* Have a constant text printed soon, once if it is said again before. */
+void fb_disk_say(struct fb_disk *fd, const char *text)
+{
+	u32 i = 0;
+
+	lockdep_assert_held(&fd->lock);
+	while (i < FB_DISK_SAY && fd->say.due[i] && fd->say.due[i] != text)
+		i++;
+	if (i < FB_DISK_SAY)
+		fd->say.due[i] = text;
+	schedule_work(&fd->say.work);
+}
+
 /* ---- the list ---- */
 
 static struct fb_disk *fb_disk_find(const struct fb_disk *like)
@@ -316,6 +347,8 @@ static void fb_disk_lost_work(struct work_struct *work)
 	while ((fd = fb_disk_next_lost())) {
 		fb_folder_remove(&fd->folder);
 		fb_disk_tell(exit, fd);
+		/* no scheduler is attached: nothing is said any more */
+		flush_work(&fd->say.work);
 		kobject_put(&fd->folder.kobj);
 	}
 }
@@ -435,6 +468,7 @@ static int fb_disk_add(struct fb_disk *fd, const char *name)
 	fb_lookahead_init(&fd->lookahead);
 	fb_quarantine_init(&fd->quarantine);
 	strscpy(fd->model_status, "none\n", sizeof(fd->model_status));
+	INIT_WORK(&fd->say.work, fb_disk_say_work);
 	fb_disk_tell(init, fd);
 	ret = fb_disk_yield_name(name);
 	ret = ret ? ret : fb_disk_set_name(fd, name);

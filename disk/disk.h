@@ -86,6 +86,7 @@ struct fb_stats {
 /* ---- the disk ---- */
 
 #define FB_ID_LEN 48
+#define FB_DISK_SAY 8			/* messages at a time */
 
 /* The reason a model's maker distrusted it, with a prefix; and a status line that holds it. */
 #define FB_DOUBT_LEN (DM_TEXT_LEN + 32)
@@ -171,7 +172,10 @@ struct fb_disk {
 	struct fb_phase phase;		/* whether the phase can be found at all [L] */
 	struct fb_quarantine quarantine;	/* bad blocks and their surroundings [L] */
 	struct fb_recovery recovery;	/* how long drive and host adapter may recover */
-	struct fb_messages messages;	/* what is to be printed without @lock */
+	struct {			/* what is to be printed without @lock */
+		struct work_struct work;
+		const char *due[FB_DISK_SAY];	/* texts, then NULL [L] */
+	} say;
 	struct fb_verify verify;	/* how to read the medium, not the cache [L] */
 	struct fb_stats stats;		/* [L] */
 };
@@ -220,6 +224,7 @@ void fb_disk_detach(struct fb_disk *fd);
 struct fb_disk *fb_disk_get(const struct gendisk *disk);
 struct gendisk *fb_disk_gendisk(const struct fb_disk *fd);
 void fb_disk_put(struct fb_disk *fd);
+void fb_disk_say(struct fb_disk *fd, const char *text);
 void fb_disk_tell_wants(struct fb_disk *fd);
 void fb_disk_level_changed(struct fb_disk *fd);
 void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value);

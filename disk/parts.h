@@ -45,23 +45,6 @@ int fb_memory_charge(u64 *account, u64 bytes, const char *what);
 void fb_memory_uncharge(u64 *account, u64 bytes);
 void fb_memory_exit(void);
 
-/*
- * ---- disk/message.c: messages that are due while the lock is held. A console may take
- * milliseconds for a line, so a work item prints them, without the lock and with interrupts on ----
- */
-
-#define FB_MESSAGES 8			/* at a time, of a disk */
-
-/* Messages of a disk that are to be printed */
-struct fb_messages {
-	struct work_struct work;	/* prints them */
-	const char *due[FB_MESSAGES];	/* those that are, then NULL [L] */
-};
-
-extern const struct fb_disk_client fb_message_client;
-
-void fb_message_note(struct fb_disk *fd, const char *text);
-
 /* ---- disk/model.c: the model, and how maps count by it ---- */
 
 u32 fb_model_groups(const struct fb_disk *fd);

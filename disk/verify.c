@@ -407,7 +407,7 @@ static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
 
 	if (how == FB_VERIFY_COMMAND) {
 		m->verify.barred = "refused by the drive";
-		fb_message_note(fd, "the drive refuses VERIFY");
+		fb_disk_say(fd, "the drive refuses VERIFY");
 	} else if (m->sata) {
 		const struct scsi_device *sdev = fb_disk_sdev(fd);
 
@@ -417,7 +417,7 @@ static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
 		m->refused_ns = ktime_get_ns();
 	} else {
 		m->fua.barred = "refused by the drive";
-		fb_message_note(fd, "the drive refuses READ with FUA");
+		fb_disk_say(fd, "the drive refuses READ with FUA");
 	}
 }
 
@@ -444,9 +444,9 @@ void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool go
 	way = fb_verify_way(m, m->checking);
 	if (good && ++way->failed == FB_VERIFY_FAILED) {
 		way->barred = "fails where READ does not";
-		fb_message_note(fd, m->checking == FB_VERIFY_COMMAND ?
-				"VERIFY fails where READ does not and is no longer used" :
-				"READ with FUA fails where READ does not and is no longer used");
+		fb_disk_say(fd, m->checking == FB_VERIFY_COMMAND ?
+			    "VERIFY fails where READ does not and is no longer used" :
+			    "READ with FUA fails where READ does not and is no longer used");
 	}
 	m->checking = FB_VERIFY_READ;
 }
@@ -547,9 +547,9 @@ static bool fb_verify_believe(struct fb_disk *fd, const struct fb_free_read *buf
 			return false;
 		way->barred = "ends before the medium can be read";
 		way->proven = false;
-		fb_message_note(fd, buf->how == FB_VERIFY_COMMAND ?
-				"VERIFY ends too early to have read the medium and is no longer used" :
-				"READ with FUA ends too early to have read the medium and is no longer used");
+		fb_disk_say(fd, buf->how == FB_VERIFY_COMMAND ?
+			    "VERIFY ends too early to have read the medium and is no longer used" :
+			    "READ with FUA ends too early to have read the medium and is no longer used");
 		return false;
 	}
 	if (pass_ns >= FB_VERIFY_PROOF_NS || (verdict && *verdict == FB_HEAD_MECHANICAL))

@@ -30,26 +30,11 @@ void fb_order_time(struct fb_sched *fs)
 }
 
 /*
- * Decide whether the drive orders (fb_engine_decide()). Return: true if that has changed. This is
- * called where one of its reasons changes, and has_work() only looks at what was decided:
- *
- *   the tunable depth		fb_iosched_changed()
- *   tasks want blocks		fb_order_wants_changed(), from those who change a task's state
- *				or the number of its wanted blocks from or to 0
- *   writes, or none for long	an insertion
- *   the disk is scheduled	fb_iosched_model_changed(): another model, forced or not, another
- *				path; a model that is distrusted now: its last completion
- *   the guard			trips at a completion; its pause ends with @order_timer
- *   the phase			is given up at a completion; the first insertion or completion
- *				after its pause ends that
- *   a stream			is found when a request is sent; it ends at a completion or
- *				insertion, when a request is overdue, too, or with @order_timer
- *   few wanted blocks		as the foreground gets deep or shallow; their second and their
- *				pause end with @order_timer
- *
- * Nobody tells of another capacity or firmware, which end scheduling, too, nor of a write cache
- * that is switched: the next insertion or completion notices. Where there may be no run of the
- * queue soon, the caller has to see to one if the decision has changed.
+ * Decide whether the drive orders (fb_engine_decide()). Return: true if that has changed: where no
+ * run of the queue may come soon, the caller sees to one. Called where a reason changes
+ * (Documentation/design.rst): at insertions and completions, which also notice another capacity or
+ * firmware and a write cache that is switched; by who changes a tunable, the model, or whether
+ * tasks want blocks; by @order_timer where time is the reason. has_work() looks at what was decided.
  */
 bool fb_order_decide(struct fb_sched *fs)
 {

@@ -84,7 +84,7 @@ scan_stop "$disk"
 
 # ---- who is late reads beside them, too: after ten seconds the rate is known ----
 
-# Seen to fail with fb_idle_wrote() that withdraws no idle read, and tells nobody of the write: 0.
+# Seen to fail with a cached write that withdraws no idle read, and tells nobody of the write: 0.
 
 load_module fbtasks
 echo 0 > "$(fb "$disk")/idle_mean_us"
