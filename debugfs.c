@@ -62,7 +62,7 @@ DEFINE_SHOW_ATTRIBUTE(trial);
 
 static int tasks_show(struct seq_file *m, void *v)
 {
-	fb_roster_list(m->private, m);
+	fb_task_list(m->private, m);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(tasks);

@@ -127,7 +127,7 @@ static ssize_t tasks_show(struct kobject *kobj, struct kobj_attribute *attr, cha
 	u32 n;
 
 	spin_lock_irq(&fd->lock);
-	n = fb_roster_count(fd);
+	n = fb_task_count(fd);
 	spin_unlock_irq(&fd->lock);
 	return sysfs_emit(page, "%u\n", n);
 }
@@ -135,7 +135,7 @@ static ssize_t tasks_show(struct kobject *kobj, struct kobj_attribute *attr, cha
 static ssize_t tasks_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
 			   size_t count)
 {
-	int ret = fb_roster_command(fb_sysfs_disk(kobj), page);
+	int ret = fb_task_command(fb_sysfs_disk(kobj), page);
 
 	return ret ? ret : count;
 }

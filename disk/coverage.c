@@ -5,9 +5,6 @@
  * (Documentation/design.rst, Coverage). Only the thread changes maps, and all functions run in
  * it unless they say otherwise. Locks: fb_disk.lock for states and counts.
  */
-#include <linux/bitmap.h>
-#include <linux/err.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "disk/disk.h"

@@ -6,7 +6,6 @@
  */
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 #include <scsi/scsi_device.h>
 
 #include "disk/disk.h"

@@ -8,7 +8,6 @@
 #include <linux/ata.h>
 #include <linux/pm_runtime.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 #include <scsi/scsi_common.h>
 #include <scsi/scsi_device.h>
 #include <scsi/scsi_proto.h>

@@ -14,8 +14,6 @@
 #include <linux/debugfs.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
-#include <linux/workqueue.h>
 
 #include "disk/parts.h"
 #include "include/compat/fb_compat.h"

@@ -5,8 +5,6 @@
  * the next read and enters the carrier; the scheduler sends it if there is still no foreground
  * request when its queue runs. Locks: fb_disk.lock for fb_disk.idle; orders are the thread's.
  */
-#include <linux/blk-mq.h>
-
 #include "disk/disk.h"
 #include "include/compat/fb_compat.h"
 

@@ -4,7 +4,6 @@
  * need a map that fits: the model. Where there is none, or it proves wrong, reads go on in idle
  * time, and the foreground passes through to the drive. Locks: fb_disk.lock.
  */
-#include <linux/blkdev.h>
 #include <linux/module.h>
 
 #include "disk/disk.h"

@@ -4,8 +4,6 @@
  * while there are tasks, whose thread then puts it in force: they work on the same blocks with
  * another map. Locks: see disk/disk.h.
  */
-#include <linux/sched.h>
-
 #include "disk/disk.h"
 
 /* granules after which others may run */

@@ -5,7 +5,6 @@
  * mailbox (core/engine/gap.h). Locks: fb_disk.lock; struct fb_coverage belongs to the thread.
  */
 #include <linux/kthread.h>
-#include <linux/sched.h>
 
 #include "disk/disk.h"
 #include "disk/trace_events.h"

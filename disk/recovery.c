@@ -7,9 +7,6 @@
  * Locks: fb_disk.lock for a disk's part; fb_recovery_mutex for the list of disks that have had the
  * scheduler. The mutex may be taken with that of disk/disk.c held, and comes before fb_disk.lock.
  */
-#include <linux/kernel.h>
-#include <linux/list.h>
-#include <linux/mutex.h>
 #include <scsi/scsi_device.h>
 #include <scsi/scsi_host.h>
 

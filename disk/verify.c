@@ -5,7 +5,6 @@
  * until it is handed to the driver and again once it is complete, so that the block layer's
  * accounts balance. In between it is a passthrough command. Locks: fb_disk.lock.
  */
-#include <linux/kernel.h>
 #include <linux/rcupdate.h>
 #include <scsi/scsi_cmnd.h>
 #include <scsi/scsi_eh.h>

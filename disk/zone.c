@@ -8,11 +8,8 @@
  *
  * Locks: fb_disk.lock for the device.
  */
-#include <linux/bitmap.h>
-#include <linux/blkdev.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 
 #include "disk/disk.h"
 #include "include/compat/fb_compat.h"

@@ -9,7 +9,6 @@
  */
 #include <linux/hash.h>
 #include <linux/ioprio.h>
-#include <linux/sched.h>
 
 #include "sched/sched.h"
 

@@ -11,6 +11,7 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "disk/disk.h"
@@ -21,6 +22,23 @@
 static atomic_t fb_task_last_id;
 
 /* ---- creation ---- */
+
+/*
+ * The tasks that are not over, those that are not started included: they are listed, and limited to
+ * FREEBLOCK_TASKS. Under fb_disk.life or fb_disk.lock.
+ */
+u32 fb_task_count(const struct fb_disk *fd)
+{
+	const struct freeblock_task *task;
+	u32 n = 0;
+
+	lockdep_assert(lockdep_is_held(&fd->life) || lockdep_is_held(&fd->lock));
+	if (!fd->cov)
+		return 0;
+	list_for_each_entry(task, &fd->cov->tasks, node)
+		n += READ_ONCE(task->state) != FB_TASK_OVER;
+	return n;
+}
 
 /* a bitmap of the disk's granules, charged to @account */
 static int fb_task_init_map(struct fb_disk *fd, struct fb_bitmap *map, u64 *account)
@@ -101,7 +119,7 @@ static int fb_task_enter(struct freeblock_task *task)
 
 	if (ret)
 		return ret;
-	if (fb_roster_count(fd) == FREEBLOCK_TASKS)
+	if (fb_task_count(fd) == FREEBLOCK_TASKS)
 		return -EBUSY;
 	ret = fb_memory_charge(&task->bytes, FREEBLOCK_RANGES * sizeof(struct fb_op),
 			       "a task's ranges");
@@ -565,7 +583,7 @@ static int fb_task_start_locked(struct freeblock_task *task)
 	ret = fb_idle_order_init(&task->idle_order, orders[task->order], fd->sectors, fd->granule,
 				 task->regions, task->segment_sectors);
 	if (!ret)
-		ret = fb_free_read_provide(fd, fb_roster_count(fd), &fd->cov->bytes);
+		ret = fb_free_read_provide(fd, fb_task_count(fd), &fd->cov->bytes);
 	if (!ret)
 		ret = fb_task_need_thread(task);
 	if (ret)
@@ -682,3 +700,110 @@ u64 freeblock_task_sectors(const struct freeblock_task *task)
 	return task->fd->sectors;
 }
 EXPORT_SYMBOL_GPL(freeblock_task_sectors);
+
+/* ---- a disk's tasks that are not over, as its files show and control them ---- */
+
+static const char * const fb_task_states[] = {
+	[FB_TASK_NEW] = "new",
+	[FB_TASK_RUNNING] = "running",
+	[FB_TASK_PAUSED] = "paused",
+	[FB_TASK_STOPPING] = "stopping",
+	[FB_TASK_OVER] = "over",
+};
+
+/* a task as it is shown */
+struct fb_task_row {
+	u32 id;
+	char name[sizeof_field(struct freeblock_task, name)];
+	enum fb_task_state state;
+	s32 priority;
+	u64 total;
+	u64 done;
+	u64 failed;
+	u32 granule;
+};
+
+/* copy the tasks that are not over: formatting would hold the lock for too long */
+static u32 fb_task_copy_rows(struct fb_disk *fd, struct fb_task_row *row)
+{
+	const struct freeblock_task *task;
+	u32 n = 0;
+
+	spin_lock_irq(&fd->lock);
+	if (!fd->cov)
+		goto unlock;
+	list_for_each_entry(task, &fd->cov->tasks, node) {
+		if (task->state == FB_TASK_OVER || n == FREEBLOCK_TASKS)
+			continue;
+		row[n] = (struct fb_task_row) {
+			.id = task->id,
+			.state = task->state,
+			.priority = READ_ONCE(task->priority),
+			.total = task->before + task->total,
+			.done = task->before + task->done,
+			.failed = task->failed,
+			.granule = fd->granule,
+		};
+		memcpy(row[n++].name, task->name, sizeof(task->name));
+	}
+unlock:
+	spin_unlock_irq(&fd->lock);
+	return n;
+}
+
+/*
+ * For people, a line each: id, name, state, priority, blocks in total, done and failed, sectors per
+ * block. What a coverage had before the start is in total and done.
+ */
+void fb_task_list(struct fb_disk *fd, struct seq_file *m)
+{
+	struct fb_task_row row[FREEBLOCK_TASKS];
+	u32 n = fb_task_copy_rows(fd, row), i;
+
+	for (i = 0; i < n; i++)
+		seq_printf(m, "%u %s %s %d %llu %llu %llu %u\n", row[i].id, row[i].name,
+			   fb_task_states[row[i].state], row[i].priority, row[i].total,
+			   row[i].done, row[i].failed, row[i].granule);
+}
+
+/*
+ * Execute "stop ID", "pause ID" or "resume ID". May sleep. Return: 0; -EINVAL (not a command, or
+ * the task is not started or stopping), -ENOENT (no such task), -EALREADY.
+ */
+int fb_task_command(struct fb_disk *fd, const char *text)
+{
+	struct freeblock_task *task;
+	int ret = -ENOENT, end = 0;
+	char word[8];
+	u32 id;
+
+	/* %u of sscanf() would silently truncate a longer number to 32 bits */
+	if (sscanf(text, "%7s %n", word, &end) != 1 || kstrtou32(text + end, 10, &id) ||
+	    (strcmp(word, "stop") && strcmp(word, "pause") && strcmp(word, "resume"))) {
+		pr_err("freeblock: tasks: '%.*s' is none of stop ID, pause ID, resume ID\n",
+		       (int)strcspn(text, "\n"), text);
+		return -EINVAL;
+	}
+	spin_lock_irq(&fd->lock);
+	if (fd->cov) {
+		list_for_each_entry(task, &fd->cov->tasks, node) {
+			if (task->id != id || task->state == FB_TASK_OVER)
+				continue;
+			ret = 0;
+			if (word[0] == 's')
+				fb_delivery_stop(task);
+			else if (word[0] == 'p')
+				ret = fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
+			else
+				ret = fb_delivery_switch(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
+		}
+	}
+	spin_unlock_irq(&fd->lock);
+	if (ret == -ENOENT)
+		pr_err("freeblock: tasks: there is no task %u on this disk\n", id);
+	else if (ret)
+		pr_err("freeblock: tasks: '%s %u': it is %s\n", word, id,
+		       ret != -EALREADY ? "not started, or stopping" :
+		       word[0] == 'p' ? "already paused" : "already running");
+	return ret;
+}

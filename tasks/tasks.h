@@ -17,11 +17,11 @@ struct seq_file;
 int fb_user_init(void);
 void fb_user_exit(void);
 
-/* ---- tasks/roster.c: a disk's tasks that are not over, as its files show and control them ---- */
+/* ---- tasks/task.c: a disk's tasks that are not over, as its files show and control them ---- */
 
-void fb_roster_list(struct fb_disk *fd, struct seq_file *m);
-u32 fb_roster_count(const struct fb_disk *fd);
-int fb_roster_command(struct fb_disk *fd, const char *text);
+void fb_task_list(struct fb_disk *fd, struct seq_file *m);
+u32 fb_task_count(const struct fb_disk *fd);
+int fb_task_command(struct fb_disk *fd, const char *text);
 
 /*
  * ---- tasks/job.c: the consumers that users control through a sysfs file, scan and scrub. A disk

@@ -58,7 +58,6 @@ SCRIPTS = {
     "sched": ("t-scan", "t-numbers"),
     "tasks/coverage_file.c": ("t-scrub",),
     "tasks/job.c": ("t-scrub",),
-    "tasks/roster.c": ("t-sysfs",),
     "tasks/task.c": ("t-deadline",),
     "tasks/user.c": ("t-user",),
     "tasks/user_check.c": ("t-user",),
