@@ -24,13 +24,13 @@ u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks)
 {
 	const struct freeblock_task *task;
 	u64 wanted = 0;
-	u32 i;
+	u32 i = 0;
 
 	lockdep_assert_held(&fd->lock);
 	*tasks = false;
 	if (!fd->cov || fb_level_unserved(fd))
 		return 0;
-	fb_for_each_task(task, i, fd->cov) {
+	while ((task = fb_coverage_next_task(fd->cov, &i))) {
 		if (READ_ONCE(task->state) != FB_TASK_RUNNING)
 			continue;
 		*tasks = true;
@@ -469,20 +469,20 @@ static void fb_coverage_settle_run(void *ctx, u64 first, u32 n, u32 group)
 static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 {
 	struct freeblock_task *task;
-	u32 i, pending = 0;
+	u32 i = 0, pending = 0;
+	unsigned long *mask;
 
-	memset(buf->share, 0, sizeof(buf->share));
-	fb_for_each_task(task, i, cov) {
+	while ((task = fb_coverage_next_task(cov, &i))) {
 		if (!fb_coverage_may_take(cov, task))
 			continue;
 		/* one that started after a VERIFY was sent may want data, which that has not */
 		if (buf->how == FB_VERIFY_COMMAND && !(task->ops->flags & FREEBLOCK_NO_DATA))
 			continue;
-		fb_coverage_buf_runs(cov, buf, &task->map, buf->share[i].mask,
-				     fb_coverage_take_run, NULL);
-		if (!bitmap_empty(buf->share[i].mask, FB_READ_GRANULES))
-			pending |= BIT(i);
-		bitmap_or(buf->mask, buf->mask, buf->share[i].mask, FB_READ_GRANULES);
+		mask = buf->share[task->slot].mask;
+		fb_coverage_buf_runs(cov, buf, &task->map, mask, fb_coverage_take_run, NULL);
+		if (!bitmap_empty(mask, FB_READ_GRANULES))
+			pending |= BIT(task->slot);
+		bitmap_or(buf->mask, buf->mask, mask, FB_READ_GRANULES);
 	}
 	if (fb_coverage_is_joint(cov))
 		fb_coverage_buf_runs(cov, buf, &cov->all, buf->mask, fb_coverage_take_run, NULL);
@@ -515,12 +515,12 @@ static void fb_coverage_land(struct fb_coverage *cov, struct fb_free_read *buf, 
 /* Can anything that the plan reads be delivered? Some of several tasks may be stalled. */
 static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb_plan *plan)
 {
-	u32 granule = cov->fd->granule, i, k;
+	u32 granule = cov->fd->granule, i = 0, k;
 	const struct freeblock_task *task;
 
 	if (!fb_coverage_is_joint(cov))
 		return true;
-	fb_for_each_task(task, i, cov) {
+	while ((task = fb_coverage_next_task(cov, &i))) {
 		if (!fb_coverage_may_take(cov, task))
 			continue;
 		for (k = 0; k < plan->npieces; k++)
@@ -734,9 +734,9 @@ static bool fb_coverage_absorb_buf(struct fb_coverage *cov, struct fb_free_read 
 static void fb_coverage_publish(struct fb_coverage *cov)
 {
 	struct freeblock_task *task;
-	u32 i;
+	u32 i = 0;
 
-	fb_for_each_task(task, i, cov) {
+	while ((task = fb_coverage_next_task(cov, &i))) {
 		u64 wanted = task->map.n_wanted, flying = task->map.n_flying;
 		u64 total = task->map.n_done + wanted + flying + task->map.n_again;
 
@@ -790,9 +790,9 @@ static void fb_coverage_attend_task(struct fb_coverage *cov, struct freeblock_ta
 void fb_coverage_attend(struct fb_coverage *cov)
 {
 	struct freeblock_task *task;
-	u32 i;
+	u32 i = 0;
 
-	fb_for_each_task(task, i, cov)
+	while ((task = fb_coverage_next_task(cov, &i)))
 		fb_coverage_attend_task(cov, task);
 	fb_task_choice_map(cov);
 	fb_coverage_publish(cov);
@@ -804,11 +804,11 @@ bool fb_coverage_has_work(struct fb_coverage *cov)
 {
 	const struct fb_free_read *buf = NULL;
 	const struct freeblock_task *task;
-	u32 i;
+	u32 i = 0;
 
 	lockdep_assert_held(&cov->fd->lock);
-	fb_for_each_task(task, i, cov)
-		if ((task->state == FB_TASK_RUNNING) != task->active ||
+	while ((task = fb_coverage_next_task(cov, &i)))
+		if (task->active != (task->state == FB_TASK_RUNNING) ||
 		    (task->state == FB_TASK_STOPPING ? !task->flying :
 						       task->ntodo && !cov->blocked))
 			return true;

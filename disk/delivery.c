@@ -83,11 +83,11 @@ static void fb_delivery_tell(struct freeblock_task *task)
 /* Update the joint needs of the running tasks. */
 static void fb_delivery_set_needs(struct fb_coverage *cov)
 {
-	u32 medium = 0, no_data = FREEBLOCK_NO_DATA, i;
+	u32 medium = 0, no_data = FREEBLOCK_NO_DATA, i = 0;
 	const struct freeblock_task *task;
 
 	lockdep_assert_held(&cov->fd->lock);
-	fb_for_each_task(task, i, cov) {
+	while ((task = fb_coverage_next_task(cov, &i))) {
 		if (task->state != FB_TASK_RUNNING)
 			continue;
 		medium |= task->ops->flags & FREEBLOCK_MEDIUM;
@@ -378,10 +378,10 @@ void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush)
 static u32 fb_delivery_pause_all(struct fb_coverage *cov)
 {
 	struct freeblock_task *task;
-	u32 i, paused = 0;
+	u32 i = 0, paused = 0;
 
 	spin_lock_irq(&cov->fd->lock);
-	fb_for_each_task(task, i, cov) {
+	while ((task = fb_coverage_next_task(cov, &i))) {
 		if (fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED))
 			continue;
 		task->alarmed = true;

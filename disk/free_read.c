@@ -290,21 +290,12 @@ static void fb_free_read_setup(const struct fb_free_reads *bufs, struct fb_free_
 static void fb_free_read_aim(struct fb_free_read *buf, struct request *rq, u64 lbn, u32 nsect,
 			     enum fb_free_read_kind kind)
 {
+	memset_after(buf, 0, fd);
 	buf->rq = rq;
 	buf->lbn = lbn;
 	buf->nsect = nsect;
-	buf->dirty = false;
-	buf->taken = false;
-	buf->pending = 0;
-	buf->over = false;
 	buf->kind = kind;
 	buf->sent_ns = ktime_get_ns();
-	buf->began_ns = 0;
-	buf->how = FB_VERIFY_READ;
-	buf->proven = false;
-	buf->named = false;
-	buf->fault = FB_VERIFY_FAULT_OTHER;
-	bitmap_zero(buf->mask, FB_READ_GRANULES);
 	buf->state = FB_FREE_READ_SENT;
 }
 

@@ -94,6 +94,7 @@ struct fb_free_read {
 	struct page **chunk;		/* its memory, fb_free_reads.chunks of them */
 	void *data;			/* the same, mapped contiguously */
 	struct fb_disk *fd;
+	/* from here on it is set anew when it is aimed */
 	enum fb_free_read_state state;	/* [L] */
 	bool dirty;	/* to be discarded: overwritten, or refused by the drive [L] */
 	bool taken;			/* the thread has marked its granules as in flight */

@@ -169,7 +169,7 @@ void fb_late_arrive(struct fb_disk *fd)
 {
 	struct fb_late *late = &fd->late;
 	const struct freeblock_task *task;
-	u32 i;
+	u32 i = 0;
 
 	lockdep_assert_held(&fd->lock);
 	late->arrived++;
@@ -179,7 +179,7 @@ void fb_late_arrive(struct fb_disk *fd)
 		fd->idle.woken = true;
 		wake_up(&fd->wait);
 	}
-	fb_for_each_task(task, i, fd->cov)
+	while ((task = fb_coverage_next_task(fd->cov, &i)))
 		if (task->waiting_for >= FREEBLOCK_WAIT_IDLE)
 			wake_up(&fd->wait);
 }
@@ -188,11 +188,11 @@ void fb_late_arrive(struct fb_disk *fd)
 static void fb_late_disk_changed(struct fb_disk *fd)
 {
 	struct freeblock_task *task;
-	u32 i;
+	u32 i = 0;
 
 	if (!fd->cov)
 		return;
-	fb_for_each_task(task, i, fd->cov)
+	while ((task = fb_coverage_next_task(fd->cov, &i)))
 		fb_delivery_raise(task, FREEBLOCK_EVENT_CHANGED);
 }
 
@@ -223,10 +223,10 @@ u64 fb_late_tell_due_ns(struct fb_disk *fd)
 {
 	u64 now = ktime_get_ns(), due_ns = U64_MAX;
 	const struct freeblock_task *task;
-	u32 i;
+	u32 i = 0;
 
 	lockdep_assert_held(&fd->lock);
-	fb_for_each_task(task, i, fd->cov)
+	while ((task = fb_coverage_next_task(fd->cov, &i)))
 		due_ns = min(due_ns, fb_late_task_due_ns(task, now));
 	return due_ns;
 }
@@ -236,11 +236,11 @@ void fb_late_tell(struct fb_coverage *cov)
 {
 	struct freeblock_task *task;
 	u64 now;
-	u32 i;
+	u32 i = 0;
 
 	spin_lock_irq(&cov->fd->lock);
 	now = ktime_get_ns();
-	fb_for_each_task(task, i, cov) {
+	while ((task = fb_coverage_next_task(cov, &i))) {
 		bool able;
 		enum freeblock_wait why = fb_late_why(task, now, &able);
 

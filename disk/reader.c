@@ -232,7 +232,7 @@ static void fb_reader_take_model(struct fb_coverage *cov)
 {
 	struct fb_disk *fd = cov->fd;
 	struct freeblock_task *task;
-	u32 i;
+	u32 i = 0;
 
 	if (!READ_ONCE(fd->next_model))
 		return;
@@ -240,7 +240,7 @@ static void fb_reader_take_model(struct fb_coverage *cov)
 	fb_free_read_return(fd);
 	mutex_lock(&fd->config);
 	if (fb_model_take(fd)) {
-		fb_for_each_task(task, i, cov)
+		while ((task = fb_coverage_next_task(cov, &i)))
 			fb_model_regroup(fd, &task->map);
 		if (cov->all.wanted)
 			fb_model_regroup(fd, &cov->all);

@@ -138,31 +138,28 @@ struct fb_coverage {
 };
 
 /*
- * The task in a slot, for the thread; NULL: there is none. A start may fill an empty slot
- * meanwhile; only the thread empties one. Pairs with smp_store_release() in fb_delivery_start().
+ * The next task that is started and not over, from slot @i on, which moves behind it; or NULL. A
+ * start may fill an empty slot meanwhile; only the thread empties one. Pairs with
+ * smp_store_release() in fb_delivery_start().
  */
-static inline struct freeblock_task *fb_coverage_task(const struct fb_coverage *cov, u32 i)
+static inline struct freeblock_task *fb_coverage_next_task(const struct fb_coverage *cov, u32 *i)
 {
-	return READ_ONCE(cov->task[i]);
+	struct freeblock_task *task = NULL;
+
+	while (!task && *i < FREEBLOCK_TASKS)
+		task = READ_ONCE(cov->task[(*i)++]);
+	return task;
 }
 
-/* All tasks of the service that are started and not over */
-#define fb_for_each_task(task, i, cov)							\
-	for ((i) = 0; (i) < FREEBLOCK_TASKS; (i)++)					\
-		if (!((task) = fb_coverage_task(cov, i))) {				\
-		} else
-
-/* The next task, from slot @i on, that the thread reads for; @i moves behind it. */
+/* The next of them that the thread reads for. */
 static inline struct freeblock_task *fb_coverage_next_active(const struct fb_coverage *cov, u32 *i)
 {
 	struct freeblock_task *task;
 
-	while (*i < FREEBLOCK_TASKS) {
-		task = fb_coverage_task(cov, (*i)++);
-		if (task && task->active)
-			return task;
-	}
-	return NULL;
+	do
+		task = fb_coverage_next_task(cov, i);
+	while (task && !task->active);
+	return task;
 }
 
 /* Are several tasks active, so that fb_coverage.all is in use? */

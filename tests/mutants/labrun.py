@@ -58,7 +58,7 @@ SCRIPTS = {
     "sched": ("t-scan", "t-numbers"),
     "tasks/coverage_file.c": ("t-scrub",),
     "tasks/job.c": ("t-scrub",),
-    "tasks/task.c": ("t-deadline",),
+    "tasks/task.c": ("t-deadline", "t-sysfs"),
     "tasks/user.c": ("t-user",),
     "tasks/user_check.c": ("t-user",),
     "tasks/user_queue.c": ("t-user",),
