@@ -807,11 +807,13 @@ bool fb_coverage_has_work(struct fb_coverage *cov)
 	u32 i = 0;
 
 	lockdep_assert_held(&cov->fd->lock);
-	while ((task = fb_coverage_next_task(cov, &i)))
-		if (task->active != (task->state == FB_TASK_RUNNING) ||
-		    (task->state == FB_TASK_STOPPING ? !task->flying :
-						       task->ntodo && !cov->blocked))
+	while ((task = fb_coverage_next_task(cov, &i))) {
+		bool runs = task->state == FB_TASK_RUNNING, stops = task->state == FB_TASK_STOPPING;
+
+		if (runs != task->active || (stops && !task->flying) ||
+		    (!stops && task->ntodo && !cov->blocked))
 			return true;
+	}
 	while ((buf = fb_free_read_next(cov->fd->reads.bufs, buf)))
 		if (buf->state == FB_FREE_READ_ENDED ||
 		    (buf->state == FB_FREE_READ_DELIVER &&

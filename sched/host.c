@@ -188,7 +188,8 @@ static noinline_for_stack void fb_host_look_at_phase(struct fb_disk *fd,
 	fb_gap_void(&fd->mail);
 	/* later tries are silent */
 	if (fd->phase.given_up == 1)
-		fb_disk_say(fd, "reads end at no angle of the model: it is another drive's, or the disk is a RAID or virtual; only idle time is used: measure the drive again (freeblock setup --measure)");
+		fb_disk_say(fd,
+			    "reads end at no angle of the model: it is another drive's, or the disk is a RAID or virtual; only idle time is used: measure the drive again (freeblock setup --measure)");
 }
 
 static void fb_host_learnt(struct fb_engine *e, struct fb_engine_rq *r,
@@ -202,7 +203,8 @@ static void fb_host_learnt(struct fb_engine *e, struct fb_engine_rq *r,
 		wake_up(&fd->wait);
 	if (result->tripped) {
 		fd->stats.guard_trips++;
-		fb_disk_say(fd, "free reads cost the foreground too many revolutions and stop for a while");
+		fb_disk_say(fd,
+			    "free reads cost the foreground too many revolutions and stop for a while");
 	}
 	if (c->observed) {
 		if (result->predicted_ns && result->end.verdict == FB_HEAD_MECHANICAL &&
@@ -213,7 +215,8 @@ static void fb_host_learnt(struct fb_engine *e, struct fb_engine_rq *r,
 	}
 	if (fb_engine_predicts(e) && fb_disk_judge(fd, &e->head)) {
 		fb_engine_void(e);
-		fb_disk_say(fd, "the model is wrong, a write cache is on, or a busy host reports completions late: requests are scheduled as by mq-deadline");
+		fb_disk_say(fd,
+			    "the model is wrong, a write cache is on, or a busy host reports completions late: requests are scheduled as by mq-deadline");
 	}
 }
 

@@ -34,7 +34,7 @@ void fb_order_time(struct fb_sched *fs)
  * run of the queue may come soon, the caller sees to one. Called where a reason changes
  * (Documentation/design.rst): at insertions and completions, which also notice another capacity or
  * firmware and a write cache that is switched; by who changes a tunable, the model, or whether
- * tasks want blocks; by @order_timer where time is the reason. has_work() looks at what was decided.
+ * tasks want blocks; by @order_timer where time is the reason. has_work() only looks at that.
  */
 bool fb_order_decide(struct fb_sched *fs)
 {

@@ -401,7 +401,8 @@ static int fb_user_refuse_ranges(struct fb_user_file *ff, int ret)
 	case -ENOSPC:
 		return fb_user_refuse(ff, ret,
 				      "too many ranges wait to be entered, or too many values are remembered: %s",
-				      ff->started ? "poll for POLLOUT" : "start, and then poll for POLLOUT");
+				      ff->started ? "poll for POLLOUT" :
+				      "start, and then poll for POLLOUT");
 	case -ENOMEM:
 		return fb_user_refuse(ff, ret, "no memory for the ranges");
 	default:
