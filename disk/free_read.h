@@ -93,9 +93,9 @@ struct fb_free_read {
 	struct bio_vec *bvec;		/* the bio's vectors, one for each chunk */
 	struct page **chunk;		/* its memory, fb_free_reads.chunks of them */
 	void *data;			/* the same, mapped contiguously */
-	struct fb_disk *fd;
-	/* from here on it is set anew when it is aimed */
 	enum fb_free_read_state state;	/* [L] */
+	struct fb_disk *fd;
+	/* what follows is zeroed when it is aimed */
 	bool dirty;	/* to be discarded: overwritten, or refused by the drive [L] */
 	bool taken;			/* the thread has marked its granules as in flight */
 	bool over;	/* its bio has ended but its request has not: there is no verdict yet [L] */
