@@ -130,7 +130,7 @@ class Guesses:
         if self.rest:
             kind = self.kinds[self.order[-1]]
             left = [(Kind(kind.spt, self.rest, kind.skew), self.roles[-1])]
-        return left + [(self.kinds[self.latest[role]], role) for role in roles[len(left):]]
+        return left + [(self.kinds[self.latest[role]], role) for role in roles[:many - len(left)]]
 
     def candidates(self):
         """Kinds that the next run may be of, the likeliest first."""
