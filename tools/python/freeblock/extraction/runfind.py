@@ -78,11 +78,10 @@ class Finder:
     def _despair(self):
         """NoRuns if the drive seems to have none; most of a drive is not given up for its rest."""
         runs = self.map.runs
-        if self.at > self.end / EARLY:
-            return
         few = HOPELESS <= len(runs) <= MANY and \
             np.median([run.tracks for run in runs]) < FEW_TRACKS
-        many = len(runs) > MOST_RUNS / 6 and len(runs) * self.end > MOST_RUNS * self.at
+        many = self.at < self.end / EARLY and len(runs) > MOST_RUNS / 6 and \
+            len(runs) * self.end > MOST_RUNS * self.at
         if few or many or self.failed >= HOPELESS and self.failed > len(runs):
             raise NoRuns("%s: no runs of tracks: %d found in %.1f %% of the disk, %d places "
                          "follow no law" % (self.dev.name, len(runs),
