@@ -7,6 +7,7 @@ from .track import wrap
 
 BACK = 400              # runs looked at for the same sequence
 CONTEXT = 48            # runs in a row that are compared at most
+SURE = 6                # runs in a row that were seen before: what follows is sure to be next
 ALONE = 2               # tracks that may stand alone between pieces of a run
 OTHERS = 24             # kinds that are tried besides
 
@@ -38,6 +39,7 @@ class Guesses:
         self.order = []         # numbers of kinds, and their roles
         self.roles = []
         self.latest = {}        # role: the number of the last kind that had it
+        self.length = 0         # of the sequence that was seen before, when it was last asked for
         self.rest = 0           # tracks that are left of the last run, if it was cut short
         self._by = {}
 
@@ -90,14 +92,12 @@ class Guesses:
         self.latest[role] = number
 
     def _role(self, number, run, expected):
-        """That of a run of a kind: what was expected, unless another has such runs now."""
-        for role, latest in self.latest.items():
-            if latest == number:
-                return role
-        for kind, role in expected:
-            if kind.tracks == run.tracks:
-                return role
-        return self.kinds[number].role
+        """That of a run of a kind: what was expected, unless little is known of what comes and
+        another has such runs now."""
+        wanted = [role for kind, role in expected if kind.tracks == run.tracks]
+        others = [role for role, latest in self.latest.items() if latest == number]
+        known = wanted + others if self.length >= SURE else others + wanted
+        return known[0] if known else self.kinds[number].role
 
     def drop(self):
         """Forget the last run."""
@@ -122,6 +122,7 @@ class Guesses:
     def ahead(self, many):
         """The next runs' kinds and roles, so many, if what precedes was seen before; else []."""
         matches = self._matches()
+        self.length = matches[0][0] if matches else 0
         if not matches:
             return []
         place, last = matches[0][1], len(self.roles) - 1
