@@ -14,14 +14,14 @@ OTHERS = 24             # kinds that are tried besides
 
 @dataclass
 class Kind:
-    """A kind of run: track length, number of tracks, skew; seen: how often; role: in which it was
-    seen first."""
+    """A kind of run: track length, tracks, skew; seen: how often; number: among the kinds,
+    and the role in which it was seen first."""
 
     spt: int
     tracks: int
     skew: float
     seen: int = 1
-    role: int = 0
+    number: int = 0
 
     def learn(self, skew):
         """Another one's skew."""
@@ -53,7 +53,7 @@ class Guesses:
                 return number
         number = len(self.kinds)
         same.append(number)
-        self.kinds.append(Kind(run.spt, run.tracks, run.skew, role=number))
+        self.kinds.append(Kind(run.spt, run.tracks, run.skew, number=number))
         return number
 
     def _like(self, run, kind):
@@ -68,7 +68,7 @@ class Guesses:
             for kind, role in expected:
                 if self._like(run, kind) and run.tracks < kind.tracks:
                     self.rest = kind.tracks - run.tracks
-                    self.order.append(self.latest[role])
+                    self.order.append(kind.number)
                     self.roles.append(role)
                     return True
             return False
@@ -97,7 +97,7 @@ class Guesses:
         wanted = [role for kind, role in expected if kind.tracks == run.tracks]
         others = [role for role, latest in self.latest.items() if latest == number]
         known = wanted + others if self.length >= SURE else others + wanted
-        return known[0] if known else self.kinds[number].role
+        return known[0] if known else number
 
     def drop(self):
         """Forget the last run."""
@@ -126,17 +126,19 @@ class Guesses:
         if not matches:
             return []
         place, last = matches[0][1], len(self.roles) - 1
-        roles = [self.roles[place + 1 + i % (last - place)] for i in range(many)]
+        # surfaces that were alike at first have one role, and may be of several kinds now
+        places = [place + 1 + i % (last - place) for i in range(many)]
         left = []
         if self.rest:
             kind = self.kinds[self.order[-1]]
             left = [(Kind(kind.spt, self.rest, kind.skew), self.roles[-1])]
-        return left + [(self.kinds[self.latest[role]], role) for role in roles[:many - len(left)]]
+        return left + [(self.kinds[self.order[place]], self.roles[place])
+                       for place in places[:many - len(left)]]
 
     def candidates(self):
         """Kinds that the next run may be of, the likeliest first."""
         order, found = self.order, []
         for _, place in self._matches()[:2]:
-            found.append(self.latest[self.roles[place + 1]])
+            found.append(order[place + 1])
         found += order[-1:] + order[-2 * OTHERS:][::-1]
         return [self.kinds[number] for number in dict.fromkeys(found)][:OTHERS]
