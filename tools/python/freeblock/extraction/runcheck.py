@@ -23,7 +23,7 @@ MOST_AGAIN_NS = 300e9   # and for all of them
 LEAST_MAPPED_PCT = 95.0
 ONCE_IN_20 = 3.0        # reads that would have been off, of which none was seen
 
-HOLE = "no law was found: the model is wrong here"
+HOLE = "unmapped: no law was found"
 
 
 @dataclass

@@ -15,7 +15,7 @@ from .runread import CHOICES, Meter
 from .runsurvey import Surveyor
 from .track import wrap
 
-SAVE_NS = 20e9          # disk time after which what was found is kept
+SAVE_NS = 60e9          # disk time after which what was found is kept
 MOST_AHEAD = 24         # runs tested at once
 THIRDS = 3              # of a guessed run, in each of which a track is looked at,
 MOST_SHARE = 0.95       # but for its last ones; and another
@@ -28,6 +28,7 @@ LEAST_TRACKS = 3        # of a run that is guessed
 JUMPS = 6               # to find a run behind what follows no law
 JUMP = 2                # times as far each
 HOPELESS = 8            # runs found, or places tried, after which a drive may have none:
+MANY = 100              # up to so many runs
 FEW_TRACKS = 5          # if most have fewer,
 MOST_RUNS = 65000       # or so many runs are to be expected, which a model does not hold
 EARLY = 4               # parts of the disk, in the first of which that shows
@@ -67,20 +68,21 @@ class Finder:
             self.step()
             self._despair()
             if tell:
-                tell(self.at / self.dev.blocks, "runs: %d, %.1f %% mapped" % (
-                    len(self.map.runs), 100 * self.map.mapped / self.dev.blocks))
+                tell(self.at / self.dev.blocks, "%d runs, %.1f %% of the disk looked at" % (
+                    len(self.map.runs), 100 * self.at / self.dev.blocks))
             if save and self.dev.disk_ns - saved > SAVE_NS:
                 saved = self.dev.disk_ns
                 save(self.part())
         return self.map
 
     def _despair(self):
-        runs, tracks = self.map.runs, [run.tracks for run in self.map.runs]
-        some = len(runs) >= HOPELESS
-        if self.failed >= HOPELESS and self.failed > len(runs) or \
-                some and (np.median(tracks) < FEW_TRACKS or
-                          len(runs) * self.end > MOST_RUNS * self.at and
-                          len(runs) > MOST_RUNS / 6 and self.at < self.end / EARLY):
+        """NoRuns if the drive seems to have none; most of a drive is not given up for its rest."""
+        runs = self.map.runs
+        few = HOPELESS <= len(runs) <= MANY and \
+            np.median([run.tracks for run in runs]) < FEW_TRACKS
+        many = self.at < self.end / EARLY and len(runs) > MOST_RUNS / 6 and \
+            len(runs) * self.end > MOST_RUNS * self.at
+        if few or many or self.failed >= HOPELESS and self.failed > len(runs):
             raise NoRuns("%s: no runs of tracks: %d found in %.1f %% of the disk, %d places "
                          "follow no law" % (self.dev.name, len(runs),
                                             100 * self.at / self.dev.blocks, self.failed))

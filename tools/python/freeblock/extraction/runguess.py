@@ -7,20 +7,21 @@ from .track import wrap
 
 BACK = 400              # runs looked at for the same sequence
 CONTEXT = 48            # runs in a row that are compared at most
+SURE = 6                # runs in a row that were seen before: what follows is sure to be next
 ALONE = 2               # tracks that may stand alone between pieces of a run
 OTHERS = 24             # kinds that are tried besides
 
 
 @dataclass
 class Kind:
-    """A kind of run: track length, number of tracks, skew; seen: how often; role: in which it was
-    seen first."""
+    """A kind of run: track length, tracks, skew; seen: how often; number: among the kinds,
+    and the role in which it was seen first."""
 
     spt: int
     tracks: int
     skew: float
     seen: int = 1
-    role: int = 0
+    number: int = 0
 
     def learn(self, skew):
         """Another one's skew."""
@@ -38,6 +39,7 @@ class Guesses:
         self.order = []         # numbers of kinds, and their roles
         self.roles = []
         self.latest = {}        # role: the number of the last kind that had it
+        self.length = 0         # of the sequence that was seen before, when it was last asked for
         self.rest = 0           # tracks that are left of the last run, if it was cut short
         self._by = {}
 
@@ -51,7 +53,7 @@ class Guesses:
                 return number
         number = len(self.kinds)
         same.append(number)
-        self.kinds.append(Kind(run.spt, run.tracks, run.skew, role=number))
+        self.kinds.append(Kind(run.spt, run.tracks, run.skew, number=number))
         return number
 
     def _like(self, run, kind):
@@ -66,7 +68,7 @@ class Guesses:
             for kind, role in expected:
                 if self._like(run, kind) and run.tracks < kind.tracks:
                     self.rest = kind.tracks - run.tracks
-                    self.order.append(self.latest[role])
+                    self.order.append(kind.number)
                     self.roles.append(role)
                     return True
             return False
@@ -90,14 +92,12 @@ class Guesses:
         self.latest[role] = number
 
     def _role(self, number, run, expected):
-        """That of a run of a kind: what was expected, unless another has such runs now."""
-        for role, latest in self.latest.items():
-            if latest == number:
-                return role
-        for kind, role in expected:
-            if kind.tracks == run.tracks:
-                return role
-        return self.kinds[number].role
+        """That of a run of a kind: what was expected, unless little is known of what comes and
+        another has such runs now."""
+        wanted = [role for kind, role in expected if kind.tracks == run.tracks]
+        others = [role for role, latest in self.latest.items() if latest == number]
+        known = wanted + others if self.length >= SURE else others + wanted
+        return known[0] if known else number
 
     def drop(self):
         """Forget the last run."""
@@ -122,20 +122,23 @@ class Guesses:
     def ahead(self, many):
         """The next runs' kinds and roles, so many, if what precedes was seen before; else []."""
         matches = self._matches()
+        self.length = matches[0][0] if matches else 0
         if not matches:
             return []
         place, last = matches[0][1], len(self.roles) - 1
-        roles = [self.roles[place + 1 + i % (last - place)] for i in range(many)]
+        # surfaces that were alike at first have one role, and may be of several kinds now
+        places = [place + 1 + i % (last - place) for i in range(many)]
         left = []
         if self.rest:
             kind = self.kinds[self.order[-1]]
             left = [(Kind(kind.spt, self.rest, kind.skew), self.roles[-1])]
-        return left + [(self.kinds[self.latest[role]], role) for role in roles[len(left):]]
+        return left + [(self.kinds[self.order[place]], self.roles[place])
+                       for place in places[:many - len(left)]]
 
     def candidates(self):
         """Kinds that the next run may be of, the likeliest first."""
         order, found = self.order, []
         for _, place in self._matches()[:2]:
-            found.append(self.latest[self.roles[place + 1]])
+            found.append(order[place + 1])
         found += order[-1:] + order[-2 * OTHERS:][::-1]
         return [self.kinds[number] for number in dict.fromkeys(found)][:OTHERS]
