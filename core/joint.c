@@ -28,6 +28,13 @@
 #define FB_JOINT_PRICE_MOST (64 * 256)
 
 /*
+ * With a turn that is lost behind a free read the rest of its plan is lost, too. With 1 to 2 times
+ * the price of a turn whole scans of the Atlas 10K read as much, at 0.2 % more requests/s.
+ */
+#define FB_JOINT_MISS_NUM 3
+#define FB_JOINT_MISS_DEN 2
+
+/*
  * The controller. A window of 8 s has some thousand requests, whose cost is known to 1 %, as much
  * as the target: so the price moves slowly. Near the recommended target a price that is higher
  * by e costs some FB_JOINT_SLOPE_PPM less; the gain makes that two minutes. As a scan goes on the
@@ -73,6 +80,11 @@ void fb_joint_init(struct fb_joint *j, const struct disk_model *dm, u32 cost_ppm
 	/* until it is known */
 	j->latency = dm_period_ns(dm) / 3 * FB_JOINT_GAPS;
 	j->age = dm_period_ns(dm) * FB_JOINT_GAPS;
+}
+
+u32 fb_joint_miss_price(const struct fb_joint *j)
+{
+	return j->price * FB_JOINT_MISS_NUM / FB_JOINT_MISS_DEN;
 }
 
 /* ---- candidates ---- */

@@ -77,6 +77,8 @@ struct fb_joint {
 
 /* Initialise. @cost_ppm: see struct fb_joint. */
 void fb_joint_init(struct fb_joint *j, const struct disk_model *dm, u32 cost_ppm);
+/* Price of a turn that is lost behind a free read, for fb_block_value_miss(). */
+u32 fb_joint_miss_price(const struct fb_joint *j);
 
 /*
  * Begin a round without candidates, of this class, which fb_policy_choose() has found. What that

@@ -23,7 +23,7 @@ void fb_gap_open(struct fb_gap_mail *mail, const struct fb_gap *gap, const struc
 void fb_gap_ask(struct fb_gap_mail *mail, const struct fb_joint *joint)
 {
 	mail->asked = true;
-	mail->price = joint->price;
+	mail->price = fb_joint_miss_price(joint);
 	mail->cost_ppm = joint->cost_ppm;
 }
 

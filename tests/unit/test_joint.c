@@ -522,6 +522,15 @@ static void test_windows(void **state)
 	}
 }
 
+/* Seen to fail with the price of a turn as it is. */
+static void test_miss_price(void **state)
+{
+	(void)state;
+	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+	joint.price = 64 * 256;
+	assert_int_equal(fb_joint_miss_price(&joint), 96 * 256);
+}
+
 /* until it is known a latency is a third of a turn; seen to fail without the average's scale */
 static void test_first_latency(void **state)
 {
@@ -667,6 +676,7 @@ int main(void)
 		cmocka_unit_test(test_change),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_first_latency),
+		cmocka_unit_test(test_miss_price),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_sent),
 	};
