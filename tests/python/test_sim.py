@@ -437,9 +437,9 @@ class Joint(Case):
         """They cost what was asked for, against sptf without a scan, and the account says so.
 
         15/16 of it, less what short waits are said to lose too much: nine seeds have .70 and 5.13 %
-        (standard deviations .12 and .16 of one), and the account says .22 and .42 more. Seen to fail: a
-        shadow that goes on from where the real head is, a shadow that arrivals do not reach, lost
-        turns not counted, a shadow that is lost at every 500th choice."""
+        (standard deviations .12 and .16 of one), and the account says .22 and .42 more. Seen to
+        fail: a shadow that goes on from where the real head is, a shadow that arrivals do not
+        reach, lost turns not counted, a shadow that is lost at every 500th choice."""
         for asked, low, high, free in (("10000", .65, 1.05, 5.3), ("60000", 5.0, 5.8, 6.2)):
             cost, runs = self.lost(asked), joint(9, foreground_cost_ppm=asked)[1]
             self.between(low, cost, high)
