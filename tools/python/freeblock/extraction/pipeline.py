@@ -140,11 +140,19 @@ class Extraction:
     def find_layout(self, phase):
         """Where the units lie."""
         def measure(part, save, tell):
+            runs = None
             if self.how == "quick":
                 runs = _by_runs(self.dev, phase, part, save, tell, self.budget_s)
-                if runs:
+                if runs and runs.mapped >= runcheck.LEAST_MAPPED_PCT / 100 * self.dev.blocks:
                     return {"runs": runs.as_dict(), "notes": []}
-            found, notes = LAYOUTS[self.how](self.dev, phase, part, save, tell)
+                # runs that are not understood may be cylinders of an orderly drive
+                part = None if runs else part
+            try:
+                found, notes = LAYOUTS[self.how](self.dev, phase, part, save, tell)
+            except ToolError:
+                if not runs:
+                    raise
+                return {"runs": runs.as_dict(), "notes": []}
             return {"layout": found.as_dict(), "notes": notes}
 
         said = self.stage("layout", measure)
