@@ -13,6 +13,7 @@ from .track import wrap
 
 MOST_SPT = 16384        # units on a track
 GROWTH = 1.9            # from one distance to the next
+FEW = 4                 # times as many units has a track, for these to tell its length
 LINES = 4               # tracks looked at until two have the same length
 FANOUT = 7              # units read in one go when a break is looked for
 BASE_READS = 2
@@ -159,5 +160,7 @@ class Surveyor:
             count = line.end - at
             spt = min((count, run.spt, max(int(round(1 / line.slope)), count)),
                       key=lambda slots: abs(slots * line.slope - 1) + (slots < count))
+            # few units do not tell their track's length
+            spt = run.spt if count * FEW < run.spt else spt
             found.append(Run(at, count, spt, self.meter.mean(at, 1) - 1 / spt, 0.0))
         return found
