@@ -5,6 +5,8 @@
 #
 # Variables: DRIVE MODEL POLICY CONSERVATISM_US RUNTIME_S NOISE SEED BSSPLIT
 # and SCAN=0 to leave out the second phase.
+#
+# lab-kernel-modules: libata
 
 . /lab/lib.sh
 

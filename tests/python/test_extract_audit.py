@@ -321,7 +321,7 @@ class Staying(Case):
         too. Seen to fail: not a word."""
         for number, full in ((1000069, True), (1000112, False)):
             with open(self.path, "w", encoding="ascii") as file:
-                file.write(randomdrive.Drive(number).text())
+                file.write(randomdrive.Drive(number, sata=False).text())
             row = extractrandom.extracted(self.path, self.folder, full, False)
             self.assertEqual((row["result"], row["surfaces_known"]), ("wrong_told", False), row)
             with open(os.path.join(self.folder, "extracted.fbmodel"), encoding="ascii") as file:
@@ -352,7 +352,7 @@ class Staying(Case):
         """A law of runs that holds for none of them makes no zone. Seen to fail: an empty one, and
         a ValueError."""
         with open(self.path, "w", encoding="ascii") as file:
-            file.write(randomdrive.Drive(1000796).text())
+            file.write(randomdrive.Drive(1000796, sata=False).text())
         row = extractrandom.extracted(self.path, self.folder, False, True)
         self.assertIn("on a surface for some tracks", row.get("refused", ""), row)
 
@@ -437,13 +437,14 @@ class Drawn(unittest.TestCase):
     """Random drives: a few of one seed; make soak draws a thousand."""
 
     def test_reproducible(self):
-        """A number gives the same drive, and all features come."""
+        """A number gives the same drive, and all features come; half of them have a SATA drive's
+        profile."""
         self.assertEqual(randomdrive.Drive(7).text(), randomdrive.Drive(7).text())
         features = set().union(*(randomdrive.Drive(i).features for i in range(200)))
         for name in ("512e", "blocks across tracks", "no skew at a zone's border", "slips",
                      "order serpentine", "order serpentine-disk", "remap", "short zone",
                      "remap at nearly the angle", "surfaces differ", "unreadable first block",
-                     "LBNs stay on a surface"):
+                     "LBNs stay on a surface", "SATA", "SCSI"):
             self.assertIn(name, features)
 
     def test_told(self):

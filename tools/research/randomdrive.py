@@ -78,12 +78,15 @@ class _Zone:
 
 
 class Drive:
-    """One drive: number names it; text: its description; features: words for what it has."""
+    """One drive: number names it; text: its description; features: words for what it has; sata:
+    whether it has a SATA drive's profile (None: every other two numbers)."""
 
-    def __init__(self, number):
+    def __init__(self, number, sata=None):
         self.rng = rng = random.Random("drive %d" % number)
         self.number = number
-        self.features = set()
+        # numbers that are even and odd are extracted in different modes
+        self.sata = number // 2 % 2 == 0 if sata is None else sata
+        self.features = {"SATA" if self.sata else "SCSI"}
         self.heads = rng.randint(1, 6)
         self.order = rng.choice(ORDERS) if self.heads > 1 else "plain"
         # LBNs of a physical block
@@ -99,7 +102,7 @@ class Drive:
         self.spoilt = self.run == 1 or staying.random() < 0.5
         if not self.spoilt:
             self.step = 1 << self.exponent
-            self.features.clear()
+            self.features = {"SATA" if self.sata else "SCSI"}
         self.zones = self._draw_zones() if self.run == 1 else self._draw_bands()
         self._draw_angles()
         for zone in self.zones if self.spoilt else ():
@@ -277,7 +280,9 @@ class Drive:
                   "rpm_error_ppm %d" % rng.randint(-200, 200), "seed %d" % self.number,
                   "physical_exponent %d" % self.exponent, "heads %d" % self.heads,
                   "order " + self.order, *["surface_run %d" % self.run] * (self.run > 1),
+                  # drawn for all, so that their mechanics are the same
                   "translate %s" % rng.choice(("on", "off"))]
+        lines += ["interface sata"] * self.sata
         lines += self._mechanics()
         for number, zone in enumerate(self.zones):
             lines += zone.text(number)
