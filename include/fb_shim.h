@@ -52,7 +52,7 @@ static inline void fb_resched(void)
 
 #else /* user space */
 
-#include "include/fb_shim_user.h"
+#include "fb_shim_user.h"
 
 #endif /* __KERNEL__ */
 
