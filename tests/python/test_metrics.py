@@ -370,7 +370,7 @@ class Check(Disks):
             "echo mq-deadline > /sys/block/sda/queue/scheduler; "
             "echo freeblock > /sys/block/sda/queue/scheduler"))
         self.assertEqual((self.alarm("scheduling"), self.alarm("guard")), (1, 0))
-        self.tree.values(SYSFS + "state", {"knowledge": "none: " + advice.NO_ANGLE,
+        self.tree.values(SYSFS + "state", {"knowledge": "none: " + advice.MEASURE[0],
                                            "scheduling": "yes"})
         self.assertEqual(self.check(), (
             1, "FREEBLOCK WARNING - sda: served in idle time only: reads end at no angle of the "
@@ -404,7 +404,7 @@ class Check(Disks):
         with open(os.path.join(TOP, "Documentation/ABI/testing/sysfs-kernel-freeblock-state"),
                   encoding="utf-8") as file:
             text = re.sub(r"\s+", " ", file.read())
-        for words in (fbstate_health.GUARD, "off: " + advice.NO_ANGLE):
+        for words in (fbstate_health.GUARD, "off: " + advice.MEASURE[0]):
             self.assertIn('"%s"' % words, text)
 
     def test_late(self):

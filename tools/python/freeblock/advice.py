@@ -26,7 +26,8 @@ CAPACITY = "the disk's capacity has changed"
 PLAIN = ("no model", "idle_only is set", "zoned", "multi-actuator", "USB bridge",
          "not a SCSI or SATA disk")
 DISTRUSTED = "the model is distrusted: "
-NO_ANGLE = "reads end at no angle of the model"
+# it is another drive's, or measured in part: setup goes on where it was
+MEASURE = ("reads end at no angle of the model", "less than 95 % of the disk is mapped")
 # setup measures for the new firmware, and tries a model again that was given up
 MODEL = ("completions do not fit the model", "the drive's firmware is no longer")
 
@@ -47,7 +48,7 @@ def knowledge(why, disk):
         return SETUP % disk
     if why.startswith(DISTRUSTED):
         return FORCE % disk
-    return SETUP % disk + " --measure" if why == NO_ANGLE else None
+    return SETUP % disk + " --measure" if why in MEASURE else None
 
 
 def with_run(text, command):
