@@ -93,7 +93,7 @@ void fb_bitmap_destroy(struct fb_bitmap *bm)
 	memset(bm, 0, sizeof(*bm));
 }
 
-void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from)
+bool fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from)
 {
 	u64 words = BITS_TO_LONGS(from->granules), at, n;
 
@@ -102,14 +102,18 @@ void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from)
 		memcpy(to->wanted + at, from->wanted + at, n * sizeof(long));
 		fb_resched();
 	}
-	memcpy(to->count, from->count, (size_t)from->counts * sizeof(*from->count));
 	memcpy(to->flying, from->flying, from->flying_words * sizeof(*from->flying));
-	memcpy(to->region, from->region, sizeof(from->region));
 	to->flying_words = from->flying_words;
 	to->n_wanted = from->n_wanted;
 	to->n_flying = from->n_flying;
 	to->n_again = from->n_again;
 	to->n_done = from->n_done;
+	/* made for other numbers of groups, they have room for other numbers of counts */
+	if (to->groups != from->groups || to->shift != from->shift)
+		return false;
+	memcpy(to->count, from->count, (size_t)from->counts * sizeof(*from->count));
+	memcpy(to->region, from->region, sizeof(from->region));
+	return true;
 }
 
 /* ---- granules in flight ---- */

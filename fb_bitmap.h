@@ -70,8 +70,11 @@ void fb_bitmap_recount(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 void fb_bitmap_destroy(struct fb_bitmap *bm);
 /* How many bytes fb_bitmap_init() will allocate. */
 u64 fb_bitmap_bytes(u64 granules, u32 groups);
-/* Copy to a map of the same size and groups. May sleep; a large one takes a tenth of a second. */
-void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
+/*
+ * Copy to a map of the same size. False: they count otherwise, and the copy's groups are still to be
+ * counted (fb_bitmap_recount()). May sleep; a large one takes a tenth of a second.
+ */
+bool fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
 
 /*
  * The six moves below return how many granules changed state; granules in another state are left

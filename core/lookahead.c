@@ -212,7 +212,8 @@ static u32 fb_lookahead_left(const struct fb_lookahead *p, const struct fb_looka
 {
 	s32 usual = fb_lookahead_usual(&p->base[1]);
 
-	return DIV_ROUND_UP(t->score + FB_LOOKAHEAD_SURE(usual), usual + FB_LOOKAHEAD_EXCESS);
+	return DIV_ROUND_UP(max(t->score + FB_LOOKAHEAD_SURE(usual), 0),
+			    usual + FB_LOOKAHEAD_EXCESS);
 }
 
 int fb_lookahead_describe(const struct fb_lookahead *p, u32 lift, u64 now_ns, char *text,

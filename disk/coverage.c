@@ -192,9 +192,9 @@ static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task 
 	/* this, too, takes long on a large disk: see fb_coverage_wanted_runs() */
 	if (cov->nactive == 1) {
 		fb_free_read_return(cov->fd);
-		if (cov->all.groups != fb_model_groups(cov->fd))
-			fb_bitmap_regroup(&cov->all, fb_model_groups(cov->fd));
-		fb_bitmap_copy(&cov->all, &fb_coverage_next_active(cov, &i)->map);
+		/* it was made with the first task, perhaps before another model */
+		if (!fb_bitmap_copy(&cov->all, &fb_coverage_next_active(cov, &i)->map))
+			fb_model_regroup(cov->fd, &cov->all);
 	}
 	task->active = true;
 	task->late = false;

@@ -86,7 +86,7 @@ struct fb_stats {
 /* ---- the disk ---- */
 
 #define FB_ID_LEN 48
-#define FB_DISK_SAY 8			/* messages at a time */
+#define FB_DISK_SAY 16			/* messages at a time: there are fewer */
 
 /* The reason a model's maker distrusted it, with a prefix; and a status line that holds it. */
 #define FB_DOUBT_LEN (DM_TEXT_LEN + 32)

@@ -238,8 +238,9 @@ static int fb_free_read_grow(struct fb_disk *fd, u32 n)
  */
 int fb_free_read_provide(struct fb_disk *fd, u32 tasks, u64 *account)
 {
-	u32 sectors = fb_free_read_size(fd), n = fb_free_read_number(sectors);
 	struct fb_free_reads *bufs = fd->reads.bufs;
+	u32 sectors = bufs ? bufs->sectors : fb_free_read_size(fd);
+	u32 n = fb_free_read_number(sectors);
 	u64 bytes;
 	int ret;
 

@@ -29,7 +29,8 @@ static void fb_idle_model_swapped(struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	if (dm)
 		fb_idle_policy_set_drive(&fd->idle.wait, dm_period_ns(dm),
-					 div_u64(dm_info(dm)->period_ps, dm_info(dm)->spt_least));
+					 min_t(u64, U32_MAX, div_u64(dm_info(dm)->period_ps,
+								     dm_info(dm)->spt_least)));
 	else
 		fb_idle_policy_set_drive(&fd->idle.wait, FB_IDLE_TURN_NS, FB_IDLE_SECTOR_PS);
 }

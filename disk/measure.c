@@ -156,10 +156,10 @@ const struct fb_disk_client fb_measure_client = {
 static void fb_measure_allow(struct fb_disk *fd, u32 may)
 {
 	lockdep_assert_held(&fd->lock);
+	fb_idle_policy_withhold(&fd->idle.wait, fb_cost_controls(&fd->measure.cost));
 	if (may == fd->measure.may)
 		return;
 	fd->measure.may = may;
-	fb_idle_policy_withhold(&fd->idle.wait, fb_cost_controls(&fd->measure.cost));
 	if (!(may & FB_COST_GAPS))
 		fb_gap_void(&fd->mail);
 	if (!(may & FB_COST_IDLE))

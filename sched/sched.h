@@ -34,8 +34,8 @@ struct fb_sched_rq {
 	 * could otherwise be requeued for ever
 	 */
 	bool prepended;
-	/* since it was sent: all of it is ours, even if it has joined the foreground */
 	u64 measured_ns;		/* since then the trial counts it; 0: it does not */
+	/* since it was sent: all of it is ours, even if it has joined the foreground */
 	bool own;
 	bool idle;			/* it has the idle I/O class */
 	u64 since_ns;	/* arrival as a background read; 0: it is none, or was sent */

@@ -191,7 +191,7 @@ static void test_copy(void **state)
 	fb_for_each_run(dm, GRANULE, 300000 / GRANULE * GRANULE, 500 * GRANULE, want_run, NULL);
 	assert_int_equal(0, fb_bitmap_init(&copy, bm.granules, bm.groups));
 	fb_bitmap_want(&copy, 0, 3, 0);
-	fb_bitmap_copy(&copy, &bm);
+	assert_true(fb_bitmap_copy(&copy, &bm));
 	assert_int_equal(copy.n_wanted, bm.n_wanted);
 	assert_memory_equal(copy.region, bm.region, sizeof(copy.region));
 	for (i = 0; i < bm.groups; i++)

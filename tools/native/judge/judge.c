@@ -89,14 +89,14 @@ static bool jdg_predict(struct jdg *j, const struct jdg_command *c, u64 *start_n
 	       !dm_access(j->dm, &from, c->lbn, c->nsect, c->write, acc);
 }
 
-/* Without a prediction at least the end is known: that of the last sector. */
-static void jdg_end(const struct jdg *j, const struct jdg_command *c, struct dm_access *acc)
+/* Without a prediction the end is that of the last sector, if that is mapped. */
+static bool jdg_end(const struct jdg *j, const struct jdg_command *c, struct dm_access *acc)
 {
 	u64 last = c->lbn + c->nsect - 1;
 	struct dm_place place;
 
-	dm_place_of(j->dm, last, &place);
-	dm_access(j->dm, &place, last, 1, false, acc);
+	return !dm_place_of(j->dm, last, &place) &&
+	       !dm_access(j->dm, &place, last, 1, false, acc);
 }
 
 static void jdg_command(struct jdg *j, const struct jdg_command *c)
@@ -111,8 +111,12 @@ static void jdg_command(struct jdg *j, const struct jdg_command *c)
 	if (known) {
 		media_ns = start_ns + acc.total_ns;
 		transfer_ns = acc.total_ns - acc.seek_ns - acc.latency_ns;
-	} else {
-		jdg_end(j, c, &acc);
+	} else if (!jdg_end(j, c, &acc)) {
+		/* behind an extent that is not mapped the head is unknown */
+		fb_head_lose(&j->head);
+		puts("-");
+		j->done_ns = c->done_ns;
+		return;
 	}
 	fb_head_complete(&j->head, c->done_ns, &acc.end, media_ns, known ? start_ns : c->submit_ns,
 			 transfer_ns, c->write, &end);
