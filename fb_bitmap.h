@@ -71,7 +71,7 @@ void fb_bitmap_destroy(struct fb_bitmap *bm);
 /* How many bytes fb_bitmap_init() will allocate. */
 u64 fb_bitmap_bytes(u64 granules, u32 groups);
 /*
- * Copy to a map of the same size. False: they count otherwise, and the copy's groups are still to be
+ * Copy to a map of the same size. False: they count otherwise; the copy still needs its groups
  * counted (fb_bitmap_recount()). May sleep; a large one takes a tenth of a second.
  */
 bool fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);

@@ -11,7 +11,7 @@ import random
 
 import numpy as np
 
-from .fbdrive_values import options, span
+from ..fbdrive_values import options, span
 
 # Distances that are looked at: those up to NEAR, and as many for each doubling behind
 NEAR, EACH_DOUBLING = 8, 6
