@@ -111,7 +111,7 @@ MECHANISMS = (
         ("core/destage.c", "max_t(s64, ns + d->margin_ns, 0)", "max_t(s64, ns, 0)"),
     ), "idle"),
     Mechanism("streams", (
-        ("core/idle/streams.c", "	return lost_ns;\n", "	return 0;\n"),
+        ("core/idle/streams.c", "	return lost_ns;\n", "	return 0 * lost_ns;\n"),
     ), "streams"),
     Mechanism("threshold", (
         ("core/idle_policy.c", "	w->fixed_ns = wait_ns;", "	w->fixed_ns = 5000000;"),
