@@ -104,24 +104,24 @@ static void fb_measure_work(struct work_struct *work)
 {
 	struct fb_measure *m = container_of(work, struct fb_measure, work);
 	struct fb_disk *fd = container_of(m, struct fb_disk, measure);
-	struct fb_cost_verdict v;
+	struct fb_cost_verdict *v = &m->verdict;
 	bool stopped;
 	u64 now;
 
 	spin_lock_irq(&fd->lock);
 	m->copy = m->cost;
 	spin_unlock_irq(&fd->lock);
-	fb_cost_judge(&m->copy, &v);
+	fb_cost_judge(&m->copy, v);
 	spin_lock_irq(&fd->lock);
 	now = ktime_get_ns();
-	stopped = fb_cost_settle(&m->cost, &v, now);
+	stopped = fb_cost_settle(&m->cost, v, now);
 	if (stopped)
 		m->copy = m->cost;
 	/* the scheduler asks what may be read now, and when to ask again */
 	fb_disk_tell_wants(fd);
 	spin_unlock_irq(&fd->lock);
 	if (stopped)
-		fb_measure_tell(fd, &m->copy, v.trial.kind == FB_TRIAL_READ ? "read" : "request",
+		fb_measure_tell(fd, &m->copy, v->trial.kind == FB_TRIAL_READ ? "read" : "request",
 				now);
 }
 

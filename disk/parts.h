@@ -83,7 +83,8 @@ enum fb_measure_word { FB_MEASURE_OFF, FB_MEASURE_ON, FB_MEASURE_STOP };
 
 struct fb_measure {
 	struct fb_cost cost;		/* [L] */
-	struct fb_cost copy;		/* the work's: what it judges */
+	struct fb_cost copy;		/* the work's: what it judges ... */
+	struct fb_cost_verdict verdict;	/* ... and what it finds */
 	struct work_struct work;
 	bool on;			/* it is not switched off */
 	u32 may;			/* FB_COST_GAPS and FB_COST_IDLE: what may be read */
