@@ -196,7 +196,8 @@ own own-nowhere "asc=11 info=0"
 # ---- a scan with bad blocks comes to its end ----
 
 fresh "journal_records 1000"
-for lbn in 20163 20170 20171 21190; do
+# apart: what lies just behind a bad block in the same read is not tried (scan_stats/blocks_skipped)
+for lbn in 20163 20547 20548 21190; do
 	bad "$lbn 1 recovery_ms=20 asc=11"
 done
 bad "22208 9 recovery_ms=20 asc=15 info=0"
@@ -211,7 +212,7 @@ expect_eq "end: all delivered" "$(job "$disk" scan blocks_delivered)" \
 expect_ok "end: another task, too" wait_for 60 consumer_over
 expect_eq "end: each block once" "$(consumer deliveries)" 300
 expect_eq "end: bad blocks" "$(job "$disk" scan bad | tr ' ' '\n' | sort | tr '\n' ' ')" \
-	"20160 20168 21184 22208 22216 "
+	"20160 20544 21184 22208 22216 "
 numbers "$disk" scan_stats > /out/scan-end
 consumer_keep "$disk" d
 done_testing
