@@ -99,7 +99,7 @@ expect_ge "seeks are longer, ppm" "$(learnt shift_ppm)" "$DRIFT_LEAST"
 expect_le "the shift is not too long, ppm" "$(learnt shift_ppm)" "$DRIFT_MOST"
 expect_ge "the model has got that, ppm" "$(learnt applied_ppm)" $((DRIFT_LEAST / 2))
 
-expect_ok "a model of it" freeblock calibrate "$disk" -o /tmp/new.fbmodel
+expect_ok "a model of it" freeblock calibrate "$disk" /lab/files/atlas10k.fbmodel -o /tmp/new.fbmodel
 old_ns=$(seek_ns /lab/files/atlas10k.fbmodel)
 longer=$((($(seek_ns /tmp/new.fbmodel) - old_ns) * 1000000 / old_ns))
 expect_ge "its seeks are longer, ppm" $longer "$DRIFT_LEAST"
