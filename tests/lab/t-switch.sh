@@ -149,6 +149,8 @@ sent_begin()
 }
 
 sched_set "$two" freeblock
+# the three seconds may lie in a control stretch of the trial
+echo 0 > "$(fb "$two")/trial"
 model_load "$two" tiny.fbmodel
 sent_begin
 # so long without a command that the drive is asked whether it sleeps
