@@ -32,17 +32,17 @@ static void fb_debugfs_show_cost(struct seq_file *m, const char *kind,
 
 static int trial_show(struct seq_file *m, void *v)
 {
-	struct fb_disk *fd = m->private;
+	struct fb_disk *disk = m->private;
 	struct fb_cost *c = kmalloc(sizeof(*c), GFP_KERNEL);
 	u64 now = ktime_get_ns();
 	bool on;
 
 	if (!c)
 		return -ENOMEM;
-	spin_lock_irq(&fd->lock);
-	*c = fd->measure.cost;
-	on = fd->measure.on;
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	*c = disk->measure.cost;
+	on = disk->measure.on;
+	spin_unlock_irq(&disk->lock);
 	seq_printf(m, "on %u\nruns %u\ncontrol %u\nstretch_us %llu\nstretches %u\nblocks %u\n", on,
 		   c->trial.on, fb_cost_controls(c), div_u64(c->trial.stretch_ns, NSEC_PER_USEC),
 		   c->trial.stretches, c->trial.ended);
@@ -70,16 +70,16 @@ DEFINE_SHOW_ATTRIBUTE(tasks);
 /* one line per block: first sector, sectors, what is at fault */
 static int bad_blocks_show(struct seq_file *m, void *v)
 {
-	struct fb_disk *fd = m->private;
-	struct fb_plan_piece *list = kmalloc(sizeof(fd->quarantine.list), GFP_KERNEL);
+	struct fb_disk *disk = m->private;
+	struct fb_plan_piece *list = kmalloc(sizeof(disk->quarantine.list), GFP_KERNEL);
 	u32 listed, i;
 
 	if (!list)
 		return -ENOMEM;
-	spin_lock_irq(&fd->lock);
-	listed = fd->quarantine.listed;
-	memcpy(list, fd->quarantine.list, listed * sizeof(*list));
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	listed = disk->quarantine.listed;
+	memcpy(list, disk->quarantine.list, listed * sizeof(*list));
+	spin_unlock_irq(&disk->lock);
 	for (i = 0; i < listed; i++)
 		seq_printf(m, "%llu %u medium\n", list[i].lbn, list[i].nsect);
 	kfree(list);
@@ -90,12 +90,12 @@ DEFINE_SHOW_ATTRIBUTE(bad_blocks);
 /* one line per bucket: its lower edge in microseconds, number of requests */
 static int prediction_error_show(struct seq_file *m, void *v)
 {
-	struct fb_disk *fd = m->private;
+	struct fb_disk *disk = m->private;
 	u64 count;
 	int i;
 
 	for (i = 0; i < FB_HIST; i++) {
-		count = READ_ONCE(fd->stats.engine.ends.hist[i]);
+		count = READ_ONCE(disk->stats.engine.ends.hist[i]);
 		if (count)
 			seq_printf(m, "%d %llu\n",
 				   (i - FB_HIST_HALF - 1) * (FB_HIST_STEP_NS / 1000), count);
@@ -113,21 +113,21 @@ struct fb_debugfs_calibration {
 	bool locked;
 };
 
-static void fb_debugfs_copy_calibration(struct fb_disk *fd, struct fb_debugfs_calibration *s,
+static void fb_debugfs_copy_calibration(struct fb_disk *disk, struct fb_debugfs_calibration *s,
 					u64 now)
 {
-	spin_lock_irq(&fd->lock);
-	s->modelled = fd->model;
-	if (fd->model) {
-		s->info = *dm_info(fd->model);
-		s->calib = fd->seek_fit;
+	spin_lock_irq(&disk->lock);
+	s->modelled = disk->model;
+	if (disk->model) {
+		s->info = *dm_info(disk->model);
+		s->calib = disk->seek_fit;
 	}
-	s->attached = fd->model && fd->head && !fb_level_unmapped(fd);
+	s->attached = disk->model && disk->head && !fb_level_unmapped(disk);
 	if (s->attached) {
-		s->head = *fd->head;
-		s->locked = fb_head_locked(fd->head, now);
+		s->head = *disk->head;
+		s->locked = fb_head_locked(disk->head, now);
 	}
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 }
 
 static int calibration_show(struct seq_file *m, void *v)
@@ -163,11 +163,11 @@ DEFINE_SHOW_ATTRIBUTE(calibration);
 /* any write resets fb_disk.stats */
 static ssize_t reset_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	struct fb_disk *fd = file->private_data;
+	struct fb_disk *disk = file->private_data;
 
-	spin_lock_irq(&fd->lock);
-	memset(&fd->stats, 0, sizeof(fd->stats));
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	memset(&disk->stats, 0, sizeof(disk->stats));
+	spin_unlock_irq(&disk->lock);
 	return count;
 }
 
@@ -179,17 +179,17 @@ static const struct file_operations reset_fops = {
 };
 
 /* debugfs callers are meant to ignore errors */
-static void fb_debugfs_fill(struct fb_disk *fd)
+static void fb_debugfs_fill(struct fb_disk *disk)
 {
-	struct dentry *dir = fd->folder.debugfs;
+	struct dentry *dir = disk->folder.debugfs;
 
-	debugfs_create_file("numbers", 0400, dir, fd, &numbers_fops);
-	debugfs_create_file("trial", 0444, dir, fd, &trial_fops);
-	debugfs_create_file("tasks", 0444, dir, fd, &tasks_fops);
-	debugfs_create_file("bad_blocks", 0444, dir, fd, &bad_blocks_fops);
-	debugfs_create_file("prediction_error", 0444, dir, fd, &prediction_error_fops);
-	debugfs_create_file("calibration", 0444, dir, fd, &calibration_fops);
-	debugfs_create_file("reset", 0200, dir, fd, &reset_fops);
+	debugfs_create_file("numbers", 0400, dir, disk, &numbers_fops);
+	debugfs_create_file("trial", 0444, dir, disk, &trial_fops);
+	debugfs_create_file("tasks", 0444, dir, disk, &tasks_fops);
+	debugfs_create_file("bad_blocks", 0444, dir, disk, &bad_blocks_fops);
+	debugfs_create_file("prediction_error", 0444, dir, disk, &prediction_error_fops);
+	debugfs_create_file("calibration", 0444, dir, disk, &calibration_fops);
+	debugfs_create_file("reset", 0200, dir, disk, &reset_fops);
 }
 
 const struct fb_disk_client fb_debugfs_client = {

@@ -16,6 +16,6 @@ extern const struct fb_disk_client fb_sysfs_client, fb_debugfs_client;
 
 extern const struct attribute_group fb_snapshot_group;
 
-int fb_snapshot_print(struct fb_disk *fd, struct seq_file *m);
+int fb_snapshot_print(struct fb_disk *disk, struct seq_file *m);
 
 #endif /* FB_FILES_H */

@@ -28,22 +28,24 @@ static const u64 fb_iosched_reset_ns = NSEC_PER_SEC;
 /* ---- insertion ---- */
 
 /* is there foreground work, apart from requests that bypass schedulers? */
-static bool fb_iosched_is_active(const struct fb_sched *fs)
+static bool fb_iosched_is_active(const struct fb_sched *sched)
 {
-	return fs->engine.pool.count || fs->engine.nr_untracked || !list_empty(&fs->bypass) ||
-	       fs->engine.nr_flight > fs->engine.nr_idle + fs->others.flying;
+	const struct fb_engine *e = &sched->engine;
+
+	return e->pool.count || e->nr_untracked || !list_empty(&sched->bypass) ||
+	       e->nr_flight > e->nr_idle + sched->others.flying;
 }
 
-static void fb_iosched_note_activity(struct fb_sched *fs)
+static void fb_iosched_note_activity(struct fb_sched *sched)
 {
-	bool active = fs->nr_unseen || fb_iosched_is_active(fs);
-	bool quiet = fs->fd->fg.active && !active;
+	bool active = sched->nr_unseen || fb_iosched_is_active(sched);
+	bool quiet = sched->disk->fg.active && !active;
 
 	if (active || quiet)
-		fs->fd->fg.last_ns = ktime_get_ns();
-	fs->fd->fg.active = active;
+		sched->disk->fg.last_ns = ktime_get_ns();
+	sched->disk->fg.active = active;
 	if (quiet)
-		fb_idle_quiet(fs->fd);
+		fb_idle_quiet(sched->disk);
 }
 
 /*
@@ -52,43 +54,43 @@ static void fb_iosched_note_activity(struct fb_sched *fs)
  * less our own and less @own, those about to be sent. This needs to be known only while there
  * is no other foreground.
  */
-static void fb_iosched_look(struct fb_sched *fs, u32 own)
+static void fb_iosched_look(struct fb_sched *sched, u32 own)
 {
-	struct fb_disk *fd = fs->fd;
-	u64 last_ns = fd->fg.last_ns;
+	struct fb_disk *disk = sched->disk;
+	u64 last_ns = disk->fg.last_ns;
 	struct scsi_device *sdev;
 	u32 busy, known;
 
-	lockdep_assert_held(&fd->lock);
-	if ((!fd->model && !fd->cov) || fb_iosched_is_active(fs))
+	lockdep_assert_held(&disk->lock);
+	if ((!disk->model && !disk->cov) || fb_iosched_is_active(sched))
 		return;
-	sdev = fb_disk_sdev(fd);
+	sdev = fb_disk_sdev(disk);
 	busy = sdev ? scsi_device_busy(sdev) : 0;
-	known = min(busy, fs->engine.nr_flight + own + READ_ONCE(fd->idle.asking));
-	if (busy == known && !fs->nr_unseen)
+	known = min(busy, sched->engine.nr_flight + own + READ_ONCE(disk->idle.asking));
+	if (busy == known && !sched->nr_unseen)
 		return;
-	if (busy - known > fs->nr_unseen) {
-		fd->fg.active = true;
-		fb_idle_withdraw(fd);
-		fb_idle_policy_arrive_unfollowed(&fd->idle.wait, ktime_get_ns(), NULL);
-		fb_engine_lose_head(&fs->engine);
-		fb_idle_passed(fd);
+	if (busy - known > sched->nr_unseen) {
+		disk->fg.active = true;
+		fb_idle_withdraw(disk);
+		fb_idle_policy_arrive_unfollowed(&disk->idle.wait, ktime_get_ns(), NULL);
+		fb_engine_lose_head(&sched->engine);
+		fb_idle_passed(disk);
 	}
-	fs->nr_unseen = busy - known;
-	fb_iosched_note_activity(fs);
+	sched->nr_unseen = busy - known;
+	fb_iosched_note_activity(sched);
 	/* it may be a query that does not wake a sleeping drive: not foreground activity */
-	fd->fg.last_ns = last_ns;
-	if (fs->nr_unseen && !hrtimer_is_queued(&fs->timer))
-		hrtimer_start(&fs->timer, ns_to_ktime(ktime_get_ns() + FB_SCHED_LOOK_NS),
+	disk->fg.last_ns = last_ns;
+	if (sched->nr_unseen && !hrtimer_is_queued(&sched->timer))
+		hrtimer_start(&sched->timer, ns_to_ktime(ktime_get_ns() + FB_SCHED_LOOK_NS),
 			      HRTIMER_MODE_ABS);
 }
 
 /* a command has left the engine's flight: so much for those who count by kinds of their own */
-static void fb_iosched_uncount(struct fb_sched *fs, struct fb_sched_rq *fq, bool good)
+static void fb_iosched_uncount(struct fb_sched *sched, struct fb_sched_rq *fq, bool good)
 {
 	if (fq->r.cmd.cause == FB_CAUSE_IDLE)
-		fb_idle_ended(fs->fd, good);
-	fs->others.flying -= fq->r.background;
+		fb_idle_ended(sched->disk, good);
+	sched->others.flying -= fq->r.background;
 }
 
 /*
@@ -104,56 +106,56 @@ static void fb_iosched_describe(struct fb_sched_rq *fq)
 	fq->r.cacheable = !fq->r.ours && op == REQ_OP_WRITE && !(fq->rq->cmd_flags & REQ_FUA);
 }
 
-static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool at_head,
+static void fb_iosched_insert_one(struct fb_sched *sched, struct request *rq, bool at_head,
 				  struct list_head *free)
 {
 	struct fb_sched_rq *fq = fb_sched_rq(rq);
 	bool again = fq && fq->state == FB_SCHED_REQUEUED, background;
 	u64 now = ktime_get_ns();
 
-	lockdep_assert_held(&fs->fd->lock);
+	lockdep_assert_held(&sched->disk->lock);
 	if (fq)
 		fb_iosched_describe(fq);
 	/* its insertion is traced when it is aimed, if it ever is */
-	if (fq && fb_free_read_is_ours(rq->bio) && fb_free_read_hold(fs->fd, rq)) {
+	if (fq && fb_free_read_is_ours(rq->bio) && fb_free_read_hold(sched->disk, rq)) {
 		fq->r.ours = true;
 		return;
 	}
 	if (again) {
-		fb_engine_off_flight(&fs->engine, &fq->r, now);
-		fb_iosched_uncount(fs, fq, false);
+		fb_engine_off_flight(&sched->engine, &fq->r, now);
+		fb_iosched_uncount(sched, fq, false);
 		fq->state = FB_SCHED_NEW;
 		at_head = true;
 	}
 	background = fq && !at_head && fb_background_recognise(fq);
-	if (!at_head && !background && blk_mq_sched_try_insert_merge(fs->q, rq, free))
+	if (!at_head && !background && blk_mq_sched_try_insert_merge(sched->q, rq, free))
 		return;
 	trace_block_rq_insert(rq);
 	if (!fq)
-		fs->fd->stats.untracked++;
+		sched->disk->stats.untracked++;
 	/* what comes again was counted when it came first, and may be a read of ours */
 	if (!again && !background && (fq || rq->rq_flags & FB_COMPAT_PREPARED))
-		fb_inflight_arrived(fs, fq, at_head, now);
+		fb_inflight_arrived(sched, fq, at_head, now);
 	if (!again && !background && fq && fq->r.media) {
-		fb_measure_arrived(fs->fd, fq->r.fg.write, now);
+		fb_measure_arrived(sched->disk, fq->r.fg.write, now);
 		fq->measured_ns = now;
 	}
 	if (!again && !background && fq)
-		fb_destage_arrived(&fs->fd->destage, op_is_write(req_op(rq)));
+		fb_destage_arrived(&sched->disk->destage, op_is_write(req_op(rq)));
 	if (!fq || at_head) {
-		list_add(&rq->queuelist, &fs->bypass);
+		list_add(&rq->queuelist, &sched->bypass);
 		return;
 	}
-	fb_pool_add(fs, fq, now);
-	fb_iosched_note_activity(fs);
+	fb_pool_add(sched, fq, now);
+	fb_iosched_note_activity(sched);
 	if (!background)
-		fb_engine_offer(&fs->engine, &fq->r, now);
+		fb_engine_offer(&sched->engine, &fq->r, now);
 }
 
 static void fb_iosched_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_head *list,
 				       bool at_head)
 {
-	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
+	struct fb_sched *sched = hctx->queue->elevator->elevator_data;
 	struct request *rq, *next;
 	unsigned long flags;
 	LIST_HEAD(free);
@@ -161,12 +163,12 @@ static void fb_iosched_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_h
 	/* a plug may have dozens: interrupts are let in after each */
 	list_for_each_entry_safe(rq, next, list, queuelist) {
 		list_del_init(&rq->queuelist);
-		spin_lock_irqsave(&fs->fd->lock, flags);
-		fb_iosched_insert_one(fs, rq, at_head, &free);
+		spin_lock_irqsave(&sched->disk->lock, flags);
+		fb_iosched_insert_one(sched, rq, at_head, &free);
 		/* a write may have come; blk-mq runs the queue when this returns */
 		if (list_empty(list))
-			fb_order_decide(fs);
-		spin_unlock_irqrestore(&fs->fd->lock, flags);
+			fb_order_decide(sched);
+		spin_unlock_irqrestore(&sched->disk->lock, flags);
 	}
 
 	list_for_each_entry_safe(rq, next, &free, queuelist) {
@@ -178,21 +180,21 @@ static void fb_iosched_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_h
 /* ---- sending ---- */
 
 /* what the kernel has to do for a command that the engine has sent */
-static struct request *fb_iosched_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
+static struct request *fb_iosched_sent(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 {
-	struct fb_disk *fd = fs->fd;
+	struct fb_disk *disk = sched->disk;
 	struct request *rq = fq->rq;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	fq->state = FB_SCHED_SENT;
-	fb_background_note_sent(fs, fq, now);
+	fb_background_note_sent(sched, fq, now);
 	if (fq->r.fg.write)
-		fb_free_read_overlap(fd, fq->r.cmd.lbn, fq->r.cmd.nsect);
+		fb_free_read_overlap(disk, fq->r.cmd.lbn, fq->r.cmd.nsect);
 	rq->rq_flags |= RQF_STARTED;
-	fb_iosched_note_activity(fs);
+	fb_iosched_note_activity(sched);
 	if (fb_free_read_is_ours(rq->bio)) {
 		fq->own = fq->r.cmd.cause != FB_CAUSE_PREPEND;
-		fb_inflight_check_writes(fs);
+		fb_inflight_check_writes(sched);
 		fb_free_read_begun(rq->bio->bi_private, now);
 		fb_verify_apply(rq->bio->bi_private, rq);
 	}
@@ -200,7 +202,7 @@ static struct request *fb_iosched_sent(struct fb_sched *fs, struct fb_sched_rq *
 }
 
 /* send a command that the engine has not chosen */
-static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *fq,
+static struct request *fb_iosched_send(struct fb_sched *sched, struct fb_sched_rq *fq,
 				       enum fb_cause cause, u64 now)
 {
 	const struct fb_engine_send d = {
@@ -209,92 +211,92 @@ static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *
 		.nsect = blk_rq_sectors(fq->rq),
 	};
 
-	fb_engine_send(&fs->engine, &fq->r, &d, now);
-	return fb_iosched_sent(fs, fq, now);
+	fb_engine_send(&sched->engine, &fq->r, &d, now);
+	return fb_iosched_sent(sched, fq, now);
 }
 
 /* without foreground: send a background read of others if one is due */
-static struct request *fb_iosched_send_quiet(struct fb_sched *fs)
+static struct request *fb_iosched_send_quiet(struct fb_sched *sched)
 {
 	u64 now = ktime_get_ns(), due_ns;
-	struct fb_sched_rq *fq = fb_background_pick_idle(fs, now, &due_ns);
+	struct fb_sched_rq *fq = fb_background_pick_idle(sched, now, &due_ns);
 
 	if (!fq || now < due_ns)
 		return NULL;
-	fs->engine.window_ns = 0;
-	fs->fd->stats.others_idle++;
-	fb_pool_del(fs, fq);
-	return fb_iosched_send(fs, fq, FB_CAUSE_PLAIN, now);
+	sched->engine.window_ns = 0;
+	sched->disk->stats.others_idle++;
+	fb_pool_del(sched, fq);
+	return fb_iosched_send(sched, fq, FB_CAUSE_PLAIN, now);
 }
 
 /* without a struct fb_sched_rq it cannot be followed: no free reads until it completes */
-static void fb_iosched_send_untracked(struct fb_sched *fs, struct request *rq)
+static void fb_iosched_send_untracked(struct fb_sched *sched, struct request *rq)
 {
 	if (op_is_write(req_op(rq)))
-		fb_free_read_overlap(fs->fd, blk_rq_pos(rq), blk_rq_sectors(rq));
+		fb_free_read_overlap(sched->disk, blk_rq_pos(rq), blk_rq_sectors(rq));
 	if (rq->rq_flags & FB_COMPAT_PREPARED && !rq->elv.priv[1]) {
-		rq->elv.priv[1] = fs;
-		fs->engine.nr_untracked++;
+		rq->elv.priv[1] = sched;
+		sched->engine.nr_untracked++;
 	}
 	rq->rq_flags |= RQF_STARTED;
-	fb_gap_void(&fs->fd->mail);
+	fb_gap_void(&sched->disk->mail);
 }
 
 /* an idle read is ready, and the disk is still idle */
-static bool fb_iosched_idle_is_due(const struct fb_sched *fs)
+static bool fb_iosched_idle_is_due(const struct fb_sched *sched)
 {
-	return fs->fd->idle.ready && !fs->fd->fg.active && !fs->engine.nr_flight &&
-	       !fs->others.count && !fb_level_unserved(fs->fd);
+	return sched->disk->idle.ready && !sched->disk->fg.active && !sched->engine.nr_flight &&
+	       !sched->others.count && !fb_level_unserved(sched->disk);
 }
 
-static struct request *fb_iosched_send_idle(struct fb_sched *fs)
+static struct request *fb_iosched_send_idle(struct fb_sched *sched)
 {
-	const struct fb_plan_piece *piece = &fs->fd->idle.piece;
+	const struct fb_plan_piece *piece = &sched->disk->idle.piece;
 	u64 now = ktime_get_ns();
 	struct request *rq;
 
-	if (!fb_iosched_idle_is_due(fs))
+	if (!fb_iosched_idle_is_due(sched))
 		return NULL;
 	/* the request being dispatched is already in the device's busy count */
-	fb_iosched_look(fs, 1);
-	if (!fs->fd->idle.ready)
+	fb_iosched_look(sched, 1);
+	if (!sched->disk->idle.ready)
 		return NULL;
-	fs->fd->idle.ready = false;
-	rq = fb_free_read_send(fs->fd, piece->lbn, piece->nsect, FB_FREE_READ_IDLE);
+	sched->disk->idle.ready = false;
+	rq = fb_free_read_send(sched->disk, piece->lbn, piece->nsect, FB_FREE_READ_IDLE);
 	if (!rq)
 		return NULL;
-	fb_iosched_send(fs, fb_sched_rq(rq), FB_CAUSE_IDLE, now);
-	fb_idle_sent(fs->fd, now);
+	fb_iosched_send(sched, fb_sched_rq(rq), FB_CAUSE_IDLE, now);
+	fb_idle_sent(sched->disk, now);
 	return rq;
 }
 
-static struct request *fb_iosched_send_bypass(struct fb_sched *fs)
+static struct request *fb_iosched_send_bypass(struct fb_sched *sched)
 {
-	struct request *rq = list_first_entry_or_null(&fs->bypass, struct request, queuelist);
+	struct request *rq = list_first_entry_or_null(&sched->bypass, struct request, queuelist);
 	struct fb_sched_rq *fq;
 	u64 now = ktime_get_ns();
 
 	if (!rq)
 		return NULL;
 	fq = fb_sched_rq(rq);
-	if (fq && fb_engine_is_full(&fs->engine))
+	if (fq && fb_engine_is_full(&sched->engine))
 		return NULL;
 	list_del_init(&rq->queuelist);
-	fb_engine_lose_head(&fs->engine);
-	fb_engine_drop_plan(&fs->engine);
+	fb_engine_lose_head(&sched->engine);
+	fb_engine_drop_plan(&sched->engine);
 	/* a requeued command keeps its cause */
 	if (fq)
-		fb_iosched_send(fs, fq, fq->r.cmd.cause, now);
+		fb_iosched_send(sched, fq, fq->r.cmd.cause, now);
 	else
-		fb_iosched_send_untracked(fs, rq);
-	if (!fs->engine.pinned)
-		fb_engine_choose_again(&fs->engine, now);
+		fb_iosched_send_untracked(sched, rq);
+	if (!sched->engine.pinned)
+		fb_engine_choose_again(&sched->engine, now);
 	return rq;
 }
 
 static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 {
-	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
+	struct fb_sched *sched = hctx->queue->elevator->elevator_data;
 	struct fb_engine_send d;
 	struct fb_engine_rq *r;
 	struct request *rq;
@@ -302,24 +304,24 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 	bool back;
 	u64 now;
 
-	spin_lock_irqsave(&fs->fd->lock, flags);
-	if (unlikely(fs->others.count) && fb_background_expire(fs) && !fs->engine.pinned)
-		fb_engine_choose_again(&fs->engine, ktime_get_ns());
-	rq = fb_iosched_send_bypass(fs);
+	spin_lock_irqsave(&sched->disk->lock, flags);
+	if (unlikely(sched->others.count) && fb_background_expire(sched) && !sched->engine.pinned)
+		fb_engine_choose_again(&sched->engine, ktime_get_ns());
+	rq = fb_iosched_send_bypass(sched);
 	if (!rq) {
 		now = ktime_get_ns();
-		r = fb_engine_next(&fs->engine, &d, now);
-		rq = r ? fb_iosched_sent(fs, fb_sched_rq_of(r), now) : NULL;
+		r = fb_engine_next(&sched->engine, &d, now);
+		rq = r ? fb_iosched_sent(sched, fb_sched_rq_of(r), now) : NULL;
 	}
-	if (!rq && !fs->engine.pool.count)
-		rq = fb_iosched_send_quiet(fs);
+	if (!rq && !sched->engine.pool.count)
+		rq = fb_iosched_send_quiet(sched);
 	if (!rq)
-		rq = fb_iosched_send_idle(fs);
-	fs->fd->idle.sent += !!rq;
-	back = fb_free_read_is_awaited(fs->fd);
-	spin_unlock_irqrestore(&fs->fd->lock, flags);
+		rq = fb_iosched_send_idle(sched);
+	sched->disk->idle.sent += !!rq;
+	back = fb_free_read_is_awaited(sched->disk);
+	spin_unlock_irqrestore(&sched->disk->lock, flags);
 	if (back)
-		fb_free_read_return(fs->fd);
+		fb_free_read_return(sched->disk);
 	return rq;
 }
 
@@ -332,117 +334,117 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
  */
 static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 {
-	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
+	struct fb_sched *sched = hctx->queue->elevator->elevator_data;
 	unsigned long flags;
 	bool work;
 
-	spin_lock_irqsave(&fs->fd->lock, flags);
-	if (!fs->fd->idle.ready)
-		fb_iosched_look(fs, 0);
-	work = fb_engine_has_work(&fs->engine, ktime_get_ns());
-	if (unlikely(fs->others.count))
-		work |= fb_background_is_due(fs);
-	if (!list_empty(&fs->bypass))
-		work = !fb_engine_is_full(&fs->engine) ||
-		       !fb_sched_rq(list_first_entry(&fs->bypass, struct request, queuelist));
-	work = work || fb_iosched_idle_is_due(fs) || fb_free_read_is_awaited(fs->fd);
-	spin_unlock_irqrestore(&fs->fd->lock, flags);
+	spin_lock_irqsave(&sched->disk->lock, flags);
+	if (!sched->disk->idle.ready)
+		fb_iosched_look(sched, 0);
+	work = fb_engine_has_work(&sched->engine, ktime_get_ns());
+	if (unlikely(sched->others.count))
+		work |= fb_background_is_due(sched);
+	if (!list_empty(&sched->bypass))
+		work = !fb_engine_is_full(&sched->engine) ||
+		       !fb_sched_rq(list_first_entry(&sched->bypass, struct request, queuelist));
+	work = work || fb_iosched_idle_is_due(sched) || fb_free_read_is_awaited(sched->disk);
+	spin_unlock_irqrestore(&sched->disk->lock, flags);
 	return work;
 }
 
 static enum hrtimer_restart fb_iosched_timer(struct hrtimer *timer)
 {
-	struct fb_sched *fs = container_of(timer, struct fb_sched, timer);
+	struct fb_sched *sched = container_of(timer, struct fb_sched, timer);
 	unsigned long flags;
 
-	spin_lock_irqsave(&fs->fd->lock, flags);
+	spin_lock_irqsave(&sched->disk->lock, flags);
 	/* the window may have been opened again while we waited for the lock */
-	if (ktime_get_ns() >= fs->engine.window_ns)
-		fs->engine.window_ns = 0;
-	spin_unlock_irqrestore(&fs->fd->lock, flags);
-	blk_mq_run_hw_queues(fs->q, true);
+	if (ktime_get_ns() >= sched->engine.window_ns)
+		sched->engine.window_ns = 0;
+	spin_unlock_irqrestore(&sched->disk->lock, flags);
+	blk_mq_run_hw_queues(sched->q, true);
 	return HRTIMER_NORESTART;
 }
 
 /* ---- completion ---- */
 
 /* a request has ended, or is part of another one */
-static void fb_iosched_measure_end(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
+static void fb_iosched_measure_end(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 {
 	if (fq->measured_ns)
-		fb_measure_ended(fs->fd, fq->r.fg.write, now - fq->measured_ns, now);
+		fb_measure_ended(sched->disk, fq->r.fg.write, now - fq->measured_ns, now);
 	fq->measured_ns = 0;
 }
 
 /* Return: true if the queue should be run. */
-static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
+static bool fb_iosched_complete(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 {
-	struct fb_engine *e = &fs->engine;
+	struct fb_engine *e = &sched->engine;
 	bool failed = fb_verify_failed(fq->rq);
 	bool overtaken = fb_engine_landed(e, &fq->r, now);
 
-	lockdep_assert_held(&fs->fd->lock);
-	fb_iosched_uncount(fs, fq, !failed);
+	lockdep_assert_held(&sched->disk->lock);
+	fb_iosched_uncount(sched, fq, !failed);
 	fq->state = FB_SCHED_DONE;
-	fs->fd->fg.end_ns = now;
-	fb_iosched_measure_end(fs, fq, now);
+	sched->disk->fg.end_ns = now;
+	fb_iosched_measure_end(sched, fq, now);
 	if (fb_engine_is_foreground(&fq->r)) {
-		fs->others.fg_end_ns = now;
+		sched->others.fg_end_ns = now;
 		fb_policy_ended(&e->pool, !e->pool.count && !e->nr_flight);
-		fb_inflight_served(fs, fq, now);
+		fb_inflight_served(sched, fq, now);
 	}
-	fb_iosched_note_activity(fs);
+	fb_iosched_note_activity(sched);
 	fq->r.cmd.failed = failed;
-	return fb_engine_judge(e, &fq->r, overtaken, now) || !list_empty(&fs->bypass);
+	return fb_engine_judge(e, &fq->r, overtaken, now) || !list_empty(&sched->bypass);
 }
 
 static void fb_iosched_completed_request(struct request *rq, u64 now)
 {
-	struct fb_sched *fs = rq->q->elevator->elevator_data;
+	struct fb_sched *sched = rq->q->elevator->elevator_data;
 	struct fb_sched_rq *fq = fb_sched_rq(rq);
 	unsigned long flags;
 	bool run = false;
 
 	if (fq)
 		fb_verify_restore(rq);
-	spin_lock_irqsave(&fs->fd->lock, flags);
+	spin_lock_irqsave(&sched->disk->lock, flags);
 	if (fq && fq->state == FB_SCHED_SENT)
-		run = fb_iosched_complete(fs, fq, now);
+		run = fb_iosched_complete(sched, fq, now);
 	if (fq && (fq->r.ours || fq->prepended))
-		fb_verify_judge(fs->fd, rq, fq->r.cmd.observed ? &fq->r.cmd.verdict : NULL);
-	fb_iosched_look(fs, 0);
-	run |= fb_order_decide(fs);
-	spin_unlock_irqrestore(&fs->fd->lock, flags);
+		fb_verify_judge(sched->disk, rq, fq->r.cmd.observed ? &fq->r.cmd.verdict : NULL);
+	fb_iosched_look(sched, 0);
+	run |= fb_order_decide(sched);
+	spin_unlock_irqrestore(&sched->disk->lock, flags);
 	if (run)
-		blk_mq_run_hw_queues(fs->q, true);
+		blk_mq_run_hw_queues(sched->q, true);
 }
 
 /* the driver returned @rq; it counts as in flight until it is inserted again or completes */
 static void fb_iosched_requeue_request(struct request *rq)
 {
-	struct fb_sched *fs = rq->q->elevator->elevator_data;
+	struct fb_sched *sched = rq->q->elevator->elevator_data;
 	struct fb_sched_rq *fq = fb_sched_rq(rq);
 	unsigned long flags;
 
 	if (fq && fq->prepended)
-		fb_verify_split(fs->fd, rq);
-	spin_lock_irqsave(&fs->fd->lock, flags);
+		fb_verify_split(sched->disk, rq);
+	spin_lock_irqsave(&sched->disk->lock, flags);
 	/*
 	 * A time-out may have reset the device, which puts the phase in doubt, too. RQF_TIMED_OUT
 	 * has been cleared already, the deadline has not.
 	 */
-	if (fs->fd->model && time_after_eq(jiffies, READ_ONCE(rq->deadline)))
-		fb_head_reset(&fs->engine.head, ktime_get_ns() + fb_iosched_reset_ns);
+	if (sched->disk->model && time_after_eq(jiffies, READ_ONCE(rq->deadline)))
+		fb_head_reset(&sched->engine.head, ktime_get_ns() + fb_iosched_reset_ns);
 	else
-		fb_head_lose(&fs->engine.head);
-	fb_recovery_requeued(fs->fd, rq);
-	fb_gap_void(&fs->fd->mail);
-	fb_engine_drop_plan(&fs->engine);
+		fb_head_lose(&sched->engine.head);
+	fb_recovery_requeued(sched->disk, rq);
+	fb_gap_void(&sched->disk->mail);
+	fb_engine_drop_plan(&sched->engine);
 	if (fq && fq->state == FB_SCHED_SENT) {
 		fq->r.cmd.start_ns = 0;
 		fq->state = FB_SCHED_REQUEUED;
 	}
-	spin_unlock_irqrestore(&fs->fd->lock, flags);
+	spin_unlock_irqrestore(&sched->disk->lock, flags);
 }
 
 /* ---- struct fb_sched_rq ---- */
@@ -461,29 +463,29 @@ static void fb_iosched_prepare_request(struct request *rq)
 	INIT_LIST_HEAD(&fq->r.fg.node);
 }
 
-static void fb_iosched_finish_untracked(struct fb_sched *fs, struct request *rq)
+static void fb_iosched_finish_untracked(struct fb_sched *sched, struct request *rq)
 {
 	unsigned long flags;
 
 	if (!rq->elv.priv[1])
 		return;
-	spin_lock_irqsave(&fs->fd->lock, flags);
-	fs->engine.nr_untracked--;
-	fb_iosched_note_activity(fs);
-	spin_unlock_irqrestore(&fs->fd->lock, flags);
+	spin_lock_irqsave(&sched->disk->lock, flags);
+	sched->engine.nr_untracked--;
+	fb_iosched_note_activity(sched);
+	spin_unlock_irqrestore(&sched->disk->lock, flags);
 	rq->elv.priv[1] = NULL;
-	blk_mq_run_hw_queues(fs->q, true);
+	blk_mq_run_hw_queues(sched->q, true);
 }
 
 static void fb_iosched_finish_request(struct request *rq)
 {
-	struct fb_sched *fs = rq->q->elevator->elevator_data;
+	struct fb_sched *sched = rq->q->elevator->elevator_data;
 	struct fb_sched_rq *fq = fb_sched_rq(rq);
 	unsigned long flags;
 	bool run;
 
 	if (!fq) {
-		fb_iosched_finish_untracked(fs, rq);
+		fb_iosched_finish_untracked(sched, rq);
 		return;
 	}
 	/* a VERIFY, in flight, or requeued past the scheduler */
@@ -491,55 +493,55 @@ static void fb_iosched_finish_request(struct request *rq)
 		fb_iosched_completed_request(rq, ktime_get_ns());
 		fb_compat_account_read(rq, ktime_get_ns());
 	}
-	spin_lock_irqsave(&fs->fd->lock, flags);
+	spin_lock_irqsave(&sched->disk->lock, flags);
 	WARN_ON_ONCE(fq->state == FB_SCHED_POOLED);
-	fb_iosched_measure_end(fs, fq, ktime_get_ns());
+	fb_iosched_measure_end(sched, fq, ktime_get_ns());
 	/* no completed_request(), or a requeue that bypassed the scheduler before it completed */
 	run = fq->state == FB_SCHED_SENT || fq->state == FB_SCHED_REQUEUED;
 	if (run) {
-		fb_engine_off_flight(&fs->engine, &fq->r, ktime_get_ns());
-		fb_iosched_uncount(fs, fq, false);
-		fb_head_lose(&fs->engine.head);
-		fb_iosched_note_activity(fs);
+		fb_engine_off_flight(&sched->engine, &fq->r, ktime_get_ns());
+		fb_iosched_uncount(sched, fq, false);
+		fb_head_lose(&sched->engine.head);
+		fb_iosched_note_activity(sched);
 	}
 	if (fq->r.ours || fq->prepended)
-		fb_verify_judge(fs->fd, rq, NULL);
-	spin_unlock_irqrestore(&fs->fd->lock, flags);
+		fb_verify_judge(sched->disk, rq, NULL);
+	spin_unlock_irqrestore(&sched->disk->lock, flags);
 	rq->elv.priv[0] = NULL;
 	fq->rq = NULL;
 	if (run)
-		blk_mq_run_hw_queues(fs->q, true);
+		blk_mq_run_hw_queues(sched->q, true);
 }
 
 /* ---- life cycle ---- */
 
 /* the learnt conservatism needs a target above 0 */
-static u32 fb_iosched_target(const struct fb_sched *fs)
+static u32 fb_iosched_target(const struct fb_sched *sched)
 {
-	return max(fs->target_ppm, 1U);
+	return max(sched->target_ppm, 1U);
 }
 
 /* the model was replaced, or is used now or no longer */
-static void fb_iosched_model_changed(struct fb_disk *fd)
+static void fb_iosched_model_changed(struct fb_disk *disk)
 {
-	struct fb_sched *fs = fd->sched;
+	struct fb_sched *sched = disk->sched;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	/* this may run before fb_disk_attach() has returned */
-	fb_sched_set_disk(fs, fd);
-	fd->conservatism.target_ppm = fb_iosched_target(fs);
-	fb_engine_set_model(&fs->engine, fd->model, ktime_get_ns());
+	fb_sched_set_disk(sched, disk);
+	disk->conservatism.target_ppm = fb_iosched_target(sched);
+	fb_engine_set_model(&sched->engine, disk->model, ktime_get_ns());
 	/* without a model the drive gets all requests, whoever orders */
-	fb_order_run_soon(fd);
+	fb_order_run_soon(disk);
 }
 
 /* the thread asks for a gap: one step towards it */
-static bool fb_iosched_next_gap(struct fb_disk *fd)
+static bool fb_iosched_next_gap(struct fb_disk *disk)
 {
-	struct fb_sched *fs = fd->sched;
+	struct fb_sched *sched = disk->sched;
 
-	lockdep_assert_held(&fd->lock);
-	return fb_round_next(&fs->engine, ktime_get_ns());
+	lockdep_assert_held(&disk->lock);
+	return fb_round_next(&sched->engine, ktime_get_ns());
 }
 
 static const struct fb_disk_sched_ops fb_iosched_disk_ops = {
@@ -550,64 +552,64 @@ static const struct fb_disk_sched_ops fb_iosched_disk_ops = {
 };
 
 /* a tunable: it may be one that keeps requests from being sent */
-static void fb_iosched_changed(struct fb_sched *fs)
+static void fb_iosched_changed(struct fb_sched *sched)
 {
-	lockdep_assert_held(&fs->fd->lock);
-	fs->fd->conservatism.target_ppm = fb_iosched_target(fs);
-	fb_engine_changed(&fs->engine, ktime_get_ns());
-	fb_order_run_soon(fs->fd);
+	lockdep_assert_held(&sched->disk->lock);
+	sched->disk->conservatism.target_ppm = fb_iosched_target(sched);
+	fb_engine_changed(&sched->engine, ktime_get_ns());
+	fb_order_run_soon(sched->disk);
 }
 
-static void fb_iosched_init(struct fb_sched *fs, struct request_queue *q)
+static void fb_iosched_init(struct fb_sched *sched, struct request_queue *q)
 {
-	fs->q = q;
-	fs->changed = fb_iosched_changed;
-	INIT_LIST_HEAD(&fs->bypass);
-	fb_background_init(fs);
-	fb_order_init(fs);
-	fb_compat_timer_setup(&fs->timer, fb_iosched_timer, HRTIMER_MODE_ABS);
-	fs->engine.pool.sw_percent = fb_iosched_sw_percent;
-	fs->engine.search_ns = fb_iosched_search_ns;
-	fs->target_ppm = FB_CONSERVATISM_TARGET_PPM;
-	fs->expire_ns[READ] = fb_iosched_read_expire_ns;
-	fs->expire_ns[WRITE] = fb_iosched_write_expire_ns;
+	sched->q = q;
+	sched->changed = fb_iosched_changed;
+	INIT_LIST_HEAD(&sched->bypass);
+	fb_background_init(sched);
+	fb_order_init(sched);
+	fb_compat_timer_setup(&sched->timer, fb_iosched_timer, HRTIMER_MODE_ABS);
+	sched->engine.pool.sw_percent = fb_iosched_sw_percent;
+	sched->engine.search_ns = fb_iosched_search_ns;
+	sched->target_ppm = FB_CONSERVATISM_TARGET_PPM;
+	sched->expire_ns[READ] = fb_iosched_read_expire_ns;
+	sched->expire_ns[WRITE] = fb_iosched_write_expire_ns;
 }
 
 static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue *eq)
 {
 	unsigned int noio = memalloc_noio_save();
 	u32 n = q->nr_hw_queues;
-	struct fb_sched *fs = kzalloc_node(struct_size(fs, slots, n), GFP_KERNEL, q->node);
-	struct fb_disk *fd;
+	struct fb_sched *sched = kzalloc_node(struct_size(sched, slots, n), GFP_KERNEL, q->node);
+	struct fb_disk *disk;
 
-	if (!fs)
+	if (!sched)
 		goto out;
-	fs->nr_slots = n;
-	if (fb_host_init(fs))
+	sched->nr_slots = n;
+	if (fb_host_init(sched))
 		goto free_sched;
-	fb_iosched_init(fs, q);
-	if (fb_slots_init(fs))
+	fb_iosched_init(sched, q);
+	if (fb_slots_init(sched))
 		goto free_host;
-	fd = fb_disk_attach(q, fs, &fs->engine.head, &fb_iosched_disk_ops);
-	if (!fd)
+	disk = fb_disk_attach(q, sched, &sched->engine.head, &fb_iosched_disk_ops);
+	if (!disk)
 		goto free_slots;
-	spin_lock_irq(&fd->lock);
-	fb_sched_set_disk(fs, fd);
-	fd->conservatism.target_ppm = fb_iosched_target(fs);
-	fb_engine_set_model(&fs->engine, fd->model, ktime_get_ns());
-	spin_unlock_irq(&fd->lock);
-	eq->elevator_data = fs;
+	spin_lock_irq(&disk->lock);
+	fb_sched_set_disk(sched, disk);
+	disk->conservatism.target_ppm = fb_iosched_target(sched);
+	fb_engine_set_model(&sched->engine, disk->model, ktime_get_ns());
+	spin_unlock_irq(&disk->lock);
+	eq->elevator_data = sched;
 	/* one order for the queue, however many hardware queues it has */
 	blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
 	memalloc_noio_restore(noio);
 	return 0;
 
 free_slots:
-	fb_slots_exit(fs);
+	fb_slots_exit(sched);
 free_host:
-	fb_host_exit(fs);
+	fb_host_exit(sched);
 free_sched:
-	kfree(fs);
+	kfree(sched);
 out:
 	memalloc_noio_restore(noio);
 	return -ENOMEM;
@@ -615,18 +617,18 @@ out:
 
 static int fb_iosched_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx)
 {
-	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
+	struct fb_sched *sched = hctx->queue->elevator->elevator_data;
 
-	fs->others.depth = fb_compat_half_depth(hctx);
+	sched->others.depth = fb_compat_half_depth(hctx);
 	return 0;
 }
 
 static void fb_iosched_depth_updated(struct blk_mq_hw_ctx *hctx)
 {
-	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
+	struct fb_sched *sched = hctx->queue->elevator->elevator_data;
 
-	fs->others.depth = fb_compat_half_depth(hctx);
-	fb_slots_resize(fs, hctx);
+	sched->others.depth = fb_compat_half_depth(hctx);
+	fb_slots_resize(sched, hctx);
 }
 
 FB_COMPAT_INIT_SCHED(fb_iosched_init_sched)
@@ -635,19 +637,19 @@ FB_COMPAT_DEPTH_UPDATED(fb_iosched_depth_updated)
 
 static void fb_iosched_exit_sched(struct elevator_queue *eq)
 {
-	struct fb_sched *fs = eq->elevator_data;
+	struct fb_sched *sched = eq->elevator_data;
 
 	/* nobody starts the timers any more */
-	fb_disk_detach(fs->fd);
-	fb_order_exit(fs);
-	hrtimer_cancel(&fs->timer);
-	WARN_ON_ONCE(fs->engine.pool.count || fs->others.count || fs->others.flying);
-	WARN_ON_ONCE(fs->engine.nr_flight);
-	WARN_ON_ONCE(!list_empty(&fs->bypass));
-	fb_disk_put(fs->fd);
-	fb_slots_exit(fs);
-	fb_host_exit(fs);
-	kfree(fs);
+	fb_disk_detach(sched->disk);
+	fb_order_exit(sched);
+	hrtimer_cancel(&sched->timer);
+	WARN_ON_ONCE(sched->engine.pool.count || sched->others.count || sched->others.flying);
+	WARN_ON_ONCE(sched->engine.nr_flight);
+	WARN_ON_ONCE(!list_empty(&sched->bypass));
+	fb_disk_put(sched->disk);
+	fb_slots_exit(sched);
+	fb_host_exit(sched);
+	kfree(sched);
 }
 
 static struct elevator_type fb_iosched_type = {

@@ -60,65 +60,65 @@ struct fb_snapshot {
 	char line[FB_DOUBT_LEN];	/* a value as text */
 };
 
-static const char *fb_snapshot_free_reads(struct fb_disk *fd, const struct fb_sched *fs)
+static const char *fb_snapshot_free_reads(struct fb_disk *disk, const struct fb_sched *sched)
 {
-	const struct scsi_device *sdev = fb_disk_sdev(fd);
+	const struct scsi_device *sdev = fb_disk_sdev(disk);
 
-	if (fb_level_unserved(fd))
+	if (fb_level_unserved(disk))
 		return "off: not scheduling";
-	if (fb_level_unmapped(fd))
+	if (fb_level_unmapped(disk))
 		return "off: no map of the drive is in use";
-	if (!fb_phase_on(&fd->phase, ktime_get_ns()))
+	if (!fb_phase_on(&disk->phase, ktime_get_ns()))
 		return "off: reads end at no angle of the model";
-	if (!fb_disk_tasks(fd))
+	if (!fb_disk_tasks(disk))
 		return "no task";
-	if (fs->engine.depth != FB_ENGINE_DEPTH)
+	if (sched->engine.depth != FB_ENGINE_DEPTH)
 		return "off: depth is not 2";
 	if (sdev && sdev->queue_depth < 2)
 		return "off: the device takes one command at a time";
-	if (fb_measure_bars(fd, FB_COST_GAPS))
-		return fb_measure_bars(fd, FB_COST_GAPS);
-	if (!fb_guard_on(&fd->guard, ktime_get_ns()))
+	if (fb_measure_bars(disk, FB_COST_GAPS))
+		return fb_measure_bars(disk, FB_COST_GAPS);
+	if (!fb_guard_on(&disk->guard, ktime_get_ns()))
 		return "off: they cost the foreground too many turns";
-	if (fs->engine.drive_orders && fb_destage_orders(&fd->destage))
+	if (sched->engine.drive_orders && fb_destage_orders(&disk->destage))
 		return "off: the drive orders, as its write cache is in use";
 	return "on";
 }
 
-static const char *fb_snapshot_phase(struct fb_disk *fd, const struct fb_sched *fs)
+static const char *fb_snapshot_phase(struct fb_disk *disk, const struct fb_sched *sched)
 {
 	u64 now = ktime_get_ns();
 
-	if (fb_level_unmapped(fd))
+	if (fb_level_unmapped(disk))
 		return "unknown";
-	if (!fb_phase_on(&fd->phase, now))
+	if (!fb_phase_on(&disk->phase, now))
 		return "given-up";
-	return fb_head_locked(&fs->engine.head, now) ? "locked" : "unknown";
+	return fb_head_locked(&sched->engine.head, now) ? "locked" : "unknown";
 }
 
-static void fb_snapshot_copy_sched(struct fb_disk *fd, struct fb_snapshot *s)
+static void fb_snapshot_copy_sched(struct fb_disk *disk, struct fb_snapshot *s)
 {
-	const struct fb_sched *fs = fd->sched;
-	const struct fb_engine *e = &fs->engine;
+	const struct fb_sched *sched = disk->sched;
+	const struct fb_engine *e = &sched->engine;
 
-	s->attached = !!fs;
-	if (!fs)
+	s->attached = !!sched;
+	if (!sched)
 		return;
-	s->sched.free_reads = fb_snapshot_free_reads(fd, fs);
+	s->sched.free_reads = fb_snapshot_free_reads(disk, sched);
 	s->sched.order = fb_engine_predicts(e) || e->ops->by_lbn(e) ? "policy" : "drive";
-	s->sched.phase = fb_snapshot_phase(fd, fs);
+	s->sched.phase = fb_snapshot_phase(disk, sched);
 	s->sched.period_ps = e->head.period_ps;
 	s->sched.pending = e->pool.count;
-	s->sched.background_pending = fs->others.count;
+	s->sched.background_pending = sched->others.count;
 	s->sched.in_flight = e->nr_flight;
 }
 
-static void fb_snapshot_copy_destage(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
+static void fb_snapshot_copy_destage(struct fb_disk *disk, struct fb_snapshot *s, u64 now)
 {
-	const struct fb_destage *destage = &fd->destage;
+	const struct fb_destage *destage = &disk->destage;
 
 	/* brings the account up to now */
-	fb_destage_begin_ns(&fd->destage, now);
+	fb_destage_begin_ns(&disk->destage, now);
 	if (!destage->on)
 		return;
 	s->dirty = destage->dirty;
@@ -128,59 +128,59 @@ static void fb_snapshot_copy_destage(struct fb_disk *fd, struct fb_snapshot *s, 
 	s->at_once_permille = div_u64((u64)destage->bare * 1000, FB_DESTAGE_ONE);
 }
 
-static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
+static void fb_snapshot_copy(struct fb_disk *disk, struct fb_snapshot *s, u64 now)
 {
-	const struct fb_quarantine *quarantine = &fd->quarantine;
+	const struct fb_quarantine *quarantine = &disk->quarantine;
 	const char *why, *level;
 
-	lockdep_assert_held(&fd->lock);
-	why = fb_level_unserved(fd);
+	lockdep_assert_held(&disk->lock);
+	why = fb_level_unserved(disk);
 	s->scheduling = why ? why : "yes";
-	s->unfit = !!fd->unfit;
+	s->unfit = !!disk->unfit;
 	s->served = !why;
-	why = fb_level_unmapped(fd);
-	if (!why && !fb_phase_on(&fd->phase, now))
+	why = fb_level_unmapped(disk);
+	if (!why && !fb_phase_on(&disk->phase, now))
 		why = "reads end at no angle of the model";
-	level = s->served && fb_idle_policy_knows(&fd->idle.wait) ? "rates" : "none";
+	level = s->served && fb_idle_policy_knows(&disk->idle.wait) ? "rates" : "none";
 	if (why)
 		snprintf(s->knowledge, sizeof(s->knowledge), "%s: %s", level, why);
 	else
 		strscpy(s->knowledge, "map", sizeof(s->knowledge));
 	s->gaps = !why;
-	fb_snapshot_copy_sched(fd, s);
-	s->stats = fd->stats;
-	fb_idle_policy_status(&fd->idle.wait, now, &s->idle);
-	s->idle_why = fb_idle_why(fd, s->idle.why, now);
-	s->modelled = !!fd->model;
-	s->tasks = fb_disk_tasks(fd);
+	fb_snapshot_copy_sched(disk, s);
+	s->stats = disk->stats;
+	fb_idle_policy_status(&disk->idle.wait, now, &s->idle);
+	s->idle_why = fb_idle_why(disk, s->idle.why, now);
+	s->modelled = !!disk->model;
+	s->tasks = fb_disk_tasks(disk);
 	s->bad_blocks = quarantine->total;
 	s->alarms = quarantine->alarms;
 	s->quarantine_dropped = quarantine->dropped;
 	s->quarantine_zones = quarantine->zones;
 	s->quarantine_sectors = fb_quarantine_quarantined(quarantine);
-	fb_lookahead_describe(&fd->lookahead, FB_LIFT_SOURCE, now, s->lift_source,
+	fb_lookahead_describe(&disk->lookahead, FB_LIFT_SOURCE, now, s->lift_source,
 			      sizeof(s->lift_source));
-	fb_lookahead_describe(&fd->lookahead, FB_LIFT_DEST, now, s->lift_dest,
+	fb_lookahead_describe(&disk->lookahead, FB_LIFT_DEST, now, s->lift_dest,
 			      sizeof(s->lift_dest));
-	fb_verify_describe(fd, s->medium, sizeof(s->medium));
-	fb_recovery_describe(&fd->recovery, s->recovery, sizeof(s->recovery));
-	fb_measure_describe(fd, s->cost, sizeof(s->cost));
-	s->counted = fb_measure_counted(fd);
-	memcpy(s->floor_ns, fd->conservatism.odds.floor_ns, sizeof(s->floor_ns));
-	fb_snapshot_copy_destage(fd, s, now);
+	fb_verify_describe(disk, s->medium, sizeof(s->medium));
+	fb_recovery_describe(&disk->recovery, s->recovery, sizeof(s->recovery));
+	fb_measure_describe(disk, s->cost, sizeof(s->cost));
+	s->counted = fb_measure_counted(disk);
+	memcpy(s->floor_ns, disk->conservatism.odds.floor_ns, sizeof(s->floor_ns));
+	fb_snapshot_copy_destage(disk, s, now);
 }
 
 /* take a snapshot, for kfree(); NULL: no memory */
-static struct fb_snapshot *fb_snapshot_take(struct fb_disk *fd)
+static struct fb_snapshot *fb_snapshot_take(struct fb_disk *disk)
 {
 	/* a queue freeze may be waiting for this reader */
 	struct fb_snapshot *s = kzalloc(sizeof(*s), GFP_NOIO);
 
 	if (!s)
 		return NULL;
-	spin_lock_irq(&fd->lock);
-	fb_snapshot_copy(fd, s, ktime_get_ns());
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	fb_snapshot_copy(disk, s, ktime_get_ns());
+	spin_unlock_irq(&disk->lock);
 	s->idle_size_kib = s->idle.sectors / 2;
 	/* of a disk that is not read nothing is being found out, nor is it verified in any way */
 	if (!s->served)
@@ -346,8 +346,8 @@ static const char *fb_snapshot_text(struct fb_snapshot *s, const struct fb_snaps
 
 static ssize_t fb_snapshot_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	struct fb_disk *fd = container_of(kobj, struct fb_disk, folder.kobj);
-	struct fb_snapshot *s = fb_snapshot_take(fd);
+	struct fb_disk *disk = container_of(kobj, struct fb_disk, folder.kobj);
+	struct fb_snapshot *s = fb_snapshot_take(disk);
 	const struct fb_snapshot_row *row;
 	ssize_t len = -ENODATA;
 
@@ -388,9 +388,9 @@ const struct attribute_group fb_snapshot_group = {
  * Print all of one moment, lines "name value". What belongs to a scheduler is left out while there
  * is none, what belongs to a job before its first run. May sleep. Return: 0 or -ENOMEM.
  */
-int fb_snapshot_print(struct fb_disk *fd, struct seq_file *m)
+int fb_snapshot_print(struct fb_disk *disk, struct seq_file *m)
 {
-	struct fb_snapshot *s = fb_snapshot_take(fd);
+	struct fb_snapshot *s = fb_snapshot_take(disk);
 	const struct fb_snapshot_row *row;
 	int i;
 
@@ -404,7 +404,7 @@ int fb_snapshot_print(struct fb_disk *fd, struct seq_file *m)
 		seq_printf(m, " %u", s->floor_ns[i]);
 	seq_putc(m, '\n');
 	kfree(s);
-	fb_job_describe(&fd->scan, "scan", m);
-	fb_job_describe(&fd->scrub, "scrub", m);
+	fb_job_describe(&disk->scan, "scan", m);
+	fb_job_describe(&disk->scrub, "scrub", m);
 	return 0;
 }

@@ -29,12 +29,12 @@ static ssize_t model_write(struct file *file, struct kobject *kobj, FB_COMPAT_BI
 static ssize_t model_read(struct file *file, struct kobject *kobj, FB_COMPAT_BIN_ATTR *attr,
 			  char *buf, loff_t off, size_t count)
 {
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	struct fb_disk *disk = fb_sysfs_disk(kobj);
 	ssize_t ret;
 
-	mutex_lock(&fd->config);
-	ret = memory_read_from_buffer(buf, count, &off, fd->table, fd->table_size);
-	mutex_unlock(&fd->config);
+	mutex_lock(&disk->config);
+	ret = memory_read_from_buffer(buf, count, &off, disk->table, disk->table_size);
+	mutex_unlock(&disk->config);
 	return ret;
 }
 
@@ -42,12 +42,12 @@ static BIN_ATTR_RW(model, 0);
 
 static ssize_t model_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	struct fb_disk *disk = fb_sysfs_disk(kobj);
 	ssize_t len;
 
-	mutex_lock(&fd->config);
-	len = sysfs_emit(page, "%s", fd->model_status);
-	mutex_unlock(&fd->config);
+	mutex_lock(&disk->config);
+	len = sysfs_emit(page, "%s", disk->model_status);
+	mutex_unlock(&disk->config);
 	return len;
 }
 
@@ -55,9 +55,9 @@ static struct kobj_attribute model_status_attr = __ATTR_RO(model_status);
 
 static ssize_t id_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	const struct fb_disk *fd = fb_sysfs_disk(kobj);
+	const struct fb_disk *disk = fb_sysfs_disk(kobj);
 
-	return sysfs_emit(page, "%s\n", fd->id[0] ? fd->id : "-");
+	return sysfs_emit(page, "%s\n", disk->id[0] ? disk->id : "-");
 }
 
 static struct kobj_attribute id_attr = __ATTR_RO(id);
@@ -73,23 +73,23 @@ static struct kobj_attribute scan_attr;
 
 static ssize_t fb_sysfs_job_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	struct fb_disk *disk = fb_sysfs_disk(kobj);
 
-	return fb_job_show(attr == &scan_attr ? &fd->scan : &fd->scrub, page);
+	return fb_job_show(attr == &scan_attr ? &disk->scan : &disk->scrub, page);
 }
 
 static ssize_t fb_sysfs_job_store(struct kobject *kobj, struct kobj_attribute *attr,
 				  const char *page, size_t count)
 {
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
-	struct gendisk *disk = fb_disk_gendisk(fd);
+	struct fb_disk *disk = fb_sysfs_disk(kobj);
+	struct gendisk *gd = fb_disk_gendisk(disk);
 	char name[FB_NAME_LEN];
 	ssize_t ret;
 
-	fb_disk_copy_name(fd, name, sizeof(name));
-	ret = attr == &scan_attr ? fb_job_store(&fd->scan, &fb_job_scan, name, disk, page, count) :
-				   fb_job_store(&fd->scrub, &fb_job_scrub, name, disk, page, count);
-	put_disk(disk);
+	fb_disk_copy_name(disk, name, sizeof(name));
+	ret = attr == &scan_attr ? fb_job_store(&disk->scan, &fb_job_scan, name, gd, page, count) :
+				   fb_job_store(&disk->scrub, &fb_job_scrub, name, gd, page, count);
+	put_disk(gd);
 	return ret;
 }
 
@@ -100,22 +100,22 @@ static struct kobj_attribute scrub_attr = __ATTR(scrub, 0644, fb_sysfs_job_show,
 static ssize_t coverage_read(struct file *file, struct kobject *kobj, FB_COMPAT_BIN_ATTR *attr,
 			     char *buf, loff_t off, size_t count)
 {
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	struct fb_disk *disk = fb_sysfs_disk(kobj);
 
-	return fb_job_read_coverage(&fd->scrub, fd->id, buf, off, count);
+	return fb_job_read_coverage(&disk->scrub, disk->id, buf, off, count);
 }
 
 static ssize_t coverage_write(struct file *file, struct kobject *kobj,
 			      FB_COMPAT_BIN_ATTR *attr, char *buf, loff_t off, size_t count)
 {
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
-	struct gendisk *disk = fb_disk_gendisk(fd);
+	struct fb_disk *disk = fb_sysfs_disk(kobj);
+	struct gendisk *gd = fb_disk_gendisk(disk);
 	char name[FB_NAME_LEN];
 	ssize_t ret;
 
-	fb_disk_copy_name(fd, name, sizeof(name));
-	ret = fb_job_write_coverage(&fd->scrub, file, name, disk, fd->id, buf, off, count);
-	put_disk(disk);
+	fb_disk_copy_name(disk, name, sizeof(name));
+	ret = fb_job_write_coverage(&disk->scrub, file, name, gd, disk->id, buf, off, count);
+	put_disk(gd);
 	return ret;
 }
 
@@ -123,12 +123,12 @@ static BIN_ATTR_ADMIN_RW(coverage, 0);
 
 static ssize_t tasks_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	struct fb_disk *disk = fb_sysfs_disk(kobj);
 	u32 n;
 
-	spin_lock_irq(&fd->lock);
-	n = fb_task_count(fd);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	n = fb_task_count(disk);
+	spin_unlock_irq(&disk->lock);
 	return sysfs_emit(page, "%u\n", n);
 }
 
@@ -144,12 +144,12 @@ static struct kobj_attribute tasks_attr = __ATTR_RW(tasks);
 
 static ssize_t granule_bytes_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	struct fb_disk *disk = fb_sysfs_disk(kobj);
 	u32 sectors;
 
-	mutex_lock(&fd->config);
-	sectors = fd->granule;
-	mutex_unlock(&fd->config);
+	mutex_lock(&disk->config);
+	sectors = disk->granule;
+	mutex_unlock(&disk->config);
 	return sysfs_emit(page, "%u\n", sectors << SECTOR_SHIFT);
 }
 
@@ -179,7 +179,7 @@ static ssize_t fb_sysfs_setting_store(struct kobject *kobj, struct kobj_attribut
 				      const char *page, size_t count)
 {
 	const struct fb_sysfs_setting *file = container_of(attr, struct fb_sysfs_setting, attr);
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	struct fb_disk *disk = fb_sysfs_disk(kobj);
 	u32 value = FB_IDLE_AUTO;
 
 	if (!(file->may_be_auto && sysfs_streq(page, "auto")) &&
@@ -189,10 +189,10 @@ static ssize_t fb_sysfs_setting_store(struct kobject *kobj, struct kobj_attribut
 		       file->may_be_auto ? "auto or " : "", file->lowest, file->highest);
 		return -EINVAL;
 	}
-	spin_lock_irq(&fd->lock);
-	WRITE_ONCE(*(u32 *)((void *)fd + file->offset), value);
-	fb_idle_changed(fd);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	WRITE_ONCE(*(u32 *)((void *)disk + file->offset), value);
+	fb_idle_changed(disk);
+	spin_unlock_irq(&disk->lock);
 	return count;
 }
 
@@ -219,7 +219,7 @@ struct fb_sysfs_switch {
 	struct kobj_attribute attr;
 	const char *word[3];
 	size_t offset;			/* of the bool in struct fb_disk */
-	int (*set)(struct fb_disk *fd, u32 word);
+	int (*set)(struct fb_disk *disk, u32 word);
 };
 
 static ssize_t fb_sysfs_switch_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
@@ -245,30 +245,30 @@ static ssize_t fb_sysfs_switch_store(struct kobject *kobj, struct kobj_attribute
 	return ret ? ret : count;
 }
 
-static int fb_sysfs_set_power(struct fb_disk *fd, u32 on)
+static int fb_sysfs_set_power(struct fb_disk *disk, u32 on)
 {
-	spin_lock_irq(&fd->lock);
-	WRITE_ONCE(fd->idle.power.keep_awake, on);
-	fb_idle_changed(fd);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	WRITE_ONCE(disk->idle.power.keep_awake, on);
+	fb_idle_changed(disk);
+	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
-static int fb_sysfs_set_idle_only(struct fb_disk *fd, u32 on)
+static int fb_sysfs_set_idle_only(struct fb_disk *disk, u32 on)
 {
-	spin_lock_irq(&fd->lock);
-	WRITE_ONCE(fd->idle_only, on);
-	fb_disk_level_changed(fd);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	WRITE_ONCE(disk->idle_only, on);
+	fb_disk_level_changed(disk);
+	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
-static int fb_sysfs_set_trial(struct fb_disk *fd, u32 word)
+static int fb_sysfs_set_trial(struct fb_disk *disk, u32 word)
 {
-	spin_lock_irq(&fd->lock);
-	fb_measure_set(fd, word);
-	fb_disk_tell_wants(fd);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	fb_measure_set(disk, word);
+	fb_disk_tell_wants(disk);
+	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
@@ -328,10 +328,10 @@ const struct attribute_group *fb_sysfs_disk_groups[] = {
 /* ---- a disk comes to its end ---- */
 
 /* no more commands can arrive */
-static void fb_sysfs_exit(struct fb_disk *fd)
+static void fb_sysfs_exit(struct fb_disk *disk)
 {
-	fb_job_end(&fd->scan);
-	fb_job_end(&fd->scrub);
+	fb_job_end(&disk->scan);
+	fb_job_end(&disk->scrub);
 }
 
 const struct fb_disk_client fb_sysfs_client = {

@@ -20,17 +20,17 @@
  * order of the foreground must not depend on it. Under fb_disk.lock. Return: the number; what
  * several tasks want counts for each.
  */
-u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks)
+u64 fb_coverage_wanted(struct fb_disk *disk, bool *tasks)
 {
 	const struct freeblock_task *task;
 	u64 wanted = 0;
 	u32 i = 0;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	*tasks = false;
-	if (!fd->cov || fb_level_unserved(fd))
+	if (!disk->cov || fb_level_unserved(disk))
 		return 0;
-	while ((task = fb_coverage_next_task(fd->cov, &i))) {
+	while ((task = fb_coverage_next_task(disk->cov, &i))) {
 		if (READ_ONCE(task->state) != FB_TASK_RUNNING)
 			continue;
 		*tasks = true;
@@ -40,18 +40,18 @@ u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks)
 }
 
 /* Does a task want some? Under fb_disk.lock. */
-bool fb_coverage_wants(struct fb_disk *fd)
+bool fb_coverage_wants(struct fb_disk *disk)
 {
 	bool tasks;
 
-	return fb_coverage_wanted(fd, &tasks);
+	return fb_coverage_wanted(disk, &tasks);
 }
 
 /* May free reads be planned now: does a task want blocks, and do the guards allow gaps? */
-bool fb_coverage_may_read(struct fb_disk *fd)
+bool fb_coverage_may_read(struct fb_disk *disk)
 {
-	return fb_coverage_wants(fd) && fd->measure.may & FB_COST_GAPS &&
-	       fb_guard_on(&fd->guard, ktime_get_ns());
+	return fb_coverage_wants(disk) && disk->measure.may & FB_COST_GAPS &&
+	       fb_guard_on(&disk->guard, ktime_get_ns());
 }
 
 /* Is a read for the task now? Of several tasks, a slow one does not hold up the others. */
@@ -80,11 +80,11 @@ struct fb_coverage_walk {
 static void fb_coverage_runs(struct fb_coverage *cov, u64 first, u64 end, fb_runs_fn fn,
 			     struct fb_coverage_walk *walk)
 {
-	u64 granule = cov->fd->granule;
+	u64 granule = cov->disk->granule;
 
 	walk->cov = cov;
-	if (cov->fd->model)
-		fb_for_each_run(cov->fd->model, granule, first * granule, (end - first) * granule,
+	if (cov->disk->model)
+		fb_for_each_run(cov->disk->model, granule, first * granule, (end - first) * granule,
 				fn, walk);
 	else
 		fb_for_each_span(first, end, fn, walk);
@@ -107,13 +107,13 @@ static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_r
 				 struct fb_bitmap *map, unsigned long *mask, fb_runs_fn fn,
 				 fb_coverage_land_fn land)
 {
-	u32 granule = cov->fd->granule;
+	u32 granule = cov->disk->granule;
 	struct fb_coverage_walk walk = {
 		.map = map, .mask = mask, .base = div_u64(buf->lbn, granule), .land = land
 	};
 
 	fb_coverage_runs(cov, fb_granule_first(granule, buf->lbn),
-			 fb_granule_end(cov->fd->sectors, granule, buf->lbn + buf->nsect),
+			 fb_granule_end(cov->disk->sectors, granule, buf->lbn + buf->nsect),
 			 fn, &walk);
 }
 
@@ -126,7 +126,7 @@ static void fb_coverage_wanted_runs(struct fb_coverage *cov, const struct fb_bit
 {
 	u64 at = fb_bitmap_next_wanted(map, 0, map->granules);
 
-	fb_free_read_return(cov->fd);
+	fb_free_read_return(cov->disk);
 	while (at < map->granules) {
 		u64 n = min_t(u64, FB_COVERAGE_CHUNK, map->granules - at);
 
@@ -187,14 +187,14 @@ static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task 
 	u32 i = 0;
 
 	/* a model may have come since it was made */
-	if (task->map.groups != fb_model_groups(cov->fd))
-		fb_model_regroup(cov->fd, &task->map);
+	if (task->map.groups != fb_model_groups(cov->disk))
+		fb_model_regroup(cov->disk, &task->map);
 	/* this, too, takes long on a large disk: see fb_coverage_wanted_runs() */
 	if (cov->nactive == 1) {
-		fb_free_read_return(cov->fd);
+		fb_free_read_return(cov->disk);
 		/* it was made with the first task, perhaps before another model */
 		if (!fb_bitmap_copy(&cov->all, &fb_coverage_next_active(cov, &i)->map))
-			fb_model_regroup(cov->fd, &cov->all);
+			fb_model_regroup(cov->disk, &cov->all);
 	}
 	task->active = true;
 	task->late = false;
@@ -224,11 +224,11 @@ static bool fb_coverage_is_on_its_way(const struct freeblock_task *task,
 {
 	u32 slots;
 
-	spin_lock_irq(&task->fd->lock);
+	spin_lock_irq(&task->disk->lock);
 	slots = buf->pending | buf->served | buf->voided;
 	if (buf->state < FB_FREE_READ_SENT || !buf->taken)
 		slots = 0;
-	spin_unlock_irq(&task->fd->lock);
+	spin_unlock_irq(&task->disk->lock);
 	return slots & BIT(task->slot);
 }
 
@@ -238,11 +238,11 @@ static bool fb_coverage_is_on_its_way(const struct freeblock_task *task,
  */
 static void fb_coverage_add_flying(struct fb_coverage_walk *walk, u64 first, u32 n)
 {
-	u32 granule = walk->cov->fd->granule;
+	u32 granule = walk->cov->disk->granule;
 	const struct fb_free_read *buf = NULL;
 
 	while (walk->task->map.n_flying &&
-	       (buf = fb_free_read_next(walk->cov->fd->reads.bufs, buf))) {
+	       (buf = fb_free_read_next(walk->cov->disk->reads.bufs, buf))) {
 		u64 base = div_u64(buf->lbn, granule);
 		u64 end = min(first + n, base + DIV_ROUND_UP(buf->nsect, granule));
 		unsigned int b = max(first, base) - base, e;
@@ -310,12 +310,12 @@ static bool fb_coverage_add(struct fb_coverage_walk *walk, u64 first, u64 n)
 {
 	struct fb_coverage *cov = walk->cov;
 	struct freeblock_task *task = walk->task;
-	u32 zone = READ_ONCE(cov->fd->zone_sectors);
+	u32 zone = READ_ONCE(cov->disk->zone_sectors);
 	unsigned long *unwritten = NULL, b, e;
 	u64 wanted;
 
 	if (zone) {
-		unwritten = fb_zone_unwritten(cov->fd, zone, first, n);
+		unwritten = fb_zone_unwritten(cov->disk, zone, first, n);
 		if (!unwritten)
 			return false;
 	}
@@ -340,14 +340,14 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 				struct fb_op *op)
 {
 	u64 end = op->first + op->n, at = op->first;
-	u32 granule = cov->fd->granule, most;
-	u64 sectors = cov->fd->sectors;
+	u32 granule = cov->disk->granule, most;
+	u64 sectors = cov->disk->sectors;
 	struct fb_plan_piece piece;
 
-	spin_lock_irq(&cov->fd->lock);
-	most = cov->fd->q ?
-		fb_recovery_max(cov->fd, fb_free_read_max_data(cov->fd)) / granule : 0;
-	spin_unlock_irq(&cov->fd->lock);
+	spin_lock_irq(&cov->disk->lock);
+	most = cov->disk->q ?
+		fb_recovery_max(cov->disk, fb_free_read_max_data(cov->disk)) / granule : 0;
+	spin_unlock_irq(&cov->disk->lock);
 	/* A task that cannot take its blocks would have them read again and again. */
 	while (most && task->active && !fb_task_choice_is_stalled(task)) {
 		u64 first = fb_bitmap_next_wanted(&task->map, at, end), n = 1;
@@ -356,11 +356,11 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 			break;
 		while (n < most && first + n < end && fb_bitmap_is_wanted(&task->map, first + n))
 			n++;
-		if (fb_quarantine_doubts(&cov->fd->quarantine, first * granule, n * granule))
+		if (fb_quarantine_doubts(&cov->disk->quarantine, first * granule, n * granule))
 			n = 1;
 		piece.lbn = first * granule;
 		piece.nsect = min(n * granule, sectors - piece.lbn);
-		fb_zone_cut(cov->fd, &piece);
+		fb_zone_cut(cov->disk, &piece);
 		if (!fb_free_read_may_promote(task) ||
 		    !fb_free_read_now(task, piece.lbn, piece.nsect, FB_FREE_READ_PROMOTED))
 			return false;
@@ -378,9 +378,9 @@ static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *tas
 	struct fb_op *op;
 	u64 n;
 
-	spin_lock_irq(&cov->fd->lock);
+	spin_lock_irq(&cov->disk->lock);
 	op = list_first_entry_or_null(&task->todo, struct fb_op, node);
-	spin_unlock_irq(&cov->fd->lock);
+	spin_unlock_irq(&cov->disk->lock);
 	if (!op)
 		return 0;
 	n = min(op->n, most);
@@ -404,11 +404,11 @@ static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *tas
 		return n;
 	cov->weighed = NULL;
 	task->sweep = true;
-	spin_lock_irq(&cov->fd->lock);
+	spin_lock_irq(&cov->disk->lock);
 	list_del(&op->node);
 	if (--task->ntodo == FREEBLOCK_RANGES - FREEBLOCK_RANGES_MAX)
 		fb_delivery_raise(task, FREEBLOCK_EVENT_ROOM);
-	spin_unlock_irq(&cov->fd->lock);
+	spin_unlock_irq(&cov->disk->lock);
 	fb_delivery_free_op(op);
 	return n;
 }
@@ -486,9 +486,9 @@ static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 	}
 	if (fb_coverage_is_joint(cov))
 		fb_coverage_buf_runs(cov, buf, &cov->all, buf->mask, fb_coverage_take_run, NULL);
-	spin_lock_irq(&cov->fd->lock);
+	spin_lock_irq(&cov->disk->lock);
 	buf->pending = pending;
-	spin_unlock_irq(&cov->fd->lock);
+	spin_unlock_irq(&cov->disk->lock);
 }
 
 static void fb_coverage_settle(struct fb_coverage *cov, struct fb_free_read *buf)
@@ -496,9 +496,9 @@ static void fb_coverage_settle(struct fb_coverage *cov, struct fb_free_read *buf
 	if (fb_coverage_is_joint(cov))
 		fb_coverage_buf_runs(cov, buf, &cov->all, buf->mask, fb_coverage_settle_run,
 				     fb_bitmap_done);
-	spin_lock_irq(&cov->fd->lock);
+	spin_lock_irq(&cov->disk->lock);
 	buf->state = FB_FREE_READ_FREE;
-	spin_unlock_irq(&cov->fd->lock);
+	spin_unlock_irq(&cov->disk->lock);
 }
 
 /* The shares that the tasks in @slots have in a read are done, or wanted again. */
@@ -515,7 +515,7 @@ static void fb_coverage_land(struct fb_coverage *cov, struct fb_free_read *buf, 
 /* Can anything that the plan reads be delivered? Some of several tasks may be stalled. */
 static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb_plan *plan)
 {
-	u32 granule = cov->fd->granule, i = 0, k;
+	u32 granule = cov->disk->granule, i = 0, k;
 	const struct freeblock_task *task;
 
 	if (!fb_coverage_is_joint(cov))
@@ -538,7 +538,7 @@ static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb
 bool fb_coverage_cut(struct fb_coverage *cov, struct fb_plan *plan)
 {
 	return fb_coverage_has_taker(cov, plan) &&
-	       fb_quarantine_cut(&cov->fd->quarantine, cov->map, ktime_get_ns(), plan);
+	       fb_quarantine_cut(&cov->disk->quarantine, cov->map, ktime_get_ns(), plan);
 }
 
 /* ---- buffers ---- */
@@ -546,10 +546,10 @@ bool fb_coverage_cut(struct fb_coverage *cov, struct fb_plan *plan)
 static void fb_coverage_count_ended(struct fb_coverage *cov, const struct fb_free_read *buf,
 				    bool dirty)
 {
-	struct fb_stats *st = &cov->fd->stats;
-	u32 granule = cov->fd->granule;
+	struct fb_stats *st = &cov->disk->stats;
+	u32 granule = cov->disk->granule;
 
-	lockdep_assert_held(&cov->fd->lock);
+	lockdep_assert_held(&cov->disk->lock);
 	if (dirty || buf->status == BLK_STS_AGAIN)
 		return;
 	if (buf->status)
@@ -561,7 +561,7 @@ static void fb_coverage_count_ended(struct fb_coverage *cov, const struct fb_fre
 /* The drive did not try what follows a bad block: want it again, for the quarantine's reads. */
 static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *buf)
 {
-	unsigned int from = buf->good / cov->fd->granule + 1, i;
+	unsigned int from = buf->good / cov->disk->granule + 1, i;
 	DECLARE_BITMAP(tail, FB_READ_GRANULES);
 
 	if (from >= FB_READ_GRANULES)
@@ -585,7 +585,7 @@ static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *b
 
 static void fb_coverage_alloc_repeated(struct fb_coverage *cov)
 {
-	u64 granules = fb_disk_granules(cov->fd);
+	u64 granules = fb_disk_granules(cov->disk);
 	void *map;
 
 	/* it is tried once, for a refusal has a line in the log */
@@ -613,8 +613,8 @@ static bool fb_coverage_is_for_medium(const struct fb_coverage *cov, unsigned lo
  */
 static bool fb_coverage_repeats(struct fb_coverage *cov, const struct fb_free_read *buf)
 {
-	u64 first = div_u64(buf->lbn, cov->fd->granule);
-	u32 n = DIV_ROUND_UP(buf->nsect, cov->fd->granule);
+	u64 first = div_u64(buf->lbn, cov->disk->granule);
+	u32 n = DIV_ROUND_UP(buf->nsect, cov->disk->granule);
 	unsigned long *map, at = first % BITS_PER_LONG;
 	bool again;
 
@@ -641,7 +641,7 @@ static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *b
 	unsigned long pending = buf->pending;
 	u32 i;
 
-	lockdep_assert_held(&cov->fd->lock);
+	lockdep_assert_held(&cov->disk->lock);
 	for_each_set_bit(i, &pending, FREEBLOCK_TASKS) {
 		if (!(cov->task[i]->ops->flags & FREEBLOCK_MEDIUM))
 			continue;
@@ -649,7 +649,7 @@ static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *b
 		buf->voided |= BIT(i);
 		cov->task[i]->withheld_ns = ktime_get_ns();
 	}
-	cov->fd->stats.unproven += !!buf->voided;
+	cov->disk->stats.unproven += !!buf->voided;
 }
 
 /* A read has completed: deliver it, or want its blocks again. */
@@ -659,9 +659,9 @@ static void fb_coverage_absorb_ended(struct fb_coverage *cov, struct fb_free_rea
 	bool known, repeat;
 	u32 i;
 
-	spin_lock_irq(&cov->fd->lock);
+	spin_lock_irq(&cov->disk->lock);
 	fb_coverage_count_ended(cov, buf, dirty);
-	spin_unlock_irq(&cov->fd->lock);
+	spin_unlock_irq(&cov->disk->lock);
 	known = !dirty && buf->status != BLK_STS_AGAIN && fb_delivery_judge(cov, buf);
 	if ((buf->status && !known) || dirty || !buf->pending) {
 		/* deliver it to no task: all of its blocks are wanted again */
@@ -670,17 +670,17 @@ static void fb_coverage_absorb_ended(struct fb_coverage *cov, struct fb_free_rea
 		fb_coverage_settle(cov, buf);
 		return;
 	}
-	if (buf->status && READ_ONCE(cov->fd->quarantine.quarantine_kib))
+	if (buf->status && READ_ONCE(cov->disk->quarantine.quarantine_kib))
 		fb_coverage_cut_tail(cov, buf);
 	repeat = fb_coverage_repeats(cov, buf);
-	spin_lock_irq(&cov->fd->lock);
+	spin_lock_irq(&cov->disk->lock);
 	buf->state = FB_FREE_READ_DELIVER;
 	if (repeat)
 		fb_coverage_withhold(cov, buf);
 	pending = buf->pending;
 	for_each_set_bit(i, &pending, FREEBLOCK_TASKS)
 		cov->task[i]->held++;
-	spin_unlock_irq(&cov->fd->lock);
+	spin_unlock_irq(&cov->disk->lock);
 	for_each_set_bit(i, &pending, FREEBLOCK_TASKS)
 		fb_delivery_begin(cov->task[i]);
 }
@@ -689,13 +689,13 @@ static void fb_coverage_absorb_delivered(struct fb_coverage *cov, struct fb_free
 {
 	u32 served, voided, pending;
 
-	spin_lock_irq(&cov->fd->lock);
+	spin_lock_irq(&cov->disk->lock);
 	served = buf->served;
 	voided = buf->voided;
 	pending = buf->pending;
 	buf->served = 0;
 	buf->voided = 0;
-	spin_unlock_irq(&cov->fd->lock);
+	spin_unlock_irq(&cov->disk->lock);
 	fb_coverage_land(cov, buf, served, fb_bitmap_done);
 	fb_coverage_land(cov, buf, voided, fb_bitmap_untake);
 	if (!pending)
@@ -711,16 +711,16 @@ static bool fb_coverage_absorb_buf(struct fb_coverage *cov, struct fb_free_read 
 	/* Few buffers need a step. One sent meanwhile may be missed: sending it voids its gap. */
 	if (state < FB_FREE_READ_SENT || (state == FB_FREE_READ_SENT && buf->taken))
 		return false;
-	spin_lock_irq(&cov->fd->lock);
+	spin_lock_irq(&cov->disk->lock);
 	state = buf->state;
 	dirty = buf->dirty;
 	take = (state == FB_FREE_READ_SENT || state == FB_FREE_READ_ENDED) && !buf->taken;
 	if (take)
 		buf->taken = true;
-	spin_unlock_irq(&cov->fd->lock);
+	spin_unlock_irq(&cov->disk->lock);
 	if (take) {
 		fb_coverage_take(cov, buf);
-		fb_quarantine_sent(&cov->fd->quarantine, buf->lbn, buf->nsect, ktime_get_ns());
+		fb_quarantine_sent(&cov->disk->quarantine, buf->lbn, buf->nsect, ktime_get_ns());
 	}
 	if (state == FB_FREE_READ_ENDED)
 		fb_coverage_absorb_ended(cov, buf, dirty);
@@ -751,7 +751,7 @@ void fb_coverage_absorb(struct fb_coverage *cov)
 {
 	struct fb_free_read *buf = NULL;
 
-	while ((buf = fb_free_read_next(cov->fd->reads.bufs, buf)))
+	while ((buf = fb_free_read_next(cov->disk->reads.bufs, buf)))
 		if (fb_coverage_absorb_buf(cov, buf))
 			cov->blocked = false;
 	fb_coverage_publish(cov);
@@ -806,7 +806,7 @@ bool fb_coverage_has_work(struct fb_coverage *cov)
 	const struct freeblock_task *task;
 	u32 i = 0;
 
-	lockdep_assert_held(&cov->fd->lock);
+	lockdep_assert_held(&cov->disk->lock);
 	while ((task = fb_coverage_next_task(cov, &i))) {
 		bool runs = task->state == FB_TASK_RUNNING, stops = task->state == FB_TASK_STOPPING;
 
@@ -814,7 +814,7 @@ bool fb_coverage_has_work(struct fb_coverage *cov)
 		    (!stops && task->ntodo && !cov->blocked))
 			return true;
 	}
-	while ((buf = fb_free_read_next(cov->fd->reads.bufs, buf)))
+	while ((buf = fb_free_read_next(cov->disk->reads.bufs, buf)))
 		if (buf->state == FB_FREE_READ_ENDED ||
 		    (buf->state == FB_FREE_READ_DELIVER &&
 		     (buf->served || buf->voided || !buf->pending)))

@@ -35,7 +35,7 @@ void fb_delivery_exit(void)
  */
 void fb_delivery_raise(struct freeblock_task *task, u32 events)
 {
-	lockdep_assert_held(&task->fd->lock);
+	lockdep_assert_held(&task->disk->lock);
 	if (!task->ops->event || task->state == FB_TASK_OVER)
 		return;
 	task->events |= events;
@@ -50,12 +50,12 @@ void fb_delivery_catch_up(struct freeblock_task *task)
 {
 	if (READ_ONCE(task->caught_up))
 		return;
-	spin_lock_irq(&task->fd->lock);
+	spin_lock_irq(&task->disk->lock);
 	if (!task->ntodo && !task->caught_up) {
 		task->caught_up = true;
 		fb_delivery_raise(task, FREEBLOCK_EVENT_CAUGHT_UP);
 	}
-	spin_unlock_irq(&task->fd->lock);
+	spin_unlock_irq(&task->disk->lock);
 }
 
 /* The last thing that the work does: what was raised before has its blocks before it. */
@@ -64,12 +64,12 @@ static void fb_delivery_tell(struct freeblock_task *task)
 	u32 events;
 	bool ended;
 
-	spin_lock_irq(&task->fd->lock);
+	spin_lock_irq(&task->disk->lock);
 	events = task->events;
 	ended = task->ended;
 	task->events = 0;
 	task->ended = false;
-	spin_unlock_irq(&task->fd->lock);
+	spin_unlock_irq(&task->disk->lock);
 	if (events)
 		task->ops->event(task, events);
 	if (!ended)
@@ -86,38 +86,38 @@ static void fb_delivery_set_needs(struct fb_coverage *cov)
 	u32 medium = 0, no_data = FREEBLOCK_NO_DATA, i = 0;
 	const struct freeblock_task *task;
 
-	lockdep_assert_held(&cov->fd->lock);
+	lockdep_assert_held(&cov->disk->lock);
 	while ((task = fb_coverage_next_task(cov, &i))) {
 		if (task->state != FB_TASK_RUNNING)
 			continue;
 		medium |= task->ops->flags & FREEBLOCK_MEDIUM;
 		no_data &= task->ops->flags;
 	}
-	cov->fd->needs = medium | no_data;
+	cov->disk->needs = medium | no_data;
 }
 
 /* Also void plans that were made for the old state. */
 static void fb_delivery_set_state(struct freeblock_task *task, enum fb_task_state state)
 {
-	lockdep_assert_held(&task->fd->lock);
+	lockdep_assert_held(&task->disk->lock);
 	task->state = state;
 	task->alarmed = false;
 	task->able = false;
 	task->waiting_for = FREEBLOCK_WAIT_NONE;
-	fb_delivery_set_needs(task->fd->cov);
-	task->fd->idle.ready = false;
-	fb_gap_void(&task->fd->mail);
-	fb_disk_tell_wants(task->fd);
+	fb_delivery_set_needs(task->disk->cov);
+	task->disk->idle.ready = false;
+	fb_gap_void(&task->disk->mail);
+	fb_disk_tell_wants(task->disk);
 	fb_delivery_raise(task, FREEBLOCK_EVENT_CHANGED);
-	wake_up(&task->fd->wait);
+	wake_up(&task->disk->wait);
 }
 
 /* Start a new task. Under fb_disk.life, too. Return: 0; -ESHUTDOWN: stopped meanwhile. */
 int fb_delivery_start(struct freeblock_task *task)
 {
-	struct fb_coverage *cov = task->fd->cov;
+	struct fb_coverage *cov = task->disk->cov;
 
-	lockdep_assert_held(&task->fd->lock);
+	lockdep_assert_held(&task->disk->lock);
 	if (task->state != FB_TASK_NEW)
 		return -ESHUTDOWN;
 	while (cov->task[task->slot])
@@ -134,7 +134,7 @@ int fb_delivery_start(struct freeblock_task *task)
  */
 void fb_delivery_stop(struct freeblock_task *task)
 {
-	lockdep_assert_held(&task->fd->lock);
+	lockdep_assert_held(&task->disk->lock);
 	if (task->state == FB_TASK_NEW) {
 		fb_delivery_raise(task, FREEBLOCK_EVENT_CHANGED);
 		task->state = FB_TASK_OVER;
@@ -151,7 +151,7 @@ void fb_delivery_stop(struct freeblock_task *task)
  */
 int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from, enum fb_task_state to)
 {
-	lockdep_assert_held(&task->fd->lock);
+	lockdep_assert_held(&task->disk->lock);
 	if (task->state == to)
 		return -EALREADY;
 	if (task->state != from)
@@ -163,14 +163,14 @@ int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from, enu
 /* Enter the counts of a started task, as all but the thread may see them; the thread's. */
 void fb_delivery_count(struct freeblock_task *task, u64 wanted, u64 flying, u64 total)
 {
-	spin_lock_irq(&task->fd->lock);
+	spin_lock_irq(&task->disk->lock);
 	swap(task->wanted, wanted);
 	task->flying = flying;
 	task->total = total;
 	task->before = task->entered_before;
 	if (!task->wanted != !wanted)
-		fb_disk_tell_wants(task->fd);
-	spin_unlock_irq(&task->fd->lock);
+		fb_disk_tell_wants(task->disk);
+	spin_unlock_irq(&task->disk->lock);
 }
 
 /* ---- blocks ---- */
@@ -196,11 +196,11 @@ static u64 fb_delivery_cookie(struct freeblock_task *task, u64 granule)
 /* Return true if the block was read without error. */
 static bool fb_delivery_block(struct freeblock_task *task, struct fb_free_read *buf, u32 i)
 {
-	u32 granule = task->fd->granule;
+	u32 granule = task->disk->granule;
 	u64 lbn = buf->lbn + (u64)i * granule;
 	struct freeblock_block block = {
 		.lbn = lbn,
-		.sectors = min_t(u64, granule, task->fd->sectors - lbn),
+		.sectors = min_t(u64, granule, task->disk->sectors - lbn),
 		.data = buf->data + (((size_t)i * granule) << SECTOR_SHIFT),
 		.user_data = fb_delivery_cookie(task, div_u64(lbn, granule)),
 	};
@@ -220,7 +220,7 @@ static bool fb_delivery_block(struct freeblock_task *task, struct fb_free_read *
 	/* the consumer has got a block: nothing keeps the task from reading */
 	WRITE_ONCE(task->fed_ns, ktime_get_ns());
 	if (READ_ONCE(task->waiting_for))
-		wake_up(&task->fd->wait);
+		wake_up(&task->disk->wait);
 	if (task->coverage && !block.status && !(task->ops->flags & FREEBLOCK_OWN_COVERAGE))
 		freeblock_coverage_set(task->coverage, div_u64(lbn, granule));
 	cond_resched();
@@ -236,27 +236,27 @@ static bool fb_delivery_claim(struct freeblock_task *task, struct fb_free_read *
 	bool ours;
 	u32 bit;
 
-	spin_lock_irq(&task->fd->lock);
+	spin_lock_irq(&task->disk->lock);
 	bit = BIT(task->slot);
 	ours = buf->state == FB_FREE_READ_DELIVER && buf->pending & bit &&
-	       task->fd->cov->task[task->slot] == task;
+	       task->disk->cov->task[task->slot] == task;
 	if (ours && buf->dirty) {
 		ours = false;
 		buf->pending &= ~bit;
 		buf->voided |= bit;
 		task->held--;
-		wake_up(&task->fd->wait);
+		wake_up(&task->disk->wait);
 	}
-	spin_unlock_irq(&task->fd->lock);
+	spin_unlock_irq(&task->disk->lock);
 	return ours;
 }
 
 static void fb_delivery_work(struct work_struct *work)
 {
 	struct freeblock_task *task = container_of(work, struct freeblock_task, deliver);
-	struct fb_disk *fd = task->fd;
+	struct fb_disk *disk = task->disk;
 	/* a task that was not started may be told of events before there are buffers */
-	struct fb_free_reads *bufs = READ_ONCE(fd->reads.bufs);
+	struct fb_free_reads *bufs = READ_ONCE(disk->reads.bufs);
 	struct fb_free_read *buf = NULL;
 	unsigned int i;
 
@@ -270,14 +270,14 @@ static void fb_delivery_work(struct work_struct *work)
 			failed += !fb_delivery_block(task, buf, i);
 			done++;
 		}
-		spin_lock_irq(&fd->lock);
+		spin_lock_irq(&disk->lock);
 		task->done += done;
 		task->failed += failed;
 		task->held--;
 		buf->pending &= ~BIT(task->slot);
 		buf->served |= BIT(task->slot);
-		wake_up(&fd->wait);
-		spin_unlock_irq(&fd->lock);
+		wake_up(&disk->wait);
+		spin_unlock_irq(&disk->lock);
 	}
 	fb_delivery_tell(task);
 }
@@ -322,7 +322,7 @@ void fb_delivery_sweep(struct freeblock_task *task)
 	if (!task->sweep && map->n_wanted + map->n_flying &&
 	    map->n_done - task->sweep_done < FREEBLOCK_RANGES_MAX)
 		return;
-	fb_free_read_return(task->fd);
+	fb_free_read_return(task->disk);
 	mutex_lock(&task->change);
 	if (!READ_ONCE(task->ntodo)) {
 		fb_delivery_drop_cookies(task);
@@ -332,9 +332,9 @@ void fb_delivery_sweep(struct freeblock_task *task)
 	mutex_unlock(&task->change);
 	if (READ_ONCE(task->cookies.n) > FB_COOKIES_CROWDED)
 		return;
-	spin_lock_irq(&task->fd->lock);
+	spin_lock_irq(&task->disk->lock);
 	fb_delivery_raise(task, FREEBLOCK_EVENT_ROOM);
-	spin_unlock_irq(&task->fd->lock);
+	spin_unlock_irq(&task->disk->lock);
 }
 
 /* Initialise a new task's work and completion. The task is not visible to others yet. */
@@ -361,17 +361,17 @@ void fb_delivery_begin(struct freeblock_task *task)
  */
 void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush)
 {
-	struct fb_quarantine *b = &cov->fd->quarantine;
+	struct fb_quarantine *b = &cov->disk->quarantine;
 	u32 n;
 
 	if (!b->unreported && !b->zones)
 		return;
-	spin_lock_irq(&cov->fd->lock);
+	spin_lock_irq(&cov->disk->lock);
 	fb_quarantine_expire(b, ktime_get_ns());
 	n = fb_quarantine_unreported(b, ktime_get_ns(), flush);
-	spin_unlock_irq(&cov->fd->lock);
+	spin_unlock_irq(&cov->disk->lock);
 	if (n)
-		fb_disk_uevent(cov->fd, "FREEBLOCK_BAD_MORE", n);
+		fb_disk_uevent(cov->disk, "FREEBLOCK_BAD_MORE", n);
 }
 
 /* Pause the tasks, so that their users can decide; return how many there were. */
@@ -380,14 +380,14 @@ static u32 fb_delivery_pause_all(struct fb_coverage *cov)
 	struct freeblock_task *task;
 	u32 i = 0, paused = 0;
 
-	spin_lock_irq(&cov->fd->lock);
+	spin_lock_irq(&cov->disk->lock);
 	while ((task = fb_coverage_next_task(cov, &i))) {
 		if (fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED))
 			continue;
 		task->alarmed = true;
 		paused++;
 	}
-	spin_unlock_irq(&cov->fd->lock);
+	spin_unlock_irq(&cov->disk->lock);
 	return paused;
 }
 
@@ -397,17 +397,17 @@ void fb_delivery_mind_host(struct fb_coverage *cov)
 	char name[FB_NAME_LEN];
 	u32 paused;
 
-	if (!READ_ONCE(cov->fd->recovery.stop))
+	if (!READ_ONCE(cov->disk->recovery.stop))
 		return;
-	spin_lock_irq(&cov->fd->lock);
-	cov->fd->recovery.stop = false;
-	cov->fd->quarantine.alarms++;
-	spin_unlock_irq(&cov->fd->lock);
+	spin_lock_irq(&cov->disk->lock);
+	cov->disk->recovery.stop = false;
+	cov->disk->quarantine.alarms++;
+	spin_unlock_irq(&cov->disk->lock);
 	paused = fb_delivery_pause_all(cov);
-	fb_disk_copy_name(cov->fd, name, sizeof(name));
+	fb_disk_copy_name(cov->disk, name, sizeof(name));
 	pr_warn("freeblock: %s: a read of ours timed out, and took a reset to end: %u tasks have been paused, as on all disks of its host adapter\n",
 		name, paused);
-	fb_disk_uevent(cov->fd, "FREEBLOCK_ALARM_HOST", paused);
+	fb_disk_uevent(cov->disk, "FREEBLOCK_ALARM_HOST", paused);
 }
 
 /* Slow recoveries, or errors, do not end. */
@@ -417,24 +417,24 @@ static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn
 
 	if (slow)
 		pr_warn("freeblock: %s: %u slow recoveries in a row, the last at sector %llu: %u tasks have been paused\n",
-			name, READ_ONCE(cov->fd->quarantine.slow_most), lbn, paused);
+			name, READ_ONCE(cov->disk->quarantine.slow_most), lbn, paused);
 	else
 		pr_warn("freeblock: %s: too many errors that are not the medium's, the last at sector %llu: %u tasks have been paused\n",
 			name, lbn, paused);
 	fb_delivery_mind_bad(cov, true);
-	fb_disk_uevent(cov->fd, "FREEBLOCK_ALARM_LBN", lbn);
+	fb_disk_uevent(cov->disk, "FREEBLOCK_ALARM_LBN", lbn);
 }
 
 /* A disk that is gone, or going: its errors say nothing. */
-static bool fb_delivery_is_gone(struct fb_disk *fd)
+static bool fb_delivery_is_gone(struct fb_disk *disk)
 {
 	struct scsi_device *sdev;
 	bool gone;
 
-	spin_lock_irq(&fd->lock);
-	sdev = fb_disk_sdev(fd);
-	gone = !fd->q || (sdev && !scsi_device_online(sdev));
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	sdev = fb_disk_sdev(disk);
+	gone = !disk->q || (sdev && !scsi_device_online(sdev));
+	spin_unlock_irq(&disk->lock);
 	return gone;
 }
 
@@ -455,28 +455,28 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 		.joined = buf->kind == FB_FREE_READ_PREPENDED,
 		.took_ns = buf->ended_ns - buf->sent_ns,
 	};
-	u32 granule = cov->fd->granule, verdict;
+	u32 granule = cov->disk->granule, verdict;
 	u64 lbn = buf->lbn + round_down(buf->good, granule);
-	struct fb_disk *fd = cov->fd;
+	struct fb_disk *disk = cov->disk;
 	char name[FB_NAME_LEN];
 
-	if (buf->status && fb_delivery_is_gone(fd))
+	if (buf->status && fb_delivery_is_gone(disk))
 		return false;
-	spin_lock_irq(&fd->lock);
-	verdict = fb_quarantine_ended(&fd->quarantine, &read, ktime_get_ns());
+	spin_lock_irq(&disk->lock);
+	verdict = fb_quarantine_ended(&disk->quarantine, &read, ktime_get_ns());
 	if (verdict & FB_QUARANTINE_KNOWN) {
-		fb_verify_is_bad(fd, lbn);
-		trace_freeblock_bad(fd, lbn, granule, read.took_ns);
+		fb_verify_is_bad(disk, lbn);
+		trace_freeblock_bad(disk, lbn, granule, read.took_ns);
 	}
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 	if (!(verdict & ~FB_QUARANTINE_KNOWN))
 		return verdict;
-	fb_disk_copy_name(fd, name, sizeof(name));
+	fb_disk_copy_name(disk, name, sizeof(name));
 	if (verdict & FB_QUARANTINE_NEW)
 		pr_warn_ratelimited("freeblock: %s: sectors %llu+%u cannot be read (%llu ms)\n",
 				    name, lbn, granule, div_u64(read.took_ns, NSEC_PER_MSEC));
 	if (verdict & FB_QUARANTINE_REPORT)
-		fb_disk_uevent(fd, "FREEBLOCK_BAD_LBN", lbn);
+		fb_disk_uevent(disk, "FREEBLOCK_BAD_LBN", lbn);
 	if (verdict & FB_QUARANTINE_DROPPED)
 		pr_warn_ratelimited("freeblock: %s: there are more than %u ranges with bad blocks: the oldest is read in gaps again\n",
 				    name, FB_QUARANTINE_ZONES);
@@ -512,10 +512,10 @@ void fb_delivery_free_ops(struct list_head *ops)
  */
 void fb_delivery_try_end(struct freeblock_task *task)
 {
-	struct fb_disk *fd = task->fd;
+	struct fb_disk *disk = task->disk;
 	bool stop, over;
 
-	spin_lock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
 	stop = task->state == FB_TASK_STOPPING;
 	over = stop || (task->state == FB_TASK_RUNNING && !task->ntodo);
 	if (over) {
@@ -523,11 +523,11 @@ void fb_delivery_try_end(struct freeblock_task *task)
 		task->state = FB_TASK_OVER;
 		task->ended = true;
 		task->waiting_for = FREEBLOCK_WAIT_NONE;
-		WRITE_ONCE(fd->cov->task[task->slot], NULL);
-		fb_delivery_set_needs(fd->cov);
-		fb_disk_tell_wants(fd);
+		WRITE_ONCE(disk->cov->task[task->slot], NULL);
+		fb_delivery_set_needs(disk->cov);
+		fb_disk_tell_wants(disk);
 		/* once the lock is free the task may be, too */
 		queue_work(fb_delivery_wq, &task->deliver);
 	}
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 }

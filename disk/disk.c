@@ -23,48 +23,48 @@ static FB_COMPAT_CLASS *fb_disk_class;
 static const struct device_type *fb_disk_type;
 
 /* call a function of all clients */
-#define fb_disk_tell(what, fd, ...) do {						\
+#define fb_disk_tell(what, disk, ...) do {						\
 	const struct fb_disk_client *const *_c;						\
 											\
 	for (_c = fb_disk_clients; *_c; _c++)						\
 		if ((*_c)->what)							\
-			(*_c)->what(fd, ##__VA_ARGS__);					\
+			(*_c)->what(disk, ##__VA_ARGS__);					\
 } while (0)
 
-static void fb_disk_tell_changed(struct fb_disk *fd)
+static void fb_disk_tell_changed(struct fb_disk *disk)
 {
-	lockdep_assert_held(&fd->lock);
-	fb_disk_tell(changed, fd);
+	lockdep_assert_held(&disk->lock);
+	fb_disk_tell(changed, disk);
 }
 
-static void fb_disk_tell_model(struct fb_disk *fd)
+static void fb_disk_tell_model(struct fb_disk *disk)
 {
-	lockdep_assert_held(&fd->lock);
-	if (fd->sched_ops)
-		fd->sched_ops->model_changed(fd);
+	lockdep_assert_held(&disk->lock);
+	if (disk->sched_ops)
+		disk->sched_ops->model_changed(disk);
 }
 
 /* Tell the scheduler that tasks have begun to want blocks, or no longer do. */
-void fb_disk_tell_wants(struct fb_disk *fd)
+void fb_disk_tell_wants(struct fb_disk *disk)
 {
-	lockdep_assert_held(&fd->lock);
-	if (fd->sched_ops)
-		fd->sched_ops->wants_changed(fd);
+	lockdep_assert_held(&disk->lock);
+	if (disk->sched_ops)
+		disk->sched_ops->wants_changed(disk);
 }
 
 /* Tell all that another part of what is known of a disk is used now. Under fb_disk.lock. */
-void fb_disk_level_changed(struct fb_disk *fd)
+void fb_disk_level_changed(struct fb_disk *disk)
 {
-	if (fd->model)
-		fb_disk_tell_model(fd);
-	fb_disk_tell_changed(fd);
+	if (disk->model)
+		fb_disk_tell_model(disk);
+	fb_disk_tell_changed(disk);
 }
 
 /* Tell all that the model has been replaced. Under fb_disk.lock. */
-void fb_disk_model_swapped(struct fb_disk *fd)
+void fb_disk_model_swapped(struct fb_disk *disk)
 {
-	fb_disk_tell(model_swapped, fd);
-	fb_disk_tell_model(fd);
+	fb_disk_tell(model_swapped, disk);
+	fb_disk_tell_model(disk);
 }
 
 /* the number of disks without a gendisk that are remembered */
@@ -74,14 +74,14 @@ static const char fb_disk_multipath[] = "multipath member";
 
 static void fb_disk_release(struct kobject *kobj)
 {
-	struct fb_disk *fd = container_of(kobj, struct fb_disk, folder.kobj);
+	struct fb_disk *disk = container_of(kobj, struct fb_disk, folder.kobj);
 
-	dm_free(fd->model);
-	dm_free(fd->next_model);
-	kvfree(fd->table);
-	kvfree(fd->upload);
-	fb_memory_uncharge(&fd->upload_charged, fd->upload_charged);
-	kvfree(fd);
+	dm_free(disk->model);
+	dm_free(disk->next_model);
+	kvfree(disk->table);
+	kvfree(disk->upload);
+	fb_memory_uncharge(&disk->upload_charged, disk->upload_charged);
+	kvfree(disk);
 }
 
 static struct kobj_type fb_disk_ktype = {
@@ -111,18 +111,18 @@ static void fb_disk_copy_id(char *to, const char *from, size_t len)
 }
 
 /* The SCSI device of a disk, or of NULL, without a reference; NULL: it is none. */
-struct scsi_device *fb_disk_scsi(struct gendisk *disk)
+struct scsi_device *fb_disk_scsi(struct gendisk *gd)
 {
-	struct device *parent = disk ? disk_to_dev(disk)->parent : NULL;
+	struct device *parent = gd ? disk_to_dev(gd)->parent : NULL;
 
 	return parent && scsi_is_sdev_device(parent) ? to_scsi_device(parent) : NULL;
 }
 
 /* That of an attached disk. Under fb_disk.lock. */
-struct scsi_device *fb_disk_sdev(const struct fb_disk *fd)
+struct scsi_device *fb_disk_sdev(const struct fb_disk *disk)
 {
-	lockdep_assert_held(&fd->lock);
-	return fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
+	lockdep_assert_held(&disk->lock);
+	return disk->q ? fb_disk_scsi(disk->q->disk) : NULL;
 }
 
 /*
@@ -139,23 +139,24 @@ static u32 fb_disk_default_granule(u64 sectors, u32 physical_bytes)
 	return granule;
 }
 
-static void fb_disk_identify(struct fb_disk *fd, struct gendisk *disk)
+static void fb_disk_identify(struct fb_disk *disk, struct gendisk *gd)
 {
-	struct scsi_device *sdev = fb_disk_scsi(disk);
+	struct scsi_device *sdev = fb_disk_scsi(gd);
 	u8 id[16];
 	int n = 0;
 
-	if (disk->fops->get_unique_id)
-		n = disk->fops->get_unique_id(disk, id, BLK_UID_NAA);
+	if (gd->fops->get_unique_id)
+		n = gd->fops->get_unique_id(gd, id, BLK_UID_NAA);
 	if (n > 0)
-		snprintf(fd->id, sizeof(fd->id), "naa.%*phN", n, id);
-	fd->sectors = get_capacity(disk);
-	fd->granule = fb_disk_default_granule(fd->sectors, queue_physical_block_size(disk->queue));
-	fd->diskseq = disk->diskseq;
+		snprintf(disk->id, sizeof(disk->id), "naa.%*phN", n, id);
+	disk->sectors = get_capacity(gd);
+	disk->granule = fb_disk_default_granule(disk->sectors,
+						queue_physical_block_size(gd->queue));
+	disk->diskseq = gd->diskseq;
 	if (sdev) {
-		fb_disk_copy_id(fd->vendor, sdev->vendor, 8);
-		fb_disk_copy_id(fd->product, sdev->model, 16);
-		fb_disk_copy_id(fd->revision, sdev->rev, 4);
+		fb_disk_copy_id(disk->vendor, sdev->vendor, 8);
+		fb_disk_copy_id(disk->product, sdev->model, 16);
+		fb_disk_copy_id(disk->revision, sdev->rev, 4);
 	}
 }
 
@@ -170,9 +171,9 @@ static bool fb_disk_on_bus(struct device *dev, const char *bus)
 /* Say why this device is not served at all; NULL: it is. */
 static const char *fb_disk_unfit(struct request_queue *q)
 {
-	struct gendisk *disk = q->disk;
+	struct gendisk *gd = q->disk;
 
-	if (!disk)
+	if (!gd)
 		return "no disk";
 	if (fb_compat_is_flash(q))
 		return "solid state";
@@ -180,17 +181,17 @@ static const char *fb_disk_unfit(struct request_queue *q)
 }
 
 /* Say why no map can be used, though idle time can; NULL: one can. */
-static const char *fb_disk_mapless(struct gendisk *disk)
+static const char *fb_disk_mapless(struct gendisk *gd)
 {
-	if (!disk)
+	if (!gd)
 		return NULL;
-	if (blk_queue_is_zoned(disk->queue))
+	if (blk_queue_is_zoned(gd->queue))
 		return "zoned";
-	if (disk->ia_ranges)
+	if (gd->ia_ranges)
 		return "multi-actuator";
-	if (!fb_disk_scsi(disk))
+	if (!fb_disk_scsi(gd))
 		return "not a SCSI or SATA disk";
-	if (fb_disk_on_bus(disk_to_dev(disk)->parent, "usb"))
+	if (fb_disk_on_bus(disk_to_dev(gd)->parent, "usb"))
 		return "USB bridge";
 	return NULL;
 }
@@ -209,45 +210,45 @@ bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
  * loaded. Completions may still prove it wrong. Finds the phase anew. Return: 0; -ENODATA: there is
  * no model.
  */
-int fb_disk_force(struct fb_disk *fd, u32 force)
+int fb_disk_force(struct fb_disk *disk, u32 force)
 {
 	int ret = 0;
 
-	mutex_lock(&fd->config);
-	if (!fd->model) {
+	mutex_lock(&disk->config);
+	if (!disk->model) {
 		ret = -ENODATA;
-	} else if (force || fd->forced) {
-		spin_lock_irq(&fd->lock);
-		fd->forced = force;
-		fb_phase_init(&fd->phase);
-		fb_disk_level_changed(fd);
-		spin_unlock_irq(&fd->lock);
+	} else if (force || disk->forced) {
+		spin_lock_irq(&disk->lock);
+		disk->forced = force;
+		fb_phase_init(&disk->phase);
+		fb_disk_level_changed(disk);
+		spin_unlock_irq(&disk->lock);
 	}
-	mutex_unlock(&fd->config);
+	mutex_unlock(&disk->config);
 	return ret;
 }
 
 /* Distrust the model if completions contradict it. Return: true if this call has begun to. */
-bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
+bool fb_disk_judge(struct fb_disk *disk, const struct fb_head *h)
 {
-	lockdep_assert_held(&fd->lock);
-	if (fd->distrusted || (!fb_head_misfit(h) && !fb_seek_fit_misfit(&fd->seek_fit)))
+	lockdep_assert_held(&disk->lock);
+	if (disk->distrusted || (!fb_head_misfit(h) && !fb_seek_fit_misfit(&disk->seek_fit)))
 		return false;
-	fd->distrusted = true;
-	fb_disk_tell_changed(fd);
+	disk->distrusted = true;
+	fb_disk_tell_changed(disk);
 	return true;
 }
 
 /* The attached SCSI device, for scsi_device_put(); or NULL. fb_disk.lock not held. */
-struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd)
+struct scsi_device *fb_disk_get_scsi(struct fb_disk *disk)
 {
 	struct scsi_device *sdev;
 
-	spin_lock_irq(&fd->lock);
-	sdev = fb_disk_sdev(fd);
+	spin_lock_irq(&disk->lock);
+	sdev = fb_disk_sdev(disk);
 	if (sdev && scsi_device_get(sdev))
 		sdev = NULL;
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 	return sdev;
 }
 
@@ -255,166 +256,166 @@ struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd)
 
 static void fb_disk_say_work(struct work_struct *work)
 {
-	struct fb_disk *fd = container_of(work, struct fb_disk, say.work);
+	struct fb_disk *disk = container_of(work, struct fb_disk, say.work);
 	const char *due[FB_DISK_SAY];
 	char name[FB_NAME_LEN];
 	u32 i;
 
-	spin_lock_irq(&fd->lock);
-	memcpy(due, fd->say.due, sizeof(due));
-	memset(fd->say.due, 0, sizeof(due));
-	strscpy(name, fd->name, sizeof(name));
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	memcpy(due, disk->say.due, sizeof(due));
+	memset(disk->say.due, 0, sizeof(due));
+	strscpy(name, disk->name, sizeof(name));
+	spin_unlock_irq(&disk->lock);
 	for (i = 0; i < FB_DISK_SAY && due[i]; i++)
 		pr_notice("freeblock: %s: %s\n", name, due[i]);
 }
 
 /* Have a constant text printed soon, once if it is said again before. */
-void fb_disk_say(struct fb_disk *fd, const char *text)
+void fb_disk_say(struct fb_disk *disk, const char *text)
 {
 	u32 i = 0;
 
-	lockdep_assert_held(&fd->lock);
-	while (i < FB_DISK_SAY && fd->say.due[i] && fd->say.due[i] != text)
+	lockdep_assert_held(&disk->lock);
+	while (i < FB_DISK_SAY && disk->say.due[i] && disk->say.due[i] != text)
 		i++;
 	if (i < FB_DISK_SAY)
-		fd->say.due[i] = text;
-	schedule_work(&fd->say.work);
+		disk->say.due[i] = text;
+	schedule_work(&disk->say.work);
 }
 
 /* ---- the list ---- */
 
 static struct fb_disk *fb_disk_find(const struct fb_disk *like)
 {
-	struct fb_disk *fd;
+	struct fb_disk *disk;
 
 	lockdep_assert_held(&fb_disks_mutex);
-	list_for_each_entry(fd, &fb_disks, node) {
-		if (fd->q || fd->sectors != like->sectors)
+	list_for_each_entry(disk, &fb_disks, node) {
+		if (disk->q || disk->sectors != like->sectors)
 			continue;
-		if (like->id[0] ? !strcmp(fd->id, like->id) :
-				  !fd->id[0] && fd->diskseq == like->diskseq)
-			return fd;
+		if (like->id[0] ? !strcmp(disk->id, like->id) :
+				  !disk->id[0] && disk->diskseq == like->diskseq)
+			return disk;
 	}
 	return NULL;
 }
 
 /* Name a disk; its directories follow soon. */
-static int fb_disk_set_name(struct fb_disk *fd, const char *name)
+static int fb_disk_set_name(struct fb_disk *disk, const char *name)
 {
 	int ret;
 
 	lockdep_assert_held(&fb_disks_mutex);
-	ret = fb_folder_set_name(&fd->folder, name);
+	ret = fb_folder_set_name(&disk->folder, name);
 	if (ret) {
 		pr_warn("freeblock: no memory to call a disk %s\n", name);
 		return ret;
 	}
-	spin_lock_irq(&fd->lock);
-	strscpy(fd->name, name, sizeof(fd->name));
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	strscpy(disk->name, name, sizeof(disk->name));
+	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
 /* Free its name for a disk that comes under it. */
-static int fb_disk_free_name(struct fb_disk *fd)
+static int fb_disk_free_name(struct fb_disk *disk)
 {
 	static unsigned int gone;
 	char name[FB_NAME_LEN];
 
-	snprintf(name, sizeof(name), "%.*s.gone%u", min_t(int, strcspn(fd->name, "."), 16),
-		 fd->name, ++gone);
-	return fb_disk_set_name(fd, name);
+	snprintf(name, sizeof(name), "%.*s.gone%u", min_t(int, strcspn(disk->name, "."), 16),
+		 disk->name, ++gone);
+	return fb_disk_set_name(disk, name);
 }
 
 static struct fb_disk *fb_disk_next_lost(void)
 {
-	struct fb_disk *fd;
+	struct fb_disk *disk;
 
 	mutex_lock(&fb_disks_mutex);
-	fd = list_first_entry_or_null(&fb_disks_lost, struct fb_disk, node);
-	if (fd)
-		list_del(&fd->node);
+	disk = list_first_entry_or_null(&fb_disks_lost, struct fb_disk, node);
+	if (disk)
+		list_del(&disk->node);
 	mutex_unlock(&fb_disks_mutex);
-	return fd;
+	return disk;
 }
 
 /* Waits for accesses to the disk's files, scan and scrub, so it must not run in a queue freeze. */
 static void fb_disk_lost_work(struct work_struct *work)
 {
-	struct fb_disk *fd;
+	struct fb_disk *disk;
 
-	while ((fd = fb_disk_next_lost())) {
-		fb_folder_remove(&fd->folder);
-		fb_disk_tell(exit, fd);
+	while ((disk = fb_disk_next_lost())) {
+		fb_folder_remove(&disk->folder);
+		fb_disk_tell(exit, disk);
 		/* no scheduler is attached: nothing is said any more */
-		flush_work(&fd->say.work);
-		kobject_put(&fd->folder.kobj);
+		flush_work(&disk->say.work);
+		kobject_put(&disk->folder.kobj);
 	}
 }
 
 static DECLARE_WORK(fb_disk_lost, fb_disk_lost_work);
 
 /* Tasks of other modules stay until their owners destroy them, and keep the disk until then. */
-static void fb_disk_lose(struct fb_disk *fd)
+static void fb_disk_lose(struct fb_disk *disk)
 {
-	fb_disk_free_name(fd);
-	list_move_tail(&fd->node, &fb_disks_lost);
+	fb_disk_free_name(disk);
+	list_move_tail(&disk->node, &fb_disks_lost);
 	schedule_work(&fb_disk_lost);
 }
 
 /* Forget the oldest disks that are gone but may come back, except those with tasks. */
 static void fb_disk_cull(void)
 {
-	struct fb_disk *fd, *next;
+	struct fb_disk *disk, *next;
 	u32 n = 0;
 
-	list_for_each_entry(fd, &fb_disks, node)
-		n += fd->gone;
-	list_for_each_entry_safe(fd, next, &fb_disks, node) {
+	list_for_each_entry(disk, &fb_disks, node)
+		n += disk->gone;
+	list_for_each_entry_safe(disk, next, &fb_disks, node) {
 		if (n <= FB_DISKS_GONE)
 			return;
-		if (!fd->gone || fd->q || READ_ONCE(fd->cov))
+		if (!disk->gone || disk->q || READ_ONCE(disk->cov))
 			continue;
-		fb_disk_lose(fd);
+		fb_disk_lose(disk);
 		n--;
 	}
 }
 
-static void fb_disk_set_gone(struct fb_disk *fd, bool gone)
+static void fb_disk_set_gone(struct fb_disk *disk, bool gone)
 {
 	lockdep_assert_held(&fb_disks_mutex);
-	spin_lock_irq(&fd->lock);
-	WRITE_ONCE(fd->gone, gone);
-	fb_disk_tell_changed(fd);
-	wake_up(&fd->wait);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	WRITE_ONCE(disk->gone, gone);
+	fb_disk_tell_changed(disk);
+	wake_up(&disk->wait);
+	spin_unlock_irq(&disk->lock);
 }
 
 /* The gendisk has been removed. */
-static void fb_disk_retire(struct fb_disk *fd)
+static void fb_disk_retire(struct fb_disk *disk)
 {
 	lockdep_assert_held(&fb_disks_mutex);
-	fb_disk_set_gone(fd, true);
-	if (fd->q)
+	fb_disk_set_gone(disk, true);
+	if (disk->q)
 		return;
-	if (fd->id[0])
+	if (disk->id[0])
 		fb_disk_cull();
 	else
-		fb_disk_lose(fd);
+		fb_disk_lose(disk);
 }
 
 /* Take @name from a disk that is gone but still has it. */
 static int fb_disk_yield_name(const char *name)
 {
-	struct fb_disk *fd;
+	struct fb_disk *disk;
 
 	lockdep_assert_held(&fb_disks_mutex);
-	list_for_each_entry(fd, &fb_disks, node) {
-		if (strcmp(fd->name, name))
+	list_for_each_entry(disk, &fb_disks, node) {
+		if (strcmp(disk->name, name))
 			continue;
-		fb_disk_retire(fd);
-		return strcmp(fd->name, name) ? 0 : fb_disk_free_name(fd);
+		fb_disk_retire(disk);
+		return strcmp(disk->name, name) ? 0 : fb_disk_free_name(disk);
 	}
 	return 0;
 }
@@ -422,90 +423,90 @@ static int fb_disk_yield_name(const char *name)
 /* Find an attached disk with the same id: another path, whose commands the first cannot see. */
 static struct fb_disk *fb_disk_twin(const struct fb_disk *like)
 {
-	struct fb_disk *fd;
+	struct fb_disk *disk;
 
 	lockdep_assert_held(&fb_disks_mutex);
-	list_for_each_entry(fd, &fb_disks, node)
-		if (fd->q && like->id[0] && !strcmp(fd->id, like->id))
-			return fd;
+	list_for_each_entry(disk, &fb_disks, node)
+		if (disk->q && like->id[0] && !strcmp(disk->id, like->id))
+			return disk;
 	return NULL;
 }
 
-static void fb_disk_set_unfit(struct fb_disk *fd, const char *why)
+static void fb_disk_set_unfit(struct fb_disk *disk, const char *why)
 {
 	lockdep_assert_held(&fb_disks_mutex);
-	if (fd->unfit == why)
+	if (disk->unfit == why)
 		return;
-	spin_lock_irq(&fd->lock);
-	fd->unfit = why;
-	fb_disk_level_changed(fd);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	disk->unfit = why;
+	fb_disk_level_changed(disk);
+	spin_unlock_irq(&disk->lock);
 }
 
 /* @path has gone: if a single path is left, it is an ordinary disk again. */
 static void fb_disk_free_twin(const struct fb_disk *path)
 {
-	struct fb_disk *twin = fb_disk_twin(path), *fd;
+	struct fb_disk *twin = fb_disk_twin(path), *disk;
 
-	list_for_each_entry(fd, &fb_disks, node)
-		if (fd != twin && fd->q && !strcmp(fd->id, path->id))
+	list_for_each_entry(disk, &fb_disks, node)
+		if (disk != twin && disk->q && !strcmp(disk->id, path->id))
 			return;
 	if (twin)
 		fb_disk_set_unfit(twin, fb_disk_unfit(twin->q));
 }
 
-/* Take @fd, which has its identity only, into the list. */
-static int fb_disk_add(struct fb_disk *fd, const char *name)
+/* Take @disk, which has its identity only, into the list. */
+static int fb_disk_add(struct fb_disk *disk, const char *name)
 {
 	int ret;
 
-	kobject_init(&fd->folder.kobj, &fb_disk_ktype);
-	mutex_init(&fd->life);
-	mutex_init(&fd->config);
-	spin_lock_init(&fd->lock);
-	init_waitqueue_head(&fd->wait);
-	fb_guard_init(&fd->guard);
-	fb_lookahead_init(&fd->lookahead);
-	fb_quarantine_init(&fd->quarantine);
-	strscpy(fd->model_status, "none\n", sizeof(fd->model_status));
-	INIT_WORK(&fd->say.work, fb_disk_say_work);
-	fb_disk_tell(init, fd);
+	kobject_init(&disk->folder.kobj, &fb_disk_ktype);
+	mutex_init(&disk->life);
+	mutex_init(&disk->config);
+	spin_lock_init(&disk->lock);
+	init_waitqueue_head(&disk->wait);
+	fb_guard_init(&disk->guard);
+	fb_lookahead_init(&disk->lookahead);
+	fb_quarantine_init(&disk->quarantine);
+	strscpy(disk->model_status, "none\n", sizeof(disk->model_status));
+	INIT_WORK(&disk->say.work, fb_disk_say_work);
+	fb_disk_tell(init, disk);
 	ret = fb_disk_yield_name(name);
-	ret = ret ? ret : fb_disk_set_name(fd, name);
+	ret = ret ? ret : fb_disk_set_name(disk, name);
 	if (!ret)
-		list_add_tail(&fd->node, &fb_disks);
+		list_add_tail(&disk->node, &fb_disks);
 	return ret;
 }
 
 /* The disk has come back, perhaps under another name. */
-static int fb_disk_adopt_name(struct fb_disk *fd, const char *name)
+static int fb_disk_adopt_name(struct fb_disk *disk, const char *name)
 {
 	int ret;
 
-	fb_disk_set_gone(fd, false);	/* lest this one is forgotten for its name */
-	ret = strcmp(fd->name, name) ? fb_disk_yield_name(name) : 0;
-	ret = ret ? ret : fb_disk_set_name(fd, name);
+	fb_disk_set_gone(disk, false);	/* lest this one is forgotten for its name */
+	ret = strcmp(disk->name, name) ? fb_disk_yield_name(name) : 0;
+	ret = ret ? ret : fb_disk_set_name(disk, name);
 	if (ret)
-		fb_disk_set_gone(fd, true);
+		fb_disk_set_gone(disk, true);
 	return ret;
 }
 
-static void fb_disk_attach_locked(struct fb_disk *fd, struct request_queue *q, bool twin)
+static void fb_disk_attach_locked(struct fb_disk *disk, struct request_queue *q, bool twin)
 {
-	struct gendisk *disk = q->disk;
+	struct gendisk *gd = q->disk;
 
-	lockdep_assert_held(&fd->lock);
-	fd->unfit = twin ? fb_disk_multipath : fb_disk_unfit(q);
-	fd->mapless = fb_disk_mapless(disk);
-	fd->zone_sectors = blk_queue_is_zoned(q) ? q->limits.chunk_sectors : 0;
-	fd->bdev = disk ? disk->part0 : NULL;
+	lockdep_assert_held(&disk->lock);
+	disk->unfit = twin ? fb_disk_multipath : fb_disk_unfit(q);
+	disk->mapless = fb_disk_mapless(gd);
+	disk->zone_sectors = blk_queue_is_zoned(q) ? q->limits.chunk_sectors : 0;
+	disk->bdev = gd ? gd->part0 : NULL;
 	/* Selecting the scheduler again asks for a new judgement of the model. */
-	if (fd->distrusted && fd->model)
-		fb_seek_fit_forget(&fd->seek_fit, fd->model);
-	fd->distrusted = false;
-	fb_phase_init(&fd->phase);
-	fd->q = q;
-	fb_disk_tell_changed(fd);
+	if (disk->distrusted && disk->model)
+		fb_seek_fit_forget(&disk->seek_fit, disk->model);
+	disk->distrusted = false;
+	fb_phase_init(&disk->phase);
+	disk->q = q;
+	fb_disk_tell_changed(disk);
 }
 
 /*
@@ -517,150 +518,150 @@ static void fb_disk_attach_locked(struct fb_disk *fd, struct request_queue *q, b
 struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
 			       const struct fb_disk_sched_ops *ops)
 {
-	struct gendisk *disk = q->disk;
-	const char *name = disk ? disk->disk_name : "unnamed";
+	struct gendisk *gd = q->disk;
+	const char *name = gd ? gd->disk_name : "unnamed";
 	/* it has more than eight pages, which may well not be there in one piece */
 	struct fb_disk *like = kvzalloc(sizeof(*like), GFP_KERNEL);
-	struct fb_disk *fd, *twin;
+	struct fb_disk *disk, *twin;
 	int ret;
 
 	if (!like)
 		return NULL;
-	if (disk)
-		fb_disk_identify(like, disk);
+	if (gd)
+		fb_disk_identify(like, gd);
 	mutex_lock(&fb_disks_mutex);
-	if (disk) {
-		fb_disk_class = disk_to_dev(disk)->class;
-		fb_disk_type = disk_to_dev(disk)->type;
+	if (gd) {
+		fb_disk_class = disk_to_dev(gd)->class;
+		fb_disk_type = disk_to_dev(gd)->type;
 	}
 	twin = fb_disk_twin(like);
-	fd = fb_disk_find(like) ?: like;
-	ret = fd == like ? fb_disk_add(fd, name) : fb_disk_adopt_name(fd, name);
+	disk = fb_disk_find(like) ?: like;
+	ret = disk == like ? fb_disk_add(disk, name) : fb_disk_adopt_name(disk, name);
 	if (!ret) {
-		kobject_get(&fd->folder.kobj);
-		fd->diskseq = like->diskseq;
+		kobject_get(&disk->folder.kobj);
+		disk->diskseq = like->diskseq;
 		if (twin)
 			fb_disk_set_unfit(twin, fb_disk_multipath);
-		fb_disk_tell(attach, fd, disk);
-		spin_lock_irq(&fd->lock);
-		strscpy(fd->revision, like->revision, sizeof(fd->revision));
-		fd->sched = sched;
-		fd->head = head;
-		fd->sched_ops = ops;
-		fb_disk_attach_locked(fd, q, twin);
-		spin_unlock_irq(&fd->lock);
+		fb_disk_tell(attach, disk, gd);
+		spin_lock_irq(&disk->lock);
+		strscpy(disk->revision, like->revision, sizeof(disk->revision));
+		disk->sched = sched;
+		disk->head = head;
+		disk->sched_ops = ops;
+		fb_disk_attach_locked(disk, q, twin);
+		spin_unlock_irq(&disk->lock);
 	}
 	mutex_unlock(&fb_disks_mutex);
-	if (ret && fd == like)
+	if (ret && disk == like)
 		fb_disk_put(like);
-	else if (fd != like)
+	else if (disk != like)
 		kvfree(like);
-	return ret ? NULL : fd;
+	return ret ? NULL : disk;
 }
 
 /*
- * Detach the scheduler from the disk, whose tasks are suspended. @fd: the disk; the reference that
- * fb_disk_attach() took is left to the caller. Called by exit_sched: may sleep, queue frozen.
+ * Detach the scheduler from @disk, whose tasks are suspended. The reference that fb_disk_attach()
+ * took is left to the caller. Called by exit_sched: may sleep, queue frozen.
  */
-void fb_disk_detach(struct fb_disk *fd)
+void fb_disk_detach(struct fb_disk *disk)
 {
-	const struct gendisk *disk = fd->q->disk;
+	const struct gendisk *gd = disk->q->disk;
 	unsigned int noio = memalloc_noio_save();
 
 	mutex_lock(&fb_disks_mutex);
-	spin_lock_irq(&fd->lock);
-	fd->q = NULL;
-	fd->bdev = NULL;
-	fd->sched = NULL;
-	fd->head = NULL;
-	fd->sched_ops = NULL;
-	fb_disk_tell_changed(fd);
-	spin_unlock_irq(&fd->lock);
-	fb_disk_tell(detached, fd);
-	fb_disk_free_twin(fd);
-	list_move_tail(&fd->node, &fb_disks);
-	if (!disk || test_bit(GD_DEAD, &disk->state))
-		fb_disk_retire(fd);
+	spin_lock_irq(&disk->lock);
+	disk->q = NULL;
+	disk->bdev = NULL;
+	disk->sched = NULL;
+	disk->head = NULL;
+	disk->sched_ops = NULL;
+	fb_disk_tell_changed(disk);
+	spin_unlock_irq(&disk->lock);
+	fb_disk_tell(detached, disk);
+	fb_disk_free_twin(disk);
+	list_move_tail(&disk->node, &fb_disks);
+	if (!gd || test_bit(GD_DEAD, &gd->state))
+		fb_disk_retire(disk);
 	mutex_unlock(&fb_disks_mutex);
 	memalloc_noio_restore(noio);
 }
 
 /* Another path to the same drive has a disk of its own while both are attached. */
-static bool fb_disk_is(const struct fb_disk *fd, const struct gendisk *disk)
+static bool fb_disk_is(const struct fb_disk *disk, const struct gendisk *gd)
 {
 	lockdep_assert_held(&fb_disks_mutex);
-	return fd->q ? fd->q->disk == disk : !fd->gone && fd->diskseq == disk->diskseq;
+	return disk->q ? disk->q->disk == gd : !disk->gone && disk->diskseq == gd->diskseq;
 }
 
 /*
- * Get a reference to the disk of a block device. @disk: the block device's disk, to which the
+ * Get a reference to the disk of a block device. @gd: the block device's disk, to which the
  * caller has a reference. May sleep; no queue of ours is frozen. Return: the disk, for
- * fb_disk_put(); NULL: @disk is gone or has never had the scheduler.
+ * fb_disk_put(); NULL: @gd is gone or has never had the scheduler.
  */
-struct fb_disk *fb_disk_get(const struct gendisk *disk)
+struct fb_disk *fb_disk_get(const struct gendisk *gd)
 {
-	struct fb_disk *fd, *found = NULL;
+	struct fb_disk *disk, *found = NULL;
 
-	if (test_bit(GD_DEAD, &disk->state))
+	if (test_bit(GD_DEAD, &gd->state))
 		return NULL;
 	mutex_lock(&fb_disks_mutex);
-	list_for_each_entry(fd, &fb_disks, node) {
-		if (!fb_disk_is(fd, disk))
+	list_for_each_entry(disk, &fb_disks, node) {
+		if (!fb_disk_is(disk, gd))
 			continue;
-		kobject_get(&fd->folder.kobj);
-		found = fd;
+		kobject_get(&disk->folder.kobj);
+		found = disk;
 		break;
 	}
 	mutex_unlock(&fb_disks_mutex);
 	return found;
 }
 
-static int fb_disk_is_device(struct device *dev, const void *fd)
+static int fb_disk_is_device(struct device *dev, const void *disk)
 {
 	lockdep_assert_held(&fb_disks_mutex);
-	return dev->type == fb_disk_type && fb_disk_is(fd, dev_to_disk(dev));
+	return dev->type == fb_disk_type && fb_disk_is(disk, dev_to_disk(dev));
 }
 
 /* The block device's disk, for put_disk(); NULL: gone. May sleep; no queue of ours is frozen. */
-struct gendisk *fb_disk_gendisk(const struct fb_disk *fd)
+struct gendisk *fb_disk_gendisk(const struct fb_disk *disk)
 {
 	struct device *dev = NULL;
 
 	mutex_lock(&fb_disks_mutex);
 	if (fb_disk_class)
-		dev = class_find_device(fb_disk_class, NULL, fd, fb_disk_is_device);
+		dev = class_find_device(fb_disk_class, NULL, disk, fb_disk_is_device);
 	mutex_unlock(&fb_disks_mutex);
 	return dev ? dev_to_disk(dev) : NULL;
 }
 
 /* Give back the reference of fb_disk_get() or fb_disk_attach(). May sleep. */
-void fb_disk_put(struct fb_disk *fd)
+void fb_disk_put(struct fb_disk *disk)
 {
-	kobject_put(&fd->folder.kobj);
+	kobject_put(&disk->folder.kobj);
 }
 
 /* A disk's name changes when disks come and go. Under fb_disk.lock read fb_disk.name instead. */
-void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size)
+void fb_disk_copy_name(struct fb_disk *disk, char *name, size_t size)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&fd->lock, flags);
-	strscpy(name, fd->name, size);
-	spin_unlock_irqrestore(&fd->lock, flags);
+	spin_lock_irqsave(&disk->lock, flags);
+	strscpy(name, disk->name, size);
+	spin_unlock_irqrestore(&disk->lock, flags);
 }
 
 /* Send a change uevent <what>=<value> for the disk, if it is attached. May sleep; does no I/O. */
-void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value)
+void fb_disk_uevent(struct fb_disk *disk, const char *what, u64 value)
 {
 	unsigned int noio = memalloc_noio_save();
 	char text[64], *env[2] = { text };
 	struct device *dev = NULL;
 
 	snprintf(text, sizeof(text), "%s=%llu", what, value);
-	spin_lock_irq(&fd->lock);
-	if (fd->q && fd->q->disk)
-		dev = get_device(disk_to_dev(fd->q->disk));
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	if (disk->q && disk->q->disk)
+		dev = get_device(disk_to_dev(disk->q->disk));
+	spin_unlock_irq(&disk->lock);
 	if (dev)
 		kobject_uevent_env(&dev->kobj, KOBJ_CHANGE, env);
 	put_device(dev);
@@ -671,19 +672,19 @@ void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value)
 
 static void fb_disk_fill_folder(struct fb_folder *folder)
 {
-	struct fb_disk *fd = container_of(folder, struct fb_disk, folder);
+	struct fb_disk *disk = container_of(folder, struct fb_disk, folder);
 
-	fb_disk_tell(fill, fd);
+	fb_disk_tell(fill, disk);
 }
 
 /* Called before blk-mq waits for the requests of a hardware queue that loses its last CPU. */
 static int fb_disk_cpu_offline(unsigned int cpu)
 {
-	struct fb_disk *fd;
+	struct fb_disk *disk;
 
 	mutex_lock(&fb_disks_mutex);
-	list_for_each_entry(fd, &fb_disks, node)
-		fb_disk_tell(cpu_offline, fd);
+	list_for_each_entry(disk, &fb_disks, node)
+		fb_disk_tell(cpu_offline, disk);
 	mutex_unlock(&fb_disks_mutex);
 	return 0;
 }

@@ -95,12 +95,12 @@ struct fb_stats {
 /* What the attached scheduler is told; fb_disk.lock held */
 struct fb_disk_sched_ops {
 	/* the model has been replaced, or is used now, or no longer */
-	void (*model_changed)(struct fb_disk *fd);
+	void (*model_changed)(struct fb_disk *disk);
 	/* tasks have begun to want blocks, or no longer do */
-	void (*wants_changed)(struct fb_disk *fd);
+	void (*wants_changed)(struct fb_disk *disk);
 	/* do one step towards the next gap (fb_gap_ask()); false: there are no more */
-	bool (*next_gap)(struct fb_disk *fd);
-	void (*run_soon)(struct fb_disk *fd);	/* run the queue, in another context */
+	bool (*next_gap)(struct fb_disk *disk);
+	void (*run_soon)(struct fb_disk *disk);	/* run the queue, in another context */
 };
 
 /* A disk, outliving scheduler switches */
@@ -180,38 +180,38 @@ struct fb_disk {
 	struct fb_stats stats;		/* [L] */
 };
 
-static inline u64 fb_disk_granules(const struct fb_disk *fd)
+static inline u64 fb_disk_granules(const struct fb_disk *disk)
 {
-	return DIV_ROUND_UP_ULL(fd->sectors, fd->granule);
+	return DIV_ROUND_UP_ULL(disk->sectors, disk->granule);
 }
 
 /* The number of tasks that have been started and are not over; fb_disk.lock held. */
-static inline u32 fb_disk_tasks(const struct fb_disk *fd)
+static inline u32 fb_disk_tasks(const struct fb_disk *disk)
 {
 	u32 i, n = 0;
 
-	for (i = 0; fd->cov && i < FREEBLOCK_TASKS; i++)
-		n += !!fd->cov->task[i];
+	for (i = 0; disk->cov && i < FREEBLOCK_TASKS; i++)
+		n += !!disk->cov->task[i];
 	return n;
 }
 
 /* Callbacks about a disk for another part of the module; any may be NULL */
 struct fb_disk_client {
 	/* the disk is seen for the first time, queue frozen; cannot fail */
-	void (*init)(struct fb_disk *fd);
+	void (*init)(struct fb_disk *disk);
 	/* its directory in debugfs has been made, and is empty; may sleep */
-	void (*fill)(struct fb_disk *fd);
+	void (*fill)(struct fb_disk *disk);
 	/* a scheduler is about to attach, queue frozen; the gendisk may be NULL */
-	void (*attach)(struct fb_disk *fd, struct gendisk *disk);
+	void (*attach)(struct fb_disk *disk, struct gendisk *gd);
 	/* another scheduler; served now, or no longer; gone, or back; fb_disk.lock held */
-	void (*changed)(struct fb_disk *fd);
+	void (*changed)(struct fb_disk *disk);
 	/* the model has been replaced; fb_disk.lock held */
-	void (*model_swapped)(struct fb_disk *fd);
+	void (*model_swapped)(struct fb_disk *disk);
 	/* its scheduler has detached, queue frozen; may sleep but must not wait for I/O */
-	void (*detached)(struct fb_disk *fd);
+	void (*detached)(struct fb_disk *disk);
 	/* a CPU goes offline, blk-mq will then wait for requests; may sleep */
-	void (*cpu_offline)(struct fb_disk *fd);
-	void (*exit)(struct fb_disk *fd);	/* the disk can no longer be found; may sleep */
+	void (*cpu_offline)(struct fb_disk *disk);
+	void (*exit)(struct fb_disk *disk);	/* the disk can no longer be found; may sleep */
 };
 
 /* disk/disk.c */
@@ -220,21 +220,21 @@ int fb_disk_init(const struct fb_disk_client *const *clients,
 void fb_disk_exit(void);
 struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
 			       const struct fb_disk_sched_ops *ops);
-void fb_disk_detach(struct fb_disk *fd);
-struct fb_disk *fb_disk_get(const struct gendisk *disk);
-struct gendisk *fb_disk_gendisk(const struct fb_disk *fd);
-void fb_disk_put(struct fb_disk *fd);
-void fb_disk_say(struct fb_disk *fd, const char *text);
-void fb_disk_tell_wants(struct fb_disk *fd);
-void fb_disk_level_changed(struct fb_disk *fd);
-void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value);
-void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size);
-int fb_disk_force(struct fb_disk *fd, u32 force);
-bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
-struct scsi_device *fb_disk_scsi(struct gendisk *disk);
-struct scsi_device *fb_disk_sdev(const struct fb_disk *fd);
-struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd);
+void fb_disk_detach(struct fb_disk *disk);
+struct fb_disk *fb_disk_get(const struct gendisk *gd);
+struct gendisk *fb_disk_gendisk(const struct fb_disk *disk);
+void fb_disk_put(struct fb_disk *disk);
+void fb_disk_say(struct fb_disk *disk, const char *text);
+void fb_disk_tell_wants(struct fb_disk *disk);
+void fb_disk_level_changed(struct fb_disk *disk);
+void fb_disk_uevent(struct fb_disk *disk, const char *what, u64 value);
+void fb_disk_copy_name(struct fb_disk *disk, char *name, size_t size);
+int fb_disk_force(struct fb_disk *disk, u32 force);
+bool fb_disk_judge(struct fb_disk *disk, const struct fb_head *h);
+struct scsi_device *fb_disk_scsi(struct gendisk *gd);
+struct scsi_device *fb_disk_sdev(const struct fb_disk *disk);
+struct scsi_device *fb_disk_get_scsi(struct fb_disk *disk);
 bool fb_disk_is_firmware(const char *revision, const struct dm_info *info);
-void fb_disk_model_swapped(struct fb_disk *fd);
+void fb_disk_model_swapped(struct fb_disk *disk);
 
 #endif /* FB_DISK_H */

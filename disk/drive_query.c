@@ -34,9 +34,9 @@ static void fb_drive_query_work(struct work_struct *work)
 }
 
 /* @none if there is no drive */
-static u64 fb_drive_query_ask(struct fb_disk *fd, u64 (*ask)(struct scsi_device *sdev), u64 none)
+static u64 fb_drive_query_ask(struct fb_disk *disk, u64 (*ask)(struct scsi_device *sdev), u64 none)
 {
-	struct fb_drive_query query = { .ask = ask, .sdev = fb_disk_get_scsi(fd) };
+	struct fb_drive_query query = { .ask = ask, .sdev = fb_disk_get_scsi(disk) };
 
 	if (!query.sdev)
 		return none;
@@ -288,21 +288,21 @@ static u64 fb_drive_query_sense_power(struct scsi_device *sdev)
  * lock of ours and no carrier may be held. Return: the state; FB_POWER_UNKNOWN, too, if it is not
  * attached. What is no SCSI disk cannot be asked, and counts as active.
  */
-enum fb_power_state fb_drive_query_power(struct fb_disk *fd)
+enum fb_power_state fb_drive_query_power(struct fb_disk *disk)
 {
 	bool mute;
 
-	spin_lock_irq(&fd->lock);
-	mute = fd->q && !fb_disk_sdev(fd);
-	spin_unlock_irq(&fd->lock);
-	return fb_drive_query_ask(fd, fb_drive_query_sense_power,
+	spin_lock_irq(&disk->lock);
+	mute = disk->q && !fb_disk_sdev(disk);
+	spin_unlock_irq(&disk->lock);
+	return fb_drive_query_ask(disk, fb_drive_query_sense_power,
 				  mute ? FB_POWER_ACTIVE : FB_POWER_UNKNOWN);
 }
 
 /* Have the kernel resume a disk that it has suspended. May sleep; does not wait for the disk. */
-void fb_drive_query_resume(struct fb_disk *fd)
+void fb_drive_query_resume(struct fb_disk *disk)
 {
-	struct scsi_device *sdev = fb_disk_get_scsi(fd);
+	struct scsi_device *sdev = fb_disk_get_scsi(disk);
 
 	if (!sdev)
 		return;
@@ -318,37 +318,37 @@ void fb_drive_query_resume(struct fb_disk *fd)
  */
 void fb_drive_query_once(struct fb_coverage *cov)
 {
-	struct fb_disk *fd = cov->fd;
+	struct fb_disk *disk = cov->disk;
 	u64 timer_ns, limit_ms;
 	bool off;
 
-	if ((cov->asked && READ_ONCE(fd->recovery.asked)) || READ_ONCE(fd->reads.carrier))
+	if ((cov->asked && READ_ONCE(disk->recovery.asked)) || READ_ONCE(disk->reads.carrier))
 		return;
-	off = fb_drive_query_ask(fd, fb_drive_query_lookahead, false);
-	timer_ns = fb_drive_query_ask(fd, fb_drive_query_timer, 0);
-	limit_ms = fb_drive_query_ask(fd, fb_drive_query_recovery, FB_QUERY_NO_LIMIT);
-	spin_lock_irq(&fd->lock);
-	fb_lookahead_off(&fd->lookahead, off);
-	fd->idle.power.drive_ns = timer_ns;
-	fb_recovery_told(fd, limit_ms != FB_QUERY_NO_LIMIT, limit_ms);
-	spin_unlock_irq(&fd->lock);
+	off = fb_drive_query_ask(disk, fb_drive_query_lookahead, false);
+	timer_ns = fb_drive_query_ask(disk, fb_drive_query_timer, 0);
+	limit_ms = fb_drive_query_ask(disk, fb_drive_query_recovery, FB_QUERY_NO_LIMIT);
+	spin_lock_irq(&disk->lock);
+	fb_lookahead_off(&disk->lookahead, off);
+	disk->idle.power.drive_ns = timer_ns;
+	fb_recovery_told(disk, limit_ms != FB_QUERY_NO_LIMIT, limit_ms);
+	spin_unlock_irq(&disk->lock);
 	cov->asked = true;
 }
 
 /* When anybody, or a read of ours, last used the drive, ns. Brings its power up to date. */
-u64 fb_drive_query_touched_ns(struct fb_disk *fd)
+u64 fb_drive_query_touched_ns(struct fb_disk *disk)
 {
-	const struct scsi_device *sdev = fb_disk_sdev(fd);
+	const struct scsi_device *sdev = fb_disk_sdev(disk);
 
-	fb_power_foreground(&fd->idle.power, fd->fg.last_ns);
-	fd->idle.power.host_ns = sdev ? fb_compat_autosuspend_ns(&sdev->sdev_gendev) : 0;
-	return max(fd->fg.last_ns, fd->idle.used_ns);
+	fb_power_foreground(&disk->idle.power, disk->fg.last_ns);
+	disk->idle.power.host_ns = sdev ? fb_compat_autosuspend_ns(&sdev->sdev_gendev) : 0;
+	return max(disk->fg.last_ns, disk->idle.used_ns);
 }
 
 /* Why the drive's power keeps idle reads from being sent; NULL: it does not. [L] */
-const char *fb_drive_query_asleep(struct fb_disk *fd, u64 now)
+const char *fb_drive_query_asleep(struct fb_disk *disk, u64 now)
 {
-	u64 touched_ns = fb_drive_query_touched_ns(fd);
+	u64 touched_ns = fb_drive_query_touched_ns(disk);
 
-	return fd->fg.active ? NULL : fb_power_why(&fd->idle.power, touched_ns, now);
+	return disk->fg.active ? NULL : fb_power_why(&disk->idle.power, touched_ns, now);
 }

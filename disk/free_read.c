@@ -22,14 +22,15 @@
  */
 static void fb_free_read_charge(struct fb_free_read *buf, blk_status_t status)
 {
-	struct fb_late *late = &buf->fd->late;
+	struct fb_late *late = &buf->disk->late;
 	u64 from_ns = buf->began_ns ? buf->began_ns : buf->sent_ns;
 
 	late->flying = false;
 	if (status == BLK_STS_AGAIN)
 		late->retry_ns = buf->ended_ns + FB_LATE_RETRY_NS;
 	else
-		fb_deadline_charge(&late->share, buf->ended_ns - max(from_ns, buf->fd->fg.end_ns));
+		fb_deadline_charge(&late->share,
+				   buf->ended_ns - max(from_ns, buf->disk->fg.end_ns));
 }
 
 /* A read of ours has ended; there may be no verdict on its completion yet. */
@@ -45,12 +46,12 @@ static void fb_free_read_ended(struct fb_free_read *buf, blk_status_t status)
 		fb_verify_place(buf);
 		/* An error cannot come from the cache. */
 		buf->proven = true;
-		buf->fault = fb_verify_fault(buf->fd, buf);
+		buf->fault = fb_verify_fault(buf->disk, buf);
 		/* If the command was refused, read again in another way. */
 		buf->dirty |= buf->fault == FB_VERIFY_FAULT_COMMAND;
 		goto ended;
 	}
-	fb_verify_check(buf->fd, buf, true);
+	fb_verify_check(buf->disk, buf, true);
 	if (buf->rq && buf->how != FB_VERIFY_COMMAND) {
 		buf->over = true;
 		return;
@@ -63,20 +64,20 @@ ended:
 static void fb_free_read_end_io(struct bio *bio)
 {
 	struct fb_free_read *buf = bio->bi_private;
-	struct fb_disk *fd = buf->fd;
+	struct fb_disk *disk = buf->disk;
 	unsigned long flags;
 
-	spin_lock_irqsave(&fd->lock, flags);
+	spin_lock_irqsave(&disk->lock, flags);
 	if (buf->state == FB_FREE_READ_CARRIER) {
 		/* The carrier was refused, returned, or read under another scheduler. */
 		buf->state = FB_FREE_READ_FREE;
-		if (fd->reads.carrier == buf)
-			fd->reads.carrier = NULL;
+		if (disk->reads.carrier == buf)
+			disk->reads.carrier = NULL;
 	} else {
 		fb_free_read_ended(buf, bio->bi_status);
 	}
-	wake_up(&fd->wait);
-	spin_unlock_irqrestore(&fd->lock, flags);
+	wake_up(&disk->wait);
+	spin_unlock_irqrestore(&disk->lock, flags);
 }
 
 /* Is this bio one of our reads? @bio: any bio, or NULL. */
@@ -136,25 +137,25 @@ static int fb_free_read_alloc(const struct fb_free_reads *bufs, struct fb_free_r
 }
 
 /* Without a map, FUA has to be proven by a read that is long. */
-static u32 fb_free_read_size(struct fb_disk *fd)
+static u32 fb_free_read_size(struct fb_disk *disk)
 {
 	u32 spt_most, least;
 
 	BUILD_BUG_ON(FB_LONGEST_READ_MAX % PAGE_SECTORS);
-	spin_lock_irq(&fd->lock);
-	spt_most = fd->model ? dm_info(fd->model)->spt_most : 0;
-	least = fb_level_unmapped(fd) ? fb_verify_proof(fd) : 0;
-	spin_unlock_irq(&fd->lock);
-	return round_up(max(fb_longest_read(fd->granule, spt_most), least), PAGE_SECTORS);
+	spin_lock_irq(&disk->lock);
+	spt_most = disk->model ? dm_info(disk->model)->spt_most : 0;
+	least = fb_level_unmapped(disk) ? fb_verify_proof(disk) : 0;
+	spin_unlock_irq(&disk->lock);
+	return round_up(max(fb_longest_read(disk->granule, spt_most), least), PAGE_SECTORS);
 }
 
 /* Allocate @n more buffers, which are unused until fb_free_reads.n includes them. */
-static int fb_free_read_alloc_more(struct fb_disk *fd, struct fb_free_reads *bufs, u32 n)
+static int fb_free_read_alloc_more(struct fb_disk *disk, struct fb_free_reads *bufs, u32 n)
 {
 	u32 i;
 
 	for (i = bufs->n; i < bufs->n + n; i++) {
-		bufs->buf[i].fd = fd;
+		bufs->buf[i].disk = disk;
 		if (fb_free_read_alloc(bufs, &bufs->buf[i]))
 			goto free_bufs;
 	}
@@ -173,17 +174,17 @@ static u32 fb_free_read_number(u32 sectors)
 	return sectors < FB_FREE_READ_LARGE_SECTORS ? FB_FREE_READS : FB_FREE_READS_LARGE;
 }
 
-static struct fb_free_reads *fb_free_read_try_alloc(struct fb_disk *fd, u32 order)
+static struct fb_free_reads *fb_free_read_try_alloc(struct fb_disk *disk, u32 order)
 {
 	struct fb_free_reads *bufs = kzalloc(sizeof(*bufs), GFP_KERNEL);
 
 	if (!bufs)
 		return NULL;
-	bufs->sectors = fb_free_read_size(fd);
+	bufs->sectors = fb_free_read_size(disk);
 	bufs->order = order;
 	bufs->chunks = DIV_ROUND_UP(bufs->sectors, PAGE_SECTORS << order);
 	bufs->buf = kvcalloc(FB_FREE_READS_MAX, sizeof(*bufs->buf), GFP_KERNEL);
-	if (!bufs->buf || fb_free_read_alloc_more(fd, bufs, fb_free_read_number(bufs->sectors))) {
+	if (!bufs->buf || fb_free_read_alloc_more(disk, bufs, fb_free_read_number(bufs->sectors))) {
 		fb_free_read_free_all(bufs);
 		return NULL;
 	}
@@ -206,29 +207,29 @@ void fb_free_read_free_all(struct fb_free_reads *bufs)
 	kfree(bufs);
 }
 
-static int fb_free_read_alloc_first(struct fb_disk *fd)
+static int fb_free_read_alloc_first(struct fb_disk *disk)
 {
-	struct fb_free_reads *bufs = fb_free_read_try_alloc(fd, FB_FREE_READ_CHUNK_ORDER);
+	struct fb_free_reads *bufs = fb_free_read_try_alloc(disk, FB_FREE_READ_CHUNK_ORDER);
 
-	bufs = bufs ? bufs : fb_free_read_try_alloc(fd, 0);
+	bufs = bufs ? bufs : fb_free_read_try_alloc(disk, 0);
 	if (!bufs)
 		return -ENOMEM;
-	spin_lock_irq(&fd->lock);
-	fd->reads.bufs = bufs;
-	fd->reads.due = false;
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	disk->reads.bufs = bufs;
+	disk->reads.due = false;
+	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
-static int fb_free_read_grow(struct fb_disk *fd, u32 n)
+static int fb_free_read_grow(struct fb_disk *disk, u32 n)
 {
-	int ret = fb_free_read_alloc_more(fd, fd->reads.bufs, n);
+	int ret = fb_free_read_alloc_more(disk, disk->reads.bufs, n);
 
 	if (ret)
 		return ret;
-	spin_lock_irq(&fd->lock);
-	fd->reads.bufs->n += n;
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	disk->reads.bufs->n += n;
+	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
@@ -236,15 +237,15 @@ static int fb_free_read_grow(struct fb_disk *fd, u32 n)
  * Have buffers for so many tasks, charged to @account; they stay until the last one is gone. Under
  * fb_disk.life; may sleep; inside memalloc_noio_save(). Return: 0, -ENOSPC, -ENOMEM.
  */
-int fb_free_read_provide(struct fb_disk *fd, u32 tasks, u64 *account)
+int fb_free_read_provide(struct fb_disk *disk, u32 tasks, u64 *account)
 {
-	struct fb_free_reads *bufs = fd->reads.bufs;
-	u32 sectors = bufs ? bufs->sectors : fb_free_read_size(fd);
+	struct fb_free_reads *bufs = disk->reads.bufs;
+	u32 sectors = bufs ? bufs->sectors : fb_free_read_size(disk);
 	u32 n = fb_free_read_number(sectors);
 	u64 bytes;
 	int ret;
 
-	lockdep_assert_held(&fd->life);
+	lockdep_assert_held(&disk->life);
 	if (bufs) {
 		n += FREEBLOCK_HELD * (tasks - 1);
 		n -= min(n, bufs->n);
@@ -253,18 +254,18 @@ int fb_free_read_provide(struct fb_disk *fd, u32 tasks, u64 *account)
 	ret = fb_memory_charge(account, bytes, "a task");
 	if (ret)
 		return ret;
-	ret = bufs ? fb_free_read_grow(fd, n) : fb_free_read_alloc_first(fd);
+	ret = bufs ? fb_free_read_grow(disk, n) : fb_free_read_alloc_first(disk);
 	if (ret)
 		fb_memory_uncharge(account, bytes);
 	return ret;
 }
 
-static struct fb_free_read *fb_free_read_find_free(struct fb_disk *fd)
+static struct fb_free_read *fb_free_read_find_free(struct fb_disk *disk)
 {
 	struct fb_free_read *buf = NULL;
 
-	lockdep_assert_held(&fd->lock);
-	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
+	lockdep_assert_held(&disk->lock);
+	while ((buf = fb_free_read_next(disk->reads.bufs, buf)))
 		if (buf->state == FB_FREE_READ_FREE)
 			return buf;
 	return NULL;
@@ -291,7 +292,7 @@ static void fb_free_read_setup(const struct fb_free_reads *bufs, struct fb_free_
 static void fb_free_read_aim(struct fb_free_read *buf, struct request *rq, u64 lbn, u32 nsect,
 			     enum fb_free_read_kind kind)
 {
-	memset_after(buf, 0, fd);
+	memset_after(buf, 0, disk);
 	buf->rq = rq;
 	buf->lbn = lbn;
 	buf->nsect = nsect;
@@ -304,12 +305,12 @@ static void fb_free_read_aim(struct fb_free_read *buf, struct request *rq, u64 l
  * Return a number of sectors of our buffers that is certain to be one segment. Chunks are
  * aligned to their size, and a power of two within the queue's limits divides them evenly.
  */
-static u32 fb_free_read_segment(const struct fb_disk *fd)
+static u32 fb_free_read_segment(const struct fb_disk *disk)
 {
-	u64 bytes = PAGE_SIZE << fd->reads.bufs->order;
+	u64 bytes = PAGE_SIZE << disk->reads.bufs->order;
 
-	bytes = min_t(u64, bytes, rounddown_pow_of_two(queue_max_segment_size(fd->q)));
-	bytes = min_t(u64, bytes - 1, queue_segment_boundary(fd->q)) + 1;
+	bytes = min_t(u64, bytes, rounddown_pow_of_two(queue_max_segment_size(disk->q)));
+	bytes = min_t(u64, bytes - 1, queue_segment_boundary(disk->q)) + 1;
 	return bytes >> SECTOR_SHIFT;
 }
 
@@ -318,17 +319,17 @@ static u32 fb_free_read_segment(const struct fb_disk *fd)
  * their consumer are discarded, and their blocks are wanted again. The write does not wait. Each
  * such read counts once.
  */
-void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u64 nsect)
+void fb_free_read_overlap(struct fb_disk *disk, u64 lbn, u64 nsect)
 {
 	struct fb_free_read *buf = NULL;
 
-	lockdep_assert_held(&fd->lock);
-	while ((buf = fb_free_read_next(fd->reads.bufs, buf))) {
+	lockdep_assert_held(&disk->lock);
+	while ((buf = fb_free_read_next(disk->reads.bufs, buf))) {
 		if (buf->dirty || buf->state < FB_FREE_READ_SENT ||
 		    lbn >= buf->lbn + buf->nsect || buf->lbn >= lbn + nsect)
 			continue;
 		buf->dirty = true;
-		fd->stats.discarded++;
+		disk->stats.discarded++;
 	}
 }
 
@@ -336,13 +337,13 @@ void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u64 nsect)
  * The one place that sets the fields of a request for what it reads: @rq now begins with
  * @buf's @nsect sectors at @lbn, before whatever it has carried so far.
  */
-static void fb_free_read_load(struct fb_disk *fd, struct fb_free_read *buf, struct request *rq,
+static void fb_free_read_load(struct fb_disk *disk, struct fb_free_read *buf, struct request *rq,
 			      u64 lbn, u32 nsect, enum fb_free_read_kind kind)
 {
 	fb_free_read_aim(buf, rq, lbn, nsect, kind);
 	rq->__sector = lbn;
 	rq->__data_len += nsect << SECTOR_SHIFT;
-	rq->nr_phys_segments += DIV_ROUND_UP(nsect, fb_free_read_segment(fd));
+	rq->nr_phys_segments += DIV_ROUND_UP(nsect, fb_free_read_segment(disk));
 }
 
 /* Look at each bio's flags: readahead sets failfast bits in cmd_flags, and none in its bios. */
@@ -371,19 +372,19 @@ static bool fb_free_read_may_prepend(struct request *rq)
 }
 
 /* The most that may be prepended to this foreground request, sectors; 0: nothing. */
-u32 fb_free_read_prepend_limit(const struct fb_disk *fd, struct request *rq)
+u32 fb_free_read_prepend_limit(const struct fb_disk *disk, struct request *rq)
 {
 	u32 len = blk_rq_sectors(rq);
 	u32 max_len = queue_max_sectors(rq->q);
 	u32 max_segs = queue_max_segments(rq->q);
 
-	lockdep_assert_held(&fd->lock);
-	if (!fd->reads.bufs || !fb_free_read_may_prepend(rq) || len >= max_len ||
+	lockdep_assert_held(&disk->lock);
+	if (!disk->reads.bufs || !fb_free_read_may_prepend(rq) || len >= max_len ||
 	    rq->nr_phys_segments >= max_segs)
 		return 0;
-	max_len = fb_recovery_max(fd, min(max_len - len, fd->reads.bufs->sectors));
+	max_len = fb_recovery_max(disk, min(max_len - len, disk->reads.bufs->sectors));
 	return min_t(u64, max_len,
-		     (u64)(max_segs - rq->nr_phys_segments) * fb_free_read_segment(fd));
+		     (u64)(max_segs - rq->nr_phys_segments) * fb_free_read_segment(disk));
 }
 
 /*
@@ -395,24 +396,24 @@ u32 fb_free_read_prepend_limit(const struct fb_disk *fd, struct request *rq)
  * fb_disk.lock. Return: false when it does not fit, does not end where @rq begins, or no buffer is
  * free; @rq is unchanged then.
  */
-bool fb_free_read_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect)
+bool fb_free_read_prepend(struct fb_disk *disk, struct request *rq, u64 lbn, u32 nsect)
 {
 	struct fb_free_read *buf;
 	blk_opf_t failfast;
 
-	lockdep_assert_held(&fd->lock);
-	if (lbn + nsect != blk_rq_pos(rq) || nsect > fb_free_read_prepend_limit(fd, rq)) {
-		fd->stats.not_fit++;
+	lockdep_assert_held(&disk->lock);
+	if (lbn + nsect != blk_rq_pos(rq) || nsect > fb_free_read_prepend_limit(disk, rq)) {
+		disk->stats.not_fit++;
 		return false;
 	}
-	buf = fb_free_read_find_free(fd);
+	buf = fb_free_read_find_free(disk);
 	if (!buf) {
-		fd->stats.no_buffer++;
+		disk->stats.no_buffer++;
 		return false;
 	}
 	failfast = (rq->cmd_flags & REQ_FAILFAST_MASK) | REQ_FAILFAST_TRANSPORT;
-	fb_free_read_setup(fd->reads.bufs, buf, NULL, REQ_OP_READ | failfast, lbn, nsect);
-	fb_free_read_load(fd, buf, rq, lbn, nsect, FB_FREE_READ_PREPENDED);
+	fb_free_read_setup(disk->reads.bufs, buf, NULL, REQ_OP_READ | failfast, lbn, nsect);
+	fb_free_read_load(disk, buf, rq, lbn, nsect, FB_FREE_READ_PREPENDED);
 	/* drivers may look at the first bio's */
 	buf->bio.bi_ioprio = req_get_ioprio(rq);
 	buf->bio.bi_next = rq->bio;
@@ -424,48 +425,48 @@ bool fb_free_read_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 n
 }
 
 /* The longest read that the queue takes in one piece, sectors; 0: there are no buffers. */
-u32 fb_free_read_max_data(const struct fb_disk *fd)
+u32 fb_free_read_max_data(const struct fb_disk *disk)
 {
 	u32 nsect;
 
-	lockdep_assert_held(&fd->lock);
-	if (!fd->reads.bufs)
+	lockdep_assert_held(&disk->lock);
+	if (!disk->reads.bufs)
 		return 0;
 	/* Whole physical blocks, or the block layer splits the bio (get_max_io_size()). */
-	nsect = round_down(min(queue_max_sectors(fd->q), fd->reads.bufs->sectors),
-			   max(queue_physical_block_size(fd->q) >> SECTOR_SHIFT, 1U));
-	return min_t(u64, nsect, (u64)queue_max_segments(fd->q) * fb_free_read_segment(fd));
+	nsect = round_down(min(queue_max_sectors(disk->q), disk->reads.bufs->sectors),
+			   max(queue_physical_block_size(disk->q) >> SECTOR_SHIFT, 1U));
+	return min_t(u64, nsect, (u64)queue_max_segments(disk->q) * fb_free_read_segment(disk));
 }
 
 /* The longest separate read, as these are sent now, sectors; 0: there are no buffers. [L] */
-u32 fb_free_read_max(const struct fb_disk *fd)
+u32 fb_free_read_max(const struct fb_disk *disk)
 {
-	if (fd->reads.bufs && fb_verify_how(fd) == FB_VERIFY_COMMAND)
-		return fb_recovery_max(fd, fb_verify_max(fd));
-	return fb_recovery_max(fd, fb_free_read_max_data(fd));
+	if (disk->reads.bufs && fb_verify_how(disk) == FB_VERIFY_COMMAND)
+		return fb_recovery_max(disk, fb_verify_max(disk));
+	return fb_recovery_max(disk, fb_free_read_max_data(disk));
 }
 
 /* A detaching scheduler waits until this is over (fb_reader_detached()). */
-static void fb_free_read_submit(struct fb_disk *fd, struct fb_free_read *buf)
+static void fb_free_read_submit(struct fb_disk *disk, struct fb_free_read *buf)
 {
 	submit_bio_noacct(&buf->bio);
-	spin_lock_irq(&fd->lock);
-	fd->reads.submitting = false;
-	wake_up(&fd->wait);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	disk->reads.submitting = false;
+	wake_up(&disk->wait);
+	spin_unlock_irq(&disk->lock);
 }
 
 /*
  * With protection information the carrier cannot be aimed anew: bios get it at submission, for
  * the sectors they address then. Nor is VERIFY possible, as it transfers nothing to check.
  */
-static bool fb_free_read_is_fixed(struct fb_disk *fd)
+static bool fb_free_read_is_fixed(struct fb_disk *disk)
 {
-	lockdep_assert_held(&fd->lock);
-	if (!fd->q || !fd->q->disk || !blk_get_integrity(fd->q->disk))
+	lockdep_assert_held(&disk->lock);
+	if (!disk->q || !disk->q->disk || !blk_get_integrity(disk->q->disk))
 		return false;
-	if (!fd->verify.verify.barred)
-		fd->verify.verify.barred = "protection information";
+	if (!disk->verify.verify.barred)
+		disk->verify.verify.barred = "protection information";
 	return true;
 }
 
@@ -475,7 +476,7 @@ static bool fb_free_read_is_fixed(struct fb_disk *fd)
  * reads that and comes back. On a disk with protection information it cannot be aimed anew, so it
  * enters only if @aim is given. Called by the thread; does not sleep for the queue (NOWAIT).
  */
-void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
+void fb_free_read_enter(struct fb_disk *disk, const struct fb_plan_piece *aim)
 {
 	struct block_device *bdev;
 	struct fb_free_read *buf = NULL;
@@ -483,31 +484,31 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 	u64 lbn = 0;
 	u32 nsect;
 
-	spin_lock_irq(&fd->lock);
-	fd->reads.due = false;
-	fixed = fb_free_read_is_fixed(fd);
-	if (fd->q)
-		fb_verify_renew(fd);
-	if (fd->q && !fd->reads.carrier && (aim || !fixed))
-		buf = fb_free_read_find_free(fd);
+	spin_lock_irq(&disk->lock);
+	disk->reads.due = false;
+	fixed = fb_free_read_is_fixed(disk);
+	if (disk->q)
+		fb_verify_renew(disk);
+	if (disk->q && !disk->reads.carrier && (aim || !fixed))
+		buf = fb_free_read_find_free(disk);
 	if (!buf) {
-		spin_unlock_irq(&fd->lock);
+		spin_unlock_irq(&disk->lock);
 		return;
 	}
 	buf->state = FB_FREE_READ_CARRIER;
-	fd->reads.carrier = buf;
-	fd->reads.submitting = true;
-	bdev = fd->bdev;
-	nsect = fb_free_read_max_data(fd);
+	disk->reads.carrier = buf;
+	disk->reads.submitting = true;
+	bdev = disk->bdev;
+	nsect = fb_free_read_max_data(disk);
 	if (fixed) {
 		lbn = aim->lbn;
 		nsect = min(nsect, aim->nsect);
 	}
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 
-	fb_free_read_setup(fd->reads.bufs, buf, bdev, FB_FREE_READ_OPF, lbn, nsect);
+	fb_free_read_setup(disk->reads.bufs, buf, bdev, FB_FREE_READ_OPF, lbn, nsect);
 	buf->bio.bi_ioprio = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0);
-	fb_free_read_submit(fd, buf);
+	fb_free_read_submit(disk, buf);
 }
 
 /*
@@ -522,39 +523,39 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect, enum fb_free_read_kind kind)
 {
 	bool hurried = kind == FB_FREE_READ_HURRIED;
-	struct fb_disk *fd = task->fd;
+	struct fb_disk *disk = task->disk;
 	blk_opf_t opf = REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE;
 	struct block_device *bdev;
 	struct fb_free_read *buf = NULL;
 
-	spin_lock_irq(&fd->lock);
-	if (fd->q && nsect <= fb_free_read_max_data(fd))
-		buf = fb_free_read_find_free(fd);
+	spin_lock_irq(&disk->lock);
+	if (disk->q && nsect <= fb_free_read_max_data(disk))
+		buf = fb_free_read_find_free(disk);
 	if (buf) {
 		fb_free_read_aim(buf, NULL, lbn, nsect, kind);
 		buf->owner = task;
 		/* it is urgent, and shared: what it does not prove no task takes as proven */
-		buf->how = fb_verify_how(fd);
+		buf->how = fb_verify_how(disk);
 		if (buf->how != FB_VERIFY_READ)
-			buf->how = fb_verify_has_fua(fd) ? FB_VERIFY_FUA : FB_VERIFY_READ;
+			buf->how = fb_verify_has_fua(disk) ? FB_VERIFY_FUA : FB_VERIFY_READ;
 		buf->proven = buf->how == FB_VERIFY_FUA;
-		fd->late.flying |= hurried;
-		fd->reads.submitting = true;
-		bdev = fd->bdev;
+		disk->late.flying |= hurried;
+		disk->reads.submitting = true;
+		bdev = disk->bdev;
 	}
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 	if (!buf)
 		return false;
 	if (hurried)
 		opf |= REQ_FAILFAST_MASK;
 	if (task->css)
 		opf |= REQ_META;
-	fb_free_read_setup(fd->reads.bufs, buf, bdev, opf, lbn, nsect);
+	fb_free_read_setup(disk->reads.bufs, buf, bdev, opf, lbn, nsect);
 	/* whatever the thread's */
 	buf->bio.bi_ioprio = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, IOPRIO_BE_NORM);
 	if (task->css)
 		bio_associate_blkg_from_css(&buf->bio, task->css);
-	fb_free_read_submit(fd, buf);
+	fb_free_read_submit(disk, buf);
 	return true;
 }
 
@@ -566,16 +567,16 @@ bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect, enum fb_f
 bool fb_free_read_may_promote(const struct freeblock_task *task)
 {
 	const struct fb_free_read *buf = NULL;
-	struct fb_disk *fd = task->fd;
+	struct fb_disk *disk = task->disk;
 	u32 held = 0;
 
 	if (!task->css)
 		return true;
-	spin_lock_irq(&fd->lock);
-	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
+	spin_lock_irq(&disk->lock);
+	while ((buf = fb_free_read_next(disk->reads.bufs, buf)))
 		held += buf->state == FB_FREE_READ_SENT && !buf->began_ns &&
 			buf->kind == FB_FREE_READ_PROMOTED && buf->owner == task;
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 	return held < FREEBLOCK_HELD;
 }
 
@@ -586,9 +587,9 @@ bool fb_free_read_may_promote(const struct freeblock_task *task)
  */
 void fb_free_read_begun(struct fb_free_read *buf, u64 now)
 {
-	struct fb_stats *st = &buf->fd->stats;
+	struct fb_stats *st = &buf->disk->stats;
 
-	lockdep_assert_held(&buf->fd->lock);
+	lockdep_assert_held(&buf->disk->lock);
 	if (buf->began_ns || buf->state != FB_FREE_READ_SENT)
 		return;
 	buf->began_ns = now;
@@ -602,22 +603,22 @@ void fb_free_read_begun(struct fb_free_read *buf, u64 now)
  * Hold a request of ours if it is the carrier. @rq: request with one of our bios that has reached
  * the scheduler, not yet sent. Return: true: it is held now; false: send it on as it is.
  */
-bool fb_free_read_hold(struct fb_disk *fd, struct request *rq)
+bool fb_free_read_hold(struct fb_disk *disk, struct request *rq)
 {
-	lockdep_assert_held(&fd->lock);
-	if (!fd->reads.carrier || rq->bio != &fd->reads.carrier->bio)
+	lockdep_assert_held(&disk->lock);
+	if (!disk->reads.carrier || rq->bio != &disk->reads.carrier->bio)
 		return false;
-	fd->reads.rq = rq;
+	disk->reads.rq = rq;
 	return true;
 }
 
-static bool fb_free_read_fits(const struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect)
+static bool fb_free_read_fits(const struct fb_disk *disk, struct request *rq, u64 lbn, u32 nsect)
 {
-	bool verify = fb_verify_how(fd) == FB_VERIFY_COMMAND;
+	bool verify = fb_verify_how(disk) == FB_VERIFY_COMMAND;
 
 	if (blk_integrity_rq(rq))
 		return !verify && lbn == blk_rq_pos(rq) && nsect == blk_rq_sectors(rq);
-	return nsect <= fb_free_read_max(fd) && (verify || nsect <= blk_rq_sectors(rq));
+	return nsect <= fb_free_read_max(disk) && (verify || nsect <= blk_rq_sectors(rq));
 }
 
 /* The time it was held counts neither as the read's nor as a wait for a request (iocost). */
@@ -635,56 +636,56 @@ static void fb_free_read_set_out(struct request *rq)
  * FB_FREE_READ_SEPARATE or FB_FREE_READ_IDLE. Under fb_disk.lock. Return: the request; NULL: no
  * carrier is held, or the queue's present limits do not allow the read.
  */
-struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect,
+struct request *fb_free_read_send(struct fb_disk *disk, u64 lbn, u32 nsect,
 				  enum fb_free_read_kind kind)
 {
-	struct request *rq = fd->reads.rq;
-	struct fb_free_read *buf = fd->reads.carrier;
-	enum fb_verify_how how = fb_verify_how(fd);
+	struct request *rq = disk->reads.rq;
+	struct fb_free_read *buf = disk->reads.carrier;
+	enum fb_verify_how how = fb_verify_how(disk);
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	if (!rq) {
-		fd->stats.no_buffer++;
+		disk->stats.no_buffer++;
 		return NULL;
 	}
-	if (!fb_free_read_fits(fd, rq, lbn, nsect)) {
-		fd->stats.not_fit++;
+	if (!fb_free_read_fits(disk, rq, lbn, nsect)) {
+		disk->stats.not_fit++;
 		return NULL;
 	}
-	if (nsect <= blk_rq_sectors(rq) && fb_quarantine_by_read(&fd->quarantine, lbn, nsect))
+	if (nsect <= blk_rq_sectors(rq) && fb_quarantine_by_read(&disk->quarantine, lbn, nsect))
 		how = FB_VERIFY_READ;
 	buf->bio.bi_iter.bi_sector = lbn;
 	buf->bio.bi_iter.bi_size = nsect << SECTOR_SHIFT;
 	rq->__data_len = 0;
 	rq->nr_phys_segments = 0;
-	fb_free_read_load(fd, buf, rq, lbn, nsect, kind);
+	fb_free_read_load(disk, buf, rq, lbn, nsect, kind);
 	fb_free_read_set_out(rq);
 	buf->how = how;
 	buf->proven = how != FB_VERIFY_READ;
 	/* only now is it known what it reads */
 	trace_block_rq_insert(rq);
-	fd->reads.carrier = NULL;
-	fd->reads.rq = NULL;
+	disk->reads.carrier = NULL;
+	disk->reads.rq = NULL;
 	return rq;
 }
 
 /* Have the thread enter a carrier for the next separate read. */
-void fb_free_read_need(struct fb_disk *fd)
+void fb_free_read_need(struct fb_disk *disk)
 {
-	lockdep_assert_held(&fd->lock);
-	fd->reads.due = true;
-	wake_up(&fd->wait);
+	lockdep_assert_held(&disk->lock);
+	disk->reads.due = true;
+	wake_up(&disk->wait);
 }
 
 /*
  * Does blk-mq wait for the held carrier? A queue freeze does, and so does the last CPU of its
  * hardware queue when it goes offline. Return: true: return it.
  */
-bool fb_free_read_is_awaited(const struct fb_disk *fd)
+bool fb_free_read_is_awaited(const struct fb_disk *disk)
 {
-	const struct request *rq = fd->reads.rq;
+	const struct request *rq = disk->reads.rq;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	return rq && (percpu_ref_is_dying(&rq->q->q_usage_counter) ||
 		      test_bit(BLK_MQ_S_INACTIVE, &rq->mq_hctx->state));
 }
@@ -694,15 +695,15 @@ bool fb_free_read_is_awaited(const struct fb_disk *fd)
  * would log an error and count in diskstats. Called by the thread, a queue run, or CPU hotplug;
  * fb_disk.lock not held.
  */
-void fb_free_read_return(struct fb_disk *fd)
+void fb_free_read_return(struct fb_disk *disk)
 {
 	struct request *rq;
 	unsigned long flags;
 
-	spin_lock_irqsave(&fd->lock, flags);
-	rq = fd->reads.rq;
-	fd->reads.rq = NULL;
-	spin_unlock_irqrestore(&fd->lock, flags);
+	spin_lock_irqsave(&disk->lock, flags);
+	rq = disk->reads.rq;
+	disk->reads.rq = NULL;
+	spin_unlock_irqrestore(&disk->lock, flags);
 	if (!rq)
 		return;
 	rq->rq_flags |= RQF_QUIET;

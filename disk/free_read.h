@@ -94,7 +94,7 @@ struct fb_free_read {
 	struct page **chunk;		/* its memory, fb_free_reads.chunks of them */
 	void *data;			/* the same, mapped contiguously */
 	enum fb_free_read_state state;	/* [L] */
-	struct fb_disk *fd;
+	struct fb_disk *disk;
 	/* what follows is zeroed when it is aimed */
 	bool dirty;	/* to be discarded: overwritten, or refused by the drive [L] */
 	bool taken;			/* the thread has marked its granules as in flight */
@@ -151,42 +151,42 @@ static inline struct fb_free_read *fb_free_read_next(const struct fb_free_reads 
 	return bufs && i < READ_ONCE(bufs->n) ? &bufs->buf[i] : NULL;
 }
 
-int fb_free_read_provide(struct fb_disk *fd, u32 tasks, u64 *account);
+int fb_free_read_provide(struct fb_disk *disk, u32 tasks, u64 *account);
 bool fb_free_read_may_promote(const struct freeblock_task *task);
 bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect, enum fb_free_read_kind kind);
 void fb_free_read_begun(struct fb_free_read *buf, u64 now);
 void fb_free_read_free_all(struct fb_free_reads *bufs);
 bool fb_free_read_is_ours(const struct bio *bio);
-bool fb_free_read_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect);
-u32 fb_free_read_prepend_limit(const struct fb_disk *fd, struct request *rq);
-void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u64 nsect);
-u32 fb_free_read_max_data(const struct fb_disk *fd);
-u32 fb_free_read_max(const struct fb_disk *fd);
-void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim);
-bool fb_free_read_hold(struct fb_disk *fd, struct request *rq);
-struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect,
+bool fb_free_read_prepend(struct fb_disk *disk, struct request *rq, u64 lbn, u32 nsect);
+u32 fb_free_read_prepend_limit(const struct fb_disk *disk, struct request *rq);
+void fb_free_read_overlap(struct fb_disk *disk, u64 lbn, u64 nsect);
+u32 fb_free_read_max_data(const struct fb_disk *disk);
+u32 fb_free_read_max(const struct fb_disk *disk);
+void fb_free_read_enter(struct fb_disk *disk, const struct fb_plan_piece *aim);
+bool fb_free_read_hold(struct fb_disk *disk, struct request *rq);
+struct request *fb_free_read_send(struct fb_disk *disk, u64 lbn, u32 nsect,
 				  enum fb_free_read_kind kind);
-void fb_free_read_need(struct fb_disk *fd);
-bool fb_free_read_is_awaited(const struct fb_disk *fd);
-void fb_free_read_return(struct fb_disk *fd);
+void fb_free_read_need(struct fb_disk *disk);
+bool fb_free_read_is_awaited(const struct fb_disk *disk);
+void fb_free_read_return(struct fb_disk *disk);
 
 extern const struct fb_disk_client fb_verify_client;
 
-enum fb_verify_how fb_verify_how(const struct fb_disk *fd);
-u32 fb_verify_proof(const struct fb_disk *fd);
-u32 fb_verify_least(const struct fb_disk *fd);
-void fb_verify_describe(const struct fb_disk *fd, char *text, size_t size);
-u32 fb_verify_max(const struct fb_disk *fd);
+enum fb_verify_how fb_verify_how(const struct fb_disk *disk);
+u32 fb_verify_proof(const struct fb_disk *disk);
+u32 fb_verify_least(const struct fb_disk *disk);
+void fb_verify_describe(const struct fb_disk *disk, char *text, size_t size);
+u32 fb_verify_max(const struct fb_disk *disk);
 void fb_verify_apply(const struct fb_free_read *buf, struct request *rq);
 void fb_verify_restore(struct request *rq);
-void fb_verify_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_verdict *verdict);
+void fb_verify_judge(struct fb_disk *disk, struct request *rq, const enum fb_head_verdict *verdict);
 void fb_verify_place(struct fb_free_read *buf);
-void fb_verify_split(struct fb_disk *fd, struct request *rq);
+void fb_verify_split(struct fb_disk *disk, struct request *rq);
 bool fb_verify_failed(struct request *rq);
-enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_read *buf);
-void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool good);
-void fb_verify_is_bad(struct fb_disk *fd, u64 lbn);
-void fb_verify_renew(struct fb_disk *fd);
-bool fb_verify_has_fua(const struct fb_disk *fd);
+enum fb_verify_fault fb_verify_fault(struct fb_disk *disk, const struct fb_free_read *buf);
+void fb_verify_check(struct fb_disk *disk, const struct fb_free_read *buf, bool good);
+void fb_verify_is_bad(struct fb_disk *disk, u64 lbn);
+void fb_verify_renew(struct fb_disk *disk);
+bool fb_verify_has_fua(const struct fb_disk *disk);
 
 #endif /* FB_FREE_READ_H */

@@ -11,78 +11,78 @@
 /* when to look again after no read was found or the queue did not take it */
 #define FB_IDLE_RETRY_NS (20 * (u64)NSEC_PER_MSEC)
 
-static void fb_idle_init(struct fb_disk *fd)
+static void fb_idle_init(struct fb_disk *disk)
 {
-	fd->idle.goal_mean_us = FB_IDLE_POLICY_MEAN_NS / NSEC_PER_USEC;
-	fd->idle.goal_max_us = FB_IDLE_POLICY_MAX_NS / NSEC_PER_USEC;
-	fd->idle.wait_us = FB_IDLE_AUTO;
-	fd->idle.size_kib = FB_IDLE_AUTO;
-	fb_idle_policy_init(&fd->idle.wait, ktime_get_ns());
-	fb_destage_init(&fd->destage, FB_IDLE_TURN_NS);
-	fb_power_begin(&fd->idle.power, ktime_get_ns());
+	disk->idle.goal_mean_us = FB_IDLE_POLICY_MEAN_NS / NSEC_PER_USEC;
+	disk->idle.goal_max_us = FB_IDLE_POLICY_MAX_NS / NSEC_PER_USEC;
+	disk->idle.wait_us = FB_IDLE_AUTO;
+	disk->idle.size_kib = FB_IDLE_AUTO;
+	fb_idle_policy_init(&disk->idle.wait, ktime_get_ns());
+	fb_destage_init(&disk->destage, FB_IDLE_TURN_NS);
+	fb_power_begin(&disk->idle.power, ktime_get_ns());
 }
 
-static void fb_idle_model_swapped(struct fb_disk *fd)
+static void fb_idle_model_swapped(struct fb_disk *disk)
 {
-	const struct disk_model *dm = fd->model;
+	const struct disk_model *dm = disk->model;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	if (dm)
-		fb_idle_policy_set_drive(&fd->idle.wait, dm_period_ns(dm),
+		fb_idle_policy_set_drive(&disk->idle.wait, dm_period_ns(dm),
 					 min_t(u64, U32_MAX, div_u64(dm_info(dm)->period_ps,
 								     dm_info(dm)->spt_least)));
 	else
-		fb_idle_policy_set_drive(&fd->idle.wait, FB_IDLE_TURN_NS, FB_IDLE_SECTOR_PS);
+		fb_idle_policy_set_drive(&disk->idle.wait, FB_IDLE_TURN_NS, FB_IDLE_SECTOR_PS);
 }
 
 /* Have the thread compute anew when to read. */
-static void fb_idle_wake(struct fb_disk *fd)
+static void fb_idle_wake(struct fb_disk *disk)
 {
-	lockdep_assert_held(&fd->lock);
-	if (!fd->cov)
+	lockdep_assert_held(&disk->lock);
+	if (!disk->cov)
 		return;
-	fd->idle.woken = true;
-	wake_up(&fd->wait);
+	disk->idle.woken = true;
+	wake_up(&disk->wait);
 }
 
 /* Apply changed settings. */
-void fb_idle_changed(struct fb_disk *fd)
+void fb_idle_changed(struct fb_disk *disk)
 {
-	struct fb_idle *idle = &fd->idle;
+	struct fb_idle *idle = &disk->idle;
 	bool wait_auto = idle->wait_us == FB_IDLE_AUTO;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	fb_idle_policy_set_goals(&idle->wait, (u64)idle->goal_mean_us * NSEC_PER_USEC,
 				 (u64)idle->goal_max_us * NSEC_PER_USEC);
 	fb_idle_policy_set_fixed(&idle->wait,
 				 wait_auto ? FB_IDLE_POLICY_AUTO :
 					     (u64)idle->wait_us * NSEC_PER_USEC,
 				 idle->size_kib == FB_IDLE_AUTO ? 0 : idle->size_kib * 2);
-	fb_idle_wake(fd);
+	fb_idle_wake(disk);
 }
 
 /*
  * Another scheduler may have used the disk meanwhile: what its drive still has to write is not
  * known, nor was it idle. Of what bypassed ours the end may not have been seen.
  */
-static void fb_idle_attach(struct fb_disk *fd, struct gendisk *disk)
+static void fb_idle_attach(struct fb_disk *disk, struct gendisk *gd)
 {
 	u64 now = ktime_get_ns();
 
-	spin_lock_irq(&fd->lock);
-	fd->fg.active = false;
-	fb_destage_forget(&fd->destage, now);
-	fb_power_begin(&fd->idle.power, now);
-	fb_power_doubt(&fd->idle.power);
-	fb_idle_policy_restart(&fd->idle.wait, now);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	disk->fg.active = false;
+	fb_destage_forget(&disk->destage, now);
+	fb_power_begin(&disk->idle.power, now);
+	fb_power_doubt(&disk->idle.power);
+	fb_idle_policy_restart(&disk->idle.wait, now);
+	spin_unlock_irq(&disk->lock);
 }
 
 /* The disk has another scheduler or none, or is now scheduled or no longer. */
-static void fb_idle_disk_changed(struct fb_disk *fd)
+static void fb_idle_disk_changed(struct fb_disk *disk)
 {
-	fd->idle.ready = false;
-	fb_idle_wake(fd);
+	disk->idle.ready = false;
+	fb_idle_wake(disk);
 }
 
 const struct fb_disk_client fb_idle_client = {
@@ -93,75 +93,75 @@ const struct fb_disk_client fb_idle_client = {
 };
 
 /* A request of the foreground has come: an idle read that was not sent is dropped. */
-void fb_idle_withdraw(struct fb_disk *fd)
+void fb_idle_withdraw(struct fb_disk *disk)
 {
-	lockdep_assert_held(&fd->lock);
-	if (fd->idle.ready)
-		fd->idle.retry_ns = 0;
-	fd->idle.ready = false;
-	fb_late_arrive(fd);
+	lockdep_assert_held(&disk->lock);
+	if (disk->idle.ready)
+		disk->idle.retry_ns = 0;
+	disk->idle.ready = false;
+	fb_late_arrive(disk);
 }
 
 /* Note that the last foreground request has ended. */
-void fb_idle_quiet(struct fb_disk *fd)
+void fb_idle_quiet(struct fb_disk *disk)
 {
-	lockdep_assert_held(&fd->lock);
-	fb_idle_policy_idle(&fd->idle.wait, ktime_get_ns());
-	fb_idle_wake(fd);
+	lockdep_assert_held(&disk->lock);
+	fb_idle_policy_idle(&disk->idle.wait, ktime_get_ns());
+	fb_idle_wake(disk);
 }
 
 /* Note that the scheduler has sent the idle read. */
-void fb_idle_sent(struct fb_disk *fd, u64 now)
+void fb_idle_sent(struct fb_disk *disk, u64 now)
 {
-	struct fb_idle *idle = &fd->idle;
+	struct fb_idle *idle = &disk->idle;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	idle->ready = false;
 	idle->reading = true;
 	idle->retry_ns = 0;
 	idle->used_ns = now;
 	fb_idle_policy_sent(&idle->wait, now, idle->piece.nsect);
 	/* so that the next one does not have to wait for its carrier */
-	fb_free_read_need(fd);
+	fb_free_read_need(disk);
 }
 
 /* The idle read is no longer in flight. @good: the drive has carried it out, without an error. */
-void fb_idle_ended(struct fb_disk *fd, bool good)
+void fb_idle_ended(struct fb_disk *disk, bool good)
 {
-	struct fb_idle *idle = &fd->idle;
+	struct fb_idle *idle = &disk->idle;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	idle->reading = false;
 	idle->used_ns = ktime_get_ns();
 	if (good && !idle->spins_up)
-		fb_idle_policy_judge(&idle->wait, idle->used_ns, &fd->destage);
+		fb_idle_policy_judge(&idle->wait, idle->used_ns, &disk->destage);
 	else
-		fb_destage_idle_ended(&fd->destage, idle->used_ns, false, 0);
+		fb_destage_idle_ended(&disk->destage, idle->used_ns, false, 0);
 	fb_idle_policy_ended(&idle->wait, idle->used_ns);
 	idle->spins_up = false;
-	fb_idle_wake(fd);
+	fb_idle_wake(disk);
 }
 
 /* ---- power ---- */
 
 /* Have commands bypassed the scheduler? Those that end at once no kernel tells; retries count. */
-static bool fb_idle_was_passed(struct fb_disk *fd)
+static bool fb_idle_was_passed(struct fb_disk *disk)
 {
-	const struct scsi_device *sdev = fb_disk_sdev(fd);
-	u32 passed = (sdev ? atomic_read(&sdev->iorequest_cnt) : 0) - fd->idle.sent;
-	bool more = passed != fd->idle.passed;
+	const struct scsi_device *sdev = fb_disk_sdev(disk);
+	u32 passed = (sdev ? atomic_read(&sdev->iorequest_cnt) : 0) - disk->idle.sent;
+	bool more = passed != disk->idle.passed;
 
-	fd->idle.passed = passed;
+	disk->idle.passed = passed;
 	return more;
 }
 
 /* A command bypasses the scheduler. It may have put the drive to sleep, so a query comes first. */
-void fb_idle_passed(struct fb_disk *fd)
+void fb_idle_passed(struct fb_disk *disk)
 {
-	lockdep_assert_held(&fd->lock);
-	fd->idle.ready = false;
-	fb_power_doubt(&fd->idle.power);
-	fb_idle_wake(fd);
+	lockdep_assert_held(&disk->lock);
+	disk->idle.ready = false;
+	fb_power_doubt(&disk->idle.power);
+	fb_idle_wake(disk);
 }
 
 /*
@@ -169,32 +169,32 @@ void fb_idle_passed(struct fb_disk *fd)
  * of unscheduled disks, too. Under fb_disk.lock. Return: a message. Without tasks the drive is not
  * asked for its power state.
  */
-const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now)
+const char *fb_idle_why(struct fb_disk *disk, enum fb_idle_policy_why why, u64 now)
 {
 	const char *asleep = NULL;
 
-	if (fb_level_unserved(fd))
+	if (fb_level_unserved(disk))
 		return "off: not scheduling";
-	if (fb_measure_bars(fd, FB_COST_IDLE))
-		return fb_measure_bars(fd, FB_COST_IDLE);
-	if (why != FB_IDLE_POLICY_OFF && fb_coverage_wants(fd))
-		asleep = fb_drive_query_asleep(fd, now);
+	if (fb_measure_bars(disk, FB_COST_IDLE))
+		return fb_measure_bars(disk, FB_COST_IDLE);
+	if (why != FB_IDLE_POLICY_OFF && fb_coverage_wants(disk))
+		asleep = fb_drive_query_asleep(disk, now);
 	return asleep ? asleep : fb_idle_policy_why_name[why];
 }
 
 /* When to look for an idle read, past or future; FB_IDLE_POLICY_NEVER: something must change. */
-u64 fb_idle_due_ns(struct fb_disk *fd)
+u64 fb_idle_due_ns(struct fb_disk *disk)
 {
-	struct fb_idle *idle = &fd->idle;
+	struct fb_idle *idle = &disk->idle;
 	u64 now = ktime_get_ns(), due_ns, power_ns;
 
-	lockdep_assert_held(&fd->lock);
-	if (idle->ready || idle->reading || fd->fg.active || !fb_coverage_wants(fd) ||
-	    !(fd->measure.may & FB_COST_IDLE))
+	lockdep_assert_held(&disk->lock);
+	if (idle->ready || idle->reading || disk->fg.active || !fb_coverage_wants(disk) ||
+	    !(disk->measure.may & FB_COST_IDLE))
 		return FB_IDLE_POLICY_NEVER;
-	fb_idle_policy_hold(&idle->wait, fb_destage_begin_ns(&fd->destage, now));
+	fb_idle_policy_hold(&idle->wait, fb_destage_begin_ns(&disk->destage, now));
 	due_ns = fb_idle_policy_begin_ns(&idle->wait, now);
-	power_ns = fb_power_due_ns(&idle->power, fb_drive_query_touched_ns(fd), now);
+	power_ns = fb_power_due_ns(&idle->power, fb_drive_query_touched_ns(disk), now);
 	return due_ns == FB_IDLE_POLICY_NEVER ? due_ns : max3(due_ns, idle->retry_ns, power_ns);
 }
 
@@ -215,49 +215,49 @@ static bool fb_idle_is_overdue(const struct fb_coverage *cov)
 }
 
 /* the drive's power state: suspended, asked for, or active as it has just had a command */
-static enum fb_power_state fb_idle_ask(struct fb_disk *fd)
+static enum fb_power_state fb_idle_ask(struct fb_disk *disk)
 {
-	struct fb_power *power = &fd->idle.power;
+	struct fb_power *power = &disk->idle.power;
 	bool ask, suspended;
 
-	spin_lock_irq(&fd->lock);
-	if (fb_idle_was_passed(fd))
+	spin_lock_irq(&disk->lock);
+	if (fb_idle_was_passed(disk))
 		fb_power_doubt(power);
-	ask = fb_power_must_ask(power, fb_drive_query_touched_ns(fd), ktime_get_ns());
-	suspended = !fd->q || fb_compat_queue_sleeps(fd->q);
+	ask = fb_power_must_ask(power, fb_drive_query_touched_ns(disk), ktime_get_ns());
+	suspended = !disk->q || fb_compat_queue_sleeps(disk->q);
 	power->doubt = false;
 	if (ask)
 		power->asked_ns = ktime_get_ns();
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 	if (suspended)
 		return FB_POWER_SUSPENDED;
 	if (!ask)
 		return FB_POWER_ACTIVE;
 	/* a freeze would wait for it, and the query for the end of the freeze */
-	fb_free_read_return(fd);
-	return fb_drive_query_power(fd);
+	fb_free_read_return(disk);
+	return fb_drive_query_power(disk);
 }
 
 /* A drive that sleeps is woken for a task that is overdue, if the policy allows it. */
 static bool fb_idle_is_awake(struct fb_coverage *cov)
 {
-	struct fb_disk *fd = cov->fd;
-	struct fb_power *power = &fd->idle.power;
-	enum fb_power_state state = fb_idle_ask(fd);
+	struct fb_disk *disk = cov->disk;
+	struct fb_power *power = &disk->idle.power;
+	enum fb_power_state state = fb_idle_ask(disk);
 	bool wake = READ_ONCE(power->keep_awake) && fb_idle_is_overdue(cov);
 	u64 now;
 
-	spin_lock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
 	now = ktime_get_ns();
-	fb_power_told(power, state, fb_drive_query_touched_ns(fd), now);
+	fb_power_told(power, state, fb_drive_query_touched_ns(disk), now);
 	if (wake && !fb_power_spins(state) && state != FB_POWER_SUSPENDED) {
-		fd->idle.spins_up = true;
+		disk->idle.spins_up = true;
 		fb_power_begin(power, now);
 	}
 	wake &= state == FB_POWER_SUSPENDED;
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 	if (wake)
-		fb_drive_query_resume(fd);
+		fb_drive_query_resume(disk);
 	return fb_power_spins(READ_ONCE(power->state));
 }
 
@@ -266,7 +266,7 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 {
 	struct freeblock_task *task = fb_task_choice_idle(cov);
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1 };
-	struct fb_disk *fd = cov->fd;
+	struct fb_disk *disk = cov->disk;
 	struct fb_idle_policy_aim aim;
 	struct fb_idle_order_ask ask;
 	const struct fb_head *map;
@@ -276,20 +276,20 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 
 	if (!task)
 		return false;
-	spin_lock_irq(&fd->lock);
-	map = fb_level_unmapped(fd) ? NULL : fd->head;
+	spin_lock_irq(&disk->lock);
+	map = fb_level_unmapped(disk) ? NULL : disk->head;
 	start_ns = ktime_get_ns() + FB_IDLE_ORDER_SEND_NS;
 	if (map)
-		start_ns += dm_info(fd->model)->read_overhead_ns;
-	fb_idle_policy_aim(&fd->idle.wait, &fd->destage, &aim);
+		start_ns += dm_info(disk->model)->read_overhead_ns;
+	fb_idle_policy_aim(&disk->idle.wait, &disk->destage, &aim);
 	ask = (struct fb_idle_order_ask) {
-		.dm = fd->model,
+		.dm = disk->model,
 		.bm = &task->map,
 		.head = map && fb_head_now(map, start_ns, &head) ? &head : NULL,
-		.max_sectors = fd->q ? min(max(fd->idle.wait.sectors, fb_verify_least(fd)),
-					   fb_free_read_max(fd)) : 0,
-		.max_ns = fb_idle_policy_longest_ns(&fd->idle.wait),
-		.ahead = !fd->lookahead.off && fb_verify_how(fd) == FB_VERIFY_READ,
+		.max_sectors = disk->q ? min(max(disk->idle.wait.sectors, fb_verify_least(disk)),
+					   fb_free_read_max(disk)) : 0,
+		.max_ns = fb_idle_policy_longest_ns(&disk->idle.wait),
+		.ahead = !disk->lookahead.off && fb_verify_how(disk) == FB_VERIFY_READ,
 		/* it best begins where the foreground has left the head */
 		.aimed = aim.moved,
 		.aim = aim.lbn,
@@ -297,16 +297,16 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 		.skip = aim.skip,
 	};
 	/* READ is to tell of a failed command first: others would come from the cache */
-	waits = fb_recovery_waits(fd, start_ns);
-	checks = fd->verify.checking && fd->needs & FREEBLOCK_MEDIUM;
-	spin_unlock_irq(&fd->lock);
+	waits = fb_recovery_waits(disk, start_ns);
+	checks = disk->verify.checking && disk->needs & FREEBLOCK_MEDIUM;
+	spin_unlock_irq(&disk->lock);
 	if (!ask.max_sectors)
 		return false;
-	if (!waits && fb_quarantine_idle(&fd->quarantine, &task->map, ktime_get_ns(),
+	if (!waits && fb_quarantine_idle(&disk->quarantine, &task->map, ktime_get_ns(),
 					 ask.max_sectors, piece))
 		return true;
 	if (checks || !fb_idle_order_next(&task->idle_order, &ask, &plan.piece[0]) ||
-	    !fb_quarantine_divert(&fd->quarantine, &task->map, &plan.piece[0]) ||
+	    !fb_quarantine_divert(&disk->quarantine, &task->map, &plan.piece[0]) ||
 	    !fb_coverage_cut(cov, &plan))
 		return false;
 	*piece = plan.piece[0];
@@ -317,56 +317,56 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
  * Offer a read to the scheduler and have its queue run; false: the read is no longer due. This
  * thread must not run the queue: that would send the foreground's requests at its priority.
  */
-static bool fb_idle_offer(struct fb_disk *fd, const struct fb_plan_piece *piece)
+static bool fb_idle_offer(struct fb_disk *disk, const struct fb_plan_piece *piece)
 {
 	bool due;
 
-	spin_lock_irq(&fd->lock);
-	due = fd->reads.rq && fb_idle_due_ns(fd) <= ktime_get_ns();
+	spin_lock_irq(&disk->lock);
+	due = disk->reads.rq && fb_idle_due_ns(disk) <= ktime_get_ns();
 	if (due) {
-		fd->idle.piece = *piece;
-		fd->idle.ready = true;
+		disk->idle.piece = *piece;
+		disk->idle.ready = true;
 		/* in case the scheduler finds that it does not fit */
-		fd->idle.retry_ns = ktime_get_ns() + FB_IDLE_RETRY_NS;
-		fd->sched_ops->run_soon(fd);
+		disk->idle.retry_ns = ktime_get_ns() + FB_IDLE_RETRY_NS;
+		disk->sched_ops->run_soon(disk);
 	}
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 	return due;
 }
 
 /* Begin an idle read if one is due. Called by the thread; may sleep, but not for the queue. */
 void fb_idle_read(struct fb_coverage *cov)
 {
-	struct fb_disk *fd = cov->fd;
+	struct fb_disk *disk = cov->disk;
 	struct fb_plan_piece piece;
 	bool awake, due;
 
-	spin_lock_irq(&fd->lock);
-	due = fb_idle_due_ns(fd) <= ktime_get_ns();
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	due = fb_idle_due_ns(disk) <= ktime_get_ns();
+	spin_unlock_irq(&disk->lock);
 	if (!due)
 		return;
 	/* The scheduler must not take our query for foreground. */
-	WRITE_ONCE(fd->idle.asking, true);
+	WRITE_ONCE(disk->idle.asking, true);
 	awake = fb_idle_is_awake(cov);
 	if (awake)
 		fb_drive_query_once(cov);
-	WRITE_ONCE(fd->idle.asking, false);
+	WRITE_ONCE(disk->idle.asking, false);
 	/* its own commands */
-	spin_lock_irq(&fd->lock);
-	fb_idle_was_passed(fd);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	fb_idle_was_passed(disk);
+	spin_unlock_irq(&disk->lock);
 	if (!awake)
 		return;
 	/* This takes a while, so do it before fb_idle_find() computes the head's position. */
-	fb_free_read_enter(fd, NULL);
+	fb_free_read_enter(disk, NULL);
 	if (fb_idle_find(cov, &piece)) {
-		fb_zone_cut(fd, &piece);
-		fb_free_read_enter(fd, &piece);
-		if (fb_idle_offer(fd, &piece))
+		fb_zone_cut(disk, &piece);
+		fb_free_read_enter(disk, &piece);
+		if (fb_idle_offer(disk, &piece))
 			return;
 	}
-	spin_lock_irq(&fd->lock);
-	fd->idle.retry_ns = ktime_get_ns() + FB_IDLE_RETRY_NS;
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	disk->idle.retry_ns = ktime_get_ns() + FB_IDLE_RETRY_NS;
+	spin_unlock_irq(&disk->lock);
 }

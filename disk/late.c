@@ -25,13 +25,13 @@
 /*
  * When to read in the foreground's time, past or future; FB_DEADLINE_NEVER: something must change.
  */
-u64 fb_late_read_due_ns(struct fb_disk *fd)
+u64 fb_late_read_due_ns(struct fb_disk *disk)
 {
-	struct fb_late *late = &fd->late;
+	struct fb_late *late = &disk->late;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	if (!late->ppm || late->flying || late->arrived == late->seen ||
-	    fd->idle.ready || fd->idle.reading || !fb_coverage_wants(fd))
+	    disk->idle.ready || disk->idle.reading || !fb_coverage_wants(disk))
 		return FB_DEADLINE_NEVER;
 	return max(fb_deadline_next_ns(&late->share, late->ppm, ktime_get_ns()), late->retry_ns);
 }
@@ -56,13 +56,13 @@ u64 fb_late_measure_ns(const struct fb_coverage *cov)
 /* Also note whose share counts now. */
 static bool fb_late_may_read(struct fb_coverage *cov)
 {
-	struct fb_disk *fd = cov->fd;
+	struct fb_disk *disk = cov->disk;
 	bool due;
 
-	spin_lock_irq(&fd->lock);
-	fd->late.ppm = cov->hurried ? READ_ONCE(cov->hurried->foreground_ppm) : 0;
-	due = fb_late_read_due_ns(fd) <= ktime_get_ns();
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	disk->late.ppm = cov->hurried ? READ_ONCE(cov->hurried->foreground_ppm) : 0;
+	due = fb_late_read_due_ns(disk) <= ktime_get_ns();
+	spin_unlock_irq(&disk->lock);
 	return due;
 }
 
@@ -71,25 +71,25 @@ static bool fb_late_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 {
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1 };
 	struct freeblock_task *task = cov->hurried;
-	struct fb_idle_order_ask ask = { .dm = cov->fd->model, .bm = &task->map };
-	struct fb_disk *fd = cov->fd;
+	struct fb_idle_order_ask ask = { .dm = cov->disk->model, .bm = &task->map };
+	struct fb_disk *disk = cov->disk;
 
-	spin_lock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
 	/*
 	 * There is no verdict on these reads: without FUA they might come from the cache. Half the
 	 * time that one may take is for the way there.
 	 */
-	if (fd->q && !(task->ops->flags & FREEBLOCK_MEDIUM && !fb_verify_has_fua(fd)))
-		ask.max_sectors = min_t(u64, fb_free_read_max_data(fd),
+	if (disk->q && !(task->ops->flags & FREEBLOCK_MEDIUM && !fb_verify_has_fua(disk)))
+		ask.max_sectors = min_t(u64, fb_free_read_max_data(disk),
 					div_u64(FB_DEADLINE_READ_NS * 500ULL,
-						fd->idle.wait.sector_ps));
-	spin_unlock_irq(&fd->lock);
+						disk->idle.wait.sector_ps));
+	spin_unlock_irq(&disk->lock);
 	if (!ask.max_sectors || !fb_idle_order_next(&task->idle_order, &ask, &plan.piece[0]) ||
-	    !fb_quarantine_divert(&fd->quarantine, &task->map, &plan.piece[0]) ||
-	    !fb_quarantine_cut(&fd->quarantine, &task->map, ktime_get_ns(), &plan))
+	    !fb_quarantine_divert(&disk->quarantine, &task->map, &plan.piece[0]) ||
+	    !fb_quarantine_cut(&disk->quarantine, &task->map, ktime_get_ns(), &plan))
 		return false;
 	*piece = plan.piece[0];
-	fb_zone_cut(fd, piece);
+	fb_zone_cut(disk, piece);
 	return true;
 }
 
@@ -99,19 +99,19 @@ static bool fb_late_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
  */
 void fb_late_read(struct fb_coverage *cov)
 {
-	struct fb_disk *fd = cov->fd;
+	struct fb_disk *disk = cov->disk;
 	struct fb_plan_piece piece;
 	bool sent;
 
-	if ((!cov->hurried && !READ_ONCE(fd->late.ppm)) || !fb_late_may_read(cov))
+	if ((!cov->hurried && !READ_ONCE(disk->late.ppm)) || !fb_late_may_read(cov))
 		return;
 	sent = fb_late_find(cov, &piece) &&
 	       fb_free_read_now(cov->hurried, piece.lbn, piece.nsect, FB_FREE_READ_HURRIED);
-	spin_lock_irq(&fd->lock);
-	fd->late.seen = fd->late.arrived;
+	spin_lock_irq(&disk->lock);
+	disk->late.seen = disk->late.arrived;
 	if (!sent)
-		fd->late.retry_ns = ktime_get_ns() + FB_LATE_RETRY_NS;
-	spin_unlock_irq(&fd->lock);
+		disk->late.retry_ns = ktime_get_ns() + FB_LATE_RETRY_NS;
+	spin_unlock_irq(&disk->lock);
 	fb_coverage_absorb(cov);
 }
 
@@ -127,7 +127,7 @@ static enum freeblock_wait fb_late_barred(const struct freeblock_task *task, boo
 	if (task->state != FB_TASK_RUNNING && !alarmed)
 		return FREEBLOCK_WAIT_NONE;
 	if (task->wanted)
-		why = fb_level_waiting_for(task->fd);
+		why = fb_level_waiting_for(task->disk);
 	if (!why && alarmed)
 		return FREEBLOCK_WAIT_ALARM;
 	*able = !why && (task->wanted || task->held);
@@ -137,10 +137,10 @@ static enum freeblock_wait fb_late_barred(const struct freeblock_task *task, boo
 /* Has its consumer all that it may: two reads beside other tasks, else all but the carrier's? */
 static bool fb_late_is_full(const struct freeblock_task *task)
 {
-	const struct fb_reads *reads = &task->fd->reads;
+	const struct fb_reads *reads = &task->disk->reads;
 	u32 most = reads->bufs->n - !!reads->carrier;
 
-	if (READ_ONCE(task->fd->cov->nactive) > 1)
+	if (READ_ONCE(task->disk->cov->nactive) > 1)
 		most = FREEBLOCK_HELD;
 	return task->held && (task->held >= most || !task->wanted);
 }
@@ -148,7 +148,7 @@ static bool fb_late_is_full(const struct freeblock_task *task)
 static enum freeblock_wait fb_late_why(const struct freeblock_task *task, u64 now, bool *able)
 {
 	enum freeblock_wait why = fb_late_barred(task, able);
-	struct fb_disk *fd = task->fd;
+	struct fb_disk *disk = task->disk;
 	u64 fed_ns = READ_ONCE(task->fed_ns);
 
 	if (!*able || !task->able || now < fed_ns + FB_LATE_NS)
@@ -159,40 +159,41 @@ static enum freeblock_wait fb_late_why(const struct freeblock_task *task, u64 no
 		return FREEBLOCK_WAIT_NONE;
 	if (task->withheld_ns > fed_ns)
 		return FREEBLOCK_WAIT_CACHE;
-	if (!fd->fg.active && now >= fd->fg.last_ns + FB_LATE_NS)
-		return fb_drive_query_asleep(fd, now) ? FREEBLOCK_WAIT_ASLEEP : FREEBLOCK_WAIT_IDLE;
-	return fb_guard_on(&fd->guard, now) ? FREEBLOCK_WAIT_GAP : FREEBLOCK_WAIT_GUARD;
+	if (!disk->fg.active && now >= disk->fg.last_ns + FB_LATE_NS)
+		return fb_drive_query_asleep(disk, now) ? FREEBLOCK_WAIT_ASLEEP :
+							  FREEBLOCK_WAIT_IDLE;
+	return fb_guard_on(&disk->guard, now) ? FREEBLOCK_WAIT_GAP : FREEBLOCK_WAIT_GUARD;
 }
 
 /* A request of the foreground has arrived. */
-void fb_late_arrive(struct fb_disk *fd)
+void fb_late_arrive(struct fb_disk *disk)
 {
-	struct fb_late *late = &fd->late;
+	struct fb_late *late = &disk->late;
 	const struct freeblock_task *task;
 	u32 i = 0;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	late->arrived++;
-	if (!fd->cov)
+	if (!disk->cov)
 		return;
 	if (late->ppm && !late->flying && late->arrived == late->seen + 1) {
-		fd->idle.woken = true;
-		wake_up(&fd->wait);
+		disk->idle.woken = true;
+		wake_up(&disk->wait);
 	}
-	while ((task = fb_coverage_next_task(fd->cov, &i)))
+	while ((task = fb_coverage_next_task(disk->cov, &i)))
 		if (task->waiting_for >= FREEBLOCK_WAIT_IDLE)
-			wake_up(&fd->wait);
+			wake_up(&disk->wait);
 }
 
 /* Consumers may wait for a disk that is gone though their tasks are paused or want nothing. */
-static void fb_late_disk_changed(struct fb_disk *fd)
+static void fb_late_disk_changed(struct fb_disk *disk)
 {
 	struct freeblock_task *task;
 	u32 i = 0;
 
-	if (!fd->cov)
+	if (!disk->cov)
 		return;
-	while ((task = fb_coverage_next_task(fd->cov, &i)))
+	while ((task = fb_coverage_next_task(disk->cov, &i)))
 		fb_delivery_raise(task, FREEBLOCK_EVENT_CHANGED);
 }
 
@@ -202,9 +203,9 @@ const struct fb_disk_client fb_late_client = {
 
 static u64 fb_late_task_due_ns(const struct freeblock_task *task, u64 now)
 {
-	const struct fb_disk *fd = task->fd;
+	const struct fb_disk *disk = task->disk;
 	u64 patient_ns = READ_ONCE(task->fed_ns) + FB_LATE_NS;
-	u64 idle_ns = fd->fg.last_ns + FB_LATE_NS;
+	u64 idle_ns = disk->fg.last_ns + FB_LATE_NS;
 	bool able;
 
 	if (fb_late_why(task, now, &able) != task->waiting_for || able != task->able)
@@ -213,20 +214,20 @@ static u64 fb_late_task_due_ns(const struct freeblock_task *task, u64 now)
 		return U64_MAX;
 	if (now < patient_ns)
 		return patient_ns;
-	if (!fd->fg.active && now < idle_ns)
+	if (!disk->fg.active && now < idle_ns)
 		return idle_ns;
-	return task->waiting_for == FREEBLOCK_WAIT_GUARD ? fd->guard.off_until_ns : U64_MAX;
+	return task->waiting_for == FREEBLOCK_WAIT_GUARD ? disk->guard.off_until_ns : U64_MAX;
 }
 
 /* When fb_late_tell() is due, past or future; U64_MAX: something must change. */
-u64 fb_late_tell_due_ns(struct fb_disk *fd)
+u64 fb_late_tell_due_ns(struct fb_disk *disk)
 {
 	u64 now = ktime_get_ns(), due_ns = U64_MAX;
 	const struct freeblock_task *task;
 	u32 i = 0;
 
-	lockdep_assert_held(&fd->lock);
-	while ((task = fb_coverage_next_task(fd->cov, &i)))
+	lockdep_assert_held(&disk->lock);
+	while ((task = fb_coverage_next_task(disk->cov, &i)))
 		due_ns = min(due_ns, fb_late_task_due_ns(task, now));
 	return due_ns;
 }
@@ -238,7 +239,7 @@ void fb_late_tell(struct fb_coverage *cov)
 	u64 now;
 	u32 i = 0;
 
-	spin_lock_irq(&cov->fd->lock);
+	spin_lock_irq(&cov->disk->lock);
 	now = ktime_get_ns();
 	while ((task = fb_coverage_next_task(cov, &i))) {
 		bool able;
@@ -253,5 +254,5 @@ void fb_late_tell(struct fb_coverage *cov)
 		task->waiting_for = why;
 		fb_delivery_raise(task, FREEBLOCK_EVENT_CHANGED);
 	}
-	spin_unlock_irq(&cov->fd->lock);
+	spin_unlock_irq(&cov->disk->lock);
 }

@@ -14,9 +14,9 @@ static bool fb_level_idle_only;
 module_param_named(idle_only, fb_level_idle_only, bool, 0444);
 MODULE_PARM_DESC(idle_only, "never order, hold or join a foreground request, until a disk's own idle_only says otherwise");
 
-static void fb_level_init(struct fb_disk *fd)
+static void fb_level_init(struct fb_disk *disk)
 {
-	fd->idle_only = fb_level_idle_only;
+	disk->idle_only = fb_level_idle_only;
 }
 
 const struct fb_disk_client fb_level_client = {
@@ -35,14 +35,14 @@ static bool fb_level_holes(const struct disk_model *dm)
 }
 
 /* Why nothing is read from this disk; NULL: it is served, at least in idle time. */
-const char *fb_level_unserved(const struct fb_disk *fd)
+const char *fb_level_unserved(const struct fb_disk *disk)
 {
-	lockdep_assert_held(&fd->lock);
-	if (!fd->q)
+	lockdep_assert_held(&disk->lock);
+	if (!disk->q)
 		return "another scheduler";
-	if (fd->unfit)
-		return fd->unfit;
-	if (fd->q->disk && get_capacity(fd->q->disk) != fd->sectors)
+	if (disk->unfit)
+		return disk->unfit;
+	if (disk->q->disk && get_capacity(disk->q->disk) != disk->sectors)
 		return "the disk's capacity has changed";
 	return NULL;
 }
@@ -51,25 +51,25 @@ const char *fb_level_unserved(const struct fb_disk *fd)
  * Why no map of this disk is used. Under fb_disk.lock. Return: the reason as a text, valid while
  * the lock is held; NULL: requests are ordered by the map, and gaps are used.
  */
-const char *fb_level_unmapped(const struct fb_disk *fd)
+const char *fb_level_unmapped(const struct fb_disk *disk)
 {
-	const char *why = fb_level_unserved(fd);
+	const char *why = fb_level_unserved(disk);
 
 	if (why)
 		return why;
-	if (fd->mapless)
-		return fd->mapless;
-	if (fd->idle_only)
+	if (disk->mapless)
+		return disk->mapless;
+	if (disk->idle_only)
 		return "idle_only is set";
-	if (!fd->model)
+	if (!disk->model)
 		return "no model";
-	if (fb_level_holes(fd->model))
+	if (fb_level_holes(disk->model))
 		return "less than 95 % of the disk is mapped";
-	if (!fb_disk_is_firmware(fd->revision, dm_info(fd->model)))
+	if (!fb_disk_is_firmware(disk->revision, dm_info(disk->model)))
 		return "the drive's firmware is no longer the model's";
-	if (fd->doubt[0] && !fd->forced)
-		return fd->doubt;
-	if (fd->distrusted)
+	if (disk->doubt[0] && !disk->forced)
+		return disk->doubt;
+	if (disk->distrusted)
 		return "completions do not fit the model: wrong model, write cache, or busy host";
 	return NULL;
 }
@@ -78,12 +78,12 @@ const char *fb_level_unmapped(const struct fb_disk *fd)
  * What keeps all tasks from reading, of what concerns the whole disk. Return: the first reason of
  * enum freeblock_wait; FREEBLOCK_WAIT_NONE if and only if fb_level_unserved() has none.
  */
-enum freeblock_wait fb_level_waiting_for(const struct fb_disk *fd)
+enum freeblock_wait fb_level_waiting_for(const struct fb_disk *disk)
 {
-	lockdep_assert_held(&fd->lock);
-	if (!fd->q)
-		return READ_ONCE(fd->gone) ? FREEBLOCK_WAIT_DISK : FREEBLOCK_WAIT_SCHEDULER;
-	if (fd->unfit)
+	lockdep_assert_held(&disk->lock);
+	if (!disk->q)
+		return READ_ONCE(disk->gone) ? FREEBLOCK_WAIT_DISK : FREEBLOCK_WAIT_SCHEDULER;
+	if (disk->unfit)
 		return FREEBLOCK_WAIT_UNFIT;
-	return fb_level_unserved(fd) ? FREEBLOCK_WAIT_CAPACITY : FREEBLOCK_WAIT_NONE;
+	return fb_level_unserved(disk) ? FREEBLOCK_WAIT_CAPACITY : FREEBLOCK_WAIT_NONE;
 }

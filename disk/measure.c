@@ -14,9 +14,9 @@ module_param_named(trial, fb_measure_trial, bool, 0444);
 MODULE_PARM_DESC(trial, "measure what free reads cost, until a disk's own trial says otherwise");
 
 /* Requests in the system, pending or at the drive. */
-u32 fb_measure_counted(const struct fb_disk *fd)
+u32 fb_measure_counted(const struct fb_disk *disk)
 {
-	const u32 *n = fd->measure.cost.trial.n;
+	const u32 *n = disk->measure.cost.trial.n;
 
 	return n[FB_TRIAL_READ] + n[FB_TRIAL_WRITE];
 }
@@ -59,15 +59,15 @@ static int fb_measure_stopped(const struct fb_cost *c, char *buf, size_t size)
 }
 
 /* What free reads cost, as a line of FB_MEASURE_TEXT at most. */
-void fb_measure_describe(const struct fb_disk *fd, char *buf, size_t size)
+void fb_measure_describe(const struct fb_disk *disk, char *buf, size_t size)
 {
-	const struct fb_cost *c = &fd->measure.cost;
+	const struct fb_cost *c = &disk->measure.cost;
 	bool read = c->trial.told[FB_TRIAL_READ].known;
 	const struct fb_trial_cost *told = &c->trial.told[read ? FB_TRIAL_READ : FB_TRIAL_KINDS];
 	int len;
 
-	lockdep_assert_held(&fd->lock);
-	if (!fd->measure.on) {
+	lockdep_assert_held(&disk->lock);
+	if (!disk->measure.on) {
 		strscpy(buf, "not measured", size);
 		return;
 	}
@@ -82,13 +82,14 @@ void fb_measure_describe(const struct fb_disk *fd, char *buf, size_t size)
 }
 
 /* The guard has stopped something: log it, and send an event. Without the lock. */
-static void fb_measure_tell(struct fb_disk *fd, const struct fb_cost *c, const char *kind, u64 now)
+static void fb_measure_tell(struct fb_disk *disk, const struct fb_cost *c, const char *kind,
+			    u64 now)
 {
 	const char *why = c->slow ? "and many are slow" : "over the limit";
 	char name[FB_NAME_LEN], number[FB_MEASURE_TEXT];
 	u64 minutes = c->until_ns ? div64_u64(c->until_ns - now, 60 * NSEC_PER_SEC) : 0;
 
-	fb_disk_copy_name(fd, name, sizeof(name));
+	fb_disk_copy_name(disk, name, sizeof(name));
 	fb_measure_number(&c->stop, number, sizeof(number));
 	if (minutes)
 		pr_notice("freeblock: %s: free reads add %s to a %s, %s: %s stop for %llu minutes\n",
@@ -97,54 +98,54 @@ static void fb_measure_tell(struct fb_disk *fd, const struct fb_cost *c, const c
 	else
 		pr_notice("freeblock: %s: free reads add %s to a %s, %s, for the fourth time in a day: they stop until trial is written\n",
 			  name, number, kind, why);
-	fb_disk_uevent(fd, "FREEBLOCK_COST_STOPPED", c->level);
+	fb_disk_uevent(disk, "FREEBLOCK_COST_STOPPED", c->level);
 }
 
 static void fb_measure_work(struct work_struct *work)
 {
 	struct fb_measure *m = container_of(work, struct fb_measure, work);
-	struct fb_disk *fd = container_of(m, struct fb_disk, measure);
+	struct fb_disk *disk = container_of(m, struct fb_disk, measure);
 	struct fb_cost_verdict *v = &m->verdict;
 	bool stopped;
 	u64 now;
 
-	spin_lock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
 	m->copy = m->cost;
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 	fb_cost_judge(&m->copy, v);
-	spin_lock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
 	now = ktime_get_ns();
 	stopped = fb_cost_settle(&m->cost, v, now);
 	if (stopped)
 		m->copy = m->cost;
 	/* the scheduler asks what may be read now, and when to ask again */
-	fb_disk_tell_wants(fd);
-	spin_unlock_irq(&fd->lock);
+	fb_disk_tell_wants(disk);
+	spin_unlock_irq(&disk->lock);
 	if (stopped)
-		fb_measure_tell(fd, &m->copy, v->trial.kind == FB_TRIAL_READ ? "read" : "request",
+		fb_measure_tell(disk, &m->copy, v->trial.kind == FB_TRIAL_READ ? "read" : "request",
 				now);
 }
 
-static void fb_measure_init(struct fb_disk *fd)
+static void fb_measure_init(struct fb_disk *disk)
 {
-	INIT_WORK(&fd->measure.work, fb_measure_work);
-	fb_cost_init(&fd->measure.cost, get_random_u64(), true);
-	fd->measure.may = FB_COST_GAPS | FB_COST_IDLE;
-	fd->measure.on = fb_measure_trial;
+	INIT_WORK(&disk->measure.work, fb_measure_work);
+	fb_cost_init(&disk->measure.cost, get_random_u64(), true);
+	disk->measure.may = FB_COST_GAPS | FB_COST_IDLE;
+	disk->measure.on = fb_measure_trial;
 }
 
 /* without a scheduler no request is counted; those that were have ended */
-static void fb_measure_changed(struct fb_disk *fd)
+static void fb_measure_changed(struct fb_disk *disk)
 {
-	if (fd->sched)
+	if (disk->sched)
 		return;
-	WARN_ON_ONCE(fb_measure_counted(fd));
-	fb_cost_want(&fd->measure.cost, false, ktime_get_ns());
+	WARN_ON_ONCE(fb_measure_counted(disk));
+	fb_cost_want(&disk->measure.cost, false, ktime_get_ns());
 }
 
-static void fb_measure_exit(struct fb_disk *fd)
+static void fb_measure_exit(struct fb_disk *disk)
 {
-	cancel_work_sync(&fd->measure.work);
+	cancel_work_sync(&disk->measure.work);
 }
 
 const struct fb_disk_client fb_measure_client = {
@@ -153,67 +154,67 @@ const struct fb_disk_client fb_measure_client = {
 	.changed = fb_measure_changed,
 };
 
-static void fb_measure_allow(struct fb_disk *fd, u32 may)
+static void fb_measure_allow(struct fb_disk *disk, u32 may)
 {
-	lockdep_assert_held(&fd->lock);
-	fb_idle_policy_withhold(&fd->idle.wait, fb_cost_controls(&fd->measure.cost));
-	if (may == fd->measure.may)
+	lockdep_assert_held(&disk->lock);
+	fb_idle_policy_withhold(&disk->idle.wait, fb_cost_controls(&disk->measure.cost));
+	if (may == disk->measure.may)
 		return;
-	fd->measure.may = may;
+	disk->measure.may = may;
 	if (!(may & FB_COST_GAPS))
-		fb_gap_void(&fd->mail);
+		fb_gap_void(&disk->mail);
 	if (!(may & FB_COST_IDLE))
-		fd->idle.ready = false;
+		disk->idle.ready = false;
 	/* on a disk that nobody else uses nothing else wakes the thread */
-	fd->idle.woken = true;
-	wake_up(&fd->wait);
+	disk->idle.woken = true;
+	wake_up(&disk->wait);
 }
 
 /* A stretch of the trial may have ended: what may be read now? @gaps_ppm: what gaps may cost. */
-void fb_measure_look(struct fb_disk *fd, u32 gaps_ppm, u64 now)
+void fb_measure_look(struct fb_disk *disk, u32 gaps_ppm, u64 now)
 {
 	const struct fb_trial_limit limit = {
-		.ns = fd->idle.wait.goal_mean_ns,
+		.ns = disk->idle.wait.goal_mean_ns,
 		.ppm = gaps_ppm,
 		.most_ppm = FB_COST_MOST_PPM,
-		.max_ns = fd->idle.wait.goal_max_ns,
+		.max_ns = disk->idle.wait.goal_max_ns,
 	};
-	struct fb_measure *m = &fd->measure;
+	struct fb_measure *m = &disk->measure;
 	bool tasks;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	if (!m->on)
 		return;
-	m->cost.gaps = !fb_level_unmapped(fd);
+	m->cost.gaps = !fb_level_unmapped(disk);
 	fb_trial_set_limit(&m->cost.trial, &limit);
-	fb_coverage_wanted(fd, &tasks);
+	fb_coverage_wanted(disk, &tasks);
 	fb_cost_want(&m->cost, tasks, now);
-	fb_measure_allow(fd, fb_cost_may(&m->cost, now));
+	fb_measure_allow(disk, fb_cost_may(&m->cost, now));
 	if (fb_cost_due(&m->cost))
 		schedule_work(&m->work);
 }
 
 /* When to look next, if nothing happens before; 0: never. */
-u64 fb_measure_due_ns(const struct fb_disk *fd)
+u64 fb_measure_due_ns(const struct fb_disk *disk)
 {
-	u64 due_ns = fd->measure.on ? fb_cost_next_ns(&fd->measure.cost) : FB_TRIAL_NEVER;
+	u64 due_ns = disk->measure.on ? fb_cost_next_ns(&disk->measure.cost) : FB_TRIAL_NEVER;
 
 	return due_ns == FB_TRIAL_NEVER ? 0 : due_ns;
 }
 
 /* Switch the trial on or off: what was stopped resumes. Or stop all, as for good. */
-void fb_measure_set(struct fb_disk *fd, enum fb_measure_word word)
+void fb_measure_set(struct fb_disk *disk, enum fb_measure_word word)
 {
 	u64 now = ktime_get_ns();
 
-	lockdep_assert_held(&fd->lock);
-	WRITE_ONCE(fd->measure.on, word != FB_MEASURE_OFF);
-	fb_cost_want(&fd->measure.cost, false, now);
+	lockdep_assert_held(&disk->lock);
+	WRITE_ONCE(disk->measure.on, word != FB_MEASURE_OFF);
+	fb_cost_want(&disk->measure.cost, false, now);
 	if (word == FB_MEASURE_STOP)
-		fb_cost_stop(&fd->measure.cost, now);
+		fb_cost_stop(&disk->measure.cost, now);
 	else
-		fb_cost_reset(&fd->measure.cost, now);
-	fb_measure_allow(fd, fb_cost_may(&fd->measure.cost, now));
+		fb_cost_reset(&disk->measure.cost, now);
+	fb_measure_allow(disk, fb_cost_may(&disk->measure.cost, now));
 }
 
 static enum fb_trial_kind fb_measure_kind(bool write)
@@ -222,24 +223,24 @@ static enum fb_trial_kind fb_measure_kind(bool write)
 }
 
 /* A foreground request has come; it is told of once, until it has ended. */
-void fb_measure_arrived(struct fb_disk *fd, bool write, u64 now)
+void fb_measure_arrived(struct fb_disk *disk, bool write, u64 now)
 {
-	lockdep_assert_held(&fd->lock);
-	fb_trial_arrived(&fd->measure.cost.trial, fb_measure_kind(write), now);
+	lockdep_assert_held(&disk->lock);
+	fb_trial_arrived(&disk->measure.cost.trial, fb_measure_kind(write), now);
 }
 
 /* It has ended. */
-void fb_measure_ended(struct fb_disk *fd, bool write, u64 took_ns, u64 now)
+void fb_measure_ended(struct fb_disk *disk, bool write, u64 took_ns, u64 now)
 {
-	lockdep_assert_held(&fd->lock);
-	fb_trial_ended(&fd->measure.cost.trial, fb_measure_kind(write), took_ns, now);
+	lockdep_assert_held(&disk->lock);
+	fb_trial_ended(&disk->measure.cost.trial, fb_measure_kind(write), took_ns, now);
 }
 
 /* Why nothing is read in gaps or idle time (@kind); NULL: it is no matter of this. */
-const char *fb_measure_bars(const struct fb_disk *fd, u32 kind)
+const char *fb_measure_bars(const struct fb_disk *disk, u32 kind)
 {
-	if (fd->measure.may & kind)
+	if (disk->measure.may & kind)
 		return NULL;
-	return fb_cost_controls(&fd->measure.cost) ? "off: withheld, to measure what they cost" :
+	return fb_cost_controls(&disk->measure.cost) ? "off: withheld, to measure what they cost" :
 		"off: they cost the foreground more than they may";
 }

@@ -12,9 +12,9 @@
 /* ---- how maps count ---- */
 
 /* A map's groups: tracks, or spans of LBNs. The thread's; others hold fb_disk.lock or .config. */
-u32 fb_model_groups(const struct fb_disk *fd)
+u32 fb_model_groups(const struct fb_disk *disk)
 {
-	return fd->model ? dm_tracks(fd->model) : fb_bitmap_spans(fb_disk_granules(fd));
+	return disk->model ? dm_tracks(disk->model) : fb_bitmap_spans(fb_disk_granules(disk));
 }
 
 static void fb_model_recount_run(void *map, u64 first, u32 n, u32 group)
@@ -23,17 +23,17 @@ static void fb_model_recount_run(void *map, u64 first, u32 n, u32 group)
 }
 
 /* Have a map count by another model's tracks. The thread's; takes a second on a large disk. */
-void fb_model_regroup(struct fb_disk *fd, struct fb_bitmap *map)
+void fb_model_regroup(struct fb_disk *disk, struct fb_bitmap *map)
 {
-	u64 step = (u64)FB_MODEL_STEP * fd->granule, lbn;
+	u64 step = (u64)FB_MODEL_STEP * disk->granule, lbn;
 
-	fb_bitmap_regroup(map, fb_model_groups(fd));
-	if (!fd->model) {
+	fb_bitmap_regroup(map, fb_model_groups(disk));
+	if (!disk->model) {
 		fb_for_each_span(0, map->granules, fb_model_recount_run, map);
 		return;
 	}
-	for (lbn = 0; lbn < fd->sectors; lbn += step) {
-		fb_for_each_run(fd->model, fd->granule, lbn, min(step, fd->sectors - lbn),
+	for (lbn = 0; lbn < disk->sectors; lbn += step) {
+		fb_for_each_run(disk->model, disk->granule, lbn, min(step, disk->sectors - lbn),
 				fb_model_recount_run, map);
 		cond_resched();
 	}
@@ -41,46 +41,46 @@ void fb_model_regroup(struct fb_disk *fd, struct fb_bitmap *map)
 
 /* ---- the model ---- */
 
-static void fb_model_swap(struct fb_disk *fd, struct disk_model *dm, bool same)
+static void fb_model_swap(struct fb_disk *disk, struct disk_model *dm, bool same)
 {
 	const struct dm_info *info = dm_info(dm);
 	struct disk_model *old;
 
-	spin_lock_irq(&fd->lock);
-	old = fd->model;
-	fd->model = dm;
-	fd->granule = info->granule_sectors;
-	fd->distrusted = false;
-	fd->forced = fd->forced && same;
-	fd->doubt[0] = '\0';
+	spin_lock_irq(&disk->lock);
+	old = disk->model;
+	disk->model = dm;
+	disk->granule = info->granule_sectors;
+	disk->distrusted = false;
+	disk->forced = disk->forced && same;
+	disk->doubt[0] = '\0';
 	if (info->distrusted[0])
-		snprintf(fd->doubt, sizeof(fd->doubt), "the model is distrusted: %s",
+		snprintf(disk->doubt, sizeof(disk->doubt), "the model is distrusted: %s",
 			 info->distrusted);
-	fb_conservatism_init(&fd->conservatism, dm, FB_CONSERVATISM_TARGET_PPM);
-	fb_seek_fit_init(&fd->seek_fit, dm);
-	fb_guard_init(&fd->guard);
-	fb_phase_init(&fd->phase);
-	fb_disk_model_swapped(fd);
-	spin_unlock_irq(&fd->lock);
+	fb_conservatism_init(&disk->conservatism, dm, FB_CONSERVATISM_TARGET_PPM);
+	fb_seek_fit_init(&disk->seek_fit, dm);
+	fb_guard_init(&disk->guard);
+	fb_phase_init(&disk->phase);
+	fb_disk_model_swapped(disk);
+	spin_unlock_irq(&disk->lock);
 	dm_free(old);
 }
 
 /* Put a waiting model in force; true: there was one. While there are tasks, the thread's. */
-bool fb_model_take(struct fb_disk *fd)
+bool fb_model_take(struct fb_disk *disk)
 {
 	struct disk_model *dm;
 	bool same;
 
-	lockdep_assert_held(&fd->config);
-	spin_lock_irq(&fd->lock);
-	dm = fd->next_model;
-	same = fd->next_same;
-	WRITE_ONCE(fd->next_model, NULL);
-	wake_up(&fd->wait);
-	spin_unlock_irq(&fd->lock);
+	lockdep_assert_held(&disk->config);
+	spin_lock_irq(&disk->lock);
+	dm = disk->next_model;
+	same = disk->next_same;
+	WRITE_ONCE(disk->next_model, NULL);
+	wake_up(&disk->wait);
+	spin_unlock_irq(&disk->lock);
 	if (!dm)
 		return false;
-	fb_model_swap(fd, dm, same);
+	fb_model_swap(disk, dm, same);
 	return true;
 }
 
@@ -89,32 +89,32 @@ bool fb_model_take(struct fb_disk *fd)
  * takes ownership; while there are tasks it has blocks of their size. Under fb_disk.config; may
  * sleep.
  */
-void fb_model_set(struct fb_disk *fd, struct disk_model *dm, bool same)
+void fb_model_set(struct fb_disk *disk, struct disk_model *dm, bool same)
 {
 	struct disk_model *old;
 
-	lockdep_assert_held(&fd->config);
-	spin_lock_irq(&fd->lock);
-	old = fd->next_model;
-	WRITE_ONCE(fd->next_model, dm);
-	fd->next_same = same;
-	wake_up(&fd->wait);
-	spin_unlock_irq(&fd->lock);
+	lockdep_assert_held(&disk->config);
+	spin_lock_irq(&disk->lock);
+	old = disk->next_model;
+	WRITE_ONCE(disk->next_model, dm);
+	disk->next_same = same;
+	wake_up(&disk->wait);
+	spin_unlock_irq(&disk->lock);
 	dm_free(old);
-	if (!fd->cov)
-		fb_model_take(fd);
+	if (!disk->cov)
+		fb_model_take(disk);
 }
 
 /*
  * Apply what was learnt of seek times to the model, if that is due. Called by the thread, which
  * does not search meanwhile: only its search reads seek times without fb_disk.lock.
  */
-void fb_model_correct(struct fb_disk *fd)
+void fb_model_correct(struct fb_disk *disk)
 {
 	u64 now = ktime_get_ns();
 
-	spin_lock_irq(&fd->lock);
-	if (fd->model && fb_seek_fit_due(&fd->seek_fit, now))
-		fb_seek_fit_apply(&fd->seek_fit, now, fd->model);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	if (disk->model && fb_seek_fit_due(&disk->seek_fit, now))
+		fb_seek_fit_apply(&disk->seek_fit, now, disk->model);
+	spin_unlock_irq(&disk->lock);
 }

@@ -47,11 +47,11 @@ void fb_memory_exit(void);
 
 /* ---- disk/model.c: the model, and how maps count by it ---- */
 
-u32 fb_model_groups(const struct fb_disk *fd);
-void fb_model_regroup(struct fb_disk *fd, struct fb_bitmap *map);
-bool fb_model_take(struct fb_disk *fd);
-void fb_model_set(struct fb_disk *fd, struct disk_model *dm, bool same);
-void fb_model_correct(struct fb_disk *fd);
+u32 fb_model_groups(const struct fb_disk *disk);
+void fb_model_regroup(struct fb_disk *disk, struct fb_bitmap *map);
+bool fb_model_take(struct fb_disk *disk);
+void fb_model_set(struct fb_disk *disk, struct disk_model *dm, bool same);
+void fb_model_correct(struct fb_disk *disk);
 
 /* ---- disk/upload.c: what is written piece by piece, by one writer at a time ---- */
 
@@ -63,16 +63,16 @@ struct fb_upload_owner {
 
 int fb_upload_claim(struct fb_upload_owner *owner, const struct file *file, loff_t off);
 void fb_upload_release(struct fb_upload_owner *owner);
-ssize_t fb_upload_write(struct fb_disk *fd, const struct file *file, const char *data, loff_t off,
+ssize_t fb_upload_write(struct fb_disk *disk, const struct file *file, const char *data, loff_t off,
 			size_t len);
 
 /* ---- disk/level.c: how far a disk is served ---- */
 
 extern const struct fb_disk_client fb_level_client;
 
-const char *fb_level_unserved(const struct fb_disk *fd);
-const char *fb_level_unmapped(const struct fb_disk *fd);
-enum freeblock_wait fb_level_waiting_for(const struct fb_disk *fd);
+const char *fb_level_unserved(const struct fb_disk *disk);
+const char *fb_level_unmapped(const struct fb_disk *disk);
+enum freeblock_wait fb_level_waiting_for(const struct fb_disk *disk);
 
 /* ---- disk/measure.c: what free reads cost, measured ---- */
 
@@ -92,14 +92,14 @@ struct fb_measure {
 
 extern const struct fb_disk_client fb_measure_client;
 
-void fb_measure_look(struct fb_disk *fd, u32 gaps_ppm, u64 now);
-u64 fb_measure_due_ns(const struct fb_disk *fd);
-void fb_measure_set(struct fb_disk *fd, enum fb_measure_word word);
-void fb_measure_arrived(struct fb_disk *fd, bool write, u64 now);
-void fb_measure_ended(struct fb_disk *fd, bool write, u64 took_ns, u64 now);
-u32 fb_measure_counted(const struct fb_disk *fd);
-const char *fb_measure_bars(const struct fb_disk *fd, u32 kind);
-void fb_measure_describe(const struct fb_disk *fd, char *buf, size_t size);
+void fb_measure_look(struct fb_disk *disk, u32 gaps_ppm, u64 now);
+u64 fb_measure_due_ns(const struct fb_disk *disk);
+void fb_measure_set(struct fb_disk *disk, enum fb_measure_word word);
+void fb_measure_arrived(struct fb_disk *disk, bool write, u64 now);
+void fb_measure_ended(struct fb_disk *disk, bool write, u64 took_ns, u64 now);
+u32 fb_measure_counted(const struct fb_disk *disk);
+const char *fb_measure_bars(const struct fb_disk *disk, u32 kind);
+void fb_measure_describe(const struct fb_disk *disk, char *buf, size_t size);
 
 /* ---- disk/recovery.c: of bad sectors by the drive, of commands by the kernel ---- */
 
@@ -118,25 +118,25 @@ struct fb_recovery {
 
 extern const struct fb_disk_client fb_recovery_client;
 
-u32 fb_recovery_max(const struct fb_disk *fd, u32 sectors);
-bool fb_recovery_waits(const struct fb_disk *fd, u64 now);
+u32 fb_recovery_max(const struct fb_disk *disk, u32 sectors);
+bool fb_recovery_waits(const struct fb_disk *disk, u64 now);
 void fb_recovery_describe(const struct fb_recovery *r, char *text, size_t size);
-void fb_recovery_told(struct fb_disk *fd, bool told, u32 limit_ms);
+void fb_recovery_told(struct fb_disk *disk, bool told, u32 limit_ms);
 void fb_recovery_watch(struct fb_free_read *buf);
-void fb_recovery_requeued(struct fb_disk *fd, const struct request *rq);
+void fb_recovery_requeued(struct fb_disk *disk, const struct request *rq);
 
 /* ---- disk/drive_query.c: questions to the drive ---- */
 
 void fb_drive_query_once(struct fb_coverage *cov);
-enum fb_power_state fb_drive_query_power(struct fb_disk *fd);
-void fb_drive_query_resume(struct fb_disk *fd);
-u64 fb_drive_query_touched_ns(struct fb_disk *fd);
-const char *fb_drive_query_asleep(struct fb_disk *fd, u64 now);
+enum fb_power_state fb_drive_query_power(struct fb_disk *disk);
+void fb_drive_query_resume(struct fb_disk *disk);
+u64 fb_drive_query_touched_ns(struct fb_disk *disk);
+const char *fb_drive_query_asleep(struct fb_disk *disk, u64 now);
 
 /* ---- disk/zone.c: host-managed zones ---- */
 
-unsigned long *fb_zone_unwritten(struct fb_disk *fd, u32 zone, u64 first, u64 n);
-void fb_zone_cut(const struct fb_disk *fd, struct fb_plan_piece *piece);
+unsigned long *fb_zone_unwritten(struct fb_disk *disk, u32 zone, u64 first, u64 n);
+void fb_zone_cut(const struct fb_disk *disk, struct fb_plan_piece *piece);
 
 /* ---- disk/task_choice.c: which task gaps and idle time go to ---- */
 
@@ -147,9 +147,9 @@ void fb_task_choice_weigh(struct fb_coverage *cov, struct fb_limits *lim);
 
 /* ---- disk/coverage.c: what all tasks want together ---- */
 
-u64 fb_coverage_wanted(struct fb_disk *fd, bool *tasks);
-bool fb_coverage_wants(struct fb_disk *fd);
-bool fb_coverage_may_read(struct fb_disk *fd);
+u64 fb_coverage_wanted(struct fb_disk *disk, bool *tasks);
+bool fb_coverage_wants(struct fb_disk *disk);
+bool fb_coverage_may_read(struct fb_disk *disk);
 bool fb_coverage_has_work(struct fb_coverage *cov);
 void fb_coverage_absorb(struct fb_coverage *cov);
 void fb_coverage_attend(struct fb_coverage *cov);
@@ -201,14 +201,14 @@ struct fb_idle {
 
 extern const struct fb_disk_client fb_idle_client;
 
-void fb_idle_changed(struct fb_disk *fd);
-void fb_idle_withdraw(struct fb_disk *fd);
-void fb_idle_quiet(struct fb_disk *fd);
-void fb_idle_sent(struct fb_disk *fd, u64 now);
-void fb_idle_ended(struct fb_disk *fd, bool good);
-void fb_idle_passed(struct fb_disk *fd);
-const char *fb_idle_why(struct fb_disk *fd, enum fb_idle_policy_why why, u64 now);
-u64 fb_idle_due_ns(struct fb_disk *fd);
+void fb_idle_changed(struct fb_disk *disk);
+void fb_idle_withdraw(struct fb_disk *disk);
+void fb_idle_quiet(struct fb_disk *disk);
+void fb_idle_sent(struct fb_disk *disk, u64 now);
+void fb_idle_ended(struct fb_disk *disk, bool good);
+void fb_idle_passed(struct fb_disk *disk);
+const char *fb_idle_why(struct fb_disk *disk, enum fb_idle_policy_why why, u64 now);
+u64 fb_idle_due_ns(struct fb_disk *disk);
 void fb_idle_read(struct fb_coverage *cov);
 
 /* ---- disk/late.c: tasks that get too little ---- */
@@ -228,11 +228,11 @@ struct fb_late {
 
 extern const struct fb_disk_client fb_late_client;
 
-void fb_late_arrive(struct fb_disk *fd);
-u64 fb_late_read_due_ns(struct fb_disk *fd);
+void fb_late_arrive(struct fb_disk *disk);
+u64 fb_late_read_due_ns(struct fb_disk *disk);
 u64 fb_late_measure_ns(const struct fb_coverage *cov);
 void fb_late_read(struct fb_coverage *cov);
-u64 fb_late_tell_due_ns(struct fb_disk *fd);
+u64 fb_late_tell_due_ns(struct fb_disk *disk);
 void fb_late_tell(struct fb_coverage *cov);
 
 /* ---- disk/reader.c: the thread ---- */

@@ -25,19 +25,19 @@
 /* steps of a search, of about a microsecond each, between two looks at the clock */
 #define FB_READER_STEPS 4
 
-static bool fb_reader_publish(struct fb_disk *fd, const struct fb_plan *plan, u32 gen)
+static bool fb_reader_publish(struct fb_disk *disk, const struct fb_plan *plan, u32 gen)
 {
 	bool current_gap;
 
-	spin_lock_irq(&fd->lock);
-	current_gap = fb_gap_publish(&fd->mail, plan, gen);
+	spin_lock_irq(&disk->lock);
+	current_gap = fb_gap_publish(&disk->mail, plan, gen);
 	if (current_gap)
-		trace_freeblock_plan(fd, plan);
-	spin_unlock_irq(&fd->lock);
+		trace_freeblock_plan(disk, plan);
+	spin_unlock_irq(&disk->lock);
 	if (!current_gap)
 		return false;
 	if (plan->kind != FB_PLAN_PREPEND)
-		fb_free_read_enter(fd, NULL);
+		fb_free_read_enter(disk, NULL);
 	return true;
 }
 
@@ -58,62 +58,63 @@ struct fb_reader_job {
  */
 static void fb_reader_ask(struct fb_coverage *cov)
 {
-	struct fb_disk *fd = cov->fd;
-	struct fb_gap_mail *mail = &fd->mail;
+	struct fb_disk *disk = cov->disk;
+	struct fb_gap_mail *mail = &disk->mail;
 
-	spin_lock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
 	if (mail->settled)
 		fb_block_value_gap(&cov->worth, mail->value);
 	mail->settled = false;
 	mail->mean = cov->worth.mean;
 	while (mail->asked && !mail->open) {
-		mail->asked = fd->sched && fd->sched_ops->next_gap(fd);
-		spin_unlock_irq(&fd->lock);
-		spin_lock_irq(&fd->lock);
+		mail->asked = disk->sched && disk->sched_ops->next_gap(disk);
+		spin_unlock_irq(&disk->lock);
+		spin_lock_irq(&disk->lock);
 	}
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 }
 
 /* Take the open gap and its limits; false: no gap is open, or nothing may be read. */
 static bool fb_reader_take(struct fb_coverage *cov, struct fb_reader_job *job)
 {
-	struct fb_disk *fd = cov->fd;
+	struct fb_disk *disk = cov->disk;
 	struct fb_limits *lim = &job->lim;
 	u64 spent_ns;
 	bool open;
 
-	spin_lock_irq(&fd->lock);
-	open = fb_gap_take(&fd->mail, &fd->lookahead, ktime_get_ns()) && fb_coverage_may_read(fd);
-	job->gap = fd->mail.gap;
-	*lim = fd->mail.lim;
-	job->gen = fd->mail.gen;
-	job->shared = fd->mail.shared;
-	job->cost_ppm = job->shared ? fd->mail.cost_ppm : FB_LEFTOVER_COST_PPM;
-	spent_ns = job->shared ? fd->mail.spent_ns : 0;
-	job->budget_ns = fd->mail.search_ns - min(fd->mail.search_ns, spent_ns);
+	spin_lock_irq(&disk->lock);
+	open = fb_gap_take(&disk->mail, &disk->lookahead, ktime_get_ns()) &&
+	       fb_coverage_may_read(disk);
+	job->gap = disk->mail.gap;
+	*lim = disk->mail.lim;
+	job->gen = disk->mail.gen;
+	job->shared = disk->mail.shared;
+	job->cost_ppm = job->shared ? disk->mail.cost_ppm : FB_LEFTOVER_COST_PPM;
+	spent_ns = job->shared ? disk->mail.spent_ns : 0;
+	job->budget_ns = disk->mail.search_ns - min(disk->mail.search_ns, spent_ns);
 	if (lim->odds) {
 		cov->odds = *lim->odds;
 		if (job->shared)
-			cov->odds.price = fd->mail.price;
+			cov->odds.price = disk->mail.price;
 		fb_limits_weigh(lim, &cov->odds);
 	}
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 	return open;
 }
 
 /* Count a search; true: the round has more gaps, and no carrier is due. */
-static bool fb_reader_count(struct fb_disk *fd, const struct fb_search *s, u64 ns)
+static bool fb_reader_count(struct fb_disk *disk, const struct fb_search *s, u64 ns)
 {
 	bool more;
 
-	spin_lock_irq(&fd->lock);
-	more = fd->mail.asked && !fd->reads.due;
-	fd->mail.spent_ns += ns;
-	fd->stats.searches++;
-	fd->stats.search_tracks += s->tracks;
-	fd->stats.search_ns += ns;
-	fd->stats.search_max_ns = max(fd->stats.search_max_ns, ns);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	more = disk->mail.asked && !disk->reads.due;
+	disk->mail.spent_ns += ns;
+	disk->stats.searches++;
+	disk->stats.search_tracks += s->tracks;
+	disk->stats.search_ns += ns;
+	disk->stats.search_max_ns = max(disk->stats.search_max_ns, ns);
+	spin_unlock_irq(&disk->lock);
 	return more;
 }
 
@@ -134,7 +135,7 @@ static void fb_reader_leftover(struct fb_coverage *cov, enum fb_leftover_search 
 			       const struct fb_reader_job *job)
 {
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1, .wanted = 1 };
-	u32 granule = cov->fd->granule;
+	u32 granule = cov->disk->granule;
 	u64 now = ktime_get_ns();
 	u64 block;
 
@@ -142,17 +143,17 @@ static void fb_reader_leftover(struct fb_coverage *cov, enum fb_leftover_search 
 		return;
 	block = fb_bitmap_next_wanted(cov->map, 0, cov->map->granules);
 	plan.piece[0].lbn = block * granule;
-	plan.piece[0].nsect = min_t(u64, granule, cov->fd->sectors - plan.piece[0].lbn);
-	if (fb_quarantine_divert(&cov->fd->quarantine, cov->map, &plan.piece[0]) &&
-	    fb_coverage_cut(cov, &plan) && fb_reader_publish(cov->fd, &plan, job->gen))
-		fb_leftover_read(&cov->leftover, cov->fd->model, &job->gap, plan.piece[0].lbn,
+	plan.piece[0].nsect = min_t(u64, granule, cov->disk->sectors - plan.piece[0].lbn);
+	if (fb_quarantine_divert(&cov->disk->quarantine, cov->map, &plan.piece[0]) &&
+	    fb_coverage_cut(cov, &plan) && fb_reader_publish(cov->disk, &plan, job->gen))
+		fb_leftover_read(&cov->leftover, cov->disk->model, &job->gap, plan.piece[0].lbn,
 				 plan.piece[0].nsect, now);
 }
 
 /* Search the next gap, if there is one; true: its round has more of them, and nothing is urgent. */
 static bool fb_reader_search(struct fb_coverage *cov)
 {
-	struct fb_disk *fd = cov->fd;
+	struct fb_disk *disk = cov->disk;
 	struct fb_search *s = &cov->search;
 	struct fb_reader_job job;
 	struct fb_plan plan;
@@ -170,9 +171,9 @@ static bool fb_reader_search(struct fb_coverage *cov)
 	if (!cov->map || !cov->map->n_wanted)
 		return false;
 	fb_task_choice_weigh(cov, &job.lim);
-	job.lim.avoid = fd->quarantine.zone;
-	job.lim.navoid = fd->quarantine.zones;
-	fb_search_start(s, fd->model, cov->map, &job.gap, &job.lim);
+	job.lim.avoid = disk->quarantine.zone;
+	job.lim.navoid = disk->quarantine.zones;
+	fb_search_start(s, disk->model, cov->map, &job.gap, &job.lim);
 	do {
 		/* Time that others run in cond_resched() does not count against the budget. */
 		spent_ns += fb_reader_step(s, &more);
@@ -181,13 +182,13 @@ static bool fb_reader_search(struct fb_coverage *cov)
 			plan = s->best;
 			if (fb_coverage_cut(cov, &plan)) {
 				found = plan.wanted;
-				if (!fb_reader_publish(fd, &plan, job.gen))
+				if (!fb_reader_publish(disk, &plan, job.gen))
 					break;
 			}
 		}
 		cond_resched();
-	} while (more && READ_ONCE(fd->mail.gen) == job.gen && spent_ns < job.budget_ns);
-	again = fb_reader_count(fd, s, spent_ns);
+	} while (more && READ_ONCE(disk->mail.gen) == job.gen && spent_ns < job.budget_ns);
+	again = fb_reader_count(disk, s, spent_ns);
 	/* Of gaps that share a choice only the one that is used counts. */
 	if (!job.shared)
 		fb_block_value_gap(&cov->worth, value);
@@ -202,82 +203,82 @@ static bool fb_reader_search(struct fb_coverage *cov)
  * A carrier is held only while there is work for which it may be needed. Where blk-mq waits for
  * it a queue run returns it, or the thread if the queue is quiesced.
  */
-static bool fb_reader_must_return(struct fb_disk *fd)
+static bool fb_reader_must_return(struct fb_disk *disk)
 {
-	lockdep_assert_held(&fd->lock);
-	if (!fd->reads.rq)
+	lockdep_assert_held(&disk->lock);
+	if (!disk->reads.rq)
 		return false;
-	if (!fb_coverage_wants(fd) || fb_free_read_is_awaited(fd))
+	if (!fb_coverage_wants(disk) || fb_free_read_is_awaited(disk))
 		return true;
-	if (fd->fg.active || fd->idle.ready || fd->idle.reading)
+	if (disk->fg.active || disk->idle.ready || disk->idle.reading)
 		return false;
-	return ktime_get_ns() - max(fd->fg.last_ns, fd->idle.used_ns) > FB_READER_HOLD_NS;
+	return ktime_get_ns() - max(disk->fg.last_ns, disk->idle.used_ns) > FB_READER_HOLD_NS;
 }
 
-static void fb_reader_mind_carrier(struct fb_disk *fd)
+static void fb_reader_mind_carrier(struct fb_disk *disk)
 {
 	bool back;
 
-	spin_lock_irq(&fd->lock);
-	back = fb_reader_must_return(fd);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	back = fb_reader_must_return(disk);
+	spin_unlock_irq(&disk->lock);
 	if (back)
-		fb_free_read_return(fd);
-	else if (READ_ONCE(fd->reads.due))
-		fb_free_read_enter(fd, NULL);
+		fb_free_read_return(disk);
+	else if (READ_ONCE(disk->reads.due))
+		fb_free_read_enter(disk, NULL);
 }
 
 /* A model has come while there are tasks: their maps count by its tracks from now on. */
 static void fb_reader_take_model(struct fb_coverage *cov)
 {
-	struct fb_disk *fd = cov->fd;
+	struct fb_disk *disk = cov->disk;
 	struct freeblock_task *task;
 	u32 i = 0;
 
-	if (!READ_ONCE(fd->next_model))
+	if (!READ_ONCE(disk->next_model))
 		return;
 	/* a queue freeze would wait for it */
-	fb_free_read_return(fd);
-	mutex_lock(&fd->config);
-	if (fb_model_take(fd)) {
+	fb_free_read_return(disk);
+	mutex_lock(&disk->config);
+	if (fb_model_take(disk)) {
 		while ((task = fb_coverage_next_task(cov, &i)))
-			fb_model_regroup(fd, &task->map);
+			fb_model_regroup(disk, &task->map);
 		if (cov->all.wanted)
-			fb_model_regroup(fd, &cov->all);
+			fb_model_regroup(disk, &cov->all);
 		cov->weighed = NULL;
 	}
-	mutex_unlock(&fd->config);
+	mutex_unlock(&disk->config);
 }
 
-static bool fb_reader_has_work(struct fb_disk *fd)
+static bool fb_reader_has_work(struct fb_disk *disk)
 {
 	bool work;
 
 	if (kthread_should_stop())
 		return true;
-	spin_lock_irq(&fd->lock);
-	work = fd->mail.open || fd->mail.asked || fd->reads.due || fd->idle.woken ||
-	       fd->recovery.stop || fd->next_model ||
-	       fb_coverage_has_work(fd->cov) ||
-	       (fd->model && fb_seek_fit_due(&fd->seek_fit, ktime_get_ns())) ||
-	       fb_late_tell_due_ns(fd) <= ktime_get_ns();
-	fd->idle.woken = false;
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	work = disk->mail.open || disk->mail.asked || disk->reads.due || disk->idle.woken ||
+	       disk->recovery.stop || disk->next_model ||
+	       fb_coverage_has_work(disk->cov) ||
+	       (disk->model && fb_seek_fit_due(&disk->seek_fit, ktime_get_ns())) ||
+	       fb_late_tell_due_ns(disk) <= ktime_get_ns();
+	disk->idle.woken = false;
+	spin_unlock_irq(&disk->lock);
 	return work;
 }
 
 /* Return how long to wait if nothing happens; U64_MAX: until something does. */
 static u64 fb_reader_patience_ns(struct fb_coverage *cov)
 {
-	struct fb_disk *fd = cov->fd;
+	struct fb_disk *disk = cov->disk;
 	u64 ns = U64_MAX, now, due_ns;
 
-	spin_lock_irq(&fd->lock);
-	if (fd->reads.carrier || cov->blocked)
+	spin_lock_irq(&disk->lock);
+	if (disk->reads.carrier || cov->blocked)
 		ns = FB_READER_HOLD_NS;
 	now = ktime_get_ns();
-	due_ns = min3(fb_idle_due_ns(fd), fb_late_read_due_ns(fd), fb_late_tell_due_ns(fd));
-	spin_unlock_irq(&fd->lock);
+	due_ns = min3(fb_idle_due_ns(disk), fb_late_read_due_ns(disk), fb_late_tell_due_ns(disk));
+	spin_unlock_irq(&disk->lock);
 	due_ns = min(due_ns, fb_late_measure_ns(cov));
 	if (due_ns != U64_MAX)
 		ns = min(ns, due_ns > now ? due_ns - now : 0);
@@ -286,45 +287,45 @@ static u64 fb_reader_patience_ns(struct fb_coverage *cov)
 
 static void fb_reader_wait(struct fb_coverage *cov)
 {
-	struct fb_disk *fd = cov->fd;
+	struct fb_disk *disk = cov->disk;
 	u64 ns = fb_reader_patience_ns(cov);
 
 	if (ns == U64_MAX)
-		wait_event_idle(fd->wait, fb_reader_has_work(fd));
-	else if (ns && wait_event_interruptible_hrtimeout(fd->wait, fb_reader_has_work(fd),
+		wait_event_idle(disk->wait, fb_reader_has_work(disk));
+	else if (ns && wait_event_interruptible_hrtimeout(disk->wait, fb_reader_has_work(disk),
 							  ns_to_ktime(ns)))
 		cov->blocked = false;
 }
 
 /* No buffer of ours is in use by the drive, the scheduler or a consumer. */
-static bool fb_reader_drained(struct fb_disk *fd)
+static bool fb_reader_drained(struct fb_disk *disk)
 {
 	struct fb_free_read *buf = NULL;
 	bool drained = true;
 
-	spin_lock_irq(&fd->lock);
-	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
+	spin_lock_irq(&disk->lock);
+	while ((buf = fb_free_read_next(disk->reads.bufs, buf)))
 		drained &= buf->state == FB_FREE_READ_FREE;
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 	return drained;
 }
 
 /* Stopping: give up plans and the carrier, and wait for reads in flight. */
 static void fb_reader_drain(struct fb_coverage *cov)
 {
-	struct fb_disk *fd = cov->fd;
+	struct fb_disk *disk = cov->disk;
 
 	for (;;) {
-		spin_lock_irq(&fd->lock);
-		fd->reads.due = false;
-		fd->idle.ready = false;
-		fb_gap_void(&fd->mail);
-		spin_unlock_irq(&fd->lock);
-		fb_free_read_return(fd);
+		spin_lock_irq(&disk->lock);
+		disk->reads.due = false;
+		disk->idle.ready = false;
+		fb_gap_void(&disk->mail);
+		spin_unlock_irq(&disk->lock);
+		fb_free_read_return(disk);
 		fb_coverage_absorb(cov);
-		if (fb_reader_drained(fd))
+		if (fb_reader_drained(disk))
 			return;
-		wait_event_idle_timeout(fd->wait, fb_reader_drained(fd),
+		wait_event_idle_timeout(disk->wait, fb_reader_drained(disk),
 					nsecs_to_jiffies(FB_READER_HOLD_NS));
 	}
 }
@@ -344,13 +345,13 @@ int fb_reader_thread(void *data)
 	while (!kthread_should_stop()) {
 		fb_reader_wait(cov);
 		/* This comes first: the next piece of a plan in use may be waiting for it. */
-		fb_reader_mind_carrier(cov->fd);
+		fb_reader_mind_carrier(cov->disk);
 		fb_reader_take_model(cov);
 		fb_coverage_absorb(cov);
 		fb_coverage_attend(cov);
 		fb_delivery_mind_host(cov);
 		fb_late_tell(cov);
-		fb_model_correct(cov->fd);
+		fb_model_correct(cov->disk);
 		for (i = 0; i < FB_READER_GAPS && fb_reader_search(cov); i++)
 			;
 		fb_late_read(cov);
@@ -361,15 +362,15 @@ int fb_reader_thread(void *data)
 }
 
 /* It gets no new carrier; a submission under way does not wait for the queue (NOWAIT). */
-static void fb_reader_detached(struct fb_disk *fd)
+static void fb_reader_detached(struct fb_disk *disk)
 {
-	wait_event(fd->wait, !READ_ONCE(fd->reads.submitting));
-	WARN_ON_ONCE(fd->reads.rq);
+	wait_event(disk->wait, !READ_ONCE(disk->reads.submitting));
+	WARN_ON_ONCE(disk->reads.rq);
 }
 
-static void fb_reader_void(struct fb_disk *fd)
+static void fb_reader_void(struct fb_disk *disk)
 {
-	fb_gap_void(&fd->mail);
+	fb_gap_void(&disk->mail);
 }
 
 const struct fb_disk_client fb_reader_client = {

@@ -25,26 +25,26 @@ static LIST_HEAD(fb_recovery_disks);
 /* ---- the drive's ---- */
 
 /* May the drive try a bad sector for longer than others can wait? True if that is not known. */
-static bool fb_recovery_is_long(const struct fb_disk *fd)
+static bool fb_recovery_is_long(const struct fb_disk *disk)
 {
-	const struct fb_recovery *r = &fd->recovery;
+	const struct fb_recovery *r = &disk->recovery;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	return !r->asked || !r->limit_ms || r->limit_ms > FB_RECOVERY_MOST_MS;
 }
 
 /* Limit a read of ours that may otherwise have so many sectors. [L] */
-u32 fb_recovery_max(const struct fb_disk *fd, u32 sectors)
+u32 fb_recovery_max(const struct fb_disk *disk, u32 sectors)
 {
-	return fb_recovery_is_long(fd) ?
-		min(sectors, max_t(u32, FB_RECOVERY_SECTORS, fd->granule)) : sectors;
+	return fb_recovery_is_long(disk) ?
+		min(sectors, max_t(u32, FB_RECOVERY_SECTORS, disk->granule)) : sectors;
 }
 
 /* Is it too early to read suspect sectors? Under fb_disk.lock. */
-bool fb_recovery_waits(const struct fb_disk *fd, u64 now)
+bool fb_recovery_waits(const struct fb_disk *disk, u64 now)
 {
-	return fb_recovery_is_long(fd) && fd->fg.last_ns &&
-	       now < fd->fg.last_ns + FB_RECOVERY_SILENT_NS;
+	return fb_recovery_is_long(disk) && disk->fg.last_ns &&
+	       now < disk->fg.last_ns + FB_RECOVERY_SILENT_NS;
 }
 
 /* Say how long the drive tries to read a bad sector. Under fb_disk.lock. */
@@ -65,35 +65,35 @@ void fb_recovery_describe(const struct fb_recovery *r, char *text, size_t size)
  * Note what the drive said of its recovery. @told: it tells a limit: @limit_ms, or none if that is
  * 0. Under fb_disk.lock.
  */
-void fb_recovery_told(struct fb_disk *fd, bool told, u32 limit_ms)
+void fb_recovery_told(struct fb_disk *disk, bool told, u32 limit_ms)
 {
-	fd->recovery.asked = true;
-	fd->recovery.told = told;
-	fd->recovery.limit_ms = limit_ms;
-	fd->quarantine.idle_only = fb_recovery_is_long(fd);
+	disk->recovery.asked = true;
+	disk->recovery.told = told;
+	disk->recovery.limit_ms = limit_ms;
+	disk->quarantine.idle_only = fb_recovery_is_long(disk);
 }
 
 /* ---- the kernel's ---- */
 
-static struct Scsi_Host *fb_recovery_host(struct fb_disk *fd)
+static struct Scsi_Host *fb_recovery_host(struct fb_disk *disk)
 {
 	const struct scsi_device *sdev;
 	struct Scsi_Host *host;
 
-	spin_lock_irq(&fd->lock);
-	sdev = fb_disk_sdev(fd);
+	spin_lock_irq(&disk->lock);
+	sdev = fb_disk_sdev(disk);
 	host = sdev ? sdev->host : NULL;
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 	return host;
 }
 
 static void fb_recovery_work(struct work_struct *work)
 {
-	struct fb_disk *fd = container_of(work, struct fb_disk, recovery.work), *other;
+	struct fb_disk *disk = container_of(work, struct fb_disk, recovery.work), *other;
 	const struct Scsi_Host *host;
 
 	mutex_lock(&fb_recovery_mutex);
-	host = fb_recovery_host(fd);
+	host = fb_recovery_host(disk);
 	list_for_each_entry(other, &fb_recovery_disks, recovery.list) {
 		if (!host || fb_recovery_host(other) != host)
 			continue;
@@ -103,9 +103,9 @@ static void fb_recovery_work(struct work_struct *work)
 		spin_unlock_irq(&other->lock);
 	}
 	mutex_unlock(&fb_recovery_mutex);
-	spin_lock_irq(&fd->lock);
-	fd->recovery.hurt = false;
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	disk->recovery.hurt = false;
+	spin_unlock_irq(&disk->lock);
 }
 
 /*
@@ -116,52 +116,52 @@ static void fb_recovery_work(struct work_struct *work)
  */
 void fb_recovery_watch(struct fb_free_read *buf)
 {
-	const struct scsi_device *sdev = fb_disk_sdev(buf->fd);
-	struct fb_recovery *r = &buf->fd->recovery;
+	const struct scsi_device *sdev = fb_disk_sdev(buf->disk);
+	struct fb_recovery *r = &buf->disk->recovery;
 
 	if (!sdev || !scsi_host_in_recovery(sdev->host) || !buf->began_ns || r->hurt ||
-	    ktime_get_ns() - buf->began_ns < jiffies_to_nsecs(buf->fd->q->rq_timeout))
+	    ktime_get_ns() - buf->began_ns < jiffies_to_nsecs(buf->disk->q->rq_timeout))
 		return;
 	r->hurt = true;
 	schedule_work(&r->work);
 }
 
 /* The driver gives a request back, perhaps with a read of ours, to be sent again. */
-void fb_recovery_requeued(struct fb_disk *fd, const struct request *rq)
+void fb_recovery_requeued(struct fb_disk *disk, const struct request *rq)
 {
 	struct fb_free_read *buf = NULL;
 
-	lockdep_assert_held(&fd->lock);
-	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
+	lockdep_assert_held(&disk->lock);
+	while ((buf = fb_free_read_next(disk->reads.bufs, buf)))
 		if (buf->state == FB_FREE_READ_SENT && (buf->rq == rq || rq->bio == &buf->bio))
 			fb_recovery_watch(buf);
 }
 
-static void fb_recovery_init(struct fb_disk *fd)
+static void fb_recovery_init(struct fb_disk *disk)
 {
-	INIT_WORK(&fd->recovery.work, fb_recovery_work);
-	INIT_LIST_HEAD(&fd->recovery.list);
+	INIT_WORK(&disk->recovery.work, fb_recovery_work);
+	INIT_LIST_HEAD(&disk->recovery.list);
 }
 
 /* It may have been without power, and drives forget a limit that they were given. */
-static void fb_recovery_attach(struct fb_disk *fd, struct gendisk *disk)
+static void fb_recovery_attach(struct fb_disk *disk, struct gendisk *gd)
 {
 	mutex_lock(&fb_recovery_mutex);
-	if (list_empty(&fd->recovery.list))
-		list_add_tail(&fd->recovery.list, &fb_recovery_disks);
+	if (list_empty(&disk->recovery.list))
+		list_add_tail(&disk->recovery.list, &fb_recovery_disks);
 	mutex_unlock(&fb_recovery_mutex);
-	spin_lock_irq(&fd->lock);
-	fd->recovery.asked = false;
-	fd->quarantine.idle_only = true;
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	disk->recovery.asked = false;
+	disk->quarantine.idle_only = true;
+	spin_unlock_irq(&disk->lock);
 }
 
-static void fb_recovery_exit(struct fb_disk *fd)
+static void fb_recovery_exit(struct fb_disk *disk)
 {
 	mutex_lock(&fb_recovery_mutex);
-	list_del(&fd->recovery.list);
+	list_del(&disk->recovery.list);
 	mutex_unlock(&fb_recovery_mutex);
-	flush_work(&fd->recovery.work);
+	flush_work(&disk->recovery.work);
 }
 
 const struct fb_disk_client fb_recovery_client = {

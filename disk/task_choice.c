@@ -9,7 +9,7 @@
 /* Must a task get no more for now? One may fill all buffers; each further one brings its own. */
 bool fb_task_choice_is_stalled(const struct freeblock_task *task)
 {
-	return fb_coverage_is_joint(task->fd->cov) && READ_ONCE(task->held) >= FREEBLOCK_HELD;
+	return fb_coverage_is_joint(task->disk->cov) && READ_ONCE(task->held) >= FREEBLOCK_HELD;
 }
 
 /* Would the task miss its deadline at its present rate, and can it take more? */

@@ -53,11 +53,11 @@ struct fb_op {
 
 /* What one consumer wants */
 struct freeblock_task {
-	struct fb_disk *fd;
+	struct fb_disk *disk;
 	struct list_head node;		/* in fb_coverage.tasks; fb_disk.life and [L] */
 	u32 id;				/* shown to users; never reused */
 	u32 slot;			/* its place in fb_coverage.task, once it is started */
-	char disk[FB_NAME_LEN];		/* its disk's name when it was created */
+	char disk_name[FB_NAME_LEN];		/* its disk's name when it was created */
 	char name[24];			/* shown to users */
 	const struct freeblock_ops *ops;	/* the consumer's callbacks */
 	void *ctx;			/* the consumer's private data */
@@ -112,7 +112,7 @@ struct freeblock_task {
 
 /* What serves the tasks of a disk; it exists while there are tasks */
 struct fb_coverage {
-	struct fb_disk *fd;
+	struct fb_disk *disk;
 	struct task_struct *thread;	/* runs from the first start on */
 	u64 bytes;			/* memory charged to all tasks together; fb_disk.life */
 	struct list_head tasks;	/* all tasks that have not been destroyed; fb_disk.life and [L] */

@@ -16,10 +16,11 @@
 #include "include/compat/fb_compat.h"
 
 TRACE_EVENT(freeblock_choice,
-	TP_PROTO(const struct fb_disk *fd, const struct fb_policy_pool *pool, const struct fb_policy_choice *c),
-	TP_ARGS(fd, pool, c),
+	TP_PROTO(const struct fb_disk *disk, const struct fb_policy_pool *pool,
+		 const struct fb_policy_choice *c),
+	TP_ARGS(disk, pool, c),
 	TP_STRUCT__entry(
-		__string(disk, fd->name)
+		__string(disk, disk->name)
 		__field(u32, pending)
 		__field(u32, policy)
 		__field(u64, lbn)
@@ -27,7 +28,7 @@ TRACE_EVENT(freeblock_choice,
 		__field(u64, pos_ns)
 	),
 	TP_fast_assign(
-		FB_COMPAT_ASSIGN_STR(disk, fd->name);
+		FB_COMPAT_ASSIGN_STR(disk, disk->name);
 		__entry->pending = pool->count;
 		__entry->policy = pool->policy;
 		__entry->lbn = c->req->lbn;
@@ -40,10 +41,10 @@ TRACE_EVENT(freeblock_choice,
 );
 
 TRACE_EVENT(freeblock_gap,
-	TP_PROTO(const struct fb_disk *fd, const struct fb_gap *gap),
-	TP_ARGS(fd, gap),
+	TP_PROTO(const struct fb_disk *disk, const struct fb_gap *gap),
+	TP_ARGS(disk, gap),
 	TP_STRUCT__entry(
-		__string(disk, fd->name)
+		__string(disk, disk->name)
 		__field(u32, gen)
 		__field(u32, src_cyl)
 		__field(u32, src_head)
@@ -53,8 +54,8 @@ TRACE_EVENT(freeblock_gap,
 		__field(bool, write)
 	),
 	TP_fast_assign(
-		FB_COMPAT_ASSIGN_STR(disk, fd->name);
-		__entry->gen = fd->mail.gen;
+		FB_COMPAT_ASSIGN_STR(disk, disk->name);
+		__entry->gen = disk->mail.gen;
 		__entry->src_cyl = gap->src.cyl;
 		__entry->src_head = gap->src.head;
 		__entry->dst_cyl = gap->dst.cyl;
@@ -68,10 +69,10 @@ TRACE_EVENT(freeblock_gap,
 );
 
 TRACE_EVENT(freeblock_plan,
-	TP_PROTO(const struct fb_disk *fd, const struct fb_plan *plan),
-	TP_ARGS(fd, plan),
+	TP_PROTO(const struct fb_disk *disk, const struct fb_plan *plan),
+	TP_ARGS(disk, plan),
 	TP_STRUCT__entry(
-		__string(disk, fd->name)
+		__string(disk, disk->name)
 		__field(u32, gen)
 		__field(u32, kind)
 		__field(u64, lbn)
@@ -80,8 +81,8 @@ TRACE_EVENT(freeblock_plan,
 		__field(u64, slack_ns)
 	),
 	TP_fast_assign(
-		FB_COMPAT_ASSIGN_STR(disk, fd->name);
-		__entry->gen = fd->mail.plan_gen;
+		FB_COMPAT_ASSIGN_STR(disk, disk->name);
+		__entry->gen = disk->mail.plan_gen;
 		__entry->kind = plan->kind;
 		__entry->lbn = plan->piece[0].lbn;
 		__entry->nsect = plan->piece[0].nsect;
@@ -94,11 +95,11 @@ TRACE_EVENT(freeblock_plan,
 );
 
 TRACE_EVENT(freeblock_complete,
-	TP_PROTO(const struct fb_disk *fd, u64 lbn, u32 nsect, u32 cause, u64 predicted_ns,
+	TP_PROTO(const struct fb_disk *disk, u64 lbn, u32 nsect, u32 cause, u64 predicted_ns,
 		 u64 now_ns, const struct fb_head_end *end),
-	TP_ARGS(fd, lbn, nsect, cause, predicted_ns, now_ns, end),
+	TP_ARGS(disk, lbn, nsect, cause, predicted_ns, now_ns, end),
 	TP_STRUCT__entry(
-		__string(disk, fd->name)
+		__string(disk, disk->name)
 		__field(u64, lbn)
 		__field(u32, nsect)
 		__field(u32, cause)
@@ -108,7 +109,7 @@ TRACE_EVENT(freeblock_complete,
 		__field(s64, residual_ns)
 	),
 	TP_fast_assign(
-		FB_COMPAT_ASSIGN_STR(disk, fd->name);
+		FB_COMPAT_ASSIGN_STR(disk, disk->name);
 		__entry->lbn = lbn;
 		__entry->nsect = nsect;
 		__entry->cause = cause;
@@ -123,16 +124,16 @@ TRACE_EVENT(freeblock_complete,
 );
 
 TRACE_EVENT(freeblock_miss,
-	TP_PROTO(const struct fb_disk *fd, u64 lbn, u32 cause, s32 turns),
-	TP_ARGS(fd, lbn, cause, turns),
+	TP_PROTO(const struct fb_disk *disk, u64 lbn, u32 cause, s32 turns),
+	TP_ARGS(disk, lbn, cause, turns),
 	TP_STRUCT__entry(
-		__string(disk, fd->name)
+		__string(disk, disk->name)
 		__field(u64, lbn)
 		__field(u32, cause)
 		__field(s32, turns)
 	),
 	TP_fast_assign(
-		FB_COMPAT_ASSIGN_STR(disk, fd->name);
+		FB_COMPAT_ASSIGN_STR(disk, disk->name);
 		__entry->lbn = lbn;
 		__entry->cause = cause;
 		__entry->turns = turns;
@@ -142,16 +143,16 @@ TRACE_EVENT(freeblock_miss,
 );
 
 TRACE_EVENT(freeblock_bad,
-	TP_PROTO(const struct fb_disk *fd, u64 lbn, u32 nsect, u64 took_ns),
-	TP_ARGS(fd, lbn, nsect, took_ns),
+	TP_PROTO(const struct fb_disk *disk, u64 lbn, u32 nsect, u64 took_ns),
+	TP_ARGS(disk, lbn, nsect, took_ns),
 	TP_STRUCT__entry(
-		__string(disk, fd->name)
+		__string(disk, disk->name)
 		__field(u64, lbn)
 		__field(u32, nsect)
 		__field(u64, took_ns)
 	),
 	TP_fast_assign(
-		FB_COMPAT_ASSIGN_STR(disk, fd->name);
+		FB_COMPAT_ASSIGN_STR(disk, disk->name);
 		__entry->lbn = lbn;
 		__entry->nsect = nsect;
 		__entry->took_ns = took_ns;

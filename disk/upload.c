@@ -45,7 +45,7 @@ void fb_upload_release(struct fb_upload_owner *owner)
 	owner->file = NULL;
 }
 
-static int __printf(3, 4) fb_upload_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
+static int __printf(3, 4) fb_upload_refuse(struct fb_disk *disk, int ret, const char *fmt, ...)
 {
 	char reason[192], name[FB_NAME_LEN];
 	va_list args;
@@ -53,49 +53,50 @@ static int __printf(3, 4) fb_upload_refuse(struct fb_disk *fd, int ret, const ch
 	va_start(args, fmt);
 	vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);
-	snprintf(fd->model_status, sizeof(fd->model_status), "refused: %s\n", reason);
-	fb_disk_copy_name(fd, name, sizeof(name));
+	snprintf(disk->model_status, sizeof(disk->model_status), "refused: %s\n", reason);
+	fb_disk_copy_name(disk, name, sizeof(name));
 	pr_err("freeblock: %s: the model was refused: %s\n", name, reason);
 	return ret;
 }
 
-static int fb_upload_check_model(struct fb_disk *fd, const struct disk_model *dm)
+static int fb_upload_check_model(struct fb_disk *disk, const struct disk_model *dm)
 {
 	const struct dm_info *info = dm_info(dm);
 	char revision[DM_ID_LEN];
 
-	spin_lock_irq(&fd->lock);
-	strscpy(revision, fd->revision, sizeof(revision));
-	spin_unlock_irq(&fd->lock);
-	if (info->sectors != fd->sectors)
-		return fb_upload_refuse(fd, -EINVAL, "it is for %llu sectors, the disk has %llu",
-					info->sectors, fd->sectors);
-	if (fd->vendor[0] && strcmp(info->vendor, fd->vendor))
-		return fb_upload_refuse(fd, -EINVAL, "it is for vendor '%s', the disk says '%s'",
-					info->vendor, fd->vendor);
-	if (fd->product[0] && strcmp(info->product, fd->product))
-		return fb_upload_refuse(fd, -EINVAL, "it is for product '%s', the disk says '%s'",
-					info->product, fd->product);
+	spin_lock_irq(&disk->lock);
+	strscpy(revision, disk->revision, sizeof(revision));
+	spin_unlock_irq(&disk->lock);
+	if (info->sectors != disk->sectors)
+		return fb_upload_refuse(disk, -EINVAL, "it is for %llu sectors, the disk has %llu",
+					info->sectors, disk->sectors);
+	if (disk->vendor[0] && strcmp(info->vendor, disk->vendor))
+		return fb_upload_refuse(disk, -EINVAL, "it is for vendor '%s', the disk says '%s'",
+					info->vendor, disk->vendor);
+	if (disk->product[0] && strcmp(info->product, disk->product))
+		return fb_upload_refuse(disk, -EINVAL, "it is for product '%s', the disk says '%s'",
+					info->product, disk->product);
 	BUILD_BUG_ON(DM_GRANULE_MAX > FB_LONGEST_READ_MAX);
 	if (info->granule_sectors < FB_MIN_GRANULE)
-		return fb_upload_refuse(fd, -EINVAL,
+		return fb_upload_refuse(disk, -EINVAL,
 					"granule of %u sectors, at least %u are needed",
 					info->granule_sectors, FB_MIN_GRANULE);
-	if (fd->cov && info->granule_sectors != fd->granule)
-		return fb_upload_refuse(fd, -EBUSY,
+	if (disk->cov && info->granule_sectors != disk->granule)
+		return fb_upload_refuse(disk, -EBUSY,
 					"a task is at work on blocks of %u sectors, the model's have %u: stop it first",
-					fd->granule, info->granule_sectors);
+					disk->granule, info->granule_sectors);
 	if (!fb_disk_is_firmware(revision, info))
-		return fb_upload_refuse(fd, -EINVAL, "it is for firmware '%s', the disk says '%s'",
+		return fb_upload_refuse(disk, -EINVAL,
+					"it is for firmware '%s', the disk says '%s'",
 					info->revision, revision);
-	if (info->wwn[0] && fd->id[0] && strcasecmp(info->wwn, fd->id))
-		return fb_upload_refuse(fd, -EINVAL, "it is for the disk '%s', this one is '%s'",
-					info->wwn, fd->id);
+	if (info->wwn[0] && disk->id[0] && strcasecmp(info->wwn, disk->id))
+		return fb_upload_refuse(disk, -EINVAL, "it is for the disk '%s', this one is '%s'",
+					info->wwn, disk->id);
 	return 0;
 }
 
 /* The table is complete: put the model in force, or keep the old one and say why. */
-static int fb_upload_commit(struct fb_disk *fd)
+static int fb_upload_commit(struct fb_disk *disk)
 {
 	const struct dm_info *info;
 	struct dm_fault err;
@@ -104,85 +105,85 @@ static int fb_upload_commit(struct fb_disk *fd)
 	bool same;
 	int ret;
 
-	lockdep_assert_held(&fd->config);
-	ret = fb_model_table_build(fd->upload, fd->upload_size, &dm, &err);
+	lockdep_assert_held(&disk->config);
+	ret = fb_model_table_build(disk->upload, disk->upload_size, &dm, &err);
 	if (ret && err.line)
-		return fb_upload_refuse(fd, ret, "line %u of its text: %s", err.line, err.reason);
+		return fb_upload_refuse(disk, ret, "line %u of its text: %s", err.line, err.reason);
 	if (ret)
-		return fb_upload_refuse(fd, ret, "%s", err.reason);
-	ret = fb_upload_check_model(fd, dm);
+		return fb_upload_refuse(disk, ret, "%s", err.reason);
+	ret = fb_upload_check_model(disk, dm);
 	if (ret) {
 		dm_free(dm);
 		return ret;
 	}
 	info = dm_info(dm);
-	same = fd->table_size == fd->upload_size &&
-	       !memcmp(fd->table, fd->upload, fd->table_size);
+	same = disk->table_size == disk->upload_size &&
+	       !memcmp(disk->table, disk->upload, disk->table_size);
 	/* it may be the tasks' thread that puts it in force, and frees it, when there is another */
-	snprintf(fd->model_status, sizeof(fd->model_status),
+	snprintf(disk->model_status, sizeof(disk->model_status),
 		 "loaded: %u bytes, '%s' '%s', %llu %% mapped%s%s\n",
-		 fd->upload_size, info->vendor, info->product,
+		 disk->upload_size, info->vendor, info->product,
 		 div64_u64(100 * info->mapped, info->sectors),
 		 info->distrusted[0] ? "; the model is distrusted: " : "", info->distrusted);
-	fb_model_set(fd, dm, same);
-	kvfree(fd->table);
-	fd->table = fd->upload;
-	fd->table_size = fd->upload_size;
-	fd->upload = NULL;
-	fb_disk_copy_name(fd, name, sizeof(name));
-	pr_info("freeblock: %s: the model was %s", name, fd->model_status);
+	fb_model_set(disk, dm, same);
+	kvfree(disk->table);
+	disk->table = disk->upload;
+	disk->table_size = disk->upload_size;
+	disk->upload = NULL;
+	fb_disk_copy_name(disk, name, sizeof(name));
+	pr_info("freeblock: %s: the model was %s", name, disk->model_status);
 	return 0;
 }
 
-static void fb_upload_drop(struct fb_disk *fd)
+static void fb_upload_drop(struct fb_disk *disk)
 {
-	kvfree(fd->upload);
-	fd->upload = NULL;
-	fd->upload_len = 0;
-	fb_memory_uncharge(&fd->upload_charged, fd->upload_charged);
+	kvfree(disk->upload);
+	disk->upload = NULL;
+	disk->upload_len = 0;
+	fb_memory_uncharge(&disk->upload_charged, disk->upload_charged);
 }
 
 /* The first piece says how long the table is: make room for all of it. */
-static int fb_upload_begin(struct fb_disk *fd, const char *data, size_t len)
+static int fb_upload_begin(struct fb_disk *disk, const char *data, size_t len)
 {
-	fb_upload_drop(fd);
+	fb_upload_drop(disk);
 	if (len < 2 * sizeof(u32) || !fb_model_table_bytes(data))
-		return fb_upload_refuse(fd, -EINVAL,
+		return fb_upload_refuse(disk, -EINVAL,
 					"it is no compiled model of this version (freeblock models compile)");
-	fd->upload_size = fb_model_table_bytes(data);
-	if (fb_memory_charge(&fd->upload_charged, fd->upload_size, "a model's table"))
-		return fb_upload_refuse(fd, -ENOSPC, "memory_mib leaves no room for its table");
-	fd->upload = kvmalloc(fd->upload_size, GFP_KERNEL);
-	if (!fd->upload)
-		return fb_upload_refuse(fd, -ENOMEM, "out of memory");
+	disk->upload_size = fb_model_table_bytes(data);
+	if (fb_memory_charge(&disk->upload_charged, disk->upload_size, "a model's table"))
+		return fb_upload_refuse(disk, -ENOSPC, "memory_mib leaves no room for its table");
+	disk->upload = kvmalloc(disk->upload_size, GFP_KERNEL);
+	if (!disk->upload)
+		return fb_upload_refuse(disk, -ENOMEM, "out of memory");
 	return 0;
 }
 
-static int fb_upload_append(struct fb_disk *fd, const char *data, loff_t off, size_t len)
+static int fb_upload_append(struct fb_disk *disk, const char *data, loff_t off, size_t len)
 {
-	int ret = off ? 0 : fb_upload_begin(fd, data, len);
+	int ret = off ? 0 : fb_upload_begin(disk, data, len);
 
 	if (ret)
 		return ret;
-	if (off != fd->upload_len)
-		return fb_upload_refuse(fd, -EINVAL,
+	if (off != disk->upload_len)
+		return fb_upload_refuse(disk, -EINVAL,
 					"bytes came at offset %lld, not %u: write the table in order",
-					off, fd->upload_len);
-	if (len > fd->upload_size - fd->upload_len)
-		return fb_upload_refuse(fd, -EFBIG, "it says that it has %u bytes, but has more",
-					fd->upload_size);
-	memcpy(fd->upload + off, data, len);
-	fd->upload_len += len;
-	if (fd->upload_len == fd->upload_size)
-		return fb_upload_commit(fd);
-	snprintf(fd->model_status, sizeof(fd->model_status), "incomplete: %u bytes of %u\n",
-		 fd->upload_len, fd->upload_size);
+					off, disk->upload_len);
+	if (len > disk->upload_size - disk->upload_len)
+		return fb_upload_refuse(disk, -EFBIG, "it says that it has %u bytes, but has more",
+					disk->upload_size);
+	memcpy(disk->upload + off, data, len);
+	disk->upload_len += len;
+	if (disk->upload_len == disk->upload_size)
+		return fb_upload_commit(disk);
+	snprintf(disk->model_status, sizeof(disk->model_status), "incomplete: %u bytes of %u\n",
+		 disk->upload_len, disk->upload_size);
 	return 0;
 }
 
 /**
  * fb_upload_write() - take one piece of a model's table
- * @fd: the disk
+ * @disk: the disk
  * @file: the open file that it is written to
  * @data: the piece from a write to sysfs; the first has at least the table's first eight bytes
  * @off: its offset in the table; 0 begins a new table
@@ -195,33 +196,33 @@ static int fb_upload_append(struct fb_disk *fd, const char *data, loff_t off, si
  * Return: @len; -EINVAL, -EBUSY, -EFBIG, -ENOSPC or -ENOMEM with the reason in the log, and in
  * model_status if @file is the one that is uploading.
  */
-ssize_t fb_upload_write(struct fb_disk *fd, const struct file *file, const char *data, loff_t off,
+ssize_t fb_upload_write(struct fb_disk *disk, const struct file *file, const char *data, loff_t off,
 			size_t len)
 {
 	unsigned int noio = memalloc_noio_save();
 	char name[FB_NAME_LEN];
 	int ret;
 
-	mutex_lock(&fd->config);
-	ret = fb_upload_claim(&fd->uploader, file, off);
+	mutex_lock(&disk->config);
+	ret = fb_upload_claim(&disk->uploader, file, off);
 	/* Some writers go on after an error; keep the first reason in model_status. */
 	if (ret) {
-		fb_disk_copy_name(fd, name, sizeof(name));
+		fb_disk_copy_name(disk, name, sizeof(name));
 		pr_err_ratelimited("freeblock: %s: a model was refused: %zu bytes at %lld: %s\n",
 				   name, len, off, ret == -EBUSY ?
 				   "another file is uploading, not done nor silent for 10 s" :
 				   "write it in order, from the start, through one open file");
 		goto unlock;
 	}
-	ret = fb_upload_append(fd, data, off, len);
-	if (ret || !fd->upload) {
-		fb_upload_drop(fd);
-		fb_upload_release(&fd->uploader);
+	ret = fb_upload_append(disk, data, off, len);
+	if (ret || !disk->upload) {
+		fb_upload_drop(disk);
+		fb_upload_release(&disk->uploader);
 	}
 unlock:
-	mutex_unlock(&fd->config);
+	mutex_unlock(&disk->config);
 	memalloc_noio_restore(noio);
 	/* so that what is asked next is of this model, if the tasks' thread is not held up */
-	wait_event_timeout(fd->wait, !READ_ONCE(fd->next_model), FB_UPLOAD_TAKEN);
+	wait_event_timeout(disk->wait, !READ_ONCE(disk->next_model), FB_UPLOAD_TAKEN);
 	return ret ? ret : len;
 }

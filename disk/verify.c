@@ -56,22 +56,22 @@ static void fb_verify_translated(const struct scsi_device *sdev, bool *sata, boo
  * Assume what the drive can do, before it has been watched; READ(6) has no FUA. Enclosures give a
  * SATA drive a vendor of their own, but what translates for it has the ATA Information page (89h).
  */
-static void fb_verify_attach(struct fb_disk *fd, struct gendisk *disk)
+static void fb_verify_attach(struct fb_disk *disk, struct gendisk *gd)
 {
-	const struct scsi_device *sdev = fb_disk_scsi(disk);
+	const struct scsi_device *sdev = fb_disk_scsi(gd);
 	bool long_cdbs = sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw);
 	bool ata_page = false, libata = false;
 
 	if (sdev)
 		fb_verify_translated(sdev, &ata_page, &libata);
-	spin_lock_irq(&fd->lock);
-	fd->verify = (struct fb_verify) {
-		.sata = ata_page || !strcmp(fd->vendor, "ATA"),
+	spin_lock_irq(&disk->lock);
+	disk->verify = (struct fb_verify) {
+		.sata = ata_page || !strcmp(disk->vendor, "ATA"),
 		.libata = libata,
 		.verify.barred = sdev ? NULL : "not a SCSI disk",
 		.fua.barred = long_cdbs ? NULL : sdev ? "READ(6)" : "not a SCSI disk",
 	};
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 }
 
 const struct fb_disk_client fb_verify_client = {
@@ -85,12 +85,12 @@ static bool fb_verify_fua_first(const struct fb_verify *m)
 }
 
 /* How the next separate read is sent. VERIFY transfers nothing: only if no task wants data. */
-enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
+enum fb_verify_how fb_verify_how(const struct fb_disk *disk)
 {
-	const struct fb_verify *m = &fd->verify;
-	u32 flags = fd->needs;
+	const struct fb_verify *m = &disk->verify;
+	u32 flags = disk->needs;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	if (!(flags & FREEBLOCK_MEDIUM) || m->checking)
 		return FB_VERIFY_READ;
 	if (flags & FREEBLOCK_NO_DATA && !m->verify.barred && !fb_verify_fua_first(m))
@@ -102,9 +102,9 @@ enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
  * How long a read has to be whose time alone proves that it reads the medium. Return: sectors,
  * whole blocks.
  */
-u32 fb_verify_proof(const struct fb_disk *fd)
+u32 fb_verify_proof(const struct fb_disk *disk)
 {
-	return roundup(FB_VERIFY_PROOF_NS / FB_VERIFY_SECTOR_NS, fd->granule);
+	return roundup(FB_VERIFY_PROOF_NS / FB_VERIFY_SECTOR_NS, disk->granule);
 }
 
 /*
@@ -112,24 +112,24 @@ u32 fb_verify_proof(const struct fb_disk *fd)
  * read ends proves it, however short it is. Return: sectors, whole blocks; 0: nothing is to be
  * proven.
  */
-u32 fb_verify_least(const struct fb_disk *fd)
+u32 fb_verify_least(const struct fb_disk *disk)
 {
-	const struct fb_verify *m = &fd->verify;
-	enum fb_verify_how how = fb_verify_how(fd);
+	const struct fb_verify *m = &disk->verify;
+	enum fb_verify_how how = fb_verify_how(disk);
 	bool proven = how == FB_VERIFY_COMMAND ? m->verify.proven : m->fua.proven;
 
-	lockdep_assert_held(&fd->lock);
-	if (how == FB_VERIFY_READ || proven || !fb_level_unmapped(fd))
+	lockdep_assert_held(&disk->lock);
+	if (how == FB_VERIFY_READ || proven || !fb_level_unmapped(disk))
 		return 0;
-	return fb_verify_proof(fd);
+	return fb_verify_proof(disk);
 }
 
 /* May FUA be sent where nobody sees if it is known? On SATA it must have been seen to work. */
-bool fb_verify_has_fua(const struct fb_disk *fd)
+bool fb_verify_has_fua(const struct fb_disk *disk)
 {
-	const struct fb_verify *m = &fd->verify;
+	const struct fb_verify *m = &disk->verify;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	return !m->fua.barred && !m->checking && (m->fua.proven || !m->sata);
 }
 
@@ -138,10 +138,10 @@ bool fb_verify_has_fua(const struct fb_disk *fd)
  * only, which the queue depth and its error handler turn off and on (ata_rwcmd_protocol()). Nor
  * does a READ that is to tell about a VERIFY have to come.
  */
-void fb_verify_renew(struct fb_disk *fd)
+void fb_verify_renew(struct fb_disk *disk)
 {
-	const struct scsi_device *sdev = fb_disk_sdev(fd);
-	struct fb_verify *m = &fd->verify;
+	const struct scsi_device *sdev = fb_disk_sdev(disk);
+	struct fb_verify *m = &disk->verify;
 	u64 now = ktime_get_ns();
 
 	/* nobody may want that place any more */
@@ -171,19 +171,19 @@ static int fb_verify_describe_best(const struct fb_verify *m, char *text, size_t
 }
 
 /* How what must come from the medium is read; without such a task, how a scrub would have it. */
-void fb_verify_describe(const struct fb_disk *fd, char *text, size_t size)
+void fb_verify_describe(const struct fb_disk *disk, char *text, size_t size)
 {
-	const struct fb_verify *m = &fd->verify;
+	const struct fb_verify *m = &disk->verify;
 
-	lockdep_assert_held(&fd->lock);
-	if (!(fd->needs & FREEBLOCK_MEDIUM)) {
+	lockdep_assert_held(&disk->lock);
+	if (!(disk->needs & FREEBLOCK_MEDIUM)) {
 		int n = fb_verify_describe_best(m, text, size);
 
 		snprintf(text + n, size - n, "; no task asks for it");
 	} else if (m->checking) {
 		snprintf(text, size, "read (%s has failed: is the medium at fault?)",
 			 m->checking == FB_VERIFY_COMMAND ? "verify" : "fua");
-	} else if (fd->needs & FREEBLOCK_NO_DATA) {
+	} else if (disk->needs & FREEBLOCK_NO_DATA) {
 		fb_verify_describe_best(m, text, size);
 	} else if (!m->fua.barred) {
 		snprintf(text, size, "fua (a task wants data)");
@@ -193,14 +193,14 @@ void fb_verify_describe(const struct fb_disk *fd, char *text, size_t size)
 }
 
 /* The longest VERIFY, sectors. It needs no memory, but a bit in a buffer's mask for each block. */
-u32 fb_verify_max(const struct fb_disk *fd)
+u32 fb_verify_max(const struct fb_disk *disk)
 {
-	u32 sectors = fb_longest_verify(fd->granule);
-	u32 limit = min_not_zero(fd->q->limits.max_dev_sectors, queue_max_hw_sectors(fd->q));
+	u32 sectors = fb_longest_verify(disk->granule);
+	u32 limit = min_not_zero(disk->q->limits.max_dev_sectors, queue_max_hw_sectors(disk->q));
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	return round_down(min(sectors, limit),
-			  max(queue_physical_block_size(fd->q) >> SECTOR_SHIFT, 1U));
+			  max(queue_physical_block_size(disk->q) >> SECTOR_SHIFT, 1U));
 }
 
 static void fb_verify_cdb(struct scsi_cmnd *cmd, u64 block, u32 blocks)
@@ -262,7 +262,7 @@ static void fb_verify_disguise(struct request *rq, struct bio *bio)
  */
 void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 {
-	lockdep_assert_held(&buf->fd->lock);
+	lockdep_assert_held(&buf->disk->lock);
 	if (buf->kind == FB_FREE_READ_PREPENDED || rq->cmd_flags & REQ_FUA)
 		return;
 	switch (buf->how) {
@@ -272,7 +272,7 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 		/* sd honours it in reads, too (sd_setup_read_write_cmnd()) */
 		rq->cmd_flags |= REQ_FUA;
 		/* a trial says nothing in the log; bad blocks have a line of our own */
-		if (!buf->fd->verify.fua.proven)
+		if (!buf->disk->verify.fua.proven)
 			rq->rq_flags |= RQF_QUIET;
 		break;
 	case FB_VERIFY_COMMAND:
@@ -359,7 +359,7 @@ static int fb_verify_retried(struct request *rq)
  * was not ready for, or that another's error aborted, stays as it is. Called by the elevator's
  * requeue_request; fb_disk.lock not held.
  */
-void fb_verify_split(struct fb_disk *fd, struct request *rq)
+void fb_verify_split(struct fb_disk *disk, struct request *rq)
 {
 	struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
 	struct fb_free_read *buf = NULL;
@@ -368,12 +368,12 @@ void fb_verify_split(struct fb_disk *fd, struct request *rq)
 
 	if (!result)
 		return;
-	spin_lock_irqsave(&fd->lock, flags);
-	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
+	spin_lock_irqsave(&disk->lock, flags);
+	while ((buf = fb_free_read_next(disk->reads.bufs, buf)))
 		if (buf->state == FB_FREE_READ_SENT && rq->bio == &buf->bio &&
 		    buf->kind == FB_FREE_READ_PREPENDED)
 			break;
-	spin_unlock_irqrestore(&fd->lock, flags);
+	spin_unlock_irqrestore(&disk->lock, flags);
 	if (!buf)
 		return;
 	scsi_free_sgtables(cmd);
@@ -400,15 +400,15 @@ static struct fb_verify_way *fb_verify_way(struct fb_verify *m, enum fb_verify_h
 }
 
 /* The command is not known: on SATA what translates says so of FUA, and not for ever. */
-static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
+static void fb_verify_bar(struct fb_disk *disk, enum fb_verify_how how)
 {
-	struct fb_verify *m = &fd->verify;
+	struct fb_verify *m = &disk->verify;
 
 	if (how == FB_VERIFY_COMMAND) {
 		m->verify.barred = "refused by the drive";
-		fb_disk_say(fd, "the drive refuses VERIFY");
+		fb_disk_say(disk, "the drive refuses VERIFY");
 	} else if (m->sata) {
-		const struct scsi_device *sdev = fb_disk_sdev(fd);
+		const struct scsi_device *sdev = fb_disk_sdev(disk);
 
 		m->fua.proven = false;
 		m->fua.barred = m->libata ? "the kernel has NCQ off" : "refused by the adapter";
@@ -416,7 +416,7 @@ static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
 		m->refused_ns = ktime_get_ns();
 	} else {
 		m->fua.barred = "refused by the drive";
-		fb_disk_say(fd, "the drive refuses READ with FUA");
+		fb_disk_say(disk, "the drive refuses READ with FUA");
 	}
 }
 
@@ -426,9 +426,9 @@ static void fb_verify_bar(struct fb_disk *fd, enum fb_verify_how how)
  * not used any more. The verdict and the end of the check are one step under the lock, so that the
  * command is not chosen in between. Under fb_disk.lock; called when its bio ends.
  */
-void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool good)
+void fb_verify_check(struct fb_disk *disk, const struct fb_free_read *buf, bool good)
 {
-	struct fb_verify *m = &fd->verify;
+	struct fb_verify *m = &disk->verify;
 	u64 end = m->check_lbn + m->check_nsect, read_end = buf->lbn + buf->nsect;
 	struct fb_verify_way *way;
 
@@ -443,7 +443,7 @@ void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool go
 	way = fb_verify_way(m, m->checking);
 	if (good && ++way->failed == FB_VERIFY_FAILED) {
 		way->barred = "fails where READ does not";
-		fb_disk_say(fd, m->checking == FB_VERIFY_COMMAND ?
+		fb_disk_say(disk, m->checking == FB_VERIFY_COMMAND ?
 			    "VERIFY fails where READ does not and is no longer used" :
 			    "READ with FUA fails where READ does not and is no longer used");
 	}
@@ -451,11 +451,11 @@ void fb_verify_check(struct fb_disk *fd, const struct fb_free_read *buf, bool go
 }
 
 /* A bad block explains a VERIFY or FUA that failed there, and no READ will come to tell. */
-void fb_verify_is_bad(struct fb_disk *fd, u64 lbn)
+void fb_verify_is_bad(struct fb_disk *disk, u64 lbn)
 {
-	struct fb_verify *m = &fd->verify;
+	struct fb_verify *m = &disk->verify;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	if (lbn >= m->check_lbn && lbn < m->check_lbn + m->check_nsect)
 		m->checking = FB_VERIFY_READ;
 }
@@ -491,21 +491,21 @@ static enum fb_verify_fault fb_verify_sense(const struct fb_free_read *buf)
  * until READ has told whether it can read that place. Under fb_disk.lock; called when its bio ends.
  * Return: whose fault it is.
  */
-enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_read *buf)
+enum fb_verify_fault fb_verify_fault(struct fb_disk *disk, const struct fb_free_read *buf)
 {
 	enum fb_verify_fault fault = fb_verify_sense(buf);
-	struct fb_verify *m = &fd->verify;
+	struct fb_verify *m = &disk->verify;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	if (buf->status == BLK_STS_AGAIN)
 		return fault;
 	if (buf->how == FB_VERIFY_READ) {
-		fb_verify_check(fd, buf, false);
+		fb_verify_check(disk, buf, false);
 	} else if (fault == FB_VERIFY_FAULT_COMMAND) {
-		fb_verify_bar(fd, buf->how);
+		fb_verify_bar(disk, buf->how);
 	} else if (fault == FB_VERIFY_FAULT_OTHER) {
 		bool placed = buf->named || buf->good;
-		u32 granule = fd->quarantine.granule, first = round_down(buf->good, granule);
+		u32 granule = disk->quarantine.granule, first = round_down(buf->good, granule);
 
 		m->checking = buf->how;
 		m->check_lbn = buf->lbn + first;
@@ -516,13 +516,13 @@ enum fb_verify_fault fb_verify_fault(struct fb_disk *fd, const struct fb_free_re
 }
 
 /* The least time that a read's sectors take to pass the head, on the longest track; ns. */
-static u64 fb_verify_pass_ns(const struct fb_disk *fd, const struct fb_free_read *buf)
+static u64 fb_verify_pass_ns(const struct fb_disk *disk, const struct fb_free_read *buf)
 {
 	const struct dm_info *info;
 
-	if (fb_level_unmapped(fd))
+	if (fb_level_unmapped(disk))
 		return buf->nsect * FB_VERIFY_SECTOR_NS;
-	info = dm_info(fd->model);
+	info = dm_info(disk->model);
 	/* a sixteenth for a drive that turns a little faster */
 	return div_u64(div_u64(info->period_ps, 1000) * buf->nsect / 16 * 15,
 		       info->spt_most * info->physical_sectors);
@@ -532,11 +532,11 @@ static u64 fb_verify_pass_ns(const struct fb_disk *fd, const struct fb_free_read
  * A VERIFY or FUA has succeeded. Is it to be believed? Only if it took as long as its sectors take
  * to pass the head, and if such a command was seen to read the medium before.
  */
-static bool fb_verify_believe(struct fb_disk *fd, const struct fb_free_read *buf,
+static bool fb_verify_believe(struct fb_disk *disk, const struct fb_free_read *buf,
 			      const enum fb_head_verdict *verdict)
 {
-	struct fb_verify_way *way = fb_verify_way(&fd->verify, buf->how);
-	u64 pass_ns = fb_verify_pass_ns(fd, buf), took_ns = ktime_get_ns() - buf->began_ns;
+	struct fb_verify_way *way = fb_verify_way(&disk->verify, buf->how);
+	u64 pass_ns = fb_verify_pass_ns(disk, buf), took_ns = ktime_get_ns() - buf->began_ns;
 
 	way->failed = 0;
 	if (++way->watched % FB_VERIFY_FORGET == 0)
@@ -546,7 +546,7 @@ static bool fb_verify_believe(struct fb_disk *fd, const struct fb_free_read *buf
 			return false;
 		way->barred = "ends before the medium can be read";
 		way->proven = false;
-		fb_disk_say(fd, buf->how == FB_VERIFY_COMMAND ?
+		fb_disk_say(disk, buf->how == FB_VERIFY_COMMAND ?
 			    "VERIFY ends too early to have read the medium and is no longer used" :
 			    "READ with FUA ends too early to have read the medium and is no longer used");
 		return false;
@@ -557,13 +557,13 @@ static bool fb_verify_believe(struct fb_disk *fd, const struct fb_free_read *buf
 }
 
 /* May a read that has ended well, or a failed VERIFY, have come from elsewhere than the medium? */
-static bool fb_verify_proves(struct fb_disk *fd, const struct fb_free_read *buf, bool failed,
+static bool fb_verify_proves(struct fb_disk *disk, const struct fb_free_read *buf, bool failed,
 			     const enum fb_head_verdict *verdict)
 {
 	if (failed)
 		return true;
 	if (buf->how != FB_VERIFY_READ && buf->rq && buf->began_ns)
-		return fb_verify_believe(fd, buf, verdict);
+		return fb_verify_believe(disk, buf, verdict);
 	return verdict ? *verdict == FB_HEAD_MECHANICAL ||
 			 (buf->proven && *verdict != FB_HEAD_EARLY) : buf->proven;
 }
@@ -574,18 +574,18 @@ static bool fb_verify_proves(struct fb_disk *fd, const struct fb_free_read *buf,
  * verdict yet: such a read is over only now. A read whose bio ends later is over then, with
  * @verdict noted. Under fb_disk.lock.
  */
-void fb_verify_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_verdict *verdict)
+void fb_verify_judge(struct fb_disk *disk, struct request *rq, const enum fb_head_verdict *verdict)
 {
 	struct fb_free_read *buf = NULL;
 	bool failed;
 
-	lockdep_assert_held(&fd->lock);
-	while ((buf = fb_free_read_next(fd->reads.bufs, buf))) {
+	lockdep_assert_held(&disk->lock);
+	while ((buf = fb_free_read_next(disk->reads.bufs, buf))) {
 		if (buf->state != FB_FREE_READ_SENT || buf->rq != rq)
 			continue;
 		/* of a command that failed, what has ended before is good */
 		failed = !buf->over && fb_verify_failed(rq);
-		buf->proven = fb_verify_proves(fd, buf, failed, verdict);
+		buf->proven = fb_verify_proves(disk, buf, failed, verdict);
 		/* bios that end later: of a VERIFY, and while protection information is checked */
 		if (!buf->over) {
 			if (buf->how != FB_VERIFY_COMMAND)
@@ -594,6 +594,6 @@ void fb_verify_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_
 		}
 		buf->rq = NULL;
 		buf->state = FB_FREE_READ_ENDED;
-		wake_up(&fd->wait);
+		wake_up(&disk->wait);
 	}
 }

@@ -20,7 +20,7 @@
 struct fb_zone_query {
 	/* whoever sends a command runs the queue, and the thread has the lowest priority */
 	struct work_struct work;
-	struct gendisk *disk;
+	struct gendisk *gd;
 	u32 granule;			/* sectors of a block */
 	u64 first;			/* first granule of the range */
 	u64 n;
@@ -61,42 +61,42 @@ static void fb_zone_work(struct work_struct *work)
 	struct fb_zone_query *q = container_of(work, struct fb_zone_query, work);
 	unsigned int noio = memalloc_noio_save();
 
-	q->told = fb_compat_report_zones(q->disk->part0, q->first * q->granule, q->zones,
+	q->told = fb_compat_report_zones(q->gd->part0, q->first * q->granule, q->zones,
 					 fb_zone_look, q);
 	memalloc_noio_restore(noio);
 }
 
 /* a driver's report_zones() may send no request, which would keep its module */
-static struct gendisk *fb_zone_get_disk(struct fb_disk *fd)
+static struct gendisk *fb_zone_get_disk(struct fb_disk *disk)
 {
-	struct gendisk *disk;
+	struct gendisk *gd;
 
-	spin_lock_irq(&fd->lock);
-	disk = fd->q ? fd->q->disk : NULL;
-	if (disk && !try_module_get(disk->fops->owner))
-		disk = NULL;
-	if (disk)
-		get_device(disk_to_dev(disk));
-	spin_unlock_irq(&fd->lock);
-	return disk;
+	spin_lock_irq(&disk->lock);
+	gd = disk->q ? disk->q->disk : NULL;
+	if (gd && !try_module_get(gd->fops->owner))
+		gd = NULL;
+	if (gd)
+		get_device(disk_to_dev(gd));
+	spin_unlock_irq(&disk->lock);
+	return gd;
 }
 
 /* The scheduler must not take the query for foreground. */
-static void fb_zone_ask(struct fb_disk *fd, struct fb_zone_query *q)
+static void fb_zone_ask(struct fb_disk *disk, struct fb_zone_query *q)
 {
 	struct module *owner;
 
-	q->disk = fb_zone_get_disk(fd);
-	if (!q->disk)
+	q->gd = fb_zone_get_disk(disk);
+	if (!q->gd)
 		return;
-	owner = q->disk->fops->owner;
-	WRITE_ONCE(fd->idle.asking, true);
+	owner = q->gd->fops->owner;
+	WRITE_ONCE(disk->idle.asking, true);
 	INIT_WORK_ONSTACK(&q->work, fb_zone_work);
 	schedule_work(&q->work);
 	flush_work(&q->work);
 	destroy_work_on_stack(&q->work);
-	WRITE_ONCE(fd->idle.asking, false);
-	put_device(disk_to_dev(q->disk));
+	WRITE_ONCE(disk->idle.asking, false);
+	put_device(disk_to_dev(q->gd));
 	module_put(owner);
 }
 
@@ -106,38 +106,38 @@ static void fb_zone_ask(struct fb_disk *fd, struct fb_zone_query *q)
  * for the end of the freeze. Called by the thread; may sleep; sends a command. Return: a bit for
  * each granule, for kvfree(); NULL: it cannot be told now.
  */
-unsigned long *fb_zone_unwritten(struct fb_disk *fd, u32 zone, u64 first, u64 n)
+unsigned long *fb_zone_unwritten(struct fb_disk *disk, u32 zone, u64 first, u64 n)
 {
-	u64 end = min((first + n) * fd->granule, fd->sectors);
+	u64 end = min((first + n) * disk->granule, disk->sectors);
 	struct fb_zone_query q = {
-		.granule = fd->granule,
+		.granule = disk->granule,
 		.first = first,
 		.n = n,
-		.zones = div_u64(end - 1, zone) - div_u64(first * fd->granule, zone) + 1,
+		.zones = div_u64(end - 1, zone) - div_u64(first * disk->granule, zone) + 1,
 	};
 
-	if (ktime_get_ns() < fd->zone_retry_ns)
+	if (ktime_get_ns() < disk->zone_retry_ns)
 		return NULL;
-	fb_free_read_return(fd);
-	if (READ_ONCE(fd->reads.carrier))
+	fb_free_read_return(disk);
+	if (READ_ONCE(disk->reads.carrier))
 		return NULL;
 	q.unwritten = kvcalloc(BITS_TO_LONGS(n), sizeof(long), GFP_NOIO);
 	if (q.unwritten)
-		fb_zone_ask(fd, &q);
+		fb_zone_ask(disk, &q);
 	if (q.told == (int)q.zones)
 		return q.unwritten;
-	fd->zone_retry_ns = ktime_get_ns() + FB_ZONE_RETRY_NS;
+	disk->zone_retry_ns = ktime_get_ns() + FB_ZONE_RETRY_NS;
 	kvfree(q.unwritten);
 	return NULL;
 }
 
 /* Shorten a read so that it ends within its zone. */
-void fb_zone_cut(const struct fb_disk *fd, struct fb_plan_piece *piece)
+void fb_zone_cut(const struct fb_disk *disk, struct fb_plan_piece *piece)
 {
-	u32 zone = READ_ONCE(fd->zone_sectors), over;
+	u32 zone = READ_ONCE(disk->zone_sectors), over;
 
 	if (!zone)
 		return;
 	div_u64_rem(piece->lbn, zone, &over);
-	piece->nsect = min(piece->nsect, max(zone - over, fd->granule));
+	piece->nsect = min(piece->nsect, max(zone - over, disk->granule));
 }

@@ -17,16 +17,16 @@ static const u32 fb_background_sectors = 256;
 /* up to 1/4 of the maximum age a read that follows the last one goes before the oldest */
 static const u32 fb_background_fair = 4;
 
-void fb_background_init(struct fb_sched *fs)
+void fb_background_init(struct fb_sched *sched)
 {
-	INIT_LIST_HEAD(&fs->others.reqs);
-	fs->others.expire_ns = 5 * (u64)NSEC_PER_SEC;
-	fs->others.wait_ns = NSEC_PER_MSEC;
+	INIT_LIST_HEAD(&sched->others.reqs);
+	sched->others.expire_ns = 5 * (u64)NSEC_PER_SEC;
+	sched->others.wait_ns = NSEC_PER_MSEC;
 }
 
-static struct task_struct **fb_background_submitter(struct fb_sched *fs)
+static struct task_struct **fb_background_submitter(struct fb_sched *sched)
 {
-	return &fs->others.submitter[hash_ptr(current, FB_BACKGROUND_SUBMITTER_BITS)];
+	return &sched->others.submitter[hash_ptr(current, FB_BACKGROUND_SUBMITTER_BITS)];
 }
 
 /*
@@ -34,9 +34,9 @@ static struct task_struct **fb_background_submitter(struct fb_sched *fs)
  * and the allocation that follows does not see the bio (fb_background_limit_depth()). If two tasks
  * share a hash slot, a limit may be missed now and then. In the submitter's context, without locks.
  */
-void fb_background_note_bio(struct fb_sched *fs, const struct bio *bio)
+void fb_background_note_bio(struct fb_sched *sched, const struct bio *bio)
 {
-	struct task_struct **place = fb_background_submitter(fs);
+	struct task_struct **place = fb_background_submitter(sched);
 
 	if (IOPRIO_PRIO_CLASS(bio->bi_ioprio) == IOPRIO_CLASS_IDLE)
 		WRITE_ONCE(*place, current);
@@ -51,12 +51,12 @@ void fb_background_note_bio(struct fb_sched *fs, const struct bio *bio)
  */
 void fb_background_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 {
-	struct fb_sched *fs = data->q->elevator->elevator_data;
+	struct fb_sched *sched = data->q->elevator->elevator_data;
 
 	if ((opf & REQ_OP_MASK) == REQ_OP_READ &&
 	    (IOPRIO_PRIO_CLASS(get_current_ioprio()) == IOPRIO_CLASS_IDLE ||
-	     READ_ONCE(*fb_background_submitter(fs)) == current))
-		data->shallow_depth = fs->others.depth;
+	     READ_ONCE(*fb_background_submitter(sched)) == current))
+		data->shallow_depth = sched->others.depth;
 }
 
 /*
@@ -105,51 +105,51 @@ bool fb_background_recognise(struct fb_sched_rq *fq)
 
 /* ---- the pool ---- */
 
-void fb_background_add(struct fb_sched *fs, struct fb_sched_rq *fq)
+void fb_background_add(struct fb_sched *sched, struct fb_sched_rq *fq)
 {
-	lockdep_assert_held(&fs->fd->lock);
+	lockdep_assert_held(&sched->disk->lock);
 	fq->since_ns = fq->r.fg.arrived_ns;
-	list_add_tail(&fq->r.fg.node, &fs->others.reqs);
-	fs->others.count++;
+	list_add_tail(&fq->r.fg.node, &sched->others.reqs);
+	sched->others.count++;
 }
 
 /* Remove a read that is sent, merged away, or joins the foreground. */
-void fb_background_del(struct fb_sched *fs, struct fb_sched_rq *fq)
+void fb_background_del(struct fb_sched *sched, struct fb_sched_rq *fq)
 {
-	lockdep_assert_held(&fs->fd->lock);
+	lockdep_assert_held(&sched->disk->lock);
 	list_del_init(&fq->r.fg.node);
-	fs->others.count--;
+	sched->others.count--;
 }
 
 /*
  * A pooled request is merged into another one, @fq, and still pooled. If @fq is a background read
  * it takes the age of the older one; the pool stays ordered by age.
  */
-void fb_background_merged(struct fb_sched *fs, struct fb_sched_rq *fq, struct fb_sched_rq *gone)
+void fb_background_merged(struct fb_sched *sched, struct fb_sched_rq *fq, struct fb_sched_rq *gone)
 {
-	lockdep_assert_held(&fs->fd->lock);
+	lockdep_assert_held(&sched->disk->lock);
 	if (!fq->r.background || gone->since_ns >= fq->since_ns)
 		return;
 	fq->since_ns = gone->since_ns;
 	if (gone->r.background)
 		list_move(&fq->r.fg.node, &gone->r.fg.node);
 	else
-		list_move(&fq->r.fg.node, &fs->others.reqs);
+		list_move(&fq->r.fg.node, &sched->others.reqs);
 }
 
-static struct fb_sched_rq *fb_background_oldest(struct fb_sched *fs)
+static struct fb_sched_rq *fb_background_oldest(struct fb_sched *sched)
 {
-	return list_first_entry_or_null(&fs->others.reqs, struct fb_sched_rq, r.fg.node);
+	return list_first_entry_or_null(&sched->others.reqs, struct fb_sched_rq, r.fg.node);
 }
 
 /* the oldest read if it should join the foreground now, else NULL */
-static struct fb_sched_rq *fb_background_expired(struct fb_sched *fs, u64 now)
+static struct fb_sched_rq *fb_background_expired(struct fb_sched *sched, u64 now)
 {
-	u64 early_ns = min(fs->expire_ns[READ], fs->others.expire_ns / 2);
-	struct fb_sched_rq *fq = fb_background_oldest(fs);
+	u64 early_ns = min(sched->expire_ns[READ], sched->others.expire_ns / 2);
+	struct fb_sched_rq *fq = fb_background_oldest(sched);
 
-	return fq && (fq->since_ns + fs->others.expire_ns <= now + early_ns ||
-		      percpu_ref_is_dying(&fs->q->q_usage_counter)) ? fq : NULL;
+	return fq && (fq->since_ns + sched->others.expire_ns <= now + early_ns ||
+		      percpu_ref_is_dying(&sched->q->q_usage_counter)) ? fq : NULL;
 }
 
 /*
@@ -158,47 +158,47 @@ static struct fb_sched_rq *fb_background_expired(struct fb_sched *fs, u64 now)
  * At a queue freeze all are moved, as the freeze waits for them and no new requests arrive. Return:
  * true if one was moved: the caller must choose again.
  */
-bool fb_background_expire(struct fb_sched *fs)
+bool fb_background_expire(struct fb_sched *sched)
 {
 	u64 now = ktime_get_ns();
 	struct fb_sched_rq *fq;
 	bool some = false;
 
-	lockdep_assert_held(&fs->fd->lock);
-	while ((fq = fb_background_expired(fs, now))) {
-		fb_background_del(fs, fq);
-		elv_rb_del(fb_sched_sort(fs, fq), fq->rq);
+	lockdep_assert_held(&sched->disk->lock);
+	while ((fq = fb_background_expired(sched, now))) {
+		fb_background_del(sched, fq);
+		elv_rb_del(fb_sched_sort(sched, fq), fq->rq);
 		fq->r.background = false;
 		fq->r.fg.class = FB_POLICY_BE;
-		elv_rb_add(fb_sched_sort(fs, fq), fq->rq);
+		elv_rb_add(fb_sched_sort(sched, fq), fq->rq);
 		fq->r.fg.arrived_ns = now;
-		fq->r.fg.deadline_ns = min(fq->since_ns + fs->others.expire_ns,
-					   now + fs->expire_ns[READ]);
-		fb_engine_add(&fs->engine, &fq->r);
-		fs->fd->stats.others_expired++;
+		fq->r.fg.deadline_ns = min(fq->since_ns + sched->others.expire_ns,
+					   now + sched->expire_ns[READ]);
+		fb_engine_add(&sched->engine, &fq->r);
+		sched->disk->stats.others_expired++;
 		some = true;
 	}
 	if (some) {
-		fb_idle_withdraw(fs->fd);
-		fb_idle_policy_arrive_unfollowed(&fs->fd->idle.wait, now, NULL);
-		fs->fd->fg.active = true;
+		fb_idle_withdraw(sched->disk);
+		fb_idle_policy_arrive_unfollowed(&sched->disk->idle.wait, now, NULL);
+		sched->disk->fg.active = true;
 	}
 	return some;
 }
 
 /* Count a background read that is sent, from either pool, once. @fq: any request. */
-void fb_background_note_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
+void fb_background_note_sent(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 {
-	struct fb_stats *st = &fs->fd->stats;
+	struct fb_stats *st = &sched->disk->stats;
 
-	lockdep_assert_held(&fs->fd->lock);
-	fs->others.flying += fq->r.background;
+	lockdep_assert_held(&sched->disk->lock);
+	sched->others.flying += fq->r.background;
 	if (!fq->since_ns)
 		return;
 	st->others++;
 	st->others_sectors += fq->r.cmd.nsect;
 	st->others_max_age_ns = max(st->others_max_age_ns, now - fq->since_ns);
-	fs->others.next_lbn = fq->r.cmd.lbn + fq->r.cmd.nsect;
+	sched->others.next_lbn = fq->r.cmd.lbn + fq->r.cmd.nsect;
 	fq->since_ns = 0;
 }
 
@@ -210,23 +210,24 @@ void fb_background_note_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 no
  * read that follows the last one goes first, as the drive may have read it ahead even if it did
  * something else since; otherwise, or after a quarter of its time, the oldest.
  */
-struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *fs, u64 now, u64 *due_ns)
+struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *sched, u64 now, u64 *due_ns)
 {
-	struct fb_sched_rq *fq = fb_background_oldest(fs);
+	struct fb_sched_rq *fq = fb_background_oldest(sched);
 	/* without a head to move away all reads are sent at once, without waiting */
-	bool flash = fb_compat_is_flash(fs->q);
+	bool flash = fb_compat_is_flash(sched->q);
+	const struct fb_engine *e = &sched->engine;
 	struct request *next;
 
-	lockdep_assert_held(&fs->fd->lock);
+	lockdep_assert_held(&sched->disk->lock);
 	*due_ns = U64_MAX;
-	if (!fq || fs->engine.pool.count || !list_empty(&fs->bypass) || fs->engine.nr_untracked ||
-	    fs->engine.nr_flight > fs->others.flying ||
-	    (fs->others.flying && !flash))
+	if (!fq || e->pool.count || !list_empty(&sched->bypass) || e->nr_untracked ||
+	    e->nr_flight > sched->others.flying ||
+	    (sched->others.flying && !flash))
 		return NULL;
-	*due_ns = fs->others.fg_end_ns + (flash ? 0 : fs->others.wait_ns);
-	if (now - fq->since_ns >= fs->others.expire_ns / fb_background_fair)
+	*due_ns = sched->others.fg_end_ns + (flash ? 0 : sched->others.wait_ns);
+	if (now - fq->since_ns >= sched->others.expire_ns / fb_background_fair)
 		return fq;
-	next = elv_rb_find(&fs->sort[FB_POLICY_IDLE][READ], fs->others.next_lbn);
+	next = elv_rb_find(&sched->sort[FB_POLICY_IDLE][READ], sched->others.next_lbn);
 	return next ? fb_sched_rq(next) : fq;
 }
 
@@ -234,16 +235,16 @@ struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *fs, u64 now, u64 *d
  * Can a background read be sent now? If one will be due after a wait alone, the timer is started to
  * run the queue then.
  */
-bool fb_background_is_due(struct fb_sched *fs)
+bool fb_background_is_due(struct fb_sched *sched)
 {
 	u64 now = ktime_get_ns(), due_ns;
 
-	if (fb_background_expired(fs, now))
-		return !fb_engine_is_full(&fs->engine);
-	if (!fb_background_pick_idle(fs, now, &due_ns))
+	if (fb_background_expired(sched, now))
+		return !fb_engine_is_full(&sched->engine);
+	if (!fb_background_pick_idle(sched, now, &due_ns))
 		return false;
 	if (now >= due_ns)
 		return true;
-	hrtimer_start(&fs->timer, ns_to_ktime(due_ns), HRTIMER_MODE_ABS);
+	hrtimer_start(&sched->timer, ns_to_ktime(due_ns), HRTIMER_MODE_ABS);
 	return false;
 }

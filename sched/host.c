@@ -13,10 +13,10 @@ static const u64 fb_host_wake_ns = 100 * NSEC_PER_USEC;	/* the timer's, and kblo
 
 static struct fb_disk *fb_host_disk(const struct fb_engine *e)
 {
-	struct fb_disk *fd = fb_sched_of(e)->fd;
+	struct fb_disk *disk = fb_sched_of(e)->disk;
 
-	lockdep_assert_held(&fd->lock);
-	return fd;
+	lockdep_assert_held(&disk->lock);
+	return disk;
 }
 
 static u64 fb_host_now(const struct fb_engine *e)
@@ -37,10 +37,10 @@ static bool fb_host_unmapped(const struct fb_engine *e)
  */
 static bool fb_host_by_lbn(const struct fb_engine *e)
 {
-	struct fb_disk *fd = fb_host_disk(e);
+	struct fb_disk *disk = fb_host_disk(e);
 
-	return fb_policy_needs_no_map(e->pool.policy) && fb_level_unmapped(fd) &&
-	       !fd->idle_only && !fd->zone_sectors;
+	return fb_policy_needs_no_map(e->pool.policy) && fb_level_unmapped(disk) &&
+	       !disk->idle_only && !disk->zone_sectors;
 }
 
 static bool fb_host_unphased(struct fb_engine *e, u64 now)
@@ -55,15 +55,15 @@ static bool fb_host_may_read(const struct fb_engine *e, u64 now)
 
 static void fb_host_view(struct fb_engine *e, struct fb_orders_view *v)
 {
-	struct fb_disk *fd = fb_host_disk(e);
+	struct fb_disk *disk = fb_host_disk(e);
 
-	fb_measure_look(fd, fb_level_unmapped(fd) ? 0 : e->round.joint.cost_ppm, v->now_ns);
-	v->withheld = fb_cost_controls(&fd->measure.cost);
-	if (fb_guard_on(&fd->guard, v->now_ns))
-		v->wanted = fb_coverage_wanted(fd, &v->tasks);
-	if (fd->model)
-		v->blocks = fb_disk_granules(fd);
-	fb_destage_set_cache(&fd->destage, fb_compat_write_cache(fb_sched_of(e)->q), v->now_ns);
+	fb_measure_look(disk, fb_level_unmapped(disk) ? 0 : e->round.joint.cost_ppm, v->now_ns);
+	v->withheld = fb_cost_controls(&disk->measure.cost);
+	if (fb_guard_on(&disk->guard, v->now_ns))
+		v->wanted = fb_coverage_wanted(disk, &v->tasks);
+	if (disk->model)
+		v->blocks = fb_disk_granules(disk);
+	fb_destage_set_cache(&disk->destage, fb_compat_write_cache(fb_sched_of(e)->q), v->now_ns);
 }
 
 static void fb_host_decided(struct fb_engine *e, bool changed)
@@ -76,24 +76,24 @@ static void fb_host_decided(struct fb_engine *e, bool changed)
 static bool fb_host_limit(struct fb_engine *e, struct fb_engine_rq *r, struct fb_limits *lim)
 {
 	const struct fb_sched_rq *fq = fb_sched_rq_of(r);
-	struct fb_sched *fs = fb_sched_of(e);
-	struct fb_disk *fd = fb_host_disk(e);
+	struct fb_sched *sched = fb_sched_of(e);
+	struct fb_disk *disk = fb_host_disk(e);
 
 	*lim = (struct fb_limits) {
-		.granule_sectors = dm_info(fd->model)->granule_sectors,
-		.max_sectors = fb_free_read_max(fd),
-		.conservatism_ns = fs->conservatism_ns,
+		.granule_sectors = dm_info(disk->model)->granule_sectors,
+		.max_sectors = fb_free_read_max(disk),
+		.conservatism_ns = sched->conservatism_ns,
 		.lift = e->lift,
 		.hop_steps = FB_HOP_STEPS,
-		.pipe_ns = { fb_completion_overhead_ns(fd->model, false) + e->lead_ns,
-			     fb_completion_overhead_ns(fd->model, true) + e->lead_ns },
+		.pipe_ns = { fb_completion_overhead_ns(disk->model, false) + e->lead_ns,
+			     fb_completion_overhead_ns(disk->model, true) + e->lead_ns },
 		/* a protection payload would not match where the carrier is aimed later */
-		.separate = !blk_get_integrity(fs->q->disk),
+		.separate = !blk_get_integrity(sched->q->disk),
 	};
 	if (e->auto_margin)
-		lim->odds = &fd->conservatism.odds;
+		lim->odds = &disk->conservatism.odds;
 	if (!fq->prepended)
-		lim->max_prepend_sectors = fb_free_read_prepend_limit(fd, fq->rq);
+		lim->max_prepend_sectors = fb_free_read_prepend_limit(disk, fq->rq);
 	return true;
 }
 
@@ -107,13 +107,13 @@ static void fb_host_wake(struct fb_engine *e)
 static struct fb_engine_rq *fb_host_aim(struct fb_engine *e, const struct fb_plan_piece *p,
 					bool more)
 {
-	struct fb_disk *fd = fb_host_disk(e);
-	struct request *rq = fb_free_read_send(fd, p->lbn, p->nsect, FB_FREE_READ_SEPARATE);
+	struct fb_disk *disk = fb_host_disk(e);
+	struct request *rq = fb_free_read_send(disk, p->lbn, p->nsect, FB_FREE_READ_SEPARATE);
 
 	if (!rq)
 		return NULL;
 	if (more)
-		fb_free_read_need(fd);
+		fb_free_read_need(disk);
 	return &fb_sched_rq(rq)->r;
 }
 
@@ -146,30 +146,30 @@ static void fb_host_hold(struct fb_engine *e, u64 until_ns)
 
 static void fb_host_learners(struct fb_engine *e, struct fb_completion *l)
 {
-	struct fb_sched *fs = fb_sched_of(e);
-	struct fb_disk *fd = fb_host_disk(e);
+	struct fb_sched *sched = fb_sched_of(e);
+	struct fb_disk *disk = fb_host_disk(e);
 
 	*l = (struct fb_completion) {
-		.dm = fd->model,
+		.dm = disk->model,
 		.head = &e->head,
 		/* the margin matters only while there are tasks that read in gaps */
-		.margin = fd->cov ? &fd->conservatism : NULL,
-		.calib = &fd->seek_fit,
+		.margin = disk->cov ? &disk->conservatism : NULL,
+		.calib = &disk->seek_fit,
 		/* while the thread searches with the model, it corrects it (fb_model_correct()) */
-		.may_correct = !fd->cov,
-		.guard = &fd->guard,
+		.may_correct = !disk->cov,
+		.guard = &disk->guard,
 		/*
 		 * It backs up the learnt conservatism, which keeps the cost at the target: it
 		 * must not trip when the cost varies around the target by chance.
 		 */
-		.guard_ppm = e->auto_margin ? 2 * fs->target_ppm : fs->target_ppm,
-		.probe = &fd->lookahead,
-		.stats = &fd->stats.engine.ends,
+		.guard_ppm = e->auto_margin ? 2 * sched->target_ppm : sched->target_ppm,
+		.probe = &disk->lookahead,
+		.stats = &disk->stats.engine.ends,
 	};
 }
 
 /* can the phase be found? The foreground's reads say so. */
-static noinline_for_stack void fb_host_look_at_phase(struct fb_disk *fd,
+static noinline_for_stack void fb_host_look_at_phase(struct fb_disk *disk,
 						     const struct fb_completion_cmd *c, u64 now)
 {
 	struct fb_phase_read read = {
@@ -180,15 +180,15 @@ static noinline_for_stack void fb_host_look_at_phase(struct fb_disk *fd,
 	};
 
 	if (!c->foreground || c->write || c->unplaced || c->failed) {
-		fb_phase_other(&fd->phase, now);
+		fb_phase_other(&disk->phase, now);
 		return;
 	}
-	if (!fb_phase_read(&fd->phase, fd->model, &read))
+	if (!fb_phase_read(&disk->phase, disk->model, &read))
 		return;
-	fb_gap_void(&fd->mail);
+	fb_gap_void(&disk->mail);
 	/* later tries are silent */
-	if (fd->phase.given_up == 1)
-		fb_disk_say(fd,
+	if (disk->phase.given_up == 1)
+		fb_disk_say(disk,
 			    "reads end at no angle of the model: it is another drive's, or the disk is a RAID or virtual; only idle time is used: measure the drive again (freeblock setup --measure)");
 }
 
@@ -196,38 +196,38 @@ static void fb_host_learnt(struct fb_engine *e, struct fb_engine_rq *r,
 			   const struct fb_completion_result *result, u64 now)
 {
 	const struct fb_completion_cmd *c = &r->cmd;
-	struct fb_disk *fd = fb_host_disk(e);
+	struct fb_disk *disk = fb_host_disk(e);
 
-	fb_host_look_at_phase(fd, c, now);
+	fb_host_look_at_phase(disk, c, now);
 	if (result->correct)
-		wake_up(&fd->wait);
+		wake_up(&disk->wait);
 	if (result->tripped) {
-		fd->stats.guard_trips++;
-		fb_disk_say(fd,
+		disk->stats.guard_trips++;
+		fb_disk_say(disk,
 			    "free reads cost the foreground too many revolutions and stop for a while");
 	}
 	if (c->observed) {
 		if (result->predicted_ns && result->end.verdict == FB_HEAD_MECHANICAL &&
 		    result->end.turns > 0)
-			trace_freeblock_miss(fd, c->lbn, c->cause, result->end.turns);
-		trace_freeblock_complete(fd, c->lbn, c->nsect, c->cause, result->predicted_ns, now,
-					 &result->end);
+			trace_freeblock_miss(disk, c->lbn, c->cause, result->end.turns);
+		trace_freeblock_complete(disk, c->lbn, c->nsect, c->cause, result->predicted_ns,
+					 now, &result->end);
 	}
-	if (fb_engine_predicts(e) && fb_disk_judge(fd, &e->head)) {
+	if (fb_engine_predicts(e) && fb_disk_judge(disk, &e->head)) {
 		fb_engine_void(e);
-		fb_disk_say(fd,
+		fb_disk_say(disk,
 			    "the model is wrong, a write cache is on, or a busy host reports completions late: requests are scheduled as by mq-deadline");
 	}
 }
 
 static void fb_host_event(struct fb_engine *e, enum fb_engine_event event)
 {
-	struct fb_disk *fd = fb_host_disk(e);
+	struct fb_disk *disk = fb_host_disk(e);
 
 	if (event == FB_ENGINE_CHOICE)
-		trace_freeblock_choice(fd, &e->pool, &e->choice);
+		trace_freeblock_choice(disk, &e->pool, &e->choice);
 	else if (event == FB_ENGINE_GAP)
-		trace_freeblock_gap(fd, &fd->mail.gap);
+		trace_freeblock_gap(disk, &disk->mail.gap);
 }
 
 static const struct fb_engine_ops fb_host_ops = {
@@ -251,9 +251,9 @@ static const struct fb_engine_ops fb_host_ops = {
 };
 
 /* Set up the engine, without a disk. May sleep. Return: 0 or -ENOMEM. */
-int fb_host_init(struct fb_sched *fs)
+int fb_host_init(struct fb_sched *sched)
 {
-	struct fb_engine *e = &fs->engine;
+	struct fb_engine *e = &sched->engine;
 
 	e->round.order_cost = kvzalloc(sizeof(*e->round.order_cost), GFP_KERNEL);
 	if (!e->round.order_cost)
@@ -265,7 +265,7 @@ int fb_host_init(struct fb_sched *fs)
 	return 0;
 }
 
-void fb_host_exit(struct fb_sched *fs)
+void fb_host_exit(struct fb_sched *sched)
 {
-	kvfree(fs->engine.round.order_cost);
+	kvfree(sched->engine.round.order_cost);
 }

@@ -12,28 +12,28 @@
  * it bypasses schedulers. @bypass: it will not be in a pool. @now: when it came: the same as
  * fb_pool_add() is told, for the end is matched by it.
  */
-void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool bypass, u64 now)
+void fb_inflight_arrived(struct fb_sched *sched, const struct fb_sched_rq *fq, bool bypass, u64 now)
 {
-	struct fb_idle_policy *wait = &fs->fd->idle.wait;
-	const struct fb_engine *e = &fs->engine;
+	struct fb_idle_policy *wait = &sched->disk->idle.wait;
+	const struct fb_engine *e = &sched->engine;
 	struct fb_fg_req req = { .arrived_ns = now };
 	bool media = fq && fq->r.media, cached = fq && fb_engine_is_cached(e, &fq->r);
 
-	lockdep_assert_held(&fs->fd->lock);
-	fs->fd->fg.active = true;
+	lockdep_assert_held(&sched->disk->lock);
+	sched->disk->fg.active = true;
 	if (media) {
 		req.lbn = blk_rq_pos(fq->rq);
 		req.nsect = blk_rq_sectors(fq->rq);
 		req.write = op_is_write(req_op(fq->rq));
 	}
-	fb_idle_withdraw(fs->fd);
+	fb_idle_withdraw(sched->disk);
 	/* nobody waits for idle reads with a cached write that is not held back */
 	if (cached && (e->auto_depth || !fb_engine_predicts(e))) {
 		fb_idle_policy_wrote(wait, &req);
 		return;
 	}
 	/* what waits for others' background reads, or for the cache, tells nothing of the medium */
-	if (!media || bypass || cached || fs->others.flying) {
+	if (!media || bypass || cached || sched->others.flying) {
 		fb_idle_policy_arrive_unfollowed(wait, now, media ? &req : NULL);
 		return;
 	}
@@ -56,7 +56,7 @@ static void fb_inflight_count(struct fb_stats *stats, const struct request *rq, 
 }
 
 /* A foreground request has ended. */
-void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now)
+void fb_inflight_served(struct fb_sched *sched, const struct fb_sched_rq *fq, u64 now)
 {
 	struct fb_fg_req req = {
 		.lbn = fq->r.fg.lbn,
@@ -65,25 +65,25 @@ void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 n
 		.arrived_ns = fq->r.fg.arrived_ns,
 	};
 
-	lockdep_assert_held(&fs->fd->lock);
+	lockdep_assert_held(&sched->disk->lock);
 	if (!fq->own)
-		fb_inflight_count(&fs->fd->stats, fq->rq, now);
-	if (fq->r.fg.arrived_ns && fq->r.media && !fb_engine_is_cached(&fs->engine, &fq->r))
-		fb_idle_policy_served(&fs->fd->idle.wait, now, &req);
+		fb_inflight_count(&sched->disk->stats, fq->rq, now);
+	if (fq->r.fg.arrived_ns && fq->r.media && !fb_engine_is_cached(&sched->engine, &fq->r))
+		fb_idle_policy_served(&sched->disk->idle.wait, now, &req);
 }
 
 /*
  * Find writes in flight that overlap a read of ours just sent. The drive may execute them after the
  * read, which is then discarded, whatever it is for.
  */
-void fb_inflight_check_writes(struct fb_sched *fs)
+void fb_inflight_check_writes(struct fb_sched *sched)
 {
 	struct fb_sched_rq *fq;
 
-	list_for_each_entry(fq, &fs->engine.flight, r.flight)
+	list_for_each_entry(fq, &sched->engine.flight, r.flight)
 		if (fq->r.cmd.write)
-			fb_free_read_overlap(fs->fd, fq->r.cmd.lbn, fq->r.cmd.nsect);
+			fb_free_read_overlap(sched->disk, fq->r.cmd.lbn, fq->r.cmd.nsect);
 	/* one without a struct fb_sched_rq may be a write to any place */
-	if (fs->engine.nr_untracked)
-		fb_free_read_overlap(fs->fd, 0, fs->fd->sectors);
+	if (sched->engine.nr_untracked)
+		fb_free_read_overlap(sched->disk, 0, sched->disk->sectors);
 }

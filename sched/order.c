@@ -6,27 +6,27 @@
 #include "sched/sched.h"
 
 /* when time alone will change who orders, or whether free reads are sent; 0: it will not */
-static u64 fb_order_due_ns(struct fb_sched *fs)
+static u64 fb_order_due_ns(struct fb_sched *sched)
 {
-	u64 measure_ns = fb_measure_due_ns(fs->fd), due_ns = fs->engine.orders.due_ns;
+	u64 measure_ns = fb_measure_due_ns(sched->disk), due_ns = sched->engine.orders.due_ns;
 
-	if (!fs->engine.auto_depth || fb_destage_orders(&fs->fd->destage))
+	if (!sched->engine.auto_depth || fb_destage_orders(&sched->disk->destage))
 		return measure_ns;
-	if (fb_coverage_wants(fs->fd))
-		due_ns = max(due_ns, fs->fd->guard.off_until_ns);
+	if (fb_coverage_wants(sched->disk))
+		due_ns = max(due_ns, sched->disk->guard.off_until_ns);
 	return due_ns && measure_ns ? min(due_ns, measure_ns) : due_ns + measure_ns;
 }
 
 /* Start the timer if time alone will change who orders. */
-void fb_order_time(struct fb_sched *fs)
+void fb_order_time(struct fb_sched *sched)
 {
-	u64 due_ns = fb_order_due_ns(fs);
+	u64 due_ns = fb_order_due_ns(sched);
 
 	/* each request of a stream puts it off: then the timer comes early, and asks again */
-	if (!due_ns || (fs->order_due_ns && fs->order_due_ns <= due_ns))
+	if (!due_ns || (sched->order_due_ns && sched->order_due_ns <= due_ns))
 		return;
-	hrtimer_start(&fs->order_timer, ns_to_ktime(due_ns), HRTIMER_MODE_ABS);
-	fs->order_due_ns = due_ns;
+	hrtimer_start(&sched->order_timer, ns_to_ktime(due_ns), HRTIMER_MODE_ABS);
+	sched->order_due_ns = due_ns;
 }
 
 /*
@@ -36,59 +36,59 @@ void fb_order_time(struct fb_sched *fs)
  * firmware and a write cache that is switched; by who changes a tunable, the model, or whether
  * tasks want blocks; by @order_timer where time is the reason. has_work() only looks at that.
  */
-bool fb_order_decide(struct fb_sched *fs)
+bool fb_order_decide(struct fb_sched *sched)
 {
-	lockdep_assert_held(&fs->fd->lock);
-	return fb_engine_decide(&fs->engine, ktime_get_ns());
+	lockdep_assert_held(&sched->disk->lock);
+	return fb_engine_decide(&sched->engine, ktime_get_ns());
 }
 
 /* ---- telling the queue ---- */
 
 static enum hrtimer_restart fb_order_timer(struct hrtimer *timer)
 {
-	struct fb_sched *fs = container_of(timer, struct fb_sched, order_timer);
+	struct fb_sched *sched = container_of(timer, struct fb_sched, order_timer);
 	unsigned long flags;
 
-	spin_lock_irqsave(&fs->fd->lock, flags);
-	fs->order_due_ns = 0;
-	if (fs->fd->sched == fs)
-		fb_order_decide(fs);
-	spin_unlock_irqrestore(&fs->fd->lock, flags);
-	blk_mq_run_hw_queues(fs->q, true);
+	spin_lock_irqsave(&sched->disk->lock, flags);
+	sched->order_due_ns = 0;
+	if (sched->disk->sched == sched)
+		fb_order_decide(sched);
+	spin_unlock_irqrestore(&sched->disk->lock, flags);
+	blk_mq_run_hw_queues(sched->q, true);
 	return HRTIMER_NORESTART;
 }
 
 /* Have the queue run, which must not be done with the lock held. */
-void fb_order_run_soon(struct fb_disk *fd)
+void fb_order_run_soon(struct fb_disk *disk)
 {
-	struct fb_sched *fs = fd->sched;
+	struct fb_sched *sched = disk->sched;
 
-	lockdep_assert_held(&fd->lock);
-	hrtimer_start(&fs->order_timer, 0, HRTIMER_MODE_ABS);
+	lockdep_assert_held(&disk->lock);
+	hrtimer_start(&sched->order_timer, 0, HRTIMER_MODE_ABS);
 	/* until it has fired fb_order_time() must not put it off */
-	fs->order_due_ns = 1;
+	sched->order_due_ns = 1;
 }
 
 /* Tasks have begun to want blocks, or no longer do. */
-void fb_order_wants_changed(struct fb_disk *fd)
+void fb_order_wants_changed(struct fb_disk *disk)
 {
-	struct fb_sched *fs = fd->sched;
+	struct fb_sched *sched = disk->sched;
 
-	lockdep_assert_held(&fd->lock);
+	lockdep_assert_held(&disk->lock);
 	/* this may run before fb_disk_attach() has returned; later it is read without the lock */
-	if (!fs->fd)
-		fb_sched_set_disk(fs, fd);
-	if (fb_order_decide(fs))
-		fb_order_run_soon(fd);
+	if (!sched->disk)
+		fb_sched_set_disk(sched, disk);
+	if (fb_order_decide(sched))
+		fb_order_run_soon(disk);
 }
 
-void fb_order_init(struct fb_sched *fs)
+void fb_order_init(struct fb_sched *sched)
 {
-	fb_compat_timer_setup(&fs->order_timer, fb_order_timer, HRTIMER_MODE_ABS);
+	fb_compat_timer_setup(&sched->order_timer, fb_order_timer, HRTIMER_MODE_ABS);
 }
 
 /* The scheduler is detached from its disk. May sleep; without the lock. */
-void fb_order_exit(struct fb_sched *fs)
+void fb_order_exit(struct fb_sched *sched)
 {
-	hrtimer_cancel(&fs->order_timer);
+	hrtimer_cancel(&sched->order_timer);
 }

@@ -20,7 +20,7 @@ static enum fb_policy_class fb_pool_class(unsigned short ioprio)
 }
 
 /* Add a new request to its pool; its @background is set. @now: see fb_inflight_arrived(). */
-void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
+void fb_pool_add(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 {
 	struct request *rq = fq->rq;
 	bool write = op_is_write(req_op(rq));
@@ -33,40 +33,40 @@ void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 	fq->r.fg.nsect = blk_rq_sectors(rq);
 	fq->r.fg.write = write;
 	fq->r.fg.arrived_ns = now;
-	fq->r.fg.deadline_ns = now + fs->expire_ns[write];
+	fq->r.fg.deadline_ns = now + sched->expire_ns[write];
 	if (fq->r.background)
-		fb_background_add(fs, fq);
+		fb_background_add(sched, fq);
 	else
-		fb_engine_add(&fs->engine, &fq->r);
-	elv_rb_add(fb_sched_sort(fs, fq), rq);
+		fb_engine_add(&sched->engine, &fq->r);
+	elv_rb_add(fb_sched_sort(sched, fq), rq);
 	if (fb_compat_rq_mergeable(rq)) {
-		elv_rqhash_add(fs->q, rq);
-		if (!fs->q->last_merge)
-			fs->q->last_merge = rq;
+		elv_rqhash_add(sched->q, rq);
+		if (!sched->q->last_merge)
+			sched->q->last_merge = rq;
 	}
 	fq->state = FB_SCHED_POOLED;
 }
 
 /* a request is no longer to be found by those who merge */
-static void fb_pool_unhash(struct fb_sched *fs, struct fb_sched_rq *fq)
+static void fb_pool_unhash(struct fb_sched *sched, struct fb_sched_rq *fq)
 {
 	struct request *rq = fq->rq;
 
-	elv_rb_del(fb_sched_sort(fs, fq), rq);
-	elv_rqhash_del(fs->q, rq);
-	if (fs->q->last_merge == rq)
-		fs->q->last_merge = NULL;
+	elv_rb_del(fb_sched_sort(sched, fq), rq);
+	elv_rqhash_del(sched->q, rq);
+	if (sched->q->last_merge == rq)
+		sched->q->last_merge = NULL;
 	fq->state = FB_SCHED_NEW;
 }
 
 /* Remove a request that is sent. */
-void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq)
+void fb_pool_del(struct fb_sched *sched, struct fb_sched_rq *fq)
 {
 	if (fq->r.background)
-		fb_background_del(fs, fq);
+		fb_background_del(sched, fq);
 	else
-		fb_engine_remove(&fs->engine, &fq->r);
-	fb_pool_unhash(fs, fq);
+		fb_engine_remove(&sched->engine, &fq->r);
+	fb_pool_unhash(sched, fq);
 }
 
 /*
@@ -76,8 +76,8 @@ void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq)
 struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_class class,
 				    bool write, u64 lbn)
 {
-	struct fb_sched *fs = container_of(pool, struct fb_sched, engine.pool);
-	struct rb_node *node = fs->sort[class][write].rb_node;
+	struct fb_sched *sched = container_of(pool, struct fb_sched, engine.pool);
+	struct rb_node *node = sched->sort[class][write].rb_node;
 	struct fb_sched_rq *fq, *best = NULL;
 
 	while (node) {
@@ -95,15 +95,15 @@ struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_
 /* Merge a bio into a pending request if possible. In the submitter's context, without locks. */
 bool fb_pool_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr_segs)
 {
-	struct fb_sched *fs = q->elevator->elevator_data;
+	struct fb_sched *sched = q->elevator->elevator_data;
 	struct request *free = NULL;
 	unsigned long flags;
 	bool merged;
 
-	fb_background_note_bio(fs, bio);
-	spin_lock_irqsave(&fs->fd->lock, flags);
+	fb_background_note_bio(sched, bio);
+	spin_lock_irqsave(&sched->disk->lock, flags);
 	merged = blk_mq_sched_try_merge(q, bio, nr_segs, &free);
-	spin_unlock_irqrestore(&fs->fd->lock, flags);
+	spin_unlock_irqrestore(&sched->disk->lock, flags);
 	if (free)
 		blk_mq_free_request(free);
 	return merged;
@@ -112,11 +112,11 @@ bool fb_pool_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr
 /* Find a pending request that begins where a bio ends. */
 int fb_pool_request_merge(struct request_queue *q, struct request **rq, struct bio *bio)
 {
-	struct fb_sched *fs = q->elevator->elevator_data;
-	struct rb_root *sort = &fs->sort[fb_pool_class(bio->bi_ioprio)][bio_data_dir(bio)];
+	struct fb_sched *sched = q->elevator->elevator_data;
+	struct rb_root *sort = &sched->sort[fb_pool_class(bio->bi_ioprio)][bio_data_dir(bio)];
 	struct request *found = elv_rb_find(sort, bio_end_sector(bio));
 
-	lockdep_assert_held(&fs->fd->lock);
+	lockdep_assert_held(&sched->disk->lock);
 	if (!found || !elv_bio_merge_ok(found, bio))
 		return ELEVATOR_NO_MERGE;
 	*rq = found;
@@ -126,21 +126,21 @@ int fb_pool_request_merge(struct request_queue *q, struct request **rq, struct b
 /* A bio was merged into a request; after a front merge that begins elsewhere. */
 void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum elv_merge type)
 {
-	struct fb_sched *fs = q->elevator->elevator_data;
+	struct fb_sched *sched = q->elevator->elevator_data;
 	struct fb_sched_rq *fq = fb_sched_rq(rq);
 
-	lockdep_assert_held(&fs->fd->lock);
+	lockdep_assert_held(&sched->disk->lock);
 	if (!fq || fq->state != FB_SCHED_POOLED)
 		return;
 	fq->r.fg.nsect = blk_rq_sectors(rq);
 	if (type != ELEVATOR_FRONT_MERGE)
 		return;
-	elv_rb_del(fb_sched_sort(fs, fq), rq);
-	elv_rb_add(fb_sched_sort(fs, fq), rq);
+	elv_rb_del(fb_sched_sort(sched, fq), rq);
+	elv_rb_add(fb_sched_sort(sched, fq), rq);
 	fq->r.fg.lbn = blk_rq_pos(rq);
 	/* it is in no fb_policy_pool, and is placed when it comes there (sched/background.c) */
 	if (!fq->r.background)
-		fb_engine_grown(&fs->engine, &fq->r, ktime_get_ns());
+		fb_engine_grown(&sched->engine, &fq->r, ktime_get_ns());
 }
 
 /*
@@ -149,11 +149,11 @@ void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum el
  */
 void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct request *next)
 {
-	struct fb_sched *fs = q->elevator->elevator_data;
+	struct fb_sched *sched = q->elevator->elevator_data;
 	struct fb_sched_rq *fq = fb_sched_rq(rq);
 	struct fb_sched_rq *gone = fb_sched_rq(next);
 
-	lockdep_assert_held(&fs->fd->lock);
+	lockdep_assert_held(&sched->disk->lock);
 	list_del_init(&next->queuelist);
 	if (fq && fq->state == FB_SCHED_POOLED)
 		fq->r.fg.nsect = blk_rq_sectors(rq);
@@ -162,13 +162,13 @@ void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct
 	if (fq && fq->state != FB_SCHED_POOLED)
 		fq = NULL;
 	if (fq)
-		fb_background_merged(fs, fq, gone);
-	fb_pool_unhash(fs, gone);
+		fb_background_merged(sched, fq, gone);
+	fb_pool_unhash(sched, gone);
 	if (gone->r.background) {
-		fb_background_del(fs, gone);
+		fb_background_del(sched, gone);
 		return;
 	}
 	/* both have the same I/O priority and direction, hence the same class */
-	fb_engine_merged(&fs->engine, fq && !fq->r.background ? &fq->r : NULL, &gone->r,
+	fb_engine_merged(&sched->engine, fq && !fq->r.background ? &fq->r : NULL, &gone->r,
 			 ktime_get_ns());
 }

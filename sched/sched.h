@@ -61,12 +61,13 @@ struct fb_background {
 	struct task_struct *submitter[1 << FB_BACKGROUND_SUBMITTER_BITS];
 };
 
-/* The scheduler on one queue; all [L] of @fd */
+/* The scheduler on one queue; all [L] of @disk */
 struct fb_sched {
 	struct fb_engine engine;	/* what is sent next, and what is at the device */
-	struct fb_disk *fd;
+	struct fb_disk *disk;
 	struct request_queue *q;
-	void (*changed)(struct fb_sched *fs);	/* tells the elevator of a changed tunable */
+	/* tells the elevator of a changed tunable */
+	void (*changed)(struct fb_sched *sched);
 	/* pending ones by LBN, per class and direction; @others are FB_POLICY_IDLE reads */
 	struct rb_root sort[FB_POLICY_CLASSES][2];
 	/* to be sent first: requeued, or without a struct fb_sched_rq */
@@ -92,9 +93,9 @@ static inline struct fb_sched_rq *fb_sched_rq(const struct request *rq)
 	return rq->rq_flags & FB_COMPAT_PREPARED ? rq->elv.priv[0] : NULL;
 }
 
-static inline struct rb_root *fb_sched_sort(struct fb_sched *fs, const struct fb_sched_rq *fq)
+static inline struct rb_root *fb_sched_sort(struct fb_sched *sched, const struct fb_sched_rq *fq)
 {
-	return &fs->sort[fq->r.fg.class][rq_data_dir(fq->rq)];
+	return &sched->sort[fq->r.fg.class][rq_data_dir(fq->rq)];
 }
 
 static inline struct fb_sched *fb_sched_of(const struct fb_engine *e)
@@ -108,25 +109,25 @@ static inline struct fb_sched_rq *fb_sched_rq_of(struct fb_engine_rq *r)
 }
 
 /* nothing is pending, and nothing at the device; fb_disk_attach() need not have returned */
-static inline void fb_sched_set_disk(struct fb_sched *fs, struct fb_disk *fd)
+static inline void fb_sched_set_disk(struct fb_sched *sched, struct fb_disk *disk)
 {
-	fs->fd = fd;
-	fs->engine.mail = &fd->mail;
-	fs->engine.destage = &fd->destage;
-	fs->engine.probe = &fd->lookahead;
-	fs->engine.margin = &fd->conservatism;
-	fs->engine.stats = &fd->stats.engine;
+	sched->disk = disk;
+	sched->engine.mail = &disk->mail;
+	sched->engine.destage = &disk->destage;
+	sched->engine.probe = &disk->lookahead;
+	sched->engine.margin = &disk->conservatism;
+	sched->engine.stats = &disk->stats.engine;
 }
 
 /* sched/slots.c */
-int fb_slots_init(struct fb_sched *fs);
-void fb_slots_exit(struct fb_sched *fs);
-void fb_slots_resize(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx);
-struct fb_sched_rq *fb_slots_take(struct fb_sched *fs, struct request *rq);
+int fb_slots_init(struct fb_sched *sched);
+void fb_slots_exit(struct fb_sched *sched);
+void fb_slots_resize(struct fb_sched *sched, const struct blk_mq_hw_ctx *hctx);
+struct fb_sched_rq *fb_slots_take(struct fb_sched *sched, struct request *rq);
 
 /* sched/pool.c */
-void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now);
-void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq);
+void fb_pool_add(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now);
+void fb_pool_del(struct fb_sched *sched, struct fb_sched_rq *fq);
 struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_class class,
 				    bool write, u64 lbn);
 bool fb_pool_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr_segs);
@@ -135,36 +136,37 @@ void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum el
 void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct request *next);
 
 /* sched/host.c */
-int fb_host_init(struct fb_sched *fs);
-void fb_host_exit(struct fb_sched *fs);
+int fb_host_init(struct fb_sched *sched);
+void fb_host_exit(struct fb_sched *sched);
 
 /* sched/order.c */
-void fb_order_init(struct fb_sched *fs);
-void fb_order_exit(struct fb_sched *fs);
-bool fb_order_decide(struct fb_sched *fs);
-void fb_order_time(struct fb_sched *fs);
-void fb_order_run_soon(struct fb_disk *fd);
-void fb_order_wants_changed(struct fb_disk *fd);
+void fb_order_init(struct fb_sched *sched);
+void fb_order_exit(struct fb_sched *sched);
+bool fb_order_decide(struct fb_sched *sched);
+void fb_order_time(struct fb_sched *sched);
+void fb_order_run_soon(struct fb_disk *disk);
+void fb_order_wants_changed(struct fb_disk *disk);
 
 /* sched/inflight.c */
-void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool bypass, u64 now);
-void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now);
-void fb_inflight_check_writes(struct fb_sched *fs);
+void fb_inflight_arrived(struct fb_sched *sched, const struct fb_sched_rq *fq, bool bypass,
+			 u64 now);
+void fb_inflight_served(struct fb_sched *sched, const struct fb_sched_rq *fq, u64 now);
+void fb_inflight_check_writes(struct fb_sched *sched);
 
 /* sched/background.c */
-void fb_background_init(struct fb_sched *fs);
-void fb_background_note_bio(struct fb_sched *fs, const struct bio *bio);
+void fb_background_init(struct fb_sched *sched);
+void fb_background_note_bio(struct fb_sched *sched, const struct bio *bio);
 void fb_background_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data);
 bool fb_background_allow_merge(struct request_queue *q, struct request *rq, struct bio *bio);
 bool fb_background_submitter_is_idle(void);
 bool fb_background_recognise(struct fb_sched_rq *fq);
-void fb_background_add(struct fb_sched *fs, struct fb_sched_rq *fq);
-void fb_background_del(struct fb_sched *fs, struct fb_sched_rq *fq);
-void fb_background_merged(struct fb_sched *fs, struct fb_sched_rq *fq, struct fb_sched_rq *gone);
-bool fb_background_expire(struct fb_sched *fs);
-bool fb_background_is_due(struct fb_sched *fs);
-void fb_background_note_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now);
-struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *fs, u64 now, u64 *due_ns);
+void fb_background_add(struct fb_sched *sched, struct fb_sched_rq *fq);
+void fb_background_del(struct fb_sched *sched, struct fb_sched_rq *fq);
+void fb_background_merged(struct fb_sched *sched, struct fb_sched_rq *fq, struct fb_sched_rq *gone);
+bool fb_background_expire(struct fb_sched *sched);
+bool fb_background_is_due(struct fb_sched *sched);
+void fb_background_note_sent(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now);
+struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *sched, u64 now, u64 *due_ns);
 
 /* sched/tunables.c */
 extern struct elv_fs_entry fb_tunables_attrs[];

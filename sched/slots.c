@@ -11,14 +11,14 @@
 #include "sched/sched.h"
 
 /* Hardware queues that share their tags share the first one's array. */
-static struct fb_slots *fb_slots_of(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx)
+static struct fb_slots *fb_slots_of(struct fb_sched *sched, const struct blk_mq_hw_ctx *hctx)
 {
-	return &fs->slots[hctx->flags & BLK_MQ_F_TAG_HCTX_SHARED ? 0 : hctx->queue_num];
+	return &sched->slots[hctx->flags & BLK_MQ_F_TAG_HCTX_SHARED ? 0 : hctx->queue_num];
 }
 
-static int fb_slots_alloc(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx)
+static int fb_slots_alloc(struct fb_sched *sched, const struct blk_mq_hw_ctx *hctx)
 {
-	struct fb_slots *slots = fb_slots_of(fs, hctx);
+	struct fb_slots *slots = fb_slots_of(sched, hctx);
 	u32 n = fb_compat_sched_tags(hctx);
 	struct fb_sched_rq *rq;
 	unsigned int noio;
@@ -41,46 +41,46 @@ static int fb_slots_alloc(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx)
  * block layer has the tags already: without memory the slots are those that there were before, and
  * requests with greater tags get none. May sleep.
  */
-void fb_slots_resize(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx)
+void fb_slots_resize(struct fb_sched *sched, const struct blk_mq_hw_ctx *hctx)
 {
 	char name[FB_NAME_LEN];
 
-	if (!fb_slots_alloc(fs, hctx))
+	if (!fb_slots_alloc(sched, hctx))
 		return;
-	fb_disk_copy_name(fs->fd, name, sizeof(name));
+	fb_disk_copy_name(sched->disk, name, sizeof(name));
 	pr_warn("freeblock: %s: no memory to schedule all requests of the queue: those beyond %u are sent at once\n",
-		name, fb_slots_of(fs, hctx)->n);
+		name, fb_slots_of(sched, hctx)->n);
 }
 
 /* With fb_sched.nr_slots set; may sleep. Return: 0 or -ENOMEM, then without any slots. */
-int fb_slots_init(struct fb_sched *fs)
+int fb_slots_init(struct fb_sched *sched)
 {
 	struct blk_mq_hw_ctx *hctx;
 	unsigned long i;
 
-	queue_for_each_hw_ctx(fs->q, hctx, i) {
-		if (!fb_slots_alloc(fs, hctx))
+	queue_for_each_hw_ctx(sched->q, hctx, i) {
+		if (!fb_slots_alloc(sched, hctx))
 			continue;
-		fb_slots_exit(fs);
+		fb_slots_exit(sched);
 		return -ENOMEM;
 	}
 	return 0;
 }
 
-void fb_slots_exit(struct fb_sched *fs)
+void fb_slots_exit(struct fb_sched *sched)
 {
 	u32 i;
 
-	for (i = 0; i < fs->nr_slots; i++) {
-		kvfree(fs->slots[i].rq);
-		fs->slots[i] = (struct fb_slots) { };
+	for (i = 0; i < sched->nr_slots; i++) {
+		kvfree(sched->slots[i].rq);
+		sched->slots[i] = (struct fb_slots) { };
 	}
 }
 
 /* The slot of a request that has just got its tag, empty but for @rq; NULL: there is none. */
-struct fb_sched_rq *fb_slots_take(struct fb_sched *fs, struct request *rq)
+struct fb_sched_rq *fb_slots_take(struct fb_sched *sched, struct request *rq)
 {
-	const struct fb_slots *slots = fb_slots_of(fs, rq->mq_hctx);
+	const struct fb_slots *slots = fb_slots_of(sched, rq->mq_hctx);
 	struct fb_sched_rq *fq;
 
 	if (unlikely((u32)rq->internal_tag >= slots->n))

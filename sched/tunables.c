@@ -22,15 +22,15 @@ struct fb_tunables_number {
 static ssize_t fb_tunables_number_show(struct elevator_queue *eq,
 				       const struct fb_tunables_number *n, char *page)
 {
-	struct fb_sched *fs = eq->elevator_data;
-	void *field = (void *)fs + n->offset;
+	struct fb_sched *sched = eq->elevator_data;
+	void *field = (void *)sched + n->offset;
 	bool adapt;
 	u64 value;
 
-	spin_lock_irq(&fs->fd->lock);
+	spin_lock_irq(&sched->disk->lock);
 	value = n->wide ? *(u64 *)field : *(u32 *)field;
-	adapt = n->may_be_auto && *(bool *)((void *)fs + n->auto_offset);
-	spin_unlock_irq(&fs->fd->lock);
+	adapt = n->may_be_auto && *(bool *)((void *)sched + n->auto_offset);
+	spin_unlock_irq(&sched->disk->lock);
 	return adapt ? sysfs_emit(page, "auto\n") :
 		       sysfs_emit(page, "%llu\n", div_u64(value, n->unit));
 }
@@ -39,9 +39,9 @@ static ssize_t fb_tunables_number_store(struct elevator_queue *eq,
 					const struct fb_tunables_number *n, const char *page,
 					size_t count)
 {
-	struct fb_sched *fs = eq->elevator_data;
+	struct fb_sched *sched = eq->elevator_data;
 	bool adapt = n->may_be_auto && sysfs_streq(page, "auto");
-	void *field = (void *)fs + n->offset;
+	void *field = (void *)sched + n->offset;
 	u64 value = n->auto_value;
 
 	if (!adapt && (kstrtou64(page, 10, &value) || value < n->lowest || value > n->highest)) {
@@ -50,15 +50,15 @@ static ssize_t fb_tunables_number_store(struct elevator_queue *eq,
 		       n->lowest, n->highest);
 		return -EINVAL;
 	}
-	spin_lock_irq(&fs->fd->lock);
+	spin_lock_irq(&sched->disk->lock);
 	if (n->may_be_auto)
-		*(bool *)((void *)fs + n->auto_offset) = adapt;
+		*(bool *)((void *)sched + n->auto_offset) = adapt;
 	if (n->wide)
 		*(u64 *)field = value * n->unit;
 	else
 		*(u32 *)field = value * n->unit;
-	fs->changed(fs);
-	spin_unlock_irq(&fs->fd->lock);
+	sched->changed(sched);
+	spin_unlock_irq(&sched->disk->lock);
 	return count;
 }
 
@@ -95,14 +95,14 @@ FB_TUNABLES_NUMBER(background_wait_us, others.wait_ns, true, NSEC_PER_USEC, 0, 1
 
 static ssize_t policy_show(struct elevator_queue *eq, char *page)
 {
-	const struct fb_sched *fs = eq->elevator_data;
+	const struct fb_sched *sched = eq->elevator_data;
 
-	return sysfs_emit(page, "%s\n", fb_policy_name[READ_ONCE(fs->engine.pool.policy)]);
+	return sysfs_emit(page, "%s\n", fb_policy_name[READ_ONCE(sched->engine.pool.policy)]);
 }
 
 static ssize_t policy_store(struct elevator_queue *eq, const char *page, size_t count)
 {
-	struct fb_sched *fs = eq->elevator_data;
+	struct fb_sched *sched = eq->elevator_data;
 	int i = __sysfs_match_string(fb_policy_name, FB_POLICIES, page);
 
 	if (i < 0) {
@@ -110,10 +110,10 @@ static ssize_t policy_store(struct elevator_queue *eq, const char *page, size_t 
 		       (int)strcspn(page, "\n"), page);
 		return -EINVAL;
 	}
-	spin_lock_irq(&fs->fd->lock);
-	WRITE_ONCE(fs->engine.pool.policy, i);
-	fs->changed(fs);
-	spin_unlock_irq(&fs->fd->lock);
+	spin_lock_irq(&sched->disk->lock);
+	WRITE_ONCE(sched->engine.pool.policy, i);
+	sched->changed(sched);
+	spin_unlock_irq(&sched->disk->lock);
 	return count;
 }
 
@@ -121,15 +121,15 @@ static const char * const fb_tunables_lifts[] = { "source", "dest", "several" };
 
 static ssize_t lift_show(struct elevator_queue *eq, char *page)
 {
-	struct fb_sched *fs = eq->elevator_data;
+	struct fb_sched *sched = eq->elevator_data;
 	ssize_t len = 0;
 	bool probed;
 	u32 lift, i;
 
-	spin_lock_irq(&fs->fd->lock);
-	probed = fs->engine.auto_lift;
-	lift = fs->engine.lift;
-	spin_unlock_irq(&fs->fd->lock);
+	spin_lock_irq(&sched->disk->lock);
+	probed = sched->engine.auto_lift;
+	lift = sched->engine.lift;
+	spin_unlock_irq(&sched->disk->lock);
 	if (probed)
 		return sysfs_emit(page, "auto\n");
 	for (i = 0; i < ARRAY_SIZE(fb_tunables_lifts); i++)
@@ -158,7 +158,7 @@ static int fb_tunables_parse_lift(char *text, u32 *lift)
 
 static ssize_t lift_store(struct elevator_queue *eq, const char *page, size_t count)
 {
-	struct fb_sched *fs = eq->elevator_data;
+	struct fb_sched *sched = eq->elevator_data;
 	bool probe = sysfs_streq(page, "auto");
 	u32 lift = FB_LIFT_ALL;
 	char text[64];
@@ -169,11 +169,11 @@ static ssize_t lift_store(struct elevator_queue *eq, const char *page, size_t co
 		       (int)strcspn(page, "\n"), page);
 		return -EINVAL;
 	}
-	spin_lock_irq(&fs->fd->lock);
-	fs->engine.auto_lift = probe;
-	fs->engine.lift = lift;
-	fs->changed(fs);
-	spin_unlock_irq(&fs->fd->lock);
+	spin_lock_irq(&sched->disk->lock);
+	sched->engine.auto_lift = probe;
+	sched->engine.lift = lift;
+	sched->changed(sched);
+	spin_unlock_irq(&sched->disk->lock);
 	return count;
 }
 

@@ -27,30 +27,30 @@ static atomic_t fb_task_last_id;
  * The tasks that are not over, those that are not started included: they are listed, and limited to
  * FREEBLOCK_TASKS. Under fb_disk.life or fb_disk.lock.
  */
-u32 fb_task_count(const struct fb_disk *fd)
+u32 fb_task_count(const struct fb_disk *disk)
 {
 	const struct freeblock_task *task;
 	u32 n = 0;
 
-	lockdep_assert(lockdep_is_held(&fd->life) || lockdep_is_held(&fd->lock));
-	if (!fd->cov)
+	lockdep_assert(lockdep_is_held(&disk->life) || lockdep_is_held(&disk->lock));
+	if (!disk->cov)
 		return 0;
-	list_for_each_entry(task, &fd->cov->tasks, node)
+	list_for_each_entry(task, &disk->cov->tasks, node)
 		n += READ_ONCE(task->state) != FB_TASK_OVER;
 	return n;
 }
 
 /* a bitmap of the disk's granules, charged to @account */
-static int fb_task_init_map(struct fb_disk *fd, struct fb_bitmap *map, u64 *account)
+static int fb_task_init_map(struct fb_disk *disk, struct fb_bitmap *map, u64 *account)
 {
-	u64 granules = fb_disk_granules(fd);
+	u64 granules = fb_disk_granules(disk);
 	u32 groups;
 	int ret;
 
 	/* the thread sees to it that a map fits a model that comes later */
-	spin_lock_irq(&fd->lock);
-	groups = fb_model_groups(fd);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	groups = fb_model_groups(disk);
+	spin_unlock_irq(&disk->lock);
 	ret = fb_memory_charge(account, fb_bitmap_bytes(granules, groups), "a task");
 	if (ret)
 		return ret;
@@ -61,50 +61,50 @@ static int fb_task_init_map(struct fb_disk *fd, struct fb_bitmap *map, u64 *acco
 }
 
 /* create the struct fb_coverage that serves all tasks; the second task adds a joint map */
-static int fb_task_need_svc(struct fb_disk *fd)
+static int fb_task_need_svc(struct fb_disk *disk)
 {
 	struct fb_coverage *cov;
 
-	lockdep_assert_held(&fd->life);
-	if (fd->cov && fd->cov->all.wanted)
+	lockdep_assert_held(&disk->life);
+	if (disk->cov && disk->cov->all.wanted)
 		return 0;
-	if (fd->cov)
-		return fb_task_init_map(fd, &fd->cov->all, &fd->cov->bytes);
+	if (disk->cov)
+		return fb_task_init_map(disk, &disk->cov->all, &disk->cov->bytes);
 	cov = kvzalloc(sizeof(*cov), GFP_KERNEL);
 	if (!cov)
 		return -ENOMEM;
-	cov->fd = fd;
+	cov->disk = disk;
 	INIT_LIST_HEAD(&cov->tasks);
-	mutex_lock(&fd->config);
-	spin_lock_irq(&fd->lock);
-	fb_quarantine_begin(&fd->quarantine, fd->granule, fd->sectors, fd->verify.sata);
-	fd->recovery.stop = false;
-	fd->cov = cov;
-	spin_unlock_irq(&fd->lock);
-	mutex_unlock(&fd->config);
+	mutex_lock(&disk->config);
+	spin_lock_irq(&disk->lock);
+	fb_quarantine_begin(&disk->quarantine, disk->granule, disk->sectors, disk->verify.sata);
+	disk->recovery.stop = false;
+	disk->cov = cov;
+	spin_unlock_irq(&disk->lock);
+	mutex_unlock(&disk->config);
 	return 0;
 }
 
 /* free the struct fb_coverage if the last task has gone: nothing is wanted or in flight */
-static void fb_task_drop_svc(struct fb_disk *fd)
+static void fb_task_drop_svc(struct fb_disk *disk)
 {
-	struct fb_coverage *cov = fd->cov;
+	struct fb_coverage *cov = disk->cov;
 	struct fb_free_reads *bufs;
 
-	lockdep_assert_held(&fd->life);
+	lockdep_assert_held(&disk->life);
 	if (!cov || !list_empty(&cov->tasks))
 		return;
 	if (cov->thread)
 		kthread_stop(cov->thread);
 	fb_delivery_mind_bad(cov, true);
-	mutex_lock(&fd->config);
-	spin_lock_irq(&fd->lock);
-	bufs = fd->reads.bufs;
-	fd->reads.bufs = NULL;
-	fd->cov = NULL;
-	spin_unlock_irq(&fd->lock);
-	fb_model_take(fd);
-	mutex_unlock(&fd->config);
+	mutex_lock(&disk->config);
+	spin_lock_irq(&disk->lock);
+	bufs = disk->reads.bufs;
+	disk->reads.bufs = NULL;
+	disk->cov = NULL;
+	spin_unlock_irq(&disk->lock);
+	fb_model_take(disk);
+	mutex_unlock(&disk->config);
 	fb_free_read_free_all(bufs);
 	fb_bitmap_destroy(&cov->all);
 	freeblock_free(cov->repeated, cov->repeated_bytes);
@@ -114,36 +114,36 @@ static void fb_task_drop_svc(struct fb_disk *fd)
 
 static int fb_task_enter(struct freeblock_task *task)
 {
-	struct fb_disk *fd = task->fd;
-	int ret = fb_task_need_svc(fd);
+	struct fb_disk *disk = task->disk;
+	int ret = fb_task_need_svc(disk);
 
 	if (ret)
 		return ret;
-	if (fb_task_count(fd) == FREEBLOCK_TASKS)
+	if (fb_task_count(disk) == FREEBLOCK_TASKS)
 		return -EBUSY;
 	ret = fb_memory_charge(&task->bytes, FREEBLOCK_RANGES * sizeof(struct fb_op),
 			       "a task's ranges");
 	if (!ret)
-		ret = fb_task_init_map(fd, &task->map, &task->bytes);
+		ret = fb_task_init_map(disk, &task->map, &task->bytes);
 	if (ret) {
 		fb_memory_uncharge(&task->bytes, task->bytes);
-		fb_task_drop_svc(fd);
+		fb_task_drop_svc(disk);
 		return ret;
 	}
-	spin_lock_irq(&fd->lock);
-	list_add_tail(&task->node, &fd->cov->tasks);
-	spin_unlock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
+	list_add_tail(&task->node, &disk->cov->tasks);
+	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
-static struct freeblock_task *fb_task_new(struct fb_disk *fd, const char *name,
+static struct freeblock_task *fb_task_new(struct fb_disk *disk, const char *name,
 					  const struct freeblock_ops *ops, void *ctx)
 {
 	struct freeblock_task *task = kzalloc(sizeof(*task), GFP_KERNEL_ACCOUNT);
 
 	if (!task)
 		return NULL;
-	task->fd = fd;
+	task->disk = disk;
 	task->id = atomic_inc_return(&fb_task_last_id);
 	task->ops = ops;
 	task->ctx = ctx;
@@ -151,7 +151,7 @@ static struct freeblock_task *fb_task_new(struct fb_disk *fd, const char *name,
 	if (ops->flags & FREEBLOCK_CHARGE)
 		task->css = task_get_css(current, io_cgrp_id);
 #endif
-	fb_disk_copy_name(fd, task->disk, sizeof(task->disk));
+	fb_disk_copy_name(disk, task->disk_name, sizeof(task->disk_name));
 	strscpy(task->name, name, sizeof(task->name));
 	INIT_LIST_HEAD(&task->todo);
 	fb_delivery_setup(task);
@@ -169,28 +169,28 @@ static void fb_task_free(struct freeblock_task *task)
 
 /* ---- the interface, documented in include/freeblock.h ---- */
 
-struct freeblock_task *freeblock_task_create(struct gendisk *disk, const char *name,
+struct freeblock_task *freeblock_task_create(struct gendisk *gd, const char *name,
 					     const struct freeblock_ops *ops, void *ctx)
 {
 	unsigned int noio = memalloc_noio_save();
-	struct fb_disk *fd = fb_disk_get(disk);
+	struct fb_disk *disk = fb_disk_get(gd);
 	struct freeblock_task *task = NULL;
 	int ret = -ENODEV;
 
-	if (!fd)
+	if (!disk)
 		goto out;
-	task = fb_task_new(fd, name, ops, ctx);
+	task = fb_task_new(disk, name, ops, ctx);
 	ret = -ENOMEM;
 	if (!task)
 		goto put;
-	mutex_lock(&fd->life);
+	mutex_lock(&disk->life);
 	ret = fb_task_enter(task);
-	mutex_unlock(&fd->life);
+	mutex_unlock(&disk->life);
 	if (!ret)
 		goto out;
 	fb_task_free(task);
 put:
-	fb_disk_put(fd);
+	fb_disk_put(disk);
 out:
 	memalloc_noio_restore(noio);
 	return ret ? ERR_PTR(ret) : task;
@@ -199,8 +199,8 @@ EXPORT_SYMBOL_GPL(freeblock_task_create);
 
 static bool fb_task_has_range(const struct freeblock_task *task, u64 first, u64 count)
 {
-	u32 granule = task->fd->granule;
-	u64 sectors = task->fd->sectors;
+	u32 granule = task->disk->granule;
+	u64 sectors = task->disk->sectors;
 
 	return count && first < sectors && count <= sectors - first && !(first & (granule - 1)) &&
 	       (!(count & (granule - 1)) || first + count == sectors);
@@ -210,7 +210,7 @@ static bool fb_task_has_range(const struct freeblock_task *task, u64 first, u64 
 static int fb_task_make_ops(struct freeblock_task *task, enum fb_op_kind kind, bool uncovered,
 			    const struct freeblock_range *ranges, u32 n, struct list_head *ops)
 {
-	u32 granule = task->fd->granule, i;
+	u32 granule = task->disk->granule, i;
 	struct fb_op *op;
 
 	for (i = 0; i < n; i++) {
@@ -230,7 +230,7 @@ static int fb_task_make_ops(struct freeblock_task *task, enum fb_op_kind kind, b
 
 static int fb_task_has_room(const struct freeblock_task *task, u32 n)
 {
-	lockdep_assert_held(&task->fd->lock);
+	lockdep_assert_held(&task->disk->lock);
 	if (task->state >= FB_TASK_STOPPING)
 		return -ESHUTDOWN;
 	return task->ntodo + n > FREEBLOCK_RANGES ? -ENOSPC : 0;
@@ -239,7 +239,7 @@ static int fb_task_has_room(const struct freeblock_task *task, u32 n)
 /* queue @n changes for the thread; on failure none */
 static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 n)
 {
-	struct fb_disk *fd = task->fd;
+	struct fb_disk *disk = task->disk;
 	u64 now = ktime_get_ns();
 	bool added = false;
 	unsigned long flags;
@@ -252,7 +252,7 @@ static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 
 		op->initial = READ_ONCE(task->state) == FB_TASK_NEW;
 		added |= op->kind == FB_OP_ADD;
 	}
-	spin_lock_irqsave(&fd->lock, flags);
+	spin_lock_irqsave(&disk->lock, flags);
 	ret = fb_task_has_room(task, n);
 	if (!ret) {
 		list_splice_tail_init(ops, &task->todo);
@@ -261,9 +261,9 @@ static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 
 			task->caught_up = false;
 			task->events &= ~FREEBLOCK_EVENT_CAUGHT_UP;
 		}
-		wake_up(&fd->wait);
+		wake_up(&disk->wait);
 	}
-	spin_unlock_irqrestore(&fd->lock, flags);
+	spin_unlock_irqrestore(&disk->lock, flags);
 	return ret;
 }
 
@@ -272,7 +272,7 @@ static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 
 static int fb_task_lay_cookies(struct freeblock_task *task, const struct freeblock_range *ranges,
 			       u32 n, struct fb_cookies *made)
 {
-	u64 granule = task->fd->granule, bytes = 0;
+	u64 granule = task->disk->granule, bytes = 0;
 	struct fb_cookie_segment *batch;
 	u32 i;
 	int ret;
@@ -424,21 +424,21 @@ EXPORT_SYMBOL_GPL(freeblock_task_add_bits);
 
 /* ---- coverage: what was delivered with BLK_STS_OK ---- */
 
-struct freeblock_coverage *freeblock_coverage_create(struct gendisk *disk)
+struct freeblock_coverage *freeblock_coverage_create(struct gendisk *gd)
 {
-	struct fb_disk *fd = fb_disk_get(disk);
+	struct fb_disk *disk = fb_disk_get(gd);
 	struct freeblock_coverage *coverage;
 	u32 granule;
 	size_t bytes;
 	u64 blocks;
 
-	if (!fd)
+	if (!disk)
 		return ERR_PTR(-ENODEV);
-	mutex_lock(&fd->config);
-	granule = fd->granule;
-	blocks = fb_disk_granules(fd);
-	mutex_unlock(&fd->config);
-	fb_disk_put(fd);
+	mutex_lock(&disk->config);
+	granule = disk->granule;
+	blocks = fb_disk_granules(disk);
+	mutex_unlock(&disk->config);
+	fb_disk_put(disk);
 	bytes = BITS_TO_U64(blocks) * sizeof(u64);
 	coverage = freeblock_alloc(sizeof(*coverage) + bytes, "coverage");
 	if (IS_ERR(coverage))
@@ -461,7 +461,7 @@ int freeblock_task_set_coverage(struct freeblock_task *task, struct freeblock_co
 {
 	if (READ_ONCE(task->state) != FB_TASK_NEW)
 		return -EBUSY;
-	if (coverage->granule_sectors != task->fd->granule ||
+	if (coverage->granule_sectors != task->disk->granule ||
 	    coverage->blocks != task->map.granules)
 		return -EINVAL;
 	task->coverage = coverage;
@@ -478,8 +478,8 @@ s64 freeblock_task_add_uncovered(struct freeblock_task *task, sector_t first, se
 
 	if (!fb_task_has_range(task, first, count))
 		return -EINVAL;
-	at = div_u64(first, task->fd->granule);
-	end = DIV_ROUND_UP_ULL(first + count, task->fd->granule);
+	at = div_u64(first, task->disk->granule);
+	end = DIV_ROUND_UP_ULL(first + count, task->disk->granule);
 	if (!task->coverage)
 		found = end - at;
 	for (; task->coverage && at < end; at = past) {
@@ -503,7 +503,7 @@ int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order
 	if (READ_ONCE(task->state) != FB_TASK_NEW)
 		return -EBUSY;
 	if (order > FREEBLOCK_ORDER_STAGGERED || staggered != !!regions ||
-	    staggered != !!segment_sectors || segment_sectors & (task->fd->granule - 1) ||
+	    staggered != !!segment_sectors || segment_sectors & (task->disk->granule - 1) ||
 	    regions > FB_IDLE_ORDER_REGIONS_MAX)
 		return -EINVAL;
 	task->order = order;
@@ -527,10 +527,10 @@ static void fb_task_wake_thread(struct freeblock_task *task)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&task->fd->lock, flags);
-	task->fd->idle.woken = true;
-	wake_up(&task->fd->wait);
-	spin_unlock_irqrestore(&task->fd->lock, flags);
+	spin_lock_irqsave(&task->disk->lock, flags);
+	task->disk->idle.woken = true;
+	wake_up(&task->disk->wait);
+	spin_unlock_irqrestore(&task->disk->lock, flags);
 }
 
 void freeblock_task_set_deadline(struct freeblock_task *task, u64 deadline_ns)
@@ -552,13 +552,13 @@ EXPORT_SYMBOL_GPL(freeblock_task_set_foreground);
 
 static int fb_task_need_thread(struct freeblock_task *task)
 {
-	struct fb_coverage *cov = task->fd->cov;
+	struct fb_coverage *cov = task->disk->cov;
 	struct task_struct *thread;
 
-	lockdep_assert_held(&task->fd->life);
+	lockdep_assert_held(&task->disk->life);
 	if (cov->thread)
 		return 0;
-	thread = kthread_create(fb_reader_thread, cov, "freeblock/%s", task->disk);
+	thread = kthread_create(fb_reader_thread, cov, "freeblock/%s", task->disk_name);
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	cov->thread = thread;
@@ -573,24 +573,24 @@ static int fb_task_start_locked(struct freeblock_task *task)
 		[FREEBLOCK_ORDER_SEQUENTIAL] = &fb_idle_order_sequential,
 		[FREEBLOCK_ORDER_STAGGERED] = &fb_idle_order_staggered,
 	};
-	struct fb_disk *fd = task->fd;
+	struct fb_disk *disk = task->disk;
 	int ret;
 
 	if (READ_ONCE(task->state) != FB_TASK_NEW)
 		return READ_ONCE(task->state) < FB_TASK_STOPPING ? -EBUSY : -ESHUTDOWN;
 	if (!task->ntodo && !(task->ops->flags & FREEBLOCK_KEEP))
 		return -EINVAL;
-	ret = fb_idle_order_init(&task->idle_order, orders[task->order], fd->sectors, fd->granule,
-				 task->regions, task->segment_sectors);
+	ret = fb_idle_order_init(&task->idle_order, orders[task->order], disk->sectors,
+				 disk->granule, task->regions, task->segment_sectors);
 	if (!ret)
-		ret = fb_free_read_provide(fd, fb_task_count(fd), &fd->cov->bytes);
+		ret = fb_free_read_provide(disk, fb_task_count(disk), &disk->cov->bytes);
 	if (!ret)
 		ret = fb_task_need_thread(task);
 	if (ret)
 		return ret;
-	spin_lock_irq(&fd->lock);
+	spin_lock_irq(&disk->lock);
 	ret = fb_delivery_start(task);
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 	return ret;
 }
 
@@ -599,9 +599,9 @@ int freeblock_task_start(struct freeblock_task *task)
 	unsigned int noio = memalloc_noio_save();
 	int ret;
 
-	mutex_lock(&task->fd->life);
+	mutex_lock(&task->disk->life);
 	ret = fb_task_start_locked(task);
-	mutex_unlock(&task->fd->life);
+	mutex_unlock(&task->disk->life);
 	memalloc_noio_restore(noio);
 	return ret;
 }
@@ -611,9 +611,9 @@ void freeblock_task_stop(struct freeblock_task *task)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&task->fd->lock, flags);
+	spin_lock_irqsave(&task->disk->lock, flags);
 	fb_delivery_stop(task);
-	spin_unlock_irqrestore(&task->fd->lock, flags);
+	spin_unlock_irqrestore(&task->disk->lock, flags);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_stop);
 
@@ -623,9 +623,9 @@ static int fb_task_switch(struct freeblock_task *task, enum fb_task_state from,
 	unsigned long flags;
 	int ret;
 
-	spin_lock_irqsave(&task->fd->lock, flags);
+	spin_lock_irqsave(&task->disk->lock, flags);
 	ret = fb_delivery_switch(task, from, to);
-	spin_unlock_irqrestore(&task->fd->lock, flags);
+	spin_unlock_irqrestore(&task->disk->lock, flags);
 	return ret;
 }
 
@@ -643,25 +643,25 @@ EXPORT_SYMBOL_GPL(freeblock_task_resume);
 
 void freeblock_task_destroy(struct freeblock_task *task)
 {
-	struct fb_disk *fd = task->fd;
+	struct fb_disk *disk = task->disk;
 
 	freeblock_task_stop(task);
 	/* a drive that is stuck may keep a read for minutes */
 	while (!wait_for_completion_timeout(&task->over, FB_TASK_OVER_STEP))
 		;
 	flush_work(&task->deliver);
-	mutex_lock(&fd->life);
-	spin_lock_irq(&fd->lock);
+	mutex_lock(&disk->life);
+	spin_lock_irq(&disk->lock);
 	list_del(&task->node);
-	spin_unlock_irq(&fd->lock);
-	fb_task_drop_svc(fd);
-	mutex_unlock(&fd->life);
+	spin_unlock_irq(&disk->lock);
+	fb_task_drop_svc(disk);
+	mutex_unlock(&disk->life);
 	fb_delivery_free_ops(&task->todo);
 	fb_task_free_cookies(&task->cookies);
 	fb_bitmap_destroy(&task->map);
 	fb_memory_uncharge(&task->bytes, task->bytes);
 	fb_task_free(task);
-	fb_disk_put(fd);
+	fb_disk_put(disk);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_destroy);
 
@@ -675,29 +675,29 @@ void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progr
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&task->fd->lock, flags);
+	spin_lock_irqsave(&task->disk->lock, flags);
 	p->total = task->total;
 	p->unwritten = READ_ONCE(task->unwritten);
 	p->done = task->done;
 	p->failed = task->failed;
 	p->flying = task->flying;
-	p->granule_sectors = task->fd->granule;
+	p->granule_sectors = task->disk->granule;
 	p->entering = task->ntodo;
 	p->paused = task->state == FB_TASK_PAUSED;
 	p->stopping = task->state == FB_TASK_STOPPING ||
 		      (task->state == FB_TASK_OVER && task->end == FREEBLOCK_STOPPED);
-	p->gone = READ_ONCE(task->fd->gone);
+	p->gone = READ_ONCE(task->disk->gone);
 	p->caught_up = task->caught_up;
 	p->room = READ_ONCE(task->cookies.n) <= FB_COOKIES_CROWDED &&
 		  !fb_task_has_room(task, FREEBLOCK_RANGES_MAX);
 	p->waiting_for = task->waiting_for;
-	spin_unlock_irqrestore(&task->fd->lock, flags);
+	spin_unlock_irqrestore(&task->disk->lock, flags);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_progress);
 
 u64 freeblock_task_sectors(const struct freeblock_task *task)
 {
-	return task->fd->sectors;
+	return task->disk->sectors;
 }
 EXPORT_SYMBOL_GPL(freeblock_task_sectors);
 
@@ -724,15 +724,15 @@ struct fb_task_row {
 };
 
 /* copy the tasks that are not over: formatting would hold the lock for too long */
-static u32 fb_task_copy_rows(struct fb_disk *fd, struct fb_task_row *row)
+static u32 fb_task_copy_rows(struct fb_disk *disk, struct fb_task_row *row)
 {
 	const struct freeblock_task *task;
 	u32 n = 0;
 
-	spin_lock_irq(&fd->lock);
-	if (!fd->cov)
+	spin_lock_irq(&disk->lock);
+	if (!disk->cov)
 		goto unlock;
-	list_for_each_entry(task, &fd->cov->tasks, node) {
+	list_for_each_entry(task, &disk->cov->tasks, node) {
 		if (task->state == FB_TASK_OVER || n == FREEBLOCK_TASKS)
 			continue;
 		row[n] = (struct fb_task_row) {
@@ -742,12 +742,12 @@ static u32 fb_task_copy_rows(struct fb_disk *fd, struct fb_task_row *row)
 			.total = task->before + task->total,
 			.done = task->before + task->done,
 			.failed = task->failed,
-			.granule = fd->granule,
+			.granule = disk->granule,
 		};
 		memcpy(row[n++].name, task->name, sizeof(task->name));
 	}
 unlock:
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 	return n;
 }
 
@@ -755,10 +755,10 @@ unlock:
  * For people, a line each: id, name, state, priority, blocks in total, done and failed, sectors per
  * block. What a coverage had before the start is in total and done.
  */
-void fb_task_list(struct fb_disk *fd, struct seq_file *m)
+void fb_task_list(struct fb_disk *disk, struct seq_file *m)
 {
 	struct fb_task_row row[FREEBLOCK_TASKS];
-	u32 n = fb_task_copy_rows(fd, row), i;
+	u32 n = fb_task_copy_rows(disk, row), i;
 
 	for (i = 0; i < n; i++)
 		seq_printf(m, "%u %s %s %d %llu %llu %llu %u\n", row[i].id, row[i].name,
@@ -770,7 +770,7 @@ void fb_task_list(struct fb_disk *fd, struct seq_file *m)
  * Execute "stop ID", "pause ID" or "resume ID". May sleep. Return: 0; -EINVAL (not a command, or
  * the task is not started or stopping), -ENOENT (no such task), -EALREADY.
  */
-int fb_task_command(struct fb_disk *fd, const char *text)
+int fb_task_command(struct fb_disk *disk, const char *text)
 {
 	struct freeblock_task *task;
 	int ret = -ENOENT, end = 0;
@@ -784,9 +784,9 @@ int fb_task_command(struct fb_disk *fd, const char *text)
 		       (int)strcspn(text, "\n"), text);
 		return -EINVAL;
 	}
-	spin_lock_irq(&fd->lock);
-	if (fd->cov) {
-		list_for_each_entry(task, &fd->cov->tasks, node) {
+	spin_lock_irq(&disk->lock);
+	if (disk->cov) {
+		list_for_each_entry(task, &disk->cov->tasks, node) {
 			if (task->id != id || task->state == FB_TASK_OVER)
 				continue;
 			ret = 0;
@@ -798,7 +798,7 @@ int fb_task_command(struct fb_disk *fd, const char *text)
 				ret = fb_delivery_switch(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
 		}
 	}
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irq(&disk->lock);
 	if (ret == -ENOENT)
 		pr_err("freeblock: tasks: there is no task %u on this disk\n", id);
 	else if (ret)

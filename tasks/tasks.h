@@ -19,9 +19,9 @@ void fb_user_exit(void);
 
 /* ---- tasks/task.c: a disk's tasks that are not over, as its files show and control them ---- */
 
-void fb_task_list(struct fb_disk *fd, struct seq_file *m);
-u32 fb_task_count(const struct fb_disk *fd);
-int fb_task_command(struct fb_disk *fd, const char *text);
+void fb_task_list(struct fb_disk *disk, struct seq_file *m);
+u32 fb_task_count(const struct fb_disk *disk);
+int fb_task_command(struct fb_disk *disk, const char *text);
 
 /*
  * ---- tasks/job.c: the consumers that users control through a sysfs file, scan and scrub. A disk

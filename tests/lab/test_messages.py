@@ -80,10 +80,10 @@ def main():
     report("nothing is printed under a spinlock", problems(texts))
     for name, path, before, planted in (
             ("a message in a function that asserts its lock", "disk/level.c",
-             "\tlockdep_assert_held(&fd->lock);\n", '\tpr_warn("planted\\n");\n'),
+             "\tlockdep_assert_held(&disk->lock);\n", '\tpr_warn("planted\\n");\n'),
             ("one in a function that is called with the lock held", "disk/disk.c",
-             "\tspin_lock_irq(&fd->lock);\n", "\tfb_memory_charge(NULL, 0, NULL);\n"),
-            ("one behind a macro", "tasks/task.c", "\tspin_lock_irq(&fd->lock);\n",
+             "\tspin_lock_irq(&disk->lock);\n", "\tfb_memory_charge(NULL, 0, NULL);\n"),
+            ("one behind a macro", "tasks/task.c", "\tspin_lock_irq(&disk->lock);\n",
              '\tfb_job_refuse(NULL, 0, "planted");\n')):
         text = texts[path]
         if before not in text:
