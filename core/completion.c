@@ -87,14 +87,10 @@ static void fb_completion_place(const struct disk_model *dm, struct fb_completio
 		fb_conservatism_predict(&c->leg, dm, from, c->lbn, c->nsect, &c->acc);
 }
 
-/**
- * fb_completion_predict() - predict a command that is being sent
- * @head: head and phase
- * @c: the command; @lbn, @nsect, @write, @unplaced and @sent_ns are set
- * @before: the command sent before, if it is still in flight; or NULL
- * @tail_known: @tail is valid
- * @tail: where the head will be at the end of @before; out: at the end of @c
- * Return: true if @tail is known.
+/*
+ * Predict a command that is being sent. @before: the one sent before, if it is in flight, or NULL.
+ * @tail: where the head will be at its end, if that is known; out: at the end of @c. True: it is
+ * known.
  */
 bool fb_completion_predict(const struct fb_head *head, struct fb_completion_cmd *c,
 			   const struct fb_completion_cmd *before, bool tail_known,
