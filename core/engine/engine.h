@@ -42,7 +42,6 @@ struct fb_engine_send {
 	u32 nsect;
 	u32 lifts;			/* enum fb_lift: limits that it lifts */
 	u64 gap_ns;			/* its rotational latency if nothing were read before it */
-	u64 extra_ns;			/* what the free read before it costs it as planned */
 };
 
 /* Counters */
@@ -161,7 +160,6 @@ struct fb_engine {
 	struct fb_plan plan;		/* in use while @pinned; FB_PLAN_NONE: all of it was sent */
 	u32 next_piece;			/* of @plan */
 	u32 lifts;			/* limits that the last command sent has lifted */
-	u64 extra_ns;			/* what @plan costs the choice, see fb_search_extra_ns() */
 
 	/* what is at the drive */
 	struct list_head flight;	/* requests, in the order sent */
