@@ -8,10 +8,7 @@
 /* staggered: regions of a round from which the head chooses */
 #define FB_IDLE_ORDER_STAGGERED_NEXT 8
 
-/*
- * Reading on over granules that are not wanted costs less than a new command up to this length:
- * 64 KiB pass in 0.3 to 1 ms.
- */
+/* Reading on over 64 KiB that are not wanted, 0.3 to 1 ms, costs less than a new command. */
 #define FB_IDLE_ORDER_JOIN_SECTORS 128U
 
 #define FB_IDLE_ORDER_ON_SECTORS 512U	/* near: holes that are passed over without a search */
@@ -239,8 +236,8 @@ static bool fb_idle_order_staggered_look(struct fb_idle_order *o,
 }
 
 /*
- * Choose among the next regions of the round the one that the head reaches first: each round
- * is still complete before the next begins, as in the exact order, but seeks are shorter.
+ * Among the next regions of the round choose the one that the head reaches first: each round is
+ * still complete before the next begins.
  */
 static void fb_idle_order_staggered_nearest(struct fb_idle_order *o,
 					    const struct fb_idle_order_ask *ask, u32 i,
@@ -330,8 +327,8 @@ static void fb_idle_order_near_ahead(const struct fb_idle_order *o,
 }
 
 /*
- * If the drive does not read ahead, each command loses what passes until the next one arrives. A
- * read of the rest of a track loses least, because the drive takes it as it passes.
+ * If the drive does not read ahead, each command loses what passes until the next one arrives:
+ * least if it reads the rest of a track, as that passes.
  */
 static void fb_idle_order_near_alone(const struct fb_idle_order *o,
 				     const struct fb_idle_order_ask *ask, u64 first, u64 end,

@@ -6,10 +6,9 @@
 #include "core/order_cost.h"
 
 /*
- * What short waits lose is known by tables that begin with a prior, and most waits that are seen
- * are long: for some minutes they may say a third too much. The drive's own order goes to short
- * waits most. With 3/4 of what they say six loads lose less than 1 % beside it, with all of it up
- * to 1.7 % (Documentation/sim.rst, "What two commands at the drive cost").
+ * What short waits, to which the drive's own order goes most, lose is known by tables that begin
+ * with a prior, and may say a third too much for some minutes. With 3/4 of it six loads lose less
+ * than 1 % beside that order, with all of it up to 1.7 % (Documentation/sim.rst).
  */
 #define FB_ORDER_COST_ODDS_NUM 3
 #define FB_ORDER_COST_ODDS_DEN 4
@@ -84,7 +83,7 @@ void fb_order_cost_arrived(struct fb_order_cost *sh, struct fb_policy_req *req)
 
 /*
  * Copy some of those that are not: all but the choice @c. With the last of them the shadow begins
- * where the real schedule will be when @c has gone, which ends at @head.
+ * at @head, where the real schedule will be when @c has gone.
  */
 static void fb_order_cost_fill(struct fb_order_cost *sh, const struct fb_order_cost_at *at,
 			       const struct fb_policy_choice *c, const struct dm_place *head)

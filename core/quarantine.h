@@ -16,9 +16,9 @@
 #define FB_QUARANTINE_SLOW_MOST 3		/* slow recoveries in a row that pause tasks */
 
 /*
- * A zone ends a day after the last error in it: by then a burst is over, and what is still
- * bad is found again at the cost of one recovery. If it did not end, its blocks would never be
- * read on a disk that is never idle, and gaps would not be used for repaired sectors.
+ * A zone ends a day after the last error in it: by then a burst is over, and what is still bad is
+ * found again at the cost of one recovery. Else it would never be read on a disk that is never
+ * idle.
  */
 #define FB_QUARANTINE_ZONE_NS (24ULL * 3600 * NSEC_PER_SEC)
 

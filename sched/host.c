@@ -31,10 +31,7 @@ static bool fb_host_unmapped(const struct fb_engine *e)
 	return fb_level_unmapped(fb_host_disk(e));
 }
 
-/*
- * A policy that was set by name orders though there is no map, unless nothing is to: by idle_only,
- * or in zones that are written in sequence.
- */
+/* A policy set by name orders without a map, unless idle_only or zones forbid any order. */
 static bool fb_host_by_lbn(const struct fb_engine *e)
 {
 	struct fb_disk *disk = fb_host_disk(e);
