@@ -45,23 +45,21 @@ struct fb_order_cost {
 	struct dm_place head;		/* its own */
 	/* it goes along with the real one; else it begins anew behind the next choice */
 	bool on;
-	/* it begins: requests are being copied, some with each choice, and are not yet served */
-	bool filling;
 	struct fb_policy_req req[FB_ORDER_COST_MOST];	/* copies of requests */
 };
 
 void fb_order_cost_init(struct fb_order_cost *sh);
 
 /* A request has entered the real pool. */
-void fb_order_cost_arrived(struct fb_order_cost *sh, struct fb_policy_req *req);
+void fb_order_cost_arrived(struct fb_order_cost *sh, const struct fb_policy_req *req);
 /* The real schedule is out of hand; the shadow begins anew. */
 void fb_order_cost_lost(struct fb_order_cost *sh);
 
 /*
  * Send the shadow's next, and add to @sum what @c costs, which really goes, chosen with @at by a
  * policy of fb_policy_has_cost(); only sums over many choices mean something. False: nothing can be
- * said this time: the shadow begins behind this choice, or is still being filled, which is 15 of
- * 60,000 choices beside ten outstanding. Cost: under 15,000 instructions.
+ * said: the shadow begins behind this choice, which is 15 of 60,000 beside ten outstanding. Cost:
+ * under 15,000 instructions.
  */
 bool fb_order_cost_charge(struct fb_order_cost *sh, const struct fb_order_cost_at *at,
 			  const struct fb_policy_choice *c, struct fb_order_cost_sum *sum);

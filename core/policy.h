@@ -55,7 +55,6 @@ struct fb_policy_req {
 	 */
 	u64 deadline_ns;
 	u64 arrived_ns;			/* not before requests added to the pool earlier */
-	bool copied;			/* core/order_cost.c has it */
 	u64 seek_ns;			/* scratch: its seek when last computed */
 	u64 pos_ns;			/* scratch: seek + rotational latency then */
 };

@@ -124,7 +124,7 @@ bool count_shadow(struct fb_order_cost *shadow, const struct fb_order_cost_at *a
 	return fb_order_cost_charge(shadow, at, c, &sum);
 }
 
-/* when it was lost it begins with copies of the pool's, some with each choice */
+/* when it was lost it begins with copies of the pool's */
 static __attribute__((noipa))
 bool count_begin(struct fb_order_cost *shadow, const struct fb_order_cost_at *at,
 		 const struct fb_policy_choice *c)
