@@ -59,13 +59,6 @@ struct fb_engine_stats {
 	struct fb_completion_stats ends;	/* of predictions */
 };
 
-/* What traces may tell */
-enum fb_engine_event {
-	FB_ENGINE_CHOICE,		/* a request has been chosen */
-	FB_ENGINE_GAP,			/* a gap is offered to the search */
-	FB_ENGINE_PRICE,		/* fb_round.joint has ended a window */
-};
-
 struct fb_engine;
 
 /**
@@ -88,7 +81,7 @@ struct fb_engine;
  * @take: a request leaves the pool, to be sent; its sectors are those that are sent
  * @submit: hand a command over to the drive; returns the time. NULL: the host does it later
  * @hold: have fb_engine_next() called at this time; may be NULL
- * @event: for traces; may be NULL
+ * @priced: fb_round.joint has ended a window; may be NULL
  */
 struct fb_engine_ops {
 	u64 (*now)(const struct fb_engine *e);
@@ -111,7 +104,7 @@ struct fb_engine_ops {
 	void (*take)(struct fb_engine *e, struct fb_engine_rq *rq);
 	u64 (*submit)(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
 	void (*hold)(struct fb_engine *e, u64 until_ns);
-	void (*event)(struct fb_engine *e, enum fb_engine_event event);
+	void (*priced)(struct fb_engine *e);
 };
 
 /* Policies joint and auto: the choice under way, and what it costs */
@@ -219,12 +212,6 @@ static inline struct fb_gap fb_engine_gap(const struct fb_engine *e, const struc
 		.dst_nsect = rq->fg.nsect,
 		.dst_write = rq->fg.write,
 	};
-}
-
-static inline void fb_engine_tell(struct fb_engine *e, enum fb_engine_event event)
-{
-	if (e->ops->event)
-		e->ops->event(e, event);
 }
 
 /* round.c */
