@@ -140,7 +140,6 @@ static u32 fb_quarantine_add(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 no
 			if (b->until_ns[i] < b->until_ns[oldest])
 				oldest = i;
 		fb_quarantine_end_zone(b, oldest);
-		b->dropped++;
 		verdict = FB_QUARANTINE_DROPPED;
 	}
 	b->zone[b->zones].first = first;

@@ -53,7 +53,6 @@ struct fb_quarantine {
 	struct fb_avoid zone[FB_QUARANTINE_ZONES];
 	u64 until_ns[FB_QUARANTINE_ZONES];	/* when each of them ends */
 	u32 zones;
-	u64 dropped;			/* zones that ended early because there were too many */
 	struct fb_doubt doubt[FB_QUARANTINE_DOUBTS];	/* ring of ranges that could not be read */
 	u32 doubts;			/* number of entries ever made in @doubt */
 	u64 doubt_ns;			/* when one of them was last tried */

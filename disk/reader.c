@@ -99,7 +99,7 @@ static bool fb_reader_take(struct fb_coverage *cov, struct fb_reader_job *job)
 }
 
 /* Count a search; true: the round has more gaps, and no carrier is due. */
-static bool fb_reader_count(struct fb_disk *disk, const struct fb_search *s, u64 ns)
+static bool fb_reader_count(struct fb_disk *disk, u64 ns)
 {
 	bool more;
 
@@ -107,9 +107,7 @@ static bool fb_reader_count(struct fb_disk *disk, const struct fb_search *s, u64
 	more = disk->mail.asked && !disk->reads.due;
 	disk->mail.spent_ns += ns;
 	disk->stats.searches++;
-	disk->stats.search_tracks += s->tracks;
 	disk->stats.search_ns += ns;
-	disk->stats.search_max_ns = max(disk->stats.search_max_ns, ns);
 	spin_unlock_irq(&disk->lock);
 	return more;
 }
@@ -184,7 +182,7 @@ static bool fb_reader_search(struct fb_coverage *cov)
 		}
 		cond_resched();
 	} while (more && READ_ONCE(disk->mail.gen) == job.gen && spent_ns < job.budget_ns);
-	again = fb_reader_count(disk, s, spent_ns);
+	again = fb_reader_count(disk, spent_ns);
 	/* Of gaps that share a choice only the one that is used counts. */
 	if (!job.shared)
 		fb_block_value_gap(&cov->worth, value);

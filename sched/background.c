@@ -175,7 +175,6 @@ void fb_background_note_sent(struct fb_sched *sched, struct fb_sched_rq *fq, u64
 	if (!fq->since_ns)
 		return;
 	st->others++;
-	st->others_sectors += fq->r.cmd.nsect;
 	st->others_max_age_ns = max(st->others_max_age_ns, now - fq->since_ns);
 	sched->others.next_lbn = fq->r.cmd.lbn + fq->r.cmd.nsect;
 	fq->since_ns = 0;
