@@ -175,7 +175,7 @@ static inline bool fb_engine_predicts(const struct fb_engine *e)
 /* requests are chosen together with the free reads before them */
 static inline bool fb_engine_is_joint(const struct fb_engine *e)
 {
-	return fb_policy_joins(e->pool.policy);
+	return e->pool.policy == FB_POLICY_AUTO;
 }
 
 /* of a command at the drive: neither a free read, nor a background read not yet expired */

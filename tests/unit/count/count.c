@@ -68,10 +68,12 @@ void count_choice(const struct dm_place *head, struct fb_policy_choice *c)
 
 static void choices(const char *policy, u32 cyls)
 {
-	int id = fb_policy_by_name(policy), i;
 	struct fb_policy_choice c;
+	int id = 0, i;
 
-	if (id < 0) {
+	while (id < FB_POLICIES && strcmp(policy, fb_policy_name[id]))
+		id++;
+	if (id == FB_POLICIES) {
 		fprintf(stderr, "count: no such policy: '%s'\n", policy);
 		exit(2);
 	}
