@@ -180,7 +180,7 @@ static bool fb_idle_order_shorten(const struct fb_idle_order *o,
 /* ---- sequential ---- */
 
 bool fb_idle_order_sequential(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
-		struct fb_plan_piece *out)
+			      struct fb_plan_piece *out)
 {
 	u64 first = fb_idle_order_wanted(o, ask, o->cursor, o->granules);
 
@@ -254,7 +254,7 @@ static void fb_idle_order_staggered_nearest(struct fb_idle_order *o,
 }
 
 bool fb_idle_order_staggered(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
-		struct fb_plan_piece *out)
+			     struct fb_plan_piece *out)
 {
 	u32 steps, i;
 
@@ -461,7 +461,7 @@ static bool fb_idle_order_near_goes_on(const struct fb_idle_order *o,
  * left there, a map tells what does.
  */
 bool fb_idle_order_near(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
-		struct fb_plan_piece *out)
+			struct fb_plan_piece *out)
 {
 	struct fb_idle_order_best best = { .wanted = 0 };
 	bool map = ask->dm && ask->head;

@@ -36,9 +36,9 @@ struct fb_model_table {
 u32 fb_model_table_bytes(const void *head);
 
 /*
- * Check a table and build the model from it, to be freed with dm_free(). @data: aligned to eight
- * bytes; not kept, and not trusted: each value is checked before use. @fault: filled on every error;
- * line 0: the table as a whole. May sleep. 0, -EINVAL (the table is at fault) or -ENOMEM.
+ * Check a table and build the model from it, for dm_free(). @data: aligned to eight bytes; not
+ * kept, and not trusted: each value is checked before use. @fault: filled on every error; line 0:
+ * the table as a whole. May sleep. 0, -EINVAL (the table is at fault) or -ENOMEM.
  */
 int fb_model_table_build(const void *data, size_t len, struct disk_model **out,
 			 struct dm_fault *fault);

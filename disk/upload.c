@@ -178,8 +178,8 @@ static int fb_upload_append(struct fb_disk *disk, const char *data, loff_t off, 
 /*
  * Take a piece of a model's table. A write at 0 begins an upload, writes at the end append, the
  * table's last byte commits. Until then, or if it is refused, the old model stays in force. May
- * sleep; does no I/O, as a queue freeze may wait for this store. Return: @len; or an error, with the
- * reason in the log, and in model_status if @file is uploading.
+ * sleep; does no I/O, as a queue freeze may wait for this store. Return: @len; or an error, with
+ * the reason in the log, and in model_status if @file is uploading.
  */
 ssize_t fb_upload_write(struct fb_disk *disk, const struct file *file, const char *data, loff_t off,
 			size_t len)

@@ -54,7 +54,7 @@ struct fb_cost_verdict {
 	bool slow;		/* for slow reads */
 };
 
-/* Everything is allowed, nothing wanted. @guarded: the guard acts; false: the trial only measures. */
+/* Everything is allowed, nothing wanted. @guarded: the guard acts; else it is only measured. */
 void fb_cost_init(struct fb_cost *c, u64 seed, bool guarded);
 /* Is there something to read, or may there be at any time? The trial runs while that is so. */
 void fb_cost_want(struct fb_cost *c, bool wanted, u64 now_ns);
