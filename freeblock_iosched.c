@@ -50,9 +50,8 @@ static void fb_iosched_note_activity(struct fb_sched *sched)
 
 /*
  * Flushes, FUA writes, passthrough commands and clones of dm bypass schedulers, and not every
- * kernel reports their completion. They are therefore counted as the device's busy commands
- * less our own and less @own, those about to be sent. This needs to be known only while there
- * is no other foreground.
+ * kernel reports their end: they are the device's busy commands less ours and less @own, those
+ * about to be sent. That matters only while there is no other foreground.
  */
 static void fb_iosched_look(struct fb_sched *sched, u32 own)
 {
@@ -93,10 +92,7 @@ static void fb_iosched_uncount(struct fb_sched *sched, struct fb_sched_rq *fq, b
 	sched->others.flying -= fq->r.background;
 }
 
-/*
- * Discards and similar requests move the head in ways that cannot be predicted, and may be
- * gigabytes long. (Our own reads may be sent as other operations later, disk/verify.c.)
- */
+/* Where discards and the like leave the head is not known. Ours may change (disk/verify.c). */
 static void fb_iosched_describe(struct fb_sched_rq *fq)
 {
 	enum req_op op = req_op(fq->rq);
@@ -327,10 +323,9 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 
 /*
  * There is no work while fb_engine.depth is reached or the second command is held back;
- * completed_request() and the timer run the queue again. Who orders is decided elsewhere
- * (fb_order_decide()). Only a run of the queue tells that a request has passed by the scheduler to
- * the device (fb_iosched_look()). This is called last before a queue falls asleep, so the end of a
- * background read's wait is timed here. The lock is taken because it all changes together.
+ * completed_request() and the timer run the queue again. Only a run of the queue tells that a
+ * request has passed by the scheduler (fb_iosched_look()). This is called last before a queue falls
+ * asleep, so the end of a background read's wait is timed here.
  */
 static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 {

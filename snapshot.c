@@ -34,7 +34,6 @@ struct fb_snapshot {
 	u64 tasks;			/* started and not over */
 	u64 bad_blocks;			/* found */
 	u64 alarms;			/* pauses for slow recoveries */
-	u64 quarantine_dropped;		/* zones that ended early */
 	u64 quarantine_zones;		/* of now */
 	u64 quarantine_sectors;		/* their length */
 	u64 idle_size_kib;		/* longest idle read */
@@ -51,12 +50,8 @@ struct fb_snapshot {
 	char recovery[FB_RECOVERY_TEXT];	/* how long the drive tries to read a bad sector */
 	char cost[FB_MEASURE_TEXT];	/* what free reads cost */
 	u32 floor_ns[FB_CONSERVATISM_KINDS];	/* learnt conservatism */
-	/* of a drive that caches writes */
-	u64 dirty;			/* writes believed to be in the cache only */
+	u64 dirty;			/* writes believed to be in the drive's cache only */
 	u64 after_writes;		/* idle reads that were the first after a single write */
-	u64 after_writes_late;		/* those that came late */
-	s64 destage_margin_ns;		/* how much longer than believed they wait */
-	u64 at_once_permille;		/* of those that did not wait, how many came late */
 	char line[FB_DOUBT_LEN];	/* a value as text */
 };
 
@@ -113,21 +108,6 @@ static void fb_snapshot_copy_sched(struct fb_disk *disk, struct fb_snapshot *s)
 	s->sched.in_flight = e->nr_flight;
 }
 
-static void fb_snapshot_copy_destage(struct fb_disk *disk, struct fb_snapshot *s, u64 now)
-{
-	const struct fb_destage *destage = &disk->destage;
-
-	/* brings the account up to now */
-	fb_destage_begin_ns(&disk->destage, now);
-	if (!destage->on)
-		return;
-	s->dirty = destage->dirty;
-	s->after_writes = destage->firsts;
-	s->after_writes_late = destage->lates;
-	s->destage_margin_ns = destage->margin_ns;
-	s->at_once_permille = div_u64((u64)destage->bare * 1000, FB_DESTAGE_ONE);
-}
-
 static void fb_snapshot_copy(struct fb_disk *disk, struct fb_snapshot *s, u64 now)
 {
 	const struct fb_quarantine *quarantine = &disk->quarantine;
@@ -155,7 +135,6 @@ static void fb_snapshot_copy(struct fb_disk *disk, struct fb_snapshot *s, u64 no
 	s->tasks = fb_disk_tasks(disk);
 	s->bad_blocks = quarantine->total;
 	s->alarms = quarantine->alarms;
-	s->quarantine_dropped = quarantine->dropped;
 	s->quarantine_zones = quarantine->zones;
 	s->quarantine_sectors = fb_quarantine_quarantined(quarantine);
 	fb_lookahead_describe(&disk->lookahead, FB_LIFT_SOURCE, now, s->lift_source,
@@ -167,7 +146,10 @@ static void fb_snapshot_copy(struct fb_disk *disk, struct fb_snapshot *s, u64 no
 	fb_measure_describe(disk, s->cost, sizeof(s->cost));
 	s->counted = fb_measure_counted(disk);
 	memcpy(s->floor_ns, disk->conservatism.odds.floor_ns, sizeof(s->floor_ns));
-	fb_snapshot_copy_destage(disk, s, now);
+	/* brings the account up to now */
+	fb_destage_begin_ns(&disk->destage, now);
+	s->dirty = disk->destage.dirty;
+	s->after_writes = disk->destage.firsts;
 }
 
 /* take a snapshot, for kfree(); NULL: no memory */
@@ -199,7 +181,6 @@ static struct fb_snapshot *fb_snapshot_take(struct fb_disk *disk)
 
 enum fb_snapshot_kind {
 	FB_SNAPSHOT_U64,
-	FB_SNAPSHOT_S64,
 	FB_SNAPSHOT_US,		/* a u64, nanoseconds, shown as microseconds */
 	FB_SNAPSHOT_S_US,	/* the same of an s64 */
 	FB_SNAPSHOT_TEXT,	/* a pointer to one */
@@ -276,8 +257,6 @@ static const struct fb_snapshot_row fb_snapshot_rows[] = {
 	FB_SNAPSHOT("stats/several", U64, stats.engine.several),
 	FB_SNAPSHOT("stats/dropped", U64, stats.engine.dropped),
 	FB_SNAPSHOT("stats/too_late", U64, stats.engine.too_late),
-	FB_SNAPSHOT("stats/no_buffer", U64, stats.no_buffer),
-	FB_SNAPSHOT("stats/not_fit", U64, stats.not_fit),
 	FB_SNAPSHOT("stats/discarded", U64, stats.discarded),
 	FB_SNAPSHOT("stats/free_errors", U64, stats.free_errors),
 	FB_SNAPSHOT("stats/free_sectors", U64, stats.free_sectors),
@@ -286,33 +265,24 @@ static const struct fb_snapshot_row fb_snapshot_rows[] = {
 	FB_SNAPSHOT("stats/fuas", U64, stats.fuas),
 	FB_SNAPSHOT("stats/unproven", U64, stats.unproven),
 	FB_SNAPSHOT("stats/searches", U64, stats.searches),
-	FB_SNAPSHOT("stats/search_tracks", U64, stats.search_tracks),
 	FB_SNAPSHOT("stats/search_ns", U64, stats.search_ns),
-	FB_SNAPSHOT("stats/search_max_ns", U64, stats.search_max_ns),
 	FB_SNAPSHOT("stats/choices", U64, stats.engine.choices),
 	FB_SNAPSHOT("stats/choice_ns", U64, stats.engine.choice_ns),
 	FB_SNAPSHOT("stats/choice_max_ns", U64, stats.engine.choice_max_ns),
-	FB_SNAPSHOT("stats/order_requests", U64, stats.engine.order.requests),
 	FB_SNAPSHOT("stats/order_took_us", S_US, stats.engine.order.took_ns),
 	FB_SNAPSHOT("stats/order_us", S_US, stats.engine.order.later_ns),
 	FB_SNAPSHOT("stats/background_sent", U64, stats.others),
-	FB_SNAPSHOT("stats/background_sectors", U64, stats.others_sectors),
 	FB_SNAPSHOT("stats/background_idle", U64, stats.others_idle),
 	FB_SNAPSHOT("stats/background_expired", U64, stats.others_expired),
 	FB_SNAPSHOT("stats/background_max_age_us", US, stats.others_max_age_ns),
-	FB_SNAPSHOT("stats/quarantine_dropped", U64, quarantine_dropped),
 	FB_SNAPSHOT("stats/idle_requests", U64, idle.requests),
 	FB_SNAPSHOT("stats/idle_collisions", U64, idle.collisions),
 	FB_SNAPSHOT("stats/idle_reads_ended", U64, idle.reads),
 	FB_SNAPSHOT("stats/idle_used_us", US, idle.used_ns),
 	FB_SNAPSHOT("stats/idle_us", US, idle.idle_ns),
 	FB_SNAPSHOT("stats/idle_max_us", US, idle.max_ns),
-	FB_SNAPSHOT("stats/credit_us", S_US, idle.credit_ns),
 	FB_SNAPSHOT("stats/dirty", U64, dirty),
 	FB_SNAPSHOT("stats/after_writes", U64, after_writes),
-	FB_SNAPSHOT("stats/after_writes_late", U64, after_writes_late),
-	FB_SNAPSHOT("stats/destage_margin_us", S_US, destage_margin_ns),
-	FB_SNAPSHOT("stats/writes_at_once_permille", U64, at_once_permille),
 };
 
 #define FB_SNAPSHOT_END (fb_snapshot_rows + ARRAY_SIZE(fb_snapshot_rows))
@@ -335,7 +305,7 @@ static const char *fb_snapshot_text(struct fb_snapshot *s, const struct fb_snaps
 		return field;
 	if (row->kind == FB_SNAPSHOT_TEXT)
 		return *(const char *const *)field;
-	if (row->kind == FB_SNAPSHOT_S64 || row->kind == FB_SNAPSHOT_S_US)
+	if (row->kind == FB_SNAPSHOT_S_US)
 		snprintf(s->line, sizeof(s->line), "%lld", div_s64(*(const s64 *)field, unit));
 	else
 		snprintf(s->line, sizeof(s->line), "%llu", div_u64(*(const u64 *)field, unit));

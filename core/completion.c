@@ -23,10 +23,9 @@ u64 fb_completion_overhead_ns(const struct disk_model *dm, bool write)
 }
 
 /*
- * Until when the command after @c is held back; 0: it is not. @c, alone at the drive, is in
- * service. A better command may arrive until it is about to end; but the next must reach the drive
- * in time, or the drive would idle. If the end is unknown nothing is held back. @lead_ns: time it
- * takes to send a command, besides the drive's overhead.
+ * Until when the command after @c, which is in service, is held back; 0: it is not. A better one
+ * may arrive until @c is about to end; but the next must reach the drive in time. @lead_ns: what it
+ * takes to send one, besides the drive's overhead.
  */
 u64 fb_completion_hold_ns(const struct disk_model *dm, const struct fb_completion_cmd *c,
 			  u64 lead_ns)
@@ -44,8 +43,8 @@ bool fb_completion_may_hold(bool write, u32 nsect)
 }
 
 /*
- * Predict where the head is when an idle drive begins a command sent at @now_ns. @start_ns: out:
- * when the arm can start, after the drive's overhead. False: head or phase is unknown.
+ * Where the head is when an idle drive begins a command sent at @now_ns, and when the arm can
+ * start. False: head or phase is unknown.
  */
 bool fb_completion_idle_head(const struct fb_head *head, u64 now_ns, bool write,
 			     struct dm_place *from, u64 *start_ns)
@@ -55,8 +54,8 @@ bool fb_completion_idle_head(const struct fb_head *head, u64 now_ns, bool write,
 }
 
 /*
- * Where the head is at the end of a command; without a prediction, the end of the last sector.
- * False: it is unknown.
+ * Where the head is at a command's end; without a prediction, behind its last sector. False:
+ * unknown.
  */
 bool fb_completion_end_place(const struct disk_model *dm, const struct fb_completion_cmd *c,
 			     struct dm_place *end)
@@ -87,14 +86,9 @@ static void fb_completion_place(const struct disk_model *dm, struct fb_completio
 		fb_conservatism_predict(&c->leg, dm, from, c->lbn, c->nsect, &c->acc);
 }
 
-/**
- * fb_completion_predict() - predict a command that is being sent
- * @head: head and phase
- * @c: the command; @lbn, @nsect, @write, @unplaced and @sent_ns are set
- * @before: the command sent before, if it is still in flight; or NULL
- * @tail_known: @tail is valid
- * @tail: where the head will be at the end of @before; out: at the end of @c
- * Return: true if @tail is known.
+/*
+ * Predict a command that is being sent. @before: the one sent before, if in flight, or NULL. @tail:
+ * where the head will be at its end, if known; out: at the end of @c. True: it is known.
  */
 bool fb_completion_predict(const struct fb_head *head, struct fb_completion_cmd *c,
 			   const struct fb_completion_cmd *before, bool tail_known,
@@ -111,10 +105,7 @@ bool fb_completion_predict(const struct fb_head *head, struct fb_completion_cmd 
 	return fb_completion_end_place(head->dm, c, tail);
 }
 
-/*
- * Repeat the prediction of the command after one that has ended. @alone: it is in service now;
- * false: the drive has others to choose from.
- */
+/* Repeat the prediction of the command after one that has ended. @alone: it is in service now. */
 void fb_completion_predict_next(const struct fb_head *head, struct fb_completion_cmd *next,
 				bool alone, const struct fb_head_end *end)
 {
@@ -201,8 +192,8 @@ struct fb_completion_belief {
 };
 
 /*
- * A drive that did something else first, such as to write what it had in its cache, or a host that
- * did, if it is reported @late, does not speak against the model, and hardly against the phase.
+ * A drive that did something else first, such as to write from its cache, or a host, if it is
+ * reported @late, does not speak against the model, and hardly against the phase.
  */
 static void fb_completion_excuse(struct fb_head *head, const struct fb_completion_belief *before,
 				 const struct fb_head_end *end, bool late)
@@ -228,9 +219,8 @@ static bool fb_completion_is_late(const struct fb_completion *l,
 }
 
 /*
- * Can it be that a zero-latency drive's head landed within an idle read, later than predicted? It
- * reads the rest first then, and ends where it landed, less than a turn later. Reads right behind
- * one another do so in rows. Of others this is not asked: it would excuse nearly all that is
+ * May a zero-latency drive's head have landed within an idle read, later than predicted? It ends
+ * where it landed then, less than a turn later. Of other reads that would excuse nearly all that is
  * wrong of requests of a turn.
  */
 static bool fb_completion_has_landed(const struct fb_completion *l,
@@ -279,11 +269,7 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
 		fb_completion_compare(l, c, now_ns, r);
 }
 
-/*
- * Follow a drive that orders by itself: @c, with @sent_ns set, has ended. Nothing was predicted,
- * but a read that was at the medium has ended at its sectors' angle. One that took less than an
- * eighth of a turn in all came from the drive's cache.
- */
+/* Follow a drive that orders by itself: a read from the medium has ended at its sectors' angle. */
 void fb_completion_follow(const struct fb_completion *l, const struct fb_completion_cmd *c,
 			  u64 now_ns)
 {
@@ -297,8 +283,8 @@ void fb_completion_follow(const struct fb_completion *l, const struct fb_complet
 }
 
 /*
- * The drive orders by itself, and the head is on the track of @lbn. @moved: it goes there by
- * itself; false: believed only if nothing better is known.
+ * The drive orders by itself, and the head is on the track of @lbn, or it is believed so where
+ * nothing better is known (not @moved).
  */
 void fb_completion_believe(struct fb_head *head, u64 lbn, bool moved)
 {
@@ -308,10 +294,7 @@ void fb_completion_believe(struct fb_head *head, u64 lbn, bool moved)
 		fb_head_guess(head, &place);
 }
 
-/*
- * Fill in a command's mark for the look-ahead probe; @cause and @mark.at are set. @lifts: in: those
- * that the last command sent used; out: those of this one.
- */
+/* Mark a command for the look-ahead probe; @lifts: of the last command sent; out: of this one. */
 void fb_completion_mark(struct fb_completion_cmd *c, u32 *lifts)
 {
 	c->mark.behind = *lifts;

@@ -13,9 +13,8 @@
 #define FB_CONSERVATISM_CHANCE_MOST 65535U	/* 16 binary places */
 
 /*
- * Counts decay by a 128th every 8 s, to half in 12 minutes, so that a bin that was safe last week
- * is not trusted after heat or age has changed the drive. A trial adds FB_CONSERVATISM_TRIAL, so
- * that small counts decay, too. A full count waits until it has decayed.
+ * Counts decay by a 128th every 8 s, to half in 12 minutes, as heat and age change drives. A trial
+ * adds FB_CONSERVATISM_TRIAL, so that small counts decay, too; a full count waits.
  */
 #define FB_CONSERVATISM_TRIAL 64
 #define FB_CONSERVATISM_FADE_SHIFT 7
@@ -33,9 +32,8 @@
 #define FB_CONSERVATISM_PRIOR_EARLY (FB_CONSERVATISM_PRIOR / 4)
 
 /*
- * A plan must keep the slack at which a turn is almost as likely lost as not, and no less than
- * FB_CONSERVATISM_LEAST_NS, because phases are known only to some microseconds: a read on the
- * track where the head already is must not begin right under it.
+ * A plan must keep the slack at which a turn is almost as likely lost as not, and
+ * FB_CONSERVATISM_LEAST_NS, as phases are known only to some microseconds.
  */
 #define FB_CONSERVATISM_RISK_FLOOR (FB_CONSERVATISM_ONE / 10 * 3)
 #define FB_CONSERVATISM_LEAST_NS 20000U
@@ -43,11 +41,10 @@
 #define FB_CONSERVATISM_EVERY 16	/* trials between two computations of the chances */
 
 /*
- * The price of a lost turn begins at 14 gaps, which costs about 5000 ppm on an Atlas 10K. Every
- * 8 s, in which a target of 5000 ppm allows 7 turns of a 10,000 rpm disk, the feedback changes it
- * by a sixteenth of the relative deviation from the target, so that it averages over a few minutes.
- * So few turns vary by chance by more than the target, so deviations count up to
- * FB_CONSERVATISM_LEFT_MOST times the target.
+ * The price of a lost turn begins at 14 gaps, which costs about 5000 ppm on an Atlas 10K. Every 8
+ * s, in which a target of 5000 ppm allows 7 turns of a 10,000 rpm disk, it changes by a sixteenth
+ * of the deviation, which counts up to FB_CONSERVATISM_LEFT_MOST times the target: so few turns
+ * vary by chance.
  */
 #define FB_CONSERVATISM_PRICE_START (14 * 256)
 #define FB_CONSERVATISM_PRICE_LEAST 64
@@ -233,7 +230,6 @@ static void fb_conservatism_charge(struct fb_conservatism *m, const struct fb_co
 	if (leg->cause == FB_CAUSE_SEPARATE)
 		return;
 	m->behind++;
-	m->cost_ns += leg->extra_ns;
 	m->cost_ns -= fb_conservatism_alone_ns(m, leg->gap_ns);
 }
 

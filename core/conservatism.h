@@ -36,8 +36,6 @@ struct fb_conservatism_leg {
 	u64 slack_ns;			/* predicted rotational wait at its end */
 	/* rotational wait of the foreground alone; FB_CAUSE_PREPEND and FB_CAUSE_AFTER only */
 	u64 gap_ns;
-	/* what the read costs if all goes as planned (fb_search.extra_ns); only for these, too */
-	u64 extra_ns;
 	s64 late_ns;	/* measured minus predicted media end, whole turns included */
 	/*
 	 * the command is on one track and the head did not land within its sectors, so its end

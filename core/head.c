@@ -3,24 +3,21 @@
 #include "core/head.h"
 
 /*
- * A residual of up to this share of a revolution is mechanical: 250 us at 10,000 rpm, because
- * reports are late by up to 100 us of jitter and some interrupt latency. Twice that share of
- * unrelated completions is mistaken for mechanical ones.
+ * A residual of up to this share of a revolution is mechanical: 250 us at 10,000 rpm, for reports
+ * are late by up to 100 us, and interrupts. Twice that share of unrelated completions looks
+ * mechanical.
  */
 #define FB_HEAD_TOLERANCE_SHARE 24
 
 /*
- * A quarter of the reports are ahead of the phase, by up to this share of a turn: 23 us at
- * 10,000 rpm. Without this tolerance, a punctual read right behind another might count as a cache
- * hit.
+ * A quarter of the reports are ahead of the phase, by up to this share of a turn: 23 us at 10,000
+ * rpm. Else a punctual read right behind another might count as a cache hit.
  */
 #define FB_HEAD_EDGE_SHARE 256
 
 /*
- * Trust: of completions that were predicted seven odd ones in a row void the anchor, three the
- * lock. One that was not weighs little: a zero-latency drive ends a read where its head has landed,
- * half of the reads right behind another end there, and were such a read to halve the trust, no
- * later one could ever be predicted.
+ * Seven odd ends in a row of predicted commands void the anchor, three the lock. Others weigh
+ * little: half of a zero-latency drive's reads right behind another end where its head has landed.
  */
 #define FB_HEAD_TRUST_MAX 64
 
@@ -31,23 +28,22 @@
 #define FB_HEAD_BELIEF_NS (30ULL * NSEC_PER_SEC)
 
 /*
- * The first windows are short, so that a period that is off by 500 ppm (3 us per
- * revolution of a 10,000 rpm drive) is corrected before it leaves the tolerance.
+ * The first windows are short: a period that is off by 500 ppm is corrected before it leaves the
+ * tolerance.
  */
 #define FB_HEAD_SHORT_WINDOW (FB_HEAD_WINDOW / 4)
 #define FB_HEAD_SHORT_WINDOWS 4
 
 /*
- * A window that has lasted as long as the period is averaged over may be even shorter, so
- * that the phase is updated when there are few requests. Completions before a pause say
- * nothing about the phase after it.
+ * Where requests are few a window may be even shorter, once it has lasted as long as the period is
+ * averaged over. Completions before a pause say nothing about the phase after it.
  */
 #define FB_HEAD_FEW (FB_HEAD_WINDOW / 8)
 #define FB_HEAD_PAUSE_NS (4ULL * NSEC_PER_SEC)
 
 /*
- * The period is averaged over this many revolutions (12 s at 10,000 rpm): an edge known to 3 us
- * then gives the period to 0.3 ppm, and the average follows a drive that warms up.
+ * The period is averaged over so many revolutions (12 s at 10,000 rpm): 3 us of an edge are 0.3 ppm
+ * of it then, and it follows a drive that warms up.
  */
 #define FB_HEAD_BASE_TURNS 2048
 
@@ -56,9 +52,8 @@
 #define FB_HEAD_RIGHT_SHIFT 8	/* ... and @right over 256 */
 
 /*
- * Bounds that a drive does not exceed if its model fits: the seek noise of the simulated drives
- * makes 2 in 100 commands end in another turn than predicted, a standard deviation of 500 us
- * 10 in 100. So do seeks that need the largest correction, 10 %, until it is made.
+ * Bounds that a drive keeps if its model fits: the seek noise of simulated drives has 2 in 100
+ * commands end in another turn than predicted, 500 us of it, or uncorrected seeks, 10 in 100.
  */
 #define FB_HEAD_FITS_LEAST (FB_PPM / 2)
 #define FB_HEAD_RIGHT_LEAST (FB_PPM / 4 * 3)
@@ -113,8 +108,8 @@ bool fb_head_locked(const struct fb_head *h, u64 now_ns)
 }
 
 /*
- * The angle that passes in @ns. As many nanoseconds as the period has picoseconds are a
- * thousand whole turns, so dropping those first keeps any time from overflowing.
+ * The angle that passes in @ns. A thousand whole turns, as many nanoseconds as the period has
+ * picoseconds, are dropped first, lest it overflows.
  */
 static u32 fb_head_turned(const struct fb_head *h, u64 ns)
 {
@@ -178,8 +173,8 @@ static void fb_head_anchor(struct fb_head *h, u64 ns, u32 angle)
 }
 
 /*
- * The early edge has moved by @moved_ns in @turns revolutions: correct the period by the
- * mean move over all windows since the anchor, of which the oldest fade.
+ * The early edge has moved by @moved_ns: correct the period by the mean move since the anchor, of
+ * which the oldest fades.
  */
 static void fb_head_learn_period(struct fb_head *h, s64 moved_ns, u64 turns)
 {
@@ -194,12 +189,10 @@ static void fb_head_learn_period(struct fb_head *h, s64 moved_ns, u64 turns)
 }
 
 /*
- * A window is full. Reports can only be late, so the window's early edge is the platter's
- * phase. The edge is the first quartile rather than the earliest report: on a zero-latency
- * drive a head that lands within the wanted range ends its access where it landed, some
- * sectors before the predicted angle, which happens to one in twenty of 8 KiB requests. Move
- * the anchor to the last end, corrected by the edge, before the period changes, so that the
- * phase does not jump.
+ * A window is full. Reports can only be late, so its early edge is the platter's phase: the first
+ * quartile, not the earliest, for a head that lands within the wanted range ends its access some
+ * sectors before the predicted angle. The anchor moves to the last end, corrected by the edge,
+ * before the period changes, so that the phase does not jump.
  */
 static void fb_head_window_end(struct fb_head *h)
 {
@@ -281,8 +274,8 @@ static void fb_head_early(struct fb_head *h, struct fb_head_end *out)
 }
 
 /*
- * The angle does not fit: either this completion is an exception or the phase is wrong. Without
- * a prediction it may also come from the cache, which says nothing about the model.
+ * The angle does not fit: an exception, a wrong phase, or without a prediction the cache, which
+ * says nothing about the model.
  */
 static void fb_head_odd(struct fb_head *h, const struct dm_place *end, bool predicted,
 			struct fb_head_end *out)

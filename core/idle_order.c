@@ -8,10 +8,7 @@
 /* staggered: regions of a round from which the head chooses */
 #define FB_IDLE_ORDER_STAGGERED_NEXT 8
 
-/*
- * Reading on over granules that are not wanted costs less than a new command up to this length:
- * 64 KiB pass in 0.3 to 1 ms.
- */
+/* Reading on over 64 KiB that are not wanted, 0.3 to 1 ms, costs less than a new command. */
 #define FB_IDLE_ORDER_JOIN_SECTORS 128U
 
 #define FB_IDLE_ORDER_ON_SECTORS 512U	/* near: holes that are passed over without a search */
@@ -182,9 +179,8 @@ static bool fb_idle_order_shorten(const struct fb_idle_order *o,
 
 /* ---- sequential ---- */
 
-static bool fb_idle_order_sequential_next(struct fb_idle_order *o,
-					  const struct fb_idle_order_ask *ask,
-					  struct fb_plan_piece *out)
+bool fb_idle_order_sequential(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+			      struct fb_plan_piece *out)
 {
 	u64 first = fb_idle_order_wanted(o, ask, o->cursor, o->granules);
 
@@ -196,11 +192,6 @@ static bool fb_idle_order_sequential_next(struct fb_idle_order *o,
 	fb_idle_order_run(o, ask, first, o->granules, out);
 	return true;
 }
-
-const struct fb_idle_order_ops fb_idle_order_sequential = {
-	.name = "sequential",
-	.next = fb_idle_order_sequential_next,
-};
 
 /* ---- staggered ---- */
 
@@ -239,8 +230,8 @@ static bool fb_idle_order_staggered_look(struct fb_idle_order *o,
 }
 
 /*
- * Choose among the next regions of the round the one that the head reaches first: each round
- * is still complete before the next begins, as in the exact order, but seeks are shorter.
+ * Among the next regions of the round choose the one that the head reaches first: each round is
+ * still complete before the next begins.
  */
 static void fb_idle_order_staggered_nearest(struct fb_idle_order *o,
 					    const struct fb_idle_order_ask *ask, u32 i,
@@ -262,9 +253,8 @@ static void fb_idle_order_staggered_nearest(struct fb_idle_order *o,
 	}
 }
 
-static bool fb_idle_order_staggered_next(struct fb_idle_order *o,
-					 const struct fb_idle_order_ask *ask,
-					 struct fb_plan_piece *out)
+bool fb_idle_order_staggered(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+			     struct fb_plan_piece *out)
 {
 	u32 steps, i;
 
@@ -281,11 +271,6 @@ static bool fb_idle_order_staggered_next(struct fb_idle_order *o,
 		fb_idle_order_staggered_nearest(o, ask, i, out);
 	return true;
 }
-
-const struct fb_idle_order_ops fb_idle_order_staggered = {
-	.name = "staggered",
-	.next = fb_idle_order_staggered_next,
-};
 
 /* ---- near ---- */
 
@@ -330,8 +315,8 @@ static void fb_idle_order_near_ahead(const struct fb_idle_order *o,
 }
 
 /*
- * If the drive does not read ahead, each command loses what passes until the next one arrives. A
- * read of the rest of a track loses least, because the drive takes it as it passes.
+ * If the drive does not read ahead, each command loses what passes until the next one arrives:
+ * least if it reads the rest of a track, as that passes.
  */
 static void fb_idle_order_near_alone(const struct fb_idle_order *o,
 				     const struct fb_idle_order_ask *ask, u64 first, u64 end,
@@ -475,8 +460,8 @@ static bool fb_idle_order_near_goes_on(const struct fb_idle_order *o,
  * Where the drive reads ahead, what follows its last command costs least. Else, or where little is
  * left there, a map tells what does.
  */
-static bool fb_idle_order_near_next(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
-				    struct fb_plan_piece *out)
+bool fb_idle_order_near(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+			struct fb_plan_piece *out)
 {
 	struct fb_idle_order_best best = { .wanted = 0 };
 	bool map = ask->dm && ask->head;
@@ -486,39 +471,22 @@ static bool fb_idle_order_near_next(struct fb_idle_order *o, const struct fb_idl
 	if (!map || ask->ahead)
 		fb_idle_order_near_aim(o, ask);
 	if (!map || dm_track_at(ask->dm, ask->head->cyl, ask->head->head, &t))
-		return fb_idle_order_sequential_next(o, ask, out);
+		return fb_idle_order_sequential(o, ask, out);
 	if (ask->ahead && fb_idle_order_near_goes_on(o, ask, &first)) {
 		fb_idle_order_run(o, ask, first, o->granules, out);
 		return true;
 	}
 	if (!fb_idle_order_near_search(o, ask, &t, &best)) {
 		o->cursor = fb_idle_order_track_granule(o, ask, dm_track_index(ask->dm, &t));
-		return fb_idle_order_sequential_next(o, ask, out);
+		return fb_idle_order_sequential(o, ask, out);
 	}
 	fb_idle_order_run(o, ask, best.first, best.end, out);
 	return true;
 }
 
-const struct fb_idle_order_ops fb_idle_order_near = {
-	.name = "near",
-	.next = fb_idle_order_near_next,
-};
-
 /* ---- for hosts ---- */
 
-const struct fb_idle_order_ops *fb_idle_order_by_name(const char *name)
-{
-	static const struct fb_idle_order_ops *const all[] = { &fb_idle_order_sequential,
-		&fb_idle_order_staggered, &fb_idle_order_near };
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(all); i++)
-		if (!strcmp(all[i]->name, name))
-			return all[i];
-	return NULL;
-}
-
-int fb_idle_order_init(struct fb_idle_order *o, const struct fb_idle_order_ops *ops,
+int fb_idle_order_init(struct fb_idle_order *o, fb_idle_order_fn find,
 		       u64 sectors, u32 granule_sectors, u32 regions, u32 segment_sectors)
 {
 	if (!regions)
@@ -528,7 +496,7 @@ int fb_idle_order_init(struct fb_idle_order *o, const struct fb_idle_order_ops *
 	if (regions > FB_IDLE_ORDER_REGIONS_MAX || segment_sectors % granule_sectors)
 		return -EINVAL;
 	memset(o, 0, sizeof(*o));
-	o->ops = ops;
+	o->find = find;
 	o->sectors = sectors;
 	o->granule = granule_sectors;
 	o->granules = fb_granule_first(granule_sectors, sectors);
@@ -542,7 +510,7 @@ int fb_idle_order_init(struct fb_idle_order *o, const struct fb_idle_order_ops *
 bool fb_idle_order_next(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 			struct fb_plan_piece *out)
 {
-	if (!ask->bm->n_wanted || !o->ops->next(o, ask, out) || !fb_idle_order_shorten(o, ask, out))
+	if (!ask->bm->n_wanted || !o->find(o, ask, out) || !fb_idle_order_shorten(o, ask, out))
 		return false;
 	o->cursor = fb_granule_first(o->granule, out->lbn + out->nsect);
 	return true;

@@ -41,26 +41,26 @@ struct fb_idle_order_ask {
 	u64 max_ns;	/* longest access that may be predicted from @head; 0: any */
 };
 
-/* An order */
-struct fb_idle_order_ops {
-	const char *name;		/* in the user interface */
-	/* find what to read next; fb_idle_order_next() calls it and shortens the read */
-	bool (*next)(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
-		     struct fb_plan_piece *out);
-};
+/* An order: finds what to read next; fb_idle_order_next() calls it and shortens the read */
+typedef bool (*fb_idle_order_fn)(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+				 struct fb_plan_piece *out);
 
-extern const struct fb_idle_order_ops fb_idle_order_sequential;	/* by LBN */
+/* By LBN. */
+bool fb_idle_order_sequential(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+			      struct fb_plan_piece *out);
 /*
  * The first segment of each region by LBN, then the second of each, and so on (Oprea and Juels,
  * FAST 2010). If the head is known, the one of the round's next eight that it reaches first.
  */
-extern const struct fb_idle_order_ops fb_idle_order_staggered;
-/* the read with most wanted sectors per time, starting from the head's place */
-extern const struct fb_idle_order_ops fb_idle_order_near;
+bool fb_idle_order_staggered(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+			     struct fb_plan_piece *out);
+/* The read with most wanted sectors per time, starting from the head's place. */
+bool fb_idle_order_near(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+			struct fb_plan_piece *out);
 
 /* An order and its position; all private */
 struct fb_idle_order {
-	const struct fb_idle_order_ops *ops;	/* the order */
+	fb_idle_order_fn find;		/* the order */
 	u64 sectors;			/* sectors of the disk */
 	u64 granules;			/* granules of the map */
 	u32 granule;			/* sectors per granule */
@@ -73,15 +73,12 @@ struct fb_idle_order {
 	u32 round[FB_IDLE_ORDER_REGIONS_MAX];
 };
 
-/* Look up an order by its name: "sequential", "staggered" or "near"; or NULL. */
-const struct fb_idle_order_ops *fb_idle_order_by_name(const char *name);
-
 /*
  * Set up an order at its beginning. Staggered: @regions, 1 .. FB_IDLE_ORDER_REGIONS_MAX, and
  * @segment_sectors, a multiple of @granule_sectors; 0: the defaults. 0, or -EINVAL: @o is
  * unchanged.
  */
-int fb_idle_order_init(struct fb_idle_order *o, const struct fb_idle_order_ops *ops,
+int fb_idle_order_init(struct fb_idle_order *o, fb_idle_order_fn find,
 		       u64 sectors, u32 granule_sectors, u32 regions, u32 segment_sectors);
 
 /*

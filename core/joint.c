@@ -6,10 +6,10 @@
 #define FB_JOINT_GAPS 256
 
 /*
- * A request counts for the next one, too: where it ends, how long its turn is put off. In 65536ths:
- * 0.2 of the shortest positioning time onward (2 % of free bandwidth in whole scans of the Atlas
- * 10K), and 7/100 of a turn for each mean age, which is that at which requests are chosen, plus a
- * turn. With 5/100 free reads gain 0.5 %, but under open loads p99 is 2 % higher.
+ * A request counts for the next one, too. In 65536ths: 0.2 of the shortest positioning time onward
+ * from where it ends (2 % of free bandwidth in whole scans of the Atlas 10K), and 7/100 of a turn
+ * for each mean age plus a turn. With 5/100 free reads gain 0.5 %, but under open loads p99 is 2 %
+ * higher.
  */
 #define FB_JOINT_ONWARD 13107
 #define FB_JOINT_AGE 4588
@@ -91,8 +91,7 @@ u32 fb_joint_miss_price(const struct fb_joint *j)
 
 /*
  * A rank is latency * gain - expected time * loss, in 2^-FB_JOINT_RANK_SHIFT. Where waiting costs
- * it falls with seek and wait, so that most requests are ruled out by the shortest seek over their
- * distance.
+ * it falls with seek and wait, so the shortest seek over its distance rules a request out.
  */
 struct fb_joint_view {
 	const struct fb_joint_at *at;
@@ -309,7 +308,7 @@ static void fb_joint_move(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 	j->price = clamp_t(s64, price, FB_JOINT_PRICE_LEAST, FB_JOINT_PRICE_MOST);
 	/*
 	 * Where the price cannot rise what is owed must not grow, for it cannot be paid; but it
-	 * falls, or the price would stay there. So it is with what is left where it cannot fall.
+	 * falls, or the price would stay there. Likewise what is left where it cannot fall.
 	 */
 	if (price < FB_JOINT_PRICE_LEAST ? over > 0 : j->price == price || over < 0)
 		j->owed_ppm = clamp_t(s64, j->owed_ppm + over, -most, most);

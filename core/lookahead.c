@@ -17,15 +17,14 @@
 #define FB_LOOKAHEAD_ONE 65536	/* a bad end; shares have 16 binary places */
 
 /*
- * Differences in slack alone may account for two in a hundred more. Ten in a hundred cost, in gaps
- * with such a read, more than free reads may cost altogether: this is between.
+ * Differences in slack may account for two in a hundred more; ten in a hundred cost, in such gaps,
+ * more than free reads may cost altogether: this is between.
  */
 #define FB_LOOKAHEAD_EXCESS (FB_LOOKAHEAD_ONE / 20)
 
 /*
- * The bound: 80 good ends in a row are enough where all are good; where more are bad chance counts
- * for more. So one verdict in a thousand is wrong; with twice the bound, an allowed lift's far more
- * seldom.
+ * The bound: 80 good ends in a row where all are good; where more are bad chance counts for more.
+ * One verdict in a thousand is wrong; with twice the bound, an allowed lift's, far fewer.
  */
 #define FB_LOOKAHEAD_SURE(usual) (4 * FB_LOOKAHEAD_ONE + 48 * (usual))
 

@@ -32,25 +32,13 @@ struct fb_model_table {
 	struct dm_info info;
 };
 
-/**
- * fb_model_table_bytes() - say how long a table will be
- * @head: its first eight bytes, aligned
- *
- * Return: its length in bytes; 0: this is no table of this version and byte order, or its
- * length is out of bounds.
- */
+/* Bytes of a table, by its first eight, aligned; 0: none of this version and byte order. */
 u32 fb_model_table_bytes(const void *head);
 
-/**
- * fb_model_table_build() - check a table and build the disk model from it
- * @data: the table, aligned to eight bytes; not kept
- * @len: its length in bytes
- * @out: the model, to be freed with dm_free(); untouched on error
- * @fault: filled on every error; line 0: the table as a whole
- *
- * Nothing in the table is trusted: each value is checked before it is used.
- * Context: may sleep (allocates with fb_zalloc()).
- * Return: 0, -EINVAL (the table is at fault) or -ENOMEM.
+/*
+ * Check a table and build the model from it, for dm_free(). @data: aligned to eight bytes; not
+ * kept, and not trusted: each value is checked before use. @fault: filled on every error; line 0:
+ * the table as a whole. May sleep. 0, -EINVAL (the table is at fault) or -ENOMEM.
  */
 int fb_model_table_build(const void *data, size_t len, struct disk_model **out,
 			 struct dm_fault *fault);

@@ -6,15 +6,12 @@
 #include "core/order_cost.h"
 
 /*
- * What short waits lose is known by tables that begin with a prior, and most waits that are seen
- * are long: for some minutes they may say a third too much. The drive's own order goes to short
- * waits most. With 3/4 of what they say six loads lose less than 1 % beside it, with all of it up
- * to 1.7 % (Documentation/sim.rst, "What two commands at the drive cost").
+ * What short waits, to which the drive's own order goes most, lose is known by tables that begin
+ * with a prior, and may say a third too much for some minutes. With 3/4 of it six loads lose less
+ * than 1 % beside that order, with all of it up to 1.7 % (Documentation/sim.rst).
  */
 #define FB_ORDER_COST_ODDS_NUM 3
 #define FB_ORDER_COST_ODDS_DEN 4
-
-#define FB_ORDER_COST_SLICE 32	/* requests that are copied in one step */
 
 void fb_order_cost_init(struct fb_order_cost *sh)
 {
@@ -47,19 +44,7 @@ static struct fb_policy_req *fb_order_cost_newest(struct fb_order_cost *sh)
 void fb_order_cost_lost(struct fb_order_cost *sh)
 {
 	sh->on = false;
-	sh->filling = false;
 	fb_policy_pool_clear(&sh->pool, &sh->spare);
-}
-
-static void fb_order_cost_drop_copy(struct fb_order_cost *sh, const struct fb_policy_req *req)
-{
-	struct fb_policy_req *copy;
-
-	list_for_each_entry(copy, &sh->pool.reqs[req->class], node)
-		if (copy->lbn == req->lbn && copy->arrived_ns == req->arrived_ns) {
-			fb_order_cost_drop(sh, copy);
-			return;
-		}
 }
 
 static void fb_order_cost_copy(struct fb_order_cost *sh, const struct fb_policy_req *req)
@@ -71,9 +56,8 @@ static void fb_order_cost_copy(struct fb_order_cost *sh, const struct fb_policy_
 	fb_policy_pool_add(&sh->pool, copy);
 }
 
-void fb_order_cost_arrived(struct fb_order_cost *sh, struct fb_policy_req *req)
+void fb_order_cost_arrived(struct fb_order_cost *sh, const struct fb_policy_req *req)
 {
-	req->copied = sh->on;
 	if (!sh->on)
 		return;
 	if (list_empty(&sh->spare))
@@ -82,36 +66,7 @@ void fb_order_cost_arrived(struct fb_order_cost *sh, struct fb_policy_req *req)
 		fb_order_cost_copy(sh, req);
 }
 
-/*
- * Copy some of those that are not: all but the choice @c. With the last of them the shadow begins
- * where the real schedule will be when @c has gone, which ends at @head.
- */
-static void fb_order_cost_fill(struct fb_order_cost *sh, const struct fb_order_cost_at *at,
-			       const struct fb_policy_choice *c, const struct dm_place *head)
-{
-	u32 class, left = FB_ORDER_COST_SLICE;
-	struct fb_policy_req *req;
-
-	if (c->req->copied)
-		fb_order_cost_drop_copy(sh, c->req);
-	for (class = 0; class < FB_POLICY_CLASSES; class++)
-		list_for_each_entry(req, &at->real->reqs[class], node) {
-			if (req->copied || req == c->req)
-				continue;
-			if (list_empty(&sh->spare)) {
-				fb_order_cost_lost(sh);
-				return;
-			}
-			if (!left--)
-				return;
-			fb_order_cost_copy(sh, req);
-			req->copied = true;
-		}
-	sh->filling = false;
-	sh->on = true;
-	sh->head = *head;
-}
-
+/* Begin with all but the choice @c, where the real schedule will be when that has gone: @head. */
 static void fb_order_cost_begin(struct fb_order_cost *sh, const struct fb_order_cost_at *at,
 				const struct fb_policy_choice *c, const struct dm_place *head)
 {
@@ -123,14 +78,10 @@ static void fb_order_cost_begin(struct fb_order_cost *sh, const struct fb_order_
 		return;
 	for (class = 0; class < FB_POLICY_CLASSES; class++)
 		list_for_each_entry(req, &at->real->reqs[class], node)
-			req->copied = false;
-	sh->filling = true;
-	fb_order_cost_fill(sh, at, c, head);
-}
-
-static u32 fb_order_cost_apart(const struct dm_place *a, const struct dm_place *b)
-{
-	return a->cyl > b->cyl ? a->cyl - b->cyl : b->cyl - a->cyl;
+			if (req != c->req)
+				fb_order_cost_copy(sh, req);
+	sh->on = true;
+	sh->head = *head;
 }
 
 /* expected time from @head to where a request begins */
@@ -138,7 +89,7 @@ static s64 fb_order_cost_expected(const struct fb_order_cost_at *at, const struc
 				  const struct fb_policy_choice *c)
 {
 	s64 ns = fb_conservatism_expected_ns(at->odds, dm_period_ns(at->dm),
-					     fb_order_cost_apart(head, &c->req->start), c->seek_ns,
+					     dm_apart(head, &c->req->start), c->seek_ns,
 					     c->pos_ns - c->seek_ns);
 	s64 odds_ns = ns - (s64)c->pos_ns;
 
@@ -176,10 +127,6 @@ bool fb_order_cost_charge(struct fb_order_cost *sh, const struct fb_order_cost_a
 	if (!c->predicted ||
 	    dm_access(at->dm, at->head, c->req->lbn, c->req->nsect, c->req->write, &acc)) {
 		fb_order_cost_lost(sh);
-		return false;
-	}
-	if (sh->filling) {
-		fb_order_cost_fill(sh, at, c, &acc.end);
 		return false;
 	}
 	/* some were merged into others: as many are left out here */

@@ -179,7 +179,7 @@ struct fb_search_arm {
 	struct fb_need need;		/* that a track of the stride passed over must have */
 };
 
-/* A search under way; private but @best, @latency_ns, @extra_ns, @window_ns and @tracks */
+/* A search under way; private but @best, @latency_ns, @window_ns and @tracks */
 struct fb_search {
 	const struct disk_model *dm;
 	const struct fb_bitmap *bm;
@@ -187,8 +187,6 @@ struct fb_search {
 	struct fb_limits lim;
 	struct fb_plan best;
 	u64 latency_ns;	/* rotational latency before the destination: the opportunity */
-	/* what any read costs the foreground if all goes as planned: fb_search_extra_ns() */
-	u64 extra_ns;
 	u64 window_ns;	/* from leaving @gap.src to the first sector: seek + latency */
 	u64 period_ns;
 	u64 granule_ns;			/* a granule's transfer time where tracks are longest */

@@ -55,11 +55,6 @@ struct fb_policy_ops {
 		       struct fb_policy_choice *c);
 };
 
-bool fb_policy_joins(enum fb_policy_id policy)
-{
-	return policy == FB_POLICY_AUTO;
-}
-
 bool fb_policy_needs_no_map(enum fb_policy_id policy)
 {
 	return policy == FB_POLICY_CLOOK || policy == FB_POLICY_SSTF;
@@ -67,17 +62,8 @@ bool fb_policy_needs_no_map(enum fb_policy_id policy)
 
 bool fb_policy_has_cost(enum fb_policy_id policy)
 {
-	return policy == FB_POLICY_SSTF || policy == FB_POLICY_SPTF_SW || fb_policy_joins(policy);
-}
-
-int fb_policy_by_name(const char *name)
-{
-	int i;
-
-	for (i = 0; i < FB_POLICIES; i++)
-		if (!strcmp(name, fb_policy_name[i]))
-			return i;
-	return -EINVAL;
+	return policy == FB_POLICY_SSTF || policy == FB_POLICY_SPTF_SW ||
+	       policy == FB_POLICY_AUTO;
 }
 
 void fb_policy_pool_init(struct fb_policy_pool *pool)

@@ -55,7 +55,6 @@ struct fb_policy_req {
 	 */
 	u64 deadline_ns;
 	u64 arrived_ns;			/* not before requests added to the pool earlier */
-	bool copied;			/* core/order_cost.c has it */
 	u64 seek_ns;			/* scratch: its seek when last computed */
 	u64 pos_ns;			/* scratch: seek + rotational latency then */
 };
@@ -102,12 +101,8 @@ struct fb_policy_choice {
 
 /* Does a policy order without a model, by LBN or arrival? */
 bool fb_policy_needs_no_map(enum fb_policy_id policy);
-/* Are requests chosen together with the free reads before them, while such reads are wanted? */
-bool fb_policy_joins(enum fb_policy_id policy);
 /* May its order take longer than that of shortest positioning times (core/order_cost.h)? */
 bool fb_policy_has_cost(enum fb_policy_id policy);
-/* Its number by its name in fb_policy_name[], or -EINVAL. */
-int fb_policy_by_name(const char *name);
 
 /* An empty pool: auto, SPTF-SW at 60 %. */
 void fb_policy_pool_init(struct fb_policy_pool *pool);

@@ -43,10 +43,9 @@ static u32 fb_quarantine_n_doubts(const struct fb_quarantine *b)
 }
 
 /*
- * A disk's first task begins, and its thread is not running: forget all doubt. Blocks that were in
- * doubt may have been written meanwhile, and bad ones are found again; but those that were bad by
- * errors that are not the medium's stay, for each such error is dear. Zones end if blocks have
- * another size.
+ * A disk's first task begins: forget all doubt, as what was in doubt may have been written and bad
+ * blocks are found again. What was bad by errors that are not the medium's stays, for each such
+ * error is dear. Zones end if blocks have another size.
  */
 void fb_quarantine_begin(struct fb_quarantine *b, u32 granule, u64 sectors, bool careful)
 {
@@ -114,9 +113,8 @@ void fb_quarantine_expire(struct fb_quarantine *b, u64 now)
 }
 
 /*
- * Add a zone around some sectors; zones that it overlaps become part of it. If there are too
- * many, the one without an error for longest ends: its bad blocks are found again, whereas
- * joining two distant zones would keep much of the disk from being read.
+ * Add a zone around some sectors, joined with those that it overlaps. Of too many the one without
+ * an error for longest ends: its bad blocks are found again.
  */
 static u32 fb_quarantine_add(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 now)
 {
@@ -142,7 +140,6 @@ static u32 fb_quarantine_add(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 no
 			if (b->until_ns[i] < b->until_ns[oldest])
 				oldest = i;
 		fb_quarantine_end_zone(b, oldest);
-		b->dropped++;
 		verdict = FB_QUARANTINE_DROPPED;
 	}
 	b->zone[b->zones].first = first;
@@ -212,9 +209,8 @@ static bool fb_quarantine_is_proven(const struct fb_quarantine *b, u64 lbn)
 }
 
 /*
- * Is a plain READ to tell whether a block can be read? On a careful disk each error is dear, and
- * what is in doubt is bad when READ fails, too: a VERIFY or FUA that fails would prove nothing.
- * What READ can read is verified then. A block that was bad before needs no such proof.
+ * Is a plain READ to tell whether a block can be read? On a careful disk each error is dear, and a
+ * VERIFY or FUA that fails would prove nothing. A block that was bad before needs no such proof.
  */
 bool fb_quarantine_by_read(const struct fb_quarantine *b, u64 lbn, u32 nsect)
 {
@@ -248,8 +244,8 @@ static bool fb_quarantine_cut_piece(const struct fb_quarantine *b, const struct 
 }
 
 /*
- * Shorten a plan for a gap so that nothing is read that may be bad: nothing quarantined, and blocks
- * in doubt alone and seldom, or on a careful disk not at all. False: nothing of it is left.
+ * Shorten a plan for a gap: nothing quarantined, and blocks in doubt alone and seldom, or on a
+ * careful disk not at all. False: nothing of it is left.
  */
 bool fb_quarantine_cut(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
 		       struct fb_plan *plan)
@@ -341,8 +337,8 @@ static u64 fb_quarantine_dare_ns(const struct fb_quarantine *b)
 }
 
 /*
- * Count an error that is not the medium's: must tasks pause? One more than is risked is no news
- * if something there has failed already (@suspect): then all such places wait.
+ * Count an error that is not the medium's: must tasks pause? If something there has failed before
+ * (@suspect) one more than is risked has all such places wait instead.
  */
 static u32 fb_quarantine_count_other(struct fb_quarantine *b, bool suspect, u64 now)
 {
@@ -361,7 +357,7 @@ static u32 fb_quarantine_count_other(struct fb_quarantine *b, bool suspect, u64 
 
 /*
  * What has been read after all has not failed by itself. A careful disk's doubts are read from
- * front to back: what lies before is not wanted, or bad.
+ * front to back.
  */
 static void fb_quarantine_absolve(struct fb_quarantine *b, const struct fb_quarantine_read *read)
 {
@@ -386,11 +382,10 @@ static void fb_quarantine_absolve(struct fb_quarantine *b, const struct fb_quara
 /*
  * Judge from a read that has ended whether a block is bad; enum fb_quarantine_verdict, or-ed. The
  * place of the error is known if the drive said it, or where it stopped, or if it read one block
- * with no foreground read after it. The medium is at fault if the drive says so, or if that block
- * has failed by itself before: what Linux would retry (ASC 15h), a time-out or a unit attention may
- * pass. On a careful disk it is enough that it failed among others before. One of both failures
- * must be a plain READ's. Until both are known the blocks are wanted again, and read alone if the
- * place is in doubt. The disk's lock is held.
+ * and nothing behind it. The medium is at fault if the drive says so, or if that block has failed
+ * by itself before (on a careful disk: among others), once in a plain READ: a time-out, a unit
+ * attention, what Linux would retry (ASC 15h) may pass. Until both are known the blocks are wanted
+ * again, and read alone if the place is in doubt. The disk's lock is held.
  */
 u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read *read, u64 now)
 {
@@ -446,10 +441,9 @@ static bool fb_quarantine_wanted(const struct fb_quarantine *b, const struct fb_
 }
 
 /*
- * Find a quarantined or doubtful piece to read in idle time, which goes before all others; a block
- * in doubt is read alone. False: none is wanted, or it must wait: during the pause after a slow
- * recovery or a fault that may pass, and on a careful disk, if in doubt, until another error may be
- * risked, unless READ is to tell whether a VERIFY or FUA is at fault itself.
+ * Find a quarantined piece, or a block in doubt, to read in idle time, before all others. False:
+ * none is wanted, or must wait: after a slow recovery or a fault that may pass, and on a careful
+ * disk until another error may be risked, unless READ is to tell whether a command is at fault.
  */
 bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
 			u32 max_sectors, struct fb_plan_piece *piece)
@@ -497,9 +491,8 @@ static bool fb_quarantine_obstacle(const struct fb_quarantine *b, u64 lbn, u64 n
 }
 
 /*
- * Keep an idle read, which begins with a wanted block, off blocks that are quarantined, or in
- * doubt, and have reads of their own: end it before the first of them, or move it past them. False:
- * nothing else is wanted.
+ * Keep an idle read off blocks that are quarantined or in doubt, which have reads of their own: end
+ * it before the first of them, or move it past them. False: nothing else is wanted.
  */
 bool fb_quarantine_divert(const struct fb_quarantine *b, const struct fb_bitmap *bm,
 			  struct fb_plan_piece *piece)

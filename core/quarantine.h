@@ -16,9 +16,9 @@
 #define FB_QUARANTINE_SLOW_MOST 3		/* slow recoveries in a row that pause tasks */
 
 /*
- * A zone ends a day after the last error in it: by then a burst is over, and what is still
- * bad is found again at the cost of one recovery. If it did not end, its blocks would never be
- * read on a disk that is never idle, and gaps would not be used for repaired sectors.
+ * A zone ends a day after the last error in it: by then a burst is over, and what is still bad is
+ * found again at the cost of one recovery. Else it would never be read on a disk that is never
+ * idle.
  */
 #define FB_QUARANTINE_ZONE_NS (24ULL * 3600 * NSEC_PER_SEC)
 
@@ -53,7 +53,6 @@ struct fb_quarantine {
 	struct fb_avoid zone[FB_QUARANTINE_ZONES];
 	u64 until_ns[FB_QUARANTINE_ZONES];	/* when each of them ends */
 	u32 zones;
-	u64 dropped;			/* zones that ended early because there were too many */
 	struct fb_doubt doubt[FB_QUARANTINE_DOUBTS];	/* ring of ranges that could not be read */
 	u32 doubts;			/* number of entries ever made in @doubt */
 	u64 doubt_ns;			/* when one of them was last tried */

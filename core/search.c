@@ -60,8 +60,8 @@ static u32 fb_arm_cyl(const struct fb_search_arm *arm)
 }
 
 /*
- * Bound from above what is left of the hop after the legs over the arm's cylinders at distances
- * from @arm->dist to @end, with no less conservatism than @near_ns and @far_ns.
+ * Bound from above what is left of the hop after legs over the arm's cylinders from @arm->dist to
+ * @end, with no less conservatism than these.
  */
 static u64 fb_arm_usable_ns(const struct fb_search *s, const struct fb_search_arm *arm, u32 end,
 			    u64 near_ns, u64 far_ns)
@@ -102,10 +102,7 @@ static void fb_arm_skip_alike(struct fb_search *s, struct fb_search_arm *arm, u3
 	arm->dist = max(end, arm->dist + 1);
 }
 
-/*
- * Nothing at @arm->dist was usable, where a track must have @need granules: skip the distances at
- * which nothing is usable either.
- */
+/* Nothing at @arm->dist was usable: skip the distances at which nothing is usable either. */
 static void fb_arm_skip(struct fb_search *s, struct fb_search_arm *arm, u32 need)
 {
 	u64 con = min(fb_track_find_con_ns(s, 0), fb_track_find_con_ns(s, 1));
@@ -150,15 +147,16 @@ static struct fb_search_arm *fb_nearest_arm(struct fb_search *s)
 	return best;
 }
 
-/* Do LBNs stay on a surface for some cylinders? A cylinder's tracks are then far apart in them. */
+/*
+ * Do LBNs stay on a surface for some cylinders, so that a cylinder's tracks are far apart in them?
+ */
 static bool fb_search_has_runs(const struct fb_search *s)
 {
 	return dm_info(s->dm)->surface_run > 1;
 }
 
 /*
- * Count the cylinders with too few granules from @first on, up to @n; where LBNs run along a
- * surface, up to the end of a band.
+ * Count the cylinders with too few granules from @first on, up to @n, or up to the end of a band.
  */
 static u32 fb_arm_skippable(const struct fb_search *s, const struct fb_search_arm *arm, u32 first,
 			    u32 n, u32 need)
@@ -260,8 +258,8 @@ static u32 fb_cylinder_track(struct fb_search *s)
 }
 
 /*
- * May a track with @left wanted granules be worth as much as the hop's best piece? To pass over one
- * is a step, too. @left is the track's own: more of them may be worth less, see core/block_value.h.
+ * May a track be worth as much as the hop's best piece? To pass over one is a step, too. @left is
+ * the track's own: more of them may be worth less, see core/block_value.h.
  */
 static bool fb_cylinder_worth(struct fb_search *s, u32 left)
 {
@@ -439,17 +437,6 @@ static u32 fb_search_most_weight(const struct fb_limits *lim)
 	return most;
 }
 
-u64 fb_search_extra_ns(const struct disk_model *dm, const struct fb_gap *gap, u64 latency_ns)
-{
-	u64 period_ns = dm_period_ns(dm), missing_ns = period_ns - min(latency_ns, period_ns), ns;
-	struct dm_track t;
-
-	if (!dm_info(dm)->zero_latency || dm_track_at(dm, gap->dst.cyl, gap->dst.head, &t))
-		return 0;
-	ns = dm_angle_to_ns(dm, t.sector_angle) * gap->dst_nsect;
-	return min(ns, period_ns) - min(missing_ns, min(ns, period_ns));
-}
-
 void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 		     const struct fb_bitmap *bm, const struct fb_gap *gap,
 		     const struct fb_limits *lim)
@@ -476,7 +463,6 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	s->granule_ns = div_u64(s->period_ns * lim->granule_sectors, info->spt_most);
 	s->fg_ns = div_u64(s->period_ns * gap->dst_nsect, info->spt_most);
 	s->cylinders = info->cylinders;
-	s->extra_ns = fb_search_extra_ns(dm, gap, s->latency_ns);
 	s->most_weight = fb_search_most_weight(lim);
 	s->weight = s->most_weight;
 	s->most_value = fb_track_find_most(s);

@@ -21,13 +21,6 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 		     const struct fb_limits *lim);
 
 /*
- * What a read in a gap costs the foreground even in time, ns; usually 0. If the head would land
- * within the request, a drive with zero-latency access needs one turn from there; after a free read
- * it waits for the first sector and then reads all. @latency_ns: the gap's rotational latency.
- */
-u64 fb_search_extra_ns(const struct disk_model *dm, const struct fb_gap *gap, u64 latency_ns);
-
-/*
  * Examine one more track, or pass over some that are done; a better plan replaces @s->best. The
  * order (paper, 4.3) is the destination track, then the tracks of the cylinders at distance 0, 1,
  * 2, ... from source and destination. With FB_LIFT_SEVERAL the best piece found is kept, and the

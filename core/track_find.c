@@ -20,10 +20,7 @@ static bool fb_same_track(const struct dm_place *p, u32 cyl, u32 head)
 	return p->cyl == cyl && p->head == head;
 }
 
-/*
- * Reads on the tracks where the foreground was or is going may trigger the drive's look-ahead,
- * so they are allowed only where that has been excluded.
- */
+/* Reads on the tracks where the foreground was or is going may trigger the drive's look-ahead. */
 static bool fb_track_find_forbidden(const struct fb_search *s, u32 cyl, u32 head)
 {
 	u32 lift = s->lim.lift;
@@ -85,8 +82,8 @@ static u32 fb_track_find_left(const struct fb_search *s, const struct dm_track *
 }
 
 /*
- * With powers, the granules left behind count, too: otherwise reads would first take large pieces
- * from full tracks and leave a few granules on each, which would cost a gap per track in the end.
+ * With powers, the granules left behind count, too: else a few would be left on each track, which
+ * would cost a gap per track in the end.
  */
 u64 fb_track_find_worth(const struct fb_search *s, u32 weight, u32 left, u32 wanted)
 {
@@ -151,10 +148,9 @@ u64 fb_track_find_fixed_cost(const struct fb_search *s)
 
 	if (!s->lim.odds)
 		return 0;
-	return (s->lim.miss_value *
+	return s->lim.miss_value *
 		fb_conservatism_chance(s->lim.odds->chance[FB_CONSERVATISM_EARLY],
-				       missing_ns) >> 16) +
-	       div_u64(s->lim.miss_value * s->extra_ns, s->period_ns);
+				       missing_ns) >> 16;
 }
 
 /*
@@ -207,10 +203,7 @@ static void fb_track_find_write(struct fb_search *s)
 		fb_track_find_add(&s->best, &s->find);
 }
 
-/*
- * A command is sent when the last but one before it has ended. It must reach the drive while
- * that works on the last one, or the drive would idle or take another command first.
- */
+/* A command must reach the drive while that works on the one before, or the drive would idle. */
 static bool fb_track_find_in_time(const struct fb_search *s, const struct fb_piece *p)
 {
 	const struct fb_piece *next = &s->piece[s->at];
@@ -245,8 +238,8 @@ static void fb_track_find_propose(struct fb_search *s, const struct fb_piece *p)
 /* ---- prepending ---- */
 
 /*
- * Propose the granules from @lbn to the foreground's beginning on its track, which is at angle
- * @at; the head is there at @angle, conservatism included.
+ * Propose the granules from @lbn to the foreground's beginning at angle @at; the head is there at
+ * @angle, conservatism included.
  */
 static void fb_track_find_prepend_run(struct fb_search *s, const struct dm_track *t, u64 lbn,
 				      u32 at, u32 angle)
@@ -288,8 +281,7 @@ static void fb_track_find_prepend_run(struct fb_search *s, const struct dm_track
 }
 
 /*
- * Prepend what passes on the destination track after the head can be there and ends exactly
- * where the foreground read begins.
+ * Prepend what passes on the destination track before the foreground, and ends where that begins.
  */
 void fb_track_find_prepend(struct fb_search *s)
 {
@@ -394,8 +386,8 @@ static bool fb_track_find_shorten(const struct fb_search *s, const struct fb_vis
 }
 
 /*
- * The piece @p of @n granules from @first on has just so much slack: shorten it for more, and take
- * off its value what misses cost. false: it cannot be worth as much as the hop's best piece.
+ * Shorten a piece for more slack, and take off its value what misses cost. False: it cannot be
+ * worth as much as the hop's best piece.
  */
 static bool fb_track_find_settle(const struct fb_search *s, const struct fb_visit *v,
 				 struct fb_piece *p, u64 first, u32 n, u64 slack_ns[2])
@@ -480,8 +472,8 @@ static bool fb_track_find_across(struct fb_search *s, const struct fb_visit *v, 
 }
 
 /*
- * The granule that begins at the end of this track and ends on the next can only be read
- * across the head switch, alone or with the run before it.
+ * The granule that ends on the next track can only be read across the head switch, alone or with
+ * the run before it.
  */
 static void fb_track_find_straddler(struct fb_search *s, const struct fb_visit *v,
 				    const struct dm_piece piece[2])

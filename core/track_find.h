@@ -60,10 +60,7 @@ static inline u32 fb_track_find_need_cached(const struct fb_search *s, struct fb
 /* What @wanted of a track's @left granules are worth; more for more, but not for more left. */
 u64 fb_track_find_worth(const struct fb_search *s, u32 weight, u32 left, u32 wanted);
 
-/*
- * What reading anything at all in the gap costs, in a plan's value. If the wait is nearly a whole
- * turn, the foreground alone may gain that turn, or land within the request and begin there.
- */
+/* What reading anything at all costs, in a plan's value: alone the foreground may gain a turn. */
 u64 fb_track_find_fixed_cost(const struct fb_search *s);
 
 /* Look for a piece to prepend to the foreground request; @s->find and @s->best are the best. */

@@ -67,9 +67,9 @@ static void fb_cookie_overlay(const struct fb_cookie_segment *lower, u32 nl,
 }
 
 /*
- * Make ranges, of which later ones win, an array of segments that do not overlap: neighbouring
- * runs of 1, 2, 4 ... ranges are laid over each other. A run of k becomes less than 2 * k
- * segments, and @from and @to have room for 3 * @n. Returns the array used last.
+ * Make ranges, of which later ones win, segments that do not overlap: runs of 1, 2, 4 ... are laid
+ * over each other. A run of k becomes less than 2 * k segments; both arrays have room for 3 * @n.
+ * Returns the array used last.
  */
 static struct fb_cookie_segment *fb_cookie_resolve(struct fb_cookie_segment *from,
 						   struct fb_cookie_segment *to, u32 *run, u32 n)
@@ -114,11 +114,9 @@ static int fb_cookie_lay_resolved(const struct fb_cookies *old,
 }
 
 /*
- * Lay ranges with values over what there is, in a new array. @old: the values that there are; not
- * changed. @range: the ranges, none empty, in any order; later ones win over earlier ones. @n: how
- * many, at least one. @made: out: the new values, for fb_cookie_free(). May sleep (allocates).
- * Takes a time in proportion to @old->n + @n * log(@n). Return: 0; -ENOSPC: there would be more
- * than FB_COOKIE_MAX segments; -ENOMEM.
+ * Lay @n ranges, not empty, of which later ones win, over @old, which stays, in a new array @made.
+ * May sleep. Takes a time in proportion to @old->n + @n * log(@n). Return: 0; -ENOSPC: there would
+ * be more than FB_COOKIE_MAX segments; -ENOMEM.
  */
 int fb_cookie_lay(const struct fb_cookies *old, const struct fb_cookie_segment *range, u32 n,
 		  struct fb_cookies *made)
@@ -138,23 +136,20 @@ int fb_cookie_lay(const struct fb_cookies *old, const struct fb_cookie_segment *
 	return ret;
 }
 
-/* Free the memory of values. @c: the values; empty afterwards. May sleep. */
+/* Free the values, which are empty afterwards. */
 void fb_cookie_free(struct fb_cookies *c)
 {
 	fb_free(c->segment);
 	*c = (struct fb_cookies) {};
 }
 
-/* Get the memory that values take. Return: bytes. */
+/* The memory that values take. */
 u64 fb_cookie_bytes(const struct fb_cookies *c)
 {
 	return (u64)c->room * sizeof(*c->segment);
 }
 
-/*
- * Give up a segment: none of its blocks is looked up any more. @i: number of the segment; it keeps
- * its place until fb_cookie_pack(). Other blocks may be looked up meanwhile.
- */
+/* Give up a segment, none of whose blocks is looked up any more, until fb_cookie_pack(). */
 void fb_cookie_drop(struct fb_cookies *c, u32 i)
 {
 	c->segment[i].end = c->segment[i].first;

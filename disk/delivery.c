@@ -29,10 +29,7 @@ void fb_delivery_exit(void)
 
 /* ---- events ---- */
 
-/*
- * Tell a task's consumer that something has happened. @task: the task; if it is over nothing is
- * told. Under fb_disk.lock. The callback comes later, from the task's work.
- */
+/* Tell a task's consumer of events, from the task's work; if the task is over nothing is told. */
 void fb_delivery_raise(struct freeblock_task *task, u32 events)
 {
 	lockdep_assert_held(&task->disk->lock);
@@ -42,10 +39,7 @@ void fb_delivery_raise(struct freeblock_task *task, u32 events)
 	queue_work(fb_delivery_wq, &task->deliver);
 }
 
-/*
- * Tell a task's consumer that everything is delivered, once. It wants nothing and has nothing in
- * flight. Called by the thread.
- */
+/* Tell a task's consumer, once, that everything is delivered: nothing is wanted or in flight. */
 void fb_delivery_catch_up(struct freeblock_task *task)
 {
 	if (READ_ONCE(task->caught_up))
@@ -128,10 +122,7 @@ int fb_delivery_start(struct freeblock_task *task)
 	return 0;
 }
 
-/*
- * Stop reading for a task. @task: any; one that was not started is over at once, without a call of
- * its consumer. Under fb_disk.lock.
- */
+/* Stop reading for a task; one that was not started is over at once, without a callback. */
 void fb_delivery_stop(struct freeblock_task *task)
 {
 	lockdep_assert_held(&task->disk->lock);
@@ -145,10 +136,7 @@ void fb_delivery_stop(struct freeblock_task *task)
 	}
 }
 
-/*
- * Pause or resume a task. @from: running, to pause it; paused, to resume it. @to: the other one.
- * Under fb_disk.lock. Return: 0; -EALREADY: it is in state @to; -EINVAL: it is not in state @from.
- */
+/* Pause or resume a task. Return: 0; -EALREADY: it is in state @to; -EINVAL: not in state @from. */
 int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from, enum fb_task_state to)
 {
 	lockdep_assert_held(&task->disk->lock);
@@ -228,8 +216,8 @@ static bool fb_delivery_block(struct freeblock_task *task, struct fb_free_read *
 }
 
 /*
- * Claim a buffer for the task's consumer, unless a write has made it stale. The work also runs for
- * events, perhaps before the task has a slot or after another one has got it.
+ * Claim a buffer for the task's consumer, unless a write has made it stale. Events run the work,
+ * too, perhaps before the task has a slot or after another one has got it.
  */
 static bool fb_delivery_claim(struct freeblock_task *task, struct fb_free_read *buf)
 {
@@ -309,9 +297,8 @@ static void fb_delivery_drop_cookies(struct freeblock_task *task)
 }
 
 /*
- * Forget cookies of delivered blocks when there is little room for more. Its map is up to date. It
- * is done again only when enough has changed to make room. Called by the thread, which holds no
- * carrier if it may take long; may sleep.
+ * Forget cookies of delivered blocks when there is little room for more, and enough has changed to
+ * make some. May sleep: no carrier is held then.
  */
 void fb_delivery_sweep(struct freeblock_task *task)
 {
@@ -355,10 +342,7 @@ void fb_delivery_begin(struct freeblock_task *task)
 
 /* ---- bad blocks ---- */
 
-/*
- * End expired zones; report bad blocks that had no uevent of their own. @flush: report them now,
- * even if it is too early. May sleep; the thread, or no thread is running.
- */
+/* End expired zones; report bad blocks that had no uevent of their own, if due or if @flush. */
 void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush)
 {
 	struct fb_quarantine *b = &cov->disk->quarantine;
@@ -439,8 +423,7 @@ static bool fb_delivery_is_gone(struct fb_disk *disk)
 }
 
 /*
- * Pass a completed read to the quarantine, and carry out its verdict. Called by the thread; may
- * sleep. Return: true: the block with its first unread sector is bad.
+ * Have the quarantine judge a completed read. True: the block with its first unread sector is bad.
  */
 bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 {
@@ -494,7 +477,7 @@ void fb_delivery_free_op(struct fb_op *op)
 	kvfree(op);
 }
 
-/* Free a list of changes, which is empty afterwards and not visible to others. May sleep. */
+/* Free a list of changes. */
 void fb_delivery_free_ops(struct list_head *ops)
 {
 	struct fb_op *op, *next;
@@ -505,10 +488,8 @@ void fb_delivery_free_ops(struct list_head *ops)
 }
 
 /*
- * End a task, unless its consumer has just added something. It is stopping or wants nothing, and
- * nothing is in flight for it. Its consumer hears of the end from the task's work, after what it
- * may still be waiting in. Called by the thread, which must not use a task that is over any more;
- * may sleep.
+ * End a task, which wants nothing or is stopping, with nothing in flight, unless its consumer has
+ * just added something. The end is told by the task's work, after what it may still wait in.
  */
 void fb_delivery_try_end(struct freeblock_task *task)
 {

@@ -125,10 +125,7 @@ struct scsi_device *fb_disk_sdev(const struct fb_disk *disk)
 	return disk->q ? fb_disk_scsi(disk->q->disk) : NULL;
 }
 
-/*
- * Sectors of a block without a model: as extraction chooses them, so that what was covered
- * stays so when there is a model (tools/python/freeblock/extraction/modeltext.py).
- */
+/* As extraction chooses them: what was covered stays so when there is a model. */
 static u32 fb_disk_default_granule(u64 sectors, u32 physical_bytes)
 {
 	u32 granule = sectors < FB_DISK_LARGE ? FB_DISK_SMALL_GRANULE : FB_DISK_LARGE_GRANULE;
@@ -196,19 +193,15 @@ static const char *fb_disk_mapless(struct gendisk *gd)
 	return NULL;
 }
 
-/*
- * Is the model for this firmware? @revision: firmware revision, which may change while the disk has
- * another scheduler. @info: the model's. Return: true if it is, or if either revision is unknown.
- */
+/* Is the model for this firmware revision? True also if either is unknown. */
 bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
 {
 	return !info->revision[0] || !revision[0] || !strcmp(info->revision, revision);
 }
 
 /*
- * Use a model although its maker distrusted it, or stop using it. It holds until another model is
- * loaded. Completions may still prove it wrong. Finds the phase anew. Return: 0; -ENODATA: there is
- * no model.
+ * Use a model although its maker distrusted it, or no longer, until another one is loaded. Finds
+ * the phase anew. Return: 0; -ENODATA: there is no model.
  */
 int fb_disk_force(struct fb_disk *disk, u32 force)
 {
@@ -510,10 +503,9 @@ static void fb_disk_attach_locked(struct fb_disk *disk, struct request_queue *q,
 }
 
 /*
- * A scheduler takes over a disk. It may be told of things before this returns. @head: its head and
- * phase, valid until it detaches; read with the lock held. Called by init_sched: may sleep, queue
- * frozen, inside memalloc_noio_save(). Return: the disk, with a reference for fb_disk_put(),
- * detached from any other queue; NULL: no memory.
+ * A scheduler takes over a disk. It may be told of things before this returns. @head: valid until
+ * it detaches. Called by init_sched: may sleep, queue frozen, inside memalloc_noio_save(). Return:
+ * the disk, for fb_disk_put(), detached from any other queue; NULL: no memory.
  */
 struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
 			       const struct fb_disk_sched_ops *ops)
@@ -560,8 +552,8 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 }
 
 /*
- * Detach the scheduler from @disk, whose tasks are suspended. The reference that fb_disk_attach()
- * took is left to the caller. Called by exit_sched: may sleep, queue frozen.
+ * Detach the scheduler, whose reference is left to the caller. Called by exit_sched: may sleep,
+ * queue frozen.
  */
 void fb_disk_detach(struct fb_disk *disk)
 {
@@ -594,9 +586,8 @@ static bool fb_disk_is(const struct fb_disk *disk, const struct gendisk *gd)
 }
 
 /*
- * Get a reference to the disk of a block device. @gd: the block device's disk, to which the
- * caller has a reference. May sleep; no queue of ours is frozen. Return: the disk, for
- * fb_disk_put(); NULL: @gd is gone or has never had the scheduler.
+ * The disk of a block device, for fb_disk_put(); NULL: it is gone or has never had the scheduler.
+ * May sleep; no queue of ours is frozen.
  */
 struct fb_disk *fb_disk_get(const struct gendisk *gd)
 {
@@ -689,10 +680,7 @@ static int fb_disk_cpu_offline(unsigned int cpu)
 	return 0;
 }
 
-/*
- * Create the directories that disks are shown in. @clients: callbacks about disks, called in this
- * order; ends with NULL. At module init. Return: 0, -ENOMEM or -ENOSPC.
- */
+/* At module init. @clients: called in this order; ends with NULL. Return: 0, -ENOMEM or -ENOSPC. */
 int fb_disk_init(const struct fb_disk_client *const *clients, const struct attribute_group **groups)
 {
 	int ret;
@@ -714,8 +702,8 @@ int fb_disk_init(const struct fb_disk_client *const *clients, const struct attri
 }
 
 /*
- * Stop all tasks, forget all disks. At module exit: no scheduler is attached. Waits for sysfs
- * stores before it stops the tasks that they could start.
+ * At module exit: no scheduler is attached. Waits for stores to files before it stops the tasks
+ * that they could start.
  */
 void fb_disk_exit(void)
 {

@@ -63,11 +63,8 @@ struct fb_stats {
 	struct fb_engine_stats engine;
 	u64 reads[FB_FREE_READ_KINDS];	/* free reads sent ... */
 	u64 read_sectors[FB_FREE_READ_KINDS];	/* ... their sectors */
-	u64 no_buffer;			/* plans not used: all buffers busy */
-	u64 not_fit;			/* plans not used: limits of queue or request */
 	u64 discarded;			/* free reads overlapped by a foreground write */
 	u64 others;			/* background reads of others sent ... */
-	u64 others_sectors;		/* ... their sectors */
 	u64 others_idle;		/* ... sent while there was no foreground */
 	u64 others_expired;		/* ... moved to the foreground because of their age */
 	u64 others_max_age_ns;		/* longest time that one was pending here */
@@ -78,9 +75,7 @@ struct fb_stats {
 	u64 unproven;			/* withheld: may not have come from the medium */
 	u64 guard_trips;		/* times the guard stopped free reads */
 	u64 searches;
-	u64 search_tracks;
 	u64 search_ns;
-	u64 search_max_ns;
 };
 
 /* ---- the disk ---- */

@@ -284,9 +284,8 @@ static u64 fb_drive_query_sense_power(struct scsi_device *sdev)
 }
 
 /*
- * Ask the drive for its power state. May sleep; sends the drive a command that does not wake it. No
- * lock of ours and no carrier may be held. Return: the state; FB_POWER_UNKNOWN, too, if it is not
- * attached. What is no SCSI disk cannot be asked, and counts as active.
+ * Ask the drive for its power state, which does not wake it. May sleep; no carrier is held. What is
+ * no SCSI disk cannot be asked, and counts as active.
  */
 enum fb_power_state fb_drive_query_power(struct fb_disk *disk)
 {
@@ -311,10 +310,9 @@ void fb_drive_query_resume(struct fb_disk *disk)
 }
 
 /*
- * Ask the drive if it reads ahead, when it sleeps, how it recovers. It is asked once for a
- * scheduler and its tasks. Does nothing while there is a carrier: a queue freeze would wait for the
- * carrier, and the command for the end of the freeze. Called by the thread; may sleep; sends a
- * command, so the drive should be awake.
+ * Ask the drive, once for a scheduler and its tasks, if it reads ahead, when it sleeps, how it
+ * recovers. Not while there is a carrier: a queue freeze would wait for that, and the command for
+ * the freeze. May sleep; the drive should be awake.
  */
 void fb_drive_query_once(struct fb_coverage *cov)
 {
@@ -335,7 +333,7 @@ void fb_drive_query_once(struct fb_coverage *cov)
 	cov->asked = true;
 }
 
-/* When anybody, or a read of ours, last used the drive, ns. Brings its power up to date. */
+/* When the drive was last used. Brings its power up to date. [L] */
 u64 fb_drive_query_touched_ns(struct fb_disk *disk)
 {
 	const struct scsi_device *sdev = fb_disk_sdev(disk);

@@ -113,9 +113,8 @@ static void fb_folder_work(struct work_struct *work)
 }
 
 /*
- * Give a disk's directories a name, soon; the first time they are made. @name: the name, which is
- * free when all names given before have been applied. May sleep, inside memalloc_noio_save();
- * queues may be frozen. Return: 0 or -ENOMEM.
+ * Give a disk's directories a name, free when all names given before have been applied. Queues may
+ * be frozen; inside memalloc_noio_save(). Return: 0 or -ENOMEM.
  */
 int fb_folder_set_name(struct fb_folder *folder, const char *name)
 {
@@ -149,10 +148,7 @@ static void fb_folder_forget(struct fb_folder *folder)
 		fb_folder_drop(n);
 }
 
-/*
- * Remove a disk's directories. May sleep; waits for accesses to their files, so no queue of ours is
- * frozen.
- */
+/* Remove a disk's directories. Waits for accesses to their files: no queue of ours is frozen. */
 void fb_folder_remove(struct fb_folder *folder)
 {
 	unsigned int noio;
@@ -169,10 +165,7 @@ void fb_folder_remove(struct fb_folder *folder)
 	memalloc_noio_restore(noio);
 }
 
-/*
- * Create the directories that disks are shown in. @fill: creates a disk's files in debugfs; those
- * in sysfs are its kobject's. At module init. Return: 0 or -ENOMEM.
- */
+/* At module init. @fill: creates a disk's files in debugfs; in sysfs they are its kobject's. */
 int fb_folder_init(void (*fill)(struct fb_folder *folder))
 {
 	fb_folder_fill = fill;

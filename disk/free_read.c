@@ -402,15 +402,11 @@ bool fb_free_read_prepend(struct fb_disk *disk, struct request *rq, u64 lbn, u32
 	blk_opf_t failfast;
 
 	lockdep_assert_held(&disk->lock);
-	if (lbn + nsect != blk_rq_pos(rq) || nsect > fb_free_read_prepend_limit(disk, rq)) {
-		disk->stats.not_fit++;
+	if (lbn + nsect != blk_rq_pos(rq) || nsect > fb_free_read_prepend_limit(disk, rq))
 		return false;
-	}
 	buf = fb_free_read_find_free(disk);
-	if (!buf) {
-		disk->stats.no_buffer++;
+	if (!buf)
 		return false;
-	}
 	failfast = (rq->cmd_flags & REQ_FAILFAST_MASK) | REQ_FAILFAST_TRANSPORT;
 	fb_free_read_setup(disk->reads.bufs, buf, NULL, REQ_OP_READ | failfast, lbn, nsect);
 	fb_free_read_load(disk, buf, rq, lbn, nsect, FB_FREE_READ_PREPENDED);
@@ -644,14 +640,8 @@ struct request *fb_free_read_send(struct fb_disk *disk, u64 lbn, u32 nsect,
 	enum fb_verify_how how = fb_verify_how(disk);
 
 	lockdep_assert_held(&disk->lock);
-	if (!rq) {
-		disk->stats.no_buffer++;
+	if (!rq || !fb_free_read_fits(disk, rq, lbn, nsect))
 		return NULL;
-	}
-	if (!fb_free_read_fits(disk, rq, lbn, nsect)) {
-		disk->stats.not_fit++;
-		return NULL;
-	}
 	if (nsect <= blk_rq_sectors(rq) && fb_quarantine_by_read(&disk->quarantine, lbn, nsect))
 		how = FB_VERIFY_READ;
 	buf->bio.bi_iter.bi_sector = lbn;

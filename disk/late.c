@@ -22,9 +22,7 @@
 
 /* ---- reads in the foreground's time ---- */
 
-/*
- * When to read in the foreground's time, past or future; FB_DEADLINE_NEVER: something must change.
- */
+/* When to read in the foreground's time; FB_DEADLINE_NEVER: something must change. */
 u64 fb_late_read_due_ns(struct fb_disk *disk)
 {
 	struct fb_late *late = &disk->late;
@@ -36,11 +34,7 @@ u64 fb_late_read_due_ns(struct fb_disk *disk)
 	return max(fb_deadline_next_ns(&late->share, late->ppm, ktime_get_ns()), late->retry_ns);
 }
 
-/*
- * Compute when the rate of a task with a deadline has to be measured. A task that gets nothing may
- * be late, too, though nothing wakes the thread. Called by the thread. Return: the time; U64_MAX:
- * no running task with blocks left has a deadline.
- */
+/* When the rate of a task with a deadline has to be measured, though nothing wakes the thread. */
 u64 fb_late_measure_ns(const struct fb_coverage *cov)
 {
 	const struct freeblock_task *task;
@@ -76,8 +70,7 @@ static bool fb_late_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 
 	spin_lock_irq(&disk->lock);
 	/*
-	 * There is no verdict on these reads: without FUA they might come from the cache. Half the
-	 * time that one may take is for the way there.
+	 * Without FUA these might come from the cache. Half of a read's time is for the way there.
 	 */
 	if (disk->q && !(task->ops->flags & FREEBLOCK_MEDIUM && !fb_verify_has_fua(disk)))
 		ask.max_sectors = min_t(u64, fb_free_read_max_data(disk),
@@ -93,10 +86,7 @@ static bool fb_late_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 	return true;
 }
 
-/*
- * Read in the foreground's time if a late task may. Called by the thread; may sleep, but not for
- * the queue.
- */
+/* Read in the foreground's time if a late task may. Does not wait for the queue. */
 void fb_late_read(struct fb_coverage *cov)
 {
 	struct fb_disk *disk = cov->disk;

@@ -24,8 +24,8 @@ const struct fb_disk_client fb_level_client = {
 };
 
 /*
- * Are more LBNs unmapped than one in 20? With nearline16 a scan beside ten outstanding requests
- * costs them 1.2 % then, and 3.7 % with one in ten.
+ * Are more LBNs unmapped than one in 20? A scan of nearline16 costs ten outstanding requests 1.2 %
+ * then, 3.7 % with one in ten.
  */
 static bool fb_level_holes(const struct disk_model *dm)
 {
@@ -48,8 +48,8 @@ const char *fb_level_unserved(const struct fb_disk *disk)
 }
 
 /*
- * Why no map of this disk is used. Under fb_disk.lock. Return: the reason as a text, valid while
- * the lock is held; NULL: requests are ordered by the map, and gaps are used.
+ * Why no map of this disk is used, valid under the lock; NULL: requests are ordered by the map, and
+ * gaps are used.
  */
 const char *fb_level_unmapped(const struct fb_disk *disk)
 {
@@ -75,8 +75,8 @@ const char *fb_level_unmapped(const struct fb_disk *disk)
 }
 
 /*
- * What keeps all tasks from reading, of what concerns the whole disk. Return: the first reason of
- * enum freeblock_wait; FREEBLOCK_WAIT_NONE if and only if fb_level_unserved() has none.
+ * What keeps all tasks from reading; FREEBLOCK_WAIT_NONE if and only if fb_level_unserved() is
+ * NULL.
  */
 enum freeblock_wait fb_level_waiting_for(const struct fb_disk *disk)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What free reads cost, measured: the controlled trial of one disk (core/cost/cost.h), which runs
- * while there are tasks, unless it is switched off. Locks: fb_disk.lock, held by every caller;
- * the work judges a block from a copy, without it.
+ * What free reads cost: the controlled trial of one disk (core/cost/cost.h), which runs while there
+ * are tasks, unless it is switched off. Locks: fb_disk.lock, held by every caller; the work judges
+ * a block from a copy, without it.
  */
 #include <linux/module.h>
 #include <linux/random.h>

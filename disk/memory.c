@@ -18,14 +18,7 @@ MODULE_PARM_DESC(memory_mib, "most memory that all tasks may take together, MiB"
 
 static atomic64_t fb_memory_bytes;
 
-/**
- * fb_memory_charge() - charge memory, unless the total would exceed memory_mib
- * @account: its owner's account, for fb_memory_uncharge()
- * @bytes: how much more
- * @what: what needs it, for the log
- * Context: any.
- * Return: 0; -ENOSPC, with a line in the log.
- */
+/* Charge memory to an account; -ENOSPC, with a line in the log: memory_mib would be exceeded. */
 int fb_memory_charge(u64 *account, u64 bytes, const char *what)
 {
 	unsigned int most_mib = READ_ONCE(memory_mib);

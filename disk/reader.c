@@ -10,15 +10,14 @@
 #include "disk/trace_events.h"
 
 /*
- * How long a carrier is held without foreground work. With less, up to a quarter of them
- * return unused; more gains nothing and keeps the disk from runtime suspend.
- * It is also the interval of polling for the freeze of a quiesced queue.
+ * How long a carrier is held without foreground work. With less up to a quarter of them return
+ * unused; more gains nothing and delays runtime suspend. Also how often a freeze is polled for.
  */
 #define FB_READER_HOLD_NS (20 * NSEC_PER_MSEC)
 
 /*
- * Calls of fb_reader_search() in a row: the gaps of a round's candidates, and one that ends the
- * round. In between only a carrier that is due is looked at.
+ * Searches in a row: a round's candidates, and one that ends the round; then a due carrier may
+ * enter.
  */
 #define FB_READER_GAPS (FB_JOINT_CANDIDATES + 1)
 
@@ -52,10 +51,7 @@ struct fb_reader_job {
 	u32 cost_ppm;
 };
 
-/*
- * Ask the scheduler for the next gap, with the value of what has come of the last. The lock is
- * dropped between any two steps, each of which may look at all pending requests.
- */
+/* Ask the scheduler for the next gap. The lock is dropped between steps. */
 static void fb_reader_ask(struct fb_coverage *cov)
 {
 	struct fb_disk *disk = cov->disk;
@@ -103,7 +99,7 @@ static bool fb_reader_take(struct fb_coverage *cov, struct fb_reader_job *job)
 }
 
 /* Count a search; true: the round has more gaps, and no carrier is due. */
-static bool fb_reader_count(struct fb_disk *disk, const struct fb_search *s, u64 ns)
+static bool fb_reader_count(struct fb_disk *disk, u64 ns)
 {
 	bool more;
 
@@ -111,9 +107,7 @@ static bool fb_reader_count(struct fb_disk *disk, const struct fb_search *s, u64
 	more = disk->mail.asked && !disk->reads.due;
 	disk->mail.spent_ns += ns;
 	disk->stats.searches++;
-	disk->stats.search_tracks += s->tracks;
 	disk->stats.search_ns += ns;
-	disk->stats.search_max_ns = max(disk->stats.search_max_ns, ns);
 	spin_unlock_irq(&disk->lock);
 	return more;
 }
@@ -188,7 +182,7 @@ static bool fb_reader_search(struct fb_coverage *cov)
 		}
 		cond_resched();
 	} while (more && READ_ONCE(disk->mail.gen) == job.gen && spent_ns < job.budget_ns);
-	again = fb_reader_count(disk, s, spent_ns);
+	again = fb_reader_count(disk, spent_ns);
 	/* Of gaps that share a choice only the one that is used counts. */
 	if (!job.shared)
 		fb_block_value_gap(&cov->worth, value);
@@ -200,8 +194,8 @@ static bool fb_reader_search(struct fb_coverage *cov)
 }
 
 /*
- * A carrier is held only while there is work for which it may be needed. Where blk-mq waits for
- * it a queue run returns it, or the thread if the queue is quiesced.
+ * A carrier is held only while it may be needed. Where blk-mq waits for it a queue run returns it,
+ * or the thread if the queue is quiesced.
  */
 static bool fb_reader_must_return(struct fb_disk *disk)
 {
@@ -331,10 +325,9 @@ static void fb_reader_drain(struct fb_coverage *cov)
 }
 
 /*
- * Read for the tasks of a disk until there are none. A kernel thread at the lowest priority: the
- * foreground's CPU time comes first. It is not frozen for suspend, because a suspending disk waits
- * for the held carrier, which the thread owns; its submissions do not wait for a frozen queue
- * (NOWAIT). Return: 0, after kthread_stop(), when all tasks are over.
+ * Read for the tasks of a disk, at the lowest priority. The thread is not frozen for suspend,
+ * because a suspending disk waits for the held carrier; its submissions do not wait for a frozen
+ * queue (NOWAIT).
  */
 int fb_reader_thread(void *data)
 {

@@ -61,10 +61,7 @@ void fb_recovery_describe(const struct fb_recovery *r, char *text, size_t size)
 			 r->limit_ms > FB_RECOVERY_MOST_MS ? then : "");
 }
 
-/*
- * Note what the drive said of its recovery. @told: it tells a limit: @limit_ms, or none if that is
- * 0. Under fb_disk.lock.
- */
+/* What the drive said of its recovery: @limit_ms, 0: none, if it tells one. */
 void fb_recovery_told(struct fb_disk *disk, bool told, u32 limit_ms)
 {
 	disk->recovery.asked = true;
@@ -109,10 +106,9 @@ static void fb_recovery_work(struct work_struct *work)
 }
 
 /*
- * A read of ours comes back from the driver. A time-out that aborting does not end has the error
- * handler stop the whole host adapter, and reset the device, the bus, or the adapter, before it
- * gives the command back. libata's does so with any error, but a failed read is back before its
- * time. Under fb_disk.lock.
+ * A read of ours comes back. A time-out that aborting does not end has the error handler stop the
+ * host adapter, and reset device, bus or adapter, before it gives the command back. libata's does
+ * so with any error, but a failed read is back before its time.
  */
 void fb_recovery_watch(struct fb_free_read *buf)
 {

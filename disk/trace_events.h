@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Trace points: choice, gap, plan, completion, miss, bad block. All fire with fb_disk.lock held,
- * which protects the disk's name.
- */
+/* Trace points: plan, completion, bad block. fb_disk.lock protects the disk's name. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM freeblock
 
@@ -11,62 +8,8 @@
 
 #include <linux/tracepoint.h>
 
-#include "core/policy.h"
 #include "disk/disk.h"
 #include "include/compat/fb_compat.h"
-
-TRACE_EVENT(freeblock_choice,
-	TP_PROTO(const struct fb_disk *disk, const struct fb_policy_pool *pool,
-		 const struct fb_policy_choice *c),
-	TP_ARGS(disk, pool, c),
-	TP_STRUCT__entry(
-		__string(disk, disk->name)
-		__field(u32, pending)
-		__field(u32, policy)
-		__field(u64, lbn)
-		__field(u64, seek_ns)
-		__field(u64, pos_ns)
-	),
-	TP_fast_assign(
-		FB_COMPAT_ASSIGN_STR(disk, disk->name);
-		__entry->pending = pool->count;
-		__entry->policy = pool->policy;
-		__entry->lbn = c->req->lbn;
-		__entry->seek_ns = c->seek_ns;
-		__entry->pos_ns = c->pos_ns;
-	),
-	TP_printk("%s policy=%u pending=%u lbn=%llu seek_ns=%llu positioning_ns=%llu",
-		  __get_str(disk), __entry->policy, __entry->pending, __entry->lbn,
-		  __entry->seek_ns, __entry->pos_ns)
-);
-
-TRACE_EVENT(freeblock_gap,
-	TP_PROTO(const struct fb_disk *disk, const struct fb_gap *gap),
-	TP_ARGS(disk, gap),
-	TP_STRUCT__entry(
-		__string(disk, disk->name)
-		__field(u32, gen)
-		__field(u32, src_cyl)
-		__field(u32, src_head)
-		__field(u32, dst_cyl)
-		__field(u32, dst_head)
-		__field(u64, dst_lbn)
-		__field(bool, write)
-	),
-	TP_fast_assign(
-		FB_COMPAT_ASSIGN_STR(disk, disk->name);
-		__entry->gen = disk->mail.gen;
-		__entry->src_cyl = gap->src.cyl;
-		__entry->src_head = gap->src.head;
-		__entry->dst_cyl = gap->dst.cyl;
-		__entry->dst_head = gap->dst.head;
-		__entry->dst_lbn = gap->dst_lbn;
-		__entry->write = gap->dst_write;
-	),
-	TP_printk("%s gen=%u from=%u/%u to=%u/%u lbn=%llu %s", __get_str(disk), __entry->gen,
-		  __entry->src_cyl, __entry->src_head, __entry->dst_cyl, __entry->dst_head,
-		  __entry->dst_lbn, __entry->write ? "W" : "R")
-);
 
 TRACE_EVENT(freeblock_plan,
 	TP_PROTO(const struct fb_disk *disk, const struct fb_plan *plan),
@@ -121,25 +64,6 @@ TRACE_EVENT(freeblock_complete,
 	TP_printk("%s lbn=%llu+%u cause=%u error_ns=%lld verdict=%u turns=%d residual_ns=%lld",
 		  __get_str(disk), __entry->lbn, __entry->nsect, __entry->cause,
 		  __entry->error_ns, __entry->verdict, __entry->turns, __entry->residual_ns)
-);
-
-TRACE_EVENT(freeblock_miss,
-	TP_PROTO(const struct fb_disk *disk, u64 lbn, u32 cause, s32 turns),
-	TP_ARGS(disk, lbn, cause, turns),
-	TP_STRUCT__entry(
-		__string(disk, disk->name)
-		__field(u64, lbn)
-		__field(u32, cause)
-		__field(s32, turns)
-	),
-	TP_fast_assign(
-		FB_COMPAT_ASSIGN_STR(disk, disk->name);
-		__entry->lbn = lbn;
-		__entry->cause = cause;
-		__entry->turns = turns;
-	),
-	TP_printk("%s lbn=%llu cause=%u turns=%d", __get_str(disk), __entry->lbn,
-		  __entry->cause, __entry->turns)
 );
 
 TRACE_EVENT(freeblock_bad,

@@ -14,16 +14,10 @@
 #define FB_UPLOAD_TAKEN HZ	/* how long a writer waits until its model is in force */
 #define FB_UPLOAD_SILENCE_NS (10 * (u64)NSEC_PER_SEC)
 
-/**
- * fb_upload_claim() - begin an upload, or go on with it
- * @owner: whose it is; the caller serialises
- * @file: the open file that writes
- * @off: where; 0 begins a new upload and throws away what there is
- *
- * An open file that has been closed may be mistaken for a new one at the same address. That
- * does no harm: it writes no more.
- * Return: 0; -EBUSY: the upload is another's, whom this did not disturb; -EINVAL: there is none
- * and this is not its beginning.
+/*
+ * Begin an upload, or go on with it; the caller serialises. @off: 0 begins a new one. A closed file
+ * may be mistaken for a new one at the same address: it writes no more. Return: 0; -EBUSY: it is
+ * another's, whom this did not disturb; -EINVAL: there is none and this is not its beginning.
  */
 int fb_upload_claim(struct fb_upload_owner *owner, const struct file *file, loff_t off)
 {
@@ -181,20 +175,11 @@ static int fb_upload_append(struct fb_disk *disk, const char *data, loff_t off, 
 	return 0;
 }
 
-/**
- * fb_upload_write() - take one piece of a model's table
- * @disk: the disk
- * @file: the open file that it is written to
- * @data: the piece from a write to sysfs; the first has at least the table's first eight bytes
- * @off: its offset in the table; 0 begins a new table
- * @len: its length
- *
- * An upload is one transaction: a write at 0 begins it, writes at the end append, the table's
- * last byte commits. Until then, and when it is refused, the old model stays in force.
- * Context: may sleep; does no I/O and allocates without I/O, because a queue freeze may be
- * waiting for this store.
- * Return: @len; -EINVAL, -EBUSY, -EFBIG, -ENOSPC or -ENOMEM with the reason in the log, and in
- * model_status if @file is the one that is uploading.
+/*
+ * Take a piece of a model's table. A write at 0 begins an upload, writes at the end append, the
+ * table's last byte commits. Until then, or if it is refused, the old model stays in force. May
+ * sleep; does no I/O, as a queue freeze may wait for this store. Return: @len; or an error, with
+ * the reason in the log, and in model_status if @file is uploading.
  */
 ssize_t fb_upload_write(struct fb_disk *disk, const struct file *file, const char *data, loff_t off,
 			size_t len)

@@ -53,8 +53,8 @@ static void fb_verify_translated(const struct scsi_device *sdev, bool *sata, boo
 }
 
 /*
- * Assume what the drive can do, before it has been watched; READ(6) has no FUA. Enclosures give a
- * SATA drive a vendor of their own, but what translates for it has the ATA Information page (89h).
+ * What the drive can do is assumed until it was watched; READ(6) has no FUA. A SATA drive may have
+ * an enclosure's vendor, but what translates for it has the ATA Information page (89h).
  */
 static void fb_verify_attach(struct fb_disk *disk, struct gendisk *gd)
 {
@@ -98,20 +98,13 @@ enum fb_verify_how fb_verify_how(const struct fb_disk *disk)
 	return m->fua.barred ? FB_VERIFY_READ : FB_VERIFY_FUA;
 }
 
-/*
- * How long a read has to be whose time alone proves that it reads the medium. Return: sectors,
- * whole blocks.
- */
+/* Sectors, whole blocks, of a read whose time alone proves that it reads the medium. */
 u32 fb_verify_proof(const struct fb_disk *disk)
 {
 	return roundup(FB_VERIFY_PROOF_NS / FB_VERIFY_SECTOR_NS, disk->granule);
 }
 
-/*
- * How long a read should be to prove that it comes from the medium. With a map the angle at which a
- * read ends proves it, however short it is. Return: sectors, whole blocks; 0: nothing is to be
- * proven.
- */
+/* Least sectors of a read that is to prove its way; 0: any, as with a map its angle proves it. */
 u32 fb_verify_least(const struct fb_disk *disk)
 {
 	const struct fb_verify *m = &disk->verify;
@@ -135,8 +128,7 @@ bool fb_verify_has_fua(const struct fb_disk *disk)
 
 /*
  * Try again what the kernel refused, if that may have changed. libata knows FUA in reads for NCQ
- * only, which the queue depth and its error handler turn off and on (ata_rwcmd_protocol()). Nor
- * does a READ that is to tell about a VERIFY have to come.
+ * only, which the queue depth and its error handler turn off and on (ata_rwcmd_protocol()).
  */
 void fb_verify_renew(struct fb_disk *disk)
 {
@@ -230,9 +222,8 @@ static FB_COMPAT_END_IO(fb_verify_end_io)
 }
 
 /*
- * Do what scsi_alloc_request() does, and set the command. A passthrough command without data
- * has no bio, so ours waits in end_io_data. It is not retried, and its errors and time-outs
- * are not held against the disk (scsi_noretry_cmd(), scsi_eh_action()).
+ * As scsi_alloc_request() does. A passthrough command without data has no bio, so ours waits in
+ * end_io_data. It is not retried, nor are its errors held against the disk (scsi_noretry_cmd()).
  */
 static void fb_verify_disguise(struct request *rq, struct bio *bio)
 {
@@ -256,10 +247,7 @@ static void fb_verify_disguise(struct request *rq, struct bio *bio)
 	rq->end_io_data = bio;
 }
 
-/*
- * Turn a read of ours into READ, READ with FUA or VERIFY. The remainder of a partly completed read
- * passes here again, and stays what it was. Under fb_disk.lock.
- */
+/* Make a read of ours what it is to be sent as. What is left of one that was requeued stays so. */
 void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 {
 	lockdep_assert_held(&buf->disk->lock);
@@ -282,10 +270,8 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 }
 
 /*
- * Turn a complete VERIFY into a read again, for the block layer's accounts. It was accounted as a
- * read when it started, and the end of a passthrough command is not accounted (blk_do_io_stat()).
- * Called by the elevator's completed_request, which is called just before the accounting; on
- * kernels that leave both out for such a command, its finish_request.
+ * Make a complete VERIFY a read again, just before the block layer accounts for its end, which it
+ * does not of a passthrough command (blk_do_io_stat()); its start was accounted for.
  */
 void fb_verify_restore(struct request *rq)
 {
@@ -301,10 +287,7 @@ static bool fb_verify_sensed(const struct scsi_cmnd *cmd, struct scsi_sense_hdr 
 	       !scsi_sense_is_deferred(sense);
 }
 
-/*
- * Find the first bad sector of a failed read: sets @buf's good and named. Under fb_disk.lock;
- * called when its bio ends.
- */
+/* Find the first bad sector of a failed read, whose bio ends: sets @good and @named. */
 void fb_verify_place(struct fb_free_read *buf)
 {
 	struct request *rq = buf->rq;
@@ -352,12 +335,11 @@ static int fb_verify_retried(struct request *rq)
 }
 
 /*
- * A request failed, and the SCSI layer is about to send it again. @rq: the request, with a read of
- * ours prepended, of a SCSI disk. The read ends here, and has failed: five retries of what may be a
- * bad sector of ours would stall the foreground, and libata would switch NCQ off. What is left is
- * prepared anew, as scsi_mq_requeue_cmd() does, and has all of its own retries. One that the drive
- * was not ready for, or that another's error aborted, stays as it is. Called by the elevator's
- * requeue_request; fb_disk.lock not held.
+ * A request with a read of ours prepended failed, and the SCSI layer is about to send it again. The
+ * read ends here, and has failed: five retries of a bad sector of ours would stall the foreground,
+ * and libata would switch NCQ off. What is left is prepared anew, as scsi_mq_requeue_cmd() does,
+ * with all of its retries. One that the drive was not ready for, or that another's error aborted,
+ * stays as it is. fb_disk.lock not held.
  */
 void fb_verify_split(struct fb_disk *disk, struct request *rq)
 {
@@ -422,9 +404,8 @@ static void fb_verify_bar(struct fb_disk *disk, enum fb_verify_how how)
 
 /*
  * A read of ours has ended, perhaps where a VERIFY or FUA had failed. If READ can read all of that,
- * in one piece or from front to back, the command fails though the medium can be read; soon it is
- * not used any more. The verdict and the end of the check are one step under the lock, so that the
- * command is not chosen in between. Under fb_disk.lock; called when its bio ends.
+ * in one piece or from front to back, the command is at fault, and soon not used any more. The
+ * check ends under the same lock, so that the command is not chosen in between.
  */
 void fb_verify_check(struct fb_disk *disk, const struct fb_free_read *buf, bool good)
 {
@@ -486,10 +467,8 @@ static enum fb_verify_fault fb_verify_sense(const struct fb_free_read *buf)
 }
 
 /*
- * Why a read of ours failed. @buf: a read that failed, its request still there. A command that is
- * not known is not used any more. One that fails otherwise, and not by the medium, is not used
- * until READ has told whether it can read that place. Under fb_disk.lock; called when its bio ends.
- * Return: whose fault it is.
+ * Why a read of ours failed, whose bio ends. A command that is not known is not used any more; one
+ * that fails otherwise, and not by the medium, not until READ has told whether it can read there.
  */
 enum fb_verify_fault fb_verify_fault(struct fb_disk *disk, const struct fb_free_read *buf)
 {
@@ -528,10 +507,7 @@ static u64 fb_verify_pass_ns(const struct fb_disk *disk, const struct fb_free_re
 		       info->spt_most * info->physical_sectors);
 }
 
-/*
- * A VERIFY or FUA has succeeded. Is it to be believed? Only if it took as long as its sectors take
- * to pass the head, and if such a command was seen to read the medium before.
- */
+/* Is a VERIFY or FUA believed? If it took long enough, and one was seen to read the medium. */
 static bool fb_verify_believe(struct fb_disk *disk, const struct fb_free_read *buf,
 			      const enum fb_head_verdict *verdict)
 {
@@ -569,10 +545,9 @@ static bool fb_verify_proves(struct fb_disk *disk, const struct fb_free_read *bu
 }
 
 /*
- * A request that carries a read of ours is complete. @verdict: the verdict on its completion; NULL:
- * there is none. The block layer ends most reads' bios before their request, when there is no
- * verdict yet: such a read is over only now. A read whose bio ends later is over then, with
- * @verdict noted. Under fb_disk.lock.
+ * A request with a read of ours is complete. @verdict: or NULL: there is none. Most reads' bios end
+ * before their request, without a verdict: such a read is over only now. One whose bio ends later
+ * is over then, with the verdict noted.
  */
 void fb_verify_judge(struct fb_disk *disk, struct request *rq, const enum fb_head_verdict *verdict)
 {

@@ -101,10 +101,9 @@ static void fb_zone_ask(struct fb_disk *disk, struct fb_zone_query *q)
 }
 
 /*
- * Ask which blocks of a range hold nothing. @zone: sectors of its zones. @n: granules, at most
- * FB_COVERAGE_CHUNK. The carrier is returned first: a queue freeze would wait for it, and the query
- * for the end of the freeze. Called by the thread; may sleep; sends a command. Return: a bit for
- * each granule, for kvfree(); NULL: it cannot be told now.
+ * Ask which blocks of a range, at most FB_COVERAGE_CHUNK, hold nothing: a bit for each, for
+ * kvfree(); NULL: that cannot be told now. The carrier is returned first: a queue freeze would wait
+ * for it, and the query for the freeze. May sleep.
  */
 unsigned long *fb_zone_unwritten(struct fb_disk *disk, u32 zone, u64 first, u64 n)
 {

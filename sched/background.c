@@ -30,9 +30,8 @@ static struct task_struct **fb_background_submitter(struct fb_sched *sched)
 }
 
 /*
- * Remember whether the current task's bio has the idle class. That may be set for this bio alone,
- * and the allocation that follows does not see the bio (fb_background_limit_depth()). If two tasks
- * share a hash slot, a limit may be missed now and then. In the submitter's context, without locks.
+ * Remember whether the current task's bio has the idle class: fb_background_limit_depth() does not
+ * see the bio. If two tasks share a hash slot, a limit may be missed. Without locks.
  */
 void fb_background_note_bio(struct fb_sched *sched, const struct bio *bio)
 {
@@ -44,11 +43,7 @@ void fb_background_note_bio(struct fb_sched *sched, const struct bio *bio)
 		WRITE_ONCE(*place, NULL);
 }
 
-/*
- * Limit the allocation of requests for idle-class reads. They stay pending for long, and may take
- * only half of a queue's requests, so that some are left for the foreground. In the submitter's
- * context, without locks.
- */
+/* Idle-class reads wait for long: they may take only half of a queue's requests. Without locks. */
 void fb_background_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 {
 	struct fb_sched *sched = data->q->elevator->elevator_data;
@@ -59,10 +54,7 @@ void fb_background_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 		data->shallow_depth = sched->others.depth;
 }
 
-/*
- * May a bio be merged into a request? A foreground request may have to wait for a background read,
- * so these are kept short. In sequence they are as fast as long ones because the drive reads ahead.
- */
+/* Background reads are kept short, for a foreground request may have to wait for one. */
 bool fb_background_allow_merge(struct request_queue *q, struct request *rq, struct bio *bio)
 {
 	const struct fb_sched_rq *fq = fb_sched_rq(rq);
@@ -73,22 +65,14 @@ bool fb_background_allow_merge(struct request_queue *q, struct request *rq, stru
 
 /* ---- recognition ---- */
 
-/*
- * Is the submitter a kernel thread of the idle class? In its context, without locks. Of md's the
- * bios have no class, and by name a check, a resync and a recovery look the same. For other tasks
- * the bio's class decides, which may be set per request.
- */
+/* Is the submitter a kernel thread of the idle class? The bios of md's have none. Without locks. */
 bool fb_background_submitter_is_idle(void)
 {
 	return current->flags & PF_KTHREAD &&
 	       IOPRIO_PRIO_CLASS(get_current_ioprio()) == IOPRIO_CLASS_IDLE;
 }
 
-/*
- * Is a request being inserted a background read? Sets its @idle and @background. Requests
- * recognised by their thread are given the idle class as well, as only requests of the same class
- * are merged.
- */
+/* Is a request being inserted a background read? It gets the idle class, which merging compares. */
 bool fb_background_recognise(struct fb_sched_rq *fq)
 {
 	struct request *rq = fq->rq;
@@ -121,10 +105,7 @@ void fb_background_del(struct fb_sched *sched, struct fb_sched_rq *fq)
 	sched->others.count--;
 }
 
-/*
- * A pooled request is merged into another one, @fq, and still pooled. If @fq is a background read
- * it takes the age of the older one; the pool stays ordered by age.
- */
+/* @gone, still pooled, is merged into @fq: a background read takes the age of the older one. */
 void fb_background_merged(struct fb_sched *sched, struct fb_sched_rq *fq, struct fb_sched_rq *gone)
 {
 	lockdep_assert_held(&sched->disk->lock);
@@ -153,10 +134,8 @@ static struct fb_sched_rq *fb_background_expired(struct fb_sched *sched, u64 now
 }
 
 /*
- * Move reads that have waited for long to the foreground: some time before their maximum age, so
- * that the policy can find them a good position; at the maximum age their deadline puts them first.
- * At a queue freeze all are moved, as the freeze waits for them and no new requests arrive. Return:
- * true if one was moved: the caller must choose again.
+ * Move reads to the foreground some time before their maximum age, when their deadline puts them
+ * first; at a queue freeze, which waits for them, all. True: the caller must choose again.
  */
 bool fb_background_expire(struct fb_sched *sched)
 {
@@ -196,7 +175,6 @@ void fb_background_note_sent(struct fb_sched *sched, struct fb_sched_rq *fq, u64
 	if (!fq->since_ns)
 		return;
 	st->others++;
-	st->others_sectors += fq->r.cmd.nsect;
 	st->others_max_age_ns = max(st->others_max_age_ns, now - fq->since_ns);
 	sched->others.next_lbn = fq->r.cmd.lbn + fq->r.cmd.nsect;
 	fq->since_ns = 0;
@@ -205,10 +183,9 @@ void fb_background_note_sent(struct fb_sched *sched, struct fb_sched_rq *fq, u64
 /* ---- dispatch ---- */
 
 /*
- * Choose the next background read while there is no foreground. @due_ns: out: when it may be sent;
- * U64_MAX, and NULL: there is foreground, or a background read at the drive, or none pending. The
- * read that follows the last one goes first, as the drive may have read it ahead even if it did
- * something else since; otherwise, or after a quarter of its time, the oldest.
+ * The next background read, and when it may be sent; NULL: there is foreground, or such a read at
+ * the drive, or none pending. The read that follows the last one, which the drive may have read
+ * ahead, goes first; after a quarter of its time the oldest does.
  */
 struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *sched, u64 now, u64 *due_ns)
 {
@@ -231,10 +208,7 @@ struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *sched, u64 now, u64
 	return next ? fb_sched_rq(next) : fq;
 }
 
-/*
- * Can a background read be sent now? If one will be due after a wait alone, the timer is started to
- * run the queue then.
- */
+/* Can a background read be sent now? If only time is missing the timer will run the queue. */
 bool fb_background_is_due(struct fb_sched *sched)
 {
 	u64 now = ktime_get_ns(), due_ns;

@@ -31,10 +31,7 @@ static bool fb_host_unmapped(const struct fb_engine *e)
 	return fb_level_unmapped(fb_host_disk(e));
 }
 
-/*
- * A policy that was set by name orders though there is no map, unless nothing is to: by idle_only,
- * or in zones that are written in sequence.
- */
+/* A policy set by name orders without a map, unless idle_only or zones forbid any order. */
 static bool fb_host_by_lbn(const struct fb_engine *e)
 {
 	struct fb_disk *disk = fb_host_disk(e);
@@ -206,28 +203,14 @@ static void fb_host_learnt(struct fb_engine *e, struct fb_engine_rq *r,
 		fb_disk_say(disk,
 			    "free reads cost the foreground too many revolutions and stop for a while");
 	}
-	if (c->observed) {
-		if (result->predicted_ns && result->end.verdict == FB_HEAD_MECHANICAL &&
-		    result->end.turns > 0)
-			trace_freeblock_miss(disk, c->lbn, c->cause, result->end.turns);
+	if (c->observed)
 		trace_freeblock_complete(disk, c->lbn, c->nsect, c->cause, result->predicted_ns,
 					 now, &result->end);
-	}
 	if (fb_engine_predicts(e) && fb_disk_judge(disk, &e->head)) {
 		fb_engine_void(e);
 		fb_disk_say(disk,
 			    "the model is wrong, a write cache is on, or a busy host reports completions late: requests are scheduled as by mq-deadline");
 	}
-}
-
-static void fb_host_event(struct fb_engine *e, enum fb_engine_event event)
-{
-	struct fb_disk *disk = fb_host_disk(e);
-
-	if (event == FB_ENGINE_CHOICE)
-		trace_freeblock_choice(disk, &e->pool, &e->choice);
-	else if (event == FB_ENGINE_GAP)
-		trace_freeblock_gap(disk, &disk->mail.gap);
 }
 
 static const struct fb_engine_ops fb_host_ops = {
@@ -247,7 +230,6 @@ static const struct fb_engine_ops fb_host_ops = {
 	.prepend = fb_host_prepend,
 	.take = fb_host_take,
 	.hold = fb_host_hold,
-	.event = fb_host_event,
 };
 
 /* Set up the engine, without a disk. May sleep. Return: 0 or -ENOMEM. */

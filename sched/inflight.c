@@ -8,9 +8,9 @@
 /* ---- what idle reads are told of the foreground ---- */
 
 /*
- * Note that a foreground request has arrived whose completion will be seen. @fq: the request; NULL:
- * it bypasses schedulers. @bypass: it will not be in a pool. @now: when it came: the same as
- * fb_pool_add() is told, for the end is matched by it.
+ * A foreground request has arrived whose completion will be seen. @fq: NULL: it bypasses
+ * schedulers. @bypass: it will not be in a pool. @now: as for fb_pool_add(): the end is matched by
+ * it.
  */
 void fb_inflight_arrived(struct fb_sched *sched, const struct fb_sched_rq *fq, bool bypass, u64 now)
 {
@@ -73,8 +73,7 @@ void fb_inflight_served(struct fb_sched *sched, const struct fb_sched_rq *fq, u6
 }
 
 /*
- * Find writes in flight that overlap a read of ours just sent. The drive may execute them after the
- * read, which is then discarded, whatever it is for.
+ * A read of ours was sent. It is discarded if a write in flight overlaps it, which may end later.
  */
 void fb_inflight_check_writes(struct fb_sched *sched)
 {

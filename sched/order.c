@@ -30,11 +30,8 @@ void fb_order_time(struct fb_sched *sched)
 }
 
 /*
- * Decide whether the drive orders (fb_engine_decide()). Return: true if that has changed: where no
- * run of the queue may come soon, the caller sees to one. Called where a reason changes
- * (Documentation/design.rst): at insertions and completions, which also notice another capacity or
- * firmware and a write cache that is switched; by who changes a tunable, the model, or whether
- * tasks want blocks; by @order_timer where time is the reason. has_work() only looks at that.
+ * Decide whether the drive orders. Called wherever a reason changes (Documentation/design.rst).
+ * True: that has changed: where no run of the queue may come soon, the caller sees to one.
  */
 bool fb_order_decide(struct fb_sched *sched)
 {

@@ -69,10 +69,7 @@ void fb_pool_del(struct fb_sched *sched, struct fb_sched_rq *fq)
 	fb_pool_unhash(sched, fq);
 }
 
-/*
- * The request with the lowest LBN from @lbn on, for fb_policy_choose_deadline(); NULL if there is
- * none, or if it is in fb_sched.others.
- */
+/* A fb_policy_above_fn; background reads, which are sorted here, too, are not in its pool. */
 struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_class class,
 				    bool write, u64 lbn)
 {
@@ -143,10 +140,7 @@ void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum el
 		fb_engine_grown(&sched->engine, &fq->r, ktime_get_ns());
 }
 
-/*
- * A request was merged into another one, which stays. @next: it need not be in the pool (Linux 7.2
- * merges before insertion).
- */
+/* @next, which need not be in the pool (Linux 7.2 merges before insertion), is part of @rq now. */
 void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct request *next)
 {
 	struct fb_sched *sched = q->elevator->elevator_data;

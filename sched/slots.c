@@ -36,11 +36,7 @@ static int fb_slots_alloc(struct fb_sched *sched, const struct blk_mq_hw_ctx *hc
 	return 0;
 }
 
-/*
- * Give each tag of a hardware queue a slot, after their number has changed. It cannot fail, as the
- * block layer has the tags already: without memory the slots are those that there were before, and
- * requests with greater tags get none. May sleep.
- */
+/* The number of tags has changed. Without memory the slots stay, and greater tags get none. */
 void fb_slots_resize(struct fb_sched *sched, const struct blk_mq_hw_ctx *hctx)
 {
 	char name[FB_NAME_LEN];

@@ -568,10 +568,10 @@ static int fb_task_need_thread(struct freeblock_task *task)
 
 static int fb_task_start_locked(struct freeblock_task *task)
 {
-	static const struct fb_idle_order_ops * const orders[] = {
-		[FREEBLOCK_ORDER_NEAR] = &fb_idle_order_near,
-		[FREEBLOCK_ORDER_SEQUENTIAL] = &fb_idle_order_sequential,
-		[FREEBLOCK_ORDER_STAGGERED] = &fb_idle_order_staggered,
+	static const fb_idle_order_fn orders[] = {
+		[FREEBLOCK_ORDER_NEAR] = fb_idle_order_near,
+		[FREEBLOCK_ORDER_SEQUENTIAL] = fb_idle_order_sequential,
+		[FREEBLOCK_ORDER_STAGGERED] = fb_idle_order_staggered,
 	};
 	struct fb_disk *disk = task->disk;
 	int ret;

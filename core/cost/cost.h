@@ -54,85 +54,29 @@ struct fb_cost_verdict {
 	bool slow;		/* for slow reads */
 };
 
-/**
- * fb_cost_init() - initialise, with everything allowed and nothing wanted
- * @c: the cost
- * @seed: of the trial
- * @guarded: the guard acts; false: the trial only measures
- */
+/* Everything is allowed, nothing wanted. @guarded: the guard acts; else it is only measured. */
 void fb_cost_init(struct fb_cost *c, u64 seed, bool guarded);
-
-/**
- * fb_cost_want() - tell whether free reads are wanted
- * @c: the cost
- * @wanted: there is something to read, or may be at any time; the trial runs while that is so
- * @now_ns: the time
- */
+/* Is there something to read, or may there be at any time? The trial runs while that is so. */
 void fb_cost_want(struct fb_cost *c, bool wanted, u64 now_ns);
 
-/**
- * fb_cost_may() - get which free reads may be sent
- * @c: the cost
- * @now_ns: the time
- *
- * Return: FB_COST_GAPS, FB_COST_IDLE, both, or 0. In a control stretch, which fb_cost_controls()
- * tells from a stop, that is 0. Afterwards fb_cost_due() may be true.
+/*
+ * Which free reads may be sent: FB_COST_GAPS, FB_COST_IDLE, both, or 0: they are stopped, or it is
+ * a control stretch. fb_cost_due() and fb_cost_controls() answer as of this call.
  */
 u32 fb_cost_may(struct fb_cost *c, u64 now_ns);
-
-/**
- * fb_cost_due() - is there a block that has not been judged?
- * @c: the cost, as of the last fb_cost_may()
- *
- * Return: true: fb_cost_judge() and fb_cost_settle() are due.
- */
+/* Is there a block to be judged? Then fb_cost_judge() and fb_cost_settle() are due. */
 bool fb_cost_due(const struct fb_cost *c);
-
-/**
- * fb_cost_judge() - work out what a block's end says
- * @c: the cost, or a copy, so that no lock needs to be held
- * @v: out
- */
+/* Work out what a block's end says. @c: or a copy, so that no lock needs to be held. */
 void fb_cost_judge(const struct fb_cost *c, struct fb_cost_verdict *v);
-
-/**
- * fb_cost_settle() - have a verdict take effect
- * @c: the cost
- * @v: the verdict; void if what is allowed has changed since
- * @now_ns: the time
- *
- * Return: true: it stopped something; @c->stop says why.
- */
+/* A verdict takes effect; void if what is allowed has changed since. True: it stopped something. */
 bool fb_cost_settle(struct fb_cost *c, const struct fb_cost_verdict *v, u64 now_ns);
-
-/**
- * fb_cost_controls() - is it a control stretch?
- * @c: the cost, as of the last fb_cost_may()
- *
- * Return: true: the drive is to be served as without any task.
- */
+/* Is it a control stretch, in which the drive is served as without any task? */
 bool fb_cost_controls(const struct fb_cost *c);
-
-/**
- * fb_cost_next_ns() - when fb_cost_may() is to be asked again, if nothing happens before
- * @c: the cost
- *
- * Return: the time; FB_TRIAL_NEVER: no such moment.
- */
+/* When fb_cost_may() is to be asked again, if nothing happens before; or FB_TRIAL_NEVER. */
 u64 fb_cost_next_ns(const struct fb_cost *c);
-
-/**
- * fb_cost_stop() - stop free reads for good, as the guard had before a boot
- * @c: the cost
- * @now_ns: the time
- */
+/* Stop free reads for good, as the guard had before a boot. */
 void fb_cost_stop(struct fb_cost *c, u64 now_ns);
-
-/**
- * fb_cost_reset() - allow everything again: somebody has acted
- * @c: the cost
- * @now_ns: the time
- */
+/* Allow everything again: somebody has acted. */
 void fb_cost_reset(struct fb_cost *c, u64 now_ns);
 
 #endif /* FB_COST_H */

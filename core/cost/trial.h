@@ -123,150 +123,47 @@ struct fb_trial_verdict {
 	bool old;		/* the sums are to be restarted in any case */
 };
 
-/**
- * fb_trial_init() - initialise, with the trial not running
- * @t: the trial
- * @seed: of the moments at which control begins
- */
+/* It does not run yet. @seed: of the moments at which control begins. */
 void fb_trial_init(struct fb_trial *t, u64 seed);
-
-/**
- * fb_trial_set_limit() - set what free reads may cost
- * @t: the trial
- * @limit: the limit; it decides how much control there is, and which error is small enough
- *
- * Of another one it is in doubt whether the cost is below.
- */
+/* The limit decides how much control there is, and which error is small enough. */
 void fb_trial_set_limit(struct fb_trial *t, const struct fb_trial_limit *limit);
-
-/**
- * fb_trial_set_fixed() - have the same share of control always
- * @t: the trial, not running
- * @stretches: stretches in a block, at least 2; 0: as many as are of use
- * @stretch_ns: length of a stretch; 0: FB_TRIAL_STRETCH_NS
- */
+/* Have so many stretches in each block, at least 2; 0: as many, and as long, as are of use. */
 void fb_trial_set_fixed(struct fb_trial *t, u32 stretches, u64 stretch_ns);
-
-/**
- * fb_trial_run() - start or stop the trial
- * @t: the trial
- * @on: there is something to read, or may be at any time
- * @now_ns: the time
- *
- * Requests are counted in any case: their number must be right when the trial starts.
- */
+/* Start or stop it. Requests are counted in any case: their number must be right at the start. */
 void fb_trial_run(struct fb_trial *t, bool on, u64 now_ns);
-
-/**
- * fb_trial_restart() - forget all sums: the guard has changed what is read
- * @t: the trial
- * @now_ns: the time
- */
+/* Forget all sums: the guard has changed what is read. */
 void fb_trial_restart(struct fb_trial *t, u64 now_ns);
-
-/**
- * fb_trial_arrived() - a foreground request has arrived
- * @t: the trial
- * @kind: its kind
- * @now_ns: the time; a little less than in the call before is taken for that
- */
+/* A foreground request has arrived. A time a little before the last call's is taken for that. */
 void fb_trial_arrived(struct fb_trial *t, enum fb_trial_kind kind, u64 now_ns);
-
-/**
- * fb_trial_ended() - a foreground request has ended, well or not
- * @t: the trial
- * @kind: its kind
- * @took_ns: since it arrived
- * @now_ns: the time
- */
+/* It has ended, well or not, so long after it arrived. */
 void fb_trial_ended(struct fb_trial *t, enum fb_trial_kind kind, u64 took_ns, u64 now_ns);
-
-/**
- * fb_trial_may_read() - may free reads be sent?
- * @t: the trial
- * @now_ns: the time
- *
- * Return: false: it is a control stretch, in which the drive is served as without any task.
- */
+/* May free reads be sent? Not in control, when the drive is served as without any task. */
 bool fb_trial_may_read(struct fb_trial *t, u64 now_ns);
-
-/**
- * fb_trial_next_ns() - when the answer of fb_trial_may_read() changes
- * @t: the trial
- *
- * Return: the time, FB_TRIAL_NEVER when the trial is not running.
- */
+/* When the answer of fb_trial_may_read() changes; FB_TRIAL_NEVER: the trial does not run. */
 u64 fb_trial_next_ns(const struct fb_trial *t);
-
-/**
- * fb_trial_limit_ns() - get a limit for requests that take so long
- * @limit: the limit
- * @alone_ns: what they take without free reads
- *
- * Return: ns.
- */
+/* The limit of requests that take so long without free reads. */
 u64 fb_trial_limit_ns(const struct fb_trial_limit *limit, u64 alone_ns);
-
-/**
- * fb_trial_now() - tell what free reads cost since the sums were restarted
- * @t: the trial
- * @kind: a kind, or FB_TRIAL_KINDS
- * @out: out
- */
+/* What free reads cost since the sums were restarted. @kind: or FB_TRIAL_KINDS. */
 void fb_trial_now(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_trial_cost *out);
-
-/**
- * fb_trial_kind_of() - get which of some costs is compared with the limit
- * @costs: by kind and for both
- *
- * Return: reads, where enough have ended, else both kinds.
- */
+/* Which costs, by kind and for both, count: those of reads, where enough have ended, or of both. */
 enum fb_trial_kind fb_trial_kind_of(const struct fb_trial_cost *costs);
-
-/**
- * fb_trial_excess_ns() - get by how much a cost is above the limit
- * @t: the trial
- * @cost: the cost
- * @times: compare with so many times the limit
- *
- * Return: ns; negative: it is below.
- */
+/* By how much a cost is above so many times the limit; negative: it is below. */
 s64 fb_trial_excess_ns(const struct fb_trial *t, const struct fb_trial_cost *cost, u32 times);
-
-/**
- * fb_trial_is_sure() - is it certain that the excess is not 0?
- * @t: the trial
- * @cost: the cost
- * @excess_ns: its excess
- *
- * Return: true: by the bound, which holds however often this is asked.
- */
+/* Is it certain that the excess is not 0? By the bound, which holds however often this is asked. */
 bool fb_trial_is_sure(const struct fb_trial *t, const struct fb_trial_cost *cost, s64 excess_ns);
-
-/**
- * fb_trial_judge() - work out what the sums say
- * @t: the trial, or a copy, after a block: @t->looks has changed
- * @v: out
- */
+/* Work out what the sums say, after a block: @t->looks has changed. @t: or a copy. */
 void fb_trial_judge(const struct fb_trial *t, struct fb_trial_verdict *v);
 
-/**
- * fb_trial_settle() - have a verdict take effect
- * @t: the trial
- * @v: the verdict; void if the sums have been restarted since
- *
- * While it is certain on which side of the limit the cost is, there is little control. When this
- * changes the sums are restarted.
+/*
+ * A verdict takes effect; void if the sums have been restarted since. While it is certain on which
+ * side of the limit the cost is, there is little control; when this changes the sums are restarted.
  */
 void fb_trial_settle(struct fb_trial *t, const struct fb_trial_verdict *v);
 
-/**
- * fb_trial_z() - get the bound of a question that is asked after each block
- * @blocks: number of blocks, at least 1
- * @wary: it is narrow for a few blocks, and wider for many
- *
- * Return: standard errors, times 2^FB_TRIAL_Z_SHIFT, that chance exceeds in one trial of twenty
- * however often it is asked.
+/*
+ * The bound of a question that is asked after each block: standard errors, times
+ * 2^FB_TRIAL_Z_SHIFT, that chance exceeds in one trial of twenty. @wary: it is narrow for a few
+ * blocks, and wider for many.
  */
 u32 fb_trial_z(u32 blocks, bool wary);
 

@@ -123,7 +123,6 @@ void fb_engine_choose(struct fb_engine *e, const struct dm_place *head, u64 now_
 		fb_gap_void(e->mail);
 		return;
 	}
-	fb_engine_tell(e, FB_ENGINE_CHOICE);
 	fb_engine_offer_gap(e, now_ns);
 }
 

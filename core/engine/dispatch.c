@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What is sent next: the plan in use, the choice, or what the drive orders; see engine.h. */
 #include "core/engine/engine.h"
-#include "core/search.h"
 
 /* what a plan in time takes off fb_engine.wake_ns, of what that is above the least */
 #define FB_ENGINE_WAKE_SHIFT 8
@@ -35,7 +34,6 @@ static const struct fb_plan *fb_engine_take_plan(struct fb_engine *e, u64 now_ns
 	if (!plan)
 		return NULL;
 	e->wake_ns -= (e->wake_ns - e->wake_least_ns) >> FB_ENGINE_WAKE_SHIFT;
-	e->extra_ns = fb_search_extra_ns(e->dm, &e->mail->gap, fb_engine_gap_ns(e));
 	return plan;
 }
 
@@ -120,7 +118,6 @@ static struct fb_engine_rq *fb_engine_send_choice(struct fb_engine *e,
 		.nsect = rq->fg.nsect,
 		.lifts = fb_engine_lifts(e),
 		.gap_ns = fb_engine_gap_ns(e),
-		.extra_ns = e->extra_ns,
 	};
 	fb_policy_sent(&e->pool, &rq->fg, e->choice.expired);
 	if (prepend && e->ops->prepend(e, rq, prepend)) {

@@ -42,7 +42,6 @@ struct fb_engine_send {
 	u32 nsect;
 	u32 lifts;			/* enum fb_lift: limits that it lifts */
 	u64 gap_ns;			/* its rotational latency if nothing were read before it */
-	u64 extra_ns;			/* what the free read before it costs it as planned */
 };
 
 /* Counters */
@@ -58,13 +57,6 @@ struct fb_engine_stats {
 	u64 max_in_flight;		/* most predicted commands at the drive at once */
 	struct fb_order_cost_sum order;	/* what the order costs against SPTF */
 	struct fb_completion_stats ends;	/* of predictions */
-};
-
-/* What traces may tell */
-enum fb_engine_event {
-	FB_ENGINE_CHOICE,		/* a request has been chosen */
-	FB_ENGINE_GAP,			/* a gap is offered to the search */
-	FB_ENGINE_PRICE,		/* fb_round.joint has ended a window */
 };
 
 struct fb_engine;
@@ -89,7 +81,7 @@ struct fb_engine;
  * @take: a request leaves the pool, to be sent; its sectors are those that are sent
  * @submit: hand a command over to the drive; returns the time. NULL: the host does it later
  * @hold: have fb_engine_next() called at this time; may be NULL
- * @event: for traces; may be NULL
+ * @priced: fb_round.joint has ended a window; may be NULL
  */
 struct fb_engine_ops {
 	u64 (*now)(const struct fb_engine *e);
@@ -112,7 +104,7 @@ struct fb_engine_ops {
 	void (*take)(struct fb_engine *e, struct fb_engine_rq *rq);
 	u64 (*submit)(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
 	void (*hold)(struct fb_engine *e, u64 until_ns);
-	void (*event)(struct fb_engine *e, enum fb_engine_event event);
+	void (*priced)(struct fb_engine *e);
 };
 
 /* Policies joint and auto: the choice under way, and what it costs */
@@ -161,7 +153,6 @@ struct fb_engine {
 	struct fb_plan plan;		/* in use while @pinned; FB_PLAN_NONE: all of it was sent */
 	u32 next_piece;			/* of @plan */
 	u32 lifts;			/* limits that the last command sent has lifted */
-	u64 extra_ns;			/* what @plan costs the choice, see fb_search_extra_ns() */
 
 	/* what is at the drive */
 	struct list_head flight;	/* requests, in the order sent */
@@ -184,7 +175,7 @@ static inline bool fb_engine_predicts(const struct fb_engine *e)
 /* requests are chosen together with the free reads before them */
 static inline bool fb_engine_is_joint(const struct fb_engine *e)
 {
-	return fb_policy_joins(e->pool.policy);
+	return e->pool.policy == FB_POLICY_AUTO;
 }
 
 /* of a command at the drive: neither a free read, nor a background read not yet expired */
@@ -221,12 +212,6 @@ static inline struct fb_gap fb_engine_gap(const struct fb_engine *e, const struc
 		.dst_nsect = rq->fg.nsect,
 		.dst_write = rq->fg.write,
 	};
-}
-
-static inline void fb_engine_tell(struct fb_engine *e, enum fb_engine_event event)
-{
-	if (e->ops->event)
-		e->ops->event(e, event);
 }
 
 /* round.c */

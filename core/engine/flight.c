@@ -73,7 +73,7 @@ static void fb_engine_describe(struct fb_engine *e, struct fb_engine_rq *rq,
 		.own_order = follow,
 		.cause = d->cause,
 		.sent_ns = now_ns,
-		.leg = { .gap_ns = d->gap_ns, .extra_ns = d->extra_ns },
+		.leg = { .gap_ns = d->gap_ns },
 		.mark = { .at = d->lifts },
 	};
 }

@@ -41,8 +41,8 @@ void fb_round_charge(struct fb_engine *e, const struct dm_place *head, u64 now_n
 	if (fb_order_cost_charge(e->round.order_cost, &at, &e->choice, sum) &&
 	    fb_engine_is_joint(e) &&
 	    fb_joint_charge(&e->round.joint, sum->later_ns - before_ns, missed_ppm, e->pool.idle,
-			    now_ns))
-		fb_engine_tell(e, FB_ENGINE_PRICE);
+			    now_ns) && e->ops->priced)
+		e->ops->priced(e);
 }
 
 /* ---- gaps ---- */
@@ -59,7 +59,6 @@ bool fb_engine_open_gap(struct fb_engine *e, struct fb_engine_rq *rq, const stru
 	e->mail->probing = e->auto_lift;
 	fb_gap_open(e->mail, gap, &lim, shared);
 	e->stats->gaps++;
-	fb_engine_tell(e, FB_ENGINE_GAP);
 	return true;
 }
 
@@ -195,7 +194,6 @@ void fb_round_settle(struct fb_engine *e)
 	e->choice.req = c->req;
 	e->choice.seek_ns = c->seek_ns;
 	e->choice.pos_ns = c->seek_ns + c->latency_ns;
-	fb_engine_tell(e, FB_ENGINE_CHOICE);
 	fb_joint_sent(&round->joint, &round->r);
 	fb_gap_settle(e->mail, &round->gap, &round->plan, round->looked_at);
 	round->begun = false;

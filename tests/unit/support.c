@@ -56,6 +56,15 @@ static char *support_read(const char *path, char name[512], size_t *len)
 	exit(1);
 }
 
+fb_idle_order_fn support_order(const char *name)
+{
+	if (!strcmp(name, "sequential"))
+		return fb_idle_order_sequential;
+	if (!strcmp(name, "staggered"))
+		return fb_idle_order_staggered;
+	return strcmp(name, "near") ? NULL : fb_idle_order_near;
+}
+
 struct disk_model *support_model_file(const char *path)
 {
 	struct disk_model *dm;

@@ -5,7 +5,7 @@
 #ifndef SUPPORT_H
 #define SUPPORT_H
 
-#include "disk_model.h"
+#include "core/idle_order.h"
 
 /**
  * struct rnd - a seeded generator (splitmix64): the same numbers everywhere
@@ -31,6 +31,9 @@ u64 rnd_next(struct rnd *r);
  * Return: 0 .. @n - 1.
  */
 u64 rnd_below(struct rnd *r, u64 n);
+
+/* the order of idle reads with this name, or NULL */
+fb_idle_order_fn support_order(const char *name);
 
 /**
  * support_model_file() - the model in a file under the project's root

@@ -51,7 +51,7 @@ static int teardown(void **state)
 
 static void begin(const char *name)
 {
-	assert_int_equal(0, fb_idle_order_init(&order, fb_idle_order_by_name(name),
+	assert_int_equal(0, fb_idle_order_init(&order, support_order(name),
 					       dm_info(dm)->sectors, GRANULE, 0, 0));
 }
 

@@ -119,12 +119,12 @@ static void all_of_it(const char *order, bool ahead, u32 size)
 	bench_open(&b, "models/toy.fbmodel");
 	b.ahead = ahead;
 	bench_want_all(&b, 0, dm_info(b.dm)->sectors);
-	assert_int_equal(0, fb_idle_order_init(&b.order, fb_idle_order_by_name(order),
+	assert_int_equal(0, fb_idle_order_init(&b.order, support_order(order),
 					       dm_info(b.dm)->sectors, GRANULE, 7, 2 * GRANULE));
 	bench_drain(&b, size, 0);
 	assert_int_equal(b.bm.n_done, b.bm.granules);
 	/* near reads over the holes of a track */
-	if (b.order.ops != &fb_idle_order_near)
+	if (b.order.find != fb_idle_order_near)
 		assert_int_equal(b.read_sectors, dm_info(b.dm)->sectors);
 	bench_close(&b);
 }
@@ -160,7 +160,7 @@ static void test_staggered_by_rounds(void **state)
 
 	bench_open(&b, "models/toy.fbmodel");
 	bench_want_all(&b, 0, dm_info(b.dm)->sectors);
-	assert_int_equal(0, fb_idle_order_init(&b.order, &fb_idle_order_staggered,
+	assert_int_equal(0, fb_idle_order_init(&b.order, fb_idle_order_staggered,
 					       dm_info(b.dm)->sectors, GRANULE, 64, 2 * GRANULE));
 	region = (b.bm.granules + 63) / 64;
 	for (k = 0; k < 64 * 100; k++) {
@@ -195,7 +195,7 @@ static void test_random_maps(void **state)
 		bench_open(&b, "models/toy.fbmodel");
 		b.ahead = k % 2;
 		assert_int_equal(0, fb_idle_order_init(&b.order,
-						       fb_idle_order_by_name(bench_orders[k / 2]),
+						       support_order(bench_orders[k / 2]),
 						       dm_info(b.dm)->sectors, GRANULE, 0, 0));
 		for (at = 0; at < b.bm.granules; at += 1 + rnd_below(&rnd, 4 << k))
 			bench_want_all(&b, at * GRANULE, GRANULE);
@@ -225,7 +225,7 @@ static void test_few_on_a_large_disk(void **state)
 	last = (b.bm.granules - 1) * GRANULE;
 	for (i = 0; i < ARRAY_SIZE(bench_orders); i++) {
 		assert_int_equal(0, fb_idle_order_init(&b.order,
-						       fb_idle_order_by_name(bench_orders[i]),
+						       support_order(bench_orders[i]),
 						       dm_info(b.dm)->sectors, GRANULE, 512, 0));
 		for (k = 0; k < 5; k++)
 			bench_want_all(&b, last / 5 * k / GRANULE * GRANULE, GRANULE);
@@ -254,7 +254,7 @@ static void test_longest(void **state)
 		b.ahead = i % 2;
 		bench_want_all(&b, 40000, 20000);
 		assert_int_equal(0, fb_idle_order_init(&b.order,
-						       fb_idle_order_by_name(bench_orders[i / 2]),
+						       support_order(bench_orders[i / 2]),
 						       dm_info(b.dm)->sectors, GRANULE, 16, 0));
 		bench_drain(&b, 2048, 12000000);
 		bench_close(&b);
@@ -276,7 +276,7 @@ static void test_staggered_is_exact(void **state)
 	b.lost = true;
 	n = b.bm.granules;
 	bench_want_all(&b, 0, dm_info(b.dm)->sectors);
-	assert_int_equal(0, fb_idle_order_init(&b.order, &fb_idle_order_staggered,
+	assert_int_equal(0, fb_idle_order_init(&b.order, fb_idle_order_staggered,
 					       dm_info(b.dm)->sectors, GRANULE, 7, 2 * GRANULE));
 	region = (n + 6) / 7;
 	for (round = 0; b.bm.n_wanted; round++) {
@@ -308,7 +308,7 @@ static u64 unmapped(u64 cursor, struct fb_idle_order_ask ask, u64 done)
 		fb_bitmap_want(&bm, i, 1, i / FB_BITMAP_SPAN);
 	ask.bm = &bm;
 	ask.max_sectors = GRANULE;
-	assert_int_equal(0, fb_idle_order_init(&order, &fb_idle_order_near, 1000 * GRANULE,
+	assert_int_equal(0, fb_idle_order_init(&order, fb_idle_order_near, 1000 * GRANULE,
 					       GRANULE, 0, 0));
 	order.cursor = cursor;
 	assert_true(fb_idle_order_next(&order, &ask, &p));

@@ -631,15 +631,6 @@ static void test_merge(void **state)
 	assert_int_equal(p.req[4].deadline_ns, 20);
 }
 
-static void test_names(void **state)
-{
-	(void)state;
-	assert_int_equal(fb_policy_by_name("sptf-sw"), FB_POLICY_SPTF_SW);
-	assert_int_equal(fb_policy_by_name("auto"), FB_POLICY_AUTO);
-	assert_int_equal(fb_policy_by_name("SPTF"), -EINVAL);
-	assert_int_equal(fb_policy_by_name(""), -EINVAL);
-}
-
 /* what has no place is left out of each mechanical order, and has no times when it expires */
 static void test_placeless(void **state)
 {
@@ -753,7 +744,6 @@ int main(void)
 		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_offer_class),
 		cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_placeless),
 		cmocka_unit_test(test_count),
 		cmocka_unit_test(test_replaced),

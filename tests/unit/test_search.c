@@ -213,45 +213,6 @@ static void test_most(void **state)
 	assert_true(ended > 150);
 }
 
-/*
- * Behind a read the foreground ends when its last sector has passed for the first time; alone,
- * a head that lands within it ends a turn after that: so much is extra. Seen to fail with
- * what it has missed instead of what is left.
- */
-static void test_extra(void **state)
-{
-	struct rnd r = { 34 };
-	u32 i, some = 0;
-
-	(void)state;
-	new_map();
-	for (i = 0; i < 5000; i++) {
-		struct fb_limits lim = limits(100000, 0);
-		struct dm_access alone;
-		struct fb_search s;
-		struct dm_track t;
-		struct fb_gap gap;
-		u64 sector_ns;
-		s64 extra;
-
-		random_gap(&r, &gap);
-		gap.lead_ns = 0;
-		assert_int_equal(dm_track_of(dm, gap.dst_lbn, &t), 0);
-		/* on one track, and where its neighbours are */
-		if (gap.dst_lbn + gap.dst_nsect > t.first_lbn + t.nsect ||
-		    (gap.dst_lbn <= REMAPPED_LBN && gap.dst_lbn + gap.dst_nsect > REMAPPED_LBN))
-			continue;
-		fb_search_start(&s, dm, &bm, &gap, &lim);
-		assert_int_equal(dm_access(dm, &gap.src, gap.dst_lbn, gap.dst_nsect,
-					   gap.dst_write, &alone), 0);
-		sector_ns = dm_angle_to_ns(dm, t.sector_angle);
-		extra = s.window_ns + gap.dst_nsect * sector_ns - alone.total_ns;
-		assert_in_range((s64)s.extra_ns - extra + 2 * sector_ns, 0, 4 * sector_ns);
-		some += s.extra_ns > 2 * sector_ns;
-	}
-	assert_true(some > 200);
-}
-
 /* wanted granules of [lbn, dst), found from dst backwards while the head is there in time */
 static u32 brute_prepend(const struct fb_gap *gap, const struct fb_limits *lim)
 {
@@ -707,7 +668,6 @@ int main(void)
 		cmocka_unit_test(test_still),
 		cmocka_unit_test(test_prefix),
 		cmocka_unit_test(test_most),
-		cmocka_unit_test(test_extra),
 		cmocka_unit_test(test_prepend),
 		cmocka_unit_test(test_prepend_first),
 		cmocka_unit_test(test_lifted),

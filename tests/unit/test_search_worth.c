@@ -102,8 +102,7 @@ static double fixed_cost(const struct fb_limits *lim, const struct fb_search *s)
 	const u16 *early = lim->odds->chance[FB_CONSERVATISM_EARLY];
 	double missing_ns = s->period_ns - s->latency_ns;
 
-	return (chance(early, missing_ns) + (double)s->extra_ns / s->period_ns) *
-	       lim->miss_value;
+	return chance(early, missing_ns) * lim->miss_value;
 }
 
 /* odds that fall with the margin, each kind's in its own way */

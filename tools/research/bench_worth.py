@@ -100,8 +100,8 @@ MECHANISMS = (
         ("core/leftover.c", "return l->fruitless == FB_LEFTOVER_FRUITLESS &&", "return false &&"),
     ), "rest", left=True),
     Mechanism("near-order", (
-        ("core/idle_order.c", ".next = fb_idle_order_near_next,",
-         ".next = fb_idle_order_sequential_next,"),
+        ("core/idle_order.c", "o->find(o, ask, out)",
+         "fb_idle_order_sequential(o, ask, out)"),
     ), "idle"),
     Mechanism("destage-wait", (
         ("core/destage.c", "	if (!d->on || d->sure)\n		return 0;",

@@ -68,10 +68,12 @@ void count_choice(const struct dm_place *head, struct fb_policy_choice *c)
 
 static void choices(const char *policy, u32 cyls)
 {
-	int id = fb_policy_by_name(policy), i;
 	struct fb_policy_choice c;
+	int id = 0, i;
 
-	if (id < 0) {
+	while (id < FB_POLICIES && strcmp(policy, fb_policy_name[id]))
+		id++;
+	if (id == FB_POLICIES) {
 		fprintf(stderr, "count: no such policy: '%s'\n", policy);
 		exit(2);
 	}
@@ -124,7 +126,7 @@ bool count_shadow(struct fb_order_cost *shadow, const struct fb_order_cost_at *a
 	return fb_order_cost_charge(shadow, at, c, &sum);
 }
 
-/* when it was lost it begins with copies of the pool's, some with each choice */
+/* when it was lost it begins with copies of the pool's */
 static __attribute__((noipa))
 bool count_begin(struct fb_order_cost *shadow, const struct fb_order_cost_at *at,
 		 const struct fb_policy_choice *c)

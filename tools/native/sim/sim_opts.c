@@ -394,14 +394,24 @@ static void simo_read_task(struct simo *o)
 	o->scan = trickle || o->fresh || simo_first_of("task", o->task_name, "scan", "none");
 }
 
+static fb_idle_order_fn simo_order(const char *name)
+{
+	if (!strcmp(name, "sequential"))
+		return fb_idle_order_sequential;
+	return strcmp(name, "near") ? NULL : fb_idle_order_near;
+}
+
 /* "staggered:512" */
 static void simo_read_order(struct simo *o)
 {
 	const char *colon = strchr(o->order_text, ':');
 	char *end;
 
-	o->order = fb_idle_order_by_name(colon ? "staggered" : o->order_text);
-	if (!o->order || (colon && strncmp(o->order_text, "staggered:", 10)))
+	if (!strcmp(o->order_text, "staggered") || !strncmp(o->order_text, "staggered:", 10))
+		o->order = fb_idle_order_staggered;
+	else
+		o->order = simo_order(o->order_text);
+	if (!o->order)
 		sim_usage("order: not sequential, near, staggered or staggered:REGIONS: '%s'",
 			  o->order_text);
 	if (!colon)
@@ -444,19 +454,29 @@ static void simo_read_knowledge(struct simo *o)
 		sim_usage("knowledge: not none, rates or map: '%s'", o->knowledge);
 }
 
+static int simo_policy(const char *name)
+{
+	int i;
+
+	for (i = 0; i < FB_POLICIES; i++)
+		if (!strcmp(name, fb_policy_name[i]))
+			return i;
+	return -EINVAL;
+}
+
 static void simo_read_texts(struct simo *o)
 {
 	simo_read_knowledge(o);
 	o->policy = SIMO_NONE;
 	if (strcmp(o->policy_name, "none")) {
-		o->policy = fb_policy_by_name(o->policy_name);
+		o->policy = simo_policy(o->policy_name);
 		if (o->policy < 0)
 			sim_usage("policy: no such policy: '%s'", o->policy_name);
 	}
 	/* none leaves all to the drive anyway */
 	if (o->policy == SIMO_NONE && o->depth == SIMO_AUTO)
 		o->depth = 0;
-	o->joint = o->map && fb_policy_joins(o->policy);
+	o->joint = o->map && o->policy == FB_POLICY_AUTO;
 	o->order_cost = o->map && fb_policy_has_cost(o->policy);
 	o->think_constant = simo_first_of("think", o->think_name, "constant", "exponential");
 	simo_read_task(o);

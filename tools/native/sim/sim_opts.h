@@ -224,7 +224,7 @@ struct simo {
 	double edge;
 	bool idle;
 	bool verify;
-	const struct fb_idle_order_ops *order;
+	fb_idle_order_fn order;
 	u64 order_regions;
 	double start_share;
 	bool start_course;

@@ -131,12 +131,10 @@ static void sims_search(struct fb_engine *e, u64 now_ns)
 	} while (mail->shared && mail->asked);
 }
 
-static void sims_event(struct fb_engine *e, enum fb_engine_event event)
+static void sims_priced(struct fb_engine *e)
 {
 	struct sims *s = sims_of(e);
 
-	if (event != FB_ENGINE_PRICE)
-		return;
 	s->stats.joint_windows++;
 	s->stats.joint_ppm += e->round.joint.window_ppm;
 }
@@ -286,7 +284,7 @@ static const struct fb_engine_ops sims_ops = {
 	.prepend = sims_prepend,
 	.take = sims_take,
 	.submit = sims_submit,
-	.event = sims_event,
+	.priced = sims_priced,
 };
 
 /* ---- the foreground ---- */
