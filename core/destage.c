@@ -164,18 +164,6 @@ void fb_destage_ended(struct fb_destage *d, u64 now, bool cached)
 	d->passed += !d->medium;
 }
 
-void fb_destage_flushed(struct fb_destage *d, u64 now)
-{
-	if (!d->on)
-		return;
-	fb_destage_advance(d, now);
-	fb_destage_clean(d, now);
-	d->sure = true;
-	d->judge = false;
-	/* an idle read may be at the drive */
-	d->before = 0;
-}
-
 /* ---- idle reads ---- */
 
 /* writes stay in the cache for a while: idle reads do not wait, and the head stays */

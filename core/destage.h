@@ -28,7 +28,7 @@ struct fb_destage {
 	u32 reads;			/* foreground reads since the last write, saturating */
 	u32 medium;	/* commands at the drive that reach the medium before they are reported */
 	u32 dirty;			/* writes believed to be in the cache only */
-	/* an idle read or a flush has shown that @dirty is 0, and no write came since */
+	/* an idle read has shown that @dirty is 0, and no write came since */
 	bool sure;
 	u64 next_lbn;			/* behind the last write: what continues there joins it */
 	u64 at_ns;			/* the account is kept up to this time */
@@ -81,8 +81,6 @@ void fb_destage_arrived(struct fb_destage *d, bool write);
 void fb_destage_sent(struct fb_destage *d, u64 now, bool cached, u64 lbn, u32 nsect);
 /* It has ended, however. @cached: as when it was sent. */
 void fb_destage_ended(struct fb_destage *d, u64 now, bool cached);
-/* A flush has ended: nothing is dirty. */
-void fb_destage_flushed(struct fb_destage *d, u64 now);
 
 /*
  * Does the drive move the head by itself? @lbn: out, if so: the last sector of the write that it is

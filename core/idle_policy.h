@@ -17,8 +17,8 @@
  * in. The host
  *
  * * tells of requests by fb_idle_policy_arrive(), fb_idle_policy_served() and
- *   fb_idle_policy_wrote(), and of commands by fb_destage_sent(), fb_destage_ended(),
- *   fb_destage_idle_sent() and fb_destage_flushed();
+ *   fb_idle_policy_wrote(), and of commands by fb_destage_sent(), fb_destage_ended() and
+ *   fb_destage_idle_sent();
  * * asks fb_destage_begin_ns() for fb_idle_policy_hold();
  * * asks fb_idle_policy_aim() before it searches an idle read, and passes that on as @aimed, @aim,
  *   @over and @skip of struct fb_idle_order_ask;

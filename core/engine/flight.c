@@ -127,7 +127,7 @@ void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_
 		fb_gap_void(e->mail);
 		fb_engine_drop_plan(e);
 	}
-	/* of idle reads the host tells (fb_destage_idle_ended()), of flushes, too */
+	/* of idle reads the host tells (fb_destage_idle_ended()); flushes do not count */
 	if (rq->cmd.cause == FB_CAUSE_IDLE)
 		e->nr_idle--;
 	else if (rq->cmd.nsect)

@@ -130,9 +130,6 @@ static void test_off(void **state)
 	d.medium = 1;
 	none.medium = 1;
 	fb_destage_ended(&d, 4 * MS, false);
-	d.judge = true;
-	none.judge = true;
-	fb_destage_flushed(&d, 5 * MS);
 	assert_memory_equal(&d, &none, sizeof(d));
 }
 
@@ -310,23 +307,6 @@ static void test_aim(void **state)
 	assert_int_equal(56, over);
 }
 
-/* Seen to fail without fb_destage_clean() in fb_destage_flushed(). */
-static void test_flush(void **state)
-{
-	struct fb_destage d;
-	u64 now = known(&d, false);
-
-	(void)state;
-	fb_destage_sent(&d, now, true, 5000, 8);
-	fb_destage_sent(&d, now, true, 9000, 8);
-	fb_destage_idle_sent(&d, now);
-	fb_destage_flushed(&d, now + 5 * MS);
-	assert_int_equal(d.dirty, 0);
-	fb_destage_idle_ended(&d, now + 6 * MS, true, 0);
-	assert_int_equal(d.dirty, 0);
-	assert_true(fb_destage_begin_ns(&d, now + 5 * MS) <= now + 5 * MS);
-}
-
 /*
  * A write that came while an idle read was at the drive is still to be done. Seen to fail with
  * "d->dirty = 0" in fb_destage_idle_ended().
@@ -407,23 +387,6 @@ static void test_beside(void **state)
 	fb_destage_idle_sent(&d, now + 100 * MS);
 	fb_destage_idle_ended(&d, now + 101 * MS, true, 0);
 	assert_int_equal(d.firsts, firsts + 2);
-}
-
-/*
- * What a flush waited for does not do the writes behind it. Seen to fail when the time of the flush
- * is not taken.
- */
-static void test_behind_flush(void **state)
-{
-	struct fb_destage d;
-	u64 now = known(&d, false);
-
-	(void)state;
-	fb_destage_sent(&d, now, false, 100, 8);
-	fb_destage_flushed(&d, now + 100 * MS);
-	fb_destage_sent(&d, now + 100 * MS, true, 5000, 8);
-	fb_destage_ended(&d, now + 101 * MS, false);
-	assert_int_equal(d.dirty, 1);
 }
 
 /* splitmix64 */
@@ -537,12 +500,10 @@ int main(void)
 		cmocka_unit_test(test_lazy),
 		cmocka_unit_test(test_tries),
 		cmocka_unit_test(test_aim),
-		cmocka_unit_test(test_flush),
 		cmocka_unit_test(test_behind_idle),
 		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_single),
 		cmocka_unit_test(test_beside),
-		cmocka_unit_test(test_behind_flush),
 		cmocka_unit_test(test_passed),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_one_in_three),

@@ -570,8 +570,6 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 	overtaken = fb_engine_landed(e, &req->r, now_ns);
 	if (req->r.cmd.cause == FB_CAUSE_IDLE)
 		sims_idle_ended(s, now_ns, good);
-	else if (req->flush)
-		fb_destage_flushed(&s->destage, now_ns);
 	if (!req->r.ours && !req->flush)
 		fb_policy_ended(&e->pool, !e->pool.count && !e->nr_flight);
 	req->r.cmd.failed = !good;
