@@ -22,6 +22,7 @@ help:
 	@echo 'make try           a shell in a virtual machine with a simulated disk: setup, scrub, top'
 	@echo 'make check         all tests; the last line says how many passed'
 	@echo '                   ONLY=regex runs the tests whose name matches'
+	@echo 'make quick         what a change since BASE (HEAD) touches, without a guest, in a minute'
 	@echo 'make draws         how much a lab script'"'"'s figures vary: TEST=t-mechdisk N=10'
 	@echo 'make kernels       what must hold on every kernel, on 6.1, 6.12 and 7.x: a table,'
 	@echo '                   build/kernels/summary.json; ONLY=scan runs one test on each'
@@ -131,6 +132,11 @@ check: setup
 	@needs=$$($(PYTHON) tests/check --build '$(BUILD)' --needs $(if $(ONLY),--only '$(ONLY)')) && \
 	$(MAKE) --no-print-directory setup $$needs || exit; \
 	$(PYTHON) tests/check --build '$(BUILD)' $(if $(ONLY),--only '$(ONLY)')
+
+# What a change since BASE touches, without a guest: units, Python, style
+.PHONY: quick
+quick: setup
+	@$(PYTHON) tests/check --build '$(BUILD)' --changed '$(or $(BASE),HEAD)'
 
 # Bounds are set from this (lab.rst)
 .PHONY: draws

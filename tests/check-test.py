@@ -24,6 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 _loader = importlib.machinery.SourceFileLoader("check", os.path.join(HERE, "check"))
 check = importlib.util.module_from_spec(importlib.util.spec_from_loader("check", _loader))
 _loader.exec_module(check)
+changed = check.changed
 
 GOOD = """\
 [==========] Running 2 test(s).
@@ -376,6 +377,31 @@ def test_usage():
                done.stdout)
 
 
+def test_changed():
+    """Seen to fail: a header's users found by the name of a folder; a commit's change not looked at
+    where nothing else has changed."""
+    said = {"HEAD": [], "HEAD~1": []}
+    kept, changed.files = changed.files, lambda base: said[base]
+    try:
+        for paths, wanted in (
+                (["core/phase.c"], {"unit test_phase"}),
+                (["tests/unit/test_edges.c", "tests/python/test_conf.py", "tests/lab/test_abi.py"],
+                 {"unit test_edges", "python conf", "self abi"}),
+                (["disk_model.c"], {"unit core"}), (["tools/mechdisk/mechdisk_mech.c"],
+                                                    {"unit mechdisk"}),
+                (["tools/python/freeblock/conf.py"], {"python conf"}),
+                (["README.md", "tests/check"], {"self documents", "self check"})):
+            said["HEAD"] = paths
+            found = changed.tests("HEAD")
+            report("changed: " + " ".join(paths), found >= wanted | {"style"} and
+                   not any("bitmap" in name for name in found), " ".join(sorted(found)))
+        said.update({"HEAD": [], "HEAD~1": ["tests/unit/test_head.c"]})
+        report("changed: the last commit", changed.tests("HEAD") == {"style", "unit test_head"})
+    finally:
+        changed.files = kept
+
+
+test_changed()
 test_cmocka()
 test_tap()
 test_commands()
