@@ -101,7 +101,7 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `calibrate`."""
     parser = subparsers.add_parser(
-        "calibrate", help="a model with what the running scheduler has learnt of its drive",
+        "calibrate", help="write a model with the seek times that the module has learnt",
         description="Write a model like the one given, or the one kept for the disk, with the "
         "rotation period and the seek times that the module found for DISK. Needs debugfs, "
         "and some minutes of foreground work before.")

@@ -10,14 +10,14 @@ import sys
 
 from . import STATUSES, ToolError, UsageError, streams, __name__ as PRODUCT, __version__
 
-ABOUT = "Background reads of a busy disk, by the I/O scheduler freeblock. For a disk of yours: " \
-    "enable, then scrub or scan, status and top; off puts everything back."
+ABOUT = "Control freeblock, an I/O scheduler that reads a disk in the background while it is " \
+    "busy or idle. Start with enable, then scrub or scan; off undoes everything."
 EXAMPLES = (
-    ("freeblock enable /dev/sda", "Give a disk the scheduler, now and at each boot."),
-    ("freeblock setup /dev/sda", "The same, and measure the drive, to use its busy times, too."),
-    ("freeblock scrub sda run", "Verify the whole disk, while it is idle or between requests."),
-    ("freeblock status sda", "Show how far that is, and what it costs other requests."),
-    ("freeblock off sda", "Put back what enable or setup found."),
+    ("freeblock enable /dev/sda", "Use the scheduler for a disk, now and after each boot."),
+    ("freeblock setup /dev/sda", "Also measure the drive, to read in the gaps between requests."),
+    ("freeblock scrub sda run", "Verify the whole disk in the background."),
+    ("freeblock status sda", "Show the progress, and the cost for other requests."),
+    ("freeblock off sda", "Undo enable and setup."),
 )
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 # Commands of freeblock-lab, with which freeblock is measured: it is no part of what is installed

@@ -26,9 +26,9 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `conf`."""
     parser = subparsers.add_parser(
-        "conf", help="what is wanted of which disks: /etc/freeblock.conf",
-        description="The file freeblock.conf(5) says by patterns of disks how often they are "
-        "scrubbed, when, and what that may cost. A file with a mistake changes nothing.")
+        "conf", help="check and show /etc/freeblock.conf",
+        description="freeblock.conf(5) sets how often disks are scrubbed, when, and at what "
+        "cost. A file with a mistake is ignored as a whole.")
     kinds = parser.add_subparsers(dest="action", required=True, metavar="WHAT")
 
     def add(name, run, text):

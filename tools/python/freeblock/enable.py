@@ -31,17 +31,17 @@ MEASURING = {"model": None, "measure": False, "in_use": False, "force": False,
 def add_parser(subparsers):
     """Add `enable`."""
     parser = subparsers.add_parser(
-        "enable", help="have freeblock serve disks from now on, at once",
-        description="Give disks the scheduler freeblock, now and at each boot. Takes a second, on "
-        "disks that are mounted and busy: nothing is measured. Scans, scrubs and other tasks are "
-        "then read while a disk is idle. freeblock off puts everything back.")
+        "enable", help="use the scheduler for disks, now and after each boot",
+        description="Use the scheduler freeblock for disks, now and after each boot. Takes a "
+        "second; the disks may be mounted and busy. Nothing is measured: background tasks read "
+        "while a disk is idle. 'freeblock off' undoes it.")
     parser.add_argument("disks", metavar="DISK", nargs="*", help="/dev/sdX, as root; any number")
-    parser.add_argument("--all", action="store_true", help="all hard disks, but for those behind "
-                        "USB, virtual ones, and drive-managed SMR disks, which have to be named")
-    parser.add_argument("--idle-only", action="store_true", help="never order, hold or join "
-                        "requests of others, whatever is known of the drive")
-    parser.add_argument("--measure-now", action="store_true", help="measure each disk first, which "
-                        "takes some ten minutes: freeblock setup")
+    parser.add_argument("--all", action="store_true", help="all hard disks except USB, virtual "
+                        "and drive-managed SMR disks, which have to be named")
+    parser.add_argument("--idle-only", action="store_true", help="read in idle time only; never "
+                        "reorder, delay or merge other requests")
+    parser.add_argument("--measure-now", action="store_true", help="measure each drive first "
+                        "(some ten minutes), as freeblock setup does")
     setup.add_measuring(parser.add_argument_group("with --measure-now"))
     setup.add_common(parser)
     parser.set_defaults(run=run)

@@ -22,10 +22,10 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `guard`."""
     parser = subparsers.add_parser(
-        "guard", help="whether freeblock is started at boot, and why not",
-        description="When the machine goes down uncleanly within ten minutes of freeblock's being "
-        "started, it is not started any more, until `guard allow`, `setup` or `models enable`. The "
-        "word freeblock.off=1 on the kernel's command line keeps it off for one boot.")
+        "guard", help="show or allow the start at boot",
+        description="If the machine crashes within ten minutes after freeblock was started, "
+        "freeblock is not started at boot again until `guard allow`, `setup` or `models enable`. "
+        "freeblock.off=1 on the kernel command line disables it for one boot.")
     kinds = parser.add_subparsers(dest="action", required=True, metavar="WHAT")
     for name, text in ACTIONS.items():
         kind = kinds.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")

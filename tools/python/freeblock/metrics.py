@@ -249,14 +249,14 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `metrics`."""
     parser = subparsers.add_parser(
-        "metrics", help="state and counters for Prometheus",
-        description="Print state and counters of the disks that have the scheduler, or tasks, "
-        "or of those named, in Prometheus' text format. Without the module it says so in "
-        "freeblock_module_loaded.")
+        "metrics", help="print state and counters for Prometheus",
+        description="Print state and counters in Prometheus' text format, of all disks with the "
+        "scheduler or with tasks, or of the named ones. freeblock_module_loaded is 0 without "
+        "the module.")
     parser.add_argument("device", nargs="*", metavar="DEVICE", help="a disk or partition")
     parser.add_argument("-o", "--output", metavar="FILE",
-                        help="write FILE, whole at each moment, for "
-                        "node_exporter's textfile collector, whose files are called *.prom")
+                        help="replace FILE atomically, for node_exporter's textfile collector "
+                        "(*.prom)")
     fbstate_health.add_days(parser)
     parser.set_defaults(run=run)
 

@@ -222,7 +222,7 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `models`."""
     parser = subparsers.add_parser(
-        "models", help="keep models of disks, and load them when disks appear",
+        "models", help="install models of drives, and load them when disks appear",
         description="Models are kept under the drive's world-wide name and firmware revision.")
     kinds = parser.add_subparsers(dest="models", required=True, metavar="WHAT")
 

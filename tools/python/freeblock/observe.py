@@ -40,9 +40,9 @@ EXAMPLES = (
 def add_parser(subparsers):
     """The subcommand's options."""
     parser = subparsers.add_parser(
-        "observe", help="what freeblock would give on a disk as it is used now",
-        description="Record a disk's requests, its scheduler untouched, and tell what freeblock "
-        "would read beside them: MB/s, days for a scan of the whole disk, and what it would cost.")
+        "observe", help="estimate what freeblock would bring, from a disk's own requests",
+        description="Record a disk's requests without changing its scheduler, and simulate "
+        "freeblock beside them: background MB/s, days for a whole scan, and cost.")
     parser.add_argument("disk", nargs="?", metavar="DISK", help="/dev/sdX, to be recorded "
                         "(as root)")
     parser.add_argument("--trace", metavar="FILE", help="a recording instead: %s" %

@@ -31,14 +31,13 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `off`."""
     parser = subparsers.add_parser(
-        "off", help="put back everything that setup changed",
-        description="Put back what freeblock setup found: scheduler, models, the start at boot; "
-        "the disk's tasks end, and the module goes if nobody else uses it. Works half-way through "
-        "a setup, without the disk and without the module, and may be repeated. The status is 1 if "
-        "something could not be put back, or not before a reboot.")
+        "off", help="undo enable and setup",
+        description="Restore the scheduler, the models and the start at boot as they were before "
+        "enable or setup; stop the disk's tasks, and unload the module if it is unused. Also works "
+        "after an interrupted setup, without the disk, and repeatedly.")
     parser.add_argument("disk", nargs="?", metavar="DISK", help="/dev/sdX, or its world-wide "
                         "name, as root")
-    parser.add_argument("--all", action="store_true", help="every disk that was set up")
+    parser.add_argument("--all", action="store_true", help="every disk that was enabled or set up")
     parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
     parser.set_defaults(run=run)
 

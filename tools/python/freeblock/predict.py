@@ -26,10 +26,10 @@ EXAMPLES = (
 def add_parser(subparsers):
     """The subcommand's options."""
     parser = subparsers.add_parser(
-        "predict", help="what a disk would do, and a scan get, in closed form",
-        description="Response time by scheduling order, utilisation, idle time, free MB/s and days "
-        "a scan, from a disk's model and a workload, without a simulation. Several disks and "
-        "workloads: each with each, in parallel.")
+        "predict", help="compute response times and free bandwidth by an analytic model",
+        description="Compute response time by scheduling order, utilisation, idle time, free MB/s "
+        "and days per scan from a drive's model and a workload, without a simulation. Several "
+        "drives and workloads are combined, in parallel.")
     disks = parser.add_argument_group("disks")
     disks.add_argument("--model", nargs="+", action="extend", default=[], metavar="FILE",
                        help="a disk's .fbmodel (freeblock extract makes it)")

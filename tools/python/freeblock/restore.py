@@ -67,10 +67,9 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `restore`."""
     parser = subparsers.add_parser(
-        "restore", help="put back modes that a killed extraction left changed",
-        description="Put back the modes (caches, reordering) of all disks whose extraction "
-        "ended without doing so: by SIGKILL, a panic, a loss of power. A disk that is not here "
-        "keeps its journal. The status is 1 if one that is here could not be put back.")
+        "restore", help="restore drive modes after a killed extraction",
+        description="Restore the modes (caches, reordering) of all drives whose extraction was "
+        "ended by SIGKILL, a panic or a power cut. An absent drive keeps its journal.")
     parser.add_argument("device", metavar="DEVICE", nargs="?", type=fbstate.device_path,
                         help="only this disk: /dev/sdX or /dev/sgX")
     parser.add_argument("--journals", metavar="DIR", default=journal.DIRECTORY,

@@ -277,20 +277,19 @@ def print_result(result):
 def add_parser(subparsers):
     """Add `scan`."""
     parser = subparsers.add_parser(
-        "scan", help="checksum a disk in the gaps of its foreground, or compare with checksums",
+        "scan", help="checksum a disk in the background, or compare with checksums",
         description="Read every block of a disk, partition, LVM linear volume or member of an md "
-        "raid1, in the order that costs the foreground least, and write a digest of each to a "
-        "file, or compare with such a file. Interrupted in any way, the same command goes on "
-        "where it was.")
+        "raid1 in the background, and write a digest of each block to a file, or compare with "
+        "such a file. After an interruption the same command continues.")
     parser.add_argument("device", metavar="DEVICE", help="/dev/sda, sda2, /dev/vg/volume, /dev/md0")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the digests there; FILE.part "
-                        "until all are there; keep it on another disk")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the digests there (FILE.part "
+                        "until it is complete); use another disk")
     parser.add_argument("--verify", metavar="FILE", help="compare with these digests")
     parser.add_argument("--algorithm", choices=scan_file.ALGORITHMS, help="of the digests "
                         "(blake2b-128, with --verify that of the file)")
     parser.add_argument("--member", metavar="NAME", help="of an md raid1: the member to read")
     parser.add_argument("--before", type=float, default=5, metavar="SECONDS",
-                        help="measure the foreground's latency that long before beginning (5)")
+                        help="first measure the foreground's latency for so long (5)")
     parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)

@@ -395,31 +395,31 @@ def run_install_service(args):
 def add_parser(subparsers):
     """Add `scrub`."""
     parser = subparsers.add_parser(
-        "scrub", help="verify a disk in the gaps of its foreground and while it is idle",
-        description="Have the kernel verify a disk or partition. run: start, and save every two "
-        "seconds what has been verified, go on with it after a crash, power cut, reboot, or "
-        "when the disk comes back; ends when all is verified. start: the same, unattended, and "
-        "nothing is saved. install-service: print a systemd unit for run.")
+        "scrub", help="verify a disk in the background",
+        description="Verify a disk or partition in the background. run: start, save the progress "
+        "every two seconds, and wait for the end; after a crash, a power cut, a reboot or a "
+        "replugged disk it continues. start: start and return; the progress is not saved. "
+        "install-service: print a systemd unit for run.")
     parser.add_argument("device", metavar="DEVICE", nargs="?",
                         help="a disk or partition: sda, /dev/sda2")
     parser.add_argument("action", choices=ACTIONS, nargs="?",
                         metavar="{%s}" % ",".join(ACTIONS), help="what to do (run)")
-    parser.add_argument("--all", action="store_true", help="all hard disks that have the "
-                        "scheduler, but for those behind USB, virtual ones, and drive-managed SMR "
-                        "disks, which have to be named")
-    parser.add_argument("--order", metavar="ORDER", help="while the disk is idle: near, sequential "
+    parser.add_argument("--all", action="store_true", help="all hard disks with the "
+                        "scheduler except USB, virtual and drive-managed SMR disks, which have to "
+                        "be named")
+    parser.add_argument("--order", metavar="ORDER", help="order of idle reads: near, sequential "
                         "or staggered=REGIONS (near)")
-    parser.add_argument("--segment", type=int, metavar="KIB", help="of staggered: so much "
-                        "of a region at a time, KiB (64)")
-    parser.add_argument("--deadline", type=float, metavar="DAYS", help="run, start: it should be "
-                        "over so many days from now; while it would not be at its rate, it goes "
-                        "before other tasks")
-    parser.add_argument("--state", metavar="FILE", help="what has been verified is kept there "
+    parser.add_argument("--segment", type=int, metavar="KIB", help="staggered: size of a "
+                        "segment (64)")
+    parser.add_argument("--deadline", type=float, metavar="DAYS", help="run, start: finish within "
+                        "DAYS; if the current rate is too slow, the scrub takes precedence over "
+                        "other tasks")
+    parser.add_argument("--state", metavar="FILE", help="save the progress there "
                         "(/%s/<id>.coverage)" % FOLDER)
     parser.add_argument("--wait", action="store_true",
                         help="run: wait for module, disk and scheduler")
     parser.add_argument("--before", type=float, default=BEFORE_S, metavar="SECONDS",
-                        help="run: measure the foreground's latency that long before "
+                        help="run: first measure the foreground's latency for so long "
                         "(%(default)s)")
     parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
     parser.add_argument("--quiet", action="store_true", help="no progress")

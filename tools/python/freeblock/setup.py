@@ -33,11 +33,11 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `setup`."""
     parser = subparsers.add_parser(
-        "setup", help="measure a disk, and have freeblock schedule it from now on",
-        description="The same as freeblock enable --measure-now, of one disk: say whether it "
-        "suits, measure it, tell what freeblock will bring and cost on it as it is used now, and "
-        "have it scheduled from now on, also after a boot. What was interrupted continues when "
-        "the command is repeated; freeblock off puts everything back.")
+        "setup", help="measure a drive, and use the scheduler for it",
+        description="Like freeblock enable --measure-now for one disk: check whether the drive "
+        "suits, measure it, estimate background MB/s and cost from its present load, and use the "
+        "scheduler now and after each boot. After an interruption the same command continues; "
+        "'freeblock off' undoes it.")
     parser.add_argument("disk", metavar="DISK", help="/dev/sdX, as root")
     add_measuring(parser)
     add_common(parser)

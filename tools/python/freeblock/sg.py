@@ -99,10 +99,10 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `sg`."""
     parser = subparsers.add_parser(
-        "sg", help="schedule at user level, over /dev/sgX, without the kernel module",
-        description="Run the scheduler over the SCSI generic interface of a disk that nobody "
-        "else uses: a synthetic foreground or a trace, and a scan in its rotational gaps. Reads "
-        "only, unless --allow-writes and --confirm say otherwise.")
+        "sg", help="run the scheduler in user space, over /dev/sgX",
+        description="Run the scheduler in user space over the SCSI generic interface of an unused "
+        "disk: a synthetic foreground or a trace, and a scan in its rotational gaps. Only reads, "
+        "unless --allow-writes and --confirm are given.")
     parser.add_argument("device", metavar="/dev/sgX", help="see lsscsi -g")
     parser.add_argument("--model", required=True, metavar="FILE", help="the drive's .fbmodel")
     for option, name, metavar, text in options():

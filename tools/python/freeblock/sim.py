@@ -415,7 +415,7 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `sim`."""
     parser = subparsers.add_parser(
-        "sim", help="simulate scheduler and drive, far faster than time",
+        "sim", help="simulate the scheduler with a simulated drive",
         description="Run the scheduler's core against a simulated drive. A comma list as a value "
         "makes a run of each; several lists make a grid. MB/s are 10^6 bytes; \"from fresh\" "
         "means that the scan began with the run.")

@@ -207,17 +207,17 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `status`."""
     parser = subparsers.add_parser(
-        "status", help="disks, tasks with rate and time left, and what free reads cost",
-        description="Show what the module does on each disk that it knows, or on one. Takes a "
-        "second, to see how fast tasks advance.")
+        "status", help="show disks, their tasks, progress and cost",
+        description="Show state, tasks, rates and cost of all disks known to the module, or of "
+        "one. Takes a second, to measure rates.")
     parser.add_argument("device", nargs="?", metavar="DEVICE",
                         help="a disk or partition (all that the module knows)")
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S",
-                        help="seconds between the two looks that give rates (%(default)s; 0: no "
+                        help="interval over which rates are measured (%(default)s; 0: no "
                         "rates)")
     parser.add_argument("--json", action="store_true", help="print a JSON list of objects")
     parser.add_argument("--check", action="store_true", help="print one line for a monitoring "
-                        "system, of the disks that have the scheduler, or tasks")
+                        "system, and set the exit status")
     fbstate_health.add_days(parser)
     parser.set_defaults(run=run)
 

@@ -137,16 +137,15 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `top`."""
     parser = subparsers.add_parser(
-        "top", help="what the disks do, live",
-        description="Show, again and again, how fast tasks read from the disks that have the "
-        "scheduler, or tasks, or from those named, and what that costs the foreground. Ends "
-        "with q.")
+        "top", help="show tasks, rates and cost live",
+        description="Show rates of tasks and their cost for the foreground, updated until q is "
+        "pressed, of all disks with the scheduler or with tasks, or of the named ones.")
     parser.add_argument("device", nargs="*", metavar="DEVICE", help="a disk or partition "
-                        "(all that have the scheduler, or tasks)")
+                        "(all with the scheduler or with tasks)")
     parser.add_argument("--seconds", type=float, default=2, metavar="S",
-                        help="seconds between two looks (2)")
+                        help="interval between updates (2)")
     parser.add_argument("--once", action="store_true",
-                        help="print it once, after that time, and end")
+                        help="print one update, and exit")
     parser.set_defaults(run=run)
 
 

@@ -103,14 +103,14 @@ def lines(one):
 def add_parser(subparsers):
     """Add `trial`."""
     parser = subparsers.add_parser(
-        "trial", help="what free reads cost a disk, measured",
-        description="Show what free reads add to requests of the disks that have the scheduler, or "
-        "of those named. The module measures it all the time, by stretches of four seconds "
-        "without free reads. As root it shows more.")
+        "trial", help="show how the cost of background reads was measured",
+        description="Show the latency that background reads add to other requests, of all disks "
+        "with the scheduler or of the named ones. The module compares random stretches without "
+        "background reads with the rest of the time. Root sees more details.")
     parser.add_argument("device", nargs="*", metavar="DEVICE", help="a disk or partition "
-                        "(all that have the scheduler)")
-    parser.add_argument("--on", action="store_true", help="measure; what was stopped resumes")
-    parser.add_argument("--off", action="store_true", help="do not measure")
+                        "(all with the scheduler)")
+    parser.add_argument("--on", action="store_true", help="measure, and resume stopped reads")
+    parser.add_argument("--off", action="store_true", help="stop measuring")
     parser.add_argument("--json", action="store_true", help="print a JSON list of objects")
     parser.set_defaults(run=run)
 

@@ -41,9 +41,9 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `tune`."""
     parser = subparsers.add_parser(
-        "tune", help="when to scrub a disk in its idle time, from a trace of what it is asked",
-        description="Reads traces (%s), tells the statistics of their idle intervals, simulates "
-        "policies, and returns the wait and the request size that scrub fastest within the goals." %
+        "tune", help="find the best idle threshold and read size from traces",
+        description="Read traces (%s), show statistics of their idle intervals, simulate "
+        "policies, and print the threshold and read size that scrub fastest within the limits." %
         arrivals.FORMATS)
     parser.add_argument("traces", nargs="*", metavar="TRACE", help="files, or folders of them")
     add_reading(parser)
