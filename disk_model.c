@@ -487,8 +487,8 @@ int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn,
 
 /* ---- windows ---- */
 
-/* Add the run of @nsect LBNs from @lbn on, which lies on sectors [@a, @b) of @t. */
-static void dm_window_run(const struct dm_track *t, u32 angle, u64 lbn, u32 nsect, u32 a, u32 b,
+/* Add the run of @nsect LBNs from @lbn on, which begins on sector @a of @t. */
+static void dm_window_run(const struct dm_track *t, u32 angle, u64 lbn, u32 nsect, u32 a,
 			  struct dm_piece piece[2])
 {
 	struct dm_piece *p = &piece[0];
@@ -506,7 +506,6 @@ static void dm_window_run(const struct dm_track *t, u32 angle, u64 lbn, u32 nsec
 	p->lbn = lbn;
 	p->nsect = nsect;
 	p->wait = t->angle0 + start - angle;
-	p->span = dm_sector_end(t, b) - start;
 }
 
 /* Add the run of LBNs [@lbn, @end), if any, which may have slipped sectors between them. */
@@ -514,8 +513,7 @@ static void dm_window_holes(const struct dm_zone *z, const struct dm_track *t, u
 			    u64 lbn, u64 end, struct dm_piece piece[2])
 {
 	if (lbn < end)
-		dm_window_run(t, angle, lbn, end - lbn, dm_track_phys(z, t, lbn) - t->phys0,
-			      dm_track_phys(z, t, end - 1) - t->phys0 + 1, piece);
+		dm_window_run(t, angle, lbn, end - lbn, dm_track_phys(z, t, lbn) - t->phys0, piece);
 }
 
 /* Add the runs of LBNs on sectors [@a, @b) of @t, cut where one is remapped. */
@@ -531,7 +529,7 @@ static void dm_window_sectors(const struct dm_zone *z, const struct dm_track *t,
 		a = max(a, front);
 		b = min(b, front + t->nsect);
 		if (a < b)
-			dm_window_run(t, angle, t->first_lbn + a - front, b - a, a, b, piece);
+			dm_window_run(t, angle, t->first_lbn + a - front, b - a, a, piece);
 		return;
 	}
 	lbn = dm_track_lbn(z, t, t->phys0 + a);

@@ -120,8 +120,6 @@ struct dm_piece {
 	u64 lbn;			/* first */
 	u32 nsect;			/* how many; 0 = no such piece */
 	u32 wait;	/* angle from the window's beginning to the first sector's beginning */
-	/* from the first sector's beginning to the last one's end; a whole track is 2^32 */
-	u64 span;
 };
 
 /* ---- queries, for every caller; none of them allocates, sleeps or locks ---- */

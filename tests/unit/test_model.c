@@ -527,12 +527,10 @@ static u32 walk_window(const struct spot *track, u32 angle, u64 span, struct dm_
 
 		if (wait + length > span || spot->lbn == NONE || spot->remapped)
 			continue;
-		if (runs && spot->lbn == last + 1) {
+		if (runs && spot->lbn == last + 1)
 			run[runs - 1].nsect++;
-			run[runs - 1].span = wait - run[runs - 1].wait + length;
-		} else {
-			run[runs++] = (struct dm_piece){ spot->lbn, 1, wait, length };
-		}
+		else
+			run[runs++] = (struct dm_piece){ spot->lbn, 1, wait };
 		last = spot->lbn;
 	}
 	return runs;
@@ -544,11 +542,10 @@ static const struct dm_piece *find_run(const struct dm_piece *run, u32 runs,
 	u32 i;
 
 	for (i = 0; i < runs; i++)
-		if (run[i].lbn == p->lbn && run[i].nsect == p->nsect &&
-		    run[i].wait == p->wait && run[i].span == p->span)
+		if (run[i].lbn == p->lbn && run[i].nsect == p->nsect && run[i].wait == p->wait)
 			return &run[i];
-	print_error("no run of %u from %llu, wait %08x span %llx\n", p->nsect,
-		    (unsigned long long)p->lbn, p->wait, (unsigned long long)p->span);
+	print_error("no run of %u from %llu, wait %08x\n", p->nsect, (unsigned long long)p->lbn,
+		    p->wait);
 	fail();
 	return NULL;
 }
