@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from freeblock import fbdrive
-from freeblock.extraction.layout import Layout, Zone
+from freeblock.extraction.places import Layout, Zone
 
 ORDERS = {"plain": "plain", "serpentine": "serpentine-zone", "serpentine-disk": "serpentine-disk"}
 

@@ -7,7 +7,7 @@ by the host; what is found is compared with the description. For
 Documentation/extract-safety.rst:
 
     tests/python/extract_noise.py            the period; half a minute
-    tests/python/extract_noise.py --layout   the layout by `quick`; a quarter of an hour
+    tests/python/extract_noise.py --layout   the layout; some minutes
 """
 
 import argparse
@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 from layouts import drive_places, host_program  # noqa: E402
 from freeblock import ToolError  # noqa: E402
-from freeblock.extraction import device, phase, refuse, sample  # noqa: E402
+from freeblock.extraction import device, phase, refuse, runcheck, runfind  # noqa: E402
 
 DRIVES = ("atlas10k", "nearline16-512e")
 # jitter of the drive, then kind and size of the host's, ns
@@ -89,7 +89,8 @@ def layout_row(program, name, jitter, host):
         try:
             turning = phase.Phase.measure(dev, seconds=5)
             late = turning.late_ns
-            layout = sample.quick(dev, turning).layout
+            found = runfind.Finder(dev, turning).find()
+            layout = runcheck.check(dev, turning, found).map.layout()
         except ToolError as error:
             return "-", str(error), "", ""
         unit, seconds = dev.unit_sectors, dev.disk_ns / 1e9

@@ -13,7 +13,7 @@ from taptest import BUILD, TOP
 
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
-from freeblock.extraction.layout import PLACE, Layout, Zone
+from freeblock.extraction.places import PLACE, Layout, Zone
 
 SPARINGS = ("none", "zone", "track", "cylinder", "defects", "remaps", "border", "dead")
 ORDERS = {"plain": "plain", "serpentine-zone": "serpentine", "serpentine-disk": "serpentine-disk"}

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of freeblock.extraction.layout: queries, model text, zones from tracks.
-Prints TAP.
+"""Tests of freeblock.extraction.places: queries, model text, blocks in spares. Prints TAP.
 
 Small random drives of all sparing schemes and head orders: the simulated drive
 and the scheduler's model are asked where each of their LBNs lies.
@@ -12,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import unittest
+from dataclasses import replace
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -23,8 +23,8 @@ import layouts  # noqa: E402
 import taptest  # noqa: E402
 from layouts import ORDERS, SPARINGS, drive_places, drive_text, random_layout  # noqa: E402
 from freeblock import ToolError  # noqa: E402
-from freeblock.extraction.compress import house  # noqa: E402
-from freeblock.extraction.layout import MOVED, Layout, Zone, compress  # noqa: E402
+from freeblock.extraction.places import Layout, Zone  # noqa: E402
+from freeblock.extraction.spares import house  # noqa: E402
 
 IDENTITY = {"vendor": "ACME", "product": "TINY", "serial": "1"}
 MECHANICS = {"period_ps": 6000000000, "zero_latency": True, "head_switch_ns": 500000,
@@ -195,74 +195,28 @@ class Model(Case):
             layout.to_model(IDENTITY, {**MECHANICS, "period_ps": 10})
 
 
-class Compress(Case):
-    """Zones from the tracks of a drive: each unit where it was.
+class House(Case):
+    """Blocks that live in spares, of which only the angles are known."""
 
-    Seen to fail: holes within a track not counted before the next; a lone track
-    on a zone's last cylinder taken to run forwards; a zone's cylinders counted from
-    1 for its angles; blocks not handed back (test_away_border)."""
-
-    def check(self, layout, late, order=None, margin=1e-9):
-        """Measured up to `late` turns late, each track by itself."""
-        tracks = layout.tracks()
-        rng = np.random.default_rng(1)
-        tracks["start"] = (tracks["start"] + rng.uniform(0, late, len(tracks))) % 1
-        found = compress(tracks, layout.heads, order, layout.cylinders, layout.holes(),
-                         layout.spares())
-        blocks = np.arange(layout.blocks)
-        want, got = layout.locate(blocks), found.locate(blocks)
-        got["start"] -= np.median((got["start"] - want["start"] + 0.5) % 1 - 0.5)
-        want["zone"] = got["zone"]
-        self.same(got, want, margin)
-        self.assertTrue(np.all(layout.moved(blocks) == found.moved(blocks)))
-        return found
-
-    def test_all(self):
-        for i, (name, layout) in enumerate(drives()):
-            with self.subTest(name):
-                self.check(layout, 0, layout.order if i % 2 else None)
-
-    def test_late(self):
-        """20 us at 10000 rpm, each track seen once: zones are still told apart."""
-        for i, sparing in enumerate(SPARINGS):
-            layout = random_layout(i, sparing, "serpentine-zone", heads=4, cylinders=(60, 80))
-            with self.subTest(sparing):
-                found = self.check(layout, 20 / 6000, margin=1e-3)
-                self.assertEqual(len(found.zones), len(layout.zones))
-
-    def test_lone(self):
-        """A zone's last cylinder with a single track, which runs backwards."""
-        self.check(random_layout(1104, "zone", "serpentine-zone", zones=4, cylinders=(3, 30)), 0)
-
-    def test_one_law(self):
-        """Zones that continue each other's angles and lengths become one; a spare in
-        their midst that is in use keeps them apart."""
-        one = Layout(2, 40, "plain", [Zone(0, 39, 20, 0.1, 0.1, 0.25)])
-        middle = 20 * (2 * 0.1 + 0.25 - 0.1) + 0.1
-        two = [Zone(0, 19, 20, 0.1, 0.1, 0.25, 0, 30), Zone(20, 39, 20, middle % 1, 0.1, 0.25)]
-        self.assertEqual(len(self.check(one, 0).zones), 1)
-        self.assertEqual(len(self.check(Layout(2, 40, "plain", two), 0).zones), 1)
-        two[0].remaps = [(5, 799)]
-        self.assertEqual(len(self.check(Layout(2, 40, "plain", two), 0).zones), 2)
+    AWAY = [("block", "<i8"), ("angle", "<f8")]
 
     def test_away(self):
-        """Of blocks that live in spares only their angles are known: the spares that
-        these tell are theirs. A zone that shows no spares gets some."""
-        kind = [("block", "<i8"), ("angle", "<f8")]
+        """The spares that the angles tell are theirs. A zone that shows no spares gets some."""
         for i in range(6):
             layout = random_layout(i, "remaps", heads=3, cylinders=(20, 30), spt=(40, 60))
             spares = layout.spares()
             at = layout.locate(spares["block"])
-            away = np.array(list(zip(spares["block"], at["start"] + 1 / at["spt"])), kind)
-            found = compress(layout.tracks(), 3, None, layout.cylinders, layout.holes(),
-                             away=away)
+            away = np.array(list(zip(spares["block"], at["start"] + 1 / at["spt"])), self.AWAY)
+            bare = Layout(3, layout.cylinders, layout.order,
+                          [replace(zone, remaps=[]) for zone in layout.zones])
+            found = house(bare, away)
             blocks = np.arange(layout.blocks)
             want, got = layout.locate(blocks), found.locate(blocks)
             apart = (got["start"] - want["start"] + 0.5) % 1 - 0.5
             self.assertLess(np.max(np.abs(apart)), 1e-6)
             self.assertTrue(np.all(found.moved(blocks) == layout.moved(blocks)))
         layout = random_layout(1, "none", "serpentine-disk", heads=2)
-        found = compress(layout.tracks(), 2, away=np.array([(7, 0.3)], kind))
+        found = house(layout, np.array([(7, 0.3)], self.AWAY))
         at = found.locate([7])[0]
         self.assertLess(abs((at["start"] + 1 / at["spt"] - 0.3 + 0.5) % 1 - 0.5), 0.6 / at["spt"])
         blocks = np.delete(np.arange(layout.blocks), 7)
@@ -272,69 +226,12 @@ class Compress(Case):
     def test_away_again(self):
         """More blocks are found to live elsewhere in a layout that was kept in a file. Seen to
         fail: remaps that are lists there cannot be sorted among those found since."""
-        kind = [("block", "<i8"), ("angle", "<f8")]
         layout = random_layout(0, "remaps", heads=3, cylinders=(20, 30), spt=(40, 60))
         layout = Layout.from_dict(layout.as_dict())
         known = layout.spares()["block"]
         block = np.setdiff1d(np.arange(layout.blocks), known)[7]
-        found = house(layout, np.array([(block, 0.3)], kind))
+        found = house(layout, np.array([(block, 0.3)], self.AWAY))
         self.assertEqual(set(found.spares()["block"]), set(known) | {block})
-
-    def test_away_border(self):
-        """A zone's last block lives in a spare: who only knows the angles counts it as
-        the next zone's first. The spares tell."""
-        for i in range(4):
-            layout = random_layout(i, "border", heads=3, cylinders=(20, 30), spt=(60, 90))
-            spares, tracks = layout.spares(), layout.tracks()
-            at = layout.locate(spares["block"])
-            away = np.array(list(zip(spares["block"], at["start"] + 1 / at["spt"])),
-                            [("block", "<i8"), ("angle", "<f8")])
-            for first in layout.index.first[1:-1]:
-                self.assertIn(first - 1, spares["block"])
-                track = np.searchsorted(tracks["first"], first)
-                for field, more in (("first", -1), ("count", 1), ("slot", -1)):
-                    tracks[field][track] += more
-                tracks["count"][track - 1] -= 1
-            found = compress(tracks, 3, None, layout.cylinders, layout.holes(), away=away)
-            got, want = (each.tracks() for each in (found, layout))
-            for field in ("first", "count", "cyl", "head"):
-                self.assertTrue(np.all(got[field] == want[field]))
-            self.assertEqual(found.spares().tolist(), spares.tolist())
-
-    def test_too_short(self):
-        """Tracks that hold more units than they were taken to be long."""
-        layout = random_layout(5, "zone", heads=3)
-        tracks = layout.tracks()
-        tracks["spt"][4] -= 2
-        found = compress(tracks, 3, None, layout.cylinders)
-        self.assertTrue(np.all(found.tracks()["spt"] == layout.tracks()["spt"]))
-
-    def test_unmeasured(self):
-        """Angles of few tracks say those of all."""
-        layout = random_layout(5, "cylinder", "serpentine-disk", heads=3, cylinders=(60, 80))
-        tracks = layout.tracks()
-        cyl = tracks["cyl"] - np.array([zone.first_cyl for zone in layout.zones])[
-            layout.locate(tracks["first"])["zone"]]
-        tracks["start"][(cyl & (cyl - 1)) != 0] = np.nan
-        found = compress(tracks, 3, None, layout.cylinders, layout.holes(), layout.spares())
-        blocks = np.arange(layout.blocks)
-        self.same(found.locate(blocks), layout.locate(blocks), 1e-6)
-
-    def test_refused(self):
-        layout = random_layout(5, "remaps", heads=3)
-        tracks, holes, moved = layout.tracks(), layout.holes(), layout.spares()
-        for change, words in (
-                (lambda t, h, m: (t[1:], h, m), "do not hold all blocks"),
-                (lambda t, h, m: (t[:0], h, m), "no tracks"),
-                (lambda t, h, m: (t, h, np.array([(5, 0, 0, 9)], MOVED)), "spare that lies before"),
-                (lambda t, h, m: (t, h, np.array([(5, 0, 0, 99)], MOVED)), "does not have"),
-                (lambda t, h, m: (t, h, np.array([(5, 0, 0, -1)], MOVED)), "does not have")):
-            given = change(tracks, holes, moved)
-            with self.assertRaisesRegex(ToolError, words):
-                compress(given[0], 3, None, layout.cylinders, *given[1:])
-        tracks["head"][1:3] = tracks["head"][2:0:-1]
-        with self.assertRaisesRegex(ToolError, "neither upwards nor downwards"):
-            compress(tracks, 3, None, layout.cylinders, holes, moved)
 
 
 def setUpModule():

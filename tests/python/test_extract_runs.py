@@ -30,9 +30,10 @@ from freeblock.extraction.device import Device  # noqa: E402
 from freeblock.extraction.phase import Phase  # noqa: E402
 from freeblock.extraction.runguess import Guesses  # noqa: E402
 from freeblock.extraction.runmap import Run, RunMap  # noqa: E402
-from freeblock.extraction.track import wrap  # noqa: E402
-from research import extractmap  # noqa: E402
+from freeblock.extraction.edges import wrap  # noqa: E402
+from research import extractmap, extractscore  # noqa: E402
 
+DRIVES = os.path.join(hosts.TOP, "tools/mechdisk/drives")
 HEADER = """fbdrive 1
 serial RUNS
 interface sata
@@ -173,19 +174,30 @@ class Runs(unittest.TestCase):
         self.assertGreater(reads, 100)
 
     def test_none(self):
-        """A drive whose heads change after each track has no runs."""
-        dev, phase = self.opened(os.path.join(hosts.TOP, "tools/mechdisk/drives/toy.fbdrive"))
+        """Tracks that follow no law: nothing is found, and that soon."""
+        rng = np.random.default_rng(5)
+        path = self.drive([(0, 1, 8 * spt, step, 0.0) for spt, step in zip(
+            rng.integers(150, 300, 3000).tolist(), rng.random(3000).tolist())])
+        dev, phase = self.opened(path)
+        finder = runfind.Finder(dev, phase)
         with self.assertRaises(runfind.NoRuns):
-            runfind.Finder(dev, phase).find()
+            finder.find()
+        self.assertLess(finder.at, dev.blocks / 5)
 
     def test_budget(self):
-        """A budget that is too small says what is mapped; the same command goes on from there."""
-        path = self.drive(UNLIKE)
-        words = ["extract", "--simulated", path, "--state-dir", self.folder, "--json", "-o",
-                 os.path.join(self.folder, "found.fbmodel")]
-        code, _, err = taptest.freeblock(*words, "--budget", "0.1")
-        self.assertEqual(code, 1)
-        self.assertRegex(err, r"[0-9.]+ % of the LBNs are mapped")
+        """A budget that is too small makes a model with a hole, which is trusted where it is
+        mapped; the same command goes on from there."""
+        path, model = self.drive(UNLIKE), os.path.join(self.folder, "found.fbmodel")
+        words = ["extract", "--simulated", path, "--state-dir", self.folder, "--json", "-o", model]
+        code, out, err = taptest.freeblock(*words, "--budget", "0.1")
+        self.assertEqual(code, 0, err)
+        first = json.loads(out)
+        self.assertGreater(first["audit"]["mapped_pct"], 10)
+        self.assertLess(first["audit"]["mapped_pct"], 90)
+        self.assertTrue(first["validation"]["trusted"])
+        self.assertIn("budget", " ".join(first["notes"]))
+        with open(model, encoding="ascii") as file:
+            self.assertIn(" unmapped\n", file.read())
         code, out, err = taptest.freeblock(*words)
         self.assertEqual(code, 0, err)
         report = json.loads(out)
@@ -193,6 +205,58 @@ class Runs(unittest.TestCase):
         self.assertTrue(any(note.startswith("resumed") for note in report["notes"]))
         self.assertEqual(report["audit"]["mapped_pct"], 100)
         self.assertTrue(report["validation"]["trusted"])
+
+
+class Periods(unittest.TestCase):
+    """Drives whose heads change after each track."""
+
+    def found(self, path):
+        """(device, map) of a drive."""
+        dev = Device.simulated(path, seed=1)
+        self.addCleanup(dev.close)
+        return dev, runfind.Finder(dev, Phase.measure(dev)).find()
+
+    def right(self, path):
+        """All of it is mapped as it is; the map."""
+        dev, found = self.found(path)
+        self.assertEqual(found.holes(), [])
+        self.assertLess(Runs.off_us(self, path, dev, found).max(), WRONG_US)
+        return found
+
+    def test_heads(self):
+        """Slips in the first track, a block that lives elsewhere in another zone's: three zones are
+        three runs."""
+        found = self.right(os.path.join(DRIVES, "toy.fbdrive"))
+        self.assertEqual([run.period for run in found.runs], [4, 4, 4])
+
+    def test_slots(self):
+        """Each slip is where it is, though one moves what follows by less than reads are late."""
+        path = os.path.join(DRIVES, "atlas10k.fbdrive")
+        _, found = self.found(path)
+        want = extractscore.true_model(path)[1].index.slip_block
+        got = [unit for run in found.runs for unit, _ in run.slips]
+        self.assertGreater(len(want), 40)
+        self.assertEqual(sorted(set(got)), sorted(set(want.tolist())))
+
+    def test_surfaces(self):
+        """Eighteen surfaces whose tracks differ in length."""
+        found = self.right(os.path.join(DRIVES, "nearline16-surfaces.fbdrive"))
+        self.assertEqual({run.period for run in found.runs}, {18})
+        self.assertEqual(found.layout().zones[0].head_spt[:3], [545, 504, 526])
+
+    def test_few_reads(self):
+        """Where all is well the check makes laws better, and leaves every run."""
+        path = os.path.join(DRIVES, "cheetah9.fbdrive")
+        dev = Device.simulated(path, seed=1)
+        self.addCleanup(dev.close)
+        phase = Phase.measure(dev)
+        found = runfind.Finder(dev, phase).find()
+        for run in found.runs:
+            run.angle += 0.001
+            run.turn += 1e-7
+        seen = runcheck.check(dev, phase, found)
+        self.assertEqual((seen.dropped, seen.mapped_pct), (0, 100))
+        self.assertLess(np.quantile(Runs.off_us(self, path, dev, seen.map), 0.99), 6)
 
 
 class Expected(unittest.TestCase):
@@ -248,6 +312,22 @@ class Map(unittest.TestCase):
         off = wrap(at["start"] + 1 / at["spt"] - run.ends(units))
         self.assertLess(np.abs(off).max(), 1e-9)
         self.assertEqual(found.mapped, 950)
+
+    def test_period(self):
+        """The same of a run with a period, which begins within one, and a run without."""
+        lengths = [100, 90, 97]
+        run = Run(50, 5000, 100, 0.25, 0.06, 130, [(400, 3), (777, 60)], lengths=lengths, period=3,
+                  turn=0.31)
+        found = RunMap.from_dict(RunMap(7050, [run, Run(5050, 2000, 80, 0.1, 0.07)]).as_dict())
+        layout = found.layout()
+        self.assertEqual((layout.heads, layout.blocks), (3, 7050))
+        for run in found.runs:
+            units = np.arange(run.first, run.end)
+            at = layout.locate(units)
+            self.assertLess(np.abs(wrap(at["start"] + 1 / at["spt"] - run.ends(units))).max(), 1e-9)
+        numbers = np.arange(-500, 900)
+        self.assertEqual(found.runs[0].number(*found.runs[0].place(numbers)).tolist(),
+                         numbers.tolist())
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from layouts import ORDERS, SPARINGS, drive_text, random_layout  # noqa: E402
 from freeblock.extraction import diagnostics, translate  # noqa: E402
 from freeblock.extraction.chart import Chart  # noqa: E402
 from freeblock.extraction.device import Device  # noqa: E402
-from freeblock.extraction.layout import Layout, Zone  # noqa: E402
+from freeblock.extraction.places import Layout, Zone  # noqa: E402
 from freeblock.extraction.phase import Phase  # noqa: E402
 
 ILLEGAL = bytes((0x70, 0, 5)) + bytes(15)

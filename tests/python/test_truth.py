@@ -21,7 +21,7 @@ import layouts  # noqa: E402
 import taptest  # noqa: E402
 from freeblock import (ToolError, asdrive, fbdrive, fbdrive_check, fbdrive_values,  # noqa: E402
                        fbmodel, hosts, sim, truth)
-from freeblock.extraction.layout import Layout  # noqa: E402
+from freeblock.extraction.places import Layout  # noqa: E402
 
 # Written by tools/make-drives, which knows nothing of truth.py
 MADE = ("nearline16", "nearline24", "archive8", "x300", "cheetah9")

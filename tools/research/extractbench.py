@@ -138,7 +138,8 @@ def one(name, drive, mode, lines, seed, out):
         text = file.read()
     told, trusted = report["audit"]["doubtful"], report["validation"]["trusted"]
     if not fbdrive.records(described)[1]["run"]:
-        judged = score.score(described, text, report["layout"]["how"])
+        tracks = report["layout"]["how"] == "runs" and report["layout"]["heads"] == 1
+        judged = score.score(described, text, "tracks" if tracks else report["layout"]["how"])
         row.update({key: value for key, value in judged.items() if key in row and key != "mode"})
     row.update(extractmap.judge(described, text, told, trusted))
     whole = report["validation"]["shares"][-1]

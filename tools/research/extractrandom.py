@@ -3,8 +3,7 @@
 
 Is each model right, or is it said which LBNs are not? A wrong model is *told* if the extraction
 was refused, or marks the model as distrusted, or names all LBNs that are elsewhere or at other
-angles, or says that it does not know the surfaces and is right about tracks and angles of all LBNs
-that it does not name.
+angles. Surfaces are left aside, since timing alone tells nothing of them.
 """
 
 import argparse
@@ -57,15 +56,14 @@ def options(path, folder, full):
 
 
 def layout_alone(args, folder):
-    """(model text, audit, whether it is trusted, and whether it knows the surfaces) of where blocks
-    live; how the arm moves takes ten times as long and says nothing of that but the last."""
+    """(model text, audit, whether it is trusted) of where blocks live; how the arm moves takes ten
+    times as long and says nothing of that."""
     from freeblock.extraction import modes, pipeline  # pylint: disable=import-outside-toplevel
     with pipeline.open_device(args) as dev:
         work = pipeline.Extraction(dev, args, folder)
         with modes.quiet(dev, os.path.join(folder, "modes")) as switched:
             _, found, seen = work.measure_layout(switched)
-        return found.to_model(work.identity(), MOVES), seen["audit"], not seen["reason"], \
-            work.how != "runs"
+        return found.to_model(work.identity(), MOVES), seen["audit"], not seen["reason"]
 
 
 def whole(args, folder):
@@ -73,16 +71,14 @@ def whole(args, folder):
     from freeblock.extraction import pipeline  # pylint: disable=import-outside-toplevel
     report = pipeline.extract(args, folder)
     with open(args.out, "rb") as file:
-        return file.read(), report["audit"], report["validation"]["trusted"], \
-            report["layout"]["surfaces_known"]
+        return file.read(), report["audit"], report["validation"]["trusted"]
 
 
-def verdict(said, trusted, surfaces_known):
+def verdict(said, trusted):
     """A kind of outcome, by the score."""
     if not said["lbn_mismatches"] and said["angle_err_p99_turn"] <= MOST_ANGLE:
         return EXACT
-    left = said["lbns_untold"] if surfaces_known else said["tracks_untold"]
-    named = not left and said["angle_err_p99_untold_turn"] <= MOST_ANGLE
+    named = not said["lbns_untold"] and said["angle_err_p99_untold_turn"] <= MOST_ANGLE
     return TOLD if named or not trusted else UNTOLD
 
 
@@ -98,7 +94,7 @@ def extracted(path, folder, full, alone, small=True):
     from . import extractmap, extractscore as score  # pylint: disable=import-outside-toplevel
     measure_it = layout_alone if alone else whole
     try:
-        text, seen, trusted, surfaces_known = measure_it(options(path, folder, full), folder)
+        text, seen, trusted = measure_it(options(path, folder, full), folder)
     except ToolError as error:
         return {"result": TOLD, "refused": " ".join(str(error).split())}
     except (ValueError, IndexError, KeyError, TypeError, ArithmeticError) as error:
@@ -109,11 +105,11 @@ def extracted(path, folder, full, alone, small=True):
         return dict(said, result=verdict_of_angles(said), trusted=trusted)
     said = score.score(path, text, "timing", seen["doubtful"])
     row = {key: said[key] for key in (
-        "lbn_mismatches", "lbns_untold", "tracks_untold", "track_boundaries_wrong",
+        "lbn_mismatches", "lbns_untold", "track_boundaries_wrong",
         "angle_err_p99_turn", "angle_err_p99_untold_turn")}
     named = sum(last - first + 1 for first, last, _ in seen["doubtful"])
-    return dict(row, result=verdict(said, trusted, surfaces_known), lbns_named=named,
-                lbns=said["compared"], trusted=trusted, surfaces_known=surfaces_known)
+    return dict(row, result=verdict(said, trusted), lbns_named=named,
+                lbns=said["compared"], trusted=trusted)
 
 
 def one(work):
@@ -198,8 +194,7 @@ def line(row):
         if "mapped_pct" in row else None) or \
         "%d LBNs elsewhere, %d of them not named (%d of %d are)%s" % (
             row["lbn_mismatches"], row["lbns_untold"], row["lbns_named"], row["lbns"],
-            "; distrusted" if not row["trusted"] else
-            "" if row["surfaces_known"] else "; surfaces unknown")
+            "" if row["trusted"] else "; distrusted")
     return "drive %d (%s; %s): %s: %s" % (row["number"], row["mode"], ", ".join(row["features"]),
                                           row["result"].replace("_", " "), why)
 
@@ -210,7 +205,8 @@ def _shares(row):
         return row["mapped_pct"] - row["wrong_pct"], row["mapped_pct"], row["trusted_wrong_pct"]
     if "lbns" not in row:
         return 0.0, 0.0, 0.0
-    named, wrong = (100 * row[key] / row["lbns"] for key in ("lbns_named", "lbns_untold"))
+    named, wrong = (min(100 * row[key] / row["lbns"], 100)
+                    for key in ("lbns_named", "lbns_untold"))
     return 100 - named - wrong, 100 - named, wrong * row["trusted"]
 
 

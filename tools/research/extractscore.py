@@ -112,13 +112,6 @@ def _middle(values, weights, share):
     return float(values[by][np.searchsorted(sums, share * sums[-1])])
 
 
-def _stay(layout):
-    """(tracks for which LBNs stay on a surface, surfaces), where they do: the arm moves by them,
-    though each LBN is on the right track."""
-    staying = layout.surface_run > 1 and layout.heads > 1
-    return (layout.surface_run, layout.heads) if staying else (1, 0)
-
-
 class _Comparison:
     """What differs between two layouts, over runs of LBNs."""
 
@@ -130,10 +123,9 @@ class _Comparison:
         self.tracks = [_tracks_of(layout, self.lbns, at)
                        for layout, at in zip((want, got), self.places)]
 
-    def wrong_runs(self, surfaces=True):
+    def wrong_runs(self):
         """(first LBNs, how many) of those that are not where they should be: their place, or,
-        where cylinders and heads cannot be known, their track's LBNs and their slots on it; all, if
-        LBNs stay on surfaces otherwise than they should (surfaces)."""
+        where cylinders and heads cannot be known, their track's LBNs and their slots on it."""
         want, got = self.places
         wrong = want["spt"] != got["spt"]
         if self.translated:
@@ -143,7 +135,6 @@ class _Comparison:
             wrong |= self.want.moved(self.lbns) != self.got.moved(self.lbns)
             for mine, other in list(zip(*self.tracks))[::2]:
                 wrong |= mine != other
-            wrong |= surfaces and _stay(self.want) != _stay(self.got)
         return self.lbns[wrong], self.count[wrong]
 
     def wrong_tracks(self):
@@ -210,10 +201,9 @@ def score(path, model_text, mode, told=()):
     """What `make extract` writes of a run: lbn_mismatches, track_boundaries_wrong,
     angle_err_p99_turn, rotation_err_ppm, seek_err_max_us (and seek_err_true_max_us,
     at the truth's distances), compared: how many LBNs were. mode: with
-    "translate" in it, cylinders and heads must be right, too; of "runs" nothing is known of
-    them, nor of seeks. told: stretches of LBNs [first,
+    "translate" in it, cylinders and heads must be right, too; "tracks": seek distances are of
+    tracks. told: stretches of LBNs [first,
     last, ...] that the extraction named as doubtful; lbns_untold: mismatches in none,
-    tracks_untold: of these, those that are wrong even if surfaces are left aside,
     angle_err_p99_untold_turn: of the others."""
     true, want = true_model(path)
     found = fbmodel.Model(model_text, "the extracted model")
@@ -223,14 +213,11 @@ def score(path, model_text, mode, told=()):
     both = _Comparison(want, got, true.number("physical_sectors"), "translate" in mode)
     period = found.number("period_ps") / true.number("period_ps")
     at_found, at_true = seek_errors(true, found)
-    # by runs nothing is said of surfaces, and distances are of tracks
-    runs = mode == "runs"
-    if runs:
+    if mode == "tracks":
         at_found = at_true = None
-    wrong = both.wrong_runs(surfaces=not runs)
+    wrong = both.wrong_runs()
     return {"mode": mode, "lbn_mismatches": int(wrong[1].sum()),
             "lbns_untold": untold(wrong, told),
-            "tracks_untold": untold(both.wrong_runs(surfaces=False), told),
             "track_boundaries_wrong": both.wrong_tracks(),
             "angle_err_p99_turn": both.angle_p99(),
             "angle_err_p99_untold_turn": both.angle_p99(told),

@@ -35,10 +35,10 @@ def add_parser(subparsers):
     parser.add_argument("-o", "--output", dest="out", metavar="FILE", help="where the model goes "
                         "(WWN-REVISION.fbmodel here)")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--quick", action="store_true", help="zones, skews and seek curve by "
-                     "sampling (default): minutes, whatever the size")
-    how.add_argument("--full", action="store_true", help="every track, slip and remap: an hour "
-                     "for 10 GB")
+    how.add_argument("--quick", action="store_true", help="single tracks are looked at for "
+                     "three minutes of disk time (default)")
+    how.add_argument("--full", action="store_true", help="for ten, and seeks are measured "
+                     "longer")
     parser.add_argument("--no-translation", action="store_true",
                         help="by timing alone, though the drive may translate addresses")
     parser.add_argument("--destructive", action="store_true", help="measure writes, too: DESTROYS "

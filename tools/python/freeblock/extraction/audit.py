@@ -9,22 +9,18 @@ Of every track two things are looked at that a wrong layout cannot have right at
   its slots: a block that lives elsewhere costs turns, be its spare at the very same angle.
 
 A track that fails, and each with slips, is read block by block. Where two zones meet it is reckoned
-which blocks either's law places at one angle: no timing tells those apart. What half a slot does
-not show on one track all tracks of a zone do: if its angles are found to be off by another law, the
-model gets that, or they are named. On a drive with more tracks than the time allows, the neighbours
-of borders, slips and remaps come first, then stretches chosen at random; the report says how many
-were looked at.
+which blocks either's law places at one angle: no timing tells those apart. On a drive with more
+tracks than the time allows, the neighbours of borders, slips and remaps come first, then stretches
+chosen at random; the report says how many were looked at.
 """
 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .anglelaw import fit, fit_error
-from .device import FUA
+from .device import FUA, OVERLAP
 from .places import Layout
-from .scan import whole
-from .track import Reader, early, wrap
+from .edges import Reader, early, wrap
 
 STRETCH = 64            # tracks looked at in a row
 MOST_TRACKS = 1 << 20   # of a drive, that are listed one by one
@@ -46,20 +42,12 @@ STRAYS = 4              # blocks of a track that are taken for single ones
 MOST_OFF = 0.05         # of the tracks that may be wrong in a model that is trusted
 MOST_LINES = 20         # of what is doubtful, for people
 LEAST_OFF = 3           # tracks that may be so on any drive
-SURE = 0.002            # of a turn: by how much a zone's angles may be off and nothing is said,
-WELL = 0.001            # and nothing is mended
-BETTER = 4              # times what is mended exceeds its standard error,
-LATER = 0.25            # and of how late reports are at most
-LEAST_TURNED = 60       # tracks of a zone that is mended: noise alone has few follow some law
-ALL_BUT = 0.1           # of a zone's tracks, that need not have been looked at for that
-ERRORS = 1.5            # standard errors of what they are found to be off that count, too
 LEAST_SEEN = 6          # tracks of a zone that tell it
 AWAY = np.dtype([("block", "<i8"), ("angle", "<f8")])
 
 ELSEWHERE = "lives in a spare, though not surely in the one of the model"
 UNREADABLE = "cannot be read"
 ANGLE = "not at the angles that the model says"
-OFF = "their angles are off by a five hundredth of a turn, or may be"
 WITHIN = "their tracks may begin within physical blocks, behind tracks that the model has wrong"
 LONG = "reading this track takes longer than its length"
 BORDER = "either of two zones may hold these: both place them at the same angles"
@@ -68,15 +56,13 @@ BORDER = "either of two zones may hold these: both place them at the same angles
 @dataclass
 class Audit:
     """doubts: [(first, last, why)] in units; tracks: looked at, of: there are; wrong: of those
-    looked at; away: AWAY array of blocks that were found to live elsewhere; turned: {zone: Law} by
-    which angles are later than the layout has them."""
+    looked at; away: AWAY array of blocks that were found to live elsewhere."""
 
     doubts: list = field(default_factory=list)
     tracks: int = 0
     of: int = 0
     wrong: int = 0
     away: np.ndarray = None
-    turned: dict = field(default_factory=dict)
 
     @property
     def reason(self):
@@ -105,6 +91,18 @@ class Audit:
         return said
 
 
+def _whole(dev, tracks):
+    """Ops that read each track, as few as may be, and how many for each."""
+    parts = -(-tracks["count"].astype(np.int64) // dev.longest)
+    which = np.repeat(np.arange(len(tracks)), parts)
+    part = np.arange(len(which)) - np.repeat(np.cumsum(parts) - parts, parts)
+    first = tracks["first"][which] + part * dev.longest
+    left = tracks["count"][which] - part * dev.longest
+    # a track's parts without a gap between them
+    flags = np.where(part > 0, FUA | OVERLAP, FUA)
+    return dev.ops(first, count=np.minimum(left, dev.longest), flags=flags), parts
+
+
 def joined(doubts, gap=0):
     """The same, those of one reason in one that are next to each other or within `gap`."""
     found = []
@@ -125,7 +123,6 @@ class _Auditor:
         self.reader.calibrate(phase.block)
         self.found = Audit()
         self.away = {}
-        self.seen = []          # (tracks, turns that they are later than the layout has them)
         self.lost = []          # the first blocks of tracks that are elsewhere as a whole
         self.usual = 0.0
         self.close = 0
@@ -197,10 +194,6 @@ class _Auditor:
         """Some tracks in a row."""
         ends = np.stack([tracks["first"], tracks["first"] + tracks["count"] - 1], axis=1).ravel()
         off, _ = self._off(ends, np.repeat(tracks["spt"], 2), self.most)
-        # against the shift, which was found by more reads
-        later = self.reader.least_late(self._few(tracks["spt"], self.most)) - \
-            self.reader.least_late(REPEATS)
-        self.seen.append((tracks, np.mean(off.reshape(-1, 2), axis=1) / tracks["spt"] - later))
         unread = np.isnan(off).reshape(-1, 2)
         wrong = (np.abs(off) > self.half).reshape(-1, 2).any(axis=1)
         longer = self._longer(tracks)
@@ -218,36 +211,6 @@ class _Auditor:
         closer = wrong | longer | unread.any(axis=1) | slips | moved
         bad = [not self._units(tracks[i], bool(longer[i])) for i in np.flatnonzero(closer)]
         self.found.wrong += sum(bad)
-
-    def angles(self):
-        """Zones whose angles are off, which half a slot need not show."""
-        tracks, off = (np.concatenate(values) for values in zip(*self.seen))
-        tracks, off = tracks[np.isfinite(off)], off[np.isfinite(off)]
-        of = self.layout.index.zone_of(tracks["first"])
-        for zone in np.unique(of):
-            self._angles(int(zone), tracks[of == zone], off[of == zone])
-
-    def _angles(self, zone, tracks, off):
-        """The same of a zone's tracks. Few or noisy ones do not tell it well, which is said."""
-        if len(tracks) < LEAST_SEEN:
-            return
-        cyl = tracks["cyl"].astype(np.int64) - self.layout.zones[zone].first_cyl
-        track = self.layout.track_of(zone, cyl, tracks["head"].astype(np.int64))
-        late, error = fit_error(cyl, track, off)
-        most = np.max(np.abs(late))
-        first, end = self.layout.index.first[zone:zone + 2]
-        whole_zone = int(tracks["count"].sum()) >= (1 - ALL_BUT) * (end - first)
-        sure = max(WELL, BETTER * np.max(error), LATER * self.reader.late)
-        if most > sure and whole_zone and len(tracks) >= LEAST_TURNED and \
-                self.layout.surface_run == 1:
-            self.found.turned[zone] = fit(cyl, track, off)
-            return
-        bad = np.abs(late) + ERRORS * error > SURE
-        if np.any(bad) and not whole_zone:
-            self._doubt(first, end - 1, OFF)
-            return
-        for one in tracks[bad]:
-            self._doubt(one["first"], one["first"] + one["count"] - 1, OFF)
 
     def _odd(self, tracks):
         """Which have slips in their midst, and which blocks that are said to live elsewhere."""
@@ -269,7 +232,7 @@ class _Auditor:
     def _took(self, tracks, more):
         """Turns by which reading tracks as wholes takes longer than their lengths."""
         before = self._before(tracks, more)
-        ops, parts = whole(self.dev, tracks)
+        ops, parts = _whole(self.dev, tracks)
         index = np.cumsum(parts) - parts
         ops = np.insert(ops, index, self.dev.ops(before, flags=FUA))
         ends = index + np.arange(len(tracks)) + parts
@@ -522,8 +485,6 @@ def audit(dev, phase, layout, budget_s, *, told=False, seed=1, progress=None):
             progress(max(spent / budget_s, job.found.tracks / job.found.of),
                      "looking at each track")
         job.look(tracks)
-    if job.seen and not job.hopeless():
-        job.angles()
     if not told:
         job.spares()
         job.borders()

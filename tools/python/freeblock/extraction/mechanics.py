@@ -110,10 +110,13 @@ def distances(cylinders):
 
 
 def _span(layout):
-    """First and last cylinder that hold units, spares of the others apart."""
-    many = min(layout.blocks, 1000)
-    first = layout.locate(np.arange(many))["cyl"].min()
-    last = layout.locate(np.arange(layout.blocks - many, layout.blocks))["cyl"].max()
+    """First and last cylinder that hold units whose angles are known, spares of the others
+    apart."""
+    known = np.flatnonzero(~layout.index.unmapped)
+    begin, end = layout.index.first[known[0]], layout.index.first[known[-1] + 1]
+    many = min(end - begin, 1000)
+    first = layout.locate(begin + np.arange(many))["cyl"].min()
+    last = layout.locate(np.arange(end - many, end))["cyl"].max()
     return int(first), int(last)
 
 

@@ -15,76 +15,49 @@ import numpy as np
 
 from .. import ToolError
 from ..streams import one_line
-from . import ata, audit, cache, compress, identity, journal, layout, mechanics, modes, pictures, \
-    refuse, runcheck, runfind, runmap, sample, sgio, shared, store, surfaces, sysfs, translate, \
-    validate, walk
+from . import ata, audit, cache, identity, journal, mechanics, modes, pictures, refuse, runcheck, \
+    runfind, runmap, sgio, shared, spares, store, sysfs, translate, validate
 from .device import Device
 from .phase import Phase
+from .places import Layout
 from .progress import Stages
 from .state import State
 
 # Shares of the whole, about: disk time in minutes on small drives
 WEIGHTS = {
     "translate": {"phase": 1, "layout": 3, "audit": 1, "mechanics": 8, "cache": 1, "validation": 1},
-    "full": {"phase": 1, "layout": 10, "audit": 5, "mechanics": 12, "cache": 1, "validation": 1},
-    "quick": {"phase": 1, "layout": 3, "audit": 2, "mechanics": 6, "cache": 1, "validation": 1}}
+    "runs": {"phase": 1, "layout": 3, "audit": 2, "mechanics": 6, "cache": 1, "validation": 1}}
 # Disk time for looking at tracks one by one
-AUDIT_S = {"translate": 60, "full": 600, "quick": 180}
+AUDIT_S, FULL_AUDIT_S, TRANSLATED_AUDIT_S = 180, 600, 60
 # Disk time for the seek profile where translation leaves all of it below five minutes
 SEEKS_S = 190
 # Disk time for what was passed over when runs were looked for
 HOLES_S = 120
-# Every track of a drive with more units takes days
+# Of a drive with more units single tracks are not looked at
 FULL_BLOCKS = 80 * 10 ** 6
+# With less of it in runs there is no model of a drive
+LEAST_MAPPED = 0.01
 # Each stage chooses its places anew: what was measured in one is not used in another
 SEEDS = {"mechanics": 1000003, "validation": 2000003, "cache": 3000017, "audit": 4000037}
 
 
-def _translated(dev, phase, part, save, tell):
-    return translate.extract(dev, phase, state=part, save=save, progress=tell)
-
-
-def _walked(dev, phase, part, save, tell):
-    cylinders, heads = sample.geometry(dev)
-    found = walk.walk(dev, phase, state=part, save=save, progress=tell, heads=heads)
-    notes = ["%d blocks cannot be read; where they lie is taken from their neighbours" %
-             len(found.bad)] if found.bad else []
-    if not found.known_heads:
-        notes.append("the number of heads, %d, is the drive's own word: timing does not tell" %
-                     found.heads)
-    laid = found.layout(cylinders=cylinders)
-    surfaces.refuse_walked(laid, found.heads if found.known_heads else None, heads)
-    return laid, notes
-
-
-def _sampled(dev, phase, part, save, tell):
-    found = sample.quick(dev, phase, state=part, save=save, progress=tell)
-    return found.layout, found.report["notes"]
-
-
 def _by_runs(dev, phase, part, save, tell, budget_s):
-    """The RunMap of a drive, or None: it has no runs."""
-    if part and "runs" not in part:
-        return None
-    finder = runfind.Finder(dev, phase, part and part["runs"])
-    begun = dev.disk_ns
+    """The Finder of a drive's runs when it has found them, or has spent its budget."""
+    finder = runfind.Finder(dev, phase, part)
     try:
-        found = finder.find(budget_s * 1e9, lambda runs: save({"runs": runs}), tell)
+        finder.find(budget_s * 1e9, save, tell)
     except runfind.NoRuns:
-        return None
+        if finder.map.mapped < LEAST_MAPPED * dev.blocks:
+            raise
+        finder.at = finder.end
     if finder.at >= finder.end:
-        found = finder.holes(HOLES_S * 1e9)
-    save({"runs": finder.part()})
-    if finder.at < finder.end and found.mapped < runcheck.LEAST_MAPPED_PCT / 100 * dev.blocks:
-        raise ToolError("%s: %.1f %% of the LBNs are mapped after %.1f minutes of disk time, all "
-                        "that --budget allows: the same command goes on from there" % (
-                            dev.name, 100 * found.mapped / dev.blocks,
-                            (dev.disk_ns - begun) / 60e9))
-    return found
-
-
-# how: (dev, phase, state, save, progress) -> (Layout, notes for people)
-LAYOUTS = {"translate": _translated, "full": _walked, "quick": _sampled}
+        finder.holes(HOLES_S * 1e9)
+    save(finder.part())
+    if finder.map.mapped < LEAST_MAPPED * dev.blocks:
+        raise ToolError("%s: %.2f %% of the LBNs are mapped: too few for a model%s" % (
+            dev.name, 100 * finder.map.mapped / dev.blocks,
+            "; the same command goes on from there" if finder.at < finder.end else ""))
+    return finder
 
 
 class Extraction:
@@ -94,7 +67,7 @@ class Extraction:
         self.dev = dev
         self.args = args
         translated = not args.no_translation and translate.supported(dev)
-        self.how = how = "translate" if translated else "full" if args.full else "quick"
+        self.how = how = "translate" if translated else "runs"
         key = {"inquiry": dev.inquiry, "blocks": dev.blocks, "how": how, "full": args.full,
                "seed": args.seed, "destructive": args.destructive}
         self.state = State(os.path.join(state_dir, self.name()), key, args.fresh)
@@ -103,7 +76,7 @@ class Extraction:
         self.budget_s = 60 * (args.budget or np.inf)
         self.notes = []
         self.comments = []      # of the model's file
-        self.surfaces_known = True
+        self.unfinished = False     # the budget did not suffice
         self.models = [store.Model.of_file(path) for path in args.like or ()]
         shared.check(self.models, dev.inquiry, dev.blocks * dev.unit_sectors)
         if self.state.resumed:
@@ -131,6 +104,11 @@ class Extraction:
         self.state.put(name, {"whole": whole}, self.dev.disk_ns)
         return whole
 
+    def go_on(self):
+        """The same command finds the rest of the layout: what followed is measured anew."""
+        self.notes.append("the budget of --budget is spent: the same command goes on from there")
+        self.state.only("layout", {"part": self.unfinished}, self.dev.disk_ns)
+
     def seed(self, stage):
         """Of a stage's random places."""
         return self.args.seed + SEEDS[stage]
@@ -138,54 +116,62 @@ class Extraction:
     # ---- stages
 
     def find_layout(self, phase):
-        """Where the units lie."""
+        """Where the units lie, as a Layout or a RunMap."""
         def measure(part, save, tell):
-            runs = None
-            if self.how == "quick":
-                runs = _by_runs(self.dev, phase, part, save, tell, self.budget_s)
-                if runs and runs.mapped >= runcheck.LEAST_MAPPED_PCT / 100 * self.dev.blocks:
-                    return {"runs": runs.as_dict(), "notes": []}
-                # runs that are not understood may be cylinders of an orderly drive
-                part = None if runs else part
-            try:
-                found, notes = LAYOUTS[self.how](self.dev, phase, part, save, tell)
-            except ToolError:
-                if not runs:
-                    raise
-                return {"runs": runs.as_dict(), "notes": []}
-            return {"layout": found.as_dict(), "notes": notes}
+            if self.how == "translate":
+                found, notes = translate.extract(self.dev, phase, part, save, tell)
+                return {"layout": found.as_dict(), "notes": notes}
+            finder = _by_runs(self.dev, phase, part, save, tell, self.budget_s)
+            return {"runs": finder.map.as_dict(), "notes": [], "rest": finder.part()
+                    if finder.at < finder.end else None}
 
         said = self.stage("layout", measure)
         self.notes += said["notes"]
-        if "runs" in said:
-            self.how = "runs"
-            return runmap.RunMap.from_dict(said["runs"])
-        return layout.Layout.from_dict(said["layout"])
+        if "layout" in said:
+            return Layout.from_dict(said["layout"])
+        self.unfinished = said["rest"]
+        return runmap.RunMap.from_dict(said["runs"])
+
+    def looks_closer(self):
+        """Whether single tracks are looked at."""
+        return self.how == "translate" or self.dev.blocks <= FULL_BLOCKS
 
     def look_closer(self, phase, found):
-        """(the layout with blocks that turn out to live elsewhere, what stays doubtful)."""
-        def check(_part, _save, tell):
-            seen = runcheck.check(self.dev, phase, found, self.seed("audit"), tell)
-            return {"layout": seen.map.layout().as_dict(),
-                    "notes": seen.lines(self.dev.unit_sectors),
-                    "reason": seen.reason, "audit": seen.as_dict(self.dev.unit_sectors)}
-
+        """(the layout, some of it mended, what stays doubtful)."""
         def measure(_part, _save, tell):
-            seen = audit.audit(self.dev, phase, found, AUDIT_S[self.how], seed=self.seed("audit"),
-                               told=self.how == "translate", progress=tell)
-            mended, notes = compress.turned(found, seen.turned), seen.lines(self.dev.unit_sectors)
-            if len(seen.away):
-                try:
-                    mended = compress.house(mended, seen.away)
-                except ToolError as error:
-                    notes.append("not in the model: %s" % error)
-            return {"layout": mended.as_dict(), "notes": notes, "reason": seen.reason,
-                    "audit": seen.as_dict(self.dev.unit_sectors)}
+            seen = {"notes": [], "reason": "", "audit": {"doubtful": []}}
+            laid = found
+            if self.how == "runs":
+                checked = runcheck.check(self.dev, phase, found, self.seed("audit"), tell)
+                laid = checked.map.layout()
+                seen = {"notes": checked.lines(self.dev.unit_sectors), "reason": "",
+                        "audit": checked.as_dict(self.dev.unit_sectors)}
+            if self.looks_closer():
+                laid, seen = self.audited(phase, laid, seen, tell)
+            return dict(seen, layout=laid.as_dict())
 
-        said = self.stage("audit", check if self.how == "runs" else measure)
+        said = self.stage("audit", measure)
         self.notes += said["notes"]
         self.comments = said["notes"]
-        return layout.Layout.from_dict(said["layout"]), said
+        return Layout.from_dict(said["layout"]), said
+
+    def audited(self, phase, laid, seen, tell):
+        """(the layout with blocks that turn out to live elsewhere, what was seen before and what
+        stays doubtful)."""
+        told = self.how == "translate"
+        budget_s = FULL_AUDIT_S if self.args.full else TRANSLATED_AUDIT_S if told else AUDIT_S
+        closer = audit.audit(self.dev, phase, laid, budget_s, seed=self.seed("audit"), told=told,
+                             progress=tell)
+        notes = closer.lines(self.dev.unit_sectors)
+        if len(closer.away):
+            try:
+                laid = spares.house(laid, closer.away)
+            except ToolError as error:
+                notes.append("not in the model: %s" % error)
+        said = closer.as_dict(self.dev.unit_sectors)
+        said["doubtful"] = sorted(seen["audit"]["doubtful"] + said["doubtful"])
+        return laid, {"notes": seen["notes"] + notes, "reason": closer.reason,
+                      "audit": {**seen["audit"], **said}}
 
     def find_mechanics(self, phase, found):
         """How fast the arm moves."""
@@ -229,7 +215,7 @@ class Extraction:
         self.notes += refused(self.dev.name, refuse.check_measured(self.dev, switched), self.args)
         phase = Phase.measure(self.dev)
         self.notes += refused(self.dev.name, refuse.check_noise(
-            phase, self.how == "quick" and self.dev.blocks <= FULL_BLOCKS), self.args)
+            phase, self.how == "runs" and self.looks_closer() and not self.args.full), self.args)
         broken, notes = refuse.check_stretches(self.dev, phase.period_ns)
         self.notes += refused(self.dev.name, broken, self.args) + notes
         return phase, *self.look_closer(phase, self.find_layout(phase))
@@ -241,20 +227,10 @@ class Extraction:
             self.find_mechanics(phase, found).as_model()
         moves.update(period_ps=phase.period_ns * 1000, period_err_ppm=phase.period_err_ppm,
                      late_ns=phase.late_ns)
-        self.doubt_surfaces(found, moves)
-        return found, moves, self.find_cache(phase, found, switched), seen
-
-    def doubt_surfaces(self, found, moves):
-        """Say so if nothing tells tracks of a cylinder from those of neighbouring ones."""
-        why = None
         if self.how == "runs":
-            why = "a map by runs says nothing of them"
-        elif self.how != "translate" and found.heads > 1 and found.surface_run == 1:
-            why = surfaces.doubt(found, moves["head_switch_ns"], min(moves["seek"]))
-        if why:
-            self.surfaces_known = False
-            self.notes.append("surfaces: unknown: " + why)
+            self.notes.append("surfaces: unknown: a map by runs says nothing of them")
             self.comments = [*self.comments, self.notes[-1]]
+        return found, moves, self.find_cache(phase, found, switched), seen
 
     def identity(self, reason=""):
         """The model's header."""
@@ -281,7 +257,7 @@ class Extraction:
                 "read_overhead_ns", "read_report_ns", "write_settle_ns", "zero_latency", "late_ns")
         return {"drive": dict(self.dev.inquiry, sectors=self.dev.blocks * self.dev.unit_sectors),
                 "layout": {"how": self.how, "heads": found.heads, "cylinders": found.cylinders,
-                           "surfaces_known": self.surfaces_known,
+                           "surfaces_known": self.how == "translate",
                            "order": found.order, "zones": len(found.zones),
                            "slips": sum(len(zone.slips) for zone in found.zones),
                            "remaps": sum(len(zone.remaps) for zone in found.zones)},
@@ -377,5 +353,8 @@ def extract(args, state_dir):
         work.write(path, found, moves, verdict.reason)
         if args.pictures:
             pictures.draw(args.pictures, found, dev.unit_sectors, moves, verdict)
-        work.state.end()
+        if work.unfinished:
+            work.go_on()
+        else:
+            work.state.end()
         return dict(work.report(found, moves, verdict, path), cache=cached, audit=seen["audit"])

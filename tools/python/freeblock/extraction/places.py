@@ -86,6 +86,7 @@ class _Index:
         self.turn = (self.cyl_skew + (heads - 1) * self.track_skew) % 1
         self.spt = np.array([z.head_spt or [z.spt] * heads for z in zones], dtype=np.int64)
         self.before = self._cumulated()
+        self.unmapped = column(lambda z: z.unmapped, bool)
         self._index_slips(zones)
         self._index_remaps(zones)
 
@@ -276,8 +277,8 @@ class Layout:
 
     def block_at(self, cyl, head, turns):
         """The block whose unit begins next at or after an angle on a track; -1
-        where the track holds none. Spares' tenants and blocks that have moved away
-        do not count."""
+        where the track holds none, or none whose angle is known. Spares' tenants and
+        blocks that have moved away do not count."""
         zone, number, spt, start = self.track_base(cyl, head)
         index = self.index
         # what lies a rounding error before the angle begins at it
@@ -292,7 +293,7 @@ class Layout:
                 break
             blocks = np.where(away, blocks + 1, blocks)
             blocks = np.where(blocks >= end, first, blocks)
-        empty = (end <= first) | index.is_moved(blocks)
+        empty = (end <= first) | index.is_moved(blocks) | index.unmapped[zone]
         return np.where(empty, -1, blocks)
 
     def tracks(self, first_block=0, last_block=None):

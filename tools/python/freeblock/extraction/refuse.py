@@ -72,8 +72,8 @@ VIRTUAL_NAMES = (("QEMU", ".*"), ("VMware", ".*"), ("Msft", "Virtual.*"), ("VBOX
 # the period to 1 ppm; not far beyond layouts are wrong: the tables of tests/python/extract_noise.py
 # in Documentation/extract-safety.rst
 MOST_LATE_NS = 150000
-# Likewise by sampling: an Atlas 10K at 84 us had 8 tracks wrong and seeks 40 us off
-MOST_LATE_SAMPLING_NS = 50000
+# Likewise where slips are to be found to the block: on an Atlas 10K at 84 us they were not
+MOST_LATE_SLIPS_NS = 50000
 QUIETER = "an idle host, a real-time priority (chrt -f 60), interrupts not coalesced, no bridge " \
     "or expander in between"
 REPEATS = 24                    # blocks that are read twice to see the cache
@@ -379,16 +379,16 @@ def check_stretches(dev, turn_ns):
                 "blocks %d lie in several places" % (STRETCHES, count, len(longer))]
 
 
-def check_noise(phase, sampling=False):
+def check_noise(phase, short=False):
     """Whether completions are reported so late that the period stays doubtful.
 
-    phase: a Phase that was measured; sampling: of a drive small enough that every track
-    could be measured instead."""
-    if sampling and MOST_LATE_SAMPLING_NS < phase.late_ns <= MOST_LATE_NS:
+    phase: a Phase that was measured; short: of a drive whose single tracks are looked at, but not
+    for long."""
+    if short and MOST_LATE_SLIPS_NS < phase.late_ns <= MOST_LATE_NS:
         return [Refusal("jitter", "completions are reported up to %.0f us late (nine of ten are "
-                        "earlier; beyond %.0f us sampling takes some tracks for others)" % (
-                            phase.late_ns / 1e3, MOST_LATE_SAMPLING_NS / 1e3),
-                        "--full measures every track; " + QUIETER)]
+                        "earlier; beyond %.0f us slips are not found to the block)" % (
+                            phase.late_ns / 1e3, MOST_LATE_SLIPS_NS / 1e3),
+                        "--full looks longer; " + QUIETER)]
     if phase.late_ns <= MOST_LATE_NS:
         return []
     return [Refusal("jitter", "completions are reported up to %.0f us late (nine of ten are "

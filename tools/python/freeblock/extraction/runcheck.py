@@ -13,17 +13,20 @@ from .runmap import RunMap
 from .runread import CHOICES, Meter
 
 READS = 3000            # in all, if each run has so many:
-A_RUN = (5, 64)
+A_RUN = (5, 300)
 CLOSE = (8, 32)         # of each run of a kind of which one was off,
 MOST_CLOSE = 20000      # and of all of them
 BATCH = 256
+LEAST_FIT = 24          # reads of a run that tell its law better than those that found it
 ROOM = 1.5              # tolerances that a read may be off
 AGAIN_NS = 15e9         # disk time for each run that is measured again, at most
 MOST_AGAIN_NS = 300e9   # and for all of them
-LEAST_MAPPED_PCT = 95.0
 ONCE_IN_20 = 3.0        # reads that would have been off, of which none was seen
 
+ALONE = 1               # tracks that have no law in common with others
+
 HOLE = "unmapped: no law was found"
+LONE = "a track with a law of its own: slots that hold nothing may have been missed"
 
 
 @dataclass
@@ -43,13 +46,6 @@ class Checked:
         return 100 * self.map.mapped / self.map.blocks
 
     @property
-    def reason(self):
-        """Why the model is not to be trusted, or ""."""
-        if self.mapped_pct >= LEAST_MAPPED_PCT:
-            return ""
-        return "only %.1f %% of the LBNs are mapped" % self.mapped_pct
-
-    @property
     def wrong_pct(self):
         """Not more of the LBNs in runs are elsewhere, but for once in twenty: none of the reads
         of the runs that were kept was off."""
@@ -60,6 +56,8 @@ class Checked:
         tracks = sum(run.tracks for run in self.map.runs)
         doubts = [[first * unit_sectors, end * unit_sectors - 1, HOLE]
                   for first, end in self.map.holes()]
+        doubts += [[run.first * unit_sectors, run.end * unit_sectors - 1, LONE]
+                   for run in self.map.runs if run.tracks <= ALONE]
         doubts += [[unit * unit_sectors, (unit + 1) * unit_sectors - 1, "cannot be read"]
                    for unit in self.unread]
         return {"runs": len(self.map.runs), "mapped_pct": self.mapped_pct,
@@ -85,7 +83,8 @@ def _choices(run, low, high, last, rng):
     """Units of a part of a run, at tracks' ends, which whatever is amiss moves: last ones, or
     first ones."""
     units = run.first + ((low + (high - low) * rng.random(CHOICES)) * run.count).astype(np.int64)
-    ahead = units + run.spt - last - run.slot_of(units) % run.spt
+    track, slot = run.place(run.slot_of(units))
+    ahead = units + run.length(track) - last - slot
     crossed = np.zeros(len(units), bool)
     for unit, _ in run.slips:
         crossed |= (units < unit) & (unit <= ahead)
@@ -104,21 +103,28 @@ def _places(meter, runs, a_run, rng):
 
 
 def _off(meter, runs, number, units, unread):
-    """Numbers of the runs of which a read is off."""
-    bad = set()
+    """Numbers of the runs of which a read is off; the laws of the others become what the reads
+    say."""
+    bad, seen = set(), []
     for at in range(0, len(units), BATCH):
         some, those = units[at:at + BATCH], number[at:at + BATCH]
         want = np.array([float(runs[one].ends(unit)) for one, unit in zip(those, some)])
         off = meter.off(some, want, ROOM * meter.tolerance, paced=True)
         unread += some[np.isnan(off)].tolist()
         bad |= set(those[np.abs(off) > ROOM * meter.tolerance].tolist())
+        seen.append(off)
+    seen = np.concatenate(seen)
+    for one in set(number.tolist()) - bad:
+        mine = (number == one) & np.isfinite(seen)
+        if np.count_nonzero(mine) >= LEAST_FIT:
+            runs[one].turned(runs[one].place(runs[one].slot_of(units[mine]))[0], seen[mine])
     return bad
 
 
-def _again(dev, phase, run):
+def _again(dev, phase, run, period):
     """The runs that a stretch holds, measured anew."""
     part = {"map": RunMap(dev.blocks).as_dict(), "at": run.first}
-    finder = Finder(dev, phase, part)
+    finder = Finder(dev, phase, part, period)
     finder.end = run.end
     try:
         return finder.find(AGAIN_NS).runs
@@ -165,7 +171,7 @@ def check(dev, phase, found, seed=1, tell=None):
         done.dropped, begun, again = len(bad), dev.disk_ns, []
         for at in sorted(bad):
             if dev.disk_ns - begun < MOST_AGAIN_NS:
-                again += _again(dev, phase, todo[at])
+                again += _again(dev, phase, todo[at], found.period)
         todo = again
     done.map = RunMap(found.blocks, sorted(kept, key=lambda run: run.first))
     return done

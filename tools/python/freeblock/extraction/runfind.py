@@ -5,15 +5,18 @@ The next runs are guessed from earlier ones (runguess.py) and tested by a few re
 runs at once as long as the guesses are right; what fits no guess is surveyed (runsurvey.py) and
 followed to its end (rungrow.py); what follows no law stays a hole."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from .. import ToolError
 from .rungrow import Growth
 from .runguess import Guesses, Kind
 from .runmap import Run, RunMap
+from .runperiod import MOST_PERIOD, Periods
 from .runread import CHOICES, Meter
 from .runsurvey import Surveyor
-from .track import wrap
+from .edges import wrap
 
 SAVE_NS = 60e9          # disk time after which what was found is kept
 MOST_AHEAD = 24         # runs tested at once
@@ -29,9 +32,13 @@ JUMPS = 6               # to find a run behind what follows no law
 JUMP = 2                # times as far each
 HOPELESS = 8            # runs found, or places tried, after which a drive may have none:
 MANY = 100              # up to so many runs
-FEW_TRACKS = 5          # if most have fewer,
+FEW_TRACKS = 5          # if they have fewer in the mean,
 MOST_RUNS = 65000       # or so many runs are to be expected, which a model does not hold
 EARLY = 4               # parts of the disk, in the first of which that shows
+PIECE_READS = 8         # of either end of units that stand alone
+STRAYS = 4              # units in a row that may live elsewhere
+IN_ROW = 4              # runs as long as each other that make one with a period
+FAILED_PERIODS = 3      # surveys that found no period, after which a drive has none
 
 
 class NoRuns(ToolError):
@@ -39,17 +46,21 @@ class NoRuns(ToolError):
 
 
 class Finder:
-    """A search under way. at: the first unit not looked at yet."""
+    """A search under way. at: the first unit not looked at yet; period: of the drive's law, where
+    that is known."""
 
-    def __init__(self, dev, phase, part=None):
+    def __init__(self, dev, phase, part=None, period=1):
         self.dev = dev
         self.meter = Meter(dev, phase)
         self.map = RunMap.from_dict(part["map"]) if part else RunMap(dev.blocks)
         self.at = part["at"] if part else 0
         self.end = dev.blocks
         self.guesses = Guesses(self.meter.tolerance)
+        self.period = max(self.map.period, period)
+        self.failed_periods = 0
         for run in self.map.runs:
-            self.guesses.add(run)
+            if run.period == 1:
+                self.guesses.add(run)
         self.random = np.random.default_rng(self.at)
         self.ahead = 1
         self.guessed = False    # whether the last run's end was only guessed
@@ -79,7 +90,7 @@ class Finder:
         """NoRuns if the drive seems to have none; most of a drive is not given up for its rest."""
         runs = self.map.runs
         few = HOPELESS <= len(runs) <= MANY and \
-            np.median([run.tracks for run in runs]) < FEW_TRACKS
+            np.mean([run.tracks for run in runs]) < FEW_TRACKS
         many = self.at < self.end / EARLY and len(runs) > MOST_RUNS / 6 and \
             len(runs) * self.end > MOST_RUNS * self.at
         if few or many or self.failed >= HOPELESS and self.failed > len(runs):
@@ -89,15 +100,43 @@ class Finder:
 
     def step(self):
         """The next run, or several."""
-        if self._several() or self._longer():
-            return
-        run = self._resized() or self._guessed() or self._surveyed(self.at)
-        if not run:
+        if self.period > 1:
+            found = self._surveyed(self.at)
+        else:
+            found = self._several() or self._longer() or self._resized() or self._guessed() or \
+                self._surveyed(self.at)
+        if not found:
             self._hole()
+        self._joined()
+
+    def _joined(self):
+        """Make the last runs one with a period, if they are of as many tracks, and of few."""
+        runs = self.map.runs[-IN_ROW:]
+        one = runs[-1] if len(runs) == IN_ROW and self.period == 1 else None
+        if one is None or not 1 < one.tracks <= MOST_PERIOD or any(
+                run.count != one.count or run.spt != one.spt or run.slips or run.dead
+                for run in runs) or any(a.end != b.first for a, b in zip(runs, runs[1:])):
+            return
+        skew = float(np.mean([run.skew for run in runs]))
+        turns = np.diff([run.angle for run in runs]) % 1
+        if np.max(np.abs(wrap(turns - turns[0]))) > 2 * self.meter.tolerance or \
+                abs(wrap(turns[0] - one.tracks * skew)) < 2 * self.meter.tolerance:
+            return
+        first = runs[0]
+        whole = replace(first, count=IN_ROW * one.count, skew=skew, lengths=[one.spt] * one.tracks,
+                        period=one.tracks)
+        whole.turn = float(one.tracks * skew + wrap(np.mean(wrap(turns - turns[0])) + turns[0] -
+                                                    one.tracks * skew))
+        ends = np.array([unit for run in runs for unit in (run.first, run.end - 1)])
+        seen = np.concatenate([run.ends(ends[2 * i:2 * i + 2]) for i, run in enumerate(runs)])
+        del self.map.runs[-IN_ROW:]
+        self.period = whole.period
+        self._add(self._followed(whole, whole.first, seen=(ends, seen)))
 
     def _add(self, run, role=None):
         self.map.runs.append(run)
-        self.guesses.add(run, role)
+        if run.period == 1:
+            self.guesses.add(run, role)
         self.at = run.end
 
     # ---- several at once
@@ -262,8 +301,8 @@ class Finder:
             return False if np.count_nonzero(off > room) == 1 else None
         return Run(first, 2 * spt, spt, float(angle), float(skew % 1))
 
-    def _grown(self, run, least, tracks=None, skew=None, seen=()):
-        """Follow a run to its end, and take it in."""
+    def _followed(self, run, least, tracks=None, skew=None, seen=(), pieces=()):
+        """Follow a run to its end, and take pieces in that stand alone before it."""
         if skew is not None:
             run.skew = skew
         growth = Growth(self.meter, run, self.end, skew is not None)
@@ -272,22 +311,115 @@ class Finder:
         else:
             units = run.first + np.array([0, run.spt - 1, run.count - 1])
             growth.learn(units, self.meter.angles(units))
+        if run.period > 1:
+            growth.fit()
         if least < run.first:
             growth.back(least)
-        self._add(growth.grow(tracks))
+        while pieces and (pieces[-1].first >= run.first or self._precedes(growth, pieces)):
+            pieces.pop()
+        return growth.grow(tracks)
+
+    @staticmethod
+    def _precedes(growth, pieces):
+        """Whether the last piece is of a run; a few units at its end may live elsewhere."""
+        last = pieces[-1]
+        if last.end != growth.run.first:
+            return False
+        if growth.precede(last) or len(pieces) < 2 or last.count > STRAYS:
+            return growth.run.first == last.first
+        whole = replace(pieces[-2], count=pieces[-2].count + last.count)
+        return growth.precede(whole, last.count)
+
+    def _grown(self, run, least, tracks=None, skew=None, seen=()):
+        """Follow a run to its end, and take it in."""
+        self._add(self._followed(run, least, tracks, skew, seen))
         self.guessed = False
         return run
 
     def _surveyed(self, first, least=None):
         """The next run by a survey, and what stands alone before it; or None."""
-        runs = Surveyor(self.meter, self.end).survey(first)
-        if not runs:
+        if self.period > 1:
+            found = self._periodic(first, least)
+            if found:
+                return self._taken(found, least)
+        found = Surveyor(self.meter, self.end).survey(first)
+        if found:
+            self._followed(found[-1], found[-1].first if least is None else least)
+        if (not found or found[-1].tracks <= MOST_PERIOD) and self._may_have_period():
+            found = self._periodic(first, least) or found
+        if not found:
             self.failed += 1
             return None
-        for run in runs[:-1]:
-            if least is None:
+        return self._taken(found, least)
+
+    def _taken(self, runs, least):
+        """Take runs in, the last of which was followed; those before it stand alone."""
+        for run in runs[:-1] if least is None else ():
+            run.skew = runs[-1].skew
+            self._give_back(run)
+            if not self._continued(run):
                 self._add(run)
-        return self._grown(runs[-1], runs[-1].first if least is None else least)
+        self._give_back(runs[-1])
+        self._add(runs[-1])
+        self.guessed = False
+        return runs[-1]
+
+    def _give_back(self, run):
+        """Where a run seems to begin within a track, the units before it may be its own: the law of
+        the run before fitted them, too, or nearly."""
+        last = self.map.runs[-1] if self.map.runs else None
+        if last is None or last.end != run.first:
+            return
+        slots = int(run.place(run.dead)[1])
+        whole = replace(run, first=run.first - slots, count=run.count + slots,
+                        dead=run.dead - slots)
+        if run.count < run.spt and not slots:
+            # a track that stands alone: slots of it that seem to hold nothing
+            slots = run.spt - run.count
+            whole = replace(run, first=run.first - slots, count=run.spt,
+                            angle=run.angle - slots / run.spt)
+            slots *= slots == int(last.place(last.slots)[1])
+        if not 0 < slots < last.count:
+            return
+        units = whole.first + np.array([0, slots // 2, slots - 1])
+        seen = np.array([self.meter.mean(unit, PIECE_READS) for unit in units])
+        room = min(self.meter.tolerance, 1 / (2 * float(run.length(run.place(run.dead)[0]))))
+        if np.all(np.abs(wrap(seen - whole.ends(units))) <= room):
+            for name in ("first", "count", "dead", "angle"):
+                setattr(run, name, getattr(whole, name))
+            last.count -= slots
+            last.slips = [slip for slip in last.slips if slip[0] < last.end]
+
+    def _continued(self, piece):
+        """Whether units that stand alone are the last run's next ones; they then are its own."""
+        last = self.map.runs[-1] if self.map.runs else None
+        if last is None or last.end != piece.first:
+            return False
+        longer = replace(last, count=last.count + piece.count)
+        units = np.array([piece.first, piece.end - 1])
+        seen = np.array([self.meter.mean(unit, PIECE_READS) for unit in units])
+        if not np.all(np.abs(wrap(seen - longer.ends(units))) <= self.meter.tolerance):
+            return False
+        last.count, self.at = longer.count, longer.end
+        return True
+
+    def _may_have_period(self):
+        """Whether the drive's law may have a period, as far as is known."""
+        return self.period == 1 and self.failed_periods < FAILED_PERIODS and \
+            not any(run.tracks > MOST_PERIOD for run in self.map.runs)
+
+    def _periodic(self, first, least):
+        """Runs from a unit on, the last of which has a period, or None."""
+        known = self.period if self.period > 1 else 0
+        periods = Periods(Surveyor(self.meter, self.end), known)
+        runs = periods.survey(first)
+        if not runs:
+            self.failed_periods += not known
+            return None
+        run = runs.pop()
+        self.period = run.period
+        self._followed(run, first if least is None else least, seen=periods.seen(run), pieces=runs)
+        return runs + [run]
 
     def _hole(self):
         """A place that follows no law: go on behind it."""

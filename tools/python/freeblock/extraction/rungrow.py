@@ -8,16 +8,21 @@ finds the first unit that is off; a slip moves what is behind it by whole slots,
 
 import numpy as np
 
-from .track import wrap
+from .edges import wrap
 
 GROWTH = 2              # times as far from one test to the next, at most: where surfaces are
 BETWEEN = 2             # alike the one after the next may begin at the very same angles
 FAR = 0.12              # turns: a law less sure than this is tested nearer
+FAR_SKEW = 8            # tracks between points that tell more than a skew that was sure
 FANOUT = 7
 PROOFS_ALL = 8          # of a run that goes on behind the end that was guessed
 PROOFS = 2              # tracks looked at where a bisection has passed
-SLIP_READS = (3, 10)    # of a unit, to tell whether a slip lies before it
-SURE_SLIP = 4.5         # standard errors that a slip's shift has to have
+SLIP_READS = (3, 11)    # of a unit, to tell whether a slip lies before it
+SURE_SLIP = 8           # standard errors that a slip's shift has to have
+PIECE_READS = 8         # of either end of what may be a piece of the run's first tracks
+MOST_SLIPPED = 4        # slots passed over within it
+HALF = 0.5              # of a slot
+NARROW = 4              # tolerances of a shift that one read hardly shows
 
 
 class Growth:
@@ -27,68 +32,72 @@ class Growth:
     def __init__(self, meter, run, end, sure_skew=False):
         self.meter, self.run, self.end = meter, run, end
         self.sure_skew = sure_skew
-        self.base = run.first - run.dead
+        self.base = run.end - run.slots
         self.random = np.random.default_rng(run.first)
         self.points = []        # (track, angle of its slot 0, unwrapped)
-        self.good = max(run.tracks - 1, 0)
+        self.good = max(int(run.place(run.slots - 1)[0]), 0)
 
     # ---- the law
 
     def learn(self, units, angles):
         """Angles of units of the run, before its first slip."""
         keep = np.isfinite(angles)
-        self._take(*np.divmod(np.asarray(units)[keep] - self.base, self.run.spt),
-                   np.asarray(angles)[keep])
+        self._take(*self.run.place(np.asarray(units)[keep] - self.base), np.asarray(angles)[keep])
 
     def _take(self, tracks, slots, angles):
         run = self.run
-        want = run.angle + tracks * run.skew
-        off = wrap(angles - (slots + 1) / run.spt - want)
+        want = run.start(tracks)
+        off = wrap(angles - (slots + 1) / run.length(tracks) - want)
         self.points += list(zip(tracks.tolist(), (want + off).tolist()))
 
     def fit(self):
         """The law by all points."""
         track, start = np.array(self.points).T
-        if np.ptp(track) < 2:
-            return
-        middle = track.mean()
-        slope = np.sum((track - middle) * start) / np.sum((track - middle) ** 2)
-        run = self.run
-        self.run.angle = float(start.mean() - slope * middle)
-        run.skew = float(slope)
-        run.off = float(np.max(np.abs(start - run.angle - slope * track)))
+        if np.ptp(track) >= (FAR_SKEW if self.sure_skew else max(2, self.run.period + 1)):
+            self.sure_skew = False
+            self.run.turned(track, start - self.run.start(track))
+            self.run.off = float(np.max(np.abs(start - self.run.start(track))))
 
-    def room(self, track):
-        """How far off a track's angle may be."""
+    def room(self, tracks):
+        """How far off the angles of tracks may be."""
         meter = self.meter
         if self.sure_skew or not self.points:
-            return 1.3 * meter.tolerance
-        at = np.array([point[0] for point in self.points], dtype=float)
-        spread = np.sum((at - at.mean()) ** 2)
-        error = 3 * meter.sigma * np.sqrt(1 / len(at) + (track - at.mean()) ** 2 / max(spread, 0.5))
+            return np.full(np.shape(tracks), 1.3 * meter.tolerance)
+        columns = self.run.columns([point[0] for point in self.points])
+        middle = columns.mean(axis=0)
+        columns = columns - middle
+        spread = columns.T @ columns + np.eye(len(middle)) / 2
+        away = self.run.columns(tracks) - middle
+        error = 3 * meter.sigma * np.sqrt(
+            1 / len(columns) + np.sum(away @ np.linalg.inv(spread) * away, axis=-1))
         return 1.2 * meter.tolerance + error
 
     # ---- tests
 
-    def _test(self, places, shift=0):
+    def _test(self, places, shift=0, learn=True):
         """Which of (track, slot) are where the law has them, slots moved up by `shift`; of those
-        behind the end the last unit before it instead, once."""
-        spt, run = self.run.spt, self.run
-        number = np.array([track * spt + slot for track, slot in places], dtype=np.int64)
+        behind the end the last unit before it instead, once. What is before the first track that is
+        off tells the law: behind a slip units may seem right that are not."""
+        run = self.run
+        number = run.number(*np.array(places, dtype=np.int64).T)
         number = np.minimum(number, self.end - 1 - self.base + shift)
-        track, slot = np.divmod(number, spt)
-        want = run.angle + track * run.skew + (slot + 1) / spt
-        room = np.array([self.room(one) for one in track])
+        track, slot = run.place(number)
+        want = run.start(track) + (slot + 1) / run.length(track)
+        room = self.room(track)
         off = self.meter.off(self.base - shift + number, want, room.max())
         good = ~(np.abs(off) > room)
-        if not shift:
-            known = good & np.isfinite(off)
+        if learn and not shift:
+            known = np.isfinite(off) & (track < np.min(track[~good], initial=track.max() + 1))
             self._take(track[known], slot[known], (want + off)[known])
         return good
 
     def _last(self):
         """The track of the last unit that it may have."""
-        return (self.end - 1 - self.base) // self.run.spt
+        return int(self.run.place(self.end - 1 - self.base)[0])
+
+    def _end_of(self, track):
+        """The last slot of a track, as a place."""
+        return track, int(self.run.length(track)) - 1
 
     def _farthest(self):
         """The next track to be tested."""
@@ -99,20 +108,25 @@ class Growth:
 
     def goes_on(self):
         """Whether the track behind the last one known is of the run, too, as all before it."""
-        last = self.run.spt - 1
+        track, last = self._end_of(self.good + 1)
         some = np.linspace(0, self.good, PROOFS_ALL, endpoint=False).astype(int)
-        return bool(self._test([(self.good + 1, slot) for slot in (0, last // 2, last)]).all() and
-                    self._test([(track, last) for track in some[1:]]).all())
+        return bool(self._test([(track, slot) for slot in (0, last // 2, last)]).all() and
+                    self._test([self._end_of(track) for track in some[1:]]).all())
 
     # ---- growing
 
     def grow(self, tracks=None):
         """Follow it to its end; tracks: how many it probably has."""
-        spt = self.run.spt
+        self._grow(tracks)
+        self._refine()
+        self.run.trim()
+        return self.run
+
+    def _grow(self, tracks):
         while self.good < self._last():
             if tracks and self.sure_skew and self.good < tracks - 1 <= self._last():
                 half = (self.good + tracks) // 2
-                good = self._test([(half, spt - 1), (tracks - 1, spt - 1), (tracks, 0)])
+                good = self._test([self._end_of(half), self._end_of(tracks - 1), (tracks, 0)])
                 bad = next((track for track, held in zip((half, tracks - 1, tracks), good)
                             if not held), None)
                 self.good = tracks if bad is None else \
@@ -122,16 +136,15 @@ class Growth:
                 bad = self._leap(self._farthest())
             self.fit()
             if bad is not None and not self._broken(bad):
-                return self.run
+                return
         self.run.count = self.end - self.run.first
-        return self.run
 
     def _leap(self, far):
         """Test a track, and some before it: the first that fails, or None."""
         some = self.random.integers(self.good + 1, far + 1, BETWEEN).tolist()
         tracks = sorted({*some, far})
-        last = self.run.spt - 1
-        good = self._test([place for track in tracks for place in ((track, 0), (track, last))])
+        good = self._test([place for track in tracks for place in ((track, 0),
+                                                                   self._end_of(track))])
         for track, held in zip(tracks, good.reshape(-1, 2).all(axis=1)):
             if not held:
                 return track
@@ -140,12 +153,15 @@ class Growth:
 
     def back(self, least):
         """Take the tracks before it in, whose units are not before `least`."""
-        run, spt, good = self.run, self.run.spt, 0
-        low = -((self.base - least) // spt)
-        step, bad = -1, None
-        while good > low and not run.dead:
-            track = max(step, low)
-            if not self._test([(track, 0), (track, spt - 1)]).all():
+        run = self.run
+        begin, slot = (int(value) for value in run.place(run.dead))
+        if slot:
+            return
+        low, slot = (int(value) for value in run.place(least - self.base))
+        low, good, step, bad = low + (slot > 0), begin, 1, None
+        while good > low:
+            track = max(begin - step, low)
+            if not self._test([(track, 0), self._end_of(track)]).all():
                 bad = track
                 break
             good, step = track, 2 * step
@@ -153,19 +169,52 @@ class Growth:
         while bad is not None and good - bad > 1:
             half = (good + bad) // 2
             good, bad = (half, bad) if self._test([(half, 0)]).all() else (good, half)
-        if good:
-            run.angle += good * run.skew
-            run.count -= good * spt
-            run.first += good * spt
-            self.base += good * spt
-            self.points = [(track - good, start) for track, start in self.points]
-            self.good -= good
+        self._begin(good)
+
+    def _begin(self, track):
+        """The run's first track is another; of patterns before it one is counted."""
+        run, end = self.run, self.run.end
+        passed = track - track % run.pattern - run.pattern
+        run.angle = float(run.start(passed))
+        self.base += int(run.number(passed))
+        run.dead = int(run.number(track - passed))
+        run.first = self.base + run.dead
+        run.count = end - run.first
+        self.points = [(at - passed, start) for at, start in self.points]
+        self.good -= passed
+
+    def precede(self, piece, strays=0):
+        """Whether units just before the run are of it, too, behind slots passed over within them,
+        or between; they then are the run's. Its law is known, but for that. strays: of the last
+        units, those that live elsewhere."""
+        run, meter = self.run, self.meter
+        spt = int(run.length(run.place(run.dead)[0]))
+        room = min(2 * meter.tolerance, HALF / spt)
+        first, last = (meter.mean(unit, PIECE_READS) for unit in (piece.first,
+                                                                   piece.end - 1 - strays))
+        for after in range(MOST_SLIPPED + 1):
+            end = run.dead - 1 - after
+            if not abs(wrap(last - self._end_angle(end - strays))) <= room:
+                continue
+            for within in range(min(MOST_SLIPPED, piece.count - 1) + 1):
+                begin = end - piece.count + 1 - within
+                if begin >= 0 and abs(wrap(first - self._end_angle(begin))) <= room:
+                    slips = [(piece.end - 1 - strays, within), (run.first, after)]
+                    run.slips = [slip for slip in slips if slip[1]] + run.slips
+                    run.count += piece.count
+                    run.first, run.dead = piece.first, begin
+                    return True
+        return False
+
+    def _end_angle(self, slot):
+        track, at = self.run.place(slot)
+        return float(self.run.start(track) + (at + 1) / self.run.length(track))
 
     def _broken(self, bad):
         """The law fails at a track; whether the run goes on all the same."""
-        spt, bad = self.run.spt, self._first_bad(bad)
+        bad = self._first_bad(bad)
         if bad < self._last() - 2 and \
-                self._test([(bad + 1, 0), (bad + 1, spt - 1), (bad + 2, spt - 1)]).all():
+                self._test([(bad + 1, 0), self._end_of(bad + 1), self._end_of(bad + 2)]).all():
             # single units live elsewhere
             self.good = bad + 1
             return True
@@ -174,11 +223,11 @@ class Growth:
 
     def _first_bad(self, bad):
         """The first track that fails; a track may hold by chance, several hardly do."""
-        last, known = self.run.spt - 1, self.good
+        known = self.good
         while True:
             while bad - self.good > 1:
                 half = (self.good + bad) // 2
-                if self._test([(half, 0), (half, last)]).all():
+                if self._test([(half, 0), self._end_of(half)]).all():
                     self.good = half
                 else:
                     bad = half
@@ -186,7 +235,7 @@ class Growth:
                 return bad
             some = self.random.integers(known + 1, self.good, PROOFS, endpoint=True)
             some = np.unique(np.append(some, self.good - 1))
-            good = self._test([(track, last) for track in some])
+            good = self._test([self._end_of(int(track)) for track in some])
             if good.all():
                 return bad
             self.good, bad = known, int(some[np.argmin(good)])
@@ -196,7 +245,7 @@ class Growth:
         off = self._first_off_of(track, self._slots(track) - 1)
         while off > 0:
             some = np.unique([off - 1, (off - 1) // 2, (off - 1) // 4])
-            good = self._test([(track, slot) for slot in some])
+            good = self._test([(track, slot) for slot in some], learn=False)
             if good.all():
                 break
             off = self._first_off_of(track, int(some[np.argmin(good)]))
@@ -207,7 +256,7 @@ class Growth:
         on = -1
         while off - on > 1:
             some = np.unique(np.linspace(on, off, min(FANOUT, off - on - 1) + 2).astype(int))[1:-1]
-            good = self._test([(track, slot) for slot in some])
+            good = self._test([(track, slot) for slot in some], learn=False)
             wrong = np.flatnonzero(~good)
             if len(wrong):
                 off = int(some[wrong[0]])
@@ -218,18 +267,18 @@ class Growth:
 
     def _slots(self, track):
         """Of a track, those that may hold units."""
-        return min(self.run.spt, self.end - self.base - track * self.run.spt)
+        return min(int(self.run.length(track)), self.end - self.base - int(self.run.number(track)))
 
     def _end(self, track, slot):
         """The run ends before a slot."""
-        self.run.count = self.base + track * self.run.spt + slot - self.run.first
+        self.run.count = self.base + int(self.run.number(track, slot)) - self.run.first
         return False
 
     def _slip(self, track, slot):
         """Whether what begins there is the same run behind slots that hold nothing."""
-        run, spt = self.run, self.run.spt
-        unit = self.base + track * spt + slot
-        want = run.angle + track * run.skew + (slot + 1) / spt
+        run, spt = self.run, int(self.run.length(track))
+        unit = self.base + int(run.number(track, slot))
+        want = run.start(track) + (slot + 1) / spt
         off = (self.meter.mean(unit, SLIP_READS[0]) - want) % 1
         if np.isnan(off) or track + 1 >= self._last():
             return False
@@ -241,23 +290,31 @@ class Growth:
             places = places[2:] if slot + shift >= spt - 1 else places
             if not self._test(places, shift).all():
                 continue
-            if shift / spt < 4 * self.meter.tolerance:
-                slot = self._before(track, slot, shift)
-            run.slips.append((self.base + track * spt + slot, shift))
+            slot = self._slots(track) - 1 if self._narrow(shift, track) else slot
+            run.slips.append((self.base + int(run.number(track, slot)), shift))
             self.base -= shift
             self.good = track
             return True
         return False
 
-    def _before(self, track, slot, shift):
-        """The slot of the first unit behind a slip of few slots."""
-        run, spt = self.run, self.run.spt
-        step = shift / spt
-        reads = int(np.clip((SURE_SLIP * self.meter.sigma / step) ** 2, *SLIP_READS))
-        low, high = -1, slot
-        while high - low > 1:
-            half = (low + high) // 2
-            seen = self.meter.mean(self.base + track * spt + half, reads)
-            want = run.angle + track * run.skew + (half + 1) / spt
-            low, high = (low, half) if wrap(seen - want) > step / 2 else (half, high)
-        return high
+    def _narrow(self, shift, track):
+        """Whether a shift may be taken for lateness."""
+        return shift / int(self.run.length(track)) < NARROW * self.meter.tolerance
+
+    def _refine(self):
+        """The first units behind slips of few slots, now that the law is known well."""
+        run = self.run
+        run.slips = [slip for slip in run.slips if slip[0] < run.end]
+        for number, (unit, shift) in enumerate(run.slips):
+            track, high = (int(value) for value in run.place(run.slot_of(unit) - shift))
+            if not self._narrow(shift, track):
+                continue
+            spt, first = int(run.length(track)), unit - high
+            low = max(run.slips[number - 1][0] - first, 0) - 1 if number else -1
+            reads = int(np.clip((SURE_SLIP * self.meter.sigma * spt / shift) ** 2, *SLIP_READS))
+            while high - low > 1:
+                half = (low + high) // 2
+                seen = self.meter.mean(first + half, reads)
+                want = run.start(track) + (half + 1) / spt
+                low, high = (low, half) if wrap(seen - want) > shift / spt / 2 else (half, high)
+            run.slips[number] = (first + high, shift)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A drive as a list of runs: stretches of units with one track length and one skew.
+"""A drive as a list of runs: stretches of units whose tracks follow one law.
 
-Heads and cylinders stay undecided: tracks are numbered in the order of units. Slot s of a run's
-track t ends at angle + t * skew + (s + 1) / spt. What no run holds is a *hole*.
+Heads stay undecided: tracks are numbered in the order of units. Slot s of a run's track t ends at
+angle + t * skew + (s + 1) / spt. Where heads change after each track the law has a *period*: track
+t is the p-th of the c-th period, and begins at angle + c * turn + p * skew. `lengths` are the slots
+of a period's tracks, or of two periods', where every other one visits the heads backwards. What no
+run holds is a *hole*.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -27,6 +30,19 @@ class Run:
     slips: list = field(default_factory=list)
     off: float = 0.0
     unmapped: bool = False
+    lengths: list = field(default_factory=list)
+    period: int = 1
+    turn: float = 0.0
+
+    @property
+    def pattern(self):
+        """Tracks until lengths come again."""
+        return len(self.lengths) or 1
+
+    @property
+    def _before(self):
+        """Slots before each track of the pattern, and all of them."""
+        return np.concatenate(([0], np.cumsum(self.lengths or [self.spt])))
 
     @property
     def end(self):
@@ -41,7 +57,8 @@ class Run:
     @property
     def tracks(self):
         """How many."""
-        return -(-self.slots // self.spt)
+        first, last = self.place(np.array([self.dead, self.slots - 1]))[0]
+        return int(last - first) + 1
 
     def slot_of(self, units):
         """Numbers of units' slots."""
@@ -51,19 +68,72 @@ class Run:
             found = found + np.where(units >= unit, slots, 0)
         return found
 
+    def place(self, numbers):
+        """(tracks, slots on them) of slots."""
+        if not self.lengths:
+            return np.divmod(numbers, self.spt)
+        before = self._before
+        times, rest = np.divmod(numbers, before[-1])
+        at = np.searchsorted(before, rest, side="right") - 1
+        return times * self.pattern + at, rest - before[at]
+
+    def number(self, tracks, slots=0):
+        """The inverse."""
+        if not self.lengths:
+            return tracks * self.spt + slots
+        times, at = np.divmod(tracks, self.pattern)
+        return times * self._before[-1] + self._before[at] + slots
+
+    def length(self, tracks):
+        """Slots of tracks."""
+        return np.array(self.lengths or [self.spt])[np.asarray(tracks) % self.pattern]
+
+    def start(self, tracks):
+        """Angles at which tracks begin, not wrapped."""
+        if not self.lengths:
+            return self.angle + tracks * self.skew
+        period, at = np.divmod(tracks, self.period)
+        return self.angle + period * self.turn + at * self.skew
+
+    def columns(self, tracks):
+        """What the law multiplies by turn and skew, or by the skew alone."""
+        tracks = np.asarray(tracks, dtype=float)
+        if self.period == 1:
+            return tracks[..., None]
+        return np.stack(np.divmod(tracks, self.period), axis=-1)
+
+    def turned(self, tracks, off):
+        """Take in that tracks begin `off` the law."""
+        columns = self.columns(tracks)
+        middle = columns.mean(axis=0)
+        slopes = np.linalg.lstsq(columns - middle, off - off.mean(), rcond=None)[0]
+        self.angle += float(off.mean() - slopes @ middle)
+        self.skew += float(slopes[-1])
+        self.turn += float(slopes[0]) if self.lengths else 0.0
+
     def ends(self, units):
         """Angles at which units end, not wrapped."""
-        track, slot = np.divmod(self.slot_of(units), self.spt)
-        return self.angle + track * self.skew + (slot + 1) / self.spt
+        track, slot = self.place(self.slot_of(units))
+        return self.start(track) + (slot + 1) / self.length(track)
 
-    def zone(self, first_track):
-        """As a zone of a drive with one head, and the track behind it."""
-        tracks = self.tracks
+    def trim(self):
+        """Count no whole patterns before the first unit."""
+        times, self.dead = divmod(int(self.dead), int(self._before[-1]))
+        self.angle = float(self.start(times * self.pattern))
+
+    def zone(self, first_cyl, heads):
+        """As a zone of a drive with so many heads, a multiple of the period, and the cylinder
+        behind it."""
+        lengths = (self.lengths[:self.period] or [self.spt]) * (heads // self.period)
+        cylinders = -(-self.slots // sum(lengths))
         slips = [(int(self.slot_of(unit)) - slots, slots) for unit, slots in self.slips]
-        spares = tracks * self.spt - self.dead - self.count
-        return Zone(first_track, first_track + tracks - 1, int(self.spt), self.angle % 1, 0.0,
-                    self.skew % 1, int(self.dead), int(spares), slips,
-                    unmapped=self.unmapped), first_track + tracks
+        spares = cylinders * sum(lengths) - self.dead - self.count
+        step = self.turn - (self.period - 1) * self.skew if self.lengths else self.skew
+        alike = len(set(lengths)) == 1
+        return Zone(first_cyl, first_cyl + cylinders - 1, int(max(lengths)), self.angle % 1,
+                    self.skew % 1 if heads > 1 else 0.0, step % 1, int(self.dead), int(spares),
+                    slips, head_spt=None if alike else [int(spt) for spt in lengths],
+                    unmapped=self.unmapped), first_cyl + cylinders
 
 
 @dataclass
@@ -96,20 +166,27 @@ class RunMap:
             found.append(Run(first, end - first, spt, 0.0, skew, unmapped=True))
         return sorted(runs + found, key=lambda run: run.first)
 
+    @property
+    def period(self):
+        """Tracks of a period, one for the whole drive."""
+        return max((run.period for run in self.runs), default=1)
+
     def layout(self):
-        """As a Layout of one head, whose cylinders are tracks."""
-        zones, at = [], 0
+        """As a Layout: a cylinder is a period, or a track."""
+        zones, at, heads = [], 0, self.period
         for run in self.filled():
-            zone, at = run.zone(at)
+            zone, at = run.zone(at, heads)
             zones.append(zone)
-        return Layout(1, at, "plain", zones)
+        back = any(run.pattern > run.period for run in self.runs)
+        return Layout(heads, at, "serpentine-zone" if back else "plain", zones)
 
     def as_dict(self):
         """What JSON can say."""
-        return {"blocks": self.blocks, "runs": [list(asdict(run).values()) for run in self.runs]}
+        return {"blocks": self.blocks, "runs": [asdict(run) for run in self.runs]}
 
     @staticmethod
     def from_dict(said):
         """The inverse of as_dict()."""
-        return RunMap(said["blocks"], [Run(*row[:6], [tuple(slip) for slip in row[6]], row[7])
-                                       for row in said["runs"]])
+        return RunMap(said["blocks"], [
+            Run(**dict(row, slips=[tuple(slip) for slip in row["slips"]]))
+            for row in said["runs"]])

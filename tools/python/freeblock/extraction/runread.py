@@ -6,7 +6,7 @@ a law lies within `tolerance` of it on both sides."""
 
 import numpy as np
 
-from .track import wrap
+from .edges import wrap
 
 REFRESH_NS = 3e9        # disk time after which the phase is anchored anew
 GUARD = 3e-4            # turns: of the phase, and of what laws are known

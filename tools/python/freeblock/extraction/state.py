@@ -61,6 +61,11 @@ class State:
         self._said["disk_ns"] = disk_ns
         write_file(self.path, json.dumps(self._said, default=plain).encode("ascii"))
 
+    def only(self, stage, value, disk_ns):
+        """Keep one stage's result, and forget all others."""
+        self._said["stages"] = {}
+        self.put(stage, value, disk_ns)
+
     def end(self):
         """The extraction is complete: nothing is to be resumed."""
         try:

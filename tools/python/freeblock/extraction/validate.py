@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from .. import ToolError, hosts
+from .. import ToolError, fbmodel, hosts
 from .device import FUA, OVERLAP
+from .places import Layout
 
 # The phase is believed after 16 consistent completions, and taken over 32 (core/head.h)
 WARM_UP = 64
@@ -64,16 +65,42 @@ def _sizes(rng, dev, count):
     return np.minimum(rng.geometric(min(1.0, 4 / most), count), most)
 
 
-def _random(rng, dev, count):
-    sizes = _sizes(rng, dev, count)
-    return (rng.random(count) * (dev.blocks - sizes)).astype(np.int64), sizes
+class _Mapped:
+    """The units whose angles a model's file says, one stretch behind the other."""
+
+    def __init__(self, path, unit_sectors):
+        with open(path, "rb") as file:
+            index = Layout.of_model(fbmodel.Model(file.read(), path)).index
+        held = np.where(index.unmapped, 0, index.held // unit_sectors)
+        self.first = index.first[:-1] // unit_sectors
+        self.base = np.concatenate(([0], np.cumsum(held)))
+        self.unmapped = index.unmapped
+
+    @property
+    def blocks(self):
+        """How many."""
+        return int(self.base[-1])
+
+    def place(self, number):
+        """The blocks of such numbers."""
+        zone = np.searchsorted(self.base, number, side="right") - 1
+        return self.first[zone] + number - self.base[zone]
+
+    def holds(self, blocks):
+        """Which blocks are of it."""
+        return ~self.unmapped[np.searchsorted(self.first, blocks, side="right") - 1]
 
 
-def _local(rng, dev, count):
+def _random(rng, dev, mapped, count):
     sizes = _sizes(rng, dev, count)
-    away = rng.laplace(0, NEAR * dev.blocks, count).astype(np.int64)
-    places = rng.integers(0, dev.blocks) + np.cumsum(away)
-    room = dev.blocks - int(sizes.max())
+    return (rng.random(count) * (mapped.blocks - sizes)).astype(np.int64), sizes
+
+
+def _local(rng, dev, mapped, count):
+    sizes = _sizes(rng, dev, count)
+    away = rng.laplace(0, NEAR * mapped.blocks, count).astype(np.int64)
+    places = rng.integers(0, mapped.blocks) + np.cumsum(away)
+    room = mapped.blocks - int(sizes.max())
     folded = np.abs(places) % (2 * room)        # reflected at both ends
     return np.minimum(np.where(folded < room, folded, 2 * room - folded), room), sizes
 
@@ -147,13 +174,16 @@ def _reason(total, bound_us):
 
 
 def validate(dev, model_path, requests=400, seed=1, jitter_us=0.0, progress=None):
-    """A Verdict about the model in a file: random, local and queued reads, `requests` each.
+    """A Verdict about the model in a file: random, local and queued reads, `requests` each, of what
+    it has mapped.
 
     jitter_us: late noise of the completions that was measured; wider bounds are stated."""
     rng = np.random.default_rng(seed)
     kinds = (("random", _random, False), ("local", _local, False), ("queued", _random, True))
-    plan = [(None, *_random(rng, dev, WARM_UP), False)]
-    plan += [(name, *draw(rng, dev, requests), overlap) for name, draw, overlap in kinds]
+    mapped = _Mapped(model_path, dev.unit_sectors)
+    plan = [(None, *_random(rng, dev, mapped, WARM_UP), False)]
+    plan += [(name, *draw(rng, dev, mapped, requests), overlap) for name, draw, overlap in kinds]
+    plan = [(name, mapped.place(numbers), sizes, overlap) for name, numbers, sizes, overlap in plan]
     results = []
     for number, (name, blocks, sizes, overlap) in enumerate(plan):
         if progress:
@@ -167,7 +197,9 @@ def validate(dev, model_path, requests=400, seed=1, jitter_us=0.0, progress=None
                           np.concatenate([sizes for _, _, sizes, _ in plan]),
                           np.concatenate(results))
     at = np.cumsum([0] + [len(blocks) for _, blocks, _, _ in plan])
-    # nobody knows where a bad sector has left the head, up to the second read behind it
+    # nobody knows where a bad sector has left the head, or a hole, up to the second read behind it
+    ends = np.concatenate([blocks + sizes - 1 for _, blocks, sizes, _ in plan])
+    bad |= ~mapped.holds(ends)
     counts = np.convolve(bad, [1, 1, 1])[:len(bad)] == 0
     kept = [counts[at[i]:at[i + 1]] for i in range(len(plan))]
     shares = [_share(name, errors[at[i]:at[i + 1]][kept[i]], turns[at[i]:at[i + 1]][kept[i]])
