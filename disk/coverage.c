@@ -718,11 +718,13 @@ static bool fb_coverage_absorb_buf(struct fb_coverage *cov, struct fb_free_read 
 	if (take)
 		buf->taken = true;
 	spin_unlock_irq(&cov->disk->lock);
-	if (take) {
+	if (take && !buf->probe) {
 		fb_coverage_take(cov, buf);
 		fb_quarantine_sent(&cov->disk->quarantine, buf->lbn, buf->nsect, ktime_get_ns());
 	}
-	if (state == FB_FREE_READ_ENDED)
+	if (state == FB_FREE_READ_ENDED && buf->probe)
+		fb_probe_absorb(cov, buf);
+	else if (state == FB_FREE_READ_ENDED)
 		fb_coverage_absorb_ended(cov, buf, dirty);
 	else if (state == FB_FREE_READ_DELIVER)
 		fb_coverage_absorb_delivered(cov, buf);

@@ -103,6 +103,7 @@ static void fb_delivery_set_state(struct freeblock_task *task, enum fb_task_stat
 	fb_gap_void(&task->disk->mail);
 	fb_disk_tell_wants(task->disk);
 	fb_delivery_raise(task, FREEBLOCK_EVENT_CHANGED);
+	wake_up(&task->probe.told);
 	wake_up(&task->disk->wait);
 }
 
@@ -331,6 +332,7 @@ void fb_delivery_setup(struct freeblock_task *task)
 	mutex_init(&task->change);
 	spin_lock_init(&task->cookie_lock);
 	init_completion(&task->over);
+	init_waitqueue_head(&task->probe.told);
 	INIT_WORK(&task->deliver, fb_delivery_work);
 }
 

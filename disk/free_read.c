@@ -8,6 +8,7 @@
 #include <linux/blk-integrity.h>
 #include <linux/ioprio.h>
 #include <linux/vmalloc.h>
+#include <scsi/scsi_device.h>
 #include <trace/events/block.h>
 
 #include "disk/disk.h"
@@ -33,11 +34,21 @@ static void fb_free_read_charge(struct fb_free_read *buf, blk_status_t status)
 				   buf->ended_ns - max(from_ns, buf->disk->fg.end_ns));
 }
 
+/* Commands that the device has got; if it is SCSI, those that pass by the scheduler, too. */
+static u32 fb_free_read_commands(const struct fb_disk *disk)
+{
+	const struct scsi_device *sdev = fb_disk_sdev(disk);
+
+	return sdev ? atomic_read(&sdev->iorequest_cnt) : disk->idle.sent;
+}
+
 /* A read of ours has ended; there may be no verdict on its completion yet. */
 static void fb_free_read_ended(struct fb_free_read *buf, blk_status_t status)
 {
 	buf->status = status;
 	buf->ended_ns = ktime_get_ns();
+	if (buf->probe)
+		buf->others = fb_free_read_commands(buf->disk) - buf->commands - 1;
 	if (buf->kind == FB_FREE_READ_HURRIED)
 		fb_free_read_charge(buf, status);
 	buf->good = buf->nsect;
@@ -650,6 +661,10 @@ struct request *fb_free_read_send(struct fb_disk *disk, u64 lbn, u32 nsect,
 	rq->nr_phys_segments = 0;
 	fb_free_read_load(disk, buf, rq, lbn, nsect, kind);
 	fb_free_read_set_out(rq);
+	if (kind == FB_FREE_READ_IDLE) {
+		buf->probe = disk->idle.probe;
+		buf->commands = fb_free_read_commands(disk);
+	}
 	buf->how = how;
 	buf->proven = how != FB_VERIFY_READ;
 	/* only now is it known what it reads */

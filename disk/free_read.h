@@ -103,6 +103,9 @@ struct fb_free_read {
 	enum fb_free_read_kind kind;	/* what it is sent as */
 	const void *owner;		/* whose foreground read it is; only to be compared */
 	enum fb_verify_how how;		/* how it was sent */
+	u32 probe;	/* the call that it is a probe of; 0: it is for blocks */
+	u32 commands;			/* of a probe: that the device had got before */
+	u32 others;			/* of a probe: that the device got until it ended */
 	u64 sent_ns;			/* when it was aimed */
 	u64 began_ns;	/* when it was handed to the driver; 0: it has not been [L] */
 	u64 ended_ns;			/* when its bio ended */

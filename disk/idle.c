@@ -144,6 +144,12 @@ void fb_idle_ended(struct fb_disk *disk, bool good)
 
 /* ---- power ---- */
 
+/* Is there anything to be read for a task? */
+static bool fb_idle_is_wanted(struct fb_disk *disk)
+{
+	return fb_coverage_wants(disk) || fb_probe_waits(disk);
+}
+
 /* Have commands bypassed the scheduler? Those that end at once no kernel tells; retries count. */
 static bool fb_idle_was_passed(struct fb_disk *disk)
 {
@@ -177,7 +183,7 @@ const char *fb_idle_why(struct fb_disk *disk, enum fb_idle_policy_why why, u64 n
 		return "off: not scheduling";
 	if (fb_measure_bars(disk, FB_COST_IDLE))
 		return fb_measure_bars(disk, FB_COST_IDLE);
-	if (why != FB_IDLE_POLICY_OFF && fb_coverage_wants(disk))
+	if (why != FB_IDLE_POLICY_OFF && fb_idle_is_wanted(disk))
 		asleep = fb_drive_query_asleep(disk, now);
 	return asleep ? asleep : fb_idle_policy_why_name[why];
 }
@@ -189,7 +195,7 @@ u64 fb_idle_due_ns(struct fb_disk *disk)
 	u64 now = ktime_get_ns(), due_ns, power_ns;
 
 	lockdep_assert_held(&disk->lock);
-	if (idle->ready || idle->reading || disk->fg.active || !fb_coverage_wants(disk) ||
+	if (idle->ready || idle->reading || disk->fg.active || !fb_idle_is_wanted(disk) ||
 	    !(disk->measure.may & FB_COST_IDLE))
 		return FB_IDLE_POLICY_NEVER;
 	fb_idle_policy_hold(&idle->wait, fb_destage_begin_ns(&disk->destage, now));
@@ -261,10 +267,10 @@ static bool fb_idle_is_awake(struct fb_coverage *cov)
 	return fb_power_spins(READ_ONCE(power->state));
 }
 
-/* Find the next read for the task that idle time goes to. */
-static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
+/* Find the next block to be read for a task. */
+static bool fb_idle_find_block(struct fb_coverage *cov, struct freeblock_task *task,
+			       struct fb_plan_piece *piece)
 {
-	struct freeblock_task *task = fb_task_choice_idle(cov);
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1 };
 	struct fb_disk *disk = cov->disk;
 	struct fb_idle_policy_aim aim;
@@ -274,8 +280,6 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 	u64 start_ns;
 	bool checks, waits;
 
-	if (!task)
-		return false;
 	spin_lock_irq(&disk->lock);
 	map = fb_level_unmapped(disk) ? NULL : disk->head;
 	start_ns = ktime_get_ns() + FB_IDLE_ORDER_SEND_NS;
@@ -314,10 +318,27 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 }
 
 /*
+ * Find the next read for the task that idle time goes to. @probe: out: the call that it is a probe
+ * of; 0: it is for blocks.
+ */
+static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece, u32 *probe)
+{
+	struct freeblock_task *task = fb_task_choice_idle(cov);
+
+	*probe = task ? fb_probe_next(task, piece) : 0;
+	if (*probe)
+		return true;
+	if (!task || !fb_idle_find_block(cov, task, piece))
+		return false;
+	fb_zone_cut(cov->disk, piece);
+	return true;
+}
+
+/*
  * Offer a read to the scheduler and have its queue run; false: the read is no longer due. This
  * thread must not run the queue: that would send the foreground's requests at its priority.
  */
-static bool fb_idle_offer(struct fb_disk *disk, const struct fb_plan_piece *piece)
+static bool fb_idle_offer(struct fb_disk *disk, const struct fb_plan_piece *piece, u32 probe)
 {
 	bool due;
 
@@ -325,6 +346,7 @@ static bool fb_idle_offer(struct fb_disk *disk, const struct fb_plan_piece *piec
 	due = disk->reads.rq && fb_idle_due_ns(disk) <= ktime_get_ns();
 	if (due) {
 		disk->idle.piece = *piece;
+		disk->idle.probe = probe;
 		disk->idle.ready = true;
 		/* in case the scheduler finds that it does not fit */
 		disk->idle.retry_ns = ktime_get_ns() + FB_IDLE_RETRY_NS;
@@ -340,6 +362,7 @@ void fb_idle_read(struct fb_coverage *cov)
 	struct fb_disk *disk = cov->disk;
 	struct fb_plan_piece piece;
 	bool awake, due;
+	u32 probe;
 
 	spin_lock_irq(&disk->lock);
 	due = fb_idle_due_ns(disk) <= ktime_get_ns();
@@ -360,10 +383,9 @@ void fb_idle_read(struct fb_coverage *cov)
 		return;
 	/* This takes a while, so do it before fb_idle_find() computes the head's position. */
 	fb_free_read_enter(disk, NULL);
-	if (fb_idle_find(cov, &piece)) {
-		fb_zone_cut(disk, &piece);
+	if (fb_idle_find(cov, &piece, &probe)) {
 		fb_free_read_enter(disk, &piece);
-		if (fb_idle_offer(disk, &piece))
+		if (fb_idle_offer(disk, &piece, probe))
 			return;
 	}
 	spin_lock_irq(&disk->lock);

@@ -188,6 +188,8 @@ struct fb_idle {
 	u32 size_kib;			/* setting: longest read, or FB_IDLE_AUTO */
 	bool ready;	/* @piece is sent when the queue runs, unless foreground comes first */
 	struct fb_plan_piece piece;	/* the next idle read, or the one in flight */
+	u32 probe;	/* the call that @piece is a probe of; 0: it is for blocks */
+	u32 probes;			/* the number of the last call */
 	bool reading;			/* @piece is in flight */
 	bool asking;	/* a query of ours is in flight; written by the thread without a lock */
 	bool spins_up;	/* the drive spins up for the next one: its time tells nothing */
@@ -210,6 +212,12 @@ void fb_idle_passed(struct fb_disk *disk);
 const char *fb_idle_why(struct fb_disk *disk, enum fb_idle_policy_why why, u64 now);
 u64 fb_idle_due_ns(struct fb_disk *disk);
 void fb_idle_read(struct fb_coverage *cov);
+
+/* ---- disk/probe.c: reads whose times a task is told ---- */
+
+bool fb_probe_waits(const struct fb_disk *disk);
+u32 fb_probe_next(struct freeblock_task *task, struct fb_plan_piece *piece);
+void fb_probe_absorb(struct fb_coverage *cov, struct fb_free_read *buf);
 
 /* ---- disk/late.c: tasks that get too little ---- */
 

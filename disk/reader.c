@@ -202,7 +202,7 @@ static bool fb_reader_must_return(struct fb_disk *disk)
 	lockdep_assert_held(&disk->lock);
 	if (!disk->reads.rq)
 		return false;
-	if (!fb_coverage_wants(disk) || fb_free_read_is_awaited(disk))
+	if ((!fb_coverage_wants(disk) && !fb_probe_waits(disk)) || fb_free_read_is_awaited(disk))
 		return true;
 	if (disk->fg.active || disk->idle.ready || disk->idle.reading)
 		return false;

@@ -31,7 +31,22 @@ static bool fb_task_choice_goes_first(const struct freeblock_task *a,
 
 	if (a->late != b->late)
 		return a->late;
-	return first ? first > 0 : a_ns < b_ns;
+	if (first)
+		return first > 0;
+	/* probes are few, and what comes between two of them may spoil both */
+	if (!a->probe.number != !b->probe.number)
+		return a->probe.number;
+	return a_ns < b_ns;
+}
+
+/* Has the task something to be read in idle time, and can take it? */
+static bool fb_task_choice_is_ready(const struct freeblock_task *task)
+{
+	if (READ_ONCE(task->state) != FB_TASK_RUNNING)
+		return false;
+	return READ_ONCE(task->probe.number) ||
+	       (task->wanted && task->map.n_wanted && !fb_task_choice_is_stalled(task) &&
+		!task->behind);
 }
 
 /* Choose the task that idle time goes to. Return: the task, or NULL. */
@@ -41,8 +56,7 @@ struct freeblock_task *fb_task_choice_idle(struct fb_coverage *cov)
 	u32 i = 0;
 
 	while ((task = fb_coverage_next_active(cov, &i)))
-		if (READ_ONCE(task->state) == FB_TASK_RUNNING && task->wanted &&
-		    task->map.n_wanted && !fb_task_choice_is_stalled(task) && !task->behind &&
+		if (fb_task_choice_is_ready(task) &&
 		    (!first || fb_task_choice_goes_first(task, first)))
 			first = task;
 	return first;

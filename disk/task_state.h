@@ -10,6 +10,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "fb_bitmap.h"
@@ -49,6 +50,17 @@ struct fb_op {
 	u64 bytes;			/* memory charged for @bits */
 	u64 base;			/* the granule that the first bit of @bits stands for */
 	unsigned long bits[];
+};
+
+/* Probes that a consumer waits for; see disk/probe.c; all [L] */
+struct fb_probe_call {
+	struct freeblock_probe *probes;	/* the consumer's, while it waits; or NULL */
+	u32 n;				/* how many */
+	u32 at;				/* the one that is next, or at the drive */
+	u32 number;			/* the call's; 0: none is to be sent */
+	bool any;			/* a probe was carried out, and @commands is valid */
+	u32 commands;	/* that the device had got with the last one */
+	wait_queue_head_t told;		/* the consumer waits here */
 };
 
 /* What one consumer wants */
@@ -95,6 +107,7 @@ struct freeblock_task {
 	bool able;	/* it wants blocks, and nothing rules out that it gets some [L] */
 	bool alarmed;			/* paused by an alarm [L] */
 	u64 withheld_ns;	/* when a read, perhaps not the medium's, was withheld [L] */
+	struct fb_probe_call probe;	/* what it wants to know the times of */
 	u64 total;			/* blocks registered; [L] from here on */
 	u64 unwritten;			/* added, but behind a zone's write pointer; the thread's */
 	u64 before;			/* done before its start, not in @total: @entered_before */

@@ -270,6 +270,23 @@ int freeblock_task_set_foreground(struct freeblock_task *task, u32 ppm);
  */
 int freeblock_task_start(struct freeblock_task *task);
 
+/**
+ * freeblock_task_probe() - read single places in idle time, and tell when
+ * @task: started
+ * @probes: in sectors of the disk, whole logical blocks, at most a granule each; the other fields
+ *	are 0. They are filled in as the reads end
+ * @n: how many
+ * @timeout_ms: wait no longer; 0: without a limit
+ *
+ * The probes are the task's idle reads, and go before its blocks; see FREEBLOCK_IOC_PROBE. May
+ * sleep, interruptibly; not in a callback. The task is not destroyed meanwhile.
+ * Return: how many were carried out; if none was, 0 after @timeout_ms, or: -EBADFD (not started),
+ * -ESHUTDOWN (stopped or ended), -ENODEV (the disk is gone), -EOPNOTSUPP (zones), -EBUSY (somebody
+ * else waits for probes of the task), -ERESTARTSYS (a signal).
+ */
+s32 freeblock_task_probe(struct freeblock_task *task, struct freeblock_probe *probes, u32 n,
+			 u32 timeout_ms);
+
 /*
  * Read nothing for a task until it is resumed. Blocks in flight are still delivered; others may be
  * read for other tasks. Any context. Return: 0; -EALREADY (paused or running already), -EINVAL (not

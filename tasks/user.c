@@ -9,7 +9,8 @@
  *
  * Locks, outermost first; those of a queue nest inside none of these:
  *
- *   fb_user_file.config	mutex: serialises ioctl(). The task is created under it, once.
+ *   fb_user_file.config	mutex: serialises ioctl(), but for the wait of FREEBLOCK_IOC_PROBE.
+ *			The task is created under it, once.
  *   fb_user_file.words	spinlock: guards fb_user_file.reason.
  */
 #include <linux/blkdev.h>
@@ -142,6 +143,7 @@ struct fb_user_arg {
 		struct freeblock_ioc_setup setup;
 		struct freeblock_ioc_ranges ranges;
 		struct freeblock_ioc_bits bits;
+		struct freeblock_ioc_probes probes;
 		struct freeblock_ioc_urgency urgency;
 		struct freeblock_ioc_progress progress;
 		struct freeblock_ioc_reason reason;
@@ -314,6 +316,7 @@ static struct freeblock_task *fb_user_make_task(struct fb_user_file *ff, struct 
 	ff->ops.ended = fb_user_ended;
 	ff->place.start = get_start_sect(bdev);
 	ff->place.sectors = bdev_nr_sectors(bdev);
+	ff->place.logical = bdev_logical_block_size(bdev) >> SECTOR_SHIFT;
 	task = freeblock_task_create(disk, s->name[0] ? s->name : name, &ff->ops, ff);
 	if (IS_ERR(task))
 		return ERR_PTR(fb_user_refuse_create(ff, PTR_ERR(task), disk->disk_name));
@@ -526,6 +529,94 @@ static int fb_user_set_coverage(struct fb_user_file *ff, struct fb_user_arg *arg
 	return ret;
 }
 
+/* ---- probes ---- */
+
+/* copy the array; each probe is then one of the disk's sectors */
+static int fb_user_take_probes(struct fb_user_file *ff, const struct freeblock_ioc_probes *p,
+			       struct freeblock_probe *probes)
+{
+	const u8 __user *from = u64_to_user_ptr(p->probes);
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < p->nprobes && !ret; i++) {
+		ret = fb_user_take_known(ff, from + (size_t)i * p->probe_bytes, p->probe_bytes,
+					 &probes[i], sizeof(*probes));
+		if (!ret)
+			ret = fb_user_check_probe(&ff->place, &probes[i], i, &ff->why);
+		probes[i].first += ff->place.start;
+	}
+	return ret;
+}
+
+/* return those that are done */
+static int fb_user_give_probes(struct fb_user_file *ff, const struct freeblock_ioc_probes *p,
+			       struct freeblock_probe *probes)
+{
+	u8 __user *to = u64_to_user_ptr(p->probes);
+	u32 bytes = min_t(u32, p->probe_bytes, sizeof(*probes)), i;
+
+	for (i = 0; i < p->done; i++) {
+		probes[i].first -= ff->place.start;
+		if (copy_to_user(to + (size_t)i * p->probe_bytes, &probes[i], bytes))
+			return fb_user_refuse_pointer(ff);
+	}
+	return 0;
+}
+
+static int fb_user_refuse_probes(struct fb_user_file *ff, int ret)
+{
+	switch (ret) {
+	case -ERESTARTSYS:
+		return fb_user_refuse(ff, -EINTR, "a signal has come before a probe was done");
+	case -EBUSY:
+		return fb_user_refuse(ff, ret, "another thread has probes sent");
+	case -ESHUTDOWN:
+		return fb_user_refuse(ff, ret, "the task is over");
+	case -ENODEV:
+		return fb_user_refuse(ff, ret, "the disk is gone");
+	case -EOPNOTSUPP:
+		return fb_user_refuse(ff, ret, "the disk has zones that are written in sequence");
+	default:
+		return fb_user_refuse(ff, ret, "the probes: error %d", -ret);
+	}
+}
+
+/* Other calls go on while this waits: the task stays as long as the file is open. */
+static int fb_user_probe(struct fb_user_file *ff, struct fb_user_arg *arg)
+{
+	struct freeblock_ioc_probes *p = &arg->in.probes;
+	struct freeblock_probe *probes;
+	int ret;
+
+	if (!(ff->features & FREEBLOCK_FEATURE_PROBES))
+		return fb_user_refuse(ff, -EOPNOTSUPP,
+				      "FREEBLOCK_FEATURE_PROBES was not agreed on");
+	ret = fb_user_check_probes(p, &ff->why);
+	if (ret)
+		return ret;
+	probes = kvcalloc(p->nprobes, sizeof(*probes), GFP_KERNEL_ACCOUNT);
+	if (!probes)
+		return fb_user_refuse(ff, -ENOMEM, "no memory for the probes");
+	ret = fb_user_take_probes(ff, p, probes);
+	if (ret)
+		goto free;
+	mutex_unlock(&ff->config);
+	ret = freeblock_task_probe(ff->task, probes, p->nprobes, p->timeout_ms);
+	mutex_lock(&ff->config);
+	if (ret < 0) {
+		ret = fb_user_refuse_probes(ff, ret);
+		goto free;
+	}
+	p->done = ret;
+	ret = fb_user_give_probes(ff, p, probes);
+	if (!ret)
+		ret = fb_user_give(ff, arg->from, p, sizeof(*p));
+free:
+	kvfree(probes);
+	return ret;
+}
+
 /* ---- control and progress ---- */
 
 static int fb_user_start(struct fb_user_file *ff, struct fb_user_arg *arg)
@@ -662,6 +753,7 @@ static const struct fb_user_call {
 	{ FREEBLOCK_IOC_PROGRESS, FB_USER_SET_UP, fb_user_progress, FB_USER_SIZE(progress) },
 	{ FREEBLOCK_IOC_GET_COVERAGE, FB_USER_SET_UP, fb_user_get_coverage, FB_USER_SIZE(bits) },
 	{ FREEBLOCK_IOC_SET_COVERAGE, FB_USER_SET_UP, fb_user_set_coverage, FB_USER_SIZE(bits) },
+	{ FREEBLOCK_IOC_PROBE, FB_USER_STARTED, fb_user_probe, FB_USER_SIZE(probes) },
 };
 
 static int fb_user_call(struct fb_user_file *ff, const struct fb_user_call *c, void __user *from)

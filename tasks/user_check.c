@@ -14,6 +14,8 @@ static_assert(sizeof(struct freeblock_ioc_progress) == FREEBLOCK_SIZE_PROGRESS);
 static_assert(sizeof(struct freeblock_ioc_urgency) == FREEBLOCK_SIZE_URGENCY);
 static_assert(sizeof(struct freeblock_ioc_bits) == FREEBLOCK_SIZE_BITS);
 static_assert(sizeof(struct freeblock_ioc_reason) == FREEBLOCK_SIZE_REASON);
+static_assert(sizeof(struct freeblock_ioc_probes) == FREEBLOCK_SIZE_PROBES);
+static_assert(sizeof(struct freeblock_probe) == FB_USER_CHECK_PROBE);
 static_assert(sizeof(struct freeblock_record) == 32);
 
 /* Note why a call is refused. Return: @ret. */
@@ -213,5 +215,45 @@ int fb_user_check_bits_end(const u8 *bits, u64 count, struct fb_user_check_why *
 {
 	if (count % 8 && bits[count / 8] >> count % 8)
 		return fb_refuse(-EINVAL, "bits behind the last block are not 0");
+	return 0;
+}
+
+/* ---- probes ---- */
+
+/* Return: 0; -EINVAL; -E2BIG: no probe is so large. */
+int fb_user_check_probes(const struct freeblock_ioc_probes *p, struct fb_user_check_why *why)
+{
+	if (p->pad || p->done)
+		return fb_refuse(-EINVAL, "%s is not 0", p->pad ? "pad" : "done");
+	if (!p->nprobes || p->nprobes > FREEBLOCK_PROBES_MAX)
+		return fb_refuse(-EINVAL, "%u probes are not within 1 .. %u", p->nprobes,
+				 FREEBLOCK_PROBES_MAX);
+	if (p->timeout_ms > FREEBLOCK_PROBE_MS_MAX)
+		return fb_refuse(-EINVAL, "timeout_ms %u: at most %u", p->timeout_ms,
+				 FREEBLOCK_PROBE_MS_MAX);
+	return fb_user_check_size(p->probe_bytes, FB_USER_CHECK_PROBE, why);
+}
+
+/*
+ * The @index-th probe, in sectors of the block device @at. Return: 0; -EINVAL, -ERANGE: see struct
+ * freeblock_ioc_probes.
+ */
+int fb_user_check_probe(const struct fb_user_check_place *at, const struct freeblock_probe *p,
+			u32 index, struct fb_user_check_why *why)
+{
+	if (p->status || p->sent_ns || p->ended_ns || p->flags || p->pad)
+		return fb_refuse(-EINVAL, "probe %u: what is returned is not 0", index);
+	if (!p->count || p->count > at->granule)
+		return fb_refuse(-EINVAL, "probe %u: %u sectors are not within 1 .. %u", index,
+				 p->count, at->granule);
+	if (p->first >= at->sectors || p->count > at->sectors - p->first)
+		return fb_refuse(-ERANGE, "probe %u: sectors %llu+%u: the block device has %llu",
+				 index, (unsigned long long)p->first, p->count,
+				 (unsigned long long)at->sectors);
+	if ((at->start + p->first) % at->logical || p->count % at->logical)
+		return fb_refuse(-EINVAL,
+				 "probe %u: sectors %llu+%u: not whole logical blocks of %u, the device begins at %llu",
+				 index, (unsigned long long)p->first, p->count, at->logical,
+				 (unsigned long long)at->start);
 	return 0;
 }

@@ -10,10 +10,12 @@
 #include "include/uapi/freeblock.h"
 
 #define FB_USER_CHECK_RANGE 24		/* of struct freeblock_range in the first version */
+#define FB_USER_CHECK_PROBE 40		/* of struct freeblock_probe, likewise */
 #define FB_USER_CHECK_SIZE_MAX 4096	/* more is no structure, but a mistake */
 
 /* all features of this module */
-#define FB_USER_CHECK_FEATURES (FREEBLOCK_FEATURE_EVENTS | FREEBLOCK_FEATURE_COVERAGE)
+#define FB_USER_CHECK_FEATURES (FREEBLOCK_FEATURE_EVENTS | FREEBLOCK_FEATURE_COVERAGE |	\
+				FREEBLOCK_FEATURE_PROBES)
 
 /* Why a call is refused */
 struct fb_user_check_why {
@@ -26,6 +28,7 @@ struct fb_user_check_place {
 	u64 sectors;
 	u64 disk_sectors;		/* that of the disk */
 	u32 granule;			/* sectors of a block, a power of two */
+	u32 logical;			/* sectors of the disk's logical block, a power of two */
 };
 
 int fb_user_check_refuse(struct fb_user_check_why *why, int ret, const char *fmt, ...)
@@ -43,6 +46,9 @@ int fb_user_check_range(const struct fb_user_check_place *at, struct freeblock_r
 u64 fb_user_check_blocks(const struct fb_user_check_place *at);
 int fb_user_check_bits(const struct freeblock_ioc_bits *b, u64 blocks,
 		       struct fb_user_check_why *why);
+int fb_user_check_probes(const struct freeblock_ioc_probes *p, struct fb_user_check_why *why);
+int fb_user_check_probe(const struct fb_user_check_place *at, const struct freeblock_probe *p,
+			u32 index, struct fb_user_check_why *why);
 int fb_user_check_bits_end(const u8 *bits, u64 count, struct fb_user_check_why *why);
 
 #endif /* FB_USER_CHECK_H */

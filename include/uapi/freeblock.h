@@ -21,8 +21,9 @@
  * must be 0, or the call fails with E2BIG. Zeros apart from the size ask for what is usual. A
  * call's number has the size of the first version's structure in it, and stays the same.
  *
- * Prefixes: FREEBLOCK_IOC_ calls, _FEATURE_ features, _SETUP_ and _RANGES_ flags, _ORDER_ orders,
- * _STATE_ states, _WAIT_ reasons to wait, _RECORD_ types of records, _STATUS_ how a read ended.
+ * Prefixes: FREEBLOCK_IOC_ calls, _FEATURE_ features, _SETUP_, _RANGES_ and _PROBE_ flags, _ORDER_
+ * orders, _STATE_ states, _WAIT_ reasons to wait, _RECORD_ types of records, _STATUS_ how a read
+ * ended.
  */
 #ifndef UAPI_FREEBLOCK_H
 #define UAPI_FREEBLOCK_H
@@ -35,6 +36,7 @@
 /* features, or-ed; what is not asked for is not done */
 #define FREEBLOCK_FEATURE_EVENTS (1ull << 0)	/* read() delivers records of events, too */
 #define FREEBLOCK_FEATURE_COVERAGE (1ull << 1)	/* the task remembers which blocks were read() */
+#define FREEBLOCK_FEATURE_PROBES (1ull << 2)	/* FREEBLOCK_IOC_PROBE: reads that are timed */
 
 #define FREEBLOCK_BUFFER_KIB 4096		/* when freeblock_ioc_setup.buffer_kib is 0 */
 #define FREEBLOCK_BUFFER_KIB_MIN 64
@@ -233,6 +235,55 @@ struct freeblock_ioc_bits {
 
 #define FREEBLOCK_BITS_MAX (8u << 20)		/* blocks of one struct freeblock_ioc_bits */
 
+/* freeblock_probe.flags, or-ed */
+#define FREEBLOCK_PROBE_ALONE (1u << 0)	/* the drive got nothing else while it had this read */
+#define FREEBLOCK_PROBE_NEXT (1u << 1)	/* ... nor between the probe before and this one */
+#define FREEBLOCK_PROBE_MEDIUM (1u << 2)	/* it came from the medium, not the drive's cache */
+
+/* A read of a few sectors, and when it was at the drive */
+struct freeblock_probe {
+	__aligned_u64 first;		/* first sector, from the start of the block device */
+	__u32 count;	/* sectors: whole logical blocks of the disk, at most granule_sectors */
+	/* returned: */
+	__u32 status;	/* FREEBLOCK_STATUS_...; UNTRIED: failed otherwise, or in doubt */
+	/* times of CLOCK_MONOTONIC: handed to the driver, and reported by it; 0: not sent */
+	__aligned_u64 sent_ns;
+	__aligned_u64 ended_ns;
+	__u32 flags;			/* FREEBLOCK_PROBE_... */
+	__u32 pad;			/* 0 */
+};
+
+/*
+ * FREEBLOCK_IOC_PROBE: read, and tell when. Probes are idle reads of the task, sent one by one, in
+ * their order, before its blocks; among tasks of one priority its probes go first. It returns when
+ * all are done, after @timeout_ms, or at a signal, and then with those that are done, if there are
+ * any. With FREEBLOCK_SETUP_MEDIUM they are sent so that the drive's cache does not answer, if the
+ * drive can do that. A task that wants nothing else needs FREEBLOCK_SETUP_KEEP. Other calls of the
+ * file go on meanwhile. Further errors:
+ *
+ *	EOPNOTSUPP	without the feature FREEBLOCK_FEATURE_PROBES; or the disk has zones that are
+ *			written in sequence
+ *	EBADFD		not started
+ *	EINVAL		a probe is empty, too long, or not of whole logical blocks
+ *	ERANGE		a probe goes beyond the end of the block device
+ *	EBUSY		another thread has probes sent by this file
+ *	ESHUTDOWN	stopped, or all has been delivered (and no FREEBLOCK_SETUP_KEEP)
+ *	ENODEV		the disk is gone
+ *	EINTR		a signal has come, and no probe is done
+ */
+struct freeblock_ioc_probes {
+	__u32 size;			/* of this structure */
+	__u32 probe_bytes;		/* of struct freeblock_probe */
+	__aligned_u64 probes;		/* address of an array of struct freeblock_probe */
+	__u32 nprobes;			/* its length: 1 .. FREEBLOCK_PROBES_MAX */
+	__u32 timeout_ms;		/* at most FREEBLOCK_PROBE_MS_MAX; 0: none */
+	__u32 done;			/* returned: those that were carried out, the first ones */
+	__u32 pad;			/* 0 */
+};
+
+#define FREEBLOCK_PROBES_MAX 256
+#define FREEBLOCK_PROBE_MS_MAX 3600000
+
 /* FREEBLOCK_IOC_REASON: works before the handshake; calls of other threads count, too. */
 struct freeblock_ioc_reason {
 	__u32 size;			/* of this structure */
@@ -251,6 +302,7 @@ struct freeblock_ioc_reason {
 #define FREEBLOCK_SIZE_URGENCY 24
 #define FREEBLOCK_SIZE_BITS 32
 #define FREEBLOCK_SIZE_REASON 200
+#define FREEBLOCK_SIZE_PROBES 32
 
 #define FREEBLOCK_IOC_API _IOWR(FREEBLOCK_IOC_MAGIC, 0, char[FREEBLOCK_SIZE_API])
 #define FREEBLOCK_IOC_SETUP _IOWR(FREEBLOCK_IOC_MAGIC, 1, char[FREEBLOCK_SIZE_SETUP])
@@ -275,6 +327,7 @@ struct freeblock_ioc_reason {
 #define FREEBLOCK_IOC_GET_COVERAGE _IOW(FREEBLOCK_IOC_MAGIC, 11, char[FREEBLOCK_SIZE_BITS])
 #define FREEBLOCK_IOC_SET_COVERAGE _IOW(FREEBLOCK_IOC_MAGIC, 12, char[FREEBLOCK_SIZE_BITS])
 #define FREEBLOCK_IOC_REASON _IOWR(FREEBLOCK_IOC_MAGIC, 13, char[FREEBLOCK_SIZE_REASON])
+#define FREEBLOCK_IOC_PROBE _IOWR(FREEBLOCK_IOC_MAGIC, 14, char[FREEBLOCK_SIZE_PROBES])
 
 /* freeblock_record.type; records of other types are to be skipped */
 #define FREEBLOCK_RECORD_BLOCKS 0

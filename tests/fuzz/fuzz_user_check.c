@@ -55,7 +55,7 @@ static void one_range(void)
 	u64 disk = 1 + rnd_below(&rnd, 1ULL << (8 + rnd_below(&rnd, 36)));
 	u64 start = rnd_below(&rnd, disk);
 	const struct fb_user_check_place at = {
-		start, 1 + rnd_below(&rnd, disk - start), disk, granule,
+		start, 1 + rnd_below(&rnd, disk - start), disk, granule, 1,
 	};
 	struct freeblock_range was = { number(at.sectors), number(at.sectors), number(2) }, r;
 	struct fb_user_check_why why = {};
@@ -121,19 +121,52 @@ static void one_bits(void)
 	assert_true(b.count % 8 == 0 || b.first + b.count == blocks);
 }
 
+static void one_probe(void)
+{
+	u32 logical = 1U << rnd_below(&rnd, 4), granule = 8U << rnd_below(&rnd, 4);
+	u64 disk = 1 + rnd_below(&rnd, 1ULL << (8 + rnd_below(&rnd, 36)));
+	u64 start = rnd_below(&rnd, disk);
+	const struct fb_user_check_place at = {
+		start, 1 + rnd_below(&rnd, disk - start), disk, granule, logical,
+	};
+	struct freeblock_ioc_probes call = {
+		.probe_bytes = number(40), .nprobes = number(256), .timeout_ms = number(3600000),
+		.done = !rnd_below(&rnd, 16), .pad = !rnd_below(&rnd, 16),
+	};
+	struct freeblock_probe p = {
+		.first = number(at.sectors), .count = number(granule),
+		.flags = !rnd_below(&rnd, 16), .pad = !rnd_below(&rnd, 16),
+	};
+	struct fb_user_check_why why = {};
+
+	if (!judge(fb_user_check_probes(&call, &why), &why))
+		assert_true(call.probe_bytes >= 40 && call.probe_bytes <= 4096 && call.nprobes &&
+			    call.nprobes <= 256 && call.timeout_ms <= 3600000 && !call.done &&
+			    !call.pad);
+	if (rnd_below(&rnd, 2))
+		p.first = p.first / logical * logical - (at.start & (logical - 1));
+	if (rnd_below(&rnd, 2))
+		p.count = p.count / logical * logical;
+	if (judge(fb_user_check_probe(&at, &p, 5, &why), &why))
+		return;
+	assert_true(p.count && p.count <= granule && !p.flags && !p.pad);
+	assert_true(p.count <= at.sectors && p.first <= at.sectors - p.count);
+	assert_true((start + p.first) % logical == 0 && p.count % logical == 0);
+}
+
 static void one_array(void)
 {
 	struct freeblock_ioc_ranges r = {
 		.range_bytes = number(24), .nranges = number(1024), .flags = number(2),
 	};
-	struct freeblock_ioc_api a = { .version = number(2), .features = number(4) };
+	struct freeblock_ioc_api a = { .version = number(2), .features = number(8) };
 	struct fb_user_check_why why = {};
 
 	if (!judge(fb_user_check_ranges(&r, 1024, 1, &why), &why))
 		assert_true(r.range_bytes >= 24 && r.range_bytes <= 4096 && r.flags <= 1 &&
 			    r.nranges && r.nranges <= 1024);
 	if (!judge(fb_user_check_api(&a, &why), &why))
-		assert_true(a.version == 1 && a.features <= 3);
+		assert_true(a.version == 1 && a.features <= 7);
 }
 
 static void test_rounds(void **state)
@@ -145,6 +178,7 @@ static void test_rounds(void **state)
 		one_setup();
 		one_bits();
 		one_array();
+		one_probe();
 	}
 }
 

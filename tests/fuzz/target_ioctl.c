@@ -85,7 +85,7 @@ static bool try_api(struct fuzz_bytes *in, struct fb_user_check_why *why)
 		return false;
 	if (a.version != 1)
 		expected = -EPROTONOSUPPORT;
-	else if (a.features > 3)
+	else if (a.features > 7)
 		expected = -EOPNOTSUPP;
 	return !verdict(fb_user_check_api(&a, why), expected, why);
 }
@@ -137,6 +137,7 @@ static bool try_urgency(struct fuzz_bytes *in, struct fb_user_check_why *why)
 static void take_place(struct fuzz_bytes *in, struct fb_user_check_place *at)
 {
 	at->granule = 8U << fuzz_byte(in) % 9;
+	at->logical = 1U << at->granule % 5;
 	at->disk_sectors = 1 + fuzz_number(in) % (1ULL << 54);
 	at->start = fuzz_number(in) % at->disk_sectors;
 	at->sectors = 1 + fuzz_number(in) % (at->disk_sectors - at->start);
@@ -251,6 +252,51 @@ static bool try_bits(struct fuzz_bytes *in, struct fb_user_check_why *why)
 	return !verdict(fb_user_check_bits_end(&last - b.count / 8, b.count, why), expected, why);
 }
 
+/* ---- probes ---- */
+
+static int expected_of_probe(const struct fb_user_check_place *at, const struct freeblock_probe *p)
+{
+	__uint128_t begin = (__uint128_t)at->start + p->first, end = begin + p->count;
+
+	if (p->status || p->sent_ns || p->ended_ns || p->flags || p->pad)
+		return -EINVAL;
+	if (!p->count || p->count > at->granule)
+		return -EINVAL;
+	if (end > (__uint128_t)at->start + at->sectors)
+		return -ERANGE;
+	return begin % at->logical || end % at->logical ? -EINVAL : 0;
+}
+
+static bool try_probes(struct fuzz_bytes *in, struct fb_user_check_why *why)
+{
+	struct freeblock_ioc_probes a;
+	struct fb_user_check_place at;
+	struct freeblock_probe p = {};
+	int expected = 0;
+	bool good;
+
+	if (decode(in, &a, sizeof(a), why))
+		return false;
+	if (a.pad || a.done || !a.nprobes || a.nprobes > 256 || a.timeout_ms > 3600000 ||
+	    a.probe_bytes < sizeof(p))
+		expected = -EINVAL;
+	else if (a.probe_bytes > 4096)
+		expected = -E2BIG;
+	good = !verdict(fb_user_check_probes(&a, why), expected, why);
+	take_place(in, &at);
+	p.first = fuzz_number(in);
+	p.count = fuzz_number(in);
+	p.flags = !(fuzz_byte(in) % 8);
+	if (fuzz_byte(in) & 1) {
+		/* mostly within the device and on boundaries */
+		p.first = p.first % at.sectors / at.logical * at.logical;
+		p.first -= p.first ? at.start % at.logical : 0;
+		p.count = p.count % 8 * at.logical;
+	}
+	return !verdict(fb_user_check_probe(&at, &p, 0, why), expected_of_probe(&at, &p), why) &&
+	       good;
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct fuzz_bytes in = { data, size };
@@ -260,7 +306,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	memset(&why, 0xa5, sizeof(why));
 	for (calls = 0; calls < CALLS && in.left; calls++) {
-		switch (fuzz_byte(&in) % 5) {
+		switch (fuzz_byte(&in) % 6) {
 		case 0:
 			deep |= try_api(&in, &why);
 			break;
@@ -272,6 +318,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			break;
 		case 3:
 			deep |= try_ranges(&in, &why);
+			break;
+		case 4:
+			deep |= try_probes(&in, &why);
 			break;
 		default:
 			deep |= try_bits(&in, &why);

@@ -118,7 +118,7 @@ static void bad_api(void)
 	SAYS(EBADFD, "set-up: without api", set_up(usual(0)));
 	API(0, "api");
 	is("api: features offered", a.offered,
-	   FREEBLOCK_FEATURE_EVENTS | FREEBLOCK_FEATURE_COVERAGE);
+	   FREEBLOCK_FEATURE_EVENTS | FREEBLOCK_FEATURE_COVERAGE | FREEBLOCK_FEATURE_PROBES);
 	API(EALREADY, "api: twice");
 }
 

@@ -409,6 +409,22 @@ static void fuzz_bits(struct fuzz *f, unsigned long cmd, char *buf)
 	ioctl(f->fd, cmd, &b);
 }
 
+static void fuzz_probes(struct fuzz *f)
+{
+	struct freeblock_probe probe[4] = {};
+	struct freeblock_ioc_probes p = {
+		.size = sizeof(p), .probe_bytes = sizeof(*probe), .probes = (uintptr_t)probe,
+		.nprobes = any(&f->seed, 5), .timeout_ms = 1 + any(&f->seed, 20),
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(probe); i++) {
+		probe[i].first = any(&f->seed, 32000);
+		probe[i].count = any(&f->seed, 9);
+	}
+	ioctl(f->fd, FREEBLOCK_IOC_PROBE, &p);
+}
+
 static void fuzz_call(struct fuzz *f, char *buf, size_t size)
 {
 	static const unsigned long plain[] = {
@@ -425,8 +441,10 @@ static void fuzz_call(struct fuzz *f, char *buf, size_t size)
 		ioctl(f->fd, plain[pick == 7 && rand_r(&f->seed) % 8 ? 0 : pick - 4]);
 	else if (pick < 11)
 		fuzz_setup(f);
-	else if (pick < 13)
+	else if (pick == 11)
 		fuzz_api(f);
+	else if (pick == 12)
+		fuzz_probes(f);
 	else if (pick < 15)
 		fuzz_noise(f, buf);
 	else if (pick == 15)
@@ -453,7 +471,7 @@ static void *fuzz_thread(void *arg)
 	for (i = 0; i < f->n; i++) {
 		/* the other thread's calls may hit either: dup2() is atomic */
 		if (!(rand_r(&f->seed) % 64)) {
-			int fd = agreed(O_NONBLOCK, rand_r(&f->seed) % 4);
+			int fd = agreed(O_NONBLOCK, rand_r(&f->seed) % 8);
 
 			dup2(fd, f->fd);
 			close(fd);

@@ -111,7 +111,7 @@ static void test_api(void **state)
 	struct freeblock_ioc_api a = { .version = 1, .features = FB_USER_CHECK_FEATURES };
 
 	assert_int_equal(fb_user_check_api(&a, &why), 0);
-	a.features = 4;
+	a.features = 8;
 	assert_int_equal(fb_user_check_api(&a, &why), -EOPNOTSUPP);
 	a.version = 2;
 	assert_int_equal(fb_user_check_api(&a, &why), -EPROTONOSUPPORT);
@@ -122,7 +122,7 @@ static void test_api(void **state)
 
 static void test_range(void **state)
 {
-	const struct fb_user_check_place at = { 1003, 100, 1100 + 3, 8 };
+	const struct fb_user_check_place at = { 1003, 100, 1100 + 3, 8, 1 };
 	static const struct {
 		u64 first, count;
 		int ret;
@@ -156,7 +156,7 @@ static void test_ranges(void **state)
 {
 	struct freeblock_ioc_ranges r = { .range_bytes = 24, .nranges = 1024, .flags = 1 };
 	struct freeblock_range marked = { .count = 8, .user_data = 1 };
-	const struct fb_user_check_place at = { 0, 80, 80, 8 };
+	const struct fb_user_check_place at = { 0, 80, 80, 8, 1 };
 
 	assert_int_equal(fb_user_check_ranges(&r, 1024, 1, &why), 0);
 	assert_int_equal(fb_user_check_ranges(&r, 1023, 1, &why), -EINVAL);
@@ -200,6 +200,61 @@ static void test_bits(void **state)
 	assert_int_equal(fb_user_check_bits_end(bits, 8, &why), 0);
 }
 
+static void test_probes(void **state)
+{
+	const struct freeblock_ioc_probes good = {
+		.probe_bytes = 40, .nprobes = 256, .timeout_ms = 3600000,
+	};
+	struct freeblock_ioc_probes p = good;
+
+	assert_int_equal(fb_user_check_probes(&p, &why), 0);
+#define PROBES(ret, change) do {								\
+		p = good;									\
+		change;										\
+		assert_int_equal(fb_user_check_probes(&p, &why), ret);				\
+	} while (0)
+	PROBES(-EINVAL, p.probe_bytes = 39);
+	PROBES(0, p.probe_bytes = 4096);
+	PROBES(-E2BIG, p.probe_bytes = 4097);
+	PROBES(-EINVAL, p.nprobes = 257);
+	PROBES(-EINVAL, p.nprobes = 0);
+	PROBES(-EINVAL, p.timeout_ms = 3600001);
+	PROBES(-EINVAL, p.done = 1);
+	PROBES(-EINVAL, p.pad = 1);
+}
+
+/* a partition of a disk of 4096-byte blocks, which begins within a granule */
+static void test_probe(void **state)
+{
+	const struct fb_user_check_place at = { 1000, 104, 1104, 16, 8 };
+	static const struct {
+		u64 first;
+		u32 count;
+		int ret;
+	} row[] = {
+		{ 0, 8, 0 }, { 8, 16, 0 }, { 96, 8, 0 }, { 0, 0, -EINVAL }, { 0, 24, -EINVAL },
+		{ 0, 4, -EINVAL }, { 4, 8, -EINVAL }, { 96, 16, -ERANGE }, { 104, 8, -ERANGE },
+		{ U64_MAX - 7, 8, -ERANGE }, { U64_MAX, 8, -ERANGE },
+	};
+	struct freeblock_probe p;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++) {
+		p = (struct freeblock_probe) { .first = row[i].first, .count = row[i].count };
+		assert_int_equal(fb_user_check_probe(&at, &p, 77, &why), row[i].ret);
+		assert_true(!row[i].ret || strstr(why.text, "probe 77"));
+	}
+#define RETURNED(field) do {									\
+		p = (struct freeblock_probe) { .count = 8, .field = 1 };			\
+		assert_int_equal(fb_user_check_probe(&at, &p, 0, &why), -EINVAL);		\
+	} while (0)
+	RETURNED(status);
+	RETURNED(sent_ns);
+	RETURNED(ended_ns);
+	RETURNED(flags);
+	RETURNED(pad);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +265,8 @@ int main(void)
 		cmocka_unit_test(test_range),
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_bits),
+		cmocka_unit_test(test_probes),
+		cmocka_unit_test(test_probe),
 	};
 
 	return cmocka_run_group_tests_name("user_check", tests, NULL, NULL);

@@ -28,7 +28,7 @@ from .coverage_file import Error
 
 DEVICE = "/dev/freeblock"
 VERSION = 1
-EVENTS, COVERAGE = 1, 2                         # features
+EVENTS, COVERAGE, PROBES = 1, 2, 4              # features
 MEDIUM, NO_DATA, KEEP = 1, 2, 4                 # flags of the set-up
 NEAR, SEQUENTIAL, STAGGERED = 0, 1, 2           # order while the disk is idle
 UNCOVERED = 1                                   # flag of ADD
@@ -46,6 +46,8 @@ WAITING_FOR = (
 )
 BLOCKS, CAUGHT_UP = 0, 1                        # type of a record; others are skipped
 OK, UNREADABLE, UNTRIED, UNVERIFIED = range(4)  # its status
+PROBES_MAX = 256
+ALONE, NEXT, FROM_MEDIUM = 1, 2, 4              # flags of a probe
 BUFFER = 1 << 20                                # bytes read at once
 
 
@@ -99,17 +101,21 @@ BITS = Layout("freeblock_ioc_bits", "I size I pad Q first Q count Q bits")
 REASON = Layout("freeblock_ioc_reason", "I size I pad %ds text" % REASON_LEN)
 RECORD = Layout("freeblock_record", """
     H header_bytes H type I status Q first Q user_data I sectors I data_bytes""")
-LAYOUTS = (API, SETUP, RANGE, RANGES, PROGRESS, URGENCY, BITS, REASON, RECORD)
+PROBE = Layout("freeblock_probe", """
+    Q first I count I status Q sent_ns Q ended_ns I flags I pad""")
+PROBE_CALL = Layout("freeblock_ioc_probes", """
+    I size I probe_bytes Q probes I nprobes I timeout_ms I done I pad""")
+LAYOUTS = (API, SETUP, RANGE, RANGES, PROGRESS, URGENCY, BITS, REASON, RECORD, PROBE, PROBE_CALL)
 
 WRITE, READ = 1 << 30, 2 << 30      # of a call's number, as <asm-generic/ioctl.h> has them
 
 # A call's number keeps the size of its structure's first version
 (IOC_API, IOC_SETUP, IOC_ADD, IOC_REMOVE, IOC_PROMOTE, IOC_START, IOC_PAUSE, IOC_RESUME, IOC_STOP,
- IOC_URGENCY, IOC_PROGRESS, IOC_GET_COVERAGE, IOC_SET_COVERAGE, IOC_REASON) = (
+ IOC_URGENCY, IOC_PROGRESS, IOC_GET_COVERAGE, IOC_SET_COVERAGE, IOC_REASON, IOC_PROBE) = (
      way | first << 16 | 0xfb00 | number for number, (way, first) in enumerate((
          (READ | WRITE, 24), (READ | WRITE, 104), (WRITE, 24), (WRITE, 24), (WRITE, 24),
          (0, 0), (0, 0), (0, 0), (0, 0), (WRITE, 24), (READ | WRITE, 64), (WRITE, 32), (WRITE, 32),
-         (READ | WRITE, 200))))
+         (READ | WRITE, 200), (READ | WRITE, 32))))
 
 
 class Record(NamedTuple):
@@ -121,6 +127,17 @@ class Record(NamedTuple):
     data: memoryview    # empty unless OK
     user_data: int
     type: int
+
+
+class Probe(NamedTuple):
+    """A read of some sectors, and when it was at the drive (CLOCK_MONOTONIC; 0: it was not)."""
+
+    first: int
+    sectors: int
+    status: int         # OK, UNREADABLE, UNTRIED
+    sent_ns: int
+    ended_ns: int
+    flags: int          # ALONE, NEXT, FROM_MEDIUM
 
 
 class Geometry(NamedTuple):
@@ -187,7 +204,8 @@ def disk_id(fd):
 class Task:
     """What one program wants of one block device; an iterator of what comes."""
 
-    def __init__(self, path, *, flags=0, events=False, coverage=False, name="", **setup):
+    def __init__(self, path, *, flags=0, events=False, coverage=False, probes=False, name="",
+                 **setup):
         """flags: MEDIUM, NO_DATA, KEEP; setup: priority, order, deadline_ns and the other
         fields of the header's struct freeblock_ioc_setup."""
         self._reading = threading.Lock()    # of the four that follow
@@ -202,7 +220,7 @@ class Task:
         try:
             self._open(DEVICE)
             self._call(IOC_API, API.pack(version=VERSION, features=EVENTS * events |
-                                         COVERAGE * coverage), DEVICE)
+                                         COVERAGE * coverage | PROBES * probes), DEVICE)
             self._setup(path, dict(setup, flags=flags, name=name.encode()))
         except BaseException:
             self.close()
@@ -282,6 +300,18 @@ class Task:
     def promote(self, first=0, sectors=None):
         """Have wanted sectors read now, as an ordinary foreground read."""
         self._change(IOC_PROMOTE, [(first, sectors)], 0, "promote")
+
+    def probe(self, places, timeout=0):
+        """Read places, each (first, sectors), in idle time, one after the other: a Probe for each
+        that was done, the first ones, after `timeout` seconds at most (0: no limit). At most
+        PROBES_MAX places, of a task made with `probes`, after start()."""
+        raw = array.array("B", b"".join(PROBE.pack(first=first, count=sectors)
+                                        for first, sectors in places))
+        told = PROBE_CALL.unpack(self._call(IOC_PROBE, PROBE_CALL.pack(
+            probe_bytes=PROBE.size, probes=raw.buffer_info()[0], nprobes=len(places),
+            timeout_ms=int(1000 * timeout)), "probe"))
+        return [Probe(*PROBE.struct.unpack_from(raw, number * PROBE.size)[:6])
+                for number in range(told["done"])]
 
     def start(self):
         """Begin to read; taking the first record does it if nobody has."""

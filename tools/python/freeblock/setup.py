@@ -129,8 +129,9 @@ def check(disk, options):
     check_machine(options)
     if options.no_boot:
         check_no_boot()
-    # a disk that is set up is in use: only measuring minds
-    in_use = options.in_use or options.model or steps.DISK["measure"].holds(disk)
+    # a disk that is set up is in use: only measuring minds, unless freeblock gives it idle time
+    in_use = options.in_use or options.model or steps.DISK["measure"].holds(disk) or \
+        sysfs.is_served("/dev/" + disk.name)
     found = unsuited(disk, in_use, not options.model and (
         options.measure or not steps.fitting_model(disk)))
     if found and not options.force:

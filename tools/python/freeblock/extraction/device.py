@@ -78,7 +78,10 @@ class Device:
     """A drive: what it says it is, and how long commands take.
 
     `disk_ns` is the time spent at the drive so far: what was spent before, in the runs
-    that this one resumes, may be put into `disk_before_ns`."""""
+    that this one resumes, may be put into `disk_before_ns`. `clock_ns`: the phase is anchored anew
+    when it has gone on by `refresh_ns`."""
+
+    refresh_ns = 3e9
 
     def __init__(self, command, name):
         self.name = name
@@ -232,6 +235,8 @@ class Device:
     def disk_ns(self):
         """Time at the drive, waits included, but not the host's own between batches."""
         return self.disk_before_ns + self._counted_ns
+
+    clock_ns = disk_ns
 
 
 def generic(path):

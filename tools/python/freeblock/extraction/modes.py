@@ -114,6 +114,8 @@ def _flush_from_now_on(dev):
 class Switched:
     """What quiet() did to a drive."""
 
+    may_switch = True
+
     def __init__(self, dev):
         self.pages = ata.Settings(dev)
         self.bits = ATA_BITS if ata.reaches(dev) else BITS

@@ -52,7 +52,8 @@ def _ends(dev, block, count, wait=0):
     if np.count_nonzero(good) < 3:
         raise ToolError("block %d, which is to tell the angle, cannot be read (status %d, "
                         "ASC 0x%02x)" % (block, found["status"][-1], found["asc"][-1]))
-    return found["done"][good].astype(np.float64)
+    # what was read again comes later
+    return np.sort(found["done"][good].astype(np.float64))
 
 
 def _readable(dev):
@@ -79,7 +80,9 @@ def _period_of(ends):
         raise ToolError("reads of one block end %.0f us after each other: they do not come "
                         "from the medium" % (np.median(steps) / 1e3))
     shortest = np.sort(steps)[len(steps) // 8]
-    turns = np.round((ends - ends[0]) / np.median(steps[steps < 1.25 * shortest]))
+    # step by step: others may have come in between
+    steps = np.round(steps / np.median(steps[steps < 1.25 * shortest]))
+    turns = np.concatenate(([0], np.cumsum(steps)))
     slope, _ = np.polyfit(turns, ends, 1)
     off = ends - ends[0] - slope * turns
     noise = 1.5 * np.median(np.abs(off - np.median(off)))

@@ -15,8 +15,8 @@ import numpy as np
 
 from .. import ToolError
 from ..streams import one_line
-from . import ata, audit, cache, identity, journal, mechanics, modes, pictures, refuse, runcheck, \
-    runfind, runmap, sgio, shared, spares, store, sysfs, translate, validate
+from . import ata, audit, cache, identity, inservice, journal, mechanics, modes, pictures, \
+    refuse, runcheck, runfind, runmap, sgio, shared, spares, store, sysfs, translate, validate
 from .device import Device
 from .phase import Phase
 from .places import Layout
@@ -198,6 +198,10 @@ class Extraction:
 
     def find_cache(self, phase, found, switched):
         """What the drive answers without its platters, its caches as they are in use."""
+        if not switched.may_switch:
+            self.notes.append("caches: not measured in service")
+            return {}
+
         def measure(_part, _save, tell):
             tell(0, "look-ahead, segments, VERIFY")
             with switched.as_found():
@@ -266,8 +270,16 @@ class Extraction:
                 "disk_time_s": self.dev.disk_ns / 1e9}
 
 
+def serves(args):
+    """Whether the drive is in use, so that it is measured in service."""
+    node = sysfs.of_node(args.device) if args.device and not args.in_use else None
+    return bool(node and refuse.check_use(node))
+
+
 def open_device(args):
     """The drive that the command line names."""
+    if serves(args):
+        return inservice.InService.open(args.device)
     if args.simulated:
         return Device.simulated(args.simulated, seed=args.seed, destructive=args.destructive)
     return Device.open(args.device, in_use=args.in_use, destructive=args.destructive)
@@ -285,6 +297,8 @@ def refused(name, refusals, args):
 def ready(args):
     """Refuse what cannot be measured, and say what the way to the drive cannot do, before
     anything is changed: notes about it."""
+    if serves(args):
+        return refused(args.device, refuse.check_system(sysfs.of_node(args.device)), args)
     node = sysfs.of_node(args.device) if args.device else None
     # the probe would not take a disk that one command at a time reaches
     with contextlib.closing(sgio.Disk(args.device) if args.device else open_device(args)) as dev:
@@ -310,6 +324,15 @@ def check_outputs(args):
         os.makedirs(args.pictures, exist_ok=True)
 
 
+def quiet(dev, args, state_dir):
+    """The drive's modes as they have to be; in service, as they are."""
+    if isinstance(dev, inservice.InService):
+        return contextlib.nullcontext(inservice.Untouched())
+    # freeblock restore, at boot, looks in one place, wherever the rest is kept
+    return modes.quiet(dev, os.path.join(state_dir, "modes") if args.simulated else
+                       journal.DIRECTORY)
+
+
 def find_shared(args, models, state_dir):
     """(text, words about it) of the first of these models of other drives that fits this one with
     its own period, and notes; the text is None if none does. Some half a minute each."""
@@ -317,8 +340,7 @@ def find_shared(args, models, state_dir):
     with contextlib.ExitStack() as stack:
         ready(args)
         dev = stack.enter_context(open_device(args))
-        switched = stack.enter_context(modes.quiet(
-            dev, os.path.join(state_dir, "modes") if args.simulated else journal.DIRECTORY))
+        switched = stack.enter_context(quiet(dev, args, state_dir))
         refused(dev.name, refuse.check_measured(dev, switched), args)
         phase = Phase.measure(dev)
         for model in models:
@@ -339,9 +361,7 @@ def extract(args, state_dir):
         work = Extraction(dev, args, state_dir)
         work.notes += forced
         path = args.out or work.name() + ".fbmodel"
-        # freeblock restore, at boot, looks in one place, wherever the rest is kept
-        with modes.quiet(dev, os.path.join(state_dir, "modes") if args.simulated else
-                         journal.DIRECTORY) as switched:
+        with quiet(dev, args, state_dir) as switched:
             found, moves, cached, seen = work.measure(switched)
             with tempfile.NamedTemporaryFile(suffix=".fbmodel") as draft:
                 draft.write(found.to_model(work.identity(), moves))

@@ -270,8 +270,9 @@ def check_use(sysfs):
     if not users:
         return []
     return [Refusal("in use", "it is in use: " + "; ".join(users),
-                    "unmount it, swapoff, or stop the array (see lsblk); or say --in-use: "
-                    "reads only, and others' requests spoil measurements")]
+                    "unmount it, swapoff, or stop the array (see lsblk); or have it measured in "
+                    "idle time (freeblock enable, first); or say --in-use: reads only, and others' "
+                    "requests spoil measurements")]
 
 
 def _mounts(number):
@@ -341,7 +342,8 @@ def check_cache(dev, switched, period_ns=0):
                    for block in [dev.blocks * (2 * i + 1) // (2 * REPEATS)] * 2])
     done = dev.run(ops)
     good = (done["status"][0::2] == 0) & (done["status"][1::2] == 0)
-    apart = done["done"][1::2].astype("f8") - done["done"][0::2].astype("f8")
+    # in service the first one may have been read again, later
+    apart = np.abs(done["done"][1::2].astype("f8") - done["done"][0::2].astype("f8"))
     cached = (apart[good] < CACHED_TURN * (period_ns or FASTEST_TURN_NS)).sum()
     if cached <= MOST_CACHED * max(good.sum(), 1):
         return []

@@ -8,7 +8,6 @@ import numpy as np
 
 from .edges import wrap
 
-REFRESH_NS = 3e9        # disk time after which the phase is anchored anew
 GUARD = 3e-4            # turns: of the phase, and of what laws are known
 ROOM = 1.15             # times the lateness seen that a read may be off
 MOST_READS = 12         # of one unit, for a mean
@@ -38,9 +37,9 @@ class Meter:
     def angles(self, units, paced=False):
         """Each unit read once, in that order; NaN: it cannot be read. paced: soonest() chose most
         of them."""
-        if self.dev.disk_ns - self._fresh > REFRESH_NS:
+        if self.dev.clock_ns - self._fresh > self.dev.refresh_ns:
             self.phase.refresh(self.dev)
-            self._fresh = self.dev.disk_ns
+            self._fresh = self.dev.clock_ns
         found = self.dev.run(self.dev.ops(np.asarray(units, dtype=np.int64)))
         self.reads += len(found)
         turns = self.phase.turns(found["done"]) - self.late

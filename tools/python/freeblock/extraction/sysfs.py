@@ -36,6 +36,12 @@ def names(path):
         return []
 
 
+def is_served(path):
+    """Whether freeblock is the scheduler of the disk at a path."""
+    name = os.path.basename(os.path.realpath(path))
+    return "[freeblock]" in line(fbstate.path("sys/block", name, "queue", "scheduler"))
+
+
 def is_flushed(device):
     """Whether the kernel flushes this disk, since it takes it to have a write cache."""
     folder = os.path.join(device, "scsi_disk")

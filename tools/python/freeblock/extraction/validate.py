@@ -61,7 +61,7 @@ class Verdict:
 
 
 def _sizes(rng, dev, count):
-    most = max(LONGEST // (512 * dev.unit_sectors), 1)
+    most = max(min(LONGEST // (512 * dev.unit_sectors), dev.longest), 1)
     return np.minimum(rng.geometric(min(1.0, 4 / most), count), most)
 
 

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes: reads of single places in idle time, whose times a task's consumer is told
+ * (freeblock_task_probe()). They are idle reads of the task, which go before its blocks: the
+ * Waiting policy, the trial, the drive's power state and the foreground hold them back likewise.
+ * A call's probes are sent one after the other. Locks: fb_disk.lock for all of struct
+ * fb_probe_call, and the consumer's array while it waits.
+ */
+#include <linux/jiffies.h>
+#include <linux/module.h>
+
+#include "disk/disk.h"
+
+#define FB_PROBE_LOOK HZ	/* how often a caller looks whether the disk is gone */
+
+/* ---- the thread's side ---- */
+
+/* Does a running task have a probe to be sent? Under fb_disk.lock. */
+bool fb_probe_waits(const struct fb_disk *disk)
+{
+	const struct freeblock_task *task;
+	u32 i = 0;
+
+	lockdep_assert_held(&disk->lock);
+	if (!disk->cov || fb_level_unserved(disk))
+		return false;
+	while ((task = fb_coverage_next_task(disk->cov, &i)))
+		if (task->state == FB_TASK_RUNNING && task->probe.number)
+			return true;
+	return false;
+}
+
+/* A probe is over, its fields say how: the next one is to be sent, or the call has ended. */
+static void fb_probe_step(struct fb_probe_call *call)
+{
+	if (++call->at == call->n)
+		call->number = 0;
+	wake_up(&call->told);
+}
+
+/*
+ * Get a task's next probe as an idle read. Places that are known to be bad, or in doubt, are not
+ * tried: their recovery may take long. Return: the number of its call; 0: there is none. Called by
+ * the thread.
+ */
+u32 fb_probe_next(struct freeblock_task *task, struct fb_plan_piece *piece)
+{
+	const struct fb_quarantine *b = &task->disk->quarantine;
+	struct fb_probe_call *call = &task->probe;
+	u32 number;
+
+	spin_lock_irq(&task->disk->lock);
+	while (call->number) {
+		struct freeblock_probe *probe = &call->probes[call->at];
+
+		piece->lbn = probe->first;
+		piece->nsect = probe->count;
+		if (!fb_quarantine_zone(b, probe->first, probe->count) &&
+		    !fb_quarantine_doubts(b, probe->first, probe->count))
+			break;
+		probe->status = FREEBLOCK_STATUS_UNTRIED;
+		fb_probe_step(call);
+	}
+	number = call->number;
+	spin_unlock_irq(&task->disk->lock);
+	return number;
+}
+
+static void fb_probe_fill(struct fb_probe_call *call, const struct fb_free_read *buf)
+{
+	struct freeblock_probe *probe = &call->probes[call->at];
+
+	probe->status = !buf->status ? FREEBLOCK_STATUS_OK :
+			buf->fault == FB_VERIFY_FAULT_MEDIUM ? FREEBLOCK_STATUS_UNREADABLE :
+			FREEBLOCK_STATUS_UNTRIED;
+	probe->sent_ns = buf->began_ns;
+	probe->ended_ns = buf->ended_ns;
+	probe->flags = (buf->others ? 0 : FREEBLOCK_PROBE_ALONE) |
+		       (call->any && call->commands == buf->commands ? FREEBLOCK_PROBE_NEXT : 0) |
+		       (buf->how != FB_VERIFY_READ && buf->proven ? FREEBLOCK_PROBE_MEDIUM : 0);
+	call->any = true;
+	call->commands = buf->commands + 1;
+}
+
+/* Enter a probe that was carried out into the array of who waits for it, if somebody does. */
+static void fb_probe_tell(struct fb_coverage *cov, const struct fb_free_read *buf)
+{
+	struct freeblock_task *task;
+	u32 i = 0;
+
+	lockdep_assert_held(&cov->disk->lock);
+	while ((task = fb_coverage_next_task(cov, &i))) {
+		struct fb_probe_call *call = &task->probe;
+
+		if (call->number != buf->probe)
+			continue;
+		fb_probe_fill(call, buf);
+		fb_probe_step(call);
+	}
+}
+
+/*
+ * A probe has ended. What the queue or the drive has refused is sent again, in another way if the
+ * command is not known. A place that cannot be read is the quarantine's matter as a block is.
+ * Called by the thread.
+ */
+void fb_probe_absorb(struct fb_coverage *cov, struct fb_free_read *buf)
+{
+	u32 within = buf->lbn & (cov->disk->granule - 1);
+	bool refused = buf->status == BLK_STS_AGAIN || buf->fault == FB_VERIFY_FAULT_COMMAND;
+
+	if (buf->status && !refused) {
+		buf->lbn -= within;
+		buf->nsect += within;
+		buf->good += within;
+		fb_delivery_judge(cov, buf);
+	}
+	spin_lock_irq(&cov->disk->lock);
+	if (buf->status && !refused)
+		cov->disk->stats.free_errors++;
+	if (!buf->status || !refused)
+		fb_probe_tell(cov, buf);
+	buf->state = FB_FREE_READ_FREE;
+	spin_unlock_irq(&cov->disk->lock);
+}
+
+/* ---- the consumer's side ---- */
+
+/* Why a task's probes will never be carried out; 0: they may be. */
+static int fb_probe_hopeless(const struct freeblock_task *task)
+{
+	if (READ_ONCE(task->disk->gone))
+		return -ENODEV;
+	switch (READ_ONCE(task->state)) {
+	case FB_TASK_NEW:
+		return -EBADFD;
+	case FB_TASK_STOPPING:
+	case FB_TASK_OVER:
+		return -ESHUTDOWN;
+	default:
+		return 0;
+	}
+}
+
+static int fb_probe_begin(struct freeblock_task *task, struct freeblock_probe *probes, u32 n)
+{
+	struct fb_probe_call *call = &task->probe;
+	struct fb_disk *disk = task->disk;
+	int ret;
+
+	spin_lock_irq(&disk->lock);
+	ret = fb_probe_hopeless(task);
+	if (!ret && disk->zone_sectors)
+		ret = -EOPNOTSUPP;
+	if (!ret && call->probes)
+		ret = -EBUSY;
+	if (!ret) {
+		call->probes = probes;
+		call->n = n;
+		call->at = 0;
+		/* never 0, and not that of a call whose last probe is still at the drive */
+		disk->idle.probes += disk->idle.probes == U32_MAX ? 2 : 1;
+		call->number = disk->idle.probes;
+		disk->idle.woken = true;
+		wake_up(&disk->wait);
+	}
+	spin_unlock_irq(&disk->lock);
+	return ret;
+}
+
+/* Nobody waits any more: the probe at the drive, if there is one, is told to nobody. */
+static u32 fb_probe_end(struct freeblock_task *task)
+{
+	struct fb_disk *disk = task->disk;
+	u32 done;
+
+	spin_lock_irq(&disk->lock);
+	done = task->probe.at;
+	if (task->probe.number && task->probe.number == disk->idle.probe)
+		disk->idle.ready = false;
+	task->probe.number = 0;
+	task->probe.probes = NULL;
+	spin_unlock_irq(&disk->lock);
+	return done;
+}
+
+/* documented in include/freeblock.h */
+s32 freeblock_task_probe(struct freeblock_task *task, struct freeblock_probe *probes, u32 n,
+			 u32 timeout_ms)
+{
+	struct fb_probe_call *call = &task->probe;
+	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
+	long left, ret;
+	u32 done;
+
+	ret = fb_probe_begin(task, probes, n);
+	if (ret)
+		return ret;
+	do {
+		left = timeout_ms ? (long)(end - jiffies) : FB_PROBE_LOOK;
+		if (left <= 0)
+			break;
+		ret = wait_event_interruptible_timeout(call->told, !READ_ONCE(call->number),
+						       min_t(long, left, FB_PROBE_LOOK));
+	} while (!ret && !fb_probe_hopeless(task));
+	ret = min(ret, 0L) ?: fb_probe_hopeless(task);
+	done = fb_probe_end(task);
+	return done ? (s32)done : ret;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_probe);
