@@ -32,7 +32,9 @@ scan_goes_on()
 {
 	case $(job "$disk" scan) in
 	running|stopping) ;;
-	*) echo start > "$(fb "$disk")/scan" 2>/dev/null ;;
+	# three slow recoveries in a row pause it: a command that hung is one
+	paused) echo resume > "$(fb "$disk")/scan" ;;
+	*) echo start > "$(fb "$disk")/scan" ;;
 	esac
 	[ "$(stats "$disk" free_sectors)" -gt "$free" ]
 }
