@@ -57,8 +57,9 @@ event()
 	7)	echo attention_next 1 > $M/d/inject ;;
 	8)	echo hw_error_next $((1 + random % 3)) > $M/d/inject ;;
 	9)	# just before what is read; the foreground asks for none of these
-		echo "add $((16000 + random % 60 * 128 + 122 + random % 3)) 1 recovery_ms=2 asc=11" \
-			> $M/d/medium_errors ;;
+		for n in 1 2 3 4 5 6 7 8; do
+			echo "add $((16000 + (random % 60 + n * 7) % 60 * 128 + 122 + n % 3)) 1 recovery_ms=2 asc=11"
+		done > $M/d/medium_errors ;;
 	esac
 }
 
