@@ -23,10 +23,10 @@ AGAIN_NS = 15e9         # disk time for each run that is measured again, at most
 MOST_AGAIN_NS = 300e9   # and for all of them
 ONCE_IN_20 = 3.0        # reads that would have been off, of which none was seen
 
-ALONE = 1               # tracks that have no law in common with others
+ALONE = 2               # tracks that have a law of their own are too few to show that it is theirs
 
 HOLE = "unmapped: no law was found"
-LONE = "a track with a law of its own: slots that hold nothing may have been missed"
+LONE = "a track or two with a law of their own: slots that hold nothing may have been missed"
 
 
 @dataclass

@@ -13,10 +13,12 @@ from .edges import wrap
 
 MOST_PERIOD = 26        # tracks
 PERIODS, MORE = 2, 2    # periods, and tracks besides, that show a period
+LEAST = 10              # tracks that show one, however short: late reports may alternate, too
 KNOWN = 2               # tracks besides one period, if the drive's is known
-READS = 4               # of a track's first unit, by which
+READS = 8               # of a track's first unit, by which
 APART = 1.8             # tolerances two steps differ for sure,
-ALIKE = 1.5             # and within which they are alike
+ALIKE = 1.1             # and within which they are alike
+UNLIKE = 3              # slots by which lengths differ that late reports do not make so
 WHOLE = 2.5             # by which a whole track may seem to differ from a turn
 FEW = 4                 # times as many units has a track, for these to tell its length
 
@@ -74,7 +76,7 @@ class Periods:
         else:
             lengths = range(2, min((len(self.tracks) - MORE) // PERIODS, MOST_PERIOD) + 1)
         for period in lengths:
-            many = period + KNOWN if self.period else PERIODS * period + MORE
+            many = period + KNOWN if self.period else max(PERIODS * period + MORE, LEAST)
             if len(self.tracks) >= many:
                 run = self._of(period, self.tracks[-many:])
                 if run:
@@ -146,5 +148,6 @@ def _lengths(spt, period, lead, back):
 
 
 def _shortest(spt, period):
-    """Whether lengths of tracks come again after no fewer."""
-    return all(spt[less:] != spt[:-less] for less in range(1, period))
+    """Whether lengths of tracks, clearly unlike, come again after no fewer."""
+    return max(spt) - min(spt) >= UNLIKE and all(
+        spt[less:] != spt[:-less] for less in range(1, period))
