@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0
+# A map that grows while it is used: the model of a disk is replaced a hundred times, by one with
+# more of the drive mapped, or less, beside a foreground and tasks that read all of the disk.
+#
+# Expected: each task gets each block once, and right; each model is taken; nothing is left.
+#
+# lab-compile: fbread.c
+# lab-python: freeblock.fbmodel
+# lab: kernel=stock clock=icount smp=1 timeout=400
+
+. /lab/lib.sh
+
+times=${GROW_TIMES:-100}
+load_module mechdisk
+load_module freeblock
+disk=$(drive_new g tiny.fbdrive "serial MDG") || exit 1
+D=/dev/$disk
+grep -q '^zone 200' /lab/files/tiny.fbmodel || die "tiny.fbmodel has other zones"
+
+# holes NAME ZONES: the model, with these zones (by their first cylinders) not mapped
+holes()
+{
+	sed -E "/^zone ($2) /s/\$/ unmapped/" /lab/files/tiny.fbmodel |
+		awk -v holes="|$2|" '$1 == "zone" { hole = index(holes, "|" $2 "|") }
+			(!hole || $1 == "zone") && $1 != "end"' > "/tmp/$1.text"
+	/usr/bin/python3 -c 'if True:
+		import sys
+		sys.path.insert(0, "/bin/python")
+		from freeblock import fbmodel
+		sys.stdout.buffer.write(fbmodel.seal(sys.stdin.buffer.read()))
+		' < "/tmp/$1.text" > "/tmp/$1.fbmodel"
+	model_table "/tmp/$1.fbmodel" > "/tmp/$1.name" || die "no model $1"
+}
+
+holes first '100|200'
+holes more '200'
+holes other '0'
+holes whole 'none'
+sched_set "$disk" freeblock || die "no freeblock"
+iosched "$disk" target_slowdown_ppm 1000000
+echo 1000 > "$(fb "$disk")/idle_wait_us"
+echo 10000000 > "$(fb "$disk")/idle_mean_us"
+echo 60000000 > "$(fb "$disk")/idle_max_us"
+cat "$(cat /tmp/first.name)" > "$(fb "$disk")/model" || die "no model"
+
+fio --output-format=terse --eta=never --output=/tmp/load --name=load --filename="$D" --direct=1 --ioengine=libaio \
+	--iodepth=4 --rw=randread --bs=4k --norandommap --time_based --runtime=3600 \
+	--allow_file_create=0 &
+fio=$!
+: > /tmp/copies
+(while [ ! -e /tmp/enough ]; do
+	fbread copy "$D" files=2 forks=1 >> /tmp/copies 2>&1
+	echo "exit $?" >> /tmp/copies
+done) &
+copies=$!
+taken=0
+n=0
+while [ $n -lt "$times" ]; do
+	for next in first more whole other; do
+		cat "$(cat /tmp/$next.name)" > "$(fb "$disk")/model" && taken=$((taken + 1))
+		n=$((n + 1))
+		usleep 60000
+	done
+done
+touch /tmp/enough
+# the last copy has idle time
+kill -INT $fio
+wait $fio
+wait $copies
+note "$(grep -c ^exit /tmp/copies) copies of two, $taken models"
+expect_eq "each model is taken" "$taken" "$n"
+expect_ge "copies under way meanwhile" "$(grep -c ^exit /tmp/copies)" 1
+expect_eq "each block came once, and right" "$(grep -E \
+	'^(twice|wrong|missing|mixed|unreadable|untried|end|exit) ' /tmp/copies | sort -u | tr '\n' ' ')" \
+	"end 0 exit 0 missing 0 mixed 0 twice 0 unreadable 0 untried 0 wrong 0 "
+expect_ge "gaps were used" "$(($(stats "$disk" separates) + $(stats "$disk" prepends)))" 1
+expect_ok "nothing is left" [ "$(cat "$(fb "$disk")/tasks")" = 0 ]
+done_testing
