@@ -9,8 +9,8 @@
 # include/uapi/freeblock.h says.
 #
 # Seen to fail with: a command while a probe is at the drive not counted (FREEBLOCK_PROBE_ALONE
-# always set); those between two probes not counted; a probe taken for blocks of a scan (the copy
-# does not end); the lock of calls held while a call waits; ends compared that wrap at 64 bits.
+# always set); those between two probes not counted; the lock of calls held while a call waits;
+# ends compared that wrap at 64 bits.
 #
 # lab-compile: fbprobe.c fbread.c
 # lab: kernel=stock clock=icount smp=1 timeout=300
