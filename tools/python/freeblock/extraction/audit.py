@@ -379,9 +379,13 @@ class _Auditor:
     def behind(self):
         """Where physical blocks hold several logical ones, tracks that are not understood may end
         in the midst of one. Then those behind begin there, and their whole blocks end where the
-        model says all the same."""
-        if self.lost and self.dev.logical_bytes < self.dev.unit_bytes:
-            self._doubt(min(self.lost), self.layout.blocks - 1, WITHIN)
+        model says all the same: up to the zone's end, as each begins where it was found to."""
+        if self.dev.logical_bytes == self.dev.unit_bytes:
+            return
+        ends = np.append(self.layout.index.first[1:], self.layout.blocks)
+        for first in self.lost:
+            end = ends[np.searchsorted(ends, first, "right")]
+            self._doubt(first, int(end) - 1, WITHIN)
 
     def _piece(self, number):
         """How many blocks stand alone on a zone's first track, if the tracks of the zone before
