@@ -253,6 +253,9 @@ static struct request *fb_iosched_send_idle(struct fb_sched *sched)
 
 	if (!fb_iosched_idle_is_due(sched))
 		return NULL;
+	/* first, so that what comes meanwhile is seen as busy, or counted later, if not both */
+	sched->disk->idle.commands = fb_free_read_commands(sched->disk);
+	smp_rmb();	/* a command is busy before it is counted */
 	/* the request being dispatched is already in the device's busy count */
 	fb_iosched_look(sched, 1);
 	if (!sched->disk->idle.ready)

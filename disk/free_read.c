@@ -35,7 +35,7 @@ static void fb_free_read_charge(struct fb_free_read *buf, blk_status_t status)
 }
 
 /* Commands that the device has got; if it is SCSI, those that pass by the scheduler, too. */
-static u32 fb_free_read_commands(const struct fb_disk *disk)
+u32 fb_free_read_commands(const struct fb_disk *disk)
 {
 	const struct scsi_device *sdev = fb_disk_sdev(disk);
 
@@ -47,8 +47,12 @@ static void fb_free_read_ended(struct fb_free_read *buf, blk_status_t status)
 {
 	buf->status = status;
 	buf->ended_ns = ktime_get_ns();
-	if (buf->probe)
+	if (buf->probe) {
 		buf->others = fb_free_read_commands(buf->disk) - buf->commands - 1;
+		/* the driver may have refused it at first */
+		if (buf->rq)
+			buf->began_ns = max(buf->began_ns, buf->rq->io_start_time_ns);
+	}
 	if (buf->kind == FB_FREE_READ_HURRIED)
 		fb_free_read_charge(buf, status);
 	buf->good = buf->nsect;
@@ -663,7 +667,7 @@ struct request *fb_free_read_send(struct fb_disk *disk, u64 lbn, u32 nsect,
 	fb_free_read_set_out(rq);
 	if (kind == FB_FREE_READ_IDLE) {
 		buf->probe = disk->idle.probe;
-		buf->commands = fb_free_read_commands(disk);
+		buf->commands = disk->idle.commands;
 	}
 	buf->how = how;
 	buf->proven = how != FB_VERIFY_READ;

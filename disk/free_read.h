@@ -163,6 +163,7 @@ bool fb_free_read_is_ours(const struct bio *bio);
 bool fb_free_read_prepend(struct fb_disk *disk, struct request *rq, u64 lbn, u32 nsect);
 u32 fb_free_read_prepend_limit(const struct fb_disk *disk, struct request *rq);
 void fb_free_read_overlap(struct fb_disk *disk, u64 lbn, u64 nsect);
+u32 fb_free_read_commands(const struct fb_disk *disk);
 u32 fb_free_read_max_data(const struct fb_disk *disk);
 u32 fb_free_read_max(const struct fb_disk *disk);
 void fb_free_read_enter(struct fb_disk *disk, const struct fb_plan_piece *aim);

@@ -71,6 +71,8 @@ static void fb_idle_attach(struct fb_disk *disk, struct gendisk *gd)
 
 	spin_lock_irq(&disk->lock);
 	disk->fg.active = false;
+	/* the other's commands count: no probe was sent right behind the one before */
+	disk->idle.sent++;
 	fb_destage_forget(&disk->destage, now);
 	fb_power_begin(&disk->idle.power, now);
 	fb_power_doubt(&disk->idle.power);
@@ -118,6 +120,7 @@ void fb_idle_sent(struct fb_disk *disk, u64 now)
 	lockdep_assert_held(&disk->lock);
 	idle->ready = false;
 	idle->reading = true;
+	idle->probing = idle->probe;
 	idle->retry_ns = 0;
 	idle->used_ns = now;
 	fb_idle_policy_sent(&idle->wait, now, idle->piece.nsect);
@@ -195,8 +198,9 @@ u64 fb_idle_due_ns(struct fb_disk *disk)
 	u64 now = ktime_get_ns(), due_ns, power_ns;
 
 	lockdep_assert_held(&disk->lock);
-	if (idle->ready || idle->reading || disk->fg.active || !fb_idle_is_wanted(disk) ||
-	    !(disk->measure.may & FB_COST_IDLE))
+	/* a probe whose end is not entered yet is still the next one of its call */
+	if (idle->ready || idle->reading || idle->probing || disk->fg.active ||
+	    !fb_idle_is_wanted(disk) || !(disk->measure.may & FB_COST_IDLE))
 		return FB_IDLE_POLICY_NEVER;
 	fb_idle_policy_hold(&idle->wait, fb_destage_begin_ns(&disk->destage, now));
 	due_ns = fb_idle_policy_begin_ns(&idle->wait, now);

@@ -190,6 +190,8 @@ struct fb_idle {
 	struct fb_plan_piece piece;	/* the next idle read, or the one in flight */
 	u32 probe;	/* the call that @piece is a probe of; 0: it is for blocks */
 	u32 probes;			/* the number of the last call */
+	bool probing;	/* a probe was sent, and the thread has not entered its end yet */
+	u32 commands;	/* that the device had got before the idle read that is being sent */
 	bool reading;			/* @piece is in flight */
 	bool asking;	/* a query of ours is in flight; written by the thread without a lock */
 	bool spins_up;	/* the drive spins up for the next one: its time tells nothing */

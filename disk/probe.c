@@ -40,8 +40,8 @@ static void fb_probe_step(struct fb_probe_call *call)
 
 /*
  * Get a task's next probe as an idle read. Places that are known to be bad, or in doubt, are not
- * tried: their recovery may take long. Return: the number of its call; 0: there is none. Called by
- * the thread.
+ * tried: their recovery may take long; nor what the queue does not take in one piece. Return: the
+ * number of its call; 0: there is none. Called by the thread.
  */
 u32 fb_probe_next(struct freeblock_task *task, struct fb_plan_piece *piece)
 {
@@ -56,7 +56,8 @@ u32 fb_probe_next(struct freeblock_task *task, struct fb_plan_piece *piece)
 		piece->lbn = probe->first;
 		piece->nsect = probe->count;
 		if (!fb_quarantine_zone(b, probe->first, probe->count) &&
-		    !fb_quarantine_doubts(b, probe->first, probe->count))
+		    !fb_quarantine_doubts(b, probe->first, probe->count) &&
+		    (!task->disk->q || probe->count <= fb_free_read_max(task->disk)))
 			break;
 		probe->status = FREEBLOCK_STATUS_UNTRIED;
 		fb_probe_step(call);
@@ -112,14 +113,19 @@ void fb_probe_absorb(struct fb_coverage *cov, struct fb_free_read *buf)
 	if (buf->status && !refused) {
 		buf->lbn -= within;
 		buf->nsect += within;
-		buf->good += within;
+		/* 0 without a name: the place is not known, and may be the next block */
+		if (buf->good || buf->named)
+			buf->good += within;
 		fb_delivery_judge(cov, buf);
 	}
 	spin_lock_irq(&cov->disk->lock);
 	if (buf->status && !refused)
 		cov->disk->stats.free_errors++;
-	if (!buf->status || !refused)
+	if (!buf->status)
+		cov->disk->quarantine.failed_row = 0;
+	if (!refused)
 		fb_probe_tell(cov, buf);
+	cov->disk->idle.probing = false;
 	buf->state = FB_FREE_READ_FREE;
 	spin_unlock_irq(&cov->disk->lock);
 }

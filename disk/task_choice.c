@@ -27,6 +27,7 @@ static bool fb_task_choice_goes_first(const struct freeblock_task *a,
 				      const struct freeblock_task *b)
 {
 	u64 a_ns = READ_ONCE(a->deadline_ns) - 1, b_ns = READ_ONCE(b->deadline_ns) - 1;
+	bool a_probes = READ_ONCE(a->probe.number), b_probes = READ_ONCE(b->probe.number);
 	s32 first = READ_ONCE(a->priority) - READ_ONCE(b->priority);
 
 	if (a->late != b->late)
@@ -34,8 +35,8 @@ static bool fb_task_choice_goes_first(const struct freeblock_task *a,
 	if (first)
 		return first > 0;
 	/* probes are few, and what comes between two of them may spoil both */
-	if (!a->probe.number != !b->probe.number)
-		return a->probe.number;
+	if (a_probes != b_probes)
+		return a_probes;
 	return a_ns < b_ns;
 }
 

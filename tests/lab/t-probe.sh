@@ -178,6 +178,20 @@ expect_eq "the scan: twice, wrong, missing, mixed, bad" "$(grep -E \
 	'^(twice|wrong|missing|mixed|unreadable|untried|end) ' /tmp/copy | sort -u | tr '\n' ' ')" \
 	"end 0 missing 0 mixed 0 twice 0 unreadable 0 untried 0 wrong 0 "
 
+# ---- a driver that refuses a probe at first ----
+
+fbprobe run "$D" 1 8 97 300 > /tmp/probes 2>&1 &
+program=$!
+for n in 1 2 3 4 5 6; do
+	sleep 0.2
+	echo fail_next busy 1 > /sys/kernel/mechdisk/a/inject
+done
+wait $program
+expect_eq "refused: all are made" "$(awk 'NF == 5 && !$2' /tmp/probes | wc -l)" 300
+[ "$LAB_CLOCK" != icount ] ||
+	expect_eq "refused: alone, and with the host's delay in their time" "$(awk -v p=$PERIOD '
+		NF == 5 && $5 % 2 && $4 - $3 > 1.4 * p' /tmp/probes | wc -l)" 0
+
 # ---- places that cannot be read ----
 
 echo "add 30005 1 recovery_ms=20 asc=11" > $M/a/medium_errors
