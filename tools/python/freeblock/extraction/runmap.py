@@ -126,7 +126,11 @@ class Run:
         behind it."""
         lengths = (self.lengths[:self.period] or [self.spt]) * (heads // self.period)
         cylinders = -(-self.slots // sum(lengths))
-        slips = [(int(self.slot_of(unit)) - slots, slots) for unit, slots in self.slips]
+        # two may turn out to be in front of one unit
+        behind = {}
+        for unit, slots in sorted(self.slips):
+            behind[unit] = behind.get(unit, 0) + slots
+        slips = [(int(self.slot_of(unit)) - slots, slots) for unit, slots in behind.items()]
         spares = cylinders * sum(lengths) - self.dead - self.count
         step = self.turn - (self.period - 1) * self.skew if self.lengths else self.skew
         alike = len(set(lengths)) == 1
