@@ -46,6 +46,8 @@ fresh()
 	disk=$(drive_new d "$1.fbdrive" "$2") || exit 1
 	sg=/dev/$(ls "/sys/block/$disk/device/scsi_generic")
 	wait_for 10 [ -c "$sg" ] || die "no $sg"
+	# until the partition table has been read, for which the drive's worker may be late
+	sleep 0.5
 	echo 1 > $M/d/stats_reset
 }
 
