@@ -155,7 +155,7 @@ expect_eq "numbers: each a name and a value" "$(grep -Evc '^(state|stats)/[a-z0-
 expect_eq "numbers: each once" "$(names | uniq -d)" ""
 expect_eq "numbers: for root" "$(stat -c %a "$debug/numbers")" 400
 names > /tmp/names
-expect_ge "numbers" "$(wc -l < /tmp/names)" 90
+expect_ge "numbers" "$(wc -l < /tmp/names)" 80
 for file in $(files state); do
 	expect_eq "numbers: ${file##*/} as in sysfs" "$(state "$disk" "${file##*/}")" "$(cat "$file")"
 done
