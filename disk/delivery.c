@@ -29,7 +29,7 @@ void fb_delivery_exit(void)
 
 /* ---- events ---- */
 
-/* Tell a task's consumer of events, from the task's work; if the task is over nothing is told. */
+/* Report events to a task's consumer, from the task's work; a task that is over reports none. */
 void fb_delivery_raise(struct freeblock_task *task, u32 events)
 {
 	lockdep_assert_held(&task->disk->lock);

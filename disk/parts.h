@@ -215,7 +215,7 @@ const char *fb_idle_why(struct fb_disk *disk, enum fb_idle_policy_why why, u64 n
 u64 fb_idle_due_ns(struct fb_disk *disk);
 void fb_idle_read(struct fb_coverage *cov);
 
-/* ---- disk/probe.c: reads whose times a task is told ---- */
+/* ---- disk/probe.c: reads that return their times ---- */
 
 bool fb_probe_waits(const struct fb_disk *disk);
 u32 fb_probe_next(struct freeblock_task *task, struct fb_plan_piece *piece);

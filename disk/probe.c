@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probes: reads of single places in idle time, whose times a task's consumer is told
- * (freeblock_task_probe()). They are idle reads of the task, which go before its blocks: the
- * Waiting policy, the trial, the drive's power state and the foreground hold them back likewise.
- * A call's probes are sent one after the other. Locks: fb_disk.lock for all of struct
+ * Probes: reads of single places in idle time that return their times to a task's consumer
+ * (freeblock_task_probe()). They are idle reads of the task and go before its blocks: the Waiting
+ * policy, the trial, the drive's power state and the foreground hold them back, too. A call's
+ * probes are sent one after the other. Locks: fb_disk.lock for all of struct
  * fb_probe_call, and the consumer's array while it waits.
  */
 #include <linux/jiffies.h>
@@ -83,7 +83,7 @@ static void fb_probe_fill(struct fb_probe_call *call, const struct fb_free_read 
 	call->commands = buf->commands + 1;
 }
 
-/* Enter a probe that was carried out into the array of who waits for it, if somebody does. */
+/* Write the result of a probe to the array of the call that it belongs to, if that still waits. */
 static void fb_probe_tell(struct fb_coverage *cov, const struct fb_free_read *buf)
 {
 	struct freeblock_task *task;
@@ -174,7 +174,7 @@ static int fb_probe_begin(struct freeblock_task *task, struct freeblock_probe *p
 	return ret;
 }
 
-/* Nobody waits any more: the probe at the drive, if there is one, is told to nobody. */
+/* The caller stops waiting: the result of a probe that is still at the drive is dropped. */
 static u32 fb_probe_end(struct freeblock_task *task)
 {
 	struct fb_disk *disk = task->disk;

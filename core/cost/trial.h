@@ -127,7 +127,7 @@ struct fb_trial_verdict {
 void fb_trial_init(struct fb_trial *t, u64 seed);
 /* The limit decides how much control there is, and which error is small enough. */
 void fb_trial_set_limit(struct fb_trial *t, const struct fb_trial_limit *limit);
-/* Have so many stretches in each block, at least 2; 0: as many, and as long, as are of use. */
+/* Set the number of stretches in each block, at least 2; 0: number and length are chosen. */
 void fb_trial_set_fixed(struct fb_trial *t, u32 stretches, u64 stretch_ns);
 /* Start or stop it. Requests are counted in any case: their number must be right at the start. */
 void fb_trial_run(struct fb_trial *t, bool on, u64 now_ns);
@@ -147,7 +147,7 @@ u64 fb_trial_limit_ns(const struct fb_trial_limit *limit, u64 alone_ns);
 void fb_trial_now(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_trial_cost *out);
 /* Which costs, by kind and for both, count: those of reads, where enough have ended, or of both. */
 enum fb_trial_kind fb_trial_kind_of(const struct fb_trial_cost *costs);
-/* By how much a cost is above so many times the limit; negative: it is below. */
+/* How far a cost is above a multiple of the limit; negative: below. */
 s64 fb_trial_excess_ns(const struct fb_trial *t, const struct fb_trial_cost *cost, u32 times);
 /* Is it certain that the excess is not 0? By the bound, which holds however often this is asked. */
 bool fb_trial_is_sure(const struct fb_trial *t, const struct fb_trial_cost *cost, s64 excess_ns);

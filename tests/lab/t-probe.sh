@@ -25,15 +25,6 @@ load_module freeblock
 disk=$(drive_new a tiny.fbdrive "serial MDa") || exit 1
 D=/dev/$disk
 
-calls()
-{
-	"$@" > /tmp/calls 2>> /out/reasons
-	expect_eq "$2: all made" $? 0
-	while IFS='|' read -r name got want; do
-		expect_eq "$name" "$got" "$want"
-	done < /tmp/calls
-}
-
 # begin: trace the disk's commands from here on
 begin()
 {

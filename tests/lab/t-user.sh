@@ -106,18 +106,6 @@ task_id()
 	cut -d' ' -f1 "$(debug "$disk")/tasks" | head -n 1
 }
 
-# calls PROGRAM WHAT ARGUMENT...: lines "NAME|GOT|WANT" are as they should be
-calls()
-{
-	local program="$1" what="$2"
-
-	"$@" > /tmp/calls 2>> /out/reasons
-	expect_eq "$program $what: all made" $? 0
-	while IFS='|' read -r name got want; do
-		expect_eq "$name" "$got" "$want"
-	done < /tmp/calls
-}
-
 # hold [poll]: a reader that starts and reads late; its words in /tmp/hold
 hold()
 {

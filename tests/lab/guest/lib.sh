@@ -13,6 +13,7 @@
 #	expect_match NAME TEXT REGEX		expect_no_match NAME TEXT REGEX
 #	expect_ok NAME COMMAND...		expect_fail NAME COMMAND...
 #	expect_within NAME SECONDS COMMAND...	note TEXT	done_testing
+#	calls PROGRAM WHAT [ARGUMENT]...	its lines "NAME|GOT|WANT" are as they should be
 #
 # Modules, drives, disks (disks are named as in /sys/block):
 #
@@ -547,6 +548,17 @@ fio_ios()
 		/"total_ios" :/ && (want == "" ? side ~ /read|write/ : side == want) {
 			gsub(/[^0-9]/, ""); s += $0 }
 		END { print s + 0 }' "/out/$1.json"
+}
+
+calls()
+{
+	local program="$1" what="$2" name got want
+
+	"$@" > /tmp/calls 2>> /out/reasons
+	expect_eq "$program $what: all made" $? 0
+	while IFS='|' read -r name got want; do
+		expect_eq "$name" "$got" "$want"
+	done < /tmp/calls
 }
 
 # fault NAME PROBABILITY [TIMES]: arm a fault injector of the debug kernel
