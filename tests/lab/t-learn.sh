@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # freeblock extract of a SATA disk in service: mounted, and read at random by others. How much of
 # it is mapped, an hour, and what that costs the others, against the same requests without it; what
-# was found is gone on from. The default of what idle reads may cost holds. s-learn.sh does it for
-# twenty minutes of the guest's time.
+# was found is gone on from. The default of what idle reads may cost holds.
+# LEARN_S, LEARN_BANDS and LEARN_RATE make it longer.
 #
 # Expected: the description of the drive (mechdisk-host locate, by way of the tests' own judge): of
 # what is mapped nothing is elsewhere; the mean read of others within what idle_mean_us allows, and
