@@ -494,7 +494,7 @@ class Mistakes(unittest.TestCase):
               "sg %s --model /nope", "sg %s --model {tiny} --policy x", "status %s",
               "top %s --once", "trial %s", "tune --record 5 %s -o x",
               "tune x --apply %s --model nearline16")
-    NO_DEVICE = ("guard", "predict", "sim")
+    NO_DEVICE = ("apply", "guard", "predict", "sim")
     MISSING = {
         "calibrate": "the following arguments are required: DISK, -o/--output",
         "conf": "the following arguments are required: WHAT",
@@ -512,7 +512,7 @@ class Mistakes(unittest.TestCase):
         "tune": "specify TRACE, --record SECONDS DISK, --generate NAME or --table2",
     }
     # These do something without an argument
-    ALL = {"metrics", "restore", "sim", "status", "top", "trial"}
+    ALL = {"apply", "metrics", "restore", "sim", "status", "top", "trial"}
     OTHERS = (
         ("extract /dev/null --simulated x", "specify only one of DEVICE, --simulated FILE"),
         ("observe /dev/null --trace x", "specify only one of DISK, --trace FILE"),

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import sys
+import time
 from unittest import mock
 
 sys.dont_write_bytecode = True
@@ -19,9 +20,11 @@ import taptest  # noqa: E402
 from fakemachine import WWN, Case, missing_options  # noqa: E402
 from freeblock import ToolError, fbstate, scrub  # noqa: E402
 from freeblock.extraction import store  # noqa: E402
-from freeblock.machine import conf, due  # noqa: E402
+from freeblock.machine import conf, due, gate, window  # noqa: E402
+from freeblock.machine.window import Windows  # noqa: E402
 
 DAY = due.DAY_S
+MONDAY = 4 * DAY                 # 1970-01-05
 PAGE = os.path.join(TOP, "Documentation", "conf-format.rst")
 EXAMPLE = os.path.join(TOP, "Documentation", "freeblock.conf")
 MISTAKES = (
@@ -52,16 +55,21 @@ MISTAKES = (
     ("[all]\nidle_max_us = 999\n", 2, "want a whole number from 1000 to"),
     ("[all]\nforeground_cost_ppm = 0\n", 2, "want a whole number from 1 to 500000"),
     ("[all]\ntarget_slowdown_ppm = 1000001\n", 2, "want a whole number from 0 to 1000000"),
-    ("[all]\nwindow = 22\n", 2, "want two different hours, FROM-TO"),
-    ("[all]\nwindow = 22-25\n", 2, "want two different hours"),
-    ("[all]\nwindow = 24-6\n", 2, "want two different hours"),
-    ("[all]\nwindow = 6-6\n", 2, "want two different hours"),
-    ("[all]\nwindow = 0-24\n", 2, "want two different hours"),
-    # as in ../shared/cases: none of these is supported, and each says so
-    ("[all]\nwindow = 22:30-6\n", 2, "minutes, weekdays and several windows are not supported"),
-    ("[all]\nwindow = 22-6, 12-13\n", 2, "several windows are not supported"),
-    ("[all]\nscrub_every_days = 7\nwindow = Sat 22-6\n", 3, "weekdays and several windows"),
-    ("[all]\nmax_concurrent = 2\n", 2, "no such key; there are"),
+    ("[all]\nwindow = 22\n", 2, "want hours, FROM-TO, that differ"),
+    ("[all]\nwindow = 22-25\n", 2, "want hours"),
+    ("[all]\nwindow = 24-6\n", 2, "want hours"),
+    ("[all]\nwindow = 6-6\n", 2, "want hours"),
+    ("[all]\nwindow = 0-24\n", 2, "want hours"),
+    ("[all]\nwindow = 22:60-6\n", 2, "want hours"),
+    ("[all]\nwindow = 24:01-6\n", 2, "want hours"),
+    ("[all]\nwindow = 22-6,12-13\n", 2, "several with a comma and a blank"),
+    ("[all]\nwindow = 22-6, \n", 2, "want hours"),
+    ("[all]\nwindow = Saturday 22-6\n", 2, "days before them, as in Sat,Sun 0-24"),
+    ("[all]\nwindow = Sat..Foo 22-6\n", 2, "want hours"),
+    ("[all]\nwindow =\n", 2, "want hours"),
+    ("[all]\nmax_concurrent = 0\n", 2, "want a whole number from 1 to 10000"),
+    ("[all]\nmax_celsius = 101\n", 2, "want a whole number from 20 to 100"),
+    ("[all]\ninhibit =\n", 2, "want a command"),
     # patterns that can match nothing
     ("[wwn x]\n", 1, "it can match no disk: a world-wide name is naa. or 0x and 16 or 32"),
     ("[wwn 0x5000c500a1b2c3d]\n", 1, "it can match no disk"),
@@ -91,6 +99,10 @@ MISTAKES = (
 class Text(Case):
     """The file alone."""
 
+    def load(self, text):
+        """A file of this text."""
+        return conf.load(self.machine.write("F", text.encode()))
+
     def test_mistakes(self):
         """Each with its line and the reason.
 
@@ -100,14 +112,15 @@ class Text(Case):
         contradiction."""
         for text, line, words in MISTAKES:
             with self.assertRaises(ToolError, msg=text) as caught:
-                conf.parse(text, "F")
-            self.assertRegex(str(caught.exception), r"^F:%d: .*%s" % (line, words), text)
+                self.load(text)
+            self.assertRegex(str(caught.exception), r"^\S*/F:%d: .*%s" % (line, words), text)
 
     def test_all_at_once(self):
         """Every bad line is named."""
         with self.assertRaises(ToolError) as caught:
-            conf.parse("[all]\norder = x\n\n[wwn *]\nwindow = x\nidle_max_us = x\n[x]\n", "F")
-        self.assertEqual([line.split(" ")[0] for line in str(caught.exception).splitlines()],
+            self.load("[all]\norder = x\n\n[wwn *]\nwindow = x\nidle_max_us = x\n[x]\n")
+        self.assertEqual([os.path.basename(line.split(" ")[0])
+                          for line in str(caught.exception).splitlines()],
                          ["F:2:", "F:5:", "F:6:", "F:7:"])
 
     def test_not_contradictory(self):
@@ -118,11 +131,11 @@ class Text(Case):
                      "[all]\nscrub_every_days = 7\n[wwn naa.5*]\nscrub_every_days = 30\n"
                      "[wwn 0x50*]\ndeadline_days = 30\n",
                      "[model A*]\nscrub_every_days = 7\n[wwn naa.5*]\ndeadline_days = 30\n"):
-            self.assertTrue(conf.parse(text, "F"), text)
+            self.assertTrue(self.load(text), text)
 
     def test_values(self):
         """What is right is read as such."""
-        found = conf.parse("""
+        found = self.load("""
 ; comment
 [all]
 scrub_every_days = never   # in a line, too
@@ -132,9 +145,10 @@ order = staggered=128
 window = always
 deadline_days = 3650
 idle_mean_us = 0
-""", "F")
+""")
         self.assertEqual([section.values for section in found.sections],
-                         [{"scrub_every_days": None, "window": (22, 6), "order": "staggered=128"},
+                         [{"scrub_every_days": None, "window": Windows("22-6"),
+                           "order": "staggered=128"},
                           {"window": None, "deadline_days": 3650, "idle_mean_us": 0}])
 
     def test_not_text(self):
@@ -152,6 +166,28 @@ idle_mean_us = 0
         self.assertEqual(conf.load().sections, [])
         path = self.machine.write("x.conf", b"\xef\xbb\xbf[all]\r\norder = near\r\n")
         self.assertEqual(conf.load(path).sections, [conf.Section("all", "", {"order": "near"})])
+
+    def test_folder(self):
+        """Files of freeblock.conf.d come after it, by name; a mistake names its own file, and two
+        files can contradict each other.
+
+        Seen to fail: a file whose name does not end with .conf; places of the wrong file."""
+        self.machine.write("etc/freeblock.conf", "[all]\norder = near\nidle_max_us = 5000\n")
+        self.machine.write("etc/freeblock.conf.d/20.conf", "[all]\norder = sequential\n")
+        self.machine.write("etc/freeblock.conf.d/10.conf", "\n[all]\norder = staggered=2\n")
+        self.machine.write("etc/freeblock.conf.d/30.bak", "nonsense")
+        said = conf.load().of(store.disk_of("sda"))
+        self.assertEqual((said["order"], said["idle_max_us"]), ("sequential", 5000))
+        status, out = self.do("conf", "check")
+        self.assertEqual((status, [line.split("/")[-1] for line in out.splitlines()]),
+                         (0, [name + ".conf: well: 1 sections"
+                              for name in ("freeblock", "10", "20")]))
+        self.machine.write("etc/freeblock.conf.d/10.conf", "\n[all]\n\nidle_mean_us = 5001\n")
+        self.assertRegex(self.do("conf", "check")[1],
+                         r"/10.conf:4: idle_mean_us = 5001 and idle_max_us = 5000: no mean")
+        self.machine.write("etc/freeblock.conf.d/10.conf", "\n[all]\norder = x\n")
+        self.machine.write("etc/freeblock.conf.d/20.conf", "[nobody]\n")
+        self.assertRegex(self.do("conf", "check")[1], r"/10.conf:3: order = x: .*\n.*/20.conf:1: ")
 
     def test_page(self):
         """The page about the format has the keys that there are."""
@@ -172,7 +208,7 @@ class Disks(Case):
 
     def of(self, text, name="sda"):
         """What it says of the order."""
-        return conf.parse(text, "F").of(store.disk_of(name))["order"]
+        return conf.load(self.machine.write("F", text)).of(store.disk_of(name))["order"]
 
     def test_patterns(self):
         """By world-wide name, as sysfs, lsblk and our metrics, by-id, hdparm and smartctl print it;
@@ -213,8 +249,8 @@ class Disks(Case):
                                   "[model DISK*]\ndeadline_days = 9\n")
         status, said = self.do("conf", "check", path)
         self.assertEqual(status, 1)
-        self.assertIn("x.conf: sda: its sections set deadline_days = 9 and scrub_every_days = 7: "
-                      "the next pass", said)
+        self.assertIn("freeblock: sda: its sections set deadline_days = 9 and scrub_every_days = "
+                      "7: the next pass", said)
 
     def test_apply(self):
         """Values go to the files of the disk; what the kernel refuses is said; a mistake changes
@@ -231,25 +267,66 @@ class Disks(Case):
         self.machine.write("etc/freeblock.conf", "[all]\npower = keep-awake\n")
         self.assertEqual(self.do("conf", "apply"), (0, "sda: power keep-awake\n"))
         self.assertEqual(self.machine.read("sys/kernel/freeblock/sda/power"), "keep-awake\n")
+        self.assertEqual(self.do("conf", "apply"), (0, ""))
         self.machine.unload()
         self.assertEqual(self.do("conf", "apply", "sda")[0], 1)
+
+    def test_converge(self):
+        """`freeblock apply` does what is not done yet, says so, and does nothing the next time.
+
+        Seen to fail: --check that writes; status 3 of nothing."""
+        self.assertEqual(self.do("apply"), (0, ""))
+        self.machine.write("etc/freeblock.conf", "[all]\nenable = yes\nidle_mean_us = 700\n")
+        before = self.tree()
+        status, said = self.do("apply", "--check", "--diff")
+        self.assertEqual((status, said), (3, "sda: scheduler mq-deadline -> freeblock\n"))
+        self.assertEqual(self.tree(), before)
+        status, said = self.do("apply")
+        self.assertEqual((status, said.splitlines()[0]), (3, "sda: scheduler freeblock"))
+        self.assertEqual(self.machine.read("sys/kernel/freeblock/sda/idle_mean_us"), "700\n")
+        self.assertEqual(self.do("apply"), (0, ""))
+        self.machine.write("etc/freeblock.conf", "[all]\nenable = yes\nidle_mean_us = 800\n")
+        self.assertEqual(self.do("apply", "--diff", "--check"),
+                         (3, "sda: idle_mean_us 700 -> 800\n"))
+        self.assertEqual(self.machine.read("sys/kernel/freeblock/sda/idle_mean_us"), "700\n")
+        self.assertEqual(self.do("apply", "--diff"), (3, "sda: idle_mean_us 700 -> 800\n"))
+        self.assertEqual(self.do("apply", "--diff"), (0, ""))
+        self.machine.write("etc/freeblock.conf", "[all]\nidle_mean_us = x\n")
+        self.assertEqual(self.do("apply")[0], 1)
 
 
 class Decide(Case):
     """When scrubs begin and end."""
 
     def test_window(self):
-        """Hours of the day, over midnight, too: its last hour is outside."""
-        for window, inside in (((1, 5), {1, 2, 3, 4}), ((22, 2), {22, 23, 0, 1}),
-                               ((20, 24), {20, 21, 22, 23}), (None, set(range(24)))):
-            self.assertEqual({hour for hour in range(24) if due.is_open(window, hour)}, inside)
+        """Hours of the week (Monday's are 0 to 23), over midnight, too: its last minute is outside.
+
+        Seen to fail: a window over midnight that begins on the day on which it ends; Sat..Mon
+        taken for no day."""
+        night = {day * 24 + hour for day in range(7) for hour in (22, 23, 0, 1)}
+        for text, inside in (
+                ("1-5", {day * 24 + hour for day in range(7) for hour in range(1, 5)}),
+                ("22-2", night), ("Sat 22-2", {142, 143, 144, 145}), ("Sun 23-1", {167, 0}),
+                ("Sat..Mon 0-24", {*range(120, 168), *range(24)}),
+                ("Mon,Wed 1-2, Fri 3-24:00", {1, 49, *range(99, 120)})):
+            found = Windows(text)
+            self.assertEqual({hour for hour in range(168) if found.is_open(
+                time.gmtime(MONDAY + hour * 3600))}, inside, text)
+        found = Windows("22:30-6:15")
+        for hour, minute, inside in ((22, 29, False), (22, 30, True), (6, 14, True),
+                                     (6, 15, False)):
+            self.assertEqual(found.is_open(time.gmtime(MONDAY + hour * 3600 + minute * 60)), inside)
+        with mock.patch.object(window.time, "localtime", time.gmtime):
+            for begin, end, seconds in ((0, 86400, 7.75 * 3600), (0, 60, 60), (22500, 81000, 0),
+                                        (81030, 81040, 10), (9, 9, 0)):
+                self.assertEqual(window.open_s(found, MONDAY + begin, MONDAY + end), seconds)
 
     def test_table(self):
         """Every combination that counts.
 
         Seen to fail: a pass that has begun and is not due yet by the day that the last one ended;
         a deadline that counts from the end of the last pass."""
-        said = {"scrub_every_days": 30, "deadline_days": 5, "window": (22, 6)}
+        said = {"scrub_every_days": 30, "deadline_days": 5, "window": Windows("22-6")}
         new = {"first": 0, "began": None, "ended": None}
         done = {"first": 0, "began": None, "ended": 100 * DAY}
         half = {"first": 0, "began": 101 * DAY, "ended": 100 * DAY}
@@ -264,8 +341,9 @@ class Decide(Case):
                 ({**said, "deadline_days": None}, done, 999, 12, False, ""),
                 (said, half, 102, 23, False, "start"), (said, half, 102, 12, True, "stop"),
                 (never, new, 99, 23, False, ""), (never, half, 102, 23, True, "stop")):
-            self.assertEqual(due.decide(words, record, day * DAY, hour, running)[0], want,
-                             (words, record, day, hour, running))
+            with mock.patch.object(window.time, "localtime", time.gmtime):
+                self.assertEqual(due.decide(words, record, day * DAY + hour * 3600, running)[0],
+                                 want, (words, record, day, hour, running))
 
 
 class Scrubs(Case):
@@ -340,6 +418,51 @@ class Scrubs(Case):
         due.keep(store.disk_of("sda"), {**record, "first": now, "ended": now + 3600})
         self.assertNotIn("record", self.at(2, 23)[1])
 
+    def test_concurrent(self):
+        """No more scrubs at a time than a section that fits the disks has; those that are due for
+        longest go first. Seen to fail: disks that the section does not fit counted, too."""
+        for name in ("sdb", "sdc"):
+            self.machine.disk(name, wwn="naa.5000c500a1b2c3%s0" % name[2])
+            self.machine.write("sys/block/%s/queue/scheduler" % name, "freeblock\n")
+        old = {"first": 1, "began": None, "ended": None}
+        due.keep(store.disk_of("sdc"), old)
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\n"
+                           "[wwn *0]\nmax_concurrent = 1\n")
+        status, said = self.at(1, 12)
+        self.assertEqual((status, said.splitlines()), (0, [
+            "sdc: scrub: start: it is due", "sda: scrub: start: it is due",
+            "sdb: scrub: it is due, but waits: max_concurrent = 1: sdc are at work"]))
+        due.passed("sdc")
+        self.machine.command(["systemctl", "--no-block", "stop", "freeblock-due@sdc.service"])
+        self.assertRegex(self.at(2, 12)[1], "sdb: scrub: start: it is due")
+
+    def test_inhibit(self):
+        """A command that says no, or nothing, keeps a scrub from starting. Seen to fail: the
+        command of another disk; no limit to how long it takes."""
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\n"
+                           "inhibit = test $FREEBLOCK_DISK != sda\n")
+        self.assertEqual(self.at(1, 12), (0, "sda: scrub: it is due, but waits: inhibit: status 1 "
+                                          "of: test $FREEBLOCK_DISK != sda\n"))
+        with mock.patch.object(gate, "ANSWER_S", .1):
+            self.assertRegex(gate.inhibited("sleep 5", "sda"), "no answer within 0 s: sleep 5")
+        self.assertIsNone(gate.inhibited("true", "sda"))
+
+    def test_too_warm(self):
+        """A drive above max_celsius is not read until it is 2 degrees below; without a sensor it is
+        not, either. Asked each minute."""
+        said = {**conf.load().of(store.disk_of("sda")), "max_celsius": 50}
+        clock = [0]
+        one = gate.Gate("sda", said, lambda: clock[0])
+        self.assertRegex(one.why(), "nothing measures .* modprobe drivetemp")
+        for minute, degrees, held in ((1, 50, False), (2, 51, True), (3, 49, True), (4, 48, False),
+                                      (5, 50, False)):
+            self.machine.write("sys/block/sda/device/hwmon/hwmon3/temp1_input", "%d000\n" % degrees)
+            clock[0] = 60 * minute
+            self.assertEqual(bool(one.why()), held, (minute, degrees))
+        self.machine.write("sys/block/sda/device/hwmon/hwmon3/temp1_input", "99000\n")
+        clock[0] += 59
+        self.assertIsNone(one.why())
+
     def run_unit(self, state, status, *more):
         """The unit's command; the scrub ends in this state."""
         def run(args):
@@ -347,6 +470,8 @@ class Scrubs(Case):
             self.assertEqual((args.device, args.action, args.order), ("/dev/sda", "run", "near"))
             self.assertEqual(missing_options(args, "scrub", "sda", "run"), set())
             self.machine.write("sys/kernel/freeblock/sda/scrub", state + "\n")
+            if state == "finished":
+                due.passed("sda")
             return status
 
         self.machine.write("etc/freeblock.conf", "\n".join((

@@ -25,6 +25,7 @@ from fakemachine import WWN, Case  # noqa: E402
 from freeblock import fbstate  # noqa: E402
 from freeblock.extraction import store  # noqa: E402
 from freeblock.machine import due, events  # noqa: E402
+from freeblock.machine.window import Windows  # noqa: E402
 
 CATALOG = os.path.join(TOP, "tools", "boot", "freeblock.catalog")
 PAGE = os.path.join(TOP, "Documentation", "monitoring.rst")
@@ -288,12 +289,12 @@ class Window(Case):
         noon = time.mktime((2026, 1, 10, 12, 30, 0, 0, 0, -1))
         for window, hours, until, missed in (
                 (None, 5, 5, False), (None, 5, 4.99, True), (None, None, 1, False),
-                (None, None, 0, True), (None, 0, -1, False), ((22, 6), 1, 10.4, True),
-                ((22, 6), 1, 10.5, False), ((22, 6), 9, 34.4, True), ((22, 6), 9, 34.6, False),
-                ((22, 6), None, 9.4, True), ((22, 6), None, 9.6, False),
-                ((12, 13), 0.5, 0.5, False), ((12, 13), 0.6, 20, True),
-                ((12, 13), 0.6, 23.7, False)):
-            self.assertEqual(due.misses(window, noon + until * 3600,
+                (None, None, 0, True), (None, 0, -1, False), ("22-6", 1, 10.4, True),
+                ("22-6", 1, 10.5, False), ("22-6", 9, 34.4, True), ("22-6", 9, 34.6, False),
+                ("22-6", None, 9.4, True), ("22-6", None, 9.6, False),
+                ("12-13", 0.5, 0.5, False), ("12-13", 0.6, 20, True),
+                ("12-13", 0.6, 23.7, False)):
+            self.assertEqual(due.misses(window and Windows(window), noon + until * 3600,
                                         None if hours is None else hours * 3600, noon), missed,
                              (window, hours, until))
 

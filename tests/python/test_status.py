@@ -76,7 +76,7 @@ class Status(unittest.TestCase):
     def test_text(self):
         """What a person sees."""
         self.full()
-        code, out, _ = self.status("--seconds", "2")
+        code, out, _ = self.status("-v", "--seconds", "2")
         self.assertEqual(code, 0)
         for line in (
                 "sda: scheduler freeblock, scheduling",
@@ -93,6 +93,33 @@ class Status(unittest.TestCase):
                 "sdb: scheduler freeblock, not scheduling: solid state; run: echo mq-deadline > "
                 "/sys/block/sdb/queue/scheduler"):
             self.assertIn(line + "\n", out)
+
+    def test_table(self):
+        """A line a disk; one whose blocks cannot be read, or whose tasks wait, is to be looked at.
+        Seen to fail: the rate of the first task alone; a disk that nobody wants served counted."""
+        self.full()
+        self.tree.write("sys/devices/sda/device/wwid", "naa.5000c500a1b2c3d4")
+        self.tree.values(SYSFS + "state", {
+            "knowledge": "map", "free_reads": "off: reads end at no angle of the model"})
+        self.tree.write("var/lib/freeblock/due/naa.5000c500a1b2c3d4.json",
+                        '{"first": 1, "began": null, "ended": 864000}')
+        self.assertEqual(self.status("--seconds", "2")[1].splitlines(), [
+            "DISK  USED  TASK         DONE  MB/s    LEFT  ADDED TO A READ          LAST PASS   "
+            "BAD  WAITS FOR",
+            "sda   idle  my scan +1  0.6 %   6.6  10m21s  0.61 +- 0.20 ms (3.1 %)  1970-01-11  "
+            "  2  reads end at no angle of the model",
+            "sdb   off   -               -     -       -  not known                never       "
+            "  0  solid state; run: echo mq-deadline > /sys/block/sdb/queue/scheduler",
+            "2 disks, 6.6 MB/s, 2 bad blocks, 2 to look at"])
+        self.tree.write("sys/kernel/freeblock/sdb/state/attached", 0)
+        self.tree.values(SYSFS + "state", {
+            "bad_blocks": 0, "free_reads": "on", "idle": "paused: the mean slowdown is at its goal",
+            "cost": "not known; stopped at 5.10 +- 0.40 ms (30.1 %)"})
+        out = self.status("--seconds", "0")[1].splitlines()
+        self.assertRegex(out[1], "^sda   gaps, idle  my scan .*  not known, stopped  1970-01-11 +0 "
+                         " the mean slowdown is at its goal$")
+        self.assertRegex(out[2], "^sdb   -           -  ")
+        self.assertEqual(out[3], "2 disks, - MB/s, 0 bad blocks, 1 to look at")
 
     def test_knowledge(self):
         """What is known of the drive, by name; a command where a map is lost that was there, and no
@@ -142,8 +169,10 @@ class Status(unittest.TestCase):
         line that was not understood; the name as it is."""
         self.full()
         self.tree.write(DEBUGFS + "tasks", "3 a\x1b[2J\x0bb running 4 62500 9 2 128\n")
-        code, out, err = self.status("--seconds", "0")
+        code, out, err = self.status("-v", "--seconds", "0")
         self.assertEqual((code, err), (0, ""))
+        self.assertIn(r"\nsda   idle  a\x1b[2J\x0bb  ".replace(r"\n", "\n"),
+                      self.status("--seconds", "0")[1])
         self.assertIn(r"  task 3 a\x1b[2J\x0bb: running, priority 4", out)
         self.assertNotIn("\x1b", taptest.freeblock("status", "--check")[1])
 
@@ -218,13 +247,13 @@ class Status(unittest.TestCase):
         self.full()
         self.tree.values(SYSFS + "state", {"attached": 0, "scheduling": "another scheduler"})
         os.unlink(os.path.join(self.tree.root, "sys/block/sda"))
-        out = self.status()[1]
+        out = self.status("-v")[1]
         self.assertIn("sda: scheduler none: it is not there, not scheduling: the disk is not "
                       "there\n", out)
 
     def without_tables(self, said):
         """What is left then, and why, once."""
-        code, out, err = self.status()
+        code, out, err = self.status("-v")
         self.assertEqual(code, 0)
         self.assertEqual(err, "tasks, bad blocks and numbers are not shown: "
                          "/sys/kernel/debug/freeblock " + said + "\n")

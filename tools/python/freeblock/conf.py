@@ -2,14 +2,13 @@
 """conf: check /etc/freeblock.conf, show and set what it says, and scrub what is due by it."""
 
 import json
-import os
 import time
 from types import SimpleNamespace
 
 from . import ToolError, fbstate, scrub
 from .extraction import identity as names
 from .extraction import store
-from .machine import conf, due, events
+from .machine import conf, due, events, gate
 from .streams import one_line
 
 
@@ -58,19 +57,22 @@ def _named(path):
 def run_check(args):
     """`conf check`."""
     found = conf.load(args.file)
-    path = args.file or fbstate.path(conf.FILE)
     disks = list(store.disks())
     for disk in disks:
         for one, other, why in conf.contradictions(found.of(disk)):
-            raise ToolError("%s: %s: its sections set %s = %d and %s = %d: %s" % (
-                path, disk["name"], one, found.of(disk)[one], other, found.of(disk)[other], why))
+            raise ToolError("%s: its sections set %s = %d and %s = %d: %s" % (
+                disk["name"], one, found.of(disk)[one], other, found.of(disk)[other], why))
     for section in found.sections:
         if not any(section.fits(conf.names_of(disk)) for disk in disks) and section.kind != "all":
-            print("%s:%d: [%s %s] fits no disk that is here" % (
-                one_line(path), section.line, section.kind, section.pattern))
-    print("%s: %s" % (one_line(path), "well: %d sections" % len(found.sections)
-                      if os.path.exists(path) else
-                      "it is not there: the module's defaults hold, and no scrub is started"))
+            print("%s: [%s %s] fits no disk that is here" % (
+                one_line(section.where()), section.kind, section.pattern))
+    read = [args.file] if args.file else conf.files()
+    for path in read:
+        print("%s: well: %d sections" % (
+            one_line(path), sum(section.path == path for section in found.sections)))
+    if not read:
+        print("%s: it is not there: the module's defaults hold, and no scrub is started" %
+              one_line(fbstate.path(conf.FILE)))
     return 0
 
 
@@ -95,11 +97,10 @@ def run_show(args):
     shown = [_shown(disk, said) for disk in
              ([store.disk_of(args.disk)] if args.disk else store.disks())]
     if args.json:
-        print(json.dumps(shown, indent=1))
+        print(json.dumps(shown, indent=1, default=str))
         return 0
     for one in shown:
-        words = ["%s %s" % (key, "-".join(map(str, value)) if isinstance(value, tuple) else value)
-                 for key, value in one["settings"].items() if value is not None]
+        words = ["%s %s" % pair for pair in one["settings"].items() if pair[1] is not None]
         print("%s: %s" % (one["disk"], ", ".join(words) or "nothing is said of it"))
         if one["due"]:
             print("  scrubbed %s, due %s: %s" % (one["ended"] or "never", one["due"], one["why"]))
@@ -112,8 +113,8 @@ def run_apply(args):
     """`conf apply`."""
     said = conf.load()
     for disk in [store.disk_of(args.disk)] if args.disk else due.disks():
-        for key, value in conf.apply(disk["name"], said):
-            print("%s: %s %s" % (disk["name"], key, value))
+        for change in conf.apply(disk["name"], said):
+            print("%s: %s %s" % (disk["name"], change.key, change.new))
     return 0
 
 
@@ -140,9 +141,8 @@ def run_scrub(args):
         device="/dev/" + name, action="run", all=False, order=said["order"], segment=None,
         # one that is late has a second
         deadline=deadline and max(deadline - time.time(), 1) / due.DAY_S,
-        state=due.coverage_of(disk), wait=False, before=5, json=False, quiet=True))
-    if fbstate.Disk(name).read("scrub") == "finished":
-        due.end(disk)
-    elif status in (0, 3):
+        state=due.coverage_of(disk), wait=False, before=5, json=False, quiet=True,
+        gate=gate.Gate(name, said)))
+    if status in (0, scrub.BAD_BLOCKS) and fbstate.Disk(name).read("scrub") != "finished":
         raise ToolError("%s: somebody stopped the scrub: it goes on when it is due" % name)
     return status

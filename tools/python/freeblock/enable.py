@@ -127,7 +127,7 @@ def enable(disk):
     return taken
 
 
-def _one(name, args):
+def one(name, args):
     """Enable a disk; what to say of it."""
     options = argparse.Namespace(**{**vars(args), "disk": name})
     if args.measure_now:
@@ -181,10 +181,10 @@ def run(args):
     for name in disks:
         try:
             if args.measure_now:
-                found.append(_one(name, args))
+                found.append(one(name, args))
             else:
                 with book.locked():
-                    found.append(_one(name, args))
+                    found.append(one(name, args))
         except (ToolError, OSError) as error:
             if len(disks) == 1:
                 raise

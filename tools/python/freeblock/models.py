@@ -150,8 +150,8 @@ def _settings(args, disk):
     said = stopped.restore(store.disk_of(disk))
     if said:
         _say(args, "%s: free reads stay %s" % (disk, said), False)
-    for key, value in conf.apply(store.disk_of(disk)["name"], conf.load()):
-        _say(args, "%s: %s %s" % (disk, key, value))
+    for change in conf.apply(store.disk_of(disk)["name"], conf.load()):
+        _say(args, "%s: %s %s" % (disk, change.key, change.new))
 
 
 def _is_wanted(args, disk):

@@ -83,9 +83,11 @@ class Keeper:
     """Keeps a scrub going and its journal up to date, through whatever happens to disk,
     module and scheduler."""
 
-    def __init__(self, port, journal, piece, deadline=None):
+    def __init__(self, port, journal, piece, deadline=None, gate=None):
         self.port, self.journal, self.piece = port, journal, piece
         self.deadline = deadline        # seconds since 1970; None: no matter
+        self.gate = gate                # machine/gate.py; None: always open
+        self.held = False               # paused, for that is closed
         self.blocks = piece.blocks
         self.waiting = None
         self.stopped = False
@@ -178,18 +180,35 @@ class Keeper:
             self.begin()
             return True
         self.save(state)
-        self.waiting = None
+        self.hold(state)
         return state in ACTIVE
+
+    def hold(self, state):
+        """Pause it while the gate is closed; only what was paused here is resumed here."""
+        why = self.gate.why() if self.gate and state in ACTIVE else None
+        if why:
+            self.wait(why)
+            if state == "running":
+                self.tell("pause")
+                self.held = True
+            return
+        self.waiting = None
+        if self.held and state == "paused":
+            self.tell("resume")
+        self.held = False
+
+    def tell(self, word):
+        """Give the kernel a command, unless the scrub has just ended by itself."""
+        try:
+            self.port.command(word)
+        except ToolError:
+            if self.port.state() in ACTIVE:
+                raise
 
     def stop(self):
         """End the scrub, and save what the reads under way brought."""
         if self.port.state() in ACTIVE:
-            try:
-                self.port.command("stop")
-            except ToolError:
-                # unless it has just ended by itself
-                if self.port.state() in ACTIVE:
-                    raise
+            self.tell("stop")
         for _ in range(STOP_LOOKS):
             state = self.port.state()
             if state in (None, "idle"):
@@ -282,7 +301,7 @@ def run_keeper(args):
         raise fbstate.Hidden(fbstate.hidden())
     piece = Piece(args, port)
     journal = open_state(args, port, piece)
-    keeper = Keeper(port, journal, piece, deadline_of(args))
+    keeper = Keeper(port, journal, piece, deadline_of(args), args.gate)
     stopped = []
 
     def stop(number, _frame):
@@ -309,7 +328,9 @@ def run_keeper(args):
 
 
 def tell(port, keeper, journal):
-    """The journal: a pass is over."""
+    """The journal, and the record of the disk's passes: a pass is over."""
+    if not keeper.piece.suffix:
+        due.passed(port.disk.name)
     bad, unverified = (int(port.values().get(name, 0))
                        for name in ("blocks_bad", "blocks_unverified"))
     events.send("scrub_done", port.disk.name, "pass %d of the scrub is done: %d of %d blocks "
@@ -423,7 +444,7 @@ def add_parser(subparsers):
                         "(%(default)s)")
     parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
     parser.add_argument("--quiet", action="store_true", help="no progress")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, gate=None)
 
 
 def check_effects(args):

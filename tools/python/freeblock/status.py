@@ -8,8 +8,8 @@ import sys
 import time
 
 from . import ToolError, UsageError, advice, fbstate, fbstate_cost, fbstate_health, \
-    fbstate_where, need_defaults, need_range
-from .machine import alarms, guard
+    fbstate_table, fbstate_where, need_defaults, need_range
+from .machine import alarms, due, guard
 from .streams import drop_results, one_line
 
 TASK = ("priority", "total", "done", "failed", "granule")
@@ -74,7 +74,7 @@ def look(disk):
         "model": disk.read("model_status"), "granule_bytes": disk.granule_bytes(),
         "free_reads": state("free_reads"), **tables(disk),
         "tasks_count": disk.value("tasks"), "bad_blocks_count": disk.value("state/bad_blocks"),
-        "scrub": disk.job("scrub"),
+        "scrub": disk.job("scrub"), "last_pass": due.last_pass(disk.name),
         "idle": {name: disk.read(name) for name in IDLE if disk.read(name) is not None},
         "idle_status": disk.idle(), "recovery": state("recovery"),
         "cost": fbstate_cost.cost(disk),
@@ -149,6 +149,21 @@ def lines(one):
     yield "  foreground: " + fbstate_cost.counted_text(one["foreground"])
 
 
+def row(one):
+    """A disk as a line of the table."""
+    running = list((one["tasks"] or {}).values())
+    first = running[0] if running else None
+    rates = [task["bytes_per_s"] for task in running if task.get("bytes_per_s") is not None]
+    return fbstate_table.Row(
+        one["disk"], fbstate_table.used(one),
+        fbstate_table.task_word([(task["name"], task["state"]) for task in running] or
+                                one["tasks_count"]),
+        100 * first["done"] / first["total"] if first and first["total"] else None,
+        sum(rates) / 1e6 if rates else None, first.get("eta_s") if first else None, one["cost"],
+        fbstate_table.day(one["last_pass"]), one["bad_blocks_count"],
+        fbstate_table.waits_for(one["stuck"], one["free_reads"], one["idle_status"].get("state")))
+
+
 def check_words(disk):
     """What a disk that is well does."""
     job = disk.job("scrub")
@@ -197,8 +212,9 @@ STATUSES = {
     3: "With --check: unknown.",
 }
 EXAMPLES = (
-    ("freeblock status", "Show all disks that the module knows."),
-    ("freeblock status sda --json", "Show one disk, as a JSON list."),
+    ("freeblock status", "Show all disks that the module knows, a line each."),
+    ("freeblock status sda", "Show all that is known of one disk."),
+    ("freeblock status sda --json", "The same as a JSON list."),
     ("freeblock status --check --scrub-days 30",
      "Print one line for a monitoring system; warn of a scrub that takes more than 30 days."),
 )
@@ -208,13 +224,15 @@ def add_parser(subparsers):
     """Add `status`."""
     parser = subparsers.add_parser(
         "status", help="show disks, their tasks, progress and cost",
-        description="Show state, tasks, rates and cost of all disks known to the module, or of "
-        "one. Takes a second, to measure rates.")
+        description="Show state, tasks, rates and cost: a line for each disk that the module "
+        "knows, or details of one. Takes a second, to measure rates.")
     parser.add_argument("device", nargs="?", metavar="DEVICE",
                         help="a disk or partition (all that the module knows)")
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S",
                         help="interval over which rates are measured (%(default)s; 0: no "
                         "rates)")
+    parser.add_argument("-v", "--verbose", action="store_true",
+                        help="show details of all disks")
     parser.add_argument("--json", action="store_true", help="print a JSON list of objects")
     parser.add_argument("--check", action="store_true", help="print one line for a monitoring "
                         "system, and set the exit status")
@@ -227,6 +245,16 @@ def say_off():
     why = guard.look().reason
     if why:
         print(guard.words(why), file=sys.stderr)
+
+
+def show(found, details):
+    """For people."""
+    if not found:
+        print("the module knows no disk: " + advice.enable(fbstate.suited()))
+    elif details:
+        print("\n".join(one_line(line) for one in found for line in lines(one)))
+    else:
+        print("\n".join(fbstate_table.table([row(one) for one in found])))
 
 
 def run(args):
@@ -255,6 +283,5 @@ def run(args):
     if args.json:
         print(json.dumps(found, indent=1))
     else:
-        print("\n".join(one_line(line) for one in found for line in lines(one)) or
-              "the module knows no disk: " + advice.enable(fbstate.suited()))
+        show(found, args.verbose or args.device)
     return 0

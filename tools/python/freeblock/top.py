@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the disks do, live in a terminal: how fast tasks read, where, what is left of them, what
-that costs the foreground, and why nothing is read.
+that costs the foreground, and why nothing is read. In details where these fit the screen, else a
+line a disk, else several disks a line.
 """
 
 import curses
 import sys
 import textwrap
 import time
+from dataclasses import dataclass
 
-from . import ToolError, advice, fbstate, fbstate_cost, fbstate_health, need_range, status
+from . import ToolError, advice, fbstate, fbstate_cost, fbstate_health, fbstate_table, \
+    need_range, status
+from .machine import due
 
 SECTOR = 512
 # of a line, if no terminal says it; of the disk's name in it; of the rest at least
@@ -17,16 +21,24 @@ WIDTH, INDENT, LEAST = 80, 9, 20
 SENT = ("prepend_sectors", "separate_sectors", "idle_sectors", "hurried_sectors",
         "promoted_sectors")
 COUNTERS = ("free_sectors", *SENT, "idle_us", "idle_used_us")
-HELP = "freeblock top: every %g s, q ends"
+HELP = "freeblock top: every %g s; q ends, v view, s sort, f filter; %s"
+VIEWS = ("details", "table", "cells")
+SORTS = {"name": lambda row: (len(row.disk), row.disk), "rate": lambda row: -(row.mb_s or 0),
+         "cost": lambda row: -((row.cost or {}).get("added_ms") or 0),
+         "time left": lambda row: -(row.left_s or 0)}
+FILTERS = {"all disks": lambda row: True, "disks to look at": fbstate_table.Row.in_trouble,
+           "disks with tasks": lambda row: row.task != "-"}
 
 
 def look(disk):
     """All that is shown of a disk, but rates."""
     counters = disk.counters()
     return {"disk": disk.name, "sample": fbstate_cost.sample(disk.name),
-            "cost": fbstate_cost.short(fbstate_cost.cost(disk)),
+            "cost": fbstate_cost.cost(disk), "bad_blocks": disk.value("state/bad_blocks"),
+            "last_pass": due.last_pass(disk.name), "stuck": disk.stuck(),
             "counters": {name: counters.get(name) for name in COUNTERS},
-            "jobs": {name: disk.job(name) for name in status.JOBS}, "tasks": disk.value("tasks"),
+            "jobs": {name: disk.job(name) for name in status.JOBS},
+            "tasks_count": disk.value("tasks"),
             "hindrance": disk.hindrance(), "attached": disk.attached(),
             "knowledge": disk.state("knowledge"), "unmapped": disk.unmapped(),
             "free_reads": disk.state("free_reads"), "idle": disk.state("idle")}
@@ -62,7 +74,7 @@ def _stuck_lines(hindrance):
 def _texts(now, before):
     """What is said of one disk, from two looks at it: a list of texts."""
     if not now["attached"]:
-        return ["tasks that wait: %d" % (now["tasks"] or 0),
+        return ["tasks that wait: %d" % (now["tasks_count"] or 0),
                 *_stuck_lines(now["hindrance"] or (
                     advice.ANOTHER, advice.scheduling(advice.ANOTHER, now["disk"])))]
     seconds = now["sample"]["at"] - before["sample"]["at"]
@@ -77,8 +89,8 @@ def _texts(now, before):
             share),
         "foreground %s/s; %s" % (
             "-" if requests is None or seconds <= 0 else "%.1f" % (requests / seconds),
-            now["cost"]),
-        "; ".join(work + ["tasks: %d" % (now["tasks"] or 0)]),
+            fbstate_cost.short(now["cost"])),
+        "; ".join(work + ["tasks: %d" % (now["tasks_count"] or 0)]),
         *(_stuck_lines(now["hindrance"]) if now["hindrance"] else [
             "%s; idle time: %s, %s of it used" % (
                 "knowledge: " + now["knowledge"] if now["unmapped"] else
@@ -96,12 +108,76 @@ def lines(now, before, width=WIDTH):
             for row, line in enumerate(found)]
 
 
-def page(now, before, width=WIDTH):
-    """All disks; one that was not there a moment ago is shown from the next time on."""
-    old = {one["disk"]: one for one in before}
-    return [line for one in now if one["disk"] in old
-            for line in lines(one, old[one["disk"]], width)] or \
-        ["no disk has the scheduler freeblock", advice.enable(fbstate.suited())]
+def row(now, before):
+    """A disk as a line of a table, from two looks at it."""
+    seconds, free = now["sample"]["at"] - before["sample"]["at"], _grew(now, before, "free_sectors")
+    jobs = [(name, job) for name, job in now["jobs"].items()
+            if job.get("state") in fbstate_health.UNFINISHED]
+    job = jobs[0][1] if jobs else {}
+    return fbstate_table.Row(
+        now["disk"], fbstate_table.used(now),
+        fbstate_table.task_word([(name, job["state"]) for name, job in jobs] or
+                                now["tasks_count"]),
+        fbstate_health.share_pct(job),
+        None if free is None or seconds <= 0 else free * SECTOR / 1e6 / seconds,
+        fbstate_health.remaining_s(job), now["cost"], fbstate_table.day(now["last_pass"]),
+        now["bad_blocks"],
+        fbstate_table.waits_for(now["stuck"], now["free_reads"], now["idle"]))
+
+
+@dataclass
+class View:
+    """What of it is shown, and how."""
+
+    view: str = None                # one of VIEWS; None: the first whose lines fit
+    sort: str = "name"
+    filter: str = "all disks"
+    first: int = 0                  # line
+
+    def words(self):
+        """For the first line of the screen."""
+        return "by %s, %s" % (self.sort, self.filter)
+
+    def key(self, key, height):
+        """A key was pressed. False: one that means nothing."""
+        steps = {curses.KEY_DOWN: 1, curses.KEY_UP: -1, curses.KEY_NPAGE: height - 2,
+                 curses.KEY_PPAGE: 2 - height}
+        if key in steps:
+            self.first = max(self.first + steps[key], 0)
+        elif key == ord("v"):
+            self.view = _next((None, *VIEWS), self.view)
+        elif key == ord("s"):
+            self.sort = _next(tuple(SORTS), self.sort)
+        elif key == ord("f"):
+            self.filter = _next(tuple(FILTERS), self.filter)
+        else:
+            return False
+        return True
+
+    def page(self, now, before, width=WIDTH, height=None):
+        """The lines of all disks that pass the filter; one that was not there a moment ago is shown
+        from the next time on. height: lines of the screen for them; None: no matter."""
+        old = {one["disk"]: one for one in before}
+        pairs = [(row(one, old[one["disk"]]), one, old[one["disk"]])
+                 for one in now if one["disk"] in old]
+        if not pairs:
+            return ["no disk has the scheduler freeblock", advice.enable(fbstate.suited())]
+        pairs = sorted((pair for pair in pairs if FILTERS[self.filter](pair[0])),
+                       key=lambda pair: SORTS[self.sort](pair[0]))
+        rows = [pair[0] for pair in pairs]
+        made = {"details": lambda: [line for _, one, was in pairs
+                                    for line in lines(one, was, width)],
+                "table": lambda: fbstate_table.table(rows),
+                "cells": lambda: fbstate_table.cells(rows, width)}
+        for view in VIEWS if self.view is None else (self.view,):
+            found = made[view]()
+            if height is None or len(found) <= height:
+                break
+        return found
+
+
+def _next(words, word):
+    return words[(words.index(word) + 1) % len(words)]
 
 
 def looks(named):
@@ -110,22 +186,24 @@ def looks(named):
 
 
 def watch(screen, named, seconds):
-    """Until q is pressed. Resizing shows the page at once."""
+    """Until q is pressed. Other keys, and another size, show the page at once."""
     screen.timeout(round(seconds * 1000))
-    before, shown = looks(named), ["..."]
+    view, before = View(), looks(named)
+    now = old = before
     while True:
         screen.erase()
         height, width = screen.getmaxyx()
-        for row, line in enumerate([HELP % seconds] + shown):
-            if row < height and width > 1:
-                screen.addnstr(row, 0, line, width - 1)
+        shown = view.page(now, old, width - 1, height - 1) if now is not before else ["..."]
+        view.first = min(view.first, max(len(shown) - height + 1, 0))
+        for line, text in enumerate([HELP % (seconds, view.words())] + shown[view.first:]):
+            if line < height and width > 1:
+                screen.addnstr(line, 0, text, width - 1)
         screen.refresh()
         key = screen.getch()
         if key in (ord("q"), ord("Q")):
             return
-        if key != curses.KEY_RESIZE:
-            now = looks(named)
-            shown, before = page(now, before, screen.getmaxyx()[1] - 1), now
+        if key != curses.KEY_RESIZE and not view.key(key, height):
+            old, now = now, looks(named)
 
 
 EXAMPLES = (
@@ -139,7 +217,9 @@ def add_parser(subparsers):
     parser = subparsers.add_parser(
         "top", help="show tasks, rates and cost live",
         description="Show rates of tasks and their cost for the foreground, updated until q is "
-        "pressed, of all disks with the scheduler or with tasks, or of the named ones.")
+        "pressed, of all disks with the scheduler or with tasks, or of the named ones. Arrow keys "
+        "scroll, v changes between details, a line a disk, and several disks a line, s sorts, f "
+        "filters.")
     parser.add_argument("device", nargs="*", metavar="DEVICE", help="a disk or partition "
                         "(all with the scheduler or with tasks)")
     parser.add_argument("--seconds", type=float, default=2, metavar="S",
@@ -155,7 +235,7 @@ def run(args):
     before = looks(args.device)
     if args.once:
         time.sleep(args.seconds)
-        print("\n".join(page(looks(args.device), before)))
+        print("\n".join(View().page(looks(args.device), before)))
         return 0
     if not sys.stdout.isatty() or not sys.stdin.isatty():
         raise ToolError("this is no terminal: use --once, or freeblock status")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""/etc/freeblock.conf: what is wanted of which disks. Documentation/conf-format.rst.
+"""/etc/freeblock.conf, and /etc/freeblock.conf.d/*.conf after it, by name: what is wanted of which
+disks. Documentation/conf-format.rst.
 
-An INI file; a section says by a pattern which disks it is about, and what holds for a disk is what
+INI files; a section says by a pattern which disks it is about, and what holds for a disk is what
 the last of its sections says of it.
 """
 
@@ -15,9 +16,10 @@ from dataclasses import dataclass, field
 
 from .. import ToolError, fbstate
 from ..extraction import store
-from . import enabled, kinds
+from . import enabled, kinds, window
 
 FILE = "etc/freeblock.conf"
+MORE = FILE + ".d"              # files in there whose names end with .conf
 DAYS = 3650                     # more is a mistake
 
 
@@ -34,16 +36,8 @@ def _whole(least, most, word=None):
 
 
 def _window(text):
-    """(from, to), hours of local time."""
-    found = re.fullmatch(r"(\d{1,2})-(\d{1,2})", text, re.ASCII)
-    hours = tuple(map(int, found.groups())) if found else ()
-    if text == "always":
-        return None
-    if not found or not 0 <= hours[0] <= 23 or not 0 <= hours[1] <= 24 or \
-            hours[0] == hours[1] % 24:
-        raise ValueError("two different hours, FROM-TO, as in 22-6, or always; minutes, weekdays "
-                         "and several windows are not supported")
-    return hours
+    """Hours of local time."""
+    return None if text == "always" else window.Windows(text)
 
 
 def _order(text):
@@ -57,6 +51,13 @@ def _yes(text):
     """Whether or not."""
     if text not in ("yes", "no"):
         raise ValueError("yes or no")
+    return text
+
+
+def _command(text):
+    """For a shell."""
+    if not text:
+        raise ValueError("a command")
     return text
 
 
@@ -80,6 +81,9 @@ KEYS = {
     "power": (_power, None),
     "idle_only": (_whole(0, 1), None),
     "enable": (_yes, None),
+    "max_concurrent": (_whole(1, 10000), None),
+    "max_celsius": (_whole(20, 100), None),
+    "inhibit": (_command, None),
 }
 # What [all] says of disks only that may be meant without being named
 FLEET = ("enable", "scrub_every_days")
@@ -113,8 +117,14 @@ class Section:
     kind: str
     pattern: str
     values: dict
-    # of the file
+    path: str = field(default="", compare=False)
+    # of the file: the section's, and of each key
     line: int = field(default=0, compare=False)
+    lines: dict = field(default_factory=dict, compare=False)
+
+    def where(self, key=None):
+        """The place of a key, or of the section."""
+        return "%s:%d" % (self.path, self.lines[key] if key else self.line)
 
     def fits(self, names):
         """names: kind -> what a disk is called."""
@@ -284,65 +294,79 @@ def contradictions(said):
             if None not in (said.get(one), said.get(other)) and said[one] > said[other]]
 
 
-def _contradictions(sections, places, path):
+def _contradictions(sections):
     """The same of each section with those that fit all of its disks, too; lines about it."""
     found = {}
     for section in sections:
-        said, lines = {}, {}
-        for other in sections:
+        said, by = {}, {}
+        for number, other in enumerate(sections):
             if other.covers(section):
                 said.update(other.values)
-                lines.update((key, places[other.line, key]) for key in other.values)
+                by.update(dict.fromkeys(other.values, (number, other)))
         for one, other, why in contradictions(said):
-            line = max(lines[one], lines[other])
-            found[line, one] = "%s:%d: %s = %d and %s = %d: %s" % (
-                path, line, one, said[one], other, said[other], why)
+            key = max(one, other, key=lambda key: (by[key][0], by[key][1].lines[key]))
+            number, last = by[key]
+            found[number, last.lines[key], one] = "%s: %s = %d and %s = %d: %s" % (
+                last.where(key), one, said[one], other, said[other], why)
     return [found[key] for key in sorted(found)]
 
 
 def parse(text, path):
-    """The text of a file. ToolError names all lines that are wrong."""
+    """(sections, what is wrong) of a file's text; lines that are wrong are named."""
     parser, lines, sections = _Ini(), _lines(text), []
     wrong, places = _syntax(parser, lines, path), _places(lines)
-    at = {}
     for name in parser.sections() if not wrong else ():
         try:
-            section = Section(*_section(name), {}, places[name, None])
+            section = Section(*_section(name), {}, path, places[name, None])
         except ValueError as error:
             wrong.append("%s:%d: %s" % (path, places[name, None], error))
             continue
         for key, value in parser.items(name):
-            at[section.line, key] = places[name, key]
+            section.lines[key] = places[name, key]
             try:
                 if key not in KEYS:
                     raise ValueError("no such key; there are " + ", ".join(KEYS))
                 section.values[key] = KEYS[key][0](value)
             except ValueError as error:
-                wrong.append("%s:%d: %s = %s: %s%s" % (
-                    path, places[name, key], key, value, "" if key not in KEYS else "want ",
-                    error))
+                wrong.append("%s: %s = %s: %s%s" % (
+                    section.where(key), key, value, "" if key not in KEYS else "want ", error))
         sections.append(section)
-    wrong += _contradictions(sections, at, path)
-    if wrong:
-        raise ToolError("\n".join(wrong))
-    return Conf(sections)
+    return sections, wrong
 
 
-def load(path=None):
-    """The machine's, or another; without one nothing is wanted."""
-    path = path or fbstate.path(FILE)
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
-        if path != fbstate.path(FILE):
-            raise
-        return Conf([])
+def _read(path):
+    """(sections, what is wrong) of a file."""
+    with open(path, "rb") as file:
+        data = file.read()
     try:
         # utf-8 and its mark: "utf-8-sig" is a codec that a small Python may lack
         return parse(data.decode("utf-8").removeprefix("\ufeff"), path)
     except UnicodeDecodeError as error:
-        raise ToolError("%s:%d: not UTF-8" % (path, data[:error.start].count(b"\n") + 1)) from error
+        return [], ["%s:%d: not UTF-8" % (path, data[:error.start].count(b"\n") + 1)]
+
+
+def files():
+    """Those of the machine that are there, in the order in which they count."""
+    folder = fbstate.path(MORE)
+    more = sorted(name for name in os.listdir(folder) if name.endswith(".conf")) \
+        if os.path.isdir(folder) else []
+    found = [fbstate.path(FILE)] + [os.path.join(folder, name) for name in more]
+    return [path for path in found if os.path.exists(path)]
+
+
+def load(path=None):
+    """The machine's, or another; without one nothing is wanted. ToolError names all lines that are
+    wrong."""
+    sections, wrong = [], []
+    for one in [path] if path else files():
+        found, mistakes = _read(one)
+        sections += found
+        wrong += mistakes
+    if not wrong:
+        wrong = _contradictions(sections)
+    if wrong:
+        raise ToolError("\n".join(wrong))
+    return Conf(sections)
 
 
 def settings(disk, conf):
@@ -360,15 +384,38 @@ def settings(disk, conf):
     return found
 
 
-def apply(name, conf):
-    """Set what is said of a disk that has the scheduler; [(file, value)] of what was set."""
-    disk, done = store.disk_of(name), []
+@dataclass
+class Change:
+    """A file of the module whose value is to be another."""
+
+    key: str
+    file: str
+    old: str                        # None: it cannot be read
+    new: str
+
+
+def changes(disk, conf):
+    """What differs from settings()."""
+    found = []
     for key, value in settings(disk, conf).items():
-        path = fbstate.path(SETTINGS[key] % name)
-        try:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write("%s\n" % value)
-        except OSError as error:
-            raise ToolError(fbstate.refusal(name, "%s > %s" % (value, path), error)) from error
-        done.append((key, value))
-    return done
+        file = SETTINGS[key] % disk["name"]
+        found.append(Change(key, file, fbstate.read(file), str(value)))
+    return [change for change in found if change.old != change.new]
+
+
+def write(name, change):
+    """Have it changed. ToolError if the kernel refuses."""
+    path = fbstate.path(change.file)
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(change.new + "\n")
+    except OSError as error:
+        raise ToolError(fbstate.refusal(name, "%s > %s" % (change.new, path), error)) from error
+
+
+def apply(name, conf):
+    """Set what is said of a disk that has the scheduler, where it differs; what was changed."""
+    found = changes(store.disk_of(name), conf)
+    for change in found:
+        write(name, change)
+    return found

@@ -6,6 +6,7 @@ first looked at; "began", when a pass that is not over began; "ended", when the 
 Seconds since 1970.
 """
 
+import contextlib
 import json
 import os
 import time
@@ -13,11 +14,12 @@ import time
 from .. import ToolError, fbstate, jsontext
 from ..extraction import identity as names
 from ..extraction import journal, store
-from . import book, kernel, kinds
+from . import book, gate, kernel, kinds, window
+from .conf import names_of as conf_names
 
 FOLDER = book.STATES + "/due"
 UNIT = "freeblock-due@%s.service"
-DAY_S, HOUR_S = 86400, 3600
+DAY_S = 86400
 LAST = 253402300800             # the year 10000, which has no date
 
 
@@ -34,37 +36,23 @@ def deadline_at(said, record):
     return None if due is None or days is None else due + days * DAY_S
 
 
-def is_open(window, hour):
-    """Whether scrubs may run at this hour."""
-    if window is None:
-        return True
-    begin, end = window
-    return begin <= hour < end if begin < end else hour >= begin or hour < end
-
-
-def misses(window, deadline, left_s, now):
-    """Whether a scrub that has to read for so long (None: not known, but for a while), at the hours
-    of its window only, comes to its end after the deadline."""
+def misses(windows, deadline, left_s, now):
+    """Whether a scrub that has to read for so long (None: not known, but for a while), in its
+    windows only, comes to its end after the deadline."""
     left_s = 1 if left_s is None else left_s
-    while left_s and now < deadline:
-        local = time.localtime(now)
-        step = min(HOUR_S - local.tm_min * 60 - local.tm_sec, deadline - now)
-        if is_open(window, local.tm_hour):
-            left_s -= min(step, left_s)
-        now += step
-    return bool(left_s)
+    return left_s > 0 and window.open_s(windows, now, deadline) < left_s
 
 
-def decide(said, record, now, hour, running):
+def decide(said, record, now, running):
     """What is to be done now: "start", "stop" or "", and why.
 
-    said: as of Conf.of(); now: seconds since 1970; hour: of local time."""
+    said: as of Conf.of(); now: seconds since 1970."""
     due = due_at(said["scrub_every_days"], record)
     if due is None or now < due and record["began"] is None:
         return ("stop" if running else ""), "no scrub is due"
     deadline = deadline_at(said, record)
     late = deadline is not None and now >= deadline
-    if not late and not is_open(said["window"], hour):
+    if not late and not window.is_open(said["window"], now):
         return ("stop" if running else ""), "it is due, outside of its window"
     why = "it is late, and goes on outside of its window, too" if late else "it is due"
     return ("" if running else "start"), why
@@ -157,35 +145,71 @@ def look(disk, conf, now=None):
     now = int(time.time()) if now is None else now
     record = record_now(disk, now)
     said = conf.of(disk)
-    done, why = decide(said, record, now, time.localtime(now).tm_hour, is_running(disk["name"]))
+    done, why = decide(said, record, now, is_running(disk["name"]))
     return done, why, record, said
+
+
+def _crowd(disk, conf, running):
+    """Why no more scrubs may run beside those of the disks that run: max_concurrent of a section
+    that fits this one; None: one more may. running: names of disks -> what they are called."""
+    names_of = conf_names(disk)
+    for section in conf.sections:
+        most = section.values.get("max_concurrent")
+        if most is None or not section.fits(names_of):
+            continue
+        beside = sorted(name for name, called in running.items() if section.fits(called))
+        if len(beside) >= most:
+            return "max_concurrent = %d: %s are at work" % (most, ", ".join(beside))
+    return None
+
+
+def _longest_due_first(disk, conf, now):
+    """The key by which disks are sorted."""
+    due = due_at(conf.of(disk)["scrub_every_days"], record_now(disk, now))
+    return due is None, due, disk["name"]
 
 
 def run(conf, only=None, now=None):
     """Start and stop what is to be; lines about it. ToolError if systemd refuses."""
     lines, wrong = [], []
-    for disk in disks():
-        if only not in (None, disk["name"]):
+    now = int(time.time()) if now is None else now
+    found = sorted(disks(), key=lambda disk: _longest_due_first(disk, conf, now))
+    running = {disk["name"]: conf_names(disk) for disk in found if is_running(disk["name"])}
+    for disk in found:
+        name = disk["name"]
+        if only not in (None, name):
             continue
         done, why, record, said = look(disk, conf, now)
         before = record_of(disk)
         if said["scrub_every_days"] is not None and before != record:
             if before:
                 lines.append("%s: scrub: its record is of %s, and the clock says %s: it counts as "
-                             "of now" % (disk["name"], _day(max(filter(None, before.values()))),
-                                         _day(time.time() if now is None else now)))
+                             "of now" % (name, _day(max(filter(None, before.values()))), _day(now)))
             keep(disk, record)
-        if not done:
+        held = done == "start" and (_crowd(disk, conf, running) or gate.Gate(name, said).why())
+        if held:
+            lines.append("%s: scrub: %s, but waits: %s" % (name, why, held))
+        if not done or held:
             continue
-        status, answer = kernel.command(["systemctl", "--no-block", done, UNIT % disk["name"]])
-        line = "%s: scrub: %s: %s" % (disk["name"], done, why)
+        status, answer = kernel.command(["systemctl", "--no-block", done, UNIT % name])
+        line = "%s: scrub: %s: %s" % (name, done, why)
         if status:
             wrong.append("%s: %s" % (line, answer))
         else:
             lines.append(line)
+            running.pop(name, None)
+            running.update({name: conf_names(disk)} if done == "start" else {})
     if wrong:
         raise ToolError("\n".join(wrong))
     return lines
+
+
+def last_pass(name):
+    """When the last whole pass of a disk's scrub ended; None: never, or that is not known."""
+    with contextlib.suppress(ToolError, OSError):
+        record = record_of(store.disk_of(name))
+        return record and record["ended"]
+    return None
 
 
 def begin(disk):
@@ -198,7 +222,11 @@ def begin(disk):
     return record
 
 
-def end(disk):
-    """It came to its end."""
+def passed(name):
+    """A pass over all of a disk came to its end, whoever began it. One without a lasting name is
+    not on record."""
+    disk = store.disk_of(name)
+    if not names.is_known(disk):
+        return
     now = int(time.time())
     keep(disk, {**(record_of(disk) or {"first": now}), "began": None, "ended": now})

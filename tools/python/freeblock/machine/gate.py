@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What keeps a scrub of freeblock.conf from reading for a while: a command that fails, or a drive
+that is too warm. Asked before a scrub starts, and each minute while it runs.
+"""
+
+import glob
+import os
+import subprocess
+import time
+
+from .. import fbstate
+
+EACH_S = 60
+ANSWER_S = 10                   # a command that takes longer says no
+COOLER = 2                      # degrees below the limit, before a drive that was too warm is read
+
+
+def inhibited(command, name):
+    """Why a command keeps a disk from being read; None: it does not."""
+    try:
+        status = subprocess.run(
+            command, shell=True, check=False, timeout=ANSWER_S, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, env={**os.environ, "FREEBLOCK_DISK": name}).returncode
+    except subprocess.TimeoutExpired:
+        return "inhibit: no answer within %d s: %s" % (ANSWER_S, command)
+    return "inhibit: status %d of: %s" % (status, command) if status else None
+
+
+def celsius(name):
+    """The drive's temperature, degrees; None: nothing measures it."""
+    pattern = fbstate.path("sys/block", name, "device/hwmon/hwmon*/temp1_input")
+    for path in sorted(glob.glob(pattern)):
+        with open(path, encoding="ascii") as file:
+            return int(file.read()) / 1000
+    return None
+
+
+class Gate:
+    """Of one disk. said: as of Conf.of()."""
+
+    def __init__(self, name, said, clock=time.monotonic):
+        self.name, self.said, self._clock = name, said, clock
+        self._asked, self._why, self._warm = None, None, False
+
+    def _too_warm(self):
+        most = self.said["max_celsius"]
+        if most is None:
+            return None
+        now = celsius(self.name)
+        if now is None:
+            return "max_celsius: nothing measures the drive's temperature; run: modprobe drivetemp"
+        self._warm = now > most - (COOLER if self._warm else 0)
+        return "max_celsius: the drive has %.0f degrees C, %d are allowed" % (now, most) \
+            if self._warm else None
+
+    def why(self):
+        """Why it must not be read now; None: it may."""
+        now = self._clock()
+        if self._asked is None or now - self._asked >= EACH_S:
+            self._asked = now
+            command = self.said["inhibit"]
+            self._why = self._too_warm() or (inhibited(command, self.name) if command else None)
+        return self._why
