@@ -43,6 +43,7 @@ help:
 	@echo '                   ruff, shellcheck, import-linter'
 	@echo 'make lines         lines of the module, comments and blanks among them, and the constants of its'
 	@echo '                   core: table, build/lines.json'
+	@echo 'make english       sentences of --help, README and the guides that have to be read twice'
 	@echo 'make fidelity      the simulated drive against traces of real ones; DRIVES=folder'
 	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
 	@echo 'make compare-idle  lab and simulator beside a disk that is idle at times; SEEDS="1 2 3"'
@@ -178,9 +179,12 @@ newest: modules-newest
 style: setup
 	@$(PYTHON) tools/check-style --build '$(BUILD)'
 
-.PHONY: lines
+.PHONY: lines english
 lines:
 	@$(PYTHON) tools/lines --build '$(BUILD)'
+
+english: setup
+	@$(PYTHON) tools/english
 
 .PHONY: fidelity yardstick compare-idle
 fidelity: setup

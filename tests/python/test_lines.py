@@ -3,8 +3,6 @@
 """Tests of tools/lines, and of what tools/check-style says of kernel-doc. Prints TAP."""
 
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import json
 import os
@@ -18,15 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import taptest  # noqa: E402
 
 
-def program(name):
-    loader = importlib.machinery.SourceFileLoader(
-        name.replace("-", "_"), os.path.join(taptest.TOP, "tools", name))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
-LINES, STYLE = program("lines"), program("check-style")
+LINES, STYLE = (taptest.program("tools/" + name) for name in ("lines", "check-style"))
 
 SOURCE = """// SPDX-License-Identifier: GPL-2.0
 /*

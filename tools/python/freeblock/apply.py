@@ -18,7 +18,7 @@ STATUSES = {
     CHANGED: "Something was changed; with --check: would be.",
 }
 EXAMPLES = (
-    ("freeblock apply", "Enable the disks, and set what freeblock.conf says."),
+    ("freeblock apply", "Enable the disks of freeblock.conf, and set their limits."),
     ("freeblock apply --check --diff", "Show what would be changed, and change nothing."),
 )
 
@@ -26,7 +26,7 @@ EXAMPLES = (
 def add_parser(subparsers):
     """Add `apply`."""
     parser = subparsers.add_parser(
-        "apply", help="do what /etc/freeblock.conf says, if it is not done yet",
+        "apply", help="bring the machine to the state of /etc/freeblock.conf",
         description="Enable the disks for which freeblock.conf(5) sets enable = yes, and set its "
         "limits on all disks that have the scheduler. Takes no disk away: see freeblock off.")
     parser.add_argument("--check", action="store_true", help="change nothing")
@@ -48,7 +48,7 @@ def to_enable(said):
 
 def _enable(name):
     """As freeblock enable does, without options."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(allow_abbrev=False)
     enable.add_parser(parser.add_subparsers())
     with book.locked():
         enable.one(name, parser.parse_args(["enable", "/dev/" + name, "--quiet"]))

@@ -7,7 +7,7 @@ import os
 from . import ToolError, fbmodel
 
 FORMATS = "blktrace, blkparse, ftrace, trace-cmd report, perf script, biosnoop, fio, DiskSim, or " \
-    "a table as of MSR, SPC, SYSTOR '17, Alibaba, Tencent, FIU"
+    "a table of MSR, SPC, SYSTOR '17, Alibaba, Tencent, FIU"
 UNITS = ("ns", "us", "ms", "s")
 # The simulator's longest request, 1 MiB
 MOST_SECTORS = 2048

@@ -35,17 +35,17 @@ def add_parser(subparsers):
         kind.set_defaults(run=run, file=None)
         return kind
 
-    kind = add("check", run_check, "say whether the file is right, and name each line that is not")
+    kind = add("check", run_check, "check the files, and name each wrong line")
     kind.add_argument("file", nargs="?", metavar="FILE", help="(/%s)" % conf.FILE)
-    kind = add("show", run_show, "show what it says of disks, and when they are scrubbed")
+    kind = add("show", run_show, "show the settings of disks, and when they are scrubbed")
     kind.add_argument("disk", nargs="?", metavar="DISK", help="sdX; all that are here")
     kind.add_argument("--json", action="store_true", help="print a JSON list of objects")
-    kind = add("apply", run_apply, "set what it says of disks that have the scheduler")
+    kind = add("apply", run_apply, "set the limits of disks that have the scheduler")
     kind.add_argument("disk", nargs="?", metavar="DISK", help="sdX; all of them")
-    add("due", run_due, "start scrubs that are due, stop those outside of their window (a timer "
-        "says this)")
-    kind = add("scrub", run_scrub, "scrub a disk and keep in mind when that ended (a unit says "
-               "this)")
+    add("due", run_due, "start scrubs that are due, stop those outside of their window (for the "
+        "timer)")
+    kind = add("scrub", run_scrub, "scrub a disk with the settings of freeblock.conf (for the "
+               "unit)")
     kind.add_argument("disk", metavar="DISK", help="sdX")
     parser.set_defaults(json=False)
 

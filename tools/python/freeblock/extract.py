@@ -27,7 +27,7 @@ def add_parser(subparsers):
         "extract", help="measure a drive: its .fbmodel for the scheduler",
         description="Measure where a drive keeps its sectors and how fast it moves, by timing "
         "reads, and write the model with which freeblock predicts it. Nothing is written to the "
-        "disk. An extraction that was interrupted goes on where it was.")
+        "disk. An interrupted extraction continues where it was.")
     parser.add_argument("device", nargs="?", metavar="DEVICE", type=fbstate.device_path,
                         help="/dev/sdX or /dev/sgX, as root")
     parser.add_argument("--simulated", metavar="FILE", help="a simulated drive instead, from its "
@@ -49,10 +49,9 @@ def add_parser(subparsers):
     parser.add_argument("--pictures", metavar="DIR", help="draw what was found there")
     parser.add_argument("--state-dir", metavar="DIR", help="where what was found so far is kept "
                         "(%s)" % STATE)
-    parser.add_argument("--fresh", action="store_true", help="do not go on with an interrupted "
-                        "extraction")
+    parser.add_argument("--fresh", action="store_true", help="ignore an interrupted extraction")
     parser.add_argument("--budget", type=float, metavar="MINUTES", help="disk time for finding "
-                        "where the LBNs are; the same command goes on from there (no limit)")
+                        "where the LBNs are; the same command continues from there (no limit)")
     parser.add_argument("--like", action="append", metavar="FILE", help="a model of a drive of "
                         "this make: if the drive's reads fit its arm, that is not measured")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the choice of places "

@@ -23,8 +23,8 @@ def add_parser(subparsers):
     """Add `guard`."""
     parser = subparsers.add_parser(
         "guard", help="show or allow the start at boot",
-        description="If the machine crashes within ten minutes after freeblock was started, "
-        "freeblock is not started at boot again until `guard allow`, `setup` or `models enable`. "
+        description="A crash of the machine within ten minutes after the start of freeblock "
+        "disables its start at boot, until `guard allow`, `setup` or `models enable`. The word "
         "freeblock.off=1 on the kernel command line disables it for one boot.")
     kinds = parser.add_subparsers(dest="action", required=True, metavar="WHAT")
     for name, text in ACTIONS.items():

@@ -250,8 +250,8 @@ def add_parser(subparsers):
     kind.add_argument("disks", metavar="DISK", nargs="+", help="sdX, or /dev/sdX")
     kind.add_argument("--scheduler", action="store_true", help="choose freeblock for them, too")
     kind.add_argument("--syslog", action="store_true", help="say it in the system's log, too")
-    kind.add_argument("--at-boot", action="store_true", help="unless the guard says that it must "
-                      "stay off (freeblock guard)")
+    kind.add_argument("--at-boot", action="store_true", help="not if the guard keeps it off "
+                      "(freeblock guard)")
     kind.add_argument("--journals", metavar="DIR", default=journal.DIRECTORY,
                       help="journals of changed modes; those of the disk are put back first "
                       "(%(default)s)")

@@ -55,8 +55,8 @@ def add_parser(subparsers):
     parser.add_argument("-o", "--output", metavar="FILE", help="keep the recording there")
     parser.add_argument("--seed", type=int, default=1, metavar="N",
                         help="of the simulated drive's noise (1)")
-    parser.add_argument("--predict", action="store_true", help="put what predict tells of the same "
-                        "requests beside it, and say where both differ by more than their bands")
+    parser.add_argument("--predict", action="store_true", help="also show results of predict for "
+                        "these requests, and where both differ by more than their bands")
     parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)

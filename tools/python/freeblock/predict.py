@@ -44,8 +44,8 @@ def add_parser(subparsers):
                        "(600MB)")
     disks.add_argument("--cache-hit", metavar="TIME", help="from a request to the report of what "
                        "the cache has, without the transfer (50us)")
-    disks.add_argument("--write-cache", metavar="N|off", help="so many of the segments hold writes "
-                       "that are reported before they are on the medium (off)")
+    disks.add_argument("--write-cache", metavar="N|off", help="segments of writes that are reported"
+                       " before they are on the medium (off)")
     loads = parser.add_argument_group("workloads")
     loads.add_argument("--trace", nargs="+", action="extend", default=[], metavar="FILE",
                        help=arrivals.FORMATS)
@@ -56,14 +56,14 @@ def add_parser(subparsers):
                        help="an attribute: of a workload that is nothing else, or changed in all "
                        "that files say")
     free = parser.add_argument_group("scheduling")
-    free.add_argument("--order", metavar="NAME", help="what costs are told against: fcfs, look, "
+    free.add_argument("--order", metavar="NAME", help="order to compare costs with: fcfs, look, "
                       "clook, sstf, sptf (clook)")
     free.add_argument("--policy", metavar="NAME", help="freeblock's: clook, sstf, sptf, sptf-sw, "
                       "auto (auto)")
     free.add_argument("--conservatism", metavar="TIME", help="added to each seek of a free read, "
                       "as 300us, or auto: learnt (auto)")
-    free.add_argument("--no-scan", action="store_true", help="do not tell how long a whole scan "
-                      "takes, which takes longer to say than all the rest")
+    free.add_argument("--no-scan", action="store_true", help="leave out the duration of a whole "
+                      "scan, which takes longest to compute")
     many = parser.add_argument_group("many")
     many.add_argument("--pairs", action="store_true", help="the first disk with the first "
                       "workload and so on, not each with each")

@@ -278,9 +278,9 @@ def add_parser(subparsers):
     """Add `scan`."""
     parser = subparsers.add_parser(
         "scan", help="checksum a disk in the background, or compare with checksums",
-        description="Read every block of a disk, partition, LVM linear volume or member of an md "
-        "raid1 in the background, and write a digest of each block to a file, or compare with "
-        "such a file. After an interruption the same command continues.")
+        description="Read every block in the background, and write a digest of each to a file, or "
+        "compare with such a file. Reads a disk, partition, LVM linear volume or member of an md "
+        "raid1. After an interruption the same command continues.")
     parser.add_argument("device", metavar="DEVICE", help="/dev/sda, sda2, /dev/vg/volume, /dev/md0")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the digests there (FILE.part "
                         "until it is complete); use another disk")

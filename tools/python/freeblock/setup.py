@@ -34,9 +34,9 @@ def add_parser(subparsers):
     """Add `setup`."""
     parser = subparsers.add_parser(
         "setup", help="measure a drive, and use the scheduler for it",
-        description="Like freeblock enable --measure-now for one disk: check whether the drive "
-        "suits, measure it, estimate background MB/s and cost from its present load, and use the "
-        "scheduler now and after each boot. After an interruption the same command continues; "
+        description="Like freeblock enable --measure-now for one disk. Checks whether the drive "
+        "suits, measures it, estimates background MB/s and cost from its present load, and uses "
+        "the scheduler now and after each boot. After an interruption the same command continues; "
         "'freeblock off' undoes it.")
     parser.add_argument("disk", metavar="DISK", help="/dev/sdX, as root")
     add_measuring(parser)
@@ -61,8 +61,9 @@ def add_measuring(parser):
 def add_common(parser):
     """Those of enable, too."""
     parser.add_argument("--no-boot", action="store_true", help="until the next boot only")
-    parser.add_argument("--max-cost", type=float, metavar="MS", help="what background reads may "
-                        "add to a request of others, on the mean (1, or what freeblock.conf says)")
+    parser.add_argument("--max-cost", type=float, metavar="MS", help="maximum mean latency "
+                        "that background reads may add to a request of others (1, or that of "
+                        "freeblock.conf)")
     parser.add_argument("--program", metavar="PATH", default=hosts.command(),
                         help="what is started at boot (this command)")
     parser.add_argument("--quiet", action="store_true", help="no progress")

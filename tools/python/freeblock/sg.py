@@ -20,8 +20,8 @@ SETTINGS = (
     ("--reads", "reads", "SHARE", "of all requests, 0 to 1 (1)"),
     ("--confirm", "confirm", "SERIAL", "serial number of the drive that may be written to, "
      "or VENDOR PRODUCT if it has none"),
-    ("--report-us", "report_us", "US", "completions are reported so much later than the model "
-     "says (0)"),
+    ("--report-us", "report_us", "US", "delay of reported completions after those of the "
+     "model (0)"),
     ("--search-us", "search_us", "US", "what choosing and searching take: a command that is held "
      "back goes so much earlier (500)"),
     ("--timeout", "timeout_ms", "MS", "of a command (30000)"),

@@ -49,7 +49,7 @@ SETTINGS = (
     ("--knowledge", "knowledge", "none|rates|map", "what the scheduler knows of the drive: its "
      "model (map), or only its size, and rates as it learns them (map)"),
     ("--noise", "noise", "KIND", "seek noise: off, laplace or gauss, with :US for the standard "
-     "deviation (as the drive says)"),
+     "deviation (the drive's)"),
     ("--seed", "seed", "N", "of drive and foreground (1)"),
     ("--policy", "policy", "clook|sstf|sptf|sptf-sw|none|auto", "none: the drive's own order; "
      "auto: each request with its free read (auto)"),
@@ -71,7 +71,7 @@ SETTINGS = (
     ("--size", "size", "SIZES", "of requests: 4k, exp:8k, or 4k/50:8k/30:64k/20 (exp:8k)"),
     ("--locality", "locality", "WHERE", "uniform, zipf, cylinders:N, streams:N or append:N "
      "(uniform)"),
-    ("--arrivals", "trace", "FILE", "requests that come as recorded: lines MS LBN SECTORS R|W, or "
+    ("--arrivals", "trace", "FILE", "arrivals from a file with lines MS LBN SECTORS R|W. Or "
      "another file of requests: " + arrivals.FORMATS),
     ("--read-expire", "read_expire_ms", "MS", "longest wait of a read, 0: none (500)"),
     ("--write-expire", "write_expire_ms", "MS", "longest wait of a write, 0: none (5000)"),
@@ -85,7 +85,7 @@ SETTINGS = (
      "or auto: learnt (auto)"),
     ("--target-slowdown-ppm", "target_slowdown_ppm", "PPM", "what free reads may cost then (5000)"),
     ("--max-sectors", "max_sectors", "N", "longest separate read (auto: as the module's buffers)"),
-    ("--max-prepend-sectors", "max_prepend_sectors", "N", "longest prepend (auto: likewise)"),
+    ("--max-prepend-sectors", "max_prepend_sectors", "N", "longest prepend (auto: the same)"),
     ("--separate", "separate", "0|1", "separate reads (1)"),
     ("--lift", "lift", "LIMITS", "of the paper's that are lifted: source+dest+several, or all, "
      "or auto: as a probe of the drive's look-ahead allows (auto)"),
@@ -101,8 +101,8 @@ SETTINGS = (
     ("--guard", "guard_ppm", "PPM", "turns that free reads may cost, 0: no bound "
      "(auto: as the module lets them)"),
     ("--calibrate", "calibrate", "0|1", "correct seek times by what completions say (1)"),
-    ("--destage", "destage", "0|1", "mind what a write cache still has to write (1)"),
-    ("--idle", "idle", "off|on", "read when nobody else wants anything, too (on)"),
+    ("--destage", "destage", "0|1", "wait while a write cache is written to the medium (1)"),
+    ("--idle", "idle", "off|on", "also read in idle time (on)"),
     ("--idle-wait", "idle_wait_us", "US", "idle so long before the first idle read (auto)"),
     ("--idle-size", "idle_size_kib", "KIB", "longest idle read (auto)"),
     ("--idle-mean", "idle_mean_us", "US", "what they may cost a request on the mean (1000)"),
@@ -123,7 +123,7 @@ SETTINGS = (
     ("--save", "save", "FILE", "write there what is left at the end"),
     ("--log", "log", "FILE", "write there arrival and response of each request, ns"),
     ("--seconds", "seconds", "S", "disk time of a run (60)"),
-    ("--requests", "requests", "N", "end after so many foreground requests"),
+    ("--requests", "requests", "N", "number of foreground requests after which it ends"),
     ("--whole", "whole", "0|1", "end when the scan is complete (0)"),
 )
 # Of these, what stands for a number; some may be auto
@@ -425,7 +425,7 @@ def add_parser(subparsers):
     parser.add_argument("--set", action="append", default=[], metavar="LINE",
                         help="a line that overrides the drive's description")
     parser.add_argument("--baseline", action="store_true",
-                        help="run each without the task, too, and tell the slowdown")
+                        help="run each without the task, too, and print the slowdown")
     parser.add_argument("-j", "--jobs", type=int, default=PROCESSES, metavar="N",
                         help="runs at once (%d)" % PROCESSES)
     parser.add_argument("--json", action="store_true", help="print a list of all results")

@@ -42,9 +42,9 @@ def add_parser(subparsers):
     """Add `tune`."""
     parser = subparsers.add_parser(
         "tune", help="find the best idle threshold and read size from traces",
-        description="Read traces (%s), show statistics of their idle intervals, simulate "
-        "policies, and print the threshold and read size that scrub fastest within the limits." %
-        arrivals.FORMATS)
+        description="Read traces, show statistics of their idle intervals, simulate policies, "
+        "and print the threshold and read size that scrub fastest within the limits. Formats: "
+        "%s." % arrivals.FORMATS)
     parser.add_argument("traces", nargs="*", metavar="TRACE", help="files, or folders of them")
     add_reading(parser)
     add_goals(parser)
