@@ -192,6 +192,7 @@ static ssize_t fb_sysfs_setting_store(struct kobject *kobj, struct kobj_attribut
 	spin_lock_irq(&disk->lock);
 	WRITE_ONCE(*(u32 *)((void *)disk + file->offset), value);
 	fb_idle_changed(disk);
+	fb_disk_tell_wants(disk);
 	spin_unlock_irq(&disk->lock);
 	return count;
 }
@@ -213,6 +214,7 @@ FB_SYSFS_SETTING(idle_size_kib, idle.size_kib, FB_IDLE_POLICY_SECTORS_MIN / 2,
 		 FB_IDLE_POLICY_SECTORS_MAX / 2, true);
 FB_SYSFS_SETTING(idle_mean_us, idle.goal_mean_us, 0, 10 * USEC_PER_SEC, false);
 FB_SYSFS_SETTING(idle_max_us, idle.goal_max_us, 1000, 60 * USEC_PER_SEC, false);
+FB_SYSFS_SETTING(max_kib_s, measure.max_kib_s, 0, 4194304, false);
 
 /* One of two words; a third one can be written only, and is not named when a word is refused */
 struct fb_sysfs_switch {
@@ -302,6 +304,7 @@ static struct attribute *fb_sysfs_disk_attrs[] = {
 	&idle_size_kib_file.attr.attr,
 	&idle_mean_us_file.attr.attr,
 	&idle_max_us_file.attr.attr,
+	&max_kib_s_file.attr.attr,
 	&power_file.attr.attr,
 	&idle_only_file.attr.attr,
 	&trial_file.attr.attr,

@@ -34,7 +34,9 @@ bool fb_deadline_is_late(const struct fb_deadline_rate *p, u64 left, u64 deadlin
 /* the time in which @ns of credit come in, rounded up */
 static u64 fb_deadline_share_time_ns(u64 ns, u32 ppm)
 {
-	return div_u64(ns * FB_PPM + ppm - 1, ppm);
+	u64 time_ns = mul_u64_u64_div_u64(ns, FB_PPM, ppm);
+
+	return time_ns + (mul_u64_u64_div_u64(time_ns, ppm, FB_PPM) < ns);
 }
 
 static void fb_deadline_share_fill(struct fb_deadline_share *s, u32 ppm, u64 now_ns)
@@ -48,7 +50,7 @@ static void fb_deadline_share_fill(struct fb_deadline_share *s, u32 ppm, u64 now
 		s->at_ns = now_ns;
 		return;
 	}
-	gain_ns = div_u64(past_ns * ppm, FB_PPM);
+	gain_ns = mul_u64_u64_div_u64(past_ns, ppm, FB_PPM);
 	/* what is too short for a nanosecond of credit is added up next time */
 	if (!gain_ns)
 		return;

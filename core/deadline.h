@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Deadlines: how fast a task's blocks are read, whether it will make its deadline at that rate, and
- * a bounded share of a disk's time for one that will not: a bucket of credit that fills at so many
- * millionths of the time that passes, and that reads are charged to when they have ended. Core; the
+ * a bounded share of a disk's time for one that will not: a bucket of credit that fills with a
+ * share of the time that passes, and that reads are charged to when they have ended. With all of
+ * the time as the share, and charges of a size over a rate, it keeps reads to that rate. Core; the
  * caller serialises.
  */
 #ifndef FB_DEADLINE_H

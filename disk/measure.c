@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What free reads cost: the controlled trial of one disk (core/cost/cost.h), which runs while there
- * are tasks, unless it is switched off. Locks: fb_disk.lock, held by every caller; the work judges
- * a block from a copy, without it.
+ * are tasks, unless it is switched off; and how fast they may be (max_kib_s). Locks: fb_disk.lock,
+ * held by every caller; the work judges a block from a copy, without it.
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -170,6 +170,37 @@ static void fb_measure_allow(struct fb_disk *disk, u32 may)
 	wake_up(&disk->wait);
 }
 
+/* What may be read: by what it costs, and by how much has been read. */
+static u32 fb_measure_may(struct fb_disk *disk, u64 now)
+{
+	struct fb_measure *m = &disk->measure;
+	u32 kib_s = READ_ONCE(m->max_kib_s), may = fb_cost_may(&m->cost, now);
+
+	if (kib_s != m->pace_kib_s)
+		m->pace = (struct fb_deadline_share) { .at_ns = now };
+	m->pace_kib_s = kib_s;
+	m->open_ns = kib_s ? fb_deadline_next_ns(&m->pace, FB_PPM, now) : 0;
+	if (m->open_ns > now)
+		return 0;
+	m->open_ns = 0;
+	return may;
+}
+
+/* Sectors have been read for tasks. Nothing is read until their time at max_kib_s is over. */
+void fb_measure_charge(struct fb_disk *disk, u32 nsect, u64 now)
+{
+	struct fb_measure *m = &disk->measure;
+	u32 may = m->may;
+
+	lockdep_assert_held(&disk->lock);
+	if (!m->pace_kib_s)
+		return;
+	fb_deadline_charge(&m->pace, div_u64(nsect * (NSEC_PER_SEC / 2), m->pace_kib_s));
+	fb_measure_allow(disk, fb_measure_may(disk, now));
+	if (m->may != may)
+		fb_disk_tell_wants(disk);
+}
+
 /* A stretch of the trial may have ended: what may be read now? @gaps_ppm: what gaps may cost. */
 void fb_measure_look(struct fb_disk *disk, u32 gaps_ppm, u64 now)
 {
@@ -183,22 +214,25 @@ void fb_measure_look(struct fb_disk *disk, u32 gaps_ppm, u64 now)
 	bool tasks;
 
 	lockdep_assert_held(&disk->lock);
-	if (!m->on)
-		return;
-	m->cost.gaps = !fb_level_unmapped(disk);
-	fb_trial_set_limit(&m->cost.trial, &limit);
-	fb_coverage_wanted(disk, &tasks);
-	fb_cost_want(&m->cost, tasks, now);
-	fb_measure_allow(disk, fb_cost_may(&m->cost, now));
-	if (fb_cost_due(&m->cost))
+	if (m->on) {
+		m->cost.gaps = !fb_level_unmapped(disk);
+		fb_trial_set_limit(&m->cost.trial, &limit);
+		fb_coverage_wanted(disk, &tasks);
+		fb_cost_want(&m->cost, tasks, now);
+	}
+	fb_measure_allow(disk, fb_measure_may(disk, now));
+	if (m->on && fb_cost_due(&m->cost))
 		schedule_work(&m->work);
 }
 
 /* When to look next, if nothing happens before; 0: never. */
 u64 fb_measure_due_ns(const struct fb_disk *disk)
 {
-	u64 due_ns = disk->measure.on ? fb_cost_next_ns(&disk->measure.cost) : FB_TRIAL_NEVER;
+	const struct fb_measure *m = &disk->measure;
+	u64 due_ns = m->on ? fb_cost_next_ns(&m->cost) : FB_TRIAL_NEVER;
 
+	if (m->open_ns)
+		due_ns = min(due_ns, m->open_ns);
 	return due_ns == FB_TRIAL_NEVER ? 0 : due_ns;
 }
 
@@ -214,7 +248,7 @@ void fb_measure_set(struct fb_disk *disk, enum fb_measure_word word)
 		fb_cost_stop(&disk->measure.cost, now);
 	else
 		fb_cost_reset(&disk->measure.cost, now);
-	fb_measure_allow(disk, fb_cost_may(&disk->measure.cost, now));
+	fb_measure_allow(disk, fb_measure_may(disk, now));
 }
 
 static enum fb_trial_kind fb_measure_kind(bool write)
@@ -239,7 +273,7 @@ void fb_measure_ended(struct fb_disk *disk, bool write, u64 took_ns, u64 now)
 /* Why nothing is read in gaps or idle time (@kind); NULL: it is no matter of this. */
 const char *fb_measure_bars(const struct fb_disk *disk, u32 kind)
 {
-	if (disk->measure.may & kind)
+	if (disk->measure.may & kind || disk->measure.open_ns)
 		return NULL;
 	return fb_cost_controls(&disk->measure.cost) ? "off: withheld, to measure what they cost" :
 		"off: they cost the foreground more than they may";

@@ -67,6 +67,8 @@ MISTAKES = (
     ("[all]\nwindow = Saturday 22-6\n", 2, "days before them, as in Sat,Sun 0-24"),
     ("[all]\nwindow = Sat..Foo 22-6\n", 2, "want hours"),
     ("[all]\nwindow =\n", 2, "want hours"),
+    ("[all]\nmax_mb_s = fast\n", 2, "want MB/s, 0 to 9999"),
+    ("[all]\nmax_mb_s = 0.01\n", 2, "at least 0.1 MB/s, or 0 for no limit"),
     ("[all]\nmax_concurrent = 0\n", 2, "want a whole number from 1 to 10000"),
     ("[all]\nmax_celsius = 101\n", 2, "want a whole number from 20 to 100"),
     ("[all]\ninhibit =\n", 2, "want a command"),
@@ -264,6 +266,9 @@ class Disks(Case):
         self.machine.write("etc/freeblock.conf", "[all]\nidle_mean_us = 7\n")
         self.assertEqual(self.do("conf", "apply"), (0, "sda: idle_mean_us 7\n"))
         self.assertEqual(self.machine.read("sys/kernel/freeblock/sda/idle_mean_us"), "7\n")
+        self.machine.write("etc/freeblock.conf", "[all]\nmax_mb_s = 6.2\n")
+        self.assertEqual(self.do("conf", "apply"), (0, "sda: max_kib_s 6054\n"))
+        self.assertEqual(self.machine.read("sys/kernel/freeblock/sda/max_kib_s"), "6054\n")
         self.machine.write("etc/freeblock.conf", "[all]\npower = keep-awake\n")
         self.assertEqual(self.do("conf", "apply"), (0, "sda: power keep-awake\n"))
         self.assertEqual(self.machine.read("sys/kernel/freeblock/sda/power"), "keep-awake\n")

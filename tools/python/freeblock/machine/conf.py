@@ -21,6 +21,7 @@ from . import enabled, kinds, window
 FILE = "etc/freeblock.conf"
 MORE = FILE + ".d"              # files in there whose names end with .conf
 DAYS = 3650                     # more is a mistake
+LEAST_MB_S = 0.1
 
 
 def _whole(least, most, word=None):
@@ -38,6 +39,15 @@ def _whole(least, most, word=None):
 def _window(text):
     """Hours of local time."""
     return None if text == "always" else window.Windows(text)
+
+
+def _rate(text):
+    """MB/s; 0: no limit."""
+    if not re.fullmatch(r"\d{1,4}(\.\d{1,3})?", text, re.ASCII):
+        raise ValueError("MB/s, 0 to 9999, as in 6.5; 0: no limit")
+    if 0 < float(text) < LEAST_MB_S:
+        raise ValueError("at least %g MB/s, or 0 for no limit" % LEAST_MB_S)
+    return float(text)
 
 
 def _order(text):
@@ -78,6 +88,7 @@ KEYS = {
     "idle_max_us": (_whole(1000, 60000000), None),
     "target_slowdown_ppm": (_whole(0, 1000000), None),
     "foreground_cost_ppm": (_whole(1, 500000), None),
+    "max_mb_s": (_rate, None),
     "power": (_power, None),
     "idle_only": (_whole(0, 1), None),
     "enable": (_yes, None),
@@ -92,6 +103,7 @@ SETTINGS = {"idle_mean_us": fbstate.KERNEL + "/%s/idle_mean_us",
             "idle_max_us": fbstate.KERNEL + "/%s/idle_max_us",
             "target_slowdown_ppm": "sys/block/%s/queue/iosched/target_slowdown_ppm",
             "foreground_cost_ppm": "sys/block/%s/queue/iosched/foreground_cost_ppm",
+            "max_mb_s": fbstate.KERNEL + "/%s/max_kib_s",
             "power": fbstate.KERNEL + "/%s/power",
             "idle_only": fbstate.KERNEL + "/%s/idle_only"}
 # keys, the first of which may not be more than the second, and why
@@ -373,6 +385,8 @@ def settings(disk, conf):
     """What the module's files of a disk are to have: by the file, and by how it was enabled."""
     said = conf.of(disk)
     found = {key: said[key] for key in SETTINGS if said[key] is not None}
+    if "max_mb_s" in found:
+        found["max_mb_s"] = int(found["max_mb_s"] * 1e6 / 1024)
     max_cost_us = enabled.max_cost_us(disk)
     if max_cost_us is not None:
         found["idle_mean_us"] = max_cost_us
@@ -399,7 +413,7 @@ def changes(disk, conf):
     found = []
     for key, value in settings(disk, conf).items():
         file = SETTINGS[key] % disk["name"]
-        found.append(Change(key, file, fbstate.read(file), str(value)))
+        found.append(Change(os.path.basename(file), file, fbstate.read(file), str(value)))
     return [change for change in found if change.old != change.new]
 
 
