@@ -79,6 +79,23 @@ class Told(Case):
                                         "the module was loaded; among them the sectors 88, 800")])
         self.assertEqual(self.machine.told[0]["FREEBLOCK_BAD_BLOCKS"], "3")
 
+    def test_on_error(self):
+        """The administrator's command gets the disk and how many blocks are new, once; one that
+        fails, or does not end, is named. Seen to fail: run at each look; the count of all."""
+        ran = os.path.join(self.machine.root, "ran")
+        self.machine.write("etc/freeblock.conf", "[all]\non_error = echo $FREEBLOCK_DISK "
+                           "$FREEBLOCK_BAD_BLOCKS >> %s\n" % ran)
+        for count in (2, 2, 5):
+            self.machine.write(KERNEL + "state/bad_blocks", "%d\n" % count)
+            self.do("conf", "due")
+        self.assertEqual(self.machine.read("ran"), "sda 2\nsda 3\n")
+        for command, why in (("exit 7", "status 7 of: exit 7"), ("sleep 9", "no end within 0 s")):
+            self.machine.write("etc/freeblock.conf", "[all]\non_error = %s\n" % command)
+            count += 1
+            self.machine.write(KERNEL + "state/bad_blocks", "%d\n" % count)
+            with mock.patch.object(events, "ON_ERROR_S", .2):
+                self.assertIn("sda: on_error: " + why, self.do("conf", "due")[1])
+
     def test_one_field(self):
         """A value is a field's, whatever is in it. Seen to fail: another field, of the disk's own
         making."""

@@ -19,7 +19,7 @@ from . import ToolError, UsageError, advice, fbstate, fbstate_health, fbstate_wh
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Blocks
-from .machine import due, events, kinds, units
+from .machine import due, events, kinds, passes, units
 from .scrub_port import ACTIVE, ORDERS, Coverage, Port
 
 # Of five seconds that an interruption may cost: two between saves, and the save itself
@@ -41,10 +41,11 @@ EXAMPLES = (
     ("freeblock scrub /dev/sda2 start --deadline 30",
      "Have a partition verified within 30 days, unattended."),
     ("freeblock scrub sda status --json", "Show how far it is, as a JSON object."),
+    ("freeblock scrub sda history", "Show when passes ended, how long they took, and their cost."),
     ("freeblock scrub sda stop", "Stop it; it continues from there when it is started again."),
     ("freeblock scrub --all", "Verify all hard disks that have the scheduler, side by side."),
 )
-ACTIONS = ("run", "start", "pause", "resume", "stop", "status", "install-service")
+ACTIONS = ("run", "start", "pause", "resume", "stop", "status", "history", "install-service")
 
 SERVICE = """\
 # /etc/systemd/system/freeblock-scrub@.service
@@ -320,19 +321,23 @@ def run_keeper(args):
             error.filename or journal.path, error.strerror)) from error
     finally:
         journal.close()
+    cost = meter.report()
     report(args, port, dict(progress.values(), state_file=journal.path,
-                            **{"pass": journal.number}), meter.report())
+                            **{"pass": journal.number}), cost)
     if port.state() == "finished":
-        tell(port, keeper, journal)
+        tell(port, keeper, journal, cost[port.disk.name])
     return 128 + stopped[0] if stopped else status_of(port)
 
 
-def tell(port, keeper, journal):
-    """The journal, and the record of the disk's passes: a pass is over."""
-    if not keeper.piece.suffix:
-        due.passed(port.disk.name)
+def tell(port, keeper, journal, cost):
+    """The journal, and the records of the disk's passes: a pass is over."""
     bad, unverified = (int(port.values().get(name, 0))
                        for name in ("blocks_bad", "blocks_unverified"))
+    if not keeper.piece.suffix:
+        due.passed(port.disk.name)
+        passes.add(journal.identity["id"], began=journal.began, ended=int(time.time()),
+                   blocks=keeper.blocks, bad=bad, unverified=unverified,
+                   added_ms=cost["added_ms"], error_ms=cost["error_ms"])
     events.send("scrub_done", port.disk.name, "pass %d of the scrub is done: %d of %d blocks "
                 "verified, %d could not be read%s" % (
                     journal.number, keeper.verified(), keeper.blocks, bad,
@@ -387,11 +392,13 @@ def run_start(args, port):
 
 
 def run_command(args):
-    """scrub DEVICE start, pause, resume, stop, status"""
+    """scrub DEVICE start, pause, resume, stop, status, history"""
     segment = fbstate_where.locate(args.device)[0]
     port = Port(fbstate.blocks_of(segment.disk))
     if args.action == "start":
         run_start(args, port)
+    elif args.action == "history":
+        run_history(args, passes.load(port.identity()["id"]))
     elif args.action != "status":
         if port.state() not in ACTIVE:
             raise ToolError("%s is not being scrubbed (%s); run: freeblock scrub %s start" %
@@ -402,6 +409,25 @@ def run_command(args):
         report(args, port, None, {})
         return status_of(port)
     return os.EX_OK
+
+
+def _day(seconds):
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def run_history(args, found):
+    """scrub DEVICE history: of the whole disk"""
+    if args.json:
+        print(json.dumps(found, indent=1))
+        return
+    if not found:
+        print("no pass over the whole disk has ended yet")
+    for one in found:
+        print("%s to %s (%s): %d blocks, %d bad%s; free reads added %s" % (
+            _day(one["began"]), _day(one["ended"]), fbstate.span(one["ended"] - one["began"]),
+            one["blocks"], one["bad"], unverified_text(one["unverified"]),
+            "%.2f +- %.2f ms to a request" % (one["added_ms"], one["error_ms"])
+            if one["added_ms"] is not None else "not known"))
 
 
 def run_install_service(args):
@@ -420,7 +446,7 @@ def add_parser(subparsers):
         description="Verify a disk or partition in the background. run: start, save the progress "
         "every two seconds, and wait for the end; after a crash, a power cut, a reboot or a "
         "replugged disk it continues. start: start and return; the progress is not saved. "
-        "install-service: print a systemd unit for run.")
+        "history: show the ended passes. install-service: print a systemd unit for run.")
     parser.add_argument("device", metavar="DEVICE", nargs="?",
                         help="a disk or partition: sda, /dev/sda2")
     parser.add_argument("action", choices=ACTIONS, nargs="?",
@@ -454,8 +480,8 @@ def check_effects(args):
                       state=None)
     if args.action != "run":
         need_defaults(args, "is for run", wait=False, before=BEFORE_S)
-    if args.action not in ("run", "status"):
-        need_defaults(args, "is for run and status", json=False)
+    if args.action not in ("run", "status", "history"):
+        need_defaults(args, "is for run, status and history", json=False)
 
 
 # ---- all disks

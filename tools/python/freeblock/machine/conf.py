@@ -95,6 +95,7 @@ KEYS = {
     "max_concurrent": (_whole(1, 10000), None),
     "max_celsius": (_whole(20, 100), None),
     "inhibit": (_command, None),
+    "on_error": (_command, None),
 }
 # What [all] says of disks only that may be meant without being named
 FLEET = ("enable", "scrub_every_days")

@@ -9,6 +9,7 @@ module's counters do not outlive a boot either.
 import contextlib
 import json
 import os
+import subprocess
 import sys
 import syslog
 import time
@@ -33,6 +34,7 @@ TOLD = "run/freeblock/events.json"
 # what state/knowledge gives as a reason when the module does not believe the model
 DISTRUST = (advice.DISTRUSTED, "completions do not fit the model")
 SECTORS = 8                     # named at most
+ON_ERROR_S = 60                 # how long a command may take
 
 
 def send(kind, name, text, **fields):
@@ -76,7 +78,22 @@ def forget():
         os.rmdir(fbstate.path(os.path.dirname(TOLD)))
 
 
-def _bad(disk, before):
+def _on_error(name, command, count):
+    """Run the administrator's command; that it fails goes to the unit's errors."""
+    try:
+        status = subprocess.run(command, shell=True, check=False, timeout=ON_ERROR_S,
+                                stdin=subprocess.DEVNULL,
+                                env={**os.environ, "FREEBLOCK_DISK": name,
+                                     "FREEBLOCK_BAD_BLOCKS": str(count)}).returncode
+        why = status and "status %d" % status
+    except subprocess.TimeoutExpired:
+        why = "no end within %d s" % ON_ERROR_S
+    if why:
+        print("freeblock: %s: on_error: %s of: %s" % (name, why, one_line(command)),
+              file=sys.stderr)
+
+
+def _bad(disk, said, before):
     """Blocks that could not be read since the last look; how many there are in all."""
     count = disk.value("state/bad_blocks")
     if not isinstance(count, int):
@@ -89,6 +106,8 @@ def _bad(disk, before):
              "loaded%s" % (more, "s" * (more != 1), count, "; among them the sectors " +
                            ", ".join(line.split()[0] for line in known) if known else ""),
              FREEBLOCK_BAD_BLOCKS=count)
+        if said["on_error"]:
+            _on_error(disk.name, said["on_error"], more)
     return count
 
 
@@ -134,7 +153,7 @@ def watch(conf, now=None):
             continue
         key = names.key(identity)
         old = before.get(key, {})
-        told[key] = {"bad_blocks": _bad(disk, old.get("bad_blocks")),
+        told[key] = {"bad_blocks": _bad(disk, conf.of(identity), old.get("bad_blocks")),
                      "late": _late(disk, conf, old.get("late"), now),
                      "distrusted": _distrusted(disk, old.get("distrusted")),
                      "stopped": _stopped(disk, identity, old.get("stopped"))}
