@@ -486,7 +486,7 @@ class Mistakes(unittest.TestCase):
 
     # Each command that is given a device, by its name; status --check ends as plugins do
     DEVICE = ("calibrate %s -o x", "conf show %s", "conf apply %s", "conf scrub %s", "extract %s",
-              "enable %s",
+              "canary %s", "enable %s", "scrub %s history",
               "metrics %s", "models load %s", "models install {tiny} --disk %s", "observe %s",
               "observe %s --model /nope", "off %s", "restore %s", "scan %s", "scan %s -o x",
               "scan %s --verify /nope", "scrub %s run", "scrub %s start", "scrub %s status",
@@ -496,6 +496,7 @@ class Mistakes(unittest.TestCase):
               "tune x --apply %s --model nearline16")
     NO_DEVICE = ("apply", "guard", "predict", "sim")
     MISSING = {
+        "canary": "the following arguments are required: DISK",
         "calibrate": "the following arguments are required: DISK, -o/--output",
         "conf": "the following arguments are required: WHAT",
         "enable": "specify DISK or --all",

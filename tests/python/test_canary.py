@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of freeblock canary on a machine of files: what ends it, what it leaves. Prints TAP."""
+
+import json
+import os
+import sys
+from unittest import mock
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import fakedisk  # noqa: E402
+import taptest  # noqa: E402
+from fakemachine import Case  # noqa: E402
+from freeblock import canary  # noqa: E402
+from freeblock.machine import kernel  # noqa: E402
+
+DEBUG = fakedisk.DEBUG + "sda/"
+STATE = fakedisk.KERNEL + "sda/state/"
+TRIAL = """on 1
+limit_us 1000
+limit_ppm 10000
+read %d %d 10000000 40000 4000 1
+write 0 1000 5000000 0 100 1
+slow %d 500000 10000000 0 4000 1
+all 0 0 0 0 0 0
+"""
+
+
+class Canary(Case):
+    """An enabled disk; each look is a minute later."""
+
+    def setUp(self):
+        super().setUp()
+        self.do("enable", "/dev/sda")
+        self.clock, self.leases = 1e6, []
+        self.events = {}                # minute -> what happens then
+        self.look(400000, 100000, 0)
+        for file, value in (("ioerr_cnt", "0x3"), ("iotmo_cnt", "0x0")):
+            self.machine.write("sys/block/sda/device/" + file, value + "\n")
+        for patch in (mock.patch.object(canary.time, "sleep", self.sleep),
+                      mock.patch.object(canary.time, "time", lambda: self.clock),
+                      mock.patch.object(kernel, "command", self.command)):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def look(self, added_ns, error_ns, slow, words="free reads add 0.40 +- 0.10 ms (4.0 %) to a "
+                                                   "read"):
+        """What the module knows from now on."""
+        self.machine.write(DEBUG + "trial", TRIAL % (added_ns, error_ns, slow))
+        self.machine.write(STATE + "cost", words + "\n")
+
+    def sleep(self, seconds):
+        """Time passes."""
+        self.clock += seconds
+        self.events.pop(round((self.clock - 1e6) / 60), lambda: None)()
+
+    def command(self, words, text=""):
+        """systemd's timers are noted."""
+        if words[0] == "systemd-run":
+            self.leases.append(words)
+            return 0, ""
+        if words[-1] == "freeblock-lease-sda.timer":
+            self.leases.append(None)
+            return 0, ""
+        return self.machine.command(words, text)
+
+    def canary(self, *words):
+        """(exit status, the result, scheduler afterwards)"""
+        status, out, err = taptest.freeblock("canary", "sda", "--json", "--quiet", *words)
+        return (status, json.loads(out) if out else err,
+                self.machine.read("sys/block/sda/queue/scheduler").strip())
+
+    def test_well(self):
+        """A day without anything; the disk keeps the scheduler."""
+        status, found, scheduler = self.canary()
+        self.assertEqual((status, found["breach"], found["undone"], scheduler),
+                         (0, None, None, "freeblock"))
+        self.assertEqual(self.clock, 1e6 + 86400)
+        self.assertEqual((found["cost"]["added_ms"], found["read"]["ends"], found["errors"],
+                          found["timeouts"]), (.4, 4000, 0, 0))
+        self.look(0, 0, 0, "not known")
+        self.assertEqual(self.canary("--days", "0.01")[0], 4)
+
+    def test_breach(self):
+        """Each that ends it, in its minute; the disk has its former scheduler then.
+
+        Seen to fail: bounds without the error; errors since the boot; no way back."""
+        def failed(count):
+            self.machine.write("sys/block/sda/device/iotmo_cnt", "0x%x\n" % count)
+
+        for event, ends in (
+                (lambda: self.look(1299000, 100000, 0), None),
+                (lambda: self.look(1301000, 100000, 0), "free reads add .*; 1.10 ms are allowed"),
+                (lambda: self.look(0, 0, 10999999), None),
+                (lambda: self.look(0, 0, 11000001), "1.10 % of reads have become slow, 1 % are"),
+                (lambda: self.look(0, 0, 0, "not known; stopped at 5.10 +- 0.40 ms (30.1 %)"),
+                 "has stopped background reads: stopped at 5.10"),
+                (lambda: failed(10), None), (lambda: failed(21), "11 commands failed or timed")):
+            self.clock, self.events = 1e6, {7: event}
+            status, found, scheduler = self.canary("--days", "0.1")
+            if ends is None:
+                self.assertEqual((status, found["breach"], scheduler), (0, None, "freeblock"))
+                continue
+            self.assertRegex(found["breach"], ends)
+            self.assertEqual((status, found["undone"], scheduler), (3, True, "mq-deadline"))
+            self.assertEqual([path for path in self.tree() if "enabled" in path], [])
+            self.do("enable", "/dev/sda")
+            self.look(400000, 100000, 0)
+
+    def test_lease(self):
+        """It is renewed at each look, and dropped at the end. Seen to fail: kept at the end."""
+        self.assertEqual(self.canary("--days", "0.002", "--lease", "10")[0], 0)
+        runs = [lease for lease in self.leases if lease]
+        self.assertEqual(len(runs), 4)
+        self.assertEqual(runs[0][5:7] + runs[0][-2:], ["600s", runs[0][6], "off", "/dev/sda"])
+        self.assertEqual(runs[0][:5], ["systemd-run", "--quiet", "--unit", "freeblock-lease-sda",
+                                       "--on-active"])
+        self.assertIsNone(self.leases[-1])
+
+    def test_refused(self):
+        """What makes no sense; a disk that gets another scheduler meanwhile."""
+        for words in (("--days", "0"), ("--max-slow", "101"), ("--lease", "1"),
+                      ("--max-errors", "-1")):
+            self.assertEqual(self.canary(*words)[0], 2, words)
+        self.events = {3: lambda: self.machine.write("sys/block/sda/queue/scheduler", "none\n")}
+        status, said, _ = self.canary()
+        self.assertEqual(status, 1)
+        self.assertIn("sda has another scheduler now", said)
+
+
+if __name__ == "__main__":
+    taptest.main()
