@@ -119,6 +119,14 @@ class Status(unittest.TestCase):
         self.assertRegex(out[1], "^sda   gaps, idle  my scan .*  not known, stopped  1970-01-11 +0 "
                          " the mean slowdown is at its goal$")
         self.assertRegex(out[2], "^sdb   -           -  ")
+        # without a map it is as it should be; one that is lost is not
+        self.tree.values(SYSFS + "state", {"free_reads": "off: no map of the drive is in use",
+                                           "idle": "waiting", "knowledge": "none: no model"})
+        self.assertRegex(self.status("--seconds", "0")[1].splitlines()[1], " 0  -$")
+        lost = "none: reads end at no angle of the model"
+        self.tree.write(SYSFS + "state/knowledge", lost)
+        self.assertRegex(self.status("--seconds", "0")[1].splitlines()[1],
+                         " 0  reads end at no angle of the model$")
         self.assertEqual(out[3], "2 disks, - MB/s, 0 bad blocks, 1 to look at")
 
     def test_knowledge(self):

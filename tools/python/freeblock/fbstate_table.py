@@ -81,11 +81,15 @@ def task_word(tasks):
         " +%d" % (len(tasks) - 1) if len(tasks) > 1 else "")
 
 
-def waits_for(stuck, free_reads, idle):
-    """What keeps a disk from reading, or from using gaps; None: nothing does."""
-    if stuck:
-        return stuck
-    for words in (idle, free_reads):
+def waits_for(one, idle):
+    """What keeps a disk from reading, or from using gaps; None: nothing does. That a disk never had
+    a map is no reason to wait."""
+    if one["stuck"]:
+        return one["stuck"]
+    why, command = one["unmapped"] or ("", None)
+    if command:
+        return why
+    for words in (idle, None if why else one["free_reads"]):
         state, _, why = (words or "").partition(": ")
         if state in ("off", "paused") and why:
             return why

@@ -161,7 +161,7 @@ def row(one):
         100 * first["done"] / first["total"] if first and first["total"] else None,
         sum(rates) / 1e6 if rates else None, first.get("eta_s") if first else None, one["cost"],
         fbstate_table.day(one["last_pass"]), one["bad_blocks_count"],
-        fbstate_table.waits_for(one["stuck"], one["free_reads"], one["idle_status"].get("state")))
+        fbstate_table.waits_for(one, one["idle_status"].get("state")))
 
 
 def check_words(disk):

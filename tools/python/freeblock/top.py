@@ -122,7 +122,7 @@ def row(now, before):
         None if free is None or seconds <= 0 else free * SECTOR / 1e6 / seconds,
         fbstate_health.remaining_s(job), now["cost"], fbstate_table.day(now["last_pass"]),
         now["bad_blocks"],
-        fbstate_table.waits_for(now["stuck"], now["free_reads"], now["idle"]))
+        fbstate_table.waits_for(now, now["idle"]))
 
 
 @dataclass
