@@ -30,7 +30,7 @@ max_concurrent = 20
 CONF
 expect_ok "conf check" freeblock conf check
 began=$(now)
-expect_ok "enable" freeblock enable --all --quiet
+expect_ok "enable" freeblock enable --all --yes --quiet
 note "enabled $DISKS disks in $(($(now) - began)) s"
 freeblock status --seconds 0 > /tmp/status || not_ok "status"
 expect_eq "a line each, a header and a total" "$(wc -l < /tmp/status)" $((DISKS + 2))

@@ -84,7 +84,7 @@ note "draws, 1/100 s:$took"
 
 ### All disks, and the foreground left alone
 
-expect_ok "enable --all --idle-only" freeblock enable --all --idle-only
+expect_ok "enable --all --idle-only" freeblock enable --all --yes --idle-only
 expect_eq "idle_only" "$(cat "$(fb "$disk")/idle_only")" 1
 expect_match "knowledge" "$(state "$disk" knowledge)" ": idle_only is set$"
 freeblock scrub --all --quiet --before 0 > /tmp/scrub 2>&1 &

@@ -61,7 +61,7 @@ for port in scsi sata; do
 	kind $port "physical_exponent 3" 512 4096
 	kind $port "sector_bytes 4096" 4096 4096
 done
-expect_ok "enable --all" freeblock enable --all
+expect_ok "enable --all" freeblock enable --all --yes
 for each in $drives; do
 	name=${each%:*}
 	disk=${each#*:}

@@ -319,11 +319,41 @@ class Fleet(Enable):
         self.machine.write("sys/block/sdd/queue/rotational", "0\n")
         self.machine.write("sys/block/sr0/device/type", "5\n")
 
+    def test_asks(self):
+        """--all asks at a terminal, and needs --yes where there is none.
+
+        Seen to fail: an empty answer taken for yes."""
+        status, said = self.do("enable", "--all")
+        self.assertEqual((status, self.scheduler()), (2, "mq-deadline"))
+        self.assertIn("--all needs --yes where there is no terminal to ask; it is about sda sde",
+                      said)
+        for answer, scheduler in (("", "mq-deadline"), ("n\n", "mq-deadline"),
+                                  ("Yes\n", "freeblock")):
+            terminal = mock.Mock(isatty=lambda: True, readline=lambda answer=answer: answer)
+            with mock.patch.object(sys, "stdin", terminal):
+                self.do("enable", "--all", "--quiet")
+            self.assertEqual(self.scheduler(), scheduler, answer)
+        self.assertEqual(self.do("enable", "sda", "--yes")[0], 2)
+
+    def test_most(self):
+        """max_disks of [all] limits enable and apply. Seen to fail: disks counted twice; those that
+        are served already not counted."""
+        self.machine.write(conf.FILE, "[all]\nmax_disks = 1\nenable = yes\n")
+        for command in (("enable", "--all", "--yes"), ("apply",)):
+            status, said = self.do(*command)
+            self.assertEqual((status, self.scheduler()), (1, "mq-deadline"))
+            self.assertRegex(said, r"freeblock.conf:2: max_disks = 1, and there would be 2: sda, s")
+        self.assertEqual(self.do("enable", "sda")[0], 0)
+        self.assertEqual(self.do("enable", "sda")[0], 0)
+        self.assertEqual(self.do("enable", "sde")[0], 1)
+        self.machine.write(conf.FILE, "[wwn *]\nmax_disks = 9\n")
+        self.assertRegex(self.do("conf", "check")[1], "a number for the machine, in .all.")
+
     def test_all(self):
         """All hard disks but those that have to be named, which is said.
 
         Seen to fail: a bridge, shingles that are hidden, a CD drive; one that ends it."""
-        status, said = self.do("enable", "--all")
+        status, said = self.do("enable", "--all", "--yes")
         self.assertEqual(status, 0, said)
         self.assertEqual([name for name in ("sda", "sdb", "sdc", "sdd", "sde", "sr0")
                           if self.scheduler(name) == "freeblock"], ["sda", "sde"])
@@ -357,7 +387,7 @@ class Fleet(Enable):
         Seen to fail: [all] for each disk with the scheduler."""
         os.makedirs(os.path.join(self.machine.root, "run/systemd/system"))
         self.machine.write(conf.FILE, "[all]\nscrub_every_days = 30\n")
-        self.do("enable", "--all")
+        self.do("enable", "--all", "--yes")
         self.do("enable", "sdb")
         self.assertEqual(sorted(name for name in os.listdir(os.path.join(
             self.machine.root, "run/units"))), [due.UNIT % "sda", due.UNIT % "sde"])

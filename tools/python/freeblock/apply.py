@@ -62,6 +62,7 @@ def enable_all(said, args):
     """(how many disks got the scheduler, what went wrong)"""
     wrong = []
     found = to_enable(said)
+    enable.need_room(found, said)
     for name in found:
         try:
             if not args.check:

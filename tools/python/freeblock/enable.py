@@ -9,17 +9,17 @@ import argparse
 import json
 import sys
 
-from . import ToolError, UsageError, advice, fbstate_cost, need_defaults, need_one, setup
+from . import ToolError, UsageError, advice, fbstate, fbstate_cost, need_defaults, need_one, setup
 from .extraction import identity as names
 from .extraction import store
-from .machine import book, enabled, kinds, lock, steps
+from .machine import book, conf, enabled, kinds, lock, steps
 from .streams import one_line
 
 STATUSES = {1: "A disk could not be enabled; or an error."}
 EXAMPLES = (
     ("freeblock enable /dev/sda", "Have a disk served from now on, and after each boot."),
-    ("freeblock enable --all --idle-only",
-     "All hard disks; the order of their other requests is never changed."),
+    ("freeblock enable --all --yes --idle-only",
+     "All hard disks, without a question; the order of their other requests is never changed."),
     ("freeblock enable /dev/sda --measure-now",
      "Measure the disk first, for reads in the gaps of its other requests, too."),
 )
@@ -38,6 +38,7 @@ def add_parser(subparsers):
     parser.add_argument("disks", metavar="DISK", nargs="*", help="/dev/sdX, as root; any number")
     parser.add_argument("--all", action="store_true", help="all hard disks except USB, virtual "
                         "and drive-managed SMR disks, which have to be named")
+    parser.add_argument("--yes", action="store_true", help="with --all: do not ask first")
     parser.add_argument("--idle-only", action="store_true", help="read in idle time only; never "
                         "reorder, delay or merge other requests")
     parser.add_argument("--measure-now", action="store_true", help="measure each drive first "
@@ -83,6 +84,36 @@ def check(disk):
                         "a multipath device take no scheduler" % (disk.name, ", ".join(others)))
     if disk.options.no_boot and steps.fitting_model(disk):
         setup.check_no_boot()
+
+
+def served():
+    """Names of the disks that have the scheduler."""
+    return [disk["name"] for disk in store.disks()
+            if fbstate.Disk(disk["name"]).scheduler() == "freeblock"]
+
+
+def need_room(disks, said):
+    """ToolError if the machine would serve more disks than max_disks of freeblock.conf."""
+    limits = [(section.values["max_disks"], section) for section in said.sections
+              if "max_disks" in section.values]
+    if not limits:
+        return
+    most, section = limits[-1]
+    all_of = {*served(), *disks}
+    if len(all_of) > most:
+        raise ToolError("%s: max_disks = %d, and there would be %d: %s" % (
+            section.where("max_disks"), most, len(all_of), ", ".join(sorted(all_of))))
+
+
+def confirm(disks):
+    """Ask at a terminal; UsageError where there is none."""
+    if not sys.stdin.isatty():
+        raise UsageError("--all needs --yes where there is no terminal to ask; it is about %s" %
+                         " ".join(disks))
+    print("Enable freeblock on %d disk%s: %s? [y/N] " % (
+        len(disks), "s" * (len(disks) != 1), " ".join(disks)), end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise ToolError("nothing was changed")
 
 
 # ---- one of them
@@ -169,6 +200,8 @@ def run(args):
     need_one((args.disks, "DISK"), (args.all, "--all"))
     if not args.measure_now:
         need_defaults(args, "is for --measure-now", **MEASURING)
+    if args.yes and not args.all:
+        raise UsageError("--yes is for --all")
     if args.model and (args.all or len(args.disks) > 1):
         raise UsageError("--model is for one disk")
     setup.check_words(args)
@@ -178,6 +211,9 @@ def run(args):
         setup.check_machine(args)
     for line in left if not args.quiet else ():
         print(one_line(line), file=sys.stderr)
+    need_room(disks, conf.load())
+    if args.all and not args.yes:
+        confirm(disks)
     for name in disks:
         try:
             if args.measure_now:

@@ -93,10 +93,13 @@ KEYS = {
     "idle_only": (_whole(0, 1), None),
     "enable": (_yes, None),
     "max_concurrent": (_whole(1, 10000), None),
+    "max_disks": (_whole(0, 10000), None),
     "max_celsius": (_whole(20, 100), None),
     "inhibit": (_command, None),
     "on_error": (_command, None),
 }
+# Of the machine
+MACHINE = ("max_disks",)
 # What [all] says of disks only that may be meant without being named
 FLEET = ("enable", "scrub_every_days")
 # key: where the module has it
@@ -337,6 +340,8 @@ def parse(text, path):
         for key, value in parser.items(name):
             section.lines[key] = places[name, key]
             try:
+                if key in MACHINE and section.kind != "all":
+                    raise ValueError("a number for the machine, in [all]")
                 if key not in KEYS:
                     raise ValueError("no such key; there are " + ", ".join(KEYS))
                 section.values[key] = KEYS[key][0](value)
