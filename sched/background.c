@@ -157,11 +157,8 @@ bool fb_background_expire(struct fb_sched *sched)
 		sched->disk->stats.others_expired++;
 		some = true;
 	}
-	if (some) {
-		fb_idle_withdraw(sched->disk);
-		fb_idle_policy_arrive_unfollowed(&sched->disk->idle.wait, now, NULL);
-		sched->disk->fg.active = true;
-	}
+	if (some)
+		fb_inflight_arrived(sched, NULL, true, now);
 	return some;
 }
 

@@ -114,6 +114,7 @@ static inline void fb_sched_set_disk(struct fb_sched *sched, struct fb_disk *dis
 	sched->disk = disk;
 	sched->engine.mail = &disk->mail;
 	sched->engine.destage = &disk->destage;
+	sched->engine.idle = &disk->idle.reader;
 	sched->engine.probe = &disk->lookahead;
 	sched->engine.margin = &disk->conservatism;
 	sched->engine.stats = &disk->stats.engine;

@@ -306,10 +306,10 @@ static void simr_destage(struct simr *r, const struct fb_destage *d)
 
 static void simr_idle(struct simr *r, const struct sims *s, double seconds)
 {
-	const struct simi *i = &s->idle;
+	const struct sims_idle *i = &s->stats.idle;
 	struct fb_idle_policy_status st;
 
-	fb_idle_policy_status(&i->wait, seconds * SIMR_NS_PER_S, &st);
+	fb_idle_policy_status(&s->wait, seconds * SIMR_NS_PER_S, &st);
 	simr_open(r, "idle");
 	simr_text(r, "state", fb_idle_policy_why_name[st.why]);
 	simr_real(r, "wait_ms", st.wait_ns / SIMR_NS_PER_MS);

@@ -270,6 +270,16 @@ void simt_search(struct simt *t, struct fb_gap_mail *mail, u64 now_ns)
 		fb_gap_publish(mail, &plan, mail->gen);
 }
 
+bool simt_find_idle(struct simt *t, struct fb_idle_order_ask *ask, struct fb_plan_piece *piece,
+		    u64 now_ns)
+{
+	ask->dm = t->dm;
+	ask->bm = &t->bm;
+	ask->ahead = t->ahead;
+	ask->max_sectors = min(ask->max_sectors, t->longest);
+	return fb_idle_reader_find(&t->order, &t->bad, ask, piece, now_ns);
+}
+
 /* ---- beginning and end ---- */
 
 /*
@@ -522,16 +532,22 @@ static void simt_init_map(struct simt *t)
 	fb_block_value_init(&t->worth, &t->bm);
 }
 
-/* what only reads in gaps need */
-static void simt_init_gaps(struct simt *t)
+static void simt_init_idle(struct simt *t, bool ahead)
 {
 	const struct simo *o = t->o;
+	u32 granule = t->lim.granule_sectors;
 
-	fb_conservatism_init(&t->margin, t->dm, o->target_slowdown_ppm);
+	t->ahead = ahead && !o->verify;
+	t->longest = o->verify ? fb_longest_verify(granule) : t->lim.max_sectors;
+	fb_quarantine_init(&t->bad);
+	fb_quarantine_begin(&t->bad, granule, t->sectors, false);
+	if (o->idle && fb_idle_order_init(&t->order, o->order, t->sectors, granule,
+					  o->order_regions, o->segment_kib * 2))
+		sim_usage("segment_kib: not whole blocks of %u sectors", granule);
 }
 
 void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm, u64 sectors,
-	       u32 block)
+	       u32 block, bool ahead)
 {
 	memset(t, 0, sizeof(*t));
 	t->o = o;
@@ -541,7 +557,7 @@ void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm
 	fb_guard_init(&t->guard);
 	fb_lookahead_init(&t->probe);
 	if (dm)
-		simt_init_gaps(t);
+		fb_conservatism_init(&t->margin, dm, o->target_slowdown_ppm);
 	if (!o->scan)
 		return;
 	if (dm)
@@ -550,6 +566,7 @@ void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm
 		simt_init_sizes(t, SIMT_GRANULE, block, 0);
 	simt_init_map(t);
 	simt_init_weight(t);
+	simt_init_idle(t, ahead);
 }
 
 void simt_destroy(struct simt *t)

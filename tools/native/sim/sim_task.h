@@ -10,6 +10,7 @@
 #include "core/lookahead.h"
 #include "core/block_value.h"
 #include "core/engine/gap.h"
+#include "core/idle/reader.h"
 #include "core/leftover.h"
 #include "sim_opts.h"
 
@@ -22,6 +23,11 @@
  * @dm: model; NULL: none, so nothing is read in gaps
  * @sectors: of the disk
  * @bm: the map
+ * @order: of idle reads
+ * @ahead: the drive reads on behind an idle read, and answers from that
+ * @longest: sectors of the longest idle read that there can be: it goes into a buffer of the
+ *	module, whatever the policy would like
+ * @bad: blocks that cannot be read
  * @lim: of every plan
  * @worth: for @lim
  * @probe: for @lim, when lifts are probed
@@ -57,6 +63,10 @@ struct simt {
 	const struct disk_model *dm;
 	u64 sectors;
 	struct fb_bitmap bm;
+	struct fb_idle_order order;
+	bool ahead;
+	u32 longest;
+	struct fb_quarantine bad;
 	struct fb_limits lim;
 	struct fb_block_value worth;
 	struct fb_lookahead probe;
@@ -94,11 +104,12 @@ struct simt {
  * @dm: model, kept; NULL: none
  * @sectors: of the disk
  * @block: sectors in one of the drive's blocks
+ * @ahead: the drive may read ahead
  *
- * Ends the program when range or granule do not fit the disk.
+ * Ends the program when range, granule or order do not fit the disk.
  */
 void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm, u64 sectors,
-	       u32 block);
+	       u32 block, bool ahead);
 
 /**
  * simt_save() - write what is left to the file that the settings name
@@ -151,6 +162,18 @@ void simt_settled(struct simt *t, struct fb_gap_mail *mail);
  * @now_ns: the time
  */
 void simt_search(struct simt *t, struct fb_gap_mail *mail, u64 now_ns);
+
+/**
+ * simt_find_idle() - find what to read while the disk is idle
+ * @t: the task
+ * @ask: what it must comply with, but for what the task knows
+ * @piece: out
+ * @now_ns: the time
+ *
+ * Return: false: nothing.
+ */
+bool simt_find_idle(struct simt *t, struct fb_idle_order_ask *ask, struct fb_plan_piece *piece,
+		    u64 now_ns);
 
 /**
  * simt_take() - a read is sent
