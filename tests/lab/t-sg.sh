@@ -291,9 +291,10 @@ fresh tiny
 for lbn in 803 1610 2411; do
 	echo "add $lbn 1 recovery_ms=20 asc=11" > $M/d/medium_errors
 done
-# nobody says where: each block of the read is then tried alone
+# the drive does not say where: each block of the read is then tried alone
 echo "add 3202 1 recovery_ms=20 asc=11 info=0" > $M/d/medium_errors
-B="model=$TINY task=scan range=0+4000 conservatism_us=100 outstanding=3 size=4k"
+# in idle time: what is around them is not read in gaps
+B="model=$TINY task=scan range=0+4000 conservatism_us=100 rate=30 size=4k"
 checksums bad
 good bad $B whole=1 seconds=60 crc=$crc
 expect_eq "bad: a checksum of each block read" "$(stat -c %s $crc)" $((496 * 16))

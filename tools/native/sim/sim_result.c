@@ -122,6 +122,8 @@ static void simr_errors(struct simr *r, const struct sims *s)
 	simr_count(r, "free", s->stats.free_errors);
 	simr_count(r, "blocks_skipped", s->task->skipped);
 	simr_count(r, "sent_again", s->stats.again);
+	if (s->task->bad.alarms)
+		simr_count(r, "alarms", s->task->bad.alarms);
 	simr_close(r);
 }
 

@@ -91,6 +91,8 @@ static void sim_check_stall(struct sim *sim)
 {
 	u64 requests = sim->sched.stats.requests;
 
+	if (sim->task.paused)
+		sim_fail("whole: the scan has paused: too many reads took seconds");
 	if (sim->task.got != sim->got) {
 		sim->got = sim->task.got;
 		sim->got_requests = requests;

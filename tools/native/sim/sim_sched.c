@@ -80,7 +80,7 @@ static void sims_view(struct fb_engine *e, struct fb_orders_view *v)
 	v->blocks = t->bm.granules;
 	v->withheld = fb_cost_controls(&sims_of(e)->cost);
 	if (sims_may_read(e, v->now_ns))
-		v->wanted = t->bm.n_wanted + t->again_n;
+		v->wanted = t->bm.n_wanted;
 	v->tasks = v->wanted || t->add_ns != U64_MAX;
 }
 
@@ -220,7 +220,7 @@ static u64 sims_submit(struct fb_engine *e, struct fb_engine_rq *r, u64 now_ns)
 	sims_spoil(s, req);
 	s->stats.most = max(s->stats.most, e->nr_flight + 1);
 	if (req->free_end > r->cmd.lbn)
-		simt_take(s->task, r->cmd.lbn, req->free_end);
+		simt_take(s->task, r->cmd.lbn, req->free_end, now_ns);
 	return now_ns;
 }
 
@@ -476,25 +476,10 @@ static void sims_fail_req(struct sims *s, struct siml_req *req,
 	}
 }
 
-static void sims_fail_free(struct sims *s, struct siml_req *req,
-			   const struct sim_drive_done *done, u64 now_ns)
-{
-	bool good = done->bad != U64_MAX && done->bad >= req->free_end;
-
-	if (done->outcome == SIM_DRIVE_AGAIN || good) {
-		simt_done(s->task, req->r.cmd.lbn, req->free_end, req->spoilt || !good, now_ns);
-		return;
-	}
-	s->stats.free_errors++;
-	simt_failed(s->task, req->r.cmd.lbn, req->free_end, done->bad, !req->r.ours, now_ns);
-}
-
 static void sims_fail(struct sims *s, struct siml_req *req,
 		      const struct sim_drive_done *done, u64 now_ns)
 {
 	s->stats.again += done->outcome == SIM_DRIVE_AGAIN;
-	if (req->free_end > req->r.cmd.lbn)
-		sims_fail_free(s, req, done, now_ns);
 	if (!req->r.ours)
 		sims_fail_req(s, req, done, now_ns);
 }
@@ -519,12 +504,34 @@ static void sims_flushed(struct sims *s, struct siml_req *req, u64 now_ns)
 	siml_done(s->load, req, now_ns);
 }
 
+/* the free part of a command has come back */
+static void sims_end_free(struct sims *s, const struct siml_req *req,
+			  const struct sim_drive_done *done, u64 now_ns)
+{
+	const struct fb_completion_cmd *c = &req->r.cmd;
+	bool named = done->outcome == SIM_DRIVE_MEDIUM && done->bad != U64_MAX;
+	const struct fb_quarantine_read read = {
+		.lbn = c->lbn,
+		.nsect = req->free_end - c->lbn,
+		.good = named ? done->bad - c->lbn : 0,
+		.failed = done->outcome == SIM_DRIVE_MEDIUM &&
+			  (!named || done->bad < req->free_end),
+		.named = named,
+		.medium = true,
+		.joined = !req->r.ours,
+		.took_ns = now_ns - c->sent_ns,
+	};
+
+	s->stats.spoilt += req->spoilt;
+	s->stats.free_errors += read.failed;
+	if (req->spoilt || done->outcome == SIM_DRIVE_AGAIN)
+		simt_lost(s->task, c->lbn, req->free_end);
+	else
+		simt_ended(s->task, &read, now_ns);
+}
+
 static void sims_deliver(struct sims *s, struct siml_req *req, u64 now_ns)
 {
-	if (req->free_end > req->r.cmd.lbn) {
-		s->stats.spoilt += req->spoilt;
-		simt_done(s->task, req->r.cmd.lbn, req->free_end, req->spoilt, now_ns);
-	}
 	if (req->r.ours)
 		return;
 	if (req->flush) {
@@ -567,6 +574,8 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 	fb_engine_judge(e, &req->r, overtaken, now_ns);
 	sims_commit(s, req, now_ns);
 	req->busy = false;
+	if (req->free_end > req->r.cmd.lbn)
+		sims_end_free(s, req, done, now_ns);
 	if (good)
 		sims_deliver(s, req, now_ns);
 	else

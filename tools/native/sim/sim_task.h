@@ -15,7 +15,6 @@
 #include "sim_opts.h"
 
 #define SIMT_PARTS 10		/* a scan's speed is told for each tenth */
-#define SIMT_AGAIN 1024		/* blocks that wait to be read alone, at most */
 
 /**
  * struct simt - the task
@@ -46,11 +45,7 @@
  * @plans: gaps for which one was found
  * @leftovers: blocks read though they fit into no gap
  * @leftover: when to read such blocks
- * @again: ring of blocks in flight whose read failed, nobody knows which: each is to be
- *	read alone
- * @again_first: the first of them
- * @again_n: how many
- * @again_ns: when one was read last
+ * @paused: too many reads have failed, or taken seconds: nothing is read any more
  * @skipped: blocks given up: they cannot be read
  * @deliver: called with each block read, may be NULL ...
  * @deliver_to: ... and its first argument
@@ -85,10 +80,7 @@ struct simt {
 	u64 plans;
 	u64 leftovers;
 	struct fb_leftover leftover;
-	u64 again[SIMT_AGAIN];
-	u32 again_first;
-	u32 again_n;
-	u64 again_ns;
+	bool paused;
 	u64 skipped;
 	void (*deliver)(void *to, u64 lbn, u32 nsect);
 	void *deliver_to;
@@ -180,31 +172,25 @@ bool simt_find_idle(struct simt *t, struct fb_idle_order_ask *ask, struct fb_pla
  * @t: the task
  * @lbn: first sector of its free part
  * @end: the one after the last
+ * @now_ns: the time
  */
-void simt_take(struct simt *t, u64 lbn, u64 end);
+void simt_take(struct simt *t, u64 lbn, u64 end, u64 now_ns);
 
 /**
- * simt_done() - it has come back
+ * simt_lost() - it was not carried out, or a write has overlapped it: its blocks are wanted again
  * @t: the task
  * @lbn: first sector of its free part
  * @end: the one after the last
- * @spoilt: a foreground write has overlapped it: its blocks are wanted again
- * @now_ns: the time
  */
-void simt_done(struct simt *t, u64 lbn, u64 end, bool spoilt, u64 now_ns);
+void simt_lost(struct simt *t, u64 lbn, u64 end);
 
 /**
- * simt_failed() - a sector of it cannot be read
+ * simt_ended() - it has come back
  * @t: the task
- * @lbn: first sector of its free part
- * @end: the one after the last
- * @bad: the sector, U64_MAX: unknown. Its block is given up, those before are read, those
- *	behind are wanted again; if it is unknown, each will be read alone, but for a
- *	block that was
- * @joined: there was more in the command than the free part
+ * @read: its free part, and what came of it
  * @now_ns: the time
  */
-void simt_failed(struct simt *t, u64 lbn, u64 end, u64 bad, bool joined, u64 now_ns);
+void simt_ended(struct simt *t, const struct fb_quarantine_read *read, u64 now_ns);
 
 /**
  * simt_block_bytes() - bytes of a block
