@@ -209,18 +209,20 @@ static struct request *fb_iosched_send(struct fb_sched *sched, struct fb_sched_r
 	return fb_iosched_sent(sched, fq, now);
 }
 
-/* without foreground: send a background read of others if one is due */
-static struct request *fb_iosched_send_quiet(struct fb_sched *sched)
+/* a background read of others, if one is due */
+static struct request *fb_iosched_send_background(struct fb_sched *sched)
 {
-	u64 now = ktime_get_ns(), due_ns;
-	struct fb_sched_rq *fq = fb_background_pick_idle(sched, now, &due_ns);
+	u64 now = ktime_get_ns();
+	struct fb_sched_rq *fq = fb_background_take(sched, now);
+	struct request *rq;
 
-	if (!fq || now < due_ns)
+	if (!fq)
 		return NULL;
-	sched->engine.window_ns = 0;
-	sched->disk->stats.others_idle++;
 	fb_pool_del(sched, fq);
-	return fb_iosched_send(sched, fq, FB_CAUSE_PLAIN, now);
+	rq = fb_iosched_send(sched, fq, FB_CAUSE_PLAIN, now);
+	if (sched->engine.pool.count)
+		fb_engine_choose_again(&sched->engine, now);
+	return rq;
 }
 
 /* without a struct fb_sched_rq it cannot be followed: no free reads until it completes */
@@ -303,16 +305,14 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 	u64 now;
 
 	spin_lock_irqsave(&sched->disk->lock, flags);
-	if (unlikely(sched->others.count) && fb_background_expire(sched) && !sched->engine.pinned)
-		fb_engine_choose_again(&sched->engine, ktime_get_ns());
 	rq = fb_iosched_send_bypass(sched);
+	if (!rq && unlikely(sched->others.count))
+		rq = fb_iosched_send_background(sched);
 	if (!rq) {
 		now = ktime_get_ns();
 		r = fb_engine_next(&sched->engine, &d, now);
 		rq = r ? fb_iosched_sent(sched, fb_sched_rq_of(r), now) : NULL;
 	}
-	if (!rq && !sched->engine.pool.count)
-		rq = fb_iosched_send_quiet(sched);
 	if (!rq)
 		rq = fb_iosched_send_idle(sched);
 	sched->disk->idle.sent += !!rq;
