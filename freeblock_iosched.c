@@ -69,9 +69,7 @@ static void fb_iosched_look(struct fb_sched *sched, u32 own)
 	if (busy == known && !sched->nr_unseen)
 		return;
 	if (busy - known > sched->nr_unseen) {
-		disk->fg.active = true;
-		fb_idle_withdraw(disk);
-		fb_idle_policy_arrive_unfollowed(&disk->idle.wait, ktime_get_ns(), NULL);
+		fb_inflight_arrived(sched, NULL, true, ktime_get_ns());
 		fb_engine_lose_head(&sched->engine);
 		fb_idle_passed(disk);
 	}
@@ -85,10 +83,10 @@ static void fb_iosched_look(struct fb_sched *sched, u32 own)
 }
 
 /* a command has left the engine's flight: so much for those who count by kinds of their own */
-static void fb_iosched_uncount(struct fb_sched *sched, struct fb_sched_rq *fq, bool good)
+static void fb_iosched_uncount(struct fb_sched *sched, struct fb_sched_rq *fq)
 {
 	if (fq->r.cmd.cause == FB_CAUSE_IDLE)
-		fb_idle_ended(sched->disk, good);
+		fb_idle_wake(sched->disk);
 	sched->others.flying -= fq->r.background;
 }
 
@@ -119,7 +117,7 @@ static void fb_iosched_insert_one(struct fb_sched *sched, struct request *rq, bo
 	}
 	if (again) {
 		fb_engine_off_flight(&sched->engine, &fq->r, now);
-		fb_iosched_uncount(sched, fq, false);
+		fb_iosched_uncount(sched, fq);
 		fq->state = FB_SCHED_NEW;
 		at_head = true;
 	}
@@ -211,18 +209,20 @@ static struct request *fb_iosched_send(struct fb_sched *sched, struct fb_sched_r
 	return fb_iosched_sent(sched, fq, now);
 }
 
-/* without foreground: send a background read of others if one is due */
-static struct request *fb_iosched_send_quiet(struct fb_sched *sched)
+/* a background read of others, if one is due */
+static struct request *fb_iosched_send_background(struct fb_sched *sched)
 {
-	u64 now = ktime_get_ns(), due_ns;
-	struct fb_sched_rq *fq = fb_background_pick_idle(sched, now, &due_ns);
+	u64 now = ktime_get_ns();
+	struct fb_sched_rq *fq = fb_background_take(sched, now);
+	struct request *rq;
 
-	if (!fq || now < due_ns)
+	if (!fq)
 		return NULL;
-	sched->engine.window_ns = 0;
-	sched->disk->stats.others_idle++;
 	fb_pool_del(sched, fq);
-	return fb_iosched_send(sched, fq, FB_CAUSE_PLAIN, now);
+	rq = fb_iosched_send(sched, fq, FB_CAUSE_PLAIN, now);
+	if (sched->engine.pool.count)
+		fb_engine_choose_again(&sched->engine, now);
+	return rq;
 }
 
 /* without a struct fb_sched_rq it cannot be followed: no free reads until it completes */
@@ -241,13 +241,13 @@ static void fb_iosched_send_untracked(struct fb_sched *sched, struct request *rq
 /* an idle read is ready, and the disk is still idle */
 static bool fb_iosched_idle_is_due(const struct fb_sched *sched)
 {
-	return sched->disk->idle.ready && !sched->disk->fg.active && !sched->engine.nr_flight &&
+	return fb_engine_idle_is_due(&sched->engine) && !sched->disk->fg.active &&
 	       !sched->others.count && !fb_level_unserved(sched->disk);
 }
 
 static struct request *fb_iosched_send_idle(struct fb_sched *sched)
 {
-	const struct fb_plan_piece *piece = &sched->disk->idle.piece;
+	struct fb_idle_reader *reader = &sched->disk->idle.reader;
 	u64 now = ktime_get_ns();
 	struct request *rq;
 
@@ -258,15 +258,16 @@ static struct request *fb_iosched_send_idle(struct fb_sched *sched)
 	smp_rmb();	/* a command is busy before it is counted */
 	/* the request being dispatched is already in the device's busy count */
 	fb_iosched_look(sched, 1);
-	if (!sched->disk->idle.ready)
+	if (!reader->ready)
 		return NULL;
-	sched->disk->idle.ready = false;
-	rq = fb_free_read_send(sched->disk, piece->lbn, piece->nsect, FB_FREE_READ_IDLE);
+	reader->ready = false;
+	rq = fb_free_read_send(sched->disk, reader->piece.lbn, reader->piece.nsect,
+			       FB_FREE_READ_IDLE);
 	if (!rq)
 		return NULL;
-	fb_iosched_send(sched, fb_sched_rq(rq), FB_CAUSE_IDLE, now);
-	fb_idle_sent(sched->disk, now);
-	return rq;
+	fb_engine_send_idle(&sched->engine, &fb_sched_rq(rq)->r, now);
+	fb_idle_sent(sched->disk);
+	return fb_iosched_sent(sched, fb_sched_rq(rq), now);
 }
 
 static struct request *fb_iosched_send_bypass(struct fb_sched *sched)
@@ -304,16 +305,14 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 	u64 now;
 
 	spin_lock_irqsave(&sched->disk->lock, flags);
-	if (unlikely(sched->others.count) && fb_background_expire(sched) && !sched->engine.pinned)
-		fb_engine_choose_again(&sched->engine, ktime_get_ns());
 	rq = fb_iosched_send_bypass(sched);
+	if (!rq && unlikely(sched->others.count))
+		rq = fb_iosched_send_background(sched);
 	if (!rq) {
 		now = ktime_get_ns();
 		r = fb_engine_next(&sched->engine, &d, now);
 		rq = r ? fb_iosched_sent(sched, fb_sched_rq_of(r), now) : NULL;
 	}
-	if (!rq && !sched->engine.pool.count)
-		rq = fb_iosched_send_quiet(sched);
 	if (!rq)
 		rq = fb_iosched_send_idle(sched);
 	sched->disk->idle.sent += !!rq;
@@ -337,7 +336,7 @@ static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 	bool work;
 
 	spin_lock_irqsave(&sched->disk->lock, flags);
-	if (!sched->disk->idle.ready)
+	if (!sched->disk->idle.reader.ready)
 		fb_iosched_look(sched, 0);
 	work = fb_engine_has_work(&sched->engine, ktime_get_ns());
 	if (unlikely(sched->others.count))
@@ -379,10 +378,10 @@ static bool fb_iosched_complete(struct fb_sched *sched, struct fb_sched_rq *fq, 
 {
 	struct fb_engine *e = &sched->engine;
 	bool failed = fb_verify_failed(fq->rq);
-	bool overtaken = fb_engine_landed(e, &fq->r, now);
+	bool overtaken = fb_engine_landed(e, &fq->r, failed, now);
 
 	lockdep_assert_held(&sched->disk->lock);
-	fb_iosched_uncount(sched, fq, !failed);
+	fb_iosched_uncount(sched, fq);
 	fq->state = FB_SCHED_DONE;
 	sched->disk->fg.end_ns = now;
 	fb_iosched_measure_end(sched, fq, now);
@@ -392,7 +391,6 @@ static bool fb_iosched_complete(struct fb_sched *sched, struct fb_sched_rq *fq, 
 		fb_inflight_served(sched, fq, now);
 	}
 	fb_iosched_note_activity(sched);
-	fq->r.cmd.failed = failed;
 	return fb_engine_judge(e, &fq->r, overtaken, now) || !list_empty(&sched->bypass);
 }
 
@@ -498,7 +496,7 @@ static void fb_iosched_finish_request(struct request *rq)
 	run = fq->state == FB_SCHED_SENT || fq->state == FB_SCHED_REQUEUED;
 	if (run) {
 		fb_engine_off_flight(&sched->engine, &fq->r, ktime_get_ns());
-		fb_iosched_uncount(sched, fq, false);
+		fb_iosched_uncount(sched, fq);
 		fb_head_lose(&sched->engine.head);
 		fb_iosched_note_activity(sched);
 	}

@@ -99,7 +99,7 @@ static void fb_delivery_set_state(struct freeblock_task *task, enum fb_task_stat
 	task->able = false;
 	task->waiting_for = FREEBLOCK_WAIT_NONE;
 	fb_delivery_set_needs(task->disk->cov);
-	task->disk->idle.ready = false;
+	task->disk->idle.reader.ready = false;
 	fb_gap_void(&task->disk->mail);
 	fb_disk_tell_wants(task->disk);
 	fb_delivery_raise(task, FREEBLOCK_EVENT_CHANGED);

@@ -66,7 +66,7 @@ struct fb_stats {
 	u64 discarded;			/* free reads overlapped by a foreground write */
 	u64 others;			/* background reads of others sent ... */
 	u64 others_idle;		/* ... sent while there was no foreground */
-	u64 others_expired;		/* ... moved to the foreground because of their age */
+	u64 others_expired;		/* ... sent before the foreground for their age */
 	u64 others_max_age_ns;		/* longest time that one was pending here */
 	u64 free_sectors;		/* read in wanted granules */
 	u64 free_errors;		/* free reads with an error */

@@ -340,7 +340,7 @@ u64 fb_drive_query_touched_ns(struct fb_disk *disk)
 
 	fb_power_foreground(&disk->idle.power, disk->fg.last_ns);
 	disk->idle.power.host_ns = sdev ? fb_compat_autosuspend_ns(&sdev->sdev_gendev) : 0;
-	return max(disk->fg.last_ns, disk->idle.used_ns);
+	return max(disk->fg.last_ns, disk->idle.reader.used_ns);
 }
 
 /* Why the drive's power keeps idle reads from being sent; NULL: it does not. [L] */

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads while the disk is idle (Practical Scrubbing, section V). The Waiting policy of
- * core/idle_policy.c decides when, the task's order (core/idle_order.c) where. The thread finds
- * the next read and enters the carrier; the scheduler sends it if there is still no foreground
- * request when its queue runs. Locks: fb_disk.lock for fb_disk.idle; orders are the thread's.
+ * Reads while the disk is idle (Practical Scrubbing, section V): the thread's part. When and where
+ * is decided by core/idle/reader.c; here it is seen to that the drive is awake, and the carrier
+ * entered. The scheduler sends the read if there is still no foreground request when its queue
+ * runs. Locks: fb_disk.lock for fb_disk.idle; orders are the thread's.
  */
 #include "disk/disk.h"
 #include "include/compat/fb_compat.h"
-
-/* when to look again after no read was found or the queue did not take it */
-#define FB_IDLE_RETRY_NS (20 * (u64)NSEC_PER_MSEC)
 
 static void fb_idle_init(struct fb_disk *disk)
 {
@@ -19,6 +16,8 @@ static void fb_idle_init(struct fb_disk *disk)
 	disk->idle.size_kib = FB_IDLE_AUTO;
 	fb_idle_policy_init(&disk->idle.wait, ktime_get_ns());
 	fb_destage_init(&disk->destage, FB_IDLE_TURN_NS);
+	disk->idle.reader.wait = &disk->idle.wait;
+	disk->idle.reader.destage = &disk->destage;
 	fb_power_begin(&disk->idle.power, ktime_get_ns());
 }
 
@@ -36,7 +35,7 @@ static void fb_idle_model_swapped(struct fb_disk *disk)
 }
 
 /* Have the thread compute anew when to read. */
-static void fb_idle_wake(struct fb_disk *disk)
+void fb_idle_wake(struct fb_disk *disk)
 {
 	lockdep_assert_held(&disk->lock);
 	if (!disk->cov)
@@ -83,7 +82,7 @@ static void fb_idle_attach(struct fb_disk *disk, struct gendisk *gd)
 /* The disk has another scheduler or none, or is now scheduled or no longer. */
 static void fb_idle_disk_changed(struct fb_disk *disk)
 {
-	disk->idle.ready = false;
+	disk->idle.reader.ready = false;
 	fb_idle_wake(disk);
 }
 
@@ -94,16 +93,6 @@ const struct fb_disk_client fb_idle_client = {
 	.model_swapped = fb_idle_model_swapped,
 };
 
-/* A request of the foreground has come: an idle read that was not sent is dropped. */
-void fb_idle_withdraw(struct fb_disk *disk)
-{
-	lockdep_assert_held(&disk->lock);
-	if (disk->idle.ready)
-		disk->idle.retry_ns = 0;
-	disk->idle.ready = false;
-	fb_late_arrive(disk);
-}
-
 /* Note that the last foreground request has ended. */
 void fb_idle_quiet(struct fb_disk *disk)
 {
@@ -113,36 +102,12 @@ void fb_idle_quiet(struct fb_disk *disk)
 }
 
 /* Note that the scheduler has sent the idle read. */
-void fb_idle_sent(struct fb_disk *disk, u64 now)
+void fb_idle_sent(struct fb_disk *disk)
 {
-	struct fb_idle *idle = &disk->idle;
-
 	lockdep_assert_held(&disk->lock);
-	idle->ready = false;
-	idle->reading = true;
-	idle->probing = idle->probe;
-	idle->retry_ns = 0;
-	idle->used_ns = now;
-	fb_idle_policy_sent(&idle->wait, now, idle->piece.nsect);
+	disk->idle.probing = disk->idle.probe;
 	/* so that the next one does not have to wait for its carrier */
 	fb_free_read_need(disk);
-}
-
-/* The idle read is no longer in flight. @good: the drive has carried it out, without an error. */
-void fb_idle_ended(struct fb_disk *disk, bool good)
-{
-	struct fb_idle *idle = &disk->idle;
-
-	lockdep_assert_held(&disk->lock);
-	idle->reading = false;
-	idle->used_ns = ktime_get_ns();
-	if (good && !idle->spins_up)
-		fb_idle_policy_judge(&idle->wait, idle->used_ns, &disk->destage);
-	else
-		fb_destage_idle_ended(&disk->destage, idle->used_ns, false, 0);
-	fb_idle_policy_ended(&idle->wait, idle->used_ns);
-	idle->spins_up = false;
-	fb_idle_wake(disk);
 }
 
 /* ---- power ---- */
@@ -168,7 +133,7 @@ static bool fb_idle_was_passed(struct fb_disk *disk)
 void fb_idle_passed(struct fb_disk *disk)
 {
 	lockdep_assert_held(&disk->lock);
-	disk->idle.ready = false;
+	disk->idle.reader.ready = false;
 	fb_power_doubt(&disk->idle.power);
 	fb_idle_wake(disk);
 }
@@ -195,17 +160,14 @@ const char *fb_idle_why(struct fb_disk *disk, enum fb_idle_policy_why why, u64 n
 u64 fb_idle_due_ns(struct fb_disk *disk)
 {
 	struct fb_idle *idle = &disk->idle;
-	u64 now = ktime_get_ns(), due_ns, power_ns;
+	u64 now = ktime_get_ns(), least_ns = FB_IDLE_POLICY_NEVER;
 
 	lockdep_assert_held(&disk->lock);
 	/* a probe whose end is not entered yet is still the next one of its call */
-	if (idle->ready || idle->reading || idle->probing || disk->fg.active ||
-	    !fb_idle_is_wanted(disk) || !(disk->measure.may & FB_COST_IDLE))
-		return FB_IDLE_POLICY_NEVER;
-	fb_idle_policy_hold(&idle->wait, fb_destage_begin_ns(&disk->destage, now));
-	due_ns = fb_idle_policy_begin_ns(&idle->wait, now);
-	power_ns = fb_power_due_ns(&idle->power, fb_drive_query_touched_ns(disk), now);
-	return due_ns == FB_IDLE_POLICY_NEVER ? due_ns : max3(due_ns, idle->retry_ns, power_ns);
+	if (!idle->probing && !disk->fg.active && fb_idle_is_wanted(disk) &&
+	    disk->measure.may & FB_COST_IDLE)
+		least_ns = fb_power_due_ns(&idle->power, fb_drive_query_touched_ns(disk), now);
+	return fb_idle_reader_due_ns(&idle->reader, least_ns, now);
 }
 
 /* Is there a task that is past its deadline? */
@@ -261,7 +223,7 @@ static bool fb_idle_is_awake(struct fb_coverage *cov)
 	now = ktime_get_ns();
 	fb_power_told(power, state, fb_drive_query_touched_ns(disk), now);
 	if (wake && !fb_power_spins(state) && state != FB_POWER_SUSPENDED) {
-		disk->idle.spins_up = true;
+		disk->idle.reader.spins_up = true;
 		fb_power_begin(power, now);
 	}
 	wake &= state == FB_POWER_SUSPENDED;
@@ -275,50 +237,32 @@ static bool fb_idle_is_awake(struct fb_coverage *cov)
 static bool fb_idle_find_block(struct fb_coverage *cov, struct freeblock_task *task,
 			       struct fb_plan_piece *piece)
 {
-	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1 };
 	struct fb_disk *disk = cov->disk;
-	struct fb_idle_policy_aim aim;
 	struct fb_idle_order_ask ask;
-	const struct fb_head *map;
 	struct dm_place head;
-	u64 start_ns;
 	bool checks, waits;
+	u64 now;
 
 	spin_lock_irq(&disk->lock);
-	map = fb_level_unmapped(disk) ? NULL : disk->head;
-	start_ns = ktime_get_ns() + FB_IDLE_ORDER_SEND_NS;
-	if (map)
-		start_ns += dm_info(disk->model)->read_overhead_ns;
-	fb_idle_policy_aim(&disk->idle.wait, &disk->destage, &aim);
-	ask = (struct fb_idle_order_ask) {
-		.dm = disk->model,
-		.bm = &task->map,
-		.head = map && fb_head_now(map, start_ns, &head) ? &head : NULL,
-		.max_sectors = disk->q ? min(max(disk->idle.wait.sectors, fb_verify_least(disk)),
-					   fb_free_read_max(disk)) : 0,
-		.max_ns = fb_idle_policy_longest_ns(&disk->idle.wait),
-		.ahead = !disk->lookahead.off && fb_verify_how(disk) == FB_VERIFY_READ,
-		/* it best begins where the foreground has left the head */
-		.aimed = aim.moved,
-		.aim = aim.lbn,
-		.over = aim.over,
-		.skip = aim.skip,
-	};
+	now = ktime_get_ns();
+	fb_idle_reader_ask(&disk->idle.reader, fb_level_unmapped(disk) ? NULL : disk->head, &head,
+			   &ask, now);
+	ask.dm = disk->model;
+	ask.bm = &task->map;
+	ask.max_sectors = disk->q ? min(max(ask.max_sectors, fb_verify_least(disk)),
+					fb_free_read_max(disk)) : 0;
+	ask.ahead = !disk->lookahead.off && fb_verify_how(disk) == FB_VERIFY_READ;
 	/* READ is to tell of a failed command first: others would come from the cache */
-	waits = fb_recovery_waits(disk, start_ns);
+	waits = fb_recovery_waits(disk, now);
 	checks = disk->verify.checking && disk->needs & FREEBLOCK_MEDIUM;
 	spin_unlock_irq(&disk->lock);
 	if (!ask.max_sectors)
 		return false;
-	if (!waits && fb_quarantine_idle(&disk->quarantine, &task->map, ktime_get_ns(),
-					 ask.max_sectors, piece))
+	if (!waits && fb_quarantine_idle(&disk->quarantine, &task->map, now, ask.max_sectors,
+					 piece))
 		return true;
-	if (checks || !fb_idle_order_next(&task->idle_order, &ask, &plan.piece[0]) ||
-	    !fb_quarantine_divert(&disk->quarantine, &task->map, &plan.piece[0]) ||
-	    !fb_coverage_cut(cov, &plan))
-		return false;
-	*piece = plan.piece[0];
-	return true;
+	return !checks && fb_idle_reader_find(&task->idle_order, &disk->quarantine, &ask, piece,
+					      now);
 }
 
 /*
@@ -349,11 +293,8 @@ static bool fb_idle_offer(struct fb_disk *disk, const struct fb_plan_piece *piec
 	spin_lock_irq(&disk->lock);
 	due = disk->reads.rq && fb_idle_due_ns(disk) <= ktime_get_ns();
 	if (due) {
-		disk->idle.piece = *piece;
 		disk->idle.probe = probe;
-		disk->idle.ready = true;
-		/* in case the scheduler finds that it does not fit */
-		disk->idle.retry_ns = ktime_get_ns() + FB_IDLE_RETRY_NS;
+		fb_idle_reader_offer(&disk->idle.reader, piece, ktime_get_ns());
 		disk->sched_ops->run_soon(disk);
 	}
 	spin_unlock_irq(&disk->lock);
@@ -393,6 +334,6 @@ void fb_idle_read(struct fb_coverage *cov)
 			return;
 	}
 	spin_lock_irq(&disk->lock);
-	disk->idle.retry_ns = ktime_get_ns() + FB_IDLE_RETRY_NS;
+	fb_idle_reader_miss(&disk->idle.reader, ktime_get_ns());
 	spin_unlock_irq(&disk->lock);
 }

@@ -29,7 +29,7 @@ u64 fb_late_read_due_ns(struct fb_disk *disk)
 
 	lockdep_assert_held(&disk->lock);
 	if (!late->ppm || late->flying || late->arrived == late->seen ||
-	    disk->idle.ready || disk->idle.reading || !fb_coverage_wants(disk))
+	    fb_idle_reader_is_used(&disk->idle.reader) || !fb_coverage_wants(disk))
 		return FB_DEADLINE_NEVER;
 	return max(fb_deadline_next_ns(&late->share, late->ppm, ktime_get_ns()), late->retry_ns);
 }
@@ -63,7 +63,6 @@ static bool fb_late_may_read(struct fb_coverage *cov)
 /* Find what to read next, in the order of idle reads, off quarantined blocks. */
 static bool fb_late_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 {
-	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1 };
 	struct freeblock_task *task = cov->hurried;
 	struct fb_idle_order_ask ask = { .dm = cov->disk->model, .bm = &task->map };
 	struct fb_disk *disk = cov->disk;
@@ -77,11 +76,9 @@ static bool fb_late_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 					div_u64(FB_DEADLINE_READ_NS * 500ULL,
 						disk->idle.wait.sector_ps));
 	spin_unlock_irq(&disk->lock);
-	if (!ask.max_sectors || !fb_idle_order_next(&task->idle_order, &ask, &plan.piece[0]) ||
-	    !fb_quarantine_divert(&disk->quarantine, &task->map, &plan.piece[0]) ||
-	    !fb_quarantine_cut(&disk->quarantine, &task->map, ktime_get_ns(), &plan))
+	if (!ask.max_sectors || !fb_idle_reader_find(&task->idle_order, &disk->quarantine, &ask,
+						     piece, ktime_get_ns()))
 		return false;
-	*piece = plan.piece[0];
 	fb_zone_cut(disk, piece);
 	return true;
 }

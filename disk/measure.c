@@ -164,7 +164,7 @@ static void fb_measure_allow(struct fb_disk *disk, u32 may)
 	if (!(may & FB_COST_GAPS))
 		fb_gap_void(&disk->mail);
 	if (!(may & FB_COST_IDLE))
-		disk->idle.ready = false;
+		disk->idle.reader.ready = false;
 	/* on a disk that nobody else uses nothing else wakes the thread */
 	disk->idle.woken = true;
 	wake_up(&disk->wait);

@@ -11,7 +11,7 @@
 #include <linux/workqueue.h>
 
 #include "core/cost/cost.h"
-#include "core/idle_policy.h"
+#include "core/idle/reader.h"
 #include "core/plan.h"
 #include "core/power.h"
 #include "core/deadline.h"
@@ -191,18 +191,13 @@ struct fb_idle {
 	u32 goal_max_us;		/* setting: longest slowdown of a foreground request */
 	u32 wait_us;			/* setting: threshold, or FB_IDLE_AUTO */
 	u32 size_kib;			/* setting: longest read, or FB_IDLE_AUTO */
-	bool ready;	/* @piece is sent when the queue runs, unless foreground comes first */
-	struct fb_plan_piece piece;	/* the next idle read, or the one in flight */
-	u32 probe;	/* the call that @piece is a probe of; 0: it is for blocks */
+	struct fb_idle_reader reader;	/* the next idle read, or the one in flight */
+	u32 probe;	/* the call that it is a probe of; 0: it is for blocks */
 	u32 probes;			/* the number of the last call */
 	bool probing;	/* a probe was sent, and the thread has not entered its end yet */
 	u32 commands;	/* that the device had got before the idle read that is being sent */
-	bool reading;			/* @piece is in flight */
 	bool asking;	/* a query of ours is in flight; written by the thread without a lock */
-	bool spins_up;	/* the drive spins up for the next one: its time tells nothing */
 	bool woken;	/* something has changed: the thread must compute anew when to read */
-	u64 retry_ns;			/* the thread looks for no read before this time */
-	u64 used_ns;			/* when an idle read was last in flight */
 	struct fb_power power;		/* the drive's power state, and whether it may sleep */
 	u32 sent;	/* commands that the scheduler has handed out, as the device counts them */
 	u32 passed;	/* the device's count beyond @sent, when it was last looked at */
@@ -211,10 +206,9 @@ struct fb_idle {
 extern const struct fb_disk_client fb_idle_client;
 
 void fb_idle_changed(struct fb_disk *disk);
-void fb_idle_withdraw(struct fb_disk *disk);
+void fb_idle_wake(struct fb_disk *disk);
 void fb_idle_quiet(struct fb_disk *disk);
-void fb_idle_sent(struct fb_disk *disk, u64 now);
-void fb_idle_ended(struct fb_disk *disk, bool good);
+void fb_idle_sent(struct fb_disk *disk);
 void fb_idle_passed(struct fb_disk *disk);
 const char *fb_idle_why(struct fb_disk *disk, enum fb_idle_policy_why why, u64 now);
 u64 fb_idle_due_ns(struct fb_disk *disk);

@@ -183,7 +183,7 @@ static u32 fb_probe_end(struct freeblock_task *task)
 	spin_lock_irq(&disk->lock);
 	done = task->probe.at;
 	if (task->probe.number && task->probe.number == disk->idle.probe)
-		disk->idle.ready = false;
+		disk->idle.reader.ready = false;
 	task->probe.number = 0;
 	task->probe.probes = NULL;
 	spin_unlock_irq(&disk->lock);

@@ -204,9 +204,10 @@ static bool fb_reader_must_return(struct fb_disk *disk)
 		return false;
 	if ((!fb_coverage_wants(disk) && !fb_probe_waits(disk)) || fb_free_read_is_awaited(disk))
 		return true;
-	if (disk->fg.active || disk->idle.ready || disk->idle.reading)
+	if (disk->fg.active || fb_idle_reader_is_used(&disk->idle.reader))
 		return false;
-	return ktime_get_ns() - max(disk->fg.last_ns, disk->idle.used_ns) > FB_READER_HOLD_NS;
+	return ktime_get_ns() - max(disk->fg.last_ns, disk->idle.reader.used_ns) >
+	       FB_READER_HOLD_NS;
 }
 
 static void fb_reader_mind_carrier(struct fb_disk *disk)
@@ -312,7 +313,7 @@ static void fb_reader_drain(struct fb_coverage *cov)
 	for (;;) {
 		spin_lock_irq(&disk->lock);
 		disk->reads.due = false;
-		disk->idle.ready = false;
+		disk->idle.reader.ready = false;
 		fb_gap_void(&disk->mail);
 		spin_unlock_irq(&disk->lock);
 		fb_free_read_return(disk);

@@ -3,8 +3,9 @@
  * Background reads of others: reads of the idle I/O class (btrfs scrub, backups under ionice, an
  * md check whose thread has that class). They wait in a pool of their own and are sent one at a
  * time while there is no foreground (the Waiting policy of "Practical Scrubbing", DSN 2012,
- * section IV), or like foreground reads shortly before their age reaches background_expire: a
- * task of another class may wait for one. Reads of metadata therefore stay in the foreground.
+ * section IV). A task of another class may wait for one, for a page or a lock that its reader
+ * holds: so the oldest goes before the foreground when three quarters of the age that it may have
+ * are over, and reads of metadata stay in the foreground.
  * Locks: fb_disk.lock, held by every caller but where said.
  */
 #include <linux/hash.h>
@@ -16,11 +17,13 @@
 static const u32 fb_background_sectors = 256;
 /* up to 1/4 of the maximum age a read that follows the last one goes before the oldest */
 static const u32 fb_background_fair = 4;
+/* of so many requests one goes first for its age, or one in half of that, however many are old */
+static const u32 fb_background_every = 16;
 
 void fb_background_init(struct fb_sched *sched)
 {
 	INIT_LIST_HEAD(&sched->others.reqs);
-	sched->others.expire_ns = 5 * (u64)NSEC_PER_SEC;
+	sched->others.expire_ns = 250 * NSEC_PER_MSEC;
 	sched->others.wait_ns = NSEC_PER_MSEC;
 }
 
@@ -97,7 +100,7 @@ void fb_background_add(struct fb_sched *sched, struct fb_sched_rq *fq)
 	sched->others.count++;
 }
 
-/* Remove a read that is sent, merged away, or joins the foreground. */
+/* Remove a read that is sent or merged away. */
 void fb_background_del(struct fb_sched *sched, struct fb_sched_rq *fq)
 {
 	lockdep_assert_held(&sched->disk->lock);
@@ -123,55 +126,15 @@ static struct fb_sched_rq *fb_background_oldest(struct fb_sched *sched)
 	return list_first_entry_or_null(&sched->others.reqs, struct fb_sched_rq, r.fg.node);
 }
 
-/* the oldest read if it should join the foreground now, else NULL */
-static struct fb_sched_rq *fb_background_expired(struct fb_sched *sched, u64 now)
-{
-	u64 early_ns = min(sched->expire_ns[READ], sched->others.expire_ns / 2);
-	struct fb_sched_rq *fq = fb_background_oldest(sched);
-
-	return fq && (fq->since_ns + sched->others.expire_ns <= now + early_ns ||
-		      percpu_ref_is_dying(&sched->q->q_usage_counter)) ? fq : NULL;
-}
-
-/*
- * Move reads to the foreground some time before their maximum age, when their deadline puts them
- * first; at a queue freeze, which waits for them, all. True: the caller must choose again.
- */
-bool fb_background_expire(struct fb_sched *sched)
-{
-	u64 now = ktime_get_ns();
-	struct fb_sched_rq *fq;
-	bool some = false;
-
-	lockdep_assert_held(&sched->disk->lock);
-	while ((fq = fb_background_expired(sched, now))) {
-		fb_background_del(sched, fq);
-		elv_rb_del(fb_sched_sort(sched, fq), fq->rq);
-		fq->r.background = false;
-		fq->r.fg.class = FB_POLICY_BE;
-		elv_rb_add(fb_sched_sort(sched, fq), fq->rq);
-		fq->r.fg.arrived_ns = now;
-		fq->r.fg.deadline_ns = min(fq->since_ns + sched->others.expire_ns,
-					   now + sched->expire_ns[READ]);
-		fb_engine_add(&sched->engine, &fq->r);
-		sched->disk->stats.others_expired++;
-		some = true;
-	}
-	if (some) {
-		fb_idle_withdraw(sched->disk);
-		fb_idle_policy_arrive_unfollowed(&sched->disk->idle.wait, now, NULL);
-		sched->disk->fg.active = true;
-	}
-	return some;
-}
-
-/* Count a background read that is sent, from either pool, once. @fq: any request. */
+/* Note a request that is sent, from any pool; a background read is counted once. */
 void fb_background_note_sent(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 {
 	struct fb_stats *st = &sched->disk->stats;
 
 	lockdep_assert_held(&sched->disk->lock);
 	sched->others.flying += fq->r.background;
+	if (fb_engine_is_foreground(&fq->r) && sched->others.spare)
+		sched->others.spare--;
 	if (!fq->since_ns)
 		return;
 	st->others++;
@@ -182,30 +145,82 @@ void fb_background_note_sent(struct fb_sched *sched, struct fb_sched_rq *fq, u64
 
 /* ---- dispatch ---- */
 
-/*
- * The next background read, and when it may be sent; NULL: there is foreground, or such a read at
- * the drive, or none pending. The read that follows the last one, which the drive may have read
- * ahead, goes first; after a quarter of its time the oldest does.
- */
-struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *sched, u64 now, u64 *due_ns)
+/* is there foreground, at the drive or pending? */
+static bool fb_background_has_foreground(const struct fb_sched *sched)
 {
-	struct fb_sched_rq *fq = fb_background_oldest(sched);
+	const struct fb_engine *e = &sched->engine;
+
+	return e->pool.count || e->nr_untracked || e->nr_flight > sched->others.flying;
+}
+
+/*
+ * When the oldest read goes before the foreground; U64_MAX: there is no room at the drive. At a
+ * queue freeze, which waits for them, all do.
+ */
+static u64 fb_background_aged_ns(const struct fb_sched *sched, const struct fb_sched_rq *oldest)
+{
+	const struct fb_background *others = &sched->others;
+	u64 due_ns = oldest->since_ns + others->expire_ns * 3 / 4;
+
+	if (sched->engine.pinned || fb_engine_is_full(&sched->engine))
+		return U64_MAX;
+	if (percpu_ref_is_dying(&sched->q->q_usage_counter))
+		return 0;
+	return others->spare ? max(due_ns, others->aged_ns + others->expire_ns / 2) : due_ns;
+}
+
+/*
+ * The read for idle time: the one that follows the last one, which the drive may have read ahead;
+ * after a quarter of its time the oldest.
+ */
+static struct fb_sched_rq *fb_background_follower(struct fb_sched *sched,
+						  struct fb_sched_rq *oldest, u64 now)
+{
+	struct request *next = NULL;
+
+	if (now - oldest->since_ns < sched->others.expire_ns / fb_background_fair)
+		next = elv_rb_find(&sched->sort[FB_POLICY_IDLE][READ], sched->others.next_lbn);
+	return next ? fb_sched_rq(next) : oldest;
+}
+
+/* The next background read, and when it may be sent; U64_MAX or NULL: something must change. */
+static struct fb_sched_rq *fb_background_next(struct fb_sched *sched, u64 now, u64 *due_ns)
+{
+	struct fb_sched_rq *oldest = fb_background_oldest(sched);
 	/* without a head to move away all reads are sent at once, without waiting */
 	bool flash = fb_compat_is_flash(sched->q);
-	const struct fb_engine *e = &sched->engine;
-	struct request *next;
 
 	lockdep_assert_held(&sched->disk->lock);
 	*due_ns = U64_MAX;
-	if (!fq || e->pool.count || !list_empty(&sched->bypass) || e->nr_untracked ||
-	    e->nr_flight > sched->others.flying ||
-	    (sched->others.flying && !flash))
+	if (!oldest || !list_empty(&sched->bypass))
 		return NULL;
-	*due_ns = sched->others.fg_end_ns + (flash ? 0 : sched->others.wait_ns);
-	if (now - fq->since_ns >= sched->others.expire_ns / fb_background_fair)
-		return fq;
-	next = elv_rb_find(&sched->sort[FB_POLICY_IDLE][READ], sched->others.next_lbn);
-	return next ? fb_sched_rq(next) : fq;
+	if (fb_background_has_foreground(sched)) {
+		*due_ns = fb_background_aged_ns(sched, oldest);
+		return oldest;
+	}
+	if (!sched->others.flying || flash)
+		*due_ns = sched->others.fg_end_ns + (flash ? 0 : sched->others.wait_ns);
+	return fb_background_follower(sched, oldest, now);
+}
+
+/* The background read that is due; the caller sends it. NULL: none is. */
+struct fb_sched_rq *fb_background_take(struct fb_sched *sched, u64 now)
+{
+	bool beside = fb_background_has_foreground(sched);
+	struct fb_sched_rq *fq;
+	u64 due_ns;
+
+	fq = fb_background_next(sched, now, &due_ns);
+	if (!fq || now < due_ns)
+		return NULL;
+	if (beside) {
+		sched->others.spare = fb_background_every - 1;
+		sched->others.aged_ns = now;
+	}
+	sched->disk->stats.others_expired += beside;
+	sched->disk->stats.others_idle += !beside;
+	sched->engine.window_ns = 0;
+	return fq;
 }
 
 /* Can a background read be sent now? If only time is missing the timer will run the queue. */
@@ -213,12 +228,10 @@ bool fb_background_is_due(struct fb_sched *sched)
 {
 	u64 now = ktime_get_ns(), due_ns;
 
-	if (fb_background_expired(sched, now))
-		return !fb_engine_is_full(&sched->engine);
-	if (!fb_background_pick_idle(sched, now, &due_ns))
-		return false;
-	if (now >= due_ns)
+	if (fb_background_next(sched, now, &due_ns) && now >= due_ns)
 		return true;
-	hrtimer_start(&sched->timer, ns_to_ktime(due_ns), HRTIMER_MODE_ABS);
+	/* while a command is held back the timer is in use, and will come here again */
+	if (due_ns != U64_MAX && !sched->engine.window_ns)
+		hrtimer_start(&sched->timer, ns_to_ktime(due_ns), HRTIMER_MODE_ABS);
 	return false;
 }

@@ -5,19 +5,14 @@
  */
 #include "sched/sched.h"
 
-/* ---- what idle reads are told of the foreground ---- */
-
 /*
- * A foreground request has arrived whose completion will be seen. @fq: NULL: it bypasses
- * schedulers. @bypass: it will not be in a pool. @now: as for fb_pool_add(): the end is matched by
- * it.
+ * A foreground request has arrived. @fq: NULL: it bypasses schedulers. @bypass: it will not be in a
+ * pool. @now: as for fb_pool_add(): the end is matched by it.
  */
 void fb_inflight_arrived(struct fb_sched *sched, const struct fb_sched_rq *fq, bool bypass, u64 now)
 {
-	struct fb_idle_policy *wait = &sched->disk->idle.wait;
-	const struct fb_engine *e = &sched->engine;
 	struct fb_fg_req req = { .arrived_ns = now };
-	bool media = fq && fq->r.media, cached = fq && fb_engine_is_cached(e, &fq->r);
+	bool media = fq && fq->r.media;
 
 	lockdep_assert_held(&sched->disk->lock);
 	sched->disk->fg.active = true;
@@ -26,18 +21,9 @@ void fb_inflight_arrived(struct fb_sched *sched, const struct fb_sched_rq *fq, b
 		req.nsect = blk_rq_sectors(fq->rq);
 		req.write = op_is_write(req_op(fq->rq));
 	}
-	fb_idle_withdraw(sched->disk);
-	/* nobody waits for idle reads with a cached write that is not held back */
-	if (cached && (e->auto_depth || !fb_engine_predicts(e))) {
-		fb_idle_policy_wrote(wait, &req);
-		return;
-	}
-	/* what waits for others' background reads, or for the cache, tells nothing of the medium */
-	if (!media || bypass || cached || sched->others.flying) {
-		fb_idle_policy_arrive_unfollowed(wait, now, media ? &req : NULL);
-		return;
-	}
-	fb_idle_policy_arrive(wait, now, &req);
+	fb_late_arrive(sched->disk);
+	fb_engine_arrived(&sched->engine, fq ? &fq->r : NULL, media ? &req : NULL,
+			  !bypass && !sched->others.flying, now);
 }
 
 /* what the foreground waits: the block layer's own counts have our reads in them, too */
@@ -58,18 +44,11 @@ static void fb_inflight_count(struct fb_stats *stats, const struct request *rq, 
 /* A foreground request has ended. */
 void fb_inflight_served(struct fb_sched *sched, const struct fb_sched_rq *fq, u64 now)
 {
-	struct fb_fg_req req = {
-		.lbn = fq->r.fg.lbn,
-		.nsect = fq->r.fg.nsect,
-		.write = fq->r.fg.write,
-		.arrived_ns = fq->r.fg.arrived_ns,
-	};
-
 	lockdep_assert_held(&sched->disk->lock);
 	if (!fq->own)
 		fb_inflight_count(&sched->disk->stats, fq->rq, now);
-	if (fq->r.fg.arrived_ns && fq->r.media && !fb_engine_is_cached(&sched->engine, &fq->r))
-		fb_idle_policy_served(&sched->disk->idle.wait, now, &req);
+	if (fq->r.fg.arrived_ns)
+		fb_engine_served(&sched->engine, &fq->r, now);
 }
 
 /*

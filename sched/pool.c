@@ -135,7 +135,7 @@ void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum el
 	elv_rb_del(fb_sched_sort(sched, fq), rq);
 	elv_rb_add(fb_sched_sort(sched, fq), rq);
 	fq->r.fg.lbn = blk_rq_pos(rq);
-	/* it is in no fb_policy_pool, and is placed when it comes there (sched/background.c) */
+	/* it is in no fb_policy_pool */
 	if (!fq->r.background)
 		fb_engine_grown(&sched->engine, &fq->r, ktime_get_ns());
 }

@@ -51,10 +51,12 @@ struct fb_slots {
 struct fb_background {
 	struct list_head reqs;		/* pooled struct fb_sched_rq, the oldest first */
 	u32 count;			/* number of @reqs */
-	u32 flying;			/* at the drive, without those that joined the foreground */
+	u32 flying;			/* at the drive */
 	u64 next_lbn;			/* the sector behind the one sent last */
 	u64 fg_end_ns;			/* when the last foreground request completed */
-	u64 expire_ns;			/* maximum age in the pool */
+	u64 expire_ns;			/* maximum age */
+	u64 aged_ns;			/* when one last went before the foreground for its age */
+	u32 spare;	/* so many foreground requests are sent before another does at once */
 	u64 wait_ns;			/* time without foreground before one is sent */
 	u32 depth;	/* of a queue's requests, so many for them; written with the queue frozen */
 	/* tasks whose last bio had the idle class, hashed; without the lock */
@@ -114,6 +116,7 @@ static inline void fb_sched_set_disk(struct fb_sched *sched, struct fb_disk *dis
 	sched->disk = disk;
 	sched->engine.mail = &disk->mail;
 	sched->engine.destage = &disk->destage;
+	sched->engine.idle = &disk->idle.reader;
 	sched->engine.probe = &disk->lookahead;
 	sched->engine.margin = &disk->conservatism;
 	sched->engine.stats = &disk->stats.engine;
@@ -163,10 +166,9 @@ bool fb_background_recognise(struct fb_sched_rq *fq);
 void fb_background_add(struct fb_sched *sched, struct fb_sched_rq *fq);
 void fb_background_del(struct fb_sched *sched, struct fb_sched_rq *fq);
 void fb_background_merged(struct fb_sched *sched, struct fb_sched_rq *fq, struct fb_sched_rq *gone);
-bool fb_background_expire(struct fb_sched *sched);
 bool fb_background_is_due(struct fb_sched *sched);
 void fb_background_note_sent(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now);
-struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *sched, u64 now, u64 *due_ns);
+struct fb_sched_rq *fb_background_take(struct fb_sched *sched, u64 now);
 
 /* sched/tunables.c */
 extern struct elv_fs_entry fb_tunables_attrs[];

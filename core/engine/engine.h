@@ -15,6 +15,7 @@
 #include "core/completion.h"
 #include "core/destage.h"
 #include "core/engine/gap.h"
+#include "core/idle/reader.h"
 #include "core/order_cost.h"
 #include "core/orders.h"
 #include "core/policy.h"
@@ -128,6 +129,7 @@ struct fb_engine {
 	struct disk_model *dm;		/* NULL: there is none, and nothing is predicted */
 	struct fb_gap_mail *mail;	/* gaps for the search */
 	struct fb_destage *destage;	/* what the drive's cache still has to write */
+	struct fb_idle_reader *idle;	/* reads while there is no foreground */
 	struct fb_lookahead *probe;	/* what is known of the drive's look-ahead */
 	const struct fb_conservatism *margin;	/* the odds of a lost turn */
 	struct fb_engine_stats *stats;
@@ -239,7 +241,7 @@ void fb_round_charge(struct fb_engine *e, const struct dm_place *head, u64 now_n
 
 /*
  * Begin without model and requests; the drive orders. @e: zeroed; the host sets @mail, @destage,
- * @probe, @margin, @stats and @round.order_cost, and the settings if it likes others.
+ * @idle, @probe, @margin, @stats and @round.order_cost, and the settings if it likes others.
  */
 void fb_engine_init(struct fb_engine *e, const struct fb_engine_ops *ops);
 /* Add a foreground request to the pool, described but for its place. */
@@ -276,12 +278,12 @@ bool fb_engine_is_holding(const struct fb_engine *e, u64 now_ns);
 /* Will the drive, which has a command, finish before one that is sent now reaches it? */
 bool fb_engine_too_late(const struct fb_engine *e, u64 now_ns);
 /* A command has ended; fb_engine_judge() comes next. True: it overtook one sent earlier. */
-bool fb_engine_landed(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
-/* A command is no longer at the drive, whatever came of it. */
+bool fb_engine_landed(struct fb_engine *e, struct fb_engine_rq *rq, bool failed, u64 now_ns);
+/* A command is no longer at the drive, and what came of it is not known. */
 void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
 /*
- * Learn from a command's end. @rq: off the flight, its @cmd.failed is set; @overtaken: what
- * fb_engine_landed() has returned. False: nothing is to be sent yet.
+ * Learn from a command's end. @rq: off the flight; @overtaken: what fb_engine_landed() has
+ * returned. False: nothing is to be sent yet.
  */
 bool fb_engine_judge(struct fb_engine *e, struct fb_engine_rq *rq, bool overtaken, u64 now_ns);
 
@@ -295,6 +297,22 @@ bool fb_engine_note_sent(struct fb_engine *e, const struct fb_engine_rq *rq, u64
  * fb_engine_next() is called soon.
  */
 bool fb_engine_decide(struct fb_engine *e, u64 now_ns);
+
+/* idle.c */
+
+/*
+ * Tell idle reads that a foreground request has come. @rq: NULL: it is none of the engine's; @req:
+ * NULL: it is not known where; @follow: it waits for the medium alone, and fb_engine_served() will
+ * tell its end.
+ */
+void fb_engine_arrived(struct fb_engine *e, const struct fb_engine_rq *rq,
+		       const struct fb_fg_req *req, bool follow, u64 now_ns);
+/* A foreground request has ended that was in the pool. */
+void fb_engine_served(struct fb_engine *e, const struct fb_engine_rq *rq, u64 now_ns);
+/* Is an idle read ready, and nothing pending or at the drive? */
+bool fb_engine_idle_is_due(const struct fb_engine *e);
+/* Send the idle read that is ready. */
+void fb_engine_send_idle(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
 
 /* dispatch.c */
 

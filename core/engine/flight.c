@@ -115,7 +115,7 @@ void fb_engine_send(struct fb_engine *e, struct fb_engine_rq *rq, const struct f
 
 /* ---- ends ---- */
 
-void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
+static void fb_engine_leave(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
 {
 	bool last = fb_engine_last(e) == rq;
 
@@ -127,11 +127,19 @@ void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_
 		fb_gap_void(e->mail);
 		fb_engine_drop_plan(e);
 	}
-	/* of idle reads the host tells (fb_destage_idle_ended()); flushes do not count */
-	if (rq->cmd.cause == FB_CAUSE_IDLE)
+	/* flushes do not count */
+	if (rq->cmd.cause == FB_CAUSE_IDLE) {
 		e->nr_idle--;
-	else if (rq->cmd.nsect)
+		fb_idle_reader_ended(e->idle, !rq->cmd.failed, now_ns);
+	} else if (rq->cmd.nsect) {
 		fb_destage_ended(e->destage, now_ns, fb_engine_is_cached(e, rq));
+	}
+}
+
+void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
+{
+	rq->cmd.failed = true;
+	fb_engine_leave(e, rq, now_ns);
 }
 
 /* the drive has executed a command before some that were sent earlier */
@@ -149,13 +157,14 @@ static void fb_engine_overtake(struct fb_engine *e, struct fb_engine_rq *rq, u64
 	rq->cmd.start_ns = 0;
 }
 
-bool fb_engine_landed(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
+bool fb_engine_landed(struct fb_engine *e, struct fb_engine_rq *rq, bool failed, u64 now_ns)
 {
 	bool overtaken = rq->cmd.watched && fb_engine_predicts(e) && e->flight.next != &rq->flight;
 
 	if (overtaken)
 		fb_engine_overtake(e, rq, now_ns);
-	fb_engine_off_flight(e, rq, now_ns);
+	rq->cmd.failed = failed;
+	fb_engine_leave(e, rq, now_ns);
 	return overtaken;
 }
 

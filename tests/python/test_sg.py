@@ -250,7 +250,8 @@ class Errors(Case):
     """Bad sectors; of the scheduler's core, so the simulator shows them as well.
 
     Seen to fail: a foreground request that fails with the free read before it; blocks
-    given up because they were read with a bad one."""
+    given up because they were read with a bad one; no zone around a bad block; a scan that goes on
+    beside slow recoveries."""
 
     BAD = (803, 1610, 2411, 3202)
     BLOCKS = 500
@@ -260,12 +261,12 @@ class Errors(Case):
         sets = [("set", line) for line in lines]
         job = {**TINY, "policy": "sptf-sw", "noise": "laplace", "task": "scan", "whole": "1",
                "range": "0+%d" % (8 * self.BLOCKS), "conservatism_us": "100", "reads": "1",
-               "outstanding": "3", "size": "4k", "seconds": "200", **settings}
+               "rate": "30", "idle": "on", "size": "4k", "seconds": "200", **settings}
         return sim.run_jobs([sim.complete(list(job.items()) + sets)])[0]
 
-    def bad(self, lbns, more=""):
+    def bad(self, lbns, more="", recovery_ms=20):
         """Lines of a drive's description."""
-        return ["medium_error %d 1 recovery_ms=20%s" % (lbn, more) for lbn in lbns]
+        return ["medium_error %d 1 recovery_ms=%d%s" % (lbn, recovery_ms, more) for lbn in lbns]
 
     def skipped(self, r, blocks):
         """The scan has read all but these."""
@@ -281,6 +282,23 @@ class Errors(Case):
                 self.skipped(r, len(self.BAD))
                 self.assertGreaterEqual(r["errors"]["free"], len(self.BAD))
 
+    def test_zone(self):
+        """What is around a bad block is read in idle time, of which a closed loop has none."""
+        r = self.scan(*self.bad(range(11, 4000, 100)), rate="0", idle="off", outstanding="3",
+                      whole="0", seconds="60")
+        self.assertGreater(r["errors"]["blocks_skipped"], 0)
+        self.assertLess(r["errors"]["blocks_skipped"], 10)
+        self.assertLess(r["task_done"], .8)
+        self.assertNotIn("alarms", r["errors"])
+
+    def test_slow(self):
+        """Three recoveries of a second in a row pause the scan for good."""
+        slow = self.bad(range(803, 4000, 80), recovery_ms=1000)
+        r = self.scan(*slow, whole="0")
+        self.assertEqual((r["errors"]["free"], r["errors"]["alarms"]), (3, 1))
+        with self.assertRaisesRegex(ToolError, "whole: the scan has paused"):
+            self.scan(*slow)
+
     def test_foreground(self):
         """Requests for good sectors do not fail, those for bad ones do."""
         good = b"".join(b"%d %d 8 R\n" % (50 * (i // 5), 200 * (i * 7 % 250) + 96)
@@ -288,12 +306,13 @@ class Errors(Case):
         for more in ("", " info=0"):
             # some just before a request: reads that are prepended to it meet them
             r = self.scan(*self.bad(range(91, 10000, 200), more), trace=self.file(good), range="",
-                          whole="0", separate="0")
+                          whole="0", separate="0", rate="0")
             self.assertGreaterEqual(r["errors"]["free"], 5)
             self.assertEqual(r["requests"], 20000)
             self.assertEqual(r["errors"]["foreground"], 0)
             own = b"".join(b"%d %d 8 R\n" % (100 * i, 800 if i % 4 else 16) for i in range(40))
-            r = self.scan(*self.bad([803], more), trace=self.file(own), task="none", whole="0")
+            r = self.scan(*self.bad([803], more), trace=self.file(own), task="none", whole="0",
+                          rate="0")
             self.assertEqual((r["requests"], r["errors"]["foreground"]), (10, 30))
 
 

@@ -23,7 +23,7 @@ from freeblock import sim  # noqa: E402
 KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sim_golden.json")
 # what a person compares
 FIGURES = ("requests", "free_mb_s", "response_ms.mean", "response_ms.p99", "idle.mean_us")
-# policy x load x drive x cache x task; each 10 s of disk time but for those that say so
+# policy x load x drive x cache x task x errors; each 10 s of disk time but for those that say so
 CELLS = """
 drive=atlas10k policy=clook depth=2
 drive=atlas10k policy=sstf depth=2
@@ -63,16 +63,27 @@ drive=nearline16-wc policy=auto task=scan depth=2 rate=48
 drive=nearline16-wc policy=none rate=48
 drive=archive8 policy=auto task=scan rate=24
 drive=x300 policy=auto task=scan rate=48
+drive=atlas10k policy=auto task=scan range=0+102400 seconds=60 BAD
+drive=atlas10k policy=auto task=scan range=0+102400 seconds=60 rate=30 BAD
+drive=atlas10k policy=auto task=scan range=0+102400 seconds=60 rate=30 knowledge=none BAD info=0
 """
+# sectors of the last ones that cannot be read
+BAD = (803, 20010, 20011, *range(30000, 100000, 7000))
 
 
 def run_all():
     """{cell: {"digest": ..., figure: value}}"""
     names = CELLS.strip().split("\n")
-    jobs = [sim.complete([*{"seed": "1", "seconds": "10",
-                            **dict(word.split("=", 1) for word in name.split())}.items()])
-            for name in names]
-    return {name: told(result) for name, result in zip(names, sim.run_jobs(jobs))}
+    return {name: told(result) for name, result in
+            zip(names, sim.run_jobs([sim.complete(job(name)) for name in names]))}
+
+
+def job(name):
+    """A cell's settings."""
+    words, bad, how = name.partition(" BAD")
+    named = {"seed": "1", "seconds": "10", **dict(word.split("=", 1) for word in words.split())}
+    return [*named.items()] + [("set", "medium_error %d 1 recovery_ms=20%s" % (lbn, how))
+                               for lbn in BAD if bad]
 
 
 def told(result):

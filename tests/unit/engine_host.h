@@ -36,6 +36,7 @@ struct host_rq {
  * @plan: what a search finds; the last piece of a prepend is made to fit
  * @plan_lbn: only before the request there; 0: before any
  * @holds: calls of fb_engine_ops.hold
+ * @fails: commands do
  * @run: what fb_engine_judge() has returned
  * @begun: requests that have come, free reads included
  * @ended: and gone
@@ -46,6 +47,8 @@ struct host {
 	struct fb_gap_mail mail;
 	struct fb_order_cost order_cost;
 	struct fb_destage destage;
+	struct fb_idle_policy wait;
+	struct fb_idle_reader idle;
 	struct fb_lookahead probe;
 	struct fb_conservatism margin;
 	struct fb_guard guard;
@@ -74,6 +77,7 @@ struct host {
 
 	struct list_head bypass;
 	u32 holds;
+	bool fails;
 	bool run;
 	u64 begun;
 	u64 ended;
@@ -303,11 +307,19 @@ static void host_serve(struct host *h)
 
 static void host_pool(struct host *h, struct host_rq *rq)
 {
+	const struct fb_fg_req req = {
+		.lbn = rq->r.fg.lbn,
+		.nsect = rq->r.fg.nsect,
+		.write = rq->r.fg.write,
+		.arrived_ns = h->now,
+	};
+
 	rq->r.fg.arrived_ns = h->now;
 	rq->r.fg.deadline_ns = h->expire_ns ? h->now + h->expire_ns : 0;
 	rq->r.fg.class = h->class;
 	rq->state = HOST_POOLED;
 	fb_destage_arrived(&h->destage, rq->r.fg.write);
+	fb_engine_arrived(&h->e, &rq->r, &req, true, h->now);
 	fb_engine_add(&h->e, &rq->r);
 	fb_engine_offer(&h->e, &rq->r, h->now);
 }
@@ -353,7 +365,7 @@ static struct host_rq *host_next(struct host *h, struct fb_engine_send *d)
 }
 
 /* as freeblock_iosched.c does: what bypasses the pool goes first */
-static bool host_send_bypass(struct host *h)
+static inline bool host_send_bypass(struct host *h)
 {
 	struct host_rq *rq = list_first_entry_or_null(&h->bypass, struct host_rq, node);
 
@@ -368,7 +380,7 @@ static bool host_send_bypass(struct host *h)
 	return true;
 }
 
-static void host_bypass(struct host *h, struct host_rq *rq)
+static inline void host_bypass(struct host *h, struct host_rq *rq)
 {
 	rq->state = HOST_BYPASS;
 	list_add(&rq->node, &h->bypass);
@@ -387,7 +399,7 @@ static void host_take_back(struct host *h, struct host_rq *rq)
 }
 
 /* the drive gives a command back, to be sent again */
-static void host_requeue(struct host *h, struct host_rq *rq, bool timed_out)
+static inline void host_requeue(struct host *h, struct host_rq *rq, bool timed_out)
 {
 	struct fb_engine *e = &h->e;
 
@@ -405,13 +417,15 @@ static void host_requeue(struct host *h, struct host_rq *rq, bool timed_out)
 /* a command is reported, at the host's time */
 static void host_end(struct host *h, struct host_rq *rq)
 {
-	bool overtaken = fb_engine_landed(&h->e, &rq->r, h->now);
+	bool overtaken = fb_engine_landed(&h->e, &rq->r, h->fails, h->now);
 
 	list_del_init(&rq->node);
-	if (rq->r.cmd.cause == FB_CAUSE_IDLE)
-		fb_destage_idle_ended(&h->destage, h->now, false, 0);
 	if (fb_engine_is_foreground(&rq->r))
 		fb_policy_ended(&h->e.pool, !h->e.pool.count && !h->e.nr_flight);
+	if (!rq->r.ours)
+		fb_engine_served(&h->e, &rq->r, h->now);
+	if (!h->e.pool.count && h->e.nr_flight == h->e.nr_idle)
+		fb_idle_policy_idle(&h->wait, h->now);
 	h->run = fb_engine_judge(&h->e, &rq->r, overtaken, h->now);
 	host_free(h, rq);
 }
@@ -429,7 +443,7 @@ static struct host_rq *host_run(struct host *h)
 }
 
 /* the window's timer */
-static void host_timer(struct host *h)
+static inline void host_timer(struct host *h)
 {
 	if (h->now >= h->e.window_ns)
 		h->e.window_ns = 0;
@@ -451,10 +465,14 @@ static void host_init(struct host *h)
 	fb_lookahead_init(&h->probe);
 	fb_order_cost_init(&h->order_cost);
 	fb_destage_init(&h->destage, dm_period_ns(h->dm));
+	fb_idle_policy_init(&h->wait, h->now);
+	h->idle.wait = &h->wait;
+	h->idle.destage = &h->destage;
 	h->ops = host_ops;
 	fb_engine_init(&h->e, &h->ops);
 	h->e.mail = &h->mail;
 	h->e.destage = &h->destage;
+	h->e.idle = &h->idle;
 	h->e.probe = &h->probe;
 	h->e.margin = &h->margin;
 	h->e.stats = &h->stats;

@@ -153,7 +153,7 @@ static u32 sgm_longest(struct sgm *m)
 			 longest, m->v.path, most,
 			 "lower max_prepend_sectors, max_sectors or size",
 			 m->v.block);
-	m->sim.sched.idle.longest = min(m->sim.sched.idle.longest, longest);
+	m->sim.task.longest = min(m->sim.task.longest, longest);
 	return longest;
 }
 

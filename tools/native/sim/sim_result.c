@@ -122,6 +122,8 @@ static void simr_errors(struct simr *r, const struct sims *s)
 	simr_count(r, "free", s->stats.free_errors);
 	simr_count(r, "blocks_skipped", s->task->skipped);
 	simr_count(r, "sent_again", s->stats.again);
+	if (s->task->bad.alarms)
+		simr_count(r, "alarms", s->task->bad.alarms);
 	simr_close(r);
 }
 
@@ -306,10 +308,10 @@ static void simr_destage(struct simr *r, const struct fb_destage *d)
 
 static void simr_idle(struct simr *r, const struct sims *s, double seconds)
 {
-	const struct simi *i = &s->idle;
+	const struct sims_idle *i = &s->stats.idle;
 	struct fb_idle_policy_status st;
 
-	fb_idle_policy_status(&i->wait, seconds * SIMR_NS_PER_S, &st);
+	fb_idle_policy_status(&s->wait, seconds * SIMR_NS_PER_S, &st);
 	simr_open(r, "idle");
 	simr_text(r, "state", fb_idle_policy_why_name[st.why]);
 	simr_real(r, "wait_ms", st.wait_ns / SIMR_NS_PER_MS);

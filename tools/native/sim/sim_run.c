@@ -48,8 +48,7 @@ void sim_run_begin(struct sim *sim)
 			 (unsigned long long)info.sectors, o->model,
 			 (unsigned long long)dm_info(sim->dm)->sectors);
 	siml_init(&sim->load, o, sim->dm, info.sectors, info.block);
-	simt_init(&sim->task, o, dm, info.sectors, info.block);
-	simi_init(&s->idle, o, &sim->task, !info.look_ahead_off);
+	simt_init(&sim->task, o, dm, info.sectors, info.block, !info.look_ahead_off);
 	sims_init(s, dm);
 	/* what "the default" and "the drive's queue" came to */
 	if (!sim->o.depth)
@@ -92,6 +91,8 @@ static void sim_check_stall(struct sim *sim)
 {
 	u64 requests = sim->sched.stats.requests;
 
+	if (sim->task.paused)
+		sim_fail("whole: the scan has paused: too many reads took seconds");
 	if (sim->task.got != sim->got) {
 		sim->got = sim->task.got;
 		sim->got_requests = requests;
@@ -128,7 +129,7 @@ static void sim_event(struct sim *sim)
 
 	if (s->engine.window_ns)
 		until_ns = min(until_ns, s->engine.window_ns);
-	until_ns = min(until_ns, min(s->idle.next_ns, s->due_ns));
+	until_ns = min(until_ns, min(s->idle_ns, s->due_ns));
 	until_ns = min(until_ns, min(sim->task.add_ns, fb_cost_next_ns(&s->cost)));
 	if (sim_drive_wait(s->drive, until_ns, &done)) {
 		sim->now_ns = done.report_ns;

@@ -80,7 +80,7 @@ static void sims_view(struct fb_engine *e, struct fb_orders_view *v)
 	v->blocks = t->bm.granules;
 	v->withheld = fb_cost_controls(&sims_of(e)->cost);
 	if (sims_may_read(e, v->now_ns))
-		v->wanted = t->bm.n_wanted + t->again_n;
+		v->wanted = t->bm.n_wanted;
 	v->tasks = v->wanted || t->add_ns != U64_MAX;
 }
 
@@ -220,7 +220,7 @@ static u64 sims_submit(struct fb_engine *e, struct fb_engine_rq *r, u64 now_ns)
 	sims_spoil(s, req);
 	s->stats.most = max(s->stats.most, e->nr_flight + 1);
 	if (req->free_end > r->cmd.lbn)
-		simt_take(s->task, r->cmd.lbn, req->free_end);
+		simt_take(s->task, r->cmd.lbn, req->free_end, now_ns);
 	return now_ns;
 }
 
@@ -301,39 +301,25 @@ static u64 sims_deadline(const struct sims *s, bool write, u64 now_ns)
 	return ms ? now_ns + ms * SIMS_NS_PER_MS : 0;
 }
 
-static bool sims_is_cached(const struct sims *s, const struct siml_req *req)
+/* a request has ended: was it the last one? */
+static void sims_note_activity(struct sims *s, u64 now_ns)
 {
-	return fb_engine_is_cached(&s->engine, &req->r);
-}
+	const struct fb_engine *e = &s->engine;
+	bool active = e->pool.count || e->nr_flight > e->nr_idle || !list_empty(&s->flushes);
 
-/* does the foreground wait for the medium? A cached write only does if we hold it back */
-static bool sims_waits(const struct sims *s, const struct siml_req *req)
-{
-	return !sims_is_cached(s, req) || s->o->depth != SIMO_AUTO;
-}
-
-/* as the idle policy is told of it */
-static struct fb_fg_req sims_idle_req(const struct siml_req *req)
-{
-	return (struct fb_fg_req) {
-		.lbn = req->r.fg.lbn,
-		.nsect = req->r.fg.nsect,
-		.write = req->r.fg.write,
-		.arrived_ns = req->arrived_ns,
-	};
-}
-
-static void sims_gone(struct sims *s, const struct siml_req *req, u64 now_ns)
-{
-	struct fb_fg_req idle = sims_idle_req(req);
-
-	if (sims_waits(s, req))
-		simi_gone(&s->idle, now_ns, sims_is_cached(s, req) ? NULL : &idle);
+	if (s->active && !active)
+		fb_idle_policy_idle(&s->wait, now_ns);
+	s->active = active;
 }
 
 void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 {
-	struct fb_fg_req idle = sims_idle_req(req);
+	const struct fb_fg_req idle = {
+		.lbn = req->r.fg.lbn,
+		.nsect = req->r.fg.nsect,
+		.write = req->r.fg.write,
+		.arrived_ns = now_ns,
+	};
 
 	s->now_ns = now_ns;
 	req->r.fg.class = FB_POLICY_BE;
@@ -345,12 +331,8 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 	INIT_LIST_HEAD(&req->r.flight);
 	fb_engine_add(&s->engine, &req->r);
 	fb_destage_arrived(&s->destage, req->r.fg.write);
-	if (!sims_waits(s, req))
-		simi_wrote(&s->idle, &idle);
-	else if (sims_is_cached(s, req))
-		simi_arrived_unfollowed(&s->idle, now_ns, &idle);
-	else
-		simi_arrived(&s->idle, now_ns, &idle);
+	s->active = true;
+	fb_engine_arrived(&s->engine, &req->r, &idle, true, now_ns);
 	fb_engine_offer(&s->engine, &req->r, now_ns);
 }
 
@@ -365,29 +347,43 @@ static void sims_send(struct sims *s, struct siml_req *req, enum fb_cause cause,
 	fb_engine_send(&s->engine, &req->r, &d, now_ns);
 }
 
-/* nobody wants anything: one read at a time, which whoever comes goes behind */
+static void sims_send_idle(struct sims *s, u64 now_ns)
+{
+	struct sims_idle *st = &s->stats.idle;
+	struct siml_req *own = sims_own(s);
+	u64 end_ns;
+
+	fb_engine_send_idle(&s->engine, &own->r, now_ns);
+	end_ns = fb_completion_end_ns(&own->r.cmd);
+	st->reads++;
+	st->sectors += own->r.cmd.nsect;
+	if (!end_ns)
+		return;
+	st->predicted++;
+	st->most_ns = max(st->most_ns, end_ns - own->r.cmd.sent_ns);
+}
+
+/* as the thread does (disk/idle.c), which takes no time here; and when to look again */
 static void sims_read_idle(struct sims *s, u64 now_ns)
 {
+	bool may = s->o->idle && !s->active && sims_may(s, FB_COST_IDLE, now_ns);
+	u64 least_ns = may ? 0 : FB_IDLE_POLICY_NEVER;
 	struct fb_engine *e = &s->engine;
+	struct fb_idle_order_ask ask;
 	struct fb_plan_piece p;
 	struct dm_place head;
-	struct siml_req *own;
-	u64 start_ns;
-	bool known = false;
 
-	s->idle.next_ns = SIMI_NEVER;
-	if (!s->o->idle || s->idle.foreground || e->nr_flight ||
-	    !sims_may(s, FB_COST_IDLE, now_ns))
+	s->idle_ns = fb_idle_reader_due_ns(&s->reader, least_ns, now_ns);
+	if (s->idle_ns > now_ns)
 		return;
-	fb_idle_policy_hold(&s->idle.wait, fb_destage_begin_ns(&s->destage, now_ns));
-	if (e->dm)
-		known = fb_completion_idle_head(&e->head, now_ns + FB_IDLE_ORDER_SEND_NS, false,
-						&head, &start_ns);
-	if (!simi_find(&s->idle, now_ns, known ? &head : NULL, &s->destage, &p))
-		return;
-	own = sims_own(s);
-	sims_send(s, own, FB_CAUSE_IDLE, p.lbn, p.nsect, now_ns);
-	simi_sent(&s->idle, now_ns, fb_completion_end_ns(&own->r.cmd), &p);
+	fb_idle_reader_ask(&s->reader, sims_unmapped(e) ? NULL : &e->head, &head, &ask, now_ns);
+	if (simt_find_idle(s->task, &ask, &p, now_ns))
+		fb_idle_reader_offer(&s->reader, &p, now_ns);
+	else
+		fb_idle_reader_miss(&s->reader, now_ns);
+	if (fb_engine_idle_is_due(e))
+		sims_send_idle(s, now_ns);
+	s->idle_ns = fb_idle_reader_due_ns(&s->reader, least_ns, now_ns);
 }
 
 /* flushes go past the scheduler, as in the kernel */
@@ -417,7 +413,7 @@ void sims_fill(struct sims *s, u64 now_ns)
 		fb_cost_want(&s->cost, !simt_over(s->task), now_ns);
 	/* a stretch may have ended */
 	sims_allowed(s, now_ns);
-	fb_idle_policy_withhold(&s->idle.wait, fb_cost_controls(&s->cost));
+	fb_idle_policy_withhold(&s->wait, fb_cost_controls(&s->cost));
 	sims_send_flushes(s, now_ns);
 	fb_engine_decide(e, now_ns);
 	do {
@@ -447,54 +443,43 @@ static void sims_commit(struct sims *s, const struct siml_req *done, u64 now_ns)
 
 /* ---- errors ---- */
 
+/* is it to be sent once more? A foreground request is only to blame for its own sectors */
+static bool sims_comes_again(const struct siml_req *req, const struct sim_drive_done *done)
+{
+	bool joined = req->free_end > req->r.cmd.lbn;
+
+	if (done->outcome == SIM_DRIVE_MEDIUM)
+		return joined && (done->bad == U64_MAX || done->bad < req->free_end);
+	return done->outcome == SIM_DRIVE_AGAIN && req->tries < SIMS_TRIES;
+}
+
 /* the request goes back to the pool, and will go without a free read */
 static void sims_again(struct sims *s, struct siml_req *req, u64 now_ns)
 {
+	req->tries++;
 	req->alone = true;
 	fb_engine_add(&s->engine, &req->r);
 	fb_engine_offer(&s->engine, &req->r, now_ns);
 }
 
-/* a foreground request is only to blame for what is wrong with its own sectors */
 static void sims_fail_req(struct sims *s, struct siml_req *req,
 			  const struct sim_drive_done *done, u64 now_ns)
 {
-	bool joined = req->free_end > req->r.cmd.lbn;
-
-	if (done->outcome == SIM_DRIVE_MEDIUM && joined &&
-	    (done->bad == U64_MAX || done->bad < req->free_end)) {
-		sims_again(s, req, now_ns);
-	} else if (done->outcome == SIM_DRIVE_AGAIN && req->tries++ < SIMS_TRIES) {
+	if (sims_comes_again(req, done)) {
 		sims_again(s, req, now_ns);
 	} else {
 		s->stats.failed++;
 		if (!req->flush)
 			fb_trial_ended(&s->cost.trial, sims_trial_kind(req),
 				       now_ns - req->arrived_ns, now_ns);
-		sims_gone(s, req, now_ns);
 		siml_done(s->load, req, now_ns);
 	}
-}
-
-static void sims_fail_free(struct sims *s, struct siml_req *req,
-			   const struct sim_drive_done *done, u64 now_ns)
-{
-	bool good = done->bad != U64_MAX && done->bad >= req->free_end;
-
-	if (done->outcome == SIM_DRIVE_AGAIN || good) {
-		simt_done(s->task, req->r.cmd.lbn, req->free_end, req->spoilt || !good, now_ns);
-		return;
-	}
-	s->stats.free_errors++;
-	simt_failed(s->task, req->r.cmd.lbn, req->free_end, done->bad, !req->r.ours, now_ns);
 }
 
 static void sims_fail(struct sims *s, struct siml_req *req,
 		      const struct sim_drive_done *done, u64 now_ns)
 {
 	s->stats.again += done->outcome == SIM_DRIVE_AGAIN;
-	if (req->free_end > req->r.cmd.lbn)
-		sims_fail_free(s, req, done, now_ns);
 	if (!req->r.ours)
 		sims_fail_req(s, req, done, now_ns);
 }
@@ -509,22 +494,44 @@ static void sims_flush(struct sims *s, struct siml_req *req, u64 now_ns)
 	req->r.cacheable = false;
 	req->r.fg.deadline_ns = 0;
 	list_add_tail(&req->r.fg.node, &s->flushes);
-	simi_arrived_unfollowed(&s->idle, now_ns, NULL);
+	s->active = true;
+	fb_engine_arrived(&s->engine, &req->r, NULL, false, now_ns);
 }
 
 static void sims_flushed(struct sims *s, struct siml_req *req, u64 now_ns)
 {
 	simh_add(&s->stats.of[SIMS_FLUSH], now_ns - req->arrived_ns);
-	simi_gone(&s->idle, now_ns, NULL);
 	siml_done(s->load, req, now_ns);
+}
+
+/* the free part of a command has come back */
+static void sims_end_free(struct sims *s, const struct siml_req *req,
+			  const struct sim_drive_done *done, u64 now_ns)
+{
+	const struct fb_completion_cmd *c = &req->r.cmd;
+	bool named = done->outcome == SIM_DRIVE_MEDIUM && done->bad != U64_MAX;
+	const struct fb_quarantine_read read = {
+		.lbn = c->lbn,
+		.nsect = req->free_end - c->lbn,
+		.good = named ? done->bad - c->lbn : 0,
+		.failed = done->outcome == SIM_DRIVE_MEDIUM &&
+			  (!named || done->bad < req->free_end),
+		.named = named,
+		.medium = true,
+		.joined = !req->r.ours,
+		.took_ns = now_ns - c->sent_ns,
+	};
+
+	s->stats.spoilt += req->spoilt;
+	s->stats.free_errors += read.failed;
+	if (req->spoilt || done->outcome == SIM_DRIVE_AGAIN)
+		simt_lost(s->task, c->lbn, req->free_end);
+	else
+		simt_ended(s->task, &read, now_ns);
 }
 
 static void sims_deliver(struct sims *s, struct siml_req *req, u64 now_ns)
 {
-	if (req->free_end > req->r.cmd.lbn) {
-		s->stats.spoilt += req->spoilt;
-		simt_done(s->task, req->r.cmd.lbn, req->free_end, req->spoilt, now_ns);
-	}
 	if (req->r.ours)
 		return;
 	if (req->flush) {
@@ -541,21 +548,10 @@ static void sims_deliver(struct sims *s, struct siml_req *req, u64 now_ns)
 		sim_file_print(s->stats.log, "%llu %llu\n",
 			       (unsigned long long)req->arrived_ns,
 			       (unsigned long long)(now_ns - req->arrived_ns));
-	sims_gone(s, req, now_ns);
 	if (req->fsync && s->cache)
 		sims_flush(s, req, now_ns);
 	else
 		siml_done(s->load, req, now_ns);
-}
-
-/* what was late is told before the read is counted */
-static void sims_idle_ended(struct sims *s, u64 now_ns, bool good)
-{
-	if (good)
-		fb_idle_policy_judge(&s->idle.wait, now_ns, &s->destage);
-	else
-		fb_destage_idle_ended(&s->destage, now_ns, false, 0);
-	fb_idle_policy_ended(&s->idle.wait, now_ns);
 }
 
 void sims_complete(struct sims *s, const struct sim_drive_done *done)
@@ -567,15 +563,19 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 	bool overtaken;
 
 	s->now_ns = now_ns;
-	overtaken = fb_engine_landed(e, &req->r, now_ns);
-	if (req->r.cmd.cause == FB_CAUSE_IDLE)
-		sims_idle_ended(s, now_ns, good);
+	overtaken = fb_engine_landed(e, &req->r, !good, now_ns);
 	if (!req->r.ours && !req->flush)
 		fb_policy_ended(&e->pool, !e->pool.count && !e->nr_flight);
-	req->r.cmd.failed = !good;
+	if (req->r.ours || !sims_comes_again(req, done)) {
+		if (!req->r.ours)
+			fb_engine_served(e, &req->r, now_ns);
+		sims_note_activity(s, now_ns);
+	}
 	fb_engine_judge(e, &req->r, overtaken, now_ns);
 	sims_commit(s, req, now_ns);
 	req->busy = false;
+	if (req->free_end > req->r.cmd.lbn)
+		sims_end_free(s, req, done, now_ns);
 	if (good)
 		sims_deliver(s, req, now_ns);
 	else
@@ -601,6 +601,7 @@ static void sims_init_engine(struct sims *s, struct disk_model *dm)
 	fb_engine_init(e, &sims_ops);
 	e->mail = &s->mail;
 	e->destage = &s->destage;
+	e->idle = &s->reader;
 	e->probe = &s->task->probe;
 	e->margin = &s->task->margin;
 	e->stats = &s->stats.engine;
@@ -626,6 +627,24 @@ static void sims_init_engine(struct sims *s, struct disk_model *dm)
 	if (!e->round.joint.price)
 		sim_usage("joint_price: %g is less than 1/%d", o->joint_price, SIMS_PRICE_ONE);
 	e->round.joint.fixed = true;
+}
+
+static void sims_init_idle(struct sims *s, const struct disk_model *dm)
+{
+	const struct simo *o = s->o;
+
+	s->idle_ns = SIML_NEVER;
+	s->reader.wait = &s->wait;
+	s->reader.destage = &s->destage;
+	fb_idle_policy_init(&s->wait, 0);
+	if (dm)
+		fb_idle_policy_set_drive(&s->wait, dm_period_ns(dm),
+					 dm_info(dm)->period_ps / dm_info(dm)->spt_least);
+	fb_idle_policy_set_goals(&s->wait, o->idle_mean_us * 1000, o->idle_max_us * 1000);
+	fb_idle_policy_set_fixed(&s->wait,
+				 o->idle_wait_us == SIMO_AUTO ? FB_IDLE_POLICY_AUTO :
+								o->idle_wait_us * 1000,
+				 o->idle_size_kib == SIMO_AUTO ? 0 : o->idle_size_kib * 2);
 }
 
 /* the module's limit: what idle reads may add, and the share that gaps may */
@@ -660,6 +679,7 @@ void sims_init(struct sims *s, struct disk_model *dm)
 	fb_destage_set_cache(&s->destage, s->cache && s->o->destage, 0);
 	if (dm)
 		fb_seek_fit_init(&s->calib, dm);
+	sims_init_idle(s, dm);
 	sims_init_engine(s, dm);
 	sims_init_cost(s);
 	s->engine.wake_least_ns = info.host_ns;

@@ -9,7 +9,6 @@
 #include "core/cost/cost.h"
 #include "core/engine/engine.h"
 #include "sim_drive.h"
-#include "sim_idle.h"
 #include "sim_load.h"
 #include "sim_stat.h"
 #include "sim_task.h"
@@ -22,6 +21,20 @@
  * @SIMS_KINDS: the number of kinds
  */
 enum sims_kind { SIMS_READ, SIMS_WRITE, SIMS_FLUSH, SIMS_KINDS };
+
+/**
+ * struct sims_idle - idle reads
+ * @reads: sent
+ * @sectors: theirs
+ * @predicted: those of known head ...
+ * @most_ns: ... and the longest that was predicted
+ */
+struct sims_idle {
+	u64 reads;
+	u64 sectors;
+	u64 predicted;
+	u64 most_ns;
+};
 
 /**
  * struct sims_stats - what happened
@@ -42,6 +55,7 @@ enum sims_kind { SIMS_READ, SIMS_WRITE, SIMS_FLUSH, SIMS_KINDS };
  * @deep: foreground requests left to the drive's own order
  * @joint_windows: windows of the joint price that count
  * @joint_ppm: what free reads cost in them, sum
+ * @idle: idle reads
  * @engine: what the engine counts
  * @log: arrival and response of each request, or NULL
  */
@@ -63,6 +77,7 @@ struct sims_stats {
 	u64 deep;
 	u64 joint_windows;
 	s64 joint_ppm;
+	struct sims_idle idle;
 	struct fb_engine_stats engine;
 	struct sim_file_out *log;
 };
@@ -77,7 +92,10 @@ struct sims_stats {
  * @drive: the drive
  * @load: the foreground
  * @task: the task
- * @idle: reads for it while nobody else wants anything
+ * @wait: when to read while nobody else wants anything
+ * @reader: those reads
+ * @idle_ns: when to look for one; SIML_NEVER: after the next event
+ * @active: somebody does want something
  * @now_ns: the time
  * @queue: commands that the drive takes
  * @cache: it reports writes before they are on the medium
@@ -100,7 +118,10 @@ struct sims {
 	struct sim_drive *drive;
 	struct siml *load;
 	struct simt *task;
-	struct simi idle;
+	struct fb_idle_policy wait;
+	struct fb_idle_reader reader;
+	u64 idle_ns;
+	bool active;
 	u64 now_ns;
 	u32 queue;
 	bool cache;

@@ -11,7 +11,6 @@
 #define SIMT_PAGE_SECTORS 8		/* the module's buffers are whole pages */
 #define SIMT_GRANULE 256		/* of a drive without a model, as in the module */
 #define SIMT_HALF_TRACK 4		/* blocks, where tracks are not known */
-#define SIMT_AGAIN_NS 1000000000ULL	/* a drive tries for seconds: one block in so long */
 
 /* the disk's last block may be short */
 static u32 simt_sectors(const struct simt *t, u64 block)
@@ -82,22 +81,6 @@ static void simt_skip_run(void *ctx, u64 first, u32 n, u32 group)
 	t->skipped += fb_bitmap_done(&t->bm, first, n, group);
 }
 
-/* those in flight wait, in flight, to be read alone */
-static void simt_again_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	struct simt *t = ctx;
-	u32 i;
-
-	for (i = 0; i < n; i++) {
-		if (!fb_bitmap_is_flying(&t->bm, first + i))
-			continue;
-		if (t->again_n == SIMT_AGAIN)
-			simt_skip_run(t, first + i, 1, group);
-		else
-			t->again[(t->again_first + t->again_n++) % SIMT_AGAIN] = first + i;
-	}
-}
-
 /* the whole granules of a range, the disk's last one too if it is short */
 static void simt_runs(struct simt *t, u64 lbn, u64 end, fb_runs_fn fn)
 {
@@ -110,16 +93,10 @@ static void simt_runs(struct simt *t, u64 lbn, u64 end, fb_runs_fn fn)
 				 end == t->sectors ? t->bm.granules : end / g, fn, t);
 }
 
-void simt_take(struct simt *t, u64 lbn, u64 end)
+void simt_take(struct simt *t, u64 lbn, u64 end, u64 now_ns)
 {
+	fb_quarantine_sent(&t->bad, lbn, end - lbn, now_ns);
 	simt_runs(t, lbn, end, simt_take_run);
-}
-
-void simt_done(struct simt *t, u64 lbn, u64 end, bool spoilt, u64 now_ns)
-{
-	t->now_ns = now_ns;
-	simt_runs(t, lbn, end,
-		  spoilt ? simt_untake_run : t->o->fresh ? simt_keep_run : simt_done_run);
 }
 
 static void simt_run(struct simt *t, u64 lbn, u64 end, fb_runs_fn fn)
@@ -128,26 +105,35 @@ static void simt_run(struct simt *t, u64 lbn, u64 end, fb_runs_fn fn)
 		simt_runs(t, lbn, end, fn);
 }
 
-void simt_failed(struct simt *t, u64 lbn, u64 end, u64 bad, bool joined, u64 now_ns)
+void simt_lost(struct simt *t, u64 lbn, u64 end)
 {
-	u32 g = t->lim.granule_sectors;
-	u64 at;
+	simt_runs(t, lbn, end, simt_untake_run);
+}
+
+/* as fb_delivery_judge() and fb_coverage_absorb_ended() do */
+void simt_ended(struct simt *t, const struct fb_quarantine_read *read, u64 now_ns)
+{
+	u32 g = t->lim.granule_sectors, verdict = fb_quarantine_ended(&t->bad, read, now_ns);
+	u64 end = read->lbn + read->nsect, at = read->lbn + read->good / g * g;
 
 	t->now_ns = now_ns;
-	if (bad == U64_MAX && (joined || end - lbn > g)) {
-		simt_run(t, lbn, end, simt_again_run);
-		return;
+	t->paused |= verdict & (FB_QUARANTINE_ALARM | FB_QUARANTINE_STOP);
+	if (!read->failed) {
+		simt_runs(t, read->lbn, end, t->o->fresh ? simt_keep_run : simt_done_run);
+	} else if (!(verdict & FB_QUARANTINE_KNOWN)) {
+		simt_lost(t, read->lbn, end);
+	} else {
+		simt_run(t, read->lbn, at, simt_done_run);
+		simt_run(t, at, min(at + g, end), simt_skip_run);
+		simt_run(t, at + g, end, simt_untake_run);
 	}
-	at = bad == U64_MAX ? lbn : bad / g * g;
-	simt_run(t, lbn, at, simt_done_run);
-	simt_run(t, at, min(at + g, end), simt_skip_run);
-	simt_run(t, at + g, end, simt_untake_run);
 }
 
 bool simt_may_read(struct simt *t, u64 now_ns)
 {
-	if (!t->bm.n_wanted && !t->again_n)
+	if (!t->bm.n_wanted || t->paused)
 		return false;
+	fb_quarantine_expire(&t->bad, now_ns);
 	return !t->o->guard || fb_guard_on(&t->guard, now_ns);
 }
 
@@ -161,49 +147,29 @@ u64 simt_block_bytes(const struct simt *t)
 	return t->lim.granule_sectors * 512ULL;
 }
 
-static void simt_plan_block(struct simt *t, u64 block, struct fb_plan *plan)
-{
-	plan->kind = FB_PLAN_SEPARATE;
-	plan->npieces = 1;
-	plan->wanted = 1;
-	plan->slack_ns = 0;
-	plan->piece[0].lbn = block * t->lim.granule_sectors;
-	plan->piece[0].nsect = simt_sectors(t, block);
-}
-
 /* one of the last blocks, which no gap can hold; see fb_reader_leftover() */
 static void simt_leftover(struct simt *t, const struct fb_gap *gap, bool cut, u64 now_ns,
 			  struct fb_plan *plan)
 {
 	u32 cost_ppm = t->o->joint ? t->o->foreground_cost_ppm : FB_LEFTOVER_COST_PPM;
+	struct fb_plan one = { .kind = FB_PLAN_SEPARATE, .npieces = 1, .wanted = 1 };
 	enum fb_leftover_search search = cut ? FB_LEFTOVER_CUT : FB_LEFTOVER_VAIN;
+	u64 block;
 
 	if (plan->kind != FB_PLAN_NONE)
 		search = FB_LEFTOVER_FOUND;
 	if (!fb_leftover_due(&t->leftover, search, t->bm.n_wanted, cost_ppm, now_ns) ||
 	    !t->lim.separate)
 		return;
-	simt_plan_block(t, fb_bitmap_next_wanted(&t->bm, 0, t->bm.granules), plan);
-	fb_leftover_read(&t->leftover, t->dm, gap, plan->piece[0].lbn, plan->piece[0].nsect,
-			 now_ns);
+	block = fb_bitmap_next_wanted(&t->bm, 0, t->bm.granules);
+	one.piece[0].lbn = block * t->lim.granule_sectors;
+	one.piece[0].nsect = simt_sectors(t, block);
+	if (!fb_quarantine_divert(&t->bad, &t->bm, &one.piece[0]) ||
+	    !fb_quarantine_cut(&t->bad, &t->bm, now_ns, &one))
+		return;
+	*plan = one;
+	fb_leftover_read(&t->leftover, t->dm, gap, one.piece[0].lbn, one.piece[0].nsect, now_ns);
 	t->leftovers++;
-}
-
-/* one of a read that failed; a plan that is not used leaves it wanted as any other */
-static bool simt_again(struct simt *t, u64 now_ns, struct fb_plan *plan)
-{
-	u64 block;
-
-	if (!t->again_n || now_ns - t->again_ns < SIMT_AGAIN_NS)
-		return false;
-	block = t->again[t->again_first];
-	t->again_first = (t->again_first + 1) % SIMT_AGAIN;
-	t->again_n--;
-	t->again_ns = now_ns;
-	simt_plan_block(t, block, plan);
-	simt_run(t, plan->piece[0].lbn, plan->piece[0].lbn + plan->piece[0].nsect,
-		 simt_untake_run);
-	return true;
 }
 
 /* what the plans before say about the worth of the next */
@@ -250,11 +216,9 @@ void simt_search(struct simt *t, struct fb_gap_mail *mail, u64 now_ns)
 	struct fb_plan plan;
 	u64 steps = mail->shared ? mail->spent_ns : 0;
 
-	if (simt_again(t, now_ns, &plan)) {
-		fb_gap_publish(mail, &plan, mail->gen);
-		return;
-	}
 	simt_weigh(t, mail, &lim, now_ns);
+	lim.avoid = t->bad.zone;
+	lim.navoid = t->bad.zones;
 	fb_search_start(&search, t->dm, &t->bm, &mail->gap, &lim);
 	while (fb_search_step(&search) && ++steps < mail->search_ns)
 		;
@@ -263,11 +227,24 @@ void simt_search(struct simt *t, struct fb_gap_mail *mail, u64 now_ns)
 	plan = search.best;
 	if (!mail->shared)
 		fb_block_value_gap(&t->worth, plan.kind == FB_PLAN_NONE ? 0 : plan.value);
+	if (plan.kind != FB_PLAN_NONE && !fb_quarantine_cut(&t->bad, &t->bm, now_ns, &plan))
+		plan.kind = FB_PLAN_NONE;
 	/* who looks for something better only has not looked everywhere */
 	if (plan.kind != FB_PLAN_NONE || !lim.least_value)
 		simt_leftover(t, &mail->gap, steps >= mail->search_ns, now_ns, &plan);
 	if (plan.kind != FB_PLAN_NONE)
 		fb_gap_publish(mail, &plan, mail->gen);
+}
+
+bool simt_find_idle(struct simt *t, struct fb_idle_order_ask *ask, struct fb_plan_piece *piece,
+		    u64 now_ns)
+{
+	ask->dm = t->dm;
+	ask->bm = &t->bm;
+	ask->ahead = t->ahead;
+	ask->max_sectors = min(ask->max_sectors, t->longest);
+	return fb_quarantine_idle(&t->bad, &t->bm, now_ns, ask->max_sectors, piece) ||
+	       fb_idle_reader_find(&t->order, &t->bad, ask, piece, now_ns);
 }
 
 /* ---- beginning and end ---- */
@@ -522,16 +499,22 @@ static void simt_init_map(struct simt *t)
 	fb_block_value_init(&t->worth, &t->bm);
 }
 
-/* what only reads in gaps need */
-static void simt_init_gaps(struct simt *t)
+static void simt_init_idle(struct simt *t, bool ahead)
 {
 	const struct simo *o = t->o;
+	u32 granule = t->lim.granule_sectors;
 
-	fb_conservatism_init(&t->margin, t->dm, o->target_slowdown_ppm);
+	t->ahead = ahead && !o->verify;
+	t->longest = o->verify ? fb_longest_verify(granule) : t->lim.max_sectors;
+	fb_quarantine_init(&t->bad);
+	fb_quarantine_begin(&t->bad, granule, t->sectors, false);
+	if (o->idle && fb_idle_order_init(&t->order, o->order, t->sectors, granule,
+					  o->order_regions, o->segment_kib * 2))
+		sim_usage("segment_kib: not whole blocks of %u sectors", granule);
 }
 
 void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm, u64 sectors,
-	       u32 block)
+	       u32 block, bool ahead)
 {
 	memset(t, 0, sizeof(*t));
 	t->o = o;
@@ -541,7 +524,7 @@ void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm
 	fb_guard_init(&t->guard);
 	fb_lookahead_init(&t->probe);
 	if (dm)
-		simt_init_gaps(t);
+		fb_conservatism_init(&t->margin, dm, o->target_slowdown_ppm);
 	if (!o->scan)
 		return;
 	if (dm)
@@ -550,6 +533,7 @@ void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm
 		simt_init_sizes(t, SIMT_GRANULE, block, 0);
 	simt_init_map(t);
 	simt_init_weight(t);
+	simt_init_idle(t, ahead);
 }
 
 void simt_destroy(struct simt *t)

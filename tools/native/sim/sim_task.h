@@ -10,11 +10,11 @@
 #include "core/lookahead.h"
 #include "core/block_value.h"
 #include "core/engine/gap.h"
+#include "core/idle/reader.h"
 #include "core/leftover.h"
 #include "sim_opts.h"
 
 #define SIMT_PARTS 10		/* a scan's speed is told for each tenth */
-#define SIMT_AGAIN 1024		/* blocks that wait to be read alone, at most */
 
 /**
  * struct simt - the task
@@ -22,6 +22,11 @@
  * @dm: model; NULL: none, so nothing is read in gaps
  * @sectors: of the disk
  * @bm: the map
+ * @order: of idle reads
+ * @ahead: the drive reads on behind an idle read, and answers from that
+ * @longest: sectors of the longest idle read that there can be: it goes into a buffer of the
+ *	module, whatever the policy would like
+ * @bad: blocks that cannot be read
  * @lim: of every plan
  * @worth: for @lim
  * @probe: for @lim, when lifts are probed
@@ -40,11 +45,7 @@
  * @plans: gaps for which one was found
  * @leftovers: blocks read though they fit into no gap
  * @leftover: when to read such blocks
- * @again: ring of blocks in flight whose read failed, nobody knows which: each is to be
- *	read alone
- * @again_first: the first of them
- * @again_n: how many
- * @again_ns: when one was read last
+ * @paused: too many reads have failed, or taken seconds: nothing is read any more
  * @skipped: blocks given up: they cannot be read
  * @deliver: called with each block read, may be NULL ...
  * @deliver_to: ... and its first argument
@@ -57,6 +58,10 @@ struct simt {
 	const struct disk_model *dm;
 	u64 sectors;
 	struct fb_bitmap bm;
+	struct fb_idle_order order;
+	bool ahead;
+	u32 longest;
+	struct fb_quarantine bad;
 	struct fb_limits lim;
 	struct fb_block_value worth;
 	struct fb_lookahead probe;
@@ -75,10 +80,7 @@ struct simt {
 	u64 plans;
 	u64 leftovers;
 	struct fb_leftover leftover;
-	u64 again[SIMT_AGAIN];
-	u32 again_first;
-	u32 again_n;
-	u64 again_ns;
+	bool paused;
 	u64 skipped;
 	void (*deliver)(void *to, u64 lbn, u32 nsect);
 	void *deliver_to;
@@ -94,11 +96,12 @@ struct simt {
  * @dm: model, kept; NULL: none
  * @sectors: of the disk
  * @block: sectors in one of the drive's blocks
+ * @ahead: the drive may read ahead
  *
- * Ends the program when range or granule do not fit the disk.
+ * Ends the program when range, granule or order do not fit the disk.
  */
 void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm, u64 sectors,
-	       u32 block);
+	       u32 block, bool ahead);
 
 /**
  * simt_save() - write what is left to the file that the settings name
@@ -153,35 +156,41 @@ void simt_settled(struct simt *t, struct fb_gap_mail *mail);
 void simt_search(struct simt *t, struct fb_gap_mail *mail, u64 now_ns);
 
 /**
+ * simt_find_idle() - find what to read while the disk is idle
+ * @t: the task
+ * @ask: what it must comply with, but for what the task knows
+ * @piece: out
+ * @now_ns: the time
+ *
+ * Return: false: nothing.
+ */
+bool simt_find_idle(struct simt *t, struct fb_idle_order_ask *ask, struct fb_plan_piece *piece,
+		    u64 now_ns);
+
+/**
  * simt_take() - a read is sent
  * @t: the task
  * @lbn: first sector of its free part
  * @end: the one after the last
+ * @now_ns: the time
  */
-void simt_take(struct simt *t, u64 lbn, u64 end);
+void simt_take(struct simt *t, u64 lbn, u64 end, u64 now_ns);
 
 /**
- * simt_done() - it has come back
+ * simt_lost() - it was not carried out, or a write has overlapped it: its blocks are wanted again
  * @t: the task
  * @lbn: first sector of its free part
  * @end: the one after the last
- * @spoilt: a foreground write has overlapped it: its blocks are wanted again
- * @now_ns: the time
  */
-void simt_done(struct simt *t, u64 lbn, u64 end, bool spoilt, u64 now_ns);
+void simt_lost(struct simt *t, u64 lbn, u64 end);
 
 /**
- * simt_failed() - a sector of it cannot be read
+ * simt_ended() - it has come back
  * @t: the task
- * @lbn: first sector of its free part
- * @end: the one after the last
- * @bad: the sector, U64_MAX: unknown. Its block is given up, those before are read, those
- *	behind are wanted again; if it is unknown, each will be read alone, but for a
- *	block that was
- * @joined: there was more in the command than the free part
+ * @read: its free part, and what came of it
  * @now_ns: the time
  */
-void simt_failed(struct simt *t, u64 lbn, u64 end, u64 bad, bool joined, u64 now_ns);
+void simt_ended(struct simt *t, const struct fb_quarantine_read *read, u64 now_ns);
 
 /**
  * simt_block_bytes() - bytes of a block
