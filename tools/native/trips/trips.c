@@ -13,6 +13,7 @@
 
 #define TRIPS_IN_SYSTEM 4096
 #define TRIPS_NS_PER_S 1000000000ULL
+#define TRIPS_OPEN 1000		/* that may have ended in one of two runs only, at the end */
 #define TRIPS_MAX_NS 50000000	/* idle_max_us by default */
 
 /**
@@ -98,15 +99,13 @@ static void trips_load(struct trips *t, const char *alone, const char *task)
 	struct trips_req *with = trips_read(task, FB_TRIAL_TREATED, &n);
 
 	t->reqs = trips_read(alone, FB_TRIAL_CONTROL, &t->n);
-	/* the last may have ended in one of the runs only */
 	t->n = min(t->n, n);
-	for (i = 0; i < t->n; i++) {
-		if (t->reqs[i].at_ns != with[i].at_ns)
-			sim_fail("request %zu arrives at %llu and %llu", i,
-				 (unsigned long long)t->reqs[i].at_ns,
-				 (unsigned long long)with[i].at_ns);
+	for (i = 0; i < t->n && t->reqs[i].at_ns == with[i].at_ns; i++)
 		t->reqs[i].took_ns[FB_TRIAL_TREATED] = with[i].took_ns[FB_TRIAL_TREATED];
-	}
+	if (t->n - i > TRIPS_OPEN)
+		sim_fail("request %zu arrives at %llu and %llu", i,
+			 (unsigned long long)t->reqs[i].at_ns, (unsigned long long)with[i].at_ns);
+	t->n = i;
 	free(with);
 }
 
