@@ -116,7 +116,7 @@ struct fb_debugfs_calibration {
 static void fb_debugfs_copy_calibration(struct fb_disk *disk, struct fb_debugfs_calibration *s,
 					u64 now)
 {
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	s->modelled = disk->model;
 	if (disk->model) {
 		s->info = *dm_info(disk->model);
@@ -127,7 +127,6 @@ static void fb_debugfs_copy_calibration(struct fb_disk *disk, struct fb_debugfs_
 		s->head = *disk->head;
 		s->locked = fb_head_locked(disk->head, now);
 	}
-	spin_unlock_irq(&disk->lock);
 }
 
 static int calibration_show(struct seq_file *m, void *v)
@@ -165,9 +164,8 @@ static ssize_t reset_write(struct file *file, const char __user *buf, size_t cou
 {
 	struct fb_disk *disk = file->private_data;
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	memset(&disk->stats, 0, sizeof(disk->stats));
-	spin_unlock_irq(&disk->lock);
 	return count;
 }
 

@@ -333,10 +333,9 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 {
 	struct fb_sched *sched = hctx->queue->elevator->elevator_data;
-	unsigned long flags;
 	bool work;
 
-	spin_lock_irqsave(&sched->disk->lock, flags);
+	guard(spinlock_irqsave)(&sched->disk->lock);
 	if (!sched->disk->idle.ready)
 		fb_iosched_look(sched, 0);
 	work = fb_engine_has_work(&sched->engine, ktime_get_ns());
@@ -346,7 +345,6 @@ static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 		work = !fb_engine_is_full(&sched->engine) ||
 		       !fb_sched_rq(list_first_entry(&sched->bypass, struct request, queuelist));
 	work = work || fb_iosched_idle_is_due(sched) || fb_free_read_is_awaited(sched->disk);
-	spin_unlock_irqrestore(&sched->disk->lock, flags);
 	return work;
 }
 
@@ -422,11 +420,10 @@ static void fb_iosched_requeue_request(struct request *rq)
 {
 	struct fb_sched *sched = rq->q->elevator->elevator_data;
 	struct fb_sched_rq *fq = fb_sched_rq(rq);
-	unsigned long flags;
 
 	if (fq && fq->prepended)
 		fb_verify_split(sched->disk, rq);
-	spin_lock_irqsave(&sched->disk->lock, flags);
+	guard(spinlock_irqsave)(&sched->disk->lock);
 	/*
 	 * A time-out may have reset the device, which puts the phase in doubt, too. RQF_TIMED_OUT
 	 * has been cleared already, the deadline has not.
@@ -442,7 +439,6 @@ static void fb_iosched_requeue_request(struct request *rq)
 		fq->r.cmd.start_ns = 0;
 		fq->state = FB_SCHED_REQUEUED;
 	}
-	spin_unlock_irqrestore(&sched->disk->lock, flags);
 }
 
 /* ---- struct fb_sched_rq ---- */

@@ -30,12 +30,9 @@ static ssize_t model_read(struct file *file, struct kobject *kobj, FB_COMPAT_BIN
 			  char *buf, loff_t off, size_t count)
 {
 	struct fb_disk *disk = fb_sysfs_disk(kobj);
-	ssize_t ret;
 
-	mutex_lock(&disk->config);
-	ret = memory_read_from_buffer(buf, count, &off, disk->table, disk->table_size);
-	mutex_unlock(&disk->config);
-	return ret;
+	guard(mutex)(&disk->config);
+	return memory_read_from_buffer(buf, count, &off, disk->table, disk->table_size);
 }
 
 static BIN_ATTR_RW(model, 0);
@@ -43,12 +40,9 @@ static BIN_ATTR_RW(model, 0);
 static ssize_t model_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
 	struct fb_disk *disk = fb_sysfs_disk(kobj);
-	ssize_t len;
 
-	mutex_lock(&disk->config);
-	len = sysfs_emit(page, "%s", disk->model_status);
-	mutex_unlock(&disk->config);
-	return len;
+	guard(mutex)(&disk->config);
+	return sysfs_emit(page, "%s\n", disk->model_status);
 }
 
 static struct kobj_attribute model_status_attr = __ATTR_RO(model_status);
@@ -189,11 +183,10 @@ static ssize_t fb_sysfs_setting_store(struct kobject *kobj, struct kobj_attribut
 		       file->may_be_auto ? "auto or " : "", file->lowest, file->highest);
 		return -EINVAL;
 	}
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	WRITE_ONCE(*(u32 *)((void *)disk + file->offset), value);
 	fb_idle_changed(disk);
 	fb_disk_tell_wants(disk);
-	spin_unlock_irq(&disk->lock);
 	return count;
 }
 
@@ -249,28 +242,25 @@ static ssize_t fb_sysfs_switch_store(struct kobject *kobj, struct kobj_attribute
 
 static int fb_sysfs_set_power(struct fb_disk *disk, u32 on)
 {
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	WRITE_ONCE(disk->idle.power.keep_awake, on);
 	fb_idle_changed(disk);
-	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
 static int fb_sysfs_set_idle_only(struct fb_disk *disk, u32 on)
 {
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	WRITE_ONCE(disk->idle_only, on);
 	fb_disk_level_changed(disk);
-	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
 static int fb_sysfs_set_trial(struct fb_disk *disk, u32 word)
 {
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	fb_measure_set(disk, word);
 	fb_disk_tell_wants(disk);
-	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 

@@ -37,6 +37,7 @@
 #include <linux/workqueue.h>
 
 #include "disk_model.h"
+#include "include/compat/fb_cleanup.h"
 #include "core/completion.h"
 #include "core/engine/engine.h"
 #include "core/order_cost.h"

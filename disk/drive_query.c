@@ -291,9 +291,8 @@ enum fb_power_state fb_drive_query_power(struct fb_disk *disk)
 {
 	bool mute;
 
-	spin_lock_irq(&disk->lock);
-	mute = disk->q && !fb_disk_sdev(disk);
-	spin_unlock_irq(&disk->lock);
+	scoped_guard(spinlock_irq, &disk->lock)
+		mute = disk->q && !fb_disk_sdev(disk);
 	return fb_drive_query_ask(disk, fb_drive_query_sense_power,
 				  mute ? FB_POWER_ACTIVE : FB_POWER_UNKNOWN);
 }

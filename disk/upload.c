@@ -47,7 +47,7 @@ static int __printf(3, 4) fb_upload_refuse(struct fb_disk *disk, int ret, const 
 	va_start(args, fmt);
 	vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);
-	snprintf(disk->model_status, sizeof(disk->model_status), "refused: %s\n", reason);
+	snprintf(disk->model_status, sizeof(disk->model_status), "refused: %s", reason);
 	fb_disk_copy_name(disk, name, sizeof(name));
 	pr_err("freeblock: %s: the model was refused: %s\n", name, reason);
 	return ret;
@@ -58,9 +58,8 @@ static int fb_upload_check_model(struct fb_disk *disk, const struct disk_model *
 	const struct dm_info *info = dm_info(dm);
 	char revision[DM_ID_LEN];
 
-	spin_lock_irq(&disk->lock);
-	strscpy(revision, disk->revision, sizeof(revision));
-	spin_unlock_irq(&disk->lock);
+	scoped_guard(spinlock_irq, &disk->lock)
+		strscpy(revision, disk->revision, sizeof(revision));
 	if (info->sectors != disk->sectors)
 		return fb_upload_refuse(disk, -EINVAL, "it is for %llu sectors, the disk has %llu",
 					info->sectors, disk->sectors);
@@ -115,7 +114,7 @@ static int fb_upload_commit(struct fb_disk *disk)
 	       !memcmp(disk->table, disk->upload, disk->table_size);
 	/* it may be the tasks' thread that puts it in force, and frees it, when there is another */
 	snprintf(disk->model_status, sizeof(disk->model_status),
-		 "loaded: %u bytes, '%s' '%s', %llu %% mapped%s%s\n",
+		 "loaded: %u bytes, '%s' '%s', %llu %% mapped%s%s",
 		 disk->upload_size, info->vendor, info->product,
 		 div64_u64(100 * info->mapped, info->sectors),
 		 info->distrusted[0] ? "; the model is distrusted: " : "", info->distrusted);
@@ -125,7 +124,7 @@ static int fb_upload_commit(struct fb_disk *disk)
 	disk->table_size = disk->upload_size;
 	disk->upload = NULL;
 	fb_disk_copy_name(disk, name, sizeof(name));
-	pr_info("freeblock: %s: the model was %s", name, disk->model_status);
+	pr_info("freeblock: %s: the model was %s\n", name, disk->model_status);
 	return 0;
 }
 
@@ -170,7 +169,7 @@ static int fb_upload_append(struct fb_disk *disk, const char *data, loff_t off, 
 	disk->upload_len += len;
 	if (disk->upload_len == disk->upload_size)
 		return fb_upload_commit(disk);
-	snprintf(disk->model_status, sizeof(disk->model_status), "incomplete: %u bytes of %u\n",
+	snprintf(disk->model_status, sizeof(disk->model_status), "incomplete: %u bytes of %u",
 		 disk->upload_len, disk->upload_size);
 	return 0;
 }

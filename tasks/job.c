@@ -157,9 +157,8 @@ static void fb_job_reap(struct work_struct *work)
 	if (!task)
 		return;
 	freeblock_task_destroy(task);
-	mutex_lock(&job->lock);
+	guard(mutex)(&job->lock);
 	job->active = false;
-	mutex_unlock(&job->lock);
 }
 
 /* get a disk's job and lock it; inside memalloc_noio_save() because a queue may be frozen */
@@ -557,7 +556,7 @@ ssize_t fb_job_read_coverage(struct fb_job **slot, const char *id, char *buf, lo
 
 	if (!job)
 		return ret;
-	mutex_lock(&job->lock);
+	guard(mutex)(&job->lock);
 	covered = job->pass.covered;
 	if (covered && off >= sizeof(h)) {
 		off -= sizeof(h);
@@ -568,7 +567,6 @@ ssize_t fb_job_read_coverage(struct fb_job **slot, const char *id, char *buf, lo
 		h = fb_job_header(job, id);
 		ret = memory_read_from_buffer(buf, count, &off, &h, sizeof(h));
 	}
-	mutex_unlock(&job->lock);
 	return ret;
 }
 

@@ -75,13 +75,12 @@ static int fb_task_need_svc(struct fb_disk *disk)
 		return -ENOMEM;
 	cov->disk = disk;
 	INIT_LIST_HEAD(&cov->tasks);
-	mutex_lock(&disk->config);
+	guard(mutex)(&disk->config);
 	spin_lock_irq(&disk->lock);
 	fb_quarantine_begin(&disk->quarantine, disk->granule, disk->sectors, disk->verify.sata);
 	disk->recovery.stop = false;
 	disk->cov = cov;
 	spin_unlock_irq(&disk->lock);
-	mutex_unlock(&disk->config);
 	return 0;
 }
 
@@ -130,9 +129,8 @@ static int fb_task_enter(struct freeblock_task *task)
 		fb_task_drop_svc(disk);
 		return ret;
 	}
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	list_add_tail(&task->node, &disk->cov->tasks);
-	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
@@ -242,7 +240,6 @@ static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 
 	struct fb_disk *disk = task->disk;
 	u64 now = ktime_get_ns();
 	bool added = false;
-	unsigned long flags;
 	struct fb_op *op;
 	int ret;
 
@@ -252,7 +249,7 @@ static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 
 		op->initial = READ_ONCE(task->state) == FB_TASK_NEW;
 		added |= op->kind == FB_OP_ADD;
 	}
-	spin_lock_irqsave(&disk->lock, flags);
+	guard(spinlock_irqsave)(&disk->lock);
 	ret = fb_task_has_room(task, n);
 	if (!ret) {
 		list_splice_tail_init(ops, &task->todo);
@@ -263,7 +260,6 @@ static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 
 		}
 		wake_up(&disk->wait);
 	}
-	spin_unlock_irqrestore(&disk->lock, flags);
 	return ret;
 }
 
@@ -525,12 +521,9 @@ EXPORT_SYMBOL_GPL(freeblock_task_set_priority);
 /* its thread may be asleep for as long as nothing happens */
 static void fb_task_wake_thread(struct freeblock_task *task)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&task->disk->lock, flags);
+	guard(spinlock_irqsave)(&task->disk->lock);
 	task->disk->idle.woken = true;
 	wake_up(&task->disk->wait);
-	spin_unlock_irqrestore(&task->disk->lock, flags);
 }
 
 void freeblock_task_set_deadline(struct freeblock_task *task, u64 deadline_ns)
@@ -588,9 +581,8 @@ static int fb_task_start_locked(struct freeblock_task *task)
 		ret = fb_task_need_thread(task);
 	if (ret)
 		return ret;
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	ret = fb_delivery_start(task);
-	spin_unlock_irq(&disk->lock);
 	return ret;
 }
 
@@ -609,24 +601,16 @@ EXPORT_SYMBOL_GPL(freeblock_task_start);
 
 void freeblock_task_stop(struct freeblock_task *task)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&task->disk->lock, flags);
+	guard(spinlock_irqsave)(&task->disk->lock);
 	fb_delivery_stop(task);
-	spin_unlock_irqrestore(&task->disk->lock, flags);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_stop);
 
 static int fb_task_switch(struct freeblock_task *task, enum fb_task_state from,
 			  enum fb_task_state to)
 {
-	unsigned long flags;
-	int ret;
-
-	spin_lock_irqsave(&task->disk->lock, flags);
-	ret = fb_delivery_switch(task, from, to);
-	spin_unlock_irqrestore(&task->disk->lock, flags);
-	return ret;
+	guard(spinlock_irqsave)(&task->disk->lock);
+	return fb_delivery_switch(task, from, to);
 }
 
 int freeblock_task_pause(struct freeblock_task *task)
@@ -673,9 +657,7 @@ EXPORT_SYMBOL_GPL(freeblock_task_ctx);
 
 void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progress *p)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&task->disk->lock, flags);
+	guard(spinlock_irqsave)(&task->disk->lock);
 	p->total = task->total;
 	p->unwritten = READ_ONCE(task->unwritten);
 	p->done = task->done;
@@ -691,7 +673,6 @@ void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progr
 	p->room = READ_ONCE(task->cookies.n) <= FB_COOKIES_CROWDED &&
 		  !fb_task_has_room(task, FREEBLOCK_RANGES_MAX);
 	p->waiting_for = task->waiting_for;
-	spin_unlock_irqrestore(&task->disk->lock, flags);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_progress);
 

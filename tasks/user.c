@@ -25,6 +25,7 @@
 #include "tasks/tasks.h"
 #include "tasks/user_check.h"
 #include "tasks/user_queue.h"
+#include "include/compat/fb_cleanup.h"
 #include "include/freeblock.h"
 
 #define FB_USER_CLOSE (5 * HZ)	/* close() waits no longer for the task's end */
@@ -57,9 +58,8 @@ struct fb_user_file {
 
 static void fb_user_publish(struct fb_user_file *ff, const struct fb_user_check_why *why)
 {
-	spin_lock(&ff->words);
+	guard(spinlock)(&ff->words);
 	ff->reason = *why;
-	spin_unlock(&ff->words);
 }
 
 /* for calls that hold fb_user_file.config, and for others */
