@@ -65,26 +65,20 @@ static struct kobj_attribute sectors_attr = __ATTR_RO(sectors);
 
 static struct kobj_attribute scan_attr;
 
+static enum fb_job_kind fb_sysfs_job_kind(const struct kobj_attribute *attr)
+{
+	return attr == &scan_attr ? FB_JOB_SCAN : FB_JOB_SCRUB;
+}
+
 static ssize_t fb_sysfs_job_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	struct fb_disk *disk = fb_sysfs_disk(kobj);
-
-	return fb_job_show(attr == &scan_attr ? &disk->scan : &disk->scrub, page);
+	return fb_job_show(fb_sysfs_disk(kobj), fb_sysfs_job_kind(attr), page);
 }
 
 static ssize_t fb_sysfs_job_store(struct kobject *kobj, struct kobj_attribute *attr,
 				  const char *page, size_t count)
 {
-	struct fb_disk *disk = fb_sysfs_disk(kobj);
-	struct gendisk *gd = fb_disk_gendisk(disk);
-	char name[FB_NAME_LEN];
-	ssize_t ret;
-
-	fb_disk_copy_name(disk, name, sizeof(name));
-	ret = attr == &scan_attr ? fb_job_store(&disk->scan, &fb_job_scan, name, gd, page, count) :
-				   fb_job_store(&disk->scrub, &fb_job_scrub, name, gd, page, count);
-	put_disk(gd);
-	return ret;
+	return fb_job_store(fb_sysfs_disk(kobj), fb_sysfs_job_kind(attr), page, count);
 }
 
 static struct kobj_attribute scan_attr = __ATTR(scan, 0644, fb_sysfs_job_show, fb_sysfs_job_store);
@@ -94,23 +88,13 @@ static struct kobj_attribute scrub_attr = __ATTR(scrub, 0644, fb_sysfs_job_show,
 static ssize_t coverage_read(struct file *file, struct kobject *kobj, FB_COMPAT_BIN_ATTR *attr,
 			     char *buf, loff_t off, size_t count)
 {
-	struct fb_disk *disk = fb_sysfs_disk(kobj);
-
-	return fb_job_read_coverage(&disk->scrub, disk->id, buf, off, count);
+	return fb_job_read_coverage(fb_sysfs_disk(kobj), buf, off, count);
 }
 
 static ssize_t coverage_write(struct file *file, struct kobject *kobj,
 			      FB_COMPAT_BIN_ATTR *attr, char *buf, loff_t off, size_t count)
 {
-	struct fb_disk *disk = fb_sysfs_disk(kobj);
-	struct gendisk *gd = fb_disk_gendisk(disk);
-	char name[FB_NAME_LEN];
-	ssize_t ret;
-
-	fb_disk_copy_name(disk, name, sizeof(name));
-	ret = fb_job_write_coverage(&disk->scrub, file, name, gd, disk->id, buf, off, count);
-	put_disk(gd);
-	return ret;
+	return fb_job_write_coverage(fb_sysfs_disk(kobj), file, buf, off, count);
 }
 
 static BIN_ATTR_ADMIN_RW(coverage, 0);
@@ -318,15 +302,7 @@ const struct attribute_group *fb_sysfs_disk_groups[] = {
 	NULL
 };
 
-/* ---- a disk comes to its end ---- */
-
 /* no more commands can arrive */
-static void fb_sysfs_exit(struct fb_disk *disk)
-{
-	fb_job_end(&disk->scan);
-	fb_job_end(&disk->scrub);
-}
-
 const struct fb_disk_client fb_sysfs_client = {
-	.exit = fb_sysfs_exit,
+	.exit = fb_job_end_all,
 };
