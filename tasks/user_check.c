@@ -131,7 +131,7 @@ int fb_user_check_urgency(s32 priority, u32 foreground_ppm, struct fb_user_check
 	if (priority < FREEBLOCK_PRIORITY_MIN || priority > FREEBLOCK_PRIORITY_MAX)
 		return fb_refuse(-EINVAL, "priority %d is not within %d .. %d", priority,
 				 FREEBLOCK_PRIORITY_MIN, FREEBLOCK_PRIORITY_MAX);
-	if (foreground_ppm > 500000)
+	if (foreground_ppm > FB_PPM / 2)
 		return fb_refuse(-EINVAL, "foreground_ppm %u: at most 500000, half of the time",
 				 foreground_ppm);
 	return 0;
