@@ -351,13 +351,12 @@ static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 static enum hrtimer_restart fb_iosched_timer(struct hrtimer *timer)
 {
 	struct fb_sched *sched = container_of(timer, struct fb_sched, timer);
-	unsigned long flags;
 
-	spin_lock_irqsave(&sched->disk->lock, flags);
-	/* the window may have been opened again while we waited for the lock */
-	if (ktime_get_ns() >= sched->engine.window_ns)
-		sched->engine.window_ns = 0;
-	spin_unlock_irqrestore(&sched->disk->lock, flags);
+	scoped_guard(spinlock_irqsave, &sched->disk->lock) {
+		/* the window may have been opened again while we waited for the lock */
+		if (ktime_get_ns() >= sched->engine.window_ns)
+			sched->engine.window_ns = 0;
+	}
 	blk_mq_run_hw_queues(sched->q, true);
 	return HRTIMER_NORESTART;
 }
@@ -459,14 +458,12 @@ static void fb_iosched_prepare_request(struct request *rq)
 
 static void fb_iosched_finish_untracked(struct fb_sched *sched, struct request *rq)
 {
-	unsigned long flags;
-
 	if (!rq->elv.priv[1])
 		return;
-	spin_lock_irqsave(&sched->disk->lock, flags);
-	sched->engine.nr_untracked--;
-	fb_iosched_note_activity(sched);
-	spin_unlock_irqrestore(&sched->disk->lock, flags);
+	scoped_guard(spinlock_irqsave, &sched->disk->lock) {
+		sched->engine.nr_untracked--;
+		fb_iosched_note_activity(sched);
+	}
 	rq->elv.priv[1] = NULL;
 	blk_mq_run_hw_queues(sched->q, true);
 }

@@ -135,22 +135,52 @@ static struct kobj_attribute granule_bytes_attr = __ATTR_RO(granule_bytes);
 
 /* ---- settings ---- */
 
-/* A number in struct fb_disk; it is never clamped */
+/* A number, or one of two words, in struct fb_disk; it is never clamped */
 struct fb_sysfs_setting {
 	struct kobj_attribute attr;
-	size_t offset;			/* of the u32 */
+	size_t offset;			/* of the u32, or, of words, of the bool */
 	u32 lowest;
 	u32 highest;
 	bool may_be_auto;		/* "auto" may be written, too */
+	/* a third one can be written only, and is not named when a word is refused */
+	const char *word[3];
+	int (*set)(struct fb_disk *disk, u32 value);	/* NULL: as a setting of idle reads */
 };
 
 static ssize_t fb_sysfs_setting_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
 	const struct fb_sysfs_setting *file = container_of(attr, struct fb_sysfs_setting, attr);
-	u32 value = READ_ONCE(*(u32 *)((void *)fb_sysfs_disk(kobj) + file->offset));
+	const void *field = (const void *)fb_sysfs_disk(kobj) + file->offset;
+	u32 value;
 
+	if (file->word[0])
+		return sysfs_emit(page, "%s\n", file->word[READ_ONCE(*(const bool *)field)]);
+	value = READ_ONCE(*(const u32 *)field);
 	return file->may_be_auto && value == FB_IDLE_AUTO ? sysfs_emit(page, "auto\n") :
 							    sysfs_emit(page, "%u\n", value);
+}
+
+static int fb_sysfs_parse(const struct fb_sysfs_setting *file, const char *page, u32 *value)
+{
+	int word = __sysfs_match_string(file->word, ARRAY_SIZE(file->word), page);
+
+	*value = word;
+	if (word >= 0)
+		return 0;
+	if (file->word[0]) {
+		pr_err("freeblock: %s: '%.*s' is neither %s nor %s\n", file->attr.attr.name,
+		       (int)strcspn(page, "\n"), page, file->word[0], file->word[1]);
+		return -EINVAL;
+	}
+	*value = FB_IDLE_AUTO;
+	if (file->may_be_auto && sysfs_streq(page, "auto"))
+		return 0;
+	if (!kstrtou32(page, 10, value) && *value >= file->lowest && *value <= file->highest)
+		return 0;
+	pr_err("freeblock: %s: '%.*s' is not %sa number from %u to %u\n", file->attr.attr.name,
+	       (int)strcspn(page, "\n"), page, file->may_be_auto ? "auto or " : "", file->lowest,
+	       file->highest);
+	return -EINVAL;
 }
 
 static ssize_t fb_sysfs_setting_store(struct kobject *kobj, struct kobj_attribute *attr,
@@ -158,78 +188,22 @@ static ssize_t fb_sysfs_setting_store(struct kobject *kobj, struct kobj_attribut
 {
 	const struct fb_sysfs_setting *file = container_of(attr, struct fb_sysfs_setting, attr);
 	struct fb_disk *disk = fb_sysfs_disk(kobj);
-	u32 value = FB_IDLE_AUTO;
+	void *field = (void *)disk + file->offset;
+	u32 value;
+	int ret = fb_sysfs_parse(file, page, &value);
 
-	if (!(file->may_be_auto && sysfs_streq(page, "auto")) &&
-	    (kstrtou32(page, 10, &value) || value < file->lowest || value > file->highest)) {
-		pr_err("freeblock: %s: '%.*s' is not %sa number from %u to %u\n",
-		       attr->attr.name, (int)strcspn(page, "\n"), page,
-		       file->may_be_auto ? "auto or " : "", file->lowest, file->highest);
-		return -EINVAL;
-	}
+	if (!ret && file->set)
+		ret = file->set(disk, value);
+	if (ret || file->set)
+		return ret ? ret : count;
 	guard(spinlock_irq)(&disk->lock);
-	WRITE_ONCE(*(u32 *)((void *)disk + file->offset), value);
+	if (file->word[0])
+		WRITE_ONCE(*(bool *)field, value);
+	else
+		WRITE_ONCE(*(u32 *)field, value);
 	fb_idle_changed(disk);
 	fb_disk_tell_wants(disk);
 	return count;
-}
-
-#define FB_SYSFS_SETTING(_name, _field, _lowest, _highest, _auto)			\
-static struct fb_sysfs_setting _name##_file = {						\
-	.attr = __ATTR(_name, 0644, fb_sysfs_setting_show, fb_sysfs_setting_store),	\
-	.offset = offsetof(struct fb_disk, _field),					\
-	.lowest = _lowest,								\
-	.highest = _highest,								\
-	.may_be_auto = _auto,								\
-}
-
-FB_SYSFS_SETTING(bad_quarantine_kib, quarantine.quarantine_kib, 0, 65536, false);
-FB_SYSFS_SETTING(bad_slow_s, quarantine.slow_s, 1, 86400, false);
-FB_SYSFS_SETTING(bad_slow_most, quarantine.slow_most, 1, 1000, false);
-FB_SYSFS_SETTING(idle_wait_us, idle.wait_us, 0, 3600U * USEC_PER_SEC, true);
-FB_SYSFS_SETTING(idle_size_kib, idle.size_kib, FB_IDLE_POLICY_SECTORS_MIN / 2,
-		 FB_IDLE_POLICY_SECTORS_MAX / 2, true);
-FB_SYSFS_SETTING(idle_mean_us, idle.goal_mean_us, 0, 10 * USEC_PER_SEC, false);
-FB_SYSFS_SETTING(idle_max_us, idle.goal_max_us, 1000, 60 * USEC_PER_SEC, false);
-FB_SYSFS_SETTING(max_kib_s, measure.max_kib_s, 0, 4194304, false);
-
-/* One of two words; a third one can be written only, and is not named when a word is refused */
-struct fb_sysfs_switch {
-	struct kobj_attribute attr;
-	const char *word[3];
-	size_t offset;			/* of the bool in struct fb_disk */
-	int (*set)(struct fb_disk *disk, u32 word);
-};
-
-static ssize_t fb_sysfs_switch_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
-{
-	const struct fb_sysfs_switch *file = container_of(attr, struct fb_sysfs_switch, attr);
-	bool on = READ_ONCE(*(bool *)((void *)fb_sysfs_disk(kobj) + file->offset));
-
-	return sysfs_emit(page, "%s\n", file->word[on]);
-}
-
-static ssize_t fb_sysfs_switch_store(struct kobject *kobj, struct kobj_attribute *attr,
-				     const char *page, size_t count)
-{
-	const struct fb_sysfs_switch *file = container_of(attr, struct fb_sysfs_switch, attr);
-	int word = __sysfs_match_string(file->word, ARRAY_SIZE(file->word), page);
-	int ret = word;
-
-	if (word < 0)
-		pr_err("freeblock: %s: '%.*s' is neither %s nor %s\n", attr->attr.name,
-		       (int)strcspn(page, "\n"), page, file->word[0], file->word[1]);
-	else
-		ret = file->set(fb_sysfs_disk(kobj), word);
-	return ret ? ret : count;
-}
-
-static int fb_sysfs_set_power(struct fb_disk *disk, u32 on)
-{
-	guard(spinlock_irq)(&disk->lock);
-	WRITE_ONCE(disk->idle.power.keep_awake, on);
-	fb_idle_changed(disk);
-	return 0;
 }
 
 static int fb_sysfs_set_idle_only(struct fb_disk *disk, u32 on)
@@ -248,19 +222,27 @@ static int fb_sysfs_set_trial(struct fb_disk *disk, u32 word)
 	return 0;
 }
 
-#define FB_SYSFS_SWITCH(_name, _field, _set, ...)					\
-static struct fb_sysfs_switch _name##_file = {						\
-	.attr = __ATTR(_name, 0644, fb_sysfs_switch_show, fb_sysfs_switch_store),	\
-	.word = { __VA_ARGS__ },							\
+#define FB_SYSFS_SETTING(_name, _field, ...)						\
+static struct fb_sysfs_setting _name##_file = {						\
+	.attr = __ATTR(_name, 0644, fb_sysfs_setting_show, fb_sysfs_setting_store),	\
 	.offset = offsetof(struct fb_disk, _field),					\
-	.set = _set,									\
+	__VA_ARGS__									\
 }
 
-FB_SYSFS_SWITCH(model_force, forced, fb_disk_force, "0", "1");
-FB_SYSFS_SWITCH(power, idle.power.keep_awake, fb_sysfs_set_power, "respect", "keep-awake");
-FB_SYSFS_SWITCH(idle_only, idle_only, fb_sysfs_set_idle_only, "0", "1");
-FB_SYSFS_SWITCH(trial, measure.on, fb_sysfs_set_trial,
-		"0", "1", [FB_MEASURE_STOP] = "stop");
+FB_SYSFS_SETTING(bad_quarantine_kib, quarantine.quarantine_kib, .highest = 65536);
+FB_SYSFS_SETTING(bad_slow_s, quarantine.slow_s, .lowest = 1, .highest = 86400);
+FB_SYSFS_SETTING(bad_slow_most, quarantine.slow_most, .lowest = 1, .highest = 1000);
+FB_SYSFS_SETTING(idle_wait_us, idle.wait_us, .highest = 3600U * USEC_PER_SEC, .may_be_auto = true);
+FB_SYSFS_SETTING(idle_size_kib, idle.size_kib, .lowest = FB_IDLE_POLICY_SECTORS_MIN / 2,
+		 .highest = FB_IDLE_POLICY_SECTORS_MAX / 2, .may_be_auto = true);
+FB_SYSFS_SETTING(idle_mean_us, idle.goal_mean_us, .highest = 10 * USEC_PER_SEC);
+FB_SYSFS_SETTING(idle_max_us, idle.goal_max_us, .lowest = 1000, .highest = 60 * USEC_PER_SEC);
+FB_SYSFS_SETTING(max_kib_s, measure.max_kib_s, .highest = 4194304);
+FB_SYSFS_SETTING(power, idle.power.keep_awake, .word = { "respect", "keep-awake" });
+FB_SYSFS_SETTING(model_force, forced, .word = { "0", "1" }, .set = fb_disk_force);
+FB_SYSFS_SETTING(idle_only, idle_only, .word = { "0", "1" }, .set = fb_sysfs_set_idle_only);
+FB_SYSFS_SETTING(trial, measure.on, .word = { "0", "1", [FB_MEASURE_STOP] = "stop" },
+		 .set = fb_sysfs_set_trial);
 
 static struct attribute *fb_sysfs_disk_attrs[] = {
 	&model_status_attr.attr,

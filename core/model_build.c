@@ -5,7 +5,6 @@
  */
 #include "disk_model_private.h"
 
-static __printf(3, 4)
 int dm_fault_set(struct dm_fault *fault, u32 line, const char *fmt, ...)
 {
 	va_list args;

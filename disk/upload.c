@@ -5,7 +5,6 @@
  * holds for other uploads (tasks/job.c). Locks: fb_disk.config.
  */
 #include <linux/kernel.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "disk/disk.h"
@@ -31,6 +30,13 @@ int fb_upload_claim(struct fb_upload_owner *owner, const struct file *file, loff
 	owner->file = file;
 	owner->wrote_ns = now;
 	return 0;
+}
+
+/* Why fb_upload_claim() has refused a piece, by its @ret. */
+const char *fb_upload_why(int ret)
+{
+	return ret == -EBUSY ? "another file is uploading, not done nor silent for 10 s" :
+	       "write it in order, from the start, through one open file";
 }
 
 /* Note that an upload is complete or refused. @owner: whose it was. */
@@ -174,6 +180,29 @@ static int fb_upload_append(struct fb_disk *disk, const char *data, loff_t off, 
 	return 0;
 }
 
+static int fb_upload_take(struct fb_disk *disk, const struct file *file, const char *data,
+			  loff_t off, size_t len)
+{
+	char name[FB_NAME_LEN];
+	int ret;
+
+	guard(fb_noio)(current);
+	ret = fb_upload_claim(&disk->uploader, file, off);
+	/* Some writers go on after an error; keep the first reason in model_status. */
+	if (ret) {
+		fb_disk_copy_name(disk, name, sizeof(name));
+		pr_err_ratelimited("freeblock: %s: a model was refused: %zu bytes at %lld: %s\n",
+				   name, len, off, fb_upload_why(ret));
+		return ret;
+	}
+	ret = fb_upload_append(disk, data, off, len);
+	if (ret || !disk->upload) {
+		fb_upload_drop(disk);
+		fb_upload_release(&disk->uploader);
+	}
+	return ret;
+}
+
 /*
  * Take a piece of a model's table. A write at 0 begins an upload, writes at the end append, the
  * table's last byte commits. Until then, or if it is refused, the old model stays in force. May
@@ -183,29 +212,10 @@ static int fb_upload_append(struct fb_disk *disk, const char *data, loff_t off, 
 ssize_t fb_upload_write(struct fb_disk *disk, const struct file *file, const char *data, loff_t off,
 			size_t len)
 {
-	unsigned int noio = memalloc_noio_save();
-	char name[FB_NAME_LEN];
 	int ret;
 
-	mutex_lock(&disk->config);
-	ret = fb_upload_claim(&disk->uploader, file, off);
-	/* Some writers go on after an error; keep the first reason in model_status. */
-	if (ret) {
-		fb_disk_copy_name(disk, name, sizeof(name));
-		pr_err_ratelimited("freeblock: %s: a model was refused: %zu bytes at %lld: %s\n",
-				   name, len, off, ret == -EBUSY ?
-				   "another file is uploading, not done nor silent for 10 s" :
-				   "write it in order, from the start, through one open file");
-		goto unlock;
-	}
-	ret = fb_upload_append(disk, data, off, len);
-	if (ret || !disk->upload) {
-		fb_upload_drop(disk);
-		fb_upload_release(&disk->uploader);
-	}
-unlock:
-	mutex_unlock(&disk->config);
-	memalloc_noio_restore(noio);
+	scoped_guard(mutex, &disk->config)
+		ret = fb_upload_take(disk, file, data, off, len);
 	/* so that what is asked next is of this model, if the tasks' thread is not held up */
 	wait_event_timeout(disk->wait, !READ_ONCE(disk->next_model), FB_UPLOAD_TAKEN);
 	return ret ? ret : len;

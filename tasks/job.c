@@ -606,9 +606,7 @@ static int fb_job_take_piece(struct fb_job *job, const struct file *file, const 
 
 	if (ret)
 		return fb_job_refuse(job, ret, "coverage: %zu bytes at %lld: %s", count, off,
-				     ret == -EBUSY ?
-				     "another file is uploading, not done nor silent for 10 s" :
-				     "write it in order, from the start, through one open file");
+				     fb_upload_why(ret));
 	if (job->active)
 		ret = fb_job_refuse(job, -EBUSY, "coverage: it is running: stop it first");
 	else if (!off)
