@@ -9,7 +9,8 @@
  */
 #include "core/conservatism.h"
 
-#define FB_CONSERVATISM_ONE 0x40000000U	/* 30 binary places */
+#define FB_CONSERVATISM_SHIFT 30
+#define FB_CONSERVATISM_ONE 0x40000000U	/* so many binary places */
 #define FB_CONSERVATISM_CHANCE_MOST (FB_ONE - 1U)
 
 /*
@@ -138,7 +139,8 @@ static void fb_conservatism_compute(struct fb_conservatism *m, enum fb_conservat
 	m->odds.floor_ns[kind] = fb_conservatism_floor_ns(share);
 	/* without what no slack helps against */
 	for (i = 0; i <= last; i++)
-		m->odds.chance[kind][i] = min((share[i] - share[last]) >> 14,
+		m->odds.chance[kind][i] = min((share[i] - share[last]) >>
+					      (FB_CONSERVATISM_SHIFT - FB_ONE_SHIFT),
 					      FB_CONSERVATISM_CHANCE_MOST);
 }
 
@@ -178,8 +180,8 @@ static s64 fb_conservatism_alone_ns(const struct fb_conservatism *m, u64 gap_ns)
 	u32 gained = gain[fb_conservatism_bin(fb_conservatism_to_turn(m, gap_ns))];
 
 	lost += div_u64((u64)m->own.lost * FB_CONSERVATISM_ONE, m->own.n + FB_CONSERVATISM_PRIOR);
-	return mul_u64_u32_shr(m->period_ns, lost, 30) -
-	       mul_u64_u32_shr(m->period_ns, gained, 30);
+	return mul_u64_u32_shr(m->period_ns, lost, FB_CONSERVATISM_SHIFT) -
+	       mul_u64_u32_shr(m->period_ns, gained, FB_CONSERVATISM_SHIFT);
 }
 
 /* Raise or lower the price by what the window has left of the target. */

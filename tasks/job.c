@@ -206,6 +206,7 @@ void fb_job_end_all(struct fb_disk *disk)
 		freeblock_coverage_destroy(job->pass.covered);
 		kfree(job->run);
 		kfree(job);
+		disk->job[i] = NULL;
 	}
 }
 
