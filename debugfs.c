@@ -104,58 +104,40 @@ static int prediction_error_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(prediction_error);
 
-struct fb_debugfs_calibration {
-	struct fb_seek_fit calib;
-	struct fb_head head;
-	struct dm_info info;
-	bool modelled;
-	bool attached;
-	bool locked;
-};
-
-static void fb_debugfs_copy_calibration(struct fb_disk *disk, struct fb_debugfs_calibration *s,
-					u64 now)
-{
-	spin_lock_irq(&disk->lock);
-	s->modelled = disk->model;
-	if (disk->model) {
-		s->info = *dm_info(disk->model);
-		s->calib = disk->seek_fit;
-	}
-	s->attached = disk->model && disk->head && !fb_level_unmapped(disk);
-	if (s->attached) {
-		s->head = *disk->head;
-		s->locked = fb_head_locked(disk->head, now);
-	}
-	spin_unlock_irq(&disk->lock);
-}
-
+/* a head that is tracked has a line, all distances are one band */
 static int calibration_show(struct seq_file *m, void *v)
 {
-	struct fb_debugfs_calibration *s = kzalloc(sizeof(*s), GFP_KERNEL);
-	const struct fb_seek_fit *fit;
-	u64 now = ktime_get_ns();
+	u64 now = ktime_get_ns(), model_ps = 0, period_ps = 0;
+	struct fb_disk *disk = m->private;
+	u32 cylinders = 0, trust = 0, fits = 0;
+	struct fb_seek_fit fit = {};
+	bool locked = false;
 
-	if (!s)
-		return -ENOMEM;
-	fb_debugfs_copy_calibration(m->private, s, now);
-	if (!s->modelled) {
-		seq_puts(m, "no model\n");
-		goto out;
+	scoped_guard(spinlock_irq, &disk->lock) {
+		if (disk->model) {
+			model_ps = dm_info(disk->model)->period_ps;
+			cylinders = dm_info(disk->model)->cylinders;
+			fit = disk->seek_fit;
+		}
+		if (disk->model && disk->head && !fb_level_unmapped(disk)) {
+			period_ps = disk->head->period_ps;
+			trust = disk->head->trust;
+			fits = disk->head->fits;
+			locked = fb_head_locked(disk->head, now);
+		}
 	}
-	seq_printf(m, "model_period_ps %llu\n", s->info.period_ps);
-	if (s->attached)
-		seq_printf(m, "period_ps %llu\nphase %s\nagreed %u\nfits_ppm %u\n",
-			   s->head.period_ps, s->locked ? "locked" : "unknown",
-			   s->head.trust, s->head.fits);
-	/* all distances are one band */
-	fit = &s->calib;
+	if (!model_ps) {
+		seq_puts(m, "no model\n");
+		return 0;
+	}
+	seq_printf(m, "model_period_ps %llu\n", model_ps);
+	if (period_ps)
+		seq_printf(m, "period_ps %llu\nphase %s\nagreed %u\nfits_ppm %u\n", period_ps,
+			   locked ? "locked" : "unknown", trust, fits);
 	seq_printf(m, "band 1 %u trials %llu late %llu shift_ppm %d applied_ppm %d error_ppm %u spread_ns %u since_s %llu\n",
-		   s->info.cylinders - 1, fit->trials, fit->late, fb_seek_fit_ppm(fit),
-		   fit->applied, fb_seek_fit_error_ppm(fit), fit->spread_ns,
-		   fit->since_ns ? div_u64(now - min(fit->since_ns, now), NSEC_PER_SEC) : 0);
-out:
-	kfree(s);
+		   cylinders - 1, fit.trials, fit.late, fb_seek_fit_ppm(&fit), fit.applied,
+		   fb_seek_fit_error_ppm(&fit), fit.spread_ns,
+		   fit.since_ns ? div_u64(now - min(fit.since_ns, now), NSEC_PER_SEC) : 0);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(calibration);
@@ -165,9 +147,8 @@ static ssize_t reset_write(struct file *file, const char __user *buf, size_t cou
 {
 	struct fb_disk *disk = file->private_data;
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	memset(&disk->stats, 0, sizeof(disk->stats));
-	spin_unlock_irq(&disk->lock);
 	return count;
 }
 

@@ -294,6 +294,9 @@ struct dm_fault {
 	char reason[160];		/* message without newline; names the value */
 };
 
+/* Note a fault. Return: -EINVAL. */
+int dm_fault_set(struct dm_fault *fault, u32 line, const char *fmt, ...) __printf(3, 4);
+
 /*
  * Check a specification, which is not kept, and build the model from it: zones neither overlap nor
  * leave gaps, slips and remaps fit their zone, seek profiles the stroke, all zones the capacity.

@@ -332,10 +332,9 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 {
 	struct fb_sched *sched = hctx->queue->elevator->elevator_data;
-	unsigned long flags;
 	bool work;
 
-	spin_lock_irqsave(&sched->disk->lock, flags);
+	guard(spinlock_irqsave)(&sched->disk->lock);
 	if (!sched->disk->idle.reader.ready)
 		fb_iosched_look(sched, 0);
 	work = fb_engine_has_work(&sched->engine, ktime_get_ns());
@@ -345,20 +344,18 @@ static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 		work = !fb_engine_is_full(&sched->engine) ||
 		       !fb_sched_rq(list_first_entry(&sched->bypass, struct request, queuelist));
 	work = work || fb_iosched_idle_is_due(sched) || fb_free_read_is_awaited(sched->disk);
-	spin_unlock_irqrestore(&sched->disk->lock, flags);
 	return work;
 }
 
 static enum hrtimer_restart fb_iosched_timer(struct hrtimer *timer)
 {
 	struct fb_sched *sched = container_of(timer, struct fb_sched, timer);
-	unsigned long flags;
 
-	spin_lock_irqsave(&sched->disk->lock, flags);
-	/* the window may have been opened again while we waited for the lock */
-	if (ktime_get_ns() >= sched->engine.window_ns)
-		sched->engine.window_ns = 0;
-	spin_unlock_irqrestore(&sched->disk->lock, flags);
+	scoped_guard(spinlock_irqsave, &sched->disk->lock) {
+		/* the window may have been opened again while we waited for the lock */
+		if (ktime_get_ns() >= sched->engine.window_ns)
+			sched->engine.window_ns = 0;
+	}
 	blk_mq_run_hw_queues(sched->q, true);
 	return HRTIMER_NORESTART;
 }
@@ -420,11 +417,10 @@ static void fb_iosched_requeue_request(struct request *rq)
 {
 	struct fb_sched *sched = rq->q->elevator->elevator_data;
 	struct fb_sched_rq *fq = fb_sched_rq(rq);
-	unsigned long flags;
 
 	if (fq && fq->prepended)
 		fb_verify_split(sched->disk, rq);
-	spin_lock_irqsave(&sched->disk->lock, flags);
+	guard(spinlock_irqsave)(&sched->disk->lock);
 	/*
 	 * A time-out may have reset the device, which puts the phase in doubt, too. RQF_TIMED_OUT
 	 * has been cleared already, the deadline has not.
@@ -440,7 +436,6 @@ static void fb_iosched_requeue_request(struct request *rq)
 		fq->r.cmd.start_ns = 0;
 		fq->state = FB_SCHED_REQUEUED;
 	}
-	spin_unlock_irqrestore(&sched->disk->lock, flags);
 }
 
 /* ---- struct fb_sched_rq ---- */
@@ -461,14 +456,12 @@ static void fb_iosched_prepare_request(struct request *rq)
 
 static void fb_iosched_finish_untracked(struct fb_sched *sched, struct request *rq)
 {
-	unsigned long flags;
-
 	if (!rq->elv.priv[1])
 		return;
-	spin_lock_irqsave(&sched->disk->lock, flags);
-	sched->engine.nr_untracked--;
-	fb_iosched_note_activity(sched);
-	spin_unlock_irqrestore(&sched->disk->lock, flags);
+	scoped_guard(spinlock_irqsave, &sched->disk->lock) {
+		sched->engine.nr_untracked--;
+		fb_iosched_note_activity(sched);
+	}
 	rq->elv.priv[1] = NULL;
 	blk_mq_run_hw_queues(sched->q, true);
 }

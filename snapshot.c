@@ -374,7 +374,6 @@ int fb_snapshot_print(struct fb_disk *disk, struct seq_file *m)
 		seq_printf(m, " %u", s->floor_ns[i]);
 	seq_putc(m, '\n');
 	kfree(s);
-	fb_job_describe(&disk->scan, "scan", m);
-	fb_job_describe(&disk->scrub, "scrub", m);
+	fb_job_describe(disk, m);
 	return 0;
 }

@@ -30,12 +30,9 @@ static ssize_t model_read(struct file *file, struct kobject *kobj, FB_COMPAT_BIN
 			  char *buf, loff_t off, size_t count)
 {
 	struct fb_disk *disk = fb_sysfs_disk(kobj);
-	ssize_t ret;
 
-	mutex_lock(&disk->config);
-	ret = memory_read_from_buffer(buf, count, &off, disk->table, disk->table_size);
-	mutex_unlock(&disk->config);
-	return ret;
+	guard(mutex)(&disk->config);
+	return memory_read_from_buffer(buf, count, &off, disk->table, disk->table_size);
 }
 
 static BIN_ATTR_RW(model, 0);
@@ -43,12 +40,9 @@ static BIN_ATTR_RW(model, 0);
 static ssize_t model_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
 	struct fb_disk *disk = fb_sysfs_disk(kobj);
-	ssize_t len;
 
-	mutex_lock(&disk->config);
-	len = sysfs_emit(page, "%s", disk->model_status);
-	mutex_unlock(&disk->config);
-	return len;
+	guard(mutex)(&disk->config);
+	return sysfs_emit(page, "%s\n", disk->model_status);
 }
 
 static struct kobj_attribute model_status_attr = __ATTR_RO(model_status);
@@ -71,26 +65,20 @@ static struct kobj_attribute sectors_attr = __ATTR_RO(sectors);
 
 static struct kobj_attribute scan_attr;
 
+static enum fb_job_kind fb_sysfs_job_kind(const struct kobj_attribute *attr)
+{
+	return attr == &scan_attr ? FB_JOB_SCAN : FB_JOB_SCRUB;
+}
+
 static ssize_t fb_sysfs_job_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	struct fb_disk *disk = fb_sysfs_disk(kobj);
-
-	return fb_job_show(attr == &scan_attr ? &disk->scan : &disk->scrub, page);
+	return fb_job_show(fb_sysfs_disk(kobj), fb_sysfs_job_kind(attr), page);
 }
 
 static ssize_t fb_sysfs_job_store(struct kobject *kobj, struct kobj_attribute *attr,
 				  const char *page, size_t count)
 {
-	struct fb_disk *disk = fb_sysfs_disk(kobj);
-	struct gendisk *gd = fb_disk_gendisk(disk);
-	char name[FB_NAME_LEN];
-	ssize_t ret;
-
-	fb_disk_copy_name(disk, name, sizeof(name));
-	ret = attr == &scan_attr ? fb_job_store(&disk->scan, &fb_job_scan, name, gd, page, count) :
-				   fb_job_store(&disk->scrub, &fb_job_scrub, name, gd, page, count);
-	put_disk(gd);
-	return ret;
+	return fb_job_store(fb_sysfs_disk(kobj), fb_sysfs_job_kind(attr), page, count);
 }
 
 static struct kobj_attribute scan_attr = __ATTR(scan, 0644, fb_sysfs_job_show, fb_sysfs_job_store);
@@ -100,23 +88,13 @@ static struct kobj_attribute scrub_attr = __ATTR(scrub, 0644, fb_sysfs_job_show,
 static ssize_t coverage_read(struct file *file, struct kobject *kobj, FB_COMPAT_BIN_ATTR *attr,
 			     char *buf, loff_t off, size_t count)
 {
-	struct fb_disk *disk = fb_sysfs_disk(kobj);
-
-	return fb_job_read_coverage(&disk->scrub, disk->id, buf, off, count);
+	return fb_job_read_coverage(fb_sysfs_disk(kobj), buf, off, count);
 }
 
 static ssize_t coverage_write(struct file *file, struct kobject *kobj,
 			      FB_COMPAT_BIN_ATTR *attr, char *buf, loff_t off, size_t count)
 {
-	struct fb_disk *disk = fb_sysfs_disk(kobj);
-	struct gendisk *gd = fb_disk_gendisk(disk);
-	char name[FB_NAME_LEN];
-	ssize_t ret;
-
-	fb_disk_copy_name(disk, name, sizeof(name));
-	ret = fb_job_write_coverage(&disk->scrub, file, name, gd, disk->id, buf, off, count);
-	put_disk(gd);
-	return ret;
+	return fb_job_write_coverage(fb_sysfs_disk(kobj), file, buf, off, count);
 }
 
 static BIN_ATTR_ADMIN_RW(coverage, 0);
@@ -157,22 +135,52 @@ static struct kobj_attribute granule_bytes_attr = __ATTR_RO(granule_bytes);
 
 /* ---- settings ---- */
 
-/* A number in struct fb_disk; it is never clamped */
+/* A number, or one of two words, in struct fb_disk; it is never clamped */
 struct fb_sysfs_setting {
 	struct kobj_attribute attr;
-	size_t offset;			/* of the u32 */
+	size_t offset;			/* of the u32, or, of words, of the bool */
 	u32 lowest;
 	u32 highest;
 	bool may_be_auto;		/* "auto" may be written, too */
+	/* a third one can be written only, and is not named when a word is refused */
+	const char *word[3];
+	int (*set)(struct fb_disk *disk, u32 value);	/* NULL: as a setting of idle reads */
 };
 
 static ssize_t fb_sysfs_setting_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
 	const struct fb_sysfs_setting *file = container_of(attr, struct fb_sysfs_setting, attr);
-	u32 value = READ_ONCE(*(u32 *)((void *)fb_sysfs_disk(kobj) + file->offset));
+	const void *field = (const void *)fb_sysfs_disk(kobj) + file->offset;
+	u32 value;
 
+	if (file->word[0])
+		return sysfs_emit(page, "%s\n", file->word[READ_ONCE(*(const bool *)field)]);
+	value = READ_ONCE(*(const u32 *)field);
 	return file->may_be_auto && value == FB_IDLE_AUTO ? sysfs_emit(page, "auto\n") :
 							    sysfs_emit(page, "%u\n", value);
+}
+
+static int fb_sysfs_parse(const struct fb_sysfs_setting *file, const char *page, u32 *value)
+{
+	int word = __sysfs_match_string(file->word, ARRAY_SIZE(file->word), page);
+
+	*value = word;
+	if (word >= 0)
+		return 0;
+	if (file->word[0]) {
+		pr_err("freeblock: %s: '%.*s' is neither %s nor %s\n", file->attr.attr.name,
+		       (int)strcspn(page, "\n"), page, file->word[0], file->word[1]);
+		return -EINVAL;
+	}
+	*value = FB_IDLE_AUTO;
+	if (file->may_be_auto && sysfs_streq(page, "auto"))
+		return 0;
+	if (!kstrtou32(page, 10, value) && *value >= file->lowest && *value <= file->highest)
+		return 0;
+	pr_err("freeblock: %s: '%.*s' is not %sa number from %u to %u\n", file->attr.attr.name,
+	       (int)strcspn(page, "\n"), page, file->may_be_auto ? "auto or " : "", file->lowest,
+	       file->highest);
+	return -EINVAL;
 }
 
 static ssize_t fb_sysfs_setting_store(struct kobject *kobj, struct kobj_attribute *attr,
@@ -180,113 +188,61 @@ static ssize_t fb_sysfs_setting_store(struct kobject *kobj, struct kobj_attribut
 {
 	const struct fb_sysfs_setting *file = container_of(attr, struct fb_sysfs_setting, attr);
 	struct fb_disk *disk = fb_sysfs_disk(kobj);
-	u32 value = FB_IDLE_AUTO;
+	void *field = (void *)disk + file->offset;
+	u32 value;
+	int ret = fb_sysfs_parse(file, page, &value);
 
-	if (!(file->may_be_auto && sysfs_streq(page, "auto")) &&
-	    (kstrtou32(page, 10, &value) || value < file->lowest || value > file->highest)) {
-		pr_err("freeblock: %s: '%.*s' is not %sa number from %u to %u\n",
-		       attr->attr.name, (int)strcspn(page, "\n"), page,
-		       file->may_be_auto ? "auto or " : "", file->lowest, file->highest);
-		return -EINVAL;
-	}
-	spin_lock_irq(&disk->lock);
-	WRITE_ONCE(*(u32 *)((void *)disk + file->offset), value);
+	if (!ret && file->set)
+		ret = file->set(disk, value);
+	if (ret || file->set)
+		return ret ? ret : count;
+	guard(spinlock_irq)(&disk->lock);
+	if (file->word[0])
+		WRITE_ONCE(*(bool *)field, value);
+	else
+		WRITE_ONCE(*(u32 *)field, value);
 	fb_idle_changed(disk);
 	fb_disk_tell_wants(disk);
-	spin_unlock_irq(&disk->lock);
 	return count;
-}
-
-#define FB_SYSFS_SETTING(_name, _field, _lowest, _highest, _auto)			\
-static struct fb_sysfs_setting _name##_file = {						\
-	.attr = __ATTR(_name, 0644, fb_sysfs_setting_show, fb_sysfs_setting_store),	\
-	.offset = offsetof(struct fb_disk, _field),					\
-	.lowest = _lowest,								\
-	.highest = _highest,								\
-	.may_be_auto = _auto,								\
-}
-
-FB_SYSFS_SETTING(bad_quarantine_kib, quarantine.quarantine_kib, 0, 65536, false);
-FB_SYSFS_SETTING(bad_slow_s, quarantine.slow_s, 1, 86400, false);
-FB_SYSFS_SETTING(bad_slow_most, quarantine.slow_most, 1, 1000, false);
-FB_SYSFS_SETTING(idle_wait_us, idle.wait_us, 0, 3600U * USEC_PER_SEC, true);
-FB_SYSFS_SETTING(idle_size_kib, idle.size_kib, FB_IDLE_POLICY_SECTORS_MIN / 2,
-		 FB_IDLE_POLICY_SECTORS_MAX / 2, true);
-FB_SYSFS_SETTING(idle_mean_us, idle.goal_mean_us, 0, 10 * USEC_PER_SEC, false);
-FB_SYSFS_SETTING(idle_max_us, idle.goal_max_us, 1000, 60 * USEC_PER_SEC, false);
-FB_SYSFS_SETTING(max_kib_s, measure.max_kib_s, 0, 4194304, false);
-
-/* One of two words; a third one can be written only, and is not named when a word is refused */
-struct fb_sysfs_switch {
-	struct kobj_attribute attr;
-	const char *word[3];
-	size_t offset;			/* of the bool in struct fb_disk */
-	int (*set)(struct fb_disk *disk, u32 word);
-};
-
-static ssize_t fb_sysfs_switch_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
-{
-	const struct fb_sysfs_switch *file = container_of(attr, struct fb_sysfs_switch, attr);
-	bool on = READ_ONCE(*(bool *)((void *)fb_sysfs_disk(kobj) + file->offset));
-
-	return sysfs_emit(page, "%s\n", file->word[on]);
-}
-
-static ssize_t fb_sysfs_switch_store(struct kobject *kobj, struct kobj_attribute *attr,
-				     const char *page, size_t count)
-{
-	const struct fb_sysfs_switch *file = container_of(attr, struct fb_sysfs_switch, attr);
-	int word = __sysfs_match_string(file->word, ARRAY_SIZE(file->word), page);
-	int ret = word;
-
-	if (word < 0)
-		pr_err("freeblock: %s: '%.*s' is neither %s nor %s\n", attr->attr.name,
-		       (int)strcspn(page, "\n"), page, file->word[0], file->word[1]);
-	else
-		ret = file->set(fb_sysfs_disk(kobj), word);
-	return ret ? ret : count;
-}
-
-static int fb_sysfs_set_power(struct fb_disk *disk, u32 on)
-{
-	spin_lock_irq(&disk->lock);
-	WRITE_ONCE(disk->idle.power.keep_awake, on);
-	fb_idle_changed(disk);
-	spin_unlock_irq(&disk->lock);
-	return 0;
 }
 
 static int fb_sysfs_set_idle_only(struct fb_disk *disk, u32 on)
 {
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	WRITE_ONCE(disk->idle_only, on);
 	fb_disk_level_changed(disk);
-	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
 static int fb_sysfs_set_trial(struct fb_disk *disk, u32 word)
 {
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	fb_measure_set(disk, word);
 	fb_disk_tell_wants(disk);
-	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
-#define FB_SYSFS_SWITCH(_name, _field, _set, ...)					\
-static struct fb_sysfs_switch _name##_file = {						\
-	.attr = __ATTR(_name, 0644, fb_sysfs_switch_show, fb_sysfs_switch_store),	\
-	.word = { __VA_ARGS__ },							\
+#define FB_SYSFS_SETTING(_name, _field, ...)						\
+static struct fb_sysfs_setting _name##_file = {						\
+	.attr = __ATTR(_name, 0644, fb_sysfs_setting_show, fb_sysfs_setting_store),	\
 	.offset = offsetof(struct fb_disk, _field),					\
-	.set = _set,									\
+	__VA_ARGS__									\
 }
 
-FB_SYSFS_SWITCH(model_force, forced, fb_disk_force, "0", "1");
-FB_SYSFS_SWITCH(power, idle.power.keep_awake, fb_sysfs_set_power, "respect", "keep-awake");
-FB_SYSFS_SWITCH(idle_only, idle_only, fb_sysfs_set_idle_only, "0", "1");
-FB_SYSFS_SWITCH(trial, measure.on, fb_sysfs_set_trial,
-		"0", "1", [FB_MEASURE_STOP] = "stop");
+FB_SYSFS_SETTING(bad_quarantine_kib, quarantine.quarantine_kib, .highest = 65536);
+FB_SYSFS_SETTING(bad_slow_s, quarantine.slow_s, .lowest = 1, .highest = 86400);
+FB_SYSFS_SETTING(bad_slow_most, quarantine.slow_most, .lowest = 1, .highest = 1000);
+FB_SYSFS_SETTING(idle_wait_us, idle.wait_us, .highest = 3600U * USEC_PER_SEC, .may_be_auto = true);
+FB_SYSFS_SETTING(idle_size_kib, idle.size_kib, .lowest = FB_IDLE_POLICY_SECTORS_MIN / 2,
+		 .highest = FB_IDLE_POLICY_SECTORS_MAX / 2, .may_be_auto = true);
+FB_SYSFS_SETTING(idle_mean_us, idle.goal_mean_us, .highest = 10 * USEC_PER_SEC);
+FB_SYSFS_SETTING(idle_max_us, idle.goal_max_us, .lowest = 1000, .highest = 60 * USEC_PER_SEC);
+FB_SYSFS_SETTING(max_kib_s, measure.max_kib_s, .highest = 4194304);
+FB_SYSFS_SETTING(power, idle.power.keep_awake, .word = { "respect", "keep-awake" });
+FB_SYSFS_SETTING(model_force, forced, .word = { "0", "1" }, .set = fb_disk_force);
+FB_SYSFS_SETTING(idle_only, idle_only, .word = { "0", "1" }, .set = fb_sysfs_set_idle_only);
+FB_SYSFS_SETTING(trial, measure.on, .word = { "0", "1", [FB_MEASURE_STOP] = "stop" },
+		 .set = fb_sysfs_set_trial);
 
 static struct attribute *fb_sysfs_disk_attrs[] = {
 	&model_status_attr.attr,
@@ -328,15 +284,7 @@ const struct attribute_group *fb_sysfs_disk_groups[] = {
 	NULL
 };
 
-/* ---- a disk comes to its end ---- */
-
 /* no more commands can arrive */
-static void fb_sysfs_exit(struct fb_disk *disk)
-{
-	fb_job_end(&disk->scan);
-	fb_job_end(&disk->scrub);
-}
-
 const struct fb_disk_client fb_sysfs_client = {
-	.exit = fb_sysfs_exit,
+	.exit = fb_job_end_all,
 };

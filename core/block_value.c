@@ -5,9 +5,6 @@
  */
 #include "core/block_value.h"
 
-/* time constant of the running mean, in gaps: two seconds of a busy disk */
-#define FB_BLOCK_VALUE_GAPS 256
-
 /* weights stay between FB_WEIGHT_ONE / this and FB_WEIGHT_ONE * this */
 #define FB_BLOCK_VALUE_SPREAD 16
 
@@ -71,10 +68,10 @@ void fb_block_value_balance(struct fb_block_value *w, const struct fb_bitmap *bm
 
 void fb_block_value_gap(struct fb_block_value *w, u64 value)
 {
-	w->mean += value - div_u64(w->mean, FB_BLOCK_VALUE_GAPS);
+	w->mean += value - div_u64(w->mean, FB_VALUE_GAPS);
 }
 
 u64 fb_block_value_miss(const struct fb_block_value *w, u32 price)
 {
-	return div_u64(w->mean * price, FB_BLOCK_VALUE_GAPS * 256);
+	return div_u64(w->mean * price, FB_VALUE_GAPS * FB_PRICE_ONE);
 }

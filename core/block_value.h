@@ -24,7 +24,7 @@ struct fb_block_value {
 	u16 root[FB_ROOTS + 1];		/* for fb_limits.root */
 	u16 weight[FB_REGIONS];		/* for fb_limits.weight */
 	u64 begun[FB_REGIONS];		/* what was left in each region when the scan began */
-	u64 mean;	/* value gained per gap, running, times FB_BLOCK_VALUE_GAPS */
+	u64 mean;	/* value gained per gap, running, times FB_VALUE_GAPS */
 };
 
 /*
@@ -44,7 +44,7 @@ void fb_block_value_balance(struct fb_block_value *w, const struct fb_bitmap *bm
 void fb_block_value_gap(struct fb_block_value *w, u64 value);
 
 /*
- * Price of a lost turn, for fb_limits.miss_value. @price: in 256ths of a gap's mean value, as
+ * Price of a lost turn, for fb_limits.miss_value. @price: FB_PRICE_ONE is a gap's mean value, as in
  * fb_conservatism_odds.price.
  */
 u64 fb_block_value_miss(const struct fb_block_value *w, u32 price);

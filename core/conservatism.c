@@ -9,8 +9,9 @@
  */
 #include "core/conservatism.h"
 
-#define FB_CONSERVATISM_ONE 0x40000000U	/* 30 binary places */
-#define FB_CONSERVATISM_CHANCE_MOST 65535U	/* 16 binary places */
+#define FB_CONSERVATISM_SHIFT 30
+#define FB_CONSERVATISM_ONE 0x40000000U	/* so many binary places */
+#define FB_CONSERVATISM_CHANCE_MOST (FB_ONE - 1U)
 
 /*
  * Counts decay by a 128th every 8 s, to half in 12 minutes, as heat and age change drives. A trial
@@ -46,10 +47,9 @@
  * of the deviation, which counts up to FB_CONSERVATISM_LEFT_MOST times the target: so few turns
  * vary by chance.
  */
-#define FB_CONSERVATISM_PRICE_START (14 * 256)
-#define FB_CONSERVATISM_PRICE_LEAST 64
-#define FB_CONSERVATISM_PRICE_MOST (256 * 256)
-#define FB_CONSERVATISM_WINDOW_NS (8ULL * NSEC_PER_SEC)
+#define FB_CONSERVATISM_PRICE_START (14 * FB_PRICE_ONE)
+#define FB_CONSERVATISM_PRICE_LEAST (FB_PRICE_ONE / 4)
+#define FB_CONSERVATISM_PRICE_MOST (256 * FB_PRICE_ONE)
 #define FB_CONSERVATISM_GAIN 16
 #define FB_CONSERVATISM_LEFT_MOST 4
 #define FB_CONSERVATISM_BEHIND_MIN 16
@@ -139,7 +139,8 @@ static void fb_conservatism_compute(struct fb_conservatism *m, enum fb_conservat
 	m->odds.floor_ns[kind] = fb_conservatism_floor_ns(share);
 	/* without what no slack helps against */
 	for (i = 0; i <= last; i++)
-		m->odds.chance[kind][i] = min((share[i] - share[last]) >> 14,
+		m->odds.chance[kind][i] = min((share[i] - share[last]) >>
+					      (FB_CONSERVATISM_SHIFT - FB_ONE_SHIFT),
 					      FB_CONSERVATISM_CHANCE_MOST);
 }
 
@@ -179,8 +180,8 @@ static s64 fb_conservatism_alone_ns(const struct fb_conservatism *m, u64 gap_ns)
 	u32 gained = gain[fb_conservatism_bin(fb_conservatism_to_turn(m, gap_ns))];
 
 	lost += div_u64((u64)m->own.lost * FB_CONSERVATISM_ONE, m->own.n + FB_CONSERVATISM_PRIOR);
-	return mul_u64_u32_shr(m->period_ns, lost, 30) -
-	       mul_u64_u32_shr(m->period_ns, gained, 30);
+	return mul_u64_u32_shr(m->period_ns, lost, FB_CONSERVATISM_SHIFT) -
+	       mul_u64_u32_shr(m->period_ns, gained, FB_CONSERVATISM_SHIFT);
 }
 
 /* Raise or lower the price by what the window has left of the target. */
@@ -201,10 +202,10 @@ static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
 {
 	u64 span_ns = now_ns - m->since_ns;
 
-	if (now_ns >= m->since_ns && span_ns < FB_CONSERVATISM_WINDOW_NS)
+	if (now_ns >= m->since_ns && span_ns < FB_PRICE_WINDOW_NS)
 		return;
 	/* a window with a long pause in it, or with few free reads, says nothing */
-	if (span_ns < 2 * FB_CONSERVATISM_WINDOW_NS && m->behind >= FB_CONSERVATISM_BEHIND_MIN)
+	if (span_ns < 2 * FB_PRICE_WINDOW_NS && m->behind >= FB_CONSERVATISM_BEHIND_MIN)
 		fb_conservatism_move(m, span_ns);
 	fb_conservatism_fade(m->tail[0], FB_CONSERVATISM_KINDS * FB_CONSERVATISM_BINS);
 	fb_conservatism_fade(&m->own, 1);
@@ -314,5 +315,5 @@ u64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 per
 	if (latency_ns >= FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS)
 		return ns;
 	return ns + (period_ns * fb_conservatism_chance(odds->chance[fb_conservatism_kind(cyls)],
-							latency_ns) >> 16);
+							latency_ns) >> FB_ONE_SHIFT);
 }

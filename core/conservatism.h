@@ -15,6 +15,10 @@
 
 #include "disk_model.h"
 
+#define FB_PRICE_ONE 256	/* prices of a lost turn: the mean value of a gap */
+#define FB_PRICE_WINDOW_NS (8ULL * NSEC_PER_SEC)	/* over which what they cost is measured */
+#define FB_VALUE_GAPS 256	/* gaps that means are taken over: two seconds of a busy disk */
+
 #define FB_CONSERVATISM_BINS 64		/* bins of slack; the last one holds all longer slacks */
 #define FB_CONSERVATISM_BIN_NS 20000	/* width of a bin */
 #define FB_CONSERVATISM_TARGET_PPM 5000	/* default target */

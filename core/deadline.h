@@ -29,7 +29,6 @@ u64 fb_deadline_due_ns(const struct fb_deadline_rate *p);
 /* Would a task miss its deadline, 0: none? Not if its rate is not known, or nothing is left. */
 bool fb_deadline_is_late(const struct fb_deadline_rate *p, u64 left, u64 deadline_ns, u64 now_ns);
 
-#define FB_DEADLINE_PPM_MAX 500000
 #define FB_DEADLINE_BURST_NS (100 * NSEC_PER_MSEC)	/* most credit */
 /*
  * Credit without which no read begins: longer than a seek, a turn and two tracks of any drive.
@@ -46,7 +45,7 @@ struct fb_deadline_share {
 
 /*
  * When the next read may begin: @now_ns if it is now; FB_DEADLINE_NEVER without a share. @ppm: the
- * share, millionths, up to FB_DEADLINE_PPM_MAX; 0: none. Over any time T reads that begin when they
+ * share, millionths, up to half; 0: none. Over any time T reads that begin when they
  * are due and take no longer than FB_DEADLINE_READ_NS take @ppm of T and FB_DEADLINE_BURST_NS at
  * most.
  */

@@ -33,7 +33,7 @@
 #define FB_DESTAGE_BARE_OF 256
 #define FB_DESTAGE_BARES 8
 #define FB_DESTAGE_LAZY_BARE_OF 8
-#define FB_DESTAGE_BARE_LEAST (FB_DESTAGE_ONE * 3 / 8)
+#define FB_DESTAGE_BARE_LEAST (FB_ONE * 3 / 8)
 
 /*
  * After so many intervals in which the wait was too long, the next one does not wait: what is
@@ -223,7 +223,7 @@ static void fb_destage_learn_bare(struct fb_destage *d, bool late)
 {
 	d->bares = min_t(u32, d->bares + 1, FB_DESTAGE_BARES);
 	d->bare -= d->bare / d->bares;
-	d->bare += late ? FB_DESTAGE_ONE / d->bares : 0;
+	d->bare += late ? FB_ONE / d->bares : 0;
 }
 
 static void fb_destage_learn_wait(struct fb_destage *d, bool late)

@@ -12,8 +12,6 @@
 
 #include "include/fb_shim.h"
 
-#define FB_DESTAGE_ONE 65536	/* fb_destage.bare: all of them */
-
 /* Where the first idle read behind a cached write is to be */
 enum fb_destage_aim {
 	FB_DESTAGE_BEHIND,	/* behind it, where the head is when it is on the medium */
@@ -48,7 +46,7 @@ struct fb_destage {
 	bool over;	/* the idle read sent next, or at the drive, goes over the last write */
 	/*
 	 * share of idle reads that came late although one write was believed to be in the cache and
-	 * they did not wait for it, of FB_DESTAGE_ONE; an average that fades
+	 * they did not wait for it, of FB_ONE; an average that fades
 	 */
 	u32 bare;
 	u32 bares;			/* how many there were, saturating */

@@ -35,17 +35,17 @@ static void fb_guard_advance(struct fb_guard *g, u64 now_ns)
 static bool fb_guard_exceeded(const struct fb_guard *g, u32 bound_ppm)
 {
 	u64 fg = 0, missed = 0, bound;
+	const u32 one = 1000;	/* of these parts, so that the square fits */
 	u32 i;
 
 	for (i = 0; i < FB_GUARD_SECONDS; i++) {
 		fg += g->fg[i];
 		missed += g->missed[i];
 	}
-	/* in thousandths, so that the square fits */
-	missed *= 1000;
-	bound = div_u64(fg * bound_ppm, 1000);
-	return missed >= 1000 * FB_GUARD_MIN_MISSES && missed > bound &&
-	       (missed - bound) * (missed - bound) > 4 * 1000 * bound;
+	missed *= one;
+	bound = div_u64(fg * bound_ppm, FB_PPM / one);
+	return missed >= one * FB_GUARD_MIN_MISSES && missed > bound &&
+	       (missed - bound) * (missed - bound) > 4 * one * bound;
 }
 
 /*

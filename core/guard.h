@@ -12,7 +12,11 @@
 #define FB_GUARD_MIN_MISSES 5		/* fewer may be chance, whatever their share */
 #define FB_GUARD_PAUSE_NS (10ULL * NSEC_PER_SEC)
 #define FB_GUARD_PAUSE_MAX_NS (640ULL * NSEC_PER_SEC)
-#define FB_GUARD_CALM_NS (60ULL * NSEC_PER_SEC)	/* trouble-free time that resets the pause */
+#define FB_GUARD_CALM_NS FB_PAUSE_NS	/* trouble-free time that resets the pause */
+
+/* What a drive does not bear is tried again after this, which doubles each time ... */
+#define FB_PAUSE_NS (60ULL * NSEC_PER_SEC)
+#define FB_PAUSE_MAX_NS (3600ULL * NSEC_PER_SEC)	/* ... up to this */
 
 struct fb_guard {
 	u32 second;			/* the current one */

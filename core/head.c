@@ -3,13 +3,6 @@
 #include "core/head.h"
 
 /*
- * A residual of up to this share of a revolution is mechanical: 250 us at 10,000 rpm, for reports
- * are late by up to 100 us, and interrupts. Twice that share of unrelated completions looks
- * mechanical.
- */
-#define FB_HEAD_TOLERANCE_SHARE 24
-
-/*
  * A quarter of the reports are ahead of the phase, by up to this share of a turn: 23 us at 10,000
  * rpm. Else a punctual read right behind another might count as a cache hit.
  */
@@ -62,7 +55,7 @@
 
 static u64 fb_head_period_ns(const struct fb_head *h)
 {
-	return div_u64(h->period_ps, 1000);
+	return div_u64(h->period_ps, FB_PS_PER_NS);
 }
 
 static void fb_head_unanchor(struct fb_head *h)
@@ -116,7 +109,7 @@ static u32 fb_head_turned(const struct fb_head *h, u64 ns)
 	u64 rest, ps;
 
 	div64_u64_rem(ns, h->period_ps, &rest);
-	div64_u64_rem(rest * 1000, h->period_ps, &ps);
+	div64_u64_rem(rest * FB_PS_PER_NS, h->period_ps, &ps);
 	return mul_u64_u64_div_u64(ps, 1ULL << 32, h->period_ps);
 }
 
@@ -127,14 +120,18 @@ u32 fb_head_angle(const struct fb_head *h, u64 ns)
 	return h->anchor_angle + fb_head_turned(h, ns - h->anchor_ns);
 }
 
+/* the time in which an angle passes */
+static u64 fb_head_turn_ns(const struct fb_head *h, u32 angle)
+{
+	return div_u64(mul_u64_u32_shr(h->period_ps, angle, 32) + FB_PS_PER_NS / 2, FB_PS_PER_NS);
+}
+
 u64 fb_head_when(const struct fb_head *h, u64 ns, u32 angle)
 {
 	u32 ahead = angle - fb_head_angle(h, ns);
 	u32 back = -ahead;
 
-	if (ahead <= back)
-		return ns + div_u64(mul_u64_u32_shr(h->period_ps, ahead, 32) + 500, 1000);
-	return ns - div_u64(mul_u64_u32_shr(h->period_ps, back, 32) + 500, 1000);
+	return ahead <= back ? ns + fb_head_turn_ns(h, ahead) : ns - fb_head_turn_ns(h, back);
 }
 
 bool fb_head_now(const struct fb_head *h, u64 ns, struct dm_place *p)
@@ -183,7 +180,7 @@ static void fb_head_learn_period(struct fb_head *h, s64 moved_ns, u64 turns)
 	h->base_turns = max(turns, min_t(u64, h->base_turns + turns, FB_HEAD_BASE_TURNS));
 	if (!h->base_turns)
 		return;
-	step = div64_u64((moved_ns < 0 ? -moved_ns : moved_ns) * 1000, h->base_turns);
+	step = div64_u64((moved_ns < 0 ? -moved_ns : moved_ns) * FB_PS_PER_NS, h->base_turns);
 	h->period_ps = fb_head_bounded(h, moved_ns < 0 ? h->period_ps - step :
 					  h->period_ps + step);
 }

@@ -16,6 +16,13 @@
 
 #include "disk_model.h"
 
+/*
+ * A residual of up to this share of a revolution is mechanical: 250 us at 10,000 rpm, for reports
+ * are late by up to 100 us, and interrupts. Twice that share of unrelated completions looks
+ * mechanical.
+ */
+#define FB_HEAD_TOLERANCE_SHARE 24
+
 #define FB_HEAD_LOCK 16		/* consistent completions before the phase is trusted */
 #define FB_HEAD_WINDOW 32	/* completions over which the early edge is taken */
 

@@ -2,30 +2,25 @@
 /* The choice of the next request and of the free read before it, together; see core/joint.h. */
 #include "core/joint.h"
 
-/* time constant of the running mean, in requests, as in core/block_value.c */
-#define FB_JOINT_GAPS 256
-
 /*
- * A request counts for the next one, too. In 65536ths: 0.2 of the shortest positioning time onward
- * from where it ends (2 % of free bandwidth in whole scans of the Atlas 10K), and 7/100 of a turn
- * for each mean age plus a turn. With 5/100 free reads gain 0.5 %, but under open loads p99 is 2 %
+ * A request counts for the next one, too: a fifth of the shortest positioning time onward from
+ * where it ends (2 % of free bandwidth in whole scans of the Atlas 10K), and 7/100 of a turn for
+ * each mean age plus a turn. With 5/100 free reads gain 0.5 %, but under open loads p99 is 2 %
  * higher.
  */
-#define FB_JOINT_ONWARD 13107
+#define FB_JOINT_ONWARD (FB_ONE / 5)
 #define FB_JOINT_AGE 4588
 
 #define FB_JOINT_RANK_SHIFT 40	/* binary places of a rank's factors */
-
-#define FB_JOINT_ROUNDING_NS 8	/* as in core/policy.c */
 
 /*
  * The price. Whole scans beside ten outstanding lose 1 % of the requests/s of SPTF at 7 (Atlas
  * 10K, Cheetah 9), 6 % at 3.5.
  */
 #define FB_JOINT_TURN_LEAST 4096	/* while gaps bring nothing, the shortest goes first */
-#define FB_JOINT_PRICE_START (7 * 256)
-#define FB_JOINT_PRICE_LEAST 256
-#define FB_JOINT_PRICE_MOST (64 * 256)
+#define FB_JOINT_PRICE_START (7 * FB_PRICE_ONE)
+#define FB_JOINT_PRICE_LEAST FB_PRICE_ONE
+#define FB_JOINT_PRICE_MOST (64 * FB_PRICE_ONE)
 
 /*
  * With a turn that is lost behind a free read the rest of its plan is lost, too. With 1 to 2 times
@@ -51,8 +46,7 @@
  * within a millisecond.
  */
 #define FB_JOINT_EXCESS 4
-#define FB_JOINT_SOON_NS (FB_JOINT_WINDOW_NS / 64)
-#define FB_JOINT_WINDOW_NS (8ULL * NSEC_PER_SEC)
+#define FB_JOINT_SOON_NS (FB_PRICE_WINDOW_NS / 64)
 #define FB_JOINT_ROUNDS_MIN 64
 #define FB_JOINT_SLOPE_PPM 36000
 #define FB_JOINT_GAIN 16
@@ -78,8 +72,8 @@ void fb_joint_init(struct fb_joint *j, const struct disk_model *dm, u32 cost_ppm
 	j->cost_ppm = cost_ppm;
 	j->price = FB_JOINT_PRICE_START;
 	/* until it is known */
-	j->latency = dm_period_ns(dm) / 3 * FB_JOINT_GAPS;
-	j->age = dm_period_ns(dm) * FB_JOINT_GAPS;
+	j->latency = dm_period_ns(dm) / 3 * FB_VALUE_GAPS;
+	j->age = dm_period_ns(dm) * FB_VALUE_GAPS;
 }
 
 u32 fb_joint_miss_price(const struct fb_joint *j)
@@ -109,7 +103,7 @@ static struct fb_joint_view fb_joint_view(const struct fb_joint *j, const struct
 		.at = at,
 		.period_ns = period_ns,
 		.gain = div64_u64(1ULL << FB_JOINT_RANK_SHIFT,
-				  div_u64(j->latency, FB_JOINT_GAPS) + 1),
+				  div_u64(j->latency, FB_VALUE_GAPS) + 1),
 		.loss = div64_u64((u64)j->price << (FB_JOINT_RANK_SHIFT - 8), period_ns),
 		.least = S64_MIN,
 	};
@@ -125,13 +119,13 @@ static bool fb_joint_prune(const struct fb_joint_view *v, const struct fb_policy
 		return true;
 	if (v->least == S64_MIN || slope <= 0)
 		return false;
-	limit = FB_JOINT_ROUNDING_NS * (v->loss + v->gain) - v->least;
+	limit = FB_POLICY_ROUNDING_NS * (v->loss + v->gain) - v->least;
 	/* most wait for too long, however short their seek */
 	first_ns = dm_angle_to_ns(v->at->dm, req->start.angle - v->at->head->angle);
 	if ((s64)first_ns * slope > limit)
 		return true;
 	floor_ns = dm_seek_floor_ns(v->at->dm, dm_apart(v->at->head, &req->start));
-	if (first_ns + FB_JOINT_ROUNDING_NS < floor_ns)
+	if (first_ns + FB_POLICY_ROUNDING_NS < floor_ns)
 		first_ns += v->period_ns;
 	return (s64)floor_ns * v->gain + (s64)first_ns * slope > limit;
 }
@@ -203,9 +197,10 @@ bool fb_joint_has(const struct fb_joint_round *r, const struct fb_policy_req *re
 /* what its age takes off a request's time */
 static s64 fb_joint_age_worth(const struct fb_joint *j, const struct fb_joint_at *at, u64 age_ns)
 {
-	u64 period_ns = dm_period_ns(at->dm), mean_ns = div_u64(j->age, FB_JOINT_GAPS);
+	u64 period_ns = dm_period_ns(at->dm), mean_ns = div_u64(j->age, FB_VALUE_GAPS);
 
-	return mul_u64_u64_div_u64(age_ns, period_ns * FB_JOINT_AGE >> 16, mean_ns + period_ns);
+	return mul_u64_u64_div_u64(age_ns, period_ns * FB_JOINT_AGE >> FB_ONE_SHIFT,
+				   mean_ns + period_ns);
 }
 
 void fb_joint_onward(const struct fb_joint *j, const struct fb_joint_at *at,
@@ -219,7 +214,7 @@ void fb_joint_onward(const struct fb_joint *j, const struct fb_joint_at *at,
 	c->onward_ns = 0;
 	if (!dm_access(at->dm, at->head, c->req->lbn, c->req->nsect, c->req->write, &acc))
 		c->onward_ns = fb_policy_onward_ns(at->pool, at->dm, r->class, &acc.end, c->req);
-	c->time_ns = c->expected_ns + (s64)(c->onward_ns * FB_JOINT_ONWARD >> 16) -
+	c->time_ns = c->expected_ns + (s64)(c->onward_ns * FB_JOINT_ONWARD >> FB_ONE_SHIFT) -
 		fb_joint_age_worth(j, at, c->age_ns);
 }
 
@@ -229,7 +224,7 @@ void fb_joint_onward(const struct fb_joint *j, const struct fb_joint_at *at,
 static s64 fb_joint_time_worth(const struct fb_joint *j, const struct disk_model *dm, u64 mean,
 			       s64 ns)
 {
-	s64 turn = mul_u64_u64_div_u64(mean, j->price, 256);
+	s64 turn = mul_u64_u64_div_u64(mean, j->price, FB_PRICE_ONE);
 
 	return div64_s64(max_t(s64, turn, FB_JOINT_TURN_LEAST) * ns, dm_period_ns(dm));
 }
@@ -280,16 +275,17 @@ void fb_joint_sent(struct fb_joint *j, const struct fb_joint_round *r)
 {
 	const struct fb_joint_candidate *c = &r->candidate[r->best];
 
-	j->latency += c->latency_ns - div_u64(j->latency, FB_JOINT_GAPS);
-	j->age += c->age_ns - div_u64(j->age, FB_JOINT_GAPS);
+	j->latency += c->latency_ns - div_u64(j->latency, FB_VALUE_GAPS);
+	j->age += c->age_ns - div_u64(j->age, FB_VALUE_GAPS);
 }
 
-/* share of throughput or response time that a share of the drive's time costs, in 256ths */
+/* share of throughput or response time that a share of the drive's time costs; FB_WEIGHT_ONE: it */
 static u32 fb_joint_weight(u32 idle)
 {
-	u64 more = 256 * (FB_JOINT_OPEN - 1);
+	u64 more = FB_WEIGHT_ONE * (FB_JOINT_OPEN - 1);
 
-	return 256 + div_u64(more * min_t(u32, idle, FB_JOINT_OPEN_IDLE), FB_JOINT_OPEN_IDLE);
+	return FB_WEIGHT_ONE + div_u64(more * min_t(u32, idle, FB_JOINT_OPEN_IDLE),
+				       FB_JOINT_OPEN_IDLE);
 }
 
 /* free reads take @time_ppm of the drive's time, and may take @may_ppm */
@@ -326,7 +322,7 @@ static void fb_joint_raise(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 /* what free reads may take of the drive's time, where such a share costs @weight times as much */
 static s64 fb_joint_may_ppm(const struct fb_joint *j, u32 weight)
 {
-	return div_u64((j->cost_ppm - j->cost_ppm / FB_JOINT_KEPT) * 256ULL, weight);
+	return div_u64((u64)(j->cost_ppm - j->cost_ppm / FB_JOINT_KEPT) * FB_WEIGHT_ONE, weight);
 }
 
 bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle, u64 now_ns)
@@ -341,13 +337,13 @@ bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle,
 	j->rounds++;
 	early = j->rounds >= FB_JOINT_ROUNDS_MIN && span_ns >= FB_JOINT_SOON_NS && !j->fixed &&
 		j->order_ns > FB_JOINT_EXCESS * max_t(s64, may_ppm, FB_JOINT_COST_PPM) *
-			      (s64)(FB_JOINT_WINDOW_NS / FB_PPM);
-	if (now_ns >= j->since_ns && span_ns < FB_JOINT_WINDOW_NS && !early)
+			      (s64)(FB_PRICE_WINDOW_NS / FB_PPM);
+	if (now_ns >= j->since_ns && span_ns < FB_PRICE_WINDOW_NS && !early)
 		return false;
 	/* a window with a long pause in it, or with few choices, says nothing */
-	if (span_ns < 2 * FB_JOINT_WINDOW_NS && j->rounds >= FB_JOINT_ROUNDS_MIN) {
+	if (span_ns < 2 * FB_PRICE_WINDOW_NS && j->rounds >= FB_JOINT_ROUNDS_MIN) {
 		time_ppm = div64_s64(j->order_ns, div_u64(span_ns, FB_PPM)) + missed_ppm;
-		j->window_ppm = div_s64(time_ppm * weight, 256);
+		j->window_ppm = div_s64(time_ppm * weight, FB_WEIGHT_ONE);
 		if (early)
 			fb_joint_raise(j, time_ppm, may_ppm);
 		else if (!j->fixed)

@@ -20,7 +20,7 @@
 #define FB_JOINT_CANDIDATES 3	/* with two a whole scan of the Atlas takes 3.3 % longer */
 #define FB_JOINT_SLICE 32		/* requests that are ranked in one step */
 #define FB_JOINT_COST_PPM 10000	/* recommended target */
-#define FB_JOINT_COST_PPM_MAX 500000
+#define FB_JOINT_COST_PPM_MAX (FB_PPM / 2)
 
 /* A request whose gap is to be searched */
 struct fb_joint_candidate {
@@ -66,7 +66,7 @@ struct fb_joint {
 	u32 price;			/* of a turn, in 256ths of the mean value of a gap */
 	bool fixed;			/* @price does not move */
 	s32 window_ppm;	/* what free reads cost in the last window, order included */
-	u64 latency;	/* rotational latency of those chosen, mean * FB_JOINT_GAPS */
+	u64 latency;	/* rotational latency of those chosen, mean * FB_VALUE_GAPS */
 	u64 age;			/* their age then, the same */
 	u64 since_ns;			/* beginning of the controller's window */
 	s64 owed_ppm;	/* what free reads have cost too much in all; below 0: too little */

@@ -14,19 +14,17 @@
  */
 #include "core/lookahead.h"
 
-#define FB_LOOKAHEAD_ONE 65536	/* a bad end; shares have 16 binary places */
-
 /*
  * Differences in slack may account for two in a hundred more; ten in a hundred cost, in such gaps,
  * more than free reads may cost altogether: this is between.
  */
-#define FB_LOOKAHEAD_EXCESS (FB_LOOKAHEAD_ONE / 20)
+#define FB_LOOKAHEAD_EXCESS (FB_ONE / 20)
 
 /*
  * The bound: 80 good ends in a row where all are good; where more are bad chance counts for more.
  * One verdict in a thousand is wrong; with twice the bound, an allowed lift's, far fewer.
  */
-#define FB_LOOKAHEAD_SURE(usual) (4 * FB_LOOKAHEAD_ONE + 48 * (usual))
+#define FB_LOOKAHEAD_SURE(usual) (4 * FB_ONE + 48 * (usual))
 
 /* ordinary commands: 2 % are assumed to be bad at first; only the last few thousand count */
 #define FB_LOOKAHEAD_PRIOR_N 50
@@ -52,7 +50,7 @@ static void fb_lookahead_forget(struct fb_lookahead *p)
 
 	memset(p->lift, 0, sizeof(p->lift));
 	for (i = 0; i < FB_LOOKAHEAD_LIFTS; i++)
-		p->lift[i].pause_ns = FB_LOOKAHEAD_PAUSE_NS;
+		p->lift[i].pause_ns = FB_PAUSE_NS;
 }
 
 void fb_lookahead_init(struct fb_lookahead *p)
@@ -73,9 +71,9 @@ static void fb_lookahead_refuse(struct fb_lookahead_lift *l, const struct fb_loo
 				u64 now_ns)
 {
 	if (l->state == FB_LOOKAHEAD_ALLOWED && now_ns - l->since_ns > l->pause_ns)
-		l->pause_ns = FB_LOOKAHEAD_PAUSE_NS;
+		l->pause_ns = FB_PAUSE_NS;
 	l->until_ns = now_ns + l->pause_ns;
-	l->pause_ns = min_t(u64, 2 * l->pause_ns, FB_LOOKAHEAD_PAUSE_MAX_NS);
+	l->pause_ns = min_t(u64, 2 * l->pause_ns, FB_PAUSE_MAX_NS);
 	l->refusals++;
 	l->n = t->n;
 	l->bad = t->bad;
@@ -87,15 +85,15 @@ static void fb_lookahead_refuse(struct fb_lookahead_lift *l, const struct fb_loo
 /* at most one half: beyond that predictions are worthless, and the tests do not matter */
 static s32 fb_lookahead_usual(const struct fb_lookahead_base *b)
 {
-	u64 bad = (u64)(b->bad + FB_LOOKAHEAD_PRIOR_BAD) * FB_LOOKAHEAD_ONE;
+	u64 bad = (u64)(b->bad + FB_LOOKAHEAD_PRIOR_BAD) * FB_ONE;
 
-	return min_t(u64, div_u64(bad, b->n + FB_LOOKAHEAD_PRIOR_N), FB_LOOKAHEAD_ONE / 2);
+	return min_t(u64, div_u64(bad, b->n + FB_LOOKAHEAD_PRIOR_N), FB_ONE / 2);
 }
 
 /* true: the lift does harm */
 static bool fb_lookahead_test(struct fb_lookahead_test *t, bool trial, s32 usual, bool bad)
 {
-	s32 score = t->score + (bad ? FB_LOOKAHEAD_ONE : 0) - usual - FB_LOOKAHEAD_EXCESS;
+	s32 score = t->score + (bad ? FB_ONE : 0) - usual - FB_LOOKAHEAD_EXCESS;
 
 	t->n++;
 	t->bad += bad;

@@ -12,14 +12,13 @@
 #ifndef FB_LOOKAHEAD_H
 #define FB_LOOKAHEAD_H
 
+#include "core/guard.h"
 #include "core/head.h"
 #include "core/search.h"
 
 #define FB_LOOKAHEAD_LIFTS 2			/* FB_LIFT_SOURCE, FB_LIFT_DEST */
 /* one gap in FB_LOOKAHEAD_GAPS tries a lift; the lifts take turns */
 #define FB_LOOKAHEAD_GAPS 8
-#define FB_LOOKAHEAD_PAUSE_NS (60ULL * NSEC_PER_SEC)	/* after a refusal; doubles with each ... */
-#define FB_LOOKAHEAD_PAUSE_MAX_NS (3600ULL * NSEC_PER_SEC)	/* ... up to this */
 #define FB_LOOKAHEAD_TEXT 64			/* buffer size for fb_lookahead_describe() */
 
 /* What is known about a lift */

@@ -5,7 +5,6 @@
  */
 #include "disk_model_private.h"
 
-static __printf(3, 4)
 int dm_fault_set(struct dm_fault *fault, u32 line, const char *fmt, ...)
 {
 	va_list args;
@@ -466,7 +465,8 @@ int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_faul
 	dm->serpentine = spec->order != DM_HEADS_PLAIN;
 	dm->rate = mul_u64_u64_div_u64(1ULL << 63, 1000ULL << (DM_RATE_SHIFT + 32 - 63),
 				       dm->info.period_ps);
-	dm->period = div_u64(dm->info.period_ps * (1U << DM_PERIOD_SHIFT) + 500, 1000);
+	dm->period = div_u64(dm->info.period_ps * (1U << DM_PERIOD_SHIFT) +
+			     FB_PS_PER_NS / 2, FB_PS_PER_NS);
 	err = dm_alloc_zones(dm, spec);
 	if (!err)
 		err = dm_build_seek(dm, spec, fault);

@@ -125,18 +125,6 @@ static const struct fb_model_table_list fb_model_table_lists[] = {
 	  .count = offsetof(struct dm_spec, head_spts) },
 };
 
-static __printf(3, 4)
-int fb_model_table_fail(struct dm_fault *fault, u32 line, const char *fmt, ...)
-{
-	va_list args;
-
-	fault->line = line;
-	va_start(args, fmt);
-	vsnprintf(fault->reason, sizeof(fault->reason), fmt, args);
-	va_end(args);
-	return -EINVAL;
-}
-
 static int fb_model_table_check_values(const void *base, const struct fb_model_table_bound *b,
 				       const char *what, u32 line, struct dm_fault *fault)
 {
@@ -145,10 +133,10 @@ static int fb_model_table_check_values(const void *base, const struct fb_model_t
 		u64 value = b->wide ? *(const u64 *)p : *(const u32 *)p;
 
 		if (value < b->min || value > b->max)
-			return fb_model_table_fail(fault, line, "%s%s: %llu is not in %llu..%llu",
-						   what, b->what, (unsigned long long)value,
-						   (unsigned long long)b->min,
-						   (unsigned long long)b->max);
+			return dm_fault_set(fault, line, "%s%s: %llu is not in %llu..%llu",
+					    what, b->what, (unsigned long long)value,
+					    (unsigned long long)b->min,
+					    (unsigned long long)b->max);
 	}
 	return 0;
 }
@@ -163,12 +151,12 @@ static int fb_model_table_check_texts(const struct dm_info *info, struct dm_faul
 
 		for (at = 0; at < t->size && text[at]; at++)
 			if (text[at] < ' ' || text[at] > '~')
-				return fb_model_table_fail(fault, 0,
-							   "%s: byte 0x%02x is not printable ASCII",
-							   t->what, (unsigned char)text[at]);
+				return dm_fault_set(fault, 0,
+						    "%s: byte 0x%02x is not printable ASCII",
+						    t->what, (unsigned char)text[at]);
 		if (at == t->size)
-			return fb_model_table_fail(fault, 0, "%s: no end within %u bytes", t->what,
-						   t->size);
+			return dm_fault_set(fault, 0, "%s: no end within %u bytes", t->what,
+					    t->size);
 	}
 	return 0;
 }
@@ -180,21 +168,21 @@ static int fb_model_table_check_header(const struct dm_spec *spec, u32 line,
 	const struct dm_info *info = &spec->info;
 
 	if (info->physical_sectors != 1 && info->physical_sectors != 8)
-		return fb_model_table_fail(fault, line, "physical_sectors: %u is neither 1 nor 8",
-					   info->physical_sectors);
+		return dm_fault_set(fault, line, "physical_sectors: %u is neither 1 nor 8",
+				    info->physical_sectors);
 	if (info->granule_sectors & (info->granule_sectors - 1))
-		return fb_model_table_fail(fault, line, "granule_sectors: %u is not a power of two",
-					   info->granule_sectors);
+		return dm_fault_set(fault, line, "granule_sectors: %u is not a power of two",
+				    info->granule_sectors);
 	if (info->granule_sectors < info->physical_sectors)
-		return fb_model_table_fail(fault, line,
-					   "granule_sectors: %u is less than physical_sectors, %u",
-					   info->granule_sectors, info->physical_sectors);
+		return dm_fault_set(fault, line,
+				    "granule_sectors: %u is less than physical_sectors, %u",
+				    info->granule_sectors, info->physical_sectors);
 	if (spec->order > DM_HEADS_SERPENTINE_DISK)
-		return fb_model_table_fail(fault, line, "head_order: %u is unknown", spec->order);
+		return dm_fault_set(fault, line, "head_order: %u is unknown", spec->order);
 	if (info->surface_run > 1 && spec->order == DM_HEADS_SERPENTINE_DISK)
-		return fb_model_table_fail(fault, line,
-					   "surface_run: %u goes with head_order plain or serpentine-zone",
-					   info->surface_run);
+		return dm_fault_set(fault, line,
+				    "surface_run: %u goes with head_order plain or serpentine-zone",
+				    info->surface_run);
 	return 0;
 }
 
@@ -210,14 +198,14 @@ static int fb_model_table_check_shares(const struct dm_spec *spec, struct dm_fau
 		head_spts += spec->zone[i].head_spts;
 	}
 	if (slips != spec->slips || remaps != spec->remaps || head_spts != spec->head_spts)
-		return fb_model_table_fail(fault, 0,
-					   "the zones count %llu slips, %llu remaps, %llu track lengths; there are %u, %u, %u",
-					   (unsigned long long)slips, (unsigned long long)remaps,
-					   (unsigned long long)head_spts, spec->slips, spec->remaps,
-					   spec->head_spts);
+		return dm_fault_set(fault, 0,
+				    "the zones count %llu slips, %llu remaps, %llu track lengths; there are %u, %u, %u",
+				    (unsigned long long)slips, (unsigned long long)remaps,
+				    (unsigned long long)head_spts, spec->slips, spec->remaps,
+				    spec->head_spts);
 	for (i = 0; i < spec->head_spts; i++)
 		if (!spec->head_spt[i])
-			return fb_model_table_fail(fault, 0, "head_spt: 0 sectors on a track");
+			return dm_fault_set(fault, 0, "head_spt: 0 sectors on a track");
 	return 0;
 }
 
@@ -280,14 +268,14 @@ int fb_model_table_build(const void *data, size_t len, struct disk_model **out,
 	int err;
 
 	if (len < sizeof(*t) || fb_model_table_bytes(t) != len)
-		return fb_model_table_fail(fault, 0, "%zu bytes are no whole table of this version",
-					   len);
+		return dm_fault_set(fault, 0, "%zu bytes are no whole table of this version",
+				    len);
 	crc = ~crc32_le(~0U, (const unsigned char *)data + skipped, len - skipped);
 	if (crc != t->crc32)
-		return fb_model_table_fail(fault, 0, "the table says crc32 %08x, but it is %08x",
-					   t->crc32, crc);
+		return dm_fault_set(fault, 0, "the table says crc32 %08x, but it is %08x",
+				    t->crc32, crc);
 	if (!fb_model_table_lay_out(t, len, &spec))
-		return fb_model_table_fail(fault, 0, "counts do not come to its %zu bytes", len);
+		return dm_fault_set(fault, 0, "counts do not come to its %zu bytes", len);
 	err = fb_model_table_check(&spec, fault);
 	if (!err)
 		err = dm_build(&spec, out, fault);

@@ -8,11 +8,10 @@
  * A foreground is a stream when 7 of 8 of its last requests went on one, which takes 33 at first,
  * and no more when fewer than 3 of 4 do, or when none has for a second.
  */
-#define FB_ORDERS_ONE 65536
 #define FB_ORDERS_MEASURE 32
 #define FB_ORDERS_SHIFT 4
-#define FB_ORDERS_ENTER (FB_ORDERS_ONE / 8 * 7)
-#define FB_ORDERS_LEAVE (FB_ORDERS_ONE / 4 * 3)
+#define FB_ORDERS_ENTER (FB_ONE / 8 * 7)
+#define FB_ORDERS_LEAVE (FB_ONE / 4 * 3)
 #define FB_ORDERS_STREAM_NS NSEC_PER_SEC
 
 /*
@@ -61,7 +60,7 @@ bool fb_orders_sent(struct fb_orders *o, u64 lbn, u32 nsect, bool alone, u64 now
 
 	o->measured += o->measured < FB_ORDERS_MEASURE;
 	o->share -= o->share >> FB_ORDERS_SHIFT;
-	o->share += goes_on ? FB_ORDERS_ONE >> FB_ORDERS_SHIFT : 0;
+	o->share += goes_on ? FB_ONE >> FB_ORDERS_SHIFT : 0;
 	o->stream = o->share >= (was ? FB_ORDERS_LEAVE : FB_ORDERS_ENTER);
 	if (goes_on)
 		o->stream_ns = now_ns + FB_ORDERS_STREAM_NS;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Can the phase be found at all? See core/phase.h. */
+#include "core/head.h"
 #include "core/phase.h"
 
 /*
@@ -20,9 +21,6 @@
 #define FB_PHASE_EACH 4
 #define FB_PHASE_STRIDE 12
 
-/* The share of a turn by which a read may be off, as in core/head.c. */
-#define FB_PHASE_TOLERANCE_SHARE 24
-
 /*
  * Of reads that end anywhere one in twelve fits, 43 of 512 with a standard deviation of 6; of a
  * speed that is 4000 ppm off, with which core/head.c finds a phase no more, one in seven. Of reads
@@ -35,7 +33,7 @@
 void fb_phase_init(struct fb_phase *p)
 {
 	memset(p, 0, sizeof(*p));
-	p->pause_ns = FB_PHASE_PAUSE_NS;
+	p->pause_ns = FB_PAUSE_NS;
 }
 
 /* forget what was counted, for the next verdict */
@@ -66,7 +64,7 @@ static bool fb_phase_fits(const struct fb_phase_mark *mark, u64 period_ns, u32 a
 
 	div64_u64_rem(ns - mark->ns, period_ns, &off_ns);
 	off_ns = off_ns > due_ns ? off_ns - due_ns : due_ns - off_ns;
-	return min(off_ns, period_ns - off_ns) * FB_PHASE_TOLERANCE_SHARE <= period_ns;
+	return min(off_ns, period_ns - off_ns) * FB_HEAD_TOLERANCE_SHARE <= period_ns;
 }
 
 /*
@@ -114,12 +112,12 @@ static bool fb_phase_decide(struct fb_phase *p, u64 now_ns)
 
 	fb_phase_restart(p);
 	if (!hopeless) {
-		p->pause_ns = FB_PHASE_PAUSE_NS;
+		p->pause_ns = FB_PAUSE_NS;
 		p->given_up = 0;
 		return false;
 	}
 	p->off_until_ns = now_ns + p->pause_ns;
-	p->pause_ns = min_t(u64, 2 * p->pause_ns, FB_PHASE_PAUSE_MAX_NS);
+	p->pause_ns = min_t(u64, 2 * p->pause_ns, FB_PAUSE_MAX_NS);
 	p->given_up++;
 	return true;
 }

@@ -8,13 +8,12 @@
 #ifndef FB_PHASE_H
 #define FB_PHASE_H
 
+#include "core/guard.h"
 #include "disk_model.h"
 
 #define FB_PHASE_READS 512		/* reads from the medium that make a verdict ... */
 #define FB_PHASE_SHORT 8		/* ... and short ones that count as one of these */
 #define FB_PHASE_MARKS 31	/* reads to compare with; a prime, so that all have their turn */
-#define FB_PHASE_PAUSE_NS (60ULL * NSEC_PER_SEC)	/* after it was given up; doubles ... */
-#define FB_PHASE_PAUSE_MAX_NS (3600ULL * NSEC_PER_SEC)	/* ... up to this */
 
 /* Where the platter was at the end of a read from the medium */
 struct fb_phase_mark {

@@ -14,9 +14,6 @@
 /* mq-deadline's prio_aging_expire: the longest that a lower class waits for a higher one */
 #define FB_POLICY_AGING_NS (10ULL * NSEC_PER_SEC)
 
-/* dm_position() rounds angles, so requests are ruled out by angle only beyond this margin */
-#define FB_POLICY_ROUNDING_NS 8
-
 /*
  * Of so many requests one goes first because its deadline has passed. If each did, a burst whose
  * last requests wait for longer than that would be served as it came, at a third of the speed, and

@@ -59,6 +59,9 @@ struct fb_policy_req {
 	u64 pos_ns;			/* scratch: seek + rotational latency then */
 };
 
+/* dm_position() rounds angles, so requests are ruled out by angle only beyond this margin */
+#define FB_POLICY_ROUNDING_NS 8
+
 #define FB_POLICY_BUCKETS 64
 
 /* The placed requests of a class */

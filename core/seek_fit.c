@@ -7,6 +7,7 @@
  * with wait x is late with probability 1 / (1 + e^z), where z = (x - m) / r.
  * Core: no locks, the caller serialises.
  */
+#include "core/head.h"
 #include "core/seek_fit.h"
 
 /*
@@ -41,16 +42,12 @@
 #define FB_SEEK_FIT_STEP_PPM 2000
 #define FB_SEEK_FIT_EVERY_NS (4ULL * NSEC_PER_SEC)
 
-/* an end fits the prediction if it is off by less than this share of a turn */
-#define FB_SEEK_FIT_TOLERANCE_SHARE 24
-
 /* shorter seeks say nothing of the profile */
 #define FB_SEEK_FIT_SEEK_LEAST_NS 50000
 
 #define FB_SEEK_FIT_MISFIT_TRIALS 200
 #define FB_SEEK_FIT_MISFIT_PPM (FB_SEEK_FIT_MOST_PPM / 16 * 15)	/* it varies below its bound */
 
-#define FB_SEEK_FIT_ONE 65536		/* 16 binary places */
 #define FB_SEEK_FIT_EXP_SHIFT 8
 
 void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm)
@@ -120,8 +117,8 @@ static u32 fb_seek_fit_chance(s32 z)
 
 	for (i = 0; i < FB_SEEK_FIT_EXP_SHIFT; i++)
 		exp = exp * exp >> 30;
-	late = div_u64(exp << 16, (1U << 30) + (u32)exp);
-	return z < 0 ? FB_SEEK_FIT_ONE - late : late;
+	late = div_u64(exp << FB_ONE_SHIFT, (1U << 30) + (u32)exp);
+	return z < 0 ? FB_ONE - late : late;
 }
 
 /*
@@ -132,7 +129,7 @@ static u32 fb_seek_fit_chance(s32 z)
  */
 static bool fb_seek_fit_turns(const struct fb_seek_fit *c, s64 late_ns, u64 transfer_ns, s32 *turns)
 {
-	s64 tolerance = div_u64(c->period_ns, FB_SEEK_FIT_TOLERANCE_SHARE);
+	s64 tolerance = div_u64(c->period_ns, FB_HEAD_TOLERANCE_SHARE);
 
 	for (*turns = -1; *turns <= 1; (*turns)++) {
 		s64 off = late_ns - *turns * (s64)c->period_ns;
@@ -177,26 +174,27 @@ static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_co
 /* one step of the filter */
 static void fb_seek_fit_follow(struct fb_seek_fit *c, const struct fb_seek_fit_trial *t)
 {
-	u64 noise = t->chance * (FB_SEEK_FIT_ONE - t->chance) >> 16, info, reduction;
-	s64 innovation = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance, by;
+	u64 noise = t->chance * (FB_ONE - t->chance) >> FB_ONE_SHIFT, info, reduction;
+	s64 innovation = (t->late ? FB_ONE : 0) - (s64)t->chance, by;
 
 	/* the trial's information relative to the prior: var * noise * slope^2, 16 binary places */
 	info = div_u64(mul_u64_u64_shr(c->var, t->slope * t->slope, 20), FB_PPM);
 	info = div_u64(info * noise, FB_PPM);
-	reduction = div64_u64(info << 16, FB_SEEK_FIT_ONE + info);
+	reduction = div64_u64(info << FB_ONE_SHIFT, FB_ONE + info);
 	/* var * slope / (1 + info) * innovation */
 	by = div_u64(mul_u64_u64_shr(c->var, t->slope, 10), FB_PPM);
-	by = div64_s64(by * innovation * FB_SEEK_FIT_FINE, FB_SEEK_FIT_ONE + (s64)info);
+	by = div64_s64(by * innovation * FB_SEEK_FIT_FINE, FB_ONE + (s64)info);
 	c->fine = clamp_t(s64, c->fine + by, -FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE,
 			  FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE);
-	c->var -= min(mul_u64_u64_div_u64(c->var, reduction, FB_SEEK_FIT_ONE), c->var - 1);
+	c->var -= min(mul_u64_u64_div_u64(c->var, reduction, FB_ONE), c->var - 1);
 }
 
 /* move the scale of the errors by the slope of the trial's likelihood */
 static void fb_seek_fit_spread(struct fb_seek_fit *c, const struct fb_seek_fit_trial *t)
 {
-	s64 innovation = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance;
-	s64 by = (innovation * t->z >> 8) * c->spread_ns >> (16 + FB_SEEK_FIT_SPREAD_SHIFT);
+	s64 innovation = (t->late ? FB_ONE : 0) - (s64)t->chance;
+	s64 by = (innovation * t->z >> 8) * c->spread_ns >>
+		 (FB_ONE_SHIFT + FB_SEEK_FIT_SPREAD_SHIFT);
 
 	c->spread_ns = clamp_t(s64, c->spread_ns + by, FB_SEEK_FIT_SPREAD_LEAST_NS,
 			       FB_SEEK_FIT_SPREAD_MOST_NS);

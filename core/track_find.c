@@ -139,7 +139,7 @@ static u64 fb_track_find_leg_miss(const struct fb_search *s, const struct dm_pla
 		return 0;
 	slack_ns += fb_track_find_con(s, a, b);
 	return s->lim.miss_value *
-		fb_conservatism_chance(s->lim.odds->chance[kind], slack_ns) >> 16;
+		fb_conservatism_chance(s->lim.odds->chance[kind], slack_ns) >> FB_ONE_SHIFT;
 }
 
 u64 fb_track_find_fixed_cost(const struct fb_search *s)
@@ -150,7 +150,7 @@ u64 fb_track_find_fixed_cost(const struct fb_search *s)
 		return 0;
 	return s->lim.miss_value *
 		fb_conservatism_chance(s->lim.odds->chance[FB_CONSERVATISM_EARLY],
-				       missing_ns) >> 16;
+				       missing_ns) >> FB_ONE_SHIFT;
 }
 
 /*

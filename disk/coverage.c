@@ -222,14 +222,9 @@ static void fb_coverage_deactivate(struct fb_coverage *cov, struct freeblock_tas
 static bool fb_coverage_is_on_its_way(const struct freeblock_task *task,
 				      const struct fb_free_read *buf)
 {
-	u32 slots;
-
-	spin_lock_irq(&task->disk->lock);
-	slots = buf->pending | buf->served | buf->voided;
-	if (buf->state < FB_FREE_READ_SENT || !buf->taken)
-		slots = 0;
-	spin_unlock_irq(&task->disk->lock);
-	return slots & BIT(task->slot);
+	guard(spinlock_irq)(&task->disk->lock);
+	return buf->state >= FB_FREE_READ_SENT && buf->taken &&
+	       (buf->pending | buf->served | buf->voided) & BIT(task->slot);
 }
 
 /*
@@ -344,10 +339,9 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 	u64 sectors = cov->disk->sectors;
 	struct fb_plan_piece piece;
 
-	spin_lock_irq(&cov->disk->lock);
-	most = cov->disk->q ?
-		fb_recovery_max(cov->disk, fb_free_read_max_data(cov->disk)) / granule : 0;
-	spin_unlock_irq(&cov->disk->lock);
+	scoped_guard(spinlock_irq, &cov->disk->lock)
+		most = cov->disk->q ?
+			fb_recovery_max(cov->disk, fb_free_read_max_data(cov->disk)) / granule : 0;
 	/* A task that cannot take its blocks would have them read again and again. */
 	while (most && task->active && !fb_task_choice_is_stalled(task)) {
 		u64 first = fb_bitmap_next_wanted(&task->map, at, end), n = 1;
@@ -378,9 +372,8 @@ static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *tas
 	struct fb_op *op;
 	u64 n;
 
-	spin_lock_irq(&cov->disk->lock);
-	op = list_first_entry_or_null(&task->todo, struct fb_op, node);
-	spin_unlock_irq(&cov->disk->lock);
+	scoped_guard(spinlock_irq, &cov->disk->lock)
+		op = list_first_entry_or_null(&task->todo, struct fb_op, node);
 	if (!op)
 		return 0;
 	n = min(op->n, most);
@@ -486,9 +479,8 @@ static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 	}
 	if (fb_coverage_is_joint(cov))
 		fb_coverage_buf_runs(cov, buf, &cov->all, buf->mask, fb_coverage_take_run, NULL);
-	spin_lock_irq(&cov->disk->lock);
+	guard(spinlock_irq)(&cov->disk->lock);
 	buf->pending = pending;
-	spin_unlock_irq(&cov->disk->lock);
 }
 
 static void fb_coverage_settle(struct fb_coverage *cov, struct fb_free_read *buf)
@@ -496,9 +488,8 @@ static void fb_coverage_settle(struct fb_coverage *cov, struct fb_free_read *buf
 	if (fb_coverage_is_joint(cov))
 		fb_coverage_buf_runs(cov, buf, &cov->all, buf->mask, fb_coverage_settle_run,
 				     fb_bitmap_done);
-	spin_lock_irq(&cov->disk->lock);
+	guard(spinlock_irq)(&cov->disk->lock);
 	buf->state = FB_FREE_READ_FREE;
-	spin_unlock_irq(&cov->disk->lock);
 }
 
 /* The shares that the tasks in @slots have in a read are done, or wanted again. */
@@ -659,9 +650,8 @@ static void fb_coverage_absorb_ended(struct fb_coverage *cov, struct fb_free_rea
 	bool known, repeat;
 	u32 i;
 
-	spin_lock_irq(&cov->disk->lock);
-	fb_coverage_count_ended(cov, buf, dirty);
-	spin_unlock_irq(&cov->disk->lock);
+	scoped_guard(spinlock_irq, &cov->disk->lock)
+		fb_coverage_count_ended(cov, buf, dirty);
 	known = !dirty && buf->status != BLK_STS_AGAIN && fb_delivery_judge(cov, buf);
 	if ((buf->status && !known) || dirty || !buf->pending) {
 		/* deliver it to no task: all of its blocks are wanted again */

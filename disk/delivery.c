@@ -44,12 +44,11 @@ void fb_delivery_catch_up(struct freeblock_task *task)
 {
 	if (READ_ONCE(task->caught_up))
 		return;
-	spin_lock_irq(&task->disk->lock);
+	guard(spinlock_irq)(&task->disk->lock);
 	if (!task->ntodo && !task->caught_up) {
 		task->caught_up = true;
 		fb_delivery_raise(task, FREEBLOCK_EVENT_CAUGHT_UP);
 	}
-	spin_unlock_irq(&task->disk->lock);
 }
 
 /* The last thing that the work does: what was raised before has its blocks before it. */
@@ -152,14 +151,13 @@ int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from, enu
 /* Enter the counts of a started task, as all but the thread may see them; the thread's. */
 void fb_delivery_count(struct freeblock_task *task, u64 wanted, u64 flying, u64 total)
 {
-	spin_lock_irq(&task->disk->lock);
+	guard(spinlock_irq)(&task->disk->lock);
 	swap(task->wanted, wanted);
 	task->flying = flying;
 	task->total = total;
 	task->before = task->entered_before;
 	if (!task->wanted != !wanted)
 		fb_disk_tell_wants(task->disk);
-	spin_unlock_irq(&task->disk->lock);
 }
 
 /* ---- blocks ---- */
@@ -174,12 +172,8 @@ EXPORT_SYMBOL_GPL(freeblock_coverage_set);
 /* what the consumer said of a block when it added it */
 static u64 fb_delivery_cookie(struct freeblock_task *task, u64 granule)
 {
-	u64 value;
-
-	spin_lock(&task->cookie_lock);
-	value = fb_cookie_find(&task->cookies, granule);
-	spin_unlock(&task->cookie_lock);
-	return value;
+	guard(spinlock)(&task->cookie_lock);
+	return fb_cookie_find(&task->cookies, granule);
 }
 
 /* Return true if the block was read without error. */
@@ -225,7 +219,7 @@ static bool fb_delivery_claim(struct freeblock_task *task, struct fb_free_read *
 	bool ours;
 	u32 bit;
 
-	spin_lock_irq(&task->disk->lock);
+	guard(spinlock_irq)(&task->disk->lock);
 	bit = BIT(task->slot);
 	ours = buf->state == FB_FREE_READ_DELIVER && buf->pending & bit &&
 	       task->disk->cov->task[task->slot] == task;
@@ -236,7 +230,6 @@ static bool fb_delivery_claim(struct freeblock_task *task, struct fb_free_read *
 		task->held--;
 		wake_up(&task->disk->wait);
 	}
-	spin_unlock_irq(&task->disk->lock);
 	return ours;
 }
 
@@ -292,9 +285,8 @@ static void fb_delivery_drop_cookies(struct freeblock_task *task)
 			fb_cookie_drop(&task->cookies, i);
 		cond_resched();
 	}
-	spin_lock(&task->cookie_lock);
+	guard(spinlock)(&task->cookie_lock);
 	fb_cookie_pack(&task->cookies);
-	spin_unlock(&task->cookie_lock);
 }
 
 /*
@@ -320,9 +312,8 @@ void fb_delivery_sweep(struct freeblock_task *task)
 	mutex_unlock(&task->change);
 	if (READ_ONCE(task->cookies.n) > FB_COOKIES_CROWDED)
 		return;
-	spin_lock_irq(&task->disk->lock);
+	guard(spinlock_irq)(&task->disk->lock);
 	fb_delivery_raise(task, FREEBLOCK_EVENT_ROOM);
-	spin_unlock_irq(&task->disk->lock);
 }
 
 /* Initialise a new task's work and completion. The task is not visible to others yet. */
@@ -366,14 +357,13 @@ static u32 fb_delivery_pause_all(struct fb_coverage *cov)
 	struct freeblock_task *task;
 	u32 i = 0, paused = 0;
 
-	spin_lock_irq(&cov->disk->lock);
+	guard(spinlock_irq)(&cov->disk->lock);
 	while ((task = fb_coverage_next_task(cov, &i))) {
 		if (fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED))
 			continue;
 		task->alarmed = true;
 		paused++;
 	}
-	spin_unlock_irq(&cov->disk->lock);
 	return paused;
 }
 
@@ -415,13 +405,10 @@ static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn
 static bool fb_delivery_is_gone(struct fb_disk *disk)
 {
 	struct scsi_device *sdev;
-	bool gone;
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	sdev = fb_disk_sdev(disk);
-	gone = !disk->q || (sdev && !scsi_device_online(sdev));
-	spin_unlock_irq(&disk->lock);
-	return gone;
+	return !disk->q || (sdev && !scsi_device_online(sdev));
 }
 
 /*
@@ -498,7 +485,7 @@ void fb_delivery_try_end(struct freeblock_task *task)
 	struct fb_disk *disk = task->disk;
 	bool stop, over;
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	stop = task->state == FB_TASK_STOPPING;
 	over = stop || (task->state == FB_TASK_RUNNING && !task->ntodo);
 	if (over) {
@@ -512,5 +499,4 @@ void fb_delivery_try_end(struct freeblock_task *task)
 		/* once the lock is free the task may be, too */
 		queue_work(fb_delivery_wq, &task->deliver);
 	}
-	spin_unlock_irq(&disk->lock);
 }

@@ -5,7 +5,6 @@
  */
 #include <linux/cpuhotplug.h>
 #include <linux/module.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <scsi/scsi_device.h>
 
@@ -205,20 +204,16 @@ bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
  */
 int fb_disk_force(struct fb_disk *disk, u32 force)
 {
-	int ret = 0;
-
-	mutex_lock(&disk->config);
-	if (!disk->model) {
-		ret = -ENODATA;
-	} else if (force || disk->forced) {
-		spin_lock_irq(&disk->lock);
+	guard(mutex)(&disk->config);
+	guard(spinlock_irq)(&disk->lock);
+	if (!disk->model)
+		return -ENODATA;
+	if (force || disk->forced) {
 		disk->forced = force;
 		fb_phase_init(&disk->phase);
 		fb_disk_level_changed(disk);
-		spin_unlock_irq(&disk->lock);
 	}
-	mutex_unlock(&disk->config);
-	return ret;
+	return 0;
 }
 
 /* Distrust the model if completions contradict it. Return: true if this call has begun to. */
@@ -237,11 +232,10 @@ struct scsi_device *fb_disk_get_scsi(struct fb_disk *disk)
 {
 	struct scsi_device *sdev;
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	sdev = fb_disk_sdev(disk);
 	if (sdev && scsi_device_get(sdev))
 		sdev = NULL;
-	spin_unlock_irq(&disk->lock);
 	return sdev;
 }
 
@@ -304,9 +298,8 @@ static int fb_disk_set_name(struct fb_disk *disk, const char *name)
 		pr_warn("freeblock: no memory to call a disk %s\n", name);
 		return ret;
 	}
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	strscpy(disk->name, name, sizeof(disk->name));
-	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
@@ -325,11 +318,10 @@ static struct fb_disk *fb_disk_next_lost(void)
 {
 	struct fb_disk *disk;
 
-	mutex_lock(&fb_disks_mutex);
+	guard(mutex)(&fb_disks_mutex);
 	disk = list_first_entry_or_null(&fb_disks_lost, struct fb_disk, node);
 	if (disk)
 		list_del(&disk->node);
-	mutex_unlock(&fb_disks_mutex);
 	return disk;
 }
 
@@ -378,11 +370,10 @@ static void fb_disk_cull(void)
 static void fb_disk_set_gone(struct fb_disk *disk, bool gone)
 {
 	lockdep_assert_held(&fb_disks_mutex);
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	WRITE_ONCE(disk->gone, gone);
 	fb_disk_tell_changed(disk);
 	wake_up(&disk->wait);
-	spin_unlock_irq(&disk->lock);
 }
 
 /* The gendisk has been removed. */
@@ -430,10 +421,9 @@ static void fb_disk_set_unfit(struct fb_disk *disk, const char *why)
 	lockdep_assert_held(&fb_disks_mutex);
 	if (disk->unfit == why)
 		return;
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	disk->unfit = why;
 	fb_disk_level_changed(disk);
-	spin_unlock_irq(&disk->lock);
 }
 
 /* @path has gone: if a single path is left, it is an ordinary disk again. */
@@ -461,7 +451,7 @@ static int fb_disk_add(struct fb_disk *disk, const char *name)
 	fb_guard_init(&disk->guard);
 	fb_lookahead_init(&disk->lookahead);
 	fb_quarantine_init(&disk->quarantine);
-	strscpy(disk->model_status, "none\n", sizeof(disk->model_status));
+	strscpy(disk->model_status, "none", sizeof(disk->model_status));
 	INIT_WORK(&disk->say.work, fb_disk_say_work);
 	fb_disk_tell(init, disk);
 	ret = fb_disk_yield_name(name);
@@ -558,9 +548,9 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 void fb_disk_detach(struct fb_disk *disk)
 {
 	const struct gendisk *gd = disk->q->disk;
-	unsigned int noio = memalloc_noio_save();
 
-	mutex_lock(&fb_disks_mutex);
+	guard(fb_noio)(current);
+	guard(mutex)(&fb_disks_mutex);
 	spin_lock_irq(&disk->lock);
 	disk->q = NULL;
 	disk->bdev = NULL;
@@ -574,8 +564,6 @@ void fb_disk_detach(struct fb_disk *disk)
 	list_move_tail(&disk->node, &fb_disks);
 	if (!gd || test_bit(GD_DEAD, &gd->state))
 		fb_disk_retire(disk);
-	mutex_unlock(&fb_disks_mutex);
-	memalloc_noio_restore(noio);
 }
 
 /* Another path to the same drive has a disk of its own while both are attached. */
@@ -591,20 +579,18 @@ static bool fb_disk_is(const struct fb_disk *disk, const struct gendisk *gd)
  */
 struct fb_disk *fb_disk_get(const struct gendisk *gd)
 {
-	struct fb_disk *disk, *found = NULL;
+	struct fb_disk *disk;
 
 	if (test_bit(GD_DEAD, &gd->state))
 		return NULL;
-	mutex_lock(&fb_disks_mutex);
+	guard(mutex)(&fb_disks_mutex);
 	list_for_each_entry(disk, &fb_disks, node) {
-		if (!fb_disk_is(disk, gd))
-			continue;
-		kobject_get(&disk->folder.kobj);
-		found = disk;
-		break;
+		if (fb_disk_is(disk, gd)) {
+			kobject_get(&disk->folder.kobj);
+			return disk;
+		}
 	}
-	mutex_unlock(&fb_disks_mutex);
-	return found;
+	return NULL;
 }
 
 static int fb_disk_is_device(struct device *dev, const void *disk)
@@ -618,10 +604,9 @@ struct gendisk *fb_disk_gendisk(const struct fb_disk *disk)
 {
 	struct device *dev = NULL;
 
-	mutex_lock(&fb_disks_mutex);
+	guard(mutex)(&fb_disks_mutex);
 	if (fb_disk_class)
 		dev = class_find_device(fb_disk_class, NULL, disk, fb_disk_is_device);
-	mutex_unlock(&fb_disks_mutex);
 	return dev ? dev_to_disk(dev) : NULL;
 }
 
@@ -634,20 +619,17 @@ void fb_disk_put(struct fb_disk *disk)
 /* A disk's name changes when disks come and go. Under fb_disk.lock read fb_disk.name instead. */
 void fb_disk_copy_name(struct fb_disk *disk, char *name, size_t size)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&disk->lock, flags);
+	guard(spinlock_irqsave)(&disk->lock);
 	strscpy(name, disk->name, size);
-	spin_unlock_irqrestore(&disk->lock, flags);
 }
 
 /* Send a change uevent <what>=<value> for the disk, if it is attached. May sleep; does no I/O. */
 void fb_disk_uevent(struct fb_disk *disk, const char *what, u64 value)
 {
-	unsigned int noio = memalloc_noio_save();
 	char text[64], *env[2] = { text };
 	struct device *dev = NULL;
 
+	guard(fb_noio)(current);
 	snprintf(text, sizeof(text), "%s=%llu", what, value);
 	spin_lock_irq(&disk->lock);
 	if (disk->q && disk->q->disk)
@@ -656,7 +638,6 @@ void fb_disk_uevent(struct fb_disk *disk, const char *what, u64 value)
 	if (dev)
 		kobject_uevent_env(&dev->kobj, KOBJ_CHANGE, env);
 	put_device(dev);
-	memalloc_noio_restore(noio);
 }
 
 /* ---- module ---- */
@@ -673,10 +654,9 @@ static int fb_disk_cpu_offline(unsigned int cpu)
 {
 	struct fb_disk *disk;
 
-	mutex_lock(&fb_disks_mutex);
+	guard(mutex)(&fb_disks_mutex);
 	list_for_each_entry(disk, &fb_disks, node)
 		fb_disk_tell(cpu_offline, disk);
-	mutex_unlock(&fb_disks_mutex);
 	return 0;
 }
 
@@ -708,9 +688,8 @@ int fb_disk_init(const struct fb_disk_client *const *clients, const struct attri
 void fb_disk_exit(void)
 {
 	cpuhp_remove_state_nocalls(fb_disk_hotplug);
-	mutex_lock(&fb_disks_mutex);
-	list_splice_tail_init(&fb_disks, &fb_disks_lost);
-	mutex_unlock(&fb_disks_mutex);
+	scoped_guard(mutex, &fb_disks_mutex)
+		list_splice_tail_init(&fb_disks, &fb_disks_lost);
 	schedule_work(&fb_disk_lost);
 	flush_work(&fb_disk_lost);
 	fb_folder_exit();

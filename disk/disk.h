@@ -37,6 +37,7 @@
 #include <linux/workqueue.h>
 
 #include "disk_model.h"
+#include "include/compat/fb_cleanup.h"
 #include "core/completion.h"
 #include "core/engine/engine.h"
 #include "core/order_cost.h"
@@ -81,6 +82,7 @@ struct fb_stats {
 /* ---- the disk ---- */
 
 #define FB_ID_LEN 48
+#define FB_JOB_KINDS 2
 #define FB_DISK_SAY 16			/* messages at a time: there are fewer */
 
 /* The reason a model's maker distrusted it, with a prefix; and a status line that holds it. */
@@ -122,8 +124,7 @@ struct fb_disk {
 	u64 upload_charged;		/* bytes charged for it; config */
 	struct fb_upload_owner uploader;	/* who uploads it; config */
 	char model_status[FB_MODEL_STATUS_LEN];	/* result of the last upload; config */
-	struct fb_job *scan;		/* private to tasks/job.c */
-	struct fb_job *scrub;		/* private to tasks/job.c */
+	struct fb_job *job[FB_JOB_KINDS];	/* scan and scrub, private to tasks/job.c */
 
 	struct disk_model *model;
 	struct disk_model *next_model;	/* replaces it when the thread comes to it, or NULL [L] */

@@ -17,35 +17,44 @@
 #include "include/compat/fb_compat.h"
 
 #define FB_QUERY_TIMEOUT (10 * HZ)
+#define FB_QUERY_BUF (2 * ATA_SECT_SIZE)	/* the longest answer: two pages of a log */
 
 /* A question to a drive */
 struct fb_drive_query {
 	struct work_struct work;
-	u64 (*ask)(struct scsi_device *sdev);	/* what sends the commands; may sleep */
+	u64 (*ask)(struct fb_drive_query *q);	/* what sends the commands; may sleep */
 	struct scsi_device *sdev;
 	u64 answer;
+	u8 sense[SCSI_SENSE_BUFFERSIZE];
+	u8 buf[FB_QUERY_BUF] ____cacheline_aligned;	/* zeroed */
 };
 
 static void fb_drive_query_work(struct work_struct *work)
 {
-	struct fb_drive_query *query = container_of(work, struct fb_drive_query, work);
+	struct fb_drive_query *q = container_of(work, struct fb_drive_query, work);
 
-	query->answer = query->ask(query->sdev);
+	q->answer = q->ask(q);
 }
 
-/* @none if there is no drive */
-static u64 fb_drive_query_ask(struct fb_disk *disk, u64 (*ask)(struct scsi_device *sdev), u64 none)
+/* @none if there is no drive, or no memory */
+static u64 fb_drive_query_ask(struct fb_disk *disk, u64 (*ask)(struct fb_drive_query *q), u64 none)
 {
-	struct fb_drive_query query = { .ask = ask, .sdev = fb_disk_get_scsi(disk) };
+	struct fb_drive_query *q = kzalloc(sizeof(*q), GFP_NOIO);
 
-	if (!query.sdev)
+	if (!q)
 		return none;
-	INIT_WORK_ONSTACK(&query.work, fb_drive_query_work);
-	schedule_work(&query.work);
-	flush_work(&query.work);
-	destroy_work_on_stack(&query.work);
-	scsi_device_put(query.sdev);
-	return query.answer;
+	q->answer = none;
+	q->ask = ask;
+	q->sdev = fb_disk_get_scsi(disk);
+	if (q->sdev) {
+		INIT_WORK(&q->work, fb_drive_query_work);
+		schedule_work(&q->work);
+		flush_work(&q->work);
+		scsi_device_put(q->sdev);
+	}
+	none = q->answer;
+	kfree(q);
+	return none;
 }
 
 /*
@@ -92,39 +101,34 @@ static bool fb_drive_ata_identify(struct scsi_device *sdev, u32 word, u16 *value
 }
 
 /* @blocks of 512 bytes; READ LOG EXT, which has 48 bits of registers, reads the log @lba */
-static bool fb_drive_ata_read(struct scsi_device *sdev, u8 command, u8 lba, u8 blocks, u8 *buf)
+static bool fb_drive_ata_read(struct fb_drive_query *q, u8 command, u8 lba, u8 blocks)
 {
 	const u8 cmd[16] = {
 		ATA_16, FB_DRIVE_ATA_PIO_IN | (lba ? FB_DRIVE_ATA_EXTEND : 0),
 		FB_DRIVE_ATA_BLOCKS_IN, [6] = blocks, [8] = lba, [14] = command
 	};
 
-	return !fb_compat_scsi_read(sdev, cmd, buf, blocks * ATA_SECT_SIZE, FB_QUERY_TIMEOUT);
+	return !fb_compat_scsi_read(q->sdev, cmd, q->buf, blocks * ATA_SECT_SIZE, FB_QUERY_TIMEOUT);
 }
 
 /*
  * The shortest timer after which the drive sleeps, ns; 0: none is known. Its extended power
  * conditions are in a log. No command tells the timer that hdparm -S sets.
  */
-static u64 fb_drive_ata_timer_ns(struct scsi_device *sdev)
+static u64 fb_drive_ata_timer_ns(struct fb_drive_query *q)
 {
-	u32 len = FB_DRIVE_ATA_POWER_PAGES * ATA_SECT_SIZE;
-	u64 ns = 0;
 	u16 offers;
-	u8 *buf;
 
-	if (!fb_drive_ata_identify(sdev, FB_DRIVE_ATA_SUPPORTED, &offers) ||
+	if (!fb_drive_ata_identify(q->sdev, FB_DRIVE_ATA_SUPPORTED, &offers) ||
 	    !fb_drive_ata_has_epc(offers))
 		return 0;
-	buf = kzalloc(len, GFP_NOIO);
 	/* enabled is what may have changed since the probe; timers that are not in use stay set */
-	if (buf && fb_drive_ata_read(sdev, ATA_CMD_ID_ATA, 0, 1, buf) &&
-	    fb_drive_ata_has_epc(get_unaligned_le16(buf + FB_DRIVE_ATA_ENABLED * 2)) &&
-	    fb_drive_ata_read(sdev, ATA_CMD_READ_LOG_EXT, FB_DRIVE_ATA_POWER_LOG,
-			      FB_DRIVE_ATA_POWER_PAGES, buf))
-		ns = fb_power_log_ns(buf, len);
-	kfree(buf);
-	return ns;
+	if (!fb_drive_ata_read(q, ATA_CMD_ID_ATA, 0, 1) ||
+	    !fb_drive_ata_has_epc(get_unaligned_le16(q->buf + FB_DRIVE_ATA_ENABLED * 2)) ||
+	    !fb_drive_ata_read(q, ATA_CMD_READ_LOG_EXT, FB_DRIVE_ATA_POWER_LOG,
+			       FB_DRIVE_ATA_POWER_PAGES))
+		return 0;
+	return fb_power_log_ns(q->buf, FB_DRIVE_ATA_POWER_PAGES * ATA_SECT_SIZE);
 }
 
 /* ---- its mode pages ---- */
@@ -133,48 +137,39 @@ static u64 fb_drive_ata_timer_ns(struct scsi_device *sdev)
 #define FB_QUERY_CACHING_PAGE 0x08	/* SBC-4, 6.5.6 */
 #define FB_QUERY_POWER_PAGE 0x1a	/* SPC-5, 7.5.15 */
 
-/* the bytes of a page in @buf, and where it begins; 0: there is no such page */
-static u32 fb_drive_query_mode_sense(struct scsi_device *sdev, u8 code, u8 *buf, const u8 **page)
+/* the bytes of a page, and where it begins; 0: there is no such page */
+static u32 fb_drive_query_mode_sense(struct fb_drive_query *q, u8 code, const u8 **page)
 {
 	struct scsi_mode_data data = {};
 	struct scsi_sense_hdr sense;
 	u32 at;
 
-	if (fb_compat_mode_sense(sdev, code, buf, FB_QUERY_MODE_LEN, FB_QUERY_TIMEOUT, &data,
+	if (fb_compat_mode_sense(q->sdev, code, q->buf, FB_QUERY_MODE_LEN, FB_QUERY_TIMEOUT, &data,
 				 &sense))
 		return 0;
 	at = data.header_length + data.block_descriptor_length;
-	*page = buf + at;
+	*page = q->buf + at;
 	return at < FB_QUERY_MODE_LEN ? FB_QUERY_MODE_LEN - at : 0;
 }
 
-static u64 fb_drive_query_lookahead(struct scsi_device *sdev)
+static u64 fb_drive_query_lookahead(struct fb_drive_query *q)
 {
-	u8 *buf = kzalloc(FB_QUERY_MODE_LEN, GFP_NOIO);
 	const u8 *page;
-	bool off;
 
 	/* byte 2, bit 0: RCD; byte 12, bit 5: DRA */
-	off = buf && fb_drive_query_mode_sense(sdev, FB_QUERY_CACHING_PAGE, buf, &page) >= 13 &&
-	      (page[0] & 0x3f) == FB_QUERY_CACHING_PAGE && page[1] >= 11 &&
-	      (page[2] & BIT(0) || page[12] & BIT(5));
-	kfree(buf);
-	return off;
+	return fb_drive_query_mode_sense(q, FB_QUERY_CACHING_PAGE, &page) >= 13 &&
+	       (page[0] & 0x3f) == FB_QUERY_CACHING_PAGE && page[1] >= 11 &&
+	       (page[2] & BIT(0) || page[12] & BIT(5));
 }
 
 /* by SCSI's page, which libata has not, or ATA's log */
-static u64 fb_drive_query_timer(struct scsi_device *sdev)
+static u64 fb_drive_query_timer(struct fb_drive_query *q)
 {
-	u8 *buf = kzalloc(FB_QUERY_MODE_LEN, GFP_NOIO);
 	const u8 *page;
-	u64 ns = 0;
-	u32 len;
+	u32 len = fb_drive_query_mode_sense(q, FB_QUERY_POWER_PAGE, &page);
+	u64 ns = len ? fb_power_page_ns(page, len) : 0;
 
-	len = buf ? fb_drive_query_mode_sense(sdev, FB_QUERY_POWER_PAGE, buf, &page) : 0;
-	if (len)
-		ns = fb_power_page_ns(page, len);
-	kfree(buf);
-	return ns ? ns : fb_drive_ata_timer_ns(sdev);
+	return ns ? ns : fb_drive_ata_timer_ns(q);
 }
 
 /* ---- how long it tries to read a bad sector ---- */
@@ -184,7 +179,6 @@ static u64 fb_drive_query_timer(struct scsi_device *sdev)
 
 #define FB_QUERY_SCT 206 /* word of IDENTIFY DEVICE: SCT (bit 0), its recovery control (bit 3) */
 #define FB_QUERY_SCT_ERC (BIT(0) | BIT(3))
-#define FB_QUERY_SCT_LEN 512
 
 /* ATA PASS-THROUGH (16): SAT-3, 12.2.2 */
 #define FB_QUERY_ATA_NO_DATA (3 << 1)
@@ -193,49 +187,44 @@ static u64 fb_drive_query_timer(struct scsi_device *sdev)
 #define FB_QUERY_ATA_BLOCKS (BIT(2) | 2)	/* so many blocks as the count says */
 #define FB_QUERY_ATA_STATUS_RETURN 0x09
 
+/* Send a command that returns the drive's registers, and @len bytes. Return: them, or NULL. */
+static const u8 *fb_drive_ata_registers(struct fb_drive_query *q, const u8 *cmd, u32 len)
+{
+	fb_compat_scsi_ask(q->sdev, cmd, len ? q->buf : NULL, len, q->sense, FB_QUERY_TIMEOUT);
+	return scsi_sense_desc_find(q->sense, SCSI_SENSE_BUFFERSIZE, FB_QUERY_ATA_STATUS_RETURN);
+}
+
 /*
  * SCT Error Recovery Control (ACS-3, 8.3.3): the answer is in the registers. It is written to a
  * log, as a command of SCT is; the function is to return the timer of reads.
  */
-static u64 fb_drive_query_erc(struct scsi_device *sdev)
+static u64 fb_drive_query_erc(struct fb_drive_query *q)
 {
 	static const u8 cmd[16] = {
 		ATA_16, FB_QUERY_ATA_PIO_OUT, FB_QUERY_ATA_CK_COND | FB_QUERY_ATA_BLOCKS,
 		[4] = 0xd6, [6] = 1, [8] = 0xe0, [10] = 0x4f, [12] = 0xc2, [14] = ATA_CMD_SMART
 	};
 	static const u8 erc[] = { 3, 0, 2, 0, 1, 0 };
-	u8 *buf = kzalloc(FB_QUERY_SCT_LEN + SCSI_SENSE_BUFFERSIZE, GFP_NOIO), *sense;
-	u64 ms = FB_QUERY_NO_LIMIT;
 	const u8 *desc;
 
-	if (!buf)
-		return ms;
-	memcpy(buf, erc, sizeof(erc));
-	sense = buf + FB_QUERY_SCT_LEN;
-	fb_compat_scsi_ask(sdev, cmd, buf, FB_QUERY_SCT_LEN, sense, FB_QUERY_TIMEOUT);
-	desc = scsi_sense_desc_find(sense, SCSI_SENSE_BUFFERSIZE, FB_QUERY_ATA_STATUS_RETURN);
-	if (desc && !(desc[13] & ATA_ERR))
-		ms = (desc[7] << 8 | desc[5]) * 100;
-	kfree(buf);
-	return ms;
+	memcpy(q->buf, erc, sizeof(erc));
+	desc = fb_drive_ata_registers(q, cmd, ATA_SECT_SIZE);
+	return desc && !(desc[13] & ATA_ERR) ? (desc[7] << 8 | desc[5]) * 100 : FB_QUERY_NO_LIMIT;
 }
 
-static u64 fb_drive_query_recovery(struct scsi_device *sdev)
+static u64 fb_drive_query_recovery(struct fb_drive_query *q)
 {
-	u64 ms = FB_QUERY_NO_LIMIT;
 	const u8 *page;
 	u16 sct;
-	u8 *buf;
 
 	/* libata's own recovery page says nothing of the drive */
-	if (fb_drive_ata_identify(sdev, FB_QUERY_SCT, &sct))
-		return (sct & FB_QUERY_SCT_ERC) == FB_QUERY_SCT_ERC ? fb_drive_query_erc(sdev) : ms;
-	buf = kzalloc(FB_QUERY_MODE_LEN, GFP_NOIO);
-	if (buf && fb_drive_query_mode_sense(sdev, FB_QUERY_RECOVERY_PAGE, buf, &page) >= 12 &&
+	if (fb_drive_ata_identify(q->sdev, FB_QUERY_SCT, &sct))
+		return (sct & FB_QUERY_SCT_ERC) == FB_QUERY_SCT_ERC ? fb_drive_query_erc(q) :
+								      FB_QUERY_NO_LIMIT;
+	if (fb_drive_query_mode_sense(q, FB_QUERY_RECOVERY_PAGE, &page) >= 12 &&
 	    (page[0] & 0x3f) == FB_QUERY_RECOVERY_PAGE && page[1] >= 10)
-		ms = get_unaligned_be16(page + 10);
-	kfree(buf);
-	return ms;
+		return get_unaligned_be16(page + 10);
+	return FB_QUERY_NO_LIMIT;
 }
 
 /* ---- its power state ---- */
@@ -246,41 +235,26 @@ static u64 fb_drive_query_recovery(struct scsi_device *sdev)
  * libata answers REQUEST SENSE itself, with CHECK CONDITION, and does not know the drive's power
  * mode. CHECK POWER MODE does not change that mode (ACS-4, 7.3) and returns it in the count.
  */
-static enum fb_power_state fb_drive_query_ata_power(struct scsi_device *sdev)
+static enum fb_power_state fb_drive_query_ata_power(struct fb_drive_query *q)
 {
 	static const u8 cmd[16] = {
 		ATA_16, FB_QUERY_ATA_NO_DATA, FB_QUERY_ATA_CK_COND, [14] = ATA_CMD_CHK_POWER
 	};
-	u8 *sense = kzalloc(SCSI_SENSE_BUFFERSIZE, GFP_NOIO);
-	enum fb_power_state state = FB_POWER_UNKNOWN;
-	const u8 *desc;
+	const u8 *desc = fb_drive_ata_registers(q, cmd, 0);
 
-	if (!sense)
-		return state;
-	fb_compat_scsi_ask(sdev, cmd, NULL, 0, sense, FB_QUERY_TIMEOUT);
-	desc = scsi_sense_desc_find(sense, SCSI_SENSE_BUFFERSIZE, FB_QUERY_ATA_STATUS_RETURN);
-	if (desc)
-		state = fb_power_of_ata(desc[5]);
-	kfree(sense);
-	return state;
+	return desc ? fb_power_of_ata(desc[5]) : FB_POWER_UNKNOWN;
 }
 
 /* REQUEST SENSE does not change a drive's power condition (SBC-4, 4.20) */
-static u64 fb_drive_query_sense_power(struct scsi_device *sdev)
+static u64 fb_drive_query_sense_power(struct fb_drive_query *q)
 {
 	static const u8 cmd[6] = { REQUEST_SENSE, 0, 0, 0, FB_QUERY_SENSE_LEN, 0 };
-	u8 *sense = kzalloc(FB_QUERY_SENSE_LEN, GFP_NOIO);
-	enum fb_power_state state = FB_POWER_ACTIVE;
 	struct scsi_sense_hdr hdr;
 
-	if (!sense)
-		return FB_POWER_UNKNOWN;
-	if (fb_compat_scsi_read(sdev, cmd, sense, FB_QUERY_SENSE_LEN, FB_QUERY_TIMEOUT))
-		state = fb_drive_query_ata_power(sdev);
-	else if (scsi_normalize_sense(sense, FB_QUERY_SENSE_LEN, &hdr))
-		state = fb_power_of_sense(hdr.sense_key, hdr.asc, hdr.ascq);
-	kfree(sense);
-	return state;
+	if (fb_compat_scsi_read(q->sdev, cmd, q->buf, FB_QUERY_SENSE_LEN, FB_QUERY_TIMEOUT))
+		return fb_drive_query_ata_power(q);
+	return scsi_normalize_sense(q->buf, FB_QUERY_SENSE_LEN, &hdr) ?
+	       fb_power_of_sense(hdr.sense_key, hdr.asc, hdr.ascq) : FB_POWER_ACTIVE;
 }
 
 /*
@@ -291,9 +265,8 @@ enum fb_power_state fb_drive_query_power(struct fb_disk *disk)
 {
 	bool mute;
 
-	spin_lock_irq(&disk->lock);
-	mute = disk->q && !fb_disk_sdev(disk);
-	spin_unlock_irq(&disk->lock);
+	scoped_guard(spinlock_irq, &disk->lock)
+		mute = disk->q && !fb_disk_sdev(disk);
 	return fb_drive_query_ask(disk, fb_drive_query_sense_power,
 				  mute ? FB_POWER_ACTIVE : FB_POWER_UNKNOWN);
 }

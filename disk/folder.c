@@ -12,11 +12,11 @@
  * allocate without I/O, because kernels up to 6.12 take the locks of sysfs in a freeze themselves.
  */
 #include <linux/debugfs.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "disk/parts.h"
 #include "include/compat/fb_compat.h"
+#include "include/compat/fb_cleanup.h"
 
 /* A name that has been given */
 struct fb_folder_name {
@@ -38,11 +38,10 @@ static struct fb_folder_name *fb_folder_next(void)
 {
 	struct fb_folder_name *n;
 
-	spin_lock(&fb_folder_lock);
+	guard(spinlock)(&fb_folder_lock);
 	n = list_first_entry_or_null(&fb_folder_names, struct fb_folder_name, node);
 	if (n)
 		list_del(&n->node);
-	spin_unlock(&fb_folder_lock);
 	return n;
 }
 
@@ -96,10 +95,10 @@ static void fb_folder_retry(struct fb_folder_name *n)
 
 static void fb_folder_work(struct work_struct *work)
 {
-	unsigned int noio = memalloc_noio_save();
 	struct fb_folder_name *n;
 	int ret = 0;
 
+	guard(fb_noio)(current);
 	while (ret != -ENOMEM && (n = fb_folder_next())) {
 		ret = fb_folder_show(n->folder, n->name);
 		if (ret)
@@ -109,7 +108,6 @@ static void fb_folder_work(struct work_struct *work)
 		else
 			fb_folder_drop(n);
 	}
-	memalloc_noio_restore(noio);
 }
 
 /*
@@ -125,9 +123,8 @@ int fb_folder_set_name(struct fb_folder *folder, const char *name)
 	kobject_get(&folder->kobj);
 	n->folder = folder;
 	strscpy(n->name, name, sizeof(n->name));
-	spin_lock(&fb_folder_lock);
-	list_add_tail(&n->node, &fb_folder_names);
-	spin_unlock(&fb_folder_lock);
+	scoped_guard(spinlock, &fb_folder_lock)
+		list_add_tail(&n->node, &fb_folder_names);
 	schedule_delayed_work(&fb_folder_worker, 0);
 	return 0;
 }
@@ -151,18 +148,15 @@ static void fb_folder_forget(struct fb_folder *folder)
 /* Remove a disk's directories. Waits for accesses to their files: no queue of ours is frozen. */
 void fb_folder_remove(struct fb_folder *folder)
 {
-	unsigned int noio;
-
 	/* who has got its name needs it to have another one first */
 	flush_delayed_work(&fb_folder_worker);
 	/* without memory one is left, and may be at work again */
 	fb_folder_forget(folder);
 	flush_delayed_work(&fb_folder_worker);
-	noio = memalloc_noio_save();
+	guard(fb_noio)(current);
 	debugfs_remove_recursive(folder->debugfs);
 	if (folder->kobj.state_in_sysfs)
 		kobject_del(&folder->kobj);
-	memalloc_noio_restore(noio);
 }
 
 /* At module init. @fill: creates a disk's files in debugfs; in sysfs they are its kobject's. */

@@ -82,9 +82,8 @@ static void fb_free_read_end_io(struct bio *bio)
 {
 	struct fb_free_read *buf = bio->bi_private;
 	struct fb_disk *disk = buf->disk;
-	unsigned long flags;
 
-	spin_lock_irqsave(&disk->lock, flags);
+	guard(spinlock_irqsave)(&disk->lock);
 	if (buf->state == FB_FREE_READ_CARRIER) {
 		/* The carrier was refused, returned, or read under another scheduler. */
 		buf->state = FB_FREE_READ_FREE;
@@ -94,7 +93,6 @@ static void fb_free_read_end_io(struct bio *bio)
 		fb_free_read_ended(buf, bio->bi_status);
 	}
 	wake_up(&disk->wait);
-	spin_unlock_irqrestore(&disk->lock, flags);
 }
 
 /* Is this bio one of our reads? @bio: any bio, or NULL. */
@@ -159,10 +157,9 @@ static u32 fb_free_read_size(struct fb_disk *disk)
 	u32 spt_most, least;
 
 	BUILD_BUG_ON(FB_LONGEST_READ_MAX % PAGE_SECTORS);
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	spt_most = disk->model ? dm_info(disk->model)->spt_most : 0;
 	least = fb_level_unmapped(disk) ? fb_verify_proof(disk) : 0;
-	spin_unlock_irq(&disk->lock);
 	return round_up(max(fb_longest_read(disk->granule, spt_most), least), PAGE_SECTORS);
 }
 
@@ -231,10 +228,9 @@ static int fb_free_read_alloc_first(struct fb_disk *disk)
 	bufs = bufs ? bufs : fb_free_read_try_alloc(disk, 0);
 	if (!bufs)
 		return -ENOMEM;
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	disk->reads.bufs = bufs;
 	disk->reads.due = false;
-	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
@@ -244,9 +240,8 @@ static int fb_free_read_grow(struct fb_disk *disk, u32 n)
 
 	if (ret)
 		return ret;
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	disk->reads.bufs->n += n;
-	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
@@ -463,10 +458,9 @@ u32 fb_free_read_max(const struct fb_disk *disk)
 static void fb_free_read_submit(struct fb_disk *disk, struct fb_free_read *buf)
 {
 	submit_bio_noacct(&buf->bio);
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	disk->reads.submitting = false;
 	wake_up(&disk->wait);
-	spin_unlock_irq(&disk->lock);
 }
 
 /*
@@ -497,28 +491,25 @@ void fb_free_read_enter(struct fb_disk *disk, const struct fb_plan_piece *aim)
 	u64 lbn = 0;
 	u32 nsect;
 
-	spin_lock_irq(&disk->lock);
-	disk->reads.due = false;
-	fixed = fb_free_read_is_fixed(disk);
-	if (disk->q)
-		fb_verify_renew(disk);
-	if (disk->q && !disk->reads.carrier && (aim || !fixed))
-		buf = fb_free_read_find_free(disk);
-	if (!buf) {
-		spin_unlock_irq(&disk->lock);
-		return;
+	scoped_guard(spinlock_irq, &disk->lock) {
+		disk->reads.due = false;
+		fixed = fb_free_read_is_fixed(disk);
+		if (disk->q)
+			fb_verify_renew(disk);
+		if (disk->q && !disk->reads.carrier && (aim || !fixed))
+			buf = fb_free_read_find_free(disk);
+		if (!buf)
+			return;
+		buf->state = FB_FREE_READ_CARRIER;
+		disk->reads.carrier = buf;
+		disk->reads.submitting = true;
+		bdev = disk->bdev;
+		nsect = fb_free_read_max_data(disk);
+		if (fixed) {
+			lbn = aim->lbn;
+			nsect = min(nsect, aim->nsect);
+		}
 	}
-	buf->state = FB_FREE_READ_CARRIER;
-	disk->reads.carrier = buf;
-	disk->reads.submitting = true;
-	bdev = disk->bdev;
-	nsect = fb_free_read_max_data(disk);
-	if (fixed) {
-		lbn = aim->lbn;
-		nsect = min(nsect, aim->nsect);
-	}
-	spin_unlock_irq(&disk->lock);
-
 	fb_free_read_setup(disk->reads.bufs, buf, bdev, FB_FREE_READ_OPF, lbn, nsect);
 	buf->bio.bi_ioprio = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0);
 	fb_free_read_submit(disk, buf);
@@ -585,11 +576,10 @@ bool fb_free_read_may_promote(const struct freeblock_task *task)
 
 	if (!task->css)
 		return true;
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	while ((buf = fb_free_read_next(disk->reads.bufs, buf)))
 		held += buf->state == FB_FREE_READ_SENT && !buf->began_ns &&
 			buf->kind == FB_FREE_READ_PROMOTED && buf->owner == task;
-	spin_unlock_irq(&disk->lock);
 	return held < FREEBLOCK_HELD;
 }
 
@@ -709,12 +699,11 @@ bool fb_free_read_is_awaited(const struct fb_disk *disk)
 void fb_free_read_return(struct fb_disk *disk)
 {
 	struct request *rq;
-	unsigned long flags;
 
-	spin_lock_irqsave(&disk->lock, flags);
-	rq = disk->reads.rq;
-	disk->reads.rq = NULL;
-	spin_unlock_irqrestore(&disk->lock, flags);
+	scoped_guard(spinlock_irqsave, &disk->lock) {
+		rq = disk->reads.rq;
+		disk->reads.rq = NULL;
+	}
 	if (!rq)
 		return;
 	rq->rq_flags |= RQF_QUIET;

@@ -51,13 +51,10 @@ u64 fb_late_measure_ns(const struct fb_coverage *cov)
 static bool fb_late_may_read(struct fb_coverage *cov)
 {
 	struct fb_disk *disk = cov->disk;
-	bool due;
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	disk->late.ppm = cov->hurried ? READ_ONCE(cov->hurried->foreground_ppm) : 0;
-	due = fb_late_read_due_ns(disk) <= ktime_get_ns();
-	spin_unlock_irq(&disk->lock);
-	return due;
+	return fb_late_read_due_ns(disk) <= ktime_get_ns();
 }
 
 /* Find what to read next, in the order of idle reads, off quarantined blocks. */
@@ -226,7 +223,7 @@ void fb_late_tell(struct fb_coverage *cov)
 	u64 now;
 	u32 i = 0;
 
-	spin_lock_irq(&cov->disk->lock);
+	guard(spinlock_irq)(&cov->disk->lock);
 	now = ktime_get_ns();
 	while ((task = fb_coverage_next_task(cov, &i))) {
 		bool able;
@@ -241,5 +238,4 @@ void fb_late_tell(struct fb_coverage *cov)
 		task->waiting_for = why;
 		fb_delivery_raise(task, FREEBLOCK_EVENT_CHANGED);
 	}
-	spin_unlock_irq(&cov->disk->lock);
 }

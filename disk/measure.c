@@ -109,9 +109,8 @@ static void fb_measure_work(struct work_struct *work)
 	bool stopped;
 	u64 now;
 
-	spin_lock_irq(&disk->lock);
-	m->copy = m->cost;
-	spin_unlock_irq(&disk->lock);
+	scoped_guard(spinlock_irq, &disk->lock)
+		m->copy = m->cost;
 	fb_cost_judge(&m->copy, v);
 	spin_lock_irq(&disk->lock);
 	now = ktime_get_ns();

@@ -6,10 +6,10 @@
 #include <linux/atomic.h>
 #include <linux/err.h>
 #include <linux/module.h>
-#include <linux/sched/mm.h>
 #include <linux/vmalloc.h>
 
 #include "disk/parts.h"
+#include "include/compat/fb_cleanup.h"
 #include "include/freeblock.h"
 
 static unsigned int memory_mib = 1024;
@@ -50,20 +50,18 @@ void fb_memory_exit(void)
 
 void *freeblock_alloc(u64 bytes, const char *what)
 {
-	unsigned int noio = memalloc_noio_save();
 	u64 account = 0;
-	void *p = ERR_PTR(-ENOSPC);
+	void *p;
 
-	if (!fb_memory_charge(&account, bytes, what)) {
-		/* kvzalloc() warns of more than 2 GiB; memory_mib may allow it */
-		p = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
-		if (!p) {
-			fb_memory_uncharge(&account, bytes);
-			p = ERR_PTR(-ENOMEM);
-		}
-	}
-	memalloc_noio_restore(noio);
-	return p;
+	guard(fb_noio)(current);
+	if (fb_memory_charge(&account, bytes, what))
+		return ERR_PTR(-ENOSPC);
+	/* kvzalloc() warns of more than 2 GiB; memory_mib may allow it */
+	p = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	if (p)
+		return p;
+	fb_memory_uncharge(&account, bytes);
+	return ERR_PTR(-ENOMEM);
 }
 EXPORT_SYMBOL_GPL(freeblock_alloc);
 

@@ -113,8 +113,7 @@ void fb_model_correct(struct fb_disk *disk)
 {
 	u64 now = ktime_get_ns();
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	if (disk->model && fb_seek_fit_due(&disk->seek_fit, now))
 		fb_seek_fit_apply(&disk->seek_fit, now, disk->model);
-	spin_unlock_irq(&disk->lock);
 }

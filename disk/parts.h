@@ -62,6 +62,7 @@ struct fb_upload_owner {
 };
 
 int fb_upload_claim(struct fb_upload_owner *owner, const struct file *file, loff_t off);
+const char *fb_upload_why(int ret);
 void fb_upload_release(struct fb_upload_owner *owner);
 ssize_t fb_upload_write(struct fb_disk *disk, const struct file *file, const char *data, loff_t off,
 			size_t len);

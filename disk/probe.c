@@ -47,9 +47,8 @@ u32 fb_probe_next(struct freeblock_task *task, struct fb_plan_piece *piece)
 {
 	const struct fb_quarantine *b = &task->disk->quarantine;
 	struct fb_probe_call *call = &task->probe;
-	u32 number;
 
-	spin_lock_irq(&task->disk->lock);
+	guard(spinlock_irq)(&task->disk->lock);
 	while (call->number) {
 		struct freeblock_probe *probe = &call->probes[call->at];
 
@@ -62,9 +61,7 @@ u32 fb_probe_next(struct freeblock_task *task, struct fb_plan_piece *piece)
 		probe->status = FREEBLOCK_STATUS_UNTRIED;
 		fb_probe_step(call);
 	}
-	number = call->number;
-	spin_unlock_irq(&task->disk->lock);
-	return number;
+	return call->number;
 }
 
 static void fb_probe_fill(struct fb_probe_call *call, const struct fb_free_read *buf)
@@ -118,7 +115,7 @@ void fb_probe_absorb(struct fb_coverage *cov, struct fb_free_read *buf)
 			buf->good += within;
 		fb_delivery_judge(cov, buf);
 	}
-	spin_lock_irq(&cov->disk->lock);
+	guard(spinlock_irq)(&cov->disk->lock);
 	if (buf->status && !refused)
 		cov->disk->stats.free_errors++;
 	if (!buf->status)
@@ -127,7 +124,6 @@ void fb_probe_absorb(struct fb_coverage *cov, struct fb_free_read *buf)
 		fb_probe_tell(cov, buf);
 	cov->disk->idle.probing = false;
 	buf->state = FB_FREE_READ_FREE;
-	spin_unlock_irq(&cov->disk->lock);
 }
 
 /* ---- the consumer's side ---- */
@@ -154,7 +150,7 @@ static int fb_probe_begin(struct freeblock_task *task, struct freeblock_probe *p
 	struct fb_disk *disk = task->disk;
 	int ret;
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	ret = fb_probe_hopeless(task);
 	if (!ret && disk->zone_sectors)
 		ret = -EOPNOTSUPP;
@@ -170,7 +166,6 @@ static int fb_probe_begin(struct freeblock_task *task, struct freeblock_probe *p
 		disk->idle.woken = true;
 		wake_up(&disk->wait);
 	}
-	spin_unlock_irq(&disk->lock);
 	return ret;
 }
 
@@ -180,13 +175,12 @@ static u32 fb_probe_end(struct freeblock_task *task)
 	struct fb_disk *disk = task->disk;
 	u32 done;
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	done = task->probe.at;
 	if (task->probe.number && task->probe.number == disk->idle.probe)
 		disk->idle.reader.ready = false;
 	task->probe.number = 0;
 	task->probe.probes = NULL;
-	spin_unlock_irq(&disk->lock);
 	return done;
 }
 

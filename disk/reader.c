@@ -26,15 +26,11 @@
 
 static bool fb_reader_publish(struct fb_disk *disk, const struct fb_plan *plan, u32 gen)
 {
-	bool current_gap;
-
-	spin_lock_irq(&disk->lock);
-	current_gap = fb_gap_publish(&disk->mail, plan, gen);
-	if (current_gap)
+	scoped_guard(spinlock_irq, &disk->lock) {
+		if (!fb_gap_publish(&disk->mail, plan, gen))
+			return false;
 		trace_freeblock_plan(disk, plan);
-	spin_unlock_irq(&disk->lock);
-	if (!current_gap)
-		return false;
+	}
 	if (plan->kind != FB_PLAN_PREPEND)
 		fb_free_read_enter(disk, NULL);
 	return true;
@@ -78,7 +74,7 @@ static bool fb_reader_take(struct fb_coverage *cov, struct fb_reader_job *job)
 	u64 spent_ns;
 	bool open;
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	open = fb_gap_take(&disk->mail, &disk->lookahead, ktime_get_ns()) &&
 	       fb_coverage_may_read(disk);
 	job->gap = disk->mail.gap;
@@ -94,7 +90,6 @@ static bool fb_reader_take(struct fb_coverage *cov, struct fb_reader_job *job)
 			cov->odds.price = disk->mail.price;
 		fb_limits_weigh(lim, &cov->odds);
 	}
-	spin_unlock_irq(&disk->lock);
 	return open;
 }
 
@@ -103,12 +98,11 @@ static bool fb_reader_count(struct fb_disk *disk, u64 ns)
 {
 	bool more;
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	more = disk->mail.asked && !disk->reads.due;
 	disk->mail.spent_ns += ns;
 	disk->stats.searches++;
 	disk->stats.search_ns += ns;
-	spin_unlock_irq(&disk->lock);
 	return more;
 }
 
@@ -214,9 +208,8 @@ static void fb_reader_mind_carrier(struct fb_disk *disk)
 {
 	bool back;
 
-	spin_lock_irq(&disk->lock);
-	back = fb_reader_must_return(disk);
-	spin_unlock_irq(&disk->lock);
+	scoped_guard(spinlock_irq, &disk->lock)
+		back = fb_reader_must_return(disk);
 	if (back)
 		fb_free_read_return(disk);
 	else if (READ_ONCE(disk->reads.due))
@@ -234,7 +227,7 @@ static void fb_reader_take_model(struct fb_coverage *cov)
 		return;
 	/* a queue freeze would wait for it */
 	fb_free_read_return(disk);
-	mutex_lock(&disk->config);
+	guard(mutex)(&disk->config);
 	if (fb_model_take(disk)) {
 		while ((task = fb_coverage_next_task(cov, &i)))
 			fb_model_regroup(disk, &task->map);
@@ -242,7 +235,6 @@ static void fb_reader_take_model(struct fb_coverage *cov)
 			fb_model_regroup(disk, &cov->all);
 		cov->weighed = NULL;
 	}
-	mutex_unlock(&disk->config);
 }
 
 static bool fb_reader_has_work(struct fb_disk *disk)
@@ -251,14 +243,13 @@ static bool fb_reader_has_work(struct fb_disk *disk)
 
 	if (kthread_should_stop())
 		return true;
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	work = disk->mail.open || disk->mail.asked || disk->reads.due || disk->idle.woken ||
 	       disk->recovery.stop || disk->next_model ||
 	       fb_coverage_has_work(disk->cov) ||
 	       (disk->model && fb_seek_fit_due(&disk->seek_fit, ktime_get_ns())) ||
 	       fb_late_tell_due_ns(disk) <= ktime_get_ns();
 	disk->idle.woken = false;
-	spin_unlock_irq(&disk->lock);
 	return work;
 }
 
@@ -298,10 +289,9 @@ static bool fb_reader_drained(struct fb_disk *disk)
 	struct fb_free_read *buf = NULL;
 	bool drained = true;
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	while ((buf = fb_free_read_next(disk->reads.bufs, buf)))
 		drained &= buf->state == FB_FREE_READ_FREE;
-	spin_unlock_irq(&disk->lock);
 	return drained;
 }
 

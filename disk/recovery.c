@@ -75,13 +75,10 @@ void fb_recovery_told(struct fb_disk *disk, bool told, u32 limit_ms)
 static struct Scsi_Host *fb_recovery_host(struct fb_disk *disk)
 {
 	const struct scsi_device *sdev;
-	struct Scsi_Host *host;
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	sdev = fb_disk_sdev(disk);
-	host = sdev ? sdev->host : NULL;
-	spin_unlock_irq(&disk->lock);
-	return host;
+	return sdev ? sdev->host : NULL;
 }
 
 static void fb_recovery_work(struct work_struct *work)
@@ -100,9 +97,8 @@ static void fb_recovery_work(struct work_struct *work)
 		spin_unlock_irq(&other->lock);
 	}
 	mutex_unlock(&fb_recovery_mutex);
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	disk->recovery.hurt = false;
-	spin_unlock_irq(&disk->lock);
 }
 
 /*
@@ -146,17 +142,15 @@ static void fb_recovery_attach(struct fb_disk *disk, struct gendisk *gd)
 	if (list_empty(&disk->recovery.list))
 		list_add_tail(&disk->recovery.list, &fb_recovery_disks);
 	mutex_unlock(&fb_recovery_mutex);
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	disk->recovery.asked = false;
 	disk->quarantine.idle_only = true;
-	spin_unlock_irq(&disk->lock);
 }
 
 static void fb_recovery_exit(struct fb_disk *disk)
 {
-	mutex_lock(&fb_recovery_mutex);
-	list_del(&disk->recovery.list);
-	mutex_unlock(&fb_recovery_mutex);
+	scoped_guard(mutex, &fb_recovery_mutex)
+		list_del(&disk->recovery.list);
 	flush_work(&disk->recovery.work);
 }
 

@@ -5,7 +5,6 @@
  * holds for other uploads (tasks/job.c). Locks: fb_disk.config.
  */
 #include <linux/kernel.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "disk/disk.h"
@@ -33,6 +32,13 @@ int fb_upload_claim(struct fb_upload_owner *owner, const struct file *file, loff
 	return 0;
 }
 
+/* Why fb_upload_claim() has refused a piece, by its @ret. */
+const char *fb_upload_why(int ret)
+{
+	return ret == -EBUSY ? "another file is uploading, not done nor silent for 10 s" :
+	       "write it in order, from the start, through one open file";
+}
+
 /* Note that an upload is complete or refused. @owner: whose it was. */
 void fb_upload_release(struct fb_upload_owner *owner)
 {
@@ -47,7 +53,7 @@ static int __printf(3, 4) fb_upload_refuse(struct fb_disk *disk, int ret, const 
 	va_start(args, fmt);
 	vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);
-	snprintf(disk->model_status, sizeof(disk->model_status), "refused: %s\n", reason);
+	snprintf(disk->model_status, sizeof(disk->model_status), "refused: %s", reason);
 	fb_disk_copy_name(disk, name, sizeof(name));
 	pr_err("freeblock: %s: the model was refused: %s\n", name, reason);
 	return ret;
@@ -58,9 +64,8 @@ static int fb_upload_check_model(struct fb_disk *disk, const struct disk_model *
 	const struct dm_info *info = dm_info(dm);
 	char revision[DM_ID_LEN];
 
-	spin_lock_irq(&disk->lock);
-	strscpy(revision, disk->revision, sizeof(revision));
-	spin_unlock_irq(&disk->lock);
+	scoped_guard(spinlock_irq, &disk->lock)
+		strscpy(revision, disk->revision, sizeof(revision));
 	if (info->sectors != disk->sectors)
 		return fb_upload_refuse(disk, -EINVAL, "it is for %llu sectors, the disk has %llu",
 					info->sectors, disk->sectors);
@@ -115,7 +120,7 @@ static int fb_upload_commit(struct fb_disk *disk)
 	       !memcmp(disk->table, disk->upload, disk->table_size);
 	/* it may be the tasks' thread that puts it in force, and frees it, when there is another */
 	snprintf(disk->model_status, sizeof(disk->model_status),
-		 "loaded: %u bytes, '%s' '%s', %llu %% mapped%s%s\n",
+		 "loaded: %u bytes, '%s' '%s', %llu %% mapped%s%s",
 		 disk->upload_size, info->vendor, info->product,
 		 div64_u64(100 * info->mapped, info->sectors),
 		 info->distrusted[0] ? "; the model is distrusted: " : "", info->distrusted);
@@ -125,7 +130,7 @@ static int fb_upload_commit(struct fb_disk *disk)
 	disk->table_size = disk->upload_size;
 	disk->upload = NULL;
 	fb_disk_copy_name(disk, name, sizeof(name));
-	pr_info("freeblock: %s: the model was %s", name, disk->model_status);
+	pr_info("freeblock: %s: the model was %s\n", name, disk->model_status);
 	return 0;
 }
 
@@ -170,9 +175,32 @@ static int fb_upload_append(struct fb_disk *disk, const char *data, loff_t off, 
 	disk->upload_len += len;
 	if (disk->upload_len == disk->upload_size)
 		return fb_upload_commit(disk);
-	snprintf(disk->model_status, sizeof(disk->model_status), "incomplete: %u bytes of %u\n",
+	snprintf(disk->model_status, sizeof(disk->model_status), "incomplete: %u bytes of %u",
 		 disk->upload_len, disk->upload_size);
 	return 0;
+}
+
+static int fb_upload_take(struct fb_disk *disk, const struct file *file, const char *data,
+			  loff_t off, size_t len)
+{
+	char name[FB_NAME_LEN];
+	int ret;
+
+	guard(fb_noio)(current);
+	ret = fb_upload_claim(&disk->uploader, file, off);
+	/* Some writers go on after an error; keep the first reason in model_status. */
+	if (ret) {
+		fb_disk_copy_name(disk, name, sizeof(name));
+		pr_err_ratelimited("freeblock: %s: a model was refused: %zu bytes at %lld: %s\n",
+				   name, len, off, fb_upload_why(ret));
+		return ret;
+	}
+	ret = fb_upload_append(disk, data, off, len);
+	if (ret || !disk->upload) {
+		fb_upload_drop(disk);
+		fb_upload_release(&disk->uploader);
+	}
+	return ret;
 }
 
 /*
@@ -184,29 +212,10 @@ static int fb_upload_append(struct fb_disk *disk, const char *data, loff_t off, 
 ssize_t fb_upload_write(struct fb_disk *disk, const struct file *file, const char *data, loff_t off,
 			size_t len)
 {
-	unsigned int noio = memalloc_noio_save();
-	char name[FB_NAME_LEN];
 	int ret;
 
-	mutex_lock(&disk->config);
-	ret = fb_upload_claim(&disk->uploader, file, off);
-	/* Some writers go on after an error; keep the first reason in model_status. */
-	if (ret) {
-		fb_disk_copy_name(disk, name, sizeof(name));
-		pr_err_ratelimited("freeblock: %s: a model was refused: %zu bytes at %lld: %s\n",
-				   name, len, off, ret == -EBUSY ?
-				   "another file is uploading, not done nor silent for 10 s" :
-				   "write it in order, from the start, through one open file");
-		goto unlock;
-	}
-	ret = fb_upload_append(disk, data, off, len);
-	if (ret || !disk->upload) {
-		fb_upload_drop(disk);
-		fb_upload_release(&disk->uploader);
-	}
-unlock:
-	mutex_unlock(&disk->config);
-	memalloc_noio_restore(noio);
+	scoped_guard(mutex, &disk->config)
+		ret = fb_upload_take(disk, file, data, off, len);
 	/* so that what is asked next is of this model, if the tasks' thread is not held up */
 	wait_event_timeout(disk->wait, !READ_ONCE(disk->next_model), FB_UPLOAD_TAKEN);
 	return ret ? ret : len;

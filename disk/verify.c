@@ -64,14 +64,13 @@ static void fb_verify_attach(struct fb_disk *disk, struct gendisk *gd)
 
 	if (sdev)
 		fb_verify_translated(sdev, &ata_page, &libata);
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	disk->verify = (struct fb_verify) {
 		.sata = ata_page || !strcmp(disk->vendor, "ATA"),
 		.libata = libata,
 		.verify.barred = sdev ? NULL : "not a SCSI disk",
 		.fua.barred = long_cdbs ? NULL : sdev ? "READ(6)" : "not a SCSI disk",
 	};
-	spin_unlock_irq(&disk->lock);
 }
 
 const struct fb_disk_client fb_verify_client = {

@@ -8,7 +8,6 @@
  *
  * Locks: fb_disk.lock for the device.
  */
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "disk/disk.h"
@@ -59,11 +58,10 @@ static int fb_zone_look(struct blk_zone *zone, unsigned int idx, void *data)
 static void fb_zone_work(struct work_struct *work)
 {
 	struct fb_zone_query *q = container_of(work, struct fb_zone_query, work);
-	unsigned int noio = memalloc_noio_save();
 
+	guard(fb_noio)(current);
 	q->told = fb_compat_report_zones(q->gd->part0, q->first * q->granule, q->zones,
 					 fb_zone_look, q);
-	memalloc_noio_restore(noio);
 }
 
 /* a driver's report_zones() may send no request, which would keep its module */
@@ -71,13 +69,11 @@ static struct gendisk *fb_zone_get_disk(struct fb_disk *disk)
 {
 	struct gendisk *gd;
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	gd = disk->q ? disk->q->disk : NULL;
-	if (gd && !try_module_get(gd->fops->owner))
-		gd = NULL;
-	if (gd)
-		get_device(disk_to_dev(gd));
-	spin_unlock_irq(&disk->lock);
+	if (!gd || !try_module_get(gd->fops->owner))
+		return NULL;
+	get_device(disk_to_dev(gd));
 	return gd;
 }
 

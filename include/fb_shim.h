@@ -9,7 +9,10 @@
 #ifndef FB_SHIM_H
 #define FB_SHIM_H
 
-#define FB_PPM 1000000	/* shares are in millionths */
+#define FB_PPM 1000000	/* shares are in millionths ... */
+#define FB_ONE 65536	/* ... or, where they are averaged, in parts of this */
+#define FB_ONE_SHIFT 16
+#define FB_PS_PER_NS 1000
 
 #ifdef __KERNEL__
 

@@ -44,13 +44,12 @@ bool fb_order_decide(struct fb_sched *sched)
 static enum hrtimer_restart fb_order_timer(struct hrtimer *timer)
 {
 	struct fb_sched *sched = container_of(timer, struct fb_sched, order_timer);
-	unsigned long flags;
 
-	spin_lock_irqsave(&sched->disk->lock, flags);
-	sched->order_due_ns = 0;
-	if (sched->disk->sched == sched)
-		fb_order_decide(sched);
-	spin_unlock_irqrestore(&sched->disk->lock, flags);
+	scoped_guard(spinlock_irqsave, &sched->disk->lock) {
+		sched->order_due_ns = 0;
+		if (sched->disk->sched == sched)
+			fb_order_decide(sched);
+	}
 	blk_mq_run_hw_queues(sched->q, true);
 	return HRTIMER_NORESTART;
 }

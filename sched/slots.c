@@ -5,7 +5,6 @@
  * request's from prepare_request() to finish_request(), as the tag is; arrays are replaced only
  * while the queue is frozen, when there is no request.
  */
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "sched/sched.h"
@@ -21,13 +20,11 @@ static int fb_slots_alloc(struct fb_sched *sched, const struct blk_mq_hw_ctx *hc
 	struct fb_slots *slots = fb_slots_of(sched, hctx);
 	u32 n = fb_compat_sched_tags(hctx);
 	struct fb_sched_rq *rq;
-	unsigned int noio;
 
 	if (n == slots->n)
 		return 0;
-	noio = memalloc_noio_save();
-	rq = kvzalloc_node(array_size(n, sizeof(*rq)), GFP_KERNEL, hctx->numa_node);
-	memalloc_noio_restore(noio);
+	scoped_guard(fb_noio, current)
+		rq = kvzalloc_node(array_size(n, sizeof(*rq)), GFP_KERNEL, hctx->numa_node);
 	if (!rq)
 		return -ENOMEM;
 	kvfree(slots->rq);

@@ -50,7 +50,7 @@ static ssize_t fb_tunables_number_store(struct elevator_queue *eq,
 		       n->lowest, n->highest);
 		return -EINVAL;
 	}
-	spin_lock_irq(&sched->disk->lock);
+	guard(spinlock_irq)(&sched->disk->lock);
 	if (n->may_be_auto)
 		*(bool *)((void *)sched + n->auto_offset) = adapt;
 	if (n->wide)
@@ -58,7 +58,6 @@ static ssize_t fb_tunables_number_store(struct elevator_queue *eq,
 	else
 		*(u32 *)field = value * n->unit;
 	sched->changed(sched);
-	spin_unlock_irq(&sched->disk->lock);
 	return count;
 }
 
@@ -110,10 +109,9 @@ static ssize_t policy_store(struct elevator_queue *eq, const char *page, size_t 
 		       (int)strcspn(page, "\n"), page);
 		return -EINVAL;
 	}
-	spin_lock_irq(&sched->disk->lock);
+	guard(spinlock_irq)(&sched->disk->lock);
 	WRITE_ONCE(sched->engine.pool.policy, i);
 	sched->changed(sched);
-	spin_unlock_irq(&sched->disk->lock);
 	return count;
 }
 
@@ -169,11 +167,10 @@ static ssize_t lift_store(struct elevator_queue *eq, const char *page, size_t co
 		       (int)strcspn(page, "\n"), page);
 		return -EINVAL;
 	}
-	spin_lock_irq(&sched->disk->lock);
+	guard(spinlock_irq)(&sched->disk->lock);
 	sched->engine.auto_lift = probe;
 	sched->engine.lift = lift;
 	sched->changed(sched);
-	spin_unlock_irq(&sched->disk->lock);
 	return count;
 }
 

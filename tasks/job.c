@@ -8,12 +8,11 @@
  * Locks: fb_job.lock; the table is in Documentation/design.rst.
  */
 #include <linux/blkdev.h>
-#include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
-#include "disk/parts.h"
+#include "disk/disk.h"
 #include "include/compat/fb_compat.h"
 #include "include/freeblock.h"
 #include "tasks/coverage_file.h"
@@ -24,14 +23,7 @@
 /* default segment of the staggered order, as for idle reads (Practical Scrubbing, V.C) */
 #define FB_JOB_SEGMENT_KIB 1024
 
-/* scan, or scrub */
-struct fb_job_kind {
-	const char *name;		/* the file's name */
-	struct freeblock_ops ops;
-	bool covers;			/* it makes passes, and has the file "coverage" */
-};
-
-/* a pass over the disk, in one or several runs, of a kind that covers */
+/* a scrub's pass over the disk, in one or several runs */
 struct fb_job_pass {
 	struct freeblock_coverage *covered;	/* NULL: no pass has begun */
 	u64 began;		/* seconds since 1970; 0: unknown */
@@ -70,9 +62,10 @@ struct fb_job_run {
  * waits for the disk.
  */
 struct fb_job {
-	const struct fb_job_kind *kind;
+	enum fb_job_kind kind;
 	struct mutex lock;	/* see above */
-	char disk[DISK_NAME_LEN];
+	struct fb_disk *disk;
+	char name[FB_NAME_LEN];		/* the disk's, at the last command */
 	struct gendisk *gendisk;	/* during a command; NULL: the disk is gone */
 	struct freeblock_task *task;
 	bool active;		/* there is a task, or it is being destroyed */
@@ -82,11 +75,17 @@ struct fb_job {
 	struct fb_upload_owner uploader;	/* who writes the file "coverage" */
 };
 
+static const char * const fb_job_names[FB_JOB_KINDS] = {
+	[FB_JOB_SCAN] = "scan",
+	[FB_JOB_SCRUB] = "scrub",
+};
+
 /* log why a command is refused */
 #define fb_job_refuse(job, ret, fmt, ...) ({						\
 	const struct fb_job *_job = (job);						\
 											\
-	pr_err("freeblock: %s: %s: " fmt "\n", _job->disk, _job->kind->name, ##__VA_ARGS__); \
+	pr_err("freeblock: %s: %s: " fmt "\n", _job->name, fb_job_names[_job->kind],	\
+	       ##__VA_ARGS__);								\
 	ret;										\
 })
 
@@ -126,19 +125,13 @@ static void fb_job_ended(struct freeblock_task *task, enum freeblock_end why)
 	queue_work(fb_compat_unbound_wq(), &job->reap);
 }
 
-const struct fb_job_kind fb_job_scan = {
-	.name = "scan",
-	.ops = { .block = fb_job_block, .ended = fb_job_ended },
-};
-
-const struct fb_job_kind fb_job_scrub = {
-	.name = "scrub",
-	.ops = {
+static const struct freeblock_ops fb_job_ops[FB_JOB_KINDS] = {
+	[FB_JOB_SCAN] = { .block = fb_job_block, .ended = fb_job_ended },
+	[FB_JOB_SCRUB] = {
 		.flags = FREEBLOCK_MEDIUM | FREEBLOCK_NO_DATA,
 		.block = fb_job_block,
 		.ended = fb_job_ended,
 	},
-	.covers = true,
 };
 
 /* ---- life cycle ---- */
@@ -148,64 +141,73 @@ static void fb_job_reap(struct work_struct *work)
 	struct fb_job *job = container_of(work, struct fb_job, reap);
 	struct freeblock_task *task;
 
-	mutex_lock(&job->lock);
-	task = job->task;
-	if (task)
-		freeblock_task_progress(task, &job->run->progress);
-	job->task = NULL;
-	mutex_unlock(&job->lock);
+	scoped_guard(mutex, &job->lock) {
+		task = job->task;
+		if (task)
+			freeblock_task_progress(task, &job->run->progress);
+		job->task = NULL;
+	}
 	if (!task)
 		return;
 	freeblock_task_destroy(task);
-	mutex_lock(&job->lock);
+	guard(mutex)(&job->lock);
 	job->active = false;
-	mutex_unlock(&job->lock);
 }
 
-/* get a disk's job and lock it; inside memalloc_noio_save() because a queue may be frozen */
-static struct fb_job *fb_job_open(struct fb_job **slot, const struct fb_job_kind *kind,
-				  const char *disk, struct gendisk *gendisk)
+/* get a disk's job and lock it; NULL: no memory */
+static struct fb_job *fb_job_open(struct fb_disk *disk, enum fb_job_kind kind)
 {
-	struct fb_job *job = READ_ONCE(*slot), *other;
+	struct fb_job *job = READ_ONCE(disk->job[kind]), *other;
+	struct gendisk *gendisk;
 
 	if (!job) {
-		job = kzalloc(sizeof(*job), GFP_KERNEL);
+		/* a queue may be frozen */
+		job = kzalloc(sizeof(*job), GFP_NOIO);
 		if (!job)
 			return NULL;
 		job->kind = kind;
+		job->disk = disk;
 		mutex_init(&job->lock);
 		INIT_WORK(&job->reap, fb_job_reap);
-		other = cmpxchg(slot, NULL, job);
+		other = cmpxchg(&disk->job[kind], NULL, job);
 		if (other) {
 			kfree(job);
 			job = other;
 		}
 	}
+	gendisk = fb_disk_gendisk(disk);
 	mutex_lock(&job->lock);
-	strscpy(job->disk, disk, sizeof(job->disk));
+	fb_disk_copy_name(disk, job->name, sizeof(job->name));
 	job->gendisk = gendisk;
 	return job;
 }
 
 static void fb_job_close(struct fb_job *job)
 {
+	struct gendisk *gendisk = job->gendisk;
+
 	job->gendisk = NULL;
 	mutex_unlock(&job->lock);
+	put_disk(gendisk);
 }
 
-/* Stop a job, wait for its end, and free it. May sleep; no more commands or readers can arrive. */
-void fb_job_end(struct fb_job **slot)
+/* Stop a disk's jobs and free them. May sleep; no more commands or readers can arrive. */
+void fb_job_end_all(struct fb_disk *disk)
 {
-	struct fb_job *job = *slot;
+	struct fb_job *job;
+	u32 i;
 
-	if (!job)
-		return;
-	fb_job_reap(&job->reap);
-	cancel_work_sync(&job->reap);
-	freeblock_coverage_destroy(job->pass.covered);
-	kfree(job->run);
-	kfree(job);
-	*slot = NULL;
+	for (i = 0; i < FB_JOB_KINDS; i++) {
+		job = disk->job[i];
+		if (!job)
+			continue;
+		fb_job_reap(&job->reap);
+		cancel_work_sync(&job->reap);
+		freeblock_coverage_destroy(job->pass.covered);
+		kfree(job->run);
+		kfree(job);
+		disk->job[i] = NULL;
+	}
 }
 
 /* ---- commands ---- */
@@ -225,13 +227,13 @@ static int fb_job_parse_word(const struct fb_job *job, const char *word, struct 
 		run->order = FREEBLOCK_ORDER_NEAR;
 	else if (!strcmp(word, "sequential"))
 		run->order = FREEBLOCK_ORDER_SEQUENTIAL;
-	else if (job->kind->covers && !strcmp(word, "resume-coverage"))
+	else if (job->kind == FB_JOB_SCRUB && !strcmp(word, "resume-coverage"))
 		run->resume = true;
 	else if (!number && (run->numbers == 2 ||
 			     kstrtou64(word, 10, run->numbers++ ? &run->count : &run->first)))
 		return fb_job_refuse(job, -EINVAL,
 				     "'%s' is none of FIRST COUNT, sequential, staggered=REGIONS, near, segment=KIB%s",
-				     word, job->kind->covers ? ", resume-coverage" : "");
+				     word, job->kind == FB_JOB_SCRUB ? ", resume-coverage" : "");
 	return 0;
 }
 
@@ -310,8 +312,8 @@ static int fb_job_begin(struct fb_job *job)
 	int ret;
 
 	task = job->gendisk ?
-	       freeblock_task_create(job->gendisk, job->kind->name, &job->kind->ops, job) :
-	       ERR_PTR(-ENODEV);
+	       freeblock_task_create(job->gendisk, fb_job_names[job->kind], &fb_job_ops[job->kind],
+				     job) : ERR_PTR(-ENODEV);
 	if (IS_ERR(task))
 		return fb_job_refuse_disk(job, PTR_ERR(task),
 					  "there are too many tasks, or there is no memory");
@@ -322,7 +324,7 @@ static int fb_job_begin(struct fb_job *job)
 	run->total = DIV_ROUND_UP_ULL(run->count, run->progress.granule_sectors);
 	run->start_ns = ktime_get_ns();
 	ret = fb_job_set_order(job);
-	if (!ret && job->kind->covers)
+	if (!ret && job->kind == FB_JOB_SCRUB)
 		ret = fb_job_prepare(job);
 	if (ret)
 		return ret;
@@ -414,20 +416,18 @@ static int fb_job_command(struct fb_job *job, char *text)
  * newline is allowed. May sleep; does no I/O. It does not wait for the job: its file shows the
  * state. Return: @count; or an error of Documentation/ABI, and nothing has changed.
  */
-ssize_t fb_job_store(struct fb_job **slot, const struct fb_job_kind *kind, const char *disk,
-		     struct gendisk *gendisk, const char *text, size_t count)
+ssize_t fb_job_store(struct fb_disk *disk, enum fb_job_kind kind, const char *text, size_t count)
 {
-	unsigned int noio = memalloc_noio_save();
-	char *copy = kstrdup(text, GFP_KERNEL);
-	struct fb_job *job = copy ? fb_job_open(slot, kind, disk, gendisk) : NULL;
+	char *copy = kstrdup(text, GFP_NOIO);
+	struct fb_job *job = copy ? fb_job_open(disk, kind) : NULL;
 	int ret = -ENOMEM;
 
+	guard(fb_noio)(current);
 	if (job) {
 		ret = fb_job_command(job, strim(copy));
 		fb_job_close(job);
 	}
 	kfree(copy);
-	memalloc_noio_restore(noio);
 	return ret ? ret : count;
 }
 
@@ -442,10 +442,10 @@ static const char *fb_job_state(const struct fb_job *job)
 	return job->run->progress.paused ? "paused" : "running";
 }
 
-/* get the job of a slot, locked, its run's progress up to date; NULL: there was no run */
-static struct fb_job *fb_job_look(struct fb_job **slot)
+/* get a job, locked, its run's progress up to date; NULL: there was no run */
+static struct fb_job *fb_job_look(struct fb_disk *disk, enum fb_job_kind kind)
 {
-	struct fb_job *job = READ_ONCE(*slot);
+	struct fb_job *job = READ_ONCE(disk->job[kind]);
 
 	if (!job)
 		return NULL;
@@ -459,9 +459,9 @@ static struct fb_job *fb_job_look(struct fb_job **slot)
 }
 
 /* The state, as a word. Return: bytes written. May sleep. */
-ssize_t fb_job_show(struct fb_job **slot, char *page)
+ssize_t fb_job_show(struct fb_disk *disk, enum fb_job_kind kind, char *page)
 {
-	struct fb_job *job = fb_job_look(slot);
+	struct fb_job *job = fb_job_look(disk, kind);
 	ssize_t len = sysfs_emit(page, "%s\n", job ? fb_job_state(job) : "idle");
 
 	if (job)
@@ -469,8 +469,9 @@ ssize_t fb_job_show(struct fb_job **slot, char *page)
 	return len;
 }
 
-static void fb_job_describe_run(const struct fb_job *job, const char *name, struct seq_file *m)
+static void fb_job_describe_run(const struct fb_job *job, struct seq_file *m)
 {
+	const char *name = fb_job_names[job->kind];
 	const struct fb_job_run *run = job->run;
 	const struct freeblock_progress *p = &run->progress;
 	u64 end_ns = READ_ONCE(run->end_ns) ?: ktime_get_ns(), good = p->done - p->failed;
@@ -498,36 +499,40 @@ static void fb_job_describe_run(const struct fb_job *job, const char *name, stru
 		{ "began", job->pass.began },
 		{ "passes", READ_ONCE(job->pass.passes) },
 	};
-	u32 i, n = ARRAY_SIZE(lines) - (job->kind->covers ? 0 : 2);
+	u32 i, n = ARRAY_SIZE(lines) - (job->kind == FB_JOB_SCRUB ? 0 : 2);
 
+	seq_printf(m, "%s_stats/order %s\n", name, fb_job_orders[run->order]);
 	for (i = 0; i < n; i++)
 		seq_printf(m, "%s_stats/%s %llu\n", name, lines[i].key, lines[i].value);
-}
-
-/* Lines "<name>_stats/key value" of the present or the last run; none before. May sleep. */
-void fb_job_describe(struct fb_job **slot, const char *name, struct seq_file *m)
-{
-	struct fb_job *job = fb_job_look(slot);
-	u64 nbad, i;
-
-	if (!job)
-		return;
-	seq_printf(m, "%s_stats/order %s\n", name, fb_job_orders[job->run->order]);
-	fb_job_describe_run(job, name, m);
 	seq_printf(m, "%s_stats/bad", name);
 	/* pairs with smp_store_release() in fb_job_block() */
-	nbad = smp_load_acquire(&job->run->nbad);
-	for (i = 0; i < min_t(u64, nbad, FB_JOB_BAD); i++)
-		seq_printf(m, " %llu", job->run->bad[i]);
+	n = min_t(u64, smp_load_acquire(&run->nbad), FB_JOB_BAD);
+	for (i = 0; i < n; i++)
+		seq_printf(m, " %llu", run->bad[i]);
 	seq_putc(m, '\n');
-	mutex_unlock(&job->lock);
+}
+
+/* Lines "<name>_stats/key value" of the present or the last runs; none before. May sleep. */
+void fb_job_describe(struct fb_disk *disk, struct seq_file *m)
+{
+	struct fb_job *job;
+	u32 i;
+
+	for (i = 0; i < FB_JOB_KINDS; i++) {
+		job = fb_job_look(disk, i);
+		if (!job)
+			continue;
+		fb_job_describe_run(job, m);
+		mutex_unlock(&job->lock);
+	}
 }
 
 /* ---- the file "coverage" ---- */
 
 /* the header of the present pass; a disk without @id has its name instead */
-static struct fb_coverage_file_header fb_job_header(const struct fb_job *job, const char *id)
+static struct fb_coverage_file_header fb_job_header(const struct fb_job *job)
 {
+	const char *id = job->disk->id;
 	const struct fb_job_pass *pass = &job->pass;
 	struct fb_coverage_file_header h = {
 		.magic = "fbcover",
@@ -538,42 +543,37 @@ static struct fb_coverage_file_header fb_job_header(const struct fb_job *job, co
 		.passes = cpu_to_le32(READ_ONCE(pass->passes)),
 	};
 
-	snprintf(h.id, sizeof(h.id), "%s%s", id[0] ? "" : "name.", id[0] ? id : job->disk);
+	snprintf(h.id, sizeof(h.id), "%s%s", id[0] ? "" : "name.", id[0] ? id : job->name);
 	return h;
 }
 
 /*
- * Read a piece of the file "coverage". @id: the disk's unique id; "" if it has none. May sleep;
- * does not allocate. Return: bytes read; 0 at the end; -ENODATA if there was no scrub and nothing
- * written back.
+ * Read a piece of the file "coverage". May sleep; does not allocate. Return: bytes read; 0 at the
+ * end; -ENODATA if there was no scrub and nothing written back.
  */
-ssize_t fb_job_read_coverage(struct fb_job **slot, const char *id, char *buf, loff_t off,
-			     size_t count)
+ssize_t fb_job_read_coverage(struct fb_disk *disk, char *buf, loff_t off, size_t count)
 {
+	struct fb_job *job = READ_ONCE(disk->job[FB_JOB_SCRUB]);
 	const struct freeblock_coverage *covered;
-	struct fb_job *job = READ_ONCE(*slot);
 	struct fb_coverage_file_header h;
-	ssize_t ret = -ENODATA;
 
 	if (!job)
-		return ret;
-	mutex_lock(&job->lock);
+		return -ENODATA;
+	guard(mutex)(&job->lock);
 	covered = job->pass.covered;
-	if (covered && off >= sizeof(h)) {
-		off -= sizeof(h);
-		/* bits may be set meanwhile: those that are there are true */
-		ret = data_race(memory_read_from_buffer(buf, count, &off, covered->map,
-							covered->bytes));
-	} else if (covered) {
-		h = fb_job_header(job, id);
-		ret = memory_read_from_buffer(buf, count, &off, &h, sizeof(h));
+	if (!covered)
+		return -ENODATA;
+	if (off < sizeof(h)) {
+		h = fb_job_header(job);
+		return memory_read_from_buffer(buf, count, &off, &h, sizeof(h));
 	}
-	mutex_unlock(&job->lock);
-	return ret;
+	off -= sizeof(h);
+	/* bits may be set meanwhile: those that are there are true */
+	return data_race(memory_read_from_buffer(buf, count, &off, covered->map, covered->bytes));
 }
 
 /* begin an empty pass from the header in the piece at offset 0, which must be this disk's */
-static int fb_job_restore(struct fb_job *job, const char *id, const char *buf, size_t count)
+static int fb_job_restore(struct fb_job *job, const char *buf, size_t count)
 {
 	struct fb_job_pass before = job->pass, *pass = &job->pass;
 	struct fb_coverage_file *file = &pass->file;
@@ -582,7 +582,7 @@ static int fb_job_restore(struct fb_job *job, const char *id, const char *buf, s
 
 	if (ret)
 		return ret;
-	file->header = fb_job_header(job, id);
+	file->header = fb_job_header(job);
 	file->map = pass->covered->map;
 	file->bytes = pass->covered->bytes;
 	ret = fb_coverage_file_begin(file, buf, count, why);
@@ -598,8 +598,8 @@ static int fb_job_restore(struct fb_job *job, const char *id, const char *buf, s
 }
 
 /* the piece is taken as a whole or not at all */
-static int fb_job_take_piece(struct fb_job *job, const struct file *file, const char *id,
-			     const char *buf, loff_t off, size_t count)
+static int fb_job_take_piece(struct fb_job *job, const struct file *file, const char *buf,
+			     loff_t off, size_t count)
 {
 	struct fb_coverage_file *map = &job->pass.file;
 	int ret = fb_upload_claim(&job->uploader, file, off);
@@ -607,13 +607,11 @@ static int fb_job_take_piece(struct fb_job *job, const struct file *file, const 
 
 	if (ret)
 		return fb_job_refuse(job, ret, "coverage: %zu bytes at %lld: %s", count, off,
-				     ret == -EBUSY ?
-				     "another file is uploading, not done nor silent for 10 s" :
-				     "write it in order, from the start, through one open file");
+				     fb_upload_why(ret));
 	if (job->active)
 		ret = fb_job_refuse(job, -EBUSY, "coverage: it is running: stop it first");
 	else if (!off)
-		ret = fb_job_restore(job, id, buf, count);
+		ret = fb_job_restore(job, buf, count);
 	if (!ret) {
 		ret = fb_coverage_file_take(map, off, buf, count, why);
 		if (ret)
@@ -628,18 +626,16 @@ static int fb_job_take_piece(struct fb_job *job, const struct file *file, const 
  * Write back a piece of a saved file "coverage". May sleep; does no I/O. Return: @count; or an
  * error of Documentation/ABI, with the reason in the log.
  */
-ssize_t fb_job_write_coverage(struct fb_job **slot, const struct file *file, const char *disk,
-			      struct gendisk *gendisk, const char *id, const char *buf,
+ssize_t fb_job_write_coverage(struct fb_disk *disk, const struct file *file, const char *buf,
 			      loff_t off, size_t count)
 {
-	unsigned int noio = memalloc_noio_save();
-	struct fb_job *job = fb_job_open(slot, &fb_job_scrub, disk, gendisk);
-	int ret = -ENOMEM;
+	struct fb_job *job = fb_job_open(disk, FB_JOB_SCRUB);
+	int ret;
 
-	if (job) {
-		ret = fb_job_take_piece(job, file, id, buf, off, count);
-		fb_job_close(job);
-	}
-	memalloc_noio_restore(noio);
+	guard(fb_noio)(current);
+	if (!job)
+		return -ENOMEM;
+	ret = fb_job_take_piece(job, file, buf, off, count);
+	fb_job_close(job);
 	return ret ? ret : count;
 }

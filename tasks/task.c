@@ -10,7 +10,6 @@
 #include <linux/cgroup.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
-#include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
@@ -48,9 +47,8 @@ static int fb_task_init_map(struct fb_disk *disk, struct fb_bitmap *map, u64 *ac
 	int ret;
 
 	/* the thread sees to it that a map fits a model that comes later */
-	spin_lock_irq(&disk->lock);
-	groups = fb_model_groups(disk);
-	spin_unlock_irq(&disk->lock);
+	scoped_guard(spinlock_irq, &disk->lock)
+		groups = fb_model_groups(disk);
 	ret = fb_memory_charge(account, fb_bitmap_bytes(granules, groups), "a task");
 	if (ret)
 		return ret;
@@ -75,13 +73,11 @@ static int fb_task_need_svc(struct fb_disk *disk)
 		return -ENOMEM;
 	cov->disk = disk;
 	INIT_LIST_HEAD(&cov->tasks);
-	mutex_lock(&disk->config);
-	spin_lock_irq(&disk->lock);
+	guard(mutex)(&disk->config);
+	guard(spinlock_irq)(&disk->lock);
 	fb_quarantine_begin(&disk->quarantine, disk->granule, disk->sectors, disk->verify.sata);
 	disk->recovery.stop = false;
 	disk->cov = cov;
-	spin_unlock_irq(&disk->lock);
-	mutex_unlock(&disk->config);
 	return 0;
 }
 
@@ -130,9 +126,8 @@ static int fb_task_enter(struct freeblock_task *task)
 		fb_task_drop_svc(disk);
 		return ret;
 	}
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	list_add_tail(&task->node, &disk->cov->tasks);
-	spin_unlock_irq(&disk->lock);
 	return 0;
 }
 
@@ -172,28 +167,23 @@ static void fb_task_free(struct freeblock_task *task)
 struct freeblock_task *freeblock_task_create(struct gendisk *gd, const char *name,
 					     const struct freeblock_ops *ops, void *ctx)
 {
-	unsigned int noio = memalloc_noio_save();
 	struct fb_disk *disk = fb_disk_get(gd);
-	struct freeblock_task *task = NULL;
-	int ret = -ENODEV;
+	struct freeblock_task *task;
+	int ret = -ENOMEM;
 
+	guard(fb_noio)(current);
 	if (!disk)
-		goto out;
+		return ERR_PTR(-ENODEV);
 	task = fb_task_new(disk, name, ops, ctx);
-	ret = -ENOMEM;
-	if (!task)
-		goto put;
-	mutex_lock(&disk->life);
-	ret = fb_task_enter(task);
-	mutex_unlock(&disk->life);
-	if (!ret)
-		goto out;
-	fb_task_free(task);
-put:
+	if (task) {
+		scoped_guard(mutex, &disk->life)
+			ret = fb_task_enter(task);
+		if (!ret)
+			return task;
+		fb_task_free(task);
+	}
 	fb_disk_put(disk);
-out:
-	memalloc_noio_restore(noio);
-	return ret ? ERR_PTR(ret) : task;
+	return ERR_PTR(ret);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_create);
 
@@ -242,7 +232,6 @@ static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 
 	struct fb_disk *disk = task->disk;
 	u64 now = ktime_get_ns();
 	bool added = false;
-	unsigned long flags;
 	struct fb_op *op;
 	int ret;
 
@@ -252,7 +241,7 @@ static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 
 		op->initial = READ_ONCE(task->state) == FB_TASK_NEW;
 		added |= op->kind == FB_OP_ADD;
 	}
-	spin_lock_irqsave(&disk->lock, flags);
+	guard(spinlock_irqsave)(&disk->lock);
 	ret = fb_task_has_room(task, n);
 	if (!ret) {
 		list_splice_tail_init(ops, &task->todo);
@@ -263,7 +252,6 @@ static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 
 		}
 		wake_up(&disk->wait);
 	}
-	spin_unlock_irqrestore(&disk->lock, flags);
 	return ret;
 }
 
@@ -321,11 +309,11 @@ static int fb_task_post_with_cookies(struct freeblock_task *task,
 	ret = fb_task_lay_cookies(task, ranges, n, &cookies);
 	if (ret)
 		return ret;
-	spin_lock(&task->cookie_lock);
-	ret = fb_task_post(task, ops, n);
-	if (!ret)
-		swap(task->cookies, cookies);
-	spin_unlock(&task->cookie_lock);
+	scoped_guard(spinlock, &task->cookie_lock) {
+		ret = fb_task_post(task, ops, n);
+		if (!ret)
+			swap(task->cookies, cookies);
+	}
 	fb_task_free_cookies(&cookies);
 	return ret;
 }
@@ -335,24 +323,23 @@ static int fb_task_post_with_cookies(struct freeblock_task *task,
 static int fb_task_change(struct freeblock_task *task, enum fb_op_kind kind, bool uncovered,
 			  const struct freeblock_range *ranges, u32 n)
 {
-	unsigned int noio = memalloc_noio_save();
 	LIST_HEAD(ops);
-	int ret = n && n <= FREEBLOCK_RANGES_MAX ? 0 : -EINVAL;
+	int ret;
 	u32 i;
 
-	for (i = 0; i < n && !ret; i++)
+	guard(fb_noio)(current);
+	if (!n || n > FREEBLOCK_RANGES_MAX)
+		return -EINVAL;
+	for (i = 0; i < n; i++)
 		if (!fb_task_has_range(task, ranges[i].first, ranges[i].count))
-			ret = -EINVAL;
-	if (!ret)
-		ret = fb_task_make_ops(task, kind, uncovered, ranges, n, &ops);
-	mutex_lock(&task->change);
-	if (!ret && kind == FB_OP_ADD)
-		ret = fb_task_post_with_cookies(task, ranges, n, &ops);
-	else if (!ret)
-		ret = fb_task_post(task, &ops, n);
-	mutex_unlock(&task->change);
+			return -EINVAL;
+	ret = fb_task_make_ops(task, kind, uncovered, ranges, n, &ops);
+	if (ret)
+		return ret;
+	scoped_guard(mutex, &task->change)
+		ret = kind == FB_OP_ADD ? fb_task_post_with_cookies(task, ranges, n, &ops) :
+					  fb_task_post(task, &ops, n);
 	fb_delivery_free_ops(&ops);
-	memalloc_noio_restore(noio);
 	return ret;
 }
 
@@ -400,24 +387,20 @@ static struct fb_op *fb_task_alloc_masked(u64 first, const unsigned long *bits, 
 int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsigned long *bits,
 			    u64 n)
 {
-	unsigned int noio = memalloc_noio_save();
-	int ret = -EINVAL;
 	LIST_HEAD(ops);
 	struct fb_op *op;
+	int ret;
 
+	guard(fb_noio)(current);
 	if (!n || first >= task->map.granules || n > task->map.granules - first)
-		goto out;
-	ret = -ENOMEM;
+		return -EINVAL;
 	op = fb_task_alloc_masked(first, bits, n);
 	if (!op)
-		goto out;
+		return -ENOMEM;
 	list_add_tail(&op->node, &ops);
-	mutex_lock(&task->change);
-	ret = fb_task_post(task, &ops, 1);
-	mutex_unlock(&task->change);
+	scoped_guard(mutex, &task->change)
+		ret = fb_task_post(task, &ops, 1);
 	fb_delivery_free_ops(&ops);
-out:
-	memalloc_noio_restore(noio);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(freeblock_task_add_bits);
@@ -434,10 +417,10 @@ struct freeblock_coverage *freeblock_coverage_create(struct gendisk *gd)
 
 	if (!disk)
 		return ERR_PTR(-ENODEV);
-	mutex_lock(&disk->config);
-	granule = disk->granule;
-	blocks = fb_disk_granules(disk);
-	mutex_unlock(&disk->config);
+	scoped_guard(mutex, &disk->config) {
+		granule = disk->granule;
+		blocks = fb_disk_granules(disk);
+	}
 	fb_disk_put(disk);
 	bytes = BITS_TO_U64(blocks) * sizeof(u64);
 	coverage = freeblock_alloc(sizeof(*coverage) + bytes, "coverage");
@@ -525,12 +508,9 @@ EXPORT_SYMBOL_GPL(freeblock_task_set_priority);
 /* its thread may be asleep for as long as nothing happens */
 static void fb_task_wake_thread(struct freeblock_task *task)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&task->disk->lock, flags);
+	guard(spinlock_irqsave)(&task->disk->lock);
 	task->disk->idle.woken = true;
 	wake_up(&task->disk->wait);
-	spin_unlock_irqrestore(&task->disk->lock, flags);
 }
 
 void freeblock_task_set_deadline(struct freeblock_task *task, u64 deadline_ns)
@@ -588,45 +568,30 @@ static int fb_task_start_locked(struct freeblock_task *task)
 		ret = fb_task_need_thread(task);
 	if (ret)
 		return ret;
-	spin_lock_irq(&disk->lock);
-	ret = fb_delivery_start(task);
-	spin_unlock_irq(&disk->lock);
-	return ret;
+	guard(spinlock_irq)(&disk->lock);
+	return fb_delivery_start(task);
 }
 
 int freeblock_task_start(struct freeblock_task *task)
 {
-	unsigned int noio = memalloc_noio_save();
-	int ret;
-
-	mutex_lock(&task->disk->life);
-	ret = fb_task_start_locked(task);
-	mutex_unlock(&task->disk->life);
-	memalloc_noio_restore(noio);
-	return ret;
+	guard(fb_noio)(current);
+	guard(mutex)(&task->disk->life);
+	return fb_task_start_locked(task);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_start);
 
 void freeblock_task_stop(struct freeblock_task *task)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&task->disk->lock, flags);
+	guard(spinlock_irqsave)(&task->disk->lock);
 	fb_delivery_stop(task);
-	spin_unlock_irqrestore(&task->disk->lock, flags);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_stop);
 
 static int fb_task_switch(struct freeblock_task *task, enum fb_task_state from,
 			  enum fb_task_state to)
 {
-	unsigned long flags;
-	int ret;
-
-	spin_lock_irqsave(&task->disk->lock, flags);
-	ret = fb_delivery_switch(task, from, to);
-	spin_unlock_irqrestore(&task->disk->lock, flags);
-	return ret;
+	guard(spinlock_irqsave)(&task->disk->lock);
+	return fb_delivery_switch(task, from, to);
 }
 
 int freeblock_task_pause(struct freeblock_task *task)
@@ -650,12 +615,11 @@ void freeblock_task_destroy(struct freeblock_task *task)
 	while (!wait_for_completion_timeout(&task->over, FB_TASK_OVER_STEP))
 		;
 	flush_work(&task->deliver);
-	mutex_lock(&disk->life);
-	spin_lock_irq(&disk->lock);
-	list_del(&task->node);
-	spin_unlock_irq(&disk->lock);
-	fb_task_drop_svc(disk);
-	mutex_unlock(&disk->life);
+	scoped_guard(mutex, &disk->life) {
+		scoped_guard(spinlock_irq, &disk->lock)
+			list_del(&task->node);
+		fb_task_drop_svc(disk);
+	}
 	fb_delivery_free_ops(&task->todo);
 	fb_task_free_cookies(&task->cookies);
 	fb_bitmap_destroy(&task->map);
@@ -673,9 +637,7 @@ EXPORT_SYMBOL_GPL(freeblock_task_ctx);
 
 void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progress *p)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&task->disk->lock, flags);
+	guard(spinlock_irqsave)(&task->disk->lock);
 	p->total = task->total;
 	p->unwritten = READ_ONCE(task->unwritten);
 	p->done = task->done;
@@ -691,7 +653,6 @@ void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progr
 	p->room = READ_ONCE(task->cookies.n) <= FB_COOKIES_CROWDED &&
 		  !fb_task_has_room(task, FREEBLOCK_RANGES_MAX);
 	p->waiting_for = task->waiting_for;
-	spin_unlock_irqrestore(&task->disk->lock, flags);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_progress);
 
@@ -729,9 +690,9 @@ static u32 fb_task_copy_rows(struct fb_disk *disk, struct fb_task_row *row)
 	const struct freeblock_task *task;
 	u32 n = 0;
 
-	spin_lock_irq(&disk->lock);
+	guard(spinlock_irq)(&disk->lock);
 	if (!disk->cov)
-		goto unlock;
+		return 0;
 	list_for_each_entry(task, &disk->cov->tasks, node) {
 		if (task->state == FB_TASK_OVER || n == FREEBLOCK_TASKS)
 			continue;
@@ -746,8 +707,6 @@ static u32 fb_task_copy_rows(struct fb_disk *disk, struct fb_task_row *row)
 		};
 		memcpy(row[n++].name, task->name, sizeof(task->name));
 	}
-unlock:
-	spin_unlock_irq(&disk->lock);
 	return n;
 }
 
@@ -766,14 +725,34 @@ void fb_task_list(struct fb_disk *disk, struct seq_file *m)
 			   row[i].done, row[i].failed, row[i].granule);
 }
 
+/* @word: stop, pause, or resume. Return: 0 or an error of fb_task_command(). */
+static int fb_task_control(struct fb_disk *disk, u32 id, const char *word)
+{
+	struct freeblock_task *task;
+
+	guard(spinlock_irq)(&disk->lock);
+	if (!disk->cov)
+		return -ENOENT;
+	list_for_each_entry(task, &disk->cov->tasks, node) {
+		if (task->id != id || task->state == FB_TASK_OVER)
+			continue;
+		if (word[0] == 'p')
+			return fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
+		if (word[0] == 'r')
+			return fb_delivery_switch(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
+		fb_delivery_stop(task);
+		return 0;
+	}
+	return -ENOENT;
+}
+
 /*
  * Execute "stop ID", "pause ID" or "resume ID". May sleep. Return: 0; -EINVAL (not a command, or
  * the task is not started or stopping), -ENOENT (no such task), -EALREADY.
  */
 int fb_task_command(struct fb_disk *disk, const char *text)
 {
-	struct freeblock_task *task;
-	int ret = -ENOENT, end = 0;
+	int ret, end = 0;
 	char word[8];
 	u32 id;
 
@@ -784,21 +763,7 @@ int fb_task_command(struct fb_disk *disk, const char *text)
 		       (int)strcspn(text, "\n"), text);
 		return -EINVAL;
 	}
-	spin_lock_irq(&disk->lock);
-	if (disk->cov) {
-		list_for_each_entry(task, &disk->cov->tasks, node) {
-			if (task->id != id || task->state == FB_TASK_OVER)
-				continue;
-			ret = 0;
-			if (word[0] == 's')
-				fb_delivery_stop(task);
-			else if (word[0] == 'p')
-				ret = fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
-			else
-				ret = fb_delivery_switch(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
-		}
-	}
-	spin_unlock_irq(&disk->lock);
+	ret = fb_task_control(disk, id, word);
 	if (ret == -ENOENT)
 		pr_err("freeblock: tasks: there is no task %u on this disk\n", id);
 	else if (ret)

@@ -25,6 +25,7 @@
 #include "tasks/tasks.h"
 #include "tasks/user_check.h"
 #include "tasks/user_queue.h"
+#include "include/compat/fb_cleanup.h"
 #include "include/freeblock.h"
 
 #define FB_USER_CLOSE (5 * HZ)	/* close() waits no longer for the task's end */
@@ -57,9 +58,8 @@ struct fb_user_file {
 
 static void fb_user_publish(struct fb_user_file *ff, const struct fb_user_check_why *why)
 {
-	spin_lock(&ff->words);
+	guard(spinlock)(&ff->words);
 	ff->reason = *why;
-	spin_unlock(&ff->words);
 }
 
 /* for calls that hold fb_user_file.config, and for others */
@@ -71,6 +71,51 @@ static void fb_user_publish(struct fb_user_file *ff, const struct fb_user_check_
 	fb_user_publish(ff, &_why);						\
 	_ret;									\
 })
+
+/* why calls of include/freeblock.h fail; by the first row that fits */
+static const struct fb_user_failure {
+	unsigned int cmd;		/* the call that is in progress; 0: any */
+	int ret;
+	const char *why;
+} fb_user_failures[] = {
+	{ FREEBLOCK_IOC_SETUP, -ENODEV, "the disk is gone or has never had the scheduler" },
+	{ FREEBLOCK_IOC_SETUP, -EBUSY, "the disk has as many tasks as it can have" },
+	{ FREEBLOCK_IOC_SETUP, -ENOSPC, "the memory for tasks is in use" },
+	{ FREEBLOCK_IOC_START, -EINVAL, "nothing is declared" },
+	{ FREEBLOCK_IOC_PAUSE, -EALREADY, "it is already paused" },
+	{ FREEBLOCK_IOC_RESUME, -EALREADY, "it is already running" },
+	{ FREEBLOCK_IOC_PROBE, -EBUSY, "another thread has probes sent" },
+	{ FREEBLOCK_IOC_PROBE, -EINTR, "a signal has come before a probe was done" },
+	{ FREEBLOCK_IOC_PROBE, -EOPNOTSUPP, "the disk has zones that are written in sequence" },
+	{ 0, -ENODEV, "the disk is gone" },
+	{ 0, -ENOMEM, "no memory" },
+	{ 0, -ESHUTDOWN, "the task is over" },
+	{ 0, -ECANCELED, "stopped before all was delivered" },
+	{ 0, -EFAULT, "the buffer is not writable" },
+	{ 0, -ENOSPC, "too many ranges or values of user_data: start, and poll for POLLOUT" },
+};
+
+static int fb_user_explain(struct fb_user_check_why *why, unsigned int cmd, int ret)
+{
+	const struct fb_user_failure *f = fb_user_failures;
+
+	for (; f < fb_user_failures + ARRAY_SIZE(fb_user_failures); f++)
+		if (f->ret == ret && (f->cmd == cmd || !f->cmd))
+			return fb_user_check_refuse(why, ret, "%s", f->why);
+	return fb_user_check_refuse(why, ret, "error %d", -ret);
+}
+
+/* @ret: of a call of include/freeblock.h */
+static int fb_user_fail(struct fb_user_file *ff, unsigned int cmd, int ret)
+{
+	return ret ? fb_user_explain(&ff->why, cmd, ret) : 0;
+}
+
+static int fb_user_need(struct fb_user_file *ff, u64 feature)
+{
+	return feature & ~ff->features ?
+		fb_user_refuse(ff, -EOPNOTSUPP, "feature 0x%llx was not agreed on", feature) : 0;
+}
 
 /* if this is true, all writes of the set-up are visible */
 static bool fb_user_has_started(const struct fb_user_file *ff)
@@ -106,6 +151,24 @@ static int fb_user_take_known(struct fb_user_file *ff, const u8 __user *from, u3
 			return ret;
 	}
 	return 0;
+}
+
+/* copy an array of @n such structures, for kvfree() */
+static void *fb_user_take_array(struct fb_user_file *ff, u64 from, u32 n, u32 size, u32 known)
+{
+	void *array = kvmalloc_array(n, known, GFP_KERNEL_ACCOUNT);
+	int ret = 0;
+	u32 i;
+
+	if (!array)
+		return ERR_PTR(fb_user_refuse(ff, -ENOMEM, "no memory for the array"));
+	for (i = 0; i < n && !ret; i++)
+		ret = fb_user_take_known(ff, u64_to_user_ptr(from) + (size_t)i * size, size,
+					 array + (size_t)i * known, known);
+	if (!ret)
+		return array;
+	kvfree(array);
+	return ERR_PTR(ret);
 }
 
 /* copy a call's structure, which begins with its size */
@@ -208,22 +271,6 @@ static int fb_user_check_fd(struct fb_user_file *ff, const struct file *file, in
 	return 0;
 }
 
-static int fb_user_refuse_create(struct fb_user_file *ff, int ret, const char *disk)
-{
-	switch (ret) {
-	case -ENODEV:
-		return fb_user_refuse(ff, ret,
-				      "%s is gone or has never had freeblock as its scheduler",
-				      disk);
-	case -EBUSY:
-		return fb_user_refuse(ff, ret, "%s has as many tasks as it can have", disk);
-	case -ENOSPC:
-		return fb_user_refuse(ff, ret, "the memory for tasks is in use");
-	default:
-		return fb_user_refuse(ff, ret, "no task: error %d", -ret);
-	}
-}
-
 static int fb_user_alloc_queue(struct fb_user_file *ff, const struct freeblock_ioc_setup *s)
 {
 	u32 kib = s->buffer_kib ?: FREEBLOCK_BUFFER_KIB;
@@ -252,7 +299,7 @@ static int fb_user_make_coverage(struct fb_user_file *ff, struct freeblock_task 
 		return 0;
 	coverage = freeblock_coverage_create(disk);
 	if (IS_ERR(coverage))
-		return fb_user_refuse_create(ff, PTR_ERR(coverage), disk->disk_name);
+		return fb_user_fail(ff, FREEBLOCK_IOC_SETUP, PTR_ERR(coverage));
 	ff->queue.coverage = coverage;
 	if (freeblock_task_set_coverage(task, coverage))
 		return fb_user_refuse(ff, -ENODEV, "the disk has just changed");
@@ -319,7 +366,7 @@ static struct freeblock_task *fb_user_make_task(struct fb_user_file *ff, struct 
 	ff->place.logical = bdev_logical_block_size(bdev) >> SECTOR_SHIFT;
 	task = freeblock_task_create(disk, s->name[0] ? s->name : name, &ff->ops, ff);
 	if (IS_ERR(task))
-		return ERR_PTR(fb_user_refuse_create(ff, PTR_ERR(task), disk->disk_name));
+		return ERR_PTR(fb_user_fail(ff, FREEBLOCK_IOC_SETUP, PTR_ERR(task)));
 	ret = fb_user_dress_task(ff, task, disk, s);
 	if (ret) {
 		fb_user_undo_setup(ff, task);
@@ -372,45 +419,21 @@ static int fb_user_setup(struct fb_user_file *ff, struct fb_user_arg *arg)
 
 /* ---- ranges ---- */
 
-/* copy the array, each range made one of whole blocks of the disk */
-static int fb_user_take_ranges(struct fb_user_file *ff, const struct freeblock_ioc_ranges *r,
-			       bool plain, struct freeblock_range *ranges)
+static int fb_user_change(struct fb_user_file *ff, const struct fb_user_arg *arg,
+			  const struct freeblock_range *ranges)
 {
-	const u8 __user *from = u64_to_user_ptr(r->ranges);
-	int ret = 0;
-	u32 i;
+	const struct freeblock_ioc_ranges *r = &arg->in.ranges;
+	int ret;
 
-	for (i = 0; i < r->nranges && !ret; i++) {
-		ret = fb_user_take_known(ff, from + (size_t)i * r->range_bytes, r->range_bytes,
-					 &ranges[i], sizeof(*ranges));
-		if (!ret)
-			ret = fb_user_check_range(&ff->place, &ranges[i], i, plain, &ff->why);
-	}
+	if (arg->cmd == FREEBLOCK_IOC_REMOVE)
+		return freeblock_task_remove(ff->task, ranges, r->nranges);
+	if (arg->cmd == FREEBLOCK_IOC_PROMOTE)
+		return freeblock_task_promote(ff->task, ranges, r->nranges);
+	ret = freeblock_task_add(ff->task, ranges, r->nranges,
+				 r->flags & FREEBLOCK_RANGES_UNCOVERED ? FREEBLOCK_UNCOVERED : 0);
+	if (!ret)
+		fb_user_queue_added(&ff->queue);
 	return ret;
-}
-
-static int fb_user_refuse_uncovered(struct fb_user_file *ff)
-{
-	return fb_user_refuse(ff, -EOPNOTSUPP, "FREEBLOCK_FEATURE_COVERAGE was not agreed on");
-}
-
-static int fb_user_refuse_ranges(struct fb_user_file *ff, int ret)
-{
-	switch (ret) {
-	case 0:
-		return 0;
-	case -ESHUTDOWN:
-		return fb_user_refuse(ff, ret, "the task is over");
-	case -ENOSPC:
-		return fb_user_refuse(ff, ret,
-				      "too many ranges wait to be entered, or too many values are remembered: %s",
-				      ff->started ? "poll for POLLOUT" :
-				      "start, and then poll for POLLOUT");
-	case -ENOMEM:
-		return fb_user_refuse(ff, ret, "no memory for the ranges");
-	default:
-		return fb_user_refuse(ff, ret, "the ranges: error %d", -ret);
-	}
 }
 
 static int fb_user_ranges(struct fb_user_file *ff, struct fb_user_arg *arg)
@@ -419,31 +442,22 @@ static int fb_user_ranges(struct fb_user_file *ff, struct fb_user_arg *arg)
 	bool adds = arg->cmd == FREEBLOCK_IOC_ADD;
 	struct freeblock_range *ranges;
 	int ret;
+	u32 i;
 
 	ret = fb_user_check_ranges(r, FREEBLOCK_RANGES_MAX, adds ? FREEBLOCK_RANGES_UNCOVERED : 0,
 				   &ff->why);
+	if (!ret && r->flags)
+		ret = fb_user_need(ff, FREEBLOCK_FEATURE_COVERAGE);
 	if (ret)
 		return ret;
-	if (r->flags && !ff->queue.coverage)
-		return fb_user_refuse_uncovered(ff);
-	ranges = kvmalloc_array(r->nranges, sizeof(*ranges), GFP_KERNEL_ACCOUNT);
-	if (!ranges)
-		return fb_user_refuse_ranges(ff, -ENOMEM);
-	ret = fb_user_take_ranges(ff, r, !adds, ranges);
-	if (ret)
-		goto free;
-	if (adds)
-		ret = freeblock_task_add(ff->task, ranges, r->nranges,
-					 r->flags & FREEBLOCK_RANGES_UNCOVERED ?
-					 FREEBLOCK_UNCOVERED : 0);
-	else if (arg->cmd == FREEBLOCK_IOC_REMOVE)
-		ret = freeblock_task_remove(ff->task, ranges, r->nranges);
-	else
-		ret = freeblock_task_promote(ff->task, ranges, r->nranges);
-	if (!ret && adds)
-		fb_user_queue_added(&ff->queue);
-	ret = fb_user_refuse_ranges(ff, ret);
-free:
+	ranges = fb_user_take_array(ff, r->ranges, r->nranges, r->range_bytes, sizeof(*ranges));
+	if (IS_ERR(ranges))
+		return PTR_ERR(ranges);
+	/* each becomes one of whole blocks of the disk */
+	for (i = 0; i < r->nranges && !ret; i++)
+		ret = fb_user_check_range(&ff->place, &ranges[i], i, !adds, &ff->why);
+	if (!ret)
+		ret = fb_user_fail(ff, arg->cmd, fb_user_change(ff, arg, ranges));
 	kvfree(ranges);
 	return ret;
 }
@@ -457,8 +471,6 @@ static u64 fb_user_first_block(const struct fb_user_file *ff)
 
 static int fb_user_check_bits_of(struct fb_user_file *ff, const struct freeblock_ioc_bits *b)
 {
-	if (!ff->queue.coverage)
-		return fb_user_refuse_uncovered(ff);
 	return fb_user_check_bits(b, fb_user_check_blocks(&ff->place), &ff->why);
 }
 
@@ -531,24 +543,6 @@ static int fb_user_set_coverage(struct fb_user_file *ff, struct fb_user_arg *arg
 
 /* ---- probes ---- */
 
-/* copy the array; each probe is then one of the disk's sectors */
-static int fb_user_take_probes(struct fb_user_file *ff, const struct freeblock_ioc_probes *p,
-			       struct freeblock_probe *probes)
-{
-	const u8 __user *from = u64_to_user_ptr(p->probes);
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; i < p->nprobes && !ret; i++) {
-		ret = fb_user_take_known(ff, from + (size_t)i * p->probe_bytes, p->probe_bytes,
-					 &probes[i], sizeof(*probes));
-		if (!ret)
-			ret = fb_user_check_probe(&ff->place, &probes[i], i, &ff->why);
-		probes[i].first += ff->place.start;
-	}
-	return ret;
-}
-
 /* return those that are done */
 static int fb_user_give_probes(struct fb_user_file *ff, const struct freeblock_ioc_probes *p,
 			       struct freeblock_probe *probes)
@@ -564,48 +558,31 @@ static int fb_user_give_probes(struct fb_user_file *ff, const struct freeblock_i
 	return 0;
 }
 
-static int fb_user_refuse_probes(struct fb_user_file *ff, int ret)
-{
-	switch (ret) {
-	case -ERESTARTSYS:
-		return fb_user_refuse(ff, -EINTR, "a signal has come before a probe was done");
-	case -EBUSY:
-		return fb_user_refuse(ff, ret, "another thread has probes sent");
-	case -ESHUTDOWN:
-		return fb_user_refuse(ff, ret, "the task is over");
-	case -ENODEV:
-		return fb_user_refuse(ff, ret, "the disk is gone");
-	case -EOPNOTSUPP:
-		return fb_user_refuse(ff, ret, "the disk has zones that are written in sequence");
-	default:
-		return fb_user_refuse(ff, ret, "the probes: error %d", -ret);
-	}
-}
-
 /* Other calls go on while this waits: the task stays as long as the file is open. */
 static int fb_user_probe(struct fb_user_file *ff, struct fb_user_arg *arg)
 {
 	struct freeblock_ioc_probes *p = &arg->in.probes;
 	struct freeblock_probe *probes;
 	int ret;
+	u32 i;
 
-	if (!(ff->features & FREEBLOCK_FEATURE_PROBES))
-		return fb_user_refuse(ff, -EOPNOTSUPP,
-				      "FREEBLOCK_FEATURE_PROBES was not agreed on");
 	ret = fb_user_check_probes(p, &ff->why);
 	if (ret)
 		return ret;
-	probes = kvcalloc(p->nprobes, sizeof(*probes), GFP_KERNEL_ACCOUNT);
-	if (!probes)
-		return fb_user_refuse(ff, -ENOMEM, "no memory for the probes");
-	ret = fb_user_take_probes(ff, p, probes);
+	probes = fb_user_take_array(ff, p->probes, p->nprobes, p->probe_bytes, sizeof(*probes));
+	if (IS_ERR(probes))
+		return PTR_ERR(probes);
+	for (i = 0; i < p->nprobes && !ret; i++) {
+		ret = fb_user_check_probe(&ff->place, &probes[i], i, &ff->why);
+		probes[i].first += ff->place.start;
+	}
 	if (ret)
 		goto free;
 	mutex_unlock(&ff->config);
 	ret = freeblock_task_probe(ff->task, probes, p->nprobes, p->timeout_ms);
 	mutex_lock(&ff->config);
 	if (ret < 0) {
-		ret = fb_user_refuse_probes(ff, ret);
+		ret = fb_user_fail(ff, arg->cmd, ret == -ERESTARTSYS ? -EINTR : ret);
 		goto free;
 	}
 	p->done = ret;
@@ -626,12 +603,8 @@ static int fb_user_start(struct fb_user_file *ff, struct fb_user_arg *arg)
 	if (ff->started)
 		return fb_user_refuse(ff, -EALREADY, "started already");
 	ret = freeblock_task_start(ff->task);
-	if (ret == -EINVAL)
-		return fb_user_refuse(ff, ret, "nothing is declared");
-	if (ret == -ESHUTDOWN)
-		return fb_user_refuse(ff, ret, "stopped");
 	if (ret)
-		return fb_user_refuse(ff, ret, "not started: error %d", -ret);
+		return fb_user_fail(ff, arg->cmd, ret);
 	/* pairs with fb_user_has_started() */
 	smp_store_release(&ff->started, true);
 	wake_up(&ff->queue.readable);
@@ -640,18 +613,15 @@ static int fb_user_start(struct fb_user_file *ff, struct fb_user_arg *arg)
 
 static int fb_user_control(struct fb_user_file *ff, struct fb_user_arg *arg)
 {
-	bool pause = arg->cmd == FREEBLOCK_IOC_PAUSE;
 	int ret = 0;
 
 	if (arg->cmd == FREEBLOCK_IOC_STOP)
 		freeblock_task_stop(ff->task);
-	else if (pause)
+	else if (arg->cmd == FREEBLOCK_IOC_PAUSE)
 		ret = freeblock_task_pause(ff->task);
 	else
 		ret = freeblock_task_resume(ff->task);
-	if (ret == -EALREADY)
-		return fb_user_refuse(ff, ret, "it is already %s", pause ? "paused" : "running");
-	return ret ? fb_user_refuse(ff, -ESHUTDOWN, "the task is over") : 0;
+	return fb_user_fail(ff, arg->cmd, ret == -EINVAL ? -ESHUTDOWN : ret);
 }
 
 static int fb_user_urgency(struct fb_user_file *ff, struct fb_user_arg *arg)
@@ -721,10 +691,9 @@ static int fb_user_reason(struct fb_user_file *ff, struct fb_user_arg *arg)
 
 	if (r->pad)
 		return fb_user_refuse(ff, -EINVAL, "pad is not 0");
-	spin_lock(&ff->words);
 	BUILD_BUG_ON(sizeof(r->text) != sizeof(ff->reason.text));
-	strscpy_pad(r->text, ff->reason.text, sizeof(r->text));
-	spin_unlock(&ff->words);
+	scoped_guard(spinlock, &ff->words)
+		strscpy_pad(r->text, ff->reason.text, sizeof(r->text));
 	return fb_user_give(ff, arg->from, r, sizeof(*r));
 }
 
@@ -738,6 +707,7 @@ static const struct fb_user_call {
 	enum fb_user_stage stage;
 	int (*call)(struct fb_user_file *ff, struct fb_user_arg *arg);
 	u32 bytes;			/* of its structure; 0: it has none */
+	u64 feature;			/* that it is part of */
 } fb_user_calls[] = {
 	{ FREEBLOCK_IOC_API, FB_USER_OPEN, fb_user_api, FB_USER_SIZE(api) },
 	{ FREEBLOCK_IOC_REASON, FB_USER_OPEN, fb_user_reason, FB_USER_SIZE(reason) },
@@ -751,9 +721,12 @@ static const struct fb_user_call {
 	{ FREEBLOCK_IOC_STOP, FB_USER_STARTED, fb_user_control },
 	{ FREEBLOCK_IOC_URGENCY, FB_USER_SET_UP, fb_user_urgency, FB_USER_SIZE(urgency) },
 	{ FREEBLOCK_IOC_PROGRESS, FB_USER_SET_UP, fb_user_progress, FB_USER_SIZE(progress) },
-	{ FREEBLOCK_IOC_GET_COVERAGE, FB_USER_SET_UP, fb_user_get_coverage, FB_USER_SIZE(bits) },
-	{ FREEBLOCK_IOC_SET_COVERAGE, FB_USER_SET_UP, fb_user_set_coverage, FB_USER_SIZE(bits) },
-	{ FREEBLOCK_IOC_PROBE, FB_USER_STARTED, fb_user_probe, FB_USER_SIZE(probes) },
+	{ FREEBLOCK_IOC_GET_COVERAGE, FB_USER_SET_UP, fb_user_get_coverage, FB_USER_SIZE(bits),
+	  FREEBLOCK_FEATURE_COVERAGE },
+	{ FREEBLOCK_IOC_SET_COVERAGE, FB_USER_SET_UP, fb_user_set_coverage, FB_USER_SIZE(bits),
+	  FREEBLOCK_FEATURE_COVERAGE },
+	{ FREEBLOCK_IOC_PROBE, FB_USER_STARTED, fb_user_probe, FB_USER_SIZE(probes),
+	  FREEBLOCK_FEATURE_PROBES },
 };
 
 static int fb_user_call(struct fb_user_file *ff, const struct fb_user_call *c, void __user *from)
@@ -769,6 +742,8 @@ static int fb_user_call(struct fb_user_file *ff, const struct fb_user_call *c, v
 	if (c->stage >= FB_USER_STARTED && !ff->started)
 		return fb_user_refuse(ff, -EBADFD, "not started");
 	ret = c->bytes ? fb_user_take(ff, c->cmd, from, &arg.in, c->bytes) : 0;
+	if (!ret)
+		ret = fb_user_need(ff, c->feature);
 	return ret ? ret : c->call(ff, &arg);
 }
 
@@ -796,25 +771,21 @@ static long fb_user_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 static ssize_t fb_user_read(struct file *file, char __user *to, size_t size, loff_t *pos)
 {
 	struct fb_user_file *ff = file->private_data;
+	struct fb_user_check_why why;
 	ssize_t ret;
 
 	if (!fb_user_has_started(ff))
 		return fb_user_refuse_unlocked(ff, -EBADFD, "not started");
 	ret = fb_user_queue_read(&ff->queue, ff->task, to, size, file->f_flags & O_NONBLOCK);
-	switch (ret) {
-	case -EMSGSIZE:
+	if (ret == -EMSGSIZE)
 		return fb_user_refuse_unlocked(ff, ret,
 					       "a buffer of %zu bytes, the next record has %zu",
 					       size, READ_ONCE(ff->queue.needed));
-	case -EFAULT:
-		return fb_user_refuse_unlocked(ff, ret, "the buffer is not writable");
-	case -ECANCELED:
-		return fb_user_refuse_unlocked(ff, ret, "stopped before all was delivered");
-	case -ENODEV:
-		return fb_user_refuse_unlocked(ff, ret, "the disk is gone");
-	default:
-		return ret;
+	if (ret < 0 && ret != -EAGAIN && ret != -ERESTARTSYS) {
+		fb_user_explain(&why, 0, ret);
+		fb_user_publish(ff, &why);
 	}
+	return ret;
 }
 
 static __poll_t fb_user_poll(struct file *file, poll_table *wait)

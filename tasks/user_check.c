@@ -69,7 +69,7 @@ int fb_user_check_api(const struct freeblock_ioc_api *a, struct fb_user_check_wh
 				 FREEBLOCK_API_VERSION);
 	if (a->features & ~FB_USER_CHECK_FEATURES)
 		return fb_refuse(-EOPNOTSUPP, "features 0x%llx: this module has 0x%llx only",
-				 (unsigned long long)a->features, FB_USER_CHECK_FEATURES);
+				 a->features, FB_USER_CHECK_FEATURES);
 	return 0;
 }
 
@@ -131,7 +131,7 @@ int fb_user_check_urgency(s32 priority, u32 foreground_ppm, struct fb_user_check
 	if (priority < FREEBLOCK_PRIORITY_MIN || priority > FREEBLOCK_PRIORITY_MAX)
 		return fb_refuse(-EINVAL, "priority %d is not within %d .. %d", priority,
 				 FREEBLOCK_PRIORITY_MIN, FREEBLOCK_PRIORITY_MAX);
-	if (foreground_ppm > 500000)
+	if (foreground_ppm > FB_PPM / 2)
 		return fb_refuse(-EINVAL, "foreground_ppm %u: at most 500000, half of the time",
 				 foreground_ppm);
 	return 0;
@@ -165,13 +165,11 @@ int fb_user_check_range(const struct fb_user_check_place *at, struct freeblock_r
 		return fb_refuse(-EINVAL, "range %u is empty", index);
 	if (r->first >= at->sectors || r->count > at->sectors - r->first)
 		return fb_refuse(-ERANGE, "range %u: sectors %llu+%llu: the block device has %llu",
-				 index, (unsigned long long)r->first, (unsigned long long)r->count,
-				 (unsigned long long)at->sectors);
+				 index, r->first, r->count, at->sectors);
 	if ((r->first && begin & mask) || (end != last && end & mask))
 		return fb_refuse(-EINVAL,
 				 "range %u: sectors %llu+%llu: not whole blocks of %u, the device begins at %llu",
-				 index, (unsigned long long)r->first, (unsigned long long)r->count,
-				 at->granule, (unsigned long long)at->start);
+				 index, r->first, r->count, at->granule, at->start);
 	if (plain && r->user_data)
 		return fb_refuse(-EINVAL, "range %u: user_data is for ADD", index);
 	r->first = begin & ~mask;
@@ -189,24 +187,22 @@ u64 fb_user_check_blocks(const struct fb_user_check_place *at)
 }
 
 /* Of a device with so many blocks. Return: 0; -EINVAL, -ERANGE: see struct freeblock_ioc_bits. */
-int fb_user_check_bits(const struct freeblock_ioc_bits *b, u64 blocks,
+int fb_user_check_bits(const struct freeblock_ioc_bits *b, __u64 blocks,
 		       struct fb_user_check_why *why)
 {
 	if (b->pad)
 		return fb_refuse(-EINVAL, "pad is not 0");
 	if (!b->count || b->count > FREEBLOCK_BITS_MAX)
-		return fb_refuse(-EINVAL, "%llu blocks are not within 1 .. %u",
-				 (unsigned long long)b->count, FREEBLOCK_BITS_MAX);
+		return fb_refuse(-EINVAL, "%llu blocks are not within 1 .. %u", b->count,
+				 FREEBLOCK_BITS_MAX);
 	if (b->first % 8)
-		return fb_refuse(-EINVAL, "block %llu is not a multiple of 8",
-				 (unsigned long long)b->first);
+		return fb_refuse(-EINVAL, "block %llu is not a multiple of 8", b->first);
 	if (b->first >= blocks || b->count > blocks - b->first)
-		return fb_refuse(-ERANGE, "blocks %llu+%llu: the block device has %llu",
-				 (unsigned long long)b->first, (unsigned long long)b->count,
-				 (unsigned long long)blocks);
+		return fb_refuse(-ERANGE, "blocks %llu+%llu: the block device has %llu", b->first,
+				 b->count, blocks);
 	if (b->count % 8 && b->first + b->count != blocks)
 		return fb_refuse(-EINVAL, "%llu blocks are no multiple of 8, nor the last ones",
-				 (unsigned long long)b->count);
+				 b->count);
 	return 0;
 }
 
@@ -248,12 +244,10 @@ int fb_user_check_probe(const struct fb_user_check_place *at, const struct freeb
 				 p->count, at->granule);
 	if (p->first >= at->sectors || p->count > at->sectors - p->first)
 		return fb_refuse(-ERANGE, "probe %u: sectors %llu+%u: the block device has %llu",
-				 index, (unsigned long long)p->first, p->count,
-				 (unsigned long long)at->sectors);
+				 index, p->first, p->count, at->sectors);
 	if ((at->start + p->first) % at->logical || p->count % at->logical)
 		return fb_refuse(-EINVAL,
 				 "probe %u: sectors %llu+%u: not whole logical blocks of %u, the device begins at %llu",
-				 index, (unsigned long long)p->first, p->count, at->logical,
-				 (unsigned long long)at->start);
+				 index, p->first, p->count, at->logical, at->start);
 	return 0;
 }

@@ -22,11 +22,11 @@ struct fb_user_check_why {
 	char text[FREEBLOCK_REASON_LEN];	/* one line */
 };
 
-/* Where a block device lies on its disk */
+/* Where a block device lies on its disk; in types of the interface, which are printed alike */
 struct fb_user_check_place {
-	u64 start;			/* its first sector */
-	u64 sectors;
-	u64 disk_sectors;		/* that of the disk */
+	__u64 start;			/* its first sector */
+	__u64 sectors;
+	__u64 disk_sectors;		/* that of the disk */
 	u32 granule;			/* sectors of a block, a power of two */
 	u32 logical;			/* sectors of the disk's logical block, a power of two */
 };
@@ -44,7 +44,7 @@ int fb_user_check_ranges(const struct freeblock_ioc_ranges *r, u32 most, u32 fla
 int fb_user_check_range(const struct fb_user_check_place *at, struct freeblock_range *r, u32 index,
 			bool plain, struct fb_user_check_why *why);
 u64 fb_user_check_blocks(const struct fb_user_check_place *at);
-int fb_user_check_bits(const struct freeblock_ioc_bits *b, u64 blocks,
+int fb_user_check_bits(const struct freeblock_ioc_bits *b, __u64 blocks,
 		       struct fb_user_check_why *why);
 int fb_user_check_probes(const struct freeblock_ioc_probes *p, struct fb_user_check_why *why);
 int fb_user_check_probe(const struct fb_user_check_place *at, const struct freeblock_probe *p,

@@ -12,7 +12,8 @@
 # Seen to fail: an upload that silence never ends; uploads without an owner; a counter that starts
 # anew when the scheduler is attached; a file without a newline; state of a scheduler that is not
 # attached; numbers for everybody; waits of writes that are not summed; the policy's order of a disk
-# without a model; room for a byte less than a long id has.
+# without a model; room for a byte less than a long id has; settings that do not take their lowest
+# value.
 #
 # lab-python: freeblock
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -193,6 +194,42 @@ for words in "source several" source+ +dest source,dest source+auto "none+dest" 
 	expect_fail "lift '$words'" iosched "$disk" lift "$words"
 done
 expect_eq "lift is what it was" "$(iosched "$disk" lift)" auto
+
+# ---- settings ----
+
+# ends NAME LOWEST HIGHEST: both are taken and shown, and nothing beyond
+ends()
+{
+	setting="$dir/$1"
+	before=$(cat "$setting")
+	for value in "$2" "$3"; do
+		echo "$value" > "$setting"
+		echo "$value"
+		cat "$setting"
+	done | uniq -u > /tmp/wrong
+	for value in $(($2 - 1)) $(($3 + 1)) 4294967296 "$3 1" few ""; do
+		! echo "$value" > "$setting" || echo "'$value'" >> /tmp/wrong
+	done 2>/dev/null
+	expect_eq "$1: $2 to $3" "$(cat /tmp/wrong; cat "$setting")" "$3"
+	expect_ok "$1 as before" sh -c "echo $before > $setting"
+}
+
+ends bad_quarantine_kib 0 65536
+ends bad_slow_s 1 86400
+ends bad_slow_most 1 1000
+ends idle_wait_us 0 3600000000
+ends idle_size_kib 64 4096
+ends idle_mean_us 0 10000000
+ends idle_max_us 1000 60000000
+ends max_kib_s 0 4194304
+for words in "power respect keep-awake" "idle_only 0 1" "model_force 0 1"; do
+	set -- $words
+	for word in "$3" "$2"; do
+		echo "$word" > "$dir/$1"
+		expect_eq "$1: $word" "$(cat "$dir/$1")" "$word"
+	done
+	expect_fail "$1: another word" sh -c "echo $2$3 > $dir/$1"
+done
 
 # ---- counters ----
 

@@ -66,9 +66,9 @@ def ranges_made(texts):
     constants.update(USEC_PER_SEC=10 ** 6, NSEC_PER_USEC=10 ** 3, NSEC_PER_MSEC=10 ** 6)
     found = {}
     for name, low, high, auto in re.findall(
-            r"^FB_SYSFS_SETTING\((\w+), [\w.]+, ([^,]+),\s+([^,]+), (true|false)\);",
-            texts["sysfs.c"], re.M):
-        found[DISK + name] = (number(low, constants), number(high, constants), auto == "true")
+            r"^FB_SYSFS_SETTING\((\w+), [\w.]+,(?:\s+\.lowest = ([^,]+),)?\s+\.highest = ([^,)]+)"
+            r"(,\s+\.may_be_auto = true)?\);", texts["sysfs.c"], re.M):
+        found[DISK + name] = (number(low or "0", constants), number(high, constants), bool(auto))
     for name, low, high, auto in re.findall(
             r"^FB_TUNABLES_NUMBER\((\w+), [^,]+, \w+, \w+, (\d+), (\d+)(,\s+true)?",
             texts["sched/tunables.c"], re.M):
@@ -174,7 +174,7 @@ def main():
             ("a value of jobs more", "tasks/job.c", (r'^\t\t\{ "first", ',
                                                      r'\t\t{ "newer", 1 },\n\g<0>')),
             ("a setting more", "sysfs.c", (r"^FB_SYSFS_SETTING\(bad_slow_s,",
-                                           r"FB_SYSFS_SETTING(newer, x, 0, 1, false);\n\g<0>")),
+                                           r"FB_SYSFS_SETTING(newer, x, .highest = 1);\n\g<0>")),
             ("a setting's limit", "sysfs.c", (r"86400", "86401")),
             ("a tunable's limit", "sched/tunables.c", (r"600000\)", "600001)")),
             ("a table more", "debugfs.c", (r"^\tdebugfs_create_file\(\"tasks",

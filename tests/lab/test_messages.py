@@ -19,6 +19,8 @@ FOLDERS = ("", "core", "disk", "sched", "tasks")
 PRINTS = re.compile(r"\b(?:pr_(?:emerg|alert|crit|err|warn|notice|info|cont|debug)(?:_\w+)?"
                     r"|printk\w*|dev_(?:err|warn|notice|info)\w*|sdev_printk)\(")
 LOCKS = re.compile(r"\b(?:raw_)?spin_(un)?lock(?:_irq(?:save|restore)?|_bh)?\(")
+# What the end of a scope releases: the rest of its block, or the statement or block behind it
+GUARDS = re.compile(r"\b(scoped_)?guard\((?:raw_)?spinlock(?:_irq(?:save)?|_bh)?\b[^;{}\n]*\)")
 ASSERTS = re.compile(r"\blockdep_assert_held\(&[\w>.()-]*\b(?:lock|cookie_lock|words)\)")
 
 
@@ -41,17 +43,43 @@ def functions(text):
     return found
 
 
+def block_end(body, at):
+    """Where the block that is open at `at` ends."""
+    depth = 0
+    for match in re.finditer(r"[{}]", body[at:]):
+        depth += 1 if match.group() == "{" else -1
+        if depth < 0:
+            return at + match.start()
+    return len(body)
+
+
+def guarded(body):
+    """[(begin, end)] of what guard() and scoped_guard() have done under a spinlock."""
+    found = []
+    for match in GUARDS.finditer(body):
+        end = match.end()
+        if not match.group(1):
+            found.append((end, block_end(body, end)))
+        elif body[end:].lstrip().startswith("{"):
+            found.append((end, block_end(body, body.index("{", end) + 1)))
+        else:
+            found.append((end, body.index(";", end)))
+    return found
+
+
 def calls(body, names):
     """[(whether a lock is held, what is called)] in the order of the text. A lock that was taken
     before the function is held until it is given back, too."""
     held = bool(ASSERTS.search(body))
+    guards = guarded(body)
     found = []
     for match in re.finditer(r"\b(\w+)\(", body):
         lock = LOCKS.match(body, match.start())
         if lock:
             held = not lock.group(1)
         elif match.group(1) in names or PRINTS.match(body, match.start()):
-            found.append((held, match.group(1)))
+            inside = any(begin < match.start() < end for begin, end in guards)
+            found.append((held or inside, match.group(1)))
     return found
 
 
@@ -83,6 +111,12 @@ def main():
              "\tlockdep_assert_held(&disk->lock);\n", '\tpr_warn("planted\\n");\n'),
             ("one in a function that is called with the lock held", "disk/disk.c",
              "\tspin_lock_irq(&disk->lock);\n", "\tfb_memory_charge(NULL, 0, NULL);\n"),
+            ("one in the scope of a guard", "disk/disk.c",
+             "\tguard(spinlock_irq)(&disk->lock);\n", '\tpr_warn("planted\\n");\n'),
+            ("one in a guarded block", "disk/free_read.c",
+             "\tscoped_guard(spinlock_irqsave, &disk->lock) {\n", '\t\tpr_warn("planted\\n");\n'),
+            ("one that is a guarded statement", "disk/measure.c",
+             "\tscoped_guard(spinlock_irq, &disk->lock)\n", '\t\tpr_warn("planted\\n");\n'),
             ("one behind a macro", "tasks/task.c", "\tspin_lock_irq(&disk->lock);\n",
              '\tfb_job_refuse(NULL, 0, "planted");\n')):
         text = texts[path]

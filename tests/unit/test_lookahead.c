@@ -160,7 +160,7 @@ static void test_off(void **state)
 	assert_int_equal(gap(&d, BOTH), BOTH);
 	fb_lookahead_off(&d.p, false);
 	assert_int_equal(d.p.lift[0].state, FB_LOOKAHEAD_TRIAL);
-	assert_int_equal(d.p.lift[0].pause_ns, FB_LOOKAHEAD_PAUSE_NS);
+	assert_int_equal(d.p.lift[0].pause_ns, FB_PAUSE_NS);
 }
 
 /* how many of RUNS drives have a lift refused; trials until both have a verdict, mean */
@@ -258,7 +258,7 @@ static void test_apart(void **state)
 static void test_pauses(void **state)
 {
 	struct drive d = new_drive(3, 10000);
-	u64 pause = FB_LOOKAHEAD_PAUSE_NS, at;
+	u64 pause = FB_PAUSE_NS, at;
 	u32 i;
 
 	(void)state;
@@ -274,9 +274,9 @@ static void test_pauses(void **state)
 		d.now = at + pause;
 		fb_lookahead_allowed(&d.p, BOTH, d.now);
 		assert_int_equal(d.p.lift[0].state, FB_LOOKAHEAD_TRIAL);
-		pause = min_t(u64, 2 * pause, FB_LOOKAHEAD_PAUSE_MAX_NS);
+		pause = min_t(u64, 2 * pause, FB_PAUSE_MAX_NS);
 	}
-	assert_int_equal(pause, FB_LOOKAHEAD_PAUSE_MAX_NS);
+	assert_int_equal(pause, FB_PAUSE_MAX_NS);
 	assert_true(d.used[0] < 9 * 20);
 }
 
@@ -304,14 +304,14 @@ static void test_changes(void **state)
 	assert_int_equal(d.p.lift[1].state, FB_LOOKAHEAD_ALLOWED);
 	run(&d, 500);
 	assert_int_equal(d.p.lift[0].refusals, 4);
-	assert_true(d.p.lift[0].pause_ns > 4 * FB_LOOKAHEAD_PAUSE_NS);
+	assert_true(d.p.lift[0].pause_ns > 4 * FB_PAUSE_NS);
 	d.behind[0] = 0;
 	run(&d, 3600);
 	assert_int_equal(d.p.lift[0].state, FB_LOOKAHEAD_ALLOWED);
 	d.behind[0] = 500000;
 	while (d.p.lift[0].state == FB_LOOKAHEAD_ALLOWED)
 		gap(&d, BOTH);
-	assert_int_equal(d.p.lift[0].until_ns, d.now + FB_LOOKAHEAD_PAUSE_NS);
+	assert_int_equal(d.p.lift[0].until_ns, d.now + FB_PAUSE_NS);
 }
 
 /*

@@ -229,7 +229,7 @@ static void test_landed(void **state)
 static void test_pauses(void **state)
 {
 	struct rig rig = begin(1, DISK("no"));
-	u64 pause_ns = FB_PHASE_PAUSE_NS;
+	u64 pause_ns = FB_PAUSE_NS;
 	u32 i;
 
 	(void)state;
@@ -243,13 +243,13 @@ static void test_pauses(void **state)
 		rig.now = rig.p.off_until_ns;
 		assert_false(fb_phase_on(&rig.p, rig.now - 1));
 		assert_true(fb_phase_on(&rig.p, rig.now));
-		pause_ns = min(2 * pause_ns, FB_PHASE_PAUSE_MAX_NS);
+		pause_ns = min(2 * pause_ns, FB_PAUSE_MAX_NS);
 		assert_int_equal(rig.p.pause_ns, pause_ns);
 	}
-	assert_int_equal(pause_ns, FB_PHASE_PAUSE_MAX_NS);
+	assert_int_equal(pause_ns, FB_PAUSE_MAX_NS);
 	rig.odd_pct = 0;
 	assert_int_equal(reads(&rig, VERDICT), VERDICT);
-	assert_int_equal(rig.p.pause_ns, FB_PHASE_PAUSE_NS);
+	assert_int_equal(rig.p.pause_ns, FB_PAUSE_NS);
 	assert_int_equal(rig.p.given_up, 0);
 	end(&rig);
 }

@@ -302,7 +302,7 @@ static void simr_destage(struct simr *r, const struct fb_destage *d)
 	simr_count(r, "firsts", d->firsts);
 	simr_count(r, "lates", d->lates);
 	simr_real(r, "margin_ms", d->margin_ns / SIMR_NS_PER_MS);
-	simr_real(r, "bare", (double)d->bare / FB_DESTAGE_ONE);
+	simr_real(r, "bare", (double)d->bare / FB_ONE);
 	simr_close(r);
 }
 
