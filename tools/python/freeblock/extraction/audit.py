@@ -165,12 +165,21 @@ class _Auditor:
         # block seem too late, and more reads tell
         return int(min(-(-self.reader.slot_repeats(1 / np.max(spt), self.half) // 2), most))
 
+    def _in_row(self, blocks, repeats):
+        """Edges of blocks, each read in a row: a drive that begins anywhere ends early a read that
+        finds the head within the block, which only the first one does."""
+        seen = self.reader.angles(np.repeat(blocks, repeats + 1)).reshape(len(blocks), repeats + 1)
+        return early(seen[:, 1:].T)
+
     def _off(self, blocks, spt, most=REPEATS):
         """By how many slots blocks end elsewhere, by the earliest of at most so many reads,
-        and more of those that seem late; NaN: not read. And their angles."""
+        and more of those that seem late; NaN: not read."""
         repeats = self.reader.slot_repeats(1 / np.max(spt), self.half)
         edges = self.reader.edges(blocks, self._few(spt, most))
         want = self._ends(blocks) + self.shift
+        soon = np.flatnonzero(wrap(edges - want) * spt < -self.half)
+        if len(soon) <= max(len(blocks) * MANY, LEAST_OFF):
+            edges[soon] = self._in_row(blocks[soon], repeats)
         off = wrap(edges - want) * spt
         late = np.flatnonzero(off > self.half)
         for tried in range(LATE_TRIES * repeats):
@@ -179,7 +188,7 @@ class _Auditor:
             edges[late] = early(np.stack((edges[late], self.reader.angles(blocks[late]))))
             off[late] = (wrap(edges - want) * spt)[late]
             late = late[off[late] > self.half]
-        return off, edges
+        return off
 
     def _doubt(self, first, last, why):
         self.found.doubts.append((int(first), int(last), why))
@@ -193,7 +202,7 @@ class _Auditor:
     def look(self, tracks):
         """Some tracks in a row."""
         ends = np.stack([tracks["first"], tracks["first"] + tracks["count"] - 1], axis=1).ravel()
-        off, _ = self._off(ends, np.repeat(tracks["spt"], 2), self.most)
+        off = self._off(ends, np.repeat(tracks["spt"], 2), self.most)
         unread = np.isnan(off).reshape(-1, 2)
         wrong = (np.abs(off) > self.half).reshape(-1, 2).any(axis=1)
         longer = self._longer(tracks)
@@ -282,10 +291,10 @@ class _Auditor:
             return False
         leap = max(int(np.ceil(AHEAD * spt)), 1)
         blocks = first + np.concatenate([np.arange(i, count, leap) for i in range(leap)])
-        off, edges = self._off(blocks, spt)
+        off = self._off(blocks, spt)
         for block in np.sort(blocks[np.isnan(off)]):
             self._doubt(block, block, UNREADABLE)
-        edge, wrong = dict(zip(blocks.tolist(), edges)), blocks[np.abs(off) > self.half].tolist()
+        wrong = blocks[np.abs(off) > self.half].tolist()
         away = self.layout.moved(np.array(wrong, np.int64))
         strays = set(wrong) | set(self._far(track) if longer else [])
         strays -= set(blocks[self.layout.moved(blocks) | np.isnan(off)].tolist())
@@ -300,9 +309,10 @@ class _Auditor:
             self._doubt(*ends, ANGLE)
             self._neighbours(track)
             return False
-        for block in strays:
+        strays = np.array(sorted(strays), np.int64)
+        for block, edge in zip(strays.tolist(), self._in_row(strays, REPEATS).tolist()):
             self._doubt(block, block, ELSEWHERE)
-            self.away[block] = float((edge[block] - self.shift) % 1)
+            self.away[block] = (edge - self.shift) % 1
         return True
 
     def _neighbours(self, track):
