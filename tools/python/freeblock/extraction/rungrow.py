@@ -257,12 +257,11 @@ class Growth:
         while off - on > 1:
             some = np.unique(np.linspace(on, off, min(FANOUT, off - on - 1) + 2).astype(int))[1:-1]
             good = self._test([(track, slot) for slot in some], learn=False)
-            wrong = np.flatnonzero(~good)
-            if len(wrong):
-                off = int(some[wrong[0]])
-                on = int(some[wrong[0] - 1]) if wrong[0] else on
-            else:
-                on = int(some[-1])
+            # where most are off, none was read twice
+            wrong = next((at for at in np.flatnonzero(~good)
+                          if not self._test([(track, some[at])], learn=False).all()), len(some))
+            on = int(some[wrong - 1]) if wrong else on
+            off = int(some[wrong]) if wrong < len(some) else off
         return off
 
     def _slots(self, track):

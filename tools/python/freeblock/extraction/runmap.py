@@ -68,6 +68,23 @@ class Run:
             found = found + np.where(units >= unit, slots, 0)
         return found
 
+    def unit_from(self, number):
+        """The first unit in a slot or behind it."""
+        found = self.first + number - self.dead
+        for unit, slots in self.slips:
+            found = found if found < unit else max(unit, found - slots)
+        return int(min(max(found, self.first), self.end))
+
+    def lone(self):
+        """[(first, end)] of its tracks whose length no other whole one has: slots that hold nothing
+        may have been missed."""
+        tracks = np.arange(*(self.place(np.array([self.dead, self.slots - 1]))[0] + [0, 1]))
+        length = self.length(tracks)
+        whole = (self.number(tracks) >= self.dead) & (self.number(tracks + 1) <= self.slots)
+        once = [spt for spt in set(self.lengths) if np.sum(whole & (length == spt)) < 2]
+        return [(self.unit_from(self.number(track)), self.unit_from(self.number(track + 1)))
+                for track in tracks[np.isin(length, once)]]
+
     def place(self, numbers):
         """(tracks, slots on them) of slots."""
         if not self.lengths:
