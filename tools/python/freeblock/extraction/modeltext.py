@@ -49,7 +49,18 @@ def _identity_lines(identity, sectors, unit):
                     "granule_sectors %d" % granule_sectors(sectors, unit)]
 
 
-def _mechanics_lines(mechanics):
+def _reaching(points, stroke):
+    """Points of a seek profile of which the last two lead to a time at the full stroke: those of a
+    drive that is mapped in part are near each other, and by chance the farther is the shorter."""
+    if len(points) < 2 or points[-1][0] >= stroke:
+        return points
+    (near, before), (far, ns) = points[-2:]
+    if 1 <= ns + (ns - before) / (far - near) * (stroke - far) <= MAX_NS:
+        return points
+    return points + [(stroke, ns)]
+
+
+def _mechanics_lines(mechanics, stroke):
     lines = ["period_ps %d" % within("the period, ps", round(mechanics["period_ps"]), 10 ** 9,
                                      10 ** 11),
              "zero_latency " + ("yes" if mechanics["zero_latency"] else "no")]
@@ -57,6 +68,8 @@ def _mechanics_lines(mechanics):
         lines.append("%s %d" % (name, within(name, round(mechanics.get(name, 0)), 0, MAX_NS)))
     for kind in SEEK_KINDS:
         points = list(mechanics.get(kind) or [])
+        if kind != "seek_spread":
+            points = _reaching(points, stroke)
         within("the number of %s points" % kind, len(points), int(kind == "seek"), MAX_SEEKS)
         for cylinders, ns in points:
             lines.append("%s %d %d" % (kind, cylinders, within(
@@ -115,7 +128,7 @@ def fbmodel(layout, identity, mechanics):
         lines.append("surface_run %d" % layout.surface_run)
     if identity.get("distrusted"):
         lines.append("distrusted %s" % identity["distrusted"])
-    lines += _mechanics_lines(mechanics)
+    lines += _mechanics_lines(mechanics, layout.cylinders - 1)
     for zone in layout.zones:
         lines += _zone_lines(zone, unit, over if zone is layout.zones[-1] else 0)
     data = seal(("\n".join(lines) + "\n").encode("ascii"))
