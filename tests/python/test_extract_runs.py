@@ -234,7 +234,7 @@ class Growing(unittest.TestCase):
         late. Seen to fail: a unit believed that was read once, among many that are off (the x300
         had a hole of 680 LBNs)."""
         whole = Run(1000, 12 * 418 + 136, 418, 0.2, 0.0625)
-        for slot in range(0, 136):
+        for slot in range(136):
             meter = LateOnce(whole, whole.first + 12 * 418 + slot)
             run = Growth(meter, replace(whole, count=3 * 418), whole.end + 5000)
             run.learn(whole.first + np.arange(0, 3 * 418, 99),

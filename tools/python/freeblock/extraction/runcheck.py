@@ -56,8 +56,9 @@ class Checked:
         tracks = sum(run.tracks for run in self.map.runs)
         doubts = [[first * unit_sectors, end * unit_sectors - 1, HOLE]
                   for first, end in self.map.holes()]
-        doubts += [[first * unit_sectors, end * unit_sectors - 1, LONE] for run in self.map.runs
-                   for first, end in ([(run.first, run.end)] if run.tracks <= ALONE else run.lone())]
+        for run in self.map.runs:
+            alone = [(run.first, run.end)] if run.tracks <= ALONE else run.lone()
+            doubts += [[first * unit_sectors, end * unit_sectors - 1, LONE] for first, end in alone]
         doubts += [[unit * unit_sectors, (unit + 1) * unit_sectors - 1, "cannot be read"]
                    for unit in self.unread]
         return {"runs": len(self.map.runs), "mapped_pct": self.mapped_pct,
