@@ -31,6 +31,7 @@ struct fb_snapshot {
 	struct fb_stats stats;
 	struct fb_idle_policy_status idle;	/* state and counters of idle reads */
 	u64 modelled;			/* there is a model */
+	u64 mapped;			/* LBNs whose angles it has */
 	u64 tasks;			/* started and not over */
 	u64 bad_blocks;			/* found */
 	u64 alarms;			/* pauses for slow recoveries */
@@ -132,6 +133,7 @@ static void fb_snapshot_copy(struct fb_disk *disk, struct fb_snapshot *s, u64 no
 	fb_idle_policy_status(&disk->idle.wait, now, &s->idle);
 	s->idle_why = fb_idle_why(disk, s->idle.why, now);
 	s->modelled = !!disk->model;
+	s->mapped = disk->model ? dm_info(disk->model)->mapped : 0;
 	s->tasks = fb_disk_tasks(disk);
 	s->bad_blocks = quarantine->total;
 	s->alarms = quarantine->alarms;
@@ -200,6 +202,7 @@ struct fb_snapshot_row {
 static const struct fb_snapshot_row fb_snapshot_rows[] = {
 	FB_SNAPSHOT("state/attached", U64, attached),
 	FB_SNAPSHOT("state/model", U64, modelled),
+	FB_SNAPSHOT("state/mapped_sectors", U64, mapped),
 	FB_SNAPSHOT("state/scheduling", TEXT, scheduling),
 	FB_SNAPSHOT("state/knowledge", CHARS, knowledge),
 	FB_SNAPSHOT("state/free_reads", TEXT, sched.free_reads),
@@ -337,6 +340,7 @@ static ssize_t fb_snapshot_show(struct kobject *kobj, struct kobj_attribute *att
 static struct attribute *fb_snapshot_files[] = {
 	FB_SNAPSHOT_FILE(attached),
 	FB_SNAPSHOT_FILE(model),
+	FB_SNAPSHOT_FILE(mapped_sectors),
 	FB_SNAPSHOT_FILE(scheduling),
 	FB_SNAPSHOT_FILE(knowledge),
 	FB_SNAPSHOT_FILE(free_reads),

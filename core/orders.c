@@ -15,11 +15,10 @@
 #define FB_ORDERS_STREAM_NS NSEC_PER_SEC
 
 /*
- * Few blocks. With so many outstanding the policy's order costs nothing, nor does it to take it:
- * all are at the drive under either. Beside more the drive first has to end all that it has but
- * one command, some 50 ms at a lower rate.
+ * Few blocks. With FB_ORDERS_SHALLOW outstanding the policy's order costs nothing, nor does it to
+ * take it: all are at the drive under either. Beside more the drive first has to end all that it
+ * has but one command, some 50 ms at a lower rate.
  */
-#define FB_ORDERS_SHALLOW 2
 #define FB_ORDERS_KEEP_NS NSEC_PER_SEC
 #define FB_ORDERS_PAUSE_NS (15 * FB_ORDERS_KEEP_NS)
 #define FB_ORDERS_MANY_PART 16	/* of a small disk */
@@ -127,6 +126,10 @@ bool fb_orders_decide(struct fb_orders *o, const struct fb_orders_view *v)
 	o->due_ns = 0;
 	if (v->withheld)
 		return true;
+	if (v->blind) {
+		o->taken = false;
+		return true;
+	}
 	o->many = fb_orders_are_many(v) || (o->many && v->wanted);
 	if (o->taken)
 		fb_orders_keep(o, v);

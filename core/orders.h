@@ -9,7 +9,9 @@
  *
  * The policy's order costs a deep foreground 2 to 5 % of its throughput, most of it for keeping to
  * read_expire (Documentation/sim.rst). So demand for a few blocks takes the order from the drive
- * only where that costs next to nothing, or for a second in sixteen.
+ * only where that costs next to nothing, or for a second in sixteen. While the map has holes,
+ * behind whose requests the policy does not know where the head is, the drive orders whatever is
+ * deep.
  */
 #ifndef FB_ORDERS_H
 #define FB_ORDERS_H
@@ -17,6 +19,7 @@
 #include "include/fb_shim.h"
 
 #define FB_ORDERS_STREAMS 8	/* that are followed at a time */
+#define FB_ORDERS_SHALLOW 2	/* outstanding requests that the policy's order costs nothing */
 #define FB_ORDERS_MANY 4096	/* wanted blocks that are worth the policy's order */
 
 /* The decision, and what it is made from; all 0 at the beginning; private but @due_ns */
@@ -46,6 +49,7 @@ struct fb_orders_view {
 	 * they are not depends on none of this
 	 */
 	bool withheld;
+	bool blind;			/* the foreground is deep, and the map has many holes */
 };
 
 /*

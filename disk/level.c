@@ -8,8 +8,6 @@
 
 #include "disk/disk.h"
 
-#define FB_LEVEL_HOLES 20	/* a map may leave out one LBN in so many: see fb_level_holes() */
-
 static bool fb_level_idle_only;
 module_param_named(idle_only, fb_level_idle_only, bool, 0444);
 MODULE_PARM_DESC(idle_only, "never order, hold or join a foreground request, until a disk's own idle_only says otherwise");
@@ -22,17 +20,6 @@ static void fb_level_init(struct fb_disk *disk)
 const struct fb_disk_client fb_level_client = {
 	.init = fb_level_init,
 };
-
-/*
- * Are more LBNs unmapped than one in 20? A scan of nearline16 costs ten outstanding requests 1.2 %
- * then, 3.7 % with one in ten.
- */
-static bool fb_level_holes(const struct disk_model *dm)
-{
-	const struct dm_info *info = dm_info(dm);
-
-	return info->sectors - info->mapped > div_u64(info->sectors, FB_LEVEL_HOLES);
-}
 
 /* Why nothing is read from this disk; NULL: it is served, at least in idle time. */
 const char *fb_level_unserved(const struct fb_disk *disk)
@@ -63,8 +50,6 @@ const char *fb_level_unmapped(const struct fb_disk *disk)
 		return "idle_only is set";
 	if (!disk->model)
 		return "no model";
-	if (fb_level_holes(disk->model))
-		return "less than 95 % of the disk is mapped";
 	if (!fb_disk_is_firmware(disk->revision, dm_info(disk->model)))
 		return "the drive's firmware is no longer the model's";
 	if (disk->doubt[0] && !disk->forced)

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-# A map that grows while it is used: the model of a disk is replaced a hundred times, by one with
-# more of the drive mapped, or less, beside a foreground and tasks that read all of the disk.
+# A map that grows while it is used. First the model has 40 % of the drive, beside a shallow
+# foreground, then a deep one. Then it is replaced a hundred times, by one with more of the drive
+# mapped, or less, beside a foreground and tasks that read all of the disk.
 #
-# Expected: each task gets each block once, and right; each model is taken; nothing is left.
+# Expected: gaps are used with 40 % mapped, and not beside the deep foreground, which the drive orders;
+# each task gets each block once, and right; each model is taken; nothing is left.
+#
+# Seen to fail: no map used with less than 95 % mapped; a deep foreground ordered by such a map.
 #
 # lab-compile: fbread.c
 # lab-python: freeblock.fbmodel
@@ -42,6 +46,26 @@ echo 1000 > "$(fb "$disk")/idle_wait_us"
 echo 10000000 > "$(fb "$disk")/idle_mean_us"
 echo 60000000 > "$(fb "$disk")/idle_max_us"
 cat "$(cat /tmp/first.name)" > "$(fb "$disk")/model" || die "no model"
+expect_eq "sectors that are mapped" "$(state "$disk" mapped_sectors)" 20169
+
+# gaps DEPTH: free reads beside so many outstanding requests for three seconds
+gaps()
+{
+	local before=$(($(stats "$disk" separates) + $(stats "$disk" prepends)))
+
+	fbread copy "$D" files=1 forks=0 > /tmp/copy 2>&1 &
+	copy=$!
+	fio --output-format=terse --eta=never --output=/tmp/load --name=load --filename="$D" --direct=1 \
+		--ioengine=libaio --iodepth="$1" --rw=randread --bs=4k --norandommap --time_based \
+		--runtime=3 --allow_file_create=0
+	wait $copy
+	free=$(($(stats "$disk" separates) + $(stats "$disk" prepends) - before))
+}
+
+gaps 2
+expect_ge "gaps are used with 40 % mapped" "$free" 20
+gaps 8
+expect_le "but not beside a deep foreground" "$free" 5
 
 fio --output-format=terse --eta=never --output=/tmp/load --name=load --filename="$D" --direct=1 --ioengine=libaio \
 	--iodepth=4 --rw=randread --bs=4k --norandommap --time_based --runtime=3600 \

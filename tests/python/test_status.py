@@ -129,6 +129,20 @@ class Status(unittest.TestCase):
                          " 0  reads end at no angle of the model$")
         self.assertEqual(out[3], "2 disks, - MB/s, 0 bad blocks, 1 to look at")
 
+    def test_mapped(self):
+        """How much of the disk the model has, never rounded up; nothing of a whole map, or none.
+        Seen to fail: the share of what is not mapped."""
+        for mapped, words in ((2967999, "37.0"), (7599999, "94.9"), (8000000, None), (0, None)):
+            self.tree.write(SYSFS + "state/mapped_sectors", mapped)
+            for why in ("", "rates: idle_only is set"):
+                self.tree.write(SYSFS + "state/knowledge", why or "map")
+                out = self.status("sda")[1]
+                line = "  map: %s %% of the disk%s\n" % (
+                    words, "" if why else ", gaps used in %s %% of the disk" % words)
+                self.assertEqual((line in out, "  map: " in out), (words is not None,) * 2)
+            (one,) = json.loads(self.status("sda", "--json")[1])
+            self.assertEqual(one["mapped_pct"], mapped / 80000 or None)
+
     def test_knowledge(self):
         """What is known of the drive, by name; a command where a map is lost that was there, and no
         word more where there was none.

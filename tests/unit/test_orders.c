@@ -24,7 +24,7 @@ static u64 now_ns;
 
 static bool drive(u64 wanted, u32 outstanding)
 {
-	const struct fb_orders_view v = { now_ns, true, wanted, BLOCKS, outstanding, false };
+	const struct fb_orders_view v = { now_ns, true, wanted, BLOCKS, outstanding, false, false };
 
 	return fb_orders_decide(&o, &v);
 }
@@ -210,10 +210,22 @@ static void withheld(void **state)
 	assert_memory_equal(&o, &before, sizeof(o));
 }
 
+/* deep, and the map has holes: the drive, whatever is wanted, but not a moment longer */
+static void blind(void **state)
+{
+	struct fb_orders_view v = { now_ns, true, BLOCKS, BLOCKS, 32, false, true };
+
+	assert_false(drive(BLOCKS, 32));
+	assert_true(fb_orders_decide(&o, &v));
+	assert_false(drive(BLOCKS, 2));
+	v.now_ns += 100 * SECOND;
+	assert_true(fb_orders_decide(&o, &v));
+}
+
 /* of a small disk a sixteenth is many */
 static void small_disk(void **state)
 {
-	struct fb_orders_view v = { now_ns, true, 10, 160, 32, false };
+	struct fb_orders_view v = { now_ns, true, 10, 160, 32, false, false };
 
 	assert_false(fb_orders_decide(&o, &v));
 	v.now_ns += 100 * SECOND;
@@ -251,6 +263,7 @@ int main(void)
 		cmocka_unit_test_setup(shallow, setup),
 		cmocka_unit_test_setup(no_task, setup),
 		cmocka_unit_test_setup(withheld, setup),
+		cmocka_unit_test_setup(blind, setup),
 		cmocka_unit_test_setup(small_disk, setup),
 		cmocka_unit_test(pool_overdue),
 	};

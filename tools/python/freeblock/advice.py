@@ -26,8 +26,8 @@ CAPACITY = "the disk's capacity has changed"
 PLAIN = ("no model", "idle_only is set", "zoned", "multi-actuator", "USB bridge",
          "not a SCSI or SATA disk")
 DISTRUSTED = "the model is distrusted: "
-# it is another drive's, or measured in part: setup goes on where it was
-MEASURE = ("reads end at no angle of the model", "less than 95 % of the disk is mapped")
+# it is another drive's
+MEASURE = ("reads end at no angle of the model",)
 # setup measures for the new firmware, and tries a model again that was given up
 MODEL = ("completions do not fit the model", "the drive's firmware is no longer")
 

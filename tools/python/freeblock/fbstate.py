@@ -30,8 +30,8 @@ JOB = ("first", "sectors", "block_sectors", "blocks_total", "blocks_verified",
        "blocks_before", "blocks_delivered", "blocks_flying", "blocks_bad", "blocks_skipped",
        "blocks_unverified", "rate_kib_s", "deadline", "began", "passes")
 # of state/: files, for everybody; the rest of the numbers is in debugfs, for root
-STATE = ("attached", "model", "scheduling", "knowledge", "free_reads", "medium", "recovery", "cost",
-         "idle", "bad_blocks", "alarms")
+STATE = ("attached", "model", "mapped_sectors", "scheduling", "knowledge", "free_reads", "medium",
+         "recovery", "cost", "idle", "bad_blocks", "alarms")
 
 
 def path(*parts):

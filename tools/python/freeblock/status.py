@@ -4,6 +4,7 @@ idle time, bad blocks, and what free reads cost the foreground.
 """
 
 import json
+import math
 import sys
 import time
 
@@ -15,6 +16,7 @@ from .streams import drop_results, one_line
 TASK = ("priority", "total", "done", "failed", "granule")
 IDLE = ("idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us")
 BAD_SHOWN = 10
+ALL_PCT = 99.95               # mapped of a disk, of which nothing is said
 SECONDS = 1                     # between the two looks
 JOBS = ("scan", "scrub")        # the kernel's own tasks
 
@@ -63,6 +65,12 @@ def add_left(now, disk):
             task["eta_s"] = None if left is None else round(left)
 
 
+def mapped_pct(disk):
+    """Share of the disk's LBNs whose places its model has, percent; None: there is no model."""
+    mapped, sectors = disk.value("state/mapped_sectors"), disk.value("sectors")
+    return 100 * mapped / sectors if mapped and sectors else None
+
+
 def look(disk):
     """All there is to say of a disk, but rates."""
     state = disk.state
@@ -71,6 +79,7 @@ def look(disk):
         "scheduler": disk.scheduler(), "attached": disk.attached(),
         "scheduling": state("scheduling"), "stuck": disk.stuck(),
         "knowledge": state("knowledge"), "unmapped": disk.unmapped(),
+        "mapped_pct": mapped_pct(disk),
         "model": disk.read("model_status"), "granule_bytes": disk.granule_bytes(),
         "free_reads": state("free_reads"), **tables(disk),
         "tasks_count": disk.value("tasks"), "bad_blocks_count": disk.value("state/bad_blocks"),
@@ -138,6 +147,11 @@ def lines(one):
         one["free_reads"] or "-")
     if one["knowledge"]:
         yield "  knowledge: " + knowledge_words(one["knowledge"], one["unmapped"])
+    if one["mapped_pct"] is not None and one["mapped_pct"] < ALL_PCT:
+        # never more than there is
+        share = math.floor(one["mapped_pct"] * 10) / 10
+        yield "  map: %.1f %% of the disk%s" % (
+            share, "" if one["unmapped"] else ", gaps used in %.1f %% of the disk" % share)
     yield from task_lines(one)
     yield from idle_lines(one["idle"], one["idle_status"])
     bad = one["bad_blocks"]
