@@ -93,11 +93,14 @@ def _choices(run, low, high, last, rng):
 
 
 def _places(meter, runs, a_run, rng):
-    """(numbers of runs, units), ascending, in each part of each run."""
+    """(numbers of runs, units), ascending, in each part of each run; the last parts are smaller:
+    a run that is wrong mostly goes on for too long."""
     units, at = [], 0.0
+    ends = np.linspace(0, 1, a_run)
+    ends = np.insert(ends, -1, ends[-2:].mean())
     for run in runs:
         for part in range(a_run):
-            some = _choices(run, part / a_run, (part + 1) / a_run, 1 - part % 2, rng)
+            some = _choices(run, ends[part], ends[part + 1], 1 - part % 2, rng)
             unit, at = meter.soonest(at, run, some)
             units.append(unit)
     return np.repeat(np.arange(len(runs)), a_run), np.array(units, np.int64)

@@ -16,7 +16,7 @@ FAR = 0.12              # turns: a law less sure than this is tested nearer
 FAR_SKEW = 8            # tracks between points that tell more than a skew that was sure
 FANOUT = 7
 PROOFS_ALL = 8          # of a run that goes on behind the end that was guessed
-PROOFS = 2              # tracks looked at where a bisection has passed
+PROOFS = 2              # tracks looked at where a bisection has passed, and those 2^n before
 SLIP_READS = (3, 11)    # of a unit, to tell whether a slip lies before it
 SURE_SLIP = 8           # standard errors that a slip's shift has to have
 PIECE_READS = 8         # of either end of what may be a piece of the run's first tracks
@@ -26,8 +26,8 @@ NARROW = 4              # tolerances of a shift that one read hardly shows
 
 
 class Growth:
-    """A run that grows. good: the last track known to be its own; `end`: the first unit that it may
-    not have."""
+    """A run that grows. good: the last track known to be its own; sure: one that began it, or is
+    behind its last slip; `end`: the first unit that it may not have."""
 
     def __init__(self, meter, run, end, sure_skew=False):
         self.meter, self.run, self.end = meter, run, end
@@ -35,7 +35,7 @@ class Growth:
         self.base = run.end - run.slots
         self.random = np.random.default_rng(run.first)
         self.points = []        # (track, angle of its slot 0, unwrapped)
-        self.good = max(int(run.place(run.slots - 1)[0]), 0)
+        self.good = self.sure = max(int(run.place(run.slots - 1)[0]), 0)
 
     # ---- the law
 
@@ -182,6 +182,7 @@ class Growth:
         run.count = end - run.first
         self.points = [(at - passed, start) for at, start in self.points]
         self.good -= passed
+        self.sure = max(self.sure - passed, 0)
 
     def precede(self, piece, strays=0):
         """Whether units just before the run are of it, too, behind slots passed over within them,
@@ -216,14 +217,13 @@ class Growth:
         if bad < self._last() - 2 and \
                 self._test([(bad + 1, 0), self._end_of(bad + 1), self._end_of(bad + 2)]).all():
             # single units live elsewhere
-            self.good = bad + 1
+            self.good = self.sure = bad + 1
             return True
         slot = self._first_off(bad)
         return self._slip(bad, slot) or self._end(bad, slot)
 
     def _first_bad(self, bad):
         """The first track that fails; a track may hold by chance, several hardly do."""
-        known = self.good
         while True:
             while bad - self.good > 1:
                 half = (self.good + bad) // 2
@@ -231,14 +231,16 @@ class Growth:
                     self.good = half
                 else:
                     bad = half
-            if self.good <= known + 1:
+            if self.good <= self.sure + 1:
                 return bad
-            some = self.random.integers(known + 1, self.good, PROOFS, endpoint=True)
-            some = np.unique(np.append(some, self.good - 1))
+            # another run may cross this one's law: what lies before it does not hold
+            back = self.good - 2 ** np.arange(int(self.good - self.sure).bit_length())
+            some = self.random.integers(self.sure + 1, self.good, PROOFS, endpoint=True)
+            some = np.unique(np.append(some, back[back > self.sure]))
             good = self._test([self._end_of(int(track)) for track in some])
             if good.all():
                 return bad
-            self.good, bad = known, int(some[np.argmin(good)])
+            self.good, bad = self.sure, int(some[np.argmin(good)])
 
     def _first_off(self, track):
         """The first slot of a track whose unit is off."""
@@ -292,7 +294,7 @@ class Growth:
             slot = self._slots(track) - 1 if self._narrow(shift, track) else slot
             run.slips.append((self.base + int(run.number(track, slot)), shift))
             self.base -= shift
-            self.good = track
+            self.good = self.sure = track
             return True
         return False
 
