@@ -83,7 +83,7 @@ static void fb_completion_place(const struct disk_model *dm, struct fb_completio
 		    !dm_access(dm, from, c->lbn, c->nsect, c->write, &c->acc);
 	c->start_ns = c->placed ? start_ns : 0;
 	if (c->placed)
-		fb_conservatism_predict(&c->leg, dm, from, c->lbn, c->nsect, &c->acc);
+		c->from = *from;
 }
 
 /*
@@ -148,6 +148,8 @@ static void fb_completion_count(struct fb_completion_stats *st,
 static void fb_completion_learn(const struct fb_completion *l, struct fb_completion_cmd *c,
 				u64 now_ns, struct fb_completion_result *r)
 {
+	/* of idle reads and those that are lost nobody asks: so not when it is sent */
+	fb_conservatism_predict(&c->leg, l->dm, &c->from, c->lbn, c->nsect, &c->acc);
 	c->leg.cause = c->cause;
 	c->leg.late_ns = r->late_ns;
 	if (l->margin)

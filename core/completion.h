@@ -41,8 +41,9 @@ struct fb_completion_cmd {
 	bool failed;	/* it did not run to its end, so its completion is not learnt from */
 	u64 sent_ns;			/* when it was handed to the driver */
 	u64 start_ns;	/* its access begins at the end of the previous one; 0: unknown */
-	bool placed;			/* @acc is valid */
-	struct dm_access acc;		/* predicted */
+	bool placed;			/* @from and @acc are valid */
+	struct dm_place from;		/* where the head was predicted to start ... */
+	struct dm_access acc;		/* ... and the access from there */
 	struct fb_conservatism_leg leg;	/* for core/conservatism.h, core/seek_fit.h */
 	struct fb_lookahead_mark mark;	/* for the look-ahead probe */
 	bool overtaken;	/* a later command has ended first, and the probe has been told */
