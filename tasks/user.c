@@ -92,7 +92,6 @@ static const struct fb_user_failure {
 	{ 0, -ESHUTDOWN, "the task is over" },
 	{ 0, -ECANCELED, "stopped before all was delivered" },
 	{ 0, -EFAULT, "the buffer is not writable" },
-	{ 0, -ENOSPC, "too many ranges or values of user_data: start, and poll for POLLOUT" },
 };
 
 static int fb_user_explain(struct fb_user_check_why *why, unsigned int cmd, int ret)
@@ -419,6 +418,13 @@ static int fb_user_setup(struct fb_user_file *ff, struct fb_user_arg *arg)
 
 /* ---- ranges ---- */
 
+static int fb_user_refuse_room(struct fb_user_file *ff)
+{
+	return fb_user_refuse(ff, -ENOSPC,
+			      "too many ranges wait to be entered, or too many values are remembered: %spoll for POLLOUT",
+			      ff->started ? "" : "start, and then ");
+}
+
 static int fb_user_change(struct fb_user_file *ff, const struct fb_user_arg *arg,
 			  const struct freeblock_range *ranges)
 {
@@ -456,8 +462,10 @@ static int fb_user_ranges(struct fb_user_file *ff, struct fb_user_arg *arg)
 	/* each becomes one of whole blocks of the disk */
 	for (i = 0; i < r->nranges && !ret; i++)
 		ret = fb_user_check_range(&ff->place, &ranges[i], i, !adds, &ff->why);
-	if (!ret)
-		ret = fb_user_fail(ff, arg->cmd, fb_user_change(ff, arg, ranges));
+	if (!ret) {
+		ret = fb_user_change(ff, arg, ranges);
+		ret = ret == -ENOSPC ? fb_user_refuse_room(ff) : fb_user_fail(ff, arg->cmd, ret);
+	}
 	kvfree(ranges);
 	return ret;
 }
