@@ -46,7 +46,7 @@ TEXTS = (
     ("Documentation/lab.rst", "missed: 0.43 to <demo: slowdown, %/with scan> %"),
     ("Documentation/lab.rst", "of 0.5, <missed: slowdown, model 3 % off, %> with a"),
     ("Documentation/lab.rst", "orders by address: <missed: idle reads at 85 %, mean, ms> ms"),
-    ("README.md", "idle reads: <missed: idle reads at 85 %, mean, ms> ms where 1.0 is set"),
+    ("README.md", "orders by address (C-LOOK) adds <missed: idle reads at 85 %, mean, ms> ms,"),
 )
 # What a test says of a promise that is missed is measured when that is written
 MISSED = (
