@@ -56,7 +56,7 @@ static void fb_free_read_ended(struct fb_free_read *buf, blk_status_t status)
 	if (buf->kind == FB_FREE_READ_HURRIED)
 		fb_free_read_charge(buf, status);
 	else if (buf->kind != FB_FREE_READ_PROMOTED)
-		fb_measure_charge(buf->disk, buf->nsect, buf->ended_ns);
+		buf->disk->reads.ended += buf->nsect;
 	buf->good = buf->nsect;
 	if (status) {
 		fb_recovery_watch(buf);

@@ -142,6 +142,7 @@ struct fb_reads {
 	struct request *rq;		/* its request while the scheduler holds it; or NULL */
 	bool due;			/* the plan in use needs another carrier */
 	bool submitting;		/* the thread is submitting a bio */
+	u64 ended;			/* sectors that have been read, but for late tasks' */
 	struct fb_free_reads *bufs;	/* from the first start to the last destroy; or NULL */
 };
 

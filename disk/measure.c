@@ -172,12 +172,17 @@ static void fb_measure_allow(struct fb_disk *disk, u32 may)
 /* What may be read: by what it costs, and by how much has been read. */
 static u32 fb_measure_may(struct fb_disk *disk, u64 now)
 {
+	u32 kib_s = READ_ONCE(disk->measure.max_kib_s);
+	u64 more = disk->reads.ended - disk->measure.ended;
 	struct fb_measure *m = &disk->measure;
-	u32 kib_s = READ_ONCE(m->max_kib_s), may = fb_cost_may(&m->cost, now);
+	u32 may = fb_cost_may(&m->cost, now);
 
 	if (kib_s != m->pace_kib_s)
 		m->pace = (struct fb_deadline_share) { .at_ns = now };
+	else if (kib_s)
+		fb_deadline_charge(&m->pace, div_u64(more * (NSEC_PER_SEC / 2), kib_s));
 	m->pace_kib_s = kib_s;
+	m->ended = disk->reads.ended;
 	m->open_ns = kib_s ? fb_deadline_next_ns(&m->pace, FB_PPM, now) : 0;
 	if (m->open_ns > now)
 		return 0;
@@ -185,17 +190,17 @@ static u32 fb_measure_may(struct fb_disk *disk, u64 now)
 	return may;
 }
 
-/* Sectors have been read for tasks. Nothing is read until their time at max_kib_s is over. */
-void fb_measure_charge(struct fb_disk *disk, u32 nsect, u64 now)
+/* Reads may have ended: none is sent until their time at max_kib_s is over. */
+void fb_measure_charge(struct fb_disk *disk)
 {
 	struct fb_measure *m = &disk->measure;
-	u32 may = m->may;
+	u32 may;
 
-	lockdep_assert_held(&disk->lock);
-	if (!m->pace_kib_s)
+	if (!READ_ONCE(m->max_kib_s))
 		return;
-	fb_deadline_charge(&m->pace, div_u64(nsect * (NSEC_PER_SEC / 2), m->pace_kib_s));
-	fb_measure_allow(disk, fb_measure_may(disk, now));
+	guard(spinlock_irq)(&disk->lock);
+	may = m->may;
+	fb_measure_allow(disk, fb_measure_may(disk, ktime_get_ns()));
 	if (m->may != may)
 		fb_disk_tell_wants(disk);
 }

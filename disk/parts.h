@@ -92,6 +92,7 @@ struct fb_measure {
 	u32 max_kib_s;			/* as fast as this at most; 0: no limit */
 	u32 pace_kib_s;			/* that @pace is for */
 	struct fb_deadline_share pace;	/* time that may be read at that rate */
+	u64 ended;			/* fb_reads.ended that it has been charged for */
 	u64 open_ns;			/* it is used up until then; 0: it is not */
 };
 
@@ -103,7 +104,7 @@ void fb_measure_set(struct fb_disk *disk, enum fb_measure_word word);
 void fb_measure_arrived(struct fb_disk *disk, bool write, u64 now);
 void fb_measure_ended(struct fb_disk *disk, bool write, u64 took_ns, u64 now);
 u32 fb_measure_counted(const struct fb_disk *disk);
-void fb_measure_charge(struct fb_disk *disk, u32 nsect, u64 now);
+void fb_measure_charge(struct fb_disk *disk);
 const char *fb_measure_bars(const struct fb_disk *disk, u32 kind);
 void fb_measure_describe(const struct fb_disk *disk, char *buf, size_t size);
 

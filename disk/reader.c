@@ -330,6 +330,7 @@ int fb_reader_thread(void *data)
 		fb_reader_wait(cov);
 		/* This comes first: the next piece of a plan in use may be waiting for it. */
 		fb_reader_mind_carrier(cov->disk);
+		fb_measure_charge(cov->disk);
 		fb_reader_take_model(cov);
 		fb_coverage_absorb(cov);
 		fb_coverage_attend(cov);
