@@ -66,12 +66,15 @@ MISTAKES = (
     ("[all]\nwindow = 22-6, \n", 2, "want hours"),
     ("[all]\nwindow = Saturday 22-6\n", 2, "days before them, as in Sat,Sun 0-24"),
     ("[all]\nwindow = Sat..Foo 22-6\n", 2, "want hours"),
+    ("[all]\nwindow = Mon.. 22-6\n", 2, "want hours"),
     ("[all]\nwindow =\n", 2, "want hours"),
-    ("[all]\nmax_mb_s = fast\n", 2, "want MB/s, 0 to 9999"),
+    ("[all]\nmax_mb_s = fast\n", 2, "want MB/s, 0 to 4294"),
+    ("[all]\nmax_mb_s = 4294.1\n", 2, "want MB/s, 0 to 4294"),
     ("[all]\nmax_mb_s = 0.01\n", 2, "at least 0.1 MB/s, or 0 for no limit"),
     ("[all]\nmax_concurrent = 0\n", 2, "want a whole number from 1 to 10000"),
     ("[all]\nmax_celsius = 101\n", 2, "want a whole number from 20 to 100"),
     ("[all]\ninhibit =\n", 2, "want a command"),
+    ("[all]\ninhibit = true \0\n", 2, "want a command"),
     # patterns that can match nothing
     ("[wwn x]\n", 1, "it can match no disk: a world-wide name is naa. or 0x and 16 or 32"),
     ("[wwn 0x5000c500a1b2c3d]\n", 1, "it can match no disk"),
@@ -190,6 +193,23 @@ idle_mean_us = 0
         self.machine.write("etc/freeblock.conf.d/10.conf", "\n[all]\norder = x\n")
         self.machine.write("etc/freeblock.conf.d/20.conf", "[nobody]\n")
         self.assertRegex(self.do("conf", "check")[1], r"/10.conf:3: order = x: .*\n.*/20.conf:1: ")
+
+    def test_unreadable(self):
+        """A folder, and a link that leads nowhere, are mistakes, beside others; an empty file is
+        none, and a hidden one is an editor's.
+
+        Seen to fail: the link passed over; the folder, which hid the others' mistakes."""
+        folder = "etc/freeblock.conf.d/"
+        self.machine.write(folder + "10.conf", "")
+        self.machine.write(folder + ".20.conf", "nonsense")
+        os.symlink("nowhere", os.path.join(self.machine.root, folder, ".#10.conf"))
+        self.assertEqual(self.do("conf", "check")[0], 0)
+        os.symlink("nowhere", os.path.join(self.machine.root, folder, "30.conf"))
+        os.mkdir(os.path.join(self.machine.root, folder, "40.conf"))
+        self.machine.write(folder + "50.conf", "[nobody]\n")
+        status, said = self.do("conf", "check")
+        self.assertEqual(status, 1)
+        self.assertRegex(said, r"/30.conf: No such file .*\n.*/40.conf: Is a dir.*\n.*/50.conf:1: ")
 
     def test_page(self):
         """The page about the format has the keys that there are."""
@@ -321,10 +341,31 @@ class Decide(Case):
         for hour, minute, inside in ((22, 29, False), (22, 30, True), (6, 14, True),
                                      (6, 15, False)):
             self.assertEqual(found.is_open(time.gmtime(MONDAY + hour * 3600 + minute * 60)), inside)
+        for text, minutes in (("23:59-0:00", [1439]), ("23-0, 23-24:00", list(range(1380, 1440)))):
+            self.assertEqual([minute for minute in range(1440) if Windows(text).is_open(
+                time.gmtime(MONDAY + minute * 60))], minutes)
         with mock.patch.object(window.time, "localtime", time.gmtime):
             for begin, end, seconds in ((0, 86400, 7.75 * 3600), (0, 60, 60), (22500, 81000, 0),
                                         (81030, 81040, 10), (9, 9, 0)):
                 self.assertEqual(window.open_s(found, MONDAY + begin, MONDAY + end), seconds)
+
+    def test_clock(self):
+        """A window is as long as the clock makes it where that is put forward and back; a second
+        that is too much ends.
+
+        Seen to fail: the leap second, at which no time passed."""
+        def put_back():
+            os.environ.pop("TZ")
+            time.tzset()
+
+        self.addCleanup(put_back)
+        os.environ["TZ"] = "CET-1CEST,M3.5.0,M10.5.0/3"
+        time.tzset()
+        for month, day, hours in ((3, 28, 7), (3, 27, 8), (10, 24, 9)):
+            begin = datetime.datetime(2026, month, day, 12).timestamp()
+            self.assertEqual(window.open_s(Windows("22-6"), begin, begin + DAY), hours * 3600)
+        leap = time.struct_time((2016, 12, 31, 23, 59, 60, 5, 366, 0))
+        self.assertEqual(Windows("22-6").next_s(leap), 1)
 
     def test_table(self):
         """Every combination that counts.

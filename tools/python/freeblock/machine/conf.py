@@ -19,9 +19,9 @@ from ..extraction import store
 from . import enabled, kinds, window
 
 FILE = "etc/freeblock.conf"
-MORE = FILE + ".d"              # files in there whose names end with .conf
+MORE = FILE + ".d"              # files in there whose names end with .conf, but hidden ones
 DAYS = 3650                     # more is a mistake
-LEAST_MB_S = 0.1
+LEAST_MB_S, MOST_MB_S = 0.1, 4294       # the module takes 4 GiB/s at most
 
 
 def _whole(least, most, word=None):
@@ -43,8 +43,8 @@ def _window(text):
 
 def _rate(text):
     """MB/s; 0: no limit."""
-    if not re.fullmatch(r"\d{1,4}(\.\d{1,3})?", text, re.ASCII):
-        raise ValueError("MB/s, 0 to 9999, as in 6.5; 0: no limit")
+    if not re.fullmatch(r"\d{1,4}(\.\d{1,3})?", text, re.ASCII) or float(text) > MOST_MB_S:
+        raise ValueError("MB/s, 0 to %d, as in 6.5; 0: no limit" % MOST_MB_S)
     if 0 < float(text) < LEAST_MB_S:
         raise ValueError("at least %g MB/s, or 0 for no limit" % LEAST_MB_S)
     return float(text)
@@ -66,7 +66,7 @@ def _yes(text):
 
 def _command(text):
     """For a shell."""
-    if not text:
+    if not text or "\0" in text:
         raise ValueError("a command")
     return text
 
@@ -354,8 +354,11 @@ def parse(text, path):
 
 def _read(path):
     """(sections, what is wrong) of a file."""
-    with open(path, "rb") as file:
-        data = file.read()
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        return [], ["%s: %s" % (path, error.strerror)]
     try:
         # utf-8 and its mark: "utf-8-sig" is a codec that a small Python may lack
         return parse(data.decode("utf-8").removeprefix("\ufeff"), path)
@@ -364,12 +367,14 @@ def _read(path):
 
 
 def files():
-    """Those of the machine that are there, in the order in which they count."""
+    """Those of the machine that are there, in the order in which they count; a link that leads
+    nowhere is one."""
     folder = fbstate.path(MORE)
-    more = sorted(name for name in os.listdir(folder) if name.endswith(".conf")) \
+    more = sorted(name for name in os.listdir(folder) if name.endswith(".conf") and
+                  name[0] != ".") \
         if os.path.isdir(folder) else []
     found = [fbstate.path(FILE)] + [os.path.join(folder, name) for name in more]
-    return [path for path in found if os.path.exists(path)]
+    return [path for path in found if os.path.lexists(path)]
 
 
 def load(path=None):

@@ -19,10 +19,11 @@ def _days(text):
     """Days of the week, from Monday = 0, of the words that systemd.time(7) has for them."""
     found = set()
     for word in text.split(","):
-        first, _, last = word.partition("..")
-        if first not in DAYS or (last or first) not in DAYS:
+        first, dots, last = word.partition("..")
+        last = last if dots else first
+        if first not in DAYS or last not in DAYS:
             raise ValueError(WANT)
-        begin, end = DAYS.index(first), DAYS.index(last or first)
+        begin, end = DAYS.index(first), DAYS.index(last)
         # Sat..Mon goes over the week's end
         found |= {(begin + n) % 7 for n in range((end - begin) % 7 + 1)}
     return frozenset(found)
@@ -74,7 +75,8 @@ class Windows:
         """Seconds from a struct_time until the answer of is_open() may change, an hour at most."""
         now = local.tm_hour * 60 + local.tm_min
         edges = [edge for _, *edges in self.spans for edge in edges if edge > now]
-        return (min(edges + [(local.tm_hour + 1) * 60]) - now) * 60 - local.tm_sec
+        # a leap second is the 60th
+        return (min(edges + [(local.tm_hour + 1) * 60]) - now) * 60 - min(local.tm_sec, 59)
 
 
 def is_open(windows, now):
