@@ -4,6 +4,7 @@
 are started and stopped by it. The machine is a tree of files. Prints TAP; a second.
 """
 
+import contextlib
 import datetime
 import json
 import os
@@ -492,6 +493,24 @@ class Scrubs(Case):
         with mock.patch.object(gate, "ANSWER_S", .1):
             self.assertRegex(gate.inhibited("sleep 5", "sda"), "no answer within 0 s: sleep 5")
         self.assertIsNone(gate.inhibited("true", "sda"))
+        # one that reads, one that prints much, one that is killed
+        self.assertIsNone(gate.inhibited("! read line", "sda"))
+        self.assertIsNone(gate.inhibited("head -c 1000000 /dev/zero", "sda"))
+        self.assertRegex(gate.inhibited("kill -9 $$", "sda"), "status -9 of")
+
+    def test_inhibit_ends(self):
+        """A command that is too slow ends with all that it has started, whatever it says to that.
+
+        Seen to fail: what it had started lived on, once a minute more of it."""
+        path = os.path.join(self.folder, "children")
+        command = "trap '' TERM; sleep 60 & echo $! > %s; sleep 60; true" % path
+        with mock.patch.object(gate, "ANSWER_S", .5):
+            self.assertRegex(gate.inhibited(command, "sda"), "no answer")
+        with open(path, encoding="ascii") as file:
+            child = file.read().strip()
+        with contextlib.suppress(FileNotFoundError), \
+                open("/proc/%s/stat" % child, encoding="ascii") as file:
+            self.assertEqual(file.read().rpartition(")")[2].split()[0], "Z")
 
     def test_too_warm(self):
         """A drive above max_celsius is not read until it is 2 degrees below; without a sensor it is
@@ -508,6 +527,10 @@ class Scrubs(Case):
         self.machine.write("sys/block/sda/device/hwmon/hwmon3/temp1_input", "99000\n")
         clock[0] += 59
         self.assertIsNone(one.why())
+        # seen to fail: the error of a drive that is going away, which ended all disks' service
+        clock[0] += 1
+        self.machine.write("sys/block/sda/device/hwmon/hwmon3/temp1_input", "")
+        self.assertRegex(one.why(), "nothing measures")
 
     def run_unit(self, state, status, *more):
         """The unit's command; the scrub ends in this state."""

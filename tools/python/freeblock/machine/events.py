@@ -9,7 +9,6 @@ module's counters do not outlive a boot either.
 import contextlib
 import json
 import os
-import subprocess
 import sys
 import syslog
 import time
@@ -80,15 +79,10 @@ def forget():
 
 def _on_error(name, command, count):
     """Run the administrator's command; that it fails goes to the unit's errors."""
-    try:
-        status = subprocess.run(command, shell=True, check=False, timeout=ON_ERROR_S,
-                                stdin=subprocess.DEVNULL,
-                                env={**os.environ, "FREEBLOCK_DISK": name,
-                                     "FREEBLOCK_BAD_BLOCKS": str(count)}).returncode
-        why = status and "status %d" % status
-    except subprocess.TimeoutExpired:
-        why = "no end within %d s" % ON_ERROR_S
-    if why:
+    status = kernel.shell(command, ON_ERROR_S, FREEBLOCK_DISK=name,
+                          FREEBLOCK_BAD_BLOCKS=str(count))
+    if status != 0:
+        why = "no end within %d s" % ON_ERROR_S if status is None else "status %d" % status
         print("freeblock: %s: on_error: %s of: %s" % (name, why, one_line(command)),
               file=sys.stderr)
 

@@ -3,12 +3,13 @@
 that is too warm. Asked before a scrub starts, and each minute while it runs.
 """
 
+import contextlib
 import glob
-import os
 import subprocess
 import time
 
 from .. import fbstate
+from . import kernel
 
 EACH_S = 60
 ANSWER_S = 10                   # a command that takes longer says no
@@ -17,11 +18,8 @@ COOLER = 2                      # degrees below the limit, before a drive that w
 
 def inhibited(command, name):
     """Why a command keeps a disk from being read; None: it does not."""
-    try:
-        status = subprocess.run(
-            command, shell=True, check=False, timeout=ANSWER_S, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, env={**os.environ, "FREEBLOCK_DISK": name}).returncode
-    except subprocess.TimeoutExpired:
+    status = kernel.shell(command, ANSWER_S, subprocess.DEVNULL, FREEBLOCK_DISK=name)
+    if status is None:
         return "inhibit: no answer within %d s: %s" % (ANSWER_S, command)
     return "inhibit: status %d of: %s" % (status, command) if status else None
 
@@ -30,7 +28,8 @@ def celsius(name):
     """The drive's temperature, degrees; None: nothing measures it."""
     pattern = fbstate.path("sys/block", name, "device/hwmon/hwmon*/temp1_input")
     for path in sorted(glob.glob(pattern)):
-        with open(path, encoding="ascii") as file:
+        # a drive that is going away, or does not answer
+        with contextlib.suppress(OSError, ValueError), open(path, encoding="ascii") as file:
             return int(file.read()) / 1000
     return None
 

@@ -3,9 +3,11 @@
 killed, and is left behind.
 """
 
+import contextlib
 import errno
 import os
 import re
+import signal
 import subprocess
 import time
 
@@ -15,6 +17,7 @@ MODULE = "sys/module/freeblock"
 DIED = 1 << 7                   # of /proc/sys/kernel/tainted: an oops or a BUG
 PATIENCE_S = 60                 # requests under way end before a switch does
 LOOK_S = 0.05
+KILL_S = 1                      # until what was killed is gone
 
 
 class NeedsReboot(ToolError):
@@ -39,6 +42,24 @@ def command(words, text=""):
     except FileNotFoundError:
         return 127, "%s: not found" % words[0]
     return done.returncode, done.stdout.strip()
+
+
+def shell(command, seconds, stdout=None, **env):
+    """An administrator's command: its status; None: it took longer, and was killed with all that it
+    had started."""
+    # pylint: disable-next=consider-using-with
+    child = subprocess.Popen(command, shell=True, stdin=subprocess.DEVNULL, stdout=stdout,
+                             start_new_session=True, env={**os.environ, **env})
+    try:
+        return child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        if child.returncode is None:
+            os.killpg(child.pid, signal.SIGKILL)
+            # what hangs in the kernel is left behind
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(KILL_S)
 
 
 def _in_child(work):
