@@ -483,6 +483,27 @@ class Scrubs(Case):
         self.machine.command(["systemctl", "--no-block", "stop", "freeblock-due@sdc.service"])
         self.assertRegex(self.at(2, 12)[1], "sdb: scrub: start: it is due")
 
+    def test_failed(self):
+        """A disk whose unit fails at once does not keep the others from their turn.
+
+        Seen to fail: it was due for longest, and had the only place at each look."""
+        self.machine.disk("sdb", wwn="naa.5000c500a1b2c3b0")
+        self.machine.write("sys/block/sdb/queue/scheduler", "freeblock\n")
+        due.keep(store.disk_of("sda"), {"first": 1, "began": 2, "ended": None})
+        self.machine.write("etc/freeblock.conf",
+                           "[all]\nscrub_every_days = 30\nmax_concurrent = 1\n")
+        really = self.machine.systemctl
+
+        def fails(*words):
+            return (3, "failed") if words[-2:] == ("is-active", "freeblock-due@sda.service") \
+                else really(*words)
+
+        with mock.patch.object(self.machine, "systemctl", fails):
+            status, said = self.at(1, 12)
+        self.assertEqual((status, said.splitlines()), (0, [
+            "sdb: scrub: start: it is due",
+            "sda: scrub: it is due, but waits: max_concurrent = 1: sdb are at work"]))
+
     def test_inhibit(self):
         """A command that says no, or nothing, keeps a scrub from starting. Seen to fail: the
         command of another disk; no limit to how long it takes."""

@@ -19,6 +19,7 @@ from .conf import names_of as conf_names
 
 FOLDER = book.STATES + "/due"
 UNIT = "freeblock-due@%s.service"
+AT_WORK = ("active", "activating")
 DAY_S = 86400
 LAST = 253402300800             # the year 10000, which has no date
 
@@ -128,9 +129,14 @@ def _day(seconds):
     return time.strftime("%Y-%m-%d", time.localtime(seconds))
 
 
+def unit_state(name):
+    """What systemd says of its unit."""
+    return kernel.command(["systemctl", "is-active", UNIT % name])[1]
+
+
 def is_running(name):
     """Whether its unit is at work."""
-    return kernel.command(["systemctl", "is-active", UNIT % name])[1] in ("active", "activating")
+    return unit_state(name) in AT_WORK
 
 
 def disks():
@@ -163,18 +169,22 @@ def _crowd(disk, conf, running):
     return None
 
 
-def _longest_due_first(disk, conf, now):
-    """The key by which disks are sorted."""
+def _longest_due_first(disk, conf, now, state):
+    """The key by which disks are sorted. Those whose unit failed do not keep the others from their
+    turn."""
     due = due_at(conf.of(disk)["scrub_every_days"], record_now(disk, now))
-    return due is None, due, disk["name"]
+    return state == "failed", due is None, due, disk["name"]
 
 
 def run(conf, only=None, now=None):
     """Start and stop what is to be; lines about it. ToolError if systemd refuses."""
     lines, wrong = [], []
     now = int(time.time()) if now is None else now
-    found = sorted(disks(), key=lambda disk: _longest_due_first(disk, conf, now))
-    running = {disk["name"]: conf_names(disk) for disk in found if is_running(disk["name"])}
+    found = disks()
+    states = {disk["name"]: unit_state(disk["name"]) for disk in found}
+    found.sort(key=lambda disk: _longest_due_first(disk, conf, now, states[disk["name"]]))
+    running = {disk["name"]: conf_names(disk) for disk in found
+               if states[disk["name"]] in AT_WORK}
     for disk in found:
         name = disk["name"]
         if only not in (None, name):
