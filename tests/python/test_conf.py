@@ -309,6 +309,10 @@ class Disks(Case):
         self.assertEqual(self.tree(), before)
         status, said = self.do("apply")
         self.assertEqual((status, said.splitlines()[0]), (3, "sda: scheduler freeblock"))
+        self.do("off", "sda")
+        # seen to fail: the scheduler of afterwards as that of before
+        self.assertEqual(self.do("apply", "--diff"),
+                         (3, "sda: scheduler mq-deadline -> freeblock\n"))
         self.assertEqual(self.machine.read("sys/kernel/freeblock/sda/idle_mean_us"), "700\n")
         self.assertEqual(self.do("apply"), (0, ""))
         self.machine.write("etc/freeblock.conf", "[all]\nenable = yes\nidle_mean_us = 800\n")

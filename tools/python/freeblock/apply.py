@@ -65,9 +65,10 @@ def enable_all(said, args):
     enable.need_room(found, said)
     for name in found:
         try:
+            old = scheduler(name)
             if not args.check:
                 _enable(name)
-            print(_line(name, "scheduler", scheduler(name), "freeblock", args.diff))
+            print(_line(name, "scheduler", old, "freeblock", args.diff))
         except (ToolError, OSError) as error:
             wrong.append("%s: %s" % (name, error))
     return len(found) - len(wrong), wrong
