@@ -35,7 +35,8 @@ class Canary(Case):
     def setUp(self):
         super().setUp()
         self.do("enable", "/dev/sda")
-        self.clock, self.leases = 1e6, []
+        self.clock, self.leases, self.active = 1e6, [], set()
+        self.refuses, self.least = False, 99
         self.events = {}                # minute -> what happens then
         self.look(400000, 100000, 0)
         for file, value in (("ioerr_cnt", "0x3"), ("iotmo_cnt", "0x0")):
@@ -60,12 +61,18 @@ class Canary(Case):
     def command(self, words, text=""):
         """systemd's timers are noted."""
         if words[0] == "systemd-run":
+            if self.refuses:
+                return 1, "refused"
+            self.assertNotIn(words[4], self.active)
             self.leases.append(words)
-            return 0, ""
-        if words[-1] == "freeblock-lease-sda.timer":
-            self.leases.append(None)
-            return 0, ""
-        return self.machine.command(words, text)
+            self.active.add(words[4])
+        elif words[-1].startswith("freeblock-lease-sda"):
+            self.active.discard(words[-1].removesuffix(".timer"))
+        else:
+            return self.machine.command(words, text)
+        # whenever the command dies
+        self.least = min(self.least, len(self.active)) if self.leases else self.least
+        return 0, ""
 
     def canary(self, *words):
         """(exit status, the result, scheduler afterwards)"""
@@ -87,9 +94,14 @@ class Canary(Case):
     def test_breach(self):
         """Each that ends it, in its minute; the disk has its former scheduler then.
 
-        Seen to fail: bounds without the error; errors since the boot; no way back."""
+        Seen to fail: bounds without the error; errors since the boot; no way back; a counter that
+        began again, taken from another."""
         def failed(count):
             self.machine.write("sys/block/sda/device/iotmo_cnt", "0x%x\n" % count)
+
+        def comes_back():
+            failed(33)
+            self.machine.write("sys/block/sda/device/ioerr_cnt", "0x0\n")
 
         for event, ends in (
                 (lambda: self.look(1299000, 100000, 0), None),
@@ -98,7 +110,8 @@ class Canary(Case):
                 (lambda: self.look(0, 0, 11000001), "1.10 % of reads have become slow, 1 % are"),
                 (lambda: self.look(0, 0, 0, "not known; stopped at 5.10 +- 0.40 ms (30.1 %)"),
                  "has stopped background reads: stopped at 5.10"),
-                (lambda: failed(10), None), (lambda: failed(21), "11 commands failed or timed")):
+                (lambda: failed(10), None), (lambda: failed(21), "11 commands failed or timed"),
+                (comes_back, "12 commands failed or timed")):
             self.clock, self.events = 1e6, {7: event}
             status, found, scheduler = self.canary("--days", "0.1")
             if ends is None:
@@ -111,14 +124,21 @@ class Canary(Case):
             self.look(400000, 100000, 0)
 
     def test_lease(self):
-        """It is renewed at each look, and dropped at the end. Seen to fail: kept at the end."""
+        """It is renewed at each look, and dropped at the end; there is one whenever the command
+        dies meanwhile, and after one that is refused.
+
+        Seen to fail: kept at the end; dropped before the next was there."""
+        self.events = {2: lambda: self.assertEqual((self.least, len(self.active)), (1, 1))}
         self.assertEqual(self.canary("--days", "0.002", "--lease", "10")[0], 0)
-        runs = [lease for lease in self.leases if lease]
+        runs = self.leases
         self.assertEqual(len(runs), 4)
-        self.assertEqual(runs[0][5:7] + runs[0][-2:], ["600s", runs[0][6], "off", "/dev/sda"])
-        self.assertEqual(runs[0][:5], ["systemd-run", "--quiet", "--unit", "freeblock-lease-sda",
-                                       "--on-active"])
-        self.assertIsNone(self.leases[-1])
+        self.assertEqual(runs[0][6:7] + runs[0][-2:], ["600s", "off", "/dev/sda"])
+        self.assertEqual(runs[0][:6], ["systemd-run", "--quiet", "--collect", "--unit",
+                                       "freeblock-lease-sda-0", "--on-active"])
+        self.assertEqual((self.active, self.events), (set(), {}))
+        self.clock, self.events = 1e6, {2: lambda: setattr(self, "refuses", True)}
+        self.assertEqual(self.canary("--lease", "10")[0], 1)
+        self.assertEqual(len(self.active), 1)
 
     def test_refused(self):
         """What makes no sense; a disk that gets another scheduler meanwhile."""

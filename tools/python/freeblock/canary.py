@@ -5,6 +5,7 @@ background reads cost more than they may, or commands fail; the exit status says
 
 import argparse
 import contextlib
+import itertools
 import json
 import sys
 import time
@@ -18,7 +19,8 @@ DAY_S, LOOK_S = 86400, 60
 BREACH, NOT_KNOWN = 3, 4
 # what SCSI counts for a disk, in hexadecimal digits
 COUNTERS = {"errors": "ioerr_cnt", "timeouts": "iotmo_cnt"}
-LEASE = "freeblock-lease-%s"
+LEASE = "freeblock-lease-%s-%d"
+TURNS = 2                       # leases have two names in turn
 SURE = 2                        # standard errors
 STATUSES = {
     BREACH: "The disk went back to its former scheduler; the last line has the reason.",
@@ -64,9 +66,9 @@ def counters(name):
 
 
 def grew(now, before):
-    """By how much counters grew."""
-    return {key: None if None in (now[key], before[key]) else now[key] - before[key]
-            for key in now}
+    """By how much counters grew. Those of a disk that went and came back began again."""
+    return {key: None if None in (now[key], before[key]) else
+            now[key] - (before[key] if before[key] <= now[key] else 0) for key in now}
 
 
 def look(disk, before):
@@ -110,19 +112,21 @@ def breach(one, args):
 
 # ---- the lease
 
-def drop_lease(name):
-    """The disk stays as it is."""
-    kernel.command(["systemctl", "stop", LEASE % name + ".timer"])
+def drop_lease(name, turn):
+    """One of them is not to elapse."""
+    kernel.command(["systemctl", "stop", LEASE % (name, turn % TURNS) + ".timer"])
 
 
-def renew(name, minutes):
-    """Have systemd undo enable after so long, unless this is called again. ToolError."""
-    drop_lease(name)
+def renew(name, minutes, turn):
+    """Have systemd undo enable after so long, unless this is called again, with the next turn.
+    ToolError. The old lease goes when the new one is there: whenever this ends, there is one."""
+    drop_lease(name, turn)
     status, answer = kernel.command([
-        "systemd-run", "--quiet", "--unit", LEASE % name, "--on-active", "%ds" % (60 * minutes),
-        hosts.command(), "off", "/dev/" + name])
+        "systemd-run", "--quiet", "--collect", "--unit", LEASE % (name, turn % TURNS),
+        "--on-active", "%ds" % (60 * minutes), hosts.command(), "off", "/dev/" + name])
     if status:
         raise ToolError("--lease: systemd-run: %s" % answer)
+    drop_lease(name, turn + 1)
 
 
 # ---- the command
@@ -141,9 +145,9 @@ def _line(one, left_s):
 def watch(disk, args, line):
     """Until the time is over, or something is wrong: (what was found, why it ended)."""
     before, end = counters(disk.name), time.time() + args.days * DAY_S
-    while True:
+    for turn in itertools.count():
         if args.lease is not None:
-            renew(disk.name, args.lease)
+            renew(disk.name, args.lease, turn)
         one = look(disk, before)
         why = breach(one, args)
         if not why and disk.scheduler() != "freeblock":
@@ -171,8 +175,8 @@ def run(args):
     finally:
         line.end()
     undone = _undo(disk.name) if why else 0
-    if args.lease is not None:
-        drop_lease(disk.name)
+    for turn in range(TURNS) if args.lease is not None else ():
+        drop_lease(disk.name, turn)
     if args.json:
         print(json.dumps({**one, "days": args.days, "breach": why,
                           "undone": not undone if why else None}, indent=1))
