@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from . import ToolError, advice, fbstate, fbstate_cost, fbstate_health, fbstate_table, \
     need_range, status
 from .machine import due
+from .streams import one_line
 
 SECTOR = 512
 # of a line, if no terminal says it; of the disk's name in it; of the rest at least
@@ -173,7 +174,7 @@ class View:
             found = made[view]()
             if height is None or len(found) <= height:
                 break
-        return found
+        return [one_line(line) for line in found]
 
 
 def _next(words, word):
