@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from .. import ToolError, advice, fbmodel, fbstate
 from ..extraction import identity as names
 from ..extraction import journal, store
-from . import book, conf, due, enabled, guard, kernel, lock, stopped, units
+from . import book, conf, due, enabled, guard, kernel, lock, passes, stopped, units
 
 STOP_S = 60                     # reads under way end before a task does
 LOOK_S = 0.05
@@ -437,14 +437,16 @@ class Scrub(Step):
     keeps_found = True
 
     @staticmethod
-    def _coverage(identity):
+    def _files(identity):
+        """Coverage, of parts of the disk, too, and the passes that ended."""
         folder, name = os.path.split(due.coverage_of(identity))
-        return [one for one in sorted(os.listdir(folder)) if one.startswith(name)]
+        ended = os.path.basename(passes.path_of(names.key(identity)))
+        return [one for one in sorted(os.listdir(folder)) if one.startswith((name, ended))]
 
     def found(self, disk):
         """What is on record of scrubs."""
         return {"record": _kept(due.path_of(disk.identity)),
-                "coverage": self._coverage(disk.identity)}
+                "coverage": self._files(disk.identity)}
 
     @staticmethod
     def holds(disk):
@@ -465,7 +467,7 @@ class Scrub(Step):
         record = due.path_of(disk.identity)
         if os.path.exists(record):
             folder = os.path.dirname(due.coverage_of(disk.identity))
-            for name in self._coverage(disk.identity):
+            for name in self._files(disk.identity):
                 if name not in found["coverage"]:
                     os.unlink(os.path.join(folder, name))
         _put_back(record, found["record"])
