@@ -234,6 +234,7 @@ static void fb_iosched_send_untracked(struct fb_sched *sched, struct request *rq
 		rq->elv.priv[1] = sched;
 		sched->engine.nr_untracked++;
 	}
+	fb_background_note_foreground(sched);
 	rq->rq_flags |= RQF_STARTED;
 	fb_gap_void(&sched->disk->mail);
 }

@@ -17,8 +17,10 @@
 static const u32 fb_background_sectors = 256;
 /* up to 1/4 of the maximum age a read that follows the last one goes before the oldest */
 static const u32 fb_background_fair = 4;
-/* of so many requests one goes first for its age, or one in half of that, however many are old */
+/* of so many requests one goes first for its age, or one in half of that, however many are old ... */
 static const u32 fb_background_every = 16;
+/* ... but no more than one in so many, where requests take long */
+static const u32 fb_background_share = 8;
 
 void fb_background_init(struct fb_sched *sched)
 {
@@ -126,6 +128,13 @@ static struct fb_sched_rq *fb_background_oldest(struct fb_sched *sched)
 	return list_first_entry_or_null(&sched->others.reqs, struct fb_sched_rq, r.fg.node);
 }
 
+/* A foreground request is sent, which brings the turn of an old read nearer. */
+void fb_background_note_foreground(struct fb_sched *sched)
+{
+	lockdep_assert_held(&sched->disk->lock);
+	sched->others.spare -= !!sched->others.spare;
+}
+
 /* Note a request that is sent, from any pool; a background read is counted once. */
 void fb_background_note_sent(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 {
@@ -133,8 +142,8 @@ void fb_background_note_sent(struct fb_sched *sched, struct fb_sched_rq *fq, u64
 
 	lockdep_assert_held(&sched->disk->lock);
 	sched->others.flying += fq->r.background;
-	if (fb_engine_is_foreground(&fq->r) && sched->others.spare)
-		sched->others.spare--;
+	if (fb_engine_is_foreground(&fq->r))
+		fb_background_note_foreground(sched);
 	if (!fq->since_ns)
 		return;
 	st->others++;
@@ -154,8 +163,8 @@ static bool fb_background_has_foreground(const struct fb_sched *sched)
 }
 
 /*
- * When the oldest read goes before the foreground; U64_MAX: there is no room at the drive. At a
- * queue freeze, which waits for them, all do.
+ * When the oldest read goes before the foreground; U64_MAX: there is no room at the drive, or it is
+ * the foreground's turn. At a queue freeze, which waits for them, all do.
  */
 static u64 fb_background_aged_ns(const struct fb_sched *sched, const struct fb_sched_rq *oldest)
 {
@@ -166,7 +175,11 @@ static u64 fb_background_aged_ns(const struct fb_sched *sched, const struct fb_s
 		return U64_MAX;
 	if (percpu_ref_is_dying(&sched->q->q_usage_counter))
 		return 0;
-	return others->spare ? max(due_ns, others->aged_ns + others->expire_ns / 2) : due_ns;
+	if (!others->spare)
+		return due_ns;
+	if (others->spare > fb_background_every - fb_background_share)
+		return U64_MAX;
+	return max(due_ns, others->aged_ns + others->expire_ns / 2);
 }
 
 /*

@@ -167,6 +167,7 @@ void fb_background_add(struct fb_sched *sched, struct fb_sched_rq *fq);
 void fb_background_del(struct fb_sched *sched, struct fb_sched_rq *fq);
 void fb_background_merged(struct fb_sched *sched, struct fb_sched_rq *fq, struct fb_sched_rq *gone);
 bool fb_background_is_due(struct fb_sched *sched);
+void fb_background_note_foreground(struct fb_sched *sched);
 void fb_background_note_sent(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now);
 struct fb_sched_rq *fb_background_take(struct fb_sched *sched, u64 now);
 

@@ -9,7 +9,8 @@
 #
 # Seen to fail: reads sent with foreground at the drive (mean, 99th percentile); none that goes for
 # its age (KiB and age of "busy"; who waits for the class waits 7.2 s), or only at the whole age
-# (255 ms), or each that is old enough, however many have gone (848 per mille of "each", "switch");
+# (255 ms), or each that is old enough, however many have gone (848 per mille of "each", "switch"),
+# or one in half of the age, however few of the foreground have gone (91 and 1 per mille of "short age");
 # the class of a request not seen where it is allocated (510 per mille of "each"); priority classes
 # ignored (real time's share of "classes"), no ageing (best effort of "classes"); a read that absorbs
 # an older one and keeps its own place behind others, or gets the first place ("ages").
@@ -157,6 +158,23 @@ expect_ge "busy: KiB" "$kib" 4096
 expect_ge "busy: expired" "$(stats "$disk" background_expired)" 1
 expect_le "busy: greatest age, us" "$(stats "$disk" background_max_age_us)" 1100000
 iosched "$disk" background_expire 250
+
+# ---- where requests take longer than half of the age most of them are the foreground's all the same
+
+for depth in auto 2; do
+	iosched "$disk" depth $depth
+	foreground short-alone seconds=5 depth=8
+	reset
+	iosched "$disk" background_expire 1
+	background short-bg seconds=5 bytes=131072 depth=16
+	foreground short seconds=5 depth=8
+	ended short-bg
+	expect_ge "short age, depth $depth: reads, per mille of alone" \
+		$(($(value short requests) * 1000 / $(value short-alone requests))) 700
+	expect_ge "short age, depth $depth: sent for their age" "$(stats "$disk" background_expired)" 30
+	iosched "$disk" background_expire 250
+done
+iosched "$disk" depth auto
 
 # ---- requests behind each other are merged, with their like only
 

@@ -9,7 +9,8 @@
 # are right, free reads of both kinds were made, no block is called bad.
 #
 # Seen to fail: a policy stored without the disk's lock (lockdep's assertions); a scan's
-# last run not freed at its end (kmemleak).
+# last run not freed at its end (kmemleak); reads of the idle class in the foreground's
+# place on a drive as slow as this (no reads in gaps).
 #
 # lab: kernel=debug clock=real smp=4 timeout=900
 
@@ -51,6 +52,10 @@ tunables()
 	iosched "$disk" hold_back $((step % 2)) 2>/dev/null
 	echo $((step / 2 % 2)) > "$(fb "$disk")/trial" 2>/dev/null
 	iosched "$disk" search_us $((step % 2 * 1000 + 200)) 2>/dev/null
+	# nearly each read ends what may be read, then what is owed is forgotten
+	echo 100 > "$(fb "$disk")/max_kib_s" 2>/dev/null
+	sleep 0.5
+	echo 0 > "$(fb "$disk")/max_kib_s" 2>/dev/null
 }
 
 scans()
