@@ -494,6 +494,19 @@ class Commands(Case):
         self.assertEqual(self.kernel.words, ["start", "pause", "resume"])
         self.assertEqual(err.getvalue().count("waiting: too warm"), 1)
 
+    def test_gate_killed(self):
+        """What was killed while the gate was closed has left the scrub paused: the next one
+        resumes it. Seen to fail: it stayed paused, and the unit at work, for good."""
+        self.kernel.now = "paused"
+        args = cli.make_parser("scrub").parse_args(
+            ["scrub", "sda", "run", "--quiet", "--before", "0", "--state", self.path])
+        args.gate = mock.Mock(why=lambda: None)
+        # a test that waits for good ends
+        self.kernel.script = {200: [self.interrupt]}
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual(scrub.run(args), 0)
+        self.assertEqual(self.kernel.words, ["resume"])
+
     def test_deadline(self):
         """The kernel is told it after a start, also after the module was loaded anew, and when a
         scrub is joined; a module that does not know it scrubs all the same.

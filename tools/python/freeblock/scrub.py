@@ -128,6 +128,8 @@ class Keeper:
                 not journal.finished:
             self.check_range()
             self.save(state)
+            # by one that was killed meanwhile: nobody else would resume it
+            self.held = bool(self.gate) and state == "paused"
             return
         if journal.finished or self.verified() == self.blocks:
             journal.begin_pass()
