@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 import sys
 from unittest import mock
 
@@ -90,6 +91,12 @@ class Canary(Case):
                           found["timeouts"]), (.4, 4000, 0, 0))
         self.look(0, 0, 0, "not known")
         self.assertEqual(self.canary("--days", "0.01")[0], 4)
+        # what it looks at has gone; seen to fail: that was well
+        self.look(400000, 100000, 0)
+        self.clock, self.events = 1e6, {
+            3: lambda: shutil.rmtree(os.path.join(self.machine.root, fakedisk.DEBUG))}
+        status, found, _ = self.canary("--days", "0.01")
+        self.assertEqual((status, found["read"], self.events), (4, None, {}))
 
     def test_breach(self):
         """Each that ends it, in its minute; the disk has its former scheduler then.
@@ -149,6 +156,11 @@ class Canary(Case):
         status, said, _ = self.canary()
         self.assertEqual(status, 1)
         self.assertIn("sda has another scheduler now", said)
+        self.machine.write("sys/block/sda/queue/scheduler", "freeblock\n")
+        self.clock, self.events = 1e6, {3: lambda: os.unlink(
+            os.path.join(self.machine.root, "sys/block/sda/queue/scheduler"))}
+        status, _, said = taptest.freeblock("canary", "sda", "--quiet")
+        self.assertEqual((status, said), (1, "freeblock: sda is gone\n"))
 
 
 if __name__ == "__main__":

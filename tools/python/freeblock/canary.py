@@ -24,7 +24,8 @@ TURNS = 2                       # leases have two names in turn
 SURE = 2                        # standard errors
 STATUSES = {
     BREACH: "The disk went back to its former scheduler; the last line has the reason.",
-    NOT_KNOWN: "The time is over, but the cost is not known: the disk had too few requests.",
+    NOT_KNOWN: "The time is over, but the cost is not known: the disk had too few requests, "
+               "or debugfs could not be read.",
 }
 EXAMPLES = (
     ("freeblock canary sda --days 7", "Try for a week; go back if it costs too much."),
@@ -151,7 +152,8 @@ def watch(disk, args, line):
         one = look(disk, before)
         why = breach(one, args)
         if not why and disk.scheduler() != "freeblock":
-            raise ToolError("%s has another scheduler now" % disk.name)
+            raise ToolError(disk.name + (" has another scheduler now" if disk.scheduler() else
+                                         " is gone"))
         left_s = end - time.time()
         if why or left_s <= 0:
             return one, why
@@ -184,4 +186,4 @@ def run(args):
         print("%s: %s" % (disk.name, why or fbstate_cost.short(one["cost"])))
     if undone:
         return undone
-    return BREACH if why else 0 if one["cost"]["known"] else NOT_KNOWN
+    return BREACH if why else 0 if one["cost"]["known"] and one["read"] else NOT_KNOWN
