@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from .. import ToolError, fbstate
 from ..extraction import store
+from ..streams import one_line
 from . import enabled, kinds, window
 
 FILE = "etc/freeblock.conf"
@@ -358,7 +359,7 @@ def _read(path):
         with open(path, "rb") as file:
             data = file.read()
     except OSError as error:
-        return [], ["%s: %s" % (path, error.strerror)]
+        return [], ["%s: %s" % (one_line(path), error.strerror)]
     try:
         # utf-8 and its mark: "utf-8-sig" is a codec that a small Python may lack
         return parse(data.decode("utf-8").removeprefix("\ufeff"), path)
