@@ -18,7 +18,7 @@ from .runread import CHOICES, Meter
 from .runsurvey import Surveyor
 from .edges import wrap
 
-SAVE_NS = 60e9          # disk time after which what was found is kept
+SAVE_NS = 10e9          # disk time after which what was found is kept: what a signal costs at most
 MOST_AHEAD = 24         # runs tested at once
 THIRDS = 3              # of a guessed run, in each of which a track is looked at,
 MOST_SHARE = 0.95       # but for its last ones; and another
