@@ -136,9 +136,14 @@ moves_on()
 	wait_for 60 sh -c ". /lab/lib.sh; [ \$(drive_stat d aborts) -ge $((aborts + 2)) ]"
 }
 
+# no plan fits: behind a read of a plan that hangs the choice would be final
+iosched "$disk" conservatism_us 10000
 load hung --rw=randread --bs=4k --iodepth=16
 hang_two "a task that ends"
+before=$(stats "$disk" choices)
 iosched "$disk" policy sstf
+expect_ge "another policy: it chooses anew" $(($(stats "$disk" choices) - before)) 1
+iosched "$disk" conservatism_us auto
 iosched "$disk" policy auto
 echo stop > "$(fb "$disk")/scan"
 moves_on "a task that ends"
