@@ -148,7 +148,7 @@ static void fb_completion_count(struct fb_completion_stats *st,
 static void fb_completion_learn(const struct fb_completion *l, struct fb_completion_cmd *c,
 				u64 now_ns, struct fb_completion_result *r)
 {
-	/* of idle reads and those that are lost nobody asks: so not when it is sent */
+	/* here, not when it is sent: nothing is learnt from idle reads, and those that are lost */
 	fb_conservatism_predict(&c->leg, l->dm, &c->from, c->lbn, c->nsect, &c->acc);
 	c->leg.cause = c->cause;
 	c->leg.late_ns = r->late_ns;

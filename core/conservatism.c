@@ -10,7 +10,7 @@
 #include "core/conservatism.h"
 
 #define FB_CONSERVATISM_SHIFT 30
-#define FB_CONSERVATISM_ONE 0x40000000U	/* so many binary places */
+#define FB_CONSERVATISM_ONE 0x40000000U	/* 1, with 30 binary places */
 #define FB_CONSERVATISM_CHANCE_MOST (FB_ONE - 1U)
 
 /*

@@ -17,9 +17,9 @@
 static const u32 fb_background_sectors = 256;
 /* up to 1/4 of the maximum age a read that follows the last one goes before the oldest */
 static const u32 fb_background_fair = 4;
-/* of so many requests one goes first for its age, or one in half of that, however many are old */
+/* one request in 16 goes first for its age, or one in half of that age, however many are old */
 static const u32 fb_background_every = 16;
-/* but no more than one in so many, where requests take long */
+/* but no more than one in eight, where requests take long */
 static const u32 fb_background_share = 8;
 
 void fb_background_init(struct fb_sched *sched)

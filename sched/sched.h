@@ -56,7 +56,7 @@ struct fb_background {
 	u64 fg_end_ns;			/* when the last foreground request completed */
 	u64 expire_ns;			/* maximum age */
 	u64 aged_ns;			/* when one last went before the foreground for its age */
-	u32 spare;	/* so many foreground requests are sent before another does at once */
+	u32 spare;	/* foreground requests to be sent before another does at once */
 	u64 wait_ns;			/* time without foreground before one is sent */
 	u32 depth;	/* of a queue's requests, so many for them; written with the queue frozen */
 	/* tasks whose last bio had the idle class, hashed; without the lock */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What idle reads are told of the foreground, and when one is sent; see core/engine/engine.h. */
+/* How idle reads learn of the foreground, and when one is sent; see core/engine/engine.h. */
 #include "core/engine/engine.h"
 
 void fb_engine_arrived(struct fb_engine *e, const struct fb_engine_rq *rq,
@@ -8,7 +8,7 @@ void fb_engine_arrived(struct fb_engine *e, const struct fb_engine_rq *rq,
 	bool cached = rq && fb_engine_is_cached(e, rq);
 
 	fb_idle_reader_withdraw(e->idle);
-	/* nobody waits for idle reads with a cached write that is not held back */
+	/* no idle read delays a cached write, unless that is held back here */
 	if (cached && (e->auto_depth || !fb_engine_predicts(e)))
 		fb_idle_policy_wrote(e->idle->wait, req);
 	/* what waits for others' background reads, or for the cache, tells nothing of the medium */

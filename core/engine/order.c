@@ -5,7 +5,7 @@
  */
 #include "core/engine/engine.h"
 
-#define FB_ENGINE_HOLES 20	/* one LBN in so many may be unmapped: see fb_engine_is_blind() */
+#define FB_ENGINE_HOLES 20	/* 1/20 of the LBNs may be unmapped: see fb_engine_is_blind() */
 
 bool fb_engine_note_sent(struct fb_engine *e, const struct fb_engine_rq *rq, u64 now_ns)
 {
@@ -47,7 +47,7 @@ static bool fb_engine_is_blind(const struct fb_engine *e)
 	if (!e->dm)
 		return false;
 	info = dm_info(e->dm);
-	return info->sectors - info->mapped > div_u64(info->sectors, FB_ENGINE_HOLES) &&
+	return (info->sectors - info->mapped) * FB_ENGINE_HOLES > info->sectors &&
 	       fb_engine_is_deep(e);
 }
 

@@ -9,7 +9,7 @@ import sys
 from . import ToolError, enable, fbstate
 from .extraction import identity as names
 from .extraction import store
-from .machine import book, conf, kinds
+from .machine import book, conf, enabled, kinds
 from .streams import one_line
 
 CHANGED = 3
@@ -34,16 +34,12 @@ def add_parser(subparsers):
     parser.set_defaults(run=run, json=False)
 
 
-def scheduler(name):
-    """A disk's, in force."""
-    return fbstate.Disk(name).scheduler()
-
-
 def to_enable(said):
     """Names of disks that are to get the scheduler, and do not have it."""
+    served = enabled.served()
     return [disk["name"] for disk in store.disks()
             if said.of(disk)["enable"] == "yes" and names.is_known(disk) and
-            not kinds.unfit(disk["name"]) and scheduler(disk["name"]) != "freeblock"]
+            not kinds.unfit(disk["name"]) and disk not in served]
 
 
 def _enable(name):
@@ -65,7 +61,7 @@ def enable_all(said, args):
     enable.need_room(found, said)
     for name in found:
         try:
-            old = scheduler(name)
+            old = fbstate.Disk(name).scheduler()
             if not args.check:
                 _enable(name)
             print(_line(name, "scheduler", old, "freeblock", args.diff))
@@ -77,10 +73,8 @@ def enable_all(said, args):
 def set_all(said, args):
     """(how many values differed, what went wrong)"""
     changed, wrong = 0, []
-    for disk in store.disks():
+    for disk in enabled.served():
         try:
-            if scheduler(disk["name"]) != "freeblock":
-                continue
             for change in conf.changes(disk, said):
                 if not args.check:
                     conf.write(disk["name"], change)
@@ -94,9 +88,9 @@ def set_all(said, args):
 def run(args):
     """The subcommand."""
     said = conf.load()
-    enabled, wrong = enable_all(said, args)
+    started, wrong = enable_all(said, args)
     changed, more = set_all(said, args)
     if wrong + more:
-        print("freeblock: %d values were changed" % (enabled + changed), file=sys.stderr)
+        print("freeblock: %d values were changed" % (started + changed), file=sys.stderr)
         raise ToolError("\n".join(wrong + more))
-    return CHANGED if enabled + changed else 0
+    return CHANGED if started + changed else 0

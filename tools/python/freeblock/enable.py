@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 
-from . import ToolError, UsageError, advice, fbstate, fbstate_cost, need_defaults, need_one, setup
+from . import ToolError, UsageError, advice, fbstate_cost, need_defaults, need_one, setup
 from .extraction import identity as names
 from .extraction import store
 from .machine import book, conf, enabled, kinds, lock, steps
@@ -86,12 +86,6 @@ def check(disk):
         setup.check_no_boot()
 
 
-def served():
-    """Names of the disks that have the scheduler."""
-    return [disk["name"] for disk in store.disks()
-            if fbstate.Disk(disk["name"]).scheduler() == "freeblock"]
-
-
 def need_room(disks, said):
     """ToolError if the machine would serve more disks than max_disks of freeblock.conf."""
     limits = [(section.values["max_disks"], section) for section in said.sections
@@ -99,7 +93,7 @@ def need_room(disks, said):
     if not limits:
         return
     most, section = limits[-1]
-    all_of = {*served(), *disks}
+    all_of = {*disks, *(disk["name"] for disk in enabled.served())}
     if len(all_of) > most:
         raise ToolError("%s: max_disks = %d, and there would be %d: %s" % (
             section.where("max_disks"), most, len(all_of), ", ".join(sorted(all_of))))

@@ -14,7 +14,7 @@ import time
 from .. import ToolError, fbstate, jsontext
 from ..extraction import identity as names
 from ..extraction import journal, store
-from . import book, gate, kernel, kinds, window
+from . import book, enabled, gate, kernel, kinds, window
 from .conf import names_of as conf_names
 
 FOLDER = book.STATES + "/due"
@@ -141,9 +141,8 @@ def is_running(name):
 
 def disks():
     """Those that freeblock serves, and that will be known tomorrow."""
-    return [disk for disk in store.disks()
-            if names.is_known(disk) and fbstate.Disk(disk["name"]).scheduler() == "freeblock" and
-            not kinds.unfit(disk["name"])]
+    return [disk for disk in enabled.served()
+            if names.is_known(disk) and not kinds.unfit(disk["name"])]
 
 
 def look(disk, conf, now=None):

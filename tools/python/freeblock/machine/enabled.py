@@ -8,11 +8,17 @@ until that boot ends; "max_cost_us N", what free reads may add. freeblock.conf e
 
 from .. import ToolError, fbstate
 from ..extraction import identity as names
-from ..extraction import journal
+from ..extraction import journal, store
 from . import kinds
 
 FOLDER = "etc/freeblock/enabled"
 IDLE_ONLY, BOOT, MAX_COST = "idle_only", "boot", "max_cost_us"
+
+
+def served():
+    """The disks that have the scheduler, each as of store.disk_of()."""
+    return [disk for disk in store.disks()
+            if fbstate.Disk(disk["name"]).scheduler() == "freeblock"]
 
 
 def path_of(identity):

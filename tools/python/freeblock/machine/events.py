@@ -15,9 +15,9 @@ import time
 
 from .. import advice, fbstate, jsontext
 from ..extraction import identity as names
-from ..extraction import journal, store
+from ..extraction import journal
 from ..streams import one_line
-from . import alarms, due, kernel, stopped
+from . import alarms, due, enabled, kernel, stopped
 
 # kind: (message id, priority)
 KINDS = {
@@ -141,9 +141,9 @@ def watch(conf, now=None):
     """Look at all disks that have the scheduler, and tell what is new."""
     now = int(time.time()) if now is None else now
     before, told = _told(), {}
-    for identity in store.disks():
+    for identity in enabled.served():
         disk = fbstate.Disk(identity["name"])
-        if disk.scheduler() != "freeblock" or not names.is_known(identity):
+        if not names.is_known(identity):
             continue
         key = names.key(identity)
         old = before.get(key, {})
