@@ -20,7 +20,8 @@ help:
 	@echo 'make demo          freeblock scheduling at work on a simulated disk: table, picture, verdict'
 	@echo '                   DRIVE= POLICY= CONSERVATISM_US= RUNTIME_S= NOISE= SEED= vary it'
 	@echo 'make try           a shell in a virtual machine with a simulated disk: setup, scrub, top'
-	@echo 'make check         all tests; the last line says how many passed'
+	@echo 'make check         all tests; the last line says how many passed; FRESH=1: those, too, that'
+	@echo '                   passed before and read nothing that has changed since'
 	@echo '                   ONLY=regex runs the tests whose name matches'
 	@echo 'make quick         what a change since BASE (HEAD) touches, without a guest, in a minute'
 	@echo 'make draws         how much a lab script'"'"'s figures vary: TEST=t-mechdisk N=10'
@@ -41,8 +42,8 @@ help:
 	@echo 'make examples      programs on it: build/array_scrub'
 	@echo 'make style         checkpatch, sparse, coccinelle, compiler warnings, kernel-doc, sizes, floors;'
 	@echo '                   ruff, shellcheck, import-linter'
-	@echo 'make lines         lines of the module, comments and blanks among them, and the constants of its'
-	@echo '                   core: table, build/lines.json'
+	@echo 'make lines         lines of the module, comments and blanks among them, the constants of its'
+	@echo '                   core, and lines of the tree: table, build/lines.json'
 	@echo 'make english       sentences of --help, README and the guides that have to be read twice'
 	@echo 'make fidelity      the simulated drive against traces of real ones; DRIVES=folder'
 	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
@@ -128,11 +129,13 @@ demo: modules
 try: modules
 	@tools/try '$(BUILD)'
 
+# What passed before and reads nothing that changed is not run again, but with FRESH=1
+check_which = $(if $(ONLY),--only '$(ONLY)') $(if $(FRESH),--fresh)
 .PHONY: check
 check: setup
-	@needs=$$($(PYTHON) tests/check --build '$(BUILD)' --needs $(if $(ONLY),--only '$(ONLY)')) && \
+	@needs=$$($(PYTHON) tests/check --build '$(BUILD)' --needs $(check_which)) && \
 	$(MAKE) --no-print-directory setup $$needs || exit; \
-	$(PYTHON) tests/check --build '$(BUILD)' $(if $(ONLY),--only '$(ONLY)')
+	$(PYTHON) tests/check --build '$(BUILD)' $(check_which)
 
 # What a change since BASE touches, without a guest: units, Python, style
 .PHONY: quick

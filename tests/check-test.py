@@ -24,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 _loader = importlib.machinery.SourceFileLoader("check", os.path.join(HERE, "check"))
 check = importlib.util.module_from_spec(importlib.util.spec_from_loader("check", _loader))
 _loader.exec_module(check)
-changed = check.changed
+changed, kept = check.changed, check.kept
 
 GOOD = """\
 [==========] Running 2 test(s).
@@ -276,6 +276,71 @@ def test_lines():
                lines)
 
 
+class Planted(check.Test):
+    """A test that says something, in a tree of its own."""
+
+    def __init__(self, out, said="ok a\n1..1", name="lab t", own="tests/lab/t-a.sh"):
+        super().__init__(name, ["echo", said], check.count_tap, out)
+        self.own = own
+
+
+def test_kept():
+    """Which results hold. Seen to fail: keys without the tree, without EXCEPT, with what a draw,
+    a failed or a skipping test came to; with what was changed while a test ran."""
+    with tempfile.TemporaryDirectory() as tree, tempfile.TemporaryDirectory() as out:
+        def write(path, text):
+            os.makedirs(os.path.dirname(os.path.join(tree, path)), exist_ok=True)
+            with open(os.path.join(tree, path), "w", encoding="utf-8") as file:
+                file.write(text)
+
+        def holds(test, change=None, said=None, before=None):
+            """Whether what a run says is kept, if then a file is written so."""
+            results = kept.Results(os.path.join(out, "checked"))
+            if before:
+                write(*before)
+            with contextlib.redirect_stdout(io.StringIO()):
+                check.Runner(results=results).one(said or test)
+            if change:
+                write(*change)
+            return bool(kept.Results(os.path.join(out, "checked")).of(test))
+
+        before, kept.TOP = kept.TOP, tree
+        subprocess.run(["git", "init", "-q", tree], check=True)
+        for path in ("core/a.c", "Documentation/a.rst", "tests/lab/t-a.sh", "tests/lab/t-b.sh",
+                     "tools/python/a.py"):
+            write(path, "")
+        draw = Planted(out)
+        draw.draw = True
+        for name, got, want in (
+                ("one that passed", holds(Planted(out)), True),
+                ("a file that it reads", holds(Planted(out), ("core/a.c", "1")), False),
+                ("a file that is new", holds(Planted(out), ("core/b.c", "1")), False),
+                ("its own file", holds(Planted(out), ("tests/lab/t-a.sh", "#")), False),
+                ("another test", holds(Planted(out), ("tests/lab/t-b.sh", "1")), True),
+                ("a page", holds(Planted(out), ("Documentation/a.rst", "1")), True),
+                ("another command", holds(Planted(out, "ok a\nok b\n1..2"), said=Planted(out)),
+                 False),
+                ("a draw", holds(draw), False),
+                ("one that failed", holds(Planted(out, "not ok a\n1..1")), False),
+                ("one that was skipped", holds(Planted(out, "ok a # SKIP no\n1..1")), False),
+                ("no Python in the guest", holds(Planted(out), ("tools/python/a.py", "1")), True)):
+            report("kept: " + name, got == want)
+        write("core/a.c", "3")
+        report("kept: a change while it ran, taken back",
+               not holds(Planted(out), ("core/a.c", "3"), before=("core/a.c", "4")))
+        write("tests/lab/t-a.sh", "# lab-freeblock: scan\n")
+        report("kept: Python in the guest", not holds(Planted(out), ("tools/python/a.py", "2")))
+        write("tests/lab/t-a.sh", "# reads: Documentation/*\n")
+        report("kept: it says what it reads", holds(Planted(out), ("core/a.c", "3")) and
+               not holds(Planted(out), ("Documentation/a.rst", "2")))
+        runner = check.Runner()
+        with contextlib.redirect_stdout(io.StringIO()):
+            runner.before({Planted(out): {"passed": 3, "missed": ["p"], "seconds": 9, "day": ""}})
+        report("kept: its checks count", (runner.total.passed, runner.total.missed) ==
+               (3, ["lab t: p"]), vars(runner.total))
+        kept.TOP = before
+
+
 def test_ways():
     with tempfile.NamedTemporaryFile("w+", suffix=".sh") as script:
         script.write("# lab: kernel=stock clock=icount\n#  lab: kernel=debug smp=4 timeout=9\n")
@@ -410,6 +475,7 @@ test_patience()
 test_work()
 test_forecast()
 test_lines()
+test_kept()
 test_ways()
 test_needs()
 test_kernels()
