@@ -10,7 +10,6 @@
 # Seen to fail: no RQF_MIXED_MERGE in fb_free_read_prepend(), on the stock kernel (the foreground
 # ends at the error of a free part). Not noticed: every error of a free read called the medium's.
 #
-# lab: kernel=6.12 clock=icount smp=1 timeout=300
 # lab: kernel=7.x clock=icount smp=1 timeout=300
 
 . /lab/lib.sh
