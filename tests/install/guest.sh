@@ -6,8 +6,8 @@
 # off until that is allowed again, freeblock.conf has the disk scrubbed, all is switched off, and it
 # is set up once more.
 # Two boots with Secure Boot: the module is refused, and loads when the key is
-# known. One with a pool of ZFS' on the disk. Says "guest ok WHAT" or "guest not WHAT: WHY", and
-# reboots, or switches off.
+# known. One with a pool of ZFS' on the disk, one with sixty disks, one with a canary. Says
+# "guest ok WHAT" or "guest not WHAT: WHY", and reboots, or switches off.
 
 say()
 {
@@ -55,22 +55,25 @@ more_than()
 	[ "$(number "$1")" -gt "$2" ] 2>/dev/null
 }
 
+# drive NAME TEXT: a simulated disk
 drive()
 {
-	insmod /root/mechdisk/mechdisk.ko &&
-	echo sim > /sys/kernel/mechdisk/new &&
-	cat /usr/share/freeblock/drives/toy.fbdrive > /sys/kernel/mechdisk/sim/description &&
-	echo 1 > /sys/kernel/mechdisk/sim/power &&
-	wait_for 60 grep -q 'on sd' /sys/kernel/mechdisk/sim/status
+	echo "$1" > /sys/kernel/mechdisk/new &&
+	echo "$2" > "/sys/kernel/mechdisk/$1/description" &&
+	echo 1 > "/sys/kernel/mechdisk/$1/power" &&
+	wait_for 60 grep -q 'on sd' "/sys/kernel/mechdisk/$1/status"
 }
 
 # a simulated disk; sets $disk and $fb
 simulated()
 {
-	check "a simulated disk" drive
+	insmod /root/mechdisk/mechdisk.ko
+	check "a simulated disk" drive sim "$(cat /usr/share/freeblock/drives/toy.fbdrive)"
 	disk=$(sed -n 's/.*on \(sd[a-z]*\).*/\1/p' /sys/kernel/mechdisk/sim/status | head -n 1)
 	fb=/sys/kernel/freeblock/$disk
 	wait_for 60 [ -b "/dev/$disk" ]
+	[ -e /root/scheduler ] ||
+		sed 's/.*\[\(.*\)\].*/\1/' "/sys/block/$disk/queue/scheduler" > /root/scheduler
 }
 
 # has WHAT: its scheduler
@@ -103,7 +106,6 @@ unloads()
 first()
 {
 	simulated
-	sed 's/.*\[\(.*\)\].*/\1/' "/sys/block/$disk/queue/scheduler" > /root/scheduler
 	check "freeblock setup" setup
 	check "the guard waits for a clean shutdown" systemctl -q is-active freeblock-guard
 	check "a scrub goes on" scrub_service
@@ -343,6 +345,123 @@ pool_again()
 	zpool import -d /dev tank && md5sum < /tank/file | cmp - /root/sum && zpool export tank
 }
 
+drives()
+{
+	insmod /root/mechdisk/mechdisk.ko &&
+	for n in $(seq "$1"); do
+		drive "sim$n" "$(cat /root/tiny.fbdrive)
+serial FLEET$n" || return
+	done
+}
+
+# schedulers NAME: how many disks have it
+schedulers()
+{
+	cat /sys/block/sd*/queue/scheduler | grep -c "\[$1\]"
+}
+
+# all of them have been scrubbed, as status says it: a date, and no bad block
+all_scrubbed()
+{
+	[ "$(freeblock status --seconds 0 | grep -c "  $(date -u +%Y-%m-%d)   *0  ")" = "$1" ]
+}
+
+off_in_a_minute()
+{
+	began=$(cut -d. -f1 /proc/uptime)
+	freeblock off --all && echo "$(($(cut -d. -f1 /proc/uptime) - began)) s" &&
+	[ $(($(cut -d. -f1 /proc/uptime) - began)) -le 60 ]
+}
+
+# Sixty disks by the lines of Documentation/quickstart.rst; the boot's clock is that of instructions
+fleet()
+{
+	check "sixty simulated disks" drives 60
+	printf '[all]\nenable = yes\nscrub_every_days = 30\nmax_concurrent = 20\n' \
+		> /etc/freeblock.conf
+	check "freeblock conf check" freeblock conf check
+	check "freeblock enable --all" freeblock enable --all --yes --quiet
+	check "all have the scheduler" [ "$(schedulers freeblock)" = 60 ]
+	check "freeblock apply finds nothing to do" freeblock apply
+	freeblock status --seconds 0 > /root/said
+	check "a line each, a header and a total" [ "$(wc -l < /root/said)" = 62 ]
+	check "the timer's service" systemctl start freeblock-due.service
+	check "no more than twenty at once" [ "$(freeblock status --seconds 0 --json |
+		grep -c '"scrub": "running"')" -le 20 ]
+	check "each is scrubbed" wait_for 600 all_scrubbed 60
+	check "freeblock off --all within a minute" off_in_a_minute
+	check "no disk has the scheduler" [ "$(schedulers freeblock)" = 0 ]
+	check "the module is unloaded" [ ! -e /sys/module/freeblock ]
+}
+
+# canary STATUS PATTERN OPTIONS...: how it ends, and what it says
+canary_ends()
+{
+	wanted=$1
+	pattern=$2
+	shift 2
+	status=0
+	freeblock canary "$disk" --quiet "$@" > /root/said 2>&1 || status=$?
+	cat /root/said
+	[ $status = "$wanted" ] && grep -q "$pattern" /root/said
+}
+
+# reads of whoever else uses the disk, all over it
+foreground()
+{
+	python3 - "/dev/$disk" <<-'PYTHON' &
+	import mmap, os, random, sys, time
+	disk = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+	blocks = os.lseek(disk, 0, os.SEEK_END) // 4096
+	page = mmap.mmap(-1, 4096)
+	while True:
+	    os.preadv(disk, [page], random.randrange(blocks) * 4096)
+	    time.sleep(.04)
+	PYTHON
+	reader=$!
+}
+
+bad_sector()
+{
+	# of a place that the reader above does not choose often
+	echo "add 400000 1" > /sys/kernel/mechdisk/sim/medium_errors
+	! dd if="/dev/$disk" of=/dev/null bs=4k skip=50000 count=1 iflag=direct
+}
+
+# leases N: so many of them run
+leases()
+{
+	[ "$(systemctl list-units --no-legend 'freeblock-lease-*.timer' | grep -c .)" = "$1" ]
+}
+
+# A disk is tried: for three minutes in which all is well; until a command fails; until the command
+# that tries it is killed
+canary()
+{
+	simulated
+	check "freeblock setup" setup
+	check "a scrub goes on" scrub_service
+	foreground
+	check "all is well, or too few reads to know" canary_well
+	check "the disk keeps the scheduler" has freeblock
+	sleep 5 && bad_sector &
+	check "a command failed: exit status 3" canary_ends 3 "1 commands failed" --days 1 \
+		--max-errors 0
+	check "the disk has its former scheduler" has "$(cat /root/scheduler)"
+	kill $reader
+	check "freeblock setup" setup
+	freeblock canary "$disk" --lease 2 --quiet > /dev/null 2>&1 &
+	check "a lease of two minutes" wait_for 60 leases 1
+	kill -9 $!
+	check "the command was killed: the lease ends" wait_for 240 has "$(cat /root/scheduler)"
+	check "nothing of it is left" leases 0
+}
+
+canary_well()
+{
+	canary_ends 0 '"breach": null' --json --days .002 || grep -q '"breach": null' /root/said
+}
+
 key=/var/lib/dkms/mok.pub
 stage=$(cat /root/stage)
 say "begin $stage $(uname -r)"
@@ -354,6 +473,6 @@ first) echo second > /root/stage ;;
 second) echo switched_off > /root/stage ;;
 switched_off) echo goes_down > /root/stage ;;
 refused) echo enrolled > /root/stage ;;
-third|enrolled|pool) exec systemctl --no-block poweroff ;;
+third|enrolled|pool|fleet|canary) exec systemctl --no-block poweroff ;;
 esac
 exec systemctl --no-block reboot
