@@ -198,7 +198,7 @@ yardstick: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab yardstick
 
 compare_idle = RATES='24 48 79' $(if $(SEEDS),SEEDS='$(SEEDS)') FREEBLOCK_BUILD='$(BUILD)' \
-	$(PYTHON) tests/python/test_sim_lab_idle.py
+	$(PYTHON) -m pytest -s --tap tests/python/test_sim_lab_idle.py
 compare-idle: modules
 	@$(compare_idle)
 
