@@ -163,16 +163,16 @@ controllers: modules $(if $(filter-out 6.1 stock,$(or $(KERNEL),7.x)),modules-ot
 
 # Data races: scripts in which much goes on at once
 RACE_TESTS := t-stress|t-life|t-user|t-tasks|t-scan|t-sysfs|s-race
-races = $(PYTHON) tests/check --build '$(BUILD)' --kernels race --lab-scripts '[st]-*.sh' \
+races = $(PYTHON) tests/check --build '$(BUILD)' --kernels race \
 	--only '^lab ($(if $(ONLY),[st]-($(ONLY)),$(RACE_TESTS))) '
 .PHONY: races
 races: modules-race
 	@$(races)
 
 # From 6.12 on lockdep knows the freeze of a queue; with PREEMPT_RT spinlocks sleep
-NEWEST_TESTS := t-stress|s-life|t-user|t-tasks|s-sysfs|s-offline|s-nomem
-RT_TESTS := t-stress|s-life|t-tasks|s-sysfs
-newest = $(PYTHON) tests/check --build '$(BUILD)' --kernels 'debug-7.x rt' --lab-scripts '[st]-*.sh' \
+NEWEST_TESTS := t-stress|t-life|t-user|t-tasks|t-sysfs|s-offline|s-nomem
+RT_TESTS := t-stress|t-life|t-tasks|t-sysfs
+newest = $(PYTHON) tests/check --build '$(BUILD)' --kernels 'debug-7.x rt' \
 	--only '^lab $(if $(ONLY),[st]-($(ONLY)) ,(($(NEWEST_TESTS)) .debug-7|($(RT_TESTS)) .rt,))'
 .PHONY: newest
 newest: modules-newest
@@ -198,7 +198,7 @@ yardstick: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab yardstick
 
 compare_idle = RATES='24 48 79' $(if $(SEEDS),SEEDS='$(SEEDS)') FREEBLOCK_BUILD='$(BUILD)' \
-	$(PYTHON) tests/python/test_sim_lab_idle.py
+	$(PYTHON) -m pytest -s --tap tests/python/test_sim_lab_idle.py
 compare-idle: modules
 	@$(compare_idle)
 
@@ -212,9 +212,9 @@ bench: $(if $(FIGURE),$(if $(filter files lock,$(FIGURE)),modules,setup),modules
 		--only '^lab' || status=$$?; \
 	$(PYTHON) tools/examples/summarise --build '$(BUILD)' || status=$$?;) exit $$status
 
-# Lab scripts too: tests/lab/s-*.sh. The fuzzer has ten minutes for each target, in all runs
-soak_lab = $(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 's-*.sh' \
-	--only '^lab s-.*\((stock|debug)'
+# Lab scripts too: tests/lab/s-*.sh, and the ways of others that say "set=soak". The fuzzer has ten
+# minutes for each target, in all runs
+soak_lab = $(PYTHON) tests/check --build '$(BUILD)' --set soak --only '^lab .*\((stock|debug)'
 SOAK_PARTS := lab kernels controllers races newest moments fuzz extract
 soak_parts := $(if $(PART),$(filter $(PART),$(SOAK_PARTS)),$(SOAK_PARTS))
 ifneq ($(words $(PART)),$(words $(filter $(SOAK_PARTS),$(PART))))

@@ -11,20 +11,19 @@ import contextlib
 import importlib.machinery
 import importlib.util
 import io
-import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 _loader = importlib.machinery.SourceFileLoader("check", os.path.join(HERE, "check"))
 check = importlib.util.module_from_spec(importlib.util.spec_from_loader("check", _loader))
 _loader.exec_module(check)
-changed, kept = check.changed, check.kept
+kept = check.kept
+from treetest import check as report, finish  # noqa: E402
 
 GOOD = """\
 [==========] Running 2 test(s).
@@ -54,15 +53,6 @@ FAILED = """\
  1 FAILED TEST(S)
 """
 CRASHED = "\n".join(GOOD.split("\n")[:4]) + "\nSegmentation fault\nmake: *** [check] Error 139\n"
-
-count = failed = 0
-
-
-def report(name, good, detail=""):
-    global count, failed
-    count += 1
-    failed += not good
-    print("ok " + name if good else "not ok %s - %s" % (name, detail))
 
 
 def cmocka(name, text, status, passed, failures):
@@ -110,6 +100,54 @@ def test_tap():
         report("tap: " + name, (got.passed, len(got.failed)) == (passed, failures), vars(got))
 
 
+PYTESTS = """
+import unittest, pytest
+class T(unittest.TestCase):
+    def test_good(self):
+        print("said")
+    def test_bad(self):
+        self.fail("because")
+    def test_later(self):
+        self.addCleanup(self.fail, "later")
+    def test_parts(self):
+        for n in range(3):
+            with self.subTest(n):
+                self.assertEqual(n, 0)
+    @unittest.skip("no disk")
+    def test_left(self):
+        pass
+    @pytest.mark.xfail(reason="by two", raises=AssertionError)
+    def test_known(self):
+        self.assertEqual(1, 2)
+class Setup(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        raise OSError("no")
+    def test_never(self):
+        pass
+"""
+SAID = ["not ok T.test_bad", "said", "ok T.test_good", "not ok T.test_known # MISSED by two",
+        "not ok T.test_later", "ok T.test_left # SKIP no disk", "not ok T.test_parts",
+        "not ok Setup.test_never", "1..7"]
+
+
+def test_pytest():
+    """tests/python/conftest.py: a line for each test, wherever it fails."""
+    for name, text, status, said in (("each test has a line", PYTESTS, 1, SAID),
+                                     ("a module that fails", "import nonesuch", 2, [
+                                         "not ok collecting test_made.py"]),
+                                     ("no test", "", 5, [])):
+        with tempfile.TemporaryDirectory() as out:
+            path = os.path.join(out, "test_made.py")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(text)
+            done = subprocess.run([*check.PYTEST, "-p", "conftest", path], text=True, check=False,
+                                  stdout=subprocess.PIPE, cwd=out,
+                                  env=dict(os.environ, PYTHONPATH=os.path.join(HERE, "python")))
+        lines = [line for line in done.stdout.splitlines() if line[:1] not in ("#", "")]
+        report("pytest: " + name, (done.returncode, lines) == (status, said), (done, lines))
+
+
 def test_commands():
     with tempfile.TemporaryDirectory() as out:
         for name, command, limit in (
@@ -134,120 +172,6 @@ def test_signals():
                    got.failed and not got.passed, vars(got))
     for number, old in before.items():
         signal.signal(number, old)
-
-
-def waited(limit, share=1.0, reports=lambda second: 0, end=None):
-    """How long patience.wait() waits on a clock of its own for what ends then, if it does."""
-    clock = [0.0]
-
-    def ended(seconds):
-        clock[0] += seconds
-        return end is not None and clock[0] >= end
-
-    seen = check.patience.wait(ended, limit, lambda seconds: seconds * share,
-                               lambda: reports(clock[0]), lambda: clock[0])
-    return seen, clock[0]
-
-
-def test_patience():
-    """Limits with what is charged, and with reports.
-
-    Seen to fail: wait() without reports; without an end of what reports for ever; silence of
-    the whole limit; charge() of all seconds; of the CPU time of those that sleep."""
-    patience = check.patience
-    for name, got, want in (
-            ("silent: its limit", waited(30), (False, 30)),
-            ("silent, with a third of a CPU: three times its limit", waited(30, 1 / 3),
-             (False, 90)),
-            ("an end is seen", waited(30, end=12), (True, 12)),
-            ("what reported early and hangs: its limit", waited(30, reports=lambda s: s >= 15),
-             (False, 30)),
-            ("what reported late has a third of it more",
-             waited(30, reports=lambda s: s >= 25), (False, 35)),
-            ("what still reports comes to its end",
-             waited(30, reports=lambda s: s // 8, end=70), (True, 70)),
-            ("but not for ever", waited(30, reports=lambda s: s // 8), (False, 90))):
-        report("patience: " + name, got[0] == want[0] and abs(got[1] - want[1]) <= 1, got)
-    report("no machine is faster than the one that limits were set on", patience.slowness() >= 1)
-
-
-class Looks(check.patience.Work):
-    """Work that is said: seconds of CPU used, threads that want one."""
-
-    def __init__(self, *looks):
-        super().__init__(0)
-        self.looks = iter(looks)
-
-    def look(self):
-        return next(self.looks)
-
-
-def often(condition):
-    """Whether it comes true."""
-    for _ in range(3000):
-        if condition():
-            return True
-        time.sleep(0.01)
-    return False
-
-
-def test_work():
-    patience = check.patience
-    many = os.cpu_count() or 1
-    for name, looks, want in (
-            ("all asleep: all of it counts", ((0.1, 0),), 10),
-            ("one that works: all of it", ((10, 1),), 10),
-            ("one that has a quarter of a CPU: a quarter", ((2.5, 1),), 2.5),
-            ("as many as there are CPUs, with a quarter of each", ((2.5 * many, many),), 2.5),
-            ("one that gets nothing: something still", ((0, 1),), 10 * patience.LEAST)):
-        got = Looks(*looks).charge(10)
-        report("work: " + name, abs(got - want) < 1e-6, got)
-    twice = Looks((4, 1), (6, 1))
-    got = (twice.charge(10), twice.charge(10))
-    report("work: CPU time counts once", got == (4, 2), got)
-    # a session of its own, below a shell that sleeps
-    process = subprocess.Popen(["sh", "-c", "setsid sh -c 'while :; do :; done' & echo $!; wait"],
-                               stdout=subprocess.PIPE, text=True)
-    try:
-        busy = int(process.stdout.readline())
-        work = patience.Work(process.pid)
-        report("work: a grandchild's is seen", often(lambda: work.look()[0] > 0.1 and
-                                                     work.look()[1] >= 1), work.look())
-        os.kill(busy, signal.SIGSTOP)
-        report("work: one that is stopped wants no CPU", often(lambda: work.look()[1] == 0))
-    finally:
-        os.kill(busy, signal.SIGKILL)
-        process.wait()
-
-
-def test_forecast():
-    """Seen to fail: what runs counted in full; the pace left out; the longest left out."""
-    with tempfile.TemporaryDirectory() as out:
-        tests = [check.Test(name, [], None, out) for name in "abcd"]
-        path = os.path.join(out, "took.json")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write('{"a": 60, "b": 100, "c": 120, "d": 40}')
-        cast = check.Forecast(tests, 2, path)
-        got = [cast.seconds(0)]
-        for test in tests[:2]:
-            cast.begin(test, 0)
-        got += [cast.seconds(50)]
-        cast.end(tests[0], 180)
-        got += [cast.seconds(180)]
-        for test in tests[1:]:
-            cast.begin(test, 180)
-            cast.end(test, 200)
-        got += [cast.seconds(200)]
-        # half of all of it; the longest alone; that at half the pace
-        want = [160, 120, 2 * 120, 0]
-        report("forecast: time left", [round(s) for s in got] == want, got)
-        again = check.Forecast(tests, 1, path)
-        report("forecast: it is kept for the next time", round(again.seconds(0)) == 180 + 3 * 20,
-               again.left)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("[")
-        report("forecast: one that is damaged does not matter",
-               check.Forecast(tests, 2, path).seconds(0) == 2 * check.Test.guess_s)
 
 
 def test_lines():
@@ -349,16 +273,13 @@ def test_ways():
         report("two ways to run a script", found ==
                [{"kernel": "stock", "clock": "icount"},
                 {"kernel": "debug", "smp": 4, "timeout": 9}], found)
-        for text in ("echo no header\n", "# lab: colour=red\n"):
-            script.seek(0)
-            script.truncate()
-            script.write(text)
-            script.flush()
-            try:
-                check.ways(script.name)
-                report("refused: " + text.strip(), False, "accepted")
-            except ValueError:
-                report("refused: " + text.strip(), True)
+    listed = [subprocess.run([os.path.join(HERE, "check"), "--list", "--set", word], text=True,
+                             stdout=subprocess.PIPE, check=True).stdout.splitlines()
+              for word in ("check", "soak")]
+    for name, is_in in (("lab t-life (stock, icount)", [True, False]),
+                        ("lab t-life (debug, real, soak, 4 CPUs)", [False, True]),
+                        ("lab s-events (stock, icount)", [False, True])):
+        report("in make check, make soak: " + name, [name in names for names in listed] == is_in)
 
 
 def test_needs():
@@ -367,20 +288,11 @@ def test_needs():
     for only, words in (("^python tune$", ""), ("^self documents$", "modules"),
                         ("^style$|^lab t-smoke .stock", "modules modules-debug"),
                         ("^lab t-core .7.x", "modules-others"),
-                        ("^lab s-life .rt", "modules-newest")):
+                        ("^lab t-life .rt", "modules-newest")):
         done = subprocess.run([os.path.join(HERE, "check"), "--needs", "--only", only,
-                               *(["--kernels", "rt", "--lab-scripts", "s-*.sh"]
-                                 if ".rt" in only else [])], text=True,
+                               *(["--kernels", "rt"] if ".rt" in only else [])], text=True,
                               stdout=subprocess.PIPE, check=False)
         report("needs of " + only, (done.returncode, done.stdout) == (0, words + "\n"), done.stdout)
-    with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
-        script.write("# needs: moduls\n")
-        script.flush()
-        try:
-            check.needs(script.name)
-            report("a target that is none is refused", False, "accepted")
-        except ValueError:
-            report("a target that is none is refused", True)
 
 
 def test_kernels():
@@ -412,73 +324,16 @@ def test_kernels():
                (none.passed, none.failed, none.skipped) == (0, [], 1))
         report("and a run without a result is not",
                tests[1].count("", 1).failed and not tests[1].count("", 1).skipped)
-        os.makedirs(tests[0].folder)
-        with open(os.path.join(tests[0].folder, "result.json"), "w") as file:
-            json.dump({"release": "6.1.0-99-amd64"}, file)
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            check.compare_kernels({tests[0]: check.Count(7), tests[1]: none,
-                                   tests[2]: check.Count(5, ["one"])}, args)
-        rows = [" ".join(line.split()) for line in said.getvalue().splitlines()]
-        report("the table names what was skipped and what failed",
-               rows == ["kernel t-x", "6.1.0-99-amd64 7 ok", "6.12 skipped", "7.x 1 FAILED"], rows)
-        with open(os.path.join(folder, "summary.json")) as file:
-            summary = json.load(file)
-        report("the summary has what was run, and nothing else", summary ==
-               [{"kernel": "6.1.0-99-amd64", "test": "t-x", "passed": 7, "failed": 0},
-                {"kernel": "7.x", "test": "t-x", "passed": 5, "failed": 1}], summary)
 
 
-def test_usage():
-    """Seen to fail: the expression compiled where it is used, which ends in a traceback; a number
-    of guests that is clamped."""
-    for name, value, told in (("--only", "(", "--only (: "),
-                              ("--guests", "0", "argument --guests: invalid choice: 0")):
-        done = subprocess.run(["/usr/bin/python3", os.path.join(HERE, "check"), "--list", name,
-                               value], text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, check=False)
-        report("%s %s" % (name, value), done.returncode == 2 and
-               "check: error: " + told in done.stdout and "Traceback" not in done.stdout,
-               done.stdout)
-
-
-def test_changed():
-    """Seen to fail: a header's users found by the name of a folder; a commit's change not looked at
-    where nothing else has changed."""
-    said = {"HEAD": [], "HEAD~1": []}
-    kept, changed.files = changed.files, lambda base: said[base]
-    try:
-        for paths, wanted in (
-                (["core/phase.c"], {"unit test_phase"}),
-                (["tests/unit/test_edges.c", "tests/python/test_conf.py", "tests/lab/test_abi.py"],
-                 {"unit test_edges", "python conf", "self abi"}),
-                (["disk_model.c"], {"unit core"}), (["tools/mechdisk/mechdisk_mech.c"],
-                                                    {"unit mechdisk"}),
-                (["tools/python/freeblock/conf.py"], {"python conf"}),
-                (["README.md", "tests/check"], {"self documents", "self check"})):
-            said["HEAD"] = paths
-            found = changed.tests("HEAD")
-            report("changed: " + " ".join(paths), found >= wanted | {"style"} and
-                   not any("bitmap" in name for name in found), " ".join(sorted(found)))
-        said.update({"HEAD": [], "HEAD~1": ["tests/unit/test_head.c"]})
-        report("changed: the last commit", changed.tests("HEAD") == {"style", "unit test_head"})
-    finally:
-        changed.files = kept
-
-
-test_changed()
 test_cmocka()
 test_tap()
+test_pytest()
 test_commands()
 test_signals()
-test_patience()
-test_work()
-test_forecast()
 test_lines()
 test_kept()
 test_ways()
 test_needs()
 test_kernels()
-test_usage()
-print("1..%d" % count)
-sys.exit(1 if failed else 0)
+finish()

@@ -22,7 +22,7 @@ STATES = 8
 _TEXTS = {"Documentation/*": "Documentation|rst", "*.md": "README", "debian/*": "debian"}
 _OTHERS = {"tests/%s/*" % name: name for name in
            ("fuzz", "install", "blktests", "moments", "mutants", "coverage")}
-_LAB = {"tests/lab/[bst]-*.sh": "", "tests/lab/test_*.py": "", "tests/lab/bounds": "bounds"}
+_LAB = {"tests/lab/[bst]-*.sh": "", "tests/lab/test_*.py": ""}
 _PRODUCT = "lab-freeblock|lab-python|lab-runner"
 EXCEPT = {
     "lab": {**_TEXTS, **_OTHERS, **_LAB, "tests/python/*": "tests/python", "tests/unit/*": "unit",
@@ -31,7 +31,8 @@ EXCEPT = {
     "unit": {**_TEXTS, **_OTHERS, **_LAB, "tests/python/*": "", "tools/python/*": "",
              "tools/research/*": "", "tests/*.py": ""},
     "python": {**_OTHERS, "tests/lab/[bst]-*.sh": "tests/lab|LAB", "tests/lab/test_*.py": "",
-               "tests/python/test_*.py": "tests/python|import test_", "tests/unit/*": "unit"},
+               "tests/python/test_*.py": "tests/python|(import|from) test_",
+               "tests/unit/*": "unit"},
 }
 # Of the environment: what tests take from it
 VARIABLES = re.compile(r"LAB_|SEEDS$|RATES$|FREEBLOCK_(?!BUILD$)")

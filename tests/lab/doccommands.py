@@ -9,16 +9,12 @@ variable), may lack arguments: its subcommand and options must be there.
 
 import contextlib
 import io
-import os
 import re
 import shlex
-import sys
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
-
-import freeblock.cli  # noqa: E402
-import research.cli  # noqa: E402
+import treetest     # noqa: F401 where the packages are
+import freeblock.cli
+import research.cli
 
 PARSERS = {"freeblock": freeblock.cli.make_parser(), "freeblock-lab": research.cli.make_parser()}
 SYNOPSIS = re.compile(r"\[|\w\|\w|\.\.\.|\$|\bSETTINGS\b")

@@ -3,13 +3,12 @@
 release, with an image of the stock kernel, or one whose private structures are others; and a
 module that is compiled in no time."""
 
-import importlib.machinery
-import importlib.util
 import os
 import subprocess
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
+import treetest
+from treetest import TOP
+
 CHECK_BTF = os.path.join(TOP, "tools", "check-btf")
 RELEASE = os.path.join("include", "generated", "utsrelease.h")
 # A member of struct elevator_queue, in the strings of the image's type information
@@ -22,17 +21,14 @@ MODULE_LICENSE("GPL");
 
 def stock():
     """What tests/lab/kernel says of the stock kernel."""
-    said = subprocess.run([os.path.join(HERE, "kernel"), "stock"], stdout=subprocess.PIPE,
+    said = subprocess.run([os.path.join(TOP, "tests/lab/kernel"), "stock"], stdout=subprocess.PIPE,
                           text=True, check=True).stdout
     return dict(line.split("=", 1) for line in said.splitlines())
 
 
 def image(path):
     """The bytes of the ELF file in a kernel's image."""
-    loader = importlib.machinery.SourceFileLoader("check_btf", CHECK_BTF)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_btf", loader))
-    loader.exec_module(module)
-    return module.extract_vmlinux(path)
+    return treetest.program("tools/check-btf").extract_vmlinux(path)
 
 
 def link_all(source, target, but):

@@ -11,6 +11,7 @@
 # write's length); a consumer's memory that memory_mib does not know.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
+# lab: set=soak kernel=debug clock=real smp=4 timeout=900
 
 . /lab/lib.sh
 

@@ -23,6 +23,7 @@
 #
 # lab-compile: fbread.c
 # lab: kernel=stock clock=icount smp=1 timeout=500
+# lab: set=soak kernel=debug clock=real smp=4 timeout=1500
 
 . /lab/lib.sh
 

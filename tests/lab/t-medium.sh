@@ -13,6 +13,7 @@
 # the free part reach it).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
+# lab: set=soak kernel=debug clock=icount smp=1 timeout=900
 
 . /lab/lib.sh
 

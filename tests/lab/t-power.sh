@@ -14,11 +14,15 @@
 # saved without fsync and fdatasync (2863 blocks).
 #
 # lab-runner: power ext4/freeblock/1 ext4/freeblock/1/sata
+# lab-soak: ext4/freeblock/5 xfs/freeblock/5 ext4/freeblock/5 xfs/freeblock/5 ext4/freeblock/5
+# lab-soak: xfs/freeblock/5 ext4/mq-deadline/3 xfs/mq-deadline/3 ext4/none/2 xfs/none/2
+# lab-soak: ext4/freeblock/5/sata xfs/freeblock/5/sata
 # lab-freeblock: scan scrub
 # lab-python: glob mmap random
 # lab-host-programs: mkfs.xfs xfs_repair
 # lab-kernel-modules: xfs libata
 # lab: kernel=stock clock=icount smp=1 timeout=800
+# lab: set=soak kernel=stock clock=icount smp=1 timeout=6500
 
 . /lab/lib.sh
 . /lab/files/power.sh

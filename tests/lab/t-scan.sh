@@ -19,6 +19,8 @@
 # lab: kernel=6.12 clock=icount smp=1 timeout=500
 # lab: kernel=7.x clock=icount smp=1 timeout=500
 # lab: kernel=stock clock=real smp=4 timeout=500
+# lab: set=soak kernel=debug clock=icount smp=1 timeout=900
+# lab: set=soak kernel=debug clock=real smp=4 timeout=900
 
 . /lab/lib.sh
 

@@ -13,6 +13,7 @@
 # refused without something behind it.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=200
+# lab: set=soak kernel=debug clock=icount smp=1 timeout=3000
 
 . /lab/lib.sh
 

@@ -4,6 +4,7 @@
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
 # lab: kernel=stock clock=real smp=4 timeout=500
+# lab: set=soak kernel=debug clock=real smp=4 timeout=900
 
 . /lab/lib.sh
 

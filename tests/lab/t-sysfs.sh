@@ -16,7 +16,12 @@
 # value.
 #
 # lab-python: freeblock
+# lab-files: Documentation/ABI/testing/sysfs-block-freeblock
+# lab-files: Documentation/ABI/testing/sysfs-kernel-freeblock
+# lab-files: Documentation/ABI/testing/sysfs-kernel-freeblock-state
+# lab-files: Documentation/ABI/testing/sysfs-module-freeblock
 # lab: kernel=stock clock=icount smp=1 timeout=300
+# lab: set=soak kernel=debug clock=real smp=4 timeout=1200
 
 . /lab/lib.sh
 

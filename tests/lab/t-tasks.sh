@@ -8,6 +8,7 @@
 # a task that is late; a promotion in vain that stays.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
+# lab: set=soak kernel=debug clock=real smp=4 timeout=900
 
 . /lab/lib.sh
 

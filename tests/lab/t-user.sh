@@ -19,21 +19,27 @@
 #
 # lab-compile: fbread.c fbread.c@32 fbcalls.c fbcalls.c@32 user-device.rst
 # lab: kernel=stock clock=icount smp=1 timeout=500
+# lab: set=soak kernel=stock clock=icount smp=1 timeout=3000
+# lab: set=soak kernel=debug clock=real smp=4 timeout=3000
 
 . /lab/lib.sh
 
 kind=tiny
 range=16000	# sectors that are read at once in most steps
 part=$((range + 6))	# of the partition
-kills=${USER_KILLS:-25}
+kills=25
 reader=fbread
-random=${USER_CALLS:-3000}
+random=3000
 if [ "$LAB_CLOCK" = real ]; then
 	kind=slow
 	range=64
 	# not read in one piece, nor before eight readers are killed
 	part=8006
-	random=${USER_CALLS:-1500}
+	random=1500
+fi
+if [ "${SET-}" = soak ]; then
+	kills=1000
+	random=100000
 fi
 M=/sys/kernel/mechdisk
 load_module mechdisk

@@ -9,6 +9,7 @@
 # request that waits for it.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=200
+# lab: set=soak kernel=debug clock=icount smp=1 timeout=3000
 
 . /lab/lib.sh
 

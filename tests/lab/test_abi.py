@@ -4,15 +4,15 @@
 and debugfs that a source defines, and each parameter, has one entry with a contact, a date,
 access, unit, and in sysfs range and default; of several files in one entry each is named in
 its text. The ranges of numbers are those of the sources; keys of debugfs' tables are told.
-Then each of these is spoilt once, and must be found. Prints TAP.
+Prints TAP.
+
+Seen to fail: each field left out of an entry; a file, a number or a key more, less or twice; other
+ranges in an entry, in sysfs.c and in sched/tunables.c.
 """
 
 import glob
 import os
 import re
-import sys
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import abi
 import treetest
@@ -132,14 +132,6 @@ def problems(texts, said):
     return found + ["key %s" % key for key in sorted(keys_made(texts) - words)]
 
 
-def spoilt(text, pattern, by):
-    """The text with one change, which must be possible."""
-    changed, times = re.subn(pattern, by, text, count=1, flags=re.M)
-    if not times:
-        raise ValueError("nothing to spoil: " + pattern)
-    return changed
-
-
 def main():
     """All checks."""
     texts, said = sources(), abi.text()
@@ -149,38 +141,6 @@ def main():
            ["%d %d %d %d" % (len(files_made(texts)), len(ranges_made(texts)),
                              len(numbers_made(texts)), len(keys_made(texts)))])
     report("Documentation/ABI tells of them", problems(texts, said))
-    for name, change in (
-            ("no contact", (r"^Contact:.*\n", "")), ("no date", (r"^Date:.*\n", "")),
-            ("no version", (r"^KernelVersion:.*\n", "")), ("no unit", (r"^\t\tUnit:.*\n", "")),
-            ("no range", (r"^\t\tRange:.*\n", "")), ("no default", (r"^\t\tDefault:.*\n", "")),
-            ("no access", (r"^\t\tAccess:.*\n", "")),
-            ("a file less", (r"^What:.*/state/alarms\n", "")),
-            ("a file more", (r"^(What:.*/state/)alarms\n", r"\g<0>\1newer\n")),
-            ("a file twice", (r"^What:.*/state/alarms\n", r"\g<0>\g<0>")),
-            ("a file that the text leaves out", (r"^\t\talarms\t", "\t\talarm\t")),
-            ("a number less", (r"^\t\tstats/gaps\t", "\t\tthe gaps\t")),
-            ("a number more", (r"^(\t\tstats/)gaps\t.*\n", r"\g<0>\1newer\tnone\n")),
-            ("a number twice", (r"^\t\tstats/gaps\t.*\n", r"\g<0>\g<0>")),
-            ("another range", (r"^(\t\tRange:\t\t1 to) 86400$", r"\1 86401")),
-            ("no auto", (r", or auto$", "")),
-            ("a key untold", (r"^(\t\tfits)_ppm\t", r"\1\t"))):
-        report("found: " + name,
-               [] if problems(texts, spoilt(said, *change)) else ["not seen"])
-    for name, path, change in (
-            ("a counter more", "snapshot.c", (r'^\tFB_SNAPSHOT\("stats/gaps"',
-                                              r'\tFB_SNAPSHOT("stats/newer", U64, x),\n\g<0>')),
-            ("a file of state/ more", "snapshot.c", (r"^\tFB_SNAPSHOT_FILE\(model\)",
-                                                     r"\tFB_SNAPSHOT_FILE(newer),\n\g<0>")),
-            ("a value of jobs more", "tasks/job.c", (r'^\t\t\{ "first", ',
-                                                     r'\t\t{ "newer", 1 },\n\g<0>')),
-            ("a setting more", "sysfs.c", (r"^FB_SYSFS_SETTING\(bad_slow_s,",
-                                           r"FB_SYSFS_SETTING(newer, x, .highest = 1);\n\g<0>")),
-            ("a setting's limit", "sysfs.c", (r"86400", "86401")),
-            ("a tunable's limit", "sched/tunables.c", (r"600000\)", "600001)")),
-            ("a table more", "debugfs.c", (r"^\tdebugfs_create_file\(\"tasks",
-                                           "\tdebugfs_create_file(\"newer\", 0);\n\\g<0>"))):
-        changed = dict(texts, **{path: spoilt(texts[path], *change)})
-        report("found: " + name, [] if problems(changed, said) else ["not seen"])
     treetest.finish()
 
 

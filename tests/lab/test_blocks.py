@@ -7,26 +7,19 @@ Seen to fail, besides the planted blocks: units joined without the first one's
 share, writes before the scan forgotten, a short block not continued, a state
 that is one unit's instead of the block's."""
 
-import os
-import sys
 import zlib
 
 import numpy as np
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import blocks  # noqa: E402
+import blocks
+import treetest
 
 CAPACITY = 8 * 1000 + 1
-count = failed = 0
 
 
 def check(name, got, want):
-    global count, failed
-    count += 1
-    failed += got != want
-    print("ok " + name if got == want else "not ok %s - got %s, want %s" % (name, got, want))
+    """One line of TAP."""
+    treetest.check(name, got == want, "got %s, want %s" % (got, want))
 
 
 def delivered(*rows):
@@ -176,5 +169,4 @@ try:
 except ValueError:
     check("blocks of 2 KiB are refused", "refused", "refused")
 
-print("1..%d" % count)
-sys.exit(1 if failed else 0)
+treetest.finish()

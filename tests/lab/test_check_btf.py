@@ -9,11 +9,11 @@ one must be named. Prints TAP."""
 import os
 import re
 import subprocess
-import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
+import treetest
+from treetest import TOP, check
+
 HEADER = os.path.join(TOP, "include", "compat", "fb_elevator.h")
 
 # name, what to replace (regular expression), by what, what the report must name
@@ -48,7 +48,7 @@ NO_KERNEL = 3
 
 def find_kernel(kind):
     """What tests/lab/kernel says; None if Debian has none any more."""
-    done = subprocess.run([os.path.join(HERE, "kernel"), kind], text=True, check=False,
+    done = subprocess.run([os.path.join(TOP, "tests/lab/kernel"), kind], text=True, check=False,
                           stdout=subprocess.PIPE)
     if done.returncode == NO_KERNEL:
         return None
@@ -68,36 +68,26 @@ def check_btf(kernel, header, out):
 def main():
     with open(HEADER) as file:
         good = file.read()
-    count = failed = 0
-
-    def report(name, passed, why):
-        nonlocal count, failed
-        count += 1
-        failed += not passed
-        print("ok " + name if passed else "not ok %s - %s" % (name, why.replace("\n", " ")),
-              flush=True)
-
     with tempfile.TemporaryDirectory() as folder:
         header = os.path.join(folder, "fb_elevator.h")
         out = os.path.join(folder, "out")
         for kind, planted in (("stock", PLANTED), *((k, (p,)) for k, p in OTHERS)):
             kernel = find_kernel(kind)
             if not kernel:
-                report("the header fits the %s kernel # SKIP no such kernel" % kind, True, "")
+                check("the header fits the %s kernel # SKIP no such kernel" % kind, True, "")
                 continue
             code, text = check_btf(kernel, HEADER, out)
-            report("the header fits the %s kernel" % kind, code == 0, text)
+            check("the header fits the %s kernel" % kind, code == 0, text)
             for name, old, new, names in planted:
                 spoilt, places = re.subn(old, new, good, flags=re.S, count=1)
                 if not places or spoilt == good:
-                    report("planted: " + name, False, "the header has no such place any more")
+                    check("planted: " + name, False, "the header has no such place any more")
                     continue
                 with open(header, "w") as file:
                     file.write(spoilt)
                 code, text = check_btf(kernel, header, out)
-                report("planted: " + name, code == 1 and names in text, text)
-    print("1..%d" % count)
-    return 1 if failed else 0
+                check("planted: " + name, code == 1 and names in text, text)
+    treetest.finish()
 
 
-sys.exit(main())
+main()

@@ -10,16 +10,10 @@ Seen to fail: an entry left out; a tool that reads a counter of another name.
 import os
 import re
 import subprocess
-import sys
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import abi
 import treetest
 from treetest import TOP, report
-
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
 from freeblock import fbstate, fbstate_cost
 
 DISK = "/sys/kernel/freeblock/<disk>/"
@@ -78,12 +72,6 @@ def main():
         if found:
             report("%s names what is there" % name, found)
     report("the tools read what is there", sorted(values() - there - numbers))
-    gone = "progr" "ess"
-    for text in ("cat /sys/kernel/freeblock/sda/%s", 'x="$(fb "$disk")/%s"',
-                 'x "$(fb "$(disk_of 0)")/%s"', "``queue/iosched/%s``",
-                 '"$(debug "$disk")/%s"', "/sys/kernel/debug/freeblock/sdX/%s",
-                 "/sys/kernel/freeblock/sdX/state/%s"):
-        report("found: " + text % "...", [] if missing(text % gone, there) else ["not seen"])
     treetest.finish()
 
 

@@ -8,10 +8,9 @@ and looks whether the lab says so. Prints TAP."""
 import json
 import os
 import subprocess
-import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+import treetest
 
 # name, script, exit status wanted, words that the result's problems must have
 CASES = (
@@ -28,15 +27,15 @@ CASES = (
     ("a guest that does not end", 'while :; do :; done\n', 125, ("no end after",)),
 )
 
-failed = 0
 with tempfile.TemporaryDirectory() as folder:
     for number, (name, text, status, words) in enumerate(CASES):
         script = os.path.join(folder, "planted.sh")
         with open(script, "w") as out:
             out.write(text)
         where = os.path.join(folder, str(number))
-        done = subprocess.run([os.path.join(HERE, "lab"), script, "--out", where, "--quiet",
-                               "--timeout", "15" if "does not end" in name else "120"],
+        done = subprocess.run([os.path.join(treetest.TOP, "tests/lab/lab"), script, "--out",
+                               where, "--quiet", "--timeout",
+                               "15" if "does not end" in name else "120"],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                               text=True)
         try:
@@ -46,8 +45,5 @@ with tempfile.TemporaryDirectory() as folder:
             problems = "no result"
         good = done.returncode == status and all(word in problems for word in words) and \
             bool(words) == bool(problems)
-        failed += not good
-        print("ok " + name if good else "not ok %s - status %d, problems: %s" %
-              (name, done.returncode, problems.replace("\n", " ")[:500]), flush=True)
-print("1..%d" % len(CASES))
-sys.exit(1 if failed else 0)
+        treetest.check(name, good, "status %d, problems: %s" % (done.returncode, problems[:500]))
+treetest.finish()

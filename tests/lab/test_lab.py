@@ -10,14 +10,10 @@ Seen to fail with the patterns of 6.1 only: a task that is blocked in I/O wait, 
 memory, a name in debugfs twice, a deprecated workqueue, a softirq that keeps a lock.
 """
 
-import os
-import sys
-
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import logscan  # noqa: E402
-import tap  # noqa: E402
+import logscan
+import tap
+import treetest
+from treetest import check
 
 CLEAN = """\
 [    0.000000] Linux version 6.1.0-56-amd64 (debian-kernel@lists.debian.org)
@@ -106,18 +102,6 @@ VMALLOC = """\
 [9.4]  </TASK>
 [9.4] Mem-Info:
 """
-
-count = failed = 0
-
-
-def check(name, good, reason=""):
-    global count, failed
-    count += 1
-    if good:
-        print("ok " + name)
-    else:
-        failed += 1
-        print("not ok %s - %s" % (name, reason))
 
 
 def test_logscan():
@@ -264,5 +248,4 @@ test_logscan()
 test_mptsas()
 test_races()
 test_tap()
-print("1..%d" % count)
-sys.exit(1 if failed else 0)
+treetest.finish()

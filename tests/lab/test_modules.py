@@ -12,16 +12,11 @@ and so does one that nothing is known of).
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-sys.dont_write_bytecode = True
-
-import otherkernel  # noqa: E402
-import treetest  # noqa: E402
-from treetest import TOP, report  # noqa: E402
+import otherkernel
+import treetest
+from treetest import TOP, report
 
 RELEASE = "6.13.5-other"
 # What make modules takes

@@ -14,16 +14,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, HERE)
-
-import otherkernel  # noqa: E402
-import treetest  # noqa: E402
-from treetest import read, report  # noqa: E402
+import otherkernel
+import treetest
+from treetest import TOP, read, report
 
 COMPILERS = re.compile(r"\b(?:gcc|clang|make|cc|c-compiler|build-essential|libc6-dev|dkms)\b")
 HELPERS = ("extract-probe", "freeblock-judge", "freeblock-model", "freeblock-sg",

@@ -9,19 +9,15 @@ Seen to fail: without lz4; gzip read without its last four bytes; the size left 
 from a header that is cut short, which is no reason but a traceback.
 """
 
-import importlib.machinery
-import importlib.util
 import os
 import random
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-sys.dont_write_bytecode = True
+import treetest
+
 # packing: as scripts/Makefile.lib does it, and whether the size follows
 PACKERS = {"gzip": (("gzip", "-n", "-f", "-9"), False), "bzip2": (("bzip2", "-9"), True),
            "xz": (("xz", "--check=crc32", "--x86", "--lzma2=dict=8MiB"), True),
@@ -30,15 +26,6 @@ PACKERS = {"gzip": (("gzip", "-n", "-f", "-9"), False), "bzip2": (("bzip2", "-9"
            "none": (("cat",), False)}
 SETUP_SECTORS = 3
 OFFSET = 0x90                   # of the payload in the part that is not the setup's
-
-
-def loaded():
-    """The program as a module."""
-    loader = importlib.machinery.SourceFileLoader("check_btf", os.path.join(TOP, "tools",
-                                                                            "check-btf"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_btf", loader))
-    loader.exec_module(module)
-    return module
 
 
 def kernel():
@@ -74,8 +61,8 @@ def refusal(module, path):
 
 
 def main():
-    """The exit status."""
-    module, data, results = loaded(), kernel(), []
+    """All checks."""
+    module, data, results = treetest.program("tools/check-btf"), kernel(), []
     with tempfile.TemporaryDirectory() as folder:
         path, empty = os.path.join(folder, "vmlinuz"), os.path.join(folder, "empty")
         os.mkdir(empty)
@@ -117,10 +104,8 @@ def main():
         results.append(("a folder", "Is a directory" in said, said))
         refused("packed by something new", b"NEWPACK1" + data[:100], "it begins with 4e 45 57")
     for name, fine, said in results:
-        print("ok " + name if fine else "not ok %s - %s" % (name, said or "other bytes"))
-    print("1..%d" % len(results))
-    return 0 if all(fine for _, fine, _ in results) else 1
+        treetest.check(name, fine, said or "other bytes")
+    treetest.finish()
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+main()

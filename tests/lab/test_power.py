@@ -6,33 +6,21 @@ each promise broken once. Prints TAP."""
 import os
 import random
 import struct
-import sys
 import tempfile
 import zlib
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-import power_guest  # noqa: E402
-import powerdisk  # noqa: E402
-import powerjudge  # noqa: E402
+import power_guest
+import powerdisk
+import powerjudge
+import treetest
+from treetest import check
+from freeblock import scrub_state
 
 SECTOR = powerdisk.SECTOR
 CUT = 1000
 BLOCKS = 64
-failed = count = 0
-
-
-def check(name, good):
-    """One line of TAP."""
-    global failed, count
-    count += 1
-    failed += not good
-    print(("ok " if good else "not ok ") + name, flush=True)
-
 
 def sectors(letters):
     """A sector for each letter."""
@@ -116,8 +104,6 @@ def test_claims():
 
 def test_formats():
     """Files of the tools' own making, spoiled."""
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "tools", "python"))
-    from freeblock import scrub_state  # pylint: disable=import-outside-toplevel
     identity = {"id": "x", "sectors": BLOCKS * 8, "block_bytes": 4096, "blocks": BLOCKS}
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "coverage")
@@ -176,5 +162,4 @@ test_claims()
 test_formats()
 test_files()
 test_guest()
-print("1..%d" % count)
-sys.exit(1 if failed else 0)
+treetest.finish()

@@ -14,17 +14,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, HERE)
-
-import treetest  # noqa: E402
-from treetest import read, report  # noqa: E402
+import treetest
+from treetest import TOP, read, report
 
 STAND_INS = {
     # dpkg-query -W -f FORMAT PACKAGE

@@ -2,15 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Is tests/fuzz/freeblock.txt, the description of freeblock for syzkaller, that of the present
 interface? Each ioctl of include/uapi/freeblock.h, with its structure; each structure with its
-fields, in order and of their length; each file of Documentation/ABI; and nothing else. Then
-each of these is spoilt once, and must be found. Prints TAP.
+fields, in order and of their length; each file of Documentation/ABI; and nothing else. Prints TAP.
+
+Seen to fail: an ioctl more, or renamed; fields more, grown or in another order; a file more.
 """
 
-import os
 import re
-import sys
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import abi
 import treetest
@@ -104,14 +101,6 @@ def problems(header, said, text):
         ["constant %s" % name for name in sorted(set(re.findall(r"\bFREEBLOCK_\w+", text)) - words)]
 
 
-def spoilt(text, pattern, by):
-    """The text with a change, which must be possible."""
-    changed, times = re.subn(pattern, by, text, flags=re.M)
-    if not times:
-        raise ValueError("nothing to spoil: " + pattern)
-    return changed
-
-
 def main():
     """All checks."""
     header, said, text = read(HEADER), abi.text(), read(SYZLANG)
@@ -119,26 +108,6 @@ def main():
            [] if len(header_calls(header)) > 10 and len(header_structs(header)) > 5 and
            len(files(said)) > 20 else ["too few are found"])
     report("the description is the interface's", problems(header, said, text))
-    for name, change in (
-            ("an ioctl more", (r"^(#define \w+ _IO\(.*)$", r"\1\n#define FREEBLOCK_IOC_NEWER "
-                               r"_IO(FREEBLOCK_IOC_MAGIC, 99)")),
-            ("an ioctl renamed", (r"^#define FREEBLOCK_IOC_STOP _IO",
-                                "#define FREEBLOCK_IOC_END _IO")),
-            ("a field more", (r"^(\t__u32 foreground_ppm;.*)$", r"\1\n\t__u32 newer;")),
-            ("fields in another order", (r"^(\t__u32 queued;.*)\n(\t__u32 buffer_blocks;.*)$",
-                                         r"\2\n\1")),
-            ("a field grown", (r"^\t__u32 regions;.*$", "\t__aligned_u64 regions;")),
-            ("an array of another length", (r"^\tchar name\[\w+\]", "\tchar name[20]")),
-            ("a structure more", (r"^(struct freeblock_range \{\n)", r"struct freeblock_newer {\n"
-                                  r"\t__u32 size;\n};\n\n\1")),
-            ("a constant renamed", ("FREEBLOCK_SETUP_KEEP", "FREEBLOCK_SETUP_STAY"))):
-        found = problems(spoilt(header, *change), said, text)
-        report("found: " + name, [] if found else ["not seen"])
-    report("found: a file more", [] if problems(header, said + "\nWhat:\t\t/sys/newer\n", text)
-           else ["not seen"])
-    report("found: a call of another structure",
-           [] if problems(header, said, spoilt(text, r"^(ioctl\$\w+_SETUP\(.*)freeblock_ioc_setup",
-                                              r"\1freeblock_ioc_api")) else ["not seen"])
     treetest.finish()
 
 

@@ -18,18 +18,13 @@ import select
 import signal
 import struct
 import subprocess
-import sys
 import termios
 import threading
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [HERE]
-
-import patience  # noqa: E402
-import treetest  # noqa: E402
-from treetest import report  # noqa: E402
+import patience
+import treetest
+from treetest import TOP, report
 
 LIMIT_S = 240           # for one answer
 ROWS, COLUMNS = 24, 80

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the tests of the tree's own files share: reading a file, and lines of TAP."""
+"""What the tests of the tree's own files share: reading a file or a program, and lines of TAP."""
 
+import importlib.machinery
+import importlib.util
 import os
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path += [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
 
 count = failed = 0
 
@@ -14,7 +17,22 @@ def report(name, problems):
     global count, failed
     count += 1
     failed += bool(problems)
-    print("not ok %s - %s" % (name, "; ".join(problems)) if problems else "ok " + name, flush=True)
+    print("not ok %s - %s" % (name, "; ".join(problems).replace("\n", " ")) if problems
+          else "ok " + name, flush=True)
+
+
+def check(name, good, why=""):
+    """The same, of what is good or not."""
+    report(name, [] if good else [str(why)])
+
+
+def program(path):
+    """A program of the tree, whose file has no suffix, as a module."""
+    loader = importlib.machinery.SourceFileLoader(
+        os.path.basename(path).replace("-", "_"), os.path.join(TOP, path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
 
 
 def read(path):

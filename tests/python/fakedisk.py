@@ -15,11 +15,7 @@ import sys
 import time
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-from freeblock import background, cli, fbstate, scan, scan_file, scan_source  # noqa: E402
+from freeblock import background, cli, fbstate, scan, scan_file, scan_source
 
 KERNEL, DEBUG = "sys/kernel/freeblock/", "sys/kernel/debug/freeblock/"
 NUMBER = KERNEL + r"(\w+)/(state|stats|scan_stats|scrub_stats)/(\w+)$"

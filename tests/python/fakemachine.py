@@ -7,20 +7,16 @@ import contextlib
 import io
 import os
 import signal
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import fakedisk  # noqa: E402
-from fakescsi import Drive, vpd  # noqa: E402
-from freeblock import cli, fbmodel, fbstate  # noqa: E402
-from freeblock.extraction import sgio  # noqa: E402
-from freeblock.machine import kernel  # noqa: E402
+import fakedisk
+from taptest import TOP
+from fakescsi import Drive, vpd
+from freeblock import cli, fbmodel, fbstate
+from freeblock.extraction import sgio
+from freeblock.machine import kernel
 
 # as it is when a test counts the changes that others make
 REMOVE = os.unlink

@@ -7,15 +7,10 @@ commands for other processes, Remote sends them there.
 import os
 import socket
 import struct
-import sys
 import tempfile
 import threading
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-from freeblock import ToolError  # noqa: E402
+from freeblock import ToolError
 
 # SBC-3 table 169 with WCE, RCD and DRA changeable; SPC-4 table 394 with the queue algorithm
 CACHING = bytes.fromhex("0812 04 00 ffff 0000 ffff ffff 00 10 0000 00 000000")

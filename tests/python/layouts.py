@@ -5,15 +5,11 @@ and what the drive says of its places."""
 import os
 import random
 import subprocess
-import sys
 
 import numpy as np
 
-from taptest import BUILD, TOP
-
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
 from freeblock.extraction.places import PLACE, Layout, Zone
+from taptest import BUILD, TOP
 
 SPARINGS = ("none", "zone", "track", "cylinder", "defects", "remaps", "border", "dead")
 ORDERS = {"plain": "plain", "serpentine-zone": "serpentine", "serpentine-disk": "serpentine-disk"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""pytest that speaks TAP, as tests/check wants it, and what tests here share."""
+"""What tests here share."""
 
 import contextlib
 import fcntl
@@ -8,7 +8,6 @@ import importlib.util
 import io
 import os
 import re
-import signal
 import subprocess
 import sys
 from unittest import mock
@@ -59,10 +58,8 @@ def vectors(kind, *args, given=None):
 
 def _main(package, words):
     """Exit status, output and errors of a command whose command line this package has."""
-    sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
     cli = importlib.import_module(package + ".cli")
     hosts = importlib.import_module("freeblock.hosts")
-    del sys.path[:2]
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), mock.patch.object(
             hosts, "line_of_build", lambda: hosts.statusline.Line(quiet=True)):
@@ -103,76 +100,9 @@ def promise(what, value, most):
     assert value <= most, (what, value, most)
 
 
-class _Tap:
-    """A plugin of pytest: a line for each test; a test's subtests count as one."""
-
-    def __init__(self):
-        self.ended = self.failed = 0
-        self.outcomes = {}
-
-    @staticmethod
-    @pytest.hookimpl
-    def pytest_pycollect_makemodule(module_path, parent):
-        """The calling script is not imported once more."""
-        return _Script.from_parent(parent, path=module_path)
-
-    def pytest_collectreport(self, report):
-        """What cannot be collected is a failure."""
-        if report.failed:
-            self.say("not ok", "collecting %s" % report.nodeid, str(report.longrepr))
-
-    def pytest_runtest_logreport(self, report):
-        """A test has come through its set-up, itself, or what follows it."""
-        kept = self.outcomes.setdefault(report.nodeid, {"failed": "", "skipped": "", "missed": ""})
-        if report.failed:
-            kept["failed"] += report.longreprtext + "\n"
-        elif report.skipped and hasattr(report, "wasxfail"):
-            kept["missed"] = report.wasxfail
-        elif report.skipped:
-            kept["skipped"] = report.longrepr[2].partition("Skipped: ")[2] or "skipped"
-
-    def pytest_runtest_logfinish(self, nodeid):
-        """It is over."""
-        kept = self.outcomes.pop(nodeid)
-        name = nodeid.partition("::")[2].replace("::", ".")
-        if kept["failed"]:
-            self.say("not ok", name, kept["failed"])
-        elif kept["missed"]:
-            self.say("not ok", "%s # MISSED %s" % (name, kept["missed"]), failed=False)
-        else:
-            self.say("ok", name + (" # SKIP " + kept["skipped"] if kept["skipped"] else ""))
-
-    def say(self, word, name, why="", failed=True):
-        """One TAP line, after what explains it; failed: whether "not ok" is a failure."""
-        for line in why.splitlines():
-            print("# " + line)
-        print("%s %s" % (word, name), flush=True)
-        self.ended += 1
-        self.failed += word != "ok" and failed
-
-
-class _Script(pytest.Module):
-    """The calling script."""
-
-    def _getobj(self):
-        return sys.modules["__main__"]
-
-
 def main():
-    """Run the calling script's tests, or those its arguments name (Class.test), by pytest, with
-    signals as in a terminal: under nohup, or in the background, tests of interrupts would wait
-    for ever."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    script = os.path.abspath(sys.argv[0])
-    names = ["%s::%s" % (script, name.replace(".", "::")) for name in sys.argv[1:]] or [script]
-    tap = _Tap()
-    # what tests print goes where it did; no files beside them, no settings from elsewhere
-    status = pytest.main(["--capture=no", "-c", os.devnull, "--rootdir", HERE,
-                          *(word for name in ("terminal", "cacheprovider", "faulthandler",
-                                              "warnings", "unraisableexception", "threadexception")
-                            for word in ("-p", "no:" + name)), *names], plugins=[tap])
-    if status > pytest.ExitCode.TESTS_FAILED and not tap.failed and tap.ended:
-        tap.say("not ok", "pytest", "it ended with %s" % status)
-    print("1..%d" % tap.ended)
-    sys.exit(0 if status == pytest.ExitCode.OK and not tap.failed else 1)
+    """Run the calling script's tests."""
+    os.execv(sys.executable, [sys.executable, "-m", "pytest", "-s", "--tap",
+                              *(sys.argv[:1] if len(sys.argv) == 1 else
+                                [sys.argv[0] + "::" + name.replace(".", "::")
+                                 for name in sys.argv[1:]])])

@@ -1,23 +1,17 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """What commands advise, without a kernel: each of the module's reasons has a command, which names
-the disk. tests/lab/t-advice.sh runs them. Prints TAP; takes a second.
+the disk. tests/lab/t-advice.sh runs them. Takes a second.
 """
 
 import os
 import re
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import fakedisk  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import advice, fbstate  # noqa: E402
+import fakedisk
+from taptest import TOP
+from freeblock import advice, fbstate
 
 SYSFS = fakedisk.KERNEL + "sda"
 # it is no disk of the block layer, which could be named
@@ -137,7 +131,3 @@ class Commands(unittest.TestCase):
         """More than there is."""
         for mib, more in ((1, 1024), (1024, 2048)):
             self.assertTrue(advice.memory(mib).startswith("echo %d >" % more))
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,8 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of background.py, /dev/freeblock in Python: its structures against the header; the
 bytes of each call; whole runs against a made-up module (tests/unit/lib/fake.c, which judges what
-it is handed by the header), interruptions, files of coverage. Prints TAP; takes some seconds.
+it is handed by the header), interruptions, files of coverage. Takes some seconds.
 
 Seen to fail: a field of 4 bytes declared as 8; a constant off by one; the ranges' address taken
 of a copy; records in the buffer not taken out of the saved coverage; the disk's id not compared;
@@ -20,15 +19,11 @@ import textwrap
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tests", "lab")]
-
-import csource  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import background, coverage_file  # noqa: E402
-from freeblock.background import Error  # noqa: E402
+import csource
+import taptest
+from taptest import TOP
+from freeblock import background, coverage_file
+from freeblock.background import Error
 
 FAKE = os.path.join(taptest.BUILD, "unit-lib", "fake.so")
 VECTOR = (b"FBCOVER\n" + bytes((1, 0, 0, 0, 184, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0)) +
@@ -503,7 +498,3 @@ class Runs(unittest.TestCase):
         os.makedirs(os.path.join(root, "dev"))
         with open(os.path.join(root, "dev", "sda"), "wb"):
             return root
-
-
-if __name__ == "__main__":
-    taptest.main()

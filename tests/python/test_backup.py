@@ -1,8 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of tools/examples/backup without a kernel: a snapshot's table, made by hand, by a
 model of the kernel's writer, torn and with garbage; what is read again; the image and what
-lies beside it; whole backups of a made-up disk that is written to meanwhile. Prints TAP.
+lies beside it; whole backups of a made-up disk that is written to meanwhile.
 In the lab it is tested with the real ones (tests/lab/s-backup.sh).
 """
 
@@ -12,18 +11,12 @@ import json
 import os
 import random
 import struct
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools", "examples")]
-
-import taptest  # noqa: E402
-from backup import BackupError, cli, cow, files, passes, progress, snapshot  # noqa: E402
-from freeblock import background  # noqa: E402
+from backup import BackupError, cli, cow, files, passes, progress, snapshot
+from freeblock import background
 
 CHUNK = 8               # sectors: 256 exceptions fit into an area
 BYTES = CHUNK * 512
@@ -595,7 +588,3 @@ class Words(unittest.TestCase):
             with mock.patch.object(snapshot, "dmsetup", return_value=table), \
                     self.assertRaisesRegex(BackupError, words):
                 snapshot.Origin("data")
-
-
-if __name__ == "__main__":
-    taptest.main()

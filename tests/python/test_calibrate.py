@@ -1,6 +1,5 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of freeblock calibrate against a made-up sysfs and debugfs. Prints TAP; takes a second.
+"""Tests of freeblock calibrate against a made-up sysfs and debugfs. Takes a second.
 
 Seen to fail: write_seek left out (test_both), the module's own period not compared
 (test_another), any number of trials taken (test_little).
@@ -9,18 +8,12 @@ Seen to fail: write_seek left out (test_both), the module's own period not compa
 import contextlib
 import io
 import os
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import fakedisk  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import cli, fbmodel  # noqa: E402
+import fakedisk
+from freeblock import cli, fbmodel
 
 CALIBRATION = "sys/kernel/debug/freeblock/sda/calibration"
 MODEL = "kept.fbmodel"
@@ -133,7 +126,3 @@ class Calibrate(unittest.TestCase):
         self.tree.remove("sys/kernel/debug")
         self.refused("mount -t debugfs")
         self.refused("/dev/sdz: no such block device", "sdz", "-o", self.new, status=2)
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,22 +1,16 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of freeblock canary on a machine of files: what ends it, what it leaves. Prints TAP."""
+"""Tests of freeblock canary on a machine of files: what ends it, what it leaves."""
 
 import json
 import os
 import shutil
-import sys
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import fakedisk  # noqa: E402
-import taptest  # noqa: E402
-from fakemachine import Case  # noqa: E402
-from freeblock import canary  # noqa: E402
-from freeblock.machine import kernel  # noqa: E402
+import fakedisk
+import taptest
+from fakemachine import Case
+from freeblock import canary
+from freeblock.machine import kernel
 
 DEBUG = fakedisk.DEBUG + "sda/"
 STATE = fakedisk.KERNEL + "sda/state/"
@@ -161,7 +155,3 @@ class Canary(Case):
             os.path.join(self.machine.root, "sys/block/sda/queue/scheduler"))}
         status, _, said = taptest.freeblock("canary", "sda", "--quiet")
         self.assertEqual((status, said), (1, "freeblock: sda is gone\n"))
-
-
-if __name__ == "__main__":
-    taptest.main()

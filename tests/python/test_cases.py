@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Traces that people have, whole, cut off and damaged, put to the reader and to the commands; and
-those of ../shared/cases where it is there. Prints TAP; takes a minute.
+those of ../shared/cases where it is there. Takes a minute.
 
 Seen to fail: discards taken for requests (1 << 30), passthrough commands, too; a second file's
 "Input file" refused; the iolog's ns believed; a cut last line refused; a header's order ignored.
@@ -10,21 +9,16 @@ Seen to fail: discards taken for requests (1 << 30), passthrough commands, too; 
 import json
 import os
 import random
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tests", "cases")]
+import samples
+import taptest
+from freeblock import observe, tracefile
 
-import samples  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import observe, tracefile  # noqa: E402
-
-SHARED = os.path.join(TOP, "..", "shared", "cases")
-MODEL, LARGE = (os.path.join(TOP, "models", name + ".fbmodel")
+SHARED = os.path.join(taptest.TOP, "..", "shared", "cases")
+MODEL, LARGE = (os.path.join(taptest.TOP, "models", name + ".fbmodel")
                 for name in ("atlas10k", "nearline16"))
 # Of ../shared/cases: what is said of those that cannot be used
 SAID = {"fio3-ms.iolog": "--unit", "fio3-ns.iolog": "--unit", "fmt-csv.txt": "blkparse -i",
@@ -147,7 +141,7 @@ class Own(Case):
                 self.assertEqual(json.loads(out)["trace"]["requests"], len(samples.REQUESTS))
                 self.assertIn("record longer", json.loads(out)["trace"]["caveat"])
                 status, out, err = taptest.freeblock_lab(
-                    "replay", "--drive", os.path.join(TOP, "tools", "mechdisk", "drives",
+                    "replay", "--drive", os.path.join(taptest.TOP, "tools", "mechdisk", "drives",
                                                       "atlas10k.fbdrive"),
                     "--measured", self.path, "--json")
                 self.assertEqual(status, 0, err)
@@ -240,7 +234,3 @@ class Shared(Case):
                     self.assertEqual(statistics["requests"], ways[1][1]["requests"])
                     self.assertAlmostEqual(100 * statistics["idle_share"], IDLE.get(name, 85),
                                            delta=0.1 if name in IDLE else 15)
-
-
-if __name__ == "__main__":
-    taptest.main()

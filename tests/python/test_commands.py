@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of what the two commands offer: freeblock what an administrator uses, freeblock-lab
-what it is measured with. Prints TAP.
+what it is measured with.
 
 Seen to fail: a module of the product that imports one of research; a new command of
 freeblock-lab that freeblock does not know of.
@@ -19,18 +18,12 @@ import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-
-import taptest  # noqa: E402
+import taptest
+import research.cli
+from freeblock import ToolError, cli, hosts
 
 TOOLS = os.path.join(taptest.TOP, "tools")
 TINY = os.path.join(taptest.TOP, "tests", "lab", "files", "tiny.fbmodel")
-sys.path[:0] = [os.path.join(TOOLS, "python"), TOOLS]
-
-import research.cli  # noqa: E402
-from freeblock import ToolError, cli, hosts  # noqa: E402
 
 
 def run(command, *words, env=None):
@@ -617,7 +610,3 @@ def _parsers(parser):
             for below in action.choices.values():
                 found += _parsers(below)
     return found
-
-
-if __name__ == "__main__":
-    taptest.main()

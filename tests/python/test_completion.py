@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of what tools/command-pages writes: completion in bash, and manual pages with the exit
-statuses and examples that each command declares. Prints TAP.
+statuses and examples that each command declares.
 
 Seen to fail: shtab 1.5.5 as it is, which offers the first of a list only; a manual page with the
 common exit statuses for all; scrub's status 3 left out of its table; an example with an option
@@ -15,21 +14,14 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-
-import taptest  # noqa: E402
+import taptest
+import freeblock
+from freeblock import cli
 
 TOOLS = os.path.join(taptest.TOP, "tools")
-sys.path.insert(0, os.path.join(TOOLS, "python"))
-
-import freeblock  # noqa: E402
-from freeblock import cli  # noqa: E402
 
 PACKAGE = os.path.dirname(freeblock.__file__)
 # Reads lines of words, the last of which is completed; prints a line for each
@@ -238,7 +230,3 @@ class Statuses(unittest.TestCase):
         """No description of a command lists exit statuses: it would be a second table."""
         for name, parser in below(cli.make_parser()).items():
             self.assertNotRegex(parser.description or "", "(?i)exit status", name)
-
-
-if __name__ == "__main__":
-    taptest.main()

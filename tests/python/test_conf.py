@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock.conf: what it says of which disk, every mistake with its line, and when scrubs
-are started and stopped by it. The machine is a tree of files. Prints TAP; a second.
+are started and stopped by it. The machine is a tree of files. Takes a second.
 """
 
 import contextlib
@@ -9,20 +8,15 @@ import datetime
 import json
 import os
 import re
-import sys
 import time
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from fakemachine import WWN, Case, missing_options  # noqa: E402
-from freeblock import ToolError, fbstate, scrub  # noqa: E402
-from freeblock.extraction import store  # noqa: E402
-from freeblock.machine import conf, due, gate, window  # noqa: E402
-from freeblock.machine.window import Windows  # noqa: E402
+from taptest import TOP
+from fakemachine import WWN, Case, missing_options
+from freeblock import ToolError, fbstate, scrub
+from freeblock.extraction import store
+from freeblock.machine import conf, due, gate, window
+from freeblock.machine.window import Windows
 
 DAY = due.DAY_S
 MONDAY = 4 * DAY                 # 1970-01-05
@@ -637,7 +631,3 @@ class Scrubs(Case):
             piece.suffix = ""
             self.assertEqual(due.coverage_of(disk), scrub.default_state({"id": WWN}, piece))
         self.assertTrue(due.coverage_of(disk).startswith(fbstate.ROOT))
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,8 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 # needs: modules
-"""Test of make demo: some seconds of both acts, in their virtual machines. Prints TAP; takes
-a minute.
+"""Test of make demo: some seconds of both acts, in their virtual machines. Takes a minute.
 
 Seen to fail: a name that tests/lab/blocks.py no longer has; the disk of today without its model.
 """
@@ -10,17 +8,11 @@ Seen to fail: a name that tests/lab/blocks.py no longer has; the disk of today w
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(TOP, word) for word in ("tools/python", "tools")]
-
-import taptest  # noqa: E402
-from research import modern  # noqa: E402
+import taptest
+from research import modern
 
 
 class Demo(unittest.TestCase):
@@ -104,7 +96,3 @@ class Modern(unittest.TestCase):
         self.assertEqual(len(modern.faults(modern.summarize(rows))), 2)
         rows[4] = rows[4] | {"bg_mb_s": 0}
         self.assertIsNone(modern.summarize(rows)["days_per_pass"])
-
-
-if __name__ == "__main__":
-    taptest.main()

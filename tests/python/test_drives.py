@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """The modern drives: a model and the simulated drive of the same name agree.
 
@@ -7,27 +6,20 @@ code; both are asked for the same places and moves, which are worked out here a
 third time, from the description's text by the formulas of drive-format.rst.
 Random small drives, whose tracks differ from head to head, are said in both
 formats, and both programs asked for every LBN. Also: the files are what
-tools/make-drives writes. Prints TAP."""
+tools/make-drives writes."""
 
 import bisect
 import os
 import random
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, HERE)
-
-sys.path.insert(1, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from freeblock import fbdrive  # noqa: E402
-from freeblock.fbmodel import seal  # noqa: E402
+import taptest
+from taptest import TOP
+from freeblock import fbdrive
+from freeblock.fbmodel import seal
 
 # Which model is to fit which drive.
 FITS = (("nearline16", "nearline16"), ("nearline16", "nearline16-512e"),
@@ -325,7 +317,3 @@ class Surfaces(unittest.TestCase):
 def setUpModule():
     """What texts are asked of."""
     taptest.build()
-
-
-if __name__ == "__main__":
-    taptest.main()

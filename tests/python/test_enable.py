@@ -1,8 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of enable: which disks it takes, what it changes and off puts back, what becomes of it at
 boot, what [all] of freeblock.conf means then, and scrub --all. The kernel's files are a tree here;
-the real ones are those of tests/lab/t-enable.sh. Prints TAP; some seconds.
+the real ones are those of tests/lab/t-enable.sh. Takes some seconds.
 """
 
 import json
@@ -11,16 +10,11 @@ import sys
 import time
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from fakemachine import WWN, Case, model, table  # noqa: E402
-from fakescsi import vpd  # noqa: E402
-from freeblock import fbstate, hosts, scrub  # noqa: E402
-from freeblock.extraction import journal, pipeline, sgio, store  # noqa: E402
-from freeblock.machine import conf, due, enabled, kernel, kinds, units  # noqa: E402
+from fakemachine import WWN, Case, model, table
+from fakescsi import vpd
+from freeblock import fbstate, hosts, scrub
+from freeblock.extraction import journal, pipeline, sgio, store
+from freeblock.machine import conf, due, enabled, kernel, kinds, units
 
 RECORD = "etc/freeblock/enabled/" + WWN
 KEPT = "etc/freeblock/models/%s-0001.fbmodel" % WWN
@@ -491,7 +485,3 @@ class Fleet(Enable):
         self.machine.write(RECORD, "idle_only\nboot 7\n")
         self.assertIsNone(enabled.read(identity))
         self.assertEqual(fbstate.read(RECORD), "idle_only\nboot 7")
-
-
-if __name__ == "__main__":
-    taptest.main()

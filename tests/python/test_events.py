@@ -1,8 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the events that the journal gets: each when it happens, once, with its message id, and
 that the catalog explains each. The machine is a tree of files; logger(1) is a stand-in, and the
-real one is tried by tests/install. Prints TAP; a second.
+real one is tried by tests/install. Takes a second.
 """
 
 import contextlib
@@ -11,21 +10,16 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from fakemachine import WWN, Case  # noqa: E402
-from freeblock import fbstate  # noqa: E402
-from freeblock.extraction import store  # noqa: E402
-from freeblock.machine import due, events  # noqa: E402
-from freeblock.machine.window import Windows  # noqa: E402
+from taptest import TOP
+from fakemachine import WWN, Case
+from freeblock import fbstate
+from freeblock.extraction import store
+from freeblock.machine import due, events
+from freeblock.machine.window import Windows
 
 CATALOG = os.path.join(TOP, "tools", "boot", "freeblock.catalog")
 PAGE = os.path.join(TOP, "Documentation", "monitoring.rst")
@@ -346,7 +340,3 @@ class Catalog(Case):
                                       stderr=subprocess.STDOUT)
                 self.assertEqual(done.returncode, 0, done.stdout)
             self.assertEqual(done.stdout.count("Defined-By: freeblock"), len(events.KINDS))
-
-
-if __name__ == "__main__":
-    taptest.main()

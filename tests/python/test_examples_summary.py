@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """tools/examples/summarise: what was measured is merged, and what others have stays.
 
@@ -56,7 +55,3 @@ class Summary(unittest.TestCase):
     def test_nothing(self):
         subprocess.run([PROGRAM, "--build", self.build], check=True)
         self.assertFalse(os.path.exists(os.path.join(self.build, "examples")))
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock extract from the command line, at simulated drives: what it writes, that
-it goes on after SIGKILL, that a wrong model is marked. Prints TAP; takes half a minute.
+it goes on after SIGKILL, that a wrong model is marked. Takes half a minute.
 
 Seen to fail: a validation that compares a model with itself (marked); a state that is
 not read (resumed).
@@ -11,20 +10,15 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from freeblock import ToolError, sim, truth  # noqa: E402
-from freeblock.extraction import validate  # noqa: E402
-from freeblock.extraction.device import Device  # noqa: E402
-from freeblock.extraction.state import State  # noqa: E402
+import taptest
+from freeblock import ToolError, sim, truth
+from freeblock.extraction import validate
+from freeblock.extraction.device import Device
+from freeblock.extraction.state import State
 
 PATIENCE_S = 300
 
@@ -83,7 +77,7 @@ class Extract(unittest.TestCase):
 
     def test_resumed(self):
         """After SIGKILL it goes on with what it had."""
-        command = [os.path.join(TOP, "tools", "freeblock"), *self.words, "--full"]
+        command = [os.path.join(taptest.TOP, "tools", "freeblock"), *self.words, "--full"]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL) as process:
             until = time.monotonic() + PATIENCE_S
@@ -165,7 +159,3 @@ class Kept(unittest.TestCase):
                 file.write("{")
             with self.assertRaisesRegex(ToolError, "--fresh begins anew"):
                 State(folder, {"drive": 1})
-
-
-if __name__ == "__main__":
-    taptest.main()

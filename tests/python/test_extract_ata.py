@@ -1,29 +1,23 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of what an extraction asks of SATA disks by ATA PASS-THROUGH: caches off by SET FEATURES
 and back after any end; what the way to the disk cannot do, and that it is said before anything is
 changed. Most are of a drive made of bytes (fakescsi.py), laid out as SAT-4 and ACS-4 say; the last
-of the simulated one. Prints TAP; a few seconds.
+of the simulated one. Takes a few seconds.
 """
 
 import contextlib
 import io
 import os
-import sys
 from types import SimpleNamespace
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-import test_extract_modes as common  # noqa: E402
-from fakescsi import AtaDrive, Drive  # noqa: E402
-from freeblock import ToolError  # noqa: E402
-from freeblock.extraction import (ata, device, identity, modes, pipeline, refuse,  # noqa: E402
+from taptest import TOP
+import test_extract_modes as common
+from fakescsi import AtaDrive, Drive
+from freeblock import ToolError
+from freeblock.extraction import (ata, device, identity, modes, pipeline, refuse,
                                   sgio, sysfs)
-from freeblock.extraction.pages import sense_of  # noqa: E402
+from freeblock.extraction.pages import sense_of
 
 OFF = {"WCE": 0, "RCD": 0, "DRA": 0, "QAM": 0x10}
 ON = {"WCE": 0x20, "RCD": 0, "DRA": 0x40, "QAM": 0x10}
@@ -264,7 +258,3 @@ class Sata(Simulated):
     def test_vendor(self):
         """libata's."""
         self.assertEqual(identity.standard(self.dev)[8:16], b"ATA     ")
-
-
-if __name__ == "__main__":
-    taptest.main()

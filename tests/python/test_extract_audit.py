@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock.extraction.audit: what is wrong in a layout is named, and nothing else is.
-And some drives drawn at random (research.extractrandom). Prints TAP.
+And some drives drawn at random (research.extractrandom).
 
 Seen to fail: tracks not read as wholes (remap_alike); what is usual not minded (last_alike);
 pieces at borders left out (piece); angles taken for right (wrong_slip, distrusted); borders left
@@ -10,27 +9,21 @@ out (border).
 
 import os
 import shutil
-import sys
 import tempfile
 import unittest
 from dataclasses import replace
 from unittest import mock
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, os.pardir, "tools")]
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-import layouts  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import fbmodel, truth  # noqa: E402
-from freeblock.fbmodel import seal  # noqa: E402
-from freeblock.extraction import audit, spares  # noqa: E402
-from freeblock.extraction.device import Device  # noqa: E402
-from freeblock.extraction.phase import Phase  # noqa: E402
-from freeblock.extraction.places import Layout, Zone  # noqa: E402
-from research import extractrandom, extractscore, randomdrive  # noqa: E402
+import taptest
+from freeblock import fbmodel, truth
+from freeblock.fbmodel import seal
+from freeblock.extraction import audit, spares
+from freeblock.extraction.device import Device
+from freeblock.extraction.phase import Phase
+from freeblock.extraction.places import Layout, Zone
+from research import extractrandom, extractscore, randomdrive
 
 # Five heads of different lengths in serpentine order: slips, and a remap (added) whose spare passes
 # a sixth of a slot beside its home
@@ -358,8 +351,3 @@ class Drawn(unittest.TestCase):
             self.assertEqual(code, 0, out + err)
             self.assertIn("0 wrong and not told", out)
             self.assertIn("%d of them measured before" % DRAWN, taptest.freeblock_lab(*words)[2])
-
-
-if __name__ == "__main__":
-    layouts.host_program()
-    taptest.main()

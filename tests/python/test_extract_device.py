@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the seam through which freeblock extract times a drive, against the simulated
-drive, whose truth is in its description. Prints TAP.
+drive, whose truth is in its description.
 
 A drive of which every time is known: 60 sectors of 0.1 ms on a turn of 6 ms, one
 surface, no skews, no overheads, so that LBN n starts at angle n/60 and a read of it ends
@@ -18,20 +17,15 @@ interrupt that is raised before the answer has been read.
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import unittest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import numpy  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import ToolError, hosts  # noqa: E402
-from freeblock.extraction import device, identity  # noqa: E402
-from freeblock.extraction.device import (ABSOLUTE, FUA, OVERLAP, READ, VERIFY, WRITE,  # noqa: E402
+import numpy
+from taptest import TOP
+from freeblock import ToolError, hosts
+from freeblock.extraction import device, identity
+from freeblock.extraction.device import (ABSOLUTE, FUA, OVERLAP, READ, VERIFY, WRITE,
                                          Device)
 
 DRIVES = os.path.join(TOP, "tools", "mechdisk", "drives")
@@ -457,7 +451,3 @@ class Noise(Case):
         """It looks for a block that can be read."""
         found = device.noise(self.drive(lines=["medium_error 1990 20 recovery_ms=1"]))
         self.assertTrue(found.visible)
-
-
-if __name__ == "__main__":
-    taptest.main()

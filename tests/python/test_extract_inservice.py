@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the extraction in service (freeblock.extraction.inservice), at simulated drives that
-others read meanwhile. Prints TAP; takes half a minute.
+others read meanwhile. Takes half a minute.
 
 Expected: the angles at which the simulated drive has its LBNs (mechdisk-host locate), none of them
 more than 50 us off; a probe that was not alone is not used; of a chain, the times between reads
@@ -11,22 +10,13 @@ Seen to fail with: probes that were not alone taken; a pair taken with others in
 were read again left out of their order.
 """
 
-import os
-import sys
-
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOOLS = os.path.join(HERE, os.pardir, os.pardir, "tools")
-sys.path[:0] = [HERE, TOOLS, os.path.join(TOOLS, "python")]
-
-import numpy as np  # noqa: E402
-import serveddrive  # noqa: E402
-import taptest  # noqa: E402
-import test_extract_runs as runs  # noqa: E402
-from freeblock import ToolError, background  # noqa: E402
-from freeblock.extraction import inservice, runfind  # noqa: E402
-from freeblock.extraction.device import FUA, NOT_VALID, OVERLAP, WRITE  # noqa: E402
-from freeblock.extraction.phase import Phase  # noqa: E402
+import numpy as np
+import serveddrive
+import test_extract_runs as runs
+from freeblock import ToolError, background
+from freeblock.extraction import inservice, runfind
+from freeblock.extraction.device import FUA, NOT_VALID, OVERLAP, WRITE
+from freeblock.extraction.phase import Phase
 
 
 class Asked(inservice.InService):
@@ -113,6 +103,3 @@ class Served(runs.Runs):
 # those of the base class have run
 for name in [name for name in dir(runs.Runs) if name.startswith("test_")]:
     setattr(Served, name, None)
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,6 +1,5 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of freeblock.extraction.places: queries, model text, blocks in spares. Prints TAP.
+"""Tests of freeblock.extraction.places: queries, model text, blocks in spares.
 
 Small random drives of all sparing schemes and head orders: the simulated drive
 and the scheduler's model are asked where each of their LBNs lies.
@@ -8,23 +7,18 @@ and the scheduler's model are asked where each of their LBNs lies.
 
 import os
 import shutil
-import sys
 import tempfile
 import unittest
 from dataclasses import replace
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-import layouts  # noqa: E402
-import taptest  # noqa: E402
-from layouts import ORDERS, SPARINGS, drive_places, drive_text, random_layout  # noqa: E402
-from freeblock import ToolError  # noqa: E402
-from freeblock.extraction.places import Layout, Zone  # noqa: E402
-from freeblock.extraction.spares import house  # noqa: E402
+import layouts
+import taptest
+from layouts import ORDERS, SPARINGS, drive_places, drive_text, random_layout
+from freeblock import ToolError
+from freeblock.extraction.places import Layout, Zone
+from freeblock.extraction.spares import house
 
 IDENTITY = {"vendor": "ACME", "product": "TINY", "serial": "1"}
 MECHANICS = {"period_ps": 6000000000, "zero_latency": True, "head_switch_ns": 500000,
@@ -246,7 +240,3 @@ class House(Case):
 def setUpModule():
     """What models are asked of."""
     taptest.build()
-
-
-if __name__ == "__main__":
-    taptest.main()

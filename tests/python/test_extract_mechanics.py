@@ -1,28 +1,22 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the mechanics that freeblock extract measures: overheads, head switch, seek
 profile and spread, zero-latency access, against the descriptions of simulated drives,
-whose layouts it is given. Prints TAP; 10 s.
+whose layouts it is given. Takes 10 s.
 """
 
 import os
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
 import numpy as np
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from drivetruth import Truth  # noqa: E402
-from freeblock import ToolError  # noqa: E402
-from freeblock.extraction import mechanics, onebit  # noqa: E402
-from freeblock.extraction.device import Device  # noqa: E402
-from freeblock.extraction.phase import Phase  # noqa: E402
+from taptest import TOP
+from drivetruth import Truth
+from freeblock import ToolError
+from freeblock.extraction import mechanics, onebit
+from freeblock.extraction.device import Device
+from freeblock.extraction.phase import Phase
 
 DRIVES = os.path.join(TOP, "tools", "mechdisk", "drives")
 
@@ -223,7 +217,3 @@ class Distances(unittest.TestCase):
         self.assertLess(len(large), 130)
         self.assertEqual(large[-1], 563999)
         self.assertEqual(mechanics.distances(3), [1, 2])
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,8 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of mode pages while a drive is measured: what is switched, what is not, and that
 all is put back after any end. Most are of a drive made of bytes (fakescsi.py), laid out as
-SPC-4 and SBC-3 say; the last of the simulated one. Prints TAP; a few seconds.
+SPC-4 and SBC-3 say; the last of the simulated one. Takes a few seconds.
 """
 
 import contextlib
@@ -11,20 +10,15 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from fakescsi import CACHING, CACHING_MAY, CONTROL, CONTROL_MAY, Drive, Remote, Server  # noqa: E402
-from freeblock import ToolError, cli, fbstate, restore  # noqa: E402
-from freeblock.extraction import device, identity, journal, modes, pages, sgio, sysfs  # noqa: E402
+from taptest import TOP
+from fakescsi import CACHING, CACHING_MAY, CONTROL, CONTROL_MAY, Drive, Remote, Server
+from freeblock import ToolError, cli, fbstate, restore
+from freeblock.extraction import device, identity, journal, modes, pages, sgio, sysfs
 
 ALL_OFF = {"WCE": 0, "RCD": 1, "DRA": 0x20, "QAM": 0}
 
@@ -699,7 +693,3 @@ class Senses(unittest.TestCase):
         self.assertEqual(pages.sense_of(bytes.fromhex("7000060000000010000000002901")),
                          (6, 0x29, 1))
         self.assertEqual(pages.sense_of(b""), (0, 0, 0))
-
-
-if __name__ == "__main__":
-    taptest.main()

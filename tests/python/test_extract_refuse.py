@@ -1,29 +1,23 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of which disks are not measured, and why. Drives are made of bytes laid out as the
 standards say (and read by sg_vpd in the same way, where it is installed); adapters are
-trees of sysfs as Linux 6.1 makes them. Prints TAP; about five seconds.
+trees of sysfs as Linux 6.1 makes them. Takes about five seconds.
 """
 
 import os
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
 import numpy
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from fakescsi import Drive, inquiry, vpd  # noqa: E402
-from freeblock import fbstate  # noqa: E402
-from freeblock.extraction import device, identity, modes, refuse, sysfs  # noqa: E402
+from taptest import TOP
+from fakescsi import Drive, inquiry, vpd
+from freeblock import fbstate
+from freeblock.extraction import device, identity, modes, refuse, sysfs
 
 DRIVES = os.path.join(TOP, "tools", "mechdisk", "drives")
 
@@ -450,7 +444,3 @@ class Shingled(unittest.TestCase):
         lines += ["remap 0 %d %d" % (home, 72000 + 60 * i) for i, home in enumerate(homes)]
         with open(path, "w", encoding="ascii") as file:
             file.write("\n".join(lines) + "\n")
-
-
-if __name__ == "__main__":
-    taptest.main()

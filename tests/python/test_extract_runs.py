@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the extraction by runs (freeblock.extraction.run*), at simulated drives that say nothing
-of their geometry. Prints TAP; takes half a minute.
+of their geometry. Takes half a minute.
 
 Expected: the angles at which the simulated drive has its LBNs (mechdisk-host locate), none of them
 more than 50 us off.
@@ -13,28 +12,22 @@ that begins anew where it should go on (resumed).
 
 import json
 import os
-import sys
 import tempfile
 import unittest
 from dataclasses import replace
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOOLS = os.path.join(HERE, os.pardir, os.pardir, "tools")
-sys.path[:0] = [HERE, TOOLS, os.path.join(TOOLS, "python")]
-
-import numpy as np  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import hosts  # noqa: E402
-from freeblock.extraction import runcheck, runfind  # noqa: E402
-from freeblock.extraction.device import Device  # noqa: E402
-from freeblock.extraction.phase import Phase  # noqa: E402
-from freeblock.extraction.rungrow import Growth  # noqa: E402
-from freeblock.extraction.runguess import Guesses  # noqa: E402
-from freeblock.extraction.runmap import Run, RunMap  # noqa: E402
-from freeblock.extraction.runread import Meter  # noqa: E402
-from freeblock.extraction.edges import wrap  # noqa: E402
-from research import extractmap, extractscore  # noqa: E402
+import numpy as np
+import taptest
+from freeblock import hosts
+from freeblock.extraction import runcheck, runfind
+from freeblock.extraction.device import Device
+from freeblock.extraction.phase import Phase
+from freeblock.extraction.rungrow import Growth
+from freeblock.extraction.runguess import Guesses
+from freeblock.extraction.runmap import Run, RunMap
+from freeblock.extraction.runread import Meter
+from freeblock.extraction.edges import wrap
+from research import extractmap, extractscore
 
 DRIVES = os.path.join(hosts.TOP, "tools/mechdisk/drives")
 HEADER = """fbdrive 1
@@ -439,7 +432,3 @@ class Map(unittest.TestCase):
         numbers = np.arange(-500, 900)
         self.assertEqual(found.runs[0].number(*found.runs[0].place(numbers)).tolist(),
                          numbers.tolist())
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,7 +1,5 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of research.extractscore: how far models are from simulated drives.
-Prints TAP.
 
 A drive's true model, spoilt by known amounts.
 """
@@ -9,23 +7,16 @@ A drive's true model, spoilt by known amounts.
 import os
 import re
 import shutil
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, os.pardir, "tools")]
+import taptest
+from layouts import drive_text, random_layout
+from freeblock import ToolError, fbmodel, truth
+from research import extractbench, extractscore as score
 
-import layouts  # noqa: E402
-import taptest  # noqa: E402
-from layouts import drive_text, random_layout  # noqa: E402
-from taptest import TOP  # noqa: E402
-from freeblock import ToolError, fbmodel, truth  # noqa: E402
-from research import extractbench, extractscore as score  # noqa: E402
-
-TOY = os.path.join(TOP, "tools", "mechdisk", "drives", "toy.fbdrive")
+TOY = os.path.join(taptest.TOP, "tools", "mechdisk", "drives", "toy.fbdrive")
 LAYOUT = ("lbn_mismatches", "track_boundaries_wrong")
 
 
@@ -140,8 +131,3 @@ class Bench(unittest.TestCase):
             status, out, err = taptest.freeblock_lab(*words, "--seed", "-1")
             self.assertEqual((status, out), (2, ""), words)
             self.assertEqual(err, "freeblock-lab: --seed: -1 is less than 0\n")
-
-
-if __name__ == "__main__":
-    layouts.host_program()
-    taptest.main()

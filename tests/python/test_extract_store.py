@@ -1,8 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the store of models: under which name, for which disk, what is refused; of the
 rule for udev and the unit for systemd, and that nothing is left of them. The kernel's files
-are a tree here; the real ones are those of tests/lab/t-models.sh. Prints TAP; a second.
+are a tree here; the real ones are those of tests/lab/t-models.sh. Takes a second.
 """
 
 import contextlib
@@ -13,21 +12,16 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from fakemachine import WWN, model, table, tree  # noqa: E402
-from fakescsi import Drive, vpd  # noqa: E402
-from freeblock import ToolError, cli, fbstate  # noqa: E402
-from freeblock.extraction import identity, journal, modes, sgio, store  # noqa: E402
-from freeblock.machine import units  # noqa: E402
+from taptest import TOP
+from fakemachine import WWN, model, table, tree
+from fakescsi import Drive, vpd
+from freeblock import ToolError, cli, fbstate
+from freeblock.extraction import identity, journal, modes, sgio, store
+from freeblock.machine import units
 
 KEPT = WWN + "-0001.fbmodel"
 
@@ -449,7 +443,3 @@ class Enable(Case):
                               text=True, capture_output=True)
         said = [line for line in done.stderr.splitlines() if "freeblock-" in line]
         self.assertEqual(said, [])
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,7 +1,5 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock.extraction.translate: layouts of drives that translate addresses.
-Prints TAP.
 
 Small simulated drives of all sparing schemes and head orders, whose every place is
 known; some do not tell their defects, or in other formats than they were asked for.
@@ -10,24 +8,17 @@ known; some do not tell their defects, or in other formats than they were asked 
 import json
 import os
 import shutil
-import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-import layouts  # noqa: E402
-import taptest  # noqa: E402
-from layouts import ORDERS, SPARINGS, drive_text, random_layout  # noqa: E402
-from freeblock.extraction import diagnostics, translate  # noqa: E402
-from freeblock.extraction.chart import Chart  # noqa: E402
-from freeblock.extraction.device import Device  # noqa: E402
-from freeblock.extraction.places import Layout, Zone  # noqa: E402
-from freeblock.extraction.phase import Phase  # noqa: E402
+from layouts import ORDERS, SPARINGS, drive_text, random_layout
+from freeblock.extraction import diagnostics, translate
+from freeblock.extraction.chart import Chart
+from freeblock.extraction.device import Device
+from freeblock.extraction.places import Layout, Zone
+from freeblock.extraction.phase import Phase
 
 ILLEGAL = bytes((0x70, 0, 5)) + bytes(15)
 ANGLE_MAX = 0.002       # of a turn: the work order's
@@ -301,8 +292,3 @@ class Angles(Case):
         for more in ("translate off\n", "physical_exponent 3\n"):
             dev = self.device(random_layout(3, "zone"), more=more)
             self.assertFalse(translate.supported(dev))
-
-
-if __name__ == "__main__":
-    layouts.host_program()
-    taptest.main()

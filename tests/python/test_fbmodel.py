@@ -1,6 +1,5 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of the one reader of .fbmodel texts. Prints TAP.
+"""Tests of the one reader of .fbmodel texts.
 
 Seen to fail: a record of the format that the reader refuses; head_spt's first number taken for
 a track's; an end record nobody looks at; a record said twice.
@@ -9,18 +8,12 @@ a track's; an end record nobody looks at; a record said twice.
 import glob
 import os
 import re
-import sys
 import unittest
 from fractions import Fraction
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import taptest
 
-import taptest  # noqa: E402
-
-sys.path.insert(0, os.path.join(taptest.TOP, "tools", "python"))
-
-from freeblock import ToolError, fbmodel  # noqa: E402
+from freeblock import ToolError, fbmodel
 
 TEXT = """fbmodel 1
 # made by hand
@@ -123,7 +116,3 @@ class Read(unittest.TestCase):
             with self.assertRaisesRegex(ToolError, "^m: surface_run .*" + pattern):
                 found.surface_run()
         self.assertEqual(model(TEXT).surface_run(), 1)
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """mechdisk-host queue: the order in which each policy serves small queues made by hand, the
-closed mode, its sums and what it refuses. Prints TAP.
+closed mode, its sums and what it refuses.
 
 The drive: 60 sectors of 0.1 ms on a turn of 6 ms, one surface, no skews (LBN n starts at angle
 n/60 of its cylinder n // 60), each seek 1 ms. One request goes to cylinder 50 at once; the
@@ -16,16 +15,10 @@ import json
 import os
 import struct
 import subprocess
-import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
-
-import taptest  # noqa: E402
-from research import replay  # noqa: E402
+from research import replay
 
 DRIVE = """fbdrive 1
 period_ps 6000000000
@@ -212,7 +205,3 @@ class Queue(unittest.TestCase):
         status, _, err = self.run_host([], "--policy", "look", subcommand="loop")
         self.assertEqual(status, 1)
         self.assertIn("queue has it", err)
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,8 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of libfreeblock as it is built and installed: what it exports and needs, its header in
 C and C++, programs and libraries of different versions, the documented example, its manual.
-What it does is tested in tests/unit/lib. Prints TAP; takes some seconds.
+What it does is tested in tests/unit/lib. Takes some seconds.
 
 Seen to fail: a function that the map lacks; one without a page of the manual; a header that
 uses a C name of C++; an old program's options read beyond their size; a new program's wish
@@ -18,16 +17,11 @@ import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [os.path.join(TOP, "tests", "lab"), HERE]
+import csource
+import taptest
+from test_background import expected
 
-import csource  # noqa: E402
-import taptest  # noqa: E402
-from test_background import expected  # noqa: E402
-
-LIB = os.path.join(TOP, "tools", "lib")
+LIB = os.path.join(taptest.TOP, "tools", "lib")
 HEADER = os.path.join(LIB, "freeblock", "freeblock.h")
 BUILT = os.path.join(taptest.BUILD, "lib")
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror")
@@ -174,7 +168,7 @@ class Versions(Case):
             text = text.replace(field, field + "\tuint64_t newer;\n")
         with open(header, "w", encoding="utf-8") as file:
             file.write(text)
-        run("make", "-s", "-C", newer, "ROOT=" + TOP, "BUILD=" + self.folder)
+        run("make", "-s", "-C", newer, "ROOT=" + taptest.TOP, "BUILD=" + self.folder)
         source = self.path("program.c", PROGRAM)
         for name, include, flags in (("old", LIB, ()), ("new", newer, ("-DNEWER",))):
             run("cc", "-Wall", *flags, "-I", include, source, "-o", self.path(name),
@@ -226,7 +220,7 @@ class Installed(Case):
         words = ["/dev/zero", self.path("out"), self.path("coverage")]
         environment = dict(os.environ, LD_PRELOAD=fake, FAKE_START="99", FAKE_STOP_AFTER="70",
                            LD_LIBRARY_PATH=self.root + "/lib",
-                           PYTHONPATH=os.path.join(TOP, "tools", "python"))
+                           PYTHONPATH=os.path.join(taptest.TOP, "tools", "python"))
         first = subprocess.run([self.path("copy"), *words], env=environment, text=True,
                                capture_output=True, check=False)
         self.assertEqual((first.returncode, first.stderr),
@@ -255,7 +249,3 @@ class Installed(Case):
         if not shutil.which("mandoc"):
             self.skipTest("no mandoc")
         run("mandoc", "-T", "lint", "-W", "warning", *pages)
-
-
-if __name__ == "__main__":
-    taptest.main()

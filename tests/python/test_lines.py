@@ -1,21 +1,15 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of tools/lines, and of what tools/check-style says of kernel-doc. Prints TAP."""
+"""Tests of tools/lines, and of what tools/check-style says of kernel-doc."""
 
 import contextlib
 import io
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import taptest  # noqa: E402
-
+import taptest
 
 LINES, STYLE = (taptest.program("tools/" + name) for name in ("lines", "check-style"))
 
@@ -119,7 +113,3 @@ class Docs(unittest.TestCase):
         text = doc % ("a", "", "a") + doc % ("b", "static ", "b") + \
             doc % ("c", "static inline ", "c") + "/* d() */\nstatic int d(void)\n{\n}\n"
         self.assertEqual(STYLE.STATIC_DOC.findall(text), ["b"])
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,27 +1,22 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock metrics and of freeblock status --check against a made-up sysfs; what is
-printed is read by Prometheus' own parser. Prints TAP; takes a second.
+printed is read by Prometheus' own parser. Takes a second.
 """
 
 import json
 import os
 import re
 import stat
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import fakedisk  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import advice, fbstate, fbstate_health, metrics  # noqa: E402
-from freeblock.machine import alarms  # noqa: E402
-from prometheus_client import parser  # noqa: E402
+import fakedisk
+import taptest
+from taptest import TOP
+from freeblock import advice, fbstate, fbstate_health, metrics
+from freeblock.machine import alarms
+from prometheus_client import parser
 
 SYSFS = fakedisk.KERNEL + "sda/"
 DAY = 86400
@@ -454,7 +449,3 @@ class Check(Disks):
         """An option that would do nothing is refused."""
         code, _, err = taptest.freeblock("status", "--scrub-days", "3")
         self.assertEqual((code, err), (2, "freeblock: --scrub-days needs --check\n"))
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """The policy of Documentation/new-policy.rst, applied to a copy of the tree: it builds, and serves
 requests in the order of their arrival.
@@ -78,7 +77,3 @@ class NewPolicy(unittest.TestCase):
         # ten outstanding on the Atlas 10K: 110.3 +- .3, 145.4 +- .3, 168.5 +- .7
         for measured, wanted in ((fcfs, 110.3), (clook, 145.4), (sptf, 168.5)):
             self.assertAlmostEqual(measured, wanted, delta=0.02 * wanted)
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock observe: a workload served by the drive's own order, its requests
 observed, against what the scheduler then gives on the same drive with a scan. Prints
@@ -10,18 +9,13 @@ Seen to fail: the trace's sectors taken for 4096 bytes; idle time left out.
 import json
 import os
 import random
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import fakemachine  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import crosscheck, observe, setup, sim  # noqa: E402
+import fakemachine
+import taptest
+from freeblock import crosscheck, observe, setup, sim
 
 SECONDS, RATE = 60, 80
 # What the prediction may be off
@@ -158,7 +152,3 @@ class Observe(unittest.TestCase):
             self.assertIsNone(setup.observe_now(disk))
         self.assertIn("at least 2 are wanted; when the disk is used run: freeblock observe "
                       "/dev/sda", disk.notes[0])
-
-
-if __name__ == "__main__":
-    taptest.main()

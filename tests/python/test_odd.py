@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Whatever a file of the module or of the system says, a command that reads it ends with a
-result or an error in words: each file that the ABI names, with each of some odd values. Prints TAP;
+result or an error in words: each file that the ABI names, with each of some odd values. Takes
 ten seconds.
 
 Seen to fail: words where a number is expected, taken for numbers, by each command; a file that
@@ -13,19 +12,14 @@ import contextlib
 import itertools
 import os
 import re
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import fakedisk  # noqa: E402
-import fakemachine  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import cli, status  # noqa: E402
+import fakedisk
+import fakemachine
+from taptest import TOP
+from freeblock import cli, status
 
 ABI = os.path.join(TOP, "Documentation", "ABI", "testing")
 ODD = ("-8", "none", "", "9" * 40, "1.5", "a b\xe9", "0", None)
@@ -139,7 +133,3 @@ class Changes(fakemachine.Case):
                               if not isinstance(said, int)]
                 run(("off", "--all"))
         self.assertEqual(wrong[:5], [], len(wrong))
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Drives of real sizes with published traits: those drawn at random, and those of tests/drives.
 What they are is read from the simulated drive (mechdisk-host locate) and from their records. Prints
@@ -7,22 +6,17 @@ TAP; takes some ten seconds."""
 import collections
 import os
 import subprocess
-import sys
 import tempfile
 import unittest
 from fractions import Fraction
 
 import numpy as np
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
-
-import layouts  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import fbdrive, fbdrive_check, sim, truth  # noqa: E402
-from research import realdrive  # noqa: E402
-from research.realdrive import Drive, Traits  # noqa: E402
+import layouts
+from taptest import TOP
+from freeblock import fbdrive, fbdrive_check, sim, truth
+from research import realdrive
+from research.realdrive import Drive, Traits
 
 DRIVES = os.path.join(TOP, "tests", "drives")
 TENTH = Fraction(1, 10)
@@ -173,7 +167,3 @@ class Kept(unittest.TestCase):
                                  preset="paper")
         self.assertTrue(84 < found["requests_per_s"] < 100, found["requests_per_s"])
         self.assertTrue(6 < found["free_mb_s"] < 10, found["free_mb_s"])
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock scan against a made-up sysfs and a made-up disk: where devices lie on
 disks, files of digests and their end in a power cut, whole runs, interruptions. Prints
@@ -20,14 +19,10 @@ import time
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import fakedisk  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import ToolError, background, fbstate_where, scan, scan_file  # noqa: E402
-from freeblock.fbstate_where import Segment  # noqa: E402
+import fakedisk
+import taptest
+from freeblock import ToolError, background, fbstate_where, scan, scan_file
+from freeblock.fbstate_where import Segment
 
 
 def freeblock(*words):
@@ -414,10 +409,12 @@ class Killed(Case):
     def test_killed(self):
         """A process of its own is killed again and again."""
         driver = os.path.join(taptest.HERE, "fakedisk.py")
-        words = [sys.executable, driver, self.tree.root, "sda", "-o", self.out]
+        words = [sys.executable, "-B", driver, self.tree.root, "sda", "-o", self.out]
+        environment = dict(os.environ, PYTHONPATH=os.path.join(taptest.TOP, "tools", "python"))
         rng, kills = random.Random(4), 0
         while True:
-            with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+            with subprocess.Popen(words, stdout=subprocess.PIPE, text=True,
+                                  env=environment) as process:
                 # a line for each block that was delivered
                 for _ in range(rng.randrange(5, 60)):
                     if not process.stdout.readline():
@@ -433,7 +430,3 @@ class Killed(Case):
         want = self.expected(0, 1000)
         self.assertEqual(self.digests(self.out), {n: (1, d) for n, d in enumerate(want)})
         self.assertGreaterEqual(kills, 2)
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,21 +1,15 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of tools/research/score.py: figures computed by hand, and those of the
-script that came with the data of real drives. Prints TAP."""
+script that came with the data of real drives."""
 
 import csv
 import importlib.util
 import os
-import sys
 
 import pytest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
-
-import taptest  # noqa: E402
-from research import score, traces  # noqa: E402
+from taptest import TOP
+from research import score, traces
 
 DRIVES = os.environ.get("FREEBLOCK_DRIVES") or os.path.join(TOP, "..", "shared", "data", "drives")
 # Their script takes whole microseconds of a rounded product; ours are exact.
@@ -83,7 +77,3 @@ def test_against_theirs(name):
     assert ours == pytest.approx(
         theirs().demerit([ns / 1e6 for ns in measured], [float(ms) for ms in predicted_ms]),
         abs=TOLERANCE_MS)
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock scrub: its journal of coverage under every kind of crash, and the
-command against a made-up sysfs. Prints TAP; takes some seconds.
+command against a made-up sysfs. Takes some seconds.
 """
 
 import contextlib
@@ -11,19 +10,13 @@ import os
 import random
 import signal
 import struct
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import fakedisk  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import ToolError, cli, fbstate, hosts, scrub, scrub_port, scrub_state  # noqa: E402
-from freeblock.machine import due, passes  # noqa: E402
+import fakedisk
+from freeblock import ToolError, cli, fbstate, hosts, scrub, scrub_port, scrub_state
+from freeblock.machine import due, passes
 
 DISK = {"id": "naa.5000", "sectors": 8 * 1000, "block_bytes": 4096, "blocks": 1000}
 
@@ -799,7 +792,3 @@ class Ports(unittest.TestCase):
                 self.assertEqual(fbstate.Disk("sda").read("scrub"), "stop")
                 tree.write("sys/kernel/freeblock/sda/granule_bytes", "")
                 self.assertIsNone(port.state())
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,8 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of setup and off: what they change, that a kill at any change leaves what off can put
 back and setup can go on from, and what is said when the kernel does not do its part. The kernel's
-files are a tree here; the real ones are those of tests/lab/t-setup.sh. Prints TAP; some seconds.
+files are a tree here; the real ones are those of tests/lab/t-setup.sh. Takes some seconds.
 """
 
 import contextlib
@@ -15,16 +14,12 @@ import subprocess
 import sys
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from fakemachine import WWN, Case, missing_options, model, table  # noqa: E402
-from fakescsi import vpd  # noqa: E402
-from freeblock import ToolError  # noqa: E402
-from freeblock.extraction import journal, pipeline  # noqa: E402
-from freeblock.machine import book, due, guard, kernel, lock, steps, units  # noqa: E402
+from taptest import TOP
+from fakemachine import WWN, Case, missing_options, model, table
+from fakescsi import vpd
+from freeblock import ToolError
+from freeblock.extraction import journal, pipeline
+from freeblock.machine import book, due, guard, kernel, lock, steps, units
 
 KEPT = "etc/freeblock/models/%s-0001.fbmodel" % WWN
 SCHEDULER = "sys/block/sda/queue/scheduler"
@@ -800,7 +795,3 @@ class Purge(Case):
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.assertEqual((done.returncode, "kept" in done.stdout), (0, bool(left)), done)
             self.assertEqual(os.listdir(states) if os.path.isdir(states) else [], left)
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,29 +1,23 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock sg without a SCSI device: what it refuses; and of traces, which
 the simulator takes, too. What it does with a device is tested in the lab
-(tests/lab/t-sg.sh). Prints TAP.
+(tests/lab/t-sg.sh).
 """
 
 import json
 import os
 import stat
 import subprocess
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+import taptest
+from freeblock import ToolError, sg, sim
 
-import taptest  # noqa: E402
-from freeblock import ToolError, sg, sim  # noqa: E402
-
-MODEL = os.path.join(TOP, "models", "atlas10k.fbmodel")
-TINY = {"drive": os.path.join(TOP, "tests", "lab", "files", "tiny.fbdrive"),
-        "model": os.path.join(TOP, "tests", "lab", "files", "tiny.fbmodel"),
+MODEL = os.path.join(taptest.TOP, "models", "atlas10k.fbmodel")
+TINY = {"drive": os.path.join(taptest.TOP, "tests", "lab", "files", "tiny.fbdrive"),
+        "model": os.path.join(taptest.TOP, "tests", "lab", "files", "tiny.fbmodel"),
         "noise": "off", "set": "jitter_ns 0", "policy": "none", "preset": "paper"}
 TINY_SECTORS = 50129
 TINY_TURN_MS = 6
@@ -314,7 +308,3 @@ class Errors(Case):
             r = self.scan(*self.bad([803], more), trace=self.file(own), task="none", whole="0",
                           rate="0")
             self.assertEqual((r["requests"], r["errors"]["foreground"]), (10, 30))
-
-
-if __name__ == "__main__":
-    taptest.main()

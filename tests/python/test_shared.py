@@ -1,27 +1,21 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of models that are shared by drives of one make: which are tried on a drive, that one which
 fits is taken with the drive's own period, that others are not, and what setup makes of it. The
-drives are simulated ones, drawn about the toy (tools/research/makes.py). Prints TAP; ten seconds.
+drives are simulated ones, drawn about the toy (tools/research/makes.py). Takes ten seconds.
 """
 
 import os
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
-
-import taptest  # noqa: E402
-from fakemachine import WWN, Case, model  # noqa: E402
-from freeblock import ToolError, fbmodel  # noqa: E402
-from freeblock.extraction import device, pipeline, shared, store  # noqa: E402
-from freeblock.extraction.modeltext import NS_FIELDS, SEEK_KINDS  # noqa: E402
-from freeblock.extraction.phase import Phase  # noqa: E402
-from research import makes  # noqa: E402
+from taptest import TOP
+from fakemachine import WWN, Case, model
+from freeblock import ToolError, fbmodel
+from freeblock.extraction import pipeline, shared, store
+from freeblock.extraction.modeltext import NS_FIELDS, SEEK_KINDS
+from freeblock.extraction.phase import Phase
+from research import makes
 
 MODELS = os.path.join(TOP, "models")
 TOY = os.path.join(MODELS, "toy.fbmodel")
@@ -251,8 +245,3 @@ class Setup(Case):
                 self.assertEqual(self.setup("--json", "--measure")[0], 0)
                 self.assertEqual(self.like, [])
         self.assertEqual(self.setup("--measure", "--model", self.file)[0], 2)
-
-
-if __name__ == "__main__":
-    device.hosts.program(*device._SIMULATOR)    # pylint: disable=protected-access
-    taptest.main()

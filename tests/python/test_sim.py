@@ -1,8 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock sim: queueing theory on a drive so simple that its service
 times are known, the numbers of the freeblock paper on the Atlas 10K, whole
-scans, large drives, sweeps, and settings that must be refused. Prints TAP.
+scans, large drives, sweeps, and settings that must be refused.
 """
 
 import functools
@@ -13,18 +12,13 @@ import re
 import resource
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import processes  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import fbmodel, sim, truth  # noqa: E402
+import processes
+import taptest
+from freeblock import fbmodel, sim, truth
 
 
 def simulate(**settings):
@@ -466,7 +460,7 @@ class Joint(Case):
                 "write_expire": "write_expire_ms"}
         told = {}
         for name in ("sysfs-block-freeblock", "sysfs-kernel-freeblock"):
-            with open(os.path.join(TOP, "Documentation", "ABI", "testing", name),
+            with open(os.path.join(taptest.TOP, "Documentation", "ABI", "testing", name),
                       encoding="utf-8") as file:
                 told.update(re.findall(r"^What:\s+/sys/\S*/(\w+)\n(?:(?!What:).*\n)*?"
                                        r"\t\tDefault:\s+(\S+)$", file.read(), re.M))
@@ -768,7 +762,7 @@ class Build(unittest.TestCase):
                 "main.c": '#include "main.h"\nint main(void) { return STATUS; }\n',
                 "main.h": "#define STATUS 7\n",
                 "Makefile": "ROOT := %s\nOUT := out\nPROGRAM := out/program\nOBJS := out/main.o\n"
-                            "include %s/tools/native/host.mk\n" % (folder, TOP),
+                            "include %s/tools/native/host.mk\n" % (folder, taptest.TOP),
                 "cc": "#!/bin/sh\nfor word; do last=$word; done\n"
                       "case $last in *$KILLED*) : >$last; kill -9 $PPID; exit;; esac\n"
                       "exec cc \"$@\"\n"}
@@ -825,7 +819,7 @@ class Sweeps(Case):
 
     def check_ended(self, number):
         """A signal ends the program and its two runs."""
-        with subprocess.Popen([os.path.join(TOP, "tools", "freeblock"), "sim", "--quiet",
+        with subprocess.Popen([os.path.join(taptest.TOP, "tools", "freeblock"), "sim", "--quiet",
                                "--seconds", "9999999", "--seed", "1,2"],
                               preexec_fn=lambda: signal.signal(signal.SIGINT,
                                                                signal.default_int_handler),
@@ -1106,8 +1100,3 @@ class Refusals(Case):
         with open(self.model, "ab") as file:
             file.write(b"more\n")
         self.refused("--model %s" % self.model, self.model, status=1)
-
-
-if __name__ == "__main__":
-    sim.build_host()
-    taptest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """The controlled trial in the simulator: what it says of free reads' cost beside the truth, which
 is what the foreground took more than the same foreground without a task, over the share of time in
@@ -7,16 +6,9 @@ Takes some ten seconds. Bounds of means are three of their errors, two-sided.
 """
 
 import math
-import os
-import sys
 import unittest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from freeblock import ToolError, sim  # noqa: E402
+from freeblock import ToolError, sim
 
 SCAN = {"drive": "nearline16-wc", "rate": "24", "task": "scan", "seconds": "900"}
 STREAMS = {**SCAN, "locality": "streams:4", "size": "64k", "reads": "1"}
@@ -129,7 +121,3 @@ class Words(unittest.TestCase):
             with self.assertRaises(ToolError) as caught:
                 sim.simulate(**{**SCAN, "seconds": "1", **more})
             self.assertIn(said, str(caught.exception))
-
-
-if __name__ == "__main__":
-    taptest.main()

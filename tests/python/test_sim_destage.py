@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of a scan beside a drive whose write cache is on: who orders, when the drive is clean, what
 the scan brings and costs; flushes and FUA. Means of seeds that were not used for tuning. Prints
@@ -8,16 +7,10 @@ Seen to fail with: fb_destage_orders() false (writes wait), true (no gaps); fb_d
 0 (brings half); flushes sent as reads of no sectors.
 """
 
-import os
-import sys
 import unittest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from freeblock import sim  # noqa: E402
+import taptest
+from freeblock import sim
 
 WC = {"drive": "nearline16-wc", "seconds": "200"}
 ALONE = {"policy": "none"}
@@ -124,7 +117,3 @@ class Order(unittest.TestCase):
         off = sim.simulate(**{**WC, "drive": "nearline16", **MODULE}, rate="24")
         self.assertNotIn("destage", off["idle"])
         self.assertEqual(off["own_order"], 0)
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,24 +1,17 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Golden runs of the simulator: a change that is not meant to change behaviour changes none of
-them, bit for bit. Prints TAP; 5 s.
+them, bit for bit. Takes 5 s.
 
-A commit that does mean to writes them anew (--update), and says which figures moved, and why: those
-are printed. Seen to fail: FB_DESTAGE_BARES 9, FB_SEARCH_STRIDE 7, FB_POLICY_BATCH 15.
+A commit that does mean to writes them anew (pytest -s --update), and says which figures moved,
+and why: those are printed. Seen to fail: FB_DESTAGE_BARES 9, FB_SEARCH_STRIDE 7,
+FB_POLICY_BATCH 15.
 """
 
 import hashlib
 import json
 import os
-import sys
-import unittest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from freeblock import sim  # noqa: E402
+from freeblock import sim
 
 KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sim_golden.json")
 # what a person compares
@@ -108,32 +101,16 @@ def moved(kept, got):
             for name, figures in got.items() if kept.get(name) != figures]
 
 
-class Golden(unittest.TestCase):
-    """What is kept."""
-
-    def test_equal(self):
-        """Each run is what it was."""
-        with open(KEPT, encoding="ascii") as file:
-            kept = json.load(file)
-        got = run_all()
-        self.assertEqual(list(kept), list(got))
-        self.assertEqual(moved(kept, got), [], "--update writes them anew")
-
-
-def update():
-    """Write them anew, and print what moved."""
-    got, kept = run_all(), {}
-    if os.path.exists(KEPT):
-        with open(KEPT, encoding="ascii") as file:
-            kept = json.load(file)
-    print("\n".join(moved(kept, got)))
-    with open(KEPT, "w", encoding="ascii") as file:
-        json.dump(got, file, indent=0)
-        file.write("\n")
-
-
-if __name__ == "__main__":
-    if sys.argv[1:] == ["--update"]:
-        update()
-    else:
-        taptest.main()
+def test_equal(request):
+    """Each run is what it was."""
+    with open(KEPT, encoding="ascii") as file:
+        kept = json.load(file)
+    got = run_all()
+    if request.config.option.update:
+        print("\n".join(moved(kept, got)))
+        with open(KEPT, "w", encoding="ascii") as file:
+            json.dump(got, file, indent=0)
+            file.write("\n")
+        return
+    assert list(kept) == list(got)
+    assert not moved(kept, got), "pytest -s --update writes them anew"

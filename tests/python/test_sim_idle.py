@@ -1,22 +1,15 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of idle reads in the simulator: every block once whatever the order, the goals kept,
 against a run without idle reads too, orders compared as in figure 5 of Practical Scrubbing, scans
-that go on from a map that was saved, and what must be refused. Prints TAP; 10 s.
+that go on from a map that was saved, and what must be refused. Takes 10 s.
 """
 
 import math
 import os
-import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from freeblock import ToolError, sim  # noqa: E402
+from freeblock import ToolError, sim
 
 # a drive of 524 MB that somebody uses now and then
 TOY = {"drive": "toy", "rate": "20", "size": "4k", "task": "scan", "conservatism_us": "auto",
@@ -222,7 +215,3 @@ class Refused(Idle):
                            ("freeblock-map 8 127970\n9 5\n",
                             ":3: neither \"FIRST COUNT\" nor \"end 1\"")):
             self.refused(said, start=self.file("bad.map", text))
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Idle reads of a drive of which nothing is known, in the simulator: what they bring and what they
-cost, with the write cache on, with writes held back, and off; what a map adds. Prints TAP; 15 s.
+cost, with the write cache on, with writes held back, and off; what a map adds. Takes 15 s.
 
 Means of three seeds, 100 s each, against the same foreground without a scan. Each bound is told
 with the means of four such threes (seeds 1 to 12), which is their spread. Seen to fail: a cursor
@@ -12,15 +11,10 @@ that sees nothing (verify, 73 MB/s).
 """
 
 import os
-import sys
 import unittest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import taptest  # noqa: E402
-from freeblock import ToolError, sim  # noqa: E402
+from taptest import TOP
+from freeblock import ToolError, sim
 
 SEEDS = ("1", "2", "3")
 CELL = {"drive": "nearline16-wc", "rate": "24", "seconds": "100", "preset": "module"}
@@ -93,7 +87,3 @@ class Knowledge(unittest.TestCase):
             with self.assertRaises(ToolError) as caught:
                 sim.simulate(**{**CELL, **NONE, "seconds": "1", **more})
             self.assertIn(said, str(caught.exception))
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,8 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 # needs: modules
 """Lab and simulator beside a disk that is idle at times: a scan with the module's defaults, in
-gaps and in idle time, with the write cache off and on. Prints TAP; two guests. In `make check` at
+gaps and in idle time, with the write cache off and on. Two guests. In `make check` at
 60 % of load; RATES="24 48 79" in the environment, which `make compare-idle` sets, is 30, 60 and
 85 %. SEEDS="1 2 3 4" takes others than 1 and 2.
 
@@ -16,18 +15,14 @@ or that minds no write cache (34 and 59 %).
 import os
 import random
 import subprocess
-import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LAB = os.path.join(TOP, "tests", "lab")
-sys.path[:0] = [os.path.join(TOP, word) for word in ("tools/python", "tools")]
+from freeblock import sim
+from research import peers, peersum
+from taptest import TOP
 
-import taptest  # noqa: E402
-from freeblock import sim  # noqa: E402
-from research import peers, peersum  # noqa: E402
+LAB = os.path.join(TOP, "tests", "lab")
 
 # What a user has who sets nothing
 MODULE = {"task": "scan"}
@@ -202,7 +197,3 @@ class Idle(unittest.TestCase):
         lab = self.compare("back", {24: (15, 5), 48: (14, 5), 79: (31, 5)})
         for rows in lab.values():
             self.assertLess(columns(rows)[2], WRITE_MS)
-
-
-if __name__ == "__main__":
-    taptest.main()

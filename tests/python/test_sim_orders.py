@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Who orders in the simulator (core/orders.h), and what that costs: streams, hot spots, Zipf's law,
-a task that wants little. Prints TAP.
+a task that wants little.
 
 Seen to fail: a simulator without the stream rule (a stream of 64 KiB writes, 25 % of its requests);
 a joint price that rises by 1/16 a window (hot spot, 86 %); an account of the order against one with
@@ -11,17 +10,12 @@ say (32 outstanding of Zipf's law, 98.9 %); demand for a few blocks that keeps t
 """
 
 import os
-import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
-
-import taptest  # noqa: E402
-from freeblock import sim  # noqa: E402
-from research.bench_guard import bursts  # noqa: E402
+import taptest
+from freeblock import sim
+from research.bench_guard import bursts
 
 # Of nearline16, 1 % of its cylinders
 HOT = {"drive": "nearline16", "locality": "cylinders:5639", "outstanding": "32", "reads": "1",
@@ -153,7 +147,3 @@ class Cached(unittest.TestCase):
     def test_promise(self):
         """foreground_cost_ppm is 10000."""
         self.assertLessEqual(self.ratio("response_ms"), 1.01)
-
-
-if __name__ == "__main__":
-    taptest.main()

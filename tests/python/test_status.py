@@ -1,23 +1,18 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of freeblock status against a made-up sysfs. Prints TAP; takes a second."""
+"""Tests of freeblock status against a made-up sysfs. Takes a second."""
 
 import json
 import os
 import re
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import fakedisk  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import fbstate, status  # noqa: E402
-from freeblock.fbstate_progress import Blocks  # noqa: E402
+import fakedisk
+import taptest
+from taptest import TOP
+from freeblock import fbstate, status
+from freeblock.fbstate_progress import Blocks
 
 SYSFS = fakedisk.KERNEL + "sda/"
 DEBUGFS = fakedisk.DEBUG + "sda/"
@@ -360,7 +355,3 @@ class Rates(unittest.TestCase):
         """Times for people."""
         self.assertEqual([fbstate.span(s) for s in (None, 0, 59, 60, 3661, 90000)],
                          ["-", "0s", "59s", "1m00s", "1h01m", "1d01h"])
-
-
-if __name__ == "__main__":
-    taptest.main()

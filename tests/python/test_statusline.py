@@ -1,27 +1,17 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of the line that says how far something is. Prints TAP.
+"""Tests of the line that says how far something is.
 
 Seen to fail: what is left of a longer line stays; a quiet line is shown; a file gets every line.
 """
 
 import contextlib
 import io
-import os
-import sys
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import taptest  # noqa: E402
-
-sys.path.insert(0, os.path.join(taptest.TOP, "tools", "python"))
-
-from freeblock.extraction.progress import Stages  # noqa: E402
-from freeblock.progress import Progress  # noqa: E402
-from freeblock.statusline import FILE_S, TERMINAL_S, Line  # noqa: E402
+from freeblock.extraction.progress import Stages
+from freeblock.progress import Progress
+from freeblock.statusline import FILE_S, TERMINAL_S, Line
 
 
 class Shown(unittest.TestCase):
@@ -86,7 +76,3 @@ class Far(unittest.TestCase):
         self.assertEqual(err.getvalue().splitlines(), [
             "[ 60 %] turn: at 0; disk time 1 s", "[ 60 %] turn: at 0.01; disk time 2 s",
             "[ 80 %] turn: at 0.5; disk time 21 s, about 20 s left"])
-
-
-if __name__ == "__main__":
-    taptest.main()

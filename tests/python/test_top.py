@@ -1,23 +1,16 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of freeblock top against a made-up sysfs, and a made-up screen. Prints TAP; takes a
+"""Tests of freeblock top against a made-up sysfs, and a made-up screen. Takes a
 second.
 """
 
 import curses
-import os
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import fakedisk  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import top  # noqa: E402
+import fakedisk
+import taptest
+from freeblock import top
 
 SYSFS = fakedisk.KERNEL + "sda/"
 
@@ -227,7 +220,3 @@ class Top(unittest.TestCase):
             self.assertNotEqual(code, 0)
             self.assertEqual(out, "")
             self.assertIn(why, err)
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """The readers of traces: samples written by hand, good and bad. Takes a second."""
 
@@ -6,19 +5,11 @@ import gzip
 import lzma
 import os
 import struct
-import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import taptest  # noqa: E402
-
-sys.path.insert(0, os.path.join(taptest.TOP, "tools", "python"))
-
-from freeblock import tracefile  # noqa: E402
-from freeblock.tracefile import detect, text  # noqa: E402
+from freeblock import tracefile
+from freeblock.tracefile import detect, text
 
 # 100 ns, bytes: LBNs 4 to 6 after 0.5 ms, which overlaps sectors at both ends
 MSR = b"""128166372003061629,usr,1,Read,8192,4096,41286
@@ -284,7 +275,3 @@ class Blktrace(Files):
         self.refused(whole + b"0" * 48, "byte %d: no record" % len(whole))
         self.refused(whole[:64] + b"0" * 48 + whole[64:], "byte 64: no record")
         self.refused(record("<", 1, 8, 512, READ | D, magic=0x65617406), "version 6")
-
-
-if __name__ == "__main__":
-    taptest.main()

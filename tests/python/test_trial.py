@@ -1,20 +1,13 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of freeblock trial: what it shows of the module's trial, and its status. Prints TAP."""
+"""Tests of freeblock trial: what it shows of the module's trial, and its status."""
 
 import json
-import os
-import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import fakedisk  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import fbstate  # noqa: E402
+import fakedisk
+import taptest
+from freeblock import fbstate
 
 SYSFS = fbstate.KERNEL + "/sda/"
 TABLE = """on 1
@@ -96,7 +89,3 @@ sda: free reads add 0.61 +- 0.20 ms (4.0 %) to a read
             self.assertEqual(fbstate.read(SYSFS + "trial"), text)
         self.tree.remove(fakedisk.DEBUG.rstrip("/"))
         self.assertEqual(taptest.freeblock("trial", "sda")[:2], (0, "sda: %s\n" % SAID))
-
-
-if __name__ == "__main__":
-    taptest.main()

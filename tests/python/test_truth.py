@@ -1,27 +1,21 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of what judges extractions: the true model of a drive, the drive of a model, the
-judge of predictions. Prints TAP; takes some seconds."""
+judge of predictions. Takes some seconds."""
 
 import os
 import random
 import re
 import subprocess
-import sys
 import tempfile
 import unittest
 
 import numpy as np
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-import layouts  # noqa: E402
-import taptest  # noqa: E402
-from freeblock import (ToolError, asdrive, fbdrive, fbdrive_check, fbdrive_values,  # noqa: E402
+import layouts
+import taptest
+from freeblock import (ToolError, asdrive, fbdrive, fbdrive_check, fbdrive_values,
                        fbmodel, hosts, sim, truth)
-from freeblock.extraction.places import Layout  # noqa: E402
+from freeblock.extraction.places import Layout
 
 # Written by tools/make-drives, which knows nothing of truth.py
 MADE = ("nearline16", "nearline24", "archive8", "x300", "cheetah9")
@@ -57,7 +51,7 @@ class Truth(unittest.TestCase):
     def test_spread(self):
         """Every shipped model says how much its drive's seeks vary. Seen to fail: none in
         one."""
-        for name in sorted(os.listdir(os.path.join(TOP, "models"))):
+        for name in sorted(os.listdir(os.path.join(taptest.TOP, "models"))):
             name = name.partition(".")[0]
             with open(sim.model_file(name), "rb") as file:
                 said = [line for line in facts(file.read()) if line.startswith("seek_spread")]
@@ -68,7 +62,7 @@ class Truth(unittest.TestCase):
         """Python takes the records, numbers of values and words that mechdisk takes, and says the
         same of the others. The records are those of mechdisk's tables. Seen to fail: a record, a
         choice and a count that one of them lacks."""
-        with open(os.path.join(TOP, "tools", "mechdisk", "mechdisk_text.c"),
+        with open(os.path.join(taptest.TOP, "tools", "mechdisk", "mechdisk_text.c"),
                   encoding="ascii") as file:
             source = file.read()
         names = re.findall(r'MDT_(?:NUM|WORD)\("(\w+)"', source) + \
@@ -356,7 +350,3 @@ class AsDrive(unittest.TestCase):
         """A description is no model."""
         with self.assertRaisesRegex(ToolError, "not a model"):
             asdrive.drive(sim.drive_file("toy"))
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,23 +1,16 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """The simulated drive against DiskSim's closed loops, row by row: requests/s,
-mean seek and mean rotation of the rows in which the drive schedules. Prints TAP.
+mean seek and mean rotation of the rows in which the drive schedules.
 
 Seen to fail: SPTF that leaves out the head switch, C-LOOK that turns round.
 """
 
 import multiprocessing
 import os
-import sys
 
 import pytest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
-
-import taptest  # noqa: E402
-from research import replay, yardstick  # noqa: E402
+from research import replay, yardstick
 
 # One row is 2.5 % off in rotation, 1.5 % in throughput: SPTF with ten
 # outstanding on a bus slower than the medium. The cause is not known.
@@ -42,7 +35,3 @@ def test_rows():
         judged = [judge(row) for row in pool.map(yardstick.run_row, rows)]
     assert judged
     assert not [one for one in judged if one[1] > one[2]]
-
-
-if __name__ == "__main__":
-    taptest.main()
