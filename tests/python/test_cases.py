@@ -50,9 +50,8 @@ class Case(unittest.TestCase):
         return tracefile.join(list(tracefile.read(self.path, None, unit, self.notes.append)))
 
     def tune(self, path, *more):
-        """(exit status, results, errors) of tune, without what takes long."""
-        status, out, err = taptest.freeblock("tune", path, "--json", "--no-adaptive", "--sizes",
-                                             "64,1024", *more)
+        """(exit status, results, errors) of tune, with two sizes."""
+        status, out, err = taptest.freeblock("tune", path, "--json", "--sizes", "64,1024", *more)
         self.assertNotIn("Traceback", err)
         return status, json.loads(out) if out else None, err
 

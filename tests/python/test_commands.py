@@ -319,13 +319,8 @@ class Houses(unittest.TestCase):
     def test_no_effect(self):
         """An option that would do nothing is refused, and why. Seen to fail: each of them."""
         for words, why in (
-                ("tune x -o y", "--output is for --generate and --record"),
-                ("tune --table2 -o y", "--output is for --generate and --record"),
-                ("tune x --days 3", "--days is for --generate and --table2"),
-                ("tune --record 5 sda -o y --seed 3", "--seed is for --generate and --table2"),
-                ("tune --generate usr1 -o y --sizes 64", "--sizes is for traces that are read"),
-                ("tune --table2 --apply sda", "--apply is for traces that are read"),
-                ("tune x --stats --no-adaptive", "--no-adaptive is for what --stats leaves out"),
+                ("tune x -o y", "--output is for --record"),
+                ("tune x --stats --sizes 64", "--sizes is for what --stats leaves out"),
                 ("status --check --json", "--json is not for --check, which says one line, and at "
                  "once"),
                 ("status --check --seconds 5", "--seconds is not for --check, which says one line, "
@@ -503,7 +498,7 @@ class Mistakes(unittest.TestCase):
         "scrub": "specify DEVICE or --all",
         "setup": "the following arguments are required: DISK",
         "sg": "the following arguments are required: /dev/sgX, --model",
-        "tune": "specify TRACE, --record SECONDS DISK, --generate NAME or --table2",
+        "tune": "specify TRACE or --record SECONDS DISK",
     }
     # These do something without an argument
     ALL = {"apply", "metrics", "restore", "sim", "status", "top", "trial"}
@@ -513,14 +508,13 @@ class Mistakes(unittest.TestCase):
         ("setup /dev/nope --measure --model x", "specify only one of --measure, --model"),
         ("off sda --all", "specify only one of DISK, --all"),
         ("trial --on --off", "specify only one of --on, --off"),
-        ("tune x --table2", "specify only one of TRACE, --table2"),
+        ("tune x --record 5 sda", "specify only one of TRACE, --record SECONDS DISK"),
         ("tune x --model a --service 1+1", "specify only one of --model, --service"),
         ("predict --drive toy --set request_rate=1 --jobs 2 --dask x",
          "specify only one of --jobs, --dask"),
         ("predict --drive toy", "specify --trace FILE, --workload FILE or --set KEY=VALUE"),
         ("observe --trace x", "--trace needs --model FILE"),
         ("predict --drive toy --device 8,0 --set request_rate=1", "--device needs --trace FILE"),
-        ("tune --generate usr1", "--generate needs -o FILE"),
         ("tune --record 5 /dev/null", "--record needs -o FILE"),
         ("status --scrub-days 3", "--scrub-days needs --check"),
         ("sim --jobs 0", "--jobs: 0 is less than 1"),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """How faithful the simulated drive is to real ones.
 
-For each folder of facts about a drive (DiskSim's files and a trace measured on
-it): import the drive, replay the trace, compare. The result is a table for
-people and programs and, per drive, a picture of the two distributions.
+For each folder with a trace measured on a drive: replay the trace on the description of the drive,
+compare. The result is a table for people and programs and, per drive, a picture of the two
+distributions. Descriptions are those of tools/research/drives, or a .fbdrive in the folder.
 """
 
 import csv
@@ -11,12 +11,12 @@ import glob
 import json
 import multiprocessing
 import os
-import re
 
-from freeblock import ToolError, hosts
-from . import ablation, disksim, drivetext, libparam, replay, score, traces
-from .model import comments, product_name, replace_all
+from freeblock import ToolError, hosts, plot
+from . import ablation, replay, score, traces
+from .replay import replace_all
 
+OURS = os.path.join(hosts.TOP, "tools", "research", "drives")
 DRIVES = os.path.join(os.environ.get("FREEBLOCK_DRIVES") or
                       os.path.join(hosts.TOP, os.pardir, "shared", "data", "drives"), "disks")
 PROCESSES = 2
@@ -53,52 +53,32 @@ COLUMNS = (  # heading, field, format
 
 
 class Folder:
-    """What a folder says about a drive, and what it lacks."""
+    """What there is of a drive in a folder, and what it lacks."""
 
     def __init__(self, path):
         self.path = path
         self.name = os.path.basename(os.path.normpath(path))
-        self.model = self.only("model")
-        self.seek = self.only("seek")
-        self.diskspecs = self.only("diskspecs")
         self.trace = self.only("trace")
+        ours = os.path.join(OURS, self.name + ".fbdrive")
+        self.drive = self.only("fbdrive") or (ours if os.path.exists(ours) else None)
 
     def only(self, extension):
+        """The first file with it, or None."""
         found = sorted(glob.glob(os.path.join(glob.escape(self.path), "*." + extension)))
         return found[0] if found else None
 
-    def has_curve(self):
-        """A measured seek curve, or the model's own."""
-        if self.seek or not self.model:
-            return bool(self.seek)
-        return "hplplus10" in libparam.read_file(self.model)
-
     def lacks(self):
         """The missing parts, in words; empty if nothing is missing."""
-        parts = ((self.model, "layout (.model)"), (self.has_curve(), "seek curve (.seek)"),
-                 (self.diskspecs, "firmware's constants (.diskspecs)"),
-                 (self.trace, "trace (.trace)"))
+        parts = ((self.drive, "description (.fbdrive)"), (self.trace, "trace (.trace)"))
         return ", ".join("no " + name for there, name in parts if not there)
 
 
 def find_folders(path):
     """The drives' folders; the one given may be one itself."""
-    if Folder(path).model:
+    if Folder(path).trace:
         return [Folder(os.path.abspath(path))]
     return [Folder(entry.path) for entry in sorted(os.scandir(path), key=lambda e: e.name)
             if entry.is_dir()]
-
-
-def import_drive(folder, out):
-    """The drive's description, made from its facts; its path."""
-    path = os.path.join(out, folder.name + ".fbdrive")
-    drive, report, files = disksim.load([folder.path])
-    drive.vendor = "DISKSIM"
-    # whatever the files are called, INQUIRY has room for 16 printable characters
-    drive.product = re.sub("[^!-~]|#", "-", product_name(drive.name))[:16]
-    drive.comments = comments(report, files)
-    replace_all([(path, drivetext.write(drive))])
-    return path
 
 
 def think_reading(name, drive, records):
@@ -121,38 +101,19 @@ def disksim_times(folder, think, count):
     return times[:count]
 
 
-def draw(path, title, curves):
-    """Cumulative distributions of response times, {name: ns}."""
-    try:
-        import matplotlib  # pylint: disable=import-outside-toplevel
-    except ImportError as error:
-        raise ToolError("the pictures need matplotlib (make setup): %s" % error) from error
-    matplotlib.use("Agg")
-    from matplotlib import pyplot  # pylint: disable=import-outside-toplevel
-    figure, axes = pyplot.subplots(figsize=(8, 5))
-    for (name, times), style in zip(curves.items(), ("-", "--", ":")):
-        ms = [ns / 1e6 for ns in sorted(times)]
-        axes.plot(ms, [(i + 1) / len(ms) for i in range(len(ms))], style, label=name)
-    measured = sorted(curves["measured"])
-    axes.set_xlim(0, 1.05 * measured[int(PICTURE_SHARE * (len(measured) - 1))] / 1e6)
-    axes.set_ylim(0, 1)
-    axes.set_xlabel("response time, ms")
-    axes.set_ylabel("share of requests")
-    axes.set_title(title)
-    axes.grid(alpha=0.3)
-    axes.legend(loc="lower right")
-    figure.savefig(path, dpi=100, bbox_inches="tight")
-    pyplot.close(figure)
+def curve(times_ns):
+    """Points (ms, share of requests) of a distribution, without its longest."""
+    ms = sorted(ns / 1e6 for ns in times_ns)
+    return [(at, (i + 1) / len(ms)) for i, at in enumerate(ms[:int(PICTURE_SHARE * len(ms)) + 1])]
 
 
 def measure(folder, out):
     """One drive: a row of the table."""
-    drive = import_drive(folder, out)
     records = traces.read(folder.trace)
-    traces.check_capacity(folder.trace, records, replay.drive_info(drive)["sectors"])
-    think, source = think_reading(folder.name, drive, records)
+    traces.check_capacity(folder.trace, records, replay.drive_info(folder.drive)["sectors"])
+    think, source = think_reading(folder.name, folder.drive, records)
     measured = [record.response_ns for record in records]
-    simulated = replay.responses(drive, records, think)
+    simulated = replay.responses(folder.drive, records, think)
     row = {"drive": folder.name, "think": think, "think_source": source}
     row.update(score.compare(measured, simulated))
     curves = {"measured": measured, "simulated": simulated}
@@ -162,8 +123,10 @@ def measure(folder, out):
         for name, value in score.compare(measured[:len(theirs)], theirs).items():
             row["disksim_" + name] = value
     row["picture"] = folder.name + ".png"
-    draw(os.path.join(out, row["picture"]), "%s: demerit %.2f ms, %.1f %% of the mean" % (
-        folder.name, row["demerit_ms"], row["demerit_pct"]), curves)
+    plot.panels(os.path.join(out, row["picture"]), "%s: demerit %.2f ms, %.1f %% of the mean" % (
+        folder.name, row["demerit_ms"], row["demerit_pct"]), [{
+            "x": "response time, ms", "y": "share of requests", "steps": True,
+            "lines": {name: curve(times) for name, times in curves.items()}}])
     return row
 
 
@@ -208,9 +171,10 @@ def add_parser(subparsers):
     """Add `fidelity`."""
     parser = subparsers.add_parser(
         "fidelity", help="compare the simulated drive with real ones",
-        description="For each folder of a drive's facts (DiskSim's .model, .seek and .diskspecs, "
-        "and a measured .trace): import the drive, replay the trace, compare. Writes table.json, "
-        "the imported drives and a picture of each drive's distributions.")
+        description="For each folder with a trace measured on a drive (.trace): replay it on the "
+        "drive's description (a .fbdrive beside it, or that of the folder's name in "
+        "tools/research/drives), compare. Writes table.json and a picture of each drive's "
+        "distributions.")
     parser.add_argument("--drives", metavar="FOLDER",
                         help="where the folders are, or one of them (%s)" %
                         DRIVES.replace("%", "%%"))
@@ -225,9 +189,9 @@ def add_parser(subparsers):
 
 def ablate_one(folder, out):
     """What each parameter of a drive is worth."""
-    drive, records = import_drive(folder, out), traces.read(folder.trace)
-    think, _ = think_reading(folder.name, drive, records)
-    return ablation.effects(drive, records, think, out)
+    records = traces.read(folder.trace)
+    think, _ = think_reading(folder.name, folder.drive, records)
+    return ablation.effects(folder.drive, records, think, out)
 
 
 def ablate(folders, out):

@@ -13,10 +13,9 @@ import math
 import os
 import subprocess
 
-from freeblock import ToolError, UsageError, arrivals, hosts
+from freeblock import ToolError, UsageError, arrivals, hosts, openers
 from freeblock.hosts import BUILD
 from . import score, traces
-from .model import replace_all, spare
 
 HOST = os.path.join(BUILD, "mechdisk-host", "mechdisk-host")
 
@@ -154,6 +153,19 @@ def explain(found, evidence):
         found or "undetermined", evidence["before"], evidence["after"], evidence["pairs"])
 
 
+def spare(output, inputs):
+    """Error if a file would be written over what it is made from."""
+    if any(os.path.realpath(output) == os.path.realpath(other) for other in inputs):
+        raise ToolError("%s: would be written over, but is read" % output)
+
+
+def replace_all(outputs):
+    """Write files [(path, data)], each whole or not at all."""
+    for path, data in outputs:
+        with openers.whole_file(path) as file:
+            file.write(data)
+
+
 def csv_text(records, predicted_ns):
     """One row per record."""
     rows = ["i,rw,lbn,size,measured_ms,simulated_ms"]
@@ -169,7 +181,7 @@ def score_trace(drive, trace, think, out=None, device=None, unit=None):
     `think` may also be "auto"; device and unit are for the formats of others, whose pauses are
     before their requests."""
     if out:
-        spare([out], [drive, trace])
+        spare(out, [drive, trace])
     build_host()
     records = traces.of_others(trace, device, unit)
     if records:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Traces for make bench-scrub: an excerpt of one, as load.c replays it.
 
-Those of the scrubbing paper are not at hand: tuning/generate.py makes some with the statistics
+Those of the scrubbing paper are not at hand: synthetic.py makes some with the statistics
 that its table II tells. Any file that `freeblock tune` reads will do, too.
 """
 
@@ -67,10 +67,10 @@ def read(path):
 
 def generated(name, seed):
     """The same of one that is made."""
-    from freeblock.tuning import generate  # pylint: disable=import-outside-toplevel
+    from . import synthetic             # scipy's: slow to load; pylint: disable=C0415
     found = []
-    for arrivals, _, offsets, sizes, writes in generate.Trace(name, DAYS, seed).requests():
-        found += zip((arrivals * generate.TICK_S).tolist(), (offsets // 512).tolist(),
+    for arrivals, _, offsets, sizes, writes in synthetic.Trace(name, DAYS, seed).requests():
+        found += zip((arrivals * synthetic.TICK_S).tolist(), (offsets // 512).tolist(),
                      (sizes // 512).tolist(), writes.tolist())
     return sorted(found)
 

@@ -14,7 +14,7 @@ import sys
 from freeblock import ToolError, UsageError, sim
 from freeblock.hosts import BUILD
 from . import fidelity
-from .model import replace_all
+from .replay import replace_all
 
 OUT = os.path.join(BUILD, "predict")
 PROCESSES = 2

@@ -78,20 +78,16 @@ def imported(out):
     folder = os.path.join(fidelity.DRIVES, PAPERS_DRIVE)
     if not os.path.isdir(folder):
         return None
-    made = os.path.join(out, "imported")
-    os.makedirs(made, exist_ok=True)
-    return _write(fidelity.import_drive(fidelity.Folder(folder), made), PAPERS_DRIVE, True, out)
+    return _write(fidelity.Folder(folder).drive, PAPERS_DRIVE, True, out)
 
 
-def real(out):
-    """(name, path) of the real drives, out of their facts; none if those are not at hand."""
+def real(_out):
+    """(name, path) of the real drives that have traces; none if those are not at hand."""
     if not os.path.isdir(fidelity.DRIVES):
         return []
-    made = os.path.join(out, "imported")
-    os.makedirs(made, exist_ok=True)
     folders = [fidelity.Folder(os.path.join(fidelity.DRIVES, name))
                for name in sorted(os.listdir(fidelity.DRIVES))]
-    return [("real-" + folder.name, fidelity.import_drive(folder, made))
+    return [("real-" + folder.name, folder.drive)
             for folder in folders if not folder.lacks()]
 
 

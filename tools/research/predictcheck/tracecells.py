@@ -12,8 +12,7 @@ import numpy as np
 from freeblock.prediction import characterise, compose, workloads
 from freeblock.prediction.workload import Workload
 from freeblock.tracefile import make_chunk
-from freeblock.tuning import generate
-from .. import fidelity, traces
+from .. import fidelity, synthetic, traces
 from . import devices
 
 GROUP = "traces"
@@ -65,7 +64,7 @@ def real(drive, _rng, name):
 
 def scrubbed(drive, _rng, name):
     """Like a trace of the scrubbing paper, folded into the drive."""
-    made = generate.Trace(name, SCRUBBED[name]).requests()
+    made = synthetic.Trace(name, SCRUBBED[name]).requests()
     ticks, response, first, size, write = (np.concatenate(one) for one in zip(*made))
     ns, room = (ticks - ticks[0]) * 100, int(drive.disk.capacity) // PAGE * PAGE
     first = np.minimum(first % room, room - size)

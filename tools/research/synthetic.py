@@ -1,49 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Synthetic traces like those of the paper, whose own are not at hand.
+"""Synthetic: traces like those of the scrubbing paper, whose own are not at hand.
 
-What the paper tells of them is met: table II (mean, variance, coefficient of
-variation of idle intervals), table I (requests in a week), and from V.A that
-hazard rates fall, that less than 10 % of the intervals are longer than 100 ms,
-that lengths are correlated, and that there is a period of 24 h. Lengths are
-those of the lesser of a Lomax and an exponential variable: survival
-(1 + x/s)^-a e^(-rx), hazard a/(x + s) + r, which falls everywhere. Three
-parameters for mean, variance and the share above 100 ms. The TPC-C traces are
-nearly memoryless: a Weibull distribution, without period or correlation.
+What the paper tells of them is met: table II (mean and coefficient of variation of idle
+intervals), table I (requests in a week), and from V.A that hazard rates fall, that less than 10 %
+of the intervals are longer than 100 ms, that lengths are correlated, and that there is a period of
+24 h. Lengths are those of the lesser of a Lomax and an exponential variable: survival
+(1 + x/s)^-a e^(-rx), hazard a/(x + s) + r, which falls everywhere. Three parameters for mean,
+variance and the share above 100 ms.
 
-Not told, and chosen here: how strong period and correlation are, the
-foreground's service times (exponential), requests per busy period (geometric).
+Not told, and chosen here: how strong period and correlation are, the foreground's service times
+(exponential), requests per busy period (geometric).
 """
 
 import collections
-import contextlib
-import gzip
-import lzma
-import os
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.signal import lfilter
 
-from .. import ToolError, need_range, openers
+from freeblock import ToolError, need_range, openers
 
-# s, s^2, coefficient of variation, requests (table I; the paper's week);
-# memoryless: TPC-C. To the digits of the table variance is (cov mean)^2.
-Profile = collections.namedtuple("Profile", "mean variance cov requests memoryless",
-                                 defaults=(False,))
+# s, coefficient of variation, requests (table I; the paper's week)
+Profile = collections.namedtuple("Profile", "mean cov requests")
 PROFILES = {
-    "src11": Profile(0.4640, 101.31, 21.693, 45746222),
-    "usr1": Profile(0.0997, 0.7448, 8.6516, 45283980),
-    "proj2": Profile(0.1384, 772.18, 200.75, 29266482),
-    "prn1": Profile(0.2280, 8.3073, 12.641, 11233411),
-    "c6t8d0": Profile(0.1502, 4.3243, 13.845, 9529855),
-    "c6t5d1": Profile(0.4503, 180.13, 29.807, 4588778),
-    "c6t5d0": Profile(0.4345, 15.545, 9.0731, 3365078),
-    "c3t3d0": Profile(0.4555, 14.051, 8.2301, 2742326),
-    "disk66": Profile(0.0014, 1.5e-6, 0.8608, 513038, True),
-    "disk88": Profile(0.0015, 1.6e-6, 0.8785, 513844, True),
+    "src11": Profile(0.4640, 21.693, 45746222),
+    "usr1": Profile(0.0997, 8.6516, 45283980),
+    "proj2": Profile(0.1384, 200.75, 29266482),
+    "prn1": Profile(0.2280, 12.641, 11233411),
+    "c6t8d0": Profile(0.1502, 13.845, 9529855),
+    "c6t5d1": Profile(0.4503, 29.807, 4588778),
+    "c6t5d0": Profile(0.4345, 9.0731, 3365078),
+    "c3t3d0": Profile(0.4555, 8.2301, 2742326),
 }
 WEEK_S, HOUR_S = 604800, 3600
 SERVICE_S = 0.003
-# requests of a busy period where table I's duration is not told (TPC-C)
-TPC_REQUESTS = 2
 # Share above 100 ms: the first with which mean and variance can be met
 ABOVE_S, ABOVE_SHARES = 0.1, (0.08, 0.06, 0.045, 0.03, 0.02, 0.01)
 MET = 0.01
@@ -76,8 +66,6 @@ class Fit:
     GRID = np.concatenate(([0], np.geomspace(1e-9, 3e6, 1500)))
 
     def __init__(self, mean, cov, count):
-        from scipy.optimize import brentq  # pylint: disable=import-outside-toplevel
-        self.solve = brentq
         self.mean, self.cov, self.count = mean, cov, count
         for share in ABOVE_SHARES:
             if (self.share_above(0.2) < share) == (self.share_above(2.5) < share):
@@ -105,7 +93,7 @@ class Fit:
 
         if off(low) > 0:
             return np.exp(low)
-        return np.exp(self.solve(off, low, high, xtol=1e-6))
+        return np.exp(brentq(off, low, high, xtol=1e-6))
 
     def cov_of(self, a, r):
         """The coefficient of variation with the right mean."""
@@ -123,7 +111,7 @@ class Fit:
             return np.exp(low)
         if off(high) > 0:
             return np.exp(high)
-        return np.exp(self.solve(off, low, high, xtol=1e-5))
+        return np.exp(brentq(off, low, high, xtol=1e-5))
 
     def share_above(self, a):
         """Share longer than 100 ms, with mean and variation right."""
@@ -142,18 +130,8 @@ class Fit:
         return np.interp(-wanted, -left, grid)
 
 
-def weibull_lengths(mean, cov, count):
-    """The same of a Weibull distribution."""
-    from scipy.optimize import brentq  # pylint: disable=import-outside-toplevel
-    from scipy.special import gamma  # pylint: disable=import-outside-toplevel
-    shape = brentq(lambda k: (gamma(1 + 2 / k) / gamma(1 + 1 / k) ** 2 - 1) ** 0.5 - cov, 0.2, 9)
-    left = (count - np.arange(count) - 0.5) / count
-    return mean / gamma(1 + 1 / shape) * (-np.log(left)) ** (1 / shape)
-
-
 def latent(count, random):
     """Correlated normal variables."""
-    from scipy.signal import lfilter  # pylint: disable=import-outside-toplevel
     rest = 1 - sum(share for share, _ in CORRELATED)
     found = rest ** 0.5 * random.standard_normal(count)
     for share, factor in CORRELATED:
@@ -199,23 +177,14 @@ class Trace:
         self.name = name
         self.random = np.random.default_rng([seed, sum(name.encode("ascii"))])
         share = days / 7
-        if profile.memoryless:
-            intervals = share * profile.requests / TPC_REQUESTS
-        else:
-            intervals = share * (WEEK_S - profile.requests * SERVICE_S) / profile.mean
+        intervals = share * (WEEK_S - profile.requests * SERVICE_S) / profile.mean
         count = int(round(intervals))
         if count < LEAST_INTERVALS:
             raise ToolError("%g days of %s have %d idle intervals: too few" % (days, name, count))
         self.counts = self.random.geometric(
             min(1, count / (share * profile.requests)), count).astype(np.int64)
-        lengths = self.memoryless(profile, count) if profile.memoryless else \
-            self.fitted(profile, count)
+        lengths = self.fitted(profile, count)
         self.idle = np.maximum(np.rint(lengths / TICK_S).astype(np.int64), 1)
-
-    def memoryless(self, profile, count):
-        """Lengths in any order."""
-        lengths = weibull_lengths(profile.mean, profile.cov, count)
-        return self.random.permutation(lengths)
 
     def fitted(self, profile, count):
         """Lengths in a correlated order and changed by the time of day, such that the
@@ -269,37 +238,31 @@ class Trace:
         return offsets % CAPACITY, sizes
 
     def write(self, path):
-        """The CSV of the MSR traces, whole or not at all; packed if the name ends in .gz or .xz."""
-        form = ("%%d,%s,0,%%s,%%d,%%d,%%d\n" % ("synthetic-" + self.name)).__mod__
-        total = 0
-        with openers.whole_file(path) as plain, packed(path, plain) as file:
+        """The CSV of the MSR traces, whole or not at all."""
+        form = ("%%d,synthetic-%s,0,%%s,%%d,%%d,%%d\n" % self.name).__mod__
+        with openers.whole_file(path) as file:
             for arrivals, responses, offsets, sizes, writes in self.requests():
                 kinds = np.where(writes, "Write", "Read").tolist()
                 rows = zip(arrivals.tolist(), kinds, offsets.tolist(), sizes.tolist(),
                            responses.tolist())
                 file.write("".join(map(form, rows)).encode("ascii"))
-                total += len(arrivals)
-        return total
-
-    def figures(self):
-        """What table II has of it."""
-        idle = self.idle * TICK_S
-        return {"name": self.name, "intervals": len(idle), "requests": int(self.counts.sum()),
-                "mean_s": float(idle.mean()), "variance_s2": float(idle.var(ddof=1)),
-                "cov": float(idle.std(ddof=1) / idle.mean())}
 
 
-def packed(path, file):
-    """A file that packs into another, as the path that this is to have says."""
-    if path.endswith(".gz"):
-        return gzip.GzipFile(os.path.basename(path), "wb", 1, file)
-    if path.endswith(".xz"):
-        return lzma.open(file, "wb", preset=0)
-    return contextlib.nullcontext(file)
+def add_parser(subparsers):
+    """Add `synthetic`."""
+    parser = subparsers.add_parser(
+        "synthetic", help="a trace like one of the scrubbing paper's",
+        description="Write a trace with the statistics that the scrubbing paper tells of a disk of "
+        "its table II: %s." % ", ".join(PROFILES))
+    parser.add_argument("name", metavar="NAME", help="of the disk")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to")
+    parser.add_argument("--days", type=float, default=7.0, metavar="D", help="its length (7)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of its randomness (1)")
+    parser.set_defaults(run=run)
 
 
-def compared_of(trace):
-    """A generated trace beside table II."""
-    profile = PROFILES[trace.name]
-    return {**trace.figures(), "paper_mean_s": profile.mean,
-            "paper_variance_s2": profile.variance, "paper_cov": profile.cov}
+def run(args):
+    """Write one."""
+    need_range("--days", args.days, 0, 366, over=True)
+    Trace(args.name, args.days, args.seed).write(args.output)
+    return 0
