@@ -3,7 +3,7 @@
 """Tests of freeblock-lab figures: figures of a demo come into its file and into the documents, and
 a document that gives another one is named. Prints TAP.
 
-Seen to fail: FAQ and results.rst of 2026-11-27 beside the README of the day after.
+Seen to fail: the questions and results.rst of 2026-11-27 beside the README of the day after.
 """
 
 import json
@@ -85,7 +85,7 @@ class Figures(unittest.TestCase):
         a promise that is missed by more than the file says."""
         for path, old, new in (
                 ("README.md", "7.94\n", "7.95\n"), ("README.md", "1.2 ms where", "1.3 ms where"),
-                ("Documentation/faq.rst", "takes 8.1 days", "takes 8.6 days"),
+                ("Documentation/troubleshooting.rst", "takes 8.1 days", "takes 8.6 days"),
                 ("Documentation/results.rst", "65.7, +3.0 %", "65.7, +4.0 %"),
                 (figures.FILE, '"0.94"', '"0.95"')):
             old = old if old in self.text(path) else None
@@ -95,10 +95,10 @@ class Figures(unittest.TestCase):
             status, out, _ = taptest.freeblock_lab("figures", "--check")
             self.assertEqual((status, out.splitlines()[0].startswith(path)), (1, True), out)
             self.replace(path, new, old)
-        self.replace("Documentation/faq.rst", "days at the rate that", "days at a rate that")
+        self.replace("Documentation/troubleshooting.rst", "days at the rate that", "days at a rate that")
         status, _, err = taptest.freeblock_lab("figures", "--check")
         self.assertEqual(status, 1)
-        self.assertIn("Documentation/faq.rst: found 0 times: takes <", err)
+        self.assertIn("Documentation/troubleshooting.rst: found 0 times: takes <", err)
 
     def test_demo(self):
         """Those of a demo come into the file and into each document; lines of tables keep their
@@ -108,10 +108,10 @@ class Figures(unittest.TestCase):
         status, out, err = taptest.freeblock_lab("figures", "--build", self.folder)
         self.assertEqual((status, err), (0, ""))
         self.assertEqual(set(out.splitlines()), {"changed: " + path for path in (
-            "README.md", "Documentation/results.rst", "Documentation/faq.rst",
+            "README.md", "Documentation/results.rst", "Documentation/troubleshooting.rst",
             "Documentation/lab.rst")})
         self.assertEqual(figures.differences(), [])
-        self.assertIn("takes 9.5 days", self.text("Documentation/faq.rst"))
+        self.assertIn("takes 9.5 days", self.text("Documentation/troubleshooting.rst"))
         self.assertIn("9.5, +12 %, +12 %", self.text("Documentation/results.rst"))
         after = self.text("README.md").splitlines()
         self.assertEqual(len(before), len(after))
