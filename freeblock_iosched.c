@@ -18,7 +18,7 @@
 
 static const u64 fb_iosched_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
 static const u64 fb_iosched_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
-/* twice this speeds up a whole scan no further, half costs 3 % (Documentation/large.rst) */
+/* twice this speeds up a whole scan no further, half costs 3 % (Documentation/results.rst) */
 static const u64 fb_iosched_search_ns = 100 * NSEC_PER_USEC;
 static const u32 fb_iosched_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
 

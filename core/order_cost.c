@@ -8,7 +8,7 @@
 /*
  * What short waits, to which the drive's own order goes most, lose is known by tables that begin
  * with a prior, and may say a third too much for some minutes. With 3/4 of it six loads lose less
- * than 1 % beside that order, with all of it up to 1.7 % (Documentation/sim.rst).
+ * than 1 % beside that order, with all of it up to 1.7 % (Documentation/results.rst).
  */
 #define FB_ORDER_COST_ODDS_NUM 3
 #define FB_ORDER_COST_ODDS_DEN 4

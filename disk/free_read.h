@@ -62,7 +62,7 @@ enum fb_verify_fault {
 /*
  * Two for commands in flight, one for the held carrier, one being checked by its consumer, and
  * as many again to ride out a slow consumer. Large drives get fewer: sixty of them should need
- * no more than 1 GiB (Documentation/large.rst).
+ * no more than 1 GiB (Documentation/results.rst).
  */
 #define FB_FREE_READS 8
 #define FB_FREE_READS_LARGE 4

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the targets of the fuzzer have in common (Documentation/fuzz.rst). Each target_<name>.c
+ * What the targets of the fuzzer have in common (Documentation/tests.rst). Each target_<name>.c
  * is a program of its own, with libFuzzer's main().
  */
 #ifndef FUZZ_H

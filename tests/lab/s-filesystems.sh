@@ -4,7 +4,7 @@
 # becomes of a scrub of the disk, and of the file system, while that is frozen, and do btrfs' own
 # scrub, which is of the idle class, and one of the disk get on beside each other?
 #
-# Expected: Documentation/stacks.rst, whose cells these are.
+# Expected: Documentation/admin-guide.rst, whose cells these are.
 #
 # Seen to fail: a scan of xfs that is not frozen (7 blocks differed from a second look).
 #

@@ -6,7 +6,7 @@
 # stopped; every file of the disk read and every tunable written all the time; bad sectors; and at
 # times another scheduler.
 #
-# Expected: no data race with a frame of ours in it, and no other report (lab.rst says what
+# Expected: no data race with a frame of ours in it, and no other report (tests.rst says what
 # becomes of those of the kernel's own).
 #
 # Seen to fail with a counter that fb_user_ioctl() increments without a lock, RACE_SECONDS=30: one

@@ -5,7 +5,7 @@
 # but what they leave to the drive is waited for. What a scan brings and costs beside such a drive,
 # tests/python/test_sim_lab_idle.py measures.
 #
-# Expected: design.rst, "With a write cache auto departs from two commands".
+# Expected: design.rst, "Who orders".
 #
 # lab: kernel=stock clock=icount smp=1 timeout=200
 

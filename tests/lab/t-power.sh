@@ -4,7 +4,7 @@
 # A file system and its writer, a scan, a scrub and their files are on one drive with a lazy
 # write cache, which dies without a word and is the witness of what its head has read.
 #
-# Expected, after each cut (lab.rst, "Power cuts"): no block is called verified that was not read;
+# Expected, after each cut (tests.rst, "Power cuts"): no block is called verified that was not read;
 # what was made durable is there, files of digests and coverage among it; the file system is clean.
 #
 # Seen to fail with (seed 3, ext4/freeblock/1, one cut): a drive that answers flushes with data in

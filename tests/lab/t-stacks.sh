@@ -4,7 +4,7 @@
 # it, may it be named to scan and scrub, and what becomes of a scrub of the disk while the stack is
 # suspended, and of the stack afterwards?
 #
-# Expected: Documentation/stacks.rst, whose cells these are.
+# Expected: Documentation/admin-guide.rst, whose cells these are.
 #
 # lab-freeblock: scan scrub
 # lab-kernel-modules: dm-crypt xts aes_generic ecb

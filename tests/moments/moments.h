@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * moments - hard moments of a disk: a foreground that knows what each block must hold in front,
- * tasks behind, and events drawn from a seed (Documentation/moments.rst).
+ * tasks behind, and events drawn from a seed (Documentation/tests.rst).
  *
  * Threads of the foreground and processes of tasks share a mapped file, struct shared. Every
  * 4 KiB block has one writer, the thread that its chunk belongs to; a write has a number, which

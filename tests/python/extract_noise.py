@@ -3,8 +3,8 @@
 """How late completions may be reported before the rotation is hidden: tables.
 
 Simulated drives whose completions are late by the drive's own jitter (uniform) and, on top,
-by the host; what is found is compared with the description. For
-Documentation/extract-safety.rst:
+by the host; what is found is compared with the description. See
+Documentation/extract.rst:
 
     tests/python/extract_noise.py            the period; half a minute
     tests/python/extract_noise.py --layout   the layout; some minutes

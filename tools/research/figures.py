@@ -41,8 +41,8 @@ TEXTS = (
      "<modern: reads' p99 above, %/freeblock, scan:+.1f> % "
      "<" + RATE + "freeblock, scrub>, <modern: reads' mean above, %/freeblock, scrub:+.1f> %, "
      "<modern: reads' p99 above, %/freeblock, scrub:+.1f> %"),
-    ("Documentation/faq.rst", "takes <" + PASS + "scrub> days at the rate that"),
-    ("Documentation/faq.rst", "over a minute, and a scan <" + PASS + "scan> days."),
+    ("Documentation/troubleshooting.rst", "takes <" + PASS + "scrub> days at the rate that"),
+    ("Documentation/troubleshooting.rst", "over a minute, and a scan <" + PASS + "scan> days."),
     ("Documentation/lab.rst", "missed: 0.43 to <demo: slowdown, %/with scan> %"),
     ("Documentation/lab.rst", "of 0.5, <missed: slowdown, model 3 % off, %> with a"),
     ("Documentation/lab.rst", "orders by address: <missed: idle reads at 85 %, mean, ms> ms"),

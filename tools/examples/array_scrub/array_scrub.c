@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * array_scrub - compare the members of an md array, read in the background by freeblock
- * (Documentation/array-scrub.rst). It never writes to the array or to a member.
+ * (Documentation/examples.rst). It never writes to the array or to a member.
  */
 #define _GNU_SOURCE
 #include <errno.h>

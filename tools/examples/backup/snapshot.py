@@ -90,7 +90,7 @@ class Origin:
         table = dmsetup("table", "--", self.name).split()
         if len(table) != 4 or table[0] != "0" or table[2] != "snapshot-origin":
             raise BackupError("%s is no snapshot-origin of one device (dmsetup table says: %s); "
-                              "Documentation/backup.rst says how to make one" %
+                              "Documentation/examples.rst says how to make one" %
                               (self.name, " ".join(table)))
         self.sectors, self.below = int(table[1]), table[3]
         self.number = number_of("/dev/mapper/" + self.name)

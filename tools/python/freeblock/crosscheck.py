@@ -4,7 +4,7 @@ says itself. Where two differ by more than their bands one of them is wrong, or 
 
 from . import ToolError
 
-OBSERVED = 0.15         # of a figure of observe's: its band (Documentation/observe.rst)
+OBSERVED = 0.15         # of a figure of observe's: its band (Documentation/setup.rst)
 
 
 def row(what, observed, predicted, low, high):

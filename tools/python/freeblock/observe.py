@@ -3,7 +3,7 @@
 
 The disk's requests are recorded from the block layer's trace events, nothing is
 changed; then the simulator serves them on a drive made from the disk's model, as
-now and with freeblock. Documentation/observe.rst says what that can tell and what
+now and with freeblock. Documentation/setup.rst says what that can tell and what
 not.
 """
 

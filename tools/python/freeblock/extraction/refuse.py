@@ -69,8 +69,8 @@ VIRTUAL_NAMES = (("QEMU", ".*"), ("VMware", ".*"), ("Msft", "Virtual.*"), ("VBOX
                  ("Google", "PersistentDisk.*"), ("Nutanix", ".*"))
 
 # Completions are late, never early. With nine of ten less late than this layouts are found, and
-# the period to 1 ppm; not far beyond layouts are wrong: the tables of tests/python/extract_noise.py
-# in Documentation/extract-safety.rst
+# the period to 1 ppm; not far beyond layouts are wrong: see Documentation/extract.rst and
+# tests/python/extract_noise.py
 MOST_LATE_NS = 150000
 # Likewise where slips are to be found to the block: on an Atlas 10K at 84 us they were not
 MOST_LATE_SLIPS_NS = 50000
