@@ -18,10 +18,13 @@
 /*
  * The margin shrinks by this part of a turn with each idle read that comes in time, and grows by
  * twice that with a late one: one in three is late then. Fewer would cost more idle time than they
- * save: a late read has waited where we would have.
+ * save: a late read has waited where we would have. One for which nothing is read ahead waits for
+ * its angle, too, and where others begin between two writes it keeps the drive from the second: one
+ * in seventeen is late.
  */
 #define FB_DESTAGE_STEP 32
 #define FB_DESTAGE_RISE 2
+#define FB_DESTAGE_RISE_ALONE 16
 #define FB_DESTAGE_MARGIN_MOST 1
 #define FB_DESTAGE_MARGIN_LEAST 2
 
@@ -229,6 +232,7 @@ static void fb_destage_learn_bare(struct fb_destage *d, bool late)
 static void fb_destage_learn_wait(struct fb_destage *d, bool late)
 {
 	s64 step = div_u64(d->turn_ns, FB_DESTAGE_STEP);
+	s64 rise = step * (d->alone ? FB_DESTAGE_RISE_ALONE : FB_DESTAGE_RISE);
 
 	d->firsts++;
 	d->lates += late;
@@ -237,7 +241,7 @@ static void fb_destage_learn_wait(struct fb_destage *d, bool late)
 	if (d->bare_now)
 		fb_destage_learn_bare(d, late);
 	else
-		d->margin_ns = clamp_t(s64, d->margin_ns + (late ? FB_DESTAGE_RISE * step : -step),
+		d->margin_ns = clamp_t(s64, d->margin_ns + (late ? rise : -step),
 				       -(s64)d->turn_ns * FB_DESTAGE_MARGIN_LEAST,
 				       (s64)d->turn_ns * FB_DESTAGE_MARGIN_MOST);
 }

@@ -19,9 +19,10 @@ enum fb_destage_aim {
 	FB_DESTAGE_AWAY,	/* as without it, to learn whether the drive is at work */
 };
 
-/* The cache and what is learnt of it; all private but @on */
+/* The cache and what is learnt of it; all private but @on and @alone */
 struct fb_destage {
 	bool on;			/* there is a write-back cache, and it is on */
+	bool alone;	/* the idle read at the drive, or sent next, goes where nothing is read ahead */
 	u64 turn_ns;			/* one revolution */
 	u32 reads;			/* foreground reads since the last write, saturating */
 	u32 medium;	/* commands at the drive that reach the medium before they are reported */

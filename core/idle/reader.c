@@ -14,8 +14,8 @@ u64 fb_idle_reader_due_ns(struct fb_idle_reader *r, u64 least_ns, u64 now)
 	return max(max(due_ns, r->retry_ns), least_ns);
 }
 
-void fb_idle_reader_ask(struct fb_idle_reader *r, const struct fb_head *head, struct dm_place *at,
-			struct fb_idle_order_ask *ask, u64 now)
+void fb_idle_reader_ask(struct fb_idle_reader *r, const struct fb_head *head, bool ahead,
+			struct dm_place *at, struct fb_idle_order_ask *ask, u64 now)
 {
 	struct fb_idle_policy_aim aim;
 	u64 start_ns;
@@ -24,6 +24,7 @@ void fb_idle_reader_ask(struct fb_idle_reader *r, const struct fb_head *head, st
 	*ask = (struct fb_idle_order_ask) {
 		.max_sectors = r->wait->sectors,
 		.max_ns = fb_idle_policy_longest_ns(r->wait),
+		.ahead = ahead,
 		/* it best begins where the foreground has left the head */
 		.aimed = aim.moved,
 		.aim = aim.lbn,
@@ -33,6 +34,8 @@ void fb_idle_reader_ask(struct fb_idle_reader *r, const struct fb_head *head, st
 	if (head && fb_completion_idle_head(head, now + FB_IDLE_ORDER_SEND_NS, false, at,
 					    &start_ns))
 		ask->head = at;
+	if (ask->head && !ahead)
+		ask->max_sectors = r->wait->alone_sectors;
 }
 
 bool fb_idle_reader_find(struct fb_idle_order *o, const struct fb_quarantine *b,
@@ -48,8 +51,27 @@ bool fb_idle_reader_find(struct fb_idle_order *o, const struct fb_quarantine *b,
 	return true;
 }
 
-void fb_idle_reader_offer(struct fb_idle_reader *r, const struct fb_plan_piece *piece, u64 now)
+/* what is read ahead depends on no angle */
+static bool fb_idle_reader_holds(struct fb_idle_reader *r, const struct fb_idle_order_ask *ask,
+				 const struct fb_plan_piece *piece, u64 now)
 {
+	struct dm_access acc;
+
+	if (r->held || ask->ahead || !ask->dm || !ask->head ||
+	    dm_access(ask->dm, ask->head, piece->lbn, piece->nsect, false, &acc) ||
+	    acc.latency_ns <= FB_IDLE_READER_LEAD_NS)
+		return false;
+	r->held = true;
+	r->retry_ns = now + acc.latency_ns - FB_IDLE_READER_LEAD_NS;
+	return true;
+}
+
+void fb_idle_reader_offer(struct fb_idle_reader *r, const struct fb_idle_order_ask *ask,
+			  const struct fb_plan_piece *piece, u64 now)
+{
+	r->destage->alone = ask && !ask->ahead;
+	if (ask && fb_idle_reader_holds(r, ask, piece, now))
+		return;
 	r->piece = *piece;
 	r->ready = true;
 	/* in case the host finds that it cannot be sent */
@@ -63,14 +85,16 @@ void fb_idle_reader_miss(struct fb_idle_reader *r, u64 now)
 
 void fb_idle_reader_withdraw(struct fb_idle_reader *r)
 {
-	if (r->ready)
+	if (r->ready || r->held)
 		r->retry_ns = 0;
 	r->ready = false;
+	r->held = false;
 }
 
 void fb_idle_reader_sent(struct fb_idle_reader *r, u64 now)
 {
 	r->ready = false;
+	r->held = false;
 	r->retry_ns = 0;
 	r->used_ns = now;
 	fb_idle_policy_sent(r->wait, now, r->piece.nsect);

@@ -15,12 +15,15 @@
 
 /* when to look again after no read was found, or the one that was offered could not be sent */
 #define FB_IDLE_READER_RETRY_NS (20 * (u64)NSEC_PER_MSEC)
+/* from when it is looked for once more until its first sector passes */
+#define FB_IDLE_READER_LEAD_NS (200 * (u64)NSEC_PER_USEC)
 
 /* The idle read of a disk */
 struct fb_idle_reader {
 	struct fb_idle_policy *wait;	/* when one may be sent */
 	struct fb_destage *destage;	/* what the drive's cache still has to write */
 	bool ready;	/* @piece is sent next, unless a foreground request comes first */
+	bool held;	/* a read was found, but its first sector passed too late */
 	struct fb_plan_piece piece;	/* the next read, or the one at the drive */
 	bool spins_up;	/* the drive spins up for the next one: its time tells nothing */
 	u64 retry_ns;			/* no read is looked for before this time */
@@ -40,18 +43,24 @@ static inline bool fb_idle_reader_is_used(const struct fb_idle_reader *r)
 u64 fb_idle_reader_due_ns(struct fb_idle_reader *r, u64 least_ns, u64 now);
 /*
  * Say what the next read must comply with; the host adds its map, and what else bounds it. @head:
- * NULL: the map of the drive is not used; @at: out: where @ask->head points to.
+ * NULL: the map of the drive is not used; @ahead: the drive reads ahead for it; @at: out: where
+ * @ask->head points to.
  */
-void fb_idle_reader_ask(struct fb_idle_reader *r, const struct fb_head *head, struct dm_place *at,
-			struct fb_idle_order_ask *ask, u64 now);
+void fb_idle_reader_ask(struct fb_idle_reader *r, const struct fb_head *head, bool ahead,
+			struct dm_place *at, struct fb_idle_order_ask *ask, u64 now);
 /*
  * Find the next read in an order, off what is quarantined or in doubt. Needs no reader: reads in
  * the foreground's time go in the same order.
  */
 bool fb_idle_reader_find(struct fb_idle_order *o, const struct fb_quarantine *b,
 			 const struct fb_idle_order_ask *ask, struct fb_plan_piece *out, u64 now);
-/* A read has been found: it is ready. */
-void fb_idle_reader_offer(struct fb_idle_reader *r, const struct fb_plan_piece *piece, u64 now);
+/*
+ * A read has been found: it is ready, or it is to be found again when its first sector comes near.
+ * At the drive it would delay a foreground request from now on. @ask: with which it was found; NULL:
+ * it is ready.
+ */
+void fb_idle_reader_offer(struct fb_idle_reader *r, const struct fb_idle_order_ask *ask,
+			  const struct fb_plan_piece *piece, u64 now);
 /* None has. */
 void fb_idle_reader_miss(struct fb_idle_reader *r, u64 now);
 /* A foreground request has come: a read that is ready is dropped. */

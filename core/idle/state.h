@@ -19,8 +19,13 @@
 #define FB_IDLE_SECTOR_PS 5120000U
 #define FB_IDLE_POLICY_MEAN_NS NSEC_PER_MSEC	/* default goal for the mean slowdown */
 #define FB_IDLE_POLICY_MAX_NS (50ULL * NSEC_PER_MSEC)	/* default goal for the maximum */
-/* sectors of a read: longer ones bring no more, and more requests meet them; and what may be set */
+/*
+ * Sectors of a read: longer ones bring no more where the drive reads ahead, and more requests meet
+ * them. Without, each loses what passes until it arrives: it takes a part of a turn where that
+ * takes longest. And what may be set.
+ */
 #define FB_IDLE_POLICY_SECTORS_MIN 128U
+#define FB_IDLE_POLICY_ALONE_OF 4
 #define FB_IDLE_POLICY_SECTORS_MAX 8192U
 
 /* Why no idle read is sent */
@@ -73,6 +78,7 @@ struct fb_idle_policy {
 	u32 sector_ps;			/* longest transfer time of a sector */
 	u64 wait_ns;			/* the threshold in force */
 	u32 sectors;			/* longest idle read; 0: none */
+	u32 alone_sectors;		/* the same of commands for which nothing is read ahead */
 	bool busy;			/* foreground requests are pending or in flight */
 	u64 idle_ns;			/* since when there are none */
 	u32 requests;			/* foreground requests of this busy period */

@@ -140,12 +140,16 @@ void fb_idle_policy_set_wait(struct fb_idle_policy *w)
 /* no read is so long that it would not keep the maximum's goal wherever it is */
 void fb_idle_policy_find(struct fb_idle_policy *w)
 {
-	u64 ns = fb_idle_policy_longest_ns(w), most = 0;
+	u64 ns = fb_idle_policy_longest_ns(w), most = 0, alone;
 
 	if (ns > w->turn_ns)
 		most = div_u64((ns - w->turn_ns) * 1000, w->sector_ps);
 	most -= most % FB_IDLE_POLICY_SECTORS_MIN;
 	w->sectors = min_t(u64, w->fixed_sectors ? w->fixed_sectors : FB_IDLE_POLICY_SECTORS_MIN,
 			   most);
+	alone = div_u64(w->turn_ns * (1000 / FB_IDLE_POLICY_ALONE_OF), w->sector_ps);
+	alone += FB_IDLE_POLICY_SECTORS_MIN - 1;
+	alone -= alone % FB_IDLE_POLICY_SECTORS_MIN;
+	w->alone_sectors = w->fixed_sectors ? w->sectors : min(alone, most);
 	fb_idle_policy_set_wait(w);
 }

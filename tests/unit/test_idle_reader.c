@@ -49,7 +49,7 @@ static void offer(u64 lbn, u32 nsect)
 {
 	const struct fb_plan_piece p = { .lbn = lbn, .nsect = nsect };
 
-	fb_idle_reader_offer(&h.idle, &p, h.now);
+	fb_idle_reader_offer(&h.idle, NULL, &p, h.now);
 }
 
 static struct host_rq *send_idle(void)
@@ -262,7 +262,7 @@ static void asks_from_the_head(void **state)
 	u64 start_ns;
 
 	wait_until_due();
-	fb_idle_reader_ask(&h.idle, &h.e.head, &at, &ask, h.now);
+	fb_idle_reader_ask(&h.idle, &h.e.head, true, &at, &ask, h.now);
 	assert_true(fb_completion_idle_head(&h.e.head, h.now + FB_IDLE_ORDER_SEND_NS, false, &then,
 					    &start_ns));
 	assert_ptr_equal(ask.head, &at);
@@ -272,8 +272,64 @@ static void asks_from_the_head(void **state)
 	/* behind the foreground's last request */
 	assert_true(ask.aimed);
 	assert_int_equal(ask.aim, 1000000 + 47 % 7 * 1999992 + 8);
-	fb_idle_reader_ask(&h.idle, NULL, &at, &ask, h.now);
+	fb_idle_reader_ask(&h.idle, NULL, true, &at, &ask, h.now);
 	assert_null(ask.head);
+}
+
+/* the read of @nsect sectors whose first passes so long after the head could be there */
+static void piece_behind(const struct dm_place *head, u64 latency_ns, u32 nsect,
+			 struct fb_plan_piece *p)
+{
+	struct dm_place at = *head;
+	struct dm_piece window[2];
+	struct dm_track t;
+
+	assert_int_equal(dm_track_at(h.dm, at.cyl, at.head, &t), 0);
+	dm_window(h.dm, &t, at.angle + dm_ns_to_angle(h.dm, latency_ns), 1ULL << 31, window);
+	assert_true(window[0].nsect >= nsect);
+	*p = (struct fb_plan_piece) { .lbn = window[0].lbn, .nsect = nsect };
+}
+
+/*
+ * A command for which nothing is read ahead is sent when its first sector comes near. Seen to fail:
+ * sent at once; held for ever; held where the drive reads ahead, or for a read that is near.
+ */
+static void waits_for_the_angle(void **state)
+{
+	const u64 wait_ns = 2 * NSEC_PER_MSEC;
+	struct fb_idle_order_ask ask;
+	struct fb_plan_piece p;
+	struct dm_place at;
+	u64 from;
+
+	wait_until_due();
+	from = h.now;
+	fb_idle_reader_ask(&h.idle, &h.e.head, false, &at, &ask, h.now);
+	assert_int_equal(ask.max_sectors, h.wait.alone_sectors);
+	ask.dm = h.dm;
+	piece_behind(&at, wait_ns, SPAN, &p);
+	fb_idle_reader_offer(&h.idle, &ask, &p, h.now);
+	assert_false(h.idle.ready);
+	h.now = due_ns();
+	assert_true(h.now >= from + wait_ns - FB_IDLE_READER_LEAD_NS);
+	assert_true(h.now <= from + wait_ns);
+	/* found once more, and wherever its first sector is by now */
+	fb_idle_reader_offer(&h.idle, &ask, &p, h.now);
+	assert_true(h.idle.ready);
+	/* a request comes: the next one is looked for at once */
+	fb_idle_reader_withdraw(&h.idle);
+	fb_idle_reader_offer(&h.idle, &ask, &p, h.now);
+	assert_false(h.idle.ready);
+	fb_idle_reader_withdraw(&h.idle);
+	assert_true(due_ns() <= h.now);
+	piece_behind(&at, FB_IDLE_READER_LEAD_NS / 2, SPAN, &p);
+	fb_idle_reader_offer(&h.idle, &ask, &p, h.now);
+	assert_true(h.idle.ready);
+	fb_idle_reader_withdraw(&h.idle);
+	ask.ahead = true;
+	piece_behind(&at, wait_ns, SPAN, &p);
+	fb_idle_reader_offer(&h.idle, &ask, &p, h.now);
+	assert_true(h.idle.ready);
 }
 
 /*
@@ -327,6 +383,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(unfollowed, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_sectors, setup, teardown),
 		cmocka_unit_test_setup_teardown(asks_from_the_head, setup, teardown),
+		cmocka_unit_test_setup_teardown(waits_for_the_angle, setup, teardown),
 		cmocka_unit_test_setup_teardown(off_bad_blocks, setup, teardown),
 	};
 

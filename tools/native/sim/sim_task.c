@@ -236,12 +236,16 @@ void simt_search(struct simt *t, struct fb_gap_mail *mail, u64 now_ns)
 		fb_gap_publish(mail, &plan, mail->gen);
 }
 
+bool simt_ahead(const struct simt *t)
+{
+	return t->ahead;
+}
+
 bool simt_find_idle(struct simt *t, struct fb_idle_order_ask *ask, struct fb_plan_piece *piece,
 		    u64 now_ns)
 {
 	ask->dm = t->dm;
 	ask->bm = &t->bm;
-	ask->ahead = t->ahead;
 	ask->max_sectors = min(ask->max_sectors, t->longest);
 	return fb_quarantine_idle(&t->bad, &t->bm, now_ns, ask->max_sectors, piece) ||
 	       fb_idle_reader_find(&t->order, &t->bad, ask, piece, now_ns);

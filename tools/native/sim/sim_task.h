@@ -156,6 +156,14 @@ void simt_settled(struct simt *t, struct fb_gap_mail *mail);
 void simt_search(struct simt *t, struct fb_gap_mail *mail, u64 now_ns);
 
 /**
+ * simt_ahead() - does the drive read ahead for idle reads?
+ * @t: task
+ *
+ * Return: so.
+ */
+bool simt_ahead(const struct simt *t);
+
+/**
  * simt_find_idle() - find what to read while the disk is idle
  * @t: the task
  * @ask: what it must comply with, but for what the task knows
