@@ -136,13 +136,14 @@ def run_scrub(args):
     name = _named(args.disk)
     disk = store.disk_of(name)
     said = conf.load().of(disk)
-    deadline = due.deadline_at(said, due.begin(disk))
+    record = due.begin(disk)
+    deadline = due.deadline_at(said, record)
     status = scrub.run(SimpleNamespace(
         device="/dev/" + name, action="run", all=False, order=said["order"], segment=None,
         # one that is late has a second
         deadline=deadline and max(deadline - time.time(), 1) / due.DAY_S,
         state=due.coverage_of(disk), wait=False, before=5, json=False, quiet=True,
-        gate=gate.Gate(name, said)))
+        gate=gate.Gate(name, said, began=record["began"])))
     if status in (0, scrub.BAD_BLOCKS) and fbstate.Disk(name).read("scrub") != "finished":
         raise ToolError("%s: somebody stopped the scrub: it goes on when it is due" % name)
     return status

@@ -90,6 +90,8 @@ class Keeper:
         self.gate = gate                # machine/gate.py; None: always open
         self.held = False               # paused, for that is closed
         self.blocks = piece.blocks
+        if gate:
+            gate.share = lambda: self.verified() / self.blocks
         self.waiting = None
         self.stopped = False
 

@@ -83,6 +83,7 @@ def _power(text):
 KEYS = {
     "scrub_every_days": (_whole(1, DAYS, "never"), None),
     "deadline_days": (_whole(1, DAYS, "never"), None),
+    "pace_days": (_whole(1, DAYS, "none"), None),
     "window": (_window, None),
     "order": (_order, None),
     "idle_mean_us": (_whole(0, 10000000), None),
@@ -112,7 +113,8 @@ SETTINGS = {"idle_mean_us": fbstate.KERNEL + "/%s/idle_mean_us",
             "power": fbstate.KERNEL + "/%s/power",
             "idle_only": fbstate.KERNEL + "/%s/idle_only"}
 # keys, the first of which may not be more than the second, and why
-ORDERED = (("deadline_days", "scrub_every_days", "the next pass would be due before the deadline"),
+ORDERED = (("pace_days", "deadline_days", "a pass at that pace would miss its deadline"),
+           ("deadline_days", "scrub_every_days", "the next pass would be due before the deadline"),
            ("idle_mean_us", "idle_max_us", "no mean is more than the most"))
 
 # What a world-wide name looks like, or its digits alone

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What keeps a scrub of freeblock.conf from reading for a while: a command that fails, or a drive
-that is too warm. Asked before a scrub starts, and each minute while it runs.
+"""What keeps a scrub of freeblock.conf from reading for a while: a command that fails, a drive that
+is too warm, or a pass that is ahead of its pace. Asked before a scrub starts, and each minute while
+it runs.
 """
 
 import contextlib
@@ -9,11 +10,13 @@ import subprocess
 import time
 
 from .. import fbstate
-from . import kernel
+from . import kernel, window
 
 EACH_S = 60
 ANSWER_S = 10                   # a command that takes longer says no
 COOLER = 2                      # degrees below the limit, before a drive that was too warm is read
+AHEAD = .01                     # share of a pass by which it may be ahead of its pace
+DAY_S = 86400
 
 
 def inhibited(command, name):
@@ -35,11 +38,25 @@ def celsius(name):
 
 
 class Gate:
-    """Of one disk. said: as of Conf.of()."""
+    """Of one disk. said: as of Conf.of(); began: when its pass did, seconds since 1970, None: there
+    is none. share: set by who reads it, a function that says how much of the pass is over."""
 
-    def __init__(self, name, said, clock=time.monotonic):
+    def __init__(self, name, said, clock=time.monotonic, began=None):
         self.name, self.said, self._clock = name, said, clock
-        self._asked, self._why, self._warm = None, None, False
+        self._began, self.share = began, None
+        self._asked, self._why, self._warm, self._ahead = None, None, False, False
+
+    def _too_early(self):
+        days = self.said["pace_days"]
+        if None in (days, self._began, self.share):
+            return None
+        end, windows = self._began + days * DAY_S, self.said["window"]
+        whole = window.open_s(windows, self._began, end)
+        over = window.open_s(windows, self._began, min(time.time(), end)) / whole if whole else 1
+        done = self.share()
+        self._ahead = over < 1 and done > over + (0 if self._ahead else AHEAD)
+        return "pace_days: %.1f %% of the blocks are verified, %.1f %% of the %d days are over" % (
+            100 * done, 100 * over, days) if self._ahead else None
 
     def _too_warm(self):
         most = self.said["max_celsius"]
@@ -58,5 +75,6 @@ class Gate:
         if self._asked is None or now - self._asked >= EACH_S:
             self._asked = now
             command = self.said["inhibit"]
-            self._why = self._too_warm() or (inhibited(command, self.name) if command else None)
+            self._why = self._too_early() or self._too_warm() or (
+                inhibited(command, self.name) if command else None)
         return self._why
