@@ -54,7 +54,7 @@ class Gate:
         whole = window.open_s(windows, self._began, end)
         over = window.open_s(windows, self._began, min(time.time(), end)) / whole if whole else 1
         done = self.share()
-        self._ahead = over < 1 and done > over + (0 if self._ahead else AHEAD)
+        self._ahead = done > over + (0 if self._ahead else AHEAD)
         return "pace_days: %.1f %% of the blocks are verified, %.1f %% of the %d days are over" % (
             100 * done, 100 * over, days) if self._ahead else None
 
