@@ -565,17 +565,16 @@ class Scrubs(Case):
                             (10, .53, False), (11, .9, False))),
                     # four hours of each day, most of which are over at half past three
                     (Windows("0-4"), ((5, .53, True), (5.15, .56, False)))):
-                one = gate.Gate("sda", {**said, "window": windows}, lambda: clock[0],
-                                began)
+                one = gate.Gate("sda", {**said, "window": windows}, lambda: clock[0], began)
                 self.assertIsNone(one.why(), "nobody has said how far it is")
                 one.share = lambda: share[0]
                 for days, done, waits in steps:
                     clock[0] += gate.EACH_S
                     now[0], share[0] = began + days * day, done
                     self.assertEqual(bool(one.why()), waits, (windows, days, done))
-        clock[0], share[0] = clock[0] + gate.EACH_S, .7
-        self.assertEqual(one.why(), "pace_days: 70.0 % of the blocks are verified, 59.0 % of the 10 "
-                         "days are over")
+            clock[0], share[0] = clock[0] + gate.EACH_S, .7
+            self.assertEqual(one.why(), "pace_days: 70.0 % of the blocks are verified, 59.0 % of "
+                             "the 10 days are over")
 
     def run_unit(self, state, status, *more):
         """The unit's command; the scrub ends in this state."""
