@@ -12,7 +12,7 @@
 # samples, the lone reader's median 684 ms); demand for a few blocks that has the policy's order
 # without a pause (the trickle, 954 per mille).
 #
-# lab: kernel=stock clock=icount smp=1 timeout=600
+# lab: set=soak kernel=stock clock=icount smp=1 timeout=600
 
 . /lab/lib.sh
 
