@@ -8,8 +8,6 @@ least one failure; the good cases must come out as none.
 
 import argparse
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import os
 import signal
@@ -17,13 +15,13 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-_loader = importlib.machinery.SourceFileLoader("check", os.path.join(HERE, "check"))
-check = importlib.util.module_from_spec(importlib.util.spec_from_loader("check", _loader))
-_loader.exec_module(check)
+sys.path.insert(0, os.path.join(HERE, "lab"))
+
+from treetest import check as report, finish, program  # noqa: E402
+
+check = program("tests/check")
 kept = check.kept
-from treetest import check as report, finish  # noqa: E402
 
 GOOD = """\
 [==========] Running 2 test(s).

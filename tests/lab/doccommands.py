@@ -41,13 +41,13 @@ def commands(text, markdown=False):
 
 
 def _subcommands(program):
-    return PARSERS[program]._subparsers._group_actions[0].choices   # pylint: disable=W0212
+    return PARSERS[program]._subparsers._group_actions[0].choices
 
 
 def _options(parser):
     """All options of a subcommand and of what is below it."""
     found = set()
-    for action in parser._actions:                                  # pylint: disable=W0212
+    for action in parser._actions:
         found |= set(action.option_strings)
         if action.nargs == "A...":
             for below in action.choices.values():

@@ -55,7 +55,7 @@ def number(expression, constants):
     """What an expression of C is, if it is one of numbers and constants."""
     expression = re.sub(r"(\d)U\b", r"\1", expression)
     expression = re.sub(r"\b[A-Z][A-Z_]+\b", lambda m: str(constants[m.group()]), expression)
-    return eval(expression.replace("/", "//"))     # pylint: disable=eval-used
+    return eval(expression.replace("/", "//"))
 
 
 def ranges_made(texts):

@@ -43,7 +43,6 @@ class Terminal:
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         build = os.environ.get("BUILD", os.path.join(TOP, "build"))
-        # pylint: disable-next=consider-using-with
         self.process = subprocess.Popen([os.path.join(TOP, "tools", "try"), build], stdin=slave,
                                         stdout=slave, stderr=slave, start_new_session=True)
         os.close(slave)

@@ -171,20 +171,17 @@ class Case(unittest.TestCase):
     def setUp(self):
         # a thousand journals are flushed to stable storage: to memory, where there is some
         memory = "/dev/shm"
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None)
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.machine = Machine(os.path.join(folder.name, "root"))
-        self.file = os.path.join(folder.name, "given.fbmodel")
+        self.folder = self.enterContext(tempfile.TemporaryDirectory(
+            dir=memory if os.access(memory, os.W_OK) else None))
+        self.machine = Machine(os.path.join(self.folder, "root"))
+        self.file = os.path.join(self.folder, "given.fbmodel")
         with open(self.file, "wb") as file:
             file.write(model())
         for patch in (mock.patch.object(fbstate, "ROOT", self.machine.root),
                       mock.patch.object(kernel, "command", self.machine.command),
                       mock.patch.object(kernel, "LOOK_S", 0.001),
                       mock.patch.object(sgio, "Disk", lambda path: self.machine.drive)):
-            patch.start()
-            self.addCleanup(patch.stop)
+            self.enterContext(patch)
 
     def tree(self):
         """The machine's files."""

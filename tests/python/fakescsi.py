@@ -242,7 +242,6 @@ class Server:
 
     def __init__(self, drive):
         self.drive = drive
-        # pylint: disable-next=consider-using-with
         self.folder = tempfile.TemporaryDirectory()
         self.address = os.path.join(self.folder.name, "drive")
         self.socket = socket.socket(socket.AF_UNIX)

@@ -89,11 +89,6 @@ class Task:
             self._serve()
         return probe
 
-    @property
-    def busy_pct(self):
-        """Of the time, that others took."""
-        return 100 * self.busy_ns / (self.dev.now() - self.began_ns)
-
 
 def simulated(drive, **options):
     """(Device, Task) of a drive's file."""

@@ -3,8 +3,7 @@
 
 import contextlib
 import fcntl
-import importlib.machinery
-import importlib.util
+import importlib
 import io
 import os
 import re
@@ -17,15 +16,6 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("FREEBLOCK_BUILD") or os.path.join(TOP, "build")
-
-
-def program(name):
-    """A program of the tree, whose file has no suffix, as a module."""
-    loader = importlib.machinery.SourceFileLoader(
-        os.path.basename(name).replace("-", "_"), os.path.join(TOP, name))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
 
 
 def build():

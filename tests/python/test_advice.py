@@ -79,14 +79,11 @@ class Commands(unittest.TestCase):
     """Those that depend on what is there."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.tree = fakedisk.Tree(folder.name)
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.tree = fakedisk.Tree(folder)
         self.tree.disk("sda", 1000, 4096)
         for patch in self.tree.patches():
-            patch.start()
-            self.addCleanup(patch.stop)
+            self.enterContext(patch)
 
     def stop(self, *tasks, **jobs):
         """What stops these."""

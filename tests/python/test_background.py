@@ -263,11 +263,8 @@ class Coverage(unittest.TestCase):
     """Files of coverage; tests/unit/lib/test_lib.c has the same bytes."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.path = os.path.join(folder.name, "coverage")
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.path = os.path.join(self.folder, "coverage")
 
     def write(self, raw):
         """The file."""
@@ -370,11 +367,9 @@ class Runs(unittest.TestCase):
     """Whole runs, against the made-up module."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.out = os.path.join(folder.name, "out")
-        self.coverage = os.path.join(folder.name, "coverage")
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.out = os.path.join(folder, "out")
+        self.coverage = os.path.join(folder, "coverage")
         self.device = "/dev/zero"
 
     def content(self):

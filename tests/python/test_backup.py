@@ -341,14 +341,11 @@ class Whole(unittest.TestCase):
     """Backups of such a disk."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.image = os.path.join(folder.name, "image")
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.image = os.path.join(folder, "image")
         self.world = World()
         for patch in self.world.patches():
-            patch.start()
-            self.addCleanup(patch.stop)
+            self.enterContext(patch)
 
     def command(self, *words):
         """Status, object, errors."""

@@ -55,9 +55,7 @@ class Boots(Case):
 
     def boot(self, name):
         """Another one, with the module and nothing else."""
-        patch = mock.patch.object(journal, "boot_id", return_value=name)
-        patch.start()
-        self.addCleanup(patch.stop)
+        self.enterContext(mock.patch.object(journal, "boot_id", return_value=name))
         self.machine.boot(enabled=False)
         self.machine.command(["modprobe", "freeblock"])
 

@@ -27,18 +27,15 @@ class Calibrate(unittest.TestCase):
     """A disk whose seeks are longer, by band."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.tree = fakedisk.Tree(folder.name)
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.tree = fakedisk.Tree(folder)
         self.tree.disk("sda", 8000000, 65536)
         path = os.path.join(self.tree.root, MODEL)
         kept = mock.patch.multiple("freeblock.calibrate.store", disk_of=mock.DEFAULT,
                                    choose=lambda *_: path)
         for patch in (*self.tree.patches(), kept):
-            patch.start()
-            self.addCleanup(patch.stop)
-        self.new = os.path.join(folder.name, "new.fbmodel")
+            self.enterContext(patch)
+        self.new = os.path.join(folder, "new.fbmodel")
         self.model(RECORDS)
         self.learnt()
 

@@ -39,8 +39,7 @@ class Canary(Case):
         for patch in (mock.patch.object(canary.time, "sleep", self.sleep),
                       mock.patch.object(canary.time, "time", lambda: self.clock),
                       mock.patch.object(kernel, "command", self.command)):
-            patch.start()
-            self.addCleanup(patch.stop)
+            self.enterContext(patch)
 
     def look(self, added_ns, error_ns, slow, words="free reads add 0.40 +- 0.10 ms (4.0 %) to a "
                                                    "read"):

@@ -33,10 +33,8 @@ class Case(unittest.TestCase):
     """Tests that write files."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = os.path.join(folder.name, "trace")
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.path = os.path.join(folder, "trace")
         self.notes = []
 
     def put(self, data):

@@ -447,11 +447,11 @@ class Houses(unittest.TestCase):
         calibrate's -o without a word about it."""
         for command in _parsers(cli.make_parser()) + _parsers(research.cli.make_parser()):
             with self.subTest(command.prog):
-                values = [action for action in command._actions     # pylint: disable=W0212
+                values = [action for action in command._actions
                           if action.nargs in (None, "?") and action.dest != "help"]
                 self.assertEqual(len({action.dest for action in values}), len(values))
                 self.assertFalse([action.dest for action in values if not action.help])
-                self.one_name({name: action for action in command._actions  # pylint: disable=W0212
+                self.one_name({name: action for action in command._actions
                                for name in action.option_strings})
 
     def one_name(self, options):
@@ -599,7 +599,7 @@ class Mistakes(unittest.TestCase):
 def _parsers(parser):
     """A parser and all below it."""
     found = [parser]
-    for action in parser._actions:                                      # pylint: disable=W0212
+    for action in parser._actions:
         if action.nargs == "A...":
             for below in action.choices.values():
                 found += _parsers(below)

@@ -40,7 +40,7 @@ done
 
 def below(parser):
     """The commands below a parser, by name; {} if there are none."""
-    for action in parser._actions:                                      # pylint: disable=W0212
+    for action in parser._actions:
         if action.nargs == "A...":
             return action.choices
     return {}
@@ -48,14 +48,14 @@ def below(parser):
 
 def wanted(parser, words=("freeblock",)):
     """(line that is typed, words that are to be offered) of a parser and of all below it."""
-    options = [action for action in parser._actions                     # pylint: disable=W0212
+    options = [action for action in parser._actions
                if action.option_strings]
     yield [*words, "-"], sorted(name for action in options for name in action.option_strings)
     for action in options:
         if action.choices:
             yield [*words, action.option_strings[-1], ""], sorted(action.choices)
     before = list(words)
-    for action in parser._actions:                                      # pylint: disable=W0212
+    for action in parser._actions:
         if action.option_strings:
             continue
         if action.choices:
@@ -199,7 +199,7 @@ def returned(source):
                   for part in ([value.body, value.orelse] if isinstance(value, ast.IfExp) else
                                value.values if isinstance(value, ast.BoolOp) else [value])]
         found |= {part.value for part in values if isinstance(part, ast.Constant) and
-                  type(part.value) is int}      # pylint: disable=unidiomatic-typecheck
+                  type(part.value) is int}
         found |= {constants[part.id] for part in values if isinstance(part, ast.Name) and
                   part.id in constants}
     return found

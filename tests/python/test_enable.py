@@ -52,9 +52,7 @@ class Enable(Case):
         """The machine starts; what its units do for a disk that appears."""
         self.do("guard", "passed")
         self.machine.boot(enabled=False)
-        boot_id = mock.patch.object(journal, "boot_id", return_value="another")
-        boot_id.start()
-        self.addCleanup(boot_id.stop)
+        self.enterContext(mock.patch.object(journal, "boot_id", return_value="another"))
         self.machine.command(["modprobe", "freeblock"])
         return self.models_load()
 

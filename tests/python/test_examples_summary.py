@@ -17,9 +17,7 @@ PROGRAM = os.path.join(taptest.TOP, "tools", "examples", "summarise")
 
 class Summary(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.build = folder.name
+        self.build = self.enterContext(tempfile.TemporaryDirectory())
 
     def leave(self, test, values):
         """What a lab test has left."""

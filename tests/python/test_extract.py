@@ -27,10 +27,7 @@ class Extract(unittest.TestCase):
     """The toy drive, whole."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
         self.model = self.at("toy.fbmodel")
         self.words = ["extract", "--simulated", sim.drive_file("toy"), "--no-translation",
                       "--state-dir", self.at("state"), "-o", self.model, "--json"]

@@ -120,7 +120,6 @@ class Audits(Case):
         blocks = np.unique(np.concatenate((np.arange(20, 4000, 20), np.arange(23, 4000, 100))))
         self.assertEqual(layout.locate(blocks)["start"].tolist(), places["start"][blocks].tolist())
         with Device.simulated(self.path) as dev:
-            # pylint: disable-next=protected-access
             off = audit._Auditor(dev, Phase.measure(dev, seconds=5), layout)._off(
                 blocks, layout.locate(blocks)["spt"])
         self.assertLess(np.abs(off).max(), audit.HALF)

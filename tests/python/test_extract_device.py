@@ -237,7 +237,6 @@ class Outcomes(Case):
     def test_probe_dies(self):
         """A probe that ends is a message, not a hang."""
         dev = self.drive()
-        # pylint: disable-next=protected-access
         dev._process.kill()
         with self.assertRaisesRegex(ToolError, "ended with status -9"):
             dev.run(dev.ops([0] * 100))

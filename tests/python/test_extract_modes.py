@@ -34,14 +34,9 @@ class Case(unittest.TestCase):
     """With a state directory of its own, and no disk of this machine in sight."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = folder.name
-        self.state = os.path.join(folder.name, "var", "modes")
-        patch = mock.patch.object(fbstate, "ROOT", folder.name)
-        patch.start()
-        self.addCleanup(patch.stop)
+        self.root = self.enterContext(tempfile.TemporaryDirectory())
+        self.state = os.path.join(self.root, "var", "modes")
+        self.enterContext(mock.patch.object(fbstate, "ROOT", self.root))
 
     def left(self):
         """Files in the state directory."""
@@ -312,7 +307,7 @@ class Far(Case):
             with contextlib.redirect_stderr(io.StringIO()):
                 work(Remote(self.server.address))
             status = 0
-        except BaseException as error:      # pylint: disable=broad-except
+        except BaseException as error:
             status = 3 if isinstance(error, modes.Stopped) else 4
         finally:
             os._exit(status)

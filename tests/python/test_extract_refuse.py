@@ -187,13 +187,9 @@ class System(unittest.TestCase):
     """How a disk is attached."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = os.path.realpath(folder.name)
-        patch = mock.patch.object(fbstate, "ROOT", self.root)
-        patch.start()
-        self.addCleanup(patch.stop)
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.root = os.path.realpath(folder)
+        self.enterContext(mock.patch.object(fbstate, "ROOT", self.root))
 
     def write(self, name, text):
         """A file below the root."""
@@ -321,13 +317,8 @@ class Measured(unittest.TestCase):
     """What shows when the drive is asked to read."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.state = folder.name
-        patch = mock.patch.object(fbstate, "ROOT", folder.name)
-        patch.start()
-        self.addCleanup(patch.stop)
+        self.state = self.enterContext(tempfile.TemporaryDirectory())
+        self.enterContext(mock.patch.object(fbstate, "ROOT", self.state))
 
     def test_cache(self):
         """Hits are noticed, and the reason depends on who was asked."""

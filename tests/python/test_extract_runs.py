@@ -78,10 +78,7 @@ class Runs(unittest.TestCase):
     """Drives by runs."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
 
     def drive(self, runs, slips=(), more=""):
         """A description's file."""
@@ -206,7 +203,6 @@ class Runs(unittest.TestCase):
 class LateOnce(Meter):
     """Units of a run, and behind its end others; one unit's first read is late."""
 
-    # pylint: disable-next=super-init-not-called
     def __init__(self, run, late):
         self.run, self.late, self.seen = run, late, set()
         self.tolerance, self.sigma = 0.002, 0.0005
@@ -228,7 +224,6 @@ class Checking(unittest.TestCase):
         meter = LateOnce(runs[0], -1)
         meter.lead = 0.3
         for seed in range(20):
-            # pylint: disable-next=protected-access
             number, units = runcheck._places(meter, runs, 5, np.random.default_rng(seed))
             self.assertEqual(number.tolist(), [0] * 5 + [1] * 5)
             for at, run in enumerate(runs):

@@ -30,13 +30,8 @@ class Case(unittest.TestCase):
     """With a machine of its own that has the disk sda."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = folder.name
-        patch = mock.patch.object(fbstate, "ROOT", self.root)
-        patch.start()
-        self.addCleanup(patch.stop)
+        self.root = self.enterContext(tempfile.TemporaryDirectory())
+        self.enterContext(mock.patch.object(fbstate, "ROOT", self.root))
         self.folder = os.path.join(self.root, "etc", "models")
         self.state = os.path.join(self.root, "state")
         self.disk("sda")
@@ -281,10 +276,7 @@ class Enable(Case):
 
     def setUp(self):
         super().setUp()
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.target = folder.name
+        self.target = self.enterContext(tempfile.TemporaryDirectory())
 
     def do(self, word, *more):
         """Enable or disable below the target."""

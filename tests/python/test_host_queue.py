@@ -44,7 +44,6 @@ class Queue(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         replay.build_host()
-        # pylint: disable-next=consider-using-with
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         cls.drive = os.path.join(cls.folder.name, "drive")

@@ -89,10 +89,7 @@ class Case(unittest.TestCase):
     """With a folder of its own."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
 
     def path(self, name, text=None):
         """A file there, written if there is a text."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of tools/lines, and of what tools/check-style says of kernel-doc."""
+"""Tests of tools/lines."""
 
 import contextlib
 import io
@@ -9,9 +9,9 @@ import subprocess
 import tempfile
 import unittest
 
-import taptest
+import treetest
 
-LINES, STYLE = (taptest.program("tools/" + name) for name in ("lines", "check-style"))
+LINES = treetest.program("tools/lines")
 
 SOURCE = """// SPDX-License-Identifier: GPL-2.0
 /*
@@ -102,14 +102,3 @@ class Lines(unittest.TestCase):
         self.assertLess(module["without_later"], total["lines"])
         self.assertIn("without model_text and upload: %d lines" % module["without_later"],
                       said.getvalue())
-
-
-class Docs(unittest.TestCase):
-    """Kernel-doc is for what other files call."""
-
-    def test_static(self):
-        """Seen to fail: functions that others call are refused, too."""
-        doc = "/**\n * %s() - do it\n * @x: what\n *\n * Return: 0.\n */\n%sint %s(int x)\n{\n}\n\n"
-        text = doc % ("a", "", "a") + doc % ("b", "static ", "b") + \
-            doc % ("c", "static inline ", "c") + "/* d() */\nstatic int d(void)\n{\n}\n"
-        self.assertEqual(STYLE.STATIC_DOC.findall(text), ["b"])

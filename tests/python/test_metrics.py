@@ -65,11 +65,8 @@ class Disks(unittest.TestCase):
     """One disk being scrubbed, one that another scheduler has."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.tree = fakedisk.Tree(os.path.join(folder.name, "root"))
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.tree = fakedisk.Tree(os.path.join(self.folder, "root"))
         self.tree.disk("sda", 8000004, 65536, {"id": "naa.5000c50012345678", "tasks": 2})
         self.tree.disk("sdb", 1000, "", {"id": "-", "state/attached": 0, "tasks": 0,
                                          "state/scheduling": "another scheduler"})
@@ -89,8 +86,7 @@ class Disks(unittest.TestCase):
                         "7 scrub running 1 62501 50 0 128")
         for patch in self.tree.patches() + [
                 mock.patch.object(alarms.time, "time", lambda: NOW)]:
-            patch.start()
-            self.addCleanup(patch.stop)
+            self.enterContext(patch)
 
     def scrub(self, state, began=NOW - 3 * DAY, delivered=20001, rate=100):
         """A scrub of all 62501 blocks, 10000 of them before."""
@@ -292,7 +288,7 @@ class Metrics(Disks):
             self.assertLessEqual(asked, kept, panel["title"])
             text = re.sub(r"\{.*?\}|\[.*?\]|(?:sum|max) by \(.*?\) ", "", expr)
             text = re.sub(r"freeblock_\w+", lambda name: "of('%s')" % name[0], text)
-            # the file is ours  # pylint: disable-next=eval-used
+            # the file is ours
             unit = eval(text, {"of": Unit.of, "rate": Unit.rate, "deriv": Unit.rate,
                                "increase": lambda one: one})
             self.assertEqual(unit.powers, BOARD_UNITS[panel["fieldConfig"]["defaults"]["unit"]],

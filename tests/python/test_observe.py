@@ -74,10 +74,8 @@ class Observe(unittest.TestCase):
     """On the Atlas 10K."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.trace = os.path.join(folder.name, "trace.csv")
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.trace = os.path.join(folder, "trace.csv")
         self.model = sim.model_file("atlas10k")
         self.capacity, self.physical = observe.model_facts(self.model)
 

@@ -55,7 +55,7 @@ def run(words):
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         try:
             return cli.main(list(words))
-        except Exception as error:      # pylint: disable=broad-exception-caught
+        except Exception as error:
             return "%s: %s" % (type(error).__name__, error)
 
 
@@ -86,10 +86,8 @@ class Looks(unittest.TestCase):
     """Commands that only look at a disk."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.tree = fakedisk.Tree(folder.name)
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.tree = fakedisk.Tree(folder)
         self.tree.disk("sda", 8000000, 65536)
         self.tree.values(fakedisk.KERNEL + "sda", {name: USUAL.get(name, 5) for name in files()})
         self.tree.write(fakedisk.DEBUG + "sda/tasks", "3 my scan running 4 62500 200 2 128")
@@ -97,8 +95,7 @@ class Looks(unittest.TestCase):
         for patch in self.tree.patches() + [
                 mock.patch("time.sleep"),
                 mock.patch.object(status.time, "monotonic", lambda: next(clock))]:
-            patch.start()
-            self.addCleanup(patch.stop)
+            self.enterContext(patch)
 
     def test_values(self):
         """One file after the other."""

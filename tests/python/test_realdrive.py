@@ -32,9 +32,8 @@ class Drawn(unittest.TestCase):
     """Random drives."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = os.path.join(folder.name, "d.fbdrive")
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.path = os.path.join(folder, "d.fbdrive")
 
     def records(self, drive):
         """Of a drive that mechdisk and Python take."""

@@ -35,18 +35,14 @@ class Case(unittest.TestCase):
     sda1 (100 to 299, in the middle of blocks) and sda2 (304 to 999)."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
         self.tree = fakedisk.Tree(os.path.join(self.folder, "root"))
         self.disk = fakedisk.Medium(1000, 8)
         self.tree.disk("sda", 1000, 4096)
         self.tree.partition("sda", "sda1", 100, 200)
         self.tree.partition("sda", "sda2", 304, 696)
         for patch in self.tree.patches() + self.disk.patches():
-            patch.start()
-            self.addCleanup(patch.stop)
+            self.enterContext(patch)
         self.out = os.path.join(self.folder, "digests")
 
     def scan(self, *words):

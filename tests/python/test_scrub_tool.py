@@ -30,11 +30,8 @@ class Case(unittest.TestCase):
     """With a folder and a state file of its own."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.path = os.path.join(folder.name, "state", "disk.coverage")
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.path = os.path.join(self.folder, "state", "disk.coverage")
 
     def load(self, raw):
         """The map of a file with these bytes, and what was said; ToolError if refused."""
@@ -392,8 +389,7 @@ class Commands(Case):
                 mock.patch.object(scrub, "Port", lambda disk: self.kernel),
                 mock.patch.object(scrub, "SAVE_S", 0),
                 mock.patch.object(signal, "signal", self.catch)]:
-            patch.start()
-            self.addCleanup(patch.stop)
+            self.enterContext(patch)
 
     def catch(self, number, handler):
         """Handlers are called by the script, not by the system."""

@@ -32,10 +32,7 @@ class Case(unittest.TestCase):
     """With a folder of its own."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
 
     def file(self, text):
         """The name of a file with this text."""

@@ -27,10 +27,7 @@ class Which(unittest.TestCase):
     """Which models are tried."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
 
     def keep(self, name, data):
         """A model there."""
@@ -107,10 +104,7 @@ class Drives(unittest.TestCase):
     """Simulated ones of the toy's make."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
         self.toy = store.Model.of_file(TOY)
 
     def args(self, seed, kind, **more):
@@ -152,7 +146,7 @@ class Drives(unittest.TestCase):
 
     def borrowed(self, args, models):
         """(moves, notes) of an extraction that has found the true layout."""
-        class Found:                            # pylint: disable=too-few-public-methods
+        class Found:
             """The toy's, with an arm."""
 
             @staticmethod

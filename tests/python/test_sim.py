@@ -92,11 +92,9 @@ class Case(unittest.TestCase):
     """With the plain drive in a folder of its own."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.drive = os.path.join(folder.name, "plain.fbdrive")
-        self.model = os.path.join(folder.name, "plain.fbmodel")
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.drive = os.path.join(folder, "plain.fbdrive")
+        self.model = os.path.join(folder, "plain.fbmodel")
         with open(self.drive, "w", encoding="ascii") as file:
             file.write(DRIVE)
         with open(self.model, "wb") as file:

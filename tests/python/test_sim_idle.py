@@ -25,9 +25,7 @@ class Idle(unittest.TestCase):
 
     def setUp(self):
         """A folder for maps and logs."""
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
 
     def file(self, name, text=None):
         """A path there, of a file with this text if any."""

@@ -158,7 +158,6 @@ class Idle(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        # pylint: disable-next=consider-using-with
         cls.folder = tempfile.TemporaryDirectory()
         write_traces(cls.folder.name)
         peers.compile_for_guest("load", os.path.join(cls.folder.name, "load"))

@@ -22,10 +22,8 @@ class Status(unittest.TestCase):
     """One disk at work, one that is not."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.tree = fakedisk.Tree(folder.name)
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.tree = fakedisk.Tree(folder)
         self.tree.disk("sda", 8000000, 65536)
         self.tree.disk("sdb", 1000, "", {"state/scheduling": "solid state", "state/model": 0})
         self.tree.partition("sda", "sda1", 0, 8000)
@@ -33,8 +31,7 @@ class Status(unittest.TestCase):
         for patch in self.tree.patches() + [
                 mock.patch.object(status.time, "sleep", self.sleep),
                 mock.patch.object(status.time, "monotonic", lambda: self.clock)]:
-            patch.start()
-            self.addCleanup(patch.stop)
+            self.enterContext(patch)
 
     def sleep(self, seconds):
         """Time passes, and the task advances."""

@@ -53,10 +53,8 @@ class Top(unittest.TestCase):
     """One disk being scrubbed, one that another scheduler has."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.tree = fakedisk.Tree(folder.name)
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.tree = fakedisk.Tree(folder)
         self.tree.disk("sda", 8000000, 65536, {
             "tasks": 1, "state/free_reads": "on", "state/idle": "reading",
             "state/cost": "free reads add 0.61 +- 0.20 ms (3.1 %) to a read"})
@@ -76,8 +74,7 @@ class Top(unittest.TestCase):
         for patch in self.tree.patches() + [
                 mock.patch.object(top.time, "sleep", self.passes),
                 mock.patch.object(top.fbstate_cost.time, "monotonic", lambda: self.clock)]:
-            patch.start()
-            self.addCleanup(patch.stop)
+            self.enterContext(patch)
 
     def passes(self, seconds=2):
         """In each second 4000 sectors, of those sent three quarters in idle time, half of which is

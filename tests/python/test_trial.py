@@ -35,15 +35,12 @@ class Trial(unittest.TestCase):
     """One disk."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.tree = fakedisk.Tree(folder.name)
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.tree = fakedisk.Tree(folder)
         self.tree.disk("sda", 8000000, "", {"trial": 1})
         self.table()
         for patch in self.tree.patches():
-            patch.start()
-            self.addCleanup(patch.stop)
+            self.enterContext(patch)
 
     def table(self, said=SAID, level=0, left_us=0, stops=0):
         """What the module tells."""
