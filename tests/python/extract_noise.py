@@ -13,17 +13,13 @@ Documentation/extract.rst:
 import argparse
 import os
 import re
-import sys
 
 import numpy as np
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
-
-from layouts import drive_places, host_program  # noqa: E402
-from freeblock import ToolError  # noqa: E402
-from freeblock.extraction import device, phase, refuse, runcheck, runfind  # noqa: E402
+from conftest import TOP        # and where the packages are
+from layouts import drive_places, host_program
+from freeblock import ToolError
+from freeblock.extraction import device, phase, refuse, runcheck, runfind
 
 DRIVES = ("atlas10k", "nearline16-512e")
 # jitter of the drive, then kind and size of the host's, ns
