@@ -133,7 +133,7 @@ class Own(Case):
                 (found,) = json.loads(out)
                 self.assertEqual(found["settings"]["trace"], self.path)
                 status, out, err = taptest.freeblock(
-                    "predict", "--trace", self.path, "--model", MODEL, "--no-scan", "--json")
+                    "predict", "--trace", self.path, "--model", MODEL, "--json")
                 self.assertEqual(status, 0, err)
                 self.assertEqual(json.loads(out)["trace"]["requests"], len(samples.REQUESTS))
                 self.assertIn("record longer", json.loads(out)["trace"]["caveat"])

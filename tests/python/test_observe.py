@@ -102,7 +102,7 @@ class Observe(unittest.TestCase):
 
     def test_predict(self):
         """Both agree on requests anywhere, and the trace's own responses, 10 ms each whatever the
-        load, are told to differ. Seen to fail: bands that are not looked at."""
+        load, are told to differ. Seen to fail: a tolerance that is not looked at."""
         workload(self.trace, self.capacity)
         code, out, _ = self.observe("--trace", self.trace, "--model", self.model, "--predict",
                                     "--json")
@@ -113,7 +113,7 @@ class Observe(unittest.TestCase):
         told = "\n".join(crosscheck.lines(rows))
         self.assertIn("THEY DIFFER", told)
         self.assertNotIn("THEY DIFFER", "\n".join(crosscheck.lines(rows[:1])))
-        self.assertIsNone(crosscheck.row("x", None, 1.0, 0.9, 1.1)["agree"])
+        self.assertIsNone(crosscheck.row("x", None, 1.0)["agree"])
 
     def test_days(self):
         """The stages' rates, added up over the disk's shares."""

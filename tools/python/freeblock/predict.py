@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""predict: what a disk would do with a workload, and a scan in its gaps get, in closed form.
+"""predict: what a disk would do with a workload, and a scan beside it get, in closed form.
 
 Documentation/predict.rst says what the numbers mean, and how good they are.
 """
 
-import contextlib
+import itertools
 import json
-import os
 import sys
 
-from . import UsageError, arrivals, need_at_most_one, need_range, sim
+from . import UsageError, arrivals, sim
 from .streams import one_line
 
 
@@ -27,9 +26,9 @@ def add_parser(subparsers):
     """The subcommand's options."""
     parser = subparsers.add_parser(
         "predict", help="compute response times and free bandwidth by an analytic model",
-        description="Compute response time by scheduling order, utilisation, idle time, free MB/s "
-        "and days per scan from a drive's model and a workload, without a simulation. Several "
-        "drives and workloads are combined, in parallel.")
+        description="Compute response time by scheduling order, utilisation, idle time and free "
+        "MB/s from a drive's model and a workload, without a simulation. Several "
+        "drives and workloads are combined.")
     disks = parser.add_argument_group("disks")
     disks.add_argument("--model", nargs="+", action="extend", default=[], metavar="FILE",
                        help="a disk's .fbmodel (freeblock extract makes it)")
@@ -44,8 +43,7 @@ def add_parser(subparsers):
                        "(600MB)")
     disks.add_argument("--cache-hit", metavar="TIME", help="from a request to the report of what "
                        "the cache has, without the transfer (50us)")
-    disks.add_argument("--write-cache", metavar="N|off", help="segments of writes that are reported"
-                       " before they are on the medium (off)")
+    disks.add_argument("--write-cache", metavar="off", help="of a model: none is computed (off)")
     loads = parser.add_argument_group("workloads")
     loads.add_argument("--trace", nargs="+", action="extend", default=[], metavar="FILE",
                        help=arrivals.FORMATS)
@@ -62,14 +60,9 @@ def add_parser(subparsers):
                       "auto (auto)")
     free.add_argument("--conservatism", metavar="TIME", help="added to each seek of a free read, "
                       "as 300us, or auto: learnt (auto)")
-    free.add_argument("--no-scan", action="store_true", help="leave out the duration of a whole "
-                      "scan, which takes longest to compute")
     many = parser.add_argument_group("many")
     many.add_argument("--pairs", action="store_true", help="the first disk with the first "
                       "workload and so on, not each with each")
-    many.add_argument("-j", "--jobs", type=int, metavar="N", help="at once (as many as CPUs)")
-    many.add_argument("--dask", metavar="ADDRESS", help="on the workers of a Dask scheduler, "
-                      "tcp://HOST:PORT (needs python3-distributed)")
     many.add_argument("--json", action="store_true", help="an object a line for each disk and "
                       "workload")
     many.add_argument("--quiet", action="store_true", help="no progress")
@@ -116,22 +109,15 @@ def loads_of(args):
     return found or [question.Load("--set", changes=changes)]
 
 
-def _settings(args):
-    """An answer.Settings."""
+def items_of(args):
+    """What answer.answer() is asked: each disk with each load, or the first with the first."""
     from .prediction import answer  # pylint: disable=import-outside-toplevel
-    return answer.settings(args.order, args.policy, args.conservatism, not args.no_scan)
-
-
-def _absolute(path):
-    """Of a file; names of simulated drives stay."""
-    return os.path.abspath(path) if os.path.exists(path) else path
-
-
-def _processes(args):
-    need_at_most_one((args.jobs is not None, "--jobs"), (args.dask is not None, "--dask"))
-    if args.jobs is not None:
-        need_range("--jobs", args.jobs, 1)
-    return args.jobs or os.cpu_count() or 1
+    disks, loads = disks_of(args), loads_of(args)
+    if args.pairs and len(loads) != len(disks):
+        raise UsageError("--pairs: %d disks but %d workloads" % (len(disks), len(loads)))
+    chosen = answer.settings(args.order, args.policy, args.conservatism)
+    pairs = zip(disks, loads) if args.pairs else itertools.product(disks, loads)
+    return [(disk, load, chosen) for disk, load in pairs]
 
 
 def _refusal(answer):
@@ -169,22 +155,13 @@ class Printer:
 
 def run(args):
     """The subcommand."""
-    processes = _processes(args)
-    if args.dask:
-        # workers have a folder of their own
-        for name in ("model", "drive", "trace", "workload"):
-            setattr(args, name, [_absolute(path) for path in getattr(args, name)])
-    disks, loads = disks_of(args), loads_of(args)
-    from .prediction import batch, report  # pylint: disable=import-outside-toplevel
-    todo = batch.tasks(loads, disks, _settings(args), args.pairs)
-    count = sum(len(task.disks) for task in todo)
-    printer = Printer(args, count)
+    items = items_of(args)
+    from .prediction import answer, report  # pylint: disable=import-outside-toplevel
+    count, printer = len(items), Printer(args, len(items))
     if count > 1 and not args.json:
         print(report.head(), flush=True)
-    found = batch.on_dask(todo, args.dask) if args.dask else batch.in_processes(todo, processes)
-    with contextlib.closing(found):
-        for answer in found:
-            printer.show(answer)
+    for item in items:
+        printer.show(answer.answer(item))
     printer.progress.end()
     if printer.failed and count > 1:
         print("freeblock: %d of %d could not be predicted" % (printer.failed, count),

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from freeblock import ToolError, UsageError, fbdrive, sim
 from freeblock.prediction.device import Device
-from freeblock.prediction.workloads import Disk
 from .. import fidelity, replay
+from .workloads import Disk
 
 # The paper's cache (section 5): one segment of 128 KiB, write-through; reading ahead goes on
 # until it is full, and (4.2) only a miss starts it
@@ -57,16 +57,8 @@ def _write(source, name, cached, out):
     scalars, _ = fbdrive.records(source)
     sectors = SEGMENT // int(scalars.get("sector_bytes", ["512"])[0])
     lines = [line % sectors if "%" in line else line for line in AS_PAPER]
-    return changed(source, name, ["# As the paper configures its drives."] + lines
-                   if cached else [], out)
-
-
-def changed(source, name, lines, out):
-    """A drive's description with more lines, of which the last of a kind counts, in a file of its
-    own."""
     with open(source, encoding="utf-8") as file:
-        text = file.read().rstrip("\n") + "\n" + "".join(line + "\n" for line in lines)
-    os.makedirs(out, exist_ok=True)
+        text = file.read().rstrip("\n") + "\n" + "".join(line + "\n" for line in lines * cached)
     path = os.path.join(out, name + ".fbdrive")
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
@@ -79,16 +71,6 @@ def imported(out):
     if not os.path.isdir(folder):
         return None
     return _write(fidelity.Folder(folder).drive, PAPERS_DRIVE, True, out)
-
-
-def real(_out):
-    """(name, path) of the real drives that have traces; none if those are not at hand."""
-    if not os.path.isdir(fidelity.DRIVES):
-        return []
-    folders = [fidelity.Folder(os.path.join(fidelity.DRIVES, name))
-               for name in sorted(os.listdir(fidelity.DRIVES))]
-    return [("real-" + folder.name, folder.drive)
-            for folder in folders if not folder.lacks()]
 
 
 def names():
@@ -116,12 +98,10 @@ def find(wanted, out):
     return found, said
 
 
-def measure(drive, case, policy, skip=0, batches=20):
+def measure(drive, case, policy, skip=0):
     """What `mechdisk-host queue` makes of a case's requests."""
-    words = [replay.HOST, "queue", drive.path, "--policy", policy, "--binary", "--skip", str(skip),
-             "--batches", str(batches)] + ["--closed"] * case.requests.closed
-    if case.requests.processes:
-        words += ["--processes", str(case.requests.processes)]
+    words = [replay.HOST, "queue", drive.path, "--policy", policy, "--binary", "--skip", str(skip)]
+    words += ["--closed"] * case.requests.closed
     ran = subprocess.run(words, check=False, capture_output=True,
                          input=case.requests.records(drive.disk))
     if ran.returncode:

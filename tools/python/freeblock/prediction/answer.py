@@ -4,66 +4,61 @@ JSON, of which Documentation/predict.rst has every key. report.py has it for peo
 
 import dataclasses
 import math
+import os
+import traceback
 from dataclasses import dataclass
 
 import numpy as np
 
 from .. import ToolError, UsageError, arrivals
-from . import bands, compose, freeband, freecourse, freeidle, paper, standin, units
+from . import compose, freeband, freeidle, paper, question, units
 from .device import SECTOR
 
-ALGORITHMS = ("fcfs", "look", "clook", "sstf", "sptf")
+ALGORITHMS = compose.ALGORITHMS
 ORDER = "clook"
 # What comes nearest to a policy of freeblock's; else SPTF
 NEAREST = {"clook": "clook", "sstf": "sstf"}
 DAY_S = 86400.0
 # A trace that is shorter may not be typical
 ENOUGH_S = 30
-# As the module is set by default (Documentation/admin-guide.rst)
-MODULE = {"policy": "auto", "conservatism": "auto", "lift": "all", "value": "root"}
 # Its buffers: of 1.5 of the longest tracks, within these bounds (design.rst), bytes
 BUFFER_TRACKS, BUFFER_LEAST, BUFFER_MOST = 1.5, 262144, 1310720
-# A scan in gaps alone that takes longer than that, s, has no end: a hundred years
-ENDLESS_S = 100 * 365.25 * DAY_S
-# While fewer reads than that have come since the last write, a drive with a write-back cache orders
-# alone, and nothing is read in gaps (core/destage.c)
-READS_ALONE = 32
+NOTABLE = 0.05          # a share of requests in runs, or in streams, that is worth a remark
+# A trace's own responses are in doubt if they are shorter than those of all orders by more than
+# that, or longer
+FAR = 1.25
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the scheduler would be set to, the order that costs are told against, and whether
-    the course of a whole scan is wanted, which takes longest to say."""
+    """What the scheduler would be set to, and the order that costs are compared with."""
 
     order: str
     free: freeband.FreeSettings
-    scan: bool
 
 
-def settings(order, policy_name, conservatism, scan=True):
+def settings(order=None, policy=None, conservatism=None):
     """Settings of options' texts, None where they are not given; ToolError."""
     if order is not None and order not in ALGORITHMS:
         raise UsageError("--order: %s is none of %s" % (order, ", ".join(ALGORITHMS)))
-    said = dict(MODULE)
-    if policy_name is not None:
-        said["policy"] = policy_name
+    given = {} if policy is None else {"policy": policy}
     if conservatism not in (None, "auto"):
         try:
-            said["conservatism"] = units.number(conservatism, "s")
+            given["conservatism"] = units.number(conservatism, "s")
         except ToolError as error:
             raise UsageError("--conservatism %s: %s" % (conservatism, error)) from error
     try:
-        free = freeband.FreeSettings(**said).check()
+        free = freeband.FreeSettings(**given).check()
     except ToolError as error:
         raise UsageError("--policy, --conservatism: %s" % error) from error
-    return Settings(order or ORDER, free, scan)
+    return Settings(order or ORDER, free)
 
 
 def with_buffers(free, device):
     """FreeSettings with the module's buffers for a device's tracks."""
     longest = float(np.max(device.zones.sectors_per_track)) * SECTOR
     size = min(max(BUFFER_TRACKS * longest, BUFFER_LEAST), BUFFER_MOST)
-    return dataclasses.replace(free, max_bytes=size, max_prepend_bytes=size)
+    return dataclasses.replace(free, max_bytes=size)
 
 
 def _ms(time):
@@ -76,188 +71,113 @@ def _awake(workload):
     return 1.0 if workload.arrival_process == "bursty" else workload.request_rate / workload.rate
 
 
-def _banded(name, time, workload, found, of):
-    """A time and its band, as JSON; the band alone if that says more."""
-    low, high = bands.response(workload, found, of) or (None, None)
-    told = None if bands.doubtful(workload, found, of) else time
-    return {name + "_ms": _ms(told), name + "_low_ms": _ms(low), name + "_high_ms": _ms(high)}
+def doubtful(found, workload, device, trace):
+    """Why the response of a compose.Prediction is not worth much, or None."""
+    if trace and trace.interleaved >= NOTABLE and device.cache and \
+            device.cache.read_ahead != "none":
+        return "requests go on from several others in turns, and the drive reads ahead"
+    if trace and trace.bursty:
+        return "requests come in bursts"
+    return compose.doubtful(workload, found)
 
 
-def order(found, workload):
-    """A compose.Prediction as JSON."""
+def order(found, workload, unknown):
+    """A compose.Prediction as JSON; unknown: why its response is, if it is."""
     awake = 1.0 if found.saturated else _awake(workload)
-    unknown = bands.doubtful(workload, found)
+
+    def told(time):
+        return None if unknown else _ms(time)
     return {"saturated": found.saturated, "saturated_at_per_s": found.saturation_rate,
             "unknown": unknown, "reckoned_ms": _ms(found.response_time),
             "utilisation_pct": 100 * found.utilisation * awake,
             "throughput_per_s": found.throughput * awake,
-            **_banded("response", found.response_time, workload, found, bands.ALL),
-            **_banded("read", found.read_response, workload, found, bands.READS),
-            **_banded("write", found.write_response, workload, found, bands.WRITES),
-            "p99_ms": None if unknown else _ms(found.response_quantile(0.99)),
-            "queue_ms": None if unknown else _ms(found.queue_delay),
+            "response_ms": told(found.response_time), "read_ms": told(found.read_response),
+            "write_ms": told(found.write_response), "queue_ms": told(found.queue_delay),
             "service_ms": _ms(found.service_time),
             "queue_size": None if unknown else found.queue_size,
             "miss_pct": 100 * found.miss_prob, "partial_hit_pct": 100 * found.partial_hit_prob,
             "iterations": found.iterations}
 
 
-def _random(found):
-    """What a request takes that no cache answers and that comes alone; the same in all orders."""
-    return {"seek_ms": _ms(found.seek_time), "rotation_ms": _ms(found.rotational_latency),
-            "transfer_ms": _ms(found.transfer_time)}
+# Free bandwidth
+
+def stand_in(workload, service_time, bursty=False):
+    """(a workload of Poisson or closed arrivals of requests that are each elsewhere, what of the
+    workload that only approximates, its requests for each of the workload's). Bursts and even
+    spacing: Poisson arrivals of the same rate. A run: one request of all its bytes, as nothing is
+    gained between two requests that follow each other. service_time: s of a request; bursty: a
+    trace's requests, that are taken for Poisson's."""
+    sparse = workload.sparse_run_fraction
+    followers = min(workload.locality_fraction, 1 - sparse) * \
+        (1 - 1 / workload.requests_per_run) + \
+        sparse * (1 - 1 / (workload.requests_per_sparse_run or 1))
+    starts = 1 - followers if followers >= NOTABLE else 1.0
+    kind = workload.arrival_process
+    said = {"run_length": None, "sparse_run_fraction": 0, "request_rate":
+            workload.request_rate * starts, "effective_request_rate": workload.rate * starts,
+            "request_size": min(workload.request_size / starts, workload.data_span)}
+    if kind == "closed":
+        said["think_time"] = workload.think_time / starts
+    elif kind == "constant-closed":
+        pause = max(1 / workload.rate - service_time, 0.0)
+        said.update(arrival_process="closed", outstanding=1, think_time=pause / starts)
+    else:
+        said["arrival_process"] = "poisson"
+    roughly = ["runs"] * (starts < 1) + ["bursts"] * (kind == "bursty" or bursty) + \
+        ["even spacing"] * (kind == "constant-open")
+    return dataclasses.replace(workload, **said), roughly, starts
 
 
-def _responses(found, like, nearest):
-    """(without a task, with one), s. Where freeband knows a stand-in only, the nearest
-    order's, and what a run's first request takes longer with a task in the share of these."""
-    if not like.roughly or found.saturated or nearest.saturated:
-        return found.response_alone, found.foreground_response
-    longer = like.starts * (found.foreground_response - found.response_alone)
-    return nearest.response_time, nearest.response_time + longer
-
-
-def _busy_share(found, like, nearest):
-    """Of all the time, the share in which the drive is busy for the host."""
-    load = like.workload
-    if like.roughly and load.arrival_process == "poisson":
-        return min(load.request_rate / like.starts * nearest.service_time, 1.0)
-    return found.utilisation * load.request_rate / load.rate
-
-
-def _caches_writes(device, workload):
-    """Whether writes are answered before they are on the medium, of which the model knows
-    nothing: they take less, and free reads are fewer, as nobody knows where the head is."""
-    return device.cache is not None and device.cache.write_policy == "back" and \
-        workload.read_fraction < 1
-
-
-def _cost(found, unknown, alone, busy):
-    """What a scan costs: (response with one, s; %; % of requests/s), all None where it is not
-    known how much seeks vary, as that is what it comes from."""
-    if "seek_spread" in unknown:
-        return None, None, None
-    return busy, None if alone is None else 100 * (busy / alone - 1), 100 * found.slowdown
-
-
-def through(device):
-    """The same device with its write cache off."""
-    return dataclasses.replace(device, cache=dataclasses.replace(
-        device.cache, write_policy="through"))
-
-
-def _cached_idle(device, workload):
-    """(share of the time in which the medium has nothing to do, standard deviation of a destage, s)
-    of a drive that orders reads and destages alone."""
-    found = compose.predict(through(device), workload, "sptf")
-    mechanism, share = found.parts.mechanism, workload.read_fraction
-    beside = share * (mechanism.overhead(True) + mechanism.report(True)) + \
-        (1 - share) * (mechanism.overhead(False) + mechanism.report(False))
-    busy = 1.0 if found.saturated else found.utilisation - found.throughput * beside
-    return max(1 - busy, 0.0), math.sqrt(mechanism.random(1, False).variance())
-
-
-def _idle(found, device, like):
-    """(freeidle.Idle, None without idle reads; share of what gaps bring that is left) of the time
-    outside of pauses."""
-    load = like.workload
-    caches, gaps, spread = _caches_writes(device, load), 1.0, None
-    idle = found.idle_fraction
-    if caches:
-        gaps = load.read_fraction ** READS_ALONE
-        gaps = gaps if gaps > 1 / READS_ALONE else 0.0
-        idle, spread = _cached_idle(device, load)
-    rate = load.rate
+def _idle(found, device, load):
+    """Bytes/s in idle time, outside of pauses."""
+    ends = load.rate
     if load.arrival_process == "closed":
-        # who thinks ends it
-        rate = load.outstanding / load.think_time if load.think_time > 0 else math.inf
-    if found.saturated or not math.isfinite(rate) or idle <= 0:
-        return None, gaps
-    return freeidle.Idle(idle, rate, spread), gaps
+        # a process that thinks ends it
+        ends = load.outstanding / load.think_time if load.think_time > 0 else math.inf
+    if found.saturated or not math.isfinite(ends) or found.idle_fraction <= 0:
+        return 0.0
+    return freeidle.idle_rate(device, found.idle_fraction, ends)
 
 
-def _scanned(found, gaps, awake):
-    """(s that a whole scan in gaps alone takes, [share read, MB/s] pairs); None and none of a drive
-    whose gaps are left alone, or bring too little for the scan to have an end."""
-    if not found.scan_seconds or gaps < 1 or found.scan_seconds > ENDLESS_S * awake:
-        return None, []
-    course = [] if found.coverage is None else \
-        [[float(share), float(each) * awake / 1e6]
-         for share, each in zip(found.coverage, found.by_coverage)]
-    return found.scan_seconds / awake, course
-
-
-def _whole(found, device, idle, gaps, awake):
-    """(least, told, most) days of a whole scan in gaps and in idle time; Nones without an end."""
-    def brings(done):
-        if gaps < 1 or found.by_coverage is None:
-            return gaps * found.fresh * (1 - done)
-        return np.interp(done, found.coverage, found.by_coverage)
-    course = freecourse.course(device, brings, idle, awake)
-    if course is None:
-        return None, None, None
-    return tuple(factor * course.seconds / DAY_S for factor in (bands.DAYS[0], 1.0, bands.DAYS[1]))
-
-
-def days_of(least, whole):
-    """(days at least, (least, told, most) days of a whole scan), which do not contradict each
-    other. The former are a scan's that goes on as fast as it may begin, which no band goes below.
-    But a whole scan that is told to take less yet, as idle reads may use more of their goal in the
-    long run, is not cut short: its own band says then what it takes at least."""
-    low, told, most = whole
-    if least is None or told is None:
-        return least, whole
-    if least > told:
-        return low, whole
-    return least, (max(low, least), told, most)
-
-
-def free_json(found, device, like, nearest, doubtful=None, scan=False):
-    """A freeband.FreeBandwidth of a StandIn as JSON; doubtful: why the nearest order's responses
-    are unknown, if they are; scan: with the days of a whole one. It tells of the time outside of
-    pauses; means over all the time are made of that here."""
-    awake = like.workload.request_rate / like.workload.rate
-    times, share = _idle(found, device, like)
-    gaps = found.fresh * share * awake
-    idle = float(freeidle.idle_reads(device, times).rate[0]) if times else 0.0
+def free_json(found, device, stands, nearest, unknown=None):
+    """A freeband.FreeBandwidth of a stand_in() as JSON; unknown: why the nearest order's responses
+    are, if they are. It is of the time outside of pauses; means over all the time are made of
+    that here."""
+    load, roughly, starts = stands
+    awake = load.request_rate / load.rate
+    gaps = found.fresh * awake
     # pauses are all idle
-    idle = idle * awake + freeidle.undisturbed(device) * (1 - awake)
-    first = gaps + idle
-    low, high = bands.FREE[bands.free_kind(device, like.workload)]
-    whole, course = _scanned(found, share, awake)
-    least, days = days_of(device.capacity / (high * first) / DAY_S if first else None,
-                        _whole(found, device, times, share, awake) if scan else (None,) * 3)
-    alone, busy = _responses(found, like, nearest)
-    unknown = ["seek_spread"] * (not device.spread_known) + \
-        ["response"] * bool(like.roughly and doubtful)
-    busy, cost, slowdown = _cost(found, unknown, alone, busy)
-    if "response" in unknown:
+    idle = _idle(found, device, load) * awake + freeidle.idle_rate(device, 1 - awake, 0.0)
+    alone, busy = found.response_alone, found.foreground_response
+    used = found.utilisation
+    if roughly and not found.saturated and not nearest.saturated:
+        longer = starts * (busy - alone)
+        alone, busy = nearest.response_time, nearest.response_time + longer
+        if load.arrival_process == "poisson":
+            used = min(load.rate / starts * nearest.service_time, 1.0)
+    cost = None if alone is None else 100 * (busy / alone - 1)
+    slowdown = 100 * found.slowdown
+    not_told = ["seek_spread"] * (not device.spread_known) + ["response"] * bool(unknown)
+    if not device.spread_known:
+        busy = cost = slowdown = None
+    if unknown:
         alone = busy = None
-    roughly = list(like.roughly) + ["write cache"] * _caches_writes(device, like.workload)
-    return {"roughly": roughly, "unknown": unknown,
-            "fresh_mb_s": first / 1e6, "fresh_low_mb_s": low * first / 1e6,
-            "fresh_high_mb_s": high * first / 1e6, "gaps_mb_s": gaps / 1e6,
-            "idle_mb_s": idle / 1e6,
-            "days_least": least,
-            "days_whole_low": days[0], "days_whole": days[1], "days_whole_high": days[2],
-            "scan_mb_s": device.capacity / whole / 1e6 if whole else None,
-            "days_per_scan": whole / DAY_S if whole else None, "mb_s_by_coverage": course,
+    first = gaps + idle
+    return {"roughly": roughly, "unknown": not_told, "fresh_mb_s": first / 1e6,
+            "gaps_mb_s": gaps / 1e6, "idle_mb_s": idle / 1e6,
+            "days_least": device.capacity / first / DAY_S if first else None,
             "gaps_per_s": found.gaps_per_second * awake, "gap_ms": _ms(found.gap_mean),
             "latency_ms": _ms(found.latency_mean), "latency_pct": 100 * found.latency_share,
             "saturated": found.saturated, "alone_ms": _ms(alone), "response_ms": _ms(busy),
-            "cost_pct": cost, "slowdown_pct": slowdown,
-            "idle_pct": 100 * (1 - _busy_share(found, like, nearest)),
+            "cost_pct": cost, "slowdown_pct": slowdown, "idle_pct": 100 * (1 - used * awake),
             "idle_ms": _ms(found.idle_mean)}
 
 
+# The rest
+
 def paper_json(found):
     """A paper.Foretold as JSON."""
-    curve = found.curve
-    return {"seek_curve": curve and {"a_ms": _ms(curve.a), "b_ms": _ms(curve.b),
-                                     "c_ms": _ms(curve.c), "d_ms": _ms(curve.d),
-                                     "e_cylinders": float(curve.e),
-                                     "residual_ms": _ms(found.residual)},
-            "seek_ms": _ms(found.seek_time), "rotation_ms": _ms(found.rotational_latency),
+    return {"seek_ms": _ms(found.seek_time), "rotation_ms": _ms(found.rotational_latency),
             "transfer_ms": _ms(found.transfer_time), "miss_pct": 100 * found.miss_prob,
             "partial_hit_pct": 100 * found.partial_hit_prob,
             "service_ms": _ms(found.service_time), "queue_ms": _ms(found.queue_delay),
@@ -275,14 +195,13 @@ def _cache(device, disk):
     return dict(said, told_by=disk.cache_from)
 
 
-def _in_band(response_ms, orders):
-    """Whether a response that was measured lies in the band of any order (JSON); None if there
-    is none, or no band."""
-    bands_ms = [(said["response_low_ms"], said["response_high_ms"]) for said in orders.values()
-                if said["response_low_ms"] is not None]
-    if response_ms is None or not bands_ms:
+def _likely(response_ms, orders):
+    """Whether a response that was measured is near those of the orders (JSON); None if there
+    is none, or of all orders none is known."""
+    told = [said["response_ms"] for said in orders.values() if said["response_ms"] is not None]
+    if response_ms is None or not told:
         return None
-    return any(low <= response_ms <= high for low, high in bands_ms)
+    return min(told) / FAR <= response_ms <= max(told) * FAR
 
 
 def trace_json(found, orders):
@@ -290,24 +209,54 @@ def trace_json(found, orders):
     return {"requests": found.requests, "duration_s": found.duration, "pauses_s": found.pauses,
             "caveat": arrivals.caveat(found.requests, found.duration, ENOUGH_S),
             "mean_response_ms": _ms(found.mean_response),
-            "in_band": _in_band(_ms(found.mean_response), orders),
-            "stream_fraction": found.stream_fraction, "hot_half": found.hot_half}
+            "likely": _likely(_ms(found.mean_response), orders),
+            "interleaved": found.interleaved, "bursty": found.bursty,
+            "hot_half": found.hot_half}
 
 
-def answer(disk, device, load, workload, trace, settings):
-    """All that is foretold of a disk and a workload, as JSON."""
+def _answer(disk, load, chosen):
+    """All that is predicted of a disk and a workload, as JSON; ToolError, OSError."""
+    device = question.device_of(disk)
+    workload, trace = question.workload_of(load, device)
+    question.check_span(workload, device, trace)
+    question.check_cache(disk, load, device, workload)
     orders = {name: compose.predict(device, workload, name) for name in ALGORITHMS}
-    nearest = orders[NEAREST.get(settings.free.policy, "sptf")]
-    like = standin.stand_in(workload, nearest.service_time)
-    free = freeband.free_bandwidth(device, like.workload, with_buffers(settings.free, device),
-                                   settings.scan)
-    told = {name: order(found, workload) for name, found in orders.items()}
+    like = NEAREST.get(chosen.free.policy, "sptf")
+    nearest, mechanism = orders[like], orders["fcfs"].parts.mechanism
+    stands = stand_in(workload, nearest.service_time, bool(trace and trace.bursty))
+    free = freeband.free_bandwidth(device, stands[0], with_buffers(chosen.free, device))
+    why = {name: doubtful(found, workload, device, trace) for name, found in orders.items()}
+    told = {name: order(found, workload, why[name]) for name, found in orders.items()}
     return {
         "disk": disk.path, "name": device.name, "capacity_bytes": int(device.capacity),
         "revolution_ms": _ms(device.revolution_time), "cache": _cache(device, disk),
         "workload_from": load.name, "workload": workload.to_dict(),
-        "trace": trace_json(trace, told) if trace else None, "random": _random(orders["fcfs"]),
-        "order": settings.order, "orders": told,
-        "paper": paper_json(paper.foretell(device, workload, orders["fcfs"].parts.mechanism)),
-        "free": free_json(free, device, like, nearest, bands.doubtful(workload, nearest),
-                          settings.scan)}
+        "trace": trace_json(trace, told) if trace else None,
+        "random": {"seek_ms": _ms(mechanism.seek().mean()),
+                   "rotation_ms": _ms(mechanism.rotation().mean()),
+                   "transfer_ms": _ms(mechanism.transfer().mean())},
+        "order": chosen.order, "orders": told,
+        "paper": paper_json(paper.foretell(device, workload, mechanism)),
+        "free": free_json(free, device, stands, nearest, why[like]),
+        "simulate": question.simulation(disk, load, workload)}
+
+
+def _reason(error):
+    """An exception for people; where it is ours, also where."""
+    if isinstance(error, ToolError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return "%s: %s" % (error.filename, error.strerror) if error.filename else error.strerror
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return "internal error: %s: %s (%s:%d)" % (
+        type(error).__name__, error, os.path.basename(frame.filename), frame.lineno)
+
+
+def answer(item):
+    """The answer of a (question.Disk, question.Load, Settings); if there is none, its "error" says
+    why, and the others of many are not stopped by it."""
+    disk, load, _ = item
+    try:
+        return _answer(*item)
+    except Exception as error:  # pylint: disable=broad-exception-caught
+        return {"disk": disk.path, "workload_from": load.name, "error": _reason(error)}

@@ -3,7 +3,6 @@
 drive that make the mechanism exact (zones, skews, overheads)."""
 
 import functools
-import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -13,15 +12,13 @@ from .. import ToolError, asdrive, fbdrive, fbdrive_check, fbmodel, truth
 from ..extraction.places import Layout
 
 SECTOR = 512            # bytes of a model's LBN
-ALGORITHMS = ("fcfs", "look", "clook", "sstf", "sptf", "sptf-sw")
 
 
 class Zones(NamedTuple):
     """Arrays, a value for each zone, outside first. sectors_per_track: 512-byte slots
     of a track, used or not (mean over heads); skews: turns; bytes: of data; slipped: share
-    of the slots that hold nothing amid others that do; slip_unit: what divides all runs of
-    such slots (0: there are none); first_data, end_data: where in the cylinders the zone's
-    data begin and end, as dead and spare sectors do not lie amid them."""
+    of the slots that hold nothing amid others that do; first_data, end_data: where in the
+    cylinders the zone's data begin and end, as dead and spare sectors do not lie amid them."""
 
     first_cylinder: np.ndarray
     last_cylinder: np.ndarray
@@ -31,27 +28,8 @@ class Zones(NamedTuple):
     first_byte: np.ndarray
     bytes: np.ndarray
     slipped: np.ndarray
-    slip_unit: np.ndarray
     first_data: np.ndarray
     end_data: np.ndarray
-
-
-class ThreePart(NamedTuple):
-    """The paper's seek curve: a + b sqrt(dis) up to e cylinders, c + d dis beyond.
-    a, c: s; b: s/sqrt(cylinder); d: s/cylinder; e: cylinders."""
-
-    a: float
-    b: float
-    c: float
-    d: float
-    e: float
-
-    def time(self, distance):
-        """s, of distances in cylinders (an array); 0 at 0."""
-        distance = np.asarray(distance, dtype=float)
-        near = self.a + self.b * np.sqrt(np.maximum(distance, 0))
-        far = self.c + self.d * distance
-        return np.where(distance <= 0, 0.0, np.where(distance <= self.e, near, far))
 
 
 @dataclass(frozen=True)
@@ -63,28 +41,15 @@ class CacheSpec:
     read_ahead: str = "segment"         # none, track, cylinder, segment, stream
     read_ahead_bytes: float = None      # at most so much; None: what read_ahead says
     read_ahead_on_hit: bool = False
-    read_ahead_trigger: str = "any"     # or "same-track"
-    write_policy: str = "through"       # or "back"
-    write_segments: int = 0             # so many writes are held
-    write_hit: float = 0.0              # of a write that the cache takes: report and all, without
-                                        # the transfer
-    write_hit_after_write: float = None         # .. behind another write; None: the same
-    append_writes: bool = False         # what continues a write that is held goes with it
-    destage: str = "eager"              # held writes take turns with reads; "idle": after them
-    destage_delay: float = 0.0          # .. but not before they have been held for so long
-    destage_order: str = "sptf"         # of ALGORITHMS
+    write_policy: str = "through"       # or "back": reported before they are on the medium
     transfer_rate: float = float("inf")         # from the cache to the host
     hit_overhead: float = 0.0           # of a read that the cache answers, report and all
-    discard_read: bool = False
-    keep_passing: bool = False          # what passes before the wanted data takes room, too
-    read_ahead_join: bool = True        # a read goes along with reading ahead though nothing of
-                                        # it has been read yet
 
 
 @dataclass(frozen=True, eq=False)
 class Device:
     """A disk. Times in s; seek_time[i] is a read's over seek_distance[i] cylinders, straight
-    between the points; `curve` is what the paper has in their place."""
+    between the points."""
 
     name: str
     revolution_time: float
@@ -98,8 +63,7 @@ class Device:
     write_seek_distance: np.ndarray = None      # a write's own points, settling included
     write_seek_time: np.ndarray = None
     track_switch: float = 0.0           # to another track of the cylinder, before a read
-    cylinder_switch: float = 0.0        # to the next LBN's track on the next cylinder,
-    head_changes: bool = True           # which belongs to another head
+    cylinder_switch: float = 0.0        # to the next LBN's track on the next cylinder
     zero_latency: bool = False
     read_overhead: float = 0.0          # from arrival at an idle drive until the arm moves
     write_overhead: float = 0.0
@@ -115,18 +79,16 @@ class Device:
     bus_watermark: float = 0.0          # share of a read that is there before any of it crosses
     block: float = SECTOR               # bytes; what requests are aligned to
     cache: CacheSpec = None
-    algorithm: str = "fcfs"
-    curve: ThreePart = None
 
     @staticmethod
-    def from_model(path, cache=None, algorithm="fcfs"):
+    def from_model(path, cache=None):
         """Of a .fbmodel file. It does not say what the cache does: `cache` does."""
         try:
             with open(path, "rb") as file:
                 text = file.read()
         except OSError as error:
             raise ToolError("%s: %s" % (path, error.strerror)) from error
-        return _of_model(path, text, cache, algorithm)
+        return _of_model(path, text, cache)
 
     @staticmethod
     def from_drive(path):
@@ -134,32 +96,12 @@ class Device:
         try:
             scalars, lists = fbdrive.records(path)
             fbdrive_check.check(path, scalars, lists)
-            device = _of_model(path, truth.model(path), None, "fcfs", described=True)
+            device = _of_model(path, truth.model(path), None, described=True)
             return _with_drive(device, scalars, lists)
         except OSError as error:
             raise ToolError("%s: %s" % (path, error.strerror)) from error
         except (KeyError, ValueError, IndexError, ArithmeticError) as error:
             raise ToolError("%s: not a drive's description: %s" % (path, error)) from error
-
-    @staticmethod
-    def three_part(a, b, c, d, e, revolution_time, heads, cylinders, sectors_per_track,
-                   **more):
-        """In the paper's own terms: one zone, skews that just cover the switches. `more`:
-        other attributes by name; without a cylinder_switch it is a one-cylinder seek."""
-        _check_three_part((a, b, c, d, e), revolution_time, heads, cylinders,
-                          sectors_per_track)
-        curve = ThreePart(a, b, c, d, e)
-        distance = _curve_points(cylinders, e)
-        more.setdefault("track_switch", 0.0)
-        more.setdefault("cylinder_switch", float(curve.time(1)))
-        held = float(cylinders * heads * sectors_per_track * SECTOR)
-        zones = Zones(*(np.array([value]) for value in (
-            0, cylinders - 1, float(sectors_per_track),
-            _skew(more["track_switch"], revolution_time, sectors_per_track),
-            _skew(more["cylinder_switch"], revolution_time, sectors_per_track), 0.0, held,
-            0.0, 0, 0.0, float(cylinders))))
-        return Device(more.pop("name", "three-part"), revolution_time, heads, cylinders, held,
-                      zones, distance, curve.time(distance), curve=curve, **more)
 
     @functools.cached_property
     def zone_cylinders(self):
@@ -178,15 +120,6 @@ class Device:
         return np.interp(byte, np.stack((zones.first_byte, ends), axis=1).ravel(),
                          np.stack((zones.first_data, zones.end_data), axis=1).ravel())
 
-    def span_cylinders(self, workload):
-        """First and last cylinder (floats: where in them) of the workload's data."""
-        end = workload.data_start + workload.data_span
-        if end > self.capacity * (1 + 1e-9):
-            raise ToolError("workload: data_start + data_span: %.0f bytes, more than the "
-                            "%.0f of %s" % (end, self.capacity, self.name))
-        first, last = self.cylinder_of(np.array([workload.data_start, end]))
-        return float(first), float(last)
-
     def track_bytes(self, workload=None):
         """Mean bytes of a track, over the workload's data if it is given."""
         data = self.zones.bytes / (self.zone_cylinders * self.heads)
@@ -201,28 +134,6 @@ class Device:
         high = np.minimum(self.zones.first_byte + self.zones.bytes, start + workload.data_span)
         within = np.maximum(high - low, 0.0)
         return within / within.sum()
-
-
-def _skew(switch, turn, sectors):
-    """Whole sectors that cover a switch, in turns."""
-    return float(np.ceil(switch / turn * sectors) / sectors % 1)
-
-
-def _curve_points(cylinders, e):
-    """Distances that show a three-part curve: close at first, then ever farther apart."""
-    near = np.unique(np.round(np.geomspace(1, max(cylinders - 1, 1), 200)))
-    at = np.array([e, e + 1])
-    return np.union1d(near, np.floor(at[(at >= 1) & (at < cylinders)]))
-
-
-def _check_three_part(curve, turn, heads, cylinders, sectors):
-    for name, value, unit in zip(
-            ("b", "d", "e", "revolution_time", "heads", "cylinders", "sectors_per_track"),
-            (curve[1], curve[3], curve[4], turn, heads, cylinders, sectors),
-            ("s/sqrt(cylinder)", "s/cylinder", "cylinders", "s", "1", "1", "1")):
-        if not np.isfinite(value) or value < 0 or name not in "bde" and value == 0:
-            raise ToolError("device: %s %r (%s): must be %s 0" % (
-                name, value, unit, "at least" if name in "bde" else "over"))
 
 
 def _end_data(zone, heads):
@@ -251,7 +162,6 @@ def _zones(layout):
                  column(lambda z: z.cyl_slots(heads) / heads), track_skew, cylinder_skew,
                  ends - held, held,
                  column(lambda z: sum(count for _, count in z.slips) / z.slots(heads)),
-                 column(lambda z: math.gcd(*(count for _, count in z.slips))),
                  column(lambda z: z.first_cyl + z.dead / z.cyl_slots(heads)),
                  column(lambda z: _end_data(z, heads))), float(ends[-1])
 
@@ -272,10 +182,8 @@ def _settle(model, described):
     return model.number("write_settle_ns") * 1e-9
 
 
-def _of_model(path, text, cache, algorithm, described=False):
+def _of_model(path, text, cache, described=False):
     """A model's text as a Device; described: it is made of a drive's description."""
-    if algorithm not in ALGORITHMS:
-        raise ToolError("algorithm %r: not one of %s" % (algorithm, ", ".join(ALGORITHMS)))
     model = fbmodel.Model(text, path)
     distance, time = _points(model.seeks())
     layout = Layout.of_model(model)
@@ -290,11 +198,11 @@ def _of_model(path, text, cache, algorithm, described=False):
         model.number("period_ps") * 1e-12, layout.heads, layout.cylinders,
         held, zones, distance, time, write_settle=_settle(model, described),
         write_seek_distance=write_distance, write_seek_time=write_time, track_switch=switch,
-        cylinder_switch=one if same_head else max(one, switch), head_changes=not same_head,
+        cylinder_switch=one if same_head else max(one, switch),
         zero_latency=model.text("zero_latency") == "yes",
         seek_spread=float(np.mean([ns for _, ns in spread])) * 1e-9,
         spread_known=bool(model.points["seek_spread"]) or layout.cylinders == 1,
-        cache=cache, algorithm=algorithm,
+        cache=cache,
         block=SECTOR * float(model.number("physical_sectors", 1)),
         **{name: model.number(name + "_ns", 0) * 1e-9
            for name in ("read_overhead", "write_overhead", "read_report", "write_report")})
@@ -309,23 +217,13 @@ def _with_drive(device, scalars, lists):
     bus = number("bus_ns", 0) * 1e-9
     rate = sector / bus if bus else float("inf")
     late = number("jitter_ns", 20000) * 1e-9 / 2
-    after = _after_write(scalars, lists)
+    after = [_overhead(scalars, lists, kind)[1] * 1e-9 for kind in ("read_miss", "write_miss")]
     return replace(device, bus_rate=rate,
                    bus_watermark=number("bus_watermark_ppm", 0) * 1e-6,
                    read_overhead_after_write=after[0], write_overhead_after_write=after[1],
                    read_report=device.read_report + late,
                    write_report=device.write_report + late,
-                   algorithm=scalars.get("firmware", ["sptf"])[0],
                    cache=_cache(scalars, lists, sector, rate))
-
-
-def _after_write(scalars, lists):
-    """(read, write) overheads, s, if the command before was a write."""
-    found = [float(word) for word in scalars.get("command_overhead_ns", ["0", "0"])]
-    for kind, _, after_write in lists["overhead_ns"]:
-        if kind in ("read_miss", "write_miss"):
-            found[kind == "write_miss"] = float(after_write)
-    return found[0] * 1e-9, found[1] * 1e-9
 
 
 def _cache(scalars, lists, sector, rate):
@@ -339,32 +237,19 @@ def _cache(scalars, lists, sector, rate):
     if off or scalars.get("look_ahead") == ["off"]:
         ahead = ["none"]
     late = float(scalars.get("jitter_ns", ["20000"])[0]) / 2
-    report = [float(word) + late for word in (scalars.get("completion_overhead_ns", ["0"]) * 2)[:2]]
-    write = [each + report[1] for each in _hit_overheads(scalars, lists, "write_hit")]
-    # "stream" takes no second one while it holds one
-    room = 1 if scalars.get("write_cache", ["off"])[0] == "stream" else int(said[2])
+    report = float(scalars.get("completion_overhead_ns", ["0"])[0]) + late
     return CacheSpec(
         segments=int(said[0]), segment_bytes=int(said[1]) * sector, read_ahead=ahead[0],
         read_ahead_bytes=int(ahead[1]) * sector if len(ahead) > 1 else None,
         read_ahead_on_hit=scalars.get("read_ahead_on_hit") == ["on"],
-        read_ahead_trigger=scalars.get("read_ahead_trigger", ["any"])[0],
-        write_policy="back" if back else "through", write_segments=room if back else 0,
-        write_hit=write[0] * 1e-9, write_hit_after_write=write[1] * 1e-9,
-        append_writes=scalars.get("append_writes") == ["on"],
-        destage=scalars.get("destage", ["eager"])[0],
-        destage_delay=float(scalars.get("destage_delay_ns", ["0"])[0]) * 1e-9,
-        destage_order=scalars.get("firmware", ["sptf"])[0],
-        transfer_rate=rate,
-        hit_overhead=(_hit_overheads(scalars, lists, "read_hit")[0] + report[0]) * 1e-9,
-        discard_read=scalars.get("discard_read") == ["on"],
-        keep_passing=scalars.get("keep_passing") == ["on"],
-        read_ahead_join=scalars.get("read_ahead_join", ["on"]) == ["on"])
+        write_policy="back" if back else "through", transfer_rate=rate,
+        hit_overhead=(_overhead(scalars, lists, "read_hit")[0] + report) * 1e-9)
 
 
-def _hit_overheads(scalars, lists, wanted):
-    """ns until a command that the cache answers is understood: after a read, after a write."""
+def _overhead(scalars, lists, wanted):
+    """ns until a command of a kind is understood: after a read, after a write."""
     found = [float(word) for word in scalars.get("command_overhead_ns", ["0", "0"])]
-    found = [found[wanted == "write_hit"]] * 2
+    found = [found[wanted.startswith("write")]] * 2
     for kind, after_read, after_write in lists["overhead_ns"]:
         found = [float(after_read), float(after_write)] if kind == wanted else found
     return found

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The disk mechanism (4.1): the time of a request that no cache answers, from its arrival at
-an idle drive to its report, as a distribution: (1) to (5) with what the paper leaves out."""
+"""The disk mechanism (4.1): the time of a random request that no cache answers, from its arrival at
+an idle drive to its report, as a distribution: eq. 1, 2, 4 and 5, with zones, switches of track,
+zero-latency access, overheads and the bus, which the paper leaves out.
+"""
 
 import numpy as np
 
-from .access import Access, Tracks
+from . import seek
 from .device import SECTOR
-from .distribution import STEP, Dist, nice_length
-from .runs import CELLS, Run
-from .seek import Move, Span
+from .distribution import STEP, Dist
 
 ALIGNED = 4096          # bytes
 SIZES = 4               # sizes that stand for a distribution of sizes
-MOVES = 8               # slices of the seek's distribution, where data may be late
-ZONES_OF_RUNS = 3
+SPLITS = 4              # places where a track's end divides a request
 
 
 def gamma_nodes(mean, cv2, count=SIZES):
@@ -30,21 +29,12 @@ def gamma_nodes(mean, cv2, count=SIZES):
     return values * cv2 * mean, vectors[0] ** 2
 
 
-def _slices(rows, step):
-    """(means, widths) [row, slice] of MOVES slices, equally likely, of rows of probabilities."""
-    share = np.linspace(0, 1, MOVES * 4 + 1)
-    edges = (np.arange(rows.shape[1] + 1) - 0.5).clip(0) * step
-    at = np.stack([np.interp(share, np.append(0, np.cumsum(row)), edges) for row in rows])
-    means = ((at[:, 1:] + at[:, :-1]) / 2).reshape(len(rows), MOVES, 4).mean(axis=2)
-    return means, at[:, 4::4] - at[:, :-4:4]
-
-
-def _convolve_rows(weights, first, second):
-    """Probabilities of the sum of two times that are independent given the row."""
-    length = first.shape[1] + second.shape[1] - 1
-    size = nice_length(length)
-    p = np.fft.irfft(weights @ (np.fft.rfft(first, size) * np.fft.rfft(second, size)), size)
-    return np.maximum(p[:length], 0.0)
+def _late(margin, spread):
+    """Chance that Laplace's noise of a standard deviation exceeds a margin."""
+    if not spread:
+        return (margin < 0) * 1.0
+    tail = np.exp(-np.abs(margin) / spread * np.sqrt(2)) / 2
+    return np.where(margin >= 0, tail, 1 - tail)
 
 
 class Mechanism:
@@ -53,10 +43,13 @@ class Mechanism:
 
     def __init__(self, device, workload, step=STEP):
         self.device, self.workload, self.step = device, workload, step
-        self.span = Span(device, workload)
-        self.zone_weights = device.zone_weights(workload)
+        self.turn = device.revolution_time
+        weights = device.zone_weights(workload)
+        self.zones = np.flatnonzero(weights > 0)
+        self.weights = weights[self.zones]
+        self.sectors = device.zones.sectors_per_track[self.zones]
         self.sizes = gamma_nodes(workload.request_size, workload.request_size_cv2)
-        self._tracks, self._move, self._kept = {}, {}, {}
+        self._kept = {}
 
     def _once(self, key, make):
         if key not in self._kept:
@@ -65,11 +58,9 @@ class Mechanism:
 
     def _either(self, read, make):
         """make(True), make(False), or their mixture."""
-        if read is not None:
-            return make(bool(read))
         share = self.workload.read_fraction
-        if share in (0, 1):
-            return make(bool(share))
+        if read is not None or share in (0, 1):
+            return make(share > 0 if read is None else bool(read))
         return Dist.mix((share, 1 - share), (make(True), make(False)))
 
     # the host's side
@@ -86,6 +77,11 @@ class Mechanism:
         usual, other = self._overheads(read)
         return self.workload.read_fraction * usual + (1 - self.workload.read_fraction) * other
 
+    @property
+    def overhead_behind_write(self):
+        """s: of a write behind a write."""
+        return self._overheads(False)[1]
+
     def report(self, read=True):
         """s, mean: from the last sector's end to the report."""
         return self.device.read_report if read else self.device.write_report + self.read_first
@@ -93,36 +89,23 @@ class Mechanism:
     @property
     def read_first(self):
         """s: a write that covers a physical block in part reads it before, and writes it a turn
-        later. Who asks for less than a block, or always for parts of one, is taken to do so each
-        time; else requests are aligned(). Not in the paper."""
+        later. Requests of less than a block, or always of parts of one, are taken to do so each
+        time; others are aligned."""
         load, block = self.workload, self.device.block
         parts = not load.request_size_cv2 and load.request_size % block
-        return self.device.revolution_time if load.request_size < block or parts else 0.0
+        return self.turn if load.request_size < block or parts else 0.0
 
     # seeks
 
-    def move(self, read=True):
-        """seek.Move, prepared."""
-        if read not in self._move:
-            self._move[read] = Move(self.device, self.span, read, self.step)
-        return self._move[read]
-
     def seek(self, n=1, read=None):
-        """Dist of the move to one of n random requests, (2) and (4), settling included."""
+        """Dist of the move to one of n random requests, eq. 2 and 4, settling included."""
         return self._either(read, lambda r: self._once(
-            ("seek", n, r), lambda: self.move(r).dist(n)))
-
-    @property
-    def continuing(self):
-        """Share of the requests that continue a run: what (3) is 1 less of, with the locality
-        fraction that the paper mentions below it."""
-        return self.workload.locality_fraction * (1 - 1 / self.workload.requests_per_run)
+            ("seek", n, r), lambda: seek.move(self.device, self.workload, n, not r, self.step)))
 
     @property
     def pending_of_stride(self):
-        """The n of (4) whose mean distance C / (n + 2) is the workload's run stride less the
-        run; 1 if it has none. The reading of 4.5's run_stride_D in both directions; a mean
-        over C / 2 is n = 0."""
+        """The n of eq. 4 whose mean distance C / (n + 2) is the workload's run stride less the
+        run (4.5's run_stride read backwards); 1 if it has none."""
         stride = self.workload.run_stride
         if stride is None:
             return 1.0
@@ -131,151 +114,144 @@ class Mechanism:
         gap = max(abs(stride - run), self.workload.request_size)
         return max(self.workload.data_span / gap - 2, 0.0)
 
-    def mean_seek(self, n=None, read=None):
-        """E[ST_seq] in s, (3): over all requests, those that continue a run included."""
-        n = self.pending_of_stride if n is None else n
-        return (1 - self.continuing) * self.seek(n, read).mean()
-
     # rotation and transfer
-
-    def tracks(self, read=True):
-        """access.Tracks, prepared."""
-        if read not in self._tracks:
-            self._tracks[read] = Tracks(self.device, self.zone_weights, self.span.groups, read,
-                                        self.aligned)
-        return self._tracks[read]
 
     @property
     def aligned(self):
-        """Bytes that requests begin at multiples of, as file systems have it: 4096 if their size
-        is a multiple of that, else of the disk's blocks. Not in the paper."""
+        """Bytes that requests begin at multiples of: 4096, as file systems have it, if their size
+        is a multiple of that, else the disk's blocks."""
         whole = self.workload.request_size % ALIGNED == 0 and not self.workload.request_size_cv2
         return ALIGNED if whole else self.device.block
 
-    def _sizes(self, size, cv2):
-        if size is None:
-            return self.sizes
-        return gamma_nodes(size, cv2)
+    def gaps(self, read=True):
+        """[(share, gap, switch)], turns by zone, of the kinds of track's ends: from there to the
+        next track's first sector, and to where the head can read again. The gap is the skew, and
+        turns more where the switch takes longer; seeks vary."""
+        device, zones = self.device, self.device.zones
+        settle = 0.0 if read else device.write_settle
+        found = []
+        for share, skew, took in ((1 - 1 / device.heads, zones.track_skew, device.track_switch),
+                                  (1 / device.heads, zones.cylinder_skew, device.cylinder_switch)):
+            switch = max(took + settle, 0.0) / self.turn
+            skew = skew[self.zones] + zones.slipped[self.zones]
+            gap = skew + np.ceil(np.maximum(switch - skew, 0.0))
+            found.append((share, gap, switch))
+        share, gap, switch = found.pop()
+        late = _late(gap - switch, device.seek_spread / self.turn)
+        early = _late(1 - gap + switch, device.seek_spread / self.turn)
+        return found + [(share * (1 - late - early), gap, switch), (share * late, gap + 1, gap),
+                        (share * early, gap - 1, gap - 1)]
 
-    def access(self, read=True, size=None, cv2=0, landing=None):
-        """Dist of the time from the head's landing on the track to the last sector's end:
-        rotational latency (5) and transfer jointly. landing: None: anywhere; else the angle in
-        turns past the first wanted sector's beginning."""
-        def make():
-            values, weights = self._sizes(size, cv2)
-            return Dist.mix(weights, [
-                Access(self.tracks(read), value / SECTOR).dist(self.step, landing)
-                for value in values])
-        return self._once(("access", read, size, cv2, landing), make)
+    def switch(self, read=True):
+        """s by zone, mean: from a track's end to the next one's first sector."""
+        return self.turn * sum(share * gap for share, gap, _ in self.gaps(read))
 
-    def transfer(self, size=None, cv2=0, read=True):
-        """Dist of TT[size]: the sectors, and switches of track and cylinder amid them, from the
-        instant the first is under the head; a zone as likely as its bytes."""
-        return self.access(read, size, cv2, landing=0.0)
+    def _switches(self, sectors):
+        """By zone, mean: how many tracks' ends are amid so many sectors."""
+        unit = max(self.aligned, self.device.block) / SECTOR
+        unit = np.where(self.sectors % unit < 1e-6, unit, 1.0)
+        return np.maximum(sectors - unit, 0.0) / (self.sectors *
+                                                  (1 - self.device.zones.slipped[self.zones]))
 
-    def rotation(self, read=True, size=None):
-        """Dist of the rotational latency RL of a random request, (5): even over a turn; with
-        zero-latency access what a landing in the transfer saves of it (the time from the
-        landing to the end, less the transfer's) is taken off."""
-        turn = self.device.revolution_time
+    def _held(self, sectors, read):
+        """s by zone that the bus takes longer than the medium, as it is slower or waits."""
+        bus, share = SECTOR / self.device.bus_rate, self.device.bus_watermark
+        medium = sectors * self.turn / self.sectors
+        if not read:
+            return np.zeros_like(medium)
+        return np.maximum(np.maximum(sectors * bus - medium, sectors * bus - (1 - share) * medium
+                                     if share else 0.0) - bus, 0.0)
+
+    def transfer(self, read=None):
+        """Dist of TT[request_size]: the sectors, and switches of track amid them, from the instant
+        the first is under the head."""
+        return self._either(read, self._transfer)
+
+    def _transfer(self, read):
+        values, weights = self.sizes
+        least, shares = [], []
+        for size, weight in zip(values / SECTOR, weights):
+            ends = self._switches(size)
+            for more in (0, 1):
+                part = ends % 1 if more else 1 - ends % 1
+                least.append(size * self.turn / self.sectors +
+                             (np.floor(ends) + more) * self.switch(read))
+                shares.append(weight * part * self.weights)
+        return Dist.of(np.ravel(least), np.ravel(shares), self.step)
+
+    def access(self, read=True):
+        """Dist of the time from the head's landing on the track to the last sector's end on the
+        bus: rotational latency (eq. 5) and transfer jointly."""
+        parts = []
+        for size, weight in zip(self.sizes[0] / SECTOR, self.sizes[1]):
+            held = self._held(size, read)
+            parts += [(weight * self.weights * share, low * self.turn + held,
+                       high * self.turn + held) for share, low, high in self._landings(size, read)]
+        share, low, high = (np.ravel(column) for column in zip(*parts))
+        return Dist.spread(low, high, share, self.step)
+
+    def _landings(self, sectors, read):
+        """[(share, least, most turns)], by zone, of an access whose landing is anywhere. With
+        zero-latency access the head that lands amid the sectors of a track has them a turn
+        later."""
+        turns, ends = sectors / self.sectors, self._switches(sectors)
+        crossing = np.minimum(ends, 1.0)
         if not self.device.zero_latency:
-            return Dist.uniform(0, turn, self.step)
-        left = self.access(read, size).mean() - self.transfer(size, 0, read).mean()
-        # if a share of a turn is wanted, (1 - share^2) / 2 are left of a turn, on the mean
-        inside = np.sqrt(min(max(1 - 2 * left / turn, 0.0), 1.0))
-        part = [Dist.uniform(0, (1 - inside) * turn, self.step),
-                Dist.constant((1 - inside) * turn, self.step)]
-        return Dist.mix((1 - inside, inside), part)
+            switch = self.switch(read) / self.turn
+            return [(1 - ends % 1, turns + np.floor(ends) * switch,
+                     1 + turns + np.floor(ends) * switch),
+                    (ends % 1, turns + (np.floor(ends) + 1) * switch,
+                     1 + turns + (np.floor(ends) + 1) * switch)]
+        found = [((1 - crossing) * (1 - turns), turns, 1 + 0 * turns),
+                 ((1 - crossing) * turns, 1 + 0 * turns, 1 + 0 * turns)]
+        for place in (np.arange(SPLITS) + 0.5) / SPLITS:
+            first = place * np.minimum(turns, 1.0)
+            for kind, gap, move in self.gaps(read):
+                share, rest = crossing / SPLITS * kind, self._rest(turns - first, ends, gap, move)
+                found += [(share * (1 - first), first + rest, 1 + rest),
+                          (share * first, 1 + rest, 1 + first + rest)]
+        return [(np.maximum(share, 0.0), low, high) for share, low, high in found]
+
+    @staticmethod
+    def _rest(turns, ends, gap, move):
+        """Turns by zone, with zero-latency access, from a first track's end to a request's: whole
+        tracks take a turn each wherever the head lands, and so does a part that it lands in."""
+        whole = np.floor(np.minimum(turns, np.maximum(ends - 1, 0.0)))
+        last = turns - whole
+        missed = 1 + move - gap         # of the last part, that passes before the head is there
+        inside = (missed > 1e-9) & (missed < last)
+        return whole * (1 + move) + np.where(inside, 1 + move, gap + last)
+
+    def rotation(self):
+        """Dist of the rotational latency RL of a random request, eq. 5: even over a turn; with
+        zero-latency access what a landing in the transfer saves of it is taken off."""
+        if not self.device.zero_latency:
+            return Dist.uniform(0, self.turn, self.step)
+        share = float(self.weights @ np.minimum(
+            self.workload.request_size / SECTOR / self.sectors, 1.0))
+        return Dist.mix((1 - share, share), (
+            Dist.uniform(0, (1 - share) * self.turn, self.step),
+            Dist.constant((1 - share) * self.turn, self.step)))
 
     # whole requests
 
-    def _arrived(self, move, read, access):
-        """Rows of moves, or of the wait for a write's data where that is longer."""
-        tracks = self.tracks(read)
-        wait = tracks.bus * access.count if tracks.zero_latency else access.late()
-        if read or wait * tracks.turn < self.step:
-            return move
-        return np.stack([Dist(self.step, row).at_least(wait * tracks.turn).p for row in move])
+    def data(self):
+        """s until the data of a write have come so far that the head may begin."""
+        bus, size = SECTOR / self.device.bus_rate, self.workload.request_size / SECTOR
+        medium = self.turn / float(self.weights @ self.sectors)
+        return size * bus if self.device.zero_latency else \
+            bus + (size - 1) * max(bus - medium, 0.0)
 
-    def _one_size(self, n, read, size):
-        """Probabilities of move, rotation and transfer together. Zone by zone, since those
-        that are far from the others are also slower or faster."""
-        tracks, access = self.tracks(read), Access(self.tracks(read), size / SECTOR)
-        move = self._once(("moves", n, read), lambda: self.move(read).rows(n))
-        if tracks.slow_bus and not (read or tracks.zero_latency or access.mostly_one_track):
-            return tracks.weights @ access.rows(self.step, None, _slices(move, self.step))
-        return _convolve_rows(tracks.weights, self._arrived(move, read, access),
-                              access.rows(self.step))
-
-    def _host(self, dist, read):
-        """With overhead and report: the overhead is that behind a read or a write."""
-        share, report = self.workload.read_fraction, self.report(read)
-        usual, other = self._overheads(read)
-        if usual == other or share in (0, 1):
-            return dist.shift(self.overhead(read) + report)
-        return Dist.mix((share, 1 - share), (dist.shift(usual + report),
-                                             dist.shift(other + report)))
-
-    def random(self, n=1, read=None, size=None, cv2=0):
-        """Dist of Mech_Service_Time, (1), of a randomly placed request of n pending ones, from
-        its arrival at an idle drive to its report."""
+    def random(self, n=1, read=None):
+        """Dist of Mech_Service_Time, eq. 1, of one of n randomly placed requests, from its arrival
+        at an idle drive to its report."""
         def make(r):
-            values, weights = self._sizes(size, cv2)
-            dist = Dist.mix(weights, [Dist(self.step, self._one_size(n, r, value))
-                                      for value in values])
-            return self._host(dist, r).cut()
-        return self._either(read, lambda r: self._once(("random", n, r, size, cv2),
-                                                       lambda: make(r)))
+            landing = self.seek(n, r) if r else self.seek(n, r).at_least(self.data())
+            dist, share = landing.convolve(self.access(r)), self.workload.read_fraction
+            return Dist.mix((share, 1 - share), [dist.shift(each + self.report(r))
+                                                 for each in self._overheads(r)])
+        return self._either(read, lambda r: self._once(("random", n, r), lambda: make(r)))
 
-    def within_run(self, read=True, gap=0.0, size=None, cv2=0):
-        """Dist of the service time of the next request of a run, without a cache hit: what has
-        passed under the head since the last sector (its report, `gap` s or a Dist of them,
-        the overhead) must come round again, nearly a whole turn, NOT (5). gap None: the
-        angle is even over a turn. Not in the paper."""
-        read = bool(read)
-        before, own = self.report(read), self._overheads(read)[not read]
-        return self._once(("within", read, gap, size, cv2), lambda: self._continued(
-            read, gap, before + own, size, cv2).shift(before + own).cut())
-
-    def _tracks_of_runs(self, read):
-        """With fewer zones where many angles are told apart."""
-        groups = self.span.groups
-        if not self.device.zero_latency or groups[-1] < ZONES_OF_RUNS:
-            return self.tracks(read)
-        return self._once(("few", read), lambda: Tracks(
-            self.device, self.zone_weights, groups * ZONES_OF_RUNS // (groups[-1] + 1), read,
-            self.aligned))
-
-    def _continued(self, read, gap, passed, size, cv2):
-        """From when the head may go on, `passed` s and the gap after the last sector, to the
-        end."""
-        turn = self.device.revolution_time
-        if gap is None:
-            return self.access(read, size, cv2)
-        values, weights = self._sizes(size, cv2)
-        if isinstance(gap, Dist):
-            at = ((gap.times + passed) / turn * CELLS).astype(np.int64) % CELLS
-            angle = np.bincount(at, gap.p, CELLS)
-        else:
-            angle = (gap + passed) / turn % 1
-        run = Run(self._tracks_of_runs(read), values / SECTOR, weights, angle)
-        return Dist(self.step, run.probabilities(max(self.workload.requests_per_run, 2), self.step))
-
-    def service(self, n=None, read=None, gap=None):
-        """Dist of the service time of a request of the workload that no cache answers: the
-        first of a run, or one of none, or one that continues a run (`gap` as for
-        within_run())."""
-        n = self.pending_of_stride if n is None else n
-        share = self.continuing
-        if not share:
-            return self.random(n, read)
-        return self._either(read, lambda r: Dist.mix(
-            (1 - share, share), (self.random(n, r), self.within_run(r, gap))))
-
-    # for who asks what is on its way already (eq. 9)
-
-    def positioning(self, read=True):
-        """Dist of the time from the arm's start to a random request's first sector (with
-        zero-latency access: of seek and rotation() ), the arm being at a random request."""
-        return self._once(("position", read), lambda: self.seek(1, read).convolve(
-            self.rotation(read)).cut())
+    def positioning(self):
+        """Dist of ST + RL of a random read (eq. 9)."""
+        return self._once("position", lambda: self.seek(1, True).convolve(self.rotation()))

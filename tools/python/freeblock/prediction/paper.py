@@ -1,46 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0
 """The paper's own equations of a disk and a workload, one after the other as they are printed,
-for comparison: what predictions say is compose.py's. First come, first served; Documentation/
-predict.rst (errata) tells what they leave out.
+for comparison: predictions are made by compose.py. First come, first served; Documentation/
+predict.rst says what they leave out.
 """
 
-import functools
 import math
 from typing import NamedTuple
 
-from .. import ToolError
-from . import queue, seek
+from . import queue
 from .cache import Cache
-from .device import ThreePart
 from .workload import Workload
 
 
 class Foretold(NamedTuple):
     """Means, s; fractions of the requests. None: the paper does not say, or there is none."""
 
-    curve: ThreePart            # 3.1: of reads
-    residual: float             # s, of the curve from the device's own
     seek_time: float            # E[ST_ran] (eq. 2 and 4) of one pending request
     rotational_latency: float   # E[RL] (eq. 5)
-    transfer_time: float        # TT[request_size] (4.1): of the mean rate (E2)
+    transfer_time: float        # TT[request_size] (4.1): of the mean rate
     miss_prob: float            # eq. 8
     partial_hit_prob: float     # eq. 9
     service_time: float         # E[Cache_Service_Time] (eq. 6)
     queue_delay: float          # E[Queue_Delay] (eq. 11, 12)
     response_time: float        # eq. 10
     lower_workload: Workload    # what the mechanism is asked for (4.4)
-
-
-@functools.lru_cache(maxsize=64)
-def curve_of(device):
-    """(ThreePart or None, residual in s or None): the paper's seek curve that is nearest to the
-    device's points; its own if it has one. None of fewer points than seek.fit() wants."""
-    if device.curve:
-        return device.curve, 0.0
-    try:
-        return seek.fit(device.seek_distance, device.seek_time, device.cylinders)
-    except ToolError:
-        return None, None
 
 
 def queue_delay(workload, service):
@@ -51,8 +34,8 @@ def queue_delay(workload, service):
     kind = workload.arrival_process
     if kind == "bursty":
         gap = 1 / workload.burst_rate if workload.burst_rate else 0.0
-        return queue.burst_delay(workload.requests_per_burst, 0.0, service, gap,
-                                 workload.bursty_fraction)
+        return workload.bursty_fraction * queue.burst_wait(
+            workload.requests_per_burst, 0.0, service, gap)
     if kind == "closed":
         return None
     if kind == "constant-closed":
@@ -64,14 +47,13 @@ def queue_delay(workload, service):
 
 def foretell(device, workload, mechanism):
     """Foretold of a device and a workload, `mechanism` being theirs."""
-    curve, residual = curve_of(device)
     cache = Cache(device, mechanism, workload)
     found = cache.by_equations()
     delay = queue_delay(workload, found.service_time)
     delay = None if delay is None or math.isinf(delay) else delay
     track = device.track_bytes(workload)
     return Foretold(
-        curve, residual, curve and seek.mean_seek(curve, mechanism.span.cylinders),
-        device.revolution_time / 2, workload.request_size / track * device.revolution_time,
-        found.miss_prob, found.partial_hit_prob, found.service_time, delay,
+        mechanism.seek(1).mean(), device.revolution_time / 2,
+        workload.request_size / track * device.revolution_time, found.miss_prob,
+        found.partial_hit_prob, found.service_time, delay,
         None if delay is None else delay + found.service_time, cache.lower_workload)

@@ -5,6 +5,7 @@ machine, and there become Device and Workload."""
 import dataclasses
 import functools
 import json
+import shlex
 from dataclasses import dataclass
 
 from .. import ToolError, UsageError, jsontext, tracefile
@@ -16,11 +17,9 @@ from .workload import Workload, check_value
 # nearline drives as drives.rst has it, behind SATA's 6 Gbit/s
 ASSUMED = CacheSpec(segments=64, segment_bytes=4096 * 1024.0, read_ahead="segment",
                     read_ahead_bytes=2048 * 1024.0, read_ahead_on_hit=True, transfer_rate=600e6,
-                    hit_overhead=50e-6, write_hit=50e-6, append_writes=True)
+                    hit_overhead=50e-6)
 READ_AHEAD = ("none", "track", "cylinder", "segment", "stream")
 SLOWEST, FASTEST = 1e6, 1e12    # --cache-rate
-# Its order as Linux's mq-deadline has it: upwards, then from the lowest again
-ALGORITHM = "clook"
 # A data_span of the whole disk, whatever its size
 WHOLE = "all"
 
@@ -38,7 +37,7 @@ class Disk:
         """A Device; ToolError, OSError."""
         if self.described:
             return Device.from_drive(self.path)
-        device = Device.from_model(self.path, cache=self.cache, algorithm=ALGORITHM)
+        device = Device.from_model(self.path, cache=self.cache)
         if self.cache is None:
             return device
         return dataclasses.replace(device, bus_rate=self.cache.transfer_rate)
@@ -87,15 +86,15 @@ def _rate(text):
 
 
 def _hit(text):
-    took = units.number(text, "s")
-    return {"hit_overhead": took, "write_hit": took}
+    return {"hit_overhead": units.number(text, "s")}
 
 
 def _writes(text):
-    """off, or the number of segments that hold writes."""
-    if text == "off":
-        return {"write_policy": "through"}
-    return {"write_policy": "back", "write_segments": units.number(text, "segments")}
+    """off; what holds writes is not computed."""
+    if text != "off":
+        raise ToolError("a cache that holds writes is not computed; freeblock sim --drive FILE "
+                        "--set 'write_cache back' simulates it")
+    return {}
 
 
 # option: what its text says of a CacheSpec
@@ -113,7 +112,7 @@ def cache_spec(given):
             found = CACHE_OPTIONS[name](text)
         except ToolError as error:
             raise UsageError("%s %s: %s" % (option, text, error)) from error
-        if found is None and len(given) > 1:
+        if found is None and len(set(given) - {"write_cache"}) > 1:
             raise UsageError("--cache off: nothing else can be said of it")
         if found is None:
             return None
@@ -121,15 +120,9 @@ def cache_spec(given):
             if not isinstance(value, (str, bool, type(None))) and not 0 < value < float("inf"):
                 raise UsageError("%s %s: %s must be over 0" % (option, text, attribute))
         said.update(found)
-    for option, name in (("cache", "segments"), ("write_cache", "write_segments")):
-        if said.get(name, 1) != int(said.get(name, 1)):
-            raise UsageError("--%s %s: %g segments?" % (option.replace("_", "-"), given[option],
-                                                        said[name]))
-    found = dataclasses.replace(ASSUMED, **said)
-    if found.write_segments > found.segments:
-        raise UsageError("--write-cache %s: the cache has %d segments" % (
-            given["write_cache"], found.segments))
-    return found
+    if said.get("segments", 1) != int(said.get("segments", 1)):
+        raise UsageError("--cache %s: %g segments?" % (given["cache"], said["segments"]))
+    return dataclasses.replace(ASSUMED, **said)
 
 
 def settings(words):
@@ -171,19 +164,17 @@ def read_json(path):
     return said
 
 
-def workload(load, device):
-    """The Workload of attributes for a disk."""
-    said = {}
+def workload_of(load, device):
+    """(the Workload for a disk, characterise.Trace or None)."""
+    said, trace = {}, None
+    if load.trace:
+        trace = characterised(load, device)
+        if not load.changes:
+            return trace.workload, trace
+        said = trace.workload.to_dict()
     if load.file:
         said = {name: _value(name, value) for name, value in read_json(load.file).items()}
-    return _placed({**said, **dict(load.changes)}, device)
-
-
-def changed(found, load, device):
-    """A trace's Workload with the load's changes."""
-    if not load.changes:
-        return found
-    return _placed({**found.to_dict(), **dict(load.changes)}, device)
+    return _placed({**said, **dict(load.changes)}, device), trace
 
 
 def _placed(said, device):
@@ -204,32 +195,48 @@ def check_span(found, device, trace=None):
                 last, device.name, device.capacity))
 
 
-def _read(load, wanted):
-    """Traces' attributes by what is in `wanted`: (reach, service_time) pairs; one reading."""
-    found = {key: characterise.Characteriser(*key) for key in wanted}
-    for chunk in tracefile.read(load.trace, load.part, load.unit):
-        for each in found.values():
-            each.add(chunk)
-    return {key: each.result() for key, each in found.items()}
+def check_cache(disk, load, device, found):
+    """ToolError of a cache that answers writes before they are on the medium."""
+    if device.cache is None or device.cache.write_policy != "back" or found.read_fraction == 1:
+        return
+    raise ToolError("%s: a cache that holds writes is not computed; simulate it: %s" % (
+        disk.path, simulation(disk, load, found)))
 
 
-def characterised(load, devices, service_time_of):
-    """A characterise.Trace for each device, the file being read once, or twice if it may
-    have bursts: what these are depends on how fast the disk is (3.2)."""
-    reach = [characterise.reach_of(device) for device in devices]
-    plain = _read(load, {(each, None) for each in reach})
-    keys = [(each, None) for each in reach]
-    for number, device in enumerate(devices):
-        found = plain[keys[number]].workload
-        if found.arrival_process == "poisson" and plain[keys[number]].last_byte <= device.capacity:
-            keys[number] = (reach[number], service_time_of(device, found))
-    if any(service for _, service in keys):
-        plain.update(_read(load, {key for key in keys if key[1]}))
-    return [dataclasses.replace(plain[key], workload=characterise.of_device(plain[key], device))
-            for key, device in zip(keys, devices)]
+def characterised(load, device):
+    """characterise.Trace of a load's file for a device."""
+    chunk = tracefile.join(list(tracefile.read(load.trace, load.part, load.unit)))
+    return characterise.characterise(chunk, characterise.reach_of(device))
 
 
 @functools.lru_cache(maxsize=64)
 def device_of(disk):
     """The same Device for each workload: it keeps what it has prepared."""
     return disk.device()
+
+
+# What the simulator is asked instead
+
+def simulation(disk, load, found):
+    """The command that simulates a disk under a workload, a whole scan riding along."""
+    if load.trace and not disk.described:
+        more = (("--device", load.part), ("--unit", load.unit))
+        return shlex.join(["freeblock", "observe", "--trace", load.trace, "--model", disk.path] + [
+            word for pair in more if pair[1] for word in pair])
+    words = ["freeblock", "sim", "--drive", disk.path if disk.described else "FILE.fbdrive"]
+    if load.trace:
+        words += ["--arrivals", load.trace]
+    elif found.has_runs:
+        words += ["--arrivals", "FILE"]
+    elif found.arrival_process in ("closed", "constant-closed"):
+        words += ["--outstanding", "%d" % (found.outstanding or 1), "--think",
+                  "%g" % (1e3 * found.think_time)]
+    else:
+        words += ["--rate", "%.6g" % found.rate]
+        if found.arrival_process == "bursty":
+            words += ["--burst", "%d" % round(found.requests_per_burst)]
+    if "--arrivals" not in words:
+        words += ["--reads", "%.4g" % found.read_fraction, "--size",
+                  "exp:" * (found.request_size_cv2 >= 0.25) + "%dk" % max(
+                      round(found.request_size / 1024), 1)]
+    return shlex.join(words + ["--task", "scan", "--whole", "1"])

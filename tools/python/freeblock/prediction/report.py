@@ -43,10 +43,6 @@ def _disk_lines(said):
         cache["segments"], _kib(cache["segment_bytes"]), ahead,
         " (assumed: --cache, --read-ahead)"
         if cache["told_by"] == "assumed" else ""))
-    if cache["write_policy"] == "back" and said["workload"]["read_fraction"] < 1:
-        lines.append("           writes are reported when the cache has them: %d segments hold "
-                     "them, %s" % (cache["write_segments"], "written when nobody reads"
-                             if cache["destage"] == "idle" else "written in turn with reads"))
     return lines
 
 
@@ -76,22 +72,16 @@ def _workload_lines(said):
         if trace["mean_response_ms"] is not None:
             lines.append("           mean response in the trace: %.2f ms" %
                          trace["mean_response_ms"])
-        if trace["in_band"] is False:
-            lines.append("           That is outside of the bands of all orders: caches, another "
+        if trace["likely"] is False:
+            lines.append("           That is far from the response in all orders: caches, another "
                          "drive than the model's,")
             lines.append("           or requests that wait for each other; trust the rest less")
     return lines
 
 
 def _response(said, of="response"):
-    """A time of an order, or that it is unknown though there is a band."""
-    known = said[of + "_ms"] is not None or said[of + "_low_ms"] is None
-    return number(said[of + "_ms"], "%.2f") if known else "unknown"
-
-
-def _band(said, of="response"):
-    low, high = said[of + "_low_ms"], said[of + "_high_ms"]
-    return "-" if low is None else "%.2f-%.2f" % (low, high)
+    """A time of an order, or that it is unknown."""
+    return "unknown" if said["unknown"] else number(said[of + "_ms"], "%.2f")
 
 
 def _full(said):
@@ -101,7 +91,7 @@ def _full(said):
 
 def _order_row(name, said):
     busy = _full(said) if said["saturated"] else "%.1f" % said["utilisation_pct"]
-    return (name, busy, _response(said), _band(said), number(said["queue_ms"], "%.2f"),
+    return (name, busy, _response(said), number(said["queue_ms"], "%.2f"),
             "%.2f" % said["service_ms"], "%.0f" % (100 - said["miss_pct"]),
             number(said["saturated_at_per_s"], "%.0f"))
 
@@ -110,13 +100,9 @@ def _apart_lines(said):
     """Reads and writes apart, if there are both."""
     if not 0 < said["workload"]["read_fraction"] < 1:
         return []
-    rows = []
-    for name, found in said["orders"].items():
-        cells = [name]
-        for of in ("read", "write"):
-            cells += [_response(found, of), _band(found, of)]
-        rows.append(tuple(cells))
-    return [""] + table(("order", "reads ms", "9 of 10", "writes ms", "9 of 10"), rows)
+    rows = [(name, _response(found, "read"), _response(found, "write"))
+            for name, found in said["orders"].items() if found["read_ms"] is not None]
+    return [""] + table(("order", "reads ms", "writes ms"), rows) if rows else []
 
 
 def _unknown_lines(said):
@@ -160,16 +146,10 @@ def _free_lines(said):
         lines.append("           (free MB/s, idle time: as if seeks varied by %.0f us)" %
                      (asdrive.SPREAD_NS / 1e3))
     if free["fresh_mb_s"]:
-        lines.append("free       %.2f MB/s at first (9 of 10: %.2f-%.2f), %.2f in gaps, %.2f in "
-                     "idle time: %.2f days at least" % (
-                         free["fresh_mb_s"], free["fresh_low_mb_s"], free["fresh_high_mb_s"],
-                         free["gaps_mb_s"], free["idle_mb_s"], free["days_least"]))
-        if free["days_whole"] is not None:
-            lines.append("           a whole scan %.2f days (9 of 10: %.2f-%.2f)" % (
-                free["days_whole"], free["days_whole_low"], free["days_whole_high"]))
-        if free["days_per_scan"] is not None:
-            lines.append("           in gaps alone %.2f MB/s over a whole scan: %.2f days" % (
-                free["scan_mb_s"], free["days_per_scan"]))
+        lines.append("free       %.2f MB/s at first, %.2f in gaps, %.2f in idle time: a scan takes "
+                     "%.2f days at least" % (free["fresh_mb_s"], free["gaps_mb_s"],
+                                             free["idle_mb_s"], free["days_least"]))
+        lines.append("           a whole scan: %s" % said["simulate"])
     else:
         lines.append("free       nothing: the disk is never idle, and no request waits behind "
                      "another, the policy does not predict (clook), or no gap is as long as "
@@ -178,14 +158,14 @@ def _free_lines(said):
         free["idle_pct"], "" if free["idle_ms"] is None else ", %.1f ms at a stretch" %
         free["idle_ms"]))
     if free["roughly"]:
-        lines.append("           (what freeblock gives is told roughly only: %s)" %
+        lines.append("           (what freeblock gives is approximate: %s)" %
                      " and ".join(free["roughly"]))
     return lines
 
 
 def page(said):
     """An answer for people: lines."""
-    heads = ("order", "busy %", "response ms", "9 of 10", "waiting ms", "service ms", "hits %",
+    heads = ("order", "busy %", "response ms", "waiting ms", "service ms", "hits %",
              "full at /s")
     orders = table(heads, [_order_row(name, found) for name, found in said["orders"].items()])
     random = "a request alone: seek %(seek_ms).2f, rotation %(rotation_ms).2f, transfer " \
@@ -207,7 +187,7 @@ def _busy(said):
 
 
 def _free(key, form):
-    """Of what freeblock would get; ~ if that is told roughly."""
+    """Of what freeblock would get; ~ if that is approximate."""
     def cell(said):
         value = said["free"][key]
         if value is None and key == "response_ms" and said["free"]["unknown"]:

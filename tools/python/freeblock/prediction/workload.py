@@ -143,6 +143,12 @@ class Workload:
         return 1 if self.run_length is None else self.run_length / self.request_size
 
     @property
+    def has_runs(self):
+        """Whether any requests are in runs or sparse runs."""
+        return self.requests_per_run > 1 and self.locality_fraction > 0 or \
+            self.sparse_run_fraction > 0 and self.requests_per_sparse_run > 1
+
+    @property
     def rate(self):
         """Requests/s while the workload is not idle: effective_request_rate if it is given."""
         return self.request_rate if self.effective_request_rate is None else \

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The gap before a foreground request: seek and rotational latency of the one that a policy
-chooses. Not in the paper.
+"""What an order of service chooses among n pending requests: seek and rotational latency of the
+next one. Not the paper's one formula for all orders (eq. 4, 4.5).
 
 Requests lie anywhere in the workload's data. Of each the seek time S depends on its
-distance, and the latency R is even over a turn and independent of S. A policy chooses
-among n: `joint()` is the probability of (S, R) of its choice, in closed form for n
-independent requests; head positions are taken at a few quantiles and averaged.
+distance, and the latency R is even over a turn and independent of S. `joint()` is the
+probability of (S, R) of the choice, in closed form for n independent requests; head positions are
+taken at a few quantiles and averaged. LOOK and C-LOOK have a distribution of distances.
 
 The pending requests are not independent of where the head is: near it they have been
 taken before. With w(S) = n P(a request is chosen | S), the share that is left at S is
-taken to be 1 / (1 + k sqrt(w(S))), and of the others beside the first only a share counts: who
+taken to be 1 / (1 + k sqrt(w(S))), and of the others beside the first only a share counts: one that
 just missed its turn misses it again, unless transfers are long. k and that share, at no
 transfer and what is added by a turn of it (DEPLETION), are fitted to an abstract process,
-not to drives: `PYTHONPATH=python python3 -m research.predictcheck.depletion` makes them again.
+not to drives (tests/python/test_predict_queue.py makes its positioning times again).
 """
 
 import functools
+import math
 
 import numpy as np
+
+from . import seek
 
 BINS = 30               # of a turn
 SOURCES = 3             # head positions
@@ -26,6 +29,8 @@ MECHANICAL = ("sstf", "sptf", "sptf-sw")
 POLICIES = ("clook",) + MECHANICAL + ("auto",)
 DEPLETION = {"sstf": (0.05, 0.85, 0.0), "sptf": (0.15, 0.85, 0.3), "sptf-sw": (0.10, 1.0, 0.0)}
 MOST_TRANSFER = 0.7     # turns: as far as that was fitted
+CELLS = np.concatenate(([0.0], np.geomspace(1e-6, 1, 120)))      # of distances, of the span
+BEGINS = 24             # places where a seek begins
 
 
 class Choice:
@@ -40,20 +45,24 @@ class Choice:
         self.latency_pmf = self.p.sum(0)
         self.latency = float(self.latency_pmf @ self.late)
 
+    def positioning(self):
+        """(mean, s; second moment, s^2) of seek and latency together."""
+        both = np.arange(len(self.p))[:, None] * self.step + self.late
+        return float((self.p * both).sum()), float((self.p * both ** 2).sum())
+
+    def turns_lost(self, device):
+        """s lost on the mean: seeks that take longer than expected miss their turn, and some gain
+        one; errors are Laplace's."""
+        scale, turn = device.seek_spread / math.sqrt(2), device.revolution_time
+        if not scale:
+            return 0.0
+        late = np.exp(-self.late / scale) - np.exp(-(turn - self.late) / scale)
+        return float(self.latency_pmf @ late) / 2 * turn
+
     @staticmethod
     def mix(weights, choices):
         """One of several, all on one grid."""
         return Choice(choices[0].step, sum(w * c.p for w, c in zip(weights, choices)))
-
-
-def seek_time(device, distance, write=False):
-    """s, of cylinders (an array); straight between the curve's points."""
-    if write and device.write_seek_time is not None:
-        points, times = device.write_seek_distance, device.write_seek_time
-    else:
-        points, times = device.seek_distance, device.seek_time
-    settle = device.write_settle if write and device.write_seek_time is None else 0.0
-    return np.interp(distance, np.append(0, points), np.append(0, times)) + settle
 
 
 def _seeks(device, span, read_fraction, step):
@@ -62,7 +71,7 @@ def _seeks(device, span, read_fraction, step):
     at = device.cylinder_of(first + (np.arange(PLACES) + 0.5) / PLACES * size)
     heads = device.cylinder_of(first + (np.arange(SOURCES) + 0.5) / SOURCES * size)
     apart = np.abs(at[None, :] - heads[:, None])
-    kinds = [(seek_time(device, apart, write), share)
+    kinds = [(seek.seek_time(device, apart, write), share)
              for write, share in ((False, read_fraction), (True, 1 - read_fraction)) if share]
     bins = int(np.ceil(max(times.max() for times, _ in kinds) / step)) + 2
     rows = np.arange(SOURCES)[:, None] * bins
@@ -186,3 +195,81 @@ def choice(device, span, read_fraction, n, policy, window=0.6, transfer=0.0):
         seeks = depleted(seeks, BINS, n, policy, window, k)
     return Choice(device.revolution_time / BINS,
                   joint(seeks, BINS, n, policy, window).mean(axis=0))
+
+
+# Orders that sweep: P(distance > x), of the span
+
+def tail_clook(count, x):
+    """Of the head's way in C-LOOK, upwards and back over the disk.
+
+    What is pending just ahead has been gathered for a whole sweep, what is a share y of the
+    sweep away for 1 - y of it: left over requests have density 2 (1 - y), a fresh one 1, so
+    P(nothing within y) = (1 - y)^(2 n - 1); exact for n = 1, 2, and of the right mean for all.
+    A way y has the jump back in it with probability y, and is 1 - y long then.
+    """
+    power = 2 * count - 1
+    # P(y > x, no jump) + P(1 - y > x, jump): integrals of power (1 - y)^(power - 1) (1 - y or y)
+    ahead = power / (power + 1) * (1 - x) ** (power + 1)
+    back = 1 / (power + 1) - x ** power * (1 - x * power / (power + 1))
+    return ahead + np.maximum(back, 0.0)
+
+
+def tail_look(count, x):
+    """Of LOOK's distance.
+
+    Moving up at p, what lies at y was last passed p - y ago below, p + y above in a sweep
+    whose time goes with p^2 (requests are served where they lie, 2 p of them at p). So
+    the head is at p with density 2 p, and a left over request at y with 3/2 (p^2 - y^2) below,
+    3/2 (2 y - y^2 + p^2) above; fresh ones are uniform. The nearest above is next, or if there is
+    none the nearest below.
+    """
+    x = np.asarray(x, dtype=float)[:, None]
+    p = (np.arange(200) + 0.5)[None, :] / 200
+
+    def above(y):
+        return 1.5 * (y * y - p * p - (y ** 3 - p ** 3) / 3 + p * p * (y - p))
+
+    def below(y):
+        return 1.5 * (p * p * (p - y) - (p ** 3 - y ** 3) / 3)
+
+    def none(left_over, fresh):
+        return np.maximum(1 - left_over, 0.0) ** (count - 1) * (1 - fresh)
+
+    up, down = np.minimum(p + x, 1), np.maximum(p - x, 0)
+    tail = none(above(up), up - p) - none(above(1.0), 1 - p) + \
+        none(above(1.0) + below(down), 1 - p + p - down)
+    return (tail * 2 * p).mean(axis=1)
+
+
+TAILS = {"clook": tail_clook, "look": tail_look}
+
+
+@functools.lru_cache(maxsize=64)
+def _swept(device, span, read_fraction):
+    """Of each of CELLS distances: mean (s) and second moment (s^2) of a seek."""
+    first, size = span
+    x = (CELLS[:-1] + CELLS[1:]) / 2
+    begin = (np.arange(BEGINS) + 0.5) / BEGINS * (1 - x[:, None])
+    far = np.floor(device.cylinder_of(first + (begin + x[:, None]) * size) -
+                   device.cylinder_of(first + begin * size))
+    moments = np.zeros((2, len(x)))
+    for write, share in ((False, read_fraction), (True, 1 - read_fraction)):
+        same, other = seek.move_time(device, far, write)
+        for time, part in ((same, 1 / device.heads), (other, 1 - 1 / device.heads)):
+            moments += share * part * np.array([time.mean(axis=1), (time ** 2).mean(axis=1)])
+    return moments
+
+
+@functools.lru_cache(maxsize=512)
+def positioning(device, span, read_fraction, n, policy, transfer=0.0):
+    """(mean, s; second moment, s^2) of the time from the arm's start to the first sector, of the
+    choice of an order among n."""
+    if policy not in TAILS:
+        found = choice(device, span, read_fraction, n, policy, transfer=transfer)
+        mean, square = found.positioning()
+        lost = found.turns_lost(device)
+        return mean + lost, square + 2 * mean * lost
+    cells = np.maximum(-np.diff(TAILS[policy](n, CELLS)), 0.0)
+    mean, square = _swept(device, span, read_fraction) @ cells
+    turn = device.revolution_time
+    return mean + turn / 2, square + mean * turn + turn ** 2 / 3

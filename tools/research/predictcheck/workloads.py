@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The paper's validation workloads (section 5), each as the attributes that a prediction
-gets and as requests for a drive. numpy only; the same seed gives the same requests.
+gets and as requests for a drive. The same seed gives the same requests.
 
 The paper gives attributes, not traces. What it leaves open is chosen here and said at each
 generator; prediction and drive get the same.
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .mechanism import ALIGNED
-from .workload import Workload
+from freeblock.prediction.mechanism import ALIGNED
+from freeblock.prediction.workload import Workload
 
 # Of the TPC-C tables, and of what they leave between the requests of a sparse run
 DATABASE_PAGE = 2048            # bytes
@@ -36,15 +36,13 @@ class Disk(NamedTuple):
 
 class Requests(NamedTuple):
     """Arrays, a value for each request. closed: ns is the least time from the arrival of the
-    request before to its own, which comes when that one has ended. processes: so many, ns is from a
-    process's report to its next request. Else it is when it comes."""
+    request before to its own, which comes when that one has ended. Else it is when it comes."""
 
     ns: np.ndarray
     first: np.ndarray           # byte
     size: np.ndarray            # bytes
     read: np.ndarray            # bool
     closed: bool = False
-    processes: int = 0
 
     def records(self, disk):
         """As `mechdisk-host queue --binary` reads them."""
