@@ -105,8 +105,7 @@ class Rows(unittest.TestCase):
 
     def test_errors(self):
         """The mean error of two seeds, to either side; the service's, too. Seen to fail: half a
-        turn behind a request of a run; settling left out; zones with equal rates; a queue that
-        knows nothing of turns in a run; the choice among independent requests."""
+        turn behind a request of a run; a queue that knows nothing of turns in a run."""
         for name, most in (("table 3, atlas10k-paper, 120/s, runs of 1, reads", 2),
                            ("table 3, atlas10k-paper, 120/s, runs of 64, reads", 5),
                            ("table 3, atlas10k, 100/s, runs of 64, writes", 3),
