@@ -21,8 +21,7 @@ sys.path[:0] = [os.path.join(taptest.TOP, "tools", "python"), os.path.join(tapte
 
 from freeblock import ToolError, cli  # noqa: E402
 from research import (bench_cost, bench_figures, bench_files, bench_limits,  # noqa: E402
-                      bench_lock, bench_numbers, bench_peers, bench_predict, bench_rows,
-                      bench_run)
+                      bench_lock, bench_numbers, bench_predict, bench_rows, bench_run)
 
 TINY = bench_figures.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
                             beside=(300, 400), seeds=1, nearline_s=10)
@@ -161,27 +160,6 @@ class Sums(unittest.TestCase):
     def test_last_tenth(self):
         """Each tenth has as many blocks: half of the time is lost at a ninth of the speed."""
         self.assertAlmostEqual(bench_limits.last_tenth({"mb_s_by_tenth": [9] * 9 + [1]}), .5)
-
-    def test_peers(self):
-        """Verdicts become rows; without a file there is a row without a value.
-
-        Seen to fail: bounds the wrong way round."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "peers.json")
-            rows = bench_peers.Peers.rows(bench_peers.read(path))
-            self.assertEqual([row.verdict() for row in rows], ["not measured"])
-            with open(path, "w", encoding="ascii") as file:
-                json.dump({"verdicts": [
-                    {"name": "a, low: p99 with scan against none's alone", "value": 1.02,
-                     "most": 1.03, "least": None, "good": True},
-                    {"name": "a, streams: MB/s against mq-deadline", "value": .9, "most": None,
-                     "least": .98, "good": False}]}, file)
-            rows = bench_peers.Peers.rows(bench_peers.read(path))
-            self.assertEqual([row.verdict() for row in rows], ["met", "missed"])
-            with open(path, "w", encoding="ascii") as file:
-                file.write("[]")
-            with self.assertRaisesRegex(ToolError, "not what bench-peers writes"):
-                bench_peers.read(path)
 
 
 class Lock(unittest.TestCase):

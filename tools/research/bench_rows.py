@@ -4,11 +4,29 @@
 import datetime
 import json
 import os
+import statistics
 import subprocess
 from dataclasses import asdict, dataclass
 
 from freeblock import ToolError
 from freeblock.hosts import TOP
+
+class Figure:
+    """A part of the bench: what is measured, and rows of it.
+
+    name, title; of the simulator cells(effort) -> {key: cell} and rows(got, cells), else
+    measure(quick, out, through) and rows(measured)."""
+
+    @staticmethod
+    def pictures(_):
+        """(name, plots) of each picture; none."""
+        return ()
+
+
+def error_of_mean(values):
+    """Its standard error."""
+    return statistics.stdev(values) / len(values) ** .5
+
 
 MET, MISSED, UNASKED, UNMEASURED = "met", "missed", "-", "not measured"
 

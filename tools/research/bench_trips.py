@@ -13,7 +13,7 @@ import subprocess
 
 from freeblock import ToolError, hosts, sim
 from .bench_figures import NEARLINE
-from .bench_rows import Row
+from .bench_rows import Figure, Row
 from .bench_run import digest, job_of, kept_name
 
 CACHED = "nearline16-wc"
@@ -67,7 +67,7 @@ def one(program, folder, key, effort):
         return json.load(file)
 
 
-class Trips:
+class Trips(Figure):
     """Days in which chance stopped something."""
 
     name = "trips"
@@ -94,8 +94,3 @@ class Trips:
                 share = 100 * sum(trips for trips, _ in days) / sum(drawn for _, drawn in days)
                 rows.append(Row("trips %s %s %s" % (*load, case), share, "%", most=most))
         return rows
-
-    @staticmethod
-    def pictures(_):
-        """None."""
-        return ()
