@@ -11,6 +11,7 @@ from freeblock.hosts import BUILD
 from . import labcells
 from .bench_figures import ATLAS
 from .bench_rows import Figure, Row
+from .bench_run import kept
 
 SCRIPT = os.path.join(labcells.LAB, "ext4.sh")
 # The Atlas with a cache that reads ahead until the next command comes, as the real
@@ -76,14 +77,8 @@ class Files(Figure):
         """The errors, kept."""
         settings = QUICK if quick else FULL
         path = os.path.join(out, "cells", "files-%s.json" % digest(settings))
-        if not os.path.exists(path):
-            errors = read_errors(os.path.join(labcells.run(
-                SCRIPT, os.path.join(out, "ext4"), 900, through, variables=settings), "errors"))
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="ascii") as file:
-                json.dump(errors, file)
-        with open(path, encoding="ascii") as file:
-            return json.load(file)
+        return kept(path, lambda: read_errors(os.path.join(labcells.run(
+            SCRIPT, os.path.join(out, "ext4"), 900, through, variables=settings), "errors")))
 
     @staticmethod
     def rows(errors):

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 from dataclasses import asdict, dataclass
 
-from freeblock import ToolError
+from freeblock import ToolError, openers
 from freeblock.hosts import TOP
 
 class Figure:
@@ -106,10 +106,8 @@ def merge(path, figure, rows):
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ToolError("two rows are called: " + ", ".join(sorted(twice)))
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        json.dump(kept + fresh, file, indent=1)
-        file.write("\n")
-    os.replace(path + ".new", path)
+    with openers.whole_file(path) as file:
+        file.write((json.dumps(kept + fresh, indent=1) + "\n").encode())
 
 
 def shown(value):
