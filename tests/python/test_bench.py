@@ -34,27 +34,6 @@ def bench(*words):
     return taptest.freeblock_lab("bench", "--quiet", *words)
 
 
-class Endings(unittest.TestCase):
-    """What ends a command early: a line that says what, no traceback."""
-
-    def test_no_folder(self):
-        """A folder that cannot be made is named.
-
-        Seen to fail: OSError not caught."""
-        status, _, err = bench("--output", os.devnull + "/x")
-        self.assertEqual(status, 1)
-        self.assertEqual(err, "freeblock-lab: %s/x: Not a directory\n" % os.devnull)
-
-    def test_interrupt(self):
-        """As a shell's command that SIGINT ended.
-
-        Seen to fail: KeyboardInterrupt not caught."""
-        with tempfile.TemporaryDirectory() as folder:
-            with mock.patch("research.bench_run.run_cells", side_effect=KeyboardInterrupt):
-                status, _, err = bench("--quick", "--figure", "8", "--output", folder)
-        self.assertEqual((status, err), (130, "freeblock-lab: interrupted\n"))
-
-
 class Verdicts(unittest.TestCase):
     """A bound counts as met when it is reached."""
 
@@ -108,12 +87,6 @@ class Sums(unittest.TestCase):
             got = bench_numbers.at_slowdown(curve, slowdown)
             self.assertEqual(got if got is None else round(got, 6), want, slowdown)
 
-    def test_pooled(self):
-        """Runs of different length count by their length."""
-        runs = [{"seconds": 10, "requests": 1000, "free_mb_s": 1},
-                {"seconds": 30, "requests": 6000, "free_mb_s": 5}]
-        self.assertEqual(bench_numbers.pooled(runs), (175, 4))
-
     def test_most_within_slowdown(self):
         """The best of those that keep to the limit; none is a miss, not a gap.
 
@@ -146,16 +119,6 @@ class Sums(unittest.TestCase):
             "within 150 us": 30, "0.15 to 1.2 ms off": 20, "a turn late, 5.5 to 6.5 ms": 10,
             "a turn early, 5.5 to 6.5 ms": 10, "early otherwise: surprise cache hits": 10,
             "unknown before": 10, "else": 10})
-
-    def test_bad_errors(self):
-        """Another text is refused, with its line."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "errors")
-            for text, reason in (("12\nx\n", "errors:2: neither"), ("", "no command")):
-                with open(path, "w", encoding="ascii") as file:
-                    file.write(text)
-                with self.assertRaisesRegex(ToolError, reason):
-                    bench_files.read_errors(path)
 
     def test_last_tenth(self):
         """Each tenth has as many blocks: half of the time is lost at a ninth of the speed."""
@@ -222,13 +185,6 @@ class Cost(unittest.TestCase):
         self.assertAlmostEqual(first["error_us"], 40 / 2 ** .5)
         self.assertAlmostEqual(rows["cost within two errors"]["value"],
                                100 - 50 / len(bench_cost.CELLS))
-
-    def test_seeds(self):
-        """No two loads have the same arrivals, or deviations would come in pairs."""
-        seeds = [cell["seed"] for key, cell in bench_cost.Cost().cells(None).items()
-                 if key[2] == "trial"]
-        self.assertEqual(len(seeds), len(set(seeds)))
-
 
 class EndToEnd(unittest.TestCase):
     """Figure 8 with few requests."""

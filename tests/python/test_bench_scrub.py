@@ -4,9 +4,7 @@
 scrubload.c and load.c's arguments) that need no machine. Every figure is worked out by
 hand. Prints TAP; a second."""
 
-import json
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -65,9 +63,6 @@ class Detection(unittest.TestCase):
         found = [(12.5, 1104, 8), (11.25, 1000, 128), (30, 4992, 16)]
         self.assertEqual(scrubbench_rows.detections(self.PLANTED, found), [1.25, 10])
 
-    def test_not_before(self):
-        self.assertEqual(scrubbench_rows.detections(self.PLANTED, [(9, 1000, 8)]), [None, None])
-
     def test_only_what_overlaps(self):
         found = [(11, 992, 8), (12, 1008, 92), (13, 1116, 8), (21, 5008, 8)]
         self.assertEqual(scrubbench_rows.detections(self.PLANTED, found), [None, None])
@@ -79,24 +74,6 @@ class Detection(unittest.TestCase):
         self.assertEqual((got["bursts"], got["bursts_found"]), (2, 1))
         self.assertEqual(got["detect_least_s"], (2 + 80) / 2)
         self.assertEqual((got["detect_mean_s"], got["detect_max_s"]), (2, 2))
-
-    def test_planted(self):
-        for drive, (first, count) in scrubbench.RANGES.items():
-            got = scrubbench.bursts(drive, 300, 1)
-            self.assertEqual(got, scrubbench.bursts(drive, 300, 1))
-            self.assertNotEqual(got, scrubbench.bursts(drive, 300, 2))
-            self.assertEqual(len(got), scrubbench.BURSTS)
-            # the drive's limit of ranges
-            self.assertLessEqual(sum(len(runs) for _, runs in got), 64)
-            self.assertEqual(got, sorted(got))
-            for second, runs in got:
-                self.assertTrue(1 <= second < 200)
-                self.assertTrue(20 <= sum(n for _, n in runs) < 100)
-                self.assertLess(runs[-1][0] - runs[0][0], scrubbench.BURST_SECTORS)
-                for at, length in runs:
-                    self.assertTrue(first <= at and at + length <= first + count)
-                    self.assertEqual((at % 8, length % 8), (0, 0))
-
 
 class Rows(unittest.TestCase):
     """Seen to fail: changes against mq-deadline taken from none's figures."""
@@ -137,18 +114,6 @@ class Rows(unittest.TestCase):
         known = {s.name: s.goal_ms for s in scrubbench.settings("random")}
         self.assertEqual((known["waiting, 4 ms"], known["gaps + idle, 0.5 ms"],
                           known["gaps only"], known["idle 64k"]), (4, 0.5, 0, 0))
-
-    def test_objects(self):
-        for one in json.loads(json.dumps(list(self.made().values()))):
-            self.assertLessEqual({"name", "value", "unit", "paper"}, set(one))
-
-    def test_no_basis(self):
-        """Without a run without scrub no change is told."""
-        got = {r["name"].partition(": ")[2]: r
-               for r in scrubbench_rows.rows([row("bfq", "scrub", 1.5, 9, 7)])}
-        self.assertIsNone(got["foreground change against none"]["value"])
-        self.assertIn("not available", got["foreground change against none"]["note"])
-
 
 class Compared(unittest.TestCase):
     """Rows of two cells. Seen to fail: the quotient the other way round; what was
@@ -220,14 +185,6 @@ class Traces(unittest.TestCase):
             with open(path, encoding="ascii") as file:
                 self.assertEqual(file.read(), "3000000 R 24 8\n4000000 R 32 8\n")
 
-    def test_sizes(self):
-        for drive, (first, count) in scrubbench.RANGES.items():
-            sectors = scrubbench_traces.disk_sectors(drive)
-            self.assertLess(first + count, sectors)
-            # whole blocks of the model
-            self.assertEqual((first % 256, count % 256), (0, 0))
-
-
 class Cells(unittest.TestCase):
     """The matrix."""
 
@@ -235,19 +192,6 @@ class Cells(unittest.TestCase):
         for load in scrubbench.LOADS:
             names = [(s.peer, s.name) for s in scrubbench.settings(load)]
             self.assertEqual(len(names), len(set(names)))
-
-    def test_line(self):
-        settings = {s.name: s for s in scrubbench.settings("bursts")}
-        cell = scrubbench.Cell("nearline16", "bursts", settings["idle 64k"], 300, 1)
-        got = dict(w.split("=", 1) for w in shlex.split(cell.line("c0"))[1:])
-        first, count = scrubbench.RANGES["nearline16"]
-        self.assertEqual(got["bg"], "read segment=65536 regions=1 delay_us=0 class=3 "
-                                    "first=%d count=%d" % (first, count))
-        self.assertEqual(got["sched"], "bfq")
-        second, runs = cell.planted()[0]
-        # LBNs of 4096 bytes
-        self.assertTrue(got["bursts"].startswith("%d %d %d," % (
-            second, runs[0][0] // 8, runs[0][1] // 8)))
 
     def test_range_of_a_task(self):
         settings = {s.name: s for s in scrubbench.settings("bursts")}
@@ -257,21 +201,6 @@ class Cells(unittest.TestCase):
                              "scrub %d %d staggered=128 segment=64")):
             cell = scrubbench.Cell("atlas10k", "bursts", settings[name], 300, 1)
             self.assertEqual(cell.scrub(), words % scrubbench.RANGES["atlas10k"])
-
-    def test_loads(self):
-        alone = scrubbench.settings("random")[0]
-        for load, words in (("sequential", "chunks bytes=65536 chunk=8388608 think_us=100000"),
-                            ("random", "chunks bytes=65536 chunk=65536 think_us=100000")):
-            cell = scrubbench.Cell("atlas10k", load, alone, 10, 1)
-            self.assertEqual(cell.foreground(), words)
-
-    def test_quick(self):
-        for load in scrubbench.LOADS:
-            self.assertTrue(scrubbench.seconds_of(load, scrubbench.SECONDS))
-            found = scrubbench.settings(load)
-            quick = [s for s in found if scrubbench.QUICK.fullmatch(s.name)]
-            self.assertTrue(2 <= len(quick) < len(found), load)
-
 
 class Programs(unittest.TestCase):
     """scrubload and load, on a file in place of a disk, refuse what makes no sense. What
@@ -295,16 +224,6 @@ class Programs(unittest.TestCase):
         done = subprocess.run([os.path.join(self.folder.name, words[0]), *words[1:]], text=True,
                               check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         return done.returncode, done.stderr
-
-    def test_words(self):
-        for words, text in ((("scrubload", "erase", "/dev/null"), "usage"),
-                            (("load", "walk", "/dev/null"), "usage"),
-                            (("scrubload", "read", "/dev/null", "segment=x"), "not a number"),
-                            (("scrubload", "read", "/dev/null", "size=1"), "unknown key"),
-                            (("load", "random", "/dev/null", "chunk"), "not KEY=VALUE")):
-            status, errors = self.said(*words)
-            self.assertEqual(status, 2)
-            self.assertIn(text, errors)
 
     def test_watch(self):
         """A list of bad sectors: the numbers of its lines, each once."""
