@@ -15,7 +15,7 @@ import time
 
 from freeblock import ToolError, UsageError
 from freeblock.hosts import BUILD, TOP
-from . import peersum
+from . import peersum, tables
 
 LAB = os.path.join(TOP, "tests", "lab")
 WARMUP_S = 5
@@ -276,13 +276,9 @@ def faults(rows):
 
 def table(title, rows, columns, note):
     """Lines of one drive and load; columns: (head, key, format), note(row): what follows."""
-    lines = ["", "%s, %s" % title, "  %-12s %-56s" % ("peer", "setting") +
-             "".join("%11s" % head for head, _, _ in columns)]
-    for row in rows:
-        cells = ["-" if row.get(key) is None else form % row[key] for _, key, form in columns]
-        lines.append(("  %-12s %-56s" % (row["peer"], row["setting"]) +
-                      "".join("%11s" % cell for cell in cells) + note(row)).rstrip())
-    return lines
+    lines = tables.lines(rows, (("peer", "peer", "%s"), ("setting", "setting", "%s"), *columns))
+    return ["", "%s, %s" % title] + ["  " + line + said for line, said in zip(
+        lines, ["", *map(note, rows)])]
 
 
 def chosen(given, known, what):
