@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """The bench: a figure with few requests end to end, its summary, its verdicts.
 Takes a few seconds."""
@@ -7,26 +6,25 @@ import contextlib
 import io
 import json
 import os
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import taptest
 
-import taptest  # noqa: E402
-
-sys.path[:0] = [os.path.join(taptest.TOP, "tools", "python"), os.path.join(taptest.TOP, "tools")]
-
-from freeblock import ToolError, cli  # noqa: E402
-from research import (bench_cost, bench_figures, bench_files, bench_limits,  # noqa: E402
+from freeblock import ToolError, cli
+from research import (bench_cost, bench_figures, bench_files, bench_limits,
                       bench_lock, bench_numbers, bench_predict, bench_rows, bench_run)
 
 TINY = bench_figures.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
                             beside=(300, 400), seeds=1, nearline_s=10)
 KEYS = {"name", "value", "unit", "paper", "reference", "command", "asked", "verdict", "figure",
         "date"}
+
+
+def setUpModule():
+    """The simulator, which tests patch."""
+    bench_run.sim.build_host()
 
 
 def bench(*words):
@@ -255,8 +253,3 @@ class EndToEnd(unittest.TestCase):
         status, _, errors = bench("--jobs", "0", "--output", self.out)
         self.assertEqual((status, os.listdir(self.out)), (2, []))
         self.assertIn("--jobs: 0 is less than 1", errors)
-
-
-if __name__ == "__main__":
-    bench_run.sim.build_host()
-    taptest.main()

@@ -1,24 +1,16 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of make bench-scrub's arithmetic (tools/research/scrubbench*.py, tests/lab/
 scrubload.c and load.c's arguments) that need no machine. Every figure is worked out by
-hand. Prints TAP; a second."""
+hand. A second."""
 
 import os
 import subprocess
-import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, HERE)
-sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
-
-import taptest  # noqa: E402
-from freeblock import ToolError  # noqa: E402
-from research import labcells, scrubbench, scrubbench_rows, scrubbench_traces  # noqa: E402
+from taptest import TOP
+from freeblock import ToolError
+from research import labcells, scrubbench, scrubbench_rows, scrubbench_traces
 
 def write(folder, name, data):
     """A file for the parser."""
@@ -291,7 +283,3 @@ class Arguments(unittest.TestCase):
     def test_wrong(self):
         for more in ({"cell": "("}, {"cell": "no such"}, {"load": "heavy"}, {"drive": "floppy"}):
             self.assertRaises(ToolError, scrubbench.plan, self.args(**more))
-
-
-if __name__ == "__main__":
-    taptest.main()

@@ -1,25 +1,16 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the comparison of schedulers (tools/research/peers.py, and labcells.py and peersum.py,
 which other benches share) that need no machine: parsing what the guest leaves, comparing at equal
-latency, verdicts, keys of kept cells. Every figure is worked out by hand. Prints TAP."""
+latency, verdicts, keys of kept cells. Every figure is worked out by hand."""
 
 import os
 import struct
-import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(HERE)), word)
-                for word in ("tools/python", "tools")]
-
-import taptest  # noqa: E402
-from freeblock import ToolError, UsageError  # noqa: E402
-from freeblock.hosts import TOP  # noqa: E402
-from research import peers, peersum  # noqa: E402
+from freeblock import ToolError, UsageError
+from freeblock.hosts import TOP
+from research import peers, peersum
 
 SNAPSHOT = """== now
 %(now)d
@@ -336,6 +327,3 @@ class Cells(unittest.TestCase):
                        "scheduling yes\nfree_reads no task\n", "scheduling yes\nfree_reads off: "
                        "they cost the foreground too many turns\n"):
             self.assertEqual(peersum.scan_said(status), "")
-
-if __name__ == "__main__":
-    taptest.main()
