@@ -62,6 +62,9 @@ load_module ext4
 disk=$(drive_new d atlas10k.fbdrive "$LINES") || exit 1
 sched_set "$disk" freeblock
 model_load "$disk" atlas10k.fbmodel
+# With auto the drive orders while there is no task, and nothing is predicted
+expect_ok "policy" iosched "$disk" policy sptf
+expect_ok "depth" iosched "$disk" depth 2
 
 # What is initialised behind the reader's back would be in its way
 expect_ok "mkfs" mkfs.ext4 -q -F -b 4096 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 \

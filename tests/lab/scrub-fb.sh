@@ -2,17 +2,6 @@
 # What only freeblock's cells of scrub.sh need: a change of this repeats no others.
 # Variables of a cell: see scrub.sh.
 
-# What this cell needs and this module does not have, in words; nothing if all is there
-lacking()
-{
-	local name missing=
-
-	for name in $needs; do
-		[ -e "$(fb "$disk")/$name" ] || missing="$missing $name"
-	done
-	[ -z "$missing" ] || echo "this module has no /sys/kernel/freeblock/<disk>/:$missing"
-}
-
 command_of_disk()
 {
 	local file="$1"

@@ -79,8 +79,8 @@ measure()
 # cell KEY=VALUE...: the keys are the variables below
 cell()
 {
-	local id drive model extra sched attrs queue_depth nr_requests fbset needs fg bg word
-	local warmup seconds seed bursts errors out disk d loads start lacks
+	local id drive model extra sched attrs queue_depth nr_requests fbset fg bg word
+	local warmup seconds seed bursts errors out disk d loads start
 
 	for word in "$@"; do
 		local "$word"
@@ -92,15 +92,10 @@ cell()
 	disk=$(drive_new $d "$drive" "$extra") || exit 1
 	[ "$sched" = freeblock ] && load_module freeblock
 	tune
-	lacks=$(lacking)
-	if [ -n "$lacks" ]; then
-		echo "$lacks" > "$out/lacking"
-	else
-		settings_of_disk
-		measure
-		cat "/sys/kernel/mechdisk/$d/stats" > "$out/drive"
-		[ "$sched" = freeblock ] && keep_freeblock
-	fi
+	settings_of_disk
+	measure
+	cat "/sys/kernel/mechdisk/$d/stats" > "$out/drive"
+	[ "$sched" = freeblock ] && keep_freeblock
 	sched_set "$disk" none
 	drive_off $d
 	# What it has learned of the drive, which knows it again, ends with it

@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock-lab figures: figures of a demo come into its file and into the documents, and
-a document that gives another one is named. Prints TAP.
+a document that gives another one is named.
 
 Seen to fail: the questions and results.rst of 2026-11-27 beside the README of the day after.
 """
@@ -10,21 +9,14 @@ import json
 import os
 import re
 import shutil
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+import taptest
 
-import taptest  # noqa: E402
-
-sys.path[:0] = [os.path.join(taptest.TOP, "tools", "python"), os.path.join(taptest.TOP, "tools")]
-
-from freeblock import ToolError  # noqa: E402
-from research import figures  # noqa: E402
+from freeblock import ToolError
+from research import figures
 
 
 class Figures(unittest.TestCase):
@@ -133,7 +125,3 @@ class Figures(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("not of a demo with the defaults", err)
         self.assertRaises(ToolError, figures.of_demo, {})
-
-
-if __name__ == "__main__":
-    taptest.main()

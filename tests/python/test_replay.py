@@ -1,8 +1,6 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock-lab replay: a drive so simple that every response time is
-known, traces that must be refused, and which way the think time is read.
-Prints TAP."""
+known, traces that must be refused, and which way the think time is read."""
 
 import json
 import os
@@ -10,17 +8,13 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
 import pytest
 
-sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
-
-import taptest  # noqa: E402
-from research import ablation, fidelity, replay, traces  # noqa: E402
+import taptest
+from taptest import TOP
+from research import ablation, fidelity, replay, traces
 
 DRIVES = os.environ.get("FREEBLOCK_DRIVES") or os.path.join(TOP, "..", "shared", "data", "drives")
 
@@ -401,7 +395,3 @@ def test_own_drive(folder):
         (row,) = json.load(file)
     check("its row", row["drive"] == "a drive" and row["demerit_ms"] < .01, row)
     check("its picture", os.path.isfile(os.path.join(out, "a drive.png")))
-
-
-if __name__ == "__main__":
-    taptest.main()

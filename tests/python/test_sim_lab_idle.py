@@ -19,7 +19,7 @@ import tempfile
 import unittest
 
 from freeblock import sim
-from research import peers, peersum
+from research import labcells, peersum
 from taptest import TOP
 
 LAB = os.path.join(TOP, "tests", "lab")
@@ -160,7 +160,7 @@ class Idle(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         write_traces(cls.folder.name)
-        peers.compile_for_guest("load", os.path.join(cls.folder.name, "load"))
+        labcells.compile_for_guest("load", os.path.join(cls.folder.name, "load"))
 
     @classmethod
     def tearDownClass(cls):

@@ -1,22 +1,15 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Synthetic traces: the paper's table II, and what its V.A says of its traces."""
 
 import os
-import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import numpy as np
+import taptest
 
-import numpy as np  # noqa: E402
-import taptest  # noqa: E402
-
-sys.path[:0] = [os.path.join(taptest.TOP, "tools", "python"), os.path.join(taptest.TOP, "tools")]
-
-from freeblock import tracefile  # noqa: E402
-from research import synthetic  # noqa: E402
+from freeblock import tracefile
+from research import synthetic
 
 TICK_NS = 100
 
@@ -59,7 +52,3 @@ class Traces(unittest.TestCase):
             status, _, err = taptest.freeblock_lab("synthetic", *words.split(), "-o", "/dev/null")
             self.assertEqual(status, taptest.status_of(err))
             self.assertIn(why, err)
-
-
-if __name__ == "__main__":
-    taptest.main()

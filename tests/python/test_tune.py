@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """The tuning tool: service, policy, statistics and search against traces done by hand;
 what it writes and refuses. Takes some seconds."""
@@ -8,26 +7,20 @@ import io
 import json
 import os
 import stat
-import sys
 import tempfile
 import time
 import types
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import taptest
 
-import taptest  # noqa: E402
+import numpy as np
 
-sys.path.insert(0, os.path.join(taptest.TOP, "tools", "python"))
-
-import numpy as np  # noqa: E402
-
-from freeblock import ToolError, cli, fbmodel, tracefile  # noqa: E402
-from freeblock.tracefile import make_chunk  # noqa: E402
-from freeblock.tune import Goals  # noqa: E402
-from freeblock.tuning import apply, intervals, policy, record, search, service, stats  # noqa: E402
+from freeblock import ToolError, cli, fbmodel, tracefile
+from freeblock.tracefile import make_chunk
+from freeblock.tune import Goals
+from freeblock.tuning import apply, intervals, policy, record, search, service, stats
 
 MS = 10 ** 6
 # 10 ms and 0 per KiB: a request of any size takes 10 ms
@@ -405,7 +398,3 @@ class Record(unittest.TestCase):
             with open(folder + "/words", encoding="ascii") as file:
                 self.assertEqual(file.read(), "-d /dev/sda -w 5 -a issue -a complete -D %s -o "
                                  "out\n" % folder)
-
-
-if __name__ == "__main__":
-    taptest.main()

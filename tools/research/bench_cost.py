@@ -8,10 +8,11 @@ trial the account of idle reads comes to other thresholds.
 
 from dataclasses import dataclass
 from math import hypot
+from statistics import mean
 
 from . import bench_guard
 from .bench_figures import ATLAS, CHEETAH, NEARLINE
-from .bench_rows import Row
+from .bench_rows import Figure, Row
 from .bench_run import command
 
 CACHED = "nearline16-wc"
@@ -68,12 +69,7 @@ class CostRow(Row):
     true_us: float = None
 
 
-def mean(values):
-    """Of a list."""
-    return sum(values) / len(values)
-
-
-class Cost:
+class Cost(Figure):
     """The trial's cost beside the true one."""
 
     name = "cost"
@@ -115,8 +111,3 @@ class Cost:
         rows.append(Row("cost of the run itself within two errors", 100 * mean(own), "%",
                         least=INSIDE, goal="95"))
         return rows + bench_guard.rows(got, cells)
-
-    @staticmethod
-    def pictures(_):
-        """None."""
-        return ()

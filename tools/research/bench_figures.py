@@ -10,7 +10,7 @@ mean until the last block, and "fresh map" when it is that of the first tenth.
 
 from dataclasses import dataclass
 
-from .bench_rows import Row
+from .bench_rows import Figure, Row
 from .bench_run import command
 
 ATLAS, CHEETAH, NEARLINE = "atlas10k", "cheetah9", "nearline16"
@@ -51,7 +51,7 @@ def rate(result):
     return result["requests_per_s"]
 
 
-class Figure8:
+class Figure8(Figure):
     """Policies against the drive's own queue."""
 
     name = "8"
@@ -131,7 +131,7 @@ def total(result):
     return result["foreground_mb_s"] + result["free_mb_s"]
 
 
-class Figure9:
+class Figure9(Figure):
     """Foreground and free bandwidth against conservatism."""
 
     name = "9"

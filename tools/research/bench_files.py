@@ -5,15 +5,15 @@ import glob
 import hashlib
 import json
 import os
-import shlex
-import subprocess
 
 from freeblock import ToolError
-from freeblock.hosts import BUILD, TOP
+from freeblock.hosts import BUILD
+from . import labcells
 from .bench_figures import ATLAS
-from .bench_rows import Row
+from .bench_rows import Figure, Row
+from .bench_run import kept
 
-SCRIPT = os.path.join(TOP, "tests", "lab", "ext4.sh")
+SCRIPT = os.path.join(labcells.LAB, "ext4.sh")
 # The Atlas with a cache that reads ahead until the next command comes, as the real
 # one does: assumed, ten segments of 187 KiB
 CACHE = "cache 10 374 1\nread_ahead stream\nread_ahead_stop sector\nkeep_passing on"
@@ -32,27 +32,10 @@ CLASSES = (("within 150 us", -.15, .15, "76"),
 
 def digest(settings):
     """Of all that a run depends on."""
-    told = [sorted(settings.items())]
     kernel = [path for name in ("freeblock.ko", "mechdisk.ko") for path in
               glob.glob(os.path.join(BUILD, "kernel-*", "**", name), recursive=True)]
-    for path in sorted(kernel) + [SCRIPT]:
-        with open(path, "rb") as file:
-            told.append(hashlib.sha256(file.read()).hexdigest())
+    told = [sorted(settings.items()), labcells.checksum(*sorted(kernel), SCRIPT)]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32]
-
-
-def run_lab(settings, out, through):
-    """Run the guest; its folder of files."""
-    words = [*shlex.split(through), os.path.join(TOP, "tests", "lab", "lab"), SCRIPT, "--build",
-             os.path.abspath(BUILD), "--out", out, "--timeout", "900", "--quiet"]
-    for item in settings.items():
-        words += ["--set", "%s=%s" % item]
-    done = subprocess.run(words, check=False, text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT)
-    if done.returncode:
-        raise ToolError("the lab's run of ext4.sh is no measurement (%s):\n%s" % (
-            out, "\n".join(done.stdout.splitlines()[-10:])))
-    return os.path.join(out, "files")
 
 
 def read_errors(path):
@@ -83,7 +66,7 @@ def shares(errors):
     return found
 
 
-class Files:
+class Files(Figure):
     """Small files on ext4."""
 
     name = "files"
@@ -94,14 +77,8 @@ class Files:
         """The errors, kept."""
         settings = QUICK if quick else FULL
         path = os.path.join(out, "cells", "files-%s.json" % digest(settings))
-        if not os.path.exists(path):
-            errors = read_errors(os.path.join(
-                run_lab(settings, os.path.join(out, "ext4"), through), "errors"))
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="ascii") as file:
-                json.dump(errors, file)
-        with open(path, encoding="ascii") as file:
-            return json.load(file)
+        return kept(path, lambda: read_errors(os.path.join(labcells.run(
+            SCRIPT, os.path.join(out, "ext4"), 900, through, variables=settings), "errors")))
 
     @staticmethod
     def rows(errors):

@@ -6,11 +6,10 @@ cost, or did, more than they may.
 import os
 import random
 from dataclasses import dataclass
-from math import sqrt
 
 from freeblock.hosts import BUILD
 from .bench_figures import ATLAS, NEARLINE
-from .bench_rows import Row
+from .bench_rows import Row, error_of_mean
 from .bench_run import command
 
 SECTORS = 31251759104           # of nearline16
@@ -97,7 +96,7 @@ def rows(got, ours):
 
         added = [late(got, load, "guard", seed) - late(got, load, "alone", seed) for seed in SEEDS]
         value, alone = sum(added) / len(added), mean("alone")
-        error = sqrt(sum((one - value) ** 2 for one in added) / (len(added) - 1) / len(added))
+        error = error_of_mean(added)
         limit = min(MEAN_MS + SHARE * alone, alone)
         found.append(GuardRow(
             "guard " + load, value, "ms", most=limit + 2 * error, limit_ms=limit, alone_ms=alone,

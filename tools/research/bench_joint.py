@@ -6,7 +6,7 @@ import itertools
 from freeblock import sim, truth
 from .bench_figures import ATLAS, CHEETAH, NEARLINE, WEIGHED, below, first, free, rate
 from .bench_limits import IN_DRIVE, last_tenth
-from .bench_rows import Row
+from .bench_rows import Figure, Row
 from .bench_run import command
 
 SEEDS = (1, 2, 3)
@@ -47,7 +47,7 @@ LEAST = {("sw60-rate", "free_mb_s"): 4.3, ("sptf-1pct", "free_mb_s"): 3.3,
 MOST_DAYS = 6
 
 
-class Joint:
+class Joint(Figure):
     """Each drive and setting, the mean of three seeds; of one in short."""
 
     name = "joint"
@@ -144,11 +144,3 @@ class Joint:
         if setting in ALONE:
             return ("free_mb_s", "fresh_mb_s", "last_tenth_pct")
         return ("last_tenth_pct", "fresh_mb_s") if drive == NEARLINE else ()
-
-    @staticmethod
-    def pictures(got):
-        """By tenth, of the first seed."""
-        for drive in (ATLAS, CHEETAH):
-            yield drive, [{"x": "tenth of the scan", "y": "MB/s", "lines": {
-                setting: list(enumerate(got[drive, setting, SEEDS[0]]["mb_s_by_tenth"], 1))
-                for setting in SETTINGS}}]

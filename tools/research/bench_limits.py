@@ -2,7 +2,7 @@
 """Figure 10 of the paper, and whole scans: what limits a scheduler outside the drive."""
 
 from .bench_figures import ATLAS, CHEETAH, LIFT, NEARLINE, WEIGHED, below, first, free, rate
-from .bench_rows import Row
+from .bench_rows import Figure, Row
 from .bench_run import command
 
 # A scheduler in the drive: it knows how long each seek will take and where the
@@ -32,7 +32,7 @@ def last_tenth(result):
     return times[-1] / sum(times)
 
 
-class Figure10:
+class Figure10(Figure):
     """In the drive, in the drive with one request per track, external."""
 
     name = "10"
@@ -88,7 +88,7 @@ class Figure10:
                       for title, value in (("whole scan", free), ("fresh map", first))]
 
 
-class Scans:
+class Scans(Figure):
     """Whole scans by tenth."""
 
     name = "scans"
@@ -139,7 +139,7 @@ class Scans:
             } for think in thinks]
 
 
-class Nearline:
+class Nearline(Figure):
     """The whole scan of a large drive: one run, half an hour and more."""
 
     name = "nearline"
@@ -162,8 +162,3 @@ class Nearline:
                     100 * last_tenth(r), "%", command=line),
                 Row("slowdown by a whole scan, limits lifted, %s" % NEARLINE,
                     below(rate(r), rate(got["alone",])), "%", command=line)]
-
-    def pictures(self, got):
-        """By tenth."""
-        yield NEARLINE, [{"x": "tenth of the scan", "y": "MB/s", "lines": {
-            "limits lifted, auto": list(enumerate(got["lifted",]["mb_s_by_tenth"], 1))}}]

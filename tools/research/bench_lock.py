@@ -3,17 +3,14 @@
 1 GHz, an instruction a nanosecond. It needs a kernel: the lab (tests/lab/lock.sh)."""
 
 import os
-import shlex
-import subprocess
 from dataclasses import dataclass
 
 from freeblock import ToolError
-from freeblock.hosts import BUILD, TOP
+from freeblock.hosts import BUILD
+from . import labcells
 from .bench_figures import ATLAS, NEARLINE
-from .bench_rows import Row
-from .peers import compile_for_guest
+from .bench_rows import Figure, Row
 
-SCRIPT = os.path.join(TOP, "tests", "lab", "lock.sh")
 # Requests that wait beside the two at the drive; 10: about the paper's closed loop; 125: nearly
 # as many as core/order_cost.h follows, which chooses among its own then, too
 PENDING = (1, 10, 125, 255)
@@ -67,24 +64,7 @@ def cell_figures(folder):
                           for name, (calls, cycles, longest) in sorted(functions.items())}}
 
 
-def run_lab(cells, settings, out, through):
-    """Run the guest; its folder of files."""
-    load = os.path.join(BUILD, "load")
-    compile_for_guest("load", load)
-    words = [*shlex.split(through), os.path.join(TOP, "tests", "lab", "lab"), SCRIPT, "--build",
-             os.path.abspath(BUILD), "--out", out, "--timeout", "1800", "--quiet", "--file", load,
-             "--set", "CELLS=" + " ".join("%s:%d" % cell for cell in cells)]
-    for item in settings.items():
-        words += ["--set", "%s=%s" % item]
-    done = subprocess.run(words, check=False, text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT)
-    if done.returncode:
-        raise ToolError("the lab's run of lock.sh is no measurement (%s):\n%s" % (
-            out, "\n".join(done.stdout.splitlines()[-10:])))
-    return os.path.join(out, "files")
-
-
-class Lock:
+class Lock(Figure):
     """The lock's time, by drive and requests pending."""
 
     name = "lock"
@@ -96,7 +76,12 @@ class Lock:
         cells = [(drive, pending) for drive in DRIVES[:1] if quick
                  for pending in (CLOSED, PENDING[-1])] or [
                      (drive, pending) for drive in DRIVES for pending in PENDING]
-        files = run_lab(cells, QUICK if quick else FULL, os.path.join(out, "lock"), through)
+        load = os.path.join(BUILD, "load")
+        labcells.compile_for_guest("load", load)
+        files = labcells.run(
+            "lock.sh", os.path.join(out, "lock"), 1800, through, files=[load],
+            variables={"CELLS": " ".join("%s:%d" % cell for cell in cells),
+                       **(QUICK if quick else FULL)})
         return {"%s %d" % cell: cell_figures(os.path.join(files, "%s-%d" % cell))
                 for cell in cells}
 
@@ -109,8 +94,3 @@ class Lock:
         own = measured["%s %d" % (ATLAS, CLOSED)]["own_pct"]
         return rows + [Row("own functions, %s, closed loop with a scan" % ATLAS, own,
                            "% of one GHz", most=OWN_PCT)]
-
-    @staticmethod
-    def pictures(_):
-        """None."""
-        return ()

@@ -4,7 +4,7 @@
 import itertools
 
 from .bench_figures import ATLAS, LIFT, WEIGHED, below
-from .bench_rows import Row
+from .bench_rows import Figure, Row
 from .bench_run import command
 
 LOAD = {"drive": ATLAS, "policy": "sptf-sw"}
@@ -45,7 +45,7 @@ def at_slowdown(curve, slowdown):
     return None
 
 
-class Numbers:
+class Numbers(Figure):
     """The rows of the project's table that need no kernel."""
 
     name = "numbers"
@@ -164,17 +164,3 @@ class Numbers:
                     got["open", load, "with a scan"]["free_mb_s"], "MB/s", "", "",
                     command(cells["open", load, "with a scan"]))]
         return rows
-
-    def pictures(self, got):
-        """What slowdown buys."""
-        plots = []
-        for kind, alone, title in (("paper", "alone", "whole scan, limits as in the paper"),
-                                   ("lifted", "alone", "whole scan, all limits lifted")):
-            lines = {}
-            for name, point in self.points(got, kind, alone).items():
-                group = "constant" if " us" in name else "auto" + ",".join(
-                    [""] + name.split(",")[1:])
-                lines.setdefault(group, []).append(point)
-            plots.append({"title": title, "x": "slowdown, %", "y": "MB/s",
-                          "lines": {name: sorted(points) for name, points in lines.items()}})
-        yield ATLAS, plots

@@ -6,7 +6,7 @@ need a kernel: tests/lab/b-ext4.sh.
 """
 
 from .bench_figures import ATLAS, CHEETAH, NEARLINE
-from .bench_rows import Row
+from .bench_rows import Figure, Row
 from .bench_run import command
 
 BUCKET_US = 10
@@ -43,7 +43,7 @@ def density(result):
             for n in range(1 - OUTERMOST, OUTERMOST + 1)]
 
 
-class Figure7:
+class Figure7(Figure):
     """Prediction errors."""
 
     name = "7"

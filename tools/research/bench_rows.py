@@ -4,11 +4,29 @@
 import datetime
 import json
 import os
+import statistics
 import subprocess
 from dataclasses import asdict, dataclass
 
-from freeblock import ToolError
+from freeblock import ToolError, openers
 from freeblock.hosts import TOP
+
+class Figure:
+    """A part of the bench: what is measured, and rows of it.
+
+    name, title; of the simulator cells(effort) -> {key: cell} and rows(got, cells), else
+    measure(quick, out, through) and rows(measured)."""
+
+    @staticmethod
+    def pictures(_):
+        """(name, plots) of each picture; none."""
+        return ()
+
+
+def error_of_mean(values):
+    """Its standard error."""
+    return statistics.stdev(values) / len(values) ** .5
+
 
 MET, MISSED, UNASKED, UNMEASURED = "met", "missed", "-", "not measured"
 
@@ -88,10 +106,8 @@ def merge(path, figure, rows):
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ToolError("two rows are called: " + ", ".join(sorted(twice)))
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        json.dump(kept + fresh, file, indent=1)
-        file.write("\n")
-    os.replace(path + ".new", path)
+    with openers.whole_file(path) as file:
+        file.write((json.dumps(kept + fresh, indent=1) + "\n").encode())
 
 
 def shown(value):

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 
-from freeblock import sim
+from freeblock import openers, sim
 
 # Whose settings those are that a cell does not name
 PAPER = "paper"
@@ -39,6 +39,16 @@ def kept_name(job, host=None):
     for name, value in job:
         told.append((name, digest(value) if name in ("drive", "model") else value))
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32] + ".json"
+
+
+def kept(path, make):
+    """What is kept in a file, by make() if there is none."""
+    if not os.path.exists(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with openers.whole_file(path) as file:
+            file.write(json.dumps(make()).encode("ascii"))
+    with open(path, encoding="ascii") as file:
+        return json.load(file)
 
 
 def command(cell, *more):
@@ -70,14 +80,9 @@ class KeptRuns(sim.Runs):
         path = os.path.join(self.folder, kept_name(self.jobs[number], self.path))
         if os.path.exists(path):
             self.progress.run(number, 1)
-            with open(path, encoding="ascii") as file:
-                return json.load(file)
+            return kept(path, None)
         result = super().one(number)
-        if result is not None:
-            with open(path + ".new", "w", encoding="ascii") as file:
-                json.dump(result, file)
-            os.replace(path + ".new", path)
-        return result
+        return result if result is None else kept(path, lambda: result)
 
 
 def run_cells(cells, folder, processes, quiet, host=None):

@@ -7,14 +7,13 @@ module's own code (tools/native/trips): where free reads cost nothing, which is 
 both arms, and where the limit is what they cost in truth.
 """
 
-import json
 import os
 import subprocess
 
 from freeblock import ToolError, hosts, sim
 from .bench_figures import NEARLINE
-from .bench_rows import Row
-from .bench_run import digest, job_of, kept_name
+from .bench_rows import Figure, Row
+from .bench_run import digest, job_of, kept, kept_name
 
 CACHED = "nearline16-wc"
 LIMIT_NS = 1000000              # idle_mean_us by default
@@ -50,9 +49,8 @@ def one(program, folder, key, effort):
     """What a pair of runs gives, by case; kept."""
     drive, load, seed = key
     jobs = [job_of(cell) for cell in cells(drive, LOADS[drive, load], seed, effort)]
-    kept = os.path.join(folder, "trips-%s-%d-%s-%s" % (digest(program)[:16], effort["draws"],
-                                                       kept_name(jobs[0])[:16], kept_name(jobs[1])))
-    if not os.path.exists(kept):
+
+    def make():
         logs = [os.path.join(folder, "trips-%d.log" % number) for number in range(len(jobs))]
         sim.run_jobs([tuple(job) + (("log", log),) for job, log in zip(jobs, logs)],
                      sim.PROCESSES)
@@ -61,13 +59,13 @@ def one(program, folder, key, effort):
                  "limit": redraw(program, logs, "true", first, effort)}
         for log in logs:
             os.unlink(log)
-        with open(kept, "w", encoding="ascii") as file:
-            json.dump(found, file)
-    with open(kept, encoding="ascii") as file:
-        return json.load(file)
+        return found
+
+    return kept(os.path.join(folder, "trips-%s-%d-%s-%s" % (
+        digest(program)[:16], effort["draws"], kept_name(jobs[0])[:16], kept_name(jobs[1]))), make)
 
 
-class Trips:
+class Trips(Figure):
     """Days in which chance stopped something."""
 
     name = "trips"
@@ -94,8 +92,3 @@ class Trips:
                 share = 100 * sum(trips for trips, _ in days) / sum(drawn for _, drawn in days)
                 rows.append(Row("trips %s %s %s" % (*load, case), share, "%", most=most))
         return rows
-
-    @staticmethod
-    def pictures(_):
-        """None."""
-        return ()

@@ -5,16 +5,16 @@ The module has no switches for this: an edit of a copy of core/ takes a mechanis
 simulator is built from the copy. What an edit replaces must stand there once.
 """
 
-import math
 import os
 import shutil
 import subprocess
 from dataclasses import dataclass
+from statistics import mean
 
 from freeblock import ToolError, sim
 from freeblock.hosts import TOP
 from .bench_figures import ATLAS, NEARLINE
-from .bench_rows import Row
+from .bench_rows import Figure, Row, error_of_mean
 from .bench_run import command, run_cells
 
 CACHED = "nearline16-wc"
@@ -188,24 +188,13 @@ class WorthRow(Row):
         return record
 
 
-def mean(values):
-    """Of a list."""
-    return sum(values) / len(values)
-
-
-def spread(values):
-    """The standard error of a list's mean."""
-    middle = mean(values)
-    return math.sqrt(sum((v - middle) ** 2 for v in values) / (len(values) - 1) / len(values))
-
-
 def costs(runs, bases):
     """How much longer a request takes on the mean, per cent."""
     return mean([100 * (run["response_ms"]["mean"] / base["response_ms"]["mean"] - 1)
                  for run, base in zip(runs, bases)])
 
 
-class Worth:
+class Worth(Figure):
     """The table of worth."""
 
     name = "worth"
@@ -244,12 +233,7 @@ class Worth:
             worth = 100 * (mean(have) / mean(less) - 1) if mean(less) else None
             rows.append(WorthRow(
                 "worth " + name, worth, "%", command=runs["command"], with_it=mean(have),
-                without=mean(less), spread=spread([a - b for a, b in zip(have, less)]),
+                without=mean(less), spread=error_of_mean([a - b for a, b in zip(have, less)]),
                 with_cost_pct=costs(runs["with"], runs["alone"]),
                 without_cost_pct=costs(runs["without"], runs["alone"])))
         return rows
-
-    @staticmethod
-    def pictures(_):
-        """None."""
-        return ()

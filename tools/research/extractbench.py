@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from freeblock import ToolError, UsageError, fbdrive, need_range, sim, truth
 from freeblock.hosts import BUILD, TOP
+from . import tables
 from .realdrive import KINDS
 
 OUT = os.path.join(BUILD, "extract")
@@ -156,24 +157,23 @@ def one(name, drive, mode, lines, seed, out):
     return row
 
 
+COLUMNS = (
+    ("drive", "drive", "%s"), ("mode", "mode", "%s"),
+    ("mapped%", "mapped_pct", "%.2f"), ("wrong%", "wrong_pct", "%.2f"),
+    ("LBNs wrong", "lbn_mismatches", "%d"), ("tracks", "track_boundaries_wrong", "%d"),
+    ("angle p99", "angle_err_p99_turn", "%.5f"), ("ppm", "rotation_err_ppm", "%.3f"),
+    ("seek us", "seek_err_max_us", "%.1f"), ("in 50us%", "within_50us_pct", "%.1f"),
+    ("in 100us%", "within_100us_pct", "%.1f"), ("disk min", "disk_minutes", "%.1f"),
+    ("free", "free_mb_s_extracted", "%.2f"), ("true", "free_mb_s_true", "%.2f"),
+    ("slow%", "slowdown_pct_extracted", "%.2f"), ("true", "slowdown_pct_true", "%.2f"))
+
+
 def show(rows):
     """The table for people."""
-    columns = (("mapped%", "mapped_pct", "%.2f"), ("wrong%", "wrong_pct", "%.2f"),
-               ("LBNs wrong", "lbn_mismatches", "%d"), ("tracks", "track_boundaries_wrong", "%d"),
-               ("angle p99", "angle_err_p99_turn", "%.5f"), ("ppm", "rotation_err_ppm", "%.3f"),
-               ("seek us", "seek_err_max_us", "%.1f"), ("in 50us%", "within_50us_pct", "%.1f"),
-               ("in 100us%", "within_100us_pct", "%.1f"), ("disk min", "disk_time_s", "%.1f"),
-               ("free", "free_mb_s_extracted", "%.2f"), ("true", "free_mb_s_true", "%.2f"),
-               ("slow%", "slowdown_pct_extracted", "%.2f"), ("true", "slowdown_pct_true", "%.2f"))
-    print("%-20s %-9s" % ("drive", "mode") + "".join("%11s" % head for head, _, _ in columns))
+    print("\n".join(tables.lines([row for row in rows if "refused" not in row], COLUMNS)))
     for row in rows:
         if "refused" in row:
-            print("%-20s %-9s %s" % (row["drive"], row["mode"], row["refused"]))
-            continue
-        row = dict(row, disk_time_s=row["disk_time_s"] / 60)
-        print("%-20s %-9s" % (row["drive"], row["mode"]) + "".join(
-            "%11s" % ("-" if row[key] is None else shape % row[key])
-            for _, key, shape in columns))
+            print("%s %s: %s" % (row["drive"], row["mode"], row["refused"]))
 
 
 def run(args):

@@ -18,6 +18,7 @@ import sys
 from freeblock import ToolError, UsageError, sim
 from freeblock.hosts import TOP
 from . import realdrive
+from .bench_run import kept
 
 PROCESSES = 2
 # Two in so many, one of each mode, are measured to the end: the arm, and the scheduler's own
@@ -137,54 +138,32 @@ def one(work):
     return row
 
 
-class _Rows:
-    """Rows kept on disk as they come."""
-
-    def __init__(self, out, seed, kind, fresh):
-        os.makedirs(out, exist_ok=True)
-        self.path = os.path.join(out, "rows-%s-%d.jsonl" % (kind, seed))
-        self.mark = fingerprint()
-        self.rows = {} if fresh else {row["number"]: row for row in self._kept()}
-        with open(self.path, "w", encoding="ascii") as file:
-            for row in self.rows.values():
-                file.write(json.dumps(row) + "\n")
-
-    def _kept(self):
-        if not os.path.exists(self.path):
-            return
-        with open(self.path, encoding="ascii") as file:
-            for line in file:
-                try:
-                    row = json.loads(line)
-                except ValueError:
-                    continue        # cut off in the midst of it
-                if row.get("mark") == self.mark:
-                    yield row
-
-    def add(self, row):
-        """One more."""
-        row["mark"] = self.mark
-        self.rows[row["number"]] = row
-        with open(self.path, "a", encoding="ascii") as file:
-            file.write(json.dumps(row) + "\n")
+def kept_one(work):
+    """The same, kept: (path, number, out, kind)."""
+    path, *drive = work
+    return kept(path, lambda: one(drive))
 
 
 def measure(count, seed, out, kind="small", fresh=False, jobs=PROCESSES):
     """The rows of so many drives of a seed, those kept from before included."""
     sim.build_host()
-    kept = _Rows(out, seed, kind, fresh)
-    numbers = [seed * STEP + i for i in range(count)]
-    left = [(number, out, kind) for number in numbers if number not in kept.rows]
+    rows = os.path.join(out, "rows")
+    if fresh:
+        shutil.rmtree(rows, ignore_errors=True)
+    form, numbers = os.path.join(rows, fingerprint() + "-%s-%d.json"), range(
+        seed * STEP, seed * STEP + count)
+    work = [(form % (kind, number), number, out, kind) for number in numbers]
+    before = {number for path, number, *_ in work if os.path.exists(path)}
     print("%d %s drives of seed %d, %d of them measured before" % (
-        count, kind, seed, count - len(left)), file=sys.stderr)
+        count, kind, seed, len(before)), file=sys.stderr)
+    found = {}
     with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        for done, row in enumerate(pool.imap_unordered(one, left), 1):
-            kept.add(row)
-            if row["result"] != EXACT:
+        for row in pool.imap_unordered(kept_one, work):
+            found[row["number"]] = row
+            if row["result"] != EXACT and row["number"] not in before:
                 print(line(row), file=sys.stderr)
-            print("%d of %d drives" % (count - len(left) + done, count), end="\r", file=sys.stderr,
-                  flush=True)
-    return [kept.rows[number] for number in numbers]
+            print("%d of %d drives" % (len(found), count), end="\r", file=sys.stderr, flush=True)
+    return [found[number] for number in numbers]
 
 
 def line(row):

@@ -13,7 +13,7 @@ import multiprocessing
 import os
 
 from freeblock import ToolError, hosts, plot
-from . import ablation, replay, score, traces
+from . import ablation, replay, score, tables, traces
 from .replay import replace_all
 
 OURS = os.path.join(hosts.TOP, "tools", "research", "drives")
@@ -39,17 +39,12 @@ THINK = {
 }
 
 COLUMNS = (  # heading, field, format
-    ("drive", "drive", "%-12s"),
-    ("think", "think", "%-6s"),
-    ("requests", "requests", "%8d"),
-    ("mean ms", "mean_measured_ms", "%8.3f"),
-    ("demerit ms", "demerit_ms", "%10.3f"),
-    ("% of mean", "demerit_pct", "%9.1f"),
-    ("within 0.3 ms %", "paired_within_300us_pct", "%15.1f"),
-    ("median ms", "paired_median_ms", "%9.3f"),
-    ("DiskSim: % of mean", "disksim_demerit_pct", "%18.1f"),
-    ("within 0.3 ms %", "disksim_paired_within_300us_pct", "%15.1f"),
-)
+    ("drive", "drive", "%s"), ("think", "think", "%s"), ("requests", "requests", "%d"),
+    ("mean ms", "mean_measured_ms", "%.3f"), ("demerit ms", "demerit_ms", "%.3f"),
+    ("% of mean", "demerit_pct", "%.1f"), ("within 0.3 ms %", "paired_within_300us_pct", "%.1f"),
+    ("median ms", "paired_median_ms", "%.3f"),
+    ("DiskSim: % of mean", "disksim_demerit_pct", "%.1f"),
+    ("within 0.3 ms %", "disksim_paired_within_300us_pct", "%.1f"))
 
 
 class Folder:
@@ -152,21 +147,6 @@ def measure_all(folders, out):
     return rows, errors
 
 
-def cell(row, field, form):
-    if field in row:
-        return form % row[field]
-    return "-".rjust(len(form % 0))
-
-
-def print_table(rows):
-    widths = [max(len(heading), len(form % ("" if form.endswith("s") else 0)))
-              for heading, _, form in COLUMNS]
-    print("  ".join(heading.ljust(width) for (heading, _, _), width in zip(COLUMNS, widths)))
-    for row in rows:
-        print("  ".join(cell(row, field, form).ljust(width)
-                        for (_, field, form), width in zip(COLUMNS, widths)))
-
-
 def add_parser(subparsers):
     """Add `fidelity`."""
     parser = subparsers.add_parser(
@@ -239,6 +219,6 @@ def run(args):
     rows = [rows[name] for name in sorted(rows)]
     replace_all([(os.path.join(args.output, "table.json"),
                   (json.dumps(rows, indent=1) + "\n").encode("ascii"))])
-    print_table(rows)
+    print("\n".join(tables.lines(rows, COLUMNS)))
     print("results in %s" % os.path.normpath(args.output))
     return 1 if errors else 0

@@ -10,7 +10,7 @@ Documentation/peers.rst says how such runs are measured.
 import os
 
 from freeblock import ToolError
-from . import peers, peersum
+from . import labcells, peers, peersum
 
 DRIVE = "nearline16-wc"
 # Of the whole disk: what a pass takes is reckoned from it
@@ -20,10 +20,10 @@ RATE = 40000
 # As the reader in the idle class, both begin where the seeks to them are of mean length
 SETTINGS = (
     ("mq-deadline, alone", peers.Setting("mq-deadline")),
-    ("mq-deadline, idle class", peers.Setting("mq-deadline", (peers.MIB, 0, peers.IDLE))),
-    ("freeblock, at once", peers.Setting("freeblock", "scan %d" % peers.READER_PM, known=False)),
-    ("freeblock, scan", peers.Setting("freeblock", "scan %d" % peers.READER_PM)),
-    ("freeblock, scrub", peers.Setting("freeblock", "scrub %d" % peers.READER_PM)),
+    ("mq-deadline, idle class", peers.Setting("mq-deadline", "idle 1m")),
+    ("freeblock, at once", peers.Setting("freeblock", "scan %d" % labcells.READER_PM, known=False)),
+    ("freeblock, scan", peers.Setting("freeblock", "scan %d" % labcells.READER_PM)),
+    ("freeblock, scrub", peers.Setting("freeblock", "scrub %d" % labcells.READER_PM)),
 )
 # What it has to reach; Documentation/results.rst has means of seeds and their spread
 LEAST_SCAN, LEAST_SCRUB = 45.0, 12.0

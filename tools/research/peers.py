@@ -1,48 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
 """Schedulers side by side: a foreground, and a read of the whole disk beside it.
 
-Runs the matrix of drives, loads and settings in the lab, a few cells to a
-virtual machine, and keeps each cell's figures in FOLDER/cells, so that a run that
-was stopped goes on and a change of the scheduler repeats its cells only.
-Writes peers.json, a table and a picture. Documentation/peers.rst says what is
-measured and how to read it.
+Runs the matrix of drives, loads and settings in the lab (labcells.py). Writes peers.json, a table
+and a picture. Documentation/peers.rst says what is measured and how to read it.
 """
 
-import hashlib
 import json
+import math
 import os
 import re
-import shlex
-import subprocess
-import time
+import statistics
 
-from freeblock import ToolError, UsageError
-from freeblock.hosts import BUILD, TOP
-from . import peersum
+from freeblock import UsageError
+from freeblock.plot import panels
+from . import labcells
+from .labcells import READER_PM, find, group
 
-LAB = os.path.join(TOP, "tests", "lab")
-WARMUP_S = 5
 # Time for tracing and for reading the trace, about half of it each
 CPU_WARMUP_S = 30
-# Virtual seconds of one machine at most: what is lost when a bench is stopped
-MACHINE_S = 300
-MACHINE_TIMEOUT_S = 1500
-# Where a reader of the whole disk begins, per mille: from there the mean distance
-# to a place drawn uniformly, 1/3 of the disk, is that of a whole scan
-READER_PM = 211
-NO_JOURNAL = "journal_records 0"
-# A write-back cache of 2 MiB, half of it for writes; its sizes are assumptions
-ATLAS_CACHE = "cache 8 512 4\nwrite_cache back\nwritten_hits on\nappend_writes on"
-
-# name: drive's file, model, further lines, arrivals per 1000 s at 30, 60 and 85 %
-# utilisation (share of the time that the drive is busy, under none, alone)
-DRIVES = {
-    "atlas10k": ("atlas10k", "atlas10k", "", (35000, 70000, 108000)),
-    "nearline16": ("nearline16", "nearline16", "", (24000, 49000, 79000)),
-    "atlas10k-wc": ("atlas10k", "atlas10k", ATLAS_CACHE, (35000, 70000, 108000)),
-    "nearline16-wc": ("nearline16-wc", "nearline16", "", (24000, 49000, 79000)),
-}
-RANDOM_LOADS = ("closed", "low", "middle", "high")
+# Arrivals per 1000 s at 30, 60 and 85 % utilisation (share of the time that the drive
+# is busy, under none, alone)
+RATES = {"atlas10k": (35000, 70000, 108000), "nearline16": (24000, 49000, 79000)}
+OPEN = ("low", "middle", "high")
+RANDOM_LOADS = ("closed",) + OPEN
 # Requests of load.c; resilver: a rebuild's writes and reads beside random reads
 STREAMS = {
     "sequential": "stream depth=32 bytes=1048576",
@@ -57,316 +37,248 @@ SECONDS = {"closed": 30, "low": 40, "middle": 40, "high": 40, "sequential": 15, 
 TRACED = {"freeblock": ":mod:mechdisk :mod:freeblock", "mq-deadline": ":mod:mechdisk dd_*",
           "bfq": ":mod:mechdisk :mod:bfq", "kyber": ":mod:mechdisk :mod:kyber_iosched",
           "none": ":mod:mechdisk"}
-IDLE, BEST_EFFORT = "class=3", "class=2 level=7"
-STRICT = "low_latency=0 strict_guarantees=1"
-KIB_64, KIB_256, MIB = 1 << 16, 1 << 18, 1 << 20
-SIZE_NAMES = {KIB_64: "64k", KIB_256: "256k", MIB: "1m"}
+PEERS = tuple(TRACED)
+# What is asked: background at equal p99 of reads against the best peer, that p99
+# with scan against without and against none, sequential foregrounds against
+# mq-deadline, instructions of a request without task against mq-deadline, CPU with
+# scan
+LEAST_RATIO, MOST_P99_SCAN, MOST_P99_NONE = 2.0, 1.04, 1.03
+LEAST_SEQUENTIAL, MOST_INSTRUCTIONS, MOST_CPU_PCT = 0.98, 2.0, 1.5
+# What means of several seeds have a standard error of
+SPREAD = ("reads_p50_ms", "reads_p99_ms", "bg_mb_s")
+CLASSES = {"idle": "class=3", "be7": "class=2 level=7"}
+SIZES = {"64k": 1 << 16, "256k": 1 << 18, "1m": 1 << 20}
+READER = re.compile(r"(idle|be7) (?:(\d+)x)?(64k|256k|1m)(?:/(\d+)ms)?")
 
-
-def reader(size, pause_ms=0, class_=IDLE, outstanding=1):
-    """A background that reads the disk in order."""
-    return "stream %s bytes=%d pause_us=%d begin_pm=%d depth=%d" % (
-        class_, size, pause_ms * 1000, READER_PM, outstanding)
-
-
-def reader_name(size, pause_ms=0, class_=IDLE, outstanding=1):
-    """How a reader is called in tables."""
-    return "%s %s%s%s" % ("idle" if class_ == IDLE else "be7",
-                          "%dx" % outstanding if outstanding > 1 else "", SIZE_NAMES[size],
-                          "/%dms" % pause_ms if pause_ms else "")
+# The peers' settings by name (Setting): those that are always compared; those that are compared on
+# drives without a write cache: what else is said to help; with --wide only: their neighbours
+USUAL = """
+none         alone; be7 64k/16ms
+kyber        alone; be7 64k/16ms
+mq-deadline  alone; idle 64k; idle 1m; idle 64k prio_aging_expire=100
+mq-deadline  idle 1m prio_aging_expire=100; be7 64k/64ms
+bfq          alone; idle 64k; idle 1m; idle 64k low_latency=0 strict_guarantees=1
+bfq          idle 1m low_latency=0 strict_guarantees=1
+"""
+MORE = """
+none         be7 1m/256ms; be7 64k/16ms queue_depth=2
+kyber        be7 1m/256ms; be7 64k/16ms read_lat_nsec=20000000
+mq-deadline  idle 64k/16ms; idle 64k/64ms; idle 64k/256ms; idle 1m/16ms; idle 1m/64ms
+mq-deadline  idle 1m/256ms; idle 256k; idle 2x64k
+bfq          idle 1m low_latency=0; idle 64k low_latency=0 slice_idle=0
+"""
+WIDE = """
+none         be7 64k; be7 64k/64ms; be7 1m/64ms; be7 64k queue_depth=2
+kyber        be7 64k/64ms
+mq-deadline  idle 1m prio_aging_expire=500; be7 64k/16ms; be7 1m/64ms; be7 1m/256ms
+mq-deadline  be7 64k/16ms fifo_batch=1 read_expire=100 write_expire=100
+bfq          idle 64k low_latency=0; idle 64k/16ms low_latency=0; idle 64k/64ms low_latency=0
+bfq          be7 1m low_latency=0; be7 1m/64ms low_latency=0
+"""
 
 
 class Setting:
-    """A scheduler, its attributes, and what reads beside the foreground; whether freeblock has the
-    drive's model."""
+    """A scheduler, its attributes, and what reads beside the foreground, all as a name says it:
+    "alone", "scan", or a reader's class, [requests x] size [/ pause]; then attributes."""
 
-    def __init__(self, peer, background="none", attrs="", depth="", known=True):
-        self.peer = peer
-        self.known = known
-        self.attrs = attrs
-        self.depth = depth
-        self.background = "none" if background == "none" else \
-            "scan" if background == "scan" else "reader"
-        self.reads = background if isinstance(background, str) else reader(*background)
-        words = [background if isinstance(background, str) else reader_name(*background)]
-        words += attrs.split() + (["queue_depth=%s" % depth] if depth else [])
-        words += [] if known else ["without a model"]
-        self.name = " ".join("alone" if w == "none" else w for w in words)
-
-
-def grid(peer, sizes, pauses, class_=IDLE, **options):
-    """Settings of one peer: readers of each size with each pause."""
-    return [Setting(peer, (size, pause, class_), **options) for size in sizes for pause in pauses]
+    def __init__(self, peer, name="alone", known=True):
+        self.peer, self.known = peer, known
+        words = name.split()
+        attrs = [word for word in words if "=" in word]
+        self.depth = "".join(word.partition("=")[2] for word in attrs if "queue_depth" in word)
+        self.attrs = " ".join(word for word in attrs if "queue_depth" not in word)
+        reads = " ".join(word for word in words if "=" not in word)
+        self.background = {"alone": "none", "scan": "scan"}.get(reads, "reader")
+        self.reads = reader(*READER.fullmatch(reads).groups()) if READER.fullmatch(reads) else \
+            reads.replace("alone", "none")
+        self.name = name + ("" if known else " without a model")
 
 
-def usual_settings():
-    """The peers' settings that are always compared."""
-    both = (KIB_64, MIB)
-    return [
-        Setting("none"), *grid("none", (KIB_64,), (16,), BEST_EFFORT),
-        Setting("kyber"), *grid("kyber", (KIB_64,), (16,), BEST_EFFORT),
-        Setting("mq-deadline"), *grid("mq-deadline", both, (0,)),
-        *grid("mq-deadline", both, (0,), attrs="prio_aging_expire=100"),
-        *grid("mq-deadline", (KIB_64,), (64,), BEST_EFFORT),
-        Setting("bfq"), *grid("bfq", both, (0,)), *grid("bfq", both, (0,), attrs=STRICT),
-    ]
-
-
-def more_settings():
-    """On drives without a write cache: what else is said to help."""
-    both = (KIB_64, MIB)
-    return [
-        *grid("none", (MIB,), (256,), BEST_EFFORT),
-        *grid("none", (KIB_64,), (16,), BEST_EFFORT, depth="2"),
-        *grid("kyber", (MIB,), (256,), BEST_EFFORT),
-        *grid("kyber", (KIB_64,), (16,), BEST_EFFORT, attrs="read_lat_nsec=20000000"),
-        *grid("mq-deadline", both, (16, 64, 256)), *grid("mq-deadline", (KIB_256,), (0,)),
-        Setting("mq-deadline", (KIB_64, 0, IDLE, 2)),
-        *grid("bfq", (MIB,), (0,), attrs="low_latency=0"),
-        *grid("bfq", (KIB_64,), (0,), attrs="low_latency=0 slice_idle=0"),
-    ]
-
-
-def wide_settings():
-    """With --wide only: neighbours of the others."""
-    return [
-        *grid("none", (KIB_64,), (0, 64), BEST_EFFORT), *grid("none", (MIB,), (64,), BEST_EFFORT),
-        *grid("none", (KIB_64,), (0,), BEST_EFFORT, depth="2"),
-        *grid("kyber", (KIB_64,), (64,), BEST_EFFORT),
-        *grid("mq-deadline", (MIB,), (0,), attrs="prio_aging_expire=500"),
-        *grid("mq-deadline", (KIB_64,), (16,), BEST_EFFORT),
-        *grid("mq-deadline", (MIB,), (64, 256), BEST_EFFORT),
-        *grid("mq-deadline", (KIB_64,), (16,), BEST_EFFORT,
-              attrs="fifo_batch=1 read_expire=100 write_expire=100"),
-        *grid("bfq", (KIB_64,), (0,), attrs="low_latency=0"),
-        *grid("bfq", (KIB_64,), (16, 64), attrs="low_latency=0"),
-        *grid("bfq", (MIB,), (0, 64), BEST_EFFORT, attrs="low_latency=0"),
-    ]
+def reader(class_, outstanding, size, pause_ms):
+    """A background that reads the disk in order, as load.c takes it."""
+    return "stream %s bytes=%d pause_us=%d begin_pm=%d depth=%d" % (
+        CLASSES[class_], SIZES[size], 1000 * int(pause_ms or 0), READER_PM, int(outstanding or 1))
 
 
 def settings(drive, load, attrs, wide=False, known=True):
     """Of freeblock, with these further attributes, and of its peers."""
-    ours = [Setting("freeblock", what, attrs, known=known) for what in ("none", "scan")]
+    ours = [Setting("freeblock", " ".join([what, *attrs.split()]), known)
+            for what in ("alone", "scan")]
     if load in STREAMS or load == "cpu":
         return ours + [Setting(peer) for peer in ("mq-deadline", "none", "bfq", "kyber")]
-    more = [] if drive.endswith("-wc") else more_settings()
-    return ours + usual_settings() + more + (wide_settings() if wide else [])
+    more = "" if drive.endswith("-wc") else MORE
+    return ours + list(labcells.named(
+        USUAL + more + (WIDE if wide else ""), Setting))
 
 
-def compile_for_guest(name, program):
-    """tests/lab/NAME.c, so that it runs in a guest, as the file PROGRAM."""
-    source = os.path.join(LAB, name + ".c")
-    done = subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-static", "-o", program, source,
-                           "-lm", "-lpthread"], check=False)
-    if done.returncode:
-        raise ToolError("%s does not compile" % source)
-
-
-def checksum(*paths):
-    """Of the contents of files."""
-    digest = hashlib.sha256()
-    for path in paths:
-        with open(path, "rb") as file:
-            digest.update(hashlib.sha256(file.read()).digest())
-    return digest.hexdigest()
-
-
-class Cell:
+class Cell(labcells.Cell):
     """One measurement: a setting on a drive under a load."""
 
-    def __init__(self, drive, load, setting, seconds, seed):
-        self.drive = drive
-        self.load = load
-        self.setting = setting
-        self.seconds = seconds
-        self.seed = seed
-
     def foreground(self):
-        """Requests, as load.c takes them."""
         if self.load in STREAMS:
             return STREAMS[self.load]
-        if self.load in ("closed", "cpu"):
-            return "random depth=10 reads=67"
-        rate = DRIVES[self.drive][3][("low", "middle", "high").index(self.load)]
-        return "random depth=1024 rate=%d reads=67" % rate
+        if self.load in OPEN:
+            rate = RATES[self.drive.replace("-wc", "")][OPEN.index(self.load)]
+            return "random depth=1024 rate=%d reads=67" % rate
+        return "random depth=10 reads=67"
 
     def warmup(self):
-        """Seconds that do not count."""
-        return CPU_WARMUP_S if self.load == "cpu" else WARMUP_S
+        return CPU_WARMUP_S if self.load == "cpu" else super().warmup()
 
     def variables(self):
-        """What tests/lab/peers.sh wants to know, but for the id."""
-        drive, model, extra, _ = DRIVES[self.drive]
         trace = TRACED[self.setting.peer] if self.load == "cpu" else ""
-        return {"drive": drive + ".fbdrive",
-                "model": model + ".fbmodel" if self.setting.known else "",
-                "extra": "\n".join(x for x in (NO_JOURNAL, extra) if x),
-                "sched": self.setting.peer, "attrs": self.setting.attrs,
-                "queue_depth": self.setting.depth, "nr_requests": "256",
-                "fg": self.foreground(), "bg": self.setting.reads, "warmup": str(self.warmup()),
-                "seconds": str(self.seconds), "seed": str(self.seed), "trace": trace}
-
-    def key(self, sums):
-        """Of all that its figures depend on."""
-        drive, model, _, _ = DRIVES[self.drive]
-        files = [os.path.join(TOP, "tools", "mechdisk", "drives", drive + ".fbdrive")]
-        parts = [sums["all"], sorted(self.variables().items())]
-        if self.setting.peer == "freeblock":
-            files.append(os.path.join(TOP, "models", model + ".fbmodel"))
-            parts.append(sums["freeblock"])
-        text = json.dumps([parts, checksum(*files)])
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-    def line(self, name):
-        """A line of shell."""
-        words = ["id=" + name] + ["%s=%s" % item for item in self.variables().items()]
-        return "cell " + " ".join(shlex.quote(w) for w in words) + "\n"
-
-    def row(self, figures):
-        """What summarize() and the tables want."""
-        return {"drive": self.drive, "load": self.load, "peer": self.setting.peer,
-                "setting": self.setting.name, "background": self.setting.background,
-                "seconds": self.seconds, "seed": self.seed, **figures}
-
-    def void(self, figures):
-        """Why its figures say nothing; "" if they do."""
-        nothing = self.setting.background == "scan" and not figures["bg_mb_s"]
-        if nothing and not figures.get("scan_said"):
-            return "%s, %s, %s %s: the scan read nothing, and no load is why" % (
-                self.drive, self.load, self.setting.peer, self.setting.name)
-        return ""
-
-    def virtual_s(self):
-        """Virtual seconds it takes, about."""
-        return self.seconds + self.warmup() + 3
+        return {**super().variables(), "trace": trace}
 
 
-class Bench:
-    """Runs cells and keeps their figures.
+class Bench(labcells.Bench):
+    """Of peers."""
 
-    script: the guest's part; programs: compiled for it, from .c files beside it;
-    figures: makes sense of the folder that a cell leaves."""
-
-    name = "peers"
-    script = "peers.sh"
-    programs = ("load",)
-    figures = staticmethod(peersum.cell_figures)
-    machine_s = MACHINE_S
-
-    def __init__(self, build, folder, through, fresh):
-        self.build = build
-        self.folder = folder
-        self.through = shlex.split(through)
-        self.fresh = fresh
-        self.measured = set()
-        self.cells = os.path.join(folder, "cells")
-        os.makedirs(self.cells, exist_ok=True)
-        self.release = self._compile()
-        self.sums = self._sums()
-
-    def program(self, name):
-        """Where a compiled program is."""
-        return os.path.join(self.build, name)
-
-    def _compile(self):
-        """The programs for the guest; the kernel's release."""
-        for name in self.programs:
-            compile_for_guest(name, self.program(name))
-        said = subprocess.run([os.path.join(LAB, "kernel"), "stock"], text=True, check=False,
-                              stdout=subprocess.PIPE)
-        if said.returncode:
-            raise ToolError("no stock kernel")
-        return dict(line.split("=", 1) for line in said.stdout.splitlines())["KVER"]
-
-    def _sums(self):
-        folder = os.path.join(self.build, "kernel-" + self.release)
-        found = {}
-        for here, _, files in os.walk(folder):
-            found.update({name: os.path.join(here, name) for name in files})
-        for name in ("freeblock.ko", "mechdisk.ko"):
-            if name not in found:
-                raise ToolError("no %s in %s: make modules" % (name, folder))
-        return {"all": self.release + checksum(found["mechdisk.ko"],
-                                               *map(self.program, self.programs),
-                                               os.path.join(LAB, "guest", "cells.sh"),
-                                               os.path.join(LAB, self.script)),
-                "freeblock": checksum(found["freeblock.ko"])}
-
-    def path(self, cell):
-        """Where a cell's figures are kept."""
-        return os.path.join(self.cells, cell.key(self.sums) + ".json")
-
-    def kept(self, cell):
-        """The cell's row if it is there."""
-        old = self.fresh and cell not in self.measured
-        if old or not os.path.exists(self.path(cell)):
-            return None
-        with open(self.path(cell)) as file:
-            return cell.row(json.load(file))
-
-    def files(self, _cells):
-        """What the guest needs further, as the lab's --file has it."""
-        return [self.program(name) for name in self.programs]
-
-    def machine(self, cells):
-        """One virtual machine: measure the cells, keep their figures."""
-        out = os.path.join(self.folder, "run")
-        listed = os.path.join(self.folder, "cells.sh")
-        names = {"c%d" % i: cell for i, cell in enumerate(cells)}
-        with open(listed, "w") as file:
-            file.writelines(cell.line(name) for name, cell in names.items())
-        command = self.through + [
-            os.path.join(LAB, "lab"), os.path.join(LAB, self.script), "--quiet",
-            "--build", self.build, "--out", out, "--timeout", str(MACHINE_TIMEOUT_S)]
-        for spec in self.files(cells) + [listed + ":lab/files/cells"]:
-            command += ["--file", spec]
-        status = subprocess.run(command, check=False).returncode
-        if status:
-            raise ToolError("the run in the virtual machine failed (details in %s)" % out)
-        self.keep(names, os.path.join(out, "files"))
-
-    def keep(self, names, folder):
-        """Keep the cells' figures that say something; the others are measured again next time."""
-        void = []
-        for name, cell in names.items():
-            figures = self.figures(os.path.join(folder, name))
-            reason = cell.void(figures)
-            if reason:
-                void.append("%s (details in %s)" % (reason, os.path.join(folder, name, "status")))
-                continue
-            with open(self.path(cell), "w") as file:
-                json.dump(figures, file, indent=1)
-            self.measured.add(cell)
-        if void:
-            raise ToolError("\n".join(void))
-
-    def run(self, cells):
-        """Measure what is not there yet; all rows."""
-        wanted = [cell for cell in cells if not self.kept(cell)]
-        total = sum(c.virtual_s() for c in wanted)
-        print("%s: %d cells, %d of them to be measured: %.0f min of disk time" %
-              (self.name, len(cells), len(wanted), total / 60), flush=True)
-        began, passed = time.monotonic(), 0
-        while wanted:
-            batch, length = [], 0
-            while wanted and (not batch or length + wanted[0].virtual_s() <= self.machine_s):
-                batch.append(wanted.pop(0))
-                length += batch[-1].virtual_s()
-            print("%s: %s to %s ..." % (self.name, *("%s, %s, %s %s" % (
-                c.drive, c.load, c.setting.peer, c.setting.name) for c in (batch[0], batch[-1]))),
-                flush=True)
-            self.machine(batch)
-            passed += length
-            wall = time.monotonic() - began
-            print("%s: %d %% after %.1f min, %.1f min to go" %
-                  (self.name, 100 * passed // total, wall / 60,
-                   wall / 60 * (total - passed) / passed), flush=True)
-        return [self.kept(cell) for cell in cells]
+    name, script = "peers", "peers.sh"
 
 
-def number(value, form):
-    """For a table."""
-    return form % value if value is not None else "-"
+def at_equal_latency(points, limit):
+    """How much background (p99, MB/s) pairs allow at a p99 of `limit`.
+
+    Returns (measured, interpolated): the most of a point that keeps to the
+    limit, and the most on any straight line between a point that does and one that
+    does not. The latter favours the peers: tuning in between rarely brings as much.
+    Both None if no point keeps to the limit."""
+    within = [p for p in points if p[0] <= limit]
+    if not within:
+        return None, None
+    measured = best = max(mb for _, mb in within)
+    for p99, mb in points:
+        for low99, low in within if p99 > limit else ():
+            if mb > low:
+                best = max(best, low + (mb - low) * (limit - low99) / (p99 - low99))
+    return measured, best
+
+
+def compare(rows):
+    """Freeblock with scan against the peers of the same drive and load."""
+    ours = find(rows, "freeblock", background="scan")
+    if not ours:
+        return None
+    limit = ours["reads_p99_ms"]
+    out = {"setting": ours["setting"], "reads_p99_ms": limit, "bg_mb_s": ours["bg_mb_s"],
+           "peers": {}}
+    for peer in sorted({r["peer"] for r in rows} - {"freeblock"}):
+        mine = [r for r in rows if r["peer"] == peer]
+        measured, best = at_equal_latency([(r["reads_p99_ms"], r["bg_mb_s"]) for r in mine], limit)
+        names = [r["setting"] for r in mine if r["reads_p99_ms"] <= limit and
+                 r["bg_mb_s"] == measured]
+        out["peers"][peer] = {"measured_mb_s": measured, "interpolated_mb_s": best,
+                              "setting": names[0] if names else None}
+    best, peer = max(((p["interpolated_mb_s"], name) for name, p in out["peers"].items()
+                      if p["interpolated_mb_s"] is not None), default=(None, None))
+    return {**out, "best_peer": peer, "best_mb_s": best,
+            "ratio": ours["bg_mb_s"] / best if best else None}
+
+
+def verdict(name, value, most=None, least=None):
+    """[one verdict]; [] of what was not measured."""
+    good = value is not None and (most is None or value <= most) and \
+        (least is None or value >= least)
+    return [] if value is None else [
+        {"name": name, "value": value, "most": most, "least": least, "good": good}]
+
+
+def ratio(above, below, key):
+    """One row's figure by another's; None if it was not measured."""
+    if not above or not below or not below.get(key) or above.get(key) is None:
+        return None
+    return above[key] / below[key]
+
+
+def cpu_verdicts(alone, scan, deadline):
+    """Of the traced cells."""
+    for row in filter(None, (alone, scan, deadline)):
+        row["ns_per_request_without_drive"] = \
+            row["instructions_per_request"] - row["drive_ns_per_request"]
+    return verdict("instructions of a request without task against mq-deadline, without the "
+                   "drive's", ratio(alone, deadline, "ns_per_request_without_drive"),
+                   most=MOST_INSTRUCTIONS) + \
+        verdict("% of one GHz with scan, freeblock's own", scan and scan["scheduler_cpu_pct"],
+                most=MOST_CPU_PCT) + \
+        verdict("% of one GHz with scan, all but the drive's",
+                scan and scan["cpu_pct"] - scan["drive_cpu_pct"], most=MOST_CPU_PCT)
+
+
+def stream_verdicts(alone, scan, deadline):
+    """Of loads of several parts each part counts alike: random reads bring few MB/s,
+    and in closed loops one part's loss is another's gain."""
+    wanted = []
+    for row, name in ((alone, ""), (scan, " with scan")):
+        if row and deadline and all(deadline["parts_mb_s"]):
+            ratios = [ours / theirs for ours, theirs in
+                      zip(row["parts_mb_s"], deadline["parts_mb_s"])]
+            wanted += verdict("MB/s%s against mq-deadline%s" % (
+                name, ", mean of the parts'" if len(ratios) > 1 else ""),
+                              statistics.mean(ratios), least=LEAST_SEQUENTIAL)
+    return wanted
+
+
+def random_verdicts(load, alone, scan, none, compared):
+    """Of random requests."""
+    wanted = verdict("p99 with scan against without", ratio(scan, alone, "reads_p99_ms"),
+                     most=MOST_P99_SCAN)
+    if load in OPEN:
+        wanted += verdict("p99 with scan against none's alone", ratio(scan, none, "reads_p99_ms"),
+                          most=MOST_P99_NONE)
+    if compared and compared["ratio"]:
+        wanted += verdict("background at equal p99 against " + compared["best_peer"],
+                          compared["ratio"], least=LEAST_RATIO if load != "low" else None)
+    return wanted
+
+
+def verdicts(drive, load, rows, compared):
+    """What is asked of this drive and load, as far as its rows are there."""
+    alone, scan, deadline, none = (find(rows, peer, background=background) for peer, background in (
+        ("freeblock", "none"), ("freeblock", "scan"), ("mq-deadline", "none"), ("none", "none")))
+    found = cpu_verdicts(alone, scan, deadline) if load == "cpu" else \
+        stream_verdicts(alone, scan, deadline) if load in STREAMS else \
+        random_verdicts(load, alone, scan, none, compared)
+    return [{**one, "name": "%s, %s: %s" % (drive, load, one["name"])} for one in found]
+
+
+def mean_row(rows):
+    """One setting's rows, of a seed each, as one: means, and standard errors of SPREAD."""
+    first = rows[0]
+    out = {key: first[key] for key in ("drive", "load", "peer", "setting", "background", "seconds")}
+    out["seeds"] = [row["seed"] for row in rows]
+    for key in first:
+        values = [row.get(key) for row in rows]
+        if key in out or key == "seed" or None in values:
+            continue
+        if isinstance(first[key], list):
+            out[key] = [statistics.mean(parts) for parts in zip(*values)]
+        else:
+            out[key] = first[key] if isinstance(first[key], str) else statistics.mean(values)
+        if key in SPREAD:
+            out[key + "_se"] = statistics.stdev(values) / math.sqrt(len(values))
+    return out
+
+
+def means(rows):
+    """A row for each setting: as it is if one seed was measured."""
+    settings_ = {}
+    for row in rows:
+        settings_.setdefault(tuple(row[key] for key in ("drive", "load", "peer", "setting")),
+                             []).append(row)
+    return [mean_row(mine) if len(mine) > 1 else mine[0] for mine in settings_.values()]
+
+
+def summarize(rows):
+    """What is written: all rows, means of several seeds, comparisons and verdicts of these, rows
+    not to be trusted."""
+    result = {"rows": rows, "means": means(rows), "comparisons": [], "verdicts": [],
+              "faults": labcells.faults(rows)}
+    for (drive, load), mine in group(result["means"]).items():
+        compared = compare(mine) if load in RANDOM_LOADS else None
+        if compared:
+            result["comparisons"].append({"drive": drive, "load": load, **compared})
+        result["verdicts"] += verdicts(drive, load, mine, compared)
+    return result
 
 
 COLUMNS = (("req/s", "requests_per_s", "%.1f"), ("p99 ms", "p99_ms", "%.1f"),
@@ -374,103 +286,60 @@ COLUMNS = (("req/s", "requests_per_s", "%.1f"), ("p99 ms", "p99_ms", "%.1f"),
            ("+-", "reads_p50_ms_se", "%.1f"), ("p99 ms", "reads_p99_ms", "%.1f"),
            ("+-", "reads_p99_ms_se", "%.1f"), ("fg MB/s", "fg_mb_s", "%.2f"),
            ("bg MB/s", "bg_mb_s", "%.2f"), ("+-", "bg_mb_s_se", "%.2f"),
-           ("kinst/req", "instructions_per_request", None), ("cpu %", "cpu_pct", "%.2f"),
+           ("inst/req", "instructions_per_request", "%.0f"), ("cpu %", "cpu_pct", "%.2f"),
            ("drive's", "drive_cpu_pct", "%.2f"), ("sched's", "scheduler_cpu_pct", "%.2f"))
 
 
-def print_group(drive, load, rows):
-    """The table of one drive and load."""
-    columns = [c for c in COLUMNS if c[0] != "+-" or any(c[1] in row for row in rows)]
-    print("\n%s, %s" % (drive, load))
-    print("  %-12s %-56s" % ("peer", "setting") + "".join("%11s" % c[0] for c in columns))
-    for row in rows:
-        cells = [number(row.get(key), form) if form else "%.1f" % (row[key] / 1000)
-                 for _, key, form in columns]
-        parts = row["parts_mb_s"]
-        print("  %-12s %-56s" % (row["peer"], row["setting"]) +
-              "".join("%11s" % c for c in cells) +
-              ("   = " + " + ".join("%.2f" % p for p in parts) if len(parts) > 1 else ""))
-        if row["background"] == "scan" and not row["bg_mb_s"]:
-            print("  %-12s nothing was read (free reads: %s)" %
-                  ("", row.get("scan_said", "not known")))
+def note(row):
+    """What follows a row."""
+    parts = row["parts_mb_s"]
+    return ("   = " + " + ".join("%.2f" % p for p in parts) if len(parts) > 1 else "") + \
+        ("   nothing was read (free reads: %s)" % row.get("scan_said", "not known")
+         if row["background"] == "scan" and not row["bg_mb_s"] else "")
 
 
-def print_comparison(compared):
-    """Freeblock against the best of each peer, at equal latency."""
-    print("  at freeblock's p99 of reads, %.1f ms, MB/s (freeblock %.2f): " %
-          (compared["reads_p99_ms"], compared["bg_mb_s"]) + ", ".join(
-              "%s %s" % (peer, "none" if p["interpolated_mb_s"] is None else "%.2f (%s)" %
-                         (p["interpolated_mb_s"], p["setting"]))
-              for peer, p in compared["peers"].items()))
-    if compared["ratio"]:
-        print("  %.2f times the best peer (%s)" % (compared["ratio"], compared["best_peer"]))
-    else:
-        print("  no peer has a background at that latency")
+def comparison(compared):
+    """Lines: freeblock against the best of each peer, at equal latency."""
+    peers = ", ".join("%s %s" % (peer, "none" if p["interpolated_mb_s"] is None else "%.2f (%s)" %
+                                 (p["interpolated_mb_s"], p["setting"]))
+                      for peer, p in compared["peers"].items())
+    return ["  at freeblock's p99 of reads, %.1f ms, MB/s (freeblock %.2f): %s" % (
+        compared["reads_p99_ms"], compared["bg_mb_s"], peers),
+            "  %.2f times the best peer (%s)" % (compared["ratio"], compared["best_peer"])
+            if compared["ratio"] else "  no peer has a background at that latency"]
 
 
-def print_summary(summary):
+def text(summary):
     """All tables, then what is asked and what is wrong."""
-    for (drive, load), rows in peersum.group(summary["means"]).items():
-        print_group(drive, load, rows)
+    lines = []
+    for where, rows in group(summary["means"]).items():
+        lines += labcells.table(where, rows, [c for c in COLUMNS if c[0] != "+-" or any(
+            c[1] in row for row in rows)], note)
         for compared in summary["comparisons"]:
-            if (compared["drive"], compared["load"]) == (drive, load):
-                print_comparison(compared)
-    print()
-    for verdict in summary["verdicts"]:
-        asked = "at most %g" % verdict["most"] if verdict["most"] is not None else \
-            "at least %g" % verdict["least"] if verdict["least"] is not None else "no target"
-        word = "NOT REACHED" if not verdict["good"] else \
+            if (compared["drive"], compared["load"]) == where:
+                lines += comparison(compared)
+    lines.append("")
+    for one in summary["verdicts"]:
+        asked = "at most %g" % one["most"] if one["most"] is not None else \
+            "at least %g" % one["least"] if one["least"] is not None else "no target"
+        word = "NOT REACHED" if not one["good"] else \
             "measured" if asked == "no target" else "reached"
-        print("%-11s %s: %.3f (%s)" % (word, verdict["name"], verdict["value"], asked))
-    for fault in summary["faults"]:
-        print("doubtful    " + fault)
-
-
-COLOURS = {"freeblock": "tab:blue", "none": "tab:gray", "mq-deadline": "tab:green",
-           "bfq": "tab:red", "kyber": "tab:orange"}
+        lines.append("%-11s %s: %.3f (%s)" % (word, one["name"], one["value"], asked))
+    return "\n".join(lines + ["doubtful    " + fault for fault in summary["faults"]])
 
 
 def picture(path, rows):
     """A panel for each drive and random load: background against p99."""
-    import matplotlib
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    groups = peersum.group([r for r in rows if r["load"] in RANDOM_LOADS])
-    if not groups:
-        return False
-    drives = sorted({d for d, _ in groups}, key=list(DRIVES).index)
-    loads = [load for load in RANDOM_LOADS if any(n == load for _, n in groups)]
-    figure, axes = pyplot.subplots(len(drives), len(loads), squeeze=False,
-                                   figsize=(4.2 * len(loads), 3.4 * len(drives)))
-    for (drive, load), mine in groups.items():
-        axis = axes[drives.index(drive)][loads.index(load)]
-        for peer, colour in COLOURS.items():
-            points = [(r["reads_p99_ms"], r["bg_mb_s"]) for r in mine if r["peer"] == peer]
-            if points:
-                axis.plot(*zip(*points), "*" if peer == "freeblock" else "o", color=colour,
-                          markersize=11 if peer == "freeblock" else 5, label=peer)
-        axis.set_xscale("log")
-        axis.set_yscale("symlog", linthresh=0.1)
-        axis.set_title("%s, %s" % (drive, load), fontsize=9)
-        axis.grid(alpha=0.3)
-    for axis in axes[-1]:
-        axis.set_xlabel("p99 latency of the foreground's reads, ms")
-    for line in axes:
-        line[0].set_ylabel("background, MB/s")
-    axes[0][0].legend(frameon=False, fontsize=7)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    return True
-
-
-def chosen(given, known, what):
-    """The words of a comma list, or all."""
-    words = [w for w in given.split(",") if w] or list(known)
-    for word in words:
-        if word not in known:
-            raise UsageError("--%s: %s is none of %s" % (what, word, ", ".join(known)))
-    return words
+    plots = []
+    for where, mine in group([r for r in rows if r["load"] in RANDOM_LOADS]).items():
+        points = {peer: sorted((r["reads_p99_ms"], r["bg_mb_s"]) for r in mine
+                               if r["peer"] == peer) for peer in PEERS}
+        plots.append({"title": "%s, %s" % where, "x": "p99 latency of the foreground's reads, ms",
+                      "y": "background, MB/s", "points": True,
+                      "lines": {peer: at for peer, at in points.items() if at}})
+    if plots:
+        panels(path, "Schedulers side by side", plots)
+    return bool(plots)
 
 
 def seeds(given):
@@ -483,35 +352,32 @@ def seeds(given):
 
 def plan(args):
     """The cells that the arguments ask for."""
-    peers = chosen(args.peer, ("freeblock", "mq-deadline", "bfq", "kyber", "none"), "peer")
+    peers = labcells.chosen(args.peer, PEERS, "peer")
     names = [name for name in args.setting.split(",") if name]
-    return [Cell(drive, load, setting, args.seconds or SECONDS[load], seed)
-            for seed in seeds(args.seed)
-            for drive in chosen(args.drive, DRIVES, "drive")
-            for load in chosen(args.load, LOADS, "load")
-            for setting in settings(drive, load, args.set, args.wide, not args.no_model)
-            if setting.peer in peers and setting.name in (names or [setting.name])]
+    found = [Cell(drive, load, setting, args.seconds or SECONDS[load], seed)
+             for seed in seeds(args.seed)
+             for drive in labcells.chosen(args.drive, labcells.DRIVES, "drive")
+             for load in labcells.chosen(args.load, LOADS, "load")
+             for setting in settings(drive, load, args.set, args.wide, not args.no_model)
+             if setting.peer in peers and setting.name in (names or [setting.name])]
+    if not found:
+        raise UsageError("no setting of these peers is called '%s'" % args.setting)
+    return found
 
 
 def run(args):
     """Measure, merge, show; 1 if something asked for is not reached."""
     build = os.path.abspath(args.build)
-    folder = os.path.join(build, "bench", "peers")
     if args.seconds < 0:
         raise UsageError("--seconds %d: not below 0" % args.seconds)
     cells = plan(args)
-    if not cells:
-        raise UsageError("no setting of these peers is called '%s'" % args.setting)
-    bench = Bench(build, folder, args.through, args.fresh)
-    rows = [row for row in map(bench.kept, cells) if row] if args.kept else bench.run(cells)
-    if not rows:
-        raise ToolError("none of these cells has been measured")
-    summary = peersum.summarize(rows)
+    bench = Bench(build, os.path.join(build, "bench", "peers"), args.through, args.fresh)
+    summary = summarize(labcells.rows_of(bench, cells, args.kept))
     path = os.path.join(build, "bench", "peers.json")
     with open(path, "w") as file:
         json.dump(summary, file, indent=1)
         file.write("\n")
-    print_summary(summary)
+    print(text(summary))
     image = os.path.join(build, "bench", "peers.png")
     if picture(image, summary["means"]):
         print("picture: " + os.path.relpath(image))
@@ -523,29 +389,14 @@ def add_parser(subparsers):
     """The command line of `freeblock-lab peers`."""
     parser = subparsers.add_parser("peers", help="schedulers side by side, in the lab",
                                    description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--drive", default="", help="comma list: %s" % " ".join(DRIVES))
-    parser.add_argument("--load", default="", help="comma list: %s" % " ".join(LOADS))
-    parser.add_argument("--peer", default="",
-                        help="comma list: freeblock mq-deadline bfq kyber none")
+    labcells.add_options(parser, labcells.DRIVES, LOADS, SECONDS)
+    parser.add_argument("--peer", default="", help="comma list: " + " ".join(PEERS))
     parser.add_argument("--setting", default="", metavar="NAMES",
                         help="comma list: only settings that tables call so")
-    parser.add_argument("--kept", action="store_true",
-                        help="measure nothing: show what is there")
     parser.add_argument("--wide", action="store_true",
                         help="also neighbours of the usual settings")
-    parser.add_argument("--no-model", action="store_true",
-                        help="nothing is known of the drive: freeblock has no model of it")
     parser.add_argument("--set", default="", metavar="'KEY=VALUE ...'",
                         help="iosched attributes of freeblock")
-    parser.add_argument("--seconds", type=int, default=0,
-                        help="disk time that is counted, of each cell (0: %s)" % ", ".join(
-                            "%s %d" % item for item in SECONDS.items()))
     parser.add_argument("--seed", default="1", metavar="N,...",
                         help="of the requests (1); of several, means are compared")
-    parser.add_argument("--fresh", action="store_true", help="measure what is there already, too")
-    parser.add_argument("--through", default="", metavar="COMMAND",
-                        help="put in front of each virtual machine's command")
-    parser.add_argument("--build", default=BUILD, metavar="DIR", help="where all is made (build)")
     parser.set_defaults(run=run)
-
-

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """The rows of build/bench-scrub/summary.json, and the tables for people."""
 
+import os
+
+from . import labcells, peersum
+from .labcells import find
+
 # measure: unit, its key in the figures
 MEASURES = {
     "foreground throughput": ("MB/s", "fg_mb_s"),
@@ -12,7 +17,7 @@ MEASURES = {
     "foreground change against mq-deadline": ("%", "change_mq-deadline_pct"),
     "mean slowdown against none": ("ms", "slowdown_none_ms"),
     "mean slowdown against mq-deadline": ("ms", "slowdown_mq-deadline_ms"),
-    "scrub": ("MB/s", "scrub_mb_s"), "drive busy": ("%", "drive_busy_pct"),
+    "scrub": ("MB/s", "bg_mb_s"), "drive busy": ("%", "drive_busy_pct"),
 }
 DETECTION = {
     "bursts planted": ("", "bursts"), "bursts found": ("", "bursts_found"),
@@ -40,38 +45,72 @@ for _name, (_one, _two, _four, _cfq, _slower) in TABLE_3.items():
         PAPER["replay-" + _name, "freeblock", TUNED % _ms, "mean slowdown against none"] = _ms
     PAPER["replay-" + _name, "bfq", "idle 64k", "scrub"] = _cfq
     PAPER["replay-" + _name, "bfq", "idle 64k", "mean slowdown against none"] = _slower
-BASE = ("bfq", "idle 64k")
+BASE = "idle 64k"
 # Where the paper's staggered scrubber is as fast as its sequential one, or faster (IV-A)
 REGIONS = (128, 256, 512)
 TWICE, ONCE = "scan and scrub at once, 1 ms", "gaps + idle, 1 ms"
-DAY_S = 86400
+DAY_S, SECTOR = 86400, 512
 # Schedulers whose figures without scrub all are compared with
 BASES = ("none", "mq-deadline")
 
 
-def grouped(figures):
-    """{(drive, load): figures}, in their order."""
-    groups = {}
-    for row in figures:
-        groups.setdefault((row["drive"], row["load"]), []).append(row)
-    return groups
+def found_errors(folder):
+    """[(s since the start, first sector, sectors)]: what the scrubber met."""
+    lines = (map(int, line.split()) for line in peersum.read_text(
+        os.path.join(folder, "found")).splitlines())
+    return [(ns / 1e9, first, count) for ns, first, count in lines]
+
+
+def detections(planted, found):
+    """Seconds from each burst to the first error met in it; None: not met.
+
+    planted: [(second, [(first, count), ...])]; found as of found_errors(). A range in
+    LBNs counts from its first to its last sector: between runs nothing is bad."""
+    times = []
+    for second, runs in planted:
+        met = [at - second for at, first, count in found if at >= second and any(
+            first < run + length and run < first + count for run, length in runs)]
+        times.append(min(met) if met else None)
+    return times
+
+
+def complete(row, sectors, unit, planted):
+    """Put into a row what takes the disk to tell, of so many sectors of 512 bytes, `unit` of which
+    are one of the drive's: what the drive read for each byte scrubbed. Foregrounds of reads only:
+    what they read is not the scrubber's. And its errors by what was planted."""
+    row["disk_bytes"] = sectors * SECTOR
+    read = (row["sectors_read"] + row["sectors_verified"]) * unit * SECTOR
+    beside = read - row["fg_mb_s"] * row["window_s"] * 1e6
+    if row["load"] == "bursts" and row["peer"] == "freeblock":
+        # its own counters begin anew with each pass
+        row["bg_mb_s"] = max(0, beside / row["window_s"] / 1e6)
+    if row["bg_mb_s"]:
+        row["media_per_byte"] = beside / (row["bg_mb_s"] * row["window_s"] * 1e6)
+    if planted:
+        times = detections(planted, row["found"])
+        met = sorted(t for t in times if t is not None)
+        until_end = [row["warmup"] + row["seconds"] - second for second, _ in planted]
+        least = [left if t is None else t for t, left in zip(times, until_end)]
+        row.update(bursts=len(planted), bursts_found=len(met),
+                   detect_least_s=sum(least) / len(least))
+        if met:
+            row.update(detect_mean_s=sum(met) / len(met), detect_max_s=met[-1],
+                       detect_median_s=peersum.percentile(met, 50))
+    return row
 
 
 def against(rows):
     """Put into each row of one drive and load what it is against those without scrub."""
     for base in BASES:
-        found = [r for r in rows if r["peer"] == base and r["background"] == "none" and
-                 "lacking" not in r]
-        for row in rows:
-            if not found or "lacking" in row:
-                continue
-            if found[0]["fg_mb_s"]:
-                row["change_%s_pct" % base] = 100 * (row["fg_mb_s"] / found[0]["fg_mb_s"] - 1)
-            if row.get("mean_ms") is not None and found[0].get("mean_ms") is not None:
-                row["slowdown_%s_ms" % base] = row["mean_ms"] - found[0]["mean_ms"]
+        alone = find(rows, base, background="none")
+        for row in rows if alone else ():
+            if alone["fg_mb_s"]:
+                row["change_%s_pct" % base] = 100 * (row["fg_mb_s"] / alone["fg_mb_s"] - 1)
+            if row.get("mean_ms") is not None and alone.get("mean_ms") is not None:
+                row["slowdown_%s_ms" % base] = row["mean_ms"] - alone["mean_ms"]
 
 
-def record(row, measure, unit, value, note="", paper=None):
+def record(row, measure, unit, value, paper=None):
     """One object of summary.json."""
     made = {"name": "%s, %s, %s %s: %s" % (row["drive"], row["load"], row["peer"],
                                            row["setting"], measure),
@@ -81,9 +120,17 @@ def record(row, measure, unit, value, note="", paper=None):
             "seed": row["seed"], "date": row["date"], "commit": row["commit"],
             "command": "make bench-scrub DRIVE=%s LOAD=%s%s" % (
                 row["drive"], row["load"], "" if row.get("known", True) else " NO_MODEL=1")}
-    if note:
-        made["note"] = note
+    if value is None:
+        made["note"] = "not available: " + why_not(measure)
     return made
+
+
+def why_not(measure):
+    """Why there is no value."""
+    return "fewer than 2000 requests" if measure == "foreground p99.9" else \
+        "no burst was found" if measure.startswith("time to detect") else \
+        "nothing was scrubbed" if "whole disk" in measure else \
+        "without a scrub was not measured"
 
 
 def measures_of(row):
@@ -98,37 +145,11 @@ def measures_of(row):
     return named
 
 
-def why_not(row, measure):
-    """Why there is no value."""
-    if "lacking" in row:
-        return "not available: " + row["lacking"]
-    if measure == "foreground p99.9":
-        return "not available: fewer than 2000 requests"
-    if measure.startswith("time to detect"):
-        return "not available: no burst was found"
-    if not measure:
-        return "not available: nothing was scrubbed"
-    return "not available: without a scrub was not measured"
-
-
-def find(group, peer, setting):
-    """The figures of a cell; None if it is not there."""
-    for row in group:
-        if (row["peer"], row["setting"]) == (peer, setting):
-            return row
-    return None
-
-
 def quotient(above, below, key, measure, paper=None):
-    """A row: one cell's figure by another's; [] if either was not asked for."""
-    if not above or not below:
+    """A row: one cell's figure by another's; [] if either is not there."""
+    if not above or not below or not below.get(key) or above.get(key) is None:
         return []
-    for row in (above, below):
-        if "lacking" in row:
-            return [record(above, measure, "times", None, why_not(row, measure), paper)]
-    if not below.get(key) or above.get(key) is None:
-        return [record(above, measure, "times", None, "not available: nothing to divide by", paper)]
-    return [record(above, measure, "times", above[key] / below[key], "", paper)]
+    return [record(above, measure, "times", above[key] / below[key], paper)]
 
 
 def compared(group):
@@ -136,49 +157,45 @@ def compared(group):
     load, made = group[0]["load"], []
     three = TABLE_3.get(load.partition("replay-")[2])
     for setting, paper in ((TUNED % 1, three[0] / three[3] if three else None), (ONCE, None)):
-        made += quotient(find(group, "freeblock", setting), find(group, *BASE), "scrub_mb_s",
+        made += quotient(find(group, "freeblock", setting=setting),
+                         find(group, "bfq", setting=BASE), "bg_mb_s",
                          "scrub against bfq idle 64k", paper)
     for kind in ("verify default 64k 0 ms", "default 64k 0 ms"):
         for regions in REGIONS:
-            made += quotient(find(group, "none", "%s staggered %d" % (kind, regions)),
-                             find(group, "none", kind), "scrub_mb_s", "scrub against sequential",
+            made += quotient(find(group, "none", setting="%s staggered %d" % (kind, regions)),
+                             find(group, "none", setting=kind), "bg_mb_s",
+                             "scrub against sequential",
                              1.0 if kind.startswith("verify") else None)
-    return made + quotient(find(group, "freeblock", TWICE), find(group, "freeblock", ONCE),
+    return made + quotient(find(group, "freeblock", setting=TWICE),
+                           find(group, "freeblock", setting=ONCE),
                            "media_per_byte", "media reads of two scans against one")
 
 
 def latent_days(row):
     """Mean time that an error stays undetected on the whole disk at a cell's rate: half a
     pass, where each pass has the same order."""
-    if "lacking" in row or not row["scrub_mb_s"]:
-        return None
-    return row["disk_bytes"] / (row["scrub_mb_s"] * 1e6) / 2 / DAY_S
+    return row["disk_bytes"] / (row["bg_mb_s"] * 1e6) / 2 / DAY_S if row["bg_mb_s"] else None
 
 
 def cell_rows(row):
     """Rows of one cell."""
-    made = []
-    for measure, (unit, key) in measures_of(row).items():
-        value = None if "lacking" in row else row.get(key)
-        made.append(record(row, measure, unit, value,
-                           "" if value is not None else why_not(row, measure),
-                           PAPER.get((row["load"], row["peer"], row["setting"], measure))))
+    made = [record(row, measure, unit, row.get(key),
+                   PAPER.get((row["load"], row["peer"], row["setting"], measure)))
+            for measure, (unit, key) in measures_of(row).items()]
     if row["goal_ms"] and row["load"] != "quiet":
-        slower = None if "lacking" in row else row.get("slowdown_none_ms")
+        slower = row.get("slowdown_none_ms")
         made.append(record(row, "mean slowdown against its goal", "times",
-                           None if slower is None else slower / row["goal_ms"],
-                           "" if slower is not None else why_not(row, "mean slowdown")))
+                           None if slower is None else slower / row["goal_ms"]))
     if row["background"] != "none" and row["load"] != "bursts":
-        days = latent_days(row)
-        made.append(record(row, "mean latent error time of the whole disk", "days", days,
-                           "" if days is not None else why_not(row, "")))
+        made.append(record(row, "mean latent error time of the whole disk", "days",
+                           latent_days(row)))
     return made
 
 
 def rows(figures):
     """All objects of summary.json."""
     made = []
-    for group in grouped(figures).values():
+    for group in labcells.group(figures).values():
         against(group)
         for row in group:
             made += cell_rows(row)
@@ -190,37 +207,23 @@ COLUMNS = (("fg MB/s", "fg_mb_s", "%.3f"), ("vs none", "change_none_pct", "%+.1f
            ("mean", "mean_ms", "%.2f"), ("+mean", "slowdown_none_ms", "%+.2f"),
            ("p50", "p50_ms", "%.1f"), ("p95", "p95_ms", "%.1f"), ("p99", "p99_ms", "%.1f"),
            ("p99.9", "p99.9_ms", "%.1f"), ("max ms", "max_ms", "%.1f"),
-           ("scrub MB/s", "scrub_mb_s", "%.2f"))
+           ("scrub MB/s", "bg_mb_s", "%.2f"))
 FOUND = (("found", "bursts_found", "%d"), ("after s", "detect_least_s", "%.1f"),
          ("longest", "detect_max_s", "%.1f"))
 
 
-def paper_of(row):
+def papers(row):
     """The paper's numbers of a cell, as a text."""
-    return "; ".join("%s %g" % (measure, value) for (*where, measure), value in PAPER.items()
+    said = "; ".join("%s %g" % (measure, value) for (*where, measure), value in PAPER.items()
                      if tuple(where) == (row["load"], row["peer"], row["setting"]))
-
-
-def table(drive, load, group):
-    """Lines of one drive and load."""
-    columns = COLUMNS + (FOUND if load == "bursts" else ())
-    lines = ["", "%s, %s" % (drive, load),
-             "  %-12s %-44s" % ("peer", "setting") + "".join("%11s" % c[0] for c in columns) +
-             "  paper"]
-    for row in group:
-        line = "  %-12s %-44s" % (row["peer"], row["setting"])
-        if "lacking" in row:
-            lines.append(line + "  not available: " + row["lacking"])
-            continue
-        cells = ["-" if row.get(key) is None else form % row[key] for _, key, form in columns]
-        lines.append((line + "".join("%11s" % c for c in cells) + "  " + paper_of(row)).rstrip())
-    return lines
+    return "  paper: " + said if said else ""
 
 
 def tables(figures):
     """Lines for people."""
     lines = []
-    for (drive, load), group in grouped(figures).items():
+    for where, group in labcells.group(figures).items():
         against(group)
-        lines += table(drive, load, group)
+        lines += labcells.table(where, group, COLUMNS + (FOUND if where[1] == "bursts" else ()),
+                                papers)
     return lines + [""]

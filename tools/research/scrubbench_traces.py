@@ -7,9 +7,9 @@ that its table II tells. Any file that `freeblock tune` reads will do, too.
 
 import os
 
-from freeblock import ToolError, fbmodel
+from freeblock import ToolError, fbmodel, tracefile
 from freeblock.hosts import TOP
-from . import peers
+from . import labcells
 
 GENERATED = ("c6t8d0", "c6t5d1", "src11", "usr1")
 # Of the paper's week; what is replayed is some minutes of it
@@ -20,7 +20,7 @@ LONGEST = 1 << 20
 
 def disk_sectors(drive):
     """Sectors of 512 bytes."""
-    path = os.path.join(TOP, "models", peers.DRIVES[drive][1] + ".fbmodel")
+    path = os.path.join(TOP, "models", labcells.DRIVES[drive][1] + ".fbmodel")
     return fbmodel.Model.of_file(path).number("sectors")
 
 
@@ -60,7 +60,6 @@ def lines(requests, begin, sectors):
 
 def read(path):
     """A trace's requests as (seconds, sector, count, write)."""
-    from freeblock import tracefile  # pylint: disable=import-outside-toplevel
     return [(at / 1e9, sector, count, write) for chunk in tracefile.read(path)
             for at, sector, count, write in zip(*(c.tolist() for c in chunk[:4]))]
 
@@ -100,7 +99,7 @@ def excerpt(folder, name, drive, seconds, seed):
 def excerpt_of(trace, folder, drive, seconds):
     """The same of a file."""
     os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, "%s-%s-%d.trace" % (peers.checksum(trace)[:16], drive, seconds))
+    path = os.path.join(folder, "%s-%s-%d.trace" % (labcells.checksum(trace)[:16], drive, seconds))
     if not os.path.exists(path):
         write_excerpt(path, read(trace), seconds, disk_sectors(drive))
     return path

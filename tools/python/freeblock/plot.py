@@ -16,13 +16,17 @@ def pyplot():
 
 
 def panels(path, title, plots):
-    """Some plots side by side.
+    """Some plots, four to a line.
 
     plots: [{title, x, y, lines: {label: [(x, y), ...]}, steps (a histogram), log,
     points (no lines between them)}]"""
     plt = pyplot()
-    figure, axes = plt.subplots(1, len(plots), figsize=(6.4 * len(plots), 4.8), squeeze=False)
-    for axis, plot in zip(axes[0], plots):
+    wide = min(len(plots), 4)
+    high = -(-len(plots) // wide)
+    figure, axes = plt.subplots(high, wide, figsize=(6.4 * wide, 4.8 * high), squeeze=False)
+    for axis in axes.flat[len(plots):]:
+        axis.set_visible(False)
+    for axis, plot in zip(axes.flat, plots):
         for number, (label, points) in enumerate(plot["lines"].items()):
             draw = axis.step if plot.get("steps") else axis.plot
             style = {"where": "post"} if plot.get("steps") else {"marker": "osv^Dx+*"[number % 8],
