@@ -11,7 +11,6 @@ import unittest
 from unittest import mock
 
 import taptest
-
 from freeblock import ToolError, cli
 from research import (bench_cost, bench_figures, bench_files, bench_limits,
                       bench_lock, bench_numbers, bench_predict, bench_rows, bench_run)
@@ -188,10 +187,7 @@ class EndToEnd(unittest.TestCase):
     """Figure 8 with few requests."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.out = folder.name
+        self.out = self.enterContext(tempfile.TemporaryDirectory())
 
     def figure8(self):
         """Its status and output."""

@@ -12,6 +12,7 @@ from taptest import TOP
 from freeblock import ToolError
 from research import labcells, scrubbench, scrubbench_rows, scrubbench_traces
 
+
 def write(folder, name, data):
     """A file for the parser."""
     with open(os.path.join(folder, name), "wb") as file:

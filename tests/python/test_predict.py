@@ -14,13 +14,13 @@ import warnings
 from unittest import mock
 
 import taptest
+from taptest import TOP
 from freeblock import ToolError, sim
 from freeblock.prediction import (answer, characterise, compose, freeband,
                                   freeidle, paper, question, units)
 from freeblock.fbmodel import seal
 from freeblock.prediction.workload import ARRIVALS, Workload
 
-TOP = taptest.TOP
 ATLAS, TOY, NEARLINE = (os.path.join(TOP, "models", name + ".fbmodel")
                         for name in ("atlas10k", "toy", "nearline16"))
 LOAD = {"request_rate": "60", "arrival_process": "poisson", "request_size": "8k",
@@ -53,10 +53,7 @@ class Folder(unittest.TestCase):
     """With a folder of its own."""
 
     def setUp(self):
-        # pylint: disable-next=consider-using-with
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
 
     def file(self, name, text=""):
         """A file's path."""

@@ -6,8 +6,8 @@ import tempfile
 import unittest
 
 import numpy as np
-import taptest
 
+import taptest
 from freeblock import tracefile
 from research import synthetic
 

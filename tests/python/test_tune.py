@@ -13,10 +13,9 @@ import types
 import unittest
 from unittest import mock
 
-import taptest
-
 import numpy as np
 
+import taptest
 from freeblock import ToolError, cli, fbmodel, tracefile
 from freeblock.tracefile import make_chunk
 from freeblock.tune import Goals
@@ -250,9 +249,7 @@ class Command(unittest.TestCase):
     SERVICE = ("--service", "10000+10*KiB")
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
         self.trace = self.put("trace", self.TRACE)
 
     def put(self, name, text):

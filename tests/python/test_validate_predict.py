@@ -88,7 +88,6 @@ class Rows(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         replay.build_host()
-        # pylint: disable-next=consider-using-with
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         found, _ = devices.find(["atlas10k-paper", "atlas10k", "nearline16"], cls.folder.name)
