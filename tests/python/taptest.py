@@ -88,11 +88,3 @@ def promise(what, value, most):
     """A figure of the documents' that is promised to be no more: it is printed in any case."""
     print("# %s: %.2f, %g at most" % (what, value, most), flush=True)
     assert value <= most, (what, value, most)
-
-
-def main():
-    """Run the calling script's tests."""
-    os.execv(sys.executable, [sys.executable, "-m", "pytest", "-s", "--tap",
-                              *(sys.argv[:1] if len(sys.argv) == 1 else
-                                [sys.argv[0] + "::" + name.replace(".", "::")
-                                 for name in sys.argv[1:]])])
