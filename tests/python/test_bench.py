@@ -13,7 +13,8 @@ from unittest import mock
 import taptest
 from freeblock import ToolError, cli
 from research import (bench_cost, bench_figures, bench_files, bench_limits,
-                      bench_lock, bench_numbers, bench_predict, bench_rows, bench_run)
+                      bench_lock, bench_numbers, bench_predict, bench_rows, bench_run,
+                      bench_scrub)
 
 TINY = bench_figures.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
                             beside=(300, 400), seeds=1, nearline_s=10)
@@ -120,6 +121,30 @@ class Sums(unittest.TestCase):
     def test_last_tenth(self):
         """Each tenth has as many blocks: half of the time is lost at a ninth of the speed."""
         self.assertAlmostEqual(bench_limits.last_tenth({"mb_s_by_tenth": [9] * 9 + [1]}), .5)
+
+
+class Scrubs(unittest.TestCase):
+    """How long a pass takes."""
+
+    def test_rows(self):
+        """A hundredth of a pass in 300 s is a pass in .35 days. Reads are held against the
+        foreground alone, by the means over the seeds.
+
+        Seen to fail: rates of seeds averaged, not days; the mean's per cent for both."""
+        figure = bench_scrub.Scrub()
+        cells = figure.cells(None)
+        got = {key: {"task_done": .01 if key[3] % 2 else .005,
+                     "read_ms": {"mean": 10 if key[2] is None else 10.3,
+                                 "p99": 40 if key[2] is None else 40.8}} for key in cells}
+        rows = {row.name: row for row in figure.rows(got, cells)}
+        one = rows["scrub x300 24 verify"]
+        days = 300 / .01 / 86400
+        self.assertAlmostEqual(one.days, (2 * days + 2 * days) / 3)
+        self.assertAlmostEqual(one.read_mean_pct, 3)
+        self.assertAlmostEqual(one.read_p99_pct, 2)
+        self.assertEqual(rows["scrub nearline16-wc 48 verify"].verdict(), "met")
+        self.assertEqual(rows["scrub nearline16-wc 48 reads' mean"].verdict(), "met")
+        self.assertEqual(len(rows), 2 * 11 + 2)
 
 
 class Lock(unittest.TestCase):
