@@ -135,7 +135,7 @@ check_which = $(if $(ONLY),--only '$(ONLY)') $(if $(FRESH),--fresh)
 check: setup
 	@needs=$$($(PYTHON) tests/check --build '$(BUILD)' --needs $(check_which)) && \
 	$(MAKE) --no-print-directory setup $$needs || exit; \
-	$(PYTHON) tests/check --build '$(BUILD)' $(check_which)
+	$(PYTHON) tests/check --build '$(BUILD)' --made $(check_which)
 
 # What a change since BASE touches, without a guest: units, Python, style
 .PHONY: quick

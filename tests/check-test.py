@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from unittest import mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "lab"))
@@ -208,16 +209,18 @@ class Planted(check.Test):
 
 def test_kept():
     """Which results hold. Seen to fail: keys without the tree, without EXCEPT, with what a draw,
-    a failed or a skipping test came to; with what was changed while a test ran."""
+    a failed or a skipping test came to; with what was changed while a test ran, or while make did;
+    kept though nobody had made anything; a pattern that took the lab's own Python, too."""
     with tempfile.TemporaryDirectory() as tree, tempfile.TemporaryDirectory() as out:
         def write(path, text):
             os.makedirs(os.path.dirname(os.path.join(tree, path)), exist_ok=True)
             with open(os.path.join(tree, path), "w", encoding="utf-8") as file:
                 file.write(text)
 
-        def holds(test, change=None, said=None, before=None):
+        def holds(test, change=None, said=None, before=None, made=True):
             """Whether what a run says is kept, if then a file is written so."""
-            results = kept.Results(os.path.join(out, "checked"))
+            results = kept.Results(os.path.join(out, "checked"),
+                                   kept.tree() if made is True else made)
             if before:
                 write(*before)
             with contextlib.redirect_stdout(io.StringIO()):
@@ -229,7 +232,7 @@ def test_kept():
         before, kept.TOP = kept.TOP, tree
         subprocess.run(["git", "init", "-q", tree], check=True)
         for path in ("core/a.c", "Documentation/a.rst", "tests/lab/t-a.sh", "tests/lab/t-b.sh",
-                     "tools/python/a.py"):
+                     "tests/lab/tap.py", "tests/fuzz/fuzz_a.c", "tools/python/a.py"):
             write(path, "")
         draw = Planted(out)
         draw.draw = True
@@ -238,6 +241,9 @@ def test_kept():
                 ("a file that it reads", holds(Planted(out), ("core/a.c", "1")), False),
                 ("a file that is new", holds(Planted(out), ("core/b.c", "1")), False),
                 ("its own file", holds(Planted(out), ("tests/lab/t-a.sh", "#")), False),
+                ("what runs it", holds(Planted(out), ("tests/lab/tap.py", "1")), False),
+                ("a fuzzer among the units", holds(Planted(out, name="unit core", own=None),
+                                                   ("tests/fuzz/fuzz_a.c", "1")), False),
                 ("another test", holds(Planted(out), ("tests/lab/t-b.sh", "1")), True),
                 ("a page", holds(Planted(out), ("Documentation/a.rst", "1")), True),
                 ("another command", holds(Planted(out, "ok a\nok b\n1..2"), said=Planted(out)),
@@ -248,6 +254,12 @@ def test_kept():
                 ("no Python in the guest", holds(Planted(out), ("tools/python/a.py", "1")), True)):
             report("kept: " + name, got == want)
         write("core/a.c", "3")
+        report("kept: nothing was made", not holds(Planted(out, name="lab u"), made=None))
+        asked = os.path.join(out, "asked.json")
+        kept.ask(asked)
+        write("core/a.c", "2")
+        report("kept: a change while make ran",
+               not holds(Planted(out), made=kept.asked(asked)) and kept.asked(out) is None)
         report("kept: a change while it ran, taken back",
                not holds(Planted(out), ("core/a.c", "3"), before=("core/a.c", "4")))
         write("tests/lab/t-a.sh", "# lab-freeblock: scan\n")
@@ -255,6 +267,9 @@ def test_kept():
         write("tests/lab/t-a.sh", "# reads: Documentation/*\n")
         report("kept: it says what it reads", holds(Planted(out), ("core/a.c", "3")) and
                not holds(Planted(out), ("Documentation/a.rst", "2")))
+        with mock.patch.dict(os.environ, {"CFLAGS": "-O0"}):
+            other = kept.machine()
+        report("kept: how it is compiled", other != kept.machine())
         runner = check.Runner()
         with contextlib.redirect_stdout(io.StringIO()):
             runner.before({Planted(out): {"passed": 3, "missed": ["p"], "seconds": 9, "day": ""}})

@@ -4,7 +4,8 @@
 A test's key is a digest of its command, of the machine's packages and kernels, and of the files of
 the tree that it may read: all of them, but for those that EXCEPT names for its kind. A file that
 nobody thought of so makes a test run once too often, and never once too seldom. Only a test that
-passed is kept. What is a draw (fuzzing, guests with a real clock) is run each time.
+passed is kept, and only if make has made what tests use of the tree that they ran in. What is a
+draw (fuzzing, guests with a real clock) is run each time.
 """
 
 import fnmatch
@@ -21,21 +22,26 @@ STATES = 8
 # A test of a kind reads none of these, unless its own file names the word behind the pattern
 _TEXTS = {"Documentation/*": "Documentation|rst", "*.md": "README", "debian/*": "debian"}
 _OTHERS = {"tests/%s/*" % name: name for name in
-           ("fuzz", "install", "blktests", "moments", "mutants", "coverage")}
+           ("install", "blktests", "moments", "mutants", "coverage")}
+_FUZZ = {"tests/fuzz/*": "fuzz"}
 _LAB = {"tests/lab/[bst]-*.sh": "", "tests/lab/test_*.py": ""}
+# a pattern's * takes a / too: "tests/*.py" would be all of the lab
+_RUNNER = {"tests/changed.py": "", "tests/check-test.py": "", "tests/kept.py": ""}
 _PRODUCT = "lab-freeblock|lab-python|lab-runner"
 EXCEPT = {
-    "lab": {**_TEXTS, **_OTHERS, **_LAB, "tests/python/*": "tests/python", "tests/unit/*": "unit",
-            "tests/*.py": "", "tools/python/*": _PRODUCT, "tools/research/*": _PRODUCT,
+    "lab": {**_TEXTS, **_OTHERS, **_FUZZ, **_LAB, **_RUNNER, "tests/python/*": "tests/python",
+            "tests/unit/*": "unit", "tools/python/*": _PRODUCT, "tools/research/*": _PRODUCT,
             "tools/examples/*": "array_scrub|examples|rst"},
-    "unit": {**_TEXTS, **_OTHERS, **_LAB, "tests/python/*": "", "tools/python/*": "",
-             "tools/research/*": "", "tests/*.py": ""},
-    "python": {**_OTHERS, "tests/lab/[bst]-*.sh": "tests/lab|LAB", "tests/lab/test_*.py": "",
-               "tests/python/test_*.py": "tests/python|(import|from) test_",
-               "tests/unit/*": "unit"},
+    # programs of tests/fuzz are among them
+    "unit": {**_TEXTS, **_OTHERS, **_LAB, **_RUNNER, "tests/python/*": "", "tools/python/*": "",
+             "tools/research/*": ""},
+    "python": {**_OTHERS, **_FUZZ, "tests/lab/[bst]-*.sh": "tests/lab|LAB",
+               "tests/lab/test_*.py": "", "tests/unit/*": "unit",
+               "tests/python/test_*.py": "tests/python|(import|from) test_"},
 }
-# Of the environment: what tests take from it
-VARIABLES = re.compile(r"LAB_|SEEDS$|RATES$|FREEBLOCK_(?!BUILD$)")
+# Of the environment: what tests, and what makes and runs them, take from it
+VARIABLES = re.compile(r"LAB_|SEEDS$|RATES$|FREEBLOCK_(?!BUILD$)|(?!M)\w*FLAGS$|CC$|KDIR$|"
+                       r"INSTRUMENT$|\w*SAN_OPTIONS$|PATH$|PY|TZ$|LANG|LC_")
 # Of the cache's own folders: the kernels that guests boot
 KERNELS = ("stock-*", "debug-*", "kernel-*")
 
@@ -68,6 +74,22 @@ def tree():
     return found
 
 
+def ask(path):
+    """Note the tree, of which make now makes what tests use."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(tree(), file)
+
+
+def asked(path):
+    """The tree that ask() has noted; None: it has not."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return None
+
+
 def machine():
     """What tests depend on beside the tree: packages, kernels, data that lie beside the project,
     the environment."""
@@ -91,9 +113,10 @@ class Results:
     """What is kept of all tests. A test here is what tests/check calls one: it has a name, a
     command, a file of its own (own: a path in the tree, or None), and may be a draw."""
 
-    def __init__(self, folder=None):
+    def __init__(self, folder=None, made=None):
+        """made: the tree() before make made what tests use of it; None: nobody has made it."""
         self.folder = folder or os.path.join(cache(), "checked")
-        self.tree = tree()
+        self.tree, self.made = tree(), made
         self.machine = machine()
 
     def key(self, test, files):
@@ -129,12 +152,12 @@ class Results:
         return self._read(test).get(self.key(test, self.tree))
 
     def add(self, test, counted, seconds):
-        """Keep how it went, for the next run, unless somebody has changed what it reads meanwhile.
-        Two runs at once: the result of one of them is kept."""
-        if test.draw or self.tree is None or counted.failed or counted.skipped:
+        """Keep how it went, for the next run, unless somebody has changed what it reads since make
+        began. Two runs at once: the result of one of them is kept."""
+        if test.draw or None in (self.tree, self.made) or counted.failed or counted.skipped:
             return
         key = self.key(test, self.tree)
-        if key != self.key(test, tree()):
+        if {key} != {self.key(test, files) for files in (self.made, tree())}:
             return
         found = self._read(test)
         found.pop(key, None)

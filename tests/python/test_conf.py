@@ -572,7 +572,27 @@ class Scrubs(Case):
                     self.assertEqual(bool(one.why()), waits, (windows, days, done))
             clock[0], share[0] = clock[0] + gate.EACH_S, .7
             self.assertEqual(one.why(), "pace_days: 70.0 % of the blocks are verified, 59.0 % of "
-                             "the 10 days are over")
+                             "10 days are over")
+
+    def test_pace_ends(self):
+        """A pass that began late keeps its deadline all the same, and goes on after it; a clock
+        that is set back does not stop one for as long. Seen to fail: the deadline has no part in
+        it; the time since a day to come."""
+        day, began = 86400, datetime.datetime(2023, 11, 14).timestamp()
+        said = {**conf.load().of(store.disk_of("sda")), "pace_days": 10}
+        clock, now = [0], [began]
+        with mock.patch.object(time, "time", lambda: now[0]):
+            for deadline, steps in ((None, ((5, .6, True), (-3000, .6, True), (-2997, .29, False),
+                                            (-2993, .75, True), (-2992, .75, False))),
+                                    (began + 4 * day, ((1, .3, True), (3, .7, False),
+                                                       (5, .9, False))),
+                                    (began - day, ((0, .5, False),))):
+                one = gate.Gate("sda", said, lambda: clock[0], began, deadline)
+                for days, done, waits in steps:
+                    clock[0] += gate.EACH_S
+                    now[0] = began + days * day
+                    one.share = lambda done=done: done
+                    self.assertEqual(bool(one.why()), waits, (deadline, days, done))
 
     def run_unit(self, state, status, *more):
         """The unit's command; the scrub ends in this state."""

@@ -143,7 +143,7 @@ def run_scrub(args):
         # one that is late has a second
         deadline=deadline and max(deadline - time.time(), 1) / due.DAY_S,
         state=due.coverage_of(disk), wait=False, before=5, json=False, quiet=True,
-        gate=gate.Gate(name, said, began=record["began"])))
+        gate=gate.Gate(name, said, began=record["began"], deadline=deadline)))
     if status in (0, scrub.BAD_BLOCKS) and fbstate.Disk(name).read("scrub") != "finished":
         raise ToolError("%s: somebody stopped the scrub: it goes on when it is due" % name)
     return status

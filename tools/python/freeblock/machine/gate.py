@@ -6,6 +6,7 @@ it runs.
 
 import contextlib
 import glob
+import math
 import subprocess
 import time
 
@@ -39,23 +40,28 @@ def celsius(name):
 
 class Gate:
     """Of one disk. said: as of Conf.of(); began: when its pass did, seconds since 1970, None: there
-    is none. share: set by who reads it, a function that says how much of the pass is over."""
+    is none; deadline: when it should be over, None: no matter. share: set by who reads it, a
+    function that says how much of the pass is over."""
 
-    def __init__(self, name, said, clock=time.monotonic, began=None):
+    def __init__(self, name, said, clock=time.monotonic, began=None, deadline=None):
         self.name, self.said, self._clock = name, said, clock
-        self._began, self.share = began, None
+        self._began, self._deadline, self.share = began, deadline, None
         self._asked, self._why, self._warm, self._ahead = None, None, False, False
 
     def _too_early(self):
         days = self.said["pace_days"]
         if None in (days, self._began, self.share):
             return None
-        end, windows = self._began + days * DAY_S, self.said["window"]
+        now, windows = time.time(), self.said["window"]
+        # a clock that was set back; and a pass that began late has less time to its deadline
+        self._began = min(self._began, now)
+        end = min(self._began + days * DAY_S, self._deadline or math.inf)
         whole = window.open_s(windows, self._began, end)
-        over = window.open_s(windows, self._began, min(time.time(), end)) / whole if whole else 1
+        over = window.open_s(windows, self._began, min(now, end)) / whole if whole else 1
         done = self.share()
         self._ahead = done > over + (0 if self._ahead else AHEAD)
-        return "pace_days: %.1f %% of the blocks are verified, %.1f %% of the %d days are over" % (
+        days = (end - self._began) / DAY_S
+        return "pace_days: %.1f %% of the blocks are verified, %.1f %% of %.3g days are over" % (
             100 * done, 100 * over, days) if self._ahead else None
 
     def _too_warm(self):
