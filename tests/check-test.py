@@ -267,6 +267,8 @@ def test_kept():
         write("tests/lab/t-a.sh", "# reads: Documentation/*\n")
         report("kept: it says what it reads", holds(Planted(out), ("core/a.c", "3")) and
                not holds(Planted(out), ("Documentation/a.rst", "2")))
+        write("tests/lab/t-a.sh", "# reads: *\n")
+        report("kept: it reads all", not holds(Planted(out), ("Documentation/a.rst", "3")))
         with mock.patch.dict(os.environ, {"CFLAGS": "-O0"}):
             other = kept.machine()
         report("kept: how it is compiled", other != kept.machine())

@@ -19,7 +19,8 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Results of one test that are kept: those of so many states of the tree
 STATES = 8
-# A test of a kind reads none of these, unless its own file names the word behind the pattern
+# A test of a kind reads none of these, unless its own file names the word behind the pattern, or
+# says what it reads ("# reads: *": all)
 _TEXTS = {"Documentation/*": "Documentation|rst", "*.md": "README", "debian/*": "debian"}
 _OTHERS = {"tests/%s/*" % name: name for name in
            ("install", "blktests", "moments", "mutants", "coverage")}
@@ -41,7 +42,7 @@ EXCEPT = {
 }
 # Of the environment: what tests, and what makes and runs them, take from it
 VARIABLES = re.compile(r"LAB_|SEEDS$|RATES$|FREEBLOCK_(?!BUILD$)|(?!M)\w*FLAGS$|CC$|KDIR$|"
-                       r"INSTRUMENT$|\w*SAN_OPTIONS$|PATH$|PY|TZ$|LANG|LC_")
+                       r"INSTRUMENT$|\w*SAN_OPTIONS$|PATH$|PY|TZ$|LANG|LC_|FB_")
 # Of the cache's own folders: the kernels that guests boot
 KERNELS = ("stock-*", "debug-*", "kernel-*")
 
@@ -128,7 +129,7 @@ class Results:
         reads = re.search(r"^# reads: (.*)", text, re.MULTILINE)
         read = [test.own, "tests/check", "tests/*.py", *reads[1].split()] if reads else ["*"]
         left_out = [pattern for pattern, word in EXCEPT.get(test.name.split()[0], {}).items()
-                    if not word or not re.search(word, text)]
+                    if not reads and not (word and re.search(word, text))]
         said = [test.name, self.machine, *(word.replace(TOP, "") for word in test.command)]
         said += ["%s %s" % (path, digest) for path, digest in files.items()
                  if path == test.own or _matches(path, read) and not _matches(path, left_out)]

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# reads: *
 """Tests of what the two commands offer: freeblock what an administrator uses, freeblock-lab
 what it is measured with.
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# reads: *
 """Tests of tools/lines."""
 
 import contextlib
