@@ -238,6 +238,7 @@ struct fb_idle_found {
 	struct fb_plan_piece piece;
 	struct fb_idle_order_ask ask;
 	struct dm_place head;		/* @ask.head, if that is set */
+	struct fb_idle_order *order;	/* NULL: a probe */
 	u32 probe;			/* 0: blocks */
 };
 
@@ -278,6 +279,7 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_idle_found *found)
 	struct freeblock_task *task = fb_task_choice_idle(cov);
 
 	found->probe = task ? fb_probe_next(task, &found->piece) : 0;
+	found->order = task && !found->probe ? &task->idle_order : NULL;
 	if (found->probe)
 		return true;
 	if (!task || !fb_idle_find_block(cov, task, found))
@@ -299,8 +301,7 @@ static bool fb_idle_offer(struct fb_disk *disk, const struct fb_idle_found *foun
 	due = disk->reads.rq && fb_idle_due_ns(disk) <= ktime_get_ns();
 	if (due) {
 		disk->idle.probe = found->probe;
-		fb_idle_reader_offer(r, found->probe ? NULL : &found->ask, &found->piece,
-				     ktime_get_ns());
+		fb_idle_reader_offer(r, found->order, &found->ask, &found->piece, ktime_get_ns());
 		if (r->ready)
 			disk->sched_ops->run_soon(disk);
 	}

@@ -66,12 +66,15 @@ static bool fb_idle_reader_holds(struct fb_idle_reader *r, const struct fb_idle_
 	return true;
 }
 
-void fb_idle_reader_offer(struct fb_idle_reader *r, const struct fb_idle_order_ask *ask,
-			  const struct fb_plan_piece *piece, u64 now)
+void fb_idle_reader_offer(struct fb_idle_reader *r, struct fb_idle_order *o,
+			  const struct fb_idle_order_ask *ask, const struct fb_plan_piece *piece,
+			  u64 now)
 {
-	r->destage->alone = ask && !ask->ahead;
-	if (ask && fb_idle_reader_holds(r, ask, piece, now))
+	r->destage->alone = o && !ask->ahead;
+	if (o && fb_idle_reader_holds(r, ask, piece, now)) {
+		fb_idle_order_again(o);
 		return;
+	}
 	r->piece = *piece;
 	r->ready = true;
 	/* in case the host finds that it cannot be sent */

@@ -56,11 +56,12 @@ bool fb_idle_reader_find(struct fb_idle_order *o, const struct fb_quarantine *b,
 			 const struct fb_idle_order_ask *ask, struct fb_plan_piece *out, u64 now);
 /*
  * A read has been found: it is ready, or it is to be found again when its first sector comes near.
- * At the drive it would delay a foreground request from now on. @ask: with which it was found; NULL:
- * it is ready.
+ * At the drive it would delay a foreground request from now on. @o, @ask: with which it was found;
+ * @o NULL: in no order, it is ready.
  */
-void fb_idle_reader_offer(struct fb_idle_reader *r, const struct fb_idle_order_ask *ask,
-			  const struct fb_plan_piece *piece, u64 now);
+void fb_idle_reader_offer(struct fb_idle_reader *r, struct fb_idle_order *o,
+			  const struct fb_idle_order_ask *ask, const struct fb_plan_piece *piece,
+			  u64 now);
 /* None has. */
 void fb_idle_reader_miss(struct fb_idle_reader *r, u64 now);
 /* A foreground request has come: a read that is ready is dropped. */

@@ -49,7 +49,7 @@ static void offer(u64 lbn, u32 nsect)
 {
 	const struct fb_plan_piece p = { .lbn = lbn, .nsect = nsect };
 
-	fb_idle_reader_offer(&h.idle, NULL, &p, h.now);
+	fb_idle_reader_offer(&h.idle, NULL, NULL, &p, h.now);
 }
 
 static struct host_rq *send_idle(void)
@@ -292,11 +292,13 @@ static void piece_behind(const struct dm_place *head, u64 latency_ns, u32 nsect,
 
 /*
  * A command for which nothing is read ahead is sent when its first sector comes near. Seen to fail:
- * sent at once; held for ever; held where the drive reads ahead, or for a read that is near.
+ * sent at once; held for ever; held where the drive reads ahead, or for a read that is near; an
+ * order that goes on behind what was not sent.
  */
 static void waits_for_the_angle(void **state)
 {
 	const u64 wait_ns = 2 * NSEC_PER_MSEC;
+	struct fb_idle_order o = { .before = 5, .cursor = 9 };
 	struct fb_idle_order_ask ask;
 	struct fb_plan_piece p;
 	struct dm_place at;
@@ -308,27 +310,28 @@ static void waits_for_the_angle(void **state)
 	assert_int_equal(ask.max_sectors, h.wait.alone_sectors);
 	ask.dm = h.dm;
 	piece_behind(&at, wait_ns, SPAN, &p);
-	fb_idle_reader_offer(&h.idle, &ask, &p, h.now);
+	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now);
 	assert_false(h.idle.ready);
+	assert_int_equal(o.cursor, 5);
 	h.now = due_ns();
 	assert_true(h.now >= from + wait_ns - FB_IDLE_READER_LEAD_NS);
 	assert_true(h.now <= from + wait_ns);
 	/* found once more, and wherever its first sector is by now */
-	fb_idle_reader_offer(&h.idle, &ask, &p, h.now);
+	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now);
 	assert_true(h.idle.ready);
 	/* a request comes: the next one is looked for at once */
 	fb_idle_reader_withdraw(&h.idle);
-	fb_idle_reader_offer(&h.idle, &ask, &p, h.now);
+	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now);
 	assert_false(h.idle.ready);
 	fb_idle_reader_withdraw(&h.idle);
 	assert_true(due_ns() <= h.now);
 	piece_behind(&at, FB_IDLE_READER_LEAD_NS / 2, SPAN, &p);
-	fb_idle_reader_offer(&h.idle, &ask, &p, h.now);
+	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now);
 	assert_true(h.idle.ready);
 	fb_idle_reader_withdraw(&h.idle);
 	ask.ahead = true;
 	piece_behind(&at, wait_ns, SPAN, &p);
-	fb_idle_reader_offer(&h.idle, &ask, &p, h.now);
+	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now);
 	assert_true(h.idle.ready);
 }
 
