@@ -22,7 +22,7 @@ enum fb_destage_aim {
 /* The cache and what is learnt of it; all private but @on and @alone */
 struct fb_destage {
 	bool on;			/* there is a write-back cache, and it is on */
-	bool alone;	/* the idle read at the drive, or sent next, goes where nothing is read ahead */
+	bool alone;	/* for the idle read at the drive, or sent next, nothing is read ahead */
 	u64 turn_ns;			/* one revolution */
 	u32 reads;			/* foreground reads since the last write, saturating */
 	u32 medium;	/* commands at the drive that reach the medium before they are reported */

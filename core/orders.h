@@ -8,8 +8,8 @@
  * for as long as it likes, so it is left to the policy.
  *
  * The policy's order costs a deep foreground 2 to 5 % of its throughput, most of it for keeping to
- * read_expire (Documentation/results.rst). So demand for a few blocks takes the order from the drive
- * only where that costs next to nothing, or for a second in sixteen. While the map has holes,
+ * read_expire (Documentation/results.rst). So demand for a few blocks takes the order from the
+ * drive only where that costs next to nothing, or for a second in sixteen. While the map has holes,
  * behind whose requests the policy does not know where the head is, the drive orders whatever is
  * deep.
  */

@@ -56,8 +56,8 @@ bool fb_idle_reader_find(struct fb_idle_order *o, const struct fb_quarantine *b,
 			 const struct fb_idle_order_ask *ask, struct fb_plan_piece *out, u64 now);
 /*
  * A read has been found: it is ready, or it is to be found again when its first sector comes near.
- * At the drive it would delay a foreground request from now on. @ask: with which it was found; NULL:
- * it is ready.
+ * At the drive it would delay a foreground request from now on. @ask: with which it was found;
+ * NULL: it is ready.
  */
 void fb_idle_reader_offer(struct fb_idle_reader *r, const struct fb_idle_order_ask *ask,
 			  const struct fb_plan_piece *piece, u64 now);

@@ -484,8 +484,8 @@ static double late_share(bool alone)
 }
 
 /*
- * Of idle reads behind a single write one in three should come late (0.34 of seeds 1 to 5), of those
- * for which nothing is read ahead one in seventeen, or more (0.10), as the margin ends at a turn.
+ * Of idle reads behind a single write one in three should come late (0.34 of seeds 1 to 5), of
+ * those for which nothing is read ahead one in 17, or more (0.10): the margin ends at a turn.
  * Seen to fail with FB_DESTAGE_RISE 1, with "d->bare_now = true", with FB_DESTAGE_RISE for both.
  */
 static void test_lates(void **state)

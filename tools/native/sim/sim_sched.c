@@ -376,8 +376,8 @@ static void sims_read_idle(struct sims *s, u64 now_ns)
 	s->idle_ns = fb_idle_reader_due_ns(&s->reader, least_ns, now_ns);
 	if (s->idle_ns > now_ns)
 		return;
-	fb_idle_reader_ask(&s->reader, sims_unmapped(e) ? NULL : &e->head, simt_ahead(s->task), &head,
-			   &ask, now_ns);
+	fb_idle_reader_ask(&s->reader, sims_unmapped(e) ? NULL : &e->head, simt_ahead(s->task),
+			   &head, &ask, now_ns);
 	if (simt_find_idle(s->task, &ask, &p, now_ns))
 		fb_idle_reader_offer(&s->reader, &ask, &p, now_ns);
 	else
