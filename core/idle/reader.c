@@ -83,6 +83,7 @@ void fb_idle_reader_offer(struct fb_idle_reader *r, struct fb_idle_order *o,
 
 void fb_idle_reader_miss(struct fb_idle_reader *r, u64 now)
 {
+	r->held = false;
 	r->retry_ns = now + FB_IDLE_READER_RETRY_NS;
 }
 
@@ -97,7 +98,6 @@ void fb_idle_reader_withdraw(struct fb_idle_reader *r)
 void fb_idle_reader_sent(struct fb_idle_reader *r, u64 now)
 {
 	r->ready = false;
-	r->held = false;
 	r->retry_ns = 0;
 	r->used_ns = now;
 	fb_idle_policy_sent(r->wait, now, r->piece.nsect);

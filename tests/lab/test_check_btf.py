@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 # needs: modules modules-others
-# reads: tools/check-btf tools/with-usr include/* tests/lab/kernel tools/kernel-fetch
+# reads: tools/* include/* tests/lab/kernel Kbuild Makefile
 """Can tools/check-btf fail? Our header as it is must fit the stock kernel, and
 those of other series; with one declaration spoilt it must not, and the spoilt
 one must be named. Prints TAP."""

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 # needs: modules
-# reads: tests/lab/lab tests/lab/*.py tests/lab/guest/* tests/lab/kernel tools/kernel-fetch
+# reads: tests/lab/* tools/* core/* include/* disk_model* fb_bitmap* Makefile Kbuild models/*
 """Can a lab run fail? Boots the stock kernel with scripts that misbehave,
 and looks whether the lab says so. Prints TAP."""
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# reads: *
 """Tests of freeblock-lab figures: figures of a demo come into its file and into the documents, and
 a document that gives another one is named.
 

@@ -293,7 +293,7 @@ static void piece_behind(const struct dm_place *head, u64 latency_ns, u32 nsect,
 /*
  * A command for which nothing is read ahead is sent when its first sector comes near. Seen to fail:
  * sent at once; held for ever; held where the drive reads ahead, or for a read that is near; an
- * order that goes on behind what was not sent.
+ * order that goes on behind what was not sent; the next one after a miss sent at once.
  */
 static void waits_for_the_angle(void **state)
 {
@@ -321,6 +321,10 @@ static void waits_for_the_angle(void **state)
 	assert_true(h.idle.ready);
 	/* a request comes: the next one is looked for at once */
 	fb_idle_reader_withdraw(&h.idle);
+	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now);
+	assert_false(h.idle.ready);
+	/* the host has another reason, or there is nothing to be read: the next one waits, too */
+	fb_idle_reader_miss(&h.idle, h.now);
 	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now);
 	assert_false(h.idle.ready);
 	fb_idle_reader_withdraw(&h.idle);
