@@ -20,6 +20,7 @@ void fb_idle_reader_ask(struct fb_idle_reader *r, const struct fb_head *head, bo
 	struct fb_idle_policy_aim aim;
 	u64 start_ns;
 
+	r->asked_ns = now;
 	fb_idle_policy_aim(r->wait, r->destage, &aim);
 	*ask = (struct fb_idle_order_ask) {
 		.max_sectors = r->wait->sectors,
@@ -51,18 +52,21 @@ bool fb_idle_reader_find(struct fb_idle_order *o, const struct fb_quarantine *b,
 	return true;
 }
 
-/* what is read ahead depends on no angle */
+/*
+ * What is read ahead depends on no angle. Nor is an interval's first read held: the link to the drive
+ * may sleep, and the wait for the angle is when it wakes.
+ */
 static bool fb_idle_reader_holds(struct fb_idle_reader *r, const struct fb_idle_order_ask *ask,
-				 const struct fb_plan_piece *piece, u64 now)
+				 const struct fb_plan_piece *piece)
 {
 	struct dm_access acc;
 
-	if (r->held || ask->ahead || !ask->dm || !ask->head ||
+	if (r->held || !r->wait->read || ask->ahead || !ask->dm || !ask->head ||
 	    dm_access(ask->dm, ask->head, piece->lbn, piece->nsect, false, &acc) ||
 	    acc.latency_ns <= FB_IDLE_READER_LEAD_NS)
 		return false;
 	r->held = true;
-	r->retry_ns = now + acc.latency_ns - FB_IDLE_READER_LEAD_NS;
+	r->retry_ns = r->asked_ns + acc.latency_ns - FB_IDLE_READER_LEAD_NS;
 	return true;
 }
 
@@ -71,7 +75,7 @@ void fb_idle_reader_offer(struct fb_idle_reader *r, struct fb_idle_order *o,
 			  u64 now)
 {
 	r->destage->alone = o && !ask->ahead;
-	if (o && fb_idle_reader_holds(r, ask, piece, now)) {
+	if (o && fb_idle_reader_holds(r, ask, piece)) {
 		fb_idle_order_again(o);
 		return;
 	}

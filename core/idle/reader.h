@@ -26,6 +26,7 @@ struct fb_idle_reader {
 	bool held;	/* a read was found, but its first sector passed too late */
 	struct fb_plan_piece piece;	/* the next read, or the one at the drive */
 	bool spins_up;	/* the drive spins up for the next one: its time tells nothing */
+	u64 asked_ns;			/* when the last read was looked for */
 	u64 retry_ns;			/* no read is looked for before this time */
 	u64 used_ns;			/* when one was last sent, or ended */
 };

@@ -293,7 +293,8 @@ static void piece_behind(const struct dm_place *head, u64 latency_ns, u32 nsect,
 /*
  * A command for which nothing is read ahead is sent when its first sector comes near. Seen to fail:
  * sent at once; held for ever; held where the drive reads ahead, or for a read that is near; an
- * order that goes on behind what was not sent; the next one after a miss sent at once.
+ * order that goes on behind what was not sent; the next one after a miss sent at once; an interval's
+ * first one held; held from when it was found, not looked for.
  */
 static void waits_for_the_angle(void **state)
 {
@@ -310,7 +311,13 @@ static void waits_for_the_angle(void **state)
 	assert_int_equal(ask.max_sectors, h.wait.alone_sectors);
 	ask.dm = h.dm;
 	piece_behind(&at, wait_ns, SPAN, &p);
+	/* an interval's first read: the drive's link may sleep */
 	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now);
+	assert_true(h.idle.ready);
+	fb_idle_reader_withdraw(&h.idle);
+	h.wait.read = true;
+	/* the search and the carrier took a while */
+	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now + NSEC_PER_MSEC);
 	assert_false(h.idle.ready);
 	assert_int_equal(o.cursor, 5);
 	h.now = due_ns();
