@@ -53,8 +53,8 @@ bool fb_idle_reader_find(struct fb_idle_order *o, const struct fb_quarantine *b,
 }
 
 /*
- * What is read ahead depends on no angle. Nor is an interval's first read held: the link to the drive
- * may sleep, and the wait for the angle is when it wakes.
+ * What is read ahead depends on no angle. Nor is an interval's first read held: the link to the
+ * drive may sleep, and the wait for the angle is when it wakes.
  */
 static bool fb_idle_reader_holds(struct fb_idle_reader *r, const struct fb_idle_order_ask *ask,
 				 const struct fb_plan_piece *piece)

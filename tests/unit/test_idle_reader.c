@@ -293,8 +293,8 @@ static void piece_behind(const struct dm_place *head, u64 latency_ns, u32 nsect,
 /*
  * A command for which nothing is read ahead is sent when its first sector comes near. Seen to fail:
  * sent at once; held for ever; held where the drive reads ahead, or for a read that is near; an
- * order that goes on behind what was not sent; the next one after a miss sent at once; an interval's
- * first one held; held from when it was found, not looked for.
+ * order that goes on behind what was not sent; the next one after a miss sent at once; an
+ * interval's first one held; held from when it was found, not looked for.
  */
 static void waits_for_the_angle(void **state)
 {
