@@ -510,14 +510,8 @@ int fb_idle_order_init(struct fb_idle_order *o, fb_idle_order_fn find,
 bool fb_idle_order_next(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 			struct fb_plan_piece *out)
 {
-	o->before = o->cursor;
 	if (!ask->bm->n_wanted || !o->find(o, ask, out) || !fb_idle_order_shorten(o, ask, out))
 		return false;
 	o->cursor = fb_granule_first(o->granule, out->lbn + out->nsect);
 	return true;
-}
-
-void fb_idle_order_again(struct fb_idle_order *o)
-{
-	o->cursor = o->before;
 }

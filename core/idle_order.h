@@ -66,7 +66,6 @@ struct fb_idle_order {
 	u32 granule;			/* sectors per granule */
 	u32 join;	/* so many unwanted granules between wanted ones are read, too */
 	u64 cursor;			/* granule after the last read */
-	u64 before;			/* @cursor before the last find */
 	u32 regions;			/* staggered: number of regions */
 	u64 region;			/* staggered: granules per region */
 	u64 segment;			/* staggered: granules per segment */
@@ -89,7 +88,5 @@ int fb_idle_order_init(struct fb_idle_order *o, fb_idle_order_fn find,
  */
 bool fb_idle_order_next(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 			struct fb_plan_piece *out);
-/* What was found is not sent yet: it is to be found again. */
-void fb_idle_order_again(struct fb_idle_order *o);
 
 #endif /* FB_IDLE_ORDER_H */

@@ -233,58 +233,52 @@ static bool fb_idle_is_awake(struct fb_coverage *cov)
 	return fb_power_spins(READ_ONCE(power->state));
 }
 
-/* What is read next: blocks, as they were asked for; or a probe, the call of which this is */
-struct fb_idle_found {
-	struct fb_plan_piece piece;
-	struct fb_idle_order_ask ask;
-	struct dm_place head;		/* @ask.head, if that is set */
-	struct fb_idle_order *order;	/* NULL: a probe */
-	u32 probe;			/* 0: blocks */
-};
-
 /* Find the next block to be read for a task. */
 static bool fb_idle_find_block(struct fb_coverage *cov, struct freeblock_task *task,
-			       struct fb_idle_found *found)
+			       struct fb_plan_piece *piece)
 {
 	struct fb_disk *disk = cov->disk;
-	struct fb_idle_order_ask *ask = &found->ask;
+	struct fb_idle_order_ask ask;
+	struct dm_place head;
 	bool checks, waits;
 	u64 now;
 
 	spin_lock_irq(&disk->lock);
 	now = ktime_get_ns();
 	fb_idle_reader_ask(&disk->idle.reader, fb_level_unmapped(disk) ? NULL : disk->head,
-			   !disk->lookahead.off && fb_verify_how(disk) == FB_VERIFY_READ,
-			   &found->head, ask, now);
-	ask->dm = disk->model;
-	ask->bm = &task->map;
-	ask->max_sectors = disk->q ? min(max(ask->max_sectors, fb_verify_least(disk)),
-					 fb_free_read_max(disk)) : 0;
+			   !disk->lookahead.off && fb_verify_how(disk) == FB_VERIFY_READ, &head,
+			   &ask, now);
+	ask.dm = disk->model;
+	ask.bm = &task->map;
+	ask.max_sectors = disk->q ? min(max(ask.max_sectors, fb_verify_least(disk)),
+					fb_free_read_max(disk)) : 0;
 	/* READ is to tell of a failed command first: others would come from the cache */
 	waits = fb_recovery_waits(disk, now);
 	checks = disk->verify.checking && disk->needs & FREEBLOCK_MEDIUM;
 	spin_unlock_irq(&disk->lock);
-	if (!ask->max_sectors)
+	if (!ask.max_sectors)
 		return false;
-	if (!waits && fb_quarantine_idle(&disk->quarantine, &task->map, now, ask->max_sectors,
-					 &found->piece))
+	if (!waits && fb_quarantine_idle(&disk->quarantine, &task->map, now, ask.max_sectors,
+					 piece))
 		return true;
-	return !checks && fb_idle_reader_find(&task->idle_order, &disk->quarantine, ask,
-					      &found->piece, now);
+	return !checks && fb_idle_reader_find(&task->idle_order, &disk->quarantine, &ask, piece,
+					      now);
 }
 
-/* Find the next read for the task that idle time goes to. */
-static bool fb_idle_find(struct fb_coverage *cov, struct fb_idle_found *found)
+/*
+ * Find the next read for the task that idle time goes to. @probe: out: the call that it is a probe
+ * of; 0: it is for blocks.
+ */
+static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece, u32 *probe)
 {
 	struct freeblock_task *task = fb_task_choice_idle(cov);
 
-	found->probe = task ? fb_probe_next(task, &found->piece) : 0;
-	found->order = task && !found->probe ? &task->idle_order : NULL;
-	if (found->probe)
+	*probe = task ? fb_probe_next(task, piece) : 0;
+	if (*probe)
 		return true;
-	if (!task || !fb_idle_find_block(cov, task, found))
+	if (!task || !fb_idle_find_block(cov, task, piece))
 		return false;
-	fb_zone_cut(cov->disk, &found->piece);
+	fb_zone_cut(cov->disk, piece);
 	return true;
 }
 
@@ -292,18 +286,16 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_idle_found *found)
  * Offer a read to the scheduler and have its queue run; false: the read is no longer due. This
  * thread must not run the queue: that would send the foreground's requests at its priority.
  */
-static bool fb_idle_offer(struct fb_disk *disk, const struct fb_idle_found *found)
+static bool fb_idle_offer(struct fb_disk *disk, const struct fb_plan_piece *piece, u32 probe)
 {
-	struct fb_idle_reader *r = &disk->idle.reader;
 	bool due;
 
 	spin_lock_irq(&disk->lock);
 	due = disk->reads.rq && fb_idle_due_ns(disk) <= ktime_get_ns();
 	if (due) {
-		disk->idle.probe = found->probe;
-		fb_idle_reader_offer(r, found->order, &found->ask, &found->piece, ktime_get_ns());
-		if (r->ready)
-			disk->sched_ops->run_soon(disk);
+		disk->idle.probe = probe;
+		fb_idle_reader_offer(&disk->idle.reader, piece, ktime_get_ns());
+		disk->sched_ops->run_soon(disk);
 	}
 	spin_unlock_irq(&disk->lock);
 	return due;
@@ -313,8 +305,9 @@ static bool fb_idle_offer(struct fb_disk *disk, const struct fb_idle_found *foun
 void fb_idle_read(struct fb_coverage *cov)
 {
 	struct fb_disk *disk = cov->disk;
-	struct fb_idle_found found;
+	struct fb_plan_piece piece;
 	bool awake, due;
+	u32 probe;
 
 	spin_lock_irq(&disk->lock);
 	due = fb_idle_due_ns(disk) <= ktime_get_ns();
@@ -335,9 +328,9 @@ void fb_idle_read(struct fb_coverage *cov)
 		return;
 	/* This takes a while, so do it before fb_idle_find() computes the head's position. */
 	fb_free_read_enter(disk, NULL);
-	if (fb_idle_find(cov, &found)) {
-		fb_free_read_enter(disk, &found.piece);
-		if (fb_idle_offer(disk, &found))
+	if (fb_idle_find(cov, &piece, &probe)) {
+		fb_free_read_enter(disk, &piece);
+		if (fb_idle_offer(disk, &piece, probe))
 			return;
 	}
 	spin_lock_irq(&disk->lock);

@@ -20,7 +20,6 @@ void fb_idle_reader_ask(struct fb_idle_reader *r, const struct fb_head *head, bo
 	struct fb_idle_policy_aim aim;
 	u64 start_ns;
 
-	r->asked_ns = now;
 	fb_idle_policy_aim(r->wait, r->destage, &aim);
 	*ask = (struct fb_idle_order_ask) {
 		.max_sectors = r->wait->sectors,
@@ -37,6 +36,7 @@ void fb_idle_reader_ask(struct fb_idle_reader *r, const struct fb_head *head, bo
 		ask->head = at;
 	if (ask->head && !ahead)
 		ask->max_sectors = r->wait->alone_sectors;
+	r->destage->alone = !ahead;
 }
 
 bool fb_idle_reader_find(struct fb_idle_order *o, const struct fb_quarantine *b,
@@ -52,33 +52,8 @@ bool fb_idle_reader_find(struct fb_idle_order *o, const struct fb_quarantine *b,
 	return true;
 }
 
-/*
- * What is read ahead depends on no angle. Nor is an interval's first read held: the link to the
- * drive may sleep, and the wait for the angle is when it wakes.
- */
-static bool fb_idle_reader_holds(struct fb_idle_reader *r, const struct fb_idle_order_ask *ask,
-				 const struct fb_plan_piece *piece)
+void fb_idle_reader_offer(struct fb_idle_reader *r, const struct fb_plan_piece *piece, u64 now)
 {
-	struct dm_access acc;
-
-	if (r->held || !r->wait->read || ask->ahead || !ask->dm || !ask->head ||
-	    dm_access(ask->dm, ask->head, piece->lbn, piece->nsect, false, &acc) ||
-	    acc.latency_ns <= FB_IDLE_READER_LEAD_NS)
-		return false;
-	r->held = true;
-	r->retry_ns = r->asked_ns + acc.latency_ns - FB_IDLE_READER_LEAD_NS;
-	return true;
-}
-
-void fb_idle_reader_offer(struct fb_idle_reader *r, struct fb_idle_order *o,
-			  const struct fb_idle_order_ask *ask, const struct fb_plan_piece *piece,
-			  u64 now)
-{
-	r->destage->alone = o && !ask->ahead;
-	if (o && fb_idle_reader_holds(r, ask, piece)) {
-		fb_idle_order_again(o);
-		return;
-	}
 	r->piece = *piece;
 	r->ready = true;
 	/* in case the host finds that it cannot be sent */
@@ -87,16 +62,14 @@ void fb_idle_reader_offer(struct fb_idle_reader *r, struct fb_idle_order *o,
 
 void fb_idle_reader_miss(struct fb_idle_reader *r, u64 now)
 {
-	r->held = false;
 	r->retry_ns = now + FB_IDLE_READER_RETRY_NS;
 }
 
 void fb_idle_reader_withdraw(struct fb_idle_reader *r)
 {
-	if (r->ready || r->held)
+	if (r->ready)
 		r->retry_ns = 0;
 	r->ready = false;
-	r->held = false;
 }
 
 void fb_idle_reader_sent(struct fb_idle_reader *r, u64 now)

@@ -15,18 +15,14 @@
 
 /* when to look again after no read was found, or the one that was offered could not be sent */
 #define FB_IDLE_READER_RETRY_NS (20 * (u64)NSEC_PER_MSEC)
-/* from when it is looked for once more until its first sector passes */
-#define FB_IDLE_READER_LEAD_NS (200 * (u64)NSEC_PER_USEC)
 
 /* The idle read of a disk */
 struct fb_idle_reader {
 	struct fb_idle_policy *wait;	/* when one may be sent */
 	struct fb_destage *destage;	/* what the drive's cache still has to write */
 	bool ready;	/* @piece is sent next, unless a foreground request comes first */
-	bool held;	/* a read was found, but its first sector passed too late */
 	struct fb_plan_piece piece;	/* the next read, or the one at the drive */
 	bool spins_up;	/* the drive spins up for the next one: its time tells nothing */
-	u64 asked_ns;			/* when the last read was looked for */
 	u64 retry_ns;			/* no read is looked for before this time */
 	u64 used_ns;			/* when one was last sent, or ended */
 };
@@ -55,14 +51,8 @@ void fb_idle_reader_ask(struct fb_idle_reader *r, const struct fb_head *head, bo
  */
 bool fb_idle_reader_find(struct fb_idle_order *o, const struct fb_quarantine *b,
 			 const struct fb_idle_order_ask *ask, struct fb_plan_piece *out, u64 now);
-/*
- * A read has been found: it is ready, or it is to be found again when its first sector comes near.
- * At the drive it would delay a foreground request from now on. @o, @ask: with which it was found;
- * @o NULL: in no order, it is ready.
- */
-void fb_idle_reader_offer(struct fb_idle_reader *r, struct fb_idle_order *o,
-			  const struct fb_idle_order_ask *ask, const struct fb_plan_piece *piece,
-			  u64 now);
+/* A read has been found: it is ready. */
+void fb_idle_reader_offer(struct fb_idle_reader *r, const struct fb_plan_piece *piece, u64 now);
 /* None has. */
 void fb_idle_reader_miss(struct fb_idle_reader *r, u64 now);
 /* A foreground request has come: a read that is ready is dropped. */

@@ -49,7 +49,7 @@ static void offer(u64 lbn, u32 nsect)
 {
 	const struct fb_plan_piece p = { .lbn = lbn, .nsect = nsect };
 
-	fb_idle_reader_offer(&h.idle, NULL, NULL, &p, h.now);
+	fb_idle_reader_offer(&h.idle, &p, h.now);
 }
 
 static struct host_rq *send_idle(void)
@@ -254,7 +254,9 @@ static void no_sectors(void **state)
 	assert_false(h.wait.busy);
 }
 
-/* Seen to fail: the head of a moment that is over; a head though no map is used. */
+/*
+ * Seen to fail: the head of a moment that is over; a head though no map is used; one size for all.
+ */
 static void asks_from_the_head(void **state)
 {
 	struct dm_place at, then;
@@ -272,78 +274,15 @@ static void asks_from_the_head(void **state)
 	/* behind the foreground's last request */
 	assert_true(ask.aimed);
 	assert_int_equal(ask.aim, 1000000 + 47 % 7 * 1999992 + 8);
+	assert_false(h.idle.destage->alone);
 	fb_idle_reader_ask(&h.idle, NULL, true, &at, &ask, h.now);
 	assert_null(ask.head);
-}
-
-/* the read of @nsect sectors whose first passes so long after the head could be there */
-static void piece_behind(const struct dm_place *head, u64 latency_ns, u32 nsect,
-			 struct fb_plan_piece *p)
-{
-	struct dm_place at = *head;
-	struct dm_piece window[2];
-	struct dm_track t;
-
-	assert_int_equal(dm_track_at(h.dm, at.cyl, at.head, &t), 0);
-	dm_window(h.dm, &t, at.angle + dm_ns_to_angle(h.dm, latency_ns), 1ULL << 31, window);
-	assert_true(window[0].nsect >= nsect);
-	*p = (struct fb_plan_piece) { .lbn = window[0].lbn, .nsect = nsect };
-}
-
-/*
- * A command for which nothing is read ahead is sent when its first sector comes near. Seen to fail:
- * sent at once; held for ever; held where the drive reads ahead, or for a read that is near; an
- * order that goes on behind what was not sent; the next one after a miss sent at once; an
- * interval's first one held; held from when it was found, not looked for.
- */
-static void waits_for_the_angle(void **state)
-{
-	const u64 wait_ns = 2 * NSEC_PER_MSEC;
-	struct fb_idle_order o = { .before = 5, .cursor = 9 };
-	struct fb_idle_order_ask ask;
-	struct fb_plan_piece p;
-	struct dm_place at;
-	u64 from;
-
-	wait_until_due();
-	from = h.now;
+	/* without read-ahead: longer, where the map says what passes */
 	fb_idle_reader_ask(&h.idle, &h.e.head, false, &at, &ask, h.now);
 	assert_int_equal(ask.max_sectors, h.wait.alone_sectors);
-	ask.dm = h.dm;
-	piece_behind(&at, wait_ns, SPAN, &p);
-	/* an interval's first read: the drive's link may sleep */
-	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now);
-	assert_true(h.idle.ready);
-	fb_idle_reader_withdraw(&h.idle);
-	h.wait.read = true;
-	/* the search and the carrier took a while */
-	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now + NSEC_PER_MSEC);
-	assert_false(h.idle.ready);
-	assert_int_equal(o.cursor, 5);
-	h.now = due_ns();
-	assert_true(h.now >= from + wait_ns - FB_IDLE_READER_LEAD_NS);
-	assert_true(h.now <= from + wait_ns);
-	/* found once more, and wherever its first sector is by now */
-	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now);
-	assert_true(h.idle.ready);
-	/* a request comes: the next one is looked for at once */
-	fb_idle_reader_withdraw(&h.idle);
-	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now);
-	assert_false(h.idle.ready);
-	/* the host has another reason, or there is nothing to be read: the next one waits, too */
-	fb_idle_reader_miss(&h.idle, h.now);
-	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now);
-	assert_false(h.idle.ready);
-	fb_idle_reader_withdraw(&h.idle);
-	assert_true(due_ns() <= h.now);
-	piece_behind(&at, FB_IDLE_READER_LEAD_NS / 2, SPAN, &p);
-	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now);
-	assert_true(h.idle.ready);
-	fb_idle_reader_withdraw(&h.idle);
-	ask.ahead = true;
-	piece_behind(&at, wait_ns, SPAN, &p);
-	fb_idle_reader_offer(&h.idle, &o, &ask, &p, h.now);
-	assert_true(h.idle.ready);
+	assert_true(h.idle.destage->alone);
+	fb_idle_reader_ask(&h.idle, NULL, false, &at, &ask, h.now);
+	assert_int_equal(ask.max_sectors, h.wait.sectors);
 }
 
 /*
@@ -397,7 +336,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(unfollowed, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_sectors, setup, teardown),
 		cmocka_unit_test_setup_teardown(asks_from_the_head, setup, teardown),
-		cmocka_unit_test_setup_teardown(waits_for_the_angle, setup, teardown),
 		cmocka_unit_test_setup_teardown(off_bad_blocks, setup, teardown),
 	};
 

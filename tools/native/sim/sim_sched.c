@@ -379,7 +379,7 @@ static void sims_read_idle(struct sims *s, u64 now_ns)
 	fb_idle_reader_ask(&s->reader, sims_unmapped(e) ? NULL : &e->head, simt_ahead(s->task),
 			   &head, &ask, now_ns);
 	if (simt_find_idle(s->task, &ask, &p, now_ns))
-		fb_idle_reader_offer(&s->reader, simt_idle_order(s->task), &ask, &p, now_ns);
+		fb_idle_reader_offer(&s->reader, &p, now_ns);
 	else
 		fb_idle_reader_miss(&s->reader, now_ns);
 	if (fb_engine_idle_is_due(e))

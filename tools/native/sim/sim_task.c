@@ -241,11 +241,6 @@ bool simt_ahead(const struct simt *t)
 	return t->ahead;
 }
 
-struct fb_idle_order *simt_idle_order(struct simt *t)
-{
-	return &t->order;
-}
-
 bool simt_find_idle(struct simt *t, struct fb_idle_order_ask *ask, struct fb_plan_piece *piece,
 		    u64 now_ns)
 {

@@ -164,14 +164,6 @@ void simt_search(struct simt *t, struct fb_gap_mail *mail, u64 now_ns);
 bool simt_ahead(const struct simt *t);
 
 /**
- * simt_idle_order() - the order of a task's idle reads
- * @t: task
- *
- * Return: the task's own.
- */
-struct fb_idle_order *simt_idle_order(struct simt *t);
-
-/**
  * simt_find_idle() - find what to read while the disk is idle
  * @t: the task
  * @ask: what it must comply with, but for what the task knows
