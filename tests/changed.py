@@ -52,13 +52,6 @@ def _of_c(path):
             _users("unit", '^#include "%s[^"]*h"' % re.escape(header))] or ["unit core"]
 
 
-def _needs(kind, name):
-    """Whether a test in Python wants a kernel, and so is none of a quick run."""
-    folder = {"python": "python", "self": "lab"}[kind]
-    with open(os.path.join(HERE, folder, "test_%s.py" % name), encoding="utf-8") as file:
-        return re.search(r"^# needs: ", file.read(), re.MULTILINE)
-
-
 def _of_python(path):
     name = os.path.splitext(os.path.basename(path))[0]
     for folder, kind in (("tests/python/test_", "python "), ("tests/lab/test_", "self ")):
@@ -85,6 +78,4 @@ def tests(base):
             names.add("self documents")
     if sum(name.startswith("unit test_") for name in names) > SINGLE:
         names = {name for name in names if not name.startswith("unit test_")} | {"unit core"}
-    return {name for name in names
-            if name.split()[0] not in ("python", "self") or name == "self check" or
-            not _needs(*name.split())}
+    return names

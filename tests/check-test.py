@@ -280,6 +280,17 @@ def test_kept():
         kept.TOP = before
 
 
+def test_quick():
+    """What make quick runs needs no kernel. Seen to fail: guests that died for want of modules."""
+    before, check.changed.tests = check.changed.tests, lambda base: {"python sim_lab", "python top"}
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        check.main(["--changed", "HEAD", "--list"])
+    check.changed.tests = before
+    report("quick: no test that needs a kernel", printed.getvalue() == "python top\n",
+           printed.getvalue())
+
+
 def test_ways():
     with tempfile.NamedTemporaryFile("w+", suffix=".sh") as script:
         script.write("# lab: kernel=stock clock=icount\n#  lab: kernel=debug smp=4 timeout=9\n")
@@ -348,6 +359,7 @@ test_commands()
 test_signals()
 test_lines()
 test_kept()
+test_quick()
 test_ways()
 test_needs()
 test_kernels()

@@ -43,13 +43,15 @@ LOADS = {
     "rest": {drive: {"range": "0+524288", "start": "random:0.9",
                      **({"reads": "1"} if drive == CACHED else {})} for drive in DRIVES},
     "idle": {drive: {"rate": "35" if drive == ATLAS else "48"} for drive in DRIVES},
+    "verify": {drive: {"rate": "35" if drive == ATLAS else "48", "idle_command": "verify"}
+               for drive in DRIVES},
     "streams": {drive: {"rate": "35" if drive == ATLAS else "24", "locality": "streams:4"}
                 for drive in DRIVES},
     "warm": {drive: {"set": "seek_drift 30000 1", **({"reads": "1"} if drive == CACHED else {})}
              for drive in DRIVES},
 }
 # What only a scan has
-OF_SCAN = ("task", "start", "range")
+OF_SCAN = ("task", "start", "range", "idle_command")
 
 MECHANISMS = (
     Mechanism("hold-back", (
@@ -110,6 +112,14 @@ MECHANISMS = (
     Mechanism("destage-margin", (
         ("core/destage.c", "max_t(s64, ns + d->margin_ns, 0)", "max_t(s64, ns, 0)"),
     ), "idle"),
+    # of commands for which nothing is read ahead
+    Mechanism("alone-margin", (
+        ("core/destage.c", "d->alone ? FB_DESTAGE_RISE_ALONE : FB_DESTAGE_RISE",
+         "FB_DESTAGE_RISE"),
+    ), "verify"),
+    Mechanism("alone-size", (
+        ("core/idle/reader.c", "	if (ask->head && !ahead)", "	if (false)"),
+    ), "verify"),
     Mechanism("streams", (
         ("core/idle/streams.c", "	return lost_ns;\n", "	return 0 * lost_ns;\n"),
     ), "streams"),
