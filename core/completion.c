@@ -53,6 +53,21 @@ bool fb_completion_idle_head(const struct fb_head *head, u64 now_ns, bool write,
 	return fb_head_now(head, *start_ns, from);
 }
 
+/* where the head is behind the last sector; false: unknown */
+static bool fb_completion_last_place(const struct disk_model *dm, const struct fb_completion_cmd *c,
+				     struct dm_place *end)
+{
+	u64 lbn = c->lbn + c->nsect - 1;
+	struct dm_place last;
+	struct dm_access acc;
+
+	if (c->unplaced || dm_place_of(dm, lbn, &last) ||
+	    dm_access(dm, &last, lbn, 1, false, &acc))
+		return false;
+	*end = acc.end;
+	return true;
+}
+
 /*
  * Where the head is at a command's end; without a prediction, behind its last sector. False:
  * unknown.
@@ -60,18 +75,9 @@ bool fb_completion_idle_head(const struct fb_head *head, u64 now_ns, bool write,
 bool fb_completion_end_place(const struct disk_model *dm, const struct fb_completion_cmd *c,
 			     struct dm_place *end)
 {
-	u64 lbn = c->lbn + c->nsect - 1;
-	struct dm_place last;
-	struct dm_access acc;
-
-	if (c->placed) {
-		*end = c->acc.end;
-		return true;
-	}
-	if (c->unplaced || dm_place_of(dm, lbn, &last) ||
-	    dm_access(dm, &last, lbn, 1, false, &acc))
-		return false;
-	*end = acc.end;
+	if (!c->placed)
+		return fb_completion_last_place(dm, c, end);
+	*end = c->acc.end;
 	return true;
 }
 
@@ -87,6 +93,23 @@ static void fb_completion_place(const struct disk_model *dm, struct fb_completio
 }
 
 /*
+ * Where and since when the drive reads for an idle read right behind the last read, if it reads
+ * ahead. False: it does not, or is already through.
+ */
+static bool fb_completion_read_on(const struct fb_head *head, struct fb_completion_cmd *c,
+				  struct dm_place *from, u64 *start_ns)
+{
+	c->behind = c->cause == FB_CAUSE_IDLE && head->known && head->ahead_lbn == c->lbn &&
+		    c->sent_ns < head->at_ns + dm_period_ns(head->dm) / FB_COMPLETION_CACHE_PART;
+	c->read_on = c->behind && head->reads_on;
+	if (!c->read_on)
+		return false;
+	*from = head->at;
+	*start_ns = head->at_ns;
+	return true;
+}
+
+/*
  * Predict a command that is being sent. @before: the one sent before, if in flight, or NULL. @tail:
  * where the head will be at its end, if known; out: at the end of @c. True: it is known.
  */
@@ -99,6 +122,8 @@ bool fb_completion_predict(const struct fb_head *head, struct fb_completion_cmd 
 
 	if (before)
 		start_ns = fb_completion_end_ns(before);
+	else if (fb_completion_read_on(head, c, &from, &start_ns))
+		tail_known = true;
 	else
 		tail_known = fb_completion_idle_head(head, c->sent_ns, c->write, &from, &start_ns);
 	fb_completion_place(head->dm, c, tail_known ? &from : NULL, start_ns);
@@ -236,6 +261,21 @@ static bool fb_completion_has_landed(const struct fb_completion *l,
 	       r->end.end_ns + transfer_ns >= turn_later_ns;
 }
 
+/* does the drive go on behind this read, and did it behind the one before? */
+static void fb_completion_note_ahead(struct fb_head *head, const struct fb_completion_cmd *c,
+				     const struct fb_head_end *end)
+{
+	bool early = end->verdict == FB_HEAD_EARLY;
+	struct dm_place last;
+
+	if (c->behind && early && fb_completion_last_place(head->dm, c, &last))
+		fb_head_find(head, &last, end->end_ns);
+	if (c->behind)
+		head->reads_on = head->known &&
+				 (early || end->turns < 0 || (c->read_on && !end->turns));
+	head->ahead_lbn = head->known && !c->write ? c->lbn + c->nsect : 0;
+}
+
 /* Learn from a completion reported at @now_ns. @r: out: how it was judged. */
 void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd *c, u64 now_ns,
 			 struct fb_completion_result *r)
@@ -252,8 +292,10 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
 		return;
 	}
 	r->predicted_ns = fb_completion_end_ns(c);
-	fb_head_complete(l->head, now_ns, &place, r->predicted_ns, max(c->start_ns, c->sent_ns),
-			 transfer_ns, c->write, &r->end);
+	fb_head_complete(l->head, now_ns, &place, r->predicted_ns,
+			 c->read_on ? c->start_ns : max(c->start_ns, c->sent_ns), transfer_ns,
+			 c->write, &r->end);
+	fb_completion_note_ahead(l->head, c, &r->end);
 	if (r->predicted_ns && (c->own_order || fb_completion_is_late(l, r) ||
 				fb_completion_has_landed(l, c, r, transfer_ns)))
 		fb_completion_excuse(l->head, &before, &r->end, fb_completion_is_late(l, r));

@@ -40,6 +40,8 @@ struct fb_completion_cmd {
 	bool own_order;
 	bool failed;	/* it did not run to its end, so its completion is not learnt from */
 	u64 sent_ns;			/* when it was handed to the driver */
+	bool behind;	/* it is sent to an idle drive, and begins where the last read has ended */
+	bool read_on;			/* the drive is expected to have begun with it then */
 	u64 start_ns;	/* its access begins at the end of the previous one; 0: unknown */
 	bool placed;			/* @from and @acc are valid */
 	struct dm_place from;		/* where the head was predicted to start ... */

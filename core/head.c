@@ -270,6 +270,20 @@ static void fb_head_early(struct fb_head *h, struct fb_head_end *out)
 	fb_head_lose(h);
 }
 
+void fb_head_find(struct fb_head *h, const struct dm_place *end, u64 ns)
+{
+	s64 off;
+
+	if (!fb_head_locked(h, ns))
+		return;
+	off = ns - fb_head_when(h, ns, end->angle);
+	if (off > h->tolerance_ns || off < -(s64)h->edge_ns)
+		return;
+	h->known = true;
+	h->at = *end;
+	h->at_ns = ns;
+}
+
 /*
  * The angle does not fit: an exception, a wrong phase, or without a prediction the cache, which
  * says nothing about the model.

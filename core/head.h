@@ -46,6 +46,9 @@ struct fb_head {
 	bool known;			/* @at is valid */
 	struct dm_place at;	/* where the head was at the end of the last mechanical command */
 	u64 at_ns;			/* when that was (media end, free of report noise) */
+	/* a drive that reads ahead has read on from this sector since then; 0: no read ended */
+	u64 ahead_lbn;
+	bool reads_on;			/* it does, by the last read from there */
 	u32 tolerance_ns;		/* with a larger residual it did not end at the angle */
 	u32 edge_ns;			/* the most that a report may be ahead of the phase */
 	u32 win_n;			/* completions in the window */
@@ -81,6 +84,11 @@ void fb_head_lose(struct fb_head *h);
 void fb_head_reset(struct fb_head *h, u64 until_ns);
 /* Say where the head may be, though no completion showed it. The angle of @at does not matter. */
 void fb_head_guess(struct fb_head *h, const struct dm_place *at);
+/*
+ * An early read may have come right from the medium, of a drive that reads ahead no faster than it
+ * is asked: the head is at @end if that passed at @ns.
+ */
+void fb_head_find(struct fb_head *h, const struct dm_place *end, u64 ns);
 /* Is the phase trusted? Not if nothing has confirmed it for half a minute. */
 bool fb_head_locked(const struct fb_head *h, u64 now_ns);
 /* The platter's angle at a moment before or after the anchor, which there is. */

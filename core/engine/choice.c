@@ -66,6 +66,7 @@ void fb_engine_void(struct fb_engine *e)
 {
 	fb_engine_drop_plan(e);
 	e->choice.req = NULL;
+	e->paused = false;
 	e->pinned = false;
 	/* its generation alone would be valid again after 2^32 */
 	e->round.begun = false;
@@ -81,7 +82,7 @@ void fb_engine_lose_head(struct fb_engine *e)
 /* at more depth the drive chooses; at depth 1 the command before is not yet sent */
 static bool fb_engine_has_gap(const struct fb_engine *e, u64 now_ns)
 {
-	return e->nr_flight && !e->nr_untracked && e->depth == FB_ENGINE_DEPTH && e->tail_known &&
+	return (e->nr_flight || e->paused) && !e->nr_untracked && e->depth == FB_ENGINE_DEPTH && e->tail_known &&
 	       e->choice.predicted && e->ops->may_read(e, now_ns);
 }
 
@@ -137,7 +138,7 @@ void fb_engine_choose_again(struct fb_engine *e, u64 now_ns)
 
 void fb_engine_offer(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
 {
-	if (e->pinned || !e->nr_flight || !fb_engine_predicts(e))
+	if (e->pinned || (!e->nr_flight && !e->paused) || !fb_engine_predicts(e))
 		return;
 	if (!e->choice.req)
 		fb_engine_choose_again(e, now_ns);

@@ -20,12 +20,12 @@ static const struct fb_plan *fb_engine_take_plan(struct fb_engine *e, u64 now_ns
 {
 	const struct fb_plan *plan;
 
-	if (!e->nr_flight)
+	if (!e->nr_flight && !e->paused)
 		return NULL;
 	if (e->ops->search)
 		e->ops->search(e, now_ns);
 	/* then no request may be preferred for a plan that cannot be used */
-	if (fb_engine_too_late(e, e->ops->now(e))) {
+	if (!e->paused && fb_engine_too_late(e, e->ops->now(e))) {
 		fb_engine_note_late(e);
 		return NULL;
 	}
@@ -98,6 +98,7 @@ static struct fb_engine_rq *fb_engine_begin_plan(struct fb_engine *e, const stru
 	if (!rq)
 		return NULL;
 	e->pinned = true;
+	e->paused = false;
 	fb_gap_void(e->mail);
 	e->stats->several += plan->npieces > 1;
 	return rq;
@@ -168,13 +169,17 @@ static struct fb_engine_rq *fb_engine_fill(struct fb_engine *e, struct fb_engine
 	e->window_ns = 0;
 	if (e->pinned)
 		return fb_engine_go_on(e, d, now_ns);
-	if (!e->nr_flight) {
+	if (e->paused && e->choice.req) {
+		head = e->tail;
+	} else if (!e->nr_flight) {
 		known = fb_completion_idle_head(&e->head, now_ns, false, &head, &start_ns);
 		fb_engine_choose(e, known ? &head : NULL, now_ns);
 		fb_order_cost_lost(e->round.order_cost);
 	} else if (!e->choice.req) {
 		fb_engine_choose_again(e, now_ns);
 	}
+	if (fb_engine_pause(e, now_ns))
+		return NULL;
 	plan = fb_engine_take_plan(e, now_ns);
 	fb_round_charge(e, e->nr_flight ? &e->tail : &head, now_ns);
 	if (plan && plan->kind == FB_PLAN_PREPEND)

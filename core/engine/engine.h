@@ -22,6 +22,9 @@
 
 #define FB_ENGINE_DEPTH 2	/* one command in service, one behind it (freeblock paper, 3.3) */
 
+/* the choice may wait for its plan if its sector comes so many times later: no turn is lost then */
+#define FB_ENGINE_PAUSES 4
+
 /* a command must reach the drive this long before its service is to begin */
 #define FB_ENGINE_LEAD_NS 200000ULL
 
@@ -151,6 +154,7 @@ struct fb_engine {
 	bool drive_orders;		/* nothing is chosen, nor predicted but idle reads */
 	struct fb_policy_choice choice;	/* the provisional next request */
 	struct fb_round round;		/* what may take its place under policies joint and auto */
+	bool paused;	/* @choice waits for its plan until @window_ns, which costs nothing */
 	bool pinned;			/* @choice is final: its gap's separate read was sent */
 	struct fb_plan plan;		/* in use while @pinned; FB_PLAN_NONE: all of it was sent */
 	u32 next_piece;			/* of @plan */
@@ -164,7 +168,7 @@ struct fb_engine {
 	struct fb_head head;		/* head and phase */
 	bool tail_known;		/* @tail is valid */
 	struct dm_place tail;		/* where the head will be at the end of the last one sent */
-	u64 window_ns;			/* the second is held back until then; 0: it is not */
+	u64 window_ns;			/* nothing is sent until then; 0: it may be */
 	u64 wake_ns;			/* estimated time to send a command that was held back */
 };
 
@@ -273,7 +277,12 @@ void fb_engine_lose_head(struct fb_engine *e);
 /* Note a command that is sent, and is in no pool; @d: how. */
 void fb_engine_send(struct fb_engine *e, struct fb_engine_rq *rq, const struct fb_engine_send *d,
 		    u64 now_ns);
-/* Is the second command still held back? */
+/*
+ * Give the search time before the choice is sent to a drive that is idle, or about to be, if its
+ * sector comes so much later that nothing is lost. True: nothing is sent yet.
+ */
+bool fb_engine_pause(struct fb_engine *e, u64 now_ns);
+/* Is the next command still held back? */
 bool fb_engine_is_holding(const struct fb_engine *e, u64 now_ns);
 /* Will the drive, which has a command, finish before one that is sent now reaches it? */
 bool fb_engine_too_late(const struct fb_engine *e, u64 now_ns);

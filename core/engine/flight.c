@@ -31,6 +31,8 @@ static bool fb_engine_hold(struct fb_engine *e, u64 now_ns)
 {
 	u64 until_ns;
 
+	if (fb_engine_is_holding(e, now_ns) && e->paused)
+		return true;
 	e->window_ns = 0;
 	if (!e->hold || e->drive_orders || e->pinned || !fb_engine_may_hold(e) ||
 	    e->depth != FB_ENGINE_DEPTH || e->nr_flight != 1)
@@ -46,8 +48,45 @@ static bool fb_engine_hold(struct fb_engine *e, u64 now_ns)
 
 bool fb_engine_is_holding(const struct fb_engine *e, u64 now_ns)
 {
-	return e->window_ns && e->nr_flight && !e->pinned && now_ns < e->window_ns &&
+	return e->window_ns && (e->nr_flight || e->paused) && !e->pinned && now_ns < e->window_ns &&
 	       fb_engine_may_hold(e);
+}
+
+/* where the head is at a time when the drive, which gets no other command, is idle again */
+static bool fb_engine_rest_place(const struct fb_engine *e, u64 ns, struct dm_place *place)
+{
+	if (!fb_head_now(&e->head, ns, place))
+		return false;
+	if (e->nr_flight) {
+		place->cyl = e->tail.cyl;
+		place->head = e->tail.head;
+	}
+	return !e->nr_flight || e->tail_known;
+}
+
+bool fb_engine_pause(struct fb_engine *e, u64 now_ns)
+{
+	u64 send_ns = now_ns + e->lead_ns, pause_ns = e->lead_ns + e->wake_ns;
+	const struct fb_policy_choice *choice = &e->choice;
+	struct dm_place from;
+
+	if (e->paused || !e->hold || e->depth != FB_ENGINE_DEPTH || e->nr_flight > 1 ||
+	    e->nr_untracked || !choice->predicted || choice->expired ||
+	    !fb_engine_may_hold(e) || !e->ops->may_read(e, now_ns) ||
+	    (e->nr_flight && !fb_engine_too_late(e, now_ns)) ||
+	    fb_engine_gap_ns(e) < FB_ENGINE_PAUSES * pause_ns)
+		return false;
+	pause_ns += fb_completion_overhead_ns(e->dm, false);
+	if (!fb_engine_rest_place(e, now_ns + pause_ns, &from))
+		return false;
+	e->paused = true;
+	e->tail = from;
+	e->tail_known = true;
+	e->window_ns = send_ns;
+	fb_engine_choose(e, &e->tail, now_ns);
+	if (e->ops->hold)
+		e->ops->hold(e, send_ns);
+	return true;
 }
 
 bool fb_engine_too_late(const struct fb_engine *e, u64 now_ns)

@@ -10,6 +10,7 @@
 #include "support.h"
 
 #define HOST_RQS 64
+#define HOST_US 1000ULL
 #define HOST_MS 1000000ULL
 #define HOST_BLOCKS 1000000
 #define HOST_WAKE_NS 100000
@@ -449,6 +450,18 @@ static inline void host_timer(struct host *h)
 		h->e.window_ns = 0;
 }
 
+/* what is sent when the window ends */
+static struct host_rq *host_next_late(struct host *h, struct fb_engine_send *d)
+{
+	struct host_rq *rq = host_next(h, d);
+
+	if (rq || !h->e.window_ns)
+		return rq;
+	h->now = max(h->now, h->e.window_ns);
+	host_timer(h);
+	return host_next(h, d);
+}
+
 static void host_init(struct host *h)
 {
 	memset(h, 0, sizeof(*h));
@@ -492,7 +505,7 @@ static void host_settle(struct host *h)
 
 	for (i = 0; i < 48; i++) {
 		host_arrive(h, 1000000 + i % 7 * 1999992, 8, false);
-		host_next(h, &d);
+		host_next_late(h, &d);
 		host_run(h);
 		fb_engine_decide(&h->e, h->now);
 		h->now += HOST_MS;

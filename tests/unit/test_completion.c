@@ -45,12 +45,12 @@ struct rig {
 
 static struct rig rig;
 
-static int setup(void **state)
+static int set_up(const char *model)
 {
 	struct rig *r = &rig;
 
 	memset(r, 0, sizeof(*r));
-	r->dm = support_model_file("models/atlas10k.fbmodel");
+	r->dm = support_model_file(model);
 	fb_head_init(&r->head, r->dm);
 	fb_conservatism_init(&r->margin, r->dm, FB_CONSERVATISM_TARGET_PPM);
 	fb_seek_fit_init(&r->calib, r->dm);
@@ -64,6 +64,17 @@ static int setup(void **state)
 	r->now = 100 * NS_PER_S;
 	r->rnd.state = 1;
 	return 0;
+}
+
+static int setup(void **state)
+{
+	return set_up("models/atlas10k.fbmodel");
+}
+
+/* it takes a while to begin, so it must read ahead to go on without losing a turn */
+static int setup_nearline(void **state)
+{
+	return set_up("models/nearline16.fbmodel");
 }
 
 static int teardown(void **state)
@@ -693,6 +704,117 @@ static void test_margin(void **state)
 	assert_int_equal(rig.margin.cost_ns, cost + turn);
 }
 
+/*
+ * The next read of a chain, sent soon after the last one is reported. @ahead: the drive has read
+ * on; else it begins when it is asked, and needs a turn more.
+ */
+static void chain(struct rig *r, struct fb_completion_cmd *c, bool ahead,
+		  struct fb_completion_result *out)
+{
+	const struct dm_info *info = dm_info(r->dm);
+	u64 sent_ns = r->now + 60 * NS_PER_US;
+	u64 start_ns = ahead ? r->now - info->read_report_ns : sent_ns + info->read_overhead_ns;
+	struct dm_place tail = { 0 };
+	struct dm_access acc;
+
+	*c = (struct fb_completion_cmd) {
+		.lbn = c->lbn + c->nsect, .nsect = 128, .cause = FB_CAUSE_IDLE, .watched = true,
+		.sent_ns = sent_ns,
+	};
+	fb_completion_predict(&r->head, c, NULL, false, &tail);
+	if (!ahead)
+		r->at.angle = angle_at(r, start_ns);
+	assert_int_equal(dm_access(r->dm, &r->at, c->lbn, c->nsect, false, &acc), 0);
+	r->at = acc.end;
+	r->now = start_ns + acc.total_ns + info->read_report_ns;
+	fb_completion_judge(&r->learners, c, r->now, out);
+}
+
+/* what a drive reads ahead is predicted as it passes, so head and phase stay known */
+static void test_read_on(void **state)
+{
+	struct fb_completion_result out;
+	struct fb_completion_cmd c;
+	u32 i;
+
+	settle(&rig);
+	rig.now = send_sectors(&rig, &c, FB_CAUSE_IDLE, 0, 8);
+	fb_completion_judge(&rig.learners, &c, rig.now, &out);
+	chain(&rig, &c, true, &out);
+	assert_true(out.end.verdict == FB_HEAD_EARLY || out.end.turns == -1);
+	for (i = 0; i < 20; i++) {
+		assert_true(rig.head.known);
+		chain(&rig, &c, true, &out);
+		assert_true(c.read_on);
+		assert_int_equal(out.end.verdict, FB_HEAD_MECHANICAL);
+		assert_int_equal(out.end.turns, 0);
+		assert_true(out.late_ns < 3000 && out.late_ns > -3000);
+	}
+	/* one that does not is believed at the first read, and again when it does */
+	chain(&rig, &c, false, &out);
+	assert_int_equal(out.end.turns, 1);
+	chain(&rig, &c, false, &out);
+	assert_false(c.read_on);
+	assert_int_equal(out.end.turns, 0);
+	chain(&rig, &c, true, &out);
+	assert_true(out.end.verdict == FB_HEAD_EARLY || out.end.turns == -1);
+	chain(&rig, &c, true, &out);
+	assert_true(c.read_on);
+}
+
+/* not behind a pause, which the drive has used, nor elsewhere, nor for the foreground */
+static void test_not_read_on(void **state)
+{
+	struct fb_completion_result out;
+	struct fb_completion_cmd c, next;
+	struct dm_place tail = { 0 };
+	u32 i;
+
+	settle(&rig);
+	rig.now = send_sectors(&rig, &c, FB_CAUSE_IDLE, 0, 8);
+	fb_completion_judge(&rig.learners, &c, rig.now, &out);
+	chain(&rig, &c, true, &out);
+	assert_true(rig.head.reads_on);
+	for (i = 0; i < 4; i++) {
+		next = (struct fb_completion_cmd) {
+			.lbn = c.lbn + c.nsect + (i == 1), .nsect = 128, .watched = true,
+			.cause = i == 2 ? FB_CAUSE_PLAIN : FB_CAUSE_IDLE,
+			.sent_ns = rig.now + (i == 0 ? dm_period_ns(rig.dm) / 4 : 0),
+		};
+		fb_completion_predict(&rig.head, &next, NULL, false, &tail);
+		assert_int_equal(next.read_on, i == 3);
+	}
+}
+
+/* data that the drive had long since says nothing of where the head is */
+static void test_cached_long_since(void **state)
+{
+	struct fb_completion_result out;
+	struct fb_completion_cmd c;
+	struct dm_place tail;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		settle(&rig);
+		rig.now = send_sectors(&rig, &c, FB_CAUSE_IDLE, 0, 8);
+		fb_completion_judge(&rig.learners, &c, rig.now, &out);
+		chain(&rig, &c, true, &out);
+		assert_true(rig.head.known && rig.head.reads_on);
+		/* its last sector has yet to pass, or has passed since the last report */
+		rig.head.reads_on = false;
+		rig.now += i * 900 * NS_PER_US;
+		c = (struct fb_completion_cmd) {
+			.lbn = c.lbn + c.nsect, .nsect = 128, .cause = FB_CAUSE_IDLE,
+			.watched = true, .sent_ns = rig.now,
+		};
+		fb_completion_predict(&rig.head, &c, NULL, false, &tail);
+		rig.now += 50 * NS_PER_US;
+		fb_completion_judge(&rig.learners, &c, rig.now, &out);
+		assert_int_equal(out.end.verdict, FB_HEAD_EARLY);
+		assert_false(rig.head.known || rig.head.reads_on);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -720,6 +842,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_told_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mark, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_margin, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_read_on, setup_nearline, teardown),
+		cmocka_unit_test_setup_teardown(test_not_read_on, setup_nearline, teardown),
+		cmocka_unit_test_setup_teardown(test_cached_long_since, setup_nearline, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,10 +7,11 @@
  * the search; wake_ns not doubled, without bound, without decay; a rest that is too late
  * or no longer wanted not given up; a refused prepend not used up, or taken for
  * done. Window: in spite of @pinned, for long writes, in the past; a queue that is run in it, or
- * never. Gaps: beside untracked commands, at depth 1; a generation that voiding keeps, or that
- * publishing ignores; candidates merged away or taken out but kept; late ones let in before all
- * are ranked; plans of no value before another's request; a budget for each. An expired choice
- * with a round, or not told; a round before 32. Pinned, grown or merged away: plan kept, choice
+ * never; a pause whatever the latency, without wanted reads, again and again, or whose plan
+ * is not taken. Gaps: beside untracked commands, at depth 1; a generation that voiding keeps,
+ * or that publishing ignores; candidates merged away or taken out but kept; late ones let in
+ * before all are ranked; plans of no value before another's request; a budget for each. An
+ * expired choice with a round, or not told; a round before 32. Pinned, grown or merged away: plan kept, choice
  * lost or dangling. Ends: odd, plan or gap kept, tail kept with nothing left, or that of a
  * command that is gone; overtaken, and not chosen anew; kept predictions of another model; idle
  * reads and cached writes not counted off.
@@ -72,18 +73,18 @@ static struct host_rq *read_at(u64 lbn)
 static struct host_rq *first(void)
 {
 	struct host_rq *rq = read_at(FIRST);
+	bool reads = h.reads;
 
+	h.reads = false;
 	assert_ptr_equal(host_next(&h, &d), rq);
+	h.reads = reads;
 	assert_true(E->tail_known);
 	return rq;
 }
 
-/* what is sent when the window ends */
 static struct host_rq *next_late(void)
 {
-	h.now = max(h.now, E->window_ns);
-	host_timer(&h);
-	return host_next(&h, &d);
+	return host_next_late(&h, &d);
 }
 
 static u64 end_ns(const struct host_rq *rq)
@@ -224,7 +225,7 @@ static void wake_adapts(void **state)
 	find(FB_PLAN_PREPEND, 1);
 	for (i = 0; i < 10; i++) {
 		a = first();
-		read_at(5000000);
+		read_at(lbn_of(0));
 		h.now = end_ns(a) - E->lead_ns + 1;
 		next_late();
 		host_run(&h);
@@ -317,6 +318,107 @@ static void end_opens_window(void **state)
 	host_run(&h);
 	assert_int_not_equal(E->window_ns, 0);
 	assert_false(h.run);
+}
+
+/* rotational latency of a read that the idle drive gets now */
+static u64 idle_latency_ns(u64 lbn)
+{
+	u64 start_ns, seek_ns, latency_ns;
+	struct dm_place from, to;
+
+	assert_true(fb_completion_idle_head(&E->head, h.now, false, &from, &start_ns));
+	assert_int_equal(dm_place_of(h.dm, lbn, &to), 0);
+	dm_position(h.dm, &from, &to, false, &seek_ns, &latency_ns);
+	return latency_ns;
+}
+
+/* a request that finds the drive idle waits for its plan if no turn is lost, and only then */
+static void pause_costs_nothing(void **state)
+{
+	u64 pause_ns = E->lead_ns + HOST_WAKE_NS, latency_ns, now_ns, end_ns;
+	u32 i, paused = 0;
+	struct host_rq *a;
+
+	for (i = 0; i < 200; i++) {
+		now_ns = h.now;
+		a = read_at(1000000 + i * 60008);
+		latency_ns = idle_latency_ns(a->r.fg.lbn);
+		if (host_next(&h, &d)) {
+			assert_true(latency_ns < 4 * pause_ns);
+			host_run(&h);
+			continue;
+		}
+		paused++;
+		assert_in_range(latency_ns, 4 * pause_ns, U64_MAX);
+		assert_int_equal(E->window_ns, now_ns + E->lead_ns);
+		end_ns = now_ns + fb_completion_overhead_ns(h.dm, false) + latency_ns;
+		assert_ptr_equal(next_late(), a);
+		assert_int_equal(d.cause, FB_CAUSE_PLAIN);
+		/* seek and transfer come on top: what was not lost is no turn */
+		assert_true(a->r.cmd.start_ns + a->r.cmd.acc.latency_ns < end_ns + 2 * HOST_US);
+		host_run(&h);
+	}
+	assert_in_range(paused, 100, 190);
+}
+
+/* the read that is found then goes first; only what follows it needs a second command */
+static void pause_ends_with_plan(void **state)
+{
+	struct host_rq *b;
+
+	find(FB_PLAN_SEPARATE, 1);
+	do
+		b = read_at(5000000 + h.begun * 80000);
+	while (host_next(&h, &d) && host_run(&h));
+	assert_int_equal(E->nr_flight, 0);
+	assert_non_null(next_late());
+	assert_int_equal(d.cause, FB_CAUSE_SEPARATE);
+	assert_ptr_equal(host_next(&h, &d), b);
+	assert_int_equal(d.cause, FB_CAUSE_AFTER);
+}
+
+/* beside a read that is about to end it waits as long, though that ends meanwhile */
+static void pause_beside_one_that_ends(void **state)
+{
+	struct host_rq *a, *b;
+	u64 until_ns;
+
+	E->head.reads_on = false;
+	do {
+		a = host_new(&h);
+		a->r.ours = true;
+		host_send(&h, a, FB_CAUSE_IDLE, 8 * (h.begun * 9973 % 2000000), 64);
+		h.now = end_ns(a) - E->lead_ns / 2;
+		b = read_at(8000000 + h.begun * 80000);
+	} while (host_next(&h, &d) && host_run(&h) && host_run(&h));
+	until_ns = E->window_ns;
+	assert_int_equal(until_ns, h.now + E->lead_ns);
+	assert_int_equal(E->tail.cyl, a->r.cmd.acc.end.cyl);
+	assert_ptr_equal(host_run(&h), a);
+	assert_int_equal(E->nr_flight, 0);
+	assert_int_equal(E->window_ns, until_ns);
+	assert_null(host_next(&h, &d));
+	assert_ptr_equal(next_late(), b);
+}
+
+/* not without blocks that are wanted, not if it may not be held back, and once only */
+static void no_pause(void **state)
+{
+	u32 i;
+
+	for (i = 0; i < 60; i++) {
+		h.reads = i % 3;
+		E->hold = i % 3 == 1;
+		host_arrive(&h, 5000000 + i * 80000, i % 3 == 1 ? 64 : 8, i % 3 == 1);
+		assert_non_null(host_next(&h, &d));
+		host_run(&h);
+	}
+	E->hold = true;
+	do
+		read_at(8000000 + h.begun * 80000);
+	while (host_next(&h, &d) && host_run(&h));
+	E->window_ns = 0;
+	assert_non_null(host_next(&h, &d));
 }
 
 /* a host so slow that the next command is late already */
@@ -906,6 +1008,10 @@ int main(void)
 		TEST(reads_stopped_between_pieces),
 		TEST(long_write_is_not_held),
 		TEST(end_opens_window),
+		TEST(pause_costs_nothing),
+		TEST(pause_ends_with_plan),
+		TEST(pause_beside_one_that_ends),
+		TEST(no_pause),
 		TEST(no_window_in_the_past),
 		TEST(nothing_to_do),
 		TEST(one_gap_for_one_choice),

@@ -97,7 +97,7 @@ static void arrival_withdraws(void **state)
 	host_arrive(&h, 5000000, 8, false);
 	assert_false(h.idle.ready);
 	assert_int_equal(h.idle.retry_ns, 0);
-	assert_non_null(host_next(&h, &d));
+	assert_non_null(host_next_late(&h, &d));
 	assert_false(fb_engine_idle_is_due(&h.e));
 	assert_int_equal(h.e.nr_idle, 0);
 	host_run(&h);
@@ -218,7 +218,7 @@ static void cached_write_held_back(void **state)
 	assert_int_equal(h.wait.st.requests, requests + 1);
 	assert_int_equal(h.wait.unfollowed, 1);
 	host_run(&h);
-	assert_non_null(host_next(&h, &d));
+	assert_non_null(host_next_late(&h, &d));
 	host_run(&h);
 	assert_int_equal(h.wait.from, FB_IDLE_PLACE_ON);
 	assert_false(h.wait.busy);
@@ -248,7 +248,7 @@ static void no_sectors(void **state)
 
 	h.wait.from = FB_IDLE_PLACE_ON;
 	rq->r.media = false;
-	assert_non_null(host_next(&h, &d));
+	assert_non_null(host_next_late(&h, &d));
 	host_run(&h);
 	assert_int_equal(h.wait.from, FB_IDLE_PLACE_ON);
 	assert_false(h.wait.busy);
