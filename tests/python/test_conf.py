@@ -14,8 +14,9 @@ import processes
 from taptest import TOP
 from fakemachine import WWN, Case, missing_options
 from freeblock import ToolError, fbstate, scrub
+from freeblock.extraction import identity as names
 from freeblock.extraction import store
-from freeblock.machine import conf, due, gate, window
+from freeblock.machine import badblocks, conf, due, gate, waits, window
 from freeblock.machine.window import Windows
 
 DAY = due.DAY_S
@@ -70,6 +71,8 @@ MISTAKES = (
     ("[all]\nmax_celsius = 101\n", 2, "want a whole number from 20 to 100"),
     ("[all]\ninhibit =\n", 2, "want a command"),
     ("[all]\ninhibit = true \0\n", 2, "want a command"),
+    ("[all]\nmax_bad_blocks = 501\n", 2, "want a whole number from 1 to 500, or none"),
+    ("[wwn naa.5*]\nmax_bad_disks = 3\n", 2, "a number for the machine, in .all."),
     # patterns that can match nothing
     ("[wwn x]\n", 1, "it can match no disk: a world-wide name is naa. or 0x and 16 or 32"),
     ("[wwn 0x5000c500a1b2c3d]\n", 1, "it can match no disk"),
@@ -548,6 +551,91 @@ class Scrubs(Case):
         clock[0] += 1
         self.machine.write("sys/block/sda/device/hwmon/hwmon3/temp1_input", "")
         self.assertRegex(one.why(), "nothing measures")
+
+    def fleet(self, *names):
+        """Disks beside sda, served."""
+        for number, name in enumerate(names):
+            self.machine.disk(name, wwn="naa.5000c500a1b2c3%02d" % number)
+            self.machine.write("sys/block/%s/queue/scheduler" % name, "freeblock\n")
+
+    def bad(self, name, count, now, first=0):
+        """So many bad blocks are listed, and somebody looks."""
+        self.machine.write("sys/kernel/debug/freeblock/%s/bad_blocks" % name, "".join(
+            "%d 8 medium\n" % (8 * block) for block in range(first, first + count)))
+        badblocks.note(fbstate.Disk(name), names.key(store.disk_of(name)), now)
+
+    def test_bad_blocks(self):
+        """New bad blocks beyond their budget hold a scrub until somebody allows more; those of an
+        earlier pass are not new. Seen to fail: all that were ever found counted; a scrub that
+        starts again by itself the next day; those that were allowed counted."""
+        self.machine.write("etc/freeblock.conf",
+                           "[all]\nscrub_every_days = 30\nmax_bad_blocks = 2\n")
+        began = int(datetime.datetime(2026, 1, 1, 12).timestamp())
+        due.keep(store.disk_of("sda"), {"first": 1, "began": began, "ended": None})
+        self.bad("sda", 40, began - 9)
+        self.bad("sda", 42, began + 5)
+        self.assertEqual(self.at(1, 13)[1], "sda: scrub: start: it is due\n")
+        self.machine.command(["systemctl", "--no-block", "stop", "freeblock-due@sda.service"])
+        self.bad("sda", 43, began + 6)
+        said = "max_bad_blocks = 2: this pass has found 3 new bad blocks; run: freeblock scrub " \
+            "sda allow"
+        for day in (1, 5):
+            self.assertEqual(self.at(day, 14)[1], "sda: scrub: it is due, but waits: %s\n" % said)
+        self.assertEqual(waits.read("sda"), said)
+        one = gate.Gate("sda", conf.load().of(store.disk_of("sda")), began=began)
+        self.assertEqual(one.why(), said)
+        with mock.patch("time.time", return_value=began + 9):
+            self.assertEqual(badblocks.allow(WWN), 43)
+        self.assertEqual(self.at(5, 15)[1], "sda: scrub: start: it is due\n")
+        self.assertIsNone(waits.read("sda"))
+        # a pass that has verified them
+        badblocks.forget(WWN, lambda first: first < 80)
+        self.assertEqual(len(badblocks.load(WWN)[1]), 33)
+
+    def test_bad_disks(self):
+        """So for disks of a machine on which bad blocks were found within a day.
+
+        Seen to fail: blocks counted for disks; a day of the calendar; of all time."""
+        self.fleet("sdb", "sdc", "sdd")
+        self.machine.write("etc/freeblock.conf",
+                           "[all]\nscrub_every_days = 30\nmax_bad_disks = 2\n")
+        noon = int(datetime.datetime(2026, 1, 1, 12).timestamp())
+        for name, count, hours in (("sda", 9, 0), ("sda", 10, .1), ("sdb", 1, 23),
+                                   ("sdc", 1, 24.5)):
+            self.bad(name, count, noon + int(3600 * hours))
+        said = conf.load().of(store.disk_of("sdd"))
+        self.assertIsNone(badblocks.held("sdd", said, None))
+        self.bad("sda", 1, noon + 3600, first=10)
+        self.assertEqual(badblocks.held("sdd", said, None), "max_bad_disks = 2: new bad blocks on "
+                         "3 disks within a day; run: freeblock scrub --all allow")
+        badblocks.allow(names.key(store.disk_of("sdb")))
+        self.assertIsNone(badblocks.held("sdd", said, None))
+        self.assertIsNone(badblocks.held("sdd", {**said, "max_bad_disks": None}, None))
+
+    def test_bad_record(self):
+        """One that is spoilt counts as none. Seen to fail: a TypeError."""
+        for text in ("", "[]", "{}", '{"allowed": 0, "blocks": 5}',
+                     '{"allowed": 0, "blocks": [[1, 2]]}', '{"allowed": -1, "blocks": []}',
+                     '{"allowed": 0, "blocks": [[1, 2, "x"]]}'):
+            self.machine.write("var/lib/freeblock/x.bad", text)
+            self.assertEqual(badblocks.load("x"), (0, {}), text)
+
+    def test_failing(self):
+        """A drive whose SMART status is FAILED is left alone, unless it is named.
+
+        Seen to fail: a smartctl that is missing counts as FAILED; [all] names it."""
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\n")
+        self.machine.smart = 8 | 64
+        self.assertRegex(self.at(1, 12)[1], "sda: scrub: it is due, but waits: SMART says that the "
+                         "drive is failing: .* freeblock scrub sda run\n$")
+        self.assertEqual(scrub.meant(), ([], ["sda is left out: SMART says that the drive is "
+                                              "failing: name it, if it is meant"]))
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\n"
+                           "[wwn %s]\nscrub_every_days = 30\n" % WWN)
+        self.assertEqual(self.at(1, 12)[1], "sda: scrub: start: it is due\n")
+        for status in (127, 124, 64, 2):
+            self.machine.smart = status
+            self.assertEqual(scrub.meant(), (["sda"], []), status)
 
     def test_pace(self):
         """A pass that is ahead of its pace waits until it is not; one that is behind goes on. Its

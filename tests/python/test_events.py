@@ -141,6 +141,24 @@ class Told(Case):
         self.assertEqual(self.told(NOW + 40 * DAY - 1), [])
         self.assertRegex(self.told(NOW + 40 * DAY)[0][1], "the scrub has missed its deadline")
 
+    def test_held(self):
+        """A scrub that waits for somebody, once, and for whoever asks; not before a pass begins.
+
+        Seen to fail: at each look."""
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\n"
+                           "max_bad_blocks = 1\n")
+        self.machine.write(KERNEL + "state/attached", "1\n")
+        self.machine.write("sys/kernel/debug/freeblock/sda/bad_blocks", "0 8 medium\n8 8 medium\n")
+        self.assertEqual(self.told(), [])
+        due.keep(store.disk_of("sda"), {"first": NOW, "began": NOW, "ended": None})
+        said = "the scrub waits for approval: max_bad_blocks = 1: this pass has found 2 new bad " \
+            "blocks; run: freeblock scrub sda allow"
+        self.assertEqual(self.told(), [("scrub_held", "sda: " + said)])
+        self.assertEqual(self.told(), [])
+        self.assertEqual(self.check(NOW)[::2], (1, None))
+        self.assertIn(said, self.do("status", "--check")[1])
+        self.assertRegex(self.do("metrics")[1], r'freeblock_alarm{.*alarm="scrub_held"} 1')
+
     def check(self, now):
         """What status --check and metrics say then of the scrub: (status, line, alarm)."""
         with mock.patch("time.time", return_value=now):

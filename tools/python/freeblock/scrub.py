@@ -19,7 +19,7 @@ from . import ToolError, UsageError, advice, fbstate, fbstate_health, fbstate_wh
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Blocks
-from .machine import due, events, kinds, passes, units
+from .machine import badblocks, due, events, kinds, passes, smart, units, waits
 from .scrub_port import ACTIVE, ORDERS, Coverage, Port
 
 # Of five seconds that an interruption may cost: two between saves, and the save itself
@@ -42,10 +42,13 @@ EXAMPLES = (
      "Have a partition verified within 30 days, unattended."),
     ("freeblock scrub sda status --json", "Show how far it is, as a JSON object."),
     ("freeblock scrub sda history", "Show when passes ended, how long they took, and their cost."),
+    ("freeblock scrub sda allow", "Let the scrub of freeblock.conf continue despite many new bad "
+     "blocks."),
     ("freeblock scrub sda stop", "Stop it; it continues from there when it is started again."),
     ("freeblock scrub --all", "Verify all hard disks that have the scheduler, side by side."),
 )
-ACTIONS = ("run", "start", "pause", "resume", "stop", "status", "history", "install-service")
+ACTIONS = ("run", "start", "pause", "resume", "stop", "status", "history", "allow",
+           "install-service")
 
 SERVICE = """\
 # /etc/systemd/system/freeblock-scrub@.service
@@ -93,11 +96,17 @@ class Keeper:
         if gate:
             gate.share = lambda: self.verified() / self.blocks
         self.waiting = None
+        self.bad = None                 # how many blocks could not be read, when last looked
         self.stopped = False
 
     def verified(self):
         """How many blocks of the piece are on record."""
         return scrub_state.count_some(self.journal.bits, self.piece.first, self.blocks)
+
+    def is_verified(self, sector):
+        """Whether the block with this sector of the disk is on record."""
+        block = sector * 512 // self.journal.identity["block_bytes"]
+        return bool(self.journal.bits[block // 8] >> block % 8 & 1)
 
     def kernel(self):
         """What the kernel's map says, and whether it is of the pass that is on record."""
@@ -185,12 +194,22 @@ class Keeper:
             self.begin()
             return True
         self.save(state)
+        self.note_bad()
         self.hold(state)
         return state in ACTIVE
+
+    def note_bad(self):
+        """Put blocks that could not be read on record."""
+        bad = self.port.disk.value("state/bad_blocks")
+        if bad and bad != self.bad:
+            badblocks.note(self.port.disk, self.journal.identity["id"])
+        self.bad = bad
 
     def hold(self, state):
         """Pause it while the gate is closed; only what was paused here is resumed here."""
         why = self.gate.why() if self.gate and state in ACTIVE else None
+        if self.gate:
+            waits.note(self.port.disk.name, why)
         if why:
             self.wait(why)
             if state == "running":
@@ -339,6 +358,7 @@ def tell(port, keeper, journal, cost):
                        for name in ("blocks_bad", "blocks_unverified"))
     if not keeper.piece.suffix:
         due.passed(port.disk.name)
+        badblocks.forget(journal.identity["id"], keeper.is_verified)
         passes.add(journal.identity["id"], began=journal.began, ended=int(time.time()),
                    blocks=keeper.blocks, bad=bad, unverified=unverified,
                    added_ms=cost["added_ms"], error_ms=cost["error_ms"])
@@ -396,11 +416,14 @@ def run_start(args, port):
 
 
 def run_command(args):
-    """scrub DEVICE start, pause, resume, stop, status, history"""
+    """scrub DEVICE start, pause, resume, stop, status, history, allow"""
     segment = fbstate_where.locate(args.device)[0]
     port = Port(fbstate.blocks_of(segment.disk))
     if args.action == "start":
         run_start(args, port)
+    elif args.action == "allow":
+        print("%s: %d new bad blocks are allowed" % (
+            port.disk.name, badblocks.allow(port.identity()["id"])))
     elif args.action == "history":
         run_history(args, passes.load(port.identity()["id"]))
     elif args.action != "status":
@@ -450,7 +473,8 @@ def add_parser(subparsers):
         description="Verify a disk or partition in the background. run: start, save the progress "
         "every two seconds, and wait for the end; after a crash, a power cut, a reboot or a "
         "replugged disk it continues. start: start and return; the progress is not saved. "
-        "history: show the ended passes. install-service: print a systemd unit for run.")
+        "history: show the ended passes. allow: continue a scrub of freeblock.conf after too many "
+        "new bad blocks. install-service: print a systemd unit for run.")
     parser.add_argument("device", metavar="DEVICE", nargs="?",
                         help="a disk or partition: sda, /dev/sda2")
     parser.add_argument("action", choices=ACTIONS, nargs="?",
@@ -495,6 +519,7 @@ def meant():
     found, left = [], []
     for disk in due.disks():
         why = kinds.by_name_only(disk["name"])
+        why = why or smart.failing(disk["name"])
         if why:
             left.append("%s is left out: %s: name it, if it is meant" % (disk["name"], why))
         else:

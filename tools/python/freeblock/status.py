@@ -10,7 +10,7 @@ import time
 
 from . import ToolError, UsageError, advice, fbstate, fbstate_cost, fbstate_health, \
     fbstate_table, fbstate_where, need_defaults, need_range
-from .machine import alarms, due, guard
+from .machine import alarms, due, guard, waits
 from .streams import drop_results, one_line
 
 TASK = ("priority", "total", "done", "failed", "granule")
@@ -83,7 +83,8 @@ def look(disk):
         "model": disk.read("model_status"), "granule_bytes": disk.granule_bytes(),
         "free_reads": state("free_reads"), **tables(disk),
         "tasks_count": disk.value("tasks"), "bad_blocks_count": disk.value("state/bad_blocks"),
-        "scrub": disk.job("scrub"), "last_pass": due.last_pass(disk.name),
+        "held": waits.read(disk.name), "scrub": disk.job("scrub"),
+        "last_pass": due.last_pass(disk.name),
         "idle": {name: disk.read(name) for name in IDLE if disk.read(name) is not None},
         "idle_status": disk.idle(), "recovery": state("recovery"),
         "cost": fbstate_cost.cost(disk),
@@ -153,6 +154,8 @@ def lines(one):
         yield "  map: %.1f %% of the disk%s" % (
             share, "" if one["unmapped"] else ", gaps used in %.1f %% of the disk" % share)
     yield from task_lines(one)
+    if one["held"]:
+        yield "  the scrub waits: " + one["held"]
     yield from idle_lines(one["idle"], one["idle_status"])
     bad = one["bad_blocks"]
     yield "  bad blocks: %d" % ((one["bad_blocks_count"] or 0) if bad is None else len(bad))

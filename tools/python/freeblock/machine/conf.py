@@ -96,12 +96,14 @@ KEYS = {
     "enable": (_yes, None),
     "max_concurrent": (_whole(1, 10000), None),
     "max_disks": (_whole(0, 10000), None),
+    "max_bad_blocks": (_whole(1, 500, "none"), 50),
+    "max_bad_disks": (_whole(1, 10000, "none"), 3),
     "max_celsius": (_whole(20, 100), None),
     "inhibit": (_command, None),
     "on_error": (_command, None),
 }
 # Of the machine
-MACHINE = ("max_disks",)
+MACHINE = ("max_disks", "max_bad_disks")
 # What [all] says of disks only that may be meant without being named
 FLEET = ("enable", "scrub_every_days")
 # key: where the module has it
@@ -241,6 +243,13 @@ class Conf:
                 found.update((key, value) for key, value in section.values.items()
                              if not (left_out and section.kind == "all" and key in FLEET))
         return found
+
+
+    def names_for_scrub(self, disk):
+        """Whether a section of its own, not [all], has it scrubbed."""
+        called = names_of(disk)
+        return any(section.kind != "all" and section.fits(called) and
+                   section.values.get("scrub_every_days") for section in self.sections)
 
 
 class _Ini(configparser.ConfigParser):

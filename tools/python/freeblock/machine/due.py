@@ -14,7 +14,7 @@ import time
 from .. import ToolError, fbstate, jsontext
 from ..extraction import identity as names
 from ..extraction import journal, store
-from . import book, enabled, gate, kernel, kinds, window
+from . import book, enabled, gate, kernel, kinds, smart, waits, window
 from .conf import names_of as conf_names
 
 FOLDER = book.STATES + "/due"
@@ -168,6 +168,13 @@ def _crowd(disk, conf, running):
     return None
 
 
+def _failing(disk, conf):
+    """Why a drive that is about to fail is not read as a whole; None: it is well, or meant."""
+    why = None if conf.names_for_scrub(disk) else smart.failing(disk["name"])
+    return why and "%s: set scrub_every_days in a section of its own if it is meant, or run: " \
+        "freeblock scrub %s run" % (why, disk["name"])
+
+
 def _longest_due_first(disk, conf, now, state):
     """The key by which disks are sorted. Those whose unit failed do not keep the others from their
     turn."""
@@ -195,7 +202,11 @@ def run(conf, only=None, now=None):
                 lines.append("%s: scrub: its record is of %s, and the clock says %s: it counts as "
                              "of now" % (name, _day(max(filter(None, before.values()))), _day(now)))
             keep(disk, record)
-        held = done == "start" and (_crowd(disk, conf, running) or gate.Gate(name, said).why())
+        held = done == "start" and (
+            _crowd(disk, conf, running) or _failing(disk, conf) or
+            gate.Gate(name, said, began=record["began"]).why()) or None
+        if name not in running:
+            waits.note(name, held)
         if held:
             lines.append("%s: scrub: %s, but waits: %s" % (name, why, held))
         if not done or held:

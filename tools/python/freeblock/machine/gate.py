@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What keeps a scrub of freeblock.conf from reading for a while: a command that fails, a drive that
-is too warm, or a pass that is ahead of its pace. Asked before a scrub starts, and each minute while
-it runs.
+is too warm, a pass that is ahead of its pace, or too many new bad blocks. Asked before a scrub
+starts, and each minute while it runs.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from .. import fbstate
-from . import kernel, window
+from . import badblocks, kernel, window
 
 EACH_S = 60
 ANSWER_S = 10                   # a command that takes longer says no
@@ -81,6 +81,7 @@ class Gate:
         if self._asked is None or now - self._asked >= EACH_S:
             self._asked = now
             command = self.said["inhibit"]
-            self._why = self._too_early() or self._too_warm() or (
+            self._why = badblocks.held(self.name, self.said, self._began) or \
+                self._too_early() or self._too_warm() or (
                 inhibited(command, self.name) if command else None)
         return self._why
