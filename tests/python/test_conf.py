@@ -458,7 +458,7 @@ class Scrubs(Case):
                          "2026-01-02: .* now\n$")
         now = int(datetime.datetime(2026, 1, 2, 23).timestamp())
         self.assertEqual(due.record_of(store.disk_of("sda")),
-                         {"first": now, "began": None, "ended": now})
+                         {"first": now, "began": None, "ended": now, "start": None})
         self.assertEqual(self.at(3, 23), (0, ""))
         with mock.patch("time.time", return_value=now + 30 * DAY):
             self.assertRegex(self.do("conf", "due")[1], "start: it is due")
@@ -662,6 +662,55 @@ class Scrubs(Case):
             self.assertEqual(one.why(), "pace_days: 70.0 % of the blocks are verified, 59.0 % of "
                              "10 days are over")
 
+    def test_even_pace(self):
+        """A pass is spread over a month, and ends before it has to; unless somebody wants it as
+        fast as may be, or disks wait for each other. Seen to fail: a pace without a scrub."""
+        for text, pace in (("", None), ("scrub_every_days = 30", 27), ("scrub_every_days = 90", 30),
+                           ("scrub_every_days = 30\ndeadline_days = 10", 9),
+                           ("scrub_every_days = 1", 1), ("scrub_every_days = never", None),
+                           ("scrub_every_days = 30\npace_days = none", None),
+                           ("scrub_every_days = 30\npace_days = 3", 3),
+                           ("scrub_every_days = 30\nmax_concurrent = 2", None)):
+            self.machine.write("etc/freeblock.conf", "[all]\n%s\n" % text)
+            self.assertEqual(conf.load().of(store.disk_of("sda"))["pace_days"], pace, text)
+
+    def test_month(self):
+        """A pass that is spread over 27 days begins each 30. Seen to fail: each 57."""
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\n")
+        began = int(datetime.datetime(2026, 1, 1, 12).timestamp())
+        due.keep(store.disk_of("sda"), {"first": 1, "began": began, "ended": None})
+        with mock.patch("time.time", return_value=began + 27 * DAY):
+            due.passed("sda")
+        self.assertEqual(due.due_at(30, due.record_of(store.disk_of("sda"))), began + 30 * DAY)
+        # one that took longer than that, one of which it is not known, and one by hand
+        for start, ended, next_one in ((1, 40, 40), (None, 40, 70), (9, 10, 39)):
+            with mock.patch("time.time", return_value=ended * DAY):
+                due.passed("sda", start and start * DAY)
+            self.assertEqual(due.due_at(30, due.record_of(store.disk_of("sda"))), next_one * DAY)
+
+    def test_terabytes(self):
+        """A disk is read no faster than max_tb_per_year, whatever the deadline is.
+
+        Seen to fail: the pace, or the deadline, in its place; sectors for bytes."""
+        self.machine.write("sys/block/sda/size", str(10 ** 13 // 512))
+        now, clock = [0], [0]
+        said = {**conf.load().of(store.disk_of("sda")), "max_tb_per_year": 100, "window": None}
+        with mock.patch.object(time, "time", lambda: now[0]):
+            for pace, days, done, waits_for in (
+                    (None, 18, .6, "max_tb_per_year: 60.0 % .* 49.3 % of 36.5 days are over"),
+                    (10, 18, .6, "max_tb_per_year: "), (40, 30, .8, "pace_days: 80.0 % "),
+                    (None, 18, .45, None)):
+                one = gate.Gate("sda", {**said, "pace_days": pace}, lambda: clock[0], 0,
+                                1 * DAY if pace == 10 else None)
+                one.share, now[0] = lambda done=done: done, days * DAY
+                if waits_for:
+                    self.assertRegex(one.why(), waits_for)
+                else:
+                    self.assertIsNone(one.why())
+            now[0] = 1
+            self.assertIsNone(gate.Gate("sda", {**said, "max_tb_per_year": None, "pace_days": None},
+                                        began=0).why())
+
     def test_pace_ends(self):
         """A pass that began late keeps its deadline all the same, and goes on after it; a clock
         that is set back does not stop one for as long. Seen to fail: the deadline has no part in
@@ -719,8 +768,8 @@ class Scrubs(Case):
         ended, next_one = (datetime.datetime.fromisoformat(shown[0][key])
                            for key in ("ended", "due"))
         self.assertEqual(round((next_one - ended).total_seconds() / DAY), 30)
-        self.assertRegex(self.do("conf", "show", "sda")[1],
-                         "sda: scrub_every_days 30, order near\n  scrubbed 2.*no scrub is due")
+        self.assertRegex(self.do("conf", "show", "sda")[1], "sda: scrub_every_days 30, pace_days "
+                         "27, order near\n  scrubbed 2.*no scrub is due")
 
     def test_deadline(self):
         """The kernel's is that of the file: so many days after the pass was due; one that is late

@@ -101,7 +101,7 @@ def run_show(args):
         return 0
     for one in shown:
         words = ["%s %s" % (key, value) for key, value in one["settings"].items()
-                 if value != conf.KEYS[key][1]]
+                 if value != conf.DEFAULTS[key]]
         print("%s: %s" % (one["disk"], ", ".join(words) or "nothing is said of it"))
         if one["due"]:
             print("  scrubbed %s, due %s: %s" % (one["ended"] or "never", one["due"], one["why"]))

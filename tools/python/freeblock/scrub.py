@@ -361,7 +361,7 @@ def tell(port, keeper, journal, cost):
     bad, unverified = (int(port.values().get(name, 0))
                        for name in ("blocks_bad", "blocks_unverified"))
     if not keeper.piece.suffix:
-        due.passed(port.disk.name)
+        due.passed(port.disk.name, journal.began)
         badblocks.forget(journal.identity["id"], keeper.is_verified)
         passes.add(journal.identity["id"], began=journal.began, ended=int(time.time()),
                    blocks=keeper.blocks, bad=bad, unverified=unverified,

@@ -19,6 +19,14 @@ def wanted():
     return None
 
 
+def said_of(disk, said):
+    """What that says of a disk of the module's; each key's default if that is not to be had."""
+    with contextlib.suppress(ToolError, OSError):
+        if said is not None:
+            return said.of(store.disk_of(disk.name))
+    return conf.DEFAULTS
+
+
 def judged(disk, said, now):
     """due.judge() of a disk of the module's; None, too, if it has no name for good."""
     with contextlib.suppress(ToolError, OSError):

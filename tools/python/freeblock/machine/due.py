@@ -2,8 +2,8 @@
 """Which disks are to be scrubbed now, by freeblock.conf: started and stopped by a timer's service.
 
 What is known of a disk's scrubs is in /var/lib/freeblock/due/<disk>.json: "first", when it was
-first looked at; "began", when a pass that is not over began; "ended", when the last one ended.
-Seconds since 1970.
+first looked at; "began", when a pass that is not over began; "ended", when the last one ended;
+"start", when that one began, if it is known. Seconds since 1970.
 """
 
 import contextlib
@@ -28,7 +28,9 @@ def due_at(every_days, record):
     """When the next pass is due; None: never. One that has begun is due since it was."""
     if every_days is None:
         return None
-    return record["first"] if record["ended"] is None else record["ended"] + every_days * DAY_S
+    if record["ended"] is None:
+        return record["first"]
+    return max(record["ended"], (record.get("start") or record["ended"]) + every_days * DAY_S)
 
 
 def deadline_at(said, record):
@@ -93,11 +95,13 @@ def record_of(disk):
     try:
         with open(path_of(disk), encoding="ascii") as file:
             said = jsontext.parse(file.read())
-        found = {key: said[key] for key in ("first", "began", "ended")}
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        # "start" is missing in those of older versions
+        found = {"start": said.get("start"), **{key: said[key]
+                                                for key in ("first", "began", "ended")}}
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
         return None
     fine = _is_time(found["first"]) and all(
-        found[key] is None or _is_time(found[key]) for key in ("began", "ended"))
+        found[key] is None or _is_time(found[key]) for key in ("began", "ended", "start"))
     return found if fine else None
 
 
@@ -111,7 +115,7 @@ def corrected(record, now):
 
 
 def _new(now):
-    return {"first": now, "began": None, "ended": None}
+    return {"first": now, "began": None, "ended": None, "start": None}
 
 
 def record_now(disk, now):
@@ -242,11 +246,12 @@ def begin(disk):
     return record
 
 
-def passed(name):
-    """A pass over all of a disk came to its end, whoever began it. One without a lasting name is
-    not on record."""
+def passed(name, start=None):
+    """A pass over all of a disk that began then came to its end, whoever began it. One without a
+    lasting name is not on record."""
     disk = store.disk_of(name)
     if not names.is_known(disk):
         return
     now = int(time.time())
-    keep(disk, {**(record_of(disk) or {"first": now}), "began": None, "ended": now})
+    record = record_of(disk) or _new(now)
+    keep(disk, {**record, "began": None, "ended": now, "start": record["began"] or start or None})
