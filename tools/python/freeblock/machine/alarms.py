@@ -9,7 +9,7 @@ import time
 from .. import ToolError, fbstate_health
 from ..extraction import identity as names
 from ..extraction import store
-from . import badblocks, conf, due
+from . import badblocks, conf, due, waits
 
 
 def wanted():
@@ -54,6 +54,7 @@ def of_disk(disk, scrub_days, said, now=None):
     if judgement and not found.get("scrub_late"):
         deadline, missed = judgement
         found["scrub_late"] = due.late_words(deadline, now) if missed else None
+    found["scrub_paused"] = waits.forgotten(disk, now)
     why = held(disk, said)
     if said is not None:
         found["scrub_held"] = why and "the scrub waits for approval: " + why
