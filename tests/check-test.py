@@ -232,7 +232,7 @@ def test_kept():
         before, kept.TOP = kept.TOP, tree
         subprocess.run(["git", "init", "-q", tree], check=True)
         for path in ("core/a.c", "Documentation/a.rst", "tests/lab/t-a.sh", "tests/lab/t-b.sh",
-                     "tests/lab/tap.py", "tests/fuzz/fuzz_a.c", "tools/python/a.py"):
+                     "tests/lab/tap.py", "tools/python/a.py"):
             write(path, "")
         draw = Planted(out)
         draw.draw = True
@@ -242,8 +242,6 @@ def test_kept():
                 ("a file that is new", holds(Planted(out), ("core/b.c", "1")), False),
                 ("its own file", holds(Planted(out), ("tests/lab/t-a.sh", "#")), False),
                 ("what runs it", holds(Planted(out), ("tests/lab/tap.py", "1")), False),
-                ("a fuzzer among the units", holds(Planted(out, name="unit core", own=None),
-                                                   ("tests/fuzz/fuzz_a.c", "1")), False),
                 ("another test", holds(Planted(out), ("tests/lab/t-b.sh", "1")), True),
                 ("a page", holds(Planted(out), ("Documentation/a.rst", "1")), True),
                 ("another command", holds(Planted(out, "ok a\nok b\n1..2"), said=Planted(out)),
@@ -304,7 +302,7 @@ def test_ways():
               for word in ("check", "soak")]
     for name, is_in in (("lab t-life (stock, icount)", [True, False]),
                         ("lab t-life (debug, real, soak, 4 CPUs)", [False, True]),
-                        ("lab s-events (stock, icount)", [False, True])):
+                        ("lab s-bad (stock, icount)", [False, True])):
         report("in make check, make soak: " + name, [name in names for names in listed] == is_in)
 
 
