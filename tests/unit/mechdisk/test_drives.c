@@ -154,36 +154,6 @@ static void test_capacity(void **state)
 	check_all(check_capacity);
 }
 
-/*
- * However large the drive: a page or two of text.
- * Seen to fail: a seek point every 300 cylinders.
- */
-static void test_text(void **state)
-{
-	const char *dir = getenv("MECHDISK_DRIVES");
-	char path[512];
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < ARRAY_SIZE(sheets); i++) {
-		u32 bytes = 0, lines = 0;
-		FILE *f;
-		int ch;
-
-		snprintf(path, sizeof(path), "%s/%s", dir ? dir : "../drives",
-			 sheets[i].name);
-		f = fopen(path, "r");
-		assert_non_null(f);
-		while ((ch = getc(f)) != EOF) {
-			bytes++;
-			lines += ch == '\n';
-		}
-		fclose(f);
-		assert_in_range(bytes, 1000, TEXT_BYTES_MAX);
-		assert_in_range(lines, 50, TEXT_LINES_MAX);
-	}
-}
-
 /* The place of a zone's sector, by division; heads in LBN order. */
 static void expect_place(const struct sheet *sheet, const struct mde_config *c,
 			 u32 zone, u64 index, u64 lbn)
@@ -380,19 +350,6 @@ static void test_skews(void **state)
 	check_all(check_skews);
 }
 
-/* Switching and settling as given. Seen to fail: settling 0.5 ms. */
-static void test_mechanics(void **state)
-{
-	struct mde_config c;
-
-	(void)state;
-	mdu_load("nearline16.fbdrive", NULL, &c);
-	assert_int_equal(mdm_move_ps(&c, 0, true, false), 1000000000);
-	assert_int_equal(mdm_move_ps(&c, 0, true, true), 1400000000);
-	assert_int_equal(mdm_move_ps(&c, 1, false, true), 1400000000);
-	mdt_free(&c);
-}
-
 /*
  * A variant, made equal to the base by undoing what it is meant to differ in,
  * each of which must differ.  What is left is compared byte by byte, so that a
@@ -403,194 +360,14 @@ struct variant {
 	struct mde_config base;
 };
 
-static void load_variant(struct variant *v, const char *name)
-{
-	mdu_load("nearline16.fbdrive", NULL, &v->base);
-	mdu_load(name, NULL, &v->c);
-	assert_string_not_equal(v->c.serial, v->base.serial);
-	memcpy(v->c.serial, v->base.serial, sizeof(v->c.serial));
-}
-
-static void undo(u64 *field, u64 want, u64 base)
-{
-	assert_int_equal(*field, want);
-	assert_int_not_equal(want, base);
-	*field = base;
-}
-
-/* The array at @at of the variant equals the base's; its address does not count. */
-static void same_list(void **at, void *base, u32 n, u32 base_n, size_t size)
-{
-	assert_int_equal(n, base_n);
-	if (n)
-		assert_memory_equal(*at, base, n * size);
-	*at = base;
-}
-
-static void same_but_for_that(struct variant *v)
-{
-	struct mde_config copy;
-
-	/* what remains is freed, not compared */
-	memcpy(&copy, &v->c, sizeof(copy));
-	same_list((void **)&copy.zone, v->base.zone, copy.zones, v->base.zones,
-		  sizeof(*copy.zone));
-	same_list((void **)&copy.seek, v->base.seek, copy.seeks, v->base.seeks,
-		  sizeof(*copy.seek));
-	same_list((void **)&copy.slip, v->base.slip, copy.slips, v->base.slips,
-		  sizeof(*copy.slip));
-	same_list((void **)&copy.remap, v->base.remap, copy.remaps, v->base.remaps,
-		  sizeof(*copy.remap));
-	assert_memory_equal(&copy, &v->base, sizeof(copy));
-	mdt_free(&v->c);
-	mdt_free(&v->base);
-}
-
-/*
- * Seen to fail: nearline16-serpentine in plain order; nearline16-wc with queueing
- * ncq, or one seek point 100 ns longer.
- */
-static void test_simple_variants(void **state)
-{
-	struct variant v;
-
-	(void)state;
-	load_variant(&v, "nearline16-serpentine.fbdrive");
-	undo(&v.c.order, MDE_SERPENTINE, v.base.order);
-	same_but_for_that(&v);
-
-	load_variant(&v, "nearline16-wc.fbdrive");
-	undo(&v.c.write_cache_on, 1, v.base.write_cache_on);
-	assert_int_equal(v.c.write_cache, MDE_WRITE_BACK);
-	assert_int_not_equal(v.c.write_segments, 0);
-	same_but_for_that(&v);
-
-	load_variant(&v, "nearline16-ppm.fbdrive");
-	assert_int_equal(v.base.rpm_error_ppb, 0);
-	/* known to ppm: some, but no whole number of them */
-	assert_in_range(v.c.rpm_error_ppb, 1001, 9999);
-	assert_int_not_equal(v.c.rpm_error_ppb % 1000, 0);
-	v.c.rpm_error_ppb = 0;
-	same_but_for_that(&v);
-}
-
-/* Eight LBNs where the base has one. Seen to fail: bus_ns 3413. */
-static void test_512e(void **state)
-{
-	struct mdl_piece p, small;
-	struct variant v;
-	u64 lbn;
-	u32 i;
-
-	(void)state;
-	load_variant(&v, "nearline16-512e.fbdrive");
-	for (lbn = 0; lbn < v.base.sectors; lbn += 7654321) {
-		mdl_locate(&v.base, lbn, 1, &p);
-		mdl_locate(&v.c, lbn * 8, 1, &small);
-		assert_int_equal(small.cyl, p.cyl);
-		assert_int_equal(small.head, p.head);
-		assert_int_equal(small.sector, p.sector * 8);
-		assert_true(mdu_turn_apart(mdu_turn(small.angle),
-					   mdu_turn(p.angle)) < 1 / 1e12);
-	}
-	undo(&v.c.sectors, v.base.sectors * 8, v.base.sectors);
-	undo(&v.c.sector_bytes, 512, v.base.sector_bytes);
-	undo(&v.c.physical_exponent, 3, v.base.physical_exponent);
-	undo(&v.c.bus_ns, (v.base.bus_ns + 4) / 8, v.base.bus_ns);
-	undo(&v.c.segment_sectors, v.base.segment_sectors * 8,
-	     v.base.segment_sectors);
-	undo(&v.c.ahead_sectors, v.base.ahead_sectors * 8, v.base.ahead_sectors);
-	for (i = 0; i < v.c.zones; i++) {
-		struct mde_zone *z = &v.c.zone[i], *base = &v.base.zone[i];
-
-		assert_int_equal(z->spt, base->spt * 8);
-		z->spt = base->spt;
-		undo(&z->spares, base->spares * 8, base->spares);
-		undo(&z->cyl_sectors, base->cyl_sectors * 8, base->cyl_sectors);
-		undo(&z->lbn_count, base->lbn_count * 8, base->lbn_count);
-		assert_int_equal(z->lbn_first, base->lbn_first * 8);
-		z->lbn_first = base->lbn_first;
-	}
-	same_but_for_that(&v);
-}
-
-/*
- * Every surface has its own length, the longest some 5 % more than the mean; a
- * cylinder holds as much as the base's. Seen to fail: two heads swapped in one
- * zone; a head that is longer though its counterpart is, too.
- */
-static void test_surfaces(void **state)
-{
-	struct variant v;
-	u32 first[HEADS], i, h, k;
-
-	(void)state;
-	load_variant(&v, "nearline16-surfaces.fbdrive");
-	assert_non_null(v.c.zone[0].head_spt);
-	memcpy(first, v.c.zone[0].head_spt, sizeof(first));
-	for (i = 0; i < v.c.zones; i++) {
-		struct mde_zone *z = &v.c.zone[i], *base = &v.base.zone[i];
-
-		assert_non_null(z->head_spt);
-		assert_int_equal(z->cyl_sectors, base->cyl_sectors);
-		near("surfaces", "longest track", z->spt, base->spt * 1.048, 0.5);
-		for (h = 0; h < HEADS; h++) {
-			/* the same share in all zones, but for rounding */
-			near("surfaces", "track", z->head_spt[h],
-			     base->spt * (first[h] / 520.0), 1);
-			for (k = 0; k < h; k++)
-				assert_int_not_equal(first[h], first[k]);
-		}
-		z->spt = base->spt;
-		free(z->head_spt);
-		z->head_spt = NULL;
-	}
-	same_but_for_that(&v);
-}
-
-/*
- * Does it behave like such a drive? Single random reads take an average seek,
- * half a turn, and the overheads. Seen to fail: a turn of 10 ms.
- */
-static void test_random_reads(void **state)
-{
-	u64 now = 0, rng = 1, begun;
-	struct mde_config c;
-	struct mde *e = calloc(1, sizeof(*e));
-	u32 i, reads = 4000;
-	double ms = 0, want;
-
-	(void)state;
-	assert_non_null(e);
-	mdu_load("nearline16.fbdrive", "read_ahead none\n", &c);
-	mde_init(e, &c, now);
-	for (i = 0; i < reads; i++) {
-		begun = now;
-		mdu_run(e, &now, MDE_READ, mdm_random_below(&rng, c.sectors), 1);
-		ms += (now - begun) / 1e6;
-	}
-	/* the transfer: one of 385 sectors; the report: 20 us and up to 20 more */
-	want = 8.44 + 8.333 / 2 + 8.333 / 385 + 0.1 + 0.003 + 0.03;
-	near("nearline16", "random read, ms", ms / reads, want, 0.25);
-	print_message("random read: %.3f ms\n", ms / reads);
-	mdt_free(&c);
-	free(e);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_capacity),
-		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_zones),
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_seeks),
 		cmocka_unit_test(test_skews),
-		cmocka_unit_test(test_mechanics),
-		cmocka_unit_test(test_simple_variants),
-		cmocka_unit_test(test_512e),
-		cmocka_unit_test(test_surfaces),
-		cmocka_unit_test(test_random_reads),
 	};
 
 	return cmocka_run_group_tests_name("mechdisk drives", tests, NULL, NULL);
