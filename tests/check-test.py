@@ -278,17 +278,6 @@ def test_kept():
         kept.TOP = before
 
 
-def test_quick():
-    """What make quick runs needs no kernel. Seen to fail: guests that died for want of modules."""
-    before, check.changed.tests = check.changed.tests, lambda base: {"python sim_lab", "python top"}
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        check.main(["--changed", "HEAD", "--list"])
-    check.changed.tests = before
-    report("quick: no test that needs a kernel", printed.getvalue() == "python top\n",
-           printed.getvalue())
-
-
 def test_ways():
     with tempfile.NamedTemporaryFile("w+", suffix=".sh") as script:
         script.write("# lab: kernel=stock clock=icount\n#  lab: kernel=debug smp=4 timeout=9\n")
@@ -330,17 +319,6 @@ def test_kernels():
         report("the race kernel has four CPUs and a real clock, and takes its time",
                check.ways_on(script, ["race"]) ==
                [{"kernel": "race", "clock": "real", "smp": 4, "timeout": check.CHECKING_TIMEOUT}])
-        report("so have newer ones that check",
-               check.ways_on(script, ["debug-7.x", "rt"]) ==
-               [{"kernel": kernel, "clock": "real", "smp": 4, "timeout": check.CHECKING_TIMEOUT}
-                for kernel in ("debug-7.x", "rt")])
-        offline = os.path.join(folder, "s-y.sh")
-        with open(offline, "w") as file:
-            file.write("# lab: kernel=debug clock=icount smp=1\n"
-                       "# lab: kernel=debug clock=real smp=3 timeout=4000\n")
-        report("but where a script has a way for the debug kernel with a real clock",
-               check.ways_on(offline, ["rt"]) ==
-               [{"kernel": "rt", "clock": "real", "smp": 3, "timeout": 4000}])
         args = argparse.Namespace(build=folder, out=folder, scale=1, kernels=["6.1", "6.12", "7.x"])
         tests = [check.LabTest(script, way, args) for way in check.ways_on(script, args.kernels)]
         none = tests[1].count("lab: no 6.12 kernel\n", check.NO_KERNEL)
@@ -357,7 +335,6 @@ test_commands()
 test_signals()
 test_lines()
 test_kept()
-test_quick()
 test_ways()
 test_needs()
 test_kernels()
