@@ -7,7 +7,6 @@ import os
 import random
 import struct
 import tempfile
-import zlib
 
 import numpy as np
 
@@ -127,7 +126,8 @@ def test_files():
     check("an older one", wrong("sync f1 4 600\nsync f1 5 700\n", {"f1": [600, 4]}))
     check("a later one that was tried", not wrong("sync f1 5 700\ntry f1 6 800\n",
                                                   {"f1": [800, 6]}))
-    check("in place: torn though synced", wrong("sync b0 4 0\nsync b0 5 0\n", {"b0": [5] * 3 + [4] * 5}))
+    check("in place: torn though synced", wrong("sync b0 4 0\nsync b0 5 0\n",
+                                                {"b0": [5] * 3 + [4] * 5}))
     check("appended: as synced", not wrong("sync a 7 10\n", {"a": [[7, 10]]}))
     check("appended: short", wrong("sync a 7 10\nsync a 8 20\n", {"a": [[7, 10]]}))
 
