@@ -212,7 +212,6 @@ expect_eq "capacity in units of 512 bytes" "$(cat /sys/block/$n/size)" $((102376
 expect_eq "Linux's sectors" "$(cat /sys/block/$n/queue/logical_block_size)" 4096
 expect_match "longest transfer in blocks" "$(sg_vpd -p bl /dev/$n)" \
 	"Maximum transfer length: 128 blocks"
-expect_eq "bytes per physical sector" "$(page $n 0 03 | bytes 12 2)" "10 00"
 expect_eq "never written: counts from the start of the disk" \
 	"$(dd if=/dev/$n bs=4096 skip=1023759 count=1 iflag=direct 2>/dev/null |
 	od -A n -t u8 -N 8 | tr -d ' ')" $((1023759 * 512))
