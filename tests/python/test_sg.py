@@ -7,7 +7,6 @@ the simulator takes, too. What it does with a device is tested in the lab
 import json
 import os
 import stat
-import subprocess
 import tempfile
 import unittest
 from unittest import mock
