@@ -33,9 +33,8 @@ EXCEPT = {
     "lab": {**_TEXTS, **_OTHERS, **_FUZZ, **_LAB, **_RUNNER, "tests/python/*": "tests/python",
             "tests/unit/*": "unit", "tools/python/*": _PRODUCT, "tools/research/*": _PRODUCT,
             "tools/examples/*": "array_scrub|examples|rst"},
-    # programs of tests/fuzz are among them
-    "unit": {**_TEXTS, **_OTHERS, **_LAB, **_RUNNER, "tests/python/*": "", "tools/python/*": "",
-             "tools/research/*": ""},
+    "unit": {**_TEXTS, **_OTHERS, **_FUZZ, **_LAB, **_RUNNER, "tests/python/*": "",
+             "tools/python/*": "", "tools/research/*": ""},
     "python": {**_OTHERS, **_FUZZ, "tests/lab/[bst]-*.sh": "tests/lab|LAB",
                "tests/lab/test_*.py": "", "tests/unit/*": "unit",
                "tests/python/test_*.py": "tests/python|(import|from) test_"},

@@ -13,18 +13,9 @@
 
 #include "include/fb_shim.h"
 
-/* what libFuzzer calls, and what it lends for changing an input */
+/* what libFuzzer calls */
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
-size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t most, unsigned int seed);
-size_t LLVMFuzzerMutate(u8 *data, size_t size, size_t most);
-
-/* dm_build() is called through these (-Wl,--wrap): the target is told of each call */
-struct dm_spec;
-struct disk_model;
-struct dm_fault;
-int __real_dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_fault *fault);
-int __wrap_dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_fault *fault);
 
 /* inputs that were not refused, but went through all that a target checks; said at the end */
 extern unsigned long fuzz_deep;

@@ -182,7 +182,7 @@ due_ran()
 
 scrubbed_by_conf()
 {
-	printf '[all]\nscrub_every_days = 30\n' > /etc/freeblock.conf &&
+	printf '[all]\nscrub_every_days = 30\npace_days = none\n' > /etc/freeblock.conf &&
 	systemctl start freeblock-due.service && wait_for 120 due_ran &&
 	wait_for 300 more_than scrub_stats/blocks_verified 100 ||
 		{ cat "$fb/scrub"; systemctl status "freeblock-due@$disk"; false; }

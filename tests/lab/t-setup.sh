@@ -80,6 +80,7 @@ expect_eq "and changes nothing" "$as_before_conf" ""
 cat > /etc/freeblock.conf <<-EOF2
 [wwn $(cat "/sys/block/$disk/device/wwid")]
 scrub_every_days = 30
+pace_days = none
 idle_mean_us = 2000
 [model TINY]
 foreground_cost_ppm = 20000

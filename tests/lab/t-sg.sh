@@ -227,20 +227,7 @@ expect_le "scan: our CPU time, per mille" \
 	"$(pm "$(get scan-1 cpu_s)" $((1000 / SECONDS_EACH)))" 40
 expect_eq "scan: commands left" "$(drive_stat d outstanding)" 0
 expect_le "scan: drive late, ns" "$(drive_stat d late_max_ns)" 20000
-
-# policy auto, what is learnt on the way, and the drive's own order
-A="preset=paper policy=auto conservatism_us=auto lift=auto depth=auto seconds=15"
-# what it learns from the beginning makes two runs part further
-seeds="$seeds 4 5 6"
-both auto "$W" $S $F task=scan $A
 before=
-agree auto requests_per_s
-agree auto free_mb_s
-in_time auto-1
-seeds="1 2 3"
-both none "$W" $S $F policy=none seconds=15
-agree none requests_per_s
-expect_eq "none: most commands sent" "$(get none-1 most_at_drive)" 10
 
 # ---- the data, with writes that overlap free reads
 
@@ -273,15 +260,8 @@ keep
 
 fresh nearline24 "journal_records 1000"
 L="model=/lab/files/nearline24.fbmodel reads=1 task=scan seconds=10"
-seeds="2 3"
-both large "" drive=/lab/files/nearline24.fbdrive $P $L
-# and with checksums
 checksums large
-seeds=1
-both large crc=$crc drive=/lab/files/nearline24.fbdrive $P $L
-seeds="1 2 3"
-agree large requests_per_s
-agree large free_mb_s
+good large crc=$crc $P $L
 expect_ge "large: blocks to judge" $(($(stat -c %s $crc) / 16)) 10000
 keep
 

@@ -46,10 +46,7 @@ good = [(b, right(b), 1) for b in range(50)]
 check("blocks never written", wrong(good), 0)
 check("all are counted", blocks.verify(delivered(*good), b"", CAPACITY).delivered, 50)
 check("nothing delivered", blocks.verify(b"", b"", CAPACITY)[:3], (0, 0, 0))
-for place in (0, 25, 49):
-    bad = list(good)
-    bad[place] = (place, right(place) ^ 1, 1)
-    check("planted: a wrong checksum at %d" % place, wrong(bad), 1)
+check("planted: a wrong checksum", wrong(good[:9] + [(9, right(9) ^ 1, 1)]), 1)
 swapped = list(good)
 swapped[3], swapped[4] = (3, right(4), 1), (4, right(3), 1)
 check("planted: two blocks exchanged", wrong(swapped), 2)
@@ -65,14 +62,10 @@ check("planted: the short last block in full", wrong([(1000, right(1000), 1)]), 
 
 check("read after a write during the scan", wrong([(5, 77, 1)], [(5, 77)]), 0)
 check("read before a write during the scan", wrong([(5, right(5), 1)], [(5, 77)]), 0)
-check("one of several writes", wrong([(5, 78, 1)], [(5, 77), (5, 78), (5, 79)]), 0)
 check("planted: another block's write", wrong([(5, 77, 1)], [(6, 77)]), 1)
 check("written before the scan", wrong([(5, 77, 1)], [(5, 77)], 1), 0)
 check("planted: stale, the pattern though written before", wrong([(5, right(5), 1)], [(5, 77)], 1),
       1)
-check("planted: stale, overwritten before the scan",
-      wrong([(5, 77, 1)], [(5, 77), (5, 78)], 2), 1)
-check("before and during", wrong([(5, 77, 1)], [(5, 77), (5, 78)], 1), 0)
 
 
 def wrong_deliveries(rows, writes=(), **how):
@@ -89,12 +82,8 @@ check("planted: a second delivery",
       wrong_deliveries([(5, right(5), 0, 10), (5, right(5), 0, 11)]), 1)
 check("planted: a second delivery, failed", wrong_deliveries([(5, right(5), 0, 10), (5, 0, 1, 11)]),
       1)
-check("bad blocks and blocks not tried", wrong_deliveries([(5, 0, 1, 10), (6, 0, 2, 10)]), 0)
-check("planted: a status that is none", wrong_deliveries([(5, right(5), 3, 10)]), 1)
-check("planted: a delivery beyond the disk", wrong_deliveries([(1001, right(1001), 0, 1)]), 1)
 check("delivered after a write", wrong_deliveries([(5, 77, 0, 100)], [(5, 77, 50)]), 0)
 check("delivered before a write", wrong_deliveries([(5, right(5), 0, 40)], [(5, 77, 50)]), 0)
-check("delivered while a write ends", wrong_deliveries([(5, right(5), 0, 51)], [(5, 77, 50)]), 0)
 check("planted: stale, the pattern after a write", wrong_deliveries([(5, right(5), 0, 100)],
                                                                     [(5, 77, 50)]), 1)
 check("planted: stale, a write after another", wrong_deliveries(
@@ -103,11 +92,6 @@ UNTIMED = [(5, 77, 0, 100)], [(5, 77, 50), (5, 78, 60)]
 check("with a real clock, deliveries may be late", wrong_deliveries(*UNTIMED, timed=False), 0)
 check("planted: with a real clock, stale since before the start", wrong_deliveries(
     *UNTIMED, at_start=2, timed=False), 1)
-check("planted: with a real clock, a second delivery", wrong_deliveries(
-    [(5, right(5), 0, 10), (5, right(5), 0, 11)], timed=False), 1)
-check("planted: stale since before the start, whatever the time", wrong_deliveries(
-    [(5, right(5), 0, 40)], [(5, 77, 50)], at_start=1), 1)
-
 # Blocks of 16 KiB: four units of the journal. What they hold is written here in full, and
 # its checksum is zlib's own.
 LARGE = 4 * blocks.UNIT
@@ -144,25 +128,10 @@ for name, data, right_since in (("not yet", held(3), 0), ("one of three", held(3
     for at_start in range(4):
         check("16 KiB, %d written before, writes: %s" % (at_start, name),
               wrong_large(3, data, W, at_start), int(at_start > right_since))
-check("planted: 16 KiB, the second write but not the first", wrong_large(3, held(3, u2=2), W), 1)
-check("planted: 16 KiB, units exchanged", wrong_large(3, held(3, u0=2, u2=1), W), 1)
-check("planted: 16 KiB, a write to another block", wrong_large(3, held(3, u1=9),
-                                                                 [unit(4, 1, 9)]), 1)
 END = held(20)[:9 * 512]
 check("16 KiB, the short last block", wrong_large(20, END), 0)
 check("planted: 16 KiB, the last block in full", wrong_large(20, held(20)), 1)
 check("planted: 16 KiB, beyond the disk", wrong_large(21, held(21)), 1)
-check("16 KiB, the short last block, written", wrong_large(
-    20, held(20, u0=7)[:9 * 512], [unit(20, 0, 7)]), 0)
-TAIL = bytes([7]) * 512 + held(20)[9 * 512:12 * 512] + held(20)[12 * 512:16 * 512]
-check("16 KiB, the short last block, its last sector written", wrong_large(
-    20, held(20)[:8 * 512] + bytes([7]) * 512, [(20 * 4 + 1, zlib.crc32(TAIL))]), 0)
-late = np.array([(3 * 32, zlib.crc32(held(3, u0=1)), 0, 40 * 10 ** 6)], dtype=blocks.DELIVERY)
-for ms in (20, 30, 36, 50):
-    records = np.array([(u, c, 0, at * 10 ** 6) for (u, c), at in zip(W[:2], (10, ms))],
-                       dtype=blocks.JOURNAL)
-    check("16 KiB, delivered at 40 ms, the second write at %d" % ms, blocks.verify_deliveries(
-        late.tobytes(), records.tobytes(), LARGE_CAPACITY, block_bytes=LARGE).wrong, int(ms < 35))
 try:
     blocks.Disk(b"", 8, 2048)
     check("blocks of 2 KiB are refused", "no", "refused")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What somebody types at a bad moment, and the table of all events. */
 #include <fcntl.h>
-#include <pthread.h>
 
 #include "moments.h"
 
@@ -151,19 +150,15 @@ static int do_freeze(struct event *e)
 	return error ? refused(e, "wbt_lat_usec: %s", strerror(-error)) : 0;
 }
 
-/* Refused with a task; without any, another model that fits, or not, and the right one again */
+/* The same beside tasks; without any, another one that fits, or not, and the right one again */
 static int do_model(struct event *e)
 {
 	static const char * const others[] = { "swift", "skewed" };
 	char path[64];
-	bool ran;
 	int error;
 
-	ran = is_word(fb_file("scan"), "running");
-	error = model_put("/tmp/model-right");
-	/* nobody else starts one: it ran all the time */
-	if (!error && ran && is_word(fb_file("scan"), "running"))
-		found(UNTRUE, "a model was taken beside a scan");
+	if (model_put("/tmp/model-right"))
+		found(UNTRUE, "the right model is refused beside tasks");
 	tasks_kill();
 	jobs_stop();
 	snprintf(path, sizeof(path), "/tmp/model-%s", others[below(e->rng, 2)]);
@@ -413,62 +408,6 @@ static int do_reload(struct event *e)
 	return error ? refused(e, "after insmod: %s", strerror(-error)) : 0;
 }
 
-/* ---- multipath ---- */
-
-/*
- * Two groups with a path each, both of them this disk. A path that is failed by hand comes back; in
- * between requests queue. They come to the disk as clones, past its scheduler.
- */
-static int flip(const char *dev, u64 *rng)
-{
-	char text[64];
-	int i, error = 0;
-
-	for (i = 0; i < 4 && !error; i++) {
-		snprintf(text, sizeof(text), "switch_group %d", 1 + i % 2);
-		error = dm_message("moments", text);
-		rest_ms(50 + below(rng, 150));
-		if (error || i % 2)
-			continue;
-		snprintf(text, sizeof(text), "fail_path %s", dev);
-		error = dm_message("moments", text);
-		rest_ms(below(rng, 100));
-		snprintf(text, sizeof(text), "reinstate_path %s", dev);
-		error = dm_message("moments", text) ?: error;
-	}
-	return error;
-}
-
-static int do_multipath(struct event *e)
-{
-	char dev[32], path[80], table[200], node[32];
-	pthread_t thread;
-	void *n = NULL;
-	int minor_of, error, tries;
-
-	get(queue_file("dev"), dev, sizeof(dev));
-	snprintf(path, sizeof(path), "round-robin 0 1 1 %s 1", dev);
-	snprintf(table, sizeof(table), "1 queue_if_no_path 0 2 1 %s %s", path, path);
-	minor_of = dm_create("moments", "multipath", table, sh->sectors);
-	if (minor_of < 0)
-		return refused(e, "table: %s", strerror(-minor_of));
-	snprintf(node, sizeof(node), "/dev/dm-%d", minor_of);
-	for (tries = 0; tries < 100 && !exists(node); tries++)
-		rest_ms(20);
-	pthread_create(&thread, NULL, front_through, node);
-	error = flip(dev, e->rng);
-	rest_ms(100);
-	front_through(NULL);
-	pthread_join(thread, &n);
-	for (tries = 0; tries < 100 && dm_remove("moments"); tries++)
-		rest_ms(20);
-	if (tries == 100)
-		found(LEAK, "the multipath device cannot be removed");
-	if (error)
-		return refused(e, "message: %s", strerror(-error));
-	return n ? 0 : refused(e, "no request came through");
-}
-
 /* ---- all of them ---- */
 
 const struct kind kinds[] = {
@@ -497,7 +436,6 @@ const struct kind kinds[] = {
 	{ "rmmod in use", do_rmmod_in_use, NULL, 3, 0 },
 	{ "rmmod and insmod", do_reload, NULL, 3, NO_ARMS },
 	{ "suspend", do_suspend, NULL, 4, NO_ARMS | NEEDS_SUSPEND },
-	{ "multipath flip", do_multipath, NULL, 4, NO_ARMS | NEEDS_DM },
 };
 
 const unsigned int nr_kinds = ARRAY_SIZE(kinds);

@@ -227,22 +227,20 @@ static u64 chunks(void)
 	return sh->sectors / CHUNK_SECTORS;
 }
 
-/* Of every four chunks one is nobody's to write; the others go to the writers in turn, and to
- * dm's thread
- */
+/* Of every four chunks one is nobody's to write; the others go to the writers in turn */
 static bool owns(unsigned int slot, u64 chunk)
 {
 	if (slot == WRITERS)
 		return chunk % 8 == 3;
 	if (slot == WRITERS + 1)
 		return chunk % 8 == 7;
-	return chunk % 4 != 3 && chunk / 4 % (WRITERS + 1) == (slot < WRITERS ? slot : WRITERS);
+	return chunk % 4 != 3 && chunk / 4 % WRITERS == slot;
 }
 
-/* Is it a chunk of a thread that writes, but for dm's? */
+/* Is it a chunk of a thread that writes? */
 bool front_writes(u64 chunk)
 {
-	return chunk % 4 != 3 && chunk / 4 % (WRITERS + 1) < WRITERS;
+	return chunk % 4 != 3;
 }
 
 static void choose(u64 *rng, struct request *r)
@@ -437,31 +435,4 @@ void front_check_all(void)
 	if (fd >= 0)
 		close_disk(fd);
 	free(buf);
-}
-
-static atomic_int through_over;
-
-/* Requests through a dm device, until it is told to end by NULL */
-void *front_through(void *node)
-{
-	struct request r = { .slot = THREADS - 1, .gen = atomic_load(&sh->gen) };
-	u8 *buf = aligned_alloc(BLOCK, BLOCKS_MOST * BLOCK);
-	static u64 rng = 77;
-	u64 n = 0;
-	int fd;
-
-	if (!node) {
-		atomic_store(&through_over, 1);
-		return NULL;
-	}
-	atomic_store(&through_over, 0);
-	fd = open(node, O_RDWR | O_DIRECT | O_CLOEXEC);
-	if (fd < 0)
-		found(ERROR, "%s: %s", (char *)node, strerror(errno));
-	for (; fd >= 0 && !atomic_load(&through_over); n++)
-		one_request(fd, &r, &rng, buf);
-	if (fd >= 0)
-		close(fd);
-	free(buf);
-	return (void *)(uintptr_t)n;
 }

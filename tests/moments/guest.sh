@@ -35,8 +35,6 @@ capabilities()
 	[ ! -d /sys/kernel/debug/failslab ] || echo faults
 	grep -q freeze /sys/power/state 2>/dev/null && [ -e /sys/power/pm_test ] && echo suspend
 	[ -e /sys/fs/cgroup/moments/io.max ] && echo cgroup
-	modprobe dm-multipath 2>/dev/null && modprobe dm-round-robin 2>/dev/null &&
-		[ -e /dev/mapper/control ] && echo dm
 }
 
 # Everybody who asks for blocks is in it

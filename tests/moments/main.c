@@ -34,7 +34,7 @@ static const struct {
 	unsigned int flag;
 } needs[] = {
 	{ "cpus", NEEDS_CPUS }, { "faults", NEEDS_FAULTS }, { "suspend", NEEDS_SUSPEND },
-	{ "cgroup", NEEDS_CGROUP }, { "dm", NEEDS_DM },
+	{ "cgroup", NEEDS_CGROUP },
 };
 
 static unsigned int need_flags(void)

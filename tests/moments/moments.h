@@ -13,7 +13,6 @@
  *	tasks.c		those processes, scan and scrub, from the side of the events
  *	mishaps.c	events that the drive or the machine does to us
  *	events.c	events that somebody types, and the table of all
- *	dm.c		dm-multipath by ioctl
  *	main.c		the course of a guest
  */
 #ifndef MOMENTS_H
@@ -44,7 +43,7 @@ typedef __u64 u64;
 /* Blocks of a chunk. The foreground never asks for the last one: requests of it do not merge */
 #define CHUNK 16
 #define CHUNK_SECTORS (CHUNK * BLOCK_SECTORS)
-/* Threads that write and read what they wrote; one more slot for I/O through dm */
+/* Threads that write and read what they wrote; one more slot, for the last check */
 #define WRITERS 5
 #define READERS_ONLY 2
 #define THREADS (WRITERS + READERS_ONLY + 1)
@@ -154,7 +153,6 @@ bool front_progress(u64 from, u64 requests, u64 seconds);
 u64 front_count(void);
 void front_check_all(void);
 bool front_writes(u64 chunk);
-void *front_through(void *dm_node);
 bool overlaps_bad(u64 first, u64 count, u64 since, u64 around);
 bool sector_is(const u8 *data, u64 lbn, u32 lo, u32 hi);
 
@@ -173,11 +171,6 @@ void jobs_stop(void);
 void jobs_check(u64 *rng);
 long task_id(u64 *rng);
 
-/* dm.c */
-int dm_create(const char *name, const char *target, const char *table, u64 sectors);
-int dm_message(const char *name, const char *text);
-int dm_remove(const char *name);
-
 /* events.c, mishaps.c */
 #define WHY 160
 struct event {
@@ -191,7 +184,7 @@ struct event {
 
 /* What an event must not be beside */
 enum { ARMED = 1, NO_ARMS = 2, NEEDS_CPUS = 4, NEEDS_FAULTS = 8, NEEDS_SUSPEND = 32,
-	NEEDS_CGROUP = 64, NEEDS_DM = 128, NO_FAULTS = 256 };
+	NEEDS_CGROUP = 64, NO_FAULTS = 256 };
 
 struct kind {
 	const char *name;

@@ -60,8 +60,8 @@ class Commands:
 
 def programs(build):
     """The tests' names, sorted."""
-    return sorted(os.path.basename(path)[:-2] for pattern in ("test_*.o", "fuzz_*.o")
-                  for path in glob.glob(os.path.join(build, "unit", pattern)))
+    return sorted(os.path.basename(path)[:-2]
+                  for path in glob.glob(os.path.join(build, "unit", "test_*.o")))
 
 
 def report(build, *words, root=TOP):
@@ -75,11 +75,11 @@ def report(build, *words, root=TOP):
     return done.stdout
 
 
-def trace(build, names=None):
-    """Build with gcov, run each test (of these) alone: path of the report on each, by name."""
+def trace(build):
+    """Build with gcov, run each test alone: path of the report on each, by name."""
     make(build, "INSTRUMENT=" + COVERAGE, "all")
     objects, traces = os.path.join(build, "unit"), {}
-    for name in names or programs(build):
+    for name in programs(build):
         for path in glob.glob(os.path.join(objects, "*.gcda")):
             os.unlink(path)
         done = subprocess.run([os.path.join(objects, name)], stdout=subprocess.DEVNULL,
@@ -90,10 +90,3 @@ def trace(build, names=None):
         os.makedirs(os.path.dirname(traces[name]), exist_ok=True)
         report(build, "--object-directory", objects, objects, "--json", traces[name])
     return traces
-
-
-def lines_of(path):
-    """{file: (line, how often) of each that is code} of a report."""
-    with open(path, encoding="utf-8") as file:
-        return {one["file"]: [(line["line_number"], line["count"]) for line in one["lines"]]
-                for one in json.load(file)["files"]}

@@ -329,7 +329,7 @@ class Houses(unittest.TestCase):
                 ("scrub sda stop --state x", "--state is for run and start"),
                 ("scrub sda status --order near", "--order is for run and start"),
                 ("scrub sda start --wait", "--wait is for run"),
-                ("scrub sda pause --json", "--json is for run, status and history"),
+                ("scrub sda pause --json", "--json is for run, status, history and bad"),
                 ("observe --trace x --seconds 5", "--seconds is for a recording: not with --trace"),
                 ("observe --trace x -o y", "--output is for a recording: not with --trace"),
                 ("setup sda --no-boot --program /opt/x",

@@ -14,8 +14,9 @@ import processes
 from taptest import TOP
 from fakemachine import WWN, Case, missing_options
 from freeblock import ToolError, fbstate, scrub
+from freeblock.extraction import identity as names
 from freeblock.extraction import store
-from freeblock.machine import conf, due, gate, window
+from freeblock.machine import badblocks, conf, due, gate, waits, window
 from freeblock.machine.window import Windows
 
 DAY = due.DAY_S
@@ -70,6 +71,8 @@ MISTAKES = (
     ("[all]\nmax_celsius = 101\n", 2, "want a whole number from 20 to 100"),
     ("[all]\ninhibit =\n", 2, "want a command"),
     ("[all]\ninhibit = true \0\n", 2, "want a command"),
+    ("[all]\nmax_bad_blocks = 501\n", 2, "want a whole number from 1 to 500, or none"),
+    ("[wwn naa.5*]\nmax_bad_disks = 3\n", 2, "a number for the machine, in .all."),
     # patterns that can match nothing
     ("[wwn x]\n", 1, "it can match no disk: a world-wide name is naa. or 0x and 16 or 32"),
     ("[wwn 0x5000c500a1b2c3d]\n", 1, "it can match no disk"),
@@ -455,7 +458,7 @@ class Scrubs(Case):
                          "2026-01-02: .* now\n$")
         now = int(datetime.datetime(2026, 1, 2, 23).timestamp())
         self.assertEqual(due.record_of(store.disk_of("sda")),
-                         {"first": now, "began": None, "ended": now})
+                         {"first": now, "began": None, "ended": now, "start": None})
         self.assertEqual(self.at(3, 23), (0, ""))
         with mock.patch("time.time", return_value=now + 30 * DAY):
             self.assertRegex(self.do("conf", "due")[1], "start: it is due")
@@ -549,6 +552,91 @@ class Scrubs(Case):
         self.machine.write("sys/block/sda/device/hwmon/hwmon3/temp1_input", "")
         self.assertRegex(one.why(), "nothing measures")
 
+    def fleet(self, *names):
+        """Disks beside sda, served."""
+        for number, name in enumerate(names):
+            self.machine.disk(name, wwn="naa.5000c500a1b2c3%02d" % number)
+            self.machine.write("sys/block/%s/queue/scheduler" % name, "freeblock\n")
+
+    def bad(self, name, count, now, first=0):
+        """So many bad blocks are listed, and somebody looks."""
+        self.machine.write("sys/kernel/debug/freeblock/%s/bad_blocks" % name, "".join(
+            "%d 8 medium\n" % (8 * block) for block in range(first, first + count)))
+        badblocks.note(fbstate.Disk(name), names.key(store.disk_of(name)), now)
+
+    def test_bad_blocks(self):
+        """New bad blocks beyond their budget hold a scrub until somebody allows more; those of an
+        earlier pass are not new. Seen to fail: all that were ever found counted; a scrub that
+        starts again by itself the next day; those that were allowed counted."""
+        self.machine.write("etc/freeblock.conf",
+                           "[all]\nscrub_every_days = 30\nmax_bad_blocks = 2\n")
+        began = int(datetime.datetime(2026, 1, 1, 12).timestamp())
+        due.keep(store.disk_of("sda"), {"first": 1, "began": began, "ended": None})
+        self.bad("sda", 40, began - 9)
+        self.bad("sda", 42, began + 5)
+        self.assertEqual(self.at(1, 13)[1], "sda: scrub: start: it is due\n")
+        self.machine.command(["systemctl", "--no-block", "stop", "freeblock-due@sda.service"])
+        self.bad("sda", 43, began + 6)
+        said = "max_bad_blocks = 2: this pass has found 3 new bad blocks; run: freeblock scrub " \
+            "sda allow"
+        for day in (1, 5):
+            self.assertEqual(self.at(day, 14)[1], "sda: scrub: it is due, but waits: %s\n" % said)
+        self.assertEqual(waits.read("sda"), said)
+        one = gate.Gate("sda", conf.load().of(store.disk_of("sda")), began=began)
+        self.assertEqual(one.why(), said)
+        with mock.patch("time.time", return_value=began + 9):
+            self.assertEqual(badblocks.allow(WWN), 43)
+        self.assertEqual(self.at(5, 15)[1], "sda: scrub: start: it is due\n")
+        self.assertIsNone(waits.read("sda"))
+        # a pass that has verified them
+        badblocks.forget(WWN, lambda first: first < 80)
+        self.assertEqual(len(badblocks.load(WWN)[1]), 33)
+
+    def test_bad_disks(self):
+        """So for disks of a machine on which bad blocks were found within a day.
+
+        Seen to fail: blocks counted for disks; a day of the calendar; of all time."""
+        self.fleet("sdb", "sdc", "sdd")
+        self.machine.write("etc/freeblock.conf",
+                           "[all]\nscrub_every_days = 30\nmax_bad_disks = 2\n")
+        noon = int(datetime.datetime(2026, 1, 1, 12).timestamp())
+        for name, count, hours in (("sda", 9, 0), ("sda", 10, .1), ("sdb", 1, 23),
+                                   ("sdc", 1, 24.5)):
+            self.bad(name, count, noon + int(3600 * hours))
+        said = conf.load().of(store.disk_of("sdd"))
+        self.assertIsNone(badblocks.held("sdd", said, None))
+        self.bad("sda", 1, noon + 3600, first=10)
+        self.assertEqual(badblocks.held("sdd", said, None), "max_bad_disks = 2: new bad blocks on "
+                         "3 disks within a day; run: freeblock scrub --all allow")
+        badblocks.allow(names.key(store.disk_of("sdb")))
+        self.assertIsNone(badblocks.held("sdd", said, None))
+        self.assertIsNone(badblocks.held("sdd", {**said, "max_bad_disks": None}, None))
+
+    def test_bad_record(self):
+        """One that is spoilt counts as none. Seen to fail: a TypeError."""
+        for text in ("", "[]", "{}", '{"allowed": 0, "blocks": 5}',
+                     '{"allowed": 0, "blocks": [[1, 2]]}', '{"allowed": -1, "blocks": []}',
+                     '{"allowed": 0, "blocks": [[1, 2, "x"]]}'):
+            self.machine.write("var/lib/freeblock/x.bad", text)
+            self.assertEqual(badblocks.load("x"), (0, {}), text)
+
+    def test_failing(self):
+        """A drive whose SMART status is FAILED is left alone, unless it is named.
+
+        Seen to fail: a smartctl that is missing counts as FAILED; [all] names it."""
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\n")
+        self.machine.smart = 8 | 64
+        self.assertRegex(self.at(1, 12)[1], "sda: scrub: it is due, but waits: SMART says that the "
+                         "drive is failing: .* freeblock scrub sda run\n$")
+        self.assertEqual(scrub.meant(), ([], ["sda is left out: SMART says that the drive is "
+                                              "failing: name it, if it is meant"]))
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\n"
+                           "[wwn %s]\nscrub_every_days = 30\n" % WWN)
+        self.assertEqual(self.at(1, 12)[1], "sda: scrub: start: it is due\n")
+        for status in (127, 124, 64, 2):
+            self.machine.smart = status
+            self.assertEqual(scrub.meant(), (["sda"], []), status)
+
     def test_pace(self):
         """A pass that is ahead of its pace waits until it is not; one that is behind goes on. Its
         window counts. Seen to fail: all hours of a day with a window; a wait that ends at once, or
@@ -573,6 +661,55 @@ class Scrubs(Case):
             clock[0], share[0] = clock[0] + gate.EACH_S, .7
             self.assertEqual(one.why(), "pace_days: 70.0 % of the blocks are verified, 59.0 % of "
                              "10 days are over")
+
+    def test_even_pace(self):
+        """A pass is spread over a month, and ends before it has to; unless somebody wants it as
+        fast as may be, or disks wait for each other. Seen to fail: a pace without a scrub."""
+        for text, pace in (("", None), ("scrub_every_days = 30", 27), ("scrub_every_days = 90", 30),
+                           ("scrub_every_days = 30\ndeadline_days = 10", 9),
+                           ("scrub_every_days = 1", 1), ("scrub_every_days = never", None),
+                           ("scrub_every_days = 30\npace_days = none", None),
+                           ("scrub_every_days = 30\npace_days = 3", 3),
+                           ("scrub_every_days = 30\nmax_concurrent = 2", None)):
+            self.machine.write("etc/freeblock.conf", "[all]\n%s\n" % text)
+            self.assertEqual(conf.load().of(store.disk_of("sda"))["pace_days"], pace, text)
+
+    def test_month(self):
+        """A pass that is spread over 27 days begins each 30. Seen to fail: each 57."""
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\n")
+        began = int(datetime.datetime(2026, 1, 1, 12).timestamp())
+        due.keep(store.disk_of("sda"), {"first": 1, "began": began, "ended": None})
+        with mock.patch("time.time", return_value=began + 27 * DAY):
+            due.passed("sda")
+        self.assertEqual(due.due_at(30, due.record_of(store.disk_of("sda"))), began + 30 * DAY)
+        # one that took longer than that, one of which it is not known, and one by hand
+        for start, ended, next_one in ((1, 40, 40), (None, 40, 70), (9, 10, 39)):
+            with mock.patch("time.time", return_value=ended * DAY):
+                due.passed("sda", start and start * DAY)
+            self.assertEqual(due.due_at(30, due.record_of(store.disk_of("sda"))), next_one * DAY)
+
+    def test_terabytes(self):
+        """A disk is read no faster than max_tb_per_year, whatever the deadline is.
+
+        Seen to fail: the pace, or the deadline, in its place; sectors for bytes."""
+        self.machine.write("sys/block/sda/size", str(10 ** 13 // 512))
+        now, clock = [0], [0]
+        said = {**conf.load().of(store.disk_of("sda")), "max_tb_per_year": 100, "window": None}
+        with mock.patch.object(time, "time", lambda: now[0]):
+            for pace, days, done, waits_for in (
+                    (None, 18, .6, "max_tb_per_year: 60.0 % .* 49.3 % of 36.5 days are over"),
+                    (10, 18, .6, "max_tb_per_year: "), (40, 30, .8, "pace_days: 80.0 % "),
+                    (None, 18, .45, None)):
+                one = gate.Gate("sda", {**said, "pace_days": pace}, lambda: clock[0], 0,
+                                1 * DAY if pace == 10 else None)
+                one.share, now[0] = lambda done=done: done, days * DAY
+                if waits_for:
+                    self.assertRegex(one.why(), waits_for)
+                else:
+                    self.assertIsNone(one.why())
+            now[0] = 1
+            self.assertIsNone(gate.Gate("sda", {**said, "max_tb_per_year": None, "pace_days": None},
+                                        began=0).why())
 
     def test_pace_ends(self):
         """A pass that began late keeps its deadline all the same, and goes on after it; a clock
@@ -631,8 +768,8 @@ class Scrubs(Case):
         ended, next_one = (datetime.datetime.fromisoformat(shown[0][key])
                            for key in ("ended", "due"))
         self.assertEqual(round((next_one - ended).total_seconds() / DAY), 30)
-        self.assertRegex(self.do("conf", "show", "sda")[1],
-                         "sda: scrub_every_days 30, order near\n  scrubbed 2.*no scrub is due")
+        self.assertRegex(self.do("conf", "show", "sda")[1], "sda: scrub_every_days 30, pace_days "
+                         "27, order near\n  scrubbed 2.*no scrub is due")
 
     def test_deadline(self):
         """The kernel's is that of the file: so many days after the pass was due; one that is late

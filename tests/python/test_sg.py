@@ -7,7 +7,6 @@ the simulator takes, too. What it does with a device is tested in the lab
 import json
 import os
 import stat
-import subprocess
 import tempfile
 import unittest
 from unittest import mock
@@ -92,15 +91,6 @@ class Refusals(Case):
         for word in ("drive=atlas10k", "set=noise off", "noise=off"):
             with self.assertRaisesRegex(ToolError, "only a simulated drive has that"):
                 sg.run_host(["device=/dev/sg999", "model=" + MODEL, word], True)
-
-    def test_missing(self):
-        """Neither device nor model is guessed."""
-        sg.build_host()
-        for words, pattern in (([], "device: which"), (["device=/dev/sg0"], "model: which")):
-            ran = subprocess.run([sg.build_host(), *words], check=False, text=True,
-                                 capture_output=True)
-            self.assertEqual((ran.returncode, ran.stdout), (2, ""))
-            self.assertRegex(ran.stderr, pattern)
 
 
 class Runs(Case):
@@ -241,8 +231,7 @@ class Errors(Case):
     """Bad sectors; of the scheduler's core, so the simulator shows them as well.
 
     Seen to fail: a foreground request that fails with the free read before it; blocks
-    given up because they were read with a bad one; no zone around a bad block; a scan that goes on
-    beside slow recoveries."""
+    given up because they were read with a bad one."""
 
     BAD = (803, 1610, 2411, 3202)
     BLOCKS = 500
@@ -272,23 +261,6 @@ class Errors(Case):
                 r = self.scan(*self.bad(self.BAD, more), seed=str(seed))
                 self.skipped(r, len(self.BAD))
                 self.assertGreaterEqual(r["errors"]["free"], len(self.BAD))
-
-    def test_zone(self):
-        """What is around a bad block is read in idle time, of which a closed loop has none."""
-        r = self.scan(*self.bad(range(11, 4000, 100)), rate="0", idle="off", outstanding="3",
-                      whole="0", seconds="60")
-        self.assertGreater(r["errors"]["blocks_skipped"], 0)
-        self.assertLess(r["errors"]["blocks_skipped"], 10)
-        self.assertLess(r["task_done"], .8)
-        self.assertNotIn("alarms", r["errors"])
-
-    def test_slow(self):
-        """Three recoveries of a second in a row pause the scan for good."""
-        slow = self.bad(range(803, 4000, 80), recovery_ms=1000)
-        r = self.scan(*slow, whole="0")
-        self.assertEqual((r["errors"]["free"], r["errors"]["alarms"]), (3, 1))
-        with self.assertRaisesRegex(ToolError, "whole: the scan has paused"):
-            self.scan(*slow)
 
     def test_foreground(self):
         """Requests for good sectors do not fail, those for bad ones do."""

@@ -13,6 +13,7 @@ import taptest
 from taptest import TOP
 from freeblock import fbstate, status
 from freeblock.fbstate_progress import Blocks
+from freeblock.machine import passes
 
 SYSFS = fakedisk.KERNEL + "sda/"
 DEBUGFS = fakedisk.DEBUG + "sda/"
@@ -201,6 +202,21 @@ class Status(unittest.TestCase):
         task = one["tasks"]["3"]
         self.assertEqual((task["name"], task["bytes_per_s"], task["eta_s"]),
                          ("my scan", 100 * 65536, 622))
+
+    def test_terabytes(self):
+        """What scrubs have read in a year: passes that ended, and what is under way.
+
+        Seen to fail: passes of the year before; blocks of 512 bytes."""
+        self.full()
+        one = dict.fromkeys(passes.KEYS, 0)
+        for ended, blocks in ((1000, 9000000), (400 * 86400, 15000000)):
+            passes.add("naa.sda", **{**one, "ended": ended, "blocks": blocks})
+        self.tree.write(SYSFS + "scrub", "paused")
+        self.tree.write(SYSFS + "scrub_stats/blocks_verified", 5000000)
+        with mock.patch.object(status.time, "time", lambda: 366.0 * 86400):
+            (found,) = json.loads(self.status("sda", "--json")[1])
+            self.assertEqual((found["read_tb_year"], found["max_tb_per_year"]), (1.311, None))
+            self.assertIn("  scrubs read 1.31 TB in the last year\n", self.status("sda")[1])
 
     def test_documented(self):
         """monitoring.rst names each key of what programs get. Seen to fail: known left out."""

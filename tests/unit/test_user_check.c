@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Checks of what programs pass to /dev/freeblock (tasks/user_check.c): each field at its bounds,
- * by include/uapi/freeblock.h. Random arguments are tests/fuzz/fuzz_user_check.c's.
+ * by include/uapi/freeblock.h. Random arguments are tests/fuzz/target_ioctl.c's.
  *
  * Seen to fail with: fields behind what is known not looked at; a range's index not told; a
  * range that is rounded beyond the end of the disk.

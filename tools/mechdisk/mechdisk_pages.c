@@ -13,11 +13,8 @@ enum mdp_control { MDP_CURRENT, MDP_CHANGEABLE, MDP_DEFAULT, MDP_SAVED };
 
 /* Page codes. */
 #define MDP_RECOVERY	0x01
-#define MDP_FORMAT	0x03
-#define MDP_GEOMETRY	0x04
 #define MDP_CACHING	0x08
 #define MDP_CONTROL	0x0a
-#define MDP_NOTCH	0x0c
 #define MDP_POWER	0x1a
 #define MDP_ALL_PAGES	0x3f
 #define MDP_ALL_SUBS	0xff
@@ -30,39 +27,26 @@ enum mdp_control { MDP_CURRENT, MDP_CHANGEABLE, MDP_DEFAULT, MDP_SAVED };
 #define MDP_DISC	0x10
 #define MDP_LBCSS	0x40
 #define MDP_DRA		0x20
-/* Notch page. */
-#define MDP_ND		0x80
-#define MDP_LPN		0x40
 /* Power condition page, as before SPC-4: the standby timer is on. */
 #define MDP_STANDBY	0x01
-/* Format device page: soft sectors. */
-#define MDP_SSEC	0x80
-
 /* Longest body of a page, all but its first two bytes. */
-#define MDP_BODY	0x16
+#define MDP_BODY	0x12
 
 /**
  * struct mdp_page - a mode page
  * @code: page code
  * @len: length of its body: all but the first two bytes
- * @free_from: MODE SELECT ignores the body from this byte ...
- * @free_to: ... to before this one
  */
 struct mdp_page {
 	u8 code;
 	u8 len;
-	u8 free_from;
-	u8 free_to;
 };
 
 /* In the order in which page 3Fh lists them. */
 static const struct mdp_page mdp_pages[] = {
 	{ .code = MDP_RECOVERY, .len = 0x0a },
-	{ .code = MDP_FORMAT, .len = 0x16 },
-	{ .code = MDP_GEOMETRY, .len = 0x16 },
 	{ .code = MDP_CACHING, .len = 0x12 },
 	{ .code = MDP_CONTROL, .len = 0x0a },
-	{ .code = MDP_NOTCH, .len = 0x16, .free_from = 6, .free_to = 14 },
 	{ .code = MDP_POWER, .len = 0x0a },
 };
 
@@ -84,84 +68,6 @@ static void mdp_defaults(const struct mde_config *c, struct mdp_modes *m)
 	m->caching.look_ahead = cache && c->look_ahead;
 	m->caching.write_cache = cache && c->write_segments &&
 		c->write_cache_on;
-	m->notch = 0;
-	m->logical = false;
-}
-
-/* Format device: what the active notch has. */
-
-/* A fraction of a turn in sectors, rounded. */
-static u32 mdp_skew(u64 angle, u32 spt)
-{
-	u64 sectors = mul_u64_u64_shr(angle, 2 * (u64)spt, 64);
-
-	return (sectors + 1) / 2 % spt;
-}
-
-static u64 mdp_tracks(const struct mde_config *c, const struct mde_zone *z)
-{
-	return (z->cyl_last - z->cyl_first + 1) * (c->runs ? 1 : c->heads);
-}
-
-static void mdp_format_zone(const struct mde_config *c,
-			    const struct mde_zone *z, u8 *b)
-{
-	u64 tracks = mdp_tracks(c, z);
-
-	/* Zones of more tracks or spares than there is room for: no answer. */
-	if (tracks <= 0xffff && z->spares <= 0xffff) {
-		put_unaligned_be16(tracks, b);
-		put_unaligned_be16(z->spares, b + 2);
-	}
-	put_unaligned_be16(z->spt, b + 8);
-	put_unaligned_be16(mdp_skew(z->skew_track, z->spt), b + 14);
-	put_unaligned_be16(mdp_skew(z->skew_cyl, z->spt), b + 16);
-}
-
-/* The whole drive: means over all tracks. */
-static void mdp_format_drive(const struct mde_config *c, u8 *b)
-{
-	u64 tracks = 0, spt = 0, skew_track = 0, skew_cyl = 0;
-	u32 i;
-
-	for (i = 0; i < c->zones; i++) {
-		const struct mde_zone *z = &c->zone[i];
-		u64 n = mdp_tracks(c, z);
-
-		tracks += n;
-		spt += n * z->spt;
-		skew_track += n * mdp_skew(z->skew_track, z->spt);
-		skew_cyl += n * mdp_skew(z->skew_cyl, z->spt);
-	}
-	put_unaligned_be16(spt / tracks, b + 8);
-	put_unaligned_be16(skew_track / tracks, b + 14);
-	put_unaligned_be16(skew_cyl / tracks, b + 16);
-}
-
-static void mdp_fill_format(const struct mde_config *c,
-			    const struct mdp_modes *m, u8 *b)
-{
-	if (m->notch)
-		mdp_format_zone(c, &c->zone[m->notch - 1], b);
-	else
-		mdp_format_drive(c, b);
-	put_unaligned_be16(c->sector_bytes, b + 10);
-	put_unaligned_be16(1, b + 12);		/* interleave */
-	b[18] = MDP_SSEC;
-}
-
-/* Rigid disk geometry. */
-
-static void mdp_fill_geometry(const struct mde_config *c, u8 *b)
-{
-	put_unaligned_be24(c->cylinders, b);
-	b[3] = c->heads;
-	/* Write precompensation, reduced write current: from nowhere on. */
-	put_unaligned_be24(c->cylinders, b + 4);
-	put_unaligned_be24(c->cylinders, b + 7);
-	/* Nominal, as the drive's label would say. */
-	put_unaligned_be16((60000000000000ULL + c->period_ps / 2) /
-			   c->period_ps, b + 18);
 }
 
 /* Caching. */
@@ -227,53 +133,6 @@ static void mdp_fill_control(u8 *b)
 	b[1] = 0x10;
 }
 
-/* Notches: notch n is zone n - 1. */
-
-static u32 mdp_boundary(u64 lbn, u32 cyl, u32 head, bool logical)
-{
-	if (logical)
-		return min_t(u64, lbn, U32_MAX);
-	return cyl << 8 | head;
-}
-
-static void mdp_fill_notch(const struct mde_config *c,
-			   const struct mdp_modes *m, u8 *b)
-{
-	const struct mde_zone *first = c->zone;
-	const struct mde_zone *last = c->zone + c->zones - 1;
-
-	if (m->notch) {
-		first += m->notch - 1;
-		last = first;
-	}
-	b[0] = MDP_ND | (m->logical ? MDP_LPN : 0);
-	put_unaligned_be16(min(c->zones, 0xffffU), b + 2);
-	put_unaligned_be16(m->notch, b + 4);
-	put_unaligned_be32(mdp_boundary(first->lbn_first, first->cyl_first,
-					c->runs ? first->head : 0, m->logical), b + 6);
-	put_unaligned_be32(mdp_boundary(last->lbn_first + last->lbn_count - 1, last->cyl_last,
-					c->runs ? last->head : c->heads - 1, m->logical), b + 10);
-	put_unaligned_be64(1 << MDP_FORMAT, b + 14);	/* depends on it */
-}
-
-static void mdp_mask_notch(u8 *b)
-{
-	b[0] = MDP_LPN;
-	put_unaligned_be16(0xffff, b + 4);
-}
-
-static u32 mdp_take_notch(const struct mde_config *c, const u8 *b,
-			  struct mdp_modes *m)
-{
-	u16 notch = get_unaligned_be16(b + 4);
-
-	if (notch > c->zones)
-		return 4;
-	m->notch = notch;
-	m->logical = b[0] & MDP_LPN;
-	return 0;
-}
-
 /* In tenths of a second, rounded up. */
 static void mdp_fill_power(const struct mde_config *c, u8 *b)
 {
@@ -287,47 +146,20 @@ static void mdp_fill_recovery(const struct mde_config *c, u8 *b)
 	put_unaligned_be16(c->recovery_limit_ms, b + 8);
 }
 
-/* Any page's body, zeroed before: its values, ... */
+/* Any page's body, zeroed before. */
 static void mdp_fill(const struct mdp_page *page, const struct mde_config *c,
 		     const struct mdp_modes *m, u8 *body)
 {
 	switch (page->code) {
 	case MDP_RECOVERY:
 		return mdp_fill_recovery(c, body);
-	case MDP_FORMAT:
-		return mdp_fill_format(c, m, body);
-	case MDP_GEOMETRY:
-		return mdp_fill_geometry(c, body);
 	case MDP_CACHING:
 		return mdp_fill_caching(c, m, body);
 	case MDP_CONTROL:
 		return mdp_fill_control(body);
-	case MDP_NOTCH:
-		return mdp_fill_notch(c, m, body);
 	case MDP_POWER:
 		return mdp_fill_power(c, body);
 	}
-}
-
-/* ... its changeable bits, ... */
-static void mdp_mask(const struct mdp_page *page, const struct mde_config *c,
-		     u8 *body)
-{
-	if (page->code == MDP_CACHING)
-		mdp_mask_caching(c, body);
-	else if (page->code == MDP_NOTCH)
-		mdp_mask_notch(body);
-}
-
-/* ... and what to take from it; returns 0, or the byte at fault. */
-static u32 mdp_take(const struct mdp_page *page, const struct mde_config *c,
-		    const u8 *body, struct mdp_modes *m)
-{
-	if (page->code == MDP_CACHING)
-		mdp_take_caching(c, body, m);
-	else if (page->code == MDP_NOTCH)
-		return mdp_take_notch(c, body, m);
-	return 0;
 }
 
 void mdp_init(struct mdp *p, const struct mde_config *cfg,
@@ -361,9 +193,9 @@ static u32 mdp_put_page(const struct mdp *p, const struct mdp_page *page,
 		mdp_defaults(p->cfg, &m);
 	else if (control == MDP_SAVED)
 		m = p->saved;
-	if (control == MDP_CHANGEABLE)
-		mdp_mask(page, p->cfg, r + 2);
-	else
+	if (control == MDP_CHANGEABLE && page->code == MDP_CACHING)
+		mdp_mask_caching(p->cfg, r + 2);
+	else if (control != MDP_CHANGEABLE)
 		mdp_fill(page, p->cfg, &m, r + 2);
 	return page->len + 2;
 }
@@ -465,18 +297,17 @@ static bool mdp_take_page(const struct mdp *p, const struct mdp_page *page,
 			  struct mdp_error *err)
 {
 	u8 now[MDP_BODY] = { 0 }, mask[MDP_BODY] = { 0 };
-	u32 i, bad;
+	u32 i;
 
 	mdp_fill(page, p->cfg, m, now);
-	mdp_mask(page, p->cfg, mask);
-	for (i = 0; i < page->len; i++) {
-		if (i >= page->free_from && i < page->free_to)
-			continue;
+	if (page->code == MDP_CACHING)
+		mdp_mask_caching(p->cfg, mask);
+	for (i = 0; i < page->len; i++)
 		if ((b[i] ^ now[i]) & ~mask[i])
 			return mdp_refuse(err, MDP_ASC_LIST, at + i);
-	}
-	bad = mdp_take(page, p->cfg, b, m);
-	return bad ? mdp_refuse(err, MDP_ASC_LIST, at + bad) : true;
+	if (page->code == MDP_CACHING)
+		mdp_take_caching(p->cfg, b, m);
+	return true;
 }
 
 /* The pages from byte @at of the list on; into @m. */

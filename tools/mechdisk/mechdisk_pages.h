@@ -2,10 +2,8 @@
 /*
  * Mode pages of the simulated drive: MODE SENSE and MODE SELECT.
  *
- * Format device (03h), rigid disk geometry (04h), caching (08h), control (0Ah),
- * notch (0Ch) and, of a drive with a standby timer, power condition (1Ah); 03h
- * and 0Ch as in SCSI-2 (9.3.3), which drives still follow.  A SATA drive has 01h,
- * 08h and 0Ah alone.  Bytes in, bytes out; the caller serialises.
+ * Error recovery (01h), caching (08h), control (0Ah) and, of a SCSI drive with a standby timer,
+ * power condition (1Ah).  Bytes in, bytes out; the caller serialises.
  */
 #ifndef MECHDISK_PAGES_H
 #define MECHDISK_PAGES_H
@@ -36,13 +34,9 @@ struct mdp_error {
 /**
  * struct mdp_modes - what MODE SELECT can change
  * @caching: RCD, DRA (both inverted) and WCE
- * @notch: active notch, 1 for the first zone; 0: the whole drive
- * @logical: notch boundaries are LBNs (LPN)
  */
 struct mdp_modes {
 	struct mde_caching caching;
-	u16 notch;
-	bool logical;
 };
 
 /**

@@ -45,13 +45,6 @@ static void test_limits(void **state)
 	reads_on_to(RECORDS "read_ahead track\nlook_ahead off\n", 10, 10, 19);
 }
 
-/* The segment began at 10 and has room for 100 sectors. */
-static void test_full(void **state)
-{
-	(void)state;
-	reads_on_to(RECORDS "cache 4 100 0\nread_ahead segment\n", 10, 10, 109);
-}
-
 /* Nothing follows the drive's last sector. */
 static void test_end_of_drive(void **state)
 {
@@ -74,22 +67,6 @@ static void test_end_of_drive(void **state)
 		hand_until(&h, 300 * MS);
 		hand_end(&h);
 	}
-}
-
-/* 20 to 24 have passed in the middle of sector 25, and no more. */
-static void test_hit_under_way(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, RECORDS "read_ahead track\n");
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	assert_int_equal(hand_run(&h, 1530 * US, MDE_READ, 18, 7),
-			 1530 * US + 7 * BUS);
-	assert_int_equal(h.e.stats.read_hits, 1);
-	/* Reading on was not disturbed: 40 has passed at 2460. */
-	assert_true(hand_hits(&h, 2490 * US, 40, 1));
-	hand_end(&h);
 }
 
 /*
@@ -125,30 +102,6 @@ static void test_ride(void **state)
 	assert_int_equal(h.e.stats.partial_hits, 1);
 	/* It goes on behind that. */
 	assert_true(hand_hits(&h, 10 * MS, 99, 1));
-	hand_end(&h);
-}
-
-/* Beyond where the drive would have stopped, and on from there. */
-static void test_ride_beyond(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, RECORDS "read_ahead segment 10\n");
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	assert_int_equal(hand_run(&h, 1600 * US, MDE_READ, 24, 26),
-			 50 * SECTOR + BUS);
-	assert_true(hand_hits(&h, 10 * MS, 59, 1));
-	assert_false(hand_hits(&h, 20 * MS, 60, 1));
-	hand_end(&h);
-	/*
-	 * Over a head switch: 99 has passed at 6000, sector 0 of the other track
-	 * begins at 12000.
-	 */
-	hand_begin(&h, RECORDS "read_ahead cylinder\n");
-	hand_run(&h, 0, MDE_READ, 80, 10);
-	assert_int_equal(hand_run(&h, 5500 * US, MDE_READ, 85, 25),
-			 2 * TURN + 10 * SECTOR + BUS);
 	hand_end(&h);
 }
 
@@ -223,21 +176,6 @@ static void test_stop(void **state)
 	hand_end(&h);
 }
 
-/* Its arrival ends reading on, whatever the drive's overhead. */
-static void test_stop_overhead(void **state)
-{
-	struct hand h;
-	int n;
-
-	(void)state;
-	hand_begin(&h, RECORDS "read_ahead track\ncommand_overhead_ns 200000 0\n");
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	n = hand_send(&h, 1530 * US, MDE_READ, CYLINDER + 50, 1);
-	assert_int_equal(hand_started(&h, n), 1730 * US);
-	assert_false(hand_hits(&h, 20 * MS, 27, 1));
-	hand_end(&h);
-}
-
 /* The head switch from 6000 to 6300 us is finished, and then the way back. */
 static void test_stop_seek(void **state)
 {
@@ -257,20 +195,6 @@ static void test_stop_seek(void **state)
 	hand_run(&h, 0, MDE_READ, 90, 10);
 	n = hand_send(&h, 6400 * US, MDE_READ, 50, 1);
 	assert_int_equal(hand_started(&h, n), 6400 * US);
-	hand_end(&h);
-}
-
-/* After the sector under the head, and that one is kept. */
-static void test_stop_keeps(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, RECORDS "read_ahead track\n");
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	hand_run(&h, 1530 * US, MDE_READ, CYLINDER + 50, 1);
-	assert_true(hand_hits(&h, 20 * MS, 10, 16));
-	assert_false(hand_hits(&h, 40 * MS, 26, 1));
 	hand_end(&h);
 }
 
@@ -330,24 +254,6 @@ static void test_not_begun(void **state)
 	hand_end(&h);
 }
 
-/* The arm moves on at the report: up to then the drive reads on. */
-static void test_late_seek(void **state)
-{
-	struct hand h;
-	int n;
-
-	(void)state;
-	hand_begin(&h, RECORDS "read_ahead track\nearly_seek off\n"
-		   "completion_overhead_ns 140000\nfirmware fcfs\n");
-	hand_send(&h, 0, MDE_READ, 10, 10);
-	n = hand_send(&h, 0, MDE_READ, CYLINDER + 50, 1);
-	/* The report is at 1200 + 10 + 140 us, in the middle of 22. */
-	assert_int_equal(hand_started(&h, n), 23 * SECTOR);
-	assert_true(hand_hits(&h, 20 * MS, 10, 12));
-	assert_false(hand_hits(&h, 40 * MS, 24, 1));
-	hand_end(&h);
-}
-
 /*
  * Nobody asked for it: no error, no recovery, and the drive stops there.
  * Seen to fail: mda_before_bad() that finds none.
@@ -376,50 +282,6 @@ static void test_bad(void **state)
 	hand_run(&h, 0, MDE_READ, 10, 10);
 	assert_int_equal(hand_done(&h, hand_send(&h, 20 * MS, MDE_READ, 20, 1))->asc,
 			 0x11);
-	hand_end(&h);
-}
-
-/* A hit on the way extends reading on, but not beyond a bad sector. */
-static void test_bad_beyond(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, RECORDS "read_ahead segment 30\n"
-		   "medium_error 45 1 recovery_ms=1\n");
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	assert_true(hand_hits(&h, 1530 * US, 20, 4));
-	assert_int_equal(hand_done(&h, hand_send(&h, 20 * MS, MDE_READ, 45, 1))->asc,
-			 0x11);
-	assert_false(hand_hits(&h, 40 * MS, 46, 1));
-	hand_end(&h);
-	/* The same for a command that rides along. */
-	hand_begin(&h, RECORDS "read_ahead segment 10\n"
-		   "medium_error 35 1 recovery_ms=1\n");
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	hand_run(&h, 1530 * US, MDE_READ, 23, 5);
-	assert_int_equal(h.e.stats.partial_hits, 1);
-	assert_int_equal(hand_done(&h, hand_send(&h, 20 * MS, MDE_READ, 35, 1))->asc,
-			 0x11);
-	hand_end(&h);
-}
-
-/* Sent on the way or not: what has been sent is dropped. */
-static void test_discard(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, RECORDS "read_ahead track\ndiscard_read on\n");
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	assert_true(hand_hits(&h, 1530 * US, 20, 4));
-	assert_true(hand_hits(&h, 20 * MS, 30, 4));
-	assert_false(hand_hits(&h, 40 * MS, 20, 4));
-	hand_end(&h);
-	hand_begin(&h, RECORDS "read_ahead track\ndiscard_read on\n");
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	assert_true(hand_hits(&h, 1530 * US, 20, 4));
-	assert_false(hand_hits(&h, 20 * MS, 20, 4));
 	hand_end(&h);
 }
 
@@ -478,24 +340,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_end_of_drive),
-		cmocka_unit_test(test_hit_under_way),
 		cmocka_unit_test(test_front),
 		cmocka_unit_test(test_ride),
-		cmocka_unit_test(test_ride_beyond),
 		cmocka_unit_test(test_trigger),
 		cmocka_unit_test(test_on_hit),
 		cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_stop_overhead),
 		cmocka_unit_test(test_stop_seek),
-		cmocka_unit_test(test_stop_keeps),
 		cmocka_unit_test(test_least),
 		cmocka_unit_test(test_not_begun),
-		cmocka_unit_test(test_late_seek),
 		cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_bad_beyond),
-		cmocka_unit_test(test_discard),
 		cmocka_unit_test(test_switched_off),
 		cmocka_unit_test(test_remaps_quickly),
 	};

@@ -37,23 +37,6 @@ static void test_whole(void **state)
 	hand_end(&h);
 }
 
-/* The arm stays where it is, and another command's service goes on. */
-static void test_beside(void **state)
-{
-	struct hand h;
-	int a, b;
-
-	(void)state;
-	hand_begin(&h, RECORDS);
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	/* Understood at 6200 us, 1000 to the cylinder: 50 begins at 9000. */
-	a = hand_send(&h, 6000 * US, MDE_READ, CYLINDER + 50, 1);
-	b = hand_send(&h, 6300 * US, MDE_READ, 10, 2);
-	assert_int_equal(hand_report(&h, b), 6400 * US + 2 * BUS);
-	assert_int_equal(hand_report(&h, a), TURN + 51 * SECTOR + BUS);
-	hand_end(&h);
-}
-
 static void test_partial(void **state)
 {
 	struct hand h;
@@ -71,22 +54,6 @@ static void test_partial(void **state)
 	assert_int_equal(hand_run(&h, 8 * MS, MDE_READ, 10, 15),
 			 8100 * US + 15 * BUS);
 	assert_false(hand_hits(&h, 9 * MS, 25, 1));
-	hand_end(&h);
-}
-
-/* What was there is sent before the rest comes: with a slow bus that shows. */
-static void test_partial_bus(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, RECORDS "bus_ns 100000\n");
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	/*
-	 * Understood as a hit at 6600 us: the bus carries 5 sectors until 7100;
-	 * 20 has passed at 7260: 5 more until 7760.
-	 */
-	assert_int_equal(hand_run(&h, 6500 * US, MDE_READ, 15, 10), 7760 * US);
 	hand_end(&h);
 }
 
@@ -309,22 +276,6 @@ static void test_under_way(void **state)
 	hand_end(&h);
 }
 
-/* Two hits at once: the bus carries one after the other. */
-static void test_hits_share_bus(void **state)
-{
-	struct hand h;
-	int a, b;
-
-	(void)state;
-	hand_begin(&h, RECORDS);
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	a = hand_send(&h, 2 * MS, MDE_READ, 10, 10);
-	b = hand_send(&h, 2 * MS, MDE_READ, 10, 10);
-	assert_int_equal(hand_report(&h, a), 2100 * US + 10 * BUS);
-	assert_int_equal(hand_report(&h, b), 2100 * US + 20 * BUS);
-	hand_end(&h);
-}
-
 /*
  * Blocks of 8: all that came off the medium is kept, so that reading on misses nothing; but for
  * what is behind a bad sector. Seen to fail with what was asked for only.
@@ -349,9 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_beside),
 		cmocka_unit_test(test_partial),
-		cmocka_unit_test(test_partial_bus),
 		cmocka_unit_test(test_verify),
 		cmocka_unit_test(test_not_asked),
 		cmocka_unit_test(test_replacement),
@@ -363,7 +312,6 @@ int main(void)
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_under_way),
-		cmocka_unit_test(test_hits_share_bus),
 	};
 
 	return cmocka_run_group_tests_name("mechdisk cache", tests, NULL, NULL);

@@ -90,21 +90,6 @@ static void test_defects(void **state)
 	assert_false(list.substituted);
 }
 
-static void test_format_substituted(void **state)
-{
-	struct mdd_list list;
-	u64 got[1];
-
-	(void)state;
-	begin(NULL);
-	assert_int_equal(defects_10(0x08 | SHORT, got, 1, &list), 4);
-	assert_true(list.substituted);
-	assert_int_equal(list.format, SECTOR);
-	assert_int_equal(got[0], place(3, 1, 140));
-	assert_int_equal(defects_10(SHORT, got, 1, &list), 0);
-	assert_false(list.substituted);
-}
-
 /*
  * A run of slips counts by its sectors; (12) starts anywhere.
  * Seen to fail: mdd_skip() to the begin of a run.
@@ -315,7 +300,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_defects, end),
-		cmocka_unit_test_teardown(test_format_substituted, end),
 		cmocka_unit_test_teardown(test_index, end),
 		cmocka_unit_test_teardown(test_many, end),
 		cmocka_unit_test_teardown(test_there_and_back, end),

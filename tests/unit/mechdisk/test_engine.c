@@ -225,36 +225,6 @@ static void test_report(void **state)
 	end(&f);
 }
 
-/*
- * With jitter longer than a transfer, reports still keep the order of service,
- * and the mechanics go on without waiting for them.
- * Seen to fail: mde_report() without last_report.
- */
-static void test_reports_in_order(void **state)
-{
-	struct fixture f;
-	u64 last = 0, start;
-	int round, i, slot;
-
-	(void)state;
-	begin(&f, "jitter_ns 100000\nfirmware fcfs\n");
-	for (round = 0; round < 20; round++) {
-		start = (f.now - f.e.origin_ns) * 1000;
-		for (i = 0; i < 30; i++)
-			mde_submit(&f.e, f.now, MDE_READ, i, 1, 0);
-		for (i = 0; i < 30; i++) {
-			slot = mdu_finish(&f.e, &f.now);
-			assert_int_equal(f.e.slot[slot].lbn, i);
-			assert_true(f.e.slot[slot].report >= last);
-			last = f.e.slot[slot].report;
-			mde_release(&f.e, slot);
-		}
-		assert_true(last - start <
-			    (TURN + 30 * SECTOR + 100 * US) * 1000);
-	}
-	end(&f);
-}
-
 static void spread(const char *records, double *mean, double *sd, double *worst)
 {
 	struct fixture f;
@@ -302,26 +272,6 @@ static void test_noise(void **state)
 	assert_true(fabs(mean - 10) < 2 && fabs(sd - 99.5) < 10);
 }
 
-/*
- * The longest seeks that a description can have: 10^7 cylinders, a second.
- * Seen to fail: the product of both in picoseconds.
- */
-static void test_long_seek(void **state)
-{
-	struct mde_seek curve[] = {
-		{ .dist = 1, .ns = 3 }, { .dist = 10000000, .ns = 1000000000 },
-	};
-	struct mde_config c = { .seek = curve, .seeks = 2 };
-
-	(void)state;
-	/* 3 + (10^9 - 3) * (dist - 1) / (10^7 - 1) ns */
-	assert_int_equal(mdm_move_ps(&c, 9999999, false, false), 999999899999);
-	assert_int_equal(mdm_move_ps(&c, 2, false, false), 103000);
-	curve[0].ns = 1000000000;
-	curve[1].ns = 3;
-	assert_int_equal(mdm_move_ps(&c, 9999999, false, false), 103001);
-}
-
 /* Noise never makes a seek shorter than nothing, nor moves a head switch. */
 static void test_noise_bounds(void **state)
 {
@@ -359,35 +309,6 @@ static void test_rpm_error(void **state)
 	assert_in_range(took(&f, MDE_READ, 0, 1), TURN / 0.99 - 1,
 			TURN / 0.99 + 2);
 	end(&f);
-}
-
-/* Order in which LBNs are served that arrive together behind a first one. */
-static void order(const char *policy, const u64 *lbn, const u64 *expect, int n)
-{
-	struct fixture f;
-	int i, slot;
-
-	begin(&f, policy);
-	for (i = 0; i < n; i++)
-		mde_submit(&f.e, f.now, MDE_READ, lbn[i], 1, 0);
-	for (i = 0; i < n; i++) {
-		slot = mdu_finish(&f.e, &f.now);
-		assert_int_equal(f.e.slot[slot].lbn, expect[i]);
-		mde_release(&f.e, slot);
-	}
-	end(&f);
-}
-
-static void test_policies(void **state)
-{
-	/* After 50: 80 on the same track costs 29 sectors, 10 costs 59; ... */
-	static const u64 lbn[] = { 50, 10, CYLINDER + 60, 80 };
-	static const u64 sptf[] = { 10, 50, 80, CYLINDER + 60 };
-
-	(void)state;
-	order("firmware fcfs\n", lbn, lbn, 4);
-	/* 10 comes first; from 51 on: 80 in 29; 60 of the next cylinder. */
-	order("firmware sptf\n", lbn, sptf, 4);
 }
 
 static void test_full(void **state)
@@ -431,46 +352,6 @@ static void test_release(void **state)
 	assert_int_equal(f.e.outstanding, 0);
 	assert_true(mde_next_event(&f.e) == MDE_NEVER);
 	end(&f);
-}
-
-/*
- * The instants do not depend on how punctually the caller calls.
- * Seen to fail: mde_choose() without "s->ready > t".
- */
-static void test_late_caller(void **state)
-{
-	struct fixture f[2];
-	u64 report[2][40];
-	int run, i, slot;
-
-	(void)state;
-	for (run = 0; run < 2; run++) {
-		/* The second caller looks every millisecond only. */
-		u64 step = run ? 1000 * US : US;
-		int done = 0, sent = 0;
-		u64 t;
-
-		begin(&f[run], "noise laplace 120000\n");
-		for (t = 0; done < 40; t += step) {
-			u64 now = f[run].now + t;
-
-			while (sent < 40 && sent * 4000 * US <= t) {
-				slot = mde_submit(&f[run].e, now, MDE_READ,
-						  (sent * 7919) % 19000, 8, 0);
-				assert_true(slot >= 0);
-				sent++;
-			}
-			mde_advance(&f[run].e, now);
-			while ((slot = mde_due(&f[run].e, now)) >= 0) {
-				report[run][done++] = f[run].e.slot[slot].report;
-				mde_release(&f[run].e, slot);
-			}
-		}
-	}
-	for (i = 0; i < 40; i++)
-		assert_int_equal(report[0][i], report[1][i]);
-	end(&f[0]);
-	end(&f[1]);
 }
 
 static void test_bad_sectors(void **state)
@@ -585,19 +466,6 @@ static void test_slip_and_remap(void **state)
 	end(&f);
 }
 
-static void test_angle(void **state)
-{
-	struct fixture f;
-
-	(void)state;
-	begin(&f, "");
-	mde_place_head(&f.e, 0, 0, f.now, 1ULL << 62);
-	assert_true(mdu_turn_apart(mdu_turn(mde_angle(&f.e, f.now)), 0.25) < 1 / 1e9);
-	assert_true(mdu_turn_apart(mdu_turn(mde_angle(&f.e, f.now + TURN / 2)),
-				   0.75) < 1 / 1e9);
-	end(&f);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -608,21 +476,16 @@ int main(void)
 		cmocka_unit_test(test_overhead),
 		cmocka_unit_test(test_bus),
 		cmocka_unit_test(test_report),
-		cmocka_unit_test(test_reports_in_order),
 		cmocka_unit_test(test_noise),
-		cmocka_unit_test(test_long_seek),
 		cmocka_unit_test(test_noise_bounds),
 		cmocka_unit_test(test_rpm_error),
-		cmocka_unit_test(test_policies),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_release),
-		cmocka_unit_test(test_late_caller),
 		cmocka_unit_test(test_bad_sectors),
 		cmocka_unit_test(test_recovery_limit),
 		cmocka_unit_test(test_healing),
 		cmocka_unit_test(test_bad_limit),
 		cmocka_unit_test(test_slip_and_remap),
-		cmocka_unit_test(test_angle),
 	};
 
 	return cmocka_run_group_tests_name("mechdisk engine", tests, NULL,

@@ -53,27 +53,6 @@ static void test_policies(void **state)
 	order("firmware sptf\n", lbn, sptf);
 }
 
-/* Of equals the older, whichever slots they are in. */
-static void test_older(void **state)
-{
-	struct hand h;
-	int first, a, b;
-
-	(void)state;
-	hand_begin(&h, "firmware fcfs\n");
-	first = mde_submit(&h.e, h.now, MDE_READ, 50, 1, 0);
-	h.now += 51 * SECTOR;
-	mde_advance(&h.e, h.now);
-	assert_int_equal(mde_due(&h.e, h.now), first);
-	a = mde_submit(&h.e, h.now, MDE_READ, 90, 1, 0);
-	mde_release(&h.e, first);
-	b = mde_submit(&h.e, h.now, MDE_READ, 60, 1, 0);
-	assert_true(b < a);
-	mde_advance(&h.e, h.now);
-	assert_int_equal(mde_started(&h.e), a);
-	hand_end(&h);
-}
-
 /* What the drive has not understood by then does not take part. */
 static void test_understood(void **state)
 {
@@ -146,43 +125,6 @@ static void test_ncq_verify(void **state)
 	hand_end(&h);
 }
 
-/* Even answered by the buffer a command does not overtake a barrier. */
-static void test_ncq_hit(void **state)
-{
-	struct hand h;
-	int f, n;
-
-	(void)state;
-	hand_begin(&h, "queueing ncq\ncache 4 100 0\n");
-	hand_send(&h, 0, MDE_READ, 10, 1);
-	hand_send(&h, 1 * MS, MDE_READ, 50, 1);
-	assert_true(hand_hits(&h, 1010 * US, 10, 1));
-	f = hand_send(&h, 1020 * US, MDE_FLUSH, 0, 0);
-	n = hand_send(&h, 1030 * US, MDE_READ, 10, 1);
-	assert_int_equal(hand_report(&h, f), 51 * SECTOR);
-	assert_int_equal(hand_report(&h, n), 51 * SECTOR);
-	assert_int_equal(h.done[n].kind, MDE_READ_HIT);
-	hand_end(&h);
-}
-
-/* The flush waits for the barrier and for the data: 3060, 6600 to 7200 us. */
-static void test_ncq_write_back(void **state)
-{
-	struct hand h;
-	int f, n;
-
-	(void)state;
-	hand_begin(&h, "queueing ncq\ncache 4 100 2\nwrite_cache back\n"
-		   "firmware fcfs\n");
-	hand_send(&h, 0, MDE_READ, 50, 1);
-	hand_send(&h, 100 * US, MDE_WRITE, 10, 10);
-	f = hand_send(&h, 200 * US, MDE_FLUSH, 0, 0);
-	n = hand_send(&h, 300 * US, MDE_WRITE, 30, 10);
-	assert_int_equal(hand_report(&h, f), TURN + 20 * SECTOR);
-	assert_int_equal(hand_report(&h, n), TURN + 20 * SECTOR);
-	hand_end(&h);
-}
-
 /* From 10 to 12 ms at cylinder 11, 2 ms away. */
 static void test_internal(void **state)
 {
@@ -249,22 +191,6 @@ static void test_internal_idle(void **state)
 	assert_true(clock() - begun < 2 * CLOCKS_PER_SEC);
 }
 
-/* With a command waiting the drive's own business still has its turn. */
-static void test_internal_between(void **state)
-{
-	struct hand h;
-	int n;
-
-	(void)state;
-	hand_begin(&h, "internal_activity 10 2 0\nfirmware fcfs\n");
-	hand_send(&h, 8 * MS, MDE_READ, 90, 1);
-	n = hand_send(&h, 8 * MS, MDE_READ, 95, 1);
-	/* 90 begins at 11400; then 2 ms, and 95 begins at 17700. */
-	assert_int_equal(hand_started(&h, n), 13460 * US);
-	assert_int_equal(hand_report(&h, n), 2 * TURN + 96 * SECTOR);
-	hand_end(&h);
-}
-
 /*
  * Blocks of 8: what covers one in part reads it first, which costs a turn.
  * Seen to fail: mdv_read_first() that says 0.
@@ -310,20 +236,6 @@ static void test_read_modify_write_tracks(void **state)
 	hand_end(&h);
 }
 
-/* One sector of a block that crosses to the other track, where 0 comes at 12 ms. */
-static void test_read_block_tracks(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, "physical_exponent 3\nbus_ns 10000\n");
-	assert_int_equal(hand_run(&h, 0, MDE_READ, 97, 1), 12240 * US);
-	hand_end(&h);
-	hand_begin(&h, "physical_exponent 3\nbus_ns 10000\n");
-	assert_int_equal(hand_run(&h, 0, MDE_READ, 102, 1), 12240 * US);
-	hand_end(&h);
-}
-
 /* The overhead depends on the command before, and on what it turns out to be. */
 static void test_overheads(void **state)
 {
@@ -346,24 +258,6 @@ static void test_overheads(void **state)
 	assert_int_equal(hand_started(&h, n), 6730 * US);
 	n = hand_send(&h, 8 * MS, MDE_READ, 90, 1);
 	assert_int_equal(hand_started(&h, n), 8500 * US);
-	hand_end(&h);
-}
-
-/*
- * The command before is the one that is being served, also for a caller that
- * has not looked since: 500 us after the write, not 0.
- */
-static void test_overhead_late(void **state)
-{
-	struct hand h;
-	int slot;
-
-	(void)state;
-	hand_begin(&h, "overhead_ns read_miss 0 500000\n");
-	mde_submit(&h.e, h.now, MDE_WRITE, 10, 1, 0);
-	slot = mde_submit(&h.e, h.now + 600 * US, MDE_READ, 15, 1, 0);
-	mde_advance(&h.e, h.now + 5 * MS);
-	assert_int_equal(hand_ns(h.e.slot[slot].started), 1100 * US);
 	hand_end(&h);
 }
 
@@ -572,20 +466,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_policies),
-		cmocka_unit_test(test_older),
 		cmocka_unit_test(test_understood),
 		cmocka_unit_test(test_ncq_flush),
 		cmocka_unit_test(test_ncq_verify),
-		cmocka_unit_test(test_ncq_hit),
-		cmocka_unit_test(test_ncq_write_back),
 		cmocka_unit_test(test_internal),
 		cmocka_unit_test(test_internal_idle),
-		cmocka_unit_test(test_internal_between),
 		cmocka_unit_test(test_read_modify_write),
 		cmocka_unit_test(test_read_modify_write_tracks),
-		cmocka_unit_test(test_read_block_tracks),
 		cmocka_unit_test(test_overheads),
-		cmocka_unit_test(test_overhead_late),
 		cmocka_unit_test(test_watermark),
 		cmocka_unit_test(test_reselect),
 		cmocka_unit_test(test_bus_order),

@@ -249,23 +249,6 @@ static const char * const orders[] = {
 };
 
 /*
- * Seen to fail: mdl_slips_passed() with "<" for "<=", mdl_lbn_at() without its
- * look for a remap from there.
- */
-static void test_toy(void **state)
-{
-	struct mde_config c;
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < ARRAY_SIZE(orders); i++) {
-		mdu_load("toy.fbdrive", orders[i], &c);
-		check_drive(&c);
-		mdt_free(&c);
-	}
-}
-
-/*
  * Zones with odd numbers of cylinders, so that the two serpentine orders
  * differ; slips at the first sector, back to back, over a whole track, across
  * tracks, at the last sector and among the spares.
@@ -673,7 +656,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_toy),
 		cmocka_unit_test(test_big),
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_repeat),

@@ -98,46 +98,10 @@ static void test_reference(void **state)
 	expect("FCFS 1", rate("noise off\njitter_ns 0\n", 1), 108.7);
 }
 
-/*
- * Seek noise that the firmware does not foresee costs turns: 169 requests a second
- * with it and 173 without.
- */
-static void test_noise(void **state)
-{
-	double quiet = rate("noise off\n", 10), noisy = rate("", 10);
-
-	(void)state;
-	print_message("SPTF 10 with noise: %.1f, %.2f %% below\n", noisy,
-		      100 - 100 * noisy / quiet);
-	assert_true(noisy > 0.96 * quiet && noisy < 0.99 * quiet);
-}
-
-/* The same seed gives the same run, another seed another. */
-static void test_seed(void **state)
-{
-	double a = rate("seed 7\n", 10);
-
-	(void)state;
-	assert_true(a == rate("seed 7\n", 10));
-	assert_true(a != rate("seed 8\n", 10));
-}
-
-/* The report's delay never delays the next command's mechanics. */
-static void test_jitter_only_report(void **state)
-{
-	double a = rate("jitter_ns 0\n", 10), b = rate("jitter_ns 100000\n", 10);
-
-	(void)state;
-	assert_true(fabs(a / b - 1) < 0.003);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reference),
-		cmocka_unit_test(test_noise),
-		cmocka_unit_test(test_seed),
-		cmocka_unit_test(test_jitter_only_report),
 	};
 
 	return cmocka_run_group_tests_name("mechdisk closed loop", tests, NULL,

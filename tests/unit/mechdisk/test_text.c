@@ -689,27 +689,6 @@ static void test_missing(void **state)
 	}
 }
 
-/* All that is shipped can be read. */
-static void test_shipped(void **state)
-{
-	static const char * const name[] = {
-		"atlas10k.fbdrive", "atlas10k-hs08.fbdrive", "toy.fbdrive",
-	};
-	struct mde_config c;
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < ARRAY_SIZE(name); i++) {
-		mdu_load(name[i], NULL, &c);
-		print_message("%s: %llu sectors\n", name[i],
-			      (unsigned long long)c.sectors);
-		mdt_free(&c);
-	}
-	mdu_load("atlas10k-hs08.fbdrive", NULL, &c);
-	assert_int_equal(c.head_switch_ns, 800000);
-	mdt_free(&c);
-}
-
 /* Spoiled texts: refused or accepted, but never out of bounds (sanitizers). */
 static void spoil(const char *text, const char *junk)
 {
@@ -778,7 +757,6 @@ int main(void)
 		cmocka_unit_test(test_fractions),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_shipped),
 		cmocka_unit_test(test_spoiled),
 		cmocka_unit_test(test_refused_runs),
 		cmocka_unit_test(test_spoiled_runs),

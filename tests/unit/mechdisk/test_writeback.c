@@ -86,22 +86,6 @@ static void test_delay(void **state)
 	hand_end(&h);
 }
 
-/* Two flushes wait for the same data. */
-static void test_flushes(void **state)
-{
-	struct hand h;
-	int a, b;
-
-	(void)state;
-	hand_begin(&h, RECORDS);
-	hand_send(&h, 0, MDE_WRITE, 10, 10);
-	a = hand_send(&h, 300 * US, MDE_FLUSH, 0, 0);
-	b = hand_send(&h, 500 * US, MDE_FLUSH, 0, 0);
-	assert_int_equal(hand_report(&h, a), 20 * SECTOR);
-	assert_int_equal(hand_report(&h, b), 20 * SECTOR);
-	hand_end(&h);
-}
-
 /*
  * What came after a flush does not delay it.
  * Seen to fail: mdq_blocked() of a flush without g->arrived.
@@ -125,23 +109,6 @@ static void test_flush_and_later(void **state)
 	hand_send(&h, 400 * US, MDE_WRITE, 20, 10);
 	assert_int_equal(hand_report(&h, n), 20 * SECTOR);
 	assert_int_equal(flushed(&h, 1300 * US), 30 * SECTOR);
-	hand_end(&h);
-}
-
-/* A host that writes on and on: a flush does not wait for ever. */
-static void test_flush_in_stream(void **state)
-{
-	struct hand h;
-	u64 lbn;
-	int n;
-
-	(void)state;
-	hand_begin(&h, RECORDS "append_writes on\n");
-	hand_send(&h, 0, MDE_WRITE, 10, 10);
-	n = hand_send(&h, 300 * US, MDE_FLUSH, 0, 0);
-	for (lbn = 20; lbn < 90; lbn += 10)
-		hand_send(&h, lbn * SECTOR - 500 * US, MDE_WRITE, lbn, 10);
-	assert_int_equal(hand_report(&h, n), 20 * SECTOR);
 	hand_end(&h);
 }
 
@@ -171,23 +138,6 @@ static void test_destage(void **state)
 	assert_int_equal(hand_report(&h, n), 70 * SECTOR + BUS);
 	/* Then there is nothing else to do. */
 	assert_int_equal(flushed(&h, 5 * MS), TURN + 20 * SECTOR);
-	hand_end(&h);
-}
-
-/* With a command waiting for it, it is not put off. */
-static void test_destage_wanted(void **state)
-{
-	struct hand h;
-	int f, n;
-
-	(void)state;
-	hand_begin(&h, RECORDS "firmware fcfs\ndestage idle\n");
-	hand_send(&h, 0, MDE_READ, 50, 1);
-	hand_send(&h, 100 * US, MDE_WRITE, 10, 10);
-	n = hand_send(&h, 500 * US, MDE_READ, 60, 10);
-	f = hand_send(&h, 600 * US, MDE_FLUSH, 0, 0);
-	assert_int_equal(hand_report(&h, f), TURN + 20 * SECTOR);
-	assert_int_equal(hand_started(&h, n), TURN + 20 * SECTOR);
 	hand_end(&h);
 }
 
@@ -243,20 +193,6 @@ static void test_append(void **state)
 	hand_send(&h, 0, MDE_WRITE, 10, 10);
 	assert_int_equal(hand_run(&h, 300 * US, MDE_WRITE, 20, 6),
 			 TURN + 20 * SECTOR + 6 * BUS);
-	hand_end(&h);
-}
-
-/* The head is just writing what it continues: it follows without a gap. */
-static void test_append_under_way(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, RECORDS "cache 4 100 1\nappend_writes on\n");
-	hand_send(&h, 0, MDE_WRITE, 10, 10);
-	assert_int_equal(hand_run(&h, 700 * US, MDE_WRITE, 20, 10), 950 * US);
-	assert_int_equal(flushed(&h, 1 * MS), 30 * SECTOR);
-	assert_int_equal(h.e.stats.destages, 2);
 	hand_end(&h);
 }
 
@@ -360,18 +296,6 @@ static void test_fua(void **state)
 	hand_end(&h);
 }
 
-static void test_too_long(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, RECORDS "cache 4 20 2\n");
-	assert_int_equal(hand_run(&h, 0, MDE_WRITE, 10, 21), 31 * SECTOR);
-	assert_int_equal(hand_run(&h, 6 * MS, MDE_WRITE, 10, 20), 6350 * US);
-	assert_int_equal(h.e.stats.cached_writes, 1);
-	hand_end(&h);
-}
-
 /* Only what continues the write under way. */
 static void test_stream(void **state)
 {
@@ -412,24 +336,6 @@ static void test_switch(void **state)
 	hand_end(&h);
 }
 
-/* Nothing is reported before it is switched on. */
-static void test_switch_waiting(void **state)
-{
-	struct mde_caching on = { .write_cache = true };
-	struct hand h;
-	int n;
-
-	(void)state;
-	hand_begin(&h, RECORDS "write_cache off\n");
-	hand_send(&h, 0, MDE_READ, 90, 1);
-	n = hand_send(&h, 0, MDE_WRITE, 10, 10);
-	hand_until(&h, 2 * MS);
-	mde_set_caching(&h.e, h.now, &on);
-	assert_true(hand_report(&h, n) >= 2 * MS);
-	assert_int_equal(h.late, 0);
-	hand_end(&h);
-}
-
 /*
  * Sent to the host, but still to be written: FUA waits for the medium even with
  * discard_read.  The read of 90 ends at 5460, 10 to 19 are written until 7200.
@@ -447,52 +353,6 @@ static void test_discard(void **state)
 	assert_int_equal(hand_run(&h, 300 * US, MDE_READ, 10, 10), 400 * US);
 	n = fua(&h, 500 * US, MDE_READ, 10, 10);
 	assert_int_equal(hand_report(&h, n), 2 * TURN + 20 * SECTOR + BUS);
-	hand_end(&h);
-}
-
-/*
- * What other segments hold of the sectors is old, also once they are written.
- * Seen to fail: mdv_serve_cached_write() without mdb_forget().
- */
-static void test_drops(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, RECORDS);
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	hand_run(&h, 10 * MS, MDE_WRITE, 15, 2);
-	assert_false(hand_hits(&h, 10300 * US, 15, 1));
-	assert_false(hand_hits(&h, 30 * MS, 10, 1));
-	hand_end(&h);
-}
-
-/* Bad sectors become good when the data reach them. */
-static void test_heal(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, RECORDS "medium_error 12 1 recovery_ms=0\n");
-	hand_send(&h, 0, MDE_WRITE, 10, 10);
-	assert_int_equal(hand_done(&h, hand_send(&h, 20 * MS, MDE_READ, 10, 10))->asc,
-			 0);
-	hand_end(&h);
-}
-
-/* No room for what is read: all segments are dirty. */
-static void test_all_dirty(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, RECORDS "cache 1 100 1\ndestage idle\n");
-	hand_send(&h, 0, MDE_READ, 90, 1);
-	hand_send(&h, 0, MDE_WRITE, 10, 10);
-	/* 95 follows at 5700, without being kept. */
-	assert_int_equal(hand_run(&h, 1 * MS, MDE_READ, 95, 1), 96 * SECTOR + BUS);
-	assert_int_equal(flushed(&h, 5800 * US), TURN + 20 * SECTOR);
-	assert_false(hand_hits(&h, 20 * MS, 95, 1));
 	hand_end(&h);
 }
 
@@ -519,26 +379,17 @@ int main(void)
 		cmocka_unit_test(test_report),
 		cmocka_unit_test(test_flush),
 		cmocka_unit_test(test_delay),
-		cmocka_unit_test(test_flushes),
 		cmocka_unit_test(test_flush_and_later),
-		cmocka_unit_test(test_flush_in_stream),
 		cmocka_unit_test(test_destage),
-		cmocka_unit_test(test_destage_wanted),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_append),
-		cmocka_unit_test(test_append_under_way),
 		cmocka_unit_test(test_append_data),
 		cmocka_unit_test(test_overwrite),
 		cmocka_unit_test(test_read),
 		cmocka_unit_test(test_fua),
-		cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_stream),
 		cmocka_unit_test(test_switch),
-		cmocka_unit_test(test_switch_waiting),
 		cmocka_unit_test(test_discard),
-		cmocka_unit_test(test_drops),
-		cmocka_unit_test(test_heal),
-		cmocka_unit_test(test_all_dirty),
 		cmocka_unit_test(test_move),
 	};
 

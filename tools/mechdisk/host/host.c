@@ -17,7 +17,6 @@ static const char mdh_usage[] =
 	"       mechdisk-host loop DRIVE [--where disk|driver]\n"
 	"           [--policy fcfs|clook|sstf|sptf] [--depth N] [--think-ns N]\n"
 	"           [--bus-ns N] [--requests N] [--seed N] [--as-disksim]\n"
-	"       mechdisk-host bench DRIVE [--requests N] [--seed N]\n"
 	"       mechdisk-host probe DRIVE [--host-ns N] [--host-jitter-ns N]\n"
 	"           [--seed N] [--destructive]\n"
 	"loop without --policy: a drive goes by its own, a driver by sptf.\n"
@@ -301,7 +300,6 @@ int main(int argc, char **argv)
 		{ "locate", mdh_locate },
 		{ "info", mdh_info },
 		{ "loop", mdh_loop },
-		{ "bench", mdh_bench },
 		{ "probe", mdh_probe },
 	};
 	struct mdh_options o = {

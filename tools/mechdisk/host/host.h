@@ -4,7 +4,7 @@
  *
  * What a drive needs to be driven by hand: opened from its description, given
  * commands, waited for.  The subcommands are in host_replay.c, host_queue.c,
- * host_loop.c, host_probe.c and host_bench.c; host.c parses the command line.
+ * host_loop.c and host_probe.c; host.c parses the command line.
  */
 #ifndef MECHDISK_HOST_H
 #define MECHDISK_HOST_H
@@ -61,7 +61,6 @@ struct mdh_drive {
  * @depth: commands outstanding or thought about
  * @think_ns: from a completion to the command that follows it
  * @requests: commands to complete
- * @reads_only: no writes in the closed loop
  * @seed: of the closed loop's workload
  * @seeded: @seed was given
  * @host_ns: probe: what the host needs between a command's end and the next one
@@ -84,7 +83,6 @@ struct mdh_options {
 	u64 depth;
 	u64 think_ns;
 	u64 requests;
-	bool reads_only;
 	u64 seed;
 	bool seeded;
 	u64 host_ns;
@@ -109,23 +107,6 @@ struct mdh_line {
 	u64 lbn;
 	u64 count;
 	u64 ns;
-};
-
-/**
- * struct mdh_result - what a closed loop came to, means per command
- * @rate: commands per second of the drive's time
- * @response_ns: from the command's birth to its report
- * @seek_ns: first move, with head switch and write settle
- * @rotate_ns: what the mechanics took beyond @seek_ns and @transfer_ns
- * @transfer_ns: from the first sector to the last, switches between tracks
- *	included
- */
-struct mdh_result {
-	double rate;
-	double response_ns;
-	double seek_ns;
-	double rotate_ns;
-	double transfer_ns;
 };
 
 /**
@@ -244,29 +225,12 @@ int mdh_locate(const struct mdh_options *options);
 int mdh_info(const struct mdh_options *options);
 
 /**
- * mdh_run_loop() - a closed loop of random commands
- * @options: the command line
- * @analyse: find out what the mechanics did, too
- * @result: filled in
- */
-void mdh_run_loop(const struct mdh_options *options, bool analyse,
-		  struct mdh_result *result);
-
-/**
  * mdh_loop() - print what a closed loop came to
  * @options: the command line
  *
  * Return: the program's exit status.
  */
 int mdh_loop(const struct mdh_options *options);
-
-/**
- * mdh_bench() - how fast the engine is
- * @options: the command line
- *
- * Return: the program's exit status.
- */
-int mdh_bench(const struct mdh_options *options);
 
 /**
  * mdh_probe() - time commands for freeblock extract

@@ -71,7 +71,7 @@ static void mdh_draw_command(struct mdh_loop *l, struct mdh_command *c)
 {
 	u32 unit = MDH_UNIT / l->d->cfg.sector_bytes;
 
-	c->op = l->o->reads_only || mdh_draw(l, 3) ? MDE_READ : MDE_WRITE;
+	c->op = mdh_draw(l, 3) ? MDE_READ : MDE_WRITE;
 	c->count = unit;
 	while (mdh_draw(l, 2))
 		c->count += unit;
@@ -254,8 +254,8 @@ static void mdh_complete(struct mdh_loop *l, int slot)
 	l->wake[l->thinking++] = l->d->now + l->o->think_ns;
 }
 
-void mdh_run_loop(const struct mdh_options *o, bool analyse,
-		  struct mdh_result *r)
+/* A closed loop: what it came to is printed, means per command. */
+int mdh_loop(const struct mdh_options *o)
 {
 	struct mdh_loop l = { .o = o, .thinking = o->depth };
 	struct mdh_options with_policy = *o;
@@ -274,7 +274,7 @@ void mdh_run_loop(const struct mdh_options *o, bool analyse,
 			(unsigned long long)o->depth, o->drive,
 			(unsigned long long)l.d->cfg.queue_depth);
 	l.d->private = &l;
-	l.d->began = analyse || o->where == MDH_DRIVER ? mdh_analyse : NULL;
+	l.d->began = mdh_analyse;
 	l.random = o->seed * 0x9e3779b97f4a7c15ULL | 1;
 	while (done < o->requests) {
 		slot = mdh_wait(l.d, l.thinking ? l.wake[0] : MDE_NEVER);
@@ -285,23 +285,11 @@ void mdh_run_loop(const struct mdh_options *o, bool analyse,
 			done++;
 		}
 	}
-	r->rate = 1e9 * done / l.d->now;
-	r->response_ns = (double)l.response_ns / done;
-	r->seek_ns = l.seek_ps / 1e3 / done;
-	r->rotate_ns = l.rotate_ps / 1e3 / done;
-	r->transfer_ns = l.transfer_ps / 1e3 / done;
+	printf("{\"requests_per_s\": %.4f, ", 1e9 * done / l.d->now);
+	printf("\"response_ms\": %.6f, ", l.response_ns / 1e6 / done);
+	printf("\"seek_ms\": %.6f, ", l.seek_ps / 1e9 / done);
+	printf("\"rotation_ms\": %.6f, ", l.rotate_ps / 1e9 / done);
+	printf("\"transfer_ms\": %.6f}\n", l.transfer_ps / 1e9 / done);
 	mdh_close(l.d);
-}
-
-int mdh_loop(const struct mdh_options *o)
-{
-	struct mdh_result r;
-
-	mdh_run_loop(o, true, &r);
-	printf("{\"requests_per_s\": %.4f, ", r.rate);
-	printf("\"response_ms\": %.6f, ", r.response_ns / 1e6);
-	printf("\"seek_ms\": %.6f, ", r.seek_ns / 1e6);
-	printf("\"rotation_ms\": %.6f, ", r.rotate_ns / 1e6);
-	printf("\"transfer_ms\": %.6f}\n", r.transfer_ns / 1e6);
 	return 0;
 }

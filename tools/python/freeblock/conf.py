@@ -100,7 +100,8 @@ def run_show(args):
         print(json.dumps(shown, indent=1, default=str))
         return 0
     for one in shown:
-        words = ["%s %s" % pair for pair in one["settings"].items() if pair[1] is not None]
+        words = ["%s %s" % (key, value) for key, value in one["settings"].items()
+                 if value != conf.DEFAULTS[key]]
         print("%s: %s" % (one["disk"], ", ".join(words) or "nothing is said of it"))
         if one["due"]:
             print("  scrubbed %s, due %s: %s" % (one["ended"] or "never", one["due"], one["why"]))

@@ -13,7 +13,8 @@ WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
 # what state/free_reads says while the guard has stopped them
 GUARD = "off: they cost the foreground too many turns"
 SEVERITY = {"bad_blocks": CRITICAL, "slow_recoveries": CRITICAL, "guard": WARNING, "cost": WARNING,
-            "map": WARNING, "scheduling": WARNING, "scrub_late": WARNING}
+            "map": WARNING, "scheduling": WARNING, "scrub_late": WARNING,
+            "scrub_held": WARNING, "scrub_paused": WARNING}
 UNFINISHED = ("running", "paused", "stopping", "stopped")
 DAY = 86400
 # The rate of a shorter start says nothing of a pass of days

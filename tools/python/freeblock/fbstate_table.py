@@ -84,8 +84,8 @@ def task_word(tasks):
 def waits_for(one, idle):
     """What keeps a disk from reading, or from using gaps; None: nothing does. That a disk never had
     a map is no reason to wait."""
-    if one["stuck"]:
-        return one["stuck"]
+    if one["stuck"] or one["held"]:
+        return one["stuck"] or one["held"]
     why, command = one["unmapped"] or ("", None)
     if command:
         return why

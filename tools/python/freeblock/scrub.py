@@ -19,7 +19,8 @@ from . import ToolError, UsageError, advice, fbstate, fbstate_health, fbstate_wh
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Blocks
-from .machine import due, events, kinds, passes, units
+from .machine import badblocks, due, events, kinds, owner, passes, smart, units, waits
+from .streams import one_line
 from .scrub_port import ACTIVE, ORDERS, Coverage, Port
 
 # Of five seconds that an interruption may cost: two between saves, and the save itself
@@ -31,6 +32,7 @@ FOLDER = "var/lib/freeblock"
 DAY_S = 86400
 DAYS = 3650                     # more is a mistake
 BAD_BLOCKS = 3                  # exit status
+BAD_NAMED = 100                 # of `bad`
 STATUSES = {
     BAD_BLOCKS: "The scrub has found bad blocks.",
     130: "Interrupted by SIGINT; what was verified is saved.",
@@ -42,10 +44,15 @@ EXAMPLES = (
      "Have a partition verified within 30 days, unattended."),
     ("freeblock scrub sda status --json", "Show how far it is, as a JSON object."),
     ("freeblock scrub sda history", "Show when passes ended, how long they took, and their cost."),
+    ("freeblock scrub sda bad", "Show the bad blocks, and which partition, volume and file uses "
+     "each."),
+    ("freeblock scrub sda allow", "Let the scrub of freeblock.conf continue despite many new bad "
+     "blocks."),
     ("freeblock scrub sda stop", "Stop it; it continues from there when it is started again."),
     ("freeblock scrub --all", "Verify all hard disks that have the scheduler, side by side."),
 )
-ACTIONS = ("run", "start", "pause", "resume", "stop", "status", "history", "install-service")
+ACTIONS = ("run", "start", "pause", "resume", "stop", "status", "history", "bad", "allow",
+           "install-service")
 
 SERVICE = """\
 # /etc/systemd/system/freeblock-scrub@.service
@@ -93,11 +100,17 @@ class Keeper:
         if gate:
             gate.share = lambda: self.verified() / self.blocks
         self.waiting = None
+        self.bad = None                 # how many blocks could not be read, when last looked
         self.stopped = False
 
     def verified(self):
         """How many blocks of the piece are on record."""
         return scrub_state.count_some(self.journal.bits, self.piece.first, self.blocks)
+
+    def is_verified(self, sector):
+        """Whether the block with this sector of the disk is on record."""
+        block = sector * 512 // self.journal.identity["block_bytes"]
+        return bool(self.journal.bits[block // 8] >> block % 8 & 1)
 
     def kernel(self):
         """What the kernel's map says, and whether it is of the pass that is on record."""
@@ -185,12 +198,22 @@ class Keeper:
             self.begin()
             return True
         self.save(state)
+        self.note_bad()
         self.hold(state)
         return state in ACTIVE
+
+    def note_bad(self):
+        """Put blocks that could not be read on record."""
+        bad = self.port.disk.value("state/bad_blocks")
+        if bad and bad != self.bad:
+            badblocks.note(self.port.disk, self.journal.identity["id"])
+        self.bad = bad
 
     def hold(self, state):
         """Pause it while the gate is closed; only what was paused here is resumed here."""
         why = self.gate.why() if self.gate and state in ACTIVE else None
+        if self.gate:
+            waits.note(self.port.disk.name, why)
         if why:
             self.wait(why)
             if state == "running":
@@ -338,7 +361,8 @@ def tell(port, keeper, journal, cost):
     bad, unverified = (int(port.values().get(name, 0))
                        for name in ("blocks_bad", "blocks_unverified"))
     if not keeper.piece.suffix:
-        due.passed(port.disk.name)
+        due.passed(port.disk.name, journal.began)
+        badblocks.forget(journal.identity["id"], keeper.is_verified)
         passes.add(journal.identity["id"], began=journal.began, ended=int(time.time()),
                    blocks=keeper.blocks, bad=bad, unverified=unverified,
                    added_ms=cost["added_ms"], error_ms=cost["error_ms"])
@@ -396,11 +420,16 @@ def run_start(args, port):
 
 
 def run_command(args):
-    """scrub DEVICE start, pause, resume, stop, status, history"""
+    """scrub DEVICE start, pause, resume, stop, status, history, bad, allow"""
     segment = fbstate_where.locate(args.device)[0]
     port = Port(fbstate.blocks_of(segment.disk))
     if args.action == "start":
         run_start(args, port)
+    elif args.action == "allow":
+        print("%s: %d new bad blocks are allowed" % (
+            port.disk.name, badblocks.allow(port.identity()["id"])))
+    elif args.action == "bad":
+        run_bad(args, port)
     elif args.action == "history":
         run_history(args, passes.load(port.identity()["id"]))
     elif args.action != "status":
@@ -413,6 +442,26 @@ def run_command(args):
         report(args, port, None, {})
         return status_of(port)
     return os.EX_OK
+
+
+def run_bad(args, port):
+    """scrub DEVICE bad: of the whole disk, those found last first"""
+    ident = port.identity()["id"]
+    badblocks.note(port.disk, ident)
+    blocks = badblocks.load(ident)[1]
+    newest = sorted(blocks, key=lambda first: (-blocks[first][1], first))[:BAD_NAMED]
+    found = [{"first": first, "sectors": blocks[first][0], "found": blocks[first][1],
+              "used_by": users} for first, users in zip(newest, owner.of(
+                  port.disk.name, [(first, blocks[first][0]) for first in newest]))]
+    if args.json:
+        print(json.dumps(found, indent=1))
+        return
+    for one in found:
+        print("sector %d+%d, found %s: %s" % (
+            one["first"], one["sectors"], _day(one["found"]),
+            "; and ".join(", ".join(map(one_line, user)) for user in one["used_by"])))
+    print("%d bad blocks%s" % (len(blocks), ", %d of them shown" % len(found)
+                               if len(found) < len(blocks) else ""))
 
 
 def _day(seconds):
@@ -450,7 +499,9 @@ def add_parser(subparsers):
         description="Verify a disk or partition in the background. run: start, save the progress "
         "every two seconds, and wait for the end; after a crash, a power cut, a reboot or a "
         "replugged disk it continues. start: start and return; the progress is not saved. "
-        "history: show the ended passes. install-service: print a systemd unit for run.")
+        "history: show the ended passes; bad: show which files or volumes use bad blocks; "
+        "allow: continue a scrub of freeblock.conf after too many new bad blocks; "
+        "install-service: print a systemd unit for run.")
     parser.add_argument("device", metavar="DEVICE", nargs="?",
                         help="a disk or partition: sda, /dev/sda2")
     parser.add_argument("action", choices=ACTIONS, nargs="?",
@@ -484,8 +535,8 @@ def check_effects(args):
                       state=None)
     if args.action != "run":
         need_defaults(args, "is for run", wait=False, before=BEFORE_S)
-    if args.action not in ("run", "status", "history"):
-        need_defaults(args, "is for run, status and history", json=False)
+    if args.action not in ("run", "status", "history", "bad"):
+        need_defaults(args, "is for run, status, history and bad", json=False)
 
 
 # ---- all disks
@@ -495,6 +546,7 @@ def meant():
     found, left = [], []
     for disk in due.disks():
         why = kinds.by_name_only(disk["name"])
+        why = why or smart.failing(disk["name"])
         if why:
             left.append("%s is left out: %s: name it, if it is meant" % (disk["name"], why))
         else:

@@ -10,13 +10,14 @@ import time
 
 from . import ToolError, UsageError, advice, fbstate, fbstate_cost, fbstate_health, \
     fbstate_table, fbstate_where, need_defaults, need_range
-from .machine import alarms, due, guard
+from .machine import alarms, due, guard, passes, waits
 from .streams import drop_results, one_line
 
 TASK = ("priority", "total", "done", "failed", "granule")
 IDLE = ("idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us")
 BAD_SHOWN = 10
 ALL_PCT = 99.95               # mapped of a disk, of which nothing is said
+YEAR_S = 365 * 86400
 SECONDS = 1                     # between the two looks
 JOBS = ("scan", "scrub")        # the kernel's own tasks
 
@@ -71,6 +72,16 @@ def mapped_pct(disk):
     return 100 * mapped / sectors if mapped and sectors else None
 
 
+def read_tb(disk):
+    """What scrubs of the whole disk have read in the last year, TB; those that the drive verifies
+    without a transfer count."""
+    since, block, job = time.time() - YEAR_S, disk.granule_bytes(), disk.job("scrub")
+    ended = sum(one["blocks"] for one in passes.load(disk.identity()["id"])
+                if one["ended"] >= since)
+    now = job.get("blocks_verified", 0) if job.get("state") in fbstate_health.UNFINISHED else 0
+    return round((ended + now) * block / 1e12, 3)
+
+
 def look(disk):
     """All there is to say of a disk, but rates."""
     state = disk.state
@@ -83,7 +94,10 @@ def look(disk):
         "model": disk.read("model_status"), "granule_bytes": disk.granule_bytes(),
         "free_reads": state("free_reads"), **tables(disk),
         "tasks_count": disk.value("tasks"), "bad_blocks_count": disk.value("state/bad_blocks"),
-        "scrub": disk.job("scrub"), "last_pass": due.last_pass(disk.name),
+        "held": waits.read(disk.name), "read_tb_year": read_tb(disk),
+        "max_tb_per_year": alarms.said_of(disk, alarms.wanted())["max_tb_per_year"],
+        "scrub": disk.job("scrub"),
+        "last_pass": due.last_pass(disk.name),
         "idle": {name: disk.read(name) for name in IDLE if disk.read(name) is not None},
         "idle_status": disk.idle(), "recovery": state("recovery"),
         "cost": fbstate_cost.cost(disk),
@@ -153,6 +167,11 @@ def lines(one):
         yield "  map: %.1f %% of the disk%s" % (
             share, "" if one["unmapped"] else ", gaps used in %.1f %% of the disk" % share)
     yield from task_lines(one)
+    if one["held"]:
+        yield "  the scrub waits: " + one["held"]
+    yield "  scrubs read %.3g TB in the last year%s" % (
+        one["read_tb_year"], "; max_tb_per_year %d" % one["max_tb_per_year"]
+        if one["max_tb_per_year"] else "")
     yield from idle_lines(one["idle"], one["idle_status"])
     bad = one["bad_blocks"]
     yield "  bad blocks: %d" % ((one["bad_blocks_count"] or 0) if bad is None else len(bad))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from . import ToolError, advice, fbstate, fbstate_cost, fbstate_health, fbstate_table, \
     need_range, status
-from .machine import due
+from .machine import due, waits
 from .streams import one_line
 
 SECTOR = 512
@@ -37,6 +37,7 @@ def look(disk):
     return {"disk": disk.name, "sample": fbstate_cost.sample(disk.name),
             "cost": fbstate_cost.cost(disk), "bad_blocks": disk.value("state/bad_blocks"),
             "last_pass": due.last_pass(disk.name), "stuck": disk.stuck(),
+            "held": waits.read(disk.name),
             "counters": {name: counters.get(name) for name in COUNTERS},
             "jobs": {name: disk.job(name) for name in status.JOBS},
             "tasks_count": disk.value("tasks"),

@@ -9,7 +9,7 @@ import time
 from .. import ToolError, fbstate_health
 from ..extraction import identity as names
 from ..extraction import store
-from . import conf, due
+from . import badblocks, conf, due, waits
 
 
 def wanted():
@@ -17,6 +17,14 @@ def wanted():
     with contextlib.suppress(ToolError, OSError):
         return conf.load()
     return None
+
+
+def said_of(disk, said):
+    """What that says of a disk of the module's; each key's default if that is not to be had."""
+    with contextlib.suppress(ToolError, OSError):
+        if said is not None:
+            return said.of(store.disk_of(disk.name))
+    return conf.DEFAULTS
 
 
 def judged(disk, said, now):
@@ -29,6 +37,15 @@ def judged(disk, said, now):
     return None
 
 
+def held(disk, said):
+    """Why the pass under way waits for somebody, of a disk of the module's; None: it does not."""
+    with contextlib.suppress(ToolError, OSError):
+        identity = store.disk_of(disk.name)
+        if said is not None and names.is_known(identity):
+            return badblocks.held_now(disk.name, said.of(identity), due.record_of(identity))
+    return None
+
+
 def of_disk(disk, scrub_days, said, now=None):
     """As fbstate_health.alarms(); said: as of wanted()."""
     now = time.time() if now is None else now
@@ -37,4 +54,8 @@ def of_disk(disk, scrub_days, said, now=None):
     if judgement and not found.get("scrub_late"):
         deadline, missed = judgement
         found["scrub_late"] = due.late_words(deadline, now) if missed else None
+    found["scrub_paused"] = waits.forgotten(disk, now)
+    why = held(disk, said)
+    if said is not None:
+        found["scrub_held"] = why and "the scrub waits for approval: " + why
     return found

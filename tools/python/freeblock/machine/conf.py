@@ -22,6 +22,7 @@ from . import enabled, kinds, window
 FILE = "etc/freeblock.conf"
 MORE = FILE + ".d"              # files in there whose names end with .conf, but hidden ones
 DAYS = 3650                     # more is a mistake
+PACE_DAYS, PACE_PCT = 30, 90    # of a pass, if nothing says it; of the days until it has to be over
 LEAST_MB_S, MOST_MB_S = 0.1, 4294       # the module takes 4 GiB/s at most
 
 
@@ -83,7 +84,9 @@ def _power(text):
 KEYS = {
     "scrub_every_days": (_whole(1, DAYS, "never"), None),
     "deadline_days": (_whole(1, DAYS, "never"), None),
+    # None: see _pace()
     "pace_days": (_whole(1, DAYS, "none"), None),
+    "max_tb_per_year": (_whole(1, 1000000, "none"), None),
     "window": (_window, None),
     "order": (_order, None),
     "idle_mean_us": (_whole(0, 10000000), None),
@@ -96,12 +99,15 @@ KEYS = {
     "enable": (_yes, None),
     "max_concurrent": (_whole(1, 10000), None),
     "max_disks": (_whole(0, 10000), None),
+    "max_bad_blocks": (_whole(1, 500, "none"), 50),
+    "max_bad_disks": (_whole(1, 10000, "none"), 3),
     "max_celsius": (_whole(20, 100), None),
     "inhibit": (_command, None),
     "on_error": (_command, None),
 }
+DEFAULTS = {key: default for key, (_, default) in KEYS.items()}
 # Of the machine
-MACHINE = ("max_disks",)
+MACHINE = ("max_disks", "max_bad_disks")
 # What [all] says of disks only that may be meant without being named
 FLEET = ("enable", "scrub_every_days")
 # key: where the module has it
@@ -226,6 +232,16 @@ def names_of(disk):
             "model": [disk["product"], "%s %s" % (disk["vendor"], disk["product"])]}
 
 
+def _pace(said):
+    """The pace of a pass, where nothing sets it. Disks that wait for each other are to be read one
+    after the other, each as fast as it may be."""
+    every, deadline = said.get("scrub_every_days"), said.get("deadline_days")
+    if "pace_days" in said or every is None or "max_concurrent" in said:
+        return {}
+    return {"pace_days": max(min(PACE_DAYS, *(days * PACE_PCT // 100 for days in (every, deadline)
+                                              if days is not None)), 1)}
+
+
 class Conf:
     """What the file says."""
 
@@ -234,13 +250,20 @@ class Conf:
 
     def of(self, disk):
         """All keys, for a disk."""
-        found = {key: default for key, (_, default) in KEYS.items()}
         names, left_out = names_of(disk), kinds.by_name_only(disk["name"])
+        said = {}
         for section in self.sections:
             if section.fits(names):
-                found.update((key, value) for key, value in section.values.items()
-                             if not (left_out and section.kind == "all" and key in FLEET))
-        return found
+                said.update((key, value) for key, value in section.values.items()
+                            if not (left_out and section.kind == "all" and key in FLEET))
+        return {**DEFAULTS, **said, **_pace(said)}
+
+
+    def names_for_scrub(self, disk):
+        """Whether a section of its own, not [all], has it scrubbed."""
+        called = names_of(disk)
+        return any(section.kind != "all" and section.fits(called) and
+                   section.values.get("scrub_every_days") for section in self.sections)
 
 
 class _Ini(configparser.ConfigParser):

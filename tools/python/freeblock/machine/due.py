@@ -2,8 +2,8 @@
 """Which disks are to be scrubbed now, by freeblock.conf: started and stopped by a timer's service.
 
 What is known of a disk's scrubs is in /var/lib/freeblock/due/<disk>.json: "first", when it was
-first looked at; "began", when a pass that is not over began; "ended", when the last one ended.
-Seconds since 1970.
+first looked at; "began", when a pass that is not over began; "ended", when the last one ended;
+"start", when that one began, if it is known. Seconds since 1970.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import time
 from .. import ToolError, fbstate, jsontext
 from ..extraction import identity as names
 from ..extraction import journal, store
-from . import book, enabled, gate, kernel, kinds, window
+from . import book, enabled, gate, kernel, kinds, smart, waits, window
 from .conf import names_of as conf_names
 
 FOLDER = book.STATES + "/due"
@@ -28,7 +28,9 @@ def due_at(every_days, record):
     """When the next pass is due; None: never. One that has begun is due since it was."""
     if every_days is None:
         return None
-    return record["first"] if record["ended"] is None else record["ended"] + every_days * DAY_S
+    if record["ended"] is None:
+        return record["first"]
+    return max(record["ended"], (record.get("start") or record["ended"]) + every_days * DAY_S)
 
 
 def deadline_at(said, record):
@@ -93,11 +95,13 @@ def record_of(disk):
     try:
         with open(path_of(disk), encoding="ascii") as file:
             said = jsontext.parse(file.read())
-        found = {key: said[key] for key in ("first", "began", "ended")}
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        # "start" is missing in those of older versions
+        found = {"start": said.get("start"), **{key: said[key]
+                                                for key in ("first", "began", "ended")}}
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
         return None
     fine = _is_time(found["first"]) and all(
-        found[key] is None or _is_time(found[key]) for key in ("began", "ended"))
+        found[key] is None or _is_time(found[key]) for key in ("began", "ended", "start"))
     return found if fine else None
 
 
@@ -111,7 +115,7 @@ def corrected(record, now):
 
 
 def _new(now):
-    return {"first": now, "began": None, "ended": None}
+    return {"first": now, "began": None, "ended": None, "start": None}
 
 
 def record_now(disk, now):
@@ -168,6 +172,13 @@ def _crowd(disk, conf, running):
     return None
 
 
+def _failing(disk, conf):
+    """Why a drive that is about to fail is not read as a whole; None: it is well, or meant."""
+    why = None if conf.names_for_scrub(disk) else smart.failing(disk["name"])
+    return why and "%s: set scrub_every_days in a section of its own if it is meant, or run: " \
+        "freeblock scrub %s run" % (why, disk["name"])
+
+
 def _longest_due_first(disk, conf, now, state):
     """The key by which disks are sorted. Those whose unit failed do not keep the others from their
     turn."""
@@ -195,7 +206,11 @@ def run(conf, only=None, now=None):
                 lines.append("%s: scrub: its record is of %s, and the clock says %s: it counts as "
                              "of now" % (name, _day(max(filter(None, before.values()))), _day(now)))
             keep(disk, record)
-        held = done == "start" and (_crowd(disk, conf, running) or gate.Gate(name, said).why())
+        held = done == "start" and (
+            _crowd(disk, conf, running) or _failing(disk, conf) or
+            gate.Gate(name, said, began=record["began"]).why()) or None
+        if name not in running:
+            waits.note(name, held)
         if held:
             lines.append("%s: scrub: %s, but waits: %s" % (name, why, held))
         if not done or held:
@@ -231,11 +246,12 @@ def begin(disk):
     return record
 
 
-def passed(name):
-    """A pass over all of a disk came to its end, whoever began it. One without a lasting name is
-    not on record."""
+def passed(name, start=None):
+    """A pass over all of a disk that began then came to its end, whoever began it. One without a
+    lasting name is not on record."""
     disk = store.disk_of(name)
     if not names.is_known(disk):
         return
     now = int(time.time())
-    keep(disk, {**(record_of(disk) or {"first": now}), "began": None, "ended": now})
+    record = record_of(disk) or _new(now)
+    keep(disk, {**record, "began": None, "ended": now, "start": record["began"] or start or None})

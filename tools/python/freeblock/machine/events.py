@@ -17,13 +17,15 @@ from .. import advice, fbstate, jsontext
 from ..extraction import identity as names
 from ..extraction import journal
 from ..streams import one_line
-from . import alarms, due, enabled, kernel, stopped
+from . import alarms, badblocks, due, enabled, kernel, stopped, waits
 
 # kind: (message id, priority)
 KINDS = {
     "bad_blocks": ("6b6e1337896a4caeb38c95ef7c936c76", syslog.LOG_CRIT),
     "scrub_done": ("6286c2c0d8784473a990fa53ddcd8b32", syslog.LOG_NOTICE),
+    "scrub_held": ("b19293ce041b4979bc6aa9bb8b150e12", syslog.LOG_WARNING),
     "scrub_late": ("b929b6a7e4ac429086b7552c47ea720c", syslog.LOG_WARNING),
+    "scrub_paused": ("3db5583c4f454bffa3a2a1bc49aff052", syslog.LOG_WARNING),
     "distrusted": ("dbe5f5138bb2472e9207af026b5f0bd1", syslog.LOG_WARNING),
     "stopped": ("923a32aeb7f54f7d8fa6bc7351a9a8f8", syslog.LOG_WARNING),
     "kept_off": ("2d54e979843c403fac4290bdab6ca415", syslog.LOG_WARNING),
@@ -73,6 +75,7 @@ def forget():
     for path in (TOLD, TOLD + ".new"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(fbstate.path(path))
+    waits.forget()
     with contextlib.suppress(OSError):
         os.rmdir(fbstate.path(os.path.dirname(TOLD)))
 
@@ -117,6 +120,23 @@ def _late(disk, conf, before, now):
     return deadline
 
 
+def _held(disk, conf, before):
+    """The pass under way waits for somebody; whether it does."""
+    why = alarms.held(disk, conf)
+    if why and not before:
+        send("scrub_held", disk.name, "the scrub waits for approval: " + why)
+    return bool(why)
+
+
+def _paused(disk, before, now):
+    """The scrub is paused for long, and no program holds it; whether it is."""
+    waits.look(disk, now)
+    why = waits.forgotten(disk, now)
+    if why and not before:
+        send("scrub_paused", disk.name, why)
+    return bool(why)
+
+
 def _distrusted(disk, before):
     """The module does not believe the model: why."""
     why, _ = disk.unmapped() or ("", None)
@@ -147,7 +167,10 @@ def watch(conf, now=None):
             continue
         key = names.key(identity)
         old = before.get(key, {})
+        badblocks.note(disk, key, now)
         told[key] = {"bad_blocks": _bad(disk, conf.of(identity), old.get("bad_blocks")),
+                     "held": _held(disk, conf, old.get("held")),
+                     "paused": _paused(disk, old.get("paused"), now),
                      "late": _late(disk, conf, old.get("late"), now),
                      "distrusted": _distrusted(disk, old.get("distrusted")),
                      "stopped": _stopped(disk, identity, old.get("stopped"))}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What keeps a scrub of freeblock.conf from reading for a while: a command that fails, a drive that
-is too warm, or a pass that is ahead of its pace. Asked before a scrub starts, and each minute while
-it runs.
+is too warm, a pass that is ahead of its pace, or too many new bad blocks. Asked before a scrub
+starts, and each minute while it runs.
 """
 
 import contextlib
@@ -11,13 +11,14 @@ import subprocess
 import time
 
 from .. import fbstate
-from . import kernel, window
+from . import badblocks, kernel, window
 
 EACH_S = 60
 ANSWER_S = 10                   # a command that takes longer says no
 COOLER = 2                      # degrees below the limit, before a drive that was too warm is read
 AHEAD = .01                     # share of a pass by which it may be ahead of its pace
-DAY_S = 86400
+DAY_S, YEAR_DAYS = 86400, 365
+SECTOR, TB = 512, 1e12
 
 
 def inhibited(command, name):
@@ -48,21 +49,29 @@ class Gate:
         self._began, self._deadline, self.share = began, deadline, None
         self._asked, self._why, self._warm, self._ahead = None, None, False, False
 
+    def _least_days(self):
+        """How long a pass takes at max_tb_per_year, at least."""
+        most = self.said["max_tb_per_year"]
+        sectors = fbstate.count(fbstate.read("sys/block", self.name, "size"))
+        return YEAR_DAYS * sectors * SECTOR / (most * TB) if most else 0
+
     def _too_early(self):
-        days = self.said["pace_days"]
-        if None in (days, self._began, self.share):
+        days, least = self.said["pace_days"], self._least_days()
+        if None in (days or least or None, self._began, self.share):
             return None
         now, windows = time.time(), self.said["window"]
         # a clock that was set back; and a pass that began late has less time to its deadline
         self._began = min(self._began, now)
-        end = min(self._began + days * DAY_S, self._deadline or math.inf)
+        end = min(self._began + (days or 0) * DAY_S, self._deadline or math.inf)
+        key, end = max(("pace_days", end), ("max_tb_per_year", self._began + least * DAY_S),
+                       key=lambda pair: pair[1])
         whole = window.open_s(windows, self._began, end)
         over = window.open_s(windows, self._began, min(now, end)) / whole if whole else 1
         done = self.share()
         self._ahead = done > over + (0 if self._ahead else AHEAD)
         days = (end - self._began) / DAY_S
-        return "pace_days: %.1f %% of the blocks are verified, %.1f %% of %.3g days are over" % (
-            100 * done, 100 * over, days) if self._ahead else None
+        return "%s: %.1f %% of the blocks are verified, %.1f %% of %.3g days are over" % (
+            key, 100 * done, 100 * over, days) if self._ahead else None
 
     def _too_warm(self):
         most = self.said["max_celsius"]
@@ -81,6 +90,7 @@ class Gate:
         if self._asked is None or now - self._asked >= EACH_S:
             self._asked = now
             command = self.said["inhibit"]
-            self._why = self._too_early() or self._too_warm() or (
+            self._why = badblocks.held(self.name, self.said, self._began) or \
+                self._too_early() or self._too_warm() or (
                 inhibited(command, self.name) if command else None)
         return self._why

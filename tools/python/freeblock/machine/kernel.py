@@ -34,13 +34,16 @@ def is_loaded():
     return os.path.isdir(fbstate.path(MODULE))
 
 
-def command(words, text=""):
-    """A program of the system, given this to read: (status, what it said)."""
+def command(words, text="", seconds=None):
+    """A program of the system, given this to read: (status, what it said); 127: it is not there,
+    124: it took longer."""
     try:
-        done = subprocess.run(words, check=False, text=True, input=text,
+        done = subprocess.run(words, check=False, text=True, input=text, timeout=seconds,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     except FileNotFoundError:
         return 127, "%s: not found" % words[0]
+    except subprocess.TimeoutExpired:
+        return 124, "%s: no answer within %d s" % (words[0], seconds)
     return done.returncode, done.stdout.strip()
 
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from .. import ToolError, advice, fbmodel, fbstate
 from ..extraction import identity as names
 from ..extraction import journal, store
-from . import book, conf, due, enabled, guard, kernel, lock, passes, stopped, units
+from . import badblocks, book, conf, due, enabled, guard, kernel, lock, passes, stopped, units, \
+    waits
 
 STOP_S = 60                     # reads under way end before a task does
 LOOK_S = 0.05
@@ -438,10 +439,11 @@ class Scrub(Step):
 
     @staticmethod
     def _files(identity):
-        """Coverage, of parts of the disk, too, and the passes that ended."""
+        """Coverage, of parts of the disk, too, the passes that ended, and bad blocks."""
         folder, name = os.path.split(due.coverage_of(identity))
-        ended = os.path.basename(passes.path_of(names.key(identity)))
-        return [one for one in sorted(os.listdir(folder)) if one.startswith((name, ended))]
+        others = [os.path.basename(path_of(names.key(identity)))
+                  for path_of in (passes.path_of, badblocks.path_of)]
+        return [one for one in sorted(os.listdir(folder)) if one.startswith((name, *others))]
 
     def found(self, disk):
         """What is on record of scrubs."""
@@ -464,12 +466,12 @@ class Scrub(Step):
         """End it, and forget what it has come to."""
         if os.path.isdir(fbstate.path(guard.SYSTEMD)):
             kernel.command(["systemctl", "stop", due.UNIT % (disk.name or disk.identity["name"])])
+        waits.note(disk.name or disk.identity["name"], None)
         record = due.path_of(disk.identity)
-        if os.path.exists(record):
-            folder = os.path.dirname(due.coverage_of(disk.identity))
-            for name in self._files(disk.identity):
-                if name not in found["coverage"]:
-                    os.unlink(os.path.join(folder, name))
+        folder, scrubbed = os.path.dirname(due.coverage_of(disk.identity)), os.path.exists(record)
+        for name in self._files(disk.identity):
+            if name not in found["coverage"] and (scrubbed or name.endswith(badblocks.ENDING)):
+                os.unlink(os.path.join(folder, name))
         _put_back(record, found["record"])
 
 

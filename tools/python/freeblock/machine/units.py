@@ -13,17 +13,18 @@ from . import kernel
 
 RULE = "etc/udev/rules.d/90-freeblock.rules"
 UNITS = "etc/systemd/system/"
-RESTORE, GUARD, DISK, PASSED, PASSED_TIMER, DUE, DUE_TIMER, SCRUB = (UNITS + name for name in (
-    "freeblock-restore.service", "freeblock-guard.service", "freeblock-disk@.service",
-    "freeblock-passed.service", "freeblock-passed.timer", "freeblock-due.service",
-    "freeblock-due.timer", "freeblock-due@.service"))
+RESTORE, GUARD, DISK, PASSED, PASSED_TIMER, DUE, DUE_TIMER, SCRUB, FAILED = (
+    UNITS + name for name in (
+        "freeblock-restore.service", "freeblock-guard.service", "freeblock-disk@.service",
+        "freeblock-passed.service", "freeblock-passed.timer", "freeblock-due.service",
+        "freeblock-due.timer", "freeblock-due@.service", "freeblock-failed@.service"))
 # What runs as long as it is enabled
 RUNNING = tuple(os.path.basename(name) for name in (GUARD, DUE_TIMER))
 # What systemctl enable would make
 LINKS = {UNITS + "sysinit.target.wants/freeblock-restore.service": RESTORE,
          UNITS + "multi-user.target.wants/freeblock-guard.service": GUARD,
          UNITS + "timers.target.wants/freeblock-due.timer": DUE_TIMER}
-FILES = (RULE, RESTORE, GUARD, DISK, PASSED, PASSED_TIMER, DUE, DUE_TIMER, SCRUB)
+FILES = (RULE, RESTORE, GUARD, DISK, PASSED, PASSED_TIMER, DUE, DUE_TIMER, SCRUB, FAILED)
 MARK = "# made by: freeblock models enable"
 MADE = "# with the directories:"
 
