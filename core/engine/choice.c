@@ -82,8 +82,8 @@ void fb_engine_lose_head(struct fb_engine *e)
 /* at more depth the drive chooses; at depth 1 the command before is not yet sent */
 static bool fb_engine_has_gap(const struct fb_engine *e, u64 now_ns)
 {
-	return (e->nr_flight || e->paused) && !e->nr_untracked && e->depth == FB_ENGINE_DEPTH && e->tail_known &&
-	       e->choice.predicted && e->ops->may_read(e, now_ns);
+	return (e->nr_flight || e->paused) && !e->nr_untracked && e->depth == FB_ENGINE_DEPTH &&
+	       e->tail_known && e->choice.predicted && e->ops->may_read(e, now_ns);
 }
 
 /* the gap before the choice, or those before what may take its place */
