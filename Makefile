@@ -204,7 +204,7 @@ compare-idle: modules
 
 # The simulator's part, and, if all is wanted, that of the lab: tests/lab/b-*.sh
 .PHONY: bench soak
-bench: $(if $(FIGURE),$(if $(filter files lock,$(FIGURE)),modules,setup),modules)
+bench: $(if $(FIGURE),$(if $(filter days files lock,$(FIGURE)),modules,setup),modules)
 	@status=0; FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab bench $(if $(QUICK),--quick) \
 		$(if $(THROUGH),--through '$(THROUGH)') \
 		$(foreach name,$(FIGURE),--figure '$(name)') || status=$$?; \

@@ -16,7 +16,8 @@
  * cannot be read is noted with its instant, and the next one is next.
  *
  * Keys (numbers): start, warmup, seconds, class, level as in load.c; segment (bytes);
- * regions (1: sequential); delay_us (after each completion); first and count (the range in
+ * regions (1: sequential); delay_us (after each completion); every_us (from one beginning to the
+ * next, if that is later); first and count (the range in
  * sectors of 512 bytes; count 0: to the end); begin_pm (where in a pass it begins, per
  * mille). Key (text): out (a file for lines "NS FIRST COUNT", the instant since start, and
  * the segment in sectors of 512 bytes; of watch, FIRST is the number and COUNT 1).
@@ -49,7 +50,7 @@
 #define SEGMENT_MAX	4194304
 
 static struct {
-	u64 start, warmup, seconds, segment, regions, delay_us, class, level;
+	u64 start, warmup, seconds, segment, regions, delay_us, every_us, class, level;
 	u64 first, count, begin_pm;
 	const char *out;
 } opt = { .seconds = 10, .segment = 65536, .regions = 1 };
@@ -60,7 +61,8 @@ static const struct {
 } numbers[] = {
 	{ "start", &opt.start }, { "warmup", &opt.warmup }, { "seconds", &opt.seconds },
 	{ "segment", &opt.segment }, { "regions", &opt.regions },
-	{ "delay_us", &opt.delay_us }, { "class", &opt.class }, { "level", &opt.level },
+	{ "delay_us", &opt.delay_us }, { "every_us", &opt.every_us },
+	{ "class", &opt.class }, { "level", &opt.level },
 	{ "first", &opt.first }, { "count", &opt.count }, { "begin_pm", &opt.begin_pm },
 };
 
@@ -151,7 +153,7 @@ static void scrub(bool (*segment)(u64 first, u64 count))
 	u64 size = opt.segment / SECTOR;
 	u64 segments = (opt.count + size - 1) / size;
 	u64 steps = (segments + opt.regions - 1) / opt.regions * opt.regions;
-	u64 nr = steps * opt.begin_pm / 1000, at, first, count;
+	u64 nr = steps * opt.begin_pm / 1000, at, first, count, begun;
 
 	for (; now() < window_until; nr = (nr + 1) % steps) {
 		at = place(nr, segments);
@@ -161,6 +163,7 @@ static void scrub(bool (*segment)(u64 first, u64 count))
 			continue;
 		first = opt.first + at * size;
 		count = opt.count - at * size < size ? opt.count - at * size : size;
+		begun = now();
 		if (!segment(first, count))
 			note(first, count);
 		if (now() >= window_from && now() < window_until) {
@@ -169,6 +172,8 @@ static void scrub(bool (*segment)(u64 first, u64 count))
 		}
 		if (opt.delay_us)
 			sleep_until(now() + opt.delay_us * 1000);
+		if (opt.every_us)
+			sleep_until(begun + opt.every_us * 1000);
 	}
 }
 

@@ -9,7 +9,7 @@ import os
 
 from freeblock import need_range, plot, sim
 from freeblock.hosts import BUILD
-from . import (bench_cost, bench_figures, bench_files, bench_joint, bench_limits,
+from . import (bench_cost, bench_days, bench_figures, bench_files, bench_joint, bench_limits,
                bench_loads, bench_lock, bench_numbers, bench_predict, bench_rows,
                bench_run, bench_scrub, bench_trips, bench_worth)
 
@@ -17,7 +17,7 @@ FIGURES = {figure.name: figure for figure in (
     bench_predict.Figure7(), bench_files.Files(), bench_figures.Figure8(), bench_figures.Figure9(),
     bench_limits.Figure10(), bench_limits.Scans(), bench_numbers.Numbers(),
     bench_joint.Joint(), bench_loads.Loads(), bench_loads.Knowledge(), bench_cost.Cost(),
-    bench_lock.Lock(), bench_scrub.Scrub(), bench_trips.Trips(),
+    bench_lock.Lock(), bench_days.Days(), bench_scrub.Scrub(), bench_trips.Trips(),
     bench_worth.Worth(), bench_limits.Nearline())}
 # What --quick leaves out: it cannot be made short
 LONG = ("nearline",)

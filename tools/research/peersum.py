@@ -78,6 +78,8 @@ def latency_figures(values):
     if reads:
         figures["reads_p50_ms"] = percentile(reads, 50) / 1000
         figures["reads_p99_ms"] = percentile(reads, 99) / 1000
+        if len(reads) >= LEAST_FOR_P999:
+            figures["reads_p99.9_ms"] = percentile(reads, 99.9) / 1000
         figures["reads_mean_ms"] = sum(reads) / len(reads) / 1000
     if writes:
         figures["writes_mean_ms"] = sum(writes) / len(writes) / 1000
