@@ -62,7 +62,6 @@ SCRIPTS = {
     "disk/probe.c": ("t-probe",),
     "tasks/user.c": ("t-user", "t-probe"),
     "tasks/user_check.c": ("t-user",),
-    "tasks/user_queue.c": ("t-user",),
     "tasks": ("t-tasks", "t-life"),
 }
 # A guest is not waited for that says nothing for so long, in seconds of a CPU, or at all
