@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A disk's files in /sys/kernel/debug/freeblock/<disk>/, tables for people. They are described in
- * Documentation/ABI/testing/debugfs-freeblock, and may change.
- *
- * A file can be open or read while the disk goes or is renamed: debugfs waits for readers when
- * disk/folder.c removes the directory, and refuses later ones, so the disk outlives each call here.
- *
- * Locks: fb_disk.lock, to copy; what was copied is formatted without it, because formatting would
- * hold it for too long.
+ * A disk's files in /sys/kernel/debug/freeblock/<disk>/, tables for people, which may change
+ * (Documentation/ABI/testing/debugfs-freeblock). debugfs waits for readers when disk/folder.c
+ * removes the directory, so the disk outlives each call here. Locks: fb_disk.lock, to copy; what
+ * was copied is formatted without it.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -142,7 +138,6 @@ static int calibration_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(calibration);
 
-/* any write resets fb_disk.stats */
 static ssize_t reset_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	struct fb_disk *disk = file->private_data;
@@ -159,7 +154,6 @@ static const struct file_operations reset_fops = {
 	.llseek = noop_llseek,
 };
 
-/* debugfs callers are meant to ignore errors */
 static void fb_debugfs_fill(struct fb_disk *disk)
 {
 	struct dentry *dir = disk->folder.debugfs;

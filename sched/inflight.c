@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What others are told of the foreground's requests as they come and go: idle reads, counters, and
- * free reads that a write overlaps. Locks: fb_disk.lock, held by every caller.
+ * What others are told of the foreground's requests as they come and go. Locks: fb_disk.lock, held.
  */
 #include "sched/sched.h"
 
 /*
- * A foreground request has arrived. @fq: NULL: it bypasses schedulers. @bypass: it will not be in a
- * pool. @now: as for fb_pool_add(): the end is matched by it.
+ * A foreground request has arrived. @fq: NULL: it bypasses schedulers; @bypass: or the pools. @now:
+ * as for fb_pool_add(): the end is matched by it.
  */
 void fb_inflight_arrived(struct fb_sched *sched, const struct fb_sched_rq *fq, bool bypass, u64 now)
 {
@@ -26,34 +25,26 @@ void fb_inflight_arrived(struct fb_sched *sched, const struct fb_sched_rq *fq, b
 			  !bypass && !sched->others.flying, now);
 }
 
-/* what the foreground waits: the block layer's own counts have our reads in them, too */
-static void fb_inflight_count(struct fb_stats *stats, const struct request *rq, u64 now)
-{
-	u64 took_ns = now - rq->start_time_ns;
-
-	stats->fg_requests++;
-	if (req_op(rq) == REQ_OP_READ) {
-		stats->fg_reads++;
-		stats->fg_read_ns += took_ns;
-	} else if (req_op(rq) == REQ_OP_WRITE) {
-		stats->fg_writes++;
-		stats->fg_write_ns += took_ns;
-	}
-}
-
-/* A foreground request has ended. */
+/* A foreground request has ended. The block layer's own counts have our reads in them, too. */
 void fb_inflight_served(struct fb_sched *sched, const struct fb_sched_rq *fq, u64 now)
 {
+	bool read = req_op(fq->rq) == REQ_OP_READ, write = req_op(fq->rq) == REQ_OP_WRITE;
+	struct fb_stats *stats = &sched->disk->stats;
+	u64 took_ns = now - fq->rq->start_time_ns;
+
 	lockdep_assert_held(&sched->disk->lock);
-	if (!fq->own)
-		fb_inflight_count(&sched->disk->stats, fq->rq, now);
+	if (!fq->own) {
+		stats->fg_requests++;
+		stats->fg_reads += read;
+		stats->fg_read_ns += read ? took_ns : 0;
+		stats->fg_writes += write;
+		stats->fg_write_ns += write ? took_ns : 0;
+	}
 	if (fq->r.fg.arrived_ns)
 		fb_engine_served(&sched->engine, &fq->r, now);
 }
 
-/*
- * A read of ours was sent. It is discarded if a write in flight overlaps it, which may end later.
- */
+/* A read of ours was sent: it is discarded if a write in flight overlaps it. */
 void fb_inflight_check_writes(struct fb_sched *sched)
 {
 	struct fb_sched_rq *fq;
