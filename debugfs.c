@@ -100,6 +100,24 @@ static int prediction_error_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(prediction_error);
 
+/* one line per bucket: its upper edge in nanoseconds, number of reads and of writes */
+static int latency_show(struct seq_file *m, void *v)
+{
+	const struct fb_stats *stats = &((struct fb_disk *)m->private)->stats;
+	u32 i;
+
+	for (i = 0; i < FB_LATENCY_BUCKETS; i++) {
+		u64 reads = READ_ONCE(stats->fg_latency[0][i]);
+		u64 writes = READ_ONCE(stats->fg_latency[1][i]);
+
+		if (reads || writes)
+			seq_printf(m, "%llu %llu %llu\n",
+				   (5ULL + i % 4) << (FB_LATENCY_LOW - 2 + i / 4), reads, writes);
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(latency);
+
 /* a head that is tracked has a line, all distances are one band */
 static int calibration_show(struct seq_file *m, void *v)
 {
@@ -162,6 +180,7 @@ static void fb_debugfs_fill(struct fb_disk *disk)
 	debugfs_create_file("trial", 0444, dir, disk, &trial_fops);
 	debugfs_create_file("tasks", 0444, dir, disk, &tasks_fops);
 	debugfs_create_file("bad_blocks", 0444, dir, disk, &bad_blocks_fops);
+	debugfs_create_file("latency", 0444, dir, disk, &latency_fops);
 	debugfs_create_file("prediction_error", 0444, dir, disk, &prediction_error_fops);
 	debugfs_create_file("calibration", 0444, dir, disk, &calibration_fops);
 	debugfs_create_file("reset", 0200, dir, disk, &reset_fops);

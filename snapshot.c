@@ -221,6 +221,8 @@ static const struct fb_snapshot_row fb_snapshot_rows[] = {
 	FB_SNAPSHOT("stats/fg_writes", U64, stats.fg_writes),
 	FB_SNAPSHOT("stats/fg_read_ns", U64, stats.fg_read_ns),
 	FB_SNAPSHOT("stats/fg_write_ns", U64, stats.fg_write_ns),
+	FB_SNAPSHOT("stats/fg_read_sectors", U64, stats.fg_sectors[0]),
+	FB_SNAPSHOT("stats/fg_write_sectors", U64, stats.fg_sectors[1]),
 	FB_SNAPSHOT("stats/untracked", U64, stats.untracked),
 	FB_SNAPSHOT("stats/out_of_order", U64, stats.engine.out_of_order),
 	FB_SNAPSHOT("stats/max_in_flight", U64, stats.engine.max_in_flight),

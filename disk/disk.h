@@ -600,12 +600,18 @@ int fb_reader_thread(void *data);
 
 /* ---- statistics, all [L] ---- */
 
+/* Of latencies: four an octave, from 2^16 ns (66 us) to 2^36 ns (69 s), and what is beyond */
+#define FB_LATENCY_LOW 16
+#define FB_LATENCY_BUCKETS 80
+
 struct fb_stats {
 	u64 fg_requests;		/* scheduled foreground requests completed, without ours */
 	u64 fg_reads;			/* reads among them */
 	u64 fg_writes;			/* writes among them */
 	u64 fg_read_ns;			/* from those reads' allocation to their end, in all */
 	u64 fg_write_ns;		/* the same of those writes */
+	u64 fg_sectors[2];		/* of those reads, and of those writes */
+	u64 fg_latency[2][FB_LATENCY_BUCKETS];	/* likewise: how many took how long */
 	u64 untracked;			/* no memory for our part: sent unscheduled */
 	struct fb_engine_stats engine;
 	u64 reads[FB_FREE_READ_KINDS];	/* free reads sent ... */

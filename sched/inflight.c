@@ -25,21 +25,44 @@ void fb_inflight_arrived(struct fb_sched *sched, const struct fb_sched_rq *fq, b
 			  !bypass && !sched->others.flying, now);
 }
 
-/* A foreground request has ended. The block layer's own counts have our reads in them, too. */
+/* the bucket of fb_stats.fg_latency */
+static u32 fb_inflight_bucket(u64 ns)
+{
+	u32 octave;
+
+	ns = clamp(ns, BIT_ULL(FB_LATENCY_LOW),
+		   BIT_ULL(FB_LATENCY_LOW + FB_LATENCY_BUCKETS / 4) - 1);
+	octave = ilog2(ns);
+	return 4 * (octave - FB_LATENCY_LOW) + (ns >> (octave - 2)) % 4;
+}
+
+/* what the foreground waits: the block layer's own counts have our reads in them, too */
+static void fb_inflight_count(struct fb_stats *stats, const struct fb_sched_rq *fq, u64 now)
+{
+	const struct request *rq = fq->rq;
+	u64 took_ns = now - rq->start_time_ns;
+	bool write = req_op(rq) == REQ_OP_WRITE;
+
+	stats->fg_requests++;
+	if (!write && req_op(rq) != REQ_OP_READ)
+		return;
+	stats->fg_sectors[write] += fq->r.fg.nsect;
+	stats->fg_latency[write][fb_inflight_bucket(took_ns)]++;
+	if (write) {
+		stats->fg_writes++;
+		stats->fg_write_ns += took_ns;
+	} else {
+		stats->fg_reads++;
+		stats->fg_read_ns += took_ns;
+	}
+}
+
+/* A foreground request has ended. */
 void fb_inflight_served(struct fb_sched *sched, const struct fb_sched_rq *fq, u64 now)
 {
-	bool read = req_op(fq->rq) == REQ_OP_READ, write = req_op(fq->rq) == REQ_OP_WRITE;
-	struct fb_stats *stats = &sched->disk->stats;
-	u64 took_ns = now - fq->rq->start_time_ns;
-
 	lockdep_assert_held(&sched->disk->lock);
-	if (!fq->own) {
-		stats->fg_requests++;
-		stats->fg_reads += read;
-		stats->fg_read_ns += read ? took_ns : 0;
-		stats->fg_writes += write;
-		stats->fg_write_ns += write ? took_ns : 0;
-	}
+	if (!fq->own)
+		fb_inflight_count(&sched->disk->stats, fq, now);
 	if (fq->r.fg.arrived_ns)
 		fb_engine_served(&sched->engine, &fq->r, now);
 }
