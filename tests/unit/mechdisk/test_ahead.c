@@ -305,9 +305,9 @@ int main(void)
 		cmocka_unit_test(test_courses),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_end_of_drive),
-			cmocka_unit_test(test_ride),
-						cmocka_unit_test(test_least),
-			cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_ride),
+		cmocka_unit_test(test_least),
+		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_switched_off),
 		cmocka_unit_test(test_remaps_quickly),
 	};

@@ -207,8 +207,8 @@ static const struct hand_course courses[] = {
 		HIT(20 * MS, 0, 30),
 	} },
 	/*
-	 * Blocks of 8: all that came off the medium is kept, so that reading on misses nothing; but for
-	 * what is behind a bad sector. Seen to fail with what was asked for only.
+	 * Blocks of 8: all that came off the medium is kept, so that reading on misses nothing; but
+	 * for what is behind a bad sector. Seen to fail with what was asked for only.
 	 */
 	{ "blocks", RECORDS "physical_exponent 3\nmedium_error 22 1\n", {
 		/* 8 to 15 pass, and 10 and 11 are sent meanwhile. */
@@ -231,9 +231,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_courses),
-					cmocka_unit_test(test_not_asked),
-								cmocka_unit_test(test_bad),
-			cmocka_unit_test(test_under_way),
+		cmocka_unit_test(test_not_asked),
+		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_under_way),
 	};
 
 	return cmocka_run_group_tests_name("mechdisk cache", tests, NULL, NULL);

@@ -354,10 +354,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_courses),
 		cmocka_unit_test(test_policies),
-					cmocka_unit_test(test_internal),
+		cmocka_unit_test(test_internal),
 		cmocka_unit_test(test_internal_idle),
-										cmocka_unit_test(test_disconnect),
-					};
+		cmocka_unit_test(test_disconnect),
+	};
 
 	return cmocka_run_group_tests_name("mechdisk firmware", tests, NULL, NULL);
 }

@@ -278,10 +278,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_courses),
-				cmocka_unit_test(test_delay),
-						cmocka_unit_test(test_append_data),
-						cmocka_unit_test(test_switch),
-			};
+		cmocka_unit_test(test_delay),
+		cmocka_unit_test(test_append_data),
+		cmocka_unit_test(test_switch),
+	};
 
 	return cmocka_run_group_tests_name("mechdisk write cache", tests, NULL,
 					   NULL);
