@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A disk's files in /sys/kernel/debug/freeblock/<disk>/, tables for people. They are described in
- * Documentation/ABI/testing/debugfs-freeblock, and may change.
- *
- * A file can be open or read while the disk goes or is renamed: debugfs waits for readers when
- * disk/folder.c removes the directory, and refuses later ones, so the disk outlives each call here.
- *
- * Locks: fb_disk.lock, to copy; what was copied is formatted without it, because formatting would
- * hold it for too long.
+ * A disk's files in /sys/kernel/debug/freeblock/<disk>/, tables for people, which may change
+ * (Documentation/ABI/testing/debugfs-freeblock). debugfs waits for readers when disk/folder.c
+ * removes the directory, so the disk outlives each call here. Locks: fb_disk.lock, to copy; what
+ * was copied is formatted without it.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -104,6 +100,24 @@ static int prediction_error_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(prediction_error);
 
+/* one line per bucket: its upper edge in nanoseconds, number of reads and of writes */
+static int latency_show(struct seq_file *m, void *v)
+{
+	const struct fb_stats *stats = &((struct fb_disk *)m->private)->stats;
+	u32 i;
+
+	for (i = 0; i < FB_LATENCY_BUCKETS; i++) {
+		u64 reads = READ_ONCE(stats->fg_latency[0][i]);
+		u64 writes = READ_ONCE(stats->fg_latency[1][i]);
+
+		if (reads || writes)
+			seq_printf(m, "%llu %llu %llu\n",
+				   (5ULL + i % 4) << (FB_LATENCY_LOW - 2 + i / 4), reads, writes);
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(latency);
+
 /* a head that is tracked has a line, all distances are one band */
 static int calibration_show(struct seq_file *m, void *v)
 {
@@ -142,7 +156,6 @@ static int calibration_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(calibration);
 
-/* any write resets fb_disk.stats */
 static ssize_t reset_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	struct fb_disk *disk = file->private_data;
@@ -159,7 +172,6 @@ static const struct file_operations reset_fops = {
 	.llseek = noop_llseek,
 };
 
-/* debugfs callers are meant to ignore errors */
 static void fb_debugfs_fill(struct fb_disk *disk)
 {
 	struct dentry *dir = disk->folder.debugfs;
@@ -168,6 +180,7 @@ static void fb_debugfs_fill(struct fb_disk *disk)
 	debugfs_create_file("trial", 0444, dir, disk, &trial_fops);
 	debugfs_create_file("tasks", 0444, dir, disk, &tasks_fops);
 	debugfs_create_file("bad_blocks", 0444, dir, disk, &bad_blocks_fops);
+	debugfs_create_file("latency", 0444, dir, disk, &latency_fops);
 	debugfs_create_file("prediction_error", 0444, dir, disk, &prediction_error_fops);
 	debugfs_create_file("calibration", 0444, dir, disk, &calibration_fops);
 	debugfs_create_file("reset", 0200, dir, disk, &reset_fops);

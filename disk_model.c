@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Disk model: layout and mechanics (freeblock paper, 4.2). See disk_model.h.
- *
- * A zone's sectors are numbered from its first one in the order in which LBNs
- * visit the tracks ("physical" numbers below). Converting an LBN to a physical number skips
- * the zone's dead front and its slips; converting that to a place takes a division, and a
- * search among the heads if their tracks differ in length.
- *
- * LBNs stay on a surface for the tracks of as many cylinders as dm_info.surface_run says (a run),
- * inwards under every other head and outwards under the others, and then go on to the next band
- * of cylinders. With runs of one a band is a cylinder, which older drives have; those
- * are told apart, because they need fewer divisions.
- *
- * Queries that a scheduler makes under its lock use only table look-up, multiplication
- * and shift, because a choice among 256 requests must take less than 20 us at 1 GHz.
- *
- * Core: no locks, a model is read-only once built.
+ * Disk model: layout and mechanics (freeblock paper, 4.2). A zone's sectors are numbered from its
+ * first one in the order in which LBNs visit the tracks ("physical" numbers below). Converting an
+ * LBN to one skips the zone's dead front and its slips; that to a place takes a division, and a
+ * search among the heads if their tracks differ in length. LBNs stay on a surface for the tracks of
+ * as many cylinders as dm_info.surface_run says (a run), inwards under every other head and
+ * outwards under the others, and then go on to the next band of cylinders. Runs of one, as older
+ * drives have, need fewer divisions. Queries under a scheduler's lock use only table look-up,
+ * multiplication and shift: a choice among 256 requests must take less than 20 us at 1 GHz. Core.
  */
 #include "disk_model_private.h"
 
@@ -43,32 +35,17 @@ u64 dm_period_ns(const struct disk_model *dm)
 	return (dm->period + (1U << (DM_PERIOD_SHIFT - 1))) >> DM_PERIOD_SHIFT;
 }
 
-/* @span may be a whole turn. */
-static u64 dm_span_to_ns(const struct disk_model *dm, u64 span)
-{
-	return span >> 32 ? dm_period_ns(dm) : dm_angle_to_ns(dm, span);
-}
-
-/*
- * Angle from sector 0 to sector @s < spt of a track whose sectors take @sector each:
- * exactly floor(s * 2^32 / spt), see DM_SPT_MAX.
- */
+/* Angle from sector 0 to @s < spt, exactly floor(s * 2^32 / spt), see DM_SPT_MAX. */
 static u32 dm_sector_angle(u64 sector, u32 s)
 {
 	return (s * sector) >> 32;
 }
 
-/* The same for @s up to and including spt, where it is a whole turn. */
-static u64 dm_sector_end(const struct dm_track *t, u32 s)
-{
-	return s == t->spt ? 1ULL << 32 : dm_sector_angle(t->sector, s);
-}
-
 /* ---- zones ---- */
 
 /*
- * Find the last of the ascending @first[0 .. zones - 1] that is not above @x. @hint tells
- * which zones the 2^@shift values around @x may lie in, usually one or two.
+ * Find the last of the ascending @first that is not above @x. @hint tells which zones the 2^@shift
+ * values around @x may lie in, usually one or two.
  */
 static u32 dm_zone_of(const u64 *first, const u16 *hint, unsigned int shift, u64 x)
 {
@@ -106,7 +83,6 @@ struct dm_cyls {
 	u32 n;		/* how many; less than a run at the zone's end */
 };
 
-/* The zone's band with the cylinder @c. */
 static struct dm_cyls dm_cyls_at(const struct disk_model *dm, const struct dm_zone *z, u32 c)
 {
 	u32 run = dm->info.surface_run, first = c - c % run;
@@ -128,10 +104,7 @@ static u32 dm_head(const struct disk_model *dm, const struct dm_zone *z, u32 c, 
 	return dm_backward(dm, z, c) ? dm->info.heads - 1 - head : head;
 }
 
-/*
- * Convert between a cylinder of @band, counted from its first, and the number of its track in the
- * run of the logical head @h, in either direction.
- */
+/* Convert between a cylinder of @band and the number of its track in the run of head @h. */
 static u32 dm_step(const struct dm_cyls *band, u32 h, u32 k)
 {
 	return h & 1 ? band->n - 1 - k : k;
@@ -179,7 +152,6 @@ static u32 dm_track_angle(const struct disk_model *dm, const struct dm_zone *z, 
 
 /* ---- tracks of different length ---- */
 
-/* Sectors of a track of the zone under the physical head @head. */
 static u32 dm_spt(const struct dm_zone *z, u32 head)
 {
 	return z->before ? z->before[head + 1] - z->before[head] : z->spt;
@@ -214,25 +186,9 @@ static u32 dm_head_under(const struct disk_model *dm, const struct dm_zone *z, u
 
 /* ---- slips and remaps ---- */
 
-/* Physical number of sector @l of the zone, counting the dead front but not slipped sectors. */
-static u64 dm_unslipped_to_phys(const struct dm_zone *z, u64 l)
-{
-	u32 n = fb_bisect(i, z->slips, z->slip[i].at - z->slip[i].before <= l);
-
-	return n ? l + z->slip[n - 1].before + z->slip[n - 1].n : l;
-}
-
-/* First remap of the zone at physical number @phys or later. */
 static u32 dm_remap_from(const struct dm_zone *z, u64 phys)
 {
 	return fb_bisect(i, z->remaps, z->remap[i].from < phys);
-}
-
-static u64 dm_remapped(const struct dm_zone *z, u64 phys)
-{
-	u32 i = dm_remap_from(z, phys);
-
-	return i < z->remaps && z->remap[i].from == phys ? z->remap[i].to : phys;
 }
 
 /* ---- places ---- */
@@ -272,21 +228,24 @@ static void dm_phys_place(const struct disk_model *dm, const struct dm_zone *z, 
 static u64 dm_lbn_phys(const struct dm_zone *z, u64 lbn)
 {
 	u64 l = lbn - z->first_lbn + z->dead;
+	u32 n = fb_bisect(i, z->slips, z->slip[i].at - z->slip[i].before <= l);
 
-	return z->slips ? dm_unslipped_to_phys(z, l) : l;
+	return n ? l + z->slip[n - 1].before + z->slip[n - 1].n : l;
 }
 
 int dm_place_of(const struct disk_model *dm, u64 lbn, struct dm_place *p)
 {
 	const struct dm_zone *z;
 	u64 phys;
+	u32 i;
 
 	if (lbn >= dm->info.sectors)
 		return -ERANGE;
 	z = &dm->zone[dm_zone_of_lbn(dm, lbn)];
 	phys = dm_lbn_phys(z, lbn);
-	if (z->remaps)
-		phys = dm_remapped(z, phys);
+	i = dm_remap_from(z, phys);
+	if (i < z->remaps && z->remap[i].from == phys)
+		phys = z->remap[i].to;
 	dm_phys_place(dm, z, phys, p);
 	return 0;
 }
@@ -307,7 +266,6 @@ static u64 dm_track_lbn(const struct dm_zone *z, const struct dm_track *t, u64 p
 	return z->first_lbn + phys - z->dead - slipped;
 }
 
-/* Physical number of an LBN that lies on @t. */
 static u64 dm_track_phys(const struct dm_zone *z, const struct dm_track *t, u64 lbn)
 {
 	u64 l = lbn - z->first_lbn + z->dead;
@@ -321,7 +279,6 @@ static u64 dm_track_phys(const struct dm_zone *z, const struct dm_track *t, u64 
 	return l + slipped;
 }
 
-/* Find which slips and remaps touch the track. */
 static void dm_track_anomalies(const struct dm_zone *z, struct dm_track *t)
 {
 	u64 end = t->phys0 + t->spt;
@@ -359,7 +316,6 @@ static u64 dm_track_phys0(const struct disk_model *dm, const struct dm_zone *z, 
 		(u64)k * dm_spt(z, head);
 }
 
-/* Fill in the track at the zone's cylinder @c, logical head @h. */
 static void dm_track_fill(const struct disk_model *dm, u32 zone, u32 c, u32 h,
 			  struct dm_track *t)
 {
@@ -654,9 +610,8 @@ struct dm_trip {
 };
 
 /*
- * Find where a head that lands at angle @land, relative to sector 0, starts when it wants
- * sectors [@s, @e) in any order: at the next whole sector, if that is one of them but not
- * the first. Then the access ends there, one turn later.
+ * Does a head that lands at @land start within sectors [@s, @e), behind the first? Then the access
+ * ends there, one turn later.
  */
 static bool dm_lands_inside(const struct dm_track *t, u32 land, u32 s, u32 e, u32 *start)
 {
@@ -668,7 +623,6 @@ static bool dm_lands_inside(const struct dm_track *t, u32 land, u32 s, u32 e, u3
 	return true;
 }
 
-/* Add the move to the track and the transfer of its sectors [@s, @e). */
 static void dm_trip_extent(struct dm_trip *trip, const struct dm_track *t, u32 s, u32 e)
 {
 	const struct disk_model *dm = trip->dm;
@@ -681,20 +635,19 @@ static void dm_trip_extent(struct dm_trip *trip, const struct dm_track *t, u32 s
 	if (dm->info.zero_latency && dm_lands_inside(t, land, s, e, &start))
 		span = 1ULL << 32;
 	else
-		span = dm_sector_end(t, e) - start;
+		span = (e == t->spt ? 1ULL << 32 : dm_sector_angle(t->sector, e)) - start;
 	wait = dm_angle_to_ns(dm, start - land);
 	if (trip->first) {
 		a->seek_ns = seek;
 		a->latency_ns = wait;
 		trip->first = false;
 	}
-	a->total_ns += seek + wait + dm_span_to_ns(dm, span);
+	a->total_ns += seek + wait + (span >> 32 ? dm_period_ns(dm) : dm_angle_to_ns(dm, span));
 	a->end.cyl = t->cyl;
 	a->end.head = t->head;
 	a->end.angle = t->angle0 + start + (u32)span;
 }
 
-/* Add one remapped sector, on the track where its spare is. */
 static void dm_trip_spare(struct dm_trip *trip, const struct dm_zone *z, u64 phys)
 {
 	struct dm_track t;
@@ -705,7 +658,6 @@ static void dm_trip_spare(struct dm_trip *trip, const struct dm_zone *z, u64 phy
 	dm_trip_extent(trip, &t, phys - t.phys0, phys - t.phys0 + 1);
 }
 
-/* Add LBNs [@lbn, @end) of one track. */
 static void dm_trip_track(struct dm_trip *trip, const struct dm_track *t, u64 lbn, u64 end)
 {
 	const struct dm_zone *z = &trip->dm->zone[t->zone];

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Disk model: where an LBN lies on the platters, and how long it takes to get
- * there (freeblock paper, 4.2). Core: pure C, read-only once built.
- *
- * Angles are u32 fractions of a turn (2^32 = one revolution, so wrap-around is
- * the arithmetic's own); times are u64 nanoseconds; LBNs are 512-byte sectors.
- *
- * A built model never changes, except through dm_correct(). The queries never allocate, sleep or
- * take a lock, and may run concurrently in any context; dm_build() and dm_free() may sleep.
+ * Disk model: where an LBN lies on the platters, and how long it takes to get there (freeblock
+ * paper, 4.2). Angles are u32 fractions of a turn; times are u64 ns; LBNs are 512-byte sectors. A
+ * built model never changes, except through dm_correct(), and queries never allocate, sleep or
+ * lock; dm_build() and dm_free() may sleep. Core.
  */
 #ifndef DISK_MODEL_H
 #define DISK_MODEL_H
@@ -45,8 +41,7 @@ struct dm_info {
 	u32 cylinders;
 	u32 heads;			/* tracks per cylinder */
 	/*
-	 * cylinders whose tracks of a surface follow each other in LBN order before those of the
-	 * next surface; 1 on drives that change heads after each track
+	 * cylinders whose tracks of a surface follow each other; 1: heads change after each track
 	 */
 	u32 surface_run;
 	u32 granule_sectors;		/* coverage granule in sectors, a power of two, default 8 */
@@ -62,10 +57,7 @@ struct dm_info {
 	u64 mapped;	/* ... and how many LBNs lie in zones that are mapped */
 };
 
-/*
- * The head over one spot of one track. Queries do not check a place: it must lie on the disk of the
- * model it is used with, so code that swaps models must discard the old one's places.
- */
+/* The head over one spot of one track, of the model it is used with; queries do not check it. */
 struct dm_place {
 	u32 cyl;
 	u32 head;			/* head (physical, serpentine order already undone) */
@@ -134,10 +126,8 @@ u32 dm_ns_to_angle(const struct disk_model *dm, u64 ns);
 u64 dm_period_ns(const struct disk_model *dm);
 
 /*
- * Find where an LBN begins, a remapped one on its spare. The layout is that of DiskSim's layout_g1
- * (paper, 4.2); O(log zones + log slips + log remaps), as are the functions that find tracks. Where
- * no map is, the place is a guess: about the cylinder, and any angle. 0, or -ERANGE beyond the
- * capacity.
+ * Find where an LBN begins, a remapped one on its spare. Where no map is, about the cylinder, and
+ * any angle. 0, or -ERANGE beyond the capacity.
  */
 int dm_place_of(const struct disk_model *dm, u64 lbn, struct dm_place *p);
 /* Find the track of an LBN; a remapped one counts where it would lie. 0 or -ERANGE. */
@@ -145,26 +135,25 @@ int dm_track_of(const struct disk_model *dm, u64 lbn, struct dm_track *t);
 /* Find the track under a physical head; @t->nsect is 0 when no LBN lies there. 0 or -ERANGE. */
 int dm_track_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_track *t);
 /*
- * Find the angle at which an LBN of a known track begins; O(slips and remaps on the track). 0,
- * -ERANGE when it is not on @t, -ENXIO when it is remapped or not mapped.
+ * Find the angle at which an LBN of a track begins. 0, -ERANGE: it is not on @t, -ENXIO: it is
+ * remapped or not mapped.
  */
 int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn, u32 *angle);
 
 /*
- * Predict the seek alone (paper, 4.2), whatever the angles: 0 on the same track, even for a write;
- * else the longer of seek and head switch, plus the settle time for a write.
+ * Predict the seek alone (paper, 4.2): 0 on the same track, even for a write; else the longer of
+ * seek and head switch, plus the settle time for a write.
  */
 u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write);
 /*
- * No seek, read or write, over @cyls cylinders or more is shorter, ns; 0 for distance 0, U64_MAX
- * for one that the disk does not have. Seek profiles measured on drives are not monotonic; this
- * bound is, so it can prune a search that goes outward.
+ * No seek over @cyls cylinders or more is shorter; U64_MAX: the disk has none. Measured profiles
+ * are not monotonic; this bound is, so it can prune a search that goes outward.
  */
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
 /*
- * Make seeks longer or shorter than the profile says, by @ppm above -1000000; 0 on a new model. A
- * write's settle time is not corrected. @dm must not be in use meanwhile.
+ * Make seeks longer than the profile says, by @ppm, but for a write's settle time. @dm must not be
+ * in use meanwhile.
  */
 void dm_correct(struct disk_model *dm, s32 ppm);
 /* Predict seek and rotational latency to @to, as SPTF orders by: zero-latency access is ignored. */
@@ -172,30 +161,26 @@ void dm_position(const struct disk_model *dm, const struct dm_place *from,
 		 const struct dm_place *to, bool write, u64 *seek_ns, u64 *latency_ns);
 
 /*
- * Predict one media access (paper, figure 6: head time). On each track the head seeks or switches,
- * waits for the first sector needed and transfers. With zero-latency access a head that lands
+ * Predict one media access (paper, figure 6: head time). With zero-latency access a head that lands
  * inside the range needed of a track starts at the next whole sector and is done one turn later. A
- * slipped sector costs its transfer time, a remapped one a trip to its spare. O(tracks + remaps
- * touched). 0, -ERANGE when the range is empty or beyond the capacity, or -ENXIO when part of it is
- * not mapped.
+ * slipped sector costs its transfer time, a remapped one a trip to its spare. 0, -ERANGE (no such
+ * range), or -ENXIO (part of it is not mapped).
  */
 int dm_access(const struct disk_model *dm, const struct dm_place *from,
 	      u64 lbn, u32 nsect, bool write, struct dm_access *a);
 
 /*
- * Find the LBN runs of a track whose sectors all pass the head within a window that begins at
- * @angle and lasts @span, where 2^32 is a turn; the sector in which it begins counts only if it
- * passes again. There are up to two, in the order of passing, with the track's logical start
- * between them (paper, figure 11). A slipped sector does not end a run, a remapped one does; of
- * more than two runs the two longest are given; none where no map is. O(slips and remaps on the
- * track).
+ * Find the LBN runs of a track whose sectors wholly pass the head within a window that begins at
+ * @angle and lasts @span; 2^32: a turn. There are up to two, in the order of passing, with the
+ * track's logical start between them (paper, figure 11). A remapped sector ends a run; the two
+ * longest are given; none where no map is.
  */
 void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	       u64 span, struct dm_piece piece[2]);
 
 /*
- * Number of a track, for counts per track, 0 .. dm_tracks() - 1: a track with a higher number holds
- * higher LBNs. With a dm_info.surface_run of 1 it is cylinder * heads + logical head.
+ * Number of a track, below dm_tracks(): with a higher one it holds higher LBNs. With a
+ * dm_info.surface_run of 1 it is cylinder * heads + logical head.
  */
 u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
 /* Find a track by its number. 0 or -ERANGE. */
@@ -205,16 +190,9 @@ u32 dm_tracks(const struct disk_model *dm);
 /* Find which tracks of a surface follow each other in LBN order. 0 or -ERANGE. */
 int dm_run_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_run *run);
 
-/*
- * ---- building a model: for core/model_table.c, the compiler of tables and tests ----
- *
- * The structs dm_spec_* are what a compiled table consists of: fixed widths, no gaps.
- */
+/* ---- building a model: what a compiled table consists of: fixed widths, no gaps ---- */
 
-/*
- * The order in which LBNs go through the heads of a cylinder, or of a band of as many as
- * dm_info.surface_run
- */
+/* The order in which LBNs go through the heads of a cylinder, or of a band of them */
 enum dm_head_order {
 	DM_HEADS_PLAIN,			/* 0 .. heads - 1 on every cylinder */
 	DM_HEADS_SERPENTINE_ZONE,	/* backwards on odd cylinders of the zone */
@@ -253,10 +231,7 @@ struct dm_spec_zone {
 	u64 angle;			/* where the zone's first sector begins, 2^-64 turn */
 	/* from track to track, 2^-64 turn; with a surface_run above 1, from run to run */
 	u64 track_skew;
-	/*
-	 * added on top of @track_skew * (heads - 1) from cylinder to cylinder; with a surface_run
-	 * above 1, from track to track of a run
-	 */
+	/* more than @track_skew * (heads - 1), from cylinder to cylinder; or from track to track */
 	u64 cyl_skew;
 	u64 dead;			/* sectors at the zone's front that hold no LBN */
 	/* no LBN unless remapped, slipped ones included; the others are at the zone's end */
@@ -298,10 +273,8 @@ struct dm_fault {
 int dm_fault_set(struct dm_fault *fault, u32 line, const char *fmt, ...) __printf(3, 4);
 
 /*
- * Check a specification, which is not kept, and build the model from it: zones neither overlap nor
- * leave gaps, slips and remaps fit their zone, seek profiles the stroke, all zones the capacity.
- * The caller keeps single values within the DM_* bounds above, and counts equal to the arrays'
- * lengths. May sleep. 0, -EINVAL with @fault filled, or -ENOMEM; @out is untouched on error.
+ * Check a specification, which is not kept, but for its single values, and build the model. May
+ * sleep. 0, -EINVAL with @fault filled, or -ENOMEM.
  */
 int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_fault *fault);
 

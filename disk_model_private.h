@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The data structures of a disk model: core/model_build.c builds them, disk_model.c reads
- * them. No other file may include this.
- */
+/* What core/model_build.c builds and disk_model.c reads; for no other file. */
 #ifndef DISK_MODEL_PRIVATE_H
 #define DISK_MODEL_PRIVATE_H
 
 #include "disk_model.h"
 
-/*
- * Angle -> ns multiplies by the period in 2^-5 ns: the slowest drive's period (100 ms)
- * fits 32 bits, and a whole turn is off by at most 1/64 ns.
- */
+/* angle -> ns multiplies by the period in 2^-5 ns: a whole turn is off by at most 1/64 ns */
 #define DM_PERIOD_SHIFT 5
 
 /* ns -> angle multiplies by angle units per ns, scaled to fill 64 bits (2^63 at 1 ms) */
@@ -22,9 +16,8 @@
 #define DM_LONGER_SHIFT 20
 
 /*
- * The segment of a seek profile is looked up by the distance itself where profiles are
- * dense (paper, 4.2), and by groups of distances beyond. There a segment is longer than a
- * group on usual drives, so the right segment is the one found or the next.
+ * The segment of a seek profile is looked up by the distance itself where profiles are dense
+ * (paper, 4.2), and by groups of distances beyond: then it is the one found or the next.
  */
 #define DM_NEAR 512
 #define DM_FAR 2048
@@ -72,10 +65,7 @@ struct dm_zone {
 	u64 angle;			/* angle of sector 0 of its first track, 2^-64 turn */
 	/* from track to track of a cylinder, or from run to run of a surface, 2^-64 turn */
 	u64 track_skew;
-	/*
-	 * from first track to first track of neighbouring cylinders, or from track to track of
-	 * a run, 2^-64 turn
-	 */
+	/* from cylinder to cylinder, or from track to track of a run, 2^-64 turn */
 	u64 cyl_skew;
 	u64 sector;			/* angle of one sector of @spt, 2^-64 turn, rounded up */
 	u32 sector_angle;		/* the same, 2^-32 turn, rounded down */
@@ -83,10 +73,7 @@ struct dm_zone {
 	u32 cyls;
 	u32 spt;	/* sectors per track; where heads differ, those of the longest track */
 	u32 cyl_sectors;		/* sectors per cylinder */
-	/*
-	 * for each head the number of a cylinder's sectors under lower-numbered heads, then
-	 * @cyl_sectors; NULL: tracks under all heads have the same length
-	 */
+	/* by head, a cylinder's sectors under lower ones, then @cyl_sectors; NULL: all are alike */
 	const u32 *before;
 	bool unmapped;	/* its cylinders are known, and no angle */
 	u32 reverse;	/* 1: LBNs run backwards on its even cylinders (see dm_head()) */

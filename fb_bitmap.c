@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Coverage map: which granules are wanted, in flight or done; see fb_bitmap.h. It works on one
- * machine word at a time. Core: no locks, one thread owns a map.
- */
+/* Coverage map: which granules are wanted, in flight or done; see fb_bitmap.h. Core. */
 #include "fb_bitmap.h"
 
 #define FB_BITMAP_STEP 16384	/* words after which others may run */
@@ -118,7 +115,6 @@ bool fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from)
 
 /* ---- granules in flight ---- */
 
-/* Find where word @w is in the list, or would be inserted. */
 static u32 fb_bitmap_flying_at(const struct fb_bitmap *bm, u64 w)
 {
 	return fb_bisect(i, bm->flying_words, bm->flying[i].index < w);

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Coverage map: which granules of a disk are wanted, in flight or done (freeblock
- * paper, 4.3). Core.
- *
- * A granule is granule_sectors consecutive LBNs. Where tracks are known, it belongs to the group
- * of the track on which its first sector lies; there is one group per track, and the group's
- * count of wanted granules lets the search pass over tracks that are done. Else a group is
- * FB_BITMAP_SPAN granules. The map does not know tracks: its caller says which group a run
- * belongs to, and never passes a run that spans two groups (fb_for_each_run() and
- * fb_for_each_span() cut ranges accordingly).
- *
- * All memory is allocated by fb_bitmap_init() and does not depend on the order of reads: a
- * bit per granule, and one count per group, or per several groups where there are many. Few
- * granules are in flight at any time; a list holds them.
- *
- * No locking: one thread owns a map.
+ * Coverage map: which granules, of granule_sectors LBNs, are wanted, in flight or done (freeblock
+ * paper, 4.3). Where tracks are known, a granule belongs to the group of the track on which its
+ * first sector lies; a group's count of wanted granules lets the search pass over tracks that are
+ * done. Else a group is FB_BITMAP_SPAN granules. The caller says which group a run belongs to, and
+ * never passes a run that spans two (fb_for_each_run(), fb_for_each_span()). All memory is
+ * allocated by fb_bitmap_init(): a bit per granule, a count per group, or per several, and a list
+ * for the few granules in flight. Core; one thread owns a map.
  */
 #ifndef FB_BITMAP_H
 #define FB_BITMAP_H
@@ -59,10 +51,7 @@ static inline u32 fb_bitmap_spans(u64 granules)
 
 /* Set up an empty map; may sleep. 0, -EINVAL (a size is 0) or -ENOMEM: @bm is empty then, too. */
 int fb_bitmap_init(struct fb_bitmap *bm, u64 granules, u32 groups);
-/*
- * Give a map other groups, at least one; where there is no room for a count of each, they share.
- * All counts are 0 then: the caller has fb_bitmap_recount() called for each run of a group.
- */
+/* Give a map other groups: the caller has fb_bitmap_recount() called for each run of a group. */
 void fb_bitmap_regroup(struct fb_bitmap *bm, u32 groups);
 /* Count what is wanted of a run again. */
 void fb_bitmap_recount(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
@@ -70,24 +59,17 @@ void fb_bitmap_recount(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 void fb_bitmap_destroy(struct fb_bitmap *bm);
 /* How many bytes fb_bitmap_init() will allocate. */
 u64 fb_bitmap_bytes(u64 granules, u32 groups);
-/*
- * Copy to a map of the same size. False: they count otherwise; the copy still needs its groups
- * counted (fb_bitmap_recount()). May sleep; a large one takes a tenth of a second.
- */
+/* Copy to a map of the same size. False: it needs its groups counted. May sleep. */
 bool fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
 
 /*
- * The six moves below return how many granules changed state; granules in another state are left
- * alone, so a move may be repeated without harm. A run that ends beyond the map, or a group that
- * does not exist, moves nothing. They never sleep, and cost an iteration per 64 granules. Once
- * FB_BITMAP_FLYING words have granules in flight, those of further words stay wanted.
+ * The moves below return how many granules changed state; those in another state, or beyond the
+ * map, are left alone. Once FB_BITMAP_FLYING words have granules in flight, others stay wanted.
  */
 
 /* Register: neither wanted nor in flight -> wanted. */
 u32 fb_bitmap_want(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
-/*
- * Granules in flight are wanted again when they are done; those that come back unread are anyway.
- */
+/* Granules in flight are wanted again when they are done. */
 u32 fb_bitmap_again(struct fb_bitmap *bm, u64 first, u32 n);
 /* Withdraw: wanted -> not registered. Those in flight stay so, and are not wanted again. */
 u32 fb_bitmap_unwant(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
@@ -111,8 +93,7 @@ static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
 }
 
 /*
- * How many of @n cylinders, of @unit groups each, come before the first with a group that has @need
- * wanted granules by fb_bitmap_group(). @group: the first one's first; @up: go to higher groups.
+ * How many of @n cylinders, of @unit groups each from @group on, come before the first with @need.
  */
 u32 fb_bitmap_skippable(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need);
 /* Shrink a run to begin and end with a wanted granule. Wanted in it; 0: it stays as it was. */

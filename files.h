@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The files of a disk: sysfs.c; snapshot.c, what a disk and its jobs show of themselves: state/,
- * and debugfs' numbers; debugfs.c, tables for people.
- */
+/* The files of a disk: sysfs.c, snapshot.c, debugfs.c. */
 #ifndef FB_FILES_H
 #define FB_FILES_H
 

@@ -3,13 +3,10 @@
  * freeblock: an I/O scheduler that orders foreground requests by rotational position, keeps two
  * commands at the drive, and reads wanted blocks in the gaps between requests (Lumb, Schindler,
  * Ganger, "Freeblock Scheduling Outside of Disk Firmware", FAST 2002). Here are the elevator's
- * callbacks; this file deals with blk-mq and not with seeks.
- *
- * Locks: fb_disk.lock guards all state of a queue. Requests are freed and queues are run after
- * it has been dropped. The table is in disk/disk.h.
+ * callbacks. Locks: fb_disk.lock guards all state of a queue. Requests are freed and queues are run
+ * after it has been dropped. The table is in disk/disk.h.
  */
 #include <linux/module.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <trace/events/block.h>
 
@@ -27,7 +24,6 @@ static const u64 fb_iosched_reset_ns = NSEC_PER_SEC;
 
 /* ---- insertion ---- */
 
-/* is there foreground work, apart from requests that bypass schedulers? */
 static bool fb_iosched_is_active(const struct fb_sched *sched)
 {
 	const struct fb_engine *e = &sched->engine;
@@ -51,7 +47,7 @@ static void fb_iosched_note_activity(struct fb_sched *sched)
 /*
  * Flushes, FUA writes, passthrough commands and clones of dm bypass schedulers, and not every
  * kernel reports their end: they are the device's busy commands less ours and less @own, those
- * about to be sent. That matters only while there is no other foreground.
+ * about to be sent.
  */
 static void fb_iosched_look(struct fb_sched *sched, u32 own)
 {
@@ -195,7 +191,6 @@ static struct request *fb_iosched_sent(struct fb_sched *sched, struct fb_sched_r
 	return rq;
 }
 
-/* send a command that the engine has not chosen */
 static struct request *fb_iosched_send(struct fb_sched *sched, struct fb_sched_rq *fq,
 				       enum fb_cause cause, u64 now)
 {
@@ -209,7 +204,6 @@ static struct request *fb_iosched_send(struct fb_sched *sched, struct fb_sched_r
 	return fb_iosched_sent(sched, fq, now);
 }
 
-/* a background read of others, if one is due */
 static struct request *fb_iosched_send_background(struct fb_sched *sched)
 {
 	u64 now = ktime_get_ns();
@@ -239,7 +233,6 @@ static void fb_iosched_send_untracked(struct fb_sched *sched, struct request *rq
 	fb_gap_void(&sched->disk->mail);
 }
 
-/* an idle read is ready, and the disk is still idle */
 static bool fb_iosched_idle_is_due(const struct fb_sched *sched)
 {
 	return fb_engine_idle_is_due(&sched->engine) && !sched->disk->fg.active &&
@@ -325,10 +318,10 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 }
 
 /*
- * There is no work while fb_engine.depth is reached or the second command is held back;
- * completed_request() and the timer run the queue again. Only a run of the queue tells that a
- * request has passed by the scheduler (fb_iosched_look()). This is called last before a queue falls
- * asleep, so the end of a background read's wait is timed here.
+ * There is no work while fb_engine.depth is reached or the second command is held back: a
+ * completion and the timer run the queue again. Only a run tells that a request has passed by the
+ * scheduler. This comes last before a queue falls asleep, so the end of a background read's wait is
+ * timed here.
  */
 static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 {
@@ -363,7 +356,6 @@ static enum hrtimer_restart fb_iosched_timer(struct hrtimer *timer)
 
 /* ---- completion ---- */
 
-/* a request has ended, or is part of another one */
 static void fb_iosched_measure_end(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 {
 	if (fq->measured_ns)
@@ -423,8 +415,8 @@ static void fb_iosched_requeue_request(struct request *rq)
 		fb_verify_split(sched->disk, rq);
 	guard(spinlock_irqsave)(&sched->disk->lock);
 	/*
-	 * A time-out may have reset the device, which puts the phase in doubt, too. RQF_TIMED_OUT
-	 * has been cleared already, the deadline has not.
+	 * A time-out may have reset the device: the phase is in doubt. RQF_TIMED_OUT has been
+	 * cleared already, the deadline has not.
 	 */
 	if (sched->disk->model && time_after_eq(jiffies, READ_ONCE(rq->deadline)))
 		fb_head_reset(&sched->engine.head, ktime_get_ns() + fb_iosched_reset_ns);
@@ -505,22 +497,19 @@ static void fb_iosched_finish_request(struct request *rq)
 
 /* ---- life cycle ---- */
 
-/* the learnt conservatism needs a target above 0 */
-static u32 fb_iosched_target(const struct fb_sched *sched)
+static void fb_iosched_use_model(struct fb_sched *sched, struct fb_disk *disk)
 {
-	return max(sched->target_ppm, 1U);
+	lockdep_assert_held(&disk->lock);
+	fb_sched_set_disk(sched, disk);
+	/* the learnt conservatism needs a target above 0 */
+	disk->conservatism.target_ppm = max(sched->target_ppm, 1U);
+	fb_engine_set_model(&sched->engine, disk->model, ktime_get_ns());
 }
 
-/* the model was replaced, or is used now or no longer */
+/* the model was replaced, or is used now or no longer; fb_disk_attach() need not have returned */
 static void fb_iosched_model_changed(struct fb_disk *disk)
 {
-	struct fb_sched *sched = disk->sched;
-
-	lockdep_assert_held(&disk->lock);
-	/* this may run before fb_disk_attach() has returned */
-	fb_sched_set_disk(sched, disk);
-	disk->conservatism.target_ppm = fb_iosched_target(sched);
-	fb_engine_set_model(&sched->engine, disk->model, ktime_get_ns());
+	fb_iosched_use_model(disk->sched, disk);
 	/* without a model the drive gets all requests, whoever orders */
 	fb_order_run_soon(disk);
 }
@@ -545,7 +534,7 @@ static const struct fb_disk_sched_ops fb_iosched_disk_ops = {
 static void fb_iosched_changed(struct fb_sched *sched)
 {
 	lockdep_assert_held(&sched->disk->lock);
-	sched->disk->conservatism.target_ppm = fb_iosched_target(sched);
+	sched->disk->conservatism.target_ppm = max(sched->target_ppm, 1U);
 	fb_engine_changed(&sched->engine, ktime_get_ns());
 	fb_order_run_soon(sched->disk);
 }
@@ -567,14 +556,14 @@ static void fb_iosched_init(struct fb_sched *sched, struct request_queue *q)
 
 static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue *eq)
 {
-	unsigned int noio = memalloc_noio_save();
-	u32 n = q->nr_hw_queues;
-	struct fb_sched *sched = kzalloc_node(struct_size(sched, slots, n), GFP_KERNEL, q->node);
+	struct fb_sched *sched;
 	struct fb_disk *disk;
 
+	guard(fb_noio)(current);
+	sched = kzalloc_node(struct_size(sched, slots, q->nr_hw_queues), GFP_KERNEL, q->node);
 	if (!sched)
-		goto out;
-	sched->nr_slots = n;
+		return -ENOMEM;
+	sched->nr_slots = q->nr_hw_queues;
 	if (fb_host_init(sched))
 		goto free_sched;
 	fb_iosched_init(sched, q);
@@ -583,15 +572,11 @@ static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue 
 	disk = fb_disk_attach(q, sched, &sched->engine.head, &fb_iosched_disk_ops);
 	if (!disk)
 		goto free_slots;
-	spin_lock_irq(&disk->lock);
-	fb_sched_set_disk(sched, disk);
-	disk->conservatism.target_ppm = fb_iosched_target(sched);
-	fb_engine_set_model(&sched->engine, disk->model, ktime_get_ns());
-	spin_unlock_irq(&disk->lock);
+	scoped_guard(spinlock_irq, &disk->lock)
+		fb_iosched_use_model(sched, disk);
 	eq->elevator_data = sched;
 	/* one order for the queue, however many hardware queues it has */
 	blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
-	memalloc_noio_restore(noio);
 	return 0;
 
 free_slots:
@@ -600,8 +585,6 @@ free_host:
 	fb_host_exit(sched);
 free_sched:
 	kfree(sched);
-out:
-	memalloc_noio_restore(noio);
 	return -ENOMEM;
 }
 

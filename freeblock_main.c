@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Module init and exit. Lower floors tell higher ones about disks through a table of callbacks
- * that is handed down from here (struct fb_disk_client).
- */
+/* Module init and exit. Lower floors call higher ones through the tables handed down from here. */
 #include <linux/module.h>
 
 #include "disk/disk.h"

@@ -2,10 +2,8 @@
 /*
  * What a disk and its jobs show of themselves, of one moment: a table of names and fields. The
  * whole of it is debugfs' numbers, for root; what everybody may read, or a monitor needs, is a file
- * in sysfs, too: /sys/kernel/freeblock/<disk>/state/. Names and files are described in
- * Documentation/ABI/testing/.
- *
- * Locks: fb_disk.lock, to copy; what was copied is formatted without it. fb_job.lock for jobs.
+ * in sysfs, too: /sys/kernel/freeblock/<disk>/state/ (Documentation/ABI/testing/). Locks:
+ * fb_disk.lock, to copy; fb_job.lock for jobs.
  */
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -38,9 +36,6 @@ struct fb_snapshot {
 	u64 quarantine_zones;		/* of now */
 	u64 quarantine_sectors;		/* their length */
 	u64 idle_size_kib;		/* longest idle read */
-	bool unfit;			/* the attached device is never scheduled */
-	bool served;			/* the disk is scheduled, so it may be read */
-	bool gaps;			/* and its gaps may be used */
 	const char *scheduling;		/* "yes", or why not */
 	const char *idle_why;		/* whether idle reads are sent, or why not */
 	/* what of the drive is known and used: "map", or "rates" or "none", and why no map */
@@ -112,22 +107,18 @@ static void fb_snapshot_copy_sched(struct fb_disk *disk, struct fb_snapshot *s)
 static void fb_snapshot_copy(struct fb_disk *disk, struct fb_snapshot *s, u64 now)
 {
 	const struct fb_quarantine *quarantine = &disk->quarantine;
-	const char *why, *level;
+	const char *why, *unserved;
 
 	lockdep_assert_held(&disk->lock);
-	why = fb_level_unserved(disk);
-	s->scheduling = why ? why : "yes";
-	s->unfit = !!disk->unfit;
-	s->served = !why;
+	unserved = fb_level_unserved(disk);
+	s->scheduling = unserved ? unserved : "yes";
 	why = fb_level_unmapped(disk);
 	if (!why && !fb_phase_on(&disk->phase, now))
 		why = "reads end at no angle of the model";
-	level = s->served && fb_idle_policy_knows(&disk->idle.wait) ? "rates" : "none";
+	strscpy(s->knowledge, "map", sizeof(s->knowledge));
 	if (why)
-		snprintf(s->knowledge, sizeof(s->knowledge), "%s: %s", level, why);
-	else
-		strscpy(s->knowledge, "map", sizeof(s->knowledge));
-	s->gaps = !why;
+		snprintf(s->knowledge, sizeof(s->knowledge), "%s: %s", !unserved &&
+			 fb_idle_policy_knows(&disk->idle.wait) ? "rates" : "none", why);
 	fb_snapshot_copy_sched(disk, s);
 	s->stats = disk->stats;
 	fb_idle_policy_status(&disk->idle.wait, now, &s->idle);
@@ -139,12 +130,21 @@ static void fb_snapshot_copy(struct fb_disk *disk, struct fb_snapshot *s, u64 no
 	s->alarms = quarantine->alarms;
 	s->quarantine_zones = quarantine->zones;
 	s->quarantine_sectors = fb_quarantine_quarantined(quarantine);
-	fb_lookahead_describe(&disk->lookahead, FB_LIFT_SOURCE, now, s->lift_source,
-			      sizeof(s->lift_source));
-	fb_lookahead_describe(&disk->lookahead, FB_LIFT_DEST, now, s->lift_dest,
-			      sizeof(s->lift_dest));
-	fb_verify_describe(disk, s->medium, sizeof(s->medium));
-	fb_recovery_describe(&disk->recovery, s->recovery, sizeof(s->recovery));
+	/* of a disk that is not read nothing is being found out, nor is it verified in any way */
+	strscpy(s->lift_source, "off", sizeof(s->lift_source));
+	strscpy(s->lift_dest, "off", sizeof(s->lift_dest));
+	if (!why) {
+		fb_lookahead_describe(&disk->lookahead, FB_LIFT_SOURCE, now, s->lift_source,
+				      sizeof(s->lift_source));
+		fb_lookahead_describe(&disk->lookahead, FB_LIFT_DEST, now, s->lift_dest,
+				      sizeof(s->lift_dest));
+	}
+	strscpy(s->medium, "none", sizeof(s->medium));
+	if (!unserved)
+		fb_verify_describe(disk, s->medium, sizeof(s->medium));
+	strscpy(s->recovery, "not asked: the disk cannot be scheduled", sizeof(s->recovery));
+	if (!disk->unfit)
+		fb_recovery_describe(&disk->recovery, s->recovery, sizeof(s->recovery));
 	fb_measure_describe(disk, s->cost, sizeof(s->cost));
 	s->counted = fb_measure_counted(disk);
 	memcpy(s->floor_ns, disk->conservatism.odds.floor_ns, sizeof(s->floor_ns));
@@ -154,7 +154,6 @@ static void fb_snapshot_copy(struct fb_disk *disk, struct fb_snapshot *s, u64 no
 	s->after_writes = disk->destage.firsts;
 }
 
-/* take a snapshot, for kfree(); NULL: no memory */
 static struct fb_snapshot *fb_snapshot_take(struct fb_disk *disk)
 {
 	/* a queue freeze may be waiting for this reader */
@@ -166,16 +165,6 @@ static struct fb_snapshot *fb_snapshot_take(struct fb_disk *disk)
 	fb_snapshot_copy(disk, s, ktime_get_ns());
 	spin_unlock_irq(&disk->lock);
 	s->idle_size_kib = s->idle.sectors / 2;
-	/* of a disk that is not read nothing is being found out, nor is it verified in any way */
-	if (!s->served)
-		strscpy(s->medium, "none", sizeof(s->medium));
-	if (s->unfit)
-		strscpy(s->recovery, "not asked: the disk cannot be scheduled",
-			sizeof(s->recovery));
-	if (!s->gaps) {
-		strscpy(s->lift_source, "off", sizeof(s->lift_source));
-		strscpy(s->lift_dest, "off", sizeof(s->lift_dest));
-	}
 	return s;
 }
 
@@ -232,6 +221,8 @@ static const struct fb_snapshot_row fb_snapshot_rows[] = {
 	FB_SNAPSHOT("stats/fg_writes", U64, stats.fg_writes),
 	FB_SNAPSHOT("stats/fg_read_ns", U64, stats.fg_read_ns),
 	FB_SNAPSHOT("stats/fg_write_ns", U64, stats.fg_write_ns),
+	FB_SNAPSHOT("stats/fg_read_sectors", U64, stats.fg_sectors[0]),
+	FB_SNAPSHOT("stats/fg_write_sectors", U64, stats.fg_sectors[1]),
 	FB_SNAPSHOT("stats/untracked", U64, stats.untracked),
 	FB_SNAPSHOT("stats/out_of_order", U64, stats.engine.out_of_order),
 	FB_SNAPSHOT("stats/max_in_flight", U64, stats.engine.max_in_flight),
@@ -290,14 +281,12 @@ static const struct fb_snapshot_row fb_snapshot_rows[] = {
 
 #define FB_SNAPSHOT_END (fb_snapshot_rows + ARRAY_SIZE(fb_snapshot_rows))
 
-/* There is no such value while another scheduler is attached */
 static bool fb_snapshot_lacks(const struct fb_snapshot *s, const struct fb_snapshot_row *row)
 {
 	return !s->attached && row->offset >= offsetof(struct fb_snapshot, sched) &&
 	       row->offset < offsetofend(struct fb_snapshot, sched);
 }
 
-/* The value, valid until the next call. */
 static const char *fb_snapshot_text(struct fb_snapshot *s, const struct fb_snapshot_row *row)
 {
 	const void *field = (const void *)s + row->offset;
@@ -359,8 +348,8 @@ const struct attribute_group fb_snapshot_group = {
 };
 
 /*
- * Print all of one moment, lines "name value". What belongs to a scheduler is left out while there
- * is none, what belongs to a job before its first run. May sleep. Return: 0 or -ENOMEM.
+ * Print all of one moment, lines "name value", but what belongs to a scheduler while there is none,
+ * or to a job before its first run. May sleep. Return: 0 or -ENOMEM.
  */
 int fb_snapshot_print(struct fb_disk *disk, struct seq_file *m)
 {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A disk's files in /sys/kernel/freeblock/<disk>/: uploads, commands, settings and identity.
- * They are described in Documentation/ABI/testing/sysfs-kernel-freeblock.
- *
- * Locks: fb_disk.config around the model's text, fb_disk.lock around everything that the
- * scheduler reads; the table is in disk/disk.h.
+ * A disk's files in /sys/kernel/freeblock/<disk>/: uploads, commands, settings and identity
+ * (Documentation/ABI/testing/sysfs-kernel-freeblock). Locks: fb_disk.config around the model's
+ * text, fb_disk.lock around everything that the scheduler reads.
  */
 #include <linux/sysfs.h>
 
@@ -37,48 +35,35 @@ static ssize_t model_read(struct file *file, struct kobject *kobj, FB_COMPAT_BIN
 
 static BIN_ATTR_RW(model, 0);
 
-static ssize_t model_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
-{
-	struct fb_disk *disk = fb_sysfs_disk(kobj);
+/* a file that shows something of @disk */
+#define FB_SYSFS_VALUE(_name, ...)							\
+static ssize_t _name##_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)	\
+{											\
+	struct fb_disk *disk = fb_sysfs_disk(kobj);					\
+											\
+	guard(mutex)(&disk->config);							\
+	return sysfs_emit(page, __VA_ARGS__);						\
+}											\
+static struct kobj_attribute _name##_attr = __ATTR_RO(_name)
 
-	guard(mutex)(&disk->config);
-	return sysfs_emit(page, "%s\n", disk->model_status);
-}
-
-static struct kobj_attribute model_status_attr = __ATTR_RO(model_status);
-
-static ssize_t id_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
-{
-	const struct fb_disk *disk = fb_sysfs_disk(kobj);
-
-	return sysfs_emit(page, "%s\n", disk->id[0] ? disk->id : "-");
-}
-
-static struct kobj_attribute id_attr = __ATTR_RO(id);
-
-static ssize_t sectors_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
-{
-	return sysfs_emit(page, "%llu\n", fb_sysfs_disk(kobj)->sectors);
-}
-
-static struct kobj_attribute sectors_attr = __ATTR_RO(sectors);
+FB_SYSFS_VALUE(model_status, "%s\n", disk->model_status);
+FB_SYSFS_VALUE(id, "%s\n", disk->id[0] ? disk->id : "-");
+FB_SYSFS_VALUE(sectors, "%llu\n", disk->sectors);
+FB_SYSFS_VALUE(granule_bytes, "%u\n", disk->granule << SECTOR_SHIFT);
 
 static struct kobj_attribute scan_attr;
 
-static enum fb_job_kind fb_sysfs_job_kind(const struct kobj_attribute *attr)
-{
-	return attr == &scan_attr ? FB_JOB_SCAN : FB_JOB_SCRUB;
-}
+#define FB_SYSFS_JOB(attr) ((attr) == &scan_attr ? FB_JOB_SCAN : FB_JOB_SCRUB)
 
 static ssize_t fb_sysfs_job_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	return fb_job_show(fb_sysfs_disk(kobj), fb_sysfs_job_kind(attr), page);
+	return fb_job_show(fb_sysfs_disk(kobj), FB_SYSFS_JOB(attr), page);
 }
 
 static ssize_t fb_sysfs_job_store(struct kobject *kobj, struct kobj_attribute *attr,
 				  const char *page, size_t count)
 {
-	return fb_job_store(fb_sysfs_disk(kobj), fb_sysfs_job_kind(attr), page, count);
+	return fb_job_store(fb_sysfs_disk(kobj), FB_SYSFS_JOB(attr), page, count);
 }
 
 static struct kobj_attribute scan_attr = __ATTR(scan, 0644, fb_sysfs_job_show, fb_sysfs_job_store);
@@ -102,12 +87,9 @@ static BIN_ATTR_ADMIN_RW(coverage, 0);
 static ssize_t tasks_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
 	struct fb_disk *disk = fb_sysfs_disk(kobj);
-	u32 n;
 
-	spin_lock_irq(&disk->lock);
-	n = fb_task_count(disk);
-	spin_unlock_irq(&disk->lock);
-	return sysfs_emit(page, "%u\n", n);
+	guard(spinlock_irq)(&disk->lock);
+	return sysfs_emit(page, "%u\n", fb_task_count(disk));
 }
 
 static ssize_t tasks_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
@@ -119,19 +101,6 @@ static ssize_t tasks_store(struct kobject *kobj, struct kobj_attribute *attr, co
 }
 
 static struct kobj_attribute tasks_attr = __ATTR_RW(tasks);
-
-static ssize_t granule_bytes_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
-{
-	struct fb_disk *disk = fb_sysfs_disk(kobj);
-	u32 sectors;
-
-	mutex_lock(&disk->config);
-	sectors = disk->granule;
-	mutex_unlock(&disk->config);
-	return sysfs_emit(page, "%u\n", sectors << SECTOR_SHIFT);
-}
-
-static struct kobj_attribute granule_bytes_attr = __ATTR_RO(granule_bytes);
 
 /* ---- settings ---- */
 
@@ -222,48 +191,37 @@ static int fb_sysfs_set_trial(struct fb_disk *disk, u32 word)
 	return 0;
 }
 
+/* the address of its attribute */
 #define FB_SYSFS_SETTING(_name, _field, ...)						\
-static struct fb_sysfs_setting _name##_file = {						\
-	.attr = __ATTR(_name, 0644, fb_sysfs_setting_show, fb_sysfs_setting_store),	\
-	.offset = offsetof(struct fb_disk, _field),					\
-	__VA_ARGS__									\
-}
-
-FB_SYSFS_SETTING(bad_quarantine_kib, quarantine.quarantine_kib, .highest = 65536);
-FB_SYSFS_SETTING(bad_slow_s, quarantine.slow_s, .lowest = 1, .highest = 86400);
-FB_SYSFS_SETTING(bad_slow_most, quarantine.slow_most, .lowest = 1, .highest = 1000);
-FB_SYSFS_SETTING(idle_wait_us, idle.wait_us, .highest = 3600U * USEC_PER_SEC, .may_be_auto = true);
-FB_SYSFS_SETTING(idle_size_kib, idle.size_kib, .lowest = FB_IDLE_POLICY_SECTORS_MIN / 2,
-		 .highest = FB_IDLE_POLICY_SECTORS_MAX / 2, .may_be_auto = true);
-FB_SYSFS_SETTING(idle_mean_us, idle.goal_mean_us, .highest = 10 * USEC_PER_SEC);
-FB_SYSFS_SETTING(idle_max_us, idle.goal_max_us, .lowest = 1000, .highest = 60 * USEC_PER_SEC);
-FB_SYSFS_SETTING(max_kib_s, measure.max_kib_s, .highest = 4194304);
-FB_SYSFS_SETTING(power, idle.power.keep_awake, .word = { "respect", "keep-awake" });
-FB_SYSFS_SETTING(model_force, forced, .word = { "0", "1" }, .set = fb_disk_force);
-FB_SYSFS_SETTING(idle_only, idle_only, .word = { "0", "1" }, .set = fb_sysfs_set_idle_only);
-FB_SYSFS_SETTING(trial, measure.on, .word = { "0", "1", [FB_MEASURE_STOP] = "stop" },
-		 .set = fb_sysfs_set_trial);
+	(&((struct fb_sysfs_setting[]) { {						\
+		.attr = __ATTR(_name, 0644, fb_sysfs_setting_show, fb_sysfs_setting_store),	\
+		.offset = offsetof(struct fb_disk, _field), __VA_ARGS__			\
+	} })[0].attr.attr)
 
 static struct attribute *fb_sysfs_disk_attrs[] = {
 	&model_status_attr.attr,
-	&model_force_file.attr.attr,
+	FB_SYSFS_SETTING(model_force, forced, .word = { "0", "1" }, .set = fb_disk_force),
 	&id_attr.attr,
 	&sectors_attr.attr,
 	&scan_attr.attr,
 	&scrub_attr.attr,
-	&bad_quarantine_kib_file.attr.attr,
-	&bad_slow_s_file.attr.attr,
-	&bad_slow_most_file.attr.attr,
+	FB_SYSFS_SETTING(bad_quarantine_kib, quarantine.quarantine_kib, .highest = 65536),
+	FB_SYSFS_SETTING(bad_slow_s, quarantine.slow_s, .lowest = 1, .highest = 86400),
+	FB_SYSFS_SETTING(bad_slow_most, quarantine.slow_most, .lowest = 1, .highest = 1000),
 	&tasks_attr.attr,
 	&granule_bytes_attr.attr,
-	&idle_wait_us_file.attr.attr,
-	&idle_size_kib_file.attr.attr,
-	&idle_mean_us_file.attr.attr,
-	&idle_max_us_file.attr.attr,
-	&max_kib_s_file.attr.attr,
-	&power_file.attr.attr,
-	&idle_only_file.attr.attr,
-	&trial_file.attr.attr,
+	FB_SYSFS_SETTING(idle_wait_us, idle.wait_us, .highest = 3600U * USEC_PER_SEC,
+			 .may_be_auto = true),
+	FB_SYSFS_SETTING(idle_size_kib, idle.size_kib, .lowest = FB_IDLE_POLICY_SECTORS_MIN / 2,
+			 .highest = FB_IDLE_POLICY_SECTORS_MAX / 2, .may_be_auto = true),
+	FB_SYSFS_SETTING(idle_mean_us, idle.goal_mean_us, .highest = 10 * USEC_PER_SEC),
+	FB_SYSFS_SETTING(idle_max_us, idle.goal_max_us, .lowest = 1000,
+			 .highest = 60 * USEC_PER_SEC),
+	FB_SYSFS_SETTING(max_kib_s, measure.max_kib_s, .highest = 4194304),
+	FB_SYSFS_SETTING(power, idle.power.keep_awake, .word = { "respect", "keep-awake" }),
+	FB_SYSFS_SETTING(idle_only, idle_only, .word = { "0", "1" }, .set = fb_sysfs_set_idle_only),
+	FB_SYSFS_SETTING(trial, measure.on, .word = { "0", "1", [FB_MEASURE_STOP] = "stop" },
+			 .set = fb_sysfs_set_trial),
 	NULL
 };
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The value of blocks in the course of a scan, for core/search.c to weigh; see
- * core/block_value.h. Core: no locks, the caller serialises.
- */
+/* The value of blocks in the course of a scan; see core/block_value.h. Core. */
 #include "core/block_value.h"
 
 /* weights stay between FB_WEIGHT_ONE / this and FB_WEIGHT_ONE * this */
@@ -14,9 +11,8 @@ static u64 fb_block_value_fifth(u64 x)
 }
 
 /*
- * Of the powers between 0.2 (and the logarithm) and 1, that of 2/5 makes whole scans of the
- * Atlas 10K shortest, by 1.6 % compared with the square root. A smaller one slows down the
- * beginning too much for the sake of the end.
+ * Of the powers between 0.2 and 1, that of 2/5 makes whole scans of the Atlas 10K shortest, by 1.6
+ * % compared with the square root.
  */
 void fb_block_value_init(struct fb_block_value *w, const struct fb_bitmap *bm)
 {
@@ -36,8 +32,8 @@ void fb_block_value_init(struct fb_block_value *w, const struct fb_bitmap *bm)
 }
 
 /*
- * The weight is the fourth power of how far a region is behind the whole, within bounds: on
- * the Atlas 10K a steep function is better than a flat one, and a steeper one gains no more.
+ * The weight is the fourth power of how far a region is behind the whole: a steeper function gains
+ * no more.
  */
 static u16 fb_block_value_weight(u64 left, u64 begun, u64 all_left, u64 all_begun)
 {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Predicting the ends of commands, and learning from completions; see core/completion.h. Core: no
- * locks, the caller serialises.
- */
+/* Predicting the ends of commands, and learning from completions; see core/completion.h. Core. */
 #include "core/completion.h"
 
 /* later than this many turns is error recovery, or a busy host, not rotation: the head is lost */
@@ -23,9 +20,8 @@ u64 fb_completion_overhead_ns(const struct disk_model *dm, bool write)
 }
 
 /*
- * Until when the command after @c, which is in service, is held back; 0: it is not. A better one
- * may arrive until @c is about to end; but the next must reach the drive in time. @lead_ns: what it
- * takes to send one, besides the drive's overhead.
+ * Until when the command after @c, in service, is held back, as a better one may arrive; 0: it is
+ * not. @lead_ns: what it takes to send one, besides the drive's overhead.
  */
 u64 fb_completion_hold_ns(const struct disk_model *dm, const struct fb_completion_cmd *c,
 			  u64 lead_ns)
@@ -42,10 +38,7 @@ bool fb_completion_may_hold(bool write, u32 nsect)
 	return !write || nsect < FB_COMPLETION_HOLD_SECTORS;
 }
 
-/*
- * Where the head is when an idle drive begins a command sent at @now_ns, and when the arm can
- * start. False: head or phase is unknown.
- */
+/* Where the head is when an idle drive begins a command, and when. False: unknown. */
 bool fb_completion_idle_head(const struct fb_head *head, u64 now_ns, bool write,
 			     struct dm_place *from, u64 *start_ns)
 {
@@ -68,10 +61,7 @@ static bool fb_completion_last_place(const struct disk_model *dm, const struct f
 	return true;
 }
 
-/*
- * Where the head is at a command's end; without a prediction, behind its last sector. False:
- * unknown.
- */
+/* Where the head is at a command's end, or behind its last sector. False: unknown. */
 bool fb_completion_end_place(const struct disk_model *dm, const struct fb_completion_cmd *c,
 			     struct dm_place *end)
 {
@@ -110,8 +100,8 @@ static bool fb_completion_read_on(const struct fb_head *head, struct fb_completi
 }
 
 /*
- * Predict a command that is being sent. @before: the one sent before, if in flight, or NULL. @tail:
- * where the head will be at its end, if known; out: at the end of @c. True: it is known.
+ * Predict a command that is being sent. @before: the one in flight before it, or NULL. @tail: where
+ * the head is before it, if known; out: behind it. True: it is known.
  */
 bool fb_completion_predict(const struct fb_head *head, struct fb_completion_cmd *c,
 			   const struct fb_completion_cmd *before, bool tail_known,
@@ -213,14 +203,12 @@ static void fb_completion_compare(const struct fb_completion *l, struct fb_compl
 
 /* what speaks for phase and model */
 struct fb_completion_belief {
-	u32 trust;
-	u32 fits;
-	u32 right;
+	u32 trust, fits, right;
 };
 
 /*
- * A drive that did something else first, such as to write from its cache, or a host, if it is
- * reported @late, does not speak against the model, and hardly against the phase.
+ * What a drive did first, such as to write from its cache, or a @late host does not speak against
+ * the model, and hardly against the phase.
  */
 static void fb_completion_excuse(struct fb_head *head, const struct fb_completion_belief *before,
 				 const struct fb_head_end *end, bool late)
@@ -238,7 +226,6 @@ static void fb_completion_excuse(struct fb_head *head, const struct fb_completio
 		head->trust = before->trust - 1;
 }
 
-/* is it reported so late that something other than rotation was in the way? */
 static bool fb_completion_is_late(const struct fb_completion *l,
 				  const struct fb_completion_result *r)
 {
@@ -246,9 +233,8 @@ static bool fb_completion_is_late(const struct fb_completion *l,
 }
 
 /*
- * May a zero-latency drive's head have landed within an idle read, later than predicted? It ends
- * where it landed then, less than a turn later. Of other reads that would excuse nearly all that is
- * wrong of requests of a turn.
+ * May a zero-latency drive's head have landed late within an idle read? It ends there then. Of
+ * other reads that would excuse nearly all that is wrong.
  */
 static bool fb_completion_has_landed(const struct fb_completion *l,
 				     const struct fb_completion_cmd *c,
@@ -326,10 +312,7 @@ void fb_completion_follow(const struct fb_completion *l, const struct fb_complet
 		fb_head_complete(l->head, now_ns, &place, 0, 0, 0, false, &end);
 }
 
-/*
- * The drive orders by itself, and the head is on the track of @lbn, or it is believed so where
- * nothing better is known (not @moved).
- */
+/* The drive orders, and has @moved the head to a track, or is believed to be there. */
 void fb_completion_believe(struct fb_head *head, u64 lbn, bool moved)
 {
 	struct dm_place place;

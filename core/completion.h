@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Commands in flight: predicts where and when each will end, and learns from its completion
- * about head and phase, seek times, the cost of free reads and the drive's look-ahead.
- * Core; the caller serialises. Nothing here sleeps or allocates.
+ * Commands in flight: predicts where and when each will end, and learns from its completion about
+ * head and phase, seek times, lost turns and the drive's look-ahead. Core.
  */
 #ifndef FB_COMPLETION_H
 #define FB_COMPLETION_H
@@ -17,10 +16,7 @@
 #define FB_HIST_HALF 100	/* ... +-1 ms, and one bucket beyond at either side */
 #define FB_HIST (2 * FB_HIST_HALF + 2)
 
-/*
- * Sectors of a write that are not held back: when it begins the drive must have its data, and they
- * take a while on the way.
- */
+/* a longer write is not held back: when it begins the drive must have its data */
 #define FB_COMPLETION_HOLD_SECTORS 64
 
 /* A command, from when it is sent until its end is judged */
@@ -31,12 +27,9 @@ struct fb_completion_cmd {
 	bool unplaced;	/* it reads or writes no sectors, so where it ends is not known */
 	enum fb_cause cause;		/* its role in its gap */
 	bool foreground;		/* it counts as a request of the foreground */
-	/*
-	 * the drive takes commands in our order, so its completion is learnt from; a command that
-	 * the drive ordered may have ended anywhere
-	 */
+	/* learnt from: the drive takes commands in our order */
 	bool watched;
-	/* the drive ordered it, or was busy first, but its end says where the head is */
+	/* the drive ordered it, but its end says where the head is */
 	bool own_order;
 	bool failed;	/* it did not run to its end, so its completion is not learnt from */
 	u64 sent_ns;			/* when it was handed to the driver */
@@ -92,10 +85,7 @@ static inline u64 fb_completion_end_ns(const struct fb_completion_cmd *c)
 	return c->start_ns ? c->start_ns + c->acc.total_ns : 0;
 }
 
-/*
- * Does @c, sent last, end before the next command can reach the drive? That one must be sent
- * @lead_ns before its start. True also if the end is unknown.
- */
+/* Does @c, sent last, end, or may it, before a command @lead_ns ahead can reach the drive? */
 static inline bool fb_completion_too_late(const struct fb_completion_cmd *c, u64 now_ns,
 					  u64 lead_ns)
 {

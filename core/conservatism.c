@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Learnt conservatism ("auto"); see core/conservatism.h.
- *
- * The probability of losing a turn is estimated as a function of the slack, for seeks and for what
- * stays within a cylinder. A search weighs it, at a price. A slow feedback adjusts the price until
- * the time lost matches the target. So the target is met even if the estimates are wrong; they
- * only decide where the time is spent.
+ * Learnt conservatism ("auto"). The probability of losing a turn is estimated as a function of the
+ * slack, for seeks and for what stays within a cylinder. A search weighs it, at a price that a slow
+ * feedback adjusts until the time lost matches the target: so that is met even if the estimates are
+ * wrong; they only decide where the time is spent. Core.
  */
 #include "core/conservatism.h"
 
@@ -15,7 +13,7 @@
 
 /*
  * Counts decay by a 128th every 8 s, to half in 12 minutes, as heat and age change drives. A trial
- * adds FB_CONSERVATISM_TRIAL, so that small counts decay, too; a full count waits.
+ * adds FB_CONSERVATISM_TRIAL, so that small ones decay, too; a full one waits.
  */
 #define FB_CONSERVATISM_TRIAL 64
 #define FB_CONSERVATISM_FADE_SHIFT 7
@@ -24,9 +22,8 @@
 /*
  * The prior is an exponential tail that falls by 3/16 per bin: 1 % at 400 us, the paper's
  * conservatism. It weighs as much as so many trials. In each bin it follows from the share of the
- * next longer slack, so that what is seen at long slacks moves short ones. Most gaps of nearly a
- * turn have free reads in them, which hide what would have been gained: until a few trials say
- * otherwise, seeks are early as often as late.
+ * next longer slack, so that what is seen at long slacks moves short ones. Until a few trials say
+ * otherwise, seeks are early as often as late: free reads hide most of what would have been gained.
  */
 #define FB_CONSERVATISM_PRIOR_LAST 1300U
 #define FB_CONSERVATISM_PRIOR (100 * FB_CONSERVATISM_TRIAL)
@@ -42,10 +39,9 @@
 #define FB_CONSERVATISM_EVERY 16	/* trials between two computations of the chances */
 
 /*
- * The price of a lost turn begins at 14 gaps, which costs about 5000 ppm on an Atlas 10K. Every 8
- * s, in which a target of 5000 ppm allows 7 turns of a 10,000 rpm disk, it changes by a sixteenth
- * of the deviation, which counts up to FB_CONSERVATISM_LEFT_MOST times the target: so few turns
- * vary by chance.
+ * The price of a lost turn begins at 14 gaps, which costs about 5000 ppm on an Atlas 10K. Every 8 s
+ * it changes by a sixteenth of the deviation, which counts up to FB_CONSERVATISM_LEFT_MOST times
+ * the target: the seven turns that are allowed vary by chance.
  */
 #define FB_CONSERVATISM_PRICE_START (14 * FB_PRICE_ONE)
 #define FB_CONSERVATISM_PRICE_LEAST (FB_PRICE_ONE / 4)
@@ -84,7 +80,7 @@ static u32 fb_conservatism_floor_ns(const u32 share[FB_CONSERVATISM_BINS])
 
 /*
  * Make @share fall with slack: join neighbours where it rises (isotonic regression). There are at
- * most as many groups of them as bins so far, so that their shares have room in @share itself.
+ * most as many groups as bins so far, so their shares have room in @share itself.
  */
 static void fb_conservatism_monotone(const struct fb_conservatism_trials *t,
 				     u32 share[FB_CONSERVATISM_BINS], u32 prior)
@@ -111,14 +107,6 @@ static void fb_conservatism_monotone(const struct fb_conservatism_trials *t,
 	}
 }
 
-/* the prior of the next shorter slack; where phases err as much, it helps less */
-static u32 fb_conservatism_belief(u32 share, u32 i)
-{
-	bool phase = i * FB_CONSERVATISM_BIN_NS <= 2 * FB_CONSERVATISM_LEAST_NS;
-
-	return min(share + (phase ? share / 10 : share / 13 * 3), FB_CONSERVATISM_ONE);
-}
-
 /* shares from trials and the prior, and what a search sees of them */
 static void fb_conservatism_compute(struct fb_conservatism *m, enum fb_conservatism_kind kind)
 {
@@ -129,11 +117,16 @@ static void fb_conservatism_compute(struct fb_conservatism *m, enum fb_conservat
 	const u32 *late = m->share[FB_CONSERVATISM_SEEK];
 	u32 *share = m->share[kind];
 
-	for (i = last + 1; i--; belief = fb_conservatism_belief(share[i], i)) {
+	for (i = last + 1; i--;) {
+		/* where phases err as much, slack helps less */
+		bool phase = i * FB_CONSERVATISM_BIN_NS <= 2 * FB_CONSERVATISM_LEAST_NS;
+
 		if (early)
 			belief = late[i] - late[last];
 		share[i] = div_u64((u64)belief * weight + (u64)t[i].lost * FB_CONSERVATISM_ONE,
 				   t[i].n + weight);
+		belief = share[i] + (phase ? share[i] / 10 : share[i] / 13 * 3);
+		belief = min(belief, FB_CONSERVATISM_ONE);
 	}
 	fb_conservatism_monotone(t, share, weight);
 	m->odds.floor_ns[kind] = fb_conservatism_floor_ns(share);
@@ -169,9 +162,9 @@ static u64 fb_conservatism_to_turn(const struct fb_conservatism *m, u64 slack_ns
 }
 
 /*
- * The expected cost of a foreground request without the free read before it. With a short wait
- * it might have lost a turn; with a wait of nearly a whole turn it might have gained one, which
- * the free read prevented. Turns lost even with the longest slack are the drive's own.
+ * The expected cost of a foreground request without the free read before it: with a short wait it
+ * might have lost a turn, with one of nearly a turn gained one. Turns lost even with the longest
+ * slack are the drive's own.
  */
 static s64 fb_conservatism_alone_ns(const struct fb_conservatism *m, u64 gap_ns)
 {
@@ -184,7 +177,6 @@ static s64 fb_conservatism_alone_ns(const struct fb_conservatism *m, u64 gap_ns)
 	       mul_u64_u32_shr(m->period_ns, gained, FB_CONSERVATISM_SHIFT);
 }
 
-/* Raise or lower the price by what the window has left of the target. */
 static void fb_conservatism_move(struct fb_conservatism *m, u64 span_ns)
 {
 	u64 target_ns = div_u64(span_ns, FB_PPM) * m->target_ppm;
@@ -212,14 +204,6 @@ static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
 	m->since_ns = now_ns;
 	m->behind = 0;
 	m->cost_ns = 0;
-}
-
-static s32 fb_conservatism_turns(const struct fb_conservatism *m, s64 late_ns)
-{
-	s64 half = m->period_ns / 2;
-
-	late_ns += late_ns < 0 ? -half : half;
-	return clamp_t(s64, div64_s64(late_ns, m->period_ns), -1, FB_CONSERVATISM_TURNS_MAX);
 }
 
 static void fb_conservatism_charge(struct fb_conservatism *m, const struct fb_conservatism_leg *leg,
@@ -256,7 +240,8 @@ void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 			   const struct fb_conservatism_leg *leg)
 {
 	enum fb_conservatism_kind kind = fb_conservatism_kind(leg->dist);
-	s32 turns = fb_conservatism_turns(m, leg->late_ns);
+	s64 half = m->period_ns / 2, late_ns = leg->late_ns + (leg->late_ns < 0 ? -half : half);
+	s32 turns = clamp_t(s64, div64_s64(late_ns, m->period_ns), -1, FB_CONSERVATISM_TURNS_MAX);
 	u32 bin = fb_conservatism_bin(leg->slack_ns);
 
 	fb_conservatism_feed_back(m, now_ns);
@@ -308,11 +293,8 @@ u64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 per
 {
 	u64 ns = seek_ns + latency_ns;
 
-	/* only seeks vary */
-	if (!odds || !seek_ns)
-		return ns;
-	/* beyond the table there is no chance */
-	if (latency_ns >= FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS)
+	/* only seeks vary; beyond the table there is no chance */
+	if (!odds || !seek_ns || latency_ns >= FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS)
 		return ns;
 	return ns + (period_ns * fb_conservatism_chance(odds->chance[fb_conservatism_kind(cyls)],
 							latency_ns) >> FB_ONE_SHIFT);

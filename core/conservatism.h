@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Conservatism "auto": how much to add to a seek estimate, so that free reads cost the
- * foreground no more than a target (freeblock paper, 3.3 and 5.3). Core; the
- * caller serialises. Nothing here sleeps or allocates.
- *
- * Seek errors cannot be measured directly: the head waits for its sector, so a command ends at
- * the same angle whether the arm arrived early or late. A completion only shows whether the error
- * exceeded the predicted rotational wait (the leg's slack), because then a turn is lost. So each
- * completion is a trial at its slack, and the share of turns lost at a slack estimates the tail of
- * the distribution of errors.
+ * Conservatism "auto": how much to add to a seek estimate, so that free reads cost the foreground
+ * no more than a target (freeblock paper, 3.3 and 5.3). The head waits for its sector, so a
+ * completion only shows whether the seek's error exceeded the predicted rotational wait, the leg's
+ * slack: then a turn is lost. So each completion is a trial at its slack, and the share of turns
+ * lost at a slack estimates the tail of the distribution of errors. Core.
  */
 #ifndef FB_CONSERVATISM_H
 #define FB_CONSERVATISM_H
@@ -38,12 +34,10 @@ struct fb_conservatism_leg {
 	u32 dist;			/* distance in cylinders */
 	enum fb_cause cause;		/* which command it was */
 	u64 slack_ns;			/* predicted rotational wait at its end */
-	/* rotational wait of the foreground alone; FB_CAUSE_PREPEND and FB_CAUSE_AFTER only */
-	u64 gap_ns;
+	u64 gap_ns;			/* of the foreground alone; FB_CAUSE_PREPEND, _AFTER only */
 	s64 late_ns;	/* measured minus predicted media end, whole turns included */
 	/*
-	 * the command is on one track and the head did not land within its sectors, so its end
-	 * tells something about the seek; the others count as cost only
+	 * its end tells of the seek: it is on one track, the head did not land within its sectors
 	 */
 	bool simple;
 };
@@ -63,10 +57,8 @@ enum fb_conservatism_kind {
 };
 
 /*
- * Chances and price of a lost turn, for fb_limits.odds. A margin that is the same for all plans
- * refuses some that are worth their risk and accepts some that are not. So the search subtracts the
- * expected cost of a plan's legs from its value; the feedback moves the price until the target is
- * met.
+ * Chances and price of a lost turn: the search subtracts the expected cost of a plan's legs from
+ * its value, where one margin for all would refuse some that are worth their risk.
  */
 struct fb_conservatism_odds {
 	u32 floor_ns[FB_CONSERVATISM_KINDS];	/* conservatism that every plan must keep */
@@ -95,10 +87,7 @@ struct fb_conservatism {
 /* Begin without trials. @target_ppm: 1 .. 1000000. */
 void fb_conservatism_init(struct fb_conservatism *m, const struct disk_model *dm, u32 target_ppm);
 
-/*
- * Fill in @dist, @slack_ns and @simple of the leg of a command of @nsect > 0 sectors that starts at
- * @from. @acc: its access from there.
- */
+/* Fill in @dist, @slack_ns and @simple of the leg of a command. @acc: its access from @from. */
 void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_model *dm,
 			     const struct dm_place *from, u64 lbn, u32 nsect,
 			     const struct dm_access *acc);
@@ -116,8 +105,7 @@ void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns);
 
 /*
- * The mean of a positioning time over @cyls cylinders: a seek that only just reaches its sector
- * loses a turn at times. @odds: or NULL: unknown.
+ * The mean of a positioning time: a seek that only just reaches its sector loses a turn at times.
  */
 u64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 period_ns, u32 cyls,
 				u64 seek_ns, u64 latency_ns);

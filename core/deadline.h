@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Deadlines: how fast a task's blocks are read, whether it will make its deadline at that rate, and
- * a bounded share of a disk's time for one that will not: a bucket of credit that fills with a
- * share of the time that passes, and that reads are charged to when they have ended. With all of
- * the time as the share, and charges of a size over a rate, it keeps reads to that rate. Core; the
- * caller serialises.
+ * Deadlines: whether a task will make its deadline at its rate, and a bounded share of a disk's
+ * time for one that will not: a bucket of credit that fills with a share of the time that passes,
+ * and that reads are charged to when they have ended. With all of the time as the share, and
+ * charges of a size over a rate, it keeps reads to that rate. Core.
  */
 #ifndef FB_DEADLINE_H
 #define FB_DEADLINE_H
@@ -30,10 +29,7 @@ u64 fb_deadline_due_ns(const struct fb_deadline_rate *p);
 bool fb_deadline_is_late(const struct fb_deadline_rate *p, u64 left, u64 deadline_ns, u64 now_ns);
 
 #define FB_DEADLINE_BURST_NS (100 * NSEC_PER_MSEC)	/* most credit */
-/*
- * Credit without which no read begins: longer than a seek, a turn and two tracks of any drive.
- * A read that takes no longer does not overdraw.
- */
+/* Credit without which no read begins: longer than a seek, a turn and two tracks. */
 #define FB_DEADLINE_READ_NS (FB_DEADLINE_BURST_NS / 2)
 #define FB_DEADLINE_NEVER U64_MAX
 
@@ -44,10 +40,8 @@ struct fb_deadline_share {
 };
 
 /*
- * When the next read may begin: @now_ns if it is now; FB_DEADLINE_NEVER without a share. @ppm: the
- * share, millionths, up to half; 0: none. Over any time T reads that begin when they
- * are due and take no longer than FB_DEADLINE_READ_NS take @ppm of T and FB_DEADLINE_BURST_NS at
- * most.
+ * When the next read may begin, maybe now; FB_DEADLINE_NEVER without a share, @ppm. Over any time T
+ * reads take @ppm of T and FB_DEADLINE_BURST_NS at most.
  */
 u64 fb_deadline_next_ns(struct fb_deadline_share *s, u32 ppm, u64 now_ns);
 /* Charge a read that has ended, and has occupied the disk for so long. */

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a drive with a write-back cache still has to do; see core/destage.h.
- *
- * The medium is never idle while there is a command for it or a dirty write, in whatever order the
- * drive takes them. So the time that it has worked, less what the commands that were seen to end
- * should have taken, is time in which it has written. Core: no locks, the caller serialises.
+ * What a drive with a write-back cache still has to do. The medium is never idle while there is a
+ * command for it or a dirty write. So the time that it has worked, less what the commands that were
+ * seen to end should have taken, is time in which it has written. Core.
  */
 #include "core/destage.h"
 
@@ -17,10 +15,9 @@
 
 /*
  * The margin shrinks by this part of a turn with each idle read that comes in time, and grows by
- * twice that with a late one: one in three is late then. Fewer would cost more idle time than they
- * save: a late read has waited where we would have. One for which nothing is read ahead waits for
- * its angle, too, and where others begin between two writes it keeps the drive from the second: one
- * in seventeen is late.
+ * twice that with a late one: one in three is late then, fewer would cost more idle time than they
+ * save. One for which nothing is read ahead waits for its angle, too, and may keep the drive from a
+ * second write: one in seventeen is late.
  */
 #define FB_DESTAGE_STEP 32
 #define FB_DESTAGE_RISE 2
@@ -29,9 +26,8 @@
 #define FB_DESTAGE_MARGIN_LEAST 2
 
 /*
- * One interval in so many does not wait, and at first some in a row: their reads go where the drive
- * has read ahead. Nine of ten come late of drives that write at once, one of those that hold writes
- * back.
+ * One interval in so many does not wait, and at first some in a row. Nine of ten of their reads
+ * come late of drives that write at once, one of those that hold writes back.
  */
 #define FB_DESTAGE_BARE_OF 256
 #define FB_DESTAGE_BARES 8
@@ -39,8 +35,8 @@
 #define FB_DESTAGE_BARE_LEAST (FB_ONE * 3 / 8)
 
 /*
- * After so many intervals in which the wait was too long, the next one does not wait: what is
- * believed may be wrong, and only an idle read corrects it.
+ * After so many intervals in which the wait was too long, the next one does not wait: only an idle
+ * read corrects what is believed.
  */
 #define FB_DESTAGE_PASSED 64
 
@@ -94,15 +90,14 @@ void fb_destage_arrived(struct fb_destage *d, bool write)
 /* ---- the account ---- */
 
 /*
- * What one of @jobs takes. Where the nearest of n goes first, seek and wait are shorter by n + 1;
- * alone it takes a turn and a half. The margin learns what this drive takes otherwise.
+ * What one of @jobs takes: with the nearest first, seek and wait are shorter by n + 1; alone a turn
+ * and a half.
  */
 static u64 fb_destage_job_ns(const struct fb_destage *d, u32 jobs)
 {
 	return d->turn_ns / 2 + div_u64(2 * d->turn_ns, jobs + 1);
 }
 
-/* the writes that must have gone to the medium by now */
 static void fb_destage_settle(struct fb_destage *d)
 {
 	u64 job_ns;
@@ -222,13 +217,6 @@ void fb_destage_idle_sent(struct fb_destage *d, u64 now)
 	d->judge = false;
 }
 
-static void fb_destage_learn_bare(struct fb_destage *d, bool late)
-{
-	d->bares = min_t(u32, d->bares + 1, FB_DESTAGE_BARES);
-	d->bare -= d->bare / d->bares;
-	d->bare += late ? FB_ONE / d->bares : 0;
-}
-
 static void fb_destage_learn_wait(struct fb_destage *d, bool late)
 {
 	s64 step = div_u64(d->turn_ns, FB_DESTAGE_STEP);
@@ -238,12 +226,15 @@ static void fb_destage_learn_wait(struct fb_destage *d, bool late)
 	d->lates += late;
 	if (d->over)
 		return;
-	if (d->bare_now)
-		fb_destage_learn_bare(d, late);
-	else
+	if (d->bare_now) {
+		d->bares = min_t(u32, d->bares + 1, FB_DESTAGE_BARES);
+		d->bare -= d->bare / d->bares;
+		d->bare += late ? FB_ONE / d->bares : 0;
+	} else {
 		d->margin_ns = clamp_t(s64, d->margin_ns + (late ? rise : -step),
 				       -(s64)d->turn_ns * FB_DESTAGE_MARGIN_LEAST,
 				       (s64)d->turn_ns * FB_DESTAGE_MARGIN_MOST);
+	}
 }
 
 /* which is the first since a write: only behind a single one is it known where the head was */

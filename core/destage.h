@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a drive with a write-back cache still has to do. It acknowledges writes at once and puts
- * them on the medium later, in an order of its own. So nobody waits for a write unless it is held
- * back, and a drive without commands may be busy. From commands and completions alone this
- * follows how many writes are still in the cache and when the last of them will be on the
- * medium, and decides who orders commands. Core; the caller serialises. Nothing here sleeps or
- * allocates. All times are nanoseconds of one monotonic clock, passed in.
+ * What a drive with a write-back cache still has to do: it acknowledges writes at once and puts
+ * them on the medium later, in an order of its own. From commands and completions alone this
+ * follows how many writes are still in the cache and when the last will be on the medium, and
+ * decides who orders. Core; the caller serialises. Times are ns of one monotonic clock.
  */
 #ifndef FB_DESTAGE_H
 #define FB_DESTAGE_H
@@ -27,11 +25,10 @@ struct fb_destage {
 	u32 reads;			/* foreground reads since the last write, saturating */
 	u32 medium;	/* commands at the drive that reach the medium before they are reported */
 	u32 dirty;			/* writes believed to be in the cache only */
-	/* an idle read has shown that @dirty is 0, and no write came since */
-	bool sure;
+	bool sure;			/* an idle read showed @dirty to be 0, no write since */
 	u64 next_lbn;			/* behind the last write: what continues there joins it */
 	u64 at_ns;			/* the account is kept up to this time */
-	/* the medium's work that no job accounts for yet; < 0: jobs were shorter than believed */
+	/* work that no job accounts for yet; < 0: jobs were shorter than believed */
 	s64 spare_ns;
 	u64 clean_ns;			/* when the last write went to the medium, as believed */
 	s64 margin_ns;			/* how much longer than believed idle reads wait */
@@ -46,8 +43,7 @@ struct fb_destage {
 	bool single;			/* @owed was 1 when it was sent */
 	bool over;	/* the idle read sent next, or at the drive, goes over the last write */
 	/*
-	 * share of idle reads that came late although one write was believed to be in the cache and
-	 * they did not wait for it, of FB_ONE; an average that fades
+	 * share of idle reads late that did not wait for the one write believed, of FB_ONE; fades
 	 */
 	u32 bare;
 	u32 bares;			/* how many there were, saturating */
@@ -58,20 +54,13 @@ struct fb_destage {
 /* Begin with a clean drive whose cache is off. @turn_ns: one revolution; 0: not known yet. */
 void fb_destage_init(struct fb_destage *d, u64 turn_ns);
 
-/*
- * Others have used the drive: what it may have to do is not known. What was learnt of it stays. No
- * command is at the drive.
- */
+/* Others have used the drive: what it may have to do is not known. No command is at the drive. */
 void fb_destage_forget(struct fb_destage *d, u64 now);
 
 /* Is the drive's write-back cache on? */
 void fb_destage_set_cache(struct fb_destage *d, bool on, u64 now);
 
-/*
- * Is the drive to order the foreground by itself? With a write-back cache, while there are writes
- * among the foreground: held back in a queue of the host they would wait for the medium, which they
- * do not have to.
- */
+/* Is the drive to order? While there are writes, which would wait for the medium if held back. */
 bool fb_destage_orders(const struct fb_destage *d);
 
 /* A foreground request has come. */
@@ -81,10 +70,7 @@ void fb_destage_sent(struct fb_destage *d, u64 now, bool cached, u64 lbn, u32 ns
 /* It has ended, however. @cached: as when it was sent. */
 void fb_destage_ended(struct fb_destage *d, u64 now, bool cached);
 
-/*
- * Does the drive move the head by itself? @lbn: out, if so: the last sector of the write that it is
- * believed to do last.
- */
+/* Does the drive move the head by itself? @lbn: out: end of the write that it may do last. */
 bool fb_destage_moves(const struct fb_destage *d, u64 *lbn);
 
 /* Until when idle reads wait for a clean drive, past or future. No command is at the drive. */
@@ -97,9 +83,8 @@ static inline bool fb_destage_is_clean(const struct fb_destage *d)
 }
 
 /*
- * Where the first idle read behind a cached write is to be. A drive that holds writes back for a
- * while puts one on the medium when somebody reads there. An idle read makes it do so while nobody
- * waits, not when a request of the foreground does.
+ * Where the first idle read behind a cached write is to be. A drive that holds writes back puts one
+ * on the medium when somebody reads there: better an idle read than the foreground.
  */
 enum fb_destage_aim fb_destage_aim(struct fb_destage *d);
 

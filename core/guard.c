@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The guard decides when free reads must stop; see core/guard.h. Core: no locks, the caller
- * serialises.
- */
+/* The guard decides when free reads must stop; see core/guard.h. Core. */
 #include "core/guard.h"
 
 void fb_guard_init(struct fb_guard *g)
@@ -11,7 +8,6 @@ void fb_guard_init(struct fb_guard *g)
 	g->pause_ns = FB_GUARD_PAUSE_NS;
 }
 
-/* drop the seconds that have left the window */
 static void fb_guard_advance(struct fb_guard *g, u64 now_ns)
 {
 	u32 second = div_u64(now_ns, NSEC_PER_SEC);
@@ -28,9 +24,8 @@ static void fb_guard_advance(struct fb_guard *g, u64 now_ns)
 }
 
 /*
- * Are there more misses than @bound_ppm of the foreground requests, by more than two standard
- * deviations of a Poisson count? Without this margin, chance would switch off free reads every
- * twenty minutes even on a drive that misses a third of the bound.
+ * Are there more misses than @bound_ppm of the foreground requests, by two standard deviations of a
+ * Poisson count? Without, chance would stop free reads every twenty minutes.
  */
 static bool fb_guard_exceeded(const struct fb_guard *g, u32 bound_ppm)
 {
@@ -48,10 +43,7 @@ static bool fb_guard_exceeded(const struct fb_guard *g, u32 bound_ppm)
 	       (missed - bound) * (missed - bound) > 4 * one * bound;
 }
 
-/*
- * Count foreground requests completed and turns lost through free reads. True: free reads have just
- * been switched off, for the window has more such turns than @bound_ppm of the requests.
- */
+/* Count foreground requests and turns lost through free reads. True: these are off now. */
 bool fb_guard_count(struct fb_guard *g, u64 now_ns, u32 fg, u32 missed, u32 bound_ppm)
 {
 	fb_guard_advance(g, now_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The guard stops free reads when they cost the foreground too many turns, and lets them
- * resume after a pause that doubles each time. Core; the caller serialises.
+ * The guard stops free reads that cost the foreground too many turns, for a pause that doubles each
+ * time. Core; the caller serialises.
  */
 #ifndef FB_GUARD_H
 #define FB_GUARD_H

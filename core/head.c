@@ -4,26 +4,20 @@
 
 /*
  * A quarter of the reports are ahead of the phase, by up to this share of a turn: 23 us at 10,000
- * rpm. Else a punctual read right behind another might count as a cache hit.
+ * rpm
  */
 #define FB_HEAD_EDGE_SHARE 256
 
-/*
- * Seven odd ends in a row of predicted commands void the anchor, three the lock. Others weigh
- * little: half of a zero-latency drive's reads right behind another end where its head has landed.
- */
+/* Seven odd ends in a row of predicted commands void the anchor, three the lock. */
 #define FB_HEAD_TRUST_MAX 64
 
 /*
- * How long an unconfirmed phase is trusted: on a drive that warms up by 200 ppm in an hour it is
- * 25 us off after half a minute, and an error of 0.5 ppm in the period adds 15 us.
+ * how long an unconfirmed phase is trusted: 40 us off then, on a drive that warms up by 200 ppm in
+ * an hour and with an error of .5 ppm
  */
 #define FB_HEAD_BELIEF_NS (30ULL * NSEC_PER_SEC)
 
-/*
- * The first windows are short: a period that is off by 500 ppm is corrected before it leaves the
- * tolerance.
- */
+/* the first windows are short: to correct a period off by 500 ppm while it is tolerated */
 #define FB_HEAD_SHORT_WINDOW (FB_HEAD_WINDOW / 4)
 #define FB_HEAD_SHORT_WINDOWS 4
 
@@ -34,10 +28,7 @@
 #define FB_HEAD_FEW (FB_HEAD_WINDOW / 8)
 #define FB_HEAD_PAUSE_NS (4ULL * NSEC_PER_SEC)
 
-/*
- * The period is averaged over so many revolutions (12 s at 10,000 rpm): 3 us of an edge are 0.3 ppm
- * of it then, and it follows a drive that warms up.
- */
+/* over which the period is averaged: 12 s at 10,000 rpm, of which 3 us of an edge are .3 ppm */
 #define FB_HEAD_BASE_TURNS 2048
 
 #define FB_HEAD_PERIOD_PPM 2000	/* largest difference of the period from the model's */
@@ -46,7 +37,7 @@
 
 /*
  * Bounds that a drive keeps if its model fits: the seek noise of simulated drives has 2 in 100
- * commands end in another turn than predicted, 500 us of it, or uncorrected seeks, 10 in 100.
+ * commands end in another turn than predicted; uncorrected seeks have 10.
  */
 #define FB_HEAD_FITS_LEAST (FB_PPM / 2)
 #define FB_HEAD_RIGHT_LEAST (FB_PPM / 4 * 3)
@@ -100,10 +91,7 @@ bool fb_head_locked(const struct fb_head *h, u64 now_ns)
 	       (now_ns <= h->at_ns || now_ns - h->at_ns <= FB_HEAD_BELIEF_NS);
 }
 
-/*
- * The angle that passes in @ns. A thousand whole turns, as many nanoseconds as the period has
- * picoseconds, are dropped first, lest it overflows.
- */
+/* The angle that passes in @ns. A thousand whole turns are dropped first, lest it overflows. */
 static u32 fb_head_turned(const struct fb_head *h, u64 ns)
 {
 	u64 rest, ps;
@@ -120,7 +108,6 @@ u32 fb_head_angle(const struct fb_head *h, u64 ns)
 	return h->anchor_angle + fb_head_turned(h, ns - h->anchor_ns);
 }
 
-/* the time in which an angle passes */
 static u64 fb_head_turn_ns(const struct fb_head *h, u32 angle)
 {
 	return div_u64(mul_u64_u32_shr(h->period_ps, angle, 32) + FB_PS_PER_NS / 2, FB_PS_PER_NS);
@@ -152,12 +139,6 @@ static u64 fb_head_bounded(const struct fb_head *h, s64 period_ps)
 	return clamp_t(s64, period_ps, model - bound, model + bound);
 }
 
-static bool fb_head_at_bound(const struct fb_head *h)
-{
-	return fb_head_bounded(h, h->period_ps - 1) == h->period_ps ||
-	       fb_head_bounded(h, h->period_ps + 1) == h->period_ps;
-}
-
 static void fb_head_anchor(struct fb_head *h, u64 ns, u32 angle)
 {
 	h->anchored = true;
@@ -169,10 +150,7 @@ static void fb_head_anchor(struct fb_head *h, u64 ns, u32 angle)
 	h->win_n = 0;
 }
 
-/*
- * The early edge has moved by @moved_ns: correct the period by the mean move since the anchor, of
- * which the oldest fades.
- */
+/* Correct the period by the early edge's mean move since the anchor; the oldest fades. */
 static void fb_head_learn_period(struct fb_head *h, s64 moved_ns, u64 turns)
 {
 	u64 step;
@@ -187,8 +165,7 @@ static void fb_head_learn_period(struct fb_head *h, s64 moved_ns, u64 turns)
 
 /*
  * A window is full. Reports can only be late, so its early edge is the platter's phase: the first
- * quartile, not the earliest, for a head that lands within the wanted range ends its access some
- * sectors before the predicted angle. The anchor moves to the last end, corrected by the edge,
+ * quartile, for a head that lands within the wanted range ends some sectors early. The anchor moves
  * before the period changes, so that the phase does not jump.
  */
 static void fb_head_window_end(struct fb_head *h)
@@ -203,26 +180,25 @@ static void fb_head_window_end(struct fb_head *h)
 	/* the first edge has no earlier one to be compared with */
 	if (h->windows)
 		fb_head_learn_period(h, edge, turns);
-	h->bounded = fb_head_at_bound(h) ? h->bounded + 1 : 0;
+	if (fb_head_bounded(h, h->period_ps - 1) == h->period_ps ||
+	    fb_head_bounded(h, h->period_ps + 1) == h->period_ps)
+		h->bounded++;
+	else
+		h->bounded = 0;
 	if (h->windows < FB_HEAD_SHORT_WINDOWS)
 		h->windows++;
 	h->win_n = 0;
 }
 
-/* insert a consistent completion into the window, which is sorted */
+/* insert a consistent completion, the last one, into the window, which is sorted */
 static void fb_head_follow(struct fb_head *h, s64 residual)
 {
+	u32 full = h->windows < FB_HEAD_SHORT_WINDOWS ? FB_HEAD_SHORT_WINDOW : FB_HEAD_WINDOW;
 	u32 i = h->win_n++;
 
 	for (; i && residual < h->win[i - 1]; i--)
 		h->win[i] = h->win[i - 1];
 	h->win[i] = residual;
-}
-
-static void fb_head_window_check(struct fb_head *h)
-{
-	u32 full = h->windows < FB_HEAD_SHORT_WINDOWS ? FB_HEAD_SHORT_WINDOW : FB_HEAD_WINDOW;
-
 	if (h->win_n >= full ||
 	    (h->win_n >= FB_HEAD_FEW && h->at_ns > h->anchor_ns &&
 	     h->at_ns - h->anchor_ns >= FB_HEAD_BASE_TURNS * fb_head_period_ns(h)))
@@ -284,10 +260,7 @@ void fb_head_find(struct fb_head *h, const struct dm_place *end, u64 ns)
 	h->at_ns = ns;
 }
 
-/*
- * The angle does not fit: an exception, a wrong phase, or without a prediction the cache, which
- * says nothing about the model.
- */
+/* The angle does not fit: a wrong phase, or without a prediction perhaps the cache. */
 static void fb_head_odd(struct fb_head *h, const struct dm_place *end, bool predicted,
 			struct fb_head_end *out)
 {
@@ -299,14 +272,6 @@ static void fb_head_odd(struct fb_head *h, const struct dm_place *end, bool pred
 	fb_head_lose(h);
 	if (!h->trust)
 		fb_head_anchor(h, out->end_ns, end->angle);
-}
-
-/* was there a pause that is longer than the window has lasted? */
-static bool fb_head_paused(const struct fb_head *h, u64 ns)
-{
-	u64 lasted_ns = h->at_ns - min(h->anchor_ns, h->at_ns);
-
-	return ns > h->at_ns + max(FB_HEAD_PAUSE_NS, lasted_ns);
 }
 
 void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
@@ -353,11 +318,11 @@ void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 		return;
 	}
 	out->end_ns = nearest;
-	if (fb_head_paused(h, nearest))
+	/* a pause that is longer than the window has lasted */
+	if (nearest > h->at_ns + max(FB_HEAD_PAUSE_NS, h->at_ns - min(h->anchor_ns, h->at_ns)))
 		h->win_n = 0;
-	fb_head_follow(h, out->residual_ns);
 	if (pred_ns)
 		fb_head_fit(h, true, !out->turns);
 	fb_head_mechanical(h, end, out);
-	fb_head_window_check(h);
+	fb_head_follow(h, out->residual_ns);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The position of the head and the phase of the platter, derived from completions
- * (freeblock paper, 3.3 "resync after each request"; Documentation/design.rst, "Head and
- * phase"). Core; the caller serialises. Nothing here sleeps.
- *
- * The phase is the platter's angle at some moment (the anchor), and the period. Completions
- * are reported late by a varying time, so the phase follows the early edge (the lower
- * quartile) of a window of them. The edge's drift over many revolutions gives the error of
- * the period.
- *
- * The head is where the last mechanical command ended, or unknown.
+ * The position of the head and the phase of the platter, derived from completions (freeblock paper,
+ * 3.3; Documentation/design.rst, Head and phase). The phase is the platter's angle at some moment,
+ * the anchor, and the period. Completions are reported late by a varying time, so the phase follows
+ * the early edge of a window of them, and its drift gives the error of the period. The head is
+ * where the last mechanical command ended, or unknown. Core.
  */
 #ifndef FB_HEAD_H
 #define FB_HEAD_H
@@ -17,9 +12,8 @@
 #include "disk_model.h"
 
 /*
- * A residual of up to this share of a revolution is mechanical: 250 us at 10,000 rpm, for reports
- * are late by up to 100 us, and interrupts. Twice that share of unrelated completions looks
- * mechanical.
+ * A residual of up to this share of a turn is mechanical: 250 us at 10,000 rpm, for reports are
+ * late by up to 100 us, and interrupts.
  */
 #define FB_HEAD_TOLERANCE_SHARE 24
 
@@ -59,8 +53,7 @@ struct fb_head {
 	u64 early;			/* count, for status */
 	u64 odd;			/* count, for status */
 	u32 fits;			/* share of recent completions that were consistent, ppm */
-	/* share that also took as many turns as predicted, likewise, over more completions */
-	u32 right;
+	u32 right;	/* that also took as many turns as predicted, over more completions */
 	u32 bounded;	/* windows in a row that left the period at its bound around the model's */
 };
 
@@ -70,8 +63,7 @@ struct fb_head_end {
 	u64 end_ns;	/* media end, less report overhead; its noise only if not mechanical */
 	s32 turns;			/* revolutions beyond the prediction, if there was one */
 	/*
-	 * report time less overhead, minus the nearest moment at which the end angle passed the
-	 * head; 0 when there was no anchor to compare with
+	 * report time less overhead, minus when the end angle was nearest; 0: there was no anchor
 	 */
 	s64 residual_ns;
 };
@@ -102,8 +94,7 @@ bool fb_head_now(const struct fb_head *h, u64 ns, struct dm_place *p);
 
 /*
  * Learn from a completion reported at @now_ns. @end: where it should have ended; @pred_ns: when, or
- * 0; @started_ns: the earliest it can have started, or 0: a mechanical access cannot have ended
- * before @started_ns + @xfer_ns, the least transfer time; @write: selects the report overhead.
+ * 0; @started_ns: the earliest start, or 0: it cannot have ended before that and @xfer_ns.
  */
 void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 		      u64 pred_ns, u64 started_ns, u64 xfer_ns, bool write,

@@ -22,7 +22,6 @@
 
 /* ---- where something is left ---- */
 
-/* the first granule that begins on a track with this index, or a later one */
 static u64 fb_idle_order_track_granule(const struct fb_idle_order *o,
 				       const struct fb_idle_order_ask *ask, u64 index)
 {
@@ -65,7 +64,6 @@ static u32 fb_idle_order_full_count(const struct fb_bitmap *bm, u32 count)
 	return bm->counts;
 }
 
-/* the count that a granule belongs to */
 static u32 fb_idle_order_count(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 			       u64 granule)
 {
@@ -78,7 +76,6 @@ static u32 fb_idle_order_count(const struct fb_idle_order *o, const struct fb_id
 	return group >> ask->bm->shift;
 }
 
-/* the first granule of a count */
 static u64 fb_idle_order_count_first(const struct fb_idle_order *o,
 				     const struct fb_idle_order_ask *ask, u32 count)
 {
@@ -195,17 +192,6 @@ bool fb_idle_order_sequential(struct fb_idle_order *o, const struct fb_idle_orde
 
 /* ---- staggered ---- */
 
-/* the first of the regions with the lowest round, which gives the order of the segments */
-static u32 fb_idle_order_staggered_region(const struct fb_idle_order *o)
-{
-	u32 i, best = 0;
-
-	for (i = 1; i < o->regions; i++)
-		if (o->round[i] < o->round[best])
-			best = i;
-	return best;
-}
-
 /* true: the first wanted granule of the region's round is found */
 static bool fb_idle_order_staggered_look(struct fb_idle_order *o,
 					 const struct fb_idle_order_ask *ask, u32 i,
@@ -229,10 +215,7 @@ static bool fb_idle_order_staggered_look(struct fb_idle_order *o,
 	return true;
 }
 
-/*
- * Among the next regions of the round choose the one that the head reaches first: each round is
- * still complete before the next begins.
- */
+/* Of the round's next regions choose the one that the head reaches first. */
 static void fb_idle_order_staggered_nearest(struct fb_idle_order *o,
 					    const struct fb_idle_order_ask *ask, u32 i,
 					    struct fb_plan_piece *out)
@@ -256,10 +239,13 @@ static void fb_idle_order_staggered_nearest(struct fb_idle_order *o,
 bool fb_idle_order_staggered(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 			     struct fb_plan_piece *out)
 {
-	u32 steps, i;
+	u32 steps, i, k;
 
 	for (steps = 0; steps < FB_IDLE_ORDER_STEPS; steps++) {
-		i = fb_idle_order_staggered_region(o);
+		/* the first of the regions with the lowest round */
+		for (i = 0, k = 1; k < o->regions; k++)
+			if (o->round[k] < o->round[i])
+				i = k;
 		if (o->round[i] == FB_IDLE_ORDER_DONE)
 			memset(o->round, 0, sizeof(o->round));
 		else if (fb_idle_order_staggered_look(o, ask, i, out))
@@ -289,18 +275,7 @@ static void fb_idle_order_near_offer(struct fb_idle_order_best *best, u64 first,
 		*best = (struct fb_idle_order_best) { first, end, wanted, ns };
 }
 
-/* does a wanted run begin here, apart from holes? A track has @track granules */
-static bool fb_idle_order_near_begins(const struct fb_idle_order_ask *ask, u64 first, u32 track)
-{
-	u32 n = min_t(u64, first, track);
-
-	return !n || fb_bitmap_count(ask->bm, first - n, n) <= n / 4;
-}
-
-/*
- * If the drive reads ahead: value a read that begins at @first by what is wanted on
- * FB_IDLE_ORDER_NEAR_TURNS tracks of @track granules.
- */
+/* The drive reads ahead: value a read by what is wanted on FB_IDLE_ORDER_NEAR_TURNS tracks. */
 static void fb_idle_order_near_ahead(const struct fb_idle_order *o,
 				     const struct fb_idle_order_ask *ask, u64 first, u32 track,
 				     struct fb_idle_order_best *best)
@@ -315,8 +290,8 @@ static void fb_idle_order_near_ahead(const struct fb_idle_order *o,
 }
 
 /*
- * If the drive does not read ahead, each command loses what passes until the next one arrives:
- * least if it reads the rest of a track, as that passes.
+ * The drive does not read ahead: each command loses what passes until the next one arrives, least
+ * if it reads the rest of a track.
  */
 static void fb_idle_order_near_alone(const struct fb_idle_order *o,
 				     const struct fb_idle_order_ask *ask, u64 first, u64 end,
@@ -336,7 +311,6 @@ static void fb_idle_order_near_alone(const struct fb_idle_order *o,
 					 FB_IDLE_ORDER_TURNAROUND_NS);
 }
 
-/* the granules that begin on a track */
 static void fb_idle_order_near_track(const struct fb_idle_order *o, const struct dm_track *t,
 				     u64 *first, u64 *end)
 {
@@ -358,7 +332,6 @@ static u64 fb_idle_order_near_landing(const struct fb_idle_order *o,
 	return fb_granule_first(o->granule, piece[0].nsect ? piece[0].lbn : t->first_lbn);
 }
 
-/* offer reads on a track */
 static void fb_idle_order_near_look(const struct fb_idle_order *o,
 				    const struct fb_idle_order_ask *ask, u64 index,
 				    struct fb_idle_order_best *best)
@@ -382,17 +355,14 @@ static void fb_idle_order_near_look(const struct fb_idle_order *o,
 		fb_idle_order_near_ahead(o, ask, at, end - first, best);
 }
 
-/*
- * Offer the nearest FB_IDLE_ORDER_NEAR_STARTS places where a wanted run begins, in the words of
- * the map from @word on in steps of @step.
- */
+/* Offer the nearest places where a wanted run begins, from @word on in steps of @step words. */
 static void fb_idle_order_near_starts(const struct fb_idle_order *o,
 				      const struct fb_idle_order_ask *ask, u64 word, int step,
 				      u32 track, struct fb_idle_order_best *best)
 {
 	const unsigned long *wanted = ask->bm->wanted;
 	unsigned long w, bit;
-	u32 found = 0, i;
+	u32 found = 0, i, n;
 	u64 first;
 
 	for (i = 0; i < FB_IDLE_ORDER_NEAR_WORDS && found < FB_IDLE_ORDER_NEAR_STARTS;
@@ -404,7 +374,9 @@ static void fb_idle_order_near_starts(const struct fb_idle_order *o,
 			w &= ~1UL;
 		for_each_set_bit(bit, &w, BITS_PER_LONG) {
 			first = word * BITS_PER_LONG + bit;
-			if (!fb_idle_order_near_begins(ask, first, track))
+			n = min_t(u64, first, track);
+			/* a run begins here, apart from holes */
+			if (n && fb_bitmap_count(ask->bm, first - n, n) > n / 4)
 				continue;
 			fb_idle_order_near_ahead(o, ask, first, track, best);
 			found++;
@@ -437,15 +409,6 @@ static bool fb_idle_order_near_search(const struct fb_idle_order *o,
 	return best->wanted;
 }
 
-/* on behind what the foreground or the last idle read has ended with */
-static void fb_idle_order_near_aim(struct fb_idle_order *o, const struct fb_idle_order_ask *ask)
-{
-	if (ask->aimed)
-		o->cursor = ask->over ? div_u64(ask->aim, o->granule) :
-			    fb_granule_first(o->granule, ask->aim);
-	o->cursor = min(o->cursor + ask->skip, o->granules);
-}
-
 /* is there something wanted at the cursor, or not far behind it? Nobody has been there at first */
 static bool fb_idle_order_near_goes_on(const struct fb_idle_order *o,
 				       const struct fb_idle_order_ask *ask, u64 *first)
@@ -456,10 +419,7 @@ static bool fb_idle_order_near_goes_on(const struct fb_idle_order *o,
 	return o->cursor && *first < end;
 }
 
-/*
- * Where the drive reads ahead, what follows its last command costs least. Else, or where little is
- * left there, a map tells what does.
- */
+/* Where the drive reads ahead, what follows its last command costs least; else a map tells. */
 bool fb_idle_order_near(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 			struct fb_plan_piece *out)
 {
@@ -468,8 +428,12 @@ bool fb_idle_order_near(struct fb_idle_order *o, const struct fb_idle_order_ask 
 	struct dm_track t;
 	u64 first;
 
+	/* on behind what the foreground or the last idle read has ended with */
+	if ((!map || ask->ahead) && ask->aimed)
+		o->cursor = ask->over ? div_u64(ask->aim, o->granule) :
+			    fb_granule_first(o->granule, ask->aim);
 	if (!map || ask->ahead)
-		fb_idle_order_near_aim(o, ask);
+		o->cursor = min(o->cursor + ask->skip, o->granules);
 	if (!map || dm_track_at(ask->dm, ask->head->cyl, ask->head->head, &t))
 		return fb_idle_order_sequential(o, ask, out);
 	if (ask->ahead && fb_idle_order_near_goes_on(o, ask, &first)) {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The order of reads while the disk is idle. In gaps, what is free decides the order; here
- * there is a choice, and each order is a table of operations. Core; the caller
- * serialises. Nothing here sleeps or allocates, and a call looks at a bounded number of
- * places, however large the disk and however few blocks are left.
+ * The order of reads while the disk is idle. A call looks at a bounded number of places, however
+ * large the disk and however few blocks are left. Core; the caller serialises.
  */
 #ifndef FB_IDLE_ORDER_H
 #define FB_IDLE_ORDER_H
@@ -15,28 +13,22 @@
 #define FB_IDLE_ORDER_REGIONS_MAX 512U
 #define FB_IDLE_ORDER_SEGMENT 128U	/* staggered: default of the paper, sectors: 64 KiB */
 
-/*
- * Until a read has been found and sent; who asks where the head is then has as much margin as that
- * takes less. Without any, a drive that does not read ahead loses a turn in every other read.
- */
+/* until a read has been found and sent: else a drive that does not read ahead loses turns */
 #define FB_IDLE_ORDER_SEND_NS 50000U
 
 struct fb_idle_order;
 
 /* What a read must comply with */
 struct fb_idle_order_ask {
-	/* NULL: there is none, and @bm has fb_bitmap_spans() groups */
-	const struct disk_model *dm;
-	/* a granule per fb_idle_order.granule; with a model a group per track */
-	const struct fb_bitmap *bm;
-	/* where it is when the arm can start, and the angle then; NULL: unknown */
+	const struct disk_model *dm;	/* or NULL: @bm has fb_bitmap_spans() groups */
+	const struct fb_bitmap *bm;	/* with a model a group per track */
+	/* where it is when the arm can start; NULL: unknown */
 	const struct dm_place *head;
 	bool ahead;			/* the drive reads ahead, and answers from its cache */
 	bool aimed;	/* the foreground has moved the head since the last read ... */
 	u64 aim;	/* ... to before this LBN: there the drive may have read ahead */
 	bool over;	/* the granule with that sector is meant, not the one behind */
-	/* granules to leave out, there or behind the last read; see core/idle/place.h */
-	u32 skip;
+	u32 skip;			/* granules to leave out, there or behind the last read */
 	u32 max_sectors;		/* longest read */
 	u64 max_ns;	/* longest access that may be predicted from @head; 0: any */
 };
@@ -50,7 +42,7 @@ bool fb_idle_order_sequential(struct fb_idle_order *o, const struct fb_idle_orde
 			      struct fb_plan_piece *out);
 /*
  * The first segment of each region by LBN, then the second of each, and so on (Oprea and Juels,
- * FAST 2010). If the head is known, the one of the round's next eight that it reaches first.
+ * FAST 2010); of the round's next eight the one that the head reaches first.
  */
 bool fb_idle_order_staggered(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 			     struct fb_plan_piece *out);
@@ -69,22 +61,19 @@ struct fb_idle_order {
 	u32 regions;			/* staggered: number of regions */
 	u64 region;			/* staggered: granules per region */
 	u64 segment;			/* staggered: granules per segment */
-	/* staggered: by region, a segment before which nothing is wanted; U32_MAX: nothing is */
-	u32 round[FB_IDLE_ORDER_REGIONS_MAX];
+	u32 round[FB_IDLE_ORDER_REGIONS_MAX];	/* by region, wanted from this segment on */
 };
 
 /*
- * Set up an order at its beginning. Staggered: @regions, 1 .. FB_IDLE_ORDER_REGIONS_MAX, and
- * @segment_sectors, a multiple of @granule_sectors; 0: the defaults. 0, or -EINVAL: @o is
- * unchanged.
+ * Set up an order at its beginning. Staggered: @regions and @segment_sectors, of whole granules; 0:
+ * the defaults. 0, or -EINVAL: @o is unchanged.
  */
 int fb_idle_order_init(struct fb_idle_order *o, fb_idle_order_fn find,
 		       u64 sectors, u32 granule_sectors, u32 regions, u32 segment_sectors);
 
 /*
- * Find what to read next: whole granules (except at the disk's end), of which first and last are
- * wanted. The order advances only then, and what is wanted again is found again. False: nothing is
- * found; if blocks are wanted nevertheless, ask again, for example in a millisecond.
+ * Find what to read next; what is wanted again is found again. False: nothing is found; if blocks
+ * are wanted nevertheless, ask again, for example in a millisecond.
  */
 bool fb_idle_order_next(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 			struct fb_plan_piece *out);

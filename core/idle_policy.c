@@ -3,8 +3,8 @@
 #include "core/idle_policy.h"
 
 /*
- * A stream that nothing is known of has so many intervals in a row without reads, for this long at
- * most, and then so many with reads for each.
+ * A stream that nothing is known of has so many intervals without reads, for this long at most, and
+ * then so many with reads for each.
  */
 #define FB_IDLE_POLICY_CONTROL_RUN 64
 #define FB_IDLE_POLICY_CONTROL_NS (10ULL * NSEC_PER_SEC)
@@ -36,22 +36,8 @@ static void fb_idle_policy_charge(struct fb_idle_policy *w, u32 n, s64 ns)
 	w->cost_ns += n * ns;
 }
 
-static void fb_idle_policy_allow(struct fb_idle_policy *w)
-{
-	w->st.requests++;
-	w->credit_ns = min_t(s64, w->credit_ns + (s64)fb_idle_policy_aim_ns(w),
-			     (s64)fb_idle_policy_most_ns(w));
-}
-
-static bool fb_idle_policy_in_budget(const struct fb_idle_policy *w, u64 now)
-{
-	return !w->st.requests || now - w->idle_ns >= FB_IDLE_POLICY_FORGIVE_NS ||
-	       fb_idle_policy_spare_ns(w) >= 0;
-}
-
 /* ---- events ---- */
 
-/* was the idle interval before this busy period long enough for reads? */
 static bool fb_idle_policy_was_long(const struct fb_idle_policy *w)
 {
 	return !w->held && w->interval_ns >= w->wait_ns;
@@ -96,16 +82,6 @@ void fb_idle_policy_set_fixed(struct fb_idle_policy *w, u64 wait_ns, u32 sectors
 	fb_idle_policy_find(w);
 }
 
-void fb_idle_policy_hold(struct fb_idle_policy *w, u64 until_ns)
-{
-	w->hold_ns = until_ns;
-}
-
-void fb_idle_policy_withhold(struct fb_idle_policy *w, bool withheld)
-{
-	w->withheld = withheld;
-}
-
 void fb_idle_policy_restart(struct fb_idle_policy *w, u64 now)
 {
 	w->st.idle_ns += w->busy ? 0 : now - w->idle_ns;
@@ -115,7 +91,6 @@ void fb_idle_policy_restart(struct fb_idle_policy *w, u64 now)
 	w->idle_ns = now;
 }
 
-/* the idle interval is over */
 static void fb_idle_policy_wake(struct fb_idle_policy *w, u64 now)
 {
 	u64 from_ns = max(w->idle_ns, w->hold_ns);
@@ -178,7 +153,7 @@ void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_destage *d,
 
 /*
  * Reads of a surely clean drive tell what is usual. What takes a turn longer was late because the
- * drive was writing, if it may: one that holds writes back is not clean though a read was in time.
+ * drive was writing, if it may.
  */
 void fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, struct fb_destage *d)
 {
@@ -198,8 +173,11 @@ void fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, struct fb_destage *
 
 void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_fg_req *req)
 {
-	if (!w->withheld)
-		fb_idle_policy_allow(w);
+	if (!w->withheld) {
+		w->st.requests++;
+		w->credit_ns = min_t(s64, w->credit_ns + (s64)fb_idle_policy_aim_ns(w),
+				     (s64)fb_idle_policy_most_ns(w));
+	}
 	if (!w->busy) {
 		fb_idle_policy_wake(w, now);
 		fb_idle_streams_begin(&w->streams, req, w->read);
@@ -260,7 +238,7 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect)
 {
 	w->first = !w->read;
-	fb_idle_streams_sent(&w->streams);
+	w->streams.reads++;
 	w->reading = true;
 	w->read = true;
 	w->sent_ns = now;
@@ -302,7 +280,10 @@ static enum fb_idle_policy_why fb_idle_policy_blocked(const struct fb_idle_polic
 		return FB_IDLE_POLICY_READING;
 	if (w->control && now - w->idle_ns < FB_IDLE_POLICY_CONTROL_NS)
 		return FB_IDLE_POLICY_CONTROL;
-	return fb_idle_policy_in_budget(w, now) ? FB_IDLE_POLICY_RUN : FB_IDLE_POLICY_BUDGET;
+	if (w->st.requests && now - w->idle_ns < FB_IDLE_POLICY_FORGIVE_NS &&
+	    fb_idle_policy_spare_ns(w) < 0)
+		return FB_IDLE_POLICY_BUDGET;
+	return FB_IDLE_POLICY_RUN;
 }
 
 u64 fb_idle_policy_begin_ns(const struct fb_idle_policy *w, u64 now)

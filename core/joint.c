@@ -5,45 +5,30 @@
 /*
  * A request counts for the next one, too: a fifth of the shortest positioning time onward from
  * where it ends (2 % of free bandwidth in whole scans of the Atlas 10K), and 7/100 of a turn for
- * each mean age plus a turn. With 5/100 free reads gain 0.5 %, but under open loads p99 is 2 %
- * higher.
+ * each mean age plus a turn (with 5/100 p99 under open loads is 2 % higher).
  */
 #define FB_JOINT_ONWARD (FB_ONE / 5)
 #define FB_JOINT_AGE 4588
 
 #define FB_JOINT_RANK_SHIFT 40	/* binary places of a rank's factors */
 
-/*
- * The price. Whole scans beside ten outstanding lose 1 % of the requests/s of SPTF at 7 (Atlas
- * 10K, Cheetah 9), 6 % at 3.5.
- */
+/* The price: whole scans beside ten outstanding lose 1 % of SPTF's requests/s at 7, 6 % at 3.5. */
 #define FB_JOINT_TURN_LEAST 4096	/* while gaps bring nothing, the shortest goes first */
 #define FB_JOINT_PRICE_START (7 * FB_PRICE_ONE)
 #define FB_JOINT_PRICE_LEAST FB_PRICE_ONE
 #define FB_JOINT_PRICE_MOST (64 * FB_PRICE_ONE)
 
-/*
- * With a turn that is lost behind a free read the rest of its plan is lost, too. With 1 to 2 times
- * the price of a turn whole scans of the Atlas 10K read as much, at 0.2 % more requests/s.
- */
+/* with a turn that is lost behind a free read the rest of its plan is lost, too */
 #define FB_JOINT_MISS_NUM 3
 #define FB_JOINT_MISS_DEN 2
 
 /*
  * The controller. A window of 8 s has some thousand requests, whose cost is known to 1 %, as much
- * as the target: so the price moves slowly. Near the recommended target a price that is higher
- * by e costs some FB_JOINT_SLOPE_PPM less; the gain makes that two minutes. As a scan goes on the
- * price must rise, most in its last third, and would lag behind: with an Atlas 10K free reads cost
- * 9 % more than they may. So what is owed counts, too, by a part that lets the price swing just
- * not.
- *
- * Where gaps are short, in a hot spot or a deep queue, the right price is several times the one at
- * first. So a window ends early when it has cost FB_JOINT_EXCESS times what the whole of it may, or
- * as much of the recommended target, and the price rises by all that the slope says, to its double
- * at most. With less, what chance adds to the cost would be taken for that: with three times for a
- * tenth of free bandwidth, and under open loads, which may cost a fifth, all of the time.
- * A window shorter than FB_JOINT_SOON_NS says nothing: a device that is no disk may end 64 requests
- * within a millisecond.
+ * as the target: so the price moves slowly, and what is owed counts by a part that lets it swing
+ * just not. A price that is higher by e costs some FB_JOINT_SLOPE_PPM less. Where gaps are short,
+ * in a hot spot or a deep queue, the right price is several times the first one. So a window ends
+ * early when it has cost FB_JOINT_EXCESS times what the whole of it may, and the price rises by all
+ * that the slope says, to its double at most; with less, chance would do that.
  */
 #define FB_JOINT_EXCESS 4
 #define FB_JOINT_SOON_NS (FB_PRICE_WINDOW_NS / 64)
@@ -51,17 +36,13 @@
 #define FB_JOINT_SLOPE_PPM 36000
 #define FB_JOINT_GAIN 16
 #define FB_JOINT_OWED_PART (4 * FB_JOINT_GAIN)
-/*
- * A part of what may be spent is kept back: else every other run would cost more than is promised.
- * With a sixteenth means of nine runs keep to it, for 0.4 % of free bandwidth.
- */
+/* Kept back of what may be spent, else every other run costs more than is promised. */
 #define FB_JOINT_KEPT 16
 
 /*
  * On a drive that is never idle a share of its time is the same share of throughput. Where requests
- * come by themselves it is four to six times that share of their mean response time (Atlas 10K,
- * Cheetah 9, a drive of 16 TB, at 50 to 95 % load); there one completion in 16 at least leaves the
- * drive idle.
+ * come by themselves it is four to six times that of their mean response time; there one completion
+ * in 16 at least leaves the drive idle.
  */
 #define FB_JOINT_OPEN 5
 #define FB_JOINT_OPEN_IDLE (FB_POLICY_IDLE_ONE / 16)
@@ -83,10 +64,7 @@ u32 fb_joint_miss_price(const struct fb_joint *j)
 
 /* ---- candidates ---- */
 
-/*
- * A rank is latency * gain - expected time * loss, in 2^-FB_JOINT_RANK_SHIFT. Where waiting costs
- * it falls with seek and wait, so the shortest seek over its distance rules a request out.
- */
+/* A rank is latency * gain - expected time * loss, in 2^-FB_JOINT_RANK_SHIFT. */
 struct fb_joint_view {
 	const struct fb_joint_at *at;
 	u64 period_ns;
@@ -194,28 +172,20 @@ bool fb_joint_has(const struct fb_joint_round *r, const struct fb_policy_req *re
 	return r->next == &req->node;
 }
 
-/* what its age takes off a request's time */
-static s64 fb_joint_age_worth(const struct fb_joint *j, const struct fb_joint_at *at, u64 age_ns)
-{
-	u64 period_ns = dm_period_ns(at->dm), mean_ns = div_u64(j->age, FB_VALUE_GAPS);
-
-	return mul_u64_u64_div_u64(age_ns, period_ns * FB_JOINT_AGE >> FB_ONE_SHIFT,
-				   mean_ns + period_ns);
-}
-
 void fb_joint_onward(const struct fb_joint *j, const struct fb_joint_at *at,
 		     struct fb_joint_round *r, u32 i)
 {
+	u64 period_ns = dm_period_ns(at->dm), mean_ns = div_u64(j->age, FB_VALUE_GAPS);
 	struct fb_joint_candidate *c = &r->candidate[i];
 	struct dm_access acc;
 
 	c->age_ns = max(at->now_ns, c->req->arrived_ns) - c->req->arrived_ns;
-
 	c->onward_ns = 0;
 	if (!dm_access(at->dm, at->head, c->req->lbn, c->req->nsect, c->req->write, &acc))
 		c->onward_ns = fb_policy_onward_ns(at->pool, at->dm, r->class, &acc.end, c->req);
 	c->time_ns = c->expected_ns + (s64)(c->onward_ns * FB_JOINT_ONWARD >> FB_ONE_SHIFT) -
-		fb_joint_age_worth(j, at, c->age_ns);
+		(s64)mul_u64_u64_div_u64(c->age_ns, period_ns * FB_JOINT_AGE >> FB_ONE_SHIFT,
+					 mean_ns + period_ns);
 }
 
 /* ---- scores ---- */
@@ -279,16 +249,6 @@ void fb_joint_sent(struct fb_joint *j, const struct fb_joint_round *r)
 	j->age += c->age_ns - div_u64(j->age, FB_VALUE_GAPS);
 }
 
-/* share of throughput or response time that a share of the drive's time costs; FB_WEIGHT_ONE: it */
-static u32 fb_joint_weight(u32 idle)
-{
-	u64 more = FB_WEIGHT_ONE * (FB_JOINT_OPEN - 1);
-
-	return FB_WEIGHT_ONE + div_u64(more * min_t(u32, idle, FB_JOINT_OPEN_IDLE),
-				       FB_JOINT_OPEN_IDLE);
-}
-
-/* free reads take @time_ppm of the drive's time, and may take @may_ppm */
 static void fb_joint_move(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 {
 	s64 over = clamp_t(s64, time_ppm - may_ppm, -FB_JOINT_SLOPE_PPM, FB_JOINT_SLOPE_PPM);
@@ -310,7 +270,6 @@ static void fb_joint_move(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 		j->owed_ppm = clamp_t(s64, j->owed_ppm + over, -most, most);
 }
 
-/* free reads take far too much of it */
 static void fb_joint_raise(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 {
 	s64 over = clamp_t(s64, time_ppm - may_ppm, 0, FB_JOINT_SLOPE_PPM);
@@ -319,19 +278,15 @@ static void fb_joint_raise(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 	j->price = min_t(s64, price, FB_JOINT_PRICE_MOST);
 }
 
-/* what free reads may take of the drive's time, where such a share costs @weight times as much */
-static s64 fb_joint_may_ppm(const struct fb_joint *j, u32 weight)
-{
-	return div_u64((u64)(j->cost_ppm - j->cost_ppm / FB_JOINT_KEPT) * FB_WEIGHT_ONE, weight);
-}
-
 bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle, u64 now_ns)
 {
+	u64 may = (u64)(j->cost_ppm - j->cost_ppm / FB_JOINT_KEPT) * FB_WEIGHT_ONE;
+	u64 open = FB_WEIGHT_ONE * (FB_JOINT_OPEN - 1) * (u64)min_t(u32, idle, FB_JOINT_OPEN_IDLE);
+	/* what a share of the drive's time costs, as a share of throughput or response time */
+	u32 weight = FB_WEIGHT_ONE + div_u64(open, FB_JOINT_OPEN_IDLE);
+	s64 may_ppm = div_u64(may, weight), time_ppm;
 	u64 span_ns = now_ns - j->since_ns;
-	u32 weight = fb_joint_weight(idle);
-	s64 may_ppm = fb_joint_may_ppm(j, weight);
 	bool early, moved = false;
-	s64 time_ppm;
 
 	j->order_ns += order_ns;
 	j->rounds++;

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The choice of the next request and of the free read before it, together. Core; the caller
- * serialises. Nothing here sleeps or allocates.
- *
- * Whoever chooses the next request by its seek alone (freeblock paper, 4.2) searches its gap
- * mostly in vain when few blocks are left. Here the pending requests are ranked by what a gap
- * with such a wait brings on the mean, less the price of the time that the request takes; then
- * the gaps of the best few are searched, and that request goes whose plan is worth most, less
- * that price. The price is in mean values of a gap, so it follows a scan's course by itself,
- * and a controller moves it until free reads cost the foreground what they may.
+ * The choice of the next request and of the free read before it, together. Whoever chooses by seek
+ * alone (freeblock paper, 4.2) searches its gap mostly in vain when few blocks are left. So the
+ * pending requests are ranked by what a gap with such a wait brings on the mean, less the price of
+ * their time; the gaps of the best few are searched, and that request goes whose plan is worth
+ * most, less that price. A controller moves the price, in mean values of a gap, until free reads
+ * cost what they may. Core; the caller serialises.
  */
 #ifndef FB_JOINT_H
 #define FB_JOINT_H
@@ -39,7 +36,7 @@ struct fb_joint_round {
 	struct fb_joint_candidate candidate[FB_JOINT_CANDIDATES];	/* the best by rank first */
 	u32 n;
 	enum fb_policy_class class;	/* of them */
-	/* private: of the pool's list, what is ranked next; the list itself: all are */
+	/* of the pool's list, what is ranked next; the list itself: all are */
 	const struct list_head *next;
 	u32 best;			/* the best so far by score; 0 until one is scored */
 	bool scored;			/* one has been */
@@ -58,9 +55,8 @@ struct fb_joint_at {
 /* The price, and what it is made from; private but for those named */
 struct fb_joint {
 	/*
-	 * what free reads may cost, order included, 1 .. FB_JOINT_COST_PPM_MAX: a share of the
-	 * foreground's throughput on a drive that is never idle, else of its mean response time;
-	 * may be changed at any time
+	 * what free reads may cost, order included: a share of the foreground's throughput on a
+	 * drive that is never idle, else of its mean response time; may be changed at any time
 	 */
 	u32 cost_ppm;
 	u32 price;			/* of a turn, in 256ths of the mean value of a gap */
@@ -80,16 +76,12 @@ void fb_joint_init(struct fb_joint *j, const struct disk_model *dm, u32 cost_ppm
 /* Price of a turn that is lost behind a free read, for fb_block_value_miss(). */
 u32 fb_joint_miss_price(const struct fb_joint *j);
 
-/*
- * Begin a round without candidates, of this class, which fb_policy_choose() has found. What that
- * has chosen without a prediction, or as it is expired, goes as it is.
- */
+/* Begin a round without candidates, of the class that fb_policy_choose() has found. */
 void fb_joint_begin(struct fb_joint_round *r, const struct fb_policy_pool *pool,
 		    enum fb_policy_class class);
 /*
- * Rank @most requests, to find those whose gaps are worth a search. False: all are ranked; there is
- * a candidate then if a request of the class is placed. Requests other than those of fb_joint_has()
- * may come and go between two steps; the head stays. Under 12,000 instructions with FB_JOINT_SLICE.
+ * Rank @most requests. False: all are. Others than those of fb_joint_has() may come and go between
+ * two steps; the head stays. Under 12,000 instructions with FB_JOINT_SLICE.
  */
 bool fb_joint_rank(const struct fb_joint *j, const struct fb_joint_at *at,
 		   struct fb_joint_round *r, u32 most);
@@ -98,10 +90,7 @@ bool fb_joint_has(const struct fb_joint_round *r, const struct fb_policy_req *re
 /* Look where a candidate leads; before it is offered. Under 20,000 instructions at 256 pending. */
 void fb_joint_onward(const struct fb_joint *j, const struct fb_joint_at *at,
 		     struct fb_joint_round *r, u32 i);
-/*
- * What the plan for a candidate must be worth more than to be the best, for fb_limits.least_value;
- * 0 also where it is the best without a plan. @mean: fb_block_value.mean, the unit of the price.
- */
+/* What a candidate's plan must be worth more than to be the best. @mean: fb_block_value.mean. */
 u64 fb_joint_least(const struct fb_joint *j, const struct disk_model *dm, u64 mean,
 		   const struct fb_joint_round *r, u32 i);
 /* Score a candidate whose gap has been searched, or is left alone; of equals the first stays. */
@@ -113,9 +102,8 @@ void fb_joint_insist(struct fb_joint_round *r, u32 i);
 void fb_joint_sent(struct fb_joint *j, const struct fb_joint_round *r);
 
 /*
- * Account for a request that goes next, however it was chosen. @order_ns: what the order costs it
- * (core/order_cost.h); @missed_ppm: fb_conservatism.cost_ppm, or 0; @idle: fb_policy_pool.idle.
- * True at the end of a window: @j->window_ppm is new.
+ * Account for a request that goes next. @order_ns: what the order costs it; @missed_ppm:
+ * fb_conservatism.cost_ppm; @idle: fb_policy_pool.idle. True: @j->window_ppm is new.
  */
 bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle, u64 now_ns);
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * When to read a block that fits into no gap; see core/leftover.h. Core: no locks, the caller
- * serialises.
- */
+/* When to read a block that fits into no gap; see core/leftover.h. Core. */
 #include "core/leftover.h"
 
 /*
  * With more blocks wanted, or after fewer searches in vain, a gap will bring one soon. A search
- * that is cut short says little, but if all are, the scan shall end, too. Of the gaps that are
- * searched before one choice only those count in vain where anything would have done.
+ * that is cut short says little, but if all are, the scan shall end, too.
  */
 #define FB_LEFTOVER_BLOCKS 256
 #define FB_LEFTOVER_WHOLE 32

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * When to read a block that fits into no gap. Core; the caller serialises.
- *
- * Some blocks fit into no gap: those that span the end of a zone, or have a sector that was
- * remapped far away; and few that are left are seldom on the way. Without reading them outside of
- * gaps a scan would never end, or its last few hundred blocks would take minutes. Each costs the
- * foreground a turn or two, so they keep to the share of its time that free reads may cost.
+ * When to read a block that fits into no gap: it spans the end of a zone, has a sector that was
+ * remapped far away, or is one of few left. Else a scan would never end, or take minutes for its
+ * last few hundred blocks. Each costs the foreground a turn or two, within its share. Core.
  */
 #ifndef FB_LEFTOVER_H
 #define FB_LEFTOVER_H
@@ -28,10 +25,7 @@ struct fb_leftover {
 	u64 cost_ns;			/* by how much that delayed the foreground */
 };
 
-/*
- * A gap has been searched: is one of the @wanted blocks to be read before its request? @cost_ppm:
- * share of the foreground's time that this may take, above 0.
- */
+/* A gap has been searched: is one of @wanted blocks to be read before its request? @cost_ppm > 0 */
 bool fb_leftover_due(struct fb_leftover *l, enum fb_leftover_search search, u64 wanted,
 		     u32 cost_ppm, u64 now_ns);
 

@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probe of the drive's look-ahead; see core/lookahead.h.
- *
- * A sequential test decides for each lift: a command's score is how much worse it ended than
- * FB_LOOKAHEAD_EXCESS above the usual share of late or odd ones, and the sum decides at either
- * bound. Commands right after a pair of reads on one track are tested separately from the second of
- * the pair: look-ahead delays the former, a cache answers the latter, and neither effect may dilute
- * the other. Either test can refuse a lift, and both must pass to allow it. Later the sum, which
- * does not fall below 0 then, watches for a change of behaviour, because firmware adapts.
- *
- * A lift that is seldom late is allowed within some 100 trials; one that is late every second
- * time is refused within some 15.
+ * Probe of the drive's look-ahead: a sequential test for each lift. A command's score is how much
+ * worse it ended than FB_LOOKAHEAD_EXCESS above the usual share of late or odd ones; the sum
+ * decides at either bound. Commands right behind a pair of reads on one track, which look-ahead
+ * delays, are tested apart from the second of the pair, which a cache answers. Either test can
+ * refuse a lift, and both must pass to allow it. Later the sum, not below 0 then, watches for a
+ * change of behaviour. A lift that is seldom late is allowed within some 100 trials; one late every
+ * second time is refused within some 15.
  */
 #include "core/lookahead.h"
 
-/*
- * Differences in slack may account for two in a hundred more; ten in a hundred cost, in such gaps,
- * more than free reads may cost altogether: this is between.
- */
+/* slack may account for two in a hundred more; ten cost more than free reads altogether may */
 #define FB_LOOKAHEAD_EXCESS (FB_ONE / 20)
 
 /*
- * The bound: 80 good ends in a row where all are good; where more are bad chance counts for more.
- * One verdict in a thousand is wrong; with twice the bound, an allowed lift's, far fewer.
+ * 80 good ends in a row where all are good: one verdict in a thousand is wrong; twice for an
+ * allowed lift
  */
 #define FB_LOOKAHEAD_SURE(usual) (4 * FB_ONE + 48 * (usual))
 
@@ -126,27 +119,23 @@ static void fb_lookahead_judge(struct fb_lookahead *p, u32 i, u64 now_ns,
 		fb_lookahead_enter(l, FB_LOOKAHEAD_ALLOWED, now_ns);
 }
 
-static void fb_lookahead_count(struct fb_lookahead_base *b, bool bad)
-{
-	if (b->n >= FB_LOOKAHEAD_BASE_FULL) {
-		b->n /= 2;
-		b->bad /= 2;
-	}
-	b->n++;
-	b->bad += bad;
-}
-
 void fb_lookahead_seen(struct fb_lookahead *p, u64 now_ns, const struct fb_lookahead_mark *mark,
 		       const struct fb_head_end *end)
 {
 	/* a command is a turn early if the seek was shorter than predicted, which is no harm */
 	bool bad = end->verdict != FB_HEAD_MECHANICAL || end->turns > 0;
+	struct fb_lookahead_base *b = &p->base[mark->ours];
 	u32 i;
 
 	if (p->off)
 		return;
 	if (!mark->at && !mark->behind) {
-		fb_lookahead_count(&p->base[mark->ours], bad);
+		if (b->n >= FB_LOOKAHEAD_BASE_FULL) {
+			b->n /= 2;
+			b->bad /= 2;
+		}
+		b->n++;
+		b->bad += bad;
 		return;
 	}
 	for (i = 0; i < FB_LOOKAHEAD_LIFTS; i++)
@@ -204,7 +193,6 @@ u32 fb_lookahead_lifts(const struct disk_model *dm, const struct fb_gap *gap,
 	return i ? FB_LIFT_SOURCE | FB_LIFT_DEST : FB_LIFT_SOURCE;
 }
 
-/* how many harmless commands end the test */
 static u32 fb_lookahead_left(const struct fb_lookahead *p, const struct fb_lookahead_test *t)
 {
 	s32 usual = fb_lookahead_usual(&p->base[1]);

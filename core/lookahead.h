@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Probe of the drive's look-ahead: finds whether free reads may go where the head just was.
- * Core; the caller serialises. Nothing here sleeps or allocates.
- *
- * Two reads in a row on one track may look sequential to the drive, which may then read on although
- * commands wait (freeblock paper, 3.1, 3.4 and 4.3), or answer from its cache. The next command is
- * then a turn late, or does not end where predicted. FB_LIFT_SOURCE and FB_LIFT_DEST provoke that,
- * so the paper does not use them. Here a few gaps try them, and the ends of the commands concerned
- * are compared with those of the others, of which some are late, too, because seeks vary.
+ * Probe of the drive's look-ahead: may free reads go where the head just was? Two reads in a row on
+ * one track may look sequential to the drive, which may then read on although commands wait
+ * (freeblock paper, 3.1, 3.4 and 4.3), or answer from its cache: the next command is a turn late,
+ * or does not end where predicted. The paper does not use such reads. Here a few gaps try them, and
+ * the ends of the commands concerned are compared with those of the others. Core.
  */
 #ifndef FB_LOOKAHEAD_H
 #define FB_LOOKAHEAD_H
@@ -45,7 +42,7 @@ struct fb_lookahead_test {
 /* One lift */
 struct fb_lookahead_lift {
 	enum fb_lookahead_state state;
-	/* tests of commands with it in fb_lookahead_mark.at and in .behind */
+	/* of commands with it in fb_lookahead_mark.at, and in .behind */
 	struct fb_lookahead_test test[2];
 	u64 since_ns;			/* when @state began */
 	u64 until_ns;			/* end of the pause, when refused */
@@ -66,46 +63,34 @@ struct fb_lookahead {
 	bool off;			/* the drive's look-ahead is known to be off */
 	u32 gaps;			/* number of gaps, to tell which lift's turn it is */
 	struct fb_lookahead_lift lift[FB_LOOKAHEAD_LIFTS];	/* FB_LIFT_SOURCE, FB_LIFT_DEST */
-	/* commands that are not fb_lookahead_mark.ours [0], and those that are [1] */
+	/* by fb_lookahead_mark.ours */
 	struct fb_lookahead_base base[2];
 };
 
 /* Initialise: trials of all lifts. */
 void fb_lookahead_init(struct fb_lookahead *p);
 
-/*
- * What the drive says of its look-ahead. @known_off: it is off (MODE SENSE, caching page: DRA is
- * 1), so all lifts are allowed; if false after that, trials begin.
- */
+/* The drive says that its look-ahead is off (caching page: DRA), so all lifts are allowed. */
 void fb_lookahead_off(struct fb_lookahead *p, bool known_off);
 
-/*
- * Those lifts of @wanted (enum fb_lift, or-ed) that the next gap may use, asked once for each gap
- * to be searched. FB_LIFT_SEVERAL is not limited.
- */
+/* Those lifts of @wanted that the gap to be searched next may use; FB_LIFT_SEVERAL always. */
 u32 fb_lookahead_allowed(struct fb_lookahead *p, u32 wanted, u64 now_ns);
 
 /*
- * Which lifts command @i of a plan uses after the previous one: that of a piece, or @plan->npieces
- * for a foreground request that has no prepend. 0 when it is not on the track where that ended;
- * either lift may have led to two pieces on a track, so the host takes those that were allowed.
+ * Which lifts command @i of a plan uses; @plan->npieces: the foreground. Two pieces on a track may
+ * be due to either, so the host takes those that were allowed.
  */
 u32 fb_lookahead_lifts(const struct disk_model *dm, const struct fb_gap *gap,
 		       const struct fb_plan *plan, u32 i);
 
 /*
- * A predicted command has ended or was overtaken. @end: how; FB_HEAD_ODD as soon as the drive has
- * finished a command sent later, because a drive that reads on may prefer a command that arrives
- * meanwhile.
+ * A predicted command has ended, or was overtaken: FB_HEAD_ODD, for a drive that reads on may
+ * prefer a command that arrives meanwhile.
  */
 void fb_lookahead_seen(struct fb_lookahead *p, u64 now_ns, const struct fb_lookahead_mark *mark,
 		       const struct fb_head_end *end);
 
-/*
- * Format the state of a lift for people: "allowed (look-ahead off)", "trial N/M" (M: trials needed
- * if nothing is late from now on), "allowed (not triggered in N trials)", "refused (K of N late),
- * next trial in S s". @size: FB_LOOKAHEAD_TEXT is enough. Return: length of @text.
- */
+/* Format the state of a lift for people. Return: length of @text. */
 int fb_lookahead_describe(const struct fb_lookahead *p, u32 lift, u64 now_ns, char *text,
 			  size_t size);
 

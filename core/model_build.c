@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Checks a specification and builds a disk model from it; see disk_model.h. Core: it allocates
- * and may sleep, and needs no locks because the model is not shared yet.
- */
+/* Checks a specification and builds a disk model from it; see disk_model.h. Core; may sleep. */
 #include "disk_model_private.h"
 
 int dm_fault_set(struct dm_fault *fault, u32 line, const char *fmt, ...)
@@ -70,7 +67,7 @@ static s64 dm_slope(u32 y0, u32 y1, u32 run)
 	return y1 > y0 ? slope : -slope;
 }
 
-/* Fill in each segment's dm_seg.floor, from the far end to the near. */
+/* Fill in each segment's floor, from the far end. */
 static void dm_curve_floors(struct dm_seg *seg, u32 n, u32 stroke)
 {
 	u32 beyond = U32_MAX, last = stroke;
@@ -96,10 +93,7 @@ static void dm_curve_index(const struct dm_seg *seg, u16 *index, u32 n, u32 shif
 	}
 }
 
-/*
- * Build lines from (0, @add) through the points, with @add added to each time; the last line
- * goes on beyond the last point.
- */
+/* Build lines from (0, @add) through the points plus @add; the last line goes on beyond. */
 static struct dm_curve *dm_build_curve(const struct dm_spec_seek *p, u32 n, u32 add, u32 stroke)
 {
 	struct dm_curve *curve = fb_zalloc(sizeof(*curve) + (n + 2) * sizeof(curve->seg[0]));
@@ -304,16 +298,6 @@ static int dm_check_zone(const struct disk_model *dm, const struct dm_spec_zone 
 	return 0;
 }
 
-/* @before: memory for one more than there are heads */
-static void dm_fill_heads(struct dm_zone *z, u32 *before, const u16 *head_spt, u32 heads)
-{
-	u32 i;
-
-	for (i = 0; i < heads; i++)
-		before[i + 1] = before[i] + head_spt[i];
-	z->before = before;
-}
-
 static void dm_fill_zone(struct dm_zone *z, const struct disk_model *dm,
 			 const struct dm_spec_zone *p, u32 cyl_sectors, enum dm_head_order order)
 {
@@ -334,7 +318,6 @@ static void dm_fill_zone(struct dm_zone *z, const struct disk_model *dm,
 	z->reverse = order == DM_HEADS_SERPENTINE_DISK ? p->first_cyl & 1 : 0;
 }
 
-/* Build hints for values below @end; returns the shift. */
 static unsigned int dm_build_hints(const u64 *first, u32 zones, u64 end, u16 *hint)
 {
 	unsigned int shift = 0;
@@ -365,6 +348,7 @@ static int dm_build_zone(struct disk_model *dm, struct dm_zone *z, const struct 
 {
 	struct dm_remap *remap = dm->remap + (rest->remap - spec->remap);
 	struct dm_slip *slip = dm->slip + (rest->slip - spec->slip);
+	u32 i;
 	int err;
 
 	dm_fill_zone(z, dm, p, of->sectors, spec->order);
@@ -372,7 +356,9 @@ static int dm_build_zone(struct disk_model *dm, struct dm_zone *z, const struct 
 	if (z->lbns)
 		dm->info.spt_least = min(dm->info.spt_least, of->shortest);
 	if (p->head_spts) {
-		dm_fill_heads(z, rest->before, rest->head_spt, p->head_spts);
+		for (i = 0; i < p->head_spts; i++)
+			rest->before[i + 1] = rest->before[i] + rest->head_spt[i];
+		z->before = rest->before;
 		rest->before += p->head_spts + 1;
 	}
 	z->slip = slip;

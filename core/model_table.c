@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Checks a compiled model and hands it to dm_build(). Each value has its bounds here; how the
- * values fit together is checked by core/model_build.c.
- *
- * Core: no locks; it allocates and may sleep.
- */
+/* Checks each value of a compiled model and hands it to dm_build(). Core; may sleep. */
 #include "core/model_table.h"
 
 #define FB_MODEL_TABLE_SECTORS_MAX ((u64)DM_CYLINDERS_MAX * DM_HEADS_MAX * DM_SPT_MAX)

@@ -12,10 +12,7 @@
 #define FB_MODEL_TABLE_MAX (32U << 20)
 #define FB_MODEL_TABLE_MAGIC 0x46424d01U	/* and the version, in the last byte */
 
-/*
- * The table begins with this, in the machine's own byte order: a compiler on the same machine wrote
- * it. The arrays follow without gaps, in the order of their counts.
- */
+/* The table begins with this, in the machine's byte order; the arrays follow, in this order. */
 struct fb_model_table {
 	u32 magic;
 	u32 bytes;	/* of the whole table */
@@ -36,9 +33,8 @@ struct fb_model_table {
 u32 fb_model_table_bytes(const void *head);
 
 /*
- * Check a table and build the model from it, for dm_free(). @data: aligned to eight bytes; not
- * kept, and not trusted: each value is checked before use. @fault: filled on every error; line 0:
- * the table as a whole. May sleep. 0, -EINVAL (the table is at fault) or -ENOMEM.
+ * Check a table and build the model from it, for dm_free(). @data: aligned to eight bytes. @fault:
+ * filled on every error; line 0: the table as a whole. May sleep. 0, -EINVAL or -ENOMEM.
  */
 int fb_model_table_build(const void *data, size_t len, struct disk_model **out,
 			 struct dm_fault *fault);

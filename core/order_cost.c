@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A second schedule of the same requests, by shortest positioning times; see core/order_cost.h.
- * Core: no locks, the caller serialises.
- */
+/* A second schedule of the same requests, by shortest positioning times. Core. */
 #include "core/order_cost.h"
 
 /*
- * What short waits, to which the drive's own order goes most, lose is known by tables that begin
- * with a prior, and may say a third too much for some minutes. With 3/4 of it six loads lose less
- * than 1 % beside that order, with all of it up to 1.7 % (Documentation/results.rst).
+ * What short waits lose is known by tables that begin with a prior, and may say a third too much
+ * for some minutes. With 3/4 of it six loads lose less than 1 % beside the drive's own order.
  */
 #define FB_ORDER_COST_ODDS_NUM 3
 #define FB_ORDER_COST_ODDS_DEN 4
@@ -29,16 +25,6 @@ static void fb_order_cost_drop(struct fb_order_cost *sh, struct fb_policy_req *r
 {
 	fb_policy_pool_del(&sh->pool, req);
 	list_add(&req->node, &sh->spare);
-}
-
-static struct fb_policy_req *fb_order_cost_newest(struct fb_order_cost *sh)
-{
-	int class;
-
-	for (class = FB_POLICY_CLASSES - 1; class > 0; class--)
-		if (!list_empty(&sh->pool.reqs[class]))
-			break;
-	return list_entry(sh->pool.reqs[class].prev, struct fb_policy_req, node);
 }
 
 void fb_order_cost_lost(struct fb_order_cost *sh)
@@ -84,7 +70,6 @@ static void fb_order_cost_begin(struct fb_order_cost *sh, const struct fb_order_
 	sh->head = *head;
 }
 
-/* expected time from @head to where a request begins */
 static s64 fb_order_cost_expected(const struct fb_order_cost_at *at, const struct dm_place *head,
 				  const struct fb_policy_choice *c)
 {
@@ -98,7 +83,6 @@ static s64 fb_order_cost_expected(const struct fb_order_cost_at *at, const struc
 	return c->pos_ns + odds_ns;
 }
 
-/* send the shadow's next; its expected time */
 static bool fb_order_cost_next(struct fb_order_cost *sh, const struct fb_order_cost_at *at, s64 *ns)
 {
 	struct fb_policy_choice c;
@@ -123,15 +107,20 @@ bool fb_order_cost_charge(struct fb_order_cost *sh, const struct fb_order_cost_a
 {
 	struct dm_access acc;
 	s64 least_ns, ns;
+	int class;
 
 	if (!c->predicted ||
 	    dm_access(at->dm, at->head, c->req->lbn, c->req->nsect, c->req->write, &acc)) {
 		fb_order_cost_lost(sh);
 		return false;
 	}
-	/* some were merged into others: as many are left out here */
-	while (sh->on && sh->pool.count > at->real->count)
-		fb_order_cost_drop(sh, fb_order_cost_newest(sh));
+	/* some were merged into others: as many of the newest are left out here */
+	while (sh->on && sh->pool.count > at->real->count) {
+		for (class = FB_POLICY_CLASSES - 1; list_empty(&sh->pool.reqs[class]); class--)
+			;
+		fb_order_cost_drop(sh, list_last_entry(&sh->pool.reqs[class],
+						       struct fb_policy_req, node));
+	}
 	if (!sh->on || sh->pool.count < at->real->count) {
 		fb_order_cost_begin(sh, at, c, &acc.end);
 		return false;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the foreground would take in the order of shortest positioning times: a second schedule of
- * the same requests, on paper. One choice does not tell: a nearest request that is passed over is
- * still near later. So what arrives enters a pool of its own, too; whenever a request is chosen
- * from the real pool, the shadow sends the shortest of its own, from where its own head is. Both
- * pools are of one size, so the difference of their times is what the order costs. The shadow
- * stands for what the foreground has without free reads: under depth auto the drive's own queue,
- * which keeps to no deadline. Core; the caller serialises. Nothing here sleeps or allocates.
+ * the same requests. One choice does not tell: a nearest request that is passed over is still near
+ * later. So what arrives enters a pool of its own, too, and whenever one is chosen from the real
+ * pool, this sends the shortest of its own, from where its own head is. Both pools are of one size,
+ * so the difference of their times is what the order costs. Under depth auto it stands for the
+ * drive's own queue, which keeps to no deadline. Core; the caller serialises.
  */
 #ifndef FB_ORDER_COST_H
 #define FB_ORDER_COST_H
@@ -20,10 +19,7 @@
 struct fb_order_cost_sum {
 	u64 requests;			/* of which it is known */
 	s64 took_ns;			/* their expected service times, positioning and transfer */
-	/*
-	 * how much of that the order of shortest positioning times would have saved; a drive that
-	 * is never idle would have served as many requests in so much less time
-	 */
+	/* how much of that the order of shortest positioning times would have saved */
 	s64 later_ns;
 };
 
@@ -43,8 +39,7 @@ struct fb_order_cost {
 	struct fb_policy_pool pool;	/* its pending requests */
 	struct list_head spare;		/* those of @req that are not in @pool */
 	struct dm_place head;		/* its own */
-	/* it goes along with the real one; else it begins anew behind the next choice */
-	bool on;
+	bool on;			/* else it begins anew behind the next choice */
 	struct fb_policy_req req[FB_ORDER_COST_MOST];	/* copies of requests */
 };
 
@@ -57,9 +52,7 @@ void fb_order_cost_lost(struct fb_order_cost *sh);
 
 /*
  * Send the shadow's next, and add to @sum what @c costs, which really goes, chosen with @at by a
- * policy of fb_policy_has_cost(); only sums over many choices mean something. False: nothing can be
- * said: the shadow begins behind this choice, which is 15 of 60,000 beside ten outstanding. Cost:
- * under 15,000 instructions.
+ * policy of fb_policy_has_cost(). False: not known. Under 15,000 instructions.
  */
 bool fb_order_cost_charge(struct fb_order_cost *sh, const struct fb_order_cost_at *at,
 			  const struct fb_policy_choice *c, struct fb_order_cost_sum *sum);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Who orders the foreground; see core/orders.h. Core: no locks, the caller serialises.
- */
+/* Who orders the foreground; see core/orders.h. Core. */
 #include "core/orders.h"
 
 /*
@@ -15,9 +13,8 @@
 #define FB_ORDERS_STREAM_NS NSEC_PER_SEC
 
 /*
- * Few blocks. With FB_ORDERS_SHALLOW outstanding the policy's order costs nothing, nor does it to
- * take it: all are at the drive under either. Beside more the drive first has to end all that it
- * has but one command, some 50 ms at a lower rate.
+ * Few blocks. Beside more than FB_ORDERS_SHALLOW outstanding, taking the order costs: the drive
+ * first has to end all that it has but one command, some 50 ms at a lower rate.
  */
 #define FB_ORDERS_KEEP_NS NSEC_PER_SEC
 #define FB_ORDERS_PAUSE_NS (15 * FB_ORDERS_KEEP_NS)
@@ -66,11 +63,6 @@ bool fb_orders_sent(struct fb_orders *o, u64 lbn, u32 nsect, bool alone, u64 now
 	return !was && fb_orders_is_stream(o, now_ns);
 }
 
-void fb_orders_overdue(struct fb_orders *o)
-{
-	o->stream = false;
-}
-
 bool fb_orders_may_wait(const struct fb_orders *o, u64 lbn)
 {
 	return o->measured == FB_ORDERS_MEASURE &&
@@ -78,12 +70,6 @@ bool fb_orders_may_wait(const struct fb_orders *o, u64 lbn)
 }
 
 /* ---- wanted blocks ---- */
-
-static bool fb_orders_are_many(const struct fb_orders_view *v)
-{
-	return v->wanted &&
-	       v->wanted >= min_t(u64, FB_ORDERS_MANY, v->blocks / FB_ORDERS_MANY_PART);
-}
 
 /* the policy's order costs what is not worth it */
 static bool fb_orders_costs(const struct fb_orders *o, const struct fb_orders_view *v)
@@ -123,6 +109,8 @@ static u64 fb_orders_due_ns(const struct fb_orders *o, const struct fb_orders_vi
 
 bool fb_orders_decide(struct fb_orders *o, const struct fb_orders_view *v)
 {
+	u64 many = min_t(u64, FB_ORDERS_MANY, v->blocks / FB_ORDERS_MANY_PART);
+
 	o->due_ns = 0;
 	if (v->withheld)
 		return true;
@@ -130,7 +118,7 @@ bool fb_orders_decide(struct fb_orders *o, const struct fb_orders_view *v)
 		o->taken = false;
 		return true;
 	}
-	o->many = fb_orders_are_many(v) || (o->many && v->wanted);
+	o->many = v->wanted && (o->many || v->wanted >= many);
 	if (o->taken)
 		fb_orders_keep(o, v);
 	else

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Who orders the foreground: the policy, two commands at a time, or the drive, which then gets all
- * that it takes. Core; the caller serialises. Nothing here sleeps or allocates.
- *
- * The drive orders what leaves no gaps: streams, known by requests that begin where an earlier one
- * ended. A hot spot has short gaps, too, but they can be used, and the drive may pass requests over
- * for as long as it likes, so it is left to the policy.
- *
- * The policy's order costs a deep foreground 2 to 5 % of its throughput, most of it for keeping to
- * read_expire (Documentation/results.rst). So demand for a few blocks takes the order from the
- * drive only where that costs next to nothing, or for a second in sixteen. While the map has holes,
- * behind whose requests the policy does not know where the head is, the drive orders whatever is
- * deep.
+ * that it takes. The drive orders what leaves no gaps: streams, known by requests that begin where
+ * an earlier one ended. The policy's order costs a deep foreground 2 to 5 % of its throughput
+ * (Documentation/results.rst), so demand for a few blocks takes it from the drive only where that
+ * costs next to nothing, or for a second in sixteen. While the map has holes, behind whose requests
+ * the policy does not know where the head is, the drive orders whatever is deep. Core.
  */
 #ifndef FB_ORDERS_H
 #define FB_ORDERS_H
@@ -24,7 +18,7 @@
 
 /* The decision, and what it is made from; all 0 at the beginning; private but @due_ns */
 struct fb_orders {
-	/* where the last request of each stream ended, of the stream served last first */
+	/* where the last request of each stream ended, that served last first */
 	u64 end[FB_ORDERS_STREAMS];
 	u32 share;	/* of the last requests, that went on a stream; FB_ONE: all */
 	u32 measured;			/* requests noted, FB_ORDERS_MEASURE at most */
@@ -45,32 +39,21 @@ struct fb_orders_view {
 	u64 blocks;			/* of the disk */
 	u32 outstanding;		/* requests pending and commands at the drive */
 	/*
-	 * free reads are withheld, to measure without: the drive orders, and what is decided when
-	 * they are not depends on none of this
+	 * free reads are withheld, to measure without: the drive orders, and nothing is remembered
 	 */
 	bool withheld;
 	bool blind;			/* the foreground is deep, and the map has many holes */
 };
 
 /*
- * A foreground request is sent, whoever orders. @alone: nothing else is outstanding, so it has no
- * gap before it that could be used. True: it has made the foreground a stream, so
- * fb_orders_decide() must be called.
+ * A foreground request is sent. @alone: nothing else is outstanding. True: it has made the
+ * foreground a stream, so fb_orders_decide() must be called.
  */
 bool fb_orders_sent(struct fb_orders *o, u64 lbn, u32 nsect, bool alone, u64 now_ns);
 
 bool fb_orders_is_stream(const struct fb_orders *o, u64 now_ns);
 
-/*
- * A request, pending or at the drive, is past its deadline. The policy keeps to deadlines, the
- * drive need not: no stream is reason for its order until the next request is sent.
- */
-void fb_orders_overdue(struct fb_orders *o);
-
-/*
- * May a request be passed over for the gap before another? Not if it goes on a stream, or that is
- * not known yet: that would cost it a turn.
- */
+/* May a request be passed over? Not on a stream, or until that is known: it would lose a turn. */
 bool fb_orders_may_wait(const struct fb_orders *o, u64 lbn);
 
 /* Decide who orders. True: the drive. */

@@ -4,28 +4,24 @@
 #include "core/phase.h"
 
 /*
- * A read that the drive served in less than this part of a turn may come from a cache, and says
- * nothing of angles. It still counts a little: behind a cache that answers all there is no phase.
- * Nor does a read say anything that is longer than this part of a track, if it may begin in its
- * middle.
+ * A read served in less than this part of a turn may come from a cache, and says nothing of angles,
+ * nor does one longer than this part of a track, if it may begin in its middle. It counts a little:
+ * behind a cache that answers all there is no phase.
  */
 #define FB_PHASE_PART 8
 
 /*
- * Reads are compared that are so many turns apart at most: a period that is 500 ppm off the
- * model's, the most that core/head.c can surely find a phase with, is 3 % of a turn off by then.
- * They are at all distances up to that, because a wrong period may fit over any single one: each
- * FB_PHASE_EACH-th read is noted, and the stride goes through all that are noted.
+ * Reads are compared that are so many turns apart at most: a period that is 500 ppm off is 3 % of a
+ * turn off by then. They are at all distances up to that, as a wrong period may fit over any one:
+ * each FB_PHASE_EACH-th read is noted, and the stride goes through all of them.
  */
 #define FB_PHASE_TURNS 64
 #define FB_PHASE_EACH 4
 #define FB_PHASE_STRIDE 12
 
 /*
- * Of reads that end anywhere one in twelve fits, 43 of 512 with a standard deviation of 6; of a
- * speed that is 4000 ppm off, with which core/head.c finds a phase no more, one in seven. Of reads
- * of which one in five ends anywhere two thirds fit, because both must be right. Where a cache
- * answers nine in ten, those from the medium are 8/17 of what counts.
+ * Of reads that end anywhere one in twelve fits; with a speed 4000 ppm off one in seven; if one in
+ * five ends anywhere two thirds. Where a cache answers nine in ten 8/17 of what counts is read.
  */
 #define FB_PHASE_FITS_COMPARED 2	/* one in so many from the medium must fit ... */
 #define FB_PHASE_FITS_SEEN 3		/* ... and of all */
@@ -36,7 +32,6 @@ void fb_phase_init(struct fb_phase *p)
 	p->pause_ns = FB_PAUSE_NS;
 }
 
-/* forget what was counted, for the next verdict */
 static void fb_phase_restart(struct fb_phase *p)
 {
 	p->seen = 0;
@@ -67,10 +62,7 @@ static bool fb_phase_fits(const struct fb_phase_mark *mark, u64 period_ns, u32 a
 	return min(off_ns, period_ns - off_ns) * FB_HEAD_TOLERANCE_SHARE <= period_ns;
 }
 
-/*
- * A read from the medium. The period is the model's: the tracked one may have followed reads that
- * fitted by chance.
- */
+/* A read from the medium. The tracked period may have followed reads that fitted by chance. */
 static void fb_phase_compare(struct fb_phase *p, u64 period_ns, u32 angle, u64 ns)
 {
 	const struct fb_phase_mark *before = fb_phase_before(p, period_ns, ns);
@@ -99,16 +91,10 @@ static bool fb_phase_angle(const struct disk_model *dm, const struct fb_phase_re
 	return !dm_info(dm)->zero_latency || read->nsect * FB_PHASE_PART <= track.nsect;
 }
 
-static bool fb_phase_is_hopeless(const struct fb_phase *p)
-{
-	return p->fits * FB_PHASE_FITS_COMPARED < p->compared ||
-	       p->fits * FB_PHASE_FITS_SEEN * FB_PHASE_SHORT < p->seen;
-}
-
-/* enough was seen: give up, or begin the next verdict */
 static bool fb_phase_decide(struct fb_phase *p, u64 now_ns)
 {
-	bool hopeless = fb_phase_is_hopeless(p);
+	bool hopeless = p->fits * FB_PHASE_FITS_COMPARED < p->compared ||
+			p->fits * FB_PHASE_FITS_SEEN * FB_PHASE_SHORT < p->seen;
 
 	fb_phase_restart(p);
 	if (!hopeless) {

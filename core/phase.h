@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Can the phase be found at all? A model of another speed, or of another drive, a RAID, a virtual
- * disk, have reads end at any angle: core/head.c then finds no phase, predicts nothing, and so has
- * nothing to judge the model by. Here reads are compared with one another. Core; the caller
- * serialises.
+ * Can the phase be found at all? With a model of another drive, on a RAID or a virtual disk reads
+ * end at any angle: core/head.c finds no phase, predicts nothing, and has nothing to judge the
+ * model by. Here reads are compared with one another. Core.
  */
 #ifndef FB_PHASE_H
 #define FB_PHASE_H

@@ -11,16 +11,11 @@
 #include "core/conservatism.h"
 
 #define FB_PLAN_PIECES 4	/* most pieces of a plan: more gain nothing */
-/*
- * Recommended fb_limits.hop_steps: near tracks come first, and a distant piece that is
- * worth a little more leaves less time for others. With 30, 60 and 200 steps the times of
- * whole scans of the Atlas 10K agree within 1 %, and 30 look at the fewest tracks.
- */
+/* Recommended fb_limits.hop_steps: 60 and 200 bring no more in whole scans of the Atlas 10K */
 #define FB_HOP_STEPS 30
 /*
- * The longest read holds 1.5 of the drive's longest tracks, the most that one gap can yield, within
- * these bounds: 256 KiB, which suits the papers' drives, and 1280 KiB, the kernel's default limit
- * for a command (max_sectors_kb). Sectors.
+ * The longest read holds 1.5 of the drive's longest tracks, the most that one gap can yield; not
+ * below 256 KiB (the papers' drives), nor above 1280, the default max_sectors_kb. Sectors.
  */
 #define FB_LONGEST_READ_MIN 512
 #define FB_LONGEST_READ_MAX 2560
@@ -42,10 +37,8 @@ struct fb_gap {
 };
 
 /*
- * Limits of the paper's scheduler that a search may lift. The first two are allowed where the
- * drive's look-ahead is off, or known not to be triggered by them; they also apply to the tracks of
- * a plan's own pieces. Reading on both sides of a track's logical end takes one of them and
- * @FB_LIFT_SEVERAL.
+ * Limits of the paper's scheduler that a search may lift. The first two, which also hold for a
+ * plan's own pieces, are allowed where they do not trigger the drive's look-ahead.
  */
 enum fb_lift {
 	FB_LIFT_SOURCE = 1,		/* also read on the source track before the arm leaves it */
@@ -68,41 +61,31 @@ struct fb_limits {
 	bool separate;			/* separate reads are allowed */
 	u32 granule_sectors;		/* coverage granule, power of two */
 	u32 lift;			/* enum fb_lift, or-ed; 0 = the paper's limits */
-	/*
-	 * steps that FB_LIFT_SEVERAL spends on one piece; 0 = until nothing better can be left,
-	 * which on a sparse map takes all the time a host allows
-	 */
+	/* steps that FB_LIFT_SEVERAL spends on one piece; 0: until nothing better can be left */
 	u32 hop_steps;
 	u32 still_ns;	/* conservatism within a cylinder; 0 = @conservatism_ns */
 	/*
-	 * least head time of a command for the read [0] or write [1] after it to reach the drive in
-	 * time: the drive's overhead plus the host's; 0 = no bound
+	 * least head time of a command for the read [0] or write [1] behind it to come in time; 0:
+	 * any
 	 */
 	u32 pipe_ns[2];
 	/*
-	 * weight of a granule, 1 .. 65535, in each of FB_REGIONS equal parts of the cylinders; NULL
-	 * = FB_WEIGHT_ONE everywhere. It must outlive the search
+	 * weight of a granule in each of FB_REGIONS equal parts of the cylinders; NULL:
+	 * FB_WEIGHT_ONE
 	 */
 	const u16 *weight;
 	/*
-	 * FB_WEIGHT_ONE times 0 .. FB_ROOTS to the power of 2/5: what so many granules of a track
-	 * are worth together, so that each is worth more as fewer are left; NULL = all are worth
-	 * the same. It must outlive the search; see core/block_value.h
+	 * what 0 .. FB_ROOTS granules of a track are worth (core/block_value.h); NULL: all the same
 	 */
 	const u16 *root;
 	u64 miss_value;	/* what a lost turn costs (fb_block_value_miss()); with @odds only */
 	/*
-	 * a plan begins with the piece that is worth most in the whole gap, and only if that is
-	 * worth this, and more than what the plan costs by itself; a plan of several pieces that
-	 * are worth this together only is not found
+	 * the piece that is worth most in the gap must be worth this, and more than the plan costs
 	 */
 	u64 least_value;
 	const struct fb_avoid *avoid;	/* no plan reads on a track that has any of these sectors */
 	u32 navoid;
-	/*
-	 * learnt chances of losing a turn; fb_limits_weigh() sets the conservatism to their floors.
-	 * NULL = misses cost nothing. It must outlive the search, unchanged
-	 */
+	/* learnt chances of losing a turn, see fb_limits_weigh(); NULL: misses cost nothing */
 	const struct fb_conservatism_odds *odds;
 };
 
@@ -124,11 +107,7 @@ struct fb_plan_piece {
 struct fb_plan {
 	enum fb_plan_kind kind;
 	u32 npieces;			/* pieces in use; 1 without FB_LIFT_SEVERAL */
-	/*
-	 * granule-aligned LBN ranges (the disk's last granule may be short); a prepend's end is not
-	 * aligned if the foreground's beginning is not: the last partial granule is read, but not
-	 * delivered
-	 */
+	/* granule-aligned, but for a prepend's end, whose last partial granule is not delivered */
 	struct fb_plan_piece piece[FB_PLAN_PIECES];
 	u32 wanted;			/* wanted granules that it reads */
 	u64 value;	/* their worth, less the expected cost of misses; more is better */
@@ -201,8 +180,7 @@ struct fb_search {
 	u32 at;				/* the current hop is the one before @piece[at] */
 	struct fb_hop hop;
 	u32 steps;			/* steps spent on it */
-	/* its best piece; while @find.wanted is 0, one must be worth more than @find.value */
-	struct fb_piece find;
+	struct fb_piece find;		/* its best; while .wanted is 0, one must beat .value */
 	struct fb_need need;	/* granules that a track of the cylinder being examined must have */
 	struct fb_need need_most;	/* that a track must have where worth is highest */
 	u32 granules;			/* granules that there is time for on @cyl, at most */
@@ -219,7 +197,7 @@ struct fb_search {
 	bool begun;			/* the foreground's own track has been examined */
 };
 
-/* The longest free read that makes sense, see FB_LONGEST_READ_MIN. @spt_most: 0: unknown. */
+/* The longest free read. @spt_most: 0: unknown. */
 static inline u32 fb_longest_read(u32 granule_sectors, u32 spt_most)
 {
 	u32 nsect = max(granule_sectors, spt_most + spt_most / 2);

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Foreground policies: which pending request goes next (freeblock paper, 4.2); see core/policy.h.
- *
- * A new policy is a pair of functions and a line in fb_policy_ops[].
- * Core: no locks, the caller serialises.
- */
+/* Foreground policies: which pending request goes next (freeblock paper, 4.2). Core. */
 #include "core/policy.h"
 
 /* mq-deadline's values: fifo_batch, writes_starved */
@@ -15,9 +10,8 @@
 #define FB_POLICY_AGING_NS (10ULL * NSEC_PER_SEC)
 
 /*
- * Of so many requests one goes first because its deadline has passed. If each did, a burst whose
- * last requests wait for longer than that would be served as it came, at a third of the speed, and
- * all the more would expire.
+ * Of so many requests one goes first because its deadline has passed. If each did, a burst would be
+ * served as it came, at a third of the speed, and all the more would expire.
  */
 #define FB_POLICY_EXPIRED_IN FB_POLICY_BATCH
 
@@ -200,36 +194,33 @@ static u64 fb_policy_clook_key(const struct fb_policy_pool *pool, const struct f
 	return req->lbn - pool->last_lbn;
 }
 
-static void fb_policy_clook_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
+/* the shortest seek where no model tells how far cylinders are */
+static u64 fb_policy_nearest_key(const struct fb_policy_pool *pool, const struct fb_policy_req *req)
+{
+	return req->lbn > pool->last_lbn ? req->lbn - pool->last_lbn : pool->last_lbn - req->lbn;
+}
+
+static void fb_policy_choose_by(const struct fb_policy_view *v, struct fb_policy_choice *c,
+				u64 (*key)(const struct fb_policy_pool *pool,
+					   const struct fb_policy_req *req))
 {
 	struct fb_policy_req *req, *best = NULL;
 
 	list_for_each_entry(req, v->reqs, node)
-		if (!best || fb_policy_clook_key(v->pool, req) < fb_policy_clook_key(v->pool, best))
+		if (!best || key(v->pool, req) < key(v->pool, best))
 			best = req;
 	fb_policy_take(c, best);
+}
+
+static void fb_policy_clook_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
+{
+	fb_policy_choose_by(v, c, fb_policy_clook_key);
 }
 
 static bool fb_policy_clook_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
 				   struct fb_policy_choice *c)
 {
 	return fb_policy_clook_key(v->pool, req) < fb_policy_clook_key(v->pool, c->req);
-}
-
-static u64 fb_policy_lbns(const struct fb_policy_pool *pool, const struct fb_policy_req *req)
-{
-	return req->lbn > pool->last_lbn ? req->lbn - pool->last_lbn : pool->last_lbn - req->lbn;
-}
-
-/* the shortest seek where no model tells how far cylinders are */
-static void fb_policy_nearest_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
-{
-	struct fb_policy_req *req, *best = NULL;
-
-	list_for_each_entry(req, v->reqs, node)
-		if (!best || fb_policy_lbns(v->pool, req) < fb_policy_lbns(v->pool, best))
-			best = req;
-	fb_policy_take(c, best);
 }
 
 /* ---- mechanical policies ---- */
@@ -281,7 +272,8 @@ static const struct list_head *fb_policy_walk_next(struct fb_policy_walk *w,
 }
 
 /* Of equals the other time decides, so the order in which requests are looked at does not. */
-static bool fb_policy_sstf_before(const struct fb_policy_req *a, const struct fb_policy_choice *c)
+static bool fb_policy_sstf_better(const struct fb_policy_view *v, const struct fb_policy_req *a,
+				  struct fb_policy_choice *c)
 {
 	return !c->req || a->seek_ns < c->seek_ns ||
 	       (a->seek_ns == c->seek_ns && a->pos_ns < c->pos_ns);
@@ -313,9 +305,8 @@ static void fb_policy_prune_set(struct fb_policy_prune *p, const struct fb_polic
 }
 
 /*
- * A place passes under the head once per turn. The request is ruled out, and its seek need not be
- * computed, if even the shortest seek over this distance is too long, or if the place passes
- * before such a seek has ended, and the next time after the limit.
+ * A place passes under the head once per turn: a request is ruled out, its seek not computed, if
+ * the shortest seek over its distance is too long, or ends only after the place has passed.
  */
 static bool fb_policy_prune(struct fb_policy_prune *p, const struct fb_policy_view *v,
 			    const struct fb_policy_req *req)
@@ -334,7 +325,6 @@ static bool fb_policy_prune(struct fb_policy_prune *p, const struct fb_policy_vi
 	return first_ns > p->next_ns && first_ns + FB_POLICY_ROUNDING_NS < floor_ns;
 }
 
-/* the shortest positioning time of all but @v->skip */
 static void fb_policy_sptf_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
 {
 	struct fb_policy_prune prune = { U64_MAX, U32_MAX, U32_MAX, U64_MAX };
@@ -365,7 +355,6 @@ static bool fb_policy_sptf_better(const struct fb_policy_view *v, const struct f
 	return true;
 }
 
-/* the shortest seek of @c and of those that are reached within @window_ns */
 static void fb_policy_nearest(const struct fb_policy_view *v, u64 window_ns,
 			      struct fb_policy_choice *c)
 {
@@ -381,7 +370,7 @@ static void fb_policy_nearest(const struct fb_policy_view *v, u64 window_ns,
 			if (fb_policy_prune(&prune, v, req))
 				continue;
 			fb_policy_predict(v, req);
-			if (req->pos_ns > window_ns || !fb_policy_sstf_before(req, c))
+			if (req->pos_ns > window_ns || !fb_policy_sstf_better(v, req, c))
 				continue;
 			fb_policy_take_predicted(c, req);
 			prune.seek_ns = c->seek_ns;
@@ -391,12 +380,6 @@ static void fb_policy_nearest(const struct fb_policy_view *v, u64 window_ns,
 static void fb_policy_sstf_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
 {
 	fb_policy_nearest(v, U64_MAX, c);
-}
-
-static bool fb_policy_sstf_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
-				  struct fb_policy_choice *c)
-{
-	return fb_policy_sstf_before(req, c);
 }
 
 /* the longest that is "within n% of the shortest positioning time" */
@@ -420,7 +403,7 @@ static bool fb_policy_sw_better(const struct fb_policy_view *v, const struct fb_
 	c->best_pos_ns = min(c->best_pos_ns, req->pos_ns);
 	window_ns = fb_policy_sw_window(v, c);
 	return c->pos_ns > window_ns ||
-	       (req->pos_ns <= window_ns && fb_policy_sstf_before(req, c));
+	       (req->pos_ns <= window_ns && fb_policy_sstf_better(v, req, c));
 }
 
 /* ---- the table, and what all policies share ---- */
@@ -437,18 +420,6 @@ static struct fb_policy_req *fb_policy_first(struct fb_policy_pool *pool,
 					     enum fb_policy_class class, bool write)
 {
 	return list_first_entry_or_null(&pool->fifo[class][write], struct fb_policy_req, fifo);
-}
-
-/* the request of a class with the earliest deadline, or NULL */
-static struct fb_policy_req *fb_policy_earliest(struct fb_policy_pool *pool,
-						enum fb_policy_class class)
-{
-	struct fb_policy_req *read = fb_policy_first(pool, class, false);
-	struct fb_policy_req *write = fb_policy_first(pool, class, true);
-
-	if (!read || !write)
-		return read ? read : write;
-	return fb_policy_deadline(write) < fb_policy_deadline(read) ? write : read;
 }
 
 static bool fb_policy_is_expired(const struct fb_policy_req *req, u64 now_ns)
@@ -469,10 +440,7 @@ bool fb_policy_is_overdue(const struct fb_policy_pool *pool, u64 now_ns)
 	return false;
 }
 
-/*
- * Returns the highest class that is pending, or FB_POLICY_CLASSES if the pool is empty. @aged:
- * out: a request of a lower class that has waited for too long, or NULL.
- */
+/* The highest class pending, or FB_POLICY_CLASSES. @aged: a lower one's that waited too long. */
 static enum fb_policy_class fb_policy_class_due(struct fb_policy_pool *pool, u64 now_ns,
 						struct fb_policy_req **aged)
 {
@@ -497,18 +465,6 @@ static bool fb_policy_can_predict(const struct fb_policy_view *v)
 	return fb_policy_ops[v->pool->policy].mechanical && v->dm && v->head;
 }
 
-static struct fb_policy_view fb_policy_view(struct fb_policy_pool *pool,
-					    const struct disk_model *dm,
-					    const struct dm_place *head)
-{
-	return (struct fb_policy_view) {
-		.pool = pool,
-		.dm = dm,
-		.head = head,
-	};
-}
-
-/* choose a request whose deadline has passed, wherever it is */
 static void fb_policy_take_expired(const struct fb_policy_view *v, struct fb_policy_req *req,
 				   struct fb_policy_choice *c)
 {
@@ -524,8 +480,8 @@ static void fb_policy_take_expired(const struct fb_policy_view *v, struct fb_pol
 void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 		      const struct dm_place *head, u64 now_ns, struct fb_policy_choice *c)
 {
-	struct fb_policy_view v = fb_policy_view(pool, dm, head);
-	struct fb_policy_req *aged, *earliest;
+	struct fb_policy_view v = { .pool = pool, .dm = dm, .head = head };
+	struct fb_policy_req *aged, *earliest, *write;
 	enum fb_policy_class class;
 
 	memset(c, 0, sizeof(*c));
@@ -534,21 +490,23 @@ void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 		return;
 	v.reqs = &pool->reqs[class];
 	v.near = &pool->near[class];
-	earliest = fb_policy_earliest(pool, class);
+	earliest = fb_policy_first(pool, class, false);
+	write = fb_policy_first(pool, class, true);
+	if (!earliest || (write && fb_policy_deadline(write) < fb_policy_deadline(earliest)))
+		earliest = write;
 	if (aged || (!pool->spare && fb_policy_is_expired(earliest, now_ns))) {
 		fb_policy_take_expired(&v, aged ? aged : earliest, c);
 	} else {
 		if (fb_policy_can_predict(&v) || !fb_policy_ops[pool->policy].mechanical)
 			fb_policy_ops[pool->policy].choose(&v, c);
 		else if (!dm && pool->policy == FB_POLICY_SSTF)
-			fb_policy_nearest_choose(&v, c);
+			fb_policy_choose_by(&v, c, fb_policy_nearest_key);
 		if (!c->req)
 			fb_policy_clook_choose(&v, c);
 	}
 	c->class = aged ? FB_POLICY_RT : class;
 }
 
-/* @req is the choice itself and may have changed */
 static bool fb_policy_offer_self(const struct fb_policy_view *v, struct fb_policy_req *req,
 				 struct fb_policy_choice *c)
 {
@@ -562,7 +520,6 @@ static bool fb_policy_offer_self(const struct fb_policy_view *v, struct fb_polic
 	return c->seek_ns != seek || c->pos_ns != pos;
 }
 
-/* @req is not the choice itself; is it better? */
 static bool fb_policy_offer_other(const struct fb_policy_view *v, struct fb_policy_req *req,
 				  struct fb_policy_choice *c)
 {
@@ -597,7 +554,7 @@ bool fb_policy_offer(struct fb_policy_pool *pool, const struct disk_model *dm,
 		     const struct dm_place *head, struct fb_policy_req *req,
 		     struct fb_policy_choice *c)
 {
-	const struct fb_policy_view v = fb_policy_view(pool, dm, head);
+	const struct fb_policy_view v = { .pool = pool, .dm = dm, .head = head };
 
 	if (c->req == req)
 		return fb_policy_offer_self(&v, req, c);
@@ -612,11 +569,7 @@ u64 fb_policy_onward_ns(struct fb_policy_pool *pool, const struct disk_model *dm
 			const struct fb_policy_req *skip)
 {
 	const struct fb_policy_view v = {
-		.pool = pool,
-		.dm = dm,
-		.head = head,
-		.near = &pool->near[class],
-		.skip = skip,
+		.pool = pool, .dm = dm, .head = head, .near = &pool->near[class], .skip = skip,
 	};
 	struct fb_policy_choice c = { 0 };
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The choice of the next pending foreground request (freeblock paper, 4.2). Core.
- *
- * The pool belongs to the caller, who serialises all calls; in the kernel the scheduler's lock
- * does, so a choice among 256 pending requests all over a disk must take less than 20 us. Requests
- * are kept by cylinder, too, and looked at from the head outward, until no seek is short enough.
+ * The choice of the next pending foreground request (freeblock paper, 4.2). In the kernel it is
+ * made under the lock: among 256 pending all over a disk it must take less than 20 us. So requests
+ * are kept by cylinder, too, and looked at from the head outward. Core; the caller serialises.
  */
 #ifndef FB_POLICY_H
 #define FB_POLICY_H
@@ -16,12 +14,10 @@ enum fb_policy_id {
 	FB_POLICY_CLOOK,
 	FB_POLICY_SSTF,	/* shortest seek, then latency; without a model the nearest LBN */
 	FB_POLICY_SPTF,			/* shortest seek + rotational latency */
-	/* smallest seek of those within sw_percent of the shortest positioning */
-	FB_POLICY_SPTF_SW,
+	FB_POLICY_SPTF_SW,	/* smallest seek within sw_percent of the shortest positioning */
 	/*
-	 * what is recommended: each request together with the free read before it, which is for
-	 * the engine to do (core/joint.h); here it is sptf, for when there is nothing to read or
-	 * no time to search
+	 * recommended: each request together with the free read before it (core/joint.h); without
+	 * sptf
 	 */
 	FB_POLICY_AUTO,
 	FB_POLICIES,
@@ -50,8 +46,7 @@ struct fb_policy_req {
 	struct dm_place start;		/* where its first sector begins */
 	u32 bucket;			/* where @near is kept */
 	/*
-	 * once this is past it goes before all others of its class (starvation bound); 0 = none;
-	 * while it is in the pool only fb_policy_pool_merge() changes it
+	 * then it goes before all others of its class; 0: never. Changed by fb_policy_pool_merge()
 	 */
 	u64 deadline_ns;
 	u64 arrived_ns;			/* not before requests added to the pool earlier */
@@ -67,7 +62,6 @@ struct fb_policy_req {
 /* The placed requests of a class */
 struct fb_policy_near {
 	u64 used;			/* bits: which buckets have any */
-	/* each of as many cylinders, a power of two */
 	struct list_head bucket[FB_POLICY_BUCKETS];
 };
 
@@ -76,8 +70,7 @@ struct fb_policy_near {
 /* The pending requests and the policy's memory */
 struct fb_policy_pool {
 	struct list_head reqs[FB_POLICY_CLASSES];	/* in arrival order */
-	/* reads [0], writes [1], earliest deadline first */
-	struct list_head fifo[FB_POLICY_CLASSES][2];
+	struct list_head fifo[FB_POLICY_CLASSES][2];	/* reads, writes; earliest deadline first */
 	struct fb_policy_near near[FB_POLICY_CLASSES];	/* those that are placed, by cylinder */
 	u32 count;			/* of all classes */
 	enum fb_policy_id policy;	/* in force */
@@ -96,7 +89,7 @@ struct fb_policy_choice {
 	u64 seek_ns;			/* predicted seek (0 unless @predicted) */
 	u64 pos_ns;			/* predicted seek + latency (0 unless @predicted) */
 	u64 best_pos_ns;	/* shortest positioning time seen in this choice (SPTF-SW) */
-	/* its class, or FB_POLICY_RT if it has waited for too long in a lower one */
+	/* its own; or FB_POLICY_RT: it has waited for too long in a lower one */
 	enum fb_policy_class class;
 	bool expired;	/* its deadline had passed: no request of its class replaces it */
 	bool predicted;			/* @seek_ns and @pos_ns are valid */
@@ -125,11 +118,10 @@ void fb_policy_pool_place(struct fb_policy_pool *pool, struct fb_policy_req *req
 			  const struct disk_model *dm);
 
 /*
- * Choose which request goes next, of the highest class that is pending; nothing is removed. What
- * has waited for 10 s in a lower class goes before all others, then what is past its deadline.
- * Without model (@dm NULL), @head, or a placed request mechanical policies choose as clook does; if
- * only some are placed the others wait for their deadlines. At 256 pending it costs under 10,000
- * instructions, under 20,000 if all are within some cylinders.
+ * Choose which request of the highest class pending goes next; what has waited for 10 s in a lower
+ * one goes first, then what is past its deadline. Without a model or head, mechanical policies
+ * choose as clook does. Under 10,000 instructions at 256 pending, 20,000 if all are within some
+ * cylinders.
  */
 void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 		      const struct dm_place *head, u64 now_ns, struct fb_policy_choice *c);
@@ -138,19 +130,14 @@ void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 bool fb_policy_is_overdue(const struct fb_policy_pool *pool, u64 now_ns);
 
 /*
- * Let a request that has just arrived, or grown by a merge, replace the choice if it is better, in
- * O(1). @dm and @head are those of the choice. If sptf-sw's window narrows so that the choice is
- * outside, @req takes its place, although a third request may seek less; and the choice itself,
- * grown, is not compared with the others. True: a plan made for the choice is void.
+ * Let a request that has arrived, or grown by a merge, replace the choice if it is better, in O(1):
+ * what a third one gains by it is not looked at. True: a plan made for the choice is void.
  */
 bool fb_policy_offer(struct fb_policy_pool *pool, const struct disk_model *dm,
 		     const struct dm_place *head, struct fb_policy_req *req,
 		     struct fb_policy_choice *c);
 
-/*
- * Shortest positioning time from @head to a request of @class other than @skip, which may be NULL.
- * Overwrites the scratch fields of the class's requests. 0: there is no other that is placed.
- */
+/* Shortest positioning time from @head to a request of @class but @skip; 0: there is none. */
 u64 fb_policy_onward_ns(struct fb_policy_pool *pool, const struct disk_model *dm,
 			enum fb_policy_class class, const struct dm_place *head,
 			const struct fb_policy_req *skip);
@@ -160,20 +147,12 @@ void fb_policy_sent(struct fb_policy_pool *pool, const struct fb_policy_req *req
 /* A foreground request has ended. @idle: no other is left, pending or in flight. */
 void fb_policy_ended(struct fb_policy_pool *pool, bool idle);
 
-/*
- * Finds the request with the lowest LBN not below @lbn in this class and direction, or NULL.
- * The host provides it and keeps requests sorted, because it is called with interrupts off.
- */
+/* Finds the request with the lowest LBN not below @lbn, or NULL. Called with interrupts off. */
 typedef struct fb_policy_req *(*fb_policy_above_fn)(struct fb_policy_pool *pool,
 						    enum fb_policy_class class, bool write,
 						    u64 lbn);
 
-/*
- * Choose in mq-deadline's order, without a model, in O(1) and two calls of @above. The request, or
- * NULL, must be sent: the batch is counted down. Within a class reads go first, and writes after
- * two batches of reads; a batch is 16 requests of ascending LBNs and begins with the direction's
- * earliest deadline if that has passed.
- */
+/* Choose in mq-deadline's order, without a model; what is returned must be sent. */
 struct fb_policy_req *fb_policy_choose_deadline(struct fb_policy_pool *pool, u64 now_ns,
 						fb_policy_above_fn above);
 

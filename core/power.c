@@ -19,7 +19,6 @@ bool fb_power_spins(enum fb_power_state state)
 	return state <= FB_POWER_IDLE_B;
 }
 
-/* the time of silence after which the drive may sleep */
 static u64 fb_power_timer_ns(const struct fb_power *p)
 {
 	u64 ns = p->drive_ns;
@@ -35,17 +34,13 @@ static u64 fb_power_rest_ns(const struct fb_power *p)
 	return fb_power_timer_ns(p) * 3 / 2 << p->rests;
 }
 
-/* the rest that the drive did not use was longer than any timer */
-static bool fb_power_stays(const struct fb_power *p)
-{
-	return p->rests && fb_power_rest_ns(p) / 2 >= FB_POWER_LONGEST_NS;
-}
-
 static bool fb_power_is_resting(const struct fb_power *p, u64 now)
 {
 	u64 spell_ns = p->rests ? fb_power_rest_ns(p) / 2 : fb_power_timer_ns(p);
 
-	return !p->keep_awake && !fb_power_stays(p) && now >= p->from_ns + spell_ns;
+	/* a drive that did not use a rest longer than any timer stays awake */
+	return !p->keep_awake && !(p->rests && spell_ns >= FB_POWER_LONGEST_NS) &&
+	       now >= p->from_ns + spell_ns;
 }
 
 /* Begin a spell of idle reads. */
@@ -76,10 +71,7 @@ bool fb_power_must_ask(const struct fb_power *p, u64 touched_ns, u64 now)
 	       now - touched_ns > FB_POWER_ASK_NS;
 }
 
-/*
- * Note the drive's answer. What fb_power_doubt() said between question and answer holds: the caller
- * clears @p->doubt before it asks.
- */
+/* Note the drive's answer. The caller clears @p->doubt before it asks. */
 void fb_power_told(struct fb_power *p, enum fb_power_state state, u64 touched_ns, u64 now)
 {
 	bool woken = !fb_power_spins(p->state) && fb_power_spins(state);

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The power states of a drive, and when idle reads let it fall asleep. Core; the caller
- * serialises. Nothing here sleeps or allocates. All times are nanoseconds of one monotonic
- * clock, passed in; "touched" is when a foreground request or a read of ours was last at the
- * drive.
- *
- * Idle reads restart a drive's timers. So a foreground that has been silent for as long as
- * such a timer ends a spell of idle reads, and a rest begins in which no command is sent. A
- * drive that still spins after the rest has a longer timer or none: another spell begins, as long
- * as that rest, and the next rest is twice as long, up to FB_POWER_LONGEST_NS. A drive that
- * spins after that never sleeps by itself.
+ * The power states of a drive, and when idle reads, which restart its timers, let it sleep. A
+ * foreground that has been silent for as long as such a timer ends a spell of idle reads, and a
+ * rest begins in which no command is sent. A drive that still spins after it has a longer timer or
+ * none: another spell begins, as long as that rest, and the next rest is twice as long, up to
+ * FB_POWER_LONGEST_NS. "Touched" is when a foreground request or a read of ours was last at the
+ * drive. Core; the caller serialises.
  */
 #ifndef FB_POWER_H
 #define FB_POWER_H
@@ -60,11 +56,5 @@ bool fb_power_must_ask(const struct fb_power *p, u64 touched_ns, u64 now);
 void fb_power_told(struct fb_power *p, enum fb_power_state state, u64 touched_ns, u64 now);
 u64 fb_power_due_ns(const struct fb_power *p, u64 touched_ns, u64 now);
 const char *fb_power_why(const struct fb_power *p, u64 touched_ns, u64 now);
-
-/* Note a command of unknown kind: it may put the drive to sleep, or wake it. */
-static inline void fb_power_doubt(struct fb_power *p)
-{
-	p->doubt = true;
-}
 
 #endif /* FB_POWER_H */

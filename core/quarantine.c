@@ -2,24 +2,15 @@
 /*
  * Handling of bad blocks. A drive may try for seconds to recover a sector while the foreground
  * waits, and bad sectors come in bursts. So the blocks around one that the medium does not give
- * back are quarantined: they are not read in gaps, only while the disk is idle, with a
- * pause after each slow recovery; if slow recoveries do not end, tasks must pause.
- *
- * An error that does not tell which block is bad, or that may pass (a unit attention, a
- * time-out, a lost link), puts blocks in doubt: each is read again alone, and is bad only if it
- * has failed twice that way. Blocks in doubt are not quarantined.
- *
- * The state belongs to the thread that reads for tasks. What others must be told is returned, for
- * disk/delivery.c to tell.
- *
- * Core: no locks are taken here; see struct fb_quarantine for locking.
+ * back are quarantined: they are read only while the disk is idle, with a pause after each slow
+ * recovery; if slow recoveries do not end, tasks must pause. An error that does not tell which
+ * block is bad, or that may pass, puts blocks in doubt: each is read again alone, and is bad only
+ * if it has failed twice that way. Blocks in doubt are not quarantined. Core; see struct
+ * fb_quarantine for locking.
  */
 #include "core/quarantine.h"
 
-/*
- * Least time between reads of blocks in doubt in gaps, because the drive may take seconds over
- * each; also the time that a fault that may pass is given to pass.
- */
+/* least time between reads of blocks in doubt in gaps; also that a passing fault is given */
 #define FB_QUARANTINE_DOUBT_NS (5ULL * NSEC_PER_SEC)
 
 /* a read that takes this long is a slow recovery: no seek and no queue of two takes so long */
@@ -36,16 +27,14 @@ void fb_quarantine_init(struct fb_quarantine *b)
 	b->slow_most = FB_QUARANTINE_SLOW_MOST;
 }
 
-/* how many ranges in doubt are remembered */
 static u32 fb_quarantine_n_doubts(const struct fb_quarantine *b)
 {
 	return min_t(u32, b->doubts, FB_QUARANTINE_DOUBTS);
 }
 
 /*
- * A disk's first task begins: forget all doubt, as what was in doubt may have been written and bad
- * blocks are found again. What was bad by errors that are not the medium's stays, for each such
- * error is dear. Zones end if blocks have another size.
+ * A disk's first task begins: forget all doubt but what was proven by errors that are not the
+ * medium's, each of which is dear. Zones end if blocks have another size.
  */
 void fb_quarantine_begin(struct fb_quarantine *b, u32 granule, u64 sectors, bool careful)
 {
@@ -114,7 +103,7 @@ void fb_quarantine_expire(struct fb_quarantine *b, u64 now)
 
 /*
  * Add a zone around some sectors, joined with those that it overlaps. Of too many the one without
- * an error for longest ends: its bad blocks are found again.
+ * an error for longest ends.
  */
 static u32 fb_quarantine_add(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 now)
 {
@@ -161,7 +150,6 @@ bool fb_quarantine_doubts(const struct fb_quarantine *b, u64 lbn, u64 nsect)
 	return false;
 }
 
-/* did this block fail by itself before? @by_read: in a plain READ */
 static bool fb_quarantine_failed_alone(const struct fb_quarantine *b, u64 lbn, bool by_read)
 {
 	u32 i;
@@ -171,16 +159,6 @@ static bool fb_quarantine_failed_alone(const struct fb_quarantine *b, u64 lbn, b
 		    !(by_read && b->doubt[i].command))
 			return true;
 	return false;
-}
-
-static void fb_quarantine_doubt(struct fb_quarantine *b, u64 lbn, u64 nsect, bool alone,
-				bool command)
-{
-	u32 i = b->doubts++ % FB_QUARANTINE_DOUBTS;
-
-	b->doubt[i] = (struct fb_doubt) {
-		.first = lbn, .count = nsect, .alone = alone, .command = command
-	};
 }
 
 /* This block is bad, and not by the medium's word: no command is at fault. */
@@ -210,7 +188,7 @@ static bool fb_quarantine_is_proven(const struct fb_quarantine *b, u64 lbn)
 
 /*
  * Is a plain READ to tell whether a block can be read? On a careful disk each error is dear, and a
- * VERIFY or FUA that fails would prove nothing. A block that was bad before needs no such proof.
+ * VERIFY or FUA that fails would prove nothing.
  */
 bool fb_quarantine_by_read(const struct fb_quarantine *b, u64 lbn, u32 nsect)
 {
@@ -244,8 +222,8 @@ static bool fb_quarantine_cut_piece(const struct fb_quarantine *b, const struct 
 }
 
 /*
- * Shorten a plan for a gap: nothing quarantined, and blocks in doubt alone and seldom, or on a
- * careful disk not at all. False: nothing of it is left.
+ * Shorten a plan for a gap: nothing quarantined, blocks in doubt alone and seldom. False: nothing
+ * of it is left.
  */
 bool fb_quarantine_cut(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
 		       struct fb_plan *plan)
@@ -337,8 +315,8 @@ static u64 fb_quarantine_dare_ns(const struct fb_quarantine *b)
 }
 
 /*
- * Count an error that is not the medium's: must tasks pause? If something there has failed before
- * (@suspect) one more than is risked has all such places wait instead.
+ * Count an error that is not the medium's: must tasks pause? One more than is risked where
+ * something has failed before (@suspect) has all such places wait instead.
  */
 static u32 fb_quarantine_count_other(struct fb_quarantine *b, bool suspect, u64 now)
 {
@@ -355,10 +333,7 @@ static u32 fb_quarantine_count_other(struct fb_quarantine *b, bool suspect, u64 
 	return FB_QUARANTINE_STOP;
 }
 
-/*
- * What has been read after all has not failed by itself. A careful disk's doubts are read from
- * front to back.
- */
+/* What has been read has not failed by itself. A careful disk's doubts are read in order. */
 static void fb_quarantine_absolve(struct fb_quarantine *b, const struct fb_quarantine_read *read)
 {
 	u64 read_end = read->lbn + read->nsect, end;
@@ -382,10 +357,9 @@ static void fb_quarantine_absolve(struct fb_quarantine *b, const struct fb_quara
 /*
  * Judge from a read that has ended whether a block is bad; enum fb_quarantine_verdict, or-ed. The
  * place of the error is known if the drive said it, or where it stopped, or if it read one block
- * and nothing behind it. The medium is at fault if the drive says so, or if that block has failed
- * by itself before (on a careful disk: among others), once in a plain READ: a time-out, a unit
- * attention, what Linux would retry (ASC 15h) may pass. Until both are known the blocks are wanted
- * again, and read alone if the place is in doubt. The disk's lock is held.
+ * alone. The medium is at fault if the drive says so, or if that block has failed by itself before
+ * (on a careful disk: among others), once in a plain READ. Until both are known the blocks are
+ * wanted again. The disk's lock is held.
  */
 u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read *read, u64 now)
 {
@@ -414,8 +388,10 @@ u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read
 	else
 		b->next_ns = max(b->next_ns, now + FB_QUARANTINE_DOUBT_NS);
 	if (placed ? !fb_quarantine_failed_alone(b, bad, false) : !fb_quarantine_doubts(b, bad, 1))
-		fb_quarantine_doubt(b, bad, placed ? b->granule : read->nsect, placed,
-				    read->command);
+		b->doubt[b->doubts++ % FB_QUARANTINE_DOUBTS] = (struct fb_doubt) {
+			.first = bad, .count = placed ? b->granule : read->nsect, .alone = placed,
+			.command = read->command
+		};
 	if (!fault || !placed)
 		return verdict;
 	if (!read->medium)
@@ -425,10 +401,7 @@ u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read
 
 /* ---- while the disk is idle ---- */
 
-/*
- * Find the first wanted block of sectors [@first, @end), unless it is known to fail (@dare: even
- * then); false: there is none.
- */
+/* Find the first wanted block of sectors [@first, @end) that is not known to fail, or @dare. */
 static bool fb_quarantine_wanted(const struct fb_quarantine *b, const struct fb_bitmap *bm,
 				 u64 first, u64 end, bool dare, u64 *at)
 {
@@ -442,8 +415,7 @@ static bool fb_quarantine_wanted(const struct fb_quarantine *b, const struct fb_
 
 /*
  * Find a quarantined piece, or a block in doubt, to read in idle time, before all others. False:
- * none is wanted, or must wait: after a slow recovery or a fault that may pass, and on a careful
- * disk until another error may be risked, unless READ is to tell whether a command is at fault.
+ * none is wanted, or must wait until another error may be risked.
  */
 bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
 			u32 max_sectors, struct fb_plan_piece *piece)
@@ -491,8 +463,8 @@ static bool fb_quarantine_obstacle(const struct fb_quarantine *b, u64 lbn, u64 n
 }
 
 /*
- * Keep an idle read off blocks that are quarantined or in doubt, which have reads of their own: end
- * it before the first of them, or move it past them. False: nothing else is wanted.
+ * Keep an idle read off blocks that are quarantined or in doubt: end it before the first, or move
+ * it past them. False: nothing else is wanted.
  */
 bool fb_quarantine_divert(const struct fb_quarantine *b, const struct fb_bitmap *bm,
 			  struct fb_plan_piece *piece)

@@ -5,20 +5,17 @@
 
 #include "core/search.h"
 
-/* bad blocks that are listed; all are counted */
-#define FB_QUARANTINE_LISTED 512
+#define FB_QUARANTINE_LISTED 512	/* bad blocks that are listed; all are counted */
 #define FB_QUARANTINE_ZONES 32		/* most quarantined ranges */
-/* most ranges in doubt; the oldest are forgotten */
-#define FB_QUARANTINE_DOUBTS 32
+#define FB_QUARANTINE_DOUBTS 32		/* most ranges in doubt; the oldest are forgotten */
 
 #define FB_QUARANTINE_KIB 1024	/* quarantine on each side: at least the neighbouring tracks */
 #define FB_QUARANTINE_SLOW_S 60		/* pause after a slow recovery, s */
 #define FB_QUARANTINE_SLOW_MOST 3		/* slow recoveries in a row that pause tasks */
 
 /*
- * A zone ends a day after the last error in it: by then a burst is over, and what is still bad is
- * found again at the cost of one recovery. Else it would never be read on a disk that is never
- * idle.
+ * A zone ends a day after the last error in it, or it would never be read on a disk that is never
+ * idle: by then a burst is over.
  */
 #define FB_QUARANTINE_ZONE_NS (24ULL * 3600 * NSEC_PER_SEC)
 
@@ -46,9 +43,8 @@ struct fb_quarantine {
 	u32 granule;			/* sectors per block */
 	u64 sectors;			/* sectors of the disk */
 	/*
-	 * quarantined ranges, for fb_limits.avoid; read only while the disk is idle; they do not
-	 * overlap. This and what follows is written by the thread with the disk's lock held, so the
-	 * thread may read it without the lock
+	 * Quarantined ranges, read only while the disk is idle; they do not overlap. The thread
+	 * writes this and what follows with the disk's lock held, so it may read without.
 	 */
 	struct fb_avoid zone[FB_QUARANTINE_ZONES];
 	u64 until_ns[FB_QUARANTINE_ZONES];	/* when each of them ends */
@@ -59,15 +55,13 @@ struct fb_quarantine {
 	u64 failed_ns;			/* when a read last failed */
 	u64 next_ns;	/* nothing in a zone or in doubt is read in idle time before this */
 	u32 slow_row;			/* slow recoveries since the last good read of a zone */
-	/* errors not the medium's stall the disk, and may cost it its queue (libata: 4 in 600 s) */
+	/* errors not the medium's may cost the disk its queue (libata: 4 in 600 s) */
 	bool careful;
 	bool idle_only;	/* a try may take long: what is in doubt is read in idle time only */
-	/* when the last FB_QUARANTINE_OTHERS of these were, the oldest at @others */
-	u64 other_ns[FB_QUARANTINE_OTHERS];
+	u64 other_ns[FB_QUARANTINE_OTHERS];	/* the last of these, the oldest at @others */
 	u32 others;	/* how many there were in all, modulo FB_QUARANTINE_OTHERS */
 	u32 failed_row;			/* errors since the last good read */
-	/* the bad blocks that were found first */
-	struct fb_plan_piece list[FB_QUARANTINE_LISTED];
+	struct fb_plan_piece list[FB_QUARANTINE_LISTED]; /* the bad blocks that were found first */
 	u32 listed;
 	u64 total;			/* bad blocks found */
 	u32 reported;			/* those with a uevent since @reported_ns */

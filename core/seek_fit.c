@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Corrections of seek times, learnt from completions; see core/seek_fit.h.
- *
- * Corrections are in parts per million of the seek time. Errors of seeks of time s have a logistic
- * distribution of scale r about the median m = (estimated - applied correction) * s, so a trial
- * with wait x is late with probability 1 / (1 + e^z), where z = (x - m) / r.
- * Core: no locks, the caller serialises.
+ * Corrections of seek times, learnt from completions, in ppm of the seek time. Errors of seeks of
+ * time s have a logistic distribution of scale r about the median m = (estimated - applied
+ * correction) * s, so a trial with wait x is late with probability 1 / (1 + e^z), where z = (x - m)
+ * / r. Core.
  */
 #include "core/head.h"
 #include "core/seek_fit.h"
 
 /*
- * The prior standard deviation is 1 %. While a drive warms up, seek times change by some ppm a
- * second: the estimate may drift by 0.25 % in five minutes. It never exceeds 2 %.
+ * The prior standard deviation is 1 %. While a drive warms up the estimate may drift by 0.25 % in
+ * five minutes. It never exceeds 2 %.
  */
 #define FB_SEEK_FIT_VAR (10000ULL * 10000)
 #define FB_SEEK_FIT_WALK 20000	/* ppm^2 per second */
@@ -20,9 +18,8 @@
 #define FB_SEEK_FIT_VAR_MOST (4 * FB_SEEK_FIT_VAR)
 
 /*
- * The scale of the errors begins at 60 us, a standard deviation of 110 us, and each trial
- * moves it by a 32nd of its gradient. Phases are not known better than the lower bound, and no
- * drive exceeds the upper.
+ * The scale of the errors begins at 60 us, a standard deviation of 110, and each trial moves it by
+ * a 32nd of its gradient. Phases are not known better than the least.
  */
 #define FB_SEEK_FIT_SPREAD_NS 60000
 #define FB_SEEK_FIT_SPREAD_LEAST_NS 8000
@@ -33,9 +30,8 @@
 #define FB_SEEK_FIT_FAR 6
 
 /*
- * Corrections are applied less a margin of a quarter of their standard deviation, which may be
- * chance. Changes below FB_SEEK_FIT_LEAST_PPM are not worth making; larger ones are made in steps
- * of FB_SEEK_FIT_STEP_PPM, which is 20 us of the longest seeks, every four seconds.
+ * Corrections are applied less a margin of a quarter of their standard deviation, and in steps of
+ * FB_SEEK_FIT_STEP_PPM, 20 us of the longest seeks.
  */
 #define FB_SEEK_FIT_MARGIN_PART 4
 #define FB_SEEK_FIT_LEAST_PPM 250
@@ -78,10 +74,7 @@ u32 fb_seek_fit_error_ppm(const struct fb_seek_fit *c)
 	return int_sqrt64(c->var);
 }
 
-/*
- * What the model's correction lacks, less a margin: random variation of seeks must not spoil a
- * model that is right.
- */
+/* What the model's correction lacks, less a margin: chance must not spoil a right model. */
 static s32 fb_seek_fit_missing(const struct fb_seek_fit *c)
 {
 	s32 margin = fb_seek_fit_error_ppm(c) / FB_SEEK_FIT_MARGIN_PART, ppm = fb_seek_fit_ppm(c);
@@ -89,7 +82,6 @@ static s32 fb_seek_fit_missing(const struct fb_seek_fit *c)
 	return (ppm < 0 ? min(ppm + margin, 0) : max(ppm - margin, 0)) - c->applied;
 }
 
-/* let the variance grow with time, because seek times may have changed */
 static void fb_seek_fit_age(struct fb_seek_fit *c, u64 now_ns)
 {
 	u64 ms = div_u64(now_ns - min(c->at_ns, now_ns), NSEC_PER_MSEC);
@@ -123,9 +115,8 @@ static u32 fb_seek_fit_chance(s32 z)
 
 /*
  * Find by how many @turns the seek made the command late; false if its end fits none. With
- * zero-latency access, a head that arrives late and lands within the wanted sectors ends there a
- * turn later, which is up to the transfer time less than a whole turn late; one that arrives early
- * enough to gain a turn and lands there ends that much earlier still.
+ * zero-latency access, a head that lands within the wanted sectors ends there, up to the transfer
+ * time before a whole turn.
  */
 static bool fb_seek_fit_turns(const struct fb_seek_fit *c, s64 late_ns, u64 transfer_ns, s32 *turns)
 {
@@ -141,9 +132,8 @@ static bool fb_seek_fit_turns(const struct fb_seek_fit *c, s64 late_ns, u64 tran
 }
 
 /*
- * With a wait of up to half a turn, a trial shows whether the error exceeded the wait, so that a
- * turn was lost. With a longer wait, it shows whether the seek was shorter by more than the wait
- * lacked of a turn, so that one was gained.
+ * With a wait of up to half a turn, a trial shows whether the error exceeded it, else whether the
+ * seek was shorter by more than the wait lacked of a turn.
  */
 static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_conservatism_leg *leg,
 				 const struct dm_access *acc, struct fb_seek_fit_trial *t)
@@ -171,7 +161,6 @@ static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_co
 	return true;
 }
 
-/* one step of the filter */
 static void fb_seek_fit_follow(struct fb_seek_fit *c, const struct fb_seek_fit_trial *t)
 {
 	u64 noise = t->chance * (FB_ONE - t->chance) >> FB_ONE_SHIFT, info, reduction;
@@ -187,15 +176,8 @@ static void fb_seek_fit_follow(struct fb_seek_fit *c, const struct fb_seek_fit_t
 	c->fine = clamp_t(s64, c->fine + by, -FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE,
 			  FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE);
 	c->var -= min(mul_u64_u64_div_u64(c->var, reduction, FB_ONE), c->var - 1);
-}
-
-/* move the scale of the errors by the slope of the trial's likelihood */
-static void fb_seek_fit_spread(struct fb_seek_fit *c, const struct fb_seek_fit_trial *t)
-{
-	s64 innovation = (t->late ? FB_ONE : 0) - (s64)t->chance;
-	s64 by = (innovation * t->z >> 8) * c->spread_ns >>
-		 (FB_ONE_SHIFT + FB_SEEK_FIT_SPREAD_SHIFT);
-
+	/* move the scale of the errors by the slope of the trial's likelihood */
+	by = (innovation * t->z >> 8) * c->spread_ns >> (FB_ONE_SHIFT + FB_SEEK_FIT_SPREAD_SHIFT);
 	c->spread_ns = clamp_t(s64, c->spread_ns + by, FB_SEEK_FIT_SPREAD_LEAST_NS,
 			       FB_SEEK_FIT_SPREAD_MOST_NS);
 }
@@ -216,7 +198,6 @@ void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conser
 	c->trials++;
 	c->late += t.late;
 	fb_seek_fit_follow(c, &t);
-	fb_seek_fit_spread(c, &t);
 }
 
 bool fb_seek_fit_due(const struct fb_seek_fit *c, u64 now_ns)

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * One scale for the model's seek times, learnt from completions: a drive that warms up or ages
- * keeps its layout, but its seeks take a few percent longer. Core; the caller serialises. Nothing
- * here sleeps or allocates.
- *
- * As in core/conservatism.h, seek errors cannot be measured directly. But each completion is a
- * yes-or-no trial: a lost turn says that the error exceeded the predicted wait, a gained turn that
- * the seek was shorter by more than the wait lacked of a whole turn. The median of the errors
- * follows by logistic regression with one unknown, here one step of a Kalman filter per trial.
- * Commands that are late for other reasons are late by any amount, so only trials whose waits are
- * within the spread of the errors count.
+ * keeps its layout, but its seeks take a few percent longer. A lost turn says that the error
+ * exceeded the predicted wait, a gained one that the seek was shorter by more than the wait lacked
+ * of a turn. The median of the errors follows by logistic regression with one unknown, one step of
+ * a Kalman filter per trial. Commands that are late for other reasons are late by any amount, so
+ * only trials within the spread of the errors count. Core.
  */
 #ifndef FB_SEEK_FIT_H
 #define FB_SEEK_FIT_H
@@ -18,12 +14,7 @@
 
 #define FB_SEEK_FIT_MOST_PPM 100000	/* largest correction of the seek time */
 
-/*
- * Parts of a ppm in an estimate. A trial with an ample wait that is not late, as most are, moves
- * it by a hundredth of a ppm, and a late one by hundreds: if the many small steps down were
- * rounded to none, seeks would look some 15 us longer than they are beside a scan, which leaves
- * few trials with short waits.
- */
+/* parts of a ppm in an estimate: most trials move it by a hundredth, which must not be lost */
 #define FB_SEEK_FIT_FINE 4096LL
 
 /* What was learnt */
@@ -45,20 +36,14 @@ void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm);
 /* Forget what was learnt of a model in use. Corrections applied stay until others are learnt. */
 void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm);
 
-/*
- * Learn from the end of a command that was not answered by the cache. @leg: with @late_ns filled
- * in; @acc: its access as it was predicted, corrections included.
- */
+/* Learn from the end of a command that the cache did not answer. @acc: as predicted. */
 void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conservatism_leg *leg,
 		       const struct dm_access *acc);
 
 /* Does the correction differ enough to matter, and is that applied last old enough? */
 bool fb_seek_fit_due(const struct fb_seek_fit *c, u64 now_ns);
 
-/*
- * Apply the correction to the model of fb_seek_fit_init(), which must not be in use meanwhile. Each
- * call changes it by a small step, so that predictions do not jump.
- */
+/* Apply a step of the correction to the model, which must not be in use meanwhile. */
 void fb_seek_fit_apply(struct fb_seek_fit *c, u64 now_ns, struct disk_model *dm);
 
 /* Do many trials say that seek times are off by about FB_SEEK_FIT_MOST_PPM or more? */

@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Cookies: what the blocks of a task mean to its consumer; see disk/cookie.h. Locks: none;
- * freeblock_task.cookie_lock in the module.
- */
+/* Cookies: what the blocks of a task mean to its consumer; the caller serialises. */
 #include "disk/cookie.h"
 
 /* The value of a block; 0: none. Takes the logarithm of the segments. */
 u64 fb_cookie_find(const struct fb_cookies *c, u64 block)
 {
-	u32 low = 0, high = c->n;
+	u32 behind = fb_bisect(i, c->n, c->segment[i].first <= block);
 
-	/* Segments below low begin at @block or before, those from high on behind it. */
-	while (low < high) {
-		u32 middle = low + (high - low) / 2;
-
-		if (c->segment[middle].first <= block)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && block < c->segment[low - 1].end ? c->segment[low - 1].value : 0;
+	return behind && block < c->segment[behind - 1].end ? c->segment[behind - 1].value : 0;
 }
 
 /* an array of segments that is being written */
@@ -69,7 +57,6 @@ static void fb_cookie_overlay(const struct fb_cookie_segment *lower, u32 nl,
 /*
  * Make ranges, of which later ones win, segments that do not overlap: runs of 1, 2, 4 ... are laid
  * over each other. A run of k becomes less than 2 * k segments; both arrays have room for 3 * @n.
- * Returns the array used last.
  */
 static struct fb_cookie_segment *fb_cookie_resolve(struct fb_cookie_segment *from,
 						   struct fb_cookie_segment *to, u32 *run, u32 n)
@@ -114,9 +101,8 @@ static int fb_cookie_lay_resolved(const struct fb_cookies *old,
 }
 
 /*
- * Lay @n ranges, not empty, of which later ones win, over @old, which stays, in a new array @made.
- * May sleep. Takes a time in proportion to @old->n + @n * log(@n). Return: 0; -ENOSPC: there would
- * be more than FB_COOKIE_MAX segments; -ENOMEM.
+ * Lay @n ranges, of which later ones win, over @old in a new array. May sleep. Return: 0; -ENOSPC:
+ * there would be more than FB_COOKIE_MAX segments; -ENOMEM.
  */
 int fb_cookie_lay(const struct fb_cookies *old, const struct fb_cookie_segment *range, u32 n,
 		  struct fb_cookies *made)

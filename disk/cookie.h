@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Cookies: what the blocks of a task mean to its consumer (freeblock_range.user_data). A task has
- * a sorted array of segments that do not overlap; blocks outside of all have the value 0. A batch
- * of ranges is laid over it in a new array, so that a call that fails has changed nothing. This
- * code uses nothing of the kernel but what the shim has, so that the unit tests can use it, too.
+ * Cookies: what the blocks of a task mean to its consumer (freeblock_range.user_data): a sorted
+ * array of segments that do not overlap; blocks outside of all have the value 0. A batch of ranges
+ * is laid over it in a new array, so that a call that fails has changed nothing. Core.
  */
 #ifndef FB_COOKIE_H
 #define FB_COOKIE_H

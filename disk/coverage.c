@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The coverage of a disk's tasks: which blocks gaps are searched for, which are in flight, and
- * what a completed read means for each task. Each task gets each block exactly once
- * (Documentation/design.rst, Coverage). Only the thread changes maps, and all functions run in
- * it unless they say otherwise. Locks: fb_disk.lock for states and counts.
+ * The coverage of a disk's tasks: which blocks gaps are searched for, which are in flight, and what
+ * a completed read means for each task, which gets each block exactly once
+ * (Documentation/design.rst, Coverage). All functions run in the thread unless they say otherwise.
+ * Locks: fb_disk.lock for states and counts.
  */
 #include <linux/slab.h>
 
@@ -15,10 +15,8 @@
 #define FB_COVERAGE_STEP 4096
 
 /*
- * Count the blocks that tasks want and that may be read from this disk. @tasks: out: there are
- * tasks at work, which may want blocks at any time. A task with a slow consumer counts, too: the
- * order of the foreground must not depend on it. Under fb_disk.lock. Return: the number; what
- * several tasks want counts for each.
+ * Count the blocks that tasks want and that may be read, once for each task. @tasks: out: some are
+ * at work. A slow consumer's counts: the order of the foreground must not depend on it. [L]
  */
 u64 fb_coverage_wanted(struct fb_disk *disk, bool *tasks)
 {
@@ -76,7 +74,6 @@ struct fb_coverage_walk {
 	struct fb_op *op;		/* the change that is entered */
 };
 
-/* Call @fn for each group of granules. */
 static void fb_coverage_runs(struct fb_coverage *cov, u64 first, u64 end, fb_runs_fn fn,
 			     struct fb_coverage_walk *walk)
 {
@@ -102,7 +99,6 @@ static void fb_coverage_each_run(struct fb_coverage *cov, u64 first, u64 n, fb_r
 	}
 }
 
-/* Walk the runs of a buffer for the blocks in @mask of a map. */
 static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_read *buf,
 				 struct fb_bitmap *map, unsigned long *mask, fb_runs_fn fn,
 				 fb_coverage_land_fn land)
@@ -118,8 +114,8 @@ static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_r
 }
 
 /*
- * Walk all runs of granules in which @map has wanted blocks. On a large disk this takes a second
- * or more, so the carrier is returned first: a queue freeze would wait for it.
+ * Walk all runs in which @map has wanted blocks. On a large disk this takes a second or more, so
+ * the carrier is returned first: a queue freeze would wait for it.
  */
 static void fb_coverage_wanted_runs(struct fb_coverage *cov, const struct fb_bitmap *map,
 				    fb_runs_fn fn, struct fb_coverage_walk *walk)
@@ -148,7 +144,6 @@ static bool fb_coverage_is_wanted(const struct fb_coverage *cov, u64 granule)
 	return false;
 }
 
-/* What @task wants of a run is wanted by some task. */
 static void fb_coverage_join(struct fb_coverage *cov, const struct freeblock_task *task, u64 first,
 			     u32 n, u32 group)
 {
@@ -169,7 +164,6 @@ static void fb_coverage_join_run(void *ctx, u64 first, u32 n, u32 group)
 	fb_coverage_join(walk->cov, walk->task, first, n, group);
 }
 
-/* Of a run, only what some task still wants is wanted. */
 static void fb_coverage_leave_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct fb_coverage_walk *walk = ctx;
@@ -218,19 +212,7 @@ static void fb_coverage_deactivate(struct fb_coverage *cov, struct freeblock_tas
 
 /* ---- changes of what a task wants ---- */
 
-/* Will this read still be delivered to the task, or entered into its map? */
-static bool fb_coverage_is_on_its_way(const struct freeblock_task *task,
-				      const struct fb_free_read *buf)
-{
-	guard(spinlock_irq)(&task->disk->lock);
-	return buf->state >= FB_FREE_READ_SENT && buf->taken &&
-	       (buf->pending | buf->served | buf->voided) & BIT(task->slot);
-}
-
-/*
- * A block in flight that was added after its read was sent is wanted again when the read ends.
- * A block that was added before is served by that read, even if it is entered only now.
- */
+/* A block in flight that was added after its read was sent is wanted again when the read ends. */
 static void fb_coverage_add_flying(struct fb_coverage_walk *walk, u64 first, u32 n)
 {
 	u32 granule = walk->cov->disk->granule;
@@ -241,9 +223,15 @@ static void fb_coverage_add_flying(struct fb_coverage_walk *walk, u64 first, u32
 		u64 base = div_u64(buf->lbn, granule);
 		u64 end = min(first + n, base + DIV_ROUND_UP(buf->nsect, granule));
 		unsigned int b = max(first, base) - base, e;
+		bool coming;
 
-		if (first >= end || base >= end || buf->sent_ns > walk->op->added_ns ||
-		    !fb_coverage_is_on_its_way(walk->task, buf))
+		if (first >= end || base >= end || buf->sent_ns > walk->op->added_ns)
+			continue;
+		/* it will still be delivered to the task, or entered into its map */
+		scoped_guard(spinlock_irq, &walk->task->disk->lock)
+			coming = buf->state >= FB_FREE_READ_SENT && buf->taken &&
+				 (buf->pending | buf->served | buf->voided) & BIT(walk->task->slot);
+		if (!coming)
 			continue;
 		for_each_set_bitrange_from(b, e, buf->share[walk->task->slot].mask, end - base)
 			fb_bitmap_again(&walk->task->map, base + b, e - b);
@@ -328,8 +316,8 @@ static bool fb_coverage_add(struct fb_coverage_walk *walk, u64 first, u64 n)
 }
 
 /*
- * Read the wanted blocks of a range at once. The change stays until all of them are done,
- * because a read may fail with EAGAIN when the queue is frozen. Return true when they are.
+ * Read the wanted blocks of a range at once. The change stays until all of them are done, because a
+ * read may fail with EAGAIN when the queue is frozen. True: they are.
  */
 static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *task,
 				struct fb_op *op)
@@ -408,7 +396,7 @@ static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *tas
 
 /*
  * Enter a task's changes, of a long one a piece. As long as others wait behind it nothing is read
- * for the task, so that a block comes once however often it was added before its read is sent.
+ * for the task, so that a block comes once however often it was added.
  */
 static void fb_coverage_enter_some(struct fb_coverage *cov, struct freeblock_task *task)
 {
@@ -458,7 +446,6 @@ static void fb_coverage_settle_run(void *ctx, u64 first, u32 n, u32 group)
 	}
 }
 
-/* Mark the blocks of a read that has been sent as in flight, for each task that wants them. */
 static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 {
 	struct freeblock_task *task;
@@ -492,7 +479,6 @@ static void fb_coverage_settle(struct fb_coverage *cov, struct fb_free_read *buf
 	buf->state = FB_FREE_READ_FREE;
 }
 
-/* The shares that the tasks in @slots have in a read are done, or wanted again. */
 static void fb_coverage_land(struct fb_coverage *cov, struct fb_free_read *buf, unsigned long slots,
 			     fb_coverage_land_fn land)
 {
@@ -522,10 +508,7 @@ static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb
 	return false;
 }
 
-/*
- * Shorten a plan to what may be read now and is wanted. @plan: the plan; it may read less
- * afterwards, but never anything else. Return: false: none of it may be read now.
- */
+/* Shorten a plan to what may be read now and is wanted. False: none of it. */
 bool fb_coverage_cut(struct fb_coverage *cov, struct fb_plan *plan)
 {
 	return fb_coverage_has_taker(cov, plan) &&
@@ -588,28 +571,20 @@ static void fb_coverage_alloc_repeated(struct fb_coverage *cov)
 		cov->repeated = map;
 }
 
-static bool fb_coverage_is_for_medium(const struct fb_coverage *cov, unsigned long slots)
-{
-	u32 i;
-
-	for_each_set_bit(i, &slots, FREEBLOCK_TASKS)
-		if (cov->task[i]->ops->flags & FREEBLOCK_MEDIUM)
-			return true;
-	return false;
-}
-
 /*
- * Is this read, which has ended well or names a bad block, to be withheld from the tasks that need
- * the medium's content? The second time may be no better, and a pass has to end.
+ * Is this read to be withheld from the tasks that need the medium's content? Not the second time.
  */
 static bool fb_coverage_repeats(struct fb_coverage *cov, const struct fb_free_read *buf)
 {
 	u64 first = div_u64(buf->lbn, cov->disk->granule);
 	u32 n = DIV_ROUND_UP(buf->nsect, cov->disk->granule);
-	unsigned long *map, at = first % BITS_PER_LONG;
+	unsigned long *map, at = first % BITS_PER_LONG, pending = buf->pending;
+	u32 i, flags = 0;
 	bool again;
 
-	if (!fb_coverage_is_for_medium(cov, buf->pending))
+	for_each_set_bit(i, &pending, FREEBLOCK_TASKS)
+		flags |= cov->task[i]->ops->flags;
+	if (!(flags & FREEBLOCK_MEDIUM))
 		return false;
 	if (!buf->proven)
 		fb_coverage_alloc_repeated(cov);
@@ -626,7 +601,6 @@ static bool fb_coverage_repeats(struct fb_coverage *cov, const struct fb_free_re
 	return again;
 }
 
-/* Withhold a read that may come from the cache from the tasks that need the medium's content. */
 static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *buf)
 {
 	unsigned long pending = buf->pending;
@@ -643,7 +617,6 @@ static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *b
 	cov->disk->stats.unproven += !!buf->voided;
 }
 
-/* A read has completed: deliver it, or want its blocks again. */
 static void fb_coverage_absorb_ended(struct fb_coverage *cov, struct fb_free_read *buf, bool dirty)
 {
 	unsigned long pending;
@@ -775,10 +748,7 @@ static void fb_coverage_attend_task(struct fb_coverage *cov, struct freeblock_ta
 	}
 }
 
-/*
- * Carry out what tasks ask for: changes, start, pause, stop. A long range is entered piecewise, one
- * piece a call. Also picks the map for the search.
- */
+/* Carry out what tasks ask for: changes, start, pause, stop; and pick the map for the search. */
 void fb_coverage_attend(struct fb_coverage *cov)
 {
 	struct freeblock_task *task;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Delivery of blocks to consumers and reports to the administrator: the states of tasks, blocks,
- * bad blocks, and the end of a task. Consumers are called from a workqueue, one call at a time
- * for a task. Locks: fb_disk.lock for states and counts.
+ * bad blocks, and the end of a task. Consumers are called from a workqueue, one call at a time for
+ * a task. Locks: fb_disk.lock for states and counts.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -73,7 +73,6 @@ static void fb_delivery_tell(struct freeblock_task *task)
 
 /* ---- states ---- */
 
-/* Update the joint needs of the running tasks. */
 static void fb_delivery_set_needs(struct fb_coverage *cov)
 {
 	u32 medium = 0, no_data = FREEBLOCK_NO_DATA, i = 0;
@@ -169,13 +168,6 @@ void freeblock_coverage_set(struct freeblock_coverage *coverage, u64 block)
 }
 EXPORT_SYMBOL_GPL(freeblock_coverage_set);
 
-/* what the consumer said of a block when it added it */
-static u64 fb_delivery_cookie(struct freeblock_task *task, u64 granule)
-{
-	guard(spinlock)(&task->cookie_lock);
-	return fb_cookie_find(&task->cookies, granule);
-}
-
 /* Return true if the block was read without error. */
 static bool fb_delivery_block(struct freeblock_task *task, struct fb_free_read *buf, u32 i)
 {
@@ -185,9 +177,10 @@ static bool fb_delivery_block(struct freeblock_task *task, struct fb_free_read *
 		.lbn = lbn,
 		.sectors = min_t(u64, granule, task->disk->sectors - lbn),
 		.data = buf->data + (((size_t)i * granule) << SECTOR_SHIFT),
-		.user_data = fb_delivery_cookie(task, div_u64(lbn, granule)),
 	};
 
+	scoped_guard(spinlock, &task->cookie_lock)
+		block.user_data = fb_cookie_find(&task->cookies, div_u64(lbn, granule));
 	if (buf->how == FB_VERIFY_COMMAND)
 		block.data = NULL;
 	if (buf->good < i * granule + block.sectors) {
@@ -290,8 +283,8 @@ static void fb_delivery_drop_cookies(struct freeblock_task *task)
 }
 
 /*
- * Forget cookies of delivered blocks when there is little room for more, and enough has changed to
- * make some. May sleep: no carrier is held then.
+ * Forget cookies of delivered blocks when there is little room, and enough has changed to make
+ * some. May sleep: no carrier is held then.
  */
 void fb_delivery_sweep(struct freeblock_task *task)
 {
@@ -386,7 +379,6 @@ void fb_delivery_mind_host(struct fb_coverage *cov)
 	fb_disk_uevent(cov->disk, "FREEBLOCK_ALARM_HOST", paused);
 }
 
-/* Slow recoveries, or errors, do not end. */
 static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn, bool slow)
 {
 	u32 paused = fb_delivery_pause_all(cov);
@@ -401,19 +393,7 @@ static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn
 	fb_disk_uevent(cov->disk, "FREEBLOCK_ALARM_LBN", lbn);
 }
 
-/* A disk that is gone, or going: its errors say nothing. */
-static bool fb_delivery_is_gone(struct fb_disk *disk)
-{
-	struct scsi_device *sdev;
-
-	guard(spinlock_irq)(&disk->lock);
-	sdev = fb_disk_sdev(disk);
-	return !disk->q || (sdev && !scsi_device_online(sdev));
-}
-
-/*
- * Have the quarantine judge a completed read. True: the block with its first unread sector is bad.
- */
+/* Have the quarantine judge a read. True: the block with its first unread sector is bad. */
 bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 {
 	const struct fb_quarantine_read read = {
@@ -430,11 +410,16 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 	u32 granule = cov->disk->granule, verdict;
 	u64 lbn = buf->lbn + round_down(buf->good, granule);
 	struct fb_disk *disk = cov->disk;
+	struct scsi_device *sdev;
 	char name[FB_NAME_LEN];
 
-	if (buf->status && fb_delivery_is_gone(disk))
-		return false;
 	spin_lock_irq(&disk->lock);
+	sdev = fb_disk_sdev(disk);
+	/* of a disk that is gone, or going, errors say nothing */
+	if (buf->status && (!disk->q || (sdev && !scsi_device_online(sdev)))) {
+		spin_unlock_irq(&disk->lock);
+		return false;
+	}
 	verdict = fb_quarantine_ended(&disk->quarantine, &read, ktime_get_ns());
 	if (verdict & FB_QUARANTINE_KNOWN) {
 		fb_verify_is_bad(disk, lbn);
@@ -476,10 +461,7 @@ void fb_delivery_free_ops(struct list_head *ops)
 	INIT_LIST_HEAD(ops);
 }
 
-/*
- * End a task, which wants nothing or is stopping, with nothing in flight, unless its consumer has
- * just added something. The end is told by the task's work, after what it may still wait in.
- */
+/* End a task, which wants nothing or is stopping, unless its consumer has just added something. */
 void fb_delivery_try_end(struct freeblock_task *task)
 {
 	struct fb_disk *disk = task->disk;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state of a disk that outlives a scheduler switch: it is found again by unique id and
- * capacity (Documentation/design.rst, Lifetime). Locks: see disk/disk.h.
+ * The state of a disk, found again by unique id and capacity after a scheduler switch
+ * (Documentation/design.rst, Lifetime). Locks: see disk/disk.h.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/module.h>
@@ -30,19 +30,6 @@ static const struct device_type *fb_disk_type;
 			(*_c)->what(disk, ##__VA_ARGS__);					\
 } while (0)
 
-static void fb_disk_tell_changed(struct fb_disk *disk)
-{
-	lockdep_assert_held(&disk->lock);
-	fb_disk_tell(changed, disk);
-}
-
-static void fb_disk_tell_model(struct fb_disk *disk)
-{
-	lockdep_assert_held(&disk->lock);
-	if (disk->sched_ops)
-		disk->sched_ops->model_changed(disk);
-}
-
 /* Tell the scheduler that tasks have begun to want blocks, or no longer do. */
 void fb_disk_tell_wants(struct fb_disk *disk)
 {
@@ -54,16 +41,19 @@ void fb_disk_tell_wants(struct fb_disk *disk)
 /* Tell all that another part of what is known of a disk is used now. Under fb_disk.lock. */
 void fb_disk_level_changed(struct fb_disk *disk)
 {
-	if (disk->model)
-		fb_disk_tell_model(disk);
-	fb_disk_tell_changed(disk);
+	lockdep_assert_held(&disk->lock);
+	if (disk->model && disk->sched_ops)
+		disk->sched_ops->model_changed(disk);
+	fb_disk_tell(changed, disk);
 }
 
 /* Tell all that the model has been replaced. Under fb_disk.lock. */
 void fb_disk_model_swapped(struct fb_disk *disk)
 {
+	lockdep_assert_held(&disk->lock);
 	fb_disk_tell(model_swapped, disk);
-	fb_disk_tell_model(disk);
+	if (disk->sched_ops)
+		disk->sched_ops->model_changed(disk);
 }
 
 /* the number of disks without a gendisk that are remembered */
@@ -124,20 +114,10 @@ struct scsi_device *fb_disk_sdev(const struct fb_disk *disk)
 	return disk->q ? fb_disk_scsi(disk->q->disk) : NULL;
 }
 
-/* As extraction chooses them: what was covered stays so when there is a model. */
-static u32 fb_disk_default_granule(u64 sectors, u32 physical_bytes)
-{
-	u32 granule = sectors < FB_DISK_LARGE ? FB_DISK_SMALL_GRANULE : FB_DISK_LARGE_GRANULE;
-
-	granule = max(granule, physical_bytes >> SECTOR_SHIFT);
-	while (sectors > FB_DISK_GRANULES * granule && granule < FB_DISK_MOST_GRANULE)
-		granule *= 2;
-	return granule;
-}
-
 static void fb_disk_identify(struct fb_disk *disk, struct gendisk *gd)
 {
 	struct scsi_device *sdev = fb_disk_scsi(gd);
+	u32 granule;
 	u8 id[16];
 	int n = 0;
 
@@ -146,8 +126,12 @@ static void fb_disk_identify(struct fb_disk *disk, struct gendisk *gd)
 	if (n > 0)
 		snprintf(disk->id, sizeof(disk->id), "naa.%*phN", n, id);
 	disk->sectors = get_capacity(gd);
-	disk->granule = fb_disk_default_granule(disk->sectors,
-						queue_physical_block_size(gd->queue));
+	/* as extraction chooses them: what was covered stays so when there is a model */
+	granule = disk->sectors < FB_DISK_LARGE ? FB_DISK_SMALL_GRANULE : FB_DISK_LARGE_GRANULE;
+	granule = max(granule, queue_physical_block_size(gd->queue) >> SECTOR_SHIFT);
+	while (disk->sectors > FB_DISK_GRANULES * granule && granule < FB_DISK_MOST_GRANULE)
+		granule *= 2;
+	disk->granule = granule;
 	disk->diskseq = gd->diskseq;
 	if (sdev) {
 		fb_disk_copy_id(disk->vendor, sdev->vendor, 8);
@@ -156,29 +140,18 @@ static void fb_disk_identify(struct fb_disk *disk, struct gendisk *gd)
 	}
 }
 
-static bool fb_disk_on_bus(struct device *dev, const char *bus)
-{
-	for (; dev; dev = dev->parent)
-		if (dev->bus && !strcmp(dev->bus->name, bus))
-			return true;
-	return false;
-}
-
-/* Say why this device is not served at all; NULL: it is. */
 static const char *fb_disk_unfit(struct request_queue *q)
 {
-	struct gendisk *gd = q->disk;
-
-	if (!gd)
+	if (!q->disk)
 		return "no disk";
-	if (fb_compat_is_flash(q))
-		return "solid state";
-	return NULL;
+	return fb_compat_is_flash(q) ? "solid state" : NULL;
 }
 
 /* Say why no map can be used, though idle time can; NULL: one can. */
 static const char *fb_disk_mapless(struct gendisk *gd)
 {
+	const struct device *dev;
+
 	if (!gd)
 		return NULL;
 	if (blk_queue_is_zoned(gd->queue))
@@ -187,8 +160,9 @@ static const char *fb_disk_mapless(struct gendisk *gd)
 		return "multi-actuator";
 	if (!fb_disk_scsi(gd))
 		return "not a SCSI or SATA disk";
-	if (fb_disk_on_bus(disk_to_dev(gd)->parent, "usb"))
-		return "USB bridge";
+	for (dev = disk_to_dev(gd)->parent; dev; dev = dev->parent)
+		if (dev->bus && !strcmp(dev->bus->name, "usb"))
+			return "USB bridge";
 	return NULL;
 }
 
@@ -198,10 +172,7 @@ bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
 	return !info->revision[0] || !revision[0] || !strcmp(info->revision, revision);
 }
 
-/*
- * Use a model although its maker distrusted it, or no longer, until another one is loaded. Finds
- * the phase anew. Return: 0; -ENODATA: there is no model.
- */
+/* Use a model its maker distrusted, or no longer; finds the phase anew. 0; -ENODATA: no model. */
 int fb_disk_force(struct fb_disk *disk, u32 force)
 {
 	guard(mutex)(&disk->config);
@@ -223,7 +194,7 @@ bool fb_disk_judge(struct fb_disk *disk, const struct fb_head *h)
 	if (disk->distrusted || (!fb_head_misfit(h) && !fb_seek_fit_misfit(&disk->seek_fit)))
 		return false;
 	disk->distrusted = true;
-	fb_disk_tell_changed(disk);
+	fb_disk_tell(changed, disk);
 	return true;
 }
 
@@ -287,7 +258,6 @@ static struct fb_disk *fb_disk_find(const struct fb_disk *like)
 	return NULL;
 }
 
-/* Name a disk; its directories follow soon. */
 static int fb_disk_set_name(struct fb_disk *disk, const char *name)
 {
 	int ret;
@@ -372,11 +342,10 @@ static void fb_disk_set_gone(struct fb_disk *disk, bool gone)
 	lockdep_assert_held(&fb_disks_mutex);
 	guard(spinlock_irq)(&disk->lock);
 	WRITE_ONCE(disk->gone, gone);
-	fb_disk_tell_changed(disk);
+	fb_disk_tell(changed, disk);
 	wake_up(&disk->wait);
 }
 
-/* The gendisk has been removed. */
 static void fb_disk_retire(struct fb_disk *disk)
 {
 	lockdep_assert_held(&fb_disks_mutex);
@@ -389,7 +358,6 @@ static void fb_disk_retire(struct fb_disk *disk)
 		fb_disk_lose(disk);
 }
 
-/* Take @name from a disk that is gone but still has it. */
 static int fb_disk_yield_name(const char *name)
 {
 	struct fb_disk *disk;
@@ -438,7 +406,6 @@ static void fb_disk_free_twin(const struct fb_disk *path)
 		fb_disk_set_unfit(twin, fb_disk_unfit(twin->q));
 }
 
-/* Take @disk, which has its identity only, into the list. */
 static int fb_disk_add(struct fb_disk *disk, const char *name)
 {
 	int ret;
@@ -461,7 +428,6 @@ static int fb_disk_add(struct fb_disk *disk, const char *name)
 	return ret;
 }
 
-/* The disk has come back, perhaps under another name. */
 static int fb_disk_adopt_name(struct fb_disk *disk, const char *name)
 {
 	int ret;
@@ -489,13 +455,13 @@ static void fb_disk_attach_locked(struct fb_disk *disk, struct request_queue *q,
 	disk->distrusted = false;
 	fb_phase_init(&disk->phase);
 	disk->q = q;
-	fb_disk_tell_changed(disk);
+	fb_disk_tell(changed, disk);
 }
 
 /*
- * A scheduler takes over a disk. It may be told of things before this returns. @head: valid until
- * it detaches. Called by init_sched: may sleep, queue frozen, inside memalloc_noio_save(). Return:
- * the disk, for fb_disk_put(), detached from any other queue; NULL: no memory.
+ * A scheduler takes over a disk, and may be told of things before this returns. @head: valid until
+ * it detaches. May sleep, queue frozen, inside memalloc_noio_save(). Return: the disk, for
+ * fb_disk_put(); NULL: no memory.
  */
 struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
 			       const struct fb_disk_sched_ops *ops)
@@ -541,10 +507,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 	return ret ? NULL : disk;
 }
 
-/*
- * Detach the scheduler, whose reference is left to the caller. Called by exit_sched: may sleep,
- * queue frozen.
- */
+/* Detach the scheduler; its reference stays. May sleep, queue frozen. */
 void fb_disk_detach(struct fb_disk *disk)
 {
 	const struct gendisk *gd = disk->q->disk;
@@ -557,7 +520,7 @@ void fb_disk_detach(struct fb_disk *disk)
 	disk->sched = NULL;
 	disk->head = NULL;
 	disk->sched_ops = NULL;
-	fb_disk_tell_changed(disk);
+	fb_disk_tell(changed, disk);
 	spin_unlock_irq(&disk->lock);
 	fb_disk_tell(detached, disk);
 	fb_disk_free_twin(disk);
@@ -573,10 +536,7 @@ static bool fb_disk_is(const struct fb_disk *disk, const struct gendisk *gd)
 	return disk->q ? disk->q->disk == gd : !disk->gone && disk->diskseq == gd->diskseq;
 }
 
-/*
- * The disk of a block device, for fb_disk_put(); NULL: it is gone or has never had the scheduler.
- * May sleep; no queue of ours is frozen.
- */
+/* The disk of a block device, for fb_disk_put(), or NULL. May sleep; no queue of ours is frozen. */
 struct fb_disk *fb_disk_get(const struct gendisk *gd)
 {
 	struct fb_disk *disk;
@@ -681,10 +641,7 @@ int fb_disk_init(const struct fb_disk_client *const *clients, const struct attri
 	return 0;
 }
 
-/*
- * At module exit: no scheduler is attached. Waits for stores to files before it stops the tasks
- * that they could start.
- */
+/* At module exit: no scheduler is attached. Waits for stores to files, then stops the tasks. */
 void fb_disk_exit(void)
 {
 	cpuhp_remove_state_nocalls(fb_disk_hotplug);

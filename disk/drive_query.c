@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands that ask a drive about its state: whether it reads ahead, and whether it is spinning,
- * after what time without commands it sleeps, and for how long it tries to read a bad sector.
- * No lock of ours is held while a command is in flight. A worker sends them, for whoever sends a
- * command runs the queue: the tasks' thread would send the foreground's requests at its priority.
+ * Commands that ask a drive whether it reads ahead or spins, when it sleeps, and for how long it
+ * tries to read a bad sector. No lock of ours is held meanwhile. A worker sends them, for whoever
+ * sends a command runs the queue: the tasks' thread would send the foreground's requests.
  */
 #include <linux/ata.h>
 #include <linux/pm_runtime.h>
@@ -58,9 +57,7 @@ static u64 fb_drive_query_ask(struct fb_disk *disk, u64 (*ask)(struct fb_drive_q
 }
 
 /*
- * ---- an ATA drive behind a translation (SAT-3): libata's, or a SAS adapter's. It is asked for
- * nothing that its IDENTIFY DEVICE data do not offer: a failed command would cost a pass of the
- * kernel's error handler ----
+ * ---- an ATA drive behind a translation (SAT-3): asked only for what IDENTIFY DEVICE offers ----
  */
 
 #define FB_DRIVE_ATA_POWER_LOG 0x08
@@ -112,8 +109,8 @@ static bool fb_drive_ata_read(struct fb_drive_query *q, u8 command, u8 lba, u8 b
 }
 
 /*
- * The shortest timer after which the drive sleeps, ns; 0: none is known. Its extended power
- * conditions are in a log. No command tells the timer that hdparm -S sets.
+ * The shortest timer after which the drive sleeps, ns; 0: none is known, as that of hdparm -S. Its
+ * extended power conditions are in a log.
  */
 static u64 fb_drive_ata_timer_ns(struct fb_drive_query *q)
 {
@@ -195,8 +192,8 @@ static const u8 *fb_drive_ata_registers(struct fb_drive_query *q, const u8 *cmd,
 }
 
 /*
- * SCT Error Recovery Control (ACS-3, 8.3.3): the answer is in the registers. It is written to a
- * log, as a command of SCT is; the function is to return the timer of reads.
+ * SCT Error Recovery Control (ACS-3, 8.3.3), written to a log: return the timer of reads. The
+ * answer is in the registers.
  */
 static u64 fb_drive_query_erc(struct fb_drive_query *q)
 {
@@ -233,7 +230,7 @@ static u64 fb_drive_query_recovery(struct fb_drive_query *q)
 
 /*
  * libata answers REQUEST SENSE itself, with CHECK CONDITION, and does not know the drive's power
- * mode. CHECK POWER MODE does not change that mode (ACS-4, 7.3) and returns it in the count.
+ * mode. CHECK POWER MODE does not change it (ACS-4, 7.3), and returns it in the count.
  */
 static enum fb_power_state fb_drive_query_ata_power(struct fb_drive_query *q)
 {
@@ -259,7 +256,7 @@ static u64 fb_drive_query_sense_power(struct fb_drive_query *q)
 
 /*
  * Ask the drive for its power state, which does not wake it. May sleep; no carrier is held. What is
- * no SCSI disk cannot be asked, and counts as active.
+ * no SCSI disk counts as active.
  */
 enum fb_power_state fb_drive_query_power(struct fb_disk *disk)
 {

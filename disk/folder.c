@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The directories of disks in sysfs and debugfs. Schedulers attach and detach with their queue
- * frozen, and memory reclaim that waits for that queue may hold the locks of either file system.
- * So a disk is only named then; a work item makes and renames its directories, in the order in
- * which names were given: each name is free when its turn comes. Without memory the work waits, and
- * those behind wait, too: a directory under a name that is another disk's now would be worse than
- * none.
- *
- * Locks: fb_folder_lock for the list of names; it is the innermost one. Of the directories
- * themselves, the work item is the only user until fb_folder_remove(), which waits for it. Both
- * allocate without I/O, because kernels up to 6.12 take the locks of sysfs in a freeze themselves.
+ * frozen, and memory reclaim that waits for that queue may hold the locks of either file system. So
+ * a disk is only named then; a work item makes and renames its directories, in the order in which
+ * names were given: each name is free when its turn comes. Without memory the work waits, and those
+ * behind wait, too. Locks: fb_folder_lock, the innermost, for the list of names. Of the directories
+ * the work item is the only user until fb_folder_remove(). Both allocate without I/O, because
+ * kernels up to 6.12 take the locks of sysfs in a freeze themselves.
  */
 #include <linux/debugfs.h>
 #include <linux/slab.h>
@@ -77,7 +74,6 @@ static void fb_folder_drop(struct fb_folder_name *n)
 static void fb_folder_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(fb_folder_worker, fb_folder_work);
 
-/* Put the name back, as the oldest. */
 static void fb_folder_retry(struct fb_folder_name *n)
 {
 	bool gone;
@@ -111,8 +107,8 @@ static void fb_folder_work(struct work_struct *work)
 }
 
 /*
- * Give a disk's directories a name, free when all names given before have been applied. Queues may
- * be frozen; inside memalloc_noio_save(). Return: 0 or -ENOMEM.
+ * Give a disk's directories a name, free when those given before have been applied. Queues may be
+ * frozen; inside memalloc_noio_save(). Return: 0 or -ENOMEM.
  */
 int fb_folder_set_name(struct fb_folder *folder, const char *name)
 {
@@ -129,7 +125,6 @@ int fb_folder_set_name(struct fb_folder *folder, const char *name)
 	return 0;
 }
 
-/* Drop the names that the folder has not got yet; there will be no others. */
 static void fb_folder_forget(struct fb_folder *folder)
 {
 	struct fb_folder_name *n, *next;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Our own reads: their buffers, bios prepended to a foreground read, and the carrier, a request
- * of ours that the scheduler holds and aims just before it is dispatched
- * (Documentation/design.rst, The gap, the plan, and the carrier). Locks: fb_disk.lock.
+ * Our own reads: their buffers, bios prepended to a foreground read, and the carrier, a request of
+ * ours that the scheduler holds and aims just before it is dispatched (Documentation/design.rst,
+ * The gap, the plan, and the carrier). Locks: fb_disk.lock.
  */
 #include <linux/blk-crypto.h>
 #include <linux/blk-integrity.h>
@@ -17,10 +17,7 @@
 /* Separate reads are never retried: a retry would take the drive from the foreground. */
 #define FB_FREE_READ_OPF (REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE | REQ_FAILFAST_MASK)
 
-/*
- * Charge a late task's read with all the time since the drive was done with the command before
- * it, or since it was sent if that is later: its seek, its latency and its transfer lie therein.
- */
+/* Charge a late task's read with the time since the drive ended the command before, or got it. */
 static void fb_free_read_charge(struct fb_free_read *buf, blk_status_t status)
 {
 	struct fb_late *late = &buf->disk->late;
@@ -42,7 +39,6 @@ u32 fb_free_read_commands(const struct fb_disk *disk)
 	return sdev ? atomic_read(&sdev->iorequest_cnt) : disk->idle.sent;
 }
 
-/* A read of ours has ended; there may be no verdict on its completion yet. */
 static void fb_free_read_ended(struct fb_free_read *buf, blk_status_t status)
 {
 	buf->status = status;
@@ -114,7 +110,6 @@ static void fb_free_read_free(const struct fb_free_reads *bufs, struct fb_free_r
 	memset(buf, 0, sizeof(*buf));
 }
 
-/* Map all chunks of a buffer contiguously. */
 static void *fb_free_read_map(const struct fb_free_reads *bufs, const struct fb_free_read *buf)
 {
 	u32 each = 1 << bufs->order, n = bufs->chunks * each, i;
@@ -182,7 +177,6 @@ free_bufs:
 	return -ENOMEM;
 }
 
-/* Return how many buffers of this size the first task gets. */
 static u32 fb_free_read_number(u32 sectors)
 {
 	return sectors < FB_FREE_READ_LARGE_SECTORS ? FB_FREE_READS : FB_FREE_READS_LARGE;
@@ -246,7 +240,7 @@ static int fb_free_read_grow(struct fb_disk *disk, u32 n)
 }
 
 /*
- * Have buffers for so many tasks, charged to @account; they stay until the last one is gone. Under
+ * Have buffers for so many tasks, charged to @account, until the last one is gone. Under
  * fb_disk.life; may sleep; inside memalloc_noio_save(). Return: 0, -ENOSPC, -ENOMEM.
  */
 int fb_free_read_provide(struct fb_disk *disk, u32 tasks, u64 *account)
@@ -314,8 +308,8 @@ static void fb_free_read_aim(struct fb_free_read *buf, struct request *rq, u64 l
 }
 
 /*
- * Return a number of sectors of our buffers that is certain to be one segment. Chunks are
- * aligned to their size, and a power of two within the queue's limits divides them evenly.
+ * Sectors of our buffers that are certain to be one segment: chunks are aligned to their size, and
+ * a power of two within the queue's limits divides them evenly.
  */
 static u32 fb_free_read_segment(const struct fb_disk *disk)
 {
@@ -327,9 +321,8 @@ static u32 fb_free_read_segment(const struct fb_disk *disk)
 }
 
 /*
- * The foreground is about to write these sectors. Free reads that overlap and have not reached
- * their consumer are discarded, and their blocks are wanted again. The write does not wait. Each
- * such read counts once.
+ * The foreground is about to write these sectors: free reads that overlap and have not reached
+ * their consumer are discarded, their blocks wanted again.
  */
 void fb_free_read_overlap(struct fb_disk *disk, u64 lbn, u64 nsect)
 {
@@ -345,10 +338,7 @@ void fb_free_read_overlap(struct fb_disk *disk, u64 lbn, u64 nsect)
 	}
 }
 
-/*
- * The one place that sets the fields of a request for what it reads: @rq now begins with
- * @buf's @nsect sectors at @lbn, before whatever it has carried so far.
- */
+/* Only here the fields of a request are set for what it reads: it begins with @nsect at @lbn. */
 static void fb_free_read_load(struct fb_disk *disk, struct fb_free_read *buf, struct request *rq,
 			      u64 lbn, u32 nsect, enum fb_free_read_kind kind)
 {
@@ -400,13 +390,11 @@ u32 fb_free_read_prepend_limit(const struct fb_disk *disk, struct request *rq)
 }
 
 /*
- * Prepend a free read to a foreground read. @rq: the foreground request, out of the pool, not yet
- * sent, with nothing prepended. @lbn: where the free part begins; it ends where @rq begins. The
- * free part adds REQ_FAILFAST_TRANSPORT only, with RQF_MIXED_MERGE: an error in it then ends it
- * alone, and the foreground part is issued again with its ordinary retries. The bio has no block
- * device, because bio_init() with one would charge the cgroup of whoever runs the queue. Under
- * fb_disk.lock. Return: false when it does not fit, does not end where @rq begins, or no buffer is
- * free; @rq is unchanged then.
+ * Prepend a free read, from @lbn on, to a foreground read that is out of the pool. The free part
+ * adds REQ_FAILFAST_TRANSPORT only, with RQF_MIXED_MERGE: an error in it ends it alone, and the
+ * foreground part is issued again with its ordinary retries. The bio has no block device, because
+ * bio_init() with one would charge the cgroup of whoever runs the queue. Return: false when it does
+ * not fit, or no buffer is free; @rq is unchanged then.
  */
 bool fb_free_read_prepend(struct fb_disk *disk, struct request *rq, u64 lbn, u32 nsect)
 {
@@ -464,8 +452,8 @@ static void fb_free_read_submit(struct fb_disk *disk, struct fb_free_read *buf)
 }
 
 /*
- * With protection information the carrier cannot be aimed anew: bios get it at submission, for
- * the sectors they address then. Nor is VERIFY possible, as it transfers nothing to check.
+ * With protection information the carrier cannot be aimed anew: bios get it at submission, for the
+ * sectors they address then. Nor is VERIFY possible, which transfers nothing to check.
  */
 static bool fb_free_read_is_fixed(struct fb_disk *disk)
 {
@@ -478,10 +466,9 @@ static bool fb_free_read_is_fixed(struct fb_disk *disk)
 }
 
 /*
- * Send a carrier to the scheduler, if there is none. @aim: what it will read; NULL: not known yet.
- * Without @aim it is addressed to sector 0: if it reaches another scheduler during a switch, it
- * reads that and comes back. On a disk with protection information it cannot be aimed anew, so it
- * enters only if @aim is given. Called by the thread; does not sleep for the queue (NOWAIT).
+ * Send a carrier to the scheduler, if there is none. @aim: what it will read; NULL: not known yet:
+ * then it is addressed to sector 0, which another scheduler would read, and it enters only if it
+ * can be aimed anew. Called by the thread; does not sleep for the queue (NOWAIT).
  */
 void fb_free_read_enter(struct fb_disk *disk, const struct fb_plan_piece *aim)
 {
@@ -517,12 +504,11 @@ void fb_free_read_enter(struct fb_disk *disk, const struct fb_plan_piece *aim)
 
 /*
  * Read as part of the foreground. @kind: FB_FREE_READ_HURRIED: charged to a late task's share, and
- * not retried, like reads in gaps; or FB_FREE_READ_PROMOTED. The request joins the foreground's. It
- * fails with BLK_STS_AGAIN if the queue is frozen or submitting it would block. The thread serves
- * the tasks of all cgroups. REQ_META keeps it from sleeping until the one that is charged may read
- * (iocost, iolatency): that cgroup is in debt then, and its processes are delayed. Called by the
- * thread; may sleep, but not for the queue (NOWAIT). Return: false: there is no queue or no free
- * buffer, or the read is too long.
+ * not retried, like reads in gaps; or FB_FREE_READ_PROMOTED. It fails with BLK_STS_AGAIN if the
+ * queue is frozen or submitting it would block. REQ_META keeps it from sleeping until the cgroup
+ * that is charged may read (iocost, iolatency): that is in debt then. Called by the thread; may
+ * sleep, but not for the queue (NOWAIT). Return: false: there is no queue or no free buffer, or the
+ * read is too long.
  */
 bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect, enum fb_free_read_kind kind)
 {
@@ -565,8 +551,7 @@ bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect, enum fb_f
 
 /*
  * May a task have another promoted read sent? io.max of a cgroup may hold its reads back, with
- * their buffers, before the scheduler gets them. Called by the thread. Return: false if
- * FREEBLOCK_HELD of a task whose cgroup is charged have not reached the drive.
+ * their buffers: not if FREEBLOCK_HELD of them have not reached the drive. Called by the thread.
  */
 bool fb_free_read_may_promote(const struct freeblock_task *task)
 {
@@ -583,11 +568,7 @@ bool fb_free_read_may_promote(const struct freeblock_task *task)
 	return held < FREEBLOCK_HELD;
 }
 
-/*
- * Note, and count, that a read of ours is being handed to the driver. @buf: the read; nothing
- * changes if it was handed over before, and has been requeued, or if it is a carrier that nothing
- * was aimed at.
- */
+/* Note, and count, that a read of ours is handed to the driver; a requeued one counted before. */
 void fb_free_read_begun(struct fb_free_read *buf, u64 now)
 {
 	struct fb_stats *st = &buf->disk->stats;
@@ -602,10 +583,7 @@ void fb_free_read_begun(struct fb_free_read *buf, u64 now)
 	st->verifies += buf->how == FB_VERIFY_COMMAND;
 }
 
-/*
- * Hold a request of ours if it is the carrier. @rq: request with one of our bios that has reached
- * the scheduler, not yet sent. Return: true: it is held now; false: send it on as it is.
- */
+/* Hold a request of ours if it is the carrier; false: send it on as it is. */
 bool fb_free_read_hold(struct fb_disk *disk, struct request *rq)
 {
 	lockdep_assert_held(&disk->lock);
@@ -624,20 +602,9 @@ static bool fb_free_read_fits(const struct fb_disk *disk, struct request *rq, u6
 	return nsect <= fb_free_read_max(disk) && (verify || nsect <= blk_rq_sectors(rq));
 }
 
-/* The time it was held counts neither as the read's nor as a wait for a request (iocost). */
-static void fb_free_read_set_out(struct request *rq)
-{
-	rq->start_time_ns = ktime_get_ns();
-#ifdef CONFIG_BLK_RQ_ALLOC_TIME
-	if (rq->alloc_time_ns)
-		rq->alloc_time_ns = rq->start_time_ns;
-#endif
-}
-
 /*
- * Aim the held carrier, to dispatch it now. @nsect: at most fb_free_read_max(). @kind:
- * FB_FREE_READ_SEPARATE or FB_FREE_READ_IDLE. Under fb_disk.lock. Return: the request; NULL: no
- * carrier is held, or the queue's present limits do not allow the read.
+ * Aim the held carrier, to dispatch it now. NULL: none is held, or the queue's present limits do
+ * not allow the read.
  */
 struct request *fb_free_read_send(struct fb_disk *disk, u64 lbn, u32 nsect,
 				  enum fb_free_read_kind kind)
@@ -656,7 +623,12 @@ struct request *fb_free_read_send(struct fb_disk *disk, u64 lbn, u32 nsect,
 	rq->__data_len = 0;
 	rq->nr_phys_segments = 0;
 	fb_free_read_load(disk, buf, rq, lbn, nsect, kind);
-	fb_free_read_set_out(rq);
+	/* the time it was held counts neither as the read's nor as a wait for a request (iocost) */
+	rq->start_time_ns = ktime_get_ns();
+#ifdef CONFIG_BLK_RQ_ALLOC_TIME
+	if (rq->alloc_time_ns)
+		rq->alloc_time_ns = rq->start_time_ns;
+#endif
 	if (kind == FB_FREE_READ_IDLE) {
 		buf->probe = disk->idle.probe;
 		buf->commands = disk->idle.commands;
@@ -679,8 +651,7 @@ void fb_free_read_need(struct fb_disk *disk)
 }
 
 /*
- * Does blk-mq wait for the held carrier? A queue freeze does, and so does the last CPU of its
- * hardware queue when it goes offline. Return: true: return it.
+ * Does a queue freeze, or the last CPU of its hardware queue going offline, wait for the carrier?
  */
 bool fb_free_read_is_awaited(const struct fb_disk *disk)
 {
@@ -692,9 +663,8 @@ bool fb_free_read_is_awaited(const struct fb_disk *disk)
 }
 
 /*
- * End the held carrier unused, if there is one. It is made quiet and empty; otherwise each return
- * would log an error and count in diskstats. Called by the thread, a queue run, or CPU hotplug;
- * fb_disk.lock not held.
+ * End the held carrier unused, if there is one: quiet and empty, lest each return logs an error and
+ * counts in diskstats. Called by the thread, a queue run, or CPU hotplug, without the lock.
  */
 void fb_free_read_return(struct fb_disk *disk)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads while the disk is idle (Practical Scrubbing, section V): the thread's part. When and where
- * is decided by core/idle/reader.c; here it is seen to that the drive is awake, and the carrier
- * entered. The scheduler sends the read if there is still no foreground request when its queue
- * runs. Locks: fb_disk.lock for fb_disk.idle; orders are the thread's.
+ * Reads while the disk is idle (Practical Scrubbing, V): the thread's part. core/idle/reader.c
+ * decides when and where; here the drive is found to be awake, and the carrier entered. The
+ * scheduler sends the read if there is still no foreground when its queue runs. Locks: fb_disk.lock
+ * for fb_disk.idle; orders are the thread's.
  */
 #include "disk/disk.h"
 #include "include/compat/fb_compat.h"
@@ -62,7 +62,7 @@ void fb_idle_changed(struct fb_disk *disk)
 
 /*
  * Another scheduler may have used the disk meanwhile: what its drive still has to write is not
- * known, nor was it idle. Of what bypassed ours the end may not have been seen.
+ * known.
  */
 static void fb_idle_attach(struct fb_disk *disk, struct gendisk *gd)
 {
@@ -74,12 +74,11 @@ static void fb_idle_attach(struct fb_disk *disk, struct gendisk *gd)
 	disk->idle.sent++;
 	fb_destage_forget(&disk->destage, now);
 	fb_power_begin(&disk->idle.power, now);
-	fb_power_doubt(&disk->idle.power);
+	disk->idle.power.doubt = true;
 	fb_idle_policy_restart(&disk->idle.wait, now);
 	spin_unlock_irq(&disk->lock);
 }
 
-/* The disk has another scheduler or none, or is now scheduled or no longer. */
 static void fb_idle_disk_changed(struct fb_disk *disk)
 {
 	disk->idle.reader.ready = false;
@@ -112,7 +111,6 @@ void fb_idle_sent(struct fb_disk *disk)
 
 /* ---- power ---- */
 
-/* Is there anything to be read for a task? */
 static bool fb_idle_is_wanted(struct fb_disk *disk)
 {
 	return fb_coverage_wants(disk) || fb_probe_waits(disk);
@@ -134,14 +132,13 @@ void fb_idle_passed(struct fb_disk *disk)
 {
 	lockdep_assert_held(&disk->lock);
 	disk->idle.reader.ready = false;
-	fb_power_doubt(&disk->idle.power);
+	disk->idle.power.doubt = true;
 	fb_idle_wake(disk);
 }
 
 /*
- * Get whether idle reads are sent. @why: what the Waiting policy says, which follows the foreground
- * of unscheduled disks, too. Under fb_disk.lock. Return: a message. Without tasks the drive is not
- * asked for its power state.
+ * Whether idle reads are sent, as a message. @why: the Waiting policy's. Without tasks the drive is
+ * not asked for its power state. [L]
  */
 const char *fb_idle_why(struct fb_disk *disk, enum fb_idle_policy_why why, u64 now)
 {
@@ -170,19 +167,16 @@ u64 fb_idle_due_ns(struct fb_disk *disk)
 	return fb_idle_reader_due_ns(&idle->reader, least_ns, now);
 }
 
-/* Is there a task that is past its deadline? */
+/* Is there a task that is past its deadline? No deadline, 0, wraps to the largest. */
 static bool fb_idle_is_overdue(const struct fb_coverage *cov)
 {
 	const struct freeblock_task *task;
 	u64 now = ktime_get_ns();
 	u32 i = 0;
 
-	while ((task = fb_coverage_next_active(cov, &i))) {
-		u64 deadline_ns = READ_ONCE(task->deadline_ns);
-
-		if (deadline_ns && deadline_ns <= now && task->map.n_wanted)
+	while ((task = fb_coverage_next_active(cov, &i)))
+		if (READ_ONCE(task->deadline_ns) - 1 < now && task->map.n_wanted)
 			return true;
-	}
 	return false;
 }
 
@@ -194,7 +188,7 @@ static enum fb_power_state fb_idle_ask(struct fb_disk *disk)
 
 	spin_lock_irq(&disk->lock);
 	if (fb_idle_was_passed(disk))
-		fb_power_doubt(power);
+		power->doubt = true;
 	ask = fb_power_must_ask(power, fb_drive_query_touched_ns(disk), ktime_get_ns());
 	suspended = !disk->q || fb_compat_queue_sleeps(disk->q);
 	power->doubt = false;
@@ -233,7 +227,6 @@ static bool fb_idle_is_awake(struct fb_coverage *cov)
 	return fb_power_spins(READ_ONCE(power->state));
 }
 
-/* Find the next block to be read for a task. */
 static bool fb_idle_find_block(struct fb_coverage *cov, struct freeblock_task *task,
 			       struct fb_plan_piece *piece)
 {
@@ -265,10 +258,7 @@ static bool fb_idle_find_block(struct fb_coverage *cov, struct freeblock_task *t
 					      now);
 }
 
-/*
- * Find the next read for the task that idle time goes to. @probe: out: the call that it is a probe
- * of; 0: it is for blocks.
- */
+/* Find the next read. @probe: out: the call that it is a probe of; 0: it is for blocks. */
 static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece, u32 *probe)
 {
 	struct freeblock_task *task = fb_task_choice_idle(cov);
@@ -283,8 +273,8 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece, u
 }
 
 /*
- * Offer a read to the scheduler and have its queue run; false: the read is no longer due. This
- * thread must not run the queue: that would send the foreground's requests at its priority.
+ * Offer a read; false: it is no longer due. The queue runs elsewhere: this thread would send the
+ * foreground's requests at its priority.
  */
 static bool fb_idle_offer(struct fb_disk *disk, const struct fb_plan_piece *piece, u32 probe)
 {

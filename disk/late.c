@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks that get too little.
- *
- * A task that would miss its deadline, and whose owner allowed it, has its blocks read by requests
- * that join the foreground, one at a time, as long as they occupy the disk for no more than the
- * share allowed (core/deadline.c). What a read is charged is measured when it ends
- * (disk/free_read.c). Between two of them a request of someone else's must have come: a disk
- * without foreground is left to idle time, which such reads would only interrupt.
- *
- * What keeps a task from reading (enum freeblock_wait) the thread finds, and tells the consumer of
- * changes; whatever may change it wakes the thread. Some reasons concern the disk as a whole, and
- * last: they count at once. The others are there between any two reads: they count only when the
- * task has got no block for a while.
- *
- * Locks: fb_disk.lock; the table is in disk/disk.h. Orders are the thread's.
+ * Tasks that get too little. A task that would miss its deadline, and whose owner allowed it, has
+ * its blocks read by requests that join the foreground, one at a time, for no more than the share
+ * allowed (core/deadline.c). Between two of them a request of someone else's must have come: a disk
+ * without foreground is left to idle time. What keeps a task from reading (enum freeblock_wait) the
+ * thread finds, and tells the consumer of changes. Some reasons concern the disk, and last: they
+ * count at once. The others are there between any two reads: they count only when the task has got
+ * no block for a while. Locks: fb_disk.lock; orders are the thread's.
  */
 #include "disk/disk.h"
 
@@ -57,7 +50,6 @@ static bool fb_late_may_read(struct fb_coverage *cov)
 	return fb_late_read_due_ns(disk) <= ktime_get_ns();
 }
 
-/* Find what to read next, in the order of idle reads, off quarantined blocks. */
 static bool fb_late_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 {
 	struct freeblock_task *task = cov->hurried;

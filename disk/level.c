@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How far a disk is served. Idle time needs nothing but the disk; gaps, and an order of our own,
- * need a map that fits: the model. Where there is none, or it proves wrong, reads go on in idle
- * time, and the foreground passes through to the drive. Locks: fb_disk.lock.
+ * need a map that fits: else the foreground passes through to the drive. Locks: fb_disk.lock.
  */
 #include <linux/module.h>
 
@@ -34,10 +33,7 @@ const char *fb_level_unserved(const struct fb_disk *disk)
 	return NULL;
 }
 
-/*
- * Why no map of this disk is used, valid under the lock; NULL: requests are ordered by the map, and
- * gaps are used.
- */
+/* Why no map of this disk is used, so requests are not ordered, nor gaps used; NULL: one is. */
 const char *fb_level_unmapped(const struct fb_disk *disk)
 {
 	const char *why = fb_level_unserved(disk);
@@ -59,10 +55,7 @@ const char *fb_level_unmapped(const struct fb_disk *disk)
 	return NULL;
 }
 
-/*
- * What keeps all tasks from reading; FREEBLOCK_WAIT_NONE if and only if fb_level_unserved() is
- * NULL.
- */
+/* What keeps all tasks from reading; FREEBLOCK_WAIT_NONE if fb_level_unserved() is NULL. */
 enum freeblock_wait fb_level_waiting_for(const struct fb_disk *disk)
 {
 	lockdep_assert_held(&disk->lock);

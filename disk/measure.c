@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What free reads cost: the controlled trial of one disk (core/cost/cost.h), which runs while there
- * are tasks, unless it is switched off; and how fast they may be (max_kib_s). Locks: fb_disk.lock,
- * held by every caller; the work judges a block from a copy, without it.
+ * are tasks; and how fast they may be (max_kib_s). Locks: fb_disk.lock, held by every caller; the
+ * work judges a block from a copy, without it.
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -21,7 +21,6 @@ u32 fb_measure_counted(const struct fb_disk *disk)
 	return n[FB_TRIAL_READ] + n[FB_TRIAL_WRITE];
 }
 
-/* hundredths of a millisecond */
 static u64 fb_measure_hundredths(u64 ns)
 {
 	return div_u64(ns + 5 * NSEC_PER_USEC, 10 * NSEC_PER_USEC);
@@ -40,7 +39,6 @@ static int fb_measure_number(const struct fb_trial_cost *cost, char *buf, size_t
 			 per_mille % 10);
 }
 
-/* what the guard has stopped, and at which cost */
 static int fb_measure_stopped(const struct fb_cost *c, char *buf, size_t size)
 {
 	static const char *const what[] = {
@@ -156,7 +154,7 @@ const struct fb_disk_client fb_measure_client = {
 static void fb_measure_allow(struct fb_disk *disk, u32 may)
 {
 	lockdep_assert_held(&disk->lock);
-	fb_idle_policy_withhold(&disk->idle.wait, fb_cost_controls(&disk->measure.cost));
+	disk->idle.wait.withheld = fb_cost_controls(&disk->measure.cost);
 	if (may == disk->measure.may)
 		return;
 	disk->measure.may = may;

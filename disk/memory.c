@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Accounting of the memory that the tasks of all disks use for maps, buffers, checksums and
- * uploads, and its limit, memory_mib. Locks: none; the account is atomic.
- */
+/* Accounting of the memory of all disks' tasks, and its limit, memory_mib. Locks: none. */
 #include <linux/atomic.h>
 #include <linux/err.h>
 #include <linux/module.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The model of a disk: it is replaced, corrected, and says how the maps of tasks count. It may come
- * while there are tasks, whose thread then puts it in force: they work on the same blocks with
- * another map. Locks: see disk/disk.h.
+ * The model of a disk: it is replaced, corrected, and says how the maps of tasks count; while there
+ * are tasks their thread puts it in force. Locks: see disk/disk.h.
  */
 #include "disk/disk.h"
 
@@ -85,9 +84,8 @@ bool fb_model_take(struct fb_disk *disk)
 }
 
 /*
- * Replace the model: at once or, while there are tasks, by their thread. @dm: the model; the disk
- * takes ownership; while there are tasks it has blocks of their size. Under fb_disk.config; may
- * sleep.
+ * Replace the model: at once or, while there are tasks, by their thread. The disk takes ownership.
+ * Under fb_disk.config; may sleep.
  */
 void fb_model_set(struct fb_disk *disk, struct disk_model *dm, bool same)
 {
@@ -106,8 +104,8 @@ void fb_model_set(struct fb_disk *disk, struct disk_model *dm, bool same)
 }
 
 /*
- * Apply what was learnt of seek times to the model, if that is due. Called by the thread, which
- * does not search meanwhile: only its search reads seek times without fb_disk.lock.
+ * Apply what was learnt of seek times, if that is due. Called by the thread, whose search alone
+ * reads seek times without the lock.
  */
 void fb_model_correct(struct fb_disk *disk)
 {

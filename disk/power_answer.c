@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What drives answer about their power states and timers, as the standards of SCSI and ATA have it;
- * see core/power.h. Pure: it waits for nothing, and needs no lock.
- */
+/* What drives answer about their power states and timers (SCSI, ATA); see core/power.h. Pure. */
 #include "disk/power_answer.h"
 
 /* SPC-5, table of sense keys and additional sense codes */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Probes: reads of single places in idle time that return their times to a task's consumer
- * (freeblock_task_probe()). They are idle reads of the task and go before its blocks: the Waiting
- * policy, the trial, the drive's power state and the foreground hold them back, too. A call's
- * probes are sent one after the other. Locks: fb_disk.lock for all of struct
- * fb_probe_call, and the consumer's array while it waits.
+ * (freeblock_task_probe()). They go before its blocks, one after the other, and all that holds idle
+ * reads back holds them back, too. Locks: fb_disk.lock for struct fb_probe_call, and the consumer's
+ * array while it waits.
  */
 #include <linux/jiffies.h>
 #include <linux/module.h>
@@ -30,7 +29,6 @@ bool fb_probe_waits(const struct fb_disk *disk)
 	return false;
 }
 
-/* A probe is over, its fields say how: the next one is to be sent, or the call has ended. */
 static void fb_probe_step(struct fb_probe_call *call)
 {
 	if (++call->at == call->n)
@@ -39,9 +37,8 @@ static void fb_probe_step(struct fb_probe_call *call)
 }
 
 /*
- * Get a task's next probe as an idle read. Places that are known to be bad, or in doubt, are not
- * tried: their recovery may take long; nor what the queue does not take in one piece. Return: the
- * number of its call; 0: there is none. Called by the thread.
+ * Get a task's next probe as an idle read, but for places that are bad or in doubt, or what the
+ * queue does not take in one piece. Return: the number of its call; 0: there is none.
  */
 u32 fb_probe_next(struct freeblock_task *task, struct fb_plan_piece *piece)
 {
@@ -97,11 +94,7 @@ static void fb_probe_tell(struct fb_coverage *cov, const struct fb_free_read *bu
 	}
 }
 
-/*
- * A probe has ended. What the queue or the drive has refused is sent again, in another way if the
- * command is not known. A place that cannot be read is the quarantine's matter as a block is.
- * Called by the thread.
- */
+/* A probe has ended. What was refused is sent again, in another way if the command is not known. */
 void fb_probe_absorb(struct fb_coverage *cov, struct fb_free_read *buf)
 {
 	u32 within = buf->lbn & (cov->disk->granule - 1);

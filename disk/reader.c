@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The thread of a disk: it searches gaps for the blocks that tasks want, keeps the carrier ready
- * for its plans, and uses idle time (disk/idle.c). It passes plans to the scheduler through the
- * mailbox (core/engine/gap.h). Locks: fb_disk.lock; struct fb_coverage belongs to the thread.
+ * The thread of a disk: it searches gaps for wanted blocks, keeps the carrier ready for its plans,
+ * which go through the mailbox (core/engine/gap.c), and uses idle time (disk/idle.c). Locks:
+ * fb_disk.lock; struct fb_coverage belongs to the thread.
  */
 #include <linux/kthread.h>
 
@@ -10,15 +10,12 @@
 #include "disk/trace_events.h"
 
 /*
- * How long a carrier is held without foreground work. With less up to a quarter of them return
- * unused; more gains nothing and delays runtime suspend. Also how often a freeze is polled for.
+ * How long a carrier is held without foreground work: less has a quarter of them return unused.
+ * Also how often a freeze is polled for.
  */
 #define FB_READER_HOLD_NS (20 * NSEC_PER_MSEC)
 
-/*
- * Searches in a row: a round's candidates, and one that ends the round; then a due carrier may
- * enter.
- */
+/* searches in a row: a round's candidates, and one that ends it; then a due carrier may enter */
 #define FB_READER_GAPS (FB_JOINT_CANDIDATES + 1)
 
 /* steps of a search, of about a microsecond each, between two looks at the clock */
@@ -43,11 +40,10 @@ struct fb_reader_job {
 	u32 gen;			/* fb_gap_mail.gen */
 	u64 budget_ns;			/* time for the search */
 	bool shared;			/* fb_gap_mail.shared */
-	/* share of the foreground's time that blocks may take which fit into no gap */
+	/* share of the foreground's time for blocks that fit into no gap */
 	u32 cost_ppm;
 };
 
-/* Ask the scheduler for the next gap. The lock is dropped between steps. */
 static void fb_reader_ask(struct fb_coverage *cov)
 {
 	struct fb_disk *disk = cov->disk;
@@ -106,7 +102,6 @@ static bool fb_reader_count(struct fb_disk *disk, u64 ns)
 	return more;
 }
 
-/* Go on with a search for some steps; returns the time spent. */
 static u64 fb_reader_step(struct fb_search *s, bool *more)
 {
 	u64 begin = ktime_get_ns();
@@ -187,10 +182,6 @@ static bool fb_reader_search(struct fb_coverage *cov)
 	return job.shared && again;
 }
 
-/*
- * A carrier is held only while it may be needed. Where blk-mq waits for it a queue run returns it,
- * or the thread if the queue is quiesced.
- */
 static bool fb_reader_must_return(struct fb_disk *disk)
 {
 	lockdep_assert_held(&disk->lock);
@@ -283,7 +274,6 @@ static void fb_reader_wait(struct fb_coverage *cov)
 		cov->blocked = false;
 }
 
-/* No buffer of ours is in use by the drive, the scheduler or a consumer. */
 static bool fb_reader_drained(struct fb_disk *disk)
 {
 	struct fb_free_read *buf = NULL;
@@ -295,7 +285,6 @@ static bool fb_reader_drained(struct fb_disk *disk)
 	return drained;
 }
 
-/* Stopping: give up plans and the carrier, and wait for reads in flight. */
 static void fb_reader_drain(struct fb_coverage *cov)
 {
 	struct fb_disk *disk = cov->disk;
@@ -317,8 +306,7 @@ static void fb_reader_drain(struct fb_coverage *cov)
 
 /*
  * Read for the tasks of a disk, at the lowest priority. The thread is not frozen for suspend,
- * because a suspending disk waits for the held carrier; its submissions do not wait for a frozen
- * queue (NOWAIT).
+ * because a suspending disk waits for the held carrier.
  */
 int fb_reader_thread(void *data)
 {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Recovery: the drive's, which may try for minutes to read a bad sector while the foreground waits,
- * and the kernel's, whose error handler resets the device and then the host adapter, with all its
- * disks, if aborting a command does not help.
- *
- * Locks: fb_disk.lock for a disk's part; fb_recovery_mutex for the list of disks that have had the
- * scheduler. The mutex may be taken with that of disk/disk.c held, and comes before fb_disk.lock.
+ * Recovery: the drive's, which may try for minutes to read a bad sector, and the kernel's, whose
+ * error handler resets the device and then the host adapter, with all its disks. Locks:
+ * fb_disk.lock for a disk's part; fb_recovery_mutex for the list of disks that have had the
+ * scheduler, after that of disk/disk.c and before fb_disk.lock.
  */
 #include <scsi/scsi_device.h>
 #include <scsi/scsi_host.h>
@@ -103,8 +101,8 @@ static void fb_recovery_work(struct work_struct *work)
 
 /*
  * A read of ours comes back. A time-out that aborting does not end has the error handler stop the
- * host adapter, and reset device, bus or adapter, before it gives the command back. libata's does
- * so with any error, but a failed read is back before its time.
+ * host adapter before it gives the command back. libata's does so with any error, but a failed read
+ * is back before its time.
  */
 void fb_recovery_watch(struct fb_free_read *buf)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which of a disk's tasks gaps, idle time and a share of the foreground's time go to: by
- * priority and deadline, and those first that would miss theirs. All functions run in the
- * thread and take no lock.
+ * Which of a disk's tasks gaps, idle time and a share of the foreground's time go to: by priority
+ * and deadline, late ones first. All run in the thread and take no lock.
  */
 #include "disk/disk.h"
 
@@ -10,16 +9,6 @@
 bool fb_task_choice_is_stalled(const struct freeblock_task *task)
 {
 	return fb_coverage_is_joint(task->disk->cov) && READ_ONCE(task->held) >= FREEBLOCK_HELD;
-}
-
-/* Would the task miss its deadline at its present rate, and can it take more? */
-static bool fb_task_choice_is_late(struct freeblock_task *task, u64 now)
-{
-	u64 left = task->map.n_wanted;
-
-	fb_deadline_measure(&task->pace, task->map.n_done, now);
-	return fb_deadline_is_late(&task->pace, left, READ_ONCE(task->deadline_ns), now) &&
-	       !fb_task_choice_is_stalled(task);
 }
 
 /* Does @a take precedence over @b? Late tasks do. No deadline, 0, wraps to the largest. */
@@ -40,14 +29,12 @@ static bool fb_task_choice_goes_first(const struct freeblock_task *a,
 	return a_ns < b_ns;
 }
 
-/* Has the task something to be read in idle time, and can take it? */
 static bool fb_task_choice_is_ready(const struct freeblock_task *task)
 {
-	if (READ_ONCE(task->state) != FB_TASK_RUNNING)
-		return false;
-	return READ_ONCE(task->probe.number) ||
-	       (task->wanted && task->map.n_wanted && !fb_task_choice_is_stalled(task) &&
-		!task->behind);
+	return READ_ONCE(task->state) == FB_TASK_RUNNING &&
+	       (READ_ONCE(task->probe.number) ||
+		(task->wanted && task->map.n_wanted && !fb_task_choice_is_stalled(task) &&
+		 !task->behind));
 }
 
 /* Choose the task that idle time goes to. Return: the task, or NULL. */
@@ -76,7 +63,10 @@ void fb_task_choice_map(struct fb_coverage *cov)
 		if (task->behind)
 			continue;
 		cov->map = fb_coverage_is_joint(cov) ? &cov->all : &task->map;
-		task->late = fb_task_choice_is_late(task, now);
+		fb_deadline_measure(&task->pace, task->map.n_done, now);
+		task->late = fb_deadline_is_late(&task->pace, task->map.n_wanted,
+						 READ_ONCE(task->deadline_ns), now) &&
+			     !fb_task_choice_is_stalled(task);
 		if (!task->late)
 			continue;
 		if (!late || fb_task_choice_goes_first(task, late))

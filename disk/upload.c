@@ -94,7 +94,6 @@ static int fb_upload_check_model(struct fb_disk *disk, const struct disk_model *
 	return 0;
 }
 
-/* The table is complete: put the model in force, or keep the old one and say why. */
 static int fb_upload_commit(struct fb_disk *disk)
 {
 	const struct dm_info *info;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reads that must come from the medium (Practical Scrubbing, III; Documentation/design.rst, From
- * the medium). VERIFY is disguised as a read, so that the elevator can schedule it: it is one
- * until it is handed to the driver and again once it is complete, so that the block layer's
- * accounts balance. In between it is a passthrough command. Locks: fb_disk.lock.
+ * the medium). VERIFY is disguised as a read, so that the elevator can schedule it and the block
+ * layer's accounts balance: it is a passthrough command only while the driver has it. Locks:
+ * fb_disk.lock.
  */
 #include <linux/rcupdate.h>
 #include <scsi/scsi_cmnd.h>
@@ -14,16 +14,15 @@
 #include "include/compat/fb_compat.h"
 
 /*
- * Verified sectors are rarely in the cache by chance, and a seek shorter than the model's does
- * not explain four of some thousand VERIFYs ending too early to be mechanical.
+ * Verified sectors are rarely in the cache by chance, and a seek shorter than the model's does not
+ * explain four of some thousand VERIFYs ending too early to be mechanical.
  */
 #define FB_VERIFY_CAUGHT 4
 #define FB_VERIFY_FORGET 1024
 /* One may fail by a unit attention or a busy host. */
 #define FB_VERIFY_FAILED 2
 /*
- * What passes the head for so long and takes no less was read, by a command that is believed from
- * then on. Of a shorter one the drive's and the host's overhead may be the most of it.
+ * What passes the head for so long and takes no less was read, by a command that is believed then.
  */
 #define FB_VERIFY_PROOF_NS NSEC_PER_MSEC
 /* where no map tells how fast sectors pass: 512 MB/s, which no disk's heads read */
@@ -126,8 +125,8 @@ bool fb_verify_has_fua(const struct fb_disk *disk)
 }
 
 /*
- * Try again what the kernel refused, if that may have changed. libata knows FUA in reads for NCQ
- * only, which the queue depth and its error handler turn off and on (ata_rwcmd_protocol()).
+ * Try again what the kernel refused: libata knows FUA in reads for NCQ only, which the queue depth
+ * and its error handler turn off and on (ata_rwcmd_protocol()).
  */
 void fb_verify_renew(struct fb_disk *disk)
 {
@@ -222,7 +221,7 @@ static FB_COMPAT_END_IO(fb_verify_end_io)
 
 /*
  * As scsi_alloc_request() does. A passthrough command without data has no bio, so ours waits in
- * end_io_data. It is not retried, nor are its errors held against the disk (scsi_noretry_cmd()).
+ * end_io_data. It is not retried, nor held against the disk (scsi_noretry_cmd()).
  */
 static void fb_verify_disguise(struct request *rq, struct bio *bio)
 {
@@ -270,7 +269,7 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 
 /*
  * Make a complete VERIFY a read again, just before the block layer accounts for its end, which it
- * does not of a passthrough command (blk_do_io_stat()); its start was accounted for.
+ * does not of a passthrough command (blk_do_io_stat()).
  */
 void fb_verify_restore(struct request *rq)
 {
@@ -303,9 +302,8 @@ void fb_verify_place(struct fb_free_read *buf)
 		scsi_get_sense_info_fld(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &info);
 	info <<= ilog2(queue_logical_block_size(rq->q)) - SECTOR_SHIFT;
 	/*
-	 * The good sectors of other reads were completed before and have advanced the request.
-	 * Wrong protection information is found when it has advanced over the whole read, so
-	 * that it does not say which sector is bad.
+	 * The good sectors of other reads were completed before and have advanced the request; with
+	 * wrong protection information over the whole read.
 	 */
 	bad = buf->how == FB_VERIFY_COMMAND && named ? info : blk_rq_pos(rq);
 	if (bad < buf->lbn || bad >= buf->lbn + buf->nsect)
@@ -335,10 +333,9 @@ static int fb_verify_retried(struct request *rq)
 
 /*
  * A request with a read of ours prepended failed, and the SCSI layer is about to send it again. The
- * read ends here, and has failed: five retries of a bad sector of ours would stall the foreground,
- * and libata would switch NCQ off. What is left is prepared anew, as scsi_mq_requeue_cmd() does,
- * with all of its retries. One that the drive was not ready for, or that another's error aborted,
- * stays as it is. fb_disk.lock not held.
+ * read ends here: five retries of a bad sector of ours would stall the foreground, and libata would
+ * switch NCQ off. What is left is prepared anew, as scsi_mq_requeue_cmd() does. One that the drive
+ * was not ready for, or that another's error aborted, stays as it is. Without the lock.
  */
 void fb_verify_split(struct fb_disk *disk, struct request *rq)
 {
@@ -403,8 +400,7 @@ static void fb_verify_bar(struct fb_disk *disk, enum fb_verify_how how)
 
 /*
  * A read of ours has ended, perhaps where a VERIFY or FUA had failed. If READ can read all of that,
- * in one piece or from front to back, the command is at fault, and soon not used any more. The
- * check ends under the same lock, so that the command is not chosen in between.
+ * the command is at fault, and soon not used any more.
  */
 void fb_verify_check(struct fb_disk *disk, const struct fb_free_read *buf, bool good)
 {
@@ -466,8 +462,8 @@ static enum fb_verify_fault fb_verify_sense(const struct fb_free_read *buf)
 }
 
 /*
- * Why a read of ours failed, whose bio ends. A command that is not known is not used any more; one
- * that fails otherwise, and not by the medium, not until READ has told whether it can read there.
+ * Why a read of ours failed. A command that is not known is not used any more; one that fails
+ * otherwise, and not by the medium, not until READ has told whether it can read there.
  */
 enum fb_verify_fault fb_verify_fault(struct fb_disk *disk, const struct fb_free_read *buf)
 {
@@ -544,9 +540,8 @@ static bool fb_verify_proves(struct fb_disk *disk, const struct fb_free_read *bu
 }
 
 /*
- * A request with a read of ours is complete. @verdict: or NULL: there is none. Most reads' bios end
- * before their request, without a verdict: such a read is over only now. One whose bio ends later
- * is over then, with the verdict noted.
+ * A request with a read of ours is complete. @verdict: or NULL. Most reads' bios end before their
+ * request: such a read is over only now. One whose bio ends later is over then.
  */
 void fb_verify_judge(struct fb_disk *disk, struct request *rq, const enum fb_head_verdict *verdict)
 {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Background reads of others: reads of the idle I/O class (btrfs scrub, backups under ionice, an
- * md check whose thread has that class). They wait in a pool of their own and are sent one at a
- * time while there is no foreground (the Waiting policy of "Practical Scrubbing", DSN 2012,
- * section IV). A task of another class may wait for one, for a page or a lock that its reader
- * holds: so the oldest goes before the foreground when three quarters of the age that it may have
- * are over, and reads of metadata stay in the foreground.
- * Locks: fb_disk.lock, held by every caller but where said.
+ * Background reads of others: reads of the idle I/O class (btrfs scrub, backups under ionice, an md
+ * check). They wait in a pool of their own and are sent one at a time while there is no foreground
+ * (Waiting, "Practical Scrubbing", IV). A task of another class may wait for one: so the oldest
+ * goes before the foreground when three quarters of its age are over, and reads of metadata stay in
+ * the foreground. Locks: fb_disk.lock, held but where said.
  */
 #include <linux/hash.h>
 #include <linux/ioprio.h>
@@ -35,8 +33,8 @@ static struct task_struct **fb_background_submitter(struct fb_sched *sched)
 }
 
 /*
- * Remember whether the current task's bio has the idle class: fb_background_limit_depth() does not
- * see the bio. If two tasks share a hash slot, a limit may be missed. Without locks.
+ * Remember whether the current task's bio has the idle class, which fb_background_limit_depth()
+ * does not see; two tasks may share a hash slot. Without locks.
  */
 void fb_background_note_bio(struct fb_sched *sched, const struct bio *bio)
 {
@@ -123,11 +121,6 @@ void fb_background_merged(struct fb_sched *sched, struct fb_sched_rq *fq, struct
 		list_move(&fq->r.fg.node, &sched->others.reqs);
 }
 
-static struct fb_sched_rq *fb_background_oldest(struct fb_sched *sched)
-{
-	return list_first_entry_or_null(&sched->others.reqs, struct fb_sched_rq, r.fg.node);
-}
-
 /* A foreground request is sent, which brings the turn of an old read nearer. */
 void fb_background_note_foreground(struct fb_sched *sched)
 {
@@ -154,7 +147,6 @@ void fb_background_note_sent(struct fb_sched *sched, struct fb_sched_rq *fq, u64
 
 /* ---- dispatch ---- */
 
-/* is there foreground, at the drive or pending? */
 static bool fb_background_has_foreground(const struct fb_sched *sched)
 {
 	const struct fb_engine *e = &sched->engine;
@@ -163,8 +155,8 @@ static bool fb_background_has_foreground(const struct fb_sched *sched)
 }
 
 /*
- * When the oldest read goes before the foreground; U64_MAX: there is no room at the drive, or it is
- * the foreground's turn. At a queue freeze, which waits for them, all do.
+ * When the oldest read goes before the foreground; U64_MAX: not now. At a queue freeze, which waits
+ * for them, all do.
  */
 static u64 fb_background_aged_ns(const struct fb_sched *sched, const struct fb_sched_rq *oldest)
 {
@@ -182,26 +174,14 @@ static u64 fb_background_aged_ns(const struct fb_sched *sched, const struct fb_s
 	return max(due_ns, others->aged_ns + others->expire_ns / 2);
 }
 
-/*
- * The read for idle time: the one that follows the last one, which the drive may have read ahead;
- * after a quarter of its time the oldest.
- */
-static struct fb_sched_rq *fb_background_follower(struct fb_sched *sched,
-						  struct fb_sched_rq *oldest, u64 now)
-{
-	struct request *next = NULL;
-
-	if (now - oldest->since_ns < sched->others.expire_ns / fb_background_fair)
-		next = elv_rb_find(&sched->sort[FB_POLICY_IDLE][READ], sched->others.next_lbn);
-	return next ? fb_sched_rq(next) : oldest;
-}
-
 /* The next background read, and when it may be sent; U64_MAX or NULL: something must change. */
 static struct fb_sched_rq *fb_background_next(struct fb_sched *sched, u64 now, u64 *due_ns)
 {
-	struct fb_sched_rq *oldest = fb_background_oldest(sched);
+	struct fb_sched_rq *oldest = list_first_entry_or_null(&sched->others.reqs,
+							      struct fb_sched_rq, r.fg.node);
 	/* without a head to move away all reads are sent at once, without waiting */
 	bool flash = fb_compat_is_flash(sched->q);
+	struct request *next = NULL;
 
 	lockdep_assert_held(&sched->disk->lock);
 	*due_ns = U64_MAX;
@@ -213,7 +193,10 @@ static struct fb_sched_rq *fb_background_next(struct fb_sched *sched, u64 now, u
 	}
 	if (!sched->others.flying || flash)
 		*due_ns = sched->others.fg_end_ns + (flash ? 0 : sched->others.wait_ns);
-	return fb_background_follower(sched, oldest, now);
+	/* what follows the last one may have been read ahead; after a while the oldest */
+	if (now - oldest->since_ns < sched->others.expire_ns / fb_background_fair)
+		next = elv_rb_find(&sched->sort[FB_POLICY_IDLE][READ], sched->others.next_lbn);
+	return next ? fb_sched_rq(next) : oldest;
 }
 
 /* The background read that is due; the caller sends it. NULL: none is. */

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What the kernel does for the engine (struct fb_engine_ops, core/engine/engine.h). Locks:
- * fb_disk.lock, held by every caller but where said.
- */
+/* What the kernel does for the engine (struct fb_engine_ops). Locks: fb_disk.lock, held. */
 #include <linux/blk-integrity.h>
 #include <linux/slab.h>
 
@@ -155,10 +152,7 @@ static void fb_host_learners(struct fb_engine *e, struct fb_completion *l)
 		/* while the thread searches with the model, it corrects it (fb_model_correct()) */
 		.may_correct = !disk->cov,
 		.guard = &disk->guard,
-		/*
-		 * It backs up the learnt conservatism, which keeps the cost at the target: it
-		 * must not trip when the cost varies around the target by chance.
-		 */
+		/* must not trip when the cost varies around the target by chance */
 		.guard_ppm = e->auto_margin ? 2 * sched->target_ppm : sched->target_ppm,
 		.probe = &disk->lookahead,
 		.stats = &disk->stats.engine.ends,
@@ -169,12 +163,7 @@ static void fb_host_learners(struct fb_engine *e, struct fb_completion *l)
 static noinline_for_stack void fb_host_look_at_phase(struct fb_disk *disk,
 						     const struct fb_completion_cmd *c, u64 now)
 {
-	struct fb_phase_read read = {
-		.lbn = c->lbn,
-		.nsect = c->nsect,
-		.sent_ns = c->sent_ns,
-		.end_ns = now,
-	};
+	struct fb_phase_read read = { c->lbn, c->nsect, .sent_ns = c->sent_ns, .end_ns = now };
 
 	if (!c->foreground || c->write || c->unplaced || c->failed) {
 		fb_phase_other(&disk->phase, now);

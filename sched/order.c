@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who orders (core/engine/order.c): when that is decided, timed where time is the reason. Locks:
- * fb_disk.lock, held by every caller but where said.
+ * Who orders (core/engine/order.c): when that is decided. Locks: fb_disk.lock, held but where said.
  */
 #include "sched/sched.h"
 
@@ -30,8 +29,8 @@ void fb_order_time(struct fb_sched *sched)
 }
 
 /*
- * Decide whether the drive orders. Called wherever a reason changes (Documentation/design.rst).
- * True: that has changed: where no run of the queue may come soon, the caller sees to one.
+ * Decide whether the drive orders, wherever a reason changes (Documentation/design.rst). True: that
+ * has changed: the caller sees to a run of the queue.
  */
 bool fb_order_decide(struct fb_sched *sched)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pending requests: their class, their pools and sort trees, and merging. Towards the kernel
- * this behaves like mq-deadline. Locks: fb_disk.lock, held by every caller but where said.
+ * Pending requests: their class, their pools and sort trees, and merging, towards the kernel as
+ * mq-deadline's. Locks: fb_disk.lock, held but where said.
  */
 #include <linux/ioprio.h>
 
@@ -47,7 +47,6 @@ void fb_pool_add(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 	fq->state = FB_SCHED_POOLED;
 }
 
-/* a request is no longer to be found by those who merge */
 static void fb_pool_unhash(struct fb_sched *sched, struct fb_sched_rq *fq)
 {
 	struct request *rq = fq->rq;

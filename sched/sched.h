@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The scheduler of one queue: state and functions shared by freeblock_iosched.c and sched/. [L]:
- * guarded by fb_disk.lock, which callers hold but where a file says otherwise.
- */
+/* The scheduler of one queue. [L]: under fb_disk.lock, which callers hold but where it is said. */
 #ifndef FB_SCHED_H
 #define FB_SCHED_H
 
@@ -29,14 +26,10 @@ struct fb_sched_rq {
 	struct fb_engine_rq r;	/* @r.background reads are in fb_sched.others or sent from there */
 	struct request *rq;		/* NULL: no request has this slot */
 	enum fb_sched_state state;
-	/*
-	 * a read has been prepended to it; only once, as a remainder that the driver gives back
-	 * could otherwise be requeued for ever
-	 */
+	/* a read has been prepended: only once, as a remainder could be requeued for ever */
 	bool prepended;
 	u64 measured_ns;		/* since then the trial counts it; 0: it does not */
-	/* since it was sent: all of it is ours, even if it has joined the foreground */
-	bool own;
+	bool own;			/* since it was sent: all of it is ours */
 	bool idle;			/* it has the idle I/O class */
 	u64 since_ns;	/* arrival as a background read; 0: it is none, or was sent */
 };
@@ -68,19 +61,16 @@ struct fb_sched {
 	struct fb_engine engine;	/* what is sent next, and what is at the device */
 	struct fb_disk *disk;
 	struct request_queue *q;
-	/* tells the elevator of a changed tunable */
-	void (*changed)(struct fb_sched *sched);
+	void (*changed)(struct fb_sched *sched);	/* a tunable has changed */
 	/* pending ones by LBN, per class and direction; @others are FB_POLICY_IDLE reads */
 	struct rb_root sort[FB_POLICY_CLASSES][2];
-	/* to be sent first: requeued, or without a struct fb_sched_rq */
-	struct list_head bypass;
+	struct list_head bypass; /* requeued, or without a struct fb_sched_rq: to be sent first */
 	struct fb_background others;	/* pending background reads of others */
 	u32 nr_unseen;			/* requests at the device past schedulers, as last seen */
 	struct hrtimer timer;		/* runs the queue when fb_engine.window_ns is over */
 	struct hrtimer order_timer;	/* decides who orders, and runs the queue */
 	u64 order_due_ns;		/* when; 0: it is not started for that; 1: at once */
-	/* if it is not learnt: added to seek estimates of the freeblock decision */
-	u64 conservatism_ns;
+	u64 conservatism_ns;		/* if it is not learnt: added to seek estimates */
 	u32 target_ppm;			/* bound of the guard */
 	u64 expire_ns[2];		/* longest wait of a read [0] and a write [1] */
 

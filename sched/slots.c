@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where the scheduler keeps its data of requests: an array for each set of scheduler tags, indexed
- * by request.internal_tag, so that nothing is allocated for a request. Locks: none. A slot is its
- * request's from prepare_request() to finish_request(), as the tag is; arrays are replaced only
- * while the queue is frozen, when there is no request.
+ * The scheduler's data of requests: an array for each set of scheduler tags, by
+ * request.internal_tag. Locks: none. A slot is its request's from prepare_request() to
+ * finish_request(), as the tag is; arrays are replaced only while the queue is frozen, when there
+ * is no request.
  */
 #include <linux/slab.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The scheduler's tunables in sysfs, queue/iosched/
- * (Documentation/ABI/testing/sysfs-block-freeblock). Locks: fb_disk.lock around everything that
- * the scheduler reads.
+ * The scheduler's tunables, queue/iosched/ (Documentation/ABI/testing/sysfs-block-freeblock).
+ * Locks: fb_disk.lock around everything that the scheduler reads.
  */
 #include "sched/sched.h"
 

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The file "coverage", written back piece by piece; see tasks/coverage_file.h. The caller's locks
- * serialise the pieces.
- */
+/* The file "coverage", written back piece by piece; the caller serialises. */
 #include "tasks/coverage_file.h"
 
 /*
- * Begin a map from the header of a file, which must be this disk's. @file: the map, with the header
- * that this disk's file has. @piece: the piece at offset 0; the rest of it is taken by
- * fb_coverage_file_take(). @why: out: FB_COVERAGE_FILE_WHY characters, why it is refused. Return:
- * 0; -EINVAL, and nothing is changed.
+ * Begin a map from the piece at offset 0, whose header must be this disk's, @file's. @why: out:
+ * FB_COVERAGE_FILE_WHY characters. Return: 0; -EINVAL, and nothing is changed.
  */
 int fb_coverage_file_begin(struct fb_coverage_file *file, const void *piece, size_t count,
 			   char *why)
@@ -51,11 +46,7 @@ good:
 	return 0;
 }
 
-/*
- * Take the next piece. @file: the map; a piece at offset 0 is what it was begun from. @why: out:
- * FB_COVERAGE_FILE_WHY characters, why it is refused. Return: 0; -EINVAL if it is not the next one
- * or longer than what is left. Nothing is changed then.
- */
+/* Take the next piece; that at offset 0 again. Return: 0; -EINVAL, and nothing is changed. */
 int fb_coverage_file_take(struct fb_coverage_file *file, u64 off, const void *piece,
 			  size_t count, char *why)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The file "coverage" of a scrub (Documentation/ABI/testing/sysfs-kernel-freeblock): a header
- * and a map with a bit for each block. This code uses nothing of the kernel, so that the fuzzer
- * can use it, too.
+ * The file "coverage" of a scrub (Documentation/ABI/testing/sysfs-kernel-freeblock): a header and a
+ * map with a bit for each block. Core.
  */
 #ifndef FB_COVERAGE_FILE_H
 #define FB_COVERAGE_FILE_H
@@ -25,7 +24,7 @@ struct fb_coverage_file_header {
 
 /* A map that is being written back */
 struct fb_coverage_file {
-	/* of the disk's own file; once begun, of that which is written back */
+	/* the disk's own; once begun, of what is written back */
 	struct fb_coverage_file_header header;
 	void *map;			/* the map, cleared when the file begins */
 	size_t bytes;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Jobs: scan and scrub. The scan reads a disk or a range once and counts the blocks. The scrub
- * (Practical Scrubbing) has every block read from the medium and ignores the data. Its coverage
- * holds the blocks that were good in a pass: it outlives the task, can be read as the file
- * "coverage" at any time, and can be written back so that a later scrub continues from it.
- *
+ * (Practical Scrubbing) has every block read from the medium and ignores the data. Its coverage,
+ * the file "coverage", outlives the task, and can be written back for a later scrub to continue.
  * Locks: fb_job.lock; the table is in Documentation/design.rst.
  */
 #include <linux/blkdev.h>
@@ -32,8 +30,8 @@ struct fb_job_pass {
 };
 
 /*
- * One run. The callbacks, called one at a time and without the lock, write end_ns and the fields
- * behind it, and the pass's count; who reads them meanwhile does it with READ_ONCE().
+ * One run. The callbacks, without the lock, write end_ns and what is behind it, and the pass's
+ * count; others use READ_ONCE().
  */
 struct fb_job_run {
 	u32 numbers;		/* how many of first and count were given */
@@ -57,13 +55,13 @@ struct fb_job_run {
 };
 
 /*
- * The runs of a kind on a disk, one after the other. The lock serialises commands and readers.
- * It is neither taken in a callback nor held while a task that ran is destroyed, because that
- * waits for the disk.
+ * The runs of a kind on a disk, one after the other. The lock serialises commands and readers. It
+ * is neither taken in a callback nor held while a task that ran is destroyed: that waits for the
+ * disk.
  */
 struct fb_job {
 	enum fb_job_kind kind;
-	struct mutex lock;	/* see above */
+	struct mutex lock;
 	struct fb_disk *disk;
 	char name[FB_NAME_LEN];		/* the disk's, at the last command */
 	struct gendisk *gendisk;	/* during a command; NULL: the disk is gone */
@@ -154,7 +152,6 @@ static void fb_job_reap(struct work_struct *work)
 	job->active = false;
 }
 
-/* get a disk's job and lock it; NULL: no memory */
 static struct fb_job *fb_job_open(struct fb_disk *disk, enum fb_job_kind kind)
 {
 	struct fb_job *job = READ_ONCE(disk->job[kind]), *other;
@@ -288,7 +285,6 @@ static int fb_job_begin_pass(struct fb_job *job, u64 began, u32 passes)
 	return 0;
 }
 
-/* continue the present pass if that is asked for and possible, else begin a new one */
 static int fb_job_prepare(struct fb_job *job)
 {
 	int ret;
@@ -412,9 +408,8 @@ static int fb_job_command(struct fb_job *job, char *text)
 }
 
 /*
- * Execute a command written to a job's file. @text: a command of Documentation/ABI; a trailing
- * newline is allowed. May sleep; does no I/O. It does not wait for the job: its file shows the
- * state. Return: @count; or an error of Documentation/ABI, and nothing has changed.
+ * Execute a command of Documentation/ABI, which also has the errors. May sleep; does no I/O, nor
+ * waits for the job. Return: @count; or an error, and nothing has changed.
  */
 ssize_t fb_job_store(struct fb_disk *disk, enum fb_job_kind kind, const char *text, size_t count)
 {
@@ -529,7 +524,6 @@ void fb_job_describe(struct fb_disk *disk, struct seq_file *m)
 
 /* ---- the file "coverage" ---- */
 
-/* the header of the present pass; a disk without @id has its name instead */
 static struct fb_coverage_file_header fb_job_header(const struct fb_job *job)
 {
 	const char *id = job->disk->id;
@@ -547,10 +541,7 @@ static struct fb_coverage_file_header fb_job_header(const struct fb_job *job)
 	return h;
 }
 
-/*
- * Read a piece of the file "coverage". May sleep; does not allocate. Return: bytes read; 0 at the
- * end; -ENODATA if there was no scrub and nothing written back.
- */
+/* Read a piece of the file "coverage"; -ENODATA if there was no scrub and nothing written back. */
 ssize_t fb_job_read_coverage(struct fb_disk *disk, char *buf, loff_t off, size_t count)
 {
 	struct fb_job *job = READ_ONCE(disk->job[FB_JOB_SCRUB]);
@@ -622,10 +613,7 @@ static int fb_job_take_piece(struct fb_job *job, const struct file *file, const 
 	return ret;
 }
 
-/*
- * Write back a piece of a saved file "coverage". May sleep; does no I/O. Return: @count; or an
- * error of Documentation/ABI, with the reason in the log.
- */
+/* Write back a piece of a saved file "coverage". May sleep; does no I/O. */
 ssize_t fb_job_write_coverage(struct fb_disk *disk, const struct file *file, const char *buf,
 			      loff_t off, size_t count)
 {

@@ -8,20 +8,8 @@ size_t fb_record_bytes(const struct fb_record_slot *slot, bool has_data)
 	return has_data && slot->status == FREEBLOCK_STATUS_OK ? (size_t)slot->sectors * 512 : 0;
 }
 
-/* without data a record could exceed its 32-bit count of sectors */
-static bool fb_record_joins(const struct freeblock_record *record,
-			    const struct fb_record_slot *slot)
-{
-	return slot->type == FREEBLOCK_RECORD_BLOCKS && slot->status == record->status &&
-	       slot->user_data == record->user_data &&
-	       slot->first == record->first + record->sectors &&
-	       slot->sectors <= U32_MAX - record->sectors;
-}
-
 /*
- * Make the next record that fits. @ring: the blocks that wait, at least one. @size: bytes available
- * for the record and its data. @record: out: the record's header. Return: number of slots in the
- * record; 0: not even one fits.
+ * Make the next record that fits in @size bytes with its data. Return: its number of slots, or 0.
  */
 u32 fb_record_next(const struct fb_record_ring *ring, size_t size, struct freeblock_record *record)
 {
@@ -40,7 +28,11 @@ u32 fb_record_next(const struct fb_record_ring *ring, size_t size, struct freebl
 		const struct fb_record_slot *slot = &ring->slot[i];
 		size_t bytes = fb_record_bytes(slot, ring->has_data);
 
-		if (!fb_record_joins(record, slot) ||
+		/* without data a record could exceed its 32-bit count of sectors */
+		if (slot->type != FREEBLOCK_RECORD_BLOCKS || slot->status != record->status ||
+		    slot->user_data != record->user_data ||
+		    slot->first != record->first + record->sectors ||
+		    slot->sectors > U32_MAX - record->sectors ||
 		    sizeof(*record) + record->data_bytes + bytes > size)
 			break;
 		record->sectors += slot->sectors;

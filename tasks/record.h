@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Records of /dev/freeblock: blocks that wait to be read, joined where they are adjacent. This
- * code uses nothing of the kernel, so that the unit tests can use it, too.
- */
+/* Records of /dev/freeblock: blocks that wait to be read, joined where they are adjacent. Core. */
 #ifndef FB_RECORD_H
 #define FB_RECORD_H
 

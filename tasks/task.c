@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks: their life cycle, and the changes that consumers make (the interface is
- * include/freeblock.h). disk/coverage.c reads for them, and disk/delivery.c delivers what was
- * read.
- *
- * Locks: fb_disk.life for creation, start and destruction; fb_disk.lock for states and
- * counts; the table is in disk/disk.h.
+ * Tasks: their life cycle, and the changes that consumers make (include/freeblock.h). Locks:
+ * fb_disk.life for creation, start and destruction; fb_disk.lock for states and counts; the table
+ * is in disk/disk.h.
  */
 #include <linux/cgroup.h>
 #include <linux/kthread.h>
@@ -22,10 +19,7 @@ static atomic_t fb_task_last_id;
 
 /* ---- creation ---- */
 
-/*
- * The tasks that are not over, those that are not started included: they are listed, and limited to
- * FREEBLOCK_TASKS. Under fb_disk.life or fb_disk.lock.
- */
+/* The tasks that are not over, started or not. Under fb_disk.life or fb_disk.lock. */
 u32 fb_task_count(const struct fb_disk *disk)
 {
 	const struct freeblock_task *task;
@@ -39,7 +33,6 @@ u32 fb_task_count(const struct fb_disk *disk)
 	return n;
 }
 
-/* a bitmap of the disk's granules, charged to @account */
 static int fb_task_init_map(struct fb_disk *disk, struct fb_bitmap *map, u64 *account)
 {
 	u64 granules = fb_disk_granules(disk);
@@ -196,7 +189,6 @@ static bool fb_task_has_range(const struct freeblock_task *task, u64 first, u64 
 	       (!(count & (granule - 1)) || first + count == sectors);
 }
 
-/* make a change of each range; on failure there is none */
 static int fb_task_make_ops(struct freeblock_task *task, enum fb_op_kind kind, bool uncovered,
 			    const struct freeblock_range *ranges, u32 n, struct list_head *ops)
 {
@@ -226,7 +218,6 @@ static int fb_task_has_room(const struct freeblock_task *task, u32 n)
 	return task->ntodo + n > FREEBLOCK_RANGES ? -ENOSPC : 0;
 }
 
-/* queue @n changes for the thread; on failure none */
 static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 n)
 {
 	struct fb_disk *disk = task->disk;
@@ -546,7 +537,7 @@ static int fb_task_need_thread(struct freeblock_task *task)
 	return 0;
 }
 
-static int fb_task_start_locked(struct freeblock_task *task)
+int freeblock_task_start(struct freeblock_task *task)
 {
 	static const fb_idle_order_fn orders[] = {
 		[FREEBLOCK_ORDER_NEAR] = fb_idle_order_near,
@@ -556,6 +547,8 @@ static int fb_task_start_locked(struct freeblock_task *task)
 	struct fb_disk *disk = task->disk;
 	int ret;
 
+	guard(fb_noio)(current);
+	guard(mutex)(&disk->life);
 	if (READ_ONCE(task->state) != FB_TASK_NEW)
 		return READ_ONCE(task->state) < FB_TASK_STOPPING ? -EBUSY : -ESHUTDOWN;
 	if (!task->ntodo && !(task->ops->flags & FREEBLOCK_KEEP))
@@ -571,13 +564,6 @@ static int fb_task_start_locked(struct freeblock_task *task)
 	guard(spinlock_irq)(&disk->lock);
 	return fb_delivery_start(task);
 }
-
-int freeblock_task_start(struct freeblock_task *task)
-{
-	guard(fb_noio)(current);
-	guard(mutex)(&task->disk->life);
-	return fb_task_start_locked(task);
-}
 EXPORT_SYMBOL_GPL(freeblock_task_start);
 
 void freeblock_task_stop(struct freeblock_task *task)
@@ -587,22 +573,17 @@ void freeblock_task_stop(struct freeblock_task *task)
 }
 EXPORT_SYMBOL_GPL(freeblock_task_stop);
 
-static int fb_task_switch(struct freeblock_task *task, enum fb_task_state from,
-			  enum fb_task_state to)
-{
-	guard(spinlock_irqsave)(&task->disk->lock);
-	return fb_delivery_switch(task, from, to);
-}
-
 int freeblock_task_pause(struct freeblock_task *task)
 {
-	return fb_task_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
+	guard(spinlock_irqsave)(&task->disk->lock);
+	return fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_pause);
 
 int freeblock_task_resume(struct freeblock_task *task)
 {
-	return fb_task_switch(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
+	guard(spinlock_irqsave)(&task->disk->lock);
+	return fb_delivery_switch(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_resume);
 
@@ -711,8 +692,8 @@ static u32 fb_task_copy_rows(struct fb_disk *disk, struct fb_task_row *row)
 }
 
 /*
- * For people, a line each: id, name, state, priority, blocks in total, done and failed, sectors per
- * block. What a coverage had before the start is in total and done.
+ * For people, a line each: id, name, state, priority, blocks in total, done and failed, what a
+ * coverage had before included, and sectors per block.
  */
 void fb_task_list(struct fb_disk *disk, struct seq_file *m)
 {
@@ -747,8 +728,8 @@ static int fb_task_control(struct fb_disk *disk, u32 id, const char *word)
 }
 
 /*
- * Execute "stop ID", "pause ID" or "resume ID". May sleep. Return: 0; -EINVAL (not a command, or
- * the task is not started or stopping), -ENOENT (no such task), -EALREADY.
+ * Execute "stop ID", "pause ID" or "resume ID". 0; -EINVAL (not a command, or the task is not
+ * started or stopping), -ENOENT (no such task), -EALREADY.
  */
 int fb_task_command(struct fb_disk *disk, const char *text)
 {

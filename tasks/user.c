@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tasks for user space: the character device /dev/freeblock. An open file is a task; the interface
- * is include/uapi/freeblock.h. This file uses the rest of the module only by include/freeblock.h.
+ * is include/uapi/freeblock.h. This file uses the rest of the module only by include/freeblock.h. A
+ * call that fails has changed nothing: what may fail comes first, the copy of its results included.
  *
- * Blocks go through the file's queue, tasks/user_queue.c. Apart from its task, a file needs
- * memory only for that queue and its coverage. A call that fails has changed nothing: what may
- * fail comes first, the copy of its results included.
- *
- * Locks, outermost first; those of a queue nest inside none of these:
+ * Locks, outermost first; fb_user_queue.reader, a mutex, nests inside none of these:
  *
  *   fb_user_file.config	mutex: serialises ioctl(), but for the wait of FREEBLOCK_IOC_PROBE.
  *			The task is created under it, once.
@@ -22,23 +19,342 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "tasks/record.h"
 #include "tasks/tasks.h"
 #include "tasks/user_check.h"
-#include "tasks/user_queue.h"
 #include "include/compat/fb_cleanup.h"
 #include "include/freeblock.h"
 
 #define FB_USER_CLOSE (5 * HZ)	/* close() waits no longer for the task's end */
+#define FB_USER_QUEUE_LOOK (HZ / 2)	/* how often a waiting callback polls for a stop */
+
+/*
+ * The queue of an open file: the task's callback puts blocks in, sleeping while there is no room,
+ * and read() takes them out. The callback takes no lock: it alone moves @head, and @filled hands
+ * blocks over.
+ */
+struct fb_user_queue {
+	/* serialises read() while it takes blocks, not while it waits; page faults come under it */
+	struct mutex reader;
+	u64 start;			/* first sector of the block device on the disk */
+	u64 sectors;			/* its length */
+	u32 granule;			/* sectors per block */
+	u32 slots;			/* length of the ring in blocks */
+	struct fb_record_slot *slot;	/* the ring */
+	void *data;			/* the blocks' data; NULL: without data */
+	u32 head;			/* where the next block goes; the callback's */
+	u32 tail;			/* the next block to be read; under @reader */
+	atomic_t filled;		/* blocks between @tail and @head */
+	atomic_t events;		/* those of them that are events */
+	u64 adds;	/* how often ranges were added: an event queued before the last is stale */
+	u64 told;			/* @adds when an event was last queued; the callback's */
+	struct freeblock_coverage *coverage;	/* blocks that were read() without error; or NULL */
+	bool stalled;			/* the callback waits for room */
+	size_t needed;			/* bytes of the record that did not fit a reader's buffer */
+	u64 stalled_ns;			/* time for which the callback has waited; the callback's */
+	bool closing;			/* the file is being closed: there are no more readers */
+	bool ended;			/* the task has ended, and @why is valid */
+	enum freeblock_end why;
+	wait_queue_head_t readable;	/* readers wait here */
+	wait_queue_head_t space;	/* the callback waits here */
+};
+
+/*
+ * Return: 0; -EINVAL: not even one block fits; -ENOSPC: memory_mib would be exceeded; -ENOMEM. On
+ * failure the caller frees what there is. May sleep.
+ */
+static int fb_user_queue_alloc(struct fb_user_queue *q, u32 kib, bool wants_data)
+{
+	size_t block = wants_data ? (size_t)q->granule << SECTOR_SHIFT : 0;
+	struct fb_record_slot *slot;
+	void *data;
+
+	q->slots = ((size_t)kib << 10) / (block + sizeof(*q->slot));
+	if (!q->slots)
+		return -EINVAL;
+	slot = freeblock_alloc(q->slots * sizeof(*slot), "a reader's records");
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
+	q->slot = slot;
+	if (!block)
+		return 0;
+	data = freeblock_alloc(q->slots * block, "a reader's buffer");
+	if (IS_ERR(data))
+		return PTR_ERR(data);
+	q->data = data;
+	return 0;
+}
+
+static void fb_user_queue_free(struct fb_user_queue *q)
+{
+	freeblock_coverage_destroy(q->coverage);
+	freeblock_free(q->data, (u64)q->slots * q->granule << SECTOR_SHIFT);
+	freeblock_free(q->slot, (u64)q->slots * sizeof(*q->slot));
+	q->coverage = NULL;
+	q->data = NULL;
+	q->slot = NULL;
+}
+
+/* ---- the queue, the task's side ---- */
+
+static u32 fb_user_queue_status(blk_status_t status)
+{
+	switch (status) {
+	case BLK_STS_OK:
+		return FREEBLOCK_STATUS_OK;
+	case BLK_STS_MEDIUM:
+		return FREEBLOCK_STATUS_UNREADABLE;
+	case BLK_STS_NOTSUPP:
+		return FREEBLOCK_STATUS_UNVERIFIED;
+	default:
+		return FREEBLOCK_STATUS_UNTRIED;
+	}
+}
+
+static void *fb_user_queue_data(const struct fb_user_queue *q, u32 i)
+{
+	return q->data + (((size_t)i * q->granule) << SECTOR_SHIFT);
+}
+
+static bool fb_user_queue_has_space(const struct fb_user_queue *q)
+{
+	return atomic_read_acquire(&q->filled) < q->slots;
+}
+
+static struct freeblock_progress fb_user_queue_progress(struct freeblock_task *task)
+{
+	struct freeblock_progress progress;
+
+	freeblock_task_progress(task, &progress);
+	return progress;
+}
+
+/*
+ * A reader may be slow: the wait is idle, not to be reported as a hung task. No event comes
+ * meanwhile, for this is the task's work: poll() looks anew now and then, and a stop by the
+ * administrator is polled for. What does not fit is then dropped.
+ */
+static bool fb_user_queue_wait(struct fb_user_queue *q, struct freeblock_task *task)
+{
+	u64 begun;
+
+	if (fb_user_queue_has_space(q))
+		return true;
+	begun = ktime_get_ns();
+	WRITE_ONCE(q->stalled, true);
+	while (!fb_user_queue_has_space(q) && !READ_ONCE(q->closing) &&
+	       !fb_user_queue_progress(task).stopping) {
+		wake_up(&q->readable);
+		wait_event_idle_timeout(q->space,
+					fb_user_queue_has_space(q) || READ_ONCE(q->closing),
+					FB_USER_QUEUE_LOOK);
+	}
+	WRITE_ONCE(q->stalled, false);
+	WRITE_ONCE(q->stalled_ns, q->stalled_ns + ktime_get_ns() - begun);
+	return fb_user_queue_has_space(q);
+}
+
+static void fb_user_queue_push(struct fb_user_queue *q, const struct fb_record_slot *slot)
+{
+	q->slot[q->head] = *slot;
+	q->head = q->head + 1 == q->slots ? 0 : q->head + 1;
+	atomic_fetch_inc_release(&q->filled);
+	wake_up(&q->readable);
+}
+
+/* The task's callback: queue a block's part within the block device. Sleeps until there is room. */
+static void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task,
+			      const struct freeblock_block *block)
+{
+	u64 lbn = block->lbn, first = max(lbn, q->start);
+	u64 end = min(lbn + block->sectors, q->start + q->sectors);
+	const struct fb_record_slot slot = {
+		.first = first - q->start,
+		.user_data = block->user_data,
+		.sectors = end - first,
+		.type = FREEBLOCK_RECORD_BLOCKS,
+		.status = fb_user_queue_status(block->status),
+	};
+
+	if (WARN_ON_ONCE(first >= end) || !fb_user_queue_wait(q, task))
+		return;
+	if (q->data && block->data)
+		memcpy(fb_user_queue_data(q, q->head),
+		       block->data + ((first - lbn) << SECTOR_SHIFT),
+		       (end - first) << SECTOR_SHIFT);
+	fb_user_queue_push(q, &slot);
+}
+
+/* The task's callback: queue that all was delivered, unless more was added. Sleeps likewise. */
+static void fb_user_queue_put_event(struct fb_user_queue *q, struct freeblock_task *task, u16 type)
+{
+	struct fb_record_slot slot = { .type = type };
+
+	if (!fb_user_queue_wait(q, task))
+		return;
+	/* pairs with fb_user_change(): what is not counted here is known to the task */
+	slot.user_data = smp_load_acquire(&q->adds);
+	if (!fb_user_queue_progress(task).caught_up)
+		return;
+	WRITE_ONCE(q->told, slot.user_data);
+	atomic_inc(&q->events);
+	fb_user_queue_push(q, &slot);
+}
+
+static void fb_user_queue_end(struct fb_user_queue *q, enum freeblock_end why)
+{
+	q->why = why;
+	/* pairs with fb_user_queue_has_ended() */
+	smp_store_release(&q->ended, true);
+	wake_up(&q->readable);
+}
+
+/* ---- the queue, the reader's side ---- */
+
+/* If true, fb_user_queue.why is valid, and the last block is in the queue. */
+static bool fb_user_queue_has_ended(const struct fb_user_queue *q)
+{
+	/* pairs with fb_user_queue_end() */
+	return smp_load_acquire(&q->ended);
+}
+
+static int fb_user_queue_copy(const struct fb_user_queue *q, const struct freeblock_record *record,
+			      u32 n, char __user *to)
+{
+	u32 i = q->tail;
+
+	if (copy_to_user(to, record, sizeof(*record)))
+		return -EFAULT;
+	to += sizeof(*record);
+	for (; n && record->data_bytes; n--) {
+		size_t bytes = fb_record_bytes(&q->slot[i], q->data);
+
+		if (copy_to_user(to, fb_user_queue_data(q, i), bytes))
+			return -EFAULT;
+		to += bytes;
+		i = i + 1 == q->slots ? 0 : i + 1;
+	}
+	return 0;
+}
+
+/* a block counts as covered from when all of its data are with the reader */
+static void fb_user_queue_cover(struct fb_user_queue *q, u32 n)
+{
+	u32 i = q->tail;
+
+	for (; n; n--) {
+		const struct fb_record_slot *slot = &q->slot[i];
+
+		if (slot->type != FREEBLOCK_RECORD_BLOCKS)
+			atomic_dec(&q->events);
+		else if (q->coverage && slot->status == FREEBLOCK_STATUS_OK)
+			freeblock_coverage_set(q->coverage,
+					       div_u64(q->start + slot->first, q->granule));
+		i = i + 1 == q->slots ? 0 : i + 1;
+	}
+}
+
+static void fb_user_queue_drop(struct fb_user_queue *q, u32 n)
+{
+	fb_user_queue_cover(q, n);
+	q->tail = q->tail + n >= q->slots ? q->tail + n - q->slots : q->tail + n;
+	atomic_fetch_sub_release(n, &q->filled);
+	wake_up(&q->space);
+}
+
+/* drop events that were queued before ranges were added: more is to come */
+static void fb_user_queue_drop_stale(struct fb_user_queue *q)
+{
+	while (atomic_read_acquire(&q->filled)) {
+		const struct fb_record_slot *slot = &q->slot[q->tail];
+
+		if (slot->type == FREEBLOCK_RECORD_BLOCKS || slot->user_data == READ_ONCE(q->adds))
+			return;
+		fb_user_queue_drop(q, 1);
+	}
+}
+
+/* a record leaves the ring only when all of it was copied; returns 0 if there is none */
+static ssize_t fb_user_queue_take(struct fb_user_queue *q, char __user *to, size_t size)
+{
+	struct fb_record_ring ring = { q->slot, q->slots, .has_data = q->data };
+	struct freeblock_record record;
+	size_t done = 0;
+	u32 n;
+
+	lockdep_assert_held(&q->reader);
+	for (;;) {
+		fb_user_queue_drop_stale(q);
+		ring.filled = atomic_read_acquire(&q->filled);
+		if (!ring.filled)
+			break;
+		ring.tail = q->tail;
+		n = fb_record_next(&ring, size - done, &record);
+		if (!n && !done) {
+			WRITE_ONCE(q->needed, sizeof(record) +
+				   fb_record_bytes(&q->slot[q->tail], q->data));
+			return -EMSGSIZE;
+		}
+		if (!n)
+			break;
+		if (fb_user_queue_copy(q, &record, n, to + done))
+			return done ? done : -EFAULT;
+		done += sizeof(record) + record.data_bytes;
+		fb_user_queue_drop(q, n);
+	}
+	return done;
+}
+
+/*
+ * Copy records to a reader. May sleep. Return: bytes copied; 0: all was delivered and read;
+ * -EMSGSIZE: the next record does not fit, see fb_user_queue.needed; -EFAULT; -EAGAIN: there is no
+ * block yet; -ECANCELED: stopped before; -ENODEV: the disk is gone; -ERESTARTSYS.
+ */
+static ssize_t fb_user_queue_read(struct fb_user_queue *q, struct freeblock_task *task,
+				  char __user *to, size_t size, bool nonblock)
+{
+	for (;;) {
+		/* checked first, so that blocks queued before the end are seen */
+		bool ended = fb_user_queue_has_ended(q);
+		ssize_t ret;
+
+		/* the holder may be sleeping in a page fault */
+		if (nonblock ? !mutex_trylock(&q->reader) : mutex_lock_interruptible(&q->reader))
+			return nonblock ? -EAGAIN : -ERESTARTSYS;
+		ret = fb_user_queue_take(q, to, size);
+		mutex_unlock(&q->reader);
+		if (ret)
+			return ret;
+		if (ended)
+			return q->why == FREEBLOCK_FINISHED ? 0 : -ECANCELED;
+		if (fb_user_queue_progress(task).gone)
+			return -ENODEV;
+		if (nonblock)
+			return -EAGAIN;
+		if (wait_event_interruptible(q->readable, atomic_read(&q->filled) ||
+					     READ_ONCE(q->ended) ||
+					     fb_user_queue_progress(task).gone))
+			return -ERESTARTSYS;
+	}
+}
+
+/* Would read() return at once: are there records of a started task, or has it ended? */
+static bool fb_user_queue_is_readable(const struct fb_user_queue *q)
+{
+	int filled = atomic_read(&q->filled), events = atomic_read(&q->events);
+
+	/* stale events are no records; but if they fill the ring only read() makes room */
+	return fb_user_queue_has_ended(q) || filled > events || filled >= (int)q->slots ||
+	       (filled && READ_ONCE(q->told) == READ_ONCE(q->adds));
+}
 
 /* An open file */
 struct fb_user_file {
 	struct mutex config;
 	struct fb_user_check_why why;	/* why the present call fails; guarded by @config */
-	/* FREEBLOCK_IOC_API has succeeded; guarded by @config, like @features and @place */
-	bool agreed;
+	bool agreed;			/* FREEBLOCK_IOC_API has succeeded; guarded by @config */
 	u64 features;			/* what was agreed on */
-	/* where the block device lies on its disk, from the set-up on */
-	struct fb_user_check_place place;
+	struct fb_user_check_place place;	/* where the device lies on its disk */
 	/* NULL before the set-up, which sets @ops, @queue and @place first */
 	struct freeblock_task *task;
 	struct freeblock_ops ops;	/* the task's callbacks */
@@ -50,8 +366,7 @@ struct fb_user_file {
 	u32 state;	/* that which FREEBLOCK_IOC_PROGRESS returned last; written with @config */
 	u32 waiting_for;		/* likewise */
 	spinlock_t words;
-	/* why the last failed call failed; guarded by @words */
-	struct fb_user_check_why reason;
+	struct fb_user_check_why reason;	/* why the last failed call did; @words */
 };
 
 /* ---- why a call failed ---- */
@@ -104,7 +419,6 @@ static int fb_user_explain(struct fb_user_check_why *why, unsigned int cmd, int 
 	return fb_user_check_refuse(why, ret, "error %d", -ret);
 }
 
-/* @ret: of a call of include/freeblock.h */
 static int fb_user_fail(struct fb_user_file *ff, unsigned int cmd, int ret)
 {
 	return ret ? fb_user_explain(&ff->why, cmd, ret) : 0;
@@ -152,7 +466,6 @@ static int fb_user_take_known(struct fb_user_file *ff, const u8 __user *from, u3
 	return 0;
 }
 
-/* copy an array of @n such structures, for kvfree() */
 static void *fb_user_take_array(struct fb_user_file *ff, u64 from, u32 n, u32 size, u32 known)
 {
 	void *array = kvmalloc_array(n, known, GFP_KERNEL_ACCOUNT);
@@ -188,7 +501,6 @@ static int fb_user_take(struct fb_user_file *ff, unsigned int cmd, const void __
 	return ret;
 }
 
-/* return a structure as far as the caller knows it */
 static int fb_user_give(struct fb_user_file *ff, void __user *arg, const void *from, u32 known)
 {
 	u32 size = *(const u32 *)from;
@@ -331,14 +643,6 @@ static int fb_user_dress_task(struct fb_user_file *ff, struct freeblock_task *ta
 	return ret ? ret : fb_user_make_coverage(ff, task, disk);
 }
 
-static u32 fb_user_flags(u32 flags)
-{
-	return (flags & FREEBLOCK_SETUP_MEDIUM ? FREEBLOCK_MEDIUM : 0) |
-	       (flags & FREEBLOCK_SETUP_NO_DATA ? FREEBLOCK_NO_DATA : 0) |
-	       (flags & FREEBLOCK_SETUP_KEEP ? FREEBLOCK_KEEP : 0) | FREEBLOCK_OWN_COVERAGE |
-	       FREEBLOCK_CHARGE;
-}
-
 /* the queue was never used, and may be set up again: poll() may have its wait queue */
 static void fb_user_undo_setup(struct fb_user_file *ff, struct freeblock_task *task)
 {
@@ -356,7 +660,10 @@ static struct freeblock_task *fb_user_make_task(struct fb_user_file *ff, struct 
 
 	get_task_comm(name, current);
 	fb_user_check_make_word(name);
-	ff->ops.flags = fb_user_flags(s->flags);
+	ff->ops.flags = (s->flags & FREEBLOCK_SETUP_MEDIUM ? FREEBLOCK_MEDIUM : 0) |
+			(s->flags & FREEBLOCK_SETUP_NO_DATA ? FREEBLOCK_NO_DATA : 0) |
+			(s->flags & FREEBLOCK_SETUP_KEEP ? FREEBLOCK_KEEP : 0) |
+			FREEBLOCK_OWN_COVERAGE | FREEBLOCK_CHARGE;
 	ff->ops.block = fb_user_block;
 	ff->ops.event = fb_user_event;
 	ff->ops.ended = fb_user_ended;
@@ -418,13 +725,6 @@ static int fb_user_setup(struct fb_user_file *ff, struct fb_user_arg *arg)
 
 /* ---- ranges ---- */
 
-static int fb_user_refuse_room(struct fb_user_file *ff)
-{
-	return fb_user_refuse(ff, -ENOSPC,
-			      "too many ranges wait to be entered, or too many values are remembered: %spoll for POLLOUT",
-			      ff->started ? "" : "start, and then ");
-}
-
 static int fb_user_change(struct fb_user_file *ff, const struct fb_user_arg *arg,
 			  const struct freeblock_range *ranges)
 {
@@ -438,7 +738,8 @@ static int fb_user_change(struct fb_user_file *ff, const struct fb_user_arg *arg
 	ret = freeblock_task_add(ff->task, ranges, r->nranges,
 				 r->flags & FREEBLOCK_RANGES_UNCOVERED ? FREEBLOCK_UNCOVERED : 0);
 	if (!ret)
-		fb_user_queue_added(&ff->queue);
+		/* queued events are no longer true; pairs with fb_user_queue_put_event() */
+		smp_store_release(&ff->queue.adds, ff->queue.adds + 1);
 	return ret;
 }
 
@@ -464,23 +765,15 @@ static int fb_user_ranges(struct fb_user_file *ff, struct fb_user_arg *arg)
 		ret = fb_user_check_range(&ff->place, &ranges[i], i, !adds, &ff->why);
 	if (!ret) {
 		ret = fb_user_change(ff, arg, ranges);
-		ret = ret == -ENOSPC ? fb_user_refuse_room(ff) : fb_user_fail(ff, arg->cmd, ret);
+		ret = ret != -ENOSPC ? fb_user_fail(ff, arg->cmd, ret) : fb_user_refuse(ff, ret,
+			"too many ranges wait to be entered, or too many values are remembered: %spoll for POLLOUT",
+			ff->started ? "" : "start, and then ");
 	}
 	kvfree(ranges);
 	return ret;
 }
 
 /* ---- coverage ---- */
-
-static u64 fb_user_first_block(const struct fb_user_file *ff)
-{
-	return div_u64(ff->place.start, ff->place.granule);
-}
-
-static int fb_user_check_bits_of(struct fb_user_file *ff, const struct freeblock_ioc_bits *b)
-{
-	return fb_user_check_bits(b, fb_user_check_blocks(&ff->place), &ff->why);
-}
 
 static int fb_user_get_coverage(struct fb_user_file *ff, struct fb_user_arg *arg)
 {
@@ -492,13 +785,13 @@ static int fb_user_get_coverage(struct fb_user_file *ff, struct fb_user_arg *arg
 	u32 n, i;
 	int ret;
 
-	ret = fb_user_check_bits_of(ff, b);
+	ret = fb_user_check_bits(b, fb_user_check_blocks(&ff->place), &ff->why);
 	if (ret)
 		return ret;
 	map = ff->queue.coverage->map;
 	for (done = 0; done < b->count; done += n) {
 		n = min_t(u64, b->count - done, 8 * sizeof(bits));
-		at = fb_user_first_block(ff) + b->first + done;
+		at = div_u64(ff->place.start, ff->place.granule) + b->first + done;
 		memset(bits, 0, sizeof(bits));
 		for (i = 0; i < n; i++, at++)
 			if (le64_to_cpu(READ_ONCE(map[at / 64])) >> at % 64 & 1)
@@ -515,7 +808,7 @@ static void fb_user_write_coverage(struct fb_user_file *ff, const struct freeblo
 				   const u8 *bits)
 {
 	__le64 *map = ff->queue.coverage->map;
-	u64 at = fb_user_first_block(ff) + b->first, i;
+	u64 at = div_u64(ff->place.start, ff->place.granule) + b->first, i;
 
 	for (i = 0; i < b->count; i++, at++) {
 		if (!(i % BITS_PER_TYPE(u64)))
@@ -533,7 +826,7 @@ static int fb_user_set_coverage(struct fb_user_file *ff, struct fb_user_arg *arg
 	u8 *bits;
 	int ret;
 
-	ret = fb_user_check_bits_of(ff, b);
+	ret = fb_user_check_bits(b, fb_user_check_blocks(&ff->place), &ff->why);
 	if (ret)
 		return ret;
 	if (ff->started)
@@ -551,7 +844,6 @@ static int fb_user_set_coverage(struct fb_user_file *ff, struct fb_user_arg *arg
 
 /* ---- probes ---- */
 
-/* return those that are done */
 static int fb_user_give_probes(struct fb_user_file *ff, const struct freeblock_ioc_probes *p,
 			       struct freeblock_probe *probes)
 {
@@ -858,7 +1150,9 @@ static int fb_user_open(struct inode *inode, struct file *file)
 		return -ENOMEM;
 	mutex_init(&ff->config);
 	spin_lock_init(&ff->words);
-	fb_user_queue_init(&ff->queue);
+	mutex_init(&ff->queue.reader);
+	init_waitqueue_head(&ff->queue.readable);
+	init_waitqueue_head(&ff->queue.space);
 	INIT_WORK(&ff->end, fb_user_end);
 	init_completion(&ff->ended);
 	kref_init(&ff->refs);
@@ -871,7 +1165,9 @@ static int fb_user_release(struct inode *inode, struct file *file)
 {
 	struct fb_user_file *ff = file->private_data;
 
-	fb_user_queue_close(&ff->queue);
+	/* the callback must not wait: there are no more readers */
+	WRITE_ONCE(ff->queue.closing, true);
+	wake_up(&ff->queue.space);
 	if (ff->task) {
 		freeblock_task_stop(ff->task);
 		__module_get(THIS_MODULE);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Checks of what programs pass to /dev/freeblock; see tasks/user_check.h. What depends on a
- * disk's state is checked in tasks/user.c. A refusal leaves its reason in @why.
- */
+/* Checks of what programs pass to /dev/freeblock. A refusal leaves its reason in @why. */
 #include "tasks/user_check.h"
 
 /* 32-bit programs see the same structures (their fields: tests/unit/test_user_check.c) */
@@ -151,9 +148,8 @@ int fb_user_check_ranges(const struct freeblock_ioc_ranges *r, u32 most, u32 fla
 }
 
 /*
- * Make a range, the @index-th, in sectors of the block device @at, one of whole blocks of the disk.
- * @plain: it can have no user_data. Return: 0; -EINVAL, -ERANGE: see struct freeblock_ioc_ranges;
- * @r is as it was then.
+ * Make a range, in sectors of the block device @at, one of whole blocks of the disk. @plain: it can
+ * have no user_data. 0; -EINVAL, -ERANGE: @r is as it was.
  */
 int fb_user_check_range(const struct fb_user_check_place *at, struct freeblock_range *r, u32 index,
 			bool plain, struct fb_user_check_why *why)
@@ -230,10 +226,7 @@ int fb_user_check_probes(const struct freeblock_ioc_probes *p, struct fb_user_ch
 	return fb_user_check_size(p->probe_bytes, FB_USER_CHECK_PROBE, why);
 }
 
-/*
- * The @index-th probe, in sectors of the block device @at. Return: 0; -EINVAL, -ERANGE: see struct
- * freeblock_ioc_probes.
- */
+/* A probe, in sectors of the block device @at. Return: 0; -EINVAL, -ERANGE. */
 int fb_user_check_probe(const struct fb_user_check_place *at, const struct freeblock_probe *p,
 			u32 index, struct fb_user_check_why *why)
 {

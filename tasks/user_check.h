@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Checks of what programs pass to /dev/freeblock (include/uapi/freeblock.h). This code uses
- * nothing of the kernel but what the shim has, so that unit tests and a fuzzer can use it, too.
- */
+/* Checks of what programs pass to /dev/freeblock (include/uapi/freeblock.h). Core. */
 #ifndef FB_USER_CHECK_H
 #define FB_USER_CHECK_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The guard by the measured cost; see core/cost/cost.h. Core: no locks, the caller serialises.
- */
+/* The guard by the measured cost; see core/cost/cost.h. Core. */
 #include "core/cost/cost.h"
 
 /* the trial runs while both arms differ */
@@ -18,45 +16,27 @@ static void fb_cost_set_level(struct fb_cost *c, enum fb_cost_level level, u64 n
 	fb_cost_run(c, now_ns);
 }
 
-/* were there as many resumes within a day as there may be? */
-static bool fb_cost_is_last(const struct fb_cost *c, u64 now_ns)
-{
-	return c->resumes >= FB_COST_RESUMES &&
-	       now_ns - c->resumed_ns[c->resumes % FB_COST_RESUMES] < FB_COST_DAY_NS;
-}
-
-/* a calm day makes pauses short again */
-static void fb_cost_pause(struct fb_cost *c, u64 now_ns)
+static void fb_cost_trip(struct fb_cost *c, const struct fb_cost_verdict *v, u64 now_ns)
 {
 	u32 last = (c->resumes + FB_COST_RESUMES - 1) % FB_COST_RESUMES;
 
-	if (!c->resumes || now_ns - c->resumed_ns[last] >= FB_COST_DAY_NS)
-		c->pause_ns = FB_COST_PAUSE_NS;
-	c->until_ns = now_ns + c->pause_ns;
-}
-
-static void fb_cost_trip(struct fb_cost *c, const struct fb_cost_verdict *v, u64 now_ns)
-{
 	c->stops++;
 	c->stop = v->trial.now[v->trial.kind];
 	c->slow = v->slow;
-	if (c->level == FB_COST_ALL && fb_cost_is_last(c, now_ns)) {
+	/* there were as many resumes within a day as there may be */
+	if (c->level == FB_COST_ALL && c->resumes >= FB_COST_RESUMES &&
+	    now_ns - c->resumed_ns[c->resumes % FB_COST_RESUMES] < FB_COST_DAY_NS) {
 		fb_cost_set_level(c, FB_COST_FOR_GOOD, now_ns);
 		return;
 	}
-	fb_cost_pause(c, now_ns);
+	/* a calm day makes pauses short again */
+	if (!c->resumes || now_ns - c->resumed_ns[last] >= FB_COST_DAY_NS)
+		c->pause_ns = FB_COST_PAUSE_NS;
+	c->until_ns = now_ns + c->pause_ns;
 	if (c->level == FB_COST_ALL && c->gaps && !v->disaster)
 		fb_cost_set_level(c, FB_COST_NO_GAPS, now_ns);
 	else
 		fb_cost_set_level(c, FB_COST_NOTHING, now_ns);
-}
-
-static void fb_cost_resume(struct fb_cost *c, u64 now_ns)
-{
-	c->resumed_ns[c->resumes++ % FB_COST_RESUMES] = now_ns;
-	c->pause_ns *= 2;
-	c->until_ns = 0;
-	fb_cost_set_level(c, FB_COST_ALL, now_ns);
 }
 
 void fb_cost_init(struct fb_cost *c, u64 seed, bool guarded)
@@ -79,7 +59,10 @@ u32 fb_cost_may(struct fb_cost *c, u64 now_ns)
 	bool treated = fb_trial_may_read(&c->trial, now_ns);
 
 	if (c->until_ns && now_ns >= c->until_ns) {
-		fb_cost_resume(c, now_ns);
+		c->resumed_ns[c->resumes++ % FB_COST_RESUMES] = now_ns;
+		c->pause_ns *= 2;
+		c->until_ns = 0;
+		fb_cost_set_level(c, FB_COST_ALL, now_ns);
 		treated = fb_trial_may_read(&c->trial, now_ns);
 	}
 	if (!treated || c->level >= FB_COST_NOTHING)

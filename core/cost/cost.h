@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The cost of free reads and its guard. Core; the caller serialises. Nothing here sleeps or
- * allocates.
- *
- * The guard goes by what the controlled trial has measured (core/cost/trial.h). Above the limit
- * and an eighth reads in gaps stop first, then idle reads; above three times the limit, or when of
- * a hundred reads one more is slow, both at once. They resume after ten minutes, after a day's
- * second stop twenty, then forty; a fourth stop within a day is for good. It is a guard, not a
- * controller: it takes minutes. core/guard.h is the fast alarm.
+ * The guard by what the controlled trial has measured. Above the limit and an
+ * eighth reads in gaps stop first, then idle reads; above three times the limit, or when of a
+ * hundred reads one more is slow, both at once. They resume after ten minutes, after a day's second
+ * stop twenty, then forty; a fourth within a day is for good. It takes minutes; core/guard.h is the
+ * fast alarm. Core; the caller serialises.
  */
 #ifndef FB_COST_H
 #define FB_COST_H
@@ -59,10 +56,7 @@ void fb_cost_init(struct fb_cost *c, u64 seed, bool guarded);
 /* Is there something to read, or may there be at any time? The trial runs while that is so. */
 void fb_cost_want(struct fb_cost *c, bool wanted, u64 now_ns);
 
-/*
- * Which free reads may be sent: FB_COST_GAPS, FB_COST_IDLE, both, or 0: they are stopped, or it is
- * a control stretch. fb_cost_due() and fb_cost_controls() answer as of this call.
- */
+/* Which free reads may be sent: FB_COST_GAPS, FB_COST_IDLE; 0: stopped, or a control stretch. */
 u32 fb_cost_may(struct fb_cost *c, u64 now_ns);
 /* Is there a block to be judged? Then fb_cost_judge() and fb_cost_settle() are due. */
 bool fb_cost_due(const struct fb_cost *c);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The controlled trial; see core/cost/trial.h. Core: no locks, the caller serialises.
- */
+/* The controlled trial; see core/cost/trial.h. Core. */
 #include "core/cost/trial.h"
 
 #define FB_TRIAL_MILLION 1000000
@@ -96,19 +94,15 @@ static void fb_trial_clear_sums(struct fb_trial *t)
 	t->ended = 0;
 }
 
-static void fb_trial_add_sum(struct fb_trial_sum *to, const struct fb_trial_sum *sum)
-{
-	to->area += sum->area;
-	to->ends += sum->ends;
-}
-
 static void fb_trial_add_block(struct fb_trial_block *to, const struct fb_trial_block *b)
 {
 	int kind, arm;
 
 	for (kind = 0; kind < FB_TRIAL_KINDS; kind++)
-		for (arm = 0; arm < FB_TRIAL_ARMS; arm++)
-			fb_trial_add_sum(&to->sum[kind][arm], &b->sum[kind][arm]);
+		for (arm = 0; arm < FB_TRIAL_ARMS; arm++) {
+			to->sum[kind][arm].area += b->sum[kind][arm].area;
+			to->sum[kind][arm].ends += b->sum[kind][arm].ends;
+		}
 }
 
 /* neighbours become one: that keeps what loads a minute apart have in common within a block */
@@ -128,12 +122,12 @@ static void fb_trial_merge(struct fb_trial *t)
 static bool fb_trial_is_empty(const struct fb_trial_block *b)
 {
 	int kind, arm;
-	u64 any = 0;
 
 	for (kind = 0; kind < FB_TRIAL_KINDS; kind++)
 		for (arm = 0; arm < FB_TRIAL_ARMS; arm++)
-			any |= b->sum[kind][arm].area | b->sum[kind][arm].ends;
-	return !any;
+			if (b->sum[kind][arm].area || b->sum[kind][arm].ends)
+				return false;
+	return true;
 }
 
 static void fb_trial_add_open(struct fb_trial *t)
@@ -152,16 +146,11 @@ static void fb_trial_add_open(struct fb_trial *t)
 
 /* ---- estimates ---- */
 
-/**
- * struct fb_trial_est - a cost being worked out
- * @total: of all blocks
- * @mean_ns: by kind and arm
- * @share: of the requests that are of a kind, millionths
- */
+/* a cost being worked out */
 struct fb_trial_est {
-	struct fb_trial_block total;
+	struct fb_trial_block total;	/* of all blocks */
 	u64 mean_ns[FB_TRIAL_KINDS][FB_TRIAL_ARMS];
-	u32 share[FB_TRIAL_KINDS];
+	u32 share[FB_TRIAL_KINDS];	/* of the requests that are of a kind, millionths */
 };
 
 /* both kinds in one: the shares are those of all time, so that they do not differ by arm */
@@ -239,7 +228,6 @@ static s64 fb_trial_residual(const struct fb_trial_est *est, const struct fb_tri
 	return all;
 }
 
-/* requests that ended in an arm, of the kinds in question */
 static u64 fb_trial_ends(const struct fb_trial_est *est, enum fb_trial_arm arm)
 {
 	u64 ends = 0;
@@ -250,10 +238,7 @@ static u64 fb_trial_ends(const struct fb_trial_est *est, enum fb_trial_arm arm)
 	return ends;
 }
 
-/*
- * What is missing in an arm's sum of squares, if its requests spread as those of the other: a
- * heavy tail may not have shown in the smaller one.
- */
+/* What is missing in an arm's sum of squares if its requests spread as those of the other. */
 static u64 fb_trial_lack(const struct fb_trial_est *est, const u64 *squares, enum fb_trial_arm arm)
 {
 	enum fb_trial_arm other = arm == FB_TRIAL_CONTROL ? FB_TRIAL_TREATED : FB_TRIAL_CONTROL;
@@ -265,7 +250,7 @@ static u64 fb_trial_lack(const struct fb_trial_est *est, const u64 *squares, enu
 
 /*
  * The error is the root of m / (m - 1) times the sum of the squares of what each block does to the
- * difference; for the bound what is missing is added. Numbers are halved until the sums fit.
+ * difference; the bound has what is missing, too. Numbers are halved until sums fit.
  */
 static void fb_trial_errors(const struct fb_trial *t, const struct fb_trial_est *est,
 			    struct fb_trial_cost *out)
@@ -386,17 +371,6 @@ bool fb_trial_is_sure(const struct fb_trial *t, const struct fb_trial_cost *cost
 					FB_TRIAL_Z_SHIFT);
 }
 
-static bool fb_trial_becomes_clear(const struct fb_trial *t, const struct fb_trial_cost *cost,
-				   const struct fb_trial_verdict *v)
-{
-	s64 error_ns = cost->error_ns;
-
-	if (cost->blocks < FB_TRIAL_LEAST || cost->ends < FB_TRIAL_ENDS)
-		return t->clear;
-	/* within an error it is in doubt again */
-	return t->clear ? v->excess_ns > error_ns || -v->excess_ns > error_ns : v->sure;
-}
-
 void fb_trial_judge(const struct fb_trial *t, struct fb_trial_verdict *v)
 {
 	const struct fb_trial_cost *cost;
@@ -416,16 +390,12 @@ void fb_trial_judge(const struct fb_trial *t, struct fb_trial_verdict *v)
 	cost = &v->now[v->kind];
 	v->excess_ns = fb_trial_excess_ns(t, cost, 1);
 	v->sure = fb_trial_is_sure(t, cost, v->excess_ns);
-	v->clear = fb_trial_becomes_clear(t, cost, v);
+	v->clear = t->clear;
+	/* within an error it is in doubt again */
+	if (cost->blocks >= FB_TRIAL_LEAST && cost->ends >= FB_TRIAL_ENDS)
+		v->clear = t->clear ? fb_trial_abs(v->excess_ns) > cost->error_ns : v->sure;
 	v->old = t->now_ns - t->since_ns >= FB_TRIAL_RESTART_NS ||
 		(t->wary && t->ended >= 2 * FB_TRIAL_LEAST);
-}
-
-static void fb_trial_end_block(struct fb_trial *t)
-{
-	fb_trial_add_open(t);
-	t->looks++;
-	fb_trial_begin_block(t, t->end_ns);
 }
 
 /* nothing changes until @until_ns: count the time */
@@ -458,7 +428,6 @@ static enum fb_trial_arm fb_trial_arm_at(const struct fb_trial *t, u64 at_ns)
 	return inside == t->wary ? FB_TRIAL_TREATED : FB_TRIAL_CONTROL;
 }
 
-/* the next moment at which the arm or the block changes */
 static u64 fb_trial_edge_ns(const struct fb_trial *t)
 {
 	if (t->now_ns < t->control_ns)
@@ -508,8 +477,11 @@ static void fb_trial_advance(struct fb_trial *t, u64 now_ns)
 	}
 	while (fb_trial_edge_ns(t) <= now_ns) {
 		fb_trial_pass(t, fb_trial_edge_ns(t));
-		if (t->now_ns >= t->end_ns)
-			fb_trial_end_block(t);
+		if (t->now_ns >= t->end_ns) {
+			fb_trial_add_open(t);
+			t->looks++;
+			fb_trial_begin_block(t, t->end_ns);
+		}
 		fb_trial_set_arm(t, fb_trial_arm_at(t, t->now_ns));
 	}
 	fb_trial_pass(t, now_ns);

@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What free reads cost the foreground, measured: a controlled trial that never ends. Core; the
- * caller serialises. Nothing here sleeps, allocates or uses floating point.
- *
- * Time is cut into blocks. In one stretch of each block, the control, nothing free is read; what
- * requests take there is compared with the rest, the treated time. No model has a part in it, so
- * all that free reads do is in the difference: collisions, another order, streams that the drive's
- * cache loses. The control begins at a uniformly random moment of its block: on a grid it would
- * beat with a foreground that has a period of its own. After the guard has acted stretches are half
+ * What free reads cost the foreground, measured: a controlled trial that never ends. Time is cut
+ * into blocks. In one stretch of each, the control, nothing free is read; what requests take there
+ * is compared with the rest, the treated time. So all that free reads do is in the difference:
+ * collisions, another order, streams that the drive's cache loses. The control begins at a random
+ * moment: on a grid it would beat with the foreground. After the guard has acted stretches are half
  * as long and the arms are swapped for two dozen blocks: what was too much mostly still is.
- *
  * Response times come from Little's law, by kind of request and arm: the area under the number in
- * the system over the number of ends. The mean of the requests that arrived in a stretch is wrong
- * in a closed loop, where the requests at the end of a stretch are served in the next one.
- *
- * A mean can hide a disaster: reads are counted apart that take more than three times what 99 of
- * 100 take at most in control, and what one of them may have to wait.
- *
- * Events only add to sums. What the sums say takes thousands of instructions: that is worked out
- * once a block, by fb_trial_judge() from a copy, and fb_trial_settle() puts it into effect.
- *
- * Times are ns, areas ns times requests. Documentation/cost.rst has the equations.
+ * the system over the number of ends; a mean by arrival is wrong in a closed loop, where a
+ * stretch's last requests are served in the next one. A mean can hide a disaster: reads are counted
+ * apart that take more than three times what 99 of 100 take in control, and what one may have to
+ * wait. Events only add to sums; what these say takes thousands of instructions, and is worked out
+ * once a block, from a copy. Times are ns, areas ns times requests. Documentation/cost.rst has the
+ * equations. Core.
  */
 #ifndef FB_TRIAL_H
 #define FB_TRIAL_H
@@ -102,9 +94,7 @@ struct fb_trial {
 	u32 ended;		/* in all */
 	u32 looks;		/* changes when a block has ended */
 	u32 restarts;		/* changes when the sums are restarted */
-	/* before the sums were restarted last; and as of the last block, since then, or before as
-	 * long as no more is known
-	 */
+	/* before the sums were restarted last; and as of the last block, since or before that */
 	struct fb_trial_cost before[FB_TRIAL_KINDS + 1];
 	struct fb_trial_cost told[FB_TRIAL_KINDS + 1];
 	u64 on_ns;		/* for which the trial has run, */
@@ -154,16 +144,12 @@ bool fb_trial_is_sure(const struct fb_trial *t, const struct fb_trial_cost *cost
 /* Work out what the sums say, after a block: @t->looks has changed. @t: or a copy. */
 void fb_trial_judge(const struct fb_trial *t, struct fb_trial_verdict *v);
 
-/*
- * A verdict takes effect; void if the sums have been restarted since. While it is certain on which
- * side of the limit the cost is, there is little control; when this changes the sums are restarted.
- */
+/* A verdict takes effect; void if the sums have been restarted since. */
 void fb_trial_settle(struct fb_trial *t, const struct fb_trial_verdict *v);
 
 /*
- * The bound of a question that is asked after each block: standard errors, times
- * 2^FB_TRIAL_Z_SHIFT, that chance exceeds in one trial of twenty. @wary: it is narrow for a few
- * blocks, and wider for many.
+ * Standard errors, times 2^FB_TRIAL_Z_SHIFT, that chance exceeds in one trial of twenty, if asked
+ * after each block. @wary: narrow for a few blocks, wider for many.
  */
 u32 fb_trial_z(u32 blocks, bool wary);
 

@@ -86,7 +86,6 @@ static bool fb_engine_has_gap(const struct fb_engine *e, u64 now_ns)
 	       e->tail_known && e->choice.predicted && e->ops->may_read(e, now_ns);
 }
 
-/* the gap before the choice, or those before what may take its place */
 static void fb_engine_offer_gap(struct fb_engine *e, u64 now_ns)
 {
 	struct fb_engine_rq *rq = fb_engine_chosen(e);

@@ -7,14 +7,6 @@
 
 /* ---- plans ---- */
 
-static void fb_engine_note_late(struct fb_engine *e)
-{
-	if (!fb_gap_plan(e->mail) && !fb_round_has_plan(e))
-		return;
-	e->stats->too_late++;
-	e->wake_ns = min(2 * e->wake_ns, dm_period_ns(e->dm));
-}
-
 /* make the choice final, and get the plan for the gap before it; NULL: none, or it is too late */
 static const struct fb_plan *fb_engine_take_plan(struct fb_engine *e, u64 now_ns)
 {
@@ -26,7 +18,10 @@ static const struct fb_plan *fb_engine_take_plan(struct fb_engine *e, u64 now_ns
 		e->ops->search(e, now_ns);
 	/* then no request may be preferred for a plan that cannot be used */
 	if (!e->paused && fb_engine_too_late(e, e->ops->now(e))) {
-		fb_engine_note_late(e);
+		if (fb_gap_plan(e->mail) || fb_round_has_plan(e)) {
+			e->stats->too_late++;
+			e->wake_ns = min(2 * e->wake_ns, dm_period_ns(e->dm));
+		}
 		return NULL;
 	}
 	fb_round_settle(e);
@@ -48,20 +43,13 @@ static u32 fb_engine_lifts(const struct fb_engine *e)
 
 /* ---- sending ---- */
 
-/* number of a plan's pieces that are sent as separate commands */
 static u32 fb_engine_commands(const struct fb_plan *plan)
 {
-	switch (plan->kind) {
-	case FB_PLAN_SEPARATE:
+	if (plan->kind == FB_PLAN_SEPARATE)
 		return plan->npieces;
-	case FB_PLAN_BOTH:
-		return plan->npieces - 1;
-	default:
-		return 0;
-	}
+	return plan->kind == FB_PLAN_BOTH ? plan->npieces - 1 : 0;
 }
 
-/* send the next separate command of the plan in use; NULL: there is none */
 static struct fb_engine_rq *fb_engine_send_piece(struct fb_engine *e, struct fb_engine_send *d,
 						 u64 now_ns)
 {
@@ -104,7 +92,6 @@ static struct fb_engine_rq *fb_engine_begin_plan(struct fb_engine *e, const stru
 	return rq;
 }
 
-/* send the choice, with the plan's prepended read if there is one */
 static struct fb_engine_rq *fb_engine_send_choice(struct fb_engine *e,
 						  const struct fb_plan_piece *prepend,
 						  struct fb_engine_send *d, u64 now_ns)

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The scheduler: which foreground request goes next, what is read in the gap before it, and what
- * is at the drive (freeblock paper, 3 and 4). The kernel module, the simulator and the user-level
- * scheduler are its hosts. A request's way: it is added to @pool, becomes the choice, a plan is
- * found for the gap before it, fb_engine_next() hands it out, its end is judged by
- * fb_engine_judge().
- *
- * Core; the caller serialises all calls, and those of struct fb_engine_ops come from within them.
- * Nothing here sleeps or allocates. Times are nanoseconds of a monotonic clock.
+ * The scheduler: which foreground request goes next, what is read in the gap before it, and what is
+ * at the drive (freeblock paper, 3 and 4). A request is added to @pool, becomes the choice, a plan
+ * is found for the gap before it, fb_engine_next() hands it out, fb_engine_judge() judges its end.
+ * The host serialises all calls, and those of struct fb_engine_ops come from within them. Core.
  */
 #ifndef FB_ENGINE_H
 #define FB_ENGINE_H
 
 #include "core/completion.h"
 #include "core/destage.h"
-#include "core/engine/gap.h"
 #include "core/idle/reader.h"
+#include "core/joint.h"
+#include "core/lookahead.h"
 #include "core/order_cost.h"
 #include "core/orders.h"
 #include "core/policy.h"
@@ -27,6 +24,30 @@
 
 /* a command must reach the drive this long before its service is to begin */
 #define FB_ENGINE_LEAD_NS 200000ULL
+
+/*
+ * How the scheduler hands gaps to the search, and gets plans back (freeblock paper, 4.1 and 4.3).
+ * Whatever voids a gap changes the generation, and a plan of another generation is void, too: so
+ * the scheduler never waits for a search. Core; the caller serialises.
+ */
+struct fb_gap_mail {
+	u32 gen;			/* of the gap; what is of another generation is void */
+	bool open;			/* @gap waits for the search */
+	bool asked;	/* the scheduler has gaps for the search, one by one (auto, joint) */
+	bool shared;			/* @gap is one of those */
+	struct fb_gap gap;		/* the gap before the next foreground request */
+	struct fb_limits lim;		/* limits of its plan */
+	struct fb_plan plan;		/* best plan for @gap ... */
+	u32 plan_gen;			/* ... of this generation */
+	u64 search_ns;			/* budget of a search */
+	bool probing;	/* use only those of @lim.lift that the look-ahead probe allows */
+	u64 spent_ns;			/* what the searches of this round have taken */
+	u32 price;	/* of a lost turn, for a shared gap: fb_conservatism_odds.price */
+	u32 cost_ppm;			/* fb_joint.cost_ppm, for a shared gap */
+	u64 mean;			/* value gained per gap lately: fb_block_value.mean */
+	bool settled;			/* a shared gap is used; the search has not seen it ... */
+	u64 value;			/* ... and what its plan brings */
+};
 
 /* A foreground request, or a read of the host's own */
 struct fb_engine_rq {
@@ -65,50 +86,36 @@ struct fb_engine_stats {
 
 struct fb_engine;
 
-/**
- * struct fb_engine_ops - what the host does for the engine
- * @now: the time
- * @unmapped: no map of the drive may be used, so nothing is predicted
- * @by_lbn: without one the policy orders all the same, by LBN
- * @unphased: the platter's angle cannot be found
- * @may_read: blocks are wanted, and may be read in gaps
- * @view: fill in what tasks want, and tell @destage about the write cache
- * @decided: it is decided who orders; @changed: differently
- * @learners: who learns from completions
- * @learnt: they have; @now: the time of the completion
- * @limit: bound a plan for the gap before a request; false: nothing is read before it
- * @above: see fb_policy_choose_deadline()
- * @search: plans are found when they are needed: search the gaps now. NULL: another thread does
- * @wake: it has something to search
- * @aim: turn a reserved request into a read of a piece; @more: another will follow. NULL: none
- * @prepend: prepend a piece to a request; false: it does not fit
- * @take: a request leaves the pool, to be sent; its sectors are those that are sent
- * @submit: hand a command over to the drive; returns the time. NULL: the host does it later
- * @hold: have fb_engine_next() called at this time; may be NULL
- * @priced: fb_round.joint has ended a window; may be NULL
- */
+/* What the host does for the engine; @search, @submit, @hold and @priced may be NULL */
 struct fb_engine_ops {
 	u64 (*now)(const struct fb_engine *e);
-	bool (*unmapped)(const struct fb_engine *e);
-	bool (*by_lbn)(const struct fb_engine *e);
-	bool (*unphased)(struct fb_engine *e, u64 now_ns);
+	bool (*unmapped)(const struct fb_engine *e);	/* no map is used, nothing predicted */
+	bool (*by_lbn)(const struct fb_engine *e);	/* then the policy orders by LBN */
+	bool (*unphased)(struct fb_engine *e, u64 now_ns);	/* the angle cannot be found */
+	/* blocks are wanted, and may be read in gaps */
 	bool (*may_read)(const struct fb_engine *e, u64 now_ns);
+	/* fill in what tasks want, and tell @destage about the write cache */
 	void (*view)(struct fb_engine *e, struct fb_orders_view *v);
-	void (*decided)(struct fb_engine *e, bool changed);
+	void (*decided)(struct fb_engine *e, bool changed);	/* it is decided who orders */
 	void (*learners)(struct fb_engine *e, struct fb_completion *l);
 	void (*learnt)(struct fb_engine *e, struct fb_engine_rq *rq,
 		       const struct fb_completion_result *result, u64 now_ns);
+	/* bound a plan for the gap before a request; false: nothing is read before it */
 	bool (*limit)(struct fb_engine *e, struct fb_engine_rq *rq, struct fb_limits *lim);
 	fb_policy_above_fn above;
-	void (*search)(struct fb_engine *e, u64 now_ns);
-	void (*wake)(struct fb_engine *e);
+	void (*search)(struct fb_engine *e, u64 now_ns);	/* NULL: another thread searches */
+	void (*wake)(struct fb_engine *e);	/* there is something to search */
+	/* turn a reserved request into a read of a piece; @more: another will follow. NULL: none */
 	struct fb_engine_rq *(*aim)(struct fb_engine *e, const struct fb_plan_piece *p, bool more);
+	/* false: the piece does not fit */
 	bool (*prepend)(struct fb_engine *e, struct fb_engine_rq *rq,
 			const struct fb_plan_piece *p);
+	/* a request leaves the pool; its sectors are those that are sent */
 	void (*take)(struct fb_engine *e, struct fb_engine_rq *rq);
+	/* send a command; returns the time. NULL: the host does it later */
 	u64 (*submit)(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
-	void (*hold)(struct fb_engine *e, u64 until_ns);
-	void (*priced)(struct fb_engine *e);
+	void (*hold)(struct fb_engine *e, u64 until_ns);	/* call fb_engine_next() then */
+	void (*priced)(struct fb_engine *e);	/* fb_round.joint has ended a window */
 };
 
 /* Policies joint and auto: the choice under way, and what it costs */
@@ -220,12 +227,28 @@ static inline struct fb_gap fb_engine_gap(const struct fb_engine *e, const struc
 	};
 }
 
+/* gap.c */
+
+/* Open a gap for the search. @shared: it is one that the search has asked for. */
+void fb_gap_open(struct fb_gap_mail *mail, const struct fb_gap *gap, const struct fb_limits *lim,
+		 bool shared);
+/* Have the search ask for gaps, one by one (fb_round_next()). @joint: what it may cost. */
+void fb_gap_ask(struct fb_gap_mail *mail, const struct fb_joint *joint);
+/* Say which gap is used, and with which plan, which may be none. @searched: it has been. */
+void fb_gap_settle(struct fb_gap_mail *mail, const struct fb_gap *gap, const struct fb_plan *plan,
+		   bool searched);
+/* Close the gap; its plan and a search of it become void. */
+void fb_gap_void(struct fb_gap_mail *mail);
+/* The plan for the present gap, or NULL. */
+const struct fb_plan *fb_gap_plan(const struct fb_gap_mail *mail);
+/* Take the open gap, @mail->gap with @mail->lim, to search it; false: none is open. */
+bool fb_gap_take(struct fb_gap_mail *mail, struct fb_lookahead *probe, u64 now_ns);
+/* Publish the best plan so far for a gap of this generation; false: that has been voided. */
+bool fb_gap_publish(struct fb_gap_mail *mail, const struct fb_plan *plan, u32 gen);
+
 /* round.c */
 
-/*
- * Offer the gap between the tail and a request to the search. @least_value: a plan must be
- * worth more; @shared: the search has asked for it. False: nothing is read before the request.
- */
+/* Offer a gap to the search, for a plan worth more than @least_value. False: none is read. */
 bool fb_engine_open_gap(struct fb_engine *e, struct fb_engine_rq *rq, const struct fb_gap *gap,
 			u64 least_value, bool shared);
 /* Have the search look for something better than the choice, which is predicted. */
@@ -243,10 +266,7 @@ void fb_round_charge(struct fb_engine *e, const struct dm_place *head, u64 now_n
 
 /* choice.c */
 
-/*
- * Begin without model and requests; the drive orders. @e: zeroed; the host sets @mail, @destage,
- * @idle, @probe, @margin, @stats and @round.order_cost, and the settings if it likes others.
- */
+/* Begin with a zeroed @e whose pointers, from @mail to @stats, and @round.order_cost are set. */
 void fb_engine_init(struct fb_engine *e, const struct fb_engine_ops *ops);
 /* Add a foreground request to the pool, described but for its place. */
 void fb_engine_add(struct fb_engine *e, struct fb_engine_rq *rq);
@@ -290,10 +310,7 @@ bool fb_engine_too_late(const struct fb_engine *e, u64 now_ns);
 bool fb_engine_landed(struct fb_engine *e, struct fb_engine_rq *rq, bool failed, u64 now_ns);
 /* A command is no longer at the drive, and what came of it is not known. */
 void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
-/*
- * Learn from a command's end. @rq: off the flight; @overtaken: what fb_engine_landed() has
- * returned. False: nothing is to be sent yet.
- */
+/* Learn from the end of a command off the flight. False: nothing is to be sent yet. */
 bool fb_engine_judge(struct fb_engine *e, struct fb_engine_rq *rq, bool overtaken, u64 now_ns);
 
 /* order.c */
@@ -301,18 +318,16 @@ bool fb_engine_judge(struct fb_engine *e, struct fb_engine_rq *rq, bool overtake
 /* Note where a request about to be sent goes. True: a stream begins: fb_engine_decide() is due. */
 bool fb_engine_note_sent(struct fb_engine *e, const struct fb_engine_rq *rq, u64 now_ns);
 /*
- * Decide whether the drive orders. True: that has changed. Then commands may be held back for a
- * limit that there is no longer, and those at the drive may take long: the host sees to it that
- * fb_engine_next() is called soon.
+ * Decide whether the drive orders. True: that has changed, and the host soon calls
+ * fb_engine_next(): commands may be held back for a limit that is gone.
  */
 bool fb_engine_decide(struct fb_engine *e, u64 now_ns);
 
 /* idle.c */
 
 /*
- * Tell idle reads that a foreground request has come. @rq: NULL: it is none of the engine's; @req:
- * NULL: it is not known where; @follow: it waits for the medium alone, and fb_engine_served() will
- * tell its end.
+ * A foreground request has come: @rq, if it is the engine's, at @req, if that is known. @follow: it
+ * waits for the medium alone, and fb_engine_served() will be called.
  */
 void fb_engine_arrived(struct fb_engine *e, const struct fb_engine_rq *rq,
 		       const struct fb_fg_req *req, bool follow, u64 now_ns);

@@ -26,7 +26,6 @@ static bool fb_engine_may_hold(const struct fb_engine *e)
 	return !req || fb_completion_may_hold(req->write, req->nsect);
 }
 
-/* hold the second command back if that is possible; there is a model */
 static bool fb_engine_hold(struct fb_engine *e, u64 now_ns)
 {
 	u64 until_ns;
@@ -117,7 +116,6 @@ static void fb_engine_describe(struct fb_engine *e, struct fb_engine_rq *rq,
 	};
 }
 
-/* where it will end, and what the drive's cache has to do with it */
 static void fb_engine_predict(struct fb_engine *e, struct fb_engine_rq *rq)
 {
 	struct fb_completion_cmd *c = &rq->cmd, *before = NULL;
@@ -181,7 +179,6 @@ void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_
 	fb_engine_leave(e, rq, now_ns);
 }
 
-/* the drive has executed a command before some that were sent earlier */
 static void fb_engine_overtake(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
 {
 	struct fb_engine_rq *before;
@@ -227,9 +224,8 @@ static bool fb_engine_observe(struct fb_engine *e, struct fb_engine_rq *rq, u64 
 }
 
 /*
- * Learn from an end while the drive orders. With a write cache there are idle reads between the
- * drive's own commands, so head and phase must be known. Idle reads were predicted. Of the
- * foreground's reads it is known where they have ended, and of cached writes where the drive goes.
+ * Learn from an end while the drive orders: a write cache leaves room for idle reads between its
+ * own commands, so head and phase must be known.
  */
 static void fb_engine_follow(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
 {
@@ -247,14 +243,6 @@ static void fb_engine_follow(struct fb_engine *e, struct fb_engine_rq *rq, u64 n
 	moves = fb_destage_moves(e->destage, &lbn);
 	if (moves || !rq->cmd.write)
 		fb_completion_believe(&e->head, lbn, moves);
-}
-
-/* the start of the command in service is unknown: void what was computed from it */
-static void fb_engine_lose_tail(struct fb_engine *e)
-{
-	e->tail_known = e->nr_flight && e->tail_known;
-	fb_gap_void(e->mail);
-	fb_engine_drop_plan(e);
 }
 
 /* the drive changed the order: predict the tail from the last command still in flight */
@@ -275,8 +263,12 @@ bool fb_engine_judge(struct fb_engine *e, struct fb_engine_rq *rq, bool overtake
 			fb_engine_follow(e, rq, now_ns);
 		return true;
 	}
-	if (!fb_engine_observe(e, rq, now_ns))
-		fb_engine_lose_tail(e);
+	/* the start of the command in service is unknown: void what was computed from it */
+	if (!fb_engine_observe(e, rq, now_ns)) {
+		e->tail_known = e->nr_flight && e->tail_known;
+		fb_gap_void(e->mail);
+		fb_engine_drop_plan(e);
+	}
 	if (overtaken || !e->tail_known)
 		fb_engine_retail(e, now_ns);
 	return !fb_engine_hold(e, e->ops->now(e));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Gaps and their plans, from the scheduler to the search and back; see core/engine/gap.h. */
-#include "core/engine/gap.h"
+/* Gaps and their plans, from the scheduler to the search and back; see core/engine/engine.h. */
+#include "core/engine/engine.h"
 
 static void fb_gap_close(struct fb_gap_mail *mail)
 {

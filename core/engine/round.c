@@ -2,17 +2,11 @@
 /*
  * Policies joint and auto: a round chooses the next request together with the free read before it
  * (core/joint.h). The search asks for one gap after the other; when a command is to be sent the
- * round is settled with what has been found by then. Each step is short, because it is done
- * under the host's lock; what takes long, the search, is not. Before anything has been found the
- * choice is the request with the shortest positioning time: the foreground waits for none of this.
- *
- * A round is valid as long as its generation is that of the mailbox (core/engine/gap.h): whatever
- * voids the gap voids the round. Candidates are pointers into the pool, so whoever takes a request
- * out of the pool, or moves it, voids the round first.
- *
- * Requests are ranked some at a time, so that no step is long. One that begins elsewhere after a
- * front merge is not ranked again if it has been, and is no candidate then; its turn will come.
- * See core/engine/engine.h.
+ * round is settled with what has been found by then. Until then the choice is the request with the
+ * shortest positioning time. A round is valid as long as its generation is that of the mailbox
+ * (core/engine/gap.c). Candidates are pointers into the pool, so whoever takes a request out of the
+ * pool, or moves it, voids the round first. Requests are ranked some at a time, for no step may be
+ * long.
  */
 #include "core/engine/engine.h"
 
@@ -102,7 +96,6 @@ bool fb_round_has(const struct fb_engine *e, const struct fb_policy_req *req)
 	return fb_round_is_valid(e) && fb_joint_has(&e->round.r, req);
 }
 
-/* score a candidate, with the plan for the gap before it or without any */
 static void fb_round_score(struct fb_engine *e, u32 i, const struct fb_gap *gap,
 			   const struct fb_plan *plan)
 {
@@ -126,7 +119,6 @@ static void fb_round_score(struct fb_engine *e, u32 i, const struct fb_gap *gap,
 	round->looked_at = round->searching;
 }
 
-/* the search of a candidate's gap is over, or is given up */
 static void fb_round_finish(struct fb_engine *e)
 {
 	struct fb_round *round = &e->round;
@@ -137,7 +129,6 @@ static void fb_round_finish(struct fb_engine *e)
 	round->searching = false;
 }
 
-/* open the gap before a candidate, or leave it alone */
 static void fb_round_open(struct fb_engine *e, u32 i)
 {
 	const struct fb_joint_candidate *c = &e->round.r.candidate[i];

@@ -135,15 +135,6 @@ static u32 fb_idle_place_best(const struct fb_mean *arm)
 	return best;
 }
 
-static bool fb_idle_place_knows(const struct fb_mean *arm)
-{
-	u32 i;
-
-	for (i = 0; i < FB_IDLE_PLACE_SKIPS && arm[i].n >= FB_IDLE_KNOWN; i++)
-		;
-	return i == FB_IDLE_PLACE_SKIPS;
-}
-
 bool fb_idle_place_ahead(const struct fb_idle_place *p)
 {
 	return !fb_idle_place_best(p->arm[FB_IDLE_PLACE_ON]);
@@ -151,13 +142,15 @@ bool fb_idle_place_ahead(const struct fb_idle_place *p)
 
 u32 fb_idle_place_choose(struct fb_idle_place *p, enum fb_idle_place_behind behind)
 {
-	u32 of, n;
+	u32 of = FB_IDLE_PLACE_TRY, n, i;
 
 	p->behind = behind;
 	p->skip = 0;
 	if (behind == FB_IDLE_PLACE_KINDS)
 		return 0;
-	of = fb_idle_place_knows(p->arm[behind]) ? FB_IDLE_PLACE_TRY : FB_IDLE_PLACE_TRY_NEW;
+	for (i = 0; i < FB_IDLE_PLACE_SKIPS; i++)
+		if (p->arm[behind][i].n < FB_IDLE_KNOWN)
+			of = FB_IDLE_PLACE_TRY_NEW;
 	n = ++p->tries[behind];
 	p->skip = n % of ? fb_idle_place_best(p->arm[behind]) : n / of % FB_IDLE_PLACE_SKIPS;
 	return p->skip;

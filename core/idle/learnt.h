@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What is learnt for idle reads by measured times alone: what they have cost the foreground, how
- * long they take, and how much they best leave out. Core; the caller serialises. Nothing here
- * sleeps or allocates. All times are nanoseconds of one monotonic clock.
+ * long they take, and how much they best leave out. Core; the caller serialises. Times are ns.
  */
 #ifndef FB_IDLE_LEARNT_H
 #define FB_IDLE_LEARNT_H
@@ -34,17 +33,13 @@ static inline s64 fb_mean_ns(const struct fb_mean *m)
 	return m->n ? div_s64(m->us * NSEC_PER_USEC, m->n) : 0;
 }
 
-/* ---- the account ----
- *
- * Two clocks are kept: when the drive was free, and when it would have been without idle reads. A
- * request begins when it has come and the drive is free, and takes as long without idle reads as it
- * took from there; so the first one behind an idle read pays the rest of it, and who waits behind
- * that one pays what is left of the delay (Lindley's recursion, in the order of completions).
- *
- * A command that takes half a second and more met a stall: the drive had work of its own, as
- * drive-managed shingled disks have when they clean up behind writes. The busy period tells
- * nothing of the foreground then. Behind a read of ours that met one idle reads pause for as long;
- * the foreground may as well have had the drive spin up.
+/*
+ * The account has two clocks: when the drive was free, and when it would have been without idle
+ * reads. A request begins when it has come and the drive is free, and takes as long without idle
+ * reads as it took from there; so the first one behind an idle read pays the rest of it, and the
+ * next what is left of the delay (Lindley's recursion). A command that takes half a second met a
+ * stall: the drive had work of its own, as drive-managed shingled disks have. The busy period tells
+ * nothing then. Behind a read of ours that met one idle reads pause for as long.
  */
 #define FB_IDLE_ACCOUNT_ONE 256U	/* fb_idle_account_ratio(): each waits the whole rest */
 
@@ -55,8 +50,7 @@ struct fb_idle_account {
 	u64 stall_ns;			/* when a stall was last seen to end */
 	u64 pause_ns;			/* idle reads pause until then */
 	u64 charge_us;	/* what requests of busy periods behind idle reads have waited, sum ... */
-	/* ... and what they would have if each had waited the mean rest; both fade */
-	u64 most_us;
+	u64 most_us;			/* ... what with the mean rest each; both fade */
 };
 
 /* An idle read took @took_ns longer than usual. True: it met a stall, and reads pause as long. */
@@ -64,30 +58,24 @@ bool fb_idle_account_read_stalled(struct fb_idle_account *a, u64 now, u64 took_n
 /* Was there a stall since then? */
 bool fb_idle_account_stalled(const struct fb_idle_account *a, u64 since_ns);
 
-/*
- * An idle read has ended. @ours_ns: how long before that it was the idle read that kept the drive
- * busy: all of its time, or less if the drive had to write first.
- */
+/* An idle read has ended, which has kept the drive busy for @ours_ns. */
 void fb_idle_account_read(struct fb_idle_account *a, u64 now, u64 ours_ns);
 
 /* What the drive took for a request that has just ended: since it was free and had it. */
 u64 fb_idle_account_took_ns(const struct fb_idle_account *a, u64 now, u64 arrived_ns);
 
 /*
- * A request has ended. @lost_ns: how much longer the drive has taken for it than without idle
- * reads, as far as known. Return: how much later it has ended than it would have.
+ * A request has ended. @lost_ns: what it lost to idle reads, as far as known. Return: how much
+ * later it has ended than without.
  */
 s64 fb_idle_account_served(struct fb_idle_account *a, u64 now, u64 arrived_ns, s64 lost_ns);
 
-/*
- * A busy period behind idle reads is over. @charge_ns: what its requests were charged; @rest_ns:
- * the mean rest of such a read.
- */
+/* A busy period behind idle reads is over, charged so much; @rest_ns: such a read's mean rest. */
 void fb_idle_account_period(struct fb_idle_account *a, u64 charge_ns, u32 requests, u64 rest_ns);
 
 /*
- * Which part of the rest of a read requests wait on the mean, of FB_IDLE_ACCOUNT_ONE. A ratio says
- * the same of reads of any length, where the mean of a difference would make short ones look free.
+ * Which part of the rest of a read requests wait on the mean, of FB_IDLE_ACCOUNT_ONE: the same for
+ * reads of any length.
  */
 u32 fb_idle_account_ratio(const struct fb_idle_account *a);
 
@@ -115,10 +103,7 @@ struct fb_idle_times {
 	struct fb_idle_time of[FB_IDLE_TIMES_CLASSES];
 };
 
-/*
- * A read has ended. @ns: its time; if the drive was writing first, what reads of its class usually
- * take; @clean: the drive surely had nothing to write.
- */
+/* A read has ended. @ns: its time, or what is usual if the drive was writing first. */
 void fb_idle_times_add(struct fb_idle_times *t, enum fb_idle_times_class class, u64 ns, bool clean);
 /* What reads of a class take while the drive has nothing to write; 0: not known yet. */
 u64 fb_idle_times_usual_ns(const struct fb_idle_times *t, enum fb_idle_times_class class);
@@ -126,12 +111,9 @@ u64 fb_idle_times_usual_ns(const struct fb_idle_times *t, enum fb_idle_times_cla
 u64 fb_idle_times_rest_ns(const struct fb_idle_times *t, enum fb_idle_times_class class);
 
 /*
- * ---- places: how much a read leaves out ----
- *
- * Where the drive reads ahead, what follows the last command comes from its cache, and nothing is
- * left out. Where it does not, what follows has passed the head before the next command has come,
- * and costs a turn; a granule on, it is just in time. Which of a few lengths is best is tried now
- * and then.
+ * Places: how much a read leaves out. Where the drive does not read ahead, what follows has passed
+ * the head before the next command has come, and costs a turn; a granule on, it is just in time.
+ * Which of a few lengths is best is tried now and then.
  */
 #define FB_IDLE_PLACE_SKIPS 4	/* lengths that are compared: 0 to 3 granules */
 

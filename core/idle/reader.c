@@ -9,7 +9,7 @@ u64 fb_idle_reader_due_ns(struct fb_idle_reader *r, u64 least_ns, u64 now)
 
 	if (fb_idle_reader_is_used(r) || least_ns == FB_IDLE_POLICY_NEVER)
 		return FB_IDLE_POLICY_NEVER;
-	fb_idle_policy_hold(r->wait, fb_destage_begin_ns(r->destage, now));
+	r->wait->hold_ns = fb_destage_begin_ns(r->destage, now);
 	due_ns = fb_idle_policy_begin_ns(r->wait, now);
 	return max(max(due_ns, r->retry_ns), least_ns);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads while the disk is idle: when to look for one, from where, and what its end says. The host
- * looks for a read when fb_idle_reader_due_ns() says so, with fb_idle_reader_ask() and
- * fb_idle_reader_find(), and offers it; the engine sends it unless a foreground request comes first
- * (core/engine/idle.c). Core; the caller serialises. Nothing here sleeps or allocates.
+ * Reads while the disk is idle: the host looks for one when fb_idle_reader_due_ns() says so, and
+ * offers it; the engine sends it unless a foreground request comes first (core/engine/idle.c).
+ * Core.
  */
 #ifndef FB_IDLE_READER_H
 #define FB_IDLE_READER_H
@@ -33,22 +32,15 @@ static inline bool fb_idle_reader_is_used(const struct fb_idle_reader *r)
 	return r->ready || r->wait->reading;
 }
 
-/*
- * When to look for a read, past or future; FB_IDLE_POLICY_NEVER: something must change. @least_ns:
- * not before, for reasons of the host.
- */
+/* When to look for a read, but not before @least_ns; or FB_IDLE_POLICY_NEVER. */
 u64 fb_idle_reader_due_ns(struct fb_idle_reader *r, u64 least_ns, u64 now);
 /*
- * Say what the next read must comply with; the host adds its map, and what else bounds it. @head:
- * NULL: the map of the drive is not used; @ahead: the drive reads ahead for it; @at: out: where
- * @ask->head points to.
+ * Say what the next read must comply with; the host adds its map. @head: NULL: no map of the drive;
+ * @ahead: the drive reads ahead for it; @at: out: for @ask->head.
  */
 void fb_idle_reader_ask(struct fb_idle_reader *r, const struct fb_head *head, bool ahead,
 			struct dm_place *at, struct fb_idle_order_ask *ask, u64 now);
-/*
- * Find the next read in an order, off what is quarantined or in doubt. Needs no reader: reads in
- * the foreground's time go in the same order.
- */
+/* Find the next read in an order, off what is quarantined or in doubt. */
 bool fb_idle_reader_find(struct fb_idle_order *o, const struct fb_quarantine *b,
 			 const struct fb_idle_order_ask *ask, struct fb_plan_piece *out, u64 now);
 /* A read has been found: it is ready. */

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What the policy of idle reads knows: its settings, statistics and accounts. core/idle_policy.c
- * and core/idle/threshold.c, which decides nothing by the moment, work on it; hosts see it through
- * core/idle_policy.h.
- */
+/* What the policy of idle reads knows; hosts see it through core/idle_policy.h. */
 #ifndef FB_IDLE_STATE_H
 #define FB_IDLE_STATE_H
 
+#include "core/destage.h"
 #include "core/idle/learnt.h"
 #include "core/idle/streams.h"
-#include "core/destage.h"
 
 /* fb_idle_policy_begin_ns(): not before the next event */
 #define FB_IDLE_POLICY_NEVER U64_MAX
@@ -20,9 +16,8 @@
 #define FB_IDLE_POLICY_MEAN_NS NSEC_PER_MSEC	/* default goal for the mean slowdown */
 #define FB_IDLE_POLICY_MAX_NS (50ULL * NSEC_PER_MSEC)	/* default goal for the maximum */
 /*
- * Sectors of a read: longer ones bring no more where the drive reads ahead, and more requests meet
- * them. Without, each loses what passes until it arrives: it takes a part of a turn where that
- * takes longest. And what may be set.
+ * Sectors of a read: longer ones bring no more where the drive reads ahead. Without, each loses
+ * what passes until it arrives: it takes a part of a turn where that takes longest.
  */
 #define FB_IDLE_POLICY_SECTORS_MIN 128U
 #define FB_IDLE_POLICY_ALONE_OF 4
@@ -68,7 +63,7 @@ struct fb_idle_policy_aim {
 	u32 skip;	/* granules to leave out, there or behind the last idle read */
 };
 
-/* The policy; all private but @sectors and @streams */
+/* The policy; private but for @sectors, @streams, @hold_ns and @withheld */
 struct fb_idle_policy {
 	u64 goal_mean_ns;	/* mean slowdown allowed per foreground request; 0: no idle reads */
 	u64 goal_max_ns;		/* maximum slowdown allowed of one of them */
@@ -82,9 +77,9 @@ struct fb_idle_policy {
 	bool busy;			/* foreground requests are pending or in flight */
 	u64 idle_ns;			/* since when there are none */
 	u32 requests;			/* foreground requests of this busy period */
-	u64 hold_ns;			/* no idle read before: the drive is busy with itself */
+	u64 hold_ns;			/* no idle read before; the threshold counts from then */
 	bool held;			/* the idle interval before was over by then */
-	bool withheld;			/* see fb_idle_policy_withhold() */
+	bool withheld;			/* no idle reads, to measure: requests allow nothing */
 	u64 interval_ns;	/* length of the idle interval before, from @hold_ns on, or 0 */
 	bool reading;			/* an idle read is at the drive */
 	u64 sent_ns;			/* when it was sent */
@@ -123,10 +118,7 @@ struct fb_idle_policy {
 	struct fb_idle_policy_status st;
 };
 
-/*
- * How long the next idle read may be predicted to take, from sending to its end: the maximum's
- * goal, less a turn that it may miss.
- */
+/* how long the next idle read may take: the maximum's goal, less a turn that it may miss */
 static inline u64 fb_idle_policy_longest_ns(const struct fb_idle_policy *w)
 {
 	return w->goal_max_ns > w->turn_ns ? w->goal_max_ns - w->turn_ns : 0;
@@ -150,7 +142,6 @@ void fb_idle_policy_count_period(struct fb_idle_policy *w);
 enum fb_idle_times_class fb_idle_policy_class(const struct fb_idle_policy *w);
 /* what each request of a busy period behind idle reads waits on the mean */
 u64 fb_idle_policy_hit_ns(const struct fb_idle_policy *w, u64 rest_ns);
-/* what may be saved up, or owed */
 u64 fb_idle_policy_most_ns(const struct fb_idle_policy *w);
 /* what is saved up beyond the cost of a collision; below 0: too little */
 s64 fb_idle_policy_spare_ns(const struct fb_idle_policy *w);

@@ -74,7 +74,6 @@ void fb_idle_streams_wrote(struct fb_idle_streams *s, const struct fb_fg_req *re
 	}
 }
 
-/* have idle reads come since its last request? */
 static bool fb_idle_streams_touched(const struct fb_idle_streams *s,
 				    const struct fb_idle_stream *of)
 {
@@ -136,11 +135,6 @@ static void fb_idle_streams_learn_ahead(struct fb_idle_streams *s, u64 took_ns)
 
 /* ---- events ---- */
 
-void fb_idle_streams_sent(struct fb_idle_streams *s)
-{
-	s->reads++;
-}
-
 void fb_idle_streams_begin(struct fb_idle_streams *s, const struct fb_fg_req *req, bool read)
 {
 	const struct fb_idle_stream *of = req ? fb_idle_streams_of(s, req) : NULL;
@@ -172,13 +166,6 @@ bool fb_idle_streams_want_clean(const struct fb_idle_streams *s, bool begun)
 	return !s->clean || fb_idle_streams_would_tell(s);
 }
 
-/* does the drive have what it goes on with, wherever the head is? */
-static bool fb_idle_stream_is_ahead(const struct fb_idle_streams *s,
-				    const struct fb_idle_stream *of, const struct fb_fg_req *req)
-{
-	return fb_idle_stream_is_whole(of, req) && fb_idle_streams_mostly_ahead(s);
-}
-
 s64 fb_idle_streams_served(struct fb_idle_streams *s, u64 took_ns, const struct fb_fg_req *req)
 {
 	const struct fb_idle_stream *of = fb_idle_streams_of(s, req);
@@ -191,7 +178,8 @@ s64 fb_idle_streams_served(struct fb_idle_streams *s, u64 took_ns, const struct 
 	took_ns = min_t(u64, took_ns, FB_IDLE_STREAMS_MOST_NS);
 	if (clean && whole && req->nsect <= FB_IDLE_STREAMS_SHORT)
 		fb_idle_streams_learn_ahead(s, took_ns);
-	if (fb_idle_stream_is_ahead(s, of, req))
+	/* the drive has what it goes on with, wherever the head is */
+	if (whole && fb_idle_streams_mostly_ahead(s))
 		touched |= of->touched;
 	else if (of != &s->of[s->last])
 		/* the head would not be where it goes on */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Streams: requests of the foreground that follow each other on the disk. An idle read takes the
- * head away, and ends what the drive reads ahead, so that who comes behind pays more than the rest
- * of a read. What a stream's request takes undisturbed is learnt from two of them without idle
- * reads between. Core; the caller serialises. Nothing here sleeps or allocates. All times are
- * nanoseconds of one monotonic clock, passed in.
+ * head away, and ends what the drive reads ahead, so that who comes behind pays more than its rest.
+ * What a stream's request takes undisturbed is learnt from two without idle reads between. Core.
  */
 #ifndef FB_IDLE_STREAMS_H
 #define FB_IDLE_STREAMS_H
@@ -37,25 +35,21 @@ struct fb_idle_streams {
 	u32 oldest;			/* the one that is replaced next */
 	u32 last;			/* whose request ended last, or FB_IDLE_STREAMS */
 	/*
-	 * of undisturbed requests: of writes and the reads behind them [0], and of other reads [1],
-	 * for which the drive may read ahead
+	 * undisturbed: writes and reads behind them; other reads, for which the drive may read
+	 * ahead
 	 */
 	struct fb_mean took[2];
 	struct fb_mean ahead;		/* share of the latter from its cache, us per second */
 	bool goes_on;	/* the first request of this busy period goes on with a stream ... */
 	bool went_on;			/* ... which had gone on before */
 	bool tells;	/* it is short enough to tell whether the drive reads ahead */
-	/* idle reads have come before this busy period, or since the last request of its stream */
-	bool touched;
+	bool touched;			/* before this period, or since its stream's last */
 	bool clean;			/* neither before that request nor before the one before */
 };
 
 void fb_idle_streams_init(struct fb_idle_streams *s);
 
-/*
- * A write: what the drive has read ahead there is void. Those that fb_idle_streams_served() is told
- * of need not be told here.
- */
+/* A write that fb_idle_streams_served() is not told of: what is read ahead there is void. */
 void fb_idle_streams_wrote(struct fb_idle_streams *s, const struct fb_fg_req *req);
 
 /* Does the drive have a request in its cache before it comes, as it goes on with a stream? */
@@ -64,34 +58,20 @@ bool fb_idle_streams_is_ahead(const struct fb_idle_streams *s, const struct fb_f
 bool fb_idle_streams_known(const struct fb_idle_streams *s);
 /* Has a stream that has gone on before ended at this sector? */
 bool fb_idle_streams_go_on_at(const struct fb_idle_streams *s, u64 lbn);
-/* An idle read is sent. */
-void fb_idle_streams_sent(struct fb_idle_streams *s);
 
-/*
- * Begin a busy period. @req: its first request; NULL: not known where; @read: there were idle reads
- * before.
- */
+/* Begin a busy period with @req, or NULL: unknown. @read: there were idle reads before. */
 void fb_idle_streams_begin(struct fb_idle_streams *s, const struct fb_fg_req *req, bool read);
 
-/*
- * Did a stream begin this busy period while little is known of any? Only if its requests tell
- * whether the drive reads ahead: long ones do not.
- */
+/* Did a stream that tells whether the drive reads ahead begin this period, with little known? */
 bool fb_idle_streams_is_new(const struct fb_idle_streams *s);
 
 /*
- * Would another interval without idle reads tell more? So it is if the first request of this busy
- * period was of a stream, but taught nothing, or if too little is known of streams. @begun: an
- * interval before this one was left alone for their sake: of several streams another one may come
- * first, or what belongs to none.
+ * Would another interval without idle reads tell more of streams? @begun: one was left alone: of
+ * several streams another one may come first.
  */
 bool fb_idle_streams_want_clean(const struct fb_idle_streams *s, bool begun);
 
-/*
- * A request has ended; @took_ns: what the drive took for it. Return: if it goes on with a stream,
- * idle reads have come between, and it is known what such requests take: by how much it took longer
- * than undisturbed ones do on the mean; else 0.
- */
+/* A request has ended. Return: how much longer than undisturbed ones, if that is known. */
 s64 fb_idle_streams_served(struct fb_idle_streams *s, u64 took_ns, const struct fb_fg_req *req);
 
 #endif /* FB_IDLE_STREAMS_H */

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threshold and size of idle reads; see core/idle/state.h. Where idle intervals end by chance
- * alone, to wait spares nothing: reads begin soon, and pause while the budget is used up. Where
- * those that have lasted last on, or streams go on, the budget sets the threshold: it doubles as
- * less is saved up, until what is charged is what is allowed (Documentation/idle.rst).
+ * Threshold and size of idle reads. Where idle intervals end by chance alone, to wait spares
+ * nothing: reads begin soon, and pause while the budget is used up. Where those that have lasted
+ * last on, or streams go on, the budget sets the threshold: it doubles as less is saved up
+ * (Documentation/idle.rst).
  */
 #include "core/idle/state.h"
 
 #define FB_IDLE_POLICY_FORGET 1024	/* busy periods in which the longest is forgotten */
 
 /*
- * An interval that has lasted for two turns says something if what comes then is twice as long as
- * intervals are on the mean. Where they come to their ends by chance alone it is as long.
+ * An interval that has lasted for two turns tells if the rest is twice the mean interval; by chance
+ * alone it is as long.
  */
 #define FB_IDLE_POLICY_LONG_NS (2 * FB_IDLE_TURN_NS)
 #define FB_IDLE_POLICY_LONGER 2
@@ -66,16 +66,6 @@ enum fb_idle_times_class fb_idle_policy_class(const struct fb_idle_policy *w)
 	return w->soon ? FB_IDLE_TIMES_SOON : FB_IDLE_TIMES_FIRST;
 }
 
-/* what the rest of a read costs; of what was never tried nothing is known but that it is longer */
-static u64 fb_idle_policy_rest_ns(const struct fb_idle_policy *w, enum fb_idle_times_class class)
-{
-	u64 ns = fb_idle_times_rest_ns(&w->times, class);
-
-	if (ns)
-		return ns;
-	return (FB_IDLE_TURN_NS + div_u64((u64)w->sectors * w->sector_ps, 1000)) / 2;
-}
-
 /* ---- the budget ---- */
 
 /* what may be saved up, or owed */
@@ -85,18 +75,21 @@ u64 fb_idle_policy_most_ns(const struct fb_idle_policy *w)
 }
 
 /*
- * A collision with a read costs so much, if the longest recent busy period
- * follows. Half of the most that may be saved up is enough, because busy periods may have a heavy
- * tail. The first requests may owe.
+ * A collision with a read costs so much if the longest recent busy period follows. Half of the most
+ * is enough, because busy periods may have a heavy tail. The first requests may owe.
  */
 s64 fb_idle_policy_spare_ns(const struct fb_idle_policy *w)
 {
 	enum fb_idle_times_class class = FB_IDLE_TIMES_NEXT;
-	u64 need, owe = 0;
+	u64 rest_ns, need, owe = 0;
 
 	if (!w->read)
 		class = w->wait_ns < FB_IDLE_TURN_NS / 2 ? FB_IDLE_TIMES_SOON : FB_IDLE_TIMES_FIRST;
-	need = fb_idle_policy_hit_ns(w, fb_idle_policy_rest_ns(w, class)) * max(w->longest, 1U);
+	rest_ns = fb_idle_times_rest_ns(&w->times, class);
+	/* of what was never tried nothing is known but that it is longer */
+	if (!rest_ns)
+		rest_ns = (FB_IDLE_TURN_NS + div_u64((u64)w->sectors * w->sector_ps, 1000)) / 2;
+	need = fb_idle_policy_hit_ns(w, rest_ns) * max(w->longest, 1U);
 	if (w->st.requests < w->may_owe)
 		owe = w->goal_mean_ns * FB_IDLE_POLICY_START;
 	return w->credit_ns + (s64)owe - (s64)min(need, fb_idle_policy_most_ns(w) / 2);

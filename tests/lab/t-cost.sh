@@ -33,6 +33,12 @@ end()
 	echo d > /sys/kernel/mechdisk/delete
 }
 
+# by the block layer, ours too
+sectors_read()
+{
+	awk '{ print $3 }' "/sys/block/$disk/stat"
+}
+
 # sets $mean_us, what they take
 reads()
 {
@@ -58,8 +64,16 @@ load_module mechdisk
 load_module freeblock
 begin 1
 expect_eq "off, as asked" "$(trial) $(state "$disk" cost)" "0 not measured"
+sectors=$(sectors_read)
 reads
 alone=$mean_us
+# each read is in one bucket, which is no wider than a quarter of its lower edge
+awk -v reads="$(stats "$disk" fg_reads)" -v mean="$(($(stats "$disk" fg_read_ns) / $(stats "$disk" fg_reads)))" '
+	{ n += $2; upper += $1 * $2 }
+	END { print (n == reads), (upper / n >= mean), (upper / n * .8 <= mean) }' \
+	"/sys/kernel/debug/freeblock/$disk/latency" > /tmp/buckets
+expect_eq "reads by latency: all, not above, not below" "$(cat /tmp/buckets)" "1 1 1"
+expect_eq "sectors of these reads" "$(stats "$disk" fg_read_sectors)" $(($(sectors_read) - sectors))
 end
 unload_module freeblock
 insmod /lab/modules/freeblock.ko

@@ -43,7 +43,7 @@ def files_made(texts):
     made = [SCHED + name for name in re.findall(ATTRIBUTE, table)]
     made += [DISK + name for name in
              re.findall(ATTRIBUTE, everything.replace(table, "")) +
-             re.findall(r"^(?:static BIN_ATTR\w*|FB_SYSFS_\w+)\((\w+),", everything, re.M)]
+             re.findall(r"^(?:static BIN_ATTR\w*|\t?FB_SYSFS_\w+)\((\w+),", everything, re.M)]
     made += [DISK + "state/" + name for name in
              re.findall(r"^\tFB_SNAPSHOT_FILE\((\w+)\)", everything, re.M)]
     made += [DEBUG + name for name in re.findall(r'debugfs_create_file\("(\w+)"', everything)]
@@ -66,8 +66,8 @@ def ranges_made(texts):
     constants.update(USEC_PER_SEC=10 ** 6, NSEC_PER_USEC=10 ** 3, NSEC_PER_MSEC=10 ** 6)
     found = {}
     for name, low, high, auto in re.findall(
-            r"^FB_SYSFS_SETTING\((\w+), [\w.]+,(?:\s+\.lowest = ([^,]+),)?\s+\.highest = ([^,)]+)"
-            r"(,\s+\.may_be_auto = true)?\);", texts["sysfs.c"], re.M):
+            r"^\tFB_SYSFS_SETTING\((\w+), [\w.]+,(?:\s+\.lowest = ([^,]+),)?\s+\.highest = ([^,)]+)"
+            r"(,\s+\.may_be_auto = true)?\),$", texts["sysfs.c"], re.M):
         found[DISK + name] = (number(low or "0", constants), number(high, constants), bool(auto))
     for name, low, high, auto in re.findall(
             r"^FB_TUNABLES_NUMBER\((\w+), [^,]+, \w+, \w+, (\d+), (\d+)(,\s+true)?",

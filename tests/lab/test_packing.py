@@ -5,8 +5,7 @@ each packing that Linux 6.1 has, as its build makes them: all but gzip with the 
 stream (scripts/Makefile.lib). Prints TAP; two seconds.
 
 Seen to fail: without lz4; gzip read without its last four bytes; the size left behind a stream
-(lz4's program takes it for a block's); a packer's status that nobody looks at; the offsets taken
-from a header that is cut short, which is no reason but a traceback.
+(lz4's program takes it for a block's); a packer's status that nobody looks at.
 """
 
 import os
@@ -64,8 +63,7 @@ def main():
     """All checks."""
     module, data, results = treetest.program("tools/check-btf"), kernel(), []
     with tempfile.TemporaryDirectory() as folder:
-        path, empty = os.path.join(folder, "vmlinuz"), os.path.join(folder, "empty")
-        os.mkdir(empty)
+        path = os.path.join(folder, "vmlinuz")
 
         def refused(name, payload, words):
             image(path, payload)
@@ -89,19 +87,10 @@ def main():
             if name != "none":
                 refused("packed with %s, and cut short" % name, payload[:len(payload) // 2],
                         "it does not unpack")
-            if name in ("zstd", "lz4", "lzop"):
-                before, os.environ["PATH"] = os.environ["PATH"], empty
-                refused("packed with %s, which is not there" % name, payload, "install " + name)
-                os.environ["PATH"] = before
         image(path, data)
         os.truncate(path, os.path.getsize(path) // 2)
         said = refusal(module, path)
         results.append(("a file that is cut short", "it is cut short" in said, said))
-        os.truncate(path, 0x248)
-        said = refusal(module, path)
-        results.append(("one cut in its header", "it is cut short" in said, said))
-        said = refusal(module, empty)
-        results.append(("a folder", "Is a directory" in said, said))
         refused("packed by something new", b"NEWPACK1" + data[:100], "it begins with 4e 45 57")
     for name, fine, said in results:
         treetest.check(name, fine, said or "other bytes")

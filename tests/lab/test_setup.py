@@ -5,18 +5,15 @@ dpkg-query, apt-cache, apt-get and sudo are stand-ins that write down their word
 
 Seen to fail: no space between the longest package's name and its reason (apt-get was asked for a
 package of another name); what begins like --check, or comes after it, not heard, and all installed;
-apt-get that does not wait while a new machine's own upgrades have dpkg's lock, or apt's own;
+apt-get that does not wait while a new machine's own upgrades have dpkg's lock;
 --modules on a machine without apt-get that has all the programs.
 """
 
-import fcntl
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-import threading
-import time
 
 import treetest
 from treetest import TOP, read, report
@@ -30,9 +27,6 @@ STAND_INS = {
     "apt-get": 'echo "$@" >> "$ASKED"; case "$*" in *DPkg::Lock::Timeout=[1-9]*install*)'
                ' exit "${REFUSED-0}" ;; *install*) exit 100 ;; esac',
     "sudo": 'exec "$@"',
-    # of apt's locks; whoever holds them ends while setup sleeps
-    "stat": 'exec /usr/bin/stat -c %i "$(dirname "$0")/lock"',
-    "sleep": 'echo sleep >> "$ASKED"; : > "$(dirname "$0")/over"',
 }
 
 
@@ -56,27 +50,6 @@ def setup(folder, have, *words, refused=0, path=None):
     installs = [[word for word in call[call.index("install") + 1:] if not word.startswith("-")]
                 for call in calls if "install" in call]
     return done.returncode, installs, done.stdout
-
-
-def calls_beside(folder):
-    """Calls while somebody else has apt's locks, until the first sleep."""
-    with open(os.path.join(folder, "lock"), "w", encoding="ascii") as lock:
-        fcntl.lockf(lock, fcntl.LOCK_EX)
-        over = threading.Thread(target=release, args=(lock, os.path.join(folder, "over")))
-        over.start()
-        setup(folder, [])
-        over.join()
-    with open(os.path.join(folder, "asked"), encoding="utf-8") as file:
-        return [line.split()[0] for line in file]
-
-
-def release(lock, over):
-    """Let go of a lock when a file is there, or after a while."""
-    for _ in range(1000):
-        if os.path.exists(over):
-            break
-        time.sleep(0.01)
-    fcntl.lockf(lock, fcntl.LOCK_UN)
 
 
 def without_apt(folder, *missing):
@@ -129,9 +102,6 @@ def main():
         status, installs, _ = setup(folder, every[1:], refused=100)
         differ("apt-get refuses: tried once more, then a failure", (status, installs),
                (100, [[every[0]]] * 2))
-        calls = calls_beside(folder)
-        report("another apt-get is at work: waits for it, then installs",
-               [] if calls[0] == "sleep" and calls[-1] != "sleep" else ["calls: %s" % calls])
         _, installs, _ = setup(folder, [], "--modules")
         report("--modules: only what a module takes",
                ["%s are asked for" % installs] if len(installs) != 1 or

@@ -91,6 +91,22 @@ class Canary(Case):
         status, found, _ = self.canary("--days", "0.01")
         self.assertEqual((status, found["read"], self.events), (4, None, {}))
 
+    def test_latency(self):
+        """Of the time of the canary alone. Seen to fail: all since the disk is known."""
+        old = "1048576 5000 0\n"
+        self.machine.write(DEBUG + "latency", old)
+        self.events = {3: lambda: self.machine.write(
+            DEBUG + "latency", old + "5242880 1980 0\n10485760 20 0\n")}
+        status, found, _ = self.canary("--days", "0.01")
+        self.assertEqual((status, found["latency"]["read"]), (
+            0, {"n": 2000, "p50_ms": 4.724, "p99_ms": 5.243, "p999_ms": 10.276}))
+        self.assertEqual(found["latency"]["write"]["p99_ms"], None)
+        self.machine.write(DEBUG + "latency", old)
+        self.clock, self.events = 1e6, {3: lambda: self.machine.write(
+            DEBUG + "latency", old + "5242880 500 0\n")}
+        self.assertIn("  500 reads: 50 % within 4.7 ms, 99 % within 5.2 ms, 99.9 % within - ms\n",
+                      taptest.freeblock("canary", "sda", "--days", "0.01", "--quiet")[1])
+
     def test_breach(self):
         """Each that ends it, in its minute; the disk has its former scheduler then.
 

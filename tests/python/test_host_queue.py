@@ -124,17 +124,6 @@ class Queue(unittest.TestCase):
         self.assertEqual(third, second + 20 * MS)
         self.assertTrue(all(row[1] == row[2] for row in rows))
 
-    def test_processes(self):
-        """Two processes: each request comes its time after a report; whose think time is shorter
-        comes first, whoever was reported first."""
-        lines = [at(50, 0, 0), at(50, 30, 100), at(50, 0, 90 * MS), at(50, 10, 9 * MS)]
-        rows = self.details(lines, "--processes", "2")
-        self.assertEqual([row[0] for row in rows], [1, 2, 4, 3])
-        self.assertEqual([row[1] for row in rows],
-                         [0, 100, rows[1][3] + 9 * MS, rows[0][3] + 90 * MS])
-        self.assertIn("not with --processes", self.run_host(
-            lines, "--processes", "2", "--closed")[2])
-
     def test_open_waits(self):
         """In the open mode the same requests wait for each other; an idle drive waits for none."""
         rows = self.details([at(50, 0, 0), at(50, 30, 100), at(50, 0, 20 * MS)])
@@ -146,28 +135,19 @@ class Queue(unittest.TestCase):
         lines = [at(50, 0, 0, 8), at(50, 8, 20 * MS, 4), at(50, 62, 40 * MS, 4)]
         self.assertEqual([row[4:] for row in self.details(lines, *CACHE)],
                          [("read_miss", 0), ("read_hit", 4), ("read_miss", 2)])
-        said = json.loads(self.run_host(lines, *CACHE)[1])
-        self.assertEqual((said["hits"], said["partial_hits"]), (1, 1))
 
     def test_sums(self):
         """They are those of the details, after those skipped."""
         lines = [at(n % 97, n % 60, n * 3 * MS) for n in range(1000)]
         rows = self.details(lines, "--policy", "sstf")[100:]
-        status, out, _ = self.run_host(lines, "--policy", "sstf", "--skip", "100",
-                                       "--batches", "9")
+        status, out, _ = self.run_host(lines, "--policy", "sstf", "--skip", "100")
         said = json.loads(out)
-        response = [(end - arrival) / MS for _, arrival, _, end, _, _ in rows]
-        service = [(end - start) / MS for _, _, start, end, _, _ in rows]
+        service = sum((end - start) / MS for _, _, start, end, _, _ in rows)
         self.assertEqual((status, said["requests"]), (0, 900))
-        mean = sum(response) / 900
-        self.assertAlmostEqual(said["response_ms"], mean, 5)
-        self.assertAlmostEqual(said["response_variance_ms2"],
-                               sum((x - mean) ** 2 for x in response) / 900, 4)
-        self.assertAlmostEqual(said["service_ms"] + said["delay_ms"], mean, 5)
-        self.assertAlmostEqual(said["service_batches_ms"][3], sum(service[300:400]) / 100, 5)
-        self.assertAlmostEqual(said["response_max_ms"], max(response), 5)
-        self.assertAlmostEqual(said["response_percentiles_ms"]["50"], sorted(response)[449], 5)
-        self.assertAlmostEqual(said["utilisation"], sum(service) / said["seconds"] / 1000, 4)
+        self.assertAlmostEqual(said["response_ms"], sum(
+            (end - arrival) / MS for _, arrival, _, end, _, _ in rows) / 900, 5)
+        self.assertAlmostEqual(said["service_ms"], service / 900, 5)
+        self.assertAlmostEqual(said["utilisation"], service / said["seconds"] / 1000, 4)
 
     def test_binary(self):
         """Binary records are the same requests."""

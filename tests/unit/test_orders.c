@@ -4,7 +4,7 @@
  *
  * Seen to fail: a stream known by a fixed distance instead of where it ended (hot spot); no look at
  * what a request is alone with; share never falling (a stream's end); a stream in spite of
- * fb_orders_overdue(); no pause for few blocks.
+ * an overdue request; no pause for few blocks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -115,7 +115,7 @@ static void overdue(void **state)
 {
 	assert_false(drive(BLOCKS, 8));
 	assert_true(send_streams(100, 1, 8));
-	fb_orders_overdue(&o);
+	o.stream = false;
 	assert_false(drive(BLOCKS, 8));
 	assert_true(send_streams(1, 1, 8));
 }

@@ -232,13 +232,13 @@ static void test_doubt(void **state)
 
 	(void)state;
 	assert_false(fb_power_must_ask(&p, now, now));
-	fb_power_doubt(&p);
+	p.doubt = true;
 	assert_true(fb_power_must_ask(&p, now, now));
 	assert_int_equal(fb_power_due_ns(&p, now, now), 0);
 	p.doubt = false;
 	fb_power_told(&p, FB_POWER_STANDBY_Y, now, now);
 	assert_int_equal(fb_power_due_ns(&p, now, now), now + FB_POWER_ASK_NS);
-	fb_power_doubt(&p);
+	p.doubt = true;
 	assert_int_equal(fb_power_due_ns(&p, now, now), 0);
 	p.doubt = false;
 	/* woken by that command: a spell as behind the foreground */
@@ -247,7 +247,7 @@ static void test_doubt(void **state)
 	assert_int_equal(fb_power_due_ns(&p, now, now + TIMER - 1), 0);
 	assert_int_equal(fb_power_due_ns(&p, now, now + TIMER), now + 3 * TIMER / 2);
 	/* doubts do not shorten a rest */
-	fb_power_doubt(&p);
+	p.doubt = true;
 	assert_int_equal(fb_power_due_ns(&p, now, now + TIMER), now + 3 * TIMER / 2);
 }
 

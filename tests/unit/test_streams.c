@@ -48,7 +48,7 @@ static s64 bench_long(struct bench *b, u64 lbn, u32 nsect, u64 took_ns, bool rea
 
 	req.nsect = nsect;
 	if (read)
-		fb_idle_streams_sent(&b->s);
+		b->s.reads++;
 	fb_idle_streams_begin(&b->s, &req, read);
 	b->now += took_ns;
 	return fb_idle_streams_served(&b->s, took_ns, &req);

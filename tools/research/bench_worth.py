@@ -79,7 +79,7 @@ MECHANISMS = (
          "lim->still_ns = odds->floor_ns[FB_CONSERVATISM_SEEK];"),
     ), "gaps"),
     Mechanism("spare", (
-        ("core/track_find.c", "	for (; miss > each; miss = less, n++) {",
+        ("core/search.c", "	for (; miss > each; miss = less, n++) {",
          "	for (; false; miss = less, n++) {"),
     ), "gaps"),
     Mechanism("candidates", (

@@ -179,4 +179,116 @@ static inline bool hand_hits(struct hand *h, u64 at, u64 lbn, u32 count)
 	return hand_done(h, n)->kind == MDE_READ_HIT;
 }
 
+/* What a step of a course is: a command, or something that is looked at */
+enum hand_what {
+	HAND_NOTHING, HAND_RUN, HAND_SEND, HAND_UNTIL, HAND_REPORTED, HAND_STARTED, HAND_KIND,
+	HAND_HELD, HAND_GOOD, HAND_STAT,
+};
+
+/**
+ * struct hand_step - a command of a course, or what is expected by then
+ * @what: which
+ * @at: when it is handed in; of HAND_RUN the next step comes when it has been reported
+ * @op: what to do
+ * @lbn: its first LBN
+ * @count: its LBNs
+ * @flags: MDE_FUA or 0
+ * @want: when it is reported, or what is looked at; of a command 0: whenever
+ * @hit: 1 if the buffer answers, -1 if not; 0: either
+ * @n: number of the command that is looked at, or where in the statistics
+ */
+struct hand_step {
+	enum hand_what what;
+	u64 at;
+	enum mde_op op;
+	u64 lbn;
+	u32 count;
+	u32 flags;
+	u64 want;
+	int hit;
+	size_t n;
+};
+
+#define RUN(at, op, lbn, count, report) { HAND_RUN, at, op, lbn, count, 0, report, 0, 0 }
+#define FUA(at, op, lbn, count, report) { HAND_RUN, at, op, lbn, count, MDE_FUA, report, 0, 0 }
+#define SEND(at, op, lbn, count) { HAND_SEND, at, op, lbn, count, 0, 0, 0, 0 }
+#define HIT(at, lbn, count) { HAND_RUN, at, MDE_READ, lbn, count, 0, 0, 1, 0 }
+#define MISS(at, lbn, count) { HAND_RUN, at, MDE_READ, lbn, count, 0, 0, -1, 0 }
+#define UNTIL(until) { .what = HAND_UNTIL, .at = until }
+#define LOOK(at, number, value) { .what = HAND_##at, .n = number, .want = value }
+#define REPORTED(n, at) LOOK(REPORTED, n, at)
+#define STARTED(n, at) LOOK(STARTED, n, at)
+#define KIND(n, kind) LOOK(KIND, n, kind)
+#define HELD(n, held) LOOK(HELD, n, held)
+#define GOOD(n, good) LOOK(GOOD, n, good)
+#define STAT(field, value) LOOK(STAT, offsetof(struct mde_stats, field), value)
+
+/**
+ * struct hand_course - commands on a fresh drive
+ * @name: what it is about
+ * @records: extra records of the drive
+ * @step: the commands, and what comes of them
+ */
+struct hand_course {
+	const char *name;
+	const char *records;
+	struct hand_step step[18];
+};
+
+static inline u64 hand_command(struct hand *h, const struct hand_step *s)
+{
+	int n = hand_send_flags(h, s->at, s->op, s->lbn, s->count, s->flags);
+	bool hit;
+
+	if (s->what == HAND_SEND)
+		return 0;
+	hit = hand_done(h, n)->kind == MDE_READ_HIT;
+	return s->hit && hit != (s->hit > 0) ? ~0ULL : hand_report(h, n);
+}
+
+/* What is there in place of what is expected. */
+static inline u64 hand_look_at(struct hand *h, const struct hand_step *s)
+{
+	switch (s->what) {
+	case HAND_UNTIL:
+		hand_until(h, s->at);
+		return 0;
+	case HAND_REPORTED:
+		return hand_report(h, s->n);
+	case HAND_STARTED:
+		return hand_started(h, s->n);
+	case HAND_KIND:
+		return hand_done(h, s->n)->kind;
+	case HAND_HELD:
+		return hand_done(h, s->n)->held;
+	case HAND_GOOD:
+		return hand_done(h, s->n)->good;
+	case HAND_STAT:
+		return *(u64 *)((char *)&h->e.stats + s->n);
+	default:
+		return hand_command(h, s);
+	}
+}
+
+static inline void hand_courses(const struct hand_course *course, size_t courses)
+{
+	const struct hand_step *s;
+	struct hand h;
+	size_t i;
+	u64 got;
+
+	for (i = 0; i < courses; i++) {
+		hand_begin(&h, course[i].records);
+		for (s = course[i].step; s->what; s++) {
+			got = hand_look_at(&h, s);
+			if (got != s->want && (got == ~0ULL || s->want || s->what > HAND_UNTIL))
+				fail_msg("%s, '%s', step %d: %llu, not %llu", course[i].name,
+					 course[i].records, (int)(s - course[i].step),
+					 (unsigned long long)got, (unsigned long long)s->want);
+		}
+		assert_int_equal(h.late, 0);
+		hand_end(&h);
+	}
+}
+
 #endif /* MECHDISK_UNIT_HAND_H */

@@ -69,22 +69,6 @@ static void test_end_of_drive(void **state)
 	}
 }
 
-/*
- * A host that asks for the next sectors at once: 20 is just under the head, and
- * it comes with it, or else a stream would lose a turn at each command.
- */
-static void test_front(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, RECORDS "read_ahead track\n");
-	assert_int_equal(hand_run(&h, 0, MDE_READ, 10, 10), 20 * SECTOR + BUS);
-	assert_int_equal(hand_run(&h, 20 * SECTOR + BUS, MDE_READ, 20, 10),
-			 30 * SECTOR + BUS);
-	hand_end(&h);
-}
-
 /* Riding along: no move, no rotation. */
 static void test_ride(void **state)
 {
@@ -102,99 +86,6 @@ static void test_ride(void **state)
 	assert_int_equal(h.e.stats.partial_hits, 1);
 	/* It goes on behind that. */
 	assert_true(hand_hits(&h, 10 * MS, 99, 1));
-	hand_end(&h);
-}
-
-static void test_trigger(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, RECORDS "read_ahead track\nread_ahead_trigger same-track\n");
-	/* No read before it. */
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	/* Further on, same track: to its end. */
-	assert_false(hand_hits(&h, 20 * MS, 30, 10));
-	assert_true(hand_hits(&h, 40 * MS, 99, 1));
-	/* Not further on. */
-	assert_false(hand_hits(&h, 60 * MS, 5, 2));
-	assert_false(hand_hits(&h, 80 * MS, 7, 1));
-	/* That was further on. */
-	assert_true(hand_hits(&h, 100 * MS, 8, 1));
-	/* Another track. */
-	assert_false(hand_hits(&h, 120 * MS, TRACK + 50, 1));
-	assert_false(hand_hits(&h, 140 * MS, TRACK + 51, 1));
-	hand_end(&h);
-}
-
-static void test_on_hit(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, RECORDS "read_ahead segment 30\nread_ahead_on_hit on\n");
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	/* 10 to 49 are there; 30 sectors after the hit: to 69. */
-	assert_true(hand_hits(&h, 20 * MS, 30, 10));
-	assert_true(hand_hits(&h, 40 * MS, 50, 20));
-	/* And again: to 99. */
-	assert_true(hand_hits(&h, 60 * MS, 70, 30));
-	hand_end(&h);
-	hand_begin(&h, RECORDS "read_ahead segment 30\n");
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	assert_true(hand_hits(&h, 20 * MS, 30, 10));
-	assert_false(hand_hits(&h, 40 * MS, 50, 1));
-	hand_end(&h);
-}
-
-/*
- * A miss elsewhere, 1000 us away, in the middle of sector 25.
- * Seen to fail: mda_leave() without ahead_stops_at_once.
- */
-static void test_stop(void **state)
-{
-	struct hand h;
-	int n;
-
-	(void)state;
-	hand_begin(&h, RECORDS "read_ahead track\n");
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	/* 25 ends at 1560 us; the arm is there at 2560: 42 has begun. */
-	n = hand_send(&h, 1515 * US, MDE_READ, CYLINDER + 42, 1);
-	assert_int_equal(hand_started(&h, n), 26 * SECTOR);
-	assert_int_equal(hand_report(&h, n), TURN + 43 * SECTOR + BUS);
-	hand_end(&h);
-	hand_begin(&h, RECORDS "read_ahead track\nread_ahead_stop at-once\n");
-	hand_run(&h, 0, MDE_READ, 10, 10);
-	/* The arm is there at 2515: 42 begins at 2520. */
-	n = hand_send(&h, 1515 * US, MDE_READ, CYLINDER + 42, 1);
-	assert_int_equal(hand_started(&h, n), 1515 * US);
-	assert_int_equal(hand_report(&h, n), 43 * SECTOR + BUS);
-	/* What had passed is kept. */
-	assert_true(hand_hits(&h, 60 * MS, 10, 15));
-	assert_false(hand_hits(&h, 80 * MS, 25, 1));
-	hand_end(&h);
-}
-
-/* The head switch from 6000 to 6300 us is finished, and then the way back. */
-static void test_stop_seek(void **state)
-{
-	struct hand h;
-	int n;
-
-	(void)state;
-	hand_begin(&h, RECORDS "read_ahead cylinder\nread_ahead_stop at-once\n");
-	hand_run(&h, 0, MDE_READ, 90, 10);
-	n = hand_send(&h, 6100 * US, MDE_READ, 9, 1);
-	assert_int_equal(hand_started(&h, n), 6300 * US);
-	/* At 6600 sector 9 has gone. */
-	assert_int_equal(hand_report(&h, n), 2 * TURN + 10 * SECTOR + BUS);
-	hand_end(&h);
-	/* Rotation is not waited for. */
-	hand_begin(&h, RECORDS "read_ahead cylinder\n");
-	hand_run(&h, 0, MDE_READ, 90, 10);
-	n = hand_send(&h, 6400 * US, MDE_READ, 50, 1);
-	assert_int_equal(hand_started(&h, n), 6400 * US);
 	hand_end(&h);
 }
 
@@ -228,29 +119,6 @@ static void test_least(void **state)
 	hand_run(&h, 0, MDE_READ, 80, 10);
 	n = hand_send(&h, 5515 * US, MDE_READ, CYLINDER + 50, 1);
 	assert_int_equal(hand_started(&h, n), TURN);
-	hand_end(&h);
-}
-
-/* With a command waiting the drive does not begin to read on. */
-static void test_not_begun(void **state)
-{
-	struct hand h;
-	int n;
-
-	(void)state;
-	/* Handed in before the first is served. */
-	hand_begin(&h, RECORDS "read_ahead cylinder\nfirmware fcfs\n");
-	hand_send(&h, 0, MDE_READ, 90, 10);
-	n = hand_send(&h, 0, MDE_READ, 50, 1);
-	assert_int_equal(hand_started(&h, n), TURN);
-	assert_int_equal(hand_report(&h, n), TURN + 51 * SECTOR + BUS);
-	hand_end(&h);
-	/* While it is served. */
-	hand_begin(&h, RECORDS "read_ahead cylinder\n");
-	hand_send(&h, 0, MDE_READ, 90, 10);
-	n = hand_send(&h, 3 * MS, MDE_READ, 50, 1);
-	assert_int_equal(hand_started(&h, n), TURN);
-	assert_int_equal(hand_report(&h, n), TURN + 51 * SECTOR + BUS);
 	hand_end(&h);
 }
 
@@ -336,19 +204,109 @@ static void test_remaps_quickly(void **state)
 	hand_end(&h);
 }
 
+static const struct hand_course courses[] = {
+	/*
+	 * A host that asks for the next sectors at once: 20 is just under the head, and
+	 * it comes with it, or else a stream would lose a turn at each command.
+	 */
+	{ "front", RECORDS "read_ahead track\n", {
+		RUN(0, MDE_READ, 10, 10, 20 * SECTOR + BUS),
+		RUN(20 * SECTOR + BUS, MDE_READ, 20, 10, 30 * SECTOR + BUS),
+	} },
+	{ "trigger", RECORDS "read_ahead track\nread_ahead_trigger same-track\n", {
+		/* No read before it. */
+		RUN(0, MDE_READ, 10, 10, 0),
+		/* Further on, same track: to its end. */
+		MISS(20 * MS, 30, 10),
+		HIT(40 * MS, 99, 1),
+		/* Not further on. */
+		MISS(60 * MS, 5, 2),
+		MISS(80 * MS, 7, 1),
+		/* That was further on. */
+		HIT(100 * MS, 8, 1),
+		/* Another track. */
+		MISS(120 * MS, TRACK + 50, 1),
+		MISS(140 * MS, TRACK + 51, 1),
+	} },
+	{ "on hit", RECORDS "read_ahead segment 30\nread_ahead_on_hit on\n", {
+		RUN(0, MDE_READ, 10, 10, 0),
+		/* 10 to 49 are there; 30 sectors after the hit: to 69. */
+		HIT(20 * MS, 30, 10),
+		HIT(40 * MS, 50, 20),
+		/* And again: to 99. */
+		HIT(60 * MS, 70, 30),
+	} },
+	{ "on hit", RECORDS "read_ahead segment 30\n", {
+		RUN(0, MDE_READ, 10, 10, 0),
+		HIT(20 * MS, 30, 10),
+		MISS(40 * MS, 50, 1),
+	} },
+	/*
+	 * A miss elsewhere, 1000 us away, in the middle of sector 25.
+	 * Seen to fail: mda_leave() without ahead_stops_at_once.
+	 */
+	{ "stop", RECORDS "read_ahead track\n", {
+		RUN(0, MDE_READ, 10, 10, 0),
+		/* 25 ends at 1560 us; the arm is there at 2560: 42 has begun. */
+		SEND(1515 * US, MDE_READ, CYLINDER + 42, 1),
+		STARTED(1, 26 * SECTOR),
+		REPORTED(1, TURN + 43 * SECTOR + BUS),
+	} },
+	{ "stop", RECORDS "read_ahead track\nread_ahead_stop at-once\n", {
+		RUN(0, MDE_READ, 10, 10, 0),
+		/* The arm is there at 2515: 42 begins at 2520. */
+		SEND(1515 * US, MDE_READ, CYLINDER + 42, 1),
+		STARTED(1, 1515 * US),
+		REPORTED(1, 43 * SECTOR + BUS),
+		/* What had passed is kept. */
+		HIT(60 * MS, 10, 15),
+		MISS(80 * MS, 25, 1),
+	} },
+	/* The head switch from 6000 to 6300 us is finished, and then the way back. */
+	{ "stop seek", RECORDS "read_ahead cylinder\nread_ahead_stop at-once\n", {
+		RUN(0, MDE_READ, 90, 10, 0),
+		SEND(6100 * US, MDE_READ, 9, 1),
+		STARTED(1, 6300 * US),
+		/* At 6600 sector 9 has gone. */
+		REPORTED(1, 2 * TURN + 10 * SECTOR + BUS),
+	} },
+	/* Rotation is not waited for. */
+	{ "stop seek", RECORDS "read_ahead cylinder\n", {
+		RUN(0, MDE_READ, 90, 10, 0),
+		SEND(6400 * US, MDE_READ, 50, 1),
+		STARTED(1, 6400 * US),
+	} },
+	/* With a command waiting the drive does not begin to read on. */
+	/* Handed in before the first is served. */
+	{ "not begun", RECORDS "read_ahead cylinder\nfirmware fcfs\n", {
+		SEND(0, MDE_READ, 90, 10),
+		SEND(0, MDE_READ, 50, 1),
+		STARTED(1, TURN),
+		REPORTED(1, TURN + 51 * SECTOR + BUS),
+	} },
+	/* While it is served. */
+	{ "not begun", RECORDS "read_ahead cylinder\n", {
+		SEND(0, MDE_READ, 90, 10),
+		SEND(3 * MS, MDE_READ, 50, 1),
+		STARTED(1, TURN),
+		REPORTED(1, TURN + 51 * SECTOR + BUS),
+	} },
+};
+
+static void test_courses(void **state)
+{
+	(void)state;
+	hand_courses(courses, ARRAY_SIZE(courses));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_courses),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_end_of_drive),
-		cmocka_unit_test(test_front),
 		cmocka_unit_test(test_ride),
-		cmocka_unit_test(test_trigger),
-		cmocka_unit_test(test_on_hit),
-		cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_stop_seek),
 		cmocka_unit_test(test_least),
-		cmocka_unit_test(test_not_begun),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_switched_off),
 		cmocka_unit_test(test_remaps_quickly),

@@ -53,78 +53,6 @@ static void test_policies(void **state)
 	order("firmware sptf\n", lbn, sptf);
 }
 
-/* What the drive has not understood by then does not take part. */
-static void test_understood(void **state)
-{
-	struct hand h;
-	int n;
-
-	(void)state;
-	hand_begin(&h, "command_overhead_ns 200000 200000\n");
-	hand_send(&h, 0, MDE_READ, 50, 1);
-	hand_send(&h, 0, MDE_READ, 10, 1);
-	/* 10 is served until 660, 50 begins then; 20 is understood at 700. */
-	n = hand_send(&h, 500 * US, MDE_READ, 20, 1);
-	assert_int_equal(hand_report(&h, n), TURN + 21 * SECTOR);
-	hand_end(&h);
-}
-
-/*
- * SATA: a flush waits for reads that came before it, holds back what follows.
- * Seen to fail: mdq_barrier() that is 0.
- */
-static void test_ncq_flush(void **state)
-{
-	struct hand h;
-	int b, c, f;
-
-	(void)state;
-	hand_begin(&h, "queueing ncq\ncompletion_overhead_ns 70000\n");
-	hand_send(&h, 0, MDE_READ, 50, 1);
-	b = hand_send(&h, 10 * US, MDE_READ, 30, 1);
-	f = hand_send(&h, 20 * US, MDE_FLUSH, 0, 0);
-	c = hand_send(&h, 30 * US, MDE_READ, 60, 1);
-	/* 50 passes until 3060, 30 until 7860 us; the flush follows its report. */
-	assert_int_equal(hand_report(&h, b), TURN + 31 * SECTOR + 70 * US);
-	assert_int_equal(hand_report(&h, f), TURN + 31 * SECTOR + 140 * US);
-	assert_int_equal(hand_started(&h, c), TURN + 31 * SECTOR + 140 * US);
-	assert_int_equal(hand_report(&h, c), TURN + 61 * SECTOR + 70 * US);
-	hand_end(&h);
-	/* SCSI: nothing waits. */
-	hand_begin(&h, "");
-	hand_send(&h, 0, MDE_READ, 50, 1);
-	f = hand_send(&h, 20 * US, MDE_FLUSH, 0, 0);
-	c = hand_send(&h, 30 * US, MDE_READ, 60, 1);
-	assert_int_equal(hand_report(&h, f), 20 * US);
-	assert_int_equal(hand_report(&h, c), 61 * SECTOR);
-	hand_end(&h);
-}
-
-static void test_ncq_verify(void **state)
-{
-	struct hand h;
-	int a, b, c, v;
-
-	(void)state;
-	/* 60 would pass right after 50, but 30 came before. */
-	hand_begin(&h, "queueing ncq\n");
-	a = hand_send(&h, 2 * MS, MDE_READ, 50, 1);
-	b = hand_send(&h, 2010 * US, MDE_WRITE, 30, 1);
-	v = hand_send(&h, 2020 * US, MDE_VERIFY, 60, 1);
-	c = hand_send(&h, 2030 * US, MDE_READ, 40, 1);
-	assert_int_equal(hand_report(&h, a), 51 * SECTOR);
-	assert_int_equal(hand_report(&h, b), TURN + 31 * SECTOR);
-	assert_int_equal(hand_report(&h, v), TURN + 61 * SECTOR);
-	assert_int_equal(hand_report(&h, c), 2 * TURN + 41 * SECTOR);
-	hand_end(&h);
-	hand_begin(&h, "");
-	hand_send(&h, 2 * MS, MDE_READ, 50, 1);
-	hand_send(&h, 2010 * US, MDE_WRITE, 30, 1);
-	v = hand_send(&h, 2020 * US, MDE_VERIFY, 60, 1);
-	assert_int_equal(hand_report(&h, v), 61 * SECTOR);
-	hand_end(&h);
-}
-
 /* From 10 to 12 ms at cylinder 11, 2 ms away. */
 static void test_internal(void **state)
 {
@@ -192,169 +120,6 @@ static void test_internal_idle(void **state)
 }
 
 /*
- * Blocks of 8: what covers one in part reads it first, which costs a turn.
- * Seen to fail: mdv_read_first() that says 0.
- */
-static void test_read_modify_write(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, "physical_exponent 3\n");
-	assert_int_equal(hand_run(&h, 0, MDE_WRITE, 8, 8), 16 * SECTOR);
-	/* 8 to 15 are read from 6480 to 6960 us and written a turn later. */
-	assert_int_equal(hand_run(&h, 1 * MS, MDE_WRITE, 10, 2),
-			 2 * TURN + 16 * SECTOR);
-	/* In part at the end: still one turn. */
-	assert_int_equal(hand_run(&h, 18 * MS, MDE_WRITE, 8, 9),
-			 4 * TURN + 24 * SECTOR);
-	/* In part at the front. */
-	assert_int_equal(hand_run(&h, 30 * MS, MDE_WRITE, 15, 9),
-			 6 * TURN + 24 * SECTOR);
-	/* A read takes the block, no more. */
-	assert_int_equal(hand_run(&h, 42 * MS, MDE_READ, 10, 2),
-			 7 * TURN + 16 * SECTOR);
-	hand_end(&h);
-	/* Blocks of one. */
-	hand_begin(&h, "");
-	assert_int_equal(hand_run(&h, 0, MDE_WRITE, 10, 2), 12 * SECTOR);
-	hand_end(&h);
-}
-
-/*
- * Blocks 96 to 103 and 104 to 111, a track each for their parts: 96 to 99 from
- * 5760 to 6000 us and a turn; 500 us for the other head; its 0 to 11 from 18000
- * to 18720, and a turn.
- */
-static void test_read_modify_write_tracks(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, "physical_exponent 3\n");
-	assert_int_equal(hand_run(&h, 0, MDE_WRITE, 97, 13), 24720 * US);
-	hand_end(&h);
-}
-
-/* The overhead depends on the command before, and on what it turns out to be. */
-static void test_overheads(void **state)
-{
-	struct hand h;
-	int n;
-
-	(void)state;
-	hand_begin(&h, "cache 4 100 0\noverhead_ns read_hit 10000 20000\n"
-		   "overhead_ns read_miss 110000 500000\n"
-		   "overhead_ns write_miss 230000 730000\n");
-	n = hand_send(&h, 0, MDE_READ, 10, 1);
-	assert_int_equal(hand_started(&h, n), 110 * US);
-	n = hand_send(&h, 1 * MS, MDE_WRITE, 30, 1);
-	assert_int_equal(hand_started(&h, n), 1230 * US);
-	assert_int_equal(hand_run(&h, 2 * MS, MDE_READ, 10, 1), 2020 * US);
-	assert_int_equal(hand_run(&h, 3 * MS, MDE_READ, 10, 1), 3010 * US);
-	n = hand_send(&h, 4 * MS, MDE_WRITE, 90, 1);
-	assert_int_equal(hand_started(&h, n), 4230 * US);
-	n = hand_send(&h, 6 * MS, MDE_WRITE, 30, 1);
-	assert_int_equal(hand_started(&h, n), 6730 * US);
-	n = hand_send(&h, 8 * MS, MDE_READ, 90, 1);
-	assert_int_equal(hand_started(&h, n), 8500 * US);
-	hand_end(&h);
-}
-
-/* Five sectors, 600 to 900 us, on a bus that needs 10 or 100 us for each. */
-static void test_watermark(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, "bus_ns 10000\nbus_watermark_ppm 1000000\n");
-	assert_int_equal(hand_run(&h, 0, MDE_READ, 10, 5), 950 * US);
-	hand_end(&h);
-	/* Two of five: at 720. */
-	hand_begin(&h, "bus_ns 100000\nbus_watermark_ppm 500000\n");
-	assert_int_equal(hand_run(&h, 0, MDE_READ, 10, 5), 1220 * US);
-	hand_end(&h);
-	/* Soon enough not to matter: the last sector has to come. */
-	hand_begin(&h, "bus_ns 10000\nbus_watermark_ppm 500000\n");
-	assert_int_equal(hand_run(&h, 0, MDE_READ, 10, 5), 910 * US);
-	hand_end(&h);
-}
-
-static void test_reselect(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, "bus_ns 10000\nbus_watermark_ppm 1000000\nreselect_ns 30000\n");
-	assert_int_equal(hand_run(&h, 0, MDE_READ, 10, 5), 980 * US);
-	hand_end(&h);
-	hand_begin(&h, "bus_ns 100000\nreselect_ns 30000\n");
-	assert_int_equal(hand_run(&h, 0, MDE_READ, 10, 5), 660 * US + 530 * US);
-	hand_end(&h);
-	/* Not for what the buffer holds: the bus is never left. */
-	hand_begin(&h, "bus_ns 100000\nreselect_ns 30000\ncache 4 100 0\n");
-	hand_run(&h, 0, MDE_READ, 10, 5);
-	assert_int_equal(hand_run(&h, 2 * MS, MDE_READ, 10, 5), 2500 * US);
-	hand_end(&h);
-}
-
-/*
- * Landing in the middle of 20 of 10 to 29: 21 to 29 from 1260 to 1800 us, 10 to
- * 20 from 6600 to 7260.  The bus needs 100 us a sector.
- */
-static void test_bus_order(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	/* 11 from 6660 on. */
-	hand_begin(&h, "zero_latency on\nbus_ns 100000\n");
-	assert_int_equal(hand_run(&h, 1230 * US, MDE_READ, 10, 20), 7760 * US);
-	hand_end(&h);
-	/* 20 from 6660 on. */
-	hand_begin(&h, "zero_latency on\nbus_ns 100000\nbus_order lbn\n");
-	assert_int_equal(hand_run(&h, 1230 * US, MDE_READ, 10, 20), 8660 * US);
-	hand_end(&h);
-	/* A fast bus: the last 9 wait for 20, at 7260. */
-	hand_begin(&h, "zero_latency on\nbus_ns 10000\nbus_order lbn\n");
-	assert_int_equal(hand_run(&h, 1230 * US, MDE_READ, 10, 20),
-			 7260 * US + 100 * US);
-	hand_end(&h);
-}
-
-/* 50 passes until 3060 us and is reported at 3160, when 52 has begun. */
-static void test_early_seek(void **state)
-{
-	struct hand h;
-	int n;
-
-	(void)state;
-	hand_begin(&h, "completion_overhead_ns 100000\n");
-	hand_send(&h, 0, MDE_READ, 50, 1);
-	n = hand_send(&h, 10 * US, MDE_READ, 52, 1);
-	assert_int_equal(hand_started(&h, n), 51 * SECTOR);
-	assert_int_equal(hand_report(&h, n), 53 * SECTOR + 100 * US);
-	hand_end(&h);
-	hand_begin(&h, "completion_overhead_ns 100000\nearly_seek off\n");
-	hand_send(&h, 0, MDE_READ, 50, 1);
-	n = hand_send(&h, 10 * US, MDE_READ, 52, 1);
-	assert_int_equal(hand_started(&h, n), 3160 * US);
-	assert_int_equal(hand_report(&h, n), TURN + 53 * SECTOR + 100 * US);
-	hand_end(&h);
-}
-
-static void test_completion(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, "completion_overhead_ns 40000 70000\n");
-	assert_int_equal(hand_run(&h, 0, MDE_READ, 10, 1), 700 * US);
-	assert_int_equal(hand_run(&h, 1 * MS, MDE_WRITE, 30, 1), 1930 * US);
-	hand_end(&h);
-}
-
-/*
  * A = 100, B = 50, C = 30, D = 20, E = 10 and 5 us to reselect: data from A + B
  * + C + 5 = 185 us on, the arm from A + E = 110 us on, the report 20 us later.
  */
@@ -387,103 +152,211 @@ static void test_disconnect(void **state)
 	hand_end(&h);
 }
 
-/* Head 1 has 50 sectors of 120 us: LBNs 100 to 149 of a cylinder's 150. */
-static void test_head_tracks(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, "zone_heads 0 100 50\nbus_ns 0\n");
-	assert_int_equal(hand_run(&h, 0, MDE_READ, 105, 1), 720 * US);
-	assert_int_equal(hand_run(&h, 720 * US, MDE_READ, 106, 4), 1200 * US);
-	/* Back: there at 1500, sector 25 of head 0 begins. */
-	assert_int_equal(hand_run(&h, 1200 * US, MDE_READ, 26, 1), 27 * SECTOR);
-	/* The next cylinder begins with LBN 150. */
-	assert_int_equal(hand_run(&h, 2 * MS, MDE_READ, 150 + 60, 1), 61 * SECTOR);
-	/* From head 1's last sector on: a cylinder on, a turn but 0. */
-	assert_int_equal(hand_run(&h, 6 * MS, MDE_READ, 149, 2),
-			 3 * TURN + SECTOR);
-	hand_end(&h);
-}
-
-/* The same for reading on: 110 to 149 pass until 6000 us. */
-static void test_head_tracks_ahead(void **state)
-{
-	struct hand h;
-
-	(void)state;
-	hand_begin(&h, "zone_heads 0 100 50\ncache 4 100 0\nread_ahead track\n");
-	hand_run(&h, 0, MDE_READ, 105, 5);
-	/* 110 to 114 have passed at 1800, 115 has not at 1910. */
-	assert_true(hand_hits(&h, 1830 * US, 110, 5));
-	assert_int_equal(hand_run(&h, 1910 * US, MDE_READ, 114, 3),
-			 17 * 2 * SECTOR);
-	assert_true(hand_hits(&h, 10 * MS, 110, 40));
-	assert_false(hand_hits(&h, 20 * MS, 150, 1));
-	hand_end(&h);
-}
-
-static void test_settle(void **state)
-{
-	struct hand h;
-
-	(void)state;
+static const struct hand_course courses[] = {
+	/* What the drive has not understood by then does not take part. */
+	{ "understood", "command_overhead_ns 200000 200000\n", {
+		SEND(0, MDE_READ, 50, 1),
+		SEND(0, MDE_READ, 10, 1),
+		/* 10 is served until 660, 50 begins then; 20 is understood at 700. */
+		SEND(500 * US, MDE_READ, 20, 1),
+		REPORTED(2, TURN + 21 * SECTOR),
+	} },
+	/*
+	 * SATA: a flush waits for reads that came before it, holds back what follows.
+	 * Seen to fail: mdq_barrier() that is 0.
+	 */
+	{ "ncq flush", "queueing ncq\ncompletion_overhead_ns 70000\n", {
+		SEND(0, MDE_READ, 50, 1),
+		SEND(10 * US, MDE_READ, 30, 1),
+		SEND(20 * US, MDE_FLUSH, 0, 0),
+		SEND(30 * US, MDE_READ, 60, 1),
+		/* 50 passes until 3060, 30 until 7860 us; the flush follows its report. */
+		REPORTED(1, TURN + 31 * SECTOR + 70 * US),
+		REPORTED(2, TURN + 31 * SECTOR + 140 * US),
+		STARTED(3, TURN + 31 * SECTOR + 140 * US),
+		REPORTED(3, TURN + 61 * SECTOR + 70 * US),
+	} },
+	/* SCSI: nothing waits. */
+	{ "ncq flush", "", {
+		SEND(0, MDE_READ, 50, 1),
+		SEND(20 * US, MDE_FLUSH, 0, 0),
+		SEND(30 * US, MDE_READ, 60, 1),
+		REPORTED(1, 20 * US),
+		REPORTED(2, 61 * SECTOR),
+	} },
+	/* 60 would pass right after 50, but 30 came before. */
+	{ "ncq verify", "queueing ncq\n", {
+		SEND(2 * MS, MDE_READ, 50, 1),
+		SEND(2010 * US, MDE_WRITE, 30, 1),
+		SEND(2020 * US, MDE_VERIFY, 60, 1),
+		SEND(2030 * US, MDE_READ, 40, 1),
+		REPORTED(0, 51 * SECTOR),
+		REPORTED(1, TURN + 31 * SECTOR),
+		REPORTED(2, TURN + 61 * SECTOR),
+		REPORTED(3, 2 * TURN + 41 * SECTOR),
+	} },
+	{ "ncq verify", "", {
+		SEND(2 * MS, MDE_READ, 50, 1),
+		SEND(2010 * US, MDE_WRITE, 30, 1),
+		SEND(2020 * US, MDE_VERIFY, 60, 1),
+		REPORTED(2, 61 * SECTOR),
+	} },
+	/*
+	 * Blocks of 8: what covers one in part reads it first, which costs a turn.
+	 * Seen to fail: mdv_read_first() that says 0.
+	 */
+	{ "read modify write", "physical_exponent 3\n", {
+		RUN(0, MDE_WRITE, 8, 8, 16 * SECTOR),
+		/* 8 to 15 are read from 6480 to 6960 us and written a turn later. */
+		RUN(1 * MS, MDE_WRITE, 10, 2, 2 * TURN + 16 * SECTOR),
+		/* In part at the end: still one turn. */
+		RUN(18 * MS, MDE_WRITE, 8, 9, 4 * TURN + 24 * SECTOR),
+		/* In part at the front. */
+		RUN(30 * MS, MDE_WRITE, 15, 9, 6 * TURN + 24 * SECTOR),
+		/* A read takes the block, no more. */
+		RUN(42 * MS, MDE_READ, 10, 2, 7 * TURN + 16 * SECTOR),
+	} },
+	/* Blocks of one. */
+	{ "read modify write", "", {
+		RUN(0, MDE_WRITE, 10, 2, 12 * SECTOR),
+	} },
+	/*
+	 * Blocks 96 to 103 and 104 to 111, a track each for their parts: 96 to 99 from
+	 * 5760 to 6000 us and a turn; 500 us for the other head; its 0 to 11 from 18000
+	 * to 18720, and a turn.
+	 */
+	{ "read modify write tracks", "physical_exponent 3\n", {
+		RUN(0, MDE_WRITE, 97, 13, 24720 * US),
+	} },
+	/* The overhead depends on the command before, and on what it turns out to be. */
+	{ "overheads",
+	  "cache 4 100 0\noverhead_ns read_hit 10000 20000\n"
+	  "overhead_ns read_miss 110000 500000\n"
+	  "overhead_ns write_miss 230000 730000\n", {
+		SEND(0, MDE_READ, 10, 1),
+		STARTED(0, 110 * US),
+		SEND(1 * MS, MDE_WRITE, 30, 1),
+		STARTED(1, 1230 * US),
+		RUN(2 * MS, MDE_READ, 10, 1, 2020 * US),
+		RUN(3 * MS, MDE_READ, 10, 1, 3010 * US),
+		SEND(4 * MS, MDE_WRITE, 90, 1),
+		STARTED(4, 4230 * US),
+		SEND(6 * MS, MDE_WRITE, 30, 1),
+		STARTED(5, 6730 * US),
+		SEND(8 * MS, MDE_READ, 90, 1),
+		STARTED(6, 8500 * US),
+	} },
+	/* Five sectors, 600 to 900 us, on a bus that needs 10 or 100 us for each. */
+	{ "watermark", "bus_ns 10000\nbus_watermark_ppm 1000000\n", {
+		RUN(0, MDE_READ, 10, 5, 950 * US),
+	} },
+	/* Two of five: at 720. */
+	{ "watermark", "bus_ns 100000\nbus_watermark_ppm 500000\n", {
+		RUN(0, MDE_READ, 10, 5, 1220 * US),
+	} },
+	/* Soon enough not to matter: the last sector has to come. */
+	{ "watermark", "bus_ns 10000\nbus_watermark_ppm 500000\n", {
+		RUN(0, MDE_READ, 10, 5, 910 * US),
+	} },
+	{ "reselect", "bus_ns 10000\nbus_watermark_ppm 1000000\nreselect_ns 30000\n", {
+		RUN(0, MDE_READ, 10, 5, 980 * US),
+	} },
+	{ "reselect", "bus_ns 100000\nreselect_ns 30000\n", {
+		RUN(0, MDE_READ, 10, 5, 660 * US + 530 * US),
+	} },
+	/* Not for what the buffer holds: the bus is never left. */
+	{ "reselect", "bus_ns 100000\nreselect_ns 30000\ncache 4 100 0\n", {
+		RUN(0, MDE_READ, 10, 5, 0),
+		RUN(2 * MS, MDE_READ, 10, 5, 2500 * US),
+	} },
+	/*
+	 * Landing in the middle of 20 of 10 to 29: 21 to 29 from 1260 to 1800 us, 10 to
+	 * 20 from 6600 to 7260.  The bus needs 100 us a sector.
+	 */
+	/* 11 from 6660 on. */
+	{ "bus order", "zero_latency on\nbus_ns 100000\n", {
+		RUN(1230 * US, MDE_READ, 10, 20, 7760 * US),
+	} },
+	/* 20 from 6660 on. */
+	{ "bus order", "zero_latency on\nbus_ns 100000\nbus_order lbn\n", {
+		RUN(1230 * US, MDE_READ, 10, 20, 8660 * US),
+	} },
+	/* A fast bus: the last 9 wait for 20, at 7260. */
+	{ "bus order", "zero_latency on\nbus_ns 10000\nbus_order lbn\n", {
+		RUN(1230 * US, MDE_READ, 10, 20, 7260 * US + 100 * US),
+	} },
+	/* 50 passes until 3060 us and is reported at 3160, when 52 has begun. */
+	{ "early seek", "completion_overhead_ns 100000\n", {
+		SEND(0, MDE_READ, 50, 1),
+		SEND(10 * US, MDE_READ, 52, 1),
+		STARTED(1, 51 * SECTOR),
+		REPORTED(1, 53 * SECTOR + 100 * US),
+	} },
+	{ "early seek", "completion_overhead_ns 100000\nearly_seek off\n", {
+		SEND(0, MDE_READ, 50, 1),
+		SEND(10 * US, MDE_READ, 52, 1),
+		STARTED(1, 3160 * US),
+		REPORTED(1, TURN + 53 * SECTOR + 100 * US),
+	} },
+	{ "completion", "completion_overhead_ns 40000 70000\n", {
+		RUN(0, MDE_READ, 10, 1, 700 * US),
+		RUN(1 * MS, MDE_WRITE, 30, 1, 1930 * US),
+	} },
+	/* Head 1 has 50 sectors of 120 us: LBNs 100 to 149 of a cylinder's 150. */
+	{ "head tracks", "zone_heads 0 100 50\nbus_ns 0\n", {
+		RUN(0, MDE_READ, 105, 1, 720 * US),
+		RUN(720 * US, MDE_READ, 106, 4, 1200 * US),
+		/* Back: there at 1500, sector 25 of head 0 begins. */
+		RUN(1200 * US, MDE_READ, 26, 1, 27 * SECTOR),
+		/* The next cylinder begins with LBN 150. */
+		RUN(2 * MS, MDE_READ, 150 + 60, 1, 61 * SECTOR),
+		/* From head 1's last sector on: a cylinder on, a turn but 0. */
+		RUN(6 * MS, MDE_READ, 149, 2, 3 * TURN + SECTOR),
+	} },
+	/* The same for reading on: 110 to 149 pass until 6000 us. */
+	{ "head tracks ahead", "zone_heads 0 100 50\ncache 4 100 0\nread_ahead track\n", {
+		RUN(0, MDE_READ, 105, 5, 0),
+		/* 110 to 114 have passed at 1800, 115 has not at 1910. */
+		HIT(1830 * US, 110, 5),
+		RUN(1910 * US, MDE_READ, 114, 3, 17 * 2 * SECTOR),
+		HIT(10 * MS, 110, 40),
+		MISS(20 * MS, 150, 1),
+	} },
 	/* 1000 - 500 us: 9 begins at 540. */
-	hand_begin(&h, "write_settle_ns -500000\n");
-	assert_int_equal(hand_run(&h, 0, MDE_WRITE, CYLINDER + 9, 1), 10 * SECTOR);
-	/* A head switch in no time: 300 - 500. */
-	assert_int_equal(hand_run(&h, 10 * SECTOR, MDE_WRITE,
-				  CYLINDER + TRACK + 11, 1), 12 * SECTOR);
-	/* Reads do not settle: there at 1720, 28 has gone. */
-	assert_int_equal(hand_run(&h, 12 * SECTOR, MDE_READ, 28, 1),
-			 TURN + 29 * SECTOR);
-	hand_end(&h);
-}
-
-static void test_write_move(void **state)
-{
-	struct hand h;
-
-	(void)state;
+	{ "settle", "write_settle_ns -500000\n", {
+		RUN(0, MDE_WRITE, CYLINDER + 9, 1, 10 * SECTOR),
+		/* A head switch in no time: 300 - 500. */
+		RUN(10 * SECTOR, MDE_WRITE, CYLINDER + TRACK + 11, 1, 12 * SECTOR),
+		/* Reads do not settle: there at 1720, 28 has gone. */
+		RUN(12 * SECTOR, MDE_READ, 28, 1, TURN + 29 * SECTOR),
+	} },
 	/* Two milliseconds, not 1.2: 33 has begun. */
-	hand_begin(&h, "write_move_ns 2000000\n");
-	assert_int_equal(hand_run(&h, 0, MDE_WRITE, CYLINDER + 33, 1),
-			 TURN + 34 * SECTOR);
-	/* Not for reads: there at 10 ms, in sector 66. */
-	assert_int_equal(hand_run(&h, 9 * MS, MDE_READ, 70, 1),
-			 TURN + 71 * SECTOR);
-	hand_end(&h);
+	{ "write move", "write_move_ns 2000000\n", {
+		RUN(0, MDE_WRITE, CYLINDER + 33, 1, TURN + 34 * SECTOR),
+		/* Not for reads: there at 10 ms, in sector 66. */
+		RUN(9 * MS, MDE_READ, 70, 1, TURN + 71 * SECTOR),
+	} },
 	/* On the same track, too: 98 and what continues it. */
-	hand_begin(&h, "write_move_ns 7000000\n");
-	assert_int_equal(hand_run(&h, 0, MDE_WRITE, 98, 1),
-			 TURN + 99 * SECTOR);
-	assert_int_equal(hand_run(&h, TURN + 99 * SECTOR, MDE_WRITE, 99, 1),
-			 3 * TURN + 100 * SECTOR);
-	hand_end(&h);
+	{ "write move", "write_move_ns 7000000\n", {
+		RUN(0, MDE_WRITE, 98, 1, TURN + 99 * SECTOR),
+		RUN(TURN + 99 * SECTOR, MDE_WRITE, 99, 1, 3 * TURN + 100 * SECTOR),
+	} },
+};
+
+static void test_courses(void **state)
+{
+	(void)state;
+	hand_courses(courses, ARRAY_SIZE(courses));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_courses),
 		cmocka_unit_test(test_policies),
-		cmocka_unit_test(test_understood),
-		cmocka_unit_test(test_ncq_flush),
-		cmocka_unit_test(test_ncq_verify),
 		cmocka_unit_test(test_internal),
 		cmocka_unit_test(test_internal_idle),
-		cmocka_unit_test(test_read_modify_write),
-		cmocka_unit_test(test_read_modify_write_tracks),
-		cmocka_unit_test(test_overheads),
-		cmocka_unit_test(test_watermark),
-		cmocka_unit_test(test_reselect),
-		cmocka_unit_test(test_bus_order),
-		cmocka_unit_test(test_early_seek),
-		cmocka_unit_test(test_completion),
 		cmocka_unit_test(test_disconnect),
-		cmocka_unit_test(test_head_tracks),
-		cmocka_unit_test(test_head_tracks_ahead),
-		cmocka_unit_test(test_settle),
-		cmocka_unit_test(test_write_move),
 	};
 
 	return cmocka_run_group_tests_name("mechdisk firmware", tests, NULL, NULL);

@@ -10,8 +10,7 @@
 static const char mdh_usage[] =
 	"usage: mechdisk-host replay DRIVE [--details] < COMMANDS\n"
 	"       mechdisk-host queue DRIVE [--policy fcfs|look|clook|sstf|sptf]\n"
-	"           [--closed | --processes N] [--binary] [--skip N] [--batches N]\n"
-	"           [--details] < COMMANDS\n"
+	"           [--closed] [--binary] [--skip N] [--details] < COMMANDS\n"
 	"       mechdisk-host locate DRIVE < LBNS\n"
 	"       mechdisk-host info DRIVE\n"
 	"       mechdisk-host loop DRIVE [--where disk|driver]\n"
@@ -29,8 +28,7 @@ static const char mdh_usage[] =
 	"queue keeps them in the driver, one at the drive, and prints what their\n"
 	"times come to, as JSON, without the first --skip; their WAIT_NS is the time\n"
 	"of arrival, with --closed the least time from the arrival of the one before,\n"
-	"which has then ended; with --processes the time from a process's last report\n"
-	"to its next request, the next line.  --details prints a line each, in the order of service:\n"
+	"which has then ended.  --details prints a line each, in the order of service:\n"
 	"NUMBER ARRIVAL START END KIND CACHED_SECTORS, ns.  With --binary each is 24\n"
 	"bytes, little-endian: u64 WAIT_NS, u64 LBN, u32 COUNT, R|W|V and 3 zeros.\n"
 	"LBNS: one per line.  Printed: LBN ZONE CYLINDER HEAD SECTOR\n"
@@ -242,10 +240,6 @@ static void mdh_option(struct mdh_options *o, const char *name, const char *valu
 		o->host_jitter_ns = mdh_number(name, value, 0, NSEC_PER_SEC);
 	} else if (!strcmp(name, "--skip")) {
 		o->skip = mdh_number(name, value, 0, 1000 * 1000 * 1000);
-	} else if (!strcmp(name, "--processes")) {
-		o->processes = mdh_number(name, value, 1, MDH_PROCESSES_MAX);
-	} else if (!strcmp(name, "--batches")) {
-		o->batches = mdh_number(name, value, 1, 1000);
 	} else {
 		mdh_die("%s: no such option\n%s", name, mdh_usage);
 	}
@@ -304,7 +298,7 @@ int main(int argc, char **argv)
 	};
 	struct mdh_options o = {
 		.policy = MDH_SPTF, .depth = 1, .requests = 20000, .seed = 1,
-		.host_ns = 10000, .batches = 20,
+		.host_ns = 10000,
 	};
 	size_t i;
 

@@ -14,9 +14,6 @@
 #include "../mechdisk_engine.h"
 #include "../mechdisk_text.h"
 
-/* Of queue's closed loop. */
-#define MDH_PROCESSES_MAX 4096
-
 /* Who chooses the next command, in the closed loop. */
 enum mdh_where { MDH_DISK, MDH_DRIVER };
 
@@ -67,10 +64,8 @@ struct mdh_drive {
  * @host_jitter_ns: probe: the host learns of an end up to so much later
  * @destructive: probe: writes are carried out
  * @closed: queue: a request does not come before the one before has been served
- * @processes: queue: so many, each with one request, wait for it and think; 0: none do
  * @binary: queue: requests are binary records
  * @skip: queue: so many requests are served before counting begins
- * @batches: queue: means are given of so many stretches of the run, too
  */
 struct mdh_options {
 	const char *drive;
@@ -89,10 +84,8 @@ struct mdh_options {
 	u64 host_jitter_ns;
 	bool destructive;
 	bool closed;
-	u64 processes;
 	bool binary;
 	u64 skip;
-	u64 batches;
 };
 
 /**

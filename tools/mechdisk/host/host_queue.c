@@ -14,14 +14,12 @@
  * Ganger and Patt (SIGMETRICS 1994).
  */
 #include <endian.h>
-#include <math.h>
 
 #include "host.h"
 #include "../mechdisk_queue.h"
 
 /* More wait only if they come faster than the drive will ever serve them. */
 #define MDH_WAITING_MAX 16384
-#define MDH_PERCENTILES 4
 
 /* A request of --binary. */
 struct mdh_record {
@@ -41,21 +39,13 @@ struct mdh_request {
 	u64 start;
 };
 
-/* Times of the requests that count, in the order of service, ms. */
-struct mdh_times {
-	double *response;
-	double *service;
-	u64 n;
-	u64 room;
-};
-
 struct mdh_queue {
 	const struct mdh_options *o;
 	struct mdh_drive *d;
 	unsigned int lines;
-	/* Those known to arrive, the first first: of --processes one each, else one. */
-	struct mdh_request coming[MDH_PROCESSES_MAX];
-	u32 due;
+	/* The next to arrive, if there is one. */
+	struct mdh_request coming;
+	bool due;
 	/* What waits, in order of arrival, and what is at the drive. */
 	struct mdh_request waiting[MDH_WAITING_MAX];
 	u32 queued;
@@ -66,16 +56,13 @@ struct mdh_queue {
 	u64 next_lbn;
 	bool last_read;
 	bool inward;
-	/* What it comes to. */
-	struct mdh_times times;
+	/* What it comes to; times in ms. */
 	u64 done;
+	u64 counted;
 	u64 began;		/* counting, ns */
 	u64 ended;		/* the last one served, ns */
-	u64 hits;
-	u64 partial;
-	/* Of reads and verifies [0], of writes [1]: how many counted, their responses, ms. */
-	u64 kinds[2];
-	double responses[2];
+	double response;
+	double service;
 };
 
 /* The input. */
@@ -107,26 +94,22 @@ static bool mdh_next_record(struct mdh_queue *q, struct mdh_line *l)
 	return true;
 }
 
-/* The request after one that came at @last; with --processes after one that ended then. */
+/* The request after one that came at @last. */
 static void mdh_next_request(struct mdh_queue *q, u64 last)
 {
-	struct mdh_request r = { 0 };
-	u32 at = q->due;
+	struct mdh_request *r = &q->coming;
 
-	if (!(q->o->binary ? mdh_next_record(q, &r.line) :
-	      mdh_read_line(q->d, &q->lines, &r.line)))
+	q->due = q->o->binary ? mdh_next_record(q, &r->line) :
+		 mdh_read_line(q->d, &q->lines, &r->line);
+	if (!q->due)
 		return;
-	r.number = q->lines;
-	r.arrival = r.line.ns;
-	if (q->o->closed || q->o->processes)
-		r.arrival += last;
-	else if (r.arrival < last)
+	r->number = q->lines;
+	r->arrival = r->line.ns;
+	if (q->o->closed)
+		r->arrival += last;
+	else if (r->arrival < last)
 		mdh_die("standard input: %s %u: arrives before the one before it",
 			q->o->binary ? "record" : "line", q->lines);
-	for (; at && q->coming[at - 1].arrival > r.arrival; at--)
-		q->coming[at] = q->coming[at - 1];
-	q->coming[at] = r;
-	q->due++;
 }
 
 /* The choice. */
@@ -246,34 +229,17 @@ static void mdh_arrive(struct mdh_queue *q)
 	if (q->queued == MDH_WAITING_MAX)
 		mdh_die("%d requests wait: they come faster than the drive serves them",
 			MDH_WAITING_MAX);
-	*r = q->coming[0];
+	*r = q->coming;
 	mdl_locate(&q->d->cfg, r->line.lbn, r->line.count, &r->first);
 	q->queued++;
-	q->due--;
-	memmove(q->coming, q->coming + 1, q->due * sizeof(*q->coming));
-	if (!q->o->processes)
-		mdh_next_request(q, r->arrival);
+	mdh_next_request(q, r->arrival);
 	if (!q->busy)
 		mdh_dispatch(q);
-}
-
-static void mdh_note(struct mdh_times *t, double response, double service)
-{
-	if (t->n == t->room) {
-		t->room = max(t->room * 2, (u64)1024);
-		t->response = realloc(t->response, t->room * sizeof(double));
-		t->service = realloc(t->service, t->room * sizeof(double));
-		if (!t->response || !t->service)
-			mdh_die("out of memory");
-	}
-	t->response[t->n] = response;
-	t->service[t->n++] = service;
 }
 
 static void mdh_count(struct mdh_queue *q, const struct mde_slot *s)
 {
 	const struct mdh_request *r = &q->served;
-	bool write = r->line.op == MDE_WRITE;
 
 	if (q->o->details)
 		printf("%llu %llu %llu %llu %s %u\n", (unsigned long long)r->number,
@@ -281,18 +247,13 @@ static void mdh_count(struct mdh_queue *q, const struct mde_slot *s)
 		       (unsigned long long)q->d->now, mdh_kind_name(s->kind), s->held);
 	if (q->done++ < q->o->skip) {
 		q->began = q->d->now;
-		mde_stats_reset(&q->d->mde);
 		return;
 	}
-	if (!q->times.n && !q->o->skip)
+	if (!q->counted++ && !q->o->skip)
 		q->began = r->arrival;
 	q->ended = q->d->now;
-	q->hits += s->kind == MDE_READ_HIT;
-	q->partial += s->kind == MDE_READ_MISS && s->held;
-	q->kinds[write]++;
-	q->responses[write] += (q->d->now - r->arrival) / 1e6;
-	mdh_note(&q->times, (q->d->now - r->arrival) / 1e6,
-		 (q->d->now - r->start) / 1e6);
+	q->response += (q->d->now - r->arrival) / 1e6;
+	q->service += (q->d->now - r->start) / 1e6;
 }
 
 static void mdh_complete(struct mdh_queue *q, int slot)
@@ -301,137 +262,47 @@ static void mdh_complete(struct mdh_queue *q, int slot)
 	mde_release(&q->d->mde, slot);
 	q->busy = false;
 	if (q->o->closed && q->due)
-		q->coming[0].arrival = max(q->coming[0].arrival, q->d->now);
-	if (q->o->processes)
-		mdh_next_request(q, q->d->now);
+		q->coming.arrival = max(q->coming.arrival, q->d->now);
 	if (q->queued)
 		mdh_dispatch(q);
 }
 
 /* The output. */
 
-static double mdh_mean(const double *x, u64 n)
+static void mdh_print_sums(const struct mdh_queue *q)
 {
-	double sum = 0;
-	u64 i;
-
-	for (i = 0; i < n; i++)
-		sum += x[i];
-	return sum / n;
-}
-
-static double mdh_variance(const double *x, u64 n)
-{
-	double mean = mdh_mean(x, n), sum = 0;
-	u64 i;
-
-	for (i = 0; i < n; i++)
-		sum += (x[i] - mean) * (x[i] - mean);
-	return sum / n;
-}
-
-static int mdh_compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Sorts @x. */
-static void mdh_print_percentiles(double *x, u64 n)
-{
-	static const u32 which[MDH_PERCENTILES] = { 50, 90, 95, 99 };
-	u32 i;
-
-	qsort(x, n, sizeof(*x), mdh_compare);
-	printf("\"response_percentiles_ms\": {");
-	for (i = 0; i < MDH_PERCENTILES; i++)
-		printf("%s\"%u\": %.6f", i ? ", " : "", which[i],
-		       x[(n - 1) * which[i] / 100]);
-	printf("}, ");
-}
-
-/* Means of equal stretches of the run; what is left over counts in none. */
-static void mdh_print_batches(const char *name, const double *x, u64 n, u64 batches)
-{
-	u64 size = n / batches, i;
-
-	printf("\"%s\": [", name);
-	for (i = 0; size && i < batches; i++)
-		printf("%s%.6f", i ? ", " : "", mdh_mean(x + i * size, size));
-	printf("], ");
-}
-
-/* Mean response of reads or of writes; null without any. */
-static void mdh_print_kind(const struct mdh_queue *q, const char *name, u32 kind)
-{
-	if (q->kinds[kind])
-		printf("\"%s\": %.6f, ", name, q->responses[kind] / q->kinds[kind]);
-	else
-		printf("\"%s\": null, ", name);
-}
-
-static void mdh_print_sums(struct mdh_queue *q)
-{
-	const struct mde_stats *s = &q->d->mde.stats;
-	struct mdh_times *t = &q->times;
 	double seconds = (q->ended - q->began) / 1e9;
-	double response = mdh_mean(t->response, t->n);
-	double service = mdh_mean(t->service, t->n);
 
-	printf("{\"requests\": %llu, ", (unsigned long long)t->n);
+	printf("{\"requests\": %llu, ", (unsigned long long)q->counted);
 	printf("\"seconds\": %.9f, ", seconds);
-	printf("\"requests_per_s\": %.6f, ", t->n / seconds);
-	printf("\"response_ms\": %.6f, ", response);
-	mdh_print_kind(q, "read_response_ms", 0);
-	mdh_print_kind(q, "write_response_ms", 1);
-	printf("\"medium_utilisation\": %.6f, ", s->busy_ps / 1e12 / seconds);
-	printf("\"response_variance_ms2\": %.6f, ", mdh_variance(t->response, t->n));
-	printf("\"service_ms\": %.6f, ", service);
-	printf("\"service_variance_ms2\": %.6f, ", mdh_variance(t->service, t->n));
-	printf("\"delay_ms\": %.6f, ", response - service);
-	printf("\"utilisation\": %.6f, ", service * t->n / 1e3 / seconds);
-	printf("\"waiting\": %.6f, ", (response - service) * t->n / 1e3 / seconds);
-	printf("\"hits\": %llu, ", (unsigned long long)q->hits);
-	printf("\"partial_hits\": %llu, ", (unsigned long long)q->partial);
-	printf("\"seek_ms\": %.6f, ", s->seek_ps / 1e9 / t->n);
-	printf("\"rotation_ms\": %.6f, ", s->rotate_ps / 1e9 / t->n);
-	printf("\"transfer_ms\": %.6f, ", s->transfer_ps / 1e9 / t->n);
-	mdh_print_batches("response_batches_ms", t->response, t->n, q->o->batches);
-	mdh_print_batches("service_batches_ms", t->service, t->n, q->o->batches);
-	mdh_print_percentiles(t->response, t->n);
-	printf("\"response_max_ms\": %.6f}\n", t->response[t->n - 1]);
+	printf("\"response_ms\": %.6f, ", q->response / q->counted);
+	printf("\"service_ms\": %.6f, ", q->service / q->counted);
+	printf("\"utilisation\": %.6f}\n", q->service / 1e3 / seconds);
 }
 
 int mdh_queue(const struct mdh_options *o)
 {
 	struct mdh_queue *q = calloc(1, sizeof(*q));
 	int slot;
-	u64 i;
 
 	if (!q)
 		mdh_die("out of memory");
-	if (o->closed && o->processes)
-		mdh_die("--closed is one process: not with --processes");
 	q->o = o;
 	q->d = mdh_open(o);
 	q->inward = true;
-	for (i = 0; i < max_t(u64, o->processes, 1); i++)
-		mdh_next_request(q, 0);
+	mdh_next_request(q, 0);
 	while (q->busy || q->due) {
 		slot = mdh_wait(q->d, q->due && !(o->closed && q->busy) ?
-				q->coming[0].arrival : MDE_NEVER);
+				q->coming.arrival : MDE_NEVER);
 		if (slot >= 0)
 			mdh_complete(q, slot);
 		else
 			mdh_arrive(q);
 	}
-	if (!o->details && !q->times.n)
+	if (!o->details && !q->counted)
 		mdh_die("standard input: %u requests: none to count", q->lines);
 	if (!o->details)
 		mdh_print_sums(q);
-	free(q->times.response);
-	free(q->times.service);
 	mdh_close(q->d);
 	free(q);
 	return 0;

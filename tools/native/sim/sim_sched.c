@@ -414,7 +414,7 @@ void sims_fill(struct sims *s, u64 now_ns)
 		fb_cost_want(&s->cost, !simt_over(s->task), now_ns);
 	/* a stretch may have ended */
 	sims_allowed(s, now_ns);
-	fb_idle_policy_withhold(&s->wait, fb_cost_controls(&s->cost));
+	s->wait.withheld = fb_cost_controls(&s->cost);
 	sims_send_flushes(s, now_ns);
 	fb_engine_decide(e, now_ns);
 	do {

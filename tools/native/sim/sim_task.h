@@ -9,7 +9,7 @@
 #include "core/guard.h"
 #include "core/lookahead.h"
 #include "core/block_value.h"
-#include "core/engine/gap.h"
+#include "core/engine/engine.h"
 #include "core/idle/reader.h"
 #include "core/leftover.h"
 #include "sim_opts.h"

@@ -10,7 +10,7 @@ import json
 import sys
 import time
 
-from . import ToolError, fbstate, fbstate_cost, hosts, need_range, off, trial
+from . import ToolError, fbstate, fbstate_cost, fbstate_latency, hosts, need_range, off, trial
 from .extraction import store
 from .machine import kernel
 from .statusline import Line
@@ -72,13 +72,16 @@ def grew(now, before):
             now[key] - (before[key] if before[key] <= now[key] else 0) for key in now}
 
 
-def look(disk, before):
-    """What is known of a disk's trial so far. before: counters() at the beginning."""
+def look(disk, before, latency):
+    """What is known of a disk's trial so far. before, latency: counters(), and histograms, at the
+    beginning."""
     found = trial.look(disk)
     kinds = found["trial"] or {}
     return {"disk": disk.name, "cost": found["cost"],
             **{kind: kinds.get(kind) for kind in ("read", "write", "slow")},
             "limit_us": kinds.get("limit_us"), "limit_ppm": kinds.get("limit_ppm"),
+            "latency": {operation: fbstate_latency.summary(counts) for operation, counts in
+                        fbstate_latency.since(fbstate_latency.of(disk), latency).items()},
             **grew(counters(disk.name), before), "bad_blocks": disk.value("state/bad_blocks")}
 
 
@@ -143,13 +146,20 @@ def _line(one, left_s):
                                 fbstate.span(left_s))
 
 
+def _latency(operation, found):
+    return "%d %ss: %s" % (found["n"], operation, ", ".join(
+        "%s %% within %s ms" % (name, "-" if found[key] is None else "%.1f" % found[key])
+        for name, key in (("50", "p50_ms"), ("99", "p99_ms"), ("99.9", "p999_ms"))))
+
+
 def watch(disk, args, line):
     """Until the time is over, or something is wrong: (what was found, why it ended)."""
     before, end = counters(disk.name), time.time() + args.days * DAY_S
+    latency = fbstate_latency.of(disk)
     for turn in itertools.count():
         if args.lease is not None:
             renew(disk.name, args.lease, turn)
-        one = look(disk, before)
+        one = look(disk, before, latency)
         why = breach(one, args)
         if not why and disk.scheduler() != "freeblock":
             raise ToolError(disk.name + (" has another scheduler now" if disk.scheduler() else
@@ -184,6 +194,8 @@ def run(args):
                           "undone": not undone if why else None}, indent=1))
     else:
         print("%s: %s" % (disk.name, why or fbstate_cost.short(one["cost"])))
+        for operation, found in one["latency"].items():
+            print("  %s" % _latency(operation, found))
     if undone:
         return undone
     return BREACH if why else 0 if one["cost"]["known"] and one["read"] else NOT_KNOWN

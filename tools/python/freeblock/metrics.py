@@ -10,7 +10,8 @@ import os
 import re
 import sys
 
-from . import ToolError, __version__, fbstate, fbstate_cost, fbstate_health, openers, status
+from . import ToolError, __version__, fbstate, fbstate_cost, fbstate_health, fbstate_latency, \
+    openers, status
 from .machine import alarms
 
 SECTOR = 512
@@ -27,6 +28,8 @@ map|gauge|Whether a map of the drive is used; if not the disk is served in idle 
 alarm|gauge|Whether there is something to be told about; see Documentation/monitoring.rst.
 tasks|gauge|Tasks that are not over.
 foreground_requests_total|counter|Foreground requests completed, without free reads.
+foreground_bytes_total|counter|Length of the foreground's reads and writes.
+foreground_latency_seconds|histogram|How long they took, free reads of other blocks not among them.
 foreground_pending_requests|gauge|Foreground requests in the scheduler.
 background_pending_requests|gauge|Reads of the idle I/O class in the scheduler.
 free_read_bytes_total|counter|Wanted blocks that free reads of all kinds read without error.
@@ -66,6 +69,8 @@ task_failed_blocks|gauge|Its blocks that could not be read; for root only.""".sp
 # metric: what is multiplied into it, its file, further labels
 COUNTERS = [
     ("foreground_requests_total", 1, "fg_requests", {}),
+    ("foreground_bytes_total", SECTOR, "fg_read_sectors", {"operation": "read"}),
+    ("foreground_bytes_total", SECTOR, "fg_write_sectors", {"operation": "write"}),
     ("free_read_bytes_total", SECTOR, "free_sectors", {}),
     *((name, factor, file, {"kind": kind}) for kind, reads, sectors in (
         ("prepended", "prepends", "prepend_sectors"),
@@ -103,8 +108,9 @@ NUMBERS = [
 
 
 def names():
-    """All metrics that there are."""
-    return ["freeblock_" + name for name, _, _ in FAMILIES]
+    """All metrics that there are, with the parts of histograms."""
+    return ["freeblock_" + name + part for name, kind, _ in FAMILIES
+            for part in ("", "_bucket", "_sum", "_count")[:4 if kind == "histogram" else 1]]
 
 
 class Page:
@@ -113,10 +119,10 @@ class Page:
     def __init__(self):
         self.samples = {name: [] for name, _, _ in FAMILIES}
 
-    def add(self, name, value, labels):
-        """One sample; none if the value is not a number."""
+    def add(self, name, value, labels, part=""):
+        """One sample, or a part of a histogram's; none if the value is not a number."""
         if isinstance(value, (int, float)):
-            self.samples[name].append((labels, value))
+            self.samples[name].append((part, labels, value))
 
     def text(self):
         """As it is exposed."""
@@ -125,8 +131,8 @@ class Page:
             if self.samples[name]:
                 lines += ["# HELP freeblock_%s %s" % (name, text),
                           "# TYPE freeblock_%s %s" % (name, kind)]
-            lines += ["freeblock_%s%s %s" % (name, _labels(labels), _number(value))
-                      for labels, value in self.samples[name]]
+            lines += ["freeblock_%s%s%s %s" % (name, part, _labels(labels), _number(value))
+                      for part, labels, value in self.samples[name]]
         return "\n".join(lines) + "\n"
 
 
@@ -164,12 +170,26 @@ def add_disk(page, disk, scrub_days, said):
         # what is no whole number says something in words
         if isinstance(value, int):
             page.add(name, value * factor, {**labels, **more})
+    add_latency(page, disk, counters, labels)
     add_cost(page, disk, labels)
     for name, why in alarms.of_disk(disk, scrub_days, said).items():
         page.add("alarm", int(bool(why)), {**labels, "alarm": name})
     for job in ("scan", "scrub"):
         add_job(page, job, disk.job(job), labels)
     add_tasks(page, disk, labels)
+
+
+def add_latency(page, disk, counters, labels):
+    """How long the foreground's requests took."""
+    name = "foreground_latency_seconds"
+    for operation, counts in (fbstate_latency.of(disk) if counters else {}).items():
+        more = {**labels, "operation": operation}
+        total = sum(counts.values())
+        for edge, count in fbstate_latency.up_to(counts):
+            page.add(name, count, {**more, "le": "%.12g" % edge}, "_bucket")
+        page.add(name, total, {**more, "le": "+Inf"}, "_bucket")
+        page.add(name, counters.get("fg_%s_ns" % operation, 0) / 1e9, more, "_sum")
+        page.add(name, total, more, "_count")
 
 
 def add_cost(page, disk, labels):
