@@ -89,9 +89,9 @@ static void fb_completion_place(const struct disk_model *dm, struct fb_completio
 static bool fb_completion_read_on(const struct fb_head *head, struct fb_completion_cmd *c,
 				  struct dm_place *from, u64 *start_ns)
 {
-	c->behind = c->cause == FB_CAUSE_IDLE && head->known && head->ahead_lbn == c->lbn &&
-		    c->sent_ns < head->at_ns + dm_period_ns(head->dm) / FB_COMPLETION_CACHE_PART;
-	c->read_on = c->behind && head->reads_on;
+	c->behind = c->cause == FB_CAUSE_IDLE && head->ahead_lbn == c->lbn &&
+		    c->sent_ns < head->ahead_ns + dm_period_ns(head->dm) / FB_COMPLETION_CACHE_PART;
+	c->read_on = c->behind && head->known && head->reads_on;
 	if (!c->read_on)
 		return false;
 	*from = head->at;
@@ -259,7 +259,8 @@ static void fb_completion_note_ahead(struct fb_head *head, const struct fb_compl
 	if (c->behind)
 		head->reads_on = head->known &&
 				 (early || end->turns < 0 || (c->read_on && !end->turns));
-	head->ahead_lbn = head->known && !c->write ? c->lbn + c->nsect : 0;
+	head->ahead_lbn = c->write ? 0 : c->lbn + c->nsect;
+	head->ahead_ns = end->end_ns;
 }
 
 /* Learn from a completion reported at @now_ns. @r: out: how it was judged. */

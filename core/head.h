@@ -40,8 +40,8 @@ struct fb_head {
 	bool known;			/* @at is valid */
 	struct dm_place at;	/* where the head was at the end of the last mechanical command */
 	u64 at_ns;			/* when that was (media end, free of report noise) */
-	/* a drive that reads ahead has read on from this sector since then; 0: no read ended */
-	u64 ahead_lbn;
+	u64 ahead_lbn;	/* a drive that reads ahead reads on from this sector; 0: from none ... */
+	u64 ahead_ns;			/* ... since this time */
 	bool reads_on;			/* it does, by the last read from there */
 	u32 tolerance_ns;		/* with a larger residual it did not end at the angle */
 	u32 edge_ns;			/* the most that a report may be ahead of the phase */
