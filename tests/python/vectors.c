@@ -2,6 +2,7 @@
 /*
  *	vectors_KIND FILE PLACES.csv [SEEKS.csv]	compare
  *	vectors_KIND FILE -		where the LBNs on stdin live, a line each
+ *	vectors_KIND FILE moves		ns of moves by the cylinders on stdin, a line each
  *
  * PLACES.csv has a header line, then lbn,cyl,head,sector,angle,spt,... SEEKS.csv has a
  * header line, then a distance and the ms of a read, a read with a head switch, a write
@@ -111,6 +112,15 @@ static void print_places(void)
 	}
 }
 
+static void print_moves(void)
+{
+	unsigned int cyls;
+
+	while (scanf("%u", &cyls) == 1)
+		printf("%.0f %.0f %.0f %.0f\n", vec_move_ns(cyls, 0, 0), vec_move_ns(cyls, 1, 0),
+		       vec_move_ns(cyls, 0, 1), vec_move_ns(cyls, 1, 1));
+}
+
 int main(int argc, char **argv)
 {
 	char *text = malloc(TEXT_MAX);
@@ -118,7 +128,7 @@ int main(int argc, char **argv)
 	FILE *f;
 
 	if (argc < 3 || !text)
-		vec_fail(argv[0], 0, "usage: FILE PLACES.csv [SEEKS.csv] | FILE -");
+		vec_fail(argv[0], 0, "usage: FILE PLACES.csv [SEEKS.csv] | FILE -|moves");
 	f = fopen(argv[1], "r");
 	if (!f)
 		vec_fail(argv[1], 0, "cannot be read");
@@ -128,6 +138,10 @@ int main(int argc, char **argv)
 	free(text);
 	if (!strcmp(argv[2], "-")) {
 		print_places();
+		return 0;
+	}
+	if (!strcmp(argv[2], "moves")) {
+		print_moves();
 		return 0;
 	}
 	check_places(argv[2]);
