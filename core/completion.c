@@ -84,7 +84,7 @@ static void fb_completion_place(const struct disk_model *dm, struct fb_completio
 
 /*
  * Where and since when the drive reads for an idle read right behind the last read, if it reads
- * ahead. False: it does not, or is already through.
+ * ahead. False: it does not.
  */
 static bool fb_completion_read_on(const struct fb_head *head, struct fb_completion_cmd *c,
 				  struct dm_place *from, u64 *start_ns)
@@ -117,6 +117,11 @@ bool fb_completion_predict(const struct fb_head *head, struct fb_completion_cmd 
 	else
 		tail_known = fb_completion_idle_head(head, c->sent_ns, c->write, &from, &start_ns);
 	fb_completion_place(head->dm, c, tail_known ? &from : NULL, start_ns);
+	/* the drive is through: how soon its cache answers is not known */
+	if (c->read_on && fb_completion_end_ns(c) <= c->sent_ns) {
+		c->read_on = false;
+		c->start_ns = 0;
+	}
 	return fb_completion_end_place(head->dm, c, tail);
 }
 

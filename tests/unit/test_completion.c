@@ -762,7 +762,7 @@ static void test_read_on(void **state)
 	assert_true(c.read_on);
 }
 
-/* not behind a pause, which the drive has used, nor elsewhere, nor for the foreground */
+/* not behind a pause, elsewhere, for the foreground, or when the drive has read all of it */
 static void test_not_read_on(void **state)
 {
 	struct fb_completion_result out;
@@ -775,14 +775,15 @@ static void test_not_read_on(void **state)
 	fb_completion_judge(&rig.learners, &c, rig.now, &out);
 	chain(&rig, &c, true, &out);
 	assert_true(rig.head.reads_on);
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < 5; i++) {
 		next = (struct fb_completion_cmd) {
-			.lbn = c.lbn + c.nsect + (i == 1), .nsect = 128, .watched = true,
-			.cause = i == 2 ? FB_CAUSE_PLAIN : FB_CAUSE_IDLE,
-			.sent_ns = rig.now + (i == 0 ? dm_period_ns(rig.dm) / 4 : 0),
+			.lbn = c.lbn + c.nsect + (i == 1), .nsect = i == 4 ? 8 : 128,
+			.cause = i == 2 ? FB_CAUSE_PLAIN : FB_CAUSE_IDLE, .watched = true,
+			.sent_ns = rig.now + (i == 0 ? dm_period_ns(rig.dm) / 4 : 100 * NS_PER_US),
 		};
 		fb_completion_predict(&rig.head, &next, NULL, false, &tail);
 		assert_int_equal(next.read_on, i == 3);
+		assert_true(i != 4 || !next.start_ns);
 	}
 }
 
