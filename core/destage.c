@@ -77,9 +77,9 @@ void fb_destage_set_cache(struct fb_destage *d, bool on, u64 now)
 	d->at_ns = now;
 }
 
-bool fb_destage_orders(const struct fb_destage *d)
+bool fb_destage_orders(const struct fb_destage *d, bool alone)
 {
-	return d->on && d->reads < FB_DESTAGE_READS;
+	return d->on && d->reads < FB_DESTAGE_READS && !(alone && d->sure && d->reads);
 }
 
 void fb_destage_arrived(struct fb_destage *d, bool write)

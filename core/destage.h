@@ -60,8 +60,12 @@ void fb_destage_forget(struct fb_destage *d, u64 now);
 /* Is the drive's write-back cache on? */
 void fb_destage_set_cache(struct fb_destage *d, bool on, u64 now);
 
-/* Is the drive to order? While there are writes, which would wait for the medium if held back. */
-bool fb_destage_orders(const struct fb_destage *d);
+/*
+ * Is the drive to order? While there are writes, which would wait for the medium if held back.
+ * @alone: at most one foreground request is outstanding. A read that finds a drive with nothing to
+ * write has a gap.
+ */
+bool fb_destage_orders(const struct fb_destage *d, bool alone);
 
 /* A foreground request has come. */
 void fb_destage_arrived(struct fb_destage *d, bool write);

@@ -11,6 +11,8 @@
 #define FB_ORDERS_ENTER (FB_ONE / 8 * 7)
 #define FB_ORDERS_LEAVE (FB_ONE / 4 * 3)
 #define FB_ORDERS_STREAM_NS NSEC_PER_SEC
+/* it is random while no more than 1 of 8 do, alone or not */
+#define FB_ORDERS_RANDOM (FB_ONE / 8)
 
 /*
  * Few blocks. Beside more than FB_ORDERS_SHALLOW outstanding, taking the order costs: the drive
@@ -51,16 +53,23 @@ bool fb_orders_is_stream(const struct fb_orders *o, u64 now_ns)
 
 bool fb_orders_sent(struct fb_orders *o, u64 lbn, u32 nsect, bool alone, u64 now_ns)
 {
-	bool goes_on = fb_orders_follow(o, lbn, nsect) && !alone;
+	bool follows = fb_orders_follow(o, lbn, nsect), goes_on = follows && !alone;
 	bool was = fb_orders_is_stream(o, now_ns);
 
 	o->measured += o->measured < FB_ORDERS_MEASURE;
+	o->follow -= o->follow >> FB_ORDERS_SHIFT;
+	o->follow += follows ? FB_ONE >> FB_ORDERS_SHIFT : 0;
 	o->share -= o->share >> FB_ORDERS_SHIFT;
 	o->share += goes_on ? FB_ONE >> FB_ORDERS_SHIFT : 0;
 	o->stream = o->share >= (was ? FB_ORDERS_LEAVE : FB_ORDERS_ENTER);
 	if (goes_on)
 		o->stream_ns = now_ns + FB_ORDERS_STREAM_NS;
 	return !was && fb_orders_is_stream(o, now_ns);
+}
+
+bool fb_orders_is_random(const struct fb_orders *o)
+{
+	return o->measured == FB_ORDERS_MEASURE && o->follow <= FB_ORDERS_RANDOM;
 }
 
 bool fb_orders_may_wait(const struct fb_orders *o, u64 lbn)

@@ -20,7 +20,8 @@
 struct fb_orders {
 	/* where the last request of each stream ended, that served last first */
 	u64 end[FB_ORDERS_STREAMS];
-	u32 share;	/* of the last requests, that went on a stream; FB_ONE: all */
+	u32 follow;	/* share of the last requests that went on a stream; FB_ONE: all */
+	u32 share;			/* likewise, with another one outstanding */
 	u32 measured;			/* requests noted, FB_ORDERS_MEASURE at most */
 	bool stream;			/* the foreground is a stream, until @stream_ns */
 	u64 stream_ns;			/* then, unless requests go on a stream */
@@ -52,6 +53,9 @@ struct fb_orders_view {
 bool fb_orders_sent(struct fb_orders *o, u64 lbn, u32 nsect, bool alone, u64 now_ns);
 
 bool fb_orders_is_stream(const struct fb_orders *o, u64 now_ns);
+
+/* Does hardly a request go on a stream? */
+bool fb_orders_is_random(const struct fb_orders *o);
 
 /* May a request be passed over? Not on a stream, or until that is known: it would lose a turn. */
 bool fb_orders_may_wait(const struct fb_orders *o, u64 lbn);

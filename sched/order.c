@@ -9,7 +9,7 @@ static u64 fb_order_due_ns(struct fb_sched *sched)
 {
 	u64 measure_ns = fb_measure_due_ns(sched->disk), due_ns = sched->engine.orders.due_ns;
 
-	if (!sched->engine.auto_depth || fb_destage_orders(&sched->disk->destage))
+	if (!sched->engine.auto_depth || fb_destage_orders(&sched->disk->destage, false))
 		return measure_ns;
 	if (fb_coverage_wants(sched->disk))
 		due_ns = max(due_ns, sched->disk->guard.off_until_ns);

@@ -72,6 +72,7 @@ bool fb_engine_pause(struct fb_engine *e, u64 now_ns)
 	if (e->paused || !e->hold || e->depth != FB_ENGINE_DEPTH || e->nr_flight > 1 ||
 	    e->nr_untracked || !choice->predicted || choice->expired ||
 	    !fb_engine_may_hold(e) || !e->ops->may_read(e, now_ns) ||
+	    fb_engine_is_cached(e, fb_engine_chosen(e)) ||
 	    (e->nr_flight && !fb_engine_too_late(e, now_ns)) ||
 	    fb_engine_gap_ns(e) < FB_ENGINE_PAUSES * pause_ns)
 		return false;

@@ -24,6 +24,17 @@ static bool fb_engine_is_overdue(const struct fb_engine *e, u64 now_ns)
 	return fb_policy_is_overdue(&e->pool, now_ns);
 }
 
+/* foreground requests that are pending or at the drive */
+static u32 fb_engine_outstanding(const struct fb_engine *e)
+{
+	const struct fb_engine_rq *rq;
+	u32 n = e->pool.count;
+
+	list_for_each_entry(rq, &e->flight, flight)
+		n += fb_engine_is_foreground(rq);
+	return n;
+}
+
 /*
  * Is too much unmapped to order a deep foreground by the map? Beside a scan of nearline16 ten
  * outstanding requests lose 1 % where all is mapped, 4 % with one LBN in ten unmapped, 14 % with
@@ -31,17 +42,13 @@ static bool fb_engine_is_overdue(const struct fb_engine *e, u64 now_ns)
  */
 static bool fb_engine_is_blind(const struct fb_engine *e)
 {
-	u32 n = e->pool.count;
-	const struct fb_engine_rq *rq;
 	const struct dm_info *info;
 
 	if (!e->dm)
 		return false;
-	list_for_each_entry(rq, &e->flight, flight)
-		n += fb_engine_is_foreground(rq);
 	info = dm_info(e->dm);
 	return (info->sectors - info->mapped) * FB_ENGINE_HOLES > info->sectors &&
-	       n > FB_ORDERS_SHALLOW;
+	       fb_engine_outstanding(e) > FB_ORDERS_SHALLOW;
 }
 
 /* does the drive order, as far as streams and wanted blocks decide it? */
@@ -67,14 +74,17 @@ static void fb_engine_flip(struct fb_engine *e)
 	e->drive_orders = !e->drive_orders;
 	e->window_ns = 0;
 	e->lifts = 0;
-	e->tail_known = false;
 	fb_engine_void(e);
+	fb_order_cost_lost(e->round.order_cost);
+	/* an idle read is alone */
+	if (e->nr_flight == e->nr_idle)
+		return;
+	/* the drive may do now what it has in another order than predicted */
+	e->tail_known = false;
 	fb_head_lose(&e->head);
-	/* the drive may do now what it has in another order than predicted; idle reads are alone */
 	list_for_each_entry(rq, &e->flight, flight)
 		if (rq->cmd.cause != FB_CAUSE_IDLE)
 			rq->cmd.start_ns = 0;
-	fb_order_cost_lost(e->round.order_cost);
 }
 
 /*
@@ -85,7 +95,8 @@ static void fb_engine_flip(struct fb_engine *e)
  */
 bool fb_engine_decide(struct fb_engine *e, u64 now_ns)
 {
-	bool drives = fb_engine_is_drives(e, now_ns) || fb_destage_orders(e->destage);
+	bool alone = fb_orders_is_random(&e->orders) && fb_engine_outstanding(e) < 2;
+	bool drives = fb_engine_is_drives(e, now_ns) || fb_destage_orders(e->destage, alone);
 	bool changed;
 
 	drives = (e->auto_depth && drives) || e->ops->unmapped(e) || e->ops->unphased(e, now_ns);

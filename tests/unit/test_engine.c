@@ -953,6 +953,42 @@ static void flip_doubts_all_but_idle_reads(void **state)
 	assert_int_equal(E->nr_idle + E->nr_flight, 0);
 }
 
+/*
+ * Behind a write cache with nothing in it a read that comes alone has a gap, beside an idle read,
+ * too, and what is known of the head stays; a second one, or a write, is sent at once with it
+ */
+static void alone_behind_a_clean_cache(void **state)
+{
+	struct host_rq *a, *b;
+	u32 i;
+
+	h.cache = true;
+	h.destage.on = true;
+	h.destage.sure = true;
+	h.destage.reads = 0;
+	for (i = 0; i < 2; i++) {
+		fb_engine_decide(E, h.now);
+		do {
+			a = read_at(5000000 + h.begun * 80000);
+			h.destage.reads = 1;
+			h.destage.sure = true;
+			fb_engine_decide(E, h.now);
+			assert_false(E->drive_orders);
+			assert_true(E->head.known);
+		} while (host_next(&h, &d) && host_run(&h));
+		assert_true(E->paused);
+		b = host_arrive(&h, 9000000, 8, i);
+		h.destage.reads = !i;
+		assert_true(fb_engine_decide(E, h.now));
+		assert_int_equal(E->window_ns, 0);
+		assert_non_null(host_next(&h, &d));
+		assert_non_null(host_next(&h, &d));
+		assert_true(a->state == HOST_SENT && b->state == HOST_SENT);
+		host_run(&h);
+		host_run(&h);
+	}
+}
+
 /* the second schedule begins anew */
 static void flip_empties_order_cost(void **state)
 {
@@ -1039,6 +1075,7 @@ int main(void)
 		TEST(overdue),
 		TEST(flip_waits_for_one_left),
 		TEST(flip_doubts_all_but_idle_reads),
+		TEST(alone_behind_a_clean_cache),
 		TEST(flip_empties_order_cost),
 		TEST(cached_write_goes_at_once),
 	};

@@ -83,7 +83,8 @@ static void decided(struct fb_engine *e, bool changed)
 {
 	if (!changed)
 		return;
-	assert_false(e->choice.req || e->tail_known || e->window_ns || e->head.known);
+	assert_false(e->choice.req || e->window_ns);
+	assert_true(e->nr_flight == e->nr_idle || !(e->tail_known || e->head.known));
 	seen.flips++;
 }
 
