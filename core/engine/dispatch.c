@@ -1,9 +1,106 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is sent next: the plan in use, the choice, or what the drive orders; see engine.h. */
+/*
+ * Who orders: the policy, one command behind another, or the drive, which then gets all that it
+ * takes (core/orders.h). And what is sent next: the plan in use, the choice, or what the drive
+ * orders; see core/engine/engine.h.
+ */
 #include "core/engine/engine.h"
 
 /* what a plan in time takes off fb_engine.wake_ns, of what that is above the least */
 #define FB_ENGINE_WAKE_SHIFT 8
+#define FB_ENGINE_HOLES 20	/* 1/20 of the LBNs may be unmapped: see fb_engine_is_blind() */
+
+/* ---- who orders ---- */
+
+/* Note where a request about to be sent goes. True: a stream begins: fb_engine_decide() is due. */
+static bool fb_engine_note_sent(struct fb_engine *e, const struct fb_engine_rq *rq, u64 now_ns)
+{
+	return rq->media && fb_orders_sent(&e->orders, rq->fg.lbn, rq->fg.nsect,
+					   !e->nr_flight && !e->pool.count, now_ns);
+}
+
+static bool fb_engine_is_overdue(const struct fb_engine *e, u64 now_ns)
+{
+	const struct fb_engine_rq *rq;
+
+	list_for_each_entry(rq, &e->flight, flight)
+		if (fb_engine_is_foreground(rq) && rq->fg.deadline_ns &&
+		    rq->fg.deadline_ns < now_ns)
+			return true;
+	return fb_policy_is_overdue(&e->pool, now_ns);
+}
+
+/*
+ * Is too much unmapped to order a deep foreground by the map? Beside a scan of nearline16 ten
+ * outstanding requests lose 1 % where all is mapped, 4 % with one LBN in ten unmapped, 14 % with
+ * two in three.
+ */
+static bool fb_engine_is_blind(const struct fb_engine *e)
+{
+	u32 n = e->pool.count;
+	const struct fb_engine_rq *rq;
+	const struct dm_info *info;
+
+	if (!e->dm)
+		return false;
+	list_for_each_entry(rq, &e->flight, flight)
+		n += fb_engine_is_foreground(rq);
+	info = dm_info(e->dm);
+	return (info->sectors - info->mapped) * FB_ENGINE_HOLES > info->sectors &&
+	       n > FB_ORDERS_SHALLOW;
+}
+
+/* does the drive order, as far as streams and wanted blocks decide it? */
+static bool fb_engine_is_drives(struct fb_engine *e, u64 now_ns)
+{
+	struct fb_orders_view v = {
+		.now_ns = now_ns,
+		.outstanding = e->pool.count + e->nr_flight,
+		.blind = fb_engine_is_blind(e),
+	};
+
+	e->ops->view(e, &v);
+	/* the policy keeps to deadlines, the drive need not */
+	if (fb_orders_is_stream(&e->orders, now_ns) && fb_engine_is_overdue(e, now_ns))
+		e->orders.stream = false;
+	return fb_orders_decide(&e->orders, &v);
+}
+
+static void fb_engine_flip(struct fb_engine *e)
+{
+	struct fb_engine_rq *rq;
+
+	e->drive_orders = !e->drive_orders;
+	e->window_ns = 0;
+	e->lifts = 0;
+	e->tail_known = false;
+	fb_engine_void(e);
+	fb_head_lose(&e->head);
+	/* the drive may do now what it has in another order than predicted; idle reads are alone */
+	list_for_each_entry(rq, &e->flight, flight)
+		if (rq->cmd.cause != FB_CAUSE_IDLE)
+			rq->cmd.start_ns = 0;
+	fb_order_cost_lost(e->round.order_cost);
+}
+
+/*
+ * With depth auto the drive orders while no free read is wanted or the foreground is a stream, most
+ * of the time while few blocks are wanted and the foreground is deep (core/orders.h), and while its
+ * write cache takes writes at once (core/destage.h); with any depth while no map is used or the
+ * phase is given up (core/phase.h).
+ */
+bool fb_engine_decide(struct fb_engine *e, u64 now_ns)
+{
+	bool drives = fb_engine_is_drives(e, now_ns) || fb_destage_orders(e->destage);
+	bool changed;
+
+	drives = (e->auto_depth && drives) || e->ops->unmapped(e) || e->ops->unphased(e, now_ns);
+	changed = drives != e->drive_orders;
+	if (changed)
+		fb_engine_flip(e);
+	e->ops->decided(e, changed);
+	return changed;
+}
 
 /* ---- plans ---- */
 

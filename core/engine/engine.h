@@ -312,19 +312,6 @@ bool fb_engine_landed(struct fb_engine *e, struct fb_engine_rq *rq, bool failed,
 void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
 /* Learn from the end of a command off the flight. False: nothing is to be sent yet. */
 bool fb_engine_judge(struct fb_engine *e, struct fb_engine_rq *rq, bool overtaken, u64 now_ns);
-
-/* order.c */
-
-/* Note where a request about to be sent goes. True: a stream begins: fb_engine_decide() is due. */
-bool fb_engine_note_sent(struct fb_engine *e, const struct fb_engine_rq *rq, u64 now_ns);
-/*
- * Decide whether the drive orders. True: that has changed, and the host soon calls
- * fb_engine_next(): commands may be held back for a limit that is gone.
- */
-bool fb_engine_decide(struct fb_engine *e, u64 now_ns);
-
-/* idle.c */
-
 /*
  * A foreground request has come: @rq, if it is the engine's, at @req, if that is known. @follow: it
  * waits for the medium alone, and fb_engine_served() will be called.
@@ -340,6 +327,11 @@ void fb_engine_send_idle(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_n
 
 /* dispatch.c */
 
+/*
+ * Decide whether the drive orders. True: that has changed, and the host soon calls
+ * fb_engine_next(): commands may be held back for a limit that is gone.
+ */
+bool fb_engine_decide(struct fb_engine *e, u64 now_ns);
 /* Does the drive get no more commands now? While it orders it gets all that it takes. */
 bool fb_engine_is_full(const struct fb_engine *e);
 /* Would fb_engine_next() send something? */

@@ -12,9 +12,9 @@
  * or that publishing ignores; candidates merged away or taken out but kept; late ones let in
  * before all are ranked; plans of no value before another's request; a budget for each. An
  * expired choice with a round, or not told; a round before 32. Pinned, grown or merged away:
- * plan kept, choice lost or dangling. Ends: odd, plan or gap kept, tail kept with nothing left, or that of a
- * command that is gone; overtaken, and not chosen anew; kept predictions of another model; idle
- * reads and cached writes not counted off.
+ * plan kept, choice lost or dangling. Ends: odd, plan or gap kept, tail kept with nothing left, or
+ * that of a command that is gone; overtaken, and not chosen anew; kept predictions of another
+ * model; idle reads and cached writes not counted off.
  * Order: a flip that keeps the window or the second schedule, doubts idle reads, or none; none
  * placed before it; overdue ignored, pending or at the drive; a third command sent; a stream not
  * decided on.
