@@ -45,6 +45,28 @@ static void fb_iosched_note_activity(struct fb_sched *sched)
 }
 
 /*
+ * A foreground request has arrived. @fq: NULL: it bypasses schedulers; @bypass: or the pools. @now:
+ * as for fb_pool_add(): the end is matched by it.
+ */
+static void fb_iosched_arrived(struct fb_sched *sched, const struct fb_sched_rq *fq, bool bypass,
+			       u64 now)
+{
+	struct fb_fg_req req = { .arrived_ns = now };
+	bool media = fq && fq->r.media;
+
+	lockdep_assert_held(&sched->disk->lock);
+	sched->disk->fg.active = true;
+	if (media) {
+		req.lbn = blk_rq_pos(fq->rq);
+		req.nsect = blk_rq_sectors(fq->rq);
+		req.write = op_is_write(req_op(fq->rq));
+	}
+	fb_late_arrive(sched->disk);
+	fb_engine_arrived(&sched->engine, fq ? &fq->r : NULL, media ? &req : NULL,
+			  !bypass && !sched->others.flying, now);
+}
+
+/*
  * Flushes, FUA writes, passthrough commands and clones of dm bypass schedulers, and not every
  * kernel reports their end: they are the device's busy commands less ours and less @own, those
  * about to be sent.
@@ -65,7 +87,7 @@ static void fb_iosched_look(struct fb_sched *sched, u32 own)
 	if (busy == known && !sched->nr_unseen)
 		return;
 	if (busy - known > sched->nr_unseen) {
-		fb_inflight_arrived(sched, NULL, true, ktime_get_ns());
+		fb_iosched_arrived(sched, NULL, true, ktime_get_ns());
 		fb_engine_lose_head(&sched->engine);
 		fb_idle_passed(disk);
 	}
@@ -125,7 +147,7 @@ static void fb_iosched_insert_one(struct fb_sched *sched, struct request *rq, bo
 		sched->disk->stats.untracked++;
 	/* what comes again was counted when it came first, and may be a read of ours */
 	if (!again && !background && (fq || rq->rq_flags & FB_COMPAT_PREPARED))
-		fb_inflight_arrived(sched, fq, at_head, now);
+		fb_iosched_arrived(sched, fq, at_head, now);
 	if (!again && !background && fq && fq->r.media) {
 		fb_measure_arrived(sched->disk, fq->r.fg.write, now);
 		fq->measured_ns = now;
@@ -157,7 +179,7 @@ static void fb_iosched_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_h
 		fb_iosched_insert_one(sched, rq, at_head, &free);
 		/* a write may have come; blk-mq runs the queue when this returns */
 		if (list_empty(list))
-			fb_order_decide(sched);
+			fb_host_decide(sched);
 		spin_unlock_irqrestore(&sched->disk->lock, flags);
 	}
 
@@ -168,6 +190,19 @@ static void fb_iosched_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_h
 }
 
 /* ---- sending ---- */
+
+/* A read of ours was sent: it is discarded if a write in flight overlaps it. */
+static void fb_iosched_check_writes(struct fb_sched *sched)
+{
+	struct fb_sched_rq *fq;
+
+	list_for_each_entry(fq, &sched->engine.flight, r.flight)
+		if (fq->r.cmd.write)
+			fb_free_read_overlap(sched->disk, fq->r.cmd.lbn, fq->r.cmd.nsect);
+	/* one without a struct fb_sched_rq may be a write to any place */
+	if (sched->engine.nr_untracked)
+		fb_free_read_overlap(sched->disk, 0, sched->disk->sectors);
+}
 
 /* what the kernel has to do for a command that the engine has sent */
 static struct request *fb_iosched_sent(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
@@ -184,7 +219,7 @@ static struct request *fb_iosched_sent(struct fb_sched *sched, struct fb_sched_r
 	fb_iosched_note_activity(sched);
 	if (fb_free_read_is_ours(rq->bio)) {
 		fq->own = fq->r.cmd.cause != FB_CAUSE_PREPEND;
-		fb_inflight_check_writes(sched);
+		fb_iosched_check_writes(sched);
 		fb_free_read_begun(rq->bio->bi_private, now);
 		fb_verify_apply(rq->bio->bi_private, rq);
 	}
@@ -363,6 +398,43 @@ static void fb_iosched_measure_end(struct fb_sched *sched, struct fb_sched_rq *f
 	fq->measured_ns = 0;
 }
 
+/* the bucket of fb_stats.fg_latency */
+static u32 fb_iosched_bucket(u64 ns)
+{
+	u32 octave;
+
+	ns = clamp(ns, BIT_ULL(FB_LATENCY_LOW),
+		   BIT_ULL(FB_LATENCY_LOW + FB_LATENCY_BUCKETS / 4) - 1);
+	octave = ilog2(ns);
+	return 4 * (octave - FB_LATENCY_LOW) + (ns >> (octave - 2)) % 4;
+}
+
+/* what the foreground waits: the block layer's own counts have our reads in them, too */
+static void fb_iosched_note_latency(struct fb_stats *stats, const struct fb_sched_rq *fq, u64 now)
+{
+	const struct request *rq = fq->rq;
+	u64 took_ns = now - rq->start_time_ns;
+	bool write = req_op(rq) == REQ_OP_WRITE;
+
+	stats->fg_requests++;
+	if (!write && req_op(rq) != REQ_OP_READ)
+		return;
+	stats->fg_sectors[write] += fq->r.fg.nsect;
+	stats->fg_latency[write][fb_iosched_bucket(took_ns)]++;
+	stats->fg_ended[write]++;
+	stats->fg_ns[write] += took_ns;
+}
+
+/* A foreground request has ended. */
+static void fb_iosched_served(struct fb_sched *sched, const struct fb_sched_rq *fq, u64 now)
+{
+	lockdep_assert_held(&sched->disk->lock);
+	if (!fq->own)
+		fb_iosched_note_latency(&sched->disk->stats, fq, now);
+	if (fq->r.fg.arrived_ns)
+		fb_engine_served(&sched->engine, &fq->r, now);
+}
+
 /* Return: true if the queue should be run. */
 static bool fb_iosched_complete(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 {
@@ -378,7 +450,7 @@ static bool fb_iosched_complete(struct fb_sched *sched, struct fb_sched_rq *fq, 
 	if (fb_engine_is_foreground(&fq->r)) {
 		sched->others.fg_end_ns = now;
 		fb_policy_ended(&e->pool, !e->pool.count && !e->nr_flight);
-		fb_inflight_served(sched, fq, now);
+		fb_iosched_served(sched, fq, now);
 	}
 	fb_iosched_note_activity(sched);
 	return fb_engine_judge(e, &fq->r, overtaken, now) || !list_empty(&sched->bypass);
@@ -399,7 +471,7 @@ static void fb_iosched_completed_request(struct request *rq, u64 now)
 	if (fq && (fq->r.ours || fq->prepended))
 		fb_verify_judge(sched->disk, rq, fq->r.cmd.observed ? &fq->r.cmd.verdict : NULL);
 	fb_iosched_look(sched, 0);
-	run |= fb_order_decide(sched);
+	run |= fb_host_decide(sched);
 	spin_unlock_irqrestore(&sched->disk->lock, flags);
 	if (run)
 		blk_mq_run_hw_queues(sched->q, true);
@@ -433,9 +505,81 @@ static void fb_iosched_requeue_request(struct request *rq)
 
 /* ---- struct fb_sched_rq ---- */
 
+/*
+ * An array for each set of scheduler tags, by request.internal_tag, without locks: a slot is its
+ * request's from prepare_request() to finish_request(), as the tag is; arrays are replaced only
+ * while the queue is frozen, when there is no request.
+ */
+
+/* Hardware queues that share their tags share the first one's array. */
+static struct fb_slots *fb_iosched_slots(struct fb_sched *sched, const struct blk_mq_hw_ctx *hctx)
+{
+	return &sched->slots[hctx->flags & BLK_MQ_F_TAG_HCTX_SHARED ? 0 : hctx->queue_num];
+}
+
+static int fb_iosched_alloc(struct fb_sched *sched, const struct blk_mq_hw_ctx *hctx)
+{
+	struct fb_slots *slots = fb_iosched_slots(sched, hctx);
+	u32 n = fb_compat_sched_tags(hctx);
+	struct fb_sched_rq *rq;
+
+	if (n == slots->n)
+		return 0;
+	scoped_guard(fb_noio, current)
+		rq = kvzalloc_node(array_size(n, sizeof(*rq)), GFP_KERNEL, hctx->numa_node);
+	if (!rq)
+		return -ENOMEM;
+	kvfree(slots->rq);
+	slots->rq = rq;
+	slots->n = n;
+	return 0;
+}
+
+static void fb_iosched_free_all(struct fb_sched *sched)
+{
+	u32 i;
+
+	for (i = 0; i < sched->nr_slots; i++) {
+		kvfree(sched->slots[i].rq);
+		sched->slots[i] = (struct fb_slots) { };
+	}
+}
+
+/* With fb_sched.nr_slots set; may sleep. Return: 0 or -ENOMEM, then without any slots. */
+static int fb_iosched_alloc_all(struct fb_sched *sched)
+{
+	struct blk_mq_hw_ctx *hctx;
+	unsigned long i;
+
+	queue_for_each_hw_ctx(sched->q, hctx, i) {
+		if (!fb_iosched_alloc(sched, hctx))
+			continue;
+		fb_iosched_free_all(sched);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The slot of a request that has just got its tag, empty but for @rq; NULL: there is none. */
+static struct fb_sched_rq *fb_iosched_take(struct fb_sched *sched, struct request *rq)
+{
+	const struct fb_slots *slots = fb_iosched_slots(sched, rq->mq_hctx);
+	struct fb_sched_rq *fq;
+
+	if (unlikely((u32)rq->internal_tag >= slots->n))
+		return NULL;
+	fq = &slots->rq[rq->internal_tag];
+	/* two requests with one tag: these are not the tags that the array was made for */
+	if (WARN_ON_ONCE(fq->rq))
+		return NULL;
+	memset(fq, 0, sizeof(*fq));
+	fq->rq = rq;
+	return fq;
+}
+
 static void fb_iosched_prepare_request(struct request *rq)
 {
-	struct fb_sched_rq *fq = fb_slots_take(rq->q->elevator->elevator_data, rq);
+	struct fb_sched_rq *fq = fb_iosched_take(rq->q->elevator->elevator_data, rq);
 
 	/* without it the request is sent at once, and counted in fb_stats.untracked */
 	rq->elv.priv[0] = fq;
@@ -511,7 +655,7 @@ static void fb_iosched_model_changed(struct fb_disk *disk)
 {
 	fb_iosched_use_model(disk->sched, disk);
 	/* without a model the drive gets all requests, whoever orders */
-	fb_order_run_soon(disk);
+	fb_host_run_soon(disk);
 }
 
 /* the thread asks for a gap: one step towards it */
@@ -525,9 +669,9 @@ static bool fb_iosched_next_gap(struct fb_disk *disk)
 
 static const struct fb_disk_sched_ops fb_iosched_disk_ops = {
 	.model_changed = fb_iosched_model_changed,
-	.wants_changed = fb_order_wants_changed,
+	.wants_changed = fb_host_wants_changed,
 	.next_gap = fb_iosched_next_gap,
-	.run_soon = fb_order_run_soon,
+	.run_soon = fb_host_run_soon,
 };
 
 /* a tunable: it may be one that keeps requests from being sent */
@@ -536,7 +680,7 @@ static void fb_iosched_changed(struct fb_sched *sched)
 	lockdep_assert_held(&sched->disk->lock);
 	sched->disk->conservatism.target_ppm = max(sched->target_ppm, 1U);
 	fb_engine_changed(&sched->engine, ktime_get_ns());
-	fb_order_run_soon(sched->disk);
+	fb_host_run_soon(sched->disk);
 }
 
 static void fb_iosched_init(struct fb_sched *sched, struct request_queue *q)
@@ -545,7 +689,6 @@ static void fb_iosched_init(struct fb_sched *sched, struct request_queue *q)
 	sched->changed = fb_iosched_changed;
 	INIT_LIST_HEAD(&sched->bypass);
 	fb_background_init(sched);
-	fb_order_init(sched);
 	fb_compat_timer_setup(&sched->timer, fb_iosched_timer, HRTIMER_MODE_ABS);
 	sched->engine.pool.sw_percent = fb_iosched_sw_percent;
 	sched->engine.search_ns = fb_iosched_search_ns;
@@ -567,7 +710,7 @@ static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue 
 	if (fb_host_init(sched))
 		goto free_sched;
 	fb_iosched_init(sched, q);
-	if (fb_slots_init(sched))
+	if (fb_iosched_alloc_all(sched))
 		goto free_host;
 	disk = fb_disk_attach(q, sched, &sched->engine.head, &fb_iosched_disk_ops);
 	if (!disk)
@@ -580,7 +723,7 @@ static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue 
 	return 0;
 
 free_slots:
-	fb_slots_exit(sched);
+	fb_iosched_free_all(sched);
 free_host:
 	fb_host_exit(sched);
 free_sched:
@@ -599,9 +742,15 @@ static int fb_iosched_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx)
 static void fb_iosched_depth_updated(struct blk_mq_hw_ctx *hctx)
 {
 	struct fb_sched *sched = hctx->queue->elevator->elevator_data;
+	char name[FB_NAME_LEN];
 
 	sched->others.depth = fb_compat_half_depth(hctx);
-	fb_slots_resize(sched, hctx);
+	/* without memory the slots stay, and greater tags get none */
+	if (!fb_iosched_alloc(sched, hctx))
+		return;
+	fb_disk_copy_name(sched->disk, name, sizeof(name));
+	pr_warn("freeblock: %s: no memory to schedule all requests of the queue: those beyond %u are sent at once\n",
+		name, fb_iosched_slots(sched, hctx)->n);
 }
 
 FB_COMPAT_INIT_SCHED(fb_iosched_init_sched)
@@ -614,13 +763,13 @@ static void fb_iosched_exit_sched(struct elevator_queue *eq)
 
 	/* nobody starts the timers any more */
 	fb_disk_detach(sched->disk);
-	fb_order_exit(sched);
+	hrtimer_cancel(&sched->order_timer);
 	hrtimer_cancel(&sched->timer);
 	WARN_ON_ONCE(sched->engine.pool.count || sched->others.count || sched->others.flying);
 	WARN_ON_ONCE(sched->engine.nr_flight);
 	WARN_ON_ONCE(!list_empty(&sched->bypass));
 	fb_disk_put(sched->disk);
-	fb_slots_exit(sched);
+	fb_iosched_free_all(sched);
 	fb_host_exit(sched);
 	kfree(sched);
 }

@@ -31,6 +31,7 @@ struct fb_completion_cmd {
 	bool watched;
 	/* the drive ordered it, but its end says where the head is */
 	bool own_order;
+	bool paused;			/* it is the first since a pause (core/engine/engine.h) */
 	bool failed;	/* it did not run to its end, so its completion is not learnt from */
 	u64 sent_ns;			/* when it was handed to the driver */
 	bool behind;	/* it is sent to an idle drive, and begins where the last read has ended */

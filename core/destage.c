@@ -126,26 +126,21 @@ static void fb_destage_advance(struct fb_destage *d, u64 now)
 		fb_destage_settle(d);
 }
 
-static void fb_destage_wrote(struct fb_destage *d, u64 lbn, u32 nsect)
-{
-	bool joins = d->dirty && lbn == d->next_lbn;
-
-	d->sure = false;
-	d->next_lbn = lbn + nsect;
-	d->dirty = min_t(u32, d->dirty + !joins, FB_DESTAGE_DIRTY_MOST);
-	d->owed = d->dirty;
-	d->judge = true;
-}
-
 void fb_destage_sent(struct fb_destage *d, u64 now, bool cached, u64 lbn, u32 nsect)
 {
 	if (!d->on)
 		return;
 	fb_destage_advance(d, now);
-	if (cached)
-		fb_destage_wrote(d, lbn, nsect);
-	else
+	if (!cached) {
 		d->medium++;
+		return;
+	}
+	d->sure = false;
+	if (!d->dirty || lbn != d->next_lbn)
+		d->dirty = min_t(u32, d->dirty + 1, FB_DESTAGE_DIRTY_MOST);
+	d->next_lbn = lbn + nsect;
+	d->owed = d->dirty;
+	d->judge = true;
 }
 
 void fb_destage_ended(struct fb_destage *d, u64 now, bool cached)
@@ -237,16 +232,6 @@ static void fb_destage_learn_wait(struct fb_destage *d, bool late)
 	}
 }
 
-/* which is the first since a write: only behind a single one is it known where the head was */
-static void fb_destage_judge(struct fb_destage *d, bool late)
-{
-	d->tries++;
-	if (d->single)
-		fb_destage_learn_wait(d, late);
-	d->bare_now = d->bares < FB_DESTAGE_BARES || fb_destage_is_lazy(d) ||
-		      !(d->tries % FB_DESTAGE_BARE_OF);
-}
-
 void fb_destage_idle_ended(struct fb_destage *d, u64 now, bool known, s64 late_ns)
 {
 	bool late = late_ns > (s64)d->turn_ns / 2;
@@ -257,8 +242,14 @@ void fb_destage_idle_ended(struct fb_destage *d, u64 now, bool known, s64 late_n
 	d->at_ns = now;
 	if (!known)
 		return;
-	if (d->first)
-		fb_destage_judge(d, late);
+	/* the first since a write: only behind a single one is it known where the head was */
+	if (d->first) {
+		d->tries++;
+		if (d->single)
+			fb_destage_learn_wait(d, late);
+		d->bare_now = d->bares < FB_DESTAGE_BARES || fb_destage_is_lazy(d) ||
+			      !(d->tries % FB_DESTAGE_BARE_OF);
+	}
 	/* a write that came behind the read is still to be done */
 	d->spare_ns = 0;
 	/* some of them may have been settled meanwhile, as a command beside the read has ended */

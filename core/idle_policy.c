@@ -2,6 +2,24 @@
 /* When to read while the disk is idle: Waiting and its two goals; see core/idle_policy.h. */
 #include "core/idle_policy.h"
 
+#define FB_IDLE_POLICY_WINDOW 4096	/* requests whose allowance may be saved up */
+#define FB_IDLE_POLICY_START 64		/* allowances that the first so many requests may owe */
+#define FB_IDLE_POLICY_FORGET 1024	/* busy periods in which the longest is forgotten */
+
+/*
+ * An interval that has lasted for two turns tells if the rest is twice the mean interval; by chance
+ * alone it is as long.
+ */
+#define FB_IDLE_POLICY_LONG_NS (2 * FB_IDLE_TURN_NS)
+#define FB_IDLE_POLICY_LONGER 2
+#define FB_IDLE_POLICY_LENGTHS 1024	/* intervals after which they count half */
+#define FB_IDLE_POLICY_LONGS 16		/* least long ones to tell */
+
+/* the threshold is a part of a turn, and doubles with each part too little that is saved up */
+#define FB_IDLE_POLICY_WAIT_OF 8
+#define FB_IDLE_POLICY_WAIT_DOUBLES 6
+#define FB_IDLE_POLICY_SAVED_OF 64
+
 /*
  * A stream that nothing is known of has so many intervals without reads, for this long at most, and
  * then so many with reads for each.
@@ -25,15 +43,130 @@ const char *const fb_idle_policy_why_name[] = {
 	[FB_IDLE_POLICY_CONTROL] = "pausing for this interval, to measure without",
 };
 
-/* ---- charges ---- */
+/* ---- busy periods ---- */
 
-static void fb_idle_policy_charge(struct fb_idle_policy *w, u32 n, s64 ns)
+/* the class of the idle read sent last, see core/idle/learnt.h */
+static enum fb_idle_times_class fb_idle_policy_class(const struct fb_idle_policy *w)
 {
-	s64 most = fb_idle_policy_most_ns(w);
+	if (!w->first)
+		return FB_IDLE_TIMES_NEXT;
+	return w->soon ? FB_IDLE_TIMES_SOON : FB_IDLE_TIMES_FIRST;
+}
 
-	/* a larger debt, from a command of seconds, would take too long to pay */
-	w->credit_ns = clamp_t(s64, w->credit_ns - n * ns, -most, most);
-	w->cost_ns += n * ns;
+static void fb_idle_policy_count_interval(struct fb_idle_policy *w)
+{
+	w->lengths++;
+	w->length_us += div_u64(w->interval_ns, NSEC_PER_USEC);
+	if (w->interval_ns > FB_IDLE_POLICY_LONG_NS) {
+		w->longs++;
+		w->rest_us += div_u64(w->interval_ns - FB_IDLE_POLICY_LONG_NS, NSEC_PER_USEC);
+	}
+	if (w->lengths < FB_IDLE_POLICY_LENGTHS)
+		return;
+	w->lengths /= 2;
+	w->length_us /= 2;
+	w->longs /= 2;
+	w->rest_us /= 2;
+}
+
+static void fb_idle_policy_count_period(struct fb_idle_policy *w)
+{
+	u64 rest_ns = fb_idle_times_rest_ns(&w->times, fb_idle_policy_class(w));
+
+	if (!w->held)
+		fb_idle_policy_count_interval(w);
+	w->longest = max(w->longest - w->longest / FB_IDLE_POLICY_FORGET, w->requests);
+	if (w->read && !w->held && rest_ns)
+		fb_idle_account_period(&w->account, w->period_ns, w->requests, rest_ns);
+}
+
+/* ---- the budget ---- */
+
+/* what may be saved up, or owed */
+static u64 fb_idle_policy_most_ns(const struct fb_idle_policy *w)
+{
+	return w->goal_mean_ns * FB_IDLE_POLICY_WINDOW;
+}
+
+/*
+ * What is saved up beyond the cost of a collision; below 0: too little. One costs so much if the
+ * longest recent busy period follows. Half of the most is enough, because busy periods may have a
+ * heavy tail. The first requests may owe.
+ */
+static s64 fb_idle_policy_spare_ns(const struct fb_idle_policy *w)
+{
+	enum fb_idle_times_class class = FB_IDLE_TIMES_NEXT;
+	u64 rest_ns, need, owe = 0;
+
+	if (!w->read)
+		class = w->wait_ns < FB_IDLE_TURN_NS / 2 ? FB_IDLE_TIMES_SOON : FB_IDLE_TIMES_FIRST;
+	rest_ns = fb_idle_times_rest_ns(&w->times, class);
+	/* of what was never tried nothing is known but that it is longer */
+	if (!rest_ns)
+		rest_ns = (FB_IDLE_TURN_NS + div_u64((u64)w->sectors * w->sector_ps, 1000)) / 2;
+	/* what each request of a busy period behind idle reads waits on the mean */
+	need = max_t(u64, rest_ns * fb_idle_account_ratio(&w->account) / FB_IDLE_ACCOUNT_ONE, 1);
+	need *= max(w->longest, 1U);
+	if (w->st.requests < w->may_owe)
+		owe = w->goal_mean_ns * FB_IDLE_POLICY_START;
+	return w->credit_ns + (s64)owe - (s64)min(need, fb_idle_policy_most_ns(w) / 2);
+}
+
+/* ---- the threshold ---- */
+
+/* how often it doubles, as too little is saved up; 0: enough is */
+static u32 fb_idle_policy_doubles(const struct fb_idle_policy *w)
+{
+	s64 spare_ns = fb_idle_policy_spare_ns(w);
+	u64 part_ns = max_t(u64, fb_idle_policy_most_ns(w) / FB_IDLE_POLICY_SAVED_OF, 1);
+
+	if (spare_ns < 0)
+		return FB_IDLE_POLICY_WAIT_DOUBLES;
+	return FB_IDLE_POLICY_WAIT_DOUBLES -
+	       min_t(u64, div64_u64(spare_ns, part_ns), FB_IDLE_POLICY_WAIT_DOUBLES);
+}
+
+/* Does it spare more to wait than to pause? Streams go on soon. */
+static bool fb_idle_policy_waits(const struct fb_idle_policy *w)
+{
+	return fb_idle_streams_known(&w->streams) ||
+	       (w->longs >= FB_IDLE_POLICY_LONGS &&
+		w->rest_us * w->lengths > FB_IDLE_POLICY_LONGER * w->length_us * w->longs);
+}
+
+/*
+ * Where idle intervals end by chance alone, to wait spares nothing: reads begin soon, and pause
+ * while the budget is used up. Where those that have lasted last on, or streams go on, the budget
+ * sets the threshold: it doubles as less is saved up (Documentation/idle.rst). A drive with a write
+ * cache that reads ahead has work of its own behind the foreground.
+ */
+static void fb_idle_policy_set_wait(struct fb_idle_policy *w)
+{
+	u64 part_ns = w->turn_ns / FB_IDLE_POLICY_WAIT_OF;
+
+	if (w->fixed_ns != FB_IDLE_POLICY_AUTO)
+		w->wait_ns = w->fixed_ns;
+	else if (fb_idle_policy_waits(w))
+		w->wait_ns = part_ns << fb_idle_policy_doubles(w);
+	else
+		w->wait_ns = w->caches && fb_idle_place_ahead(&w->place) ? part_ns : 0;
+}
+
+/* no read is so long that it would not keep the maximum's goal wherever it is */
+static void fb_idle_policy_find(struct fb_idle_policy *w)
+{
+	u64 ns = fb_idle_policy_longest_ns(w), most = 0, alone;
+
+	if (ns > w->turn_ns)
+		most = div_u64((ns - w->turn_ns) * 1000, w->sector_ps);
+	most -= most % FB_IDLE_POLICY_SECTORS_MIN;
+	w->sectors = min_t(u64, w->fixed_sectors ? w->fixed_sectors : FB_IDLE_POLICY_SECTORS_MIN,
+			   most);
+	alone = div_u64(w->turn_ns * (1000 / FB_IDLE_POLICY_ALONE_OF), w->sector_ps);
+	alone += FB_IDLE_POLICY_SECTORS_MIN - 1;
+	alone -= alone % FB_IDLE_POLICY_SECTORS_MIN;
+	w->alone_sectors = w->fixed_sectors ? w->sectors : min(alone, most);
+	fb_idle_policy_set_wait(w);
 }
 
 /* ---- events ---- */
@@ -108,9 +241,13 @@ static void fb_idle_policy_wake(struct fb_idle_policy *w, u64 now)
 	w->st.collisions++;
 }
 
-static void fb_idle_policy_charge_period(struct fb_idle_policy *w, u32 n, s64 ns)
+static void fb_idle_policy_charge(struct fb_idle_policy *w, u32 n, s64 ns)
 {
-	fb_idle_policy_charge(w, n, ns);
+	s64 most = fb_idle_policy_most_ns(w);
+
+	/* a larger debt, from a command of seconds, would take too long to pay */
+	w->credit_ns = clamp_t(s64, w->credit_ns - n * ns, -most, most);
+	w->cost_ns += n * ns;
 	w->period_ns += max_t(s64, n * ns, 0);
 }
 
@@ -131,7 +268,7 @@ static void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 now)
 		return;
 	met_ns = min(now - w->hit_ns, ours_ns);
 	w->st.max_ns = max(w->st.max_ns, met_ns);
-	fb_idle_policy_charge_period(w, w->unfollowed, met_ns);
+	fb_idle_policy_charge(w, w->unfollowed, met_ns);
 }
 
 void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_destage *d,
@@ -173,9 +310,12 @@ void fb_idle_policy_judge(struct fb_idle_policy *w, u64 now, struct fb_destage *
 
 void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_fg_req *req)
 {
+	/* less than the goal may be charged to a request, for the account misses some of it */
+	s64 charge_ns = w->goal_mean_ns - w->goal_mean_ns / 8;
+
 	if (!w->withheld) {
 		w->st.requests++;
-		w->credit_ns = min_t(s64, w->credit_ns + (s64)fb_idle_policy_aim_ns(w),
+		w->credit_ns = min_t(s64, w->credit_ns + charge_ns,
 				     (s64)fb_idle_policy_most_ns(w));
 	}
 	if (!w->busy) {
@@ -191,8 +331,8 @@ void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_fg
 	u64 took_ns = fb_idle_account_took_ns(&w->account, now, req->arrived_ns);
 	s64 lost_ns = fb_idle_streams_served(&w->streams, took_ns, req);
 
-	fb_idle_policy_charge_period(w, 1, fb_idle_account_served(&w->account, now,
-								  req->arrived_ns, lost_ns));
+	lost_ns = fb_idle_account_served(&w->account, now, req->arrived_ns, lost_ns);
+	fb_idle_policy_charge(w, 1, lost_ns);
 	w->from = req->write ? FB_IDLE_PLACE_WRITE : FB_IDLE_PLACE_READ;
 	w->aim = req->lbn + req->nsect;
 }

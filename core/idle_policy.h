@@ -6,7 +6,7 @@
  * a foreground request arrives: the expected rest of an idle interval grows with its age (V.A).
  * Nothing is known of the drive's mechanics. Each request of a busy period behind idle reads is
  * charged by how much later it ends than it would have (core/idle/learnt.h; of streams
- * core/idle/streams.h). core/idle/reader.h and core/engine/idle.c have the order of the calls.
+ * core/idle/streams.h). core/idle/reader.h and core/engine/flight.c have the order of the calls.
  * Core; the caller serialises. Times are ns of one monotonic clock.
  */
 #ifndef FB_IDLE_POLICY_H

@@ -24,23 +24,18 @@ bool fb_leftover_due(struct fb_leftover *l, enum fb_leftover_search search, u64 
 }
 
 /* how much later the foreground request behind the gap ends; where nothing is known, two turns */
-static u64 fb_leftover_cost_ns(const struct disk_model *dm, const struct fb_gap *gap, u64 lbn,
-			       u32 nsect)
+void fb_leftover_read(struct fb_leftover *l, const struct disk_model *dm, const struct fb_gap *gap,
+		      u64 lbn, u32 nsect, u64 now_ns)
 {
 	struct dm_access alone, read, behind;
 	u64 both_ns;
 
+	l->read_ns = now_ns;
+	l->cost_ns = 2 * dm_period_ns(dm);
 	if (dm_access(dm, &gap->src, gap->dst_lbn, gap->dst_nsect, gap->dst_write, &alone) ||
 	    dm_access(dm, &gap->src, lbn, nsect, false, &read) ||
 	    dm_access(dm, &read.end, gap->dst_lbn, gap->dst_nsect, gap->dst_write, &behind))
-		return 2 * dm_period_ns(dm);
+		return;
 	both_ns = read.total_ns + behind.total_ns;
-	return both_ns - min(both_ns, alone.total_ns);
-}
-
-void fb_leftover_read(struct fb_leftover *l, const struct disk_model *dm, const struct fb_gap *gap,
-		      u64 lbn, u32 nsect, u64 now_ns)
-{
-	l->read_ns = now_ns;
-	l->cost_ns = fb_leftover_cost_ns(dm, gap, lbn, nsect);
+	l->cost_ns = both_ns - min(both_ns, alone.total_ns);
 }

@@ -86,14 +86,6 @@ static bool fb_orders_costs(const struct fb_orders *o, const struct fb_orders_vi
 	return !o->many && v->outstanding > FB_ORDERS_SHALLOW;
 }
 
-static void fb_orders_take(struct fb_orders *o, const struct fb_orders_view *v)
-{
-	if (!v->wanted || (fb_orders_costs(o, v) && v->now_ns < o->retake_ns))
-		return;
-	o->taken = true;
-	o->keep_ns = v->now_ns + FB_ORDERS_KEEP_NS;
-}
-
 static void fb_orders_keep(struct fb_orders *o, const struct fb_orders_view *v)
 {
 	bool costs = fb_orders_costs(o, v);
@@ -128,10 +120,12 @@ bool fb_orders_decide(struct fb_orders *o, const struct fb_orders_view *v)
 		return true;
 	}
 	o->many = v->wanted && (o->many || v->wanted >= many);
-	if (o->taken)
+	if (o->taken) {
 		fb_orders_keep(o, v);
-	else
-		fb_orders_take(o, v);
+	} else if (v->wanted && (!fb_orders_costs(o, v) || v->now_ns >= o->retake_ns)) {
+		o->taken = true;
+		o->keep_ns = v->now_ns + FB_ORDERS_KEEP_NS;
+	}
 	o->due_ns = fb_orders_due_ns(o, v);
 	return !o->taken || fb_orders_is_stream(o, v->now_ns);
 }

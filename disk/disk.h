@@ -606,10 +606,8 @@ int fb_reader_thread(void *data);
 
 struct fb_stats {
 	u64 fg_requests;		/* scheduled foreground requests completed, without ours */
-	u64 fg_reads;			/* reads among them */
-	u64 fg_writes;			/* writes among them */
-	u64 fg_read_ns;			/* from those reads' allocation to their end, in all */
-	u64 fg_write_ns;		/* the same of those writes */
+	u64 fg_ended[2];		/* reads [0] and writes [1] among them */
+	u64 fg_ns[2];			/* from their allocation to their end, in all */
 	u64 fg_sectors[2];		/* of those reads, and of those writes */
 	u64 fg_latency[2][FB_LATENCY_BUCKETS];	/* likewise: how many took how long */
 	u64 untracked;			/* no memory for our part: sent unscheduled */

@@ -43,22 +43,18 @@ static struct fb_folder_name *fb_folder_next(void)
 }
 
 /* They are made under a name that begins with a dot, and appear under their own with all files. */
-static int fb_folder_make(struct fb_folder *folder, const char *name)
+static int fb_folder_show(struct fb_folder *folder, const char *name)
 {
 	char hidden[FB_NAME_LEN + 1];
+	int ret = 0;
 
 	snprintf(hidden, sizeof(hidden), ".%s", name);
-	if (!folder->debugfs) {
+	if (!folder->kobj.state_in_sysfs && !folder->debugfs) {
 		folder->debugfs = debugfs_create_dir(hidden, fb_folder_debugfs);
 		fb_folder_fill(folder);
 	}
-	return kobject_add(&folder->kobj, fb_folder_sysfs, "%s", hidden);
-}
-
-static int fb_folder_show(struct fb_folder *folder, const char *name)
-{
-	int ret = folder->kobj.state_in_sysfs ? 0 : fb_folder_make(folder, name);
-
+	if (!folder->kobj.state_in_sysfs)
+		ret = kobject_add(&folder->kobj, fb_folder_sysfs, "%s", hidden);
 	if (ret)
 		return ret;
 	fb_compat_debugfs_rename(fb_folder_debugfs, folder->debugfs, name);

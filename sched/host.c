@@ -60,9 +60,23 @@ static void fb_host_view(struct fb_engine *e, struct fb_orders_view *v)
 	fb_destage_set_cache(&disk->destage, fb_compat_write_cache(fb_sched_of(e)->q), v->now_ns);
 }
 
+/* start the timer if time alone will change who orders, or whether free reads are sent */
 static void fb_host_decided(struct fb_engine *e, bool changed)
 {
-	fb_order_time(fb_sched_of(e));
+	struct fb_sched *sched = fb_sched_of(e);
+	struct fb_disk *disk = fb_host_disk(e);
+	u64 measure_ns = fb_measure_due_ns(disk), due_ns = e->orders.due_ns;
+
+	if (!e->auto_depth || fb_destage_orders(&disk->destage, false))
+		due_ns = 0;
+	else if (fb_coverage_wants(disk))
+		due_ns = max(due_ns, disk->guard.off_until_ns);
+	due_ns = due_ns && measure_ns ? min(due_ns, measure_ns) : due_ns + measure_ns;
+	/* each request of a stream puts it off: then the timer comes early, and asks again */
+	if (!due_ns || (sched->order_due_ns && sched->order_due_ns <= due_ns))
+		return;
+	hrtimer_start(&sched->order_timer, ns_to_ktime(due_ns), HRTIMER_MODE_ABS);
+	sched->order_due_ns = due_ns;
 }
 
 /* ---- gaps ---- */
@@ -221,6 +235,55 @@ static const struct fb_engine_ops fb_host_ops = {
 	.hold = fb_host_hold,
 };
 
+/* ---- who orders (core/engine/dispatch.c): when that is decided ---- */
+
+/*
+ * Decide whether the drive orders, wherever a reason changes (Documentation/design.rst). True: that
+ * has changed: the caller sees to a run of the queue.
+ */
+bool fb_host_decide(struct fb_sched *sched)
+{
+	lockdep_assert_held(&sched->disk->lock);
+	return fb_engine_decide(&sched->engine, ktime_get_ns());
+}
+
+static enum hrtimer_restart fb_host_timer(struct hrtimer *timer)
+{
+	struct fb_sched *sched = container_of(timer, struct fb_sched, order_timer);
+
+	scoped_guard(spinlock_irqsave, &sched->disk->lock) {
+		sched->order_due_ns = 0;
+		if (sched->disk->sched == sched)
+			fb_host_decide(sched);
+	}
+	blk_mq_run_hw_queues(sched->q, true);
+	return HRTIMER_NORESTART;
+}
+
+/* Have the queue run, which must not be done with the lock held. */
+void fb_host_run_soon(struct fb_disk *disk)
+{
+	struct fb_sched *sched = disk->sched;
+
+	lockdep_assert_held(&disk->lock);
+	hrtimer_start(&sched->order_timer, 0, HRTIMER_MODE_ABS);
+	/* until it has fired fb_host_decided() must not put it off */
+	sched->order_due_ns = 1;
+}
+
+/* Tasks have begun to want blocks, or no longer do. */
+void fb_host_wants_changed(struct fb_disk *disk)
+{
+	struct fb_sched *sched = disk->sched;
+
+	lockdep_assert_held(&disk->lock);
+	/* this may run before fb_disk_attach() has returned; later it is read without the lock */
+	if (!sched->disk)
+		fb_sched_set_disk(sched, disk);
+	if (fb_host_decide(sched))
+		fb_host_run_soon(disk);
+}
+
 /* Set up the engine, without a disk. May sleep. Return: 0 or -ENOMEM. */
 int fb_host_init(struct fb_sched *sched)
 {
@@ -230,6 +293,7 @@ int fb_host_init(struct fb_sched *sched)
 	if (!e->round.order_cost)
 		return -ENOMEM;
 	fb_order_cost_init(e->round.order_cost);
+	fb_compat_timer_setup(&sched->order_timer, fb_host_timer, HRTIMER_MODE_ABS);
 	fb_engine_init(e, &fb_host_ops);
 	e->wake_least_ns = fb_host_wake_ns;
 	e->wake_ns = fb_host_wake_ns;

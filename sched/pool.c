@@ -19,7 +19,7 @@ static enum fb_policy_class fb_pool_class(unsigned short ioprio)
 	}
 }
 
-/* Add a new request to its pool; its @background is set. @now: see fb_inflight_arrived(). */
+/* Add a new request to its pool; its @background is set. @now: see fb_iosched_arrived(). */
 void fb_pool_add(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 {
 	struct request *rq = fq->rq;

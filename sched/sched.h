@@ -34,7 +34,7 @@ struct fb_sched_rq {
 	u64 since_ns;	/* arrival as a background read; 0: it is none, or was sent */
 };
 
-/* The struct fb_sched_rq of one set of tags (sched/slots.c) */
+/* The struct fb_sched_rq of one set of tags */
 struct fb_slots {
 	struct fb_sched_rq *rq;		/* by request.internal_tag; belongs to who has the tag */
 	u32 n;				/* number of @rq; written with the queue frozen */
@@ -112,12 +112,6 @@ static inline void fb_sched_set_disk(struct fb_sched *sched, struct fb_disk *dis
 	sched->engine.stats = &disk->stats.engine;
 }
 
-/* sched/slots.c */
-int fb_slots_init(struct fb_sched *sched);
-void fb_slots_exit(struct fb_sched *sched);
-void fb_slots_resize(struct fb_sched *sched, const struct blk_mq_hw_ctx *hctx);
-struct fb_sched_rq *fb_slots_take(struct fb_sched *sched, struct request *rq);
-
 /* sched/pool.c */
 void fb_pool_add(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now);
 void fb_pool_del(struct fb_sched *sched, struct fb_sched_rq *fq);
@@ -131,20 +125,9 @@ void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct
 /* sched/host.c */
 int fb_host_init(struct fb_sched *sched);
 void fb_host_exit(struct fb_sched *sched);
-
-/* sched/order.c */
-void fb_order_init(struct fb_sched *sched);
-void fb_order_exit(struct fb_sched *sched);
-bool fb_order_decide(struct fb_sched *sched);
-void fb_order_time(struct fb_sched *sched);
-void fb_order_run_soon(struct fb_disk *disk);
-void fb_order_wants_changed(struct fb_disk *disk);
-
-/* sched/inflight.c */
-void fb_inflight_arrived(struct fb_sched *sched, const struct fb_sched_rq *fq, bool bypass,
-			 u64 now);
-void fb_inflight_served(struct fb_sched *sched, const struct fb_sched_rq *fq, u64 now);
-void fb_inflight_check_writes(struct fb_sched *sched);
+bool fb_host_decide(struct fb_sched *sched);
+void fb_host_run_soon(struct fb_disk *disk);
+void fb_host_wants_changed(struct fb_disk *disk);
 
 /* sched/background.c */
 void fb_background_init(struct fb_sched *sched);

@@ -201,20 +201,12 @@ static void fb_user_queue_put_event(struct fb_user_queue *q, struct freeblock_ta
 	fb_user_queue_push(q, &slot);
 }
 
-static void fb_user_queue_end(struct fb_user_queue *q, enum freeblock_end why)
-{
-	q->why = why;
-	/* pairs with fb_user_queue_has_ended() */
-	smp_store_release(&q->ended, true);
-	wake_up(&q->readable);
-}
-
 /* ---- the queue, the reader's side ---- */
 
 /* If true, fb_user_queue.why is valid, and the last block is in the queue. */
 static bool fb_user_queue_has_ended(const struct fb_user_queue *q)
 {
-	/* pairs with fb_user_queue_end() */
+	/* pairs with fb_user_ended() */
 	return smp_load_acquire(&q->ended);
 }
 
@@ -566,7 +558,10 @@ static void fb_user_ended(struct freeblock_task *task, enum freeblock_end why)
 {
 	struct fb_user_file *ff = freeblock_task_ctx(task);
 
-	fb_user_queue_end(&ff->queue, why);
+	ff->queue.why = why;
+	/* pairs with fb_user_queue_has_ended() */
+	smp_store_release(&ff->queue.ended, true);
+	wake_up(&ff->queue.readable);
 }
 
 /* ---- set-up ---- */

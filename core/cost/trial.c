@@ -57,17 +57,6 @@ static u64 fb_trial_slow_ns(struct fb_trial *t)
 	return t->limit.max_ns + (3 * (5ULL + i % 4) << (i / 4 + FB_TRIAL_TOOK_SHIFT));
 }
 
-/* one that ended counts as the others do, but its "time" is all or nothing */
-static void fb_trial_count_read(struct fb_trial *t, u64 took_ns)
-{
-	struct fb_trial_sum *slow = &t->open.sum[FB_TRIAL_SLOW][t->arm];
-
-	slow->ends++;
-	slow->area += took_ns > t->slow_ns ? FB_TRIAL_ALL : 0;
-	if (t->arm == FB_TRIAL_CONTROL)
-		t->took[fb_trial_bucket(took_ns)]++;
-}
-
 static void fb_trial_begin_block(struct fb_trial *t, u64 at_ns)
 {
 	u64 stretch_ns = t->stretch_ns, span_ns;
@@ -553,6 +542,8 @@ void fb_trial_arrived(struct fb_trial *t, enum fb_trial_kind kind, u64 now_ns)
 
 void fb_trial_ended(struct fb_trial *t, enum fb_trial_kind kind, u64 took_ns, u64 now_ns)
 {
+	struct fb_trial_sum *slow;
+
 	fb_trial_advance(t, now_ns);
 	if (!t->n[kind])
 		return;
@@ -560,8 +551,14 @@ void fb_trial_ended(struct fb_trial *t, enum fb_trial_kind kind, u64 took_ns, u6
 	if (!t->on || t->now_ns < t->counted_ns)
 		return;
 	t->open.sum[kind][t->arm].ends++;
-	if (kind == FB_TRIAL_READ)
-		fb_trial_count_read(t, took_ns);
+	if (kind != FB_TRIAL_READ)
+		return;
+	/* one that ended counts as the others do, but its "time" is all or nothing */
+	slow = &t->open.sum[FB_TRIAL_SLOW][t->arm];
+	slow->ends++;
+	slow->area += took_ns > t->slow_ns ? FB_TRIAL_ALL : 0;
+	if (t->arm == FB_TRIAL_CONTROL)
+		t->took[fb_trial_bucket(took_ns)]++;
 }
 
 bool fb_trial_may_read(struct fb_trial *t, u64 now_ns)

@@ -79,19 +79,14 @@ void fb_engine_lose_head(struct fb_engine *e)
 	e->tail_known = false;
 }
 
-/* at more depth the drive chooses; at depth 1 the command before is not yet sent */
-static bool fb_engine_has_gap(const struct fb_engine *e, u64 now_ns)
-{
-	return (e->nr_flight || e->paused) && !e->nr_untracked && e->depth == FB_ENGINE_DEPTH &&
-	       e->tail_known && e->choice.predicted && e->ops->may_read(e, now_ns);
-}
-
 static void fb_engine_offer_gap(struct fb_engine *e, u64 now_ns)
 {
 	struct fb_engine_rq *rq = fb_engine_chosen(e);
 	struct fb_gap gap;
 
-	if (!fb_engine_has_gap(e, now_ns)) {
+	/* at more depth the drive chooses; at depth 1 the command before is not yet sent */
+	if ((!e->nr_flight && !e->paused) || e->nr_untracked || e->depth != FB_ENGINE_DEPTH ||
+	    !e->tail_known || !e->choice.predicted || !e->ops->may_read(e, now_ns)) {
 		fb_gap_void(e->mail);
 		return;
 	}

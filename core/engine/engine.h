@@ -21,6 +21,10 @@
 
 /* the choice may wait for its plan if its sector comes so many times later: no turn is lost then */
 #define FB_ENGINE_PAUSES 4
+/* one in 16 only while the share late is more than 1/8, of the last 16 or so */
+#define FB_ENGINE_PAUSE_EVERY 16
+#define FB_ENGINE_PAUSE_LATE (FB_ONE / 8)
+#define FB_ENGINE_PAUSE_SHIFT 4
 
 /* a command must reach the drive this long before its service is to begin */
 #define FB_ENGINE_LEAD_NS 200000ULL
@@ -67,6 +71,7 @@ struct fb_engine_send {
 	u32 nsect;
 	u32 lifts;			/* enum fb_lift: limits that it lifts */
 	u64 gap_ns;			/* its rotational latency if nothing were read before it */
+	bool paused;			/* it is the first since a pause */
 };
 
 /* Counters */
@@ -161,6 +166,8 @@ struct fb_engine {
 	bool drive_orders;		/* nothing is chosen, nor predicted but idle reads */
 	struct fb_policy_choice choice;	/* the provisional next request */
 	struct fb_round round;		/* what may take its place under policies joint and auto */
+	u32 pause_late;	/* share of pauses that a command ended late behind; FB_ONE: all */
+	u32 pauses;			/* left out, as too many were late */
 	bool paused;	/* @choice waits for its plan until @window_ns, which costs nothing */
 	bool pinned;			/* @choice is final: its gap's separate read was sent */
 	struct fb_plan plan;		/* in use while @pinned; FB_PLAN_NONE: all of it was sent */
@@ -312,19 +319,6 @@ bool fb_engine_landed(struct fb_engine *e, struct fb_engine_rq *rq, bool failed,
 void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
 /* Learn from the end of a command off the flight. False: nothing is to be sent yet. */
 bool fb_engine_judge(struct fb_engine *e, struct fb_engine_rq *rq, bool overtaken, u64 now_ns);
-
-/* order.c */
-
-/* Note where a request about to be sent goes. True: a stream begins: fb_engine_decide() is due. */
-bool fb_engine_note_sent(struct fb_engine *e, const struct fb_engine_rq *rq, u64 now_ns);
-/*
- * Decide whether the drive orders. True: that has changed, and the host soon calls
- * fb_engine_next(): commands may be held back for a limit that is gone.
- */
-bool fb_engine_decide(struct fb_engine *e, u64 now_ns);
-
-/* idle.c */
-
 /*
  * A foreground request has come: @rq, if it is the engine's, at @req, if that is known. @follow: it
  * waits for the medium alone, and fb_engine_served() will be called.
@@ -340,6 +334,11 @@ void fb_engine_send_idle(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_n
 
 /* dispatch.c */
 
+/*
+ * Decide whether the drive orders. True: that has changed, and the host soon calls
+ * fb_engine_next(): commands may be held back for a limit that is gone.
+ */
+bool fb_engine_decide(struct fb_engine *e, u64 now_ns);
 /* Does the drive get no more commands now? While it orders it gets all that it takes. */
 bool fb_engine_is_full(const struct fb_engine *e);
 /* Would fb_engine_next() send something? */

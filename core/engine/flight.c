@@ -79,6 +79,8 @@ bool fb_engine_pause(struct fb_engine *e, u64 now_ns)
 	pause_ns += fb_completion_overhead_ns(e->dm, false);
 	if (!fb_engine_rest_place(e, now_ns + pause_ns, &from))
 		return false;
+	if (e->pause_late > FB_ENGINE_PAUSE_LATE && ++e->pauses % FB_ENGINE_PAUSE_EVERY)
+		return false;
 	e->paused = true;
 	e->tail = from;
 	e->tail_known = true;
@@ -112,6 +114,7 @@ static void fb_engine_describe(struct fb_engine *e, struct fb_engine_rq *rq,
 		.own_order = follow,
 		.cause = d->cause,
 		.sent_ns = now_ns,
+		.paused = d->paused,
 		.leg = { .gap_ns = d->gap_ns },
 		.mark = { .at = d->lifts },
 	};
@@ -205,6 +208,15 @@ bool fb_engine_landed(struct fb_engine *e, struct fb_engine_rq *rq, bool failed,
 	return overtaken;
 }
 
+/* the first command since a pause has ended: late, if the link or the drive had to wake up */
+static void fb_engine_paused(struct fb_engine *e, const struct fb_head_end *end)
+{
+	bool late = end->verdict == FB_HEAD_ODD || end->turns > 0;
+
+	e->pause_late -= e->pause_late >> FB_ENGINE_PAUSE_SHIFT;
+	e->pause_late += late ? FB_ONE >> FB_ENGINE_PAUSE_SHIFT : 0;
+}
+
 /* learn from an end, and predict the next command again; false: the head is not where it should */
 static bool fb_engine_observe(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
 {
@@ -220,6 +232,8 @@ static bool fb_engine_observe(struct fb_engine *e, struct fb_engine_rq *rq, u64 
 	if (next && !e->drive_orders)
 		fb_completion_predict_next(&e->head, &next->cmd, e->nr_flight < e->depth,
 					   &result.end);
+	if (rq->cmd.paused)
+		fb_engine_paused(e, &result.end);
 	e->ops->learnt(e, rq, &result, now_ns);
 	return result.end.verdict == FB_HEAD_MECHANICAL;
 }
@@ -246,17 +260,6 @@ static void fb_engine_follow(struct fb_engine *e, struct fb_engine_rq *rq, u64 n
 		fb_completion_believe(&e->head, lbn, moves);
 }
 
-/* the drive changed the order: predict the tail from the last command still in flight */
-static void fb_engine_retail(struct fb_engine *e, u64 now_ns)
-{
-	fb_gap_void(e->mail);
-	fb_engine_drop_plan(e);
-	e->tail_known = e->nr_flight &&
-			fb_completion_end_place(e->dm, &fb_engine_last(e)->cmd, &e->tail);
-	if (!e->pinned && e->pool.count)
-		fb_engine_choose_again(e, now_ns);
-}
-
 bool fb_engine_judge(struct fb_engine *e, struct fb_engine_rq *rq, bool overtaken, u64 now_ns)
 {
 	if (!fb_engine_predicts(e)) {
@@ -270,7 +273,62 @@ bool fb_engine_judge(struct fb_engine *e, struct fb_engine_rq *rq, bool overtake
 		fb_gap_void(e->mail);
 		fb_engine_drop_plan(e);
 	}
-	if (overtaken || !e->tail_known)
-		fb_engine_retail(e, now_ns);
+	/* the drive changed the order: predict the tail from the last command still in flight */
+	if (overtaken || !e->tail_known) {
+		fb_gap_void(e->mail);
+		fb_engine_drop_plan(e);
+		e->tail_known = e->nr_flight &&
+				fb_completion_end_place(e->dm, &fb_engine_last(e)->cmd, &e->tail);
+		if (!e->pinned && e->pool.count)
+			fb_engine_choose_again(e, now_ns);
+	}
 	return !fb_engine_hold(e, e->ops->now(e));
+}
+
+/* ---- idle reads: how they learn of the foreground, and when one is sent ---- */
+
+void fb_engine_arrived(struct fb_engine *e, const struct fb_engine_rq *rq,
+		       const struct fb_fg_req *req, bool follow, u64 now_ns)
+{
+	bool cached = rq && fb_engine_is_cached(e, rq);
+
+	fb_idle_reader_withdraw(e->idle);
+	/* no idle read delays a cached write, unless that is held back here */
+	if (cached && (e->auto_depth || !fb_engine_predicts(e)))
+		fb_idle_policy_wrote(e->idle->wait, req);
+	/* what waits for others' background reads, or for the cache, tells nothing of the medium */
+	else if (!follow || cached)
+		fb_idle_policy_arrive_unfollowed(e->idle->wait, now_ns, req);
+	else
+		fb_idle_policy_arrive(e->idle->wait, now_ns, req);
+}
+
+void fb_engine_served(struct fb_engine *e, const struct fb_engine_rq *rq, u64 now_ns)
+{
+	const struct fb_fg_req req = {
+		.lbn = rq->fg.lbn,
+		.nsect = rq->fg.nsect,
+		.write = rq->fg.write,
+		.arrived_ns = rq->fg.arrived_ns,
+	};
+
+	if (rq->media && !fb_engine_is_cached(e, rq))
+		fb_idle_policy_served(e->idle->wait, now_ns, &req);
+}
+
+bool fb_engine_idle_is_due(const struct fb_engine *e)
+{
+	return e->idle->ready && !e->pool.count && !e->nr_flight;
+}
+
+void fb_engine_send_idle(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
+{
+	const struct fb_engine_send d = {
+		.cause = FB_CAUSE_IDLE,
+		.lbn = e->idle->piece.lbn,
+		.nsect = e->idle->piece.nsect,
+	};
+
+	fb_engine_send(e, rq, &d, now_ns);
+	fb_idle_reader_sent(e->idle, rq->cmd.sent_ns);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Reads while the disk is idle: the host looks for one when fb_idle_reader_due_ns() says so, and
- * offers it; the engine sends it unless a foreground request comes first (core/engine/idle.c).
+ * offers it; the engine sends it unless a foreground request comes first (core/engine/flight.c).
  * Core.
  */
 #ifndef FB_IDLE_READER_H

@@ -124,29 +124,4 @@ static inline u64 fb_idle_policy_longest_ns(const struct fb_idle_policy *w)
 	return w->goal_max_ns > w->turn_ns ? w->goal_max_ns - w->turn_ns : 0;
 }
 
-/* threshold.c */
-
-#define FB_IDLE_POLICY_WINDOW 4096	/* requests whose allowance may be saved up */
-#define FB_IDLE_POLICY_START 64		/* allowances that the first so many requests may owe */
-
-/* what may be charged to a request: less than the goal, for the account misses some of it */
-static inline u64 fb_idle_policy_aim_ns(const struct fb_idle_policy *w)
-{
-	return w->goal_mean_ns - w->goal_mean_ns / 8;
-}
-
-/* a busy period is over */
-void fb_idle_policy_count_period(struct fb_idle_policy *w);
-
-/* the class of the idle read sent last, see core/idle/learnt.h */
-enum fb_idle_times_class fb_idle_policy_class(const struct fb_idle_policy *w);
-/* what each request of a busy period behind idle reads waits on the mean */
-u64 fb_idle_policy_hit_ns(const struct fb_idle_policy *w, u64 rest_ns);
-u64 fb_idle_policy_most_ns(const struct fb_idle_policy *w);
-/* what is saved up beyond the cost of a collision; below 0: too little */
-s64 fb_idle_policy_spare_ns(const struct fb_idle_policy *w);
-/* set the threshold; set the size, and the threshold */
-void fb_idle_policy_set_wait(struct fb_idle_policy *w);
-void fb_idle_policy_find(struct fb_idle_policy *w);
-
 #endif /* FB_IDLE_STATE_H */

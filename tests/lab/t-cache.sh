@@ -66,7 +66,7 @@ scan_stop "$disk"
 
 # ---- is it idle? ----
 
-# Seen to fail with fb_inflight_arrived() taking all for foreground: 119 for 79.
+# Seen to fail with fb_iosched_arrived() taking all for foreground: 119 for 79.
 
 echo 10000000 > "$(fb "$disk")/idle_mean_us"
 echo start > "$(fb "$disk")/scan"

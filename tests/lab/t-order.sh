@@ -6,7 +6,7 @@
 #
 # Expected: design.rst, "One request's way".
 #
-# Seen to fail with: fb_order_run_soon() that does nothing (what is pending waits for the time-out);
+# Seen to fail with: fb_host_run_soon() that does nothing (what is pending waits for the time-out);
 # policy_store() that tells nobody (what the last policy has chosen stays).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300

@@ -12,9 +12,9 @@
  * or that publishing ignores; candidates merged away or taken out but kept; late ones let in
  * before all are ranked; plans of no value before another's request; a budget for each. An
  * expired choice with a round, or not told; a round before 32. Pinned, grown or merged away:
- * plan kept, choice lost or dangling. Ends: odd, plan or gap kept, tail kept with nothing left, or that of a
- * command that is gone; overtaken, and not chosen anew; kept predictions of another model; idle
- * reads and cached writes not counted off.
+ * plan kept, choice lost or dangling. Ends: odd, plan or gap kept, tail kept with nothing left, or
+ * that of a command that is gone; overtaken, and not chosen anew; kept predictions of another
+ * model; idle reads and cached writes not counted off.
  * Order: a flip that keeps the window or the second schedule, doubts idle reads, or none; none
  * placed before it; overdue ignored, pending or at the drive; a third command sent; a stream not
  * decided on.
@@ -399,6 +399,30 @@ static void pause_beside_one_that_ends(void **state)
 	assert_int_equal(E->window_ns, until_ns);
 	assert_null(host_next(&h, &d));
 	assert_ptr_equal(next_late(), b);
+}
+
+static u64 wakes(struct host *host)
+{
+	return dm_period_ns(host->dm);
+}
+
+/* where the link has to wake up, and a turn is lost, hardly a request waits, until that is over */
+static void pauses_that_come_late(void **state)
+{
+	u32 i, paused[3] = { 0 };
+
+	for (i = 0; i < 2500; i++) {
+		h.spoil = i >= 500 && i < 1000 ? wakes : NULL;
+		read_at(1000000 + i % 200 * 60008);
+		if (!host_next(&h, &d)) {
+			paused[min(i / 500, 2U)]++;
+			next_late();
+		}
+		host_run(&h);
+	}
+	assert_in_range(paused[0], 300, 500);
+	assert_in_range(paused[1], 3, 50);
+	assert_in_range(paused[2], 600, 1200);
 }
 
 /* not without blocks that are wanted, not if it may not be held back, and once only */
@@ -1047,6 +1071,7 @@ int main(void)
 		TEST(pause_costs_nothing),
 		TEST(pause_ends_with_plan),
 		TEST(pause_beside_one_that_ends),
+		TEST(pauses_that_come_late),
 		TEST(no_pause),
 		TEST(no_window_in_the_past),
 		TEST(nothing_to_do),

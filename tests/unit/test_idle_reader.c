@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reads while the disk is idle: one is looked for when it is due, sent unless a foreground request
- * comes first, and looked for again (core/idle/reader.h, core/engine/idle.c).
+ * comes first, and looked for again (core/idle/reader.h, core/engine/flight.c).
  *
  * Seen to fail: see above each test.
  */

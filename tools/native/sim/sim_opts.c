@@ -438,7 +438,7 @@ static void simo_read_start(struct simo *o)
 			  o->start_text, o->start_text);
 }
 
-/* as fb_inflight_learners() has it: behind a learnt conservatism twice the target */
+/* as fb_host_learners() has it: behind a learnt conservatism twice the target */
 static void simo_read_guard(struct simo *o)
 {
 	o->guard = o->guard_ppm;
