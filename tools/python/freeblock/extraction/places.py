@@ -307,10 +307,14 @@ class Layout:
         cyl = at["cyl"] - index.first_cyl[zone]
         ends = index.first_cyl[zone] * self.heads + \
             self._number(zone, cyl, self.track_of(zone, cyl, at["head"].astype(np.int64)))
-        order = np.arange(ends[0], ends[1] + 1)
-        zone = np.searchsorted(index.first_cyl, order // self.heads, side="right") - 1
-        cyl, track = self._numbered(zone, order - index.first_cyl[zone] * self.heads)
-        return self._tracks(cyl + index.first_cyl[zone], self.track_of(zone, cyl, track))
+        return self._tracks(*self.ordered(np.arange(ends[0], ends[1] + 1)))
+
+    def ordered(self, numbers):
+        """(cylinders, heads) of tracks, numbered in the order of units from cylinder 0 on."""
+        first = self.index.first_cyl
+        zone = np.searchsorted(first, numbers // self.heads, side="right") - 1
+        cyl, track = self._numbered(zone, numbers - first[zone] * self.heads)
+        return cyl + first[zone], self.track_of(zone, cyl, track)
 
     def _tracks(self, cyl, head):
         zone, number, spt, start = self.track_base(cyl, head)
