@@ -10,12 +10,11 @@ unit's end to the report: nothing that a host sees depends on how these two shar
 sum, since angles are known from reports alone. Each is taken for half of it.
 """
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from .. import ToolError, jsontext
+from .. import ToolError
 from . import trials
 from .device import FUA, OVERLAP, READ, WRITE
 from .onebit import Bits
@@ -74,20 +73,6 @@ class Mechanics:
                 "write_overhead_ns": _or(self.write_overhead_ns, self.read_overhead_ns),
                 "write_report_ns": _or(self.write_report_ns, self.read_report_ns),
                 "seek": self.seek, "seek_spread": self.spread}
-
-    def save(self, path):
-        """As JSON."""
-        with open(path, "w", encoding="ascii") as file:
-            json.dump(asdict(self), file)
-
-    @classmethod
-    def load(cls, path):
-        """What save() wrote."""
-        try:
-            with open(path, encoding="ascii") as file:
-                return cls(**jsontext.parse(file.read()))
-        except (OSError, ValueError, TypeError) as error:
-            raise ToolError("%s: not saved mechanics: %s" % (path, error)) from error
 
 
 def _or(value, other):

@@ -18,7 +18,6 @@ from ..streams import one_line
 from . import ata, audit, cache, identity, inservice, journal, mechanics, modes, pictures, \
     refuse, runcheck, runfind, runmap, sgio, shared, spares, store, sysfs, translate, validate
 from .device import Device
-from .phase import Phase
 from .places import Layout
 from .progress import Stages
 from .state import State
@@ -196,16 +195,16 @@ class Extraction:
                 return moves
         return None
 
-    def find_cache(self, phase, found, switched):
+    def find_cache(self, phase, switched):
         """What the drive answers without its platters, its caches as they are in use."""
         if not switched.may_switch:
             self.notes.append("caches: not measured in service")
             return {}
 
         def measure(_part, _save, tell):
-            tell(0, "look-ahead, segments, VERIFY")
+            tell(0, "look-ahead, FUA, VERIFY")
             with switched.as_found():
-                kept = cache.measure(self.dev, phase.local_ns, found, self.args.destructive,
+                kept = cache.measure(self.dev, phase.local_ns, self.args.destructive,
                                      self.seed("cache"))
             return kept.as_dict()
 
@@ -216,10 +215,9 @@ class Extraction:
     def measure_layout(self, switched):
         """(phase, layout, what look_closer() says of it)."""
         self.progress.stage("phase")(0, "rotation")
-        self.notes += refused(self.dev.name, refuse.check_measured(self.dev, switched), self.args)
-        phase = Phase.measure(self.dev)
-        self.notes += refused(self.dev.name, refuse.check_noise(
-            phase, self.how == "runs" and self.looks_closer() and not self.args.full), self.args)
+        phase, notes = measured_phase(self.dev, switched, self.args, self.how == "runs" and
+                                      self.looks_closer() and not self.args.full)
+        self.notes += notes
         broken, notes = refuse.check_stretches(self.dev, phase.period_ns)
         self.notes += refused(self.dev.name, broken, self.args) + notes
         return phase, *self.look_closer(phase, self.find_layout(phase))
@@ -234,7 +232,7 @@ class Extraction:
         if self.how == "runs":
             self.notes.append("surfaces: unknown: a map by runs says nothing of them")
             self.comments = [*self.comments, self.notes[-1]]
-        return found, moves, self.find_cache(phase, found, switched), seen
+        return found, moves, self.find_cache(phase, switched), seen
 
     def identity(self, reason=""):
         """The model's header."""
@@ -285,13 +283,19 @@ def open_device(args):
     return Device.open(args.device, in_use=args.in_use, destructive=args.destructive)
 
 
-def refused(name, refusals, args):
-    """ToolError with all of these reasons, or with --force notes about them."""
-    hard = any(refusal.kind in refuse.ALWAYS for refusal in refusals)
+def refused(name, refusals, args, hard=False):
+    """ToolError with all of these reasons, or with --force, if that helps, notes about them."""
+    hard = hard or any(refusal.kind in refuse.ALWAYS for refusal in refusals)
     if refusals and (hard or not args.force):
         raise ToolError(refuse.text(name, refusals) + (
             "" if hard else "\n  --force measures it nevertheless"))
     return ["not refused (--force): " + refusal.reason for refusal in refusals]
+
+
+def measured_phase(dev, switched, args, short=False):
+    """(Phase, notes): what is under the head, if reads show it."""
+    found, phase = refuse.check_measured(dev, switched, short)
+    return phase, refused(dev.name, found, args, phase is None)
 
 
 def ready(args):
@@ -341,8 +345,7 @@ def find_shared(args, models, state_dir):
         ready(args)
         dev = stack.enter_context(open_device(args))
         switched = stack.enter_context(quiet(dev, args, state_dir))
-        refused(dev.name, refuse.check_measured(dev, switched), args)
-        phase = Phase.measure(dev)
+        phase, _ = measured_phase(dev, switched, args)
         for model in models:
             text = shared.adapted(model, dev.inquiry, round(phase.period_ns * 1000))
             verdict = shared.try_text(dev, text, phase)
