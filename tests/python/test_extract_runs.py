@@ -26,7 +26,7 @@ from freeblock.extraction.rungrow import Growth
 from freeblock.extraction.runguess import Guesses
 from freeblock.extraction.runmap import Run, RunMap
 from freeblock.extraction.runread import Meter
-from freeblock.extraction.edges import wrap
+from freeblock.extraction.phase import wrap
 from research import extractmap, extractscore
 
 DRIVES = os.path.join(hosts.TOP, "tools/mechdisk/drives")

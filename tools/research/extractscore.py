@@ -12,7 +12,7 @@ import subprocess
 import numpy as np
 
 from freeblock import ToolError, fbdrive, fbmodel, hosts, truth
-from freeblock.extraction.edges import wrap
+from freeblock.extraction.phase import wrap
 from freeblock.extraction.places import Layout
 
 # Of drives of more physical blocks only so many LBNs, chosen at random, and those at

@@ -13,7 +13,6 @@ import numpy as np
 from .. import ToolError
 from .chart import Chart
 from .diagnostics import Translator
-from .edges import wrap
 from .places import Layout, Zone
 from .rungrow import Growth
 from .runmap import Run
@@ -47,6 +46,7 @@ class _Tracks(Meter):
 
     def __init__(self, dev, phase, layout, cyl, head):
         super().__init__(dev, phase)
+        self.blocks = Meter(dev, phase)
         self.layout, self.cyl, self.head = layout, cyl, head
         self.tolerance = (self.tolerance - GUARD) / READS ** 0.5 + GUARD
         self.sigma /= READS ** 0.5
@@ -63,12 +63,8 @@ class _Tracks(Meter):
             left, blocks = left[blocks >= 0], blocks[blocks >= 0]
             if not len(left):
                 break
-            seen = super().angles(np.repeat(blocks, READS + 1)).reshape(-1, READS + 1)[:, 1:]
-            middle = seen[:, :1] + np.median(wrap(seen - seen[:, :1]), axis=1)[:, None]
-            off = wrap(seen - middle)
-            off = np.where(np.abs(off) > 2 * self.tolerance, 0, off).mean(axis=1)
             slot = self.layout.locate(blocks)["slot"]
-            found[left] = middle[:, 0] + off - (slot + 1) / spt[left]
+            found[left] = self.blocks.means(blocks, READS, row=True) - (slot + 1) / spt[left]
         return found
 
 
