@@ -36,6 +36,8 @@ HOLES_S = 120
 FULL_BLOCKS = 80 * 10 ** 6
 # With less of it in runs there is no model of a drive
 LEAST_MAPPED = 0.01
+# Of what is doubtful, for people
+MOST_DOUBTS = 20
 # Each stage chooses its places anew: what was measured in one is not used in another
 SEEDS = {"mechanics": 1000003, "validation": 2000003, "cache": 3000017, "audit": 4000037}
 
@@ -138,39 +140,38 @@ class Extraction:
     def look_closer(self, phase, found):
         """(the layout, some of it mended, what stays doubtful)."""
         def measure(_part, _save, tell):
-            seen = {"notes": [], "reason": "", "audit": {"doubtful": []}}
-            laid = found
+            laid, notes, seen, reason = found, [], {"doubtful": []}, ""
             if self.how == "runs":
                 checked = runcheck.check(self.dev, phase, found, self.seed("audit"), tell)
-                laid = checked.map.layout()
-                seen = {"notes": checked.lines(self.dev.unit_sectors), "reason": "",
-                        "audit": checked.as_dict(self.dev.unit_sectors)}
+                laid, notes = checked.map.layout(), [checked.line()]
+                seen = checked.as_dict(self.dev.unit_sectors)
             if self.looks_closer():
-                laid, seen = self.audited(phase, laid, seen, tell)
-            return dict(seen, layout=laid.as_dict())
+                laid, more, closer = self.audited(phase, laid, tell)
+                notes, reason = notes + more, closer.reason
+                doubts = seen["doubtful"]
+                seen.update(closer.as_dict(self.dev.unit_sectors))
+                seen["doubtful"] = sorted(doubts + seen["doubtful"])
+            return {"notes": notes + doubt_lines(seen["doubtful"]), "reason": reason,
+                    "audit": seen, "layout": laid.as_dict()}
 
         said = self.stage("audit", measure)
         self.notes += said["notes"]
         self.comments = said["notes"]
         return Layout.from_dict(said["layout"]), said
 
-    def audited(self, phase, laid, seen, tell):
-        """(the layout with blocks that turn out to live elsewhere, what was seen before and what
-        stays doubtful)."""
+    def audited(self, phase, laid, tell):
+        """(the layout with blocks that turn out to live elsewhere, notes, the Audit)."""
         told = self.how == "translate"
         budget_s = FULL_AUDIT_S if self.args.full else TRANSLATED_AUDIT_S if told else AUDIT_S
         closer = audit.audit(self.dev, phase, laid, budget_s, seed=self.seed("audit"), told=told,
                              progress=tell)
-        notes = closer.lines(self.dev.unit_sectors)
+        notes = [closer.line()]
         if len(closer.away):
             try:
                 laid = spares.house(laid, closer.away)
             except ToolError as error:
                 notes.append("not in the model: %s" % error)
-        said = closer.as_dict(self.dev.unit_sectors)
-        said["doubtful"] = sorted(seen["audit"]["doubtful"] + said["doubtful"])
-        return laid, {"notes": seen["notes"] + notes, "reason": closer.reason,
-                      "audit": {**seen["audit"], **said}}
+        return laid, notes, closer
 
     def find_mechanics(self, phase, found):
         """How fast the arm moves."""
@@ -266,6 +267,14 @@ class Extraction:
                 "mechanics": {name: moves[name] for name in kept if name in moves},
                 "notes": self.notes, "validation": verdict.as_dict(), "model": path,
                 "disk_time_s": self.dev.disk_ns / 1e9}
+
+
+def doubt_lines(doubts):
+    """For people: stretches of LBNs, [first, last, why]."""
+    said = ["doubtful: LBN %d to %d: %s" % tuple(doubt) for doubt in doubts[:MOST_DOUBTS]]
+    if len(doubts) > MOST_DOUBTS:
+        said.append("doubtful: %d stretches more, which --json lists" % (len(doubts) - MOST_DOUBTS))
+    return said
 
 
 def serves(args):

@@ -19,7 +19,7 @@ from .runmap import Run
 from .runread import GUARD, Meter
 
 SOME_BLOCKS = 64        # that are tried before a drive is said to translate addresses
-READS = 3               # of a track's block, besides the first, which does not count
+READS = 5               # of a track's block, besides the first, which does not count
 SOME_TRACKS = 9         # of a last band that tell whether it follows the law of the others
 SHARES = (0.5, 0.25, 0.75)      # of a track, at which a block that can be read is looked for
 
