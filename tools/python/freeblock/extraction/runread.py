@@ -77,8 +77,12 @@ class Meter:
         seen[unread] = 0
         first = seen[np.arange(len(seen)), np.argmax(np.isfinite(seen), axis=1)]
         off = wrap(seen - first[:, None])
-        off[np.abs(off - np.nanmedian(off, axis=1)[:, None]) > 2 * self.tolerance] = np.nan
-        return np.where(unread, np.nan, first + np.nanmean(off, axis=1))
+        middle = np.nanmedian(off, axis=1)
+        near = np.abs(off - middle[:, None]) <= 2 * self.tolerance
+        # of two that are far apart neither is near their middle
+        many = near.sum(axis=1)
+        mean = np.where(many, np.where(near, off, 0).sum(axis=1) / np.maximum(many, 1), middle)
+        return np.where(unread, np.nan, first + mean)
 
     def mean(self, unit, reads):
         """The same of one unit, read in a row."""
