@@ -11,7 +11,7 @@ import numpy as np
 
 CELL_NS = 25e3          # of the first, coarse search
 COARSE_SD_NS = 80e3     # what it takes moves to vary by
-STRAYS = 0.01           # share of moves that something else delays
+STRAYS = (0.001, 0.01, 0.04)    # share of moves that something else delays
 FINEST_NS = 500.0       # nothing varies less: the clocks
 SPREADS = np.geomspace(2e3, 600e3, 20)
 # Where to aim, in standard deviations from the estimate: trials near it tell where it
@@ -21,14 +21,32 @@ FAR_SHARE, FAR_SHARE_LATER, LATER = 0.25, 0.08, 60      # later: after so many t
 GUESS_NS = 150e3        # how far off a guess from a time's neighbours may well be
 
 
-def likelihood(limits, turn, mean, spread):
-    """Of each limit, if the time has that mean and spread (arrays that broadcast): a logistic
-    distribution, and a share of strays, which take a turn more or two."""
-    def cumulated(x):
-        return 0.5 * (1 + np.tanh(0.9068996821 * x))
+def _laplace(x):
+    half = 0.5 * np.exp(-np.sqrt(2) * np.abs(x))
+    return np.where(x < 0, half, 1 - half)
 
-    inside = cumulated((limits - mean) / spread) - cumulated((limits - turn - mean) / spread)
-    return (1 - STRAYS) * inside + STRAYS / 2
+
+def _normal(x):
+    x = np.clip(x, -8, 8)
+    return 0.5 * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
+
+
+def _logistic(x):
+    return 0.5 * (1 + np.tanh(0.9068996821 * x))
+
+
+# Cumulated distributions of mean 0 and variance 1.
+FAMILIES = {"laplace": _laplace, "normal": _normal, "logistic": _logistic}
+
+
+def likelihood(kind, limits, turn, mean, spread):
+    """Of each limit, if the time has that mean and spread (arrays that broadcast). kind:
+    of FAMILIES, and the share of strays, which take a turn more or two."""
+    family, strays = kind
+    cumulated = FAMILIES[family]
+    above = cumulated((limits - mean) / spread)
+    below = cumulated((limits - turn - mean) / spread)
+    return (1 - strays) * (above - below) + strays / 2
 
 
 def coarse(limits, turn, longest, guess=np.nan):
@@ -38,7 +56,9 @@ def coarse(limits, turn, longest, guess=np.nan):
     if np.isfinite(guess):
         said = np.log(np.exp(-np.abs(cells - guess) / GUESS_NS) + 1e-5)
     if len(limits):
-        said = said + np.sum(np.log(likelihood(limits[:, None], turn, cells, COARSE_SD_NS)), axis=0)
+        kind = ("logistic", STRAYS[1])
+        said = said + np.sum(np.log(likelihood(kind, limits[:, None], turn, cells,
+                                               COARSE_SD_NS)), axis=0)
     said = np.exp(said - said.max())
     return cells, said / said.sum()
 
@@ -51,12 +71,12 @@ def quantile(cells, weight, share):
                            np.concatenate(([cells[0] - step / 2], cells + step / 2))))
 
 
-def locate(limits, turn, guess, spread):
+def locate(limits, turn, guess, spread, kind):
     """Mean of the time and how sure it is, its spread given."""
     reach = max(4 * spread, 60e3)
     for _ in range(2):
         cells = np.linspace(guess - reach, guess + reach, 161)
-        said = np.sum(np.log(likelihood(limits[:, None], turn, cells, spread)), axis=0)
+        said = np.sum(np.log(likelihood(kind, limits[:, None], turn, cells, spread)), axis=0)
         weight = np.exp(said - said.max())
         weight /= weight.sum()
         guess = float(cells @ weight)
@@ -65,12 +85,12 @@ def locate(limits, turn, guess, spread):
     return guess, max(sure, (cells[1] - cells[0]) / 2)
 
 
-def profile(limits, turn, guess, reach):
+def profile(limits, turn, guess, reach, kind):
     """For each of SPREADS the logarithm of the likelihood, at its best mean that near."""
     best = np.empty(len(SPREADS))
     cells = guess + reach * np.linspace(-1, 1, 15)
     for i, spread in enumerate(SPREADS):
-        said = likelihood(limits[:, None], turn, cells, spread)
+        said = likelihood(kind, limits[:, None], turn, cells, spread)
         best[i] = np.sum(np.log(said), axis=0).max()
     return best
 
@@ -88,6 +108,7 @@ class Bits:
         self.mean = np.full(count, np.nan)
         self.sure = np.full(count, np.inf)
         self.spread = np.full(count, COARSE_SD_NS)
+        self.kind = ("laplace", STRAYS[1])
 
     def __len__(self):
         return len(self.limits)
@@ -119,20 +140,33 @@ class Bits:
         return self.mean[which] + off * np.maximum(self.spread[which], least)
 
     def fit(self):
-        """Spread and mean of all times."""
+        """Spread, kind of distribution and mean of all times."""
         guess = np.array([m if np.isfinite(m) else self.rough(i)[0]
                           for i, m in enumerate(self.mean)])
-        reach = np.minimum(4 * self.sure, COARSE_SD_NS)
-        own = np.array([profile(limits, self.turn, guess[i], reach[i])
-                        for i, limits in enumerate(self.limits)])
-        self.spread = np.array([_top(row) for row in self.nearness @ own])
+        best = self._best(guess, [(family, self.kind[1]) for family in FAMILIES])
+        self.kind = best[1]
+        others = [(self.kind[0], strays) for strays in STRAYS if strays != self.kind[1]]
+        best = max(best, self._best(guess, others), key=lambda found: found[0])
+        self.kind = best[1]
+        self.spread = np.array([_top(row) for row in best[2]])
         self.settle(guess)
 
+    def _best(self, guess, kinds):
+        """The likeliest of some kinds: (how likely, kind, of each time over SPREADS)."""
+        found, reach = [], np.minimum(4 * self.sure, COARSE_SD_NS)
+        for kind in kinds:
+            own = np.array([profile(limits, self.turn, guess[i], reach[i], kind)
+                            for i, limits in enumerate(self.limits)])
+            pooled = self.nearness @ own
+            found.append((np.sum(own[np.arange(len(own)), pooled.argmax(axis=1)]), kind, pooled))
+        return max(found, key=lambda one: one[0])
+
     def settle(self, guess=None):
-        """The means, spreads as they are."""
+        """The means, spreads and kind as they are."""
         guess = self.mean if guess is None else guess
         for i, limits in enumerate(self.limits):
-            self.mean[i], self.sure[i] = locate(limits, self.turn, guess[i], self.spread[i])
+            self.mean[i], self.sure[i] = locate(limits, self.turn, guess[i], self.spread[i],
+                                                self.kind)
 
 
 def _top(said):
