@@ -93,6 +93,13 @@ def random_layout(seed, sparing, order="plain", heads=None, surfaces=False, zone
     return Layout(heads, first, order, found, run)
 
 
+def spares(layout):
+    """The blocks that live in spares, and where: [(block, cylinder, head, slot)]."""
+    blocks = np.sort(layout.index.moved_block)
+    at = layout.locate(blocks)
+    return list(zip(*(values.tolist() for values in (blocks, at["cyl"], at["head"], at["slot"]))))
+
+
 def drive_text(layout, more="", sector_bytes=512, unit=1):
     """The layout as .fbdrive text, its units of `unit` sectors each."""
     lines = ["fbdrive 1", "period_ps 6000000000", "seed 1", "heads %d" % layout.heads,

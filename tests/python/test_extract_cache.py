@@ -20,7 +20,7 @@ def of(drive, *lines, destructive=False):
     path = os.path.join(DRIVES, drive + ".fbdrive")
     truth = Truth(path, lines)
     with device.Device.simulated(path, lines=lines, destructive=destructive) as dev:
-        found = cache.measure(dev, truth.period_ns, truth.layout, destructive)
+        found = cache.measure(dev, truth.period_ns, destructive)
         return found, dev.disk_ns
 
 
@@ -30,44 +30,31 @@ class Drives(unittest.TestCase):
     def test_none(self):
         """No cache: nothing to tell, and VERIFY reads the medium."""
         found, _ = of("atlas10k")
-        self.assertEqual((found.reads, found.ahead, found.segments, found.verify),
-                         (False, False, None, "medium"))
+        self.assertEqual((found.reads, found.ahead, found.verify), (False, False, "medium"))
         self.assertIn("VERIFY: reads the medium (and there is no cache)", found.lines())
 
     def test_nearline(self):
-        """Segments, reading ahead, what an answer takes. Seen to fail: blocks asked for
-        that had been read for a question before."""
+        """A cache that reads ahead. Seen to fail: one block asked for each time."""
         found, disk_ns = of("nearline16-wc")
-        self.assertEqual((found.reads, found.ahead, found.ahead_units, found.ahead_ends),
-                         (True, True, 512, ""))
-        self.assertEqual((found.segments, found.page_segments), (64, 64))
+        self.assertEqual((found.reads, found.ahead), (True, True))
         self.assertEqual((found.fua_honest, found.verify, found.write_cache),
                          (True, "medium", True))
-        # 30 us, 20 us to complete, half of the jitter, a unit over the bus
-        self.assertLess(abs(found.hit_ns - 63.4e3), 6e3)
-        self.assertLess(abs(found.unit_ns - 3413), 600)
-        self.assertLess(disk_ns, 40e9)
-
-    def test_ends(self):
-        """Reading ahead to the end of a track, or a cylinder. Seen to fail: each taken for
-        the other."""
-        track = of("toy", "cache 10 800 0", "read_ahead track")[0]
-        self.assertEqual((track.ahead_ends, track.segments), ("track", 10))
-        cylinder = of("toy", "cache 6 8000 0", "read_ahead cylinder")[0]
-        self.assertEqual((cylinder.ahead_ends, cylinder.segments), ("cylinder", 6))
+        self.assertLess(disk_ns, 2e9)
 
     def test_verify(self):
         """A VERIFY that looks at the cache, with jitter. Seen to fail: asked with
         FUA reads in place of VERIFY."""
         found = of("nearline16", "verify cache", "jitter_ns 100000")[0]
-        self.assertEqual((found.verify, found.ahead_units), ("cache", 512))
+        self.assertEqual(found.verify, "cache")
         self.assertIn("does NOT read the medium", " ".join(found.lines()))
 
     def test_discard(self):
-        """A drive that keeps only what it has read ahead. Seen to fail: no time left for it."""
-        found = of("toy", "cache 7 300 0", "read_ahead segment", "discard_read on")[0]
-        self.assertEqual((found.kept, found.ahead, found.ahead_units), (False, True, 300))
-        self.assertEqual((found.segments, found.fua_honest, found.verify), (7, True, "medium"))
+        """A drive that keeps only what it has read ahead. Seen to fail: the block
+        that was read asked for again."""
+        for more, verify in ((), "medium"), (("verify cache",), "cache"):
+            found = of("toy", "cache 7 300 0", "read_ahead segment", "discard_read on", *more)[0]
+            self.assertEqual((found.kept, found.ahead), (False, True))
+            self.assertEqual((found.fua_honest, found.verify), (True, verify))
 
     def test_writes(self):
         """Whether writes are cached, if they may be tried. Seen to fail: tried with FUA."""
@@ -112,4 +99,3 @@ class Liars(unittest.TestCase):
         found = cache.measure(Liar(), 8333333.0)
         self.assertEqual((found.reads, found.fua_honest, found.verify), (True, False, "nothing"))
         self.assertEqual((found.write_cache, found.ahead), (None, False))
-        self.assertEqual(found.segments, cache.MOST_SEGMENTS)

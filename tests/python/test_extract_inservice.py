@@ -7,8 +7,11 @@ more than 50 us off; a probe that was not alone is not used; of a chain, the tim
 that followed each other.
 
 Seen to fail with: probes that were not alone taken; a pair taken with others in between; ends that
-were read again left out of their order.
+were read again left out of their order; after a signal, what was not done left out, or given the
+results of others.
 """
+
+import errno
 
 import numpy as np
 import serveddrive
@@ -16,7 +19,7 @@ import test_extract_runs as runs
 from freeblock import ToolError, background
 from freeblock.extraction import inservice, runfind
 from freeblock.extraction.device import FUA, NOT_VALID, OVERLAP, WRITE
-from freeblock.extraction.phase import Phase
+from freeblock.extraction.phase import Phase, wrap
 
 
 class Asked(inservice.InService):
@@ -89,6 +92,28 @@ class Served(runs.Runs):
         task.probe = lambda places, _: [background.Probe(
             places[0][0], 8, background.UNREADABLE, 5, 9, 0)]
         self.assertEqual(serv.run(serv.ops([dev.blocks - 1]))["status"].tolist(), [3])
+
+    def test_sent_twice(self):
+        """A signal ends a call before any of its probes is done, or behind some: what was not done
+        is sent again, and each result is that of its own read."""
+        serv, dev, task = self.served(self.drive(runs.UNLIKE))
+        whole, ends = task.probe, iter((None, 3, None, 1))
+
+        def cut(places, seconds):
+            some = next(ends, len(places))
+            if some is None:
+                raise background.Error(errno.EINTR, "a signal")
+            return whole(places[:some], seconds)
+
+        task.probe = cut
+        blocks = np.arange(0, dev.blocks, dev.blocks // 9)
+        found = serv.run(serv.ops(blocks))
+        self.assertEqual(found["status"].tolist(), [0] * len(blocks))
+        self.assertEqual(serv.probes, len(blocks))
+        # again, the drive to itself: the angles are theirs
+        off = found["done"].astype(float) - serv.run(serv.ops(blocks))["done"]
+        turn = 8333333.333 / (1 + 41e-6)
+        self.assertLess(np.ptp(wrap((off - off[0]) / turn)), 0.05)
 
     def test_never(self):
         """A disk that is never idle is said to be."""

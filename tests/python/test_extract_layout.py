@@ -124,19 +124,6 @@ class Places(Case):
                 for field in ("cyl", "head", "slot", "spt"):
                     self.assertTrue(np.all(at[field] == begin[field]))
 
-    def test_json(self):
-        layout = random_layout(7, "border", "serpentine-disk", surfaces=True)
-        path = os.path.join(self.folder, "layout.json")
-        layout.save(path)
-        again = Layout.load(path)
-        blocks = np.arange(layout.blocks)
-        self.same(again.locate(blocks), layout.locate(blocks), 1e-12)
-        # of an extraction that was begun before there were runs
-        old = {name: said for name, said in layout.as_dict().items() if name != "surface_run"}
-        self.assertEqual(Layout.from_dict(old).as_dict(), layout.as_dict())
-        self.write("layout.json", "{}")
-        self.assertRaisesRegex(ToolError, "not a saved layout", Layout.load, path)
-
 
 class Model(Case):
     """Texts, read by the scheduler's own parser."""
@@ -207,9 +194,9 @@ class House(Case):
         """The spares that the angles tell are theirs. A zone that shows no spares gets some."""
         for i in range(6):
             layout = random_layout(i, "remaps", heads=3, cylinders=(20, 30), spt=(40, 60))
-            spares = layout.spares()
-            at = layout.locate(spares["block"])
-            away = np.array(list(zip(spares["block"], at["start"] + 1 / at["spt"])), self.AWAY)
+            moved = np.sort(layout.index.moved_block)
+            at = layout.locate(moved)
+            away = np.array(list(zip(moved, at["start"] + 1 / at["spt"])), self.AWAY)
             bare = Layout(3, layout.cylinders, layout.order,
                           [replace(zone, remaps=[]) for zone in layout.zones])
             found = house(bare, away)
@@ -231,10 +218,10 @@ class House(Case):
         fail: remaps that are lists there cannot be sorted among those found since."""
         layout = random_layout(0, "remaps", heads=3, cylinders=(20, 30), spt=(40, 60))
         layout = Layout.from_dict(layout.as_dict())
-        known = layout.spares()["block"]
+        known = layout.index.moved_block
         block = np.setdiff1d(np.arange(layout.blocks), known)[7]
         found = house(layout, np.array([(block, 0.3)], self.AWAY))
-        self.assertEqual(set(found.spares()["block"]), set(known) | {block})
+        self.assertEqual(set(found.index.moved_block), set(known) | {block})
 
 
 def setUpModule():

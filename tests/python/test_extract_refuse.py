@@ -16,7 +16,7 @@ import numpy
 
 from taptest import TOP
 from fakescsi import Drive, inquiry, vpd
-from freeblock import fbstate
+from freeblock import ToolError, fbstate
 from freeblock.extraction import device, identity, modes, refuse, sysfs
 
 DRIVES = os.path.join(TOP, "tools", "mechdisk", "drives")
@@ -355,30 +355,31 @@ class Measured(unittest.TestCase):
                          (refuse.MOST_LATE_NS // 1000))
 
     def test_visible(self):
-        """What device.noise() sees of simulated drives: a rotation; one that a host hides by
-        learning of completions up to three milliseconds late, of 8.3.
+        """Of simulated drives: a rotation; one that a host hides by learning of completions up to
+        a quarter of a millisecond late; one that is hidden altogether.
 
-        Seen to fail: check_measured() without noise()."""
+        Seen to fail: check_measured() without check_noise()."""
         path = os.path.join(DRIVES, "nearline16-512e.fbdrive")
-        for late, kinds in ((0, []), (100000, []), (3000000, ["jitter"])):
+        for late, kinds in ((0, []), (100000, []), (250000, ["jitter"]),
+                            (3000000, ["rotation"])):
             with device.Device.simulated(path, host_jitter_ns=late) as dev, \
                     modes.quiet(dev, self.state) as switched:
-                found = refuse.check_measured(dev, switched)
+                found, phase = refuse.check_measured(dev, switched)
             self.assertEqual([r.kind for r in found], kinds, found)
+            self.assertEqual(phase is None, kinds == ["rotation"])
 
     def test_no_rotation(self):
         """What is no turn; if it is a cache's doing, that is said."""
         switched = mock.Mock()
         switched.off.return_value = True
-        seen = device.Noise()
-        seen.reason = "ends are anywhere"
         for every, kind, words in ((100, "rotation", "cannot be seen: ends are anywhere"),
                                    (2, "cache", "12 of 24")):
             dev = Cached()
             dev.every = every
-            with mock.patch.object(device, "noise", return_value=seen):
-                found = refuse.check_measured(dev, switched)
-            self.assertEqual([r.kind for r in found], [kind])
+            with mock.patch.object(refuse.Phase, "measure",
+                                   side_effect=ToolError("ends are anywhere")):
+                found, phase = refuse.check_measured(dev, switched)
+            self.assertEqual(([r.kind for r in found], phase), ([kind], None))
             self.assertRegex(found[0].reason, words)
 
 

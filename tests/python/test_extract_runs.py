@@ -26,7 +26,7 @@ from freeblock.extraction.rungrow import Growth
 from freeblock.extraction.runguess import Guesses
 from freeblock.extraction.runmap import Run, RunMap
 from freeblock.extraction.runread import Meter
-from freeblock.extraction.edges import wrap
+from freeblock.extraction.phase import wrap
 from research import extractmap, extractscore
 
 DRIVES = os.path.join(hosts.TOP, "tools/mechdisk/drives")
@@ -213,6 +213,31 @@ class LateOnce(Meter):
         late = np.isin(units, [self.late]) & ~np.isin(units, list(self.seen))
         self.seen |= set(units.tolist())
         return self.run.ends(units) + 0.01 * late + 0.3 * (units >= self.run.end)
+
+
+class Apart(Meter):
+    """Reads that end anywhere, or not at all."""
+
+    def __init__(self, angles):
+        self.seen, self.tolerance = np.array(angles), 0.002
+
+    def angles(self, units, paced=False):
+        """As they were given, one read of all units after the other."""
+        return self.seen.ravel().copy()
+
+
+class Means(unittest.TestCase):
+    """What several reads of a unit say."""
+
+    def test_apart(self):
+        """Outliers do not count; of two reads far apart the middle does; NaN: none was read. Seen
+        to fail: nothing left of two (units were taken for unreadable)."""
+        nan = np.nan
+        meter = Apart([[0.1, 0.3, 0.999, nan], [0.101, 0.32, nan, nan], [0.15, 0.31, 0.001, nan]])
+        found = meter.means(np.arange(4), 3)
+        self.assertLess(np.abs(wrap(found[:3] - [0.1005, 0.31, 0.0])).max(), 1e-9)
+        self.assertTrue(np.isnan(found[3]))
+        self.assertAlmostEqual(Apart([[0.3], [0.32]]).means([7], 2)[0], 0.31)
 
 
 class Checking(unittest.TestCase):

@@ -96,7 +96,7 @@ def possible(path):
     scalars, _ = fbdrive.records(path)
     small = truth.sectors(path) <= pipeline.FULL_BLOCKS
     tells = scalars.get("translate", ["on"]) == ["on"] and scalars.get("interface") != ["sata"]
-    found = ["translate"] if tells else []
+    found = ["translate"] if tells and small else []
     return found + (["full"] if small else []) + ["quick"]
 
 

@@ -12,7 +12,7 @@ import subprocess
 import numpy as np
 
 from freeblock import ToolError, fbdrive, fbmodel, hosts
-from freeblock.extraction.anglelaw import wrap
+from freeblock.extraction.phase import wrap
 from freeblock.extraction.places import Layout
 
 SIMULATOR = os.path.join(hosts.BUILD, "mechdisk-host", "mechdisk-host")

@@ -12,7 +12,7 @@ import subprocess
 import numpy as np
 
 from freeblock import ToolError, fbdrive, fbmodel, hosts, truth
-from freeblock.extraction.anglelaw import wrap
+from freeblock.extraction.phase import wrap
 from freeblock.extraction.places import Layout
 
 # Of drives of more physical blocks only so many LBNs, chosen at random, and those at
@@ -85,7 +85,7 @@ def _runs(layouts, unit):
     begin = []
     for layout in layouts:
         moved = layout.index.moved_block
-        begin += [layout.tracks()["first"], layout.holes()["block"], moved, moved + 1]
+        begin += [layout.tracks()["first"], layout.index.slip_block, moved, moved + 1]
     begin = np.unique(np.concatenate(begin))
     begin = begin[begin < blocks]
     return begin, np.diff(np.append(begin, blocks))

@@ -7,6 +7,7 @@ outliers, bad sectors) is left out; what it could say wrongly is refused.
 
 from fractions import Fraction
 
+from . import truth_runs
 from .extraction.modeltext import granule_sectors
 from .fbdrive import records
 from .fbmodel import decimal_turn, seal
@@ -14,12 +15,6 @@ from .fbmodel import decimal_turn, seal
 ORDERS = {"plain": "plain", "serpentine": "serpentine-zone", "serpentine-disk": "serpentine-disk"}
 HEADS_A_LINE = 16
 DEFAULT_NOISE_NS = 120000
-
-
-def _runs():
-    """What needs numpy, which no other drive does."""
-    from .extraction import truth_runs       # pylint: disable=import-outside-toplevel
-    return truth_runs
 
 
 def period_ps(scalars):
@@ -79,7 +74,7 @@ class _Zone:
 def zones(lists, scale):
     """The zones with what belongs to them; the runs as zones of one surface."""
     found = [_Zone(words, scale)
-             for words in lists["zone"] or _runs().zone_words(lists)]
+             for words in lists["zone"] or truth_runs.zone_words(lists)]
     for words in lists["zone_heads"]:
         found[int(words[0])].heads = [int(word) * scale for word in words[1:]]
     for words in lists["slip"]:
@@ -144,7 +139,7 @@ def model(path):
     lines = _header(scalars, lists, layout, scale)
     if layout[-1].last:
         # one cylinder has no seeks, whatever is said of them
-        lines += _runs().seek_lines(scalars, lists, seek_spread_ns(scalars)) \
+        lines += truth_runs.seek_lines(scalars, lists, seek_spread_ns(scalars)) \
             if lists["run"] else [
                 "seek %s %s" % (distance, ns) for distance, ns in lists["seek"]] + [
                     "seek_spread 1 %d" % seek_spread_ns(scalars)]

@@ -19,16 +19,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .device import FUA, OVERLAP
+from .phase import wrap
 from .places import Layout
-from .edges import Reader, early, wrap
+from .runread import Meter
 
 STRETCH = 64            # tracks looked at in a row
-MOST_TRACKS = 1 << 20   # of a drive, that are listed one by one
 REFERENCES = 48         # blocks that tell how the layout's angles lie to the phase
 REPEATS = 16            # reads of each of them
 HALF = 0.5              # of a slot: what an angle may be off
 LOGICAL = 0.6           # of a logical block, where a slot holds several
-LATE_TRIES = 2          # times as often a block which seems late is read at most
+SIGMAS = 3              # standard deviations that the mean of a block's reads is hardly off
+AGAIN_READS = (1, 4)    # times as many reads of a block that seems to be off, in a row,
+ROW = (4, 64)           # and how many at least and at most
 AHEAD = 0.25            # turns from the block before a whole track to its first one
 LONGER = 0.15           # turns by which a whole track may take longer
 AGAIN = 3               # times that a track is read which took longer
@@ -40,7 +42,6 @@ ENDS_TURNS = 1.3        # and each read of its two ends
 BETWEEN = 3             # tracks between two that are wrong
 STRAYS = 4              # blocks of a track that are taken for single ones
 MOST_OFF = 0.05         # of the tracks that may be wrong in a model that is trusted
-MOST_LINES = 20         # of what is doubtful, for people
 LEAST_OFF = 3           # tracks that may be so on any drive
 LEAST_SEEN = 6          # tracks of a zone that tell it
 AWAY = np.dtype([("block", "<i8"), ("angle", "<f8")])
@@ -50,6 +51,7 @@ UNREADABLE = "cannot be read"
 ANGLE = "not at the angles that the model says"
 WITHIN = "their tracks may begin within physical blocks, behind tracks that the model has wrong"
 LONG = "reading this track takes longer than its length"
+BESIDE = "beside a hole: their law may have ended before it"
 BORDER = "either of two zones may hold these: both place them at the same angles"
 
 
@@ -78,17 +80,11 @@ class Audit:
                 "doubtful": [[first * unit_sectors, (last + 1) * unit_sectors - 1, why]
                              for first, last, why in joined(self.doubts)]}
 
-    def lines(self, unit_sectors):
+    def line(self):
         """For people."""
-        said = ["%d of %d tracks were looked at one by one%s" % (
+        return "%d of %d tracks were looked at one by one%s" % (
             self.tracks, self.of, "" if self.tracks >= self.of else
-            ": elsewhere slips and blocks that live in spares may have been missed")]
-        doubts = self.as_dict(unit_sectors)["doubtful"]
-        said += ["doubtful: LBN %d to %d: %s" % tuple(doubt) for doubt in doubts[:MOST_LINES]]
-        if len(doubts) > MOST_LINES:
-            said.append("doubtful: %d stretches more, which --json lists" % (
-                len(doubts) - MOST_LINES))
-        return said
+            ": elsewhere slips and blocks that live in spares may have been missed")
 
 
 def _whole(dev, tracks):
@@ -117,17 +113,16 @@ def joined(doubts, gap=0):
 class _Auditor:
     """An audit under way."""
 
-    def __init__(self, dev, phase, layout, budget_s=np.inf):
+    def __init__(self, dev, phase, layout, track_s=np.inf):
         self.dev, self.layout = dev, layout
-        self.reader = Reader(dev, phase)
-        self.reader.calibrate(phase.block)
+        self.phase, self.meter = phase, Meter(dev, phase)
         self.found = Audit()
         self.away = {}
         self.lost = []          # the first blocks of tracks that are elsewhere as a whole
         self.usual = 0.0
         self.close = 0
         self.shift = 0.0
-        self.most = self._affordable(budget_s)
+        self.most = self._affordable(track_s)
         self.half = self._half()
         self._align()
 
@@ -136,19 +131,18 @@ class _Auditor:
         tracks may begin in their midst, which no layout of whole ones says."""
         if self.dev.logical_bytes >= self.dev.unit_bytes:
             return HALF
-        spt = int(self.layout.index.spt.max())
-        seen = 2 * self.reader.fine_error(1 / spt) * spt
-        return min(max(LOGICAL * self.dev.logical_bytes / self.dev.unit_bytes, seen), HALF)
+        law = self.meter.tolerance * int(self.layout.index.spt.max())
+        return min(max(LOGICAL * self.dev.logical_bytes / self.dev.unit_bytes, law), HALF)
 
-    def _affordable(self, budget_s):
+    def _affordable(self, track_s):
         """Reads of each track's ends for which there is time: one at least."""
-        turns = budget_s * 1e9 / self.reader.phase.period_ns / max(_count(self.layout), 1)
+        turns = track_s * 1e9 / self.phase.period_ns
         return max((turns - WHOLE_TURNS) / ENDS_TURNS, 1)
 
     def _align(self):
         """What the layout calls 0 may be another angle than the phase's."""
         blocks = np.unique(np.random.default_rng(3).integers(0, self.layout.blocks, REFERENCES))
-        off = wrap(self.reader.edges(blocks, REPEATS) - self._ends(blocks))
+        off = wrap(self.meter.means(blocks, REPEATS) - self._ends(blocks))
         off = off[~np.isnan(off)]
         if len(off):
             around = np.angle(np.mean(np.exp(2j * np.pi * off))) / (2 * np.pi)
@@ -159,35 +153,19 @@ class _Auditor:
         at = self.layout.locate(blocks)
         return at["start"] + 1 / at["spt"]
 
-    def _few(self, spt, most):
-        """Reads of a block of which the earliest is taken, at first."""
-        # of too early ones half as many say so but for once in a hundred; chance alone has a
-        # block seem too late, and more reads tell
-        return int(min(-(-self.reader.slot_repeats(1 / np.max(spt), self.half) // 2), most))
-
-    def _in_row(self, blocks, repeats):
-        """Edges of blocks, each read in a row: a drive that begins anywhere ends early a read that
-        finds the head within the block, which only the first one does."""
-        seen = self.reader.angles(np.repeat(blocks, repeats + 1)).reshape(len(blocks), repeats + 1)
-        return early(seen[:, 1:].T)
-
     def _off(self, blocks, spt, most=REPEATS):
-        """By how many slots blocks end elsewhere, by the earliest of at most so many reads,
-        and more of those that seem late; NaN: not read."""
-        repeats = self.reader.slot_repeats(1 / np.max(spt), self.half)
-        edges = self.reader.edges(blocks, self._few(spt, most))
+        """By how many slots blocks end elsewhere, by the mean of at most so many reads,
+        and of more of those that seem to be off; NaN: not read."""
+        enough = int(np.ceil((SIGMAS * self.meter.sigma * np.max(spt) / self.half) ** 2))
         want = self._ends(blocks) + self.shift
-        soon = np.flatnonzero(wrap(edges - want) * spt < -self.half)
-        if len(soon) <= max(len(blocks) * MANY, LEAST_OFF):
-            edges[soon] = self._in_row(blocks[soon], repeats)
-        off = wrap(edges - want) * spt
-        late = np.flatnonzero(off > self.half)
-        for tried in range(LATE_TRIES * repeats):
-            if not len(late) or tried > repeats and len(late) > len(blocks) / 2:
+        off = wrap(self.meter.means(blocks, int(np.clip(enough, 1, most))) - want) * spt
+        for more in AGAIN_READS:
+            far = np.flatnonzero(np.abs(off) > self.half)
+            # by few reads many may seem to be off
+            if not len(far) or more > 1 and len(far) > max(len(blocks) * MANY, LEAST_OFF):
                 break
-            edges[late] = early(np.stack((edges[late], self.reader.angles(blocks[late]))))
-            off[late] = (wrap(edges - want) * spt)[late]
-            late = late[off[late] > self.half]
+            seen = self.meter.means(blocks[far], int(np.clip(more * enough, *ROW)), row=True)
+            off[far] = wrap(seen - want[far]) * np.broadcast_to(spt, len(blocks))[far]
         return off
 
     def _doubt(self, first, last, why):
@@ -245,9 +223,9 @@ class _Auditor:
         index = np.cumsum(parts) - parts
         ops = np.insert(ops, index, self.dev.ops(before, flags=FUA))
         ends = index + np.arange(len(tracks)) + parts
-        done, _ = self.reader.run(ops)
+        done = self.dev.run(ops)
         at = done["done"].astype(np.float64)
-        took = (at[ends] - at[ends - parts]) / self.reader.phase.period_ns
+        took = (at[ends] - at[ends - parts]) / self.phase.period_ns
         last = self._home_end(tracks, tracks["first"] + tracks["count"] - 1)
         first = self._home_end(tracks, tracks["first"]) - 1 / tracks["spt"]
         length = last - first
@@ -310,12 +288,12 @@ class _Auditor:
             self._neighbours(track)
             return False
         strays = np.array(sorted(strays), np.int64)
-        for block, edge in zip(strays.tolist(), self._in_row(strays, REPEATS).tolist()):
+        for block, end in zip(strays.tolist(), self.meter.means(strays, REPEATS, row=True)):
             self._doubt(block, block, ELSEWHERE)
-            self.away[block] = (edge - self.shift) % 1
+            self.away[block] = (end - self.shift) % 1
         return True
 
-    def _neighbours(self, track):
+    def _neighbours(self, track, why=ANGLE):
         """What is off concerns the tracks on both sides, too: one may be cut in two where a zone
         is thought to begin, and the piece behind fits by its angles."""
         first, last = int(track["first"]), int(track["first"] + track["count"] - 1)
@@ -324,7 +302,7 @@ class _Auditor:
             block = min(last + 1, self.layout.blocks - 1)
             other = self.layout.tracks(block, block)[0]
             last = int(other["first"] + other["count"] - 1)
-        self._doubt(first, last, ANGLE)
+        self._doubt(first, last, why)
 
     def _far(self, track):
         """Which of a track's blocks live elsewhere though they end at the right angle: read with
@@ -354,9 +332,9 @@ class _Auditor:
         leads = others[gaps >= least][np.argsort(gaps[gaps >= least])][:4 * AGAIN:AGAIN]
         for lead in leads:
             one = self.dev.ops([lead, low], count=[1, high - low + 1])
-            done, _ = self.reader.run(one)
+            done = self.dev.run(one)
             took = float(np.diff(done["done"].astype(np.float64))[0]) / \
-                self.reader.phase.period_ns
+                self.phase.period_ns
             want = (begin - self._home_end(track, np.array([lead]))[0]) % 1 + ends[1] - begin
             if done["status"].any() or took - want <= LONGER:
                 return False
@@ -375,6 +353,9 @@ class _Auditor:
         index = self.layout.index
         for number in range(1, len(self.layout.zones)):
             first = int(index.first[number])
+            if index.unmapped[number - 1] or index.unmapped[number]:
+                self._neighbours(self.layout.tracks(first, first)[0], BESIDE)
+                continue
             few = self._piece(number)
             if few:
                 self._doubt(first, first + few - 1, BORDER)
@@ -454,51 +435,35 @@ class _Auditor:
         return at["start"] + 1 / at["spt"]
 
 
-def _stretches(layout, rng):
-    """Stretches of tracks, those first in which something is special: arrays of tracks, and how
-    many tracks there are."""
+def _stretches(layout, tracks, rng):
+    """Stretches of tracks, those first in which something is special."""
     index = layout.index
     spots = np.concatenate((index.first[1:-1], index.first[1:-1] - 1, index.slip_block,
                             index.moved_block)).astype(np.int64)
-    spots = np.unique(np.clip(spots, 0, layout.blocks - 1))
-    estimate = layout.blocks / max(int(index.spt.max()), 1)
-    if estimate > MOST_TRACKS:
-        some = rng.integers(0, layout.blocks, MOST_TRACKS // STRETCH)
-        for spot in np.concatenate((spots, some)):
-            yield layout.tracks(int(spot), min(int(spot) + STRETCH * int(index.spt.max()),
-                                               layout.blocks - 1))
-        return
-    tracks = layout.tracks()
-    at = np.unique((np.searchsorted(tracks["first"], spots, side="right") - 1) // STRETCH)
+    at = np.searchsorted(tracks["first"], np.clip(spots, tracks["first"][0], layout.blocks - 1),
+                         side="right") - 1
+    at = np.unique(at // STRETCH)
     rest = np.setdiff1d(np.arange(-(-len(tracks) // STRETCH)), at)
     rng.shuffle(rest)
     for number in np.concatenate((at, rest)):
         yield tracks[number * STRETCH:(number + 1) * STRETCH]
 
 
-def _count(layout):
-    """Tracks that hold blocks, nearly."""
-    index = layout.index
-    held = index.held / np.maximum(index.cyl_slots, 1) * layout.heads
-    return int(np.ceil(held).sum())
-
-
 def audit(dev, phase, layout, budget_s, *, told=False, seed=1, progress=None):
-    """Look at the tracks of a layout for so much disk time: an Audit. told: the drive has said
-    where blocks live."""
-    job, begun = _Auditor(dev, phase, layout, budget_s), dev.disk_ns
-    rng = np.random.default_rng(seed)
-    estimate = layout.blocks / max(int(layout.index.spt.max()), 1)
-    whole_drive = estimate <= MOST_TRACKS
-    job.found.of = len(layout.tracks()) if whole_drive else _count(layout)
-    for tracks in _stretches(layout, rng):
+    """Look at the tracks of a layout, but for its holes', for so much disk time: an Audit. told:
+    the drive has said where blocks live."""
+    tracks = layout.tracks()
+    tracks = tracks[~layout.index.unmapped[layout.index.zone_of(tracks["first"])]]
+    job, begun = _Auditor(dev, phase, layout, budget_s / len(tracks)), dev.disk_ns
+    job.found.of = len(tracks)
+    for some in _stretches(layout, tracks, np.random.default_rng(seed)):
         spent = (dev.disk_ns - begun) / 1e9
         if spent > budget_s or job.hopeless():
             break
         if progress:
             progress(max(spent / budget_s, job.found.tracks / job.found.of),
                      "looking at each track")
-        job.look(tracks)
+        job.look(some)
     if not told:
         job.spares()
         job.borders()

@@ -1,30 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a drive says of where its blocks are: the Translate Address page (40h) of
-SEND DIAGNOSTIC and RECEIVE DIAGNOSTIC RESULTS, and READ DEFECT DATA (SBC).
+SEND DIAGNOSTIC and RECEIVE DIAGNOSTIC RESULTS (SBC).
 
 Everything here is in units; the drive's own addresses, LBNs, and sectors of the
-physical formats, are its logical blocks.
+physical format, are its logical blocks.
 """
 
 import struct
 from dataclasses import dataclass
 
 from .. import ToolError
-from .pages import sense_of
+from .pages import ILLEGAL, sense_of
 
 SEND_DIAGNOSTIC, RECEIVE_DIAGNOSTIC = 0x1d, 0x1c
-DEFECTS_10, DEFECTS_12 = 0x37, 0xb7
 PAGE = 0x40
 PAGE_FORMAT = 0x10
 RAREA, ALTSEC, ALTTRK = 0x80, 0x40, 0x20
-SHORT_BLOCK, LONG_BLOCK, INDEX, SECTOR = 0, 3, 4, 5
+SHORT_BLOCK, LONG_BLOCK, SECTOR = 0, 3, 5
 ADDRESS = 8             # bytes of one, in all formats
-WHOLE_TRACK = 0xffffffff
-PRIMARY, GROWN = 0x10, 0x08
-ILLEGAL_REQUEST = 5
-MOST = 1 << 20          # bytes of an answer
-# Beyond so many a list is of no use: a model could not say it either
-MOST_DEFECTS = 4000000
 
 
 def _pack(form, address):
@@ -76,7 +69,7 @@ class Translator:
         cdb = struct.pack(">BBBHB", SEND_DIAGNOSTIC, PAGE_FORMAT, 0, len(page), 0)
         status, sense, _ = self.dev.cdb(cdb, data_out=page)
         if status:
-            if sense_of(sense).key == ILLEGAL_REQUEST:
+            if sense_of(sense).key == ILLEGAL:
                 return None
             raise ToolError("%s: SEND DIAGNOSTIC fails (status %d, sense key %d)" %
                             (self.dev.name, status, sense_of(sense).key))
@@ -129,71 +122,3 @@ class Translator:
     def has(self, cyl, head, slot):
         """Whether there is such a place."""
         return self.tenant(cyl, head, slot) is not None
-
-
-def _read_defects(dev, command, which, first):
-    """(format, descriptors' bytes in all or None, descriptors) from the first-th on;
-    None if the drive refuses."""
-    if command == DEFECTS_12:
-        cdb = struct.pack(">BBIIBB", command, which | SECTOR, first, MOST, 0, 0)
-        head = 8
-    else:
-        cdb = struct.pack(">BBBBBBBHB", command, 0, which | SECTOR, 0, 0, 0, 0, 0xffff, 0)
-        head = 4
-    status, sense, data = dev.cdb(cdb, data_in=MOST if head == 8 else 0xffff)
-    # a list in another format than asked for is a recovered error
-    if status and sense_of(sense).key != 1 or len(data) < head or not data[1] & which:
-        return None
-    length = int.from_bytes(data[head // 2:head], "big")
-    return data[1] & 7, length, data[head:head + length]
-
-
-def _whole_list(dev, which):
-    """(format, descriptors) or None."""
-    found = _read_defects(dev, DEFECTS_12, which, 0)
-    if not found:
-        found = _read_defects(dev, DEFECTS_10, which, 0)
-        # all ones: longer than can be said; of no use if not whole
-        if not found or found[1] == 0xffff or len(found[2]) < found[1]:
-            return None
-        return found[0], found[2]
-    form, length, data = found
-    size = 4 if form == SHORT_BLOCK else ADDRESS
-    while len(data) < length:
-        more = _read_defects(dev, DEFECTS_12, which, len(data) // size)
-        # drives older than the index begin again
-        if not more or not more[2] or more[2][:64] == data[:64] or \
-                len(data) > MOST_DEFECTS * size:
-            return None
-        data += more[2]
-    return form, data
-
-
-@dataclass
-class Defects:
-    """What a drive knows to be defective: places as (cyl, head, slot), slot -1 for
-    the whole track, or, if that is how it counts them, blocks."""
-
-    places: list
-    blocks: list
-
-
-def defects(dev, which):
-    """The PRIMARY or GROWN Defects, sorted; None if the drive does not say, or in a
-    format that is not understood: whatever it is asked for it may choose one."""
-    found = _whole_list(dev, which)
-    if not found or found[0] not in (SHORT_BLOCK, LONG_BLOCK, INDEX, SECTOR):
-        return None
-    form, data = found
-    lbns = dev.unit_sectors * 512 // dev.logical_bytes
-    size = 4 if form == SHORT_BLOCK else ADDRESS
-    places, blocks = set(), set()
-    for at in range(0, len(data) - size + 1, size):
-        if form in (SHORT_BLOCK, LONG_BLOCK):
-            blocks.add(int.from_bytes(data[at:at + size], "big") // lbns)
-            continue
-        cyl, head, sector = _unpack(form, data[at:at + size])
-        if sector != WHOLE_TRACK:
-            sector //= lbns if form == SECTOR else dev.unit_bytes
-        places.add((cyl, head, -1 if sector == WHOLE_TRACK else sector))
-    return Defects(sorted(places), sorted(blocks))

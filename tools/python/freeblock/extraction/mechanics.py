@@ -10,12 +10,11 @@ unit's end to the report: nothing that a host sees depends on how these two shar
 sum, since angles are known from reports alone. Each is taken for half of it.
 """
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from .. import ToolError, jsontext
+from .. import ToolError
 from . import trials
 from .device import FUA, OVERLAP, READ, WRITE
 from .onebit import Bits
@@ -40,6 +39,7 @@ UNSURE_NS = 50e3        # a mean whose standard error is larger is none
 SPREADS = 24            # spread records
 SHORTEST_NS = 300e3     # of reads that are to tell whether the drive begins anywhere
 SETTLE_NS = 500e3       # believed where nothing may be written: drives need 200 to 500 us
+ANYWHERE = 4            # batches before anything is known
 WRITE_SEEKS = 6         # distances at which settling is measured
 
 
@@ -52,7 +52,6 @@ class Mechanics:
     head_switch_ns: float = 0.0
     seek: list = field(default_factory=list)
     spread: list = field(default_factory=list)
-    seek_err_ns: list = field(default_factory=list)
     read_overhead_ns: float = 0.0
     read_report_ns: float = 0.0
     overlap_ns: float = 0.0
@@ -60,8 +59,6 @@ class Mechanics:
     write_report_ns: float = None
     write_settle_ns: float = None
     zero_latency: bool = None
-    noise: str = ""
-    counts: dict = field(default_factory=dict)
 
     def as_model(self):
         """What modeltext.fbmodel() wants. What only writes show is as of reads if nothing
@@ -74,20 +71,6 @@ class Mechanics:
                 "write_overhead_ns": _or(self.write_overhead_ns, self.read_overhead_ns),
                 "write_report_ns": _or(self.write_report_ns, self.read_report_ns),
                 "seek": self.seek, "seek_spread": self.spread}
-
-    def save(self, path):
-        """As JSON."""
-        with open(path, "w", encoding="ascii") as file:
-            json.dump(asdict(self), file)
-
-    @classmethod
-    def load(cls, path):
-        """What save() wrote."""
-        try:
-            with open(path, encoding="ascii") as file:
-                return cls(**jsontext.parse(file.read()))
-        except (OSError, ValueError, TypeError) as error:
-            raise ToolError("%s: not saved mechanics: %s" % (path, error)) from error
 
 
 def _or(value, other):
@@ -134,8 +117,6 @@ class Bench:
         self.settled_ns = self.period / 4
         # a drive that changes the order of commands gets two at a time
         self.pairs = False
-        self.strays = 0
-        self.used = 0
 
     def track(self):
         """A random track with units on it, by its cylinder and head."""
@@ -153,8 +134,6 @@ class Bench:
         found = trials.run(self.dev, self.layout, self.period, self.noise_sd, chain,
                            self.settled_ns, self.random.random(), self.pairs)
         self.pairs = self.pairs or found.overtaken > OVERTAKEN * len(steps)
-        self.strays += found.strays
-        self.used += len(found.which)
         return found
 
 
@@ -163,6 +142,22 @@ def _enough(bits, what, asked):
     if len(bits.limits[0]) < 0.3 * asked:
         raise ToolError("%s: %d of %d trials count: units are not where the layout says" %
                         (what, len(bits.limits[0]), asked))
+
+
+def _tried(bench, bits, batches, each, batch):
+    """Fill bits with what batch(which, limits) finds, (which, limits) again: batches of so many
+    trials of each time, the first ones anywhere, and then near what is known."""
+    which = np.repeat(np.arange(len(bits)), each)
+    for i in range(batches):
+        if i < ANYWHERE:
+            limits = [bits.sample(k, each, bench.random) for k in range(len(bits))]
+            limits = np.concatenate(limits)
+        else:
+            bits.fit()
+            limits = bits.aim(which, bench.random)
+        bits.add(*batch(which, limits))
+    bits.fit()
+    return bits
 
 
 # ---- one track ----
@@ -210,29 +205,26 @@ def _one_track(bench, gaps, write=False):
     limit = done[1:] - (late - edge) - bench.period / places["spt"][1:] - sent[1:]
     host = (wait + lost) * bench.period - limit
     good &= np.abs(late - edge - write_late * writes) < trials.STRAY_NS + 6 * bench.noise_sd
-    bench.used += int(np.count_nonzero(good))
     return _Track(good, limit, writes, write_late, float(np.median(host[good])))
 
 
 def overhead(bench, write=False, batches=8, count=60):
     """Overhead and report of a read, together; of a write its overhead with a read's
     report, and how much later it is reported."""
-    bits = Bits(1, bench.period, bench.period)
     late, host = [], 0.0
-    for i in range(batches):
-        if i < 4:
-            limits = bits.sample(0, count, bench.random)
-        else:
-            bits.fit()
-            limits = bits.aim(np.zeros(count, dtype=int), bench.random)
+
+    def batch(_, limits):
+        nonlocal host
         track = _one_track(bench, np.maximum(limits + host, 0), write)
-        if track:
-            host = track.host_ns
-            got = track.limit[track.good & (track.write == write)]
-            bits.add(np.zeros(len(got), dtype=int), got)
-            late.append(track.write_late)
+        if not track:
+            return np.zeros(0, dtype=int), np.zeros(0)
+        host = track.host_ns
+        late.append(track.write_late)
+        got = track.limit[track.good & (track.write == write)]
+        return np.zeros(len(got), dtype=int), got
+
+    bits = _tried(bench, Bits(1, bench.period, bench.period), batches, count, batch)
     _enough(bits, "the overhead", batches * count // (2 if write else 1))
-    bits.fit()
     return float(bits.mean[0]), float(np.median(late)) if late else 0.0
 
 
@@ -243,18 +235,13 @@ def _other(bench, head):
     return int((head + bench.random.integers(1, bench.layout.heads)) % bench.layout.heads)
 
 
-def switch(bench, to=_other, op=READ, write_late=0.0, batches=14, count=30):
-    """The head switch: time and spread. `to`: which head to go to from a head; the same
+def switch(bench, to=_other, batches=14, count=30):
+    """The head switch. `to`: which head to go to from a head; the same
     one shows what passes from a unit's end until the drive begins with a command that
     waits. Between the trials half a turn passes, so that each command is there in time."""
-    bits = Bits(1, bench.period, bench.period)
     unit = bench.period / np.mean([zone.spt for zone in bench.layout.zones])
-    for i in range(batches):
-        if i < 4:
-            aims = bits.sample(0, count, bench.random)
-        else:
-            bits.fit()
-            aims = bits.aim(np.zeros(count, dtype=int), bench.random)
+
+    def batch(_, aims):
         steps = []
         for n, aim in enumerate(aims):
             if n % 6 == 0:
@@ -264,11 +251,12 @@ def switch(bench, to=_other, op=READ, write_late=0.0, batches=14, count=30):
             steps += [(cyl, head, bench.period / 2, -1),
                       (cyl, other, max(aim - unit / 2, 0), 0)]
             head = other
-        found = bench.run(steps, op, write_late)
-        bits.add(found.which, found.limit)
+        found = bench.run(steps)
+        return found.which, found.limit
+
+    bits = _tried(bench, Bits(1, bench.period, bench.period), batches, count, batch)
     _enough(bits, "the head switch", batches * count)
-    bits.fit()
-    return float(bits.mean[0]), float(bits.spread[0])
+    return float(bits.mean[0])
 
 
 def _same(_, head):
@@ -434,10 +422,9 @@ class Seeks:
         return (self._tried() >= SEARCH_ROUNDS) & (self.bits.sure < UNSURE_NS)
 
     def means(self):
-        """(cylinders, ns, standard error) of the distances that could be measured."""
+        """(cylinders, ns) of the distances that could be measured."""
         pick = np.flatnonzero(self._known())
-        return [(int(self.list[i]), float(self.bits.mean[i]), float(self.bits.sure[i]))
-                for i in pick]
+        return [(int(self.list[i]), float(self.bits.mean[i])) for i in pick]
 
     def spreads(self):
         """(cylinders, ns) of the standard deviation, at some distances."""
@@ -506,22 +493,18 @@ def settle(bench, seeks, write_late, rounds=10, each=12):
     """How much longer a seek takes before a write: of some distances, the mean."""
     tried = [i for i in range(len(seeks.list)) if np.isfinite(seeks.bits.sure[i])]
     pick = np.array(tried)[np.linspace(0, 0.9 * (len(tried) - 1), WRITE_SEEKS).astype(int)]
-    bits = Bits(len(pick), bench.period, LONGEST_NS, np.ones((len(pick), len(pick))))
-    which = np.repeat(np.arange(len(pick)), each)
-    for i in range(rounds):
-        if i < 4:
-            aims = np.concatenate([bits.sample(k, each, bench.random) for k in range(len(pick))])
-        else:
-            bits.fit()
-            aims = bits.aim(which, bench.random)
+
+    def batch(which, aims):
         steps = []
         for k, aim in zip(which, aims):
             cyl, head, end = seeks.pair(pick[k])
             steps += [(cyl, head, bench.period, -1), (cyl, head, bench.period / 2, -1),
                       (end, head, max(aim - seeks.unit_at(end) / 2, 0), k)]
         found = bench.run(steps, WRITE, write_late)
-        bits.add(found.which, found.limit)
-    bits.fit()
+        return found.which, found.limit
+
+    bits = Bits(len(pick), bench.period, LONGEST_NS, np.ones((len(pick), len(pick))))
+    _tried(bench, bits, rounds, each, batch)
     return float(np.mean(bits.mean - seeks.bits.mean[pick]))
 
 
@@ -548,11 +531,11 @@ def measure(dev, layout, phase, mode="quick", state=None, keep=None, progress=No
     step(0, "overheads")
     total, _ = overhead(bench)
     bench.settled_ns = total + 50e3
-    found.overlap_ns = max(switch(bench, _same, batches=8)[0], 0.0)
+    found.overlap_ns = max(switch(bench, _same, batches=8), 0.0)
     # of electronics that take no time what is measured may be less
     found.read_overhead_ns = found.read_report_ns = max(total, 0.0) / 2
     if layout.heads > 1:
-        found.head_switch_ns = max(switch(bench)[0] - found.overlap_ns, 0.0)
+        found.head_switch_ns = max(switch(bench) - found.overlap_ns, 0.0)
     seeks = Seeks(bench, state)
 
     def tick(share):
@@ -563,12 +546,10 @@ def measure(dev, layout, phase, mode="quick", state=None, keep=None, progress=No
     seeks.measure(SURE_NS[mode], LEAST[mode], budget_s or BUDGET_S[mode], tick)
     if keep:
         keep(seeks.state())
-    found.seek = [(d, max(ns - found.overlap_ns, 0.0)) for d, ns, _ in seeks.means()]
-    found.seek_err_ns = [sure for _, _, sure in seeks.means()]
-    found.spread, found.noise = seeks.spreads(), seeks.bits.kind[0]
+    found.seek = [(d, max(ns - found.overlap_ns, 0.0)) for d, ns in seeks.means()]
+    found.spread = seeks.spreads()
     found.zero_latency = zero_latency(bench, seeks)
     if dev.may_write:
         step(1, "writes")
         measure_writes(bench, seeks, found)
-    found.counts = {"trials": bench.used, "strays": bench.strays, "rounds": seeks.rounds}
     return found

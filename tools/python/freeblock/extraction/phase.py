@@ -35,7 +35,7 @@ NOISE_NS = 30e3         # spread of the ends up to which ten reads show their ed
 CLOCK_NS = 500          # what host clocks and drives' own are good for
 
 
-def _mod(turns):
+def wrap(turns):
     """Into -0.5 .. 0.5."""
     return turns - np.round(turns)
 
@@ -152,7 +152,7 @@ class Phase:
         found = dev.run(dev.ops(np.full(len(waits), self.block), wait=waits))
         turns = np.diff(found["done"].astype(np.float64))[1:] / period
         for parts in (1, 2, 3):
-            if np.median(np.abs(_mod(turns * parts))) < 0.05:
+            if np.median(np.abs(wrap(turns * parts))) < 0.05:
                 return period / parts
         raise ToolError("reads of one block do not end whole turns apart: %s" %
                         " ".join("%.2f" % t for t in turns))
@@ -161,7 +161,7 @@ class Phase:
         """An anchor of the ends of a group of reads."""
         turns = (ends - ends[0]) / self.local_ns
         middle = np.angle(np.mean(np.exp(2j * np.pi * turns))) / (2 * np.pi)
-        off = _mod(turns - middle) * self.local_ns
+        off = wrap(turns - middle) * self.local_ns
         edge = lower_edge(off)
         late = off - edge
         self.late.append(late[late >= 0])

@@ -3,7 +3,7 @@
 
 import os
 
-from ..plot import panels, pyplot
+from ..plot import panels
 
 HISTOGRAM_US = 200
 BINS = 80
@@ -11,27 +11,14 @@ BINS = 80
 
 def _seek(path, mechanics):
     """Seek time over distance, with one standard deviation to both sides."""
-    plt = pyplot()
-    figure, axes = plt.subplots(1, 2, figsize=(12.8, 4.8))
     spread = dict(mechanics.get("seek_spread") or [])
-    cylinders = [cyl for cyl, _ in mechanics["seek"]]
-    times = [ns / 1e6 for _, ns in mechanics["seek"]]
-    less = [ms - spread.get(cyl, 0) / 1e6 for cyl, ms in zip(cylinders, times)]
-    more = [ms + spread.get(cyl, 0) / 1e6 for cyl, ms in zip(cylinders, times)]
-    for axis, scale in zip(axes, ("linear", "log")):
-        axis.fill_between(cylinders, less, more, alpha=0.3, label="standard deviation")
-        axis.plot(cylinders, times, marker=".", label="mean")
-        axis.axhline(mechanics["head_switch_ns"] / 1e6, linestyle=":", color="grey",
-                     label="head switch")
-        axis.set_xscale(scale)
-        axis.set_xlabel("cylinders")
-        axis.set_ylabel("ms")
-        axis.set_ylim(bottom=0)
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize="small")
-    figure.suptitle("Seek profile")
-    figure.savefig(path, dpi=100, bbox_inches="tight")
-    plt.close(figure)
+    lines = {"mean": [(cyl, ns / 1e6) for cyl, ns in mechanics["seek"]]}
+    for way, name in ((-1, "less"), (1, "more")):
+        lines["one standard deviation " + name] = [
+            (cyl, (ns + way * spread.get(cyl, 0)) / 1e6) for cyl, ns in mechanics["seek"]]
+    lines["head switch"] = [(cyl, mechanics["head_switch_ns"] / 1e6) for cyl, _ in
+                            mechanics["seek"]]
+    panels(path, "Seek profile", [{"x": "cylinders", "y": "ms", "lines": lines}])
 
 
 def _zones(path, layout, unit_sectors):

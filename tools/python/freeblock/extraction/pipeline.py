@@ -18,7 +18,6 @@ from ..streams import one_line
 from . import ata, audit, cache, identity, inservice, journal, mechanics, modes, pictures, \
     refuse, runcheck, runfind, runmap, sgio, shared, spares, store, sysfs, translate, validate
 from .device import Device
-from .phase import Phase
 from .places import Layout
 from .progress import Stages
 from .state import State
@@ -37,6 +36,8 @@ HOLES_S = 120
 FULL_BLOCKS = 80 * 10 ** 6
 # With less of it in runs there is no model of a drive
 LEAST_MAPPED = 0.01
+# Of what is doubtful, for people
+MOST_DOUBTS = 20
 # Each stage chooses its places anew: what was measured in one is not used in another
 SEEDS = {"mechanics": 1000003, "validation": 2000003, "cache": 3000017, "audit": 4000037}
 
@@ -139,39 +140,38 @@ class Extraction:
     def look_closer(self, phase, found):
         """(the layout, some of it mended, what stays doubtful)."""
         def measure(_part, _save, tell):
-            seen = {"notes": [], "reason": "", "audit": {"doubtful": []}}
-            laid = found
+            laid, notes, seen, reason = found, [], {"doubtful": []}, ""
             if self.how == "runs":
                 checked = runcheck.check(self.dev, phase, found, self.seed("audit"), tell)
-                laid = checked.map.layout()
-                seen = {"notes": checked.lines(self.dev.unit_sectors), "reason": "",
-                        "audit": checked.as_dict(self.dev.unit_sectors)}
+                laid, notes = checked.map.layout(), [checked.line()]
+                seen = checked.as_dict(self.dev.unit_sectors)
             if self.looks_closer():
-                laid, seen = self.audited(phase, laid, seen, tell)
-            return dict(seen, layout=laid.as_dict())
+                laid, more, closer = self.audited(phase, laid, tell)
+                notes, reason = notes + more, closer.reason
+                doubts = seen["doubtful"]
+                seen.update(closer.as_dict(self.dev.unit_sectors))
+                seen["doubtful"] = sorted(doubts + seen["doubtful"])
+            return {"notes": notes + doubt_lines(seen["doubtful"]), "reason": reason,
+                    "audit": seen, "layout": laid.as_dict()}
 
         said = self.stage("audit", measure)
         self.notes += said["notes"]
         self.comments = said["notes"]
         return Layout.from_dict(said["layout"]), said
 
-    def audited(self, phase, laid, seen, tell):
-        """(the layout with blocks that turn out to live elsewhere, what was seen before and what
-        stays doubtful)."""
+    def audited(self, phase, laid, tell):
+        """(the layout with blocks that turn out to live elsewhere, notes, the Audit)."""
         told = self.how == "translate"
         budget_s = FULL_AUDIT_S if self.args.full else TRANSLATED_AUDIT_S if told else AUDIT_S
         closer = audit.audit(self.dev, phase, laid, budget_s, seed=self.seed("audit"), told=told,
                              progress=tell)
-        notes = closer.lines(self.dev.unit_sectors)
+        notes = [closer.line()]
         if len(closer.away):
             try:
                 laid = spares.house(laid, closer.away)
             except ToolError as error:
                 notes.append("not in the model: %s" % error)
-        said = closer.as_dict(self.dev.unit_sectors)
-        said["doubtful"] = sorted(seen["audit"]["doubtful"] + said["doubtful"])
-        return laid, {"notes": seen["notes"] + notes, "reason": closer.reason,
-                      "audit": {**seen["audit"], **said}}
+        return laid, notes, closer
 
     def find_mechanics(self, phase, found):
         """How fast the arm moves."""
@@ -196,16 +196,16 @@ class Extraction:
                 return moves
         return None
 
-    def find_cache(self, phase, found, switched):
+    def find_cache(self, phase, switched):
         """What the drive answers without its platters, its caches as they are in use."""
         if not switched.may_switch:
             self.notes.append("caches: not measured in service")
             return {}
 
         def measure(_part, _save, tell):
-            tell(0, "look-ahead, segments, VERIFY")
+            tell(0, "look-ahead, FUA, VERIFY")
             with switched.as_found():
-                kept = cache.measure(self.dev, phase.local_ns, found, self.args.destructive,
+                kept = cache.measure(self.dev, phase.local_ns, self.args.destructive,
                                      self.seed("cache"))
             return kept.as_dict()
 
@@ -216,10 +216,9 @@ class Extraction:
     def measure_layout(self, switched):
         """(phase, layout, what look_closer() says of it)."""
         self.progress.stage("phase")(0, "rotation")
-        self.notes += refused(self.dev.name, refuse.check_measured(self.dev, switched), self.args)
-        phase = Phase.measure(self.dev)
-        self.notes += refused(self.dev.name, refuse.check_noise(
-            phase, self.how == "runs" and self.looks_closer() and not self.args.full), self.args)
+        phase, notes = measured_phase(self.dev, switched, self.args, self.how == "runs" and
+                                      self.looks_closer() and not self.args.full)
+        self.notes += notes
         broken, notes = refuse.check_stretches(self.dev, phase.period_ns)
         self.notes += refused(self.dev.name, broken, self.args) + notes
         return phase, *self.look_closer(phase, self.find_layout(phase))
@@ -234,7 +233,7 @@ class Extraction:
         if self.how == "runs":
             self.notes.append("surfaces: unknown: a map by runs says nothing of them")
             self.comments = [*self.comments, self.notes[-1]]
-        return found, moves, self.find_cache(phase, found, switched), seen
+        return found, moves, self.find_cache(phase, switched), seen
 
     def identity(self, reason=""):
         """The model's header."""
@@ -270,6 +269,14 @@ class Extraction:
                 "disk_time_s": self.dev.disk_ns / 1e9}
 
 
+def doubt_lines(doubts):
+    """For people: stretches of LBNs, [first, last, why]."""
+    said = ["doubtful: LBN %d to %d: %s" % tuple(doubt) for doubt in doubts[:MOST_DOUBTS]]
+    if len(doubts) > MOST_DOUBTS:
+        said.append("doubtful: %d stretches more, which --json lists" % (len(doubts) - MOST_DOUBTS))
+    return said
+
+
 def serves(args):
     """Whether the drive is in use, so that it is measured in service."""
     node = sysfs.of_node(args.device) if args.device and not args.in_use else None
@@ -285,13 +292,19 @@ def open_device(args):
     return Device.open(args.device, in_use=args.in_use, destructive=args.destructive)
 
 
-def refused(name, refusals, args):
-    """ToolError with all of these reasons, or with --force notes about them."""
-    hard = any(refusal.kind in refuse.ALWAYS for refusal in refusals)
+def refused(name, refusals, args, hard=False):
+    """ToolError with all of these reasons, or with --force, if that helps, notes about them."""
+    hard = hard or any(refusal.kind in refuse.ALWAYS for refusal in refusals)
     if refusals and (hard or not args.force):
         raise ToolError(refuse.text(name, refusals) + (
             "" if hard else "\n  --force measures it nevertheless"))
     return ["not refused (--force): " + refusal.reason for refusal in refusals]
+
+
+def measured_phase(dev, switched, args, short=False):
+    """(Phase, notes): what is under the head, if reads show it."""
+    found, phase = refuse.check_measured(dev, switched, short)
+    return phase, refused(dev.name, found, args, phase is None)
 
 
 def ready(args):
@@ -341,8 +354,7 @@ def find_shared(args, models, state_dir):
         ready(args)
         dev = stack.enter_context(open_device(args))
         switched = stack.enter_context(quiet(dev, args, state_dir))
-        refused(dev.name, refuse.check_measured(dev, switched), args)
-        phase = Phase.measure(dev)
+        phase, _ = measured_phase(dev, switched, args)
         for model in models:
             text = shared.adapted(model, dev.inquiry, round(phase.period_ns * 1000))
             verdict = shared.try_text(dev, text, phase)

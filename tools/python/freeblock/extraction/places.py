@@ -7,12 +7,11 @@ in the order in which units visit its tracks, dead and spare ones included. Each
 query takes and gives whole numpy arrays.
 """
 
-import json
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from .. import ToolError, jsontext
+from .. import ToolError
 from .modeltext import fbmodel
 
 ORDERS = ("plain", "serpentine-zone", "serpentine-disk")
@@ -21,8 +20,6 @@ ORDERS = ("plain", "serpentine-zone", "serpentine-disk")
 # the angle at which slot 0 begins, slots, and the slot of its first unit.
 TRACK = np.dtype([("first", "<i8"), ("count", "<i4"), ("start", "<f8"), ("spt", "<i4"),
                   ("cyl", "<i4"), ("head", "<i2"), ("slot", "<i4")])
-# `count` slots that hold no unit lie before a block, on its track.
-HOLE = np.dtype([("block", "<i8"), ("count", "<i4")])
 # A block that lives in a spare, and where.
 MOVED = np.dtype([("block", "<i8"), ("cyl", "<i4"), ("head", "<i2"), ("slot", "<i4")])
 PLACE = np.dtype([("zone", "<i4"), ("cyl", "<i4"), ("head", "<i2"), ("slot", "<i4"),
@@ -181,8 +178,6 @@ class Layout:
         """Capacity in units."""
         return int(self.index.first[-1])
 
-    capacity = blocks
-
     def _band(self, zone, cyl):
         """The first cylinder of the band, and how many it has."""
         first = cyl - cyl % self.surface_run
@@ -307,10 +302,14 @@ class Layout:
         cyl = at["cyl"] - index.first_cyl[zone]
         ends = index.first_cyl[zone] * self.heads + \
             self._number(zone, cyl, self.track_of(zone, cyl, at["head"].astype(np.int64)))
-        order = np.arange(ends[0], ends[1] + 1)
-        zone = np.searchsorted(index.first_cyl, order // self.heads, side="right") - 1
-        cyl, track = self._numbered(zone, order - index.first_cyl[zone] * self.heads)
-        return self._tracks(cyl + index.first_cyl[zone], self.track_of(zone, cyl, track))
+        return self._tracks(*self.ordered(np.arange(ends[0], ends[1] + 1)))
+
+    def ordered(self, numbers):
+        """(cylinders, heads) of tracks, numbered in the order of units from cylinder 0 on."""
+        first = self.index.first_cyl
+        zone = np.searchsorted(first, numbers // self.heads, side="right") - 1
+        cyl, track = self._numbered(zone, numbers - first[zone] * self.heads)
+        return cyl + first[zone], self.track_of(zone, cyl, track)
 
     def _tracks(self, cyl, head):
         zone, number, spt, start = self.track_base(cyl, head)
@@ -324,38 +323,9 @@ class Layout:
         found["slot"] = self.index.number(first[keep], zone[keep]) - number[keep]
         return found
 
-    def holes(self):
-        """HOLE array: where slips interrupt tracks."""
-        tracks, index = self.tracks(), self.index
-        blocks = np.unique(index.slip_block)
-        blocks = blocks[blocks < self.blocks]
-        zone = index.zone_of(blocks)
-        track = np.searchsorted(tracks["first"], blocks, side="right") - 1
-        keep = tracks["first"][track] < blocks
-        blocks, zone = blocks[keep], zone[keep]
-        found = np.empty(len(blocks), HOLE)
-        found["block"] = blocks
-        found["count"] = index.number(blocks, zone) - index.number(blocks - 1, zone) - 1
-        return found
-
-    def spares(self):
-        """MOVED array: the blocks that live in spares, and where."""
-        blocks = np.sort(self.index.moved_block)
-        at = self.locate(blocks)
-        found = np.empty(len(blocks), MOVED)
-        found["block"] = blocks
-        for name in ("cyl", "head", "slot"):
-            found[name] = at[name]
-        return found
-
     def to_model(self, identity, mechanics):
         """modeltext.fbmodel()."""
         return fbmodel(self, identity, mechanics)
-
-    def save(self, path):
-        """As JSON."""
-        with open(path, "w", encoding="ascii") as file:
-            json.dump(self.as_dict(), file)
 
     def as_dict(self):
         """What JSON can say."""
@@ -368,11 +338,10 @@ class Layout:
 
     @staticmethod
     def from_dict(said):
-        """The inverse of as_dict(), also of older versions, which knew no surface_run."""
+        """The inverse of as_dict()."""
         zones = [Zone(**dict(zone, **{name: list(map(tuple, zone[name]))
                                       for name in ("slips", "remaps")})) for zone in said["zones"]]
-        return Layout(said["heads"], said["cylinders"], said["order"], zones,
-                      said.get("surface_run", 1))
+        return Layout(said["heads"], said["cylinders"], said["order"], zones, said["surface_run"])
 
     @staticmethod
     def of_model(model):
@@ -387,12 +356,3 @@ class Layout:
                  for zone in model.zones]
         return Layout(model.number("heads"), model.number("cylinders"), model.text("head_order"),
                       zones, model.surface_run())
-
-    @staticmethod
-    def load(path):
-        """What save() wrote."""
-        try:
-            with open(path, encoding="ascii") as file:
-                return Layout.from_dict(jsontext.parse(file.read()))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ToolError("%s: not a saved layout: %s" % (path, error)) from error

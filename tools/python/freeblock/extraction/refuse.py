@@ -2,8 +2,7 @@
 """Disks whose mechanics cannot be measured, or mean nothing: which, why, and what to do.
 
 check() and check_way() ask before anything is measured or changed; check_measured() looks at the
-rotation and the cache once modes.quiet() has done what it could, check_noise() at a measured
-phase. All say everything that they find.
+rotation and the cache once modes.quiet() has done what it could. All say everything that they find.
 
 Sources: SBC-4 6.6.2 (block device characteristics, VPD page B1h), SBC-5 6.6.6 (concurrent
 positioning ranges, B9h) and 6.6.2 (MACT), SAT-4 12.4.2 (ATA information, 89h), ACS-4 7.13
@@ -18,10 +17,11 @@ import struct
 
 import numpy as np
 
-from .. import fbstate
-from . import ata, device
+from .. import ToolError, fbstate
+from . import ata
 from . import identity as names
 from .pages import Refused, command
+from .phase import Phase
 from .sysfs import line
 from .sysfs import names as listed
 
@@ -398,18 +398,21 @@ def check_noise(phase, short=False):
                         phase.late_ns / 1e3, MOST_LATE_NS / 1e3), QUIETER)]
 
 
-def check_measured(dev, switched):
-    """What shows only when the drive reads: a cache that answers, an adapter that hides the
-    rotation. A second of disk time.
+def check_measured(dev, switched, short=False):
+    """(Refusals, Phase): what shows only when the drive reads: a cache that answers, an adapter
+    that hides the rotation, late reports. The Phase is None if there is no rotation to be seen.
 
-    switched: what modes.quiet() gave."""
-    seen = device.noise(dev)
-    found = check_cache(dev, switched, seen.turn_ns)
-    if found or seen.visible:
-        return found
-    return [Refusal("jitter" if seen.turn_ns else "rotation", "its rotation cannot be seen: " +
-                    seen.reason, QUIETER if seen.turn_ns else
-                    "is it a disk that rotates, attached directly?")]
+    switched: what modes.quiet() gave; short: as check_noise() has it."""
+    phase, why = None, ""
+    try:
+        phase = Phase.measure(dev)
+    except ToolError as error:
+        why = str(error)
+    found = check_cache(dev, switched, phase.local_ns if phase else 0)
+    if phase:
+        return found + check_noise(phase, short), phase
+    return found or [Refusal("rotation", "its rotation cannot be seen: %s; an adapter, bridge or "
+                             "controller hides it, or nothing rotates" % why, QUIETER)], None
 
 
 def text(name, refusals):

@@ -67,17 +67,12 @@ class Checked:
                 "tracks_seen": min(self.reads, tracks), "tracks_wrong": self.dropped,
                 "doubtful": sorted(doubts)}
 
-    def lines(self, unit_sectors, most=20):
+    def line(self):
         """For people."""
-        said = ["map: %.2f %% of the LBNs, in %d runs; %d reads in all of them, %d runs were off, "
-                "which %d took the place of; less than %.2g %% of the others are elsewhere" % (
-                    self.mapped_pct, len(self.map.runs), self.reads, self.dropped, self.mended,
-                    self.wrong_pct)]
-        doubts = self.as_dict(unit_sectors)["doubtful"]
-        said += ["doubtful: LBN %d to %d: %s" % tuple(doubt) for doubt in doubts[:most]]
-        if len(doubts) > most:
-            said.append("doubtful: %d stretches more, which --json lists" % (len(doubts) - most))
-        return said
+        return "map: %.2f %% of the LBNs, in %d runs; %d reads in all of them, %d runs were off, " \
+            "which %d took the place of; less than %.2g %% of the others are elsewhere" % (
+                self.mapped_pct, len(self.map.runs), self.reads, self.dropped, self.mended,
+                self.wrong_pct)
 
 
 def _choices(run, low, high, last, rng):

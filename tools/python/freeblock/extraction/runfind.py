@@ -16,7 +16,7 @@ from .runmap import Run, RunMap
 from .runperiod import MOST_PERIOD, Periods
 from .runread import CHOICES, Meter
 from .runsurvey import Surveyor
-from .edges import wrap
+from .phase import wrap
 
 SAVE_NS = 10e9          # disk time after which what was found is kept: what a signal costs at most
 MOST_AHEAD = 24         # runs tested at once

@@ -8,7 +8,7 @@ finds the first unit that is off; a slip moves what is behind it by whole slots,
 
 import numpy as np
 
-from .edges import wrap
+from .phase import wrap
 
 GROWTH = 2              # times as far from one test to the next, at most: where surfaces are
 BETWEEN = 2             # alike the one after the next may begin at the very same angles

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from .edges import wrap
+from .phase import wrap
 
 BACK = 400              # runs looked at for the same sequence
 CONTEXT = 48            # runs in a row that are compared at most

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .runmap import Run
-from .edges import wrap
+from .phase import wrap
 
 MOST_PERIOD = 26        # tracks
 PERIODS, MORE = 2, 2    # periods, and tracks besides, that show a period

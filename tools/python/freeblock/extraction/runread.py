@@ -6,7 +6,7 @@ a law lies within `tolerance` of it on both sides."""
 
 import numpy as np
 
-from .edges import wrap
+from .phase import wrap
 
 GUARD = 3e-4            # turns: of the phase, and of what laws are known
 ROOM = 1.15             # times the lateness seen that a read may be off
@@ -64,16 +64,29 @@ class Meter:
         best = int(np.argmin((ends - 1 / run.spt - at - self.lead - MARGIN) % 1))
         return int(units[best]), float(ends[best])
 
+    def means(self, units, reads, row=False):
+        """The angles of units by so many reads of each, outliers apart. row: of one unit behind the
+        other, after one more: a drive that begins anywhere ends early a read that finds the head
+        within the unit, which only the first one does."""
+        units = np.asarray(units, dtype=np.int64)
+        if row:
+            seen = self.angles(np.repeat(units, reads + 1)).reshape(-1, reads + 1)[:, 1:]
+        else:
+            seen = self.angles(np.tile(units, reads)).reshape(reads, -1).T
+        unread = np.isnan(seen).all(axis=1)
+        seen[unread] = 0
+        first = seen[np.arange(len(seen)), np.argmax(np.isfinite(seen), axis=1)]
+        off = wrap(seen - first[:, None])
+        middle = np.nanmedian(off, axis=1)
+        near = np.abs(off - middle[:, None]) <= 2 * self.tolerance
+        # of two that are far apart neither is near their middle
+        many = near.sum(axis=1)
+        mean = np.where(many, np.where(near, off, 0).sum(axis=1) / np.maximum(many, 1), middle)
+        return np.where(unread, np.nan, first + mean)
+
     def mean(self, unit, reads):
-        """The angle of a unit by so many reads and one more, outliers apart: a drive that begins
-        anywhere ends early a read that finds the head within the unit, which only the first one
-        does."""
-        turns = self.angles([unit] * (min(max(int(reads), 1), MOST_READS) + 1))[1:]
-        turns = turns[np.isfinite(turns)]
-        if not len(turns):
-            return np.nan
-        off = wrap(turns - turns[0])
-        return float(turns[0] + np.mean(off[np.abs(off - np.median(off)) <= 2 * self.tolerance]))
+        """The same of one unit, read in a row."""
+        return float(self.means([unit], min(max(int(reads), 1), MOST_READS), row=True)[0])
 
     def off(self, units, want, room, paced=False):
         """How far units end from where they should, the nearest of a few reads of those farther

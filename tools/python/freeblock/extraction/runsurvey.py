@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .runmap import Run
-from .edges import wrap
+from .phase import wrap
 
 MOST_SPT = 16384        # units on a track
 GROWTH = 1.9            # from one distance to the next

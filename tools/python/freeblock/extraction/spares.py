@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from .. import ToolError
-from .anglelaw import wrap
+from .phase import wrap
 from .places import Layout
 
 # A block farther from all spares that are known than so much of a slot is in none

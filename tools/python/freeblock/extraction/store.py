@@ -106,11 +106,6 @@ def install(directory, model, identity):
     return path
 
 
-def is_kept(directory, disk):
-    """Whether there is a model of the disk and its firmware."""
-    return names.is_known(disk) and file_name(disk) in models(directory)
-
-
 def choose(directory, disk):
     """The path of a disk's model. None: it has none. ToolError: only for other firmware."""
     wanted = file_name(disk)

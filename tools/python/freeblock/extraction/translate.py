@@ -1,29 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The layout of a drive that translates addresses: places by asking (chart.py),
-angles by timing (angles.py).
+"""The layout of a drive that translates addresses: places by asking (chart.py), angles by timing.
 
     if translate.supported(dev):
         layout, notes = translate.extract(dev, phase)
+
+The law of a zone's angles is found as that of a run (rungrow.py), of which each track is one unit:
+tracks at growing distances are read, and where the law fails the zone is cut.
 """
 
 import numpy as np
 
 from .. import ToolError
-from .angles import recut, with_angles
 from .chart import Chart
 from .diagnostics import Translator
-from .places import Layout
+from .places import Layout, Zone
+from .rungrow import Growth
+from .runmap import Run
+from .runread import GUARD, Meter
 
 SOME_BLOCKS = 64        # that are tried before a drive is said to translate addresses
+READS = 5               # of a track's block, besides the first, which does not count
+SOME_TRACKS = 9         # of a last band that tell whether it follows the law of the others
+SHARES = (0.5, 0.25, 0.75)      # of a track, at which a block that can be read is looked for
 
 
 def supported(dev):
-    """Whether the drive translates blocks into places and back, and its physical blocks
-    lie on one track each."""
+    """Whether the drive translates blocks into places and back, its physical blocks
+    lie on one track each, and tracks are not too many to ask for."""
     ask = Translator(dev)
     if not ask.supported():
         return False
     try:
+        Chart(ask)
         for block in np.linspace(0, dev.blocks - 1, SOME_BLOCKS).astype(np.int64):
             place = ask.place(block)
             if ask.tenant(place.cyl, place.head, place.slot) != (block, place.moved):
@@ -31,6 +39,137 @@ def supported(dev):
     except ToolError:
         return False
     return True
+
+
+class _Tracks(Meter):
+    """A meter for which each track, (cylinder, head), is a unit that ends where it begins."""
+
+    def __init__(self, dev, phase, layout, cyl, head):
+        super().__init__(dev, phase)
+        self.blocks = Meter(dev, phase)
+        self.layout, self.cyl, self.head = layout, cyl, head
+        self.tolerance = (self.tolerance - GUARD) / READS ** 0.5 + GUARD
+        self.sigma /= READS ** 0.5
+
+    def angles(self, units, paced=False):
+        """Where tracks begin; NaN: none of their blocks can be read."""
+        units = np.asarray(units, dtype=np.int64)
+        found = np.full(len(units), np.nan)
+        cyl, head = self.cyl[units], self.head[units]
+        _, _, spt, start = self.layout.track_base(cyl, head)
+        for share in SHARES:
+            left = np.flatnonzero(np.isnan(found))
+            blocks = self.layout.block_at(cyl[left], head[left], start[left] + share)
+            left, blocks = left[blocks >= 0], blocks[blocks >= 0]
+            if not len(left):
+                break
+            slot = self.layout.locate(blocks)["slot"]
+            found[left] = self.blocks.means(blocks, READS, row=True) - (slot + 1) / spt[left]
+        return found
+
+
+def recut(layout, cuts):
+    """The same layout with zones that also begin at these cylinders, where bands begin."""
+    zones, index = [], layout.index
+    for number, zone in enumerate(layout.zones):
+        inside = [cut for cut in sorted(set(cuts)) if zone.first_cyl < cut <= zone.last_cyl]
+        slots, base = zone.cyl_slots(layout.heads), int(index.base[number])
+        bounds = [zone.first_cyl] + inside + [zone.last_cyl + 1]
+        slips = np.array(zone.slips, dtype=np.int64).reshape(-1, 2)
+        for first, end in zip(bounds, bounds[1:]):
+            low, high = ((cyl - zone.first_cyl) * slots for cyl in (first, end))
+            begin, stop = index.block_from(np.array([low, high]) + base, number)
+            if stop <= begin:
+                raise ValueError("no blocks from cylinder %d to %d" % (first, end - 1))
+            dead, last = index.number(np.array([begin, stop - 1]), number) - base
+            mine = slips[(slips[:, 0] > dead) & (slips[:, 0] < last)] - (low, 0)
+            zones.append(Zone(first, end - 1, zone.spt, zone.angle, zone.track_skew,
+                              zone.cyl_skew, int(dead) - low,
+                              int(high - low - (dead - low) - (stop - begin)), mine,
+                              [(a - low, b - low) for a, b in zone.remaps if low <= a < high],
+                              zone.head_spt))
+    return Layout(layout.heads, layout.cylinders, layout.order, zones, layout.surface_run)
+
+
+def _period(layout, cyls):
+    """Tracks after which a law's steps come again: those of a cylinder, or of one surface in a band
+    of some cylinders."""
+    return min(layout.surface_run, cyls) if layout.surface_run > 1 else layout.heads
+
+
+def _grown(meter, run, seen, end):
+    """Follow a run of tracks that begins with some whose angles are known."""
+    growth = Growth(meter, run, end)
+    growth.learn(*seen)
+    growth.fit()
+    return growth.grow()
+
+
+def _law(meter, period, end):
+    """The Run of the tracks of a zone that follow one law from the first one on."""
+    seen = np.arange(min(2, end))
+    angles = meter.angles(seen)
+    skew = float(angles[-1] - angles[0]) % 1 if len(seen) > 1 else 0.0
+    run = Run(0, len(seen), 1, float(angles[0]), skew)
+    run = _grown(meter, run, (seen, angles), min(period, end) if period > 1 else end)
+    if period == 1 or end <= period:
+        return run
+    more = np.array([0, 1, period, min(period + 1, end - 1)])
+    angles = meter.angles(more)
+    run = Run(0, period + 1, 1, run.angle, run.skew, lengths=[1] * period, period=period,
+              turn=float(angles[2] - angles[0]) % 1)
+    return _grown(meter, run, (more, angles), end)
+
+
+def _follow(meter, run, bands, wide, rest):
+    """Whether the tracks of a band of `rest` cylinders, narrower than the `wide` ones before it,
+    follow their law."""
+    heads = meter.layout.heads
+    some = np.unique(np.linspace(0, rest * heads - 1, SOME_TRACKS).astype(int))
+    at, step = np.divmod(some, rest)
+    want = run.angle + (bands * heads + at) * run.turn + (step - at * (wide - rest)) * run.skew
+    return not np.any(np.abs(meter.off(some, want, meter.tolerance)) > 2 * meter.tolerance)
+
+
+def _laws(dev, phase, layout, zone):
+    """[(first cylinder, angle, track_skew, cyl_skew)] of a zone's laws."""
+    def meter(first, cyls):
+        """A meter of the tracks of some cylinders, and how many they are."""
+        number = np.arange(cyls * layout.heads) + first * layout.heads
+        return _Tracks(dev, phase, layout, *layout.ordered(number)), len(number)
+
+    found, first, wide = [], zone.first_cyl, layout.surface_run
+    while first <= zone.last_cyl:
+        left = zone.last_cyl + 1 - first
+        rest = left % wide if left > wide else 0
+        tracks, many = meter(first, left - rest)
+        run = _law(tracks, _period(layout, left), many)
+        step = run.turn - (run.period - 1) * run.skew if run.period > 1 else run.skew
+        skews = (step, run.skew) if wide > 1 else (run.skew * (layout.heads > 1), step)
+        found.append((first, run.angle % 1, skews[0] % 1, skews[1] % 1))
+        if run.count == many:
+            bands = left // wide
+            if not rest or _follow(meter(first + left - rest, rest)[0], run, bands, wide, rest):
+                break
+        else:
+            bands = max(run.count // (layout.heads * wide), 1)
+        first += (bands + (layout.order == "serpentine-zone" and bands & 1)) * wide
+    return found
+
+
+def with_angles(dev, phase, layout, laws, save, progress):
+    """The layout with zones' angles and skews, cut where they change. laws: what save()
+    was given, after each zone, when an earlier attempt was cut short."""
+    for i, zone in enumerate(layout.zones):
+        if laws and laws[-1][0] >= zone.first_cyl:
+            continue
+        progress(i / len(layout.zones), "angles: zone %d of %d" % (i + 1, len(layout.zones)))
+        laws = laws + _laws(dev, phase, layout, zone)
+        save(laws)
+    cut = recut(layout, [first for first, *_ in laws])
+    for zone, (_, *law) in zip(cut.zones, laws):
+        zone.angle, zone.track_skew, zone.cyl_skew = law
+    return Layout(cut.heads, cut.cylinders, cut.order, cut.zones, cut.surface_run)
 
 
 def _spares(layout, moved):

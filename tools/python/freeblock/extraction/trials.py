@@ -46,11 +46,10 @@ class Chain:
 @dataclass
 class Trials:
     """What came of a chain, of its trials that count: whose, and the limit (onebit.py);
-    and how many did not count: strays, and those whose order the drive changed."""
+    and how many did not since the drive changed their order."""
 
     which: np.ndarray
     limit: np.ndarray
-    strays: int
     overtaken: int
 
 
@@ -108,8 +107,7 @@ def run(dev, layout, period, noise_sd, chain, settled_ns, begin=0.0, pairs=False
     # a drive that starts in the midst of a unit ends there, too
     steady = good & (left < width) & (left > -width - unit * period)
     limit = (wait + turns) * period + _amend(left, noise_sd, steady)
-    return Trials(chain.which[1:][steady], limit[steady], int(np.count_nonzero(good & ~steady)),
-                  int(np.count_nonzero(~order)))
+    return Trials(chain.which[1:][steady], limit[steady], int(np.count_nonzero(~order)))
 
 
 def _amend(left, noise_sd, good):

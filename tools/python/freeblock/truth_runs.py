@@ -8,10 +8,11 @@ a seek is the middle of what the drive takes over that distance, and its spread 
 
 import collections
 import random
+import statistics
+from bisect import bisect_right
+from itertools import accumulate
 
-import numpy as np
-
-from ..fbdrive_values import options, span
+from .fbdrive_values import options, span
 
 # Distances that are looked at: those up to NEAR, and as many for each doubling behind
 NEAR, EACH_DOUBLING = 8, 6
@@ -20,20 +21,23 @@ SPREAD_DISTANCES = 3    # one spread for so many seeks
 
 
 class Arm:
-    """How long a simulated drive's arm takes."""
+    """How long a simulated drive's arm takes: straight lines between points, the last one
+    continued."""
 
     def __init__(self, scalars, lists):
-        points = [(int(distance), int(ns)) for distance, ns in lists["seek"]]
-        if len(points) > 1:     # the last line continued
-            (d0, t0), (d1, t1) = points[-2:]
-            points.append((d1 + 10 ** 7, t1 + (t1 - t0) * 10 ** 7 / (d1 - d0)))
-        self.at, self.ns = np.array([(0, 0), *points], float).T
+        self.points = [(0, 0)] + [(int(distance), int(ns)) for distance, ns in lists["seek"]]
+        self.at = [distance for distance, _ in self.points]
         self.switch_ns = int(scalars.get("head_switch_ns", ["0"])[0])
 
     def ns_between(self, one, other):
-        """From (cylinder, surface) arrays to others, ns."""
-        ns = np.interp(np.abs(one[0] - other[0]), self.at, self.ns)
-        return np.where(one[1] != other[1], np.maximum(ns, self.switch_ns), ns)
+        """From a (cylinder, surface) to another, ns."""
+        distance = abs(one[0] - other[0])
+        behind = min(bisect_right(self.at, distance), len(self.at) - 1)
+        (d0, t0), (d1, t1) = self.points[behind - 1:behind + 1]
+        ns = t0 + (t1 - t0) * (distance - d0) / (d1 - d0)
+        if behind == 1 and distance > d1:
+            ns = t1     # of one point there is no line to go on with
+        return ns if one[1] == other[1] else max(ns, self.switch_ns)
 
 
 class Tracks:
@@ -41,16 +45,16 @@ class Tracks:
 
     def __init__(self, scalars, runs):
         displaced = [int(word) for word in scalars.get("displacement", [])] or [0] * 64
-        rows = [(int(run[0]), int(run[1]) + displaced[int(run[0])],
-                 -1 if run[2] == "out" else 1, int(run[3])) for run in runs]
-        self.surface, self.first, self.way, count = np.array(rows, np.int64).T
-        self.begin = np.concatenate(([0], np.cumsum(count)))
-        self.count = int(self.begin[-1])
+        self.rows = [(int(run[0]), int(run[1]) + displaced[int(run[0])],
+                      -1 if run[2] == "out" else 1) for run in runs]
+        self.begin = [0, *accumulate(int(run[3]) for run in runs)]
+        self.count = self.begin[-1]
 
-    def places(self, tracks):
-        """(cylinders, surfaces) of tracks."""
-        run = np.searchsorted(self.begin, tracks, side="right") - 1
-        return self.first[run] + self.way[run] * (tracks - self.begin[run]), self.surface[run]
+    def place(self, track):
+        """(cylinder, surface) of a track."""
+        run = bisect_right(self.begin, track) - 1
+        surface, first, way = self.rows[run]
+        return first + way * (track - self.begin[run]), surface
 
 
 def _distances(most):
@@ -70,10 +74,12 @@ def seeks(scalars, lists):
     rng = random.Random(tracks.count)
     points, spreads = [], []
     for distance in _distances(tracks.count - 1):
-        begins = np.array([rng.randrange(tracks.count - distance) for _ in range(PAIRS)])
-        ns = arm.ns_between(tracks.places(begins), tracks.places(begins + distance))
-        points.append((distance, max(int(np.median(ns)), 1)))
-        spreads.append((distance, int(np.sqrt(np.mean((ns - points[-1][1]) ** 2)))))
+        begins = [rng.randrange(tracks.count - distance) for _ in range(PAIRS)]
+        ns = [arm.ns_between(tracks.place(begin), tracks.place(begin + distance))
+              for begin in begins]
+        middle = max(int(statistics.median(ns)), 1)
+        points.append((distance, middle))
+        spreads.append((distance, int((sum((one - middle) ** 2 for one in ns) / PAIRS) ** 0.5)))
     return points, spreads
 
 
