@@ -206,9 +206,11 @@ def run(conf, only=None, now=None):
                 lines.append("%s: scrub: its record is of %s, and the clock says %s: it counts as "
                              "of now" % (name, _day(max(filter(None, before.values()))), _day(now)))
             keep(disk, record)
-        held = done == "start" and (
-            _crowd(disk, conf, running) or _failing(disk, conf) or
-            gate.Gate(name, said, began=record["began"]).why()) or None
+        held = None
+        if done == "start":
+            # SMART last: it is a command to the drive
+            held = _crowd(disk, conf, running) or \
+                gate.Gate(name, said, began=record["began"]).why() or _failing(disk, conf)
         if name not in running:
             waits.note(name, held)
         if held:
