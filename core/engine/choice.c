@@ -17,6 +17,8 @@ void fb_engine_init(struct fb_engine *e, const struct fb_engine_ops *ops)
 	e->lift = FB_LIFT_ALL;
 	e->auto_margin = true;
 	e->drive_orders = true;
+	/* one pause that comes late is enough at first */
+	e->pause_late = FB_ENGINE_PAUSE_LATE;
 }
 
 /* ---- places ---- */

@@ -407,7 +407,7 @@ static u64 wakes(struct host *host)
 }
 
 /* where the link has to wake up, and a turn is lost, hardly a request waits, until that is over */
-static void late_pauses(void)
+static void late_pauses(enum fb_cause cause)
 {
 	u32 i, paused[3] = { 0 };
 
@@ -417,6 +417,7 @@ static void late_pauses(void)
 		if (!host_next(&h, &d)) {
 			paused[min(i / 500, 2U)]++;
 			next_late();
+			assert_int_equal(d.cause, cause);
 			host_next(&h, &d);
 		}
 		while (E->nr_flight)
@@ -424,14 +425,15 @@ static void late_pauses(void)
 	}
 	assert_in_range(paused[0], 300, 500);
 	assert_in_range(paused[1], 3, 50);
-	assert_in_range(paused[2], 200, 1200);
+	assert_in_range(paused[2], 600, 1200);
 }
 
 static void pauses_that_come_late(void **state)
 {
-	late_pauses();
+	h.guard_ppm = FB_PPM;
+	late_pauses(FB_CAUSE_PLAIN);
 	find(FB_PLAN_SEPARATE, 1);
-	late_pauses();
+	late_pauses(FB_CAUSE_SEPARATE);
 }
 
 /* not without blocks that are wanted, not if it may not be held back, and once only */
