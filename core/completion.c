@@ -281,6 +281,7 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
 	r->end.verdict = FB_HEAD_ODD;
 	if (!c->watched || c->failed || !fb_completion_end_place(l->dm, c, &place)) {
 		fb_head_lose(l->head);
+		l->head->ahead_lbn = 0;
 		return;
 	}
 	r->predicted_ns = fb_completion_end_ns(c);

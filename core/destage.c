@@ -79,7 +79,7 @@ void fb_destage_set_cache(struct fb_destage *d, bool on, u64 now)
 
 bool fb_destage_orders(const struct fb_destage *d, bool alone)
 {
-	return d->on && d->reads < FB_DESTAGE_READS && !(alone && d->sure && d->reads);
+	return d->on && d->reads < FB_DESTAGE_READS && !(alone && d->sure && d->reads > 1);
 }
 
 void fb_destage_arrived(struct fb_destage *d, bool write)

@@ -62,8 +62,8 @@ void fb_destage_set_cache(struct fb_destage *d, bool on, u64 now);
 
 /*
  * Is the drive to order? While there are writes, which would wait for the medium if held back.
- * @alone: at most one foreground request is outstanding. A read that finds a drive with nothing to
- * write has a gap.
+ * @alone: at most one foreground request is outstanding. From the second read behind a write on one
+ * has a gap, if the drive surely has nothing to write.
  */
 bool fb_destage_orders(const struct fb_destage *d, bool alone);
 

@@ -101,7 +101,9 @@ static void fb_engine_flip(struct fb_engine *e)
  */
 bool fb_engine_decide(struct fb_engine *e, u64 now_ns)
 {
-	bool alone = fb_orders_is_random(&e->orders) && fb_engine_outstanding(e) < 2;
+	/* what the drive has in its own order is not predicted */
+	bool alone = e->destage->sure && (!e->drive_orders || e->nr_flight == e->nr_idle) &&
+		     fb_orders_is_random(&e->orders) && fb_engine_outstanding(e) < 2;
 	bool drives = fb_engine_is_drives(e, now_ns) || fb_destage_orders(e->destage, alone);
 	bool changed;
 
@@ -115,21 +117,29 @@ bool fb_engine_decide(struct fb_engine *e, u64 now_ns)
 
 /* ---- plans ---- */
 
+/* a plan is not used, or not in time: the host needs longer than believed */
+static void fb_engine_note_late(struct fb_engine *e)
+{
+	if (!fb_gap_plan(e->mail) && !fb_round_has_plan(e))
+		return;
+	e->stats->too_late++;
+	e->wake_ns = min(2 * e->wake_ns, dm_period_ns(e->dm));
+}
+
 /* make the choice final, and get the plan for the gap before it; NULL: none, or it is too late */
 static const struct fb_plan *fb_engine_take_plan(struct fb_engine *e, u64 now_ns)
 {
 	const struct fb_plan *plan;
 
-	if (!e->nr_flight && !e->paused)
+	/* behind a pause the drive must be idle, as it was to be */
+	if (!e->nr_flight == !e->paused)
 		return NULL;
 	if (e->ops->search)
 		e->ops->search(e, now_ns);
+	now_ns = e->ops->now(e);
 	/* then no request may be preferred for a plan that cannot be used */
-	if (!e->paused && fb_engine_too_late(e, e->ops->now(e))) {
-		if (fb_gap_plan(e->mail) || fb_round_has_plan(e)) {
-			e->stats->too_late++;
-			e->wake_ns = min(2 * e->wake_ns, dm_period_ns(e->dm));
-		}
+	if (e->paused ? now_ns > e->pause_ns : fb_engine_too_late(e, now_ns)) {
+		fb_engine_note_late(e);
 		return NULL;
 	}
 	fb_round_settle(e);
@@ -195,7 +205,6 @@ static struct fb_engine_rq *fb_engine_begin_plan(struct fb_engine *e, const stru
 	if (!rq)
 		return NULL;
 	e->pinned = true;
-	e->paused = false;
 	fb_gap_void(e->mail);
 	e->stats->several += plan->npieces > 1;
 	return rq;
@@ -275,8 +284,11 @@ static struct fb_engine_rq *fb_engine_fill(struct fb_engine *e, struct fb_engine
 	} else if (!e->choice.req) {
 		fb_engine_choose_again(e, now_ns);
 	}
-	if (fb_engine_pause(e, now_ns))
+	if (fb_engine_may_pause(e, now_ns)) {
+		fb_engine_note_late(e);
+		fb_engine_pause(e, now_ns);
 		return NULL;
+	}
 	plan = fb_engine_take_plan(e, now_ns);
 	fb_round_charge(e, e->nr_flight ? &e->tail : &head, now_ns);
 	if (plan && plan->kind == FB_PLAN_PREPEND)

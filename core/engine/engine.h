@@ -119,7 +119,8 @@ struct fb_engine_ops {
 	void (*take)(struct fb_engine *e, struct fb_engine_rq *rq);
 	/* send a command; returns the time. NULL: the host does it later */
 	u64 (*submit)(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns);
-	void (*hold)(struct fb_engine *e, u64 until_ns);	/* call fb_engine_next() then */
+	/* call fb_engine_next() then; NULL: the host looks at fb_engine.window_ns */
+	void (*hold)(struct fb_engine *e, u64 until_ns);
 	void (*priced)(struct fb_engine *e);	/* fb_round.joint has ended a window */
 };
 
@@ -183,6 +184,7 @@ struct fb_engine {
 	bool tail_known;		/* @tail is valid */
 	struct dm_place tail;		/* where the head will be at the end of the last one sent */
 	u64 window_ns;			/* nothing is sent until then; 0: it may be */
+	u64 pause_ns;			/* a plan made in a pause must be sent by then */
 	u64 wake_ns;			/* estimated time to send a command that was held back */
 };
 
@@ -305,10 +307,12 @@ void fb_engine_lose_head(struct fb_engine *e);
 void fb_engine_send(struct fb_engine *e, struct fb_engine_rq *rq, const struct fb_engine_send *d,
 		    u64 now_ns);
 /*
- * Give the search time before the choice is sent to a drive that is idle, or about to be, if its
- * sector comes so much later that nothing is lost. True: nothing is sent yet.
+ * May the choice wait for its plan, as the drive is idle or about to be, and its sector comes so
+ * much later that no turn is lost?
  */
-bool fb_engine_pause(struct fb_engine *e, u64 now_ns);
+bool fb_engine_may_pause(struct fb_engine *e, u64 now_ns);
+/* Then have it wait: nothing is sent yet. */
+void fb_engine_pause(struct fb_engine *e, u64 now_ns);
 /* Is the next command still held back? */
 bool fb_engine_is_holding(const struct fb_engine *e, u64 now_ns);
 /* Will the drive, which has a command, finish before one that is sent now reaches it? */

@@ -23,7 +23,11 @@ static bool fb_engine_may_hold(const struct fb_engine *e)
 {
 	const struct fb_policy_req *req = e->choice.req;
 
-	return !req || fb_completion_may_hold(req->write, req->nsect);
+	if (!req)
+		return true;
+	/* a cached write that comes in a pause does not wait for the medium */
+	return fb_completion_may_hold(req->write, req->nsect) &&
+	       !(e->paused && fb_engine_is_cached(e, fb_engine_chosen(e)));
 }
 
 static bool fb_engine_hold(struct fb_engine *e, u64 now_ns)
@@ -63,32 +67,43 @@ static bool fb_engine_rest_place(const struct fb_engine *e, u64 ns, struct dm_pl
 	return !e->nr_flight || e->tail_known;
 }
 
-bool fb_engine_pause(struct fb_engine *e, u64 now_ns)
+/* is the drive idle, or about to be? */
+static bool fb_engine_is_ending(const struct fb_engine *e, u64 now_ns)
 {
-	u64 send_ns = now_ns + e->lead_ns, pause_ns = e->lead_ns + e->wake_ns;
+	u64 end_ns = e->nr_flight ? fb_completion_end_ns(&fb_engine_last(e)->cmd) : now_ns;
+
+	return end_ns && e->nr_flight < FB_ENGINE_DEPTH && !e->nr_untracked &&
+	       end_ns < now_ns + e->lead_ns && end_ns + e->head.tolerance_ns >= now_ns;
+}
+
+bool fb_engine_may_pause(struct fb_engine *e, u64 now_ns)
+{
 	const struct fb_policy_choice *choice = &e->choice;
+	u64 pause_ns = e->lead_ns + e->wake_ns;
 	struct dm_place from;
 
-	if (e->paused || !e->hold || e->depth != FB_ENGINE_DEPTH || e->nr_flight > 1 ||
-	    e->nr_untracked || !choice->predicted || choice->expired ||
-	    !fb_engine_may_hold(e) || !e->ops->may_read(e, now_ns) ||
-	    fb_engine_is_cached(e, fb_engine_chosen(e)) ||
-	    (e->nr_flight && !fb_engine_too_late(e, now_ns)) ||
-	    fb_engine_gap_ns(e) < FB_ENGINE_PAUSES * pause_ns)
+	if (e->paused || !e->hold || e->depth != FB_ENGINE_DEPTH || !choice->predicted ||
+	    choice->expired || !fb_engine_may_hold(e) || !e->ops->may_read(e, now_ns) ||
+	    fb_engine_is_cached(e, fb_engine_chosen(e)) || !fb_engine_is_ending(e, now_ns) ||
+	    fb_engine_gap_ns(e) < FB_ENGINE_PAUSES * pause_ns ||
+	    !fb_engine_rest_place(e, now_ns + pause_ns, &from))
 		return false;
-	pause_ns += fb_completion_overhead_ns(e->dm, false);
-	if (!fb_engine_rest_place(e, now_ns + pause_ns, &from))
-		return false;
-	if (e->pause_late > FB_ENGINE_PAUSE_LATE && ++e->pauses % FB_ENGINE_PAUSE_EVERY)
-		return false;
-	e->paused = true;
+	return e->pause_late <= FB_ENGINE_PAUSE_LATE || !(++e->pauses % FB_ENGINE_PAUSE_EVERY);
+}
+
+void fb_engine_pause(struct fb_engine *e, u64 now_ns)
+{
+	u64 overhead_ns = fb_completion_overhead_ns(e->dm, false);
+	struct dm_place from;
+
+	e->pause_ns = now_ns + e->lead_ns + e->wake_ns;
+	e->tail_known = fb_engine_rest_place(e, e->pause_ns + overhead_ns, &from);
 	e->tail = from;
-	e->tail_known = true;
-	e->window_ns = send_ns;
+	e->paused = true;
+	e->window_ns = now_ns + e->lead_ns;
 	fb_engine_choose(e, &e->tail, now_ns);
 	if (e->ops->hold)
-		e->ops->hold(e, send_ns);
-	return true;
+		e->ops->hold(e, e->window_ns);
 }
 
 bool fb_engine_too_late(const struct fb_engine *e, u64 now_ns)
@@ -140,6 +155,8 @@ void fb_engine_send(struct fb_engine *e, struct fb_engine_rq *rq, const struct f
 		    u64 now_ns)
 {
 	fb_engine_describe(e, rq, d, now_ns);
+	/* whatever is sent ends a pause */
+	e->paused = false;
 	if (e->ops->submit) {
 		now_ns = e->ops->submit(e, rq, now_ns);
 		rq->cmd.sent_ns = now_ns;

@@ -26,7 +26,7 @@ def function(file, name):
 
 def returned(file, name):
     """The texts that it returns."""
-    return set(re.findall(r'return "([^"]+)";', function(file, name)))
+    return set(re.findall(r'return (?:[^;"]*\? )?"([^"]+)"', function(file, name)))
 
 
 def reasons():

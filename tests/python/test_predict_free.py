@@ -51,7 +51,8 @@ class Yield(unittest.TestCase):
 
     def test_conservatism(self):
         """The more the less is read, and the less it costs; never more than passes in the latency;
-        none in a closed loop of one, nor under an order that predicts nothing."""
+        a closed loop of one, whose gaps are all of an idle drive, has 6.46 to 6.62 MB/s in the
+        simulator (seeds 1 to 3); none under an order that predicts nothing."""
         found = [predicted(FreeSettings(conservatism=c * 1e-6)) for c in range(0, 1000, 200)]
         self.assertEqual(found, sorted(found, key=lambda f: -f.fresh / f.gaps_per_second))
         self.assertEqual(found, sorted(found, key=lambda f: -f.slowdown))
@@ -61,7 +62,7 @@ class Yield(unittest.TestCase):
         for policy in ("sstf", "sptf", "sptf-sw"):
             of_one = predicted(FreeSettings(policy=policy), outstanding=2)
             self.assertAlmostEqual(of_one.latency_mean / ATLAS.revolution_time, 0.5, places=6)
-        self.assertEqual(predicted(outstanding=1).fresh, 0)
+        self.assertAlmostEqual(predicted(outstanding=1).fresh / 6.54e6, 1, delta=.1)
         self.assertEqual(predicted(FreeSettings(policy="clook")).fresh, 0)
 
     def test_refused(self):
@@ -100,9 +101,10 @@ class Queue(unittest.TestCase):
 
     def test_idle(self):
         """Hardly any load: idle is what is left. Poisson arrivals end an idle stretch after the
-        mean time between them, pauses of the trace apart. Seen to fail: pauses in it."""
+        mean time between them, pauses of the trace apart. What is read is a tenth of what a gap
+        brings, which is less than a track has. Seen to fail: pauses in it."""
         found = predicted(rate=0.1)
-        self.assertLess(found.fresh, 1e3)
+        self.assertLess(found.fresh, 0.1 * ATLAS.track_bytes())
         self.assertAlmostEqual(found.idle_fraction, 1 - 0.1 * found.response_alone, delta=1e-4)
         paused = dataclasses.replace(workload(rate=30.0), effective_request_rate=40.0)
         self.assertAlmostEqual(free_bandwidth(ATLAS, paused).idle_mean, 0.025)

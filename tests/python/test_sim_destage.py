@@ -52,9 +52,9 @@ class Loads(unittest.TestCase):
         return alone, scan
 
     def test_load(self):
-        """30 and 60 %: these seeds have 116.5 and 65.1 MB/s, 5 % less and more are let through. The
-        account is true within a half: it has 1.17 and .90 of the truth."""
-        for rate, free in (("24", (111, 122)), ("48", (62, 68))):
+        """30 and 60 %: these seeds have 114.6 and 63.2 MB/s, 5 % less and more are let through. The
+        account is true within a half: it has 1.22 and .97 of the truth."""
+        for rate, free in (("24", (109, 120)), ("48", (60, 66))):
             alone, scan = self.beside(rate, free)
             true = mean(scan, "read_ms", "mean") - mean(alone, "read_ms", "mean")
             charged = mean(scan, "idle", "mean_us") / 1e3
@@ -71,7 +71,7 @@ class Loads(unittest.TestCase):
 
     def test_fsync(self):
         """Flushes, which the scheduler does not see: as fast as without a scan."""
-        alone, scan = self.beside("48", (58, 66), fsync="0.5")
+        alone, scan = self.beside("48", (57, 64), fsync="0.5")
         self.assertGreater(mean(alone, "flush_ms", "mean"), 5)
         self.assertLess(mean(scan, "flush_ms", "mean"), 1.1 * mean(alone, "flush_ms", "mean"))
 
@@ -84,11 +84,11 @@ class Loads(unittest.TestCase):
 
     def test_delay(self):
         """A drive that holds writes back for 100 ms: as much as with two commands, and cheaper.
-        These seeds have 103.3 MB/s."""
+        These seeds have 102.0 MB/s."""
         slow = {"set": "destage_delay_ns 100000000", "rate": "24"}
         alone, scan = runs(MANY, **ALONE, **slow), runs(MANY, **MODULE, **slow)
         two = runs(MANY, **{**MODULE, "depth": "2"}, **slow)
-        self.assertTrue(98 < mean(scan, "free_mb_s") < 109, mean(scan, "free_mb_s"))
+        self.assertTrue(97 < mean(scan, "free_mb_s") < 107, mean(scan, "free_mb_s"))
         self.assertGreater(mean(scan, "free_mb_s"), 0.9 * mean(two, "free_mb_s"))
         self.assertLess(mean(scan, "write_ms", "mean"), 1.02 * mean(alone, "write_ms", "mean"))
 

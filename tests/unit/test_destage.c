@@ -80,6 +80,9 @@ static void test_orders_but_one(void **state)
 	(void)state;
 	fb_destage_init(&d, TURN);
 	fb_destage_set_cache(&d, true, 0);
+	d.sure = true;
+	fb_destage_arrived(&d, false);
+	assert_true(fb_destage_orders(&d, true));
 	fb_destage_arrived(&d, false);
 	d.sure = false;
 	assert_true(fb_destage_orders(&d, true));

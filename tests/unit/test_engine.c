@@ -436,6 +436,24 @@ static void pauses_that_come_late(void **state)
 	late_pauses(FB_CAUSE_SEPARATE);
 }
 
+/* woken too late it uses no plan, and the host counts as slower */
+static void pause_that_ends_late(void **state)
+{
+	struct host_rq *b;
+
+	find(FB_PLAN_PREPEND, 1);
+	do
+		b = read_at(5000000 + h.begun * 80000);
+	while (host_next(&h, &d) && host_run(&h));
+	h.now = E->window_ns + HOST_WAKE_NS + 1;
+	host_timer(&h);
+	assert_ptr_equal(host_next(&h, &d), b);
+	assert_int_equal(d.cause, FB_CAUSE_PLAIN);
+	assert_int_equal(h.stats.too_late, 1);
+	assert_int_equal(E->wake_ns, 2 * HOST_WAKE_NS);
+	assert_false(E->paused);
+}
+
 /* not without blocks that are wanted, not if it may not be held back, and once only */
 static void no_pause(void **state)
 {
@@ -1005,7 +1023,7 @@ static void alone_behind_a_clean_cache(void **state)
 		fb_engine_decide(E, h.now);
 		do {
 			a = read_at(5000000 + h.begun * 80000);
-			h.destage.reads = 1;
+			h.destage.reads = 2;
 			h.destage.sure = true;
 			fb_engine_decide(E, h.now);
 			assert_false(E->drive_orders);
@@ -1013,7 +1031,7 @@ static void alone_behind_a_clean_cache(void **state)
 		} while (host_next(&h, &d) && host_run(&h));
 		assert_true(E->paused);
 		b = host_arrive(&h, 9000000, 8, i);
-		h.destage.reads = !i;
+		h.destage.reads = i ? 0 : 3;
 		assert_true(fb_engine_decide(E, h.now));
 		assert_int_equal(E->window_ns, 0);
 		assert_non_null(host_next(&h, &d));
@@ -1082,6 +1100,7 @@ int main(void)
 		TEST(pause_costs_nothing),
 		TEST(pause_ends_with_plan),
 		TEST(pause_beside_one_that_ends),
+		TEST(pause_that_ends_late),
 		TEST(pauses_that_come_late),
 		TEST(no_pause),
 		TEST(no_window_in_the_past),

@@ -5,8 +5,9 @@ what that would cost. Not in the paper.
 free_bandwidth() puts together the requests pending when the next is chosen (queue.py), the gap
 before it (choice.py), and what a gap brings on a map where everything is wanted (freeyield.py).
 Two commands are at the drive, so that overheads hide behind the command before, and a
-closed loop of N processes leaves N - 1 to choose from. Nothing is read in a gap without a
-request that waits, nor under clook, which does not predict.
+closed loop of N processes leaves N - 1 to choose from. A request that finds the drive idle has a
+gap, too, but waits for its plan first; not of a drive that reads ahead, whose head has gone on
+meanwhile. Nothing is read in a gap under clook, which does not predict.
 """
 
 import dataclasses
@@ -18,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import ToolError
-from . import choice, compose, queue
+from . import choice, compose, freeidle, queue
 from .freeyield import SECTOR, FreeSettings, gap_yield, granule_bytes
 from .mechanism import Mechanism
 from .queue import Moments, Services
@@ -36,6 +37,7 @@ UNIT = 4096             # bytes
 LEAST_CV2 = 0.1         # from which on sizes vary, in units
 MOST_UNITS = 65
 NEAREST = 64.0          # cylinders: to what a gap's mean distance is rounded
+PAUSE, PAUSES = 300e-6, 4        # s; core/engine/engine.h, FB_ENGINE_PAUSES
 LEAST_TRACK = 2.0       # granules: of shorter tracks nearly all lie across a track's end
 
 
@@ -144,6 +146,17 @@ class Load:
         found = gap_yield(self.device, self.settings, self.distance(chosen), ways)
         return self.reads @ found[0], self.reads @ found[1]
 
+    def idle_gap(self, con):
+        """Bytes that a request brings which finds the drive idle."""
+        if freeidle.reads_ahead(self.device):
+            return 0.0
+        chosen = self.choice(1)
+        brings = self.gap(chosen, con)[0]
+        at = np.arange(len(brings))
+        wait = PAUSE / self.turn * len(brings)
+        return float(chosen.latency_pmf @ np.where(at >= PAUSES * wait,
+                                                   np.interp(at - wait, at, brings), 0))
+
     def distance(self, chosen):
         """Cylinders, rounded: a gap's mean distance, by its mean seek."""
         settle = self.device.write_settle * self.reads[1]
@@ -237,13 +250,14 @@ def _check_tracks(device, settings):
 
 class _Found(NamedTuple):
     """queue.Queued without a task, and with one; the Choice over all gaps; bytes by latency; share
-    of requests with a gap."""
+    of requests that have a gap as something is at the drive."""
 
     alone: queue.Queued
     busy: queue.Queued
     chosen: choice.Choice
     brings: np.ndarray
     share: float
+    idle_gap: float = 0.0       # bytes before each of the others
 
 
 def free_bandwidth(device, workload, settings=None):
@@ -266,18 +280,21 @@ def free_bandwidth(device, workload, settings=None):
         busy, _ = _queue(load, lambda each: load.loss(each, con[0], plans))
         if not math.isfinite(busy.response):
             busy = alone
-    return _result(load, _Found(alone, busy, chosen, brings, share))
+    idle_gap = load.idle_gap(con) if share < 1 and not saturated else 0.0
+    return _result(load, _Found(alone, busy, chosen, brings, share, idle_gap))
 
 
 def _result(load, found):
     """All figures."""
-    alone, busy, chosen, brings, share = found
+    alone, busy, chosen, brings, share, idle_gap = found
     saturated = not math.isfinite(alone.response)
     responses = [None if saturated else each.response for each in (alone, busy)]
     lasting = load.workload.arrival_process == "poisson" and busy.utilisation < 1
     return FreeBandwidth(
-        fresh=busy.throughput * share * float(chosen.latency_pmf @ brings),
-        gaps_per_second=busy.throughput * share, gap_mean=chosen.seek + chosen.latency,
+        fresh=busy.throughput * (share * float(chosen.latency_pmf @ brings) +
+                                 (1 - share) * idle_gap),
+        gaps_per_second=busy.throughput * (1 if idle_gap else share),
+        gap_mean=chosen.seek + chosen.latency,
         latency_mean=chosen.latency, latency_share=chosen.latency / alone.service,
         response_alone=responses[0], foreground_response=responses[1],
         slowdown=1 - busy.throughput / alone.throughput, utilisation=busy.utilisation,
