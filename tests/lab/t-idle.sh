@@ -93,6 +93,8 @@ drive_off toy
 disk=$(drive_new a atlas10k.fbdrive "") || exit 1
 sched_set "$disk" freeblock
 model_load "$disk" atlas10k.fbmodel
+# gaps have a limit of their own: none is used
+iosched "$disk" conservatism_us 10000
 slower=""
 slowdowns 1 45
 # The mean of 45 is 26 off by chance (bounds): if they say that the goal is missed, so have to 135

@@ -8,7 +8,7 @@
 #
 # lab-freeblock: scan scrub
 # lab-kernel-modules: dm-crypt xts aes_generic ecb
-# lab: kernel=stock clock=icount smp=1 timeout=400
+# lab: set=soak kernel=stock clock=icount smp=1 timeout=400
 
 . /lab/lib.sh
 

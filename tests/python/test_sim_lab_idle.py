@@ -182,8 +182,8 @@ class Idle(unittest.TestCase):
         return lab
 
     def test_off(self):
-        """The cache off. At 60 % the lab has 5.6 % less MB/s on the mean of two seeds, and reads take
-        2.9 % longer: a search takes no time in the simulator, and a pause is short."""
+        """The cache off. At 60 % the lab has 5.6 % less MB/s on the mean of two seeds, and reads
+        take 2.9 % longer: a search takes no time in the simulator, and a pause is short."""
         self.compare("off", {24: (8, 5), 48: (8, 5), 79: (10, 5)})
 
     def test_on(self):
