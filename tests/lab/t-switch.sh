@@ -109,7 +109,7 @@ sched_set "$disk" freeblock
 expect_eq "they have swapped" "$(id "$two") $(id "$other")" "$one_id $two_id"
 expect_eq "no other directory" "$(names /sys/kernel/freeblock)" "$two $other "
 expect_eq "nor in debugfs" "$(names /sys/kernel/debug/freeblock)" "$two $other "
-expect_eq "with all its files" "$(find "$(debug "$two")" -type f | wc -l)" 7
+expect_eq "with all its files" "$(find "$(debug "$two")" -type f | wc -l)" 8
 expect_eq "as many files" "$(find "$(fb "$two")" | wc -l)" "$(find "$(fb "$other")" | wc -l)"
 
 # ---- the module goes while directories are still to be made ----

@@ -169,13 +169,16 @@ expect_ok "it goes on" wait_for 60 sh -c "grep -q '^p running 1500 1500 ' $tasks
 do_task "bits p 24000 8000 4"
 expect_ok "every fourth block" wait_for 60 sh -c "grep -q '^p running 1750 1750 ' $tasks/state"
 echo 0 > "$(fb "$disk")/idle_mean_us"
+# a read that is promoted has a gap before it
+iosched "$disk" conservatism_us 10000
 do_task "add p 32000 1600"
 sleep 2
-expect_eq "no idle reads: nothing comes" "$(field p 4)" 1750
+expect_eq "no idle reads, no gaps: nothing comes" "$(field p 4)" 1750
 do_task "promote p 32000 800"
 expect_ok "promoted: it comes" wait_for 10 sh -c "grep -q '^p running 1950 1850 ' $tasks/state"
 sleep 1
 expect_eq "and no more than that" "$(field p 4)" 1850
+iosched "$disk" conservatism_us auto
 # after ten seconds a rate is known, and then one that is late reads beside others
 if [ "$LAB_CLOCK" = icount ]; then
 	do_task "foreground p 500000"
