@@ -11,7 +11,7 @@
 # does not end one; refused commands whose data are taken for theirs.
 #
 # lab-programs: extract mechdisk-host
-# lab-python: freeblock.extraction.device
+# lab-python: freeblock.extraction.device freeblock.extraction.phase
 # lab: kernel=stock clock=icount smp=1 timeout=180
 
 . /lab/lib.sh
@@ -25,8 +25,8 @@ import os, signal, sys, time
 sys.path.insert(0, "/bin/python")
 import numpy
 from freeblock import ToolError
-from freeblock.extraction import device
 from freeblock.extraction.device import *
+from freeblock.extraction.phase import Phase
 
 
 def check(name, right, said=""):
@@ -122,10 +122,9 @@ r = real.run(real.ops([9, 9, 9], wait=[now + 30000000, 20000000, 0],
 check("an instant", 0 <= int(r["submit"][0]) - now - 30000000 < 100000, r)
 check("a wait", 0 <= int(r["submit"][1] - r["done"][0]) - 20000000 < 100000, r)
 check("overlap", r["submit"][2] < r["done"][1], r)
-found = device.noise(real)
-print("# noise: %s" % vars(found))
-check("noise: the turn", abs(found.turn_ns / turn - 1) < 1e-4, found.turn_ns)
-check("noise: the rotation is seen", found.visible and found.jitter_ns < 50000, found.jitter_ns)
+phase = Phase.measure(real, seconds=2)
+check("phase: the turn", abs(phase.local_ns / turn - 1) < 1e-4, phase.local_ns)
+check("phase: the rotation is seen", phase.late_ns < 50000, phase.late_ns)
 check("disk time", 0 < real.disk_ns < real.now(), real.disk_ns)
 real.close()
 EOF2
@@ -174,9 +173,9 @@ blocks = numpy.array([real.blocks - 1, 1, 4000000000, 5000000000, 77])
 same("large: statuses", status, [0] * 11)
 late = (at - want_at + 0.5) % 1 - 0.5
 check("large: angles within 0.2 % of a turn", numpy.abs(late).max() < 0.002, late)
-found = device.noise(real)
-check("large: hits are told from reads", 0 < found.hit_ns < turn / 10, vars(found))
-check("large: the rotation is seen", found.visible, found.reason)
+phase = Phase.measure(real, seconds=2)
+check("large: the turn", abs(phase.local_ns / turn - 1) < 1e-4, phase.local_ns)
+check("large: the rotation is seen", phase.late_ns < 50000, phase.late_ns)
 EOF2
 
 # ---- ends
