@@ -71,7 +71,7 @@ static const char *fb_snapshot_free_reads(struct fb_disk *disk, const struct fb_
 		return fb_measure_bars(disk, FB_COST_GAPS);
 	if (!fb_guard_on(&disk->guard, ktime_get_ns()))
 		return "off: they cost the foreground too many turns";
-	if (sched->engine.drive_orders && fb_destage_orders(&disk->destage, false))
+	if (sched->engine.drive_orders && fb_destage_orders(&disk->destage))
 		return "off: the drive orders, as its write cache is in use";
 	return "on";
 }

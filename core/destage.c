@@ -77,9 +77,14 @@ void fb_destage_set_cache(struct fb_destage *d, bool on, u64 now)
 	d->at_ns = now;
 }
 
-bool fb_destage_orders(const struct fb_destage *d, bool alone)
+bool fb_destage_orders(const struct fb_destage *d)
 {
-	return d->on && d->reads < FB_DESTAGE_READS && !(alone && d->sure && d->reads > 1);
+	return d->on && d->reads < FB_DESTAGE_READS;
+}
+
+bool fb_destage_rests(const struct fb_destage *d)
+{
+	return d->on && d->sure && d->reads > 1;
 }
 
 void fb_destage_arrived(struct fb_destage *d, bool write)

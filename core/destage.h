@@ -60,12 +60,10 @@ void fb_destage_forget(struct fb_destage *d, u64 now);
 /* Is the drive's write-back cache on? */
 void fb_destage_set_cache(struct fb_destage *d, bool on, u64 now);
 
-/*
- * Is the drive to order? While there are writes, which would wait for the medium if held back.
- * @alone: at most one foreground request is outstanding. From the second read behind a write on one
- * has a gap, if the drive surely has nothing to write.
- */
-bool fb_destage_orders(const struct fb_destage *d, bool alone);
+/* Is the drive to order? While there are writes, which would wait for the medium if held back. */
+bool fb_destage_orders(const struct fb_destage *d);
+/* Has its cache surely nothing to write, and were the last two requests reads? */
+bool fb_destage_rests(const struct fb_destage *d);
 
 /* A foreground request has come. */
 void fb_destage_arrived(struct fb_destage *d, bool write);

@@ -21,7 +21,7 @@ struct fb_orders {
 	/* where the last request of each stream ended, that served last first */
 	u64 end[FB_ORDERS_STREAMS];
 	u32 follow;	/* share of the last requests that went on a stream; FB_ONE: all */
-	u32 share;			/* likewise, with another one outstanding */
+	u32 share;	/* of those that went on a stream while another request was outstanding */
 	u32 measured;			/* requests noted, FB_ORDERS_MEASURE at most */
 	bool stream;			/* the foreground is a stream, until @stream_ns */
 	u64 stream_ns;			/* then, unless requests go on a stream */

@@ -67,7 +67,7 @@ static void fb_host_decided(struct fb_engine *e, bool changed)
 	struct fb_disk *disk = fb_host_disk(e);
 	u64 measure_ns = fb_measure_due_ns(disk), due_ns = e->orders.due_ns;
 
-	if (!e->auto_depth || (e->drive_orders && fb_destage_orders(&disk->destage, false)))
+	if (!e->auto_depth || (e->drive_orders && fb_destage_orders(&disk->destage)))
 		due_ns = 0;
 	else if (fb_coverage_wants(disk))
 		due_ns = max(due_ns, disk->guard.off_until_ns);

@@ -73,6 +73,16 @@ static bool fb_engine_is_drives(struct fb_engine *e, u64 now_ns)
 	return fb_orders_decide(&e->orders, &v);
 }
 
+/*
+ * Has a random request that comes alone a gap though there is a write cache? Not beside what the
+ * drive has in its own order, which is not predicted.
+ */
+static bool fb_engine_is_lone(const struct fb_engine *e)
+{
+	return fb_destage_rests(e->destage) && fb_orders_is_random(&e->orders) &&
+	       (!e->drive_orders || e->nr_flight == e->nr_idle) && fb_engine_outstanding(e) < 2;
+}
+
 static void fb_engine_flip(struct fb_engine *e)
 {
 	struct fb_engine_rq *rq;
@@ -101,12 +111,9 @@ static void fb_engine_flip(struct fb_engine *e)
  */
 bool fb_engine_decide(struct fb_engine *e, u64 now_ns)
 {
-	/* what the drive has in its own order is not predicted */
-	bool alone = e->destage->sure && (!e->drive_orders || e->nr_flight == e->nr_idle) &&
-		     fb_orders_is_random(&e->orders) && fb_engine_outstanding(e) < 2;
-	bool drives = fb_engine_is_drives(e, now_ns) || fb_destage_orders(e->destage, alone);
-	bool changed;
+	bool drives = fb_engine_is_drives(e, now_ns), changed;
 
+	drives |= fb_destage_orders(e->destage) && !fb_engine_is_lone(e);
 	drives = (e->auto_depth && drives) || e->ops->unmapped(e) || e->ops->unphased(e, now_ns);
 	changed = drives != e->drive_orders;
 	if (changed)
@@ -116,15 +123,6 @@ bool fb_engine_decide(struct fb_engine *e, u64 now_ns)
 }
 
 /* ---- plans ---- */
-
-/* a plan is not used, or not in time: the host needs longer than believed */
-static void fb_engine_note_late(struct fb_engine *e)
-{
-	if (!fb_gap_plan(e->mail) && !fb_round_has_plan(e))
-		return;
-	e->stats->too_late++;
-	e->wake_ns = min(2 * e->wake_ns, dm_period_ns(e->dm));
-}
 
 /* make the choice final, and get the plan for the gap before it; NULL: none, or it is too late */
 static const struct fb_plan *fb_engine_take_plan(struct fb_engine *e, u64 now_ns)
@@ -284,11 +282,8 @@ static struct fb_engine_rq *fb_engine_fill(struct fb_engine *e, struct fb_engine
 	} else if (!e->choice.req) {
 		fb_engine_choose_again(e, now_ns);
 	}
-	if (fb_engine_may_pause(e, now_ns)) {
-		fb_engine_note_late(e);
-		fb_engine_pause(e, now_ns);
+	if (fb_engine_pause(e, now_ns))
 		return NULL;
-	}
 	plan = fb_engine_take_plan(e, now_ns);
 	fb_round_charge(e, e->nr_flight ? &e->tail : &head, now_ns);
 	if (plan && plan->kind == FB_PLAN_PREPEND)

@@ -19,7 +19,7 @@
 
 #define FB_ENGINE_DEPTH 2	/* one command in service, one behind it (freeblock paper, 3.3) */
 
-/* the choice may wait for its plan if its sector comes so many times later: no turn is lost then */
+/* a choice waits for its plan only if its sector comes four waits later, so that no turn is lost */
 #define FB_ENGINE_PAUSES 4
 /* one in 16 only while the share late is more than 1/8, of the last 16 or so */
 #define FB_ENGINE_PAUSE_EVERY 16
@@ -306,13 +306,13 @@ void fb_engine_lose_head(struct fb_engine *e);
 /* Note a command that is sent, and is in no pool; @d: how. */
 void fb_engine_send(struct fb_engine *e, struct fb_engine_rq *rq, const struct fb_engine_send *d,
 		    u64 now_ns);
+/* The plan for the gap, if there is one, comes too late: the host is slower than believed. */
+void fb_engine_note_late(struct fb_engine *e);
 /*
- * May the choice wait for its plan, as the drive is idle or about to be, and its sector comes so
- * much later that no turn is lost?
+ * Have the choice wait for its plan, if the drive is idle or about to be, and the sector comes so
+ * much later that no turn is lost. True: nothing is sent yet.
  */
-bool fb_engine_may_pause(struct fb_engine *e, u64 now_ns);
-/* Then have it wait: nothing is sent yet. */
-void fb_engine_pause(struct fb_engine *e, u64 now_ns);
+bool fb_engine_pause(struct fb_engine *e, u64 now_ns);
 /* Is the next command still held back? */
 bool fb_engine_is_holding(const struct fb_engine *e, u64 now_ns);
 /* Will the drive, which has a command, finish before one that is sent now reaches it? */

@@ -55,6 +55,14 @@ bool fb_engine_is_holding(const struct fb_engine *e, u64 now_ns)
 	       fb_engine_may_hold(e);
 }
 
+void fb_engine_note_late(struct fb_engine *e)
+{
+	if (!fb_gap_plan(e->mail) && !fb_round_has_plan(e))
+		return;
+	e->stats->too_late++;
+	e->wake_ns = min(2 * e->wake_ns, dm_period_ns(e->dm));
+}
+
 /* where the head is at a time when the drive, which gets no other command, is idle again */
 static bool fb_engine_rest_place(const struct fb_engine *e, u64 ns, struct dm_place *place)
 {
@@ -67,43 +75,44 @@ static bool fb_engine_rest_place(const struct fb_engine *e, u64 ns, struct dm_pl
 	return !e->nr_flight || e->tail_known;
 }
 
-/* is the drive idle, or about to be? */
+/* is the drive idle, or about to be? Not if the end (0: unknown) is over. */
 static bool fb_engine_is_ending(const struct fb_engine *e, u64 now_ns)
 {
 	u64 end_ns = e->nr_flight ? fb_completion_end_ns(&fb_engine_last(e)->cmd) : now_ns;
 
-	return end_ns && e->nr_flight < FB_ENGINE_DEPTH && !e->nr_untracked &&
+	return e->nr_flight < FB_ENGINE_DEPTH && !e->nr_untracked &&
 	       end_ns < now_ns + e->lead_ns && end_ns + e->head.tolerance_ns >= now_ns;
 }
 
-bool fb_engine_may_pause(struct fb_engine *e, u64 now_ns)
+/* are pauses worth it? */
+static bool fb_engine_pauses(struct fb_engine *e)
+{
+	return e->pause_late <= FB_ENGINE_PAUSE_LATE || !(++e->pauses % FB_ENGINE_PAUSE_EVERY);
+}
+
+bool fb_engine_pause(struct fb_engine *e, u64 now_ns)
 {
 	const struct fb_policy_choice *choice = &e->choice;
-	u64 pause_ns = e->lead_ns + e->wake_ns;
+	u64 until_ns = now_ns + e->lead_ns + e->wake_ns;
 	struct dm_place from;
 
 	if (e->paused || !e->hold || e->depth != FB_ENGINE_DEPTH || !choice->predicted ||
 	    choice->expired || !fb_engine_may_hold(e) || !e->ops->may_read(e, now_ns) ||
 	    fb_engine_is_cached(e, fb_engine_chosen(e)) || !fb_engine_is_ending(e, now_ns) ||
-	    fb_engine_gap_ns(e) < FB_ENGINE_PAUSES * pause_ns ||
-	    !fb_engine_rest_place(e, now_ns + pause_ns, &from))
+	    fb_engine_gap_ns(e) < FB_ENGINE_PAUSES * (e->lead_ns + e->wake_ns) ||
+	    !fb_engine_rest_place(e, until_ns + fb_completion_overhead_ns(e->dm, false), &from) ||
+	    !fb_engine_pauses(e))
 		return false;
-	return e->pause_late <= FB_ENGINE_PAUSE_LATE || !(++e->pauses % FB_ENGINE_PAUSE_EVERY);
-}
-
-void fb_engine_pause(struct fb_engine *e, u64 now_ns)
-{
-	u64 overhead_ns = fb_completion_overhead_ns(e->dm, false);
-	struct dm_place from;
-
-	e->pause_ns = now_ns + e->lead_ns + e->wake_ns;
-	e->tail_known = fb_engine_rest_place(e, e->pause_ns + overhead_ns, &from);
-	e->tail = from;
+	fb_engine_note_late(e);
 	e->paused = true;
+	e->pause_ns = until_ns;
 	e->window_ns = now_ns + e->lead_ns;
+	e->tail = from;
+	e->tail_known = true;
 	fb_engine_choose(e, &e->tail, now_ns);
 	if (e->ops->hold)
 		e->ops->hold(e, e->window_ns);
+	return true;
 }
 
 bool fb_engine_too_late(const struct fb_engine *e, u64 now_ns)

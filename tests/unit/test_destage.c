@@ -55,42 +55,41 @@ static void test_orders(void **state)
 
 	(void)state;
 	fb_destage_init(&d, TURN);
-	assert_false(fb_destage_orders(&d, false));
+	assert_false(fb_destage_orders(&d));
 	fb_destage_set_cache(&d, true, 0);
-	assert_true(fb_destage_orders(&d, false));
+	assert_true(fb_destage_orders(&d));
 	for (i = 0; i < 31; i++)
 		fb_destage_arrived(&d, false);
-	assert_true(fb_destage_orders(&d, false));
+	assert_true(fb_destage_orders(&d));
 	fb_destage_arrived(&d, false);
-	assert_false(fb_destage_orders(&d, false));
+	assert_false(fb_destage_orders(&d));
 	fb_destage_arrived(&d, true);
-	assert_true(fb_destage_orders(&d, false));
+	assert_true(fb_destage_orders(&d));
 	fb_destage_set_cache(&d, false, MS);
-	assert_false(fb_destage_orders(&d, false));
+	assert_false(fb_destage_orders(&d));
 }
 
-/*
- * A read alone has a gap if the drive surely has nothing to write. Seen to fail without each of the
- * three conditions.
- */
-static void test_orders_but_one(void **state)
+/* Seen to fail without each of its three conditions. */
+static void test_rests(void **state)
 {
 	struct fb_destage d;
 
 	(void)state;
 	fb_destage_init(&d, TURN);
+	fb_destage_arrived(&d, false);
+	fb_destage_arrived(&d, false);
+	assert_false(fb_destage_rests(&d));
 	fb_destage_set_cache(&d, true, 0);
+	fb_destage_arrived(&d, false);
 	d.sure = true;
+	assert_false(fb_destage_rests(&d));
 	fb_destage_arrived(&d, false);
-	assert_true(fb_destage_orders(&d, true));
-	fb_destage_arrived(&d, false);
+	assert_true(fb_destage_rests(&d));
 	d.sure = false;
-	assert_true(fb_destage_orders(&d, true));
+	assert_false(fb_destage_rests(&d));
 	d.sure = true;
-	assert_false(fb_destage_orders(&d, true));
-	assert_true(fb_destage_orders(&d, false));
 	fb_destage_arrived(&d, true);
-	assert_true(fb_destage_orders(&d, true));
+	assert_false(fb_destage_rests(&d));
 }
 
 /*
@@ -113,7 +112,7 @@ static void test_forgotten(void **state)
 	now += 1000 * MS;
 	fb_destage_forget(&d, now);
 	assert_true(fb_destage_begin_ns(&d, now) >= now);
-	assert_true(fb_destage_orders(&d, false));
+	assert_true(fb_destage_orders(&d));
 	/* there was a write to do, and an idle read at the drive */
 	fb_destage_idle_sent(&d, now);
 	fb_destage_sent(&d, now, false, 7000, 8);
@@ -526,7 +525,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_orders),
-		cmocka_unit_test(test_orders_but_one),
+		cmocka_unit_test(test_rests),
 		cmocka_unit_test(test_forgotten),
 		cmocka_unit_test(test_off),
 		cmocka_unit_test(test_told_nothing),

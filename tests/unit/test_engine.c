@@ -436,6 +436,30 @@ static void pauses_that_come_late(void **state)
 	late_pauses(FB_CAUSE_SEPARATE);
 }
 
+/* beside a command that should have ended, or whose end is unknown, none waits */
+static void no_pause_beside_a_late_one(void **state)
+{
+	struct host_rq *a;
+	u32 i, n = 0;
+
+	for (i = 0; i < 40; i++) {
+		a = host_new(&h);
+		a->r.ours = true;
+		host_send(&h, a, FB_CAUSE_IDLE, 8 * (h.begun * 9973 % 2000000), 64);
+		h.now = end_ns(a) + E->head.tolerance_ns + 1;
+		if (i % 2)
+			a->r.cmd.start_ns = 0;
+		read_at(1000000 + 80000 * (h.begun % 200));
+		n += !host_next(&h, &d);
+		while (E->nr_flight || E->pool.count)
+			if (E->nr_flight)
+				host_run(&h);
+			else
+				next_late();
+	}
+	assert_int_equal(n, 0);
+}
+
 /* woken too late it uses no plan, and the host counts as slower */
 static void pause_that_ends_late(void **state)
 {
@@ -1100,6 +1124,7 @@ int main(void)
 		TEST(pause_costs_nothing),
 		TEST(pause_ends_with_plan),
 		TEST(pause_beside_one_that_ends),
+		TEST(no_pause_beside_a_late_one),
 		TEST(pause_that_ends_late),
 		TEST(pauses_that_come_late),
 		TEST(no_pause),
