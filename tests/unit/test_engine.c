@@ -411,7 +411,7 @@ static void late_pauses(enum fb_cause cause)
 {
 	u32 i, paused[3] = { 0 };
 
-	for (i = 0; i < 2500; i++) {
+	for (i = 0; i < 6500; i++) {
 		h.spoil = i >= 500 && i < 1000 ? wakes : NULL;
 		read_at(1000000 + i % 200 * 60008);
 		if (!host_next(&h, &d)) {
@@ -424,8 +424,8 @@ static void late_pauses(enum fb_cause cause)
 			host_run(&h);
 	}
 	assert_in_range(paused[0], 300, 500);
-	assert_in_range(paused[1], 3, 50);
-	assert_in_range(paused[2], 600, 1200);
+	assert_in_range(paused[1], 1, 50);
+	assert_in_range(paused[2], 1200, 3600);
 }
 
 static void pauses_that_come_late(void **state)
