@@ -68,8 +68,8 @@ def freeblock(*words):
 
 
 def freeblock_lab(*words):
-    """The same of tools/freeblock-lab."""
-    return _main("research", words)
+    """The same of tools/freeblock-bench."""
+    return _main("bench", words)
 
 
 def status_of(said):

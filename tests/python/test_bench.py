@@ -12,7 +12,7 @@ from unittest import mock
 
 import taptest
 from freeblock import ToolError, cli
-from research import (bench_cost, bench_days, bench_figures, bench_files, bench_limits,
+from bench import (bench_cost, bench_days, bench_figures, bench_files, bench_limits,
                       bench_lock, bench_numbers, bench_predict, bench_rows, bench_run,
                       bench_scrub)
 
