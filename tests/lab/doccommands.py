@@ -18,7 +18,7 @@ import bench.cli
 
 PARSERS = {"freeblock": freeblock.cli.make_parser(), "freeblock-bench": bench.cli.make_parser()}
 SYNOPSIS = re.compile(r"\[|\w\|\w|\.\.\.|\$|\bSETTINGS\b")
-PROGRAM = r"(?:\./)?(?:tools/)?(freeblock(?:-lab)?)"
+PROGRAM = r"(?:\./)?(?:tools/)?(freeblock(?:-bench)?)"
 # of prose, "freeblock stays off", the first word is no subcommand
 BLOCK = re.compile(r"^(?:[ \t]+)(?:[#$] )?%s (?=[a-z][\w-]*|-)(.*)$" % PROGRAM, re.M)
 INLINE = re.compile(r"(?<!`)``%s (?=[a-z-])([^`]*)``" % PROGRAM)

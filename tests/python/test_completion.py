@@ -71,7 +71,7 @@ class Pages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp()
-        subprocess.run([os.path.join(TOOLS, "command-pages"), cls.folder], check=True)
+        subprocess.run([os.path.join(TOOLS, "build", "command-pages"), cls.folder], check=True)
         cls.parser = cli.make_parser()
 
     @classmethod
