@@ -77,6 +77,7 @@ help:
 	@echo '                   EVENTS= SEED= KERNEL=stock|debug KIND=name,name FRESH=1 KEPT=1'
 	@echo '                   restrict or vary it; goes on where it stopped'
 	@echo 'make deb           Debian packages of module, tools and documents: build/deb'
+	@echo 'make rpm           the same for distributions with RPM: build/rpm/RPMS'
 	@echo 'make kmod KVER=     a module for hosts without a compiler; KEY= CERT= sign it: build/kmod'
 	@echo 'make install-test  them installed, used, upgraded and purged: build/install/summary.json'
 	@echo '                   GUEST=debian12|debian13 does it in one of them,'
@@ -327,6 +328,10 @@ kmod:
 .PHONY: deb
 deb: setup
 	@tools/build/make-deb '$(BUILD)'
+
+.PHONY: rpm
+rpm: setup
+	@tools/build/make-rpm '$(BUILD)'
 
 # GUEST=debian12: that one only; STEP=secure-boot: that step only, after the installation; zfs: which
 # is in no other run

@@ -45,7 +45,8 @@ def version():
     """The package's, of Python, of Debian and of the module."""
     python = re.search(r'__version__ = "(.*)"', read("tools/cli/freeblock/__init__.py")).group(1)
     others = (("debian/changelog", r"freeblock \((.*?)\)"),
-              ("freeblock_main.c", r'^MODULE_VERSION\("(.*)"\);'))
+              ("freeblock_main.c", r'^MODULE_VERSION\("(.*)"\);'),
+              ("rpm/freeblock.spec", r"^Version: *(.*)$"))
     found = [(name, re.search(said, read(name), re.M).group(1)) for name, said in others]
     report("one version", ["%s, and %s in %s" % (python, other, name) for name, other in found
                            if other != python])
@@ -185,6 +186,9 @@ def main():
     steps = r"^make-deb: (?:dh_|debian/rules |sphinx-build|tools/build/command-pages)"
     report("it says how far it is",
            [] if len(re.findall(steps, said, re.M)) > 10 else [said[:500]])
+    status_rpm, said_rpm = run("rpmlint", "-c", os.path.join(TOP, "rpm/rpmlint.toml"),
+                               os.path.join(TOP, "rpm/freeblock.spec"))
+    report("rpmlint", [said_rpm[-500:]] if status_rpm or "0 warnings" not in said_rpm else [])
     tags = [line for line in said.splitlines() if re.match(r"[EWI]: ", line)]
     report("lintian", tags)
     if not status:
