@@ -63,8 +63,8 @@ def kmod(tree, kdir, *words):
 
 
 def signed(tree, kdir):
-    """A module for other hosts carries its signature; a key that is none leaves the module of before.
-    Seen to fail: a module that is not signed; a key that is not looked for."""
+    """A module for other hosts carries its signature; a key that is none leaves what is there.
+    Seen to fail: a module that is not signed."""
     key, cert = (os.path.join(tree, name) for name in ("key.pem", "cert.pem"))
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=lab",
                     "-keyout", key, "-out", cert], check=True, stderr=subprocess.DEVNULL)
