@@ -59,7 +59,7 @@ help:
 	@echo '                   KIND=small|real|tenth; build/extract/random.json; goes on where it stopped,'
 	@echo '                   FRESH=1 does not'
 	@echo 'make validate-predict  the analytic model against the simulated drive: build/predict/summary.json'
-	@echo '                   DRIVE= TABLE= CELL= SEED= restrict or vary it'
+	@echo '                   CELL= SEED= restrict or vary it'
 	@echo 'make fuzz          fuzz the parsers for long: build/fuzz/summary.json; goes on where it stopped'
 	@echo '                   TARGET= SECONDS_= INPUTS= FRESH=1 restrict or vary it'
 	@echo 'make blktests      the block layer'"'"'s own tests beside mq-deadline: build/blktests/summary.json'
@@ -305,7 +305,6 @@ extract: setup
 .PHONY: validate-predict
 validate-predict: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab validate-predict --output '$(BUILD)/predict' \
-		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(TABLE),--table '$(TABLE)') \
 		$(if $(CELL),--cell '$(CELL)') $(if $(SEED),--seed '$(SEED)')
 
 .PHONY: install

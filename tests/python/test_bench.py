@@ -58,18 +58,6 @@ class Verdicts(unittest.TestCase):
             with self.assertRaisesRegex(ToolError, "two rows are called: d"):
                 bench_rows.merge(path, "9", [bench_rows.Row("d", 1, "")])
 
-    def test_not_a_summary(self):
-        """Another file is refused and stays."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "summary.json")
-            for text in ('{"a": 1}', "[1]", "nothing"):
-                with open(path, "w", encoding="ascii") as file:
-                    file.write(text)
-                with self.assertRaisesRegex(ToolError, "not a summary"):
-                    bench_rows.merge(path, "9", [])
-                with open(path, encoding="ascii") as file:
-                    self.assertEqual(file.read(), text)
-
 
 class Sums(unittest.TestCase):
     """What is worked out from results, by numbers whose answer is known."""
@@ -98,29 +86,6 @@ class Sums(unittest.TestCase):
         rows = bench_numbers.Numbers().scan_rows(got, cells)
         self.assertEqual([(row.value, row.verdict()) for row in rows if row.unit == "MB/s"],
                          [(3.2, "met"), (0, "missed"), (8, "met")])
-
-    def test_within(self):
-        """Bucket n has errors from 10 (n - 1) to 10 n us.
-
-        Seen to fail: one bucket more on the early side."""
-        result = {"predicted": 100, "prediction_errors_10us": {
-            "-15": 1, "-14": 2, "-5": 3, "-4": 4, "0": 50, "5": 10, "6": 15, "15": 5, "16": 10}}
-        self.assertEqual(bench_predict.within(result, 50), 64)
-        self.assertEqual(bench_predict.within(result, 150), 89)
-
-    def test_files(self):
-        """Each command of figure 7(c) is in one class.
-
-        Seen to fail: early overlaps that are not counted."""
-        found = bench_files.shares([.01, -.14, .8, -.8, 6.1, -7.5, 3, None, -6, -.05])
-        self.assertEqual({name: round(share) for name, share in found.items()}, {
-            "within 150 us": 30, "0.15 to 1.2 ms off": 20, "a turn late, 5.5 to 6.5 ms": 10,
-            "a turn early, 5.5 to 6.5 ms": 10, "early otherwise: surprise cache hits": 10,
-            "unknown before": 10, "else": 10})
-
-    def test_last_tenth(self):
-        """Each tenth has as many blocks: half of the time is lost at a ninth of the speed."""
-        self.assertAlmostEqual(bench_limits.last_tenth({"mb_s_by_tenth": [9] * 9 + [1]}), .5)
 
 
 class Scrubs(unittest.TestCase):
@@ -230,6 +195,7 @@ class Cost(unittest.TestCase):
         self.assertAlmostEqual(rows["cost within two errors"]["value"],
                                100 - 50 / len(bench_cost.CELLS))
 
+
 class EndToEnd(unittest.TestCase):
     """Figure 8 with few requests."""
 
@@ -260,23 +226,6 @@ class EndToEnd(unittest.TestCase):
             again = self.figure8()
         self.assertEqual(again[:2], (status, said))
 
-    def test_row_is_its_command(self):
-        """A row's value is what its command measures.
-
-        Seen to fail: a command without its think time."""
-        cell = {"drive": "atlas10k", "policy": "sptf", "think_ms": "30", "requests": "3000",
-                "set": "jitter_ns 0\nbus_ns 0"}
-        got = bench_run.run_cells({"x": cell}, os.path.join(self.out, "cells"), 1, True)["x"]
-        words = bench_run.command(cell, "--json").replace("'", "").split("--set")
-        typed = words[0].split()[2:]
-        for line in words[1:]:
-            line, _, flag = line.strip().partition(" --")
-            typed += ["--set", line] + (["--" + flag] if flag else [])
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            self.assertEqual(cli.main(["sim", "--quiet", *typed]), 0)
-        self.assertEqual(json.loads(out.getvalue())[0]["requests_per_s"], got["requests_per_s"])
-
     def test_kept(self):
         """A result is kept under its settings, drive and program.
 
@@ -288,11 +237,3 @@ class EndToEnd(unittest.TestCase):
         with mock.patch.object(bench_run.sim, "HOST", __file__):
             names.add(bench_run.kept_name(bench_run.job_of(cell)))
         self.assertEqual(len(names), 6)
-
-    def test_bad(self):
-        """No such figure, no processes: a message, nothing written."""
-        with self.assertRaises(SystemExit):
-            bench("--figure", "12", "--output", self.out)
-        status, _, errors = bench("--jobs", "0", "--output", self.out)
-        self.assertEqual((status, os.listdir(self.out)), (2, []))
-        self.assertIn("--jobs: 0 is less than 1", errors)

@@ -22,8 +22,7 @@ SIZES = {"64k": 1 << 16, "256k": 1 << 18, "1m": 1 << 20, "4m": 1 << 22}
 # One command of 4 MiB goes to the drive as one, as a SAS adapter has it
 EXTRA = "%s\nmax_sectors 8192" % labcells.NO_JOURNAL
 REPLAY = "replay-"
-LOADS = ("sequential", "random", "quiet", "bursts") + tuple(
-    REPLAY + name for name in scrubbench_traces.GENERATED)
+LOADS = ("sequential", "random", "quiet", "bursts")
 DRIVES = ("atlas10k", "nearline16")
 SECONDS = {"sequential": 120, "random": 120, "quiet": 20, "bursts": 300, "replay": 300}
 QUICK_SECONDS = {"sequential": 60, "random": 60, "quiet": 10, "bursts": 120, "replay": 120}
@@ -248,12 +247,9 @@ def plan(args):
 def give_traces(cells, folder, args):
     """Give replays what they replay; Error if it cannot be made."""
     for cell in cells:
-        seconds = cell.seconds + cell.warmup()
-        if args.trace and cell.load == own_load(args):
-            cell.trace = scrubbench_traces.excerpt_of(args.trace, folder, cell.drive, seconds)
-        elif cell.load.startswith(REPLAY):
-            cell.trace = scrubbench_traces.excerpt(
-                folder, cell.load[len(REPLAY):], cell.drive, seconds, cell.seed)
+        if cell.load.startswith(REPLAY):
+            cell.trace = scrubbench_traces.excerpt(args.trace, folder, cell.drive,
+                                                   cell.seconds + cell.warmup())
 
 
 def picture(path, figures):

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Traces for make bench-scrub: an excerpt of one, as load.c replays it.
-
-Those of the scrubbing paper are not at hand: synthetic.py makes some with the statistics
-that its table II tells. Any file that `freeblock tune` reads will do, too.
-"""
+"""A trace for make bench-scrub: an excerpt of any that `freeblock tune` reads, as load.c replays
+it."""
 
 import os
 
@@ -11,9 +8,6 @@ from freeblock import ToolError, fbmodel, tracefile
 from freeblock.hosts import TOP
 from . import labcells
 
-GENERATED = ("c6t8d0", "c6t5d1", "src11", "usr1")
-# Of the paper's week; what is replayed is some minutes of it
-DAYS = 0.25
 BLOCK = 8
 LONGEST = 1 << 20
 
@@ -64,16 +58,6 @@ def read(path):
             for at, sector, count, write in zip(*(c.tolist() for c in chunk[:4]))]
 
 
-def generated(name, seed):
-    """The same of one that is made."""
-    from . import synthetic             # scipy's: slow to load; pylint: disable=C0415
-    found = []
-    for arrivals, _, offsets, sizes, writes in synthetic.Trace(name, DAYS, seed).requests():
-        found += zip((arrivals * synthetic.TICK_S).tolist(), (offsets // 512).tolist(),
-                     (sizes // 512).tolist(), writes.tolist())
-    return sorted(found)
-
-
 def write_excerpt(path, requests, seconds, sectors):
     """An excerpt that begins with its first second."""
     times = [request[0] for request in requests]
@@ -87,17 +71,8 @@ def write_excerpt(path, requests, seconds, sectors):
     os.replace(path + ".new", path)
 
 
-def excerpt(folder, name, drive, seconds, seed):
-    """The path of an excerpt of a trace that is made, which is made if it is not there."""
-    os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, "%s-%s-%d-%d.trace" % (name, drive, seconds, seed))
-    if not os.path.exists(path):
-        write_excerpt(path, generated(name, seed), seconds, disk_sectors(drive))
-    return path
-
-
-def excerpt_of(trace, folder, drive, seconds):
-    """The same of a file."""
+def excerpt(trace, folder, drive, seconds):
+    """The path of an excerpt of a trace, which is made if it is not there."""
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "%s-%s-%d.trace" % (labcells.checksum(trace)[:16], drive, seconds))
     if not os.path.exists(path):
