@@ -2,8 +2,6 @@
 """The bench: a figure with few requests end to end, its summary, its verdicts.
 Takes a few seconds."""
 
-import contextlib
-import io
 import json
 import os
 import tempfile
@@ -11,10 +9,9 @@ import unittest
 from unittest import mock
 
 import taptest
-from freeblock import ToolError, cli
-from research import (bench_cost, bench_days, bench_figures, bench_files, bench_limits,
-                      bench_lock, bench_numbers, bench_predict, bench_rows, bench_run,
-                      bench_scrub)
+from freeblock import ToolError
+from research import (bench_cost, bench_days, bench_figures, bench_lock, bench_numbers,
+                      bench_rows, bench_run, bench_scrub)
 
 TINY = bench_figures.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
                             beside=(300, 400), seeds=1, nearline_s=10)

@@ -15,7 +15,6 @@ import unittest
 from unittest import mock
 
 import taptest
-from freeblock import ToolError
 from research import figures
 
 

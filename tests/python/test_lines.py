@@ -2,9 +2,6 @@
 # reads: *
 """Tests of tools/lines."""
 
-import contextlib
-import io
-import json
 import os
 import subprocess
 import tempfile

@@ -8,7 +8,7 @@ import struct
 import tempfile
 import unittest
 
-from freeblock import ToolError, UsageError
+from freeblock import ToolError
 from freeblock.hosts import TOP
 from research import peers, peersum
 

@@ -146,7 +146,8 @@ class Command(unittest.TestCase):
         """Table and summary, the mean of seeds; a pattern that is none, or matches nothing."""
         with tempfile.TemporaryDirectory() as folder, \
                 mock.patch.object(cells, "TIME_MS", float("inf")):
-            words = ("validate-predict", "--jobs", "1", "--output", folder, "--seed", "1,2", "--cell")
+            words = ("validate-predict", "--jobs", "1", "--output", folder, "--seed", "1,2",
+                     "--cell")
             status, out, err = taptest.freeblock_lab(
                 *words, "nearline16, (runs of 1, fcfs, [24]0 %|stk.20)")
             self.assertEqual(status, 0, err)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""validate-predict: the analytic model against simulated drives (make validate-predict). Each row is
-the mean over seeds; predictcheck/cells.py says what is compared."""
+"""validate-predict: the analytic model against simulated drives (make validate-predict). Each row
+is the mean over seeds; predictcheck/cells.py says what is compared."""
 
 import functools
 import json

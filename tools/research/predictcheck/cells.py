@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is compared: the workloads of the analytic model's paper (section 5: tables 3 to 6, figure 6)
-served by the drive's engine with a queue in the driver, and free bandwidth with the module's
+"""What is compared: the workloads of the analytic model's paper (section 5: tables 3 to 6, figure
+6) served by the drive's engine with a queue in the driver, and free bandwidth with the module's
 defaults beside the simulator of the scheduler. Predictions get the drive's description, and nothing
 of what was measured. The toy drive and nearline24 were not looked at while free bandwidth's model
 was made.
@@ -31,7 +31,7 @@ SEGMENT = 128 * 1024            # bytes
 AS_PAPER = ("cache 1 %d 1", "write_cache off", "read_ahead segment", "read_ahead_on_hit off",
             "keep_passing off", "discard_read off")
 # name: (description, cached as the paper's); hp_c2490a is the drive of the paper's tables 4 and 5
-DRIVES = {"hp_c2490a": (os.path.join(TOP, "tools", "research", "drives", "hp_c2490a.fbdrive"), True),
+DRIVES = {"hp_c2490a": (os.path.join(TOP, "tools/research/drives/hp_c2490a.fbdrive"), True),
           "atlas10k-paper": ("atlas10k", True), "atlas10k": ("atlas10k", False),
           "nearline16-paper": ("nearline16", True), "nearline16": ("nearline16", False)}
 
@@ -218,9 +218,8 @@ def compare(cell, seeds, out):
 
 # ---- what rows come to
 
-# What is asked of each row of a group, whose error may be so many % to either side, and of a group's
-# median; of others than free bandwidth also with its sign, as a model that is wrong one way shows;
-# ms of a prediction, median
+# How far off, to either side, each row of a group may be, %, and a group's median, without and with
+# its sign, as a model that is wrong one way shows; ms of a prediction, median
 EACH_PCT = {"table 3": 10.0, "table 5": 10.0, "table 6": 10.0, "figure 6": 12.0,
             "beyond the paper": 10.0, GAPS: 20.0, BOTH: 20.0}
 MEDIAN_PCT, SIGNED_PCT, FREE_MEDIAN_PCT = 3.0, 2.0, 10.0
