@@ -111,15 +111,6 @@ class Traces(unittest.TestCase):
         self.assertEqual(scrubbench_traces.window(times, 10), (1, 5))
         self.assertRaises(ToolError, scrubbench_traces.window, times, 50)
 
-    def test_lines(self):
-        requests = [(100.5, 8, 8, False), (101, 15, 2, True), (102, 1003, 9, False),
-                    (103, 992, 16, False), (104, 0, 1 << 21, False)]
-        got = scrubbench_traces.lines(requests[:4], 100, 1000)
-        self.assertEqual(got, ["500000 R 8 8\n", "1000000 W 8 16\n", "2000000 R 0 16\n",
-                               "3000000 R 984 16\n"])
-        self.assertEqual(scrubbench_traces.lines(requests[4:], 104, 1 << 30),
-                         ["0 R 0 %d\n" % (1 << 20)])
-
     def test_excerpt(self):
         """It begins with the part's first moment, not with its first request."""
         requests = [(0.0, 0, 8, False)] + [(10 + i, 8 * i, 8, False) for i in (3, 4)] + \

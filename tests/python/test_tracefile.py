@@ -102,10 +102,6 @@ class Texts(Files):
                 with self.subTest(data=data[:20], pack=pack.__name__):
                     self.assertEqual(self.read(pack(data)), want)
 
-    def test_no_last_newline(self):
-        """The last line counts without its end, too."""
-        self.assertEqual(self.read(MSR.rstrip()), MSR_REQUESTS)
-
     def test_pieces(self):
         """Lines that a piece's end cuts, requests that complete in a later piece.
 
@@ -115,12 +111,6 @@ class Texts(Files):
             for size in (70, 150, 1000):
                 with self.subTest(data=data[:20], size=size):
                     self.assertEqual(sorted(rows(in_pieces(self.put(data), size))), want)
-
-    def test_header(self):
-        """An MSR file may name its columns."""
-        head = b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n"
-        self.assertEqual(self.read(head + MSR), MSR_REQUESTS)
-        self.refused(head + MSR + b"x\n", "line 4")
 
     def test_order(self):
         """By arrival, though written by completion. Seen to fail: not sorted."""
@@ -156,12 +146,6 @@ class Devices(Files):
         both = b"".join(lines[:2]) + other + b"".join(lines[2:])
         self.refused(both, "line 3", "a second device, 8,16, after 8,0")
         self.assertEqual(self.read(both, "8,0"), BLKPARSE_REQUESTS)
-
-    def test_iolog(self):
-        """The file's name."""
-        self.refused(IOLOG3 + b"950 /dev/sdb read 0 512\n", "line 8", "/dev/sdb, after /dev/sda")
-        self.assertEqual(self.read(IOLOG3 + b"950 /dev/sdb read 0 512\n", "/dev/sdb"),
-                         [(950000, 0, 1, False, -1)])
 
 
 class Bad(Files):
@@ -262,12 +246,6 @@ class Blktrace(Files):
         for name in ("a", "a.blktrace.1"):
             found = rows(tracefile.read(os.path.join(self.folder.name, name)))
             self.assertEqual(found, [(2000, 8, 1, False, 1000), (4000, 8, 1, False, 1000)])
-
-    def test_devices(self):
-        """Two in a stream."""
-        other = record("<", 1, 8, 512, READ | D, 8 << 20 | 16)
-        self.refused(stream() + other, "8,16", "--device")
-        self.assertEqual(self.read(stream() + other, "8,0"), BLKPARSE_REQUESTS)
 
     def test_bad(self):
         """What is no record; another version."""
