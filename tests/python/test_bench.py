@@ -10,7 +10,7 @@ from unittest import mock
 
 import taptest
 from freeblock import ToolError
-from research import (bench_cost, bench_days, bench_figures, bench_lock, bench_numbers,
+from bench import (bench_cost, bench_days, bench_figures, bench_lock, bench_numbers,
                       bench_rows, bench_run, bench_scrub)
 
 TINY = bench_figures.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
@@ -214,7 +214,7 @@ class EndToEnd(unittest.TestCase):
         for row in rows:
             self.assertLessEqual(KEYS, set(row))
             self.assertIn(row["name"], said)
-            self.assertRegex(row["command"], "^tools/freeblock(-lab bench| sim) ")
+            self.assertRegex(row["command"], "^tools/freeblock(-bench bench| sim) ")
         self.assertIn("figure-8-atlas10k.png", os.listdir(self.out))
         with open(os.path.join(self.out, "figure-8.json"), encoding="ascii") as file:
             runs = json.load(file)["runs"]

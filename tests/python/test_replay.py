@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Traces of real drives replayed on simulated ones: a drive so simple that every response time is
-known, traces that must be refused, and freeblock-lab fidelity."""
+known, traces that must be refused, and freeblock-bench fidelity."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import pytest
 import taptest
 from taptest import TOP
 from freeblock import ToolError
-from research import fidelity, replay, traces
+from bench import fidelity, replay, traces
 
 DRIVES = os.environ.get("FREEBLOCK_DRIVES") or os.path.join(TOP, "..", "shared", "data", "drives")
 
