@@ -154,7 +154,7 @@ def _status(prog, make, argv):
 def _parser_of(word):
     """The parser of a subcommand of freeblock; it says where those are that it had once."""
     if word in RESEARCH:
-        raise UsageError("'%s' measures freeblock itself: it is a command of tools/freeblock-bench, "
+        raise UsageError("'%s' measures freeblock itself: it is one of tools/freeblock-bench, "
                          "in a checkout" % word)
     return make_parser(word)
 
