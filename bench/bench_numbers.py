@@ -3,8 +3,8 @@
 
 import itertools
 
-from .bench_figures import ATLAS, LIFT, WEIGHED, below
-from .bench_rows import Figure, Row
+from .bench_paper import ATLAS, LIFT, WEIGHED
+from .bench_rows import Figure, Row, below
 from .bench_run import command
 
 LOAD = {"drive": ATLAS, "policy": "sptf-sw"}

@@ -10,10 +10,10 @@ from unittest import mock
 
 import taptest
 from freeblock import ToolError
-from bench import (bench_cost, bench_days, bench_figures, bench_lock, bench_numbers,
+from bench import (bench_cost, bench_days, bench_paper, bench_lock, bench_numbers,
                       bench_rows, bench_run, bench_scrub)
 
-TINY = bench_figures.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
+TINY = bench_paper.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
                             beside=(300, 400), seeds=1, nearline_s=10)
 KEYS = {"name", "value", "unit", "paper", "reference", "command", "asked", "verdict", "figure",
         "date"}
@@ -201,7 +201,7 @@ class EndToEnd(unittest.TestCase):
 
     def figure8(self):
         """Its status and output."""
-        with mock.patch.object(bench_figures, "QUICK", TINY):
+        with mock.patch.object(bench_paper, "QUICK", TINY):
             return bench("--quick", "--figure", "8", "--output", self.out, "--jobs", "1")
 
     def test_figure8(self):
