@@ -10,17 +10,13 @@ import os
 from freeblock import need_range, plot, sim
 from freeblock.hosts import BUILD
 from . import (bench_cost, bench_days, bench_files, bench_joint, bench_loads, bench_lock,
-               bench_numbers, bench_paper, bench_rows, bench_run, bench_scrub, bench_trips,
-               bench_worth)
+               bench_paper, bench_rows, bench_run, bench_scrub, bench_trips, bench_worth)
 
 FIGURES = {figure.name: figure for figure in (
     bench_paper.Figure7(), bench_files.Files(), bench_paper.Figure8(), bench_paper.Figure9(),
-    bench_paper.Figure10(), bench_paper.Scans(), bench_numbers.Numbers(),
-    bench_joint.Joint(), bench_loads.Loads(), bench_loads.Knowledge(), bench_cost.Cost(),
-    bench_lock.Lock(), bench_days.Days(), bench_scrub.Scrub(), bench_trips.Trips(),
-    bench_worth.Worth(), bench_paper.Nearline())}
-# What --quick leaves out: it cannot be made short
-LONG = ("nearline",)
+    bench_paper.Figure10(), bench_paper.Scans(), bench_joint.Joint(), bench_loads.Loads(),
+    bench_loads.Knowledge(), bench_cost.Cost(), bench_lock.Lock(), bench_days.Days(),
+    bench_scrub.Scrub(), bench_trips.Trips(), bench_worth.Worth())}
 
 
 def data_of(figure, got):
@@ -67,8 +63,7 @@ def effort(args):
 
 def wanted(args):
     """The figures that are asked for."""
-    names = args.figure or [name for name in FIGURES if not (args.quick and name in LONG)]
-    return [FIGURES[name] for name in dict.fromkeys(names)]
+    return [FIGURES[name] for name in dict.fromkeys(args.figure or FIGURES)]
 
 
 def add_parser(subparsers):

@@ -361,29 +361,3 @@ class Scans(Figure):
                 "lines": {name: list(enumerate(got[drive, think, name]["mb_s_by_tenth"], 1))
                           for name in self.kinds},
             } for other, think in self.loads if other == drive]
-
-
-class Nearline(Figure):
-    """The whole scan of a large drive: one run, half an hour and more."""
-
-    name = "nearline"
-    title = "Nearline: the whole scan of 16 TB beside 10 outstanding"
-    said = {"days of a whole scan, limits lifted, nearline16": (
-        "", "7.5 external, 6.0 lifted, 5.0 in-firmware", None, 6.0, "5.5")}
-
-    def cells(self, effort):
-        """All limits lifted."""
-        load = {"drive": NEARLINE, "policy": "sptf-sw"}
-        return {("alone",): {**load, "requests": str(effort.alone)},
-                ("lifted",): {**load, "task": "scan", "conservatism_us": "auto", **WEIGHED,
-                              "balance_s": "60", "whole": "1"}}
-
-    def rows(self, got, cells):
-        """How long it takes."""
-        r, alone = got["lifted",], got["alone",]
-        return [Row("%s, limits lifted, %s" % (what, NEARLINE), value, unit,
-                    command=command(cells["lifted",], "--baseline")) for what, value, unit in (
-                        ("days of a whole scan", r["scan_s"] / 86400, "d"),
-                        ("whole scan", free(r), "MB/s"),
-                        ("time for the last tenth, whole scan", 100 * last_tenth(r), "%"),
-                        ("slowdown by a whole scan", below(rate(r), rate(alone)), "%"))]

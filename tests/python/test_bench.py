@@ -10,8 +10,8 @@ from unittest import mock
 
 import taptest
 from freeblock import ToolError
-from bench import (bench_cost, bench_days, bench_paper, bench_lock, bench_numbers,
-                      bench_rows, bench_run, bench_scrub)
+from bench import (bench_cost, bench_days, bench_lock, bench_paper, bench_rows, bench_run,
+                   bench_scrub)
 
 TINY = bench_paper.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
                             beside=(300, 400), seeds=1, nearline_s=10)
@@ -54,35 +54,6 @@ class Verdicts(unittest.TestCase):
             self.assertEqual([r["name"] for r in bench_rows.load(path)], ["c", "d"])
             with self.assertRaisesRegex(ToolError, "two rows are called: d"):
                 bench_rows.merge(path, "9", [bench_rows.Row("d", 1, "")])
-
-
-class Sums(unittest.TestCase):
-    """What is worked out from results, by numbers whose answer is known."""
-
-    def test_at_slowdown(self):
-        """Between constants on a straight line, beyond them nothing; a constant that is worse
-        in both is none.
-
-        Seen to fail: constants that are worse kept."""
-        curve = [(2.0, 3.0), (0.5, 2.4), (1.0, 2.6), (1.2, 2.5)]
-        for slowdown, want in ((.5, 2.4), (.75, 2.5), (1.5, 2.8), (2.0, 3.0), (.4, None),
-                               (2.1, None)):
-            got = bench_numbers.at_slowdown(curve, slowdown)
-            self.assertEqual(got if got is None else round(got, 6), want, slowdown)
-
-    def test_most_within_slowdown(self):
-        """The best of those that keep to the limit; none is a miss, not a gap.
-
-        Seen to fail: the best of all; none that is not measured."""
-        def run(rate, mb_s):
-            return {"seconds": 100, "requests": 100 * rate, "free_mb_s": mb_s}
-        got = {("alone", "1"): run(100, 0), ("paper", "a", "1"): run(98.5, 3.2),
-               ("paper", "b", "1"): run(99, 3.1), ("paper", "c", "1"): run(97, 3.5),
-               ("lifted", "a", "1"): run(99, 5), ("fresh", "a", "1"): run(99.5, 8)}
-        cells = {key: {"drive": "atlas10k"} for key in got}
-        rows = bench_numbers.Numbers().scan_rows(got, cells)
-        self.assertEqual([(row.value, row.verdict()) for row in rows if row.unit == "MB/s"],
-                         [(3.2, "met"), (0, "missed"), (8, "met")])
 
 
 class Scrubs(unittest.TestCase):
