@@ -51,7 +51,7 @@ help:
 	@echo 'make bench-peers   freeblock, bfq, mq-deadline, kyber and none side by side: tables, picture'
 	@echo '                   DRIVE= LOAD= PEER= SECONDS_= SET= WIDE=1 FRESH=1 KEPT=1 restrict or vary it'
 	@echo 'make bench-scrub   scrubbers beside foregrounds: tables, picture, build/bench-scrub/summary.json'
-	@echo '                   DRIVE= LOAD= CELL= TRACE= SECONDS_= QUICK=1 FRESH=1 KEPT=1 restrict or vary it'
+	@echo '                   DRIVE= LOAD= CELL= SECONDS_= QUICK=1 FRESH=1 KEPT=1 restrict or vary it'
 	@echo 'make bench         the paper'"'"'s evaluation: data, pictures, build/bench/summary.json'
 	@echo '                   FIGURE=name measures one (bench.rst), QUICK=1 with fewer requests'
 	@echo 'make extract       models extracted from simulated drives, judged: build/extract/summary.json'
@@ -290,7 +290,7 @@ bench-peers: modules
 bench-scrub: modules
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-bench bench-scrub --build '$(BUILD)' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(LOAD),--load '$(LOAD)') \
-		$(if $(CELL),--cell '$(CELL)') $(if $(TRACE),--trace '$(TRACE)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
+		$(if $(CELL),--cell '$(CELL)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
 		$(if $(THROUGH),--through '$(THROUGH)') $(if $(QUICK),--quick) \
 		$(if $(NO_MODEL),--no-model) $(if $(FRESH),--fresh) $(if $(KEPT),--kept)
 

@@ -4,11 +4,9 @@ scrubload.c and load.c's arguments) that need no machine. Every figure is worked
 hand. A second."""
 
 import os
-import tempfile
 import unittest
 
-from freeblock import ToolError
-from bench import scrubbench, scrubbench_rows, scrubbench_traces
+from bench import scrubbench, scrubbench_rows
 
 
 def write(folder, name, data):
@@ -101,27 +99,6 @@ class Compared(unittest.TestCase):
         self.assertAlmostEqual(scrubbench_rows.complete(figures, 1000, 1, [])["bg_mb_s"], 6.68)
 
 
-class Traces(unittest.TestCase):
-    """Excerpts. Seen to fail: the part after the best one; blocks cut instead of widened; a
-    request that begins on the disk and ends behind it."""
-
-    def test_window(self):
-        """Parts of 10 s with 1, 4, 3, 9 requests; their mean is 4.25. The rest is none."""
-        times = [100, 110, 111, 112, 113, 120, 121, 122] + [130 + i for i in range(9)] + [145]
-        self.assertEqual(scrubbench_traces.window(times, 10), (1, 5))
-        self.assertRaises(ToolError, scrubbench_traces.window, times, 50)
-
-    def test_excerpt(self):
-        """It begins with the part's first moment, not with its first request."""
-        requests = [(0.0, 0, 8, False)] + [(10 + i, 8 * i, 8, False) for i in (3, 4)] + \
-            [(21.0, 0, 8, False), (25.0, 0, 8, False), (30.0, 0, 8, False)]
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "t")
-            scrubbench_traces.write_excerpt(path, requests, 10, 10000)
-            with open(path, encoding="ascii") as file:
-                self.assertEqual(file.read(), "3000000 R 24 8\n4000000 R 32 8\n")
-
-
 class Cells(unittest.TestCase):
     """The matrix."""
 
@@ -140,7 +117,7 @@ class Arguments(unittest.TestCase):
 
     def args(self, **more):
         return type("Args", (), {"drive": "atlas10k", "load": "random", "cell": "", "quick": False,
-                                 "trace": "", "no_model": False,
+                                 "no_model": False,
                                  "seconds": 0, "seed": 1} | more)
 
     def test_no_model(self):
@@ -156,23 +133,3 @@ class Arguments(unittest.TestCase):
                              {False: "make bench-scrub DRIVE=atlas10k LOAD=random",
                               True: "make bench-scrub DRIVE=atlas10k LOAD=random" +
                                     (" NO_MODEL=1" if no_model else "")})
-
-    def test_trace(self):
-        """A file of the user's is the only load, unless others are named."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "mine.csv")
-            # 0.5 s apart, 4 KiB each, block after block; 128166372000000000: Windows' clock
-            write(folder, "mine.csv", "".join(
-                "%d,h,0,%s,%d,4096,100\n" % (128166372000000000 + i * 5000000,
-                                             "Write" if i % 2 else "Read", i * 4096)
-                for i in range(100)))
-            args = self.args(load="", trace=path, seconds=5)
-            cells = scrubbench.plan(args)
-            self.assertEqual({c.load for c in cells}, {"replay-mine.csv"})
-            scrubbench.give_traces(cells[:1], folder, args)
-            with open(cells[0].trace, encoding="ascii") as file:
-                got = file.read().splitlines()
-        self.assertEqual(got[:2], ["0 R 0 8", "500000 W 8 8"])
-        self.assertEqual(len(got), 20)
-        self.assertEqual(cells[0].foreground(), "replay depth=1024 trace=/lab/files/" +
-                         os.path.basename(cells[0].trace))
