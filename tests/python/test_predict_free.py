@@ -122,16 +122,6 @@ class Queue(unittest.TestCase):
         self.assertLess(freeidle.idle_rate(ATLAS, 0.5, 30.0), 0.95 * freeidle.idle_rate(
             ATLAS, 0.5, 1.0))
 
-    def test_late_reads(self):
-        """The chance that a read begins too late, with the slack of the least of three, against
-        draws. Seen to fail: the slack of one; nothing to spare."""
-        draw = np.random.default_rng(1)
-        device = dataclasses.replace(ATLAS, seek_spread=0.1e-3)
-        slack = draw.uniform(0, 0.2e-3, (freeidle.LANDINGS, 200000)).min(axis=0) + freeidle.SEND
-        late = draw.laplace(0, 0.1e-3 / np.sqrt(2), 200000) > slack
-        self.assertAlmostEqual(freeidle.late(device, 0.2e-3), late.mean(), delta=0.005)
-        self.assertEqual(freeidle.late(dataclasses.replace(ATLAS, seek_spread=0.0), 0.2e-3), 0)
-
 
 class Simulated(unittest.TestCase):
     """Beside the simulator, the mean of three seeds, with the module's defaults."""

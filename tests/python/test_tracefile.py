@@ -191,15 +191,6 @@ class Bad(Files):
         self.refused(IOLOG2.replace(b"wait", b"sync"), "it has no times")
         self.refused(IOLOG3.replace(b"sync", b"wait"), "line 6", "unknown action wait")
 
-    def test_others(self):
-        """Nothing, something else, a file that is packed badly, no file."""
-        self.refused(b"", "line 1: neither blktrace")
-        self.refused(b"hello\n", "line 1: neither blktrace", "hello")
-        self.refused(gzip.compress(MSR * 100)[:-20], "the packed file")
-        self.refused(b"fio version 3 iolog\n", "no requests")
-        with self.assertRaises(FileNotFoundError):
-            rows(tracefile.read(os.path.join(self.folder.name, "none")))
-
 
 def record(order, time, sector, size, action, device=8 << 20, pdu=b"", magic=0x65617407):
     """A record of blktrace."""
@@ -228,11 +219,6 @@ def stream(order="<"):
 
 class Blktrace(Files):
     """The binary files."""
-
-    def test_stream(self):
-        """One file, in both byte orders. Seen to fail: pdu not passed over."""
-        for order in "<>":
-            self.assertEqual(self.read(stream(order)), BLKPARSE_REQUESTS)
 
     def test_cpus(self):
         """A file per CPU: sent on one, completed on the other; any name stands for all.
