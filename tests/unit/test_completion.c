@@ -10,14 +10,8 @@
  * own order, judged (test_silent, each); corrections applied although somebody computes with
  * the model (test_correct).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/completion.h"
-#include "support.h"
+#include "unit.h"
 
 #define NS_PER_S 1000000000ULL
 #define NS_PER_US 1000ULL
@@ -66,7 +60,7 @@ static int set_up(const char *model)
 	return 0;
 }
 
-static int setup(void **state)
+int setup(void **state)
 {
 	return set_up("models/atlas10k.fbmodel");
 }
@@ -77,7 +71,7 @@ static int setup_nearline(void **state)
 	return set_up("models/nearline16.fbmodel");
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
 	dm_free(rig.dm);
 	return 0;
@@ -136,7 +130,7 @@ static void settle(struct rig *r)
 }
 
 /* the first ones have no prediction, the others end where and when they were predicted */
-static void test_predicted(void **state)
+TEST(test_predicted)
 {
 	struct fb_completion_result out;
 	u32 i;
@@ -161,7 +155,7 @@ static void test_predicted(void **state)
  * The leg that is learnt is that of the access as it was predicted, from where the head was then.
  * Seen to fail: without a leg; from another place.
  */
-static void test_leg(void **state)
+TEST(test_leg)
 {
 	struct fb_completion_result out;
 	struct fb_conservatism_leg leg;
@@ -187,7 +181,7 @@ static void test_leg(void **state)
 }
 
 /* only turns that may be the doing of free reads are the guard's business */
-static void test_guard(void **state)
+TEST(test_guard)
 {
 	struct fb_completion_result out;
 	u32 i;
@@ -208,7 +202,7 @@ static void test_guard(void **state)
 }
 
 /* an idle read is in no gap: it is counted, and shows the head, but nobody else learns */
-static void test_idle(void **state)
+TEST(test_idle)
 {
 	struct fb_completion_result out;
 	struct fb_conservatism margin;
@@ -234,7 +228,7 @@ static void test_idle(void **state)
 }
 
 /* eight turns late is late; nine is a drive that was busy with itself */
-static void test_recovery(void **state)
+TEST(test_recovery)
 {
 	struct fb_completion_result out;
 
@@ -252,7 +246,7 @@ static void test_recovery(void **state)
  * A host that is too busy to see every second completion for 100 ms makes neither model nor phase
  * worse. Seen to fail: they count as any others.
  */
-static void test_busy_host(void **state)
+TEST(test_busy_host)
 {
 	u64 turn_ns = dm_period_ns(rig.dm), report_ns;
 	struct fb_completion_result out;
@@ -304,7 +298,7 @@ static bool fits_when(enum fb_cause cause, s64 later_ns, u64 *transfer_ns)
  * The head lands within an idle read, and a drive with zero latency reads the rest first. Seen to
  * fail: it is asked of all commands; without either bound; without the excuse.
  */
-static void test_landed(void **state)
+TEST(test_landed)
 {
 	s64 turn_ns = dm_period_ns(rig.dm);
 	u64 transfer_ns;
@@ -320,7 +314,7 @@ static void test_landed(void **state)
  * Nobody knows where a command has ended that failed, that the drive ordered or that has no
  * sectors, though it is reported when it was expected
  */
-static void test_silent(void **state)
+TEST(test_silent)
 {
 	struct fb_completion_result out;
 	struct fb_completion_cmd c;
@@ -345,7 +339,7 @@ static void test_silent(void **state)
 }
 
 /* beside what the drive does by itself; seen to fail without any of the conditions */
-static void test_own_order(void **state)
+TEST(test_own_order)
 {
 	u64 turn_ns = dm_period_ns(rig.dm), report_ns, mechanical;
 	struct fb_completion_result out;
@@ -391,7 +385,7 @@ static void test_own_order(void **state)
 }
 
 /* the probe hears once of a command that was overtaken, never of one in the drive's order */
-static void test_overtaken(void **state)
+TEST(test_overtaken)
 {
 	struct fb_completion_cmd c = { .watched = false };
 
@@ -405,7 +399,7 @@ static void test_overtaken(void **state)
 }
 
 /* the command behind begins where and when this one has ended, unless it came later */
-static void test_next(void **state)
+TEST(test_next)
 {
 	struct fb_completion_result out;
 	struct fb_completion_cmd next = { .lbn = 1000, .nsect = 8 };
@@ -426,7 +420,7 @@ static void test_next(void **state)
 }
 
 /* seeks are believed to be 1 % longer: that is for whoever may change the model */
-static void test_correct(void **state)
+TEST(test_correct)
 {
 	struct fb_completion_result out;
 
@@ -445,7 +439,7 @@ static void test_correct(void **state)
 }
 
 /* the next command leaves the host its lead and the larger overhead before this one's end */
-static void test_times(void **state)
+TEST(test_times)
 {
 	const struct dm_info *info = dm_info(rig.dm);
 	struct fb_completion_cmd c = { .start_ns = NS_PER_S, .acc.total_ns = NS_PER_S };
@@ -475,7 +469,7 @@ static void shifted(struct rig *r, s64 ns, struct fb_completion_result *out)
 }
 
 /* reports are counted by their error, 10 us a bucket, and as good within 50 us on either side */
-static void test_errors(void **state)
+TEST(test_errors)
 {
 	struct fb_completion_result out;
 	struct fb_completion_stats before;
@@ -500,7 +494,7 @@ static void test_errors(void **state)
 }
 
 /* a turn gained is counted as such, and is nobody's miss */
-static void test_gained(void **state)
+TEST(test_gained)
 {
 	struct fb_completion_result out;
 	struct fb_completion_cmd c;
@@ -523,7 +517,7 @@ static void test_gained(void **state)
  * early: that says nothing against the model. Seen to fail: it counts (and in t-asleep the model is
  * given up beside a scan of an idle disk).
  */
-static void test_ahead(void **state)
+TEST(test_ahead)
 {
 	struct fb_completion_result out;
 	struct fb_completion_cmd c;
@@ -544,7 +538,7 @@ static void test_ahead(void **state)
 }
 
 /* a command that was not predicted ends at the end of its last sector, if that has a place */
-static void test_end_place(void **state)
+TEST(test_end_place)
 {
 	struct fb_completion_cmd c = { .lbn = 5000, .nsect = 16 };
 	struct dm_place end, last;
@@ -564,7 +558,7 @@ static void test_end_place(void **state)
 }
 
 /* commands behind one another: each begins when and where the one before ends */
-static void test_chain(void **state)
+TEST(test_chain)
 {
 	struct fb_completion_cmd first = { .lbn = 5000, .nsect = 8, .sent_ns = rig.now };
 	struct fb_completion_cmd second = { .lbn = 900000, .nsect = 8, .write = true };
@@ -601,7 +595,7 @@ static void test_chain(void **state)
 }
 
 /* an idle drive takes the direction's overhead before the arm moves */
-static void test_overhead(void **state)
+TEST(test_overhead)
 {
 	const struct dm_info *info = dm_info(rig.dm);
 	struct dm_place from;
@@ -617,7 +611,7 @@ static void test_overhead(void **state)
 }
 
 /* the head is lost while the next command is on its way: it has no prediction any more */
-static void test_next_lost(void **state)
+TEST(test_next_lost)
 {
 	struct fb_completion_result out;
 	struct fb_completion_cmd next = { .lbn = 1000, .nsect = 8 };
@@ -635,7 +629,7 @@ static void test_next_lost(void **state)
 }
 
 /* those who do not want to learn are left out; the others still do */
-static void test_left_out(void **state)
+TEST(test_left_out)
 {
 	struct fb_completion_result out;
 	struct fb_conservatism margin;
@@ -657,7 +651,7 @@ static void test_left_out(void **state)
 }
 
 /* the probe has been told when a command was overtaken; its end is no news */
-static void test_told_once(void **state)
+TEST(test_told_once)
 {
 	struct fb_completion_result out;
 	struct fb_completion_cmd c;
@@ -675,7 +669,7 @@ static void test_told_once(void **state)
 }
 
 /* a command is behind the lifts of the one before, and hands on its own */
-static void test_mark(void **state)
+TEST(test_mark)
 {
 	struct fb_completion_cmd c = { .cause = FB_CAUSE_SEPARATE, .mark.at = FB_LIFT_DEST };
 	u32 lifts = FB_LIFT_SOURCE;
@@ -692,7 +686,7 @@ static void test_mark(void **state)
 }
 
 /* who weighs the risk hears how late a command was: a turn costs a turn */
-static void test_margin(void **state)
+TEST(test_margin)
 {
 	struct fb_completion_result out;
 	s64 cost, turn = dm_period_ns(rig.dm);
@@ -731,7 +725,7 @@ static void chain(struct rig *r, struct fb_completion_cmd *c, bool ahead,
 }
 
 /* what a drive reads ahead is predicted as it passes, so head and phase stay known */
-static void test_read_on(void **state)
+TEST_WITH(test_read_on, setup_nearline, teardown)
 {
 	struct fb_completion_result out;
 	struct fb_completion_cmd c;
@@ -763,7 +757,7 @@ static void test_read_on(void **state)
 }
 
 /* not behind a pause, elsewhere, for the foreground, or when the drive has read all of it */
-static void test_not_read_on(void **state)
+TEST_WITH(test_not_read_on, setup_nearline, teardown)
 {
 	struct fb_completion_result out;
 	struct fb_completion_cmd c, next;
@@ -788,7 +782,7 @@ static void test_not_read_on(void **state)
 }
 
 /* data that the drive had long since says nothing of where the head is */
-static void test_cached_long_since(void **state)
+TEST_WITH(test_cached_long_since, setup_nearline, teardown)
 {
 	struct fb_completion_result out;
 	struct fb_completion_cmd c;
@@ -814,39 +808,4 @@ static void test_cached_long_since(void **state)
 		assert_int_equal(out.end.verdict, FB_HEAD_EARLY);
 		assert_false(rig.head.known || rig.head.reads_on);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_predicted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_leg, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_guard, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_idle, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_recovery, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_silent, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_busy_host, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_landed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_own_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_overtaken, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_next, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_correct, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_times, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_gained, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ahead, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_end_place, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_chain, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_overhead, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_next_lost, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_left_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_told_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_mark, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_margin, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_read_on, setup_nearline, teardown),
-		cmocka_unit_test_setup_teardown(test_not_read_on, setup_nearline, teardown),
-		cmocka_unit_test_setup_teardown(test_cached_long_since, setup_nearline, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,14 +6,8 @@
  * alone.
  * Expectations come from core/conservatism.h and from the distribution's own quantiles.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/conservatism.h"
-#include "support.h"
+#include "unit.h"
 
 #define PERIOD 6000000ULL
 #define SERVICE 6300000ULL	/* from one foreground request to the next */
@@ -212,12 +206,11 @@ static void assert_holds(struct disk *d)
  * Spreads from 60 to 200 us (standard deviation; 1.41 times the mean). Seen to fail without
  * feedback, and without the turns that the foreground would gain.
  */
-static void test_spreads(void **state)
+TEST(test_spreads)
 {
 	static const u64 mean[] = { 42426, 84853, 141421 };
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(mean); i++) {
 		struct disk d = new_disk(mean[i]);
 
@@ -228,11 +221,10 @@ static void test_spreads(void **state)
 /*
  * Head switches do not err and need next to nothing. Seen to fail with both kinds counted as one.
  */
-static void test_kinds(void **state)
+TEST(test_kinds)
 {
 	struct disk d = new_disk(84853);
 
-	(void)state;
 	assert_holds(&d);
 	assert_true(floor_of(&d, FB_CONSERVATISM_STILL) <= FB_CONSERVATISM_BIN_NS);
 	assert_true(fb_conservatism_chance(d.m.odds.chance[FB_CONSERVATISM_STILL], 50000) < 400);
@@ -244,11 +236,10 @@ static void test_kinds(void **state)
  * Seeks take 150 us more than the model says, or less. Turns that the foreground would
  * gain are then believed to be too many, or too few.
  */
-static void test_wrong_model(void **state)
+TEST(test_wrong_model)
 {
 	struct disk more = new_disk(60000), less = more;
 
-	(void)state;
 	more.bias = 150000;
 	less.bias = -150000;
 	assert_cost(&more, 20, 120);
@@ -257,11 +248,10 @@ static void test_wrong_model(void **state)
 }
 
 /* One seek in a thousand takes 10 ms more, which no conservatism prevents. */
-static void test_outliers(void **state)
+TEST(test_outliers)
 {
 	struct disk d = new_disk(84853);
 
-	(void)state;
 	d.outlier_ppm = 1000;
 	assert_holds(&d);
 	assert_true(margin(&d) < 800000);
@@ -271,11 +261,10 @@ static void test_outliers(void **state)
  * What the drive loses by itself is not put down to free reads. Seen to fail when they
  * are not subtracted.
  */
-static void test_own_misses(void **state)
+TEST(test_own_misses)
 {
 	struct disk d = new_disk(84853);
 
-	(void)state;
 	d.flaw_ppm = 10000;
 	assert_holds(&d);
 }
@@ -284,11 +273,10 @@ static void test_own_misses(void **state)
  * The spread grows: within ten minutes it holds again. Seen to fail when trials do not
  * fade.
  */
-static void test_drift(void **state)
+TEST(test_drift)
 {
 	struct disk d = new_disk(42426);
 
-	(void)state;
 	run(&d, 3600, true);
 	assert_true(late_per_mille(&d, 200000) < 12);
 	d.spread = 141421;
@@ -299,12 +287,11 @@ static void test_drift(void **state)
 }
 
 /* Without free reads the foreground teaches the errors; the feedback has nothing to say. */
-static void test_no_reads(void **state)
+TEST(test_no_reads)
 {
 	struct disk d = new_disk(42426);
 	u32 price = d.m.odds.price;
 
-	(void)state;
 	run(&d, 3600, false);
 	assert_int_equal(d.m.odds.price, price);
 	/* 1 % of the errors are above mean * ln 50 */
@@ -316,7 +303,7 @@ static void test_no_reads(void **state)
  * price the less it may cost. Seen to fail with bins shifted by two, odds halved, and a price that
  * moves the other way.
  */
-static void test_odds(void **state)
+TEST(test_odds)
 {
 	static const struct {
 		u64 margin_ns;
@@ -325,7 +312,6 @@ static void test_odds(void **state)
 	struct disk d = new_disk(84853);
 	u32 i, at;
 
-	(void)state;
 	run(&d, 3600, true);
 	for (i = 0; i < ARRAY_SIZE(odds); i++) {
 		at = chance(&d, odds[i].margin_ns) * 100 / 65536;
@@ -344,12 +330,11 @@ static void test_odds(void **state)
  * Neither a pause nor a clock set back is taken for cheap reads. Seen to fail when a
  * window with a pause in it counts.
  */
-static void test_clock(void **state)
+TEST(test_clock)
 {
 	struct disk d = new_disk(84853);
 	u32 price;
 
-	(void)state;
 	run(&d, 600, true);
 	d.now -= 500 * SECOND;
 	price = d.m.odds.price;
@@ -365,13 +350,12 @@ static void test_clock(void **state)
  * Ten times the target is less conservative, and held, too. Seen to fail with a constant
  * target.
  */
-static void test_target(void **state)
+TEST(test_target)
 {
 	struct disk d = new_disk(84853);
 	u32 before;
 	s64 ppm;
 
-	(void)state;
 	run(&d, 1800, true);
 	before = d.m.odds.price;
 	d.m.target_ppm = 10 * FB_CONSERVATISM_TARGET_PPM;
@@ -381,11 +365,10 @@ static void test_target(void **state)
 }
 
 /* as the comments on its parameters say: 1 in 100 is late by 400 us, a turn is 14 gaps */
-static void test_begins(void **state)
+TEST(test_begins)
 {
 	struct disk d = new_disk(0);
 
-	(void)state;
 	assert_int_equal(d.m.odds.price, 14 * 256);
 	assert_in_range(chance(&d, 400000), 635, 675);
 	/* e times as many in 97 us less */
@@ -393,7 +376,7 @@ static void test_begins(void **state)
 }
 
 /* the leg of a command is its seek, if nothing but the seek decides when it ends */
-static void test_legs(void **state)
+TEST(test_legs)
 {
 	struct disk_model *dm = support_model_file("models/toy.fbmodel");
 	struct fb_conservatism_leg leg;
@@ -439,7 +422,7 @@ static s64 charged(struct fb_conservatism *m, enum fb_cause cause, s64 late_ns)
  * Free reads are charged whole turns, two at most, as more is error recovery, less what the
  * foreground would have lost alone.
  */
-static void test_charges(void **state)
+TEST(test_charges)
 {
 	struct fb_conservatism m = new_disk(0).m;
 	s64 usual;
@@ -475,7 +458,7 @@ static void windows(struct fb_conservatism *m, u64 *now, u32 n, s64 late_ns)
 }
 
 /* the price keeps within bounds however long free reads cost nothing, or far too much */
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
 	struct fb_conservatism m = new_disk(0).m;
 	u64 now = SECOND;
@@ -487,7 +470,7 @@ static void test_bounds(void **state)
 }
 
 /* trials count half after twelve minutes without any */
-static void test_fades(void **state)
+TEST(test_fades)
 {
 	struct fb_conservatism m = new_disk(0).m;
 	u64 now = SECOND;
@@ -504,27 +487,4 @@ static void test_fades(void **state)
 			before * 51 / 100);
 	assert_in_range(m.tail[0][FB_CONSERVATISM_BINS - 1].lost, before * 49 / 100,
 			before * 51 / 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_spreads),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_wrong_model),
-		cmocka_unit_test(test_outliers),
-		cmocka_unit_test(test_own_misses),
-		cmocka_unit_test(test_drift),
-		cmocka_unit_test(test_no_reads),
-		cmocka_unit_test(test_odds),
-		cmocka_unit_test(test_clock),
-		cmocka_unit_test(test_target),
-		cmocka_unit_test(test_begins),
-		cmocka_unit_test(test_legs),
-		cmocka_unit_test(test_charges),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_fades),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

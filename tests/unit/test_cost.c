@@ -3,12 +3,6 @@
  * The guard by the measured cost: what stops first, for how long, and how often a day. The
  * expectations are its definition in core/cost/cost.h; costs come from queues of trial_load.h.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "trial_load.h"
 
 #define BLOCK (16 * SEC)
@@ -50,12 +44,11 @@ static u32 may(struct load *l)
 }
 
 /* Below the limit eight hours go by without a stop. Seen to fail when what is added is all. */
-static void test_below(void **state)
+TEST(test_below)
 {
 	struct fb_cost cost;
 	struct load l;
 
-	(void)state;
 	begin(&cost, &l, MS, MS / 2);
 	load_run(&l, 8 * 3600 * SEC);
 	assert_int_equal(cost.stops, 0);
@@ -66,12 +59,11 @@ static void test_below(void **state)
  * What is steered to the limit may be a twelfth above it for hours, here 2.17 ms for 2 with an
  * error of 0.02 at last. Seen to fail without the margin.
  */
-static void test_margin(void **state)
+TEST(test_margin)
 {
 	struct fb_cost cost;
 	struct load l;
 
-	(void)state;
 	begin(&cost, &l, 2 * MS + MS / 6, 0);
 	load_run(&l, 8 * 3600 * SEC);
 	assert_int_equal(cost.stops, 0);
@@ -81,13 +73,12 @@ static void test_margin(void **state)
  * Gaps cost too much: they stop after twelve blocks or a few more, idle reads go on; ten minutes
  * later they are back. Seen to fail when both stop, and with sums that outlive the level.
  */
-static void test_gaps(void **state)
+TEST(test_gaps)
 {
 	struct fb_cost cost;
 	struct load l;
 	u64 at;
 
-	(void)state;
 	begin(&cost, &l, MS, 4 * MS);
 	at = until_level(&l, 3600 * SEC);
 	assert_int_equal(cost.level, FB_COST_NO_GAPS);
@@ -99,13 +90,12 @@ static void test_gaps(void **state)
 }
 
 /* Idle reads cost too much: gaps go first, in vain, and then they. Then no trial runs. */
-static void test_idle(void **state)
+TEST(test_idle)
 {
 	struct fb_cost cost;
 	struct load l;
 	u64 at;
 
-	(void)state;
 	begin(&cost, &l, 5 * MS, 0);
 	until_level(&l, 3600 * SEC);
 	assert_int_equal(cost.level, FB_COST_NO_GAPS);
@@ -119,12 +109,11 @@ static void test_idle(void **state)
 }
 
 /* Where no gap is used idle reads go first. Seen to fail when gaps are stopped all the same. */
-static void test_no_gaps(void **state)
+TEST(test_no_gaps)
 {
 	struct fb_cost cost;
 	struct load l;
 
-	(void)state;
 	begin(&cost, &l, 5 * MS, 0);
 	cost.gaps = false;
 	until_level(&l, 3600 * SEC);
@@ -135,14 +124,13 @@ static void test_no_gaps(void **state)
  * Above three times the limit both stop at once: for ten minutes, twenty, forty, and then for
  * good, until somebody acts. Seen to fail without the doubling, and with a ring of four resumes.
  */
-static void test_disaster(void **state)
+TEST(test_disaster)
 {
 	u64 pause_ns = 600 * SEC, at;
 	struct fb_cost cost;
 	struct load l;
 	int i;
 
-	(void)state;
 	begin(&cost, &l, 12 * MS, 0);
 	for (i = 0; i < 3; i++) {
 		at = until_level(&l, 3600 * SEC);
@@ -170,13 +158,12 @@ static void test_disaster(void **state)
  * 10 ms at most without, so that is slow, and all stops. Seen to fail without slow reads, and when
  * what one may wait is left out: with 90 ms of that it is no disaster.
  */
-static void test_slow(void **state)
+TEST(test_slow)
 {
 	struct fb_trial_limit limit = { .ns = 2 * MS, .max_ns = 5 * MS };
 	struct fb_cost cost;
 	struct load l;
 
-	(void)state;
 	begin(&cost, &l, MS, 0);
 	l.rare = 50;
 	l.took_ns = 2 * MS;
@@ -195,14 +182,13 @@ static void test_slow(void **state)
 }
 
 /* A calm day between stops: each is the first. Seen to fail when pauses stay doubled. */
-static void test_calm(void **state)
+TEST(test_calm)
 {
 	struct fb_cost cost;
 	struct load l;
 	u64 at;
 	int i;
 
-	(void)state;
 	begin(&cost, &l, 12 * MS, 0);
 	l.gap_ns = 200 * MS;
 	for (i = 0; i < 5; i++) {
@@ -217,12 +203,11 @@ static void test_calm(void **state)
 }
 
 /* Without the guard the trial only measures; stopped before a boot is stopped after it. */
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
 	struct fb_cost cost;
 	struct load l;
 
-	(void)state;
 	begin(&cost, &l, 12 * MS, 0);
 	cost.guarded = false;
 	load_run(&l, 3600 * SEC);
@@ -231,21 +216,4 @@ static void test_by_hand(void **state)
 	load_run(&l, 7200 * SEC);
 	assert_int_equal(cost.level, FB_COST_FOR_GOOD);
 	assert_int_equal(load_may(&l), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_below),
-		cmocka_unit_test(test_margin),
-		cmocka_unit_test(test_gaps),
-		cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_no_gaps),
-		cmocka_unit_test(test_disaster),
-		cmocka_unit_test(test_slow),
-		cmocka_unit_test(test_calm),
-		cmocka_unit_test(test_by_hand),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,8 @@
  * What a drive with a write-back cache still has to do: who orders, when it is clean, how long
  * idle reads wait for that. Expectations come from core/destage.h.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/destage.h"
+#include "unit.h"
 
 #define MS 1000000ULL
 #define TURN (8 * MS)
@@ -48,12 +43,11 @@ static u64 known(struct fb_destage *d, bool lazy)
 }
 
 /* Seen to fail with FB_DESTAGE_READS 33, and without "d->on". */
-static void test_orders(void **state)
+TEST(test_orders)
 {
 	struct fb_destage d;
 	u32 i;
 
-	(void)state;
 	fb_destage_init(&d, TURN);
 	assert_false(fb_destage_orders(&d));
 	fb_destage_set_cache(&d, true, 0);
@@ -70,11 +64,10 @@ static void test_orders(void **state)
 }
 
 /* Seen to fail without each of its three conditions. */
-static void test_rests(void **state)
+TEST(test_rests)
 {
 	struct fb_destage d;
 
-	(void)state;
 	fb_destage_init(&d, TURN);
 	fb_destage_arrived(&d, false);
 	fb_destage_arrived(&d, false);
@@ -95,14 +88,13 @@ static void test_rests(void **state)
 /*
  * Another scheduler has used the drive meanwhile. Seen to fail without each line that forgets.
  */
-static void test_forgotten(void **state)
+TEST(test_forgotten)
 {
 	struct fb_destage d;
 	u64 now = known(&d, false), lbn, firsts = d.firsts;
 	s64 margin_ns = d.margin_ns;
 	u32 tries, i;
 
-	(void)state;
 	/* it was clean for certain, and all were reads */
 	for (i = 0; i < 32; i++)
 		fb_destage_arrived(&d, false);
@@ -136,12 +128,11 @@ static void test_forgotten(void **state)
  * Without a cache nothing is waited for, or noted. Seen to fail without "!d->on" in each of the
  * functions that are called here.
  */
-static void test_off(void **state)
+TEST(test_off)
 {
 	struct fb_destage d, none;
 	u64 lbn;
 
-	(void)state;
 	fb_destage_init(&d, TURN);
 	fb_destage_sent(&d, MS, true, 8, 8);
 	assert_int_equal(d.dirty, 0);
@@ -160,12 +151,11 @@ static void test_off(void **state)
  * What is there already is not begun anew; who ends was sent; an idle read of which nobody knows
  * when it should have ended tells nothing. Seen to fail without each of these conditions.
  */
-static void test_told_nothing(void **state)
+TEST(test_told_nothing)
 {
 	struct fb_destage d, before;
 	u64 now = known(&d, false);
 
-	(void)state;
 	before = d;
 	fb_destage_set_cache(&d, true, now);
 	fb_destage_ended(&d, now, false);
@@ -182,12 +172,11 @@ static void test_told_nothing(void **state)
  * A write is a job, and a write that continues the last one is none. Seen to fail with
  * "d->dirty++" for all writes.
  */
-static void test_writes(void **state)
+TEST(test_writes)
 {
 	struct fb_destage d;
 	u64 now = known(&d, false), lbn = 0;
 
-	(void)state;
 	assert_true(fb_destage_begin_ns(&d, now) <= now);
 	fb_destage_sent(&d, now, true, 5000, 8);
 	assert_int_equal(fb_destage_begin_ns(&d, now), now + JOB);
@@ -213,12 +202,11 @@ static void test_writes(void **state)
  * left the write to be done, one that took as long as two has not. Seen to fail without the
  * subtraction of a read's job in fb_destage_ended().
  */
-static void test_order_is_unknown(void **state)
+TEST(test_order_is_unknown)
 {
 	struct fb_destage d;
 	u64 now = known(&d, false);
 
-	(void)state;
 	fb_destage_sent(&d, now, false, 100, 8);
 	fb_destage_sent(&d, now, true, 5000, 8);
 	fb_destage_ended(&d, now + JOB, false);
@@ -234,13 +222,12 @@ static void test_order_is_unknown(void **state)
 }
 
 /* Seen to fail with the signs of the steps swapped, and without the upper bound. */
-static void test_margin(void **state)
+TEST(test_margin)
 {
 	struct fb_destage d;
 	u64 now = known(&d, false);
 	u32 i;
 
-	(void)state;
 	assert_int_equal(d.margin_ns, 0);
 	first_read(&d, now += 100 * MS, false);
 	assert_int_equal(d.margin_ns, -(s64)STEP);
@@ -259,13 +246,12 @@ static void test_margin(void **state)
  * four do, not. When the first begins to write at once that is noticed. Seen to fail with
  * FB_DESTAGE_BARE_LEAST of two eighths, and of five.
  */
-static void test_lazy(void **state)
+TEST(test_lazy)
 {
 	struct fb_destage d;
 	u32 i, late;
 	u64 now, lbn;
 
-	(void)state;
 	for (late = 2; late <= 4; late += 2) {
 		fb_destage_init(&d, TURN);
 		fb_destage_set_cache(&d, true, 0);
@@ -282,13 +268,12 @@ static void test_lazy(void **state)
 }
 
 /* One in 256 does not wait. Seen to fail without the last line of fb_destage_judge(). */
-static void test_tries(void **state)
+TEST(test_tries)
 {
 	struct fb_destage d;
 	u64 now = known(&d, false);
 	u32 i, bare = 0;
 
-	(void)state;
 	for (i = 0; i < 1024; i++) {
 		bare += d.bare_now;
 		first_read(&d, now += 100 * MS, i % 3 == 0 || d.bare_now);
@@ -302,13 +287,12 @@ static void test_tries(void **state)
  * eight have told, reads keep away. Seen to fail with fb_destage_is_lazy() that is always false,
  * with the tries of reads over a write counted, and without the wait.
  */
-static void test_aim(void **state)
+TEST(test_aim)
 {
 	u32 over = 0, i;
 	struct fb_destage d;
 	u64 now;
 
-	(void)state;
 	fb_destage_init(&d, TURN);
 	fb_destage_set_cache(&d, true, 0);
 	for (i = 0; i < BARES; i++) {
@@ -334,12 +318,11 @@ static void test_aim(void **state)
  * A write that came while an idle read was at the drive is still to be done. Seen to fail with
  * "d->dirty = 0" in fb_destage_idle_ended().
  */
-static void test_behind_idle(void **state)
+TEST(test_behind_idle)
 {
 	struct fb_destage d;
 	u64 now = known(&d, false), lbn = 0;
 
-	(void)state;
 	fb_destage_idle_sent(&d, now);
 	fb_destage_sent(&d, now + MS, true, 5000, 8);
 	fb_destage_idle_ended(&d, now + 2 * MS, true, 0);
@@ -353,12 +336,11 @@ static void test_behind_idle(void **state)
  * An idle read that ends in time says that all the writes before it were done; one that comes late,
  * that one of them was. Seen to fail the other way round.
  */
-static void test_several(void **state)
+TEST(test_several)
 {
 	struct fb_destage d;
 	u32 late;
 
-	(void)state;
 	for (late = 0; late < 2; late++) {
 		u64 now = known(&d, false);
 
@@ -374,12 +356,11 @@ static void test_several(void **state)
  * Beside a command that took long one of two writes was done, so the idle read behind them is
  * behind a single one. Seen to fail with "d->owed" as it was when the writes came.
  */
-static void test_single(void **state)
+TEST(test_single)
 {
 	struct fb_destage d;
 	u64 now = known(&d, false), firsts = d.firsts;
 
-	(void)state;
 	fb_destage_sent(&d, now, true, 5000, 8);
 	fb_destage_sent(&d, now, true, 9000, 8);
 	assert_int_equal(d.owed, 2);
@@ -395,12 +376,11 @@ static void test_single(void **state)
  * A write that came beside an idle read is the only one left when that has ended. Seen to fail
  * without "d->owed" in fb_destage_idle_ended().
  */
-static void test_beside(void **state)
+TEST(test_beside)
 {
 	struct fb_destage d;
 	u64 now = known(&d, false), firsts = d.firsts;
 
-	(void)state;
 	fb_destage_sent(&d, now, true, 5000, 8);
 	fb_destage_idle_sent(&d, now + MS);
 	fb_destage_sent(&d, now + 2 * MS, true, 9000, 8);
@@ -423,13 +403,12 @@ static u64 draw(u64 *seed)
 }
 
 /* Waits that were too long for many intervals end. Seen to fail without "d->passed" there. */
-static void test_passed(void **state)
+TEST(test_passed)
 {
 	struct fb_destage d;
 	u64 now = known(&d, false);
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 64; i++, now += 5 * MS) {
 		fb_destage_sent(&d, now, true, 1000 * (i + 1), 8);
 		assert_true(fb_destage_begin_ns(&d, now) > now);
@@ -447,13 +426,12 @@ static void test_passed(void **state)
  * What is believed stays within bounds, whatever comes. Seen to fail without min_t() in
  * fb_destage_wrote() and without max_t() in fb_destage_ended().
  */
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
 	struct fb_destage d;
 	u64 now = known(&d, false), begin;
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 1000; i++)
 		fb_destage_sent(&d, now, true, 1000 * (1 + i % 2) + 8 * (u64)i, 8);
 	assert_int_equal(d.dirty, 256);
@@ -512,37 +490,10 @@ static double late_share(bool alone)
  * a turn.
  * Seen to fail with FB_DESTAGE_RISE 1, with "d->bare_now = true", with FB_DESTAGE_RISE for both.
  */
-static void test_lates(void **state)
+TEST(test_lates)
 {
 	double late = late_share(false), alone = late_share(true);
 
-	(void)state;
 	assert_true(late > 0.28 && late < 0.38);
 	assert_true(alone > 0.08 && alone < 0.12);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_orders),
-		cmocka_unit_test(test_rests),
-		cmocka_unit_test(test_forgotten),
-		cmocka_unit_test(test_off),
-		cmocka_unit_test(test_told_nothing),
-		cmocka_unit_test(test_writes),
-		cmocka_unit_test(test_order_is_unknown),
-		cmocka_unit_test(test_margin),
-		cmocka_unit_test(test_lazy),
-		cmocka_unit_test(test_tries),
-		cmocka_unit_test(test_aim),
-		cmocka_unit_test(test_behind_idle),
-		cmocka_unit_test(test_several),
-		cmocka_unit_test(test_single),
-		cmocka_unit_test(test_beside),
-		cmocka_unit_test(test_passed),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_lates),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

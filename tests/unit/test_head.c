@@ -11,14 +11,8 @@
  * (test_reset); ns * 1000 without the reduction (test_long_times); no allowance for
  * what a report may be ahead of the phase (test_on_the_heels).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/head.h"
-#include "support.h"
+#include "unit.h"
 
 /* 6 ms per turn; reports 150 us after the medium for reads, 80 us for writes */
 static const char small_disk[] =
@@ -131,12 +125,11 @@ static void settle(struct fb_head *h, struct platter *p, u32 n)
 }
 
 /* reports late by up to 100 us: all mechanical, ends known to a few us, never early by much */
-static void test_jitter(void **state)
+TEST(test_jitter)
 {
 	static const u64 jitter[] = { 0, 20000, 100000 };
 	u32 i, k;
 
-	(void)state;
 	for (k = 0; k < ARRAY_SIZE(jitter); k++) {
 		struct platter p = { .r = { 31 + k }, .jitter_ns = jitter[k], .phase = 12345 };
 		struct fb_head_end out;
@@ -171,12 +164,11 @@ static void test_jitter(void **state)
 }
 
 /* drives off by up to 500 ppm lock, and in two minutes the period is known to 1 ppm */
-static void test_speed(void **state)
+TEST(test_speed)
 {
 	static const s64 ppm[] = { -500, -100, 0, 3, 100, 500 };
 	u32 i, k;
 
-	(void)state;
 	for (k = 0; k < ARRAY_SIZE(ppm); k++) {
 		struct platter p = { .r = { 41 + k }, .jitter_ns = 20000, .ppm = ppm[k] };
 		struct fb_head_end out;
@@ -206,7 +198,7 @@ static void test_speed(void **state)
  * One access in twenty ends up to 200 us before its predicted angle, for the head landed
  * inside the wanted range of a zero-latency drive: the phase does not follow those.
  */
-static void test_landed_inside(void **state)
+TEST(test_landed_inside)
 {
 	struct platter p = { .r = { 36 }, .jitter_ns = 20000 };
 	struct fb_head_end out;
@@ -214,7 +206,6 @@ static void test_landed_inside(void **state)
 	double error;
 	u32 i;
 
-	(void)state;
 	fb_head_init(&h, dm);
 	for (i = 0; i < 6000; i++) {
 		struct dm_place end;
@@ -235,7 +226,7 @@ static void test_landed_inside(void **state)
  * the one before and takes a turn, for the head lands within it and it ends there: the phase is
  * trusted soon, and one that is wrong is given up. Seen to fail: odd completions halve the trust.
  */
-static void test_unpredicted(void **state)
+TEST(test_unpredicted)
 {
 	struct platter p = { .r = { 37 } };
 	u32 half = 1U << 31, i, n = 0;
@@ -243,7 +234,6 @@ static void test_unpredicted(void **state)
 	struct dm_place end;
 	struct fb_head h;
 
-	(void)state;
 	fb_head_init(&h, dm);
 	for (i = 0; !fb_head_locked(&h, p.now) && i < 100; i++) {
 		next_end(&p, &end);
@@ -265,14 +255,13 @@ static void test_unpredicted(void **state)
 }
 
 /* cache hits: early by the clock, or by the prediction; the phase does not suffer */
-static void test_cache_hits(void **state)
+TEST(test_cache_hits)
 {
 	struct platter p = { .r = { 51 }, .jitter_ns = 100000 };
 	u32 i, wrong = 0, hits = 0;
 	struct fb_head_end out;
 	struct fb_head h;
 
-	(void)state;
 	fb_head_init(&h, dm);
 	settle(&h, &p, 300);
 	for (i = 0; i < 4000; i++) {
@@ -307,7 +296,7 @@ static void test_cache_hits(void **state)
 }
 
 /* a read that needs its transfer time only, from the end of the one before: no cache hit */
-static void test_on_the_heels(void **state)
+TEST(test_on_the_heels)
 {
 	struct platter p = { .r = { 53 }, .jitter_ns = 20000 };
 	struct fb_head_end out;
@@ -316,7 +305,6 @@ static void test_on_the_heels(void **state)
 	u64 before;
 	u32 i;
 
-	(void)state;
 	fb_head_init(&h, dm);
 	settle(&h, &p, 300);
 	for (i = 0; i < 300; i++) {
@@ -330,7 +318,7 @@ static void test_on_the_heels(void **state)
 }
 
 /* a missed turn, or one saved, is mechanical and counted; two saved are not possible */
-static void test_turns(void **state)
+TEST(test_turns)
 {
 	struct platter p = { .r = { 61 }, .jitter_ns = 100000 };
 	struct fb_head_end out;
@@ -338,7 +326,6 @@ static void test_turns(void **state)
 	s32 turns;
 	u32 i;
 
-	(void)state;
 	fb_head_init(&h, dm);
 	settle(&h, &p, 300);
 	for (i = 0; i < 1000; i++) {
@@ -355,7 +342,7 @@ static void test_turns(void **state)
 }
 
 /* one odd completion costs the head, not the phase */
-static void test_odd(void **state)
+TEST(test_odd)
 {
 	struct platter p = { .r = { 71 }, .jitter_ns = 100000 };
 	struct fb_head_end out;
@@ -363,7 +350,6 @@ static void test_odd(void **state)
 	struct fb_head h;
 	u32 i;
 
-	(void)state;
 	fb_head_init(&h, dm);
 	settle(&h, &p, 300);
 	for (i = 0; i < 20; i++) {
@@ -381,14 +367,13 @@ static void test_odd(void **state)
 }
 
 /* the platter jumps (a spin-down nobody told of): the lock is lost, then found anew */
-static void test_jump(void **state)
+TEST(test_jump)
 {
 	struct platter p = { .r = { 81 }, .jitter_ns = 100000 };
 	struct fb_head_end out;
 	struct fb_head h;
 	u32 i, odd = 0;
 
-	(void)state;
 	fb_head_init(&h, dm);
 	settle(&h, &p, 300);
 	p.phase += 0x60000000;
@@ -406,7 +391,7 @@ static void test_jump(void **state)
 }
 
 /* reset: nothing is believed before the hold is over, then 16 completions lock */
-static void test_reset(void **state)
+TEST(test_reset)
 {
 	struct platter p = { .r = { 91 }, .jitter_ns = 100000 };
 	struct fb_head_end out;
@@ -415,7 +400,6 @@ static void test_reset(void **state)
 	u64 until;
 	u32 i;
 
-	(void)state;
 	fb_head_init(&h, dm);
 	settle(&h, &p, 300);
 	until = p.now + SECOND_NS;
@@ -446,13 +430,12 @@ static void test_reset(void **state)
 }
 
 /* a phase that nothing confirmed for half a minute is not believed, and is then made anew */
-static void test_belief(void **state)
+TEST(test_belief)
 {
 	struct platter p = { .r = { 101 }, .jitter_ns = 100000 };
 	struct fb_head_end out;
 	struct fb_head h;
 
-	(void)state;
 	fb_head_init(&h, dm);
 	settle(&h, &p, 3000);
 	assert_true(fb_head_locked(&h, p.now + 29 * SECOND_NS));
@@ -492,9 +475,8 @@ static bool judged(s64 ppm, u32 every, u32 odd)
  * A model is wrong when too much does not end as it says, and not before. Seen to fail: no
  * look at the turns, none at the period's bound.
  */
-static void test_misfit(void **state)
+TEST(test_misfit)
 {
-	(void)state;
 	assert_false(judged(0, 0, 0));
 	assert_false(judged(1500, 0, 0));
 	assert_false(judged(0, 10, 10));
@@ -523,7 +505,7 @@ struct seldom {
  * are 50 us of a report. Seen to fail: FB_HEAD_BASE_TURNS taken for the turns of a longer
  * window, windows that last until they are full, a belief of a minute.
  */
-static void test_seldom(void **state)
+TEST(test_seldom)
 {
 	static const struct seldom seldom[] = {
 		{ 200000000, 0, 0, 999000 },
@@ -536,7 +518,6 @@ static void test_seldom(void **state)
 	};
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(seldom); i++) {
 		const struct seldom *s = &seldom[i];
 		struct platter p = { .r = { 71 + i }, .jitter_ns = 20000, .warms = s->warms };
@@ -570,14 +551,13 @@ static void test_seldom(void **state)
 }
 
 /* a year from the anchor, both ways, against 128-bit arithmetic; when() inverts angle() */
-static void test_long_times(void **state)
+TEST(test_long_times)
 {
 	const u64 year = 365 * 86400 * SECOND_NS;
 	struct rnd r = { 111 };
 	struct fb_head h;
 	u32 i;
 
-	(void)state;
 	fb_head_init(&h, dm);
 	h.anchored = true;
 	for (i = 0; i < 20000; i++) {
@@ -600,38 +580,14 @@ static void test_long_times(void **state)
 	}
 }
 
-static int setup(void **state)
+int setup(void **state)
 {
-	(void)state;
 	dm = support_model_text(small_disk);
 	return 0;
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
-	(void)state;
 	dm_free(dm);
 	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_jitter),
-		cmocka_unit_test(test_speed),
-		cmocka_unit_test(test_landed_inside),
-		cmocka_unit_test(test_unpredicted),
-		cmocka_unit_test(test_cache_hits),
-		cmocka_unit_test(test_on_the_heels),
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_odd),
-		cmocka_unit_test(test_jump),
-		cmocka_unit_test(test_reset),
-		cmocka_unit_test(test_belief),
-		cmocka_unit_test(test_misfit),
-		cmocka_unit_test(test_seldom),
-		cmocka_unit_test(test_long_times),
-	};
-
-	return cmocka_run_group_tests_name("head", tests, setup, teardown);
 }

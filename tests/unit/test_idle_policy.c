@@ -4,15 +4,10 @@
  * reads whenever the policy says so. What the requests really wait longer is compared with
  * the goals and with what the policy says.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <math.h>
 
 #include "core/idle_policy.h"
-#include "support.h"
+#include "unit.h"
 
 #define US 1000ULL
 #define MS 1000000ULL
@@ -223,7 +218,7 @@ static void bench_check(struct bench *b, u64 mean_ns, u64 max_ns)
  * Seen to fail: only the first request of a busy period charged; no budget, or one that looks at no
  * more than one request; what is saved up not spent; less of the goal aimed at.
  */
-static void test_goals_are_kept(void **state)
+TEST(test_goals_are_kept)
 {
 	static const double loads[] = { 0.05, 0.3, 0.6, 0.85 };
 	static const u64 means[] = { MS / 5, MS / 2, 2 * MS };
@@ -246,7 +241,7 @@ static void test_goals_are_kept(void **state)
  * more. Nobody is met, and yet the mean of 1 ms is kept, and used up. Seen to fail with what is met
  * charged to it, and with what it lost not in the budget.
  */
-static void test_goal_of_streams(void **state)
+TEST(test_goal_of_streams)
 {
 	struct fb_fg_req req = { .nsect = 8 };
 	struct fb_idle_policy_status st;
@@ -281,7 +276,7 @@ static void test_goal_of_streams(void **state)
 }
 
 /* threshold and size as told; a mean of 0 reads nothing; while somebody is there nothing */
-static void test_fixed(void **state)
+TEST(test_fixed)
 {
 	struct bench b;
 
@@ -309,7 +304,7 @@ static void test_fixed(void **state)
 }
 
 /* no read is allowed that can take longer than the maximum with a turn lost */
-static void test_maximum(void **state)
+TEST(test_maximum)
 {
 	struct bench b;
 	u64 most;
@@ -334,7 +329,7 @@ static void test_maximum(void **state)
  * when the read has ended: each is charged 6 ms. That is above the mean of 1 ms, and nothing
  * is read any more, but after ten minutes.
  */
-static void test_budget(void **state)
+TEST(test_budget)
 {
 	struct fb_idle_policy_status st;
 	struct fb_fg_req req[3];
@@ -368,7 +363,7 @@ static void test_budget(void **state)
  * that come behind it nothing. Seen to fail with all of them charged, with one of them, and with
  * those of the read before.
  */
-static void test_unfollowed(void **state)
+TEST(test_unfollowed)
 {
 	struct bench b;
 
@@ -392,7 +387,7 @@ static void test_unfollowed(void **state)
  * interval. Who comes then is charged the rest of it, and nobody else. Seen to fail with a request
  * that ends before the read charged as if it had met it.
  */
-static void test_beside(void **state)
+TEST(test_beside)
 {
 	struct fb_fg_req req;
 	struct bench b;
@@ -433,7 +428,7 @@ static s64 bench_stream(struct bench *b, u64 *lbn, u64 took_ns, bool read)
  * of a turn, others nothing: a granule on is best where it does not read ahead. Seen to fail with
  * these exchanged, and with either of the two not looked at.
  */
-static void test_wait_least(void **state)
+TEST(test_wait_least)
 {
 	struct bench b;
 	u32 i;
@@ -462,7 +457,7 @@ static void test_wait_least(void **state)
  * is a turn. Equal ones of 40 ms have 23 behind two turns, and the budget does not count. Seen to
  * fail with means compared that are not divided, and with one part more.
  */
-static void test_wait_by_budget(void **state)
+TEST(test_wait_by_budget)
 {
 	static const u32 parts[] = { 0, 1, 3, 6, 64 };
 	struct bench b;
@@ -496,7 +491,7 @@ static void test_wait_by_budget(void **state)
 }
 
 /* Where there are streams it waits, too: they go on soon. Seen to fail without. */
-static void test_wait_streams(void **state)
+TEST(test_wait_streams)
 {
 	struct bench b;
 	u64 lbn = 0;
@@ -513,7 +508,7 @@ static void test_wait_streams(void **state)
 }
 
 /* the past fades: intervals count half after 1024, the longest busy period slowly */
-static void test_ages(void **state)
+TEST(test_ages)
 {
 	struct bench b;
 	u32 i;
@@ -540,7 +535,7 @@ static void test_ages(void **state)
  * Commands count by what they take and read: the first of an interval soon after its beginning, or
  * later, and those behind it. Seen to fail with each of the three classes for another one.
  */
-static void test_classes(void **state)
+TEST(test_classes)
 {
 	struct fb_idle_policy_status st;
 	const struct fb_idle_time *of;
@@ -570,7 +565,7 @@ static void test_classes(void **state)
 }
 
 /* Reads that end at once, as if from a cache, cost nothing, and are no division by 0. */
-static void test_cached(void **state)
+TEST(test_cached)
 {
 	struct bench b;
 	u32 i;
@@ -590,7 +585,7 @@ static void test_cached(void **state)
  * that it meets is charged instead, when it is no part of the account's ratio, and when writes are
  * not told to the account of streams.
  */
-static void test_stream(void **state)
+TEST(test_stream)
 {
 	struct fb_fg_req write = { 0, 8, true, 0 }, req = { 0, 8, false, 0 };
 	u64 lbn = 1000, us;
@@ -653,7 +648,7 @@ static void bench_met(struct bench *b, u64 ns, u64 hit_ns, struct fb_fg_req *req
  * Who meets a read is charged the rest of it; if that was late, what such reads usually take.
  * Seen to fail with @blamed always false, and with fb_idle_account_read() told of the whole time.
  */
-static void test_late(void **state)
+TEST(test_late)
 {
 	struct fb_fg_req req = { .lbn = 5000, .nsect = 8 };
 	struct fb_idle_policy_status st;
@@ -683,7 +678,7 @@ static void test_late(void **state)
  * One that failed took long, which says nothing of others, but it was waited for. Seen to fail with
  * @judged always true.
  */
-static void test_failed(void **state)
+TEST(test_failed)
 {
 	struct fb_idle_policy_status st;
 	struct fb_fg_req req;
@@ -708,7 +703,7 @@ static void test_failed(void **state)
  * and not behind a stream, which goes on there. Seen to fail without fb_idle_streams_go_on_at(),
  * and with @wrote or @from left as they are by fb_idle_policy_sent().
  */
-static void test_aim(void **state)
+TEST(test_aim)
 {
 	struct fb_fg_req write = { .lbn = 77777, .nsect = 3, .write = true };
 	struct fb_idle_policy_aim aim;
@@ -747,7 +742,7 @@ static void test_aim(void **state)
  * as idle all the same, for it may be. Requests and a read whose ends were not seen are over. Seen
  * to fail without each line of fb_idle_policy_restart().
  */
-static void test_restart(void **state)
+TEST(test_restart)
 {
 	const u64 away_ns = 3600000 * MS;
 	struct bench b;
@@ -845,7 +840,7 @@ static struct left bench_streams(struct bench *b, u32 n, u32 nsect, u32 streams,
  * time; and then none any more. Seen to fail: the run ends with what is of no stream; it goes on
  * when they are known.
  */
-static void test_control(void **state)
+TEST(test_control)
 {
 	struct left left;
 	struct bench b;
@@ -871,7 +866,7 @@ static void test_control(void **state)
  * which reads have begun, as it was idle for so long. Seen to fail: without the debt, with shorter
  * runs and longer ones, and with runs for long requests.
  */
-static void test_control_never_known(void **state)
+TEST(test_control_never_known)
 {
 	struct fb_fg_req req = { .nsect = 8 };
 	struct left left;
@@ -902,7 +897,7 @@ static void test_control_never_known(void **state)
  * An interval that is left alone waits ten seconds, and reads then. Seen to fail with reads at once
  * and with none at all.
  */
-static void test_control_ends(void **state)
+TEST(test_control_ends)
 {
 	struct bench b;
 	u64 lbn = 0;
@@ -918,7 +913,7 @@ static void test_control_ends(void **state)
 }
 
 /* Two reads that are near each other by chance are no stream. Seen to fail: they begin a run. */
-static void test_control_by_chance(void **state)
+TEST(test_control_by_chance)
 {
 	struct bench b;
 	u64 lbn;
@@ -938,7 +933,7 @@ static void test_control_by_chance(void **state)
  * for as long. Seen to fail with fb_idle_account_stall() always false (the charge), with a time
  * that is learnt before the usual one is known, and with a shorter read taken for a stall.
  */
-static void test_stall(void **state)
+TEST(test_stall)
 {
 	struct fb_idle_policy_status st;
 	struct fb_fg_req req;
@@ -987,7 +982,7 @@ static void bench_crowd(struct bench *b, u64 first_ns, u64 each_ns)
  * longest busy period that idle reads have to be paid for. Who takes long because others are before
  * it has met no stall. Seen to fail with the interval counted.
  */
-static void test_stall_foreground(void **state)
+TEST(test_stall_foreground)
 {
 	struct bench b;
 
@@ -1002,36 +997,4 @@ static void test_stall_foreground(void **state)
 	bench_crowd(&b, 10 * MS, 10 * MS);
 	assert_int_equal(100, b.w.longest);
 	assert_int_equal(1, b.w.lengths);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_goals_are_kept),
-		cmocka_unit_test(test_goal_of_streams),
-		cmocka_unit_test(test_fixed),
-		cmocka_unit_test(test_maximum),
-		cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_unfollowed),
-		cmocka_unit_test(test_beside),
-		cmocka_unit_test(test_wait_least),
-		cmocka_unit_test(test_wait_by_budget),
-		cmocka_unit_test(test_wait_streams),
-		cmocka_unit_test(test_ages),
-		cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_cached),
-		cmocka_unit_test(test_stream),
-		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_failed),
-		cmocka_unit_test(test_aim),
-		cmocka_unit_test(test_restart),
-		cmocka_unit_test(test_control),
-		cmocka_unit_test(test_control_never_known),
-		cmocka_unit_test(test_control_ends),
-		cmocka_unit_test(test_control_by_chance),
-		cmocka_unit_test(test_stall),
-		cmocka_unit_test(test_stall_foreground),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

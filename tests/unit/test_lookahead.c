@@ -6,14 +6,8 @@
  * drift of the scores. Which lifts a plan uses: against plans made by hand, and those of
  * a search that may not use them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/lookahead.h"
-#include "support.h"
+#include "unit.h"
 
 #define GAP_NS 7500000ULL	/* from one foreground request to the next */
 #define SECOND 1000000000ULL
@@ -118,12 +112,11 @@ static void assert_says(const struct drive *d, u32 lift, const char *says)
 }
 
 /* One gap in eight tries one lift, by turns. Seen to fail with both lifts in the same gap. */
-static void test_turns(void **state)
+TEST(test_turns)
 {
 	struct drive d = new_drive(1, 0);
 	u32 i, lifts, source = 0, dest = 0;
 
-	(void)state;
 	for (i = 0; i < 2 * FB_LOOKAHEAD_GAPS * 10; i++) {
 		lifts = fb_lookahead_allowed(&d.p, BOTH | FB_LIFT_SEVERAL, d.now);
 		assert_true(lifts & FB_LIFT_SEVERAL);
@@ -139,12 +132,11 @@ static void test_turns(void **state)
 }
 
 /* What the drive says about itself is believed. Seen to fail when old evidence is kept. */
-static void test_off(void **state)
+TEST(test_off)
 {
 	struct drive d = new_drive(1, 0);
 	u32 i;
 
-	(void)state;
 	d.behind[0] = 1000000;
 	d.behind[1] = 1000000;
 	fb_lookahead_off(&d.p, true);
@@ -185,7 +177,7 @@ static u32 refused(const struct drive *like, u32 *trials)
  * 2 of 500 drives. Seen to fail with a test against a share of 2 % instead of an excess, and
  * when turns gained count as bad.
  */
-static void test_not_triggered(void **state)
+TEST(test_not_triggered)
 {
 	static const struct {
 		u32 usual;
@@ -200,7 +192,6 @@ static void test_not_triggered(void **state)
 	};
 	u32 i, trials;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct drive d = new_drive(1, rows[i].usual);
 
@@ -214,11 +205,10 @@ static void test_not_triggered(void **state)
  * Triggered: refused within tens, whichever command is hit and by whatever. Seen to fail
  * when only late ones count; never to end when the command behind is not looked at.
  */
-static void test_triggered(void **state)
+TEST(test_triggered)
 {
 	u32 i, trials;
 
-	(void)state;
 	for (i = 0; i < 8; i++) {
 		struct drive d = new_drive(1, 10000);
 		u32 *share = i & 1 ? d.at : d.behind;
@@ -233,11 +223,10 @@ static void test_triggered(void **state)
 }
 
 /* One lift does not answer for the other. Seen to fail with tests shared. */
-static void test_apart(void **state)
+TEST(test_apart)
 {
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		struct drive d = new_drive(5, 10000);
 
@@ -255,13 +244,12 @@ static void test_apart(void **state)
  * for some dozen turns in all; in a day no more than some hundred. Seen to fail with a pause
  * that does not grow, and with one that has no bound.
  */
-static void test_pauses(void **state)
+TEST(test_pauses)
 {
 	struct drive d = new_drive(3, 10000);
 	u64 pause = FB_PAUSE_NS, at;
 	u32 i;
 
-	(void)state;
 	d.behind[0] = 700000;
 	for (i = 0; i < 9; i++) {
 		while (d.p.lift[0].refusals == i)
@@ -286,12 +274,11 @@ static void test_pauses(void **state)
  * when the sum is not kept from falling below 0, when blame stays, and when pauses do;
  * never to end when an allowed lift is not watched.
  */
-static void test_changes(void **state)
+TEST(test_changes)
 {
 	struct drive d = new_drive(9, 10000);
 	u32 used;
 
-	(void)state;
 	run(&d, 3600);
 	assert_int_equal(d.p.lift[0].state, FB_LOOKAHEAD_ALLOWED);
 	used = d.used[0];
@@ -318,11 +305,10 @@ static void test_changes(void **state)
  * Ordinary commands of ours are late more often than plain ones when the conservatism is
  * small. That is not the lift's. Seen to fail with one base for both.
  */
-static void test_like_with_like(void **state)
+TEST(test_like_with_like)
 {
 	u32 seed, i, count = 0;
 
-	(void)state;
 	for (seed = 1; seed <= 200; seed++) {
 		struct drive d = new_drive(seed, 0);
 
@@ -341,12 +327,11 @@ static void test_like_with_like(void **state)
 }
 
 /* What people read. Seen to fail when one of a lift's two tests is enough. */
-static void test_describe(void **state)
+TEST(test_describe)
 {
 	struct drive d = new_drive(1, 0);
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 200; i++)
 		command(&d, FB_LIFT_DEST, 0, true);
 	assert_says(&d, FB_LIFT_DEST, "trial 0/71");
@@ -441,7 +426,7 @@ static void assert_lifts(const struct disk_model *dm, const struct fb_gap *gap,
  * when a piece is taken to be where it begins, when a prepend counts as a piece, and when
  * the foreground is told to use the source.
  */
-static void test_lifts(void **state)
+TEST(test_lifts)
 {
 	static const struct row stays = {
 		FB_PLAN_SEPARATE, { { TRACK(10), 8 } }, { FB_LIFT_SOURCE, FB_LIFT_DEST },
@@ -450,7 +435,6 @@ static void test_lifts(void **state)
 	struct fb_gap gap = { .dst_lbn = TRACK(20) + 40, .dst_nsect = 8 };
 	u32 i;
 
-	(void)state;
 	assert_int_equal(dm_place_of(dm, TRACK(10) + 50, &gap.src), 0);
 	assert_int_equal(dm_place_of(dm, gap.dst_lbn, &gap.dst), 0);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
@@ -471,7 +455,7 @@ static void want_run(void *ctx, u64 first, u32 n, u32 group)
  * A plan of a search uses no lift that it was not allowed; where one is, it is often used. Seen
  * to fail when a prepend counts as a piece.
  */
-static void test_searched(void **state)
+TEST(test_searched)
 {
 	struct disk_model *dm = support_model_text(plain_disk);
 	struct fb_limits lim = {
@@ -485,7 +469,6 @@ static void test_searched(void **state)
 	struct rnd r = { 4 };
 	struct fb_bitmap bm;
 
-	(void)state;
 	assert_int_equal(fb_bitmap_init(&bm, 3750, dm_tracks(dm)), 0);
 	fb_for_each_run(dm, 8, 0, 30000, want_run, &bm);
 	for (i = 0; i < 4000; i++) {
@@ -529,7 +512,7 @@ static void marks(struct fb_lookahead *p, u32 n, bool late, u64 now)
  * Where nine of ten commands are late anyhow, half is taken for usual: then a late one is 0.45
  * worse, and 4 + 48 * 0.5 is more than 62 of them.
  */
-static void test_usual(void **state)
+TEST(test_usual)
 {
 	const struct fb_lookahead_mark plain = { .ours = true };
 	struct fb_head_end end = { .verdict = FB_HEAD_MECHANICAL };
@@ -548,7 +531,7 @@ static void test_usual(void **state)
 }
 
 /* a lift that is refused hears of no command until its pause is over */
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	struct fb_lookahead_lift before;
 	struct fb_lookahead p;
@@ -560,25 +543,4 @@ static void test_refused(void **state)
 	marks(&p, 1000, true, 2 * SECOND);
 	assert_memory_equal(&before, &p.lift[0], sizeof(before));
 	assert_int_equal(p.lift[0].refusals, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_off),
-		cmocka_unit_test(test_not_triggered),
-		cmocka_unit_test(test_triggered),
-		cmocka_unit_test(test_apart),
-		cmocka_unit_test(test_pauses),
-		cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_like_with_like),
-		cmocka_unit_test(test_describe),
-		cmocka_unit_test(test_lifts),
-		cmocka_unit_test(test_searched),
-		cmocka_unit_test(test_usual),
-		cmocka_unit_test(test_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,14 +20,9 @@
  * (tracks). Where LBNs stay on a surface: all runs inwards, a last band as wide as the others
  * (places, tracks, windows); dm_run.back by the physical head (tracks).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <malloc.h>
 
-#include "support.h"
+#include "unit.h"
 
 #define DISKS 300
 #define MOST_ZONES 4
@@ -391,11 +386,10 @@ static void check_places(struct disk *d)
 	assert_int_equal(dm_place_of(d->dm, U64_MAX, &p), -ERANGE);
 }
 
-static void test_places(void **state)
+TEST(test_places)
 {
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < DISKS; i++) {
 		random_disk(&disk);
 		check_places(&disk);
@@ -485,12 +479,11 @@ static void check_longest(const struct disk *d)
 		assert_int_equal(dm_info(d->dm)->spt_least, least);
 }
 
-static void test_tracks(void **state)
+TEST(test_tracks)
 {
 	struct dm_track t;
 	u32 i, k, index;
 
-	(void)state;
 	for (i = 0; i < DISKS; i++) {
 		random_disk(&disk);
 		for (k = 0, index = 0; k < disk.n; k += disk.spots[k].spt)
@@ -576,11 +569,10 @@ static void check_window(struct disk *d, const struct spot *track, u32 angle, u6
 		assert_true(find_run(run, runs, &piece[0]) < find_run(run, runs, &piece[1]));
 }
 
-static void test_windows(void **state)
+TEST(test_windows)
 {
 	u32 i, k, w;
 
-	(void)state;
 	for (i = 0; i < DISKS; i++) {
 		random_disk(&disk);
 		for (k = 0; k < disk.n; k += disk.spots[k].spt) {
@@ -661,11 +653,10 @@ static void check_seeks(struct disk *d)
 	}
 }
 
-static void test_seeks(void **state)
+TEST(test_seeks)
 {
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < DISKS; i++) {
 		random_disk(&disk);
 		check_seeks(&disk);
@@ -674,11 +665,10 @@ static void test_seeks(void **state)
 }
 
 /* A long stroke, points dense at first: every bucket of the seek table. */
-static void test_long_seeks(void **state)
+TEST(test_long_seeks)
 {
 	const struct spot *track;
 
-	(void)state;
 	random_disk(&disk);
 	track = disk.spots;
 	dm_free(disk.dm);
@@ -695,11 +685,10 @@ static void test_long_seeks(void **state)
 	dm_free(disk.dm);
 }
 
-static void test_positions(void **state)
+TEST(test_positions)
 {
 	u32 i, k;
 
-	(void)state;
 	for (i = 0; i < DISKS; i++) {
 		random_disk(&disk);
 		for (k = 0; k < 100; k++) {
@@ -722,11 +711,10 @@ static void test_positions(void **state)
 	}
 }
 
-static void test_angles(void **state)
+TEST(test_angles)
 {
 	u32 i, k;
 
-	(void)state;
 	for (i = 0; i < DISKS; i++) {
 		random_disk(&disk);
 		assert_near(dm_period_ns(disk.dm), disk.spec.info.period_ps / 1000.0, 1);
@@ -860,13 +848,12 @@ static void check_access(struct disk *d)
 		assert_angles_near(a.end.angle, w.at.angle, 1);
 }
 
-static void test_accesses(void **state)
+TEST(test_accesses)
 {
 	struct dm_place p = { 0, 0, 0 };
 	struct dm_access a;
 	u32 i, k;
 
-	(void)state;
 	for (i = 0; i < DISKS; i++) {
 		random_disk(&disk);
 		for (k = 0; disk.spec.info.sectors && k < 300; k++)
@@ -885,7 +872,7 @@ static void test_accesses(void **state)
  * 24 TB, 40 zones, 100 000 slips: a few MiB, and every LBN asked leads to a
  * track that leads back to its place.
  */
-static void test_24_tb(void **state)
+TEST(test_24_tb)
 {
 	static struct dm_spec_zone zone[40];
 	struct dm_spec_slip *slip = calloc(100000, sizeof(*slip));
@@ -897,7 +884,6 @@ static void test_24_tb(void **state)
 	size_t before;
 	u32 i;
 
-	(void)state;
 	spec.info = (struct dm_info){ .cylinders = 480000, .heads = 20, .period_ps = 8333333333,
 				      .physical_sectors = 8, .granule_sectors = 128 };
 	for (i = 0; i < 40; i++) {
@@ -931,26 +917,8 @@ static void test_24_tb(void **state)
 	free(slip);
 }
 
-static int seed(void **state)
+int setup(void **state)
 {
-	(void)state;
 	rnd.state = 1;
 	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_places, seed),
-		cmocka_unit_test_setup(test_tracks, seed),
-		cmocka_unit_test_setup(test_windows, seed),
-		cmocka_unit_test_setup(test_seeks, seed),
-		cmocka_unit_test_setup(test_long_seeks, seed),
-		cmocka_unit_test_setup(test_positions, seed),
-		cmocka_unit_test_setup(test_angles, seed),
-		cmocka_unit_test_setup(test_accesses, seed),
-		cmocka_unit_test_setup(test_24_tb, seed),
-	};
-
-	return cmocka_run_group_tests_name("model", tests, NULL, NULL);
 }

@@ -10,13 +10,7 @@
  * before a read (seeks, accesses); waits counted from the start of the seek
  * (accesses).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "support.h"
+#include "unit.h"
 
 #define MODEL "models/atlas10k.fbmodel"
 #define FIELDS 24
@@ -79,14 +73,13 @@ static double turns(u32 angle)
 
 /* ---- layout: places exact, angles within 1e-6 turn ---- */
 
-static void test_places(void **state)
+TEST(test_places)
 {
 	FILE *f = open_vectors("atlas10k.csv");
 	struct disk_model *dm = support_model_file(MODEL);
 	const char *field[FIELDS];
 	u32 rows = 0;
 
-	(void)state;
 	while (next_row(f, field) >= 7) {
 		struct dm_place p;
 		struct dm_track t;
@@ -113,14 +106,13 @@ static void test_places(void **state)
 
 /* ---- seeks: the vectors have 1 ns resolution ---- */
 
-static void test_seeks(void **state)
+TEST(test_seeks)
 {
 	FILE *f = open_vectors("atlas10k.seek.csv");
 	struct disk_model *dm = support_model_file(MODEL);
 	const char *field[FIELDS];
 	u32 rows = 0, way;
 
-	(void)state;
 	while (next_row(f, field) == 5) {
 		struct dm_place from = { 0, 0, 0 }, to = { number(field[0]), 0, 0 };
 
@@ -242,14 +234,13 @@ static void check_access(struct disk_model *dm, const char *field[FIELDS], struc
 	}
 }
 
-static void test_accesses(void **state)
+TEST(test_accesses)
 {
 	FILE *f = open_vectors("atlas10k.access.csv");
 	struct disk_model *dm[2] = { load_variant(false), load_variant(true) };
 	struct tally tally[2] = { { 0 }, { 0 } };
 	const char *field[FIELDS];
 
-	(void)state;
 	while (next_row(f, field) == ACCESS_FIELDS) {
 		u32 zero_latency = number(field[ZERO_LATENCY]);
 
@@ -264,15 +255,4 @@ static void test_accesses(void **state)
 	fclose(f);
 	dm_free(dm[0]);
 	dm_free(dm[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places),
-		cmocka_unit_test(test_seeks),
-		cmocka_unit_test(test_accesses),
-	};
-
-	return cmocka_run_group_tests_name("model vectors", tests, NULL, NULL);
 }

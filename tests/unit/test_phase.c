@@ -12,14 +12,8 @@
  * (test_lost); time from when a read was sent (test_others); long reads of a zero-latency drive
  * compared (test_landed); the pause not doubled, and not reset (test_pauses).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/phase.h"
-#include "support.h"
+#include "unit.h"
 
 /* 6 ms per turn; tracks of 400 sectors */
 #define DISK(zero_latency) \
@@ -119,7 +113,7 @@ static void end(struct rig *rig)
 }
 
 /* The model's drive: never, with a cache, at another temperature, seldom used, read ten times. */
-static void test_true(void **state)
+TEST(test_true)
 {
 	static const struct { s64 ppm; u32 cached_pct, odd_pct; u64 think_ns; } drives[] = {
 		{ 0, 0, 0, 0 }, { 500, 0, 0, 0 }, { -500, 0, 5, 0 }, { 100, 50, 0, 0 },
@@ -128,7 +122,6 @@ static void test_true(void **state)
 	};
 	u32 i, seed;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(drives); i++)
 		for (seed = 1; seed <= SEEDS; seed++) {
 			struct rig rig = begin(seed, DISK("no"));
@@ -147,12 +140,11 @@ static void test_true(void **state)
  * A drive of another speed: by the first verdict, from where the head can find a phase no more
  * (3500 ppm) to 7200 turns a minute that should be 5400.
  */
-static void test_wrong_speed(void **state)
+TEST(test_wrong_speed)
 {
 	static const s64 ppm[] = { 4000, -4000, 25000, 50000, -166667, 250000 };
 	u32 i, seed;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(ppm); i++)
 		for (seed = 1; seed <= SEEDS; seed++) {
 			struct rig rig = begin(seed, DISK("no"));
@@ -165,11 +157,10 @@ static void test_wrong_speed(void **state)
 }
 
 /* A disk whose reads end anywhere, a RAID. */
-static void test_anywhere(void **state)
+TEST(test_anywhere)
 {
 	u32 seed;
 
-	(void)state;
 	for (seed = 1; seed <= SEEDS; seed++) {
 		struct rig rig = begin(seed, DISK("no"));
 
@@ -180,11 +171,10 @@ static void test_anywhere(void **state)
 }
 
 /* A disk without mechanics, all answers at once; it takes more of them. */
-static void test_cache(void **state)
+TEST(test_cache)
 {
 	struct rig rig = begin(1, DISK("no"));
 
-	(void)state;
 	rig.cached_pct = 100;
 	assert_int_equal(reads(&rig, 10 * FB_PHASE_SHORT * FB_PHASE_READS),
 			 FB_PHASE_SHORT * FB_PHASE_READS - 1);
@@ -192,11 +182,10 @@ static void test_cache(void **state)
 }
 
 /* A drive that is the model's for a while and then is not, again and again. */
-static void test_lost(void **state)
+TEST(test_lost)
 {
 	u32 seed, n;
 
-	(void)state;
 	for (seed = 1; seed <= SEEDS; seed++) {
 		struct rig rig = begin(seed, DISK("no"));
 		bool over = false;
@@ -212,11 +201,10 @@ static void test_lost(void **state)
 }
 
 /* Reads of whole tracks end where the head has landed, if it may begin in their middle. */
-static void test_landed(void **state)
+TEST(test_landed)
 {
 	struct rig rig = begin(1, DISK("yes"));
 
-	(void)state;
 	rig.odd_pct = 100;
 	rig.nsect = 51;
 	assert_int_equal(reads(&rig, 4 * VERDICT), 4 * VERDICT);
@@ -226,13 +214,12 @@ static void test_landed(void **state)
 }
 
 /* A pause doubles, up to an hour; a verdict that the phase is there ends that. */
-static void test_pauses(void **state)
+TEST(test_pauses)
 {
 	struct rig rig = begin(1, DISK("no"));
 	u64 pause_ns = FB_PAUSE_NS;
 	u32 i;
 
-	(void)state;
 	rig.odd_pct = 100;
 	for (i = 1; i < 9; i++) {
 		assert_true(reads(&rig, 4 * VERDICT) <= VERDICT);
@@ -255,12 +242,11 @@ static void test_pauses(void **state)
 }
 
 /* A read that waited for a command of another kind is not measured from when it was sent. */
-static void test_others(void **state)
+TEST(test_others)
 {
 	struct rig rig = begin(1, DISK("no"));
 	struct fb_phase_read read = { .nsect = 8, .sent_ns = SEC };
 
-	(void)state;
 	fb_phase_other(&rig.p, SEC + TURN_NS);
 	fb_phase_other(&rig.p, SEC);
 	read.end_ns = SEC + TURN_NS + TURN_NS / 8 - 1;
@@ -271,20 +257,4 @@ static void test_others(void **state)
 	assert_false(fb_phase_read(&rig.p, rig.dm, &read));
 	assert_int_equal(rig.p.marks, 1);
 	end(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_true),
-		cmocka_unit_test(test_wrong_speed),
-		cmocka_unit_test(test_anywhere),
-		cmocka_unit_test(test_cache),
-		cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_landed),
-		cmocka_unit_test(test_pauses),
-		cmocka_unit_test(test_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

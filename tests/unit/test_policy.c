@@ -14,14 +14,8 @@
  * class (test_offer_class); a merged request that stays where it was (test_merge); all that have
  * expired go first, or none once one has (test_burst).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/policy.h"
-#include "support.h"
+#include "unit.h"
 
 #define MOST 256
 
@@ -105,7 +99,7 @@ static u32 brute_choose(enum fb_policy_id policy, u32 percent, u32 n, const u64 
  * 10,000 random pools of 1-256 requests, spread over the disk or over a few cylinders. Seen to fail
  * with auto that is sptf-sw, with twice the shortest seek to a bucket (fb_policy_prune_early()).
  */
-static void test_mechanical(void **state)
+TEST(test_mechanical)
 {
 	static const enum fb_policy_id policy[] = { FB_POLICY_SSTF, FB_POLICY_SPTF,
 		FB_POLICY_SPTF_SW, FB_POLICY_AUTO };
@@ -114,7 +108,6 @@ static void test_mechanical(void **state)
 	struct rnd r = { 11 };
 	u32 i, k;
 
-	(void)state;
 	for (i = 0; i < 2000; i++) {
 		u32 n = 1 + rnd_below(&r, i % 4 ? 20 : MOST);
 		struct dm_place head = support_place(&r, dm);
@@ -155,7 +148,7 @@ static void place_all(struct pool *p, u32 n, const struct disk_model *place)
  * So it is when requests come and go, or move, and when there is another model, with buckets of
  * another size; those without a place are not there.
  */
-static void test_moving(void **state)
+TEST(test_moving)
 {
 	static const enum fb_policy_id policy[] = { FB_POLICY_SSTF, FB_POLICY_SPTF,
 		FB_POLICY_SPTF_SW };
@@ -165,7 +158,6 @@ static void test_moving(void **state)
 	u32 i, k, best, none = 0, n = 12;
 	struct rnd r = { 36 };
 
-	(void)state;
 	fill(&p, &r, n, 0);
 	for (i = 0; i < 20000; i++) {
 		struct fb_policy_req *req = &p.req[rnd_below(&r, n)];
@@ -211,12 +203,11 @@ static void test_moving(void **state)
 }
 
 /* the load is told by completions that leave the drive idle; it takes a while either way */
-static void test_load(void **state)
+TEST(test_load)
 {
 	struct fb_policy_pool pool;
 	u32 i;
 
-	(void)state;
 	fb_policy_pool_init(&pool);
 	for (i = 0; i < 20000; i++)
 		fb_policy_ended(&pool, i % 50 == 0);
@@ -231,13 +222,12 @@ static void test_load(void **state)
 }
 
 /* ascending from the last one sent, then from the lowest; also when the head is unknown */
-static void test_clook(void **state)
+TEST(test_clook)
 {
 	static struct pool p;
 	struct rnd r = { 12 };
 	u32 i, k;
 
-	(void)state;
 	for (i = 0; i < 1000; i++) {
 		u32 n = 1 + rnd_below(&r, 30);
 		struct fb_policy_req *up = NULL, *lowest = NULL, *near = NULL;
@@ -271,13 +261,12 @@ static void test_clook(void **state)
 }
 
 /* the earliest of those past their deadline goes first, whatever the policy */
-static void test_expiry(void **state)
+TEST(test_expiry)
 {
 	static struct pool p;
 	struct rnd r = { 14 };
 	u32 i, k;
 
-	(void)state;
 	for (i = 0; i < 1000; i++) {
 		u32 n = 2 + rnd_below(&r, 30);
 		struct dm_place head = support_place(&r, dm), later = support_place(&r, dm);
@@ -310,14 +299,13 @@ static void test_expiry(void **state)
 }
 
 /* a burst that has expired as a whole: one of sixteen for its age, others as the policy wants */
-static void test_burst(void **state)
+TEST(test_burst)
 {
 	static struct pool p;
 	struct rnd r = { 31 };
 	struct fb_policy_choice c, want;
 	u32 i, n = 96, last = 0;
 
-	(void)state;
 	fill(&p, &r, n, 0);
 	for (i = 0; i < n; i++) {
 		fb_policy_pool_del(&p.pool, &p.req[i]);
@@ -345,14 +333,13 @@ static void test_burst(void **state)
 }
 
 /* one request after another is offered; the choice is what a fresh one would be */
-static void test_offer(void **state)
+TEST(test_offer)
 {
 	static struct pool p;
 	static u64 seek[MOST], pos[MOST];
 	struct rnd r = { 15 };
 	u32 i, k;
 
-	(void)state;
 	for (i = 0; i < 2000; i++) {
 		u32 n = 1 + rnd_below(&r, 30);
 		struct dm_place head = support_place(&r, dm);
@@ -390,14 +377,13 @@ static void test_offer(void **state)
 }
 
 /* a choice without a prediction gives way to a request that can be predicted, not the reverse */
-static void test_unplaced(void **state)
+TEST(test_unplaced)
 {
 	static struct pool p;
 	struct rnd r = { 16 };
 	struct dm_place head = support_place(&r, dm);
 	struct fb_policy_choice c;
 
-	(void)state;
 	fill(&p, &r, 3, 0);
 	p.pool.policy = FB_POLICY_SPTF;
 	fb_policy_pool_place(&p.pool, &p.req[0], NULL);
@@ -441,7 +427,7 @@ static struct fb_policy_req *above(struct fb_policy_pool *pool, enum fb_policy_c
 }
 
 /* no model: reads first, writes after two batches, 16 ascending, expired first */
-static void test_deadline(void **state)
+TEST(test_deadline)
 {
 	static struct pool p;
 	struct rnd r = { 17 };
@@ -449,7 +435,6 @@ static void test_deadline(void **state)
 	u64 last = 0;
 	u32 i;
 
-	(void)state;
 	fill(&p, &r, 100, 0);
 	for (i = 0; i < 100; i++)
 		p.req[i].write = i >= 60;
@@ -478,14 +463,13 @@ static void test_deadline(void **state)
  * Of 256 pending only the oldest and the earliest are looked at, and the sorted requests
  * asked twice: the lists are cut behind their first, and who walks them falls off the end.
  */
-static void test_no_walk(void **state)
+TEST(test_no_walk)
 {
 	static struct pool p;
 	struct rnd r = { 19 };
 	struct fb_policy_choice c;
 	u32 i;
 
-	(void)state;
 	fill(&p, &r, MOST, 0);
 	for (i = 0; i < MOST; i++) {
 		p.req[i].write = i % 2;
@@ -514,7 +498,7 @@ static void test_no_walk(void **state)
 }
 
 /* real-time before best-effort before idle, but nobody waits for more than ten seconds */
-static void test_classes(void **state)
+TEST(test_classes)
 {
 	static const u64 s = 1000000000;
 	static struct pool p;
@@ -523,7 +507,6 @@ static void test_classes(void **state)
 	struct fb_policy_choice c;
 	u32 i, k;
 
-	(void)state;
 	fill(&p, &r, 90, 0);
 	for (i = 0; i < 90; i++) {
 		fb_policy_pool_del(&p.pool, &p.req[i]);
@@ -561,13 +544,12 @@ static void test_classes(void **state)
 }
 
 /* a higher class takes the place of the choice, expired or not, a lower one never does */
-static void test_offer_class(void **state)
+TEST(test_offer_class)
 {
 	static struct pool p;
 	struct rnd r = { 21 };
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 300; i++) {
 		struct dm_place head = support_place(&r, dm);
 		bool expired = i % 2;
@@ -603,14 +585,13 @@ static void test_offer_class(void **state)
 }
 
 /* the earlier deadline of two that were merged holds, and is found */
-static void test_merge(void **state)
+TEST(test_merge)
 {
 	static struct pool p;
 	struct rnd r = { 22 };
 	struct fb_policy_choice c;
 	u32 i;
 
-	(void)state;
 	fill(&p, &r, 5, 0);
 	for (i = 0; i < 5; i++) {
 		fb_policy_pool_del(&p.pool, &p.req[i]);
@@ -632,7 +613,7 @@ static void test_merge(void **state)
 }
 
 /* what has no place is left out of each mechanical order, and has no times when it expires */
-static void test_placeless(void **state)
+TEST(test_placeless)
 {
 	static const enum fb_policy_id policy[] = { FB_POLICY_SSTF, FB_POLICY_SPTF,
 		FB_POLICY_SPTF_SW };
@@ -642,7 +623,6 @@ static void test_placeless(void **state)
 	struct rnd r = { 17 };
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(policy); i++) {
 		fill(&p, &r, 3, 0);
 		p.pool.policy = policy[i];
@@ -670,13 +650,12 @@ static void test_placeless(void **state)
 }
 
 /* requests in the pool are counted, whatever their class and direction */
-static void test_count(void **state)
+TEST(test_count)
 {
 	struct pool p;
 	struct rnd r = { 5 };
 	u32 i;
 
-	(void)state;
 	fill(&p, &r, 50, 0);
 	assert_int_equal(p.pool.count, 50);
 	for (i = 0; i < 50; i++) {
@@ -686,7 +665,7 @@ static void test_count(void **state)
 }
 
 /* a request of a higher class begins anew: nothing of the one that it replaces stays */
-static void test_replaced(void **state)
+TEST(test_replaced)
 {
 	static struct pool p;
 	const struct dm_place head = { 0 };
@@ -694,7 +673,6 @@ static void test_replaced(void **state)
 	struct rnd r = { 6 };
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 100; i++) {
 		fill(&p, &r, 20, 0);
 		p.pool.policy = i % 2 ? FB_POLICY_SPTF_SW : FB_POLICY_SPTF;
@@ -714,40 +692,14 @@ static void test_replaced(void **state)
 	}
 }
 
-static int setup(void **state)
+int setup(void **state)
 {
-	(void)state;
 	dm = support_model_file("models/atlas10k.fbmodel");
 	return 0;
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
-	(void)state;
 	dm_free(dm);
 	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mechanical),
-		cmocka_unit_test(test_moving),
-		cmocka_unit_test(test_load),
-		cmocka_unit_test(test_clook),
-		cmocka_unit_test(test_expiry),
-		cmocka_unit_test(test_burst),
-		cmocka_unit_test(test_offer),
-		cmocka_unit_test(test_unplaced),
-		cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_no_walk),
-		cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_offer_class),
-		cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_placeless),
-		cmocka_unit_test(test_count),
-		cmocka_unit_test(test_replaced),
-	};
-
-	return cmocka_run_group_tests_name("policy", tests, setup, teardown);
 }

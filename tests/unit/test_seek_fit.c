@@ -13,14 +13,8 @@
  * estimates in whole ppm (test_ample); the floor taken without the correction (test_floor); nothing
  * forgotten, or what is applied, too (test_forgets).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/seek_fit.h"
-#include "support.h"
+#include "unit.h"
 
 #define PERIOD 6000000LL
 #define SECOND 1000000000ULL
@@ -187,13 +181,12 @@ static void check_all(const char *what, struct disk *d, s64 ppm, s64 off)
 }
 
 /* what does not change is not changed; what does is found, with and without noise */
-static void test_slower(void **state)
+TEST(test_slower)
 {
 	static const s64 truth[] = { 0, 30000, -30000, 60000 };
 	struct disk d;
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(truth); i++) {
 		disk_begin(&d, 5 + i);
 		d.ppm = truth[i];
@@ -208,13 +201,12 @@ static void test_slower(void **state)
 }
 
 /* as it warms up: 3 % in 20 minutes, and 100 or 5 requests a second */
-static void test_warms_up(void **state)
+TEST(test_warms_up)
 {
 	static const u64 every[] = { 10000000, 200000000 };
 	struct disk d;
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(every); i++) {
 		disk_begin(&d, 15 + i);
 		d.every = every[i];
@@ -230,11 +222,10 @@ static void test_warms_up(void **state)
 }
 
 /* who lands within the sectors wanted has lost a turn, though it ends before it is over */
-static void test_lands_inside(void **state)
+TEST(test_lands_inside)
 {
 	struct disk d;
 
-	(void)state;
 	disk_begin(&d, 25);
 	d.inside = 600000;
 	d.ppm = 20000;
@@ -244,11 +235,10 @@ static void test_lands_inside(void **state)
 }
 
 /* one command in twenty loses turns whatever its wait: recovery, the drive's own business */
-static void test_other_causes(void **state)
+TEST(test_other_causes)
 {
 	struct disk d;
 
-	(void)state;
 	disk_begin(&d, 35);
 	d.other_ppm = 50000;
 	run(&d, 200000);
@@ -257,11 +247,10 @@ static void test_other_causes(void **state)
 }
 
 /* free reads go where there is room: what they lose says nothing of the median */
-static void test_free_reads(void **state)
+TEST(test_free_reads)
 {
 	struct disk d;
 
-	(void)state;
 	disk_begin(&d, 55);
 	d.ppm = 30000;
 	d.cause = FB_CAUSE_AFTER;
@@ -277,13 +266,12 @@ static void test_free_reads(void **state)
  * Beside a scan few waits are short. Most trials then are far from the median and not late, and
  * say little each: seeks that are right are still found so, on the mean of many moments.
  */
-static void test_ample(void **state)
+TEST(test_ample)
 {
 	s64 sum = 0;
 	struct disk d;
 	u32 i;
 
-	(void)state;
 	disk_begin(&d, 105);
 	d.every = 50000000;
 	d.least = 100000;
@@ -299,14 +287,13 @@ static void test_ample(void **state)
 }
 
 /* what is applied moves by small steps, and never beyond its bound */
-static void test_steps(void **state)
+TEST(test_steps)
 {
 	u64 moved = 0, since = 0;
 	struct disk d;
 	s32 last = 0;
 	u32 n;
 
-	(void)state;
 	disk_begin(&d, 65);
 	d.ppm = 300000;
 	d.every = SECOND / 5;
@@ -327,12 +314,11 @@ static void test_steps(void **state)
 }
 
 /* a model that did not fit is judged anew, and gets back what it had got */
-static void test_forgets(void **state)
+TEST(test_forgets)
 {
 	struct disk d;
 	s32 applied;
 
-	(void)state;
 	disk_begin(&d, 85);
 	d.ppm = 300000;
 	d.every = SECOND / 5;
@@ -353,14 +339,13 @@ static void test_forgets(void **state)
 }
 
 /* of any distance on no seek is shorter than the floor says, whatever the corrections */
-static void test_floor(void **state)
+TEST(test_floor)
 {
 	struct disk_model *dm = support_model_text(disk_text);
 	struct dm_place from = { 0 }, to = { 0 };
 	struct rnd r = { 75 };
 	u32 k;
 
-	(void)state;
 	for (k = 0; k < 20; k++) {
 		u64 least = U64_MAX;
 
@@ -375,12 +360,11 @@ static void test_floor(void **state)
 }
 
 /* a write settles for as long as ever */
-static void test_settle(void **state)
+TEST(test_settle)
 {
 	struct disk_model *dm = support_model_text(disk_text);
 	struct dm_place from = { 0 }, to = { .cyl = 1024 };
 
-	(void)state;
 	dm_correct(dm, 30000);
 	assert_in_range(dm_seek_ns(dm, &from, &to, false), 3605000 - 5, 3605000 + 5);
 	assert_in_range(dm_seek_ns(dm, &from, &to, true), 4005000 - 5, 4005000 + 5);
@@ -394,7 +378,7 @@ static void test_settle(void **state)
  * What is known becomes less certain with time: by 20,000 ppm^2 a second, for ten minutes without
  * a trial, and to 2 %.
  */
-static void test_ages(void **state)
+TEST(test_ages)
 {
 	static const struct {
 		u64 now;
@@ -422,7 +406,7 @@ static void test_ages(void **state)
 }
 
 /* the scale of the errors is learnt: twice the errors, twice the scale */
-static void test_scale(void **state)
+TEST(test_scale)
 {
 	u64 scale[2] = { 0 };
 	struct disk d;
@@ -440,24 +424,4 @@ static void test_scale(void **state)
 	print_message("scales %llu, %llu\n", (unsigned long long)scale[0],
 		      (unsigned long long)scale[1]);
 	assert_in_range(scale[1] * 100 / scale[0], 170, 230);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slower),
-		cmocka_unit_test(test_warms_up),
-		cmocka_unit_test(test_lands_inside),
-		cmocka_unit_test(test_other_causes),
-		cmocka_unit_test(test_free_reads),
-		cmocka_unit_test(test_ample),
-		cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_forgets),
-		cmocka_unit_test(test_floor),
-		cmocka_unit_test(test_settle),
-		cmocka_unit_test(test_ages),
-		cmocka_unit_test(test_scale),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

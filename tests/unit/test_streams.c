@@ -3,13 +3,8 @@
  * Streams of the foreground, and what idle reads cost them: a drive that serves a request from its
  * read-ahead in 0.2 ms and any other in 7 ms. Expectations come from core/idle/streams.h.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/idle/streams.h"
+#include "unit.h"
 
 #define MS 1000000LL
 #define AHEAD (MS / 5)
@@ -80,12 +75,11 @@ static void bench_lost(s64 lost)
  * only if the head would still be there. Seen to fail with FB_IDLE_STREAMS_KNOWN 7 and 9, with
  * read-ahead believed anyway, and with @last not looked at.
  */
-static void test_lost(void **state)
+TEST(test_lost)
 {
 	struct bench b;
 	u64 lbn;
 
-	(void)state;
 	bench_begin(&b);
 	/* the first one belongs to no stream yet */
 	lbn = bench_stream(&b, 0, 8, AHEAD);
@@ -107,12 +101,11 @@ static void test_lost(void **state)
 }
 
 /* Sixteen are told apart, and then the oldest goes. Seen to fail with fifteen. */
-static void test_apart(void **state)
+TEST(test_apart)
 {
 	struct bench b;
 	u32 i, k;
 
-	(void)state;
 	bench_begin(&b);
 	for (k = 0; k < 4; k++)
 		for (i = 0; i < STREAMS; i++)
@@ -125,12 +118,11 @@ static void test_apart(void **state)
 }
 
 /* One may leave out 256 sectors and not one more, and does not go back. Seen to fail with 255. */
-static void test_skips(void **state)
+TEST(test_skips)
 {
 	struct bench b;
 	u64 lbn;
 
-	(void)state;
 	bench_begin(&b);
 	lbn = bench_stream(&b, 0, 100, AHEAD);
 	assert_true(bench_is_ahead(&b, lbn));
@@ -143,12 +135,11 @@ static void test_skips(void **state)
  * Two requests may be near each other by chance; a third one goes on, exactly where the second has
  * ended. Only such a stream is new, until it is known. Seen to fail with two.
  */
-static void test_goes_on(void **state)
+TEST(test_goes_on)
 {
 	struct bench b;
 	u32 i;
 
-	(void)state;
 	bench_begin(&b);
 	for (i = 0; i < 10; i++) {
 		bench_alone(&b, 8 * i, AHEAD, false);
@@ -172,12 +163,11 @@ static void test_goes_on(void **state)
  * Long requests take long from the cache, too: they do not tell whether the drive reads ahead. Seen
  * to fail with FB_IDLE_STREAMS_SHORT 191, and 193.
  */
-static void test_long(void **state)
+TEST(test_long)
 {
 	struct bench b;
 	u32 i;
 
-	(void)state;
 	bench_begin(&b);
 	for (i = 0; i < 20; i++)
 		bench_long(&b, 193 * i, 193, AHEAD, false);
@@ -195,12 +185,11 @@ static void test_long(void **state)
  * lost nothing, and then what the read-ahead had spared it. Seen to fail when the times from before
  * are kept, which fade slowly: off by 2.6 ms.
  */
-static void test_switched(void **state)
+TEST(test_switched)
 {
 	struct bench b;
 	u64 lbn;
 
-	(void)state;
 	bench_begin(&b);
 	lbn = bench_stream(&b, 0, 300, AHEAD);
 	lbn = bench_stream(&b, lbn, 100, OTHER);
@@ -217,14 +206,13 @@ static void test_switched(void **state)
  * drive read ahead. Such a one has lost time, also behind one that has not. Seen to fail without
  * "!of->touched", and with idle reads looked for only before a busy period's first request.
  */
-static void test_clean(void **state)
+TEST(test_clean)
 {
 	struct fb_fg_req req;
 	struct bench b;
 	u64 lbn, other;
 	u32 n;
 
-	(void)state;
 	bench_begin(&b);
 	other = bench_stream(&b, 500000, 2, AHEAD);
 	lbn = bench_stream(&b, 0, 100, AHEAD);
@@ -255,11 +243,10 @@ static void test_clean(void **state)
  * not if the first one waited for them. Seen to fail: idle reads from before a stream count; its
  * first request is believed undisturbed.
  */
-static void test_first(void **state)
+TEST(test_first)
 {
 	struct bench b;
 
-	(void)state;
 	bench_begin(&b);
 	bench_alone(&b, 800000, OTHER, true);
 	bench_alone(&b, 100, OTHER, false);
@@ -277,13 +264,12 @@ static void test_first(void **state)
  * next read is one like others, and the one behind it comes from the read-ahead again. Seen to fail
  * without fb_idle_streams_wrote(), and with @written never cleared.
  */
-static void test_written(void **state)
+TEST(test_written)
 {
 	struct fb_fg_req req;
 	struct bench b;
 	u64 lbn;
 
-	(void)state;
 	bench_begin(&b);
 	lbn = bench_stream(&b, 0, 100, AHEAD);
 	req = bench_req(&b, lbn + 300);
@@ -319,12 +305,11 @@ static s64 bench_pair(struct bench *b, u64 lbn, u64 took_ns, bool read)
  * Writes, and reads behind them, are learnt apart: they take OTHER, and who has an idle read before
  * it loses the way back, as far as the head would be there. Seen to fail with one mean for all.
  */
-static void test_behind_write(void **state)
+TEST(test_behind_write)
 {
 	struct bench b;
 	u64 lbn, i;
 
-	(void)state;
 	bench_begin(&b);
 	lbn = bench_stream(&b, 0, 100, AHEAD);
 	for (i = 0; i < 4; i++, lbn += 16)
@@ -337,13 +322,12 @@ static void test_behind_write(void **state)
  * Recovery of a second is no idle read's fault but for 65 ms, nor usual. Seen to fail: charged as
  * it is, or learnt.
  */
-static void test_recovery(void **state)
+TEST(test_recovery)
 {
 	struct bench b;
 	u64 lbn;
 	u32 n;
 
-	(void)state;
 	bench_begin(&b);
 	lbn = bench_stream(&b, 0, 100, AHEAD);
 	n = b.s.took[true].n;
@@ -351,23 +335,4 @@ static void test_recovery(void **state)
 	assert_int_equal(b.s.took[true].n, n);
 	assert_in_range(bench_alone(&b, lbn, 1000 * MS, true), 65 * MS - AHEAD - NEAR,
 			65 * MS - AHEAD + NEAR);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_apart),
-		cmocka_unit_test(test_skips),
-		cmocka_unit_test(test_goes_on),
-		cmocka_unit_test(test_long),
-		cmocka_unit_test(test_switched),
-		cmocka_unit_test(test_clean),
-		cmocka_unit_test(test_first),
-		cmocka_unit_test(test_written),
-		cmocka_unit_test(test_behind_write),
-		cmocka_unit_test(test_recovery),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
