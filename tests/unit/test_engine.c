@@ -193,22 +193,6 @@ TEST(plan_too_late)
 	assert_int_equal(E->wake_ns, 2 * HOST_WAKE_NS);
 }
 
-/* in time it goes, and nothing is late */
-TEST(round_won_by_plan)
-{
-	struct host_rq *b;
-
-	first();
-	set_policy(FB_POLICY_AUTO);
-	read_at(lbn_of(0));
-	b = read_at(lbn_of(80));
-	find(FB_PLAN_PREPEND, 1);
-	h.plan_lbn = b->r.fg.lbn;
-	assert_ptr_equal(next_late(), b);
-	assert_int_equal(d.cause, FB_CAUSE_PREPEND);
-	assert_int_equal(h.stats.too_late, 0);
-}
-
 /* a slow host: a turn at most, and each plan in time takes a part off */
 TEST(wake_adapts)
 {
@@ -303,17 +287,6 @@ TEST(long_write_is_not_held)
 	assert_true(fb_engine_has_work(E, h.now));
 }
 
-/* behind an end that opens one nothing is to be sent */
-TEST(end_opens_window)
-{
-	first();
-	read_at(5000000);
-	next_late();
-	host_run(&h);
-	assert_int_not_equal(E->window_ns, 0);
-	assert_false(h.run);
-}
-
 /* rotational latency of a read that the idle drive gets now */
 static u64 idle_latency_ns(u64 lbn)
 {
@@ -353,22 +326,6 @@ TEST(pause_costs_nothing)
 		host_run(&h);
 	}
 	assert_in_range(paused, 100, 190);
-}
-
-/* the read that is found then goes first; only what follows it needs a second command */
-TEST(pause_ends_with_plan)
-{
-	struct host_rq *b;
-
-	find(FB_PLAN_SEPARATE, 1);
-	do
-		b = read_at(5000000 + h.begun * 80000);
-	while (host_next(&h, &d) && host_run(&h));
-	assert_int_equal(E->nr_flight, 0);
-	assert_non_null(next_late());
-	assert_int_equal(d.cause, FB_CAUSE_SEPARATE);
-	assert_ptr_equal(host_next(&h, &d), b);
-	assert_int_equal(d.cause, FB_CAUSE_AFTER);
 }
 
 /* beside a read that is about to end it waits as long, though that ends meanwhile */
@@ -430,78 +387,6 @@ TEST(pauses_that_come_late)
 	late_pauses(FB_CAUSE_SEPARATE);
 }
 
-/* beside a command that should have ended, or whose end is unknown, none waits */
-TEST(no_pause_beside_a_late_one)
-{
-	struct host_rq *a;
-	u32 i, n = 0;
-
-	for (i = 0; i < 40; i++) {
-		a = host_new(&h);
-		a->r.ours = true;
-		host_send(&h, a, FB_CAUSE_IDLE, 8 * (h.begun * 9973 % 2000000), 64);
-		h.now = end_ns(a) + E->head.tolerance_ns + 1;
-		if (i % 2)
-			a->r.cmd.start_ns = 0;
-		read_at(1000000 + 80000 * (h.begun % 200));
-		n += !host_next(&h, &d);
-		while (E->nr_flight || E->pool.count)
-			if (E->nr_flight)
-				host_run(&h);
-			else
-				next_late();
-	}
-	assert_int_equal(n, 0);
-}
-
-/* woken too late it uses no plan, and the host counts as slower */
-TEST(pause_that_ends_late)
-{
-	struct host_rq *b;
-
-	find(FB_PLAN_PREPEND, 1);
-	do
-		b = read_at(5000000 + h.begun * 80000);
-	while (host_next(&h, &d) && host_run(&h));
-	h.now = E->window_ns + HOST_WAKE_NS + 1;
-	host_timer(&h);
-	assert_ptr_equal(host_next(&h, &d), b);
-	assert_int_equal(d.cause, FB_CAUSE_PLAIN);
-	assert_int_equal(h.stats.too_late, 1);
-	assert_int_equal(E->wake_ns, 2 * HOST_WAKE_NS);
-	assert_false(E->paused);
-}
-
-/* not without blocks that are wanted, not if it may not be held back, and once only */
-TEST(no_pause)
-{
-	u32 i;
-
-	for (i = 0; i < 60; i++) {
-		h.reads = i % 3;
-		E->hold = i % 3 == 1;
-		host_arrive(&h, 5000000 + i * 80000, i % 3 == 1 ? 64 : 8, i % 3 == 1);
-		assert_non_null(host_next(&h, &d));
-		host_run(&h);
-	}
-	E->hold = true;
-	do
-		read_at(8000000 + h.begun * 80000);
-	while (host_next(&h, &d) && host_run(&h));
-	E->window_ns = 0;
-	assert_non_null(host_next(&h, &d));
-}
-
-/* a host so slow that the next command is late already */
-TEST(no_window_in_the_past)
-{
-	E->wake_ns = 20 * HOST_MS;
-	first();
-	read_at(5000000);
-	assert_int_equal(E->window_ns + h.holds, 0);
-	assert_true(fb_engine_has_work(E, h.now));
-}
-
 /* no timer, no work: the processor may sleep */
 TEST(nothing_to_do)
 {
@@ -532,23 +417,6 @@ TEST(one_gap_for_one_choice)
 	assert_int_equal(h.stats.gaps, 1);
 	assert_int_equal(h.mail.gap.dst_lbn, b->r.fg.lbn);
 	assert_memory_equal(&h.mail.gap.src, &E->tail, sizeof(E->tail));
-}
-
-/* nor while something is at the drive that is not followed, or one command at a time is sent */
-TEST(no_gap)
-{
-	h.ops.search = NULL;
-	first();
-	E->nr_untracked = 1;
-	read_at(5000000);
-	assert_false(h.mail.open);
-	E->nr_untracked = 0;
-	E->depth = 1;
-	fb_engine_changed(E, h.now);
-	assert_false(h.mail.open);
-	E->depth = FB_ENGINE_DEPTH;
-	fb_engine_changed(E, h.now);
-	assert_true(h.mail.open);
 }
 
 /* a plan comes too late for its gap */
@@ -623,18 +491,6 @@ TEST(candidate_removed)
 
 	fb_engine_remove(E, &last->r);
 	assert_false(fb_round_next(E, h.now));
-}
-
-/* plans that have to be used though they have no value: the last goes, before its own request */
-TEST(plans_without_value)
-{
-	struct host_rq *rq[3], *last = begin_round(rq);
-
-	h.ops.search = host_search;
-	find(FB_PLAN_PREPEND, 1);
-	h.plan.value = 0;
-	assert_ptr_equal(next_late(), last);
-	assert_int_equal(d.cause, FB_CAUSE_PREPEND);
 }
 
 /* it is final, but its plan was for another place */
@@ -750,21 +606,6 @@ TEST(odd_end_loses_tail)
 	assert_int_not_equal(h.mail.gen, gen);
 }
 
-/* a gap is open beside it: there is nothing to plan for until the drive is followed again */
-TEST(odd_end_voids_gap)
-{
-	h.spoil = odd;
-	h.ops.search = NULL;
-	first();
-	read_at(5000000);
-	next_late();
-	read_at(7000000);
-	assert_true(h.mail.open);
-	host_run(&h);
-	assert_true(E->tail_known && E->choice.req);
-	assert_false(h.mail.open);
-}
-
 /* the tail is where the one in flight ends that was sent last, and the choice is made anew */
 TEST(overtaken)
 {
@@ -786,26 +627,6 @@ TEST(overtaken)
 	assert_memory_equal(&E->tail, &tail, sizeof(tail));
 	assert_int_equal(h.stats.choices, choices + 1);
 	assert_int_equal(E->choice.req->lbn, 7000000);
-}
-
-/* by one that is not the last: the tail is right, but the choice is made anew, too */
-TEST(overtaken_in_the_middle)
-{
-	struct host_rq *b;
-	u32 choices;
-
-	E->depth = 3;
-	first();
-	b = read_at(5000000);
-	assert_ptr_equal(host_next(&h, &d), b);
-	read_at(6000000);
-	assert_non_null(host_next(&h, &d));
-	read_at(7000000);
-	choices = h.stats.choices;
-	host_end(&h, b);
-	assert_int_equal(h.stats.out_of_order, 1);
-	assert_int_equal(h.stats.choices, choices + 1);
-	assert_true(E->tail_known);
 }
 
 /* even before the rest of a plan */
@@ -923,30 +744,6 @@ TEST(stream_is_the_drives)
 	assert_true(E->drive_orders);
 	assert_true(fb_engine_decide(E, h.now + SECOND_NS));
 	assert_false(E->drive_orders);
-}
-
-/* and until 32 requests have been seen none is passed over */
-TEST(no_round_before_32)
-{
-	struct rnd rnd = { .state = 1 };
-	u32 n = 0;
-
-	memset(&E->orders, 0, sizeof(E->orders));
-	set_policy(FB_POLICY_AUTO);
-	E->hold = false;
-	h.ops.search = NULL;
-	for (;; n++) {
-		read_at(8 * rnd_below(&rnd, 2000000));
-		read_at(8 * rnd_below(&rnd, 2000000));
-		host_next(&h, &d);
-		if (h.mail.asked)
-			break;
-		host_next(&h, &d);
-		host_run(&h);
-		n++;
-		host_run(&h);
-	}
-	assert_in_range(n, 31, 32);
 }
 
 /* the drive need not keep to deadlines: for what is past its own the policy orders */

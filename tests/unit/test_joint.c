@@ -28,6 +28,9 @@ int setup(void **state)
 {
 	dm = support_model_file("models/atlas10k.fbmodel");
 	fb_conservatism_init(&margin, dm, FB_CONSERVATISM_TARGET_PPM);
+	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+	memset(&worth, 0, sizeof(worth));
+	memset(&r, 0, sizeof(r));
 	return 0;
 }
 
@@ -162,7 +165,6 @@ TEST(test_rank)
 	struct rnd rnd = { 7 };
 	u32 i;
 
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	for (i = 0; i < 64; i++)
 		high.chance[FB_CONSERVATISM_SEEK][i] = i < 20 ? 60000 >> i / 2 : 0;
 	for (i = 0; i < 12000; i++) {
@@ -194,7 +196,6 @@ TEST(test_steps)
 	struct rnd rnd = { 11 };
 	u32 i, k, gone;
 
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	for (i = 0; i < 500; i++) {
 		struct dm_place head = support_place(&rnd, dm);
 		const struct fb_joint_at at = { .dm = dm, .pool = &pool, .head = &head };
@@ -229,25 +230,6 @@ TEST(test_steps)
 	}
 }
 
-/* a request without a place is no candidate; of another class neither */
-TEST(test_others)
-{
-	struct rnd rnd = { 8 };
-	struct dm_place head = support_place(&rnd, dm);
-	u32 i;
-
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	fill(&rnd, 6, false);
-	fb_policy_pool_place(&pool, &req[0], NULL);
-	fb_policy_pool_del(&pool, &req[1]);
-	req[1].class = FB_POLICY_IDLE;
-	fb_policy_pool_add(&pool, &req[1]);
-	rank(&head, NULL);
-	assert_int_equal(r.n, FB_JOINT_CANDIDATES);
-	for (i = 0; i < r.n; i++)
-		assert_true(r.candidate[i].req != &req[0] && r.candidate[i].req != &req[1]);
-}
-
 /*
  * Candidates that take 1 and 2 ms; a turn costs ten gaps, a gap brings 1000.
  * Seen to fail with "score < r->score" (of equals the first), with the price taken for
@@ -259,10 +241,8 @@ TEST(test_offer)
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE };
 	u32 i;
 
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	joint.price = 10 * 256;
 	worth.mean = 1000 * 256;
-	memset(&r, 0, sizeof(r));
 	r.n = 2;
 	for (i = 0; i < r.n; i++) {
 		r.candidate[i].latency_ns = (i + 1) * 1000000;
@@ -294,9 +274,6 @@ TEST(test_offer)
 /* without any value of a gap the shortest time goes; seen to fail with a turn worth 1 at least */
 TEST(test_no_value)
 {
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	memset(&worth, 0, sizeof(worth));
-	memset(&r, 0, sizeof(r));
 	r.n = 2;
 	r.candidate[0].time_ns = 3000000;
 	r.candidate[1].time_ns = 2000000;
@@ -329,7 +306,6 @@ TEST(test_price)
 {
 	u32 start;
 
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	start = joint.price;
 	assert_true(price_after(120000, 0, 0, false) > start * 3 / 2);
 	assert_true(price_after(40000, 0, 0, false) < start * 3 / 4);
@@ -354,7 +330,6 @@ TEST(test_excess)
 	u64 now_ns = 0;
 	u32 i, start;
 
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	start = joint.price;
 	for (i = 0; i < 322; i++)
 		fb_joint_charge(&joint, 1000000, 0, 0, now_ns += WINDOW_NS / 1000);
@@ -383,7 +358,6 @@ TEST(test_excess_at_once)
 	u64 now_ns = 0;
 	u32 i, start;
 
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	start = joint.price;
 	for (i = 0; i < 500; i++)
 		assert_false(fb_joint_charge(&joint, 10000000, 0, 0, now_ns += 1000));
@@ -409,7 +383,6 @@ TEST(test_bounds)
 {
 	u64 now_ns = 0;
 
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	go_on(&now_ns, 1000, 20000);
 	assert_in_range(joint.price, 256, 260);
 	go_on(&now_ns, 1000, 120000);
@@ -439,7 +412,6 @@ TEST(test_owed)
 	u64 now_ns = 0;
 	u32 i, start;
 
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	start = joint.price;
 	for (i = 0; i < 1000; i++, over_ns += over_ns / 1000) {
 		s64 each_ns = over_ns * start / joint.price / 256;
@@ -521,7 +493,6 @@ TEST(test_windows)
 /* Seen to fail with the price of a turn as it is. */
 TEST(test_miss_price)
 {
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	joint.price = 64 * 256;
 	assert_int_equal(fb_joint_miss_price(&joint), 96 * 256);
 }
@@ -531,8 +502,6 @@ TEST(test_first_latency)
 {
 	u64 third_ns = dm_period_ns(dm) / 3;
 
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	memset(&r, 0, sizeof(r));
 	r.n = 1;
 	r.candidate[0].latency_ns = third_ns;
 	fb_joint_sent(&joint, &r);
@@ -547,7 +516,6 @@ TEST(test_idle)
 {
 	u32 start, half = FB_POLICY_IDLE_ONE / 32;
 
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	start = joint.price;
 	assert_in_range(price_after(15000, 0, FB_POLICY_IDLE_ONE / 4, false), start - 30,
 			start + 30);
@@ -569,7 +537,6 @@ TEST(test_least)
 	struct rnd rnd = { 33 };
 	u32 i, won = 0, none = 0;
 
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	for (i = 0; i < 2000; i++) {
 		struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .value = rnd_below(&rnd, 20000) };
 		s64 odds_ns = (s64)rnd_below(&rnd, 1000000) - 500000;
@@ -613,8 +580,6 @@ TEST(test_insist)
 {
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .value = 1 };
 
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	memset(&r, 0, sizeof(r));
 	r.n = 3;
 	fb_joint_offer(&joint, dm, 1, &r, 0, &plan);
 	assert_int_equal(r.best, 0);
@@ -634,8 +599,6 @@ TEST(test_sent)
 {
 	u32 i;
 
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	memset(&r, 0, sizeof(r));
 	r.n = 2;
 	r.best = 1;
 	r.candidate[0].latency_ns = 1000000;

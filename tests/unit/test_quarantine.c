@@ -3,14 +3,13 @@
  * Bad blocks, doubt and quarantine: what a read that is back says of the medium, and what
  * is kept from gaps for it. Expectations come from core/quarantine.h.
  *
- * As it once was, each seen to fail: any error makes a zone (test_passing); a block that
- * failed by itself once is bad (test_alone); zones that never end (test_expire); the
- * 33rd takes in all between (test_many); each bad block has a uevent (test_told); the next pass
- * forgets what was proven, or reads it at once (test_known), or takes what the medium lost as in
- * doubt (test_known_otherwise); a third error always stops, or has nothing wait (test_third); the
- * drive's name for a sector is ignored (test_named); on a careful disk a block has to fail alone
- * twice, doubt does not wait, no third error stops (test_careful); no row of errors does
- * (test_stop).
+ * As it once was, each seen to fail: any error makes a zone (test_passing); a block that failed by
+ * itself once is bad (test_alone); zones that never end (test_expire); the 33rd takes in all
+ * between (test_many); each bad block has a uevent (test_told); the next pass forgets what was
+ * proven, or reads it at once (test_known), or takes what the medium lost as in doubt
+ * (test_known_otherwise); the drive's name for a sector is ignored (test_named); on a careful disk
+ * a block has to fail alone twice, doubt does not wait, no third error stops (test_careful); no row
+ * of errors does (test_stop).
  */
 #include <string.h>
 
@@ -443,22 +442,6 @@ TEST(test_divert_end)
 	assert_int_equal(piece.nsect, 13);
 }
 
-/* of several places in doubt only those that a read meets cut it, wherever they are in the list */
-TEST(test_cut_several)
-{
-	struct fb_plan plan;
-
-	fb_bitmap_want(&bm, 0, 100000, 0);
-	ended(70000, 64, 0, false);
-	ended(90000, 64, 0, false);
-	ended(80000, 64, 0, false);
-	fb_quarantine_sent(&bad, 70000, 64, now);
-	assert_true(cut(&plan, FB_PLAN_SEPARATE, 79968, 64, 0, 0));
-	assert_int_equal(plan.piece[0].lbn, 79968);
-	assert_int_equal(plan.piece[0].nsect, 32);
-	assert_int_equal(plan.wanted, 4);
-}
-
 /* the first of many sectors may be the bad one: the drive's name for it says so */
 TEST(test_named)
 {
@@ -532,26 +515,6 @@ TEST(test_command)
 	assert_int_equal(ended(8000 + GRANULE, GRANULE, 0, false),
 			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
 	assert_int_equal(bad.alarms, 0);
-}
-
-/* The command is not at fault: what it has put in doubt waits like all. Seen to fail: as before. */
-TEST(test_command_cleared)
-{
-	struct fb_quarantine_read verify = {
-		.lbn = 8000, .nsect = 64 * GRANULE, .failed = true, .command = true,
-		.took_ns = S / 50,
-	};
-	struct fb_plan_piece piece;
-
-	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
-	fb_bitmap_want(&bm, 1000, 64, 0);
-	assert_int_equal(fb_quarantine_ended(&bad, &verify, now), 0);
-	assert_int_equal(ended(8000, GRANULE, 0, false),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
-	/* but where a zone says that most is good */
-	bad.zones = 0;
-	now += 60 * S;
-	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
 }
 
 /* any disk: VERIFY proves bad what READ has failed at alone, not what another VERIFY has */
@@ -726,29 +689,6 @@ TEST(test_adjacent)
 	assert_int_equal(pass_aborted(3), 4);
 	assert_in_range(now - began_ns, 600 * S, 660 * S);
 	assert_int_equal(bad.total, 3);
-	assert_int_equal(bad.alarms, 0);
-}
-
-/* one more error where something has failed before is no alarm, but the last for ten minutes */
-TEST(test_third)
-{
-	struct fb_plan_piece piece;
-
-	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
-	find_aborted(8000);
-	/* what lay beside it in that read does not wait */
-	fb_bitmap_want(&bm, 1001, 63, 0);
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(piece.lbn, 8008);
-	assert_int_equal(piece.nsect, GRANULE);
-	now += S;
-	assert_int_equal(ended(8008, GRANULE, 0, false),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
-	fb_bitmap_unwant(&bm, 1001, 1, 0);
-	now += 599 * S - 1;
-	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	now++;
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
 	assert_int_equal(bad.alarms, 0);
 }
 
