@@ -10,15 +10,23 @@
 #define RATE 150		/* foreground requests a second */
 #define PPM 5000		/* bound: 7.5 of 1500 in ten seconds */
 
+static struct fb_guard g;
+
+int setup(void **state)
+{
+	fb_guard_init(&g);
+	return 0;
+}
+
 /* a second of foreground with @missed turns in it; the moment at which it tripped, or 0 */
-static u64 one_second(struct fb_guard *g, u64 at, u32 missed)
+static u64 one_second(u64 at, u32 missed)
 {
 	u32 i;
 
 	for (i = 0; i < RATE; i++) {
 		u64 now = at + i * (SEC / RATE);
 
-		if (fb_guard_count(g, now, 1, i < missed, PPM))
+		if (fb_guard_count(&g, now, 1, i < missed, PPM))
 			return now;
 	}
 	return 0;
@@ -27,12 +35,10 @@ static u64 one_second(struct fb_guard *g, u64 at, u32 missed)
 /* At the bound, for an hour: no trip. Seen to fail without the margin for chance. */
 TEST(test_holds)
 {
-	struct fb_guard g;
 	u64 s;
 
-	fb_guard_init(&g);
 	for (s = 100; s < 3700; s++)
-		assert_int_equal(one_second(&g, s * SEC, s % 4 != 0), 0);
+		assert_int_equal(one_second(s * SEC, s % 4 != 0), 0);
 	assert_true(fb_guard_on(&g, s * SEC));
 }
 
@@ -43,11 +49,9 @@ TEST(test_holds)
  */
 TEST(test_trips)
 {
-	struct fb_guard g;
 	u64 at;
 
-	fb_guard_init(&g);
-	at = one_second(&g, 50 * SEC, 14);
+	at = one_second(50 * SEC, 14);
 	assert_in_range(at, 50 * SEC, 50 * SEC + 14 * (SEC / RATE));
 	assert_false(fb_guard_on(&g, at + FB_GUARD_PAUSE_NS - 1));
 	assert_true(fb_guard_on(&g, at + FB_GUARD_PAUSE_NS));
@@ -57,10 +61,8 @@ TEST(test_trips)
 /* Four are no evidence, even of four requests. Seen to fail without the minimum. */
 TEST(test_few)
 {
-	struct fb_guard g;
 	u32 i;
 
-	fb_guard_init(&g);
 	for (i = 0; i < FB_GUARD_MIN_MISSES - 1; i++)
 		assert_false(fb_guard_count(&g, 7 * SEC + i, 1, 1, PPM));
 	assert_true(fb_guard_count(&g, 7 * SEC + i, 1, 1, PPM));
@@ -79,19 +81,17 @@ static u32 sum(const u32 count[FB_GUARD_SECONDS])
 /* Misses leave the window after ten seconds. Seen to fail when slots are not cleared. */
 TEST(test_forgets)
 {
-	struct fb_guard g;
 	u64 s;
 
-	fb_guard_init(&g);
-	assert_int_equal(one_second(&g, 100 * SEC, 4), 0);
+	assert_int_equal(one_second(100 * SEC, 4), 0);
 	for (s = 101; s < 110; s++)
-		assert_int_equal(one_second(&g, s * SEC, 0), 0);
+		assert_int_equal(one_second(s * SEC, 0), 0);
 	assert_int_equal(sum(g.missed), 4);
 	assert_int_equal(sum(g.fg), FB_GUARD_SECONDS * RATE);
-	one_second(&g, 110 * SEC, 0);
+	one_second(110 * SEC, 0);
 	assert_int_equal(sum(g.missed), 0);
 	assert_int_equal(sum(g.fg), FB_GUARD_SECONDS * RATE);
-	one_second(&g, 1000 * SEC, 0);
+	one_second(1000 * SEC, 0);
 	assert_int_equal(sum(g.fg), RATE);
 }
 
@@ -99,13 +99,11 @@ TEST(test_forgets)
 TEST(test_doubles)
 {
 	u64 now = 10 * SEC, at, pause = FB_GUARD_PAUSE_NS;
-	struct fb_guard g;
 	int i;
 
-	fb_guard_init(&g);
 	g.on_since_ns = now;
 	for (i = 0; i < 9; i++) {
-		at = one_second(&g, now, 20);
+		at = one_second(now, 20);
 		assert_int_not_equal(at, 0);
 		assert_false(fb_guard_on(&g, at + pause - 1));
 		now = at + pause;
@@ -113,7 +111,7 @@ TEST(test_doubles)
 		pause = min_t(u64, 2 * pause, FB_GUARD_PAUSE_MAX_NS);
 	}
 	assert_int_equal(pause, FB_GUARD_PAUSE_MAX_NS);
-	at = one_second(&g, now + FB_GUARD_CALM_NS + SEC, 20);
+	at = one_second(now + FB_GUARD_CALM_NS + SEC, 20);
 	assert_false(fb_guard_on(&g, at + FB_GUARD_PAUSE_NS - 1));
 	assert_true(fb_guard_on(&g, at + FB_GUARD_PAUSE_NS));
 }
@@ -127,7 +125,6 @@ TEST(test_exact)
 	u32 fg, i;
 
 	for (fg = 25830; fg < 25840; fg++) {
-		struct fb_guard g;
 		bool tripped = false;
 
 		fb_guard_init(&g);

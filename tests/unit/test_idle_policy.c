@@ -370,30 +370,6 @@ TEST(test_unfollowed)
 	assert_int_equal(b.w.cost_ns, 19 * MS);
 }
 
-/*
- * An idle read goes on beyond a request that the drive serves beside it, and into the next
- * interval. Who comes then is charged the rest of it, and nobody else. Seen to fail with a request
- * that ends before the read charged as if it had met it.
- */
-TEST(test_beside)
-{
-	struct fb_fg_req req;
-
-	bench_settle();
-	bench_sent(b.now, 128);
-	req = bench_arrive(b.now + MS);
-	fb_idle_policy_served(&b.w, b.now + 2 * MS, &req);
-	fb_idle_policy_idle(&b.w, b.now + 2 * MS);
-	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 2 * MS), FB_IDLE_POLICY_READING);
-	req = bench_arrive(b.now + 3 * MS);
-	bench_ended(b.now + 9 * MS);
-	assert_int_equal(b.w.cost_ns, 0);
-	fb_idle_policy_served(&b.w, b.now + 19 * MS, &req);
-	assert_int_equal(b.w.cost_ns, 6 * MS);
-	assert_int_equal(b.w.st.max_ns, 6 * MS);
-	assert_int_equal(b.w.st.collisions, 2);
-}
-
 /* one more read of a stream, behind an idle read or not */
 static s64 bench_stream(u64 *lbn, u64 took_ns, bool read)
 {
@@ -473,21 +449,6 @@ TEST(test_wait_by_budget)
 	assert_int_equal(b.w.wait_ns, 0);
 }
 
-/* Where there are streams it waits, too: they go on soon. Seen to fail without. */
-TEST(test_wait_streams)
-{
-	u64 lbn = 0;
-	u32 i;
-
-	for (i = 0; i < 9; i++)
-		bench_stream(&lbn, MS / 5, false);
-	assert_true(fb_idle_streams_known(&b.w.streams));
-	b.w.may_owe = 0;
-	b.w.credit_ns = 0;
-	intervals(1, 40 * MS);
-	assert_int_equal(b.w.wait_ns, (TURN / 8) << 6);
-}
-
 /* the past fades: intervals count half after 1024, the longest busy period slowly */
 TEST(test_ages)
 {
@@ -508,51 +469,6 @@ TEST(test_ages)
 	assert_int_equal(b.w.longest, 10240);
 	intervals(100, 50 * MS);
 	assert_in_range(b.w.longest, 9300, 9350);
-}
-
-/*
- * Commands count by what they take and read: the first of an interval soon after its beginning, or
- * later, and those behind it. Seen to fail with each of the three classes for another one.
- */
-TEST(test_classes)
-{
-	struct fb_idle_policy_status st;
-	const struct fb_idle_time *of;
-	u32 i;
-
-	bench_settle();
-	of = b.w.times.of;
-	fb_idle_policy_set_fixed(&b.w, 0, 256);
-	for (i = 0; i < 2; i++) {
-		b.now += i ? TURN / 2 : TURN / 2 - 1;
-		bench_sent(b.now, 200);
-		bench_ended(b.now += 9 * MS);
-		bench_sent(b.now, 190);
-		bench_ended(b.now += 3 * MS);
-		intervals(1, MS);
-		assert_int_equal(of[FB_IDLE_TIMES_SOON].n, 1);
-		assert_int_equal(of[FB_IDLE_TIMES_FIRST].n, i);
-		assert_int_equal(of[FB_IDLE_TIMES_SOON].us, 9000);
-		assert_int_equal(of[FB_IDLE_TIMES_NEXT].n, i + 1);
-		assert_int_equal(of[FB_IDLE_TIMES_NEXT].us, 3000 * (i + 1));
-	}
-	fb_idle_policy_status(&b.w, b.now, &st);
-	assert_int_equal(st.reads, 4);
-	assert_int_equal(st.read_sectors, 780);
-	assert_int_equal(st.used_ns, 24 * MS);
-}
-
-/* Reads that end at once, as if from a cache, cost nothing, and are no division by 0. */
-TEST(test_cached)
-{
-	u32 i;
-
-	bench_settle();
-	for (i = 0; i < 16; i++)
-		bench_read(1);
-	fb_idle_policy_set_goals(&b.w, 1000 * MS, 1000 * MS);
-	assert_int_equal(b.w.sectors, 128);
-	assert_int_equal(b.w.wait_ns, 0);
 }
 
 /*
@@ -873,20 +789,6 @@ TEST(test_control_ends)
 	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 9999 * MS), FB_IDLE_POLICY_CONTROL);
 	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now), b.now + 10000 * MS);
 	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 10000 * MS), FB_IDLE_POLICY_RUN);
-}
-
-/* Two reads that are near each other by chance are no stream. Seen to fail: they begin a run. */
-TEST(test_control_by_chance)
-{
-	u64 lbn;
-	u32 i;
-
-	bench_control();
-	for (i = 0; i < 12; i++) {
-		lbn = 1000000 * (i / 2) + 8 * (i % 2);
-		bench_stream(&lbn, MS / 5, false);
-		assert_false(b.w.control);
-	}
 }
 
 /*

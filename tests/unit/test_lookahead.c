@@ -26,7 +26,7 @@
  * @verdict: of what is not mechanical; FB_HEAD_MECHANICAL: a turn late
  * @used: trials, by lift
  */
-struct drive {
+static struct drive {
 	struct rnd r;
 	struct fb_lookahead p;
 	u64 now;
@@ -36,77 +36,81 @@ struct drive {
 	u32 early;
 	enum fb_head_verdict verdict;
 	u32 used[2];
-};
+} d;
 
 static const u32 bit[] = { FB_LIFT_SOURCE, FB_LIFT_DEST };
 
-static struct drive new_drive(u64 seed, u32 usual)
+static void new_drive(u64 seed, u32 usual)
 {
-	struct drive d = { .r = { seed }, .now = 1000 * SECOND, .usual = usual };
-
+	d = (struct drive) { .r = { seed }, .now = 1000 * SECOND, .usual = usual };
 	fb_lookahead_init(&d.p);
-	return d;
 }
 
-static void command(struct drive *d, u8 at, u8 behind, bool ours)
+int setup(void **state)
+{
+	new_drive(1, 0);
+	return 0;
+}
+
+static void command(u8 at, u8 behind, bool ours)
 {
 	struct fb_lookahead_mark mark = { .at = at, .behind = behind, .ours = ours };
 	struct fb_head_end end = { .verdict = FB_HEAD_MECHANICAL };
-	u32 share = d->usual, i;
+	u32 share = d.usual, i;
 
 	for (i = 0; i < 2; i++) {
-		share += at & bit[i] ? d->at[i] : 0;
-		share += behind & bit[i] ? d->behind[i] : 0;
+		share += at & bit[i] ? d.at[i] : 0;
+		share += behind & bit[i] ? d.behind[i] : 0;
 	}
-	if (rnd_below(&d->r, 1000000) < share) {
-		end.verdict = d->verdict;
-		end.turns = d->verdict == FB_HEAD_MECHANICAL;
-	} else if ((at || behind) && rnd_below(&d->r, 1000000) < d->early) {
+	if (rnd_below(&d.r, 1000000) < share) {
+		end.verdict = d.verdict;
+		end.turns = d.verdict == FB_HEAD_MECHANICAL;
+	} else if ((at || behind) && rnd_below(&d.r, 1000000) < d.early) {
 		end.turns = -1;
 	}
-	fb_lookahead_seen(&d->p, d->now, &mark, &end);
+	fb_lookahead_seen(&d.p, d.now, &mark, &end);
 }
 
 /* a gap with a free read, and another without */
-static u32 gap(struct drive *d, u32 wanted)
+static u32 gap(u32 wanted)
 {
-	u32 lifts = fb_lookahead_allowed(&d->p, wanted, d->now);
+	u32 lifts = fb_lookahead_allowed(&d.p, wanted, d.now);
 
-	d->now += GAP_NS;
-	d->used[0] += !!(lifts & FB_LIFT_SOURCE);
-	d->used[1] += !!(lifts & FB_LIFT_DEST);
-	command(d, lifts & FB_LIFT_SOURCE, 0, true);
-	command(d, lifts & FB_LIFT_DEST, lifts & FB_LIFT_SOURCE, true);
-	command(d, 0, lifts & FB_LIFT_DEST, false);
+	d.now += GAP_NS;
+	d.used[0] += !!(lifts & FB_LIFT_SOURCE);
+	d.used[1] += !!(lifts & FB_LIFT_DEST);
+	command(lifts & FB_LIFT_SOURCE, 0, true);
+	command(lifts & FB_LIFT_DEST, lifts & FB_LIFT_SOURCE, true);
+	command(0, lifts & FB_LIFT_DEST, false);
 	return lifts;
 }
 
 /* until both lifts have a verdict; how many gaps with a trial each that took */
-static u32 decide(struct drive *d)
+static u32 decide(void)
 {
 	u32 gaps = 0;
 
-	while (d->p.lift[0].state == FB_LOOKAHEAD_TRIAL ||
-	       d->p.lift[1].state == FB_LOOKAHEAD_TRIAL) {
-		gap(d, BOTH);
+	while (d.p.lift[0].state == FB_LOOKAHEAD_TRIAL ||
+	       d.p.lift[1].state == FB_LOOKAHEAD_TRIAL) {
+		gap(BOTH);
 		assert_true(++gaps < 100000);
 	}
 	return gaps / (2 * FB_LOOKAHEAD_GAPS);
 }
 
-static void run(struct drive *d, u32 seconds)
+static void run(u32 seconds)
 {
-	u64 end = d->now + seconds * SECOND;
+	u64 end = d.now + seconds * SECOND;
 
-	while (d->now < end)
-		gap(d, BOTH);
+	while (d.now < end)
+		gap(BOTH);
 }
 
-static void assert_says(const struct drive *d, u32 lift, const char *says)
+static void assert_says(u32 lift, const char *says)
 {
 	char text[FB_LOOKAHEAD_TEXT];
 
-	assert_int_equal(fb_lookahead_describe(&d->p, lift, d->now, text, sizeof(text)),
+	assert_int_equal(fb_lookahead_describe(&d.p, lift, d.now, text, sizeof(text)),
 			 strlen(says));
 	assert_string_equal(text, says);
 }
@@ -114,7 +118,6 @@ static void assert_says(const struct drive *d, u32 lift, const char *says)
 /* One gap in eight tries one lift, by turns. Seen to fail with both lifts in the same gap. */
 TEST(test_turns)
 {
-	struct drive d = new_drive(1, 0);
 	u32 i, lifts, source = 0, dest = 0;
 
 	for (i = 0; i < 2 * FB_LOOKAHEAD_GAPS * 10; i++) {
@@ -134,37 +137,36 @@ TEST(test_turns)
 /* What the drive says about itself is believed. Seen to fail when old evidence is kept. */
 TEST(test_off)
 {
-	struct drive d = new_drive(1, 0);
 	u32 i;
 
 	d.behind[0] = 1000000;
 	d.behind[1] = 1000000;
 	fb_lookahead_off(&d.p, true);
 	for (i = 0; i < 1000; i++)
-		assert_int_equal(gap(&d, BOTH), BOTH);
-	assert_says(&d, FB_LIFT_SOURCE, "allowed (look-ahead off)");
+		assert_int_equal(gap(BOTH), BOTH);
+	assert_says(FB_LIFT_SOURCE, "allowed (look-ahead off)");
 	fb_lookahead_off(&d.p, false);
-	assert_says(&d, FB_LIFT_SOURCE, "trial 0/71");
-	decide(&d);
+	assert_says(FB_LIFT_SOURCE, "trial 0/71");
+	decide();
 	assert_int_equal(d.p.lift[0].state, FB_LOOKAHEAD_REFUSED);
 	assert_int_equal(d.p.lift[1].state, FB_LOOKAHEAD_REFUSED);
 	fb_lookahead_off(&d.p, true);
-	assert_int_equal(gap(&d, BOTH), BOTH);
+	assert_int_equal(gap(BOTH), BOTH);
 	fb_lookahead_off(&d.p, false);
 	assert_int_equal(d.p.lift[0].state, FB_LOOKAHEAD_TRIAL);
 	assert_int_equal(d.p.lift[0].pause_ns, FB_PAUSE_NS);
 }
 
 /* how many of RUNS drives have a lift refused; trials until both have a verdict, mean */
-static u32 refused(const struct drive *like, u32 *trials)
+static u32 refused(u32 *trials)
 {
+	const struct drive like = d;
 	u32 seed, count = 0, sum = 0;
 
 	for (seed = 1; seed <= RUNS; seed++) {
-		struct drive d = *like;
-
+		d = like;
 		d.r.state = seed;
-		sum += decide(&d);
+		sum += decide();
 		count += d.p.lift[0].refusals || d.p.lift[1].refusals;
 	}
 	*trials = sum / RUNS;
@@ -193,10 +195,9 @@ TEST(test_not_triggered)
 	u32 i, trials;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct drive d = new_drive(1, rows[i].usual);
-
+		new_drive(1, rows[i].usual);
 		d.early = 200000;
-		assert_true(refused(&d, &trials) <= 2);
+		assert_true(refused(&trials) <= 2);
 		assert_in_range(trials, rows[i].least, rows[i].most);
 	}
 }
@@ -210,14 +211,14 @@ TEST(test_triggered)
 	u32 i, trials;
 
 	for (i = 0; i < 8; i++) {
-		struct drive d = new_drive(1, 10000);
 		u32 *share = i & 1 ? d.at : d.behind;
 		u32 most = i & 4 ? 30 : 90;
 
+		new_drive(1, 10000);
 		share[0] = i & 4 ? 600000 : 200000;
 		share[1] = share[0];
 		d.verdict = i & 2 ? FB_HEAD_EARLY : FB_HEAD_MECHANICAL;
-		assert_true(refused(&d, &trials) >= RUNS - 1);
+		assert_true(refused(&trials) >= RUNS - 1);
 		assert_in_range(trials, 4, most);
 	}
 }
@@ -228,14 +229,13 @@ TEST(test_apart)
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
-		struct drive d = new_drive(5, 10000);
-
+		new_drive(5, 10000);
 		d.behind[i] = 500000;
-		decide(&d);
+		decide();
 		assert_int_equal(d.p.lift[i].state, FB_LOOKAHEAD_REFUSED);
 		assert_int_equal(d.p.lift[!i].state, FB_LOOKAHEAD_ALLOWED);
-		run(&d, 30);
-		assert_int_equal(gap(&d, BOTH), bit[!i]);
+		run(30);
+		assert_int_equal(gap(BOTH), bit[!i]);
 	}
 }
 
@@ -246,14 +246,14 @@ TEST(test_apart)
  */
 TEST(test_pauses)
 {
-	struct drive d = new_drive(3, 10000);
 	u64 pause = FB_PAUSE_NS, at;
 	u32 i;
 
+	new_drive(3, 10000);
 	d.behind[0] = 700000;
 	for (i = 0; i < 9; i++) {
 		while (d.p.lift[0].refusals == i)
-			gap(&d, FB_LIFT_SOURCE);
+			gap(FB_LIFT_SOURCE);
 		assert_int_equal(d.p.lift[0].until_ns, d.now + pause);
 		at = d.now;
 		d.now += pause - GAP_NS;
@@ -276,28 +276,28 @@ TEST(test_pauses)
  */
 TEST(test_changes)
 {
-	struct drive d = new_drive(9, 10000);
 	u32 used;
 
-	run(&d, 3600);
+	new_drive(9, 10000);
+	run(3600);
 	assert_int_equal(d.p.lift[0].state, FB_LOOKAHEAD_ALLOWED);
 	used = d.used[0];
 	assert_true(used > 450000);
 	d.behind[0] = 500000;
 	while (d.p.lift[0].state == FB_LOOKAHEAD_ALLOWED)
-		gap(&d, BOTH);
+		gap(BOTH);
 	assert_in_range(d.used[0] - used, 11, 80);
 	assert_int_equal(d.p.lift[0].state, FB_LOOKAHEAD_REFUSED);
 	assert_int_equal(d.p.lift[1].state, FB_LOOKAHEAD_ALLOWED);
-	run(&d, 500);
+	run(500);
 	assert_int_equal(d.p.lift[0].refusals, 4);
 	assert_true(d.p.lift[0].pause_ns > 4 * FB_PAUSE_NS);
 	d.behind[0] = 0;
-	run(&d, 3600);
+	run(3600);
 	assert_int_equal(d.p.lift[0].state, FB_LOOKAHEAD_ALLOWED);
 	d.behind[0] = 500000;
 	while (d.p.lift[0].state == FB_LOOKAHEAD_ALLOWED)
-		gap(&d, BOTH);
+		gap(BOTH);
 	assert_int_equal(d.p.lift[0].until_ns, d.now + FB_PAUSE_NS);
 }
 
@@ -310,16 +310,15 @@ TEST(test_like_with_like)
 	u32 seed, i, count = 0;
 
 	for (seed = 1; seed <= 200; seed++) {
-		struct drive d = new_drive(seed, 0);
-
+		new_drive(seed, 0);
 		for (i = 0; i < 100000 && d.p.lift[0].state == FB_LOOKAHEAD_TRIAL; i++) {
 			u32 lifts = fb_lookahead_allowed(&d.p, FB_LIFT_SOURCE, d.now);
 
 			d.usual = 200000;
-			command(&d, lifts, 0, true);
-			command(&d, 0, lifts, true);
+			command(lifts, 0, true);
+			command(0, lifts, true);
 			d.usual = 5000;
-			command(&d, 0, 0, false);
+			command(0, 0, false);
 		}
 		count += d.p.lift[0].state == FB_LOOKAHEAD_REFUSED;
 	}
@@ -329,29 +328,28 @@ TEST(test_like_with_like)
 /* What people read. Seen to fail when one of a lift's two tests is enough. */
 TEST(test_describe)
 {
-	struct drive d = new_drive(1, 0);
 	u32 i;
 
 	for (i = 0; i < 200; i++)
-		command(&d, FB_LIFT_DEST, 0, true);
-	assert_says(&d, FB_LIFT_DEST, "trial 0/71");
+		command(FB_LIFT_DEST, 0, true);
+	assert_says(FB_LIFT_DEST, "trial 0/71");
 	for (i = 0; i < 20; i++)
-		command(&d, FB_LIFT_DEST, FB_LIFT_DEST, true);
-	assert_says(&d, FB_LIFT_SOURCE, "trial 0/71");
-	assert_says(&d, FB_LIFT_DEST, "trial 20/71");
+		command(FB_LIFT_DEST, FB_LIFT_DEST, true);
+	assert_says(FB_LIFT_SOURCE, "trial 0/71");
+	assert_says(FB_LIFT_DEST, "trial 20/71");
 	for (; i < 71; i++)
-		command(&d, FB_LIFT_DEST, FB_LIFT_DEST, true);
-	assert_says(&d, FB_LIFT_DEST, "allowed (not triggered in 71 trials)");
+		command(FB_LIFT_DEST, FB_LIFT_DEST, true);
+	assert_says(FB_LIFT_DEST, "allowed (not triggered in 71 trials)");
 	d.at[0] = 1000000;
 	while (d.p.lift[0].state == FB_LOOKAHEAD_TRIAL)
-		command(&d, FB_LIFT_SOURCE, FB_LIFT_SOURCE, true);
+		command(FB_LIFT_SOURCE, FB_LIFT_SOURCE, true);
 	d.now += SECOND / 2;
-	assert_says(&d, FB_LIFT_SOURCE, "refused (6 of 6 late), next trial in 60 s");
+	assert_says(FB_LIFT_SOURCE, "refused (6 of 6 late), next trial in 60 s");
 	d.now += SECOND;
-	assert_says(&d, FB_LIFT_SOURCE, "refused (6 of 6 late), next trial in 59 s");
+	assert_says(FB_LIFT_SOURCE, "refused (6 of 6 late), next trial in 59 s");
 	d.p.lift[0].bad = U32_MAX;
 	d.p.lift[0].n = U32_MAX;
-	assert_says(&d, FB_LIFT_SOURCE,
+	assert_says(FB_LIFT_SOURCE,
 		    "refused (4294967295 of 4294967295 late), next trial in 59 s");
 }
 

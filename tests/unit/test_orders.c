@@ -128,21 +128,6 @@ TEST(may_wait)
 	assert_false(fb_orders_may_wait(&o, 31 * 1000 + 8));
 }
 
-/* many blocks: the policy orders until none is wanted, and a second more, at any depth */
-TEST(many)
-{
-	assert_true(drive(0, 32));
-	assert_false(drive(FB_ORDERS_MANY, 32));
-	now_ns += 100 * SECOND;
-	assert_false(drive(1, 32));
-	now_ns += SECOND / 2;
-	assert_false(drive(0, 32));
-	assert_int_equal(o.due_ns, now_ns + SECOND / 2);
-	now_ns += SECOND / 2;
-	assert_true(drive(0, 32));
-	assert_false(drive(FB_ORDERS_MANY, 32));
-}
-
 /*
  * few, beside a deep foreground: a second in sixteen; a block every 50 ms changes it no more
  * often
@@ -203,18 +188,6 @@ TEST(withheld)
 	before.due_ns = 0;
 	assert_true(fb_orders_decide(&o, &v));
 	assert_memory_equal(&o, &before, sizeof(o));
-}
-
-/* deep, and the map has holes: the drive, whatever is wanted, but not a moment longer */
-TEST(blind)
-{
-	struct fb_orders_view v = { now_ns, true, BLOCKS, BLOCKS, 32, false, true };
-
-	assert_false(drive(BLOCKS, 32));
-	assert_true(fb_orders_decide(&o, &v));
-	assert_false(drive(BLOCKS, 2));
-	v.now_ns += 100 * SECOND;
-	assert_true(fb_orders_decide(&o, &v));
 }
 
 /* of a small disk a sixteenth is many */

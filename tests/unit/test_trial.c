@@ -240,24 +240,36 @@ TEST(test_wary)
 	assert_in_range(soon, 150, 200);
 }
 
+static struct fb_cost cost;
+static struct load load;
+
+/* arrivals at random, each served by itself */
+static void begin(u64 seed, bool guarded, u64 limit_ns, u64 added_ns)
+{
+	const struct fb_trial_limit limit = { .ns = limit_ns };
+
+	load = (struct load) {
+		.cost = &cost, .r.state = seed, .gap_ns = 25 * MS, .took_ns = 15 * MS,
+		.added_ns = added_ns,
+	};
+	fb_cost_init(&cost, seed, guarded);
+	fb_trial_set_limit(&cost.trial, &limit);
+	fb_cost_want(&cost, true, 0);
+}
+
 /* Clear after an hour at no cost: one stretch in 32 is control; in doubt one in 4. */
 TEST(test_share)
 {
-	struct fb_trial_limit limit = { .ns = 10 * MS };
-	struct fb_cost cost;
-	struct load l = { .cost = &cost, .r.state = 5, .gap_ns = 25 * MS, .took_ns = 15 * MS };
 	u64 on_ns, held_ns;
 
-	fb_cost_init(&cost, 5, false);
-	fb_trial_set_limit(&cost.trial, &limit);
-	fb_cost_want(&cost, true, 0);
-	load_run(&l, 192 * SEC);
+	begin(5, false, 10 * MS, 0);
+	load_run(&load, 192 * SEC);
 	assert_in_range(cost.trial.held_ns, 47 * SEC, 49 * SEC);
-	load_run(&l, 3600 * SEC);
+	load_run(&load, 3600 * SEC);
 	on_ns = cost.trial.on_ns;
 	held_ns = cost.trial.held_ns;
 	assert_int_equal(on_ns, 3600 * SEC);
-	load_run(&l, 36000 * SEC);
+	load_run(&load, 36000 * SEC);
 	on_ns = cost.trial.on_ns - on_ns;
 	held_ns = cost.trial.held_ns - held_ns;
 	assert_in_range(held_ns, on_ns / 33, on_ns / 31);
@@ -266,76 +278,52 @@ TEST(test_share)
 /* What was known is told on when sums begin anew, and not when what is read has changed. */
 TEST(test_restart)
 {
-	struct fb_trial_limit limit = { .ns = 10 * MS };
-	struct fb_trial_cost before, after;
-	struct fb_cost cost;
-	struct load l = {
-		.cost = &cost, .r.state = 6, .gap_ns = 25 * MS, .took_ns = 15 * MS,
-		.added_ns = 2 * MS,
-	};
+	const struct fb_trial_cost *told = &cost.trial.told[FB_TRIAL_READ];
+	struct fb_trial_cost after;
 
-	fb_cost_init(&cost, 6, false);
-	fb_trial_set_limit(&cost.trial, &limit);
+	begin(6, false, 10 * MS, 2 * MS);
+	fb_cost_want(&cost, false, 0);
 	fb_trial_set_fixed(&cost.trial, 16, 0);
 	fb_cost_want(&cost, true, 0);
-	load_run(&l, 21599 * SEC);
-	before = cost.trial.told[FB_TRIAL_READ];
-	assert_true(before.known);
-	assert_in_range(before.blocks, 336, 337);
-	load_run(&l, 21800 * SEC);
+	load_run(&load, 21599 * SEC);
+	assert_true(told->known);
+	assert_in_range(told->blocks, 336, 337);
+	load_run(&load, 21800 * SEC);
 	fb_trial_now(&cost.trial, FB_TRIAL_READ, &after);
 	assert_in_range(after.blocks, 0, 4);
-	after = cost.trial.told[FB_TRIAL_READ];
-	assert_true(after.known);
-	assert_in_range(after.diff_ns, 3 * MS / 2, 5 * MS / 2);
+	assert_true(told->known);
+	assert_in_range(told->diff_ns, 3 * MS / 2, 5 * MS / 2);
 	fb_trial_restart(&cost.trial, 21800 * SEC);
-	after = cost.trial.told[FB_TRIAL_READ];
-	assert_false(after.known);
+	assert_false(told->known);
 }
 
 /* Another limit is in doubt at once, not after blocks of two minutes. Seen to fail without that. */
 TEST(test_limit)
 {
-	struct fb_trial_limit limit = { .ns = 100 * MS };
-	struct fb_cost cost;
-	struct load l = {
-		.cost = &cost, .r.state = 11, .gap_ns = 25 * MS, .took_ns = 15 * MS,
-		.added_ns = 6 * MS,
-	};
+	const struct fb_trial_limit limit = { .ns = MS };
 
-	fb_cost_init(&cost, 11, true);
-	fb_trial_set_limit(&cost.trial, &limit);
-	fb_cost_want(&cost, true, 0);
-	load_run(&l, 400 * SEC);
+	begin(11, true, 100 * MS, 6 * MS);
+	load_run(&load, 400 * SEC);
 	assert_int_equal(cost.trial.stretches, FB_TRIAL_CLEAR);
-	limit.ns = MS;
 	fb_trial_set_limit(&cost.trial, &limit);
 	assert_int_equal(cost.trial.stretches, FB_TRIAL_DOUBT);
 	assert_true(cost.trial.told[FB_TRIAL_READ].known);
-	load_run(&l, 620 * SEC);
+	load_run(&load, 620 * SEC);
 	assert_int_equal(cost.stops, 1);
 }
 
 /* Nothing known is not "fine": of no requests, of few blocks, or with an error above the limit. */
 TEST(test_unknown)
 {
-	struct fb_trial_limit limit = { .ns = 10 * MS };
+	const struct fb_trial_limit limit = { .ns = MS / 100 };
 	struct fb_trial_cost got;
-	struct fb_cost cost;
-	struct load l = { .cost = &cost, .r.state = 7, .gap_ns = 25 * MS, .took_ns = 15 * MS };
 
-	fb_cost_init(&cost, 7, false);
-	fb_trial_set_limit(&cost.trial, &limit);
-	fb_cost_want(&cost, true, 0);
-	got = cost.trial.told[FB_TRIAL_READ];
-	assert_false(got.known);
-	load_run(&l, 11 * 16 * SEC + SEC);
-	got = cost.trial.told[FB_TRIAL_READ];
-	assert_false(got.known);
-	load_run(&l, 12 * 16 * SEC + SEC);
-	got = cost.trial.told[FB_TRIAL_READ];
-	assert_true(got.known);
-	limit.ns = MS / 100;
+	begin(7, false, 10 * MS, 0);
+	assert_false(cost.trial.told[FB_TRIAL_READ].known);
+	load_run(&load, 11 * 16 * SEC + SEC);
+	assert_false(cost.trial.told[FB_TRIAL_READ].known);
+	load_run(&load, 12 * 16 * SEC + SEC);
+	assert_true(cost.trial.told[FB_TRIAL_READ].known);
 	fb_trial_set_limit(&cost.trial, &limit);
 	fb_trial_now(&cost.trial, FB_TRIAL_READ, &got);
 	assert_false(got.known);
