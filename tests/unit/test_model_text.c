@@ -11,7 +11,7 @@
  * a model handed out though the text is wrong (all rows); a seek profile not freed
  * when the model fails (test_no_memory); no check for a head too many (its row).
  */
-#include "tools/native/model/model_text.h"
+#include "tools/model/model_text.h"
 #include "unit.h"
 #include "wrap.h"
 
