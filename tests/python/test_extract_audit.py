@@ -3,8 +3,7 @@
 And some drives drawn at random (research.extractrandom).
 
 Seen to fail: tracks not read as wholes (remap_alike); what is usual not minded (last_alike);
-pieces at borders left out (piece); angles taken for right (wrong_slip, distrusted); borders left
-out (border).
+angles taken for right (wrong_slip, distrusted).
 """
 
 import os
@@ -82,7 +81,7 @@ class Audits(Case):
     """The true layout, and spoilt ones."""
 
     def test_true(self):
-        """Of the truth nothing is named but the border, if at all."""
+        """Of the truth nothing is named."""
         layout = self.drive()
         found = self.audited(layout)
         self.assertEqual((found.doubts, found.wrong, found.reason), ([], 0, ""))
@@ -152,20 +151,6 @@ class Audits(Case):
         self.assertIn(block, {block for first, last, _ in found.doubts
                               for block in range(first, last + 1)})
 
-    def test_piece(self):
-        """Blocks alone on a zone's first track, too few to tell how long that is, are named."""
-        for spt, few in ((98, 5), (80, 0)):
-            zones = [Zone(0, 9, 100), Zone(10, 19, spt, dead=10, slips=[(15, spt - 18)])]
-            job = audit._Auditor.__new__(audit._Auditor)
-            job.layout, job.half = Layout(2, 20, "plain", zones), 0.5
-            job.found = audit.Audit()
-            job.borders()
-            first = int(job.layout.index.first[1])
-            self.assertEqual((first, first + 4, audit.BORDER) in job.found.doubts, few > 0)
-            self.assertEqual(job._piece(1), few)
-            zones[1].slips = []
-            self.assertEqual(job._piece(1), 0)
-
     def alike(self, slots):
         """A slot of zone 0, of these, and a spare of it at the same angle, to a quarter of one."""
         layout = self.drive()
@@ -214,22 +199,6 @@ class Audits(Case):
             if exponent:
                 self.assertEqual(max(within), int(wrong.index.first[1]) - 1)
                 self.assertLess(abs(min(within) - first), 1000)
-
-    def test_border(self):
-        """Where zones continue each other no timing tells where the border is."""
-        layout = self.drive()
-        last = layout.locate([int(layout.index.first[1]) - 1])[0]
-        alike = "zone 40 79 200 %.15f 0.11 0.19 0\n" % (
-            (float(last["start"]) + 1 / last["spt"]) % 1)
-        with mock.patch.dict(globals(), DRIVE=DRIVE.replace(
-                "zone 40 79 190 0.3 0.11 0.19 190\n", alike)):
-            layout = self.drive()
-        found = self.audited(layout)
-        first = int(layout.index.first[1])
-        self.assertEqual([why for _, _, why in found.doubts], [audit.BORDER])
-        self.assertLess(found.doubts[0][0], first)
-        self.assertGreaterEqual(found.doubts[0][1], first + 30)
-        self.assertLess(found.doubts[0][1] - found.doubts[0][0], 700)
 
     def test_hole(self):
         """The tracks of a hole are not looked at; those beside it are named, since a law may have

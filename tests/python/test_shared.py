@@ -116,7 +116,7 @@ class Drives(unittest.TestCase):
             file.write(text)
         return mock.Mock(simulated=path, device=None, in_use=False, force=False, seed=1, full=True,
                          destructive=False, no_translation=True, fresh=True, quiet=True,
-                         budget=None, pictures=None, like=[],
+                         budget=None, like=[],
                          out=os.path.join(self.folder, "own.fbmodel"),
                          **more)
 

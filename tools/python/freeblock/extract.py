@@ -46,7 +46,6 @@ def add_parser(subparsers):
     parser.add_argument("--in-use", action="store_true", help="even if the disk is in use: it "
                         "will be slow meanwhile, and the measurements worse")
     parser.add_argument("--force", action="store_true", help="even where extract would refuse")
-    parser.add_argument("--pictures", metavar="DIR", help="draw what was found there")
     parser.add_argument("--state-dir", metavar="DIR", help="where what was found so far is kept "
                         "(%s)" % STATE)
     parser.add_argument("--fresh", action="store_true", help="ignore an interrupted extraction")

@@ -184,7 +184,7 @@ def _extract(disk, draft, states):
     args = SimpleNamespace(
         device="/dev/" + disk.name, simulated=None, out=disk.measured, full=False,
         quick=False, no_translation=False, destructive=False, in_use=options.in_use,
-        force=options.force, pictures=None, fresh=False, seed=1, quiet=options.quiet,
+        force=options.force, fresh=False, seed=1, quiet=options.quiet,
         budget=None, like=[model.name for model in models])
     if models:
         text, told = pipeline.find_shared(args, models, states)

@@ -15,8 +15,8 @@ import numpy as np
 
 from .. import ToolError
 from ..streams import one_line
-from . import ata, audit, cache, identity, inservice, journal, mechanics, modes, pictures, \
-    refuse, runcheck, runfind, runmap, sgio, shared, spares, store, sysfs, translate, validate
+from . import ata, audit, cache, identity, inservice, journal, mechanics, modes, refuse, \
+    runcheck, runfind, runmap, sgio, shared, spares, store, sysfs, translate, validate
 from .device import Device
 from .places import Layout
 from .progress import Stages
@@ -333,8 +333,6 @@ def check_outputs(args):
         raise ToolError("%s: no such directory" % folder)
     if not os.access(folder, os.W_OK):
         raise ToolError("%s: may not be written: -o names another place" % folder)
-    if args.pictures:
-        os.makedirs(args.pictures, exist_ok=True)
 
 
 def quiet(dev, args, state_dir):
@@ -383,8 +381,6 @@ def extract(args, state_dir):
         work.progress.end()
         work.notes += switched.report
         work.write(path, found, moves, verdict.reason)
-        if args.pictures:
-            pictures.draw(args.pictures, found, dev.unit_sectors, moves, verdict)
         if work.unfinished:
             work.go_on()
         else:
