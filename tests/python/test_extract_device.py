@@ -202,7 +202,7 @@ class Outcomes(Case):
             dev.ops(-1)
 
     def test_writes(self):
-        """Refused, unless they were asked for; by whatever command."""
+        """Refused, by whatever command."""
         write = bytes((0x2a, 0, 0, 0, 0, 0, 0, 0, 1, 0))
         dev = self.drive()
         r = dev.run(dev.ops([0, 1], op=[WRITE, READ]))
@@ -217,11 +217,6 @@ class Outcomes(Case):
                           ((0x4d, 1) + (0,) * 8, ())):
             self.assertEqual(dev.cdb(bytes(cdb), data_out=bytes(data))[0],
                              device.NOT_ALLOWED, cdb)
-        self.assertFalse(dev.may_write)
-        dev = self.drive(destructive=True)
-        self.assertTrue(dev.may_write)
-        self.same(dev.run(dev.ops(0, op=WRITE))["status"], [0])
-        self.assertEqual(dev.cdb(write, data_out=bytes(512))[0], 0)
 
     def test_errors(self):
         """A drive that there is not, a description that is none: said without a traceback."""
@@ -323,51 +318,11 @@ class Commands(Case):
             self.refused(dev.cdb(bytes((0x1a, 8, page, 0, 255, 0)), data_in=255))
             self.refused(dev.cdb(bytes((0x5a, 8, page, 0, 0, 0, 0, 0, 255, 0)), data_in=255))
 
-    def test_power(self):
-        """What the drive says of its motor, as t-asleep has it of the module. Seen to fail: REQUEST
-        SENSE always awake, CHECK POWER MODE never known."""
-        sense = bytes((3, 0, 0, 0, 18, 0))
-        check = bytes((0x85, 3 << 1, 0x20) + (0,) * 11 + (0xe5, 0))
-        for word, told, mode in (("scsi", 0, None), ("low", 0x5e, None), ("active", None, 0xff),
-                                 ("idle", None, 0x80), ("idle_a", None, 0x81),
-                                 ("idle_b", None, 0x82), ("idle_c", None, 0x83),
-                                 ("standby_y", None, 1), ("standby", None, 0),
-                                 ("untold", None, None)):
-            with self.subTest(word):
-                dev = self.drive(lines=["power_mode " + word], destructive=True)
-                answer = dev.cdb(sense, data_in=18)
-                if told is None:
-                    self.refused(answer)
-                else:
-                    self.assertEqual((answer[0], answer[2][12]), (0, told))
-                status, registers, data = dev.cdb(check)
-                if mode is None:
-                    self.refused((status, registers, data))
-                else:
-                    self.assertEqual((status, registers[:4], registers[8], registers[13], data), (
-                        2, bytes((0x72, 1, 0, 0x1d)), 9, mode, b""))
-                # one that is not CHECK POWER MODE
-                self.refused(dev.cdb(check[:14] + bytes((0xec, 0))))
-
     @staticmethod
     def took(dev, block):
         """A read that a cache may answer, ns."""
         r = dev.run(dev.ops(block, flags=0))
         return int(r["done"][0] - r["submit"][0])
-
-    def test_write_cache_empties(self):
-        """SYNCHRONIZE CACHE and the cache's switch end when all is on the medium."""
-        dev = self.drive(lines=CACHE + ["destage idle"], destructive=True)
-        for flush in (bytes((0x35,) + (0,) * 9), bytes((0x1b, 0, 0, 0, 0, 0))):
-            r = dev.run(dev.ops([40, 3000], flags=0, op=WRITE))
-            self.assertLess(r["done"][1] - r["submit"][1], SECTOR)
-            before = dev.now()
-            self.assertEqual(dev.cdb(flush)[0], 0)
-            self.assertGreater(dev.now() - before, SECTOR)
-        # one that does not wait leaves nothing behind that confuses what follows
-        dev.run(dev.ops([40, 3000], flags=0, op=WRITE))
-        self.assertEqual(dev.cdb(bytes((0x35, 2) + (0,) * 8))[0], 0)
-        self.same(dev.run(dev.ops([1, 2, 3, 4], flags=FUA | OVERLAP))["status"], [0] * 4)
 
     def test_translation(self):
         """An address is translated, and the defects are listed."""

@@ -22,8 +22,8 @@
  * struct prb_result. SIGINT ends the batch that is under way: what was not sent comes
  * back as -EINTR.
  *
- * Without --destructive nothing is sent that could change what is on the disk, or what
- * the drive keeps over a power cycle: only the commands that prb_harmless() knows.
+ * Nothing is sent that could change what is on the disk, or what the drive keeps over a power
+ * cycle: only the commands that prb_harmless() knows.
  */
 #ifndef PROBE_PROTOCOL_H
 #define PROBE_PROTOCOL_H
@@ -61,7 +61,7 @@ enum prb_flags { PRB_FUA = 1, PRB_OVERLAP = 2, PRB_ABSOLUTE = 4, PRB_FLAGS = 7 }
  * @unit_bytes: bytes of a unit
  * @logical_bytes: bytes of what the drive's own addresses count
  * @longest: most units of a command
- * @flags: bit 0: writes are allowed; bit 1: time is simulated
+ * @pad: 0
  */
 struct prb_hello {
 	uint32_t magic;
@@ -70,11 +70,8 @@ struct prb_hello {
 	uint32_t unit_bytes;
 	uint32_t logical_bytes;
 	uint32_t longest;
-	uint32_t flags;
+	uint32_t pad;
 };
-
-#define PRB_MAY_WRITE 1
-#define PRB_SIMULATED 2
 
 /**
  * struct prb_request - begins a request
@@ -201,7 +198,7 @@ static inline bool prb_ata_harmless(const uint8_t *cdb)
  * Mode pages may be changed, but not saved, nor the capacity with them, and caches switched by
  * SET FEATURES; self tests are not begun.
  *
- * Return: whether it may be sent without --destructive.
+ * Return: whether it may be sent.
  */
 static inline bool prb_harmless(const uint8_t *cdb, const uint8_t *data, uint32_t len)
 {

@@ -53,7 +53,6 @@ class InService:
 
     # how long the phase may go without a new anchor: there is little idle time
     refresh_ns = 10e9
-    may_write = is_simulated = False
     ops = staticmethod(Device.ops)
 
     def __init__(self, name, task, unit_sectors, node=None, clock=time):

@@ -70,7 +70,7 @@ class Extraction:
         translated = not args.no_translation and translate.supported(dev)
         self.how = how = "translate" if translated else "runs"
         key = {"inquiry": dev.inquiry, "blocks": dev.blocks, "how": how, "full": args.full,
-               "seed": args.seed, "destructive": args.destructive}
+               "seed": args.seed}
         self.state = State(os.path.join(state_dir, self.name()), key, args.fresh)
         dev.disk_before_ns = self.state.disk_ns
         self.progress = Stages(WEIGHTS[how], args.quiet, lambda: dev.disk_ns / 1e9)
@@ -205,8 +205,7 @@ class Extraction:
         def measure(_part, _save, tell):
             tell(0, "look-ahead, FUA, VERIFY")
             with switched.as_found():
-                kept = cache.measure(self.dev, phase.local_ns, self.args.destructive,
-                                     self.seed("cache"))
+                kept = cache.measure(self.dev, phase.local_ns, self.seed("cache"))
             return kept.as_dict()
 
         kept = cache.Cache(**self.stage("cache", measure))
@@ -288,8 +287,8 @@ def open_device(args):
     if serves(args):
         return inservice.InService.open(args.device)
     if args.simulated:
-        return Device.simulated(args.simulated, seed=args.seed, destructive=args.destructive)
-    return Device.open(args.device, in_use=args.in_use, destructive=args.destructive)
+        return Device.simulated(args.simulated, seed=args.seed)
+    return Device.open(args.device, in_use=args.in_use)
 
 
 def refused(name, refusals, args, hard=False):
