@@ -120,7 +120,8 @@ class OfOthers(unittest.TestCase):
                 mechanics, Bench=mock.MagicMock(), Seeks=mock.MagicMock(return_value=seeks),
                 overhead=mock.MagicMock(return_value=-54.0),
                 switch=mock.MagicMock(return_value=0.0), zero_latency=mock.MagicMock()):
-            found = mechanics.measure(mock.MagicMock(), mock.MagicMock(heads=1), mock.MagicMock(period_ns=6e6))
+            found = mechanics.measure(mock.MagicMock(), mock.MagicMock(heads=1),
+                                      mock.MagicMock(period_ns=6e6))
         self.assertEqual((found.read_overhead_ns, found.read_report_ns), (0, 0))
 
     def test_jitter(self):

@@ -25,8 +25,6 @@ DENSE = 12000           # cylinders up to which all of the paper's distances are
 STEP = 1.1              # from one distance to the next, beyond 500 cylinders, if more
 LEAST = {"quick": 90, "full": 240}               # trials of each distance
 SEARCH_ROUNDS = 13      # trials that halve 45 ms down to a few tens of us
-GUESS_EVERY = 6         # of so many distances one is searched for in all of them,
-GUESS_ROUNDS = 6        # the others in so many, around what lies between
 SURE_NS = {"quick": 6e3, "full": 3.5e3}         # standard error wanted of each mean
 BUDGET_S = {"quick": 340, "full": 840}          # disk time that it may take
 ROUND = 6                # trials of each distance in a round
@@ -323,22 +321,15 @@ class Seeks:
         return (self.asked < 40) | (self._tried() > self.asked / 5)
 
     def search(self, step):
-        """Rounds of a trial each, halving what is in doubt: first of a few distances,
-        then of those between."""
-        few = np.unique(np.r_[np.arange(0, len(self.list), GUESS_EVERY), len(self.list) - 1])
-        while self.rounds < SEARCH_ROUNDS + GUESS_ROUNDS:
-            step(0.1 * self.rounds / (SEARCH_ROUNDS + GUESS_ROUNDS))
-            which = few
-            if self.rounds >= SEARCH_ROUNDS:
-                known = [self.bits.rough(i)[0] for i in few]
-                self.bits.guess = np.interp(np.sqrt(self.list), np.sqrt(self.list[few]), known)
-                self.bits.guess[few] = np.nan
-                which = np.setdiff1d(np.arange(len(self.list)), few)
+        """Rounds of a trial of each distance, halving what is in doubt."""
+        which = np.arange(len(self.list))
+        while self.rounds < SEARCH_ROUNDS:
+            step(0.1 * self.rounds / SEARCH_ROUNDS)
             orderly = not self.bench.pairs
             self.round(which, [self.bits.rough(i)[0] for i in which])
             # what has just been found out was of no use
             self.rounds -= orderly and self.bench.pairs
-        good = np.count_nonzero(self._tried() >= GUESS_ROUNDS / 2)
+        good = np.count_nonzero(self._tried() >= SEARCH_ROUNDS / 2)
         if good < len(self.list) / 2:
             raise ToolError("the seek profile: only of %d of %d distances trials count: units are "
                             "not where the layout says" % (good, len(self.list)))

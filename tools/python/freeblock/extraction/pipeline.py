@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import ToolError
 from ..streams import one_line
-from . import ata, audit, cache, identity, inservice, journal, mechanics, modes, refuse, \
+from . import ata, audit, cache, chart, identity, inservice, journal, mechanics, modes, refuse, \
     runcheck, runfind, runmap, sgio, shared, spares, store, sysfs, translate, validate
 from .device import Device
 from .places import Layout
@@ -119,18 +119,22 @@ class Extraction:
     def find_layout(self, phase):
         """Where the units lie, as a Layout or a RunMap."""
         def measure(part, save, tell):
-            if self.how == "translate":
-                found, notes = translate.extract(self.dev, phase, part, save, tell)
-                return {"layout": found.as_dict(), "notes": notes}
+            notes = []
+            if self.how == "translate" and "map" not in (part or {}):
+                try:
+                    found, notes = translate.extract(self.dev, phase, part, save, tell)
+                    return {"layout": found.as_dict(), "notes": notes}
+                except chart.Unsaid as error:
+                    notes, part = ["by timing alone: %s" % error], None
             finder = _by_runs(self.dev, phase, part, save, tell, self.budget_s)
-            return {"runs": finder.map.as_dict(), "notes": [], "rest": finder.part()
+            return {"runs": finder.map.as_dict(), "notes": notes, "rest": finder.part()
                     if finder.at < finder.end else None}
 
         said = self.stage("layout", measure)
         self.notes += said["notes"]
         if "layout" in said:
             return Layout.from_dict(said["layout"])
-        self.unfinished = said["rest"]
+        self.how, self.unfinished = "runs", said["rest"]
         return runmap.RunMap.from_dict(said["runs"])
 
     def looks_closer(self):
