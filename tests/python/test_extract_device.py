@@ -78,15 +78,6 @@ class Case(unittest.TestCase):
 class Times(Case):
     """When commands are sent, and when they end."""
 
-    def test_period(self):
-        """One block again and again: an end per turn, exact to what a nanosecond rounds."""
-        for settings, period_ns in ((["jitter_ns 0"], 5985037.4),
-                                    (["jitter_ns 0", "period_ps 5985037400",
-                                      "rpm_error_ppb 100000"], 5985037.4 / 1.0001)):
-            dev = self.drive("atlas10k", lines=["period_ps 5985037400"] + settings)
-            done = dev.run(dev.ops([1000] * 201))["done"]
-            self.assertAlmostEqual(float(done[-1] - done[0]) / 200 / period_ns, 1, delta=1e-8)
-
     def test_wait(self):
         """Ops follow each other after the host's time, or as long as they are to wait."""
         dev = self.drive()
@@ -97,12 +88,6 @@ class Times(Case):
         again = dev.run(dev.ops(5, wait=1000000))
         self.same(again["submit"] - r["done"][-1], [1000000])
         self.assertEqual(dev.now(), again["done"][0])
-
-    def test_host_ns(self):
-        """The host's own time is what it was told to be."""
-        dev = self.drive(host_ns=123456)
-        r = dev.run(dev.ops([0] * 5))
-        self.same(r["submit"][1:] - r["done"][:-1], [123456] * 4)
 
     def test_overlap(self):
         """Two neighbours sent together are read in one turn, else in two; and never
@@ -305,41 +290,11 @@ class Commands(Case):
         status, sense, _ = dev.cdb(select, data_out=page)
         self.assertEqual((status, sense[2] & 15, sense[12]), (2, device.ILLEGAL, 0x26))
 
-    def refused(self, got):
-        """The drive does not know the command."""
-        status, sense, data = got
-        self.assertEqual((status, sense[2] & 15, sense[12], data), (2, device.ILLEGAL, 0x20, b""))
-
-    def test_no_mode_sense(self):
-        """A drive that refuses MODE SENSE does so here, too, for all pages. Seen to fail: answered
-        whatever the description said, and cylinders learnt from page 3."""
-        dev = self.drive(lines=CACHE + ["mode_sense off"])
-        for page in (3, 4, 8, 0x0a, 0x0c, 0x3f):
-            self.refused(dev.cdb(bytes((0x1a, 8, page, 0, 255, 0)), data_in=255))
-            self.refused(dev.cdb(bytes((0x5a, 8, page, 0, 0, 0, 0, 0, 255, 0)), data_in=255))
-
     @staticmethod
     def took(dev, block):
         """A read that a cache may answer, ns."""
         r = dev.run(dev.ops(block, flags=0))
         return int(r["done"][0] - r["submit"][0])
-
-    def test_translation(self):
-        """An address is translated, and the defects are listed."""
-        dev = self.drive("toy")
-        page = bytes((0x40, 0, 0, 10, 0, 5)) + bytes(8)
-        self.assertEqual(dev.cdb(bytes((0x1d, 0x10, 0, 0, len(page), 0)), data_out=page)[0], 0)
-        status, _, data = dev.cdb(bytes((0x1c, 1, 0x40, 0, 64, 0)), data_in=64)
-        self.assertEqual((status, data[0], len(data)), (0, 0x40, 14))
-        # zone 0's first sector: cylinder 0, head 0, sector 0
-        self.assertEqual(data[6:14], bytes(8))
-        status, _, data = dev.cdb(bytes((0x37, 0, 0x1d, 0, 0, 0, 0, 0x10, 0, 0)), data_in=4096)
-        self.assertEqual(status, 0)
-        # the description's 10 slipped and 4 remapped sectors
-        self.assertEqual(int.from_bytes(data[2:4], "big"), len(data[4:]))
-        self.assertEqual(len(data[4:]) // 8, 14)
-        status, sense, _ = dev.cdb(bytes((0x1d, 0x10, 0, 0, 2, 0)), data_out=b"\x40\0")
-        self.assertEqual((status, sense[2] & 15), (2, device.ILLEGAL))
 
 
 class Status(unittest.TestCase):

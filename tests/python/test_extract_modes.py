@@ -6,7 +6,6 @@ SPC-4 and SBC-3 say; the last of the simulated one. Takes a few seconds.
 
 import contextlib
 import io
-import json
 import os
 import signal
 import subprocess
@@ -636,16 +635,6 @@ class Command(Case):
         """What is no disk."""
         self.assertRegex(self.run_it("/dev/null")[1], "no such block device")
         self.assertRegex(self.run_it(self.root + "/none")[1], "no such block device")
-
-    def test_journal_is_readable(self):
-        """A person can read it."""
-        drive = Drive()
-        with modes.quiet(drive, self.state):
-            with open(os.path.join(self.state, self.left()[0]), encoding="ascii") as file:
-                content = json.load(file)
-        self.assertEqual(content["pages"]["08"]["before"], CACHING.hex())
-        self.assertEqual(content["identity"]["serial"], "SERIAL01")
-        self.assertEqual((content["device"], content["boot_id"]), (drive.name, journal.boot_id()))
 
 
 class Simulated(Case):

@@ -199,8 +199,8 @@ def _places(dev, progress):
 
 def extract(dev, phase, state=None, save=None, progress=None):
     """(Layout, notes for people); Unsaid if a model cannot say where blocks live. save(state) is
-    called now and then; with that state, which JSON can say, an extraction that was cut short goes on. progress(share of what
-    is to be done, text)."""
+    called now and then; with that state, which JSON can say, an extraction that was cut short
+    goes on. progress(share of what is to be done, text)."""
     def part(low, high):
         return lambda share, text: progress and progress(low + (high - low) * share, text)
 
