@@ -342,9 +342,8 @@ def _stretches(layout, tracks, rng):
         yield tracks[number * STRETCH:(number + 1) * STRETCH]
 
 
-def audit(dev, phase, layout, budget_s, *, told=False, seed=1, progress=None):
-    """Look at the tracks of a layout, but for its holes', for so much disk time: an Audit. told:
-    the drive has said where blocks live."""
+def audit(dev, phase, layout, budget_s, *, seed=1, progress=None):
+    """Look at the tracks of a layout, but for its holes', for so much disk time: an Audit."""
     tracks = layout.tracks()
     tracks = tracks[~layout.index.unmapped[layout.index.zone_of(tracks["first"])]]
     job, begun = _Auditor(dev, phase, layout, budget_s / len(tracks)), dev.disk_ns
@@ -357,10 +356,9 @@ def audit(dev, phase, layout, budget_s, *, told=False, seed=1, progress=None):
             progress(max(spent / budget_s, job.found.tracks / job.found.of),
                      "looking at each track")
         job.look(some)
-    if not told:
-        job.spares()
-        job.borders()
-        job.behind()
+    job.spares()
+    job.borders()
+    job.behind()
     # what lies between two places that are wrong fits by chance
     job.found.doubts = joined(job.found.doubts, BETWEEN * int(layout.index.spt.max()))
     job.found.away = np.array(sorted(job.away.items()), AWAY)

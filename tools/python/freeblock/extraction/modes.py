@@ -72,7 +72,8 @@ def _fields(code, mask):
         if bit.page == code and bit.byte < len(mask) and mask[bit.byte] & bit.mask:
             one = bytearray(len(mask))
             one[bit.byte] = bit.mask
-            yield bytes(one)
+            if one != mask:
+                yield bytes(one)
 
 
 def _change(pages, code, wanted, mask):

@@ -24,10 +24,10 @@ from .state import State
 
 # Shares of the whole, about: disk time in minutes on small drives
 WEIGHTS = {
-    "translate": {"phase": 1, "layout": 3, "audit": 1, "mechanics": 8, "cache": 1, "validation": 1},
+    "translate": {"phase": 1, "layout": 3, "audit": 0, "mechanics": 8, "cache": 1, "validation": 1},
     "runs": {"phase": 1, "layout": 3, "audit": 2, "mechanics": 6, "cache": 1, "validation": 1}}
 # Disk time for looking at tracks one by one
-AUDIT_S, FULL_AUDIT_S, TRANSLATED_AUDIT_S = 180, 600, 60
+AUDIT_S, FULL_AUDIT_S = 180, 600
 # Disk time for the seek profile where translation leaves all of it below five minutes
 SEEKS_S = 190
 # Disk time for what was passed over when runs were looked for
@@ -139,16 +139,14 @@ class Extraction:
 
     def looks_closer(self):
         """Whether single tracks are looked at."""
-        return self.how == "translate" or self.dev.blocks <= FULL_BLOCKS
+        return self.dev.blocks <= FULL_BLOCKS
 
     def look_closer(self, phase, found):
-        """(the layout, some of it mended, what stays doubtful)."""
+        """(the layout, some of it mended, what is doubtful of it), of one found by runs."""
         def measure(_part, _save, tell):
-            laid, notes, seen, reason = found, [], {"doubtful": []}, ""
-            if self.how == "runs":
-                checked = runcheck.check(self.dev, phase, found, self.seed("audit"), tell)
-                laid, notes = checked.map.layout(), [checked.line()]
-                seen = checked.as_dict(self.dev.unit_sectors)
+            checked = runcheck.check(self.dev, phase, found, self.seed("audit"), tell)
+            laid, notes, reason = checked.map.layout(), [checked.line()], ""
+            seen = checked.as_dict(self.dev.unit_sectors)
             if self.looks_closer():
                 laid, more, closer = self.audited(phase, laid, tell)
                 notes, reason = notes + more, closer.reason
@@ -158,6 +156,10 @@ class Extraction:
             return {"notes": notes + doubt_lines(seen["doubtful"]), "reason": reason,
                     "audit": seen, "layout": laid.as_dict()}
 
+        if self.how == "translate":
+            self.progress.skip("audit")
+            return found, {"audit": {"doubtful": [], "tracks": found.heads * found.cylinders,
+                                     "tracks_seen": 0, "tracks_wrong": 0}, "reason": ""}
         said = self.stage("audit", measure)
         self.notes += said["notes"]
         self.comments = said["notes"]
@@ -165,10 +167,8 @@ class Extraction:
 
     def audited(self, phase, laid, tell):
         """(the layout with blocks that turn out to live elsewhere, notes, the Audit)."""
-        told = self.how == "translate"
-        budget_s = FULL_AUDIT_S if self.args.full else TRANSLATED_AUDIT_S if told else AUDIT_S
-        closer = audit.audit(self.dev, phase, laid, budget_s, seed=self.seed("audit"), told=told,
-                             progress=tell)
+        closer = audit.audit(self.dev, phase, laid, FULL_AUDIT_S if self.args.full else AUDIT_S,
+                             seed=self.seed("audit"), progress=tell)
         notes = [closer.line()]
         if len(closer.away):
             try:
