@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock.extraction.audit: what is wrong in a layout is named, and nothing else is.
-And some drives drawn at random (research.extractrandom).
+And some drives drawn at random (bench.extractrandom).
 
 Seen to fail: tracks not read as wholes; what is usual not minded (both: alike); angles taken for
 right (wrong_slip, distrusted).
@@ -22,7 +22,7 @@ from freeblock.extraction import audit
 from freeblock.extraction.device import Device
 from freeblock.extraction.phase import Phase
 from freeblock.extraction.places import Layout
-from research import extractrandom, extractscore
+from bench import extractrandom, extractscore
 
 # Five heads of different lengths in serpentine order: slips, and a remap (added) whose spare passes
 # a sixth of a slot beside its home
