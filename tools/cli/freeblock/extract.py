@@ -7,7 +7,7 @@ Documentation/extract.rst tells what is measured and how; extraction/ does it.
 import json
 import os
 
-from . import ToolError, fbstate, need_defaults, need_one, need_range
+from . import fbstate, need_defaults, need_one, need_range
 
 STATE = "/var/lib/freeblock/extract"
 
