@@ -7,7 +7,7 @@ surface, no skews, no overheads, so that LBN n starts at angle n/60 and a read o
 0.1 ms later.
 
 Seen to fail with: OVERLAP taken for an op like others; three commands at the drive;
-ABSOLUTE taken from the last end; waits counted from the submission; disk time from the
+waits counted from the submission; disk time from the
 last submission; FUA not passed on; units taken for blocks; a medium error that is none;
 SP or block descriptors let through, LOG SENSE's SP, too; MODE SELECT that does not reach the
 drive; a stop that does not flush; a seed that is not the drive's; a limit of a whole turn; an
@@ -25,8 +25,7 @@ import numpy
 from taptest import TOP
 from freeblock import ToolError, hosts
 from freeblock.extraction import device, identity
-from freeblock.extraction.device import (ABSOLUTE, FUA, OVERLAP, READ, VERIFY, WRITE,
-                                         Device)
+from freeblock.extraction.device import FUA, OVERLAP, READ, VERIFY, WRITE, Device
 
 DRIVES = os.path.join(TOP, "tools", "mechdisk", "drives")
 PLAIN = """fbdrive 1
@@ -119,16 +118,6 @@ class Times(Case):
         # the first one sent is on its way when the nearer two come
         r = dev.run(dev.ops([50, 20, 30], flags=[FUA, FUA | OVERLAP, FUA]))
         self.assertEqual(r["submit"][2], r["done"][:2].max() + HOST)
-
-    def test_absolute(self):
-        """Sent at an instant of the clock, or, when that is over, at once."""
-        dev = self.drive()
-        now = dev.now()
-        r = dev.run(dev.ops([0, 0, 0], wait=[now + 77777777, 5, now + 200000001],
-                            flags=FUA | ABSOLUTE))
-        self.assertEqual(r["submit"][0], now + 77777777)
-        self.assertEqual(r["submit"][1], r["done"][0] + HOST)
-        self.assertEqual(r["submit"][2], now + 200000001)
 
     def test_disk_time(self):
         """Time at the drive, waits included, and what was spent before."""

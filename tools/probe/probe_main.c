@@ -91,9 +91,7 @@ static bool prm_pass(struct prm *m, struct prb_result *results, u64 until_ns)
 
 static u64 prm_moment(const struct prm *m, const struct prb_op *op, bool overlap)
 {
-	u64 from = overlap ? m->sent : m->ended;
-
-	return op->flags & PRB_ABSOLUTE ? op->wait : from + op->wait;
+	return (overlap ? m->sent : m->ended) + op->wait;
 }
 
 static void prm_send(struct prm *m, const struct prb_op *op, struct prb_result *results, u32 i)
@@ -205,7 +203,7 @@ static bool prm_serve(struct prm *m)
 		all = prm_run_batch(m, request.count);
 	else if (request.kind == PRB_CDB)
 		all = prm_run_cdb(m);
-	else if (request.kind != PRB_NOW)
+	else
 		sim_fail("standard input: not a record of the protocol");
 	if (all)
 		prm_put_tail(m);

@@ -15,7 +15,6 @@
  *
  *   PRB_RUN   count x struct prb_op      ->  count x struct prb_result, struct prb_tail
  *   PRB_CDB   struct prb_cdb, data out   ->  struct prb_answer, data in, struct prb_tail
- *   PRB_NOW                              ->  struct prb_tail
  *
  * It reads a whole request before it writes the first byte of the answer, and ends when
  * standard input does. A command that fails is a result like others; see @status of
@@ -38,7 +37,7 @@
 #define PRB_SENSE 64
 #define PRB_CDB_LEN 16
 
-enum prb_kind { PRB_RUN = 1, PRB_CDB = 2, PRB_NOW = 3 };
+enum prb_kind { PRB_RUN = 1, PRB_CDB = 2 };
 
 enum prb_what { PRB_READ = 0, PRB_WRITE = 1, PRB_VERIFY = 2 };
 
@@ -47,11 +46,9 @@ enum prb_what { PRB_READ = 0, PRB_WRITE = 1, PRB_VERIFY = 2 };
  * @PRB_FUA: from the medium, not from the cache; nothing for a verify
  * @PRB_OVERLAP: send it when the op before has been sent, and not more than one other
  *	is at the drive; else when all before have ended
- * @PRB_ABSOLUTE: not before the instant @wait; else not before @wait ns after the end
- *	of the op before, or with PRB_OVERLAP after it was sent
  * @PRB_FLAGS: all of them
  */
-enum prb_flags { PRB_FUA = 1, PRB_OVERLAP = 2, PRB_ABSOLUTE = 4, PRB_FLAGS = 7 };
+enum prb_flags { PRB_FUA = 1, PRB_OVERLAP = 2, PRB_FLAGS = 3 };
 
 /**
  * struct prb_hello - what is at hand
@@ -90,7 +87,8 @@ struct prb_request {
  * @pad: 0
  * @count: units
  * @block: first unit
- * @wait: see enum prb_flags, ns
+ * @wait: not sent before so long after the end of the op before, or with PRB_OVERLAP after it was
+ *	sent, ns
  */
 struct prb_op {
 	uint8_t op;

@@ -168,7 +168,7 @@ static u64 mdh_moment(const struct mdh_prober *p, const struct prb_op *op, bool 
 	u64 from = overlap ? p->sent : p->ended;
 	u64 ready = p->learnt + p->o->host_ns;
 
-	return max(ready, op->flags & PRB_ABSOLUTE ? op->wait : from + op->wait);
+	return max(ready, from + op->wait);
 }
 
 static void mdh_send(struct mdh_prober *p, struct mdh_batch *b, u32 i)
@@ -297,7 +297,7 @@ static bool mdh_serve(struct mdh_prober *p)
 		all = mdh_run_batch(p, request.count);
 	else if (request.kind == PRB_CDB)
 		all = mdh_run_cdb(p);
-	else if (request.kind != PRB_NOW)
+	else
 		mdh_die("standard input: not a record of the protocol");
 	if (all)
 		mdh_put_tail(p);

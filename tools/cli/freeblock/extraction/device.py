@@ -20,7 +20,7 @@ from .. import ToolError, hosts
 from . import identity
 
 READ, WRITE, VERIFY = 0, 1, 2
-FUA, OVERLAP, ABSOLUTE = 1, 2, 4
+FUA, OVERLAP = 1, 2
 OP = numpy.dtype([("op", "u1"), ("flags", "u1"), ("pad", "<u2"), ("count", "<u4"),
                   ("block", "<u8"), ("wait", "<u8")])
 RESULT = numpy.dtype([("submit", "<u8"), ("done", "<u8"), ("status", "<i4"), ("asc", "<u4")])
@@ -30,7 +30,7 @@ NOT_ALLOWED, NOT_VALID, INTERRUPTED, TIMED_OUT, GONE, ADAPTER = -1, -22, -4, -11
 CHECK_CONDITION = 2
 
 _MAGIC, _VERSION = 0x42525046, 1
-_RUN, _CDB, _NOW = 1, 2, 3
+_RUN, _CDB = 1, 2
 _MOST_OPS = 1 << 20
 _MOST_DATA = 1 << 20
 _HELLO = struct.Struct("<IIQIIII")
@@ -222,8 +222,7 @@ class Device:
         return status, sense[:sense_len], bytes(data)
 
     def now(self):
-        """The probe's clock, ns."""
-        self._exchange((_REQUEST.pack(_NOW, 0),), 0)
+        """The probe's clock at its last answer, ns."""
         return self._clock_ns
 
     @property
