@@ -16,7 +16,7 @@ import layouts
 from taptest import TOP
 from freeblock import fbdrive, fbdrive_check, sim, truth
 from bench import realdrive
-from bench.realdrive import Drive, Traits
+from bench.realdrive import Drive
 
 DRIVES = os.path.join(TOP, "tests", "drives")
 TENTH = Fraction(1, 10)
