@@ -37,7 +37,7 @@ class Switching(common.Case):
             self.assertTrue(switched.off("WCE") and switched.off("DRA"))
             self.assertIn("look-ahead switched off (SET FEATURES 55h)", switched.report)
             self.assertIn("write cache switched off (SET FEATURES 82h)", switched.report)
-            self.assertRegex(switched.unable[0], r"read cache stays on.*\(RCD\)")
+            self.assertRegex(common.unable(switched)[0], r"read cache stays on.*\(RCD\)")
             with switched.as_found():
                 self.assertEqual(common.bits(drive), ON)
             self.assertEqual(common.bits(drive), OFF)
@@ -79,7 +79,7 @@ class Switching(common.Case):
         with modes.quiet(drive, self.state) as switched:
             self.assertEqual(common.bits(drive), {**OFF, "DRA": 0x40})
             self.assertIn("look-ahead stays on: the drive says that it can be changed, and refuses "
-                          "(SET FEATURES 55h)", switched.unable)
+                          "(SET FEATURES 55h)", common.unable(switched))
         self.assert_untouched(drive)
         drive = AtaDrive("refuses")
         with modes.quiet(drive, self.state) as switched:
@@ -106,7 +106,7 @@ class Switching(common.Case):
             with modes.quiet(drive, self.state) as switched:
                 self.assertEqual(sent(drive), [])
                 self.assertEqual(drive.pages[8][2] & 4, 0)
-                self.assertRegex(switched.unable[-2], r"read-ahead stays on.*\(DRA\)")
+                self.assertRegex(common.unable(switched)[-2], r"read-ahead stays on.*\(DRA\)")
             self.assert_untouched(drive)
 
     def test_flushes(self):

@@ -35,7 +35,6 @@ class Untouched:
 
     def __init__(self):
         self.report = ["measured in service: no mode of the drive was changed"]
-        self.unable = []
 
     @staticmethod
     def off(_name):

@@ -10,7 +10,6 @@ whether well, by an error or by a signal; after SIGKILL, a panic or a loss of po
     with modes.quiet(dev, state_dir) as switched:
         ...
     switched.report         # lines for people: what was switched, and what could not be
-    switched.unable         # the latter alone
     switched.off("RCD")     # True: as it should be while measuring
 
 Bits: SBC-3 6.4.5 (caching, 08h), SPC-4 7.5.8 (control, 0Ah). A drive that is reset puts its
@@ -131,10 +130,8 @@ class Switched:
         self.pages = ata.Settings(dev)
         self.bits = ATA_BITS if ata.reaches(dev) else BITS
         self.report = []
-        self.unable = []
-        self.found = {}         # bit's name: value when we came
-        self._state = {}        # bit's name: value now; missing: the drive has no such bit
-        self._can = {}          # bit's name: may be changed
+        self.found = {}         # bit's name: value when we came; missing: the drive has no such bit
+        self._state = {}        # and now
         self.before = {}        # page: (bytes, mask of the bits that we may change)
 
     def off(self, name):
@@ -147,29 +144,26 @@ class Switched:
 
     def can(self, name):
         """Whether the drive lets us switch it."""
-        return self._can.get(name, False)
-
-    def cannot(self, line):
-        """A line for the report about what stays as it is."""
-        self.report.append(line)
-        self.unable.append(line)
+        bit = self._bit(name)
+        mask = self.before.get(bit.page, (b"", b""))[1]
+        return bit.byte < len(mask) and mask[bit.byte] & bit.mask == bit.mask
 
     def look(self, hands_off=""):
         """See what the drive has, and what of it may be changed.
 
         hands_off: nothing, for this reason."""
         if hands_off:
-            self.cannot("no mode is changed: %s" % hands_off)
+            self.report.append("no mode is changed: %s" % hands_off)
         for code in sorted({bit.page for bit in self.bits}):
             try:
                 now = self.pages.read(code)
                 may = self.pages.read(code, CHANGEABLE) if now and not hands_off else None
             except ToolError as error:
-                self.cannot("page %02xh is left alone: %s" % (code, error))
+                self.report.append("page %02xh is left alone: %s" % (code, error))
                 continue
             bits = [bit for bit in self.bits if bit.page == code]
             if now is None:
-                self.cannot("the drive has no mode page %02xh: %s as it finds fit" % (
+                self.report.append("the drive has no mode page %02xh: %s as it finds fit" % (
                     code, " and ".join(bit.what for bit in bits)))
                 continue
             self._look_at(bits, now, may if may and len(may) == len(now) else bytes(len(now)))
@@ -180,8 +174,7 @@ class Switched:
             if bit.byte >= len(now):
                 continue
             self.found[bit.name] = self._state[bit.name] = now[bit.byte] & bit.mask
-            self._can[bit.name] = may[bit.byte] & bit.mask == bit.mask
-            if self._can[bit.name]:
+            if may[bit.byte] & bit.mask == bit.mask:
                 mask[bit.byte] |= bit.mask
         if any(mask):
             self.before[bits[0].page] = (now, bytes(mask))
@@ -211,11 +204,11 @@ class Switched:
             if bit not in on:
                 self.report.append("%s was off already" % bit.what)
             elif not self.can(bit.name):
-                self.cannot("%s stays on: the drive does not let it be changed (%s)" % (
+                self.report.append("%s stays on: the drive does not let it be changed (%s)" % (
                     bit.what, bit.how))
             elif bit.name in refused:
-                self.cannot("%s stays on: the drive says that it can be changed, and refuses "
-                            "(%s)" % (bit.what, bit.how))
+                self.report.append("%s stays on: the drive says that it can be changed, and "
+                                   "refuses (%s)" % (bit.what, bit.how))
             else:
                 self.report.append("%s switched off (%s)" % (bit.what, bit.how))
 
