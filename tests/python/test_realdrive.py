@@ -14,7 +14,7 @@ import numpy as np
 
 import layouts
 from taptest import TOP
-from freeblock import fbdrive, fbdrive_check, sim, truth
+from freeblock import fbdrive, truth
 from bench import realdrive
 from bench.realdrive import Drive
 
@@ -31,15 +31,13 @@ class Drawn(unittest.TestCase):
         self.path = os.path.join(folder, "d.fbdrive")
 
     def records(self, drive):
-        """Of a drive that mechdisk and Python take."""
+        """Of a drive that mechdisk takes."""
         with open(self.path, "w", encoding="ascii") as file:
             file.write(drive.text())
         done = subprocess.run([layouts.host_program(), "info", self.path], check=False,
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
-        found = fbdrive.records(self.path)
-        fbdrive_check.check(self.path, *found)
-        return found
+        return fbdrive.records(self.path)
 
     def test_taken(self):
         """A number is the same drive for ever, a drive is as large as it says or a tenth, and half
@@ -99,7 +97,7 @@ class Kept(unittest.TestCase):
         self.assertEqual(len(found), 20)
 
     def test_taken(self):
-        """By mechdisk and by Python, and small as text."""
+        """By mechdisk, and small as text."""
         for name in sorted(os.listdir(DRIVES)):
             path = os.path.join(DRIVES, name)
             if not name.endswith(".fbdrive"):
@@ -108,18 +106,4 @@ class Kept(unittest.TestCase):
                 done = subprocess.run([layouts.host_program(), "info", path], check=False,
                                       capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stderr)
-                fbdrive_check.check(path, *fbdrive.records(path))
                 self.assertLess(os.path.getsize(path), 32768)
-
-    def test_free(self):
-        """The scheduler takes the true model of one and reads in the gaps. Seen to fail: seeks
-        that take a third of the time (65 requests/s, 2.7 MB/s)."""
-        path = os.path.join(DRIVES, "aa-115-54gb-190-slips.fbdrive")
-        with tempfile.TemporaryDirectory() as folder:
-            model = os.path.join(folder, "m.fbmodel")
-            with open(model, "wb") as file:
-                file.write(truth.model(path))
-            found = sim.simulate(drive=path, model=model, task="fresh", seconds="20",
-                                 preset="paper")
-        self.assertTrue(84 < found["requests_per_s"] < 100, found["requests_per_s"])
-        self.assertTrue(6 < found["free_mb_s"] < 10, found["free_mb_s"])
