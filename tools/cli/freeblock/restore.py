@@ -9,6 +9,7 @@ extraction itself would have done at its end. It is run at boot and when a disk 
 from . import ToolError, fbstate
 from .extraction import identity as names
 from .extraction import ata, journal, modes, sgio
+from .machine import mdcheck
 from .streams import one_line
 
 
@@ -90,7 +91,10 @@ def run(args):
 
         def look(wanted):
             return dev if names.same(who, wanted) else None
-    if not books:
+    windows = [] if args.device else mdcheck.put_back_all()
+    for line in windows:
+        print(one_line(line))
+    if not books and not windows:
         print("nothing to put back%s" % (" for " + args.device if args.device else ""))
         return 0
     return 0 if restore(books, look) else 1

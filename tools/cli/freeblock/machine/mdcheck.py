@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Sectors of an md member that cannot be read, rewritten from the array's redundancy by md itself:
+its check (never its repair) of a small window, md/sync_min to md/sync_max. Nothing is written to a
+disk from here.
+
+md rewrites what it cannot read during a check, and only counts what differs. The two files are in a
+journal before they are changed, and are put back by whoever finds it: the end of the check, the next
+one, or `freeblock restore`. md forgets them at a boot.
+"""
+
+import collections
+import contextlib
+import mmap
+import os
+import time
+
+from .. import ToolError, fbstate
+from ..extraction import identity as names
+from ..extraction import journal, store
+from . import badblocks, lock
+
+FOLDER = "var/lib/freeblock/repair"
+ENDING = ".json"
+FORMAT = 1
+# Levels whose sync_min counts sectors of a member (raid10's counts those of the array)
+LEVELS = ("raid1", "raid4", "raid5", "raid6")
+RESTING = ("clean", "active", "active-idle", "write-pending")
+SECTOR = 512
+LEAST = 128                     # sectors of a window, which is whole chunks
+STILL_S, LOOK_S = 300, 0.1      # a check that does not move so long has failed
+
+Window = collections.namedtuple("Window", "array member first last blocks")
+Window.__doc__ = "Sectors of the members' data, [first, last), and the disk's blocks in it."
+
+
+def _md(array, *parts):
+    return os.path.join("sys/class/block", array, "md", *parts)
+
+
+def _said(array, *parts):
+    return fbstate.read(_md(array, *parts)) or ""
+
+
+def _write(array, file, value):
+    try:
+        with open(fbstate.path(_md(array, file)), "w", encoding="ascii") as out:
+            out.write(str(value))
+    except OSError as error:
+        raise ToolError("%s: %s: %s: %s" % (array, file, value, error.strerror)) from error
+
+
+def _number(*parts):
+    return fbstate.count(fbstate.read("sys/class/block", *parts))
+
+
+def _listed(folder):
+    path = fbstate.path("sys/class/block", folder)
+    return sorted(os.listdir(path)) if os.path.isdir(path) else []
+
+
+def _members(disk):
+    """(member, its first sector on the disk, array) of a disk and its partitions."""
+    for device in [disk] + [name for name in _listed(disk) if name.startswith(disk)]:
+        begin = 0 if device == disk else _number(device, "start")
+        for holder in _listed(os.path.join(device, "holders")):
+            if fbstate.read(_md(holder, "level")) is not None:
+                yield device, begin, holder
+
+
+def _place(disk, first, sectors):
+    """(array, member, first sector of the member's data) of a block; a ToolError: why none."""
+    for member, begin, array in _members(disk):
+        at = first - begin
+        if not 0 <= at < _number(member, "size"):
+            continue
+        at -= fbstate.count(_said(array, "dev-" + member, "offset"))
+        if at < 0 or at + sectors > 2 * fbstate.count(_said(array, "component_size")):
+            raise ToolError("%s has no data there: it may be its superblock or bitmap" % array)
+        if _said(array, "level") not in LEVELS:
+            raise ToolError("%s is %s: only %s can be repaired" % (
+                array, _said(array, "level"), ", ".join(LEVELS)))
+        return array, member, at
+    raise ToolError("no md array has it")
+
+
+def windows(disk, blocks):
+    """([Window], [(block, why it is in none)]) of a disk's blocks, each (first, sectors)."""
+    found, left = {}, []
+    for first, sectors in blocks:
+        try:
+            array, member, at = _place(disk, first, sectors)
+        except ToolError as why:
+            left.append(((first, sectors), str(why)))
+            continue
+        least = max(LEAST, fbstate.count(_said(array, "chunk_size")) // SECTOR)
+        begin = at // least * least
+        end = min(-(-(at + sectors) // least) * least,
+                  2 * fbstate.count(_said(array, "component_size")))
+        one = found.setdefault((array, member, begin), Window(array, member, begin, end, []))
+        found[array, member, begin] = one._replace(last=max(one.last, end))
+        one.blocks.append((first, sectors))
+    return list(found.values()), left
+
+
+def _disk_of(member):
+    """(disk, its first sector there) of a member that is a disk or a partition; None: neither."""
+    folder = os.path.realpath(fbstate.path("sys/class/block", member))
+    if not os.path.exists(os.path.join(folder, "partition")):
+        return member, 0
+    return os.path.basename(os.path.dirname(folder)), _number(member, "start")
+
+
+def _bad_there(window, member):
+    """Whether md or a scrub of ours has found a bad sector of another member in the window."""
+    offset = fbstate.count(_said(window.array, "dev-" + member, "offset"))
+    begin, end = window.first + offset, window.last + offset
+    known = [tuple(map(int, line.split()[:2])) for file in ("bad_blocks", "unacknowledged_bad_blocks")
+             for line in _said(window.array, "dev-" + member, file).splitlines()]
+    disk, start = _disk_of(member)
+    who = store.disk_of(disk)
+    if names.is_known(who):
+        known += [(first - start, sectors)
+                  for first, (sectors, _) in badblocks.load(names.key(who))[1].items()]
+    return any(first < end and first + sectors > begin for first, sectors in known)
+
+
+def refusal(window):
+    """Why the array cannot be checked now; None: it can."""
+    array = window.array
+    if _said(array, "degraded") != "0":
+        return "%s is degraded" % array
+    if _said(array, "sync_action") != "idle":
+        return "%s is busy: %s" % (array, _said(array, "sync_action"))
+    if _said(array, "array_state") not in RESTING:
+        return "%s is %s" % (array, _said(array, "array_state") or "gone")
+    for name in _listed(os.path.join(array, "md")):
+        if name.startswith("dev-"):
+            state = _said(array, name, "state").split(",")
+            if "faulty" in state or "in_sync" not in state and "spare" not in state:
+                return "%s: member %s is %s" % (array, name[4:], ",".join(state))
+            if name[4:] != window.member and "in_sync" in state and _bad_there(window, name[4:]):
+                return "%s: member %s has a bad sector there, too" % (array, name[4:])
+    return None
+
+
+def _book(array):
+    return fbstate.path(FOLDER, array + ENDING)
+
+
+def _put_back(array, found):
+    """End the check of an array, and give its window back, unless another has been set."""
+    if _said(array, "sync_action") == "check":
+        _write(array, "sync_action", "idle")
+    if _said(array, "sync_max") == str(found["last"]):
+        _write(array, "sync_max", found["sync_max"])
+        _write(array, "sync_min", found["sync_min"])
+
+
+def put_back_all():
+    """What killed checks have left; a line about each."""
+    folder, lines = fbstate.path(FOLDER), []
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        array = name[:-len(ENDING)]
+        with _held(array):
+            found = journal.read_sealed(_book(array), FORMAT)
+            if found is None:
+                continue
+            # md has forgotten both at a boot
+            if found["boot_id"] == journal.boot_id() and fbstate.read(_md(array, "level")):
+                _put_back(array, found)
+            _forget(array)
+            lines.append("%s: the window of a check that was killed: put back" % array)
+    return lines
+
+
+def _forget(array):
+    os.unlink(_book(array))
+    journal.sync_directory(fbstate.path(FOLDER))
+    with contextlib.suppress(OSError):
+        os.rmdir(fbstate.path(FOLDER))
+
+
+def _held(array):
+    return lock.held(fbstate.path("run/freeblock/repair-" + array),
+                     "%s: another freeblock repair is at work" % array)
+
+
+def _at(array):
+    """How far the check is; None: it is over."""
+    if _said(array, "sync_action") != "check":
+        return None
+    words = _said(array, "sync_completed").split()
+    return int(words[0]) if words and words[0].isdigit() else 0
+
+
+def _wait(window):
+    """The check reaches the window's end."""
+    seen, moved = -1, time.monotonic()
+    while True:
+        at = _at(window.array)
+        if at is None:
+            # at the array's end md ends it by itself
+            if window.last < 2 * fbstate.count(_said(window.array, "component_size")):
+                raise ToolError("%s: somebody else has ended the check" % window.array)
+            return
+        if at >= window.last:
+            return
+        if at != seen:
+            seen, moved = at, time.monotonic()
+        if time.monotonic() - moved > STILL_S:
+            raise ToolError("%s: the check has not moved for %d s" % (window.array, STILL_S))
+        time.sleep(LOOK_S)
+
+
+def check(window):
+    """Let md check the window; how many of its sectors differ between members. May take minutes
+    beside a busy foreground. A ToolError: it was refused, or did not end."""
+    array = window.array
+    with _held(array):
+        journal.make_directory(fbstate.path(FOLDER))
+        left = journal.read_sealed(_book(array), FORMAT)
+        if left:
+            _put_back(array, left)
+        why = refusal(window)
+        if why:
+            raise ToolError(why)
+        found = {"sync_min": _said(array, "sync_min"), "sync_max": _said(array, "sync_max"),
+                 "last": window.last, "boot_id": journal.boot_id()}
+        journal.write_sealed(_book(array), FORMAT, found)
+        try:
+            # never a window that ends before it begins, which md refuses
+            _write(array, "sync_min", 0)
+            _write(array, "sync_max", window.last)
+            _write(array, "sync_min", window.first)
+            _write(array, "sync_action", "check")
+            _wait(window)
+            return fbstate.count(_said(array, "mismatch_cnt"))
+        finally:
+            _put_back(array, found)
+            _forget(array)
+
+
+def readable(disk, first, sectors):
+    """Whether a block can be read, past the page cache."""
+    with mmap.mmap(-1, sectors * SECTOR) as memory:
+        try:
+            handle = os.open(fbstate.path("dev", disk), os.O_RDONLY | os.O_DIRECT)
+        except OSError as error:
+            raise ToolError("/dev/%s: %s" % (disk, error.strerror)) from error
+        try:
+            return os.preadv(handle, [memory], first * SECTOR) == sectors * SECTOR
+        except OSError:
+            return False
+        finally:
+            os.close(handle)
