@@ -251,8 +251,6 @@ struct mde_bad {
  * @cylinders: how many (computed)
  * @head_switch_ns: least time of a move to another head
  * @write_settle_ns: added to a move before a write; may be negative
- * @write_move_ns: least time until a write has reached its track, even the one
- *	where the head is; not if it goes on with cached data just written
  * @zero_latency: 0 or 1
  * @noise: enum mde_noise, on seeks
  * @noise_sd_ns: its standard deviation
@@ -263,13 +261,6 @@ struct mde_bad {
  * @bus_ns: a sector's time on the bus
  * @bus_watermark_ppm: a read's transfer begins when that share of it has been
  *	read
- * @bus_in_order: a read's sectors cross the bus in LBN order, 0 or 1 (else in
- *	the order in which they are read)
- * @reselect_ns: before a transfer that begins after the medium was waited for
- * @extra_disconnect_ns: writes that do not continue the write before them are
- *	disconnected from the bus once more: after [0] and [1] ns, for [2] ns,
- *	the arm moving [4] ns after [0]; their report takes [3] ns longer; all 0:
- *	they are not
  * @completion_ns: from the end to the report, of reads and of writes
  * @jitter_ns: most that a report is late on top of that
  * @early_seek: 1: the arm moves on when the last sector has passed; 0: when the
@@ -326,7 +317,6 @@ struct mde_bad {
  * @destage_delay_ns: how long they stay in the cache at least, if no command waits for them
  * @bad: sectors unreadable from the start
  * @bads: how many ranges
- * @heal_on_write: a write makes a bad sector good, 0 or 1
  * @interface: enum mde_interface; not used by the engine, like all below
  * @queue_depth: commands the host may queue
  * @shared_host: drives with the same number are targets of one host; 0: it has one of its own
@@ -372,7 +362,6 @@ struct mde_config {
 
 	u64 head_switch_ns;
 	s64 write_settle_ns;
-	u64 write_move_ns;
 	u64 zero_latency;
 	u64 noise;
 	u64 noise_sd_ns;
@@ -381,9 +370,6 @@ struct mde_config {
 	u64 overhead_ns[MDE_KINDS][2];
 	u64 bus_ns;
 	u64 bus_watermark_ppm;
-	u64 bus_in_order;
-	u64 reselect_ns;
-	u64 extra_disconnect_ns[5];
 	u64 completion_ns[2];
 	u64 jitter_ns;
 	u64 early_seek;
@@ -437,7 +423,6 @@ struct mde_config {
 
 	struct mde_bad bad[MDE_BAD_MAX];
 	u32 bads;
-	u64 heal_on_write;
 
 	u64 interface;
 	u64 queue_depth;

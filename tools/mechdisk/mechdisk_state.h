@@ -37,7 +37,6 @@ enum mde_op { MDE_READ, MDE_WRITE, MDE_VERIFY, MDE_FLUSH };
  * @error: enum mde_error, that error's kind
  * @info: that error's INFORMATION field is valid
  * @held: sectors that came from the cache
- * @disconnects: a write that leaves the bus once more
  * @cacheable: a write that need not reach the medium before its report
  * @considered: private: @start and @needs_medium are right after so many changes
  * @start: private: when it can start, ps
@@ -62,7 +61,6 @@ struct mde_slot {
 	u8 error;
 	bool info;
 	u32 held;
-	bool disconnects;
 	bool cacheable;
 	u64 considered;
 	u64 start;
@@ -208,8 +206,6 @@ struct mde {
 	u64 ageing;		/* what a wait takes off the positioning time, fraction of 2^32 */
 	bool last_write;	/* the command before was one ... */
 	u64 last_end;		/* ... and ended at this LBN */
-	u64 write_end;		/* where the last write command ended, */
-	u64 written_end;	/* ... and the last write to the medium */
 	struct mdl_piece last_read;	/* last piece that a read took off the medium */
 	u64 rng_jitter;
 	u64 rng_scan;

@@ -36,7 +36,6 @@ struct mdt_scalar {
 
 static const char *const mdt_switch[] = { "off", "on", NULL };
 static const char *const mdt_order[] = { "plain", "serpentine", "serpentine-disk", NULL };
-static const char *const mdt_bus_order[] = { "medium", "lbn", NULL };
 static const char *const mdt_policy[] = { "fcfs", "sptf", "clook", "sstf", NULL };
 static const char *const mdt_queueing[] = { "tagged", "ncq", NULL };
 /* where data are looked for */
@@ -67,12 +66,9 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_WORD("order", order, mdt_order, MDE_PLAIN),
 	MDT_NUM("surface_run", surface_run, 1, 65535, 1),
 	MDT_NUM("head_switch_ns", head_switch_ns, 0, 100000000, 0),
-	MDT_NUM("write_move_ns", write_move_ns, 0, 100000000, 0),
 	MDT_SWITCH(zero_latency, 0),
 	MDT_NUM("bus_ns", bus_ns, 0, 1000000, 0),
 	MDT_NUM("bus_watermark_ppm", bus_watermark_ppm, 0, 1000000, 0),
-	MDT_WORD("bus_order", bus_in_order, mdt_bus_order, 0),
-	MDT_NUM("reselect_ns", reselect_ns, 0, 10000000, 0),
 	MDT_NUM("jitter_ns", jitter_ns, 0, 100000, 20000),
 	MDT_SWITCH(early_seek, 1),
 	MDT_WORD("queueing", queueing, mdt_queueing, MDE_TAGGED),
@@ -105,7 +101,6 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_SWITCH(append_writes, 0),
 	MDT_WORD("destage", destage, mdt_destage, MDE_DESTAGE_EAGER),
 	MDT_NUM("destage_delay_ns", destage_delay_ns, 0, 10000000000ULL, 0),
-	MDT_SWITCH(heal_on_write, 1),
 	MDT_WORD("interface", interface, mdt_interface, MDE_SCSI),
 	MDT_NUM("queue_depth", queue_depth, 1, MDE_SLOTS, MDE_SLOTS),
 	MDT_NUM("shared_host", shared_host, 0, 15, 0),
@@ -370,11 +365,6 @@ static int mdt_set_firmware(struct mdt *m)
 	for (i = 2; !ret && i < m->words; i++)
 		ret = mdt_firmware_option(m, &m->word[i]);
 	return ret;
-}
-
-static int mdt_set_extra_disconnect(struct mdt *m)
-{
-	return mdt_numbers(m, 5, 10000000, m->cfg->extra_disconnect_ns);
 }
 
 static int mdt_set_completion(struct mdt *m)
@@ -677,7 +667,6 @@ static const struct {
 	{ "command_overhead_ns", mdt_set_command_overhead },
 	{ "overhead_ns", mdt_set_overhead },
 	{ "firmware", mdt_set_firmware },
-	{ "extra_disconnect_ns", mdt_set_extra_disconnect },
 	{ "completion_overhead_ns", mdt_set_completion },
 	{ "internal_activity", mdt_set_internal },
 	{ "medium_scan", mdt_set_scan },

@@ -316,11 +316,6 @@ static void test_healing(void **state)
 	mdu_run(&h.e, &h.now, MDE_WRITE, 0, 50);
 	assert_int_equal(good(&h, 0, 30), 30);
 	hand_end(&h);
-
-	hand_begin(&h, "medium_error 10 10 recovery_ms=0\nheal_on_write off\n");
-	assert_int_equal(mdu_run(&h.e, &h.now, MDE_WRITE, 0, 50).asc, 0);
-	assert_int_equal(good(&h, 0, 30), 10);
-	hand_end(&h);
 }
 
 static void test_bad_limit(void **state)

@@ -119,39 +119,6 @@ static void test_internal_idle(void **state)
 	assert_true(clock() - begun < 2 * CLOCKS_PER_SEC);
 }
 
-/*
- * A = 100, B = 50, C = 30, D = 20, E = 10 and 5 us to reselect: data from A + B
- * + C + 5 = 185 us on, the arm from A + E = 110 us on, the report 20 us later.
- */
-static void test_disconnect(void **state)
-{
-	static const char records[] =
-		"bus_ns 10000\nreselect_ns 5000\n"
-		"extra_disconnect_ns 100000 50000 30000 20000 10000\n";
-	struct hand h;
-	int n;
-
-	(void)state;
-	hand_begin(&h, records);
-	/* There is no write before the first. */
-	assert_int_equal(hand_run(&h, 0, MDE_WRITE, 10, 2), 12 * SECTOR);
-	/* Its data come at 1195 us: in time for 20 at 1200. */
-	n = hand_send(&h, 1 * MS, MDE_WRITE, 20, 1);
-	assert_int_equal(hand_started(&h, n), 1110 * US);
-	assert_int_equal(hand_report(&h, n), 21 * SECTOR + 20 * US);
-	/* At 2205: too late for 36 at 2160. */
-	assert_int_equal(hand_run(&h, 2010 * US, MDE_WRITE, 36, 1),
-			 TURN + 37 * SECTOR + 20 * US);
-	/* What continues the write before is not disconnected. */
-	n = hand_send(&h, 9 * MS, MDE_WRITE, 37, 1);
-	assert_int_equal(hand_started(&h, n), 9 * MS);
-	assert_int_equal(hand_report(&h, n), 2 * TURN + 38 * SECTOR);
-	/* Reads never are: 5 us to reselect, 10 for the sector. */
-	assert_int_equal(hand_run(&h, 15 * MS, MDE_READ, 55, 1),
-			 2 * TURN + 56 * SECTOR + 15 * US);
-	hand_end(&h);
-}
-
 static const struct hand_course courses[] = {
 	/* What the drive has not understood by then does not take part. */
 	{ "understood", "command_overhead_ns 200000 200000\n", {
@@ -258,33 +225,6 @@ static const struct hand_course courses[] = {
 	{ "watermark", "bus_ns 10000\nbus_watermark_ppm 500000\n", {
 		RUN(0, MDE_READ, 10, 5, 910 * US),
 	} },
-	{ "reselect", "bus_ns 10000\nbus_watermark_ppm 1000000\nreselect_ns 30000\n", {
-		RUN(0, MDE_READ, 10, 5, 980 * US),
-	} },
-	{ "reselect", "bus_ns 100000\nreselect_ns 30000\n", {
-		RUN(0, MDE_READ, 10, 5, 660 * US + 530 * US),
-	} },
-	/* Not for what the buffer holds: the bus is never left. */
-	{ "reselect", "bus_ns 100000\nreselect_ns 30000\ncache 4 100 0\n", {
-		RUN(0, MDE_READ, 10, 5, 0),
-		RUN(2 * MS, MDE_READ, 10, 5, 2500 * US),
-	} },
-	/*
-	 * Landing in the middle of 20 of 10 to 29: 21 to 29 from 1260 to 1800 us, 10 to
-	 * 20 from 6600 to 7260.  The bus needs 100 us a sector.
-	 */
-	/* 11 from 6660 on. */
-	{ "bus order", "zero_latency on\nbus_ns 100000\n", {
-		RUN(1230 * US, MDE_READ, 10, 20, 7760 * US),
-	} },
-	/* 20 from 6660 on. */
-	{ "bus order", "zero_latency on\nbus_ns 100000\nbus_order lbn\n", {
-		RUN(1230 * US, MDE_READ, 10, 20, 8660 * US),
-	} },
-	/* A fast bus: the last 9 wait for 20, at 7260. */
-	{ "bus order", "zero_latency on\nbus_ns 10000\nbus_order lbn\n", {
-		RUN(1230 * US, MDE_READ, 10, 20, 7260 * US + 100 * US),
-	} },
 	/* 50 passes until 3060 us and is reported at 3160, when 52 has begun. */
 	{ "early seek", "completion_overhead_ns 100000\n", {
 		SEND(0, MDE_READ, 50, 1),
@@ -330,17 +270,6 @@ static const struct hand_course courses[] = {
 		/* Reads do not settle: there at 1720, 28 has gone. */
 		RUN(12 * SECTOR, MDE_READ, 28, 1, TURN + 29 * SECTOR),
 	} },
-	/* Two milliseconds, not 1.2: 33 has begun. */
-	{ "write move", "write_move_ns 2000000\n", {
-		RUN(0, MDE_WRITE, CYLINDER + 33, 1, TURN + 34 * SECTOR),
-		/* Not for reads: there at 10 ms, in sector 66. */
-		RUN(9 * MS, MDE_READ, 70, 1, TURN + 71 * SECTOR),
-	} },
-	/* On the same track, too: 98 and what continues it. */
-	{ "write move", "write_move_ns 7000000\n", {
-		RUN(0, MDE_WRITE, 98, 1, TURN + 99 * SECTOR),
-		RUN(TURN + 99 * SECTOR, MDE_WRITE, 99, 1, 3 * TURN + 100 * SECTOR),
-	} },
 };
 
 static void test_courses(void **state)
@@ -356,7 +285,6 @@ int main(void)
 		cmocka_unit_test(test_policies),
 		cmocka_unit_test(test_internal),
 		cmocka_unit_test(test_internal_idle),
-		cmocka_unit_test(test_disconnect),
 	};
 
 	return cmocka_run_group_tests_name("mechdisk firmware", tests, NULL, NULL);

@@ -129,16 +129,12 @@ static void draw_drive(struct mix *m)
 	add(m, "noise laplace 120000\njitter_ns 20000\nseed %u\n",
 	    (u32)below(m, 1000));
 	add(m, "completion_overhead_ns 40000 70000\n");
-	add(m, "bus_order %s\n", one_in(m, 2) ? "lbn" : "medium");
 	if (one_in(m, 3))
 		add(m, "physical_exponent 3\n");
 	if (one_in(m, 3))
 		add(m, "internal_activity 40 7 3\n");
 	if (one_in(m, 3))
-		add(m, "extra_disconnect_ns 100000 50000 30000 20000 10000\n"
-		    "reselect_ns 5000\n");
-	if (one_in(m, 3))
-		add(m, "write_move_ns 900000\nwrite_settle_ns -100000\n");
+		add(m, "write_settle_ns -100000\n");
 	if (one_in(m, 3))
 		add(m, runs ? "slow_region 2 5\n" : "zone_heads 0 100 80\n");
 	if (one_in(m, 3))

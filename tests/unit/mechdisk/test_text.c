@@ -33,7 +33,6 @@ static void test_defaults(void **state)
 	assert_int_equal(c.firmware, MDE_SPTF);
 	assert_int_equal(c.queue_depth, 32);
 	assert_int_equal(c.hw_queues, 1);
-	assert_int_equal(c.heal_on_write, 1);
 	assert_int_equal(c.timeout_ms, 30000);
 	assert_int_equal(c.sectors, 100 * 2 * 100 - 200 + 100 * 2 * 90);
 	assert_int_equal(c.zone[1].angle, 1ULL << 63);
@@ -245,13 +244,10 @@ static const struct refused refused[] = {
 	{ "overhead_ns read_hit 1 100000001\n", 9, "is not within" },
 	{ "command_overhead_ns 5\n", 9, "takes 2 values, not 1" },
 	{ "command_overhead_ns 5 100000001\n", 9, "is not within" },
-	{ "extra_disconnect_ns 1 2 3 4\n", 9, "takes 5 values, not 4" },
-	{ "extra_disconnect_ns 1 2 3 4 10000001\n", 9, "is not within" },
 	{ "completion_overhead_ns 1 10000001\n", 9, "is not within" },
 	{ "completion_overhead_ns 1 2 3\n", 9, "takes 1 to 2 values, not 3" },
 	{ "write_settle_ns -\n", 9, "'-' is not a number" },
 	{ "write_settle_ns --5\n", 9, "'--5' is not a number" },
-	{ "bus_order backwards\n", 9, "none of 'medium' 'lbn'" },
 	{ "firmware look\n", 9, "none of 'fcfs' 'sptf' 'clook' 'sstf'" },
 	{ "firmware sptf 5\n", 9, "'5' is not key=value" },
 	{ "firmware sptf age_ns=1 bound_ms=1 age_ns=1\n", 9, "takes 1 to 3 values, not 4" },

@@ -256,16 +256,6 @@ static const struct hand_course courses[] = {
 		FUA(500 * US, MDE_READ, 10, 10, 0),
 		REPORTED(3, 2 * TURN + 20 * SECTOR + BUS),
 	} },
-	/*
-	 * write_move_ns: at least that long is the move to what does not continue what
-	 * was written before; 20 to 29 do continue 10 to 19.
-	 */
-	{ "move", RECORDS "write_move_ns 1000000\n", {
-		SEND(0, MDE_WRITE, 10, 10),
-		/* From 150 us on, there at 1150: 10 has gone. */
-		SEND(200 * US, MDE_WRITE, 20, 10),
-		RUN(500 * US, MDE_FLUSH, 0, 0, TURN + 30 * SECTOR),
-	} },
 };
 
 static void test_courses(void **state)
