@@ -265,8 +265,6 @@ refused "READ with data to the device" "transport error" \
 	sg_raw -s 512 -i /tmp/sectors /dev/$a 28 00 00 00 00 10 00 00 01 00
 refused "INQUIRY with data to the device" "transport error" \
 	sg_raw -s 96 -i /tmp/sectors /dev/$a 12 00 00 00 60 00
-refused "READ DEFECT DATA with data to the device" "transport error" \
-	sg_raw -s 96 -i /tmp/sectors /dev/$a 37 00 1d 00 00 00 00 00 60 00
 refused "WRITE with data from the device" "transport error" \
 	sg_raw -r 512 /dev/$a 2a 00 00 00 00 10 00 00 01 00
 refused "MODE SELECT with data from the device" "transport error" \

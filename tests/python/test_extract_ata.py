@@ -214,7 +214,7 @@ class Simulated(common.Case):
     def test_look_ahead(self):
         """SET FEATURES 55h stops the drive from reading ahead, and 40h of word 85 says so.
 
-        Seen to fail: mds_pass() without `*caching = t.caching`: the read is answered at once."""
+        Seen to fail: mdy_pass() that does not hand the caches back: the read is answered at once."""
         self.assertTrue(self.ahead())
         with modes.quiet(self.dev, self.state) as switched:
             self.assertEqual(switched.bits, modes.ATA_BITS)
@@ -229,15 +229,14 @@ class Simulated(common.Case):
 
     def test_profile(self):
         """The drive has what a SATA drive has: no page of its format or geometry, nothing of
-        defects or addresses.
+        addresses.
 
         Seen to fail: mdp_has() that gives them."""
         self.assertTrue(ata.sign(self.dev))
         pages = ata.Settings(self.dev)
         self.assertEqual([page for page in range(0x3f) if pages.read(page)], [0x01, 0x08, 0x0a])
-        for cdb in ([0x1c, 1, 0x40, 0, 14, 0], [0x37, 0, 0x1d, 0, 0, 0, 0, 0, 8, 0]):
-            status, sense, _ = self.dev.cdb(bytes(cdb), b"", 64)
-            self.assertEqual((status, sense_of(sense)), (2, (5, 0x20, 0)))
+        status, sense, _ = self.dev.cdb(bytes([0x1c, 1, 0x40, 0, 14, 0]), b"", 64)
+        self.assertEqual((status, sense_of(sense)), (2, (5, 0x20, 0)))
 
     def test_filter(self):
         """The probe passes on what an extraction needs, and no other ATA command."""

@@ -21,7 +21,6 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
-#include "mechdisk.h"
 #include "mechdisk_compat.h"
 #include "mechdisk_ctl.h"
 #include "mechdisk_text.h"

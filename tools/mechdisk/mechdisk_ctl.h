@@ -7,6 +7,9 @@
 
 #include "mechdisk_run.h"
 
+/* mechdisk_scsi.c */
+extern const struct md_port mdh_port;
+
 /**
  * mdc_register() - drives of an interface can be powered on from now on
  * @interface: the interface

@@ -216,7 +216,6 @@ static inline bool prb_harmless(const uint8_t *cdb, const uint8_t *data, uint32_
 	case 0x25:		/* READ CAPACITY(10) */
 	case 0x28:		/* READ(10) */
 	case 0x35:		/* SYNCHRONIZE CACHE(10) */
-	case 0x37:		/* READ DEFECT DATA(10) */
 	case 0x5a:		/* MODE SENSE(10) */
 	case 0x88:		/* READ(16) */
 	case 0x91:		/* SYNCHRONIZE CACHE(16) */
@@ -224,7 +223,6 @@ static inline bool prb_harmless(const uint8_t *cdb, const uint8_t *data, uint32_
 	case 0xa0:		/* REPORT LUNS */
 	case 0xa3:		/* MAINTENANCE IN */
 	case 0xa8:		/* READ(12) */
-	case 0xb7:		/* READ DEFECT DATA(12) */
 		return true;
 	case 0x2f:		/* VERIFY(10), (12), (16): no data compared */
 	case 0xaf:
