@@ -219,7 +219,7 @@ static void md_ata_drop(struct md_ata *a)
 	md_run_forget_all(&a->run, &gone);
 	list_for_each_entry_safe(c, next, &gone, node) {
 		list_del(&c->node);
-		a->run.aborts++;
+		a->run.counts.aborts++;
 	}
 }
 
@@ -268,7 +268,7 @@ static void md_ata_wake(struct md_ata *a, u64 now_ns)
 	enum md_tf_condition was = md_tf_wake(&a->tf, now_ns);
 	u32 ms = md_tf_recovery_ms(was);
 
-	a->run.wakes += was != MD_TF_ACTIVE && was >= MD_TF_IDLE_C;
+	a->run.counts.wakes += was != MD_TF_ACTIVE && was >= MD_TF_IDLE_C;
 	if (ms)
 		md_run_hold(&a->run, ms, was != MD_TF_ACTIVE && was >= MD_TF_IDLE_C);
 }
@@ -306,7 +306,7 @@ static int md_ata_start(struct md_ata *a, struct md_ata_cmd *p)
 		md_run_at_once(&a->run, c);
 		return 0;
 	}
-	a->run.urgent += md_tf_is_urgent(&p->regs);
+	a->run.counts.urgent += md_tf_is_urgent(&p->regs);
 	if (c->range.op != MDE_FLUSH)
 		md_ata_wake(a, now_ns);
 	return md_run_submit(&a->run, c);
@@ -370,7 +370,7 @@ static int md_ata_hardreset(struct ata_link *link, unsigned int *class, unsigned
 	spin_lock_irq(&a->run.lock);
 	md_ata_drop(a);
 	md_tf_reset(&a->tf);
-	a->run.resets++;
+	a->run.counts.resets++;
 	spin_unlock_irq(&a->run.lock);
 	ret = sata_link_hardreset(link, sata_ehc_deb_timing(&link->eh_context), deadline,
 				  &online, NULL);

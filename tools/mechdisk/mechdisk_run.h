@@ -122,6 +122,20 @@ struct md_port {
 	void (*done)(struct md_run *r, struct md_cmd *c);
 };
 
+/* Counted since power-on or the last reset, as Documentation/drive-format.rst says. */
+struct md_counts {
+	u64 commands;
+	u64 late_max;
+	u64 late_sum;
+	u64 late_over;
+	u64 store_failures;
+	u64 aborts;
+	u64 resets;
+	u64 urgent;		/* the rest is the port's */
+	u64 wakes;
+	u64 link_wakes;
+};
+
 /**
  * struct md_run - a powered-on drive
  * @port: what it is attached by
@@ -138,16 +152,7 @@ struct md_port {
  * @awake_ns: which it is from then on
  * @fault: mishaps to come
  * @power: whether it has any
- * @commands: completed
- * @late_max: largest lateness, ns
- * @late_sum: of all, ns
- * @late_over: commands later than 10 us
- * @store_failures: writes that found no memory
- * @aborts: commands the error handler took back
- * @resets: device, bus and host resets
- * @urgent: NCQ commands of high priority, which the drive orders like others; the port's
- * @wakes: commands for the medium that found the spindle standing, or slow; the port's
- * @link_wakes: commands that found the link asleep; the port's
+ * @counts: statistics
  */
 struct md_run {
 	const struct md_port *port;
@@ -164,16 +169,7 @@ struct md_run {
 	u64 awake_ns;
 	u32 fault[MD_FAULTS];
 	struct mdx power;
-	u64 commands;
-	u64 late_max;
-	u64 late_sum;
-	u64 late_over;
-	u64 store_failures;
-	u64 aborts;
-	u64 resets;
-	u64 urgent;
-	u64 wakes;
-	u64 link_wakes;
+	struct md_counts counts;
 };
 
 /* For a port's driver. */
@@ -354,16 +350,6 @@ void md_run_reset_stats(struct md_run *r);
 int md_run_cut(struct md_run *r, u64 us);
 
 /**
- * md_run_cut_ns() - when the power goes
- * @r: the drive
- * @dead: set to whether it has gone
- * @overflow: set to the entries that the log has lost
- *
- * Return: that instant, CLOCK_MONOTONIC, or MDE_NEVER.
- */
-u64 md_run_cut_ns(struct md_run *r, bool *dead, u64 *overflow);
-
-/**
  * md_run_cut_log() - copy bytes of the log of a drive that has lost its power
  * @r: the drive
  * @pos: the first
@@ -374,46 +360,5 @@ u64 md_run_cut_ns(struct md_run *r, bool *dead, u64 *overflow);
  * Return: bytes copied, or -EBUSY while it still has power.
  */
 ssize_t md_run_cut_log(struct md_run *r, loff_t pos, void *buf, size_t len);
-
-/**
- * md_run_inject() - provoke mishaps
- * @r: the drive
- * @fault: which
- * @count: the next so many reads, writes and verifies; 0 for no more
- *
- * Return: 0, or -EOPNOTSUPP if what it is attached by does not know them.
- */
-int md_run_inject(struct md_run *r, enum md_fault fault, u32 count);
-
-/**
- * md_run_faults_left() - mishaps still to come
- * @r: the drive
- * @left: set to the number of each
- */
-void md_run_faults_left(struct md_run *r, u32 left[MD_FAULTS]);
-
-/**
- * md_run_bad_add() - make sectors unreadable
- * @r: the drive
- * @bad: the sectors, within the drive
- *
- * Return: 0 or -ENOSPC.
- */
-int md_run_bad_add(struct md_run *r, const struct mde_bad *bad);
-
-/**
- * md_run_bad_clear() - make all sectors readable
- * @r: the drive
- */
-void md_run_bad_clear(struct md_run *r);
-
-/**
- * md_run_bad_get() - the bad ranges as they stand
- * @r: the drive
- * @bad: room for MDE_BAD_MAX
- *
- * Return: how many there are.
- */
-u32 md_run_bad_get(struct md_run *r, struct mde_bad *bad);
 
 #endif /* MECHDISK_RUN_H */

@@ -188,7 +188,7 @@ static int mdh_submit(struct mdh *h, struct md_cmd *c)
 	if (md_run_submit(&h->run, c))
 		return SCSI_MLQUEUE_DEVICE_BUSY;
 	if (c->range.op != MDE_FLUSH)
-		h->run.wakes += mdy_wakes(&h->scsi, ktime_get_ns());
+		h->run.counts.wakes += mdy_wakes(&h->scsi, ktime_get_ns());
 	return 0;
 }
 
@@ -309,7 +309,7 @@ static int mdh_abort(struct scsi_cmnd *cmd)
 
 	spin_lock_irq(&h->run.lock);
 	deaf = md_run_fault(&h->run, MD_DEAF);
-	h->run.aborts++;
+	h->run.counts.aborts++;
 	if (deaf) {
 		spin_unlock_irq(&h->run.lock);
 		return FAILED;
@@ -328,7 +328,7 @@ static void mdh_reset(struct mdh *h)
 
 	spin_lock_irq(&h->run.lock);
 	md_run_forget_all(&h->run, &gone);
-	h->run.resets++;
+	h->run.counts.resets++;
 	spin_unlock_irq(&h->run.lock);
 	md_run_settle(&h->run);
 

@@ -90,33 +90,9 @@ struct mde_ahead_run {
 	u64 start;
 };
 
-/**
- * struct mde_stats - what the drive did since power-on or the last reset
- * @reads: read commands begun
- * @fua_reads: of these, with FUA
- * @writes: write commands begun
- * @verifies: verify commands begun
- * @flushes: flush commands begun
- * @sectors_read: without error
- * @sectors_written: without error
- * @sectors_verified: without error
- * @read_hits: reads and verifies that the cache answered
- * @partial_hits: reads whose first sectors were in the cache
- * @cached_writes: writes reported before they were on the medium
- * @destages: times that the drive wrote such data to the medium
- * @internals: times that it was busy with itself
- * @scans: commands that came while it scanned its medium
- * @seeks: moves of one cylinder or more
- * @head_switches: moves within a cylinder
- * @extra_turns: commands whose first track took more than half a turn longer
- *	than without noise
- * @medium_errors: commands ended by a bad sector
- * @max_outstanding: most commands in the drive at once
- * @busy_ps: the medium was at work, reading on apart, ps
- * @read_busy_ps: of that: for reads
- * @seek_ps: of that: seeks, head switches and settles, ps
- * @rotate_ps: of that: waiting for sectors, ps
- * @transfer_ps: of that: transferring, ps
+/*
+ * What the drive did since power-on or the last reset, as Documentation/drive-format.rst says;
+ * reading ahead keeps the medium busy, but is not counted as that.
  */
 struct mde_stats {
 	u64 reads;
