@@ -13,7 +13,7 @@
 
 #include "host.h"
 #include "../mechdisk_reply.h"
-#include "../../native/probe/probe_protocol.h"
+#include "../../probe/probe_protocol.h"
 
 #define MDH_CHECK	0x02	/* status CHECK CONDITION */
 /* Sense keys, and an additional sense code: invalid field in the CDB. */
