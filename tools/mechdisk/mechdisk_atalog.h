@@ -6,7 +6,7 @@
 #ifndef MECHDISK_ATALOG_H
 #define MECHDISK_ATALOG_H
 
-#include "mechdisk_reply.h"
+#include "mechdisk_engine.h"
 
 /* Status register. */
 #define MD_TF_READY	0x50	/* DRDY, and a bit that always was set */
@@ -114,6 +114,13 @@ struct md_tf {
  * @c: the condition
  */
 u32 md_tf_recovery_ms(enum md_tf_condition c);
+
+/**
+ * md_tf_wwn() - world-wide name: a hash of vendor, product and serial
+ * @cfg: the drive
+ * @naa: its first digit (SPC-5, 7.7.6.6)
+ */
+u64 md_tf_wwn(const struct mde_config *cfg, u64 naa);
 
 /**
  * md_tf_identify() - IDENTIFY DEVICE data

@@ -333,4 +333,16 @@ static inline bool mde_is_ata(const struct mde_config *cfg)
 	return cfg->interface == MDE_SATA || cfg->translated;
 }
 
+/* Longest transfer, LBNs. */
+static inline u32 mde_longest(const struct mde_config *cfg)
+{
+	return cfg->max_sectors * 512 / cfg->sector_bytes;
+}
+
+/* Nominal rotation rate, turns a minute. */
+static inline u16 mde_rpm(const struct mde_config *cfg)
+{
+	return (60000000000000ULL + cfg->period_ps / 2) / cfg->period_ps;
+}
+
 #endif /* MECHDISK_CONFIG_H */

@@ -20,6 +20,28 @@
 #include "mechdisk_state.h"
 
 /**
+ * struct mde_range - what a command wants of the engine
+ * @op: what it wants
+ * @lbn: first sector
+ * @count: how many; 0 of a flush
+ * @flags: for mde_submit()
+ * @same: a write whose data are one sector, repeated
+ * @gone_lbn: first of the sectors that lose their data when a flush ends
+ * @gone: how many
+ * @at_once: it ends when it has begun (a flush with IMMED)
+ */
+struct mde_range {
+	enum mde_op op;
+	u64 lbn;
+	u32 count;
+	u32 flags;
+	bool same;
+	u64 gone_lbn;
+	u32 gone;
+	bool at_once;
+};
+
+/**
  * mde_init() - power a drive on
  * @e: the drive
  * @cfg: its description; stays the caller's and must outlive the drive

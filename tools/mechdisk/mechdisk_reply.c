@@ -3,6 +3,7 @@
  * SCSI commands; see mechdisk_reply.h.
  */
 #include "mechdisk_bytes.h"
+#include "mechdisk_reply.h"
 #include "mechdisk_taskfile.h"
 
 /* Commands. */
@@ -65,25 +66,6 @@ static void mdy_pad(u8 *to, size_t size, const char *name)
 	memcpy(to, name, len);
 }
 
-/* FNV-1a of a name and a mark at its end. */
-static u64 mdy_hash(u64 hash, const char *s)
-{
-	for (; *s; s++)
-		hash = (hash ^ (u8)*s) * 0x100000001b3ULL;
-	return (hash ^ 0xff) * 0x100000001b3ULL;
-}
-
-u64 mdy_wwn(const struct mde_config *cfg, u64 naa)
-{
-	u64 hash = 0xcbf29ce484222325ULL;
-
-	hash = mdy_hash(hash, cfg->vendor);
-	hash = mdy_hash(hash, cfg->product);
-	hash = mdy_hash(hash, cfg->serial);
-	return hash >> 4 | naa << 60;
-}
-EXPORT_SYMBOL_GPL(mdy_wwn);
-
 /* One designator: Linux would prefer a T10 vendor identification to this. A short name is locally
  * assigned (3), a long one registered extended (6), as those of logical units of arrays are.
  */
@@ -94,17 +76,11 @@ static u32 mdy_vpd_83(const struct mde_config *cfg, u8 *p)
 	p[0] = 1;		/* binary */
 	p[1] = 3;		/* NAA */
 	p[3] = cfg->long_id ? 16 : 8;
-	put_unaligned_be64(mdy_wwn(cfg, cfg->long_id ? 6 : naa), p + 4);
+	put_unaligned_be64(md_tf_wwn(cfg, cfg->long_id ? 6 : naa), p + 4);
 	if (cfg->long_id)
-		put_unaligned_be64(~mdy_wwn(cfg, 0), p + 12);
+		put_unaligned_be64(~md_tf_wwn(cfg, 0), p + 12);
 	return 4 + p[3];
 }
-
-u32 mdy_longest(const struct mde_config *cfg)
-{
-	return cfg->max_sectors * 512 / cfg->sector_bytes;
-}
-EXPORT_SYMBOL_GPL(mdy_longest);
 
 /* Whether there is the ATA Information page. */
 static bool mdy_has_information(const struct mde_config *cfg)
@@ -125,8 +101,8 @@ static u32 mdy_vpd_89(const struct mde_config *cfg, u8 *p)
 	p[52] = 0xec;		/* IDENTIFY DEVICE */
 	identify[69 * 2] = cfg->zoned == MDE_ZONED_IDENTIFY ? 2 : 0;
 	identify[169 * 2] = cfg->trim;
-	identify[217 * 2] = mdy_rpm(cfg);
-	identify[217 * 2 + 1] = mdy_rpm(cfg) >> 8;
+	identify[217 * 2] = mde_rpm(cfg);
+	identify[217 * 2 + 1] = mde_rpm(cfg) >> 8;
 	return 0x238;
 }
 
@@ -164,13 +140,13 @@ static u32 mdy_vpd_b9(const struct mde_config *cfg, u8 *p)
 static u32 mdy_vpd_b0(const struct mde_config *cfg, u8 *r)
 {
 	put_unaligned_be16(1 << cfg->physical_exponent, r + 6);
-	put_unaligned_be32(mdy_longest(cfg), r + 8);
+	put_unaligned_be32(mde_longest(cfg), r + 8);
 	if (!cfg->unmap)
 		return 0x3c;
 	r[4] = 1;		/* WSNZ */
-	put_unaligned_be32(mdy_longest(cfg), r + 20);
+	put_unaligned_be32(mde_longest(cfg), r + 20);
 	put_unaligned_be32(1, r + 24);
-	put_unaligned_be64(mdy_longest(cfg), r + 36);
+	put_unaligned_be64(mde_longest(cfg), r + 36);
 	return 0x3c;
 }
 
@@ -200,7 +176,7 @@ static u32 mdy_vpd(const struct mde_config *cfg, u8 page, u8 *r)
 		break;
 	case 0xb1:	/* rotation rate; 3.5 inch */
 		len = 0x3c;
-		put_unaligned_be16(mdy_rpm(cfg), r + 4);
+		put_unaligned_be16(mde_rpm(cfg), r + 4);
 		r[7] = 2;
 		r[8] = cfg->zoned == MDE_ZONED_VPD ? 2 << 4 : 0;
 		break;
@@ -365,7 +341,7 @@ static bool mdy_request_sense(struct mdy *y, const struct mdy_command *c, struct
 }
 
 /* A flush is for the engine if the drive has what it could concern. */
-static bool mdy_flush(const struct mde_config *cfg, struct mdy_range *r, bool at_once)
+static bool mdy_flush(const struct mde_config *cfg, struct mde_range *r, bool at_once)
 {
 	memset(r, 0, sizeof(*r));
 	r->op = MDE_FLUSH;
@@ -487,7 +463,7 @@ static const struct {
 };
 
 static bool mdy_names_sectors(const struct mde_config *cfg, const u8 *cdb, enum mdy_form *form,
-			      struct mdy_range *r)
+			      struct mde_range *r)
 {
 	u32 i;
 
@@ -514,7 +490,7 @@ static bool mdy_names_sectors(const struct mde_config *cfg, const u8 *cdb, enum 
 /* Sectors that lose their data do so when what was cached before is on the medium. */
 static bool mdy_forget(const struct mde_config *cfg, u64 lbn, u32 count, struct mdy_answer *a)
 {
-	if (lbn > cfg->sectors || count > cfg->sectors - lbn || count > mdy_longest(cfg))
+	if (lbn > cfg->sectors || count > cfg->sectors - lbn || count > mde_longest(cfg))
 		return mdy_refuse(a, MDY_BAD_LBA);
 	mdy_flush(cfg, &a->range, false);
 	a->range.gone_lbn = lbn;
@@ -535,7 +511,7 @@ static bool mdy_unmap(const struct mde_config *cfg, const struct mdy_command *c,
 }
 
 /* Bits of byte 1 that ask for protection information, a comparison, or the like. */
-static u8 mdy_unknown_flags(const struct mdy_range *r)
+static u8 mdy_unknown_flags(const struct mde_range *r)
 {
 	if (r->same)
 		return ~MDY_SAME_UNMAP;
@@ -543,7 +519,7 @@ static u8 mdy_unknown_flags(const struct mdy_range *r)
 }
 
 /* Bytes that a command transfers. */
-static u64 mdy_bytes(const struct mde_config *cfg, const struct mdy_range *r)
+static u64 mdy_bytes(const struct mde_config *cfg, const struct mde_range *r)
 {
 	if (r->op == MDE_VERIFY)
 		return 0;
@@ -554,7 +530,7 @@ static bool mdy_sectors(const struct mde_config *cfg, const struct mdy_command *
 			enum mdy_form form, struct mdy_answer *a)
 {
 	u8 flags = form == MDY_FORM_6 ? 0 : c->cdb[1];
-	struct mdy_range *r = &a->range;
+	struct mde_range *r = &a->range;
 
 	/* WRITE SAME without a count means up to the end: refused, as page B0h says (WSNZ). */
 	if (flags & mdy_unknown_flags(r) || (r->same && !r->count))
@@ -567,7 +543,7 @@ static bool mdy_sectors(const struct mde_config *cfg, const struct mdy_command *
 	if (r->op == MDE_FLUSH)
 		return mdy_flush(cfg, r, flags & MDY_IMMED);
 	/* VERIFY, too: its course is worked out with interrupts off. */
-	if (r->count > mdy_longest(cfg) || mdy_bytes(cfg, r) > c->bytes)
+	if (r->count > mde_longest(cfg) || mdy_bytes(cfg, r) > c->bytes)
 		return mdy_refuse(a, MDP_ASC_CDB);
 	if (r->op != MDE_VERIFY && !r->same && flags & MDY_FUA)
 		r->flags = MDE_FUA;

@@ -17,28 +17,6 @@
 #define MDY_SENSE	32
 
 /**
- * struct mdy_range - what a command wants of the engine
- * @op: what it wants
- * @lbn: first sector
- * @count: how many; 0 of a flush
- * @flags: for mde_submit()
- * @same: a write whose data are one sector, repeated
- * @gone_lbn: first of the sectors that lose their data when a flush ends
- * @gone: how many
- * @at_once: it ends when it has begun (a flush with IMMED)
- */
-struct mdy_range {
-	enum mde_op op;
-	u64 lbn;
-	u32 count;
-	u32 flags;
-	bool same;
-	u64 gone_lbn;
-	u32 gone;
-	bool at_once;
-};
-
-/**
  * struct mdy - what a drive's commands leave behind, apart from the engine
  * @cfg: the drive
  * @pages: mode pages
@@ -79,7 +57,7 @@ struct mdy_command {
  * @page: data
  */
 struct mdy_answer {
-	struct mdy_range range;
+	struct mde_range range;
 	u32 len;
 	u32 sense_len;
 	u8 sense[MDY_SENSE];
@@ -146,26 +124,5 @@ u32 mdy_sense(u8 sense[MDY_SENSE], u8 key, u8 asc);
  * Return: whether it finds the spindle standing, or slow.
  */
 bool mdy_wakes(struct mdy *y, u64 now_ns);
-
-/**
- * mdy_longest() - longest transfer
- * @cfg: the drive
- *
- * Return: LBNs.
- */
-u32 mdy_longest(const struct mde_config *cfg);
-
-/**
- * mdy_wwn() - world-wide name: a hash of vendor, product and serial
- * @cfg: the drive
- * @naa: its first digit (SPC-5, 7.7.6.6)
- */
-u64 mdy_wwn(const struct mde_config *cfg, u64 naa);
-
-/* Nominal rotation rate, turns a minute. */
-static inline u16 mdy_rpm(const struct mde_config *cfg)
-{
-	return (60000000000000ULL + cfg->period_ps / 2) / cfg->period_ps;
-}
 
 #endif /* MECHDISK_REPLY_H */

@@ -96,7 +96,7 @@ EXPORT_SYMBOL_GPL(md_run_swallow);
 /* Hand a command to the engine. */
 static int md_run_put_in(struct md_run *r, struct md_cmd *c)
 {
-	const struct mdy_range *want = &c->range;
+	const struct mde_range *want = &c->range;
 	int i = mde_submit(&r->engine, mdx_now(&r->power), want->op, want->lbn, want->count,
 			   want->flags);
 

@@ -88,7 +88,7 @@ struct md_cmd {
 	struct kthread_work work;
 	struct md_run *run;
 	struct list_head node;
-	struct mdy_range range;
+	struct mde_range range;
 	enum md_state state;
 	u64 report_ns;
 	u64 begun_ns;

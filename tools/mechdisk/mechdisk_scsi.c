@@ -206,7 +206,7 @@ static bool mdh_way(struct scsi_cmnd *cmd, enum dma_data_direction way)
 }
 
 /* True if a command that wants sectors can have them. */
-static bool mdh_can(struct scsi_cmnd *cmd, const struct mdy_range *range)
+static bool mdh_can(struct scsi_cmnd *cmd, const struct mde_range *range)
 {
 	switch (range->op) {
 	case MDE_READ:
@@ -231,7 +231,7 @@ static void mdh_answer(struct scsi_cmnd *cmd, const struct mdy_answer *a)
 }
 
 /* True if it is one for the engine; else it has been carried out or refused. */
-static bool mdh_decode(struct mdh *h, struct scsi_cmnd *cmd, struct mdy_range *range)
+static bool mdh_decode(struct mdh *h, struct scsi_cmnd *cmd, struct mde_range *range)
 {
 	const struct mde_caching *now = &h->scsi.pages.now.caching;
 	u32 len = mdy_list_len(cmd->cmnd);

@@ -61,7 +61,7 @@ bool md_tf_is_urgent(const struct md_tf_regs *r);
  * Return: what to do.
  */
 enum md_tf_kind md_tf_start(struct md_tf *t, const struct md_tf_regs *r, u64 now_ns,
-			    struct mdy_range *range, struct md_tf_result *result);
+			    struct mde_range *range, struct md_tf_result *result);
 
 /**
  * md_tf_wake() - the medium is wanted: leave a power condition
@@ -110,7 +110,7 @@ void md_tf_take(struct md_tf *t, const struct md_tf_regs *r, const u8 page[MD_TF
  *
  * Return: whether it has.
  */
-bool md_tf_trim(const struct md_tf *t, const u8 page[MD_TF_PAGE], u32 n, struct mdy_range *range,
+bool md_tf_trim(const struct md_tf *t, const u8 page[MD_TF_PAGE], u32 n, struct mde_range *range,
 		struct md_tf_result *result);
 
 /**

@@ -17,7 +17,7 @@
 static struct mde_config cfg;
 static struct md_tf drive;
 static struct md_tf_regs regs;
-static struct mdy_range range;
+static struct mde_range range;
 static struct md_tf_result result;
 static u8 page[MD_TF_PAGE];
 static u64 now;

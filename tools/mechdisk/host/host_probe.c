@@ -206,7 +206,7 @@ static void mdh_batch_op(struct mdh_prober *p, struct mdh_batch *b, u32 i)
 	struct prb_result *r = &b->result[i];
 
 	r->status = mdh_op_refused(p, &b->op[i]);
-	if (!r->status && b->op[i].count > mdy_longest(&p->d->cfg) / p->unit) {
+	if (!r->status && b->op[i].count > mde_longest(&p->d->cfg) / p->unit) {
 		r->status = MDH_ILLEGAL;
 		r->asc = MDH_BAD_FIELD << 8;
 	}
@@ -256,7 +256,7 @@ static bool mdh_run_batch(struct mdh_prober *p, u32 count)
 static void mdh_medium(struct mdh_drive *d, struct mdy_answer *said, u8 *in, u32 room,
 		       struct prb_answer *a)
 {
-	const struct mdy_range *range = &said->range;
+	const struct mde_range *range = &said->range;
 	int ended, slot = mdh_submit(d, range->op, range->lbn, range->count, range->flags);
 	const struct mde_slot *s = &d->mde.slot[slot];
 
@@ -347,7 +347,7 @@ static void mdh_say_hello(const struct mdh_prober *p)
 		.blocks = p->blocks,
 		.unit_bytes = p->unit * cfg->sector_bytes,
 		.logical_bytes = cfg->sector_bytes,
-		.longest = mdy_longest(&p->d->cfg) / p->unit,
+		.longest = mde_longest(&p->d->cfg) / p->unit,
 		.flags = PRB_SIMULATED | (p->o->destructive ? PRB_MAY_WRITE : 0),
 	};
 
@@ -386,7 +386,7 @@ int mdh_probe(const struct mdh_options *o)
 	mde_set_caching(&p.d->mde, 0, &p.scsi.pages.now.caching);
 	p.unit = 1U << p.d->cfg.physical_exponent;
 	p.blocks = p.d->cfg.sectors / p.unit;
-	if (mdy_longest(&p.d->cfg) < p.unit)
+	if (mde_longest(&p.d->cfg) < p.unit)
 		mdh_die("%s: a physical block is longer than max_sectors", o->drive);
 	sigaction(SIGINT, &act, NULL);
 	mdh_say_hello(&p);
