@@ -19,7 +19,7 @@ BUILD = os.environ.get("FREEBLOCK_BUILD") or os.path.join(TOP, "build")
 
 
 def build():
-    """Compile vectors_model and vectors_drive. Tests run side by side: one at a time."""
+    """Compile model_places. Tests run side by side: one at a time."""
     os.makedirs(BUILD, exist_ok=True)
     with open(os.path.join(BUILD, "tools.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -38,11 +38,11 @@ def build_library():
     return os.path.join(BUILD, "unit-lib", "fake.so")
 
 
-def vectors(kind, *args, given=None):
-    """Run vectors_KIND; its exit status and what it said."""
-    done = subprocess.run([os.path.join(BUILD, "tools", "vectors_" + kind), *args], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, input=given,
-                          check=False)
+def model_places(path, what, given):
+    """What the scheduler makes of a model: exit status, and lines for "lbns" or "moves"."""
+    done = subprocess.run([os.path.join(BUILD, "tools", "model_places"), path, what], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                          input="\n".join(map(str, given)))
     return done.returncode, done.stdout
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The modern drives: a model and the simulated drive of the same name agree.
 
-Each is read by its own program (vectors_model, vectors_drive), which share no
+Each is read by its own program (model_places, mechdisk-host), which share no
 code; both are asked for the same places and moves. (That a drive does as
 drive-format.rst says: tests/unit/mechdisk.) Random small drives, whose tracks differ
 from head to head, are said in both formats, and both programs asked for every LBN.
@@ -19,6 +19,7 @@ import numpy as np
 
 import taptest
 from taptest import TOP
+from bench import replay
 from freeblock import fbdrive
 from freeblock.fbmodel import seal
 
@@ -84,13 +85,20 @@ class Text:
 
 
 def asked(kind, path, what, numbers):
-    """The program's number of sectors, and a row of numbers for each of @numbers."""
-    status, said = taptest.vectors(kind, path, what, given="\n".join(map(str, numbers)))
-    assert status == 0, said
-    sectors, *rows = [line.split() for line in said.splitlines()]
+    """The number of sectors, and a row of numbers for each LBN, or distance of "moves"."""
+    if kind == "drive":
+        said = replay.run_host({"lbns": "locate"}.get(what, what), path,
+                               lines=["%d\n" % number for number in numbers])
+        sectors, rows = replay.drive_info(path)["sectors"], said.splitlines()
+    else:
+        status, said = taptest.model_places(path, what, numbers)
+        assert status == 0, said
+        (_, sectors), rows = said.splitlines()[0].split(), said.splitlines()[1:]
     assert len(rows) == len(numbers), (len(rows), len(numbers))
-    return int(sectors[1]), [[*map(int, row[:-1]), float(row[-1])] if what == "-" else
-                             [float(word) for word in row] for row in rows]
+    rows = [[float(word) for word in row.split()] for row in rows]
+    # the drive's zone is not the model's to tell
+    return int(sectors), [row[:1] + row[2:] for row in rows] \
+        if (kind, what) == ("drive", "lbns") else rows
 
 
 def apart(angle, turn):
@@ -113,9 +121,9 @@ class Modern(unittest.TestCase):
                 text = Text(name)
                 ratio, lbns = text.ratio, text.samples()
                 parts = [rng.randrange(ratio) for _ in lbns]
-                sectors, drive = asked("drive", text.path, "-", lbns)
+                sectors, drive = asked("drive", text.path, "lbns", lbns)
                 self.assertEqual(sectors, text.sectors)
-                sectors, places = asked("model", model_path(model), "-", [
+                sectors, places = asked("model", model_path(model), "lbns", [
                     lbn * ratio + part for lbn, part in zip(lbns, parts)])
                 self.assertEqual(sectors, text.sectors * ratio)
                 for (lbn, cyl, head, at, spt, turn), part, (*got, angle) in zip(
@@ -259,7 +267,7 @@ class Surfaces(unittest.TestCase):
         """Every LBN's place."""
         with open(path, "wb") as file:
             file.write(("\n".join(text) + "\n").encode() if kind == "drive" else text)
-        said, rows = asked(kind, path, "-", range(sectors))
+        said, rows = asked(kind, path, "lbns", range(sectors))
         self.assertEqual(said, sectors)
         return rows
 
@@ -279,3 +287,4 @@ class Surfaces(unittest.TestCase):
 def setUpModule():
     """What texts are asked of."""
     taptest.build()
+    replay.build_host()

@@ -12,6 +12,7 @@ static const char mdh_usage[] =
 	"       mechdisk-host queue DRIVE [--policy fcfs|look|clook|sstf|sptf]\n"
 	"           [--closed] [--binary] [--skip N] [--details] < COMMANDS\n"
 	"       mechdisk-host locate DRIVE < LBNS\n"
+	"       mechdisk-host moves DRIVE < CYLINDERS\n"
 	"       mechdisk-host info DRIVE\n"
 	"       mechdisk-host loop DRIVE [--where disk|driver]\n"
 	"           [--policy fcfs|clook|sstf|sptf] [--depth N] [--think-ns N]\n"
@@ -33,6 +34,8 @@ static const char mdh_usage[] =
 	"bytes, little-endian: u64 WAIT_NS, u64 LBN, u32 COUNT, R|W|V and 3 zeros.\n"
 	"LBNS: one per line.  Printed: LBN ZONE CYLINDER HEAD SECTOR\n"
 	"SECTORS_PER_TRACK ANGLE, the last in turns.\n"
+	"CYLINDERS: one distance per line.  Printed: ns of a read, a read with a head\n"
+	"switch, a write, a write with a head switch.\n"
 	"probe speaks with freeblock extract (tools/probe/probe_protocol.h); its\n"
 	"--seed is the drive's: of angle, noise and jitter.\n";
 
@@ -292,6 +295,7 @@ int main(int argc, char **argv)
 		{ "replay", mdh_replay },
 		{ "queue", mdh_queue },
 		{ "locate", mdh_locate },
+		{ "moves", mdh_moves },
 		{ "info", mdh_info },
 		{ "loop", mdh_loop },
 		{ "probe", mdh_probe },

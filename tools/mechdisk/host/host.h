@@ -210,6 +210,14 @@ int mdh_queue(const struct mdh_options *options);
 int mdh_locate(const struct mdh_options *options);
 
 /**
+ * mdh_moves() - how long moves over the cylinders on standard input take
+ * @options: the command line
+ *
+ * Return: the program's exit status.
+ */
+int mdh_moves(const struct mdh_options *options);
+
+/**
  * mdh_info() - what the program's callers must know of a drive
  * @options: the command line
  *

@@ -156,6 +156,20 @@ int mdh_locate(const struct mdh_options *o)
 	return 0;
 }
 
+int mdh_moves(const struct mdh_options *o)
+{
+	struct mdh_drive *d = mdh_open(o);
+	unsigned int cyls;
+	int way;
+
+	while (scanf("%u", &cyls) == 1)
+		for (way = 0; way < 4; way++)
+			printf("%.3f%c", mdm_move_ps(&d->cfg, cyls, way & 1, way >> 1) / 1e3,
+			       way < 3 ? ' ' : '\n');
+	mdh_close(d);
+	return 0;
+}
+
 int mdh_info(const struct mdh_options *o)
 {
 	struct mdh_drive *d = mdh_open(o);
