@@ -3,8 +3,8 @@
  * model_places FILE.fbmodel lbns|moves < NUMBERS: what the scheduler makes of a model
  *
  * Of LBNs where they live, LBN CYLINDER HEAD SECTOR SECTORS_PER_TRACK ANGLE; of distances in
- * cylinders the ns of a read, a read with a head switch, a write, a write with a head switch. A line
- * each, behind "sectors N".
+ * cylinders the ns of a read, a read with a head switch, a write, a write with a head switch. A
+ * line each, behind "sectors N".
  */
 #include <stdio.h>
 #include <stdlib.h>

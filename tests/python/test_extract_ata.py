@@ -214,7 +214,7 @@ class Simulated(common.Case):
     def test_look_ahead(self):
         """SET FEATURES 55h stops the drive from reading ahead, and 40h of word 85 says so.
 
-        Seen to fail: mdy_pass() that does not hand the caches back: the read is answered at once."""
+        Seen to fail: mdy_pass() that keeps the caches: the read is answered at once."""
         self.assertTrue(self.ahead())
         with modes.quiet(self.dev, self.state) as switched:
             self.assertEqual(switched.bits, modes.ATA_BITS)

@@ -5,7 +5,6 @@ known, traces that must be refused, and which way the think time is read."""
 import json
 import os
 import random
-import re
 import shutil
 import subprocess
 import tempfile

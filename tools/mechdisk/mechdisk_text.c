@@ -395,6 +395,7 @@ static int mdt_add_slow_region(struct mdt *m)
 static int mdt_set_cache(struct mdt *m)
 {
 	struct mde_config *c = m->cfg;
+
 	if (mdt_is_off(m)) {
 		c->segments = 0;
 		c->write_segments = 0;

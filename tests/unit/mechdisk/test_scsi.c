@@ -58,7 +58,7 @@ static enum outcome run_list(const u8 *cdb, const u8 *list, u32 len)
 	return wants ? WANTS : answer.sense_len ? SENSE : GOOD;
 }
 
-#define RUN(...) run_list((const u8[16]){ __VA_ARGS__ }, NULL, 0)
+#define RUN(...) run_list((const u8[16]) { __VA_ARGS__ }, NULL, 0)
 
 static u8 asc(void)
 {
@@ -342,7 +342,7 @@ static void test_atomic(void **state)
 	assert_true(drive.pages.now.caching.write_cache);
 }
 
-/* The code that a list of so many bytes, with one of them changed, is refused with; 0: it is not. */
+/* The code that a list of so many bytes, with one changed, is refused with; 0: it is not. */
 static u8 refused(bool ten, u8 flags, u32 len, u32 at, u8 value)
 {
 	const u8 six_cdb[16] = { 0x15, flags, 0, 0, len }, ten_cdb[16] = { 0x55, flags, [8] = len };
@@ -375,7 +375,7 @@ static void test_list_errors(void **state)
 	assert_int_equal(field(), 5);
 	assert_int_equal(refused(false, 0x10, 24, 4, 0x48), 0x26);	/* SPF */
 	/* more than was sent */
-	assert_int_equal(run_list((const u8[16]){ 0x15, 0x10, 0, 0, 24 }, answer.page, 4), SENSE);
+	assert_int_equal(run_list((const u8[16]) { 0x15, 0x10, 0, 0, 24 }, answer.page, 4), SENSE);
 	assert_int_equal(asc(), 0x24);
 }
 
@@ -478,11 +478,11 @@ static void test_no_such_address(void **state)
 		assert_int_equal(field(), wrong[i].field);
 	}
 	for (i = 1; i < MDD_LIST; i++) {
-		assert_int_equal(run_list((const u8[16]){ 0x1d, 0x10, 0, 0, i }, list, i), SENSE);
+		assert_int_equal(run_list((const u8[16]) { 0x1d, 0x10, 0, 0, i }, list, i), SENSE);
 		assert_int_equal(asc(), 0x1a);
 	}
 	list[3] = 9;
-	assert_int_equal(run_list((const u8[16]){ 0x1d, 0x10, 0, 0, 14 }, list, 14), SENSE);
+	assert_int_equal(run_list((const u8[16]) { 0x1d, 0x10, 0, 0, 14 }, list, 14), SENSE);
 	assert_int_equal(asc(), 0x26);
 	end(state);
 	begin("translate off\n");
