@@ -38,20 +38,13 @@ enum mde_power {
 /* What commands are when it comes to overheads. */
 enum mde_kind { MDE_READ_HIT, MDE_READ_MISS, MDE_WRITE_HIT, MDE_WRITE_MISS, MDE_KINDS };
 
-/**
- * enum mde_ahead - how far a drive reads on after a read
- * @MDE_AHEAD_NONE: not at all
- * @MDE_AHEAD_TRACK: to the end of the track
- * @MDE_AHEAD_CYLINDER: to the end of the cylinder
- * @MDE_AHEAD_SEGMENT: until the segment is full, or @ahead_sectors further
- * @MDE_AHEAD_STREAM: to the end of the track, and of the next one if the
- *	segment began on an earlier one
- */
+/* How far a drive reads on after a read. */
 enum mde_ahead {
-	MDE_AHEAD_NONE,
-	MDE_AHEAD_TRACK,
-	MDE_AHEAD_CYLINDER,
-	MDE_AHEAD_SEGMENT,
+	MDE_AHEAD_NONE,	/* not at all */
+	MDE_AHEAD_TRACK,	/* to the end of the track */
+	MDE_AHEAD_CYLINDER,	/* to the end of the cylinder */
+	MDE_AHEAD_SEGMENT,	/* until the segment is full, or @ahead_sectors further */
+	/* to the end of the track, and of the next one if the segment began on an earlier one */
 	MDE_AHEAD_STREAM
 };
 
@@ -102,117 +95,80 @@ enum mde_queueing { MDE_TAGGED, MDE_NCQ };
  */
 enum mde_verify { MDE_VERIFY_MEDIUM, MDE_VERIFY_CACHE, MDE_VERIFY_NOTHING, MDE_VERIFY_FAILS };
 
-/**
- * struct mde_zone - cylinders with the same number of sectors per track, or a run: neighbouring
- *	tracks of a surface whose LBNs follow each other
- * @cyl_first: first cylinder; of a run: least number of a track
- * @cyl_last: last cylinder; of a run: largest number of a track
- * @head: of a run: its surface
- * @outwards: of a run: LBNs go from @cyl_last to @cyl_first
- * @spt: sectors per track, slipped and spare ones included; the longest, if
- *	they differ by head
- * @head_spt: sectors per track by head number, or NULL: @spt on all
- * @dead: sectors at the zone's start that hold no LBN
- * @spares: sectors that hold no LBN: the slipped ones and, for the rest, those
- *	at the zone's end
- * @angle: where the zone's first sector starts, fraction of a turn
- * @skew_track: added at each track switch within a cylinder, fraction of a turn; where
- *	LBNs stay on a surface for a run, from run to run
- * @skew_cyl: added at each cylinder switch, fraction of a turn; where LBNs stay on a
- *	surface, and in a run, from track to track of it
- * @cyl_sectors: sectors in a cylinder (computed)
- * @lbn_first: first LBN (computed)
- * @lbn_count: LBNs in the zone (computed)
- * @slip_first: index of the zone's first slip in &struct mde_config.slip
- * @slip_count: slips in the zone
- * @remap_first: index of the zone's first remap in &struct mde_config.remap
- * @remap_count: remaps in the zone
+/*
+ * Cylinders with the same number of sectors per track, or a run: neighbouring tracks of a surface
+ * whose LBNs follow each other.
  */
 struct mde_zone {
-	u32 cyl_first;
-	u32 cyl_last;
-	u32 head;
-	bool outwards;
+	u32 cyl_first;	/* first cylinder; of a run: least number of a track */
+	u32 cyl_last;	/* last cylinder; of a run: largest number of a track */
+	u32 head;	/* of a run: its surface */
+	bool outwards;	/* of a run: LBNs go from @cyl_last to @cyl_first */
+	/*
+	 * sectors per track, slipped and spare ones included; the longest, if they differ by head
+	 */
 	u32 spt;
-	u32 *head_spt;
-	u64 dead;
+	u32 *head_spt;	/* sectors per track by head number, or NULL: @spt on all */
+	u64 dead;	/* sectors at the zone's start that hold no LBN */
+	/* sectors that hold no LBN: the slipped ones and, for the rest, those at the zone's end */
 	u64 spares;
-	u64 angle;
+	u64 angle;	/* where the zone's first sector starts, fraction of a turn */
+	/*
+	 * added at each track switch within a cylinder, fraction of a turn; where LBNs stay on a
+	 * surface for a run, from run to run
+	 */
 	u64 skew_track;
+	/*
+	 * added at each cylinder switch, fraction of a turn; where LBNs stay on a surface, and in
+	 * a run, from track to track of it
+	 */
 	u64 skew_cyl;
-	u64 cyl_sectors;
-	u64 lbn_first;
-	u64 lbn_count;
-	u32 slip_first;
-	u32 slip_count;
-	u32 remap_first;
-	u32 remap_count;
+	u64 cyl_sectors;	/* sectors in a cylinder (computed) */
+	u64 lbn_first;	/* first LBN (computed) */
+	u64 lbn_count;	/* LBNs in the zone (computed) */
+	u32 slip_first;	/* index of the zone's first slip in &struct mde_config.slip */
+	u32 slip_count;	/* slips in the zone */
+	u32 remap_first;	/* index of the zone's first remap in &struct mde_config.remap */
+	u32 remap_count;	/* remaps in the zone */
 };
 
-/**
- * struct mde_slip - physical sectors that LBNs skip
- * @zone: index of the zone
- * @index: the first: sectors from the zone's first sector, in LBN order of tracks
- * @count: how many
- * @before: sectors of the zone slipped before these (computed)
- */
+/* Physical sectors that LBNs skip. */
 struct mde_slip {
-	u32 zone;
-	u32 count;
+	u32 zone;	/* index of the zone */
+	u32 count;	/* how many */
+	/* the first: sectors from the zone's first sector, in LBN order of tracks */
 	u64 index;
-	u64 before;
+	u64 before;	/* sectors of the zone slipped before these (computed) */
 };
 
-/**
- * struct mde_remap - a sector whose LBN lives in a spare
- * @zone: index of the zone
- * @from: the defective sector, counted as in &struct mde_slip
- * @to: the spare that replaces it
- */
+/* A sector whose LBN lives in a spare. */
 struct mde_remap {
-	u32 zone;
-	u64 from;
-	u64 to;
+	u32 zone;	/* index of the zone */
+	u64 from;	/* the defective sector, counted as in &struct mde_slip */
+	u64 to;	/* the spare that replaces it */
 };
 
-/**
- * struct mde_seek - a point of the seek curve
- * @dist: cylinders
- * @ns: time to travel that far, for a read, nanoseconds
- */
+/* A point of the seek curve. */
 struct mde_seek {
-	u32 dist;
-	u64 ns;
+	u32 dist;	/* cylinders */
+	u64 ns;	/* time to travel that far, for a read, nanoseconds */
 };
 
-/**
- * struct mde_slow - where each seek takes a turn longer
- * @first: first cylinder
- * @last: last cylinder
- */
+/* Where each seek takes a turn longer. */
 struct mde_slow {
-	u32 first;
-	u32 last;
+	u32 first;	/* first cylinder */
+	u32 last;	/* last cylinder */
 };
 
-/**
- * struct mde_bad - sectors that cannot be read
- * @lbn: first bad LBN
- * @count: number of bad LBNs
- * @recovery_ns: how long the drive tries before it gives up
- * @times: how many more commands fail here; MDE_ALWAYS for all
- * @asc: additional sense code to report (0x11 or 0x15)
- * @error: enum mde_error
- * @info: whether the sense data's INFORMATION field is valid
- */
+/* Sectors that cannot be read. */
 struct mde_bad {
-	u64 lbn;
-	u64 count;
-	u64 recovery_ns;
-	u32 times;
-	u8 asc;
-	u8 error;
-	bool info;
+	u64 lbn;	/* first bad LBN */
+	u64 count;	/* number of bad LBNs */
+	u64 recovery_ns;	/* how long the drive tries before it gives up */
+	u32 times;	/* how many more commands fail here; MDE_ALWAYS for all */
+	u8 asc;	/* additional sense code to report (0x11 or 0x15) */
+	u8 error;	/* enum mde_error */
+	bool info;	/* whether the sense data's INFORMATION field is valid */
 };
 
 /*

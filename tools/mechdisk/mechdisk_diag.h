@@ -13,26 +13,15 @@
 /* Longest parameter list of SEND DIAGNOSTIC, and longest result. */
 #define MDD_LIST	14
 
-/**
- * struct mdd_result - what SEND DIAGNOSTIC left for RECEIVE DIAGNOSTIC RESULTS
- * @page: the page
- * @len: its length; 0: nothing was sent
- */
+/* What SEND DIAGNOSTIC left for RECEIVE DIAGNOSTIC RESULTS. */
 struct mdd_result {
-	u8 page[MDD_LIST];
-	u8 len;
+	u8 page[MDD_LIST];	/* the page */
+	u8 len;	/* its length; 0: nothing was sent */
 };
 
-/**
- * mdd_send() - carry out SEND DIAGNOSTIC
- * @cfg: the drive
- * @cdb: the command
- * @list: its parameter list
- * @len: bytes of @list
- * @result: set if the command is carried out
- * @err: set if it is refused
- *
- * Return: whether it was carried out.
+/*
+ * Carry out SEND DIAGNOSTIC. Returns whether it was carried out. @list: its parameter list. @len:
+ * bytes of @list. @result: set if the command is carried out. @err: set if it is refused.
  */
 bool mdd_send(const struct mde_config *cfg, const u8 *cdb, const u8 *list,
 	      u32 len, struct mdd_result *result, struct mdp_error *err);

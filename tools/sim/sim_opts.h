@@ -17,19 +17,14 @@
 
 enum simo_place { SIMO_UNIFORM, SIMO_ZIPF, SIMO_CYLINDERS, SIMO_STREAMS, SIMO_APPEND };
 
-/**
- * struct simo_sizes - how long foreground requests are
- * @mean: of an exponential distribution in whole units, bytes; 0: by @size
- * @n: entries of @size
- * @size: bytes, and the share that is so long, in any unit
- */
+/* How long foreground requests are */
 struct simo_sizes {
-	u64 mean;
-	u32 n;
+	u64 mean;	/* of an exponential distribution in whole units, bytes; 0: by @size */
+	u32 n;	/* entries of @size */
 	struct {
 		u64 bytes;
 		double share;
-	} size[SIMO_SIZES_MAX];
+	} size[SIMO_SIZES_MAX];	/* bytes, and the share that is so long, in any unit */
 };
 
 /*
@@ -131,21 +126,13 @@ struct simo {
 	u64 count;	/* 0: the whole disk */
 };
 
-/**
- * simo_read() - settings from words
- * @o: out: the defaults, and what the words say
- * @words: "name=value" each; of a name given twice the latter counts, but set= adds
- * @n: how many
- *
- * Ends the program when a word is wrong.
+/*
+ * Settings from words. Ends the program when a word is wrong. @o: out: the defaults, and what the
+ * words say. @words: "name=value" each; of a name given twice the latter counts, but set= adds
  */
 void simo_read(struct simo *o, char **words, int n);
 
-/**
- * simo_print() - the settings as a JSON object
- * @o: settings
- * @out: where to
- */
+/* The settings as a JSON object */
 void simo_print(const struct simo *o, FILE *out);
 
 #endif /* SIM_OPTS_H */
