@@ -30,36 +30,21 @@
 #define MDC_TEXT_MAX	(8U << 20)
 #define MDC_NAME_MAX	31
 
-/**
- * struct mdc - a drive's directory
- * @kobj: its directory
- * @node: in mdc_drives
- * @conf: protects the rest
- * @text: the description
- * @len: its length
- * @room: bytes allocated for it
- * @r: the drive, if it is on
- * @cfg: what @text said at power-on, valid while @r is set
- * @saved: mode pages that MODE SELECT saved, while @has_saved
- * @has_saved: there are any
- * @rewritten: @text was written to since the last power-on
- * @err: why the last power-on failed
- * @failed: it did
- */
+/* A drive's directory */
 struct mdc {
-	struct kobject kobj;
-	struct list_head node;
-	struct mutex conf;
-	char *text;
-	size_t len;
-	size_t room;
-	struct md_run *r;
-	struct mde_config cfg;
-	struct mdp_modes saved;
-	bool has_saved;
-	bool rewritten;
-	struct mdt_error err;
-	bool failed;
+	struct kobject kobj;	/* its directory */
+	struct list_head node;	/* in mdc_drives */
+	struct mutex conf;	/* protects the rest */
+	char *text;	/* the description */
+	size_t len;	/* its length */
+	size_t room;	/* bytes allocated for it */
+	struct md_run *r;	/* the drive, if it is on */
+	struct mde_config cfg;	/* what @text said at power-on, valid while @r is set */
+	struct mdp_modes saved;	/* mode pages that MODE SELECT saved, while @has_saved */
+	bool has_saved;	/* there are any */
+	bool rewritten;	/* @text was written to since the last power-on */
+	struct mdt_error err;	/* why the last power-on failed */
+	bool failed;	/* it did */
 };
 
 static DEFINE_MUTEX(mdc_lock);

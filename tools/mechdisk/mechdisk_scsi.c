@@ -21,49 +21,32 @@
 #include "mechdisk_ctl.h"
 #include "mechdisk_reply.h"
 
-/**
- * struct mdh_cmd - our part of a scsi_cmnd
- * @c: the command
- * @cmd: that scsi_cmnd
- */
+/* Our part of a scsi_cmnd */
 struct mdh_cmd {
-	struct md_cmd c;
-	struct scsi_cmnd *cmd;
+	struct md_cmd c;	/* the command */
+	struct scsi_cmnd *cmd;	/* that scsi_cmnd */
 };
 
 struct mdh_host;
 
-/**
- * struct mdh - a powered-on SCSI drive
- * @run: the drive
- * @host: its host
- * @scsi: what its commands leave behind
- */
+/* A powered-on SCSI drive */
 struct mdh {
-	struct md_run run;
-	struct mdh_host *host;
-	struct mdy scsi;
+	struct md_run run;	/* the drive */
+	struct mdh_host *host;	/* its host */
+	struct mdy scsi;	/* what its commands leave behind */
 };
 
 /* Drives of one host. */
 #define MDH_TARGETS	8
 
-/**
- * struct mdh_host - a host
- * @shost: the kernel's part of it
- * @node: in mdh_hosts if it is shared
- * @number: shared by all drives with this one
- * @taken: bits of the targets that are in use
- * @lock: of @target
- * @target: the drives
- */
+/* A host */
 struct mdh_host {
-	struct Scsi_Host *shost;
-	struct list_head node;
-	u64 number;
-	unsigned long taken;
-	struct mutex lock;
-	struct mdh *target[MDH_TARGETS];
+	struct Scsi_Host *shost;	/* the kernel's part of it */
+	struct list_head node;	/* in mdh_hosts if it is shared */
+	u64 number;	/* shared by all drives with this one */
+	unsigned long taken;	/* bits of the targets that are in use */
+	struct mutex lock;	/* of @target */
+	struct mdh *target[MDH_TARGETS];	/* the drives */
 };
 
 static DEFINE_MUTEX(mdh_hosts_lock);

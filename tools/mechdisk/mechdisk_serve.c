@@ -8,20 +8,13 @@
 
 /* The bus to the host. */
 
-/**
- * struct mdv_bus - a read's way over the bus
- * @e: the drive
- * @end: the bus has carried what was handed to it so far, ps
- * @sectors: how many those were
- * @need: the transfer begins when that many are there
- * @begin: when it did, ps; 0: not yet
- */
+/* A read's way over the bus */
 struct mdv_bus {
-	struct mde *e;
-	u64 end;
-	u32 sectors;
-	u32 need;
-	u64 begin;
+	struct mde *e;	/* the drive */
+	u64 end;	/* the bus has carried what was handed to it so far, ps */
+	u32 sectors;	/* how many those were */
+	u32 need;	/* the transfer begins when that many are there */
+	u64 begin;	/* when it did, ps; 0: not yet */
 };
 
 static u64 mdv_bus_ps(const struct mde *e)
@@ -289,32 +282,19 @@ static void mdv_ended(struct mde *e, struct mde_slot *s, u64 done)
 		e->stats.read_busy_ps += s->media_end - s->started;
 }
 
-/**
- * struct mdv_span - sectors that a job takes off or puts on the medium
- * @lbn: first LBN wanted
- * @end: LBN after the last one wanted
- * @from: where the medium access begins: @lbn, or its physical block's first
- * @to: where it ends
- * @write: direction
- * @in_order: up to a bad sector the drive reads in order, for retries
- * @bus_start: a write's data begin to arrive, ps
- * @bus: where a read's data go, or NULL
- * @at: out: the head was on the first track, ps
- * @turn: out: the first piece's
- * @last: out: the last piece
- */
+/* Sectors that a job takes off or puts on the medium */
 struct mdv_span {
-	u64 lbn;
-	u64 end;
-	u64 from;
-	u64 to;
-	bool write;
-	bool in_order;
-	u64 bus_start;
-	struct mdv_bus *bus;
-	u64 at;
-	struct mdm_turn turn;
-	struct mdl_piece last;
+	u64 lbn;	/* first LBN wanted */
+	u64 end;	/* LBN after the last one wanted */
+	u64 from;	/* where the medium access begins: @lbn, or its physical block's first */
+	u64 to;	/* where it ends */
+	bool write;	/* direction */
+	bool in_order;	/* up to a bad sector the drive reads in order, for retries */
+	u64 bus_start;	/* a write's data begin to arrive, ps */
+	struct mdv_bus *bus;	/* where a read's data go, or NULL */
+	u64 at;	/* out: the head was on the first track, ps */
+	struct mdm_turn turn;	/* out: the first piece's */
+	struct mdl_piece last;	/* out: the last piece */
 };
 
 /* Widen a span to whole physical blocks. */

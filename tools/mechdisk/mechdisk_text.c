@@ -16,22 +16,14 @@
 
 /* Scalar records. */
 
-/**
- * struct mdt_scalar - a record with one number or one of some words
- * @name: the record
- * @at: offset of the u64 in struct mde_config
- * @lo: least value
- * @hi: largest value
- * @choice: words that stand for 0, 1 ..., or NULL for a number
- * @def: default
- */
+/* A record with one number or one of some words */
 struct mdt_scalar {
-	const char *name;
-	size_t at;
-	u64 lo;
-	u64 hi;
-	const char *const *choice;
-	u64 def;
+	const char *name;	/* the record */
+	size_t at;	/* offset of the u64 in struct mde_config */
+	u64 lo;	/* least value */
+	u64 hi;	/* largest value */
+	const char *const *choice;	/* words that stand for 0, 1 ..., or NULL for a number */
+	u64 def;	/* default */
 };
 
 static const char *const mdt_switch[] = { "off", "on", NULL };

@@ -20,36 +20,22 @@
 #define MIX_AREA 300
 #define MIX_LONGEST 40
 
-/**
- * struct mix_step - something the caller does
- * @at: when, ns
- * @op: a command
- * @lbn: its first LBN
- * @count: its LBNs
- * @flags: its flags
- * @caching: set just before it, if @switches
- * @switches: there is something to set
- */
+/* Something the caller does */
 struct mix_step {
-	u64 at;
-	enum mde_op op;
-	u64 lbn;
-	u32 count;
-	u32 flags;
-	struct mde_caching caching;
-	bool switches;
+	u64 at;	/* when, ns */
+	enum mde_op op;	/* a command */
+	u64 lbn;	/* its first LBN */
+	u32 count;	/* its LBNs */
+	u32 flags;	/* its flags */
+	struct mde_caching caching;	/* set just before it, if @switches */
+	bool switches;	/* there is something to set */
 };
 
-/**
- * struct mix - a drive and what is done to it
- * @rng: splitmix64
- * @text: its records
- * @step: the commands, by time
- */
+/* A drive and what is done to it */
 struct mix {
-	u64 rng;
-	char text[1800];
-	struct mix_step step[COMMANDS];
+	u64 rng;	/* splitmix64 */
+	char text[1800];	/* its records */
+	struct mix_step step[COMMANDS];	/* the commands, by time */
 };
 
 static u64 below(struct mix *m, u64 n)

@@ -24,46 +24,27 @@
 /* Commands of a batch at the drive at once, if it takes as many. */
 #define MDH_AT_DRIVE 2
 
-/**
- * struct mdh_batch - ops on their way
- * @op: the batch
- * @result: theirs
- * @number: ops at the drive, in any order
- * @slot: theirs
- * @at_drive: how many there are
- */
+/* Ops on their way */
 struct mdh_batch {
-	const struct prb_op *op;
-	struct prb_result *result;
-	u32 number[MDH_AT_DRIVE];
-	int slot[MDH_AT_DRIVE];
-	u32 at_drive;
+	const struct prb_op *op;	/* the batch */
+	struct prb_result *result;	/* theirs */
+	u32 number[MDH_AT_DRIVE];	/* ops at the drive, in any order */
+	int slot[MDH_AT_DRIVE];	/* theirs */
+	u32 at_drive;	/* how many there are */
 };
 
-/**
- * struct mdh_prober - the program
- * @o: the command line
- * @d: the drive
- * @scsi: what other commands leave behind
- * @unit: LBNs in a unit
- * @blocks: units of the drive
- * @random: state of the host's lateness
- * @busy: disk time, ns
- * @learnt: when the host last learnt something, ns
- * @ended: when the last command did, ns
- * @sent: when the last command was sent, ns
- */
+/* The program */
 struct mdh_prober {
-	const struct mdh_options *o;
-	struct mdh_drive *d;
-	struct mdy scsi;
-	u32 unit;
-	u64 blocks;
-	u64 random;
-	u64 busy;
-	u64 learnt;
-	u64 ended;
-	u64 sent;
+	const struct mdh_options *o;	/* the command line */
+	struct mdh_drive *d;	/* the drive */
+	struct mdy scsi;	/* what other commands leave behind */
+	u32 unit;	/* LBNs in a unit */
+	u64 blocks;	/* units of the drive */
+	u64 random;	/* state of the host's lateness */
+	u64 busy;	/* disk time, ns */
+	u64 learnt;	/* when the host last learnt something, ns */
+	u64 ended;	/* when the last command did, ns */
+	u64 sent;	/* when the last command was sent, ns */
 };
 
 static atomic_int mdh_stop;
