@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "support.h"
+#include <support.h>	/* the program's own */
 
 /* what comes before and after each test, in programs that define it */
 int setup(void **state) __attribute__((weak));

@@ -5,14 +5,9 @@
 #ifndef MECHDISK_UNIT_SUPPORT_H
 #define MECHDISK_UNIT_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "mechdisk_engine.h"
 #include "mechdisk_text.h"
 

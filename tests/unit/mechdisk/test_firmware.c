@@ -34,7 +34,7 @@ static void order(const char *policy, const u64 *lbn, const u64 *expect)
 /*
  * Seen to fail: sstf without the branch for lower LBNs; clook without the 2^62.
  */
-static void test_policies(void **state)
+TEST(test_policies)
 {
 	static const u64 lbn[COMMANDS] = { 50, 10, 3 * CYLINDER, 80, 40 };
 	/* After 51: 11 back to 40; from 41: 31 back, 39 on; then 80. */
@@ -46,7 +46,6 @@ static void test_policies(void **state)
 	 */
 	static const u64 sptf[COMMANDS] = { 50, 80, 10, 40, 3 * CYLINDER };
 
-	(void)state;
 	order("firmware fcfs\n", lbn, lbn);
 	order("firmware sstf\n", lbn, sstf);
 	order("firmware clook\n", lbn, clook);
@@ -54,12 +53,11 @@ static void test_policies(void **state)
 }
 
 /* From 10 to 12 ms at cylinder 11, 2 ms away. */
-static void test_internal(void **state)
+TEST(test_internal)
 {
 	struct hand h;
 	int n;
 
-	(void)state;
 	hand_begin(&h, "internal_activity 10 2 11\n");
 	assert_int_equal(hand_run(&h, 0, MDE_READ, 10, 1), 11 * SECTOR);
 	n = hand_send(&h, 10500 * US, MDE_READ, 10, 1);
@@ -90,7 +88,7 @@ static void test_internal(void **state)
  *
  * Seen to fail: mde_internal() without mde_internal_skip() (the time).
  */
-static void test_internal_idle(void **state)
+TEST(test_internal_idle)
 {
 	const u64 span[] = { 95 * MS, 10000 * MS, 8640000000ULL * MS };
 	struct hand h, often;
@@ -98,7 +96,6 @@ static void test_internal_idle(void **state)
 	u32 i, k;
 	int n, m;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(span); i++) {
 		hand_begin(&h, "internal_activity 10 2 11\n");
 		hand_begin(&often, "internal_activity 10 2 11\n");
@@ -272,20 +269,7 @@ static const struct hand_course courses[] = {
 	} },
 };
 
-static void test_courses(void **state)
+TEST(test_courses)
 {
-	(void)state;
 	hand_courses(courses, ARRAY_SIZE(courses));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_courses),
-		cmocka_unit_test(test_policies),
-		cmocka_unit_test(test_internal),
-		cmocka_unit_test(test_internal_idle),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk firmware", tests, NULL, NULL);
 }

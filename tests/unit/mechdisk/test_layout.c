@@ -350,14 +350,13 @@ static void parse_or_fail(const struct text *t, struct mde_config *c)
  * runs that all go inwards; the track skew left out between bands; heads turned round by the
  * cylinder instead of by the band.
  */
-static void test_random(void **state)
+TEST(test_random)
 {
 	static struct text t;
 	struct mde_config c;
 	unsigned int slips = 0, remaps = 0;
 	int i;
 
-	(void)state;
 	srand(1);
 	for (i = 0; i < 300; i++) {
 		u32 heads = 1 + below(4), zones = 1 + below(3), cyl = 0, z;
@@ -410,7 +409,7 @@ static void add_random_run(struct text *t, u32 run, u32 head, u32 first, u32 tra
  * Seen to fail: outward runs from their least track; a displacement left out in mdl_lbn_at();
  * mdl_run_at() without its look at the run's last track; the spares that slips use up left out.
  */
-static void test_runs(void **state)
+TEST(test_runs)
 {
 	static struct text t;
 	struct mde_config c;
@@ -418,7 +417,6 @@ static void test_runs(void **state)
 	u64 lbn;
 	int i;
 
-	(void)state;
 	srand(1);
 	for (i = 0; i < 300; i++) {
 		u32 heads = 1 + below(5), runs = 1 + below(12), track[5] = { 0 }, r;
@@ -527,21 +525,8 @@ static void check_big(u64 (*write)(char *text))
 	mdt_free(&c);
 }
 
-static void test_big(void **state)
+TEST(test_big)
 {
-	(void)state;
 	check_big(big_zones);
 	check_big(big_runs);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_big),
-		cmocka_unit_test(test_runs),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk layout", tests, NULL,
-					   NULL);
 }

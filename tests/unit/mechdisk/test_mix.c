@@ -373,14 +373,13 @@ static void seeds(u64 *from, u64 *to)
 	*to = only ? *from + 1 : SEEDS;
 }
 
-static void test_mix(void **state)
+TEST(test_mix)
 {
 	static struct hand h;
 	u64 seed, to, hits = 0, rides = 0, cached = 0, internals = 0;
 	struct mix m;
 	int i;
 
-	(void)state;
 	for (seeds(&seed, &to); seed < to; seed++) {
 		print_message("\rseed %llu", (unsigned long long)seed);
 		draw(&m, seed);
@@ -404,13 +403,12 @@ static void test_mix(void **state)
 			    cached > SEEDS && internals > SEEDS);
 }
 
-static void test_late(void **state)
+TEST(test_late)
 {
 	static struct hand h, late;
 	struct mix m;
 	u64 seed, to;
 
-	(void)state;
 	for (seeds(&seed, &to); seed < to; seed++) {
 		print_message("\rseed %llu", (unsigned long long)seed);
 		draw(&m, seed);
@@ -422,14 +420,4 @@ static void test_late(void **state)
 		hand_end(&late);
 	}
 	print_message("\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mix),
-		cmocka_unit_test(test_late),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk mix", tests, NULL, NULL);
 }

@@ -34,9 +34,8 @@ static void begin(const char *lines)
 	mdy_init(&drive, &cfg, NULL, 0);
 }
 
-static int end(void **state)
+int teardown(void **state)
 {
-	(void)state;
 	mdt_free(&cfg);
 	return 0;
 }
@@ -174,7 +173,7 @@ static const struct row rows[] = {
 	{ "power_mode idle\n", { 0x03, 0, 0, 0, 18 }, SENSE, .asc = 0x20 },
 };
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
 	size_t i;
 
@@ -191,7 +190,7 @@ static void test_rows(void **state)
 						  r->has.n)))
 			fail_msg("row %zu: %02x: %u bytes, %02x %02x", i, r->cdb[0], answer.len,
 				 answer.page[r->has.at], answer.page[r->has.at + 1]);
-		end(state);
+		teardown(state);
 	}
 }
 
@@ -205,9 +204,8 @@ static void expect(enum mde_op op, u64 lbn, u32 count, u32 flags)
 	assert_int_equal(answer.range.flags, flags);
 }
 
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
-	(void)state;
 	begin(CACHE);
 	RUN(0x08, 0, 0x12, 0x34, 2);
 	expect(MDE_READ, 0x1234, 2, 0);
@@ -232,12 +230,11 @@ static void expect_gone(enum outcome outcome, u64 lbn, u32 count)
 	assert_int_equal(answer.range.gone, count);
 }
 
-static void test_unmap(void **state)
+TEST(test_unmap)
 {
 	u8 list[24] = { 0, 22, 0, 16, [14] = 0x12, [15] = 0x34, [18] = 1, [19] = 2 };
 	u8 cdb[16] = { 0x42, [8] = sizeof(list) };
 
-	(void)state;
 	begin("unmap on\n");
 	expect_gone(run_list(cdb, list, 24), 0x1234, 0x102);
 	list[13] = 0xff;
@@ -286,12 +283,11 @@ static enum outcome put(const u8 *body, bool save)
 	return run_list(cdb, list, cdb[4]);
 }
 
-static void test_caching(void **state)
+TEST(test_caching)
 {
 	struct mdp_modes saved;
 	u8 page[20];
 
-	(void)state;
 	begin(CACHE);
 	assert_int_equal(sense(1, 0x08)[2], 0x05);
 	assert_int_equal(sense(1, 0x08)[12], 0x20);
@@ -322,12 +318,11 @@ static void test_caching(void **state)
 }
 
 /* What is fixed cannot be changed, and a list is taken whole or not at all. */
-static void test_atomic(void **state)
+TEST(test_atomic)
 {
 	u8 list[4 + 20 + 12] = { 0 };
 	const u8 cdb[16] = { 0x15, 0x10, 0, 0, sizeof(list), 0 };
 
-	(void)state;
 	begin(CACHE);
 	memcpy(list + 4, sense(0, 0x08), 20);
 	memcpy(list + 24, sense(0, 0x0a), 12);
@@ -353,11 +348,10 @@ static u8 refused(bool ten, u8 flags, u32 len, u32 at, u8 value)
 	return run_list(ten ? ten_cdb : six_cdb, list, len) == SENSE ? asc() : 0;
 }
 
-static void test_list_errors(void **state)
+TEST(test_list_errors)
 {
 	u32 len;
 
-	(void)state;
 	begin(CACHE);
 	for (len = 1; len < 24; len++)
 		assert_int_equal(refused(false, 0x10, len, 63, 0), len == 4 ? 0 : 0x1a);
@@ -380,12 +374,11 @@ static void test_list_errors(void **state)
 }
 
 /* The capacity cannot be changed. */
-static void test_descriptors(void **state)
+TEST(test_descriptors)
 {
 	const u8 cdb[16] = { 0x15, 0x10, 0, 0, 32, 0 };
 	u8 list[32];
 
-	(void)state;
 	begin(CACHE);
 	assert_int_equal(RUN(0x1a, 0, 0x08, 0, 255), GOOD);
 	assert_int_equal(answer.len, sizeof(list));
@@ -433,13 +426,12 @@ static u64 translated(u8 from, u8 to, u64 address, u8 bits)
 	return get_unaligned_be64(answer.page + 6);
 }
 
-static void test_there_and_back(void **state)
+TEST(test_there_and_back)
 {
 	struct mdl_piece p;
 	u64 lbn, at;
 	u8 alt;
 
-	(void)state;
 	begin(NULL);
 	for (lbn = 0; lbn < cfg.sectors; lbn += lbn < 5000 ? 1 : 997) {
 		mdl_locate(&cfg, lbn, 1, &p);
@@ -458,7 +450,7 @@ static void test_there_and_back(void **state)
 	translated(SECTOR, SHORT, place(499, 3, 215), 0x80);
 }
 
-static void test_no_such_address(void **state)
+TEST(test_no_such_address)
 {
 	const struct { u8 from, to; u64 address; u16 field; } wrong[] = {
 		{ LONG, SECTOR, 1023760, 6 }, { SHORT, SECTOR, 1023760ULL << 32, 6 },
@@ -470,7 +462,6 @@ static void test_no_such_address(void **state)
 	u8 list[MDD_LIST] = { 0x40, 0, 0, 10, SHORT, SECTOR };
 	u32 i;
 
-	(void)state;
 	begin(NULL);
 	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
 		assert_int_equal(translate(wrong[i].from, wrong[i].to, wrong[i].address), SENSE);
@@ -484,7 +475,7 @@ static void test_no_such_address(void **state)
 	list[3] = 9;
 	assert_int_equal(run_list((const u8[16]) { 0x1d, 0x10, 0, 0, 14 }, list, 14), SENSE);
 	assert_int_equal(asc(), 0x26);
-	end(state);
+	teardown(state);
 	begin("translate off\n");
 	assert_int_equal(translate(LONG, SECTOR, 0), SENSE);
 	assert_int_equal(field(), 0);
@@ -505,9 +496,8 @@ static int features(void)
 	return answer.page[170] & 0x60;
 }
 
-static void test_pass(void **state)
+TEST(test_pass)
 {
-	(void)state;
 	begin("translated on\ncache 4 256 2\nread_ahead segment\nwrite_cache back\n");
 	assert_int_equal(features(), 0x60);
 	assert_int_equal(pass(0, 0x55, 0xef), GOOD);
@@ -530,14 +520,14 @@ static void test_pass(void **state)
 	assert_int_equal(answer.sense[11], 0x04);
 	assert_int_equal(answer.sense[21], 0x51);
 	assert_int_equal(pass(0, 0, 0xe0), SENSE);
-	end(state);
+	teardown(state);
 	begin("power_mode idle_b\n");
 	assert_int_equal(pass(0x20, 0, 0xe5), SENSE);
 	assert_int_equal(answer.sense[13], 0x82);
 }
 
 /* Power conditions: by a command, by the timer. */
-static void test_conditions(void **state)
+TEST(test_conditions)
 {
 	static const struct { u8 modifier, byte_4, qualifier; bool stands; } asked[] = {
 		{ 0, 0x20, 0x03, false }, { 1, 0x20, 0x06, false }, { 2, 0x20, 0x08, true },
@@ -546,7 +536,6 @@ static void test_conditions(void **state)
 	};
 	u32 i;
 
-	(void)state;
 	begin("standby_timer_ms 2000\n");
 	for (i = 0; i < ARRAY_SIZE(asked); i++) {
 		RUN(0x1b, 0, 0, asked[i].modifier, asked[i].byte_4);
@@ -565,11 +554,10 @@ static void test_conditions(void **state)
 }
 
 /* Sense data of a sector that cannot be read. */
-static void test_bad_sector(void **state)
+TEST(test_bad_sector)
 {
 	u8 s[MDY_SENSE];
 
-	(void)state;
 	assert_int_equal(mdy_bad_sector(s, MDE_UNC, 0x15, true, 0x12345678), 18);
 	assert_memory_equal(s, ((u8[]){ 0xf0, 0, 3, 0x12, 0x34, 0x56, 0x78 }), 7);
 	assert_int_equal(s[12] << 8 | s[13], 0x1500);
@@ -579,24 +567,4 @@ static void test_bad_sector(void **state)
 	assert_int_equal(mdy_bad_sector(s, MDE_ABRT, 0x11, true, 0x123456789aULL), 20);
 	assert_memory_equal(s, ((u8[]){ 0x72, 0x0b, 0, 0 }), 4);
 	assert_int_equal(get_unaligned_be64(s + 12), 0x123456789aULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test_teardown(test_ranges, end),
-		cmocka_unit_test_teardown(test_unmap, end),
-		cmocka_unit_test_teardown(test_caching, end),
-		cmocka_unit_test_teardown(test_atomic, end),
-		cmocka_unit_test_teardown(test_list_errors, end),
-		cmocka_unit_test_teardown(test_descriptors, end),
-		cmocka_unit_test_teardown(test_there_and_back, end),
-		cmocka_unit_test_teardown(test_no_such_address, end),
-		cmocka_unit_test_teardown(test_pass, end),
-		cmocka_unit_test_teardown(test_conditions, end),
-		cmocka_unit_test(test_bad_sector),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk SCSI", tests, NULL, NULL);
 }

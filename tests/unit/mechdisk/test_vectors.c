@@ -84,14 +84,13 @@ static void check_wrap(const struct mde_config *c, const struct access *a,
  * Seen to fail: write settle left out of mde_move_with() (writes off);
  * zero-latency access ignored in mde_serve() (every landing inside off).
  */
-static void test_accesses(void **state)
+TEST(test_accesses)
 {
 	FILE *f = mdu_vectors("atlas10k.access.csv");
 	unsigned int n = 0, off = 0, wraps = 0;
 	struct mde_config c[2];
 	struct access a;
 
-	(void)state;
 	if (!f)
 		skip();
 	mdu_load("atlas10k.fbdrive", MDU_QUIET "zero_latency off\n", &c[0]);
@@ -122,14 +121,4 @@ static void test_accesses(void **state)
 	assert_true(n > 3500);
 	assert_true(wraps > 300);
 	assert_true(off <= 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_accesses),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk vectors", tests, NULL,
-					   NULL);
 }
