@@ -43,7 +43,7 @@ struct mdh_drive {
 struct mdh_options {
 	const char *drive;	/* file with the description */
 	char text[4096];	/* lines appended to the description */
-	bool details;	/* replay prints more columns, queue a line for each request */
+	bool details;	/* queue prints a line for each request */
 	enum mdh_where where;	/* who chooses, in the closed loop */
 	enum mdh_policy policy;	/* how */
 	/* @policy was given; otherwise a drive that chooses does so by its own */
@@ -58,7 +58,6 @@ struct mdh_options {
 	u64 host_jitter_ns;	/* probe: the host learns of an end up to so much later */
 	bool destructive;	/* probe: writes are carried out */
 	bool closed;	/* queue: a request does not come before the one before has been served */
-	bool binary;	/* queue: requests are binary records */
 	u64 skip;	/* queue: so many requests are served before counting begins */
 };
 
@@ -110,12 +109,6 @@ int mdh_replay(const struct mdh_options *options);
  */
 bool mdh_read_line(const struct mdh_drive *d, unsigned int *number,
 		   struct mdh_line *l);
-
-/* Whether a drive can be given a command. Returns NULL, or what is wrong with it. */
-const char *mdh_check_line(const struct mdh_drive *d, const struct mdh_line *l);
-
-/* A command's kind in words. Returns read_hit, read_miss, write_hit or write_miss. */
-const char *mdh_kind_name(enum mde_kind kind);
 
 /* Commands of standard input that wait in the driver's queue. */
 int mdh_queue(const struct mdh_options *options);
