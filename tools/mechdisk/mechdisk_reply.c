@@ -351,7 +351,7 @@ static bool mdy_flush(const struct mde_config *cfg, struct mde_range *r, bool at
 
 /* ATA PASS-THROUGH (16). */
 
-/* The drive's registers (SAT-3, 12.2.5). */
+/* The drive's registers (SAT-3, 12.2.5); none of the commands that pass sets LBA. */
 static void mdy_registers(const struct md_tf_result *result, u8 key, struct mdy_answer *a)
 {
 	u8 *s = a->sense;
@@ -365,9 +365,6 @@ static void mdy_registers(const struct md_tf_result *result, u8 key, struct mdy_
 	s[9] = 12;
 	s[11] = result->error;
 	s[13] = result->count;
-	s[15] = result->lba;
-	s[17] = result->lba >> 8;
-	s[19] = result->lba >> 16;
 	s[20] = result->device;
 	s[21] = result->status;
 	a->sense_len = 22;
