@@ -30,7 +30,6 @@ struct prs {
 	u32 unit;	/* the drive's blocks in a unit */
 	u64 blocks;	/* capacity, units */
 	u32 longest;	/* most units of a command */
-	bool writes;	/* allowed */
 	bool gone;	/* nothing is sent any more */
 	bool stop;	/* SIGINT, or the end of standard input, ends the batch */
 	struct prs_cmd cmd[PRS_AT_DRIVE];	/* commands */
@@ -49,9 +48,9 @@ u64 prs_now(void);
 
 /*
  * Open a drive, and take care that its times are right. Ends the program, saying why, if it
- * cannot be used. @writes: what is on it may be destroyed
+ * cannot be used
  */
-void prs_open(struct prs *p, const char *path, bool in_use, bool writes);
+void prs_open(struct prs *p, const char *path, bool in_use);
 
 /* Close it. @p: the drive, with no command at it */
 void prs_close(struct prs *p);

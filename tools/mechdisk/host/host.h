@@ -56,7 +56,6 @@ struct mdh_options {
 	bool seeded;	/* @seed was given */
 	u64 host_ns;	/* probe: what the host needs between a command's end and the next one */
 	u64 host_jitter_ns;	/* probe: the host learns of an end up to so much later */
-	bool destructive;	/* probe: writes are carried out */
 	bool closed;	/* queue: a request does not come before the one before has been served */
 	u64 skip;	/* queue: so many requests are served before counting begins */
 };
