@@ -114,7 +114,7 @@ void mde_hold(struct mde *e, u64 now_ns, u64 ns, bool stood);
  */
 void mde_place_head(struct mde *e, u32 cyl, u32 head, u64 now_ns, u64 angle);
 
-/* What is under the head. Returns fraction of a turn, 2^64 = one revolution. */
+/* What is under the head: a fraction of a turn, 2^64 = one revolution. */
 u64 mde_angle(const struct mde *e, u64 now_ns);
 
 #endif /* MECHDISK_ENGINE_H */

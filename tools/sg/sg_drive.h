@@ -45,7 +45,7 @@ void sgd_deliver(void *drive, u64 lbn, u32 nsect);
  */
 void sgd_drain(struct sim_drive *d);
 
-/* Why it cannot be used any more. Returns text; NULL: it can */
+/* Why it cannot be used any more; NULL: it can */
 const char *sgd_lost(const struct sim_drive *d);
 
 /* What is to be said of it, as JSON. @out: where to: ", "device": {...}" */

@@ -60,7 +60,7 @@ struct simt {
 
 /*
  * A task with everything still to be read. Ends the program when range, granule or order do not
- * fit the disk
+ * fit the disk. @dm: model, kept; NULL: none
  */
 void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm, u64 sectors,
 	       u32 block, bool ahead);
