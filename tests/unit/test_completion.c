@@ -17,12 +17,7 @@
 #define NS_PER_US 1000ULL
 #define SETTLED 40	/* completions after which the phase is believed */
 
-/**
- * struct rig - a drive and all who learn from it
- * @at: where its head is
- * @now: the time
- * @rnd: random numbers
- */
+/* a drive and all who learn from it */
 static struct rig {
 	struct disk_model *dm;
 	struct fb_head head;
@@ -32,9 +27,9 @@ static struct rig {
 	struct fb_lookahead probe;
 	struct fb_completion_stats stats;
 	struct fb_completion learners;
-	struct dm_place at;
-	u64 now;
-	struct rnd rnd;
+	struct dm_place at;	/* where its head is */
+	u64 now;	/* the time */
+	struct rnd rnd;	/* random numbers */
 } rig;
 
 static int set_up(const char *model)

@@ -15,28 +15,18 @@
 #define SECOND 1000000000ULL
 #define READ 3000000ULL		/* a gap's mean value, as time for reading */
 
-/**
- * struct disk - how seeks err, and what it cost
- * @r: random numbers
- * @m: what is tested
- * @now: the time
- * @spread: mean of the exponential errors to either side
- * @bias: what seeks take longer than believed
- * @outlier_ppm: so many seeks take 10 ms longer
- * @flaw_ppm: so many foreground requests lose a turn whatever the slack
- * @turns: lost by free reads, less those that the foreground alone would have lost
- * @reads: free reads
- */
+/* how seeks err, and what it cost */
 static struct disk {
-	struct rnd r;
-	struct fb_conservatism m;
-	u64 now;
-	u64 spread;
-	s64 bias;
-	u32 outlier_ppm;
-	u32 flaw_ppm;
+	struct rnd r;	/* random numbers */
+	struct fb_conservatism m;	/* what is tested */
+	u64 now;	/* the time */
+	u64 spread;	/* mean of the exponential errors to either side */
+	s64 bias;	/* what seeks take longer than believed */
+	u32 outlier_ppm;	/* so many seeks take 10 ms longer */
+	u32 flaw_ppm;	/* so many foreground requests lose a turn whatever the slack */
+	/* lost by free reads, less those that the foreground alone would have lost */
 	s64 turns;
-	u64 reads;
+	u64 reads;	/* free reads */
 } d;
 
 /* ln(2^64 / x), 16 binary places, by squaring */

@@ -43,24 +43,15 @@ static struct fb_head h;
 static struct fb_head_end out;
 static struct dm_place end;
 
-/**
- * struct platter - the truth
- * @r: random numbers
- * @ppm: how much longer a turn takes than the model says
- * @warms: ppm by which it turns faster an hour later
- * @phase: angle at time 0
- * @jitter_ns: reports are late by 0 .. this
- * @now: media end of the last command, ns
- * @chain: predicted media end of the next one is computed from here
- */
+/* the truth */
 struct platter {
-	struct rnd r;
-	s64 ppm;
-	s64 warms;
-	u32 phase;
-	u64 jitter_ns;
-	u64 now;
-	u64 chain;
+	struct rnd r;	/* random numbers */
+	s64 ppm;	/* how much longer a turn takes than the model says */
+	s64 warms;	/* ppm by which it turns faster an hour later */
+	u32 phase;	/* angle at time 0 */
+	u64 jitter_ns;	/* reports are late by 0 .. this */
+	u64 now;	/* media end of the last command, ns */
+	u64 chain;	/* predicted media end of the next one is computed from here */
 };
 
 static double true_period_ns(const struct platter *p)
@@ -372,18 +363,12 @@ TEST(test_misfit)
 	assert_true(judged(6000, 0, 0));
 }
 
-/**
- * struct seldom - few completions
- * @every_ns: one on the mean
- * @pause_ns: now and then nothing for up to so long
- * @warms: as in struct platter
- * @in_ppm: at least so many ends lie within 35 us of where the phase said
- */
+/* few completions */
 struct seldom {
-	u64 every_ns;
-	u64 pause_ns;
-	s64 warms;
-	u32 in_ppm;
+	u64 every_ns;	/* one on the mean */
+	u64 pause_ns;	/* now and then nothing for up to so long */
+	s64 warms;	/* as in struct platter */
+	u32 in_ppm;	/* at least so many ends lie within 35 us of where the phase said */
 };
 
 /*

@@ -14,28 +14,18 @@
 #define RUNS 500
 #define BOTH (FB_LIFT_SOURCE | FB_LIFT_DEST)
 
-/**
- * struct drive - what becomes of its commands, and how they were sent
- * @r: random numbers
- * @p: what is tested
- * @now: the time
- * @usual: share of commands that are late anyhow, ppm
- * @at: of those that read where the head was, by lift, besides
- * @behind: of those behind them, besides
- * @early: share of the commands that a lift concerns that gain a turn
- * @verdict: of what is not mechanical; FB_HEAD_MECHANICAL: a turn late
- * @used: trials, by lift
- */
+/* what becomes of its commands, and how they were sent */
 static struct drive {
-	struct rnd r;
-	struct fb_lookahead p;
-	u64 now;
-	u32 usual;
-	u32 at[2];
-	u32 behind[2];
-	u32 early;
+	struct rnd r;	/* random numbers */
+	struct fb_lookahead p;	/* what is tested */
+	u64 now;	/* the time */
+	u32 usual;	/* share of commands that are late anyhow, ppm */
+	u32 at[2];	/* of those that read where the head was, by lift, besides */
+	u32 behind[2];	/* of those behind them, besides */
+	u32 early;	/* share of the commands that a lift concerns that gain a turn */
+	/* of what is not mechanical; FB_HEAD_MECHANICAL: a turn late */
 	enum fb_head_verdict verdict;
-	u32 used[2];
+	u32 used[2];	/* trials, by lift */
 } d;
 
 static const u32 bit[] = { FB_LIFT_SOURCE, FB_LIFT_DEST };
@@ -374,16 +364,11 @@ static const char plain_disk[] =
 
 #define TRACK(n) (100 * (n))
 
-/**
- * struct row - a plan, and what its commands use
- * @kind: of the plan
- * @piece: its pieces; the rest is empty
- * @lifts: of each command
- */
+/* a plan, and what its commands use */
 struct row {
-	enum fb_plan_kind kind;
-	struct fb_plan_piece piece[3];
-	u32 lifts[4];
+	enum fb_plan_kind kind;	/* of the plan */
+	struct fb_plan_piece piece[3];	/* its pieces; the rest is empty */
+	u32 lifts[4];	/* of each command */
 };
 
 /* from track 10 to track 20 */
@@ -444,11 +429,6 @@ TEST(test_lifts)
 	dm_free(dm);
 }
 
-static void want_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_want(ctx, first, n, group);
-}
-
 /*
  * A plan of a search uses no lift that it was not allowed; where one is, it is often used. Seen
  * to fail when a prepend counts as a piece.
@@ -468,7 +448,7 @@ TEST(test_searched)
 	struct fb_bitmap bm;
 
 	assert_int_equal(fb_bitmap_init(&bm, 3750, dm_tracks(dm)), 0);
-	fb_for_each_run(dm, 8, 0, 30000, want_run, &bm);
+	fb_for_each_run(dm, 8, 0, 30000, support_want, &bm);
 	for (i = 0; i < 4000; i++) {
 		struct fb_gap gap = { .src = support_place(&r, dm), .dst_nsect = 8 };
 		struct fb_search s;

@@ -29,30 +29,18 @@
 #define SEEDS 24
 #define VERDICT (FB_PHASE_READS + FB_PHASE_READS / 8)	/* some are short, by chance */
 
-/**
- * struct rig - a drive, and what is learnt of it
- * @r: random numbers
- * @dm: the model
- * @p: tested
- * @now: when the last read ended, ns
- * @ppm: how much longer a turn of the drive takes than the model says
- * @jitter_ns: reports are late by 0 .. this
- * @cached_pct: reads that its cache answers
- * @odd_pct: reads that end anywhere
- * @think_ns: time before each read
- * @nsect: sectors of a read
- */
+/* a drive, and what is learnt of it */
 static struct rig {
-	struct rnd r;
-	struct disk_model *dm;
-	struct fb_phase p;
-	u64 now;
-	s64 ppm;
-	u64 jitter_ns;
-	u32 cached_pct;
-	u32 odd_pct;
-	u64 think_ns;
-	u32 nsect;
+	struct rnd r;	/* random numbers */
+	struct disk_model *dm;	/* the model */
+	struct fb_phase p;	/* tested */
+	u64 now;	/* when the last read ended, ns */
+	s64 ppm;	/* how much longer a turn of the drive takes than the model says */
+	u64 jitter_ns;	/* reports are late by 0 .. this */
+	u32 cached_pct;	/* reads that its cache answers */
+	u32 odd_pct;	/* reads that end anywhere */
+	u64 think_ns;	/* time before each read */
+	u32 nsect;	/* sectors of a read */
 } rig;
 
 static void begin(u64 seed, const char *text)

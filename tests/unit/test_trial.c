@@ -10,18 +10,12 @@
 
 #define RUNS 100
 
-/**
- * struct outcome - what many runs said
- * @inside: within two errors
- * @z: mean of the deviation over its error
- * @mean_ns: mean of the costs
- * @error_ns: mean of the errors
- */
+/* what many runs said */
 struct outcome {
-	u32 inside;
-	double z;
-	double mean_ns;
-	double error_ns;
+	u32 inside;	/* within two errors */
+	double z;	/* mean of the deviation over its error */
+	double mean_ns;	/* mean of the costs */
+	double error_ns;	/* mean of the errors */
 };
 
 /* the same foreground @RUNS times, with other numbers; @true_ns: what free reads add */

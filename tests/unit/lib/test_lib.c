@@ -32,7 +32,6 @@ static char folder[32], path[64];
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	strcpy(folder, "/tmp/test_lib.XXXXXX");
 	if (!mkdtemp(folder))
@@ -43,7 +42,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	unlink(path);
 	/* nothing else is left there, and no file open */
 	return rmdir(folder) || fake.opened;
@@ -102,7 +100,6 @@ static void test_whole(void **state)
 	unsigned char seen[1000] = { 0 };
 	struct fb_task *task = fb_open(BLOCKDEV, NULL);
 
-	(void)state;
 	assert_non_null(task);
 	assert_int_equal(fb_geometry(task)->sectors, 1000);
 	assert_int_equal(fb_geometry(task)->blocks, 125);
@@ -121,7 +118,6 @@ static void test_records(void **state)
 	struct fb_task *task;
 	const struct fb_record *record;
 
-	(void)state;
 	fake.start = 99;
 	fake.header_bytes = 48;
 	fake.strange = 1;
@@ -157,7 +153,6 @@ static void test_options(void **state)
 	};
 	struct fb_task *task = fb_open(BLOCKDEV, &options);
 
-	(void)state;
 	assert_non_null(task);
 	assert_int_equal(fake.setup.size, sizeof(fake.setup));
 	assert_int_equal(fake.setup.flags, FREEBLOCK_SETUP_MEDIUM | FREEBLOCK_SETUP_KEEP);
@@ -194,7 +189,6 @@ static void test_sizes(void **state)
 	} progress = { .known.size = sizeof(progress), .more = 99 };
 	struct fb_task *task = fb_open(BLOCKDEV, &options.known);
 
-	(void)state;
 	assert_non_null(task);
 	assert_int_equal(fake.setup.priority, 2);
 	assert_int_equal(fb_progress(task, &progress.known), 0);
@@ -221,7 +215,6 @@ static void test_open_refused(void **state)
 {
 	struct fb_options options = { .size = sizeof(options), .flags = FB_COVERAGE };
 
-	(void)state;
 	assert_null(fb_open("/nowhere", NULL));
 	assert_int_equal(errno, ENOENT);
 	assert_string_equal(fb_error(), "/nowhere: No such file or directory");
@@ -252,7 +245,6 @@ static void test_ranges(void **state)
 	struct fb_task *task = opened(FB_KEEP);
 	int i;
 
-	(void)state;
 	for (i = 0; i < 10; i++)
 		ranges[i] = (struct fb_range) { 16 * i, 8, 100 + i };
 	assert_int_equal(fb_want_ranges(task, ranges, 10, 0), 10);
@@ -289,7 +281,6 @@ static void test_timeouts(void **state)
 	const struct fb_record *record;
 	uint64_t began;
 
-	(void)state;
 	assert_fails(fb_next(task, &record, -1), EINVAL, "start: nothing is declared");
 	fb_want(task, 0, FB_REST, 0, 0);
 	fake.lazy = ~0ull;
@@ -315,7 +306,6 @@ static void test_ends(void **state)
 	struct fb_task_progress progress = { .size = sizeof(progress) };
 	int n = 0, found;
 
-	(void)state;
 	fb_want(task, 0, FB_REST, 0, 0);
 	assert_fails(fb_pause(task), EBADFD, "pause: not started");
 	assert_int_equal(fb_start(task), 0);
@@ -344,7 +334,6 @@ static void test_events(void **state)
 	struct fb_task *task = opened(FB_KEEP | FB_EVENTS);
 	const struct fb_record *record;
 
-	(void)state;
 	fb_want(task, 0, 8, 0, 0);
 	assert_int_equal(fb_next(task, &record, -1), 1);
 	assert_int_equal(record->type, FB_BLOCKS);
@@ -362,7 +351,6 @@ static void test_late_event(void **state)
 	const struct fb_record *record;
 	unsigned int i;
 
-	(void)state;
 	fake.joined = true;
 	fb_want(task, 0, 8, 0, 0);
 	for (i = 0; i < 3; i++) {
@@ -387,7 +375,6 @@ static void test_nonsense(void **state)
 	struct fb_task *task = opened(FB_NO_DATA);
 	const struct fb_record *record;
 
-	(void)state;
 	fake.header_bytes = 40;
 	fb_want(task, 0, FB_REST, 0, 0);
 	assert_int_equal(fb_next(task, &record, -1), 1);
@@ -423,7 +410,6 @@ static void test_resume(void **state)
 {
 	unsigned int records;
 
-	(void)state;
 	fake.start = 99;
 	for (records = 1; records < 30; records++) {
 		unsigned char seen[1000] = { 0 };
@@ -449,7 +435,6 @@ static void test_resume_all(void **state)
 	const struct fb_record *record;
 	unsigned char seen[1000] = { 0 };
 
-	(void)state;
 	fb_want(task, 0, FB_REST, 0, 0);
 	take_all(task, seen);
 	assert_int_equal(fb_coverage_save(task, path), 0);
@@ -476,7 +461,6 @@ static void test_format(void **state)
 	const struct fb_record *record;
 	int fd, i;
 
-	(void)state;
 	fake.sectors = 90;
 	fake.start = 99;
 	task = opened(FB_COVERAGE);
@@ -514,7 +498,6 @@ static void test_torn(void **state)
 	struct stat about;
 	long at;
 
-	(void)state;
 	assert_int_equal(fb_coverage_save(task, path), 0);
 	fb_close(task);
 	assert_int_equal(stat(path, &about), 0);
@@ -549,7 +532,6 @@ static void test_other_disk(void **state)
 	struct fb_task *task = interrupted(20, seen);
 	int i;
 
-	(void)state;
 	assert_int_equal(fb_coverage_save(task, path), 0);
 	fb_close(task);
 	for (i = 0; i < 5; i++) {
@@ -585,7 +567,6 @@ static void test_save_fails(void **state)
 	struct fb_task *task = interrupted(20, seen);
 	struct stat before, after;
 
-	(void)state;
 	assert_int_equal(fb_coverage_save(task, path), 0);
 	assert_int_equal(stat(path, &before), 0);
 	fake.fail = FREEBLOCK_IOC_GET_COVERAGE;
@@ -635,7 +616,6 @@ static void test_threads(void **state)
 	void *bad[2];
 	int i;
 
-	(void)state;
 	/* so that another may fail before the reason is asked for */
 	fake.slow_us = 100;
 	pthread_create(&threads[0], NULL, complain, task);
