@@ -564,28 +564,6 @@ TEST(test_late)
 }
 
 /*
- * One that failed took long, which says nothing of others, but it was waited for. Seen to fail with
- * @judged always true.
- */
-TEST(test_failed)
-{
-	struct fb_idle_policy_status st;
-	struct fb_fg_req req;
-	u32 i;
-
-	for (i = 0; i < 16; i++)
-		bench_read(1 * MS);
-	bench_sent(b.now, 128);
-	req = bench_arrive(100 * MS);
-	fb_idle_policy_ended(&b.w, 1000 * MS);
-	fb_idle_policy_served(&b.w, 1010 * MS, &req);
-	fb_idle_policy_status(&b.w, 1010 * MS, &st);
-	assert_int_equal(900 * MS, st.mean_ns);
-	assert_int_equal(15, b.w.times.of[0].n);
-	assert_int_equal(1 * MS, fb_idle_times_usual_ns(&b.w.times, 0));
-}
-
-/*
  * The first read goes behind what the foreground did last: a write of the drive's cache before all,
  * and not behind a stream, which goes on there. Seen to fail without fb_idle_streams_go_on_at(),
  * and with @wrote or @from left as they are by fb_idle_policy_sent().
