@@ -22,8 +22,6 @@ static struct disk {
 	u64 now;	/* the time */
 	u64 spread;	/* mean of the exponential errors to either side */
 	s64 bias;	/* what seeks take longer than believed */
-	u32 outlier_ppm;	/* so many seeks take 10 ms longer */
-	u32 flaw_ppm;	/* so many foreground requests lose a turn whatever the slack */
 	/* lost by free reads, less those that the foreground alone would have lost */
 	s64 turns;
 	u64 reads;	/* free reads */
@@ -55,8 +53,6 @@ static s64 seek_error(u32 dist)
 	error = d.spread * log_q16(x) >> 16;
 	if (rnd_below(&d.r, 2))
 		error = -error;
-	if (rnd_below(&d.r, 1000000) < d.outlier_ppm)
-		error += 10000000;
 	return error + d.bias;
 }
 
@@ -108,8 +104,6 @@ static s32 go(enum fb_cause cause, u32 dist, u64 slack, u64 gap)
 {
 	s32 turns = turns_of(seek_error(dist), slack);
 
-	if (cause != FB_CAUSE_SEPARATE && rnd_below(&d.r, 1000000) < d.flaw_ppm)
-		turns++;
 	fb_conservatism_learn(&d.m, d.now, &(struct fb_conservatism_leg) {
 		.dist = dist,
 		.cause = cause,
@@ -123,8 +117,7 @@ static s32 go(enum fb_cause cause, u32 dist, u64 slack, u64 gap)
 
 static s32 alone(u32 dist, u64 gap)
 {
-	return turns_of(seek_error(dist), gap) +
-	       (rnd_below(&d.r, 1000000) < d.flaw_ppm);
+	return turns_of(seek_error(dist), gap);
 }
 
 static void request(bool free)
@@ -235,26 +228,6 @@ TEST(test_wrong_model)
 	d.bias = -150000;
 	assert_cost(80, 130);
 	assert_true(more_ns > margin() + 120000);
-}
-
-/* One seek in a thousand takes 10 ms more, which no conservatism prevents. */
-TEST(test_outliers)
-{
-	new_disk(84853);
-	d.outlier_ppm = 1000;
-	assert_holds();
-	assert_true(margin() < 800000);
-}
-
-/*
- * What the drive loses by itself is not put down to free reads. Seen to fail when they
- * are not subtracted.
- */
-TEST(test_own_misses)
-{
-	new_disk(84853);
-	d.flaw_ppm = 10000;
-	assert_holds();
 }
 
 /*

@@ -141,23 +141,6 @@ TEST(test_joined)
 			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
 }
 
-/* a model is misjudged by nobody: corrections at either bound, but only after 200 trials */
-TEST(test_misfit)
-{
-	struct fb_seek_fit c;
-
-	fb_seek_fit_init(&c, dm);
-	c.fine = -FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE;
-	c.trials = 199;
-	assert_false(fb_seek_fit_misfit(&c));
-	c.trials = 200;
-	assert_true(fb_seek_fit_misfit(&c));
-	c.fine = FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE;
-	assert_true(fb_seek_fit_misfit(&c));
-	c.fine = FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE / 16 * 14;
-	assert_false(fb_seek_fit_misfit(&c));
-}
-
 /* a group that does not exist has nothing, and places beyond the disk none of its distances */
 TEST(test_beyond)
 {

@@ -5,7 +5,7 @@
  * core/phase.h; that each case holds for all seeds, from the distance of their shares: one read in
  * twelve fits by chance, nine in ten and more of the model's drive.
  *
- * Planted bugs, each seen to fail: never given up (test_wrong_speed, test_anywhere, test_cache,
+ * Planted bugs, each seen to fail: never given up (test_wrong_speed, test_cache,
  * test_lost, test_landed, test_pauses); reads compared with the one before (test_wrong_speed: 4000
  * ppm), or all with the oldest (there, too: 25000 ppm); a cache's answers compared like others
  * (test_true: with a cache); short ones not counted (test_cache); a share of all seen only
@@ -147,19 +147,6 @@ TEST(test_wrong_speed)
 			assert_in_range(reads(4 * VERDICT), FB_PHASE_READS, VERDICT);
 			assert_false(fb_phase_on(&rig.p, rig.now));
 		}
-}
-
-/* A disk whose reads end anywhere, a RAID. */
-TEST(test_anywhere)
-{
-	u32 seed;
-
-	for (seed = 1; seed <= SEEDS; seed++) {
-		begin(seed, DISK("no"));
-
-		rig.odd_pct = 100;
-		assert_in_range(reads(4 * VERDICT), FB_PHASE_READS, VERDICT);
-	}
 }
 
 /* A disk without mechanics, all answers at once; it takes more of them. */
