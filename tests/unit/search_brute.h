@@ -7,7 +7,7 @@
 #define TESTS_SEARCH_BRUTE_H
 
 #include "core/block_value.h"
-#include "unit.h"
+#include "support.h"
 
 /*
  * 90 cylinders of 3 heads, 6 ms per turn; 99 and 83 sectors per track, so that

@@ -6,6 +6,7 @@
 #define SUPPORT_H
 
 #include "core/idle_order.h"
+#include "unit.h"
 
 /**
  * struct rnd - a seeded generator (splitmix64): the same numbers everywhere

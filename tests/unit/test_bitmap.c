@@ -12,7 +12,7 @@
  * (sanitizer, test_flying_full).
  */
 #include "fb_bitmap.h"
-#include "unit.h"
+#include "support.h"
 
 enum naive { NONE, WANTED, FLYING };
 

@@ -11,7 +11,7 @@
  * the model (test_correct).
  */
 #include "core/completion.h"
-#include "unit.h"
+#include "support.h"
 
 #define NS_PER_S 1000000000ULL
 #define NS_PER_US 1000ULL
@@ -203,32 +203,6 @@ TEST(test_recovery)
 	assert_int_equal(out.end.verdict, FB_HEAD_ODD);
 	assert_int_equal(rig.stats.verdicts[FB_HEAD_ODD], 1);
 	assert_false(rig.head.known);
-}
-
-/*
- * A host that is too busy to see every second completion for 100 ms makes neither model nor phase
- * worse. Seen to fail: they count as any others.
- */
-TEST(test_busy_host)
-{
-	u64 turn_ns = dm_period_ns(rig.dm), report_ns;
-	struct fb_completion_cmd c;
-	u32 i;
-
-	for (i = 0; i < 300; i++) {
-		report_ns = send(&c, FB_CAUSE_PLAIN, 16) + turn_ns / 7 * (1 + i % 6);
-		judge(&c, report_ns);
-		assert_int_equal(out.end.verdict, FB_HEAD_ODD);
-		/* between them the head is found again */
-		one(FB_CAUSE_PLAIN, 0);
-		assert_int_equal(rig.head.fits, 1000000);
-		assert_true(fb_head_locked(&rig.head, rig.now));
-	}
-	/* not even if the phase is hardly believed */
-	report_ns = send(&c, FB_CAUSE_PLAIN, 16) + turn_ns / 3;
-	rig.head.trust = 1;
-	judge(&c, report_ns);
-	assert_int_equal(rig.head.fits, 1000000);
 }
 
 /* a command of 80 sectors, reported so much later than predicted: does the model fit as before? */

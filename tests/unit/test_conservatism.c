@@ -7,7 +7,7 @@
  * Expectations come from core/conservatism.h and from the distribution's own quantiles.
  */
 #include "core/conservatism.h"
-#include "unit.h"
+#include "support.h"
 
 #define PERIOD 6000000ULL
 #define SERVICE 6300000ULL	/* from one foreground request to the next */

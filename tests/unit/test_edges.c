@@ -8,7 +8,7 @@
 #include "core/idle_policy.h"
 #include "core/policy.h"
 #include "core/quarantine.h"
-#include "unit.h"
+#include "support.h"
 
 #define GRANULE 16U
 #define MS 1000000ULL

@@ -5,7 +5,7 @@
  * Atlas 10K, in blocks of 8 KiB, one of several heads and maps at random.
  */
 #include "core/idle_order.h"
-#include "unit.h"
+#include "support.h"
 
 #define GRANULE 16U
 #define DRAWS 300

@@ -4,7 +4,7 @@
  * its exact order; no read that is predicted to take longer than allowed.
  */
 #include "core/idle_order.h"
-#include "unit.h"
+#include "support.h"
 
 #define GRANULE 64U		/* the toy's last one is short */
 #define FRUITLESS 1000		/* questions in a row without an answer, at most */
@@ -214,26 +214,6 @@ TEST(test_few_on_a_large_disk)
 			assert_true(asked < FRUITLESS);
 			bench_step(128, 0);
 		}
-	}
-}
-
-/*
- * No read is predicted to take longer than allowed, and what is short enough is found.
- *
- * Seen to fail: nothing shortened.
- */
-TEST(test_longest)
-{
-	u32 i;
-
-	for (i = 0; i < 2 * ARRAY_SIZE(bench_orders); i++) {
-		bench_open("models/toy.fbmodel");
-		b.ahead = i % 2;
-		bench_want_all(40000, 20000);
-		assert_int_equal(0, fb_idle_order_init(&b.order,
-						       support_order(bench_orders[i / 2]),
-						       dm_info(b.dm)->sectors, GRANULE, 16, 0));
-		bench_drain(2048, 12000000);
 	}
 }
 

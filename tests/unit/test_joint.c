@@ -9,7 +9,7 @@
 
 #include "core/block_value.h"
 #include "core/joint.h"
-#include "unit.h"
+#include "support.h"
 
 #define MOST 256
 #define NOW_NS 1000000000ULL
@@ -228,47 +228,6 @@ TEST(test_steps)
 				assert_true(best < worst + .0001);
 		}
 	}
-}
-
-/*
- * Candidates that take 1 and 2 ms; a turn costs ten gaps, a gap brings 1000.
- * Seen to fail with "score < r->score" (of equals the first), with the price taken for
- * 65536ths, with a plan's time priced as expected.
- */
-TEST(test_offer)
-{
-	double turn = 10 * 1000, ms = 1e6 / dm_period_ns(dm);
-	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE };
-	u32 i;
-
-	joint.price = 10 * 256;
-	worth.mean = 1000 * 256;
-	r.n = 2;
-	for (i = 0; i < r.n; i++) {
-		r.candidate[i].latency_ns = (i + 1) * 1000000;
-		r.candidate[i].expected_ns = (i + 1) * 1000000;
-		r.candidate[i].time_ns = (i + 1) * 1000000;
-	}
-	/* nothing searched: candidate 0 */
-	assert_int_equal(r.best, 0);
-	fb_joint_offer(&joint, dm, worth.mean, &r, 0, NULL);
-	assert_true(fabs(r.score / 256. + turn * ms) < 1);
-	plan.value = turn * ms - 10;
-	fb_joint_offer(&joint, dm, worth.mean, &r, 1, &plan);
-	assert_int_equal(r.best, 0);
-	plan.value = turn * ms + 10;
-	fb_joint_offer(&joint, dm, worth.mean, &r, 1, &plan);
-	assert_int_equal(r.best, 1);
-	/* as good: the one before stays */
-	r.candidate[0] = r.candidate[1];
-	fb_joint_offer(&joint, dm, worth.mean, &r, 0, &plan);
-	assert_int_equal(r.best, 1);
-	/* the odds are in a plan's value, not in its time */
-	r.candidate[0].expected_ns += 500000;
-	r.candidate[0].time_ns += 500000;
-	plan.value += 2;
-	fb_joint_offer(&joint, dm, worth.mean, &r, 0, &plan);
-	assert_int_equal(r.best, 0);
 }
 
 /* without any value of a gap the shortest time goes; seen to fail with a turn worth 1 at least */

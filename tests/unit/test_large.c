@@ -14,7 +14,7 @@
  */
 #include "core/search.h"
 #include "core/block_value.h"
-#include "unit.h"
+#include "support.h"
 #include "wrap.h"
 
 #define SECTORS 46875541504ULL

@@ -7,7 +7,7 @@
  * a search that may not use them.
  */
 #include "core/lookahead.h"
-#include "unit.h"
+#include "support.h"
 
 #define GAP_NS 7500000ULL	/* from one foreground request to the next */
 #define SECOND 1000000000ULL

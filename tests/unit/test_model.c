@@ -22,7 +22,7 @@
  */
 #include <malloc.h>
 
-#include "unit.h"
+#include "support.h"
 
 #define DISKS 300
 #define MOST_ZONES 4

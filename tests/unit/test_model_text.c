@@ -12,7 +12,7 @@
  * when the model fails (test_no_memory); no check for a head too many (its row).
  */
 #include "tools/model/model_text.h"
-#include "unit.h"
+#include "support.h"
 #include "wrap.h"
 
 #define TEXT_MAX 4096

@@ -13,7 +13,7 @@
  * compared (test_landed); the pause not doubled, and not reset (test_pauses).
  */
 #include "core/phase.h"
-#include "unit.h"
+#include "support.h"
 
 /* 6 ms per turn; tracks of 400 sectors */
 #define DISK(zero_latency) \

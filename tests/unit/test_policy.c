@@ -14,7 +14,7 @@
  * one has (test_burst).
  */
 #include "core/policy.h"
-#include "unit.h"
+#include "support.h"
 
 #define MOST 256
 

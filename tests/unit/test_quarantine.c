@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "core/quarantine.h"
-#include "unit.h"
+#include "support.h"
 
 #define GRANULE 8U
 #define SECTORS 1073741824ULL

@@ -14,7 +14,7 @@
  * forgotten, or what is applied, too (test_forgets).
  */
 #include "core/seek_fit.h"
-#include "unit.h"
+#include "support.h"
 
 #define PERIOD 6000000LL
 #define SECOND 1000000000ULL

@@ -10,7 +10,7 @@
  * before a piece not searched (test_both).
  */
 #include "core/search.h"
-#include "unit.h"
+#include "support.h"
 
 #define TAIL_LBN 1326
 #define TAIL 9

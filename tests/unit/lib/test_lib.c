@@ -12,16 +12,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "../unit.h"
 #include "fake.h"
 #include "freeblock/freeblock.h"
 
@@ -30,7 +28,7 @@
 
 static char folder[32], path[64];
 
-static int setup(void **state)
+int setup(void **state)
 {
 	fake_reset();
 	strcpy(folder, "/tmp/test_lib.XXXXXX");
@@ -40,7 +38,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
 	unlink(path);
 	/* nothing else is left there, and no file open */
@@ -95,7 +93,7 @@ static unsigned int take_all(struct fb_task *task, unsigned char *seen)
 	return sectors;
 }
 
-static void test_whole(void **state)
+TEST(test_whole)
 {
 	unsigned char seen[1000] = { 0 };
 	struct fb_task *task = fb_open(BLOCKDEV, NULL);
@@ -112,7 +110,7 @@ static void test_whole(void **state)
 }
 
 /* A partition in the middle of blocks; headers that have grown; records of unknown types */
-static void test_records(void **state)
+TEST(test_records)
 {
 	unsigned char seen[1000] = { 0 };
 	struct fb_task *task;
@@ -144,7 +142,7 @@ static void test_records(void **state)
 }
 
 /* Options come as they were given */
-static void test_options(void **state)
+TEST(test_options)
 {
 	struct fb_options options = {
 		.size = sizeof(options), .flags = FB_MEDIUM | FB_KEEP, .priority = -4,
@@ -177,7 +175,7 @@ static void test_options(void **state)
 }
 
 /* Structures of a newer program: more fields, set or not; of a broken one: too small */
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
 	struct {
 		struct fb_options known;
@@ -211,7 +209,7 @@ static void test_sizes(void **state)
 	assert_non_null(strstr(fb_error(), "unknown flags 0x80000000"));
 }
 
-static void test_open_refused(void **state)
+TEST(test_open_refused)
 {
 	struct fb_options options = { .size = sizeof(options), .flags = FB_COVERAGE };
 
@@ -237,7 +235,7 @@ static void test_open_refused(void **state)
 }
 
 /* More ranges than a call takes; no room for all; wrong ones */
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
 	struct fb_range ranges[10];
 	unsigned char seen[1000] = { 0 };
@@ -275,7 +273,7 @@ static uint64_t now_ms(void)
 	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
 }
 
-static void test_timeouts(void **state)
+TEST(test_timeouts)
 {
 	struct fb_task *task = opened(0);
 	const struct fb_record *record;
@@ -299,7 +297,7 @@ static void test_timeouts(void **state)
 	fb_close(task);
 }
 
-static void test_ends(void **state)
+TEST(test_ends)
 {
 	struct fb_task *task = opened(0);
 	const struct fb_record *record;
@@ -329,7 +327,7 @@ static void test_ends(void **state)
 	fb_close(task);
 }
 
-static void test_events(void **state)
+TEST(test_events)
 {
 	struct fb_task *task = opened(FB_KEEP | FB_EVENTS);
 	const struct fb_record *record;
@@ -345,7 +343,7 @@ static void test_events(void **state)
 }
 
 /* An event that lay in the buffer when more was wanted is not true any more; the next one is */
-static void test_late_event(void **state)
+TEST(test_late_event)
 {
 	struct fb_task *task = opened(FB_KEEP | FB_EVENTS);
 	const struct fb_record *record;
@@ -370,7 +368,7 @@ static void test_late_event(void **state)
 }
 
 /* A header that cannot be one ends it */
-static void test_nonsense(void **state)
+TEST(test_nonsense)
 {
 	struct fb_task *task = opened(FB_NO_DATA);
 	const struct fb_record *record;
@@ -406,7 +404,7 @@ static struct fb_task *interrupted(unsigned int records, unsigned char *seen)
  * Saved in the middle of a buffer: what waits there, and what was taken last, comes again, and
  * nothing else does
  */
-static void test_resume(void **state)
+TEST(test_resume)
 {
 	unsigned int records;
 
@@ -429,7 +427,7 @@ static void test_resume(void **state)
 }
 
 /* All is covered: that is the end, not an error; with nothing wanted it is one */
-static void test_resume_all(void **state)
+TEST(test_resume_all)
 {
 	struct fb_task *task = opened(FB_COVERAGE);
 	const struct fb_record *record;
@@ -448,7 +446,7 @@ static void test_resume_all(void **state)
 }
 
 /* The format, byte for byte; tests/python/test_background.py has the same bytes */
-static void test_format(void **state)
+TEST(test_format)
 {
 	unsigned char want[190] = {
 		'F', 'B', 'C', 'O', 'V', 'E', 'R', '\n', 1, 0, 0, 0, 184, 0, 0, 0, 8, 0, 0, 0,
@@ -490,7 +488,7 @@ static void flip(long at)
 }
 
 /* Each flipped byte, each length is refused, and nothing was set */
-static void test_torn(void **state)
+TEST(test_torn)
 {
 	unsigned char seen[1000] = { 0 };
 	struct fb_task *task = interrupted(20, seen);
@@ -526,7 +524,7 @@ static void test_torn(void **state)
 	fb_close(task);
 }
 
-static void test_other_disk(void **state)
+TEST(test_other_disk)
 {
 	unsigned char seen[1000] = { 0 };
 	struct fb_task *task = interrupted(20, seen);
@@ -561,7 +559,7 @@ static void test_other_disk(void **state)
 }
 
 /* A save that fails leaves what was there, and nothing beside it (see teardown) */
-static void test_save_fails(void **state)
+TEST(test_save_fails)
 {
 	unsigned char seen[1000] = { 0 };
 	struct fb_task *task = interrupted(20, seen);
@@ -609,7 +607,7 @@ static void *go_beyond(void *argument)
 }
 
 /* Each thread hears its own reasons, though the module has one for all */
-static void test_threads(void **state)
+TEST(test_threads)
 {
 	struct fb_task *task = opened(0);
 	pthread_t threads[2];
@@ -625,31 +623,4 @@ static void test_threads(void **state)
 		assert_null(bad[i]);
 	}
 	fb_close(task);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_whole),
-		TEST(test_records),
-		TEST(test_options),
-		TEST(test_sizes),
-		TEST(test_open_refused),
-		TEST(test_ranges),
-		TEST(test_timeouts),
-		TEST(test_ends),
-		TEST(test_events),
-		TEST(test_late_event),
-		TEST(test_nonsense),
-		TEST(test_resume),
-		TEST(test_resume_all),
-		TEST(test_format),
-		TEST(test_torn),
-		TEST(test_other_disk),
-		TEST(test_save_fails),
-		TEST(test_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
