@@ -415,42 +415,6 @@ TEST(test_ahead)
 	assert_true(rig.head.right < right);
 }
 
-/* commands behind one another: each begins when and where the one before ends */
-TEST(test_chain)
-{
-	struct fb_completion_cmd first = { .lbn = 5000, .nsect = 8, .sent_ns = rig.now };
-	struct fb_completion_cmd second = { .lbn = 900000, .nsect = 8, .write = true };
-	struct dm_place tail, from;
-	struct dm_access acc;
-
-	first.sent_ns = rig.now;
-	assert_true(fb_completion_predict(&rig.head, &first, NULL, false, &tail));
-	assert_true(first.placed);
-	assert_int_equal(first.start_ns, rig.now + dm_info(rig.dm)->read_overhead_ns);
-	from = tail;
-	assert_true(fb_completion_predict(&rig.head, &second, &first, true, &tail));
-	assert_int_equal(second.start_ns, first.start_ns + first.acc.total_ns);
-	assert_int_equal(dm_access(rig.dm, &from, 900000, 8, true, &acc), 0);
-	assert_int_equal(second.acc.total_ns, acc.total_ns);
-	assert_memory_equal(&tail, &acc.end, sizeof(tail));
-	/* where the first ends is not known: nor is when the second does, but where it does is */
-	assert_true(fb_completion_predict(&rig.head, &second, &first, false, &tail));
-	assert_false(second.placed);
-	assert_int_equal(second.start_ns, 0);
-	/* one without sectors: the head may be anywhere */
-	second.unplaced = true;
-	assert_false(fb_completion_predict(&rig.head, &second, &first, true, &tail));
-	assert_int_equal(fb_completion_end_ns(&second), 0);
-	second.unplaced = false;
-	/* an access that the model refuses */
-	second.lbn = dm_info(rig.dm)->sectors;
-	assert_false(fb_completion_predict(&rig.head, &second, &first, true, &tail));
-	/* an idle drive whose head is lost */
-	fb_head_lose(&rig.head);
-	assert_true(fb_completion_predict(&rig.head, &first, NULL, true, &tail));
-	assert_false(first.placed);
-}
-
 /* the probe has been told when a command was overtaken; its end is no news */
 TEST(test_told_once)
 {

@@ -231,35 +231,6 @@ TEST(test_wrong_model)
 }
 
 /*
- * The spread grows: within ten minutes it holds again. Seen to fail when trials do not
- * fade.
- */
-TEST(test_drift)
-{
-	new_disk(42426);
-	run(3600, true);
-	assert_true(late_per_mille(200000) < 12);
-	d.spread = 141421;
-	run(600, true);
-	/* exp(-2 / 1.41) / 2 = 121, and half of what is counted is new */
-	assert_true(late_per_mille(200000) > 30);
-	assert_holds();
-}
-
-/* Without free reads the foreground teaches the errors; the feedback has nothing to say. */
-TEST(test_no_reads)
-{
-	u32 price;
-
-	new_disk(42426);
-	price = d.m.odds.price;
-	run(3600, false);
-	assert_int_equal(d.m.odds.price, price);
-	/* 1 % of the errors are above mean * ln 50 */
-	assert_in_range(late_per_mille(165974), 7, 13);
-}
-
-/*
  * The odds of an exponential error are half of exp(-margin / mean); a turn has the higher a
  * price the less it may cost. Seen to fail with bins shifted by two, odds halved, and a price that
  * moves the other way.

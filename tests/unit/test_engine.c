@@ -566,22 +566,6 @@ TEST(odd_end_drops_plan)
 	assert_int_equal(d.cause, FB_CAUSE_AFTER);
 }
 
-/* and with none */
-TEST(odd_end_loses_tail)
-{
-	u32 gen;
-
-	h.spoil = odd;
-	h.ops.search = NULL;
-	first();
-	read_at(5000000);
-	gen = h.mail.gen;
-	assert_true(h.mail.open);
-	host_run(&h);
-	assert_false(E->tail_known || h.mail.open);
-	assert_int_not_equal(h.mail.gen, gen);
-}
-
 /* the tail is where the one in flight ends that was sent last, and the choice is made anew */
 TEST(overtaken)
 {

@@ -4,11 +4,11 @@
  * rate, commands that end at known angles, reports that come late by a known spread.
  * What the tracker believes is compared with what the platter does.
  *
- * Planted bugs, each seen to fail: the latest of a window taken for its edge
- * (test_jitter); fb_head_learn_period() that does nothing, the anchor not moved to the
- * window's edge (test_speed); report overhead not taken off (test_jitter); trust not halved (test_jump); hold not heeded
- * (test_reset); ns * 1000 without the reduction (test_long_times); no allowance for
- * what a report may be ahead of the phase (test_on_the_heels).
+ * Planted bugs, each seen to fail: the latest of a window taken for its edge (test_jitter);
+ * fb_head_learn_period() that does nothing, the anchor not moved to the window's edge (test_speed);
+ * report overhead not taken off (test_jitter); trust not halved (test_jump); hold not heeded
+ * (test_reset); ns * 1000 without the reduction (test_long_times); no allowance for what a report
+ * may be ahead of the phase (test_on_the_heels).
  */
 #include "core/head.h"
 #include "support.h"

@@ -250,61 +250,6 @@ TEST(test_goes_on)
 	}
 }
 
-/*
- * The foreground has left the head elsewhere: on from there, or over its write, less what is left
- * out; if nothing is left there, or the drive does not read ahead, from where the head is. Seen to
- * fail: aims believed only without a head; @over ignored, or @skip; drives that do not read ahead
- * taken for others.
- */
-TEST(test_aimed)
-{
-	struct fb_idle_order_ask ask = { .dm = dm, .bm = &bm, .head = &head, .ahead = true,
-		.max_sectors = MOST, .aimed = true };
-	u64 first, end, hole, near;
-
-	want(0, bm.granules);
-	begin("near");
-	track(draw_head(100) + 2000, &first, &end);
-	ask.aim = first * GRANULE + 1;
-	assert_true(fb_idle_order_next(&order, &ask, &p));
-	assert_int_equal(p.lbn / GRANULE, first + 1);
-	ask.over = true;
-	assert_true(fb_idle_order_next(&order, &ask, &p));
-	assert_int_equal(p.lbn / GRANULE, first);
-	ask.skip = 3;
-	assert_true(fb_idle_order_next(&order, &ask, &p));
-	assert_int_equal(p.lbn / GRANULE, first + 3);
-	for (hole = ON; hole <= ON + 1; hole++) {
-		unwant(first + 3, hole);
-		assert_true(fb_idle_order_next(&order, &ask, &p));
-		assert_int_equal(p.lbn / GRANULE == first + 3 + hole, hole == ON);
-		want(first + 3, hole);
-	}
-	assert_true(search(false, 0));
-	near = p.lbn;
-	ask.ahead = false;
-	assert_true(fb_idle_order_next(&order, &ask, &p));
-	assert_int_equal(p.lbn, near);
-}
-
-/* holes of up to 64 KiB are read over */
-TEST(test_join)
-{
-	begin("sequential");
-	want(0, 2);
-	want(10, 1);
-	assert_true(next(false, 0));
-	assert_int_equal(p.lbn, 0);
-	assert_int_equal(p.nsect, 11 * GRANULE);
-	unwant(10, 1);
-	want(11, 1);
-	begin("sequential");
-	assert_true(next(false, 0));
-	assert_int_equal(p.nsect, 2 * GRANULE);
-	assert_true(next(false, 0));
-	assert_int_equal(p.lbn, 11 * GRANULE);
-}
-
 /* of a round's next eight regions the one whose segment the head has read first */
 TEST(test_staggered)
 {

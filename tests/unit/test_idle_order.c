@@ -132,68 +132,6 @@ TEST(test_all_of_it_once)
 			all_of_it(bench_orders[i], k % 2, sizes[k / 2]);
 }
 
-/*
- * Where the head is known the regions of a round may come in another order, but a round is
- * complete before the next begins, and no more than 7 regions are passed over at any time.
- *
- * Seen to fail: regions of the next round among them; a round not noticed to be over.
- */
-TEST(test_staggered_by_rounds)
-{
-	u32 round[64] = { 0 }, passed, i, k;
-	u64 region;
-
-	bench_open("models/toy.fbmodel");
-	bench_want_all(0, dm_info(b.dm)->sectors);
-	assert_int_equal(0, fb_idle_order_init(&b.order, fb_idle_order_staggered,
-					       dm_info(b.dm)->sectors, GRANULE, 64, 2 * GRANULE));
-	region = (b.bm.granules + 63) / 64;
-	for (k = 0; k < 64 * 100; k++) {
-		assert_true(bench_step(2048, 0));
-		i = p.lbn / GRANULE / region;
-		assert_int_equal(p.lbn / GRANULE, i * region + 2 * round[i]);
-		round[i]++;
-		assert_int_equal(round[i], k / 64 + 1);
-		for (passed = 0; i--; )
-			passed += round[i] <= k / 64;
-		assert_true(passed < 8);
-	}
-}
-
-/*
- * Blocks at random, one of 2 to 512, and heads at random: what others read meanwhile is
- * never found, and what has come back is found again.
- *
- * Seen to fail: no second round.
- */
-TEST(test_random_maps)
-{
-	struct rnd rnd = { 7 };
-	struct dm_track t;
-	u64 at;
-	u32 i, k;
-
-	for (k = 0; k < 6; k++) {
-		bench_open("models/toy.fbmodel");
-		b.ahead = k % 2;
-		assert_int_equal(0, fb_idle_order_init(&b.order,
-						       support_order(bench_orders[k / 2]),
-						       dm_info(b.dm)->sectors, GRANULE, 0, 0));
-		for (at = 0; at < b.bm.granules; at += 1 + rnd_below(&rnd, 4 << k))
-			bench_want_all(at * GRANULE, GRANULE);
-		for (i = 0; b.bm.n_wanted && i < 20000; i++) {
-			b.head = support_place(&rnd, b.dm);
-			bench_step(GRANULE << rnd_below(&rnd, 6), 0);
-			at = rnd_below(&rnd, b.bm.granules);
-			assert_int_equal(0, dm_track_of(b.dm, at * GRANULE, &t));
-			fb_bitmap_unwant(&b.bm, at, 1, dm_track_index(b.dm, &t));
-			if (i == 100)
-				bench_want_all(0, 100 * GRANULE);
-		}
-		bench_drain(512, 0);
-	}
-}
-
 /* 24 TB of which some blocks are left, the very last one among them */
 TEST(test_few_on_a_large_disk)
 {

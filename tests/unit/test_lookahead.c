@@ -444,18 +444,3 @@ TEST(test_usual)
 	marks(&p, 1, true, SECOND);
 	assert_int_equal(p.lift[0].state, FB_LOOKAHEAD_REFUSED);
 }
-
-/* a lift that is refused hears of no command until its pause is over */
-TEST(test_refused)
-{
-	struct fb_lookahead_lift before;
-	struct fb_lookahead p;
-
-	fb_lookahead_init(&p);
-	marks(&p, 100, true, SECOND);
-	assert_int_equal(p.lift[0].state, FB_LOOKAHEAD_REFUSED);
-	before = p.lift[0];
-	marks(&p, 1000, true, 2 * SECOND);
-	assert_memory_equal(&before, &p.lift[0], sizeof(before));
-	assert_int_equal(p.lift[0].refusals, 1);
-}

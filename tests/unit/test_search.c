@@ -7,9 +7,8 @@
  * Planted bugs, each seen to fail: conservatism on one way only, the source track not
  * forbidden, no trim after the cut to max_sectors (test_feasible); only the first of
  * two pieces looked at, an inner arm that stops one cylinder short, the far way of
- * an inner arm computed as an outer one (test_optimum); a floor that is the band's
- * own value, the far way's conservatism by the near one's length, one band for all
- * (test_legs); prepends without the conservatism (test_prepend); the end of the disk's short
+ * an inner arm computed as an outer one (test_optimum); prepends without the conservatism
+ * (test_prepend); the end of the disk's short
  * granule dropped (test_runs); straddlers skipped, a straddler's angle off by one sector
  * (test_exactly_once); runs of a surface taken to go the other way, or to end elsewhere
  * (test_optimum). With limits lifted (test_lifted): a landing only one conservatism early allowed
@@ -126,37 +125,6 @@ static void optimum(void)
 		assert_true(s.best.wanted <= best + 1);
 	}
 	assert_true(nonzero > 500);
-}
-
-/* with another conservatism within a cylinder what is found fits, and nothing better is missed */
-TEST(test_still)
-{
-	static const u32 density[] = { 1000, 500, 100, 20, 3 };
-	u32 i, nonzero = 0;
-	struct rnd r = { 32 };
-
-	for (i = 0; i < 2000; i++) {
-		struct fb_limits lim = limits(200000, 0);
-		struct dm_access a;
-		struct fb_search s;
-		struct fb_gap gap;
-		u32 best;
-
-		if (i % 100 == 0)
-			thin_map(&r, density[i / 100 % 5], i % 200 ? 1 : 6);
-		random_gap(&r, &gap);
-		lim.conservatism_ns = rnd_below(&r, i % 2 ? 100000 : 900000);
-		lim.still_ns = i % 3 ? 1 + rnd_below(&r, 600000) : 0;
-		search(&s, &gap, &lim);
-		best = brute_force(&gap, &lim);
-		nonzero += best > 0;
-		assert_true(s.best.wanted >= best && s.best.wanted <= best + 1);
-		if (s.best.kind == FB_PLAN_NONE)
-			continue;
-		assert_true(spare_ns(&gap, &lim, s.best.piece[0].lbn, s.best.piece[0].nsect,
-				     &a) >= -20);
-	}
-	assert_true(nonzero > 1000);
 }
 
 /* with a short maximum a prefix is taken: at least as good as the best half */
