@@ -6,14 +6,12 @@ the drive's description as a model (freeblock.truth), made sure of by asking the
 simulated drive itself where some LBNs lie.
 """
 
-import os
-import subprocess
-
 import numpy as np
 
-from freeblock import ToolError, fbdrive, fbmodel, hosts, truth
+from freeblock import ToolError, fbdrive, fbmodel, truth
 from freeblock.extraction.phase import wrap
 from freeblock.extraction.places import Layout
+from . import replay
 
 # Of drives of more physical blocks only so many LBNs, chosen at random, and those at
 # zones' borders are compared
@@ -22,7 +20,6 @@ SOME_BLOCKS = 500000
 MANY_ZONES = 2000
 ASKED = 500             # LBNs of which the simulated drive is asked
 ASKED_TURN = 1e-6
-SIMULATOR = os.path.join(hosts.BUILD, "mechdisk-host", "mechdisk-host")
 
 
 def seek_ns(points, distances):
@@ -40,13 +37,7 @@ def seek_ns(points, distances):
 def _asked(path, lbns):
     """Cylinder, head, sector, sectors per track and angle as the simulated drive has
     them."""
-    hosts.build("tools/mechdisk/host", "the simulated drive")
-    done = subprocess.run([SIMULATOR, "locate", path], text=True, check=False,
-                          input="".join("%d\n" % lbn for lbn in lbns), stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE)
-    if done.returncode:
-        raise ToolError(done.stderr.strip())
-    rows = np.array(done.stdout.split(), dtype=float).reshape(-1, 7)
+    rows = np.array(replay.located(path, lbns), dtype=float).reshape(-1, 7)
     return [rows[:, i].astype(np.int64) for i in range(2, 6)] + [rows[:, 6]]
 
 
