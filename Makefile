@@ -77,6 +77,8 @@ help:
 	@echo '                   EVENTS= SEED= KERNEL=stock|debug KIND=name,name FRESH=1 KEPT=1'
 	@echo '                   restrict or vary it; goes on where it stopped'
 	@echo 'make deb           Debian packages of module, tools and documents: build/deb'
+	@echo 'make rpm           the same for distributions with RPM: build/rpm/RPMS'
+	@echo 'make kmod KVER=     a module for hosts without a compiler; KEY= CERT= sign it: build/kmod'
 	@echo 'make install-test  them installed, used, upgraded and purged: build/install/summary.json'
 	@echo '                   GUEST=debian12|debian13 does it in one of them,'
 	@echo '                   STEP=secure-boot that step; STEP=zfs one more'
@@ -314,9 +316,21 @@ install:
 		'$(DESTDIR)/lib/modules/'$$(uname -r)/extra/freeblock.ko
 	$(if $(DESTDIR),,/sbin/depmod -a)
 
+# KVER= is a release whose headers are installed, or a folder with headers; KEY= and CERT= sign
+.PHONY: kmod
+kmod:
+	$(if $(KVER),,$(error make kmod KVER=<release or headers> [KEY=<file> CERT=<file>]))
+	$(if $(KEY)$(CERT),$(if $(and $(KEY),$(CERT)),,$(error KEY= and CERT= come together)))
+	@tools/build/setup --modules
+	@tools/build/make-kmod '$(BUILD)' '$(KVER)' $(if $(KEY),'$(KEY)' '$(CERT)')
+
 .PHONY: deb
 deb: setup
 	@tools/build/make-deb '$(BUILD)'
+
+.PHONY: rpm
+rpm: setup
+	@tools/build/make-rpm '$(BUILD)'
 
 # GUEST=debian12: that one only; STEP=secure-boot: that step only, after the installation; zfs: which
 # is in no other run
