@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a drive's text says of places and seeks, printed. Two programs are made of it: vectors_model.c asks the scheduler's model,
- * vectors_drive.c the simulated drive; they share nothing else.
+ * What a drive's text says of places and seeks, printed. Two programs are made of it:
+ * vectors_model.c asks the scheduler's model, vectors_drive.c the simulated drive; they share
+ * nothing else.
  */
 #ifndef VECTORS_H
 #define VECTORS_H
