@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import ToolError, asdrive, fbdrive, fbdrive_check, fbmodel, truth
+from .. import ToolError, asdrive, fbdrive, fbmodel, truth
 from ..extraction.places import Layout
 
 SECTOR = 512            # bytes of a model's LBN
@@ -95,7 +95,6 @@ class Device:
         """Of a simulated drive's .fbdrive file, its cache and firmware included."""
         try:
             scalars, lists = fbdrive.records(path)
-            fbdrive_check.check(path, scalars, lists)
             device = _of_model(path, truth.model(path), None, described=True)
             return _with_drive(device, scalars, lists)
         except OSError as error:
