@@ -17,7 +17,7 @@ HELPERS = (("tools/native/sim", "sim/freeblock-sim"), ("tools/native/sg", "sg/fr
            ("tools/native/judge", "judge/freeblock-judge"),
            ("tools/native/model", "model/freeblock-model"),
            ("tools/native/probe", "extract/extract-probe"),
-           ("tools/native/tune", "tune/replay.so"),
+           ("tools/native/tune", "tune/replay.so"), ("tools/lib", "lib/libfreeblock.so"),
            ("tools/mechdisk/host", "mechdisk-host/mechdisk-host"))
 DATA = {"drives": ("tools/mechdisk/drives/*.fbdrive", "tools/mechdisk/drives/NOTICE"),
         "models": ("models/*.fbmodel",), "boot": ("tools/boot/*.in",)}

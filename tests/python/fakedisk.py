@@ -157,7 +157,7 @@ class Source:
     """Delivers batches of blocks in random order, joined where they follow each other."""
 
     def __init__(self, medium, disk, ranges):
-        self.medium, self.disk, self.gone = medium, disk, False
+        self.medium, self.disk, self.gone, self.more = medium, disk, False, False
         self.blocks = [lbn for first, count in ranges
                        for lbn in range(first, first + count, medium.block)]
         medium.rng.shuffle(self.blocks)

@@ -43,6 +43,7 @@ struct fb_task;
 #define FB_KEEP 4u	/* when all is delivered, wait for more to be wanted */
 #define FB_EVENTS 0x100u	/* records of events, too: FB_CAUGHT_UP */
 #define FB_COVERAGE 0x200u	/* fb_coverage_save() and _restore(), FB_UNCOVERED */
+#define FB_PROBES 0x400u	/* FREEBLOCK_IOC_PROBE of fb_fd() (include/uapi/freeblock.h) */
 
 /* fb_options.order of reads while the disk is idle */
 #define FB_NEAR 0	/* the cheapest from the head's position */
@@ -221,7 +222,8 @@ const struct fb_task_geometry *fb_geometry(const struct fb_task *task);
  *
  * POLLIN: fb_next() has something or an end to tell, provided it was called until it failed
  * with ETIMEDOUT; POLLOUT: ranges can be wanted; POLLPRI: what fb_progress() tells has changed;
- * POLLHUP: the disk is gone, or the task was stopped. Nothing else is to be done with it.
+ * POLLHUP: the disk is gone, or the task was stopped. Nothing else is to be done with it,
+ * but for FB_PROBES.
  *
  * Return: the file descriptor.
  */
