@@ -145,7 +145,8 @@ def tools_package(root, number, package):
     status, said = freeblock("extract", "--help")
     report("freeblock extract", [said[-300:]] if status else [])
     each = ("from freeblock.tuning import policy; policy.library(); from freeblock import sg; "
-            "sg.build_host(); from freeblock.extraction import device, validate; "
+            "sg.build_host(); from freeblock import background; background._library(); "
+            "from freeblock.extraction import device, validate; "
             "device.hosts.program(*device._PROBE); device.hosts.program(*device._SIMULATOR); "
             "device.hosts.program('tools/native/judge', 'judge', 'freeblock-judge')")
     status, said = run("/usr/bin/python3", "-c", each, env=environment, cwd=root)
