@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the tests of scan, scrub and status have in place of a disk and its module: a tree
 of sysfs files, a medium that delivers blocks in random order, a file system that a power
-cut leaves in any state. Run as a program it is a slow freeblock scan, to be killed.
+cut leaves in any state.
 """
 
 import contextlib
@@ -11,11 +11,9 @@ import random
 import re
 import shutil
 import signal
-import sys
-import time
 from unittest import mock
 
-from freeblock import background, cli, fbstate, scan, scan_file, scan_source
+from freeblock import background, fbstate, scan, scan_file, scan_source
 
 KERNEL, DEBUG = "sys/kernel/freeblock/", "sys/kernel/debug/freeblock/"
 NUMBER = KERNEL + r"(\w+)/(state|stats|scan_stats|scrub_stats)/(\w+)$"
@@ -253,22 +251,3 @@ class PowerCut:
         with open(path, "wb") as file:
             file.write(image.getvalue()[:size])
 
-
-def main(root, *words):
-    """freeblock scan of a slow disk of 1000 sectors; a line for each block read."""
-    medium = Medium(1000, 8)
-    tree = Tree(root)
-
-    def each():
-        print("block", flush=True)
-        time.sleep(0.002)
-
-    medium.each = each
-    with contextlib.ExitStack() as stack:
-        for patch in tree.patches() + medium.patches() + [mock.patch.object(scan, "SYNC_S", 0.01)]:
-            stack.enter_context(patch)
-        return cli.main(["scan", *words, "--quiet", "--before", "0"])
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

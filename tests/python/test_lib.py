@@ -157,7 +157,7 @@ class Installed(Case):
             text = read(page)
             name = os.path.basename(page)[:-2]
             if name != "libfreeblock":
-                self.assertRegex(text, r"(?s)\.Sh SYNOPSIS.*\.F[no] %s\b.*\.Sh DESCRIPTION" % name)
+                self.assertRegex(text, r"(?s)\.Sh SYNOPSIS.*\.Fo %s\b.*\.Sh (DESCR|RETURN)" % name)
         if not shutil.which("mandoc"):
             self.skipTest("no mandoc")
         run("mandoc", "-T", "lint", "-W", "warning", *pages)

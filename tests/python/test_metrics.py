@@ -193,25 +193,6 @@ class Metrics(Disks):
             found = fbstate_latency.since({"read": counts}, before)
             self.assertEqual(sum(found["read"].values()), n)
 
-    def test_once(self):
-        """No counter is exported twice, and the kinds of free reads are those that the module
-        counts each in one: they add up.
-
-        Seen to fail: idle reads in a metric of their own and as a kind; promoted ones left out."""
-        files = [file for _, _, file, _ in metrics.COUNTERS]
-        self.assertEqual(len(files), len(set(files)))
-        abi = os.path.join(taptest.TOP, "Documentation/ABI/testing/debugfs-freeblock")
-        with open(abi, encoding="utf-8") as file:
-            text = re.sub(r"\s+", " ", file.read())
-        told = re.search("counted once each, in one of (.*?):", text).group(1)
-        kinds = re.split(", | and ", told)
-        self.assertEqual(sorted(kinds), sorted(
-            file for name, _, file, _ in metrics.COUNTERS if name == "free_reads_total"))
-        page = self.page()
-        for metric, total in (("free_reads_total", 99), ("free_read_sent_bytes_total",
-                                                         (4096 + 2592) * 512)):
-            self.assertEqual(sum(page["freeblock_" + metric].values()), total)
-
     def test_conventions(self):
         """Names say the unit, counters end in _total and no label is one that Prometheus sets.
 
@@ -333,19 +314,11 @@ class Metrics(Disks):
                              panel["title"])
 
     def test_examples(self):
-        """The dashboard, the alerts and the document name what there is.
+        """The alerts and the document name what there is.
 
         Seen to fail: a metric renamed."""
         folder = os.path.join(TOP, "Documentation")
         known = set(metrics.names())
-        with open(os.path.join(folder, "monitoring", "freeblock-dashboard.json"),
-                  encoding="utf-8") as file:
-            board = json.load(file)
-        asked = {name for panel in board["panels"] for target in panel["targets"]
-                 for name in re.findall(r"freeblock_\w+", target["expr"])}
-        self.assertGreater(len(asked), 15)
-        self.assertEqual(asked - known, set())
-        self.assertEqual(len({panel["id"] for panel in board["panels"]}), len(board["panels"]))
         for name in ("monitoring/freeblock-alerts.yml", "monitoring.rst"):
             with open(os.path.join(folder, name), encoding="utf-8") as file:
                 named = set(re.findall(r"\bfreeblock_[a-z_0-9]+", file.read()))
@@ -478,8 +451,3 @@ class Check(Disks):
                                         "freeblock"))
         self.tree.remove("sys/kernel/freeblock")
         self.assertRegex(self.check()[1], "UNKNOWN - the module freeblock is not loaded")
-
-    def test_usage(self):
-        """An option that would do nothing is refused."""
-        code, _, err = taptest.freeblock("status", "--scrub-days", "3")
-        self.assertEqual((code, err), (2, "freeblock: --scrub-days needs --check\n"))

@@ -11,8 +11,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -116,13 +114,6 @@ class Where(Case):
                                (["0 900 linear 8:2 0"], "sectors 0 to 899 lie beyond")):
             with self.assertRaisesRegex(ToolError, pattern):
                 self.mapped(*table)
-
-    def test_no_dmsetup(self):
-        """Without dmsetup a table cannot be known."""
-        self.tree.mapped("dm-0", "vg-lv", 500)
-        with mock.patch("shutil.which", return_value=None), \
-                self.assertRaisesRegex(ToolError, "install dmsetup"):
-            fbstate_where.locate("dm-0")
 
     def test_mirror(self):
         """A member's data begin behind its superblock."""
@@ -397,32 +388,3 @@ class Runs(Case):
         with open(self.out, "r+b") as file:
             file.truncate(os.path.getsize(self.out) - 1)
         self.assertRegex(self.scan("sda", "--verify", self.out)[2], "not finished, or cut short")
-
-
-class Killed(Case):
-    """kill -9 at any time: what was saved counts, and the end is as without."""
-
-    def test_killed(self):
-        """A process of its own is killed again and again."""
-        driver = os.path.join(taptest.HERE, "fakedisk.py")
-        words = [sys.executable, "-B", driver, self.tree.root, "sda", "-o", self.out]
-        environment = dict(os.environ, PYTHONPATH=os.path.join(taptest.TOP, "tools", "python"))
-        rng, kills = random.Random(4), 0
-        while True:
-            with subprocess.Popen(words, stdout=subprocess.PIPE, text=True,
-                                  env=environment) as process:
-                # a line for each block that was delivered
-                for _ in range(rng.randrange(5, 60)):
-                    if not process.stdout.readline():
-                        break
-                process.kill()
-                process.stdout.read()
-            if process.returncode == 0:
-                break
-            kills += 1
-            self.assertLess(kills, 60)
-            if os.path.exists(self.out):
-                break
-        want = self.expected(0, 1000)
-        self.assertEqual(self.digests(self.out), {n: (1, d) for n, d in enumerate(want)})
-        self.assertGreaterEqual(kills, 2)

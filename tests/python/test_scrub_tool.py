@@ -117,17 +117,6 @@ class Crashes(Case):
             self.assertEqual(scrub_state.count(bits), 0, at)
             self.assertIn("kept as %s.damaged-%d" % (self.path, at + 1), said)
 
-    def test_sectors(self):
-        """A power cut leaves any of the sectors out."""
-        truth, rng = self.saved[-1][1], random.Random(2)
-        for _ in range(200):
-            raw = bytearray(self.raw)
-            for at in range(scrub_state.HEADER, len(raw), 64):
-                if rng.random() < 0.3:
-                    raw[at:at + 64] = bytes(len(raw[at:at + 64]))
-            bits, _ = self.load(bytes(raw))
-            self.assertTrue(subset(bits, truth))
-
     def test_other_file(self):
         """What an older file left behind the end is none of this one's."""
         grown = Growth(self.path + "2", 3, 77)
@@ -278,18 +267,6 @@ class Journals(Case):
         with self.assertRaisesRegex(ToolError, "another freeblock scrub"):
             scrub_state.open_journal(self.path, DISK)
         grown.journal.close()
-
-    def test_large(self):
-        """The map of a 24 TB drive: one more block is one small record."""
-        disk = {"id": "naa.1", "sectors": 46875000000, "block_bytes": 262144,
-                "blocks": 91552735}
-        journal, _ = scrub_state.open_journal(self.path, disk)
-        bits = bytearray(scrub_state.map_bytes(disk["blocks"]))
-        journal.save(bytes(bits), 7)
-        bits[5000000] = 1
-        journal.save(bytes(bits), 7)
-        self.assertEqual(journal.size, scrub_state.HEADER + 16 + 8)
-        journal.close()
 
 
 class Death(BaseException):
@@ -530,12 +507,6 @@ class Commands(Case):
             self.assertEqual(status, 2)
             self.assertIn("--deadline", err)
 
-    def test_action_missing(self):
-        """Without an action it runs."""
-        with mock.patch.object(scrub, "run_keeper", return_value=7) as keeper:
-            self.assertEqual(self.scrub()[0], 7)
-        self.assertEqual(keeper.call_args[0][0].action, "run")
-
     def test_interrupted(self):
         """The kernel is stopped, what it verified is saved; nothing is read twice."""
         self.kernel.script = {9: [self.interrupt]}
@@ -563,14 +534,6 @@ class Commands(Case):
         words = len(self.kernel.words)
         status, _, _ = self.run_to()
         self.assertEqual((status, len(self.kernel.words), self.kernel.reads), (0, words, 1000))
-
-    def test_reloaded(self):
-        """The module is loaded anew: what was saved is restored, at most one look's work
-        done again."""
-        self.kernel.script = {8: [Kernel.reload], 15: [Kernel.reload]}
-        status, _, _ = self.run_to()
-        self.assertEqual(status, 0)
-        self.assertLessEqual(self.kernel.reads, 1000 + 2 * self.kernel.each)
 
     def test_unplugged(self):
         """The disk goes and comes back, with the module's memory or without."""

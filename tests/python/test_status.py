@@ -331,12 +331,6 @@ class Status(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertRegex(err, "not loaded; run: make -C /.* && insmod /")
 
-    def test_not_root(self):
-        """A file that only root may write to."""
-        with mock.patch("builtins.open", side_effect=PermissionError(13, "Permission denied")), \
-                self.assertRaisesRegex(Exception, "Permission denied; run it as root"):
-            fbstate.Disk("sda").write("scrub", "start")
-
 
 class Rates(unittest.TestCase):
     """Progress: the rate of the last minute, not of all."""
@@ -363,8 +357,3 @@ class Rates(unittest.TestCase):
         now[0] = 10
         progress.set(5)
         self.assertIsNone(progress.eta())
-
-    def test_span(self):
-        """Times for people."""
-        self.assertEqual([fbstate.span(s) for s in (None, 0, 59, 60, 3661, 90000)],
-                         ["-", "0s", "59s", "1m00s", "1h01m", "1d01h"])

@@ -51,7 +51,6 @@ def load(ident):
 def _keep(ident, allowed, blocks):
     newest = sorted(blocks, key=lambda first: blocks[first][1])[-MOST:]
     said = {"allowed": allowed, "blocks": [[first, *blocks[first]] for first in sorted(newest)]}
-    journal.make_directory(os.path.dirname(path_of(ident)))
     journal.write_file(path_of(ident), json.dumps(said).encode() + b"\n")
 
 

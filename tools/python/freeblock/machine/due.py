@@ -8,7 +8,6 @@ first looked at; "began", when a pass that is not over began; "ended", when the 
 
 import contextlib
 import json
-import os
 import time
 
 from .. import ToolError, fbstate, jsontext
@@ -125,7 +124,6 @@ def record_now(disk, now):
 
 def keep(disk, record):
     """To stable storage."""
-    journal.make_directory(os.path.dirname(path_of(disk)))
     journal.write_file(path_of(disk), json.dumps(record).encode() + b"\n")
 
 

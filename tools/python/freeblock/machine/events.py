@@ -33,7 +33,7 @@ KINDS = {
 JOURNAL = "run/systemd/journal"
 TOLD = "run/freeblock/events.json"
 # what state/knowledge gives as a reason when the module does not believe the model
-DISTRUST = (advice.DISTRUSTED, "completions do not fit the model")
+DISTRUST = (advice.DISTRUSTED, advice.MODEL[0])
 SECTORS = 8                     # named at most
 ON_ERROR_S = 60                 # how long a command may take
 
@@ -175,6 +175,4 @@ def watch(conf, now=None):
                      "distrusted": _distrusted(disk, old.get("distrusted")),
                      "stopped": _stopped(disk, identity, old.get("stopped"))}
     if told != before:
-        path = fbstate.path(TOLD)
-        journal.make_directory(os.path.dirname(path))
-        journal.write_file(path, json.dumps(told).encode() + b"\n")
+        journal.write_file(fbstate.path(TOLD), json.dumps(told).encode() + b"\n")

@@ -62,9 +62,7 @@ def _read(name):
 
 
 def _write(name, **content):
-    path = fbstate.path(name)
-    journal.make_directory(os.path.dirname(path))
-    journal.write_file(path, json.dumps(content).encode() + b"\n")
+    journal.write_file(fbstate.path(name), json.dumps(content).encode() + b"\n")
 
 
 def _remove(*names):

@@ -5,7 +5,6 @@ JSON each, the last hundred.
 
 import json
 import math
-import os
 
 from .. import fbstate, jsontext
 from ..extraction import journal
@@ -52,5 +51,4 @@ def load(ident):
 def add(ident, **facts):
     """One more. facts: KEYS."""
     found = load(ident)[-(MOST - 1):] + [{key: facts[key] for key in KEYS}]
-    journal.make_directory(os.path.dirname(path_of(ident)))
     journal.write_file(path_of(ident), "".join(json.dumps(one) + "\n" for one in found).encode())
