@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # reads: *
-"""Tests of what the two commands offer: freeblock what an administrator uses, freeblock-lab
+"""Tests of what the two commands offer: freeblock what an administrator uses, freeblock-bench
 what it is measured with.
 
-Seen to fail: a module of the product that imports one of research; a new command of
-freeblock-lab that freeblock does not know of.
+Seen to fail: a module of the product that imports one of bench; a new command of
+freeblock-bench that freeblock does not know of.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ def offered(command):
 # restore, of two disks whose modes are put back by writing down which; argv: tools, folder
 RESTORE = """
 import os, sys
-sys.path.insert(0, os.path.join(sys.argv[1], "python"))
+sys.path.insert(0, os.path.join(sys.argv[1], "cli"))
 from freeblock import cli, restore
 
 def put_back(book, look):
@@ -59,7 +59,7 @@ sys.exit(cli.main(["restore", "--journals", sys.argv[2]]))
 PRINT = """
 import os, sys
 from unittest import mock
-sys.path.insert(0, os.path.join(sys.argv[1], "python"))
+sys.path.insert(0, os.path.join(sys.argv[1], "cli"))
 from freeblock import cli
 
 def much(args):
@@ -75,7 +75,7 @@ with mock.patch("freeblock.metrics.run", much):
 GONE = """
 import os, sys
 from unittest import mock
-sys.path.insert(0, os.path.join(sys.argv[1], "python"))
+sys.path.insert(0, os.path.join(sys.argv[1], "cli"))
 from freeblock import UsageError, cli
 
 def do(args):
@@ -106,8 +106,8 @@ class Output(unittest.TestCase):
             for where, why in self.LOST:
                 self.assertEqual(shell("./freeblock %s %s" % (words, where)), (
                     1, "", "freeblock: standard output: %s\n" % why), words)
-        self.assertEqual(shell("./freeblock-lab --help > /dev/full"), (
-            1, "", "freeblock-lab: standard output: No space left on device\n"))
+        self.assertEqual(shell("./freeblock-bench --help > /dev/full"), (
+            1, "", "freeblock-bench: standard output: No space left on device\n"))
         # what is wrong with a command line is no less so
         self.assertEqual(shell("./freeblock tune > /dev/full")[0], 2)
 
@@ -228,24 +228,24 @@ class Houses(unittest.TestCase):
 
     def test_apart(self):
         """No command is offered by both."""
-        ours, lab = offered("freeblock"), offered("freeblock-lab")
+        ours, lab = offered("freeblock"), offered("freeblock-bench")
         self.assertLess({"extract", "models", "scan", "scrub", "sim", "status"}, ours)
         self.assertFalse(ours & lab)
 
     def test_where(self):
         """Asked for a command of the other, freeblock says where it is."""
-        lab = offered("freeblock-lab")
+        lab = offered("freeblock-bench")
         self.assertEqual(set(cli.RESEARCH), lab)
         for word in sorted(lab):
             status, out, err = taptest.freeblock(word, "--help")
             self.assertEqual((status, out), (2, ""))
-            self.assertRegex(err, "^freeblock: '%s' .* tools/freeblock-lab, in a checkout\n$" %
+            self.assertRegex(err, "^freeblock: '%s' .* tools/freeblock-bench, in a checkout\n$" %
                              word)
 
     def test_whole_words(self):
         """What begins like an option is none, of any program. Seen to fail: argparse's default."""
         for command in ("freeblock sim --sec 1", "freeblock models install --di x y",
-                        "freeblock-lab bench --out x", "examples/freeblock-backup check --js x"):
+                        "freeblock-bench bench --out x", "examples/freeblock-backup check --js x"):
             words = command.split()
             status, out, err = run(*words)
             self.assertEqual((status, out), (2, ""), command)
@@ -328,7 +328,7 @@ class Houses(unittest.TestCase):
                 self.assertIn("no spaces or colons in a folder's name", done.stdout)
                 with mock.patch.object(hosts, "TOP", os.path.join(folder, name)), \
                         self.assertRaisesRegex(ToolError, "no spaces or colons"):
-                    hosts.build("tools/native/sim", "freeblock-sim")
+                    hosts.build("tools/sim", "freeblock-sim")
 
     def test_alone(self):
         """The product runs where there is nothing but its package, all of whose modules load."""
@@ -336,8 +336,8 @@ class Houses(unittest.TestCase):
                 "[importlib.import_module(m.name) for m in"
                 " pkgutil.walk_packages(freeblock.__path__, 'freeblock.')];"
                 "print(*sorted({n.partition('.')[0] for n in sys.modules} &"
-                " {'research', 'taptest', 'lab', 'tests'}))")
-        done = subprocess.run([sys.executable, "-I", "-c", each, os.path.join(TOOLS, "python")],
+                " {'bench', 'taptest', 'lab', 'tests'}))")
+        done = subprocess.run([sys.executable, "-I", "-c", each, os.path.join(TOOLS, "cli")],
                               text=True, check=False, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)
         self.assertEqual((done.returncode, done.stdout), (0, "\n"), done.stderr)
@@ -488,10 +488,10 @@ class Mistakes(unittest.TestCase):
         Seen to fail: a minute without a line."""
         with tempfile.TemporaryDirectory() as folder:
             env = dict(os.environ, FREEBLOCK_BUILD=folder)
-            words = ("from freeblock import hosts; hosts.program('tools/native/tune', 'tune', "
+            words = ("from freeblock import hosts; hosts.program('tools/tune', 'tune', "
                      "'replay.so')")
             said = [subprocess.run(["/usr/bin/python3", "-Bc", words], env=env, text=True,
-                                   check=True, cwd=os.path.join(TOOLS, "python"),
+                                   check=True, cwd=os.path.join(TOOLS, "cli"),
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
                     for _ in range(2)]
         self.assertEqual(said, ["freeblock: building replay.so, once: 1 files\n", ""])
