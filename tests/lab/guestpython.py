@@ -81,7 +81,7 @@ def _wanted(path):
 
 def _library(build):
     """libfreeblock, which background.py loads."""
-    # the lock is that of tools/python/freeblock
+    # the lock is that of tools/cli/freeblock
     subprocess.run(["flock", os.path.join(build, "tools-lib.lock"), "make", "-s",
                     "--no-print-directory", "-C", os.path.join(TOOLS, "lib"),
                     "BUILD=" + os.path.abspath(build)], check=True)

@@ -39,6 +39,9 @@ class Drawn(unittest.TestCase):
         """Of a drive that mechdisk takes."""
         with open(self.path, "w", encoding="ascii") as file:
             file.write(drive.text())
+        done = subprocess.run([layouts.host_program(), "info", self.path], check=False,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
         return fbdrive.records(self.path)
 
     def test_taken(self):
@@ -143,7 +146,9 @@ class Kept(unittest.TestCase):
             if not name.endswith(".fbdrive"):
                 continue
             with self.subTest(name):
-                fbdrive.records(path)
+                done = subprocess.run([layouts.host_program(), "info", path], check=False,
+                                      capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertLess(os.path.getsize(path), 32768)
 
     def test_free(self):

@@ -3,6 +3,7 @@
 judge of predictions. Takes some seconds."""
 
 import os
+import re
 import tempfile
 import unittest
 
@@ -52,6 +53,51 @@ class Truth(unittest.TestCase):
             scalars, _ = fbdrive.records(sim.drive_file(name))
             self.assertEqual(said, ["seek_spread 1 %s" % scalars["noise"][1]], name)
 
+    def test_runs(self):
+        """Runs: what mechdisk refuses, and in which words; the others have a model. Seen to fail:
+        tracks that are in two runs; slips that leave a run no LBN; a surface that is spelt with
+        zeros."""
+        begin = "fbdrive 1\nperiod_ps 6000000000\nheads 2\nseek 1 1000000\n" \
+            "run 0 0 in 9 100 0 0.1\nrun 1 8 out 9 100 0.5 0.1 spares=20\n"
+        for record, why in (
+                ("", None), ("run 0 9 in 1 9 0", "takes 7 to 9"), ("run 64 9 in 1 9 0 0", "to 63"),
+                ("run 2 9 in 1 9 0 0", "surface 2, but there are 2"),
+                ("run 0 9 on 1 9 0 0", "none of"),
+                ("run 0 9 in 1 65536 0 0", "within 1 to 65535"), ("run 0 9 in 1 9 1 0", "fraction"),
+                ("run 0 9 in 1 9 0 0 lame=1", "no option"),
+                ("run 0 9 in 1 9 0 0 dead", "key=value"),
+                ("run 0 10 out 12 9 0 0", "there are 11"), ("run 0 11 out 3 9 0 0", None),
+                ("run 0 9999999 in 3 9 0 0", "the last is 10000000"),
+                ("run 0 9 in 1 9 0 0 spares=8\nslip 2 1", "9 spares, but only 9"),
+                ("run 1 12 in 9 9 0 0\nrun 1 9 in 4 9 0 0", "track 12 of surface 1 is in run 2"),
+                ("run 1 12 in 9 9 0 0\nrun 1 9 in 3 9 0 0", None),
+                ("zone 0 9 9 0 0 0 0", "zone behind run"), ("zone_heads 0 9 9", "not with run"),
+                ("order serpentine", "not with run"), ("surface_run 2", "not with run"),
+                ("slip 2 0", "within 0 to 1"), ("slip 0 899+2", "lies beyond the run's 900"),
+                ("remap 1 5 879", "spares are within 880 to 899"), ("remap 1 5 880", None),
+                ("repeat 3 1 0", "within 1 to 2"), ("repeat 2 131072 0", "more than 262144 runs"),
+                ("repeat 1 1 0 0=9", "'0' is a surface"), ("repeat 1 1 0 1", "SURFACE=SECTORS"),
+                ("repeat 2 9 0 1=7\nrepeat 19 2 0.1 0=65535 1=9", None),
+                ("product ABCDEFGHIJKLMNOPQ", "longer than 16"),
+                ("product \xe4", "not plain ASCII"),
+                ("rpm_error_ppm -999999", "within -10000 to 10000"),
+                ("run 0 9 in 1 9 31/0 0", "not a fraction"),
+                ("firmware fcfs bound_ms=9", "'bound_ms=9' is of no use"),
+                ("firmware sstf age_ns=9", "'age_ns=9' is of no use"),
+                ("repeat 2 1 0 1=0", "within 1 to 65535"), ("repeat 2 1 0 01=9", None),
+                ("run 00 5000000 in 5000000 9 0 0\nrepeat 1 1 0", "surface 0 has tracks beyond"),
+                ("displacement 1", "of 1 surfaces"), ("displacement 1 65536", "65535"),
+                ("displacement 1 7\ninternal_activity 99 9 15", None),
+                ("displacement 1 7\ninternal_activity 99 9 16", "the last is 15")):
+            with self.subTest(record), tempfile.TemporaryDirectory() as folder:
+                path = path_of(folder, "d.fbdrive", (begin + record + "\n").encode("latin-1"))
+                if why:
+                    self.assertRaisesRegex(ToolError, "d.fbdrive: .*" + re.escape(why),
+                                           fbdrive.check, path)
+                else:
+                    fbdrive.check(path)
+                    truth.model(path)
+
     def test_map(self):
         """The model of a drive of runs has each LBN on a track as long as the drive has it, at its
         angle. Seen to fail: spares that slips do not use up."""
@@ -87,8 +133,7 @@ class Truth(unittest.TestCase):
         """A text's last beginning counts, as with mechdisk. Seen to fail: zones of the first."""
         with tempfile.TemporaryDirectory() as folder:
             path = path_of(folder, "d.fbdrive", b"fbdrive 1\nheads 3\nzone 0 9 50 0 0 0 0\n"
-                           b"fbdrive 1\nheads 1\nzone 0 0 500 0 0 0 1\nseek 1 1\n"
-                           b"period_ps 6000000000\n")
+                           b"fbdrive 1\nheads 1\nzone 0 0 500 0 0 0 1\n")
             self.assertEqual(truth.sectors(path), 499)
 
     def test_slipped_spares(self):
@@ -128,16 +173,9 @@ class Truth(unittest.TestCase):
                 self.assertNotIn("as if seeks varied", said)
 
     def test_not_a_drive(self):
-        """What the simulated drive refuses is refused in its words. Seen to fail: not asked."""
-        with self.assertRaisesRegex(ToolError, "toy.fbmodel: "):
+        """A model is no description."""
+        with self.assertRaisesRegex(ToolError, "not a drive's description"):
             truth.model(sim.model_file("toy"))
-        with open(sim.drive_file("toy"), "rb") as file:
-            text = file.read()
-        with tempfile.TemporaryDirectory() as folder:
-            path = path_of(folder, "d.fbdrive", text + b"remap 2 223900 1\n")
-            with self.assertRaisesRegex(ToolError, "%s: line %d: .*spares are within" % (
-                    path, text.count(b"\n") + 1)):
-                fbdrive.records(path)
 
 
 class AsDrive(unittest.TestCase):

@@ -94,6 +94,7 @@ class Device:
     def from_drive(path):
         """Of a simulated drive's .fbdrive file, its cache and firmware included."""
         try:
+            fbdrive.check(path)
             scalars, lists = fbdrive.records(path)
             device = _of_model(path, truth.model(path), None, described=True)
             return _with_drive(device, scalars, lists)
