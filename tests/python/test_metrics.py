@@ -60,6 +60,13 @@ class Unit:
         """Of rate() and deriv()."""
         return one / cls(0, 1)
 
+    @classmethod
+    def quantile(cls, _share, counts):
+        """Of histogram_quantile(), of what came into buckets of seconds in a second."""
+        if counts.powers != (0, -1):
+            raise ValueError("no rate of buckets: %s" % (counts.powers,))
+        return cls(0, 1)
+
 
 class Disks(unittest.TestCase):
     """One disk being scrubbed, one that another scheduler has."""
@@ -295,6 +302,7 @@ class Metrics(Disks):
 
         Seen to fail: a rate shown in bytes; a quotient upside down; a label that there is not."""
         self.scrub("running")
+        self.tree.write(fakedisk.DEBUG + "sda/latency", "81920 1 0")
         page = self.page("--scrub-days", "7")
         for panel, target in self.board():
             expr = target["expr"]
@@ -309,7 +317,8 @@ class Metrics(Disks):
             text = re.sub(r"freeblock_\w+", lambda name: "of('%s')" % name[0], text)
             # the file is ours
             unit = eval(text, {"of": Unit.of, "rate": Unit.rate, "deriv": Unit.rate,
-                               "increase": lambda one: one})
+                               "increase": lambda one: one,
+                               "histogram_quantile": Unit.quantile})
             self.assertEqual(unit.powers, BOARD_UNITS[panel["fieldConfig"]["defaults"]["unit"]],
                              panel["title"])
 
