@@ -15,7 +15,7 @@ import unittest
 from unittest import mock
 
 import fakedisk
-from freeblock import ToolError, cli, fbstate, hosts, scrub, scrub_port, scrub_state
+from freeblock import ToolError, cli, fbstate, hosts, openers, scrub, scrub_port, scrub_state
 from freeblock.machine import badblocks, due, passes
 
 DISK = {"id": "naa.5000", "sectors": 8 * 1000, "block_bytes": 4096, "blocks": 1000}
@@ -155,9 +155,9 @@ class Journals(Case):
         """Before the rename the old file counts, after it the new one: the same map."""
         grown = Growth(self.path, 4, 5)
         saved = bytes(grown.bits)
-        for broken in ("write_all", "os.fsync", "os.rename", "sync_folder"):
+        for broken in ("new_file", "os.fsync", "os.replace", "sync_directory"):
             with mock.patch.object(scrub_state, "SLACK", -1 << 20), \
-                    mock.patch("freeblock.scrub_state." + broken, side_effect=OSError(5, "")):
+                    mock.patch("freeblock.openers." + broken, side_effect=OSError(5, "")):
                 more = bytearray(grown.bits)
                 more[0] |= 255
                 with self.assertRaises(OSError):
@@ -197,15 +197,15 @@ class Journals(Case):
 
         grown = Growth(self.path, 0, 3)
         with contextlib.ExitStack() as stack:
-            for name in ("write_all", "sync_folder"):
-                stack.enter_context(mock.patch.object(
-                    scrub_state, name, note(name, getattr(scrub_state, name))))
-            for name in ("fsync", "fdatasync", "rename"):
+            for where, name in ((scrub_state, "write_all"), (openers, "sync_directory")):
+                stack.enter_context(mock.patch.object(where, name,
+                                                      note(name, getattr(where, name))))
+            for name in ("fsync", "fdatasync", "replace"):
                 stack.enter_context(mock.patch.object(os, name, note(name, getattr(os, name))))
             grown.step()
             grown.step()
-        self.assertEqual(events, ["write_all", "fsync", "rename", "sync_folder", "fsync",
-                                  "write_all", "fdatasync"])
+        self.assertEqual(events, ["fsync", "replace", "sync_directory", "fsync", "write_all",
+                                  "fdatasync"])
         grown.journal.close()
 
     def load_copy(self):

@@ -75,14 +75,13 @@ def _replacing(path, beside):
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
-    except OSError as error:
-        # a full disk has no name, and the other one is nobody's
-        if error.filename in (None, beside):
-            error.filename = path
-        raise
-    finally:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(beside)
+        # a full disk has no name, and the other one is nobody's
+        if isinstance(error, OSError) and error.filename in (None, beside):
+            error.filename = path
+        raise
     sync_directory(os.path.dirname(path) or ".")
 
 
