@@ -49,8 +49,8 @@ def add_parser(subparsers):
     parser.add_argument("--days", type=float, default=1, metavar="N", help="how long (1)")
     parser.add_argument("--max-slow", type=float, default=1, metavar="PCT", help="share of reads "
                         "that may become slow: slower than three times the 99th percentile (1)")
-    parser.add_argument("--max-p99", type=float, metavar="MS", help="time within which 99 %% of the "
-                        "reads of others have to complete (no limit)")
+    parser.add_argument("--max-p99", type=float, metavar="MS", help="time within which 99 %% of "
+                        "the reads of others have to complete (no limit)")
     parser.add_argument("--max-p999", type=float, metavar="MS", help="the same for 99.9 %%")
     parser.add_argument("--max-errors", type=int, default=10, metavar="N", help="failed or "
                         "timed-out commands of the disk (10)")
