@@ -11,6 +11,8 @@ import random
 import re
 import shutil
 import signal
+import tempfile
+import unittest
 from unittest import mock
 
 from freeblock import background, fbstate, scan, scan_file, scan_source
@@ -124,6 +126,20 @@ class Tree:
             folder = "sys/devices/%s/md/dev-%s/" % (name, member)
             self.write(folder + "offset", offset)
             self.write(folder + "state", state)
+
+
+class Case(unittest.TestCase):
+    """With a folder and a tree of its own."""
+
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.tree = Tree(os.path.join(self.folder, "root"))
+        self.patch(*self.tree.patches())
+
+    def patch(self, *patches):
+        """For this test."""
+        for patch in patches:
+            self.enterContext(patch)
 
 
 class Medium:

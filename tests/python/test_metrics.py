@@ -7,8 +7,6 @@ import json
 import os
 import re
 import stat
-import tempfile
-import unittest
 from unittest import mock
 
 import fakedisk
@@ -68,12 +66,11 @@ class Unit:
         return cls(0, 1)
 
 
-class Disks(unittest.TestCase):
+class Disks(fakedisk.Case):
     """One disk being scrubbed, one that another scheduler has."""
 
     def setUp(self):
-        self.folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.tree = fakedisk.Tree(os.path.join(self.folder, "root"))
+        super().setUp()
         self.tree.disk("sda", 8000004, 65536, {"id": "naa.5000c50012345678", "tasks": 2})
         self.tree.disk("sdb", 1000, "", {"id": "-", "state/attached": 0, "tasks": 0,
                                          "state/scheduling": "another scheduler"})
@@ -91,9 +88,7 @@ class Disks(unittest.TestCase):
         self.scrub("running")
         self.tree.write(fakedisk.DEBUG + "sda/tasks", '3 my "scan" \\ running 4 62500 200 2 128\n'
                         "7 scrub running 1 62501 50 0 128")
-        for patch in self.tree.patches() + [
-                mock.patch.object(alarms.time, "time", lambda: NOW)]:
-            self.enterContext(patch)
+        self.patch(mock.patch.object(alarms.time, "time", lambda: NOW))
 
     def scrub(self, state, began=NOW - 3 * DAY, delivered=20001, rate=100):
         """A scrub of all 62501 blocks, 10000 of them before."""

@@ -11,10 +11,8 @@ import json
 import os
 import random
 import signal
-import tempfile
 import threading
 import time
-import unittest
 from unittest import mock
 
 import fakedisk
@@ -28,19 +26,17 @@ def freeblock(*words):
     return taptest.freeblock("scan", *words)
 
 
-class Case(unittest.TestCase):
+class Case(fakedisk.Case):
     """With a tree and a disk of its own: sda, 1000 sectors in blocks of 8, partitions
     sda1 (100 to 299, in the middle of blocks) and sda2 (304 to 999)."""
 
     def setUp(self):
-        self.folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.tree = fakedisk.Tree(os.path.join(self.folder, "root"))
+        super().setUp()
         self.disk = fakedisk.Medium(1000, 8)
         self.tree.disk("sda", 1000, 4096)
         self.tree.partition("sda", "sda1", 100, 200)
         self.tree.partition("sda", "sda2", 304, 696)
-        for patch in self.tree.patches() + self.disk.patches():
-            self.enterContext(patch)
+        self.patch(*self.disk.patches())
         self.out = os.path.join(self.folder, "digests")
 
     def scan(self, *words):

@@ -4,7 +4,6 @@
 import json
 import os
 import re
-import tempfile
 import unittest
 from unittest import mock
 
@@ -19,20 +18,17 @@ SYSFS = fakedisk.KERNEL + "sda/"
 DEBUGFS = fakedisk.DEBUG + "sda/"
 
 
-class Status(unittest.TestCase):
+class Status(fakedisk.Case):
     """One disk at work, one that is not."""
 
     def setUp(self):
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.tree = fakedisk.Tree(folder)
+        super().setUp()
         self.tree.disk("sda", 8000000, 65536)
         self.tree.disk("sdb", 1000, "", {"state/scheduling": "solid state", "state/model": 0})
         self.tree.partition("sda", "sda1", 0, 8000)
         self.clock = 100.0
-        for patch in self.tree.patches() + [
-                mock.patch.object(status.time, "sleep", self.sleep),
-                mock.patch.object(status.time, "monotonic", lambda: self.clock)]:
-            self.enterContext(patch)
+        self.patch(mock.patch.object(status.time, "sleep", self.sleep),
+                   mock.patch.object(status.time, "monotonic", lambda: self.clock))
 
     def sleep(self, seconds):
         """Time passes, and the task advances."""
