@@ -200,7 +200,7 @@ class One(Enable):
         """At boot the model fits no more: that is said, and the disk is served.
 
         Seen to fail: the error that ended it."""
-        self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0")
+        self.set_up()
         self.machine.write("sys/block/sda/device/rev", "0002\n")
         status, said = self.boot()
         self.assertEqual((status, self.scheduler()), (0, "freeblock"), said)

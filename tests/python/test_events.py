@@ -305,7 +305,7 @@ class Told(Case):
         self.machine.unload()
         os.unlink(os.path.join(self.machine.root, "etc/freeblock.conf"))
         before = self.tree()
-        self.assertEqual(self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0")[0], 0)
+        self.assertEqual(self.set_up()[0], 0)
         self.machine.write(KERNEL + "state/bad_blocks", "1\n")
         self.assertEqual(len(self.told()), 1)
         self.assertIn(events.TOLD, self.tree())
