@@ -294,7 +294,7 @@ class Told(Case):
 
     def test_spoiled(self):
         """Whatever is in the file, it counts as nothing told. Seen to fail: a RecursionError."""
-        for text in ("[" * 100000, "{", "[]", '{"x": 1}', "\xff", '{"%s": []}' % WWN):
+        for text in ("[" * 100000, "{", "[]", '{"x": 1}', "\xff"):
             self.machine.write(events.TOLD, text.encode("latin-1"))
             self.machine.write(KERNEL + "state/bad_blocks", "1\n")
             self.assertEqual([kind for kind, _ in self.told()], ["bad_blocks"], text[:20])
