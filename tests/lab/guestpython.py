@@ -107,7 +107,7 @@ def add(cpio, commands, modules, build):
     cpio.directory("lib/python3.11/lib-dynload")
     cpio.program(PYTHON)
     cpio.file("bin/freeblock", os.path.join(TOOLS, "freeblock"), 0o755)
-    if os.path.join(TOOLS, "python", "freeblock", "background.py") in found:
+    if os.path.join(TOOLS, "cli", "freeblock", "background.py") in found:
         cpio.file("bin/libfreeblock.so", _library(build), 0o755)
     if "setup" in commands:
         for name in sorted(os.listdir(os.path.join(TOOLS, "boot"))):
