@@ -17,7 +17,7 @@ HELPERS = (("tools/sim", "sim/freeblock-sim"), ("tools/sg", "sg/freeblock-sg"),
            ("tools/judge", "judge/freeblock-judge"),
            ("tools/model", "model/freeblock-model"),
            ("tools/probe", "extract/extract-probe"),
-           ("tools/tune", "tune/replay.so"), ("tools/lib", "lib/libfreeblock.so"),
+           ("tools/tune", "tune/replay.so"),
            ("tools/mechdisk/host", "mechdisk-host/mechdisk-host"))
 DATA = {"drives": ("tools/mechdisk/drives/*.fbdrive", "tools/mechdisk/drives/NOTICE"),
         "models": ("models/*.fbmodel",), "boot": ("tools/boot/*.in",)}

@@ -108,7 +108,7 @@ def add(cpio, commands, modules, build):
     cpio.program(PYTHON)
     cpio.file("bin/freeblock", os.path.join(TOOLS, "freeblock"), 0o755)
     if os.path.join(TOOLS, "cli", "freeblock", "background.py") in found:
-        cpio.file("bin/libfreeblock.so", _library(build), 0o755)
+        cpio.file("lib/x86_64-linux-gnu/libfreeblock.so.1", _library(build), 0o755)
     if "setup" in commands:
         for name in sorted(os.listdir(os.path.join(TOOLS, "boot"))):
             cpio.file("bin/cli/freeblock/data/boot/" + name,

@@ -14,18 +14,13 @@ import numpy as np
 
 import layouts
 from taptest import TOP
-from freeblock import fbdrive, sim, truth
+from freeblock import fbdrive, truth
 from bench import realdrive
-from bench.realdrive import Drive, Traits
+from bench.realdrive import Drive
 
 DRIVES = os.path.join(TOP, "tests", "drives")
 TENTH = Fraction(1, 10)
 NUMBERS = range(40)
-
-
-def bands(runs, surfaces):
-    """The runs by band; each has all surfaces once."""
-    return [runs[i:i + surfaces] for i in range(0, len(runs), surfaces)]
 
 
 class Drawn(unittest.TestCase):
@@ -65,35 +60,6 @@ class Drawn(unittest.TestCase):
         self.assertEqual(abs(kinds["sata"] - kinds["scsi"]) < 10, True)
         self.assertEqual([order for order in realdrive.ORDERS if not kinds[order]], [])
 
-    def test_traits(self):
-        """What is said of surfaces is so. Seen to fail: lengths of one surface for all; outward
-        runs that begin at their outermost track."""
-        base = {"tb": 1, "heads": 4, "tracks": 100, "lengths": False, "share": TENTH}
-        for name, wants in (
-                ("lengths", lambda runs: len({run[4] for run in runs}) > 1),
-                ("counts", lambda runs: len({run[3] for run in runs}) > 1),
-                ("skews", lambda runs: len({run[6] for run in runs}) > 1)):
-            for on in (False, True):
-                found = self.records(Drive("a", Traits(**{**base, name: on})))[1]["run"]
-                self.assertEqual(wants(found[:4]), on, name)
-        for on in (False, True):
-            found = self.records(Drive("a", Traits(**base | {"borders": on})))[1]["run"]
-            unlike = sum(len({run[4] for run in band}) > 1 for band in bands(found, 4))
-            self.assertEqual(unlike > 5, on)
-        for order, ways, surfaces in (
-                ("FF", ["in", "in", "in", "in"] * 2, "01230123"),
-                ("AF", ["in", "out", "in", "out"] * 2, "01230123"),
-                ("FA", ["in", "in", "in", "in"] * 2, "01233210"),
-                ("AA", ["in", "out", "in", "out", "out", "in", "out", "in"], "01233210")):
-            found = self.records(Drive("a", Traits(**base | {"order": order})))[1]["run"][:8]
-            self.assertEqual([run[2] for run in found], ways)
-            self.assertEqual("".join(run[0] for run in found), surfaces)
-            self.assertEqual([int(run[1]) // 100 for run in found], [0] * 4 + [1] * 4)
-        found = self.records(Drive("a", Traits(**base | {"order": "size", "lengths": True})))
-        for band in bands(found[1]["run"], 4):
-            lengths = [int(run[4]) for run in band]
-            self.assertEqual(lengths, sorted(lengths, reverse=True))
-
     def test_angles(self):
         """Each track starts where the one before it has passed, a skew later, and a constant more
         where the run changes: by the drive itself. Seen to fail: a repeat's angle without the
@@ -118,15 +84,6 @@ class Drawn(unittest.TestCase):
             self.assertGreater(len(late), 100)
             np.testing.assert_allclose(late, float(drive.change), atol=1e-9)
 
-    def test_slips(self):
-        """As many as wanted, or nearly; some of whole groups of tracks. Seen to fail: none."""
-        drive = Drive("a", Traits(tb=2, tracks=300, defects=200, groups=(263, 28), share=TENTH))
-        lists = self.records(drive)[1]
-        counts = [fbdrive.span(word)[1] for words in lists["slip"] for word in words[1:]]
-        self.assertTrue(200 <= len(counts) <= 700, len(counts))
-        long = [count // 2000 for count in counts if count > 20 * 2000]
-        self.assertEqual(len(long), 2)
-
 
 class Kept(unittest.TestCase):
     """tests/drives."""
@@ -150,16 +107,3 @@ class Kept(unittest.TestCase):
                                       capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertLess(os.path.getsize(path), 32768)
-
-    def test_free(self):
-        """The scheduler takes the true model of one and reads in the gaps. Seen to fail: seeks
-        that take a third of the time (65 requests/s, 2.7 MB/s)."""
-        path = os.path.join(DRIVES, "aa-115-54gb-190-slips.fbdrive")
-        with tempfile.TemporaryDirectory() as folder:
-            model = os.path.join(folder, "m.fbmodel")
-            with open(model, "wb") as file:
-                file.write(truth.model(path))
-            found = sim.simulate(drive=path, model=model, task="fresh", seconds="20",
-                                 preset="paper")
-        self.assertTrue(84 < found["requests_per_s"] < 100, found["requests_per_s"])
-        self.assertTrue(6 < found["free_mb_s"] < 10, found["free_mb_s"])

@@ -30,6 +30,7 @@ EVENTS, COVERAGE, PROBES = 0x100, 0x200, 0x400  # more of them
 NEAR, SEQUENTIAL, STAGGERED = 0, 1, 2           # order while the disk is idle
 UNCOVERED = 1                                   # flag of want()
 REST = 2 ** 64 - 1
+SONAME = "libfreeblock.so.1"
 NEW, RUNNING, PAUSED, FINISHED, STOPPED = range(5)      # state
 BLOCKS, CAUGHT_UP = 0, 1                        # type of a record
 OK, UNREADABLE, UNTRIED, UNVERIFIED = range(4)  # its status
@@ -73,7 +74,8 @@ FUNCTIONS = {
 @functools.lru_cache()
 def _library():
     """libfreeblock, by the names of its functions without their fb_."""
-    library = ctypes.CDLL(hosts.program("tools/lib", "lib", "libfreeblock.so"), use_errno=True)
+    library = ctypes.CDLL(hosts.program("tools/lib", "lib", "libfreeblock.so")
+                          if hosts.IN_TREE else SONAME, use_errno=True)
     kinds = {**LETTERS, "s": ctypes.c_void_p, "g": ctypes.POINTER(RawGeometry)}
     found = {}
     for name, letters in FUNCTIONS.items():
