@@ -11,7 +11,6 @@ import random
 import signal
 import struct
 import tempfile
-import unittest
 from unittest import mock
 
 import fakedisk
@@ -26,11 +25,11 @@ def subset(some, of):
     return scrub_state.contains(of, some)
 
 
-class Case(unittest.TestCase):
-    """With a folder and a state file of its own."""
+class Case(fakedisk.Case):
+    """With a state file of its own."""
 
     def setUp(self):
-        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        super().setUp()
         self.path = os.path.join(self.folder, "state", "disk.coverage")
 
     def load(self, raw):
@@ -357,16 +356,12 @@ class Commands(Case):
 
     def setUp(self):
         super().setUp()
-        tree = fakedisk.Tree(os.path.join(self.folder, "root"))
-        self.tree = tree
-        tree.disk("sda", 8000, 4096, {"id": "naa.5000"})
-        tree.partition("sda", "sda1", 804, 400)
+        self.tree.disk("sda", 8000, 4096, {"id": "naa.5000"})
+        self.tree.partition("sda", "sda1", 804, 400)
         self.kernel = Kernel(fbstate.Disk("sda"))
-        for patch in tree.patches() + [
-                mock.patch.object(scrub, "Port", lambda disk: self.kernel),
-                mock.patch.object(scrub, "SAVE_S", 0),
-                mock.patch.object(signal, "signal", self.catch)]:
-            self.enterContext(patch)
+        self.patch(mock.patch.object(scrub, "Port", lambda disk: self.kernel),
+                   mock.patch.object(scrub, "SAVE_S", 0),
+                   mock.patch.object(signal, "signal", self.catch))
 
     def catch(self, number, handler):
         """Handlers are called by the script, not by the system."""
@@ -700,60 +695,56 @@ class Commands(Case):
                                  r"or move it to where only root may change it\n\Z" % said)
 
 
-class Ports(unittest.TestCase):
+class Ports(fakedisk.Case):
     """The kernel's files themselves."""
 
     def test_files(self):
         """What is read and written."""
-        with tempfile.TemporaryDirectory() as folder:
-            tree = fakedisk.Tree(folder)
-            tree.disk("sda", 1001, 4096)
-            with contextlib.ExitStack() as stack:
-                for patch in tree.patches():
-                    stack.enter_context(patch)
-                port = scrub_port.Port(fbstate.Disk("sda"))
-                with self.assertRaisesRegex(ToolError, "this module has no scrubber"):
-                    port.state()
-                tree.values("sys/kernel/freeblock/sda", {
-                    "scrub": "paused", "scrub_stats/order": "staggered",
-                    "scrub_stats/regions": 4, "scrub_stats/segment_kib": 64,
-                    "scrub_stats/blocks_total": 126, "scrub_stats/passes": 2})
-                self.assertEqual(port.state(), "paused")
-                self.assertEqual(list(port.values().items()), [
-                    ("state", "paused"), ("order", "staggered=4 segment=64"),
-                    ("blocks_total", 126), ("passes", 2)])
-                self.assertEqual(port.identity(), {"id": "naa.sda", "sectors": 1001,
-                                                   "block_bytes": 4096, "blocks": 126})
-                was = port.identity()
-                self.assertIsNone(port.coverage(was))
-                path = os.path.join(folder, "sys/kernel/freeblock/sda/coverage")
-                # as tasks/job.c has it
-                head = struct.pack("<8sIIQQII88s", b"fbcover", 1, 8, 126, 1234, 3, 0, b"naa.sda")
-                self.assertEqual(len(head), 128)
-                with open(path, "wb") as file:
-                    file.write(head + bytes(16))
-                self.assertEqual(port.coverage(was), (1234, bytes(16)))
-                port.restore(was, scrub_port.Coverage(99, b"\1" * 16))
-                self.assertEqual(port.coverage(was), (99, b"\1" * 16))
-                for other in ({"id": "naa.x"}, {"blocks": 125}, {"block_bytes": 512}):
-                    self.assertIsNone(port.coverage({**was, **other}))
-                with open(path, "r+b") as file:
-                    file.write(b"x")
-                with self.assertRaisesRegex(ToolError, "coverage: of a version"):
-                    port.coverage(was)
-                self.assertTrue(port.find(was))
-                tree.disk("sda", 77, 4096, {"id": "naa.other"})
-                self.assertFalse(port.find(was))
-                tree.disk("sdb", 1001, 4096, {"id": "naa.sda"})
-                self.assertTrue(port.find(was))
-                self.assertEqual(port.disk.name, "sdb")
-                tree.disk("sdb", 1001, 8192, {"id": "naa.sda"})
-                with self.assertRaisesRegex(ToolError, "sdb has another block size now"):
-                    port.find(was)
-                tree.remove("sys/kernel/freeblock/sdb")
-                self.assertFalse(port.find(was))
-                port.disk = fbstate.Disk("sda")
-                port.command("stop")
-                self.assertEqual(fbstate.Disk("sda").read("scrub"), "stop")
-                tree.write("sys/kernel/freeblock/sda/granule_bytes", "")
-                self.assertIsNone(port.state())
+        tree = self.tree
+        tree.disk("sda", 1001, 4096)
+        port = scrub_port.Port(fbstate.Disk("sda"))
+        with self.assertRaisesRegex(ToolError, "this module has no scrubber"):
+            port.state()
+        tree.values("sys/kernel/freeblock/sda", {
+            "scrub": "paused", "scrub_stats/order": "staggered",
+            "scrub_stats/regions": 4, "scrub_stats/segment_kib": 64,
+            "scrub_stats/blocks_total": 126, "scrub_stats/passes": 2})
+        self.assertEqual(port.state(), "paused")
+        self.assertEqual(list(port.values().items()), [
+            ("state", "paused"), ("order", "staggered=4 segment=64"),
+            ("blocks_total", 126), ("passes", 2)])
+        self.assertEqual(port.identity(), {"id": "naa.sda", "sectors": 1001,
+                                           "block_bytes": 4096, "blocks": 126})
+        was = port.identity()
+        self.assertIsNone(port.coverage(was))
+        path = os.path.join(tree.root, "sys/kernel/freeblock/sda/coverage")
+        # as tasks/job.c has it
+        head = struct.pack("<8sIIQQII88s", b"fbcover", 1, 8, 126, 1234, 3, 0, b"naa.sda")
+        self.assertEqual(len(head), 128)
+        with open(path, "wb") as file:
+            file.write(head + bytes(16))
+        self.assertEqual(port.coverage(was), (1234, bytes(16)))
+        port.restore(was, scrub_port.Coverage(99, b"\1" * 16))
+        self.assertEqual(port.coverage(was), (99, b"\1" * 16))
+        for other in ({"id": "naa.x"}, {"blocks": 125}, {"block_bytes": 512}):
+            self.assertIsNone(port.coverage({**was, **other}))
+        with open(path, "r+b") as file:
+            file.write(b"x")
+        with self.assertRaisesRegex(ToolError, "coverage: of a version"):
+            port.coverage(was)
+        self.assertTrue(port.find(was))
+        tree.disk("sda", 77, 4096, {"id": "naa.other"})
+        self.assertFalse(port.find(was))
+        tree.disk("sdb", 1001, 4096, {"id": "naa.sda"})
+        self.assertTrue(port.find(was))
+        self.assertEqual(port.disk.name, "sdb")
+        tree.disk("sdb", 1001, 8192, {"id": "naa.sda"})
+        with self.assertRaisesRegex(ToolError, "sdb has another block size now"):
+            port.find(was)
+        tree.remove("sys/kernel/freeblock/sdb")
+        self.assertFalse(port.find(was))
+        port.disk = fbstate.Disk("sda")
+        port.command("stop")
+        self.assertEqual(fbstate.Disk("sda").read("scrub"), "stop")
+        tree.write("sys/kernel/freeblock/sda/granule_bytes", "")
+        self.assertIsNone(port.state())
