@@ -30,7 +30,7 @@ def build():
 def build_library():
     """libfreeblock, and the made-up module for LD_PRELOAD, whose path is returned."""
     os.makedirs(BUILD, exist_ok=True)
-    with open(os.path.join(BUILD, "lib.lock"), "w") as lock:
+    with open(os.path.join(BUILD, "tools-lib.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for folder, target in (("tests/unit/lib", "fake"), ("tools/lib", "all")):
             subprocess.run(["make", "-s", "--no-print-directory", "-C", os.path.join(TOP, folder),
