@@ -118,7 +118,7 @@ freeblock_on || die "no freeblock"
 echo mono > $T/trace_clock
 echo 1 > $T/events/block/block_rq_issue/enable
 echo 32768 > $T/buffer_size_kb
-expect_ok "a partition" fbread part "$D" 1 1003 16006
+expect_ok "a partition" addpart "$D" 1 1003 16006
 P=${D}1
 wait_for 10 [ -b "$P" ] || die "no $P"
 
