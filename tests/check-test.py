@@ -190,7 +190,7 @@ def test_ways():
                              stdout=subprocess.PIPE, check=True).stdout.splitlines()
               for word in ("check", "soak")]
     for name, is_in in (("lab t-life (stock, icount)", [True, False]),
-                        ("lab s-bad (stock, icount)", [False, True])):
+                        ("lab s-lift (stock, icount)", [False, True])):
         report("in make check, make soak: " + name, [name in names for names in listed] == is_in)
 
 
