@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Bad sectors that take the drive seconds each: a burst of them under a scrub, with a
-# foreground that reads good sectors only; then an idle disk. Blocks that take the drive 7 s each, one
-# behind the other; and a member of a RAID1.
+# foreground that reads good sectors only; then an idle disk. In make soak also blocks that take the
+# drive 7 s each, one behind the other; and a member of a RAID1.
 #
 # Expected: the foreground meets no error; the first failure of a burst is all that it
 # waits for, the surroundings are left alone while it goes on, and read when the disk is
@@ -9,7 +9,8 @@
 # recoveries in a row pause the scrub, which goes on when told to; a bad block under a scrub does not
 # fail a member of an array.
 #
-# lab: kernel=stock clock=icount smp=1 timeout=300
+# lab: kernel=stock clock=icount smp=1 timeout=200
+# lab: set=soak kernel=stock clock=icount smp=1 timeout=600
 
 . /lab/lib.sh
 . /lab/files/bad.sh
@@ -65,6 +66,8 @@ expect_ge "passing: it was met" "$(stats "$disk" free_errors)" 1
 expect_eq "passing: nothing is quarantined" "$(state "$disk" quarantine_zones)" 0
 expect_eq "passing: nothing is bad" "$(listed)" ""
 expect_eq "passing: all is verified" "$(job "$disk" scrub blocks_verified)" 512
+
+[ "${SET-}" = soak ] || done_testing
 
 # ---- 7 s each, many: tasks pause ----
 
