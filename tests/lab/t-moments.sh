@@ -5,7 +5,7 @@
 # paused, the module removed, the disk deleted. The foreground reads at random, and writes what it
 # reads back and compares. One event in two comes beside an error that waits for its command.
 #
-# It ends after EVENTS events and REQUESTS commands. make check has sixty events on the newest kernel,
+# It ends after EVENTS events and REQUESTS commands. make check has forty events on the newest kernel,
 # make soak a million commands on a drive of a millisecond a turn, some twenty minutes. Again:
 # tests/lab/lab --seed N tests/lab/t-moments.sh
 #
@@ -30,7 +30,7 @@ if [ "$LAB_CLOCK" = real ]; then
 	lines="timeout_ms 6000
 hw_queues 4"
 fi
-events=${EVENTS:-60} requests=${REQUESTS:-0}
+events=${EVENTS:-40} requests=${REQUESTS:-0}
 if [ "$SET" = soak ]; then
 	events=${EVENTS:-200} requests=${REQUESTS:-$million}
 fi
