@@ -12,8 +12,7 @@
 # Expected: no request is wrong, lost or stuck, but of a deleted disk; free reads go on after each
 # event, and no block comes twice or wrong; nothing is leaked.
 #
-# Seen to fail: fb_free_read_prepend() without RQF_MIXED_MERGE (the foreground meets an error); each
-# 300th request not entered into the pool (the foreground stands still).
+# Seen to fail: fb_free_read_prepend() without RQF_MIXED_MERGE (the foreground meets an error).
 #
 # lab-compile: fbread.c
 # lab: kernel=7.x clock=icount smp=1 timeout=400

@@ -13,7 +13,7 @@
 # ends compared that wrap at 64 bits.
 #
 # lab-compile: fbread.c
-# lab-python: select threading
+# lab-python: signal struct threading types
 # lab: kernel=stock clock=icount smp=1 timeout=300
 
 . /lab/lib.sh
@@ -209,8 +209,8 @@ for away in none mq-deadline none; do
 done
 wait $run
 expect_eq "other schedulers: all done" "$(kv /tmp/probes "done")" 400
-expect_fail "a call without a limit" sh -c "python3 /lab/files/fbcalls.py run $D 20000 1 0 1 0 >/dev/null &
-	sleep 0.5; kill -9 \$!; wait \$!"
+expect_fail "a call without a limit" sh -c "python3 /lab/files/fbcalls.py run $D 20000 1 0 100000 0 \
+	>/dev/null & sleep 1; kill -9 \$!; wait \$!"
 expect_ok "nothing is left of it" wait_for 10 no_tasks
 fbprobe waits "$D" > /tmp/waits 2>&1 &
 waits=$!

@@ -73,7 +73,7 @@ def op(number, size=0, directions=0):
     return directions << 30 | size << 16 | 0xfb << 8 | number
 
 
-def packed(kind, **values):
+def packed(kind, /, **values):
     """A structure of ours."""
     values.setdefault("size", SIZES[kind])
     return bytearray(STRUCTS[kind].pack(*(values.get(name, b"" if "s" in code else 0)
@@ -89,6 +89,11 @@ def unpacked(kind, data):
 def is_(name, got, want):
     """A line."""
     print("%s|%s|%s" % (name, got, want), flush=True)
+
+
+def name_of(error):
+    """As the module's documents have it: Linux has two names for one."""
+    return errno.errorcode[error.errno].replace("ENOTSUP", "EOPNOTSUPP")
 
 
 def sectors_of(path):
@@ -114,17 +119,17 @@ class Device:
         try:
             fcntl.ioctl(self.fd, number, data, *[True] * isinstance(data, bytearray))
         except OSError as error:
-            return errno.errorcode[error.errno]
+            return name_of(error)
         return "0"
 
-    def call(self, name, data=None, **values):
+    def call(self, name, data=None, /, **values):
         """(errno's name, the structure that came back)"""
         number, kind, directions = CALLS[name]
         if data is None:
             data = packed(kind, **values) if kind else 0
         return self.raw(op(number, SIZES.get(kind, 0), directions), data), data
 
-    def do(self, name, **values):
+    def do(self, name, /, **values):
         """What must work; the fields that came back."""
         said, data = self.call(name, **values)
         if said != "0":
@@ -135,7 +140,7 @@ class Device:
         """Of the last call that failed."""
         return unpacked("reason", self.call("reason")[1]).text.rstrip(b"\0").decode()
 
-    def says(self, want, name, call, data=None, **values):
+    def says(self, want, name, call, data=None, /, **values):
         """A line: how a call ends; what fails has a reason. The structure."""
         got, data = self.call(call, data, **values)
         why = self.reason() if got != "0" else ""
@@ -192,7 +197,7 @@ class Device:
         try:
             got = "0" if os.read(self.fd, n) is not None else ""
         except OSError as error:
-            got = errno.errorcode[error.errno]
+            got = name_of(error)
         is_(name, got, want)
 
     def drain(self, n=1 << 16):
@@ -203,7 +208,7 @@ class Device:
         return count, last
 
 
-def set_up(path, features=0, **values):
+def set_up(path, features=0, /, **values):
     """A task; its device and set-up."""
     dev = Device(features)
     bdev = os.open(path, os.O_RDONLY)
@@ -322,7 +327,7 @@ def bad_while_running(dev):
         dev.drain()
         is_("read: stopped", "0", "ECANCELED")
     except OSError as error:
-        is_("read: stopped", errno.errorcode[error.errno], "ECANCELED")
+        is_("read: stopped", name_of(error), "ECANCELED")
     dev.ranges("ESHUTDOWN", "add: stopped", "add", (0, 8))
     dev.says("ESHUTDOWN", "pause: stopped", "pause")
     is_("state: stopped", dev.progress().state, STOPPED)
@@ -356,9 +361,9 @@ def errors(path, partition):
 
 # ---- versions: what programs of the future may have, a field more ----
 
-def longer(dev, name, kind=None, **values):
+def longer(dev, name, /, **values):
     """A field more: 0 is as good as without, others are not."""
-    size = SIZES[kind or CALLS[name][1]]
+    size = SIZES[CALLS[name][1]]
     data = packed(CALLS[name][1], **{**values, "size": size + 8}) + bytes(8)
     data[size + 7] = 1
     dev.says("E2BIG", name + ": an unknown field is not 0", name, data)
@@ -464,12 +469,16 @@ def caught_up(dev, user_data):
 
 
 def interrupted(dev):
-    """A read() for which there is nothing; again and again: the first signal may be early."""
+    """A read() for which there is nothing. The first signals may be early, and Python reads on."""
     class Heard(Exception):
-        """A signal."""
+        """The third signal."""
+
+    heard = []
 
     def hear(*_):
-        raise Heard
+        heard.append(1)
+        if len(heard) == 3:
+            raise Heard
 
     signal.signal(signal.SIGALRM, hear)
     try:
@@ -649,7 +658,7 @@ class Prober(Device):
         os.close(bdev)
         self.do("start")
 
-    def probe(self, want, name, probes=((0,), (9,)), **values):
+    def probe(self, want, name, probes=((0,), (9,)), /, **values):
         """A line: how a call ends; the call, and its probes. probes: (first[, more fields])."""
         data = b"".join(packed("probe", size=0, **{"first": first, "count": 1, **dict(*more)})
                         for first, *more in probes)
@@ -737,7 +746,9 @@ def probes(path, partition):
     sectors, part = sectors_of(path), sectors_of(partition)
     Prober(path, 0).probe("EOPNOTSUPP", "not agreed on")
     dev = Device(PROBES)
-    dev.says("EBADFD", "not set up", "probe", probe_bytes=40, nprobes=1)
+    one = array.array("B", packed("probe", size=0, count=1))
+    dev.says("EBADFD", "not set up", "probe", probe_bytes=40, nprobes=1,
+             probes=one.buffer_info()[0])
     dev = Prober(path)
     bad_probes(dev, sectors)
     good_probes(dev, sectors)
