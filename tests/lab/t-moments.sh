@@ -15,6 +15,7 @@
 # Seen to fail: fb_free_read_prepend() without RQF_MIXED_MERGE (the foreground meets an error).
 #
 # lab-compile: fbread.c
+# lab-starves: memory
 # lab: kernel=7.x clock=icount smp=1 timeout=400
 # lab: set=soak kernel=stock clock=icount smp=1 timeout=6000
 # lab: set=soak kernel=debug clock=real smp=4 timeout=3000
@@ -153,9 +154,11 @@ cpu()
 	echo 1 > /sys/devices/system/cpu/cpu"$1"/online
 }
 
-# Linux 6.1 forgets a reference to a scheduler's module without memory: no switch meanwhile
+# Linux 6.1 forgets a reference to a scheduler's module without memory: no switch meanwhile. Of pages
+# only larger pieces: SLUB complains in the log about each single one that it lacks
 memory()
 {
+	[ ! -e /sys/kernel/debug/fail_page_alloc ] || echo 1 > /sys/kernel/debug/fail_page_alloc/min-order
 	fault "$1" "$2" 100 || return
 	sleep 0.5
 	fault "$1" 0 0
