@@ -307,7 +307,7 @@ expect_no_match "none came twice, wrong or for another" "$(cat /tmp/readers)" \
 expect_ge "commands served" $(($(drive_stat d commands) - begun)) "$requests"
 expect_eq "events behind which it did not go on" $stuck 0
 expect_ge "events" $happened "$events"
-note "refused: $(echo "$refused" | tr ' ' '\n' | sort -n | uniq -c | tr -s ' \n' ' ')"
+note "refused, how often and which: $(echo "$refused" | tr ' ' '\n' | grep . | sort -n | uniq -c | tr -s ' \n' ' ')"
 scan_stop "$disk"
 expect_within "back to none" 30 sched_set "$disk" none
 expect_within "unload freeblock" 30 unload_module freeblock
