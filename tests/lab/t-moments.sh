@@ -95,6 +95,12 @@ resume()
 	done
 }
 
+kill_readers()
+{
+	# shellcheck disable=SC2046
+	kill -9 $(pidof fbread)
+}
+
 readers_are_over()
 {
 	resume
@@ -183,7 +189,7 @@ without_tasks()
 
 	: > /tmp/hold
 	scan_stop "$disk"
-	pkill -9 fbread
+	kill_readers 2>/dev/null
 	wait_for 20 sh -c "! pidof fbread"
 	"$@"
 	status=$?
@@ -243,7 +249,7 @@ event()
 	11)	[ -e /sys/power/pm_test ] && draw 3 &&
 			fall_asleep "$(echo devices platform freezer | cut -d' ' -f$((random + 1)))" ;;
 	12)	models ;;
-	13)	pkill -9 fbread ;;
+	13)	kill_readers ;;
 	14)	echo "stop $(task_id)" > "$(fb "$disk")/tasks" ;;
 	15)	id=$(task_id)
 		echo "pause $id" > "$(fb "$disk")/tasks" && sleep 0.3 &&
@@ -299,7 +305,7 @@ wait $fio
 expect_eq "no error reaches the foreground, and no wrong byte" \
 	"$(awk -F';' '/^3;/ { n++; s += $5 } END { print n + 0, s + 0 }' /tmp/load)" "2 0"
 # blocks in doubt wait for ten minutes
-wait_for 20 readers_are_over || pkill fbread
+wait_for 20 readers_are_over || kill_readers
 expect_ok "readers end" wait_for 60 readers_are_over
 expect_match "readers got their blocks" "$(cat /tmp/readers)" '^end 0'
 expect_no_match "none came twice, wrong or for another" "$(cat /tmp/readers)" \
