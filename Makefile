@@ -74,6 +74,7 @@ help:
 	@echo '                   PART=lab|kernels|controllers|races|newest|fuzz|extract runs one of them'
 	@echo 'make moments       a thousand hard moments: build/lab/t-moments/result.json'
 	@echo '                   EVENTS= SEED= KERNEL=stock|debug restrict or vary it'
+	@echo 'make arm64         module, library and programs compiled for arm64: build/arm64'
 	@echo 'make deb           Debian packages of module, tools and documents: build/deb'
 	@echo 'make rpm           the same for distributions with RPM: build/rpm/RPMS'
 	@echo 'make kmod KVER=     a module for hosts without a compiler; KEY= CERT= sign it: build/kmod'
@@ -318,6 +319,10 @@ kmod:
 	$(if $(KEY)$(CERT),$(if $(and $(KEY),$(CERT)),,$(error KEY= and CERT= come together)))
 	@tools/build/setup --modules
 	@tools/build/make-kmod '$(BUILD)' '$(KVER)' $(if $(KEY),'$(KEY)' '$(CERT)')
+
+.PHONY: arm64
+arm64: setup
+	@tools/build/make-arm64 '$(BUILD)'
 
 .PHONY: deb
 deb: setup
