@@ -31,7 +31,7 @@ members()
 	for i in $(seq "$1"); do
 		nr=$((${nr:-0} + 1))
 		disk=$(drive_new r$nr tiny.fbdrive "serial MDR$nr
-heal_on_write on") || exit 1
+") || exit 1
 		sched_set "$disk" freeblock || die "no freeblock"
 		be_eager "$disk"
 		disks="$disks $disk"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""repair: let md rewrite the bad blocks that a scrub has found, from the other members of the array.
-"""
+"""repair: let md rewrite the bad blocks that a scrub has found, from other members of the array."""
 
 import json
+import os
 import sys
 
 from . import ToolError, UsageError, fbstate
@@ -22,11 +22,10 @@ def add_parser(subparsers):
     """Add `repair`."""
     parser = subparsers.add_parser(
         "repair", help="let md rewrite bad blocks from an array's redundancy",
-        description="For each bad block that a scrub has found on a disk, let the md array that the "
-        "disk belongs to check a small window around it (md's check, never its repair). md rewrites "
-        "sectors that it cannot read, and only counts sectors that differ. freeblock itself writes "
-        "nothing to a disk. An array that is degraded, busy, or has another bad sector there is "
-        "left alone.")
+        description="Let the md array of a disk check a small window around each bad block that a "
+        "scrub has found. This is md's check, never its repair. md rewrites sectors that it cannot "
+        "read, and only counts sectors that differ. freeblock itself writes nothing to a disk. An "
+        "array that is degraded, busy, or has another bad sector there is left alone.")
     parser.add_argument("disk", metavar="DISK", help="sdX, as root")
     parser.add_argument("--dry-run", action="store_true", help="change nothing")
     parser.add_argument("--yes", action="store_true", help="do not ask first")
@@ -65,8 +64,7 @@ def repair(name, window, dry):
 
 def run(args):
     """All bad blocks on record."""
-    disk = fbstate.Disk(args.disk[len("/dev/"):] if args.disk.startswith("/dev/") else args.disk)
-    disk.is_there()
+    disk = fbstate.Disk(os.path.basename(fbstate.need_device(args.disk)))
     who = store.disk_of(disk.name)
     if not names.is_known(who):
         raise ToolError("%s has no serial number: no bad blocks are on record" % disk.name)

@@ -4,8 +4,8 @@ its check (never its repair) of a small window, md/sync_min to md/sync_max. Noth
 disk from here.
 
 md rewrites what it cannot read during a check, and only counts what differs. The two files are in a
-journal before they are changed, and are put back by whoever finds it: the end of the check, the next
-one, or `freeblock restore`. md forgets them at a boot.
+journal before they are changed. The end of the check puts them back; after a kill the next check or
+`freeblock restore` does. md forgets them at a boot.
 """
 
 import collections
@@ -14,7 +14,7 @@ import mmap
 import os
 import time
 
-from .. import ToolError, fbstate
+from .. import ToolError, fbstate, openers
 from ..extraction import identity as names
 from ..extraction import journal, store
 from . import badblocks, lock
@@ -114,7 +114,8 @@ def _bad_there(window, member):
     """Whether md or a scrub of ours has found a bad sector of another member in the window."""
     offset = fbstate.count(_said(window.array, "dev-" + member, "offset"))
     begin, end = window.first + offset, window.last + offset
-    known = [tuple(map(int, line.split()[:2])) for file in ("bad_blocks", "unacknowledged_bad_blocks")
+    known = [tuple(map(int, line.split()[:2]))
+             for file in ("bad_blocks", "unacknowledged_bad_blocks")
              for line in _said(window.array, "dev-" + member, file).splitlines()]
     disk, start = _disk_of(member)
     who = store.disk_of(disk)
@@ -175,7 +176,7 @@ def put_back_all():
 
 def _forget(array):
     os.unlink(_book(array))
-    journal.sync_directory(fbstate.path(FOLDER))
+    openers.sync_directory(fbstate.path(FOLDER))
     with contextlib.suppress(OSError):
         os.rmdir(fbstate.path(FOLDER))
 
@@ -217,7 +218,7 @@ def check(window):
     beside a busy foreground. A ToolError: it was refused, or did not end."""
     array = window.array
     with _held(array):
-        journal.make_directory(fbstate.path(FOLDER))
+        openers.make_directory(fbstate.path(FOLDER))
         left = journal.read_sealed(_book(array), FORMAT)
         if left:
             _put_back(array, left)
