@@ -418,6 +418,16 @@ int dm_run_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_run *run
 	return 0;
 }
 
+u32 dm_cylinder_spt(const struct disk_model *dm, u32 cyl)
+{
+	return dm->zone[dm_zone_of_cyl(dm, cyl)].spt;
+}
+
+u32 dm_track_spt(const struct disk_model *dm, const struct dm_place *p)
+{
+	return dm_spt(&dm->zone[dm_zone_of_cyl(dm, p->cyl)], p->head);
+}
+
 u32 dm_tracks(const struct disk_model *dm)
 {
 	return dm->info.cylinders * dm->info.heads;

@@ -169,7 +169,7 @@ static void fb_completion_learn(const struct fb_completion *l, struct fb_complet
 				u64 now_ns, struct fb_completion_result *r)
 {
 	/* here, not when it is sent: nothing is learnt from idle reads, and those that are lost */
-	fb_conservatism_predict(&c->leg, l->dm, &c->from, c->lbn, c->nsect, &c->acc);
+	fb_conservatism_predict(&c->leg, l->dm, &c->from, c->nsect, &c->acc);
 	c->leg.cause = c->cause;
 	c->leg.late_ns = r->late_ns;
 	if (l->margin)

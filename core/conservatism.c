@@ -219,21 +219,15 @@ static void fb_conservatism_charge(struct fb_conservatism *m, const struct fb_co
 }
 
 void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_model *dm,
-			     const struct dm_place *from, u64 lbn, u32 nsect,
-			     const struct dm_access *acc)
+			     const struct dm_place *from, u32 nsect, const struct dm_access *acc)
 {
 	u64 transfer_ns = acc->total_ns - acc->seek_ns - acc->latency_ns;
-	struct dm_place to;
-	struct dm_track t;
+	u64 turn_ns = dm_period_ns(dm) * (nsect + 2ULL);
 
-	leg->simple = false;
-	leg->dist = 0;
 	leg->slack_ns = acc->latency_ns;
-	if (dm_place_of(dm, lbn, &to) || dm_track_of(dm, lbn, &t))
-		return;
-	leg->dist = dm_apart(&to, from);
+	leg->dist = dm_apart(&acc->end, from);
 	/* another track adds a switch, landing within it most of a turn, slips a sector or two */
-	leg->simple = transfer_ns < (nsect + 2ULL) * dm_angle_to_ns(dm, t.sector_angle);
+	leg->simple = transfer_ns * dm_track_spt(dm, &acc->end) < turn_ns;
 }
 
 void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,

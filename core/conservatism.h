@@ -89,8 +89,7 @@ void fb_conservatism_init(struct fb_conservatism *m, const struct disk_model *dm
 
 /* Fill in @dist, @slack_ns and @simple of the leg of a command. @acc: its access from @from. */
 void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_model *dm,
-			     const struct dm_place *from, u64 lbn, u32 nsect,
-			     const struct dm_access *acc);
+			     const struct dm_place *from, u32 nsect, const struct dm_access *acc);
 
 static inline enum fb_conservatism_kind fb_conservatism_kind(u32 cyls)
 {

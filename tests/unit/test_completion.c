@@ -176,7 +176,7 @@ static void test_leg(void **state)
 		report_ns = send(&rig, &c, FB_CAUSE_PLAIN, 0);
 		assert_int_equal(c.leg.slack_ns, 0);
 		fb_completion_judge(&rig.learners, &c, report_ns, &out);
-		fb_conservatism_predict(&leg, rig.dm, &from, c.lbn, c.nsect, &c.acc);
+		fb_conservatism_predict(&leg, rig.dm, &from, c.nsect, &c.acc);
 		assert_int_equal(c.leg.dist, leg.dist);
 		assert_int_equal(c.leg.slack_ns, leg.slack_ns);
 		assert_int_equal(c.leg.simple, leg.simple);
