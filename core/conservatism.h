@@ -12,6 +12,9 @@
 #include "disk_model.h"
 
 #define FB_PRICE_ONE 256	/* prices of a lost turn: the mean value of a gap */
+#define FB_PRICE_MOST (256 * FB_PRICE_ONE)
+/* a window changes a price by such a part of the deviation, so that chance hardly moves it */
+#define FB_PRICE_GAIN 16
 #define FB_PRICE_WINDOW_NS (8ULL * NSEC_PER_SEC)	/* over which what they cost is measured */
 #define FB_VALUE_GAPS 256	/* gaps that means are taken over: two seconds of a busy disk */
 

@@ -15,7 +15,7 @@
 #define FB_SEARCH_STRIDES 4
 
 /* cylinders after which an arm checks whether all its further ones are too far */
-#define FB_SEARCH_HORIZON 32
+#define FB_SEARCH_HORIZON (FB_SEARCH_STRIDE * FB_SEARCH_STRIDES)
 
 /* ---- granules ---- */
 
