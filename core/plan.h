@@ -11,7 +11,7 @@
 #include "core/conservatism.h"
 
 #define FB_PLAN_PIECES 4	/* most pieces of a plan: more gain nothing */
-#define FB_HOP_STEPS 16		/* recommended fb_limits.hop_steps: with twice as many nothing is gained */
+#define FB_HOP_STEPS 32		/* recommended fb_limits.hop_steps */
 /*
  * The longest read holds 1.5 of the drive's longest tracks, the most that one gap can yield; not
  * below 256 KiB (the papers' drives), nor above 1280, the default max_sectors_kb. Sectors.
