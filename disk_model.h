@@ -57,7 +57,7 @@ struct dm_info {
 	u64 mapped;	/* ... and how many LBNs lie in zones that are mapped */
 };
 
-#define DM_TURN (1ULL << 32)	/* a whole turn, where less is an angle */
+#define DM_TURN BIT_ULL(32)	/* a whole turn, where less is an angle */
 
 /* The head over one spot of one track, of the model it is used with; queries do not check it. */
 struct dm_place {

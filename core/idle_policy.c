@@ -11,7 +11,7 @@
  */
 #define FB_IDLE_POLICY_LONG_NS (2 * FB_IDLE_TURN_NS)
 #define FB_IDLE_POLICY_LONGER 2
-#define FB_IDLE_POLICY_LENGTHS 1024	/* intervals, and busy periods, after which they count half */
+#define FB_IDLE_POLICY_LENGTHS 1024	/* intervals and busy periods that count */
 
 /* the threshold is a part of a turn, and doubles with each part too little that is saved up */
 #define FB_IDLE_POLICY_WAIT_OF 8
@@ -101,7 +101,8 @@ static s64 fb_idle_policy_spare_ns(const struct fb_idle_policy *w)
 	rest_ns = fb_idle_times_rest_ns(&w->times, class);
 	/* of what was never tried nothing is known but that it is longer */
 	if (!rest_ns)
-		rest_ns = (FB_IDLE_TURN_NS + div_u64((u64)w->sectors * w->sector_ps, FB_PS_PER_NS)) / 2;
+		rest_ns = (FB_IDLE_TURN_NS +
+			   div_u64((u64)w->sectors * w->sector_ps, FB_PS_PER_NS)) / 2;
 	/* what each request of a busy period behind idle reads waits on the mean */
 	need = max_t(u64, rest_ns * fb_idle_account_ratio(&w->account) / FB_IDLE_ACCOUNT_ONE, 1);
 	need *= max(w->longest, 1U);

@@ -7,7 +7,8 @@
 
 #define FB_QUARANTINE_LISTED 512	/* bad blocks that are listed; all are counted */
 #define FB_QUARANTINE_ZONES 32		/* most quarantined ranges */
-#define FB_QUARANTINE_DOUBTS FB_QUARANTINE_ZONES	/* most ranges in doubt; the oldest are forgotten */
+/* most ranges in doubt; the oldest are forgotten */
+#define FB_QUARANTINE_DOUBTS FB_QUARANTINE_ZONES
 
 #define FB_QUARANTINE_KIB 1024	/* quarantine on each side: at least the neighbouring tracks */
 #define FB_QUARANTINE_SLOW_S 60		/* pause after a slow recovery, s */

@@ -170,7 +170,8 @@ static void fb_seek_fit_follow(struct fb_seek_fit *c, const struct fb_seek_fit_t
 	s64 innovation = (t->late ? FB_ONE : 0) - (s64)t->chance, by;
 
 	/* the trial's information relative to the prior: var * noise * slope^2, 16 binary places */
-	info = div_u64(mul_u64_u64_shr(c->var, t->slope * t->slope, 2 * FB_SEEK_FIT_SLOPE_SHIFT), FB_PPM);
+	info = mul_u64_u64_shr(c->var, t->slope * t->slope, 2 * FB_SEEK_FIT_SLOPE_SHIFT);
+	info = div_u64(info, FB_PPM);
 	info = div_u64(info * noise, FB_PPM);
 	reduction = div64_u64(info << FB_ONE_SHIFT, FB_ONE + info);
 	/* var * slope / (1 + info) * innovation */
