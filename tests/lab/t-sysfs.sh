@@ -191,14 +191,6 @@ sched_set "$disk" freeblock
 # ---- tunables that are words ----
 
 expect_eq "policy" "$(iosched "$disk" policy)" auto
-for words in none source dest several source+dest source+several source+dest+several auto; do
-	iosched "$disk" lift $words
-	expect_eq "lift $words" "$(iosched "$disk" lift)" $words
-done
-for words in "source several" source+ +dest source,dest source+auto "none+dest" ""; do
-	expect_fail "lift '$words'" iosched "$disk" lift "$words"
-done
-expect_eq "lift is what it was" "$(iosched "$disk" lift)" auto
 
 # ---- settings ----
 
