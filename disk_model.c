@@ -418,6 +418,16 @@ int dm_run_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_run *run
 	return 0;
 }
 
+u32 dm_cylinder_spt(const struct disk_model *dm, u32 cyl)
+{
+	return dm->zone[dm_zone_of_cyl(dm, cyl)].spt;
+}
+
+u32 dm_track_spt(const struct disk_model *dm, const struct dm_place *p)
+{
+	return dm_spt(&dm->zone[dm_zone_of_cyl(dm, p->cyl)], p->head);
+}
+
 u32 dm_tracks(const struct disk_model *dm)
 {
 	return dm->info.cylinders * dm->info.heads;
@@ -514,7 +524,7 @@ void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	if (!t->nsect || z->unmapped)
 		return;
 	/* Two turns hold every sector; numbering goes on beyond the end of the first turn. */
-	span = min_t(u64, span, 1ULL << 33);
+	span = min_t(u64, span, 2 * DM_TURN);
 	/* the first that begins at off or later: floor(s * 2^32 / spt) >= off */
 	first = ((u64)off * spt + U32_MAX) >> 32;
 	/* the last that begins at off + span or earlier; the one before it ends there */
@@ -633,9 +643,9 @@ static void dm_trip_extent(struct dm_trip *trip, const struct dm_track *t, u32 s
 	u32 start = dm_sector_angle(t->sector, s);
 
 	if (dm->info.zero_latency && dm_lands_inside(t, land, s, e, &start))
-		span = 1ULL << 32;
+		span = DM_TURN;
 	else
-		span = (e == t->spt ? 1ULL << 32 : dm_sector_angle(t->sector, e)) - start;
+		span = (e == t->spt ? DM_TURN : dm_sector_angle(t->sector, e)) - start;
 	wait = dm_angle_to_ns(dm, start - land);
 	if (trip->first) {
 		a->seek_ns = seek;

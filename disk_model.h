@@ -57,6 +57,8 @@ struct dm_info {
 	u64 mapped;	/* ... and how many LBNs lie in zones that are mapped */
 };
 
+#define DM_TURN BIT_ULL(32)	/* a whole turn, where less is an angle */
+
 /* The head over one spot of one track, of the model it is used with; queries do not check it. */
 struct dm_place {
 	u32 cyl;
@@ -185,6 +187,10 @@ void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
 /* Find a track by its number. 0 or -ERANGE. */
 int dm_track_by_index(const struct disk_model *dm, u32 index, struct dm_track *t);
+/* Sectors on the longest track of a cylinder that the disk has. */
+u32 dm_cylinder_spt(const struct disk_model *dm, u32 cyl);
+/* Sectors on the track at a place that the disk has. */
+u32 dm_track_spt(const struct disk_model *dm, const struct dm_place *p);
 /* Cylinders * heads: tracks without LBNs are included. */
 u32 dm_tracks(const struct disk_model *dm);
 /* Find which tracks of a surface follow each other in LBN order. 0 or -ERANGE. */

@@ -8,8 +8,8 @@
  */
 #define FB_ORDERS_MEASURE 32
 #define FB_ORDERS_SHIFT 4
-#define FB_ORDERS_ENTER (FB_ONE / 8 * 7)
-#define FB_ORDERS_LEAVE (FB_ONE / 4 * 3)
+#define FB_ORDERS_ENTER (FB_ONE - FB_ORDERS_RANDOM)
+#define FB_ORDERS_LEAVE (FB_ONE - FB_ONE / 4)
 #define FB_ORDERS_STREAM_NS NSEC_PER_SEC
 /* it is random while no more than 1 of 8 do, alone or not */
 #define FB_ORDERS_RANDOM (FB_ONE / 8)

@@ -31,7 +31,9 @@ static u64 fb_power_timer_ns(const struct fb_power *p)
 /* Its timer restarts with the last read; half of it more for what is slow to look. */
 static u64 fb_power_rest_ns(const struct fb_power *p)
 {
-	return fb_power_timer_ns(p) * 3 / 2 << p->rests;
+	u64 timer_ns = fb_power_timer_ns(p);
+
+	return (timer_ns + timer_ns / 2) << p->rests;
 }
 
 static bool fb_power_is_resting(const struct fb_power *p, u64 now)
