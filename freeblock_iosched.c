@@ -11,7 +11,6 @@
 #include <trace/events/block.h>
 
 #include "sched/sched.h"
-#include "disk/trace_events.h"
 
 static const u64 fb_iosched_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
 static const u64 fb_iosched_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */

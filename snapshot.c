@@ -173,7 +173,6 @@ static struct fb_snapshot *fb_snapshot_take(struct fb_disk *disk)
 enum fb_snapshot_kind {
 	FB_SNAPSHOT_U64,
 	FB_SNAPSHOT_US,		/* a u64, nanoseconds, shown as microseconds */
-	FB_SNAPSHOT_S_US,	/* the same of an s64 */
 	FB_SNAPSHOT_TEXT,	/* a pointer to one */
 	FB_SNAPSHOT_CHARS,	/* one in place */
 };
@@ -258,13 +257,10 @@ static const struct fb_snapshot_row fb_snapshot_rows[] = {
 	FB_SNAPSHOT("stats/verifies", U64, stats.verifies),
 	FB_SNAPSHOT("stats/fuas", U64, stats.fuas),
 	FB_SNAPSHOT("stats/unproven", U64, stats.unproven),
-	FB_SNAPSHOT("stats/searches", U64, stats.searches),
 	FB_SNAPSHOT("stats/search_ns", U64, stats.search_ns),
 	FB_SNAPSHOT("stats/choices", U64, stats.engine.choices),
 	FB_SNAPSHOT("stats/choice_ns", U64, stats.engine.choice_ns),
 	FB_SNAPSHOT("stats/choice_max_ns", U64, stats.engine.choice_max_ns),
-	FB_SNAPSHOT("stats/order_took_us", S_US, stats.engine.order.took_ns),
-	FB_SNAPSHOT("stats/order_us", S_US, stats.engine.order.later_ns),
 	FB_SNAPSHOT("stats/background_sent", U64, stats.others),
 	FB_SNAPSHOT("stats/background_idle", U64, stats.others_idle),
 	FB_SNAPSHOT("stats/background_expired", U64, stats.others_expired),
@@ -290,17 +286,13 @@ static bool fb_snapshot_lacks(const struct fb_snapshot *s, const struct fb_snaps
 static const char *fb_snapshot_text(struct fb_snapshot *s, const struct fb_snapshot_row *row)
 {
 	const void *field = (const void *)s + row->offset;
-	u32 unit = row->kind == FB_SNAPSHOT_US || row->kind == FB_SNAPSHOT_S_US ?
-		   NSEC_PER_USEC : 1;
+	u32 unit = row->kind == FB_SNAPSHOT_US ? NSEC_PER_USEC : 1;
 
 	if (row->kind == FB_SNAPSHOT_CHARS)
 		return field;
 	if (row->kind == FB_SNAPSHOT_TEXT)
 		return *(const char *const *)field;
-	if (row->kind == FB_SNAPSHOT_S_US)
-		snprintf(s->line, sizeof(s->line), "%lld", div_s64(*(const s64 *)field, unit));
-	else
-		snprintf(s->line, sizeof(s->line), "%llu", div_u64(*(const u64 *)field, unit));
+	snprintf(s->line, sizeof(s->line), "%llu", div_u64(*(const u64 *)field, unit));
 	return s->line;
 }
 

@@ -265,16 +265,11 @@ static void fb_coverage_add_uncovered(struct fb_coverage_walk *walk, u64 first, 
 static void fb_coverage_add_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct fb_coverage_walk *walk = ctx;
-	const struct fb_op *op = walk->op;
-	unsigned long b = first - op->base, e, end = b + n;
 
-	if (op->uncovered && walk->task->coverage)
+	if (walk->op->uncovered && walk->task->coverage)
 		fb_coverage_add_uncovered(walk, first, first + n, group);
-	else if (!op->masked)
-		fb_coverage_add_some(walk, first, first + n, group);
 	else
-		for_each_set_bitrange_from(b, e, op->bits, end)
-			fb_coverage_add_some(walk, op->base + b, op->base + e, group);
+		fb_coverage_add_some(walk, first, first + n, group);
 	if (walk->task->active && fb_coverage_is_joint(walk->cov))
 		fb_coverage_join_run(walk, first, n, group);
 }
@@ -390,7 +385,7 @@ static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *tas
 	if (--task->ntodo == FREEBLOCK_RANGES - FREEBLOCK_RANGES_MAX)
 		fb_delivery_raise(task, FREEBLOCK_EVENT_ROOM);
 	spin_unlock_irq(&cov->disk->lock);
-	fb_delivery_free_op(op);
+	kfree(op);
 	return n;
 }
 

@@ -9,8 +9,6 @@
 #include <scsi/scsi_device.h>
 
 #include "disk/disk.h"
-#define CREATE_TRACE_POINTS	/* they are defined here */
-#include "disk/trace_events.h"
 
 static struct workqueue_struct *fb_delivery_wq;
 
@@ -421,10 +419,8 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 		return false;
 	}
 	verdict = fb_quarantine_ended(&disk->quarantine, &read, ktime_get_ns());
-	if (verdict & FB_QUARANTINE_KNOWN) {
+	if (verdict & FB_QUARANTINE_KNOWN)
 		fb_verify_is_bad(disk, lbn);
-		trace_freeblock_bad(disk, lbn, granule, read.took_ns);
-	}
 	spin_unlock_irq(&disk->lock);
 	if (!(verdict & ~FB_QUARANTINE_KNOWN))
 		return verdict;
@@ -444,20 +440,13 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 
 /* ---- the end ---- */
 
-/* Free a change that is in no list. May sleep. */
-void fb_delivery_free_op(struct fb_op *op)
-{
-	fb_memory_uncharge(&op->bytes, op->bytes);
-	kvfree(op);
-}
-
-/* Free a list of changes. */
+/* Free a list of changes. May sleep. */
 void fb_delivery_free_ops(struct list_head *ops)
 {
 	struct fb_op *op, *next;
 
 	list_for_each_entry_safe(op, next, ops, node)
-		fb_delivery_free_op(op);
+		kfree(op);
 	INIT_LIST_HEAD(ops);
 }
 

@@ -79,10 +79,6 @@ struct fb_op {
 	u64 added_ns;	/* when it was requested; reads sent earlier do not serve it */
 	bool uncovered;			/* only granules that freeblock_task.coverage lacks count */
 	bool initial;	/* requested before the start: what the coverage has was done before */
-	bool masked;			/* only granules with their bit set in @bits count */
-	u64 bytes;			/* memory charged for @bits */
-	u64 base;			/* the granule that the first bit of @bits stands for */
-	unsigned long bits[];
 };
 
 /* Probes that a consumer waits for; see disk/probe.c; all [L] */
@@ -518,7 +514,6 @@ void fb_delivery_raise(struct freeblock_task *task, u32 events);
 void fb_delivery_sweep(struct freeblock_task *task);
 void fb_delivery_catch_up(struct freeblock_task *task);
 void fb_delivery_try_end(struct freeblock_task *task);
-void fb_delivery_free_op(struct fb_op *op);
 void fb_delivery_free_ops(struct list_head *ops);
 int fb_delivery_start(struct freeblock_task *task);
 void fb_delivery_stop(struct freeblock_task *task);
@@ -625,8 +620,7 @@ struct fb_stats {
 	u64 fuas;			/* of @reads: sent as READ with FUA */
 	u64 unproven;			/* withheld: may not have come from the medium */
 	u64 guard_trips;		/* times the guard stopped free reads */
-	u64 searches;
-	u64 search_ns;
+	u64 search_ns;			/* CPU time of all searches */
 };
 
 /* ---- the disk ---- */

@@ -7,7 +7,6 @@
 #include <linux/kthread.h>
 
 #include "disk/disk.h"
-#include "disk/trace_events.h"
 
 /*
  * How long a carrier is held without foreground work: less has a quarter of them return unused.
@@ -23,11 +22,9 @@
 
 static bool fb_reader_publish(struct fb_disk *disk, const struct fb_plan *plan, u32 gen)
 {
-	scoped_guard(spinlock_irq, &disk->lock) {
+	scoped_guard(spinlock_irq, &disk->lock)
 		if (!fb_gap_publish(&disk->mail, plan, gen))
 			return false;
-		trace_freeblock_plan(disk, plan);
-	}
 	if (plan->kind != FB_PLAN_PREPEND)
 		fb_free_read_enter(disk, NULL);
 	return true;
@@ -97,7 +94,6 @@ static bool fb_reader_count(struct fb_disk *disk, u64 ns)
 	guard(spinlock_irq)(&disk->lock);
 	more = disk->mail.asked && !disk->reads.due;
 	disk->mail.spent_ns += ns;
-	disk->stats.searches++;
 	disk->stats.search_ns += ns;
 	return more;
 }

@@ -166,10 +166,6 @@ int freeblock_task_add(struct freeblock_task *task, const struct freeblock_range
 #define FREEBLOCK_RANGES 4096		/* at most, waiting to be entered */
 #define FREEBLOCK_RANGES_MAX 1024	/* at most, in one call */
 
-/* The same of the blocks with a set bit; the first bit is @first's, and @bits is copied. */
-int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsigned long *bits,
-			    u64 n);
-
 /*
  * Remove ranges from what is wanted, and from freeblock_progress.total. Blocks in flight are still
  * delivered, once. Arguments and errors are those of freeblock_task_add(), without user_data.

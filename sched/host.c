@@ -3,8 +3,9 @@
 #include <linux/blk-integrity.h>
 #include <linux/slab.h>
 
-#include "disk/trace_events.h"
 #include "sched/sched.h"
+#define CREATE_TRACE_POINTS	/* they are defined here */
+#include "disk/trace_events.h"
 
 static const u64 fb_host_wake_ns = 100 * NSEC_PER_USEC;	/* the timer's, and kblockd's: at first */
 

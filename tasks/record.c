@@ -17,20 +17,17 @@ u32 fb_record_next(const struct fb_record_ring *ring, size_t size, struct freebl
 
 	*record = (struct freeblock_record) {
 		.header_bytes = sizeof(*record),
-		.type = ring->slot[i].type,
+		.type = FREEBLOCK_RECORD_BLOCKS,
 		.status = ring->slot[i].status,
+		.first = ring->slot[i].first,
+		.user_data = ring->slot[i].user_data,
 	};
-	if (record->type != FREEBLOCK_RECORD_BLOCKS)
-		return sizeof(*record) <= size;
-	record->first = ring->slot[i].first;
-	record->user_data = ring->slot[i].user_data;
 	for (n = 0; n < ring->filled; n++) {
 		const struct fb_record_slot *slot = &ring->slot[i];
 		size_t bytes = fb_record_bytes(slot, ring->has_data);
 
 		/* without data a record could exceed its 32-bit count of sectors */
-		if (slot->type != FREEBLOCK_RECORD_BLOCKS || slot->status != record->status ||
-		    slot->user_data != record->user_data ||
+		if (slot->status != record->status || slot->user_data != record->user_data ||
 		    slot->first != record->first + record->sectors ||
 		    slot->sectors > U32_MAX - record->sectors ||
 		    sizeof(*record) + record->data_bytes + bytes > size)

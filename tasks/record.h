@@ -6,13 +6,12 @@
 #include "include/fb_shim.h"
 #include "include/uapi/freeblock.h"
 
-/* A block, or an event, that waits to be read */
+/* A block that waits to be read */
 struct fb_record_slot {
 	u64 first;			/* its first sector, from the start of the block device */
-	u64 user_data;	/* as in struct freeblock_record; of an event: fb_user_queue.adds */
-	u32 sectors;			/* its length; 0: an event */
-	u16 type;			/* FREEBLOCK_RECORD_BLOCKS or the event's */
-	u16 status;			/* FREEBLOCK_STATUS_OK and others */
+	u64 user_data;			/* as in struct freeblock_record */
+	u32 sectors;			/* its length */
+	u32 status;			/* FREEBLOCK_STATUS_OK and others */
 };
 
 /* Ring of blocks that wait */

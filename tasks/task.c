@@ -196,7 +196,7 @@ static int fb_task_make_ops(struct freeblock_task *task, enum fb_op_kind kind, b
 	struct fb_op *op;
 
 	for (i = 0; i < n; i++) {
-		op = kvzalloc(sizeof(*op), GFP_KERNEL_ACCOUNT);
+		op = kzalloc(sizeof(*op), GFP_KERNEL_ACCOUNT);
 		if (!op) {
 			fb_delivery_free_ops(ops);
 			return -ENOMEM;
@@ -353,48 +353,6 @@ int freeblock_task_promote(struct freeblock_task *task, const struct freeblock_r
 	return fb_task_change(task, FB_OP_PROMOTE, false, ranges, n);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_promote);
-
-/* a change of @n granules with a bit each; only the bits are not within what a task is charged */
-static struct fb_op *fb_task_alloc_masked(u64 first, const unsigned long *bits, u64 n)
-{
-	size_t bytes = BITS_TO_LONGS(n) * sizeof(*bits);
-	struct fb_op *op = kvzalloc(sizeof(*op) + bytes, GFP_KERNEL);
-
-	if (op && fb_memory_charge(&op->bytes, bytes, "a task's bits")) {
-		kvfree(op);
-		return NULL;
-	}
-	if (op) {
-		op->kind = FB_OP_ADD;
-		op->first = first;
-		op->n = n;
-		op->masked = true;
-		op->base = first;
-		memcpy(op->bits, bits, bytes);
-	}
-	return op;
-}
-
-int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsigned long *bits,
-			    u64 n)
-{
-	LIST_HEAD(ops);
-	struct fb_op *op;
-	int ret;
-
-	guard(fb_noio)(current);
-	if (!n || first >= task->map.granules || n > task->map.granules - first)
-		return -EINVAL;
-	op = fb_task_alloc_masked(first, bits, n);
-	if (!op)
-		return -ENOMEM;
-	list_add_tail(&op->node, &ops);
-	scoped_guard(mutex, &task->change)
-		ret = fb_task_post(task, &ops, 1);
-	fb_delivery_free_ops(&ops);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(freeblock_task_add_bits);
 
 /* ---- coverage: what was delivered with BLK_STS_OK ---- */
 

@@ -43,19 +43,6 @@ int fb_user_check_size(u32 size, u32 first, struct fb_user_check_why *why)
 	return 0;
 }
 
-/* A piece, at @at, behind what this module knows. Return: 0; -E2BIG: some byte is not 0. */
-int fb_user_check_tail(const u8 *bytes, u32 at, u32 n, struct fb_user_check_why *why)
-{
-	u32 i;
-
-	for (i = 0; i < n; i++)
-		if (bytes[i])
-			return fb_refuse(-E2BIG,
-					 "the field at byte %u is not 0, and this module does not know it",
-					 at + i);
-	return 0;
-}
-
 /* ---- agreement and set-up ---- */
 
 /* Return: 0; -EPROTONOSUPPORT, -EOPNOTSUPP: see struct freeblock_ioc_api. */

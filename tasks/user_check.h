@@ -31,7 +31,6 @@ struct fb_user_check_place {
 int fb_user_check_refuse(struct fb_user_check_why *why, int ret, const char *fmt, ...)
 	__printf(3, 4);
 int fb_user_check_size(u32 size, u32 first, struct fb_user_check_why *why);
-int fb_user_check_tail(const u8 *bytes, u32 at, u32 n, struct fb_user_check_why *why);
 int fb_user_check_api(const struct freeblock_ioc_api *a, struct fb_user_check_why *why);
 void fb_user_check_make_word(char *name);
 int fb_user_check_setup(const struct freeblock_ioc_setup *s, struct fb_user_check_why *why);

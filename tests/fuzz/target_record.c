@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Target of the fuzzer: tasks/record.c. A ring of blocks and events is read with buffers of
+ * Target of the fuzzer: tasks/record.c. A ring of blocks is read with buffers of
  * various sizes until it is empty. Each record must say what its slots say, one by one, fit the
  * buffer, and be as long as it can be.
  *
@@ -29,8 +29,6 @@ static void fill_slot(struct fb_record_slot *slot, const struct fb_record_slot *
 		slot->sectors = 1 + (fuzz_number(in) & (U32_MAX >> 1));
 	if (way & 8)
 		slot->status = fuzz_byte(in) % 3;
-	if ((way & 0xf0) == 0xf0)
-		*slot = (struct fb_record_slot){ .type = FREEBLOCK_RECORD_CAUGHT_UP };
 }
 
 static size_t data_of(const struct fb_record_ring *ring, const struct fb_record_slot *slot)
@@ -52,8 +50,7 @@ static u32 most(const struct fb_record_ring *ring, size_t size)
 
 	for (n = 0; n < ring->filled; n++) {
 		slot = slot_at(ring, n);
-		if (n && (slot->type || first->type || slot->status != first->status ||
-			  slot->user_data != first->user_data ||
+		if (n && (slot->status != first->status || slot->user_data != first->user_data ||
 			  slot->first != first->first + sectors))
 			break;
 		sectors += slot->sectors;
@@ -78,7 +75,7 @@ static u32 check_next(const struct fb_record_ring *ring, size_t size)
 	}
 	if (!n)
 		return 0;
-	fuzz_check(record.header_bytes == sizeof(record) && record.type == first->type);
+	fuzz_check(record.header_bytes == sizeof(record) && !record.type);
 	fuzz_check(record.status == first->status && record.first == first->first);
 	fuzz_check(record.user_data == first->user_data);
 	fuzz_check(record.sectors == sectors && record.data_bytes == bytes);

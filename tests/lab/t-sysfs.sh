@@ -191,14 +191,10 @@ sched_set "$disk" freeblock
 # ---- tunables that are words ----
 
 expect_eq "policy" "$(iosched "$disk" policy)" auto
-for words in none source dest several source+dest source+several source+dest+several auto; do
-	iosched "$disk" lift $words
-	expect_eq "lift $words" "$(iosched "$disk" lift)" $words
+for lifts in 0 1 5 7 auto; do
+	iosched "$disk" lift $lifts
+	expect_eq "lift $lifts" "$(iosched "$disk" lift)" $lifts
 done
-for words in "source several" source+ +dest source,dest source+auto "none+dest" ""; do
-	expect_fail "lift '$words'" iosched "$disk" lift "$words"
-done
-expect_eq "lift is what it was" "$(iosched "$disk" lift)" auto
 
 # ---- settings ----
 
@@ -307,7 +303,6 @@ expect_within "the scan ends" 60 wait_for 50 grep -qx finished "$dir/scan"
 expect_eq "what the scan did" "$(job "$disk" scan blocks_delivered)" \
 	"$(job "$disk" scan blocks_total)"
 expect_eq "scan: order" "$(job "$disk" scan order)" near
-expect_ne "the order was followed" "$(stats "$disk" order_took_us)" 0
 echo 1 > "$debug/reset"
 expect_eq "reset" "$(stats "$disk" mechanical) $(stats "$disk" pred_total)" "0 0"
 
