@@ -2,9 +2,8 @@
 /*
  * freeblock: an I/O scheduler that orders foreground requests by rotational position, keeps two
  * commands at the drive, and reads wanted blocks in the gaps between requests (Lumb, Schindler,
- * Ganger, "Freeblock Scheduling Outside of Disk Firmware", FAST 2002). Here are the elevator's
- * callbacks. Locks: fb_disk.lock guards all state of a queue. Requests are freed and queues are run
- * after it has been dropped. The table is in disk/disk.h.
+ * Ganger, FAST 2002). Here are the elevator's callbacks. Locks: fb_disk.lock guards all state of a
+ * queue; requests are freed and queues are run after it has been dropped.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -43,10 +42,7 @@ static void fb_iosched_note_activity(struct fb_sched *sched)
 		fb_idle_quiet(sched->disk);
 }
 
-/*
- * A foreground request has arrived. @fq: NULL: it bypasses schedulers; @bypass: or the pools. @now:
- * as for fb_pool_add(): the end is matched by it.
- */
+/* A foreground request has arrived. @fq: NULL: it bypasses schedulers; @bypass: or the pools. */
 static void fb_iosched_arrived(struct fb_sched *sched, const struct fb_sched_rq *fq, bool bypass,
 			       u64 now)
 {
@@ -66,9 +62,8 @@ static void fb_iosched_arrived(struct fb_sched *sched, const struct fb_sched_rq 
 }
 
 /*
- * Flushes, FUA writes, passthrough commands and clones of dm bypass schedulers, and not every
- * kernel reports their end: they are the device's busy commands less ours and less @own, those
- * about to be sent.
+ * Flushes, FUA writes, passthrough commands and clones of dm bypass schedulers: they are the
+ * device's busy commands less ours and less @own, those about to be sent.
  */
 static void fb_iosched_look(struct fb_sched *sched, u32 own)
 {
@@ -353,9 +348,8 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 
 /*
  * There is no work while fb_engine.depth is reached or the second command is held back: a
- * completion and the timer run the queue again. Only a run tells that a request has passed by the
- * scheduler. This comes last before a queue falls asleep, so the end of a background read's wait is
- * timed here.
+ * completion and the timer run the queue again. This comes last before a queue falls asleep, so
+ * what bypasses the scheduler is looked for, and a background read's wait is timed, here.
  */
 static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 {
@@ -485,10 +479,7 @@ static void fb_iosched_requeue_request(struct request *rq)
 	if (fq && fq->prepended)
 		fb_verify_split(sched->disk, rq);
 	guard(spinlock_irqsave)(&sched->disk->lock);
-	/*
-	 * A time-out may have reset the device: the phase is in doubt. RQF_TIMED_OUT has been
-	 * cleared already, the deadline has not.
-	 */
+	/* A time-out may have reset the device. RQF_TIMED_OUT has been cleared already. */
 	if (sched->disk->model && time_after_eq(jiffies, READ_ONCE(rq->deadline)))
 		fb_head_reset(&sched->engine.head, ktime_get_ns() + fb_iosched_reset_ns);
 	else
@@ -506,8 +497,7 @@ static void fb_iosched_requeue_request(struct request *rq)
 
 /*
  * An array for each set of scheduler tags, by request.internal_tag, without locks: a slot is its
- * request's from prepare_request() to finish_request(), as the tag is; arrays are replaced only
- * while the queue is frozen, when there is no request.
+ * request's from prepare_request() to finish_request(); arrays are replaced with the queue frozen.
  */
 
 /* Hardware queues that share their tags share the first one's array. */

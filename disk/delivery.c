@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Delivery of blocks to consumers and reports to the administrator: the states of tasks, blocks,
- * bad blocks, and the end of a task. Consumers are called from a workqueue, one call at a time for
- * a task. Locks: fb_disk.lock for states and counts.
+ * Delivery of blocks to consumers, the states of tasks, bad blocks, and the end of a task.
+ * Consumers are called from a workqueue, one call at a time for a task. Locks: fb_disk.lock for
+ * states and counts.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -280,10 +280,7 @@ static void fb_delivery_drop_cookies(struct freeblock_task *task)
 	fb_cookie_pack(&task->cookies);
 }
 
-/*
- * Forget cookies of delivered blocks when there is little room, and enough has changed to make
- * some. May sleep: no carrier is held then.
- */
+/* Forget cookies of delivered blocks when there is little room. May sleep. */
 void fb_delivery_sweep(struct freeblock_task *task)
 {
 	const struct fb_bitmap *map = &task->map;

@@ -54,7 +54,6 @@
 struct fb_disk;
 struct fb_disk_client;
 struct fb_job;
-struct file;
 struct request;
 struct scsi_device;
 
@@ -159,7 +158,7 @@ struct fb_coverage {
 	u64 bytes;			/* memory charged to all tasks together; fb_disk.life */
 	struct list_head tasks;	/* all tasks that have not been destroyed; fb_disk.life and [L] */
 	/*
-	 * started and not over, by slot; starts add them, the thread removes them, and may read
+	 * started and not over, by slot: starts add them, the thread removes them, and reads
 	 * without [L]
 	 */
 	struct freeblock_task *task[FREEBLOCK_TASKS];
@@ -180,8 +179,8 @@ struct fb_coverage {
 };
 
 /*
- * The next task that is started and not over, from slot @i on, or NULL. A start may fill a slot
- * meanwhile; only the thread empties one. Pairs with smp_store_release() in fb_delivery_start().
+ * The next task that is started and not over, from slot @i on, or NULL. Only the thread empties a
+ * slot. Pairs with smp_store_release() in fb_delivery_start().
  */
 static inline struct freeblock_task *fb_coverage_next_task(const struct fb_coverage *cov, u32 *i)
 {
@@ -254,9 +253,8 @@ enum fb_verify_fault {
 #define FB_FREE_READ_CHUNK_ORDER get_order(64 * 1024)
 
 /*
- * Two for commands in flight, one for the held carrier, one being checked by its consumer, and as
- * many again for a slow consumer. Large drives get fewer: sixty of them should need no more than 1
- * GiB.
+ * Two in flight, the held carrier, one with its consumer, and as many for a slow one. Large drives
+ * get fewer, so that sixty of them need no more than 1 GiB.
  */
 #define FB_FREE_READS 8
 #define FB_FREE_READS_LARGE 4
@@ -395,19 +393,9 @@ bool fb_model_take(struct fb_disk *disk);
 void fb_model_set(struct fb_disk *disk, struct disk_model *dm, bool same);
 void fb_model_correct(struct fb_disk *disk);
 
-/* ---- disk/upload.c: what is written piece by piece, by one writer at a time ---- */
+/* ---- disk/upload.c: a model's table, which is written piece by piece ---- */
 
-/* Who is uploading */
-struct fb_upload_owner {
-	const struct file *file;	/* that wrote offset 0, perhaps closed since; NULL: none */
-	u64 wrote_ns;			/* when it wrote last */
-};
-
-int fb_upload_claim(struct fb_upload_owner *owner, const struct file *file, loff_t off);
-const char *fb_upload_why(int ret);
-void fb_upload_release(struct fb_upload_owner *owner);
-ssize_t fb_upload_write(struct fb_disk *disk, const struct file *file, const char *data, loff_t off,
-			size_t len);
+ssize_t fb_upload_write(struct fb_disk *disk, const char *data, loff_t off, size_t len);
 
 /* ---- disk/level.c: how far a disk is served ---- */
 
@@ -666,7 +654,6 @@ struct fb_disk {
 	char *upload;			/* that table; config */
 	u32 upload_len;			/* bytes so far; config */
 	u64 upload_charged;		/* bytes charged for it; config */
-	struct fb_upload_owner uploader;	/* who uploads it; config */
 	char model_status[FB_MODEL_STATUS_LEN];	/* result of the last upload; config */
 	struct fb_job *job[FB_JOB_KINDS];	/* scan and scrub, private to tasks/job.c */
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands that ask a drive whether it reads ahead or spins, when it sleeps, and for how long it
- * tries to read a bad sector. No lock of ours is held meanwhile. A worker sends them, for whoever
- * sends a command runs the queue: the tasks' thread would send the foreground's requests.
+ * Commands that ask a drive whether it reads ahead or spins, when it sleeps, and how it recovers.
+ * No lock of ours is held. A worker sends them, as that runs the queue, which is not for the tasks'
+ * thread.
  */
 #include <linux/ata.h>
 #include <linux/pm_runtime.h>
@@ -108,10 +108,7 @@ static bool fb_drive_ata_read(struct fb_drive_query *q, u8 command, u8 lba, u8 b
 	return !fb_compat_scsi_read(q->sdev, cmd, q->buf, blocks * ATA_SECT_SIZE, FB_QUERY_TIMEOUT);
 }
 
-/*
- * The shortest timer after which the drive sleeps, ns; 0: none is known, as that of hdparm -S. Its
- * extended power conditions are in a log.
- */
+/* The shortest timer after which the drive sleeps, ns; 0: none is known. It is in a log. */
 static u64 fb_drive_ata_timer_ns(struct fb_drive_query *q)
 {
 	u16 offers;
@@ -191,10 +188,7 @@ static const u8 *fb_drive_ata_registers(struct fb_drive_query *q, const u8 *cmd,
 	return scsi_sense_desc_find(q->sense, SCSI_SENSE_BUFFERSIZE, FB_QUERY_ATA_STATUS_RETURN);
 }
 
-/*
- * SCT Error Recovery Control (ACS-3, 8.3.3), written to a log: return the timer of reads. The
- * answer is in the registers.
- */
+/* SCT Error Recovery Control (ACS-3, 8.3.3): the timer of reads, in the registers. */
 static u64 fb_drive_query_erc(struct fb_drive_query *q)
 {
 	static const u8 cmd[16] = {
@@ -228,10 +222,7 @@ static u64 fb_drive_query_recovery(struct fb_drive_query *q)
 
 #define FB_QUERY_SENSE_LEN 18
 
-/*
- * libata answers REQUEST SENSE itself, with CHECK CONDITION, and does not know the drive's power
- * mode. CHECK POWER MODE does not change it (ACS-4, 7.3), and returns it in the count.
- */
+/* libata answers REQUEST SENSE itself; CHECK POWER MODE does not change the mode (ACS-4, 7.3). */
 static enum fb_power_state fb_drive_query_ata_power(struct fb_drive_query *q)
 {
 	static const u8 cmd[16] = {
@@ -254,10 +245,7 @@ static u64 fb_drive_query_sense_power(struct fb_drive_query *q)
 	       fb_power_of_sense(hdr.sense_key, hdr.asc, hdr.ascq) : FB_POWER_ACTIVE;
 }
 
-/*
- * Ask the drive for its power state, which does not wake it. May sleep; no carrier is held. What is
- * no SCSI disk counts as active.
- */
+/* Ask the drive for its power state, which does not wake it. May sleep; no carrier is held. */
 enum fb_power_state fb_drive_query_power(struct fb_disk *disk)
 {
 	bool mute;
@@ -280,9 +268,8 @@ void fb_drive_query_resume(struct fb_disk *disk)
 }
 
 /*
- * Ask the drive, once for a scheduler and its tasks, if it reads ahead, when it sleeps, how it
- * recovers. Not while there is a carrier: a queue freeze would wait for that, and the command for
- * the freeze. May sleep; the drive should be awake.
+ * Ask the drive, once for a scheduler and its tasks, how it reads ahead, sleeps and recovers. Not
+ * while there is a carrier: a freeze would wait for that, and the command for the freeze.
  */
 void fb_drive_query_once(struct fb_coverage *cov)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What free reads cost: the controlled trial of one disk (core/cost/cost.h), which runs while there
- * are tasks; and how fast they may be (max_kib_s). Locks: fb_disk.lock, held by every caller; the
- * work judges a block from a copy, without it.
+ * What free reads cost: the controlled trial of one disk (core/cost/cost.h); and how fast they may
+ * be (max_kib_s). Locks: fb_disk.lock, held by every caller; the work judges a copy without it.
  */
 #include <linux/module.h>
 #include <linux/random.h>

@@ -8,9 +8,7 @@ size_t fb_record_bytes(const struct fb_record_slot *slot, bool has_data)
 	return has_data && slot->status == FREEBLOCK_STATUS_OK ? (size_t)slot->sectors * 512 : 0;
 }
 
-/*
- * Make the next record that fits in @size bytes with its data. Return: its number of slots, or 0.
- */
+/* Make the next record that fits in @size bytes with its data. Return: its slots, or 0. */
 u32 fb_record_next(const struct fb_record_ring *ring, size_t size, struct freeblock_record *record)
 {
 	u32 i = ring->tail, n;

@@ -650,8 +650,7 @@ static u32 fb_task_copy_rows(struct fb_disk *disk, struct fb_task_row *row)
 }
 
 /*
- * For people, a line each: id, name, state, priority, blocks in total, done and failed, what a
- * coverage had before included, and sectors per block.
+ * A line each: id, name, state, priority, blocks in total, done and failed, and sectors per block.
  */
 void fb_task_list(struct fb_disk *disk, struct seq_file *m)
 {
@@ -685,10 +684,7 @@ static int fb_task_control(struct fb_disk *disk, u32 id, const char *word)
 	return -ENOENT;
 }
 
-/*
- * Execute "stop ID", "pause ID" or "resume ID". 0; -EINVAL (not a command, or the task is not
- * started or stopping), -ENOENT (no such task), -EALREADY.
- */
+/* Execute "stop ID", "pause ID" or "resume ID". 0; -EINVAL, -ENOENT (no such task), -EALREADY. */
 int fb_task_command(struct fb_disk *disk, const char *text)
 {
 	int ret, end = 0;

@@ -30,8 +30,7 @@
 
 /*
  * The queue of an open file: the task's callback puts blocks in, sleeping while there is no room,
- * and read() takes them out. The callback takes no lock: it alone moves @head, and @filled hands
- * blocks over.
+ * and read() takes them out. The callback alone moves @head, and @filled hands blocks over.
  */
 struct fb_user_queue {
 	/* serialises read() while it takes blocks, not while it waits; page faults come under it */
@@ -59,10 +58,7 @@ struct fb_user_queue {
 	wait_queue_head_t space;	/* the callback waits here */
 };
 
-/*
- * Return: 0; -EINVAL: not even one block fits; -ENOSPC: memory_mib would be exceeded; -ENOMEM. On
- * failure the caller frees what there is. May sleep.
- */
+/* Return: 0; -EINVAL: not even one block fits; -ENOSPC; -ENOMEM. The caller frees what there is. */
 static int fb_user_queue_alloc(struct fb_user_queue *q, u32 kib, bool wants_data)
 {
 	size_t block = wants_data ? (size_t)q->granule << SECTOR_SHIFT : 0;
@@ -130,9 +126,8 @@ static struct freeblock_progress fb_user_queue_progress(struct freeblock_task *t
 }
 
 /*
- * A reader may be slow: the wait is idle, not to be reported as a hung task. No event comes
- * meanwhile, for this is the task's work: poll() looks anew now and then, and a stop by the
- * administrator is polled for. What does not fit is then dropped.
+ * A reader may be slow: the wait is idle, not to be reported as a hung task. A stop by the
+ * administrator is polled for: what does not fit is then dropped.
  */
 static bool fb_user_queue_wait(struct fb_user_queue *q, struct freeblock_task *task)
 {
@@ -224,10 +219,7 @@ static void fb_user_queue_drop(struct fb_user_queue *q, u32 n)
 	wake_up(&q->space);
 }
 
-/*
- * Is the reader to be told that all was delivered? @adds: out: of what that is true. What the
- * callback has queued before is in the ring.
- */
+/* Is the reader to be told that all, of @adds, was delivered? What came before is in the ring. */
 static bool fb_user_queue_has_event(const struct fb_user_queue *q, struct freeblock_task *task,
 				    u64 *adds)
 {
@@ -286,9 +278,9 @@ static bool fb_user_queue_is_readable(const struct fb_user_queue *q, struct free
 }
 
 /*
- * Copy records to a reader. May sleep. Return: bytes copied; 0: all was delivered and read;
- * -EMSGSIZE: the next record does not fit, see fb_user_queue.needed; -EFAULT; -EAGAIN: there is no
- * block yet; -ECANCELED: stopped before; -ENODEV: the disk is gone; -ERESTARTSYS.
+ * Copy records to a reader. Return: bytes copied; 0: all was delivered and read; -EMSGSIZE: see
+ * fb_user_queue.needed; -EFAULT; -EAGAIN; -ECANCELED: stopped before; -ENODEV: the disk is gone;
+ * -ERESTARTSYS.
  */
 static ssize_t fb_user_queue_read(struct fb_user_queue *q, struct freeblock_task *task,
 				  char __user *to, size_t size, bool nonblock)

@@ -135,8 +135,8 @@ int fb_user_check_ranges(const struct freeblock_ioc_ranges *r, u32 most, u32 fla
 }
 
 /*
- * Make a range, in sectors of the block device @at, one of whole blocks of the disk. @plain: it can
- * have no user_data. 0; -EINVAL, -ERANGE: @r is as it was.
+ * Make a range of the block device @at one of whole blocks of the disk. @plain: without user_data.
+ * 0; -EINVAL, -ERANGE: @r is as it was.
  */
 int fb_user_check_range(const struct fb_user_check_place *at, struct freeblock_range *r, u32 index,
 			bool plain, struct fb_user_check_why *why)

@@ -153,8 +153,7 @@ static inline u32 fb_compat_sched_tags(const struct blk_mq_hw_ctx *hctx)
 
 /*
  * The shallow depth that limits an allocation to half of a queue's requests at most: before 6.17
- * that of each of its words, or, in some releases of 6.12, less than half. The bitmap must be told
- * the smallest depth that will be used.
+ * that of each of its words. The bitmap must be told the smallest depth that will be used.
  */
 static inline unsigned int fb_compat_half_depth(struct blk_mq_hw_ctx *hctx)
 {
@@ -168,7 +167,7 @@ static inline unsigned int fb_compat_half_depth(struct blk_mq_hw_ctx *hctx)
 
 /*
  * Some kernels, 6.12 among them, do not call completed_request() for a passthrough command, nor
- * account for its end, although it passed the scheduler and its start was accounted for.
+ * account for its end, although its start was accounted for.
  */
 static inline bool fb_compat_is_unaccounted(struct request *rq)
 {
@@ -319,8 +318,8 @@ static inline int fb_compat_scsi_read(struct scsi_device *sdev, const u8 *cmd, u
 }
 
 /*
- * send a command for its sense data, and to the drive the @len bytes at @buf; @sense has
- * SCSI_SENSE_BUFFERSIZE bytes
+ * send a command for its sense data (SCSI_SENSE_BUFFERSIZE bytes), and the bytes at @buf to the
+ * drive
  */
 static inline void fb_compat_scsi_ask(struct scsi_device *sdev, const u8 *cmd, u8 *buf, int len,
 				      u8 *sense, int timeout)
