@@ -233,7 +233,6 @@ struct fb_verify {
 	struct fb_verify_way verify;	/* VERIFY */
 	struct fb_verify_way fua;	/* READ with FUA */
 	bool sata;	/* the drive is one: it queues FUA, not VERIFY; only NCQ has FUA */
-	bool libata;			/* the kernel's own library translates for it */
 	u32 depth;			/* the queue depth when FUA was refused */
 	u64 refused_ns;			/* when that was */
 	enum fb_verify_how checking;	/* this failed, not by the medium: READ is to tell */

@@ -27,37 +27,18 @@
 /* longest VERIFY(10), in logical blocks */
 #define FB_VERIFY_10_MAX 0xffff
 
-/* vendor and product of what translates, in the ATA Information page (SAT-5, 12.4.2) */
-#define FB_VERIFY_TRANSLATOR 8
-#define FB_VERIFY_LIBATA "linux   libata"
-
-/* Who translates SCSI commands for this drive? Libata does so for some SAS adapters, too. */
-static void fb_verify_translated(const struct scsi_device *sdev, bool *sata, bool *libata)
-{
-	const struct scsi_vpd *page;
-
-	rcu_read_lock();
-	page = rcu_dereference(sdev->vpd_pg89);
-	*sata = page;
-	*libata = page && page->len >= FB_VERIFY_TRANSLATOR + (int)strlen(FB_VERIFY_LIBATA) &&
-		  !memcmp(page->data + FB_VERIFY_TRANSLATOR, FB_VERIFY_LIBATA,
-			  strlen(FB_VERIFY_LIBATA));
-	rcu_read_unlock();
-}
-
-/* What the drive can do is assumed until it was watched; READ(6) has no FUA. */
+/*
+ * What the drive can do is assumed until it was watched; READ(6) has no FUA. What translates for a
+ * SATA drive has the ATA Information page (89h), whatever the drive's vendor.
+ */
 static void fb_verify_attach(struct fb_disk *disk, struct gendisk *gd)
 {
 	const struct scsi_device *sdev = fb_disk_scsi(gd);
 	bool long_cdbs = sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw);
-	bool ata_page = false, libata = false;
 
-	if (sdev)
-		fb_verify_translated(sdev, &ata_page, &libata);
 	guard(spinlock_irq)(&disk->lock);
 	disk->verify = (struct fb_verify) {
-		.sata = ata_page || !strcmp(disk->vendor, "ATA"),
-		.libata = libata,
+		.sata = (sdev && rcu_access_pointer(sdev->vpd_pg89)) || !strcmp(disk->vendor, "ATA"),
 		.verify.barred = sdev ? NULL : "not a SCSI disk",
 		.fua.barred = long_cdbs ? NULL : sdev ? "READ(6)" : "not a SCSI disk",
 	};
@@ -367,7 +348,7 @@ static void fb_verify_bar(struct fb_disk *disk, enum fb_verify_how how)
 		const struct scsi_device *sdev = fb_disk_sdev(disk);
 
 		m->fua.proven = false;
-		m->fua.barred = m->libata ? "the kernel has NCQ off" : "refused by the adapter";
+		m->fua.barred = "refused: NCQ is off, or the adapter has none";
 		m->depth = sdev ? READ_ONCE(sdev->queue_depth) : 0;
 		m->refused_ns = ktime_get_ns();
 	} else {
