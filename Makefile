@@ -85,23 +85,23 @@ help:
 
 .PHONY: setup
 setup:
-	@tools/setup
+	@tools/build/setup
 
 .PHONY: modules modules-debug modules-race modules-stock-gcov
 ifdef KDIR
 modules:
-	@tools/setup --modules
-	@KDIR='$(KDIR)' tools/build-modules other '$(BUILD)'
+	@tools/build/setup --modules
+	@KDIR='$(KDIR)' tools/build/build-modules other '$(BUILD)'
 else
 modules: setup
-	@tools/build-modules stock '$(BUILD)'
+	@tools/build/build-modules stock '$(BUILD)'
 endif
 
 modules-debug: setup
-	@tools/build-modules debug '$(BUILD)'
+	@tools/build/build-modules debug '$(BUILD)'
 
 modules-race modules-stock-gcov: setup
-	@tools/build-modules $(@:modules-%=%) '$(BUILD)'
+	@tools/build/build-modules $(@:modules-%=%) '$(BUILD)'
 
 # Two series more, of Debian's archive, and debug kernels of the newest: those that are not to be had
 # are skipped. A warning is an error here, for `make style` compiles for 6.1 only. Any day the newest
@@ -113,7 +113,7 @@ modules-newest: kinds := debug-7.x rt
 modules-others modules-newest: setup
 	@for kernel in $(kinds); do \
 		status=0; \
-		KCFLAGS=-Werror tools/build-modules $$kernel '$(BUILD)' || status=$$?; \
+		KCFLAGS=-Werror tools/build/build-modules $$kernel '$(BUILD)' || status=$$?; \
 		case $$status in \
 		0) ;; \
 		3) echo "no $$kernel kernel, skipped" ;; \
@@ -180,22 +180,22 @@ newest: modules-newest
 
 .PHONY: style
 style: setup
-	@$(PYTHON) tools/check-style --build '$(BUILD)'
+	@$(PYTHON) tools/build/check-style --build '$(BUILD)'
 
 .PHONY: lines english
 lines:
-	@$(PYTHON) tools/lines --build '$(BUILD)'
+	@$(PYTHON) tools/build/lines --build '$(BUILD)'
 
 english: setup
-	@$(PYTHON) tools/english
+	@$(PYTHON) tools/build/english
 
 .PHONY: fidelity yardstick compare-idle
 fidelity: setup
-	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab fidelity $(if $(DRIVES),--drives '$(DRIVES)') \
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-bench fidelity $(if $(DRIVES),--drives '$(DRIVES)') \
 		--output '$(BUILD)/fidelity'
 
 yardstick: setup
-	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab yardstick
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-bench yardstick
 
 compare_idle = RATES='24 48 79' $(if $(SEEDS),SEEDS='$(SEEDS)') FREEBLOCK_BUILD='$(BUILD)' \
 	$(PYTHON) -m pytest -s --tap tests/python/test_sim_lab_idle.py
@@ -205,7 +205,7 @@ compare-idle: modules
 # The simulator's part, and, if all is wanted, that of the lab: tests/lab/b-*.sh
 .PHONY: bench soak
 bench: $(if $(FIGURE),$(if $(filter days files lock,$(FIGURE)),modules,setup),modules)
-	@status=0; FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab bench $(if $(QUICK),--quick) \
+	@status=0; FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-bench bench $(if $(QUICK),--quick) \
 		$(if $(THROUGH),--through '$(THROUGH)') \
 		$(foreach name,$(FIGURE),--figure '$(name)') || status=$$?; \
 	$(if $(FIGURE),,$(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 'b-*.sh' \
@@ -235,7 +235,7 @@ soak: $(if $(filter-out extract,$(soak_parts)),modules modules-debug,setup) \
 	$(if $(filter moments,$(soak_parts)),$(moments) || status=$$?;) \
 	$(if $(filter fuzz,$(soak_parts)),tests/fuzz/run --build '$(BUILD)' \
 		--out '$(BUILD)/soak/fuzz' --seconds 600 || status=$$?;) \
-	$(if $(filter extract,$(soak_parts)),FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab bench-extract \
+	$(if $(filter extract,$(soak_parts)),FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-bench bench-extract \
 		--output '$(BUILD)/extract' --random 1000 $(if $(SEED),--seed '$(SEED)') || status=$$?;) \
 	exit $$status
 endif
@@ -277,7 +277,7 @@ coverage: $(if $(LAB),modules-stock-gcov,setup)
 # A bench that was stopped goes on; FRESH=1: measure all of it anew
 .PHONY: bench-peers
 bench-peers: modules
-	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab peers --build '$(BUILD)' \
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-bench peers --build '$(BUILD)' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(LOAD),--load '$(LOAD)') \
 		$(if $(PEER),--peer '$(PEER)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
 		$(if $(SEED),--seed '$(SEED)') $(if $(SET),--set '$(SET)') \
@@ -288,7 +288,7 @@ bench-peers: modules
 # Likewise. CELL= is a regular expression for settings as the tables call them
 .PHONY: bench-scrub
 bench-scrub: modules
-	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab bench-scrub --build '$(BUILD)' \
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-bench bench-scrub --build '$(BUILD)' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(LOAD),--load '$(LOAD)') \
 		$(if $(CELL),--cell '$(CELL)') $(if $(TRACE),--trace '$(TRACE)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
 		$(if $(THROUGH),--through '$(THROUGH)') $(if $(QUICK),--quick) \
@@ -297,27 +297,27 @@ bench-scrub: modules
 # DRIVE=: a name of tools/mechdisk/drives, or any .fbdrive file
 .PHONY: extract
 extract: setup
-	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab bench-extract --output '$(BUILD)/extract' \
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-bench bench-extract --output '$(BUILD)/extract' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(MODE),--mode '$(MODE)') \
 		$(if $(SEED),--seed '$(SEED)') $(if $(RANDOM),--random '$(RANDOM)') \
 		$(if $(KIND),--kind '$(KIND)') $(if $(FRESH),--fresh)
 
 .PHONY: validate-predict
 validate-predict: setup
-	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab validate-predict --output '$(BUILD)/predict' \
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-bench validate-predict --output '$(BUILD)/predict' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(TABLE),--table '$(TABLE)') \
 		$(if $(CELL),--cell '$(CELL)') $(if $(SEED),--seed '$(SEED)')
 
 .PHONY: install
 install:
-	@KDIR=/lib/modules/$$(uname -r)/build tools/build-modules other '$(BUILD)'
+	@KDIR=/lib/modules/$$(uname -r)/build tools/build/build-modules other '$(BUILD)'
 	install -D -m 644 '$(BUILD)/kernel-'$$(uname -r)/freeblock/freeblock.ko \
 		'$(DESTDIR)/lib/modules/'$$(uname -r)/extra/freeblock.ko
 	$(if $(DESTDIR),,/sbin/depmod -a)
 
 .PHONY: deb
 deb: setup
-	@tools/make-deb '$(BUILD)'
+	@tools/build/make-deb '$(BUILD)'
 
 # GUEST=debian12: that one only; STEP=secure-boot: that step only, after the installation; zfs: which
 # is in no other run

@@ -13,11 +13,11 @@ from wheel.bdist_wheel import bdist_wheel
 
 TOP = os.path.dirname(os.path.abspath(__file__))
 # folder with a makefile, what it makes in the build folder
-HELPERS = (("tools/native/sim", "sim/freeblock-sim"), ("tools/native/sg", "sg/freeblock-sg"),
-           ("tools/native/judge", "judge/freeblock-judge"),
-           ("tools/native/model", "model/freeblock-model"),
-           ("tools/native/probe", "extract/extract-probe"),
-           ("tools/native/tune", "tune/replay.so"),
+HELPERS = (("tools/sim", "sim/freeblock-sim"), ("tools/sg", "sg/freeblock-sg"),
+           ("tools/judge", "judge/freeblock-judge"),
+           ("tools/model", "model/freeblock-model"),
+           ("tools/probe", "extract/extract-probe"),
+           ("tools/tune", "tune/replay.so"),
            ("tools/mechdisk/host", "mechdisk-host/mechdisk-host"))
 DATA = {"drives": ("tools/mechdisk/drives/*.fbdrive", "tools/mechdisk/drives/NOTICE"),
         "models": ("models/*.fbmodel",), "boot": ("tools/boot/*.in",)}

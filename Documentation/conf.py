@@ -5,7 +5,7 @@ import os
 import re
 
 _TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-with open(os.path.join(_TOP, "tools", "python", "freeblock", "__init__.py"),
+with open(os.path.join(_TOP, "tools", "cli", "freeblock", "__init__.py"),
           encoding="utf-8") as _file:
     release = version = re.search(r'__version__ = "(.*)"', _file.read()).group(1)
 project = "freeblock"

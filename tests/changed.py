@@ -10,7 +10,7 @@ TOP = os.path.dirname(HERE)
 # Folders whose units have a test of their own
 UNITS = (("tools/mechdisk/", "unit mechdisk"), ("tools/lib/", "unit lib"),
          ("tools/examples/array_scrub", "unit array_scrub"))
-# Parts of tools/check-style that take seconds
+# Parts of tools/build/check-style that take seconds
 STYLE = "words sizes python imports shell checkpatch kernel-doc"
 # More single programs of tests/unit than that are all of them
 SINGLE = 8
@@ -58,7 +58,7 @@ def _of_python(path):
         if path.startswith(folder):
             return [kind + name[len("test_"):]]
     # each command's help and messages
-    commands = ["python commands"] if os.path.dirname(path) == "tools/python/freeblock" else []
+    commands = ["python commands"] if os.path.dirname(path) == "tools/cli/freeblock" else []
     return commands + ["python " + user[len("test_"):] for user in
                        _users("python", r"^\s*(from|import)\b.*\b%s\b" % re.escape(name))]
 

@@ -232,7 +232,7 @@ def test_kept():
         before, kept.TOP = kept.TOP, tree
         subprocess.run(["git", "init", "-q", tree], check=True)
         for path in ("core/a.c", "Documentation/a.rst", "tests/lab/t-a.sh", "tests/lab/t-b.sh",
-                     "tests/lab/tap.py", "tools/python/a.py"):
+                     "tests/lab/tap.py", "tools/cli/a.py"):
             write(path, "")
         draw = Planted(out)
         draw.draw = True
@@ -249,7 +249,7 @@ def test_kept():
                 ("a draw", holds(draw), False),
                 ("one that failed", holds(Planted(out, "not ok a\n1..1")), False),
                 ("one that was skipped", holds(Planted(out, "ok a # SKIP no\n1..1")), False),
-                ("no Python in the guest", holds(Planted(out), ("tools/python/a.py", "1")), True)):
+                ("no Python in the guest", holds(Planted(out), ("tools/cli/a.py", "1")), True)):
             report("kept: " + name, got == want)
         write("core/a.c", "3")
         report("kept: nothing was made", not holds(Planted(out, name="lab u"), made=None))
@@ -261,7 +261,7 @@ def test_kept():
         report("kept: a change while it ran, taken back",
                not holds(Planted(out), ("core/a.c", "3"), before=("core/a.c", "4")))
         write("tests/lab/t-a.sh", "# lab-freeblock: scan\n")
-        report("kept: Python in the guest", not holds(Planted(out), ("tools/python/a.py", "2")))
+        report("kept: Python in the guest", not holds(Planted(out), ("tools/cli/a.py", "2")))
         write("tests/lab/t-a.sh", "# reads: Documentation/*\n")
         report("kept: it says what it reads", holds(Planted(out), ("core/a.c", "3")) and
                not holds(Planted(out), ("Documentation/a.rst", "2")))

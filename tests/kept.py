@@ -31,10 +31,10 @@ _RUNNER = {"tests/changed.py": "", "tests/check-test.py": "", "tests/kept.py": "
 _PRODUCT = "lab-freeblock|lab-python|lab-runner"
 EXCEPT = {
     "lab": {**_TEXTS, **_OTHERS, **_FUZZ, **_LAB, **_RUNNER, "tests/python/*": "tests/python",
-            "tests/unit/*": "unit", "tools/python/*": _PRODUCT, "tools/research/*": _PRODUCT,
+            "tests/unit/*": "unit", "tools/cli/*": _PRODUCT, "bench/*": _PRODUCT,
             "tools/examples/*": "array_scrub|examples|rst"},
     "unit": {**_TEXTS, **_OTHERS, **_FUZZ, **_LAB, **_RUNNER, "tests/python/*": "",
-             "tools/python/*": "", "tools/research/*": ""},
+             "tools/cli/*": "", "bench/*": ""},
     "python": {**_OTHERS, **_FUZZ, "tests/lab/[bst]-*.sh": "tests/lab|LAB",
                "tests/lab/test_*.py": "", "tests/unit/*": "unit",
                "tests/python/test_*.py": "tests/python|(import|from) test_"},

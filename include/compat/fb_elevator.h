@@ -5,7 +5,7 @@
  *
  * A wrong layout here crashes the kernel, and module versions do not notice it (their CRCs come
  * from Module.symvers). `make modules` therefore compares these declarations with the target
- * kernel's BTF (tools/check-btf), and refuses a kernel that differs. The numbers below say in which
+ * kernel's BTF (tools/build/check-btf), and refuses a kernel that differs. The numbers say in which
  * release of kernel.org a difference appeared, in a stable one if it was carried back; they were
  * tried on 6.1, 6.12 and 7.2. A kernel into which somebody else carried such a change back is
  * refused, too.

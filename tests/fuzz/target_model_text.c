@@ -8,7 +8,7 @@
  * Planted bugs, each seen to fail within three seconds: a line of one byte more than there is room
  * for; too little room for head_spt; numbers of more than 64 bits; fractions of 20 digits.
  */
-#include "tools/native/model/model_text.h"
+#include "tools/model/model_text.h"
 #include "fuzz_model.h"
 
 /* numbers that do not fit 64 bits and fractions of too many digits must have been refused */

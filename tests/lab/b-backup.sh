@@ -28,7 +28,7 @@ WINDOW_S=${WINDOW_S:-50}
 PART_MB=${PART_MB:-700}
 BUSY_S=${BUSY_S:-80}
 image=/images/image
-export PYTHONPATH=/bin:/bin/python DM_DISABLE_UDEV=1
+export PYTHONPATH=/bin:/bin/cli DM_DISABLE_UDEV=1
 
 load_module mechdisk
 load_module freeblock

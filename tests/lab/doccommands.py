@@ -2,7 +2,7 @@
 """Commands in the documents: which there are, and whether the programs would take them.
 
 A command is a line of a literal block, after a prompt or without one, that begins with freeblock,
-freeblock-lab or make; argparse has to take it as it stands, but for shell that follows (a comment,
+freeblock-bench or make; argparse has to take it as it stands, but for shell that follows (comment,
 a pipe, a redirection). What an inline literal mentions, and a synopsis (with [ ], |, ... or a
 variable), may lack arguments: its subcommand and options must be there.
 """
@@ -14,16 +14,16 @@ import shlex
 
 import treetest     # noqa: F401 where the packages are
 import freeblock.cli
-import research.cli
+import bench.cli
 
-PARSERS = {"freeblock": freeblock.cli.make_parser(), "freeblock-lab": research.cli.make_parser()}
+PARSERS = {"freeblock": freeblock.cli.make_parser(), "freeblock-bench": bench.cli.make_parser()}
 SYNOPSIS = re.compile(r"\[|\w\|\w|\.\.\.|\$|\bSETTINGS\b")
-PROGRAM = r"(?:\./)?(?:tools/)?(freeblock(?:-lab)?)"
+PROGRAM = r"(?:\./)?(?:tools/)?(freeblock(?:-bench)?)"
 # of prose, "freeblock stays off", the first word is no subcommand
 BLOCK = re.compile(r"^(?:[ \t]+)(?:[#$] )?%s (?=[a-z][\w-]*|-)(.*)$" % PROGRAM, re.M)
 INLINE = re.compile(r"(?<!`)``%s (?=[a-z-])([^`]*)``" % PROGRAM)
 INLINE_MARKDOWN = re.compile(r"(?<!`)`%s (?=[a-z-])([^`]*)`(?!`)" % PROGRAM)
-SCRIPT = re.compile(r"(?<![\w./-])(freeblock|freeblock-lab) ([a-z][^\n|;&<>]*)")
+SCRIPT = re.compile(r"(?<![\w./-])(freeblock|freeblock-bench) ([a-z][^\n|;&<>]*)")
 MAKE = re.compile(r"(?:^[ \t]+(?:[#$] )?|`)make ((?:[A-Z][A-Z_]*=\S* )*[a-z][^`\n]*)", re.M)
 
 

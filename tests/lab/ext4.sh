@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# The guest's part of `tools/freeblock-lab bench --figure files`, the freeblock paper's
+# The guest's part of `tools/freeblock-bench bench --figure files`, the freeblock paper's
 # figure 7(c): small files on a file system, read in random order, and how far
 # completions are from their predictions. There 10,000 reads of 3 KB files, 2000
 # directories of 50, on FFS; here on ext4, fewer, because the guest is slow.

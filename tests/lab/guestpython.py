@@ -13,8 +13,8 @@ import tempfile
 import initramfs
 
 PYTHON = "/usr/bin/python3"
-TOOLS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
-                     "tools")
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOOLS = os.path.join(TOP, "tools")
 # of Debian, such as numpy
 PACKAGES = "/usr/lib/python3/dist-packages"
 # what starting and running use beyond imports; libraries of modules that have a fallback
@@ -23,7 +23,7 @@ ALSO = ("encodings.ascii", "encodings.idna", "encodings.latin_1", "encodings.utf
         "inspect", "locale", "site", "_sitebuiltins")
 FIND = """
 import importlib, sys
-sys.path[:0] = [sys.argv[1] + "/python", sys.argv[1]]
+sys.path[:0] = [sys.argv[1] + "/tools/cli", sys.argv[1]]
 sys.path.append("%s")
 for name in sys.argv[2:]:
     importlib.import_module(name)
@@ -82,13 +82,13 @@ def add(cpio, commands, modules=()):
     """Put the interpreter, /bin/freeblock with these subcommands, and further modules,
     into an archive."""
     names = ["freeblock.cli"] + ["freeblock." + name for name in commands] + list(modules)
-    found = subprocess.run([PYTHON, "-I", "-S", "-c", FIND, TOOLS, *names, *ALSO], check=True,
+    found = subprocess.run([PYTHON, "-I", "-S", "-c", FIND, TOP, *names, *ALSO], check=True,
                            text=True, stdout=subprocess.PIPE).stdout.splitlines()
     for source in filter(_wanted, found):
         if source.endswith(".so"):
             _add_library(cpio, source)
-        elif source.startswith(TOOLS):
-            name = "bin/" + os.path.relpath(source, TOOLS)
+        elif source.startswith(TOP):
+            name = "bin/" + os.path.relpath(source, TOOLS if source.startswith(TOOLS) else TOP)
             cpio.data(name + "c", _compiled(source, name))
         else:
             name = "lib/" + os.path.relpath(source, "/usr/lib")
@@ -99,7 +99,7 @@ def add(cpio, commands, modules=()):
     cpio.file("bin/freeblock", os.path.join(TOOLS, "freeblock"), 0o755)
     if "setup" in commands:
         for name in sorted(os.listdir(os.path.join(TOOLS, "boot"))):
-            cpio.file("bin/python/freeblock/data/boot/" + name,
+            cpio.file("bin/cli/freeblock/data/boot/" + name,
                       os.path.join(TOOLS, "boot", name), 0o644)
     # where an installed package has its programs in C: those that the script asks for are in /bin
-    cpio.link("bin/python/freeblock/helpers", "/bin")
+    cpio.link("bin/cli/freeblock/helpers", "/bin")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# The guest's part of `tools/freeblock-lab bench --figure lock`: how long freeblock
+# The guest's part of `tools/freeblock-bench bench --figure lock`: how long freeblock
 # holds its lock, interrupts off, and what its own functions take of a CPU, beside a
 # scan and a closed loop that keeps requests pending.
 #

@@ -9,7 +9,7 @@ import subprocess
 import treetest
 from treetest import TOP
 
-CHECK_BTF = os.path.join(TOP, "tools", "check-btf")
+CHECK_BTF = os.path.join(TOP, "tools", "build", "check-btf")
 RELEASE = os.path.join("include", "generated", "utsrelease.h")
 # A member of struct elevator_queue, in the strings of the image's type information
 MEMBER, OTHER = b"\0elevator_data\0", b"\0elevator_dat2\0"
@@ -28,7 +28,7 @@ def stock():
 
 def image(path):
     """The bytes of the ELF file in a kernel's image."""
-    return treetest.program("tools/check-btf").extract_vmlinux(path)
+    return treetest.program("tools/build/check-btf").extract_vmlinux(path)
 
 
 def link_all(source, target, but):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The guest's part of make bench-peers: cells of the comparison, one after the
 # other, each on a drive of its own that has just been switched on.
-# tools/research/peers.py writes the list of cells and makes sense of what is left
+# bench/peers.py writes the list of cells and makes sense of what is left
 # in /out/ID: what the loads said, their latencies, counters when the window began
 # and ended. Documentation/peers.rst says what is measured.
 #

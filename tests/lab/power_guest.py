@@ -275,7 +275,7 @@ def watched(function, kept):
 
 def tool(name, disk, save_s, slack):
     """freeblock scan or scrub, which saves more often than it would."""
-    sys.path[:0] = ["/bin/python"]
+    sys.path[:0] = ["/bin/cli"]
     from freeblock import cli, scan, scan_file, scrub, scrub_state
     scan.SYNC_S = scan.POLL_S = scrub.SAVE_S = save_s
     scrub_state.SLACK = slack

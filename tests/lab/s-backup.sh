@@ -22,7 +22,7 @@ load_module dm-mod
 load_module dm-snapshot
 load_module ext4
 mount -t configfs configfs /sys/kernel/config
-export PYTHONPATH=/bin:/bin/python
+export PYTHONPATH=/bin:/bin/cli
 # dmsetup makes the nodes in /dev/mapper itself
 export DM_DISABLE_UDEV=1
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # The guest's part of make bench-scrub: cells, one after the other, each on a drive of its
-# own that has just been switched on. tools/research/scrubbench.py writes the list of
+# own that has just been switched on. bench/scrubbench.py writes the list of
 # cells and makes sense of what is left in /out/ID: what the loads and the scrubber said,
 # their latencies, counters when the window began and ended, bad sectors planted and
 # found. Documentation/scrub-bench.rst says what is measured.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# What the commands advise (tools/python/freeblock/advice.py): a disk is brought into each state that
+# What the commands advise (tools/cli/freeblock/advice.py): a disk is brought into each state that
 # hinders, the command that is printed behind "run: " is run as it stands, and the state is over.
 #
 # A disk without a model is no such state: nothing is advised.
@@ -176,7 +176,7 @@ expect_ok "kept off: it starts" freeblock models load --at-boot --scheduler "$di
 # new firmware
 python3 - > /tmp/revision1.fbmodel <<-END
 	import sys
-	sys.path.insert(0, "/bin/python")
+	sys.path.insert(0, "/bin/cli")
 	from freeblock import fbmodel
 	with open("/lab/files/tiny.fbmodel", "rb") as file:
 	    lines = file.read().splitlines()[:-1]

@@ -13,7 +13,7 @@
 # an enclosure known by its vendor alone (look-ahead stays on).
 #
 # lab-programs: extract judge mechdisk-host
-# lab-python: freeblock.extraction.pipeline _pydecimal research.extractscore
+# lab-python: freeblock.extraction.pipeline _pydecimal bench.extractscore
 # lab-freeblock: extract restore
 # lab-kernel-modules: libata
 # lab-host-programs: hdparm
@@ -122,8 +122,8 @@ exact()
 {
 	cat > /tmp/exact.py << 'EOF2'
 import json, sys
-sys.path[:0] = ["/bin/python", "/bin"]
-from research import extractscore
+sys.path[:0] = ["/bin/cli", "/bin"]
+from bench import extractscore
 extractscore.hosts.build = lambda *_: None
 extractscore.SIMULATOR = "/bin/mechdisk-host"
 with open("/tmp/out") as file, open("/tmp/found.fbmodel", "rb") as model:

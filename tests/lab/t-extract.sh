@@ -22,7 +22,7 @@ jitter_ns 0"
 
 cat > /tmp/head.py <<'EOF2'
 import os, signal, sys, time
-sys.path.insert(0, "/bin/python")
+sys.path.insert(0, "/bin/cli")
 import numpy
 from freeblock import ToolError
 from freeblock.extraction.device import *

@@ -29,7 +29,7 @@ holes()
 			(!hole || $1 == "zone") && $1 != "end"' > "/tmp/$1.text"
 	/usr/bin/python3 -c 'if True:
 		import sys
-		sys.path.insert(0, "/bin/python")
+		sys.path.insert(0, "/bin/cli")
 		from freeblock import fbmodel
 		sys.stdout.buffer.write(fbmodel.seal(sys.stdin.buffer.read()))
 		' < "/tmp/$1.text" > "/tmp/$1.fbmodel"

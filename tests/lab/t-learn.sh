@@ -11,7 +11,7 @@
 # Seen to fail with: reads that were not alone taken for answers of a cache (it ends at once).
 #
 # lab-programs: extract judge mechdisk-host
-# lab-python: freeblock.extraction.pipeline _pydecimal research.extractmap
+# lab-python: freeblock.extraction.pipeline _pydecimal bench.extractmap
 # lab-freeblock: extract enable
 # lab-kernel-modules: libata
 # lab-host-programs: hdparm
@@ -73,10 +73,10 @@ mapped()
 {
 	cat > /tmp/mapped.py <<'EOF2'
 import json, os, sys
-sys.path[:0] = ["/bin/python", "/bin"]
+sys.path[:0] = ["/bin/cli", "/bin"]
 import numpy as np
 from freeblock.extraction.runmap import RunMap
-from research import extractmap
+from bench import extractmap
 
 extractmap.SIMULATOR, extractmap.hosts.build = "/bin/mechdisk-host", lambda *_: None
 folder = os.path.join("/tmp/state", os.listdir("/tmp/state")[0])

@@ -37,7 +37,7 @@ in_c()
 
 in_python()
 {
-	PYTHONPATH=/bin/python python3 /bin/libfreeblock.py "$@"
+	PYTHONPATH=/bin/cli python3 /bin/libfreeblock.py "$@"
 }
 
 no_tasks()
@@ -54,7 +54,7 @@ killed()
 	rm -f "$2" "$3"
 	case $language in
 	in_c)	libfreeblock "$@" & ;;
-	*)	PYTHONPATH=/bin/python python3 /bin/libfreeblock.py "$@" & ;;
+	*)	PYTHONPATH=/bin/cli python3 /bin/libfreeblock.py "$@" & ;;
 	esac
 	pid=$!
 	wait_for 60 [ -s "$3" ] || die "no coverage"

@@ -37,7 +37,7 @@ quiet()
 {
 	/usr/bin/python3 -c "
 import os, signal, sys, time
-sys.path.insert(0, '/bin/python')
+sys.path.insert(0, '/bin/cli')
 from freeblock.extraction import modes, sgio
 with modes.quiet(sgio.Disk('/dev/$disk')) as switched:
     print('; '.join(switched.unable), flush=True)

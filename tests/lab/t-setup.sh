@@ -101,7 +101,7 @@ as_before "off after a scrub"
 for at in load switch; do
 	cat > /tmp/killed.py <<-EOF2
 	import os, signal, sys
-	sys.path.insert(0, "/bin/python")
+	sys.path.insert(0, "/bin/cli")
 	from freeblock import cli
 	from freeblock.machine import kernel
 	really = kernel.$at

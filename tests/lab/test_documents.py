@@ -29,7 +29,7 @@ import otherkernel
 import treetest
 from treetest import TOP, read, report
 from freeblock import ToolError, metrics
-from research import figures
+from bench import figures
 
 EXAMPLE_LINES = 60
 
@@ -105,11 +105,11 @@ def said_by_module():
 
 def said_by_tools():
     """Why a disk is refused, and a model distrusted."""
-    refuse = read("tools/python/freeblock/extraction/refuse.py")
-    setup = read("tools/python/freeblock/setup.py")
+    refuse = read("tools/cli/freeblock/extraction/refuse.py")
+    setup = read("tools/cli/freeblock/setup.py")
     return re.findall(r'Refusal\(\s*"([\w -]+)"', refuse + setup) + [
         "shingled", "multi-actuator"] + [said.strip() for said in re.findall(
-            r'return "(.*?)%? ?" %', read("tools/python/freeblock/extraction/validate.py"))]
+            r'return "(.*?)%? ?" %', read("tools/cli/freeblock/extraction/validate.py"))]
 
 
 def not_told(page, said):
@@ -165,7 +165,7 @@ def main():
               if not path.startswith("build/")}
     words |= set(metrics.names())
     # fields of the journal
-    words |= set(re.findall(r"\bFREEBLOCK_\w+", read("tools/python/freeblock/machine/events.py")))
+    words |= set(re.findall(r"\bFREEBLOCK_\w+", read("tools/cli/freeblock/machine/events.py")))
     for path in ["README.md"] + sorted(glob.glob("Documentation/*.rst", root_dir=TOP)):
         report("%s names what is there" % path, names_missing(read(path), words))
         check_commands(path, read(path), makefile)

@@ -5,8 +5,8 @@
 we declare them, refused by name if not, or if there is nothing to compare them with. The headers
 are the stock kernel's under another release, and the module is a small one. Prints TAP.
 
-Seen to fail: build-modules without tools/check-btf (a kernel with other structures gets a module,
-and so does one that nothing is known of).
+Seen to fail: build-modules without check-btf (a kernel with other structures gets a module, and so
+does one that nothing is known of).
 """
 
 import os

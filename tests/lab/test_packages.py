@@ -40,7 +40,7 @@ def missing(root, names):
 
 def version():
     """The package's, of Python, of Debian and of the module."""
-    python = re.search(r'__version__ = "(.*)"', read("tools/python/freeblock/__init__.py")).group(1)
+    python = re.search(r'__version__ = "(.*)"', read("tools/cli/freeblock/__init__.py")).group(1)
     others = (("debian/changelog", r"freeblock \((.*?)\)"),
               ("freeblock_main.c", r'^MODULE_VERSION\("(.*)"\);'))
     found = [(name, re.search(said, read(name), re.M).group(1)) for name, said in others]
@@ -58,7 +58,7 @@ def module_package(root, number):
          ("core", "disk", "sched", "tasks", "include") for folder, _, files in
          os.walk(os.path.join(TOP, part)) for name in files if name.endswith(".h")]
     report("the module's sources", missing(top, wanted + [
-        "Kbuild", "dkms.conf", "tools/check-btf", "tools/dkms-check"]))
+        "Kbuild", "dkms.conf", "tools/build/check-btf", "tools/build/dkms-check"]))
     with open(os.path.join(top, "dkms.conf"), encoding="ascii") as file:
         text = file.read()
     pattern = re.compile(re.search(r'^BUILD_EXCLUSIVE_KERNEL="(.*)"', text, re.M).group(1))
@@ -99,7 +99,7 @@ def check_kernels(top, source, series):
         otherkernel.headers(kdir, release, stock["KDIR"])
         if fits is not None:
             otherkernel.give_image(kdir, elf, fits)
-        status, said = run(os.path.join(source, "tools", "dkms-check"), release, kdir, series)
+        status, said = run(os.path.join(source, "tools/build/dkms-check"), release, kdir, series)
         beginning = "freeblock is not built for Linux %s, which works as before: " % release
         report(name, [] if status == bool(words) and words in said and said.count("\n") == status
                and said.startswith(beginning if words else "") else ["%d: %s" % (status, said)])
@@ -147,7 +147,7 @@ def tools_package(root, number, package):
     each = ("from freeblock.tuning import policy; policy.library(); from freeblock import sg; "
             "sg.build_host(); from freeblock.extraction import device, validate; "
             "device.hosts.program(*device._PROBE); device.hosts.program(*device._SIMULATOR); "
-            "device.hosts.program('tools/native/judge', 'judge', 'freeblock-judge')")
+            "device.hosts.program('tools/judge', 'judge', 'freeblock-judge')")
     status, said = run("/usr/bin/python3", "-c", each, env=environment, cwd=root)
     report("each helper is found", [said[-300:]] if status else [])
     status, said = freeblock("models", "enable", "--root", root, "--program", "/usr/bin/freeblock")
@@ -159,11 +159,12 @@ def main():
     """All checks."""
     number = version()
     build = os.environ.get("FREEBLOCK_BUILD") or os.path.join(TOP, "build")
-    status, said = run(os.path.join(TOP, "tools", "make-deb"), build)
+    status, said = run(os.path.join(TOP, "tools", "build", "make-deb"), build)
     report("make deb", [said[-500:]] if status else [])
-    report("it says how far it is", [] if len(re.findall(
-        r"^make-deb: (?:dh_|debian/rules |sphinx-build|tools/command-pages)", said, re.M)) > 10
-        else [said[:500]])
+    steps = r"^make-deb: (?:dh_|debian/rules |sphinx-build|tools/build/command-pages)"
+    steps = r"^make-deb: (?:dh_|debian/rules |sphinx-build|tools/build/command-pages)"
+    report("it says how far it is",
+           [] if len(re.findall(steps, said, re.M)) > 10 else [said[:500]])
     tags = [line for line in said.splitlines() if re.match(r"[EWI]: ", line)]
     report("lintian", tags)
     if not status:

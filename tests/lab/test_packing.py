@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Does tools/check-btf find the kernel in a bzImage, however it is packed? One is made here for
+"""Does check-btf find the kernel in a bzImage, however it is packed? One is made here for
 each packing that Linux 6.1 has, as its build makes them: all but gzip with the size behind the
 stream (scripts/Makefile.lib). Prints TAP; two seconds.
 
@@ -61,7 +61,7 @@ def refusal(module, path):
 
 def main():
     """All checks."""
-    module, data, results = treetest.program("tools/check-btf"), kernel(), []
+    module, data, results = treetest.program("tools/build/check-btf"), kernel(), []
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "vmlinuz")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What tools/setup asks of apt-get, on a machine that lacks all, some or none of the packages.
+"""What tools/build/setup asks of apt-get on a machine that lacks all, some or none of the packages.
 dpkg-query, apt-cache, apt-get and sudo are stand-ins that write down their words. Prints TAP.
 
 Seen to fail: no space between the longest package's name and its reason (apt-get was asked for a
@@ -31,8 +31,8 @@ STAND_INS = {
 
 
 def packages():
-    """Those that tools/setup names."""
-    table = re.search(r"<<-'END'\n(.*?)\n\tEND", read("tools/setup"), re.DOTALL).group(1)
+    """Those that tools/build/setup names."""
+    table = re.search(r"<<-'END'\n(.*?)\n\tEND", read("tools/build/setup"), re.DOTALL).group(1)
     return [line.split()[0] for line in table.splitlines()]
 
 
@@ -41,7 +41,7 @@ def setup(folder, have, *words, refused=0, path=None):
     asked = os.path.join(folder, "asked")
     open(asked, "w").close()
     done = subprocess.run(
-        [os.path.join(TOP, "tools", "setup"), *words], stdout=subprocess.PIPE,
+        [os.path.join(TOP, "tools", "build", "setup"), *words], stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, check=False,
         env={"PATH": path or folder + ":/usr/bin:/bin", "HAVE": " ".join(have), "ASKED": asked,
              "REFUSED": str(refused)})

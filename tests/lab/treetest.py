@@ -7,7 +7,7 @@ import os
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path += [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
+sys.path += [os.path.join(TOP, "tools", "cli"), TOP]
 
 count = failed = 0
 

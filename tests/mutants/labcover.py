@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Which branches of the module do the lab's scripts take? Runs them with the modules that
-tools/build-modules stock-gcov has built."""
+tools/build/build-modules stock-gcov has built."""
 
 import glob
 import hashlib

@@ -9,7 +9,7 @@ import pytest
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(TOP, folder) for folder in (
-    "tools/python", "tools", "tools/examples", "tests/lab", "tests/cases")]
+    "tools/cli", ".", "tools/examples", "tests/lab", "tests/cases")]
 
 
 def pytest_addoption(parser):

@@ -68,13 +68,13 @@ def freeblock(*words):
 
 
 def freeblock_lab(*words):
-    """The same of tools/freeblock-lab."""
-    return _main("research", words)
+    """The same of tools/freeblock-bench."""
+    return _main("bench", words)
 
 
 def status_of(said):
     """The exit status that belongs to a refusal: argparse's, if it is an option that is wrong."""
-    return 2 if re.match(r"freeblock(?:-lab)?: (?:--|specify |\S+: (?:no such|not a) block device)",
+    return 2 if re.match(r"freeblock(?:-bench)?: (?:--|specify |\S+: (?:no such|not a) block device)",
                          said) else 1
 
 

@@ -357,7 +357,7 @@ def expected(sectors, start):
 def run(code, *words, **settings):
     """A Python program with the made-up module: its process."""
     environment = dict(os.environ, LD_PRELOAD=FAKE, PYTHONDONTWRITEBYTECODE="1",
-                       PYTHONPATH=os.path.join(TOP, "tools", "python"),
+                       PYTHONPATH=os.path.join(TOP, "tools", "cli"),
                        **{"FAKE_" + name.upper(): str(value) for name, value in settings.items()})
     return subprocess.run([sys.executable, "-c", textwrap.dedent(code), *words], env=environment,
                           text=True, capture_output=True, check=False)

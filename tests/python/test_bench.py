@@ -12,7 +12,7 @@ from unittest import mock
 
 import taptest
 from freeblock import ToolError, cli
-from research import (bench_cost, bench_days, bench_figures, bench_files, bench_limits,
+from bench import (bench_cost, bench_days, bench_figures, bench_files, bench_limits,
                       bench_lock, bench_numbers, bench_predict, bench_rows, bench_run,
                       bench_scrub)
 
@@ -251,7 +251,7 @@ class EndToEnd(unittest.TestCase):
         for row in rows:
             self.assertLessEqual(KEYS, set(row))
             self.assertIn(row["name"], said)
-            self.assertRegex(row["command"], "^tools/freeblock(-lab bench| sim) ")
+            self.assertRegex(row["command"], "^tools/freeblock(-bench bench| sim) ")
         self.assertIn("figure-8-atlas10k.png", os.listdir(self.out))
         with open(os.path.join(self.out, "figure-8.json"), encoding="ascii") as file:
             runs = json.load(file)["runs"]

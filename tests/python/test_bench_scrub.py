@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of make bench-scrub's arithmetic (tools/research/scrubbench*.py, tests/lab/
+"""Tests of make bench-scrub's arithmetic (bench/scrubbench*.py, tests/lab/
 scrubload.c and load.c's arguments) that need no machine. Every figure is worked out by
 hand. A second."""
 
@@ -10,7 +10,7 @@ import unittest
 
 from taptest import TOP
 from freeblock import ToolError
-from research import labcells, scrubbench, scrubbench_rows, scrubbench_traces
+from bench import labcells, scrubbench, scrubbench_rows, scrubbench_traces
 
 
 def write(folder, name, data):

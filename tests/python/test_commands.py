@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # reads: *
-"""Tests of what the two commands offer: freeblock what an administrator uses, freeblock-lab
+"""Tests of what the two commands offer: freeblock what an administrator uses, freeblock-bench
 what it is measured with.
 
-Seen to fail: a module of the product that imports one of research; a new command of
-freeblock-lab that freeblock does not know of.
+Seen to fail: a module of the product that imports one of bench; a new command of
+freeblock-bench that freeblock does not know of.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ import unittest
 from unittest import mock
 
 import taptest
-import research.cli
+import bench.cli
 from freeblock import ToolError, cli, hosts
 
 TOOLS = os.path.join(taptest.TOP, "tools")
@@ -44,7 +44,7 @@ def offered(command):
 # restore, of two disks whose modes are put back by writing down which; argv: tools, folder
 RESTORE = """
 import os, sys
-sys.path.insert(0, os.path.join(sys.argv[1], "python"))
+sys.path.insert(0, os.path.join(sys.argv[1], "cli"))
 from freeblock import cli, restore
 
 def put_back(book, look):
@@ -60,7 +60,7 @@ sys.exit(cli.main(["restore", "--journals", sys.argv[2]]))
 PRINT = """
 import os, sys
 from unittest import mock
-sys.path.insert(0, os.path.join(sys.argv[1], "python"))
+sys.path.insert(0, os.path.join(sys.argv[1], "cli"))
 from freeblock import cli
 
 def much(args):
@@ -76,7 +76,7 @@ with mock.patch("freeblock.metrics.run", much):
 GONE = """
 import os, sys
 from unittest import mock
-sys.path.insert(0, os.path.join(sys.argv[1], "python"))
+sys.path.insert(0, os.path.join(sys.argv[1], "cli"))
 from freeblock import UsageError, cli
 
 def do(args):
@@ -107,8 +107,8 @@ class Output(unittest.TestCase):
             for where, why in self.LOST:
                 self.assertEqual(shell("./freeblock %s %s" % (words, where)), (
                     1, "", "freeblock: standard output: %s\n" % why), words)
-        self.assertEqual(shell("./freeblock-lab --help > /dev/full"), (
-            1, "", "freeblock-lab: standard output: No space left on device\n"))
+        self.assertEqual(shell("./freeblock-bench --help > /dev/full"), (
+            1, "", "freeblock-bench: standard output: No space left on device\n"))
         # what is wrong with a command line is no less so
         self.assertEqual(shell("./freeblock tune > /dev/full")[0], 2)
 
@@ -238,23 +238,23 @@ class Houses(unittest.TestCase):
 
     def test_apart(self):
         """No command is offered by both."""
-        ours, lab = offered("freeblock"), offered("freeblock-lab")
+        ours, lab = offered("freeblock"), offered("freeblock-bench")
         self.assertLess({"extract", "models", "scan", "scrub", "sim", "status"}, ours)
         self.assertFalse(ours & lab)
 
     def test_where(self):
         """Asked for a command of the other, freeblock says where it is."""
-        lab = offered("freeblock-lab")
+        lab = offered("freeblock-bench")
         self.assertEqual(set(cli.RESEARCH), lab)
         for word in sorted(lab):
             status, out, err = taptest.freeblock(word, "--help")
             self.assertEqual((status, out), (2, ""))
-            self.assertRegex(err, "^freeblock: '%s' .* tools/freeblock-lab, in a checkout\n$" %
+            self.assertRegex(err, "^freeblock: '%s' .* tools/freeblock-bench, in a checkout\n$" %
                              word)
 
     def test_unknown(self):
         """A command of neither is refused by both, in one line after the usage."""
-        for command in ("freeblock", "freeblock-lab"):
+        for command in ("freeblock", "freeblock-bench"):
             status, out, err = run(command, "no-such")
             self.assertEqual((status, out), (2, ""))
             self.assertRegex(err, r"\Ausage: %s .*\n%s: error: .*invalid choice: 'no-such'.*\n\Z" %
@@ -263,12 +263,13 @@ class Houses(unittest.TestCase):
     def test_whole_words(self):
         """What begins like an option is none, of any program. Seen to fail: argparse's default."""
         for command in ("freeblock sim --sec 1", "freeblock models install --di x y",
-                        "freeblock-lab bench --out x", "examples/freeblock-backup check --js x"):
+                        "freeblock-bench bench --out x", "examples/freeblock-backup check --js x"):
             words = command.split()
             status, out, err = run(*words)
             self.assertEqual((status, out), (2, ""), command)
             self.assertIn("unrecognized arguments: " + words[-2 - command.count(" y")], err)
-        found = subprocess.run(["git", "grep", "-n", "ArgumentParser(", "--", "tests", "tools"],
+        found = subprocess.run(["git", "grep", "-n", "ArgumentParser(", "--", "tests", "tools",
+                                "bench"],
                                cwd=taptest.TOP, text=True, check=True, stdout=subprocess.PIPE)
         for line in found.stdout.splitlines():
             if not re.search(r"allow_abbrev=False|class Parser\(|test_commands", line):
@@ -344,9 +345,9 @@ class Houses(unittest.TestCase):
         """
         for name in ("make-deb", "with-usr", "dkms-check"):
             for word in ("--help", "--hel", "-x"):
-                status, out, err = run(name, word)
+                status, out, err = run("build/" + name, word)
                 self.assertEqual((status, out), (2, ""), (name, word))
-                self.assertRegex(err, r"\Ausage: tools/%s [^\n]*\n\Z" % name)
+                self.assertRegex(err, r"\Ausage: tools/build/%s [^\n]*\n\Z" % name)
 
     def test_values_in_tests(self):
         """The long runs of tests refuse what cannot be run before they build or lock anything.
@@ -392,13 +393,13 @@ class Houses(unittest.TestCase):
                 self.assertIn("no spaces or colons in a folder's name", done.stdout)
                 with mock.patch.object(hosts, "TOP", os.path.join(folder, name)), \
                         self.assertRaisesRegex(ToolError, "no spaces or colons"):
-                    hosts.build("tools/native/sim", "freeblock-sim")
+                    hosts.build("tools/sim", "freeblock-sim")
 
     def test_version(self):
         """Both have the package's."""
-        said = {run(command, "--version")[1] for command in ("freeblock", "freeblock-lab")}
+        said = {run(command, "--version")[1] for command in ("freeblock", "freeblock-bench")}
         self.assertEqual(said, {"freeblock %s\n" % cli.__version__,
-                                "freeblock-lab %s\n" % cli.__version__})
+                                "freeblock-bench %s\n" % cli.__version__})
 
     def test_alone(self):
         """The product runs where there is nothing but its package, all of whose modules load."""
@@ -406,8 +407,8 @@ class Houses(unittest.TestCase):
                 "[importlib.import_module(m.name) for m in"
                 " pkgutil.walk_packages(freeblock.__path__, 'freeblock.')];"
                 "print(*sorted({n.partition('.')[0] for n in sys.modules} &"
-                " {'research', 'taptest', 'lab', 'tests'}))")
-        done = subprocess.run([sys.executable, "-I", "-c", each, os.path.join(TOOLS, "python")],
+                " {'bench', 'taptest', 'lab', 'tests'}))")
+        done = subprocess.run([sys.executable, "-I", "-c", each, os.path.join(TOOLS, "cli")],
                               text=True, check=False, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)
         self.assertEqual((done.returncode, done.stdout), (0, "\n"), done.stderr)
@@ -446,7 +447,7 @@ class Houses(unittest.TestCase):
         Seen to fail: bench with --out; sim with --processes; sim's --trace, of lines of its
         own; extract's --state, a folder; sg with --search and --search-us for one setting;
         calibrate's -o without a word about it."""
-        for command in _parsers(cli.make_parser()) + _parsers(research.cli.make_parser()):
+        for command in _parsers(cli.make_parser()) + _parsers(bench.cli.make_parser()):
             with self.subTest(command.prog):
                 values = [action for action in command._actions
                           if action.nargs in (None, "?") and action.dest != "help"]
@@ -584,10 +585,10 @@ class Mistakes(unittest.TestCase):
         Seen to fail: a minute without a line."""
         with tempfile.TemporaryDirectory() as folder:
             env = dict(os.environ, FREEBLOCK_BUILD=folder)
-            words = ("from freeblock import hosts; hosts.program('tools/native/tune', 'tune', "
+            words = ("from freeblock import hosts; hosts.program('tools/tune', 'tune', "
                      "'replay.so')")
             said = [subprocess.run(["/usr/bin/python3", "-Bc", words], env=env, text=True,
-                                   check=True, cwd=os.path.join(TOOLS, "python"),
+                                   check=True, cwd=os.path.join(TOOLS, "cli"),
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
                     for _ in range(2)]
         self.assertEqual(said, ["freeblock: building replay.so, once: 1 files\n", ""])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of what tools/command-pages writes: completion in bash, and manual pages with the exit
+"""What tools/build/command-pages writes: completion in bash, and manual pages with the exit
 statuses and examples that each command declares.
 
 Seen to fail: shtab 1.5.5 as it is, which offers the first of a list only; a manual page with the
@@ -71,7 +71,7 @@ class Pages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp()
-        subprocess.run([os.path.join(TOOLS, "command-pages"), cls.folder], check=True)
+        subprocess.run([os.path.join(TOOLS, "build", "command-pages"), cls.folder], check=True)
         cls.parser = cli.make_parser()
 
     @classmethod

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 import taptest
-from research import modern
+from bench import modern
 
 
 class Demo(unittest.TestCase):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock.extraction.audit: what is wrong in a layout is named, and nothing else is.
-And some drives drawn at random (research.extractrandom).
+And some drives drawn at random (bench.extractrandom).
 
 Seen to fail: tracks not read as wholes (remap_alike); what is usual not minded (last_alike);
 pieces at borders left out (piece); angles taken for right (wrong_slip, distrusted); borders left
@@ -23,7 +23,7 @@ from freeblock.extraction import audit, spares
 from freeblock.extraction.device import Device
 from freeblock.extraction.phase import Phase
 from freeblock.extraction.places import Layout, Zone
-from research import extractrandom, extractscore, randomdrive
+from bench import extractrandom, extractscore, randomdrive
 
 # Five heads of different lengths in serpentine order: slips, and a remap (added) whose spare passes
 # a sixth of a slot beside its home

@@ -393,9 +393,9 @@ class Status(unittest.TestCase):
     def test_usage(self):
         """A command line that is wrong ends with 2, as in all commands. Seen to fail: 1."""
         for program, *words in (
-                (("tools/native/judge", "judge", "freeblock-judge"),),
-                (("tools/native/probe", "extract", "extract-probe"),),
-                (("tools/native/probe", "extract", "extract-probe"), "/dev/null", "--rubbish")):
+                (("tools/judge", "judge", "freeblock-judge"),),
+                (("tools/probe", "extract", "extract-probe"),),
+                (("tools/probe", "extract", "extract-probe"), "/dev/null", "--rubbish")):
             with self.subTest(program=program, words=words):
                 done = subprocess.run([hosts.program(*program), *words], check=False, text=True,
                                       capture_output=True, stdin=subprocess.DEVNULL)
@@ -406,7 +406,7 @@ class Status(unittest.TestCase):
 
     def test_full(self):
         """Output that cannot be written is no matter of usage. Seen to fail: 2."""
-        program = hosts.program("tools/native/judge", "judge", "freeblock-judge")
+        program = hosts.program("tools/judge", "judge", "freeblock-judge")
         model = os.path.join(TOP, "models", "atlas10k.fbmodel")
         with open("/dev/full", "w", encoding="ascii") as full:
             done = subprocess.run([program, model], check=False, text=True, stdout=full,

@@ -27,7 +27,7 @@ from freeblock.extraction.runguess import Guesses
 from freeblock.extraction.runmap import Run, RunMap
 from freeblock.extraction.runread import Meter
 from freeblock.extraction.phase import wrap
-from research import extractmap, extractscore
+from bench import extractmap, extractscore
 
 DRIVES = os.path.join(hosts.TOP, "tools/mechdisk/drives")
 HEADER = """fbdrive 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of research.extractscore: how far models are from simulated drives.
+"""Tests of bench.extractscore: how far models are from simulated drives.
 
 A drive's true model, spoilt by known amounts.
 """
@@ -14,7 +14,7 @@ from unittest import mock
 import taptest
 from layouts import drive_text, random_layout
 from freeblock import ToolError, fbmodel, truth
-from research import extractbench, extractscore as score
+from bench import extractbench, extractscore as score
 
 TOY = os.path.join(taptest.TOP, "tools", "mechdisk", "drives", "toy.fbdrive")
 LAYOUT = ("lbn_mismatches", "track_boundaries_wrong")
@@ -108,7 +108,7 @@ class Scores(unittest.TestCase):
 
 
 class Bench(unittest.TestCase):
-    """freeblock-lab bench-extract."""
+    """freeblock-bench bench-extract."""
 
     def test_status(self):
         """A drive that is refused is a failure, but the one that is to be; seen to fail with
@@ -130,4 +130,4 @@ class Bench(unittest.TestCase):
                       ("makes",)):
             status, out, err = taptest.freeblock_lab(*words, "--seed", "-1")
             self.assertEqual((status, out), (2, ""), words)
-            self.assertEqual(err, "freeblock-lab: --seed: -1 is less than 0\n")
+            self.assertEqual(err, "freeblock-bench: --seed: -1 is less than 0\n")

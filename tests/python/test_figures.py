@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # reads: *
-"""Tests of freeblock-lab figures: figures of a demo come into its file and into the documents, and
-a document that gives another one is named.
+"""Tests of freeblock-bench figures: figures of a demo come into its file and into the documents,
+and a document that gives another one is named.
 
 Seen to fail: the questions and results.rst of 2026-11-27 beside the README of the day after.
 """
@@ -16,7 +16,7 @@ from unittest import mock
 
 import taptest
 from freeblock import ToolError
-from research import figures
+from bench import figures
 
 
 class Figures(unittest.TestCase):

@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import unittest
 
-from research import replay
+from bench import replay
 
 DRIVE = """fbdrive 1
 period_ps 6000000000

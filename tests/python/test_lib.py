@@ -217,7 +217,7 @@ class Installed(Case):
         words = ["/dev/zero", self.path("out"), self.path("coverage")]
         environment = dict(os.environ, LD_PRELOAD=fake, FAKE_START="99", FAKE_STOP_AFTER="70",
                            LD_LIBRARY_PATH=self.root + "/lib",
-                           PYTHONPATH=os.path.join(taptest.TOP, "tools", "python"))
+                           PYTHONPATH=os.path.join(taptest.TOP, "tools", "cli"))
         first = subprocess.run([self.path("copy"), *words], env=environment, text=True,
                                capture_output=True, check=False)
         self.assertEqual((first.returncode, first.stderr),

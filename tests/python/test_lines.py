@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # reads: *
-"""Tests of tools/lines."""
+"""Tests of tools/build/lines."""
 
 import contextlib
 import io
@@ -12,7 +12,7 @@ import unittest
 
 import treetest
 
-LINES = treetest.program("tools/lines")
+LINES = treetest.program("tools/build/lines")
 
 SOURCE = """// SPDX-License-Identifier: GPL-2.0
 /*
@@ -73,7 +73,7 @@ class Lines(unittest.TestCase):
         """What git knows, each file in one part. Seen to fail: links, data or files that git does
         not know count; the module's count twice."""
         files = {"Kbuild": "x-y := main.o\n", "main.c": "a\n" * 2, "tools/a": "a\n" * 3,
-                 "tools/research/a.py": "a\n" * 4, "tests/a.c": "a\n" * 5, "README.md": "a\n" * 6,
+                 "bench/a.py": "a\n" * 4, "tests/a.c": "a\n" * 5, "README.md": "a\n" * 6,
                  "tests/fuzz/corpus/x/1": "a\n" * 7, "models/a.fbmodel": "a\n" * 8}
         with tempfile.TemporaryDirectory() as top:
             for name, text in files.items():

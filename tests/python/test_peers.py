@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of the comparison of schedulers (tools/research/peers.py, and labcells.py and peersum.py,
+"""Tests of the comparison of schedulers (bench/peers.py, and labcells.py and peersum.py,
 which other benches share) that need no machine: parsing what the guest leaves, comparing at equal
 latency, verdicts, keys of kept cells. Every figure is worked out by hand."""
 
@@ -10,7 +10,7 @@ import unittest
 
 from freeblock import ToolError, UsageError
 from freeblock.hosts import TOP
-from research import peers, peersum
+from bench import peers, peersum
 
 SNAPSHOT = """== now
 %(now)d

@@ -14,7 +14,7 @@ from freeblock.prediction import compose, freeidle, freeyield
 from freeblock.prediction.device import Device
 from freeblock.prediction.freeband import FreeSettings, free_bandwidth
 from freeblock.prediction.workload import Workload
-from research.predictcheck import free
+from bench.predictcheck import free
 
 ATLAS = Device.from_drive(sim.drive_file("atlas10k"))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The analytic model's components (tools/python/freeblock/prediction): the paper's equations by
+"""The analytic model's components (tools/cli/freeblock/prediction): the paper's equations by
 hand, queues against simulations of the same queue, choices against draws, workloads and devices
 that are refused. tests/python/test_validate_predict.py has them together, beside the drive engine.
 Takes some seconds.

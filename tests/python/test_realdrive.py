@@ -15,8 +15,8 @@ import numpy as np
 import layouts
 from taptest import TOP
 from freeblock import fbdrive, fbdrive_check, sim, truth
-from research import realdrive
-from research.realdrive import Drive, Traits
+from bench import realdrive
+from bench.realdrive import Drive, Traits
 
 DRIVES = os.path.join(TOP, "tests", "drives")
 TENTH = Fraction(1, 10)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of freeblock-lab replay: a drive so simple that every response time is
+"""Tests of freeblock-bench replay: a drive so simple that every response time is
 known, traces that must be refused, and which way the think time is read."""
 
 import json
@@ -14,7 +14,7 @@ import pytest
 
 import taptest
 from taptest import TOP
-from research import ablation, fidelity, replay, traces
+from bench import ablation, fidelity, replay, traces
 
 DRIVES = os.environ.get("FREEBLOCK_DRIVES") or os.path.join(TOP, "..", "shared", "data", "drives")
 

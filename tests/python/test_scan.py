@@ -406,7 +406,7 @@ class Killed(Case):
         """A process of its own is killed again and again."""
         driver = os.path.join(taptest.HERE, "fakedisk.py")
         words = [sys.executable, "-B", driver, self.tree.root, "sda", "-o", self.out]
-        environment = dict(os.environ, PYTHONPATH=os.path.join(taptest.TOP, "tools", "python"))
+        environment = dict(os.environ, PYTHONPATH=os.path.join(taptest.TOP, "tools", "cli"))
         rng, kills = random.Random(4), 0
         while True:
             with subprocess.Popen(words, stdout=subprocess.PIPE, text=True,

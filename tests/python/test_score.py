@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of tools/research/score.py: figures computed by hand, and those of the
+"""Tests of bench/score.py: figures computed by hand, and those of the
 script that came with the data of real drives."""
 
 import csv
@@ -9,7 +9,7 @@ import os
 import pytest
 
 from taptest import TOP
-from research import score, traces
+from bench import score, traces
 
 DRIVES = os.environ.get("FREEBLOCK_DRIVES") or os.path.join(TOP, "..", "shared", "data", "drives")
 # Their script takes whole microseconds of a rounded product; ours are exact.

@@ -745,7 +745,7 @@ class Books(Case):
         file)."""
         program = ("import sys; sys.path.insert(0, %r); from freeblock import fbstate, cli; "
                    "fbstate.ROOT = %r; sys.exit(max(cli.main(['off', '--all']) for _ in range(40)))"
-                   % (os.path.join(TOP, "tools", "python"), self.machine.root))
+                   % (os.path.join(TOP, "tools", "cli"), self.machine.root))
         running = [subprocess.Popen([sys.executable, "-c", program], text=True,
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                    for _ in range(6)]

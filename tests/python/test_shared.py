@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of models that are shared by drives of one make: which are tried on a drive, that one which
 fits is taken with the drive's own period, that others are not, and what setup makes of it. The
-drives are simulated ones, drawn about the toy (tools/research/makes.py). Takes ten seconds.
+drives are simulated ones, drawn about the toy (bench/makes.py). Takes ten seconds.
 """
 
 import os
@@ -15,7 +15,7 @@ from freeblock import ToolError, fbmodel
 from freeblock.extraction import pipeline, shared, store
 from freeblock.extraction.modeltext import NS_FIELDS, SEEK_KINDS
 from freeblock.extraction.phase import Phase
-from research import makes
+from bench import makes
 
 MODELS = os.path.join(TOP, "models")
 TOY = os.path.join(MODELS, "toy.fbmodel")

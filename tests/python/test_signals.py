@@ -46,7 +46,7 @@ class Ignored(unittest.TestCase):
 
     def start(self, text, before=ignoring):
         """A process of these words, ready."""
-        path = os.pathsep.join(os.path.join(TOP, "tools", part) for part in ("python", "examples"))
+        path = os.pathsep.join(os.path.join(TOP, "tools", part) for part in ("cli", "examples"))
         process = subprocess.Popen([sys.executable, "-c", text + LOOP], stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                    preexec_fn=before, env=dict(os.environ, PYTHONPATH=path))

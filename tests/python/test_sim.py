@@ -771,7 +771,7 @@ class Build(unittest.TestCase):
                 "main.c": '#include "main.h"\nint main(void) { return STATUS; }\n',
                 "main.h": "#define STATUS 7\n",
                 "Makefile": "ROOT := %s\nOUT := out\nPROGRAM := out/program\nOBJS := out/main.o\n"
-                            "include %s/tools/native/host.mk\n" % (folder, taptest.TOP),
+                            "include %s/tools/build/host.mk\n" % (folder, taptest.TOP),
                 "cc": "#!/bin/sh\nfor word; do last=$word; done\n"
                       "case $last in *$KILLED*) : >$last; kill -9 $PPID; exit;; esac\n"
                       "exec cc \"$@\"\n"}

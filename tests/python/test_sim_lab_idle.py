@@ -19,7 +19,7 @@ import tempfile
 import unittest
 
 from freeblock import sim
-from research import labcells, peersum
+from bench import labcells, peersum
 from taptest import TOP
 
 LAB = os.path.join(TOP, "tests", "lab")

@@ -9,7 +9,7 @@ import numpy as np
 
 import taptest
 from freeblock import tracefile
-from research import synthetic
+from bench import synthetic
 
 TICK_NS = 100
 

@@ -15,8 +15,8 @@ from unittest import mock
 import numpy as np
 
 import taptest
-from research import fidelity, replay
-from research.predictcheck import cells, devices, verdict, workloads
+from bench import fidelity, replay
+from bench.predictcheck import cells, devices, verdict, workloads
 
 DISK = workloads.Disk(2.0e9 // 4096 * 4096, 512)
 COARSE = workloads.Disk(DISK.capacity, 4096)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The table of worth (tools/research/bench_worth.py): each of its edits still applies, and what
+"""The table of worth (bench/bench_worth.py): each of its edits still applies, and what
 it leaves compiles. 2 s.
 
 Seen to fail: a macro of core/joint.h renamed, an edit that leaves a name that is not declared.
@@ -10,8 +10,8 @@ import tempfile
 import unittest
 
 from freeblock import ToolError
-from research import bench_worth
-from research.bench_rows import Row
+from bench import bench_worth
+from bench.bench_rows import Row
 
 
 def run(free, mean):

@@ -10,7 +10,7 @@ import os
 
 import pytest
 
-from research import replay, yardstick
+from bench import replay, yardstick
 
 # One row is 2.5 % off in rotation, 1.5 % in throughput: SPTF with ten
 # outstanding on a bus slower than the medium. The cause is not known.

@@ -3,7 +3,7 @@
 #include "vectors.h"
 
 #include "disk_model.h"
-#include "tools/native/model/model_text.h"
+#include "tools/model/model_text.h"
 
 static struct disk_model *model;
 

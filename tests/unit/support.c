@@ -2,7 +2,7 @@
 /*
  * Helpers of the core's unit tests; see support.h.
  */
-#include "tools/native/model/model_text.h"
+#include "tools/model/model_text.h"
 #include "support.h"
 
 #define MODEL_MAX (1024 * 1024)

@@ -16,7 +16,7 @@
 
 #include "core/model_table.h"
 #include "support.h"
-#include "tools/native/model/model_text.h"
+#include "tools/model/model_text.h"
 
 #define RANDOM_TABLES 20000
 

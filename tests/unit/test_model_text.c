@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tools/native/model/model_text.h"
+#include "tools/model/model_text.h"
 #include "support.h"
 #include "wrap.h"
 

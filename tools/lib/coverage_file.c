@@ -2,7 +2,7 @@
 /*
  * libfreeblock: which blocks are done, in a file that is whole or not there.
  *
- * Documentation/coverage-format.rst has the format. tools/python/freeblock/coverage_file.py
+ * Documentation/coverage-format.rst has the format. tools/cli/freeblock/coverage_file.py
  * reads and writes the same.
  */
 #define _GNU_SOURCE

@@ -2,7 +2,7 @@
 #ifndef FBGCOV_H
 #define FBGCOV_H
 
-/* the initcalls of kernel/gcov/base.c and fs.c, under names that tools/build-modules gave them */
+/* the initcalls of kernel/gcov/base.c and fs.c, under names of tools/build/build-modules */
 int fbgcov_gcov_init(void);
 int fbgcov_gcov_fs_init(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * gcov for a kernel that was built without it: the kernel's own kernel/gcov as a module, which
- * tools/build-modules puts beside this file, and what CONFIG_CONSTRUCTORS would do: the
+ * tools/build/build-modules puts beside this file, and what CONFIG_CONSTRUCTORS would do: the
  * constructors of modules that are loaded afterwards are called, which register their counters.
  */
 #include <linux/module.h>

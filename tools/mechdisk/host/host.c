@@ -33,7 +33,7 @@ static const char mdh_usage[] =
 	"bytes, little-endian: u64 WAIT_NS, u64 LBN, u32 COUNT, R|W|V and 3 zeros.\n"
 	"LBNS: one per line.  Printed: LBN ZONE CYLINDER HEAD SECTOR\n"
 	"SECTORS_PER_TRACK ANGLE, the last in turns.\n"
-	"probe speaks with freeblock extract (tools/native/probe/probe_protocol.h); its\n"
+	"probe speaks with freeblock extract (tools/probe/probe_protocol.h); its\n"
 	"--seed is the drive's: of angle, noise and jitter.\n";
 
 static const char *const mdh_policies[] = {

@@ -229,7 +229,7 @@ int mdh_loop(const struct mdh_options *options);
  * mdh_probe() - time commands for freeblock extract
  * @options: the command line
  *
- * tools/native/probe/probe_protocol.h says how.
+ * tools/probe/probe_protocol.h says how.
  *
  * Return: the program's exit status.
  */

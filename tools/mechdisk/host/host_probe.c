@@ -13,7 +13,7 @@
 
 #include "host.h"
 #include "host_scsi.h"
-#include "../../native/probe/probe_protocol.h"
+#include "../../probe/probe_protocol.h"
 
 /* Commands of a batch at the drive at once, if it takes as many. */
 #define MDH_AT_DRIVE 2

@@ -9,7 +9,7 @@
 #include "host.h"
 #include "../mechdisk_diag.h"
 #include "../mechdisk_pages.h"
-#include "../../native/probe/probe_protocol.h"
+#include "../../probe/probe_protocol.h"
 
 /* Sense keys. */
 #define MDX_RECOVERED	0x1

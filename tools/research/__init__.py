@@ -1,6 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0
-"""What freeblock is measured with: benches, the simulated drive against traces of real ones,
-the analytic model against both, DiskSim's files. It uses the product's package, which knows
-nothing of it; its modules are subcommands of tools/freeblock-lab as the product's are of
-tools/freeblock.
-"""

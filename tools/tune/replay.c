@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The Waiting policy on a trace's idle intervals, one after the other: each
+ * depends on what the one before left behind, so that this cannot be done on
+ * whole arrays. tools/cli/freeblock/tuning/policy.py says what is simulated and is
+ * the only caller; the structs here and there must be alike.
+ */
+
+#include <stdint.h>
+
+/**
+ * struct replay_rule - the policy's parameters; ns
+ * @threshold: it fires once an interval, with all delays, has lasted so long
+ * @first:     how long its first request takes
+ * @next:      and each that follows
+ */
+struct replay_rule {
+	int64_t threshold;
+	int64_t first;
+	int64_t next;
+};
+
+/**
+ * struct replay_sum - what it came to
+ * @fired:      intervals in which it fired
+ * @used:       ns of idle time in which it did
+ * @collisions: foreground requests that came while one of the scrubber was served
+ * @sent:       requests of the scrubber
+ * @delayed:    foreground requests that completed later than in the trace
+ * @slowdown:   ns, by how much all together
+ * @worst:      ns, the most of one
+ */
+struct replay_sum {
+	int64_t fired;
+	int64_t used;
+	int64_t collisions;
+	int64_t sent;
+	int64_t delayed;
+	int64_t slowdown;
+	int64_t worst;
+};
+
+/* Fire for @usable ns; what then is left of the request being served. */
+static int64_t replay_fire(const struct replay_rule *rule, struct replay_sum *sum, int64_t usable)
+{
+	int64_t end = rule->first, more = 0;
+
+	if (end < usable)
+		more = (usable - end + rule->next - 1) / rule->next;
+	end += more * rule->next;
+	sum->fired++;
+	sum->used += usable;
+	sum->sent += 1 + more;
+	sum->collisions += end > usable;
+	return end - usable;
+}
+
+/**
+ * replay_run() - the policy on a whole trace
+ * @rule:     its parameters
+ * @sum:      all zero at first
+ * @count:    how many intervals there are
+ * @idle:     how long each is in the trace
+ * @requests: of the busy period that ends each
+ */
+void replay_run(const struct replay_rule *rule, struct replay_sum *sum, int64_t count,
+		const int64_t *idle, const int64_t *requests)
+{
+	int64_t shift = 0;
+
+	for (int64_t i = 0; i < count; i++) {
+		int64_t left = idle[i] - shift;
+
+		if (left > rule->threshold)
+			shift = replay_fire(rule, sum, left - rule->threshold);
+		else
+			shift = left < 0 ? -left : 0;
+		if (!shift)
+			continue;
+		sum->delayed += requests[i];
+		sum->slowdown += requests[i] * shift;
+		if (shift > sum->worst)
+			sum->worst = shift;
+	}
+}
