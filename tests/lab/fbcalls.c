@@ -383,7 +383,7 @@ static void longer_call(const char *name, unsigned long cmd, struct longer *l, u
 	l->bytes[size + 7] = 1;
 	snprintf(text, sizeof(text), "%s: an unknown field is not 0", name);
 	SAYS(E2BIG, text, ioctl(dev, cmd, l));
-	snprintf(text, sizeof(text), "at byte %u", size + 7);
+	snprintf(text, sizeof(text), "behind byte %u", size);
 	if (cmd != FREEBLOCK_IOC_REASON)
 		mentions(name, text);
 	l->bytes[size + 7] = 0;
