@@ -14,14 +14,13 @@
 #include "tasks/record.h"
 
 #define HEADER sizeof(struct freeblock_record)
-#define SLOT(first, user_data, sectors)	\
-	{ first, user_data, sectors, FREEBLOCK_RECORD_BLOCKS, FREEBLOCK_STATUS_OK }
+#define SLOT(first, user_data, sectors) { first, user_data, sectors, FREEBLOCK_STATUS_OK }
 
 /* adjoining blocks of one status, around the end of the ring, as many as fit */
 static void test_joined(void **state)
 {
 	const struct fb_record_slot slot[] = {
-		SLOT(16, 5, 8), { 24, 5, 8, 0, FREEBLOCK_STATUS_UNREADABLE }, SLOT(0, 5, 8),
+		SLOT(16, 5, 8), { 24, 5, 8, FREEBLOCK_STATUS_UNREADABLE }, SLOT(0, 5, 8),
 		SLOT(8, 5, 8),
 	};
 	const struct fb_record_ring ring = { slot, 4, 2, 4, true }, last = { slot, 4, 1, 1, true };
