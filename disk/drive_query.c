@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands that ask a drive whether it reads ahead or spins, and how it recovers. No lock of ours is
- * held. A worker sends them, as that runs the queue, which is not for the tasks' thread.
+ * Commands that ask a drive whether it reads ahead or spins, and how it recovers, without a lock of
+ * ours. A worker sends them, as that runs the queue, which is not for the tasks' thread.
  */
 #include <linux/ata.h>
 #include <linux/pm_runtime.h>

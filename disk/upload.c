@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Upload of a model's table, piece by piece, which comes into force as a whole or not at all. Locks:
- * fb_disk.config.
+ * Upload of a model's table, piece by piece, which comes into force as a whole or not at all.
+ * Locks: fb_disk.config.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>

@@ -35,10 +35,11 @@ static void fb_verify_attach(struct fb_disk *disk, struct gendisk *gd)
 {
 	const struct scsi_device *sdev = fb_disk_scsi(gd);
 	bool long_cdbs = sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw);
+	bool ata_page = sdev && rcu_access_pointer(sdev->vpd_pg89);
 
 	guard(spinlock_irq)(&disk->lock);
 	disk->verify = (struct fb_verify) {
-		.sata = (sdev && rcu_access_pointer(sdev->vpd_pg89)) || !strcmp(disk->vendor, "ATA"),
+		.sata = ata_page || !strcmp(disk->vendor, "ATA"),
 		.verify.barred = sdev ? NULL : "not a SCSI disk",
 		.fua.barred = long_cdbs ? NULL : sdev ? "READ(6)" : "not a SCSI disk",
 	};
