@@ -11,15 +11,6 @@
 
 #include "sched/sched.h"
 
-static const u64 fb_iosched_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
-static const u64 fb_iosched_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
-/* twice this speeds up a whole scan no further, half costs 3 % (Documentation/results.rst) */
-static const u64 fb_iosched_search_ns = 100 * NSEC_PER_USEC;
-static const u32 fb_iosched_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
-
-/* for this long after a reset the phase gets no new anchor */
-static const u64 fb_iosched_reset_ns = NSEC_PER_SEC;
-
 /* ---- insertion ---- */
 
 static bool fb_iosched_is_active(const struct fb_sched *sched)
@@ -143,7 +134,7 @@ static void fb_iosched_insert_one(struct fb_sched *sched, struct request *rq, bo
 	if (!again && !background && (fq || rq->rq_flags & FB_COMPAT_PREPARED))
 		fb_iosched_arrived(sched, fq, at_head, now);
 	if (!again && !background && fq && fq->r.media) {
-		fb_measure_arrived(sched->disk, fq->r.fg.write, now);
+		fb_trial_arrived(&sched->disk->measure.cost.trial, fq->r.fg.write, now);
 		fq->measured_ns = now;
 	}
 	if (!again && !background && fq)
@@ -387,7 +378,8 @@ static enum hrtimer_restart fb_iosched_timer(struct hrtimer *timer)
 static void fb_iosched_measure_end(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 {
 	if (fq->measured_ns)
-		fb_measure_ended(sched->disk, fq->r.fg.write, now - fq->measured_ns, now);
+		fb_trial_ended(&sched->disk->measure.cost.trial, fq->r.fg.write,
+			       now - fq->measured_ns, now);
 	fq->measured_ns = 0;
 }
 
@@ -418,16 +410,6 @@ static void fb_iosched_note_latency(struct fb_stats *stats, const struct fb_sche
 	stats->fg_ns[write] += took_ns;
 }
 
-/* A foreground request has ended. */
-static void fb_iosched_served(struct fb_sched *sched, const struct fb_sched_rq *fq, u64 now)
-{
-	lockdep_assert_held(&sched->disk->lock);
-	if (!fq->own)
-		fb_iosched_note_latency(&sched->disk->stats, fq, now);
-	if (fq->r.fg.arrived_ns)
-		fb_engine_served(&sched->engine, &fq->r, now);
-}
-
 /* Return: true if the queue should be run. */
 static bool fb_iosched_complete(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 {
@@ -443,7 +425,10 @@ static bool fb_iosched_complete(struct fb_sched *sched, struct fb_sched_rq *fq, 
 	if (fb_engine_is_foreground(&fq->r)) {
 		sched->others.fg_end_ns = now;
 		fb_policy_ended(&e->pool, !e->pool.count && !e->nr_flight);
-		fb_iosched_served(sched, fq, now);
+		if (!fq->own)
+			fb_iosched_note_latency(&sched->disk->stats, fq, now);
+		if (fq->r.fg.arrived_ns)
+			fb_engine_served(e, &fq->r, now);
 	}
 	fb_iosched_note_activity(sched);
 	return fb_engine_judge(e, &fq->r, overtaken, now) || !list_empty(&sched->bypass);
@@ -479,9 +464,9 @@ static void fb_iosched_requeue_request(struct request *rq)
 	if (fq && fq->prepended)
 		fb_verify_split(sched->disk, rq);
 	guard(spinlock_irqsave)(&sched->disk->lock);
-	/* A time-out may have reset the device. RQF_TIMED_OUT has been cleared already. */
+	/* a time-out may have reset the device: no anchor for a second */
 	if (sched->disk->model && time_after_eq(jiffies, READ_ONCE(rq->deadline)))
-		fb_head_reset(&sched->engine.head, ktime_get_ns() + fb_iosched_reset_ns);
+		fb_head_reset(&sched->engine.head, ktime_get_ns() + NSEC_PER_SEC);
 	else
 		fb_head_lose(&sched->engine.head);
 	fb_recovery_requeued(sched->disk, rq);
@@ -679,11 +664,13 @@ static void fb_iosched_init(struct fb_sched *sched, struct request_queue *q)
 	INIT_LIST_HEAD(&sched->bypass);
 	fb_background_init(sched);
 	fb_compat_timer_setup(&sched->timer, fb_iosched_timer, HRTIMER_MODE_ABS);
-	sched->engine.pool.sw_percent = fb_iosched_sw_percent;
-	sched->engine.search_ns = fb_iosched_search_ns;
+	sched->engine.pool.sw_percent = 60;	/* SPTF-SW60%: the paper's choice (5.2) */
+	/* twice this speeds up a whole scan no further, half costs 3 % */
+	sched->engine.search_ns = 100 * NSEC_PER_USEC;
 	sched->target_ppm = FB_CONSERVATISM_TARGET_PPM;
-	sched->expire_ns[READ] = fb_iosched_read_expire_ns;
-	sched->expire_ns[WRITE] = fb_iosched_write_expire_ns;
+	/* as mq-deadline */
+	sched->expire_ns[READ] = 500 * NSEC_PER_MSEC;
+	sched->expire_ns[WRITE] = 5 * (u64)NSEC_PER_SEC;
 }
 
 static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue *eq)

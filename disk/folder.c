@@ -9,9 +9,8 @@
 #include <linux/debugfs.h>
 #include <linux/slab.h>
 
-#include "disk/parts.h"
+#include "disk/disk.h"
 #include "include/compat/fb_compat.h"
-#include "include/compat/fb_cleanup.h"
 
 /* A name that has been given */
 struct fb_folder_name {

@@ -4,11 +4,8 @@
  * is include/uapi/freeblock.h. This file uses the rest of the module only by include/freeblock.h. A
  * call that fails has changed nothing: what may fail comes first, the copy of its results included.
  *
- * Locks, outermost first; fb_user_queue.reader, a mutex, nests inside none of these:
- *
- *   fb_user_file.config	mutex: serialises ioctl(), but for the wait of FREEBLOCK_IOC_PROBE.
- *			The task is created under it, once.
- *   fb_user_file.words	spinlock: guards fb_user_file.reason.
+ * Locks: fb_user_file.config, a mutex, serialises ioctl(), but for the wait of FREEBLOCK_IOC_PROBE;
+ * fb_user_queue.reader, another one, read(). Neither nests in the other.
  */
 #include <linux/blkdev.h>
 #include <linux/compat.h>
@@ -19,7 +16,6 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "tasks/record.h"
 #include "tasks/tasks.h"
 #include "tasks/user_check.h"
 #include "include/compat/fb_cleanup.h"
@@ -39,7 +35,7 @@ struct fb_user_queue {
 	u64 sectors;			/* its length */
 	u32 granule;			/* sectors per block */
 	u32 slots;			/* length of the ring in blocks */
-	struct fb_record_slot *slot;	/* the ring */
+	struct fb_user_check_slot *slot;	/* the ring */
 	void *data;			/* the blocks' data; NULL: without data */
 	u32 head;			/* where the next block goes; the callback's */
 	u32 tail;			/* the next block to be read; under @reader */
@@ -62,7 +58,7 @@ struct fb_user_queue {
 static int fb_user_queue_alloc(struct fb_user_queue *q, u32 kib, bool wants_data)
 {
 	size_t block = wants_data ? (size_t)q->granule << SECTOR_SHIFT : 0;
-	struct fb_record_slot *slot;
+	struct fb_user_check_slot *slot;
 	void *data;
 
 	q->slots = ((size_t)kib << 10) / (block + sizeof(*q->slot));
@@ -155,7 +151,7 @@ static void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *ta
 {
 	u64 lbn = block->lbn, first = max(lbn, q->start);
 	u64 end = min(lbn + block->sectors, q->start + q->sectors);
-	const struct fb_record_slot slot = {
+	const struct fb_user_check_slot slot = {
 		.first = first - q->start,
 		.user_data = block->user_data,
 		.sectors = end - first,
@@ -192,7 +188,7 @@ static int fb_user_queue_copy(const struct fb_user_queue *q, const struct freebl
 		return -EFAULT;
 	to += sizeof(*record);
 	for (; n && record->data_bytes; n--) {
-		size_t bytes = fb_record_bytes(&q->slot[i], q->data);
+		size_t bytes = fb_user_check_bytes(&q->slot[i], q->data);
 
 		if (copy_to_user(to, fb_user_queue_data(q, i), bytes))
 			return -EFAULT;
@@ -205,7 +201,7 @@ static int fb_user_queue_copy(const struct fb_user_queue *q, const struct freebl
 /* a block counts as covered from when all of its data are with the reader */
 static void fb_user_queue_drop(struct fb_user_queue *q, u32 n)
 {
-	const struct fb_record_slot *slot;
+	const struct fb_user_check_slot *slot;
 	u32 i;
 
 	for (i = 0; i < n; i++) {
@@ -232,7 +228,7 @@ static bool fb_user_queue_has_event(const struct fb_user_queue *q, struct freebl
 static ssize_t fb_user_queue_take(struct fb_user_queue *q, struct freeblock_task *task,
 				  char __user *to, size_t size)
 {
-	struct fb_record_ring ring = { q->slot, q->slots, .has_data = q->data };
+	struct fb_user_check_ring ring = { q->slot, q->slots, .has_data = q->data };
 	struct freeblock_record record;
 	size_t done = 0, bytes;
 	bool event;
@@ -248,12 +244,12 @@ static ssize_t fb_user_queue_take(struct fb_user_queue *q, struct freeblock_task
 			return done;
 		event &= !ring.filled;
 		bytes = sizeof(record) +
-			(event ? 0 : fb_record_bytes(&q->slot[q->tail], q->data));
+			(event ? 0 : fb_user_check_bytes(&q->slot[q->tail], q->data));
 		if (bytes > size - done) {
 			WRITE_ONCE(q->needed, bytes);
 			return done ? done : -EMSGSIZE;
 		}
-		n = event ? 0 : fb_record_next(&ring, size - done, &record);
+		n = event ? 0 : fb_user_check_next(&ring, size - done, &record);
 		if (event)
 			record = (struct freeblock_record) {
 				.header_bytes = sizeof(record),
@@ -311,7 +307,7 @@ static ssize_t fb_user_queue_read(struct fb_user_queue *q, struct freeblock_task
 /* An open file */
 struct fb_user_file {
 	struct mutex config;
-	struct fb_user_check_why why;	/* why the present call fails; guarded by @config */
+	struct fb_user_check_why why;	/* why the last failed call did; guarded by @config */
 	bool agreed;			/* FREEBLOCK_IOC_API has succeeded; guarded by @config */
 	u64 features;			/* what was agreed on */
 	struct fb_user_check_place place;	/* where the device lies on its disk */
@@ -325,27 +321,11 @@ struct fb_user_file {
 	bool started;	/* FREEBLOCK_IOC_START has succeeded; written with @config */
 	u32 state;	/* that which FREEBLOCK_IOC_PROGRESS returned last; written with @config */
 	u32 waiting_for;		/* likewise */
-	spinlock_t words;
-	struct fb_user_check_why reason;	/* why the last failed call did; @words */
 };
 
 /* ---- why a call failed ---- */
 
-static void fb_user_publish(struct fb_user_file *ff, const struct fb_user_check_why *why)
-{
-	guard(spinlock)(&ff->words);
-	ff->reason = *why;
-}
-
-/* for calls that hold fb_user_file.config, and for others */
 #define fb_user_refuse(ff, ret, ...) fb_user_check_refuse(&(ff)->why, ret, __VA_ARGS__)
-#define fb_user_refuse_unlocked(ff, ret, ...) ({				\
-	struct fb_user_check_why _why;						\
-	int _ret = fb_user_check_refuse(&_why, ret, __VA_ARGS__);		\
-										\
-	fb_user_publish(ff, &_why);						\
-	_ret;									\
-})
 
 /* why calls of include/freeblock.h fail; by the first row that fits */
 static const struct fb_user_failure {
@@ -362,6 +342,7 @@ static const struct fb_user_failure {
 	{ FREEBLOCK_IOC_PROBE, -EBUSY, "another thread has probes sent" },
 	{ FREEBLOCK_IOC_PROBE, -EINTR, "a signal has come before a probe was done" },
 	{ FREEBLOCK_IOC_PROBE, -EOPNOTSUPP, "the disk has zones that are written in sequence" },
+	{ 0, -EBADFD, "not started" },
 	{ 0, -ENODEV, "the disk is gone" },
 	{ 0, -ENOMEM, "no memory" },
 	{ 0, -ESHUTDOWN, "the task is over" },
@@ -369,19 +350,17 @@ static const struct fb_user_failure {
 	{ 0, -EFAULT, "the buffer is not writable" },
 };
 
-static int fb_user_explain(struct fb_user_check_why *why, unsigned int cmd, int ret)
+static int fb_user_fail(struct fb_user_file *ff, unsigned int cmd, int ret)
 {
 	const struct fb_user_failure *f = fb_user_failures;
 
+	lockdep_assert_held(&ff->config);
+	if (!ret)
+		return 0;
 	for (; f < fb_user_failures + ARRAY_SIZE(fb_user_failures); f++)
 		if (f->ret == ret && (f->cmd == cmd || !f->cmd))
-			return fb_user_check_refuse(why, ret, "%s", f->why);
-	return fb_user_check_refuse(why, ret, "error %d", -ret);
-}
-
-static int fb_user_fail(struct fb_user_file *ff, unsigned int cmd, int ret)
-{
-	return ret ? fb_user_explain(&ff->why, cmd, ret) : 0;
+			return fb_user_refuse(ff, ret, "%s", f->why);
+	return fb_user_refuse(ff, ret, "error %d", -ret);
 }
 
 static int fb_user_need(struct fb_user_file *ff, u64 feature)
@@ -947,9 +926,8 @@ static int fb_user_reason(struct fb_user_file *ff, struct fb_user_arg *arg)
 
 	if (r->pad)
 		return fb_user_refuse(ff, -EINVAL, "pad is not 0");
-	BUILD_BUG_ON(sizeof(r->text) != sizeof(ff->reason.text));
-	scoped_guard(spinlock, &ff->words)
-		strscpy_pad(r->text, ff->reason.text, sizeof(r->text));
+	BUILD_BUG_ON(sizeof(r->text) != sizeof(ff->why.text));
+	strscpy_pad(r->text, ff->why.text, sizeof(r->text));
 	return fb_user_give(ff, arg->from, r, sizeof(*r));
 }
 
@@ -1011,13 +989,11 @@ static long fb_user_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 
 	while (i < ARRAY_SIZE(fb_user_calls) && fb_user_calls[i].cmd != cmd)
 		i++;
-	if (i == ARRAY_SIZE(fb_user_calls))
-		return fb_user_refuse_unlocked(ff, -ENOTTY, "no call 0x%x", cmd);
 	if (mutex_lock_interruptible(&ff->config))
 		return -ERESTARTSYS;
-	ret = fb_user_call(ff, &fb_user_calls[i], (void __user *)arg);
-	if (ret && cmd != FREEBLOCK_IOC_REASON)
-		fb_user_publish(ff, &ff->why);
+	ret = i < ARRAY_SIZE(fb_user_calls) ?
+	      fb_user_call(ff, &fb_user_calls[i], (void __user *)arg) :
+	      fb_user_refuse(ff, -ENOTTY, "no call 0x%x", cmd);
 	mutex_unlock(&ff->config);
 	return ret;
 }
@@ -1027,21 +1003,17 @@ static long fb_user_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 static ssize_t fb_user_read(struct file *file, char __user *to, size_t size, loff_t *pos)
 {
 	struct fb_user_file *ff = file->private_data;
-	struct fb_user_check_why why;
-	ssize_t ret;
+	ssize_t ret = -EBADFD;
 
-	if (!fb_user_has_started(ff))
-		return fb_user_refuse_unlocked(ff, -EBADFD, "not started");
-	ret = fb_user_queue_read(&ff->queue, ff->task, to, size, file->f_flags & O_NONBLOCK);
-	if (ret == -EMSGSIZE)
-		return fb_user_refuse_unlocked(ff, ret,
-					       "a buffer of %zu bytes, the next record has %zu",
-					       size, READ_ONCE(ff->queue.needed));
-	if (ret < 0 && ret != -EAGAIN && ret != -ERESTARTSYS) {
-		fb_user_explain(&why, 0, ret);
-		fb_user_publish(ff, &why);
-	}
-	return ret;
+	if (fb_user_has_started(ff))
+		ret = fb_user_queue_read(&ff->queue, ff->task, to, size,
+					 file->f_flags & O_NONBLOCK);
+	if (ret >= 0 || ret == -EAGAIN || ret == -ERESTARTSYS)
+		return ret;
+	guard(mutex)(&ff->config);
+	return ret != -EMSGSIZE ? fb_user_fail(ff, 0, ret) :
+	       fb_user_refuse(ff, ret, "a buffer of %zu bytes, the next record has %zu", size,
+			      READ_ONCE(ff->queue.needed));
 }
 
 static __poll_t fb_user_poll(struct file *file, poll_table *wait)
@@ -1105,7 +1077,6 @@ static int fb_user_open(struct inode *inode, struct file *file)
 	if (!ff)
 		return -ENOMEM;
 	mutex_init(&ff->config);
-	spin_lock_init(&ff->words);
 	mutex_init(&ff->queue.reader);
 	init_waitqueue_head(&ff->queue.readable);
 	init_waitqueue_head(&ff->queue.space);

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Target of the fuzzer: tasks/record.c. A ring of blocks is read with buffers of
+ * Target of the fuzzer: records of tasks/user_check.c. A ring of blocks is read with buffers of
  * various sizes until it is empty. Each record must say what its slots say, one by one, fit the
  * buffer, and be as long as it can be.
  *
  * Planted bugs, each seen to fail within a second: a sum of sectors beyond 32 bits; one slot
  * behind the ring's end; a buffer that must have a byte to spare.
  */
-#include "tasks/record.h"
+#include "tasks/user_check.h"
 #include "fuzz.h"
 
 #define SLOTS 24
 #define READ_MAX 0x7ffff000	/* no read() of Linux is larger */
 
-static void fill_slot(struct fb_record_slot *slot, const struct fb_record_slot *before,
+static void fill_slot(struct fb_user_check_slot *slot, const struct fb_user_check_slot *before,
 		      struct fuzz_bytes *in)
 {
 	u8 way = fuzz_byte(in);
 
-	*slot = (struct fb_record_slot){ .first = before->first + before->sectors,
+	*slot = (struct fb_user_check_slot){ .first = before->first + before->sectors,
 					 .user_data = before->user_data, .sectors = 8,
 					 .status = before->status };
 	if (way & 1)
@@ -31,20 +31,20 @@ static void fill_slot(struct fb_record_slot *slot, const struct fb_record_slot *
 		slot->status = fuzz_byte(in) % 3;
 }
 
-static size_t data_of(const struct fb_record_ring *ring, const struct fb_record_slot *slot)
+static size_t data_of(const struct fb_user_check_ring *ring, const struct fb_user_check_slot *slot)
 {
 	return ring->has_data && slot->status == FREEBLOCK_STATUS_OK ? 512ULL * slot->sectors : 0;
 }
 
-static const struct fb_record_slot *slot_at(const struct fb_record_ring *ring, u32 i)
+static const struct fb_user_check_slot *slot_at(const struct fb_user_check_ring *ring, u32 i)
 {
 	return &ring->slot[(ring->tail + i) % ring->slots];
 }
 
 /* how many slots one record can have */
-static u32 most(const struct fb_record_ring *ring, size_t size)
+static u32 most(const struct fb_user_check_ring *ring, size_t size)
 {
-	const struct fb_record_slot *first = slot_at(ring, 0), *slot = first;
+	const struct fb_user_check_slot *first = slot_at(ring, 0), *slot = first;
 	u64 sectors = 0, bytes = sizeof(struct freeblock_record);
 	u32 n;
 
@@ -61,17 +61,17 @@ static u32 most(const struct fb_record_ring *ring, size_t size)
 	return n;
 }
 
-static u32 check_next(const struct fb_record_ring *ring, size_t size)
+static u32 check_next(const struct fb_user_check_ring *ring, size_t size)
 {
-	const struct fb_record_slot *first = slot_at(ring, 0);
+	const struct fb_user_check_slot *first = slot_at(ring, 0);
 	struct freeblock_record record;
-	u32 n = fb_record_next(ring, size, &record), i;
+	u32 n = fb_user_check_next(ring, size, &record), i;
 	u64 sectors = 0, bytes = 0;
 
 	fuzz_check(n == most(ring, size));
 	for (i = 0; i < n; i++) {
 		sectors += slot_at(ring, i)->sectors;
-		bytes += fb_record_bytes(slot_at(ring, i), ring->has_data);
+		bytes += fb_user_check_bytes(slot_at(ring, i), ring->has_data);
 	}
 	if (!n)
 		return 0;
@@ -87,8 +87,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct fuzz_bytes in = { data, size };
 	u32 slots = 1 + fuzz_byte(&in) % SLOTS, i, n;
-	struct fb_record_slot *slot = malloc(slots * sizeof(*slot)), before = { 0 };
-	struct fb_record_ring ring = {
+	struct fb_user_check_slot *slot = malloc(slots * sizeof(*slot)), before = { 0 };
+	struct fb_user_check_ring ring = {
 		.slot = slot,
 		.slots = slots,
 		.tail = fuzz_byte(&in) % slots,
