@@ -652,8 +652,9 @@ static int stopped_main(char **argv)
 	SAYS(0, "another: start", ioctl(other, FREEBLOCK_IOC_START));
 	dev = agreed(0, FREEBLOCK_FEATURE_EVENTS);
 	SAYS(0, "set-up", ioctl(dev, FREEBLOCK_IOC_SETUP, &s));
-	sectors = progress_of(dev).buffer_blocks * (u64)s.granule_sectors;
-	SAYS(0, "add what the buffer holds", range_call(FREEBLOCK_IOC_ADD, 0, sectors, 0));
+	sectors = (progress_of(dev).buffer_blocks + 1) * (u64)s.granule_sectors;
+	SAYS(0, "add a block more than the buffer holds",
+	     range_call(FREEBLOCK_IOC_ADD, 0, sectors, 0));
 	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
 	while (progress_of(dev).waiting_for != FREEBLOCK_WAIT_READER)
 		usleep(1000);
