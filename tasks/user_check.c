@@ -6,15 +6,15 @@
 #include "tasks/user_check.h"
 
 /* 32-bit programs see the same structures (their fields: tests/unit/test_user_check.c) */
-static_assert(sizeof(struct freeblock_ioc_api) == FREEBLOCK_SIZE_API);
-static_assert(sizeof(struct freeblock_ioc_setup) == FREEBLOCK_SIZE_SETUP);
-static_assert(sizeof(struct freeblock_ioc_ranges) == FREEBLOCK_SIZE_RANGES);
+static_assert(sizeof(struct freeblock_ioc_api) == _IOC_SIZE(FREEBLOCK_IOC_API));
+static_assert(sizeof(struct freeblock_ioc_setup) == _IOC_SIZE(FREEBLOCK_IOC_SETUP));
+static_assert(sizeof(struct freeblock_ioc_ranges) == _IOC_SIZE(FREEBLOCK_IOC_ADD));
 static_assert(sizeof(struct freeblock_range) == FB_USER_CHECK_RANGE);
-static_assert(sizeof(struct freeblock_ioc_progress) == FREEBLOCK_SIZE_PROGRESS);
-static_assert(sizeof(struct freeblock_ioc_urgency) == FREEBLOCK_SIZE_URGENCY);
-static_assert(sizeof(struct freeblock_ioc_bits) == FREEBLOCK_SIZE_BITS);
-static_assert(sizeof(struct freeblock_ioc_reason) == FREEBLOCK_SIZE_REASON);
-static_assert(sizeof(struct freeblock_ioc_probes) == FREEBLOCK_SIZE_PROBES);
+static_assert(sizeof(struct freeblock_ioc_progress) == _IOC_SIZE(FREEBLOCK_IOC_PROGRESS));
+static_assert(sizeof(struct freeblock_ioc_urgency) == _IOC_SIZE(FREEBLOCK_IOC_URGENCY));
+static_assert(sizeof(struct freeblock_ioc_bits) == _IOC_SIZE(FREEBLOCK_IOC_GET_COVERAGE));
+static_assert(sizeof(struct freeblock_ioc_reason) == _IOC_SIZE(FREEBLOCK_IOC_REASON));
+static_assert(sizeof(struct freeblock_ioc_probes) == _IOC_SIZE(FREEBLOCK_IOC_PROBE));
 static_assert(sizeof(struct freeblock_probe) == FB_USER_CHECK_PROBE);
 static_assert(sizeof(struct freeblock_record) == 32);
 

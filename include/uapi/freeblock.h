@@ -3,14 +3,6 @@
  * Background reads of a disk's blocks through /dev/freeblock
  * (Documentation/user-device.rst; the in-kernel interface is include/freeblock.h).
  *
- *	dev = open("/dev/freeblock", O_RDONLY);
- *	ioctl(dev, FREEBLOCK_IOC_API, &api);		once, first: version and features
- *	ioctl(dev, FREEBLOCK_IOC_SETUP, &setup);	once: the block device, and options
- *	ioctl(dev, FREEBLOCK_IOC_ADD, &ranges);		at any time, any number of times
- *	ioctl(dev, FREEBLOCK_IOC_START);
- *	while ((n = read(dev, buf, size)) > 0)		struct freeblock_record, data, ...
- *	close(dev);					at any time: ends the task
- *
  * An open file is one task. All sectors have 512 bytes and are counted from the start of the block
  * device, as it was at the set-up; they are wanted and delivered in whole blocks of
  * granule_sectors, counted from the start of the disk. What read() and poll() return, and errors of
@@ -20,10 +12,6 @@
  * the caller does not know are 0 for the module. Of fields that the module does not know all bytes
  * must be 0, or the call fails with E2BIG. Zeros apart from the size ask for what is usual. A
  * call's number has the size of the first version's structure in it, and stays the same.
- *
- * Prefixes: FREEBLOCK_IOC_ calls, _FEATURE_ features, _SETUP_, _RANGES_ and _PROBE_ flags, _ORDER_
- * orders, _STATE_ states, _WAIT_ reasons to wait, _RECORD_ types of records, _STATUS_ how a read
- * ended.
  */
 #ifndef UAPI_FREEBLOCK_H
 #define UAPI_FREEBLOCK_H
@@ -269,21 +257,12 @@ struct freeblock_ioc_reason {
 
 #define FREEBLOCK_IOC_MAGIC 0xfb
 
-/* Sizes of the first version's structures: the calls' numbers keep them when structures grow. */
-#define FREEBLOCK_SIZE_API 24
-#define FREEBLOCK_SIZE_SETUP 104
-#define FREEBLOCK_SIZE_RANGES 24
-#define FREEBLOCK_SIZE_PROGRESS 64
-#define FREEBLOCK_SIZE_URGENCY 24
-#define FREEBLOCK_SIZE_BITS 32
-#define FREEBLOCK_SIZE_REASON 200
-#define FREEBLOCK_SIZE_PROBES 32
-
-#define FREEBLOCK_IOC_API _IOWR(FREEBLOCK_IOC_MAGIC, 0, char[FREEBLOCK_SIZE_API])
-#define FREEBLOCK_IOC_SETUP _IOWR(FREEBLOCK_IOC_MAGIC, 1, char[FREEBLOCK_SIZE_SETUP])
-#define FREEBLOCK_IOC_ADD _IOW(FREEBLOCK_IOC_MAGIC, 2, char[FREEBLOCK_SIZE_RANGES])
-#define FREEBLOCK_IOC_REMOVE _IOW(FREEBLOCK_IOC_MAGIC, 3, char[FREEBLOCK_SIZE_RANGES])
-#define FREEBLOCK_IOC_PROMOTE _IOW(FREEBLOCK_IOC_MAGIC, 4, char[FREEBLOCK_SIZE_RANGES])
+/* the calls' numbers keep the sizes of the first version when structures grow */
+#define FREEBLOCK_IOC_API _IOWR(FREEBLOCK_IOC_MAGIC, 0, char[24])
+#define FREEBLOCK_IOC_SETUP _IOWR(FREEBLOCK_IOC_MAGIC, 1, char[104])
+#define FREEBLOCK_IOC_ADD _IOW(FREEBLOCK_IOC_MAGIC, 2, char[24])
+#define FREEBLOCK_IOC_REMOVE _IOW(FREEBLOCK_IOC_MAGIC, 3, char[24])
+#define FREEBLOCK_IOC_PROMOTE _IOW(FREEBLOCK_IOC_MAGIC, 4, char[24])
 /*
  * EINVAL: nothing is declared, and no FREEBLOCK_SETUP_KEEP; EALREADY: started already;
  * ESHUTDOWN: stopped by the administrator
@@ -297,12 +276,12 @@ struct freeblock_ioc_reason {
 #define FREEBLOCK_IOC_RESUME _IO(FREEBLOCK_IOC_MAGIC, 7)
 /* Final; records that wait can still be read. EBADFD: not started */
 #define FREEBLOCK_IOC_STOP _IO(FREEBLOCK_IOC_MAGIC, 8)
-#define FREEBLOCK_IOC_URGENCY _IOW(FREEBLOCK_IOC_MAGIC, 9, char[FREEBLOCK_SIZE_URGENCY])
-#define FREEBLOCK_IOC_PROGRESS _IOWR(FREEBLOCK_IOC_MAGIC, 10, char[FREEBLOCK_SIZE_PROGRESS])
-#define FREEBLOCK_IOC_GET_COVERAGE _IOW(FREEBLOCK_IOC_MAGIC, 11, char[FREEBLOCK_SIZE_BITS])
-#define FREEBLOCK_IOC_SET_COVERAGE _IOW(FREEBLOCK_IOC_MAGIC, 12, char[FREEBLOCK_SIZE_BITS])
-#define FREEBLOCK_IOC_REASON _IOWR(FREEBLOCK_IOC_MAGIC, 13, char[FREEBLOCK_SIZE_REASON])
-#define FREEBLOCK_IOC_PROBE _IOWR(FREEBLOCK_IOC_MAGIC, 14, char[FREEBLOCK_SIZE_PROBES])
+#define FREEBLOCK_IOC_URGENCY _IOW(FREEBLOCK_IOC_MAGIC, 9, char[24])
+#define FREEBLOCK_IOC_PROGRESS _IOWR(FREEBLOCK_IOC_MAGIC, 10, char[64])
+#define FREEBLOCK_IOC_GET_COVERAGE _IOW(FREEBLOCK_IOC_MAGIC, 11, char[32])
+#define FREEBLOCK_IOC_SET_COVERAGE _IOW(FREEBLOCK_IOC_MAGIC, 12, char[32])
+#define FREEBLOCK_IOC_REASON _IOWR(FREEBLOCK_IOC_MAGIC, 13, char[200])
+#define FREEBLOCK_IOC_PROBE _IOWR(FREEBLOCK_IOC_MAGIC, 14, char[32])
 
 /* freeblock_record.type; records of other types are to be skipped */
 #define FREEBLOCK_RECORD_BLOCKS 0
