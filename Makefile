@@ -51,7 +51,7 @@ help:
 	@echo 'make bench-peers   freeblock, bfq, mq-deadline, kyber and none side by side: tables, picture'
 	@echo '                   DRIVE= LOAD= PEER= SECONDS_= SET= WIDE=1 FRESH=1 KEPT=1 restrict or vary it'
 	@echo 'make bench-scrub   scrubbers beside foregrounds: tables, picture, build/bench-scrub/summary.json'
-	@echo '                   DRIVE= LOAD= CELL= TRACE= SECONDS_= QUICK=1 FRESH=1 KEPT=1 restrict or vary it'
+	@echo '                   DRIVE= LOAD= CELL= SECONDS_= QUICK=1 FRESH=1 KEPT=1 restrict or vary it'
 	@echo 'make bench         the paper'"'"'s evaluation: data, pictures, build/bench/summary.json'
 	@echo '                   FIGURE=name measures one (bench.rst), QUICK=1 with fewer requests'
 	@echo 'make extract       models extracted from simulated drives, judged: build/extract/summary.json'
@@ -59,7 +59,7 @@ help:
 	@echo '                   KIND=small|real|tenth; build/extract/random.json; goes on where it stopped,'
 	@echo '                   FRESH=1 does not'
 	@echo 'make validate-predict  the analytic model against the simulated drive: build/predict/summary.json'
-	@echo '                   DRIVE= TABLE= CELL= SEED= restrict or vary it'
+	@echo '                   CELL= SEED= restrict or vary it'
 	@echo 'make fuzz          fuzz the parsers for long: build/fuzz/summary.json; goes on where it stopped'
 	@echo '                   TARGET= SECONDS_= INPUTS= FRESH=1 restrict or vary it'
 	@echo 'make blktests      the block layer'"'"'s own tests beside mq-deadline: build/blktests/summary.json'
@@ -77,6 +77,8 @@ help:
 	@echo '                   EVENTS= SEED= KERNEL=stock|debug KIND=name,name FRESH=1 KEPT=1'
 	@echo '                   restrict or vary it; goes on where it stopped'
 	@echo 'make deb           Debian packages of module, tools and documents: build/deb'
+	@echo 'make rpm           the same for distributions with RPM: build/rpm/RPMS'
+	@echo 'make kmod KVER=     a module for hosts without a compiler; KEY= CERT= sign it: build/kmod'
 	@echo 'make install-test  them installed, used, upgraded and purged: build/install/summary.json'
 	@echo '                   GUEST=debian12|debian13 does it in one of them,'
 	@echo '                   STEP=secure-boot that step; STEP=zfs one more'
@@ -290,7 +292,7 @@ bench-peers: modules
 bench-scrub: modules
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-bench bench-scrub --build '$(BUILD)' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(LOAD),--load '$(LOAD)') \
-		$(if $(CELL),--cell '$(CELL)') $(if $(TRACE),--trace '$(TRACE)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
+		$(if $(CELL),--cell '$(CELL)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
 		$(if $(THROUGH),--through '$(THROUGH)') $(if $(QUICK),--quick) \
 		$(if $(NO_MODEL),--no-model) $(if $(FRESH),--fresh) $(if $(KEPT),--kept)
 
@@ -305,7 +307,6 @@ extract: setup
 .PHONY: validate-predict
 validate-predict: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-bench validate-predict --output '$(BUILD)/predict' \
-		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(TABLE),--table '$(TABLE)') \
 		$(if $(CELL),--cell '$(CELL)') $(if $(SEED),--seed '$(SEED)')
 
 .PHONY: install
@@ -315,9 +316,21 @@ install:
 		'$(DESTDIR)/lib/modules/'$$(uname -r)/extra/freeblock.ko
 	$(if $(DESTDIR),,/sbin/depmod -a)
 
+# KVER= is a release whose headers are installed, or a folder with headers; KEY= and CERT= sign
+.PHONY: kmod
+kmod:
+	$(if $(KVER),,$(error make kmod KVER=<release or headers> [KEY=<file> CERT=<file>]))
+	$(if $(KEY)$(CERT),$(if $(and $(KEY),$(CERT)),,$(error KEY= and CERT= come together)))
+	@tools/build/setup --modules
+	@tools/build/make-kmod '$(BUILD)' '$(KVER)' $(if $(KEY),'$(KEY)' '$(CERT)')
+
 .PHONY: deb
 deb: setup
 	@tools/build/make-deb '$(BUILD)'
+
+.PHONY: rpm
+rpm: setup
+	@tools/build/make-rpm '$(BUILD)'
 
 # GUEST=debian12: that one only; STEP=secure-boot: that step only, after the installation; zfs: which
 # is in no other run

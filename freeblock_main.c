@@ -62,6 +62,6 @@ module_exit(fb_main_exit);
 
 MODULE_DESCRIPTION("Freeblock I/O scheduler: background reads in rotational gaps");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1");
+MODULE_VERSION("0.2.0");
 /* what the kernel asks for when the scheduler is chosen and is not there */
 MODULE_ALIAS("freeblock-iosched");

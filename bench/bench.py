@@ -9,18 +9,14 @@ import os
 
 from freeblock import need_range, plot, sim
 from freeblock.hosts import BUILD
-from . import (bench_cost, bench_days, bench_figures, bench_files, bench_joint, bench_limits,
-               bench_loads, bench_lock, bench_numbers, bench_predict, bench_rows,
-               bench_run, bench_scrub, bench_trips, bench_worth)
+from . import (bench_cost, bench_days, bench_files, bench_joint, bench_loads, bench_lock,
+               bench_paper, bench_rows, bench_run, bench_scrub, bench_trips, bench_worth)
 
 FIGURES = {figure.name: figure for figure in (
-    bench_predict.Figure7(), bench_files.Files(), bench_figures.Figure8(), bench_figures.Figure9(),
-    bench_limits.Figure10(), bench_limits.Scans(), bench_numbers.Numbers(),
-    bench_joint.Joint(), bench_loads.Loads(), bench_loads.Knowledge(), bench_cost.Cost(),
-    bench_lock.Lock(), bench_days.Days(), bench_scrub.Scrub(), bench_trips.Trips(),
-    bench_worth.Worth(), bench_limits.Nearline())}
-# What --quick leaves out: it cannot be made short
-LONG = ("nearline",)
+    bench_paper.Figure7(), bench_files.Files(), bench_paper.Figure8(), bench_paper.Figure9(),
+    bench_paper.Figure10(), bench_paper.Scans(), bench_joint.Joint(), bench_loads.Loads(),
+    bench_loads.Knowledge(), bench_cost.Cost(), bench_lock.Lock(), bench_days.Days(),
+    bench_scrub.Scrub(), bench_trips.Trips(), bench_worth.Worth())}
 
 
 def data_of(figure, got):
@@ -31,6 +27,7 @@ def data_of(figure, got):
 
 def keep(figure, out, data, rows, pictures):
     """Write a figure's data and pictures, and put its rows into the summary."""
+    rows = figure.told(rows)
     bench_rows.stamp(rows, figure.name)
     with open(os.path.join(out, "figure-%s.json" % figure.name), "w", encoding="utf-8") as file:
         json.dump(data, file)
@@ -61,13 +58,12 @@ def in_lab(figure, args):
 
 def effort(args):
     """How much is run."""
-    return bench_figures.QUICK if args.quick else bench_figures.Effort()
+    return bench_paper.QUICK if args.quick else bench_paper.Effort()
 
 
 def wanted(args):
     """The figures that are asked for."""
-    names = args.figure or [name for name in FIGURES if not (args.quick and name in LONG)]
-    return [FIGURES[name] for name in dict.fromkeys(names)]
+    return [FIGURES[name] for name in dict.fromkeys(args.figure or FIGURES)]
 
 
 def add_parser(subparsers):

@@ -11,7 +11,7 @@ from math import hypot
 from statistics import mean
 
 from . import bench_guard
-from .bench_figures import ATLAS, CHEETAH, NEARLINE
+from .bench_paper import ATLAS, CHEETAH, NEARLINE
 from .bench_rows import Figure, Row
 from .bench_run import command
 

@@ -9,7 +9,7 @@ import os
 from freeblock import ToolError
 from freeblock.hosts import BUILD
 from . import labcells
-from .bench_figures import ATLAS
+from .bench_paper import ATLAS
 from .bench_rows import Figure, Row
 from .bench_run import kept
 

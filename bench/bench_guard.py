@@ -8,7 +8,7 @@ import random
 from dataclasses import dataclass
 
 from freeblock.hosts import BUILD
-from .bench_figures import ATLAS, NEARLINE
+from .bench_paper import ATLAS, NEARLINE
 from .bench_rows import Row, error_of_mean
 from .bench_run import command
 

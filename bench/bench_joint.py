@@ -4,9 +4,8 @@
 import itertools
 
 from freeblock import sim, truth
-from .bench_figures import ATLAS, CHEETAH, NEARLINE, WEIGHED, below, first, free, rate
-from .bench_limits import IN_DRIVE, last_tenth
-from .bench_rows import Figure, Row
+from .bench_paper import ATLAS, CHEETAH, IN_DRIVE, NEARLINE, WEIGHED
+from .bench_rows import Figure, Row, below, first, free, last_tenth, rate
 from .bench_run import command
 
 SEEDS = (1, 2, 3)

@@ -6,7 +6,7 @@ What a request waits is held against the drive's own queue without a scan. Reads
 told apart, because a write cache answers the latter.
 """
 
-from .bench_figures import ATLAS, NEARLINE
+from .bench_paper import ATLAS, NEARLINE
 from .bench_rows import Figure, Row
 from .bench_run import command
 from .labcells import ATLAS_CACHE

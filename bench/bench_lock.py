@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from freeblock import ToolError
 from freeblock.hosts import BUILD
 from . import labcells
-from .bench_figures import ATLAS, NEARLINE
+from .bench_paper import ATLAS, NEARLINE
 from .bench_rows import Figure, Row
 
 # Requests that wait beside the two at the drive; 10: about the paper's closed loop; 125: nearly

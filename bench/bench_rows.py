@@ -15,12 +15,52 @@ class Figure:
     """A part of the bench: what is measured, and rows of it.
 
     name, title; of the simulator cells(effort) -> {key: cell} and rows(got, cells), else
-    measure(quick, out, through) and rows(measured)."""
+    measure(quick, out, through) and rows(measured). said: {a row's name: (what the paper says, an
+    independent prototype, least, most, goal), or as many of these}."""
+
+    said = {}
+
+    def told(self, rows):
+        """The rows, with what is said of them."""
+        rows = list(rows)
+        for row in rows:
+            for name, value in zip(("paper", "reference", "least", "most", "goal"),
+                                   self.said.get(row.name, ())):
+                setattr(row, name, value)
+        return rows
 
     @staticmethod
     def pictures(_):
         """(name, plots) of each picture; none."""
         return ()
+
+
+# Of a run of the simulator
+
+def below(low, high):
+    """How far `low` is below `high`, per cent."""
+    return 100 * (1 - low / high)
+
+
+def rate(result):
+    """Requests per second."""
+    return result["requests_per_s"]
+
+
+def free(result):
+    """Free bandwidth, mean of the run."""
+    return result["free_mb_s"]
+
+
+def first(result):
+    """Free bandwidth of the first tenth, or of the run if that is not reached."""
+    return (result["mb_s_by_tenth"] or [result["free_mb_s"]])[0]
+
+
+def last_tenth(result):
+    """Its share of a scan's time: each tenth has as many blocks."""
+    times = [1 / speed for speed in result["mb_s_by_tenth"]]
+    return times[-1] / sum(times)
 
 
 def error_of_mean(values):

@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from statistics import mean
 
-from .bench_figures import NEARLINE
+from .bench_paper import NEARLINE
 from .bench_rows import Figure, Row, error_of_mean
 from .bench_run import command
 

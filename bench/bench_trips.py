@@ -11,7 +11,7 @@ import os
 import subprocess
 
 from freeblock import ToolError, hosts, sim
-from .bench_figures import NEARLINE
+from .bench_paper import NEARLINE
 from .bench_rows import Figure, Row
 from .bench_run import digest, job_of, kept, kept_name
 

@@ -12,9 +12,8 @@ import json
 import multiprocessing
 import os
 
-from freeblock import ToolError, hosts, plot
-from . import ablation, replay, score, tables, traces
-from .replay import replace_all
+from freeblock import ToolError, hosts, openers, plot
+from . import replay, score, tables, traces
 
 OURS = os.path.join(hosts.TOP, "bench", "drives")
 DRIVES = os.path.join(os.environ.get("FREEBLOCK_DRIVES") or
@@ -23,20 +22,10 @@ PROCESSES = 2
 # Response times from here on are cut off in the pictures, as a share of requests
 PICTURE_SHARE = 0.999
 
-# How a drive's trace gives the think time, where that is known: FORMATS.md of
-# the drive data ("Which think time the last trace column is"). The two that it
-# calls undetermined are read as DiskSim does, which --think auto bears out.
-BY_ROTATION = "FORMATS.md: rotation bears it out"
-AS_DISKSIM = "as DiskSim reads it; replay --think auto bears it out"
-THINK = {
-    "atlas10k": ("before", BY_ROTATION),
-    "atlas_III": ("before", BY_ROTATION),
-    "barracuda": ("before", BY_ROTATION),
-    "cheetah4LP": ("before", BY_ROTATION),
-    "hp_c2490a": ("after", BY_ROTATION),
-    "hp_c3323a": ("after", AS_DISKSIM),
-    "st41601n": ("after", AS_DISKSIM),
-}
+# Where a trace's think times lie, before or after the request that they stand beside: FORMATS.md of
+# the drive data
+THINK = {"atlas10k": "before", "atlas_III": "before", "barracuda": "before",
+         "cheetah4LP": "before", "hp_c2490a": "after", "hp_c3323a": "after", "st41601n": "after"}
 
 COLUMNS = (  # heading, field, format
     ("drive", "drive", "%s"), ("think", "think", "%s"), ("requests", "requests", "%d"),
@@ -76,15 +65,6 @@ def find_folders(path):
             if entry.is_dir()]
 
 
-def think_reading(name, drive, records):
-    """("before" or "after", where that comes from)"""
-    if name in THINK:
-        return THINK[name]
-    found, evidence = replay.find_think(drive, records)
-    return found or "after", replay.explain(found, evidence) + \
-        ("" if found else "; read as DiskSim does")
-
-
 def disksim_times(folder, think, count):
     """What DiskSim predicts with that reading, ns; None if that is not known."""
     name = folder.name + (".shift.pred.csv" if think == "before" else ".pred.csv")
@@ -106,10 +86,10 @@ def measure(folder, out):
     """One drive: a row of the table."""
     records = traces.read(folder.trace)
     traces.check_capacity(folder.trace, records, replay.drive_info(folder.drive)["sectors"])
-    think, source = think_reading(folder.name, folder.drive, records)
+    think = THINK.get(folder.name, "after")
     measured = [record.response_ns for record in records]
     simulated = replay.responses(folder.drive, records, think)
-    row = {"drive": folder.name, "think": think, "think_source": source}
+    row = {"drive": folder.name, "think": think}
     row.update(score.compare(measured, simulated))
     curves = {"measured": measured, "simulated": simulated}
     theirs = disksim_times(folder, think, len(records))
@@ -161,35 +141,7 @@ def add_parser(subparsers):
     parser.add_argument("-o", "--output", metavar="FOLDER",
                         default=os.path.join(hosts.BUILD, "fidelity"),
                         help="where the results go (%(default)s)")
-    parser.add_argument("--ablate", action="store_true", help="leave out each parameter of the "
-                        "drives in turn, and say by how much the demerit figure grows, in %% of "
-                        "the mean")
     parser.set_defaults(run=run)
-
-
-def ablate_one(folder, out):
-    """What each parameter of a drive is worth."""
-    records = traces.read(folder.trace)
-    think, _ = think_reading(folder.name, folder.drive, records)
-    return ablation.effects(folder.drive, records, think, out)
-
-
-def ablate(folders, out):
-    """A table of what each parameter is worth; ablation.json. 1 if a drive's files are bad."""
-    found = {}
-    for number, folder in enumerate(folders, 1):
-        said = ""
-        try:
-            found[folder.name] = ablate_one(folder, out)
-        except (ToolError, ValueError, OSError) as error:
-            said = ": failed: %s" % error
-        print("[%d/%d] %s%s" % (number, len(folders), folder.name, said), flush=True)
-    if not found:
-        return 1
-    replace_all([(os.path.join(out, "ablation.json"),
-                  (json.dumps(found, indent=1) + "\n").encode("ascii"))])
-    print("\n".join(ablation.lines(found)))
-    return 0 if len(found) == len(folders) else 1
 
 
 def run(args):
@@ -213,12 +165,10 @@ def run(args):
         os.makedirs(args.output, exist_ok=True)
     except OSError as error:
         raise ToolError("%s: %s" % (args.output, error.strerror)) from error
-    if args.ablate:
-        return ablate(folders, args.output)
     rows, errors = measure_all(folders, args.output)
     rows = [rows[name] for name in sorted(rows)]
-    replace_all([(os.path.join(args.output, "table.json"),
-                  (json.dumps(rows, indent=1) + "\n").encode("ascii"))])
+    with openers.whole_file(os.path.join(args.output, "table.json")) as file:
+        file.write((json.dumps(rows, indent=1) + "\n").encode("ascii"))
     print("\n".join(tables.lines(rows, COLUMNS)))
     print("results in %s" % os.path.normpath(args.output))
     return 1 if errors else 0

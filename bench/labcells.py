@@ -179,19 +179,16 @@ class Bench:
         with open(self.path(cell)) as file:
             return cell.row(json.load(file))
 
-    def files(self, _cells):
-        """What the guest needs further, as the lab's --file has it."""
-        return [os.path.join(self.build, name) for name in self.programs] + list(self.own)
-
     def machine(self, cells):
         """One virtual machine: measure the cells, keep their figures."""
         listed = os.path.join(self.folder, "cells.sh")
+        files = [*(os.path.join(self.build, name) for name in self.programs), *self.own,
+                 listed + ":lab/files/cells"]
         names = {"c%d" % i: cell for i, cell in enumerate(cells)}
         with open(listed, "w") as file:
             file.writelines(cell.line(name) for name, cell in names.items())
         self.keep(names, run(self.script, os.path.join(self.folder, "run"), MACHINE_TIMEOUT_S,
-                             self.through, self.build,
-                             self.files(cells) + [listed + ":lab/files/cells"]))
+                             self.through, self.build, files))
 
     def keep(self, names, folder):
         """Keep the cells' figures that say something; the others are measured again next time."""

@@ -11,9 +11,10 @@ import os
 import random
 import re
 
-from freeblock import UsageError, openers
+from freeblock import UsageError, fbmodel, openers
+from freeblock.hosts import TOP
 from freeblock.plot import panels
-from . import labcells, peersum, scrubbench_rows, scrubbench_traces
+from . import labcells, peersum, scrubbench_rows
 from .bench_rows import commit
 
 # 64 KiB requests of the scrubbing paper (IV-B); its chunk and mean think time
@@ -21,12 +22,10 @@ REQUEST, CHUNK, THINK_US = 1 << 16, 8 << 20, 100000
 SIZES = {"64k": 1 << 16, "256k": 1 << 18, "1m": 1 << 20, "4m": 1 << 22}
 # One command of 4 MiB goes to the drive as one, as a SAS adapter has it
 EXTRA = "%s\nmax_sectors 8192" % labcells.NO_JOURNAL
-REPLAY = "replay-"
-LOADS = ("sequential", "random", "quiet", "bursts") + tuple(
-    REPLAY + name for name in scrubbench_traces.GENERATED)
+LOADS = ("sequential", "random", "quiet", "bursts")
 DRIVES = ("atlas10k", "nearline16")
-SECONDS = {"sequential": 120, "random": 120, "quiet": 20, "bursts": 300, "replay": 300}
-QUICK_SECONDS = {"sequential": 60, "random": 60, "quiet": 10, "bursts": 120, "replay": 120}
+SECONDS = {"sequential": 120, "random": 120, "quiet": 20, "bursts": 300}
+QUICK_SECONDS = {"sequential": 60, "random": 60, "quiet": 10, "bursts": 120}
 # Bursts lie in a range, which is what is scrubbed: a pass of the disk would take hours.
 # Sectors of 512 bytes: 1 GiB in the middle of the disk; whole blocks of both models.
 RANGES = {"atlas10k": (8388608, 2097152), "nearline16": (15624999936, 2097152)}
@@ -145,22 +144,13 @@ def bursts(drive, seconds, seed):
     return sorted(found)
 
 
-def seconds_of(load, table):
-    """How long a cell is measured."""
-    return table["replay" if load.startswith(REPLAY) else load]
-
-
 class Cell(labcells.Cell):
-    """One measurement; trace: the path of a replay's excerpt."""
-
-    trace = None
+    """One measurement."""
 
     def foreground(self):
         if self.load == "quiet":
             # one request at the start, and one behind the window
             return "stream bytes=4096 pause_us=%d" % ((self.seconds + self.warmup()) * 10 ** 6)
-        if self.load.startswith(REPLAY):
-            return "replay depth=1024 trace=/lab/files/" + os.path.basename(self.trace)
         words = "chunks bytes=%d chunk=%d think_us=%d" % (
             REQUEST, CHUNK if self.load == "sequential" else REQUEST, THINK_US)
         return words + " errors_ok=1" if self.load == "bursts" else words
@@ -188,10 +178,8 @@ class Cell(labcells.Cell):
         planted = ";".join("%d %s" % (second, ",".join(
             "%d %d" % (first // unit, count // unit) for first, count in runs))
             for second, runs in self.planted())
-        found = {**super().variables(), "extra": EXTRA, "fbset": self.setting.fbset,
-                 "bg": self.scrub(), "bursts": planted, "errors": ERRORS}
-        # for the key: the name does not tell what is in it
-        return {**found, "trace": labcells.checksum(self.trace)} if self.trace else found
+        return {**super().variables(), "extra": EXTRA, "fbset": self.setting.fbset,
+                "bg": self.scrub(), "bursts": planted, "errors": ERRORS}
 
     def void(self, figures):
         return super().void(figures) if self.load != "quiet" else ""
@@ -199,6 +187,12 @@ class Cell(labcells.Cell):
     def row(self, figures):
         return {**super().row(figures), "warmup": self.warmup(), "goal_ms": self.setting.goal_ms,
                 "known": self.setting.known}
+
+
+def disk_sectors(drive):
+    """Of 512 bytes."""
+    path = os.path.join(TOP, "models", labcells.DRIVES[drive][1] + ".fbmodel")
+    return fbmodel.Model.of_file(path).number("sectors")
 
 
 class Bench(labcells.Bench):
@@ -213,23 +207,13 @@ class Bench(labcells.Bench):
         return {**peersum.cell_figures(folder), "found": scrubbench_rows.found_errors(folder),
                 "commit": commit(), "date": datetime.date.today().isoformat()}
 
-    def files(self, cells):
-        """Traces, too."""
-        return super().files(cells) + sorted({cell.trace for cell in cells if cell.trace})
-
-
-def own_load(args):
-    """The name of the replay of a file of the user's; "" without one."""
-    return REPLAY + os.path.basename(args.trace) if args.trace else ""
-
 
 def plan(args):
     """The cells that the arguments ask for."""
-    own = own_load(args)
     seconds = QUICK_SECONDS if args.quick else SECONDS
-    cells = [Cell(drive, load, setting, args.seconds or seconds_of(load, seconds), args.seed)
+    cells = [Cell(drive, load, setting, args.seconds or seconds[load], args.seed)
              for drive in labcells.chosen(args.drive, DRIVES, "drive")
-             for load in labcells.chosen(args.load or own, LOADS + ((own,) if own else ()), "load")
+             for load in labcells.chosen(args.load, LOADS, "load")
              for setting in settings(load, not args.no_model)
              if not args.quick or QUICK.fullmatch(setting.name)]
     try:
@@ -243,17 +227,6 @@ def plan(args):
     if args.cell not in ("", "alone") and all(c.setting.name == "alone" for c in found):
         raise UsageError("no cell matches '%s'" % args.cell)
     return found
-
-
-def give_traces(cells, folder, args):
-    """Give replays what they replay; Error if it cannot be made."""
-    for cell in cells:
-        seconds = cell.seconds + cell.warmup()
-        if args.trace and cell.load == own_load(args):
-            cell.trace = scrubbench_traces.excerpt_of(args.trace, folder, cell.drive, seconds)
-        elif cell.load.startswith(REPLAY):
-            cell.trace = scrubbench_traces.excerpt(
-                folder, cell.load[len(REPLAY):], cell.drive, seconds, cell.seed)
 
 
 def picture(path, figures):
@@ -281,11 +254,10 @@ def run(args):
     build = os.path.abspath(args.build)
     folder = os.path.join(build, "bench-scrub")
     cells = plan(args)
-    give_traces(cells, os.path.join(folder, "traces"), args)
     bench = Bench(build, folder, args.through, args.fresh)
     figures = labcells.rows_of(bench, cells, args.kept)
     for cell, row in zip([cell for cell in cells if bench.kept(cell)], figures):
-        scrubbench_rows.complete(row, scrubbench_traces.disk_sectors(cell.drive), cell.unit(),
+        scrubbench_rows.complete(row, disk_sectors(cell.drive), cell.unit(),
                                  cell.planted())
     path = os.path.join(folder, "summary.json")
     with openers.whole_file(path) as file:
@@ -308,9 +280,6 @@ def add_parser(subparsers):
     labcells.add_options(parser, DRIVES, LOADS, SECONDS)
     parser.add_argument("--cell", default="", metavar="REGEX",
                         help="only settings that tables call so, behind their scheduler")
-    parser.add_argument("--trace", default="", metavar="FILE",
-                        help="replay this one (any that `freeblock tune` reads), as load "
-                             "replay-NAME")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter cells")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the requests (1)")
     parser.set_defaults(run=run)

@@ -35,16 +35,6 @@ PAPER = {
     ("sequential", "bfq", "idle 64k", "foreground change against none"): -20.6,
     ("sequential", "bfq", "idle 64k", "scrub"): 9.0,
 }
-# Table III: of each trace scrub MB/s at 1, 2 and 4 ms, then CFQ's and its mean slowdown, ms
-TABLE_3 = {"c6t8d0": (38.75, 50.53, 61.51, 6.25, 938), "c6t5d1": (68.12, 72.83, 73.97, 13.75, 4.4),
-           "src11": (73.54, 75.77, 76.40, 13.19, 7.7), "usr1": (62.49, 71.24, 71.58, 13.44, 106)}
-TUNED = "waiting, %d ms"
-for _name, (_one, _two, _four, _cfq, _slower) in TABLE_3.items():
-    for _ms, _scrub in ((1, _one), (2, _two), (4, _four)):
-        PAPER["replay-" + _name, "freeblock", TUNED % _ms, "scrub"] = _scrub
-        PAPER["replay-" + _name, "freeblock", TUNED % _ms, "mean slowdown against none"] = _ms
-    PAPER["replay-" + _name, "bfq", "idle 64k", "scrub"] = _cfq
-    PAPER["replay-" + _name, "bfq", "idle 64k", "mean slowdown against none"] = _slower
 BASE = "idle 64k"
 # Where the paper's staggered scrubber is as fast as its sequential one, or faster (IV-A)
 REGIONS = (128, 256, 512)
@@ -154,12 +144,10 @@ def quotient(above, below, key, measure, paper=None):
 
 def compared(group):
     """Rows of one drive and load that compare two cells."""
-    load, made = group[0]["load"], []
-    three = TABLE_3.get(load.partition("replay-")[2])
-    for setting, paper in ((TUNED % 1, three[0] / three[3] if three else None), (ONCE, None)):
+    made = []
+    for setting in ("waiting, 1 ms", ONCE):
         made += quotient(find(group, "freeblock", setting=setting),
-                         find(group, "bfq", setting=BASE), "bg_mb_s",
-                         "scrub against bfq idle 64k", paper)
+                         find(group, "bfq", setting=BASE), "bg_mb_s", "scrub against bfq idle 64k")
     for kind in ("verify default 64k 0 ms", "default 64k 0 ms"):
         for regions in REGIONS:
             made += quotient(find(group, "none", setting="%s staggered %d" % (kind, regions)),

@@ -9,9 +9,7 @@ wrote the trace: the pause before the record it stands on, or after it.
 
 import collections
 import decimal
-import os
 import re
-import sys
 
 from freeblock import ToolError
 from . import score
@@ -66,30 +64,6 @@ def read(path):
         raise ToolError("%s: %s" % (path, error.strerror)) from error
     if not records:
         raise Error(path, 1, "no records")
-    check_times(path, records)
-    return records
-
-
-def of_others(path, device=None, unit=None):
-    """The records of a trace in a format that freeblock.tracefile knows, the pauses before them;
-    None for other files. One is outstanding: what came while another was waits for its end."""
-    from freeblock import tracefile  # pylint: disable=import-outside-toplevel
-    from freeblock.tracefile import detect  # pylint: disable=import-outside-toplevel
-    if not os.path.isfile(path) or not detect.known(path):
-        return None
-    records, ended, late = [], None, 0
-    for chunk in tracefile.read(path, device, unit):
-        for at, lbn, count, write, response in zip(*(column.tolist() for column in chunk)):
-            if response < 0:
-                raise ToolError("%s: no response times: there is nothing to compare" % path)
-            pause = at - (at if ended is None else ended)
-            late += pause < 0
-            records.append(Record("W" if write else "R", lbn, count, response, max(pause, 0),
-                                  len(records) + 1))
-            ended = at + response if ended is None else max(ended, at + response)
-    if late:
-        print("%s: %d of %d requests came while another was outstanding: each is replayed after "
-              "the one before" % (path, late, len(records)), file=sys.stderr)
     check_times(path, records)
     return records
 

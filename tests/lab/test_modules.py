@@ -54,6 +54,34 @@ def refused(name, tree, kdir, *words):
                                           " ".join(said.split())[-400:])])
 
 
+def kmod(tree, kdir, *words):
+    """(status, what was said) of make kmod."""
+    done = subprocess.run([os.path.join(tree, "tools/build/make-kmod"), os.path.join(tree, "build"),
+                           kdir, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def signed(tree, kdir):
+    """A module for other hosts carries its signature; a key that is none leaves what is there.
+    Seen to fail: a module that is not signed."""
+    key, cert = (os.path.join(tree, name) for name in ("key.pem", "cert.pem"))
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=lab",
+                    "-keyout", key, "-out", cert], check=True, stderr=subprocess.DEVNULL)
+    module = os.path.join(tree, "build", "kmod", RELEASE, "freeblock.ko")
+    status, said = kmod(tree, kdir, key, cert)
+    found = subprocess.run(["modinfo", "-F", "signer", module], text=True, check=False,
+                           stdout=subprocess.PIPE).stdout
+    report("make-kmod signs", [] if (status, found) == (0, "lab\n") else [said[-400:]])
+    for name, words, why in (
+            ("a key that is not there", (key + "2", cert), "key.pem2: cannot be read"),
+            ("a key that is none", (__file__, cert), "cannot be signed with them")):
+        before = os.stat(module).st_ino
+        status, said = kmod(tree, kdir, *words)
+        report(name, [] if status == 2 and why in said and os.stat(module).st_ino == before
+               else [said[-400:]])
+
+
 def main():
     stock = otherkernel.stock()
     with tempfile.TemporaryDirectory() as folder:
@@ -68,6 +96,7 @@ def main():
         status, module, said = make(tree, kdir)
         report("its structures fit: the module is built", [] if not status and module and
                "freeblock for " + RELEASE in said else [" ".join(said.split())[-400:]])
+        signed(tree, kdir)
         otherkernel.give_image(kdir, elf, fits=False)
         refused("they do not fit: refused, and the module of before is gone", tree, kdir,
                 "struct elevator_queue differs", "freeblock does not support " + RELEASE)

@@ -10,6 +10,7 @@ a command or a format without a manual page; no example of freeblock.conf; anoth
 debian/changelog; dkms-check that compiles nothing, or for every kernel.
 """
 
+import glob
 import os
 import re
 import shutil
@@ -23,6 +24,8 @@ from treetest import TOP, read, report
 COMPILERS = re.compile(r"\b(?:gcc|clang|make|cc|c-compiler|build-essential|libc6-dev|dkms)\b")
 HELPERS = ("extract-probe", "freeblock-judge", "freeblock-model", "freeblock-sg",
            "freeblock-sim", "mechdisk-host", "replay.so")
+# packages that are installed together, in one folder
+TOGETHER = {"python3-freeblock": "freeblock-tools"}
 FORMATS = ("conf", "coverage", "digests", "fbdrive", "fbmodel", "traces")
 
 
@@ -42,7 +45,8 @@ def version():
     """The package's, of Python, of Debian and of the module."""
     python = re.search(r'__version__ = "(.*)"', read("tools/cli/freeblock/__init__.py")).group(1)
     others = (("debian/changelog", r"freeblock \((.*?)\)"),
-              ("freeblock_main.c", r'^MODULE_VERSION\("(.*)"\);'))
+              ("freeblock_main.c", r'^MODULE_VERSION\("(.*)"\);'),
+              ("rpm/freeblock.spec", r"^Version: *(.*)$"))
     found = [(name, re.search(said, read(name), re.M).group(1)) for name, said in others]
     report("one version", ["%s, and %s in %s" % (python, other, name) for name, other in found
                            if other != python])
@@ -155,6 +159,24 @@ def tools_package(root, number, package):
         root, ["etc/udev/rules.d/90-freeblock.rules"]))
 
 
+def library_packages(packages, folder):
+    """libfreeblock1 and -dev, and freeblock-examples: array_scrub is made and runs without a tree.
+    Seen to fail: a library without its link; a .pc file of /usr/local."""
+    for name in ("libfreeblock1", "libfreeblock-dev", "freeblock-examples"):
+        subprocess.run(["dpkg-deb", "-x", packages[name][0], folder], check=True)
+    configs, = glob.glob(os.path.join(folder, "usr/lib/*/pkgconfig"))
+    examples = os.path.join(folder, "usr/share/doc/freeblock-examples/examples")
+    found = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=folder, PKG_CONFIG_LIBDIR=configs,
+                 LD_LIBRARY_PATH=os.path.dirname(configs))
+    status, said = run("make", "-s", "-C", os.path.join(examples, "array_scrub"),
+                       "BUILD=" + folder, env=found)
+    report("array_scrub is made from the packages", [said[-500:]] if status else [])
+    status, said = run(os.path.join(folder, "array_scrub/array_scrub"), "/dev/null", env=found)
+    report("and runs", [] if (status, said) == (
+        1, "array_scrub: /dev/null: not a block device\n") else [said[-500:]])
+    report("freeblock-backup", missing(examples, ["freeblock-backup", "backup/cli.py"]))
+
+
 def main():
     """All checks."""
     number = version()
@@ -162,9 +184,11 @@ def main():
     status, said = run(os.path.join(TOP, "tools", "build", "make-deb"), build)
     report("make deb", [said[-500:]] if status else [])
     steps = r"^make-deb: (?:dh_|debian/rules |sphinx-build|tools/build/command-pages)"
-    steps = r"^make-deb: (?:dh_|debian/rules |sphinx-build|tools/build/command-pages)"
     report("it says how far it is",
            [] if len(re.findall(steps, said, re.M)) > 10 else [said[:500]])
+    status_rpm, said_rpm = run("rpmlint", "-c", os.path.join(TOP, "rpm/rpmlint.toml"),
+                               os.path.join(TOP, "rpm/freeblock.spec"))
+    report("rpmlint", [said_rpm[-500:]] if status_rpm or "0 warnings" not in said_rpm else [])
     tags = [line for line in said.splitlines() if re.match(r"[EWI]: ", line)]
     report("lintian", tags)
     if not status:
@@ -172,10 +196,11 @@ def main():
             packages = {}
             for line in re.findall(r"^make-deb: (.*\.deb)$", said, re.M):
                 name = os.path.basename(line).partition("_")[0]
-                packages[name] = (line, os.path.join(folder, name))
+                packages[name] = (line, os.path.join(folder, TOGETHER.get(name, name)))
                 subprocess.run(["dpkg-deb", "-x", *packages[name]], check=True)
             module_package(packages["freeblock-dkms"][1], number)
             tools_package(packages["freeblock-tools"][1], number, packages["freeblock-tools"][0])
+            library_packages(packages, os.path.join(folder, "library"))
             report("the documents", missing(
                 packages["freeblock-doc"][1],
                 ["usr/share/doc/freeblock-doc/html/%s.html" % name

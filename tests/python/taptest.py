@@ -74,7 +74,7 @@ def freeblock_lab(*words):
 
 def status_of(said):
     """The exit status that belongs to a refusal: argparse's, if it is an option that is wrong."""
-    return 2 if re.match(r"freeblock(?:-bench)?: (?:--|specify |\S+: (?:no such|not a) block device)",
+    return 2 if re.match(r"freeblock(?:-bench)?: (?:--|specify |\S+: (?:no such|not a) block dev)",
                          said) else 1
 
 

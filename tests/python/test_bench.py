@@ -2,8 +2,6 @@
 """The bench: a figure with few requests end to end, its summary, its verdicts.
 Takes a few seconds."""
 
-import contextlib
-import io
 import json
 import os
 import tempfile
@@ -11,12 +9,11 @@ import unittest
 from unittest import mock
 
 import taptest
-from freeblock import ToolError, cli
-from bench import (bench_cost, bench_days, bench_figures, bench_files, bench_limits,
-                      bench_lock, bench_numbers, bench_predict, bench_rows, bench_run,
-                      bench_scrub)
+from freeblock import ToolError
+from bench import (bench_cost, bench_days, bench_lock, bench_paper, bench_rows, bench_run,
+                   bench_scrub)
 
-TINY = bench_figures.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
+TINY = bench_paper.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
                             beside=(300, 400), seeds=1, nearline_s=10)
 KEYS = {"name", "value", "unit", "paper", "reference", "command", "asked", "verdict", "figure",
         "date"}
@@ -57,70 +54,6 @@ class Verdicts(unittest.TestCase):
             self.assertEqual([r["name"] for r in bench_rows.load(path)], ["c", "d"])
             with self.assertRaisesRegex(ToolError, "two rows are called: d"):
                 bench_rows.merge(path, "9", [bench_rows.Row("d", 1, "")])
-
-    def test_not_a_summary(self):
-        """Another file is refused and stays."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "summary.json")
-            for text in ('{"a": 1}', "[1]", "nothing"):
-                with open(path, "w", encoding="ascii") as file:
-                    file.write(text)
-                with self.assertRaisesRegex(ToolError, "not a summary"):
-                    bench_rows.merge(path, "9", [])
-                with open(path, encoding="ascii") as file:
-                    self.assertEqual(file.read(), text)
-
-
-class Sums(unittest.TestCase):
-    """What is worked out from results, by numbers whose answer is known."""
-
-    def test_at_slowdown(self):
-        """Between constants on a straight line, beyond them nothing; a constant that is worse
-        in both is none.
-
-        Seen to fail: constants that are worse kept."""
-        curve = [(2.0, 3.0), (0.5, 2.4), (1.0, 2.6), (1.2, 2.5)]
-        for slowdown, want in ((.5, 2.4), (.75, 2.5), (1.5, 2.8), (2.0, 3.0), (.4, None),
-                               (2.1, None)):
-            got = bench_numbers.at_slowdown(curve, slowdown)
-            self.assertEqual(got if got is None else round(got, 6), want, slowdown)
-
-    def test_most_within_slowdown(self):
-        """The best of those that keep to the limit; none is a miss, not a gap.
-
-        Seen to fail: the best of all; none that is not measured."""
-        def run(rate, mb_s):
-            return {"seconds": 100, "requests": 100 * rate, "free_mb_s": mb_s}
-        got = {("alone", "1"): run(100, 0), ("paper", "a", "1"): run(98.5, 3.2),
-               ("paper", "b", "1"): run(99, 3.1), ("paper", "c", "1"): run(97, 3.5),
-               ("lifted", "a", "1"): run(99, 5), ("fresh", "a", "1"): run(99.5, 8)}
-        cells = {key: {"drive": "atlas10k"} for key in got}
-        rows = bench_numbers.Numbers().scan_rows(got, cells)
-        self.assertEqual([(row.value, row.verdict()) for row in rows if row.unit == "MB/s"],
-                         [(3.2, "met"), (0, "missed"), (8, "met")])
-
-    def test_within(self):
-        """Bucket n has errors from 10 (n - 1) to 10 n us.
-
-        Seen to fail: one bucket more on the early side."""
-        result = {"predicted": 100, "prediction_errors_10us": {
-            "-15": 1, "-14": 2, "-5": 3, "-4": 4, "0": 50, "5": 10, "6": 15, "15": 5, "16": 10}}
-        self.assertEqual(bench_predict.within(result, 50), 64)
-        self.assertEqual(bench_predict.within(result, 150), 89)
-
-    def test_files(self):
-        """Each command of figure 7(c) is in one class.
-
-        Seen to fail: early overlaps that are not counted."""
-        found = bench_files.shares([.01, -.14, .8, -.8, 6.1, -7.5, 3, None, -6, -.05])
-        self.assertEqual({name: round(share) for name, share in found.items()}, {
-            "within 150 us": 30, "0.15 to 1.2 ms off": 20, "a turn late, 5.5 to 6.5 ms": 10,
-            "a turn early, 5.5 to 6.5 ms": 10, "early otherwise: surprise cache hits": 10,
-            "unknown before": 10, "else": 10})
-
-    def test_last_tenth(self):
-        """Each tenth has as many blocks: half of the time is lost at a ninth of the speed."""
-        self.assertAlmostEqual(bench_limits.last_tenth({"mb_s_by_tenth": [9] * 9 + [1]}), .5)
 
 
 class Scrubs(unittest.TestCase):
@@ -230,6 +163,7 @@ class Cost(unittest.TestCase):
         self.assertAlmostEqual(rows["cost within two errors"]["value"],
                                100 - 50 / len(bench_cost.CELLS))
 
+
 class EndToEnd(unittest.TestCase):
     """Figure 8 with few requests."""
 
@@ -238,7 +172,7 @@ class EndToEnd(unittest.TestCase):
 
     def figure8(self):
         """Its status and output."""
-        with mock.patch.object(bench_figures, "QUICK", TINY):
+        with mock.patch.object(bench_paper, "QUICK", TINY):
             return bench("--quick", "--figure", "8", "--output", self.out, "--jobs", "1")
 
     def test_figure8(self):
@@ -260,23 +194,6 @@ class EndToEnd(unittest.TestCase):
             again = self.figure8()
         self.assertEqual(again[:2], (status, said))
 
-    def test_row_is_its_command(self):
-        """A row's value is what its command measures.
-
-        Seen to fail: a command without its think time."""
-        cell = {"drive": "atlas10k", "policy": "sptf", "think_ms": "30", "requests": "3000",
-                "set": "jitter_ns 0\nbus_ns 0"}
-        got = bench_run.run_cells({"x": cell}, os.path.join(self.out, "cells"), 1, True)["x"]
-        words = bench_run.command(cell, "--json").replace("'", "").split("--set")
-        typed = words[0].split()[2:]
-        for line in words[1:]:
-            line, _, flag = line.strip().partition(" --")
-            typed += ["--set", line] + (["--" + flag] if flag else [])
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            self.assertEqual(cli.main(["sim", "--quiet", *typed]), 0)
-        self.assertEqual(json.loads(out.getvalue())[0]["requests_per_s"], got["requests_per_s"])
-
     def test_kept(self):
         """A result is kept under its settings, drive and program.
 
@@ -288,11 +205,3 @@ class EndToEnd(unittest.TestCase):
         with mock.patch.object(bench_run.sim, "HOST", __file__):
             names.add(bench_run.kept_name(bench_run.job_of(cell)))
         self.assertEqual(len(names), 6)
-
-    def test_bad(self):
-        """No such figure, no processes: a message, nothing written."""
-        with self.assertRaises(SystemExit):
-            bench("--figure", "12", "--output", self.out)
-        status, _, errors = bench("--jobs", "0", "--output", self.out)
-        self.assertEqual((status, os.listdir(self.out)), (2, []))
-        self.assertIn("--jobs: 0 is less than 1", errors)

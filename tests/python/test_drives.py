@@ -3,21 +3,18 @@
 
 Each is read by its own program (vectors_model, vectors_drive), which share no
 code; both are asked for the same places and moves. (That a drive does as
-drive-format.rst says: tests/unit/mechdisk.) Random small drives, whose tracks differ
-from head to head, are said in both formats, and both programs asked for every LBN.
+drive-format.rst says: tests/unit/mechdisk; random small drives: test_extract_layout.py.)
 Also: the files are what tools/make-drives writes."""
 
 import itertools
 import os
 import random
 import subprocess
-import tempfile
 import unittest
 
 import taptest
 from taptest import TOP
 from freeblock import fbdrive
-from freeblock.fbmodel import seal
 
 # Which model is to fit which drive.
 FITS = (("nearline16", "nearline16"), ("nearline16", "nearline16-512e"),
@@ -26,12 +23,6 @@ FITS = (("nearline16", "nearline16"), ("nearline16", "nearline16-512e"),
         ("nearline16-surfaces", "nearline16-surfaces"), ("nearline24", "nearline24"),
         ("archive8", "archive8"), ("x300", "x300"), ("cheetah9", "cheetah9"))
 SAMPLES = 3000
-SMALL_DRIVES = 60
-# Head orders, as a description and as a model name them.
-ORDERS = (("plain", "plain"), ("serpentine", "serpentine-zone"),
-          ("serpentine-disk", "serpentine-disk"))
-
-
 def model_path(name):
     """A shipped model's file."""
     return os.path.join(TOP, "models", name + ".fbmodel")
@@ -142,108 +133,6 @@ class Modern(unittest.TestCase):
         done = subprocess.run([os.path.join(TOP, "tools", "make-drives"), "--check"], text=True,
                               stderr=subprocess.PIPE, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-
-
-class Small:
-    """A random drive, in both formats."""
-
-    def __init__(self, seed):
-        self.rng = random.Random(seed)
-        self.heads = self.rng.randrange(1, 10)
-        self.sectors = cylinders = 0
-        drive, model = [], []
-        for number in range(self.rng.randrange(1, 5)):
-            last = cylinders + self.rng.randrange(7) + (not number)     # a seek needs two
-            for lines, more in zip((drive, model), self.zone(number, cylinders, last)):
-                lines += more
-            cylinders = last + 1
-        order = self.rng.choice(ORDERS)
-        self.drive = ["fbdrive 1", "period_ps 6000000000", "head_switch_ns 1000",
-                      "write_settle_ns 0", "heads %d" % self.heads, "order " + order[0],
-                      "seek 1 1000", "seek %d 2000" % cylinders, *drive]
-        self.model = ["fbmodel 1", "vendor MECHDISK", "product SIMULATED",
-                      "sectors %d" % self.sectors, "cylinders %d" % cylinders,
-                      "heads %d" % self.heads, "head_order " + order[1],
-                      "period_ps 6000000000", "head_switch_ns 1000", "write_settle_ns 0",
-                      "zero_latency no", "seek %d 2000" % (cylinders - 1), *model]
-
-    def spts(self):
-        """Sectors per track of each head; as often as not they are equal."""
-        longest = self.rng.randrange(1, 40)
-        if self.rng.random() < 0.4:
-            return [longest] * self.heads
-        spts = [self.rng.randrange(1, longest + 1) for _ in range(self.heads)]
-        spts[self.rng.randrange(self.heads)] = longest
-        return spts
-
-    def turn(self):
-        """A fraction."""
-        return "0.%09d" % self.rng.randrange(10 ** 9)
-
-    def holes(self, dead, end):
-        """[(sector, count)] between the first LBN and a sector @end, not beyond it."""
-        found, at = [], dead + self.rng.randrange(30)
-        while at + 3 < end and self.rng.random() < 0.9:
-            found.append((at, self.rng.choice((1, 1, 1, 2, 3))))
-            at += found[-1][1] + self.rng.choice((0, 1, self.rng.randrange(60)))
-        return found
-
-    def zone(self, number, first, last):
-        """Lines of the description and of the model."""
-        spts = self.spts()
-        room = (last - first + 1) * sum(spts)
-        dead = self.rng.choice((0, 0, self.rng.randrange(room // 4 + 1)))
-        slips = self.holes(dead, dead + (room - dead) // 2)
-        slipped = sum(count for _, count in slips)
-        left = self.rng.randrange((room - dead - slipped) // 4 + 1)    # spares at the end
-        self.sectors += room - dead - slipped - left
-        taken = {at + i for at, count in slips for i in range(count)}
-        homes = [at for at in range(dead, room - left) if at not in taken]
-        remaps = sorted(zip(self.rng.sample(homes, min(len(homes), left) // 3),
-                            self.rng.sample(range(room - left, room), left)))
-        angles = self.turn(), self.turn(), self.turn()
-        drive = ["zone %d %d %d %s %s %s %d dead=%d" % (first, last, max(spts), *angles,
-                                                       slipped + left, dead)]
-        model = ["zone %d %d spt %d angle %s track_skew %s cyl_skew %s dead %d spares %d" % (
-            first, last, max(spts), *angles, dead, slipped + left)]
-        if len(set(spts)) > 1:
-            cut = self.rng.randrange(1, self.heads)
-            drive.append("zone_heads %d %s" % (number, " ".join(map(str, spts))))
-            model += ["head_spt 0 " + " ".join(map(str, spts[:cut])),
-                      "head_spt %d %s" % (cut, " ".join(map(str, spts[cut:])))]
-        drive += ["slip %d %d+%d" % (number, *slip) for slip in slips]
-        model += ["slip %d %d" % slip for slip in slips]
-        drive += ["remap %d %d %d" % (number, *remap) for remap in remaps]
-        model += ["remap %d to %d" % remap for remap in remaps]
-        return drive, model
-
-
-class Surfaces(unittest.TestCase):
-    """Places of small drives, all of them.
-
-    Seen to fail: in the model, a backward cylinder's sectors counted forwards; a
-    track's sectors as short as those of the longest; each zone with the head_spt of
-    the first."""
-
-    def ask(self, kind, path, text, sectors):
-        """Every LBN's place."""
-        with open(path, "wb") as file:
-            file.write(("\n".join(text) + "\n").encode() if kind == "drive" else text)
-        said, rows = asked(kind, path, "-", range(sectors))
-        self.assertEqual(said, sectors)
-        return rows
-
-    def test_all(self):
-        with tempfile.TemporaryDirectory() as folder:
-            for seed in range(SMALL_DRIVES):
-                small = Small(seed)
-                drive = self.ask("drive", os.path.join(folder, "drive"), small.drive,
-                                 small.sectors)
-                model = self.ask("model", os.path.join(folder, "model"),
-                                 seal(("\n".join(small.model) + "\n").encode()), small.sectors)
-                for (*want, turn), (*got, angle) in zip(drive, model):
-                    self.assertEqual(got, want, "drive %d" % seed)
-                    self.assertLess(apart(angle, turn), 1e-8, (seed, want))
 
 
 def setUpModule():

@@ -15,7 +15,6 @@ import unittest
 from unittest import mock
 
 import taptest
-from freeblock import ToolError
 from bench import figures
 
 
@@ -117,11 +116,3 @@ class Figures(unittest.TestCase):
         for old, new in changed:
             self.assertEqual(len(old), len(new), new)
         self.assertTrue(any(line.endswith(" 123456") for line in after))
-
-    def test_unusual(self):
-        """A demo of other settings gives no figures."""
-        self.demo(usual=False)
-        status, _, err = taptest.freeblock_lab("figures", "--build", self.folder)
-        self.assertEqual(status, 1)
-        self.assertIn("not of a demo with the defaults", err)
-        self.assertRaises(ToolError, figures.of_demo, {})

@@ -2,16 +2,12 @@
 """Traces made with known attributes are read back: prediction/characterise.py. Takes a
 second. Bounds are 4.5 standard deviations, derived where they are used."""
 
-import dataclasses
-import os
-import tempfile
 import unittest
 
 import numpy as np
 
-from freeblock import ToolError, sim, tracefile
+from freeblock import ToolError, tracefile
 from freeblock.prediction import characterise
-from freeblock.prediction.device import CacheSpec, Device
 
 SIGMAS = 4.5
 GIB = 1 << 21           # sectors
@@ -134,31 +130,9 @@ class Attributes(unittest.TestCase):
         seldom = trace(poisson(self.rng, 400, 2), sector[:400], 8, response=1e-6)
         self.assertEqual(seldom.workload.arrival_process, "poisson")
 
-    def test_reach(self):
-        """The x of figure 4 is what a drive can read ahead."""
-        toy = Device.from_drive(sim.drive_file("toy"))
-        for cache, most in ((None, toy.track_bytes()), (
-                CacheSpec(1, 65536, "none"), toy.track_bytes()), (CacheSpec(1, 65536), 65536),
-                            (CacheSpec(1, 65536, read_ahead_bytes=8192), 8192),
-                            (CacheSpec(1, 1 << 20, "track"), toy.track_bytes())):
-            self.assertEqual(characterise.reach_of(dataclasses.replace(toy, cache=cache)), most)
-
     def test_refused(self):
         """What has no rate."""
         for seconds, words in (([1], "1 requests"), ([1, 1], "at one time")):
             with self.assertRaises(ToolError) as caught:
                 trace(seconds, 8, 8)
             self.assertIn(words, str(caught.exception))
-
-    def test_file(self):
-        """Through the shared reader, from a file of fio's."""
-        lines = ["fio version 3 iolog", "0 /dev/sda add", "0 /dev/sda open"]
-        lines += ["%d /dev/sda %s %d 4096" % (10000 * i, ("read", "write")[i % 4 == 0], 4096 * i)
-                  for i in range(200)]
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "log")
-            with open(path, "w", encoding="ascii") as file:
-                file.write("\n".join(lines) + "\n")
-            load = characterise.characterise(tracefile.join(list(tracefile.read(path)))).workload
-        self.assertAlmostEqual(load.request_rate, 100, 9)
-        self.assertEqual((load.read_fraction, load.run_length), (0.75, 200 * 4096))

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of models that are shared by drives of one make: which are tried on a drive, that one which
 fits is taken with the drive's own period, that others are not, and what setup makes of it. The
-drives are simulated ones, drawn about the toy (bench/makes.py). Takes ten seconds.
+drives are simulated ones, drawn about the toy (drawn()). Takes ten seconds.
 """
 
 import os
+import random
+import re
 import tempfile
 import unittest
 from unittest import mock
@@ -15,7 +17,6 @@ from freeblock import ToolError, fbmodel
 from freeblock.extraction import pipeline, shared, store
 from freeblock.extraction.modeltext import NS_FIELDS, SEEK_KINDS
 from freeblock.extraction.phase import Phase
-from bench import makes
 
 MODELS = os.path.join(TOP, "models")
 TOY = os.path.join(MODELS, "toy.fbmodel")
@@ -100,6 +101,46 @@ class Which(unittest.TestCase):
                       after.data)
 
 
+def _defects(rng, number, zone, heads):
+    """Slips and remaps of a zone, of a tenth of its spares at most."""
+    words = zone.split()
+    first, last, spt, spares = int(words[1]), int(words[2]), int(words[3]), int(words[7])
+    data = (last - first + 1) * heads * spt - spares
+    slips = sorted(rng.sample(range(data), rng.randrange(spares // 10 + 1)))
+    remaps = rng.sample(range(spares // 2), rng.randrange(spares // 20 + 1))
+    lines = ["slip %d %s" % (number, " ".join(map(str, slips)))] if slips else []
+    taken = set(slips)
+    for at, block in zip(remaps, sorted(rng.sample(range(data), len(remaps)))):
+        if block not in taken:
+            lines.append("remap %d %d %d" % (number, block, data + spares // 2 + at))
+    return lines
+
+
+def drawn(text, seed, differs):
+    """The description of a drive of this make: with another "period" (a relative standard deviation
+    of 2e-4), or with "defects" of its own."""
+    rng, lines, zones = random.Random(seed), [], []
+    for line in text.splitlines():
+        words = line.split()
+        word = words[0] if words else ""
+        if word == "zone":
+            zones.append(line)
+        elif word == "serial":
+            words[1] = "MAKE%05d" % seed
+        elif word == "seed":
+            words[1] = str(seed)
+        elif word == "period_ps" and differs == "period":
+            words[1] = "%d" % (int(words[1]) * (1 + 2e-4 * max(-3, min(3, rng.gauss(0, 1)))))
+        elif word in ("slip", "remap") and differs == "defects":
+            continue
+        lines.append(" ".join(words))
+    if differs == "defects":
+        heads = int(re.search(r"^heads (\d+)", text, re.M).group(1))
+        for number, zone in enumerate(zones):
+            lines += _defects(rng, number, zone, heads)
+    return "\n".join(lines) + "\n"
+
+
 class Drives(unittest.TestCase):
     """Simulated ones of the toy's make."""
 
@@ -110,7 +151,7 @@ class Drives(unittest.TestCase):
     def args(self, seed, kind, **more):
         """Of a drive that differs from the toy in this."""
         with open(os.path.join(TOP, "tools/mechdisk/drives/toy.fbdrive"), encoding="ascii") as file:
-            text = makes.drawn(file.read(), seed, makes.KINDS[kind])
+            text = drawn(file.read(), seed, kind)
         path = os.path.join(self.folder, "drawn.fbdrive")
         with open(path, "w", encoding="ascii") as file:
             file.write(text)

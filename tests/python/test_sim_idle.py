@@ -92,11 +92,6 @@ class Coverage(Idle):
         read = sum(52.43 / speed for speed in tenths[begun:])
         self.assertTrue(0 < read < rest["seconds"], read)
 
-    def test_random_start(self):
-        """A share of the blocks at random."""
-        got = sim.simulate(**{**TOY, "idle": "off"}, seconds="0.1", start="random:0.75")
-        self.assertAlmostEqual(got["task_done"], 0.75, delta=0.01)
-
     def test_course_start(self):
         """A share in reads of up to half a track: what is left lies in runs, a quarter of a track
         long on the mean half way (less, by what log(2) says). Seen to fail: one block a read."""
@@ -141,12 +136,6 @@ class Goals(Idle):
             got = self.kept(5000, most, task="fresh")
             self.assertLessEqual(got["idle"]["longest_predicted_ms"], most / 1e3)
 
-    def test_too_short(self):
-        """A maximum shorter than any read: none is sent, and it is said why."""
-        got = sim.simulate(**TOY, seconds="20", idle_max_us="2000")
-        self.assertEqual(got["idle"]["reads"], 0)
-        self.assertIn("shorter than any read", got["idle"]["state"])
-
     def test_buffers(self):
         """Whatever is asked for, a read is no longer than the module's buffers, 256 KiB for this
         drive, and a VERIFY no longer than 320 of its blocks. Seen to fail: reads of 4 MiB."""
@@ -157,11 +146,6 @@ class Goals(Idle):
                      for size in (longest, "4096", "64")]
             self.assertEqual(found[0], found[1], command)
             self.assertLess(found[2], found[0], command)
-
-    def test_one_at_a_time(self):
-        """A request that comes waits for one command: its residual is below what one takes."""
-        got = self.kept(20000, 50000, idle_size_kib="64", task="fresh")
-        self.assertLess(got["idle"]["max_us"], 1e3 * got["idle"]["longest_predicted_ms"] + 6000)
 
 
 class Orders(Idle):

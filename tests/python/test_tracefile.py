@@ -102,10 +102,6 @@ class Texts(Files):
                 with self.subTest(data=data[:20], pack=pack.__name__):
                     self.assertEqual(self.read(pack(data)), want)
 
-    def test_no_last_newline(self):
-        """The last line counts without its end, too."""
-        self.assertEqual(self.read(MSR.rstrip()), MSR_REQUESTS)
-
     def test_pieces(self):
         """Lines that a piece's end cuts, requests that complete in a later piece.
 
@@ -115,12 +111,6 @@ class Texts(Files):
             for size in (70, 150, 1000):
                 with self.subTest(data=data[:20], size=size):
                     self.assertEqual(sorted(rows(in_pieces(self.put(data), size))), want)
-
-    def test_header(self):
-        """An MSR file may name its columns."""
-        head = b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n"
-        self.assertEqual(self.read(head + MSR), MSR_REQUESTS)
-        self.refused(head + MSR + b"x\n", "line 4")
 
     def test_order(self):
         """By arrival, though written by completion. Seen to fail: not sorted."""
@@ -156,12 +146,6 @@ class Devices(Files):
         both = b"".join(lines[:2]) + other + b"".join(lines[2:])
         self.refused(both, "line 3", "a second device, 8,16, after 8,0")
         self.assertEqual(self.read(both, "8,0"), BLKPARSE_REQUESTS)
-
-    def test_iolog(self):
-        """The file's name."""
-        self.refused(IOLOG3 + b"950 /dev/sdb read 0 512\n", "line 8", "/dev/sdb, after /dev/sda")
-        self.assertEqual(self.read(IOLOG3 + b"950 /dev/sdb read 0 512\n", "/dev/sdb"),
-                         [(950000, 0, 1, False, -1)])
 
 
 class Bad(Files):
@@ -207,15 +191,6 @@ class Bad(Files):
         self.refused(IOLOG2.replace(b"wait", b"sync"), "it has no times")
         self.refused(IOLOG3.replace(b"sync", b"wait"), "line 6", "unknown action wait")
 
-    def test_others(self):
-        """Nothing, something else, a file that is packed badly, no file."""
-        self.refused(b"", "line 1: neither blktrace")
-        self.refused(b"hello\n", "line 1: neither blktrace", "hello")
-        self.refused(gzip.compress(MSR * 100)[:-20], "the packed file")
-        self.refused(b"fio version 3 iolog\n", "no requests")
-        with self.assertRaises(FileNotFoundError):
-            rows(tracefile.read(os.path.join(self.folder.name, "none")))
-
 
 def record(order, time, sector, size, action, device=8 << 20, pdu=b"", magic=0x65617407):
     """A record of blktrace."""
@@ -245,11 +220,6 @@ def stream(order="<"):
 class Blktrace(Files):
     """The binary files."""
 
-    def test_stream(self):
-        """One file, in both byte orders. Seen to fail: pdu not passed over."""
-        for order in "<>":
-            self.assertEqual(self.read(stream(order)), BLKPARSE_REQUESTS)
-
     def test_cpus(self):
         """A file per CPU: sent on one, completed on the other; any name stands for all.
 
@@ -262,12 +232,6 @@ class Blktrace(Files):
         for name in ("a", "a.blktrace.1"):
             found = rows(tracefile.read(os.path.join(self.folder.name, name)))
             self.assertEqual(found, [(2000, 8, 1, False, 1000), (4000, 8, 1, False, 1000)])
-
-    def test_devices(self):
-        """Two in a stream."""
-        other = record("<", 1, 8, 512, READ | D, 8 << 20 | 16)
-        self.refused(stream() + other, "8,16", "--device")
-        self.assertEqual(self.read(stream() + other, "8,0"), BLKPARSE_REQUESTS)
 
     def test_bad(self):
         """What is no record; another version."""

@@ -72,12 +72,6 @@ class Policies(unittest.TestCase):
         self.assertAlmostEqual(got["mb_s"], 4 * 1024 / 1e6)
         self.assertAlmostEqual(got["max_slowdown_us"], 500)
 
-    def test_no_rest(self):
-        """A request that ends as the foreground's comes delays nobody."""
-        got = policy.waiting(trace_of((20,), (1,)), TEN, 100, 0)
-        self.assertEqual((got["fired"], got["collisions"], got["delayed"]), (1, 0, 0))
-
-
 MODEL = b"""fbmodel 1
 vendor X
 product Y
@@ -113,15 +107,6 @@ class Services(unittest.TestCase):
         got = self.model(fbmodel.seal(MODEL))
         self.assertEqual(got.next(100), 33 * MS)
         self.assertAlmostEqual(got.first(100) / MS, 0.2 + 33 + 5 + 23, delta=0.6)
-
-    def test_bad_model(self):
-        """Not sealed, without zones, a seek that is none."""
-        with self.assertRaisesRegex(ToolError, "end record is missing or wrong"):
-            self.model(MODEL)
-        with self.assertRaisesRegex(ToolError, "no record zone"):
-            self.model(fbmodel.seal(MODEL[:MODEL.index(b"zone")]))
-        with self.assertRaisesRegex(ToolError, "line 14: "):
-            self.model(fbmodel.seal(MODEL.replace(b"seek 1 ", b"seek one ")))
 
     def test_constants(self):
         """Microseconds."""
@@ -226,12 +211,6 @@ class Search(unittest.TestCase):
         rows = search.fixed_sizes(self.trace, self.SERVICE, self.GOALS, (64, 4200, 4201))
         self.assertEqual([one["size_kib"] for one in rows], [64, 4200])
 
-    def test_nothing(self):
-        """No size within the maximum; a mean that nothing keeps."""
-        self.assertEqual(search.fixed_sizes(self.trace, self.SERVICE, Goals(200, 8000), (64,)), [])
-        rows = search.fixed_sizes(self.trace, self.SERVICE, Goals(1e-9, 50000), (64,))
-        self.assertIsNone(search.best_of(rows))
-
 
 def tune(*words):
     """The command's status, output and errors."""
@@ -259,13 +238,6 @@ class Command(unittest.TestCase):
         with open(path, "w", encoding="ascii") as file:
             file.write(text)
         return path
-
-    def test_report(self):
-        """What people read."""
-        status, out, err = tune(self.trace, *self.SERVICE)
-        self.assertEqual((status, err), (0, ""))
-        for words in ("4 requests in 0.0 h", "idle_wait_us ", "after idling", "wait ms"):
-            self.assertIn(words, out)
 
     def test_nothing(self):
         """Goals that nothing keeps are said so, and nothing is applied."""
@@ -380,18 +352,3 @@ class Record(unittest.TestCase):
             with mock.patch("os.stat", return_value=disk), \
                     mock.patch("os.path.exists", return_value=True):
                 self.assertRaisesRegex(ToolError, "is a partition", record.device_of, "sda1")
-
-    def test_blktrace(self):
-        """blktrace is asked for what is read, and its errors are told."""
-        with tempfile.TemporaryDirectory() as folder:
-            fake = os.path.join(folder, "blktrace")
-            with open(fake, "w", encoding="ascii") as file:
-                file.write('#!/bin/sh\necho "$@" > %s/words\necho "no tracing" >&2\nexit 1\n' %
-                           folder)
-            os.chmod(fake, 0o755)
-            with mock.patch.dict(os.environ, {"PATH": folder + ":" + os.environ["PATH"]}), \
-                    self.assertRaisesRegex(ToolError, "blktrace: no tracing"):
-                record.with_blktrace(5, "/dev/sda", folder + "/out")
-            with open(folder + "/words", encoding="ascii") as file:
-                self.assertEqual(file.read(), "-d /dev/sda -w 5 -a issue -a complete -D %s -o "
-                                 "out\n" % folder)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a drive's text says of places and seeks, compared with DiskSim's vectors or
- * printed. Two programs are made of it: vectors_model.c asks the scheduler's model,
+ * What a drive's text says of places and seeks, printed. Two programs are made of it: vectors_model.c asks the scheduler's model,
  * vectors_drive.c the simulated drive; they share nothing else.
  */
 #ifndef VECTORS_H

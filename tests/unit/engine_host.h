@@ -7,7 +7,7 @@
 #define ENGINE_HOST_H
 
 #include "core/engine/engine.h"
-#include "support.h"
+#include "unit.h"
 
 #define HOST_RQS 64
 #define HOST_US 1000ULL

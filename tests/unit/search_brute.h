@@ -6,14 +6,8 @@
 #ifndef TESTS_SEARCH_BRUTE_H
 #define TESTS_SEARCH_BRUTE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/block_value.h"
-#include "support.h"
+#include "unit.h"
 
 /*
  * 90 cylinders of 3 heads, 6 ms per turn; 99 and 83 sectors per track, so that
@@ -194,18 +188,14 @@ static inline u64 pick_conservatism(struct rnd *r)
 	return rnd_below(r, 5) * 100000;
 }
 
-static const char *disk_text;
-
-static inline int setup(void **state)
+int setup(void **state)
 {
-	(void)state;
-	dm = support_model_text(disk_text);
+	dm = support_model_text(small_disk);
 	return 0;
 }
 
-static inline int teardown(void **state)
+int teardown(void **state)
 {
-	(void)state;
 	fb_bitmap_destroy(&bm);
 	dm_free(dm);
 	return 0;

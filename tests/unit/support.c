@@ -77,8 +77,7 @@ struct disk_model *support_model_file(const char *path)
 	return dm;
 }
 
-/* CRC-32 of zlib, bit by bit */
-static u32 support_crc32(const char *p, size_t len)
+u32 support_crc32(const char *p, size_t len)
 {
 	u32 crc = U32_MAX;
 	int bit;

@@ -44,6 +44,9 @@ fb_idle_order_fn support_order(const char *name);
  */
 struct disk_model *support_model_file(const char *path);
 
+/* CRC-32 of zlib, bit by bit */
+u32 support_crc32(const char *p, size_t len);
+
 /**
  * support_seal() - a model's text with its end record
  * @text: where it goes

@@ -12,14 +12,8 @@
  * test_flying_full); adds in flight that are forgotten, as they once were (test_again,
  * test_random).
  */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "fb_bitmap.h"
-#include "support.h"
+#include "unit.h"
 
 enum naive { NONE, WANTED, FLYING };
 
@@ -142,14 +136,13 @@ static void compare_queries(const struct fb_bitmap *bm, const struct naive_map *
 }
 
 /* 20,000 random moves of random runs within a group: states, counts, queries */
-static void test_random(void **state)
+TEST(test_random)
 {
 	static struct naive_map nm;
 	struct fb_bitmap bm;
 	struct rnd r = { 1 };
 	u32 i;
 
-	(void)state;
 	memset(&nm, 0, sizeof(nm));
 	assert_int_equal(fb_bitmap_init(&bm, GRANULES, GROUPS), 0);
 	for (i = 0; i < 20000; i++) {
@@ -199,14 +192,13 @@ static void test_random(void **state)
  * Every granule is delivered exactly once although reads overlap, fail and are
  * repeated, and although their range is registered again while they fly.
  */
-static void test_exactly_once(void **state)
+TEST(test_exactly_once)
 {
 	static u8 delivered[GRANULES];
 	struct fb_bitmap bm;
 	struct rnd r = { 2 };
 	u32 group, i;
 
-	(void)state;
 	memset(delivered, 0, sizeof(delivered));
 	assert_int_equal(fb_bitmap_init(&bm, GRANULES, GROUPS), 0);
 	for (group = 0; group < GROUPS; group++)
@@ -249,11 +241,10 @@ static void test_exactly_once(void **state)
  * A granule that is added while it flies is delivered once more than it was sent before,
  * however often it was added; not if it comes back unread, or is taken back.
  */
-static void test_again(void **state)
+TEST(test_again)
 {
 	struct fb_bitmap bm;
 
-	(void)state;
 	assert_int_equal(fb_bitmap_init(&bm, 200, 2), 0);
 	fb_bitmap_want(&bm, 60, 10, 0);
 	assert_int_equal(fb_bitmap_again(&bm, 60, 10), 0);
@@ -277,13 +268,12 @@ static void test_again(void **state)
 }
 
 /* what lies outside moves nothing; an empty map cannot be made */
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
 	struct fb_bitmap bm;
 	u64 first = 90;
 	u32 n = 11;
 
-	(void)state;
 	assert_int_equal(fb_bitmap_init(&bm, 0, 1), -EINVAL);
 	assert_int_equal(fb_bitmap_init(&bm, 1, 0), -EINVAL);
 	fb_bitmap_destroy(&bm);
@@ -306,7 +296,7 @@ static void test_bounds(void **state)
 }
 
 /* of a large disk, groups that follow each other share a count */
-static void test_shared(void **state)
+TEST(test_shared)
 {
 	const u32 groups = 4 * FB_BITMAP_COUNTS - 5, size = 3;
 	u64 region[FB_REGIONS] = { 0 };
@@ -314,7 +304,6 @@ static void test_shared(void **state)
 	struct rnd r = { 3 };
 	u32 i, k;
 
-	(void)state;
 	assert_int_equal(fb_bitmap_init(&bm, (u64)groups * size, groups), 0);
 	assert_int_equal(bm.counts, FB_BITMAP_COUNTS - 1);
 	for (i = 0; i < groups; i++) {
@@ -336,14 +325,13 @@ static void test_shared(void **state)
 }
 
 /* a copy, longer than what is copied at once and of no whole piece, is like its origin */
-static void test_copy(void **state)
+TEST(test_copy)
 {
 	const u64 granules = 40000 * (u64)BITS_PER_LONG + 5;
 	struct fb_bitmap from, to;
 	struct rnd r = { 7 };
 	u64 g;
 
-	(void)state;
 	assert_int_equal(fb_bitmap_init(&from, granules, 1), 0);
 	assert_int_equal(fb_bitmap_init(&to, granules, 1), 0);
 	fb_bitmap_want(&to, 0, granules, 0);
@@ -370,11 +358,10 @@ static void test_copy(void **state)
  * A map that was made for few groups has room for few counts, and takes those of no other. Seen to
  * fail (the sanitizer): counts copied all the same.
  */
-static void test_copy_other_room(void **state)
+TEST(test_copy_other_room)
 {
 	struct fb_bitmap from, to;
 
-	(void)state;
 	assert_int_equal(fb_bitmap_init(&from, 1000, 300), 0);
 	assert_int_equal(fb_bitmap_init(&to, 1000, 7), 0);
 	fb_bitmap_want(&from, 0, 3, 299);
@@ -391,13 +378,12 @@ static void test_copy_other_room(void **state)
 }
 
 /* what cannot be remembered as flying stays wanted, and nothing is lost */
-static void test_flying_full(void **state)
+TEST(test_flying_full)
 {
 	const u64 granules = (FB_BITMAP_FLYING + 2) * (u64)BITS_PER_LONG;
 	struct fb_bitmap bm;
 	u64 g;
 
-	(void)state;
 	assert_int_equal(fb_bitmap_init(&bm, granules, 1), 0);
 	assert_int_equal(fb_bitmap_want(&bm, 0, granules, 0), granules);
 	/* from the end, so that the list is moved */
@@ -413,20 +399,4 @@ static void test_flying_full(void **state)
 	assert_int_equal(fb_bitmap_next_flying(&bm, 0), granules);
 	assert_int_equal(fb_bitmap_take(&bm, 0, BITS_PER_LONG, 0), BITS_PER_LONG);
 	fb_bitmap_destroy(&bm);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_exactly_once),
-		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_copy),
-		cmocka_unit_test(test_copy_other_room),
-		cmocka_unit_test(test_flying_full),
-	};
-
-	return cmocka_run_group_tests_name("bitmap", tests, NULL, NULL);
 }

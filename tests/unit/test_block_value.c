@@ -7,14 +7,8 @@
  * square instead of the fourth power, no bound below, a bound twice as far above, regions
  * shifted by one (test_weights), a mean over twice the gaps (test_miss).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/block_value.h"
-#include "support.h"
+#include "unit.h"
 
 #define GROUPS 1000
 #define PER_GROUP 40
@@ -51,11 +45,10 @@ static u64 fifth(u64 x)
 }
 
 /* powers of 2/5 are exact, rounded down */
-static void test_roots(void **state)
+TEST(test_roots)
 {
 	u64 i;
 
-	(void)state;
 	fb_block_value_init(&w, &bm);
 	for (i = 0; i <= FB_ROOTS; i++)
 		assert_in_range(i * i * fifth(FB_WEIGHT_ONE), fifth(w.root[i]),
@@ -64,7 +57,6 @@ static void test_roots(void **state)
 
 static u32 half(u32 group)
 {
-	(void)group;
 	return PER_GROUP / 2;
 }
 
@@ -100,11 +92,10 @@ static void check_weights(void)
 	}
 }
 
-static void test_weights(void **state)
+TEST(test_weights)
 {
 	u32 i;
 
-	(void)state;
 	fill(half);
 	for (i = 0; i < FB_REGIONS; i++)
 		assert_int_equal(w.weight[i], FB_WEIGHT_ONE);
@@ -120,16 +111,14 @@ static void test_weights(void **state)
 
 static u32 everything(u32 group)
 {
-	(void)group;
 	return PER_GROUP;
 }
 
 /* nothing left, and regions with nothing to begin with: the weights are still weights */
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	u32 i;
 
-	(void)state;
 	fill(everything);
 	fb_block_value_balance(&w, &bm);
 	for (i = 0; i < FB_REGIONS; i++)
@@ -144,11 +133,10 @@ static void test_empty(void **state)
 }
 
 /* the mean follows what gaps bring, and a miss costs so many of them */
-static void test_miss(void **state)
+TEST(test_miss)
 {
 	u32 i;
 
-	(void)state;
 	fb_block_value_init(&w, &bm);
 	assert_int_equal(fb_block_value_miss(&w, 6 * 256), 0);
 	for (i = 0; i < 3000; i++)
@@ -161,11 +149,10 @@ static void test_miss(void **state)
 }
 
 /* a change is followed to 63 % in 256 gaps */
-static void test_pace(void **state)
+TEST(test_pace)
 {
 	u32 i;
 
-	(void)state;
 	fb_block_value_init(&w, &bm);
 	for (i = 0; i < 256; i++)
 		fb_block_value_gap(&w, 10000);
@@ -173,9 +160,8 @@ static void test_pace(void **state)
 }
 
 /* a single block in all: its region has the share of the whole */
-static void test_one_block(void **state)
+TEST(test_one_block)
 {
-	(void)state;
 	fb_bitmap_destroy(&bm);
 	assert_int_equal(fb_bitmap_init(&bm, GROUPS * PER_GROUP, GROUPS), 0);
 	fb_bitmap_want(&bm, 0, 1, 0);
@@ -184,23 +170,8 @@ static void test_one_block(void **state)
 	assert_int_equal(w.weight[0], FB_WEIGHT_ONE);
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
-	(void)state;
 	fb_bitmap_destroy(&bm);
 	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_roots),
-		cmocka_unit_test(test_weights),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_miss),
-		cmocka_unit_test(test_pace),
-		cmocka_unit_test(test_one_block),
-	};
-
-	return cmocka_run_group_tests_name("worth", tests, NULL, teardown);
 }

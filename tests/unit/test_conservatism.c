@@ -6,14 +6,8 @@
  * alone.
  * Expectations come from core/conservatism.h and from the distribution's own quantiles.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/conservatism.h"
-#include "support.h"
+#include "unit.h"
 
 #define PERIOD 6000000ULL
 #define SERVICE 6300000ULL	/* from one foreground request to the next */
@@ -33,7 +27,7 @@
  * @turns: lost by free reads, less those that the foreground alone would have lost
  * @reads: free reads
  */
-struct disk {
+static struct disk {
 	struct rnd r;
 	struct fb_conservatism m;
 	u64 now;
@@ -43,7 +37,7 @@ struct disk {
 	u32 flaw_ppm;
 	s64 turns;
 	u64 reads;
-};
+} d;
 
 /* ln(2^64 / x), 16 binary places, by squaring */
 static u64 log_q16(u64 x)
@@ -61,53 +55,53 @@ static u64 log_q16(u64 x)
 	return log2 * 45426 >> 16;
 }
 
-static s64 seek_error(struct disk *d, u32 dist)
+static s64 seek_error(u32 dist)
 {
-	u64 x = rnd_next(&d->r) | 1;
+	u64 x = rnd_next(&d.r) | 1;
 	s64 error;
 
 	if (!dist)
 		return 0;
-	error = d->spread * log_q16(x) >> 16;
-	if (rnd_below(&d->r, 2))
+	error = d.spread * log_q16(x) >> 16;
+	if (rnd_below(&d.r, 2))
 		error = -error;
-	if (rnd_below(&d->r, 1000000) < d->outlier_ppm)
+	if (rnd_below(&d.r, 1000000) < d.outlier_ppm)
 		error += 10000000;
-	return error + d->bias;
+	return error + d.bias;
 }
 
-static u32 some_distance(struct disk *d)
+static u32 some_distance(void)
 {
-	return rnd_below(&d->r, 6) ? rnd_below(&d->r, 1 << (1 + rnd_below(&d->r, 13))) : 0;
+	return rnd_below(&d.r, 6) ? rnd_below(&d.r, 1 << (1 + rnd_below(&d.r, 13))) : 0;
 }
 
-static u64 floor_of(const struct disk *d, enum fb_conservatism_kind kind)
+static u64 floor_of(enum fb_conservatism_kind kind)
 {
-	return d->m.odds.floor_ns[kind];
+	return d.m.odds.floor_ns[kind];
 }
 
-static u32 chance(const struct disk *d, u64 margin_ns)
+static u32 chance(u64 margin_ns)
 {
-	return fb_conservatism_chance(d->m.odds.chance[FB_CONSERVATISM_SEEK], margin_ns);
+	return fb_conservatism_chance(d.m.odds.chance[FB_CONSERVATISM_SEEK], margin_ns);
 }
 
-static u32 late_per_mille(const struct disk *d, u64 margin_ns)
+static u32 late_per_mille(u64 margin_ns)
 {
-	return chance(d, margin_ns) * 1000 >> 16;
+	return chance(margin_ns) * 1000 >> 16;
 }
 
 /* what a turn costs that is lost with a chance of 16 binary places, as time for reading */
-static u64 price_ns(const struct disk *d, u32 chance)
+static u64 price_ns(u32 chance)
 {
-	return (d->m.odds.price * READ >> 8) * chance >> 16;
+	return (d.m.odds.price * READ >> 8) * chance >> 16;
 }
 
 /* the margin whose last microsecond is worth what it costs, as a search finds it */
-static u64 margin(const struct disk *d)
+static u64 margin(void)
 {
-	u64 ns = floor_of(d, FB_CONSERVATISM_SEEK), step = FB_CONSERVATISM_BIN_NS;
+	u64 ns = floor_of(FB_CONSERVATISM_SEEK), step = FB_CONSERVATISM_BIN_NS;
 
-	while (price_ns(d, chance(d, ns) - chance(d, ns + step)) > step)
+	while (price_ns(chance(ns) - chance(ns + step)) > step)
 		ns += step / 4;
 	return ns;
 }
@@ -120,195 +114,186 @@ static s32 turns_of(s64 error, u64 slack)
 }
 
 /* one leg gone: the turns it lost */
-static s32 go(struct disk *d, enum fb_cause cause, u32 dist, u64 slack, u64 gap)
+static s32 go(enum fb_cause cause, u32 dist, u64 slack, u64 gap)
 {
-	s32 turns = turns_of(seek_error(d, dist), slack);
+	s32 turns = turns_of(seek_error(dist), slack);
 
-	if (cause != FB_CAUSE_SEPARATE && rnd_below(&d->r, 1000000) < d->flaw_ppm)
+	if (cause != FB_CAUSE_SEPARATE && rnd_below(&d.r, 1000000) < d.flaw_ppm)
 		turns++;
-	fb_conservatism_learn(&d->m, d->now, &(struct fb_conservatism_leg) {
+	fb_conservatism_learn(&d.m, d.now, &(struct fb_conservatism_leg) {
 		.dist = dist,
 		.cause = cause,
 		.slack_ns = slack,
 		.gap_ns = gap,
-		.late_ns = turns * (s64)PERIOD + (s64)rnd_below(&d->r, 20000),
+		.late_ns = turns * (s64)PERIOD + (s64)rnd_below(&d.r, 20000),
 		.simple = true,
 	});
 	return turns;
 }
 
-static s32 alone(struct disk *d, u32 dist, u64 gap)
+static s32 alone(u32 dist, u64 gap)
 {
-	return turns_of(seek_error(d, dist), gap) +
-	       (rnd_below(&d->r, 1000000) < d->flaw_ppm);
+	return turns_of(seek_error(dist), gap) +
+	       (rnd_below(&d.r, 1000000) < d.flaw_ppm);
 }
 
-static void request(struct disk *d, bool free)
+static void request(bool free)
 {
-	u64 gap = rnd_below(&d->r, PERIOD);
-	u32 to = some_distance(d), on = some_distance(d);
-	const u16 *gained = d->m.odds.chance[FB_CONSERVATISM_EARLY];
-	u64 con = margin(d), early = fb_conservatism_chance(gained, PERIOD - gap);
+	u64 gap = rnd_below(&d.r, PERIOD);
+	u32 to = some_distance(), on = some_distance();
+	const u16 *gained = d.m.odds.chance[FB_CONSERVATISM_EARLY];
+	u64 con = margin(), early = fb_conservatism_chance(gained, PERIOD - gap);
 
-	d->now += SERVICE;
+	d.now += SERVICE;
 	/* in one gap of eight nothing is found: that shows what others would gain */
-	if (!free || gap < 2 * con + 1000000 || price_ns(d, early) > READ ||
-	    !rnd_below(&d->r, 8)) {
-		go(d, FB_CAUSE_PLAIN, to, gap, 0);
+	if (!free || gap < 2 * con + 1000000 || price_ns(early) > READ ||
+	    !rnd_below(&d.r, 8)) {
+		go(FB_CAUSE_PLAIN, to, gap, 0);
 		return;
 	}
-	d->reads++;
-	d->turns += go(d, FB_CAUSE_SEPARATE, to, con + rnd_below(&d->r, GRANULE), 0);
-	d->turns += go(d, FB_CAUSE_AFTER, on, con + rnd_below(&d->r, GRANULE), gap);
-	d->turns -= alone(d, to, gap);
+	d.reads++;
+	d.turns += go(FB_CAUSE_SEPARATE, to, con + rnd_below(&d.r, GRANULE), 0);
+	d.turns += go(FB_CAUSE_AFTER, on, con + rnd_below(&d.r, GRANULE), gap);
+	d.turns -= alone(to, gap);
 }
 
-static void run(struct disk *d, u32 seconds, bool free)
+static void run(u32 seconds, bool free)
 {
-	u64 end = d->now + seconds * SECOND;
+	u64 end = d.now + seconds * SECOND;
 
-	while (d->now < end)
-		request(d, free);
+	while (d.now < end)
+		request(free);
 }
 
-static struct disk new_disk(u64 mean)
+static void new_disk(u64 mean)
 {
-	struct disk d = { .r = { 7 }, .now = 1000 * SECOND, .spread = mean };
 	struct disk_model *dm = support_model_text("fbmodel 1\nvendor A\nproduct B\n"
 		"sectors 100000\ncylinders 10000\nheads 1\nhead_order plain\n"
 		"period_ps 6000000000\nhead_switch_ns 0\nwrite_settle_ns 0\nzero_latency no\n"
 		"seek 9999 9000000\n"
 		"zone 0 9999 spt 10 angle 0 track_skew 0 cyl_skew 0 dead 0 spares 0\n");
 
+	d = (struct disk) { .r = { 7 }, .now = 1000 * SECOND, .spread = mean };
 	fb_conservatism_init(&d.m, dm, FB_CONSERVATISM_TARGET_PPM);
 	dm_free(dm);
-	return d;
 }
 
 /* foreground time lost to free reads over half an hour, ppm, after half an hour's learning */
-static s64 cost_ppm(struct disk *d)
+static s64 cost_ppm(void)
 {
-	run(d, 1800, true);
-	d->turns = 0;
-	run(d, 1800, true);
-	return d->turns * (s64)PERIOD / 1800000;
+	run(1800, true);
+	d.turns = 0;
+	run(1800, true);
+	return d.turns * (s64)PERIOD / 1800000;
 }
 
-static void assert_cost(struct disk *d, u32 least_percent, u32 most_percent)
+static void assert_cost(u32 least_percent, u32 most_percent)
 {
-	s64 ppm = cost_ppm(d);
+	s64 ppm = cost_ppm();
 
 	if (ppm < FB_CONSERVATISM_TARGET_PPM * least_percent / 100 ||
 	    ppm > FB_CONSERVATISM_TARGET_PPM * most_percent / 100)
 		fail_msg("%lld ppm instead of %d", (long long)ppm, FB_CONSERVATISM_TARGET_PPM);
 }
 
-static void assert_holds(struct disk *d)
+static void assert_holds(void)
 {
-	assert_cost(d, 80, 120);
+	assert_cost(80, 120);
 }
 
 /*
  * Spreads from 60 to 200 us (standard deviation; 1.41 times the mean). Seen to fail without
  * feedback, and without the turns that the foreground would gain.
  */
-static void test_spreads(void **state)
+TEST(test_spreads)
 {
 	static const u64 mean[] = { 42426, 84853, 141421 };
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(mean); i++) {
-		struct disk d = new_disk(mean[i]);
-
-		assert_holds(&d);
+		new_disk(mean[i]);
+		assert_holds();
 	}
 }
 
 /*
  * Head switches do not err and need next to nothing. Seen to fail with both kinds counted as one.
  */
-static void test_kinds(void **state)
+TEST(test_kinds)
 {
-	struct disk d = new_disk(84853);
-
-	(void)state;
-	assert_holds(&d);
-	assert_true(floor_of(&d, FB_CONSERVATISM_STILL) <= FB_CONSERVATISM_BIN_NS);
+	new_disk(84853);
+	assert_holds();
+	assert_true(floor_of(FB_CONSERVATISM_STILL) <= FB_CONSERVATISM_BIN_NS);
 	assert_true(fb_conservatism_chance(d.m.odds.chance[FB_CONSERVATISM_STILL], 50000) < 400);
 	/* exponential: exp(-2) / 2 = 68 per mille are above twice the mean */
-	assert_in_range(late_per_mille(&d, 169706), 45, 100);
+	assert_in_range(late_per_mille(169706), 45, 100);
 }
 
 /*
  * Seeks take 150 us more than the model says, or less. Turns that the foreground would
  * gain are then believed to be too many, or too few.
  */
-static void test_wrong_model(void **state)
+TEST(test_wrong_model)
 {
-	struct disk more = new_disk(60000), less = more;
+	u64 more_ns;
 
-	(void)state;
-	more.bias = 150000;
-	less.bias = -150000;
-	assert_cost(&more, 20, 120);
-	assert_cost(&less, 80, 130);
-	assert_true(margin(&more) > margin(&less) + 120000);
+	new_disk(60000);
+	d.bias = 150000;
+	assert_cost(20, 120);
+	more_ns = margin();
+	new_disk(60000);
+	d.bias = -150000;
+	assert_cost(80, 130);
+	assert_true(more_ns > margin() + 120000);
 }
 
 /* One seek in a thousand takes 10 ms more, which no conservatism prevents. */
-static void test_outliers(void **state)
+TEST(test_outliers)
 {
-	struct disk d = new_disk(84853);
-
-	(void)state;
+	new_disk(84853);
 	d.outlier_ppm = 1000;
-	assert_holds(&d);
-	assert_true(margin(&d) < 800000);
+	assert_holds();
+	assert_true(margin() < 800000);
 }
 
 /*
  * What the drive loses by itself is not put down to free reads. Seen to fail when they
  * are not subtracted.
  */
-static void test_own_misses(void **state)
+TEST(test_own_misses)
 {
-	struct disk d = new_disk(84853);
-
-	(void)state;
+	new_disk(84853);
 	d.flaw_ppm = 10000;
-	assert_holds(&d);
+	assert_holds();
 }
 
 /*
  * The spread grows: within ten minutes it holds again. Seen to fail when trials do not
  * fade.
  */
-static void test_drift(void **state)
+TEST(test_drift)
 {
-	struct disk d = new_disk(42426);
-
-	(void)state;
-	run(&d, 3600, true);
-	assert_true(late_per_mille(&d, 200000) < 12);
+	new_disk(42426);
+	run(3600, true);
+	assert_true(late_per_mille(200000) < 12);
 	d.spread = 141421;
-	run(&d, 600, true);
+	run(600, true);
 	/* exp(-2 / 1.41) / 2 = 121, and half of what is counted is new */
-	assert_true(late_per_mille(&d, 200000) > 30);
-	assert_holds(&d);
+	assert_true(late_per_mille(200000) > 30);
+	assert_holds();
 }
 
 /* Without free reads the foreground teaches the errors; the feedback has nothing to say. */
-static void test_no_reads(void **state)
+TEST(test_no_reads)
 {
-	struct disk d = new_disk(42426);
-	u32 price = d.m.odds.price;
+	u32 price;
 
-	(void)state;
-	run(&d, 3600, false);
+	new_disk(42426);
+	price = d.m.odds.price;
+	run(3600, false);
 	assert_int_equal(d.m.odds.price, price);
 	/* 1 % of the errors are above mean * ln 50 */
-	assert_in_range(late_per_mille(&d, 165974), 7, 13);
+	assert_in_range(late_per_mille(165974), 7, 13);
 }
 
 /*
@@ -316,27 +301,26 @@ static void test_no_reads(void **state)
  * price the less it may cost. Seen to fail with bins shifted by two, odds halved, and a price that
  * moves the other way.
  */
-static void test_odds(void **state)
+TEST(test_odds)
 {
 	static const struct {
 		u64 margin_ns;
 		u32 percent;
 	} odds[] = { { 50000, 28 }, { 100000, 15 }, { 200000, 5 }, { 400000, 0 } };
-	struct disk d = new_disk(84853);
 	u32 i, at;
 
-	(void)state;
-	run(&d, 3600, true);
+	new_disk(84853);
+	run(3600, true);
 	for (i = 0; i < ARRAY_SIZE(odds); i++) {
-		at = chance(&d, odds[i].margin_ns) * 100 / 65536;
+		at = chance(odds[i].margin_ns) * 100 / 65536;
 		assert_in_range(at + 5, odds[i].percent, odds[i].percent + 10);
 	}
-	assert_in_range(floor_of(&d, FB_CONSERVATISM_SEEK), 25000, 65000);
+	assert_in_range(floor_of(FB_CONSERVATISM_SEEK), 25000, 65000);
 	/* where the head stays: what its phase is good for, not 0 (seen to fail so) */
-	assert_int_equal(floor_of(&d, FB_CONSERVATISM_STILL), 20000);
+	assert_int_equal(floor_of(FB_CONSERVATISM_STILL), 20000);
 	at = d.m.odds.price;
 	d.m.target_ppm = FB_CONSERVATISM_TARGET_PPM / 5;
-	run(&d, 600, true);
+	run(600, true);
 	assert_true(d.m.odds.price > 2 * at);
 }
 
@@ -344,20 +328,19 @@ static void test_odds(void **state)
  * Neither a pause nor a clock set back is taken for cheap reads. Seen to fail when a
  * window with a pause in it counts.
  */
-static void test_clock(void **state)
+TEST(test_clock)
 {
-	struct disk d = new_disk(84853);
 	u32 price;
 
-	(void)state;
-	run(&d, 600, true);
+	new_disk(84853);
+	run(600, true);
 	d.now -= 500 * SECOND;
 	price = d.m.odds.price;
-	request(&d, true);
+	request(true);
 	assert_int_equal(d.m.odds.price, price);
-	run(&d, 4, true);
+	run(4, true);
 	d.now += 86400 * SECOND;
-	request(&d, true);
+	request(true);
 	assert_int_equal(d.m.odds.price, price);
 }
 
@@ -365,35 +348,32 @@ static void test_clock(void **state)
  * Ten times the target is less conservative, and held, too. Seen to fail with a constant
  * target.
  */
-static void test_target(void **state)
+TEST(test_target)
 {
-	struct disk d = new_disk(84853);
 	u32 before;
 	s64 ppm;
 
-	(void)state;
-	run(&d, 1800, true);
+	new_disk(84853);
+	run(1800, true);
 	before = d.m.odds.price;
 	d.m.target_ppm = 10 * FB_CONSERVATISM_TARGET_PPM;
-	ppm = cost_ppm(&d);
+	ppm = cost_ppm();
 	assert_true(d.m.odds.price < before);
 	assert_in_range(ppm, 8 * FB_CONSERVATISM_TARGET_PPM, 12 * FB_CONSERVATISM_TARGET_PPM);
 }
 
 /* as the comments on its parameters say: 1 in 100 is late by 400 us, a turn is 14 gaps */
-static void test_begins(void **state)
+TEST(test_begins)
 {
-	struct disk d = new_disk(0);
-
-	(void)state;
+	new_disk(0);
 	assert_int_equal(d.m.odds.price, 14 * 256);
-	assert_in_range(chance(&d, 400000), 635, 675);
+	assert_in_range(chance(400000), 635, 675);
 	/* e times as many in 97 us less */
-	assert_in_range(chance(&d, 303000), 1730, 1830);
+	assert_in_range(chance(303000), 1730, 1830);
 }
 
 /* the leg of a command is its seek, if nothing but the seek decides when it ends */
-static void test_legs(void **state)
+TEST(test_legs)
 {
 	struct disk_model *dm = support_model_file("models/toy.fbmodel");
 	struct fb_conservatism_leg leg;
@@ -424,42 +404,42 @@ static void test_legs(void **state)
 }
 
 /* what the cost grows by when the foreground after a free read is so much later */
-static s64 charged(struct fb_conservatism *m, enum fb_cause cause, s64 late_ns)
+static s64 charged(enum fb_cause cause, s64 late_ns)
 {
 	const struct fb_conservatism_leg leg = {
 		.cause = cause, .late_ns = late_ns, .gap_ns = PERIOD / 2,
 	};
-	s64 before = m->cost_ns;
+	s64 before = d.m.cost_ns;
 
-	fb_conservatism_learn(m, SECOND, &leg);
-	return m->cost_ns - before;
+	fb_conservatism_learn(&d.m, SECOND, &leg);
+	return d.m.cost_ns - before;
 }
 
 /*
  * Free reads are charged whole turns, two at most, as more is error recovery, less what the
  * foreground would have lost alone.
  */
-static void test_charges(void **state)
+TEST(test_charges)
 {
-	struct fb_conservatism m = new_disk(0).m;
 	s64 usual;
 
-	fb_conservatism_learn(&m, SECOND, &(struct fb_conservatism_leg) { 0 });
-	assert_int_equal(charged(&m, FB_CAUSE_PLAIN, PERIOD), 0);
-	usual = charged(&m, FB_CAUSE_AFTER, 0);
+	new_disk(0);
+	fb_conservatism_learn(&d.m, SECOND, &(struct fb_conservatism_leg) { 0 });
+	assert_int_equal(charged(FB_CAUSE_PLAIN, PERIOD), 0);
+	usual = charged(FB_CAUSE_AFTER, 0);
 	/* with half a turn's wait it would have lost or gained nothing but for the far bins */
 	assert_true(usual <= 0 && usual > -1000);
-	assert_int_equal(charged(&m, FB_CAUSE_PREPEND, PERIOD / 2 - 1), usual);
-	assert_int_equal(charged(&m, FB_CAUSE_AFTER, PERIOD / 2), usual + (s64)PERIOD);
-	assert_int_equal(charged(&m, FB_CAUSE_AFTER, 2 * PERIOD), usual + 2 * (s64)PERIOD);
-	assert_int_equal(charged(&m, FB_CAUSE_AFTER, 5 * PERIOD), usual + 2 * (s64)PERIOD);
-	assert_int_equal(charged(&m, FB_CAUSE_AFTER, -3 * (s64)PERIOD), usual - (s64)PERIOD);
-	assert_int_equal(charged(&m, FB_CAUSE_SEPARATE, PERIOD), PERIOD);
-	assert_int_equal(charged(&m, FB_CAUSE_SEPARATE, -(s64)PERIOD), 0);
+	assert_int_equal(charged(FB_CAUSE_PREPEND, PERIOD / 2 - 1), usual);
+	assert_int_equal(charged(FB_CAUSE_AFTER, PERIOD / 2), usual + (s64)PERIOD);
+	assert_int_equal(charged(FB_CAUSE_AFTER, 2 * PERIOD), usual + 2 * (s64)PERIOD);
+	assert_int_equal(charged(FB_CAUSE_AFTER, 5 * PERIOD), usual + 2 * (s64)PERIOD);
+	assert_int_equal(charged(FB_CAUSE_AFTER, -3 * (s64)PERIOD), usual - (s64)PERIOD);
+	assert_int_equal(charged(FB_CAUSE_SEPARATE, PERIOD), PERIOD);
+	assert_int_equal(charged(FB_CAUSE_SEPARATE, -(s64)PERIOD), 0);
 }
 
 /* so many windows of eight seconds in which the foreground after free reads ends so late */
-static void windows(struct fb_conservatism *m, u64 *now, u32 n, s64 late_ns)
+static void windows(u64 *now, u32 n, s64 late_ns)
 {
 	const struct fb_conservatism_leg leg = {
 		.cause = FB_CAUSE_AFTER, .late_ns = late_ns, .gap_ns = PERIOD / 2,
@@ -470,61 +450,38 @@ static void windows(struct fb_conservatism *m, u64 *now, u32 n, s64 late_ns)
 	for (n *= 16; n; n--) {
 		*now += SECOND / 2;
 		for (i = 0; i < 4; i++)
-			fb_conservatism_learn(m, *now, &leg);
+			fb_conservatism_learn(&d.m, *now, &leg);
 	}
 }
 
 /* the price keeps within bounds however long free reads cost nothing, or far too much */
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
-	struct fb_conservatism m = new_disk(0).m;
 	u64 now = SECOND;
 
-	windows(&m, &now, 400, 0);
-	assert_int_equal(m.odds.price, 64);
-	windows(&m, &now, 400, PERIOD);
-	assert_int_equal(m.odds.price, 256 * 256);
+	new_disk(0);
+	windows(&now, 400, 0);
+	assert_int_equal(d.m.odds.price, 64);
+	windows(&now, 400, PERIOD);
+	assert_int_equal(d.m.odds.price, 256 * 256);
 }
 
 /* trials count half after twelve minutes without any */
-static void test_fades(void **state)
+TEST(test_fades)
 {
-	struct fb_conservatism m = new_disk(0).m;
 	u64 now = SECOND;
 	u32 before, i;
 
-	windows(&m, &now, 100, PERIOD);
-	before = m.tail[0][FB_CONSERVATISM_BINS - 1].n;
+	new_disk(0);
+	windows(&now, 100, PERIOD);
+	before = d.m.tail[0][FB_CONSERVATISM_BINS - 1].n;
 	assert_true(before > 10000);
 	for (i = 0; i < 12 * 60; i++) {
 		now += SECOND;
-		fb_conservatism_learn(&m, now, &(struct fb_conservatism_leg) { 0 });
+		fb_conservatism_learn(&d.m, now, &(struct fb_conservatism_leg) { 0 });
 	}
-	assert_in_range(m.tail[0][FB_CONSERVATISM_BINS - 1].n, before * 49 / 100,
+	assert_in_range(d.m.tail[0][FB_CONSERVATISM_BINS - 1].n, before * 49 / 100,
 			before * 51 / 100);
-	assert_in_range(m.tail[0][FB_CONSERVATISM_BINS - 1].lost, before * 49 / 100,
+	assert_in_range(d.m.tail[0][FB_CONSERVATISM_BINS - 1].lost, before * 49 / 100,
 			before * 51 / 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_spreads),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_wrong_model),
-		cmocka_unit_test(test_outliers),
-		cmocka_unit_test(test_own_misses),
-		cmocka_unit_test(test_drift),
-		cmocka_unit_test(test_no_reads),
-		cmocka_unit_test(test_odds),
-		cmocka_unit_test(test_clock),
-		cmocka_unit_test(test_target),
-		cmocka_unit_test(test_begins),
-		cmocka_unit_test(test_legs),
-		cmocka_unit_test(test_charges),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_fades),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

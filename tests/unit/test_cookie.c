@@ -7,14 +7,8 @@
  * Seen to fail with: a look-up that takes the block behind a segment for its last one; earlier
  * ranges of a batch winning; values of 0 kept; equal neighbours not joined.
  */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "disk/cookie.h"
-#include "support.h"
+#include "unit.h"
 
 #define BLOCKS 600
 #define BATCH 70
@@ -56,7 +50,7 @@ static u32 random_batch(struct fb_cookie_segment *range, u64 *model)
 	return n;
 }
 
-static void test_batches(void **state)
+TEST(test_batches)
 {
 	struct fb_cookie_segment range[BATCH];
 	u64 model[BLOCKS] = {};
@@ -76,7 +70,7 @@ static void test_batches(void **state)
 }
 
 /* segments that were given up: the others are found before and after they are packed */
-static void test_drop(void **state)
+TEST(test_drop)
 {
 	struct fb_cookie_segment range[BATCH];
 	u64 model[BLOCKS] = {}, b;
@@ -104,7 +98,7 @@ static void test_drop(void **state)
 }
 
 /* as many segments as there may be, and one more */
-static void test_limit(void **state)
+TEST(test_limit)
 {
 	static struct fb_cookie_segment range[FB_COOKIE_MAX + 1];
 	struct fb_cookies c = {}, made = {};
@@ -130,7 +124,7 @@ static void test_limit(void **state)
 }
 
 /* a value of 0 costs nothing, and the whole range of blocks can be named */
-static void test_edges(void **state)
+TEST(test_edges)
 {
 	const struct fb_cookie_segment none = { 0, 1000, 0 }, all = { 0, U64_MAX, 9 };
 	const struct fb_cookie_segment middle = { 10, 20, 0 };
@@ -150,16 +144,4 @@ static void test_edges(void **state)
 	assert_int_equal(fb_cookie_find(&made, 20), 9);
 	fb_cookie_free(&made);
 	fb_cookie_free(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_batches),
-		cmocka_unit_test(test_drop),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_edges),
-	};
-
-	return cmocka_run_group_tests_name("cookie", tests, NULL, NULL);
 }

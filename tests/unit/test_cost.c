@@ -3,76 +3,65 @@
  * The guard by the measured cost: what stops first, for how long, and how often a day. The
  * expectations are its definition in core/cost/cost.h; costs come from queues of trial_load.h.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "trial_load.h"
 
 #define BLOCK (16 * SEC)
 #define ALL (FB_COST_GAPS | FB_COST_IDLE)
 
+static struct fb_cost cost;
+static struct load l;
+
 /* a guarded disk with a limit of 2 ms, and a foreground to which reads add what is said */
-static void begin(struct fb_cost *cost, struct load *l, u64 added_ns, u64 gaps_ns)
+static void begin(u64 added_ns, u64 gaps_ns)
 {
 	struct fb_trial_limit limit = { .ns = 2 * MS };
 
-	*l = (struct load) {
-		.cost = cost, .r.state = 3, .gap_ns = 50 * MS, .took_ns = 5 * MS,
+	l = (struct load) {
+		.cost = &cost, .r.state = 3, .gap_ns = 50 * MS, .took_ns = 5 * MS,
 		.added_ns = added_ns, .gaps_ns = gaps_ns,
 	};
-	fb_cost_init(cost, 4, true);
-	fb_trial_set_limit(&cost->trial, &limit);
-	fb_cost_want(cost, true, 0);
+	fb_cost_init(&cost, 4, true);
+	fb_trial_set_limit(&cost.trial, &limit);
+	fb_cost_want(&cost, true, 0);
 }
 
 /* let it run, a second at a time, until the level is another; that time */
-static u64 until_level(struct load *l, u64 most_ns)
+static u64 until_level(u64 most_ns)
 {
-	enum fb_cost_level level = l->cost->level;
-	u64 end_ns = l->now_ns + most_ns;
+	enum fb_cost_level level = cost.level;
+	u64 end_ns = l.now_ns + most_ns;
 
-	while (l->cost->level == level && l->now_ns < end_ns)
-		load_run(l, l->now_ns + SEC);
-	return l->now_ns;
+	while (cost.level == level && l.now_ns < end_ns)
+		load_run(&l, l.now_ns + SEC);
+	return l.now_ns;
 }
 
 /* outside of control stretches */
-static u32 may(struct load *l)
+static u32 may(void)
 {
 	u32 may;
 
-	while (!(may = load_may(l)) && fb_cost_controls(l->cost))
-		load_run(l, l->now_ns + SEC);
+	while (!(may = load_may(&l)) && fb_cost_controls(&cost))
+		load_run(&l, l.now_ns + SEC);
 	return may;
 }
 
 /* Below the limit eight hours go by without a stop. Seen to fail when what is added is all. */
-static void test_below(void **state)
+TEST(test_below)
 {
-	struct fb_cost cost;
-	struct load l;
-
-	(void)state;
-	begin(&cost, &l, MS, MS / 2);
+	begin(MS, MS / 2);
 	load_run(&l, 8 * 3600 * SEC);
 	assert_int_equal(cost.stops, 0);
-	assert_int_equal(may(&l), ALL);
+	assert_int_equal(may(), ALL);
 }
 
 /*
  * What is steered to the limit may be a twelfth above it for hours, here 2.17 ms for 2 with an
  * error of 0.02 at last. Seen to fail without the margin.
  */
-static void test_margin(void **state)
+TEST(test_margin)
 {
-	struct fb_cost cost;
-	struct load l;
-
-	(void)state;
-	begin(&cost, &l, 2 * MS + MS / 6, 0);
+	begin(2 * MS + MS / 6, 0);
 	load_run(&l, 8 * 3600 * SEC);
 	assert_int_equal(cost.stops, 0);
 }
@@ -81,53 +70,43 @@ static void test_margin(void **state)
  * Gaps cost too much: they stop after twelve blocks or a few more, idle reads go on; ten minutes
  * later they are back. Seen to fail when both stop, and with sums that outlive the level.
  */
-static void test_gaps(void **state)
+TEST(test_gaps)
 {
-	struct fb_cost cost;
-	struct load l;
 	u64 at;
 
-	(void)state;
-	begin(&cost, &l, MS, 4 * MS);
-	at = until_level(&l, 3600 * SEC);
+	begin(MS, 4 * MS);
+	at = until_level(3600 * SEC);
 	assert_int_equal(cost.level, FB_COST_NO_GAPS);
 	assert_in_range(at, 12 * BLOCK, 24 * BLOCK);
-	assert_int_equal(may(&l), FB_COST_IDLE);
-	assert_in_range(until_level(&l, 3600 * SEC), at + 599 * SEC, at + 601 * SEC);
-	assert_int_equal(may(&l), ALL);
+	assert_int_equal(may(), FB_COST_IDLE);
+	assert_in_range(until_level(3600 * SEC), at + 599 * SEC, at + 601 * SEC);
+	assert_int_equal(may(), ALL);
 	assert_int_equal(cost.stops, 1);
 }
 
 /* Idle reads cost too much: gaps go first, in vain, and then they. Then no trial runs. */
-static void test_idle(void **state)
+TEST(test_idle)
 {
-	struct fb_cost cost;
-	struct load l;
 	u64 at;
 
-	(void)state;
-	begin(&cost, &l, 5 * MS, 0);
-	until_level(&l, 3600 * SEC);
+	begin(5 * MS, 0);
+	until_level(3600 * SEC);
 	assert_int_equal(cost.level, FB_COST_NO_GAPS);
-	at = until_level(&l, 590 * SEC);
+	at = until_level(590 * SEC);
 	assert_int_equal(cost.level, FB_COST_NOTHING);
 	assert_int_equal(load_may(&l), 0);
 	assert_false(fb_cost_controls(&cost));
 	assert_true(fb_cost_next_ns(&cost) == cost.until_ns);
-	assert_in_range(until_level(&l, 3600 * SEC), at + 599 * SEC, at + 601 * SEC);
-	assert_int_equal(may(&l), ALL);
+	assert_in_range(until_level(3600 * SEC), at + 599 * SEC, at + 601 * SEC);
+	assert_int_equal(may(), ALL);
 }
 
 /* Where no gap is used idle reads go first. Seen to fail when gaps are stopped all the same. */
-static void test_no_gaps(void **state)
+TEST(test_no_gaps)
 {
-	struct fb_cost cost;
-	struct load l;
-
-	(void)state;
-	begin(&cost, &l, 5 * MS, 0);
+	begin(5 * MS, 0);
 	cost.gaps = false;
-	until_level(&l, 3600 * SEC);
+	until_level(3600 * SEC);
 	assert_int_equal(cost.level, FB_COST_NOTHING);
 }
 
@@ -135,31 +114,28 @@ static void test_no_gaps(void **state)
  * Above three times the limit both stop at once: for ten minutes, twenty, forty, and then for
  * good, until somebody acts. Seen to fail without the doubling, and with a ring of four resumes.
  */
-static void test_disaster(void **state)
+TEST(test_disaster)
 {
 	u64 pause_ns = 600 * SEC, at;
-	struct fb_cost cost;
-	struct load l;
 	int i;
 
-	(void)state;
-	begin(&cost, &l, 12 * MS, 0);
+	begin(12 * MS, 0);
 	for (i = 0; i < 3; i++) {
-		at = until_level(&l, 3600 * SEC);
+		at = until_level(3600 * SEC);
 		assert_int_equal(cost.level, FB_COST_NOTHING);
 		assert_in_range(cost.stop.diff_ns, 11 * MS, 13 * MS);
-		assert_in_range(until_level(&l, 3600 * SEC), at + pause_ns - SEC,
+		assert_in_range(until_level(3600 * SEC), at + pause_ns - SEC,
 				at + pause_ns + SEC);
 		assert_int_equal(cost.level, FB_COST_ALL);
 		pause_ns *= 2;
 	}
-	at = until_level(&l, 3600 * SEC);
+	at = until_level(3600 * SEC);
 	assert_int_equal(cost.level, FB_COST_FOR_GOOD);
 	assert_int_equal(cost.stops, 4);
-	assert_true(until_level(&l, 30 * 3600 * SEC) == at + 30 * 3600 * SEC);
+	assert_true(until_level(30 * 3600 * SEC) == at + 30 * 3600 * SEC);
 	assert_true(fb_cost_next_ns(&cost) == FB_TRIAL_NEVER);
 	fb_cost_reset(&cost, l.now_ns);
-	assert_int_equal(may(&l), ALL);
+	assert_int_equal(may(), ALL);
 	l.added_ns = 0;
 	load_run(&l, l.now_ns + 3600 * SEC);
 	assert_int_equal(cost.level, FB_COST_ALL);
@@ -170,22 +146,19 @@ static void test_disaster(void **state)
  * 10 ms at most without, so that is slow, and all stops. Seen to fail without slow reads, and when
  * what one may wait is left out: with 90 ms of that it is no disaster.
  */
-static void test_slow(void **state)
+TEST(test_slow)
 {
 	struct fb_trial_limit limit = { .ns = 2 * MS, .max_ns = 5 * MS };
-	struct fb_cost cost;
-	struct load l;
 
-	(void)state;
-	begin(&cost, &l, MS, 0);
+	begin(MS, 0);
 	l.rare = 50;
 	l.took_ns = 2 * MS;
 	fb_trial_set_limit(&cost.trial, &limit);
-	until_level(&l, 8 * 3600 * SEC);
+	until_level(8 * 3600 * SEC);
 	assert_int_equal(cost.level, FB_COST_NOTHING);
 	assert_true(cost.slow);
 	assert_in_range(cost.stop.diff_ns, 0, 2 * MS);
-	begin(&cost, &l, MS, 0);
+	begin(MS, 0);
 	l.rare = 50;
 	l.took_ns = 2 * MS;
 	limit.max_ns = 90 * MS;
@@ -195,21 +168,18 @@ static void test_slow(void **state)
 }
 
 /* A calm day between stops: each is the first. Seen to fail when pauses stay doubled. */
-static void test_calm(void **state)
+TEST(test_calm)
 {
-	struct fb_cost cost;
-	struct load l;
 	u64 at;
 	int i;
 
-	(void)state;
-	begin(&cost, &l, 12 * MS, 0);
+	begin(12 * MS, 0);
 	l.gap_ns = 200 * MS;
 	for (i = 0; i < 5; i++) {
 		l.added_ns = 12 * MS;
-		at = until_level(&l, 8 * 3600 * SEC);
+		at = until_level(8 * 3600 * SEC);
 		assert_int_equal(cost.level, FB_COST_NOTHING);
-		assert_in_range(until_level(&l, 3600 * SEC), at + 599 * SEC, at + 601 * SEC);
+		assert_in_range(until_level(3600 * SEC), at + 599 * SEC, at + 601 * SEC);
 		l.added_ns = 0;
 		load_run(&l, l.now_ns + 25 * 3600 * SEC);
 		assert_int_equal(cost.level, FB_COST_ALL);
@@ -217,13 +187,9 @@ static void test_calm(void **state)
 }
 
 /* Without the guard the trial only measures; stopped before a boot is stopped after it. */
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
-	struct fb_cost cost;
-	struct load l;
-
-	(void)state;
-	begin(&cost, &l, 12 * MS, 0);
+	begin(12 * MS, 0);
 	cost.guarded = false;
 	load_run(&l, 3600 * SEC);
 	assert_int_equal(cost.level, FB_COST_ALL);
@@ -231,21 +197,4 @@ static void test_by_hand(void **state)
 	load_run(&l, 7200 * SEC);
 	assert_int_equal(cost.level, FB_COST_FOR_GOOD);
 	assert_int_equal(load_may(&l), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_below),
-		cmocka_unit_test(test_margin),
-		cmocka_unit_test(test_gaps),
-		cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_no_gaps),
-		cmocka_unit_test(test_disaster),
-		cmocka_unit_test(test_slow),
-		cmocka_unit_test(test_calm),
-		cmocka_unit_test(test_by_hand),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,24 +3,18 @@
  * Rates, deadlines, and the bounded share of a disk's time. Expectations come from the
  * definitions in core/deadline.h.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/deadline.h"
+#include "unit.h"
 
 #define MS 1000000ULL
 #define SEC (1000 * MS)
 
 /* 50 blocks a second, 1000 left: 20 s. Seen to fail with the comparison turned round. */
-static void test_late(void **state)
+TEST(test_late)
 {
 	u64 start = 7 * SEC;
 	struct fb_deadline_rate p;
 
-	(void)state;
 	fb_deadline_begin(&p, 300, start);
 	fb_deadline_measure(&p, 700, start + FB_DEADLINE_NS - 1);
 	assert_int_equal(p.rate, 0);
@@ -71,13 +65,12 @@ static u64 greedy(struct fb_deadline_share *s, u32 ppm, u64 ns, u64 end)
  * The share is kept over any time, and used. Seen to fail with credit that is not bounded, and
  * with a fill that forgets what is shorter than a nanosecond's credit.
  */
-static void test_share(void **state)
+TEST(test_share)
 {
 	static const u32 ppms[] = { 1, 1000, 50000, FB_PPM / 2 };
 	static const u64 reads[] = { 300000, 7 * MS, 50 * MS };
 	u32 i, k;
 
-	(void)state;
 	for (i = 0; i < 4; i++)
 		for (k = 0; k < 3; k++) {
 			struct fb_deadline_share s = { 0 };
@@ -93,23 +86,21 @@ static void test_share(void **state)
 }
 
 /* Asked every microsecond, a ppm of it comes in nevertheless. */
-static void test_fractions(void **state)
+TEST(test_fractions)
 {
 	struct fb_deadline_share s = { .at_ns = SEC, .credit_ns = 0 };
 	u64 now;
 
-	(void)state;
 	for (now = SEC; now < 2 * SEC; now += 1000)
 		fb_deadline_next_ns(&s, 7, now);
 	assert_in_range(s.credit_ns, 6990, 7000);
 }
 
 /* A read that took five seconds is paid for; without a share nothing is ever due. */
-static void test_debt(void **state)
+TEST(test_debt)
 {
 	struct fb_deadline_share s = { 0 };
 
-	(void)state;
 	assert_int_equal(fb_deadline_next_ns(&s, 0, 100 * SEC), FB_DEADLINE_NEVER);
 	assert_int_equal(fb_deadline_next_ns(&s, 100000, 100 * SEC), 100 * SEC);
 	fb_deadline_charge(&s, 5 * SEC);
@@ -123,12 +114,11 @@ static void test_debt(void **state)
  * A rate: all of the time, and charges of size over rate. Debts of hours, as of 16 MiB at 1 KiB/s,
  * are paid for, too. Seen to fail with products of 64 bits.
  */
-static void test_rate(void **state)
+TEST(test_rate)
 {
 	struct fb_deadline_share s = { 0 };
 	u64 now = 100 * SEC, debt = 16384 * SEC, due;
 
-	(void)state;
 	assert_int_equal(fb_deadline_next_ns(&s, FB_PPM, now), now);
 	fb_deadline_charge(&s, debt);
 	fb_deadline_charge(&s, debt);
@@ -139,17 +129,4 @@ static void test_rate(void **state)
 	assert_int_equal(fb_deadline_next_ns(&s, FB_PPM, due), due);
 	assert_int_equal(fb_deadline_next_ns(&s, FB_PPM, due + debt), due + debt);
 	assert_int_equal(s.credit_ns, FB_DEADLINE_BURST_NS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_share),
-		cmocka_unit_test(test_rate),
-		cmocka_unit_test(test_fractions),
-		cmocka_unit_test(test_debt),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,8 @@
  * What a drive with a write-back cache still has to do: who orders, when it is clean, how long
  * idle reads wait for that. Expectations come from core/destage.h.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/destage.h"
+#include "unit.h"
 
 #define MS 1000000ULL
 #define TURN (8 * MS)
@@ -17,43 +12,47 @@
 #define STEP (TURN / 32)
 #define BARES 8
 
+static struct fb_destage d;
+static u64 now;
+
 /* a write that goes on from no other */
-static void write_at(struct fb_destage *d, u64 now)
+static void write_at(u64 at)
 {
-	fb_destage_sent(d, now, true, 1000 + now, 8);
-	fb_destage_ended(d, now, true);
+	fb_destage_sent(&d, at, true, 1000 + at, 8);
+	fb_destage_ended(&d, at, true);
 }
 
-/* one write at @now, and the first idle read behind it */
-static void first_read(struct fb_destage *d, u64 now, bool late)
+/* one write, and the first idle read behind it */
+static void first_read(u64 at, bool late)
 {
-	u64 at = now + 50 * MS;
-
-	write_at(d, now);
-	fb_destage_idle_sent(d, at);
-	fb_destage_idle_ended(d, at + MS, true, late ? TURN : 0);
+	write_at(at);
+	fb_destage_idle_sent(&d, at + 50 * MS);
+	fb_destage_idle_ended(&d, at + 51 * MS, true, late ? TURN : 0);
 }
 
-/* a drive that is known to write at once, or to hold writes back; returns the time */
-static u64 known(struct fb_destage *d, bool lazy)
+/* a drive that is known to write at once, or to hold writes back, and the time */
+static void known(bool lazy)
 {
-	u64 now = 0;
 	u32 i;
 
-	fb_destage_init(d, TURN);
-	fb_destage_set_cache(d, true, 0);
+	fb_destage_init(&d, TURN);
+	fb_destage_set_cache(&d, true, 0);
 	for (i = 0; i < BARES; i++)
-		first_read(d, now += 100 * MS, !lazy);
-	return now + 100 * MS;
+		first_read((i + 1) * 100 * MS, !lazy);
+	now = (i + 1) * 100 * MS;
+}
+
+int setup(void **state)
+{
+	known(false);
+	return 0;
 }
 
 /* Seen to fail with FB_DESTAGE_READS 33, and without "d->on". */
-static void test_orders(void **state)
+TEST(test_orders)
 {
-	struct fb_destage d;
 	u32 i;
 
-	(void)state;
 	fb_destage_init(&d, TURN);
 	assert_false(fb_destage_orders(&d));
 	fb_destage_set_cache(&d, true, 0);
@@ -70,11 +69,8 @@ static void test_orders(void **state)
 }
 
 /* Seen to fail without each of its three conditions. */
-static void test_rests(void **state)
+TEST(test_rests)
 {
-	struct fb_destage d;
-
-	(void)state;
 	fb_destage_init(&d, TURN);
 	fb_destage_arrived(&d, false);
 	fb_destage_arrived(&d, false);
@@ -95,14 +91,12 @@ static void test_rests(void **state)
 /*
  * Another scheduler has used the drive meanwhile. Seen to fail without each line that forgets.
  */
-static void test_forgotten(void **state)
+TEST(test_forgotten)
 {
-	struct fb_destage d;
-	u64 now = known(&d, false), lbn, firsts = d.firsts;
+	u64 lbn, firsts = d.firsts;
 	s64 margin_ns = d.margin_ns;
 	u32 tries, i;
 
-	(void)state;
 	/* it was clean for certain, and all were reads */
 	for (i = 0; i < 32; i++)
 		fb_destage_arrived(&d, false);
@@ -136,12 +130,11 @@ static void test_forgotten(void **state)
  * Without a cache nothing is waited for, or noted. Seen to fail without "!d->on" in each of the
  * functions that are called here.
  */
-static void test_off(void **state)
+TEST(test_off)
 {
-	struct fb_destage d, none;
+	struct fb_destage none;
 	u64 lbn;
 
-	(void)state;
 	fb_destage_init(&d, TURN);
 	fb_destage_sent(&d, MS, true, 8, 8);
 	assert_int_equal(d.dirty, 0);
@@ -157,37 +150,13 @@ static void test_off(void **state)
 }
 
 /*
- * What is there already is not begun anew; who ends was sent; an idle read of which nobody knows
- * when it should have ended tells nothing. Seen to fail without each of these conditions.
- */
-static void test_told_nothing(void **state)
-{
-	struct fb_destage d, before;
-	u64 now = known(&d, false);
-
-	(void)state;
-	before = d;
-	fb_destage_set_cache(&d, true, now);
-	fb_destage_ended(&d, now, false);
-	assert_memory_equal(&d, &before, sizeof(d));
-	fb_destage_sent(&d, now, true, 5000, 8);
-	fb_destage_idle_sent(&d, now + MS);
-	before = d;
-	fb_destage_idle_ended(&d, now + 2 * MS, false, TURN);
-	assert_int_equal(d.dirty, 1);
-	assert_int_equal(d.tries, before.tries);
-}
-
-/*
  * A write is a job, and a write that continues the last one is none. Seen to fail with
  * "d->dirty++" for all writes.
  */
-static void test_writes(void **state)
+TEST(test_writes)
 {
-	struct fb_destage d;
-	u64 now = known(&d, false), lbn = 0;
+	u64 lbn = 0;
 
-	(void)state;
 	assert_true(fb_destage_begin_ns(&d, now) <= now);
 	fb_destage_sent(&d, now, true, 5000, 8);
 	assert_int_equal(fb_destage_begin_ns(&d, now), now + JOB);
@@ -213,19 +182,15 @@ static void test_writes(void **state)
  * left the write to be done, one that took as long as two has not. Seen to fail without the
  * subtraction of a read's job in fb_destage_ended().
  */
-static void test_order_is_unknown(void **state)
+TEST(test_order_is_unknown)
 {
-	struct fb_destage d;
-	u64 now = known(&d, false);
-
-	(void)state;
 	fb_destage_sent(&d, now, false, 100, 8);
 	fb_destage_sent(&d, now, true, 5000, 8);
 	fb_destage_ended(&d, now + JOB, false);
 	assert_int_equal(d.dirty, 1);
 	assert_in_range(fb_destage_begin_ns(&d, now + JOB), now + 20 * MS, now + 2 * JOB);
 
-	now = known(&d, false);
+	known(false);
 	fb_destage_sent(&d, now, false, 100, 8);
 	fb_destage_sent(&d, now, true, 5000, 8);
 	fb_destage_ended(&d, now + 2 * JOB, false);
@@ -233,67 +198,29 @@ static void test_order_is_unknown(void **state)
 	assert_true(fb_destage_begin_ns(&d, now + 2 * JOB) <= now + 2 * JOB);
 }
 
-/* Seen to fail with the signs of the steps swapped, and without the upper bound. */
-static void test_margin(void **state)
-{
-	struct fb_destage d;
-	u64 now = known(&d, false);
-	u32 i;
-
-	(void)state;
-	assert_int_equal(d.margin_ns, 0);
-	first_read(&d, now += 100 * MS, false);
-	assert_int_equal(d.margin_ns, -(s64)STEP);
-	first_read(&d, now += 100 * MS, true);
-	assert_int_equal(d.margin_ns, STEP);
-	for (i = 0; i < 50; i++)
-		first_read(&d, now += 100 * MS, true);
-	assert_int_equal(d.margin_ns, TURN);
-	for (i = 0; i < 100; i++)
-		first_read(&d, now += 100 * MS, false);
-	assert_int_equal(d.margin_ns, -2 * (s64)TURN);
-}
-
 /*
  * A drive of which two of eight reads come late holds writes back, and its head stays; of which
  * four do, not. When the first begins to write at once that is noticed. Seen to fail with
  * FB_DESTAGE_BARE_LEAST of two eighths, and of five.
  */
-static void test_lazy(void **state)
+TEST(test_lazy)
 {
-	struct fb_destage d;
 	u32 i, late;
-	u64 now, lbn;
+	u64 lbn;
 
-	(void)state;
 	for (late = 2; late <= 4; late += 2) {
 		fb_destage_init(&d, TURN);
 		fb_destage_set_cache(&d, true, 0);
 		for (i = 0; i < BARES; i++)
-			first_read(&d, i * 100 * MS, i < late);
-		write_at(&d, now = i * 100 * MS);
+			first_read(i * 100 * MS, i < late);
+		write_at(now = i * 100 * MS);
 		assert_int_equal(fb_destage_moves(&d, &lbn), late == 4);
 	}
-	now = known(&d, true);
+	known(true);
 	for (i = 0; i < 32; i++)
-		first_read(&d, now += 100 * MS, true);
-	write_at(&d, now += 100 * MS);
+		first_read(now += 100 * MS, true);
+	write_at(now += 100 * MS);
 	assert_true(fb_destage_moves(&d, &lbn));
-}
-
-/* One in 256 does not wait. Seen to fail without the last line of fb_destage_judge(). */
-static void test_tries(void **state)
-{
-	struct fb_destage d;
-	u64 now = known(&d, false);
-	u32 i, bare = 0;
-
-	(void)state;
-	for (i = 0; i < 1024; i++) {
-		bare += d.bare_now;
-		first_read(&d, now += 100 * MS, i % 3 == 0 || d.bare_now);
-	}
-	assert_int_equal(bare, 4);
 }
 
 /*
@@ -302,25 +229,22 @@ static void test_tries(void **state)
  * eight have told, reads keep away. Seen to fail with fb_destage_is_lazy() that is always false,
  * with the tries of reads over a write counted, and without the wait.
  */
-static void test_aim(void **state)
+TEST(test_aim)
 {
 	u32 over = 0, i;
-	struct fb_destage d;
-	u64 now;
 
-	(void)state;
 	fb_destage_init(&d, TURN);
 	fb_destage_set_cache(&d, true, 0);
 	for (i = 0; i < BARES; i++) {
 		assert_int_equal(FB_DESTAGE_AWAY, fb_destage_aim(&d));
-		first_read(&d, i * 100 * MS, true);
+		first_read(i * 100 * MS, true);
 	}
-	write_at(&d, now = i * 100 * MS);
+	write_at(now = i * 100 * MS);
 	assert_int_equal(FB_DESTAGE_BEHIND, fb_destage_aim(&d));
 	assert_true(fb_destage_begin_ns(&d, now) > now);
-	now = known(&d, true);
+	known(true);
 	for (i = 0; i < 64; i++) {
-		write_at(&d, now += 100 * MS);
+		write_at(now += 100 * MS);
 		over += fb_destage_aim(&d) == FB_DESTAGE_OVER;
 		assert_true(fb_destage_begin_ns(&d, now) > now);
 		fb_destage_idle_sent(&d, now + 50 * MS);
@@ -334,12 +258,10 @@ static void test_aim(void **state)
  * A write that came while an idle read was at the drive is still to be done. Seen to fail with
  * "d->dirty = 0" in fb_destage_idle_ended().
  */
-static void test_behind_idle(void **state)
+TEST(test_behind_idle)
 {
-	struct fb_destage d;
-	u64 now = known(&d, false), lbn = 0;
+	u64 lbn = 0;
 
-	(void)state;
 	fb_destage_idle_sent(&d, now);
 	fb_destage_sent(&d, now + MS, true, 5000, 8);
 	fb_destage_idle_ended(&d, now + 2 * MS, true, 0);
@@ -350,36 +272,13 @@ static void test_behind_idle(void **state)
 }
 
 /*
- * An idle read that ends in time says that all the writes before it were done; one that comes late,
- * that one of them was. Seen to fail the other way round.
- */
-static void test_several(void **state)
-{
-	struct fb_destage d;
-	u32 late;
-
-	(void)state;
-	for (late = 0; late < 2; late++) {
-		u64 now = known(&d, false);
-
-		fb_destage_sent(&d, now, true, 5000, 8);
-		fb_destage_sent(&d, now, true, 9000, 8);
-		fb_destage_idle_sent(&d, now + MS);
-		fb_destage_idle_ended(&d, now + 2 * MS, true, late ? TURN : 0);
-		assert_int_equal(d.dirty, late);
-	}
-}
-
-/*
  * Beside a command that took long one of two writes was done, so the idle read behind them is
  * behind a single one. Seen to fail with "d->owed" as it was when the writes came.
  */
-static void test_single(void **state)
+TEST(test_single)
 {
-	struct fb_destage d;
-	u64 now = known(&d, false), firsts = d.firsts;
+	u64 firsts = d.firsts;
 
-	(void)state;
 	fb_destage_sent(&d, now, true, 5000, 8);
 	fb_destage_sent(&d, now, true, 9000, 8);
 	assert_int_equal(d.owed, 2);
@@ -395,12 +294,10 @@ static void test_single(void **state)
  * A write that came beside an idle read is the only one left when that has ended. Seen to fail
  * without "d->owed" in fb_destage_idle_ended().
  */
-static void test_beside(void **state)
+TEST(test_beside)
 {
-	struct fb_destage d;
-	u64 now = known(&d, false), firsts = d.firsts;
+	u64 firsts = d.firsts;
 
-	(void)state;
 	fb_destage_sent(&d, now, true, 5000, 8);
 	fb_destage_idle_sent(&d, now + MS);
 	fb_destage_sent(&d, now + 2 * MS, true, 9000, 8);
@@ -412,24 +309,11 @@ static void test_beside(void **state)
 	assert_int_equal(d.firsts, firsts + 2);
 }
 
-/* splitmix64 */
-static u64 draw(u64 *seed)
-{
-	u64 z = *seed += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
-}
-
 /* Waits that were too long for many intervals end. Seen to fail without "d->passed" there. */
-static void test_passed(void **state)
+TEST(test_passed)
 {
-	struct fb_destage d;
-	u64 now = known(&d, false);
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 64; i++, now += 5 * MS) {
 		fb_destage_sent(&d, now, true, 1000 * (i + 1), 8);
 		assert_true(fb_destage_begin_ns(&d, now) > now);
@@ -447,13 +331,11 @@ static void test_passed(void **state)
  * What is believed stays within bounds, whatever comes. Seen to fail without min_t() in
  * fb_destage_wrote() and without max_t() in fb_destage_ended().
  */
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
-	struct fb_destage d;
-	u64 now = known(&d, false), begin;
+	u64 begin;
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 1000; i++)
 		fb_destage_sent(&d, now, true, 1000 * (1 + i % 2) + 8 * (u64)i, 8);
 	assert_int_equal(d.dirty, 256);
@@ -461,7 +343,7 @@ static void test_bounds(void **state)
 	assert_in_range(begin, now + 64 * JOB, now + 256 * JOB);
 
 	/* reads that the drive's cache serves take no time from the medium */
-	now = known(&d, false);
+	known(false);
 	fb_destage_sent(&d, now, true, 5000, 8);
 	for (i = 0; i < 10000; i++) {
 		fb_destage_sent(&d, now, false, 100 + 8 * i, 8);
@@ -478,22 +360,22 @@ static double late_share(bool alone)
 	u64 seed;
 
 	for (seed = 1; seed <= 5; seed++) {
-		u64 rnd = seed, now, ready, at, firsts, lates;
-		struct fb_destage d;
+		u64 ready, at, firsts, lates;
+		struct rnd rnd = { seed };
 		u32 i;
 
-		now = known(&d, false);
+		known(false);
 		d.alone = alone;
 		firsts = d.firsts;
 		lates = d.lates;
 		for (i = 0; i < 5000; i++) {
 			/* a read, then a write, then nothing */
-			ready = now + 4 * MS + draw(&rnd) % (16 * MS);
-			fb_destage_sent(&d, now, false, draw(&rnd) % 100000000, 8);
+			ready = now + 4 * MS + rnd_below(&rnd, 16 * MS);
+			fb_destage_sent(&d, now, false, rnd_below(&rnd, 100000000), 8);
 			fb_destage_ended(&d, ready, false);
 			now = ready + 30 * MS;
-			fb_destage_sent(&d, now, true, draw(&rnd) % 100000000, 8);
-			ready = now + 4 * MS + draw(&rnd) % (16 * MS);
+			fb_destage_sent(&d, now, true, rnd_below(&rnd, 100000000), 8);
+			ready = now + 4 * MS + rnd_below(&rnd, 16 * MS);
 			at = max(now, fb_destage_begin_ns(&d, now));
 			fb_destage_idle_sent(&d, at);
 			at = max(at, ready) + MS;
@@ -512,37 +394,10 @@ static double late_share(bool alone)
  * a turn.
  * Seen to fail with FB_DESTAGE_RISE 1, with "d->bare_now = true", with FB_DESTAGE_RISE for both.
  */
-static void test_lates(void **state)
+TEST(test_lates)
 {
 	double late = late_share(false), alone = late_share(true);
 
-	(void)state;
 	assert_true(late > 0.28 && late < 0.38);
 	assert_true(alone > 0.08 && alone < 0.12);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_orders),
-		cmocka_unit_test(test_rests),
-		cmocka_unit_test(test_forgotten),
-		cmocka_unit_test(test_off),
-		cmocka_unit_test(test_told_nothing),
-		cmocka_unit_test(test_writes),
-		cmocka_unit_test(test_order_is_unknown),
-		cmocka_unit_test(test_margin),
-		cmocka_unit_test(test_lazy),
-		cmocka_unit_test(test_tries),
-		cmocka_unit_test(test_aim),
-		cmocka_unit_test(test_behind_idle),
-		cmocka_unit_test(test_several),
-		cmocka_unit_test(test_single),
-		cmocka_unit_test(test_beside),
-		cmocka_unit_test(test_passed),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_lates),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,12 @@
  * Edges of the core: what is refused, what has no effect, and lists that are full. What each file
  * does otherwise is tested by the test of its name.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/completion.h"
 #include "core/idle_order.h"
 #include "core/idle_policy.h"
 #include "core/policy.h"
 #include "core/quarantine.h"
-#include "support.h"
+#include "unit.h"
 
 #define GRANULE 16U
 #define MS 1000000ULL
@@ -23,13 +17,13 @@
 static struct disk_model *dm;
 static struct fb_bitmap bm;
 
-static int setup(void **state)
+int setup(void **state)
 {
 	dm = support_model_file("models/toy.fbmodel");
 	return fb_bitmap_init(&bm, fb_granule_first(GRANULE, dm_info(dm)->sectors), dm_tracks(dm));
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
 	fb_bitmap_destroy(&bm);
 	dm_free(dm);
@@ -42,7 +36,7 @@ static void want_run(void *ctx, u64 first, u32 n, u32 group)
 }
 
 /* regions or segments that an order cannot have */
-static void test_orders_refused(void **state)
+TEST(test_orders_refused)
 {
 	fb_idle_order_fn near = fb_idle_order_near;
 	struct fb_idle_order order, before;
@@ -58,7 +52,7 @@ static void test_orders_refused(void **state)
 }
 
 /* one block that takes longer than allowed is not read, and not passed over for good */
-static void test_too_long(void **state)
+TEST(test_too_long)
 {
 	static const char *const names[] = { "sequential", "staggered", "near" };
 	struct dm_place head = { 0 };
@@ -85,7 +79,7 @@ static void test_too_long(void **state)
 }
 
 /* an order by places goes by numbers while nobody knows where the head is, from any cursor */
-static void test_no_head(void **state)
+TEST(test_no_head)
 {
 	const struct fb_idle_order_ask ask = { .dm = dm, .bm = &bm, .ahead = true,
 		.max_sectors = 128 };
@@ -105,7 +99,7 @@ static void test_no_head(void **state)
 }
 
 /* a disk that is idle cannot become so, and a read that was not sent cannot end */
-static void test_events_without_effect(void **state)
+TEST(test_events_without_effect)
 {
 	struct fb_idle_policy w, before;
 
@@ -117,7 +111,7 @@ static void test_events_without_effect(void **state)
 }
 
 /* bad blocks are counted, and reported, when there is no room for them in the list any more */
-static void test_full_list(void **state)
+TEST(test_full_list)
 {
 	struct fb_quarantine_read read = { .nsect = 8, .failed = true, .medium = true };
 	struct fb_quarantine bad = { 0 };
@@ -135,7 +129,7 @@ static void test_full_list(void **state)
 }
 
 /* one block that failed together with the foreground's may not be the one at fault */
-static void test_joined(void **state)
+TEST(test_joined)
 {
 	struct fb_quarantine_read read = {
 		.lbn = 800, .nsect = 8, .failed = true, .medium = true, .joined = true,
@@ -153,7 +147,7 @@ static void test_joined(void **state)
 }
 
 /* a model is misjudged by nobody: corrections at either bound, but only after 200 trials */
-static void test_misfit(void **state)
+TEST(test_misfit)
 {
 	struct fb_seek_fit c;
 
@@ -170,7 +164,7 @@ static void test_misfit(void **state)
 }
 
 /* a group that does not exist has nothing, and places beyond the disk none of its distances */
-static void test_beyond(void **state)
+TEST(test_beyond)
 {
 	fb_bitmap_want(&bm, bm.granules - 1, 1, bm.groups - 1);
 	assert_int_equal(fb_bitmap_group(&bm, bm.groups - 1), 1);
@@ -181,7 +175,7 @@ static void test_beyond(void **state)
 }
 
 /* the copy of a map is like it in all that is counted, by region as well */
-static void test_copy(void **state)
+TEST(test_copy)
 {
 	struct fb_bitmap copy;
 	u32 i;
@@ -199,7 +193,7 @@ static void test_copy(void **state)
 }
 
 /* a model that is judged anew keeps what its seeks were corrected by, and when */
-static void test_forget(void **state)
+TEST(test_forget)
 {
 	struct fb_seek_fit c;
 
@@ -219,7 +213,7 @@ static void test_forget(void **state)
 }
 
 /* of requests with the same deadline the one that came first goes first */
-static void test_same_deadline(void **state)
+TEST(test_same_deadline)
 {
 	struct fb_policy_req req[3] = {};
 	struct fb_policy_pool pool;
@@ -239,23 +233,4 @@ static void test_same_deadline(void **state)
 		assert_ptr_equal(c.req, &req[i]);
 		fb_policy_pool_del(&pool, &req[i]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_orders_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_too_long, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_head, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_events_without_effect, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_full_list, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_joined, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_misfit, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_beyond, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_copy, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_same_deadline, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

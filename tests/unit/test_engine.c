@@ -19,12 +19,6 @@
  * placed before it; overdue ignored, pending or at the drive; a third command sent; a stream not
  * decided on.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "engine_host.h"
 
 #define FIRST 500000	/* far from where the head is when this is sent */
@@ -34,7 +28,7 @@ static struct host h;
 static struct fb_engine_send d;
 #define E (&h.e)
 
-static int setup(void **state)
+int setup(void **state)
 {
 	host_init(&h);
 	host_settle(&h);
@@ -42,7 +36,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
 	dm_free(h.dm);
 	return 0;
@@ -139,7 +133,7 @@ static struct host_rq *pinned(enum fb_plan_kind kind, u32 n, struct host_rq **b)
 /* ---- plans ---- */
 
 /* a prepended read begins the command, which counts as that */
-static void prepend(void **state)
+TEST(prepend)
 {
 	struct host_rq *b;
 
@@ -155,7 +149,7 @@ static void prepend(void **state)
 }
 
 /* without a request to read with, the plan is given up and the choice goes alone */
-static void no_carrier(void **state)
+TEST(no_carrier)
 {
 	struct host_rq *b;
 
@@ -170,7 +164,7 @@ static void no_carrier(void **state)
 }
 
 /* what would come after the drive is done is given up; the choice has had its read */
-static void second_piece_too_late(void **state)
+TEST(second_piece_too_late)
 {
 	struct host_rq *b;
 
@@ -183,7 +177,7 @@ static void second_piece_too_late(void **state)
 }
 
 /* no request goes first for a plan that comes too late, and the host counts as slower */
-static void plan_too_late(void **state)
+TEST(plan_too_late)
 {
 	struct host_rq *a = first(), *sptf, *b;
 
@@ -199,24 +193,8 @@ static void plan_too_late(void **state)
 	assert_int_equal(E->wake_ns, 2 * HOST_WAKE_NS);
 }
 
-/* in time it goes, and nothing is late */
-static void round_won_by_plan(void **state)
-{
-	struct host_rq *b;
-
-	first();
-	set_policy(FB_POLICY_AUTO);
-	read_at(lbn_of(0));
-	b = read_at(lbn_of(80));
-	find(FB_PLAN_PREPEND, 1);
-	h.plan_lbn = b->r.fg.lbn;
-	assert_ptr_equal(next_late(), b);
-	assert_int_equal(d.cause, FB_CAUSE_PREPEND);
-	assert_int_equal(h.stats.too_late, 0);
-}
-
 /* a slow host: a turn at most, and each plan in time takes a part off */
-static void wake_adapts(void **state)
+TEST(wake_adapts)
 {
 	u64 turn_ns = dm_period_ns(h.dm), before_ns;
 	struct host_rq *a;
@@ -242,7 +220,7 @@ static void wake_adapts(void **state)
 }
 
 /* refused at the last moment: nothing of the plan is left to be given up */
-static void refused_prepend_counts_as_used(void **state)
+TEST(refused_prepend_counts_as_used)
 {
 	struct host_rq *b;
 
@@ -256,7 +234,7 @@ static void refused_prepend_counts_as_used(void **state)
 }
 
 /* separate reads first, then the request with the last piece; nothing is held meanwhile */
-static void both(void **state)
+TEST(both)
 {
 	struct host_rq *b;
 
@@ -279,7 +257,7 @@ static void both(void **state)
 }
 
 /* the guard trips, or the last task stops */
-static void reads_stopped_between_pieces(void **state)
+TEST(reads_stopped_between_pieces)
 {
 	struct host_rq *b;
 
@@ -294,7 +272,7 @@ static void reads_stopped_between_pieces(void **state)
 /* ---- the window ---- */
 
 /* the second command is held back, but for a write of 64 sectors */
-static void long_write_is_not_held(void **state)
+TEST(long_write_is_not_held)
 {
 	struct host_rq *a = first();
 	u64 until_ns = E->window_ns;
@@ -307,17 +285,6 @@ static void long_write_is_not_held(void **state)
 	assert_null(host_next(&h, &d));
 	host_arrive(&h, lbn_of(0), 64, true);
 	assert_true(fb_engine_has_work(E, h.now));
-}
-
-/* behind an end that opens one nothing is to be sent */
-static void end_opens_window(void **state)
-{
-	first();
-	read_at(5000000);
-	next_late();
-	host_run(&h);
-	assert_int_not_equal(E->window_ns, 0);
-	assert_false(h.run);
 }
 
 /* rotational latency of a read that the idle drive gets now */
@@ -333,7 +300,7 @@ static u64 idle_latency_ns(u64 lbn)
 }
 
 /* a request that finds the drive idle waits for its plan if no turn is lost, and only then */
-static void pause_costs_nothing(void **state)
+TEST(pause_costs_nothing)
 {
 	u64 pause_ns = E->lead_ns + HOST_WAKE_NS, latency_ns, now_ns, end_ns;
 	u32 i, paused = 0;
@@ -361,24 +328,8 @@ static void pause_costs_nothing(void **state)
 	assert_in_range(paused, 100, 190);
 }
 
-/* the read that is found then goes first; only what follows it needs a second command */
-static void pause_ends_with_plan(void **state)
-{
-	struct host_rq *b;
-
-	find(FB_PLAN_SEPARATE, 1);
-	do
-		b = read_at(5000000 + h.begun * 80000);
-	while (host_next(&h, &d) && host_run(&h));
-	assert_int_equal(E->nr_flight, 0);
-	assert_non_null(next_late());
-	assert_int_equal(d.cause, FB_CAUSE_SEPARATE);
-	assert_ptr_equal(host_next(&h, &d), b);
-	assert_int_equal(d.cause, FB_CAUSE_AFTER);
-}
-
 /* beside a read that is about to end it waits as long, though that ends meanwhile */
-static void pause_beside_one_that_ends(void **state)
+TEST(pause_beside_one_that_ends)
 {
 	struct host_rq *a, *b;
 	u64 until_ns;
@@ -428,7 +379,7 @@ static void late_pauses(enum fb_cause cause)
 	assert_in_range(paused[2], 1200, 3600);
 }
 
-static void pauses_that_come_late(void **state)
+TEST(pauses_that_come_late)
 {
 	h.guard_ppm = FB_PPM;
 	late_pauses(FB_CAUSE_PLAIN);
@@ -436,80 +387,8 @@ static void pauses_that_come_late(void **state)
 	late_pauses(FB_CAUSE_SEPARATE);
 }
 
-/* beside a command that should have ended, or whose end is unknown, none waits */
-static void no_pause_beside_a_late_one(void **state)
-{
-	struct host_rq *a;
-	u32 i, n = 0;
-
-	for (i = 0; i < 40; i++) {
-		a = host_new(&h);
-		a->r.ours = true;
-		host_send(&h, a, FB_CAUSE_IDLE, 8 * (h.begun * 9973 % 2000000), 64);
-		h.now = end_ns(a) + E->head.tolerance_ns + 1;
-		if (i % 2)
-			a->r.cmd.start_ns = 0;
-		read_at(1000000 + 80000 * (h.begun % 200));
-		n += !host_next(&h, &d);
-		while (E->nr_flight || E->pool.count)
-			if (E->nr_flight)
-				host_run(&h);
-			else
-				next_late();
-	}
-	assert_int_equal(n, 0);
-}
-
-/* woken too late it uses no plan, and the host counts as slower */
-static void pause_that_ends_late(void **state)
-{
-	struct host_rq *b;
-
-	find(FB_PLAN_PREPEND, 1);
-	do
-		b = read_at(5000000 + h.begun * 80000);
-	while (host_next(&h, &d) && host_run(&h));
-	h.now = E->window_ns + HOST_WAKE_NS + 1;
-	host_timer(&h);
-	assert_ptr_equal(host_next(&h, &d), b);
-	assert_int_equal(d.cause, FB_CAUSE_PLAIN);
-	assert_int_equal(h.stats.too_late, 1);
-	assert_int_equal(E->wake_ns, 2 * HOST_WAKE_NS);
-	assert_false(E->paused);
-}
-
-/* not without blocks that are wanted, not if it may not be held back, and once only */
-static void no_pause(void **state)
-{
-	u32 i;
-
-	for (i = 0; i < 60; i++) {
-		h.reads = i % 3;
-		E->hold = i % 3 == 1;
-		host_arrive(&h, 5000000 + i * 80000, i % 3 == 1 ? 64 : 8, i % 3 == 1);
-		assert_non_null(host_next(&h, &d));
-		host_run(&h);
-	}
-	E->hold = true;
-	do
-		read_at(8000000 + h.begun * 80000);
-	while (host_next(&h, &d) && host_run(&h));
-	E->window_ns = 0;
-	assert_non_null(host_next(&h, &d));
-}
-
-/* a host so slow that the next command is late already */
-static void no_window_in_the_past(void **state)
-{
-	E->wake_ns = 20 * HOST_MS;
-	first();
-	read_at(5000000);
-	assert_int_equal(E->window_ns + h.holds, 0);
-	assert_true(fb_engine_has_work(E, h.now));
-}
-
 /* no timer, no work: the processor may sleep */
-static void nothing_to_do(void **state)
+TEST(nothing_to_do)
 {
 	first();
 	host_run(&h);
@@ -526,7 +405,7 @@ static void nothing_to_do(void **state)
 /* ---- gaps and rounds ---- */
 
 /* a worse request opens no other gap */
-static void one_gap_for_one_choice(void **state)
+TEST(one_gap_for_one_choice)
 {
 	struct host_rq *b;
 
@@ -540,25 +419,8 @@ static void one_gap_for_one_choice(void **state)
 	assert_memory_equal(&h.mail.gap.src, &E->tail, sizeof(E->tail));
 }
 
-/* nor while something is at the drive that is not followed, or one command at a time is sent */
-static void no_gap(void **state)
-{
-	h.ops.search = NULL;
-	first();
-	E->nr_untracked = 1;
-	read_at(5000000);
-	assert_false(h.mail.open);
-	E->nr_untracked = 0;
-	E->depth = 1;
-	fb_engine_changed(E, h.now);
-	assert_false(h.mail.open);
-	E->depth = FB_ENGINE_DEPTH;
-	fb_engine_changed(E, h.now);
-	assert_true(h.mail.open);
-}
-
 /* a plan comes too late for its gap */
-static void better_arrival_voids_search(void **state)
+TEST(better_arrival_voids_search)
 {
 	u32 gen;
 
@@ -593,7 +455,7 @@ static struct host_rq *begin_round(struct host_rq *rq[3])
 }
 
 /* for all, but the first is always looked at */
-static void one_budget(void **state)
+TEST(one_budget)
 {
 	struct host_rq *rq[3];
 
@@ -607,7 +469,7 @@ static void one_budget(void **state)
 }
 
 /* no pointer to it is kept */
-static void candidate_merged_away(void **state)
+TEST(candidate_merged_away)
 {
 	struct host_rq *rq[3], *last = begin_round(rq);
 	u32 gen = h.mail.gen, i;
@@ -623,7 +485,7 @@ static void candidate_merged_away(void **state)
 }
 
 /* nor is one kept that the host takes out itself */
-static void candidate_removed(void **state)
+TEST(candidate_removed)
 {
 	struct host_rq *rq[3], *last = begin_round(rq);
 
@@ -631,20 +493,8 @@ static void candidate_removed(void **state)
 	assert_false(fb_round_next(E, h.now));
 }
 
-/* plans that have to be used though they have no value: the last goes, before its own request */
-static void plans_without_value(void **state)
-{
-	struct host_rq *rq[3], *last = begin_round(rq);
-
-	h.ops.search = host_search;
-	find(FB_PLAN_PREPEND, 1);
-	h.plan.value = 0;
-	assert_ptr_equal(next_late(), last);
-	assert_int_equal(d.cause, FB_CAUSE_PREPEND);
-}
-
 /* it is final, but its plan was for another place */
-static void pinned_choice_grows(void **state)
+TEST(pinned_choice_grows)
 {
 	struct host_rq *b;
 
@@ -662,7 +512,7 @@ static void pinned_choice_grows(void **state)
 }
 
 /* merged into another it goes with it, or, if that is not in the pool, is chosen anew */
-static void pinned_choice_merged_away(void **state)
+TEST(pinned_choice_merged_away)
 {
 	struct host_rq *b, *c;
 
@@ -679,7 +529,7 @@ static void pinned_choice_merged_away(void **state)
 }
 
 /* it goes next, so its own gap is searched */
-static void expired_choice_has_no_round(void **state)
+TEST(expired_choice_has_no_round)
 {
 	h.ops.search = NULL;
 	first();
@@ -696,7 +546,7 @@ static void expired_choice_has_no_round(void **state)
 }
 
 /* else a burst would be served as it came */
-static void one_of_16_expired(void **state)
+TEST(one_of_16_expired)
 {
 	u32 i, n = 0;
 
@@ -723,7 +573,7 @@ static u64 odd(struct host *host)
 }
 
 /* at an odd angle, with a command left, whose start is unknown now */
-static void odd_end_drops_plan(void **state)
+TEST(odd_end_drops_plan)
 {
 	struct host_rq *b;
 
@@ -741,7 +591,7 @@ static void odd_end_drops_plan(void **state)
 }
 
 /* and with none */
-static void odd_end_loses_tail(void **state)
+TEST(odd_end_loses_tail)
 {
 	u32 gen;
 
@@ -756,23 +606,8 @@ static void odd_end_loses_tail(void **state)
 	assert_int_not_equal(h.mail.gen, gen);
 }
 
-/* a gap is open beside it: there is nothing to plan for until the drive is followed again */
-static void odd_end_voids_gap(void **state)
-{
-	h.spoil = odd;
-	h.ops.search = NULL;
-	first();
-	read_at(5000000);
-	next_late();
-	read_at(7000000);
-	assert_true(h.mail.open);
-	host_run(&h);
-	assert_true(E->tail_known && E->choice.req);
-	assert_false(h.mail.open);
-}
-
 /* the tail is where the one in flight ends that was sent last, and the choice is made anew */
-static void overtaken(void **state)
+TEST(overtaken)
 {
 	struct host_rq *a = first(), *b;
 	struct dm_place tail;
@@ -794,28 +629,8 @@ static void overtaken(void **state)
 	assert_int_equal(E->choice.req->lbn, 7000000);
 }
 
-/* by one that is not the last: the tail is right, but the choice is made anew, too */
-static void overtaken_in_the_middle(void **state)
-{
-	struct host_rq *b;
-	u32 choices;
-
-	E->depth = 3;
-	first();
-	b = read_at(5000000);
-	assert_ptr_equal(host_next(&h, &d), b);
-	read_at(6000000);
-	assert_non_null(host_next(&h, &d));
-	read_at(7000000);
-	choices = h.stats.choices;
-	host_end(&h, b);
-	assert_int_equal(h.stats.out_of_order, 1);
-	assert_int_equal(h.stats.choices, choices + 1);
-	assert_true(E->tail_known);
-}
-
 /* even before the rest of a plan */
-static void bypass_goes_first(void **state)
+TEST(bypass_goes_first)
 {
 	struct host_rq *b, *flush = host_new(&h);
 
@@ -834,7 +649,7 @@ static void bypass_goes_first(void **state)
 }
 
 /* it counts once, is predicted anew, and after a time-out the phase is not known for a second */
-static void requeued(void **state)
+TEST(requeued)
 {
 	struct host_rq *a, *b;
 
@@ -866,7 +681,7 @@ static void requeued(void **state)
 }
 
 /* the last command is gone, and nobody says how: its end is not where the others will end */
-static void last_command_gone(void **state)
+TEST(last_command_gone)
 {
 	struct host_rq *b;
 
@@ -881,7 +696,7 @@ static void last_command_gone(void **state)
 }
 
 /* another model: nothing of the old one is used for what is at the drive */
-static void model_replaced(void **state)
+TEST(model_replaced)
 {
 	struct host_rq *a = first(), *b = read_at(5000000);
 
@@ -919,7 +734,7 @@ static u32 stream(void)
 }
 
 /* for a second after the last of its requests */
-static void stream_is_the_drives(void **state)
+TEST(stream_is_the_drives)
 {
 	memset(&E->orders, 0, sizeof(E->orders));
 	fb_engine_decide(E, h.now);
@@ -931,32 +746,8 @@ static void stream_is_the_drives(void **state)
 	assert_false(E->drive_orders);
 }
 
-/* and until 32 requests have been seen none is passed over */
-static void no_round_before_32(void **state)
-{
-	struct rnd rnd = { .state = 1 };
-	u32 n = 0;
-
-	memset(&E->orders, 0, sizeof(E->orders));
-	set_policy(FB_POLICY_AUTO);
-	E->hold = false;
-	h.ops.search = NULL;
-	for (;; n++) {
-		read_at(8 * rnd_below(&rnd, 2000000));
-		read_at(8 * rnd_below(&rnd, 2000000));
-		host_next(&h, &d);
-		if (h.mail.asked)
-			break;
-		host_next(&h, &d);
-		host_run(&h);
-		n++;
-		host_run(&h);
-	}
-	assert_in_range(n, 31, 32);
-}
-
 /* the drive need not keep to deadlines: for what is past its own the policy orders */
-static void overdue(void **state)
+TEST(overdue)
 {
 	u32 n;
 
@@ -977,7 +768,7 @@ static void overdue(void **state)
 }
 
 /* the policy orders again: it waits for all but one of what the drive has */
-static void flip_waits_for_one_left(void **state)
+TEST(flip_waits_for_one_left)
 {
 	struct host_rq *rq[5];
 	u32 i;
@@ -1004,7 +795,7 @@ static void flip_waits_for_one_left(void **state)
 }
 
 /* idle reads are alone, so their starts are as predicted, whoever orders */
-static void flip_doubts_all_but_idle_reads(void **state)
+TEST(flip_doubts_all_but_idle_reads)
 {
 	struct host_rq *a = first(), *idle;
 
@@ -1034,7 +825,7 @@ static void flip_doubts_all_but_idle_reads(void **state)
  * Behind a write cache with nothing in it a read that comes alone has a gap, beside an idle read,
  * too, and what is known of the head stays; a second one, or a write, is sent at once with it
  */
-static void alone_behind_a_clean_cache(void **state)
+TEST(alone_behind_a_clean_cache)
 {
 	struct host_rq *a, *b;
 	u32 i;
@@ -1067,7 +858,7 @@ static void alone_behind_a_clean_cache(void **state)
 }
 
 /* the second schedule begins anew */
-static void flip_empties_order_cost(void **state)
+TEST(flip_empties_order_cost)
 {
 	u32 i;
 
@@ -1085,7 +876,7 @@ static void flip_empties_order_cost(void **state)
 }
 
 /* the drive orders until there have been 32 reads without one */
-static void cached_write_goes_at_once(void **state)
+TEST(cached_write_goes_at_once)
 {
 	u32 i;
 
@@ -1103,62 +894,4 @@ static void cached_write_goes_at_once(void **state)
 		fb_engine_decide(E, h.now);
 	}
 	assert_false(E->drive_orders);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(prepend),
-		TEST(no_carrier),
-		TEST(second_piece_too_late),
-		TEST(plan_too_late),
-		TEST(round_won_by_plan),
-		TEST(wake_adapts),
-		TEST(refused_prepend_counts_as_used),
-		TEST(both),
-		TEST(reads_stopped_between_pieces),
-		TEST(long_write_is_not_held),
-		TEST(end_opens_window),
-		TEST(pause_costs_nothing),
-		TEST(pause_ends_with_plan),
-		TEST(pause_beside_one_that_ends),
-		TEST(no_pause_beside_a_late_one),
-		TEST(pause_that_ends_late),
-		TEST(pauses_that_come_late),
-		TEST(no_pause),
-		TEST(no_window_in_the_past),
-		TEST(nothing_to_do),
-		TEST(one_gap_for_one_choice),
-		TEST(no_gap),
-		TEST(better_arrival_voids_search),
-		TEST(one_budget),
-		TEST(candidate_merged_away),
-		TEST(candidate_removed),
-		TEST(plans_without_value),
-		TEST(pinned_choice_grows),
-		TEST(pinned_choice_merged_away),
-		TEST(expired_choice_has_no_round),
-		TEST(one_of_16_expired),
-		TEST(odd_end_drops_plan),
-		TEST(odd_end_loses_tail),
-		TEST(odd_end_voids_gap),
-		TEST(overtaken),
-		TEST(overtaken_in_the_middle),
-		TEST(bypass_goes_first),
-		TEST(requeued),
-		TEST(last_command_gone),
-		TEST(model_replaced),
-		TEST(stream_is_the_drives),
-		TEST(no_round_before_32),
-		TEST(overdue),
-		TEST(flip_waits_for_one_left),
-		TEST(flip_doubts_all_but_idle_reads),
-		TEST(alone_behind_a_clean_cache),
-		TEST(flip_empties_order_cost),
-		TEST(cached_write_goes_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

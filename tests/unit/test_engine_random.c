@@ -11,12 +11,6 @@
  * choice; the choice or its plan kept when it is sent; a third command sent; idle reads not
  * counted off; the plan kept without a carrier.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "engine_host.h"
 
 #define EVENTS 1000000
@@ -462,7 +456,7 @@ static void drain(void)
 	assert_true(list_empty(&h.drive));
 }
 
-static void a_million_events(void **state)
+TEST(a_million_events)
 {
 	u32 i;
 
@@ -492,13 +486,4 @@ static void a_million_events(void **state)
 	assert_true(h.stats.out_of_order > 20 && h.stats.dropped > 300);
 	dm_free(model[0]);
 	dm_free(model[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_million_events),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

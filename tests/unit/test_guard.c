@@ -3,42 +3,42 @@
  * The guard: what it allows, when it trips, how long it stays off. Expectations come from
  * its definition in core/guard.h and from the Poisson distribution.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/guard.h"
+#include "unit.h"
 
 #define SEC 1000000000ULL
 #define RATE 150		/* foreground requests a second */
 #define PPM 5000		/* bound: 7.5 of 1500 in ten seconds */
 
+static struct fb_guard g;
+
+int setup(void **state)
+{
+	fb_guard_init(&g);
+	return 0;
+}
+
 /* a second of foreground with @missed turns in it; the moment at which it tripped, or 0 */
-static u64 one_second(struct fb_guard *g, u64 at, u32 missed)
+static u64 one_second(u64 at, u32 missed)
 {
 	u32 i;
 
 	for (i = 0; i < RATE; i++) {
 		u64 now = at + i * (SEC / RATE);
 
-		if (fb_guard_count(g, now, 1, i < missed, PPM))
+		if (fb_guard_count(&g, now, 1, i < missed, PPM))
 			return now;
 	}
 	return 0;
 }
 
 /* At the bound, for an hour: no trip. Seen to fail without the margin for chance. */
-static void test_holds(void **state)
+TEST(test_holds)
 {
-	struct fb_guard g;
 	u64 s;
 
-	(void)state;
-	fb_guard_init(&g);
 	for (s = 100; s < 3700; s++)
-		assert_int_equal(one_second(&g, s * SEC, s % 4 != 0), 0);
+		assert_int_equal(one_second(s * SEC, s % 4 != 0), 0);
 	assert_true(fb_guard_on(&g, s * SEC));
 }
 
@@ -47,14 +47,11 @@ static void test_holds(void **state)
  * the 14th at the latest, for the window is not full and the bound lower. Seen to fail
  * with the comparison turned round.
  */
-static void test_trips(void **state)
+TEST(test_trips)
 {
-	struct fb_guard g;
 	u64 at;
 
-	(void)state;
-	fb_guard_init(&g);
-	at = one_second(&g, 50 * SEC, 14);
+	at = one_second(50 * SEC, 14);
 	assert_in_range(at, 50 * SEC, 50 * SEC + 14 * (SEC / RATE));
 	assert_false(fb_guard_on(&g, at + FB_GUARD_PAUSE_NS - 1));
 	assert_true(fb_guard_on(&g, at + FB_GUARD_PAUSE_NS));
@@ -62,13 +59,10 @@ static void test_trips(void **state)
 }
 
 /* Four are no evidence, even of four requests. Seen to fail without the minimum. */
-static void test_few(void **state)
+TEST(test_few)
 {
-	struct fb_guard g;
 	u32 i;
 
-	(void)state;
-	fb_guard_init(&g);
 	for (i = 0; i < FB_GUARD_MIN_MISSES - 1; i++)
 		assert_false(fb_guard_count(&g, 7 * SEC + i, 1, 1, PPM));
 	assert_true(fb_guard_count(&g, 7 * SEC + i, 1, 1, PPM));
@@ -85,37 +79,31 @@ static u32 sum(const u32 count[FB_GUARD_SECONDS])
 }
 
 /* Misses leave the window after ten seconds. Seen to fail when slots are not cleared. */
-static void test_forgets(void **state)
+TEST(test_forgets)
 {
-	struct fb_guard g;
 	u64 s;
 
-	(void)state;
-	fb_guard_init(&g);
-	assert_int_equal(one_second(&g, 100 * SEC, 4), 0);
+	assert_int_equal(one_second(100 * SEC, 4), 0);
 	for (s = 101; s < 110; s++)
-		assert_int_equal(one_second(&g, s * SEC, 0), 0);
+		assert_int_equal(one_second(s * SEC, 0), 0);
 	assert_int_equal(sum(g.missed), 4);
 	assert_int_equal(sum(g.fg), FB_GUARD_SECONDS * RATE);
-	one_second(&g, 110 * SEC, 0);
+	one_second(110 * SEC, 0);
 	assert_int_equal(sum(g.missed), 0);
 	assert_int_equal(sum(g.fg), FB_GUARD_SECONDS * RATE);
-	one_second(&g, 1000 * SEC, 0);
+	one_second(1000 * SEC, 0);
 	assert_int_equal(sum(g.fg), RATE);
 }
 
 /* The pause doubles up to its bound; a calm minute resets it. Seen to fail without both. */
-static void test_doubles(void **state)
+TEST(test_doubles)
 {
 	u64 now = 10 * SEC, at, pause = FB_GUARD_PAUSE_NS;
-	struct fb_guard g;
 	int i;
 
-	(void)state;
-	fb_guard_init(&g);
 	g.on_since_ns = now;
 	for (i = 0; i < 9; i++) {
-		at = one_second(&g, now, 20);
+		at = one_second(now, 20);
 		assert_int_not_equal(at, 0);
 		assert_false(fb_guard_on(&g, at + pause - 1));
 		now = at + pause;
@@ -123,7 +111,7 @@ static void test_doubles(void **state)
 		pause = min_t(u64, 2 * pause, FB_GUARD_PAUSE_MAX_NS);
 	}
 	assert_int_equal(pause, FB_GUARD_PAUSE_MAX_NS);
-	at = one_second(&g, now + FB_GUARD_CALM_NS + SEC, 20);
+	at = one_second(now + FB_GUARD_CALM_NS + SEC, 20);
 	assert_false(fb_guard_on(&g, at + FB_GUARD_PAUSE_NS - 1));
 	assert_true(fb_guard_on(&g, at + FB_GUARD_PAUSE_NS));
 }
@@ -132,13 +120,11 @@ static void test_doubles(void **state)
  * The bound is exceeded beyond two standard deviations of a Poisson distribution: with 36 misses
  * that is so while fewer than 25.8345 are allowed, for 36 - x > 2 sqrt(x).
  */
-static void test_exact(void **state)
+TEST(test_exact)
 {
 	u32 fg, i;
 
-	(void)state;
 	for (fg = 25830; fg < 25840; fg++) {
-		struct fb_guard g;
 		bool tripped = false;
 
 		fb_guard_init(&g);
@@ -147,18 +133,4 @@ static void test_exact(void **state)
 			tripped = fb_guard_count(&g, SEC, 0, 1, 1000);
 		assert_int_equal(tripped, fg < 25835);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_holds),
-		cmocka_unit_test(test_trips),
-		cmocka_unit_test(test_few),
-		cmocka_unit_test(test_forgets),
-		cmocka_unit_test(test_doubles),
-		cmocka_unit_test(test_exact),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,14 +11,8 @@
  * (test_reset); ns * 1000 without the reduction (test_long_times); no allowance for
  * what a report may be ahead of the phase (test_on_the_heels).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/head.h"
-#include "support.h"
+#include "unit.h"
 
 /* 6 ms per turn; reports 150 us after the medium for reads, 80 us for writes */
 static const char small_disk[] =
@@ -45,6 +39,9 @@ static const char small_disk[] =
 #define SECOND_NS 1000000000ULL
 
 static struct disk_model *dm;
+static struct fb_head h;
+static struct fb_head_end out;
+static struct dm_place end;
 
 /**
  * struct platter - the truth
@@ -80,27 +77,27 @@ static u32 true_angle(const struct platter *p, u64 ns)
 }
 
 /* the tracker's angle minus the truth, in ns */
-static double angle_error_ns(const struct fb_head *h, const struct platter *p, u64 ns)
+static double angle_error_ns(const struct platter *p, u64 ns)
 {
-	return (s32)(true_angle(p, ns) - fb_head_angle(h, ns)) / 4294967296.0 * 6e6;
+	return (s32)(true_angle(p, ns) - fb_head_angle(&h, ns)) / 4294967296.0 * 6e6;
 }
 
-static double period_error_ppm(const struct fb_head *h, const struct platter *p)
+static double period_error_ppm(const struct platter *p)
 {
-	return (h->period_ps / 1e3 - true_period_ns(p)) / true_period_ns(p) * 1e6;
+	return (h.period_ps / 1e3 - true_period_ns(p)) / true_period_ns(p) * 1e6;
 }
 
 /* the next command ends 2 to 14 ms later, now and then after a pause; it was predicted */
-static void next_end(struct platter *p, struct dm_place *end)
+static void next_end(struct platter *p)
 {
 	u64 step = 2000000 + rnd_below(&p->r, 12000000);
 
 	if (rnd_below(&p->r, 50) == 0)
 		step += rnd_below(&p->r, 60000000);
 	p->now += step;
-	end->cyl = rnd_below(&p->r, 30);
-	end->head = rnd_below(&p->r, 3);
-	end->angle = true_angle(p, p->now);
+	end.cyl = rnd_below(&p->r, 30);
+	end.head = rnd_below(&p->r, 3);
+	end.angle = true_angle(p, p->now);
 }
 
 static u64 report(struct platter *p, bool write)
@@ -110,50 +107,43 @@ static u64 report(struct platter *p, bool write)
 }
 
 /* one ordinary completion; predicted right but for @turns_off missed turns */
-static void ordinary(struct fb_head *h, struct platter *p, s32 turns_off,
-		     struct fb_head_end *out)
+static void ordinary(struct platter *p, s32 turns_off)
 {
 	bool write = rnd_below(&p->r, 3) == 0;
-	struct dm_place end;
 	u64 pred;
 
-	next_end(p, &end);
+	next_end(p);
 	pred = p->now - turns_off * (s64)true_period_ns(p);
-	fb_head_complete(h, report(p, write), &end, pred, p->now - 1900000, 500000, write, out);
+	fb_head_complete(&h, report(p, write), &end, pred, p->now - 1900000, 500000, write, &out);
 }
 
-static void settle(struct fb_head *h, struct platter *p, u32 n)
+static void settle(struct platter *p, u32 n)
 {
-	struct fb_head_end out;
-
 	while (n--)
-		ordinary(h, p, 0, &out);
+		ordinary(p, 0);
 }
 
 /* reports late by up to 100 us: all mechanical, ends known to a few us, never early by much */
-static void test_jitter(void **state)
+TEST(test_jitter)
 {
 	static const u64 jitter[] = { 0, 20000, 100000 };
 	u32 i, k;
 
-	(void)state;
 	for (k = 0; k < ARRAY_SIZE(jitter); k++) {
 		struct platter p = { .r = { 31 + k }, .jitter_ns = jitter[k], .phase = 12345 };
-		struct fb_head_end out;
 		struct dm_place at;
-		struct fb_head h;
 
 		fb_head_init(&h, dm);
 		assert_false(fb_head_locked(&h, 0));
 		for (i = 0; i < FB_HEAD_LOCK; i++) {
 			assert_false(fb_head_locked(&h, p.now));
-			ordinary(&h, &p, 0, &out);
+			ordinary(&p, 0);
 			assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
 		}
 		assert_true(fb_head_locked(&h, p.now));
-		settle(&h, &p, 200);
+		settle(&p, 200);
 		for (i = 0; i < 3000; i++) {
-			ordinary(&h, &p, 0, &out);
+			ordinary(&p, 0);
 			assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
 			assert_int_equal(out.turns, 0);
 			/* the quartile of 32 uniform delays: 27 % of their spread, sd 8 % */
@@ -161,7 +151,7 @@ static void test_jitter(void **state)
 			assert_true(out.end_ns <= p.now + jitter[k] * 6 / 10 + 1000);
 			assert_true(fb_head_now(&h, p.now + 1000000, &at));
 			assert_int_equal(at.cyl, h.at.cyl);
-			assert_true(angle_error_ns(&h, &p, p.now + 1000000) <
+			assert_true(angle_error_ns(&p, p.now + 1000000) <
 				    jitter[k] * 0.6 + 1500);
 		}
 		assert_int_equal(h.mechanical, 3216);
@@ -171,30 +161,27 @@ static void test_jitter(void **state)
 }
 
 /* drives off by up to 500 ppm lock, and in two minutes the period is known to 1 ppm */
-static void test_speed(void **state)
+TEST(test_speed)
 {
 	static const s64 ppm[] = { -500, -100, 0, 3, 100, 500 };
 	u32 i, k;
 
-	(void)state;
 	for (k = 0; k < ARRAY_SIZE(ppm); k++) {
 		struct platter p = { .r = { 41 + k }, .jitter_ns = 20000, .ppm = ppm[k] };
-		struct fb_head_end out;
-		struct fb_head h;
 
 		fb_head_init(&h, dm);
-		settle(&h, &p, 100);
+		settle(&p, 100);
 		assert_true(fb_head_locked(&h, p.now));
 		while (p.now < 120 * SECOND_NS)
-			settle(&h, &p, 1);
+			settle(&p, 1);
 		for (i = 0; i < 2000; i++) {
 			double error;
 
-			ordinary(&h, &p, 0, &out);
+			ordinary(&p, 0);
 			assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
-			error = period_error_ppm(&h, &p);
+			error = period_error_ppm(&p);
 			assert_true(error < 1 && error > -1);
-			error = angle_error_ns(&h, &p, p.now + 10000000);
+			error = angle_error_ns(&p, p.now + 10000000);
 			/* 27 % of 20 us, and what 1 ppm makes of a window's 300 ms */
 			assert_true(error < 14000 && error > -2000);
 		}
@@ -206,26 +193,22 @@ static void test_speed(void **state)
  * One access in twenty ends up to 200 us before its predicted angle, for the head landed
  * inside the wanted range of a zero-latency drive: the phase does not follow those.
  */
-static void test_landed_inside(void **state)
+TEST(test_landed_inside)
 {
 	struct platter p = { .r = { 36 }, .jitter_ns = 20000 };
-	struct fb_head_end out;
-	struct fb_head h;
 	double error;
 	u32 i;
 
-	(void)state;
 	fb_head_init(&h, dm);
 	for (i = 0; i < 6000; i++) {
-		struct dm_place end;
 		u64 early = rnd_below(&p.r, 20) ? 0 : rnd_below(&p.r, 200000);
 
-		next_end(&p, &end);
+		next_end(&p);
 		fb_head_complete(&h, report(&p, false) - early, &end, p.now, 0, 0, false, &out);
 		assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
 		if (i < 300)
 			continue;
-		error = angle_error_ns(&h, &p, p.now);
+		error = angle_error_ns(&p, p.now);
 		assert_true(error < 20000 && error > -20000);
 	}
 }
@@ -235,18 +218,14 @@ static void test_landed_inside(void **state)
  * the one before and takes a turn, for the head lands within it and it ends there: the phase is
  * trusted soon, and one that is wrong is given up. Seen to fail: odd completions halve the trust.
  */
-static void test_unpredicted(void **state)
+TEST(test_unpredicted)
 {
 	struct platter p = { .r = { 37 } };
 	u32 half = 1U << 31, i, n = 0;
-	struct fb_head_end out;
-	struct dm_place end;
-	struct fb_head h;
 
-	(void)state;
 	fb_head_init(&h, dm);
 	for (i = 0; !fb_head_locked(&h, p.now) && i < 100; i++) {
-		next_end(&p, &end);
+		next_end(&p);
 		end.angle += i % 3 == 2 ? half : 0;
 		fb_head_complete(&h, report(&p, false), &end, 0, 0, 0, false, &out);
 		assert_int_equal(out.verdict,
@@ -254,9 +233,9 @@ static void test_unpredicted(void **state)
 	}
 	assert_in_range(i, 40, 50);
 
-	settle(&h, &p, FB_HEAD_LOCK);
+	settle(&p, FB_HEAD_LOCK);
 	do {
-		next_end(&p, &end);
+		next_end(&p);
 		end.angle += half;
 		fb_head_complete(&h, report(&p, false), &end, 0, 0, 0, false, &out);
 		n++;
@@ -264,174 +243,71 @@ static void test_unpredicted(void **state)
 	assert_in_range(n, FB_HEAD_LOCK, 66);
 }
 
-/* cache hits: early by the clock, or by the prediction; the phase does not suffer */
-static void test_cache_hits(void **state)
-{
-	struct platter p = { .r = { 51 }, .jitter_ns = 100000 };
-	u32 i, wrong = 0, hits = 0;
-	struct fb_head_end out;
-	struct fb_head h;
-
-	(void)state;
-	fb_head_init(&h, dm);
-	settle(&h, &p, 300);
-	for (i = 0; i < 4000; i++) {
-		struct dm_place end;
-		u64 before = p.now;
-
-		if (rnd_below(&p.r, 4)) {
-			ordinary(&h, &p, 0, &out);
-			wrong += out.verdict != FB_HEAD_MECHANICAL;
-			continue;
-		}
-		/* a hit: 200-700 us, while the medium would have taken until p.now */
-		hits++;
-		next_end(&p, &end);
-		if (i % 2)
-			fb_head_complete(&h, before + 200000 + rnd_below(&p.r, 500000), &end,
-					 p.now, before, 800000, false, &out);
-		else
-			fb_head_complete(&h, before + 200000 + rnd_below(&p.r, 500000), &end,
-					 p.now, 0, 0, false, &out);
-		if (out.verdict == FB_HEAD_MECHANICAL)
-			continue;
-		assert_int_equal(out.verdict, FB_HEAD_EARLY);
-		assert_false(h.known);
-		assert_false(fb_head_now(&h, p.now, &end));
-		p.now = before + 700000;
-	}
-	/* by accident a hit falls within the tolerance of its angle: 8 % of every second */
-	assert_true(h.early > hits * 9 / 10);
-	assert_true(wrong < 40);
-	assert_true(fb_head_locked(&h, p.now));
-}
-
 /* a read that needs its transfer time only, from the end of the one before: no cache hit */
-static void test_on_the_heels(void **state)
+TEST(test_on_the_heels)
 {
 	struct platter p = { .r = { 53 }, .jitter_ns = 20000 };
-	struct fb_head_end out;
-	struct dm_place end;
-	struct fb_head h;
 	u64 before;
 	u32 i;
 
-	(void)state;
 	fb_head_init(&h, dm);
-	settle(&h, &p, 300);
+	settle(&p, 300);
 	for (i = 0; i < 300; i++) {
-		ordinary(&h, &p, 0, &out);
+		ordinary(&p, 0);
 		before = p.now;
-		next_end(&p, &end);
+		next_end(&p);
 		fb_head_complete(&h, report(&p, false), &end, p.now, out.end_ns, p.now - before,
 				 false, &out);
 		assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
 	}
 }
 
-/* a missed turn, or one saved, is mechanical and counted; two saved are not possible */
-static void test_turns(void **state)
-{
-	struct platter p = { .r = { 61 }, .jitter_ns = 100000 };
-	struct fb_head_end out;
-	struct fb_head h;
-	s32 turns;
-	u32 i;
-
-	(void)state;
-	fb_head_init(&h, dm);
-	settle(&h, &p, 300);
-	for (i = 0; i < 1000; i++) {
-		turns = (s32)(i % 5) - 1;
-		ordinary(&h, &p, turns, &out);
-		assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
-		assert_int_equal(out.turns, turns);
-	}
-	ordinary(&h, &p, -2, &out);
-	assert_int_equal(out.verdict, FB_HEAD_EARLY);
-	assert_false(h.known);
-	ordinary(&h, &p, 0, &out);
-	assert_true(h.known);
-}
-
-/* one odd completion costs the head, not the phase */
-static void test_odd(void **state)
-{
-	struct platter p = { .r = { 71 }, .jitter_ns = 100000 };
-	struct fb_head_end out;
-	struct dm_place end;
-	struct fb_head h;
-	u32 i;
-
-	(void)state;
-	fb_head_init(&h, dm);
-	settle(&h, &p, 300);
-	for (i = 0; i < 20; i++) {
-		next_end(&p, &end);
-		end.angle += 0x40000000;
-		fb_head_complete(&h, report(&p, false), &end, p.now, 0, 0, false, &out);
-		assert_int_equal(out.verdict, FB_HEAD_ODD);
-		assert_false(h.known);
-		assert_true(fb_head_locked(&h, p.now));
-		settle(&h, &p, 60);
-		assert_true(h.known);
-	}
-	assert_int_equal(h.odd, 20);
-	assert_true(angle_error_ns(&h, &p, p.now) < 60000);
-}
-
 /* the platter jumps (a spin-down nobody told of): the lock is lost, then found anew */
-static void test_jump(void **state)
+TEST(test_jump)
 {
 	struct platter p = { .r = { 81 }, .jitter_ns = 100000 };
-	struct fb_head_end out;
-	struct fb_head h;
 	u32 i, odd = 0;
 
-	(void)state;
 	fb_head_init(&h, dm);
-	settle(&h, &p, 300);
+	settle(&p, 300);
 	p.phase += 0x60000000;
 	for (i = 0; i < 12; i++) {
-		ordinary(&h, &p, 0, &out);
+		ordinary(&p, 0);
 		odd += out.verdict == FB_HEAD_ODD;
 	}
 	assert_true(odd >= 3);
 	assert_false(fb_head_locked(&h, p.now));
-	settle(&h, &p, 60);
+	settle(&p, 60);
 	assert_true(fb_head_locked(&h, p.now));
 	assert_true(h.known);
-	assert_true(angle_error_ns(&h, &p, p.now) < 60000);
-	assert_true(angle_error_ns(&h, &p, p.now) > -20000);
+	assert_true(angle_error_ns(&p, p.now) < 60000);
+	assert_true(angle_error_ns(&p, p.now) > -20000);
 }
 
 /* reset: nothing is believed before the hold is over, then 16 completions lock */
-static void test_reset(void **state)
+TEST(test_reset)
 {
 	struct platter p = { .r = { 91 }, .jitter_ns = 100000 };
-	struct fb_head_end out;
 	struct dm_place at;
-	struct fb_head h;
 	u64 until;
 	u32 i;
 
-	(void)state;
 	fb_head_init(&h, dm);
-	settle(&h, &p, 300);
+	settle(&p, 300);
 	until = p.now + SECOND_NS;
 	fb_head_reset(&h, until);
 	p.phase += 0x12345678;
 	assert_false(fb_head_locked(&h, p.now));
 	assert_false(fb_head_now(&h, p.now, &at));
 	while (p.now + 200000000 < until) {
-		ordinary(&h, &p, 0, &out);
+		ordinary(&p, 0);
 		assert_int_equal(out.verdict, FB_HEAD_ODD);
 		assert_false(h.anchored);
 		assert_false(h.known);
 	}
 	p.now = until;
 	for (i = 0; i < FB_HEAD_LOCK; i++)
-		ordinary(&h, &p, 0, &out);
+		ordinary(&p, 0);
 	assert_true(fb_head_locked(&h, p.now));
 	assert_true(fb_head_now(&h, p.now, &at));
 	fb_head_lose(&h);
@@ -446,22 +322,19 @@ static void test_reset(void **state)
 }
 
 /* a phase that nothing confirmed for half a minute is not believed, and is then made anew */
-static void test_belief(void **state)
+TEST(test_belief)
 {
 	struct platter p = { .r = { 101 }, .jitter_ns = 100000 };
-	struct fb_head_end out;
-	struct fb_head h;
 
-	(void)state;
 	fb_head_init(&h, dm);
-	settle(&h, &p, 3000);
+	settle(&p, 3000);
 	assert_true(fb_head_locked(&h, p.now + 29 * SECOND_NS));
 	assert_false(fb_head_locked(&h, p.now + 31 * SECOND_NS));
 	p.now += 3600 * SECOND_NS;
-	ordinary(&h, &p, 0, &out);
+	ordinary(&p, 0);
 	assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
 	assert_false(fb_head_locked(&h, p.now));
-	settle(&h, &p, FB_HEAD_LOCK);
+	settle(&p, FB_HEAD_LOCK);
 	assert_true(fb_head_locked(&h, p.now));
 }
 
@@ -469,21 +342,18 @@ static void test_belief(void **state)
 static bool judged(s64 ppm, u32 every, u32 odd)
 {
 	struct platter p = { .r = { 131 }, .jitter_ns = 20000, .ppm = ppm };
-	struct fb_head_end out;
-	struct dm_place end;
-	struct fb_head h;
 	u32 i;
 
 	fb_head_init(&h, dm);
-	settle(&h, &p, 199);
+	settle(&p, 199);
 	assert_false(fb_head_misfit(&h));
 	for (i = 0; i < 2000; i++) {
 		if (odd && i % odd == 0) {
-			next_end(&p, &end);
+			next_end(&p);
 			p.now += rnd_below(&p.r, 6000000);
 			fb_head_complete(&h, report(&p, false), &end, p.now, 0, 0, false, &out);
 		}
-		ordinary(&h, &p, every && i % every == 0, &out);
+		ordinary(&p, every && i % every == 0);
 	}
 	return fb_head_misfit(&h);
 }
@@ -492,9 +362,8 @@ static bool judged(s64 ppm, u32 every, u32 odd)
  * A model is wrong when too much does not end as it says, and not before. Seen to fail: no
  * look at the turns, none at the period's bound.
  */
-static void test_misfit(void **state)
+TEST(test_misfit)
 {
-	(void)state;
 	assert_false(judged(0, 0, 0));
 	assert_false(judged(1500, 0, 0));
 	assert_false(judged(0, 10, 10));
@@ -523,7 +392,7 @@ struct seldom {
  * are 50 us of a report. Seen to fail: FB_HEAD_BASE_TURNS taken for the turns of a longer
  * window, windows that last until they are full, a belief of a minute.
  */
-static void test_seldom(void **state)
+TEST(test_seldom)
 {
 	static const struct seldom seldom[] = {
 		{ 200000000, 0, 0, 999000 },
@@ -536,24 +405,20 @@ static void test_seldom(void **state)
 	};
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(seldom); i++) {
 		const struct seldom *s = &seldom[i];
 		struct platter p = { .r = { 71 + i }, .jitter_ns = 20000, .warms = s->warms };
 		u32 n = 0, within = 0;
-		struct fb_head_end out;
-		struct dm_place end;
-		struct fb_head h;
 
 		fb_head_init(&h, dm);
 		while (p.now < 3600 * SECOND_NS) {
-			next_end(&p, &end);
+			next_end(&p);
 			p.now += s->every_ns / 2 + rnd_below(&p.r, s->every_ns);
 			if (s->pause_ns && rnd_below(&p.r, 100) == 0)
 				p.now += rnd_below(&p.r, s->pause_ns);
 			end.angle = true_angle(&p, p.now);
 			if (fb_head_locked(&h, p.now) && p.now > 400 * SECOND_NS) {
-				double off_ns = angle_error_ns(&h, &p, p.now);
+				double off_ns = angle_error_ns(&p, p.now);
 
 				n++;
 				within += off_ns > -35000 && off_ns < 35000;
@@ -570,14 +435,12 @@ static void test_seldom(void **state)
 }
 
 /* a year from the anchor, both ways, against 128-bit arithmetic; when() inverts angle() */
-static void test_long_times(void **state)
+TEST(test_long_times)
 {
 	const u64 year = 365 * 86400 * SECOND_NS;
 	struct rnd r = { 111 };
-	struct fb_head h;
 	u32 i;
 
-	(void)state;
 	fb_head_init(&h, dm);
 	h.anchored = true;
 	for (i = 0; i < 20000; i++) {
@@ -600,38 +463,14 @@ static void test_long_times(void **state)
 	}
 }
 
-static int setup(void **state)
+int setup(void **state)
 {
-	(void)state;
 	dm = support_model_text(small_disk);
 	return 0;
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
-	(void)state;
 	dm_free(dm);
 	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_jitter),
-		cmocka_unit_test(test_speed),
-		cmocka_unit_test(test_landed_inside),
-		cmocka_unit_test(test_unpredicted),
-		cmocka_unit_test(test_cache_hits),
-		cmocka_unit_test(test_on_the_heels),
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_odd),
-		cmocka_unit_test(test_jump),
-		cmocka_unit_test(test_reset),
-		cmocka_unit_test(test_belief),
-		cmocka_unit_test(test_misfit),
-		cmocka_unit_test(test_seldom),
-		cmocka_unit_test(test_long_times),
-	};
-
-	return cmocka_run_group_tests_name("head", tests, setup, teardown);
 }

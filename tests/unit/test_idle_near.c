@@ -4,14 +4,8 @@
  * core/idle_order.c says it compares, computed one by one from single accesses; on the
  * Atlas 10K, in blocks of 8 KiB, one of several heads and maps at random.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/idle_order.h"
-#include "support.h"
+#include "unit.h"
 
 #define GRANULE 16U
 #define DRAWS 300
@@ -35,14 +29,14 @@ struct best {
 	u64 ns;
 };
 
-static int setup(void **state)
+int setup(void **state)
 {
 	dm = support_model_file("models/atlas10k.fbmodel");
 	rnd.state = 3;
 	return fb_bitmap_init(&bm, fb_granule_first(GRANULE, dm_info(dm)->sectors), dm_tracks(dm));
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
 	fb_bitmap_destroy(&bm);
 	dm_free(dm);
@@ -219,17 +213,17 @@ static void compare(bool ahead, u64 max_ns)
 	assert_in_range(skipped, 0, max_ns ? DRAWS / 3 : 0);
 }
 
-static void test_ahead(void **state)
+TEST(test_ahead)
 {
 	compare(true, 0);
 }
 
-static void test_alone(void **state)
+TEST(test_alone)
 {
 	compare(false, 0);
 }
 
-static void test_alone_short(void **state)
+TEST(test_alone_short)
 {
 	compare(false, 8000000);
 }
@@ -241,7 +235,7 @@ static void test_alone_short(void **state)
  * not if the drive does not read ahead. Seen to fail: the rule ignored; 31 granules, and 33; asked
  * of drives that do not read ahead, too.
  */
-static void test_goes_on(void **state)
+TEST(test_goes_on)
 {
 	struct fb_plan_piece p;
 	u64 first, end;
@@ -273,7 +267,7 @@ static void test_goes_on(void **state)
  * fail: aims believed only without a head; @over ignored, or @skip; drives that do not read ahead
  * taken for others.
  */
-static void test_aimed(void **state)
+TEST(test_aimed)
 {
 	struct fb_idle_order_ask ask = { .dm = dm, .bm = &bm, .head = &head, .ahead = true,
 		.max_sectors = MOST, .aimed = true };
@@ -306,7 +300,7 @@ static void test_aimed(void **state)
 }
 
 /* holes of up to 64 KiB are read over */
-static void test_join(void **state)
+TEST(test_join)
 {
 	struct fb_plan_piece p;
 
@@ -326,7 +320,7 @@ static void test_join(void **state)
 }
 
 /* of a round's next eight regions the one whose segment the head has read first */
-static void test_staggered(void **state)
+TEST(test_staggered)
 {
 	u64 best, at, ns, best_ns;
 	struct fb_plan_piece p;
@@ -353,7 +347,7 @@ static void test_staggered(void **state)
 }
 
 /* Nothing is wanted near the head: the next above comes, and behind the last the first. */
-static void test_far(void **state)
+TEST(test_far)
 {
 	static const u32 near[] = { 9, 15, 17, 40, 100, 1000, 5000 };
 	u64 up, down, end;
@@ -380,7 +374,7 @@ static void test_far(void **state)
  * Beyond the tracks around, eight places where wanted runs begin are compared, the nearest ones: a
  * long run behind seven blocks is found, behind eight it is too far.
  */
-static void test_starts(void **state)
+TEST(test_starts)
 {
 	struct fb_plan_piece p;
 	u64 first, end, word;
@@ -401,21 +395,4 @@ static void test_starts(void **state)
 			assert_true(p.lbn / GRANULE < (word + small) * BITS_PER_LONG);
 		unwant(word * BITS_PER_LONG, 10000);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_ahead, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_alone_short, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_goes_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_aimed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_join, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_staggered, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_far, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_starts, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,8 @@
  * Orders of idle reads: each block once, to the map's very end, from wherever; staggered in
  * its exact order; no read that is predicted to take longer than allowed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/idle_order.h"
-#include "support.h"
+#include "unit.h"
 
 #define GRANULE 64U		/* the toy's last one is short */
 #define FRUITLESS 1000		/* questions in a row without an answer, at most */
@@ -135,7 +129,7 @@ static void all_of_it(const char *order, bool ahead, u32 size)
  * Seen to fail: the last block as long as the others; parts of the map passed over with
  * their first count.
  */
-static void test_all_of_it_once(void **state)
+TEST(test_all_of_it_once)
 {
 	static const u32 sizes[] = { 64, 128, 2048 };
 	u32 i, k;
@@ -151,7 +145,7 @@ static void test_all_of_it_once(void **state)
  *
  * Seen to fail: regions of the next round among them; a round not noticed to be over.
  */
-static void test_staggered_by_rounds(void **state)
+TEST(test_staggered_by_rounds)
 {
 	u32 round[64] = { 0 }, passed, i, k;
 	struct fb_plan_piece p;
@@ -182,7 +176,7 @@ static void test_staggered_by_rounds(void **state)
  *
  * Seen to fail: no second round.
  */
-static void test_random_maps(void **state)
+TEST(test_random_maps)
 {
 	struct rnd rnd = { 7 };
 	struct fb_plan_piece p;
@@ -214,7 +208,7 @@ static void test_random_maps(void **state)
 }
 
 /* 24 TB of which some blocks are left, the very last one among them */
-static void test_few_on_a_large_disk(void **state)
+TEST(test_few_on_a_large_disk)
 {
 	struct fb_plan_piece p;
 	struct bench b;
@@ -244,7 +238,7 @@ static void test_few_on_a_large_disk(void **state)
  *
  * Seen to fail: nothing shortened.
  */
-static void test_longest(void **state)
+TEST(test_longest)
 {
 	struct bench b;
 	u32 i;
@@ -265,7 +259,7 @@ static void test_longest(void **state)
  * By hand: the next segment is the first of the next region, then come the seconds; where
  * the head is not known.
  */
-static void test_staggered_is_exact(void **state)
+TEST(test_staggered_is_exact)
 {
 	struct fb_plan_piece p;
 	struct bench b;
@@ -321,7 +315,7 @@ static u64 unmapped(u64 cursor, struct fb_idle_order_ask ask, u64 done)
  * On from the cursor, or behind the foreground, or over its write; less what is left out; the next
  * that is wanted, from the beginning if none is. Seen to fail with @over ignored, and with @skip.
  */
-static void test_unmapped(void **state)
+TEST(test_unmapped)
 {
 	struct fb_idle_order_ask ask = { 0 };
 
@@ -339,19 +333,4 @@ static void test_unmapped(void **state)
 	ask.aim = 999 * GRANULE;
 	ask.skip = 3;
 	assert_int_equal(0, unmapped(70, ask, 0));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_of_it_once),
-		cmocka_unit_test(test_staggered_is_exact),
-		cmocka_unit_test(test_staggered_by_rounds),
-		cmocka_unit_test(test_random_maps),
-		cmocka_unit_test(test_few_on_a_large_disk),
-		cmocka_unit_test(test_longest),
-		cmocka_unit_test(test_unmapped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,6 @@
  *
  * Seen to fail: see above each test.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "engine_host.h"
 
 #define SPAN 8		/* sectors per granule */
@@ -19,7 +13,7 @@
 
 static struct host h;
 
-static int setup(void **state)
+int setup(void **state)
 {
 	host_init(&h);
 	fb_idle_policy_set_fixed(&h.wait, WAIT_NS, 0);
@@ -27,7 +21,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
 	dm_free(h.dm);
 	return 0;
@@ -67,7 +61,7 @@ static struct host_rq *send_idle(void)
  * Seen to fail: @ready and @reading not asked; @least_ns added, not the later of two; the policy
  * told that the drive is busy with itself though nothing is read.
  */
-static void due_once(void **state)
+TEST(due_once)
 {
 	u64 at = due_ns();
 
@@ -88,7 +82,7 @@ static void due_once(void **state)
 }
 
 /* Seen to fail: a withdrawn read that stays ready; its retry that is waited for. */
-static void arrival_withdraws(void **state)
+TEST(arrival_withdraws)
 {
 	struct fb_engine_send d;
 
@@ -107,7 +101,7 @@ static void arrival_withdraws(void **state)
 }
 
 /* Seen to fail: sent with a free read, or a request that is held back, at the drive or pending. */
-static void nothing_beside_it(void **state)
+TEST(nothing_beside_it)
 {
 	struct host_rq *rq = host_new(&h);
 
@@ -125,7 +119,7 @@ static void nothing_beside_it(void **state)
 }
 
 /* Seen to fail: without @retry_ns in what is due; no retry of a read that could not be sent. */
-static void retried(void **state)
+TEST(retried)
 {
 	u64 then;
 
@@ -146,7 +140,7 @@ static void retried(void **state)
 }
 
 /* Seen to fail: a failed read judged; one that the drive spun up for; @spins_up for good. */
-static void judged_if_good(void **state)
+TEST(judged_if_good)
 {
 	u32 i;
 
@@ -165,7 +159,7 @@ static void judged_if_good(void **state)
 }
 
 /* Seen to fail: a read given back that stays at the drive for the policy, or is judged. */
-static void taken_back(void **state)
+TEST(taken_back)
 {
 	struct host_rq *rq;
 
@@ -195,7 +189,7 @@ static void with_cache(bool auto_depth)
  * Seen to fail: a cached write counted as one that waits, or not as one that is held back; its end
  * told as one of the medium's.
  */
-static void cached_write(void **state)
+TEST(cached_write)
 {
 	u64 requests = h.wait.st.requests;
 
@@ -205,7 +199,7 @@ static void cached_write(void **state)
 	assert_int_equal(h.wait.st.requests, requests);
 }
 
-static void cached_write_held_back(void **state)
+TEST(cached_write_held_back)
 {
 	u64 requests = h.wait.st.requests;
 	struct fb_engine_send d;
@@ -225,7 +219,7 @@ static void cached_write_held_back(void **state)
 }
 
 /* Seen to fail: a request that is not followed taken for one of the medium's. */
-static void unfollowed(void **state)
+TEST(unfollowed)
 {
 	const struct fb_fg_req req = { .lbn = 100, .nsect = 8, .arrived_ns = h.now };
 
@@ -241,7 +235,7 @@ static void unfollowed(void **state)
 }
 
 /* Seen to fail: the end of a request without sectors told as one of the medium's. */
-static void no_sectors(void **state)
+TEST(no_sectors)
 {
 	struct fb_engine_send d;
 	struct host_rq *rq = host_arrive(&h, 5000000, 8, false);
@@ -257,7 +251,7 @@ static void no_sectors(void **state)
 /*
  * Seen to fail: the head of a moment that is over; a head though no map is used; one size for all.
  */
-static void asks_from_the_head(void **state)
+TEST(asks_from_the_head)
 {
 	struct dm_place at, then;
 	struct fb_idle_order_ask ask;
@@ -289,7 +283,7 @@ static void asks_from_the_head(void **state)
  * Seen to fail: quarantined blocks, and blocks in doubt, read with others; reads while there are
  * more doubts than are remembered.
  */
-static void off_bad_blocks(void **state)
+TEST(off_bad_blocks)
 {
 	static struct fb_quarantine b;
 	const struct fb_quarantine_read failed = {
@@ -320,24 +314,4 @@ static void off_bad_blocks(void **state)
 	b.doubts = FB_QUARANTINE_DOUBTS + 1;
 	assert_false(fb_idle_reader_find(&o, &b, &ask, &p, h.now));
 	fb_bitmap_destroy(&bm);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(due_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(arrival_withdraws, setup, teardown),
-		cmocka_unit_test_setup_teardown(nothing_beside_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(retried, setup, teardown),
-		cmocka_unit_test_setup_teardown(judged_if_good, setup, teardown),
-		cmocka_unit_test_setup_teardown(taken_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(cached_write, setup, teardown),
-		cmocka_unit_test_setup_teardown(cached_write_held_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(unfollowed, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_sectors, setup, teardown),
-		cmocka_unit_test_setup_teardown(asks_from_the_head, setup, teardown),
-		cmocka_unit_test_setup_teardown(off_bad_blocks, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

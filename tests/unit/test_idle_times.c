@@ -3,13 +3,8 @@
  * What idle reads cost, what they take, and what they leave out, by measured times. Expectations
  * come from core/idle/.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/idle/learnt.h"
+#include "unit.h"
 
 #define US 1000ULL
 #define MS 1000000ULL
@@ -21,11 +16,10 @@
  * and who comes to a free drive nothing. Seen to fail with "a->free_ns = now" left out of either
  * function, and without "max" in fb_idle_account_served().
  */
-static void test_account(void **state)
+TEST(test_account)
 {
 	struct fb_idle_account a = { 0 };
 
-	(void)state;
 	fb_idle_account_read(&a, 10 * MS, 2 * MS);
 	assert_int_equal(1 * MS, fb_idle_account_served(&a, 15 * MS, 9 * MS, 0));
 	/* without the read the one before would have ended at 14, and the drive have begun then */
@@ -39,11 +33,10 @@ static void test_account(void **state)
  * A drive that wrote first was busy anyway: of 20 ms only 1 was the read's. Seen to fail with
  * fb_idle_account_read() that leaves @without_ns alone.
  */
-static void test_account_late(void **state)
+TEST(test_account_late)
 {
 	struct fb_idle_account a = { 0 };
 
-	(void)state;
 	fb_idle_account_read(&a, 30 * MS, 1 * MS);
 	assert_int_equal(1 * MS, fb_idle_account_served(&a, 40 * MS, 12 * MS, 0));
 }
@@ -52,12 +45,11 @@ static void test_account_late(void **state)
  * The ratio is of what the mean rest would have cost, whatever the length of reads; it begins at
  * one and has bounds. Seen to fail without FB_IDLE_ACCOUNT_PRIOR_US, and with the clamp left out.
  */
-static void test_account_ratio(void **state)
+TEST(test_account_ratio)
 {
 	struct fb_idle_account a = { 0 };
 	u32 i;
 
-	(void)state;
 	assert_int_equal(FB_IDLE_ACCOUNT_ONE, fb_idle_account_ratio(&a));
 	for (i = 0; i < 10000; i++)
 		fb_idle_account_period(&a, 1 * MS, 2, 1 * MS);
@@ -72,11 +64,10 @@ static void test_account_ratio(void **state)
  * A stream's request that took 5 ms longer than usual has lost those, too, and so have those that
  * wait behind it. Seen to fail with @without_ns that knows nothing of it.
  */
-static void test_account_lost(void **state)
+TEST(test_account_lost)
 {
 	struct fb_idle_account a = { 0 };
 
-	(void)state;
 	fb_idle_account_read(&a, 10 * MS, 2 * MS);
 	assert_int_equal(6 * MS, fb_idle_account_took_ns(&a, 16 * MS, 9 * MS));
 	assert_int_equal(6 * MS, fb_idle_account_served(&a, 16 * MS, 9 * MS, 5 * MS));
@@ -90,12 +81,11 @@ static void test_account_lost(void **state)
  * Means count from eight reads on, the usual time from eight reads of a clean drive. The rest of
  * reads of 1 and 3 ms is E[x^2] / 2 E[x] = 1.25 ms. Seen to fail with "clean" not looked at.
  */
-static void test_times(void **state)
+TEST(test_times)
 {
 	struct fb_idle_times t = { 0 };
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 7; i++)
 		fb_idle_times_add(&t, 0, 1 * MS, true);
 	assert_int_equal(0, fb_idle_times_rest_ns(&t, 0));
@@ -128,11 +118,10 @@ static u32 place_reads(struct fb_idle_place *p, u32 n, u32 best, u64 other)
  * changes is followed. Seen to fail without FB_IDLE_PLACE_WORTH, and with FB_IDLE_PLACE_TRY_NEW so
  * high that nothing is tried.
  */
-static void test_place(void **state)
+TEST(test_place)
 {
 	struct fb_idle_place p = { 0 };
 
-	(void)state;
 	place_reads(&p, 2000, 1, 8 * MS);
 	assert_in_range(place_reads(&p, 1000, 1, 8 * MS), 990, 1000);
 	place_reads(&p, 400000, 0, 8 * MS);
@@ -141,18 +130,4 @@ static void test_place(void **state)
 	place_reads(&p, 2000, 3, 1100 * US);
 	assert_int_equal(0, fb_idle_place_choose(&p, FB_IDLE_PLACE_KINDS));
 	assert_in_range(place_reads(&p, 1000, 0, 1100 * US), 990, 1000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_account),
-		cmocka_unit_test(test_account_late),
-		cmocka_unit_test(test_account_lost),
-		cmocka_unit_test(test_account_ratio),
-		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_place),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,15 +6,10 @@
  * Planted bugs, each seen to fail: see beside the tests.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "core/block_value.h"
 #include "core/joint.h"
-#include "support.h"
+#include "unit.h"
 
 #define MOST 256
 #define NOW_NS 1000000000ULL
@@ -28,6 +23,22 @@ static struct fb_block_value worth;
 static struct fb_joint joint;
 static struct fb_joint_round r;
 static u32 slice = MOST;	/* requests that are ranked in one step */
+
+int setup(void **state)
+{
+	dm = support_model_file("models/atlas10k.fbmodel");
+	fb_conservatism_init(&margin, dm, FB_CONSERVATISM_TARGET_PPM);
+	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+	memset(&worth, 0, sizeof(worth));
+	memset(&r, 0, sizeof(r));
+	return 0;
+}
+
+int teardown(void **state)
+{
+	dm_free(dm);
+	return 0;
+}
 
 /* @near: close together */
 static void fill(struct rnd *rnd, u32 n, bool near)
@@ -148,14 +159,12 @@ static void check_candidates(u32 n, const struct dm_place *head,
  * with the candidate itself among what may come after it, with the same cylinder's sectors ruled
  * out by their angle, with angles ruled out from half a rank on.
  */
-static void test_rank(void **state)
+TEST(test_rank)
 {
 	struct fb_conservatism_odds high = margin.odds;
 	struct rnd rnd = { 7 };
 	u32 i;
 
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	for (i = 0; i < 64; i++)
 		high.chance[FB_CONSERVATISM_SEEK][i] = i < 20 ? 60000 >> i / 2 : 0;
 	for (i = 0; i < 12000; i++) {
@@ -182,13 +191,11 @@ static void test_rank(void **state)
  * candidates are the best of all that are there. Seen to fail without the next one in
  * fb_joint_has().
  */
-static void test_steps(void **state)
+TEST(test_steps)
 {
 	struct rnd rnd = { 11 };
 	u32 i, k, gone;
 
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	for (i = 0; i < 500; i++) {
 		struct dm_place head = support_place(&rnd, dm);
 		const struct fb_joint_at at = { .dm = dm, .pool = &pool, .head = &head };
@@ -223,42 +230,19 @@ static void test_steps(void **state)
 	}
 }
 
-/* a request without a place is no candidate; of another class neither */
-static void test_others(void **state)
-{
-	struct rnd rnd = { 8 };
-	struct dm_place head = support_place(&rnd, dm);
-	u32 i;
-
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	fill(&rnd, 6, false);
-	fb_policy_pool_place(&pool, &req[0], NULL);
-	fb_policy_pool_del(&pool, &req[1]);
-	req[1].class = FB_POLICY_IDLE;
-	fb_policy_pool_add(&pool, &req[1]);
-	rank(&head, NULL);
-	assert_int_equal(r.n, FB_JOINT_CANDIDATES);
-	for (i = 0; i < r.n; i++)
-		assert_true(r.candidate[i].req != &req[0] && r.candidate[i].req != &req[1]);
-}
-
 /*
  * Candidates that take 1 and 2 ms; a turn costs ten gaps, a gap brings 1000.
  * Seen to fail with "score < r->score" (of equals the first), with the price taken for
  * 65536ths, with a plan's time priced as expected.
  */
-static void test_offer(void **state)
+TEST(test_offer)
 {
 	double turn = 10 * 1000, ms = 1e6 / dm_period_ns(dm);
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE };
 	u32 i;
 
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	joint.price = 10 * 256;
 	worth.mean = 1000 * 256;
-	memset(&r, 0, sizeof(r));
 	r.n = 2;
 	for (i = 0; i < r.n; i++) {
 		r.candidate[i].latency_ns = (i + 1) * 1000000;
@@ -288,12 +272,8 @@ static void test_offer(void **state)
 }
 
 /* without any value of a gap the shortest time goes; seen to fail with a turn worth 1 at least */
-static void test_no_value(void **state)
+TEST(test_no_value)
 {
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	memset(&worth, 0, sizeof(worth));
-	memset(&r, 0, sizeof(r));
 	r.n = 2;
 	r.candidate[0].time_ns = 3000000;
 	r.candidate[1].time_ns = 2000000;
@@ -322,12 +302,10 @@ static u32 price_after(s64 over_ns, s32 missed_ppm, u32 idle, bool fixed)
  * A request every 8 ms: 75 us each are 15/16 of the target's 1 %, and the rest is kept back. Seen
  * to fail with the sign of "over" turned round, without @missed_ppm, with @order_ns counted twice.
  */
-static void test_price(void **state)
+TEST(test_price)
 {
 	u32 start;
 
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	start = joint.price;
 	assert_true(price_after(120000, 0, 0, false) > start * 3 / 2);
 	assert_true(price_after(40000, 0, 0, false) < start * 3 / 4);
@@ -347,13 +325,11 @@ static void test_price(void **state)
  * and again. A fixed price stays, and so it is with few requests. Seen to fail with windows of
  * 8 s, and with a price that rises by a sixteenth.
  */
-static void test_excess(void **state)
+TEST(test_excess)
 {
 	u64 now_ns = 0;
 	u32 i, start;
 
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	start = joint.price;
 	for (i = 0; i < 322; i++)
 		fb_joint_charge(&joint, 1000000, 0, 0, now_ns += WINDOW_NS / 1000);
@@ -377,13 +353,11 @@ static void test_excess(void **state)
  * Requests that end within a microsecond each, though the model says otherwise: no window ends
  * before an eighth of a second. Seen to fail, by a division by zero, without a shortest window.
  */
-static void test_excess_at_once(void **state)
+TEST(test_excess_at_once)
 {
 	u64 now_ns = 0;
 	u32 i, start;
 
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	start = joint.price;
 	for (i = 0; i < 500; i++)
 		assert_false(fb_joint_charge(&joint, 10000000, 0, 0, now_ns += 1000));
@@ -405,12 +379,10 @@ static void go_on(u64 *now_ns, u32 windows, s64 over_ns)
  * to fail with what is owed the same as long as the price is at a bound, at either bound, and
  * without a stop.
  */
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
 	u64 now_ns = 0;
 
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	go_on(&now_ns, 1000, 20000);
 	assert_in_range(joint.price, 256, 260);
 	go_on(&now_ns, 1000, 120000);
@@ -434,14 +406,12 @@ static void test_bounds(void **state)
  * While a scan goes on free reads cost ever more at the same price, here by 0.1 % a window: their
  * cost is what it may be all the same, on the mean. Seen to fail without what is owed: 85 us.
  */
-static void test_owed(void **state)
+TEST(test_owed)
 {
 	s64 over_ns = 80000 * 256, sum_ns = 0;
 	u64 now_ns = 0;
 	u32 i, start;
 
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	start = joint.price;
 	for (i = 0; i < 1000; i++, over_ns += over_ns / 1000) {
 		s64 each_ns = over_ns * start / joint.price / 256;
@@ -460,7 +430,7 @@ static void test_owed(void **state)
  * way of one without. Requests may take 528 us longer, then 80, and the reverse; first they take
  * 400 and 160. Seen to fail with what is owed kept.
  */
-static void test_change(void **state)
+TEST(test_change)
 {
 	static const struct {
 		u32 cost_ppm;
@@ -473,7 +443,6 @@ static void test_change(void **state)
 	u32 i, price, with_past;
 	u64 now_ns;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(change); i++) {
 		now_ns = 0;
 		fb_joint_init(&joint, dm, change[i].cost_ppm);
@@ -496,7 +465,7 @@ static void test_change(void **state)
  * A window says nothing if it has less than 64 choices, or a pause as long as itself. Seen to fail
  * with "or" in place of "and", with 63 and with 65.
  */
-static void test_windows(void **state)
+TEST(test_windows)
 {
 	static const struct {
 		u32 rounds;
@@ -511,7 +480,6 @@ static void test_windows(void **state)
 	};
 	u32 i, k;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(window); i++) {
 		fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 		for (k = 1; k < window[i].rounds; k++)
@@ -523,22 +491,17 @@ static void test_windows(void **state)
 }
 
 /* Seen to fail with the price of a turn as it is. */
-static void test_miss_price(void **state)
+TEST(test_miss_price)
 {
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	joint.price = 64 * 256;
 	assert_int_equal(fb_joint_miss_price(&joint), 96 * 256);
 }
 
 /* until it is known a latency is a third of a turn; seen to fail without the average's scale */
-static void test_first_latency(void **state)
+TEST(test_first_latency)
 {
 	u64 third_ns = dm_period_ns(dm) / 3;
 
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	memset(&r, 0, sizeof(r));
 	r.n = 1;
 	r.candidate[0].latency_ns = third_ns;
 	fb_joint_sent(&joint, &r);
@@ -549,12 +512,10 @@ static void test_first_latency(void **state)
  * On a drive that is idle at times a share of its time is five times that share of the mean
  * response time, in between less. Seen to fail with a weight that is not bounded, and without any.
  */
-static void test_idle(void **state)
+TEST(test_idle)
 {
 	u32 start, half = FB_POLICY_IDLE_ONE / 32;
 
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	start = joint.price;
 	assert_in_range(price_after(15000, 0, FB_POLICY_IDLE_ONE / 4, false), start - 30,
 			start + 30);
@@ -571,13 +532,11 @@ static void test_idle(void **state)
  * Seen to fail with the odds' time in it, without the bound by that time, and without the one that
  * must go.
  */
-static void test_least(void **state)
+TEST(test_least)
 {
 	struct rnd rnd = { 33 };
 	u32 i, won = 0, none = 0;
 
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	for (i = 0; i < 2000; i++) {
 		struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .value = rnd_below(&rnd, 20000) };
 		s64 odds_ns = (s64)rnd_below(&rnd, 1000000) - 500000;
@@ -617,13 +576,10 @@ static void test_least(void **state)
 }
 
 /* who insists goes, whatever is offered before and after; seen to fail with the score it had */
-static void test_insist(void **state)
+TEST(test_insist)
 {
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .value = 1 };
 
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	memset(&r, 0, sizeof(r));
 	r.n = 3;
 	fb_joint_offer(&joint, dm, 1, &r, 0, &plan);
 	assert_int_equal(r.best, 0);
@@ -639,13 +595,10 @@ static void test_insist(void **state)
 }
 
 /* the mean latency and age of what was chosen; seen to fail with those of candidate 0 */
-static void test_sent(void **state)
+TEST(test_sent)
 {
 	u32 i;
 
-	(void)state;
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	memset(&r, 0, sizeof(r));
 	r.n = 2;
 	r.best = 1;
 	r.candidate[0].latency_ns = 1000000;
@@ -656,35 +609,4 @@ static void test_sent(void **state)
 		fb_joint_sent(&joint, &r);
 	assert_in_range(joint.latency / 256, 1990000, 2010000);
 	assert_in_range(joint.age / 256, 49900000, 50100000);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rank),
-		cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_offer),
-		cmocka_unit_test(test_no_value),
-		cmocka_unit_test(test_least),
-		cmocka_unit_test(test_insist),
-		cmocka_unit_test(test_price),
-		cmocka_unit_test(test_excess),
-		cmocka_unit_test(test_excess_at_once),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_owed),
-		cmocka_unit_test(test_change),
-		cmocka_unit_test(test_windows),
-		cmocka_unit_test(test_first_latency),
-		cmocka_unit_test(test_miss_price),
-		cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_sent),
-	};
-	int failed;
-
-	dm = support_model_file("models/atlas10k.fbmodel");
-	fb_conservatism_init(&margin, dm, FB_CONSERVATISM_TARGET_PPM);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	dm_free(dm);
-	return failed;
 }

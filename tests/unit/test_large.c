@@ -12,15 +12,10 @@
  * enough (test_shared_search); the value asked for left out, and twice it (test_least); granules of
  * one hop left over for the next (test_several).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "core/search.h"
 #include "core/block_value.h"
-#include "support.h"
+#include "unit.h"
 #include "wrap.h"
 
 #define SECTORS 46875541504ULL
@@ -71,9 +66,9 @@ static void done_run(void *ctx, u64 first, u32 n, u32 group)
 	fb_bitmap_done(ctx, first, n, group);
 }
 
-static int setup(void **state)
+int setup(void **state)
 {
-	(void)state;
+	allocated = 0;
 	dm = support_model_file("models/nearline24.fbmodel");
 	model_bytes = allocated;
 	return fb_bitmap_init(&bm, GRANULES, dm_tracks(dm));
@@ -82,25 +77,22 @@ static int setup(void **state)
 /* LBNs stay on a surface for some tracks; the zones are no multiple of them */
 static int setup_runs(void **state)
 {
-	(void)state;
 	dm = support_model_with("models/nearline24.fbmodel", "surface_run 61");
 	return fb_bitmap_init(&bm, GRANULES, dm_tracks(dm));
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
-	(void)state;
 	fb_bitmap_destroy(&bm);
 	dm_free(dm);
 	return 0;
 }
 
 /* a bit per granule, four bytes per 64 tracks, and little else */
-static void test_memory(void **state)
+TEST(test_memory)
 {
 	size_t map = allocated - model_bytes, all;
 
-	(void)state;
 	assert_int_equal(dm_info(dm)->sectors, SECTORS);
 	assert_int_equal(dm_info(dm)->granule_sectors, GRANULE);
 	assert_int_equal(dm_tracks(dm), CYLINDERS * HEADS);
@@ -114,7 +106,7 @@ static void test_memory(void **state)
 }
 
 /* reads in random order that overlap, fail and are repeated, all over the disk */
-static void test_worst(void **state)
+TEST(test_worst)
 {
 	const fb_runs_fn moves[] = { want_run, unwant_run, take_run, done_run, untake_run };
 	const u32 before = allocations;
@@ -122,7 +114,6 @@ static void test_worst(void **state)
 	struct rnd r = { 1 };
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 400000; i++) {
 		u64 lbn = rnd_below(&r, SECTORS), n = 1 + rnd_below(&r, 50 * GRANULE);
 
@@ -210,7 +201,7 @@ static u32 search(struct fb_search *s, const struct fb_bitmap *map, const struct
 }
 
 /* of plans worth the same, either may find another first; a step looks at one track at most */
-static void test_shared_search(void **state)
+static void shared_search(void)
 {
 	struct fb_block_value worth;
 	struct fb_bitmap exact;
@@ -219,7 +210,6 @@ static void test_shared_search(void **state)
 	u32 i, found = 0;
 	u64 tracks = 0;
 
-	(void)state;
 	fill_part(&r);
 	fb_block_value_init(&worth, &bm);
 	exact = exact_map();
@@ -239,14 +229,14 @@ static void test_shared_search(void **state)
 }
 
 /* who asks for more than a value gets the same plan if it is worth more, and else none */
-static void test_least(void **state)
+TEST(test_least)
 {
 	u32 i, same = 0, none = 0, fewer = 0;
 	struct fb_block_value worth;
 	struct fb_search any, s;
 	struct rnd r = { 4 };
 
-	(void)state;
+	fill_part(&r);
 	fb_block_value_init(&worth, &bm);
 	for (i = 0; i < 300; i++) {
 		struct fb_gap gap = random_gap(&r);
@@ -291,7 +281,7 @@ static u64 arrival(const struct fb_plan *plan, const struct fb_gap *gap)
  * Several pieces in a gap, each searched with little effort: no plan makes the foreground
  * late. Granules of the hop before are none of the next one's.
  */
-static void test_several(void **state)
+static void several_pieces(void)
 {
 	struct fb_limits lim = {
 		.conservatism_ns = 300000, .separate = true, .granule_sectors = GRANULE,
@@ -301,7 +291,7 @@ static void test_several(void **state)
 	u32 i, steps, several = 0;
 	struct rnd r = { 3 };
 
-	(void)state;
+	fill_part(&r);
 	for (i = 0; i < 3000; i++) {
 		struct fb_gap gap = random_gap(&r);
 		struct fb_search s;
@@ -322,21 +312,22 @@ static void test_several(void **state)
 	assert_true(several > 30);
 }
 
-int main(void)
+TEST(test_shared_search)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_worst),
-		cmocka_unit_test(test_shared_search),
-		cmocka_unit_test(test_least),
-		cmocka_unit_test(test_several),
-	};
+	shared_search();
+}
 
-	const struct CMUnitTest runs[] = {
-		cmocka_unit_test(test_shared_search),
-		cmocka_unit_test(test_several),
-	};
+TEST_WITH(test_shared_search_in_runs, setup_runs, teardown)
+{
+	shared_search();
+}
 
-	return cmocka_run_group_tests_name("large", tests, setup, teardown) +
-	       cmocka_run_group_tests_name("runs", runs, setup_runs, teardown);
+TEST(test_several)
+{
+	several_pieces();
+}
+
+TEST_WITH(test_several_in_runs, setup_runs, teardown)
+{
+	several_pieces();
 }

@@ -2,13 +2,8 @@
 /*
  * When to read a block that fits into no gap (core/leftover.h).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
 #include "core/leftover.h"
-#include "support.h"
+#include "unit.h"
 
 #define SECOND_NS 1000000000ULL
 #define VAIN 32		/* searches */
@@ -55,7 +50,7 @@ static u32 vain(u64 wanted, u32 searches)
 }
 
 /* Seen to fail: a search that finds something counts as one that does not; one search fewer. */
-static void test_in_vain(void **state)
+TEST(test_in_vain)
 {
 	struct fb_leftover l = { 0 };
 	u64 now = 5 * SECOND_NS;
@@ -74,7 +69,7 @@ static void test_in_vain(void **state)
 }
 
 /* Seen to fail: no bound; one above it; no look at whether anything is wanted. */
-static void test_few(void **state)
+TEST(test_few)
 {
 	assert_int_equal(vain(0, 100), 0);
 	assert_int_equal(vain(1, 100), 100 - VAIN + 1);
@@ -87,7 +82,7 @@ static void test_few(void **state)
  *
  * Seen to fail: such a search counts as a whole one; it does not count at all.
  */
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	u64 cost_ns;
 
@@ -101,7 +96,7 @@ static void test_cut(void **state)
  * Seen to fail: one a second whatever it may cost; a share in per cent; the way back left out of
  * the cost.
  */
-static void test_share(void **state)
+TEST(test_share)
 {
 	static const u32 cost_ppm[] = { 1000, 10000, 60000, 500000 };
 	u64 searches = 100000, every_ns = SECOND_NS / 2000, spent_ns, may_ns;
@@ -116,7 +111,7 @@ static void test_share(void **state)
 }
 
 /* The cost is what a block puts the request behind the gap off by: here whole turns. */
-static void test_cost(void **state)
+TEST(test_cost)
 {
 	struct disk_model *dm = support_model_file(MODEL);
 	struct fb_leftover l = { 0 };
@@ -132,17 +127,4 @@ static void test_cost(void **state)
 	fb_leftover_read(&l, dm, &gap, U64_MAX, 8, SECOND_NS);
 	assert_int_equal(l.cost_ns, 2 * dm_period_ns(dm));
 	dm_free(dm);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_vain),
-		cmocka_unit_test(test_few),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_share),
-		cmocka_unit_test(test_cost),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,14 +6,8 @@
  * drift of the scores. Which lifts a plan uses: against plans made by hand, and those of
  * a search that may not use them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/lookahead.h"
-#include "support.h"
+#include "unit.h"
 
 #define GAP_NS 7500000ULL	/* from one foreground request to the next */
 #define SECOND 1000000000ULL
@@ -32,7 +26,7 @@
  * @verdict: of what is not mechanical; FB_HEAD_MECHANICAL: a turn late
  * @used: trials, by lift
  */
-struct drive {
+static struct drive {
 	struct rnd r;
 	struct fb_lookahead p;
 	u64 now;
@@ -42,88 +36,90 @@ struct drive {
 	u32 early;
 	enum fb_head_verdict verdict;
 	u32 used[2];
-};
+} d;
 
 static const u32 bit[] = { FB_LIFT_SOURCE, FB_LIFT_DEST };
 
-static struct drive new_drive(u64 seed, u32 usual)
+static void new_drive(u64 seed, u32 usual)
 {
-	struct drive d = { .r = { seed }, .now = 1000 * SECOND, .usual = usual };
-
+	d = (struct drive) { .r = { seed }, .now = 1000 * SECOND, .usual = usual };
 	fb_lookahead_init(&d.p);
-	return d;
 }
 
-static void command(struct drive *d, u8 at, u8 behind, bool ours)
+int setup(void **state)
+{
+	new_drive(1, 0);
+	return 0;
+}
+
+static void command(u8 at, u8 behind, bool ours)
 {
 	struct fb_lookahead_mark mark = { .at = at, .behind = behind, .ours = ours };
 	struct fb_head_end end = { .verdict = FB_HEAD_MECHANICAL };
-	u32 share = d->usual, i;
+	u32 share = d.usual, i;
 
 	for (i = 0; i < 2; i++) {
-		share += at & bit[i] ? d->at[i] : 0;
-		share += behind & bit[i] ? d->behind[i] : 0;
+		share += at & bit[i] ? d.at[i] : 0;
+		share += behind & bit[i] ? d.behind[i] : 0;
 	}
-	if (rnd_below(&d->r, 1000000) < share) {
-		end.verdict = d->verdict;
-		end.turns = d->verdict == FB_HEAD_MECHANICAL;
-	} else if ((at || behind) && rnd_below(&d->r, 1000000) < d->early) {
+	if (rnd_below(&d.r, 1000000) < share) {
+		end.verdict = d.verdict;
+		end.turns = d.verdict == FB_HEAD_MECHANICAL;
+	} else if ((at || behind) && rnd_below(&d.r, 1000000) < d.early) {
 		end.turns = -1;
 	}
-	fb_lookahead_seen(&d->p, d->now, &mark, &end);
+	fb_lookahead_seen(&d.p, d.now, &mark, &end);
 }
 
 /* a gap with a free read, and another without */
-static u32 gap(struct drive *d, u32 wanted)
+static u32 gap(u32 wanted)
 {
-	u32 lifts = fb_lookahead_allowed(&d->p, wanted, d->now);
+	u32 lifts = fb_lookahead_allowed(&d.p, wanted, d.now);
 
-	d->now += GAP_NS;
-	d->used[0] += !!(lifts & FB_LIFT_SOURCE);
-	d->used[1] += !!(lifts & FB_LIFT_DEST);
-	command(d, lifts & FB_LIFT_SOURCE, 0, true);
-	command(d, lifts & FB_LIFT_DEST, lifts & FB_LIFT_SOURCE, true);
-	command(d, 0, lifts & FB_LIFT_DEST, false);
+	d.now += GAP_NS;
+	d.used[0] += !!(lifts & FB_LIFT_SOURCE);
+	d.used[1] += !!(lifts & FB_LIFT_DEST);
+	command(lifts & FB_LIFT_SOURCE, 0, true);
+	command(lifts & FB_LIFT_DEST, lifts & FB_LIFT_SOURCE, true);
+	command(0, lifts & FB_LIFT_DEST, false);
 	return lifts;
 }
 
 /* until both lifts have a verdict; how many gaps with a trial each that took */
-static u32 decide(struct drive *d)
+static u32 decide(void)
 {
 	u32 gaps = 0;
 
-	while (d->p.lift[0].state == FB_LOOKAHEAD_TRIAL ||
-	       d->p.lift[1].state == FB_LOOKAHEAD_TRIAL) {
-		gap(d, BOTH);
+	while (d.p.lift[0].state == FB_LOOKAHEAD_TRIAL ||
+	       d.p.lift[1].state == FB_LOOKAHEAD_TRIAL) {
+		gap(BOTH);
 		assert_true(++gaps < 100000);
 	}
 	return gaps / (2 * FB_LOOKAHEAD_GAPS);
 }
 
-static void run(struct drive *d, u32 seconds)
+static void run(u32 seconds)
 {
-	u64 end = d->now + seconds * SECOND;
+	u64 end = d.now + seconds * SECOND;
 
-	while (d->now < end)
-		gap(d, BOTH);
+	while (d.now < end)
+		gap(BOTH);
 }
 
-static void assert_says(const struct drive *d, u32 lift, const char *says)
+static void assert_says(u32 lift, const char *says)
 {
 	char text[FB_LOOKAHEAD_TEXT];
 
-	assert_int_equal(fb_lookahead_describe(&d->p, lift, d->now, text, sizeof(text)),
+	assert_int_equal(fb_lookahead_describe(&d.p, lift, d.now, text, sizeof(text)),
 			 strlen(says));
 	assert_string_equal(text, says);
 }
 
 /* One gap in eight tries one lift, by turns. Seen to fail with both lifts in the same gap. */
-static void test_turns(void **state)
+TEST(test_turns)
 {
-	struct drive d = new_drive(1, 0);
 	u32 i, lifts, source = 0, dest = 0;
 
-	(void)state;
 	for (i = 0; i < 2 * FB_LOOKAHEAD_GAPS * 10; i++) {
 		lifts = fb_lookahead_allowed(&d.p, BOTH | FB_LIFT_SEVERAL, d.now);
 		assert_true(lifts & FB_LIFT_SEVERAL);
@@ -139,40 +135,38 @@ static void test_turns(void **state)
 }
 
 /* What the drive says about itself is believed. Seen to fail when old evidence is kept. */
-static void test_off(void **state)
+TEST(test_off)
 {
-	struct drive d = new_drive(1, 0);
 	u32 i;
 
-	(void)state;
 	d.behind[0] = 1000000;
 	d.behind[1] = 1000000;
 	fb_lookahead_off(&d.p, true);
 	for (i = 0; i < 1000; i++)
-		assert_int_equal(gap(&d, BOTH), BOTH);
-	assert_says(&d, FB_LIFT_SOURCE, "allowed (look-ahead off)");
+		assert_int_equal(gap(BOTH), BOTH);
+	assert_says(FB_LIFT_SOURCE, "allowed (look-ahead off)");
 	fb_lookahead_off(&d.p, false);
-	assert_says(&d, FB_LIFT_SOURCE, "trial 0/71");
-	decide(&d);
+	assert_says(FB_LIFT_SOURCE, "trial 0/71");
+	decide();
 	assert_int_equal(d.p.lift[0].state, FB_LOOKAHEAD_REFUSED);
 	assert_int_equal(d.p.lift[1].state, FB_LOOKAHEAD_REFUSED);
 	fb_lookahead_off(&d.p, true);
-	assert_int_equal(gap(&d, BOTH), BOTH);
+	assert_int_equal(gap(BOTH), BOTH);
 	fb_lookahead_off(&d.p, false);
 	assert_int_equal(d.p.lift[0].state, FB_LOOKAHEAD_TRIAL);
 	assert_int_equal(d.p.lift[0].pause_ns, FB_PAUSE_NS);
 }
 
 /* how many of RUNS drives have a lift refused; trials until both have a verdict, mean */
-static u32 refused(const struct drive *like, u32 *trials)
+static u32 refused(u32 *trials)
 {
+	const struct drive like = d;
 	u32 seed, count = 0, sum = 0;
 
 	for (seed = 1; seed <= RUNS; seed++) {
-		struct drive d = *like;
-
+		d = like;
 		d.r.state = seed;
-		sum += decide(&d);
+		sum += decide();
 		count += d.p.lift[0].refusals || d.p.lift[1].refusals;
 	}
 	*trials = sum / RUNS;
@@ -185,7 +179,7 @@ static u32 refused(const struct drive *like, u32 *trials)
  * 2 of 500 drives. Seen to fail with a test against a share of 2 % instead of an excess, and
  * when turns gained count as bad.
  */
-static void test_not_triggered(void **state)
+TEST(test_not_triggered)
 {
 	static const struct {
 		u32 usual;
@@ -200,12 +194,10 @@ static void test_not_triggered(void **state)
 	};
 	u32 i, trials;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct drive d = new_drive(1, rows[i].usual);
-
+		new_drive(1, rows[i].usual);
 		d.early = 200000;
-		assert_true(refused(&d, &trials) <= 2);
+		assert_true(refused(&trials) <= 2);
 		assert_in_range(trials, rows[i].least, rows[i].most);
 	}
 }
@@ -214,39 +206,36 @@ static void test_not_triggered(void **state)
  * Triggered: refused within tens, whichever command is hit and by whatever. Seen to fail
  * when only late ones count; never to end when the command behind is not looked at.
  */
-static void test_triggered(void **state)
+TEST(test_triggered)
 {
 	u32 i, trials;
 
-	(void)state;
 	for (i = 0; i < 8; i++) {
-		struct drive d = new_drive(1, 10000);
 		u32 *share = i & 1 ? d.at : d.behind;
 		u32 most = i & 4 ? 30 : 90;
 
+		new_drive(1, 10000);
 		share[0] = i & 4 ? 600000 : 200000;
 		share[1] = share[0];
 		d.verdict = i & 2 ? FB_HEAD_EARLY : FB_HEAD_MECHANICAL;
-		assert_true(refused(&d, &trials) >= RUNS - 1);
+		assert_true(refused(&trials) >= RUNS - 1);
 		assert_in_range(trials, 4, most);
 	}
 }
 
 /* One lift does not answer for the other. Seen to fail with tests shared. */
-static void test_apart(void **state)
+TEST(test_apart)
 {
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
-		struct drive d = new_drive(5, 10000);
-
+		new_drive(5, 10000);
 		d.behind[i] = 500000;
-		decide(&d);
+		decide();
 		assert_int_equal(d.p.lift[i].state, FB_LOOKAHEAD_REFUSED);
 		assert_int_equal(d.p.lift[!i].state, FB_LOOKAHEAD_ALLOWED);
-		run(&d, 30);
-		assert_int_equal(gap(&d, BOTH), bit[!i]);
+		run(30);
+		assert_int_equal(gap(BOTH), bit[!i]);
 	}
 }
 
@@ -255,17 +244,16 @@ static void test_apart(void **state)
  * for some dozen turns in all; in a day no more than some hundred. Seen to fail with a pause
  * that does not grow, and with one that has no bound.
  */
-static void test_pauses(void **state)
+TEST(test_pauses)
 {
-	struct drive d = new_drive(3, 10000);
 	u64 pause = FB_PAUSE_NS, at;
 	u32 i;
 
-	(void)state;
+	new_drive(3, 10000);
 	d.behind[0] = 700000;
 	for (i = 0; i < 9; i++) {
 		while (d.p.lift[0].refusals == i)
-			gap(&d, FB_LIFT_SOURCE);
+			gap(FB_LIFT_SOURCE);
 		assert_int_equal(d.p.lift[0].until_ns, d.now + pause);
 		at = d.now;
 		d.now += pause - GAP_NS;
@@ -286,31 +274,30 @@ static void test_pauses(void **state)
  * when the sum is not kept from falling below 0, when blame stays, and when pauses do;
  * never to end when an allowed lift is not watched.
  */
-static void test_changes(void **state)
+TEST(test_changes)
 {
-	struct drive d = new_drive(9, 10000);
 	u32 used;
 
-	(void)state;
-	run(&d, 3600);
+	new_drive(9, 10000);
+	run(3600);
 	assert_int_equal(d.p.lift[0].state, FB_LOOKAHEAD_ALLOWED);
 	used = d.used[0];
 	assert_true(used > 450000);
 	d.behind[0] = 500000;
 	while (d.p.lift[0].state == FB_LOOKAHEAD_ALLOWED)
-		gap(&d, BOTH);
+		gap(BOTH);
 	assert_in_range(d.used[0] - used, 11, 80);
 	assert_int_equal(d.p.lift[0].state, FB_LOOKAHEAD_REFUSED);
 	assert_int_equal(d.p.lift[1].state, FB_LOOKAHEAD_ALLOWED);
-	run(&d, 500);
+	run(500);
 	assert_int_equal(d.p.lift[0].refusals, 4);
 	assert_true(d.p.lift[0].pause_ns > 4 * FB_PAUSE_NS);
 	d.behind[0] = 0;
-	run(&d, 3600);
+	run(3600);
 	assert_int_equal(d.p.lift[0].state, FB_LOOKAHEAD_ALLOWED);
 	d.behind[0] = 500000;
 	while (d.p.lift[0].state == FB_LOOKAHEAD_ALLOWED)
-		gap(&d, BOTH);
+		gap(BOTH);
 	assert_int_equal(d.p.lift[0].until_ns, d.now + FB_PAUSE_NS);
 }
 
@@ -318,22 +305,20 @@ static void test_changes(void **state)
  * Ordinary commands of ours are late more often than plain ones when the conservatism is
  * small. That is not the lift's. Seen to fail with one base for both.
  */
-static void test_like_with_like(void **state)
+TEST(test_like_with_like)
 {
 	u32 seed, i, count = 0;
 
-	(void)state;
 	for (seed = 1; seed <= 200; seed++) {
-		struct drive d = new_drive(seed, 0);
-
+		new_drive(seed, 0);
 		for (i = 0; i < 100000 && d.p.lift[0].state == FB_LOOKAHEAD_TRIAL; i++) {
 			u32 lifts = fb_lookahead_allowed(&d.p, FB_LIFT_SOURCE, d.now);
 
 			d.usual = 200000;
-			command(&d, lifts, 0, true);
-			command(&d, 0, lifts, true);
+			command(lifts, 0, true);
+			command(0, lifts, true);
 			d.usual = 5000;
-			command(&d, 0, 0, false);
+			command(0, 0, false);
 		}
 		count += d.p.lift[0].state == FB_LOOKAHEAD_REFUSED;
 	}
@@ -341,32 +326,30 @@ static void test_like_with_like(void **state)
 }
 
 /* What people read. Seen to fail when one of a lift's two tests is enough. */
-static void test_describe(void **state)
+TEST(test_describe)
 {
-	struct drive d = new_drive(1, 0);
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 200; i++)
-		command(&d, FB_LIFT_DEST, 0, true);
-	assert_says(&d, FB_LIFT_DEST, "trial 0/71");
+		command(FB_LIFT_DEST, 0, true);
+	assert_says(FB_LIFT_DEST, "trial 0/71");
 	for (i = 0; i < 20; i++)
-		command(&d, FB_LIFT_DEST, FB_LIFT_DEST, true);
-	assert_says(&d, FB_LIFT_SOURCE, "trial 0/71");
-	assert_says(&d, FB_LIFT_DEST, "trial 20/71");
+		command(FB_LIFT_DEST, FB_LIFT_DEST, true);
+	assert_says(FB_LIFT_SOURCE, "trial 0/71");
+	assert_says(FB_LIFT_DEST, "trial 20/71");
 	for (; i < 71; i++)
-		command(&d, FB_LIFT_DEST, FB_LIFT_DEST, true);
-	assert_says(&d, FB_LIFT_DEST, "allowed (not triggered in 71 trials)");
+		command(FB_LIFT_DEST, FB_LIFT_DEST, true);
+	assert_says(FB_LIFT_DEST, "allowed (not triggered in 71 trials)");
 	d.at[0] = 1000000;
 	while (d.p.lift[0].state == FB_LOOKAHEAD_TRIAL)
-		command(&d, FB_LIFT_SOURCE, FB_LIFT_SOURCE, true);
+		command(FB_LIFT_SOURCE, FB_LIFT_SOURCE, true);
 	d.now += SECOND / 2;
-	assert_says(&d, FB_LIFT_SOURCE, "refused (6 of 6 late), next trial in 60 s");
+	assert_says(FB_LIFT_SOURCE, "refused (6 of 6 late), next trial in 60 s");
 	d.now += SECOND;
-	assert_says(&d, FB_LIFT_SOURCE, "refused (6 of 6 late), next trial in 59 s");
+	assert_says(FB_LIFT_SOURCE, "refused (6 of 6 late), next trial in 59 s");
 	d.p.lift[0].bad = U32_MAX;
 	d.p.lift[0].n = U32_MAX;
-	assert_says(&d, FB_LIFT_SOURCE,
+	assert_says(FB_LIFT_SOURCE,
 		    "refused (4294967295 of 4294967295 late), next trial in 59 s");
 }
 
@@ -441,7 +424,7 @@ static void assert_lifts(const struct disk_model *dm, const struct fb_gap *gap,
  * when a piece is taken to be where it begins, when a prepend counts as a piece, and when
  * the foreground is told to use the source.
  */
-static void test_lifts(void **state)
+TEST(test_lifts)
 {
 	static const struct row stays = {
 		FB_PLAN_SEPARATE, { { TRACK(10), 8 } }, { FB_LIFT_SOURCE, FB_LIFT_DEST },
@@ -450,7 +433,6 @@ static void test_lifts(void **state)
 	struct fb_gap gap = { .dst_lbn = TRACK(20) + 40, .dst_nsect = 8 };
 	u32 i;
 
-	(void)state;
 	assert_int_equal(dm_place_of(dm, TRACK(10) + 50, &gap.src), 0);
 	assert_int_equal(dm_place_of(dm, gap.dst_lbn, &gap.dst), 0);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
@@ -471,7 +453,7 @@ static void want_run(void *ctx, u64 first, u32 n, u32 group)
  * A plan of a search uses no lift that it was not allowed; where one is, it is often used. Seen
  * to fail when a prepend counts as a piece.
  */
-static void test_searched(void **state)
+TEST(test_searched)
 {
 	struct disk_model *dm = support_model_text(plain_disk);
 	struct fb_limits lim = {
@@ -485,7 +467,6 @@ static void test_searched(void **state)
 	struct rnd r = { 4 };
 	struct fb_bitmap bm;
 
-	(void)state;
 	assert_int_equal(fb_bitmap_init(&bm, 3750, dm_tracks(dm)), 0);
 	fb_for_each_run(dm, 8, 0, 30000, want_run, &bm);
 	for (i = 0; i < 4000; i++) {
@@ -529,7 +510,7 @@ static void marks(struct fb_lookahead *p, u32 n, bool late, u64 now)
  * Where nine of ten commands are late anyhow, half is taken for usual: then a late one is 0.45
  * worse, and 4 + 48 * 0.5 is more than 62 of them.
  */
-static void test_usual(void **state)
+TEST(test_usual)
 {
 	const struct fb_lookahead_mark plain = { .ours = true };
 	struct fb_head_end end = { .verdict = FB_HEAD_MECHANICAL };
@@ -548,7 +529,7 @@ static void test_usual(void **state)
 }
 
 /* a lift that is refused hears of no command until its pause is over */
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	struct fb_lookahead_lift before;
 	struct fb_lookahead p;
@@ -560,25 +541,4 @@ static void test_refused(void **state)
 	marks(&p, 1000, true, 2 * SECOND);
 	assert_memory_equal(&before, &p.lift[0], sizeof(before));
 	assert_int_equal(p.lift[0].refusals, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_off),
-		cmocka_unit_test(test_not_triggered),
-		cmocka_unit_test(test_triggered),
-		cmocka_unit_test(test_apart),
-		cmocka_unit_test(test_pauses),
-		cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_like_with_like),
-		cmocka_unit_test(test_describe),
-		cmocka_unit_test(test_lifts),
-		cmocka_unit_test(test_searched),
-		cmocka_unit_test(test_usual),
-		cmocka_unit_test(test_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,14 +20,9 @@
  * (tracks). Where LBNs stay on a surface: all runs inwards, a last band as wide as the others
  * (places, tracks, windows); dm_run.back by the physical head (tracks).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <malloc.h>
 
-#include "support.h"
+#include "unit.h"
 
 #define DISKS 300
 #define MOST_ZONES 4
@@ -391,18 +386,6 @@ static void check_places(struct disk *d)
 	assert_int_equal(dm_place_of(d->dm, U64_MAX, &p), -ERANGE);
 }
 
-static void test_places(void **state)
-{
-	u32 i;
-
-	(void)state;
-	for (i = 0; i < DISKS; i++) {
-		random_disk(&disk);
-		check_places(&disk);
-		dm_free(disk.dm);
-	}
-}
-
 /* The tracks of the run to which @t belongs, by their numbers, and those next to them. */
 static void check_run(const struct disk *d, const struct dm_track *t, u32 index)
 {
@@ -485,23 +468,18 @@ static void check_longest(const struct disk *d)
 		assert_int_equal(dm_info(d->dm)->spt_least, least);
 }
 
-static void test_tracks(void **state)
+static void check_tracks(struct disk *d)
 {
 	struct dm_track t;
-	u32 i, k, index;
+	u32 k, index;
 
-	(void)state;
-	for (i = 0; i < DISKS; i++) {
-		random_disk(&disk);
-		for (k = 0, index = 0; k < disk.n; k += disk.spots[k].spt)
-			check_track(&disk, &disk.spots[k], index++);
-		assert_int_equal(dm_tracks(disk.dm), index);
-		check_longest(&disk);
-		assert_int_equal(dm_track_by_index(disk.dm, index, &t), -ERANGE);
-		assert_int_equal(dm_track_at(disk.dm, disk.spec.info.cylinders, 0, &t), -ERANGE);
-		assert_int_equal(dm_track_at(disk.dm, 0, disk.spec.info.heads, &t), -ERANGE);
-		dm_free(disk.dm);
-	}
+	for (k = 0, index = 0; k < d->n; k += d->spots[k].spt)
+		check_track(d, &d->spots[k], index++);
+	assert_int_equal(dm_tracks(d->dm), index);
+	check_longest(d);
+	assert_int_equal(dm_track_by_index(d->dm, index, &t), -ERANGE);
+	assert_int_equal(dm_track_at(d->dm, d->spec.info.cylinders, 0, &t), -ERANGE);
+	assert_int_equal(dm_track_at(d->dm, 0, d->spec.info.heads, &t), -ERANGE);
 }
 
 /* ---- windows ---- */
@@ -576,36 +554,31 @@ static void check_window(struct disk *d, const struct spot *track, u32 angle, u6
 		assert_true(find_run(run, runs, &piece[0]) < find_run(run, runs, &piece[1]));
 }
 
-static void test_windows(void **state)
+static void check_windows(struct disk *d)
 {
-	u32 i, k, w;
+	u32 k, w;
 
-	(void)state;
-	for (i = 0; i < DISKS; i++) {
-		random_disk(&disk);
-		for (k = 0; k < disk.n; k += disk.spots[k].spt) {
-			const struct spot *track = &disk.spots[k];
+	for (k = 0; k < d->n; k += d->spots[k].spt) {
+		const struct spot *track = &d->spots[k];
 
-			for (w = 0; w < 12; w++) {
-				/* on a sector's edge, next to one, anywhere */
-				u32 s = below(track->spt), e = below(track->spt);
-				u32 angle = spot_angle(&track[s], below(2)) + below(3) - 1;
-				u64 span = spot_angle(&track[e], below(2)) - angle +
-					   below(3) - 1ULL;
+		for (w = 0; w < 12; w++) {
+			/* on a sector's edge, next to one, anywhere */
+			u32 s = below(track->spt), e = below(track->spt);
+			u32 angle = spot_angle(&track[s], below(2)) + below(3) - 1;
+			u64 span = spot_angle(&track[e], below(2)) - angle +
+				   below(3) - 1ULL;
 
-				if (!below(4))
-					angle = rnd_next(&rnd);
-				if (!below(4))
-					span = rnd_next(&rnd) >> (28 + below(20));
-				if (!below(6))
-					span += 1ULL << 32;
-				check_window(&disk, track, angle, span);
-			}
-			check_window(&disk, track, spot_angle(track, false), 1ULL << 32);
-			check_window(&disk, track, below(U32_MAX), U64_MAX);
-			check_window(&disk, track, below(U32_MAX), 0);
+			if (!below(4))
+				angle = rnd_next(&rnd);
+			if (!below(4))
+				span = rnd_next(&rnd) >> (28 + below(20));
+			if (!below(6))
+				span += 1ULL << 32;
+			check_window(d, track, angle, span);
 		}
-		dm_free(disk.dm);
+		check_window(d, track, spot_angle(track, false), 1ULL << 32);
+		check_window(d, track, below(U32_MAX), U64_MAX);
+		check_window(d, track, below(U32_MAX), 0);
 	}
 }
 
@@ -661,83 +634,39 @@ static void check_seeks(struct disk *d)
 	}
 }
 
-static void test_seeks(void **state)
+static void check_positions(struct disk *d)
 {
-	u32 i;
+	u32 k;
 
-	(void)state;
-	for (i = 0; i < DISKS; i++) {
-		random_disk(&disk);
-		check_seeks(&disk);
-		dm_free(disk.dm);
+	for (k = 0; k < 100; k++) {
+		struct dm_place a = support_place(&rnd, d->dm);
+		struct dm_place b = support_place(&rnd, d->dm);
+		bool write = below(2);
+		u64 seek, latency;
+		u32 land;
+
+		dm_position(d->dm, &a, &b, write, &seek, &latency);
+		assert_int_equal(seek, dm_seek_ns(d->dm, &a, &b, write));
+		land = a.angle + ns_angle(d, seek);
+		/* one unit of angle is far below a ns, but may be a turn's end */
+		if (b.angle - land > 16 && b.angle - land < U32_MAX - 16)
+			assert_near(latency, angle_ns(d, b.angle - land), 1);
+		else
+			assert_true(latency <= 1 || latency + 1 >= dm_period_ns(d->dm));
 	}
 }
 
-/* A long stroke, points dense at first: every bucket of the seek table. */
-static void test_long_seeks(void **state)
+static void check_angles(struct disk *d)
 {
-	const struct spot *track;
+	u32 k;
 
-	(void)state;
-	random_disk(&disk);
-	track = disk.spots;
-	dm_free(disk.dm);
-	disk.spec.zones = 1;
-	disk.spec.slips = 0;
-	disk.spec.remaps = 0;
-	disk.spec.info.cylinders = 200000;
-	disk.zone[0] = (struct dm_spec_zone){ .last_cyl = 199999, .spt = track->spt };
-	disk.spec.info.sectors = 200000ULL * disk.spec.info.heads * track->spt;
-	disk.spec.seeks = random_profile(disk.seek, 199999);
-	disk.spec.write_seeks = 0;
-	assert_int_equal(dm_build(&disk.spec, &disk.dm, &(struct dm_fault){ 0 }), 0);
-	check_seeks(&disk);
-	dm_free(disk.dm);
-}
+	assert_near(dm_period_ns(d->dm), d->spec.info.period_ps / 1000.0, 1);
+	for (k = 0; k < 1000; k++) {
+		u32 angle = rnd_next(&rnd) >> (32 + below(32));
+		u64 ns = rnd_below(&rnd, 3600000000000ULL) >> below(40);
 
-static void test_positions(void **state)
-{
-	u32 i, k;
-
-	(void)state;
-	for (i = 0; i < DISKS; i++) {
-		random_disk(&disk);
-		for (k = 0; k < 100; k++) {
-			struct dm_place a = support_place(&rnd, disk.dm);
-			struct dm_place b = support_place(&rnd, disk.dm);
-			bool write = below(2);
-			u64 seek, latency;
-			u32 land;
-
-			dm_position(disk.dm, &a, &b, write, &seek, &latency);
-			assert_int_equal(seek, dm_seek_ns(disk.dm, &a, &b, write));
-			land = a.angle + ns_angle(&disk, seek);
-			/* one unit of angle is far below a ns, but may be a turn's end */
-			if (b.angle - land > 16 && b.angle - land < U32_MAX - 16)
-				assert_near(latency, angle_ns(&disk, b.angle - land), 1);
-			else
-				assert_true(latency <= 1 || latency + 1 >= dm_period_ns(disk.dm));
-		}
-		dm_free(disk.dm);
-	}
-}
-
-static void test_angles(void **state)
-{
-	u32 i, k;
-
-	(void)state;
-	for (i = 0; i < DISKS; i++) {
-		random_disk(&disk);
-		assert_near(dm_period_ns(disk.dm), disk.spec.info.period_ps / 1000.0, 1);
-		for (k = 0; k < 1000; k++) {
-			u32 angle = rnd_next(&rnd) >> (32 + below(32));
-			u64 ns = rnd_below(&rnd, 3600000000000ULL) >> below(40);
-
-			assert_near(dm_angle_to_ns(disk.dm, angle), angle_ns(&disk, angle), 1);
-			assert_angles_near(dm_ns_to_angle(disk.dm, ns), ns_angle(&disk, ns), 1);
-		}
-		dm_free(disk.dm);
+		assert_near(dm_angle_to_ns(d->dm, angle), angle_ns(d, angle), 1);
+		assert_angles_near(dm_ns_to_angle(d->dm, ns), ns_angle(d, ns), 1);
 	}
 }
 
@@ -860,23 +789,56 @@ static void check_access(struct disk *d)
 		assert_angles_near(a.end.angle, w.at.angle, 1);
 }
 
-static void test_accesses(void **state)
+static void check_accesses(struct disk *d)
 {
 	struct dm_place p = { 0, 0, 0 };
 	struct dm_access a;
-	u32 i, k;
+	u32 k;
 
-	(void)state;
+	for (k = 0; d->spec.info.sectors && k < 300; k++)
+		check_access(d);
+	assert_int_equal(dm_access(d->dm, &p, 0, 0, false, &a), -ERANGE);
+	k = d->spec.info.sectors;
+	assert_int_equal(dm_access(d->dm, &p, k, 1, false, &a), -ERANGE);
+	assert_int_equal(dm_access(d->dm, &p, 1, k, false, &a), -ERANGE);
+}
+
+TEST(test_random_disks)
+{
+	u32 i;
+
 	for (i = 0; i < DISKS; i++) {
 		random_disk(&disk);
-		for (k = 0; disk.spec.info.sectors && k < 300; k++)
-			check_access(&disk);
-		assert_int_equal(dm_access(disk.dm, &p, 0, 0, false, &a), -ERANGE);
-		k = disk.spec.info.sectors;
-		assert_int_equal(dm_access(disk.dm, &p, k, 1, false, &a), -ERANGE);
-		assert_int_equal(dm_access(disk.dm, &p, 1, k, false, &a), -ERANGE);
+		check_places(&disk);
+		check_tracks(&disk);
+		check_windows(&disk);
+		check_seeks(&disk);
+		check_positions(&disk);
+		check_angles(&disk);
+		check_accesses(&disk);
 		dm_free(disk.dm);
 	}
+}
+
+/* A long stroke, points dense at first: every bucket of the seek table. */
+TEST(test_long_seeks)
+{
+	const struct spot *track;
+
+	random_disk(&disk);
+	track = disk.spots;
+	dm_free(disk.dm);
+	disk.spec.zones = 1;
+	disk.spec.slips = 0;
+	disk.spec.remaps = 0;
+	disk.spec.info.cylinders = 200000;
+	disk.zone[0] = (struct dm_spec_zone){ .last_cyl = 199999, .spt = track->spt };
+	disk.spec.info.sectors = 200000ULL * disk.spec.info.heads * track->spt;
+	disk.spec.seeks = random_profile(disk.seek, 199999);
+	disk.spec.write_seeks = 0;
+	assert_int_equal(dm_build(&disk.spec, &disk.dm, &(struct dm_fault){ 0 }), 0);
+	check_seeks(&disk);
+	dm_free(disk.dm);
 }
 
 /* ---- size ---- */
@@ -885,7 +847,7 @@ static void test_accesses(void **state)
  * 24 TB, 40 zones, 100 000 slips: a few MiB, and every LBN asked leads to a
  * track that leads back to its place.
  */
-static void test_24_tb(void **state)
+TEST(test_24_tb)
 {
 	static struct dm_spec_zone zone[40];
 	struct dm_spec_slip *slip = calloc(100000, sizeof(*slip));
@@ -897,7 +859,6 @@ static void test_24_tb(void **state)
 	size_t before;
 	u32 i;
 
-	(void)state;
 	spec.info = (struct dm_info){ .cylinders = 480000, .heads = 20, .period_ps = 8333333333,
 				      .physical_sectors = 8, .granule_sectors = 128 };
 	for (i = 0; i < 40; i++) {
@@ -931,26 +892,8 @@ static void test_24_tb(void **state)
 	free(slip);
 }
 
-static int seed(void **state)
+int setup(void **state)
 {
-	(void)state;
 	rnd.state = 1;
 	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_places, seed),
-		cmocka_unit_test_setup(test_tracks, seed),
-		cmocka_unit_test_setup(test_windows, seed),
-		cmocka_unit_test_setup(test_seeks, seed),
-		cmocka_unit_test_setup(test_long_seeks, seed),
-		cmocka_unit_test_setup(test_positions, seed),
-		cmocka_unit_test_setup(test_angles, seed),
-		cmocka_unit_test_setup(test_accesses, seed),
-		cmocka_unit_test_setup(test_24_tb, seed),
-	};
-
-	return cmocka_run_group_tests_name("model", tests, NULL, NULL);
 }

@@ -8,14 +8,8 @@
  * compared with the zones' (test_shares, and the sanitizer); the length not compared (test_length);
  * strings not checked for their end (test_texts).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/model_table.h"
-#include "support.h"
+#include "unit.h"
 #include "tools/model/model_text.h"
 
 #define RANDOM_TABLES 20000
@@ -96,14 +90,13 @@ static void is_bound(struct fixture *f, void *p, size_t size, u64 value, const c
 
 #define IS_BOUND(f, field, value, name) is_bound(f, &(field), sizeof(field), value, name)
 
-static void test_good(void **state)
+TEST(test_good)
 {
 	static struct fixture f;
 	struct disk_model *dm;
 	struct dm_fault fault;
 	struct dm_place p;
 
-	(void)state;
 	make(&f);
 	assert_int_equal(f.len, fb_model_table_bytes(f.words));
 	assert_int_equal(0, fb_model_table_build(f.words, f.len, &dm, &fault));
@@ -115,12 +108,11 @@ static void test_good(void **state)
 	dm_free(dm);
 }
 
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
 	static struct fixture f;
 	struct dm_info *info = &f.t.info;
 
-	(void)state;
 	make(&f);
 	IS_BOUND(&f, info->sectors, 0, "sectors: 0 is not in 1..");
 	IS_BOUND(&f, info->sectors, U64_MAX, "sectors: ");
@@ -164,7 +156,7 @@ static void test_bounds(void **state)
 }
 
 /* Of a zone that is not mapped only its tracks are known. */
-static void test_unmapped(void **state)
+TEST(test_unmapped)
 {
 	const struct dm_place from = { 0, 0, 0 };
 	static struct fixture f;
@@ -177,7 +169,6 @@ static void test_unmapped(void **state)
 	u64 first;
 	u32 angle;
 
-	(void)state;
 	make(&f);
 	f.zone[1].unmapped = 1;
 	seal(&f);
@@ -198,11 +189,10 @@ static void test_unmapped(void **state)
 	dm_free(dm);
 }
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
 	static struct fixture f;
 
-	(void)state;
 	make(&f);
 	f.t.info.product[0] = '\n';
 	seal(&f);
@@ -213,11 +203,10 @@ static void test_texts(void **state)
 }
 
 /* Counts that the zones do not have, that the table is too short for, or beyond bounds. */
-static void test_shares(void **state)
+TEST(test_shares)
 {
 	static struct fixture f;
 
-	(void)state;
 	make(&f);
 	IS_BOUND(&f, f.zone[0].slips, 3, "the zones count 4 slips");
 	IS_BOUND(&f, f.zone[1].remaps, 1, "3 remaps");
@@ -228,12 +217,11 @@ static void test_shares(void **state)
 	IS_BOUND(&f, f.t.zones, 0, "counts do not come to");
 }
 
-static void test_length(void **state)
+TEST(test_length)
 {
 	static struct fixture f;
 	size_t len;
 
-	(void)state;
 	make(&f);
 	f.len--;
 	is_refused(&f, "no whole table");
@@ -278,14 +266,13 @@ static void ask(struct disk_model *dm)
 }
 
 /* Random words in a table, which is sealed: a good part must still build. */
-static void test_random(void **state)
+TEST(test_random)
 {
 	static const u32 values[] = { 0, 1, 2, 3, 5, 9, 12, 255, 65535, 65536, 1U << 24, U32_MAX };
 	struct rnd rnd = { 2026 };
 	static struct fixture f;
 	u32 n, built = 0;
 
-	(void)state;
 	for (n = 0; n < RANDOM_TABLES; n++) {
 		u32 changes = 1 + rnd_below(&rnd, 3);
 		struct disk_model *dm;
@@ -307,19 +294,4 @@ static void test_random(void **state)
 		dm_free(dm);
 	}
 	assert_in_range(built, RANDOM_TABLES / 10, RANDOM_TABLES * 9 / 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_unmapped),
-		cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_length),
-		cmocka_unit_test(test_random),
-	};
-
-	return cmocka_run_group_tests_name("model table", tests, NULL, NULL);
 }

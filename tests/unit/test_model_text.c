@@ -11,14 +11,8 @@
  * a model handed out though the text is wrong (all rows); a seek profile not freed
  * when the model fails (test_no_memory); no check for a head too many (its row).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "tools/model/model_text.h"
-#include "support.h"
+#include "unit.h"
 #include "wrap.h"
 
 #define TEXT_MAX 4096
@@ -68,21 +62,10 @@ static const char * const good[] = {
 
 static char text[TEXT_MAX];
 
-static u32 crc32_of(const char *p, size_t len)
-{
-	u32 crc = U32_MAX, bit;
-
-	while (len--) {
-		crc ^= (u8)*p++;
-		for (bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320U : 0);
-	}
-	return ~crc;
-}
-
 /* The good text with line @line replaced (0: none; NULL: left out), sealed. */
 static size_t make_text(u32 line, const char *instead)
 {
+	char records[TEXT_MAX];
 	size_t len = 0;
 	u32 i;
 
@@ -90,10 +73,9 @@ static size_t make_text(u32 line, const char *instead)
 		const char *s = i + 1 == line ? instead : good[i];
 
 		if (s)
-			len += snprintf(text + len, TEXT_MAX - len, "%s\n", s);
+			len += snprintf(records + len, TEXT_MAX - len, "%s\n", s);
 	}
-	return len + snprintf(text + len, TEXT_MAX - len, "end %zu %08x\n", len,
-			      crc32_of(text, len));
+	return support_seal(text, TEXT_MAX, records);
 }
 
 static struct disk_model *parse_good(size_t len)
@@ -131,14 +113,13 @@ static void parse_bad(const char *bytes, size_t len, u32 line, const char *reaso
 
 /* ---- the good text ---- */
 
-static void test_good(void **state)
+TEST(test_good)
 {
 	struct disk_model *dm = parse_good(make_text(0, NULL));
 	const struct dm_info *info = dm_info(dm);
 	struct dm_place p;
 	struct dm_track t;
 
-	(void)state;
 	assert_string_equal(info->vendor, "ACME");
 	assert_string_equal(info->product, "TINY DISK 2");
 	assert_string_equal(info->serial, "0815");
@@ -176,7 +157,7 @@ static void test_good(void **state)
 }
 
 /* Tracks by head, in one line or several, beside a slip and a remap. */
-static void test_heads(void **state)
+TEST(test_heads)
 {
 	static const char * const instead[] = {
 		ZONE2 "head_spt 0 38 30\nslip 3\nremap 10 to 2030",
@@ -186,7 +167,6 @@ static void test_heads(void **state)
 	struct dm_place p;
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(instead); i++) {
 		struct disk_model *dm = parse_good(make_text(33, instead[i]));
 
@@ -207,14 +187,13 @@ static void test_heads(void **state)
 }
 
 /* Whose it is, and whether it is trusted; how much seeks vary is accepted, and not used. */
-static void test_extracted(void **state)
+TEST(test_extracted)
 {
 	struct disk_model *dm = parse_good(make_text(26,
 		"revision  B 12\nwwn naa.5000c500a1b2c3d4\n"
 		"distrusted 60 % within 50 us, 97 % are needed\n"
 		"seek_spread 10 30000\nseek_spread 20 50000\nseek_spread 59 40000"));
 
-	(void)state;
 	assert_string_equal(dm_info(dm)->revision, "B 12");
 	assert_string_equal(dm_info(dm)->wwn, "naa.5000c500a1b2c3d4");
 	assert_string_equal(dm_info(dm)->distrusted, "60 % within 50 us, 97 % are needed");
@@ -222,7 +201,7 @@ static void test_extracted(void **state)
 }
 
 /* Without the records that may be left out: their defaults. */
-static void test_defaults(void **state)
+TEST(test_defaults)
 {
 	static const char * const optional[] = {
 		"serial", "physical_sectors", "granule_sectors", "read_overhead_ns",
@@ -234,7 +213,6 @@ static void test_defaults(void **state)
 	struct disk_model *dm;
 	u32 i, k;
 
-	(void)state;
 	for (i = 0; i < LINES; i++) {
 		for (k = 0; k < ARRAY_SIZE(optional); k++)
 			if (!strncmp(good[i], optional[k], strlen(optional[k])))
@@ -465,11 +443,10 @@ static const struct row rows[] = {
 	{ 32, "remap 600 to 2879", 32, "remap target 2879 is used twice" },
 };
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		size_t len = make_text(rows[i].line, rows[i].instead);
 
@@ -477,24 +454,8 @@ static void test_rows(void **state)
 	}
 }
 
-/* A header record after the first zone, whether or not it was given before. */
-static void test_late_header(void **state)
-{
-	size_t len = 0, at;
-	u32 i;
-
-	(void)state;
-	for (i = 0; i < LINES; i++)
-		if (i != 4)
-			len += snprintf(text + len, TEXT_MAX - len, "%s\n", good[i]);
-	len += snprintf(text + len, TEXT_MAX - len, "serial 0815\n");
-	at = len;
-	len += snprintf(text + len, TEXT_MAX - len, "end %zu %08x\n", at, crc32_of(text, at));
-	parse_bad(text, len, LINES, "header record serial after the first zone");
-}
-
 /* The least and greatest numbers are in. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
 	static const struct row in[] = {
 		{ 13, "head_switch_ns 0", 0, NULL },
@@ -516,14 +477,13 @@ static void test_limits(void **state)
 	};
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(in); i++)
 		dm_free(parse_good(make_text(in[i].line, in[i].instead)));
 }
 
 /* ---- the end record ---- */
 
-static void test_end(void **state)
+TEST(test_end)
 {
 	static const char * const malformed[] = {
 		"end", "end ", "end 5", "end 5 ", "end 5 1234567", "end 5 123456789",
@@ -534,17 +494,13 @@ static void test_end(void **state)
 	size_t len = make_text(0, NULL), at = strstr(text, "\nend ") + 1 - text, i;
 	char copy[TEXT_MAX];
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(malformed); i++) {
 		snprintf(copy, sizeof(copy), "%.*s%s\n", (int)at, text, malformed[i]);
 		parse_bad(copy, strlen(copy), LINES + 1, "not an end record");
 	}
 	snprintf(copy, sizeof(copy), "%.*send %zu %08x\n", (int)at, text, at + 1,
-		 crc32_of(text, at));
+		 support_crc32(text, at));
 	parse_bad(copy, strlen(copy), LINES + 1, "bytes, but");
-	snprintf(copy, sizeof(copy), "%.*send %zu %08x\n", (int)at, text, at,
-		 crc32_of(text, at) ^ 1);
-	parse_bad(copy, strlen(copy), LINES + 1, "says crc32");
 	parse_bad("end 0 00000000\n", 15, 0, "nothing before the end record");
 	parse_bad("\n", 1, 0, "no end record");
 	parse_bad("", 0, 0, "the text is empty");
@@ -562,11 +518,10 @@ static void test_end(void **state)
 }
 
 /* Cut off after any byte: refused. */
-static void test_truncated(void **state)
+TEST(test_truncated)
 {
 	size_t len = make_text(0, NULL), i;
 
-	(void)state;
 	for (i = 0; i < len; i++)
 		parse_bad(text, i, 0, i ? "truncated" : "empty");
 	/* more text after the end record */
@@ -574,23 +529,21 @@ static void test_truncated(void **state)
 	parse_bad(text, len + 7, 0, "no end record");
 }
 
-static void test_nul_byte(void **state)
+TEST(test_nul_byte)
 {
 	size_t len, at;
 
-	(void)state;
 	make_text(0, NULL);
 	at = strstr(text, "\nend ") + 1 - text;
 	*strchr(text, '#') = '\0';
-	len = at + snprintf(text + at, TEXT_MAX - at, "end %zu %08x\n", at, crc32_of(text, at));
+	len = at + sprintf(text + at, "end %zu %08x\n", at, support_crc32(text, at));
 	parse_bad(text, len, 2, "control character 0x00");
 }
 
-static void test_too_long(void **state)
+TEST(test_too_long)
 {
 	char *big = calloc(1, FB_MODEL_TEXT_MAX + 1);
 
-	(void)state;
 	memset(big, '\n', FB_MODEL_TEXT_MAX + 1);
 	parse_bad(big, FB_MODEL_TEXT_MAX + 1, 0, "16777217 bytes are more than 16777216");
 	free(big);
@@ -610,7 +563,7 @@ void *__wrap_calloc(size_t n, size_t size)
 }
 
 /* Each allocation fails once: an error, nothing leaks (the sanitizer tells), no model. */
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
 	struct dm_fault err = { 0 };
 	struct disk_model *dm = NULL;
@@ -618,7 +571,6 @@ static void test_no_memory(void **state)
 	long n;
 	int ret;
 
-	(void)state;
 	for (n = 0; n < 100; n++) {
 		allocations_left = n;
 		ret = fb_model_text_parse(text, len, &dm, &err);
@@ -634,27 +586,8 @@ static void test_no_memory(void **state)
 	dm_free(dm);
 }
 
-/* The models that come with the source. */
-static void test_shipped(void **state)
-{
-	struct disk_model *dm = support_model_file("models/atlas10k.fbmodel");
-	const struct dm_place a = { 7, 0, 0 }, b = { 7, 1, 0 };
-
-	(void)state;
-	assert_int_equal(dm_info(dm)->sectors, 17966953);
-	assert_int_equal(dm_seek_ns(dm, &a, &b, false), 176000);
-	dm_free(dm);
-	dm = support_model_file("models/atlas10k-hs08.fbmodel");
-	assert_int_equal(dm_info(dm)->sectors, 17966953);
-	assert_int_equal(dm_seek_ns(dm, &a, &b, false), 800000);
-	dm_free(dm);
-	dm = support_model_file("models/toy.fbmodel");
-	assert_int_equal(dm_info(dm)->sectors, 1023760);
-	dm_free(dm);
-}
-
 /* a line may give the lengths of as many heads as its 255 bytes have numbers */
-static void test_many_heads(void **state)
+TEST(test_many_heads)
 {
 	char records[1024], spts[256] = "head_spt 0 2";
 	struct disk_model *dm;
@@ -674,26 +607,4 @@ static void test_many_heads(void **state)
 		assert_int_equal(t.nsect, i ? 1 : 2);
 	}
 	dm_free(dm);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),
-		cmocka_unit_test(test_heads),
-		cmocka_unit_test(test_extracted),
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_late_header),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_end),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_nul_byte),
-		cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_no_memory),
-		cmocka_unit_test(test_shipped),
-		cmocka_unit_test(test_many_heads),
-	};
-
-	return cmocka_run_group_tests_name("model text", tests, NULL, NULL);
 }

@@ -2,14 +2,9 @@
 /*
  * A second schedule by shortest positioning times (core/order_cost.h) beside one that is made here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "core/order_cost.h"
-#include "support.h"
+#include "unit.h"
 
 #define MOST 300
 #define ROUNDS 3000
@@ -17,6 +12,19 @@
 static struct disk_model *dm;
 static struct fb_conservatism margin;
 static struct fb_order_cost shadow;
+
+int setup(void **state)
+{
+	dm = support_model_file("models/atlas10k.fbmodel");
+	fb_conservatism_init(&margin, dm, FB_CONSERVATISM_TARGET_PPM);
+	return 0;
+}
+
+int teardown(void **state)
+{
+	dm_free(dm);
+	return 0;
+}
 
 /* a schedule of its own: a pool, its requests, and where the head is */
 struct schedule {
@@ -152,9 +160,8 @@ static s64 cost(enum fb_policy_id policy, u32 pending, const struct fb_conservat
  * Seen to fail with the shadow's head put where the real one is, with arrivals that enter at the
  * wrong end of the pool, without a new pool at the beginning, with what is sent meanwhile kept.
  */
-static void test_cost(void **state)
+TEST(test_cost)
 {
-	(void)state;
 	assert_int_equal(cost(FB_POLICY_SPTF, 10, NULL, false), 0);
 	assert_int_equal(cost(FB_POLICY_SPTF, 40, &margin.odds, false), 0);
 	assert_true(cost(FB_POLICY_SPTF_SW, 10, NULL, false) > 100000);
@@ -165,9 +172,8 @@ static void test_cost(void **state)
  * Against an order without deadlines it costs something to keep to them, where requests wait for so
  * long. Seen to fail with the time of the newest request in place of none; with odds in full.
  */
-static void test_deadlines(void **state)
+TEST(test_deadlines)
 {
-	(void)state;
 	assert_true(cost(FB_POLICY_SPTF, 10, NULL, true) < 10000);
 	assert_true(cost(FB_POLICY_SPTF, 40, NULL, true) > 100000);
 	assert_true(cost(FB_POLICY_SPTF, 60, NULL, true) > 150000);
@@ -193,14 +199,13 @@ static bool charge(void)
  * it does when the real schedule was lost. Seen to fail without the
  * loop over merged ones, without fb_order_cost_lost() in fb_order_cost_arrived().
  */
-static void test_lost(void **state)
+TEST(test_lost)
 {
 	const struct dm_place *end = &real.head;
 	struct rnd rnd = { 5 };
 	struct dm_place head = support_place(&rnd, dm);
 	u32 i;
 
-	(void)state;
 	fb_order_cost_init(&shadow);
 	begin(&real, FB_POLICY_SPTF, &head);
 	begin(&sptf, FB_POLICY_SPTF, &head);
@@ -235,20 +240,4 @@ static void test_lost(void **state)
 	assert_int_equal(shadow.pool.count, 0);
 	assert_false(charge());
 	assert_int_equal(shadow.pool.count, real.pool.count - 1);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cost),
-		cmocka_unit_test(test_deadlines),
-		cmocka_unit_test(test_lost),
-	};
-	int failed;
-
-	dm = support_model_file("models/atlas10k.fbmodel");
-	fb_conservatism_init(&margin, dm, FB_CONSERVATISM_TARGET_PPM);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	dm_free(dm);
-	return failed;
 }

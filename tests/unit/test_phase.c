@@ -12,14 +12,8 @@
  * (test_lost); time from when a read was sent (test_others); long reads of a zero-latency drive
  * compared (test_landed); the pause not doubled, and not reset (test_pauses).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/phase.h"
-#include "support.h"
+#include "unit.h"
 
 /* 6 ms per turn; tracks of 400 sectors */
 #define DISK(zero_latency) \
@@ -48,7 +42,7 @@
  * @think_ns: time before each read
  * @nsect: sectors of a read
  */
-struct rig {
+static struct rig {
 	struct rnd r;
 	struct disk_model *dm;
 	struct fb_phase p;
@@ -59,21 +53,33 @@ struct rig {
 	u32 odd_pct;
 	u64 think_ns;
 	u32 nsect;
-};
+} rig;
 
-static struct rig begin(u64 seed, const char *text)
+static void begin(u64 seed, const char *text)
 {
-	struct rig rig = { .r = { seed }, .now = 1000 * SEC, .jitter_ns = 60000, .nsect = 8 };
-
+	dm_free(rig.dm);
+	rig = (struct rig) { .r = { seed }, .now = 1000 * SEC, .jitter_ns = 60000, .nsect = 8 };
 	rig.dm = support_model_text(text);
 	fb_phase_init(&rig.p);
-	return rig;
+}
+
+int setup(void **state)
+{
+	begin(1, DISK("no"));
+	return 0;
+}
+
+int teardown(void **state)
+{
+	dm_free(rig.dm);
+	rig.dm = NULL;
+	return 0;
 }
 
 /* the time at or after @ns at which the drive has the angle under its head */
-static u64 passes(const struct rig *rig, u64 ns, u32 angle)
+static u64 passes(u64 ns, u32 angle)
 {
-	long double turn = TURN_NS * (1 + rig->ppm / 1e6L);
+	long double turn = TURN_NS * (1 + rig.ppm / 1e6L);
 	long double at = ns / turn, want = angle / 4294967296.0L;
 	long double whole = (u64)at;
 
@@ -81,45 +87,40 @@ static u64 passes(const struct rig *rig, u64 ns, u32 angle)
 }
 
 /* one read; true: the phase was given up */
-static bool one(struct rig *rig)
+static bool one(void)
 {
 	struct fb_phase_read read = {
-		.lbn = rnd_below(&rig->r, SECTORS - rig->nsect), .nsect = rig->nsect,
-		.sent_ns = rig->now + rig->think_ns,
+		.lbn = rnd_below(&rig.r, SECTORS - rig.nsect), .nsect = rig.nsect,
+		.sent_ns = rig.now + rig.think_ns,
 	};
-	u64 moved_ns = read.sent_ns + 500000 + rnd_below(&rig->r, 1000000);
+	u64 moved_ns = read.sent_ns + 500000 + rnd_below(&rig.r, 1000000);
 	struct dm_access acc;
 	struct dm_place last;
 
-	assert_int_equal(dm_place_of(rig->dm, read.lbn + read.nsect - 1, &last), 0);
-	assert_int_equal(dm_access(rig->dm, &last, read.lbn + read.nsect - 1, 1, false, &acc), 0);
-	read.end_ns = passes(rig, moved_ns + read.nsect * TURN_NS / 400, acc.end.angle);
-	if (rnd_below(&rig->r, 100) < rig->odd_pct)
-		read.end_ns = read.end_ns + rnd_below(&rig->r, TURN_NS);
-	if (rnd_below(&rig->r, 100) < rig->cached_pct)
+	assert_int_equal(dm_place_of(rig.dm, read.lbn + read.nsect - 1, &last), 0);
+	assert_int_equal(dm_access(rig.dm, &last, read.lbn + read.nsect - 1, 1, false, &acc), 0);
+	read.end_ns = passes(moved_ns + read.nsect * TURN_NS / 400, acc.end.angle);
+	if (rnd_below(&rig.r, 100) < rig.odd_pct)
+		read.end_ns = read.end_ns + rnd_below(&rig.r, TURN_NS);
+	if (rnd_below(&rig.r, 100) < rig.cached_pct)
 		read.end_ns = read.sent_ns + 200000;
-	read.end_ns += 150000 + rnd_below(&rig->r, rig->jitter_ns);
-	rig->now = read.end_ns;
-	return fb_phase_read(&rig->p, rig->dm, &read);
+	read.end_ns += 150000 + rnd_below(&rig.r, rig.jitter_ns);
+	rig.now = read.end_ns;
+	return fb_phase_read(&rig.p, rig.dm, &read);
 }
 
 /* reads until it is given up; @most: it was not */
-static u32 reads(struct rig *rig, u32 most)
+static u32 reads(u32 most)
 {
 	u32 n;
 
-	for (n = 0; n < most && !one(rig); n++)
+	for (n = 0; n < most && !one(); n++)
 		;
 	return n;
 }
 
-static void end(struct rig *rig)
-{
-	dm_free(rig->dm);
-}
-
 /* The model's drive: never, with a cache, at another temperature, seldom used, read ten times. */
-static void test_true(void **state)
+TEST(test_true)
 {
 	static const struct { s64 ppm; u32 cached_pct, odd_pct; u64 think_ns; } drives[] = {
 		{ 0, 0, 0, 0 }, { 500, 0, 0, 0 }, { -500, 0, 5, 0 }, { 100, 50, 0, 0 },
@@ -128,18 +129,16 @@ static void test_true(void **state)
 	};
 	u32 i, seed;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(drives); i++)
 		for (seed = 1; seed <= SEEDS; seed++) {
-			struct rig rig = begin(seed, DISK("no"));
+			begin(seed, DISK("no"));
 
 			rig.ppm = drives[i].ppm;
 			rig.cached_pct = drives[i].cached_pct;
 			rig.odd_pct = drives[i].odd_pct;
 			rig.think_ns = drives[i].think_ns;
-			assert_int_equal(reads(&rig, 20 * VERDICT), 20 * VERDICT);
+			assert_int_equal(reads(20 * VERDICT), 20 * VERDICT);
 			assert_true(fb_phase_on(&rig.p, rig.now));
-			end(&rig);
 		}
 }
 
@@ -147,98 +146,84 @@ static void test_true(void **state)
  * A drive of another speed: by the first verdict, from where the head can find a phase no more
  * (3500 ppm) to 7200 turns a minute that should be 5400.
  */
-static void test_wrong_speed(void **state)
+TEST(test_wrong_speed)
 {
 	static const s64 ppm[] = { 4000, -4000, 25000, 50000, -166667, 250000 };
 	u32 i, seed;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(ppm); i++)
 		for (seed = 1; seed <= SEEDS; seed++) {
-			struct rig rig = begin(seed, DISK("no"));
+			begin(seed, DISK("no"));
 
 			rig.ppm = ppm[i];
-			assert_in_range(reads(&rig, 4 * VERDICT), FB_PHASE_READS, VERDICT);
+			assert_in_range(reads(4 * VERDICT), FB_PHASE_READS, VERDICT);
 			assert_false(fb_phase_on(&rig.p, rig.now));
-			end(&rig);
 		}
 }
 
 /* A disk whose reads end anywhere, a RAID. */
-static void test_anywhere(void **state)
+TEST(test_anywhere)
 {
 	u32 seed;
 
-	(void)state;
 	for (seed = 1; seed <= SEEDS; seed++) {
-		struct rig rig = begin(seed, DISK("no"));
+		begin(seed, DISK("no"));
 
 		rig.odd_pct = 100;
-		assert_in_range(reads(&rig, 4 * VERDICT), FB_PHASE_READS, VERDICT);
-		end(&rig);
+		assert_in_range(reads(4 * VERDICT), FB_PHASE_READS, VERDICT);
 	}
 }
 
 /* A disk without mechanics, all answers at once; it takes more of them. */
-static void test_cache(void **state)
+TEST(test_cache)
 {
-	struct rig rig = begin(1, DISK("no"));
-
-	(void)state;
 	rig.cached_pct = 100;
-	assert_int_equal(reads(&rig, 10 * FB_PHASE_SHORT * FB_PHASE_READS),
+	assert_int_equal(reads(10 * FB_PHASE_SHORT * FB_PHASE_READS),
 			 FB_PHASE_SHORT * FB_PHASE_READS - 1);
-	end(&rig);
 }
 
 /* A drive that is the model's for a while and then is not, again and again. */
-static void test_lost(void **state)
+TEST(test_lost)
 {
 	u32 seed, n;
 
-	(void)state;
 	for (seed = 1; seed <= SEEDS; seed++) {
-		struct rig rig = begin(seed, DISK("no"));
+		begin(seed, DISK("no"));
 		bool over = false;
 
 		for (n = 0; n < VERDICT && !over; n++) {
 			rig.odd_pct = n % 32 < 18 ? 0 : 100;
-			over = one(&rig);
+			over = one();
 		}
 		assert_true(over);
 		assert_true(n >= FB_PHASE_READS);
-		end(&rig);
 	}
 }
 
 /* Reads of whole tracks end where the head has landed, if it may begin in their middle. */
-static void test_landed(void **state)
+TEST(test_landed)
 {
-	struct rig rig = begin(1, DISK("yes"));
+	begin(1, DISK("yes"));
 
-	(void)state;
 	rig.odd_pct = 100;
 	rig.nsect = 51;
-	assert_int_equal(reads(&rig, 4 * VERDICT), 4 * VERDICT);
+	assert_int_equal(reads(4 * VERDICT), 4 * VERDICT);
 	rig.nsect = 50;
-	assert_true(reads(&rig, 4 * VERDICT) <= VERDICT);
-	end(&rig);
+	assert_true(reads(4 * VERDICT) <= VERDICT);
 }
 
 /* A pause doubles, up to an hour; a verdict that the phase is there ends that. */
-static void test_pauses(void **state)
+TEST(test_pauses)
 {
-	struct rig rig = begin(1, DISK("no"));
 	u64 pause_ns = FB_PAUSE_NS;
 	u32 i;
 
-	(void)state;
 	rig.odd_pct = 100;
 	for (i = 1; i < 9; i++) {
-		assert_true(reads(&rig, 4 * VERDICT) <= VERDICT);
+		assert_true(reads(4 * VERDICT) <= VERDICT);
 		assert_int_equal(rig.p.given_up, i);
 		/* nothing is learnt meanwhile */
-		assert_false(one(&rig));
+		assert_false(one());
 		assert_false(fb_phase_on(&rig.p, rig.now));
 		rig.now = rig.p.off_until_ns;
 		assert_false(fb_phase_on(&rig.p, rig.now - 1));
@@ -248,19 +233,16 @@ static void test_pauses(void **state)
 	}
 	assert_int_equal(pause_ns, FB_PAUSE_MAX_NS);
 	rig.odd_pct = 0;
-	assert_int_equal(reads(&rig, VERDICT), VERDICT);
+	assert_int_equal(reads(VERDICT), VERDICT);
 	assert_int_equal(rig.p.pause_ns, FB_PAUSE_NS);
 	assert_int_equal(rig.p.given_up, 0);
-	end(&rig);
 }
 
 /* A read that waited for a command of another kind is not measured from when it was sent. */
-static void test_others(void **state)
+TEST(test_others)
 {
-	struct rig rig = begin(1, DISK("no"));
 	struct fb_phase_read read = { .nsect = 8, .sent_ns = SEC };
 
-	(void)state;
 	fb_phase_other(&rig.p, SEC + TURN_NS);
 	fb_phase_other(&rig.p, SEC);
 	read.end_ns = SEC + TURN_NS + TURN_NS / 8 - 1;
@@ -270,21 +252,4 @@ static void test_others(void **state)
 	read.end_ns += TURN_NS / 8;
 	assert_false(fb_phase_read(&rig.p, rig.dm, &read));
 	assert_int_equal(rig.p.marks, 1);
-	end(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_true),
-		cmocka_unit_test(test_wrong_speed),
-		cmocka_unit_test(test_anywhere),
-		cmocka_unit_test(test_cache),
-		cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_landed),
-		cmocka_unit_test(test_pauses),
-		cmocka_unit_test(test_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,14 +14,8 @@
  * class (test_offer_class); a merged request that stays where it was (test_merge); all that have
  * expired go first, or none once one has (test_burst).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/policy.h"
-#include "support.h"
+#include "unit.h"
 
 #define MOST 256
 
@@ -31,15 +25,17 @@ struct pool {
 };
 
 static struct disk_model *dm;
+static struct pool p;
+static struct fb_policy_choice c;
 
-static void fill(struct pool *p, struct rnd *r, u32 n, u32 local_cyls)
+static void fill(struct rnd *r, u32 n, u32 local_cyls)
 {
 	u64 sectors = dm_info(dm)->sectors, base = rnd_below(r, sectors);
 	u32 i;
 
-	fb_policy_pool_init(&p->pool);
+	fb_policy_pool_init(&p.pool);
 	for (i = 0; i < n; i++) {
-		struct fb_policy_req *req = &p->req[i];
+		struct fb_policy_req *req = &p.req[i];
 
 		memset(req, 0, sizeof(*req));
 		req->lbn = local_cyls ? (base + rnd_below(r, local_cyls * 2000ULL)) % sectors :
@@ -50,18 +46,24 @@ static void fill(struct pool *p, struct rnd *r, u32 n, u32 local_cyls)
 		req->deadline_ns = U64_MAX;
 		fb_policy_req_place(req, dm);
 		assert_true(req->placed);
-		fb_policy_pool_add(&p->pool, req);
+		fb_policy_pool_add(&p.pool, req);
 	}
 }
 
-static void brute_position(struct pool *p, u32 n, const struct dm_place *head,
-			   u64 seek[MOST], u64 pos[MOST])
+/* a request has a deadline, or a direction, as if it had been added with it */
+static void add_anew(struct fb_policy_req *req)
+{
+	fb_policy_pool_del(&p.pool, req);
+	fb_policy_pool_add(&p.pool, req);
+}
+
+static void brute_position(u32 n, const struct dm_place *head, u64 seek[MOST], u64 pos[MOST])
 {
 	u64 latency;
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		dm_position(dm, head, &p->req[i].start, p->req[i].write, &seek[i], &latency);
+		dm_position(dm, head, &p.req[i].start, p.req[i].write, &seek[i], &latency);
 		pos[i] = seek[i] + latency;
 	}
 }
@@ -105,25 +107,22 @@ static u32 brute_choose(enum fb_policy_id policy, u32 percent, u32 n, const u64 
  * 10,000 random pools of 1-256 requests, spread over the disk or over a few cylinders. Seen to fail
  * with auto that is sptf-sw, with twice the shortest seek to a bucket (fb_policy_prune_early()).
  */
-static void test_mechanical(void **state)
+TEST(test_mechanical)
 {
 	static const enum fb_policy_id policy[] = { FB_POLICY_SSTF, FB_POLICY_SPTF,
 		FB_POLICY_SPTF_SW, FB_POLICY_AUTO };
-	static struct pool p;
 	static u64 seek[MOST], pos[MOST];
 	struct rnd r = { 11 };
 	u32 i, k;
 
-	(void)state;
 	for (i = 0; i < 2000; i++) {
 		u32 n = 1 + rnd_below(&r, i % 4 ? 20 : MOST);
 		struct dm_place head = support_place(&r, dm);
-		struct fb_policy_choice c;
 
-		fill(&p, &r, n, i % 3 ? 0 : 40);
+		fill(&r, n, i % 3 ? 0 : 40);
 		if (i % 3 == 0)
 			head = p.req[0].start;
-		brute_position(&p, n, &head, seek, pos);
+		brute_position(n, &head, seek, pos);
 		for (k = 0; k < ARRAY_SIZE(policy); k++) {
 			u32 best;
 
@@ -141,13 +140,13 @@ static void test_mechanical(void **state)
 }
 
 /* all requests of a pool are placed by another model */
-static void place_all(struct pool *p, u32 n, const struct disk_model *place)
+static void place_all(u32 n, const struct disk_model *place)
 {
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		p->req[i].lbn %= dm_info(place)->sectors;
-		fb_policy_pool_place(&p->pool, &p->req[i], place);
+		p.req[i].lbn %= dm_info(place)->sectors;
+		fb_policy_pool_place(&p.pool, &p.req[i], place);
 	}
 }
 
@@ -155,27 +154,24 @@ static void place_all(struct pool *p, u32 n, const struct disk_model *place)
  * So it is when requests come and go, or move, and when there is another model, with buckets of
  * another size; those without a place are not there.
  */
-static void test_moving(void **state)
+TEST(test_moving)
 {
 	static const enum fb_policy_id policy[] = { FB_POLICY_SSTF, FB_POLICY_SPTF,
 		FB_POLICY_SPTF_SW };
-	static struct pool p;
 	static u64 seek[MOST], pos[MOST];
 	struct disk_model *other = support_model_file("models/toy.fbmodel");
 	u32 i, k, best, none = 0, n = 12;
 	struct rnd r = { 36 };
 
-	(void)state;
-	fill(&p, &r, n, 0);
+	fill(&r, n, 0);
 	for (i = 0; i < 20000; i++) {
 		struct fb_policy_req *req = &p.req[rnd_below(&r, n)];
 		const struct disk_model *place;
-		struct fb_policy_choice c;
 		struct dm_place head;
 
 		if (i % 100 == 0) {
 			swap(dm, other);
-			place_all(&p, n, dm);
+			place_all(n, dm);
 		}
 		place = rnd_below(&r, 2) ? dm : NULL;
 		head = support_place(&r, dm);
@@ -189,7 +185,7 @@ static void test_moving(void **state)
 		} else {
 			fb_policy_pool_place(&p.pool, req, place);
 		}
-		brute_position(&p, n, &head, seek, pos);
+		brute_position(n, &head, seek, pos);
 		for (k = 0; k < n; k++)
 			if (!p.req[k].placed || p.req[k].class != FB_POLICY_BE) {
 				seek[k] = U64_MAX / 1000;
@@ -211,12 +207,11 @@ static void test_moving(void **state)
 }
 
 /* the load is told by completions that leave the drive idle; it takes a while either way */
-static void test_load(void **state)
+TEST(test_load)
 {
 	struct fb_policy_pool pool;
 	u32 i;
 
-	(void)state;
 	fb_policy_pool_init(&pool);
 	for (i = 0; i < 20000; i++)
 		fb_policy_ended(&pool, i % 50 == 0);
@@ -231,20 +226,17 @@ static void test_load(void **state)
 }
 
 /* ascending from the last one sent, then from the lowest; also when the head is unknown */
-static void test_clook(void **state)
+TEST(test_clook)
 {
-	static struct pool p;
 	struct rnd r = { 12 };
 	u32 i, k;
 
-	(void)state;
 	for (i = 0; i < 1000; i++) {
 		u32 n = 1 + rnd_below(&r, 30);
 		struct fb_policy_req *up = NULL, *lowest = NULL, *near = NULL;
 		bool mapped = i % 4;
-		struct fb_policy_choice c;
 
-		fill(&p, &r, n, 0);
+		fill(&r, n, 0);
 		p.pool.last_lbn = rnd_below(&r, dm_info(dm)->sectors);
 		for (k = 0; k < n; k++) {
 			struct fb_policy_req *q = &p.req[k];
@@ -271,20 +263,17 @@ static void test_clook(void **state)
 }
 
 /* the earliest of those past their deadline goes first, whatever the policy */
-static void test_expiry(void **state)
+TEST(test_expiry)
 {
-	static struct pool p;
 	struct rnd r = { 14 };
 	u32 i, k;
 
-	(void)state;
 	for (i = 0; i < 1000; i++) {
 		u32 n = 2 + rnd_below(&r, 30);
 		struct dm_place head = support_place(&r, dm), later = support_place(&r, dm);
 		struct fb_policy_req *earliest = NULL;
-		struct fb_policy_choice c;
 
-		fill(&p, &r, n, 0);
+		fill(&r, n, 0);
 		for (k = 0; k < n; k++) {
 			struct fb_policy_req *q = &p.req[k];
 
@@ -292,9 +281,7 @@ static void test_expiry(void **state)
 			if (q->deadline_ns && q->deadline_ns < 100 &&
 			    (!earliest || q->deadline_ns < earliest->deadline_ns))
 				earliest = q;
-			/* as if it had been added with it */
-			fb_policy_pool_del(&p.pool, q);
-			fb_policy_pool_add(&p.pool, q);
+			add_anew(q);
 		}
 		p.pool.policy = i % FB_POLICIES;
 		fb_policy_choose(&p.pool, dm, &head, 100, &c);
@@ -310,19 +297,16 @@ static void test_expiry(void **state)
 }
 
 /* a burst that has expired as a whole: one of sixteen for its age, others as the policy wants */
-static void test_burst(void **state)
+TEST(test_burst)
 {
-	static struct pool p;
 	struct rnd r = { 31 };
-	struct fb_policy_choice c, want;
+	struct fb_policy_choice want;
 	u32 i, n = 96, last = 0;
 
-	(void)state;
-	fill(&p, &r, n, 0);
+	fill(&r, n, 0);
 	for (i = 0; i < n; i++) {
-		fb_policy_pool_del(&p.pool, &p.req[i]);
 		p.req[i].deadline_ns = 1 + i;
-		fb_policy_pool_add(&p.pool, &p.req[i]);
+		add_anew(&p.req[i]);
 	}
 	p.pool.policy = FB_POLICY_SPTF;
 	for (i = 0; i < n; i++) {
@@ -345,22 +329,21 @@ static void test_burst(void **state)
 }
 
 /* one request after another is offered; the choice is what a fresh one would be */
-static void test_offer(void **state)
+TEST(test_offer)
 {
-	static struct pool p;
 	static u64 seek[MOST], pos[MOST];
 	struct rnd r = { 15 };
 	u32 i, k;
 
-	(void)state;
 	for (i = 0; i < 2000; i++) {
 		u32 n = 1 + rnd_below(&r, 30);
 		struct dm_place head = support_place(&r, dm);
-		struct fb_policy_choice c = { 0 }, fresh;
+		struct fb_policy_choice fresh;
 		u64 shortest = U64_MAX;
 
-		fill(&p, &r, n, i % 3 ? 0 : 40);
-		brute_position(&p, n, &head, seek, pos);
+		c = (struct fb_policy_choice) { 0 };
+		fill(&r, n, i % 3 ? 0 : 40);
+		brute_position(n, &head, seek, pos);
 		p.pool.policy = i % FB_POLICIES;
 		for (k = 0; k < n; k++)
 			fb_policy_pool_del(&p.pool, &p.req[k]);
@@ -390,15 +373,12 @@ static void test_offer(void **state)
 }
 
 /* a choice without a prediction gives way to a request that can be predicted, not the reverse */
-static void test_unplaced(void **state)
+TEST(test_unplaced)
 {
-	static struct pool p;
 	struct rnd r = { 16 };
 	struct dm_place head = support_place(&r, dm);
-	struct fb_policy_choice c;
 
-	(void)state;
-	fill(&p, &r, 3, 0);
+	fill(&r, 3, 0);
 	p.pool.policy = FB_POLICY_SPTF;
 	fb_policy_pool_place(&p.pool, &p.req[0], NULL);
 	fb_policy_pool_place(&p.pool, &p.req[2], NULL);
@@ -441,21 +421,18 @@ static struct fb_policy_req *above(struct fb_policy_pool *pool, enum fb_policy_c
 }
 
 /* no model: reads first, writes after two batches, 16 ascending, expired first */
-static void test_deadline(void **state)
+TEST(test_deadline)
 {
-	static struct pool p;
 	struct rnd r = { 17 };
 	struct fb_policy_req *req;
 	u64 last = 0;
 	u32 i;
 
-	(void)state;
-	fill(&p, &r, 100, 0);
+	fill(&r, 100, 0);
 	for (i = 0; i < 100; i++)
 		p.req[i].write = i >= 60;
 	p.req[77].deadline_ns = 5;
-	fb_policy_pool_del(&p.pool, &p.req[77]);
-	fb_policy_pool_add(&p.pool, &p.req[77]);
+	add_anew(&p.req[77]);
 	for (i = 0; i < 100; i++) {
 		/* reads 16, reads 16, writes 16, reads 16, reads the other 12, writes 24 */
 		bool write = (i >= 32 && i < 48) || i >= 76;
@@ -478,20 +455,16 @@ static void test_deadline(void **state)
  * Of 256 pending only the oldest and the earliest are looked at, and the sorted requests
  * asked twice: the lists are cut behind their first, and who walks them falls off the end.
  */
-static void test_no_walk(void **state)
+TEST(test_no_walk)
 {
-	static struct pool p;
 	struct rnd r = { 19 };
-	struct fb_policy_choice c;
 	u32 i;
 
-	(void)state;
-	fill(&p, &r, MOST, 0);
+	fill(&r, MOST, 0);
 	for (i = 0; i < MOST; i++) {
 		p.req[i].write = i % 2;
 		p.req[i].deadline_ns = 100 + i;
-		fb_policy_pool_del(&p.pool, &p.req[i]);
-		fb_policy_pool_add(&p.pool, &p.req[i]);
+		add_anew(&p.req[i]);
 	}
 	for (i = 0; i < MOST; i++) {
 		p.req[i].node.next = NULL;
@@ -514,17 +487,14 @@ static void test_no_walk(void **state)
 }
 
 /* real-time before best-effort before idle, but nobody waits for more than ten seconds */
-static void test_classes(void **state)
+TEST(test_classes)
 {
 	static const u64 s = 1000000000;
-	static struct pool p;
 	struct rnd r = { 20 };
 	struct dm_place head = support_place(&r, dm);
-	struct fb_policy_choice c;
 	u32 i, k;
 
-	(void)state;
-	fill(&p, &r, 90, 0);
+	fill(&r, 90, 0);
 	for (i = 0; i < 90; i++) {
 		fb_policy_pool_del(&p.pool, &p.req[i]);
 		p.req[i].class = 2 - i / 30;
@@ -561,19 +531,16 @@ static void test_classes(void **state)
 }
 
 /* a higher class takes the place of the choice, expired or not, a lower one never does */
-static void test_offer_class(void **state)
+TEST(test_offer_class)
 {
-	static struct pool p;
 	struct rnd r = { 21 };
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 300; i++) {
 		struct dm_place head = support_place(&r, dm);
 		bool expired = i % 2;
-		struct fb_policy_choice c;
 
-		fill(&p, &r, 3, 0);
+		fill(&r, 3, 0);
 		fb_policy_pool_del(&p.pool, &p.req[0]);
 		fb_policy_pool_del(&p.pool, &p.req[2]);
 		p.req[0].class = FB_POLICY_RT;
@@ -603,20 +570,16 @@ static void test_offer_class(void **state)
 }
 
 /* the earlier deadline of two that were merged holds, and is found */
-static void test_merge(void **state)
+TEST(test_merge)
 {
-	static struct pool p;
 	struct rnd r = { 22 };
-	struct fb_policy_choice c;
 	u32 i;
 
-	(void)state;
-	fill(&p, &r, 5, 0);
+	fill(&r, 5, 0);
 	for (i = 0; i < 5; i++) {
-		fb_policy_pool_del(&p.pool, &p.req[i]);
 		p.req[i].write = false;
 		p.req[i].deadline_ns = 10 * (i + 1);
-		fb_policy_pool_add(&p.pool, &p.req[i]);
+		add_anew(&p.req[i]);
 	}
 	fb_policy_pool_merge(&p.pool, &p.req[0], &p.req[2]);
 	fb_policy_pool_merge(&p.pool, &p.req[4], &p.req[1]);
@@ -632,19 +595,16 @@ static void test_merge(void **state)
 }
 
 /* what has no place is left out of each mechanical order, and has no times when it expires */
-static void test_placeless(void **state)
+TEST(test_placeless)
 {
 	static const enum fb_policy_id policy[] = { FB_POLICY_SSTF, FB_POLICY_SPTF,
 		FB_POLICY_SPTF_SW };
 	const struct dm_place head = { 0 };
-	struct fb_policy_choice c;
-	static struct pool p;
 	struct rnd r = { 17 };
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(policy); i++) {
-		fill(&p, &r, 3, 0);
+		fill(&r, 3, 0);
 		p.pool.policy = policy[i];
 		fb_policy_pool_place(&p.pool, &p.req[0], NULL);
 		assert_false(p.req[0].placed);
@@ -654,9 +614,8 @@ static void test_placeless(void **state)
 		fb_policy_choose(&p.pool, dm, &head, 0, &c);
 		assert_ptr_equal(c.req, &p.req[1]);
 		assert_true(c.predicted);
-		fb_policy_pool_del(&p.pool, &p.req[0]);
 		p.req[0].deadline_ns = 5;
-		fb_policy_pool_add(&p.pool, &p.req[0]);
+		add_anew(&p.req[0]);
 		fb_policy_choose(&p.pool, dm, &head, 6, &c);
 		assert_ptr_equal(c.req, &p.req[0]);
 		assert_true(c.expired);
@@ -669,85 +628,14 @@ static void test_placeless(void **state)
 	}
 }
 
-/* requests in the pool are counted, whatever their class and direction */
-static void test_count(void **state)
+int setup(void **state)
 {
-	struct pool p;
-	struct rnd r = { 5 };
-	u32 i;
-
-	(void)state;
-	fill(&p, &r, 50, 0);
-	assert_int_equal(p.pool.count, 50);
-	for (i = 0; i < 50; i++) {
-		fb_policy_pool_del(&p.pool, &p.req[i]);
-		assert_int_equal(p.pool.count, 49 - i);
-	}
-}
-
-/* a request of a higher class begins anew: nothing of the one that it replaces stays */
-static void test_replaced(void **state)
-{
-	static struct pool p;
-	const struct dm_place head = { 0 };
-	struct fb_policy_choice c;
-	struct rnd r = { 6 };
-	u32 i;
-
-	(void)state;
-	for (i = 0; i < 100; i++) {
-		fill(&p, &r, 20, 0);
-		p.pool.policy = i % 2 ? FB_POLICY_SPTF_SW : FB_POLICY_SPTF;
-		fb_policy_pool_del(&p.pool, &p.req[0]);
-		p.req[1].deadline_ns = i % 4 < 2 ? 500 : U64_MAX;
-		fb_policy_pool_del(&p.pool, &p.req[1]);
-		fb_policy_pool_add(&p.pool, &p.req[1]);
-		fb_policy_choose(&p.pool, dm, &head, 1000, &c);
-		assert_int_equal(c.expired, i % 4 < 2);
-		p.req[0].class = FB_POLICY_RT;
-		fb_policy_pool_add(&p.pool, &p.req[0]);
-		assert_true(fb_policy_offer(&p.pool, dm, &head, &p.req[0], &c));
-		assert_ptr_equal(c.req, &p.req[0]);
-		assert_int_equal(c.class, FB_POLICY_RT);
-		assert_false(c.expired);
-		assert_int_equal(c.best_pos_ns, p.req[0].pos_ns);
-	}
-}
-
-static int setup(void **state)
-{
-	(void)state;
 	dm = support_model_file("models/atlas10k.fbmodel");
 	return 0;
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
-	(void)state;
 	dm_free(dm);
 	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mechanical),
-		cmocka_unit_test(test_moving),
-		cmocka_unit_test(test_load),
-		cmocka_unit_test(test_clook),
-		cmocka_unit_test(test_expiry),
-		cmocka_unit_test(test_burst),
-		cmocka_unit_test(test_offer),
-		cmocka_unit_test(test_unplaced),
-		cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_no_walk),
-		cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_offer_class),
-		cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_placeless),
-		cmocka_unit_test(test_count),
-		cmocka_unit_test(test_replaced),
-	};
-
-	return cmocka_run_group_tests_name("policy", tests, setup, teardown);
 }

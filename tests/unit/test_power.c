@@ -9,23 +9,18 @@
  * (test_policy: the drive never rests); the foreground's activity not noted (test_foreground:
  * asleep for ten seconds more).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "disk/power_answer.h"
+#include "unit.h"
 
 #define SEC 1000000000ULL
 #define TIMER FB_POWER_TIMER_NS
 
-static void test_ata(void **state)
+TEST(test_ata)
 {
 	u32 count, spins = 0;
 
-	(void)state;
 	assert_int_equal(fb_power_of_ata(0x00), FB_POWER_STANDBY_Z);
 	assert_int_equal(fb_power_of_ata(0x01), FB_POWER_STANDBY_Y);
 	assert_int_equal(fb_power_of_ata(0x83), FB_POWER_IDLE_C);
@@ -38,7 +33,7 @@ static void test_ata(void **state)
 	assert_int_equal(spins, 4);
 }
 
-static void test_sense(void **state)
+TEST(test_sense)
 {
 	static const enum fb_power_state low[] = {
 		FB_POWER_LOW, FB_POWER_IDLE_A, FB_POWER_STANDBY_Z, FB_POWER_IDLE_A,
@@ -47,7 +42,6 @@ static void test_sense(void **state)
 	};
 	u32 ascq;
 
-	(void)state;
 	for (ascq = 0; ascq < ARRAY_SIZE(low); ascq++) {
 		assert_int_equal(fb_power_of_sense(0, 0x5e, ascq), low[ascq]);
 		assert_int_equal(fb_power_spins(low[ascq]),
@@ -71,12 +65,11 @@ static struct fb_power after(u64 at)
 	return p;
 }
 
-static void test_policy(void **state)
+TEST(test_policy)
 {
 	u64 fg = 1000 * SEC, end = fg + TIMER;
 	struct fb_power p = after(fg);
 
-	(void)state;
 	/* reads until the foreground has been silent for ten minutes, then none for fifteen */
 	assert_int_equal(fb_power_due_ns(&p, end - SEC, end - 1), 0);
 	assert_null(fb_power_why(&p, end - SEC, end - 1));
@@ -92,12 +85,11 @@ static void test_policy(void **state)
 }
 
 /* A drive that does not use its rests is read in between, and always after the longest one. */
-static void test_rests(void **state)
+TEST(test_rests)
 {
 	struct fb_power p = after(0);
 	u64 now = TIMER, rest_ns = 3 * TIMER / 2, rested_ns = 0;
 
-	(void)state;
 	while (rest_ns <= 2 * FB_POWER_LONGEST_NS && fb_power_due_ns(&p, now, now)) {
 		assert_int_equal(fb_power_due_ns(&p, now, now), now + rest_ns);
 		/* an answer in the middle of a rest is none to the question */
@@ -120,12 +112,11 @@ static void test_rests(void **state)
 }
 
 /* It is asked every ten seconds while it sleeps, and not after the foreground has woken it. */
-static void test_foreground(void **state)
+TEST(test_foreground)
 {
 	struct fb_power p = after(SEC);
 	u64 now = 100 * SEC;
 
-	(void)state;
 	assert_false(fb_power_must_ask(&p, now - FB_POWER_ASK_NS, now));
 	assert_true(fb_power_must_ask(&p, now - FB_POWER_ASK_NS - 1, now));
 	fb_power_told(&p, FB_POWER_STANDBY_Z, SEC, now);
@@ -143,12 +134,11 @@ static void test_foreground(void **state)
 }
 
 /* A command that passes by makes the question due; the answer counts for the states as they are. */
-static void test_doubt(void **state)
+TEST(test_doubt)
 {
 	struct fb_power p = after(SEC);
 	u64 now = 2 * SEC;
 
-	(void)state;
 	assert_false(fb_power_must_ask(&p, now, now));
 	p.doubt = true;
 	assert_true(fb_power_must_ask(&p, now, now));
@@ -167,18 +157,4 @@ static void test_doubt(void **state)
 	/* doubts do not shorten a rest */
 	p.doubt = true;
 	assert_int_equal(fb_power_due_ns(&p, now, now + TIMER), now + 3 * TIMER / 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ata),
-		cmocka_unit_test(test_sense),
-		cmocka_unit_test(test_policy),
-		cmocka_unit_test(test_rests),
-		cmocka_unit_test(test_foreground),
-		cmocka_unit_test(test_doubt),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

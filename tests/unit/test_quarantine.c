@@ -3,24 +3,18 @@
  * Bad blocks, doubt and quarantine: what a read that is back says of the medium, and what
  * is kept from gaps for it. Expectations come from core/quarantine.h.
  *
- * As it once was, each seen to fail: any error makes a zone (test_passing); a block that
- * failed by itself once is bad (test_alone); zones that never end (test_expire); the
- * 33rd takes in all between (test_many); each bad block has a uevent (test_told); the next pass
- * forgets what was proven, or reads it at once (test_known), or takes what the medium lost as in
- * doubt (test_known_otherwise); a third error always stops, or has nothing wait (test_third); the
- * drive's name for a sector is ignored (test_named); on a careful disk a block has to fail alone
- * twice, doubt does not wait, no third error stops (test_careful); no row of errors does
- * (test_stop).
+ * As it once was, each seen to fail: any error makes a zone (test_passing); a block that failed by
+ * itself once is bad (test_alone); zones that never end (test_expire); the 33rd takes in all
+ * between (test_many); each bad block has a uevent (test_told); the next pass forgets what was
+ * proven, or reads it at once (test_known), or takes what the medium lost as in doubt
+ * (test_known_otherwise); the drive's name for a sector is ignored (test_named); on a careful disk
+ * a block has to fail alone twice, doubt does not wait, no third error stops (test_careful); no row
+ * of errors does (test_stop).
  */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "core/quarantine.h"
-#include "support.h"
+#include "unit.h"
 
 #define GRANULE 8U
 #define SECTORS 1073741824ULL
@@ -31,9 +25,8 @@ static struct fb_quarantine bad;
 static struct fb_bitmap bm;
 static u64 now;
 
-static int setup(void **state)
+int setup(void **state)
 {
-	(void)state;
 	memset(&bad, 0, sizeof(bad));
 	fb_quarantine_init(&bad);
 	fb_quarantine_begin(&bad, GRANULE, SECTORS, false);
@@ -49,9 +42,8 @@ static void setup_again(void)
 	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
-	(void)state;
 	fb_bitmap_destroy(&bm);
 	return 0;
 }
@@ -67,11 +59,10 @@ static u32 ended(u64 lbn, u32 nsect, u32 good, bool medium)
 }
 
 /* what may pass (unit attention, time-out, link) makes no zone, and is read again alone */
-static void test_passing(void **state)
+TEST(test_passing)
 {
 	struct fb_plan_piece piece;
 
-	(void)state;
 	fb_bitmap_want(&bm, 1000, 64, 0);
 	assert_int_equal(ended(8000, 512, 0, false), 0);
 	assert_int_equal(bad.zones, 0);
@@ -89,9 +80,8 @@ static void test_passing(void **state)
 }
 
 /* a block is bad without the drive's word when it has failed by itself twice */
-static void test_alone(void **state)
+TEST(test_alone)
 {
-	(void)state;
 	assert_int_equal(ended(8000, 512, 0, false), 0);
 	assert_int_equal(ended(8000, 8, 0, false), 0);
 	assert_int_equal(bad.zones, 0);
@@ -112,11 +102,10 @@ static void test_alone(void **state)
 }
 
 /* the drive's word is enough, once the place is known */
-static void test_medium(void **state)
+TEST(test_medium)
 {
 	const struct fb_avoid *z;
 
-	(void)state;
 	assert_int_equal(ended(80000, 512, 100, true),
 			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
 	z = fb_quarantine_zone(&bad, 80096, 8);
@@ -136,9 +125,8 @@ static void test_medium(void **state)
 }
 
 /* a zone ends a day after its last error */
-static void test_expire(void **state)
+TEST(test_expire)
 {
-	(void)state;
 	ended(80000, 8, 0, true);
 	now += FB_QUARANTINE_ZONE_NS / 2;
 	ended(900000, 8, 0, true);
@@ -157,11 +145,10 @@ static void test_expire(void **state)
 }
 
 /* more zones than there is room for: never more of the disk than they are, and it is told */
-static void test_many(void **state)
+TEST(test_many)
 {
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < FB_QUARANTINE_ZONES; i++, now += S)
 		assert_int_equal(ended((i + 1) * 1000000, 8, 0, true) & FB_QUARANTINE_DROPPED, 0);
 	assert_int_equal(fb_quarantine_quarantined(&bad), FB_QUARANTINE_ZONES *
@@ -179,11 +166,10 @@ static void test_many(void **state)
 }
 
 /* sixteen a minute are told one by one, the rest as a number */
-static void test_told(void **state)
+TEST(test_told)
 {
 	u32 i, told = 0;
 
-	(void)state;
 	for (i = 0; i < 100; i++)
 		told += !!(ended(i * 8, 8, 0, true) & FB_QUARANTINE_REPORT);
 	assert_int_equal(told, FB_QUARANTINE_REPORTED);
@@ -197,14 +183,13 @@ static void test_told(void **state)
 }
 
 /* three slow ones in a row are an alarm, a good read of a zone ends the row */
-static void test_slow(void **state)
+TEST(test_slow)
 {
 	struct fb_quarantine_read read = {
 		.nsect = 8, .failed = true, .medium = true, .took_ns = 2 * S,
 	};
 	u32 i, alarms = 0;
 
-	(void)state;
 	for (i = 0; i < 7; i++) {
 		read.lbn = 80000 + i * 8;
 		alarms += !!(fb_quarantine_ended(&bad, &read, now) & FB_QUARANTINE_ALARM);
@@ -220,9 +205,8 @@ static void test_slow(void **state)
 }
 
 /* zones are whole blocks: they stay while blocks have one size; doubt goes when tasks begin */
-static void test_begin(void **state)
+TEST(test_begin)
 {
-	(void)state;
 	ended(80000, 8, 0, true);
 	ended(160000, 512, 0, false);
 	fb_quarantine_begin(&bad, GRANULE, SECTORS, false);
@@ -233,9 +217,8 @@ static void test_begin(void **state)
 }
 
 /* a zone is cut off at the ends of the disk, and is whole blocks elsewhere */
-static void test_zone_ends(void **state)
+TEST(test_zone_ends)
 {
-	(void)state;
 	fb_quarantine_begin(&bad, GRANULE, SECTORS - 3, false);
 	ended(800, 8, 0, true);
 	assert_int_equal(bad.zone[0].first, 0);
@@ -256,9 +239,8 @@ static void test_zone_ends(void **state)
 }
 
 /* of several zones that sectors meet, the first on the disk is meant, however they came */
-static void test_first_zone(void **state)
+TEST(test_first_zone)
 {
-	(void)state;
 	ended(80000, 8, 0, true);
 	ended(90000, 8, 0, true);
 	ended(70000, 8, 0, true);
@@ -278,11 +260,10 @@ static bool cut(struct fb_plan *plan, enum fb_plan_kind kind, u64 lbn, u32 nsect
 }
 
 /* no gap's read touches a zone; what is far from all trouble stays as it was */
-static void test_cut_zone(void **state)
+TEST(test_cut_zone)
 {
 	struct fb_plan plan;
 
-	(void)state;
 	ended(80000, 8, 0, true);
 	now += 10 * S;
 	assert_false(cut(&plan, FB_PLAN_PREPEND, 80008 + SIDE - 8, 64, 0, 0));
@@ -296,11 +277,10 @@ static void test_cut_zone(void **state)
 }
 
 /* a gap's read ends before what is in doubt; a block of that is read alone, every five seconds */
-static void test_cut_doubt(void **state)
+TEST(test_cut_doubt)
 {
 	struct fb_plan plan;
 
-	(void)state;
 	fb_bitmap_want(&bm, 0, 100000, 0);
 	ended(80000, 64, 0, false);
 	fb_quarantine_sent(&bad, 80000, 64, now);
@@ -332,12 +312,11 @@ static void test_cut_doubt(void **state)
 }
 
 /* with more doubts than are remembered, any read may meet one: all wait after a failure */
-static void test_cut_forgotten(void **state)
+TEST(test_cut_forgotten)
 {
 	struct fb_plan plan;
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < FB_QUARANTINE_DOUBTS; i++)
 		ended(i * 1000, 64, 0, false);
 	assert_true(fb_quarantine_doubts(&bad, 0, 8));
@@ -353,11 +332,10 @@ static void test_cut_forgotten(void **state)
 }
 
 /* zones are read in idle time in pieces of wanted blocks, 128 KiB at most, to their end */
-static void test_idle_pieces(void **state)
+TEST(test_idle_pieces)
 {
 	struct fb_plan_piece piece;
 
-	(void)state;
 	fb_quarantine_begin(&bad, GRANULE, SECTORS - 3, false);
 	ended(80000, 8, 0, true);
 	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
@@ -388,11 +366,10 @@ static void test_idle_pieces(void **state)
 }
 
 /* what is in doubt within a zone is read block by block */
-static void test_idle_doubt(void **state)
+TEST(test_idle_doubt)
 {
 	struct fb_plan_piece piece;
 
-	(void)state;
 	ended(80000, 8, 0, true);
 	ended(80008, 32, 0, false);
 	now += 5 * S;
@@ -413,11 +390,10 @@ static bool divert(struct fb_plan_piece *piece, u64 lbn, u32 nsect)
 }
 
 /* an idle read ends before a zone, or goes on behind it, or at the start of the disk */
-static void test_divert(void **state)
+TEST(test_divert)
 {
 	struct fb_plan_piece piece;
 
-	(void)state;
 	fb_bitmap_want(&bm, 0, 20000, 0);
 	ended(80000, 8, 0, true);
 	ended(80000 + 2 * SIDE + 16, 8, 0, true);
@@ -454,11 +430,10 @@ static void test_divert(void **state)
 }
 
 /* a diverted read ends with the disk, whose last block is short */
-static void test_divert_end(void **state)
+TEST(test_divert_end)
 {
 	struct fb_plan_piece piece;
 
-	(void)state;
 	fb_quarantine_begin(&bad, GRANULE, SECTORS - 3, false);
 	ended(SECTORS - 8 - SIDE - 16, 8, 0, true);
 	fb_bitmap_want(&bm, SECTORS / GRANULE - 1000, 1000, 0);
@@ -467,31 +442,13 @@ static void test_divert_end(void **state)
 	assert_int_equal(piece.nsect, 13);
 }
 
-/* of several places in doubt only those that a read meets cut it, wherever they are in the list */
-static void test_cut_several(void **state)
-{
-	struct fb_plan plan;
-
-	(void)state;
-	fb_bitmap_want(&bm, 0, 100000, 0);
-	ended(70000, 64, 0, false);
-	ended(90000, 64, 0, false);
-	ended(80000, 64, 0, false);
-	fb_quarantine_sent(&bad, 70000, 64, now);
-	assert_true(cut(&plan, FB_PLAN_SEPARATE, 79968, 64, 0, 0));
-	assert_int_equal(plan.piece[0].lbn, 79968);
-	assert_int_equal(plan.piece[0].nsect, 32);
-	assert_int_equal(plan.wanted, 4);
-}
-
 /* the first of many sectors may be the bad one: the drive's name for it says so */
-static void test_named(void **state)
+TEST(test_named)
 {
 	struct fb_quarantine_read read = {
 		.lbn = 80000, .nsect = 512, .failed = true, .medium = true, .took_ns = S / 50,
 	};
 
-	(void)state;
 	assert_int_equal(fb_quarantine_ended(&bad, &read, now), 0);
 	read.named = true;
 	assert_int_equal(fb_quarantine_ended(&bad, &read, now),
@@ -504,12 +461,11 @@ static void test_named(void **state)
  * minutes takes NCQ away: a sector that the drive aborts is known after two, nothing in doubt is
  * read in gaps, and the third error stops the tasks.
  */
-static void test_careful(void **state)
+TEST(test_careful)
 {
 	struct fb_plan_piece piece;
 	struct fb_plan plan;
 
-	(void)state;
 	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
 	fb_bitmap_want(&bm, 1000, 64, 0);
 	assert_int_equal(ended(8000, 512, 0, false), 0);
@@ -537,7 +493,7 @@ static void test_careful(void **state)
  * even if no other error is risked now. What READ cannot read there is bad. Seen to fail: a VERIFY
  * that proves what an earlier one has put in doubt; a READ that waits for the ten minutes.
  */
-static void test_command(void **state)
+TEST(test_command)
 {
 	struct fb_quarantine_read verify = {
 		.lbn = 8000, .nsect = 3 * GRANULE, .failed = true, .command = true,
@@ -545,7 +501,6 @@ static void test_command(void **state)
 	};
 	struct fb_plan_piece piece;
 
-	(void)state;
 	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
 	fb_bitmap_want(&bm, 1000, 3, 0);
 	assert_int_equal(fb_quarantine_ended(&bad, &verify, now), 0);
@@ -562,35 +517,13 @@ static void test_command(void **state)
 	assert_int_equal(bad.alarms, 0);
 }
 
-/* The command is not at fault: what it has put in doubt waits like all. Seen to fail: as before. */
-static void test_command_cleared(void **state)
-{
-	struct fb_quarantine_read verify = {
-		.lbn = 8000, .nsect = 64 * GRANULE, .failed = true, .command = true,
-		.took_ns = S / 50,
-	};
-	struct fb_plan_piece piece;
-
-	(void)state;
-	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
-	fb_bitmap_want(&bm, 1000, 64, 0);
-	assert_int_equal(fb_quarantine_ended(&bad, &verify, now), 0);
-	assert_int_equal(ended(8000, GRANULE, 0, false),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
-	/* but where a zone says that most is good */
-	bad.zones = 0;
-	now += 60 * S;
-	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-}
-
 /* any disk: VERIFY proves bad what READ has failed at alone, not what another VERIFY has */
-static void test_command_alone(void **state)
+TEST(test_command_alone)
 {
 	struct fb_quarantine_read verify = {
 		.lbn = 8000, .nsect = GRANULE, .failed = true, .command = true, .took_ns = S / 50,
 	};
 
-	(void)state;
 	assert_int_equal(fb_quarantine_ended(&bad, &verify, now), 0);
 	assert_int_equal(fb_quarantine_ended(&bad, &verify, now), 0);
 	verify.lbn = 16000;
@@ -602,11 +535,10 @@ static void test_command_alone(void **state)
 /*
  * A drive that may try for a minute: what is in doubt is no gap's. Seen to fail: without the flag.
  */
-static void test_idle_only(void **state)
+TEST(test_idle_only)
 {
 	struct fb_plan plan;
 
-	(void)state;
 	fb_bitmap_want(&bm, 1000, 64, 0);
 	assert_int_equal(ended(8000, 512, 0, false), 0);
 	now += 6 * S;
@@ -636,12 +568,11 @@ static void find_aborted(u64 lbn)
  * A pass that begins soon after one that met such a block reads all else, and that block alone when
  * an error may be risked again: it costs one, and no alarm. If it can be read then it is forgotten.
  */
-static void test_known(void **state)
+TEST(test_known)
 {
 	struct fb_plan_piece piece;
 	struct fb_plan plan;
 
-	(void)state;
 	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
 	find_aborted(8000);
 	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
@@ -738,11 +669,10 @@ static u32 pass_aborted(u32 n_bad)
  * the ten minutes. Seen to fail: FUA for what is in doubt (none is bad, and the pass does not end);
  * what READ has read stays in doubt (READ again, which proves no more).
  */
-static void test_adjacent(void **state)
+TEST(test_adjacent)
 {
 	u64 began_ns = now;
 
-	(void)state;
 	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
 	assert_int_equal(pass_aborted(1), 2);
 	assert_in_range(now - began_ns, 5 * S, 20 * S);
@@ -762,36 +692,11 @@ static void test_adjacent(void **state)
 	assert_int_equal(bad.alarms, 0);
 }
 
-/* one more error where something has failed before is no alarm, but the last for ten minutes */
-static void test_third(void **state)
-{
-	struct fb_plan_piece piece;
-
-	(void)state;
-	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
-	find_aborted(8000);
-	/* what lay beside it in that read does not wait */
-	fb_bitmap_want(&bm, 1001, 63, 0);
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(piece.lbn, 8008);
-	assert_int_equal(piece.nsect, GRANULE);
-	now += S;
-	assert_int_equal(ended(8008, GRANULE, 0, false),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
-	fb_bitmap_unwant(&bm, 1001, 1, 0);
-	now += 599 * S - 1;
-	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	now++;
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(bad.alarms, 0);
-}
-
 /* a disk of another kind has its known bad block read alone, too, and at once */
-static void test_known_otherwise(void **state)
+TEST(test_known_otherwise)
 {
 	struct fb_plan_piece piece;
 
-	(void)state;
 	ended(8000, 512, 0, false);
 	now += 5 * S;
 	assert_int_equal(ended(8000, GRANULE, 0, false), 0);
@@ -809,11 +714,10 @@ static void test_known_otherwise(void **state)
 }
 
 /* nothing can be read, and the medium is not at fault: tasks stop; bad sectors do not stop them */
-static void test_stop(void **state)
+TEST(test_stop)
 {
 	u32 i;
 
-	(void)state;
 	for (i = 1; i < 16; i++)
 		assert_int_equal(ended(i * 10000, 512, 0, false), 0);
 	assert_int_equal(ended(5000000, 512, 512, false), 0);
@@ -823,41 +727,4 @@ static void test_stop(void **state)
 	for (i = 0; i < 40; i++)
 		ended(6000000 + 8 * i, 8, 0, true);
 	assert_int_equal(bad.alarms, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_passing, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_medium, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_expire, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_slow, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_begin, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_zone_ends, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_first_zone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cut_zone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cut_doubt, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cut_forgotten, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_idle_pieces, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_idle_doubt, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_divert, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_divert_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cut_several, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_named, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_careful, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_command, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_command_cleared, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_command_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_idle_only, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_known, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_adjacent, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_third, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_known_otherwise, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stop, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("bad", tests, NULL, NULL);
 }

@@ -5,19 +5,14 @@
  * Seen to fail without the bound of fb_user_check_next(): two halves of 2^32 sectors became a
  * record of none (test_long); without the comparison of user_data (test_apart).
  */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "tasks/user_check.h"
+#include "unit.h"
 
 #define HEADER sizeof(struct freeblock_record)
 #define SLOT(first, user_data, sectors) { first, user_data, sectors, FREEBLOCK_STATUS_OK }
 
 /* adjoining blocks of one status, around the end of the ring, as many as fit */
-static void test_joined(void **state)
+TEST(test_joined)
 {
 	const struct fb_user_check_slot slot[] = {
 		SLOT(16, 5, 8), { 24, 5, 8, FREEBLOCK_STATUS_UNREADABLE }, SLOT(0, 5, 8),
@@ -27,7 +22,6 @@ static void test_joined(void **state)
 	const struct fb_user_check_ring last = { slot, 4, 1, 1, true };
 	struct freeblock_record record;
 
-	(void)state;
 	assert_int_equal(fb_user_check_next(&ring, 1 << 20, &record), 3);
 	assert_int_equal(record.first, 0);
 	assert_int_equal(record.sectors, 24);
@@ -40,7 +34,7 @@ static void test_joined(void **state)
 }
 
 /* without data a record may be long, but not longer than it can say */
-static void test_long(void **state)
+TEST(test_long)
 {
 	const struct fb_user_check_slot slot[] = {
 		SLOT(0, 0, 1U << 31), SLOT(1ULL << 31, 0, 1U << 31),
@@ -48,16 +42,12 @@ static void test_long(void **state)
 	const struct fb_user_check_ring ring = { slot, 2, 0, 2, false };
 	struct freeblock_record record;
 
-	(void)state;
 	assert_int_equal(fb_user_check_next(&ring, HEADER, &record), 1);
 	assert_int_equal(record.sectors, 1U << 31);
 }
 
-/*
- * Blocks that mean different things are told apart, and so are events, which are no blocks; what
- * the queue notes in an event's slot is not shown.
- */
-static void test_apart(void **state)
+/* blocks that mean different things are told apart */
+TEST(test_apart)
 {
 	const struct fb_user_check_slot slot[] = {
 		SLOT(0, 1, 8), SLOT(8, 1, 8), SLOT(16, 2, 8), SLOT(0, 0, 8),
@@ -65,7 +55,6 @@ static void test_apart(void **state)
 	struct fb_user_check_ring ring = { slot, 4, 0, 4, true };
 	struct freeblock_record record;
 
-	(void)state;
 	assert_int_equal(fb_user_check_next(&ring, 1 << 20, &record), 2);
 	assert_int_equal(record.user_data, 1);
 	ring.tail = 2;
@@ -74,15 +63,4 @@ static void test_apart(void **state)
 	assert_int_equal(record.type, FREEBLOCK_RECORD_BLOCKS);
 	assert_int_equal(fb_user_check_next(&ring, HEADER - 1, &record), 0);
 	assert_int_equal(record.header_bytes, HEADER);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_joined),
-		cmocka_unit_test(test_long),
-		cmocka_unit_test(test_apart),
-	};
-
-	return cmocka_run_group_tests_name("record", tests, NULL, NULL);
 }

@@ -46,13 +46,12 @@ static u32 brute_force(const struct fb_gap *gap, const struct fb_limits *lim)
 }
 
 /* whatever the search finds fits, is aligned, trimmed, counted right and allowed */
-static void test_feasible(void **state)
+static void feasible(void)
 {
 	static const u32 density[] = { 1000, 500, 100, 20 };
 	struct rnd r = { 21 };
 	u32 i, found = 0;
 
-	(void)state;
 	for (i = 0; i < 8000; i++) {
 		struct fb_limits lim = limits(pick_conservatism(&r), 0);
 		const struct fb_plan_piece *p;
@@ -104,13 +103,12 @@ static void test_feasible(void **state)
 }
 
 /* never worse than the best single run on any one track, at every density */
-static void test_optimum(void **state)
+static void optimum(void)
 {
 	static const u32 density[] = { 1000, 500, 100, 20, 3 };
 	struct rnd r = { 22 };
 	u32 i, nonzero = 0;
 
-	(void)state;
 	for (i = 0; i < 1000; i++) {
 		struct fb_limits lim = limits(pick_conservatism(&r), 0);
 		struct fb_search s;
@@ -131,13 +129,12 @@ static void test_optimum(void **state)
 }
 
 /* with another conservatism within a cylinder what is found fits, and nothing better is missed */
-static void test_still(void **state)
+TEST(test_still)
 {
 	static const u32 density[] = { 1000, 500, 100, 20, 3 };
 	u32 i, nonzero = 0;
 	struct rnd r = { 32 };
 
-	(void)state;
 	for (i = 0; i < 2000; i++) {
 		struct fb_limits lim = limits(200000, 0);
 		struct dm_access a;
@@ -163,12 +160,11 @@ static void test_still(void **state)
 }
 
 /* with a short maximum a prefix is taken: at least as good as the best half */
-static void test_prefix(void **state)
+TEST(test_prefix)
 {
 	struct rnd r = { 23 };
 	u32 i;
 
-	(void)state;
 	thin_map(&r, 500, 3);
 	for (i = 0; i < 300; i++) {
 		struct fb_limits lim = limits(100000, 0);
@@ -186,12 +182,11 @@ static void test_prefix(void **state)
  * Nothing is better than a read of the greatest length: the search ends there. Seen to fail
  * with one that must be beaten; a bound too low is found by test_prefix.
  */
-static void test_most(void **state)
+TEST(test_most)
 {
 	struct rnd r = { 33 };
 	u32 i, ended = 0;
 
-	(void)state;
 	thin_map(&r, 900, 3);
 	for (i = 0; i < 300; i++) {
 		struct fb_limits lim = limits(100000, 0);
@@ -239,13 +234,12 @@ static u32 brute_prepend(const struct fb_gap *gap, const struct fb_limits *lim)
 }
 
 /* a prepend ends at the destination, is the best there is, and costs the foreground nothing */
-static void test_prepend(void **state)
+static void prepend(void)
 {
 	static const u32 density[] = { 1000, 300, 30 };
 	struct rnd r = { 24 };
 	u32 i, found = 0;
 
-	(void)state;
 	for (i = 0; i < 6000; i++) {
 		struct fb_limits lim = limits(pick_conservatism(&r), i % 3 ? 1024 : 48);
 		struct dm_access alone, joined;
@@ -286,12 +280,11 @@ static void test_prepend(void **state)
 }
 
 /* of equals the prepend; a separate read only if it brings more */
-static void test_prepend_first(void **state)
+TEST(test_prepend_first)
 {
 	struct rnd r = { 25 };
 	u32 i, prepends = 0, separates = 0;
 
-	(void)state;
 	thin_map(&r, 600, 2);
 	for (i = 0; i < 2000; i++) {
 		struct fb_limits both = limits(200000, 1024), only = limits(200000, 1024);
@@ -442,13 +435,12 @@ static bool touches(const struct fb_plan *plan, const struct dm_place *p)
 }
 
 /* plans with limits lifted can be carried out, and are not worse than without */
-static void test_lifted(void **state)
+static void lifted_plans(void)
 {
 	static const u32 density[] = { 1000, 500, 100, 20 };
 	struct rnd r = { 28 };
 	u32 i, kinds[4] = { 0 }, source = 0, dest = 0, several = 0, better = 0;
 
-	(void)state;
 	for (i = 0; i < 8000; i++) {
 		struct fb_limits lim = lifted(&r, i % 3 ? 7 : rnd_below(&r, 8)), none;
 		struct fb_search s, old;
@@ -503,7 +495,7 @@ static void deliver_run(void *ctx, u64 first, u32 n, u32 group)
  * straddlers and the short last one too; but not the one whose remapped sector is far
  * away: the way there and back takes longer than any gap.
  */
-static void test_exactly_once(void **state)
+static void exactly_once(void)
 {
 	struct fb_limits lim = limits(100000, 1024);
 	struct rnd r = { 26 };
@@ -511,7 +503,6 @@ static void test_exactly_once(void **state)
 	u64 g;
 	u32 i;
 
-	(void)state;
 	new_map();
 	c.times = calloc(bm.granules, sizeof(*c.times));
 	for (i = 0; i < 20000 && bm.n_wanted > 1; i++) {
@@ -557,14 +548,13 @@ static void check_run(void *ctx, u64 first, u32 n, u32 group)
 }
 
 /* runs cover exactly the granules wholly inside, in order, one group each */
-static void test_runs(void **state)
+static void runs(void)
 {
 	u64 sectors = dm_info(dm)->sectors, granules = (sectors + GRANULE - 1) / GRANULE;
 	struct rnd r = { 27 };
 	struct runs runs = { 0 };
 	u32 i;
 
-	(void)state;
 	assert_true(sectors % GRANULE != 0);
 	fb_for_each_run(dm, GRANULE, 0, sectors, check_run, &runs);
 	assert_int_equal(runs.next, granules);
@@ -595,14 +585,13 @@ static u64 fnv(u64 hash, u64 value)
  * cylinders were first looked at in strides: of equals, another may have been found before.
  * How many tracks are looked at is no part of it.
  */
-static void test_unlifted(void **state)
+TEST(test_unlifted)
 {
 	static const u32 density[] = { 1000, 500, 100, 20, 3 };
 	u64 wanted = 0xcbf29ce484222325ULL, places = wanted;
 	struct rnd r = { 29 };
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 10000; i++) {
 		struct fb_limits lim = limits(pick_conservatism(&r), i % 3 ? 1024 : 48);
 		struct fb_search s;
@@ -624,13 +613,12 @@ static void test_unlifted(void **state)
 }
 
 /* no plan begins a read on a track that has sectors to be avoided; seen to fail without that */
-static void test_avoided(void **state)
+TEST(test_avoided)
 {
 	u32 i, k, zone, met[2] = { 0 };
 	struct fb_avoid avoid[3];
 	struct rnd r = { 35 };
 
-	(void)state;
 	thin_map(&r, 900, 3);
 	for (i = 0; i < 600; i++) {
 		struct fb_limits lim = limits(100000, 400);
@@ -660,36 +648,44 @@ static void test_avoided(void **state)
 	assert_int_equal(met[1], 0);
 }
 
-int main(void)
+static void on_each_disk(void (*check)(void))
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_feasible),
-		cmocka_unit_test(test_optimum),
-		cmocka_unit_test(test_still),
-		cmocka_unit_test(test_prefix),
-		cmocka_unit_test(test_most),
-		cmocka_unit_test(test_prepend),
-		cmocka_unit_test(test_prepend_first),
-		cmocka_unit_test(test_lifted),
-		cmocka_unit_test(test_exactly_once),
-		cmocka_unit_test(test_unlifted),
-		cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_avoided),
-	};
-	const struct CMUnitTest surfaces[] = {
-		cmocka_unit_test(test_feasible),
-		cmocka_unit_test(test_optimum),
-		cmocka_unit_test(test_prepend),
-		cmocka_unit_test(test_lifted),
-		cmocka_unit_test(test_exactly_once),
-		cmocka_unit_test(test_runs),
-	};
-	int failed;
+	static const char *const disks[] = { small_disk, surfaces_disk, runs_disk };
+	u32 i;
 
-	disk_text = small_disk;
-	failed = cmocka_run_group_tests_name("search", tests, setup, teardown);
-	disk_text = surfaces_disk;
-	failed += cmocka_run_group_tests_name("surfaces", surfaces, setup, teardown);
-	disk_text = runs_disk;
-	return failed + cmocka_run_group_tests_name("runs", surfaces, setup, teardown);
+	for (i = 0; i < ARRAY_SIZE(disks); i++) {
+		dm_free(dm);
+		dm = support_model_text(disks[i]);
+		check();
+	}
+}
+
+TEST(test_feasible)
+{
+	on_each_disk(feasible);
+}
+
+TEST(test_optimum)
+{
+	on_each_disk(optimum);
+}
+
+TEST(test_prepend)
+{
+	on_each_disk(prepend);
+}
+
+TEST(test_lifted)
+{
+	on_each_disk(lifted_plans);
+}
+
+TEST(test_exactly_once)
+{
+	on_each_disk(exactly_once);
+}
+
+TEST(test_runs)
+{
+	on_each_disk(runs);
 }

@@ -34,14 +34,13 @@ static double worth(const struct fb_limits *lim, const struct dm_track *t, u32 w
 }
 
 /* with roots and weights, too, nothing on one track is worth more than what is found */
-static void test_worth(void **state)
+TEST(test_worth)
 {
 	static const u32 density[] = { 1000, 500, 100, 20 };
 	struct rnd r = { 30 };
 	struct fb_block_value w;
 	u32 i, k, nonzero = 0;
 
-	(void)state;
 	fb_block_value_init(&w, &bm);
 	for (i = 0; i < 400; i++) {
 		struct fb_limits lim = limits(pick_conservatism(&r), 0);
@@ -171,7 +170,7 @@ static void check_length(const struct fb_search *s, const struct fb_limits *lim,
 }
 
 /* a plan's value is what it brings less what may go wrong, and that decides */
-static void test_miss(void **state)
+TEST(test_miss)
 {
 	static const u32 density[] = { 1000, 500, 100, 20 };
 	u32 i, found = 0, compared = 0, worse = 0, refused = 0;
@@ -179,7 +178,6 @@ static void test_miss(void **state)
 	struct rnd r = { 31 };
 	struct fb_conservatism_odds odds;
 
-	(void)state;
 	for (i = 0; i < 4000; i++) {
 		struct fb_limits lim = limits(rnd_below(&r, 3) * 50000, 1024), none;
 		struct fb_search s, free_s;
@@ -257,14 +255,13 @@ static double best_net(const struct fb_gap *gap, const struct fb_limits *lim)
  * With a price for lost turns nothing is passed over that would have been worth more: all in all
  * the values are 1.001 of those of runs, for a read may end on the next track.
  */
-static void test_net(void **state)
+TEST(test_net)
 {
 	double sum = 0, sum_best = 0, fixed, best;
 	struct fb_conservatism_odds odds;
 	struct rnd r = { 33 };
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 150; i++) {
 		struct fb_limits lim = limits(rnd_below(&r, 3) * 50000, 0);
 		struct fb_search s;
@@ -283,16 +280,4 @@ static void test_net(void **state)
 		sum_best += max(best - fixed, 0.);
 	}
 	assert_true(sum > .997 * sum_best && sum < 1.01 * sum_best);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_worth),
-		cmocka_unit_test(test_miss),
-		cmocka_unit_test(test_net),
-	};
-
-	disk_text = small_disk;
-	return cmocka_run_group_tests_name("search worth", tests, setup, teardown);
 }

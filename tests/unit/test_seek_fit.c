@@ -13,14 +13,8 @@
  * estimates in whole ppm (test_ample); the floor taken without the correction (test_floor); nothing
  * forgotten, or what is applied, too (test_forgets).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/seek_fit.h"
-#include "support.h"
+#include "unit.h"
 
 #define PERIOD 6000000LL
 #define SECOND 1000000000ULL
@@ -62,7 +56,7 @@ static const char disk_text[] = DISK_HEAD DISK_ZONE;
  * @other_ppm: so many commands lose a turn or two for other reasons
  * @cause: of all commands
  */
-struct disk {
+static struct disk {
 	struct rnd r;
 	struct disk_model *dm;
 	struct disk_model *said;
@@ -76,24 +70,28 @@ struct disk {
 	s64 inside;
 	u32 other_ppm;
 	enum fb_cause cause;
-};
+} d;
 
-static void disk_begin(struct disk *d, u64 seed)
+static void disk_begin(u64 seed)
 {
-	memset(d, 0, sizeof(*d));
-	d->r.state = seed;
-	d->dm = support_model_text(disk_text);
-	d->said = support_model_text(disk_text);
-	d->every = 10000000;
-	d->most = PERIOD;
-	d->spread = 85000;
-	fb_seek_fit_init(&d->c, d->dm);
+	dm_free(d.dm);
+	dm_free(d.said);
+	memset(&d, 0, sizeof(d));
+	d.r.state = seed;
+	d.dm = support_model_text(disk_text);
+	d.said = support_model_text(disk_text);
+	d.every = 10000000;
+	d.most = PERIOD;
+	d.spread = 85000;
+	fb_seek_fit_init(&d.c, d.dm);
 }
 
-static void disk_end(struct disk *d)
+int teardown(void **state)
 {
-	dm_free(d->dm);
-	dm_free(d->said);
+	dm_free(d.dm);
+	dm_free(d.said);
+	memset(&d, 0, sizeof(d));
+	return 0;
 }
 
 /* an exponential with mean @mean: sums of the tail's binary digits are near enough */
@@ -107,18 +105,18 @@ static s64 exponential(struct rnd *r, u64 mean)
 	return sum + rnd_below(r, part + 1);
 }
 
-static s64 seek_error(struct disk *d, u64 said_ns)
+static s64 seek_error(u64 said_ns)
 {
-	s64 error = (s64)said_ns * d->ppm / 1000000;
+	s64 error = (s64)said_ns * d.ppm / 1000000;
 
-	if (!d->spread)
+	if (!d.spread)
 		return error;
-	return rnd_below(&d->r, 2) ? error + exponential(&d->r, d->spread) :
-		error - exponential(&d->r, d->spread);
+	return rnd_below(&d.r, 2) ? error + exponential(&d.r, d.spread) :
+		error - exponential(&d.r, d.spread);
 }
 
 /* how much later than predicted a command ends whose head comes late by @error, wait @wait */
-static s64 late_by(const struct disk *d, s64 error, s64 wait)
+static s64 late_by(s64 error, s64 wait)
 {
 	s64 turns = 0;
 
@@ -127,49 +125,49 @@ static s64 late_by(const struct disk *d, s64 error, s64 wait)
 	for (; error <= wait + (turns - 1) * PERIOD; turns--)
 		;
 	error -= wait + (turns - 1) * PERIOD;
-	if (turns && error < d->inside)
-		return turns * PERIOD - d->inside + error;
+	if (turns && error < d.inside)
+		return turns * PERIOD - d.inside + error;
 	return turns * PERIOD;
 }
 
-static void complete(struct disk *d)
+static void complete(void)
 {
 	struct dm_place from = { 0 }, to = { 0 };
-	u32 cyls = 1 + rnd_below(&d->r, 1U << (1 + rnd_below(&d->r, 13)));
-	struct fb_conservatism_leg leg = { .simple = true, .cause = d->cause };
+	u32 cyls = 1 + rnd_below(&d.r, 1U << (1 + rnd_below(&d.r, 13)));
+	struct fb_conservatism_leg leg = { .simple = true, .cause = d.cause };
 	struct dm_access acc = { 0 };
 	s64 believed, truth;
 
 	to.cyl = min(cyls, (u32)CYLINDERS - 1);
 	leg.dist = to.cyl;
-	leg.slack_ns = d->least + rnd_below(&d->r, d->most - d->least);
-	believed = dm_seek_ns(d->dm, &from, &to, false);
-	truth = dm_seek_ns(d->said, &from, &to, false);
-	truth += seek_error(d, truth);
-	leg.late_ns = late_by(d, truth - believed, leg.slack_ns) + rnd_below(&d->r, 20001);
-	if (rnd_below(&d->r, 1000000) < d->other_ppm)
-		leg.late_ns += (1 + (s64)rnd_below(&d->r, 2)) * PERIOD;
+	leg.slack_ns = d.least + rnd_below(&d.r, d.most - d.least);
+	believed = dm_seek_ns(d.dm, &from, &to, false);
+	truth = dm_seek_ns(d.said, &from, &to, false);
+	truth += seek_error(truth);
+	leg.late_ns = late_by(truth - believed, leg.slack_ns) + rnd_below(&d.r, 20001);
+	if (rnd_below(&d.r, 1000000) < d.other_ppm)
+		leg.late_ns += (1 + (s64)rnd_below(&d.r, 2)) * PERIOD;
 	acc.seek_ns = believed;
 	acc.latency_ns = leg.slack_ns;
-	acc.total_ns = acc.seek_ns + acc.latency_ns + 120000 + d->inside;
-	d->now += d->every;
-	fb_seek_fit_learn(&d->c, d->now, &leg, &acc);
-	if (fb_seek_fit_due(&d->c, d->now))
-		fb_seek_fit_apply(&d->c, d->now, d->dm);
+	acc.total_ns = acc.seek_ns + acc.latency_ns + 120000 + d.inside;
+	d.now += d.every;
+	fb_seek_fit_learn(&d.c, d.now, &leg, &acc);
+	if (fb_seek_fit_due(&d.c, d.now))
+		fb_seek_fit_apply(&d.c, d.now, d.dm);
 }
 
-static void run(struct disk *d, u32 n)
+static void run(u32 n)
 {
 	while (n--)
-		complete(d);
+		complete();
 }
 
 /* the model's seek over @cyls is @ppm longer than said, to within @off ppm */
-static void check_seek(const char *what, struct disk *d, u32 cyls, s64 ppm, s64 off)
+static void check_seek(const char *what, u32 cyls, s64 ppm, s64 off)
 {
 	struct dm_place from = { 0 }, to = { .cyl = cyls };
-	s64 said = dm_seek_ns(d->said, &from, &to, false);
-	s64 now = dm_seek_ns(d->dm, &from, &to, false);
+	s64 said = dm_seek_ns(d.said, &from, &to, false);
+	s64 now = dm_seek_ns(d.dm, &from, &to, false);
 	s64 got = (now - said) * 1000000 / said;
 
 	if (got < ppm - off || got > ppm + off)
@@ -177,141 +175,118 @@ static void check_seek(const char *what, struct disk *d, u32 cyls, s64 ppm, s64 
 			 (long long)got, (long long)ppm, (long long)off);
 }
 
-static void check_all(const char *what, struct disk *d, s64 ppm, s64 off)
+static void check_all(const char *what, s64 ppm, s64 off)
 {
 	static const u32 cyls[] = { 20, 100, 500, 2000, 8000 };
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(cyls); i++)
-		check_seek(what, d, cyls[i], ppm, off);
+		check_seek(what, cyls[i], ppm, off);
 }
 
 /* what does not change is not changed; what does is found, with and without noise */
-static void test_slower(void **state)
+TEST(test_slower)
 {
 	static const s64 truth[] = { 0, 30000, -30000, 60000 };
-	struct disk d;
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(truth); i++) {
-		disk_begin(&d, 5 + i);
+		disk_begin(5 + i);
 		d.ppm = truth[i];
-		run(&d, 100000);
-		check_all("noise", &d, truth[i], 8000);
+		run(100000);
+		check_all("noise", truth[i], 8000);
 		d.spread = 0;
-		run(&d, 100000);
-		check_all("no noise", &d, truth[i], 4000);
+		run(100000);
+		check_all("no noise", truth[i], 4000);
 		assert_false(fb_seek_fit_misfit(&d.c));
-		disk_end(&d);
 	}
 }
 
 /* as it warms up: 3 % in 20 minutes, and 100 or 5 requests a second */
-static void test_warms_up(void **state)
+TEST(test_warms_up)
 {
 	static const u64 every[] = { 10000000, 200000000 };
-	struct disk d;
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(every); i++) {
-		disk_begin(&d, 15 + i);
+		disk_begin(15 + i);
 		d.every = every[i];
 		while (d.now < 1200 * SECOND) {
 			d.ppm = 30000 * d.now / (1200 * SECOND);
-			complete(&d);
+			complete();
 		}
-		check_seek("warm", &d, 2000, 30000, 12000);
-		run(&d, 1200 * SECOND / d.every);
-		check_seek("later", &d, 2000, 30000, 8000);
-		disk_end(&d);
+		check_seek("warm", 2000, 30000, 12000);
+		run(1200 * SECOND / d.every);
+		check_seek("later", 2000, 30000, 8000);
 	}
 }
 
 /* who lands within the sectors wanted has lost a turn, though it ends before it is over */
-static void test_lands_inside(void **state)
+TEST(test_lands_inside)
 {
-	struct disk d;
-
-	(void)state;
-	disk_begin(&d, 25);
+	disk_begin(25);
 	d.inside = 600000;
 	d.ppm = 20000;
-	run(&d, 100000);
-	check_all("inside", &d, 20000, 6000);
-	disk_end(&d);
+	run(100000);
+	check_all("inside", 20000, 6000);
 }
 
 /* one command in twenty loses turns whatever its wait: recovery, the drive's own business */
-static void test_other_causes(void **state)
+TEST(test_other_causes)
 {
-	struct disk d;
-
-	(void)state;
-	disk_begin(&d, 35);
+	disk_begin(35);
 	d.other_ppm = 50000;
-	run(&d, 200000);
-	check_all("other causes", &d, 0, 12000);
-	disk_end(&d);
+	run(200000);
+	check_all("other causes", 0, 12000);
 }
 
 /* free reads go where there is room: what they lose says nothing of the median */
-static void test_free_reads(void **state)
+TEST(test_free_reads)
 {
-	struct disk d;
-
-	(void)state;
-	disk_begin(&d, 55);
+	disk_begin(55);
 	d.ppm = 30000;
 	d.cause = FB_CAUSE_AFTER;
-	run(&d, 10000);
+	run(10000);
 	d.cause = FB_CAUSE_SEPARATE;
-	run(&d, 10000);
-	check_all("free reads", &d, 0, 0);
+	run(10000);
+	check_all("free reads", 0, 0);
 	assert_int_equal(d.c.trials, 0);
-	disk_end(&d);
 }
 
 /*
  * Beside a scan few waits are short. Most trials then are far from the median and not late, and
  * say little each: seeks that are right are still found so, on the mean of many moments.
  */
-static void test_ample(void **state)
+TEST(test_ample)
 {
 	s64 sum = 0;
-	struct disk d;
 	u32 i;
 
-	(void)state;
-	disk_begin(&d, 105);
+	disk_begin(105);
 	d.every = 50000000;
 	d.least = 100000;
 	d.most = 600000;
-	run(&d, 20000);
+	run(20000);
 	for (i = 0; i < 800; i++) {
-		run(&d, 100);
+		run(100);
 		sum += fb_seek_fit_ppm(&d.c);
 	}
 	if (sum / 800 < -1500 || sum / 800 > 1500)
 		fail_msg("seeks are %lld ppm longer on the mean", (long long)(sum / 800));
-	disk_end(&d);
 }
 
 /* what is applied moves by small steps, and never beyond its bound */
-static void test_steps(void **state)
+TEST(test_steps)
 {
 	u64 moved = 0, since = 0;
-	struct disk d;
 	s32 last = 0;
 	u32 n;
 
-	(void)state;
-	disk_begin(&d, 65);
+	disk_begin(65);
 	d.ppm = 300000;
 	d.every = SECOND / 5;
 	for (n = 0; n < 100000; n++) {
-		complete(&d);
+		complete();
 		if (d.c.applied == last)
 			continue;
 		assert_in_range(d.c.applied - last + 2000, 0, 4000);
@@ -323,20 +298,17 @@ static void test_steps(void **state)
 	assert_true(moved > 40);
 	assert_in_range(last, FB_SEEK_FIT_MOST_PPM * 9 / 10, FB_SEEK_FIT_MOST_PPM);
 	assert_true(fb_seek_fit_misfit(&d.c));
-	disk_end(&d);
 }
 
 /* a model that did not fit is judged anew, and gets back what it had got */
-static void test_forgets(void **state)
+TEST(test_forgets)
 {
-	struct disk d;
 	s32 applied;
 
-	(void)state;
-	disk_begin(&d, 85);
+	disk_begin(85);
 	d.ppm = 300000;
 	d.every = SECOND / 5;
-	run(&d, 10000);
+	run(10000);
 	assert_true(fb_seek_fit_misfit(&d.c));
 	applied = d.c.applied;
 	assert_true(applied > 50000);
@@ -344,23 +316,21 @@ static void test_forgets(void **state)
 	assert_false(fb_seek_fit_misfit(&d.c));
 	assert_int_equal(d.c.applied, applied);
 	d.ppm = 0;
-	run(&d, 20000);
-	check_all("forgotten", &d, 0, 8000);
+	run(20000);
+	check_all("forgotten", 0, 8000);
 	d.ppm = 300000;
-	run(&d, 10000);
+	run(10000);
 	assert_true(fb_seek_fit_misfit(&d.c));
-	disk_end(&d);
 }
 
 /* of any distance on no seek is shorter than the floor says, whatever the corrections */
-static void test_floor(void **state)
+TEST(test_floor)
 {
 	struct disk_model *dm = support_model_text(disk_text);
 	struct dm_place from = { 0 }, to = { 0 };
 	struct rnd r = { 75 };
 	u32 k;
 
-	(void)state;
 	for (k = 0; k < 20; k++) {
 		u64 least = U64_MAX;
 
@@ -375,12 +345,11 @@ static void test_floor(void **state)
 }
 
 /* a write settles for as long as ever */
-static void test_settle(void **state)
+TEST(test_settle)
 {
 	struct disk_model *dm = support_model_text(disk_text);
 	struct dm_place from = { 0 }, to = { .cyl = 1024 };
 
-	(void)state;
 	dm_correct(dm, 30000);
 	assert_in_range(dm_seek_ns(dm, &from, &to, false), 3605000 - 5, 3605000 + 5);
 	assert_in_range(dm_seek_ns(dm, &from, &to, true), 4005000 - 5, 4005000 + 5);
@@ -394,7 +363,7 @@ static void test_settle(void **state)
  * What is known becomes less certain with time: by 20,000 ppm^2 a second, for ten minutes without
  * a trial, and to 2 %.
  */
-static void test_ages(void **state)
+TEST(test_ages)
 {
 	static const struct {
 		u64 now;
@@ -405,10 +374,9 @@ static void test_ages(void **state)
 	};
 	struct fb_conservatism_leg leg = { .simple = true, .dist = 100, .late_ns = PERIOD / 2 };
 	const struct dm_access acc = { .seek_ns = 2000000, .total_ns = 2100000 };
-	struct disk d;
 	u32 i;
 
-	disk_begin(&d, 1);
+	disk_begin(1);
 	for (i = 0; i < ARRAY_SIZE(all); i++) {
 		/* its end fits no turn, so it says nothing of seeks */
 		fb_seek_fit_learn(&d.c, all[i].now, &leg, &acc);
@@ -418,46 +386,23 @@ static void test_ages(void **state)
 	for (i = 1; i < 1000; i++)
 		fb_seek_fit_learn(&d.c, (3701 + i * 600) * SECOND, &leg, &acc);
 	assert_int_equal(d.c.var, 20000ULL * 20000);
-	disk_end(&d);
 }
 
 /* the scale of the errors is learnt: twice the errors, twice the scale */
-static void test_scale(void **state)
+TEST(test_scale)
 {
 	u64 scale[2] = { 0 };
-	struct disk d;
 	u64 seed;
 	u32 i;
 
 	for (seed = 1; seed <= 5; seed++)
 		for (i = 0; i < 2; i++) {
-			disk_begin(&d, seed);
+			disk_begin(seed);
 			d.spread = 40000 << i;
-			run(&d, 50000);
+			run(50000);
 			scale[i] += d.c.spread_ns / 5;
-			disk_end(&d);
 		}
 	print_message("scales %llu, %llu\n", (unsigned long long)scale[0],
 		      (unsigned long long)scale[1]);
 	assert_in_range(scale[1] * 100 / scale[0], 170, 230);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slower),
-		cmocka_unit_test(test_warms_up),
-		cmocka_unit_test(test_lands_inside),
-		cmocka_unit_test(test_other_causes),
-		cmocka_unit_test(test_free_reads),
-		cmocka_unit_test(test_ample),
-		cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_forgets),
-		cmocka_unit_test(test_floor),
-		cmocka_unit_test(test_settle),
-		cmocka_unit_test(test_ages),
-		cmocka_unit_test(test_scale),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,14 +9,8 @@
  * (test_one_request); the steps bounded whatever is allowed (test_steps); the hop
  * before a piece not searched (test_both).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "core/search.h"
-#include "support.h"
+#include "unit.h"
 
 #define TAIL_LBN 1326
 #define TAIL 9
@@ -131,7 +125,7 @@ static void assert_larger(const struct fb_plan *plan)
 }
 
 /* the paper's rule: the larger range, and the smaller is left */
-static void test_one_request(void **state)
+TEST(test_one_request)
 {
 	struct fb_plan plan;
 
@@ -146,7 +140,7 @@ static void test_one_request(void **state)
 }
 
 /* the steps of one of several pieces are no bound where there may be only one */
-static void test_steps(void **state)
+TEST(test_steps)
 {
 	struct fb_plan plan;
 
@@ -157,7 +151,7 @@ static void test_steps(void **state)
 }
 
 /* the rule lifted: the larger is found first, then the smaller on the way to it */
-static void test_both(void **state)
+TEST(test_both)
 {
 	static const u32 lifts[] = {
 		FB_LIFT_DEST | FB_LIFT_SEVERAL,
@@ -179,7 +173,7 @@ static void test_both(void **state)
 	}
 }
 
-static int setup(void **state)
+int setup(void **state)
 {
 	dm = support_model_text(disk);
 	assert_int_equal(fb_bitmap_init(&bm, dm_info(dm)->sectors, dm_tracks(dm)), 0);
@@ -189,20 +183,9 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
 	fb_bitmap_destroy(&bm);
 	dm_free(dm);
 	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_request),
-		cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_both),
-	};
-
-	return cmocka_run_group_tests_name("track end", tests, setup, teardown);
 }

@@ -6,13 +6,8 @@
  * Seen to fail with: fields behind what is known not looked at; a range's index not told; a
  * range that is rounded beyond the end of the disk.
  */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "tasks/user_check.h"
+#include "unit.h"
 
 /* no holes: 32-bit programs see the same; the sizes are in tasks/user_check.c */
 static_assert(offsetof(struct freeblock_ioc_api, features) == 8);
@@ -42,7 +37,7 @@ static struct fb_user_check_why why;
  * Numbers as they are frozen: direction, size of the first version, 0xfb, number. Seen to fail with
  * the size of a structure that has grown, and with a call without direction.
  */
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
 	static const struct {
 		unsigned int is, dir, size;
@@ -68,7 +63,7 @@ static void test_numbers(void **state)
 		assert_int_equal(row[i].is, _IOC(row[i].dir, 0xfb, i, row[i].size));
 }
 
-static void test_size(void **state)
+TEST(test_size)
 {
 	assert_int_equal(fb_user_check_size(23, 24, &why), -EINVAL);
 	assert_int_equal(fb_user_check_size(24, 24, &why), 0);
@@ -76,7 +71,7 @@ static void test_size(void **state)
 	assert_int_equal(fb_user_check_size(FB_USER_CHECK_SIZE_MAX + 1, 24, &why), -E2BIG);
 }
 
-static void test_setup(void **state)
+TEST(test_setup)
 {
 	SETUP(0, .fd = 3);
 	SETUP(0, .flags = 7, .priority = -4, .buffer_kib = 64, .foreground_ppm = 500000);
@@ -99,7 +94,7 @@ static void test_setup(void **state)
 	SETUP(-EINVAL, .name = "sixteen-letters!");
 }
 
-static void test_api(void **state)
+TEST(test_api)
 {
 	struct freeblock_ioc_api a = { .version = 1, .features = FB_USER_CHECK_FEATURES };
 
@@ -113,7 +108,7 @@ static void test_api(void **state)
 /* a partition of blocks of 8 that begins and ends within one; the disk's last one is short, too */
 #define BAD(first, count, ret) { first, count, ret, 0, 0 }
 
-static void test_range(void **state)
+TEST(test_range)
 {
 	const struct fb_user_check_place at = { 1003, 100, 1100 + 3, 8, 1 };
 	static const struct {
@@ -145,7 +140,7 @@ static void test_range(void **state)
 	assert_int_equal(fb_user_check_blocks(&at), 13);
 }
 
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
 	struct freeblock_ioc_ranges r = { .range_bytes = 24, .nranges = 1024, .flags = 1 };
 	struct freeblock_range marked = { .count = 8, .user_data = 1 };
@@ -167,7 +162,7 @@ static void test_ranges(void **state)
 	assert_int_equal(fb_user_check_range(&at, &marked, 0, true, &why), -EINVAL);
 }
 
-static void test_bits(void **state)
+TEST(test_bits)
 {
 	static const struct {
 		u64 first, count;
@@ -193,7 +188,7 @@ static void test_bits(void **state)
 	assert_int_equal(fb_user_check_bits_end(bits, 8, &why), 0);
 }
 
-static void test_probes(void **state)
+TEST(test_probes)
 {
 	const struct freeblock_ioc_probes good = {
 		.probe_bytes = 40, .nprobes = 256, .timeout_ms = 3600000,
@@ -217,7 +212,7 @@ static void test_probes(void **state)
 }
 
 /* a partition of a disk of 4096-byte blocks, which begins within a granule */
-static void test_probe(void **state)
+TEST(test_probe)
 {
 	const struct fb_user_check_place at = { 1000, 104, 1104, 16, 8 };
 	static const struct {
@@ -246,21 +241,4 @@ static void test_probe(void **state)
 	RETURNED(ended_ns);
 	RETURNED(flags);
 	RETURNED(pad);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_size),
-		cmocka_unit_test(test_setup),
-		cmocka_unit_test(test_api),
-		cmocka_unit_test(test_range),
-		cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_bits),
-		cmocka_unit_test(test_probes),
-		cmocka_unit_test(test_probe),
-	};
-
-	return cmocka_run_group_tests_name("user_check", tests, NULL, NULL);
 }

@@ -3,11 +3,6 @@
  * Queues whose added cost is known; see trial_load.h.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "trial_load.h"
 

@@ -6,7 +6,7 @@
 #define TRIAL_LOAD_H
 
 #include "core/cost/cost.h"
-#include "support.h"
+#include "unit.h"
 
 #define LOAD_MOST 64		/* requests in the system */
 #define MS 1000000ULL

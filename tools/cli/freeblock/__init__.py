@@ -9,7 +9,7 @@ when it runs.
 """
 
 # As debian/changelog and the module's package have it (tests/lab/test_packages.py)
-__version__ = "0.1"
+__version__ = "0.2.0"
 
 # What the exit status of every command means. A command that has others, or means more by one of
 # these, says so in STATUSES of its module: its help and its manual page print both

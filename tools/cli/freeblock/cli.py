@@ -21,8 +21,8 @@ EXAMPLES = (
 )
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 # Commands of freeblock-bench, with which freeblock is measured: it is no part of what is installed
-RESEARCH = ("bench", "bench-extract", "bench-scrub", "fidelity", "figures", "makes", "peers",
-            "replay", "synthetic", "validate-predict", "yardstick")
+RESEARCH = ("bench", "bench-extract", "bench-scrub", "fidelity", "figures", "peers",
+            "validate-predict", "yardstick")
 
 
 class Parser(argparse.ArgumentParser):

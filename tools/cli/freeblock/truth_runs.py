@@ -12,7 +12,7 @@ import statistics
 from bisect import bisect_right
 from itertools import accumulate
 
-from .fbdrive_values import options, span
+from .fbdrive import options, span
 
 # Distances that are looked at: those up to NEAR, and as many for each doubling behind
 NEAR, EACH_DOUBLING = 8, 6

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import ToolError, asdrive, fbdrive, fbdrive_check, fbmodel, truth
+from .. import ToolError, asdrive, fbdrive, fbmodel, truth
 from ..extraction.places import Layout
 
 SECTOR = 512            # bytes of a model's LBN
@@ -94,8 +94,8 @@ class Device:
     def from_drive(path):
         """Of a simulated drive's .fbdrive file, its cache and firmware included."""
         try:
+            fbdrive.check(path)
             scalars, lists = fbdrive.records(path)
-            fbdrive_check.check(path, scalars, lists)
             device = _of_model(path, truth.model(path), None, described=True)
             return _with_drive(device, scalars, lists)
         except OSError as error:
