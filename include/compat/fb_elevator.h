@@ -2,8 +2,8 @@
 /*
  * The kernel's elevator interface (its private header block/elevator.h). A wrong layout here
  * crashes the kernel, and module versions do not notice it: so the build compares this with the
- * target kernel's BTF (tools/build/check-btf), and refuses a kernel that differs. The numbers say in
- * which release of kernel.org a difference appeared; tried on 6.1, 6.12 and 7.2.
+ * target kernel's BTF (tools/build/check-btf), and refuses a kernel that differs. The numbers say
+ * in which release of kernel.org a difference appeared; tried on 6.1, 6.12 and 7.2.
  */
 #ifndef FB_COMPAT_ELEVATOR_H
 #define FB_COMPAT_ELEVATOR_H
