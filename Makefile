@@ -76,6 +76,7 @@ help:
 	@echo 'make moments       a thousand hard moments on stock and debug kernel: build/soak/summary.json'
 	@echo '                   EVENTS= SEED= KERNEL=stock|debug KIND=name,name FRESH=1 KEPT=1'
 	@echo '                   restrict or vary it; goes on where it stopped'
+	@echo 'make arm64         module, library and programs compiled for arm64: build/arm64'
 	@echo 'make deb           Debian packages of module, tools and documents: build/deb'
 	@echo 'make rpm           the same for distributions with RPM: build/rpm/RPMS'
 	@echo 'make kmod KVER=     a module for hosts without a compiler; KEY= CERT= sign it: build/kmod'
@@ -323,6 +324,10 @@ kmod:
 	$(if $(KEY)$(CERT),$(if $(and $(KEY),$(CERT)),,$(error KEY= and CERT= come together)))
 	@tools/build/setup --modules
 	@tools/build/make-kmod '$(BUILD)' '$(KVER)' $(if $(KEY),'$(KEY)' '$(CERT)')
+
+.PHONY: arm64
+arm64: setup
+	@tools/build/make-arm64 '$(BUILD)'
 
 .PHONY: deb
 deb: setup

@@ -50,8 +50,7 @@ def add_parser(subparsers):
     parser = subparsers.add_parser(
         "bench-extract", help="extract simulated drives and judge what was found",
         description="Extract the models of simulated drives, compare with the drives' descriptions "
-        "and with the scheduler's results under the true models. Writes summary.json, models and "
-        "pictures.")
+        "and with the scheduler's results under the true models. Writes summary.json and models.")
     parser.add_argument("--drive", metavar="DRIVES", help="names in tools/mechdisk/drives or "
                         ".fbdrive files, separated by commas (a standard list)")
     parser.add_argument("--mode", metavar="MODES", help="of translate, full, quick (those that "
@@ -120,9 +119,7 @@ def one(name, drive, mode, lines, seed, out):
     with open(drive, encoding="utf-8") as file, open(described, "w", encoding="utf-8") as copy:
         copy.write(file.read() + "\n" + "".join(line + "\n" for line in lines))
     words = [os.path.join(TOP, "tools", "freeblock"), "extract", "--simulated", described,
-             "--state-dir", folder, "-o", model, "--pictures", folder, "--seed", str(seed),
-             "--json",
-             *MODES[mode]]
+             "--state-dir", folder, "-o", model, "--seed", str(seed), "--json", *MODES[mode]]
     with open(os.path.join(folder, "log"), "wb") as log:
         done = subprocess.run([sys.executable, *words], check=False, stdout=subprocess.PIPE,
                               stderr=log)
@@ -205,5 +202,5 @@ def run(args):
         print(json.dumps(rows, indent=1))
     else:
         show(rows)
-        print("summary, models and pictures: %s" % args.output)
+        print("summary and models: %s" % args.output)
     return 1 if any(("refused" in row) != (row["drive"] == TO_REFUSE) for row in rows) else 0

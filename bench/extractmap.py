@@ -6,16 +6,13 @@ that is off by more than 50 us is wrong. The truth is asked of the simulated dri
 description may say what no model does.
 """
 
-import os
-import subprocess
-
 import numpy as np
 
-from freeblock import ToolError, fbdrive, fbmodel, hosts
+from freeblock import fbdrive, fbmodel
 from freeblock.extraction.phase import wrap
 from freeblock.extraction.places import Layout
+from . import replay
 
-SIMULATOR = os.path.join(hosts.BUILD, "mechdisk-host", "mechdisk-host")
 LBNS = 40000            # chosen at random
 WRONG_US = 50.0
 KEYS = ("mapped_pct", "wrong_pct", "trusted_wrong_pct", "within_50us_pct", "disk_minutes",
@@ -24,13 +21,7 @@ KEYS = ("mapped_pct", "wrong_pct", "trusted_wrong_pct", "within_50us_pct", "disk
 
 def located(path, own):
     """At which angles the drive's own blocks end: turns, and their slots a turn."""
-    hosts.build("tools/mechdisk/host", "the simulated drive")
-    done = subprocess.run([SIMULATOR, "locate", path], text=True, check=False,
-                          input="".join("%d\n" % block for block in own),
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if done.returncode:
-        raise ToolError(done.stderr.strip())
-    rows = np.array(done.stdout.split(), dtype=float).reshape(-1, 7)
+    rows = np.array(replay.located(path, own), dtype=float).reshape(-1, 7)
     return rows[:, 6] + 1 / rows[:, 5]
 
 

@@ -52,7 +52,7 @@ def options(path, folder, full):
     """What an extraction wants of the command line."""
     return argparse.Namespace(
         simulated=path, device=None, out=os.path.join(folder, "extracted.fbmodel"), full=full,
-        no_translation=True, destructive=False, in_use=False, force=False, pictures=None, like=(),
+        no_translation=True, in_use=False, force=False, like=(),
         fresh=True, seed=1, quiet=True, budget=None)
 
 

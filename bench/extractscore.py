@@ -6,14 +6,12 @@ the drive's description as a model (freeblock.truth), made sure of by asking the
 simulated drive itself where some LBNs lie.
 """
 
-import os
-import subprocess
-
 import numpy as np
 
-from freeblock import ToolError, fbdrive, fbmodel, hosts, truth
+from freeblock import ToolError, fbdrive, fbmodel, truth
 from freeblock.extraction.phase import wrap
 from freeblock.extraction.places import Layout
+from . import replay
 
 # Of drives of more physical blocks only so many LBNs, chosen at random, and those at
 # zones' borders are compared
@@ -22,7 +20,6 @@ SOME_BLOCKS = 500000
 MANY_ZONES = 2000
 ASKED = 500             # LBNs of which the simulated drive is asked
 ASKED_TURN = 1e-6
-SIMULATOR = os.path.join(hosts.BUILD, "mechdisk-host", "mechdisk-host")
 
 
 def seek_ns(points, distances):
@@ -40,13 +37,7 @@ def seek_ns(points, distances):
 def _asked(path, lbns):
     """Cylinder, head, sector, sectors per track and angle as the simulated drive has
     them."""
-    hosts.build("tools/mechdisk/host", "the simulated drive")
-    done = subprocess.run([SIMULATOR, "locate", path], text=True, check=False,
-                          input="".join("%d\n" % lbn for lbn in lbns), stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE)
-    if done.returncode:
-        raise ToolError(done.stderr.strip())
-    rows = np.array(done.stdout.split(), dtype=float).reshape(-1, 7)
+    rows = np.array(replay.located(path, lbns), dtype=float).reshape(-1, 7)
     return [rows[:, i].astype(np.int64) for i in range(2, 6)] + [rows[:, 6]]
 
 
@@ -124,18 +115,31 @@ class _Comparison:
                        for layout, at in zip((want, got), self.places)]
 
     def wrong_runs(self):
-        """(first LBNs, how many) of those that are not where they should be: their place, or,
-        where cylinders and heads cannot be known, their track's LBNs and their slots on it."""
+        """(first LBNs, how many, which tell) of those that are not where they should be: their
+        place, or, where cylinders and heads cannot be known, their track's LBNs and their slots on
+        it. Those at the right angle, half a slot at most beside it, do not tell: no timing shows
+        where one zone begins that goes on as another ends. Those in spares do."""
         want, got = self.places
         wrong = want["spt"] != got["spt"]
+        tell = self.want.moved(self.lbns) != self.got.moved(self.lbns)
         if self.translated:
             for name in ("cyl", "head", "slot"):
                 wrong |= want[name] != got[name]
         else:
-            wrong |= self.want.moved(self.lbns) != self.got.moved(self.lbns)
+            wrong |= tell
             for mine, other in list(zip(*self.tracks))[::2]:
                 wrong |= mine != other
-        return self.lbns[wrong], self.count[wrong]
+        late = self.late()
+        grown = wrap(late + (self.count - 1) * (1 / got["spt"] - 1 / want["spt"]))
+        tell |= np.maximum(np.abs(late), np.abs(grown)) * want["spt"] > 0.5
+        return self.lbns[wrong], self.count[wrong], tell[wrong]
+
+    def late(self):
+        """By how much the angles are off, one offset, common to all, left aside."""
+        late = wrap(self.places[1]["start"] - self.places[0]["start"])
+        around = np.sum(self.count * np.exp(2j * np.pi * late))
+        late = wrap(late - np.angle(around) / (2 * np.pi))
+        return wrap(late - _middle(late, self.count, 0.5))
 
     def wrong_tracks(self):
         """Boundaries of tracks that only one of them has; of very large drives, sampled
@@ -147,17 +151,13 @@ class _Comparison:
         return len(np.unique(ours[0][apart]))
 
     def angle_p99(self, told=()):
-        """Of how far angles are off when one offset, common to all, is left aside; but for runs
-        that begin in a stretch told."""
+        """Of how far angles are off; but for runs that begin in a stretch told."""
         count = self.count.copy()
         for first, last, *_ in told:
             count[(self.lbns >= first) & (self.lbns <= last)] = 0
         if not count.any():
             return 0.0
-        late = wrap(self.places[1]["start"] - self.places[0]["start"])
-        around = np.sum(count * np.exp(2j * np.pi * late))
-        late = wrap(late - np.angle(around) / (2 * np.pi))
-        return _middle(np.abs(wrap(late - _middle(late, count, 0.5))), count, 0.99)
+        return _middle(np.abs(self.late()), count, 0.99)
 
 
 def _observable(model, distances):
@@ -203,7 +203,7 @@ def score(path, model_text, mode, told=()):
     at the truth's distances), compared: how many LBNs were. mode: with
     "translate" in it, cylinders and heads must be right, too; "tracks": seek distances are of
     tracks. told: stretches of LBNs [first,
-    last, ...] that the extraction named as doubtful; lbns_untold: mismatches in none,
+    last, ...] that the extraction named as doubtful; lbns_untold: mismatches that tell in none,
     angle_err_p99_untold_turn: of the others."""
     true, want = true_model(path)
     found = fbmodel.Model(model_text, "the extracted model")
@@ -215,9 +215,9 @@ def score(path, model_text, mode, told=()):
     at_found, at_true = seek_errors(true, found)
     if mode == "tracks":
         at_found = at_true = None
-    wrong = both.wrong_runs()
-    return {"mode": mode, "lbn_mismatches": int(wrong[1].sum()),
-            "lbns_untold": untold(wrong, told),
+    first, count, tell = both.wrong_runs()
+    return {"mode": mode, "lbn_mismatches": int(count.sum()),
+            "lbns_untold": untold((first[tell], count[tell]), told),
             "track_boundaries_wrong": both.wrong_tracks(),
             "angle_err_p99_turn": both.angle_p99(),
             "angle_err_p99_untold_turn": both.angle_p99(told),

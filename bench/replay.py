@@ -38,6 +38,13 @@ def drive_info(drive):
     return json.loads(run_host("info", drive))
 
 
+def located(drive, lbns):
+    """Where LBNs lie: of each seven words, the last five of which are cylinder, head, sector,
+    sectors of the track, and the angle at which the sector begins, turns."""
+    build_host()
+    return run_host("locate", drive, lines=["%d\n" % lbn for lbn in lbns]).split()
+
+
 def responses(drive, records, think):
     """Response time of each record on the simulated drive, ns: wait as the trace says, submit, note
     the response. `think` is "before" or "after"."""

@@ -123,9 +123,8 @@ exact()
 	cat > /tmp/exact.py << 'EOF2'
 import json, sys
 sys.path[:0] = ["/bin/cli", "/bin"]
-from bench import extractscore
-extractscore.hosts.build = lambda *_: None
-extractscore.SIMULATOR = "/bin/mechdisk-host"
+from bench import extractscore, replay
+replay.HOST, replay.build_host = "/bin/mechdisk-host", lambda: None
 with open("/tmp/out") as file, open("/tmp/found.fbmodel", "rb") as model:
     report = json.load(file)
     found = extractscore.score("/lab/files/wee.fbdrive", model.read(), report["layout"]["how"])

@@ -76,9 +76,9 @@ import json, os, sys
 sys.path[:0] = ["/bin/cli", "/bin"]
 import numpy as np
 from freeblock.extraction.runmap import RunMap
-from bench import extractmap
+from bench import extractmap, replay
 
-extractmap.SIMULATOR, extractmap.hosts.build = "/bin/mechdisk-host", lambda *_: None
+replay.HOST, replay.build_host = "/bin/mechdisk-host", lambda: None
 folder = os.path.join("/tmp/state", os.listdir("/tmp/state")[0])
 stage, path = {}, os.path.join(folder, "extract.json")
 if os.path.exists(path):

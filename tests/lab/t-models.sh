@@ -40,7 +40,7 @@ import os, signal, sys, time
 sys.path.insert(0, '/bin/cli')
 from freeblock.extraction import modes, sgio
 with modes.quiet(sgio.Disk('/dev/$disk')) as switched:
-    print('; '.join(switched.unable), flush=True)
+    print('; '.join(switched.report), flush=True)
     $1
 "
 }
@@ -50,7 +50,7 @@ expect_eq "write cache, read cache and read-ahead are on" "$before" "04 40"
 
 said=$(quiet "os.kill(os.getpid(), signal.SIGKILL)")
 expect_eq "killed: they are off" "$(caching)" "01 60"
-expect_match "the drive does not let reordering be changed" "$said" "QAM"
+expect_match "the drive does not let reordering be changed" "$said" "reordering stays on.*QAM"
 expect_eq "there is a journal" "$(find $modes -name "*json*" | wc -l)" 1
 said=$(freeblock restore)
 expect_match "restore says what it did" "$said" "MECHDISK TINY MDTINY001.*: put back$"

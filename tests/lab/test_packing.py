@@ -9,6 +9,7 @@ Seen to fail: without lz4; gzip read without its last four bytes; the size left 
 """
 
 import os
+import gzip
 import random
 import shutil
 import struct
@@ -59,6 +60,29 @@ def refusal(module, path):
     return ""
 
 
+def arm64(module, path):
+    """Its Image, plain and packed for EFI, and one without type information. Seen to fail: the
+    first bytes that look like type information."""
+    info = b"\x9f\xeb\x01\x00" + struct.pack("<IIIII", 24, 0, 40, 40, 20) + bytes(60)
+    plain = bytearray(b"MZ" + bytes(4096))
+    plain[0x38:0x3c] = b"ARM\x64"
+    decoy = b"\x9f\xeb\x01\x00" + struct.pack("<IIIII", 24, 0, 40, 48, 20)
+    packed_image = gzip.compress(bytes(plain) + decoy + info + bytes(99))
+    head = b"MZ\0\0zimg" + struct.pack("<II", 64, len(packed_image))
+    results = []
+    for name, data in (("arm64's Image", bytes(plain) + decoy + info + bytes(99)),
+                       ("packed for EFI", head.ljust(64, b"\0") + packed_image)):
+        with open(path, "wb") as file:
+            file.write(data)
+        said = refusal(module, path)
+        results.append((name, not said and module.extract_vmlinux(path) == info, said))
+    with open(path, "wb") as file:
+        file.write(bytes(plain) + decoy)
+    said = refusal(module, path)
+    results.append(("an Image without type information", "has no type information" in said, said))
+    return results
+
+
 def main():
     """All checks."""
     module, data, results = treetest.program("tools/build/check-btf"), kernel(), []
@@ -92,6 +116,7 @@ def main():
         said = refusal(module, path)
         results.append(("a file that is cut short", "it is cut short" in said, said))
         refused("packed by something new", b"NEWPACK1" + data[:100], "it begins with 4e 45 57")
+        results += arm64(module, path)
     for name, fine, said in results:
         treetest.check(name, fine, said or "other bytes")
     treetest.finish()

@@ -43,9 +43,7 @@ def sense(key, asc, ascq=0):
 class Drive:
     """The drive. `manners` are words:
 
-    only6       knows MODE SENSE and SELECT of 6 bytes only
     descriptors sends a block descriptor whatever DBD says
-    no_dbd      refuses DBD
     refuses     refuses every MODE SELECT
     one_bit     refuses a MODE SELECT that changes more than one bit
     deaf        takes MODE SELECT and does nothing
@@ -89,11 +87,10 @@ class Drive:
             self.told = not self.told
             if self.told:
                 return self._sense(6, 0x29)
-        answer = {0x12: self._inquiry, 0x1a: self._mode_sense, 0x5a: self._mode_sense,
-                  0x15: self._mode_select, 0x55: self._mode_select,
+        answer = {0x12: self._inquiry, 0x5a: self._mode_sense, 0x55: self._mode_select,
                   0x25: self._capacity, 0x9e: self._capacity,
                   0x35: lambda *_: b""}.get(cdb[0])
-        if not answer or ("only6" in self.manners and cdb[0] in (0x5a, 0x55)):
+        if not answer:
             return self._sense(ILLEGAL, 0x20)
         said = answer(bytes(cdb), bytes(data_out))
         return said if isinstance(said, tuple) else (0, b"", said[:data_in])
@@ -117,9 +114,7 @@ class Drive:
         return struct.pack(">QI", self.blocks - 1 & (1 << 64) - 1, self.block_bytes) + bytes(20)
 
     def _mode_sense(self, cdb, _):
-        ten, page, control = cdb[0] == 0x5a, cdb[2] & 0x3f, cdb[2] >> 6
-        if cdb[1] & 8 and "no_dbd" in self.manners:
-            return self._sense(ILLEGAL, 0x24)
+        page, control = cdb[2] & 0x3f, cdb[2] >> 6
         found = {0: self.pages, 1: self.may}.get(control, {}).get(page)
         if found is None:
             return self._sense(ILLEGAL, 0x24)
@@ -127,17 +122,12 @@ class Drive:
         blocks = b"" if cdb[1] & 8 and "descriptors" not in self.manners else \
             bytes.fromhex("00ffffff00000200")
         body = blocks + (found[:-3] if "short" in self.manners else found)
-        if ten:
-            data = struct.pack(">HBBBBH", len(body) + 6, 0, 0x10, 0, 0, len(blocks)) + body
-            return data[:int.from_bytes(cdb[7:9], "big")]
-        return (bytes([len(body) + 3, 0, 0x10, len(blocks)]) + body)[:cdb[4]]
+        data = struct.pack(">HBBBBH", len(body) + 6, 0, 0x10, 0, 0, len(blocks)) + body
+        return data[:int.from_bytes(cdb[7:9], "big")]
 
     def _mode_select(self, cdb, data):
-        ten = cdb[0] == 0x55
-        length = int.from_bytes(cdb[7:9], "big") if ten else cdb[4]
-        head = 8 if ten else 4
-        blocks = int.from_bytes(data[6:8], "big") if ten else data[3]
-        page = data[head + blocks:]
+        length = int.from_bytes(cdb[7:9], "big")
+        page = data[8 + int.from_bytes(data[6:8], "big"):]
         now = self.pages.get(page[0] & 0x3f)
         # PF and not SP, what SPC wants to be 0, the length as it was
         if cdb[1] != 0x10:

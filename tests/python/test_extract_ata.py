@@ -15,9 +15,7 @@ from taptest import TOP
 import test_extract_modes as common
 from fakescsi import AtaDrive, Drive
 from freeblock import ToolError
-from freeblock.extraction import (ata, device, identity, modes, pipeline, refuse,
-                                  sgio, sysfs)
-from freeblock.extraction.pages import sense_of
+from freeblock.extraction import ata, device, modes, pipeline, refuse, sgio, sysfs
 
 OFF = {"WCE": 0, "RCD": 0, "DRA": 0, "QAM": 0x10}
 ON = {"WCE": 0x20, "RCD": 0, "DRA": 0x40, "QAM": 0x10}
@@ -39,13 +37,13 @@ class Switching(common.Case):
             self.assertTrue(switched.off("WCE") and switched.off("DRA"))
             self.assertIn("look-ahead switched off (SET FEATURES 55h)", switched.report)
             self.assertIn("write cache switched off (SET FEATURES 82h)", switched.report)
-            self.assertRegex(switched.unable[0], r"read cache stays on.*\(RCD\)")
+            self.assertRegex(common.unable(switched)[0], r"read cache stays on.*\(RCD\)")
             with switched.as_found():
                 self.assertEqual(common.bits(drive), ON)
             self.assertEqual(common.bits(drive), OFF)
         self.assert_untouched(drive)
         self.assertEqual(sent(drive), [0x82, 0x55, 0x02, 0xaa] * 2)
-        self.assertFalse([cdb for cdb in drive.log if cdb[0] in (0x15, 0x55)])
+        self.assertFalse([cdb for cdb in drive.log if cdb[0] == 0x55])
 
     def test_signs(self):
         """An enclosure's vendor is its own: page 89h tells. A disk without either sign gets no
@@ -81,7 +79,7 @@ class Switching(common.Case):
         with modes.quiet(drive, self.state) as switched:
             self.assertEqual(common.bits(drive), {**OFF, "DRA": 0x40})
             self.assertIn("look-ahead stays on: the drive says that it can be changed, and refuses "
-                          "(SET FEATURES 55h)", switched.unable)
+                          "(SET FEATURES 55h)", common.unable(switched))
         self.assert_untouched(drive)
         drive = AtaDrive("refuses")
         with modes.quiet(drive, self.state) as switched:
@@ -108,7 +106,7 @@ class Switching(common.Case):
             with modes.quiet(drive, self.state) as switched:
                 self.assertEqual(sent(drive), [])
                 self.assertEqual(drive.pages[8][2] & 4, 0)
-                self.assertRegex(switched.unable[-2], r"read-ahead stays on.*\(DRA\)")
+                self.assertRegex(common.unable(switched)[-2], r"read-ahead stays on.*\(DRA\)")
             self.assert_untouched(drive)
 
     def test_flushes(self):
@@ -227,18 +225,6 @@ class Simulated(common.Case):
         self.assertTrue(self.ahead())
         self.assertEqual(self.left(), [])
 
-    def test_profile(self):
-        """The drive has what a SATA drive has: no page of its format or geometry, nothing of
-        defects or addresses.
-
-        Seen to fail: mdp_has() that gives them."""
-        self.assertTrue(ata.sign(self.dev))
-        pages = ata.Settings(self.dev)
-        self.assertEqual([page for page in range(0x3f) if pages.read(page)], [0x01, 0x08, 0x0a])
-        for cdb in ([0x1c, 1, 0x40, 0, 14, 0], [0x37, 0, 0x1d, 0, 0, 0, 0, 0, 8, 0]):
-            status, sense, _ = self.dev.cdb(bytes(cdb), b"", 64)
-            self.assertEqual((status, sense_of(sense)), (2, (5, 0x20, 0)))
-
     def test_filter(self):
         """The probe passes on what an extraction needs, and no other ATA command."""
         def status(command, feature=0):
@@ -254,7 +240,3 @@ class Sata(Simulated):
     """The simulated drive below libata, as the user-space host plays it."""
 
     LINES = ["jitter_ns 0", "interface sata"]
-
-    def test_vendor(self):
-        """libata's."""
-        self.assertEqual(identity.standard(self.dev)[8:16], b"ATA     ")

@@ -15,12 +15,12 @@ from freeblock.extraction import cache, device
 DRIVES = os.path.join(TOP, "tools", "mechdisk", "drives")
 
 
-def of(drive, *lines, destructive=False):
+def of(drive, *lines):
     """What is found of a drive that is shipped, and lines set after its own."""
     path = os.path.join(DRIVES, drive + ".fbdrive")
     truth = Truth(path, lines)
-    with device.Device.simulated(path, lines=lines, destructive=destructive) as dev:
-        found = cache.measure(dev, truth.period_ns, destructive)
+    with device.Device.simulated(path, lines=lines) as dev:
+        found = cache.measure(dev, truth.period_ns)
         return found, dev.disk_ns
 
 
@@ -37,8 +37,7 @@ class Drives(unittest.TestCase):
         """A cache that reads ahead. Seen to fail: one block asked for each time."""
         found, disk_ns = of("nearline16-wc")
         self.assertEqual((found.reads, found.ahead), (True, True))
-        self.assertEqual((found.fua_honest, found.verify, found.write_cache),
-                         (True, "medium", True))
+        self.assertEqual((found.fua_honest, found.verify), (True, "medium"))
         self.assertLess(disk_ns, 2e9)
 
     def test_verify(self):
@@ -56,12 +55,6 @@ class Drives(unittest.TestCase):
             self.assertEqual((found.kept, found.ahead), (False, True))
             self.assertEqual((found.fua_honest, found.verify), (True, verify))
 
-    def test_writes(self):
-        """Whether writes are cached, if they may be tried. Seen to fail: tried with FUA."""
-        for word, cached in (("back", True), ("off", False)):
-            found = of("toy", "cache 8 800 4", "write_cache " + word, destructive=True)[0]
-            self.assertEqual((found.write_cache, found.write_cache_timed), (cached, cached))
-
 
 class Liar:
     """A drive that heeds no FUA, and reads nothing to verify."""
@@ -73,10 +66,6 @@ class Liar:
     def __init__(self):
         self.held, self.clock = set(), 0
         self.random = np.random.default_rng(1)
-
-    def cdb(self, *_):
-        """No mode pages."""
-        return 2, b"\x70\0\x05" + bytes(15), b""
 
     def run(self, ops):
         """Command after command."""
@@ -98,4 +87,4 @@ class Liars(unittest.TestCase):
         """Seen to fail: FUA told to be honest whatever the drive does."""
         found = cache.measure(Liar(), 8333333.0)
         self.assertEqual((found.reads, found.fua_honest, found.verify), (True, False, "nothing"))
-        self.assertEqual((found.write_cache, found.ahead), (None, False))
+        self.assertIs(found.ahead, False)

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of which disks are not measured, and why. Drives are made of bytes laid out as the
-standards say (and read by sg_vpd in the same way, where it is installed); adapters are
-trees of sysfs as Linux 6.1 makes them. Takes about five seconds.
+standards say; adapters are trees of sysfs as Linux 6.1 makes them. Takes about five seconds.
 """
 
 import os
 import shutil
 import struct
-import subprocess
 import tempfile
 import unittest
 from unittest import mock
@@ -106,21 +104,6 @@ class Words(unittest.TestCase):
         """More ranges than the first answer has room for."""
         ranges = [(i * 100, 100) for i in range(12)]
         self.assertRegex(refuse.check(drive(cpr(*ranges)))[0].reason, "12 act.*LBN 1100 to 1199$")
-
-    def test_sg_vpd(self):
-        """sg3_utils reads our bytes as we do."""
-        if not shutil.which("sg_vpd"):
-            self.skipTest("sg_vpd is not installed")
-        for page, words in ((bdc(1), "Non-rotating medium"), (bdc(zoned=1), "host-aware"),
-                            (bdc(5400), "5400 rpm"), (zbdc(1), "host aware"),
-                            (zbdc(2), "Domains and realms"),
-                            (cpr((0, 500), (500, 300)), r"(?s)starting LBA: 0x1f4.*\[300\]")):
-            with tempfile.NamedTemporaryFile("w", suffix=".hex") as file:
-                file.write(page.hex(" ") + "\n")
-                file.flush()
-                said = subprocess.run(["sg_vpd", "--inhex=" + file.name, "--page=0x%x" % page[1]],
-                                      check=True, text=True, capture_output=True).stdout
-            self.assertRegex(said, words)
 
     def test_no_disk(self):
         """Other devices, no device, no blocks."""
@@ -400,17 +383,6 @@ class Shingled(unittest.TestCase):
             self.assertEqual([refusal.kind for refusal in found], kinds)
             if found:
                 self.assertRegex(found[0].reason, words)
-
-    def test_simulated(self):
-        """The simulated drive says the same; nothing is asked for that it does not list."""
-        for lines, words in ((["zoned vpd"], "VPD page B1h"), (["zoned identify"], "word 69"),
-                             (["trim on"], "word 169"), ([], "")):
-            with device.Device.simulated(os.path.join(DRIVES, "toy.fbdrive"), lines=lines) as dev:
-                self.assertEqual(0x89 in identity.supported(dev), words.startswith("word"))
-                found = refuse.check(dev)
-                self.assertEqual([refusal.kind for refusal in found], ["shingled"] * bool(words))
-                if found:
-                    self.assertRegex(found[0].reason, words)
 
     def test_stretches(self):
         """Blocks scattered over a zone's spares, as data in a shingled drive's cache are; of one

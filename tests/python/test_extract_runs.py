@@ -317,12 +317,6 @@ class Periods(unittest.TestCase):
         self.assertLess(Runs.off_us(self, path, dev, found).max(), WRONG_US)
         return found
 
-    def test_heads(self):
-        """Slips in the first track, a block that lives elsewhere in another zone's: three zones are
-        three runs."""
-        found = self.right(os.path.join(DRIVES, "toy.fbdrive"))
-        self.assertEqual([run.period for run in found.runs], [4, 4, 4])
-
     def test_slots(self):
         """Each slip is where it is, though one moves what follows by less than reads are late."""
         path = os.path.join(DRIVES, "atlas10k.fbdrive")

@@ -156,8 +156,8 @@ class Drives(unittest.TestCase):
         with open(path, "w", encoding="ascii") as file:
             file.write(text)
         return mock.Mock(simulated=path, device=None, in_use=False, force=False, seed=1, full=True,
-                         destructive=False, no_translation=True, fresh=True, quiet=True,
-                         budget=None, pictures=None, like=[],
+                         no_translation=True, fresh=True, quiet=True,
+                         budget=None, like=[],
                          out=os.path.join(self.folder, "own.fbmodel"),
                          **more)
 

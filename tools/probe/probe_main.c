@@ -7,7 +7,7 @@
 #include "../sim/sim_file.h"
 
 static const char prm_usage[] =
-	"usage: extract-probe DEVICE [--in-use] [--destructive]\n"
+	"usage: extract-probe DEVICE [--in-use]\n"
 	"DEVICE: /dev/sgX. What it is told on standard input, and answers on standard\n"
 	"output, is in tools/probe/probe_protocol.h; freeblock extract speaks so.\n";
 
@@ -71,7 +71,7 @@ static int prm_refused(const struct prm *m, const struct prb_op *op)
 	    op->count > d->longest || op->block >= d->blocks ||
 	    op->count > d->blocks - op->block || op->wait > INT64_MAX)
 		return -EINVAL;
-	return op->op == PRB_WRITE && !d->writes ? -EPERM : 0;
+	return op->op == PRB_WRITE ? -EPERM : 0;
 }
 
 /* wait until then, or a command ends; false: none did */
@@ -91,9 +91,7 @@ static bool prm_pass(struct prm *m, struct prb_result *results, u64 until_ns)
 
 static u64 prm_moment(const struct prm *m, const struct prb_op *op, bool overlap)
 {
-	u64 from = overlap ? m->sent : m->ended;
-
-	return op->flags & PRB_ABSOLUTE ? op->wait : from + op->wait;
+	return (overlap ? m->sent : m->ended) + op->wait;
 }
 
 static void prm_send(struct prm *m, const struct prb_op *op, struct prb_result *results, u32 i)
@@ -160,7 +158,7 @@ static bool prm_run_cdb(struct prm *m)
 	out = prm_room(c.out);
 	in = prm_room(c.in);
 	all = prm_get(out, c.out);
-	if (!m->drive.writes && !prb_harmless(c.cdb, out, c.out))
+	if (!prb_harmless(c.cdb, out, c.out))
 		a.result.status = -EPERM;
 	else if (all)
 		prs_command(&m->drive, &c, out, in, &a);
@@ -187,7 +185,6 @@ static void prm_say_hello(const struct prm *m)
 		.unit_bytes = d->v.physical_sectors * 512,
 		.logical_bytes = d->v.block_sectors * 512,
 		.longest = d->longest,
-		.flags = d->writes ? PRB_MAY_WRITE : 0,
 	};
 
 	prm_put(&hello, sizeof(hello));
@@ -206,7 +203,7 @@ static bool prm_serve(struct prm *m)
 		all = prm_run_batch(m, request.count);
 	else if (request.kind == PRB_CDB)
 		all = prm_run_cdb(m);
-	else if (request.kind != PRB_NOW)
+	else
 		sim_fail("standard input: not a record of the protocol");
 	if (all)
 		prm_put_tail(m);
@@ -215,7 +212,7 @@ static bool prm_serve(struct prm *m)
 
 int main(int argc, char **argv)
 {
-	bool in_use = false, writes = false;
+	bool in_use = false;
 	static struct prm m;
 	int i;
 
@@ -226,12 +223,10 @@ int main(int argc, char **argv)
 	for (i = 2; i < argc; i++) {
 		if (!strcmp(argv[i], "--in-use"))
 			in_use = true;
-		else if (!strcmp(argv[i], "--destructive"))
-			writes = true;
 		else
 			sim_usage("%s: no such option\n%s", argv[i], prm_usage);
 	}
-	prs_open(&m.drive, argv[1], in_use, writes);
+	prs_open(&m.drive, argv[1], in_use);
 	m.ended = prs_now();
 	prm_say_hello(&m);
 	while (prm_serve(&m))

@@ -15,15 +15,14 @@
  *
  *   PRB_RUN   count x struct prb_op      ->  count x struct prb_result, struct prb_tail
  *   PRB_CDB   struct prb_cdb, data out   ->  struct prb_answer, data in, struct prb_tail
- *   PRB_NOW                              ->  struct prb_tail
  *
  * It reads a whole request before it writes the first byte of the answer, and ends when
  * standard input does. A command that fails is a result like others; see @status of
  * struct prb_result. SIGINT ends the batch that is under way: what was not sent comes
  * back as -EINTR.
  *
- * Without --destructive nothing is sent that could change what is on the disk, or what
- * the drive keeps over a power cycle: only the commands that prb_harmless() knows.
+ * Nothing is sent that could change what is on the disk, or what the drive keeps over a power
+ * cycle: only the commands that prb_harmless() knows.
  */
 #ifndef PROBE_PROTOCOL_H
 #define PROBE_PROTOCOL_H
@@ -38,7 +37,7 @@
 #define PRB_SENSE 64
 #define PRB_CDB_LEN 16
 
-enum prb_kind { PRB_RUN = 1, PRB_CDB = 2, PRB_NOW = 3 };
+enum prb_kind { PRB_RUN = 1, PRB_CDB = 2 };
 
 enum prb_what { PRB_READ = 0, PRB_WRITE = 1, PRB_VERIFY = 2 };
 
@@ -47,11 +46,9 @@ enum prb_what { PRB_READ = 0, PRB_WRITE = 1, PRB_VERIFY = 2 };
  * @PRB_FUA: from the medium, not from the cache; nothing for a verify
  * @PRB_OVERLAP: send it when the op before has been sent, and not more than one other
  *	is at the drive; else when all before have ended
- * @PRB_ABSOLUTE: not before the instant @wait; else not before @wait ns after the end
- *	of the op before, or with PRB_OVERLAP after it was sent
  * @PRB_FLAGS: all of them
  */
-enum prb_flags { PRB_FUA = 1, PRB_OVERLAP = 2, PRB_ABSOLUTE = 4, PRB_FLAGS = 7 };
+enum prb_flags { PRB_FUA = 1, PRB_OVERLAP = 2, PRB_FLAGS = 3 };
 
 /**
  * struct prb_hello - what is at hand
@@ -61,7 +58,7 @@ enum prb_flags { PRB_FUA = 1, PRB_OVERLAP = 2, PRB_ABSOLUTE = 4, PRB_FLAGS = 7 }
  * @unit_bytes: bytes of a unit
  * @logical_bytes: bytes of what the drive's own addresses count
  * @longest: most units of a command
- * @flags: bit 0: writes are allowed; bit 1: time is simulated
+ * @pad: 0
  */
 struct prb_hello {
 	uint32_t magic;
@@ -70,11 +67,8 @@ struct prb_hello {
 	uint32_t unit_bytes;
 	uint32_t logical_bytes;
 	uint32_t longest;
-	uint32_t flags;
+	uint32_t pad;
 };
-
-#define PRB_MAY_WRITE 1
-#define PRB_SIMULATED 2
 
 /**
  * struct prb_request - begins a request
@@ -93,7 +87,8 @@ struct prb_request {
  * @pad: 0
  * @count: units
  * @block: first unit
- * @wait: see enum prb_flags, ns
+ * @wait: not sent before so long after the end of the op before, or with PRB_OVERLAP after it was
+ *	sent, ns
  */
 struct prb_op {
 	uint8_t op;
@@ -201,7 +196,7 @@ static inline bool prb_ata_harmless(const uint8_t *cdb)
  * Mode pages may be changed, but not saved, nor the capacity with them, and caches switched by
  * SET FEATURES; self tests are not begun.
  *
- * Return: whether it may be sent without --destructive.
+ * Return: whether it may be sent.
  */
 static inline bool prb_harmless(const uint8_t *cdb, const uint8_t *data, uint32_t len)
 {

@@ -111,10 +111,10 @@ void prs_begin(struct prs *p)
 static u8 prs_cdb(const struct prs *p, const struct prb_op *op, u8 *cdb)
 {
 	static const u8 short_op[] = {
-		[PRB_READ] = 0x28, [PRB_WRITE] = 0x2a, [PRB_VERIFY] = 0x2f,
+		[PRB_READ] = 0x28, [PRB_VERIFY] = 0x2f,
 	};
 	static const u8 long_op[] = {
-		[PRB_READ] = 0x88, [PRB_WRITE] = 0x8a, [PRB_VERIFY] = 0x8f,
+		[PRB_READ] = 0x88, [PRB_VERIFY] = 0x8f,
 	};
 	u64 first = op->block * p->unit;
 	u64 n = (u64)op->count * p->unit;
@@ -133,24 +133,12 @@ static u8 prs_cdb(const struct prs *p, const struct prb_op *op, u8 *cdb)
 	return 10;
 }
 
-static int prs_direction(const struct prb_op *op)
-{
-	switch (op->op) {
-	case PRB_READ:
-		return SG_DXFER_FROM_DEV;
-	case PRB_WRITE:
-		return SG_DXFER_TO_DEV;
-	default:
-		return SG_DXFER_NONE;
-	}
-}
-
 int prs_submit(struct prs *p, const struct prb_op *op, u32 number, u64 *submit_ns)
 {
 	struct prs_cmd *c = p->cmd;
 	sg_io_hdr_t h = {
 		.interface_id = 'S',
-		.dxfer_direction = prs_direction(op),
+		.dxfer_direction = op->op == PRB_READ ? SG_DXFER_FROM_DEV : SG_DXFER_NONE,
 		.mx_sb_len = sizeof(c->sense),
 		.timeout = PRS_TIMEOUT_MS,
 		.flags = PRS_AT_TAIL,
@@ -349,15 +337,6 @@ static void prs_allocate(struct prs *p)
 	}
 }
 
-/* what writes may destroy is the caller's to ask; a partition is none's to lose */
-static void prs_check_writes(const struct prs *p)
-{
-	char name[SGV_NAME];
-
-	snprintf(name, sizeof(name), "%s %s", p->v.vendor, p->v.product);
-	sgv_check_writes(&p->v, *p->v.serial ? p->v.serial : name);
-}
-
 /* each may be refused: then the times scatter more, which is measured */
 static void prs_be_prompt(void)
 {
@@ -368,16 +347,13 @@ static void prs_be_prompt(void)
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &urgent);
 }
 
-void prs_open(struct prs *p, const char *path, bool in_use, bool writes)
+void prs_open(struct prs *p, const char *path, bool in_use)
 {
 	struct sigaction act = { .sa_handler = prs_interrupt };
 	sigset_t held;
 
 	memset(p, 0, sizeof(*p));
 	sgv_open(&p->v, path, in_use);
-	p->writes = writes;
-	if (writes)
-		prs_check_writes(p);
 	prs_measure(p);
 	prs_allocate(p);
 	sigemptyset(&held);

@@ -38,7 +38,6 @@ struct prs_cmd {
  * @unit: the drive's blocks in a unit
  * @blocks: capacity, units
  * @longest: most units of a command
- * @writes: allowed
  * @gone: nothing is sent any more
  * @stop: SIGINT, or the end of standard input, ends the batch
  * @cmd: commands
@@ -50,7 +49,6 @@ struct prs {
 	u32 unit;
 	u64 blocks;
 	u32 longest;
-	bool writes;
 	bool gone;
 	bool stop;
 	struct prs_cmd cmd[PRS_AT_DRIVE];
@@ -80,11 +78,10 @@ u64 prs_now(void);
  * @p: out
  * @path: /dev/sgX
  * @in_use: others may use it, too
- * @writes: what is on it may be destroyed
  *
  * Ends the program, saying why, if it cannot be used.
  */
-void prs_open(struct prs *p, const char *path, bool in_use, bool writes);
+void prs_open(struct prs *p, const char *path, bool in_use);
 
 /**
  * prs_close() - close it

@@ -6,9 +6,8 @@ Documentation/extract.rst tells what is measured and how; extraction/ does it.
 
 import json
 import os
-import sys
 
-from . import ToolError, fbstate, need_defaults, need_one, need_range
+from . import fbstate, need_defaults, need_one, need_range
 
 STATE = "/var/lib/freeblock/extract"
 
@@ -41,12 +40,9 @@ def add_parser(subparsers):
                      "longer")
     parser.add_argument("--no-translation", action="store_true",
                         help="by timing alone, though the drive may translate addresses")
-    parser.add_argument("--destructive", action="store_true", help="measure writes, too: DESTROYS "
-                        "what is on the disk")
     parser.add_argument("--in-use", action="store_true", help="even if the disk is in use: it "
                         "will be slow meanwhile, and the measurements worse")
     parser.add_argument("--force", action="store_true", help="even where extract would refuse")
-    parser.add_argument("--pictures", metavar="DIR", help="draw what was found there")
     parser.add_argument("--state-dir", metavar="DIR", help="where what was found so far is kept "
                         "(%s)" % STATE)
     parser.add_argument("--fresh", action="store_true", help="ignore an interrupted extraction")
@@ -98,8 +94,6 @@ def run(args):
     need_range("--seed", args.seed, 0)
     if args.budget is not None:
         need_range("--budget", args.budget, 0.1)
-    if args.destructive and not args.simulated:
-        _confirm(args.device)
     from .extraction import pipeline, state  # pylint: disable=import-outside-toplevel
     report = pipeline.extract(args, args.state_dir or (
         os.path.join(os.getcwd(), "extract-state") if args.simulated else STATE))
@@ -108,12 +102,3 @@ def run(args):
     else:
         show(report)
     return 0
-
-
-def _confirm(device):
-    """Who destroys a disk says so twice."""
-    if not sys.stdin.isatty():
-        raise ToolError("--destructive asks for the device's name again: run it on a terminal")
-    print("This DESTROYS what is on %s. Type its name to go on: " % device, end="", flush=True)
-    if sys.stdin.readline().strip() != device:
-        raise ToolError("not confirmed: nothing was done")

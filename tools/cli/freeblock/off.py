@@ -126,7 +126,7 @@ def present(identity):
     for disk in store.disks():
         if not names.is_known(disk):
             unsure = disk["name"] if names.may_be(disk, identity) else unsure
-        elif names.agree(disk, identity):
+        elif names.same(disk, identity):
             return disk["name"]
     if unsure:
         raise ToolError("%s does not say now which disk it is, and may be %s: the scheduler and "

@@ -17,7 +17,7 @@ static const char mdh_usage[] =
 	"           [--policy fcfs|clook|sstf|sptf] [--depth N] [--think-ns N]\n"
 	"           [--bus-ns N] [--requests N] [--seed N] [--as-disksim]\n"
 	"       mechdisk-host probe DRIVE [--host-ns N] [--host-jitter-ns N]\n"
-	"           [--seed N] [--destructive]\n"
+	"           [--seed N]\n"
 	"loop without --policy: a drive goes by its own, a driver by sptf.\n"
 	"Each takes --set LINE: a line appended to DRIVE's description.\n"
 	"COMMANDS: a line each, R|W|V LBN COUNT WAIT_NS; WAIT_NS passes between\n"
@@ -254,7 +254,6 @@ static bool mdh_flag(struct mdh_options *o, const char *name)
 	} flags[] = {
 		{ "--details", &o->details },
 		{ "--as-disksim", &o->as_disksim },
-		{ "--destructive", &o->destructive },
 		{ "--closed", &o->closed },
 		{ "--binary", &o->binary },
 	};

@@ -62,7 +62,6 @@ struct mdh_drive {
  * @seeded: @seed was given
  * @host_ns: probe: what the host needs between a command's end and the next one
  * @host_jitter_ns: probe: the host learns of an end up to so much later
- * @destructive: probe: writes are carried out
  * @closed: queue: a request does not come before the one before has been served
  * @binary: queue: requests are binary records
  * @skip: queue: so many requests are served before counting begins
@@ -82,7 +81,6 @@ struct mdh_options {
 	bool seeded;
 	u64 host_ns;
 	u64 host_jitter_ns;
-	bool destructive;
 	bool closed;
 	bool binary;
 	u64 skip;

@@ -109,7 +109,7 @@ static int mdh_op_refused(const struct mdh_prober *p, const struct prb_op *op)
 	    op->block >= p->blocks || op->count > p->blocks - op->block ||
 	    op->wait > MDH_CLOCK_NS || p->d->now > MDH_CLOCK_NS)
 		return -EINVAL;
-	return op->op == PRB_WRITE && !p->o->destructive ? -EPERM : 0;
+	return op->op == PRB_WRITE ? -EPERM : 0;
 }
 
 /* How late the host learns of an end, ns: an adapter or a bridge of its own mind. */
@@ -168,13 +168,13 @@ static u64 mdh_moment(const struct mdh_prober *p, const struct prb_op *op, bool 
 	u64 from = overlap ? p->sent : p->ended;
 	u64 ready = p->learnt + p->o->host_ns;
 
-	return max(ready, op->flags & PRB_ABSOLUTE ? op->wait : from + op->wait);
+	return max(ready, from + op->wait);
 }
 
 static void mdh_send(struct mdh_prober *p, struct mdh_batch *b, u32 i)
 {
 	static const enum mde_op ops[] = {
-		[PRB_READ] = MDE_READ, [PRB_WRITE] = MDE_WRITE, [PRB_VERIFY] = MDE_VERIFY,
+		[PRB_READ] = MDE_READ, [PRB_VERIFY] = MDE_VERIFY,
 	};
 	const struct prb_op *op = &b->op[i];
 	bool overlap = op->flags & PRB_OVERLAP && i;
@@ -254,7 +254,7 @@ static bool mdh_run_cdb(struct mdh_prober *p)
 		return false;
 	mdx_pass(p->d, p->learnt + p->o->host_ns);
 	a.result.submit = p->d->now;
-	if (!p->o->destructive && !prb_harmless(c.cdb, out, c.out))
+	if (!prb_harmless(c.cdb, out, c.out))
 		a.result.status = -EPERM;
 	else
 		mdx_command(&p->scsi, p->d, &c, out, in, &a);
@@ -280,7 +280,6 @@ static void mdh_say_hello(const struct mdh_prober *p)
 		.unit_bytes = p->unit * cfg->sector_bytes,
 		.logical_bytes = cfg->sector_bytes,
 		.longest = p->scsi.longest / p->unit,
-		.flags = PRB_SIMULATED | (p->o->destructive ? PRB_MAY_WRITE : 0),
 	};
 
 	mdh_put(&hello, sizeof(hello));
@@ -298,7 +297,7 @@ static bool mdh_serve(struct mdh_prober *p)
 		all = mdh_run_batch(p, request.count);
 	else if (request.kind == PRB_CDB)
 		all = mdh_run_cdb(p);
-	else if (request.kind != PRB_NOW)
+	else
 		mdh_die("standard input: not a record of the protocol");
 	if (all)
 		mdh_put_tail(p);

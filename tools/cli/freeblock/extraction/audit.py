@@ -8,19 +8,18 @@ Of every track two things are looked at that a wrong layout cannot have right at
 * read as a whole, from a block of the same track a quarter of a turn ahead on, it takes as long as
   its slots: a block that lives elsewhere costs turns, be its spare at the very same angle.
 
-A track that fails, and each with slips, is read block by block. Where two zones meet it is reckoned
-which blocks either's law places at one angle: no timing tells those apart. On a drive with more
-tracks than the time allows, the neighbours of borders, slips and remaps come first, then stretches
-chosen at random; the report says how many were looked at.
+A track that fails, and each with slips, is read block by block. Where two zones meet, blocks that
+either's law places at one angle may belong to the other: no timing tells, nor does it matter. On a
+drive with more tracks than the time allows, the neighbours of borders, slips and remaps come first,
+then stretches chosen at random; the report says how many were looked at.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from .device import FUA, OVERLAP
 from .phase import wrap
-from .places import Layout
 from .runread import Meter
 
 STRETCH = 64            # tracks looked at in a row
@@ -52,7 +51,6 @@ ANGLE = "not at the angles that the model says"
 WITHIN = "their tracks may begin within physical blocks, behind tracks that the model has wrong"
 LONG = "reading this track takes longer than its length"
 BESIDE = "beside a hole: their law may have ended before it"
-BORDER = "either of two zones may hold these: both place them at the same angles"
 
 
 @dataclass
@@ -348,24 +346,11 @@ class _Auditor:
             self._doubt(block, block, ELSEWHERE)
 
     def borders(self):
-        """Blocks about zones' borders that both laws place at one angle, or that are too few for
-        their track's length to be told."""
+        """Tracks beside holes."""
         index = self.layout.index
-        for number in range(1, len(self.layout.zones)):
+        for number in np.flatnonzero(index.unmapped[1:] | index.unmapped[:-1]) + 1:
             first = int(index.first[number])
-            if index.unmapped[number - 1] or index.unmapped[number]:
-                self._neighbours(self.layout.tracks(first, first)[0], BESIDE)
-                continue
-            few = self._piece(number)
-            if few:
-                self._doubt(first, first + few - 1, BORDER)
-            after = self._alike(number, first, 1)
-            before = self._alike(number, first - 1, -1)
-            if after or before or self._one_track(first):
-                low = self.layout.tracks(first - max(before, 1), first - max(before, 1))[0]
-                high = self.layout.tracks(first + after, first + after)[0] \
-                    if first + after < self.layout.blocks else low
-                self._doubt(low["first"], high["first"] + high["count"] - 1, BORDER)
+            self._neighbours(self.layout.tracks(first, first)[0], BESIDE)
 
     def behind(self):
         """Where physical blocks hold several logical ones, tracks that are not understood may end
@@ -377,62 +362,6 @@ class _Auditor:
         for first in self.lost:
             end = ends[np.searchsorted(ends, first, "right")]
             self._doubt(first, int(end) - 1, WITHIN)
-
-    def _piece(self, number):
-        """How many blocks stand alone on a zone's first track, if the tracks of the zone before
-        would have them as far apart from each other."""
-        old, new = self.layout.zones[number - 1:number + 1]
-        at, count = new.slips[0] if new.slips else (0, 0)
-        piece = int(at) - new.dead
-        apart = piece * abs(1 / old.spt - 1 / new.spt) * new.spt
-        return piece if count > new.spt / 2 and piece < new.spt and apart < self.half else 0
-
-    def _one_track(self, first):
-        """Whether the tracks before and behind a border may be one, cut at a slip that was taken
-        for the border."""
-        old, new = (self.layout.tracks(block, block)[0] for block in (first - 1, first))
-        apart = abs(wrap(float(old["start"] - new["start"]))) * new["spt"]
-        return old["spt"] == new["spt"] and old["slot"] + old["count"] <= new["slot"] and apart < 1
-
-    def _alike(self, number, begin, way):
-        """How many blocks from one on, that way, the zone on the other side would place at
-        the same angle."""
-        zone = self.layout.zones[number if way > 0 else number - 1]
-        end = int(self.layout.index.first[number + 1]) if way > 0 else begin + 1
-        low = 0 if way > 0 else int(self.layout.index.first[number - 1])
-        count = min(zone.spt, end - begin if way > 0 else begin + 1 - low)
-        blocks = begin + way * np.arange(count)
-        other = self._continued(number - 1, blocks, 1) if way > 0 else \
-            self._continued(number, blocks, -1)
-        off = np.abs(wrap(other - self._ends(blocks))) * zone.spt
-        apart = np.flatnonzero(off > self.half)
-        return int(apart[0]) if len(apart) else count
-
-    def _continued(self, number, blocks, way):
-        """Where a zone's law would place blocks behind its last one, or before its first."""
-        zone, heads = self.layout.zones[number], self.layout.heads
-        index = self.layout.index
-        # an even number of bands more, lest serpentine ones turn round
-        run = min(self.layout.surface_run, zone.last_cyl + 1 - zone.first_cyl)
-        extra = 2 * run * (len(blocks) // (zone.cyl_slots(heads) * run) + 2)
-        shift = -int(index.first[number])
-        more = replace(zone, first_cyl=0, last_cyl=zone.last_cyl - zone.first_cyl + extra,
-                       remaps=[])
-        if way < 0:
-            slots = extra * zone.cyl_slots(heads)
-            shift += slots + zone.dead
-            more.dead, more.slips = 0, [(at + slots, n) for at, n in zone.slips]
-            turn = float(index.turn[number]) if run == 1 else \
-                heads * (zone.track_skew + (run - 1) * zone.cyl_skew)
-            more.angle = (zone.angle - extra // run * turn) % 1
-        slipped = sum(int(n) for _, n in more.slips)
-        more.spares = slipped
-        order = "plain" if self.layout.order == "plain" else "serpentine-zone"
-        if self.layout.order == "serpentine-disk" and zone.first_cyl & 1 and zone.head_spt:
-            more.head_spt = zone.head_spt[::-1]
-        one = Layout(heads, more.last_cyl + 1, order, [more], run)
-        at = one.locate(blocks + shift)
-        return at["start"] + 1 / at["spt"]
 
 
 def _stretches(layout, tracks, rng):
@@ -449,9 +378,8 @@ def _stretches(layout, tracks, rng):
         yield tracks[number * STRETCH:(number + 1) * STRETCH]
 
 
-def audit(dev, phase, layout, budget_s, *, told=False, seed=1, progress=None):
-    """Look at the tracks of a layout, but for its holes', for so much disk time: an Audit. told:
-    the drive has said where blocks live."""
+def audit(dev, phase, layout, budget_s, *, seed=1, progress=None):
+    """Look at the tracks of a layout, but for its holes', for so much disk time: an Audit."""
     tracks = layout.tracks()
     tracks = tracks[~layout.index.unmapped[layout.index.zone_of(tracks["first"])]]
     job, begun = _Auditor(dev, phase, layout, budget_s / len(tracks)), dev.disk_ns
@@ -464,10 +392,9 @@ def audit(dev, phase, layout, budget_s, *, told=False, seed=1, progress=None):
             progress(max(spent / budget_s, job.found.tracks / job.found.of),
                      "looking at each track")
         job.look(some)
-    if not told:
-        job.spares()
-        job.borders()
-        job.behind()
+    job.spares()
+    job.borders()
+    job.behind()
     # what lies between two places that are wrong fits by chance
     job.found.doubts = joined(job.found.doubts, BETWEEN * int(layout.index.spt.max()))
     job.found.away = np.array(sorted(job.away.items()), AWAY)

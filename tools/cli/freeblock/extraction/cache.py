@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from .device import FUA, READ, VERIFY, WRITE
-from .pages import Pages, Refused
+from .device import FUA, READ, VERIFY
 
 VOTES = 10
 AHEAD_TURNS = 3         # that a drive gets for reading ahead
@@ -25,13 +24,11 @@ MOST_FRESH = 0.7        # of VERIFYs of blocks that no cache has, that may be as
 class Cache:
     """What was found; None: cannot be told. kept: a block that was read is; ahead: those behind it
     are, too. verify: "medium", "cache", "nothing" (it comes back before any medium could have been
-    read) or "refused". write_cache: as the mode page says; write_cache_timed: as writes take."""
+    read) or "refused"."""
 
     reads: bool = None
     kept: bool = None
     ahead: bool = None
-    write_cache: bool = None
-    write_cache_timed: bool = None
     fua_honest: bool = None
     verify: str = None
 
@@ -45,9 +42,6 @@ class Cache:
         if self.reads:
             found.append("reads ahead: %s" % _word(self.ahead))
             found.append("a read with FUA goes to the medium: %s" % _word(self.fua_honest))
-        found.append("write cache: %s%s" % (_word(self.write_cache), "" if
-                                            self.write_cache_timed is None else
-                                            " (by its timing: %s)" % _word(self.write_cache_timed)))
         found.append("VERIFY: " + {
             None: "cannot be told", "refused": "refused by the drive",
             "medium": "reads the medium" + ("" if self.reads else " (and there is no cache)"),
@@ -134,22 +128,9 @@ def _honesty(ask, found):
         found.verify = "cache" if kept else "medium"
 
 
-def _writes(ask, found, destructive):
-    """The write cache, by its mode page, and by its timing."""
-    try:
-        page = Pages(ask.dev).read(0x08)
-    except Refused:
-        page = None
-    if page is not None and len(page) > 2:
-        found.write_cache = bool(page[2] & 0x04)
-    if destructive:
-        found.write_cache_timed = ask.often(lambda: ask.again(0, WRITE))
-
-
-def measure(dev, period_ns, destructive=False, seed=1):
-    """A drive's caches. destructive: zeros may be written to blocks anywhere."""
+def measure(dev, period_ns, seed=1):
+    """A drive's caches."""
     ask, found = _Asker(dev, period_ns, seed), Cache()
     _reads(ask, found)
     _honesty(ask, found)
-    _writes(ask, found, destructive)
     return found

@@ -17,10 +17,13 @@ MAX_HEADS = 128
 MAX_SECTORS = 65536
 MOST_TRACKS = 1 << 20   # of a drive, that can be asked for one by one
 MOST_SPARES = 1 << 20   # whose tenants are asked for
-MANY_WIDTHS = 4         # of bands, that are tried
 TELL = 1024             # tracks between two reports
 
 POINT = np.dtype([("block", "<i8"), ("cyl", "<i8"), ("head", "<i8"), ("slot", "<i8")])
+
+
+class Unsaid(ToolError):
+    """Places that a model cannot say."""
 
 
 def last_true(holds, low, high):
@@ -159,14 +162,14 @@ class Chart:
 
     # ---- the order of tracks
 
-    def _layout(self, lengths, cuts, order, run):
+    def _layout(self, lengths, cuts, order):
         """Zones that begin at these cylinders, as if they held nothing."""
         zones = []
         for first, end in zip(cuts, [*cuts[1:], self.cylinders]):
             spts = lengths[first].tolist()
             zones.append(Zone(first, end - 1, max(spts), head_spt=spts if min(spts) < max(spts)
                               else None))
-        return Layout(self.heads, self.cylinders, order, zones, run)
+        return Layout(self.heads, self.cylinders, order, zones)
 
     @staticmethod
     def _numbers(layout, points):
@@ -178,20 +181,19 @@ class Chart:
         wrong = np.diff(self._numbers(layout, points)) < np.diff(points["block"])
         return int(np.argmax(wrong)) + 1 if wrong.any() else len(points)
 
-    def _cut(self, lengths, points, order, run, most):
+    def _cut(self, lengths, points, order, most):
         """Cylinders at which zones begin, fewer than `most`, if heads follow each other in an
-        order; else None. Where slots descend another zone begins, or one band before."""
+        order; else None. Where slots descend another zone begins."""
         cuts = np.append(0, np.flatnonzero((np.diff(lengths, axis=0) != 0).any(axis=1)) + 1)
         # a zone that holds nothing belongs to the one before
         held = np.unique(np.searchsorted(cuts, points["cyl"], side="right") - 1)
         cuts = [0, *cuts[held[1:]].tolist()]
-        bad = self._disorder(self._layout(lengths, cuts, order, run), points)
+        bad = self._disorder(self._layout(lengths, cuts, order), points)
         while bad < len(points) and len(cuts) < most:
             cyl, tried = int(points["cyl"][bad]), []
-            for cut in {*range(max(cyl - run, 0), cyl + 1)} - {*cuts}:
+            for cut in {max(cyl - 1, 0), cyl} - {*cuts}:
                 more = sorted({*cuts, cut})
-                layout = self._layout(lengths, more, order, run)
-                tried.append((self._disorder(layout, points), more))
+                tried.append((self._disorder(self._layout(lengths, more, order), points), more))
             best, more = max(tried, default=(0, cuts))
             if best <= bad:
                 return None
@@ -201,19 +203,14 @@ class Chart:
     def _ordered(self, lengths, points):
         """The Layout with the fewest zones, as if they held nothing, in which slots of the points
         ascend."""
-        parts = np.split(points["cyl"], np.flatnonzero(np.diff(points["head"])) + 1)
-        widths, many = np.unique([len(np.unique(part)) for part in parts], return_counts=True)
-        usual = widths[np.argsort(-many, kind="stable")][:MANY_WIDTHS]
         best, most = None, self.cylinders + 1
-        for run in sorted({1, *usual.tolist(), *widths[-MANY_WIDTHS:].tolist()}
-                          if self.heads > 1 else {1}):
-            # serpentine-disk lets zones be cut anywhere
-            for order in (ORDERS[0], *ORDERS[:0:-1]) if run == 1 else ORDERS[:2]:
-                cuts = self._cut(lengths, points, order, run, most)
-                if cuts:
-                    best, most = self._layout(lengths, cuts, order, run), len(cuts)
+        # serpentine-disk lets zones be cut anywhere
+        for order in (ORDERS[0], *ORDERS[:0:-1]):
+            cuts = self._cut(lengths, points, order, most)
+            if cuts:
+                best, most = self._layout(lengths, cuts, order), len(cuts)
         if best is None:
-            raise ToolError("blocks follow each other in no order of heads that a model can say")
+            raise Unsaid("blocks follow each other in no order of heads that a model can say")
         return best
 
     # ---- what lies between
@@ -253,8 +250,7 @@ class Chart:
             zone.spares = zone.slots(layout.heads) - zone.dead - (end - first)
             some = (after >= first) & (after < end - 1)
             zone.slips = np.stack((after[some] + 1 + shift[:-1][some] - low, slots[some]), axis=1)
-        return Layout(layout.heads, layout.cylinders, layout.order, layout.zones,
-                      layout.surface_run)
+        return Layout(layout.heads, layout.cylinders, layout.order, layout.zones)
 
     def _ask_spares(self, layout):
         """Who lives in slots that hold no block at home."""

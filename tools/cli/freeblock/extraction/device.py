@@ -20,7 +20,7 @@ from .. import ToolError, hosts
 from . import identity
 
 READ, WRITE, VERIFY = 0, 1, 2
-FUA, OVERLAP, ABSOLUTE = 1, 2, 4
+FUA, OVERLAP = 1, 2
 OP = numpy.dtype([("op", "u1"), ("flags", "u1"), ("pad", "<u2"), ("count", "<u4"),
                   ("block", "<u8"), ("wait", "<u8")])
 RESULT = numpy.dtype([("submit", "<u8"), ("done", "<u8"), ("status", "<i4"), ("asc", "<u4")])
@@ -30,8 +30,7 @@ NOT_ALLOWED, NOT_VALID, INTERRUPTED, TIMED_OUT, GONE, ADAPTER = -1, -22, -4, -11
 CHECK_CONDITION = 2
 
 _MAGIC, _VERSION = 0x42525046, 1
-_MAY_WRITE, _SIMULATED = 1, 2
-_RUN, _CDB, _NOW = 1, 2, 3
+_RUN, _CDB = 1, 2
 _MOST_OPS = 1 << 20
 _MOST_DATA = 1 << 20
 _HELLO = struct.Struct("<IIQIIII")
@@ -101,8 +100,7 @@ class Device:
             raise
 
     @classmethod
-    def simulated(cls, drive, *, lines=(), seed=None, host_ns=None, host_jitter_ns=None,
-                  destructive=False):
+    def simulated(cls, drive, *, lines=(), seed=None, host_ns=None, host_jitter_ns=None):
         """The drive of a description, in simulated time; `lines` are appended to it. The
         host needs `host_ns` between what it learns and what it sends, and learns of a
         command's end up to `host_jitter_ns` late."""
@@ -112,13 +110,12 @@ class Device:
         for option, value in (("--seed", seed), ("--host-ns", host_ns),
                               ("--host-jitter-ns", host_jitter_ns)):
             words += [option, str(value)] if value is not None else []
-        return cls(words + (["--destructive"] if destructive else []), drive)
+        return cls(words, drive)
 
     @classmethod
-    def open(cls, path, *, in_use=False, destructive=False):
+    def open(cls, path, *, in_use=False):
         """The drive behind /dev/sgX or /dev/sdX; `in_use`: even if others use it, too."""
-        words = [hosts.program(*_PROBE), generic(path)] + (["--in-use"] if in_use else [])
-        return cls(words + (["--destructive"] if destructive else []), path)
+        return cls([hosts.program(*_PROBE), generic(path)] + ["--in-use"] * in_use, path)
 
     def __enter__(self):
         return self
@@ -174,14 +171,12 @@ class Device:
         return head, rest[:len(rest) - _TAIL.size]
 
     def _greet(self):
-        magic, version, self.blocks, unit, self.logical_bytes, self.longest, flags = \
+        magic, version, self.blocks, unit, self.logical_bytes, self.longest, _ = \
             _HELLO.unpack(self._read(_HELLO.size))
         if (magic, version) != (_MAGIC, _VERSION):
             raise ToolError("%s: the probe speaks another language: build it anew" % self.name)
         self.unit_bytes = unit
         self.unit_sectors = unit // 512
-        self.may_write = bool(flags & _MAY_WRITE)
-        self.is_simulated = bool(flags & _SIMULATED)
 
     # ---- commands
 
@@ -227,8 +222,7 @@ class Device:
         return status, sense[:sense_len], bytes(data)
 
     def now(self):
-        """The probe's clock, ns."""
-        self._exchange((_REQUEST.pack(_NOW, 0),), 0)
+        """The probe's clock at its last answer, ns."""
         return self._clock_ns
 
     @property

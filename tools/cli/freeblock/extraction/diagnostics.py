@@ -16,29 +16,23 @@ SEND_DIAGNOSTIC, RECEIVE_DIAGNOSTIC = 0x1d, 0x1c
 PAGE = 0x40
 PAGE_FORMAT = 0x10
 RAREA, ALTSEC, ALTTRK = 0x80, 0x40, 0x20
-SHORT_BLOCK, LONG_BLOCK, SECTOR = 0, 3, 5
+BLOCK, SECTOR = 0, 5
 ADDRESS = 8             # bytes of one, in all formats
 
 
 def _pack(form, address):
     """An address in the format of a parameter list; address: a logical block's
     number, or (cylinder, head, sector)."""
-    if form == SHORT_BLOCK:
+    if form == BLOCK:
         return struct.pack(">II", address, 0)
-    if form == LONG_BLOCK:
-        return struct.pack(">Q", address)
     cyl, head, sector = address
-    return struct.pack(">I", cyl << 8 | head) + struct.pack(">I", sector)
+    return struct.pack(">II", cyl << 8 | head, sector)
 
 
 def _unpack(form, data):
     """The inverse of _pack()."""
     first, second = struct.unpack(">II", data)
-    if form == SHORT_BLOCK:
-        return first
-    if form == LONG_BLOCK:
-        return first << 32 | second
-    return first >> 8, first & 0xff, second
+    return first if form == BLOCK else (first >> 8, first & 0xff, second)
 
 
 @dataclass
@@ -57,8 +51,6 @@ class Translator:
     def __init__(self, dev):
         self.dev = dev
         self.lbns = dev.unit_sectors * 512 // dev.logical_bytes
-        # what drives older than SBC-2 know, too, as long as it can say all LBNs
-        self.block_form = SHORT_BLOCK if dev.blocks * self.lbns < 1 << 32 else LONG_BLOCK
         self.asked = 0
 
     def _translate(self, given, wanted, address):
@@ -84,9 +76,12 @@ class Translator:
         return data[5], _unpack(wanted, found) if length >= ADDRESS else None
 
     def supported(self):
-        """Whether the drive translates at all."""
+        """Whether the drive translates at all, in the form that those older than SBC-2 know, too,
+        which can say 2^32 LBNs."""
+        if self.dev.blocks * self.lbns >= 1 << 32:
+            return False
         try:
-            answer = self._translate(self.block_form, SECTOR, 0)
+            answer = self._translate(BLOCK, SECTOR, 0)
         except ToolError:
             return False
         return bool(answer) and answer[1] is not None
@@ -100,7 +95,7 @@ class Translator:
 
     def place(self, block):
         """Where a block lives."""
-        answer = self._translate(self.block_form, SECTOR, int(block) * self.lbns)
+        answer = self._translate(BLOCK, SECTOR, int(block) * self.lbns)
         if not answer or answer[1] is None:
             raise ToolError("%s: the drive does not say where its block %d lies" %
                             (self.dev.name, block))
@@ -111,7 +106,7 @@ class Translator:
         """(block, moved) that lives at a place, (None, False) if none does; None if
         there is no such place."""
         address = int(cyl), int(head), int(slot) * self.lbns
-        answer = self._translate(SECTOR, self.block_form, address)
+        answer = self._translate(SECTOR, BLOCK, address)
         if not answer:
             return None
         flags, block = answer

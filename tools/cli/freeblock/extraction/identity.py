@@ -108,9 +108,9 @@ def file_name(words):
     return re.sub(r"[^\w.-]+", "_", words, flags=re.ASCII).strip("_.")
 
 
-def agree(one, other):
-    """Whether two that are known are the same disk by all that both say: a serial number that
-    cannot be read now does not make it another."""
+def same(one, other):
+    """Whether two are the same disk by all that both say, though its firmware may have been updated
+    in between: a serial number that cannot be read now does not make it another."""
     return key(one) == key(other) and \
         (not one["serial"] or not other["serial"] or one["serial"] == other["serial"])
 
@@ -118,8 +118,3 @@ def agree(one, other):
 def may_be(unknown, identity):
     """Whether a disk that does not say which one it is may be this one."""
     return all(unknown[field] == identity[field] for field in ("vendor", "product", "sectors"))
-
-
-def same(one, other):
-    """Whether two are the same disk; its firmware may have been updated in between."""
-    return key(one) == key(other) and one["serial"] == other["serial"]

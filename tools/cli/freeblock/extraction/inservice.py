@@ -35,7 +35,6 @@ class Untouched:
 
     def __init__(self):
         self.report = ["measured in service: no mode of the drive was changed"]
-        self.unable = []
 
     @staticmethod
     def off(_name):
@@ -53,7 +52,6 @@ class InService:
 
     # how long the phase may go without a new anchor: there is little idle time
     refresh_ns = 10e9
-    may_write = is_simulated = False
     ops = staticmethod(Device.ops)
 
     def __init__(self, name, task, unit_sectors, node=None, clock=time):
@@ -105,10 +103,6 @@ class InService:
     def clock_ns(self):
         """The clock of the results."""
         return self._clock.monotonic_ns()
-
-    def now(self):
-        """Likewise."""
-        return self.clock_ns
 
     def cdb(self, cdb, data_out=b"", data_in=0, timeout_ms=0):
         """INQUIRY as the kernel remembers its answer; the drive is asked for nothing."""

@@ -16,17 +16,15 @@ import numpy as np
 
 from .. import ToolError
 from . import trials
-from .device import FUA, OVERLAP, READ, WRITE
+from .device import FUA, OVERLAP
 from .onebit import Bits
-from .phase import lower_edge
+from .phase import lower_edge, wrap
 
 LONGEST_NS = 45e6       # of a move: a full stroke and more
 DENSE = 12000           # cylinders up to which all of the paper's distances are measured
 STEP = 1.1              # from one distance to the next, beyond 500 cylinders, if more
 LEAST = {"quick": 90, "full": 240}               # trials of each distance
 SEARCH_ROUNDS = 13      # trials that halve 45 ms down to a few tens of us
-GUESS_EVERY = 6         # of so many distances one is searched for in all of them,
-GUESS_ROUNDS = 6        # the others in so many, around what lies between
 SURE_NS = {"quick": 6e3, "full": 3.5e3}         # standard error wanted of each mean
 BUDGET_S = {"quick": 340, "full": 840}          # disk time that it may take
 ROUND = 6                # trials of each distance in a round
@@ -38,9 +36,8 @@ NEAR = 6                # so far along the list spreads are much the same
 UNSURE_NS = 50e3        # a mean whose standard error is larger is none
 SPREADS = 24            # spread records
 SHORTEST_NS = 300e3     # of reads that are to tell whether the drive begins anywhere
-SETTLE_NS = 500e3       # believed where nothing may be written: drives need 200 to 500 us
+SETTLE_NS = 500e3       # believed, since nothing is written: drives need 200 to 500 us
 ANYWHERE = 4            # batches before anything is known
-WRITE_SEEKS = 6         # distances at which settling is measured
 
 
 @dataclass
@@ -55,26 +52,19 @@ class Mechanics:
     read_overhead_ns: float = 0.0
     read_report_ns: float = 0.0
     overlap_ns: float = 0.0
-    write_overhead_ns: float = None
-    write_report_ns: float = None
-    write_settle_ns: float = None
     zero_latency: bool = None
 
     def as_model(self):
-        """What modeltext.fbmodel() wants. What only writes show is as of reads if nothing
-        was written, and settling as long as it hardly ever is."""
+        """What modeltext.fbmodel() wants. What only writes would show is as of reads, and settling
+        as long as it hardly ever is."""
         return {"period_ps": self.period_ns * 1e3, "zero_latency": bool(self.zero_latency),
                 "head_switch_ns": self.head_switch_ns,
-                "write_settle_ns": _or(self.write_settle_ns, SETTLE_NS),
+                "write_settle_ns": SETTLE_NS,
                 "read_overhead_ns": self.read_overhead_ns,
                 "read_report_ns": self.read_report_ns,
-                "write_overhead_ns": _or(self.write_overhead_ns, self.read_overhead_ns),
-                "write_report_ns": _or(self.write_report_ns, self.read_report_ns),
+                "write_overhead_ns": self.read_overhead_ns,
+                "write_report_ns": self.read_report_ns,
                 "seek": self.seek, "seek_spread": self.spread}
-
-
-def _or(value, other):
-    return other if value is None else value
 
 
 def distances(cylinders):
@@ -126,13 +116,11 @@ class Bench:
                 return int(at["cyl"]), int(at["head"])
         raise ToolError("the layout has no track with units")
 
-    def run(self, steps, op=READ, write_late=0.0):
-        """Trials of a chain of (cyl, head, gap, which); with WRITE the trials write."""
-        chain = trials.Chain.of(steps)
-        chain.op = np.where(chain.which >= 0, op, READ)
-        chain.write_late = write_late
-        found = trials.run(self.dev, self.layout, self.period, self.noise_sd, chain,
-                           self.settled_ns, self.random.random(), self.pairs)
+    def run(self, steps):
+        """Trials of a chain of (cyl, head, gap, which)."""
+        found = trials.run(self.dev, self.layout, self.period, self.noise_sd,
+                           trials.Chain.of(steps), self.settled_ns, self.random.random(),
+                           self.pairs)
         self.pairs = self.pairs or found.overtaken > OVERTAKEN * len(steps)
         return found
 
@@ -162,70 +150,47 @@ def _tried(bench, bits, batches, each, batch):
 
 # ---- one track ----
 
-@dataclass
-class _Track:
-    """Commands on one track, one at a time: of each but the first whether it counts, the
-    limit counted from its being sent, whether it is a write, how much later than a read
-    a write is reported, and how much later than the end before commands are sent, ns."""
-
-    good: np.ndarray
-    limit: np.ndarray
-    write: np.ndarray
-    write_late: float
-    host_ns: float
-
-
-def _one_track(bench, gaps, write=False):
-    """Commands so long after each other; with `write` every other one writes, and the
-    reads between have time."""
+def _one_track(bench, gaps):
+    """Reads of one track, one at a time, so long after each other: (limits of those that count,
+    from their being sent; how much later than the end before they are sent, ns), or None."""
     cyl, head = bench.track()
-    if write:
-        gaps = np.where(np.arange(len(gaps)) % 2 == 1, gaps, bench.period / 2)
     steps = [(cyl, head, gap, 0) for gap in gaps]
     blocks = trials.choose(bench.layout, trials.Chain.of(steps), bench.period,
                            bench.random.random())
     places = bench.layout.locate(blocks)
     jiggle = bench.random.uniform(0, bench.period / places["spt"]).astype(np.int64)
-    op = np.where(np.arange(len(blocks)) % 2 == 1, WRITE, READ) if write else READ
-    found = bench.dev.run(bench.dev.ops(blocks, flags=FUA, wait=jiggle, op=op))
+    found = bench.dev.run(bench.dev.ops(blocks, wait=jiggle))
     done, sent = found["done"].astype(np.float64), found["submit"].astype(np.float64)
     took, wait = np.diff(done) / bench.period, trials.waits(places)
     lost = np.round(took - wait - 1 / places["spt"][1:])
     off = (done - done[0]) / bench.period - places["start"] - 1 / places["spt"]
     middle = np.angle(np.mean(np.exp(2j * np.pi * off))) / (2 * np.pi)
-    late = (((off - middle + 0.5) % 1 - 0.5) * bench.period)[1:]
+    late = (wrap(off - middle) * bench.period)[1:]
     good = (found["status"][1:] == 0) & (found["status"][:-1] == 0) & (lost >= 0) & \
         (places["cyl"][1:] == cyl) & (places["head"][1:] == head)
     # those that lost a turn may have begun, and ended, in the midst of their unit
-    clean, writes = good & (lost == 0), np.broadcast_to(op, len(blocks))[1:] == WRITE
-    if min(np.count_nonzero(clean & ~writes), np.count_nonzero(clean & writes) if write else 4) < 4:
+    clean = good & (lost == 0)
+    if np.count_nonzero(clean) < 4:
         return None
-    edge = lower_edge(late[clean & ~writes])
-    write_late = lower_edge(late[clean & writes]) - edge if write else 0.0
-    limit = done[1:] - (late - edge) - bench.period / places["spt"][1:] - sent[1:]
+    late -= lower_edge(late[clean])
+    limit = done[1:] - late - bench.period / places["spt"][1:] - sent[1:]
     host = (wait + lost) * bench.period - limit
-    good &= np.abs(late - edge - write_late * writes) < trials.STRAY_NS + 6 * bench.noise_sd
-    return _Track(good, limit, writes, write_late, float(np.median(host[good])))
+    good &= np.abs(late) < trials.STRAY_NS + 6 * bench.noise_sd
+    return limit[good], float(np.median(host[good]))
 
 
-def overhead(bench, write=False, batches=8, count=60):
-    """Overhead and report of a read, together; of a write its overhead with a read's
-    report, and how much later it is reported."""
-    late, host = [], 0.0
+def overhead(bench, batches=8, count=60):
+    """Overhead and report of a read, together."""
+    host = 0.0
 
     def batch(_, limits):
         nonlocal host
-        track = _one_track(bench, np.maximum(limits + host, 0), write)
-        if not track:
-            return np.zeros(0, dtype=int), np.zeros(0)
-        host = track.host_ns
-        late.append(track.write_late)
-        got = track.limit[track.good & (track.write == write)]
+        got, host = _one_track(bench, np.maximum(limits + host, 0)) or (np.zeros(0), host)
         return np.zeros(len(got), dtype=int), got
 
     bits = _tried(bench, Bits(1, bench.period, bench.period), batches, count, batch)
-    _enough(bits, "the overhead", batches * count // (2 if write else 1))
-    return float(bits.mean[0]), float(np.median(late)) if late else 0.0
+    _enough(bits, "the overhead", batches * count)
+    return float(bits.mean[0])
 
 
 # ---- moves ----
@@ -310,14 +275,6 @@ class Seeks:
             cyl = self.first + aside if random.random() < 0.5 else self.last - aside
         return cyl, int(random.integers(0, self.bench.layout.heads))
 
-    def pair(self, i):
-        """A random seek of the i-th distance: cylinder, head, and to which cylinder."""
-        distance = int(self.list[i])
-        cyl, head = self._place(distance)
-        up, down = self._room(cyl, distance)
-        go_up = up and (not down or self.bench.random.random() < 0.5)
-        return cyl, head, cyl + distance if go_up else cyl - distance
-
     def unit_at(self, cyl):
         """What a unit takes to pass there, at least, ns."""
         return self.unit[np.searchsorted(self.zones, cyl, side="right") - 1]
@@ -364,22 +321,15 @@ class Seeks:
         return (self.asked < 40) | (self._tried() > self.asked / 5)
 
     def search(self, step):
-        """Rounds of a trial each, halving what is in doubt: first of a few distances,
-        then of those between."""
-        few = np.unique(np.r_[np.arange(0, len(self.list), GUESS_EVERY), len(self.list) - 1])
-        while self.rounds < SEARCH_ROUNDS + GUESS_ROUNDS:
-            step(0.1 * self.rounds / (SEARCH_ROUNDS + GUESS_ROUNDS))
-            which = few
-            if self.rounds >= SEARCH_ROUNDS:
-                known = [self.bits.rough(i)[0] for i in few]
-                self.bits.guess = np.interp(np.sqrt(self.list), np.sqrt(self.list[few]), known)
-                self.bits.guess[few] = np.nan
-                which = np.setdiff1d(np.arange(len(self.list)), few)
+        """Rounds of a trial of each distance, halving what is in doubt."""
+        which = np.arange(len(self.list))
+        while self.rounds < SEARCH_ROUNDS:
+            step(0.1 * self.rounds / SEARCH_ROUNDS)
             orderly = not self.bench.pairs
             self.round(which, [self.bits.rough(i)[0] for i in which])
             # what has just been found out was of no use
             self.rounds -= orderly and self.bench.pairs
-        good = np.count_nonzero(self._tried() >= GUESS_ROUNDS / 2)
+        good = np.count_nonzero(self._tried() >= SEARCH_ROUNDS / 2)
         if good < len(self.list) / 2:
             raise ToolError("the seek profile: only of %d of %d distances trials count: units are "
                             "not where the layout says" % (good, len(self.list)))
@@ -487,37 +437,6 @@ def zero_latency(bench, seeks, count=16):
     return bool(np.mean(votes) > 0.5) if len(votes) >= 4 else None
 
 
-# ---- writes ----
-
-def settle(bench, seeks, write_late, rounds=10, each=12):
-    """How much longer a seek takes before a write: of some distances, the mean."""
-    tried = [i for i in range(len(seeks.list)) if np.isfinite(seeks.bits.sure[i])]
-    pick = np.array(tried)[np.linspace(0, 0.9 * (len(tried) - 1), WRITE_SEEKS).astype(int)]
-
-    def batch(which, aims):
-        steps = []
-        for k, aim in zip(which, aims):
-            cyl, head, end = seeks.pair(pick[k])
-            steps += [(cyl, head, bench.period, -1), (cyl, head, bench.period / 2, -1),
-                      (end, head, max(aim - seeks.unit_at(end) / 2, 0), k)]
-        found = bench.run(steps, WRITE, write_late)
-        return found.which, found.limit
-
-    bits = Bits(len(pick), bench.period, LONGEST_NS, np.ones((len(pick), len(pick))))
-    _tried(bench, bits, rounds, each, batch)
-    return float(np.mean(bits.mean - seeks.bits.mean[pick]))
-
-
-def measure_writes(bench, seeks, found):
-    """What only writes show. Random blocks get zeros."""
-    read = found.read_overhead_ns + found.read_report_ns
-    total, late = overhead(bench, write=True)
-    found.write_report_ns = max(found.read_report_ns + late, 0.0)
-    found.write_overhead_ns = max(found.read_overhead_ns + total - read, 0.0)
-    bench.settled_ns = max(read, total) + 50e3
-    found.write_settle_ns = max(settle(bench, seeks, late), 0.0)
-
-
 # ---- all of it ----
 
 def measure(dev, layout, phase, mode="quick", state=None, keep=None, progress=None, seed=1,
@@ -529,7 +448,7 @@ def measure(dev, layout, phase, mode="quick", state=None, keep=None, progress=No
     step = progress or (lambda share, text: None)
     found = Mechanics(period_ns=phase.period_ns)
     step(0, "overheads")
-    total, _ = overhead(bench)
+    total = overhead(bench)
     bench.settled_ns = total + 50e3
     found.overlap_ns = max(switch(bench, _same, batches=8), 0.0)
     # of electronics that take no time what is measured may be less
@@ -549,7 +468,4 @@ def measure(dev, layout, phase, mode="quick", state=None, keep=None, progress=No
     found.seek = [(d, max(ns - found.overlap_ns, 0.0)) for d, ns in seeks.means()]
     found.spread = seeks.spreads()
     found.zero_latency = zero_latency(bench, seeks)
-    if dev.may_write:
-        step(1, "writes")
-        measure_writes(bench, seeks, found)
     return found

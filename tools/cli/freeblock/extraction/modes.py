@@ -10,7 +10,6 @@ whether well, by an error or by a signal; after SIGKILL, a panic or a loss of po
     with modes.quiet(dev, state_dir) as switched:
         ...
     switched.report         # lines for people: what was switched, and what could not be
-    switched.unable         # the latter alone
     switched.off("RCD")     # True: as it should be while measuring
 
 Bits: SBC-3 6.4.5 (caching, 08h), SPC-4 7.5.8 (control, 0Ah). A drive that is reset puts its
@@ -65,42 +64,53 @@ def _merge(page, before, mask):
     return bytes(p & ~m & 0xff | b & m for p, b, m in zip(page, before, mask))
 
 
-def _bit_masks(code, mask):
+def _fields(code, mask):
     """A page's mask, and then the masks of each of our bits in it."""
     yield mask
     for bit in sorted({*BITS, *ATA_BITS}):
         if bit.page == code and bit.byte < len(mask) and mask[bit.byte] & bit.mask:
             one = bytearray(len(mask))
             one[bit.byte] = bit.mask
-            yield bytes(one)
+            if one != mask:
+                yield bytes(one)
+
+
+def _change(pages, code, wanted, mask):
+    """Make the bits of a page that a mask names what they are in another: all at once, or one by
+    one where that is too much for the drive. (the page now, the refusal or None, whether anything
+    was written)."""
+    refused, written = None, False
+    for part in _fields(code, mask):
+        now = pages.read(code)
+        if now is None or len(now) != len(wanted):
+            raise ModeError("page %02xh is not the one that was changed" % code)
+        goal, word = _merge(now, wanted, part), "written"
+        if goal == now:
+            continue
+        written = True
+        try:
+            pages.write(goal)
+        except Refused as error:
+            refused, goal, word = error, now, "refused"
+        now = pages.read(code)
+        if now != goal:
+            raise ModeError("page %02xh was %s, and reads back otherwise: %s instead of %s" % (
+                code, word, now.hex(" ") if now else "nothing", goal.hex(" ")))
+    return now, refused, written
 
 
 def put_back(pages, journaled):
     """Make the bits that the journal names what they were, and see that they are; whether
     anything had to be written."""
-    written = False
+    wrote = False
     for code, (before, mask) in sorted(journaled.items()):
-        refused = None
-        # all at once is too much for some drives: then one by one
-        for part in _bit_masks(code, mask):
-            now = pages.read(code)
-            if now is None or len(now) != len(before):
-                raise ModeError("page %02xh is not the one that was changed" % code)
-            if now == _merge(now, before, part):
-                continue
-            written = True
-            try:
-                pages.write(_merge(now, before, part))
-            except Refused as error:
-                refused = error
-        now = pages.read(code)
-        if now is None or now != _merge(now, before, mask):
-            raise refused or ModeError(
-                "page %02xh was written back, and the drive has other values: %s" % (
-                    code, now.hex(" ") if now else "none"))
+        now, refused, written = _change(pages, code, before, mask)
+        if now != _merge(now, before, mask):
+            raise refused
+        wrote = wrote or written
     if any(code in journaled and journaled[code][0][2] & bit for code, bit in CACHED.items()):
         _flush_from_now_on(pages.dev)
-    return written
+    return wrote
 
 
 def _flush_from_now_on(dev):
@@ -120,10 +130,8 @@ class Switched:
         self.pages = ata.Settings(dev)
         self.bits = ATA_BITS if ata.reaches(dev) else BITS
         self.report = []
-        self.unable = []
-        self.found = {}         # bit's name: value when we came
-        self._state = {}        # bit's name: value now; missing: the drive has no such bit
-        self._can = {}          # bit's name: may be changed
+        self.found = {}         # bit's name: value when we came; missing: the drive has no such bit
+        self._state = {}        # and now
         self.before = {}        # page: (bytes, mask of the bits that we may change)
 
     def off(self, name):
@@ -136,30 +144,27 @@ class Switched:
 
     def can(self, name):
         """Whether the drive lets us switch it."""
-        return self._can.get(name, False)
-
-    def cannot(self, line):
-        """A line for the report about what stays as it is."""
-        self.report.append(line)
-        self.unable.append(line)
+        bit = self._bit(name)
+        mask = self.before.get(bit.page, (b"", b""))[1]
+        return bit.byte < len(mask) and mask[bit.byte] & bit.mask == bit.mask
 
     def look(self, hands_off=""):
         """See what the drive has, and what of it may be changed.
 
         hands_off: nothing, for this reason."""
         if hands_off:
-            self.cannot("no mode is changed: %s" % hands_off)
+            self.report.append("no mode is changed: %s" % hands_off)
         for code in sorted({bit.page for bit in self.bits}):
             try:
                 now = self.pages.read(code)
                 may = self.pages.read(code, CHANGEABLE) if now and not hands_off else None
             except ToolError as error:
-                self.cannot("page %02xh is left alone: %s" % (code, error))
+                self.report.append("page %02xh is left alone: %s" % (code, error))
                 continue
             bits = [bit for bit in self.bits if bit.page == code]
             if now is None:
-                self.cannot("the drive has no mode page %02xh: %s as it finds fit" % (
-                    code, _list(bit.what for bit in bits)))
+                self.report.append("the drive has no mode page %02xh: %s as it finds fit" % (
+                    code, " and ".join(bit.what for bit in bits)))
                 continue
             self._look_at(bits, now, may if may and len(may) == len(now) else bytes(len(now)))
 
@@ -169,8 +174,7 @@ class Switched:
             if bit.byte >= len(now):
                 continue
             self.found[bit.name] = self._state[bit.name] = now[bit.byte] & bit.mask
-            self._can[bit.name] = may[bit.byte] & bit.mask == bit.mask
-            if self._can[bit.name]:
+            if may[bit.byte] & bit.mask == bit.mask:
                 mask[bit.byte] |= bit.mask
         if any(mask):
             self.before[bits[0].page] = (now, bytes(mask))
@@ -178,40 +182,17 @@ class Switched:
     def set(self, values):
         """Make bits what `values` ({name: value}) says; those that the drive refuses stay, and
         are returned. ModeError if it took something and has another."""
-        refused = []
-        wanted = [self._bit(name) for name in values]
-        for code in sorted({bit.page for bit in wanted}):
-            bits = [bit for bit in wanted if bit.page == code]
-            if not self._write(code, bits, values):
-                # all at once is too much for some: one by one
-                refused += [bit.name for bit in bits
-                            if len(bits) == 1 or not self._write(code, [bit], values)]
-        return refused
-
-    def _write(self, code, bits, values):
-        """Whether the drive took them."""
-        now = self.pages.read(code)
-        if now is None or len(now) != len(self.before[code][0]):
-            raise ModeError("page %02xh has gone, or changed its length" % code)
-        want = bytearray(now)
-        for bit in bits:
-            want[bit.byte] = want[bit.byte] & ~bit.mask & 0xff | values[bit.name]
-        if bytes(want) == now:
-            return True
-        try:
-            self.pages.write(bytes(want))
-            taken = True
-        except Refused:
-            taken, want = False, now
-        now = self.pages.read(code)
-        if now != bytes(want):
-            raise ModeError("page %02xh was %s, and reads back otherwise: %s instead of %s" % (
-                code, "written" if taken else "refused", now.hex(" ") if now else "nothing",
-                bytes(want).hex(" ")))
-        for bit in self.bits:
-            if bit.page == code and bit.byte < len(now):
-                self._state[bit.name] = now[bit.byte] & bit.mask
-        return taken
+        for code in {self._bit(name).page for name in values}:
+            wanted, mask = (bytearray(len(self.before[code][0])) for _ in range(2))
+            for bit in self.bits:
+                if bit.page == code and bit.name in values:
+                    wanted[bit.byte] |= values[bit.name]
+                    mask[bit.byte] |= bit.mask
+            now, _, _ = _change(self.pages, code, bytes(wanted), bytes(mask))
+            for bit in self.bits:
+                if bit.page == code and bit.byte < len(now):
+                    self._state[bit.name] = now[bit.byte] & bit.mask
+        return [name for name, value in values.items() if self._state[name] != value]
 
     def quieten(self):
         """Switch off what can be; what cannot goes to the report."""
@@ -223,18 +204,18 @@ class Switched:
             if bit not in on:
                 self.report.append("%s was off already" % bit.what)
             elif not self.can(bit.name):
-                self.cannot("%s stays on: the drive does not let it be changed (%s)" % (
+                self.report.append("%s stays on: the drive does not let it be changed (%s)" % (
                     bit.what, bit.how))
             elif bit.name in refused:
-                self.cannot("%s stays on: the drive says that it can be changed, and refuses "
-                            "(%s)" % (bit.what, bit.how))
+                self.report.append("%s stays on: the drive says that it can be changed, and "
+                                   "refuses (%s)" % (bit.what, bit.how))
             else:
                 self.report.append("%s switched off (%s)" % (bit.what, bit.how))
 
     @contextlib.contextmanager
-    def as_found(self, *which):
-        """For a while all, or the bits named, as we found them: to measure the cache itself."""
-        changed = [name for name in which or self.found
+    def as_found(self):
+        """For a while all as we found it: to measure the cache itself."""
+        changed = [name for name in self.found
                    if self.can(name) and self._state[name] != self.found[name]]
         now = {name: self._state[name] for name in changed}
         self.set({name: self.found[name] for name in changed})
@@ -242,10 +223,6 @@ class Switched:
             yield self
         finally:
             self.set(now)
-
-
-def _list(words):
-    return " and ".join(words)
 
 
 class _Signals:

@@ -18,7 +18,6 @@ SPREADS = np.geomspace(2e3, 600e3, 20)
 # is, those farther off how much it varies.
 NEAR, FAR = 0.15, 1.8
 FAR_SHARE, FAR_SHARE_LATER, LATER = 0.25, 0.08, 60      # later: after so many trials
-GUESS_NS = 150e3        # how far off a guess from a time's neighbours may well be
 
 
 def _laplace(x):
@@ -49,16 +48,14 @@ def likelihood(kind, limits, turn, mean, spread):
     return (1 - strays) * (above - below) + strays / 2
 
 
-def coarse(limits, turn, longest, guess=np.nan):
-    """(instants, how likely the time is about there). guess: where it probably is."""
+def coarse(limits, turn, longest):
+    """(instants, how likely the time is about there)."""
     cells = np.arange(CELL_NS / 2, longest, CELL_NS)
     said = np.zeros(len(cells))
-    if np.isfinite(guess):
-        said = np.log(np.exp(-np.abs(cells - guess) / GUESS_NS) + 1e-5)
     if len(limits):
         kind = ("logistic", STRAYS[1])
-        said = said + np.sum(np.log(likelihood(kind, limits[:, None], turn, cells,
-                                               COARSE_SD_NS)), axis=0)
+        said = np.sum(np.log(likelihood(kind, limits[:, None], turn, cells, COARSE_SD_NS)),
+                      axis=0)
     said = np.exp(said - said.max())
     return cells, said / said.sum()
 
@@ -104,7 +101,6 @@ class Bits:
         self.longest = longest
         self.limits = [np.zeros(0)] * count
         self.nearness = np.eye(count) if nearness is None else nearness
-        self.guess = np.full(count, np.nan)
         self.mean = np.full(count, np.nan)
         self.sure = np.full(count, np.inf)
         self.spread = np.full(count, COARSE_SD_NS)
@@ -120,14 +116,14 @@ class Bits:
 
     def rough(self, i):
         """Median and width of where the time is, after the trials so far."""
-        cells, weight = coarse(self.limits[i], self.turn, self.longest, self.guess[i])
+        cells, weight = coarse(self.limits[i], self.turn, self.longest)
         low, middle, high = (quantile(cells, weight, share) for share in (0.05, 0.5, 0.95))
         return middle, high - low
 
     def sample(self, i, count, random):
         """Limits to try that tell most while the time is not known: from everywhere it
         may be."""
-        cells, weight = coarse(self.limits[i], self.turn, self.longest, self.guess[i])
+        cells, weight = coarse(self.limits[i], self.turn, self.longest)
         shares = (np.arange(count) + random.random(count)) / count
         return np.array([quantile(cells, weight, share) for share in random.permutation(shares)])
 

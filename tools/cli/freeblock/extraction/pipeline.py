@@ -15,8 +15,8 @@ import numpy as np
 
 from .. import ToolError
 from ..streams import one_line
-from . import ata, audit, cache, identity, inservice, journal, mechanics, modes, pictures, \
-    refuse, runcheck, runfind, runmap, sgio, shared, spares, store, sysfs, translate, validate
+from . import ata, audit, cache, chart, identity, inservice, journal, mechanics, modes, refuse, \
+    runcheck, runfind, runmap, sgio, shared, spares, store, sysfs, translate, validate
 from .device import Device
 from .places import Layout
 from .progress import Stages
@@ -24,10 +24,10 @@ from .state import State
 
 # Shares of the whole, about: disk time in minutes on small drives
 WEIGHTS = {
-    "translate": {"phase": 1, "layout": 3, "audit": 1, "mechanics": 8, "cache": 1, "validation": 1},
+    "translate": {"phase": 1, "layout": 3, "audit": 0, "mechanics": 8, "cache": 1, "validation": 1},
     "runs": {"phase": 1, "layout": 3, "audit": 2, "mechanics": 6, "cache": 1, "validation": 1}}
 # Disk time for looking at tracks one by one
-AUDIT_S, FULL_AUDIT_S, TRANSLATED_AUDIT_S = 180, 600, 60
+AUDIT_S, FULL_AUDIT_S = 180, 600
 # Disk time for the seek profile where translation leaves all of it below five minutes
 SEEKS_S = 190
 # Disk time for what was passed over when runs were looked for
@@ -70,7 +70,7 @@ class Extraction:
         translated = not args.no_translation and translate.supported(dev)
         self.how = how = "translate" if translated else "runs"
         key = {"inquiry": dev.inquiry, "blocks": dev.blocks, "how": how, "full": args.full,
-               "seed": args.seed, "destructive": args.destructive}
+               "seed": args.seed}
         self.state = State(os.path.join(state_dir, self.name()), key, args.fresh)
         dev.disk_before_ns = self.state.disk_ns
         self.progress = Stages(WEIGHTS[how], args.quiet, lambda: dev.disk_ns / 1e9)
@@ -119,32 +119,34 @@ class Extraction:
     def find_layout(self, phase):
         """Where the units lie, as a Layout or a RunMap."""
         def measure(part, save, tell):
-            if self.how == "translate":
-                found, notes = translate.extract(self.dev, phase, part, save, tell)
-                return {"layout": found.as_dict(), "notes": notes}
+            notes = []
+            if self.how == "translate" and "map" not in (part or {}):
+                try:
+                    found, notes = translate.extract(self.dev, phase, part, save, tell)
+                    return {"layout": found.as_dict(), "notes": notes}
+                except chart.Unsaid as error:
+                    notes, part = ["by timing alone: %s" % error], None
             finder = _by_runs(self.dev, phase, part, save, tell, self.budget_s)
-            return {"runs": finder.map.as_dict(), "notes": [], "rest": finder.part()
+            return {"runs": finder.map.as_dict(), "notes": notes, "rest": finder.part()
                     if finder.at < finder.end else None}
 
         said = self.stage("layout", measure)
         self.notes += said["notes"]
         if "layout" in said:
             return Layout.from_dict(said["layout"])
-        self.unfinished = said["rest"]
+        self.how, self.unfinished = "runs", said["rest"]
         return runmap.RunMap.from_dict(said["runs"])
 
     def looks_closer(self):
         """Whether single tracks are looked at."""
-        return self.how == "translate" or self.dev.blocks <= FULL_BLOCKS
+        return self.dev.blocks <= FULL_BLOCKS
 
     def look_closer(self, phase, found):
-        """(the layout, some of it mended, what stays doubtful)."""
+        """(the layout, some of it mended, what is doubtful of it), of one found by runs."""
         def measure(_part, _save, tell):
-            laid, notes, seen, reason = found, [], {"doubtful": []}, ""
-            if self.how == "runs":
-                checked = runcheck.check(self.dev, phase, found, self.seed("audit"), tell)
-                laid, notes = checked.map.layout(), [checked.line()]
-                seen = checked.as_dict(self.dev.unit_sectors)
+            checked = runcheck.check(self.dev, phase, found, self.seed("audit"), tell)
+            laid, notes, reason = checked.map.layout(), [checked.line()], ""
+            seen = checked.as_dict(self.dev.unit_sectors)
             if self.looks_closer():
                 laid, more, closer = self.audited(phase, laid, tell)
                 notes, reason = notes + more, closer.reason
@@ -154,6 +156,10 @@ class Extraction:
             return {"notes": notes + doubt_lines(seen["doubtful"]), "reason": reason,
                     "audit": seen, "layout": laid.as_dict()}
 
+        if self.how == "translate":
+            self.progress.skip("audit")
+            return found, {"audit": {"doubtful": [], "tracks": found.heads * found.cylinders,
+                                     "tracks_seen": 0, "tracks_wrong": 0}, "reason": ""}
         said = self.stage("audit", measure)
         self.notes += said["notes"]
         self.comments = said["notes"]
@@ -161,10 +167,8 @@ class Extraction:
 
     def audited(self, phase, laid, tell):
         """(the layout with blocks that turn out to live elsewhere, notes, the Audit)."""
-        told = self.how == "translate"
-        budget_s = FULL_AUDIT_S if self.args.full else TRANSLATED_AUDIT_S if told else AUDIT_S
-        closer = audit.audit(self.dev, phase, laid, budget_s, seed=self.seed("audit"), told=told,
-                             progress=tell)
+        closer = audit.audit(self.dev, phase, laid, FULL_AUDIT_S if self.args.full else AUDIT_S,
+                             seed=self.seed("audit"), progress=tell)
         notes = [closer.line()]
         if len(closer.away):
             try:
@@ -205,8 +209,7 @@ class Extraction:
         def measure(_part, _save, tell):
             tell(0, "look-ahead, FUA, VERIFY")
             with switched.as_found():
-                kept = cache.measure(self.dev, phase.local_ns, self.args.destructive,
-                                     self.seed("cache"))
+                kept = cache.measure(self.dev, phase.local_ns, self.seed("cache"))
             return kept.as_dict()
 
         kept = cache.Cache(**self.stage("cache", measure))
@@ -288,8 +291,8 @@ def open_device(args):
     if serves(args):
         return inservice.InService.open(args.device)
     if args.simulated:
-        return Device.simulated(args.simulated, seed=args.seed, destructive=args.destructive)
-    return Device.open(args.device, in_use=args.in_use, destructive=args.destructive)
+        return Device.simulated(args.simulated, seed=args.seed)
+    return Device.open(args.device, in_use=args.in_use)
 
 
 def refused(name, refusals, args, hard=False):
@@ -333,8 +336,6 @@ def check_outputs(args):
         raise ToolError("%s: no such directory" % folder)
     if not os.access(folder, os.W_OK):
         raise ToolError("%s: may not be written: -o names another place" % folder)
-    if args.pictures:
-        os.makedirs(args.pictures, exist_ok=True)
 
 
 def quiet(dev, args, state_dir):
@@ -383,8 +384,6 @@ def extract(args, state_dir):
         work.progress.end()
         work.notes += switched.report
         work.write(path, found, moves, verdict.reason)
-        if args.pictures:
-            pictures.draw(args.pictures, found, dev.unit_sectors, moves, verdict)
         if work.unfinished:
             work.go_on()
         else:

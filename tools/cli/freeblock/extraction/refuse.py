@@ -69,8 +69,7 @@ VIRTUAL_NAMES = (("QEMU", ".*"), ("VMware", ".*"), ("Msft", "Virtual.*"), ("VBOX
                  ("Google", "PersistentDisk.*"), ("Nutanix", ".*"))
 
 # Completions are late, never early. With nine of ten less late than this layouts are found, and
-# the period to 1 ppm; not far beyond layouts are wrong: see Documentation/extract.rst and
-# tests/python/extract_noise.py
+# the period to 1 ppm; not far beyond layouts are wrong: see Documentation/extract.rst
 MOST_LATE_NS = 150000
 # Likewise where slips are to be found to the block: on an Atlas 10K at 84 us they were not
 MOST_LATE_SLIPS_NS = 50000
@@ -130,8 +129,12 @@ def _zoned(kind, bdc, zbdc):
         return [_shingled("it says so: device-managed, VPD page B1h")]
     else:
         return []
-    return [Refusal("zoned", "it is shingled, with zones: " + why,
-                    "the scheduler uses no map of such disks: it needs none")]
+    return [_zones(why)]
+
+
+def _zones(why):
+    return Refusal("zoned", "it is shingled, with zones: " + why,
+                   "the scheduler uses no map of such disks: it needs none")
 
 
 def _shingled(why):
@@ -150,8 +153,7 @@ def _identified(told):
     if zoned == DEVICE_MANAGED:
         return [_shingled("it says so: device-managed, IDENTIFY DEVICE word 69")]
     if zoned == HOST_AWARE:
-        return [Refusal("zoned", "it is shingled, with zones: host-aware (IDENTIFY DEVICE word 69)",
-                        "the scheduler uses no map of such disks: it needs none")]
+        return [_zones("host-aware (IDENTIFY DEVICE word 69)")]
     if word(TRIM_WORD) & 1:
         return [_shingled("it can trim blocks, IDENTIFY DEVICE word 169, which means something "
                           "only to a disk whose blocks have no places of their own")]
@@ -243,8 +245,7 @@ def _queue(queue):
                              "if it does: echo 1 > %s" % os.path.join(queue, "rotational")))
     zoned = line(queue, "zoned")
     if zoned not in ("", "none"):
-        found.append(Refusal("zoned", "it is shingled, with zones: %s (queue/zoned in sysfs)" %
-                             zoned, "the scheduler uses no map of such disks: it needs none"))
+        found.append(_zones(zoned + " (queue/zoned in sysfs)"))
     folder = os.path.join(queue, "independent_access_ranges")
     ranges = [(int(line(folder, name, "sector") or 0), int(line(folder, name, "nr_sectors") or 0))
               for name in sorted(listed(folder), key=lambda name: name.zfill(4))]
@@ -386,16 +387,15 @@ def check_noise(phase, short=False):
 
     phase: a Phase that was measured; short: of a drive whose single tracks are looked at, but not
     for long."""
-    if short and MOST_LATE_SLIPS_NS < phase.late_ns <= MOST_LATE_NS:
-        return [Refusal("jitter", "completions are reported up to %.0f us late (nine of ten are "
-                        "earlier; beyond %.0f us slips are not found to the block)" % (
-                            phase.late_ns / 1e3, MOST_LATE_SLIPS_NS / 1e3),
-                        "--full looks longer; " + QUIETER)]
-    if phase.late_ns <= MOST_LATE_NS:
+    if phase.late_ns > MOST_LATE_NS:
+        limit, what, todo = MOST_LATE_NS, "layouts are not found", QUIETER
+    elif short and phase.late_ns > MOST_LATE_SLIPS_NS:
+        limit, what = MOST_LATE_SLIPS_NS, "slips are not found to the block"
+        todo = "--full looks longer; " + QUIETER
+    else:
         return []
     return [Refusal("jitter", "completions are reported up to %.0f us late (nine of ten are "
-                    "earlier; beyond %.0f us layouts are not found)" % (
-                        phase.late_ns / 1e3, MOST_LATE_NS / 1e3), QUIETER)]
+                    "earlier; beyond %.0f us %s)" % (phase.late_ns / 1e3, limit / 1e3, what), todo)]
 
 
 def check_measured(dev, switched, short=False):

@@ -44,7 +44,7 @@ class Periods:
     def _next(self, first):
         """The next track, or None: it follows no line."""
         line = self.surveyor.line(first)
-        if line is None or line.end is None:
+        if line is None:
             return None
         count = line.end - first
         spt = count

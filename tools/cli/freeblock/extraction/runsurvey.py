@@ -17,15 +17,40 @@ FEW = 4                 # times as many units has a track, for these to tell its
 LINES = 4               # tracks looked at until two have the same length
 FANOUT = 7              # units read in one go when a break is looked for
 BASE_READS = 2
-NO_SKEW_TURNS = 2.2     # a line so long has no breaks
 
 
 @dataclass
 class _Line:
-    """end: the first unit off the line, or None: there is none; slope: turns a unit."""
+    """Angles that grow alike from unit `first` on, whose own is `base`. low, high: turns a unit,
+    between which that is; on: how many units it was followed; end: the first one off it."""
 
-    end: int
-    slope: float
+    first: int
+    base: float
+    room: float
+    low: float = 1 / MOST_SPT / 2
+    high: float = 0.25
+    on: int = 0
+    end: int = None
+
+    @property
+    def slope(self):
+        """Turns a unit."""
+        return (self.low + self.high) / 2
+
+    def takes(self, distance, angle):
+        """Whether a unit so far off is on the line, which then is known better; one that cannot be
+        read is."""
+        turns = angle - self.base
+        if not np.isnan(turns):
+            least, most = self.low * distance - self.room, self.high * distance + self.room
+            whole = np.ceil(least - turns)
+            if turns + whole > most:
+                return False
+            if turns + whole + 1 > most:
+                self.low = max(self.low, (turns + whole - self.room) / distance)
+                self.high = min(self.high, (turns + whole + self.room) / distance)
+        self.on = distance
+        return True
 
 
 def _distances(most):
@@ -45,87 +70,45 @@ class Surveyor:
 
     def line(self, first):
         """The _Line that begins with a unit, or None: it cannot be read, or follows none."""
-        meter = self.meter
-        room = 1.4 * meter.tolerance
-        base = meter.mean(first, BASE_READS)
-        if np.isnan(base):
+        line = _Line(first, self.meter.mean(first, BASE_READS), 1.4 * self.meter.tolerance)
+        if np.isnan(line.base):
             return None
-        low, high, on, off = 1 / MOST_SPT / 2, 0.25, 0, None
-        steps = [d for d in _distances(2 * MOST_SPT) if first + d < self.end]
+        steps, off = _distances(min(2 * MOST_SPT, self.end - 1 - first)), None
         for at in range(0, len(steps), FANOUT):
-            part = np.array(steps[at:at + FANOUT])
             # near ones from the last to the first: the head does not come to their midst
-            way = -1 if at == 0 else 1
-            for distance, seen in zip(part, meter.angles(first + part[::way])[::way]):
-                kept = self._narrow(low, high, distance, seen - base, room)
-                if kept is None:
-                    again = meter.mean(first + distance, 1)
-                    kept = self._narrow(low, high, distance, again - base, room)
-                if kept is None:
-                    off = int(distance)
-                    break
-                (low, high), on = kept, int(distance)
-                if low * on > NO_SKEW_TURNS:
-                    return _Line(None, (low + high) / 2)
-            if off:
-                break
+            off = off or self._off(line, steps[at:at + FANOUT], -1 if at == 0 else 1)
         if off is None:
             return None
-        return self._break(first, base, on, off, low, high, room)
+        while off - line.on > 1:
+            some = np.linspace(line.on, off, min(FANOUT, off - line.on - 1) + 2).astype(int)
+            off = self._off(line, np.unique(some)[1:-1].tolist()) or off
+        line.end = first + off
+        return line
 
-    @staticmethod
-    def _narrow(low, high, distance, turns, room):
-        """The slopes that a unit so far off allows, or None: it is not on the line."""
-        if np.isnan(turns):
-            return low, high
-        least, most = low * distance - room, high * distance + room
-        whole = np.ceil(least - turns)
-        if turns + whole > most:
-            return None
-        if turns + whole + 1 <= most:
-            return low, high
-        return max(low, (turns + whole - room) / distance), \
-            min(high, (turns + whole + room) / distance)
-
-    def _break(self, first, base, on, off, low, high, room):
-        """Where the line breaks, between two distances."""
-        meter = self.meter
-        while off - on > 1:
-            some = np.unique(np.linspace(on, off, min(FANOUT, off - on - 1) + 2).astype(int))[1:-1]
-            seen = meter.angles(first + some) - base
-            for distance, turns in zip(some, seen):
-                kept = self._narrow(low, high, distance, turns, room)
-                if kept is None:
-                    again = meter.mean(first + distance, 1) - base
-                    kept = self._narrow(low, high, distance, again, room)
-                if kept is None:
-                    off = int(distance)
-                    break
-                (low, high), on = kept, int(distance)
-        return _Line(first + off, (low + high) / 2)
+    def _off(self, line, distances, way=1):
+        """The first of some distances at which a unit is off a line, by two reads, or None; they
+        are read that way."""
+        seen = self.meter.angles(line.first + np.array(distances)[::way])[::way]
+        for distance, angle in zip(distances, seen):
+            if not line.takes(distance, angle) and \
+                    not line.takes(distance, self.meter.mean(line.first + distance, 1)):
+                return distance
+        return None
 
     def survey(self, first):
         """[Run] of the first tracks from a unit on, the last of which has three tracks and goes
         on, maybe; []: they follow no law."""
-        lines, at = [], first
+        lines = []
         for _ in range(LINES):
-            line = self.line(at)
+            line = self.line(first)
             if line is None:
                 return []
-            if line.end is None:
-                return self._without_skew(at, line.slope)
-            lines.append((at, line))
-            if len(lines) > 1:
-                run = self._run(at, line)
-                if run:
-                    return self._before(first, lines[:-1], run) + [run]
-            at = line.end
+            run = self._run(first, line) if lines else None
+            if run:
+                return self._before(lines, run) + [run]
+            lines.append(line)
+            first = line.end
         return []
-
-    def _without_skew(self, first, slope):
-        spt = int(round(1 / slope))
-        run = Run(first, 3 * spt, spt, self.meter.mean(first, BASE_READS) - 1 / spt, 0.0)
-        return [run] if abs(spt * slope - 1) * 3 < 2 * self.meter.tolerance else []
 
     def _run(self, first, line):
         """The track from one break to the next as a run of three tracks, if the two behind it are
@@ -145,10 +128,9 @@ class Surveyor:
             return None
         return run
 
-    def _before(self, first, lines, run):
+    def _before(self, lines, run):
         """What lies before a run: its own first track, cut short, or tracks that stand alone."""
-        at, line = lines[-1]
-        found = []
+        at, found = lines[-1].first, []
         if 0 < run.first - at <= run.spt:
             dead = run.spt - (run.first - at)
             want = run.angle - run.skew + (dead + 1) / run.spt
@@ -156,11 +138,12 @@ class Surveyor:
                 run.count += run.first - at
                 run.first, run.dead, run.angle = at, dead, run.angle - run.skew
                 lines = lines[:-1]
-        for at, line in lines:
-            count = line.end - at
+        for line in lines:
+            count = line.end - line.first
             spt = min((count, run.spt, max(int(round(1 / line.slope)), count)),
                       key=lambda slots: abs(slots * line.slope - 1) + (slots < count))
             # few units do not tell their track's length
             spt = run.spt if count * FEW < run.spt else spt
-            found.append(Run(at, count, spt, self.meter.mean(at, 1) - 1 / spt, 0.0))
+            found.append(Run(line.first, count, spt,
+                             self.meter.mean(line.first, 1) - 1 / spt, 0.0))
         return found

@@ -23,9 +23,7 @@ def _lacks(layout, number, away):
 
 def _roomy(layout, away):
     """The layout with spares at the end of each zone of which a block is away: cylinders
-    without units more, where timing alone has seen none. Not where bands would get wider."""
-    if layout.surface_run > 1:
-        return layout
+    without units more, where timing alone has seen none."""
     lacking = {int(number) for number in np.unique(layout.index.zone_of(away["block"]))
                if _lacks(layout, number, away)}
     more, zones = 0, []
@@ -78,4 +76,4 @@ def house(layout, away):
             home = int(index.number(np.int64(block), number)) - base
             layout.zones[number].remaps.append((home, int(slots[nearest]) - base))
         layout.zones[number].remaps.sort()
-    return Layout(layout.heads, layout.cylinders, layout.order, layout.zones, layout.surface_run)
+    return Layout(layout.heads, layout.cylinders, layout.order, layout.zones)

@@ -7,7 +7,7 @@ import os
 from .. import ToolError, jsontext
 from .journal import make_directory, write_file
 
-VERSION = 1
+VERSION = 2
 
 
 def plain(value):

@@ -11,7 +11,7 @@ tracks at growing distances are read, and where the law fails the zone is cut.
 import numpy as np
 
 from .. import ToolError
-from .chart import Chart
+from .chart import Chart, Unsaid
 from .diagnostics import Translator
 from .places import Layout, Zone
 from .rungrow import Growth
@@ -20,7 +20,6 @@ from .runread import GUARD, Meter
 
 SOME_BLOCKS = 64        # that are tried before a drive is said to translate addresses
 READS = 5               # of a track's block, besides the first, which does not count
-SOME_TRACKS = 9         # of a last band that tell whether it follows the law of the others
 SHARES = (0.5, 0.25, 0.75)      # of a track, at which a block that can be read is looked for
 
 
@@ -69,7 +68,7 @@ class _Tracks(Meter):
 
 
 def recut(layout, cuts):
-    """The same layout with zones that also begin at these cylinders, where bands begin."""
+    """The same layout with zones that also begin at these cylinders."""
     zones, index = [], layout.index
     for number, zone in enumerate(layout.zones):
         inside = [cut for cut in sorted(set(cuts)) if zone.first_cyl < cut <= zone.last_cyl]
@@ -88,13 +87,7 @@ def recut(layout, cuts):
                               int(high - low - (dead - low) - (stop - begin)), mine,
                               [(a - low, b - low) for a, b in zone.remaps if low <= a < high],
                               zone.head_spt))
-    return Layout(layout.heads, layout.cylinders, layout.order, zones, layout.surface_run)
-
-
-def _period(layout, cyls):
-    """Tracks after which a law's steps come again: those of a cylinder, or of one surface in a band
-    of some cylinders."""
-    return min(layout.surface_run, cyls) if layout.surface_run > 1 else layout.heads
+    return Layout(layout.heads, layout.cylinders, layout.order, zones)
 
 
 def _grown(meter, run, seen, end):
@@ -121,39 +114,19 @@ def _law(meter, period, end):
     return _grown(meter, run, (more, angles), end)
 
 
-def _follow(meter, run, bands, wide, rest):
-    """Whether the tracks of a band of `rest` cylinders, narrower than the `wide` ones before it,
-    follow their law."""
-    heads = meter.layout.heads
-    some = np.unique(np.linspace(0, rest * heads - 1, SOME_TRACKS).astype(int))
-    at, step = np.divmod(some, rest)
-    want = run.angle + (bands * heads + at) * run.turn + (step - at * (wide - rest)) * run.skew
-    return not np.any(np.abs(meter.off(some, want, meter.tolerance)) > 2 * meter.tolerance)
-
-
 def _laws(dev, phase, layout, zone):
     """[(first cylinder, angle, track_skew, cyl_skew)] of a zone's laws."""
-    def meter(first, cyls):
-        """A meter of the tracks of some cylinders, and how many they are."""
-        number = np.arange(cyls * layout.heads) + first * layout.heads
-        return _Tracks(dev, phase, layout, *layout.ordered(number)), len(number)
-
-    found, first, wide = [], zone.first_cyl, layout.surface_run
+    found, first, heads = [], zone.first_cyl, layout.heads
     while first <= zone.last_cyl:
-        left = zone.last_cyl + 1 - first
-        rest = left % wide if left > wide else 0
-        tracks, many = meter(first, left - rest)
-        run = _law(tracks, _period(layout, left), many)
+        many = (zone.last_cyl + 1 - first) * heads
+        cyl, head = layout.ordered(np.arange(many) + first * heads)
+        run = _law(_Tracks(dev, phase, layout, cyl, head), heads, many)
         step = run.turn - (run.period - 1) * run.skew if run.period > 1 else run.skew
-        skews = (step, run.skew) if wide > 1 else (run.skew * (layout.heads > 1), step)
-        found.append((first, run.angle % 1, skews[0] % 1, skews[1] % 1))
+        found.append((first, run.angle % 1, run.skew % 1 * (heads > 1), step % 1))
         if run.count == many:
-            bands = left // wide
-            if not rest or _follow(meter(first + left - rest, rest)[0], run, bands, wide, rest):
-                break
-        else:
-            bands = max(run.count // (layout.heads * wide), 1)
-        first += (bands + (layout.order == "serpentine-zone" and bands & 1)) * wide
+            break
+        cyls = max(run.count // heads, 1)
+        first += cyls + (layout.order == "serpentine-zone" and cyls & 1)
     return found
 
 
@@ -169,7 +142,7 @@ def with_angles(dev, phase, layout, laws, save, progress):
     cut = recut(layout, [first for first, *_ in laws])
     for zone, (_, *law) in zip(cut.zones, laws):
         zone.angle, zone.track_skew, zone.cyl_skew = law
-    return Layout(cut.heads, cut.cylinders, cut.order, cut.zones, cut.surface_run)
+    return Layout(cut.heads, cut.cylinders, cut.order, cut.zones)
 
 
 def _spares(layout, moved):
@@ -193,10 +166,10 @@ def cut_at_spares(layout, moved):
         cyl = int(layout.locate(block)["cyl"])
         beyond = cyl - layout.zones[zone[i]].first_cyl
         # where a zone may begin
-        cyl -= beyond % (layout.surface_run * (2 if layout.order == "serpentine-zone" else 1))
+        cyl -= layout.order == "serpentine-zone" and beyond & 1
         if cyl <= moved["cyl"][i]:
-            raise ToolError("block %d lives in a spare that lies before others of its cylinder, "
-                            "%d, which a model cannot say" % (moved["block"][i], cyl))
+            raise Unsaid("block %d lives in a spare that lies before others of its cylinder, %d, "
+                         "which a model cannot say" % (moved["block"][i], cyl))
         cuts.add(cyl)
     return recut(layout, cuts)
 
@@ -206,8 +179,8 @@ def _set_remaps(layout, moved):
     zone, source, spare_zone, spare, _ = _spares(layout, moved)
     wrong = np.flatnonzero(zone != spare_zone)
     if len(wrong):
-        raise ToolError("block %d lives in another zone's spare, on cylinder %d, which a model "
-                        "cannot say" % (moved["block"][wrong[0]], moved["cyl"][wrong[0]]))
+        raise Unsaid("block %d lives in another zone's spare, on cylinder %d, which a model "
+                     "cannot say" % (moved["block"][wrong[0]], moved["cyl"][wrong[0]]))
     base = layout.index.base
     for number in np.unique(zone):
         some = zone == number
@@ -221,14 +194,13 @@ def _places(dev, progress):
     layout, moved = chart.make()
     layout = cut_at_spares(layout, moved)
     _set_remaps(layout, moved)
-    return Layout(layout.heads, layout.cylinders, layout.order, layout.zones,
-                  layout.surface_run), chart.notes
+    return Layout(layout.heads, layout.cylinders, layout.order, layout.zones), chart.notes
 
 
 def extract(dev, phase, state=None, save=None, progress=None):
-    """(Layout, notes for people). save(state) is called now and then; with that state,
-    which JSON can say, an extraction that was cut short goes on. progress(share of what
-    is to be done, text)."""
+    """(Layout, notes for people); Unsaid if a model cannot say where blocks live. save(state) is
+    called now and then; with that state, which JSON can say, an extraction that was cut short
+    goes on. progress(share of what is to be done, text)."""
     def part(low, high):
         return lambda share, text: progress and progress(low + (high - low) * share, text)
 

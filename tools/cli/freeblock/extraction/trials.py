@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .device import FUA, OVERLAP, READ, WRITE
+from .device import FUA, OVERLAP
 
 # A read that ends so much later than its place and the noise explain was delayed by
 # something else, or its place is not where the layout says.
@@ -21,27 +21,18 @@ STRAY_NS = 60e3
 class Chain:
     """What a chain is to visit: arrays of the tracks, of the time (ns) from the end of
     the read before to the beginning of the next, and whose trial each read is (-1: it
-    only brings the head there); and what to do in place of reads, and how much later
-    that is reported, ns."""
+    only brings the head there)."""
 
     cyl: np.ndarray
     head: np.ndarray
     gap: np.ndarray
     which: np.ndarray
-    op: np.ndarray = READ
-    write_late: float = 0.0
 
     @classmethod
     def of(cls, steps):
         """A chain of (cyl, head, gap, which)."""
         cyl, head, gap, which = zip(*steps)
         return cls(np.array(cyl), np.array(head), np.array(gap, dtype=float), np.array(which))
-
-    def ended(self, found):
-        """When commands ended, as if all were reads, ns since the first."""
-        done = (found["done"] - found["done"][0]).astype(np.float64)
-        return done - np.where(np.equal(self.op, WRITE), self.write_late, 0.0)
-
 
 @dataclass
 class Trials:
@@ -93,8 +84,8 @@ def run(dev, layout, period, noise_sd, chain, settled_ns, begin=0.0, pairs=False
     blocks = choose(layout, chain, period, begin)
     places = layout.locate(blocks)
     flags = FUA | np.where(pairs & (chain.which < 0), 0, OVERLAP)
-    found = dev.run(dev.ops(blocks, flags=flags, op=chain.op))
-    took = np.diff(chain.ended(found)) / period
+    found = dev.run(dev.ops(blocks, flags=flags))
+    took = np.diff((found["done"] - found["done"][0]).astype(np.float64)) / period
     wait, unit = waits(places), 1 / places["spt"][1:]
     turns = np.round(took - wait - unit)
     left = (took - wait - unit - turns) * period
