@@ -60,22 +60,20 @@ help:
 	@echo '                   FRESH=1 does not'
 	@echo 'make validate-predict  the analytic model against the simulated drive: build/predict/summary.json'
 	@echo '                   CELL= SEED= restrict or vary it'
-	@echo 'make fuzz          fuzz the parsers for long: build/fuzz/summary.json; goes on where it stopped'
+	@echo 'make fuzz          fuzz the parsers for long: build/fuzz/summary.json'
 	@echo '                   TARGET= SECONDS_= INPUTS= FRESH=1 restrict or vary it'
 	@echo 'make blktests      the block layer'"'"'s own tests beside mq-deadline: build/blktests/summary.json'
-	@echo '                   ID=regex SUITE=file.tar.gz GUESTS=n FRESH=1 KEPT=1 restrict or vary it'
+	@echo '                   ID=regex SUITE=file.tar.gz FRESH=1 restrict or vary it'
 	@echo 'make mutants       bugs planted into the core: do the unit tests notice? build/mutants/summary.json'
 	@echo '                   PART=lab: into disk/, sched/, tasks/: do scripts of the lab notice?'
 	@echo '                   FILE= COUNT= SEED= restrict or vary it; goes on where it stopped'
 	@echo 'make coverage      branches that the unit tests take: table, build/coverage/summary.json'
-	@echo '                   LAB=1: and scripts of the lab, in the module'"'"'s kernel side'
-	@echo 'make soak          long runs of the lab, a thousand hard moments, power cuts, data races, the newest'
+	@echo 'make soak          long runs of the lab, hard moments, power cuts, data races, the newest'
 	@echo '                   debug kernels, the fuzzer, a thousand random drives extracted:'
-	@echo '                   build/soak/{summary,power,fuzz/summary}.json, build/extract/random.json'
-	@echo '                   PART=lab|kernels|controllers|races|newest|moments|fuzz|extract runs one of them'
-	@echo 'make moments       a thousand hard moments on stock and debug kernel: build/soak/summary.json'
-	@echo '                   EVENTS= SEED= KERNEL=stock|debug KIND=name,name FRESH=1 KEPT=1'
-	@echo '                   restrict or vary it; goes on where it stopped'
+	@echo '                   build/soak/{power,fuzz/summary}.json, build/extract/random.json'
+	@echo '                   PART=lab|kernels|controllers|races|newest|fuzz|extract runs one of them'
+	@echo 'make moments       a thousand hard moments: build/lab/t-moments/result.json'
+	@echo '                   EVENTS= SEED= KERNEL=stock|debug restrict or vary it'
 	@echo 'make arm64         module, library and programs compiled for arm64: build/arm64'
 	@echo 'make deb           Debian packages of module, tools and documents: build/deb'
 	@echo 'make rpm           the same for distributions with RPM: build/rpm/RPMS'
@@ -90,7 +88,7 @@ help:
 setup:
 	@tools/build/setup
 
-.PHONY: modules modules-debug modules-race modules-stock-gcov
+.PHONY: modules modules-debug modules-race
 ifdef KDIR
 modules:
 	@tools/build/setup --modules
@@ -103,7 +101,7 @@ endif
 modules-debug: setup
 	@tools/build/build-modules debug '$(BUILD)'
 
-modules-race modules-stock-gcov: setup
+modules-race: setup
 	@tools/build/build-modules $(@:modules-%=%) '$(BUILD)'
 
 # Two series more, of Debian's archive, and debug kernels of the newest: those that are not to be had
@@ -159,13 +157,14 @@ kernels: modules modules-others
 	@$(kernels)
 
 # Drivers that nobody here wrote
-controllers = $(PYTHON) tests/controllers --build '$(BUILD)' $(if $(KERNEL),--kernels '$(KERNEL)')
+controllers = $(PYTHON) tests/check --build '$(BUILD)' --folder controllers --only '^lab ' \
+	--kernels '$(or $(KERNEL),6.1 6.12 7.x)' --lab-scripts '[st]-controllers.sh'
 .PHONY: controllers
 controllers: modules $(if $(filter-out 6.1 stock,$(or $(KERNEL),7.x)),modules-others)
 	@$(controllers)
 
 # Data races: scripts in which much goes on at once
-RACE_TESTS := t-stress|t-life|t-user|t-tasks|t-scan|t-sysfs|s-race
+RACE_TESTS := t-stress|t-life|t-user|t-tasks|t-scan|t-sysfs|t-moments
 races = $(PYTHON) tests/check --build '$(BUILD)' --kernels race \
 	--only '^lab ($(if $(ONLY),[st]-($(ONLY)),$(RACE_TESTS))) '
 .PHONY: races
@@ -218,7 +217,7 @@ bench: $(if $(FIGURE),$(if $(filter days files lock,$(FIGURE)),modules,setup),mo
 # Lab scripts too: tests/lab/s-*.sh, and the ways of others that say "set=soak". The fuzzer has ten
 # minutes for each target, in all runs
 soak_lab = $(PYTHON) tests/check --build '$(BUILD)' --set soak --only '^lab .*\((stock|debug)'
-SOAK_PARTS := lab kernels controllers races newest moments fuzz extract
+SOAK_PARTS := lab kernels controllers races newest fuzz extract
 soak_parts := $(if $(PART),$(filter $(PART),$(SOAK_PARTS)),$(SOAK_PARTS))
 ifneq ($(words $(PART)),$(words $(filter $(SOAK_PARTS),$(PART))))
 soak:
@@ -235,7 +234,6 @@ soak: $(if $(filter-out extract,$(soak_parts)),modules modules-debug,setup) \
 	$(if $(filter controllers,$(soak_parts)),$(controllers) || status=$$?;) \
 	$(if $(filter races,$(soak_parts)),$(races) || status=$$?;) \
 	$(if $(filter newest,$(soak_parts)),$(newest) || status=$$?;) \
-	$(if $(filter moments,$(soak_parts)),$(moments) || status=$$?;) \
 	$(if $(filter fuzz,$(soak_parts)),tests/fuzz/run --build '$(BUILD)' \
 		--out '$(BUILD)/soak/fuzz' --seconds 600 || status=$$?;) \
 	$(if $(filter extract,$(soak_parts)),FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-bench bench-extract \
@@ -243,23 +241,21 @@ soak: $(if $(filter-out extract,$(soak_parts)),modules modules-debug,setup) \
 	exit $$status
 endif
 
-# A guest's events follow from its SEED, which is printed. What was cut off goes on
-moments = tests/moments/run --build '$(BUILD)' $(if $(EVENTS),--events '$(EVENTS)') \
-	$(if $(SEED),--seed '$(SEED)') $(foreach k,$(KERNEL),--kernel '$(k)') \
-	$(if $(KIND),--only '$(KIND)') $(if $(THROUGH),--through '$(THROUGH)') \
-	$(if $(FRESH),--fresh) $(if $(KEPT),--report)
+# A guest's events follow from its SEED
 .PHONY: moments
-moments: modules $(if $(filter-out stock,$(or $(KERNEL),debug)),modules-debug)
-	@$(moments)
+moments: $(if $(filter stock,$(KERNEL)),modules,modules-debug)
+	@tests/lab/lab --build '$(BUILD)' --kernel '$(or $(KERNEL),debug)' --timeout 20000 \
+		--seed '$(or $(SEED),1)' --set EVENTS='$(or $(EVENTS),1000)' \
+		tests/lab/t-moments.sh
 
-# What was cut off goes on; FRESH=1: run all of it anew, KEPT=1: run nothing, only report
+# What was cut off goes on; FRESH=1: run all of it anew
 .PHONY: blktests
 blktests: modules
 	@$(PYTHON) tests/blktests/run --build '$(BUILD)' $(if $(ID),--only '$(ID)') \
-		$(if $(SUITE),--suite '$(SUITE)') $(if $(GUESTS),--guests '$(GUESTS)') \
-		$(if $(THROUGH),--through '$(THROUGH)') $(if $(FRESH),--fresh) $(if $(KEPT),--report)
+		$(if $(SUITE),--suite '$(SUITE)') \
+		$(if $(THROUGH),--through '$(THROUGH)') $(if $(FRESH),--fresh)
 
-# SECONDS_ and INPUTS are each target's, those of earlier runs included
+# SECONDS_ and INPUTS are each target's
 .PHONY: fuzz
 fuzz: setup
 	@tests/fuzz/run --build '$(BUILD)' $(if $(TARGET),--target '$(TARGET)') \
@@ -273,9 +269,8 @@ mutants: $(if $(filter lab,$(PART)),modules,setup)
 		$(if $(FILE),--file '$(FILE)') $(if $(COUNT),--count '$(COUNT)') \
 		$(if $(SEED),--seed '$(SEED)') $(if $(THROUGH),--through '$(THROUGH)')
 
-coverage: $(if $(LAB),modules-stock-gcov,setup)
-	@tests/coverage --build '$(BUILD)' $(if $(LAB),--lab) \
-		$(if $(THROUGH),--through '$(THROUGH)')
+coverage: setup
+	@tests/coverage --build '$(BUILD)'
 
 # A bench that was stopped goes on; FRESH=1: measure all of it anew
 .PHONY: bench-peers

@@ -23,7 +23,7 @@ STATES = 8
 # says what it reads ("# reads: *": all)
 _TEXTS = {"Documentation/*": "Documentation|rst", "*.md": "README", "debian/*": "debian"}
 _OTHERS = {"tests/%s/*" % name: name for name in
-           ("install", "blktests", "moments", "mutants", "coverage")}
+           ("install", "blktests", "mutants", "coverage")}
 _FUZZ = {"tests/fuzz/*": "fuzz"}
 _LAB = {"tests/lab/[bst]-*.sh": "", "tests/lab/test_*.py": ""}
 # a pattern's * takes a / too: "tests/*.py" would be all of the lab

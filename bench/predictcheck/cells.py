@@ -120,12 +120,12 @@ def described(name, out):
 
 def measure(path, disk, case, policy, skip=0):
     """What `mechdisk-host queue` makes of a case's requests."""
-    words = [replay.HOST, "queue", path, "--policy", policy, "--binary", "--skip", str(skip)]
+    words = [replay.HOST, "queue", path, "--policy", policy, "--skip", str(skip)]
     words += ["--closed"] * case.requests.closed
-    ran = subprocess.run(words, check=False, capture_output=True, input=case.requests.records(disk))
+    ran = subprocess.run(words, check=False, capture_output=True, text=True,
+                         input=case.requests.records(disk))
     if ran.returncode:
-        raise ToolError(ran.stderr.decode(errors="replace").strip().replace(
-            "mechdisk-host: ", "", 1))
+        raise ToolError(ran.stderr.strip().replace("mechdisk-host: ", "", 1))
     return json.loads(ran.stdout)
 
 

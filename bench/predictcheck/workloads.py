@@ -24,8 +24,6 @@ BURST_SPREAD = 0.5              # sizes even within so much of their mean
 SUBTRACE = 1000                 # requests
 STRAYS_FROM = 0.6               # of the time from one burst to the next
 
-RECORD = np.dtype([("ns", "<u8"), ("lbn", "<u8"), ("count", "<u4"), ("op", "S1"), ("zero", "V3")])
-
 
 class Disk(NamedTuple):
     """What a generator must know of a disk."""
@@ -45,13 +43,11 @@ class Requests(NamedTuple):
     closed: bool = False
 
     def records(self, disk):
-        """As `mechdisk-host queue --binary` reads them."""
-        told = np.zeros(len(self.ns), RECORD)
-        told["ns"] = self.ns
-        told["lbn"] = self.first // disk.sector
-        told["count"] = self.size // disk.sector
-        told["op"] = np.where(self.read, b"R", b"W")
-        return told.tobytes()
+        """As `mechdisk-host queue` reads them."""
+        columns = (np.where(self.read, "R", "W"), self.first // disk.sector,
+                   self.size // disk.sector, self.ns)
+        return "".join("%s %d %d %d\n" % row
+                       for row in zip(*(column.tolist() for column in columns)))
 
 
 class Case(NamedTuple):

@@ -16,28 +16,18 @@
 #define TRIPS_OPEN 1000		/* that may have ended in one of two runs only, at the end */
 #define TRIPS_MAX_NS 50000000	/* idle_max_us by default */
 
-/**
- * struct trips_req - a request of both logs
- * @at_ns: when it arrives
- * @took_ns: by arm of the trial
- */
+/* A request of both logs */
 struct trips_req {
-	u64 at_ns;
-	u64 took_ns[FB_TRIAL_ARMS];
+	u64 at_ns;	/* when it arrives */
+	u64 took_ns[FB_TRIAL_ARMS];	/* by arm of the trial */
 };
 
-/**
- * struct trips - the logs
- * @reqs: by arrival
- * @n: of them
- * @end_ns: a day ends there
- * @limit: of the guard
- */
+/* The logs */
 struct trips {
-	struct trips_req *reqs;
-	size_t n;
-	u64 end_ns;
-	struct fb_trial_limit limit;
+	struct trips_req *reqs;	/* by arrival */
+	size_t n;	/* of them */
+	u64 end_ns;	/* a day ends there */
+	struct fb_trial_limit limit;	/* of the guard */
 };
 
 /* of a request in the system */
@@ -46,16 +36,12 @@ struct trips_end {
 	u64 took_ns;
 };
 
-/**
- * struct trips_day - a day
- * @cost: the trial and its guard
- * @ends: of the requests in the system, a heap with the first on top
- * @n: of them
- */
+/* A day */
 struct trips_day {
-	struct fb_cost cost;
+	struct fb_cost cost;	/* the trial and its guard */
+	/* of the requests in the system, a heap with the first on top */
 	struct trips_end ends[TRIPS_IN_SYSTEM];
-	u32 n;
+	u32 n;	/* of them */
 };
 
 /* ---- logs ---- */

@@ -8,6 +8,7 @@ modules and the suite, whose programs are compiled here, are appended to it in t
 
 import fcntl
 import glob
+import hashlib
 import os
 import re
 import shutil
@@ -21,7 +22,6 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lab"))
 
 import initramfs  # noqa: E402
-from longguest import content_hash  # noqa: E402
 
 SUITE = "bookworm"
 PACKAGES = ("bash", "bc", "blktrace", "bsdextrautils", "bsdutils", "busybox-static", "coreutils",
@@ -82,7 +82,9 @@ def _finish(cpio):
 def debian(say):
     """Path of the Debian's archive, made if it is not in the cache. Raises OSError."""
     os.makedirs(cache(), exist_ok=True)
-    path = os.path.join(cache(), "blktests-root-%s.cpio" % content_hash(__file__))
+    with open(__file__, "rb") as file:
+        recipe = hashlib.sha256(file.read()).hexdigest()[:12]
+    path = os.path.join(cache(), "blktests-root-%s.cpio" % recipe)
     with open(os.path.join(cache(), "blktests-root.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if os.path.exists(path):
@@ -152,6 +154,13 @@ def suite(given, build):
 
 
 # --- kernel and suite behind the Debian ---
+
+def kernel():
+    """The stock kernel, as tests/lab/kernel says it."""
+    said = subprocess.run([os.path.join(os.path.dirname(HERE), "lab", "kernel"), "stock"],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    return dict(line.split("=", 1) for line in said.splitlines())
+
 
 def _add_modules(cpio, kern):
     """The modules and what those need, where the suite looks for them, with their indexes."""

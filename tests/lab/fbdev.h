@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What programs of the lab that use /dev/freeblock have in common: fbread.c, fbcalls.c.
+ * What programs of the lab that use /dev/freeblock have in common: fbread.c, nomem.c.
  */
 #ifndef FBDEV_H
 #define FBDEV_H

@@ -2,13 +2,9 @@
 /*
  * Readers of /dev/freeblock for lab scripts, static.
  *
- *	fbread part BLOCKDEV NUMBER FIRST COUNT		make a partition
- *	fbread unpart BLOCKDEV NUMBER			remove it
  *	fbread copy BLOCKDEV [OPTION=VALUE]...		read, judge, print "key value" lines
  *	fbread moved PARTITION DISK			start on a partition; then, after a line on
  *							the standard input, read and judge
- *	fbread cover BLOCKDEV IMAGE STATE		read into IMAGE what the coverage in the
- *							file STATE lacks
  *	fbread fuzz BLOCKDEV SEED N			N random calls by each of two threads
  *	fbread kill BLOCKDEV SEED N [MAX_US]		start a reader and kill it, N times
  *	fbread hold BLOCKDEV [poll]			start; say how read() or poll() ends
@@ -35,8 +31,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
-
-#include <linux/blkpg.h>
 
 #define MAX_FILES 4
 #define MAX_RANGES 64
@@ -589,134 +583,12 @@ static int moved_main(char **argv)
 	return 0;
 }
 
-/* ---- reading on where a killed reader was ---- */
-
-struct cover {
-	int dev, image;
-	const char *state;
-	struct freeblock_ioc_setup setup;
-	u8 *saved, *bits;
-	u64 again, records;
-};
-
-static int bits_call(struct cover *c, unsigned long cmd, u8 *bits)
-{
-	struct freeblock_ioc_bits b = {
-		.size = sizeof(b), .count = c->setup.blocks, .bits = (uintptr_t)bits,
-	};
-
-	return ioctl(c->dev, cmd, &b);
-}
-
-/* the data are in the image already; a kill at any time leaves a whole state */
-static void save_cover(struct cover *c)
-{
-	size_t bytes = (c->setup.blocks + 7) / 8;
-	char name[256];
-	int fd;
-
-	snprintf(name, sizeof(name), "%s.new", c->state);
-	if (bits_call(c, FREEBLOCK_IOC_GET_COVERAGE, c->bits))
-		die_of(c->dev, "get");
-	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	if (fd < 0 || write(fd, c->bits, bytes) != (ssize_t)bytes || rename(name, c->state))
-		die(name);
-	close(fd);
-}
-
-static void take_record(struct cover *c, const struct freeblock_record *r, const u8 *data)
-{
-	u64 granule = c->setup.granule_sectors, base = c->setup.start_sector / granule;
-	u64 begin = (c->setup.start_sector + r->first) / granule - base;
-	u64 end = (c->setup.start_sector + r->first + r->sectors + granule - 1) / granule - base;
-
-	for (; begin < end; begin++)
-		c->again += c->saved[begin / 8] >> begin % 8 & 1;
-	if (pwrite(c->image, data, r->data_bytes, r->first * SECTOR) != (ssize_t)r->data_bytes)
-		die("image");
-	c->records++;
-}
-
-static void begin_cover(struct cover *c, const char *block)
-{
-	int bdev = open_or_die(block, O_RDONLY), fd;
-	struct freeblock_range all = {};
-	size_t bytes;
-
-	c->dev = agreed(0, FREEBLOCK_FEATURE_COVERAGE);
-	c->setup = usual(bdev);
-	if (ioctl(c->dev, FREEBLOCK_IOC_SETUP, &c->setup))
-		die_of(c->dev, block);
-	bytes = (c->setup.blocks + 7) / 8;
-	c->saved = calloc(1, bytes);
-	c->bits = calloc(1, bytes);
-	fd = open(c->state, O_RDONLY);
-	if (fd >= 0 && (read(fd, c->saved, bytes) != (ssize_t)bytes ||
-			bits_call(c, FREEBLOCK_IOC_SET_COVERAGE, c->saved)))
-		die_of(c->dev, c->state);
-	all.count = c->setup.sectors;
-	if (change(c->dev, FREEBLOCK_IOC_ADD, &all, 1, FREEBLOCK_RANGES_UNCOVERED) ||
-	    ioctl(c->dev, FREEBLOCK_IOC_START))
-		die_of(c->dev, "start");
-}
-
-static int cover_main(char **argv)
-{
-	struct cover c = {
-		.image = open(argv[1], O_WRONLY | O_CREAT, 0600), .state = argv[2],
-	};
-	static u8 buf[1 << 16];
-	ssize_t n;
-	u8 *at;
-
-	begin_cover(&c, argv[0]);
-	while ((n = read(c.dev, buf, sizeof(buf))) > 0) {
-		for (at = buf; at < buf + n;) {
-			const struct freeblock_record *r = (const void *)at;
-
-			take_record(&c, r, at + r->header_bytes);
-			at += r->header_bytes + r->data_bytes;
-		}
-		save_cover(&c);
-		/* what a dying reader has not said is not known */
-		printf("again %llu\n", c.again);
-		fflush(stdout);
-		usleep(1000);
-	}
-	printf("records %llu\nend %s\n", c.records, n ? strerrorname_np(errno) : "0");
-	return 0;
-}
-
-/* ---- partitions ---- */
-
-static int part_main(int argc, char **argv)
-{
-	int fd = open_or_die(argv[0], O_RDWR);
-	struct blkpg_partition part = {
-		.pno = atoi(argv[1]),
-		.start = argc > 2 ? strtoll(argv[2], NULL, 0) * SECTOR : 0,
-		.length = argc > 2 ? strtoll(argv[3], NULL, 0) * SECTOR : 0,
-	};
-	struct blkpg_ioctl_arg arg = {
-		.op = argc > 2 ? BLKPG_ADD_PARTITION : BLKPG_DEL_PARTITION,
-		.datalen = sizeof(part), .data = &part,
-	};
-
-	if (ioctl(fd, BLKPG, &arg))
-		die("BLKPG");
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
-	if ((argc == 6 && !strcmp(argv[1], "part")) || (argc == 4 && !strcmp(argv[1], "unpart")))
-		return part_main(argc - 2, argv + 2);
 	if (argc >= 3 && !strcmp(argv[1], "copy"))
 		return copy_main(argc - 2, argv + 2);
 	if (argc == 4 && !strcmp(argv[1], "moved"))
 		return moved_main(argv + 2);
-	if (argc == 5 && !strcmp(argv[1], "cover"))
-		return cover_main(argv + 2);
 	if (argc == 5 && !strcmp(argv[1], "fuzz"))
 		return fuzz_main(argv + 2);
 	if (argc >= 5 && !strcmp(argv[1], "kill"))

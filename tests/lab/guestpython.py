@@ -33,7 +33,8 @@ for name, module in sorted(sys.modules.items()):
         print(path)
 """ % PACKAGES
 # libraries without which a module that imports them fails
-NO_FALLBACK = ("_bz2", "_contextvars", "_curses", "_decimal", "_lzma", "_multiprocessing", "mmap")
+NO_FALLBACK = ("_bz2", "_contextvars", "_ctypes", "_curses", "_decimal", "_lzma",
+               "_multiprocessing", "mmap")
 # Debian's plain variants of libraries whose default may be forty times as large
 PLAIN = {"libblas.so.3": "/usr/lib/x86_64-linux-gnu/blas/libblas.so.3",
          "liblapack.so.3": "/usr/lib/x86_64-linux-gnu/lapack/liblapack.so.3"}
@@ -78,9 +79,18 @@ def _wanted(path):
         os.path.basename(path).partition(".")[0] in NO_FALLBACK
 
 
-def add(cpio, commands, modules=()):
+def _library(build):
+    """libfreeblock, which background.py loads."""
+    # the lock is that of tools/cli/freeblock
+    subprocess.run(["flock", os.path.join(build, "tools-lib.lock"), "make", "-s",
+                    "--no-print-directory", "-C", os.path.join(TOOLS, "lib"),
+                    "BUILD=" + os.path.abspath(build)], check=True)
+    return os.path.join(build, "lib", "libfreeblock.so")
+
+
+def add(cpio, commands, modules, build):
     """Put the interpreter, /bin/freeblock with these subcommands, and further modules,
-    into an archive."""
+    into an archive. build: the build folder."""
     names = ["freeblock.cli"] + ["freeblock." + name for name in commands] + list(modules)
     found = subprocess.run([PYTHON, "-I", "-S", "-c", FIND, TOP, *names, *ALSO], check=True,
                            text=True, stdout=subprocess.PIPE).stdout.splitlines()
@@ -97,6 +107,8 @@ def add(cpio, commands, modules=()):
     cpio.directory("lib/python3.11/lib-dynload")
     cpio.program(PYTHON)
     cpio.file("bin/freeblock", os.path.join(TOOLS, "freeblock"), 0o755)
+    if os.path.join(TOOLS, "cli", "freeblock", "background.py") in found:
+        cpio.file("lib/x86_64-linux-gnu/libfreeblock.so.1", _library(build), 0o755)
     if "setup" in commands:
         for name in sorted(os.listdir(os.path.join(TOOLS, "boot"))):
             cpio.file("bin/cli/freeblock/data/boot/" + name,

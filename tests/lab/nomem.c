@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Fail each allocation of a call in turn (/proc/self/fail-nth), until the call needs no more.
- * Needs a kernel with fault injection, or a module that counts its branches, whose own requests of
- * the kernel fail then (gcov/failing.c); see s-nomem.sh.
+ * Needs a kernel with fault injection; see s-nomem.sh.
  *
  *	nomem write FILE TEXT [UNDO_FILE UNDO_TEXT]
  *	nomem switch SCHEDULER_FILE UNREF.ko [FREEBLOCK.ko]	to freeblock, of a new module
@@ -337,9 +336,7 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	nth_file = open("/proc/self/fail-nth", O_RDWR);
-	if (nth_file < 0)
-		nth_file = open_or_die("/sys/kernel/debug/fbgcov/fail-nth", O_RDWR);
+	nth_file = open_or_die("/proc/self/fail-nth", O_RDWR);
 	call.name = argv[1];
 	call.file = argv[2];
 	call.text = argc > 3 ? argv[3] : "";

@@ -5,7 +5,7 @@
     power_guest.py save DRIVE           and back, with the drive's log, when it is dead
     power_guest.py write SEED FIRST     write files and make them durable, and note what is
     power_guest.py list                 what is in those files
-    power_guest.py scan|scrub DISK SAVE_S SLACK     the tools, which note what they have saved
+    power_guest.py scrub DISK SAVE_S SLACK      the tool, which notes what it has saved
 
 The notes are in /tmp, which the host keeps: what a call that makes durable has returned for is
 noted after it has returned, and what is tried before.
@@ -19,7 +19,6 @@ import random
 import struct
 import sys
 import time
-import zlib
 
 BLOCK = 4096
 SECTOR = 512
@@ -30,7 +29,6 @@ STATE = "/mnt/s"
 HEAD = struct.Struct("<8sQQ")
 MARK = b"platters"
 STAMP = struct.Struct("<16sQII")     # name, generation, block, sector
-LINE = struct.Struct("<4sQII")       # mark, generation, length, CRC of the bytes that follow
 
 
 # The platters
@@ -172,33 +170,15 @@ class Writer:
         if flags != os.O_DIRECT:
             note("sync", name, self.generation, block)
 
-    def append(self):
-        """A file grows."""
-        data = os.urandom(self.random.randrange(1, 3000))
-        fd = os.open(os.path.join(ROOT, "a"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        fresh = not os.fstat(fd).st_size
-        note("try", "a", self.generation, len(data))
-        os.write(fd, LINE.pack(b"line", self.generation, len(data), zlib.crc32(data)) + data)
-        os.fdatasync(fd)
-        os.close(fd)
-        if fresh:
-            sync_folder(ROOT)
-        note("sync", "a", self.generation, len(data))
-
     def run(self):
         """Until the power goes."""
-        if os.path.exists(os.path.join(ROOT, "a")):
-            # what was torn off by the last cut would hide what comes behind it
-            with open(os.path.join(ROOT, "a"), "rb+") as file:
-                os.ftruncate(file.fileno(), sum(LINE.size + line[1] for line in lines(file.read())))
-                os.fsync(file.fileno())
         while True:
             self.generation += 1
             # The disk is idle now and then
             if not self.random.randrange(8):
                 time.sleep(self.random.uniform(0.05, 0.3))
             self.random.choice((
-                self.replace, self.append, lambda: self.place(0),
+                self.replace, lambda: self.place(0),
                 lambda: self.place(os.O_DIRECT | os.O_DSYNC), lambda: self.place(os.O_DIRECT),
                 lambda: self.place(os.O_DIRECT)))()
 
@@ -227,18 +207,6 @@ def placed_generations(name, data):
         yield generation if good else None
 
 
-def lines(data):
-    """(generation, length) of the lines of the file that grows, up to the first bad one."""
-    at = 0
-    while at + LINE.size <= len(data):
-        mark, generation, length, crc = LINE.unpack_from(data, at)
-        text = data[at + LINE.size:at + LINE.size + length]
-        if mark != b"line" or len(text) != length or zlib.crc32(text) != crc:
-            return
-        yield generation, length
-        at += LINE.size + length
-
-
 def list_files():
     """What is there, as JSON."""
     found = {}
@@ -246,16 +214,14 @@ def list_files():
         if name.endswith(".new"):
             continue
         data = whole(os.path.join(ROOT, name))
-        if name == "a":
-            found[name] = list(lines(data))
-        elif name[0] == "f":
+        if name[0] == "f":
             found[name] = [len(data), whole_generation(name, data)]
         else:
             found[name] = list(placed_generations(name, data))
     print(json.dumps(found))
 
 
-# The tools
+# The tool
 
 def keep(name, data):
     """What is claimed to be saved, whole or not at all."""
@@ -273,20 +239,17 @@ def watched(function, kept):
     return wrapper
 
 
-def tool(name, disk, save_s, slack):
-    """freeblock scan or scrub, which saves more often than it would."""
+def scrub_disk(disk, save_s, slack):
+    """freeblock scrub, which saves more often than it would."""
     sys.path[:0] = ["/bin/cli"]
-    from freeblock import cli, scan, scan_file, scrub, scrub_state
-    scan.SYNC_S = scan.POLL_S = scrub.SAVE_S = save_s
+    from freeblock import cli, scrub, scrub_state
+    scrub.SAVE_S = save_s
     scrub_state.SLACK = slack
-    scan_file.Writer.sync = watched(scan_file.Writer.sync, lambda self: keep(
-        "saved_digests", bytes(self.state)))
     scrub_state.Journal.save = watched(scrub_state.Journal.save, lambda self: keep(
         "saved_coverage", bytes(self.bits)))
     os.makedirs(STATE, exist_ok=True)
-    words = ["scan", disk, "-o", STATE + "/digests"] if name == "scan" else \
-        ["scrub", disk, "run", "--state", STATE + "/coverage"]
-    sys.exit(cli.main(words + ["--before", "0", "--quiet"]))
+    sys.exit(cli.main(["scrub", disk, "run", "--state", STATE + "/coverage", "--before", "0",
+                       "--quiet"]))
 
 
 def main(words):
@@ -295,8 +258,8 @@ def main(words):
         Writer(int(words[1]), int(words[2])).run()
     elif words[0] == "list":
         list_files()
-    elif words[0] in ("scan", "scrub"):
-        tool(words[0], words[1], float(words[2]), int(words[3]))
+    elif words[0] == "scrub":
+        scrub_disk(words[1], float(words[2]), int(words[3]))
     else:
         {"load": load, "save": save}[words[0]](words[1])
 

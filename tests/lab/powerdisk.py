@@ -31,11 +31,6 @@ class Write:
         self.old, self.new = old, None
         self.durable = 0        # when; 0: not at all
 
-    def blocks(self):
-        """Which of 4096 bytes it touches."""
-        per = BLOCK // SECTOR
-        return range(self.lbn // per, (self.lbn + self.count - 1) // per + 1)
-
 
 class Platters:
     """What each sector holds."""
@@ -132,18 +127,12 @@ class Dump:
             return max(0, min(write.count, torn.lbn + torn.count - write.lbn))
         return draw.choice((0, write.count, draw.randrange(write.count + 1)))
 
-    def roll_back(self, see=None):
-        """Take the platters back to where the log begins; see(block, bytes) is told each
-        content that a block had. Each write knows afterwards what it wrote."""
+    def roll_back(self):
+        """Take the platters back to where the log begins. Each write knows afterwards what it
+        wrote."""
         for write in reversed(self.writes):
-            if see:
-                for block in write.blocks():
-                    see(block, self.platters.block(block))
             write.new = self.platters.read(write.lbn, write.count)
             self.platters.write(write.lbn, write.old)
-        if see:
-            for block in {b for write in self.writes for b in write.blocks()}:
-                see(block, self.platters.block(block))
 
     def lose(self, draw, physical=1):
         """After roll_back(): bring the platters to what they hold after the loss. Returns a

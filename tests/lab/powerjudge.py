@@ -2,12 +2,10 @@
 """Judge a chain of boots whose power was cut (tests/lab/power).
 
 Witness is the drive: what its head read, or verified, before the power went. Against it stand
-the kernel's map of verified blocks, at the instant of the cut, and the files that scrub and scan
-had saved, as the next boot finds them. The files' formats are those of coverage-format.rst and
-digest-format.rst, read anew here.
+the kernel's map of verified blocks, at the instant of the cut, and the file that the scrub had
+saved, as the next boot finds it. Its format is that of coverage-format.rst, read anew here.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -22,18 +20,11 @@ BLOCK = powerdisk.BLOCK
 KERNEL = struct.Struct("<8sIIQQII88s")
 COVERAGE_HEAD = 512
 WORDS = struct.Struct("<4sII")
-DIGEST = struct.Struct("<16sB3xI")
-GOOD = 1
 
 
 def bits_of(raw, blocks):
     """A map of bits as an array of booleans."""
     return np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little")[:blocks].astype(bool)
-
-
-def digest(data):
-    """As freeblock scan makes it."""
-    return hashlib.blake2b(data, digest_size=16).digest()
 
 
 def header(raw, mark):
@@ -70,31 +61,12 @@ def coverage_of(raw):
     return bits[:blocks], ignored
 
 
-def digests_of(raw):
-    """{block: (state, digest)} of a file of digests; None if its header is damaged."""
-    head = header(raw, b"fbdigest")
-    if head is None:
-        return None
-    nonce = bytes.fromhex(head[b"nonce"].decode())
-    length = (len(raw.partition(b"\nend ")[0]) + len("\nend 12345678 \n") + 4095) // 4096 * 4096
-    found = {}
-    for block in range(int(head[b"blocks"])):
-        one = raw[length + block * DIGEST.size:length + (block + 1) * DIGEST.size]
-        if len(one) < DIGEST.size or not one[16]:
-            continue
-        value, state, check = DIGEST.unpack(one)
-        if check == zlib.crc32(one[:17], zlib.crc32(nonce + block.to_bytes(8, "little"))):
-            found[block] = (state, value)
-    return found
-
-
 class Files:
     """What the writer was promised, against what there is."""
 
     def __init__(self):
         self.synced = {}        # (name, block or None) -> generation, and what else was noted
         self.tried = {}         # the same -> [those tried since]
-        self.lines = []         # of the file that grows: (generation, length), synced
         self.count = 0
 
     def note(self, text):
@@ -110,8 +82,6 @@ class Files:
             self.count += 1
             self.synced[key] = value
             self.tried[key] = []
-            if name == "a":
-                self.lines.append(value)
 
     def wrong(self, found):
         """What is not as promised; the rest becomes what is known to be there."""
@@ -120,13 +90,7 @@ class Files:
             if name not in found:
                 bad.append("%s: gone" % name)
         for name, value in found.items():
-            if name == "a":
-                value = [tuple(one) for one in value]
-                if value[:len(self.lines)] != self.lines:
-                    bad.append("a: %d lines were durable, %d are good" % (len(self.lines),
-                                                                      len(value)))
-                self.lines = value
-            elif name[0] == "f":
+            if name[0] == "f":
                 size, generation = value
                 if (generation, size) not in self._allowed((name, None)):
                     bad.append("%s: generation %s of %d bytes, not one of %s" % (
@@ -159,12 +123,9 @@ class Judge:
         self.lines = []
         self.files = Files()
         self.read = None            # by sector: the head has passed over it to read
-        self.versions = {}          # block -> digests of each content that it had
-        self.platters = None
         self.saved_bits = None      # what the tools were told is durable
-        self.saved_digests = None
         self.found_bits = None      # what this boot's scrub had to go on with
-        self.totals = {"looks": 0, "blocks_read": 0, "blocks_claimed": 0, "digests": 0,
+        self.totals = {"looks": 0, "blocks_read": 0, "blocks_claimed": 0,
                        "files_synced": 0, "flushes": 0, "early": 0}
 
     def summary(self):
@@ -177,10 +138,6 @@ class Judge:
         """One line of TAP."""
         self.lines.append("not ok %s: %s - %s" % (self.name, what, problem) if problem else
                           "ok %s: %s" % (self.name, what))
-
-    def see(self, block, data):
-        """A block had this content."""
-        self.versions.setdefault(block, set()).add(digest(data))
 
     def boot(self, number, folder, dump):
         """A boot has ended: judge what it found first, then what it claimed at its end."""
@@ -201,21 +158,15 @@ class Judge:
             self._found(what, json.loads(found), given)
         else:
             self.totals["early"] += 1
-        dump.roll_back(self.see)
+        dump.roll_back()
         self._witness(what, dump, given)
         self.files.note((given("notes") or b"").decode())
-
-    def survivors(self, dump):
-        """What the next boot gets."""
-        for block in {b for write in dump.writes for b in write.blocks()}:
-            self.see(block, dump.platters.block(block))
-        self.platters = dump.platters
 
     def _witness(self, what, dump, given):
         self.totals["flushes"] += sum(job.kind == powerdisk.FLUSH for job in dump.jobs)
         late = dump.flushes_disobeyed()
         self.say(what + "the drive obeyed each flush", "%d of them not" % len(late) if late else "")
-        for name in ("scan", "scrub", "write"):
+        for name in ("scrub", "write"):
             ended = given(name + ".ended")
             if ended is not None:
                 self.say(what + name + " runs until the power goes", "status %s: %s" % (
@@ -232,14 +183,9 @@ class Judge:
                 lacking = int((self.found_bits & ~bits).sum())
                 self.say(what + "the scrub goes on with what its file says",
                          "%d blocks are missing" % lacking if lacking else "")
-        for name in ("saved_coverage", "saved_digests"):
-            raw = given(name)
-            if raw is None:
-                continue
-            if name == "saved_coverage":
-                self.saved_bits = bits_of(raw, len(raw) * 8)
-            else:
-                self.saved_digests = np.frombuffer(raw, np.uint8) != 0
+        raw = given("saved_coverage")
+        if raw is not None:
+            self.saved_bits = bits_of(raw, len(raw) * 8)
 
     def _saw(self, dump):
         for lbn, count in dump.was_read():
@@ -265,11 +211,10 @@ class Judge:
         names = (given("found/names") or b"").decode().split()
         odd = [name for name in names if "damaged" in name]
         self.say(what + "no file was put aside as damaged", " ".join(odd))
-        said = b" ".join(given(name + ".said") or b"" for name in ("scan", "scrub")).decode()
+        said = (given("scrub.said") or b"").decode()
         refused = re.findall(r"^freeblock: .*(?:damaged|not of this disk|begun for).*$", said, re.M)
         self.say(what + "the tools take what they find", "; ".join(refused))
         self._found_coverage(what, given("found/coverage"))
-        self._found_digests(what, given("found/digests.part") or given("found/digests"))
 
     def _found_coverage(self, what, raw):
         if raw is None:
@@ -288,32 +233,3 @@ class Judge:
             lacking = int((self.saved_bits[:len(bits)] & ~bits).sum())
             self.say("%scoverage that was saved is there (%d bytes ignored)" % (what, ignored),
                      "%d blocks are missing" % lacking if lacking else "")
-
-    def _found_digests(self, what, raw):
-        if raw is None:
-            self.say(what + "digests that were saved are there",
-                     "" if self.saved_digests is None else "no file")
-            return
-        found = digests_of(raw)
-        self.say(what + "the file of digests is whole", "" if found is not None else
-                 "its header is damaged")
-        if found is None:
-            return
-        wrong = [block for block, (state, value) in found.items()
-                 if state != GOOD or not self._could_be(block, value)]
-        self.totals["digests"] = max(self.totals["digests"], len(found))
-        self.say("%seach digest is of what the block held (%d of them)" % (what, len(found)),
-                 "%d are not, such as %s" % (len(wrong), wrong[:5]) if wrong else "")
-        if self.saved_digests is not None:
-            lacking = [b for b in np.flatnonzero(self.saved_digests).tolist() if b not in found]
-            self.say(what + "digests that were saved are there",
-                     "%d are missing, such as %s" % (len(lacking), lacking[:5]) if lacking else "")
-
-    def _could_be(self, block, value):
-        if block in self.versions:
-            return value in self.versions[block]
-        if block in self.platters.pages:
-            return value == digest(self.platters.pages[block])
-        words = BLOCK // 8
-        return value == digest(np.arange(block * words, (block + 1) * words,
-                                         dtype="<u8").tobytes())

@@ -8,7 +8,7 @@
 # disk's file of coverage is refused, and nothing is read; nothing of a killed program is left in
 # the module.
 #
-# lab-compile: fbread.c libfreeblock.rst
+# lab-compile: libfreeblock.rst
 # lab-script: libfreeblock.rst
 # lab-python: freeblock.background
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -80,7 +80,7 @@ drive o
 other=$disk
 drive a
 sectors=$(cat /sys/block/"$disk"/size)
-expect_ok "a partition" fbread part /dev/"$disk" 1 1003 16006
+expect_ok "a partition" addpart /dev/"$disk" 1 1003 16006
 P=${disk}1
 wait_for 10 [ -b /dev/"$P" ] || die "no $P"
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# The simulated drive as a disk of the kernel: right data, right sense, errors
-# injected, removal at any moment.  No scheduler of ours is involved.
+# The simulated drive as a disk of the kernel: right data, right sense, its write cache, errors
+# injected, removal at any moment.  No scheduler of ours is involved.  Mode pages, defects and
+# commands as bytes are tests/unit/mechdisk's.
 #
 # Seen to fail: mds_grow() without the pattern ("its neighbours are as before");
-# mdh_abort() without mdh_forget() (the first hung command never ends).
+# mdh_abort() without mdh_forget() (the first hung command never ends); FUA not handed to the engine;
+# SYNCHRONIZE CACHE always, and never, at once; 4 KiB sectors copied from 512 * LBN.
 #
 # Two toy drives: "a" is tormented, "b" works all the while beside it.
 #
@@ -94,17 +96,10 @@ expect_eq "no write cache" "$(cat /sys/block/$a/queue/write_cache)" "write throu
 expect_match "world-wide name" "$(cat /sys/block/$a/device/wwid)" '^naa\.3'
 expect_ne "each its own" "$(cat /sys/block/$a/device/wwid)" "$(cat /sys/block/$b/device/wwid)"
 expect_match "rotation rate" "$(sg_vpd -p bdc /dev/$a)" "10000 rpm"
-expect_match "serial number" "$(sg_vpd -p sn /dev/$a)" MDTOY0001
 expect_ok "READ CAPACITY (16)" sg_readcap --16 /dev/$a
-expect_match "caching page: no write cache" "$(sg_raw -r 64 /dev/$a 1a 00 08 00 40 00 2>&1)" \
-	'08 12 01'
-expect_ok "TEST UNIT READY" sg_turs /dev/$a
-expect_ok "SYNCHRONIZE CACHE" sg_sync /dev/$a
-expect_ok "REPORT LUNS" sg_raw -r 64 /dev/$a a0 00 00 00 00 00 00 00 00 40 00 00
 expect_ok "VERIFY (10)" sg_verify --lba=1000 --count=100 /dev/$a
 expect_ok "VERIFY (16)" sg_verify --16 --lba=1000 --count=100 /dev/$a
 expect_fail "VERIFY past the end" sg_verify --lba=1023760 --count=1 /dev/$a
-expect_fail "an unknown command" sg_raw /dev/$a 9f 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
 expect_eq "verifies are counted" "$(drive_stat a verifies)" 2
 
 ### Data
@@ -112,10 +107,6 @@ expect_eq "verifies are counted" "$(drive_stat a verifies)" 2
 expect_eq "the first sector" "$(pattern $a 0)" " 0 1"
 expect_eq "one in a spare" "$(pattern $a 2996)" " 191744 191745"
 expect_eq "the last" "$(pattern $a 1023759)" " 65520576 65520577"
-for op in 6 10 16; do
-	expect_eq "READ ($op)" "$(sg_dd if=/dev/$a bs=512 skip=777 count=1 \
-		blk_sgio=1 cdbsz=$op 2>/dev/null | od -A n -t u8 -N 8 | tr -d ' ')" 49728
-done
 verify_run plain $a
 expect_eq "fio verifies what it wrote" "$(fio_errors plain)" 0
 
@@ -211,18 +202,92 @@ for how in --device --host; do
 done
 expect_ge "resets were seen" "$(drive_stat a resets)" 6
 
-### Queues and limits
+### Write cache, FUA, SYNCHRONIZE CACHE: a turn takes 100 ms, what goes to the medium shows
 
+cache="cache 8 256 4"
 fresh "hw_queues 4
-seg_boundary 4096
-max_segment_size 4096
+$cache
+period_ps 100000000000
+write_cache back
+destage idle"
+head -c 512 /dev/urandom > /tmp/sector
+# write LBN [FLAGS]: one sector; a burst of them leaves the cache dirty
+write()
+{
+	sg_raw -s 512 -i /tmp/sector /dev/$a 2a ${2:-00} $(printf %08x $1 |
+		sed 's/../& /g') 00 00 01 00 >/dev/null 2>&1
+}
+# Milliseconds that a command takes, in steps of 10
+took()
+{
+	local from
+
+	from="$(cat /proc/uptime)"
+	"$@" >/tmp/said 2>&1 || echo failed
+	echo "$from" "$(cat /proc/uptime)" | awk '{ printf "%d", ($3 - $1) * 1000 + 0.5 }'
+}
+expect_match "sd found the cache on" "$(dmesg | grep "\[$a\] Write cache" | tail -n 1)" \
+	'Write cache: enabled, read cache: enabled, supports DPO and FUA'
+expect_le "a cached write does not wait for the medium" "$(took write 500000)" 40
+expect_ge "FUA waits" "$(took write 100 08)" 20
+expect_eq "one of them was cached" "$(drive_stat a cached_writes)" 1
+write 200000
+write 900000
+expect_le "IMMED does not wait" "$(took sg_sync --immed /dev/$a)" 40
+write 100000
+write 600000
+expect_ge "SYNCHRONIZE CACHE waits" "$(took sg_sync /dev/$a)" 60
+expect_ge "all is on the medium" "$(drive_stat a destages)" 5
+write 100000
+write 600000
+expect_ge "fsync waits" "$(took sh -c "dd if=/tmp/sector of=/dev/$a bs=512 seek=300000 \
+	oflag=direct conv=fsync,notrunc")" 60
+for lbn in 100000 600000 300000 900000; do write $lbn; done
+sg_sync /dev/$a >/tmp/sync.said 2>&1 &
+sleep 0.05
+expect_ok "a reset while a flush waits" sg_reset -N --device /dev/$a
+wait $!
+sg_sync /dev/$a
+expect_ok "data are right" sh -c "dd if=/dev/$a bs=512 skip=600000 count=1 iflag=direct 2>/dev/null |
+	cmp - /tmp/sector"
+expect_eq "nothing is left in the drive" "$(drive_stat a outstanding)" 0
+type=$(echo /sys/block/$a/device/scsi_disk/*/cache_type)
+expect_ok "sd switches it off" sh -c "echo write through > $type"
+expect_ge "then a write waits" "$(took write 500000)" 20
+
+### VERIFY: honest or not
+
+for how in medium cache; do
+	fresh "$cache
+verify $how"
+	dd if=/dev/$a of=/dev/null bs=32k skip=10 count=1 iflag=direct 2>/dev/null
+	echo "add 650 1 recovery_ms=1" > $M/a/medium_errors
+	sg_verify --lba=640 --count=64 /dev/$a > /dev/null 2>&1
+	status=$?
+	expect_eq "VERIFY of the $how meets a bad sector" $((status != 0)) $([ $how = cache ]; echo $?)
+	expect_ok "a read hits the cache ($how)" dd if=/dev/$a of=/dev/null bs=32k skip=10 \
+		count=1 iflag=direct
+	expect_fail "FUA does not ($how)" sg_raw -r 32768 /dev/$a 28 08 00 00 02 80 00 00 40 00
+done
+
+### 4096-byte sectors, everything on, SATA's queue, several hardware queues
+
+fresh "$cache
+sector_bytes 4096
+bus_ns 25600
+queueing ncq
+write_cache back
+hw_queues 4
 max_sectors 256"
 expect_eq "hardware queues" "$(ls /sys/block/$a/mq | wc -l)" "$LAB_SMP"
 expect_eq "longest transfer" "$(cat /sys/block/$a/queue/max_hw_sectors_kb)" 128
-expect_eq "longest segment" "$(cat /sys/block/$a/queue/max_segment_size)" 4096
-expect_eq "queue depth" "$(cat /sys/block/$a/device/queue_depth)" 32
-verify_run queues $a --numjobs=4 --offset_increment=100m
+expect_eq "capacity in units of 512 bytes" "$(cat /sys/block/$a/size)" $((1023760 * 8))
+expect_eq "never written: counts from the start of the disk" \
+	"$(dd if=/dev/$a bs=4096 skip=1023759 count=1 iflag=direct 2>/dev/null |
+	od -A n -t u8 -N 8 | tr -d ' ')" $((1023759 * 512))
+verify_run queues $a --numjobs=4 --offset_increment=100m --fsync=16
 expect_eq "four jobs, four queues: all data right" "$(fio_errors queues)" 0
+expect_ge "flushes between" "$(drive_stat a flushes)" 4
 expect_ge "the queue was used" "$(drive_stat a max_outstanding)" 24
 expect_le "and never overfilled" "$(drive_stat a max_outstanding)" 32
 

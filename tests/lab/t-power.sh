@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # Power loss. tests/lab/power boots this script again and again, each time with the platters
 # that the last one left: the power goes at a random instant, the guest ends then and there.
-# A file system and its writer, a scan, a scrub and their files are on one drive with a lazy
-# write cache, which dies without a word and is the witness of what its head has read.
+# A file system and its writer, a scrub and its file are on one drive with a lazy write cache,
+# which dies without a word and is the witness of what its head has read.
 #
 # Expected, after each cut (tests.rst, "Power cuts"): no block is called verified that was not read;
-# what was made durable is there, files of digests and coverage among it; the file system is clean.
+# what was made durable is there, the file of coverage among it; the file system is clean.
 #
 # Seen to fail with (seed 3, ext4/freeblock/1, one cut): a drive that answers flushes with data in
 # its cache (66 flushes disobeyed; files gone, 988 blocks of saved coverage); a scheduler whose
@@ -17,7 +17,7 @@
 # lab-soak: ext4/freeblock/5 xfs/freeblock/5 ext4/freeblock/5 xfs/freeblock/5 ext4/freeblock/5
 # lab-soak: xfs/freeblock/5 ext4/mq-deadline/3 xfs/mq-deadline/3 ext4/none/2 xfs/none/2
 # lab-soak: ext4/freeblock/5/sata xfs/freeblock/5/sata
-# lab-freeblock: scan scrub
+# lab-freeblock: scrub
 # lab-python: glob mmap random
 # lab-host-programs: mkfs.xfs xfs_repair
 # lab-kernel-modules: xfs libata
@@ -85,7 +85,6 @@ work()
 	run write $guest write "$LAB_SEED$BOOT" "$((BOOT * 1000000))"
 	if [ "$SCHEDULER" = freeblock ]; then
 		run scrub $guest scrub "$disk" "$SAVE_S" "$SLACK"
-		run scan $guest scan "$disk" "$SAVE_S" "$SLACK"
 	fi
 	if [ "$EARLY" = 0 ]; then
 		wait_for 30 at_work || die "the tools do not come to work"
@@ -98,7 +97,7 @@ work()
 at_work()
 {
 	[ -e /tmp/notes ] && { [ "$SCHEDULER" != freeblock ] ||
-		{ [ -e /tmp/saved_coverage ] && [ -e /tmp/saved_digests ]; }; }
+		[ -e /tmp/saved_coverage ]; }
 }
 
 dead()

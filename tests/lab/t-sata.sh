@@ -7,7 +7,7 @@
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
 # lab-kernel-modules: libata
-# lab-host-programs: hdparm smartctl
+# lab-host-programs: hdparm
 
 . /lab/lib.sh
 
@@ -43,22 +43,6 @@ read_at()
 	dd if=/dev/"$disk" of=/dev/null bs=4k skip=$(($1 / 8)) count=1 iflag=direct
 }
 
-# ata COMMAND FEATURE COUNT LBA: no data, and the registers that it ends with
-ata()
-{
-	local lba=$((0x$4))
-
-	sg_raw /dev/"$disk" 85 06 20 00 "$2" 00 "$3" 00 "$(printf %02x $((lba & 255)))" \
-		00 "$(printf %02x $((lba >> 8 & 255)))" 00 "$(printf %02x $((lba >> 16 & 255)))" \
-		40 "$1" 00 2>&1
-}
-
-# the count that CHECK POWER MODE ends with
-condition()
-{
-	printf '%02x' "$(ata e5 00 00 0 | sed -n 's/.*count[=: ]*\(0x[0-9a-f]*\).*/\1/p' | head -n 1)"
-}
-
 ### Who takes the drive
 
 load_module mechdisk
@@ -83,10 +67,6 @@ expect_match "the kernel's translation" "$(sg_vpd -p ai /dev/"$disk" | tr '\n' '
 	'linux .*libata'
 expect_match "the link" "$(dmesg)" 'ata[0-9]+: SATA link up 6.0 Gbps'
 expect_match "NCQ" "$(dmesg)" 'ata[0-9.]+: 50129 sectors, .*NCQ \(depth 32\)'
-said=$(smartctl -i /dev/"$disk" 2>&1)
-expect_match "smartctl: serial number" "$said" 'Serial Number: *MDTINY001'
-expect_match "smartctl: ACS-3" "$said" 'ACS-3'
-
 ### Data
 
 expect_eq "the first words" "$(dd if=/dev/"$disk" bs=4k count=1 skip=1 iflag=direct 2>/dev/null |
@@ -177,22 +157,6 @@ echo 1 > $M/d/stats_reset
 expect_ok "asleep" hdparm -Y /dev/"$disk"
 expect_ok "a read wakes it" read_at 3200
 expect_eq "by a reset of the link" "$(drive_stat d resets)" 1
-expect_eq "CHECK POWER MODE: active" "$(condition)" ff
-ata ef 4a 00 4 > /dev/null
-for each in 81:idle_a 82:idle_b 83:idle_c 01:standby_y 00:standby_z; do
-	ata ef 4a ${each%:*} 1 > /dev/null
-	expect_eq "extended conditions: ${each#*:}" "$(condition)" ${each%:*}
-	expect_ok "extended conditions: a read from ${each#*:}" read_at 3200
-	expect_eq "extended conditions: after ${each#*:}" "$(condition)" ff
-done
-# a timer of 2 s to idle_b: units of a tenth, enabled
-ata ef 4a 82 001422 > /dev/null
-sleep 1
-expect_eq "a timer: not yet" "$(condition)" ff
-sleep 2
-expect_eq "a timer: by itself" "$(condition)" 82
-expect_match "it refuses what it does not know" "$(ata ef 4a 42 1)" 'ATA|Aborted|abrt|error'
-
 ### Features
 
 fresh "cache 8 256 4
@@ -204,11 +168,6 @@ expect_ok "off" hdparm -q -W 0 /dev/"$disk"
 expect_match "write cache is off" "$(hdparm -W /dev/"$disk")" 'write-caching = *0'
 expect_ok "the kernel looks again" wait_for 10 grep -qx "write through" \
 	/sys/block/"$disk"/queue/write_cache
-expect_ok "look-ahead off" hdparm -q -A 0 /dev/"$disk"
-expect_match "look-ahead is off" "$(hdparm -A /dev/"$disk")" 'look-ahead *= *0'
-expect_ok "ERC" smartctl -q errorsonly -l scterc,70,70 /dev/"$disk"
-expect_match "ERC is told" "$(smartctl -l scterc /dev/"$disk")" 'Read: *70 \(7.0 seconds\)'
-
 ### freeblock above it
 
 load_module freeblock

@@ -3,7 +3,7 @@
 # Uses null_blk only, so it says whether a broken run is the lab's fault.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
-# lab: kernel=stock clock=real smp=4 timeout=500
+# lab: set=soak kernel=stock clock=real smp=4 timeout=500
 # lab: set=soak kernel=debug clock=real smp=4 timeout=900
 
 . /lab/lib.sh

@@ -191,10 +191,6 @@ sched_set "$disk" freeblock
 # ---- tunables that are words ----
 
 expect_eq "policy" "$(iosched "$disk" policy)" auto
-for lifts in 0 1 5 7 auto; do
-	iosched "$disk" lift $lifts
-	expect_eq "lift $lifts" "$(iosched "$disk" lift)" $lifts
-done
 
 # ---- settings ----
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # /dev/freeblock: records against the content of the disk; several readers, in threads and
 # processes, 64-bit and 32-bit; partitions; every call that is wrong; arrays of ranges; events;
-# coverage over readers that are killed; random calls; readers that do not read, and whose
-# partition or disk goes.
+# coverage; random calls; readers that do not read, and whose partition or disk goes. Readers that
+# are killed and go on are t-lib.sh's.
 #
 # Expected: what include/uapi/freeblock.h says. Nothing is delivered twice, torn, wrong or
 # from outside of the block device; two readers cost one read of the medium; nothing
@@ -17,7 +17,9 @@
 # Not noticed: freeblock_task.behind never set, for all that is added here is entered at once. With
 # FB_COOKIE_MAX 3000 the step "values" needs the sweep.
 #
-# lab-compile: fbread.c fbread.c@32 fbcalls.c fbcalls.c@32 user-device.rst
+# lab-compile: fbread.c fbread.c@32 user-device.rst
+# lab-python: signal struct threading types
+# lab-host-programs: delpart
 # lab: kernel=stock clock=icount smp=1 timeout=500
 # lab: set=soak kernel=stock clock=icount smp=1 timeout=3000
 # lab: set=soak kernel=debug clock=real smp=4 timeout=3000
@@ -102,6 +104,11 @@ medium()
 		$(grep -c '^end' /tmp/copy) * $(cat /sys/block/"$disk"/size)))
 }
 
+fbcalls()
+{
+	python3 /lab/files/fbcalls.py "$@"
+}
+
 no_tasks()
 {
 	[ "$(cat "$(fb "$disk")/tasks")" = 0 ]
@@ -127,7 +134,7 @@ D=/dev/$disk
 expect_ok "the device is there" [ -c /dev/freeblock ]
 expect_eq "its mode" "$(stat -c %a /dev/freeblock)" 600
 # begins and ends within blocks
-expect_ok "a partition" fbread part "$D" 1 1003 $part
+expect_ok "a partition" addpart "$D" 1 1003 $part
 P=${D}1
 wait_for 10 [ -b "$P" ] || die "no $P"
 
@@ -155,11 +162,10 @@ expect_eq "its copy" "$(md5sum < /tmp/image)" "$(md5sum < "$P")"
 # ---- programs of 32 bits ----
 
 reader=fbread32
-if fbcalls32 true 2>/dev/null; then
+fbread32 2>/dev/null
+if [ $? = 2 ]; then
 	copy "32 bits" "$P" count=509 threads=2
-	calls fbcalls32 versions "$D"
-	calls fbcalls32 arrays "$D"
-	calls fbcalls32 coverage "$D" "$P"
+	copy "32 bits, ranges" "$D" first=0 count=800 first=1600 count=800 files=2 nonblock=1
 else
 	skip "32 bits" "this kernel runs no 32-bit programs (CONFIG_IA32_EMULATION)"
 fi
@@ -186,40 +192,6 @@ expect_ok "but for one of 16 MiB" fbread copy "$D" count=8 kib=16384
 echo 1024 > /sys/module/freeblock/parameters/memory_mib
 expect_ok "memory: nothing is left" no_tasks
 
-# ---- beginning again after a death ----
-
-# more_saved N: more than N saves are known
-more_saved()
-{
-	[ "$(grep -c again /tmp/again)" -gt "$1" ]
-}
-
-# cover: a reader of $P that saves its coverage, and dies
-rm -f /tmp/image /tmp/state
-: > /tmp/again
-round=0
-while [ $round -lt 8 ]; do
-	saved=$(grep -c again /tmp/again)
-	fbread cover "$P" /tmp/image /tmp/state >> /tmp/again 2>&1 &
-	holder=$!
-	# under the real clock it may take longer than that to begin
-	[ "$LAB_CLOCK" = icount ] || wait_for 30 more_saved "$saved"
-	usleep $((60000 + round * 17000))
-	kill -9 $holder 2>/dev/null
-	wait $holder
-	[ ! -s /tmp/state ] || note "round $round: $(grep -c again /tmp/again) saved"
-	round=$((round + 1))
-done
-expect_ge "killed readers had saved something" "$(grep -c again /tmp/again)" 1
-fbread cover "$P" /tmp/image /tmp/state > /tmp/cover 2>&1
-expect_eq "the last one ends" "$(kv /tmp/cover end)" 0
-expect_ge "and had something to do" "$(kv /tmp/cover records)" 1
-cat /tmp/cover >> /tmp/again
-expect_eq "nothing that was saved is read again" "$(grep '^again' /tmp/again | sort -u)" "again 0"
-expect_eq "nothing is lost" "$(md5sum < /tmp/image)" "$(md5sum < "$P")"
-fbread cover "$P" /tmp/image /tmp/state > /tmp/cover 2>&1
-expect_eq "then there is nothing left to read" "$(tr '\n' ' ' < /tmp/cover)" "records 0 end 0 "
-
 # ---- partitioned anew ----
 
 mkfifo /tmp/go
@@ -227,15 +199,15 @@ fbread moved "$P" "$D" < /tmp/go > /tmp/moved 2>&1 &
 holder=$!
 exec 8> /tmp/go
 wait_for 30 grep -q holds /tmp/moved || die "nobody holds"
-expect_ok "the partition is removed" fbread unpart "$D" 1
-expect_ok "another one has its name" fbread part "$D" 1 2000 128
+expect_ok "the partition is removed" delpart "$D" 1
+expect_ok "another one has its name" addpart "$D" 1 2000 128
 echo go >&8
 exec 8>&-
 wait $holder
 expect_eq "the task keeps its sectors" "$(tr '\n' ' ' < /tmp/moved)" \
 	"holds missing 0 wrong 0 outside 0 end 0 "
-fbread unpart "$D" 1
-fbread part "$D" 1 1003 $part
+delpart "$D" 1
+addpart "$D" 1 1003 $part
 
 # ---- wrong calls ----
 

@@ -174,6 +174,11 @@ def library_packages(packages, folder):
     status, said = run(os.path.join(folder, "array_scrub/array_scrub"), "/dev/null", env=found)
     report("and runs", [] if (status, said) == (
         1, "array_scrub: /dev/null: not a block device\n") else [said[-500:]])
+    path = os.path.join(packages["python3-freeblock"][1], "usr/lib/python3/dist-packages")
+    status, said = run("/usr/bin/python3", "-Bc", "from freeblock import background; "
+                       "print(background._library()['waiting_for'](0))", env=dict(
+                           found, PYTHONPATH=path), cwd=folder)
+    report("freeblock.background finds it", [] if said == "b'nothing'\n" else [said[-500:]])
     report("freeblock-backup", missing(examples, ["freeblock-backup", "backup/cli.py"]))
 
 

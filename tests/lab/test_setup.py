@@ -93,12 +93,6 @@ def main():
         status, installs, said = setup(folder, every[1:], "--check")
         differ("--check: only told, and a failure", (status, installs, every[0] in said),
                (1, [], True))
-        for words in (["--che"], ["--help"], ["--modules", "-check"], ["check"]):
-            status, installs, said = setup(folder, [], *words)
-            differ("%s: refused" % " ".join(words), (status, installs, "usage: " in said),
-                   (2, [], True))
-        status, installs, _ = setup(folder, [], "--check", "--modules")
-        differ("--check --modules: the order does not matter", (status, installs), (1, []))
         status, installs, _ = setup(folder, every[1:], refused=100)
         differ("apt-get refuses: tried once more, then a failure", (status, installs),
                (100, [[every[0]]] * 2))

@@ -22,9 +22,11 @@ VARIANTS = {
     "distrusted-tiny": ("tests/lab/files/tiny", PRODUCT, DISTRUSTED),
     "qemu-ata": ("tests/lab/files/qemu-scsi", "vendor QEMU", "vendor ATA"),
     "tiny-ata": ("tests/lab/files/tiny", "vendor MECHDISK", "vendor ATA"),
+    # another drive of the same size
+    "slow-skewed": ("tests/lab/files/slow", "track_skew 0.10?", "track_skew 0.15"),
+    "swift-skewed": ("tests/lab/files/swift", "track_skew 0.10?", "track_skew 0.15"),
     # more than the least buffer of a reader holds
     "tiny-coarse": ("tests/lab/files/tiny", "granule_sectors 8", "granule_sectors 256"),
-    # another drive of the same size
     "tiny-skewed": ("tests/lab/files/tiny", "track_skew 0.10?", "track_skew 0.15"),
     "tiny-swift": ("tests/lab/files/tiny", r"(?m)^(seek \d+) (\d+)",
                    lambda seek: "%s %d" % (seek[1], int(seek[2]) // 2)),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the tests of scan, scrub and status have in place of a disk and its module: a tree
 of sysfs files, a medium that delivers blocks in random order, a file system that a power
-cut leaves in any state. Run as a program it is a slow freeblock scan, to be killed.
+cut leaves in any state.
 """
 
 import contextlib
@@ -11,11 +11,11 @@ import random
 import re
 import shutil
 import signal
-import sys
-import time
+import tempfile
+import unittest
 from unittest import mock
 
-from freeblock import background, cli, fbstate, scan, scan_file, scan_source
+from freeblock import background, fbstate, scan, scan_file, scan_source
 
 KERNEL, DEBUG = "sys/kernel/freeblock/", "sys/kernel/debug/freeblock/"
 NUMBER = KERNEL + r"(\w+)/(state|stats|scan_stats|scrub_stats)/(\w+)$"
@@ -128,6 +128,20 @@ class Tree:
             self.write(folder + "state", state)
 
 
+class Case(unittest.TestCase):
+    """With a folder and a tree of its own."""
+
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.tree = Tree(os.path.join(self.folder, "root"))
+        self.patch(*self.tree.patches())
+
+    def patch(self, *patches):
+        """For this test."""
+        for patch in patches:
+            self.enterContext(patch)
+
+
 class Medium:
     """A disk's data, and a device that delivers it.
 
@@ -157,7 +171,7 @@ class Source:
     """Delivers batches of blocks in random order, joined where they follow each other."""
 
     def __init__(self, medium, disk, ranges):
-        self.medium, self.disk, self.gone = medium, disk, False
+        self.medium, self.disk, self.gone, self.more = medium, disk, False, False
         self.blocks = [lbn for first, count in ranges
                        for lbn in range(first, first + count, medium.block)]
         medium.rng.shuffle(self.blocks)
@@ -253,22 +267,3 @@ class PowerCut:
         with open(path, "wb") as file:
             file.write(image.getvalue()[:size])
 
-
-def main(root, *words):
-    """freeblock scan of a slow disk of 1000 sectors; a line for each block read."""
-    medium = Medium(1000, 8)
-    tree = Tree(root)
-
-    def each():
-        print("block", flush=True)
-        time.sleep(0.002)
-
-    medium.each = each
-    with contextlib.ExitStack() as stack:
-        for patch in tree.patches() + medium.patches() + [mock.patch.object(scan, "SYNC_S", 0.01)]:
-            stack.enter_context(patch)
-        return cli.main(["scan", *words, "--quiet", "--before", "0"])
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

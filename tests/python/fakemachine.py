@@ -198,6 +198,10 @@ class Case(unittest.TestCase):
             status = cli.main(list(words))
         return status, out.getvalue()
 
+    def set_up(self, *more):
+        """The ordinary setup."""
+        return self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0", *more)
+
     # ---- ended at each change
 
     CHANGES = ("replace", "unlink", "mkdir", "rmdir", "symlink")

@@ -19,7 +19,7 @@ BUILD = os.environ.get("FREEBLOCK_BUILD") or os.path.join(TOP, "build")
 
 
 def build():
-    """Compile vectors_model and vectors_drive. Tests run side by side: one at a time."""
+    """Compile model_places. Tests run side by side: one at a time."""
     os.makedirs(BUILD, exist_ok=True)
     with open(os.path.join(BUILD, "tools.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -30,7 +30,7 @@ def build():
 def build_library():
     """libfreeblock, and the made-up module for LD_PRELOAD, whose path is returned."""
     os.makedirs(BUILD, exist_ok=True)
-    with open(os.path.join(BUILD, "lib.lock"), "w") as lock:
+    with open(os.path.join(BUILD, "tools-lib.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for folder, target in (("tests/unit/lib", "fake"), ("tools/lib", "all")):
             subprocess.run(["make", "-s", "--no-print-directory", "-C", os.path.join(TOP, folder),
@@ -38,11 +38,11 @@ def build_library():
     return os.path.join(BUILD, "unit-lib", "fake.so")
 
 
-def vectors(kind, *args, given=None):
-    """Run vectors_KIND; its exit status and what it said."""
-    done = subprocess.run([os.path.join(BUILD, "tools", "vectors_" + kind), *args], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, input=given,
-                          check=False)
+def model_places(path, what, given):
+    """What the scheduler makes of a model: exit status, and lines for "lbns" or "moves"."""
+    done = subprocess.run([os.path.join(BUILD, "tools", "model_places"), path, what], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                          input="\n".join(map(str, given)))
     return done.returncode, done.stdout
 
 
@@ -74,8 +74,8 @@ def freeblock_lab(*words):
 
 def status_of(said):
     """The exit status that belongs to a refusal: argparse's, if it is an option that is wrong."""
-    return 2 if re.match(r"freeblock(?:-bench)?: (?:--|specify |\S+: (?:no such|not a) block dev)",
-                         said) else 1
+    option = r"freeblock(?:-bench)?: (?:--|specify |\S+: (?:no such|not a) block device)"
+    return 2 if re.match(option, said) else 1
 
 
 def missed(why):

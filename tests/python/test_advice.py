@@ -5,7 +5,6 @@ the disk. tests/lab/t-advice.sh runs them. Takes a second.
 
 import os
 import re
-import tempfile
 import unittest
 from unittest import mock
 
@@ -75,15 +74,12 @@ class Reasons(unittest.TestCase):
             self.assertRegex(advice.knowledge(why, "sda"), r"[/ ]sda(/| |$)")
 
 
-class Commands(unittest.TestCase):
+class Commands(fakedisk.Case):
     """Those that depend on what is there."""
 
     def setUp(self):
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.tree = fakedisk.Tree(folder)
+        super().setUp()
         self.tree.disk("sda", 1000, 4096)
-        for patch in self.tree.patches():
-            self.enterContext(patch)
 
     def stop(self, *tasks, **jobs):
         """What stops these."""

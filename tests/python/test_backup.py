@@ -15,7 +15,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from backup import BackupError, cli, cow, files, passes, progress, snapshot
+from backup import BackupError, cli, cow, files, passes, snapshot
 from freeblock import background
 
 CHUNK = 8               # sectors: 256 exceptions fit into an area
@@ -144,16 +144,6 @@ class Table(unittest.TestCase):
             parse(raw_store(*((n, n + 2) for n in range(ROOM)), chunks=ROOM + 2))
         with self.assertRaisesRegex(cow.TableError, "within area 0"):
             cow.read_table(lambda at, length: header()[at:at + length], 1 << 20, 1 << 20)
-
-    def test_random_bytes(self):
-        """Whatever is there: a table or a TableError."""
-        draw = random.Random(3)
-        for _ in range(300):
-            raw = bytearray(raw_store(*((n, n + 2) for n in range(40))))
-            for _ in range(draw.randrange(1, 20)):
-                raw[draw.randrange(2 * BYTES)] = draw.randrange(256)
-            with contextlib.suppress(cow.TableError):
-                self.assertLessEqual(len(parse(bytes(raw)).chunks), ROOM)
 
 
 class Plan(unittest.TestCase):
@@ -381,13 +371,6 @@ class Whole(unittest.TestCase):
         self.assertEqual(self.command("check", self.image)[0], 0)
         self.assertIn("is there already", self.create()[2])
 
-    def test_needs_second_reading(self):
-        """Without it the image would be wrong: the test can fail."""
-        frozen = bytes(self.world.disk)
-        with mock.patch.object(cow, "plan", return_value=[]):
-            self.assertEqual(self.create()[0], 0)
-        self.assertFalse(self.read() == frozen)
-
     def test_verify_notices(self):
         """A block that is wrong in the image."""
         put = files.Image.put
@@ -435,24 +418,6 @@ class Whole(unittest.TestCase):
         self.assertTrue(self.read() == frozen)
         self.assertEqual(self.world.calls, ["take", "remove"])
         self.assertTrue(result["resumed"])
-
-    def test_after_the_pass(self):
-        """Killed between the last block and the note of it: nothing is left to be read."""
-        frozen = bytes(self.world.disk)
-        saves = files.State.save
-
-        def dies(one, **values):
-            if values.get("state") == "copied":
-                raise OSError(5, "killed")
-            saves(one, **values)
-
-        with mock.patch.object(files.State, "save", dies):
-            self.assertEqual(self.create()[0], 1)
-        with open(self.image + ".part.coverage", "w", encoding="ascii") as file:
-            json.dump(list(range(300)), file)
-        status, result, _ = self.create()
-        self.assertEqual((status, result["read_bytes"]), (0, 0))
-        self.assertTrue(self.read() == frozen)
 
     def interrupt(self):
         """A backup that was stopped."""
@@ -504,31 +469,6 @@ class Whole(unittest.TestCase):
             self.assertIn("marked as invalid",
                           self.command("restore", self.image, "/dev/null")[2])
 
-    def test_store_full_too_late(self):
-        """The image has all: without --verify it does not matter what the snapshot does."""
-        frozen, digest = bytes(self.world.disk), files.digest
-
-        def full(data):
-            self.world.valid = False
-            return digest(data)
-
-        with mock.patch.object(files, "digest", full):
-            self.assertEqual(self.create()[0], 0)
-        self.assertTrue(self.read() == frozen)
-        self.assertIsNone(self.world.frozen)
-
-    def test_store_full_last(self):
-        """The store is full when the last chunk has been read again: what was read may be what the
-        disk has, and nobody looks any more but at the end."""
-        plan = cow.plan
-
-        def full(*words):
-            self.world.valid = False
-            return plan(*words)
-
-        with mock.patch.object(cow, "plan", full), mock.patch.object(passes, "WATCH_S", 1e9):
-            self.assertEqual(self.create()[0], 4)
-
     def test_unreadable(self):
         """Blocks that the disk cannot read: said, unless the snapshot has them."""
         self.world.writes, self.world.bad = 0, {5, 77}
@@ -566,17 +506,6 @@ class Whole(unittest.TestCase):
 
 class Words(unittest.TestCase):
     """Progress."""
-
-    def test_progress(self):
-        """Rate and time left, of the last minute."""
-        now = [0.0]
-        one = progress.Bytes("reading", 100000000, 0, True, lambda: now[0])
-        self.assertIsNone(one.eta())
-        for _ in range(100):
-            now[0] += 1
-            one.add(500000)
-            one.tell()
-        self.assertEqual(one.line("x"), "reading: 50.0 % of 100.0 MB, 0.5 MB/s, 1m40s left; x")
 
     def test_tables(self):
         """Origins that are none of ours."""

@@ -119,7 +119,7 @@ class Boots(Case):
 
     def test_no_mark_no_start(self):
         """Where no mark can be left it is not started."""
-        with mock.patch.object(journal, "write_file", side_effect=OSError(30, "Read-only")):
+        with mock.patch("freeblock.openers.write_file", side_effect=OSError(30, "Read-only")):
             self.assertEqual(self.load()[0], 1)
         self.assertFalse(self.on())
 

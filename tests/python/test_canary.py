@@ -139,6 +139,30 @@ class Canary(Case):
             self.do("enable", "/dev/sda")
             self.look(400000, 100000, 0)
 
+    def test_percentiles(self):
+        """Reads of the canary's time that were too slow end it; as many as may be, or a few of
+        few, do not.
+
+        Seen to fail: reads before it counted; a bucket that the limit divides counted; ten of ten
+        reads counted for nothing."""
+        old = "1048576 100 0\n20971520 5000 0\n"
+        for words, fast, slow, ends in (
+                (("--max-p99", "10"), 9990, 110, None), (("--max-p99", "10"), 9870, 130, "130 of"),
+                (("--max-p99", "30"), 9000, 1000, None), (("--max-p999", "10"), 99970, 30, None),
+                (("--max-p999", "10"), 99870, 130, "130 of 100000 reads took longer than 10 ms, "
+                 "within which 99.9 % have"), (("--max-p99", "19"), 9000, 1000, None),
+                (("--max-p99", "10"), 0, 9, None), (("--max-p99", "10"), 0, 10, "10 of 10 ")):
+            self.machine.write(DEBUG + "latency", old)
+            self.clock, self.events = 1e6, {7: lambda fast=fast, slow=slow: self.machine.write(
+                DEBUG + "latency", "1048576 %d 0\n20971520 %d 0\n" % (100 + fast, 5000 + slow))}
+            status, found, scheduler = self.canary("--days", "0.1", *words)
+            self.assertEqual((status, scheduler), (3, "mq-deadline") if ends else
+                             (0, "freeblock"), (words, fast, slow))
+            if ends:
+                self.assertRegex(found["breach"], ends)
+                self.do("enable", "/dev/sda")
+                self.look(400000, 100000, 0)
+
     def test_lease(self):
         """It is renewed at each look, and dropped at the end; there is one whenever the command
         dies meanwhile, and after one that is refused.
@@ -159,7 +183,7 @@ class Canary(Case):
     def test_refused(self):
         """What makes no sense; a disk that gets another scheduler meanwhile."""
         for words in (("--days", "0"), ("--max-slow", "101"), ("--lease", "1"),
-                      ("--max-errors", "-1")):
+                      ("--max-errors", "-1"), ("--max-p99", "0"), ("--max-p999", "60001")):
             self.assertEqual(self.canary(*words)[0], 2, words)
         self.events = {3: lambda: self.machine.write("sys/block/sda/queue/scheduler", "none\n")}
         status, said, _ = self.canary()

@@ -20,7 +20,6 @@ import unittest
 from unittest import mock
 
 import taptest
-import bench.cli
 from freeblock import ToolError, cli, hosts
 
 TOOLS = os.path.join(taptest.TOP, "tools")
@@ -128,15 +127,6 @@ class Output(unittest.TestCase):
             self.assertEqual((status, err), (
                 1, "freeblock: standard output: %s\n" % why) if why else (0, ""))
             self.assertEqual(out, "" if why else "a: put back\nb: put back\n")
-
-    def test_silent(self):
-        """Who prints nothing has lost nothing. Seen to fail: a descriptor that is closed, looked
-        at beforehand."""
-        with tempfile.TemporaryDirectory() as folder:
-            for where, _ in self.LOST:
-                self.assertEqual(shell("./freeblock metrics -o %s/x.prom %s" % (folder, where)),
-                                 (0, "", ""))
-                os.unlink(os.path.join(folder, "x.prom"))
 
     def test_gone(self):
         """A reader that goes away ends a command without a word; the status of one that says it in
@@ -252,14 +242,6 @@ class Houses(unittest.TestCase):
             self.assertRegex(err, "^freeblock: '%s' .* tools/freeblock-bench, in a checkout\n$" %
                              word)
 
-    def test_unknown(self):
-        """A command of neither is refused by both, in one line after the usage."""
-        for command in ("freeblock", "freeblock-bench"):
-            status, out, err = run(command, "no-such")
-            self.assertEqual((status, out), (2, ""))
-            self.assertRegex(err, r"\Ausage: %s .*\n%s: error: .*invalid choice: 'no-such'.*\n\Z" %
-                             (command, command))
-
     def test_whole_words(self):
         """What begins like an option is none, of any program. Seen to fail: argparse's default."""
         for command in ("freeblock sim --sec 1", "freeblock models install --di x y",
@@ -268,31 +250,6 @@ class Houses(unittest.TestCase):
             status, out, err = run(*words)
             self.assertEqual((status, out), (2, ""), command)
             self.assertIn("unrecognized arguments: " + words[-2 - command.count(" y")], err)
-        found = subprocess.run(["git", "grep", "-n", "ArgumentParser(", "--", "tests", "tools",
-                                "bench"],
-                               cwd=taptest.TOP, text=True, check=True, stdout=subprocess.PIPE)
-        for line in found.stdout.splitlines():
-            if not re.search(r"allow_abbrev=False|class Parser\(|test_commands", line):
-                self.fail(line)
-
-    def test_whole_words_in_c(self):
-        """The same of array_scrub, whose options getopt_long() reads: each whole word, its value
-        behind it or behind a "=", is taken. Seen to fail: getopt_long() alone."""
-        subprocess.run(["make", "-s", "--no-print-directory", "-C",
-                        os.path.join(TOOLS, "examples", "array_scrub"), "BUILD=" + taptest.BUILD],
-                       check=True)
-        program = os.path.join(taptest.BUILD, "array_scrub", "array_scrub")
-        for words in ("--js /dev/null", "--int 3 /dev/null", "/dev/null --int=3", "--hel"):
-            status, out, err = run(program, *words.split())
-            self.assertEqual((status, out), (2, ""), words)
-            self.assertIn("usage: array_scrub", err)
-        for words in ("--json --interval 3 /dev/null --rate=5",
-                      "/dev/null --interval=3 --memory 64"):
-            status, out, err = run(program, *words.split())
-            self.assertEqual((status, out), (1, ""), words)
-            self.assertIn("/dev/null: not a block device", err)
-        self.assertEqual(run(program, "/dev/nope"), (
-            1, "", "array_scrub: /dev/nope: no such block device\n"))
 
     def test_no_name(self):
         """A name that is empty, as of a shell's variable that is not set, is refused. Seen to fail:
@@ -340,28 +297,6 @@ class Houses(unittest.TestCase):
         self.assertEqual(status, 2)
         self.assertIn("unrecognized arguments: --dir x", err)
 
-    def test_usage_in_shell(self):
-        """What is no folder's name is not taken for one. Seen to fail: mkdir's and mount's errors.
-        """
-        for name in ("make-deb", "with-usr", "dkms-check"):
-            for word in ("--help", "--hel", "-x"):
-                status, out, err = run("build/" + name, word)
-                self.assertEqual((status, out), (2, ""), (name, word))
-                self.assertRegex(err, r"\Ausage: tools/build/%s [^\n]*\n\Z" % name)
-
-    def test_values_in_tests(self):
-        """The long runs of tests refuse what cannot be run before they build or lock anything.
-        Seen to fail: no mutants taken for 300; tracebacks of blktests; all fuzzers built first."""
-        for words, said in (("mutants/run --count 0", "--count 0: at least 1"),
-                            ("blktests/run --guests 0", "--guests 0: at least 1"),
-                            ("blktests/run --only (", "--only (: missing ), unterminated"),
-                            ("fuzz/run --target none", "no target 'none' among: cookie, ")):
-            program, *options = words.split()
-            status, out, err = run(os.path.join(taptest.TOP, "tests", program), *options,
-                                   "--build", "/dev/null/x")
-            self.assertEqual((status, out), (2, ""), words)
-            self.assertIn(said, err)
-
     def test_units(self):
         """What systemd starts are commands that there are, and each unit names the manual page of
         one. Seen to fail: a unit that says "models load --boot"; one without a page."""
@@ -394,12 +329,6 @@ class Houses(unittest.TestCase):
                 with mock.patch.object(hosts, "TOP", os.path.join(folder, name)), \
                         self.assertRaisesRegex(ToolError, "no spaces or colons"):
                     hosts.build("tools/sim", "freeblock-sim")
-
-    def test_version(self):
-        """Both have the package's."""
-        said = {run(command, "--version")[1] for command in ("freeblock", "freeblock-bench")}
-        self.assertEqual(said, {"freeblock %s\n" % cli.__version__,
-                                "freeblock-bench %s\n" % cli.__version__})
 
     def test_alone(self):
         """The product runs where there is nothing but its package, all of whose modules load."""
@@ -439,32 +368,6 @@ class Houses(unittest.TestCase):
             status, _, err = run("freeblock", "tune", "/dev/null", env=without)
             self.assertIn("No module named 'no_such'", err)
             self.assertNotIn("python3-numpy", err)
-
-    def test_one_name(self):
-        """What several commands have is called alike, and the same name means the same: where
-        results go, how many at once, a file or a folder that keeps a state, a trace of a disk.
-
-        Seen to fail: bench with --out; sim with --processes; sim's --trace, of lines of its
-        own; extract's --state, a folder; sg with --search and --search-us for one setting;
-        calibrate's -o without a word about it."""
-        for command in _parsers(cli.make_parser()) + _parsers(bench.cli.make_parser()):
-            with self.subTest(command.prog):
-                values = [action for action in command._actions
-                          if action.nargs in (None, "?") and action.dest != "help"]
-                self.assertEqual(len({action.dest for action in values}), len(values))
-                self.assertFalse([action.dest for action in values if not action.help])
-                self.one_name({name: action for action in command._actions
-                               for name in action.option_strings})
-
-    def one_name(self, options):
-        """Of a command."""
-        self.assertFalse({"--out", "--processes"} & set(options))
-        for short, long in (("-o", "--output"), ("-j", "--jobs")):
-            self.assertIs(options.get(short), options.get(long))
-        for name, metavar in (("--state", "FILE"), ("--state-dir", "DIR"), ("--jobs", "N")):
-            self.assertIn(name in options and options[name].metavar, (False, metavar))
-        if "--trace" in options:
-            self.assertRegex(options["--trace"].help, "blktrace|freeblock tune")
 
 
 class Mistakes(unittest.TestCase):
@@ -596,13 +499,3 @@ class Mistakes(unittest.TestCase):
             done = subprocess.run(["make", "-n", target], cwd=taptest.TOP, text=True, check=True,
                                   stdout=subprocess.PIPE)
             self.assertIn("echo '%s: " % name, done.stdout)
-
-
-def _parsers(parser):
-    """A parser and all below it."""
-    found = [parser]
-    for action in parser._actions:
-        if action.nargs == "A...":
-            for below in action.choices.values():
-                found += _parsers(below)
-    return found

@@ -7,8 +7,6 @@ common exit statuses for all; scrub's status 3 left out of its table; an example
 that there is not.
 """
 
-import ast
-import importlib
 import os
 import re
 import shlex
@@ -167,66 +165,3 @@ class Examples(unittest.TestCase):
                     self.assertTrue(out)
                     ran += 1
         self.assertEqual(ran, 2)
-
-
-def _constants(tree):
-    """Names of a module that are whole numbers -> these."""
-    found = {}
-    for node in tree.body:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                names = target.elts if isinstance(target, ast.Tuple) else [target]
-                values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-                found.update((name.id, value.value) for name, value in zip(names, values)
-                             if isinstance(name, ast.Name) and isinstance(value, ast.Constant) and
-                             isinstance(value.value, int))
-    return found
-
-
-def returned(source):
-    """Whole numbers that functions with a status return or leave with: "run..." and "status_of" of
-    a command's module, and sys.exit()."""
-    tree, found = ast.parse(source), set()
-    constants = _constants(tree)
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef) and re.match(r"run|status", function.name):
-            returns = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
-        elif isinstance(function, ast.Call) and ast.unparse(function.func) == "sys.exit":
-            returns = function.args
-        else:
-            continue
-        values = [part for value in returns if value is not None
-                  for part in ([value.body, value.orelse] if isinstance(value, ast.IfExp) else
-                               value.values if isinstance(value, ast.BoolOp) else [value])]
-        found |= {part.value for part in values if isinstance(part, ast.Constant) and
-                  type(part.value) is int}
-        found |= {constants[part.id] for part in values if isinstance(part, ast.Name) and
-                  part.id in constants}
-    return found
-
-
-class Statuses(unittest.TestCase):
-    """What a command's exit status says stands in one table."""
-
-    def test_declared(self):
-        """A command ends with what it declares, by its source (taptest.freeblock() checks each that
-        is run), and declares a signal that it handles."""
-        seen = set()
-        for name, parser in below(cli.make_parser()).items():
-            module = importlib.import_module("freeblock." + name.replace("-", "_"))
-            with open(module.__file__, encoding="utf-8") as file:
-                source = file.read()
-            found = returned(source)
-            seen |= found
-            self.assertLessEqual(found, set(parser.statuses), name)
-            if "128 + " in source:
-                self.assertEqual({129 in parser.statuses, 143 in parser.statuses},
-                                 {"SIGHUP" in source, "SIGTERM" in source}, name)
-        self.assertLessEqual({0, 1, 3, 4}, seen)
-        self.assertEqual(returned("def run(args):\n return 7 if args else os.EX_OK"), {7})
-        self.assertEqual(returned("BAD = 5\ndef status_of(x):\n return BAD\nsys.exit(9)"), {5, 9})
-
-    def test_documented_once(self):
-        """No description of a command lists exit statuses: it would be a second table."""
-        for name, parser in below(cli.make_parser()).items():
-            self.assertNotRegex(parser.description or "", "(?i)exit status", name)

@@ -4,7 +4,6 @@ boot, what [all] of freeblock.conf means then, and scrub --all. The kernel's fil
 the real ones are those of tests/lab/t-enable.sh. Takes some seconds.
 """
 
-import json
 import os
 import sys
 import time
@@ -12,9 +11,9 @@ from unittest import mock
 
 from fakemachine import WWN, Case, model, table
 from fakescsi import vpd
-from freeblock import fbstate, hosts, scrub
+from freeblock import hosts, scrub
 from freeblock.extraction import journal, pipeline, sgio, store
-from freeblock.machine import conf, due, enabled, kernel, kinds, units
+from freeblock.machine import conf, due, kernel, kinds, units
 
 RECORD = "etc/freeblock/enabled/" + WWN
 KEPT = "etc/freeblock/models/%s-0001.fbmodel" % WWN
@@ -201,7 +200,7 @@ class One(Enable):
         """At boot the model fits no more: that is said, and the disk is served.
 
         Seen to fail: the error that ended it."""
-        self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0")
+        self.set_up()
         self.machine.write("sys/block/sda/device/rev", "0002\n")
         status, said = self.boot()
         self.assertEqual((status, self.scheduler()), (0, "freeblock"), said)
@@ -466,20 +465,3 @@ class Fleet(Enable):
         for words in (("--all", "install-service"), ("--all", "status", "--json"), (),
                       ("sda", "--all"), ("--all", "--state", "x")):
             self.assertEqual(self.do("scrub", *words)[0], 2, words)
-
-    def test_json(self):
-        """For programs."""
-        found = json.loads(self.do("enable", "sda", "sde", "--json", "--quiet")[1])
-        self.assertEqual([one["disk"] for one in found], ["sda", "sde"])
-        self.assertEqual(set(found[0]), {"disk", "id", "steps", "notes", "knowledge",
-                                          "cost"})
-
-    def test_record(self):
-        """Of another boot it is none. Seen to fail: any record."""
-        identity = store.disk_of("sda")
-        self.assertIsNone(enabled.read(identity))
-        self.machine.write(RECORD, "idle_only\nboot %s\n" % journal.boot_id())
-        self.assertIsNotNone(enabled.read(identity))
-        self.machine.write(RECORD, "idle_only\nboot 7\n")
-        self.assertIsNone(enabled.read(identity))
-        self.assertEqual(fbstate.read(RECORD), "idle_only\nboot 7")

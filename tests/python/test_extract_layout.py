@@ -132,7 +132,7 @@ class Model(Case):
         """Each LBN's cylinder, head and angle."""
         path = self.write("x.fbmodel", layout.to_model(identity, MECHANICS))
         lbns = np.arange(layout.blocks * unit)
-        status, said = taptest.vectors("model", path, "-", given="\n".join(map(str, lbns)))
+        status, said = taptest.model_places(path, "lbns", lbns)
         self.assertEqual(status, 0, said)
         lines = said.splitlines()
         self.assertEqual(lines[0], "sectors %d" % identity.get("sectors", len(lbns)))
@@ -173,7 +173,7 @@ class Model(Case):
         layout = Layout(1, 9000, "plain", [Zone(0, 8999, 20)])
         falling = {**MECHANICS, "seek": [(1, 800000), (400, 2300000), (410, 2280000)]}
         path = self.write("x.fbmodel", layout.to_model(IDENTITY, falling))
-        self.assertEqual(taptest.vectors("model", path, "-", given="0\n")[0], 0)
+        self.assertEqual(taptest.model_places(path, "lbns", [0])[0], 0)
 
     def test_refused(self):
         layout = Layout(1, 3, "plain", [Zone(0, 2, 20)])

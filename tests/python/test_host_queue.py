@@ -12,7 +12,6 @@ though the one before is still served.
 
 import json
 import os
-import struct
 import subprocess
 import tempfile
 import unittest
@@ -50,18 +49,17 @@ class Queue(unittest.TestCase):
 
     def run_host(self, lines, *options, subcommand="queue"):
         """Exit status, output and errors."""
-        given = lines if isinstance(lines, bytes) else "".join(
-            line + "\n" for line in lines).encode("ascii")
-        done = subprocess.run([replay.HOST, subcommand, self.drive, *options], input=given,
-                              capture_output=True, check=False)
-        return done.returncode, done.stdout.decode("ascii"), done.stderr.decode("ascii")
+        done = subprocess.run([replay.HOST, subcommand, self.drive, *options], text=True,
+                              input="".join(line + "\n" for line in lines), capture_output=True,
+                              check=False)
+        return done.returncode, done.stdout, done.stderr
 
     def details(self, lines, *options):
-        """[(number, arrival, start, end, kind, held)] in the order of service."""
+        """[(number, arrival, start, end)] in the order of service."""
         status, out, err = self.run_host(lines, "--details", *options)
         self.assertEqual((status, err), (0, ""))
         rows = [line.split() for line in out.splitlines()]
-        return [(*map(int, row[:4]), row[4], int(row[5])) for row in rows]
+        return [tuple(map(int, row)) for row in rows]
 
     def order(self, lines, *options):
         """The requests' numbers in the order of service, without the first."""
@@ -84,13 +82,13 @@ class Queue(unittest.TestCase):
         self.assertEqual(self.order(lines, "--policy", "sptf", "--set",
                                     "command_overhead_ns 500000 0")[0], 2)
         rows = self.details(lines, "--policy", "sptf")
-        self.assertEqual([end - start for _, _, start, end, _, _ in rows][1:],
+        self.assertEqual([end - start for _, _, start, end in rows][1:],
                          [5 * MS // 10, 35 * MS // 10, 29 * MS // 10, 63 * MS // 10])
 
     def test_closed(self):
         """Each comes its time after the one before came, but not before that has ended."""
         rows = self.details([at(50, 0, 0), at(50, 30, 100), at(50, 0, 20 * MS)], "--closed")
-        (_, _, _, end, _, _), (_, second, _, second_end, _, _), (_, third, *_) = rows
+        (_, _, _, end), (_, second, _, second_end), (_, third, *_) = rows
         self.assertEqual(second, end)
         self.assertLess(second_end, third)
         self.assertEqual(third, second + 20 * MS)
@@ -102,27 +100,12 @@ class Queue(unittest.TestCase):
         rows = self.details(lines, "--policy", "sstf")[100:]
         status, out, _ = self.run_host(lines, "--policy", "sstf", "--skip", "100")
         said = json.loads(out)
-        service = sum((end - start) / MS for _, _, start, end, _, _ in rows)
+        service = sum((end - start) / MS for _, _, start, end in rows)
         self.assertEqual((status, said["requests"]), (0, 900))
         self.assertAlmostEqual(said["response_ms"], sum(
-            (end - arrival) / MS for _, arrival, _, end, _, _ in rows) / 900, 5)
+            (end - arrival) / MS for _, arrival, _, end in rows) / 900, 5)
         self.assertAlmostEqual(said["service_ms"], service / 900, 5)
         self.assertAlmostEqual(said["utilisation"], service / said["seconds"] / 1000, 4)
-
-    def test_binary(self):
-        """Binary records are the same requests."""
-        lines = [at(n % 97, n % 60, n * 3 * MS, op="RWV"[n % 3]) for n in range(100)]
-        records = b""
-        for line in lines:
-            op, lbn, count, ns = line.split()
-            records += struct.pack("<QQIcxxx", int(ns), int(lbn), int(count), op.encode())
-        self.assertEqual(self.run_host(records, "--binary"), self.run_host(lines))
-        status, _, err = self.run_host(records[:-1], "--binary")
-        self.assertEqual(status, 1)
-        self.assertIn("record 100: cut off", err)
-        status, _, err = self.run_host(records[:20] + b"X" + records[21:], "--binary")
-        self.assertEqual(status, 1)
-        self.assertIn("record 1: not R, W or V", err)
 
     def test_refused(self):
         """Bad input, with its line and reason."""

@@ -12,8 +12,6 @@ import contextlib
 import itertools
 import os
 import re
-import tempfile
-import unittest
 from unittest import mock
 
 import fakedisk
@@ -82,20 +80,17 @@ def saying(root, name, value):
         os.unlink(path)
 
 
-class Looks(unittest.TestCase):
+class Looks(fakedisk.Case):
     """Commands that only look at a disk."""
 
     def setUp(self):
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.tree = fakedisk.Tree(folder)
+        super().setUp()
         self.tree.disk("sda", 8000000, 65536)
         self.tree.values(fakedisk.KERNEL + "sda", {name: USUAL.get(name, 5) for name in files()})
         self.tree.write(fakedisk.DEBUG + "sda/tasks", "3 my scan running 4 62500 200 2 128")
         clock = itertools.count(100)
-        for patch in self.tree.patches() + [
-                mock.patch("time.sleep"),
-                mock.patch.object(status.time, "monotonic", lambda: next(clock))]:
-            self.enterContext(patch)
+        self.patch(mock.patch("time.sleep"),
+                   mock.patch.object(status.time, "monotonic", lambda: next(clock)))
 
     def test_values(self):
         """One file after the other."""

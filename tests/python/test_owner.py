@@ -10,8 +10,6 @@ import random
 import re
 import shutil
 import subprocess
-import tempfile
-import unittest
 from unittest import mock
 
 import fakedisk
@@ -40,18 +38,16 @@ class Tools:
         return (said, "") if isinstance(said, int) else (0, said)
 
 
-class Case(unittest.TestCase):
+class Case(fakedisk.Case):
     """A disk of two partitions in sysfs."""
 
     def setUp(self):
-        self.tree = fakedisk.Tree(self.enterContext(tempfile.TemporaryDirectory()))
+        super().setUp()
         self.tree.disk("sda", 8000, 4096, {"id": "naa.5000"})
         for name, start, sectors, number in (("sda1", 800, 800, "8:1"),
                                              ("sda2", 2000, 4000, "8:2")):
             self.tree.partition("sda", name, start, sectors)
             self.tree.write("sys/devices/sda/%s/dev" % name, number)
-        for patch in self.tree.patches():
-            self.enterContext(patch)
 
     def of(self, first, sectors=8, **tools):
         """What uses sectors of sda, with these tools."""

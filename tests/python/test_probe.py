@@ -5,8 +5,6 @@ says of honest drives and of others, and what it does not say. Takes a second.
 
 import json
 import os
-import tempfile
-import unittest
 from unittest import mock
 
 import fakedisk
@@ -58,18 +56,16 @@ class Drive(fakescsi.Drive):
         """As of sgio.Disk."""
 
 
-class Probe(unittest.TestCase):
+class Probe(fakedisk.Case):
     """The command."""
 
     def setUp(self):
-        self.tree = fakedisk.Tree(self.enterContext(tempfile.TemporaryDirectory()))
+        super().setUp()
         self.tree.disk("sda", 8000, 4096)
         for file, value in {"device/vendor": "ACME", "device/model": "DISK 9", "device/rev": "1",
                             "device/wwid": "naa.5000c500a1b2c3d4", "device/queue_depth": 32,
                             "queue/rotational": 1}.items():
             self.tree.write("sys/devices/sda/" + file, value)
-        for patch in self.tree.patches():
-            self.enterContext(patch)
 
     def probe(self, drive, *words):
         """(the report, what was printed)"""

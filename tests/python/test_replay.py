@@ -2,7 +2,6 @@
 """Traces of real drives replayed on simulated ones: a drive so simple that every response time is
 known, traces that must be refused, and freeblock-bench fidelity."""
 
-import csv
 import json
 import os
 import random
@@ -13,7 +12,7 @@ import pytest
 
 import taptest
 from taptest import TOP
-from freeblock import ToolError
+from freeblock import ToolError, hosts
 from bench import fidelity, replay, traces
 
 DRIVES = os.environ.get("FREEBLOCK_DRIVES") or os.path.join(TOP, "..", "shared", "data", "drives")
@@ -171,41 +170,39 @@ def ours(name):
     return os.path.join(fidelity.OURS, name + ".fbdrive")
 
 
-@pytest.mark.parametrize("name", ("atlas10k", "atlas_III", "barracuda", "cheetah4LP"))
-def test_vectors(name):
+def rows_of(path):
+    """The rows of one of DiskSim's files: words."""
+    with open(path, encoding="ascii") as file:
+        return [line.split(",") for line in list(file)[1:]]
+
+
+@pytest.mark.parametrize("path", (os.path.join(hosts.data("drives"), "atlas10k.fbdrive"), *(
+    ours(name) for name in ("atlas10k", "atlas_III", "barracuda", "cheetah4LP"))))
+def test_vectors(path):
     """The descriptions put LBNs where DiskSim's own library does, and their arms move as long.
 
-    Seen to fail: a skew a sector more; a run of slips a sector longer; one LBN fewer."""
-    vectors = os.path.join(DRIVES, "vectors", name)
-    if not os.path.exists(vectors + ".csv"):
+    Seen to fail: a skew a sector more; a run of slips a sector longer; one LBN fewer; no move
+    beyond the curve's last point."""
+    name = os.path.basename(path).removesuffix(".fbdrive")
+    rows = os.path.join(DRIVES, "vectors", name)
+    if not os.path.exists(rows + ".csv"):
         pytest.skip("no %s; set FREEBLOCK_DRIVES" % DRIVES)
-    taptest.build()
-
-    def compare(ending, what, count):
-        """Rows of DiskSim's, and of the drive's."""
-        with open(vectors + ending, encoding="ascii") as file:
-            want = [row[:count] for row in csv.reader(file)][1:]
-        status, said = taptest.vectors("drive", ours(name), what,
-                                       given="\n".join(row[0] for row in want))
-        assert status == 0, said
-        sectors, *got = said.splitlines()
-        assert len(got) == len(want)
-        return sectors, zip([line.split() for line in got], want)
-
-    sectors, places = compare(".csv", "-", 6)
-    number = 0
-    for (lbn, cyl, head, sector, spt, angle), (*want, turn, wanted) in places:
-        same("place", [lbn, cyl, head, sector, spt], [*want, wanted])
-        check("angle", abs((float(angle) - float(turn) + .5) % 1 - .5) < 1e-6, lbn)
-        number += 1
-    assert number > 2000
-    moves = list(compare(".seek.csv", "moves", 5)[1])
-    assert len(moves) > 5000
-    for got, (cylinders, *ms) in moves:
-        check("moves", all(abs(float(a) - 1e6 * float(b)) < 1000 for a, b in zip(got, ms)),
-              cylinders)
-    with open(vectors + ".zones.txt", encoding="ascii") as file:
-        check("sectors", sectors + " " in file.read(), sectors)
+    want = rows_of(rows + ".csv")
+    got = [line.split() for line in replay.run_host("locate", path, lines=[
+        row[0] + "\n" for row in want]).splitlines()]
+    assert len(got) == len(want) > 2000
+    for (_, _, *place, spt, turn), (lbn, *said) in zip(got, want):
+        assert (place, spt) == (said[:3], said[4]), lbn
+        assert abs((float(turn) - float(said[3]) + 0.5) % 1 - 0.5) < 1e-6, lbn
+    want = rows_of(rows + ".seek.csv")
+    got = [line.split() for line in replay.run_host("moves", path, lines=[
+        row[0] + "\n" for row in want]).splitlines()]
+    assert len(got) == len(want) > 5000
+    for moves, (cylinders, *ms) in zip(got, want):
+        for ns, said in zip(moves, ms):
+            assert abs(float(ns) - 1e6 * float(said)) < 1000, cylinders
+    with open(rows + ".zones.txt", encoding="ascii") as file:
+        assert "sectors %d " % replay.drive_info(path)["sectors"] in file.read()
 
 
 def test_capacities():

@@ -11,12 +11,8 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
-import tempfile
 import threading
 import time
-import unittest
 from unittest import mock
 
 import fakedisk
@@ -30,19 +26,17 @@ def freeblock(*words):
     return taptest.freeblock("scan", *words)
 
 
-class Case(unittest.TestCase):
+class Case(fakedisk.Case):
     """With a tree and a disk of its own: sda, 1000 sectors in blocks of 8, partitions
     sda1 (100 to 299, in the middle of blocks) and sda2 (304 to 999)."""
 
     def setUp(self):
-        self.folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.tree = fakedisk.Tree(os.path.join(self.folder, "root"))
+        super().setUp()
         self.disk = fakedisk.Medium(1000, 8)
         self.tree.disk("sda", 1000, 4096)
         self.tree.partition("sda", "sda1", 100, 200)
         self.tree.partition("sda", "sda2", 304, 696)
-        for patch in self.tree.patches() + self.disk.patches():
-            self.enterContext(patch)
+        self.patch(*self.disk.patches())
         self.out = os.path.join(self.folder, "digests")
 
     def scan(self, *words):
@@ -116,13 +110,6 @@ class Where(Case):
                                (["0 900 linear 8:2 0"], "sectors 0 to 899 lie beyond")):
             with self.assertRaisesRegex(ToolError, pattern):
                 self.mapped(*table)
-
-    def test_no_dmsetup(self):
-        """Without dmsetup a table cannot be known."""
-        self.tree.mapped("dm-0", "vg-lv", 500)
-        with mock.patch("shutil.which", return_value=None), \
-                self.assertRaisesRegex(ToolError, "install dmsetup"):
-            fbstate_where.locate("dm-0")
 
     def test_mirror(self):
         """A member's data begin behind its superblock."""
@@ -397,32 +384,3 @@ class Runs(Case):
         with open(self.out, "r+b") as file:
             file.truncate(os.path.getsize(self.out) - 1)
         self.assertRegex(self.scan("sda", "--verify", self.out)[2], "not finished, or cut short")
-
-
-class Killed(Case):
-    """kill -9 at any time: what was saved counts, and the end is as without."""
-
-    def test_killed(self):
-        """A process of its own is killed again and again."""
-        driver = os.path.join(taptest.HERE, "fakedisk.py")
-        words = [sys.executable, "-B", driver, self.tree.root, "sda", "-o", self.out]
-        environment = dict(os.environ, PYTHONPATH=os.path.join(taptest.TOP, "tools", "cli"))
-        rng, kills = random.Random(4), 0
-        while True:
-            with subprocess.Popen(words, stdout=subprocess.PIPE, text=True,
-                                  env=environment) as process:
-                # a line for each block that was delivered
-                for _ in range(rng.randrange(5, 60)):
-                    if not process.stdout.readline():
-                        break
-                process.kill()
-                process.stdout.read()
-            if process.returncode == 0:
-                break
-            kills += 1
-            self.assertLess(kills, 60)
-            if os.path.exists(self.out):
-                break
-        want = self.expected(0, 1000)
-        self.assertEqual(self.digests(self.out), {n: (1, d) for n, d in enumerate(want)})
-        self.assertGreaterEqual(kills, 2)

@@ -4,7 +4,6 @@ back and setup can go on from, and what is said when the kernel does not do its 
 files are a tree here; the real ones are those of tests/lab/t-setup.sh. Takes some seconds.
 """
 
-import contextlib
 import json
 import os
 import re
@@ -34,17 +33,13 @@ LEAST_CHANGES = 40              # of a setup; half of them are moments after one
 class Setup(Case):
     """All goes well."""
 
-    def setup(self, *more):
-        """The ordinary one."""
-        return self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0", *more)
-
     def test_and_back(self):
         """Each step is taken once, and off leaves the machine as it was, to the byte; both may
         be repeated.
 
         Seen to fail: a sweep() that leaves a directory; an Install.undo() that does nothing."""
         before = self.tree()
-        status, said = self.setup()
+        status, said = self.set_up()
         self.assertEqual(status, 0, said)
         self.assertRegex(said, "sda: set up; freeblock off /dev/sda")
         self.assertEqual(self.machine.read(SCHEDULER), "freeblock\n")
@@ -52,7 +47,7 @@ class Setup(Case):
         self.assertEqual(found[KEPT], model())
         self.assertEqual(found["sys/kernel/freeblock/sda/model"], table())
         self.assertIn(units.RULE, found)
-        self.assertRegex(self.setup()[1], "sda: was set up already")
+        self.assertRegex(self.set_up()[1], "sda: was set up already")
         self.assertEqual(self.tree(), found)
         status, said = self.do("off", "/dev/sda")
         self.assertEqual(status, 0, said)
@@ -72,7 +67,7 @@ class Setup(Case):
         self.machine.write(KEPT, model(read_overhead_ns="5"))
         self.do("models", "enable", "--root", self.machine.root, "--program", "/opt/freeblock")
         before = self.tree()
-        self.assertEqual(self.setup()[0], 0)
+        self.assertEqual(self.set_up()[0], 0)
         self.assertEqual(self.tree()[KEPT], model())
         self.assertNotEqual(self.tree()[units.DISK], before[units.DISK])
         self.assertEqual(self.do("off", "--all")[0], 0)
@@ -85,7 +80,7 @@ class Setup(Case):
         with open(self.file + "2", "wb") as file:
             file.write(model(wwn=other))
         before = self.tree()
-        self.setup()
+        self.set_up()
         one = self.tree()
         # both are the same drive of bytes to SCSI: only sysfs tells them apart
         self.do("setup", "sdb", "--model", self.file + "2", "--observe", "0")
@@ -143,9 +138,9 @@ class Setup(Case):
         """After a boot the kernel's steps are taken again if it did not start by itself; off puts
         back what was found the first time."""
         before = self.tree()
-        self.setup()
+        self.set_up()
         self.machine.boot(enabled=False)
-        said = self.setup("--json", "--quiet")[1]
+        said = self.set_up("--json", "--quiet")[1]
         self.assertEqual(json.loads(said)["steps"], ["module", "scheduler", "load"])
         self.machine.boot()
         with mock.patch.object(journal, "boot_id", return_value="another"):
@@ -158,22 +153,22 @@ class Setup(Case):
         os.makedirs(os.path.join(self.machine.root, "run/systemd/system"))
         self.machine.write("etc/freeblock.conf", CONF + "window = 25-26\n")
         before = self.tree()
-        status, said = self.setup()
+        status, said = self.set_up()
         self.assertEqual(status, 1)
         self.assertRegex(said, r"etc/freeblock.conf:5: window = 25-26: want hours, ")
         self.assertEqual(self.tree(), before)
         self.machine.write("etc/freeblock.conf", CONF)
         before = self.tree()
-        self.assertRegex(self.setup()[1], "- sda: scrub: start: it is due")
+        self.assertRegex(self.set_up()[1], "- sda: scrub: start: it is due")
         unit = "run/units/freeblock-due@sda.service"
         self.assertIn(unit, self.tree())
         for name, value in (("sys/kernel/freeblock/sda/idle_mean_us", "500\n"),
                             ("sys/kernel/freeblock/sda/idle_max_us", "50000\n"),
                             ("sys/block/sda/queue/iosched/target_slowdown_ppm", "2000\n")):
             self.assertEqual(self.machine.read(name), value)
-        self.assertRegex(self.setup()[1], "was set up already")
+        self.assertRegex(self.set_up()[1], "was set up already")
         self.machine.write("etc/freeblock.conf", CONF.replace("500", "600"))
-        self.setup()
+        self.set_up()
         self.assertEqual(self.machine.read("sys/kernel/freeblock/sda/idle_mean_us"), "600\n")
         # seen to fail: the passes, which were kept
         for name in ("coverage", "passes"):
@@ -185,11 +180,11 @@ class Setup(Case):
     def test_new_firmware(self):
         """It has another model; off removes both."""
         before = self.tree()
-        self.setup()
+        self.set_up()
         self.machine.write("sys/block/sda/device/rev", "0002\n")
         with open(self.file, "wb") as file:
             file.write(model(revision="0002"))
-        self.assertEqual(self.setup()[0], 0)
+        self.assertEqual(self.set_up()[0], 0)
         self.assertEqual(os.listdir(os.path.join(self.machine.root, "etc/freeblock/models")),
                          [WWN + "-0002.fbmodel"])
         self.machine.write("sys/block/sda/device/rev", "0001\n")
@@ -203,11 +198,11 @@ class Setup(Case):
 
         Seen to fail: files that need only be there."""
         before = self.tree()
-        self.setup("--program", "/opt/old/freeblock")
+        self.set_up("--program", "/opt/old/freeblock")
         for program in ("/opt/new/freeblock",) * 2:
-            self.assertEqual(self.setup("--program", program)[0], 0)
+            self.assertEqual(self.set_up("--program", program)[0], 0)
             self.assertIn("ExecStart=%s conf due" % program, self.machine.read(units.DUE))
-            self.assertRegex(self.setup("--program", program)[1], "was set up already")
+            self.assertRegex(self.set_up("--program", program)[1], "was set up already")
             self.machine.write(units.DUE, units.MARK + "\nExecStart=/bin/false\n")
         self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(self.tree(), before)
@@ -220,7 +215,7 @@ class Setup(Case):
         older = tuple(name for name in units.FILES if name != new)
         with mock.patch.object(units, "FILES", older), \
                 mock.patch.object(steps.Boot, "FILES", (*older, *units.LINKS)):
-            self.setup()
+            self.set_up()
             self.assertNotIn(new, self.tree())
         self.do("models", "renew", "--root", self.machine.root)
         self.assertIn(new, self.tree())
@@ -243,7 +238,7 @@ class Setup(Case):
             return [(stat.st_mode, stat.st_uid, stat.st_gid) for stat in map(os.stat, paths)]
 
         before = looked()
-        self.assertEqual(self.setup()[0], 0)
+        self.assertEqual(self.set_up()[0], 0)
         self.assertNotEqual(self.machine.read(units.DISK), units.MARK + "\n")
         self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(looked(), before)
@@ -254,7 +249,7 @@ class Setup(Case):
 
         Seen to fail: a setup that passes over it."""
         before = self.tree()
-        self.assertEqual(self.setup("--no-boot")[0], 0)
+        self.assertEqual(self.set_up("--no-boot")[0], 0)
         self.assertNotIn(units.RULE, self.tree())
         self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(self.tree(), before)
@@ -262,7 +257,7 @@ class Setup(Case):
                       ("models", "enable", "--scheduler", "--root", self.machine.root)):
             self.do(*words)
             found = self.tree()
-            status, said = self.setup("--no-boot")
+            status, said = self.set_up("--no-boot")
             self.assertEqual(status, 1)
             self.assertRegex(said, "--no-boot: the start at boot is enabled already.*: freeblock "
                              "off --all, or freeblock models disable, first")
@@ -270,14 +265,14 @@ class Setup(Case):
             self.do("off", "--all")
         # which loads models, and chooses no scheduler
         self.do("models", "enable", "--root", self.machine.root)
-        self.assertEqual(self.setup("--no-boot")[0], 0)
+        self.assertEqual(self.set_up("--no-boot")[0], 0)
 
     def test_umask(self):
         """What root starts and believes, nobody else may change, whatever the umask.
 
         Seen to fail: files made with all that the umask leaves."""
         self.addCleanup(os.umask, os.umask(0))
-        self.assertEqual(self.setup()[0], 0)
+        self.assertEqual(self.set_up()[0], 0)
         for top in ("etc", "var/lib/freeblock"):
             for folder, _, files in os.walk(os.path.join(self.machine.root, top)):
                 for path in (folder, *(os.path.join(folder, name) for name in files)):
@@ -294,7 +289,7 @@ class Setup(Case):
         os.symlink(victim, link)
         open_to_all = self.machine.write(units.RULE + ".new", "x")
         os.chmod(open_to_all, 0o666)
-        self.assertEqual(self.setup()[0], 0)
+        self.assertEqual(self.set_up()[0], 0)
         self.assertEqual(self.machine.read("etc/victim"), "precious")
         self.assertFalse(os.path.islink(os.path.join(self.machine.root, KEPT)))
         self.assertFalse(os.stat(os.path.join(self.machine.root, units.RULE)).st_mode & 0o022)
@@ -307,7 +302,7 @@ class Refused(Case):
     def refused(self, words, *more):
         """It is, with these words, and nothing has changed."""
         before = self.tree()
-        status, said = self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0", *more)
+        status, said = self.set_up(*more)
         self.assertEqual(status, 1, said)
         self.assertRegex(said, words)
         self.assertEqual(self.tree(), before)
@@ -353,7 +348,7 @@ class Refused(Case):
 
         Seen to fail: an OSError that is passed on."""
         with mock.patch.object(steps.Install, "do", side_effect=OSError(28, "No space left")):
-            status, said = self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0")
+            status, said = self.set_up()
         self.assertEqual(status, 1)
         self.assertRegex(said, "sda is set up in part: (?s:.*)No space left")
 
@@ -361,23 +356,19 @@ class Refused(Case):
 class Kernel(Case):
     """The kernel does not do its part."""
 
-    def setup(self):
-        """The ordinary one."""
-        return self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0")
-
     def test_no_module(self):
         """It does not load: what to do is said; off puts back the rest; setup goes on when it
         does."""
         before = self.tree()
         self.machine.module = "FATAL: Module freeblock not found"
-        status, said = self.setup()
+        status, said = self.set_up()
         self.assertEqual(status, 1)
         self.assertRegex(said, "set up in part(?s:.*)Module freeblock not found.*run: make -C ")
         self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(self.tree(), before)
-        self.setup()
+        self.set_up()
         self.machine.module = "there"
-        self.assertEqual(self.setup()[0], 0)
+        self.assertEqual(self.set_up()[0], 0)
         self.do("off", "--all")
         self.assertEqual(self.tree(), before)
 
@@ -392,7 +383,7 @@ class Kernel(Case):
                                      ("Operation not permitted", "", False)):
             self.machine.write("sys/kernel/security/lockdown", lockdown)
             self.machine.module = refused + why
-            status, said = self.setup()
+            status, said = self.set_up()
             self.assertEqual(status, 1)
             self.assertEqual("mokutil --import /var/lib/dkms/mok.pub" in said, enrol, said)
             self.assertEqual("insmod /" in said, not enrol, said)
@@ -400,7 +391,7 @@ class Kernel(Case):
     def test_module_gone(self):
         """Somebody has unloaded it, or the machine booted without."""
         before = self.tree()
-        self.setup()
+        self.set_up()
         self.machine.boot(enabled=False)
         self.assertEqual(self.do("off", "/dev/sda")[0], 0)
         self.assertEqual(self.tree(), before)
@@ -408,13 +399,13 @@ class Kernel(Case):
     def test_left_alone(self):
         """The module leaves the disk alone: an error, and why."""
         with mock.patch.object(steps.fbstate.Disk, "stuck", return_value="behind USB"):
-            status, said = self.setup()
+            status, said = self.set_up()
         self.assertEqual(status, 1)
         self.assertRegex(said, "leaves this disk alone: behind USB")
 
     def test_module_used(self):
         """Others use the module: it stays, which is said, and is no error."""
-        self.setup()
+        self.set_up()
         self.machine.module = "used"
         status, said = self.do("off", "--all")
         self.assertEqual(status, 0)
@@ -423,7 +414,7 @@ class Kernel(Case):
 
     def test_somebody_else_chose(self):
         """A scheduler that was chosen meanwhile stays."""
-        self.setup()
+        self.set_up()
         self.machine.write(SCHEDULER, "bfq\n")
         status, said = self.do("off", "--all")
         self.assertEqual((status, self.machine.read(SCHEDULER)), (0, "bfq\n"))
@@ -431,7 +422,7 @@ class Kernel(Case):
 
     def test_disk_gone(self):
         """The disk is not here: by the name that it had."""
-        self.setup()
+        self.set_up()
         shutil.rmtree(os.path.join(self.machine.root, "sys/block/sda"))
         self.assertEqual(self.do("off", "/dev/sda")[0], 0)
         self.assertEqual([name for name in self.tree()
@@ -448,7 +439,7 @@ class Kernel(Case):
         self.machine.write("sys/block/sdb/device/vpd_pg80", vpd(0x80, b"OTHER"))
         before = self.tree()
         for back in (True, False):
-            self.setup()
+            self.set_up()
             away = os.path.join(self.folder, "away")
             block = os.path.join(self.machine.root, "sys/block")
             os.rename(os.path.join(block, "sda"), away)
@@ -480,13 +471,13 @@ class Kernel(Case):
 
         Seen to fail: a disk counted as gone keeps the scheduler, and nothing is said."""
         before = self.tree()
-        self.setup()
+        self.set_up()
         self.machine.write("sys/block/sda/device/vpd_pg80", b"")
         self.assertEqual(self.do("off", "/dev/sda")[0], 0)
         self.machine.write("sys/block/sda/device/vpd_pg80", vpd(0x80, b"SERIAL01  "))
         self.assertEqual(self.tree(), before)
         for words in (("off", "/dev/sda"), ("off", "--all"), ("off", WWN)):
-            self.setup()
+            self.set_up()
             self.machine.write("sys/block/sda/device/vpd_pg80", b"")
             self.machine.write("sys/block/sda/device/wwid", "\n")
             status, said = self.do(*words)
@@ -506,7 +497,7 @@ class Kernel(Case):
 
         Seen to fail: has_died() that looks at another bit."""
         before = self.tree()
-        self.setup()
+        self.set_up()
         self.machine.write("proc/sys/kernel/tainted", "4224\n")
         with mock.patch.object(kernel, "switch", side_effect=AssertionError), \
                 mock.patch.object(kernel, "unload", side_effect=AssertionError):
@@ -528,7 +519,7 @@ class Kernel(Case):
         for busy in (False, True):
             self.machine.boot(enabled=False)
             self.do("off", "--all")
-            self.setup()
+            self.set_up()
             path = os.path.join(self.machine.root, SCHEDULER)
             really, words = open, []
 
@@ -590,19 +581,6 @@ class Killed(Case):
             self.assertEqual(self.tree(), self.before, number)
         self.assertGreater(count, LEAST_CHANGES)
 
-    def test_measured_then_off(self):
-        """The same while the disk is measured.
-
-        Seen to fail: a model that was written and not yet found good is left behind."""
-        def extract(args, _states):
-            journal.write_file(args.out, model())
-            return {"validation": {"trusted": True}}
-
-        with mock.patch.object(pipeline, "extract", extract):
-            for number in self.each_kill(self.fresh, "setup", "/dev/sda", "--json", *self.WORDS):
-                self.assertEqual(self.do("off", "--all")[0], 0, number)
-                self.assertEqual(self.tree(), self.before, number)
-
     def test_setup_then_setup(self):
         """Setup goes on, and comes to what it would have."""
         self.do(*self.setup())
@@ -654,7 +632,7 @@ class Books(Case):
         does the rest, the start at boot first.
 
         Seen to fail: the first one that is spoiled ends off --all."""
-        self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0")
+        self.set_up()
         path = os.path.join(book.FOLDER, WWN + ".json")
         self.machine.write(path, self.machine.read(path).replace("mq-deadline", "kyber"))
         before = self.tree()
@@ -685,15 +663,14 @@ class Books(Case):
         back what else there is, and the rest the next time.
 
         Seen to fail: each of the two without the lock."""
-        command = ("setup", "/dev/sda", "--model", self.file, "--observe", "0")
         nothing = self.tree()
         with lock.of_disk("sda", "another"):
             before = self.tree()
-            status, said = self.do(*command)
+            status, said = self.set_up()
             self.assertEqual((status, self.tree()), (1, before))
         self.assertRegex(said, r"sda: setup or off of it is at work \(process %d\): wait" %
                          os.getpid())
-        self.assertEqual(self.do(*command)[0], 0)
+        self.assertEqual(self.set_up()[0], 0)
         scheduler = "sys/block/sda/queue/scheduler"
         found = self.tree()[scheduler]
         with lock.of_disk("sda", "another"):
@@ -707,14 +684,13 @@ class Books(Case):
         """Nor does setup load the module, or off unload it, while another is about to.
 
         Seen to fail: each of the two without the lock."""
-        command = ("setup", "/dev/sda", "--model", self.file, "--observe", "0")
         said = r"loads or unloads the module \(process %d\): wait" % os.getpid()
         with mock.patch.object(lock, "PATIENCE_S", 0.01):
             with lock.of_module():
-                status, words = self.do(*command)
+                status, words = self.set_up()
             self.assertEqual((status, kernel.is_loaded()), (1, False))
             self.assertRegex(words, said)
-            self.assertEqual(self.do(*command)[0], 0)
+            self.assertEqual(self.set_up()[0], 0)
             with lock.of_module():
                 status, words = self.do("off", "--all")
             self.assertEqual((status, kernel.is_loaded()), (1, True))
@@ -722,20 +698,6 @@ class Books(Case):
         self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertFalse(kernel.is_loaded())
         self.assertFalse(os.path.exists(os.path.join(self.machine.root, lock.MODULE)))
-
-    def test_dangling(self):
-        """A folder of ours, or one above, that is a link to nothing is told, not waited for.
-        Seen to fail: "another freeblock setup or off is at work, again and again"."""
-        for name in ("var/lib/freeblock/setup", "var/lib/freeblock"):
-            path = os.path.join(self.machine.root, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            os.symlink("/nowhere", path)
-            status, said = self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0")
-            self.assertEqual(status, 1)
-            self.assertIn("%s: a symbolic link to /nowhere, which is not there" % path, said)
-            os.unlink(path)
-            with contextlib.suppress(FileNotFoundError):
-                os.rmdir(os.path.join(self.machine.root, "var/lib/freeblock"))
 
     def test_race(self):
         """Many at once: each has it done, or is told that another is at work, by its number; the

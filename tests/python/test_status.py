@@ -4,7 +4,6 @@
 import json
 import os
 import re
-import tempfile
 import unittest
 from unittest import mock
 
@@ -19,20 +18,17 @@ SYSFS = fakedisk.KERNEL + "sda/"
 DEBUGFS = fakedisk.DEBUG + "sda/"
 
 
-class Status(unittest.TestCase):
+class Status(fakedisk.Case):
     """One disk at work, one that is not."""
 
     def setUp(self):
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.tree = fakedisk.Tree(folder)
+        super().setUp()
         self.tree.disk("sda", 8000000, 65536)
         self.tree.disk("sdb", 1000, "", {"state/scheduling": "solid state", "state/model": 0})
         self.tree.partition("sda", "sda1", 0, 8000)
         self.clock = 100.0
-        for patch in self.tree.patches() + [
-                mock.patch.object(status.time, "sleep", self.sleep),
-                mock.patch.object(status.time, "monotonic", lambda: self.clock)]:
-            self.enterContext(patch)
+        self.patch(mock.patch.object(status.time, "sleep", self.sleep),
+                   mock.patch.object(status.time, "monotonic", lambda: self.clock))
 
     def sleep(self, seconds):
         """Time passes, and the task advances."""
@@ -331,12 +327,6 @@ class Status(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertRegex(err, "not loaded; run: make -C /.* && insmod /")
 
-    def test_not_root(self):
-        """A file that only root may write to."""
-        with mock.patch("builtins.open", side_effect=PermissionError(13, "Permission denied")), \
-                self.assertRaisesRegex(Exception, "Permission denied; run it as root"):
-            fbstate.Disk("sda").write("scrub", "start")
-
 
 class Rates(unittest.TestCase):
     """Progress: the rate of the last minute, not of all."""
@@ -363,8 +353,3 @@ class Rates(unittest.TestCase):
         now[0] = 10
         progress.set(5)
         self.assertIsNone(progress.eta())
-
-    def test_span(self):
-        """Times for people."""
-        self.assertEqual([fbstate.span(s) for s in (None, 0, 59, 60, 3661, 90000)],
-                         ["-", "0s", "59s", "1m00s", "1h01m", "1d01h"])

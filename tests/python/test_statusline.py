@@ -10,7 +10,6 @@ import unittest
 from unittest import mock
 
 from freeblock.extraction.progress import Stages
-from freeblock.progress import Progress
 from freeblock.statusline import FILE_S, TERMINAL_S, Line
 
 
@@ -48,17 +47,6 @@ class Shown(unittest.TestCase):
 
 class Far(unittest.TestCase):
     """How far something is."""
-
-    def test_rate(self):
-        """Since the beginning, or of late. Seen to fail: the beginning for both."""
-        now = [0.0]
-        for window, rate, eta in ((None, 0.6, 50.0), (10, 3.0, 10.0)):
-            now[0] = 0
-            one = Progress(100, 40, Line(), window, lambda: now[0])
-            self.assertEqual((one.rate(), one.eta(), one.share()), (0, None, 0.4))
-            for now[0], done in ((40, 40), (45, 65), (50, 70)):
-                one.set(done)
-            self.assertEqual((one.rate(), one.eta(), one.share()), (rate, eta, 0.7))
 
     def test_stages(self):
         """What an earlier run has done counts for the share, not for the time left.

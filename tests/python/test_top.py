@@ -4,8 +4,6 @@ second.
 """
 
 import curses
-import tempfile
-import unittest
 from unittest import mock
 
 import fakedisk
@@ -49,12 +47,11 @@ class Screen:
         return self.keys.pop(0)
 
 
-class Top(unittest.TestCase):
+class Top(fakedisk.Case):
     """One disk being scrubbed, one that another scheduler has."""
 
     def setUp(self):
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.tree = fakedisk.Tree(folder)
+        super().setUp()
         self.tree.disk("sda", 8000000, 65536, {
             "tasks": 1, "state/free_reads": "on", "state/idle": "reading",
             "state/cost": "free reads add 0.61 +- 0.20 ms (3.1 %) to a read"})
@@ -71,10 +68,8 @@ class Top(unittest.TestCase):
                     "miss_fg": 3, "guard_trips": 0}
         self.tree.counters("sda", **self.now)
         self.clock = 50.0
-        for patch in self.tree.patches() + [
-                mock.patch.object(top.time, "sleep", self.passes),
-                mock.patch.object(top.fbstate_cost.time, "monotonic", lambda: self.clock)]:
-            self.enterContext(patch)
+        self.patch(mock.patch.object(top.time, "sleep", self.passes),
+                   mock.patch.object(top.fbstate_cost.time, "monotonic", lambda: self.clock))
 
     def passes(self, seconds=2):
         """In each second 4000 sectors, of those sent three quarters in idle time, half of which is

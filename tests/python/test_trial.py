@@ -2,8 +2,6 @@
 """Tests of freeblock trial: what it shows of the module's trial, and its status."""
 
 import json
-import tempfile
-import unittest
 
 import fakedisk
 import taptest
@@ -31,16 +29,13 @@ all 381000 190000 16900000 22540 6000 1
 SAID = "free reads add 0.61 +- 0.20 ms (4.0 %) to a read"
 
 
-class Trial(unittest.TestCase):
+class Trial(fakedisk.Case):
     """One disk."""
 
     def setUp(self):
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.tree = fakedisk.Tree(folder)
+        super().setUp()
         self.tree.disk("sda", 8000000, "", {"trial": 1})
         self.table()
-        for patch in self.tree.patches():
-            self.enterContext(patch)
 
     def table(self, said=SAID, level=0, left_us=0, stops=0):
         """What the module tells."""

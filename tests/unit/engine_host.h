@@ -7,7 +7,7 @@
 #define ENGINE_HOST_H
 
 #include "core/engine/engine.h"
-#include "unit.h"
+#include "support.h"
 
 #define HOST_RQS 64
 #define HOST_US 1000ULL
@@ -26,22 +26,7 @@ struct host_rq {
 	bool prepended;
 };
 
-/*
- * struct host - see above
- * @used: the engine's model
- * @drive: commands at the drive, the one in service first
- * @serves: there is one, until @end_ns; it is reported at @report_ns
- * @at: where the head is then
- * @spoil: called when the drive begins with a command, or NULL; returns how much later it ends
- * @reads: blocks are wanted, and may be read in gaps
- * @plan: what a search finds; the last piece of a prepend is made to fit
- * @plan_lbn: only before the request there; 0: before any
- * @holds: calls of fb_engine_ops.hold
- * @fails: commands do
- * @run: what fb_engine_judge() has returned
- * @begun: requests that have come, free reads included
- * @ended: and gone
- */
+/* see above */
 struct host {
 	struct fb_engine e;
 	struct fb_engine_ops ops;
@@ -55,33 +40,35 @@ struct host {
 	struct fb_guard guard;
 	struct fb_engine_stats stats;
 	struct disk_model *dm;
-	struct disk_model *used;
+	struct disk_model *used;	/* the engine's model */
 	u64 now;
 
-	struct list_head drive;
-	bool serves;
+	struct list_head drive;	/* commands at the drive, the one in service first */
+	bool serves;	/* there is one, until @end_ns; it is reported at @report_ns */
 	u64 end_ns;
 	u64 report_ns;
-	struct dm_place at;
+	struct dm_place at;	/* where the head is then */
+	/* called when the drive begins with a command, or NULL; returns how much later it ends */
 	u64 (*spoil)(struct host *h);
 
 	bool unphased;
-	bool reads;
+	bool reads;	/* blocks are wanted, and may be read in gaps */
 	bool cache;
 	bool no_aim;
 	bool no_prepend;
+	/* what a search finds; the last piece of a prepend is made to fit */
 	struct fb_plan plan;
-	u64 plan_lbn;
+	u64 plan_lbn;	/* only before the request there; 0: before any */
 	u64 expire_ns;
 	enum fb_policy_class class;
 	u32 guard_ppm;
 
 	struct list_head bypass;
-	u32 holds;
-	bool fails;
-	bool run;
-	u64 begun;
-	u64 ended;
+	u32 holds;	/* calls of fb_engine_ops.hold */
+	bool fails;	/* commands do */
+	bool run;	/* what fb_engine_judge() has returned */
+	u64 begun;	/* requests that have come, free reads included */
+	u64 ended;	/* and gone */
 	struct host_rq rqs[HOST_RQS];
 };
 

@@ -7,7 +7,7 @@
 #define TESTS_SEARCH_BRUTE_H
 
 #include "core/block_value.h"
-#include "unit.h"
+#include "support.h"
 
 /*
  * 90 cylinders of 3 heads, 6 ms per turn; 99 and 83 sectors per track, so that
@@ -42,21 +42,6 @@ static const char small_disk[] = SMALL_DISK("", "0.11", "83");
 static struct disk_model *dm;
 static struct fb_bitmap bm;
 
-static inline void want_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_want(ctx, first, n, group);
-}
-
-static inline void take_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_take(ctx, first, n, group);
-}
-
-static inline void done_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_done(ctx, first, n, group);
-}
-
 static inline void new_map(void)
 {
 	u64 sectors = dm_info(dm)->sectors;
@@ -64,7 +49,7 @@ static inline void new_map(void)
 	fb_bitmap_destroy(&bm);
 	assert_int_equal(fb_bitmap_init(&bm, (sectors + GRANULE - 1) / GRANULE,
 					dm_tracks(dm)), 0);
-	fb_for_each_run(dm, GRANULE, 0, sectors, want_run, &bm);
+	fb_for_each_run(dm, GRANULE, 0, sectors, support_want, &bm);
 	assert_int_equal(bm.n_wanted, bm.granules);
 }
 
@@ -77,8 +62,8 @@ static inline void thin_map(struct rnd *r, u32 per_mille, u32 longest)
 		u64 n = (2 + rnd_below(r, longest)) * GRANULE;
 
 		n = min(n, dm_info(dm)->sectors - lbn);
-		fb_for_each_run(dm, GRANULE, lbn, n, take_run, &bm);
-		fb_for_each_run(dm, GRANULE, lbn, n, done_run, &bm);
+		fb_for_each_run(dm, GRANULE, lbn, n, support_take, &bm);
+		fb_for_each_run(dm, GRANULE, lbn, n, support_done, &bm);
 	}
 }
 

@@ -108,22 +108,29 @@ struct disk_model *support_model_text(const char *records)
 	return dm;
 }
 
-struct disk_model *support_model_with(const char *path, const char *record)
+void support_want(void *ctx, u64 first, u32 n, u32 group)
 {
-	struct disk_model *dm;
-	char name[512];
-	size_t len, head;
-	char *text = support_read(path, name, &len), *records = malloc(len + 256), *end;
+	fb_bitmap_want(ctx, first, n, group);
+}
 
-	text[len - 1] = '\0';
-	end = strrchr(text, '\n') + 1;
-	head = strchr(text, '\n') + 1 - text;
-	snprintf(records, len + 256, "%.*s%s\n%.*s", (int)head, text, record,
-		 (int)(end - text - head), text + head);
-	dm = support_model_text(records);
-	free(records);
-	free(text);
-	return dm;
+void support_unwant(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_unwant(ctx, first, n, group);
+}
+
+void support_take(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_take(ctx, first, n, group);
+}
+
+void support_untake(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_untake(ctx, first, n, group);
+}
+
+void support_done(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_done(ctx, first, n, group);
 }
 
 struct dm_place support_place(struct rnd *r, const struct disk_model *dm)

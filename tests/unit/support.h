@@ -6,6 +6,7 @@
 #define SUPPORT_H
 
 #include "core/idle_order.h"
+#include "unit.h"
 
 /**
  * struct rnd - a seeded generator (splitmix64): the same numbers everywhere
@@ -65,14 +66,12 @@ size_t support_seal(char *text, size_t size, const char *records);
  */
 struct disk_model *support_model_text(const char *records);
 
-/**
- * support_model_with() - the model in a file, and one header record more
- * @path: as for support_model_file()
- * @record: the record
- *
- * Return: the model; a text that is missing or refused ends the test.
- */
-struct disk_model *support_model_with(const char *path, const char *record);
+/* moves of a map's granules for fb_for_each_run(), whose @ctx is the map */
+void support_want(void *ctx, u64 first, u32 n, u32 group);
+void support_unwant(void *ctx, u64 first, u32 n, u32 group);
+void support_take(void *ctx, u64 first, u32 n, u32 group);
+void support_untake(void *ctx, u64 first, u32 n, u32 group);
+void support_done(void *ctx, u64 first, u32 n, u32 group);
 
 /**
  * support_place() - a random place of a disk

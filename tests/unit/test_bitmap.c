@@ -6,14 +6,13 @@
  * Planted bugs, each seen to fail test_random: fb_bitmap_mask() without its
  * second half (runs spill over into the last word); fb_bitmap_untake() without
  * adding to @group_wanted; fb_bitmap_want() without "~flying" (a granule in
- * flight is registered again and delivered twice: test_exactly_once, too); a word that
- * flies sought one too late. Others: regions that begin a granule early (sanitizer), a count
- * of twice as many groups (test_shared), a list that is never full (sanitizer,
- * test_flying_full); adds in flight that are forgotten, as they once were (test_again,
- * test_random).
+ * flight is registered again and delivered twice); a word that flies sought one too late;
+ * adds in flight that are forgotten, as they once were. Others: regions that begin a granule
+ * early (sanitizer), a count of twice as many groups (test_shared), a list that is never full
+ * (sanitizer, test_flying_full).
  */
 #include "fb_bitmap.h"
-#include "unit.h"
+#include "support.h"
 
 enum naive { NONE, WANTED, FLYING };
 
@@ -185,85 +184,6 @@ TEST(test_random)
 			compare(&bm, &nm);
 	}
 	compare(&bm, &nm);
-	fb_bitmap_destroy(&bm);
-}
-
-/*
- * Every granule is delivered exactly once although reads overlap, fail and are
- * repeated, and although their range is registered again while they fly.
- */
-TEST(test_exactly_once)
-{
-	static u8 delivered[GRANULES];
-	struct fb_bitmap bm;
-	struct rnd r = { 2 };
-	u32 group, i;
-
-	memset(delivered, 0, sizeof(delivered));
-	assert_int_equal(fb_bitmap_init(&bm, GRANULES, GROUPS), 0);
-	for (group = 0; group < GROUPS; group++)
-		fb_bitmap_want(&bm, group * PER_GROUP,
-			       min(GRANULES - group * PER_GROUP, PER_GROUP), group);
-	for (i = 0; bm.n_wanted + bm.n_flying && i < 1000000; i++) {
-		u64 first = rnd_below(&r, GRANULES), g;
-		u32 n = 1 + rnd_below(&r, 12), k;
-
-		group = first / PER_GROUP;
-		n = min((u64)n, min((group + 1) * PER_GROUP, GRANULES) - first);
-		switch (rnd_below(&r, 5)) {
-		case 0:
-		case 1:
-			fb_bitmap_take(&bm, first, n, group);
-			break;
-		case 2:
-			for (k = 0, g = first; g < first + n; g++) {
-				delivered[g] += fb_bitmap_is_flying(&bm, g);
-				k += fb_bitmap_is_flying(&bm, g);
-			}
-			assert_int_equal(fb_bitmap_done(&bm, first, n, group), k);
-			break;
-		case 3:
-			fb_bitmap_untake(&bm, first, n, group);
-			break;
-		default:
-			for (g = first; g < first + n; g++)
-				if (fb_bitmap_is_flying(&bm, g) || fb_bitmap_is_wanted(&bm, g))
-					assert_int_equal(fb_bitmap_want(&bm, g, 1, group), 0);
-		}
-	}
-	assert_int_equal(bm.n_done, GRANULES);
-	for (i = 0; i < GRANULES; i++)
-		assert_int_equal(delivered[i], 1);
-	fb_bitmap_destroy(&bm);
-}
-
-/*
- * A granule that is added while it flies is delivered once more than it was sent before,
- * however often it was added; not if it comes back unread, or is taken back.
- */
-TEST(test_again)
-{
-	struct fb_bitmap bm;
-
-	assert_int_equal(fb_bitmap_init(&bm, 200, 2), 0);
-	fb_bitmap_want(&bm, 60, 10, 0);
-	assert_int_equal(fb_bitmap_again(&bm, 60, 10), 0);
-	fb_bitmap_take(&bm, 60, 10, 0);
-	assert_int_equal(fb_bitmap_again(&bm, 62, 5), 5);
-	assert_int_equal(fb_bitmap_again(&bm, 60, 10), 5);
-	assert_int_equal(fb_bitmap_unwant(&bm, 66, 4, 0), 0);
-	assert_int_equal(bm.n_again, 6);
-	assert_int_equal(bm.n_wanted, 0);
-	assert_int_equal(fb_bitmap_untake(&bm, 60, 1, 0), 1);
-	assert_int_equal(fb_bitmap_take(&bm, 60, 1, 0), 1);
-	assert_int_equal(fb_bitmap_done(&bm, 60, 10, 0), 10);
-	assert_int_equal(bm.n_wanted, 5);
-	assert_int_equal(fb_bitmap_group(&bm, 0), 5);
-	assert_int_equal(fb_bitmap_count(&bm, 61, 5), 5);
-	assert_int_equal(fb_bitmap_take(&bm, 61, 5, 0), 5);
-	assert_int_equal(fb_bitmap_done(&bm, 61, 5, 0), 5);
-	assert_int_equal(bm.n_wanted + bm.n_flying + bm.n_again, 0);
-	assert_int_equal(bm.n_done, 15);
 	fb_bitmap_destroy(&bm);
 }
 

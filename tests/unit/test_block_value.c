@@ -8,7 +8,7 @@
  * shifted by one (test_weights), a mean over twice the gaps (test_miss).
  */
 #include "core/block_value.h"
-#include "unit.h"
+#include "support.h"
 
 #define GROUPS 1000
 #define PER_GROUP 40

@@ -7,7 +7,7 @@
  * Expectations come from core/conservatism.h and from the distribution's own quantiles.
  */
 #include "core/conservatism.h"
-#include "unit.h"
+#include "support.h"
 
 #define PERIOD 6000000ULL
 #define SERVICE 6300000ULL	/* from one foreground request to the next */
@@ -15,28 +15,16 @@
 #define SECOND 1000000000ULL
 #define READ 3000000ULL		/* a gap's mean value, as time for reading */
 
-/**
- * struct disk - how seeks err, and what it cost
- * @r: random numbers
- * @m: what is tested
- * @now: the time
- * @spread: mean of the exponential errors to either side
- * @bias: what seeks take longer than believed
- * @outlier_ppm: so many seeks take 10 ms longer
- * @flaw_ppm: so many foreground requests lose a turn whatever the slack
- * @turns: lost by free reads, less those that the foreground alone would have lost
- * @reads: free reads
- */
+/* how seeks err, and what it cost */
 static struct disk {
-	struct rnd r;
-	struct fb_conservatism m;
-	u64 now;
-	u64 spread;
-	s64 bias;
-	u32 outlier_ppm;
-	u32 flaw_ppm;
+	struct rnd r;	/* random numbers */
+	struct fb_conservatism m;	/* what is tested */
+	u64 now;	/* the time */
+	u64 spread;	/* mean of the exponential errors to either side */
+	s64 bias;	/* what seeks take longer than believed */
+	/* lost by free reads, less those that the foreground alone would have lost */
 	s64 turns;
-	u64 reads;
+	u64 reads;	/* free reads */
 } d;
 
 /* ln(2^64 / x), 16 binary places, by squaring */
@@ -65,8 +53,6 @@ static s64 seek_error(u32 dist)
 	error = d.spread * log_q16(x) >> 16;
 	if (rnd_below(&d.r, 2))
 		error = -error;
-	if (rnd_below(&d.r, 1000000) < d.outlier_ppm)
-		error += 10000000;
 	return error + d.bias;
 }
 
@@ -118,8 +104,6 @@ static s32 go(enum fb_cause cause, u32 dist, u64 slack, u64 gap)
 {
 	s32 turns = turns_of(seek_error(dist), slack);
 
-	if (cause != FB_CAUSE_SEPARATE && rnd_below(&d.r, 1000000) < d.flaw_ppm)
-		turns++;
 	fb_conservatism_learn(&d.m, d.now, &(struct fb_conservatism_leg) {
 		.dist = dist,
 		.cause = cause,
@@ -133,8 +117,7 @@ static s32 go(enum fb_cause cause, u32 dist, u64 slack, u64 gap)
 
 static s32 alone(u32 dist, u64 gap)
 {
-	return turns_of(seek_error(dist), gap) +
-	       (rnd_below(&d.r, 1000000) < d.flaw_ppm);
+	return turns_of(seek_error(dist), gap);
 }
 
 static void request(bool free)
@@ -245,55 +228,6 @@ TEST(test_wrong_model)
 	d.bias = -150000;
 	assert_cost(80, 130);
 	assert_true(more_ns > margin() + 120000);
-}
-
-/* One seek in a thousand takes 10 ms more, which no conservatism prevents. */
-TEST(test_outliers)
-{
-	new_disk(84853);
-	d.outlier_ppm = 1000;
-	assert_holds();
-	assert_true(margin() < 800000);
-}
-
-/*
- * What the drive loses by itself is not put down to free reads. Seen to fail when they
- * are not subtracted.
- */
-TEST(test_own_misses)
-{
-	new_disk(84853);
-	d.flaw_ppm = 10000;
-	assert_holds();
-}
-
-/*
- * The spread grows: within ten minutes it holds again. Seen to fail when trials do not
- * fade.
- */
-TEST(test_drift)
-{
-	new_disk(42426);
-	run(3600, true);
-	assert_true(late_per_mille(200000) < 12);
-	d.spread = 141421;
-	run(600, true);
-	/* exp(-2 / 1.41) / 2 = 121, and half of what is counted is new */
-	assert_true(late_per_mille(200000) > 30);
-	assert_holds();
-}
-
-/* Without free reads the foreground teaches the errors; the feedback has nothing to say. */
-TEST(test_no_reads)
-{
-	u32 price;
-
-	new_disk(42426);
-	price = d.m.odds.price;
-	run(3600, false);
-	assert_int_equal(d.m.odds.price, price);
-	/* 1 % of the errors are above mean * ln 50 */
-	assert_in_range(late_per_mille(165974), 7, 13);
 }
 
 /*

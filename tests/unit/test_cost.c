@@ -46,15 +46,6 @@ static u32 may(void)
 	return may;
 }
 
-/* Below the limit eight hours go by without a stop. Seen to fail when what is added is all. */
-TEST(test_below)
-{
-	begin(MS, MS / 2);
-	load_run(&l, 8 * 3600 * SEC);
-	assert_int_equal(cost.stops, 0);
-	assert_int_equal(may(), ALL);
-}
-
 /*
  * What is steered to the limit may be a twelfth above it for hours, here 2.17 ms for 2 with an
  * error of 0.02 at last. Seen to fail without the margin.

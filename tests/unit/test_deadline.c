@@ -4,7 +4,7 @@
  * definitions in core/deadline.h.
  */
 #include "core/deadline.h"
-#include "unit.h"
+#include "support.h"
 
 #define MS 1000000ULL
 #define SEC (1000 * MS)

@@ -4,7 +4,7 @@
  * idle reads wait for that. Expectations come from core/destage.h.
  */
 #include "core/destage.h"
-#include "unit.h"
+#include "support.h"
 
 #define MS 1000000ULL
 #define TURN (8 * MS)

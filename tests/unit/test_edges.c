@@ -8,7 +8,7 @@
 #include "core/idle_policy.h"
 #include "core/policy.h"
 #include "core/quarantine.h"
-#include "unit.h"
+#include "support.h"
 
 #define GRANULE 16U
 #define MS 1000000ULL
@@ -28,11 +28,6 @@ int teardown(void **state)
 	fb_bitmap_destroy(&bm);
 	dm_free(dm);
 	return 0;
-}
-
-static void want_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_want(&bm, first, n, group);
 }
 
 /* regions or segments that an order cannot have */
@@ -62,7 +57,7 @@ TEST(test_too_long)
 	struct fb_plan_piece p;
 	u32 i, k;
 
-	fb_for_each_run(dm, GRANULE, 500000 / GRANULE * GRANULE, GRANULE, want_run, NULL);
+	fb_for_each_run(dm, GRANULE, 500000 / GRANULE * GRANULE, GRANULE, support_want, &bm);
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		assert_int_equal(0, fb_idle_order_init(&order, support_order(names[i]),
 						       dm_info(dm)->sectors, GRANULE, 0, 0));
@@ -89,8 +84,8 @@ TEST(test_no_head)
 	assert_int_equal(0, fb_idle_order_init(&order, fb_idle_order_near, dm_info(dm)->sectors,
 					       GRANULE, 0, 0));
 	order.cursor = 1000;
-	fb_for_each_run(dm, GRANULE, 999 * GRANULE, GRANULE, want_run, NULL);
-	fb_for_each_run(dm, GRANULE, 5000 * GRANULE, GRANULE, want_run, NULL);
+	fb_for_each_run(dm, GRANULE, 999 * GRANULE, GRANULE, support_want, &bm);
+	fb_for_each_run(dm, GRANULE, 5000 * GRANULE, GRANULE, support_want, &bm);
 	assert_true(fb_idle_order_next(&order, &ask, &p));
 	assert_int_equal(p.lbn, 5000 * GRANULE);
 	order.cursor = 5001;
@@ -146,23 +141,6 @@ TEST(test_joined)
 			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
 }
 
-/* a model is misjudged by nobody: corrections at either bound, but only after 200 trials */
-TEST(test_misfit)
-{
-	struct fb_seek_fit c;
-
-	fb_seek_fit_init(&c, dm);
-	c.fine = -FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE;
-	c.trials = 199;
-	assert_false(fb_seek_fit_misfit(&c));
-	c.trials = 200;
-	assert_true(fb_seek_fit_misfit(&c));
-	c.fine = FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE;
-	assert_true(fb_seek_fit_misfit(&c));
-	c.fine = FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE / 16 * 14;
-	assert_false(fb_seek_fit_misfit(&c));
-}
-
 /* a group that does not exist has nothing, and places beyond the disk none of its distances */
 TEST(test_beyond)
 {
@@ -172,44 +150,6 @@ TEST(test_beyond)
 	assert_int_equal(fb_bitmap_group(&bm, U32_MAX), 0);
 	assert_int_equal(dm_seek_floor_ns(dm, dm_info(dm)->cylinders), U64_MAX);
 	assert_true(dm_seek_floor_ns(dm, dm_info(dm)->cylinders - 1) <= 5000000);
-}
-
-/* the copy of a map is like it in all that is counted, by region as well */
-TEST(test_copy)
-{
-	struct fb_bitmap copy;
-	u32 i;
-
-	fb_for_each_run(dm, GRANULE, 300000 / GRANULE * GRANULE, 500 * GRANULE, want_run, NULL);
-	assert_int_equal(0, fb_bitmap_init(&copy, bm.granules, bm.groups));
-	fb_bitmap_want(&copy, 0, 3, 0);
-	assert_true(fb_bitmap_copy(&copy, &bm));
-	assert_int_equal(copy.n_wanted, bm.n_wanted);
-	assert_memory_equal(copy.region, bm.region, sizeof(copy.region));
-	for (i = 0; i < bm.groups; i++)
-		assert_int_equal(fb_bitmap_group(&copy, i), fb_bitmap_group(&bm, i));
-	assert_int_equal(fb_bitmap_next_wanted(&copy, 0, bm.granules), 300000 / GRANULE);
-	fb_bitmap_destroy(&copy);
-}
-
-/* a model that is judged anew keeps what its seeks were corrected by, and when */
-TEST(test_forget)
-{
-	struct fb_seek_fit c;
-
-	fb_seek_fit_init(&c, dm);
-	c.fine = 5000 * FB_SEEK_FIT_FINE;
-	c.applied = 700;
-	c.applied_ns = SECOND;
-	fb_seek_fit_forget(&c, dm);
-	assert_int_equal(c.fine, 0);
-	assert_int_equal(c.applied, 700);
-	assert_int_equal(c.applied_ns, SECOND);
-	/* so that the next correction is not made before its time */
-	c.fine = 5000 * FB_SEEK_FIT_FINE;
-	c.var = 1;
-	assert_false(fb_seek_fit_due(&c, 4 * SECOND));
-	assert_true(fb_seek_fit_due(&c, 5 * SECOND));
 }
 
 /* of requests with the same deadline the one that came first goes first */

@@ -4,20 +4,15 @@
  * random events: test_engine_random.c.
  *
  * Planted bugs, each seen to fail. Plans: too late looked at behind fb_round_settle(), or before
- * the search; wake_ns not doubled, without bound, without decay; a rest that is too late
- * or no longer wanted not given up; a refused prepend not used up, or taken for
- * done. Window: in spite of @pinned, for long writes, in the past; a queue that is run in it, or
- * never; a pause whatever the latency, without wanted reads, again and again, or whose plan
- * is not taken. Gaps: beside untracked commands, at depth 1; a generation that voiding keeps,
- * or that publishing ignores; candidates merged away or taken out but kept; late ones let in
- * before all are ranked; plans of no value before another's request; a budget for each. An
- * expired choice with a round, or not told; a round before 32. Pinned, grown or merged away:
- * plan kept, choice lost or dangling. Ends: odd, plan or gap kept, tail kept with nothing left, or
- * that of a command that is gone; overtaken, and not chosen anew; kept predictions of another
- * model; idle reads and cached writes not counted off.
- * Order: a flip that keeps the window or the second schedule, doubts idle reads, or none; none
- * placed before it; overdue ignored, pending or at the drive; a third command sent; a stream not
- * decided on.
+ * the search; wake_ns not doubled, without bound, without decay; a rest that is too late or no
+ * longer wanted not given up; a refused prepend not used up, or taken for done. Window: in spite of
+ * @pinned, for long writes; a pause whatever the latency. Gaps: a generation that voiding keeps, or
+ * that publishing ignores; candidates merged away or taken out but kept; a budget for each. An
+ * expired choice with a round, or not told. Pinned, grown or merged away: plan kept, choice lost or
+ * dangling. Ends: odd, plan or gap kept, that of a command that is gone; overtaken, and not chosen
+ * anew; kept predictions of another model. Order: a flip that keeps the window or the second
+ * schedule, doubts idle reads, or none; overdue ignored, pending or at the drive; a third command
+ * sent; a stream not decided on.
  */
 #include "engine_host.h"
 
@@ -132,48 +127,79 @@ static struct host_rq *pinned(enum fb_plan_kind kind, u32 n, struct host_rq **b)
 
 /* ---- plans ---- */
 
-/* a prepended read begins the command, which counts as that */
-TEST(prepend)
-{
-	struct host_rq *b;
+/* what befalls a plan on its way */
+enum trouble { NO_TROUBLE, NO_CARRIER, NO_PREPEND, LATE, STOPPED };
 
-	first();
-	find(FB_PLAN_PREPEND, 1);
-	b = read_at(5000000);
-	assert_ptr_equal(next_late(), b);
-	assert_int_equal(d.cause, FB_CAUSE_PREPEND);
-	assert_int_equal(d.lbn, 5000000 - HOST_PIECE);
-	assert_int_equal(d.nsect, 8 + HOST_PIECE);
-	assert_int_equal(b->r.cmd.lbn, d.lbn);
-	assert_int_equal(h.stats.dropped + h.stats.several, 0);
+/* plans, and the commands that come of them, the choice last */
+static const struct {
+	enum fb_plan_kind kind;
+	u32 npieces;
+	enum trouble trouble;
+	u32 dropped;	/* pieces */
+	u32 sent;
+	enum fb_cause cause[3];
+} plans[] = {
+	/* a prepended read begins the command, which counts as that */
+	{ FB_PLAN_PREPEND, 1, NO_TROUBLE, 0, 1, { FB_CAUSE_PREPEND } },
+	/* without a request to read with, the plan is given up and the choice goes alone */
+	{ FB_PLAN_SEPARATE, 2, NO_CARRIER, 2, 1, { FB_CAUSE_PLAIN } },
+	/* what would come after the drive is done is given up; the choice has had its read */
+	{ FB_PLAN_SEPARATE, 2, LATE, 1, 2, { FB_CAUSE_SEPARATE, FB_CAUSE_AFTER } },
+	/* refused at the last moment: nothing of the plan is left to be given up */
+	{ FB_PLAN_BOTH, 2, NO_PREPEND, 0, 2, { FB_CAUSE_SEPARATE, FB_CAUSE_AFTER } },
+	/* the guard trips, or the last task stops */
+	{ FB_PLAN_SEPARATE, 3, STOPPED, 2, 2, { FB_CAUSE_SEPARATE, FB_CAUSE_AFTER } },
+	/* separate reads first, then the request with the last piece */
+	{ FB_PLAN_BOTH, 3, NO_TROUBLE, 0, 3,
+	  { FB_CAUSE_SEPARATE, FB_CAUSE_SEPARATE, FB_CAUSE_PREPEND } },
+};
+
+static void befall(enum trouble trouble)
+{
+	if (trouble == LATE)
+		h.now = h.end_ns - E->lead_ns + 1;
+	if (trouble == STOPPED)
+		h.guard.off_until_ns = h.now + SECOND_NS;
 }
 
-/* without a request to read with, the plan is given up and the choice goes alone */
-TEST(no_carrier)
+TEST(plans_are_sent)
 {
-	struct host_rq *b;
+	struct host_rq *b, *sent;
+	u32 i, k;
 
-	first();
-	find(FB_PLAN_SEPARATE, 2);
-	h.no_aim = true;
-	b = read_at(5000000);
-	assert_ptr_equal(next_late(), b);
-	assert_int_equal(d.cause, FB_CAUSE_PLAIN);
-	assert_int_equal(h.stats.dropped, 2);
-	assert_false(E->pinned);
-}
+	for (i = 0; i < ARRAY_SIZE(plans); i++) {
+		first();
+		find(plans[i].kind, plans[i].npieces);
+		h.no_aim = plans[i].trouble == NO_CARRIER;
+		h.no_prepend = plans[i].trouble == NO_PREPEND;
+		b = read_at(5000000);
+		for (k = 0; k < plans[i].sent; k++) {
+			bool prepends = plans[i].cause[k] == FB_CAUSE_PREPEND;
 
-/* what would come after the drive is done is given up; the choice has had its read */
-TEST(second_piece_too_late)
-{
-	struct host_rq *b;
-
-	pinned(FB_PLAN_SEPARATE, 2, &b);
-	host_run(&h);
-	h.now = h.end_ns - E->lead_ns + 1;
-	assert_ptr_equal(host_next(&h, &d), b);
-	assert_int_equal(d.cause, FB_CAUSE_AFTER);
-	assert_int_equal(h.stats.dropped, 1);
+			if (k) {
+				host_run(&h);
+				assert_true(!E->window_ns && h.run);
+				befall(plans[i].trouble);
+			}
+			sent = next_late();
+			assert_int_equal(d.cause, plans[i].cause[k]);
+			if (sent != b) {
+				assert_int_equal(d.lbn, h.plan.piece[k].lbn);
+				continue;
+			}
+			assert_int_equal(k, plans[i].sent - 1);
+			assert_int_equal(d.lbn, 5000000 - (prepends ? HOST_PIECE : 0));
+			assert_int_equal(d.nsect, 8 + (prepends ? HOST_PIECE : 0));
+			assert_int_equal(b->r.cmd.lbn, d.lbn);
+		}
+		assert_ptr_equal(sent, b);
+		assert_false(E->pinned);
+		assert_int_equal(h.stats.dropped, plans[i].dropped);
+		assert_int_equal(h.stats.several,
+				 plans[i].npieces > 1 && plans[i].trouble != NO_CARRIER);
+		teardown(NULL);
+		setup(NULL);
+	}
 }
 
 /* no request goes first for a plan that comes too late, and the host counts as slower */
@@ -217,56 +243,6 @@ TEST(wake_adapts)
 	next_late();
 	assert_int_equal(d.cause, FB_CAUSE_PREPEND);
 	assert_int_equal(before_ns - E->wake_ns, (before_ns - HOST_WAKE_NS) / 256);
-}
-
-/* refused at the last moment: nothing of the plan is left to be given up */
-TEST(refused_prepend_counts_as_used)
-{
-	struct host_rq *b;
-
-	h.no_prepend = true;
-	pinned(FB_PLAN_BOTH, 2, &b);
-	host_run(&h);
-	assert_ptr_equal(host_next(&h, &d), b);
-	assert_int_equal(d.cause, FB_CAUSE_AFTER);
-	assert_int_equal(d.lbn, 5000000);
-	assert_int_equal(h.stats.dropped, 0);
-}
-
-/* separate reads first, then the request with the last piece; nothing is held meanwhile */
-TEST(both)
-{
-	struct host_rq *b;
-
-	pinned(FB_PLAN_BOTH, 3, &b);
-	assert_false(fb_engine_has_work(E, h.now));
-	host_run(&h);
-	assert_int_equal(E->window_ns, 0);
-	assert_true(h.run);
-	assert_true(fb_engine_has_work(E, h.now));
-	host_next(&h, &d);
-	assert_int_equal(d.cause, FB_CAUSE_SEPARATE);
-	assert_int_equal(d.lbn, h.plan.piece[1].lbn);
-	host_run(&h);
-	assert_ptr_equal(host_next(&h, &d), b);
-	assert_int_equal(d.cause, FB_CAUSE_PREPEND);
-	assert_int_equal(d.lbn, 5000000 - HOST_PIECE);
-	assert_int_equal(h.stats.several, 1);
-	assert_int_equal(h.stats.dropped, 0);
-	assert_int_equal(h.stats.max_in_flight, 2);
-}
-
-/* the guard trips, or the last task stops */
-TEST(reads_stopped_between_pieces)
-{
-	struct host_rq *b;
-
-	pinned(FB_PLAN_SEPARATE, 3, &b);
-	host_run(&h);
-	h.guard.off_until_ns = h.now + SECOND_NS;
-	assert_ptr_equal(host_next(&h, &d), b);
-	assert_int_equal(d.cause, FB_CAUSE_AFTER);
-	assert_int_equal(h.stats.dropped, 2);
 }
 
 /* ---- the window ---- */
@@ -588,22 +564,6 @@ TEST(odd_end_drops_plan)
 	assert_int_equal(E->window_ns, 0);
 	assert_ptr_equal(host_next(&h, &d), b);
 	assert_int_equal(d.cause, FB_CAUSE_AFTER);
-}
-
-/* and with none */
-TEST(odd_end_loses_tail)
-{
-	u32 gen;
-
-	h.spoil = odd;
-	h.ops.search = NULL;
-	first();
-	read_at(5000000);
-	gen = h.mail.gen;
-	assert_true(h.mail.open);
-	host_run(&h);
-	assert_false(E->tail_known || h.mail.open);
-	assert_int_not_equal(h.mail.gen, gen);
 }
 
 /* the tail is where the one in flight ends that was sent last, and the choice is made anew */

@@ -4,7 +4,7 @@
  * its definition in core/guard.h and from the Poisson distribution.
  */
 #include "core/guard.h"
-#include "unit.h"
+#include "support.h"
 
 #define SEC 1000000000ULL
 #define RATE 150		/* foreground requests a second */

@@ -4,15 +4,14 @@
  * rate, commands that end at known angles, reports that come late by a known spread.
  * What the tracker believes is compared with what the platter does.
  *
- * Planted bugs, each seen to fail: the earliest of a window taken for its edge
- * (test_landed_inside), the latest (test_jitter); fb_head_learn_period() that does
- * nothing, the anchor not moved to the window's edge (test_speed); report overhead
- * not taken off (test_jitter); trust not halved (test_jump); hold not heeded
- * (test_reset); ns * 1000 without the reduction (test_long_times); no allowance for
- * what a report may be ahead of the phase (test_on_the_heels).
+ * Planted bugs, each seen to fail: the latest of a window taken for its edge (test_jitter);
+ * fb_head_learn_period() that does nothing, the anchor not moved to the window's edge (test_speed);
+ * report overhead not taken off (test_jitter); trust not halved (test_jump); hold not heeded
+ * (test_reset); ns * 1000 without the reduction (test_long_times); no allowance for what a report
+ * may be ahead of the phase (test_on_the_heels).
  */
 #include "core/head.h"
-#include "unit.h"
+#include "support.h"
 
 /* 6 ms per turn; reports 150 us after the medium for reads, 80 us for writes */
 static const char small_disk[] =
@@ -43,24 +42,15 @@ static struct fb_head h;
 static struct fb_head_end out;
 static struct dm_place end;
 
-/**
- * struct platter - the truth
- * @r: random numbers
- * @ppm: how much longer a turn takes than the model says
- * @warms: ppm by which it turns faster an hour later
- * @phase: angle at time 0
- * @jitter_ns: reports are late by 0 .. this
- * @now: media end of the last command, ns
- * @chain: predicted media end of the next one is computed from here
- */
+/* the truth */
 struct platter {
-	struct rnd r;
-	s64 ppm;
-	s64 warms;
-	u32 phase;
-	u64 jitter_ns;
-	u64 now;
-	u64 chain;
+	struct rnd r;	/* random numbers */
+	s64 ppm;	/* how much longer a turn takes than the model says */
+	s64 warms;	/* ppm by which it turns faster an hour later */
+	u32 phase;	/* angle at time 0 */
+	u64 jitter_ns;	/* reports are late by 0 .. this */
+	u64 now;	/* media end of the last command, ns */
+	u64 chain;	/* predicted media end of the next one is computed from here */
 };
 
 static double true_period_ns(const struct platter *p)
@@ -186,30 +176,6 @@ TEST(test_speed)
 			assert_true(error < 14000 && error > -2000);
 		}
 		assert_true(h.odd + h.early <= 2);
-	}
-}
-
-/*
- * One access in twenty ends up to 200 us before its predicted angle, for the head landed
- * inside the wanted range of a zero-latency drive: the phase does not follow those.
- */
-TEST(test_landed_inside)
-{
-	struct platter p = { .r = { 36 }, .jitter_ns = 20000 };
-	double error;
-	u32 i;
-
-	fb_head_init(&h, dm);
-	for (i = 0; i < 6000; i++) {
-		u64 early = rnd_below(&p.r, 20) ? 0 : rnd_below(&p.r, 200000);
-
-		next_end(&p);
-		fb_head_complete(&h, report(&p, false) - early, &end, p.now, 0, 0, false, &out);
-		assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
-		if (i < 300)
-			continue;
-		error = angle_error_ns(&p, p.now);
-		assert_true(error < 20000 && error > -20000);
 	}
 }
 
@@ -372,18 +338,12 @@ TEST(test_misfit)
 	assert_true(judged(6000, 0, 0));
 }
 
-/**
- * struct seldom - few completions
- * @every_ns: one on the mean
- * @pause_ns: now and then nothing for up to so long
- * @warms: as in struct platter
- * @in_ppm: at least so many ends lie within 35 us of where the phase said
- */
+/* few completions */
 struct seldom {
-	u64 every_ns;
-	u64 pause_ns;
-	s64 warms;
-	u32 in_ppm;
+	u64 every_ns;	/* one on the mean */
+	u64 pause_ns;	/* now and then nothing for up to so long */
+	s64 warms;	/* as in struct platter */
+	u32 in_ppm;	/* at least so many ends lie within 35 us of where the phase said */
 };
 
 /*

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "core/idle_policy.h"
-#include "unit.h"
+#include "support.h"
 
 #define US 1000ULL
 #define MS 1000000ULL
@@ -43,6 +43,7 @@ static struct bench {
 } b;
 
 static struct pending all[REQUESTS];
+static struct fb_idle_policy_status st;
 
 /* ---- what the host does ---- */
 
@@ -196,8 +197,6 @@ static void bench_run(void)
 
 static void bench_check(u64 mean_ns, u64 max_ns)
 {
-	struct fb_idle_policy_status st;
-
 	fb_idle_policy_status(&b.w, b.now, &st);
 	assert_true(b.late_ns <= mean_ns * b.requests);
 	assert_true(b.most_ns <= max_ns);
@@ -242,7 +241,6 @@ TEST(test_goals_are_kept)
 TEST(test_goal_of_streams)
 {
 	struct fb_fg_req req = { .nsect = 8 };
-	struct fb_idle_policy_status st;
 	u64 took, cost = 0, begin;
 	u32 i;
 
@@ -322,7 +320,6 @@ TEST(test_maximum)
  */
 TEST(test_budget)
 {
-	struct fb_idle_policy_status st;
 	struct fb_fg_req req[3];
 	u32 i;
 
@@ -542,7 +539,6 @@ static void bench_met(u64 ns, u64 hit_ns, struct fb_fg_req *req)
 TEST(test_late)
 {
 	struct fb_fg_req req = { .lbn = 5000, .nsect = 8 };
-	struct fb_idle_policy_status st;
 	u32 i;
 
 	fb_destage_set_cache(&b.d, true, 0);
@@ -561,28 +557,6 @@ TEST(test_late)
 	bench_met(20 * MS, 2 * MS, &req);
 	fb_idle_policy_status(&b.w, b.now, &st);
 	assert_int_equal((600 + 1000) * US / 2, st.mean_ns);
-}
-
-/*
- * One that failed took long, which says nothing of others, but it was waited for. Seen to fail with
- * @judged always true.
- */
-TEST(test_failed)
-{
-	struct fb_idle_policy_status st;
-	struct fb_fg_req req;
-	u32 i;
-
-	for (i = 0; i < 16; i++)
-		bench_read(1 * MS);
-	bench_sent(b.now, 128);
-	req = bench_arrive(100 * MS);
-	fb_idle_policy_ended(&b.w, 1000 * MS);
-	fb_idle_policy_served(&b.w, 1010 * MS, &req);
-	fb_idle_policy_status(&b.w, 1010 * MS, &st);
-	assert_int_equal(900 * MS, st.mean_ns);
-	assert_int_equal(15, b.w.times.of[0].n);
-	assert_int_equal(1 * MS, fb_idle_times_usual_ns(&b.w.times, 0));
 }
 
 /*
@@ -799,7 +773,6 @@ TEST(test_control_ends)
  */
 TEST(test_stall)
 {
-	struct fb_idle_policy_status st;
 	struct fb_fg_req req;
 	u32 i;
 

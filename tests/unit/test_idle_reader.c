@@ -234,20 +234,6 @@ TEST(unfollowed)
 	assert_int_equal(h.wait.unfollowed, 2);
 }
 
-/* Seen to fail: the end of a request without sectors told as one of the medium's. */
-TEST(no_sectors)
-{
-	struct fb_engine_send d;
-	struct host_rq *rq = host_arrive(&h, 5000000, 8, false);
-
-	h.wait.from = FB_IDLE_PLACE_ON;
-	rq->r.media = false;
-	assert_non_null(host_next_late(&h, &d));
-	host_run(&h);
-	assert_int_equal(h.wait.from, FB_IDLE_PLACE_ON);
-	assert_false(h.wait.busy);
-}
-
 /*
  * Seen to fail: the head of a moment that is over; a head though no map is used; one size for all.
  */

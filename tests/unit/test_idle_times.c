@@ -4,7 +4,7 @@
  * come from core/idle/.
  */
 #include "core/idle/learnt.h"
-#include "unit.h"
+#include "support.h"
 
 #define US 1000ULL
 #define MS 1000000ULL

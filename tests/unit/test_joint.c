@@ -9,7 +9,7 @@
 
 #include "core/block_value.h"
 #include "core/joint.h"
-#include "unit.h"
+#include "support.h"
 
 #define MOST 256
 #define NOW_NS 1000000000ULL
@@ -230,47 +230,6 @@ TEST(test_steps)
 	}
 }
 
-/*
- * Candidates that take 1 and 2 ms; a turn costs ten gaps, a gap brings 1000.
- * Seen to fail with "score < r->score" (of equals the first), with the price taken for
- * 65536ths, with a plan's time priced as expected.
- */
-TEST(test_offer)
-{
-	double turn = 10 * 1000, ms = 1e6 / dm_period_ns(dm);
-	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE };
-	u32 i;
-
-	joint.price = 10 * 256;
-	worth.mean = 1000 * 256;
-	r.n = 2;
-	for (i = 0; i < r.n; i++) {
-		r.candidate[i].latency_ns = (i + 1) * 1000000;
-		r.candidate[i].expected_ns = (i + 1) * 1000000;
-		r.candidate[i].time_ns = (i + 1) * 1000000;
-	}
-	/* nothing searched: candidate 0 */
-	assert_int_equal(r.best, 0);
-	fb_joint_offer(&joint, dm, worth.mean, &r, 0, NULL);
-	assert_true(fabs(r.score / 256. + turn * ms) < 1);
-	plan.value = turn * ms - 10;
-	fb_joint_offer(&joint, dm, worth.mean, &r, 1, &plan);
-	assert_int_equal(r.best, 0);
-	plan.value = turn * ms + 10;
-	fb_joint_offer(&joint, dm, worth.mean, &r, 1, &plan);
-	assert_int_equal(r.best, 1);
-	/* as good: the one before stays */
-	r.candidate[0] = r.candidate[1];
-	fb_joint_offer(&joint, dm, worth.mean, &r, 0, &plan);
-	assert_int_equal(r.best, 1);
-	/* the odds are in a plan's value, not in its time */
-	r.candidate[0].expected_ns += 500000;
-	r.candidate[0].time_ns += 500000;
-	plan.value += 2;
-	fb_joint_offer(&joint, dm, worth.mean, &r, 0, &plan);
-	assert_int_equal(r.best, 0);
-}
-
 /* without any value of a gap the shortest time goes; seen to fail with a turn worth 1 at least */
 TEST(test_no_value)
 {
@@ -318,35 +277,6 @@ TEST(test_price)
 	assert_true(joint.price <= 64 * 256);
 	price_after(-8000000, 0, 0, false);
 	assert_true(joint.price >= 256);
-}
-
-/*
- * A hot spot: each request takes 1 ms longer, 12.5 %. After 0.32 s of that the price is doubled,
- * and again. A fixed price stays, and so it is with few requests. Seen to fail with windows of
- * 8 s, and with a price that rises by a sixteenth.
- */
-TEST(test_excess)
-{
-	u64 now_ns = 0;
-	u32 i, start;
-
-	start = joint.price;
-	for (i = 0; i < 322; i++)
-		fb_joint_charge(&joint, 1000000, 0, 0, now_ns += WINDOW_NS / 1000);
-	assert_in_range(joint.price, 2 * start - 1, 2 * start);
-	for (i = 0; i < 322; i++)
-		fb_joint_charge(&joint, 1000000, 0, 0, now_ns += WINDOW_NS / 1000);
-	assert_in_range(joint.price, 4 * start - 2, 4 * start);
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	joint.fixed = true;
-	for (i = 0; i < 322; i++)
-		fb_joint_charge(&joint, 1000000, 0, 0, now_ns += WINDOW_NS / 1000);
-	assert_int_equal(joint.price, start);
-	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	joint.since_ns = now_ns;
-	for (i = 0; i < 60; i++)
-		fb_joint_charge(&joint, 10000000, 0, 0, now_ns += WINDOW_NS / 1000);
-	assert_int_equal(joint.price, start);
 }
 
 /*
@@ -592,21 +522,4 @@ TEST(test_insist)
 	fb_joint_insist(&r, 1);
 	fb_joint_offer(&joint, dm, 1, &r, 0, &plan);
 	assert_int_equal(r.best, 1);
-}
-
-/* the mean latency and age of what was chosen; seen to fail with those of candidate 0 */
-TEST(test_sent)
-{
-	u32 i;
-
-	r.n = 2;
-	r.best = 1;
-	r.candidate[0].latency_ns = 1000000;
-	r.candidate[1].latency_ns = 2000000;
-	r.candidate[0].age_ns = 10000000;
-	r.candidate[1].age_ns = 50000000;
-	for (i = 0; i < 10000; i++)
-		fb_joint_sent(&joint, &r);
-	assert_in_range(joint.latency / 256, 1990000, 2010000);
-	assert_in_range(joint.age / 256, 49900000, 50100000);
 }

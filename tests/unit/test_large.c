@@ -12,10 +12,9 @@
  * enough (test_shared_search); the value asked for left out, and twice it (test_least); granules of
  * one hop left over for the next (test_several).
  */
-
 #include "core/search.h"
 #include "core/block_value.h"
-#include "unit.h"
+#include "support.h"
 #include "wrap.h"
 
 #define SECTORS 46875541504ULL
@@ -41,43 +40,11 @@ void *__wrap_calloc(size_t n, size_t size)
 	return __real_calloc(n, size);
 }
 
-static void want_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_want(ctx, first, n, group);
-}
-
-static void unwant_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_unwant(ctx, first, n, group);
-}
-
-static void take_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_take(ctx, first, n, group);
-}
-
-static void untake_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_untake(ctx, first, n, group);
-}
-
-static void done_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_done(ctx, first, n, group);
-}
-
 int setup(void **state)
 {
 	allocated = 0;
 	dm = support_model_file("models/nearline24.fbmodel");
 	model_bytes = allocated;
-	return fb_bitmap_init(&bm, GRANULES, dm_tracks(dm));
-}
-
-/* LBNs stay on a surface for some tracks; the zones are no multiple of them */
-static int setup_runs(void **state)
-{
-	dm = support_model_with("models/nearline24.fbmodel", "surface_run 61");
 	return fb_bitmap_init(&bm, GRANULES, dm_tracks(dm));
 }
 
@@ -108,7 +75,9 @@ TEST(test_memory)
 /* reads in random order that overlap, fail and are repeated, all over the disk */
 TEST(test_worst)
 {
-	const fb_runs_fn moves[] = { want_run, unwant_run, take_run, done_run, untake_run };
+	const fb_runs_fn moves[] = {
+		support_want, support_unwant, support_take, support_done, support_untake
+	};
 	const u32 before = allocations;
 	u64 regions = 0, groups = 0;
 	struct rnd r = { 1 };
@@ -133,7 +102,7 @@ TEST(test_worst)
 	assert_int_equal(regions, bm.n_wanted);
 	assert_int_equal(groups, bm.n_wanted);
 	assert_int_equal(fb_bitmap_count(&bm, 0, (u32)GRANULES), bm.n_wanted);
-	fb_for_each_run(dm, GRANULE, 0, SECTORS, unwant_run, &bm);
+	fb_for_each_run(dm, GRANULE, 0, SECTORS, support_unwant, &bm);
 	assert_int_equal(bm.n_wanted, 0);
 }
 
@@ -147,7 +116,7 @@ static void fill_part(struct rnd *r)
 	for (first = 0; first < part; first += n) {
 		n = (1 + rnd_below(r, 9)) * GRANULE;
 		if (rnd_below(r, 1024) < 1024U >> (first * 10 / part))
-			fb_for_each_run(dm, GRANULE, first, n, want_run, &bm);
+			fb_for_each_run(dm, GRANULE, first, n, support_want, &bm);
 	}
 }
 
@@ -201,7 +170,7 @@ static u32 search(struct fb_search *s, const struct fb_bitmap *map, const struct
 }
 
 /* of plans worth the same, either may find another first; a step looks at one track at most */
-static void shared_search(void)
+TEST(test_shared_search)
 {
 	struct fb_block_value worth;
 	struct fb_bitmap exact;
@@ -281,7 +250,7 @@ static u64 arrival(const struct fb_plan *plan, const struct fb_gap *gap)
  * Several pieces in a gap, each searched with little effort: no plan makes the foreground
  * late. Granules of the hop before are none of the next one's.
  */
-static void several_pieces(void)
+TEST(test_several)
 {
 	struct fb_limits lim = {
 		.conservatism_ns = 300000, .separate = true, .granule_sectors = GRANULE,
@@ -310,24 +279,4 @@ static void several_pieces(void)
 	}
 	print_message("%u plans of several pieces\n", several);
 	assert_true(several > 30);
-}
-
-TEST(test_shared_search)
-{
-	shared_search();
-}
-
-TEST_WITH(test_shared_search_in_runs, setup_runs, teardown)
-{
-	shared_search();
-}
-
-TEST(test_several)
-{
-	several_pieces();
-}
-
-TEST_WITH(test_several_in_runs, setup_runs, teardown)
-{
-	several_pieces();
 }

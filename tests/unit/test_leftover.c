@@ -3,7 +3,7 @@
  * When to read a block that fits into no gap (core/leftover.h).
  */
 #include "core/leftover.h"
-#include "unit.h"
+#include "support.h"
 
 #define SECOND_NS 1000000000ULL
 #define VAIN 32		/* searches */

@@ -7,35 +7,25 @@
  * a search that may not use them.
  */
 #include "core/lookahead.h"
-#include "unit.h"
+#include "support.h"
 
 #define GAP_NS 7500000ULL	/* from one foreground request to the next */
 #define SECOND 1000000000ULL
 #define RUNS 500
 #define BOTH (FB_LIFT_SOURCE | FB_LIFT_DEST)
 
-/**
- * struct drive - what becomes of its commands, and how they were sent
- * @r: random numbers
- * @p: what is tested
- * @now: the time
- * @usual: share of commands that are late anyhow, ppm
- * @at: of those that read where the head was, by lift, besides
- * @behind: of those behind them, besides
- * @early: share of the commands that a lift concerns that gain a turn
- * @verdict: of what is not mechanical; FB_HEAD_MECHANICAL: a turn late
- * @used: trials, by lift
- */
+/* what becomes of its commands, and how they were sent */
 static struct drive {
-	struct rnd r;
-	struct fb_lookahead p;
-	u64 now;
-	u32 usual;
-	u32 at[2];
-	u32 behind[2];
-	u32 early;
+	struct rnd r;	/* random numbers */
+	struct fb_lookahead p;	/* what is tested */
+	u64 now;	/* the time */
+	u32 usual;	/* share of commands that are late anyhow, ppm */
+	u32 at[2];	/* of those that read where the head was, by lift, besides */
+	u32 behind[2];	/* of those behind them, besides */
+	u32 early;	/* share of the commands that a lift concerns that gain a turn */
+	/* of what is not mechanical; FB_HEAD_MECHANICAL: a turn late */
 	enum fb_head_verdict verdict;
-	u32 used[2];
+	u32 used[2];	/* trials, by lift */
 } d;
 
 static const u32 bit[] = { FB_LIFT_SOURCE, FB_LIFT_DEST };
@@ -223,22 +213,6 @@ TEST(test_triggered)
 	}
 }
 
-/* One lift does not answer for the other. Seen to fail with tests shared. */
-TEST(test_apart)
-{
-	u32 i;
-
-	for (i = 0; i < 2; i++) {
-		new_drive(5, 10000);
-		d.behind[i] = 500000;
-		decide();
-		assert_int_equal(d.p.lift[i].state, FB_LOOKAHEAD_REFUSED);
-		assert_int_equal(d.p.lift[!i].state, FB_LOOKAHEAD_ALLOWED);
-		run(30);
-		assert_int_equal(gap(BOTH), bit[!i]);
-	}
-}
-
 /*
  * An hour with a drive that is triggered: refused after a minute, two, four, ... and tried
  * for some dozen turns in all; in a day no more than some hundred. Seen to fail with a pause
@@ -374,16 +348,11 @@ static const char plain_disk[] =
 
 #define TRACK(n) (100 * (n))
 
-/**
- * struct row - a plan, and what its commands use
- * @kind: of the plan
- * @piece: its pieces; the rest is empty
- * @lifts: of each command
- */
+/* a plan, and what its commands use */
 struct row {
-	enum fb_plan_kind kind;
-	struct fb_plan_piece piece[3];
-	u32 lifts[4];
+	enum fb_plan_kind kind;	/* of the plan */
+	struct fb_plan_piece piece[3];	/* its pieces; the rest is empty */
+	u32 lifts[4];	/* of each command */
 };
 
 /* from track 10 to track 20 */
@@ -444,58 +413,6 @@ TEST(test_lifts)
 	dm_free(dm);
 }
 
-static void want_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_want(ctx, first, n, group);
-}
-
-/*
- * A plan of a search uses no lift that it was not allowed; where one is, it is often used. Seen
- * to fail when a prepend counts as a piece.
- */
-TEST(test_searched)
-{
-	struct disk_model *dm = support_model_text(plain_disk);
-	struct fb_limits lim = {
-		.conservatism_ns = 100000,
-		.max_sectors = 64,
-		.max_prepend_sectors = 64,
-		.separate = true,
-		.granule_sectors = 8,
-	};
-	u32 used[8] = { 0 }, i, k, seen;
-	struct rnd r = { 4 };
-	struct fb_bitmap bm;
-
-	assert_int_equal(fb_bitmap_init(&bm, 3750, dm_tracks(dm)), 0);
-	fb_for_each_run(dm, 8, 0, 30000, want_run, &bm);
-	for (i = 0; i < 4000; i++) {
-		struct fb_gap gap = { .src = support_place(&r, dm), .dst_nsect = 8 };
-		struct fb_search s;
-
-		gap.dst_lbn = rnd_below(&r, 29992);
-		assert_int_equal(dm_place_of(dm, gap.dst_lbn, &gap.dst), 0);
-		lim.lift = i % 8;
-		fb_search_start(&s, dm, &bm, &gap, &lim);
-		while (fb_search_step(&s))
-			;
-		for (k = 0, seen = 0; k < s.best.npieces; k++)
-			seen |= fb_lookahead_lifts(dm, &gap, &s.best, k);
-		if (s.best.kind == FB_PLAN_SEPARATE)
-			seen |= fb_lookahead_lifts(dm, &gap, &s.best, k);
-		if (!(lim.lift & BOTH))
-			assert_int_equal(seen, 0);
-		else if (s.best.npieces == 1)
-			assert_int_equal(seen & ~lim.lift, 0);
-		used[lim.lift] += !!(seen & lim.lift & BOTH);
-	}
-	for (i = 0; i < 8; i++)
-		assert_true(!(i & BOTH) == !used[i]);
-	assert_true(used[BOTH] > 100);
-	fb_bitmap_destroy(&bm);
-	dm_free(dm);
-}
-
 /* so many commands that read where the head was, late or not, of a lift on trial */
 static void marks(struct fb_lookahead *p, u32 n, bool late, u64 now)
 {
@@ -526,19 +443,4 @@ TEST(test_usual)
 	assert_int_equal(p.lift[0].state, FB_LOOKAHEAD_TRIAL);
 	marks(&p, 1, true, SECOND);
 	assert_int_equal(p.lift[0].state, FB_LOOKAHEAD_REFUSED);
-}
-
-/* a lift that is refused hears of no command until its pause is over */
-TEST(test_refused)
-{
-	struct fb_lookahead_lift before;
-	struct fb_lookahead p;
-
-	fb_lookahead_init(&p);
-	marks(&p, 100, true, SECOND);
-	assert_int_equal(p.lift[0].state, FB_LOOKAHEAD_REFUSED);
-	before = p.lift[0];
-	marks(&p, 1000, true, 2 * SECOND);
-	assert_memory_equal(&before, &p.lift[0], sizeof(before));
-	assert_int_equal(p.lift[0].refusals, 1);
 }

@@ -22,7 +22,7 @@
  */
 #include <malloc.h>
 
-#include "unit.h"
+#include "support.h"
 
 #define DISKS 300
 #define MOST_ZONES 4
@@ -30,50 +30,32 @@
 #define MOST_SECTORS 65536
 #define NONE UINT64_MAX
 
-/**
- * struct spot - one sector of the disk, as walked
- * @lbn: that lies here in order, or NONE
- * @angle0: where its track's sector 0 begins
- * @cyl: cylinder
- * @head: physical head
- * @spt: sectors on its track
- * @sector: number on its track
- * @slipped: a slip: a hole in the LBNs
- * @remapped: @lbn lives elsewhere
- */
+/* one sector of the disk, as walked */
 struct spot {
-	u64 lbn;
-	u32 angle0;
-	u32 cyl;
-	u32 head;
-	u32 spt;
-	u32 sector;
-	bool slipped;
-	bool remapped;
+	u64 lbn;	/* that lies here in order, or NONE */
+	u32 angle0;	/* where its track's sector 0 begins */
+	u32 cyl;	/* cylinder */
+	u32 head;	/* physical head */
+	u32 spt;	/* sectors on its track */
+	u32 sector;	/* number on its track */
+	bool slipped;	/* a slip: a hole in the LBNs */
+	bool remapped;	/* @lbn lives elsewhere */
 };
 
-/**
- * struct disk - a random disk: specification, model, and the walk
- * @spec: specification
- * @dm: model built from it
- * @spots: all sectors in the order of the walk
- * @n: how many
- * @home: by LBN: the spot where it lives, remaps followed
- * @order: by LBN: the spot where it lies in order
- */
+/* a random disk: specification, model, and the walk */
 struct disk {
-	struct dm_spec spec;
+	struct dm_spec spec;	/* specification */
 	struct dm_spec_zone zone[MOST_ZONES];
 	u16 head_spt[MOST_ZONES * MOST_HEADS];
 	struct dm_spec_slip slip[MOST_SECTORS];
 	struct dm_spec_remap remap[MOST_SECTORS];
 	struct dm_spec_seek seek[64];
 	struct dm_spec_seek write_seek[64];
-	struct disk_model *dm;
-	struct spot spots[MOST_SECTORS];
-	u32 n;
-	u32 home[MOST_SECTORS];
-	u32 order[MOST_SECTORS];
+	struct disk_model *dm;	/* model built from it */
+	struct spot spots[MOST_SECTORS];	/* all sectors in the order of the walk */
+	u32 n;	/* how many */
+	u32 home[MOST_SECTORS];	/* by LBN: the spot where it lives, remaps followed */
+	u32 order[MOST_SECTORS];	/* by LBN: the spot where it lies in order */
 };
 
 static struct disk disk;
@@ -672,28 +654,17 @@ static void check_angles(struct disk *d)
 
 /* ---- accesses ---- */
 
-/**
- * struct walk - an access, sector by sector
- * @d: disk
- * @write: direction
- * @at: where the head is
- * @seek: seek before the first sector, ns
- * @latency: wait before the first sector, ns
- * @total: time so far, ns
- * @steps: results of disk_model.c rounded to whole ns
- * @loose: sectors by which the end may differ: holes in a zero-latency access
- * @sector: longest sector passed, ns
- */
+/* an access, sector by sector */
 struct walk {
-	struct disk *d;
-	bool write;
-	struct dm_place at;
-	double seek;
-	double latency;
-	double total;
-	u32 steps;
-	u32 loose;
-	double sector;
+	struct disk *d;	/* disk */
+	bool write;	/* direction */
+	struct dm_place at;	/* where the head is */
+	double seek;	/* seek before the first sector, ns */
+	double latency;	/* wait before the first sector, ns */
+	double total;	/* time so far, ns */
+	u32 steps;	/* results of disk_model.c rounded to whole ns */
+	u32 loose;	/* sectors by which the end may differ: holes in a zero-latency access */
+	double sector;	/* longest sector passed, ns */
 };
 
 /*

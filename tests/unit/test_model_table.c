@@ -9,7 +9,7 @@
  * strings not checked for their end (test_texts).
  */
 #include "core/model_table.h"
-#include "unit.h"
+#include "support.h"
 #include "tools/model/model_text.h"
 
 #define RANDOM_TABLES 20000

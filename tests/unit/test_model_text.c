@@ -12,7 +12,7 @@
  * when the model fails (test_no_memory); no check for a head too many (its row).
  */
 #include "tools/model/model_text.h"
-#include "unit.h"
+#include "support.h"
 #include "wrap.h"
 
 #define TEXT_MAX 4096
@@ -238,18 +238,12 @@ TEST(test_defaults)
 
 /* ---- bad texts ---- */
 
-/**
- * struct row - one way to be wrong
- * @line: line of the good text that is replaced
- * @instead: with this, maybe several lines; NULL: left out
- * @blamed: line that is blamed
- * @reason: what the reason says
- */
+/* one way to be wrong */
 struct row {
-	u32 line;
-	const char *instead;
-	u32 blamed;
-	const char *reason;
+	u32 line;	/* line of the good text that is replaced */
+	const char *instead;	/* with this, maybe several lines; NULL: left out */
+	u32 blamed;	/* line that is blamed */
+	const char *reason;	/* what the reason says */
 };
 
 #define ZONE1 "zone 0 29 spt 48 angle 0 track_skew 0.25 cyl_skew 0.125 dead 10 spares 100"

@@ -9,7 +9,7 @@
  * that stops interpolating at the last point (seeks); settle added to a head switch
  * before a read (seeks).
  */
-#include "unit.h"
+#include "support.h"
 
 #define MODEL "models/atlas10k.fbmodel"
 #define FIELDS 24

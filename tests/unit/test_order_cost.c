@@ -4,7 +4,7 @@
  */
 
 #include "core/order_cost.h"
-#include "unit.h"
+#include "support.h"
 
 #define MOST 300
 #define ROUNDS 3000

@@ -8,7 +8,7 @@
  */
 #include "core/orders.h"
 #include "core/policy.h"
-#include "unit.h"
+#include "support.h"
 
 #define MS 1000000ULL
 #define SECOND (1000 * MS)
@@ -93,26 +93,6 @@ TEST(streams_end)
 	assert_int_equal(o.due_ns, now_ns - MS + SECOND);
 	now_ns += SECOND;
 	assert_false(drive(BLOCKS, 8));
-}
-
-/* one request at a time leaves the policy nothing to order: idle reads need the head */
-TEST(alone)
-{
-	u32 i;
-
-	for (i = 0; i < 100; i++)
-		assert_false(fb_orders_sent(&o, 8 * i, 8, true, now_ns));
-	assert_false(drive(BLOCKS, 0));
-}
-
-/* a request that is past its deadline: no stream until the next is sent */
-TEST(overdue)
-{
-	assert_false(drive(BLOCKS, 8));
-	assert_true(send_streams(100, 1, 8));
-	o.stream = false;
-	assert_false(drive(BLOCKS, 8));
-	assert_true(send_streams(1, 1, 8));
 }
 
 /* a request that goes on a stream is not passed over, nor any before 32 have been seen */

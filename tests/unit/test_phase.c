@@ -5,7 +5,7 @@
  * core/phase.h; that each case holds for all seeds, from the distance of their shares: one read in
  * twelve fits by chance, nine in ten and more of the model's drive.
  *
- * Planted bugs, each seen to fail: never given up (test_wrong_speed, test_anywhere, test_cache,
+ * Planted bugs, each seen to fail: never given up (test_wrong_speed, test_cache,
  * test_lost, test_landed, test_pauses); reads compared with the one before (test_wrong_speed: 4000
  * ppm), or all with the oldest (there, too: 25000 ppm); a cache's answers compared like others
  * (test_true: with a cache); short ones not counted (test_cache); a share of all seen only
@@ -13,7 +13,7 @@
  * compared (test_landed); the pause not doubled, and not reset (test_pauses).
  */
 #include "core/phase.h"
-#include "unit.h"
+#include "support.h"
 
 /* 6 ms per turn; tracks of 400 sectors */
 #define DISK(zero_latency) \
@@ -29,30 +29,18 @@
 #define SEEDS 24
 #define VERDICT (FB_PHASE_READS + FB_PHASE_READS / 8)	/* some are short, by chance */
 
-/**
- * struct rig - a drive, and what is learnt of it
- * @r: random numbers
- * @dm: the model
- * @p: tested
- * @now: when the last read ended, ns
- * @ppm: how much longer a turn of the drive takes than the model says
- * @jitter_ns: reports are late by 0 .. this
- * @cached_pct: reads that its cache answers
- * @odd_pct: reads that end anywhere
- * @think_ns: time before each read
- * @nsect: sectors of a read
- */
+/* a drive, and what is learnt of it */
 static struct rig {
-	struct rnd r;
-	struct disk_model *dm;
-	struct fb_phase p;
-	u64 now;
-	s64 ppm;
-	u64 jitter_ns;
-	u32 cached_pct;
-	u32 odd_pct;
-	u64 think_ns;
-	u32 nsect;
+	struct rnd r;	/* random numbers */
+	struct disk_model *dm;	/* the model */
+	struct fb_phase p;	/* tested */
+	u64 now;	/* when the last read ended, ns */
+	s64 ppm;	/* how much longer a turn of the drive takes than the model says */
+	u64 jitter_ns;	/* reports are late by 0 .. this */
+	u32 cached_pct;	/* reads that its cache answers */
+	u32 odd_pct;	/* reads that end anywhere */
+	u64 think_ns;	/* time before each read */
+	u32 nsect;	/* sectors of a read */
 } rig;
 
 static void begin(u64 seed, const char *text)
@@ -159,19 +147,6 @@ TEST(test_wrong_speed)
 			assert_in_range(reads(4 * VERDICT), FB_PHASE_READS, VERDICT);
 			assert_false(fb_phase_on(&rig.p, rig.now));
 		}
-}
-
-/* A disk whose reads end anywhere, a RAID. */
-TEST(test_anywhere)
-{
-	u32 seed;
-
-	for (seed = 1; seed <= SEEDS; seed++) {
-		begin(seed, DISK("no"));
-
-		rig.odd_pct = 100;
-		assert_in_range(reads(4 * VERDICT), FB_PHASE_READS, VERDICT);
-	}
 }
 
 /* A disk without mechanics, all answers at once; it takes more of them. */

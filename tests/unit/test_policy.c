@@ -3,19 +3,18 @@
  * Foreground policies against a chooser that asks dm_position() for every
  * pending request and applies the policy's definition (paper, 4.2) literally.
  *
- * Planted bugs, each seen to fail: SPTF-SW's second pass pruned by the shortest time
- * instead of the window, a reach taken too short, a bucket below the head's that is taken to begin
- * where it ends (test_mechanical); a request that stays in its bucket when it moves, or that leaves
- * it behind as if it were empty (test_moving); fb_policy_clook_key() as an absolute difference
- * (test_clook); "deadline < now" turned round (test_expiry);
+ * Planted bugs, each seen to fail: SPTF-SW's second pass pruned by the shortest time instead of the
+ * window, a reach taken too short, a bucket below the head's that is taken to begin where it ends
+ * (test_mechanical); a request that stays in its bucket when it moves, or that leaves it behind as
+ * if it were empty (test_moving); fb_policy_clook_key() as an absolute difference (test_clook);
  * fb_policy_sw_better() without the seek (test_offer); a walk for the earliest deadline, as it was
- * before there was a list by deadline (test_no_walk); no ageing, classes ignored
- * (test_classes); an offer that asks whether the choice is expired before it asks for the
- * class (test_offer_class); a merged request that stays where it was (test_merge); all that have
- * expired go first, or none once one has (test_burst).
+ * before there was a list by deadline (test_no_walk); no ageing, classes ignored (test_classes); an
+ * offer that asks whether the choice is expired before it asks for the class (test_offer_class); a
+ * merged request that stays where it was (test_merge); all that have expired go first, or none once
+ * one has (test_burst).
  */
 #include "core/policy.h"
-#include "unit.h"
+#include "support.h"
 
 #define MOST 256
 
@@ -259,40 +258,6 @@ TEST(test_clook)
 		assert_false(c.predicted);
 		fb_policy_sent(&p.pool, c.req, c.expired);
 		assert_int_equal(p.pool.last_lbn, c.req->lbn + c.req->nsect);
-	}
-}
-
-/* the earliest of those past their deadline goes first, whatever the policy */
-TEST(test_expiry)
-{
-	struct rnd r = { 14 };
-	u32 i, k;
-
-	for (i = 0; i < 1000; i++) {
-		u32 n = 2 + rnd_below(&r, 30);
-		struct dm_place head = support_place(&r, dm), later = support_place(&r, dm);
-		struct fb_policy_req *earliest = NULL;
-
-		fill(&r, n, 0);
-		for (k = 0; k < n; k++) {
-			struct fb_policy_req *q = &p.req[k];
-
-			q->deadline_ns = rnd_below(&r, 2000);
-			if (q->deadline_ns && q->deadline_ns < 100 &&
-			    (!earliest || q->deadline_ns < earliest->deadline_ns))
-				earliest = q;
-			add_anew(q);
-		}
-		p.pool.policy = i % FB_POLICIES;
-		fb_policy_choose(&p.pool, dm, &head, 100, &c);
-		assert_non_null(c.req);
-		assert_int_equal(c.expired, !!earliest);
-		if (!earliest)
-			continue;
-		assert_int_equal(c.req->deadline_ns, earliest->deadline_ns);
-		for (k = 0; k < n; k++)
-			if (&p.req[k] != c.req)
-				assert_false(fb_policy_offer(&p.pool, dm, &later, &p.req[k], &c));
 	}
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "disk/power_answer.h"
-#include "unit.h"
+#include "support.h"
 
 #define SEC 1000000000ULL
 #define TIMER FB_POWER_TIMER_NS

@@ -14,16 +14,20 @@
 #include <string.h>
 
 #include "core/quarantine.h"
-#include "unit.h"
+#include "support.h"
 
 #define GRANULE 8U
 #define SECTORS 1073741824ULL
 #define SIDE 2048ULL	/* FB_QUARANTINE_KIB in sectors */
 #define S 1000000000ULL
+/* a block that proves bad */
+#define FOUND (FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT)
 
 static struct fb_quarantine bad;
 static struct fb_bitmap bm;
 static u64 now;
+static struct fb_plan_piece piece;
+static struct fb_plan plan;
 
 int setup(void **state)
 {
@@ -58,20 +62,24 @@ static u32 ended(u64 lbn, u32 nsect, u32 good, bool medium)
 	return fb_quarantine_ended(&bad, &read, now);
 }
 
+/* the next idle read has at most @most sectors, and is this */
+static void idle_reads(u32 most, u64 lbn, u32 nsect)
+{
+	assert_true(fb_quarantine_idle(&bad, &bm, now, most, &piece));
+	assert_int_equal(piece.lbn, lbn);
+	assert_int_equal(piece.nsect, nsect);
+}
+
 /* what may pass (unit attention, time-out, link) makes no zone, and is read again alone */
 TEST(test_passing)
 {
-	struct fb_plan_piece piece;
-
 	fb_bitmap_want(&bm, 1000, 64, 0);
 	assert_int_equal(ended(8000, 512, 0, false), 0);
 	assert_int_equal(bad.zones, 0);
 	assert_true(fb_quarantine_doubts(&bad, 8504, 8));
 	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
 	now += 6 * S;
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(piece.lbn, 8000);
-	assert_int_equal(piece.nsect, GRANULE);
+	idle_reads(512, 8000, GRANULE);
 	assert_int_equal(ended(8000, 8, 8, false), 0);
 	fb_bitmap_unwant(&bm, 1000, 1, 0);
 	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
@@ -87,8 +95,7 @@ TEST(test_alone)
 	assert_int_equal(bad.zones, 0);
 	/* others do not count for it */
 	assert_int_equal(ended(8008, 8, 0, false), 0);
-	assert_int_equal(ended(8000, 8, 0, false),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	assert_int_equal(ended(8000, 8, 0, false), FOUND);
 	assert_int_equal(bad.zones, 1);
 	assert_int_equal(bad.list[0].lbn, 8000);
 	/* what has been read in between has not failed twice */
@@ -97,8 +104,7 @@ TEST(test_alone)
 	assert_int_equal(ended(300000, 8, 0, false), 0);
 	/* named by the drive, the second time by itself */
 	assert_int_equal(ended(90000, 64, 20, false), 0);
-	assert_int_equal(ended(90016, 8, 0, false),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	assert_int_equal(ended(90016, 8, 0, false), FOUND);
 }
 
 /* the drive's word is enough, once the place is known */
@@ -106,8 +112,7 @@ TEST(test_medium)
 {
 	const struct fb_avoid *z;
 
-	assert_int_equal(ended(80000, 512, 100, true),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	assert_int_equal(ended(80000, 512, 100, true), FOUND);
 	z = fb_quarantine_zone(&bad, 80096, 8);
 	assert_non_null(z);
 	assert_int_equal(z->first, 80096 - SIDE);
@@ -118,8 +123,7 @@ TEST(test_medium)
 	assert_int_equal(bad.zones, 2);
 	assert_int_equal(bad.total, 1);
 	/* they meet: one */
-	assert_int_equal(ended(83000, 8, 0, true),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	assert_int_equal(ended(83000, 8, 0, true), FOUND);
 	assert_int_equal(bad.zones, 2);
 	assert_int_equal(fb_quarantine_zone(&bad, 80096, 8)->end, 83008 + SIDE);
 }
@@ -178,8 +182,7 @@ TEST(test_told)
 	now += FB_QUARANTINE_REPORTED_NS;
 	assert_int_equal(fb_quarantine_unreported(&bad, now, false), 100 - FB_QUARANTINE_REPORTED);
 	assert_int_equal(fb_quarantine_unreported(&bad, now, true), 0);
-	assert_int_equal(ended(8000000, 8, 0, true),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	assert_int_equal(ended(8000000, 8, 0, true), FOUND);
 }
 
 /* three slow ones in a row are an alarm, a good read of a zone ends the row */
@@ -233,8 +236,7 @@ TEST(test_zone_ends)
 	assert_null(fb_quarantine_zone(&bad, 80000 - 2 * GRANULE, GRANULE));
 	assert_null(fb_quarantine_zone(&bad, 80008 + GRANULE, GRANULE));
 	bad.quarantine_kib = 0;
-	assert_int_equal(ended(800000, 8, 0, true),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	assert_int_equal(ended(800000, 8, 0, true), FOUND);
 	assert_int_equal(bad.zones, 3);
 }
 
@@ -249,27 +251,24 @@ TEST(test_first_zone)
 }
 
 /* a plan with these pieces, the second if it has any sectors; is anything of it left? */
-static bool cut(struct fb_plan *plan, enum fb_plan_kind kind, u64 lbn, u32 nsect, u64 lbn2,
-		u32 nsect2)
+static bool cut(enum fb_plan_kind kind, u64 lbn, u32 nsect, u64 lbn2, u32 nsect2)
 {
-	*plan = (struct fb_plan) {
+	plan = (struct fb_plan) {
 		.kind = kind, .npieces = nsect2 ? 2 : 1, .wanted = 1000,
 		.piece = { { lbn, nsect }, { lbn2, nsect2 } },
 	};
-	return fb_quarantine_cut(&bad, &bm, now, plan);
+	return fb_quarantine_cut(&bad, &bm, now, &plan);
 }
 
 /* no gap's read touches a zone; what is far from all trouble stays as it was */
 TEST(test_cut_zone)
 {
-	struct fb_plan plan;
-
 	ended(80000, 8, 0, true);
 	now += 10 * S;
-	assert_false(cut(&plan, FB_PLAN_PREPEND, 80008 + SIDE - 8, 64, 0, 0));
-	assert_true(cut(&plan, FB_PLAN_PREPEND, 80008 + SIDE, 64, 0, 0));
-	assert_false(cut(&plan, FB_PLAN_SEPARATE, 90000, 64, 80000, 64));
-	assert_true(cut(&plan, FB_PLAN_BOTH, 90000, 64, 70000, 64));
+	assert_false(cut(FB_PLAN_PREPEND, 80008 + SIDE - 8, 64, 0, 0));
+	assert_true(cut(FB_PLAN_PREPEND, 80008 + SIDE, 64, 0, 0));
+	assert_false(cut(FB_PLAN_SEPARATE, 90000, 64, 80000, 64));
+	assert_true(cut(FB_PLAN_BOTH, 90000, 64, 70000, 64));
 	assert_int_equal(plan.kind, FB_PLAN_BOTH);
 	assert_int_equal(plan.npieces, 2);
 	assert_int_equal(plan.piece[0].nsect, 64);
@@ -279,167 +278,139 @@ TEST(test_cut_zone)
 /* a gap's read ends before what is in doubt; a block of that is read alone, every five seconds */
 TEST(test_cut_doubt)
 {
-	struct fb_plan plan;
-
 	fb_bitmap_want(&bm, 0, 100000, 0);
 	ended(80000, 64, 0, false);
 	fb_quarantine_sent(&bad, 80000, 64, now);
 	now += 1;
-	assert_true(cut(&plan, FB_PLAN_SEPARATE, 79968, 64, 0, 0));
+	assert_true(cut(FB_PLAN_SEPARATE, 79968, 64, 0, 0));
 	assert_int_equal(plan.piece[0].lbn, 79968);
 	assert_int_equal(plan.piece[0].nsect, 32);
 	assert_int_equal(plan.wanted, 4);
 	/* it would no longer end where the foreground begins */
-	assert_false(cut(&plan, FB_PLAN_PREPEND, 79968, 64, 0, 0));
+	assert_false(cut(FB_PLAN_PREPEND, 79968, 64, 0, 0));
 	/* only the first piece is kept, as a command of its own */
-	assert_true(cut(&plan, FB_PLAN_BOTH, 79968, 32, 80000, 64));
+	assert_true(cut(FB_PLAN_BOTH, 79968, 32, 80000, 64));
 	assert_int_equal(plan.kind, FB_PLAN_SEPARATE);
 	assert_int_equal(plan.npieces, 1);
 	assert_int_equal(plan.piece[0].nsect, 32);
 
-	assert_false(cut(&plan, FB_PLAN_SEPARATE, 80000, 64, 0, 0));
+	assert_false(cut(FB_PLAN_SEPARATE, 80000, 64, 0, 0));
 	/* a read of something else does not count */
 	fb_quarantine_sent(&bad, 80064, 8, now);
 	now += 5 * S - 2;
-	assert_false(cut(&plan, FB_PLAN_SEPARATE, 80000, 64, 0, 0));
+	assert_false(cut(FB_PLAN_SEPARATE, 80000, 64, 0, 0));
 	now++;
-	assert_true(cut(&plan, FB_PLAN_SEPARATE, 80008, 56, 0, 0));
+	assert_true(cut(FB_PLAN_SEPARATE, 80008, 56, 0, 0));
 	assert_int_equal(plan.piece[0].lbn, 80008);
 	assert_int_equal(plan.piece[0].nsect, GRANULE);
 	assert_int_equal(plan.wanted, 1);
 	fb_quarantine_sent(&bad, 80008, GRANULE, now);
-	assert_false(cut(&plan, FB_PLAN_SEPARATE, 80000, 64, 0, 0));
+	assert_false(cut(FB_PLAN_SEPARATE, 80000, 64, 0, 0));
 }
 
 /* with more doubts than are remembered, any read may meet one: all wait after a failure */
 TEST(test_cut_forgotten)
 {
-	struct fb_plan plan;
 	u32 i;
 
 	for (i = 0; i < FB_QUARANTINE_DOUBTS; i++)
 		ended(i * 1000, 64, 0, false);
 	assert_true(fb_quarantine_doubts(&bad, 0, 8));
-	assert_true(cut(&plan, FB_PLAN_SEPARATE, 900000, 64, 0, 0));
+	assert_true(cut(FB_PLAN_SEPARATE, 900000, 64, 0, 0));
 	ended(i * 1000, 64, 0, false);
 	assert_false(fb_quarantine_doubts(&bad, 0, 8));
 	assert_true(fb_quarantine_doubts(&bad, i * 1000, 8));
-	assert_false(cut(&plan, FB_PLAN_SEPARATE, 900000, 64, 0, 0));
+	assert_false(cut(FB_PLAN_SEPARATE, 900000, 64, 0, 0));
 	now += 5 * S - 1;
-	assert_false(cut(&plan, FB_PLAN_SEPARATE, 900000, 64, 0, 0));
+	assert_false(cut(FB_PLAN_SEPARATE, 900000, 64, 0, 0));
 	now++;
-	assert_true(cut(&plan, FB_PLAN_SEPARATE, 900000, 64, 0, 0));
+	assert_true(cut(FB_PLAN_SEPARATE, 900000, 64, 0, 0));
 }
 
 /* zones are read in idle time in pieces of wanted blocks, 128 KiB at most, to their end */
 TEST(test_idle_pieces)
 {
-	struct fb_plan_piece piece;
-
 	fb_quarantine_begin(&bad, GRANULE, SECTORS - 3, false);
 	ended(80000, 8, 0, true);
 	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
 	fb_bitmap_want(&bm, 10001, 100, 0);
 	fb_bitmap_unwant(&bm, 10005, 1, 0);
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(piece.lbn, 80008);
-	assert_int_equal(piece.nsect, 4 * GRANULE);
+	idle_reads(512, 80008, 4 * GRANULE);
 	fb_bitmap_unwant(&bm, 10001, 4, 0);
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(piece.lbn, 80048);
-	assert_int_equal(piece.nsect, 256);
+	idle_reads(512, 80048, 256);
 	assert_true(fb_quarantine_idle(&bad, &bm, now, 64, &piece));
 	assert_int_equal(piece.nsect, 64);
 	/* not beyond the zone */
 	fb_bitmap_unwant(&bm, 0, 20000, 0);
 	fb_bitmap_want(&bm, (80008 + SIDE) / GRANULE - 1, 10, 0);
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(piece.lbn, 80008 + SIDE - GRANULE);
-	assert_int_equal(piece.nsect, GRANULE);
+	idle_reads(512, 80008 + SIDE - GRANULE, GRANULE);
 	/* nor beyond the disk, whose last block is short */
 	fb_bitmap_unwant(&bm, 0, 20000, 0);
 	ended(SECTORS - 32, 8, 0, true);
 	fb_bitmap_want(&bm, SECTORS / GRANULE - 2, 2, 0);
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(piece.lbn, SECTORS - 16);
-	assert_int_equal(piece.nsect, 13);
+	idle_reads(512, SECTORS - 16, 13);
 }
 
 /* what is in doubt within a zone is read block by block */
 TEST(test_idle_doubt)
 {
-	struct fb_plan_piece piece;
-
 	ended(80000, 8, 0, true);
 	ended(80008, 32, 0, false);
 	now += 5 * S;
 	fb_bitmap_want(&bm, 9990, 30, 0);
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(piece.lbn, 9990 * GRANULE);
-	assert_int_equal(piece.nsect, 10 * GRANULE);
+	idle_reads(512, 9990 * GRANULE, 10 * GRANULE);
 	fb_bitmap_unwant(&bm, 9990, 11, 0);
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(piece.lbn, 80008);
-	assert_int_equal(piece.nsect, GRANULE);
+	idle_reads(512, 80008, GRANULE);
 }
 
-static bool divert(struct fb_plan_piece *piece, u64 lbn, u32 nsect)
+static bool divert(u64 lbn, u32 nsect)
 {
-	*piece = (struct fb_plan_piece) { lbn, nsect };
-	return fb_quarantine_divert(&bad, &bm, piece);
+	piece = (struct fb_plan_piece) { lbn, nsect };
+	return fb_quarantine_divert(&bad, &bm, &piece);
+}
+
+static void diverted(u64 from, u32 most, u64 lbn, u32 nsect)
+{
+	assert_true(divert(from, most));
+	assert_int_equal(piece.lbn, lbn);
+	assert_int_equal(piece.nsect, nsect);
 }
 
 /* an idle read ends before a zone, or goes on behind it, or at the start of the disk */
 TEST(test_divert)
 {
-	struct fb_plan_piece piece;
-
 	fb_bitmap_want(&bm, 0, 20000, 0);
 	ended(80000, 8, 0, true);
 	ended(80000 + 2 * SIDE + 16, 8, 0, true);
 	assert_int_equal(bad.zones, 2);
 	/* nothing in the way */
-	assert_true(divert(&piece, 8000, 64));
-	assert_int_equal(piece.lbn, 8000);
-	assert_int_equal(piece.nsect, 64);
+	diverted(8000, 64, 8000, 64);
 	/* before the first */
-	assert_true(divert(&piece, 80000 - SIDE - 32, 64));
-	assert_int_equal(piece.lbn, 80000 - SIDE - 32);
-	assert_int_equal(piece.nsect, 32);
+	diverted(80000 - SIDE - 32, 64, 80000 - SIDE - 32, 32);
 	/* between the two there is one block */
-	assert_true(divert(&piece, 80000, 64));
-	assert_int_equal(piece.lbn, 80008 + SIDE);
-	assert_int_equal(piece.nsect, GRANULE);
+	diverted(80000, 64, 80008 + SIDE, GRANULE);
 	/* behind both, and only what is wanted there */
 	fb_bitmap_unwant(&bm, (80008 + SIDE) / GRANULE, 1, 0);
 	fb_bitmap_unwant(&bm, (80024 + 3 * SIDE) / GRANULE + 3, 20, 0);
-	assert_true(divert(&piece, 80000, 64));
-	assert_int_equal(piece.lbn, 80024 + 3 * SIDE);
-	assert_int_equal(piece.nsect, 3 * GRANULE);
+	diverted(80000, 64, 80024 + 3 * SIDE, 3 * GRANULE);
 	/* all behind them is read */
 	fb_bitmap_unwant(&bm, (80024 + 3 * SIDE) / GRANULE, 20000, 0);
-	assert_true(divert(&piece, 80000, 64));
-	assert_int_equal(piece.lbn, 0);
-	assert_int_equal(piece.nsect, 64);
+	diverted(80000, 64, 0, 64);
 	/* and all before */
 	fb_bitmap_unwant(&bm, 0, (80000 - SIDE) / GRANULE, 0);
-	assert_false(divert(&piece, 80000, 64));
+	assert_false(divert(80000, 64));
 	/* nothing is left anywhere */
 	fb_bitmap_unwant(&bm, 0, 20000, 0);
-	assert_false(divert(&piece, 80000, 64));
+	assert_false(divert(80000, 64));
 }
 
 /* a diverted read ends with the disk, whose last block is short */
 TEST(test_divert_end)
 {
-	struct fb_plan_piece piece;
-
 	fb_quarantine_begin(&bad, GRANULE, SECTORS - 3, false);
 	ended(SECTORS - 8 - SIDE - 16, 8, 0, true);
 	fb_bitmap_want(&bm, SECTORS / GRANULE - 1000, 1000, 0);
-	assert_true(divert(&piece, SECTORS - 2000, 64));
-	assert_int_equal(piece.lbn, SECTORS - 16);
-	assert_int_equal(piece.nsect, 13);
+	diverted(SECTORS - 2000, 64, SECTORS - 16, 13);
 }
 
 /* the first of many sectors may be the bad one: the drive's name for it says so */
@@ -451,8 +422,7 @@ TEST(test_named)
 
 	assert_int_equal(fb_quarantine_ended(&bad, &read, now), 0);
 	read.named = true;
-	assert_int_equal(fb_quarantine_ended(&bad, &read, now),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	assert_int_equal(fb_quarantine_ended(&bad, &read, now), FOUND);
 	assert_int_equal(bad.list[0].lbn, 80000);
 }
 
@@ -463,17 +433,13 @@ TEST(test_named)
  */
 TEST(test_careful)
 {
-	struct fb_plan_piece piece;
-	struct fb_plan plan;
-
 	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
 	fb_bitmap_want(&bm, 1000, 64, 0);
 	assert_int_equal(ended(8000, 512, 0, false), 0);
 	now += 6 * S;
-	assert_false(cut(&plan, FB_PLAN_SEPARATE, 8000, 64, 0, 0));
+	assert_false(cut(FB_PLAN_SEPARATE, 8000, 64, 0, 0));
 	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(ended(piece.lbn, piece.nsect, 0, false),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	assert_int_equal(ended(piece.lbn, piece.nsect, 0, false), FOUND);
 	/* two are all that is risked in ten minutes: the others in doubt wait */
 	bad.zones = 0;
 	now += 60 * S;
@@ -499,7 +465,6 @@ TEST(test_command)
 		.lbn = 8000, .nsect = 3 * GRANULE, .failed = true, .command = true,
 		.took_ns = S / 50,
 	};
-	struct fb_plan_piece piece;
 
 	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
 	fb_bitmap_want(&bm, 1000, 3, 0);
@@ -507,13 +472,10 @@ TEST(test_command)
 	verify.nsect = GRANULE;
 	assert_int_equal(fb_quarantine_ended(&bad, &verify, now), 0);
 	now += 6 * S;
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(piece.lbn, 8000);
-	assert_int_equal(piece.nsect, GRANULE);
+	idle_reads(512, 8000, GRANULE);
 	assert_int_equal(ended(8000, GRANULE, GRANULE, false), 0);
 	assert_int_equal(bad.total, 0);
-	assert_int_equal(ended(8000 + GRANULE, GRANULE, 0, false),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	assert_int_equal(ended(8000 + GRANULE, GRANULE, 0, false), FOUND);
 	assert_int_equal(bad.alarms, 0);
 }
 
@@ -528,8 +490,7 @@ TEST(test_command_alone)
 	assert_int_equal(fb_quarantine_ended(&bad, &verify, now), 0);
 	verify.lbn = 16000;
 	assert_int_equal(ended(16000, GRANULE, 0, false), 0);
-	assert_int_equal(fb_quarantine_ended(&bad, &verify, now),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	assert_int_equal(fb_quarantine_ended(&bad, &verify, now), FOUND);
 }
 
 /*
@@ -537,24 +498,20 @@ TEST(test_command_alone)
  */
 TEST(test_idle_only)
 {
-	struct fb_plan plan;
-
 	fb_bitmap_want(&bm, 1000, 64, 0);
 	assert_int_equal(ended(8000, 512, 0, false), 0);
 	now += 6 * S;
-	assert_true(cut(&plan, FB_PLAN_SEPARATE, 8000, 64, 0, 0));
+	assert_true(cut(FB_PLAN_SEPARATE, 8000, 64, 0, 0));
 	bad.idle_only = true;
-	assert_false(cut(&plan, FB_PLAN_SEPARATE, 8000, 64, 0, 0));
+	assert_false(cut(FB_PLAN_SEPARATE, 8000, 64, 0, 0));
 	/* some day it is, for the disk may never be idle */
 	now += 24 * 3600 * S;
-	assert_true(cut(&plan, FB_PLAN_SEPARATE, 8000, 64, 0, 0));
+	assert_true(cut(FB_PLAN_SEPARATE, 8000, 64, 0, 0));
 }
 
 /* a block that the drive aborts, found by two errors: among others, then alone */
 static void find_aborted(u64 lbn)
 {
-	struct fb_plan_piece piece;
-
 	fb_bitmap_want(&bm, lbn / GRANULE, 1, 0);
 	assert_int_equal(ended(lbn, 512, 0, false), 0);
 	now += 5 * S;
@@ -570,34 +527,25 @@ static void find_aborted(u64 lbn)
  */
 TEST(test_known)
 {
-	struct fb_plan_piece piece;
-	struct fb_plan plan;
-
 	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
 	find_aborted(8000);
 	fb_quarantine_begin(&bad, GRANULE, SECTORS, true);
 	fb_bitmap_want(&bm, 998, 8, 0);
 	now += 60 * S;
 	/* in pieces that end before it and begin behind it */
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(piece.lbn, 7984);
-	assert_int_equal(piece.nsect, 2 * GRANULE);
+	idle_reads(512, 7984, 2 * GRANULE);
 	fb_bitmap_unwant(&bm, 998, 2, 0);
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(piece.lbn, 8008);
-	assert_int_equal(piece.nsect, 5 * GRANULE);
+	idle_reads(512, 8008, 5 * GRANULE);
 	fb_bitmap_unwant(&bm, 1001, 5, 0);
 	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
 	/* nor elsewhere, if there are no zones */
 	bad.zones = 0;
 	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_false(cut(&plan, FB_PLAN_SEPARATE, 8000, 64, 0, 0));
+	assert_false(cut(FB_PLAN_SEPARATE, 8000, 64, 0, 0));
 	now += 535 * S - 1;
 	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
 	now++;
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(piece.lbn, 8000);
-	assert_int_equal(piece.nsect, GRANULE);
+	idle_reads(512, 8000, GRANULE);
 	assert_int_equal(ended(8000, GRANULE, 0, false), FB_QUARANTINE_KNOWN);
 	assert_int_equal(bad.alarms, 0);
 	assert_int_equal(bad.total, 1);
@@ -632,8 +580,7 @@ static u32 pass_aborted(u32 n_bad)
 	}, now);
 	while (now < until && fb_bitmap_next_wanted(&bm, 0, bm.granules) < bm.granules) {
 		struct fb_quarantine_read read = { .took_ns = S / 50 };
-		struct fb_plan_piece piece;
-		u64 at, n;
+			u64 at, n;
 
 		now += S / 10;
 		if (!fb_quarantine_idle(&bad, &bm, now, 512, &piece)) {
@@ -695,8 +642,6 @@ TEST(test_adjacent)
 /* a disk of another kind has its known bad block read alone, too, and at once */
 TEST(test_known_otherwise)
 {
-	struct fb_plan_piece piece;
-
 	ended(8000, 512, 0, false);
 	now += 5 * S;
 	assert_int_equal(ended(8000, GRANULE, 0, false), 0);
@@ -705,9 +650,7 @@ TEST(test_known_otherwise)
 	ended(90000, GRANULE, 0, true);
 	fb_quarantine_begin(&bad, GRANULE, SECTORS, false);
 	fb_bitmap_want(&bm, 1000, 8, 0);
-	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
-	assert_int_equal(piece.lbn, 8000);
-	assert_int_equal(piece.nsect, GRANULE);
+	idle_reads(512, 8000, GRANULE);
 	assert_int_equal(ended(8000, GRANULE, 0, false), FB_QUARANTINE_KNOWN);
 	/* what the medium has lost is no doubt */
 	assert_false(fb_quarantine_doubts(&bad, 90000, GRANULE));

@@ -6,7 +6,7 @@
  * record of none (test_long); without the comparison of user_data (test_apart).
  */
 #include "tasks/user_check.h"
-#include "unit.h"
+#include "support.h"
 
 #define HEADER sizeof(struct freeblock_record)
 #define SLOT(first, user_data, sectors) { first, user_data, sectors, FREEBLOCK_STATUS_OK }

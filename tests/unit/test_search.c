@@ -7,9 +7,8 @@
  * Planted bugs, each seen to fail: conservatism on one way only, the source track not
  * forbidden, no trim after the cut to max_sectors (test_feasible); only the first of
  * two pieces looked at, an inner arm that stops one cylinder short, the far way of
- * an inner arm computed as an outer one (test_optimum); a floor that is the band's
- * own value, the far way's conservatism by the near one's length, one band for all
- * (test_legs); prepends without the conservatism (test_prepend); the end of the disk's short
+ * an inner arm computed as an outer one (test_optimum); prepends without the conservatism
+ * (test_prepend); the end of the disk's short
  * granule dropped (test_runs); straddlers skipped, a straddler's angle off by one sector
  * (test_exactly_once); runs of a surface taken to go the other way, or to end elsewhere
  * (test_optimum). With limits lifted (test_lifted): a landing only one conservatism early allowed
@@ -126,37 +125,6 @@ static void optimum(void)
 		assert_true(s.best.wanted <= best + 1);
 	}
 	assert_true(nonzero > 500);
-}
-
-/* with another conservatism within a cylinder what is found fits, and nothing better is missed */
-TEST(test_still)
-{
-	static const u32 density[] = { 1000, 500, 100, 20, 3 };
-	u32 i, nonzero = 0;
-	struct rnd r = { 32 };
-
-	for (i = 0; i < 2000; i++) {
-		struct fb_limits lim = limits(200000, 0);
-		struct dm_access a;
-		struct fb_search s;
-		struct fb_gap gap;
-		u32 best;
-
-		if (i % 100 == 0)
-			thin_map(&r, density[i / 100 % 5], i % 200 ? 1 : 6);
-		random_gap(&r, &gap);
-		lim.conservatism_ns = rnd_below(&r, i % 2 ? 100000 : 900000);
-		lim.still_ns = i % 3 ? 1 + rnd_below(&r, 600000) : 0;
-		search(&s, &gap, &lim);
-		best = brute_force(&gap, &lim);
-		nonzero += best > 0;
-		assert_true(s.best.wanted >= best && s.best.wanted <= best + 1);
-		if (s.best.kind == FB_PLAN_NONE)
-			continue;
-		assert_true(spare_ns(&gap, &lim, s.best.piece[0].lbn, s.best.piece[0].nsect,
-				     &a) >= -20);
-	}
-	assert_true(nonzero > 1000);
 }
 
 /* with a short maximum a prefix is taken: at least as good as the best half */
@@ -310,14 +278,10 @@ TEST(test_prepend_first)
 
 /* ---- limits lifted ---- */
 
-/**
- * struct trip - a plan carried out
- * @at: where the head is
- * @ns: when, from the beginning of the gap
- */
+/* a plan carried out */
 struct trip {
-	struct dm_place at;
-	u64 ns;
+	struct dm_place at;	/* where the head is */
+	u64 ns;	/* when, from the beginning of the gap */
 };
 
 /* Read a piece, @late_ns later than predicted; may be negative. */
@@ -515,7 +479,7 @@ static void exactly_once(void)
 		if (s.best.kind == FB_PLAN_NONE)
 			continue;
 		p = &s.best.piece[0];
-		fb_for_each_run(dm, GRANULE, p->lbn, p->nsect, take_run, &bm);
+		fb_for_each_run(dm, GRANULE, p->lbn, p->nsect, support_take, &bm);
 		assert_int_equal(bm.n_flying, s.best.wanted);
 		fb_for_each_run(dm, GRANULE, p->lbn, p->nsect, deliver_run, &c);
 		assert_int_equal(bm.n_flying, 0);
@@ -568,48 +532,6 @@ static void runs(void)
 		fb_for_each_run(dm, GRANULE, lbn, n, check_run, &runs);
 		assert_int_equal(runs.next, end);
 	}
-}
-
-static u64 fnv(u64 hash, u64 value)
-{
-	u32 i;
-
-	for (i = 0; i < 8; i++, value >>= 8)
-		hash = (hash ^ (value & 255)) * 0x100000001b3ULL;
-	return hash;
-}
-
-/*
- * Without limits lifted the search is that of the paper: kinds of plans and blocks wanted
- * are those from before limits could be lifted, to the last bit. The places too, as of when
- * cylinders were first looked at in strides: of equals, another may have been found before.
- * How many tracks are looked at is no part of it.
- */
-TEST(test_unlifted)
-{
-	static const u32 density[] = { 1000, 500, 100, 20, 3 };
-	u64 wanted = 0xcbf29ce484222325ULL, places = wanted;
-	struct rnd r = { 29 };
-	u32 i;
-
-	for (i = 0; i < 10000; i++) {
-		struct fb_limits lim = limits(pick_conservatism(&r), i % 3 ? 1024 : 48);
-		struct fb_search s;
-		struct fb_gap gap;
-
-		if (i % 500 == 0)
-			thin_map(&r, density[i / 500 % 5], 1 + i % 7);
-		random_gap(&r, &gap);
-		search(&s, &gap, &lim);
-		wanted = fnv(fnv(wanted, s.best.kind), s.best.wanted);
-		if (s.best.kind == FB_PLAN_NONE)
-			continue;
-		assert_int_equal(s.best.npieces, 1);
-		places = fnv(fnv(fnv(places, s.best.piece[0].lbn), s.best.piece[0].nsect),
-			     s.best.slack_ns);
-	}
-	assert_int_equal(wanted, 0x274649775c599423ULL);
-	assert_int_equal(places, 0xcf246fe6e43c4279ULL);
 }
 
 /* no plan begins a read on a track that has sectors to be avoided; seen to fail without that */

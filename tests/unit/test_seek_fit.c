@@ -14,7 +14,7 @@
  * forgotten, or what is applied, too (test_forgets).
  */
 #include "core/seek_fit.h"
-#include "unit.h"
+#include "support.h"
 
 #define PERIOD 6000000LL
 #define SECOND 1000000000ULL
@@ -40,36 +40,21 @@
 
 static const char disk_text[] = DISK_HEAD DISK_ZONE;
 
-/**
- * struct disk - how seeks really are
- * @r: random numbers
- * @dm: what is believed, corrections included
- * @said: what the profile said
- * @c: what is tested
- * @now: the time
- * @every: between completions, ns
- * @least: no wait is shorter ...
- * @most: ... and none as long, ns
- * @ppm: seeks take so much longer
- * @spread: mean of the exponential errors to either side, ns
- * @inside: a head that comes late by less lands within the sectors wanted, ns
- * @other_ppm: so many commands lose a turn or two for other reasons
- * @cause: of all commands
- */
+/* how seeks really are */
 static struct disk {
-	struct rnd r;
-	struct disk_model *dm;
-	struct disk_model *said;
-	struct fb_seek_fit c;
-	u64 now;
-	u64 every;
-	u64 least;
-	u64 most;
-	s64 ppm;
-	u64 spread;
-	s64 inside;
-	u32 other_ppm;
-	enum fb_cause cause;
+	struct rnd r;	/* random numbers */
+	struct disk_model *dm;	/* what is believed, corrections included */
+	struct disk_model *said;	/* what the profile said */
+	struct fb_seek_fit c;	/* what is tested */
+	u64 now;	/* the time */
+	u64 every;	/* between completions, ns */
+	u64 least;	/* no wait is shorter ... */
+	u64 most;	/* ... and none as long, ns */
+	s64 ppm;	/* seeks take so much longer */
+	u64 spread;	/* mean of the exponential errors to either side, ns */
+	s64 inside;	/* a head that comes late by less lands within the sectors wanted, ns */
+	u32 other_ppm;	/* so many commands lose a turn or two for other reasons */
+	enum fb_cause cause;	/* of all commands */
 } d;
 
 static void disk_begin(u64 seed)

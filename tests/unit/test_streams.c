@@ -4,7 +4,7 @@
  * read-ahead in 0.2 ms and any other in 7 ms. Expectations come from core/idle/streams.h.
  */
 #include "core/idle/streams.h"
-#include "unit.h"
+#include "support.h"
 
 #define MS 1000000LL
 #define AHEAD (MS / 5)

@@ -10,7 +10,7 @@
  * before a piece not searched (test_both).
  */
 #include "core/search.h"
-#include "unit.h"
+#include "support.h"
 
 #define TAIL_LBN 1326
 #define TAIL 9
@@ -52,11 +52,6 @@ static u32 angle_of_ns(u64 ns)
 static u64 sectors_ns(u32 n)
 {
 	return dm_period_ns(dm) * n / 223;
-}
-
-static void want_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_want(ctx, first, n, group);
 }
 
 /* the first LBN of a track APART_CYL further on that passes at @ns or after it */
@@ -177,8 +172,8 @@ int setup(void **state)
 {
 	dm = support_model_text(disk);
 	assert_int_equal(fb_bitmap_init(&bm, dm_info(dm)->sectors, dm_tracks(dm)), 0);
-	fb_for_each_run(dm, 1, TRACK_LBN, HEAD, want_run, &bm);
-	fb_for_each_run(dm, 1, TAIL_LBN, TAIL, want_run, &bm);
+	fb_for_each_run(dm, 1, TRACK_LBN, HEAD, support_want, &bm);
+	fb_for_each_run(dm, 1, TAIL_LBN, TAIL, support_want, &bm);
 	assert_int_equal(bm.n_wanted, TAIL + HEAD);
 	return 0;
 }

@@ -7,7 +7,7 @@
  * range that is rounded beyond the end of the disk.
  */
 #include "tasks/user_check.h"
-#include "unit.h"
+#include "support.h"
 
 /* no holes: 32-bit programs see the same; the sizes are in tasks/user_check.c */
 static_assert(offsetof(struct freeblock_ioc_api, features) == 8);

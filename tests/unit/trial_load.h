@@ -6,51 +6,35 @@
 #define TRIAL_LOAD_H
 
 #include "core/cost/cost.h"
-#include "unit.h"
+#include "support.h"
 
 #define LOAD_MOST 64		/* requests in the system */
 #define MS 1000000ULL
 #define SEC 1000000000ULL
 
-/**
- * struct load - a foreground, and what serves it
- * @cost: what is told of the requests; free reads cost when it allows any
- * @r: random numbers
- * @gap_ns: mean time between arrivals, or between bursts; 0: a closed loop
- * @regular: arrivals come at whole multiples of @gap_ns
- * @burst: requests that arrive at once
- * @processes: of the closed loop, which do not think
- * @server: one server, first come first served; else each request is served by itself
- * @took_ns: mean of the service times, which are exponential
- * @added_ns: added to a service while any free read is allowed
- * @gaps_ns: added to a service while reads in gaps are
- * @lingers_ns: and so long after that: the drive's cache has lost its streams
- * @allowed_ns: when a free read was allowed last
- * @now_ns: the time
- * @next_ns: the next arrival
- * @end_ns: when requests end; 0: no such request. One that waits for the server: U64_MAX
- * @kind: of the requests
- * @at_ns: when they arrived
- * @rare: what is added to a service, is added to one of so many that much longer; 0: to each
- */
+/* a foreground, and what serves it */
 struct load {
+	/* what is told of the requests; free reads cost when it allows any */
 	struct fb_cost *cost;
-	struct rnd r;
-	u64 gap_ns;
-	bool regular;
-	u32 burst;
-	u32 processes;
+	struct rnd r;	/* random numbers */
+	u64 gap_ns;	/* mean time between arrivals, or between bursts; 0: a closed loop */
+	bool regular;	/* arrivals come at whole multiples of @gap_ns */
+	u32 burst;	/* requests that arrive at once */
+	u32 processes;	/* of the closed loop, which do not think */
+	/* one server, first come first served; else each request is served by itself */
 	bool server;
-	u64 took_ns;
-	u64 added_ns;
-	u64 gaps_ns;
-	u64 lingers_ns;
-	u64 allowed_ns;
-	u64 now_ns;
-	u64 next_ns;
+	u64 took_ns;	/* mean of the service times, which are exponential */
+	u64 added_ns;	/* added to a service while any free read is allowed */
+	u64 gaps_ns;	/* added to a service while reads in gaps are */
+	u64 lingers_ns;	/* and so long after that: the drive's cache has lost its streams */
+	u64 allowed_ns;	/* when a free read was allowed last */
+	u64 now_ns;	/* the time */
+	u64 next_ns;	/* the next arrival */
+	/* when requests end; 0: no such request. One that waits for the server: U64_MAX */
 	u64 end_ns[LOAD_MOST];
-	enum fb_trial_kind kind[LOAD_MOST];
-	u64 at_ns[LOAD_MOST];
+	enum fb_trial_kind kind[LOAD_MOST];	/* of the requests */
+	u64 at_ns[LOAD_MOST];	/* when they arrived */
+	/* what is added to a service, is added to one of so many that much longer; 0: to each */
 	u32 rare;
 };
 

@@ -11,8 +11,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "support.h"
-
 /* what comes before and after each test, in programs that define it */
 int setup(void **state) __attribute__((weak));
 int teardown(void **state) __attribute__((weak));

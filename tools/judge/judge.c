@@ -17,32 +17,20 @@
 
 #define JDG_LINE 128
 
-/**
- * struct jdg_command - a line read
- * @submit_ns: when it was sent
- * @done_ns: when it was reported
- * @lbn: first sector
- * @nsect: sectors
- * @write: direction
- */
+/* A line read */
 struct jdg_command {
-	u64 submit_ns;
-	u64 done_ns;
-	u64 lbn;
-	u32 nsect;
-	bool write;
+	u64 submit_ns;	/* when it was sent */
+	u64 done_ns;	/* when it was reported */
+	u64 lbn;	/* first sector */
+	u32 nsect;	/* sectors */
+	bool write;	/* direction */
 };
 
-/**
- * struct jdg - who judges
- * @dm: the model
- * @head: head and phase
- * @done_ns: when the command before was reported
- */
+/* Who judges */
 struct jdg {
-	struct disk_model *dm;
-	struct fb_head head;
-	u64 done_ns;
+	struct disk_model *dm;	/* the model */
+	struct fb_head head;	/* head and phase */
+	u64 done_ns;	/* when the command before was reported */
 };
 
 static struct disk_model *jdg_model(const char *path)

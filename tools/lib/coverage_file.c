@@ -2,10 +2,10 @@
 /*
  * libfreeblock: which blocks are done, in a file that is whole or not there.
  *
- * Documentation/coverage-format.rst has the format. tools/cli/freeblock/coverage_file.py
- * reads and writes the same.
+ * Documentation/coverage-format.rst has the format.
  */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "library.h"
@@ -21,69 +20,55 @@
 
 #define MAGIC "FBCOVER\n"
 #define VERSION 1
-#define HEADER_BYTES 184
-#define CRC_AT 176
 #define CHUNK_BYTES (FREEBLOCK_BITS_MAX / 8)
 
-struct crc {
-	uint32_t table[256];
-	uint32_t value;
+/* Little-endian, as are the machines that the module is for */
+struct header {
+	char magic[8];
+	uint32_t version;
+	uint32_t bytes;			/* of the header */
+	uint32_t granule_sectors;
+	uint32_t zero;
+	uint64_t start_sector;
+	uint64_t sectors;
+	uint64_t blocks;
+	char id[FB_LIBRARY_ID_LEN];
+	uint32_t crc;			/* of what precedes it */
+	uint32_t zero_again;
 };
 
-static void crc_begin(struct crc *crc)
+static_assert(sizeof(struct header) == 184 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	      "Documentation/coverage-format.rst");
+
+/* of more bytes, behind some whose checksum this is; 0 of none */
+static uint32_t crc_of(uint32_t crc, const void *data, size_t bytes)
 {
-	uint32_t i, bit;
+	const unsigned char *at = data;
+	uint32_t table[256], i, bit;
 
 	for (i = 0; i < 256; i++) {
-		crc->table[i] = i;
+		table[i] = i;
 		for (bit = 0; bit < 8; bit++)
-			crc->table[i] = crc->table[i] >> 1 ^ (crc->table[i] & 1) * 0xedb88320u;
+			table[i] = table[i] >> 1 ^ (table[i] & 1) * 0xedb88320u;
 	}
-	crc->value = 0xffffffffu;
+	for (crc = ~crc; bytes; bytes--)
+		crc = crc >> 8 ^ table[(crc ^ *at++) & 0xff];
+	return ~crc;
 }
 
-static void crc_add(struct crc *crc, const unsigned char *data, size_t bytes)
+static struct header header_of(const struct fb_task *task)
 {
-	for (; bytes; bytes--)
-		crc->value = crc->value >> 8 ^ crc->table[(crc->value ^ *data++) & 0xff];
-}
+	struct header header = {
+		.version = VERSION, .bytes = sizeof(header),
+		.granule_sectors = task->geometry.granule_sectors,
+		.start_sector = task->geometry.start_sector,
+		.sectors = task->geometry.sectors, .blocks = task->geometry.blocks,
+	};
 
-static void put(unsigned char *to, uint64_t value, unsigned int bytes)
-{
-	for (; bytes; bytes--, value >>= 8)
-		*to++ = value;
-}
-
-static uint64_t get(const unsigned char *from, unsigned int bytes)
-{
-	uint64_t value = 0;
-
-	while (bytes--)
-		value = value << 8 | from[bytes];
-	return value;
-}
-
-static uint32_t crc_of(const unsigned char *data, size_t bytes)
-{
-	struct crc crc;
-
-	crc_begin(&crc);
-	crc_add(&crc, data, bytes);
-	return ~crc.value;
-}
-
-static void make_header(const struct fb_task *task, unsigned char *header)
-{
-	memset(header, 0, HEADER_BYTES);
-	memcpy(header, MAGIC, 8);
-	put(header + 8, VERSION, 4);
-	put(header + 12, HEADER_BYTES, 4);
-	put(header + 16, task->geometry.granule_sectors, 4);
-	put(header + 24, task->geometry.start_sector, 8);
-	put(header + 32, task->geometry.sectors, 8);
-	put(header + 40, task->geometry.blocks, 8);
-	memcpy(header + 48, task->id, sizeof(task->id));
-	put(header + CRC_AT, crc_of(header, CRC_AT), 4);
+	memcpy(header.magic, MAGIC, sizeof(header.magic));
+	memcpy(header.id, task->id, sizeof(header.id));
+	header.crc = crc_of(0, &header, offsetof(struct header, crc));
+	return header;
 }
 
 static int fail_by_file(const char *path)
@@ -91,36 +76,11 @@ static int fail_by_file(const char *path)
 	return fb_library_fail(errno, "%s: %s", path, strerror(errno));
 }
 
-static int write_all(int fd, const unsigned char *data, size_t bytes, const char *path)
+static int read_all(FILE *file, void *data, size_t bytes, const char *path)
 {
-	while (bytes) {
-		ssize_t n = write(fd, data, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail_by_file(path);
-		data += n;
-		bytes -= n;
-	}
-	return 0;
-}
-
-static int read_all(int fd, unsigned char *data, size_t bytes, const char *path)
-{
-	while (bytes) {
-		ssize_t n = read(fd, data, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail_by_file(path);
-		if (!n)
-			return fb_library_fail(EBADMSG, "%s: cut short", path);
-		data += n;
-		bytes -= n;
-	}
-	return 0;
+	if (fread(data, 1, bytes, file) == bytes)
+		return 0;
+	return ferror(file) ? fail_by_file(path) : fb_library_fail(EBADMSG, "%s: cut short", path);
 }
 
 /* Blocks of the chunk that begins with block `first` */
@@ -142,13 +102,11 @@ static int coverage_call(struct fb_task *task, unsigned long number, uint64_t fi
 	return fb_library_call(task, number, &call, "coverage");
 }
 
-static int save_bits(struct fb_task *task, int fd, unsigned char *bits, const char *path)
+static int save_bits(struct fb_task *task, FILE *file, unsigned char *bits, const char *path)
 {
-	unsigned char end[4];
-	struct crc crc;
+	uint32_t crc = 0;
 	uint64_t first;
 
-	crc_begin(&crc);
 	for (first = 0; first < task->geometry.blocks; first += FREEBLOCK_BITS_MAX) {
 		size_t bytes = (chunk_blocks(task, first) + 7) / 8;
 		int failed;
@@ -159,32 +117,35 @@ static int save_bits(struct fb_task *task, int fd, unsigned char *bits, const ch
 		if (!failed)
 			fb_records_uncover(task, bits, first, chunk_blocks(task, first));
 		pthread_mutex_unlock(&task->buffer);
-		if (failed || write_all(fd, bits, bytes, path))
+		if (failed)
 			return -1;
-		crc_add(&crc, bits, bytes);
+		crc = crc_of(crc, bits, bytes);
+		if (fwrite(bits, 1, bytes, file) != bytes)
+			return fail_by_file(path);
 	}
-	put(end, ~crc.value, 4);
-	return write_all(fd, end, sizeof(end), path);
+	return fwrite(&crc, 1, sizeof(crc), file) == sizeof(crc) ? 0 : fail_by_file(path);
 }
 
 static int save_new(struct fb_task *task, const char *path)
 {
-	unsigned char header[HEADER_BYTES], *bits = malloc(CHUNK_BYTES);
-	int fd = -1, failed, error;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+	unsigned char *bits = malloc(CHUNK_BYTES);
+	struct header header = header_of(task);
+	int failed, error;
 
 	if (!bits)
-		return fb_library_fail(ENOMEM, "%s: no memory", path);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	failed = fd < 0 ? fail_by_file(path) : 0;
-	make_header(task, header);
-	if (!failed)
-		failed = write_all(fd, header, sizeof(header), path);
-	if (!failed)
-		failed = save_bits(task, fd, bits, path);
-	if (!failed && fsync(fd))
+		failed = fb_library_fail(ENOMEM, "%s: no memory", path);
+	else if (!file || fwrite(&header, sizeof(header), 1, file) != 1)
+		failed = fail_by_file(path);
+	else
+		failed = save_bits(task, file, bits, path);
+	if (!failed && (fflush(file) || fsync(fd)))
 		failed = fail_by_file(path);
 	error = errno;
-	if (fd >= 0)
+	if (file)
+		fclose(file);
+	else if (fd >= 0)
 		close(fd);
 	free(bits);
 	errno = error;
@@ -251,71 +212,68 @@ static int other_disk(const char *path, const char *what, unsigned long long the
 			       path, what, there, here);
 }
 
-static int judge_header(const struct fb_task *task, const unsigned char *header, const char *path)
+static int judge_header(const struct fb_task *task, struct header *there, const char *path)
 {
-	const struct fb_task_geometry *g = &task->geometry;
-	char id[sizeof(task->id)];
+	struct header here = header_of(task);
 
-	if (memcmp(header, MAGIC, 8))
+	if (memcmp(there->magic, MAGIC, sizeof(there->magic)))
 		return fb_library_fail(EBADMSG, "%s: not a file of coverage", path);
 	/* the checksum's place is the version's */
-	if (get(header + 8, 4) != VERSION)
+	if (there->version != VERSION)
 		return fb_library_fail(EPROTONOSUPPORT, "%s: version %u; this libfreeblock has %u",
-				       path, (unsigned int)get(header + 8, 4), VERSION);
-	if (get(header + CRC_AT, 4) != crc_of(header, CRC_AT) ||
-	    get(header + 12, 4) != HEADER_BYTES)
+				       path, there->version, VERSION);
+	if (there->crc != crc_of(0, there, offsetof(struct header, crc)) ||
+	    there->bytes != sizeof(*there))
 		return fb_library_fail(EBADMSG, "%s: damaged: checksum of its header", path);
-	memcpy(id, header + 48, sizeof(id));
-	id[sizeof(id) - 1] = '\0';
-	if (strcmp(id, task->id))
+	there->id[sizeof(there->id) - 1] = '\0';
+	if (strcmp(there->id, here.id))
 		return fb_library_fail(EXDEV, "%s: of another disk: '%s' there, '%s' here", path,
-				       id, task->id);
-	if (get(header + 24, 8) != g->start_sector)
-		return other_disk(path, "start sector", get(header + 24, 8), g->start_sector);
-	if (get(header + 32, 8) != g->sectors || get(header + 40, 8) != g->blocks)
-		return other_disk(path, "sectors", get(header + 32, 8), g->sectors);
-	if (get(header + 16, 4) != g->granule_sectors)
-		return other_disk(path, "sectors of a block", get(header + 16, 4),
-				  g->granule_sectors);
+				       there->id, here.id);
+	if (there->start_sector != here.start_sector)
+		return other_disk(path, "start sector", there->start_sector, here.start_sector);
+	if (there->sectors != here.sectors || there->blocks != here.blocks)
+		return other_disk(path, "sectors", there->sectors, here.sectors);
+	if (there->granule_sectors != here.granule_sectors)
+		return other_disk(path, "sectors of a block", there->granule_sectors,
+				  here.granule_sectors);
 	return 0;
 }
 
 /* All of the file, before anything of it is believed */
-static int judge_bits(const struct fb_task *task, int fd, unsigned char *bits, const char *path)
+static int judge_bits(const struct fb_task *task, FILE *file, unsigned char *bits,
+		      const char *path)
 {
-	unsigned char end[5];
-	struct crc crc;
+	uint32_t crc = 0, there;
 	uint64_t first;
 
-	crc_begin(&crc);
 	for (first = 0; first < task->geometry.blocks; first += FREEBLOCK_BITS_MAX) {
 		size_t bytes = (chunk_blocks(task, first) + 7) / 8;
 
-		if (read_all(fd, bits, bytes, path))
+		if (read_all(file, bits, bytes, path))
 			return -1;
-		crc_add(&crc, bits, bytes);
+		crc = crc_of(crc, bits, bytes);
 	}
-	if (read_all(fd, end, 4, path))
+	if (read_all(file, &there, sizeof(there), path))
 		return -1;
-	if (get(end, 4) != (uint32_t)~crc.value)
+	if (there != crc)
 		return fb_library_fail(EBADMSG, "%s: damaged: its checksum is wrong", path);
-	if (read(fd, end, 1))
+	if (fgetc(file) != EOF)
 		return fb_library_fail(EBADMSG, "%s: damaged: longer than it should be", path);
 	return 0;
 }
 
-static int restore(struct fb_task *task, int fd, unsigned char *bits, const char *path)
+static int restore(struct fb_task *task, FILE *file, unsigned char *bits, const char *path)
 {
-	unsigned char header[HEADER_BYTES];
+	struct header header;
 	uint64_t first;
 
-	if (read_all(fd, header, sizeof(header), path) || judge_header(task, header, path) ||
-	    judge_bits(task, fd, bits, path))
+	if (read_all(file, &header, sizeof(header), path) || judge_header(task, &header, path) ||
+	    judge_bits(task, file, bits, path))
 		return -1;
-	if (lseek(fd, HEADER_BYTES, SEEK_SET) < 0)
+	if (fseek(file, sizeof(header), SEEK_SET))
 		return fail_by_file(path);
 	for (first = 0; first < task->geometry.blocks; first += FREEBLOCK_BITS_MAX)
-		if (read_all(fd, bits, (chunk_blocks(task, first) + 7) / 8, path) ||
+		if (read_all(file, bits, (chunk_blocks(task, first) + 7) / 8, path) ||
 		    coverage_call(task, FREEBLOCK_IOC_SET_COVERAGE, first, bits))
 			return -1;
 	return 0;
@@ -324,21 +282,22 @@ static int restore(struct fb_task *task, int fd, unsigned char *bits, const char
 int fb_coverage_restore(struct fb_task *task, const char *path)
 {
 	unsigned char *bits;
-	int fd, failed, error;
+	int failed, error;
+	FILE *file;
 
 	if (needs_coverage(task))
 		return -1;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	file = fopen(path, "re");
+	if (!file)
 		return fail_by_file(path);
 	bits = malloc(CHUNK_BYTES);
 	if (bits)
-		failed = restore(task, fd, bits, path);
+		failed = restore(task, file, bits, path);
 	else
 		failed = fb_library_fail(ENOMEM, "%s: no memory", path);
 	error = errno;
 	free(bits);
-	close(fd);
+	fclose(file);
 	errno = error;
 	return failed;
 }

@@ -20,7 +20,7 @@
 #define DEVICE "/dev/freeblock"
 #define OPTIONS_FIRST 48	/* bytes of struct fb_options in the first version */
 #define PROGRESS_FIRST 64	/* of struct fb_task_progress */
-#define FLAGS (FB_MEDIUM | FB_NO_DATA | FB_KEEP | FB_EVENTS | FB_COVERAGE)
+#define FLAGS (FB_MEDIUM | FB_NO_DATA | FB_KEEP | FB_EVENTS | FB_COVERAGE | FB_PROBES)
 #define BUFFER_BYTES 1048576u	/* that one read() may fill */
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -138,6 +138,8 @@ static int agree(struct fb_task *task, const struct fb_options *options)
 		api.features |= FREEBLOCK_FEATURE_EVENTS;
 	if (options->flags & FB_COVERAGE)
 		api.features |= FREEBLOCK_FEATURE_COVERAGE;
+	if (options->flags & FB_PROBES)
+		api.features |= FREEBLOCK_FEATURE_PROBES;
 	task->coverage = options->flags & FB_COVERAGE;
 	return fb_library_call(task, FREEBLOCK_IOC_API, &api, DEVICE);
 }

@@ -11,58 +11,38 @@
 
 #include "mechdisk_state.h"
 
-/**
- * mda_limit() - how far the drive reads on
- * @e: the drive
- * @s: the segment that is being filled
- * @end: LBN after the last one wanted
- *
- * Return: the LBN to stop at; @end if it does not read on.
+/*
+ * How far the drive reads on. Returns the LBN to stop at; @end if it does not read on. @s: the
+ * segment that is being filled. @end: LBN after the last one wanted.
  */
 u64 mda_limit(const struct mde *e, const struct mdb_segment *s, u64 end);
 
-/**
- * mda_further() - go on at least as far as after a read
- * @e: the drive, reading on
- * @end: LBN after the last one the read wanted
+/*
+ * Go on at least as far as after a read. @e: the drive, reading on. @end: LBN after the last one
+ * the read wanted.
  */
 void mda_further(struct mde *e, u64 end);
 
-/**
- * mda_begin() - read on
- * @e: the drive, not reading on
- * @s: the segment that continues
- * @limit: where to stop, beyond the segment's end
- * @t: the head is free from then on, ps
+/*
+ * Read on. @e: the drive, not reading on. @s: the segment that continues. @limit: where to stop,
+ * beyond the segment's end. @t: the head is free from then on, ps.
  */
 void mda_begin(struct mde *e, struct mdb_segment *s, u64 limit, u64 t);
 
-/**
- * mda_run() - let it read on until a time
- * @e: the drive
- * @t: the time, ps
- */
+/* Let it read on until a time. */
 void mda_run(struct mde *e, u64 t);
 
-/**
- * mda_stop() - something else is to be done
- * @e: the drive, reading on or not
- * @t: from when on, ps
- *
- * A seek is finished; a sector is, too, unless the drive stops at once.  The
- * medium is free then.
+/*
+ * Something else is to be done. A seek is finished; a sector is, too, unless the drive stops at
+ * once.  The medium is free then. @e: the drive, reading on or not. @t: from when on, ps.
  */
 void mda_stop(struct mde *e, u64 t);
 
-/**
- * mda_ride() - let it read on until it has read what a command wants
- * @e: the drive, reading on
- * @end: LBN after the last one wanted
- * @took: called for each stretch read: its first sector starts at @start, one
- *	each @sector_ps follows, @n in all
- * @arg: for @took, which may be NULL
- *
- * Return: when the last of them had passed, ps.
+/*
+ * Let it read on until it has read what a command wants. Returns when the last of them had
+ * passed, ps. @e: the drive, reading on. @end: LBN after the last one wanted. @took: called for
+ * each stretch read: its first sector starts at @start, one each @sector_ps follows, @n in all.
+ * @arg: for @took, which may be NULL.
  */
 u64 mda_ride(struct mde *e, u64 end,
 	     void (*took)(void *arg, u64 start, u64 sector_ps, u32 n), void *arg);

@@ -27,43 +27,26 @@
 /* Without a command for so long, a link that may sleep does. */
 #define MD_ATA_LINK_NS	(100 * NSEC_PER_USEC)
 
-/**
- * struct md_ata_cmd - a command
- * @c: what ports have in common
- * @qc: the kernel's part of it
- * @tag: its tag
- * @kind: what is to be done for it
- * @regs: its registers
- * @result: those it ends with
- */
+/* A command */
 struct md_ata_cmd {
-	struct md_cmd c;
-	struct ata_queued_cmd *qc;
-	unsigned int tag;
-	enum md_tf_kind kind;
-	struct md_tf_regs regs;
-	struct md_tf_result result;
+	struct md_cmd c;	/* what ports have in common */
+	struct ata_queued_cmd *qc;	/* the kernel's part of it */
+	unsigned int tag;	/* its tag */
+	enum md_tf_kind kind;	/* what is to be done for it */
+	struct md_tf_regs regs;	/* its registers */
+	struct md_tf_result result;	/* those it ends with */
 };
 
-/**
- * struct md_ata - a powered-on SATA drive
- * @run: the drive
- * @pdev: the port's device
- * @host: libata's
- * @tf: what the drive answers
- * @scontrol: SControl register
- * @link_sleeps: the host lets the link sleep
- * @used_ns: when the link was last in use
- * @cmd: commands by tag, the error handler's own last
- */
+/* A powered-on SATA drive */
 struct md_ata {
-	struct md_run run;
-	struct platform_device *pdev;
-	struct ata_host *host;
-	struct md_tf tf;
-	u32 scontrol;
-	bool link_sleeps;
-	u64 used_ns;
+	struct md_run run;	/* the drive */
+	struct platform_device *pdev;	/* the port's device */
+	struct ata_host *host;	/* libata's */
+	struct md_tf tf;	/* what the drive answers */
+	u32 scontrol;	/* SControl register */
+	bool link_sleeps;	/* the host lets the link sleep */
+	u64 used_ns;	/* when the link was last in use */
+	/* commands by tag, the error handler's own last */
 	struct md_ata_cmd cmd[ATA_MAX_QUEUE + 1];
 };
 
@@ -219,7 +202,7 @@ static void md_ata_drop(struct md_ata *a)
 	md_run_forget_all(&a->run, &gone);
 	list_for_each_entry_safe(c, next, &gone, node) {
 		list_del(&c->node);
-		a->run.aborts++;
+		a->run.counts.aborts++;
 	}
 }
 
@@ -268,7 +251,7 @@ static void md_ata_wake(struct md_ata *a, u64 now_ns)
 	enum md_tf_condition was = md_tf_wake(&a->tf, now_ns);
 	u32 ms = md_tf_recovery_ms(was);
 
-	a->run.wakes += was != MD_TF_ACTIVE && was >= MD_TF_IDLE_C;
+	a->run.counts.wakes += was != MD_TF_ACTIVE && was >= MD_TF_IDLE_C;
 	if (ms)
 		md_run_hold(&a->run, ms, was != MD_TF_ACTIVE && was >= MD_TF_IDLE_C);
 }
@@ -306,7 +289,7 @@ static int md_ata_start(struct md_ata *a, struct md_ata_cmd *p)
 		md_run_at_once(&a->run, c);
 		return 0;
 	}
-	a->run.urgent += md_tf_is_urgent(&p->regs);
+	a->run.counts.urgent += md_tf_is_urgent(&p->regs);
 	if (c->range.op != MDE_FLUSH)
 		md_ata_wake(a, now_ns);
 	return md_run_submit(&a->run, c);
@@ -370,7 +353,7 @@ static int md_ata_hardreset(struct ata_link *link, unsigned int *class, unsigned
 	spin_lock_irq(&a->run.lock);
 	md_ata_drop(a);
 	md_tf_reset(&a->tf);
-	a->run.resets++;
+	a->run.counts.resets++;
 	spin_unlock_irq(&a->run.lock);
 	ret = sata_link_hardreset(link, sata_ehc_deb_timing(&link->eh_context), deadline,
 				  &online, NULL);

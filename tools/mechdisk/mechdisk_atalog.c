@@ -67,6 +67,24 @@ static void md_tf_text(u8 *page, u32 word, u32 words, const char *text)
 		page[(word * 2 + i) ^ 1] = *text ? *text++ : ' ';
 }
 
+/* FNV-1a of a name and a mark at its end. */
+static u64 md_tf_hash(u64 hash, const char *s)
+{
+	for (; *s; s++)
+		hash = (hash ^ (u8)*s) * 0x100000001b3ULL;
+	return (hash ^ 0xff) * 0x100000001b3ULL;
+}
+
+u64 md_tf_wwn(const struct mde_config *cfg, u64 naa)
+{
+	u64 hash = 0xcbf29ce484222325ULL;
+
+	hash = md_tf_hash(hash, cfg->vendor);
+	hash = md_tf_hash(hash, cfg->product);
+	hash = md_tf_hash(hash, cfg->serial);
+	return hash >> 4 | naa << 60;
+}
+
 /* IDENTIFY DEVICE data, 7.12.7. */
 
 /* There is no field for a vendor. */
@@ -133,7 +151,7 @@ static void md_tf_identify_sata(const struct mde_config *c, u8 *page)
 void md_tf_identify(const struct md_tf *t, u8 page[MD_TF_PAGE])
 {
 	const struct mde_config *c = t->cfg;
-	u64 wwn = mdy_wwn(c, 5);
+	u64 wwn = md_tf_wwn(c, 5);
 	u8 sum = 0xa5;
 	int i;
 
@@ -163,7 +181,7 @@ void md_tf_identify(const struct md_tf *t, u8 page[MD_TF_PAGE])
 		md_tf_word(page, 105, MD_TF_TRIM_PAGES);
 		md_tf_word(page, 169, 1);
 	}
-	md_tf_word(page, 217, mdy_rpm(c));
+	md_tf_word(page, 217, mde_rpm(c));
 	for (i = 0; i < MD_TF_PAGE - 1; i++)
 		sum += page[i];
 	page[510] = 0xa5;

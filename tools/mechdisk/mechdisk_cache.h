@@ -10,155 +10,83 @@
 
 #include "mechdisk_layout.h"
 
-/**
- * struct mdb_segment - a stretch of LBNs in the buffer
- * @start: first LBN held; nothing is held if it equals @end
- * @end: LBN after the last one held
- * @dirty: sectors from here to @end are not on the medium yet; @end if all are
- * @writing: up to here they are being written; @dirty if none are
- * @next_arrived: when the oldest write came that joined meanwhile, ps
- * @next_seq: commands that came before that write
- * @arrived: when the oldest write came whose sectors are dirty, ps
- * @seq: commands that came before that write
- * @ready: the drive had understood it, ps
- * @bus_start: what is dirty began to arrive, ps
- * @bus_next: what is to be written after @writing began to arrive, ps
- * @filled: what a command brought last is there from then on, ps
- * @used: when it was last of use, in uses
- * @written: it was filled by writes
- * @first: where @dirty starts on the platter, up to @end
- */
+/* A stretch of LBNs in the buffer. */
 struct mdb_segment {
-	u64 start;
-	u64 end;
-	u64 dirty;
-	u64 writing;
-	u64 next_arrived;
-	u64 next_seq;
-	u64 arrived;
-	u64 seq;
-	u64 ready;
-	u64 bus_start;
-	u64 bus_next;
-	u64 filled;
-	u64 used;
-	bool written;
-	struct mdl_piece first;
+	u64 start;	/* first LBN held; nothing is held if it equals @end */
+	u64 end;	/* LBN after the last one held */
+	u64 dirty;	/* sectors from here to @end are not on the medium yet; @end if all are */
+	u64 writing;	/* up to here they are being written; @dirty if none are */
+	u64 next_arrived;	/* when the oldest write came that joined meanwhile, ps */
+	u64 next_seq;	/* commands that came before that write */
+	u64 arrived;	/* when the oldest write came whose sectors are dirty, ps */
+	u64 seq;	/* commands that came before that write */
+	u64 ready;	/* the drive had understood it, ps */
+	u64 bus_start;	/* what is dirty began to arrive, ps */
+	u64 bus_next;	/* what is to be written after @writing began to arrive, ps */
+	u64 filled;	/* what a command brought last is there from then on, ps */
+	u64 used;	/* when it was last of use, in uses */
+	bool written;	/* it was filled by writes */
+	struct mdl_piece first;	/* where @dirty starts on the platter, up to @end */
 };
 
-/**
- * struct mdb - a drive's buffer
- * @segments: how many segments there are
- * @sectors: size of each
- * @uses: clock of the least-recently-used order
- * @segment: the segments
- */
+/* A drive's buffer. */
 struct mdb {
-	u32 segments;
-	u32 sectors;
-	u64 uses;
-	struct mdb_segment segment[MDE_SEGMENTS_MAX];
+	u32 segments;	/* how many segments there are */
+	u32 sectors;	/* size of each */
+	u64 uses;	/* clock of the least-recently-used order */
+	struct mdb_segment segment[MDE_SEGMENTS_MAX];	/* the segments */
 };
 
-/**
- * mdb_init() - an empty buffer
- * @b: the buffer
- * @cfg: the drive
- */
+/* An empty buffer. */
 void mdb_init(struct mdb *b, const struct mde_config *cfg);
 
-/**
- * mdb_is_dirty() - whether a segment holds what is not on the medium
- * @s: the segment
- */
+/* Whether a segment holds what is not on the medium. */
 static inline bool mdb_is_dirty(const struct mdb_segment *s)
 {
 	return s->dirty < s->end;
 }
 
-/**
- * mdb_find() - the segment that holds the first sectors of a range
- * @b: the buffer
- * @lbn: first LBN
- * @count: how many
- * @written_too: segments filled by writes count, too
- *
- * Return: the one that holds most of them, of equals the one used last; NULL
- * if none holds the first.
+/*
+ * The segment that holds the first sectors of a range. Returns the one that holds most of them,
+ * of equals the one used last; NULL if none holds the first. @written_too: segments filled by
+ * writes count, too.
  */
 struct mdb_segment *mdb_find(struct mdb *b, u64 lbn, u32 count, bool written_too);
 
-/**
- * mdb_held() - how many of a range's first sectors a segment holds
- * @s: the segment
- * @lbn: first LBN
- * @count: how many
- *
- * Return: 0 to @count.
- */
+/* How many of a range's first sectors a segment holds. Returns 0 to @count. */
 u32 mdb_held(const struct mdb_segment *s, u64 lbn, u32 count);
 
-/**
- * mdb_touch() - note that a segment was of use
- * @b: the buffer
- * @s: the segment
- */
+/* Note that a segment was of use. */
 void mdb_touch(struct mdb *b, struct mdb_segment *s);
 
-/**
- * mdb_take() - find room for new data
- * @b: the buffer
- * @lbn: where they begin
- *
- * An empty segment, or else the least recently used that is not dirty.
- *
- * Return: the segment, empty, at @lbn, or NULL if all are dirty.
+/*
+ * Find room for new data. An empty segment, or else the least recently used that is not dirty.
+ * Returns the segment, empty, at @lbn, or NULL if all are dirty. @lbn: where they begin.
  */
 struct mdb_segment *mdb_take(struct mdb *b, u64 lbn);
 
-/**
- * mdb_extend() - sectors have been added to a segment
- * @b: the buffer
- * @s: the segment
- * @end: LBN after the last one
- *
- * The oldest are dropped when it is full.
+/*
+ * Sectors have been added to a segment. The oldest are dropped when it is full. @end: LBN after
+ * the last one.
  */
 void mdb_extend(const struct mdb *b, struct mdb_segment *s, u64 end);
 
-/**
- * mdb_forget() - drop clean segments that overlap a range about to be written
- * @b: the buffer
- * @keep: but not this one; may be NULL
- * @lbn: first LBN
- * @count: how many
+/*
+ * Drop clean segments that overlap a range about to be written. @keep: but not this one; may be
+ * NULL.
  */
 void mdb_forget(struct mdb *b, const struct mdb_segment *keep, u64 lbn, u32 count);
 
-/**
- * mdb_dirty_overlap() - a dirty segment that overlaps a range
- * @b: the buffer
- * @lbn: first LBN
- * @count: how many
- *
- * Return: one of them, or NULL.
- */
+/* A dirty segment that overlaps a range. Returns one of them, or NULL. */
 struct mdb_segment *mdb_dirty_overlap(struct mdb *b, u64 lbn, u32 count);
 
-/**
- * mdb_continues() - the dirty segment that ends where a write begins
- * @b: the buffer
- * @lbn: first LBN of the write
- * @count: how many
- *
- * Return: the segment if the write fits into it beside what is dirty, or NULL.
+/*
+ * The dirty segment that ends where a write begins. Returns the segment if the write fits into it
+ * beside what is dirty, or NULL. @lbn: first LBN of the write.
  */
 struct mdb_segment *mdb_continues(struct mdb *b, u64 lbn, u32 count);
 
-/**
- * mdb_dirty_segments() - how many segments are dirty
- * @b: the buffer
- */
+/* How many segments are dirty. */
 u32 mdb_dirty_segments(const struct mdb *b);
 
 #endif /* MECHDISK_CACHE_H */

@@ -18,45 +18,26 @@
 /* Lists that grow while the text is read. */
 enum mdt_list { MDT_ZONES, MDT_SLIPS, MDT_REMAPS, MDT_SEEKS, MDT_LISTS };
 
-/**
- * struct mdt - a text being read
- * @cfg: what is being filled in
- * @err: where the reason goes; its line is the current one
- * @word: the words of the current line
- * @words: how many
- * @room: entries allocated in each list
- * @line: the line of each entry
- * @bad_line: the line of each medium error
- * @spts: heads that zone_heads records have named; 0 if there is none
- * @spts_line: the line of the last of them
- * @displacement_line: the line of the last displacement
- * @write_cache_line: the line of the last write_cache
- * @internal_line: the line of the last internal_activity
- * @slow_line: the line of each slow_region
- */
+/* A text being read. */
 struct mdt {
-	struct mde_config *cfg;
-	struct mdt_error *err;
-	struct mdw_word word[MDW_WORDS];
-	int words;
-	u32 room[MDT_LISTS];
-	u32 *line[MDT_LISTS];
-	u32 bad_line[MDE_BAD_MAX];
-	u32 spts;
-	u32 spts_line;
-	u32 displacement_line;
-	u32 write_cache_line;
-	u32 internal_line;
-	u32 slow_line[MDE_SLOW_MAX];
+	struct mde_config *cfg;	/* what is being filled in */
+	struct mdt_error *err;	/* where the reason goes; its line is the current one */
+	struct mdw_word word[MDW_WORDS];	/* the words of the current line */
+	int words;	/* how many */
+	u32 room[MDT_LISTS];	/* entries allocated in each list */
+	u32 *line[MDT_LISTS];	/* the line of each entry */
+	u32 bad_line[MDE_BAD_MAX];	/* the line of each medium error */
+	u32 spts;	/* heads that zone_heads records have named; 0 if there is none */
+	u32 spts_line;	/* the line of the last of them */
+	u32 displacement_line;	/* the line of the last displacement */
+	u32 write_cache_line;	/* the line of the last write_cache */
+	u32 internal_line;	/* the line of the last internal_activity */
+	u32 slow_line[MDE_SLOW_MAX];	/* the line of each slow_region */
 };
 
-/**
- * mdx_check() - whether a text that has been read to its end makes a drive
- * @m: the text
- *
- * Also computes the derived fields, see mdl_finish().
- *
- * Return: 0, -EINVAL with line (0 if something is missing) and reason, -ENOMEM.
+/*
+ * Whether a text that has been read to its end makes a drive. Also computes the derived fields,
+ * see mdl_finish(). Returns 0, -EINVAL with line (0 if something is missing) and reason, -ENOMEM.
  */
 int mdx_check(struct mdt *m);
 

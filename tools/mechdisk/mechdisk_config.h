@@ -38,20 +38,13 @@ enum mde_power {
 /* What commands are when it comes to overheads. */
 enum mde_kind { MDE_READ_HIT, MDE_READ_MISS, MDE_WRITE_HIT, MDE_WRITE_MISS, MDE_KINDS };
 
-/**
- * enum mde_ahead - how far a drive reads on after a read
- * @MDE_AHEAD_NONE: not at all
- * @MDE_AHEAD_TRACK: to the end of the track
- * @MDE_AHEAD_CYLINDER: to the end of the cylinder
- * @MDE_AHEAD_SEGMENT: until the segment is full, or @ahead_sectors further
- * @MDE_AHEAD_STREAM: to the end of the track, and of the next one if the
- *	segment began on an earlier one
- */
+/* How far a drive reads on after a read. */
 enum mde_ahead {
-	MDE_AHEAD_NONE,
-	MDE_AHEAD_TRACK,
-	MDE_AHEAD_CYLINDER,
-	MDE_AHEAD_SEGMENT,
+	MDE_AHEAD_NONE,	/* not at all */
+	MDE_AHEAD_TRACK,	/* to the end of the track */
+	MDE_AHEAD_CYLINDER,	/* to the end of the cylinder */
+	MDE_AHEAD_SEGMENT,	/* until the segment is full, or @ahead_sectors further */
+	/* to the end of the track, and of the next one if the segment began on an earlier one */
 	MDE_AHEAD_STREAM
 };
 
@@ -102,240 +95,85 @@ enum mde_queueing { MDE_TAGGED, MDE_NCQ };
  */
 enum mde_verify { MDE_VERIFY_MEDIUM, MDE_VERIFY_CACHE, MDE_VERIFY_NOTHING, MDE_VERIFY_FAILS };
 
-/**
- * struct mde_zone - cylinders with the same number of sectors per track, or a run: neighbouring
- *	tracks of a surface whose LBNs follow each other
- * @cyl_first: first cylinder; of a run: least number of a track
- * @cyl_last: last cylinder; of a run: largest number of a track
- * @head: of a run: its surface
- * @outwards: of a run: LBNs go from @cyl_last to @cyl_first
- * @spt: sectors per track, slipped and spare ones included; the longest, if
- *	they differ by head
- * @head_spt: sectors per track by head number, or NULL: @spt on all
- * @dead: sectors at the zone's start that hold no LBN
- * @spares: sectors that hold no LBN: the slipped ones and, for the rest, those
- *	at the zone's end
- * @angle: where the zone's first sector starts, fraction of a turn
- * @skew_track: added at each track switch within a cylinder, fraction of a turn; where
- *	LBNs stay on a surface for a run, from run to run
- * @skew_cyl: added at each cylinder switch, fraction of a turn; where LBNs stay on a
- *	surface, and in a run, from track to track of it
- * @cyl_sectors: sectors in a cylinder (computed)
- * @lbn_first: first LBN (computed)
- * @lbn_count: LBNs in the zone (computed)
- * @slip_first: index of the zone's first slip in &struct mde_config.slip
- * @slip_count: slips in the zone
- * @remap_first: index of the zone's first remap in &struct mde_config.remap
- * @remap_count: remaps in the zone
+/*
+ * Cylinders with the same number of sectors per track, or a run: neighbouring tracks of a surface
+ * whose LBNs follow each other.
  */
 struct mde_zone {
-	u32 cyl_first;
-	u32 cyl_last;
-	u32 head;
-	bool outwards;
+	u32 cyl_first;	/* first cylinder; of a run: least number of a track */
+	u32 cyl_last;	/* last cylinder; of a run: largest number of a track */
+	u32 head;	/* of a run: its surface */
+	bool outwards;	/* of a run: LBNs go from @cyl_last to @cyl_first */
+	/*
+	 * sectors per track, slipped and spare ones included; the longest, if they differ by head
+	 */
 	u32 spt;
-	u32 *head_spt;
-	u64 dead;
+	u32 *head_spt;	/* sectors per track by head number, or NULL: @spt on all */
+	u64 dead;	/* sectors at the zone's start that hold no LBN */
+	/* sectors that hold no LBN: the slipped ones and, for the rest, those at the zone's end */
 	u64 spares;
-	u64 angle;
+	u64 angle;	/* where the zone's first sector starts, fraction of a turn */
+	/*
+	 * added at each track switch within a cylinder, fraction of a turn; where LBNs stay on a
+	 * surface for a run, from run to run
+	 */
 	u64 skew_track;
+	/*
+	 * added at each cylinder switch, fraction of a turn; where LBNs stay on a surface, and in
+	 * a run, from track to track of it
+	 */
 	u64 skew_cyl;
-	u64 cyl_sectors;
-	u64 lbn_first;
-	u64 lbn_count;
-	u32 slip_first;
-	u32 slip_count;
-	u32 remap_first;
-	u32 remap_count;
+	u64 cyl_sectors;	/* sectors in a cylinder (computed) */
+	u64 lbn_first;	/* first LBN (computed) */
+	u64 lbn_count;	/* LBNs in the zone (computed) */
+	u32 slip_first;	/* index of the zone's first slip in &struct mde_config.slip */
+	u32 slip_count;	/* slips in the zone */
+	u32 remap_first;	/* index of the zone's first remap in &struct mde_config.remap */
+	u32 remap_count;	/* remaps in the zone */
 };
 
-/**
- * struct mde_slip - physical sectors that LBNs skip
- * @zone: index of the zone
- * @index: the first: sectors from the zone's first sector, in LBN order of tracks
- * @count: how many
- * @before: sectors of the zone slipped before these (computed)
- */
+/* Physical sectors that LBNs skip. */
 struct mde_slip {
-	u32 zone;
-	u32 count;
+	u32 zone;	/* index of the zone */
+	u32 count;	/* how many */
+	/* the first: sectors from the zone's first sector, in LBN order of tracks */
 	u64 index;
-	u64 before;
+	u64 before;	/* sectors of the zone slipped before these (computed) */
 };
 
-/**
- * struct mde_remap - a sector whose LBN lives in a spare
- * @zone: index of the zone
- * @from: the defective sector, counted as in &struct mde_slip
- * @to: the spare that replaces it
- */
+/* A sector whose LBN lives in a spare. */
 struct mde_remap {
-	u32 zone;
-	u64 from;
-	u64 to;
+	u32 zone;	/* index of the zone */
+	u64 from;	/* the defective sector, counted as in &struct mde_slip */
+	u64 to;	/* the spare that replaces it */
 };
 
-/**
- * struct mde_seek - a point of the seek curve
- * @dist: cylinders
- * @ns: time to travel that far, for a read, nanoseconds
- */
+/* A point of the seek curve. */
 struct mde_seek {
-	u32 dist;
-	u64 ns;
+	u32 dist;	/* cylinders */
+	u64 ns;	/* time to travel that far, for a read, nanoseconds */
 };
 
-/**
- * struct mde_slow - where each seek takes a turn longer
- * @first: first cylinder
- * @last: last cylinder
- */
+/* Where each seek takes a turn longer. */
 struct mde_slow {
-	u32 first;
-	u32 last;
+	u32 first;	/* first cylinder */
+	u32 last;	/* last cylinder */
 };
 
-/**
- * struct mde_bad - sectors that cannot be read
- * @lbn: first bad LBN
- * @count: number of bad LBNs
- * @recovery_ns: how long the drive tries before it gives up
- * @times: how many more commands fail here; MDE_ALWAYS for all
- * @asc: additional sense code to report (0x11 or 0x15)
- * @error: enum mde_error
- * @info: whether the sense data's INFORMATION field is valid
- */
+/* Sectors that cannot be read. */
 struct mde_bad {
-	u64 lbn;
-	u64 count;
-	u64 recovery_ns;
-	u32 times;
-	u8 asc;
-	u8 error;
-	bool info;
+	u64 lbn;	/* first bad LBN */
+	u64 count;	/* number of bad LBNs */
+	u64 recovery_ns;	/* how long the drive tries before it gives up */
+	u32 times;	/* how many more commands fail here; MDE_ALWAYS for all */
+	u8 asc;	/* additional sense code to report (0x11 or 0x15) */
+	u8 error;	/* enum mde_error */
+	bool info;	/* whether the sense data's INFORMATION field is valid */
 };
 
-/**
- * struct mde_config - all that a .fbdrive description says
- * @vendor: for INQUIRY, NUL-terminated
- * @product: for INQUIRY
- * @revision: for INQUIRY
- * @serial: for INQUIRY
- * @sector_bytes: bytes in an LBN, 512 or 4096
- * @physical_exponent: physical block of 2^n LBNs; a write that covers one in
- *	part reads it first
- * @period_ps: one revolution, ps
- * @rpm_error_ppb: the real speed is that much higher, parts per billion
- * @rpm_drift_ppm: the speed grows by so much, evenly ...
- * @rpm_drift_s: ... in the seconds from power-on on; 0: it stays
- * @seed: of angle, noise and jitter
- * @heads: surfaces
- * @order: enum mde_order
- * @surface_run: cylinders whose tracks of a surface follow each other in LBN order before
- *	those of the next; 1: heads change after each track
- * @zone: the zones, or the runs
- * @zones: how many
- * @runs: they are runs
- * @place: runs by surface and track, see mdl_index()
- * @displacement: cylinder of each surface's track 0; NULL: 0 of all; of runs alone
- * @displacements: how many
- * @slip: slips, by zone and index
- * @slips: how many
- * @remap: remaps, by zone and defective sector
- * @remaps: how many
- * @seek: points of the seek curve, by distance
- * @seeks: how many
- * @seek_drift_ppm: seeks grow longer by so much, evenly ...
- * @seek_drift_s: ... in the seconds from power-on on; 0: they stay
- * @sectors: capacity in LBNs (computed)
- * @cylinders: how many (computed)
- * @head_switch_ns: least time of a move to another head
- * @write_settle_ns: added to a move before a write; may be negative
- * @write_move_ns: least time until a write has reached its track, even the one
- *	where the head is; not if it goes on with cached data just written
- * @zero_latency: 0 or 1
- * @noise: enum mde_noise, on seeks
- * @noise_sd_ns: its standard deviation
- * @outlier_ppm: share of seeks that take @outlier_ns longer
- * @outlier_ns: how much longer
- * @overhead_ns: from arrival to readiness, by enum mde_kind and by whether the
- *	command before was a write; verify counts as read
- * @bus_ns: a sector's time on the bus
- * @bus_watermark_ppm: a read's transfer begins when that share of it has been
- *	read
- * @bus_in_order: a read's sectors cross the bus in LBN order, 0 or 1 (else in
- *	the order in which they are read)
- * @reselect_ns: before a transfer that begins after the medium was waited for
- * @extra_disconnect_ns: writes that do not continue the write before them are
- *	disconnected from the bus once more: after [0] and [1] ns, for [2] ns,
- *	the arm moving [4] ns after [0]; their report takes [3] ns longer; all 0:
- *	they are not
- * @completion_ns: from the end to the report, of reads and of writes
- * @jitter_ns: most that a report is late on top of that
- * @early_seek: 1: the arm moves on when the last sector has passed; 0: when the
- *	report has been made
- * @firmware: enum mde_policy
- * @age_ns: a revolution of waiting makes the positioning time count that much less
- * @bound_ms: jobs that have waited that long go first, the oldest before the others; 0: never
- * @queueing: enum mde_queueing
- * @verify: enum mde_verify
- * @fua_cached: so is a read with FUA, 0 or 1
- * @translate: SEND DIAGNOSTIC translates addresses, 0 or 1
- * @zoned: enum mde_zoned
- * @trim: IDENTIFY DEVICE data say that blocks can be trimmed, 0 or 1
- * @unmap: UNMAP and WRITE SAME are known, 0 or 1
- * @translated: an adapter translates for it: there are ATA Information and ATA PASS-THROUGH, and
- *	of its caches mode pages change the write cache alone, 0 or 1
- * @long_id: the world-wide name has 16 bytes, not 8, 0 or 1
- * @power: enum mde_power
- * @standby_timer_ms: with MDE_POWER_SCSI: so long after the last command for the medium it is
- *	spun down; 0: never. A SATA drive takes it for the value of STANDBY's timer
- * @link_wake_us: SATA: time in which a sleeping link wakes; 0: it never sleeps
- * @mode_sense: MODE SENSE is answered, 0 or 1
- * @recovery_control: the time to recover a sector is told, 0 or 1
- * @recovery_limit_ms: and limited to this when it is powered on; 0: no limit
- * @actuators: over how many the LBNs are said to be spread
- * @internal_period_ns: every so often the drive is busy with itself; 0: never
- * @internal_ns: for how long
- * @internal_cyl: where that leaves the arm
- * @scan_idle_ns: after so long without a command the drive scans its medium; 0: never
- * @scan_late_us: which delays the command that ends it by [0] to [1]
- * @slow: regions to which seeks take a turn longer
- * @slows: how many
- * @segments: cache segments; 0: no cache
- * @segment_sectors: sectors in one
- * @write_segments: how many may hold data not yet on the medium
- * @read_cache: cached data answer reads, 0 or 1 (inverse of RCD)
- * @look_ahead: reading ahead is on, 0 or 1 (inverse of DRA)
- * @write_cache: enum mde_write_cache when on
- * @write_cache_on: 0 or 1 (WCE)
- * @ahead: enum mde_ahead
- * @ahead_sectors: most sectors to read on with MDE_AHEAD_SEGMENT; 0: the segment
- * @ahead_trigger: enum mde_trigger
- * @ahead_on_hit: a read answered by the cache makes it read on, too, 0 or 1
- * @ahead_join: a read that begins with the sector that is just being read on
- *	goes along with it, 0 or 1
- * @ahead_stops_at_once: the next command ends reading ahead in mid-sector, 0 or
- *	1 (else at the end of a sector or seek)
- * @ahead_least: sectors that are read on whoever waits for the drive
- * @keep_passing: sectors that pass before the wanted ones are kept, 0 or 1
- * @discard_read: data are dropped once sent, 0 or 1
- * @written_hits: written data answer reads, 0 or 1
- * @append_writes: a write may join a cached one that it continues, 0 or 1
- * @destage: enum mde_destage
- * @destage_delay_ns: how long they stay in the cache at least, if no command waits for them
- * @bad: sectors unreadable from the start
- * @bads: how many ranges
- * @heal_on_write: a write makes a bad sector good, 0 or 1
- * @interface: enum mde_interface; not used by the engine, like all below
- * @queue_depth: commands the host may queue
- * @shared_host: drives with the same number are targets of one host; 0: it has one of its own
- * @hw_queues: hardware queues of the host
- * @max_sectors: longest transfer, in units of 512 bytes
- * @seg_boundary: no segment crosses a multiple of it, bytes, a power of two
- * @max_segment_size: longest segment, bytes
- * @timeout_ms: before the host's error handler acts
- * @journal_records: room in the write journal
+/*
+ * All that a .fbdrive description says, under the names of its records, in their units; switches
+ * are 0 or 1.
  */
 struct mde_config {
 	char vendor[9];
@@ -348,16 +186,16 @@ struct mde_config {
 	u64 period_ps;
 	s64 rpm_error_ppb;
 	s64 rpm_drift_ppm;
-	u64 rpm_drift_s;
+	u64 rpm_drift_s;	/* 0: no drift */
 	u64 seed;
 	u64 heads;
-	u64 order;
+	u64 order;	/* enum mde_order */
 	u64 surface_run;
-	struct mde_zone *zone;
+	struct mde_zone *zone;	/* the zones, or the runs */
 	u32 zones;
-	bool runs;
-	u64 *place;
-	u32 *displacement;
+	bool runs;	/* they are runs */
+	u64 *place;	/* of runs: see mdl_index() */
+	u32 *displacement;	/* NULL: 0 of all */
 	u32 displacements;
 	struct mde_slip *slip;
 	u32 slips;
@@ -366,64 +204,60 @@ struct mde_config {
 	struct mde_seek *seek;
 	u32 seeks;
 	s64 seek_drift_ppm;
-	u64 seek_drift_s;
-	u64 sectors;
-	u64 cylinders;
+	u64 seek_drift_s;	/* likewise */
+	u64 sectors;	/* capacity in LBNs (computed) */
+	u64 cylinders;	/* how many (computed) */
 
 	u64 head_switch_ns;
 	s64 write_settle_ns;
-	u64 write_move_ns;
 	u64 zero_latency;
-	u64 noise;
+	u64 noise;	/* enum mde_noise */
 	u64 noise_sd_ns;
 	u64 outlier_ppm;
 	u64 outlier_ns;
-	u64 overhead_ns[MDE_KINDS][2];
+	u64 overhead_ns[MDE_KINDS][2];	/* by kind, and by whether the command before was a write */
 	u64 bus_ns;
 	u64 bus_watermark_ppm;
-	u64 bus_in_order;
-	u64 reselect_ns;
-	u64 extra_disconnect_ns[5];
-	u64 completion_ns[2];
+	u64 completion_ns[2];	/* of reads, of writes */
 	u64 jitter_ns;
 	u64 early_seek;
-	u64 firmware;
+	u64 firmware;	/* enum mde_policy */
 	u64 age_ns;
-	u64 bound_ms;
-	u64 queueing;
-	u64 verify;
-	u64 fua_cached;
+	u64 bound_ms;	/* 0: never */
+	u64 queueing;	/* enum mde_queueing */
+	u64 verify;	/* enum mde_verify */
+	u64 fua_cached;	/* a read with FUA may be answered by the cache */
 	u64 translate;
-	u64 zoned;
+	u64 zoned;	/* enum mde_zoned */
 	u64 trim;
 	u64 unmap;
 	u64 translated;
 	u64 long_id;
-	u64 power;
-	u64 standby_timer_ms;
-	u64 link_wake_us;
+	u64 power;	/* enum mde_power: the record power_mode */
+	u64 standby_timer_ms;	/* 0: never */
+	u64 link_wake_us;	/* 0: it never sleeps */
 	u64 mode_sense;
 	u64 recovery_control;
-	u64 recovery_limit_ms;
+	u64 recovery_limit_ms;	/* 0: no limit */
 	u64 actuators;
-	u64 internal_period_ns;
-	u64 internal_ns;
-	u64 internal_cyl;
-	u64 scan_idle_ns;
-	u64 scan_late_us[2];
+	u64 internal_period_ns;	/* 0: never */
+	u64 internal_ns;	/* for how long */
+	u64 internal_cyl;	/* where that leaves the arm */
+	u64 scan_idle_ns;	/* 0: never */
+	u64 scan_late_us[2];	/* from, to */
 	struct mde_slow slow[MDE_SLOW_MAX];
 	u32 slows;
 
-	u64 segments;
+	u64 segments;	/* 0: no cache */
 	u64 segment_sectors;
 	u64 write_segments;
 	u64 read_cache;
 	u64 look_ahead;
-	u64 write_cache;
-	u64 write_cache_on;
-	u64 ahead;
-	u64 ahead_sectors;
-	u64 ahead_trigger;
+	u64 write_cache;	/* enum mde_write_cache when on */
+	u64 write_cache_on;	/* at power-on */
+	u64 ahead;	/* enum mde_ahead */
+	u64 ahead_sectors;	/* with MDE_AHEAD_SEGMENT: at most; 0: the segment */
+	u64 ahead_trigger;	/* enum mde_trigger */
 	u64 ahead_on_hit;
 	u64 ahead_join;
 	u64 ahead_stops_at_once;
@@ -432,14 +266,13 @@ struct mde_config {
 	u64 discard_read;
 	u64 written_hits;
 	u64 append_writes;
-	u64 destage;
+	u64 destage;	/* enum mde_destage */
 	u64 destage_delay_ns;
 
 	struct mde_bad bad[MDE_BAD_MAX];
 	u32 bads;
-	u64 heal_on_write;
 
-	u64 interface;
+	u64 interface;	/* enum mde_interface; not used by the engine, like all below */
 	u64 queue_depth;
 	u64 shared_host;
 	u64 hw_queues;
@@ -454,6 +287,18 @@ struct mde_config {
 static inline bool mde_is_ata(const struct mde_config *cfg)
 {
 	return cfg->interface == MDE_SATA || cfg->translated;
+}
+
+/* Longest transfer, LBNs. */
+static inline u32 mde_longest(const struct mde_config *cfg)
+{
+	return cfg->max_sectors * 512 / cfg->sector_bytes;
+}
+
+/* Nominal rotation rate, turns a minute. */
+static inline u16 mde_rpm(const struct mde_config *cfg)
+{
+	return (60000000000000ULL + cfg->period_ps / 2) / cfg->period_ps;
 }
 
 #endif /* MECHDISK_CONFIG_H */

@@ -12,6 +12,7 @@
  *   Order: mdc_lock, mdc.conf, what a port's driver takes.
  *   mdc_ports: written under mdc_lock, and what goes is waited for with each drive's
  *   conf in turn; read under conf.
+ *   md_run.lock (mechdisk_run.c): inside conf, for what the drive is doing meanwhile.
  */
 #include <linux/kobject.h>
 #include <linux/list.h>
@@ -21,7 +22,6 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
-#include "mechdisk.h"
 #include "mechdisk_compat.h"
 #include "mechdisk_ctl.h"
 #include "mechdisk_text.h"
@@ -30,36 +30,21 @@
 #define MDC_TEXT_MAX	(8U << 20)
 #define MDC_NAME_MAX	31
 
-/**
- * struct mdc - a drive's directory
- * @kobj: its directory
- * @node: in mdc_drives
- * @conf: protects the rest
- * @text: the description
- * @len: its length
- * @room: bytes allocated for it
- * @r: the drive, if it is on
- * @cfg: what @text said at power-on, valid while @r is set
- * @saved: mode pages that MODE SELECT saved, while @has_saved
- * @has_saved: there are any
- * @rewritten: @text was written to since the last power-on
- * @err: why the last power-on failed
- * @failed: it did
- */
+/* A drive's directory */
 struct mdc {
-	struct kobject kobj;
-	struct list_head node;
-	struct mutex conf;
-	char *text;
-	size_t len;
-	size_t room;
-	struct md_run *r;
-	struct mde_config cfg;
-	struct mdp_modes saved;
-	bool has_saved;
-	bool rewritten;
-	struct mdt_error err;
-	bool failed;
+	struct kobject kobj;	/* its directory */
+	struct list_head node;	/* in mdc_drives */
+	struct mutex conf;	/* protects the rest */
+	char *text;	/* the description */
+	size_t len;	/* its length */
+	size_t room;	/* bytes allocated for it */
+	struct md_run *r;	/* the drive, if it is on */
+	struct mde_config cfg;	/* what @text said at power-on, valid while @r is set */
+	struct mdp_modes saved;	/* mode pages that MODE SELECT saved, while @has_saved */
+	bool has_saved;	/* there are any */
+	bool rewritten;	/* @text was written to since the last power-on */
+	struct mdt_error err;	/* why the last power-on failed */
+	bool failed;	/* it did */
 };
 
 static DEFINE_MUTEX(mdc_lock);
@@ -220,13 +205,12 @@ static ssize_t stats_show(struct kobject *kobj, struct kobj_attribute *attr,
 			  char *page)
 {
 	struct mdc *d = mdc_of(kobj);
-	struct md_run *r;
-	ssize_t n = -ENODEV;
+	struct md_run *r = mdc_get_on(d);
+	ssize_t n;
 
-	mutex_lock(&d->conf);
-	r = d->r;
-	if (r)
-		n = md_run_show_stats(r, page);
+	if (!r)
+		return -ENODEV;
+	n = md_run_show_stats(r, page);
 	mutex_unlock(&d->conf);
 	return n;
 }
@@ -236,15 +220,13 @@ static ssize_t stats_reset_store(struct kobject *kobj,
 				 size_t len)
 {
 	struct mdc *d = mdc_of(kobj);
-	ssize_t ret = len;
+	struct md_run *r = mdc_get_on(d);
 
-	mutex_lock(&d->conf);
-	if (d->r)
-		md_run_reset_stats(d->r);
-	else
-		ret = -ENODEV;
+	if (!r)
+		return -ENODEV;
+	md_run_reset_stats(r);
 	mutex_unlock(&d->conf);
-	return ret;
+	return len;
 }
 
 static ssize_t medium_errors_show(struct kobject *kobj,
@@ -253,12 +235,17 @@ static ssize_t medium_errors_show(struct kobject *kobj,
 	struct mdc *d = mdc_of(kobj);
 	struct mde_bad *bad = kcalloc(MDE_BAD_MAX, sizeof(*bad), GFP_KERNEL);
 	ssize_t n = 0;
-	u32 i, bads;
+	u32 i, bads = 0;
 
 	if (!bad)
 		return -ENOMEM;
 	mutex_lock(&d->conf);
-	bads = d->r ? md_run_bad_get(d->r, bad) : 0;
+	if (d->r) {
+		spin_lock_irq(&d->r->lock);
+		bads = d->r->engine.bads;
+		memcpy(bad, d->r->engine.bad, bads * sizeof(*bad));
+		spin_unlock_irq(&d->r->lock);
+	}
 	mutex_unlock(&d->conf);
 	for (i = 0; i < bads; i++) {
 		n += sysfs_emit_at(page, n,
@@ -284,33 +271,27 @@ static ssize_t medium_errors_store(struct kobject *kobj,
 				   struct kobj_attribute *attr,
 				   const char *page, size_t len)
 {
+	bool clear = sysfs_streq(page, "clear");
 	struct mdc *d = mdc_of(kobj);
+	struct md_run *r = mdc_get_on(d);
 	struct mdt_error err = { 0 };
 	struct mde_bad bad;
-	size_t n = len;
-	int ret;
+	int ret = 0;
 
-	if (n && page[n - 1] == '\n')
-		n--;
-	mutex_lock(&d->conf);
-	ret = -ENODEV;
-	if (!d->r)
-		goto out;
-	ret = 0;
-	if (n == 5 && !memcmp(page, "clear", 5)) {
-		md_run_bad_clear(d->r);
-		goto out;
-	}
-	ret = -EINVAL;
-	if (n < 4 || memcmp(page, "add ", 4))
-		goto out;
-	ret = mdt_parse_bad(page + 4, n - 4, d->cfg.sectors, &bad, &err);
-	if (ret)
-		pr_info("mechdisk: %s: medium_errors: %s\n",
-			kobject_name(kobj), err.reason);
-	else
-		ret = md_run_bad_add(d->r, &bad);
-out:
+	if (!r)
+		return -ENODEV;
+	if (!clear && strncmp(page, "add ", 4))
+		ret = -EINVAL;
+	else if (!clear)
+		ret = mdt_parse_bad(page + 4, strcspn(page + 4, "\n"), d->cfg.sectors, &bad, &err);
+	if (err.reason[0])
+		pr_info("mechdisk: %s: medium_errors: %s\n", kobject_name(kobj), err.reason);
+	spin_lock_irq(&r->lock);
+	if (clear)
+		mde_bad_clear(&r->engine);
+	else if (!ret)
+		ret = mde_bad_add(&r->engine, &bad);
+	spin_unlock_irq(&r->lock);
 	mutex_unlock(&d->conf);
 	return ret ?: len;
 }
@@ -330,16 +311,14 @@ static ssize_t inject_show(struct kobject *kobj, struct kobj_attribute *attr,
 			   char *page)
 {
 	struct mdc *d = mdc_of(kobj);
-	u32 left[MD_FAULTS] = { 0 };
 	ssize_t n = 0;
 	int i;
 
 	mutex_lock(&d->conf);
-	if (d->r)
-		md_run_faults_left(d->r, left);
-	mutex_unlock(&d->conf);
 	for (i = 0; i < MD_FAULTS; i++)
-		n += sysfs_emit_at(page, n, "%s %u\n", mdc_faults[i], left[i]);
+		n += sysfs_emit_at(page, n, "%s %u\n", mdc_faults[i],
+				   d->r ? READ_ONCE(d->r->fault[i]) : 0);
+	mutex_unlock(&d->conf);
 	return n;
 }
 
@@ -347,8 +326,9 @@ static ssize_t inject_store(struct kobject *kobj, struct kobj_attribute *attr,
 			    const char *page, size_t len)
 {
 	struct mdc *d = mdc_of(kobj);
+	int i, ret = -EOPNOTSUPP;
+	struct md_run *r;
 	u32 count;
-	int i, ret;
 
 	for (i = 0; i < MD_FAULTS; i++) {
 		size_t n = strlen(mdc_faults[i]);
@@ -359,8 +339,15 @@ static ssize_t inject_store(struct kobject *kobj, struct kobj_attribute *attr,
 	}
 	if (i == MD_FAULTS)
 		return -EINVAL;
-	mutex_lock(&d->conf);
-	ret = d->r ? md_run_inject(d->r, i, count) : -ENODEV;
+	r = mdc_get_on(d);
+	if (!r)
+		return -ENODEV;
+	if (r->port->faults & BIT(i)) {
+		spin_lock_irq(&r->lock);
+		r->fault[i] = count;
+		spin_unlock_irq(&r->lock);
+		ret = 0;
+	}
 	mutex_unlock(&d->conf);
 	return ret ?: len;
 }
@@ -376,7 +363,11 @@ static ssize_t cut_show(struct kobject *kobj, struct kobj_attribute *attr, char 
 
 	if (!r)
 		return sysfs_emit(page, "off\n");
-	ns = md_run_cut_ns(r, &dead, &overflow);
+	spin_lock_irq(&r->lock);
+	ns = r->power.cut_ns;
+	dead = mdx_is_dead(&r->power);
+	overflow = r->power.overflow;
+	spin_unlock_irq(&r->lock);
 	if (ns == MDE_NEVER)
 		n = sysfs_emit(page, "off\n");
 	else

@@ -7,19 +7,13 @@
 
 #include "mechdisk_run.h"
 
-/**
- * mdc_register() - drives of an interface can be powered on from now on
- * @interface: the interface
- * @port: what they are attached by
- */
+/* mechdisk_scsi.c */
+extern const struct md_port mdh_port;
+
+/* Drives of an interface can be powered on from now on. @port: what they are attached by. */
 void mdc_register(enum mde_interface interface, const struct md_port *port);
 
-/**
- * mdc_unregister() - power all drives of an interface off, and let none be powered on
- * @interface: the interface
- *
- * Context: process, sleeps.
- */
+/* Power all drives of an interface off, and let none be powered on. Context: process, sleeps. */
 void mdc_unregister(enum mde_interface interface);
 
 #endif /* MECHDISK_CTL_H */

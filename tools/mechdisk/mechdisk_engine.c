@@ -162,23 +162,6 @@ static void mde_arrive(struct mde *e, struct mde_slot *s, u64 now)
 	mda_stop(e, max(now, e->media_free));
 }
 
-/* Writes that do not continue the one before leave the bus once more. */
-static void mde_write_arrives(struct mde *e, struct mde_slot *s)
-{
-	const u64 *extra = e->cfg->extra_disconnect_ns;
-	u64 begin = s->ready;
-
-	s->disconnects = extra[0] && e->write_end && s->lbn != e->write_end &&
-		!s->cacheable;
-	if (s->disconnects) {
-		s->ready = s->arrived + (extra[0] + extra[4]) * 1000;
-		begin = s->arrived + (extra[0] + extra[1] + extra[2] +
-				      e->cfg->reselect_ns) * 1000;
-	}
-	s->bus_start = max(e->bus_out_free, begin);
-	e->bus_out_free = s->bus_start + e->cfg->bus_ns * 1000 * s->count;
-}
-
 int mde_submit(struct mde *e, u64 now_ns, enum mde_op op, u64 lbn, u32 count,
 	       u32 flags)
 {
@@ -205,8 +188,10 @@ int mde_submit(struct mde *e, u64 now_ns, enum mde_op op, u64 lbn, u32 count,
 		mdv_understood(e, s, op != MDE_WRITE ? MDE_READ_MISS :
 			       s->cacheable ? MDE_WRITE_HIT :
 			       MDE_WRITE_MISS);
-	if (op == MDE_WRITE)
-		mde_write_arrives(e, s);
+	if (op == MDE_WRITE) {
+		s->bus_start = max(e->bus_out_free, s->ready);
+		e->bus_out_free = s->bus_start + e->cfg->bus_ns * 1000 * count;
+	}
 	if (op != MDE_FLUSH)
 		mdl_locate(e->cfg, lbn, count, &s->first);
 	e->queued |= mde_bit(e, s);
@@ -378,8 +363,6 @@ static bool mde_looks_back(const struct mde_config *cfg)
 {
 	u32 i;
 
-	if (cfg->extra_disconnect_ns[0])
-		return true;
 	for (i = 0; i < MDE_KINDS; i++)
 		if (cfg->overhead_ns[i][0] != cfg->overhead_ns[i][1])
 			return true;

@@ -19,148 +19,102 @@
 
 #include "mechdisk_state.h"
 
-/**
- * mde_init() - power a drive on
- * @e: the drive
- * @cfg: its description; stays the caller's and must outlive the drive
- * @now_ns: the time
- *
- * The head is at cylinder 0, head 0; the platter's angle comes from the seed.
+/* What a command wants of the engine. */
+struct mde_range {
+	enum mde_op op;	/* what it wants */
+	u64 lbn;	/* first sector */
+	u32 count;	/* how many; 0 of a flush */
+	u32 flags;	/* for mde_submit() */
+	bool same;	/* a write whose data are one sector, repeated */
+	u64 gone_lbn;	/* first of the sectors that lose their data when a flush ends */
+	u32 gone;	/* how many */
+	bool at_once;	/* it ends when it has begun (a flush with IMMED) */
+};
+
+/*
+ * Power a drive on. The head is at cylinder 0, head 0; the platter's angle comes from the seed.
+ * @cfg: its description; stays the caller's and must outlive the drive.
  */
 void mde_init(struct mde *e, const struct mde_config *cfg, u64 now_ns);
 
-/**
- * mde_watch() - have somebody told what happens at the medium
- * @e: the drive
- * @witness: called for each job, when it begins, with its whole course; what the drive
- *	reads ahead is not told, for no command has asked for it; NULL: nobody
- * @arg: handed to @witness
+/*
+ * Have somebody told what happens at the medium. @witness: called for each job, when it begins,
+ * with its whole course; what the drive reads ahead is not told, for no command has asked for it;
+ * NULL: nobody. @arg: handed to @witness.
  */
 void mde_watch(struct mde *e, void (*witness)(void *arg, const struct mde_pass *pass),
 	       void *arg);
 
-/**
- * mde_submit() - hand the drive a command
- * @e: the drive
- * @now_ns: the time, not before any time handed in earlier
- * @op: what to do
- * @lbn: first LBN
- * @count: LBNs, at least 1; the range lies inside the drive; 0 of a flush
- * @flags: MDE_FUA or 0
- *
- * The command's service begins in mde_advance() at the earliest.
- *
- * Return: the slot the command occupies until mde_release(), or -EBUSY if the
- * queue is full.
+/*
+ * Hand the drive a command. The command's service begins in mde_advance() at the earliest.
+ * Returns the slot the command occupies until mde_release(), or -EBUSY if the queue is full.
+ * @now_ns: the time, not before any time handed in earlier. @count: LBNs, at least 1; the range
+ * lies inside the drive; 0 of a flush.
  */
 int mde_submit(struct mde *e, u64 now_ns, enum mde_op op, u64 lbn, u32 count,
 	       u32 flags);
 
-/**
- * mde_advance() - let the drive live until a time
- * @e: the drive
- * @now_ns: the time
- *
- * Each time the medium becomes free the firmware chooses among the commands
- * that it had understood by that instant, however late this call comes and
- * whatever was submitted since.
+/*
+ * Let the drive live until a time. Each time the medium becomes free the firmware chooses among
+ * the commands that it had understood by that instant, however late this call comes and whatever
+ * was submitted since.
  */
 void mde_advance(struct mde *e, u64 now_ns);
 
-/**
- * mde_started() - a command whose service has begun
- * @e: the drive
- *
- * Return: a slot, each once and in the order of service, or -1.
+/*
+ * A command whose service has begun. Returns a slot, each once and in the order of service, or -1.
  */
 int mde_started(struct mde *e);
 
-/**
- * mde_due() - a command whose completion is to be reported by now
- * @e: the drive
- * @now_ns: the time
- *
- * Return: the slot with the earliest report instant, or -1.  The caller
- * releases it.
+/*
+ * A command whose completion is to be reported by now. Returns the slot with the earliest report
+ * instant, or -1.  The caller releases it.
  */
 int mde_due(const struct mde *e, u64 now_ns);
 
-/**
- * mde_next_event() - when the drive next needs attention
- * @e: the drive
- *
- * That is, when to call mde_advance() and mde_due() next.
- *
- * Return: nanoseconds, or MDE_NEVER.
+/*
+ * When the drive next needs attention. That is, when to call mde_advance() and mde_due() next.
+ * Returns nanoseconds, or MDE_NEVER.
  */
 u64 mde_next_event(struct mde *e);
 
-/**
- * mde_report_ns() - when a started command's completion is to be reported
- * @e: the drive
- * @slot: the slot
- *
- * Return: nanoseconds of the caller's clock.
+/*
+ * When a started command's completion is to be reported. Returns nanoseconds of the caller's
+ * clock.
  */
 u64 mde_report_ns(const struct mde *e, int slot);
 
-/**
- * mde_release() - free a slot
- * @e: the drive
- * @slot: the slot, in any state
- *
- * A queued command is forgotten; the mechanics of a started one go on.
+/*
+ * Free a slot. A queued command is forgotten; the mechanics of a started one go on. @slot: the
+ * slot, in any state.
  */
 void mde_release(struct mde *e, int slot);
 
-/**
- * mde_bad_clear() - make all sectors readable again
- * @e: the drive
- */
+/* Make all sectors readable again. */
 void mde_bad_clear(struct mde *e);
 
-/**
- * mde_stats_reset() - start counting anew
- * @e: the drive
- */
+/* Start counting anew. */
 void mde_stats_reset(struct mde *e);
 
-/**
- * mde_set_caching() - switch the cache (MODE SELECT, caching page)
- * @e: the drive
- * @now_ns: the time
- * @caching: the new state
- *
- * What is cached already stays; writes not on the medium yet go there.
+/*
+ * Switch the cache (MODE SELECT, caching page). What is cached already stays; writes not on the
+ * medium yet go there.
  */
 void mde_set_caching(struct mde *e, u64 now_ns, const struct mde_caching *caching);
 
-/**
- * mde_hold() - the medium is not ready: the heads are not loaded, or the platters stand
- * @e: the drive
- * @now_ns: the time
- * @ns: for how long
- * @stood: the platters come to stand at any angle
+/*
+ * The medium is not ready: the heads are not loaded, or the platters stand. @ns: for how long.
+ * @stood: the platters come to stand at any angle.
  */
 void mde_hold(struct mde *e, u64 now_ns, u64 ns, bool stood);
 
-/**
- * mde_place_head() - put the head somewhere at a chosen angle (for tests)
- * @e: an idle drive
- * @cyl: cylinder
- * @head: surface
- * @now_ns: from this instant on the medium is free
- * @angle: fraction of a turn under the head at that instant
+/*
+ * Put the head somewhere at a chosen angle (for tests). @e: an idle drive. @now_ns: from this
+ * instant on the medium is free. @angle: fraction of a turn under the head at that instant.
  */
 void mde_place_head(struct mde *e, u32 cyl, u32 head, u64 now_ns, u64 angle);
 
-/**
- * mde_angle() - what is under the head
- * @e: the drive
- * @now_ns: the time
- *
- * Return: fraction of a turn, 2^64 = one revolution.
- */
+/* What is under the head: a fraction of a turn, 2^64 = one revolution. */
 u64 mde_angle(const struct mde *e, u64 now_ns);
 
 #endif /* MECHDISK_ENGINE_H */

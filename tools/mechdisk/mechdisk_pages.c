@@ -32,14 +32,10 @@ enum mdp_control { MDP_CURRENT, MDP_CHANGEABLE, MDP_DEFAULT, MDP_SAVED };
 /* Longest body of a page, all but its first two bytes. */
 #define MDP_BODY	0x12
 
-/**
- * struct mdp_page - a mode page
- * @code: page code
- * @len: length of its body: all but the first two bytes
- */
+/* A mode page */
 struct mdp_page {
-	u8 code;
-	u8 len;
+	u8 code;	/* page code */
+	u8 len;	/* length of its body: all but the first two bytes */
 };
 
 /* In the order in which page 3Fh lists them. */

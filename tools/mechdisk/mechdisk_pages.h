@@ -21,66 +21,42 @@
 #define MDP_ASC_CDB	0x24	/* invalid field in the CDB */
 #define MDP_ASC_LIST	0x26	/* invalid field in the parameter list */
 
-/**
- * struct mdp_error - why a command is refused
- * @asc: additional sense code
- * @field: byte at fault, of the CDB or of the list according to @asc
- */
+/* Why a command is refused. */
 struct mdp_error {
-	u8 asc;
-	u16 field;
+	u8 asc;	/* additional sense code */
+	u16 field;	/* byte at fault, of the CDB or of the list according to @asc */
 };
 
-/**
- * struct mdp_modes - what MODE SELECT can change
- * @caching: RCD, DRA (both inverted) and WCE
- */
+/* What MODE SELECT can change. */
 struct mdp_modes {
-	struct mde_caching caching;
+	struct mde_caching caching;	/* RCD, DRA (both inverted) and WCE */
 };
 
-/**
- * struct mdp - the mode pages of a drive
- * @cfg: its description
- * @now: current values
- * @saved: those it starts with when powered on again
- */
+/* The mode pages of a drive. */
 struct mdp {
-	const struct mde_config *cfg;
-	struct mdp_modes now;
-	struct mdp_modes saved;
+	const struct mde_config *cfg;	/* its description */
+	struct mdp_modes now;	/* current values */
+	struct mdp_modes saved;	/* those it starts with when powered on again */
 };
 
-/**
- * mdp_init() - mode pages of a drive that is being powered on
- * @p: the pages
- * @cfg: its description, which must outlive them
- * @saved: values saved earlier under the same description; NULL: none
+/*
+ * Mode pages of a drive that is being powered on. @cfg: its description, which must outlive them.
+ * @saved: values saved earlier under the same description; NULL: none.
  */
 void mdp_init(struct mdp *p, const struct mde_config *cfg,
 	      const struct mdp_modes *saved);
 
-/**
- * mdp_sense() - carry out MODE SENSE(6) or (10)
- * @p: the pages
- * @cdb: the command
- * @reply: filled with the whole parameter list, whatever the allocation length
- * @err: set if the command is refused
- *
- * Return: length of the reply; 0 if refused.
+/*
+ * Carry out MODE SENSE(6) or (10). Returns length of the reply; 0 if refused. @reply: filled with
+ * the whole parameter list, whatever the allocation length. @err: set if the command is refused.
  */
 u32 mdp_sense(const struct mdp *p, const u8 *cdb, u8 reply[MDP_REPLY],
 	      struct mdp_error *err);
 
-/**
- * mdp_select() - carry out MODE SELECT(6) or (10)
- * @p: the pages; unchanged if the command is refused
- * @cdb: the command
- * @list: its parameter list
- * @len: bytes of @list
- * @err: set if the command is refused
- *
- * Return: whether it was carried out.
+/*
+ * Carry out MODE SELECT(6) or (10). Returns whether it was carried out. @p: the pages; unchanged
+ * if the command is refused. @list: its parameter list. @len: bytes of @list. @err: set if the
+ * command is refused.
  */
 bool mdp_select(struct mdp *p, const u8 *cdb, const u8 *list, u32 len,
 		struct mdp_error *err);

@@ -1,170 +1,76 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who the simulated drive says it is, and which sectors a command names: the
- * part of its SCSI commands that the kernel module and the program in user
- * space have in common.
+ * SCSI commands of the simulated drive, in the kernel and in user space: what they want of
+ * the engine, and the answers to those that the medium has no part in (SPC-5, SBC-4, SAT-4).
  *
- * Bytes in, bytes out; takes no lock.
+ * Bytes in, bytes out; the caller serialises.
  */
 #ifndef MECHDISK_REPLY_H
 #define MECHDISK_REPLY_H
 
-#include "mechdisk_engine.h"
+#include "mechdisk_diag.h"
+#include "mechdisk_pages.h"
 
-/* Room for any reply here. */
+/* Room for any reply here, for any parameter list, and for sense data. */
 #define MDY_REPLY	576
-#define MDY_ATA_PASS_16	0x85
-#define MDY_ATA_SENSE	22
-#define MDY_UNMAP	0x42
-#define MDY_UNMAP_LIST	24	/* bytes of its parameter list: one range */
+#define MDY_LIST	512
+#define MDY_SENSE	32
 
-/**
- * struct mdy_range - what a command wants of the engine
- * @op: what it wants
- * @lbn: first sector
- * @count: how many; 0 of a flush
- * @flags: for mde_submit()
- * @same: a write whose data are one sector, repeated
- * @gone_lbn: first of the sectors that lose their data when a flush ends
- * @gone: how many
- * @at_once: it ends when it has begun (a flush with IMMED)
- */
-struct mdy_range {
-	enum mde_op op;
-	u64 lbn;
-	u32 count;
-	u32 flags;
-	bool same;
-	u64 gone_lbn;
-	u32 gone;
-	bool at_once;
+/* What a drive's commands leave behind, apart from the engine. */
+struct mdy {
+	const struct mde_config *cfg;	/* the drive */
+	struct mdp pages;	/* mode pages */
+	struct mdd_result diag;	/* result of the last SEND DIAGNOSTIC */
+	/* qualifier of 5Eh of the power condition that a command has asked for; 0: none */
+	u8 rests;
+	u64 used_ns;	/* the last command for the medium */
 };
 
-/**
- * mdy_longest() - longest transfer
- * @cfg: the drive
- *
- * Return: LBNs.
- */
-u32 mdy_longest(const struct mde_config *cfg);
+/* A command. */
+struct mdy_command {
+	const u8 *cdb;	/* the command */
+	const u8 *list;	/* its parameter list, of mdy_list_len() bytes */
+	u32 bytes;	/* bytes that it can transfer */
+	u64 now_ns;	/* the time */
+	bool dirty;	/* there are cached data that are not on the medium */
+};
 
-/**
- * mdy_wwn() - world-wide name: a hash of vendor, product and serial
- * @cfg: the drive
- * @naa: its first digit (SPC-5, 7.7.6.6)
- */
-u64 mdy_wwn(const struct mde_config *cfg, u64 naa);
+/* What came of a command. */
+struct mdy_answer {
+	struct mde_range range;	/* what it wants of the engine */
+	u32 len;	/* bytes of @page to be sent */
+	u32 sense_len;	/* bytes of @sense; 0: GOOD */
+	u8 sense[MDY_SENSE];	/* sense data */
+	u8 page[MDY_REPLY];	/* data */
+};
 
-/* Nominal rotation rate, turns a minute. */
-static inline u16 mdy_rpm(const struct mde_config *cfg)
-{
-	return (60000000000000ULL + cfg->period_ps / 2) / cfg->period_ps;
-}
-
-/**
- * mdy_inquiry() - carry out INQUIRY
- * @cfg: the drive
- * @cdb: the command
- * @reply: filled with the whole reply, whatever the allocation length
- *
- * Return: length of the reply; 0 if there is no such page.
+/*
+ * A drive is being powered on. @cfg: the drive, which must outlive it. @saved: mode pages saved
+ * earlier under the same description; NULL: none.
  */
-u32 mdy_inquiry(const struct mde_config *cfg, const u8 *cdb, u8 reply[MDY_REPLY]);
+void mdy_init(struct mdy *y, const struct mde_config *cfg, const struct mdp_modes *saved,
+	      u64 now_ns);
 
-/**
- * mdy_capacity_10() - carry out READ CAPACITY(10)
- * @cfg: the drive
- * @reply: filled in
- *
- * Return: length of the reply.
- */
-u32 mdy_capacity_10(const struct mde_config *cfg, u8 reply[MDY_REPLY]);
+/* Bytes of a command's parameter list. Returns 0 if it has none. */
+u32 mdy_list_len(const u8 *cdb);
 
-/**
- * mdy_capacity_16() - carry out READ CAPACITY(16)
- * @cfg: the drive
- * @reply: filled in
- *
- * Return: length of the reply.
+/*
+ * Carry a command out, or find out what it wants of the engine. If the engine has no room it may
+ * come again. Returns true: it wants @a->range; false: it has ended, with data, sense data, or
+ * neither.
  */
-u32 mdy_capacity_16(const struct mde_config *cfg, u8 reply[MDY_REPLY]);
+bool mdy_command(struct mdy *y, const struct mdy_command *c, struct mdy_answer *a);
 
-/**
- * mdy_request_sense() - carry out REQUEST SENSE
- * @cfg: the drive
- * @ascq: its power condition, see mdo_ascq()
- * @reply: filled in
- *
- * Return: length of the reply; 0 if the drive does not know the command.
+/*
+ * Sense data of a sector that cannot be read. Returns how many bytes. @asc: additional sense code
+ * of one that is uncorrectable. @info: INFORMATION names the sector.
  */
-u32 mdy_request_sense(const struct mde_config *cfg, u8 ascq, u8 reply[MDY_REPLY]);
+u32 mdy_bad_sector(u8 sense[MDY_SENSE], enum mde_error error, u8 asc, bool info, u64 lbn);
 
-/**
- * mdy_ata() - carry out ATA PASS-THROUGH(16)
- * @cfg: the drive
- * @cdb: the command
- * @sense: filled with the sense data that are its answer, MDY_ATA_SENSE bytes
- *
- * Return: whether the drive answers CHECK POWER MODE, and the command is that.
- */
-bool mdy_ata(const struct mde_config *cfg, const u8 *cdb, u8 *sense);
+/* Sense data. Returns how many bytes. @key: sense key. @asc: additional sense code. */
+u32 mdy_sense(u8 sense[MDY_SENSE], u8 key, u8 asc);
 
-/**
- * mdy_knows() - whether who translates for a drive has a command, or nobody does
- * @cfg: the drive's description
- * @opcode: the command
- *
- * Return: false if a SATA drive refuses it that a SCSI drive would carry out.
- */
-bool mdy_knows(const struct mde_config *cfg, u8 opcode);
-
-/**
- * mdy_names_sectors() - which sectors does a command name, and what for?
- * @cdb: the command
- * @r: @op, @lbn and @count set if it names any
- *
- * Return: whether it is a read, write, verify or flush.
- */
-bool mdy_names_sectors(const u8 *cdb, struct mdy_range *r);
-
-/**
- * mdy_names_same() - which sectors does WRITE SAME name?
- * @cdb: the command
- * @r: all set if it is one
- *
- * Return: whether it is.
- */
-bool mdy_names_same(const u8 *cdb, struct mdy_range *r);
-
-/**
- * mdy_same_flags() - flags of WRITE SAME
- * @cdb: the command
- * @r: with UNMAP it becomes a flush, after which the sectors are gone
- *
- * Return: false if there are others, or no count.
- */
-bool mdy_same_flags(const u8 *cdb, struct mdy_range *r);
-
-/**
- * mdy_unmap() - which sectors does UNMAP name?
- * @list: its parameter list
- * @len: bytes of it
- * @r: set to a flush, after which the sectors are gone
- *
- * Return: false if the list is not one of at most one range.
- */
-bool mdy_unmap(const u8 *list, u32 len, struct mdy_range *r);
-
-/**
- * mdy_flags() - flags of a command that names sectors
- * @cdb: the command
- * @r: @flags and @at_once set
- *
- * DPO and SYNC_NV are hints that need not be taken.
- *
- * Return: false if it asks for protection information, or VERIFY for a
- * comparison.
- */
-bool mdy_flags(const u8 *cdb, struct mdy_range *r);
+/* A command for the medium arrives. Returns whether it finds the spindle standing, or slow. */
+bool mdy_wakes(struct mdy *y, u64 now_ns);
 
 #endif /* MECHDISK_REPLY_H */

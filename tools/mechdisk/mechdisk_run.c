@@ -30,12 +30,12 @@ static void md_run_note_late(struct md_run *r, const struct md_cmd *c)
 	u64 late = ktime_get_ns() - c->report_ns;
 
 	lockdep_assert_held(&r->lock);
-	r->commands++;
-	r->late_sum += late;
-	if (late > r->late_max)
-		r->late_max = late;
+	r->counts.commands++;
+	r->counts.late_sum += late;
+	if (late > r->counts.late_max)
+		r->counts.late_max = late;
 	if (late > MD_RUN_LATE_NS)
-		r->late_over++;
+		r->counts.late_over++;
 }
 
 /* Start the timer for the engine's next event. */
@@ -96,7 +96,7 @@ EXPORT_SYMBOL_GPL(md_run_swallow);
 /* Hand a command to the engine. */
 static int md_run_put_in(struct md_run *r, struct md_cmd *c)
 {
-	const struct mdy_range *want = &c->range;
+	const struct mde_range *want = &c->range;
 	int i = mde_submit(&r->engine, mdx_now(&r->power), want->op, want->lbn, want->count,
 			   want->flags);
 
@@ -246,7 +246,7 @@ int md_run_write(struct md_run *r, struct md_cmd *c, struct scatterlist *sgl,
 	u64 len = (u64)(gone ?: c->range.count) * size;
 
 	if (mds_prepare(&r->store, pos, len)) {
-		r->store_failures++;
+		r->counts.store_failures++;
 		return -ENOMEM;
 	}
 	/* What is gone stays so when the power goes. */
@@ -407,7 +407,7 @@ void md_run_wake_link(struct md_run *r, u64 ns)
 {
 	lockdep_assert_held(&r->lock);
 	r->awake_ns = mdx_now(&r->power) + ns;
-	r->link_wakes++;
+	r->counts.link_wakes++;
 }
 EXPORT_SYMBOL_GPL(md_run_wake_link);
 
@@ -480,18 +480,6 @@ int md_run_cut(struct md_run *r, u64 us)
 	return 0;
 }
 
-u64 md_run_cut_ns(struct md_run *r, bool *dead, u64 *overflow)
-{
-	u64 ns;
-
-	spin_lock_irq(&r->lock);
-	ns = r->power.cut_ns;
-	*dead = mdx_is_dead(&r->power);
-	*overflow = r->power.overflow;
-	spin_unlock_irq(&r->lock);
-	return ns;
-}
-
 ssize_t md_run_cut_log(struct md_run *r, loff_t pos, void *buf, size_t len)
 {
 	bool dead;
@@ -509,68 +497,48 @@ ssize_t md_run_cut_log(struct md_run *r, loff_t pos, void *buf, size_t len)
 	return memory_read_from_buffer(buf, len, &pos, r->power.log, r->power.used);
 }
 
-int md_run_inject(struct md_run *r, enum md_fault fault, u32 count)
-{
-	if (!(r->port->faults & BIT(fault)))
-		return -EOPNOTSUPP;
-	spin_lock_irq(&r->lock);
-	r->fault[fault] = count;
-	spin_unlock_irq(&r->lock);
-	return 0;
-}
-
-void md_run_faults_left(struct md_run *r, u32 left[MD_FAULTS])
-{
-	spin_lock_irq(&r->lock);
-	memcpy(left, r->fault, sizeof(r->fault));
-	spin_unlock_irq(&r->lock);
-}
-
-int md_run_bad_add(struct md_run *r, const struct mde_bad *bad)
-{
-	int ret;
-
-	spin_lock_irq(&r->lock);
-	ret = mde_bad_add(&r->engine, bad);
-	spin_unlock_irq(&r->lock);
-	return ret;
-}
-
-void md_run_bad_clear(struct md_run *r)
-{
-	spin_lock_irq(&r->lock);
-	mde_bad_clear(&r->engine);
-	spin_unlock_irq(&r->lock);
-}
-
-u32 md_run_bad_get(struct md_run *r, struct mde_bad *bad)
-{
-	u32 n;
-
-	spin_lock_irq(&r->lock);
-	n = r->engine.bads;
-	memcpy(bad, r->engine.bad, n * sizeof(*bad));
-	spin_unlock_irq(&r->lock);
-	return n;
-}
-
 void md_run_reset_stats(struct md_run *r)
 {
 	spin_lock_irq(&r->lock);
 	mde_stats_reset(&r->engine);
-	r->commands = 0;
-	r->late_max = 0;
-	r->late_sum = 0;
-	r->late_over = 0;
-	r->store_failures = 0;
-	r->aborts = 0;
-	r->resets = 0;
-	r->urgent = 0;
-	r->wakes = 0;
-	r->link_wakes = 0;
+	memset(&r->counts, 0, sizeof(r->counts));
 	spin_unlock_irq(&r->lock);
 	mds_journal_clear(&r->store);
 }
+
+/* What is shown, beside what the engine counts. */
+struct md_shown {
+	struct mde_stats e;
+	struct md_counts c;
+	u64 outstanding;
+	u64 hung;
+	u64 journal_records;
+	u64 journal_overflow;
+};
+
+#define MD_E(field, unit) { #field, offsetof(struct md_shown, e.field), unit }
+#define MD_PS(field) { #field "_ns", offsetof(struct md_shown, e.field##_ps), 1000 }
+#define MD_C(field) { #field, offsetof(struct md_shown, c.field), 1 }
+#define MD_S(field) { #field, offsetof(struct md_shown, field), 1 }
+
+/* By name, and by how much of it is one. */
+static const struct {
+	const char *name;
+	size_t at;
+	u64 unit;
+} md_run_shown[] = {
+	MD_C(commands), MD_E(reads, 1), MD_E(fua_reads, 1), MD_E(writes, 1), MD_E(verifies, 1),
+	MD_E(flushes, 1), MD_E(sectors_read, 1), MD_E(sectors_written, 1),
+	MD_E(sectors_verified, 1), MD_S(outstanding), MD_E(max_outstanding, 1), MD_PS(busy),
+	MD_PS(read_busy), MD_PS(seek), MD_PS(rotate), MD_PS(transfer), MD_E(seeks, 1),
+	MD_E(head_switches, 1), MD_E(extra_turns, 1), MD_E(medium_errors, 1), MD_E(read_hits, 1),
+	MD_E(partial_hits, 1), MD_E(cached_writes, 1), MD_E(destages, 1), MD_E(internals, 1),
+	MD_E(scans, 1), { "late_max_ns", offsetof(struct md_shown, c.late_max), 1 },
+	{ "late_mean_ns", offsetof(struct md_shown, c.late_sum), 0 },
+	{ "late_over_10us", offsetof(struct md_shown, c.late_over), 1 }, MD_S(journal_records),
+	MD_S(journal_overflow), MD_C(store_failures), MD_C(aborts), MD_C(resets), MD_S(hung),
+	MD_C(urgent), MD_C(wakes), MD_C(link_wakes),
+};
 
 static u32 md_run_count_hung(const struct md_run *r)
 {
@@ -585,50 +553,21 @@ static u32 md_run_count_hung(const struct md_run *r)
 
 ssize_t md_run_show_stats(struct md_run *r, char *page)
 {
-	struct mde_stats s;
-	u64 commands, late_max, late_sum, late_over, failures, aborts, resets, urgent, wakes;
-	u64 link_wakes, used, overflow;
-	u32 outstanding, hung;
+	struct md_shown s;
+	ssize_t n = 0;
+	u32 i;
 
 	spin_lock_irq(&r->lock);
-	s = r->engine.stats;
-	outstanding = r->engine.outstanding;
-	commands = r->commands;
-	late_max = r->late_max;
-	late_sum = r->late_sum;
-	late_over = r->late_over;
-	failures = r->store_failures;
-	aborts = r->aborts;
-	resets = r->resets;
-	urgent = r->urgent;
-	wakes = r->wakes;
-	link_wakes = r->link_wakes;
-	hung = md_run_count_hung(r);
+	s.e = r->engine.stats;
+	s.c = r->counts;
+	s.outstanding = r->engine.outstanding;
+	s.hung = md_run_count_hung(r);
 	spin_unlock_irq(&r->lock);
-	mds_journal_state(&r->store, &used, &overflow);
-
-	return sysfs_emit(page,
-		"commands %llu\nreads %llu\nfua_reads %llu\nwrites %llu\nverifies %llu\n"
-		"flushes %llu\n"
-		"sectors_read %llu\nsectors_written %llu\n"
-		"sectors_verified %llu\noutstanding %u\n"
-		"max_outstanding %llu\nbusy_ns %llu\nread_busy_ns %llu\nseek_ns %llu\n"
-		"rotate_ns %llu\ntransfer_ns %llu\nseeks %llu\n"
-		"head_switches %llu\nextra_turns %llu\nmedium_errors %llu\n"
-		"read_hits %llu\npartial_hits %llu\ncached_writes %llu\n"
-		"destages %llu\ninternals %llu\nscans %llu\n"
-		"late_max_ns %llu\nlate_mean_ns %llu\nlate_over_10us %llu\n"
-		"journal_records %llu\njournal_overflow %llu\n"
-		"store_failures %llu\naborts %llu\nresets %llu\n"
-		"hung %u\nurgent %llu\nwakes %llu\nlink_wakes %llu\n",
-		commands, s.reads, s.fua_reads, s.writes, s.verifies, s.flushes,
-		s.sectors_read,
-		s.sectors_written, s.sectors_verified, outstanding,
-		s.max_outstanding, s.busy_ps / 1000, s.read_busy_ps / 1000, s.seek_ps / 1000,
-		s.rotate_ps / 1000, s.transfer_ps / 1000, s.seeks,
-		s.head_switches, s.extra_turns, s.medium_errors, s.read_hits,
-		s.partial_hits, s.cached_writes, s.destages, s.internals, s.scans,
-		late_max,
-		commands ? late_sum / commands : 0, late_over, used, overflow,
-		failures, aborts, resets, hung, urgent, wakes, link_wakes);
+	mds_journal_state(&r->store, &s.journal_records, &s.journal_overflow);
+	for (i = 0; i < ARRAY_SIZE(md_run_shown); i++)
+		/* A mean is of all commands. */
+		n += sysfs_emit_at(page, n, "%s %llu\n", md_run_shown[i].name,
+				   *(u64 *)((char *)&s + md_run_shown[i].at) /
+				   (md_run_shown[i].unit ?: max(s.c.commands, 1ULL)));
+	return n;
 }

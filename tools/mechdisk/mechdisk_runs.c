@@ -97,19 +97,13 @@ int mdt_add_run(struct mdt *m)
 	return 0;
 }
 
-/**
- * struct mdt_pattern - runs that come again
- * @runs: how many
- * @angle: added to their angles each time
- * @tracks: tracks that they have on each surface
- * @shift: largest of these: they come again so much further in
- * @spt: sectors that tracks of a surface have from now on; 0: as before
- */
+/* Runs that come again */
 struct mdt_pattern {
-	u32 runs;
-	u64 angle;
-	u32 tracks[MDT_SURFACE + 1];
-	u32 shift;
+	u32 runs;	/* how many */
+	u64 angle;	/* added to their angles each time */
+	u32 tracks[MDT_SURFACE + 1];	/* tracks that they have on each surface */
+	u32 shift;	/* largest of these: they come again so much further in */
+	/* sectors that tracks of a surface have from now on; 0: as before */
 	u32 spt[MDT_SURFACE + 1];
 };
 

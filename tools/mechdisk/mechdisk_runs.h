@@ -10,13 +10,13 @@
 
 #include "mechdisk_check.h"
 
-/* SURFACE FIRST_TRACK in|out TRACKS SECTORS ANGLE SKEW [dead=N] [spares=N] */
+/* SURFACE FIRST_TRACK in|out TRACKS SECTORS ANGLE SKEW [dead=N] [spares=N]. */
 int mdt_add_run(struct mdt *m);
 
-/* RUNS TIMES ANGLE [SURFACE=SECTORS ...] */
+/* RUNS TIMES ANGLE [SURFACE=SECTORS ...]. */
 int mdt_repeat_runs(struct mdt *m);
 
-/* CYLINDERS [CYLINDERS ...] */
+/* CYLINDERS [CYLINDERS ...]. */
 int mdt_set_displacement(struct mdt *m);
 
 #endif /* MECHDISK_RUNS_H */

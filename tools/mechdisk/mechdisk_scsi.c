@@ -5,7 +5,7 @@
  * Locks
  *   mdh_hosts_lock (mutex): mdh_hosts, and which targets of a host are taken.
  *   mdh_host.lock (mutex): target[] is written with it; held over a reset of all drives.
- *   md_run.lock (mechdisk_run.c): it protects pages, diag and condition, too.
+ *   md_run.lock (mechdisk_run.c): it protects mdh.scsi, too.
  *   Commands look target[] up without a lock: mdh_detach() waits for them.
  */
 #include <linux/mutex.h>
@@ -17,38 +17,36 @@
 #include <scsi/scsi_host.h>
 #include <scsi/scsi_tcq.h>
 
-#include "mechdisk.h"
 #include "mechdisk_compat.h"
+#include "mechdisk_ctl.h"
+#include "mechdisk_reply.h"
 
-/**
- * struct mdh_cmd - our part of a scsi_cmnd
- * @c: the command
- * @cmd: that scsi_cmnd
- */
+/* Our part of a scsi_cmnd */
 struct mdh_cmd {
-	struct md_cmd c;
-	struct scsi_cmnd *cmd;
+	struct md_cmd c;	/* the command */
+	struct scsi_cmnd *cmd;	/* that scsi_cmnd */
+};
+
+struct mdh_host;
+
+/* A powered-on SCSI drive */
+struct mdh {
+	struct md_run run;	/* the drive */
+	struct mdh_host *host;	/* its host */
+	struct mdy scsi;	/* what its commands leave behind */
 };
 
 /* Drives of one host. */
 #define MDH_TARGETS	8
 
-/**
- * struct mdh_host - a host
- * @shost: the kernel's part of it
- * @node: in mdh_hosts if it is shared
- * @number: shared by all drives with this one
- * @taken: bits of the targets that are in use
- * @lock: of @target
- * @target: the drives
- */
+/* A host */
 struct mdh_host {
-	struct Scsi_Host *shost;
-	struct list_head node;
-	u64 number;
-	unsigned long taken;
-	struct mutex lock;
-	struct mdh *target[MDH_TARGETS];
+	struct Scsi_Host *shost;	/* the kernel's part of it */
+	struct list_head node;	/* in mdh_hosts if it is shared */
+	u64 number;	/* shared by all drives with this one */
+	unsigned long taken;	/* bits of the targets that are in use */
+	struct mutex lock;	/* of @target */
+	struct mdh *target[MDH_TARGETS];	/* the drives */
 };
 
 static DEFINE_MUTEX(mdh_hosts_lock);
@@ -86,25 +84,6 @@ static void mdh_write(struct md_run *r, struct md_cmd *c, struct scsi_cmnd *cmd)
 		scsi_set_resid(cmd, scsi_bufflen(cmd) - c->range.count * r->cfg->sector_bytes);
 }
 
-/* Sense data of an unreadable sector. */
-static void mdh_medium_error(struct md_cmd *c, struct scsi_cmnd *cmd)
-{
-	u64 bad = c->range.lbn + c->good;
-	/* Fixed format has no room for a large LBN. */
-	int desc = bad > U32_MAX;
-
-	if (c->error == MDE_ABRT)
-		scsi_build_sense(cmd, desc, ABORTED_COMMAND, 0, 0);
-	else if (c->error == MDE_IDNF)
-		/* "Record not found". */
-		scsi_build_sense(cmd, desc, MEDIUM_ERROR, 0x14, 0x01);
-	else
-		scsi_build_sense(cmd, desc, MEDIUM_ERROR, c->asc, 0);
-	if (c->info)
-		scsi_set_sense_information(cmd->sense_buffer,
-					   SCSI_SENSE_BUFFERSIZE, bad);
-}
-
 static void mdh_move(struct md_run *r, struct md_cmd *c)
 {
 	struct scsi_cmnd *cmd = mdh_scsi(c);
@@ -123,8 +102,10 @@ static void mdh_move(struct md_run *r, struct md_cmd *c)
 		md_run_read(r, c, scsi_sglist(cmd), scsi_sg_count(cmd), bytes);
 		scsi_set_resid(cmd, scsi_bufflen(cmd) - bytes);
 	}
-	if (c->asc)
-		mdh_medium_error(c, cmd);
+	if (!c->asc)
+		return;
+	cmd->result = SAM_STAT_CHECK_CONDITION;
+	mdy_bad_sector(cmd->sense_buffer, c->error, c->asc, c->info, c->range.lbn + c->good);
 }
 
 static void mdh_done(struct md_run *r, struct md_cmd *c)
@@ -190,8 +171,78 @@ static int mdh_submit(struct mdh *h, struct md_cmd *c)
 	if (md_run_submit(&h->run, c))
 		return SCSI_MLQUEUE_DEVICE_BUSY;
 	if (c->range.op != MDE_FLUSH)
-		h->run.wakes += mdo_use(&h->condition, h->run.cfg, ktime_get_ns());
+		h->run.counts.wakes += mdy_wakes(&h->scsi, ktime_get_ns());
 	return 0;
+}
+
+/*
+ * Whether a command's data go the way it wants; else it fails as by an adapter.
+ * Buffers of the other direction may be pages that must not be written to.
+ */
+static bool mdh_way(struct scsi_cmnd *cmd, enum dma_data_direction way)
+{
+	if (!scsi_bufflen(cmd) || cmd->sc_data_direction == way)
+		return true;
+	scsi_set_resid(cmd, scsi_bufflen(cmd));
+	cmd->result = DID_ERROR << 16;
+	return false;
+}
+
+/* True if a command that wants sectors can have them. */
+static bool mdh_can(struct scsi_cmnd *cmd, const struct mde_range *range)
+{
+	switch (range->op) {
+	case MDE_READ:
+		return mdh_way(cmd, DMA_FROM_DEVICE);
+	case MDE_WRITE:
+		return mdh_way(cmd, DMA_TO_DEVICE);
+	default:
+		return true;
+	}
+}
+
+/* A command that the medium has had no part in. */
+static void mdh_answer(struct scsi_cmnd *cmd, const struct mdy_answer *a)
+{
+	if (a->len && !mdh_way(cmd, DMA_FROM_DEVICE))
+		return;
+	cmd->result = a->sense_len ? SAM_STAT_CHECK_CONDITION : SAM_STAT_GOOD;
+	memcpy(cmd->sense_buffer, a->sense, a->sense_len);
+	if (cmd->sc_data_direction == DMA_FROM_DEVICE)
+		scsi_set_resid(cmd, scsi_bufflen(cmd) -
+			       scsi_sg_copy_from_buffer(cmd, (void *)a->page, a->len));
+}
+
+/* True if it is one for the engine; else it has been carried out or refused. */
+static bool mdh_decode(struct mdh *h, struct scsi_cmnd *cmd, struct mde_range *range)
+{
+	const struct mde_caching *now = &h->scsi.pages.now.caching;
+	u32 len = mdy_list_len(cmd->cmnd);
+	struct mde_caching before;
+	struct mdy_command c = { .cdb = cmd->cmnd, .bytes = scsi_bufflen(cmd) };
+	struct mdy_answer a;
+	unsigned long flags;
+	u8 list[MDY_LIST];
+	bool wants;
+
+	if (len && !mdh_way(cmd, DMA_TO_DEVICE))
+		return false;
+	if (len)
+		c.bytes = scsi_sg_copy_to_buffer(cmd, list, min_t(u32, len, sizeof(list)));
+	c.list = list;
+	spin_lock_irqsave(&h->run.lock, flags);
+	c.now_ns = ktime_get_ns();
+	c.dirty = mdb_dirty_segments(&h->run.engine.cache);
+	before = *now;
+	wants = mdy_command(&h->scsi, &c, &a);
+	if (memcmp(&before, now, sizeof(before)))
+		md_run_set_caching(&h->run, now);
+	spin_unlock_irqrestore(&h->run.lock, flags);
+	*range = a.range;
+	if (wants)
+		return mdh_can(cmd, range);
+	mdh_answer(cmd, &a);
+	return false;
 }
 
 static MDK_QC_STATUS mdh_queuecommand(struct Scsi_Host *shost,
@@ -200,7 +251,6 @@ static MDK_QC_STATUS mdh_queuecommand(struct Scsi_Host *shost,
 	struct mdh *h = mdh_of_device(cmd->device);
 	struct mdh_cmd *priv = scsi_cmd_priv(cmd);
 	struct md_cmd *c = &priv->c;
-	struct mdy_range range = { 0 };
 	unsigned long flags;
 	bool at_once, dead;
 	int ret;
@@ -219,12 +269,10 @@ static MDK_QC_STATUS mdh_queuecommand(struct Scsi_Host *shost,
 	spin_unlock_irqrestore(&h->run.lock, flags);
 	if (dead)
 		return 0;
-	if (!mdr_decode(h, h->run.cfg, cmd, &range)) {
+	if (!mdh_decode(h, cmd, &c->range)) {
 		scsi_done(cmd);
 		return 0;
 	}
-	c->range = range;
-
 	spin_lock_irqsave(&h->run.lock, flags);
 	ret = mdh_submit(h, c);
 	at_once = !ret && c->range.at_once;
@@ -244,7 +292,7 @@ static int mdh_abort(struct scsi_cmnd *cmd)
 
 	spin_lock_irq(&h->run.lock);
 	deaf = md_run_fault(&h->run, MD_DEAF);
-	h->run.aborts++;
+	h->run.counts.aborts++;
 	if (deaf) {
 		spin_unlock_irq(&h->run.lock);
 		return FAILED;
@@ -263,7 +311,7 @@ static void mdh_reset(struct mdh *h)
 
 	spin_lock_irq(&h->run.lock);
 	md_run_forget_all(&h->run, &gone);
-	h->run.resets++;
+	h->run.counts.resets++;
 	spin_unlock_irq(&h->run.lock);
 	md_run_settle(&h->run);
 
@@ -505,7 +553,7 @@ static int mdh_start(struct mdh *h, const struct mde_config *cfg, struct device 
 	ret = md_run_init(&h->run, &mdh_port, cfg, h->host->shost->host_no);
 	if (ret)
 		goto put;
-	mde_set_caching(&h->run.engine, ktime_get_ns(), &h->pages.now.caching);
+	mde_set_caching(&h->run.engine, ktime_get_ns(), &h->scsi.pages.now.caching);
 	ret = mdh_attach(h);
 	if (!ret)
 		return 0;
@@ -523,8 +571,7 @@ static struct md_run *mdh_power_on(const struct mde_config *cfg,
 
 	if (!h)
 		return ERR_PTR(-ENOMEM);
-	mdp_init(&h->pages, cfg, saved);
-	h->condition.used_ns = ktime_get_ns();
+	mdy_init(&h->scsi, cfg, saved, ktime_get_ns());
 	ret = mdh_start(h, cfg, parent);
 	if (!ret)
 		return &h->run;
@@ -537,7 +584,7 @@ static void mdh_power_off(struct md_run *r, struct mdp_modes *saved)
 	struct mdh *h = mdh_of(r);
 
 	mdh_detach(h);
-	*saved = h->pages.saved;
+	*saved = h->scsi.pages.saved;
 	md_run_exit(r);
 	mdh_host_put(h->host, r->id);
 	kfree(h);

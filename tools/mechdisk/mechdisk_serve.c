@@ -8,20 +8,13 @@
 
 /* The bus to the host. */
 
-/**
- * struct mdv_bus - a read's way over the bus
- * @e: the drive
- * @end: the bus has carried what was handed to it so far, ps
- * @sectors: how many those were
- * @need: the transfer begins when that many are there
- * @begin: when it did, ps; 0: not yet
- */
+/* A read's way over the bus */
 struct mdv_bus {
-	struct mde *e;
-	u64 end;
-	u32 sectors;
-	u32 need;
-	u64 begin;
+	struct mde *e;	/* the drive */
+	u64 end;	/* the bus has carried what was handed to it so far, ps */
+	u32 sectors;	/* how many those were */
+	u32 need;	/* the transfer begins when that many are there */
+	u64 begin;	/* when it did, ps; 0: not yet */
 };
 
 static u64 mdv_bus_ps(const struct mde *e)
@@ -70,13 +63,11 @@ static void mdv_bus_held(struct mdv_bus *bus, u64 t, u32 n)
 		bus->begin = t;
 }
 
-/* The transfer has ended; @waited: it had to wait for the medium. */
-static u64 mdv_bus_close(struct mdv_bus *bus, bool waited)
+/* The transfer has ended. */
+static u64 mdv_bus_close(struct mdv_bus *bus)
 {
 	u64 least = bus->begin + mdv_bus_ps(bus->e) * bus->sectors;
 
-	if (waited)
-		least += bus->e->cfg->reselect_ns * 1000;
 	if (bus->sectors)
 		bus->e->bus_in_free = max(bus->end, least);
 	return bus->e->bus_in_free;
@@ -149,14 +140,12 @@ u64 mdv_understood(const struct mde *e, const struct mde_slot *s,
 
 /* Service. */
 
-/* Bring the head to a piece; the arm moves for at least @least ps. */
-static u64 mdv_reach(struct mde *e, const struct mdl_piece *p, u64 t, bool write,
-		     u64 least)
+/* Bring the head to a piece. */
+static u64 mdv_reach(struct mde *e, const struct mdl_piece *p, u64 t, bool write)
 {
 	bool cyl = e->mech.cyl != p->cyl, head = e->mech.head != p->head;
 	u64 ps = mdm_move(&e->mech, p, write);
 
-	ps = max(ps, least);
 	if (cyl)
 		e->stats.seeks++;
 	else if (head)
@@ -193,9 +182,6 @@ static void mdv_send(struct mde *e, struct mdv_bus *bus,
 	if (!late) {
 		mdv_bus_take(bus, turn->start + sector_ps * (from - p->lbn),
 			     sector_ps, n);
-	} else if (e->cfg->bus_in_order) {
-		mdv_bus_take(bus, late_start, sector_ps, late);
-		mdv_bus_held(bus, bus->end, n - late);
 	} else {
 		mdv_bus_take(bus, turn->start, sector_ps, n - late);
 		mdv_bus_take(bus, late_start, sector_ps, late);
@@ -278,8 +264,6 @@ static void mdv_begun(struct mde *e, struct mde_slot *s, u64 done)
 		e->last_write = write;
 		e->last_end = s->lbn + s->count;
 	}
-	if (write)
-		e->write_end = e->last_end;
 	e->queued &= ~mde_bit(e, s);
 	e->started |= mde_bit(e, s);
 }
@@ -298,34 +282,19 @@ static void mdv_ended(struct mde *e, struct mde_slot *s, u64 done)
 		e->stats.read_busy_ps += s->media_end - s->started;
 }
 
-/**
- * struct mdv_span - sectors that a job takes off or puts on the medium
- * @lbn: first LBN wanted
- * @end: LBN after the last one wanted
- * @from: where the medium access begins: @lbn, or its physical block's first
- * @to: where it ends
- * @write: direction
- * @in_order: up to a bad sector the drive reads in order, for retries
- * @bus_start: a write's data begin to arrive, ps
- * @bus: where a read's data go, or NULL
- * @least: the first move takes at least that long, ps
- * @at: out: the head was on the first track, ps
- * @turn: out: the first piece's
- * @last: out: the last piece
- */
+/* Sectors that a job takes off or puts on the medium */
 struct mdv_span {
-	u64 lbn;
-	u64 end;
-	u64 from;
-	u64 to;
-	bool write;
-	bool in_order;
-	u64 bus_start;
-	struct mdv_bus *bus;
-	u64 least;
-	u64 at;
-	struct mdm_turn turn;
-	struct mdl_piece last;
+	u64 lbn;	/* first LBN wanted */
+	u64 end;	/* LBN after the last one wanted */
+	u64 from;	/* where the medium access begins: @lbn, or its physical block's first */
+	u64 to;	/* where it ends */
+	bool write;	/* direction */
+	bool in_order;	/* up to a bad sector the drive reads in order, for retries */
+	u64 bus_start;	/* a write's data begin to arrive, ps */
+	struct mdv_bus *bus;	/* where a read's data go, or NULL */
+	u64 at;	/* out: the head was on the first track, ps */
+	struct mdm_turn turn;	/* out: the first piece's */
+	struct mdl_piece last;	/* out: the last piece */
 };
 
 /* Widen a span to whole physical blocks. */
@@ -354,7 +323,7 @@ static u64 mdv_piece(struct mde *e, struct mdv_span *x, const struct mdl_piece *
 	bool first = p->lbn == x->from;
 	u32 all = x->to - x->from, at = p->lbn - x->from;
 
-	t = mdv_reach(e, p, t, x->write, first ? x->least : 0);
+	t = mdv_reach(e, p, t, x->write);
 	if (first)
 		x->at = t;
 	if (x->write)
@@ -518,7 +487,7 @@ static void mdv_serve_read(struct mde *e, struct mde_slot *s, u64 t)
 	s->media_end = mdv_transfer(e, &x, t) + recovery;
 	mdv_count_turn(e, s, nominal, &x);
 	mdv_tell(e, s->op, x.lbn, s->good - s->held, t, s->media_end);
-	mdv_ended(e, s, x.bus ? max(s->media_end, mdv_bus_close(&bus, !s->held)) :
+	mdv_ended(e, s, x.bus ? max(s->media_end, mdv_bus_close(&bus)) :
 		  s->media_end);
 	if (s->op == MDE_READ && e->cache.segments)
 		mdv_keep(e, s, g, &x);
@@ -543,7 +512,6 @@ static void mdv_serve_write(struct mde *e, struct mde_slot *s, u64 t)
 	struct mdv_span x = {
 		.lbn = s->lbn, .end = s->lbn + s->count, .write = true,
 		.bus_start = s->bus_start,
-		.least = e->cfg->write_move_ns * 1000,
 	};
 	u64 nominal = mdv_nominal(e, s, t);
 
@@ -554,11 +522,8 @@ static void mdv_serve_write(struct mde *e, struct mde_slot *s, u64 t)
 	s->media_end = mdv_transfer(e, &x, t);
 	mdv_count_turn(e, s, nominal, &x);
 	mdv_tell(e, MDE_WRITE, s->lbn, s->count, t, s->media_end);
-	e->written_end = x.end;
-	if (e->cfg->heal_on_write)
-		mdv_heal(e, s->lbn, s->count);
-	mdv_ended(e, s, s->media_end + (s->disconnects ?
-		  e->cfg->extra_disconnect_ns[3] * 1000 : 0));
+	mdv_heal(e, s->lbn, s->count);
+	mdv_ended(e, s, s->media_end);
 	if (e->cache.segments)
 		mdv_keep_written(e, s);
 }
@@ -571,20 +536,16 @@ void mdv_destage(struct mde *e, struct mdb_segment *g, u64 t)
 		.bus_start = g->bus_start,
 	};
 
-	if (g->dirty != e->written_end)
-		x.least = e->cfg->write_move_ns * 1000;
 	mdv_widen(e->cfg, &x);
 	g->writing = g->end;
 	e->media_free = mdv_transfer(e, &x, t);
 	e->passed = e->media_free;
 	e->destaging = g;
-	if (e->cfg->heal_on_write)
-		mdv_heal(e, x.lbn, x.end - x.lbn);
+	mdv_heal(e, x.lbn, x.end - x.lbn);
 	mdv_tell(e, MDE_WRITE, x.lbn, x.end - x.lbn, t, e->media_free);
 	e->stats.destages++;
 	e->stats.busy_ps += e->media_free - t;
 	e->last_end = x.end;
-	e->written_end = x.end;
 }
 
 /* What was being written has been. */
@@ -740,7 +701,7 @@ bool mdv_ride(struct mde *e, struct mde_slot *s, u64 now)
 	g->filled = s->media_end;
 	mdb_touch(&e->cache, g);
 	mdv_ended(e, s, s->op == MDE_READ ?
-		  max(s->media_end, mdv_bus_close(&bus, false)) : s->media_end);
+		  max(s->media_end, mdv_bus_close(&bus)) : s->media_end);
 	mda_further(e, end);
 	return true;
 }

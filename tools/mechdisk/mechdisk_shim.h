@@ -67,6 +67,7 @@ typedef int64_t s64;
 #define S64_MAX INT64_MAX
 #define NSEC_PER_SEC 1000000000L
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define sizeof_field(type, field) sizeof(((type *)0)->field)
 #define __printf(a, b) __attribute__((format(printf, a, b)))
 /* Of a symbol that another module of ours needs. */
 #define EXPORT_SYMBOL_GPL(symbol) struct mdk_export_##symbol

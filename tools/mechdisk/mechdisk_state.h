@@ -18,107 +18,48 @@
 
 enum mde_op { MDE_READ, MDE_WRITE, MDE_VERIFY, MDE_FLUSH };
 
-/**
- * struct mde_slot - a command in the drive
- * @lbn: first LBN
- * @count: LBNs
- * @op: what to do
- * @flags: MDE_FUA or 0
- * @kind: enum mde_kind, what it turned out to be
- * @seq: commands that came before it
- * @arrived: when it was submitted, ps
- * @ready: when the drive has understood it, ps
- * @bus_start: a write's data begin to arrive, ps
- * @started: its service began, ps
- * @media_end: its last sector has passed the head, ps
- * @report: when its completion is to be reported, ps
- * @good: LBNs transferred without error
- * @asc: 0, or the additional sense code of a medium error at LBN @lbn + @good
- * @error: enum mde_error, that error's kind
- * @info: that error's INFORMATION field is valid
- * @held: sectors that came from the cache
- * @disconnects: a write that leaves the bus once more
- * @cacheable: a write that need not reach the medium before its report
- * @considered: private: @start and @needs_medium are right after so many changes
- * @start: private: when it can start, ps
- * @needs_medium: private: it has to wait for the head
- * @first: where the rest starts on the platter
- */
+/* A command in the drive. */
 struct mde_slot {
-	u64 lbn;
-	u32 count;
-	enum mde_op op;
-	u32 flags;
-	enum mde_kind kind;
-	u64 seq;
-	u64 arrived;
-	u64 ready;
-	u64 bus_start;
-	u64 started;
-	u64 media_end;
-	u64 report;
-	u32 good;
-	u8 asc;
-	u8 error;
-	bool info;
-	u32 held;
-	bool disconnects;
-	bool cacheable;
-	u64 considered;
-	u64 start;
-	bool needs_medium;
-	struct mdl_piece first;
+	u64 lbn;	/* first LBN */
+	u32 count;	/* LBNs */
+	enum mde_op op;	/* what to do */
+	u32 flags;	/* MDE_FUA or 0 */
+	enum mde_kind kind;	/* enum mde_kind, what it turned out to be */
+	u64 seq;	/* commands that came before it */
+	u64 arrived;	/* when it was submitted, ps */
+	u64 ready;	/* when the drive has understood it, ps */
+	u64 bus_start;	/* a write's data begin to arrive, ps */
+	u64 started;	/* its service began, ps */
+	u64 media_end;	/* its last sector has passed the head, ps */
+	u64 report;	/* when its completion is to be reported, ps */
+	u32 good;	/* LBNs transferred without error */
+	u8 asc;	/* 0, or the additional sense code of a medium error at LBN @lbn + @good */
+	u8 error;	/* enum mde_error, that error's kind */
+	bool info;	/* that error's INFORMATION field is valid */
+	u32 held;	/* sectors that came from the cache */
+	bool cacheable;	/* a write that need not reach the medium before its report */
+	u64 considered;	/* private: @start and @needs_medium are right after so many changes */
+	u64 start;	/* private: when it can start, ps */
+	bool needs_medium;	/* private: it has to wait for the head */
+	struct mdl_piece first;	/* where the rest starts on the platter */
 };
 
-/**
- * struct mde_ahead_run - reading on after a read
- * @segment: where the sectors go; NULL if the drive is not reading on
- * @next: LBN where the next piece starts
- * @limit: where to stop
- * @t: the head is free for the next piece from then on, ps
- * @positioned: @piece is being read or waited for
- * @piece: that piece
- * @arrive: the head is on its track, ps
- * @start: its first sector begins, ps
- */
+/* Reading on after a read. */
 struct mde_ahead_run {
+	/* where the sectors go; NULL if the drive is not reading on */
 	struct mdb_segment *segment;
-	u64 next;
-	u64 limit;
-	u64 t;
-	bool positioned;
-	struct mdl_piece piece;
-	u64 arrive;
-	u64 start;
+	u64 next;	/* LBN where the next piece starts */
+	u64 limit;	/* where to stop */
+	u64 t;	/* the head is free for the next piece from then on, ps */
+	bool positioned;	/* @piece is being read or waited for */
+	struct mdl_piece piece;	/* that piece */
+	u64 arrive;	/* the head is on its track, ps */
+	u64 start;	/* its first sector begins, ps */
 };
 
-/**
- * struct mde_stats - what the drive did since power-on or the last reset
- * @reads: read commands begun
- * @fua_reads: of these, with FUA
- * @writes: write commands begun
- * @verifies: verify commands begun
- * @flushes: flush commands begun
- * @sectors_read: without error
- * @sectors_written: without error
- * @sectors_verified: without error
- * @read_hits: reads and verifies that the cache answered
- * @partial_hits: reads whose first sectors were in the cache
- * @cached_writes: writes reported before they were on the medium
- * @destages: times that the drive wrote such data to the medium
- * @internals: times that it was busy with itself
- * @scans: commands that came while it scanned its medium
- * @seeks: moves of one cylinder or more
- * @head_switches: moves within a cylinder
- * @extra_turns: commands whose first track took more than half a turn longer
- *	than without noise
- * @medium_errors: commands ended by a bad sector
- * @max_outstanding: most commands in the drive at once
- * @busy_ps: the medium was at work, reading on apart, ps
- * @read_busy_ps: of that: for reads
- * @seek_ps: of that: seeks, head switches and settles, ps
- * @rotate_ps: of that: waiting for sectors, ps
- * @transfer_ps: of that: transferring, ps
+/*
+ * What the drive did since power-on or the last reset, as Documentation/drive-format.rst says;
+ * reading ahead keeps the medium busy, but is not counted as that.
  */
 struct mde_stats {
 	u64 reads;
@@ -147,40 +88,27 @@ struct mde_stats {
 	u64 transfer_ps;
 };
 
-/**
- * struct mde_pass - what happened at the medium
- * @op: sectors read, verified or written by the head; a flush: nothing that came
- *	before it is in the cache alone any more
- * @lbn: first LBN; 0 of a flush
- * @count: LBNs; 0 of a flush
- * @from_ns: the job began; of a flush: it came
- * @to_ns: the last sector had passed; of a flush: its report
- */
+/* What happened at the medium. */
 struct mde_pass {
+	/*
+	 * sectors read, verified or written by the head; a flush: nothing that came before it is
+	 * in the cache alone any more
+	 */
 	enum mde_op op;
-	u64 lbn;
-	u32 count;
-	u64 from_ns;
-	u64 to_ns;
+	u64 lbn;	/* first LBN; 0 of a flush */
+	u32 count;	/* LBNs; 0 of a flush */
+	u64 from_ns;	/* the job began; of a flush: it came */
+	u64 to_ns;	/* the last sector had passed; of a flush: its report */
 };
 
-/**
- * struct mde_caching - what the caching mode page switches
- * @read_cache: cached data answer reads
- * @look_ahead: the drive reads on
- * @write_cache: writes are reported before they are on the medium
- */
+/* What the caching mode page switches. */
 struct mde_caching {
-	bool read_cache;
-	bool look_ahead;
-	bool write_cache;
+	bool read_cache;	/* cached data answer reads */
+	bool look_ahead;	/* the drive reads on */
+	bool write_cache;	/* writes are reported before they are on the medium */
 };
 
-/**
- * struct mde - a running drive
- *
- * The caller serialises all calls on one drive.
- */
+/* A running drive. The caller serialises all calls on one drive. */
 struct mde {
 	/* private: */
 	const struct mde_config *cfg;
@@ -208,8 +136,6 @@ struct mde {
 	u64 ageing;		/* what a wait takes off the positioning time, fraction of 2^32 */
 	bool last_write;	/* the command before was one ... */
 	u64 last_end;		/* ... and ended at this LBN */
-	u64 write_end;		/* where the last write command ended, */
-	u64 written_end;	/* ... and the last write to the medium */
 	struct mdl_piece last_read;	/* last piece that a read took off the medium */
 	u64 rng_jitter;
 	u64 rng_scan;
@@ -239,13 +165,7 @@ static inline u64 mde_ns(const struct mde *e, u64 ps)
 	return e->origin_ns + (ps + 999) / 1000;
 }
 
-/**
- * mde_bad_add() - make sectors unreadable
- * @e: the drive
- * @bad: the sectors
- *
- * Return: 0, or -ENOSPC if MDE_BAD_MAX ranges are there already.
- */
+/* Make sectors unreadable. Returns 0, or -ENOSPC if MDE_BAD_MAX ranges are there already. */
 static inline int mde_bad_add(struct mde *e, const struct mde_bad *bad)
 {
 	if (e->bads == MDE_BAD_MAX)

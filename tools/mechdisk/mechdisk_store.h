@@ -20,139 +20,73 @@
 
 #define MDS_BLOCK	4096
 
-/**
- * struct mds_record - one entry of the write journal, as user space reads it
- * @block: which 4 KiB of the disk
- * @crc: CRC-32 as of zlib of the whole block after the write
- * @pad: 0
- * @ns: when the write was to be reported, CLOCK_MONOTONIC
- */
+/* One entry of the write journal, as user space reads it. */
 struct mds_record {
-	__le64 block;
-	__le32 crc;
-	__le32 pad;
-	__le64 ns;
+	__le64 block;	/* which 4 KiB of the disk */
+	__le32 crc;	/* CRC-32 as of zlib of the whole block after the write */
+	__le32 pad;	/* 0 */
+	__le64 ns;	/* when the write was to be reported, CLOCK_MONOTONIC */
 };
 
-/**
- * struct mds - a drive's data
- * @lock: protects all below; taken in process context, sleeps
- * @pages: block number to 4 KiB page
- * @unsummed: block number to the index of its last record, while that has no
- *	checksum yet
- * @scratch: pattern of a block never written, rebuilt for each use
- * @record: the journal
- * @room: entries it can hold
- * @used: entries in it
- * @overflow: entries dropped since it was last emptied
- */
+/* A drive's data. */
 struct mds {
 	/* private: */
-	struct mutex lock;
-	struct xarray pages;
+	struct mutex lock;	/* protects all below; taken in process context, sleeps */
+	struct xarray pages;	/* block number to 4 KiB page */
+	/* block number to the index of its last record, while that has no checksum yet */
 	struct xarray unsummed;
-	u8 *scratch;
-	struct mds_record *record;
-	u64 room;
-	u64 used;
-	u64 overflow;
+	u8 *scratch;	/* pattern of a block never written, rebuilt for each use */
+	struct mds_record *record;	/* the journal */
+	u64 room;	/* entries it can hold */
+	u64 used;	/* entries in it */
+	u64 overflow;	/* entries dropped since it was last emptied */
 };
 
-/**
- * mds_init() - an empty platter
- * @s: the store
- * @records: entries of the journal; 0 for none
- *
- * Context: process, sleeps.
- * Return: 0 or -ENOMEM.
+/*
+ * An empty platter. Context: process, sleeps. Returns 0 or -ENOMEM. @records: entries of the
+ * journal; 0 for none.
  */
 int mds_init(struct mds *s, u64 records);
 
-/**
- * mds_exit() - free all pages and the journal
- * @s: the store
- */
+/* Free all pages and the journal. */
 void mds_exit(struct mds *s);
 
-/**
- * mds_read() - copy data off the platter
- * @s: the store
- * @pos: first byte
- * @buf: where to
- * @len: bytes
- *
- * Context: process, sleeps.
- */
+/* Copy data off the platter. Context: process, sleeps. */
 void mds_read(struct mds *s, u64 pos, void *buf, size_t len);
 
-/**
- * mds_prepare() - make room for a write
- * @s: the store
- * @pos: first byte
- * @len: bytes, at least 1
- *
- * Context: process, may sleep, starts no I/O.
- * Return: 0 or -ENOMEM; then nothing has changed that a reader could see.
+/*
+ * Make room for a write. Context: process, may sleep, starts no I/O. Returns 0 or -ENOMEM; then
+ * nothing has changed that a reader could see. @len: bytes, at least 1.
  */
 int mds_prepare(struct mds *s, u64 pos, u64 len);
 
-/**
- * mds_write() - copy data onto the platter
- * @s: the store
- * @pos: first byte; mds_prepare() was called for them
- * @buf: where from
- * @len: bytes
- *
- * Context: process, sleeps.
+/*
+ * Copy data onto the platter. Context: process, sleeps. @pos: first byte; mds_prepare() was
+ * called for them. @buf: where from.
  */
 void mds_write(struct mds *s, u64 pos, const void *buf, size_t len);
 
-/**
- * mds_blocks() - which blocks have been written to
- * @s: the store
- * @pos: first byte of a list of their numbers, le64, ascending
- * @buf: where to
- * @len: bytes
- *
- * Context: process, sleeps.
- * Return: bytes copied.
+/*
+ * Which blocks have been written to. Context: process, sleeps. Returns bytes copied. @pos: first
+ * byte of a list of their numbers, le64, ascending.
  */
 size_t mds_blocks(struct mds *s, u64 pos, void *buf, size_t len);
 
-/**
- * mds_journal() - record a finished write
- * @s: the store
- * @pos: first byte
- * @len: bytes, at least 1
- * @ns: when it is to be reported
- *
- * One entry for each 4 KiB block touched.  Entries that find no room are
- * dropped and counted.  Context: process, sleeps.
+/*
+ * Record a finished write. One entry for each 4 KiB block touched.  Entries that find no room are
+ * dropped and counted.  Context: process, sleeps. @len: bytes, at least 1. @ns: when it is to be
+ * reported.
  */
 void mds_journal(struct mds *s, u64 pos, u64 len, u64 ns);
 
-/**
- * mds_journal_read() - copy entries of the journal
- * @s: the store
- * @pos: first byte
- * @buf: where to
- * @len: bytes
- *
- * Return: bytes copied.
- */
+/* Copy entries of the journal. Returns bytes copied. */
 size_t mds_journal_read(struct mds *s, u64 pos, void *buf, size_t len);
 
-/**
- * mds_journal_clear() - empty the journal
- * @s: the store
- */
+/* Empty the journal. */
 void mds_journal_clear(struct mds *s);
 
-/**
- * mds_journal_state() - how full the journal is
- * @s: the store
- * @used: set to the entries in it
- * @overflow: set to the entries dropped
+/*
+ * How full the journal is. @used: set to the entries in it. @overflow: set to the entries dropped.
  */
 void mds_journal_state(struct mds *s, u64 *used, u64 *overflow);
 

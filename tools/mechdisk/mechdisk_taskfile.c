@@ -182,7 +182,7 @@ static u32 md_tf_period_ds(u8 count)
 
 /* STANDBY, IDLE and their immediate forms; a flush goes before standby. */
 static enum md_tf_kind md_tf_rest(struct md_tf *t, const struct md_tf_regs *r,
-				  struct mdy_range *range)
+				  struct mde_range *range)
 {
 	bool timer = r->command == MD_STANDBY || r->command == MD_IDLE;
 	bool standby = r->command == MD_STANDBY || r->command == MD_STANDBY_IMMEDIATE ||
@@ -291,7 +291,7 @@ static bool md_tf_set(struct md_tf *t, const struct md_tf_regs *r)
 }
 
 static enum md_tf_kind md_tf_features(struct md_tf *t, const struct md_tf_regs *r,
-				      struct mdy_range *range, struct md_tf_result *result)
+				      struct mde_range *range, struct md_tf_result *result)
 {
 	if (!md_tf_set(t, r))
 		return md_tf_refuse(result);
@@ -405,7 +405,7 @@ static bool md_tf_is_short(u8 command)
 	}
 }
 
-static void md_tf_range(const struct md_tf_regs *r, struct mdy_range *range)
+static void md_tf_range(const struct md_tf_regs *r, struct mde_range *range)
 {
 	bool fua = r->command == MD_WRITE_DMA_FUA_EXT ||
 		r->command == MD_WRITE_MULTIPLE_FUA_EXT;
@@ -425,7 +425,7 @@ static void md_tf_range(const struct md_tf_regs *r, struct mdy_range *range)
 }
 
 static enum md_tf_kind md_tf_sectors(struct md_tf *t, const struct md_tf_regs *r,
-				     struct mdy_range *range, struct md_tf_result *result)
+				     struct mde_range *range, struct md_tf_result *result)
 {
 	const struct mde_config *c = t->cfg;
 
@@ -437,14 +437,14 @@ static enum md_tf_kind md_tf_sectors(struct md_tf *t, const struct md_tf_regs *r
 		return MD_TF_DONE;
 	}
 	/* Its course is worked out with interrupts off. */
-	if (range->count > mdy_longest(c))
+	if (range->count > mde_longest(c))
 		return md_tf_refuse(result);
 	return MD_TF_RANGE;
 }
 
 /* Sectors that lose their data do so when what was cached before is on the medium. */
 static enum md_tf_kind md_tf_data_set(const struct md_tf *t, const struct md_tf_regs *r,
-				      struct mdy_range *range, struct md_tf_result *result)
+				      struct mde_range *range, struct md_tf_result *result)
 {
 	if (!t->cfg->unmap || r->feature != MD_TRIM || r->count != MD_TF_TRIM_PAGES)
 		return md_tf_refuse(result);
@@ -452,7 +452,7 @@ static enum md_tf_kind md_tf_data_set(const struct md_tf *t, const struct md_tf_
 	return MD_TF_TRIM;
 }
 
-bool md_tf_trim(const struct md_tf *t, const u8 page[MD_TF_PAGE], u32 n, struct mdy_range *range,
+bool md_tf_trim(const struct md_tf *t, const u8 page[MD_TF_PAGE], u32 n, struct mde_range *range,
 		struct md_tf_result *result)
 {
 	u64 entry = 0;
@@ -473,7 +473,7 @@ EXPORT_SYMBOL_GPL(md_tf_trim);
 /* Commands. */
 
 static enum md_tf_kind md_tf_other(struct md_tf *t, const struct md_tf_regs *r, u64 now_ns,
-				   struct mdy_range *range, struct md_tf_result *result)
+				   struct mde_range *range, struct md_tf_result *result)
 {
 	switch (r->command) {
 	case MD_IDENTIFY:
@@ -513,7 +513,7 @@ static enum md_tf_kind md_tf_other(struct md_tf *t, const struct md_tf_regs *r, 
 }
 
 enum md_tf_kind md_tf_start(struct md_tf *t, const struct md_tf_regs *r, u64 now_ns,
-			    struct mdy_range *range, struct md_tf_result *result)
+			    struct mde_range *range, struct md_tf_result *result)
 {
 	bool reads_log = r->command == MD_READ_LOG_EXT || r->command == MD_READ_LOG_DMA_EXT;
 

@@ -16,27 +16,18 @@
 
 /* Scalar records. */
 
-/**
- * struct mdt_scalar - a record with one number or one of some words
- * @name: the record
- * @at: offset of the u64 in struct mde_config
- * @lo: least value
- * @hi: largest value
- * @choice: words that stand for 0, 1 ..., or NULL for a number
- * @def: default
- */
+/* A record with one number or one of some words */
 struct mdt_scalar {
-	const char *name;
-	size_t at;
-	u64 lo;
-	u64 hi;
-	const char *const *choice;
-	u64 def;
+	const char *name;	/* the record */
+	size_t at;	/* offset of the u64 in struct mde_config */
+	u64 lo;	/* least value */
+	u64 hi;	/* largest value */
+	const char *const *choice;	/* words that stand for 0, 1 ..., or NULL for a number */
+	u64 def;	/* default */
 };
 
 static const char *const mdt_switch[] = { "off", "on", NULL };
 static const char *const mdt_order[] = { "plain", "serpentine", "serpentine-disk", NULL };
-static const char *const mdt_bus_order[] = { "medium", "lbn", NULL };
 static const char *const mdt_policy[] = { "fcfs", "sptf", "clook", "sstf", NULL };
 static const char *const mdt_queueing[] = { "tagged", "ncq", NULL };
 /* where data are looked for */
@@ -67,12 +58,9 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_WORD("order", order, mdt_order, MDE_PLAIN),
 	MDT_NUM("surface_run", surface_run, 1, 65535, 1),
 	MDT_NUM("head_switch_ns", head_switch_ns, 0, 100000000, 0),
-	MDT_NUM("write_move_ns", write_move_ns, 0, 100000000, 0),
 	MDT_SWITCH(zero_latency, 0),
 	MDT_NUM("bus_ns", bus_ns, 0, 1000000, 0),
 	MDT_NUM("bus_watermark_ppm", bus_watermark_ppm, 0, 1000000, 0),
-	MDT_WORD("bus_order", bus_in_order, mdt_bus_order, 0),
-	MDT_NUM("reselect_ns", reselect_ns, 0, 10000000, 0),
 	MDT_NUM("jitter_ns", jitter_ns, 0, 100000, 20000),
 	MDT_SWITCH(early_seek, 1),
 	MDT_WORD("queueing", queueing, mdt_queueing, MDE_TAGGED),
@@ -105,7 +93,6 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_SWITCH(append_writes, 0),
 	MDT_WORD("destage", destage, mdt_destage, MDE_DESTAGE_EAGER),
 	MDT_NUM("destage_delay_ns", destage_delay_ns, 0, 10000000000ULL, 0),
-	MDT_SWITCH(heal_on_write, 1),
 	MDT_WORD("interface", interface, mdt_interface, MDE_SCSI),
 	MDT_NUM("queue_depth", queue_depth, 1, MDE_SLOTS, MDE_SLOTS),
 	MDT_NUM("shared_host", shared_host, 0, 15, 0),
@@ -133,44 +120,75 @@ static int mdt_set_scalar(struct mdt *m, const struct mdt_scalar *sc)
 	return mdw_number(m->err, &m->word[1], sc->lo, sc->hi, field);
 }
 
+/* Records of one or two numbers, which may be negative; the default is 0. */
+static const struct mdt_vector {
+	const char *name;
+	struct {
+		size_t at;
+		s64 lo;
+		s64 hi;
+	} number[2];
+	s64 unit;		/* what the first is multiplied by */
+} mdt_vectors[] = {
+#define MDT_AT(field, lo, hi) { offsetof(struct mde_config, field), lo, hi }
+	{ "rpm_error_ppm", { MDT_AT(rpm_error_ppb, -10000, 10000) }, 1000 },
+	{ "rpm_error_ppb", { MDT_AT(rpm_error_ppb, -10000000, 10000000) }, 1 },
+	{ "rpm_drift", { MDT_AT(rpm_drift_ppm, -10000, 10000),
+			 MDT_AT(rpm_drift_s, 1, 1000000) }, 1 },
+	{ "seek_drift", { MDT_AT(seek_drift_ppm, -200000, 200000),
+			  MDT_AT(seek_drift_s, 1, 1000000) }, 1 },
+	{ "write_settle_ns", { MDT_AT(write_settle_ns, -100000000, 100000000) }, 1 },
+	{ "outliers", { MDT_AT(outlier_ppm, 0, 1000000),
+			MDT_AT(outlier_ns, 0, 1000000000) }, 1 },
+};
+
+static int mdt_set_vector(struct mdt *m, const struct mdt_vector *v)
+{
+	int i, n = v->number[1].hi ? 2 : 1, ret = mdt_args(m, n, n);
+
+	for (i = 0; !ret && i < n; i++) {
+		s64 *field = (s64 *)((char *)m->cfg + v->number[i].at);
+
+		if (v->number[i].lo < 0)
+			ret = mdw_signed(m->err, &m->word[1 + i], v->number[i].hi, field);
+		else
+			ret = mdw_number(m->err, &m->word[1 + i], v->number[i].lo,
+					 v->number[i].hi, (u64 *)field);
+		if (!i)
+			*field *= v->unit;
+	}
+	return ret;
+}
+
 /* Names that INQUIRY returns: printable, of limited length. */
-static int mdt_set_name(struct mdt *m, char *to, size_t size)
+static const struct mdt_name {
+	const char *name;
+	size_t at;
+	size_t size;
+} mdt_names[] = {
+#define MDT_NAME(field) { #field, offsetof(struct mde_config, field), \
+			  sizeof_field(struct mde_config, field) }
+	MDT_NAME(vendor), MDT_NAME(product), MDT_NAME(revision), MDT_NAME(serial),
+};
+
+static int mdt_set_name(struct mdt *m, const struct mdt_name *name)
 {
 	const struct mdw_word *w = &m->word[1];
+	char *to = (char *)m->cfg + name->at;
 	size_t i;
 	int ret = mdt_args(m, 1, 1);
 
 	if (ret)
 		return ret;
-	if (w->len >= size)
+	if (w->len >= name->size)
 		return mdw_blame(m->err, w, "is longer than %zu characters",
-				 size - 1);
+				 name->size - 1);
 	for (i = 0; i < w->len; i++)
 		if (w->s[i] <= ' ' || w->s[i] > '~')
 			return mdw_blame(m->err, w, "is not plain ASCII");
-	memset(to, 0, size);
+	memset(to, 0, name->size);
 	memcpy(to, w->s, w->len);
 	return 0;
-}
-
-static int mdt_set_vendor(struct mdt *m)
-{
-	return mdt_set_name(m, m->cfg->vendor, sizeof(m->cfg->vendor));
-}
-
-static int mdt_set_product(struct mdt *m)
-{
-	return mdt_set_name(m, m->cfg->product, sizeof(m->cfg->product));
-}
-
-static int mdt_set_revision(struct mdt *m)
-{
-	return mdt_set_name(m, m->cfg->revision, sizeof(m->cfg->revision));
-}
-
-static int mdt_set_serial(struct mdt *m)
-{
-	return mdt_set_name(m, m->cfg->serial, sizeof(m->cfg->serial));
 }
 
 /* Records with rules of their own. */
@@ -213,65 +231,6 @@ static int mdt_set_seg_boundary(struct mdt *m)
 	return 0;
 }
 
-static int mdt_set_rpm_error_ppb(struct mdt *m)
-{
-	int ret = mdt_args(m, 1, 1);
-
-	if (ret)
-		return ret;
-	return mdw_signed(m->err, &m->word[1], 10000000,
-			  &m->cfg->rpm_error_ppb);
-}
-
-static int mdt_set_rpm_error_ppm(struct mdt *m)
-{
-	s64 ppm = 0;
-	int ret = mdt_args(m, 1, 1);
-
-	if (!ret)
-		ret = mdw_signed(m->err, &m->word[1], 10000, &ppm);
-	if (!ret)
-		m->cfg->rpm_error_ppb = ppm * 1000;
-	return ret;
-}
-
-/* A change that comes evenly: parts per million, and the seconds it takes. */
-static int mdt_set_drift(struct mdt *m, s64 most, s64 *ppm, u64 *seconds)
-{
-	s64 by = 0;
-	int ret = mdt_args(m, 2, 2);
-
-	if (!ret)
-		ret = mdw_signed(m->err, &m->word[1], most, &by);
-	if (!ret)
-		ret = mdw_number(m->err, &m->word[2], 1, 1000000, seconds);
-	if (!ret)
-		*ppm = by;
-	return ret;
-}
-
-static int mdt_set_rpm_drift(struct mdt *m)
-{
-	return mdt_set_drift(m, 10000, &m->cfg->rpm_drift_ppm,
-			     &m->cfg->rpm_drift_s);
-}
-
-static int mdt_set_seek_drift(struct mdt *m)
-{
-	return mdt_set_drift(m, 200000, &m->cfg->seek_drift_ppm,
-			     &m->cfg->seek_drift_s);
-}
-
-static int mdt_set_write_settle(struct mdt *m)
-{
-	int ret = mdt_args(m, 1, 1);
-
-	if (ret)
-		return ret;
-	return mdw_signed(m->err, &m->word[1], 100000000,
-			  &m->cfg->write_settle_ns);
-}
-
 static int mdt_set_noise(struct mdt *m)
 {
 	static const char *const kinds[] = { "off", "gauss", "laplace", NULL };
@@ -289,37 +248,19 @@ static int mdt_set_noise(struct mdt *m)
 	return mdw_number(m->err, &m->word[2], 0, 10000000, &c->noise_sd_ns);
 }
 
-static int mdt_set_outliers(struct mdt *m)
-{
-	struct mde_config *c = m->cfg;
-	int ret = mdt_args(m, 2, 2);
-
-	if (!ret)
-		ret = mdw_number(m->err, &m->word[1], 0, 1000000,
-				 &c->outlier_ppm);
-	if (!ret)
-		ret = mdw_number(m->err, &m->word[2], 0, 1000000000,
-				 &c->outlier_ns);
-	return ret;
-}
-
 /* One overhead of reads and one of writes, whatever else they are. */
 static int mdt_set_command_overhead(struct mdt *m)
 {
 	u64 (*to)[2] = m->cfg->overhead_ns;
 	u64 v[2];
-	int ret = mdt_numbers(m, 2, 100000000, v);
+	int kind, ret = mdt_numbers(m, 2, 100000000, v);
 
 	if (ret)
 		return ret;
-	to[MDE_READ_HIT][0] = v[0];
-	to[MDE_READ_HIT][1] = v[0];
-	to[MDE_READ_MISS][0] = v[0];
-	to[MDE_READ_MISS][1] = v[0];
-	to[MDE_WRITE_HIT][0] = v[1];
-	to[MDE_WRITE_HIT][1] = v[1];
-	to[MDE_WRITE_MISS][0] = v[1];
-	to[MDE_WRITE_MISS][1] = v[1];
+	for (kind = 0; kind < MDE_KINDS; kind++) {
+		to[kind][0] = v[kind >= MDE_WRITE_HIT];
+		to[kind][1] = to[kind][0];
+	}
 	return 0;
 }
 
@@ -372,11 +313,6 @@ static int mdt_set_firmware(struct mdt *m)
 	return ret;
 }
 
-static int mdt_set_extra_disconnect(struct mdt *m)
-{
-	return mdt_numbers(m, 5, 10000000, m->cfg->extra_disconnect_ns);
-}
-
 static int mdt_set_completion(struct mdt *m)
 {
 	u64 *to = m->cfg->completion_ns;
@@ -389,56 +325,43 @@ static int mdt_set_completion(struct mdt *m)
 	return ret;
 }
 
+/* Instead of its values. */
+static bool mdt_is_off(const struct mdt *m)
+{
+	return m->words == 2 && mdw_is(&m->word[1], "off");
+}
+
 static int mdt_set_internal(struct mdt *m)
 {
 	struct mde_config *c = m->cfg;
-	u64 period = 0, busy = 0, cyl = 0;
-	int ret;
+	u64 v[3] = { 0 };
+	int ret = mdt_is_off(m) ? 0 : mdt_args(m, 3, 3);
 
-	if (m->words == 2 && mdw_is(&m->word[1], "off")) {
-		c->internal_period_ns = 0;
-		c->internal_ns = 0;
-		c->internal_cyl = 0;
-		return 0;
-	}
-	ret = mdt_args(m, 3, 3);
-	if (!ret)
-		ret = mdw_number(m->err, &m->word[1], 10, 86400000, &period);
-	if (!ret)
-		ret = mdw_number(m->err, &m->word[2], 1,
-				 min(period - 1, (u64)60000), &busy);
-	if (!ret)
-		ret = mdw_number(m->err, &m->word[3], 0, MDT_CYLINDERS, &cyl);
-	if (ret)
-		return ret;
-	c->internal_period_ns = period * 1000000;
-	c->internal_ns = busy * 1000000;
-	c->internal_cyl = cyl;
+	if (!ret && !mdt_is_off(m) &&
+	    (mdw_number(m->err, &m->word[1], 10, 86400000, &v[0]) ||
+	     mdw_number(m->err, &m->word[2], 1, min(v[0] - 1, (u64)60000), &v[1]) ||
+	     mdw_number(m->err, &m->word[3], 0, MDT_CYLINDERS, &v[2])))
+		return -EINVAL;
+	c->internal_period_ns = v[0] * 1000000;
+	c->internal_ns = v[1] * 1000000;
+	c->internal_cyl = v[2];
 	m->internal_line = m->err->line;
-	return 0;
+	return ret;
 }
 
 static int mdt_set_scan(struct mdt *m)
 {
 	struct mde_config *c = m->cfg;
-	u64 idle = 0, least = 0, most = 0;
-	int ret = 0;
+	u64 *late = c->scan_late_us, idle = 0;
+	int ret = mdt_is_off(m) ? 0 : mdt_args(m, 3, 3);
 
-	if (m->words != 2 || !mdw_is(&m->word[1], "off")) {
-		ret = mdt_args(m, 3, 3);
-		if (!ret)
-			ret = mdw_number(m->err, &m->word[1], 1, 86400000, &idle);
-		if (!ret)
-			ret = mdw_number(m->err, &m->word[2], 0, 1000000, &least);
-		if (!ret)
-			ret = mdw_number(m->err, &m->word[3], least, 1000000, &most);
-	}
-	if (ret)
-		return ret;
+	if (!ret && !mdt_is_off(m) &&
+	    (mdw_number(m->err, &m->word[1], 1, 86400000, &idle) ||
+	     mdw_number(m->err, &m->word[2], 0, 1000000, &late[0]) ||
+	     mdw_number(m->err, &m->word[3], late[0], 1000000, &late[1])))
+		return -EINVAL;
 	c->scan_idle_ns = idle * 1000000;
-	c->scan_late_us[0] = least;
-	c->scan_late_us[1] = most;
-	return 0;
+	return ret;
 }
 
 static int mdt_add_slow_region(struct mdt *m)
@@ -464,26 +387,17 @@ static int mdt_add_slow_region(struct mdt *m)
 static int mdt_set_cache(struct mdt *m)
 {
 	struct mde_config *c = m->cfg;
-	u64 segments = 0, sectors = 0, writes = 0;
-	int ret = 0;
 
-	if (m->words != 2 || !mdw_is(&m->word[1], "off")) {
-		ret = mdt_args(m, 3, 3);
-		if (!ret)
-			ret = mdw_number(m->err, &m->word[1], 1,
-					 MDE_SEGMENTS_MAX, &segments);
-		if (!ret)
-			ret = mdw_number(m->err, &m->word[2], 8, 16777216,
-					 &sectors);
-		if (!ret)
-			ret = mdw_number(m->err, &m->word[3], 0, segments,
-					 &writes);
+	if (mdt_is_off(m)) {
+		c->segments = 0;
+		c->write_segments = 0;
+		return 0;
 	}
-	if (ret)
-		return ret;
-	c->segments = segments;
-	c->segment_sectors = sectors;
-	c->write_segments = writes;
+	if (mdt_args(m, 3, 3) ||
+	    mdw_number(m->err, &m->word[1], 1, MDE_SEGMENTS_MAX, &c->segments) ||
+	    mdw_number(m->err, &m->word[2], 8, 16777216, &c->segment_sectors) ||
+	    mdw_number(m->err, &m->word[3], 0, c->segments, &c->write_segments))
+		return -EINVAL;
 	return 0;
 }
 
@@ -556,7 +470,7 @@ static int mdt_bad_option(struct mdt_error *err, const struct mdw_word *w,
 {
 	struct mdw_word key, val;
 	u64 v = 0;
-	int ret;
+	int ret = 0;
 
 	if (!mdw_cut(w, '=', &key, &val))
 		return mdw_blame(err, w, "is not key=value");
@@ -569,28 +483,20 @@ static int mdt_bad_option(struct mdt_error *err, const struct mdw_word *w,
 	if (mdw_is(&key, "error")) {
 		ret = mdw_choice(err, &val, mdt_error, &v);
 		bad->error = v;
-		return ret;
-	}
-	if (mdw_is(&key, "recovery_ms")) {
+	} else if (mdw_is(&key, "recovery_ms")) {
 		ret = mdw_number(err, &val, 0, 600000, &v);
-		if (!ret)
-			bad->recovery_ns = v * 1000000;
-		return ret;
-	}
-	if (mdw_is(&key, "info")) {
+		bad->recovery_ns = v * 1000000;
+	} else if (mdw_is(&key, "info")) {
 		ret = mdw_number(err, &val, 0, 1, &v);
-		if (!ret)
-			bad->info = v;
-		return ret;
+		bad->info = v;
+	} else if (!mdw_is(&key, "times")) {
+		return mdw_blame(err, w, "is no option");
+	} else if (mdw_is(&val, "always")) {
+		bad->times = MDE_ALWAYS;
+	} else {
+		ret = mdw_number32(err, &val, 1, MDE_ALWAYS - 1, &bad->times);
 	}
-	if (mdw_is(&key, "times")) {
-		if (mdw_is(&val, "always")) {
-			bad->times = MDE_ALWAYS;
-			return 0;
-		}
-		return mdw_number32(err, &val, 1, MDE_ALWAYS - 1, &bad->times);
-	}
-	return mdw_blame(err, w, "is no option");
+	return ret;
 }
 
 /* The words from @first on: LBN COUNT [key=value ...]. */
@@ -662,22 +568,11 @@ static const struct {
 	{ "zone", mdt_add_zone },
 	{ "zone_heads", mdt_add_zone_heads },
 	{ "medium_error", mdt_add_bad },
-	{ "vendor", mdt_set_vendor },
-	{ "product", mdt_set_product },
-	{ "revision", mdt_set_revision },
-	{ "serial", mdt_set_serial },
 	{ "sector_bytes", mdt_set_sector_bytes },
-	{ "rpm_error_ppm", mdt_set_rpm_error_ppm },
-	{ "rpm_error_ppb", mdt_set_rpm_error_ppb },
-	{ "rpm_drift", mdt_set_rpm_drift },
-	{ "seek_drift", mdt_set_seek_drift },
-	{ "write_settle_ns", mdt_set_write_settle },
 	{ "noise", mdt_set_noise },
-	{ "outliers", mdt_set_outliers },
 	{ "command_overhead_ns", mdt_set_command_overhead },
 	{ "overhead_ns", mdt_set_overhead },
 	{ "firmware", mdt_set_firmware },
-	{ "extra_disconnect_ns", mdt_set_extra_disconnect },
 	{ "completion_overhead_ns", mdt_set_completion },
 	{ "internal_activity", mdt_set_internal },
 	{ "medium_scan", mdt_set_scan },
@@ -699,6 +594,12 @@ static int mdt_record(struct mdt *m)
 	for (i = 0; i < ARRAY_SIZE(mdt_scalars); i++)
 		if (mdw_is(w, mdt_scalars[i].name))
 			return mdt_set_scalar(m, &mdt_scalars[i]);
+	for (i = 0; i < ARRAY_SIZE(mdt_vectors); i++)
+		if (mdw_is(w, mdt_vectors[i].name))
+			return mdt_set_vector(m, &mdt_vectors[i]);
+	for (i = 0; i < ARRAY_SIZE(mdt_names); i++)
+		if (mdw_is(w, mdt_names[i].name))
+			return mdt_set_name(m, &mdt_names[i]);
 	return mdw_blame(m->err, w, "is no record");
 }
 

@@ -10,38 +10,25 @@
 
 #include "mechdisk_check.h"
 
-/**
- * mdt_args() - whether a record has as many values as it takes
- * @m: the text
- * @lo: fewest
- * @hi: most
- *
- * Return: 0 or -EINVAL.
- */
+/* Whether a record has as many values as it takes. Returns 0 or -EINVAL. @lo: fewest. @hi: most. */
 int mdt_args(struct mdt *m, int lo, int hi);
 
-/**
- * mdt_more() - room for one more entry of a list
- * @m: the text; the line of the new entry is noted
- * @list: which list
- * @array: its entries
- * @used: how many
- * @size: of one, bytes
- *
- * Return: the entries, where they are now; NULL: no memory.
+/*
+ * Room for one more entry of a list. Returns the entries, where they are now; NULL: no memory.
+ * @m: the text; the line of the new entry is noted. @size: of one, bytes.
  */
 void *mdt_more(struct mdt *m, enum mdt_list list, void *array, u32 used, size_t size);
 
-/* FIRST LAST SPT ANGLE TRACK_SKEW CYLINDER_SKEW SPARES [dead=N] */
+/* FIRST LAST SPT ANGLE TRACK_SKEW CYLINDER_SKEW SPARES [dead=N]. */
 int mdt_add_zone(struct mdt *m);
 
-/* ZONE SPT [SPT ...] */
+/* ZONE SPT [SPT ...]. */
 int mdt_add_zone_heads(struct mdt *m);
 
-/* ZONE INDEX[+COUNT] [INDEX[+COUNT] ...] */
+/* ZONE INDEX[+COUNT] [INDEX[+COUNT] ...]. */
 int mdt_add_slips(struct mdt *m);
 
-/* ZONE FROM TO */
+/* ZONE FROM TO. */
 int mdt_add_remap(struct mdt *m);
 
 #endif /* MECHDISK_ZONES_H */

@@ -11,18 +11,12 @@ static const char prm_usage[] =
 	"DEVICE: /dev/sgX. What it is told on standard input, and answers on standard\n"
 	"output, is in tools/probe/probe_protocol.h; freeblock extract speaks so.\n";
 
-/**
- * struct prm - the program
- * @drive: the drive
- * @busy: disk time, ns
- * @ended: when the last command did, ns
- * @sent: when the last command was sent, ns
- */
+/* The program */
 struct prm {
-	struct prs drive;
-	u64 busy;
-	u64 ended;
-	u64 sent;
+	struct prs drive;	/* the drive */
+	u64 busy;	/* disk time, ns */
+	u64 ended;	/* when the last command did, ns */
+	u64 sent;	/* when the last command was sent, ns */
 };
 
 /* ---- pipes ---- */

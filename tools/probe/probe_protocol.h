@@ -50,112 +50,77 @@ enum prb_what { PRB_READ = 0, PRB_WRITE = 1, PRB_VERIFY = 2 };
  */
 enum prb_flags { PRB_FUA = 1, PRB_OVERLAP = 2, PRB_FLAGS = 3 };
 
-/**
- * struct prb_hello - what is at hand
- * @magic: PRB_MAGIC
- * @version: PRB_VERSION
- * @blocks: capacity, units
- * @unit_bytes: bytes of a unit
- * @logical_bytes: bytes of what the drive's own addresses count
- * @longest: most units of a command
- * @pad: 0
- */
+/* What is at hand */
 struct prb_hello {
-	uint32_t magic;
-	uint32_t version;
-	uint64_t blocks;
-	uint32_t unit_bytes;
-	uint32_t logical_bytes;
-	uint32_t longest;
-	uint32_t pad;
+	uint32_t magic;	/* PRB_MAGIC */
+	uint32_t version;	/* PRB_VERSION */
+	uint64_t blocks;	/* capacity, units */
+	uint32_t unit_bytes;	/* bytes of a unit */
+	uint32_t logical_bytes;	/* bytes of what the drive's own addresses count */
+	uint32_t longest;	/* most units of a command */
+	uint32_t pad;	/* 0 */
 };
 
-/**
- * struct prb_request - begins a request
- * @kind: enum prb_kind
- * @count: ops that follow (PRB_RUN), at most PRB_MOST_OPS
- */
+/* Begins a request */
 struct prb_request {
-	uint32_t kind;
-	uint32_t count;
+	uint32_t kind;	/* enum prb_kind */
+	uint32_t count;	/* ops that follow (PRB_RUN), at most PRB_MOST_OPS */
 };
 
-/**
- * struct prb_op - a command to time
- * @op: enum prb_what
- * @flags: enum prb_flags
- * @pad: 0
- * @count: units
- * @block: first unit
- * @wait: not sent before so long after the end of the op before, or with PRB_OVERLAP after it was
- *	sent, ns
- */
+/* A command to time */
 struct prb_op {
-	uint8_t op;
-	uint8_t flags;
-	uint16_t pad;
-	uint32_t count;
-	uint64_t block;
+	uint8_t op;	/* enum prb_what */
+	uint8_t flags;	/* enum prb_flags */
+	uint16_t pad;	/* 0 */
+	uint32_t count;	/* units */
+	uint64_t block;	/* first unit */
+	/*
+	 * not sent before so long after the end of the op before, or with PRB_OVERLAP after it
+	 * was sent, ns
+	 */
 	uint64_t wait;
 };
 
-/**
- * struct prb_result - what a command came to
- * @submit: when it was sent
- * @done: when the host knew that it had ended
- * @status: 0: good; 1 to 15: its sense key (3: medium error); 0x100 + SCSI status, when
- *	it failed without sense data; negative: -errno, it was not carried out: -EPERM
- *	(not allowed), -EINVAL (no such op, or beyond the drive's end), -EINTR,
- *	-ETIMEDOUT, -ENODEV (the drive is gone), -EIO (the adapter says so)
- * @asc: additional sense code * 256 + its qualifier
- */
+/* What a command came to */
 struct prb_result {
-	uint64_t submit;
-	uint64_t done;
+	uint64_t submit;	/* when it was sent */
+	uint64_t done;	/* when the host knew that it had ended */
+	/*
+	 * 0: good; 1 to 15: its sense key (3: medium error); 0x100 + SCSI status, when it failed
+	 * without sense data; negative: -errno, it was not carried out: -EPERM (not allowed),
+	 * -EINVAL (no such op, or beyond the drive's end), -EINTR, -ETIMEDOUT, -ENODEV (the drive
+	 * is gone), -EIO (the adapter says so)
+	 */
 	int32_t status;
-	uint32_t asc;
+	uint32_t asc;	/* additional sense code * 256 + its qualifier */
 };
 
-/**
- * struct prb_tail - ends each answer
- * @now: the clock
- * @busy: disk time so far, ns: of each batch the time from its beginning to its end,
- *	waits included, but not the host's own time between batches
- */
+/* Ends each answer */
 struct prb_tail {
-	uint64_t now;
+	uint64_t now;	/* the clock */
+	/*
+	 * disk time so far, ns: of each batch the time from its beginning to its end, waits
+	 * included, but not the host's own time between batches
+	 */
 	uint64_t busy;
 };
 
-/**
- * struct prb_cdb - a command as such
- * @cdb: the command
- * @len: bytes of it: 6, 10, 12 or 16
- * @out: bytes of data that follow, for the drive
- * @in: bytes of data wanted from it; not both
- * @timeout_ms: 0: the usual one
- */
+/* A command as such */
 struct prb_cdb {
-	uint8_t cdb[PRB_CDB_LEN];
-	uint32_t len;
-	uint32_t out;
-	uint32_t in;
-	uint32_t timeout_ms;
+	uint8_t cdb[PRB_CDB_LEN];	/* the command */
+	uint32_t len;	/* bytes of it: 6, 10, 12 or 16 */
+	uint32_t out;	/* bytes of data that follow, for the drive */
+	uint32_t in;	/* bytes of data wanted from it; not both */
+	uint32_t timeout_ms;	/* 0: the usual one */
 };
 
-/**
- * struct prb_answer - what it came to
- * @result: as of an op, but @status is the SCSI status (2: CHECK CONDITION), if not
- *	negative
- * @sense_len: bytes of @sense
- * @data: bytes of data that follow
- * @sense: sense data
- */
+/* What it came to */
 struct prb_answer {
+	/* as of an op, but @status is the SCSI status (2: CHECK CONDITION), if not negative */
 	struct prb_result result;
-	uint32_t sense_len;
-	uint32_t data;
-	uint8_t sense[PRB_SENSE];
+	uint32_t sense_len;	/* bytes of @sense */
+	uint32_t data;	/* bytes of data that follow */
+	uint8_t sense[PRB_SENSE];	/* sense data */
 };
 
 /* A list for MODE SELECT without block descriptors: their number of blocks would last (SBC-3). */
@@ -187,16 +152,10 @@ static inline bool prb_ata_harmless(const uint8_t *cdb)
 	}
 }
 
-/**
- * prb_harmless() - can a command change nothing that lasts?
- * @cdb: the command
- * @data: what it sends
- * @len: bytes of that
- *
- * Mode pages may be changed, but not saved, nor the capacity with them, and caches switched by
- * SET FEATURES; self tests are not begun.
- *
- * Return: whether it may be sent.
+/*
+ * Can a command change nothing that lasts? Mode pages may be changed, but not saved, nor the
+ * capacity with them, and caches switched by SET FEATURES; self tests are not begun. Returns
+ * whether it may be sent. @data: what it sends. @len: bytes of that
  */
 static inline bool prb_harmless(const uint8_t *cdb, const uint8_t *data, uint32_t len)
 {
@@ -211,7 +170,6 @@ static inline bool prb_harmless(const uint8_t *cdb, const uint8_t *data, uint32_
 	case 0x25:		/* READ CAPACITY(10) */
 	case 0x28:		/* READ(10) */
 	case 0x35:		/* SYNCHRONIZE CACHE(10) */
-	case 0x37:		/* READ DEFECT DATA(10) */
 	case 0x5a:		/* MODE SENSE(10) */
 	case 0x88:		/* READ(16) */
 	case 0x91:		/* SYNCHRONIZE CACHE(16) */
@@ -219,7 +177,6 @@ static inline bool prb_harmless(const uint8_t *cdb, const uint8_t *data, uint32_
 	case 0xa0:		/* REPORT LUNS */
 	case 0xa3:		/* MAINTENANCE IN */
 	case 0xa8:		/* READ(12) */
-	case 0xb7:		/* READ DEFECT DATA(12) */
 		return true;
 	case 0x2f:		/* VERIFY(10), (12), (16): no data compared */
 	case 0xaf:

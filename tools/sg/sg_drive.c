@@ -41,78 +41,45 @@
 #define SGD_TIME_OUT 0x03
 #define SGD_BAD_TARGET 0x04
 
-/**
- * struct sgd_buf - data of a command
- * @data: SGD_ALIGN-aligned
- * @uses: 1 while it is at the drive, and 1 for each part with a checksum to come
- */
+/* Data of a command */
 struct sgd_buf {
-	u8 *data;
+	u8 *data;	/* SGD_ALIGN-aligned */
+	/* 1 while it is at the drive, and 1 for each part with a checksum to come */
 	u32 uses;
 };
 
-/**
- * struct sgd_cmd - a command at the drive
- * @busy: in use
- * @write: direction
- * @lbn: first sector
- * @nsect: sectors
- * @buf: its data
- * @cdb: the command
- * @sense: what it failed of
- */
+/* A command at the drive */
 struct sgd_cmd {
-	bool busy;
-	bool write;
-	u64 lbn;
-	u32 nsect;
-	struct sgd_buf *buf;
-	u8 cdb[16];
-	u8 sense[SGS_LEN];
+	bool busy;	/* in use */
+	bool write;	/* direction */
+	u64 lbn;	/* first sector */
+	u32 nsect;	/* sectors */
+	struct sgd_buf *buf;	/* its data */
+	u8 cdb[16];	/* the command */
+	u8 sense[SGS_LEN];	/* what it failed of */
 };
 
-/**
- * struct sim_drive - the drive
- * @v: the device
- * @host_ns: see struct sim_drive_info
- * @stop: see sgd_open()
- * @cfg: how to use it
- * @zero_ns: the clock's time at its beginning
- * @mask: signals to hold back while waiting: fewer than else
- * @cmd: commands
- * @flying: how many are at the drive
- * @buf: buffers
- * @buffers: how many there are
- * @last: the command completed last
- * @keep: checksums, or NULL
- * @busy_from_ns: @flying: since when
- * @busy_ns: time with commands, before that
- * @ending: only what is there is waited for
- * @hopeless: commands in a row that were not carried out
- * @timeouts: commands
- * @indirect: transfers that were to be direct, and were not
- * @lost: see sgd_lost()
- */
+/* The drive */
 struct sim_drive {
-	const struct sgv *v;
-	u64 host_ns;
-	atomic_int *stop;
-	struct sgd_config cfg;
-	u64 zero_ns;
-	sigset_t mask;
-	struct sgd_cmd cmd[SGD_SLOTS];
-	u32 flying;
-	struct sgd_buf buf[SGD_BUFFERS];
-	u32 buffers;
-	const struct sgd_cmd *last;
-	struct sgk *keep;
-	u64 busy_from_ns;
-	u64 busy_ns;
-	bool ending;
-	u32 hopeless;
-	u64 timeouts;
-	u64 indirect;
-	char lost[200];
+	const struct sgv *v;	/* the device */
+	u64 host_ns;	/* see struct sim_drive_info */
+	atomic_int *stop;	/* see sgd_open() */
+	struct sgd_config cfg;	/* how to use it */
+	u64 zero_ns;	/* the clock's time at its beginning */
+	sigset_t mask;	/* signals to hold back while waiting: fewer than else */
+	struct sgd_cmd cmd[SGD_SLOTS];	/* commands */
+	u32 flying;	/* how many are at the drive */
+	struct sgd_buf buf[SGD_BUFFERS];	/* buffers */
+	u32 buffers;	/* how many there are */
+	const struct sgd_cmd *last;	/* the command completed last */
+	struct sgk *keep;	/* checksums, or NULL */
+	u64 busy_from_ns;	/* @flying: since when */
+	u64 busy_ns;	/* time with commands, before that */
+	bool ending;	/* only what is there is waited for */
+	u32 hopeless;	/* commands in a row that were not carried out */
+	u64 timeouts;	/* commands */
+	u64 indirect;	/* transfers that were to be direct, and were not */
+	char lost[200];	/* see sgd_lost() */
 };
 
 static u64 sgd_clock_ns(void)

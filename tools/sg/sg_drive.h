@@ -12,74 +12,43 @@
 #include "sg_device.h"
 #include "../sim/sim_drive.h"
 
-/**
- * struct sgd_config - how to use it
- * @longest: longest command, sectors
- * @report_ns: completions are reported so much later than the model says
- * @timeout_ms: of a command
- * @direct: data go straight from and to our memory
- * @writes: are allowed
- * @crc: file for the checksums of blocks read; "": none
- */
+/* How to use it */
 struct sgd_config {
-	u32 longest;
-	u64 report_ns;
-	u32 timeout_ms;
-	bool direct;
-	bool writes;
-	const char *crc;
+	u32 longest;	/* longest command, sectors */
+	u64 report_ns;	/* completions are reported so much later than the model says */
+	u32 timeout_ms;	/* of a command */
+	bool direct;	/* data go straight from and to our memory */
+	bool writes;	/* are allowed */
+	const char *crc;	/* file for the checksums of blocks read; "": none */
 };
 
-/**
- * sgd_open() - a drive that can only be asked what it is
- * @v: the device, kept
- * @host_ns: see struct sim_drive_info
- * @stop: to be set when the drive is lost; when it is set a wait ends
- *
- * Return: the drive, to be closed with sim_drive_close(), which first waits for all of
- * its commands.
+/*
+ * A drive that can only be asked what it is. Returns the drive, to be closed with
+ * sim_drive_close(), which first waits for all of its commands. @v: the device, kept. @stop: to
+ * be set when the drive is lost; when it is set a wait ends
  */
 struct sim_drive *sgd_open(const struct sgv *v, u64 host_ns, atomic_int *stop);
 
-/**
- * sgd_start() - use it; the clock starts now
- * @d: the drive
- * @cfg: how
- *
- * SIGINT and SIGTERM are held back from now on but in sim_drive_wait().
+/*
+ * Use it; the clock starts now. SIGINT and SIGTERM are held back from now on but in
+ * sim_drive_wait()
  */
 void sgd_start(struct sim_drive *d, const struct sgd_config *cfg);
 
-/**
- * sgd_deliver() - some sectors of the command completed last are the scan's
- * @drive: a struct sim_drive
- * @lbn: first sector
- * @nsect: how many
- */
+/* Some sectors of the command completed last are the scan's */
 void sgd_deliver(void *drive, u64 lbn, u32 nsect);
 
-/**
- * sgd_drain() - wait for the commands that are at the drive; none is sent any more
- * @d: the drive
- *
- * What they take counts no longer. Whoever computes while they are there may keep a drive from
- * its CPU that has the same one.
+/*
+ * Wait for the commands that are at the drive; none is sent any more. What they take counts no
+ * longer. Whoever computes while they are there may keep a drive from its CPU that has the same
+ * one
  */
 void sgd_drain(struct sim_drive *d);
 
-/**
- * sgd_lost() - why it cannot be used any more
- * @d: the drive
- *
- * Return: text; NULL: it can.
- */
+/* Why it cannot be used any more; NULL: it can */
 const char *sgd_lost(const struct sim_drive *d);
 
-/**
- * sgd_print() - what is to be said of it, as JSON
- * @d: the drive
- * @out: where to: ", "device": {...}"
- */
+/* What is to be said of it, as JSON. @out: where to: ", "device": {...}" */
 void sgd_print(const struct sim_drive *d, FILE *out);
 
 #endif /* SG_DRIVE_H */

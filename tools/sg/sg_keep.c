@@ -11,30 +11,19 @@
 #define SGK_POLY 0xedb88320	/* CRC-32, reflected */
 #define SGK_LANES 8		/* bytes at a time */
 
-/**
- * struct sgk_part - sectors whose checksums are to be computed
- * @data: the content
- * @uses: see sgk_add()
- * @lbn: first sector
- * @nsect: how many
- */
+/* Sectors whose checksums are to be computed */
 struct sgk_part {
-	const u8 *data;
-	u32 *uses;
-	u64 lbn;
-	u32 nsect;
+	const u8 *data;	/* the content */
+	u32 *uses;	/* see sgk_add() */
+	u64 lbn;	/* first sector */
+	u32 nsect;	/* how many */
 };
 
-/**
- * struct sgk_record - as in the file
- * @block: which
- * @crc: of it
- * @times: 1
- */
+/* As in the file */
 struct sgk_record {
-	u64 block;
-	u32 crc;
-	u32 times;
+	u64 block;	/* which */
+	u32 crc;	/* of it */
+	u32 times;	/* 1 */
 };
 
 struct sgk {

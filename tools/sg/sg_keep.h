@@ -19,38 +19,20 @@
 
 struct sgk;
 
-/**
- * sgk_open() - begin a file
- * @path: its name; it must not exist
- *
- * Return: to be closed; ends the program when the file cannot be made.
- */
+/* Begin a file, which must not exist. Ends the program when it cannot be made */
 struct sgk *sgk_open(const char *path);
 
-/**
- * sgk_add() - some sectors have been read
- * @k: checksums
- * @data: their content; stays as it is until *@uses is down again
- * @uses: goes up by one, and down when the content is no longer needed
- * @lbn: the first of them, a multiple of SGK_SECTORS
- * @nsect: how many
+/*
+ * Some sectors have been read. @data: their content; stays as it is until *@uses is down again.
+ * @uses: goes up by one, and down when the content is no longer needed. @lbn: the first of them,
+ * a multiple of SGK_SECTORS
  */
 void sgk_add(struct sgk *k, const u8 *data, u32 *uses, u64 lbn, u32 nsect);
 
-/**
- * sgk_step() - compute one checksum
- * @k: checksums
- *
- * Return: false: there is none to be computed.
- */
+/* Compute one checksum. Returns false: there is none to be computed */
 bool sgk_step(struct sgk *k);
 
-/**
- * sgk_close() - compute the rest and end the file
- * @k: checksums
- *
- * Ends the program when something could not be written.
- */
+/* Compute the rest and end the file. Ends the program when something could not be written */
 void sgk_close(struct sgk *k);
 
 #endif /* SG_KEEP_H */

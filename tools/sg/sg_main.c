@@ -21,16 +21,11 @@ enum sgm_name {
 	SGM_TIMEOUT_MS, SGM_DIRECT, SGM_CRC, SGM_NAMES,
 };
 
-/**
- * struct sgm_setting - a setting that only a real drive has
- * @name: as in words
- * @preset: default
- * @most: 0: it is a text; else a number from 0 to this
- */
+/* A setting that only a real drive has */
 struct sgm_setting {
-	const char *name;
-	const char *preset;
-	double most;
+	const char *name;	/* as in words */
+	const char *preset;	/* default */
+	double most;	/* 0: it is a text; else a number from 0 to this */
 };
 
 static const struct sgm_setting sgm_settings[SGM_NAMES] = {
@@ -49,16 +44,11 @@ static const struct sgm_setting sgm_settings[SGM_NAMES] = {
 /* set by SIGINT and SIGTERM, and when the drive is lost */
 static atomic_int sgm_stop;
 
-/**
- * struct sgm - a run
- * @sim: what it has in common with the simulator's
- * @v: the device
- * @text: settings of our own, by enum sgm_name
- */
+/* A run */
 struct sgm {
-	struct sim sim;
-	struct sgv v;
-	const char *text[SGM_NAMES];
+	struct sim sim;	/* what it has in common with the simulator's */
+	struct sgv v;	/* the device */
+	const char *text[SGM_NAMES];	/* settings of our own, by enum sgm_name */
 };
 
 /* ---- settings ---- */

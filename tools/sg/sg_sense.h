@@ -23,45 +23,22 @@ enum sgs_key {
 	SGS_ABORTED = 0xb,
 };
 
-/**
- * struct sgs - sense data
- * @key: enum sgs_key
- * @asc: additional sense code
- * @ascq: and its qualifier
- * @info: @block is valid
- * @block: INFORMATION: for a medium error the drive's block that failed
- */
+/* Sense data */
 struct sgs {
-	u8 key;
-	u8 asc;
-	u8 ascq;
-	bool info;
-	u64 block;
+	u8 key;	/* enum sgs_key */
+	u8 asc;	/* additional sense code */
+	u8 ascq;	/* and its qualifier */
+	bool info;	/* @block is valid */
+	u64 block;	/* INFORMATION: for a medium error the drive's block that failed */
 };
 
-/**
- * sgs_read() - understand sense data, of either format
- * @data: bytes
- * @len: how many
- * @s: out; all zero if there is nothing to understand
- */
+/* Understand sense data, of either format */
 void sgs_read(const u8 *data, size_t len, struct sgs *s);
 
-/**
- * sgs_get() - a big-endian number
- * @p: its first byte
- * @bytes: how many, at most 8
- *
- * Return: the number.
- */
+/* A big-endian number. @bytes: how many, at most 8 */
 u64 sgs_get(const u8 *p, u32 bytes);
 
-/**
- * sgs_put() - write one
- * @p: its first byte
- * @bytes: how many, at most 8
- * @value: the number
- */
+/* Write one. @bytes: how many, at most 8 */
 void sgs_put(u8 *p, u32 bytes, u64 value);
 
 #endif /* SG_SENSE_H */

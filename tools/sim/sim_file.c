@@ -12,18 +12,13 @@
 
 #define SIM_FILE_MAX (16 * 1024 * 1024)	/* bytes: no text that is read here is longer */
 
-/**
- * struct sim_file_out - a file being written
- * @file: open
- * @path: its name, for messages
- * @place: what it is to replace, with no link on the way; NULL: it is written as it is
- * @part: its name until it is complete; NULL with @place
- */
+/* A file being written */
 struct sim_file_out {
-	FILE *file;
-	char *path;
+	FILE *file;	/* open */
+	char *path;	/* its name, for messages */
+	/* what it is to replace, with no link on the way; NULL: it is written as it is */
 	char *place;
-	char *part;
+	char *part;	/* its name until it is complete; NULL with @place */
 };
 
 static noreturn void sim_file_end(int status, const char *fmt, va_list args)

@@ -20,26 +20,17 @@ enum simo_type {
 	SIMO_TEXT, SIMO_LINES, SIMO_WHOLE, SIMO_REAL, SIMO_WHOLE_OR_AUTO, SIMO_REAL_OR_AUTO,
 };
 
-/**
- * struct simo_setting - one setting
- * @name: as in words and results
- * @type: what it is in struct simo: char *, char *, u64, and double from there on
- * @offset: its place there
- * @module: default: what the module does that was told nothing
- * @least: of a number
- * @most: of a number
- * @not_zero: 0 is what stands for "not given": it is refused when it is given
- * @paper: default with preset=paper; NULL: @module
- */
+/* One setting */
 struct simo_setting {
-	const char *name;
+	const char *name;	/* as in words and results */
+	/* what it is in struct simo: char *, char *, u64, and double from there on */
 	enum simo_type type;
-	size_t offset;
-	const char *module;
-	double least;
-	double most;
-	bool not_zero;
-	const char *paper;
+	size_t offset;	/* its place there */
+	const char *module;	/* default: what the module does that was told nothing */
+	double least;	/* of a number */
+	double most;	/* of a number */
+	bool not_zero;	/* 0 is what stands for "not given": it is refused when it is given */
+	const char *paper;	/* default with preset=paper; NULL: @module */
 };
 
 /*

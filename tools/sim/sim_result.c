@@ -8,14 +8,10 @@
 #define SIMR_NS_PER_MS 1e6
 #define SIMR_S_PER_DAY 86400
 
-/**
- * struct simr - an object being written
- * @out: where to
- * @empty: its first member comes next
- */
+/* An object being written */
 struct simr {
-	FILE *out;
-	bool empty;
+	FILE *out;	/* where to */
+	bool empty;	/* its first member comes next */
 };
 
 static void simr_name(struct simr *r, const char *name)

@@ -7,13 +7,9 @@
 
 #include "sim_sched.h"
 
-/**
- * simr_print() - settings and results
- * @s: the scheduler at the end of the run
- * @end_ns: disk time of the run
- * @wall_s: how long it took us
- * @more: further members, as JSON, each with a comma before it
- * @out: where to
+/*
+ * Settings and results. @s: the scheduler at the end of the run. @end_ns: disk time of the run.
+ * @wall_s: how long it took us. @more: further members, as JSON, each with a comma before it
  */
 void simr_print(const struct sims *s, u64 end_ns, double wall_s, const char *more,
 		FILE *out);

@@ -22,147 +22,82 @@
  */
 enum sims_kind { SIMS_READ, SIMS_WRITE, SIMS_FLUSH, SIMS_KINDS };
 
-/**
- * struct sims_idle - idle reads
- * @reads: sent
- * @sectors: theirs
- * @predicted: those of known head ...
- * @most_ns: ... and the longest that was predicted
- */
+/* Idle reads */
 struct sims_idle {
-	u64 reads;
-	u64 sectors;
-	u64 predicted;
-	u64 most_ns;
+	u64 reads;	/* sent */
+	u64 sectors;	/* theirs */
+	u64 predicted;	/* those of known head ... */
+	u64 most_ns;	/* ... and the longest that was predicted */
 };
 
-/**
- * struct sims_stats - what happened
- * @requests: foreground requests ended
- * @sectors: of theirs
- * @response: from arrival to report
- * @of: the same by enum sims_kind; flushes are in none of the figures above
- * @late: report errors of more than half a turn
- * @early: and less than minus that
- * @prepends: sent
- * @separates: sent
- * @spoilt: free reads overlapped by a foreground write
- * @most: commands at the drive, at most
- * @free_errors: free reads that met a bad sector, or may have
- * @failed: foreground requests that did for good; not among @requests
- * @again: commands that had to be sent again, for another reason
- * @unsearched: gaps that were known too late to be searched
- * @deep: foreground requests left to the drive's own order
- * @joint_windows: windows of the joint price that count
- * @joint_ppm: what free reads cost in them, sum
- * @idle: idle reads
- * @engine: what the engine counts
- * @log: arrival and response of each request, or NULL
- */
+/* What happened */
 struct sims_stats {
-	u64 requests;
-	u64 sectors;
-	struct simh response;
+	u64 requests;	/* foreground requests ended */
+	u64 sectors;	/* of theirs */
+	struct simh response;	/* from arrival to report */
+	/* the same by enum sims_kind; flushes are in none of the figures above */
 	struct simh of[SIMS_KINDS];
-	u64 late;
-	u64 early;
-	u64 prepends;
-	u64 separates;
-	u64 spoilt;
-	u32 most;
-	u64 free_errors;
-	u64 failed;
-	u64 again;
-	u64 unsearched;
-	u64 deep;
-	u64 joint_windows;
-	s64 joint_ppm;
-	struct sims_idle idle;
-	struct fb_engine_stats engine;
-	struct sim_file_out *log;
+	u64 late;	/* report errors of more than half a turn */
+	u64 early;	/* and less than minus that */
+	u64 prepends;	/* sent */
+	u64 separates;	/* sent */
+	u64 spoilt;	/* free reads overlapped by a foreground write */
+	u32 most;	/* commands at the drive, at most */
+	u64 free_errors;	/* free reads that met a bad sector, or may have */
+	u64 failed;	/* foreground requests that did for good; not among @requests */
+	u64 again;	/* commands that had to be sent again, for another reason */
+	u64 unsearched;	/* gaps that were known too late to be searched */
+	u64 deep;	/* foreground requests left to the drive's own order */
+	u64 joint_windows;	/* windows of the joint price that count */
+	s64 joint_ppm;	/* what free reads cost in them, sum */
+	struct sims_idle idle;	/* idle reads */
+	struct fb_engine_stats engine;	/* what the engine counts */
+	struct sim_file_out *log;	/* arrival and response of each request, or NULL */
 };
 
-/**
- * struct sims - a scheduler
- * @engine: what is sent next, and what is at the drive
- * @mail: its gaps, to be searched
- * @order_cost: for it
- * @destage: what the drive still has to write, if the scheduler is to mind that
- * @o: settings
- * @drive: the drive
- * @load: the foreground
- * @task: the task
- * @wait: when to read while nobody else wants anything
- * @reader: those reads
- * @idle_ns: when to look for one; SIML_NEVER: after the next event
- * @active: somebody does want something
- * @now_ns: the time
- * @queue: commands that the drive takes
- * @cache: it reports writes before they are on the medium
- * @cost: what free reads cost, measured, and whether they may be sent
- * @due_ns: when the engine is to be asked who orders though nothing happens; SIML_NEVER: not
- * @gap_ns: since when gaps have been known ...
- * @gap_gen: ... of this generation
- * @flushes: flushes that are to be sent, past the pool
- * @at: what is at the drive, by slot
- * @own: reads of the task's own
- * @calib: what seeks take longer than the model says
- * @stats: what happened
- */
+/* A scheduler */
 struct sims {
-	struct fb_engine engine;
-	struct fb_gap_mail mail;
-	struct fb_order_cost order_cost;
+	struct fb_engine engine;	/* what is sent next, and what is at the drive */
+	struct fb_gap_mail mail;	/* its gaps, to be searched */
+	struct fb_order_cost order_cost;	/* for it */
+	/* what the drive still has to write, if the scheduler is to mind that */
 	struct fb_destage destage;
-	const struct simo *o;
-	struct sim_drive *drive;
-	struct siml *load;
-	struct simt *task;
-	struct fb_idle_policy wait;
-	struct fb_idle_reader reader;
-	u64 idle_ns;
-	bool active;
-	u64 now_ns;
-	u32 queue;
-	bool cache;
-	struct fb_cost cost;
+	const struct simo *o;	/* settings */
+	struct sim_drive *drive;	/* the drive */
+	struct siml *load;	/* the foreground */
+	struct simt *task;	/* the task */
+	struct fb_idle_policy wait;	/* when to read while nobody else wants anything */
+	struct fb_idle_reader reader;	/* those reads */
+	u64 idle_ns;	/* when to look for one; SIML_NEVER: after the next event */
+	bool active;	/* somebody does want something */
+	u64 now_ns;	/* the time */
+	u32 queue;	/* commands that the drive takes */
+	bool cache;	/* it reports writes before they are on the medium */
+	struct fb_cost cost;	/* what free reads cost, measured, and whether they may be sent */
+	/* when the engine is to be asked who orders though nothing happens; SIML_NEVER: not */
 	u64 due_ns;
-	u64 gap_ns;
-	u32 gap_gen;
-	struct list_head flushes;
-	struct siml_req *at[SIM_DRIVE_SLOTS];
-	struct siml_req own[SIM_DRIVE_SLOTS];
-	struct fb_seek_fit calib;
-	struct sims_stats stats;
+	u64 gap_ns;	/* since when gaps have been known ... */
+	u32 gap_gen;	/* ... of this generation */
+	struct list_head flushes;	/* flushes that are to be sent, past the pool */
+	struct siml_req *at[SIM_DRIVE_SLOTS];	/* what is at the drive, by slot */
+	struct siml_req own[SIM_DRIVE_SLOTS];	/* reads of the task's own */
+	struct fb_seek_fit calib;	/* what seeks take longer than the model says */
+	struct sims_stats stats;	/* what happened */
 };
 
-/**
- * sims_init() - an idle scheduler
- * @s: out; @o, @drive, @load and @task are set already
- * @dm: model; NULL: none, and the drive orders
+/*
+ * An idle scheduler. @s: out; @o, @drive, @load and @task are set already. @dm: model; NULL:
+ * none, and the drive orders
  */
 void sims_init(struct sims *s, struct disk_model *dm);
 
-/**
- * sims_insert() - a foreground request has come
- * @s: the scheduler
- * @req: the request
- * @now_ns: the time
- */
+/* A foreground request has come */
 void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns);
 
-/**
- * sims_complete() - the drive has reported a command
- * @s: the scheduler
- * @done: which, and when
- */
+/* The drive has reported a command */
 void sims_complete(struct sims *s, const struct sim_drive_done *done);
 
-/**
- * sims_fill() - send what is to be sent now
- * @s: the scheduler
- * @now_ns: the time
- */
+/* Send what is to be sent now */
 void sims_fill(struct sims *s, u64 now_ns);
 
 #endif /* SIM_SCHED_H */

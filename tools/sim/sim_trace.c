@@ -9,20 +9,13 @@
 
 #define SIM_TRACE_MAX_MS 1e10	/* as the longest run */
 
-/**
- * struct sim_trace_at - where the reader is
- * @path: file
- * @line: line, from 1
- * @sectors: of the disk
- * @physical: in one of its blocks
- * @most: longest request, sectors
- */
+/* Where the reader is */
 struct sim_trace_at {
-	const char *path;
-	u32 line;
-	u64 sectors;
-	u32 physical;
-	u32 most;
+	const char *path;	/* file */
+	u32 line;	/* line, from 1 */
+	u64 sectors;	/* of the disk */
+	u32 physical;	/* in one of its blocks */
+	u32 most;	/* longest request, sectors */
 };
 
 static void sim_trace_check(const struct sim_trace_at *at, const struct sim_trace_req *req,

@@ -12,51 +12,31 @@
 
 #include "disk_model.h"
 
-/**
- * struct sim_trace_req - one request
- * @ns: when it comes
- * @lbn: first sector
- * @nsect: sectors
- * @write: direction
- */
+/* One request */
 struct sim_trace_req {
-	u64 ns;
-	u64 lbn;
-	u32 nsect;
-	bool write;
+	u64 ns;	/* when it comes */
+	u64 lbn;	/* first sector */
+	u32 nsect;	/* sectors */
+	bool write;	/* direction */
 };
 
-/**
- * struct sim_trace - all of them
- * @req: in order
- * @n: how many, at least one
- * @longest: sectors of the longest
- * @writes: one of them writes
- */
+/* All of them */
 struct sim_trace {
-	struct sim_trace_req *req;
-	u32 n;
-	u32 longest;
-	bool writes;
+	struct sim_trace_req *req;	/* in order */
+	u32 n;	/* how many, at least one */
+	u32 longest;	/* sectors of the longest */
+	bool writes;	/* one of them writes */
 };
 
-/**
- * sim_trace_read() - read and check a file
- * @t: out
- * @path: its name
- * @sectors: of the disk: requests lie on it ...
- * @physical: ... and are whole physical blocks of so many
- * @most_sectors: longest request
- *
- * Ends the program, with file and line, when anything is wrong.
+/*
+ * Read and check a file. Ends the program, with file and line, when anything is wrong. Requests
+ * lie on a disk of @sectors, are whole physical blocks of @physical, and have @most_sectors at
+ * most
  */
 void sim_trace_read(struct sim_trace *t, const char *path, u64 sectors, u32 physical,
 		    u32 most_sectors);
 
-/**
- * sim_trace_free() - free it
- * @t: the trace, or zeros
- */
+/* Free it */
 void sim_trace_free(struct sim_trace *t);
 
 #endif /* SIM_TRACE_H */

@@ -8,36 +8,23 @@
 
 #include <stdint.h>
 
-/**
- * struct replay_rule - the policy's parameters; ns
- * @threshold: it fires once an interval, with all delays, has lasted so long
- * @first:     how long its first request takes
- * @next:      and each that follows
- */
+/* The policy's parameters; ns */
 struct replay_rule {
-	int64_t threshold;
-	int64_t first;
-	int64_t next;
+	int64_t threshold;	/* it fires once an interval, with all delays, has lasted so long */
+	int64_t first;	/* how long its first request takes */
+	int64_t next;	/* and each that follows */
 };
 
-/**
- * struct replay_sum - what it came to
- * @fired:      intervals in which it fired
- * @used:       ns of idle time in which it did
- * @collisions: foreground requests that came while one of the scrubber was served
- * @sent:       requests of the scrubber
- * @delayed:    foreground requests that completed later than in the trace
- * @slowdown:   ns, by how much all together
- * @worst:      ns, the most of one
- */
+/* What it came to */
 struct replay_sum {
-	int64_t fired;
-	int64_t used;
+	int64_t fired;	/* intervals in which it fired */
+	int64_t used;	/* ns of idle time in which it did */
+	/* foreground requests that came while one of the scrubber was served */
 	int64_t collisions;
-	int64_t sent;
-	int64_t delayed;
-	int64_t slowdown;
-	int64_t worst;
+	int64_t sent;	/* requests of the scrubber */
+	int64_t delayed;	/* foreground requests that completed later than in the trace */
+	int64_t slowdown;	/* ns, by how much all together */
+	int64_t worst;	/* ns, the most of one */
 };
 
 /* Fire for @usable ns; what then is left of the request being served. */
@@ -55,13 +42,10 @@ static int64_t replay_fire(const struct replay_rule *rule, struct replay_sum *su
 	return end - usable;
 }
 
-/**
- * replay_run() - the policy on a whole trace
- * @rule:     its parameters
- * @sum:      all zero at first
- * @count:    how many intervals there are
- * @idle:     how long each is in the trace
- * @requests: of the busy period that ends each
+/*
+ * The policy on a whole trace. @rule: its parameters. @sum: all zero at first. @count:
+ * how many intervals there are. @idle: how long each is in the trace. @requests: of the busy
+ * period that ends each
  */
 void replay_run(const struct replay_rule *rule, struct replay_sum *sum, int64_t count,
 		const int64_t *idle, const int64_t *requests)

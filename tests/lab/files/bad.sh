@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# bad.sh - what t-bad.sh and s-bad.sh share: a scrub of a drive with bad sectors
+# bad.sh - what t-bad.sh and t-liar.sh share: a scrub of a drive with bad sectors
 #
 #	fresh			a drive "d" under a freeblock that knows nothing; sets $disk
 #				and $D, the disk's /sys/kernel/freeblock directory

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # controllers.sh - what t-controllers.sh and s-controllers.sh share: QEMU's disks behind the kernel's
-# drivers (devices.py). A check is called "DRIVER: TEST: what", which tests/controllers counts by.
+# drivers (devices.py). A check is called "DRIVER: TEST: what".
 #
 #	controllers_begin N		loads freeblock and the drivers, waits for N disks, gives
 #					all of them freeblock and a model

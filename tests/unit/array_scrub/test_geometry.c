@@ -8,13 +8,11 @@
  * Seen to fail: the data of an asymmetric layout begun behind P; Q's terms in the array's order;
  * P turned the other way.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "../unit.h"
 #include "geometry.h"
 
 #define ROWS 5
@@ -98,7 +96,7 @@ static void read_drawing(const char *text, int *drawn)
 	}
 }
 
-static void test_drawings(void **state)
+TEST(test_drawings)
 {
 	struct geometry geometry = { .chunk = CHUNK };
 	unsigned int row;
@@ -164,7 +162,7 @@ static void enumerate(struct geometry *geometry)
 	}
 }
 
-static void test_enumerated(void **state)
+TEST(test_enumerated)
 {
 	struct geometry geometry = { .chunk = CHUNK };
 
@@ -175,7 +173,7 @@ static void test_enumerated(void **state)
 				enumerate(&geometry);
 }
 
-static void test_span(void **state)
+TEST(test_span)
 {
 	struct geometry raid1 = { .level = 1, .disks = 3 };
 	struct geometry raid6 = { .level = 6, .layout = 2, .disks = 6, .chunk = CHUNK };
@@ -192,15 +190,4 @@ static void test_span(void **state)
 	geometry_span(&raid6, 4 * CHUNK - 8, 16, &low, &high);
 	assert_int_equal(low, 3 * 4 * CHUNK);
 	assert_int_equal(high, 5 * 4 * CHUNK);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_drawings),
-		cmocka_unit_test(test_enumerated),
-		cmocka_unit_test(test_span),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,10 @@
  * Seen to fail: another polynomial; 3 in place of 2 as generator; the bit that is carried not
  * taken out of the next byte.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "../unit.h"
 #include "compare.h"
 #include "parity.h"
 
@@ -67,7 +65,7 @@ static void expect(unsigned int wrong, int suspect)
 	assert_int_equal(parity_suspect(&row, blocks, BYTES), suspect);
 }
 
-static void test_all_widths(void **state)
+TEST(test_all_widths)
 {
 	unsigned int n;
 
@@ -94,7 +92,7 @@ static void test_all_widths(void **state)
 }
 
 /* Each value of each byte of a word */
-static void test_all_bytes(void **state)
+TEST(test_all_bytes)
 {
 	unsigned int value, at;
 
@@ -111,7 +109,7 @@ static void test_all_bytes(void **state)
 	}
 }
 
-static void test_copies(void **state)
+TEST(test_copies)
 {
 	struct array array = { .geometry = { .level = 1, .disks = 3 }, .n = 3, .members = {
 		{ .slot = 0 }, { .slot = 2 }, { .slot = 3 } } };
@@ -132,15 +130,4 @@ static void test_copies(void **state)
 	array.n = 2;
 	assert_int_equal(compare_sector(&array, 9, at).slot, -1);
 	assert_int_equal(compare_sector(&array, 9, at).first, 9);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_widths),
-		cmocka_unit_test(test_all_bytes),
-		cmocka_unit_test(test_copies),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

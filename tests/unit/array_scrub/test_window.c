@@ -7,21 +7,19 @@
  * Seen to fail: a window opened twice when it is the last of a region; sectors outside of a
  * window counted; a torn file taken.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "../unit.h"
 #include "refusal.h"
 #include "state.h"
 #include "window.h"
 
 static unsigned char data[64 * 512];
 
-static void test_each_once(void **state)
+TEST(test_each_once)
 {
 	unsigned int n;
 
@@ -52,7 +50,7 @@ static void test_each_once(void **state)
 	}
 }
 
-static void test_length(void **state)
+TEST(test_length)
 {
 	/* 16 windows of 3 members: 1 MiB / 48 are 42 sectors */
 	assert_int_equal(windows_length(1 << 20, 3, 1 << 20, 8), 40);
@@ -61,7 +59,7 @@ static void test_length(void **state)
 	assert_int_equal(windows_length(17, 3, 1 << 20, 8), 24);
 }
 
-static void test_take(void **state)
+TEST(test_take)
 {
 	struct windows all;
 	struct window *window;
@@ -134,7 +132,7 @@ static int load(const struct array *array)
 	return found;
 }
 
-static void test_state(void **state)
+TEST(test_state)
 {
 	char folder[] = "/tmp/array_scrub-XXXXXX";
 	struct findings findings;
@@ -171,16 +169,4 @@ static void test_state(void **state)
 	rmdir(folder);
 	windows_exit(&windows);
 	free(findings.list);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_once),
-		cmocka_unit_test(test_length),
-		cmocka_unit_test(test_take),
-		cmocka_unit_test(test_state),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,11 +184,6 @@ static void ranks(u32 price, u32 cyls)
 
 /* ---- searches ---- */
 
-static void want_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_want(ctx, first, n, group);
-}
-
 /*
  * Share of the granules left at a place, in 2^-16: everywhere the same, or near the edges
  * of the disk, where the foreground's heads come seldom: 9 |2x - 1|^8 is 1 on average.
@@ -212,7 +207,7 @@ static void fill_map(u32 done_percent, bool edge)
 		n = min(1 + rnd_below(&r, 9), bm.granules - first);
 		if (rnd_below(&r, 65536) < left_at(first, left, edge))
 			fb_for_each_run(dm, g, first * g, min(n * g, sectors - first * g),
-					want_run, &bm);
+					support_want, &bm);
 	}
 	fb_block_value_init(&worth, &bm);
 }

@@ -12,16 +12,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "../unit.h"
 #include "fake.h"
 #include "freeblock/freeblock.h"
 
@@ -30,9 +28,8 @@
 
 static char folder[32], path[64];
 
-static int setup(void **state)
+int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	strcpy(folder, "/tmp/test_lib.XXXXXX");
 	if (!mkdtemp(folder))
@@ -41,9 +38,8 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
+int teardown(void **state)
 {
-	(void)state;
 	unlink(path);
 	/* nothing else is left there, and no file open */
 	return rmdir(folder) || fake.opened;
@@ -97,12 +93,11 @@ static unsigned int take_all(struct fb_task *task, unsigned char *seen)
 	return sectors;
 }
 
-static void test_whole(void **state)
+TEST(test_whole)
 {
 	unsigned char seen[1000] = { 0 };
 	struct fb_task *task = fb_open(BLOCKDEV, NULL);
 
-	(void)state;
 	assert_non_null(task);
 	assert_int_equal(fb_geometry(task)->sectors, 1000);
 	assert_int_equal(fb_geometry(task)->blocks, 125);
@@ -115,13 +110,12 @@ static void test_whole(void **state)
 }
 
 /* A partition in the middle of blocks; headers that have grown; records of unknown types */
-static void test_records(void **state)
+TEST(test_records)
 {
 	unsigned char seen[1000] = { 0 };
 	struct fb_task *task;
 	const struct fb_record *record;
 
-	(void)state;
 	fake.start = 99;
 	fake.header_bytes = 48;
 	fake.strange = 1;
@@ -148,7 +142,7 @@ static void test_records(void **state)
 }
 
 /* Options come as they were given */
-static void test_options(void **state)
+TEST(test_options)
 {
 	struct fb_options options = {
 		.size = sizeof(options), .flags = FB_MEDIUM | FB_KEEP, .priority = -4,
@@ -157,7 +151,6 @@ static void test_options(void **state)
 	};
 	struct fb_task *task = fb_open(BLOCKDEV, &options);
 
-	(void)state;
 	assert_non_null(task);
 	assert_int_equal(fake.setup.size, sizeof(fake.setup));
 	assert_int_equal(fake.setup.flags, FREEBLOCK_SETUP_MEDIUM | FREEBLOCK_SETUP_KEEP);
@@ -182,7 +175,7 @@ static void test_options(void **state)
 }
 
 /* Structures of a newer program: more fields, set or not; of a broken one: too small */
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
 	struct {
 		struct fb_options known;
@@ -194,7 +187,6 @@ static void test_sizes(void **state)
 	} progress = { .known.size = sizeof(progress), .more = 99 };
 	struct fb_task *task = fb_open(BLOCKDEV, &options.known);
 
-	(void)state;
 	assert_non_null(task);
 	assert_int_equal(fake.setup.priority, 2);
 	assert_int_equal(fb_progress(task, &progress.known), 0);
@@ -217,11 +209,10 @@ static void test_sizes(void **state)
 	assert_non_null(strstr(fb_error(), "unknown flags 0x80000000"));
 }
 
-static void test_open_refused(void **state)
+TEST(test_open_refused)
 {
 	struct fb_options options = { .size = sizeof(options), .flags = FB_COVERAGE };
 
-	(void)state;
 	assert_null(fb_open("/nowhere", NULL));
 	assert_int_equal(errno, ENOENT);
 	assert_string_equal(fb_error(), "/nowhere: No such file or directory");
@@ -244,7 +235,7 @@ static void test_open_refused(void **state)
 }
 
 /* More ranges than a call takes; no room for all; wrong ones */
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
 	struct fb_range ranges[10];
 	unsigned char seen[1000] = { 0 };
@@ -252,7 +243,6 @@ static void test_ranges(void **state)
 	struct fb_task *task = opened(FB_KEEP);
 	int i;
 
-	(void)state;
 	for (i = 0; i < 10; i++)
 		ranges[i] = (struct fb_range) { 16 * i, 8, 100 + i };
 	assert_int_equal(fb_want_ranges(task, ranges, 10, 0), 10);
@@ -283,13 +273,12 @@ static uint64_t now_ms(void)
 	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
 }
 
-static void test_timeouts(void **state)
+TEST(test_timeouts)
 {
 	struct fb_task *task = opened(0);
 	const struct fb_record *record;
 	uint64_t began;
 
-	(void)state;
 	assert_fails(fb_next(task, &record, -1), EINVAL, "start: nothing is declared");
 	fb_want(task, 0, FB_REST, 0, 0);
 	fake.lazy = ~0ull;
@@ -308,14 +297,13 @@ static void test_timeouts(void **state)
 	fb_close(task);
 }
 
-static void test_ends(void **state)
+TEST(test_ends)
 {
 	struct fb_task *task = opened(0);
 	const struct fb_record *record;
 	struct fb_task_progress progress = { .size = sizeof(progress) };
 	int n = 0, found;
 
-	(void)state;
 	fb_want(task, 0, FB_REST, 0, 0);
 	assert_fails(fb_pause(task), EBADFD, "pause: not started");
 	assert_int_equal(fb_start(task), 0);
@@ -339,12 +327,11 @@ static void test_ends(void **state)
 	fb_close(task);
 }
 
-static void test_events(void **state)
+TEST(test_events)
 {
 	struct fb_task *task = opened(FB_KEEP | FB_EVENTS);
 	const struct fb_record *record;
 
-	(void)state;
 	fb_want(task, 0, 8, 0, 0);
 	assert_int_equal(fb_next(task, &record, -1), 1);
 	assert_int_equal(record->type, FB_BLOCKS);
@@ -356,13 +343,12 @@ static void test_events(void **state)
 }
 
 /* An event that lay in the buffer when more was wanted is not true any more; the next one is */
-static void test_late_event(void **state)
+TEST(test_late_event)
 {
 	struct fb_task *task = opened(FB_KEEP | FB_EVENTS);
 	const struct fb_record *record;
 	unsigned int i;
 
-	(void)state;
 	fake.joined = true;
 	fb_want(task, 0, 8, 0, 0);
 	for (i = 0; i < 3; i++) {
@@ -382,12 +368,11 @@ static void test_late_event(void **state)
 }
 
 /* A header that cannot be one ends it */
-static void test_nonsense(void **state)
+TEST(test_nonsense)
 {
 	struct fb_task *task = opened(FB_NO_DATA);
 	const struct fb_record *record;
 
-	(void)state;
 	fake.header_bytes = 40;
 	fb_want(task, 0, FB_REST, 0, 0);
 	assert_int_equal(fb_next(task, &record, -1), 1);
@@ -419,11 +404,10 @@ static struct fb_task *interrupted(unsigned int records, unsigned char *seen)
  * Saved in the middle of a buffer: what waits there, and what was taken last, comes again, and
  * nothing else does
  */
-static void test_resume(void **state)
+TEST(test_resume)
 {
 	unsigned int records;
 
-	(void)state;
 	fake.start = 99;
 	for (records = 1; records < 30; records++) {
 		unsigned char seen[1000] = { 0 };
@@ -443,13 +427,12 @@ static void test_resume(void **state)
 }
 
 /* All is covered: that is the end, not an error; with nothing wanted it is one */
-static void test_resume_all(void **state)
+TEST(test_resume_all)
 {
 	struct fb_task *task = opened(FB_COVERAGE);
 	const struct fb_record *record;
 	unsigned char seen[1000] = { 0 };
 
-	(void)state;
 	fb_want(task, 0, FB_REST, 0, 0);
 	take_all(task, seen);
 	assert_int_equal(fb_coverage_save(task, path), 0);
@@ -463,7 +446,7 @@ static void test_resume_all(void **state)
 }
 
 /* The format, byte for byte; tests/python/test_background.py has the same bytes */
-static void test_format(void **state)
+TEST(test_format)
 {
 	unsigned char want[190] = {
 		'F', 'B', 'C', 'O', 'V', 'E', 'R', '\n', 1, 0, 0, 0, 184, 0, 0, 0, 8, 0, 0, 0,
@@ -476,7 +459,6 @@ static void test_format(void **state)
 	const struct fb_record *record;
 	int fd, i;
 
-	(void)state;
 	fake.sectors = 90;
 	fake.start = 99;
 	task = opened(FB_COVERAGE);
@@ -506,7 +488,7 @@ static void flip(long at)
 }
 
 /* Each flipped byte, each length is refused, and nothing was set */
-static void test_torn(void **state)
+TEST(test_torn)
 {
 	unsigned char seen[1000] = { 0 };
 	struct fb_task *task = interrupted(20, seen);
@@ -514,7 +496,6 @@ static void test_torn(void **state)
 	struct stat about;
 	long at;
 
-	(void)state;
 	assert_int_equal(fb_coverage_save(task, path), 0);
 	fb_close(task);
 	assert_int_equal(stat(path, &about), 0);
@@ -543,13 +524,12 @@ static void test_torn(void **state)
 	fb_close(task);
 }
 
-static void test_other_disk(void **state)
+TEST(test_other_disk)
 {
 	unsigned char seen[1000] = { 0 };
 	struct fb_task *task = interrupted(20, seen);
 	int i;
 
-	(void)state;
 	assert_int_equal(fb_coverage_save(task, path), 0);
 	fb_close(task);
 	for (i = 0; i < 5; i++) {
@@ -579,13 +559,12 @@ static void test_other_disk(void **state)
 }
 
 /* A save that fails leaves what was there, and nothing beside it (see teardown) */
-static void test_save_fails(void **state)
+TEST(test_save_fails)
 {
 	unsigned char seen[1000] = { 0 };
 	struct fb_task *task = interrupted(20, seen);
 	struct stat before, after;
 
-	(void)state;
 	assert_int_equal(fb_coverage_save(task, path), 0);
 	assert_int_equal(stat(path, &before), 0);
 	fake.fail = FREEBLOCK_IOC_GET_COVERAGE;
@@ -628,14 +607,13 @@ static void *go_beyond(void *argument)
 }
 
 /* Each thread hears its own reasons, though the module has one for all */
-static void test_threads(void **state)
+TEST(test_threads)
 {
 	struct fb_task *task = opened(0);
 	pthread_t threads[2];
 	void *bad[2];
 	int i;
 
-	(void)state;
 	/* so that another may fail before the reason is asked for */
 	fake.slow_us = 100;
 	pthread_create(&threads[0], NULL, complain, task);
@@ -645,31 +623,4 @@ static void test_threads(void **state)
 		assert_null(bad[i]);
 	}
 	fb_close(task);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_whole),
-		TEST(test_records),
-		TEST(test_options),
-		TEST(test_sizes),
-		TEST(test_open_refused),
-		TEST(test_ranges),
-		TEST(test_timeouts),
-		TEST(test_ends),
-		TEST(test_events),
-		TEST(test_late_event),
-		TEST(test_nonsense),
-		TEST(test_resume),
-		TEST(test_resume_all),
-		TEST(test_format),
-		TEST(test_torn),
-		TEST(test_other_disk),
-		TEST(test_save_fails),
-		TEST(test_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,27 +27,20 @@
 	"head_switch_ns 300000\nwrite_settle_ns 200000\n" \
 	MDU_QUIET
 
-/**
- * struct hand - a drive and what it has done
- * @c: its description
- * @e: the drive
- * @start: instant 0, ns of its clock
- * @now: the time, ns of its clock
- * @looked: when the caller last looked at the drive, ns of its clock
- * @late: ns by which the report that was missed longest had been due before a
- *	look that came before it was first seen; a punctual caller sees 0
- * @done: the commands reported, by order of submission
- * @reported: how often each was
- */
+/* A drive and what it has done */
 struct hand {
-	struct mde_config c;
-	struct mde e;
-	u64 start;
-	u64 now;
-	u64 looked;
+	struct mde_config c;	/* its description */
+	struct mde e;	/* the drive */
+	u64 start;	/* instant 0, ns of its clock */
+	u64 now;	/* the time, ns of its clock */
+	u64 looked;	/* when the caller last looked at the drive, ns of its clock */
+	/*
+	 * ns by which the report that was missed longest had been due before a look that came
+	 * before it was first seen; a punctual caller sees 0
+	 */
 	u64 late;
-	struct mde_slot done[HAND_COMMANDS];
-	u32 reported[HAND_COMMANDS];
+	struct mde_slot done[HAND_COMMANDS];	/* the commands reported, by order of submission */
+	u32 reported[HAND_COMMANDS];	/* how often each was */
 };
 
 /* A drive with extra records; its head is on track 0. */
@@ -185,28 +178,18 @@ enum hand_what {
 	HAND_HELD, HAND_GOOD, HAND_STAT,
 };
 
-/**
- * struct hand_step - a command of a course, or what is expected by then
- * @what: which
- * @at: when it is handed in; of HAND_RUN the next step comes when it has been reported
- * @op: what to do
- * @lbn: its first LBN
- * @count: its LBNs
- * @flags: MDE_FUA or 0
- * @want: when it is reported, or what is looked at; of a command 0: whenever
- * @hit: 1 if the buffer answers, -1 if not; 0: either
- * @n: number of the command that is looked at, or where in the statistics
- */
+/* A command of a course, or what is expected by then */
 struct hand_step {
-	enum hand_what what;
+	enum hand_what what;	/* which */
+	/* when it is handed in; of HAND_RUN the next step comes when it has been reported */
 	u64 at;
-	enum mde_op op;
-	u64 lbn;
-	u32 count;
-	u32 flags;
-	u64 want;
-	int hit;
-	size_t n;
+	enum mde_op op;	/* what to do */
+	u64 lbn;	/* its first LBN */
+	u32 count;	/* its LBNs */
+	u32 flags;	/* MDE_FUA or 0 */
+	u64 want;	/* when it is reported, or what is looked at; of a command 0: whenever */
+	int hit;	/* 1 if the buffer answers, -1 if not; 0: either */
+	size_t n;	/* number of the command that is looked at, or where in the statistics */
 };
 
 #define RUN(at, op, lbn, count, report) { HAND_RUN, at, op, lbn, count, 0, report, 0, 0 }
@@ -223,16 +206,11 @@ struct hand_step {
 #define GOOD(n, good) LOOK(GOOD, n, good)
 #define STAT(field, value) LOOK(STAT, offsetof(struct mde_stats, field), value)
 
-/**
- * struct hand_course - commands on a fresh drive
- * @name: what it is about
- * @records: extra records of the drive
- * @step: the commands, and what comes of them
- */
+/* Commands on a fresh drive */
 struct hand_course {
-	const char *name;
-	const char *records;
-	struct hand_step step[18];
+	const char *name;	/* what it is about */
+	const char *records;	/* extra records of the drive */
+	struct hand_step step[18];	/* the commands, and what comes of them */
 };
 
 static inline u64 hand_command(struct hand *h, const struct hand_step *s)

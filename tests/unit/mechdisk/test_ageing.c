@@ -31,12 +31,11 @@ static u64 far_begins(const char *firmware, u64 far)
  * more.  With 1000 us a revolution of waiting, a sixth, of which the 50 that waits has 3040 us, it
  * goes first from 53.4 ms of waiting on, so at 57.06.  The bound of 50 ms has passed at 51.06.
  */
-static void test_hand(void **state)
+TEST(test_hand)
 {
 	const u64 near = 3 * CYLINDER + 40, far = 99 * CYLINDER + 90;
 	const u64 at = 50 * SECTOR + SECTOR;
 
-	(void)state;
 	assert_int_equal(far_begins("firmware sptf\n", near), at);
 	assert_int_equal(far_begins("firmware sptf\n", far), 0);
 	assert_int_equal(far_begins("firmware sptf age_ns=1000000\n", far), at + 9 * TURN);
@@ -50,12 +49,11 @@ static void test_hand(void **state)
 }
 
 /* Of those that have waited for too long the oldest goes first, however far it is. */
-static void test_oldest(void **state)
+TEST(test_oldest)
 {
 	struct hand h;
 	int a, b;
 
-	(void)state;
 	hand_begin(&h, "firmware sptf bound_ms=1\n");
 	hand_send(&h, 0, MDE_READ, 50, 1);
 	a = hand_send(&h, 10 * US, MDE_READ, 99 * CYLINDER, 1);
@@ -87,11 +85,10 @@ static u64 destaged(const char *records, u64 lbn)
  * Cached data age as commands do, and when idle are written behind commands but not for ever.
  * Seen to fail: mdq_choose_segment() without mdq_overdue().
  */
-static void test_destage(void **state)
+TEST(test_destage)
 {
 	const u64 far = 99 * CYLINDER + 90;
 
-	(void)state;
 	assert_int_equal(destaged(CACHED "firmware sptf\n", far), 100);
 	assert_int_equal(destaged(CACHED "firmware sptf bound_ms=50\n", far), 10);
 	assert_int_equal(destaged(CACHED "firmware sptf age_ns=1000000\n", far), 11);
@@ -104,14 +101,13 @@ static void test_destage(void **state)
  * passes at 5940 us; 100, written meanwhile, on the other head a turn later, the read at 9000.
  * Seen to fail: mdv_settle() that leaves the segment's @arrived, or its @seq.
  */
-static void test_joined_is_young(void **state)
+TEST(test_joined_is_young)
 {
 	static const char *const firmware[] = { "firmware sptf bound_ms=5\n", "firmware fcfs\n" };
 	struct hand h;
 	size_t i;
 	int n;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(firmware); i++) {
 		char records[256];
 
@@ -178,7 +174,7 @@ static double lone_waits(const char *drive, const char *extra, u64 seed)
  * The drives of today say 2 s; a read under way, the read itself and its report come on top.
  * Seen to fail: "firmware sptf" alone, on each drive, as the end says.
  */
-static void test_lone_reader(void **state)
+TEST(test_lone_reader)
 {
 	static const char *const drive[] = {
 		"nearline16.fbdrive", "nearline24.fbdrive", "archive8.fbdrive", "x300.fbdrive",
@@ -187,7 +183,6 @@ static void test_lone_reader(void **state)
 	size_t i;
 	u64 seed;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(drive); i++) {
 		for (seed = 1; seed <= 3; seed++) {
 			worst = lone_waits(drive[i], "", seed);
@@ -196,17 +191,4 @@ static void test_lone_reader(void **state)
 		}
 		assert_true(lone_waits(drive[i], "firmware sptf\n", 1) > 7000);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hand),
-		cmocka_unit_test(test_oldest),
-		cmocka_unit_test(test_destage),
-		cmocka_unit_test(test_joined_is_young),
-		cmocka_unit_test(test_lone_reader),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk ageing", tests, NULL, NULL);
 }

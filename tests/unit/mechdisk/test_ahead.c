@@ -26,9 +26,8 @@ static void reads_on_to(const char *records, u64 lbn, u32 count, u64 last)
 	hand_end(&h);
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
-	(void)state;
 	reads_on_to(RECORDS "read_ahead none\n", 10, 10, 19);
 	reads_on_to(RECORDS "read_ahead track\n", 10, 10, 99);
 	reads_on_to(RECORDS "read_ahead track\n", 90, 15, 199);
@@ -46,7 +45,7 @@ static void test_limits(void **state)
 }
 
 /* Nothing follows the drive's last sector. */
-static void test_end_of_drive(void **state)
+TEST(test_end_of_drive)
 {
 	static const char *const kinds[] = {
 		"read_ahead track\n", "read_ahead cylinder\n",
@@ -56,7 +55,6 @@ static void test_end_of_drive(void **state)
 	char text[128];
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		snprintf(text, sizeof(text), RECORDS "%s", kinds[i]);
 		hand_begin(&h, text);
@@ -70,12 +68,11 @@ static void test_end_of_drive(void **state)
 }
 
 /* Riding along: no move, no rotation. */
-static void test_ride(void **state)
+TEST(test_ride)
 {
 	const struct mde_slot *s;
 	struct hand h;
 
-	(void)state;
 	hand_begin(&h, RECORDS "read_ahead track\n");
 	hand_run(&h, 0, MDE_READ, 10, 10);
 	/* At 1600 us 20 to 25 have passed; 33 has at 2040. */
@@ -94,12 +91,11 @@ static void test_ride(void **state)
  * beyond where reading on ends. Seen to fail: a drive that only does so when idle, and
  * one that stops for what comes meanwhile.
  */
-static void test_least(void **state)
+TEST(test_least)
 {
 	struct hand h;
 	int before, n;
 
-	(void)state;
 	hand_begin(&h, RECORDS "read_ahead track\nread_ahead_least 20\nfirmware fcfs\n");
 	hand_send(&h, 0, MDE_WRITE, CYLINDER, 1);
 	before = hand_send(&h, 0, MDE_READ, 10, 10);
@@ -126,12 +122,11 @@ static void test_least(void **state)
  * Nobody asked for it: no error, no recovery, and the drive stops there.
  * Seen to fail: mda_before_bad() that finds none.
  */
-static void test_bad(void **state)
+TEST(test_bad)
 {
 	const struct mde_slot *s;
 	struct hand h;
 
-	(void)state;
 	hand_begin(&h, RECORDS "read_ahead track\n"
 		   "medium_error 50 1 recovery_ms=1 times=1\n");
 	assert_int_equal(hand_run(&h, 0, MDE_READ, 10, 10), 20 * SECTOR + BUS);
@@ -154,12 +149,11 @@ static void test_bad(void **state)
 }
 
 /* Look-ahead switched off while the drive reads on: it stops. */
-static void test_switched_off(void **state)
+TEST(test_switched_off)
 {
 	struct mde_caching off = { .read_cache = true };
 	struct hand h;
 
-	(void)state;
 	hand_begin(&h, RECORDS "read_ahead track\n");
 	hand_run(&h, 0, MDE_READ, 10, 10);
 	hand_until(&h, 1530 * US);
@@ -177,7 +171,7 @@ static void test_switched_off(void **state)
  *
  * Seen to fail: the track's first LBN worked out for "read_ahead track", too.
  */
-static void test_remaps_quickly(void **state)
+TEST(test_remaps_quickly)
 {
 	const u32 remaps = 19500, room = 600000;
 	char *text = malloc(room);
@@ -186,7 +180,6 @@ static void test_remaps_quickly(void **state)
 	clock_t begun;
 	u32 n, i;
 
-	(void)state;
 	n = snprintf(text, room, "fbdrive 1\nperiod_ps 6000000000\nheads 2\n"
 		     "zone 0 999 1000 0 0 0 100000\nseek 1 1000000\n"
 		     MDU_QUIET "cache 8 1024 0\nread_ahead track\n");
@@ -293,24 +286,7 @@ static const struct hand_course courses[] = {
 	} },
 };
 
-static void test_courses(void **state)
+TEST(test_courses)
 {
-	(void)state;
 	hand_courses(courses, ARRAY_SIZE(courses));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_courses),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_end_of_drive),
-		cmocka_unit_test(test_ride),
-		cmocka_unit_test(test_least),
-		cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_switched_off),
-		cmocka_unit_test(test_remaps_quickly),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk reading on", tests, NULL, NULL);
 }

@@ -12,14 +12,13 @@
 	"overhead_ns read_miss 200000 200000\n"
 
 /* FUA and a read cache switched off mean the medium. */
-static void test_not_asked(void **state)
+TEST(test_not_asked)
 {
 	struct mde_caching off = { .read_cache = false, .look_ahead = true };
 	struct mde_caching on = { .read_cache = true, .look_ahead = true };
 	struct hand h;
 	int n;
 
-	(void)state;
 	hand_begin(&h, RECORDS);
 	hand_run(&h, 0, MDE_READ, 10, 10);
 	n = hand_send_flags(&h, 2 * MS, MDE_READ, 12, 3, MDE_FUA);
@@ -38,12 +37,11 @@ static void test_not_asked(void **state)
 }
 
 /* 20 and 21 are read, 22 is tried for a millisecond. */
-static void test_bad(void **state)
+TEST(test_bad)
 {
 	const struct mde_slot *s;
 	struct hand h;
 
-	(void)state;
 	hand_begin(&h, RECORDS "medium_error 22 1 recovery_ms=1\n");
 	hand_run(&h, 0, MDE_READ, 10, 10);
 	s = hand_done(&h, hand_send(&h, 6900 * US, MDE_READ, 15, 10));
@@ -62,12 +60,11 @@ static void test_bad(void **state)
  * Sectors that a command is just reading are not there before they have passed:
  * 50 has at 3060 us.
  */
-static void test_under_way(void **state)
+TEST(test_under_way)
 {
 	struct hand h;
 	int a, b;
 
-	(void)state;
 	hand_begin(&h, RECORDS);
 	a = hand_send(&h, 0, MDE_READ, 10, 50);
 	b = hand_send(&h, 500 * US, MDE_READ, 50, 1);
@@ -221,20 +218,7 @@ static const struct hand_course courses[] = {
 	} },
 };
 
-static void test_courses(void **state)
+TEST(test_courses)
 {
-	(void)state;
 	hand_courses(courses, ARRAY_SIZE(courses));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_courses),
-		cmocka_unit_test(test_not_asked),
-		cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_under_way),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk cache", tests, NULL, NULL);
 }

@@ -42,9 +42,8 @@ static void check_angles(const char *record, double ppm, double ramp)
 	hand_end(&h);
 }
 
-static void test_angles(void **state)
+TEST(test_angles)
 {
-	(void)state;
 	check_angles("", 0, 1);
 	check_angles("rpm_drift 200 3600\n", 200, 3600);
 	check_angles("rpm_drift -200 3600\n", -200, 3600);
@@ -65,11 +64,10 @@ static u64 turn_at(struct hand *h, u64 at)
 	return h->now - begin;
 }
 
-static void test_turns(void **state)
+TEST(test_turns)
 {
 	struct hand h;
 
-	(void)state;
 	hand_begin(&h, "rpm_drift 10000 100\n");
 	assert_in_range(turn_at(&h, 0), TURN - 6, TURN);
 	assert_in_range(turn_at(&h, 50 * S), TURN / 1.005 - 6, TURN / 1.005 + 2);
@@ -109,9 +107,8 @@ static void check_row(const char *record, const char *slow, u64 sector_ps)
 	hand_end(&h);
 }
 
-static void test_row(void **state)
+TEST(test_row)
 {
-	(void)state;
 	check_row("rpm_drift 200 3600\n", "", SECTOR * 1000);
 	check_row("rpm_drift 10000 1\n", "", SECTOR * 1000);
 	check_row("rpm_drift -10000 1\n", "", SECTOR * 1000);
@@ -119,12 +116,11 @@ static void test_row(void **state)
 }
 
 /* Tracks in a row: the medium takes as long as it turns, without a slot between. */
-static void test_tracks(void **state)
+TEST(test_tracks)
 {
 	struct mde_slot s;
 	struct hand h;
 
-	(void)state;
 	hand_begin(&h, "rpm_drift 10000 1\nhead_switch_ns 0\n");
 	h.now = h.start + 2 * S;
 	mdu_run(&h.e, &h.now, MDE_READ, 0, 1);
@@ -148,9 +144,8 @@ static u64 seek_at(const char *record, u64 at, u32 cyls)
 	return ps;
 }
 
-static void test_seeks(void **state)
+TEST(test_seeks)
 {
-	(void)state;
 	assert_int_equal(seek_at("", 9999 * S, 11), 2000000000);
 	assert_int_equal(seek_at("seek_drift 30000 1200\n", 0, 11), 2000000000);
 	assert_int_equal(seek_at("seek_drift 30000 1200\n", 600 * S, 11), 2030000000);
@@ -160,17 +155,4 @@ static void test_seeks(void **state)
 	/* Not the head switch: 300 us; sector 0 of head 1 comes after 300 us and 5700. */
 	assert_int_equal(seek_at("seek_drift 200000 1\nhead_switch_ns 1500000\n", 2 * S, 1),
 			 1200000000);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_angles),
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_row),
-		cmocka_unit_test(test_tracks),
-		cmocka_unit_test(test_seeks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

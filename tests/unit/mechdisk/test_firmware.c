@@ -34,7 +34,7 @@ static void order(const char *policy, const u64 *lbn, const u64 *expect)
 /*
  * Seen to fail: sstf without the branch for lower LBNs; clook without the 2^62.
  */
-static void test_policies(void **state)
+TEST(test_policies)
 {
 	static const u64 lbn[COMMANDS] = { 50, 10, 3 * CYLINDER, 80, 40 };
 	/* After 51: 11 back to 40; from 41: 31 back, 39 on; then 80. */
@@ -46,7 +46,6 @@ static void test_policies(void **state)
 	 */
 	static const u64 sptf[COMMANDS] = { 50, 80, 10, 40, 3 * CYLINDER };
 
-	(void)state;
 	order("firmware fcfs\n", lbn, lbn);
 	order("firmware sstf\n", lbn, sstf);
 	order("firmware clook\n", lbn, clook);
@@ -54,12 +53,11 @@ static void test_policies(void **state)
 }
 
 /* From 10 to 12 ms at cylinder 11, 2 ms away. */
-static void test_internal(void **state)
+TEST(test_internal)
 {
 	struct hand h;
 	int n;
 
-	(void)state;
 	hand_begin(&h, "internal_activity 10 2 11\n");
 	assert_int_equal(hand_run(&h, 0, MDE_READ, 10, 1), 11 * SECTOR);
 	n = hand_send(&h, 10500 * US, MDE_READ, 10, 1);
@@ -90,7 +88,7 @@ static void test_internal(void **state)
  *
  * Seen to fail: mde_internal() without mde_internal_skip() (the time).
  */
-static void test_internal_idle(void **state)
+TEST(test_internal_idle)
 {
 	const u64 span[] = { 95 * MS, 10000 * MS, 8640000000ULL * MS };
 	struct hand h, often;
@@ -98,7 +96,6 @@ static void test_internal_idle(void **state)
 	u32 i, k;
 	int n, m;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(span); i++) {
 		hand_begin(&h, "internal_activity 10 2 11\n");
 		hand_begin(&often, "internal_activity 10 2 11\n");
@@ -117,39 +114,6 @@ static void test_internal_idle(void **state)
 		hand_end(&often);
 	}
 	assert_true(clock() - begun < 2 * CLOCKS_PER_SEC);
-}
-
-/*
- * A = 100, B = 50, C = 30, D = 20, E = 10 and 5 us to reselect: data from A + B
- * + C + 5 = 185 us on, the arm from A + E = 110 us on, the report 20 us later.
- */
-static void test_disconnect(void **state)
-{
-	static const char records[] =
-		"bus_ns 10000\nreselect_ns 5000\n"
-		"extra_disconnect_ns 100000 50000 30000 20000 10000\n";
-	struct hand h;
-	int n;
-
-	(void)state;
-	hand_begin(&h, records);
-	/* There is no write before the first. */
-	assert_int_equal(hand_run(&h, 0, MDE_WRITE, 10, 2), 12 * SECTOR);
-	/* Its data come at 1195 us: in time for 20 at 1200. */
-	n = hand_send(&h, 1 * MS, MDE_WRITE, 20, 1);
-	assert_int_equal(hand_started(&h, n), 1110 * US);
-	assert_int_equal(hand_report(&h, n), 21 * SECTOR + 20 * US);
-	/* At 2205: too late for 36 at 2160. */
-	assert_int_equal(hand_run(&h, 2010 * US, MDE_WRITE, 36, 1),
-			 TURN + 37 * SECTOR + 20 * US);
-	/* What continues the write before is not disconnected. */
-	n = hand_send(&h, 9 * MS, MDE_WRITE, 37, 1);
-	assert_int_equal(hand_started(&h, n), 9 * MS);
-	assert_int_equal(hand_report(&h, n), 2 * TURN + 38 * SECTOR);
-	/* Reads never are: 5 us to reselect, 10 for the sector. */
-	assert_int_equal(hand_run(&h, 15 * MS, MDE_READ, 55, 1),
-			 2 * TURN + 56 * SECTOR + 15 * US);
-	hand_end(&h);
 }
 
 static const struct hand_course courses[] = {
@@ -258,33 +222,6 @@ static const struct hand_course courses[] = {
 	{ "watermark", "bus_ns 10000\nbus_watermark_ppm 500000\n", {
 		RUN(0, MDE_READ, 10, 5, 910 * US),
 	} },
-	{ "reselect", "bus_ns 10000\nbus_watermark_ppm 1000000\nreselect_ns 30000\n", {
-		RUN(0, MDE_READ, 10, 5, 980 * US),
-	} },
-	{ "reselect", "bus_ns 100000\nreselect_ns 30000\n", {
-		RUN(0, MDE_READ, 10, 5, 660 * US + 530 * US),
-	} },
-	/* Not for what the buffer holds: the bus is never left. */
-	{ "reselect", "bus_ns 100000\nreselect_ns 30000\ncache 4 100 0\n", {
-		RUN(0, MDE_READ, 10, 5, 0),
-		RUN(2 * MS, MDE_READ, 10, 5, 2500 * US),
-	} },
-	/*
-	 * Landing in the middle of 20 of 10 to 29: 21 to 29 from 1260 to 1800 us, 10 to
-	 * 20 from 6600 to 7260.  The bus needs 100 us a sector.
-	 */
-	/* 11 from 6660 on. */
-	{ "bus order", "zero_latency on\nbus_ns 100000\n", {
-		RUN(1230 * US, MDE_READ, 10, 20, 7760 * US),
-	} },
-	/* 20 from 6660 on. */
-	{ "bus order", "zero_latency on\nbus_ns 100000\nbus_order lbn\n", {
-		RUN(1230 * US, MDE_READ, 10, 20, 8660 * US),
-	} },
-	/* A fast bus: the last 9 wait for 20, at 7260. */
-	{ "bus order", "zero_latency on\nbus_ns 10000\nbus_order lbn\n", {
-		RUN(1230 * US, MDE_READ, 10, 20, 7260 * US + 100 * US),
-	} },
 	/* 50 passes until 3060 us and is reported at 3160, when 52 has begun. */
 	{ "early seek", "completion_overhead_ns 100000\n", {
 		SEND(0, MDE_READ, 50, 1),
@@ -330,34 +267,9 @@ static const struct hand_course courses[] = {
 		/* Reads do not settle: there at 1720, 28 has gone. */
 		RUN(12 * SECTOR, MDE_READ, 28, 1, TURN + 29 * SECTOR),
 	} },
-	/* Two milliseconds, not 1.2: 33 has begun. */
-	{ "write move", "write_move_ns 2000000\n", {
-		RUN(0, MDE_WRITE, CYLINDER + 33, 1, TURN + 34 * SECTOR),
-		/* Not for reads: there at 10 ms, in sector 66. */
-		RUN(9 * MS, MDE_READ, 70, 1, TURN + 71 * SECTOR),
-	} },
-	/* On the same track, too: 98 and what continues it. */
-	{ "write move", "write_move_ns 7000000\n", {
-		RUN(0, MDE_WRITE, 98, 1, TURN + 99 * SECTOR),
-		RUN(TURN + 99 * SECTOR, MDE_WRITE, 99, 1, 3 * TURN + 100 * SECTOR),
-	} },
 };
 
-static void test_courses(void **state)
+TEST(test_courses)
 {
-	(void)state;
 	hand_courses(courses, ARRAY_SIZE(courses));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_courses),
-		cmocka_unit_test(test_policies),
-		cmocka_unit_test(test_internal),
-		cmocka_unit_test(test_internal_idle),
-		cmocka_unit_test(test_disconnect),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk firmware", tests, NULL, NULL);
 }

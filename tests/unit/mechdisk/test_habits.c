@@ -22,13 +22,12 @@ static u64 wait_after(struct hand *h, u64 *end, u64 idle, u64 lbn)
 	return waits;
 }
 
-static void test_scan(void **state)
+TEST(test_scan)
 {
 	u64 end = 0, waits, sum = 0, least = U64_MAX, most = 0;
 	struct hand h;
 	u32 i;
 
-	(void)state;
 	hand_begin(&h, SCAN);
 	wait_after(&h, &end, 0, 50);
 	assert_int_equal(wait_after(&h, &end, IDLE - US, 5000), 0);
@@ -47,12 +46,11 @@ static void test_scan(void **state)
 }
 
 /* A track in a turn, from where the scan was the time before; the arm is there. */
-static void test_place(void **state)
+TEST(test_place)
 {
 	struct hand h;
 	u64 end = 0;
 
-	(void)state;
 	hand_begin(&h, SCAN);
 	hand_send(&h, IDLE + 60 * TURN + MS, MDE_READ, 15000, 1);
 	assert_int_equal(h.e.mech.cyl, 30);
@@ -85,7 +83,7 @@ static u64 way(const char *extra, u32 from, u32 to)
 	return end;
 }
 
-static void test_slow(void **state)
+TEST(test_slow)
 {
 	static const struct {
 		u32 from;
@@ -98,7 +96,6 @@ static void test_slow(void **state)
 	};
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
 		u64 longer = way("slow_region 50 60\nslow_region 80 80\n", ways[i].from,
 				 ways[i].to) - way("", ways[i].from, ways[i].to);
@@ -107,15 +104,4 @@ static void test_slow(void **state)
 			fail_msg("from %u to %u: %llu ns longer", ways[i].from, ways[i].to,
 				 (unsigned long long)longer);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scan),
-		cmocka_unit_test(test_place),
-		cmocka_unit_test(test_slow),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk habits", tests, NULL, NULL);
 }

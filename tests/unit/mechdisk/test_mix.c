@@ -20,36 +20,22 @@
 #define MIX_AREA 300
 #define MIX_LONGEST 40
 
-/**
- * struct mix_step - something the caller does
- * @at: when, ns
- * @op: a command
- * @lbn: its first LBN
- * @count: its LBNs
- * @flags: its flags
- * @caching: set just before it, if @switches
- * @switches: there is something to set
- */
+/* Something the caller does */
 struct mix_step {
-	u64 at;
-	enum mde_op op;
-	u64 lbn;
-	u32 count;
-	u32 flags;
-	struct mde_caching caching;
-	bool switches;
+	u64 at;	/* when, ns */
+	enum mde_op op;	/* a command */
+	u64 lbn;	/* its first LBN */
+	u32 count;	/* its LBNs */
+	u32 flags;	/* its flags */
+	struct mde_caching caching;	/* set just before it, if @switches */
+	bool switches;	/* there is something to set */
 };
 
-/**
- * struct mix - a drive and what is done to it
- * @rng: splitmix64
- * @text: its records
- * @step: the commands, by time
- */
+/* A drive and what is done to it */
 struct mix {
-	u64 rng;
-	char text[1800];
-	struct mix_step step[COMMANDS];
+	u64 rng;	/* splitmix64 */
+	char text[1800];	/* its records */
+	struct mix_step step[COMMANDS];	/* the commands, by time */
 };
 
 static u64 below(struct mix *m, u64 n)
@@ -129,16 +115,12 @@ static void draw_drive(struct mix *m)
 	add(m, "noise laplace 120000\njitter_ns 20000\nseed %u\n",
 	    (u32)below(m, 1000));
 	add(m, "completion_overhead_ns 40000 70000\n");
-	add(m, "bus_order %s\n", one_in(m, 2) ? "lbn" : "medium");
 	if (one_in(m, 3))
 		add(m, "physical_exponent 3\n");
 	if (one_in(m, 3))
 		add(m, "internal_activity 40 7 3\n");
 	if (one_in(m, 3))
-		add(m, "extra_disconnect_ns 100000 50000 30000 20000 10000\n"
-		    "reselect_ns 5000\n");
-	if (one_in(m, 3))
-		add(m, "write_move_ns 900000\nwrite_settle_ns -100000\n");
+		add(m, "write_settle_ns -100000\n");
 	if (one_in(m, 3))
 		add(m, runs ? "slow_region 2 5\n" : "zone_heads 0 100 80\n");
 	if (one_in(m, 3))
@@ -391,14 +373,13 @@ static void seeds(u64 *from, u64 *to)
 	*to = only ? *from + 1 : SEEDS;
 }
 
-static void test_mix(void **state)
+TEST(test_mix)
 {
 	static struct hand h;
 	u64 seed, to, hits = 0, rides = 0, cached = 0, internals = 0;
 	struct mix m;
 	int i;
 
-	(void)state;
 	for (seeds(&seed, &to); seed < to; seed++) {
 		print_message("\rseed %llu", (unsigned long long)seed);
 		draw(&m, seed);
@@ -422,13 +403,12 @@ static void test_mix(void **state)
 			    cached > SEEDS && internals > SEEDS);
 }
 
-static void test_late(void **state)
+TEST(test_late)
 {
 	static struct hand h, late;
 	struct mix m;
 	u64 seed, to;
 
-	(void)state;
 	for (seeds(&seed, &to); seed < to; seed++) {
 		print_message("\rseed %llu", (unsigned long long)seed);
 		draw(&m, seed);
@@ -440,14 +420,4 @@ static void test_late(void **state)
 		hand_end(&late);
 	}
 	print_message("\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mix),
-		cmocka_unit_test(test_late),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk mix", tests, NULL, NULL);
 }

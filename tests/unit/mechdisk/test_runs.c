@@ -52,9 +52,8 @@ static void check(u64 first, u64 second, u64 move, u64 angle, u64 sectors)
 	hand_end(&h);
 }
 
-static void test_moves(void **state)
+TEST(test_moves)
 {
-	(void)state;
 	/* Within a run: the next track, a skew on; ten tracks would be 1.9 ms, nine are 1.8. */
 	check(0, 100, 1000 * US, 200, 100);
 	check(0, 900, 1800 * US, 9 * 200 % 1000, 100);
@@ -72,12 +71,11 @@ static void test_moves(void **state)
 }
 
 /* Sectors in a row over the end of a run. */
-static void test_in_a_row(void **state)
+TEST(test_in_a_row)
 {
 	struct hand h;
 	u64 end, want;
 
-	(void)state;
 	hand_begin(&h, RUNS);
 	end = hand_run(&h, 0, MDE_READ, 980, 50);
 	/* Track 9 of surface 0 from its sector 80, then 30 sectors of track 9 of surface 1. */
@@ -85,14 +83,4 @@ static void test_in_a_row(void **state)
 	want = turns_up(want + 1400 * US, 100) + 30 * TURN / 60;
 	assert_in_range(end, want - 2, want + 2);
 	hand_end(&h);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_moves),
-		cmocka_unit_test(test_in_a_row),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk runs", tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@
 static struct mde_config cfg;
 static struct md_tf drive;
 static struct md_tf_regs regs;
-static struct mdy_range range;
+static struct mde_range range;
 static struct md_tf_result result;
 static u8 page[MD_TF_PAGE];
 static u64 now;
@@ -29,9 +29,8 @@ static void begin(const char *lines)
 	md_tf_init(&drive, &cfg, now);
 }
 
-static int end(void **state)
+int teardown(void **state)
 {
-	(void)state;
 	mdt_free(&cfg);
 	return 0;
 }
@@ -110,9 +109,8 @@ static u8 condition(void)
 	return result.count;
 }
 
-static void test_identify(void **state)
+TEST(test_identify)
 {
-	(void)state;
 	begin("cache 4 256 2\nqueue_depth 20\n");
 	identify();
 	assert_memory_equal(page + 54, "OT Y  ", 6);
@@ -127,18 +125,16 @@ static void test_identify(void **state)
 	assert_int_equal(word(85) & 0x60, 0x40);
 }
 
-static void test_large_sectors(void **state)
+TEST(test_large_sectors)
 {
-	(void)state;
 	begin("sector_bytes 4096\n");
 	identify();
 	assert_int_equal(word(106), 0x5000);
 	assert_int_equal(words(117, 2), 2048);
 }
 
-static void test_short(void **state)
+TEST(test_short)
 {
-	(void)state;
 	begin(NULL);
 	assert_int_equal(start(0xc8, 0, 0, 0x1234, 0x40), MD_TF_RANGE);
 	expect_range(MDE_READ, 0x1234, 256, 0);
@@ -149,9 +145,8 @@ static void test_short(void **state)
 	assert_int_equal(result.lba, 0x1ffffff);
 }
 
-static void test_long(void **state)
+TEST(test_long)
 {
-	(void)state;
 	begin(NULL);
 	assert_int_equal(start(0x25, 0, 1024, 99, 0x40), MD_TF_RANGE);
 	expect_range(MDE_READ, 99, 1024, 0);
@@ -171,9 +166,8 @@ static void test_long(void **state)
 	expect_range(MDE_FLUSH, 0, 0, 0);
 }
 
-static void test_queued(void **state)
+TEST(test_queued)
 {
-	(void)state;
 	begin(NULL);
 	assert_int_equal(start(0x60, 16, 5 << 3, 77, 0xc0), MD_TF_RANGE);
 	expect_range(MDE_READ, 77, 16, MDE_FUA);
@@ -182,9 +176,8 @@ static void test_queued(void **state)
 	expect_range(MDE_WRITE, 77, 16, 0);
 }
 
-static void test_urgent(void **state)
+TEST(test_urgent)
 {
-	(void)state;
 	begin(NULL);
 	start(0x60, 16, 5 << 3 | 2 << 14, 77, 0x40);
 	assert_true(md_tf_is_urgent(&regs));
@@ -197,9 +190,8 @@ static void test_urgent(void **state)
 	assert_false(md_tf_is_urgent(&regs));
 }
 
-static void test_queued_error(void **state)
+TEST(test_queued_error)
 {
-	(void)state;
 	begin(NULL);
 	start(0x60, 16, 5 << 3, 0x12345678, 0x40);
 	md_tf_unreadable(MDE_UNC, 0xa1b2c3d4e5f6ULL, &result);
@@ -217,11 +209,10 @@ static void test_queued_error(void **state)
 	assert_int_equal(page[0], 0x80);
 }
 
-static void test_error_log(void **state)
+TEST(test_error_log)
 {
 	static const u8 lba[] = { 0xf6, 0xe5, 0xd4, 0x40, 0xc3, 0xb2, 0xa1 };
 
-	(void)state;
 	begin(NULL);
 	start(0x60, 16, 5 << 3, 1, 0x40);
 	md_tf_unreadable(MDE_IDNF, 0xa1b2c3d4e5f6ULL, &result);
@@ -238,9 +229,8 @@ static void test_error_log(void **state)
 	assert_int_equal(result.error, 0x04);
 }
 
-static void test_logs(void **state)
+TEST(test_logs)
 {
-	(void)state;
 	begin(NULL);
 	read_log(0x00, 0);
 	assert_int_equal(word(0), 1);
@@ -261,9 +251,8 @@ static void test_logs(void **state)
 	assert_int_equal(page[9], 8);
 }
 
-static void test_caching(void **state)
+TEST(test_caching)
 {
-	(void)state;
 	begin("cache 4 256 2\nwrite_cache back\n");
 	assert_true(drive.caching.write_cache);
 	/* Off it is when the cache is on the medium. */
@@ -280,9 +269,8 @@ static void test_caching(void **state)
 	expect_abort(0xef, 0x99, 0, 0);
 }
 
-static void test_no_cache(void **state)
+TEST(test_no_cache)
 {
-	(void)state;
 	begin(NULL);
 	expect_abort(0xef, 0x02, 0, 0);
 	expect_abort(0xef, 0xaa, 0, 0);
@@ -290,9 +278,8 @@ static void test_no_cache(void **state)
 	assert_int_equal(word(82) & 0x60, 0);
 }
 
-static void test_standby(void **state)
+TEST(test_standby)
 {
-	(void)state;
 	begin(NULL);
 	assert_int_equal(condition(), 0xff);
 	expect_done(0xe1, 0, 0, 0);
@@ -312,9 +299,8 @@ static void test_standby(void **state)
 }
 
 /* STANDBY's timer as it is at power-on; extended conditions replace it */
-static void test_standby_timer(void **state)
+TEST(test_standby_timer)
 {
-	(void)state;
 	begin("standby_timer_ms 2000");
 	now += SECOND;
 	assert_int_equal(condition(), 0xff);
@@ -326,9 +312,8 @@ static void test_standby_timer(void **state)
 	assert_int_equal(condition(), 0xff);
 }
 
-static void test_sleep(void **state)
+TEST(test_sleep)
 {
-	(void)state;
 	begin(NULL);
 	assert_int_equal(start(0xe6, 0, 0, 0, 0), MD_TF_RANGE);
 	assert_true(drive.asleep);
@@ -337,12 +322,11 @@ static void test_sleep(void **state)
 	assert_int_equal(condition(), 0x00);
 }
 
-static void test_conditions(void **state)
+TEST(test_conditions)
 {
 	static const u8 name[] = { 0x81, 0x82, 0x83, 0x01, 0x00 };
 	size_t i;
 
-	(void)state;
 	begin(NULL);
 	expect_abort(0xef, 0x4a, 0x82, 1);
 	expect_done(0xef, 0x4a, 0, 4);
@@ -361,9 +345,8 @@ static void test_conditions(void **state)
 	assert_int_equal(word(120) & 0x80, 0);
 }
 
-static void test_timers(void **state)
+TEST(test_timers)
 {
-	(void)state;
 	begin(NULL);
 	expect_done(0xef, 0x4a, 0, 4);
 	/* idle_b after 2 s, standby_z after 1 min; idle_c set, not enabled */
@@ -404,9 +387,8 @@ static void sct(u16 action, u16 function, u16 selection, u16 value)
 	md_tf_take(&drive, &regs, out, &result);
 }
 
-static void test_recovery(void **state)
+TEST(test_recovery)
 {
-	(void)state;
 	begin(NULL);
 	sct(3, 2, 1, 0);
 	assert_int_equal(result.status, 0x50);
@@ -430,7 +412,7 @@ static void test_recovery(void **state)
 	assert_int_equal(start(0xec, 0, 0, 0, 0), MD_TF_REPLY);
 	assert_true(md_tf_reply(&drive, &regs, 0, page));
 	assert_int_equal(word(206), 9);
-	end(state);
+	teardown(state);
 	begin("recovery_control off\n");
 	sct(3, 2, 1, 0);
 	assert_int_equal(result.error, 0x04);
@@ -451,15 +433,14 @@ static bool trims(u64 lba, u64 count)
 	return md_tf_trim(&drive, page, 63, &range, &result);
 }
 
-static void test_trim(void **state)
+TEST(test_trim)
 {
-	(void)state;
 	begin("");
 	identify();
 	assert_int_equal(word(169), 0);
 	assert_int_equal(word(69), 0);
 	expect_abort(0x06, 1, 1, 0);
-	end(state);
+	teardown(state);
 	begin("unmap on\n");
 	identify();
 	assert_int_equal(word(69), 0x4020);
@@ -483,41 +464,13 @@ static void test_trim(void **state)
 	assert_false(trims(0xffffffffffffULL, 1));
 }
 
-static void test_link(void **state)
+TEST(test_link)
 {
-	(void)state;
 	begin("");
 	identify();
 	assert_int_equal(word(76) & 0x0200, 0);
-	end(state);
+	teardown(state);
 	begin("link_wake_us 1000\n");
 	identify();
 	assert_int_equal(word(76) & 0x0200, 0x0200);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_identify, end),
-		cmocka_unit_test_teardown(test_large_sectors, end),
-		cmocka_unit_test_teardown(test_short, end),
-		cmocka_unit_test_teardown(test_long, end),
-		cmocka_unit_test_teardown(test_queued, end),
-		cmocka_unit_test_teardown(test_urgent, end),
-		cmocka_unit_test_teardown(test_queued_error, end),
-		cmocka_unit_test_teardown(test_error_log, end),
-		cmocka_unit_test_teardown(test_logs, end),
-		cmocka_unit_test_teardown(test_caching, end),
-		cmocka_unit_test_teardown(test_no_cache, end),
-		cmocka_unit_test_teardown(test_standby, end),
-		cmocka_unit_test_teardown(test_standby_timer, end),
-		cmocka_unit_test_teardown(test_sleep, end),
-		cmocka_unit_test_teardown(test_conditions, end),
-		cmocka_unit_test_teardown(test_timers, end),
-		cmocka_unit_test_teardown(test_recovery, end),
-		cmocka_unit_test_teardown(test_trim, end),
-		cmocka_unit_test_teardown(test_link, end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,12 +19,11 @@
 	"\n" \
 	"seek 1 1000000\n"
 
-static void test_defaults(void **state)
+TEST(test_defaults)
 {
 	struct mde_config c;
 	struct mdt_error err;
 
-	(void)state;
 	assert_int_equal(mdu_parse(BASE, &c, &err), 0);
 	assert_string_equal(c.vendor, "MECHDISK");
 	assert_int_equal(c.noise, MDE_NOISE_LAPLACE);
@@ -33,19 +32,17 @@ static void test_defaults(void **state)
 	assert_int_equal(c.firmware, MDE_SPTF);
 	assert_int_equal(c.queue_depth, 32);
 	assert_int_equal(c.hw_queues, 1);
-	assert_int_equal(c.heal_on_write, 1);
 	assert_int_equal(c.timeout_ms, 30000);
 	assert_int_equal(c.sectors, 100 * 2 * 100 - 200 + 100 * 2 * 90);
 	assert_int_equal(c.zone[1].angle, 1ULL << 63);
 	mdt_free(&c);
 }
 
-static void test_overrides(void **state)
+TEST(test_overrides)
 {
 	struct mde_config c;
 	struct mdt_error err;
 
-	(void)state;
 	/* The last scalar counts, blanks are blanks, CR LF is a line's end. */
 	assert_int_equal(mdu_parse(BASE "seed 1\nseed\t7 \r# CR\n"
 				   "noise laplace 5\nnoise off\nnoise gauss\n"
@@ -76,12 +73,11 @@ static void test_overrides(void **state)
 }
 
 /* Lists: what stands in the arrays. */
-static void test_lists(void **state)
+TEST(test_lists)
 {
 	struct mde_config c;
 	struct mdt_error err;
 
-	(void)state;
 	assert_int_equal(mdu_parse(BASE "zone 200 209 50 0 0 0 20 dead=11\n"
 				   "slip 0 7 9+3\nslip 0 12\nslip 2 11+4 899\n"
 				   "zone_heads 2 40 50\nzone_heads 0 100 1\n"
@@ -106,7 +102,7 @@ static void test_lists(void **state)
 	mdt_free(&c);
 }
 
-static void test_fractions(void **state)
+TEST(test_fractions)
 {
 	static const struct {
 		const char *text;
@@ -122,7 +118,6 @@ static void test_fractions(void **state)
 	struct mdt_error err;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(good); i++) {
 		snprintf(text, sizeof(text), "%szone 200 201 50 %s 0 0 0\n",
 			 BASE, good[i].text);
@@ -245,13 +240,10 @@ static const struct refused refused[] = {
 	{ "overhead_ns read_hit 1 100000001\n", 9, "is not within" },
 	{ "command_overhead_ns 5\n", 9, "takes 2 values, not 1" },
 	{ "command_overhead_ns 5 100000001\n", 9, "is not within" },
-	{ "extra_disconnect_ns 1 2 3 4\n", 9, "takes 5 values, not 4" },
-	{ "extra_disconnect_ns 1 2 3 4 10000001\n", 9, "is not within" },
 	{ "completion_overhead_ns 1 10000001\n", 9, "is not within" },
 	{ "completion_overhead_ns 1 2 3\n", 9, "takes 1 to 2 values, not 3" },
 	{ "write_settle_ns -\n", 9, "'-' is not a number" },
 	{ "write_settle_ns --5\n", 9, "'--5' is not a number" },
-	{ "bus_order backwards\n", 9, "none of 'medium' 'lbn'" },
 	{ "firmware look\n", 9, "none of 'fcfs' 'sptf' 'clook' 'sstf'" },
 	{ "firmware sptf 5\n", 9, "'5' is not key=value" },
 	{ "firmware sptf age_ns=1 bound_ms=1 age_ns=1\n", 9, "takes 1 to 3 values, not 4" },
@@ -387,9 +379,8 @@ static void check_refused(const char *before, const struct refused *refused, siz
 	}
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-	(void)state;
 	check_refused(BASE, refused, ARRAY_SIZE(refused));
 	check_refused(BASE, (const struct refused[]) {
 		{ "run 0 0 in 9 9 0 0\n", 9, "run behind zone: a drive has either" },
@@ -402,14 +393,13 @@ static void test_refused(void **state)
  * Seen to fail: runs that have a track twice; a run of a surface that is not there; as many runs
  * as a repeat wants.
  */
-static void test_refused_runs(void **state)
+TEST(test_refused_runs)
 {
-	(void)state;
 	check_refused(RUNS, refused_runs, ARRAY_SIZE(refused_runs));
 }
 
 /* What must be there. */
-static void test_missing(void **state)
+TEST(test_missing)
 {
 	static const char * const text[][2] = {
 		{ "", "no 'fbdrive 1'" },
@@ -429,7 +419,6 @@ static void test_missing(void **state)
 	struct mdt_error err;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(text); i++) {
 		assert_int_equal(mdu_parse(text[i][0], &c, &err), -EINVAL);
 		if (!strstr(err.reason, text[i][1]))
@@ -475,9 +464,8 @@ static void spoil(const char *text, const char *junk)
 	assert_true(accepted > 100 && accepted < 29000);
 }
 
-static void test_spoiled(void **state)
+TEST(test_spoiled)
 {
-	(void)state;
 	spoil(BASE "slip 0 5 17+9\nremap 0 6 19800\nnoise gauss 7\n"
 	      "medium_error 7 3 asc=11 times=always\noutliers 5 6\n"
 	      "zone 200 299 9 0 0 0 70 dead=8\nzone_heads 0 99 100\nslip 2 8+20\n"
@@ -485,29 +473,11 @@ static void test_spoiled(void **state)
 	      "0123456789./=-#\n \tzslipremapx\xff");
 }
 
-static void test_spoiled_runs(void **state)
+TEST(test_spoiled_runs)
 {
-	(void)state;
 	spoil("fbdrive 1\nperiod_ps 6000000000\nheads 3\nseek 1 1000\n"
 	      "run 0 0 in 9 100 0 0.1\nrun 1 8 out 9 100 0.5 0.1 spares=20\nslip 0 7+3 20\n"
 	      "remap 1 5 899\nrepeat 2 3 0.3 0=99\nrun 2 0 in 99 7 1/7 0.2 dead=3\n"
 	      "slip 8 3+9\nrun 0 99 out 5 77 0 0\ndisplacement 0 9 63\nrepeat 1 2 0.1\n",
 	      "0123456789./=-#\n \tinoutrunx\xff");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_overrides),
-		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_fractions),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_spoiled),
-		cmocka_unit_test(test_refused_runs),
-		cmocka_unit_test(test_spoiled_runs),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk text", tests, NULL, NULL);
 }

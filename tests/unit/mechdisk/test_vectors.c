@@ -1,98 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The Atlas 10K against vectors computed with DiskSim 4.0's own disk library:
- * a model that neither this drive nor the scheduler's model shares a line with.
+ * Accesses of the Atlas 10K against vectors computed with DiskSim 4.0's own disk library: a
+ * model that neither this drive nor the scheduler's model shares a line with.  (Places and
+ * moves: tests/python/test_replay.py.)
  */
 #include "support.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * Places exact, angles within 1e-6 turn.
- * Seen to fail: mdl_place() with (heads - 1) * cyl left out of the track skew.
- */
-static void test_places(void **state)
-{
-	FILE *f = mdu_vectors("atlas10k.csv");
-	unsigned int cyl, head, sector, spt, remapped, n = 0;
-	unsigned long long lbn;
-	struct mde_config c;
-	struct mdl_piece p;
-	double angle, worst = 0;
-
-	(void)state;
-	if (!f)
-		skip();
-	mdu_load("atlas10k.fbdrive", NULL, &c);
-	while (fscanf(f, "%llu,%u,%u,%u,%lf,%u,%u,%*s", &lbn, &cyl, &head,
-		      &sector, &angle, &spt, &remapped) == 7) {
-		double apart;
-
-		mdl_locate(&c, lbn, 1, &p);
-		if (p.cyl != cyl || p.head != head || p.sector != sector ||
-		    p.spt != spt || p.remapped != remapped)
-			fail_msg("LBN %llu: %u/%u/%u, not %u/%u/%u", lbn, p.cyl,
-				 p.head, p.sector, cyl, head, sector);
-		apart = mdu_turn_apart(mdu_turn(p.angle), angle);
-		if (apart > 1 / 1e6)
-			fail_msg("LBN %llu: angle %.9f, not %.9f", lbn,
-				 mdu_turn(p.angle), angle);
-		worst = fmax(worst, apart);
-		n++;
-	}
-	fclose(f);
-	mdt_free(&c);
-	print_message("%u places exact, angles within %.1e turn\n", n, worst);
-	assert_true(n > 2000);
-}
-
-/* The capacity is that of the vectors' model. */
-static void test_capacity(void **state)
-{
-	struct mde_config c;
-
-	(void)state;
-	mdu_load("atlas10k.fbdrive", NULL, &c);
-	assert_int_equal(c.sectors, 17966953);
-	assert_int_equal(c.cylinders, 10042);
-	assert_int_equal(c.zones, 24);
-	mdt_free(&c);
-}
-
-/*
- * Every distance, exact to the vectors' nanosecond.
- * Seen to fail: no extrapolation past the curve's last point (10021).
- */
-static void test_seeks(void **state)
-{
-	FILE *f = mdu_vectors("atlas10k.seek.csv");
-	unsigned int dist, n = 0;
-	double ms[4];
-	struct mde_config c;
-	int i;
-
-	(void)state;
-	if (!f)
-		skip();
-	mdu_load("atlas10k.fbdrive", NULL, &c);
-	while (fscanf(f, "%u,%lf,%lf,%lf,%lf", &dist, &ms[0], &ms[1], &ms[2],
-		      &ms[3]) == 5) {
-		for (i = 0; i < 4; i++) {
-			double got = mdm_move_ps(&c, dist, i & 1, i >> 1) / 1e9;
-
-			if (fabs(got - ms[i]) > 1.1 / 1e6)
-				fail_msg("distance %u kind %d: %f, not %f",
-					 dist, i, got, ms[i]);
-		}
-		n++;
-	}
-	fclose(f);
-	mdt_free(&c);
-	print_message("%u distances exact\n", n);
-	assert_int_equal(n, 10042);
-}
 
 struct access {
 	unsigned long long from, to;
@@ -168,14 +84,13 @@ static void check_wrap(const struct mde_config *c, const struct access *a,
  * Seen to fail: write settle left out of mde_move_with() (writes off);
  * zero-latency access ignored in mde_serve() (every landing inside off).
  */
-static void test_accesses(void **state)
+TEST(test_accesses)
 {
 	FILE *f = mdu_vectors("atlas10k.access.csv");
 	unsigned int n = 0, off = 0, wraps = 0;
 	struct mde_config c[2];
 	struct access a;
 
-	(void)state;
 	if (!f)
 		skip();
 	mdu_load("atlas10k.fbdrive", MDU_QUIET "zero_latency off\n", &c[0]);
@@ -206,17 +121,4 @@ static void test_accesses(void **state)
 	assert_true(n > 3500);
 	assert_true(wraps > 300);
 	assert_true(off <= 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_capacity),
-		cmocka_unit_test(test_places),
-		cmocka_unit_test(test_seeks),
-		cmocka_unit_test(test_accesses),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk vectors", tests, NULL,
-					   NULL);
 }

@@ -47,12 +47,11 @@ static void witness_told(const struct witness *w, u32 i, enum mde_op op, u64 lbn
 }
 
 /* What comes off the medium is told, what the cache has is not. */
-static void test_reads(void **state)
+TEST(test_reads)
 {
 	struct witness w;
 	struct hand h;
 
-	(void)state;
 	witness_begin(&w, &h, RECORDS);
 	hand_run(&h, 0, MDE_READ, 10, 10);
 	witness_told(&w, 0, MDE_READ, 10, 10, 0, 20 * SECTOR);
@@ -69,12 +68,11 @@ static void test_reads(void **state)
 }
 
 /* Up to a bad sector, which is none that was read. */
-static void test_bad_read(void **state)
+TEST(test_bad_read)
 {
 	struct witness w;
 	struct hand h;
 
-	(void)state;
 	witness_begin(&w, &h, RECORDS "medium_error 15 1 recovery_ms=0\n");
 	hand_run(&h, 0, MDE_READ, 10, 10);
 	witness_told(&w, 0, MDE_READ, 10, 5, 0, 16 * SECTOR);
@@ -84,12 +82,11 @@ static void test_bad_read(void **state)
 }
 
 /* Cached data with the job that brings them to the medium; FUA at once; each flush. */
-static void test_writes(void **state)
+TEST(test_writes)
 {
 	struct witness w;
 	struct hand h;
 
-	(void)state;
 	witness_begin(&w, &h, RECORDS);
 	hand_run(&h, 0, MDE_WRITE, 10, 10);
 	assert_int_equal(h.done[0].kind, MDE_WRITE_HIT);
@@ -102,15 +99,4 @@ static void test_writes(void **state)
 	witness_told(&w, 2, MDE_WRITE, 30, 10, TURN, TURN + 40 * SECTOR);
 	witness_told(&w, 3, MDE_FLUSH, 0, 0, 2 * TURN, 2 * TURN);
 	hand_end(&h);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reads),
-		cmocka_unit_test(test_bad_read),
-		cmocka_unit_test(test_writes),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk witness", tests, NULL, NULL);
 }

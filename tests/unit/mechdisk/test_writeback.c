@@ -22,11 +22,10 @@ static u64 flushed(struct hand *h, u64 at)
  * Held back for 20 ms, unless a command waits. Seen to fail: @pressed left out of
  * mdq_segment_start().
  */
-static void test_delay(void **state)
+TEST(test_delay)
 {
 	struct hand h;
 
-	(void)state;
 	hand_begin(&h, RECORDS "destage_delay_ns 20000000\n");
 	hand_send(&h, 0, MDE_WRITE, 10, 10);
 	hand_until(&h, 19 * MS);
@@ -44,11 +43,10 @@ static void test_delay(void **state)
  * bus from 6450 to 8450 us, while the medium is free at 6540.
  * Seen to fail: joining without a word on bus_start.
  */
-static void test_append_data(void **state)
+TEST(test_append_data)
 {
 	struct hand h;
 
-	(void)state;
 	hand_begin(&h, RECORDS "append_writes on\nbus_ns 100000\n");
 	hand_send(&h, 1 * MS, MDE_READ, 8, 1);
 	hand_send(&h, 1 * MS, MDE_WRITE, 10, 1);
@@ -58,14 +56,13 @@ static void test_append_data(void **state)
 }
 
 /* MODE SELECT. */
-static void test_switch(void **state)
+TEST(test_switch)
 {
 	struct mde_caching off = { .read_cache = true, .look_ahead = true };
 	struct mde_caching on = off;
 	struct hand h;
 	int n;
 
-	(void)state;
 	on.write_cache = true;
 	hand_begin(&h, RECORDS "write_cache off\n");
 	assert_int_equal(hand_run(&h, 0, MDE_WRITE, 10, 10), 20 * SECTOR);
@@ -256,33 +253,9 @@ static const struct hand_course courses[] = {
 		FUA(500 * US, MDE_READ, 10, 10, 0),
 		REPORTED(3, 2 * TURN + 20 * SECTOR + BUS),
 	} },
-	/*
-	 * write_move_ns: at least that long is the move to what does not continue what
-	 * was written before; 20 to 29 do continue 10 to 19.
-	 */
-	{ "move", RECORDS "write_move_ns 1000000\n", {
-		SEND(0, MDE_WRITE, 10, 10),
-		/* From 150 us on, there at 1150: 10 has gone. */
-		SEND(200 * US, MDE_WRITE, 20, 10),
-		RUN(500 * US, MDE_FLUSH, 0, 0, TURN + 30 * SECTOR),
-	} },
 };
 
-static void test_courses(void **state)
+TEST(test_courses)
 {
-	(void)state;
 	hand_courses(courses, ARRAY_SIZE(courses));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_courses),
-		cmocka_unit_test(test_delay),
-		cmocka_unit_test(test_append_data),
-		cmocka_unit_test(test_switch),
-	};
-
-	return cmocka_run_group_tests_name("mechdisk write cache", tests, NULL,
-					   NULL);
 }

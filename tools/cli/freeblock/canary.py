@@ -7,6 +7,7 @@ import argparse
 import contextlib
 import itertools
 import json
+import math
 import sys
 import time
 
@@ -22,6 +23,9 @@ COUNTERS = {"errors": "ioerr_cnt", "timeouts": "iotmo_cnt"}
 LEASE = "freeblock-lease-%s-%d"
 TURNS = 2                       # leases have two names in turn
 SURE = 2                        # standard errors
+LEAST = 10                      # reads, of which fewer say nothing of a percentile
+# option, the share of reads that may take longer, and how it is called
+PERCENTILES = (("max_p99", .01, "99 %"), ("max_p999", .001, "99.9 %"))
 STATUSES = {
     BREACH: "The disk went back to its former scheduler; the last line has the reason.",
     NOT_KNOWN: "The time is over, but the cost is not known: the disk had too few requests, "
@@ -45,6 +49,9 @@ def add_parser(subparsers):
     parser.add_argument("--days", type=float, default=1, metavar="N", help="how long (1)")
     parser.add_argument("--max-slow", type=float, default=1, metavar="PCT", help="share of reads "
                         "that may become slow: slower than three times the 99th percentile (1)")
+    parser.add_argument("--max-p99", type=float, metavar="MS", help="time within which 99 %% of "
+                        "the reads of others have to complete (no limit)")
+    parser.add_argument("--max-p999", type=float, metavar="MS", help="the same for 99.9 %%")
     parser.add_argument("--max-errors", type=int, default=10, metavar="N", help="failed or "
                         "timed-out commands of the disk (10)")
     parser.add_argument("--lease", type=float, metavar="MINUTES", help="go back so long after this "
@@ -73,15 +80,15 @@ def grew(now, before):
 
 
 def look(disk, before, latency):
-    """What is known of a disk's trial so far. before, latency: counters(), and histograms, at the
-    beginning."""
+    """What is known of a disk's trial so far. before: counters() at the beginning; latency: the
+    histograms since then."""
     found = trial.look(disk)
     kinds = found["trial"] or {}
     return {"disk": disk.name, "cost": found["cost"],
             **{kind: kinds.get(kind) for kind in ("read", "write", "slow")},
             "limit_us": kinds.get("limit_us"), "limit_ppm": kinds.get("limit_ppm"),
-            "latency": {operation: fbstate_latency.summary(counts) for operation, counts in
-                        fbstate_latency.since(fbstate_latency.of(disk), latency).items()},
+            "latency": {operation: fbstate_latency.summary(counts)
+                        for operation, counts in latency.items()},
             **grew(counters(disk.name), before), "bad_blocks": disk.value("state/bad_blocks")}
 
 
@@ -98,9 +105,22 @@ def _cost_breach(one):
     return None
 
 
-def breach(one, args):
-    """Why it ends; None: all is well."""
-    found = _cost_breach(one)
+def _tail_breach(reads, args):
+    total = sum(reads.values())
+    for option, share, words in PERCENTILES:
+        limit_ms = getattr(args, option)
+        if limit_ms is None:
+            continue
+        slow = fbstate_latency.slower(reads, limit_ms * 1e6)
+        if slow >= LEAST and slow - SURE * math.sqrt(slow) > share * total:
+            return "%d of %d reads took longer than %g ms, within which %s have to complete" % (
+                slow, total, limit_ms, words)
+    return None
+
+
+def breach(one, reads, args):
+    """Why it ends; None: all is well. reads: their histogram since the beginning."""
+    found = _cost_breach(one) or _tail_breach(reads, args)
     if found:
         return found
     slow = one["slow"]
@@ -159,8 +179,9 @@ def watch(disk, args, line):
     for turn in itertools.count():
         if args.lease is not None:
             renew(disk.name, args.lease, turn)
-        one = look(disk, before, latency)
-        why = breach(one, args)
+        since = fbstate_latency.since(fbstate_latency.of(disk), latency)
+        one = look(disk, before, since)
+        why = breach(one, since.get("read", {}), args)
         if not why and disk.scheduler() != "freeblock":
             raise ToolError(disk.name + (" has another scheduler now" if disk.scheduler() else
                                          " is gone"))
@@ -176,6 +197,9 @@ def run(args):
     need_range("--days", args.days, 0, 3650, over=True)
     need_range("--max-slow", args.max_slow, 0, 100)
     need_range("--max-errors", args.max_errors, 0, 10 ** 9)
+    for option, _, _ in PERCENTILES:
+        if getattr(args, option) is not None:
+            need_range("--" + option.replace("_", "-"), getattr(args, option), 0, 60000, over=True)
     if args.lease is not None:
         need_range("--lease", args.lease, 2, 1440)
     disk = fbstate.need(store.disk_of(args.disk)["name"])

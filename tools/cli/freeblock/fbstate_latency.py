@@ -50,6 +50,11 @@ def percentile_ns(counts, per_mille):
     return None
 
 
+def slower(counts, limit_ns):
+    """How many surely took longer."""
+    return sum(count for edge, count in counts.items() if _lower(edge) >= limit_ns)
+
+
 def summary(counts):
     """A histogram for programs."""
     found = {"n": sum(counts.values())}

@@ -192,7 +192,8 @@ class Scan:
             poller.register(fd, select.POLLIN)
         ticked = time.monotonic()
         while self.stopped is None and self.missing():
-            for fd, _ in poller.poll(POLL_S * 1000):
+            more = {fd for fd, source in by_fd.items() if source.more}
+            for fd in more | {fd for fd, _ in poller.poll(0 if more else POLL_S * 1000)}:
                 for record in by_fd[fd].records():
                     self.take(by_fd[fd].disk, record)
             gone = [source for source in sources if source.gone]

@@ -17,7 +17,7 @@ import struct
 import time
 import zlib
 
-from . import ToolError
+from . import ToolError, openers
 from .fbstate_where import Segment
 
 PAGE = 4096
@@ -353,7 +353,7 @@ class Writer(Records):
         _write_all(self.file.fileno(), end, self.end_at())
         os.fsync(self.file.fileno())
         os.rename(self.path, self.final)
-        sync_folder(self.final)
+        openers.sync_directory(os.path.dirname(self.final) or ".")
 
 
 def _write_all(fd, data, offset):
@@ -362,28 +362,13 @@ def _write_all(fd, data, offset):
         data, offset = data[done:], offset + done
 
 
-def sync_folder(path):
-    """Bring a name to stable storage."""
-    fd = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
 def _create(path, header):
     """An empty file with this header, whole or not at all, unless there is one. Of two at
     once one makes it: the other would put its own over what the first writes to."""
     folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
-        if os.path.exists(path):
-            return
-        new = path + ".new"
-        with open(new, "wb", buffering=0) as file:
-            _write_all(file.fileno(), header.text(), 0)
-            os.fsync(file.fileno())
-        os.rename(new, path)
-        os.fsync(folder)
+        if not os.path.exists(path):
+            openers.write_file(path, header.text())
     finally:
         os.close(folder)

@@ -3,8 +3,11 @@
 there already."""
 
 import errno
+import itertools
 
 from . import ToolError, background, fbstate
+
+SOME = 64                       # records taken of a disk before others have their turn
 
 
 def clear(bits, first, end):
@@ -25,7 +28,7 @@ class Source:
 
     def __init__(self, disk, missing, whole):
         self.disk = disk
-        self.gone = False
+        self.gone = self.more = False
         path = fbstate.path("dev/" + disk)
         try:
             self.task = background.Task(path, flags=background.KEEP, name="scan", coverage=True)
@@ -62,11 +65,15 @@ class Source:
         return self.task.fileno()
 
     def records(self):
-        """What has been read meanwhile."""
+        """What has been read meanwhile, some of it; `more`: there may be more of it, for which
+        poll() does not wait."""
+        taken = 0
         try:
-            for record in self.task.ready():
+            for record in itertools.islice(self.task.ready(), SOME):
                 self.gone = False
+                taken += 1
                 yield record
+            self.more = taken == SOME
         except background.Error as error:
             self.gone = error.errno == errno.ENODEV
             if self.gone:

@@ -17,7 +17,6 @@ import zlib
 
 from . import ToolError, openers
 from .scan_file import _write_all as write_all
-from .scan_file import sync_folder
 
 HEADER = 512
 HEAD = struct.Struct("<4sII")           # mark, first word, words; the checksum follows
@@ -147,20 +146,12 @@ class Journal:
             self.bits[:] = bits
 
     def _write_anew(self, bits):
-        new = self.path + ".new"
         self.nonce = os.urandom(8)
         data = self.header() + b"".join(
             self.record(*run) for run in changed_runs(bytes(len(bits)), bits))
+        openers.write_file(self.path, data)
         # pylint: disable-next=consider-using-with
-        file = open(new, "wb+", buffering=0, opener=openers.new_file)
-        try:
-            write_all(file.fileno(), data, 0)
-            os.fsync(file.fileno())
-            os.rename(new, self.path)
-            sync_folder(self.path)
-        except BaseException:
-            file.close()
-            raise
+        file = open(self.path, "rb+", buffering=0, opener=openers.no_link)
         if self.file:
             self.file.close()
         self.file, self.size = file, len(data)

@@ -14,100 +14,49 @@
 /* Longest list; what is found beyond is counted */
 #define COMPARE_LISTED 65536
 
-/**
- * enum finding_kind - what was found
- * @FINDING_NONE: members agree
- * @FINDING_P: P, or the data of a RAID5
- * @FINDING_Q: Q alone
- * @FINDING_PQ: both, so data
- * @FINDING_COPIES: copies differ
- * @FINDING_UNREADABLE: a member cannot be read
- * @FINDING_KNOWN_BAD: md knows that a member lacks something
- * @FINDING_UNSETTLED: members differed, and the suspension was lifted too soon
- * @FINDING_KINDS: how many there are
- */
+/* What is wrong */
 enum finding_kind {
-	FINDING_NONE,
-	FINDING_P,
-	FINDING_Q,
-	FINDING_PQ,
-	FINDING_COPIES,
-	FINDING_UNREADABLE,
-	FINDING_KNOWN_BAD,
-	FINDING_UNSETTLED,
+	FINDING_NONE,	/* members agree */
+	FINDING_P,	/* P, or the data of a RAID5 */
+	FINDING_Q,	/* Q alone */
+	FINDING_PQ,	/* both, so data */
+	FINDING_COPIES,	/* copies differ */
+	FINDING_UNREADABLE,	/* a member cannot be read */
+	FINDING_KNOWN_BAD,	/* md knows that a member lacks something */
+	FINDING_UNSETTLED,	/* members differed, and the suspension was lifted too soon */
 	FINDING_KINDS
 };
 
-/**
- * struct finding - sectors of the members
- * @first: first sector
- * @sectors: how many
- * @kind: what is wrong
- * @slot: of the member that is wrong, or -1: that cannot be known
- */
+/* Sectors of the members */
 struct finding {
 	uint64_t first;
 	uint64_t sectors;
 	enum finding_kind kind;
-	int slot;
+	int slot;	/* of the member that is wrong, or -1: that cannot be known */
 };
 
-/**
- * struct findings - list
- * @list: array
- * @n: its length
- * @sectors: of each kind, those beyond the list included
- */
+/* What was found */
 struct findings {
 	struct finding *list;
 	size_t n;
-	uint64_t sectors[FINDING_KINDS];
+	uint64_t sectors[FINDING_KINDS];	/* of each kind, those beyond the list included */
 };
 
-/**
- * compare_kind_name() - a kind in a word
- * @kind: kind
- *
- * Return: word.
- */
+/* A kind in a word */
 const char *compare_kind_name(enum finding_kind kind);
 
-/**
- * compare_is_mismatch() - whether members disagree for good
- * @kind: kind
- *
- * Return: true for what is no failure to find out.
- */
+/* Whether members disagree for good: false for what could not be found out */
 bool compare_is_mismatch(enum finding_kind kind);
 
-/**
- * compare_agree() - whether members agree
- * @array: array
- * @first: first sector of the members, all of one row
- * @blocks: one for each member
- * @bytes: length of each
- *
- * Return: true if they do.
- */
+/* Whether members agree */
 bool compare_agree(const struct array *array, uint64_t first, const unsigned char *const *blocks,
 		   size_t bytes);
 
-/**
- * compare_sector() - what is wrong with one sector
- * @array: array
- * @sector: of the members
- * @blocks: 512 bytes for each member
- *
- * Return: finding of one sector; FINDING_NONE if all is well.
- */
+/* What is wrong with one sector; FINDING_NONE if nothing is */
 struct finding compare_sector(const struct array *array, uint64_t sector,
 			      const unsigned char *const *blocks);
 
-/**
- * compare_note() - add to the list, to the last one's end if it goes on there
- * @findings: list
- * @finding: what was found; FINDING_NONE is ignored
- */
+/* Add to the list, to the last one's end if it goes on there */
 void compare_note(struct findings *findings, struct finding finding);
 
 #endif /* SCRUB_COMPARE_H */

@@ -14,25 +14,16 @@
 #define PARITY_P 1u
 #define PARITY_Q 2u
 
-/**
- * parity_check() - compare P, and for RAID6 Q, with the data
- * @level: 5 or 6
- * @row: who is what
- * @blocks: one for each slot
- * @bytes: length of each, a multiple of 8
- *
- * Return: 0, or what is wrong.
+/*
+ * Compare P, and for RAID6 Q, with the data. Returns 0, or what is wrong. @bytes: length of each,
+ * a multiple of 8
  */
 unsigned int parity_check(unsigned int level, const struct geometry_row *row,
 			  const unsigned char *const *blocks, size_t bytes);
 
-/**
- * parity_suspect() - which single member explains a RAID6's wrong parity
- * @row: who is what
- * @blocks: one for each slot
- * @bytes: length of each
- *
- * Return: its slot; -1: none, so that more than one is wrong.
+/*
+ * Which single member explains a RAID6's wrong parity. Returns its slot; -1: none, so that more
+ * than one is wrong
  */
 int parity_suspect(const struct geometry_row *row, const unsigned char *const *blocks,
 		   size_t bytes);

@@ -15,37 +15,25 @@
 
 #define SUSPEND_SECONDS_MAX 10
 
-/**
- * suspend_init() - start the process that watches
- * @array: array
- *
- * Call it while there is one thread and little memory.
- *
- * Return: 0, or -1 with errno.
+/*
+ * Start the process that watches. Call it while there is one thread and little memory. Returns 0,
+ * or -1 with errno
  */
 int suspend_init(const struct array *array);
 
-/**
- * suspend_begin() - suspend writes; those that were under way have ended when it returns
- * @low: first sector of the array
- * @high: the one behind the last
- *
- * Return: 0, or -1 with errno; then nothing is suspended.
+/*
+ * Suspend writes; those that were under way have ended when it returns. Returns 0, or -1 with
+ * errno; then nothing is suspended
  */
 int suspend_begin(uint64_t low, uint64_t high);
 
-/**
- * suspend_end() - let them go on
- * @low: as given to suspend_begin()
- * @high: likewise
- *
- * Return: whether they were suspended until now: nobody else has lifted it.
+/*
+ * Let them go on. Returns whether they were suspended until now: nobody else has lifted it. @low:
+ * as given to suspend_begin()
  */
 bool suspend_end(uint64_t low, uint64_t high);
 
-/**
- * suspend_exit() - end the process that watches
- */
+/* End the process that watches */
 void suspend_exit(void);
 
 #endif /* SCRUB_SUSPEND_H */

@@ -16,6 +16,8 @@ import hashlib
 import json
 import os
 
+from freeblock.openers import write_file
+
 from . import BackupError
 from .cow import SECTOR
 
@@ -27,17 +29,7 @@ SUMS_HEAD = "freeblock-backup sums 1 blake2b-128 of each MiB\n"
 
 def replace(path, text):
     """Replace a file as a whole, on the disk when done."""
-    fresh = path + ".new"
-    with open(fresh, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.rename(fresh, path)
-    folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    write_file(path, text.encode())
 
 
 def text(**values):

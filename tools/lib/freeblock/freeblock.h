@@ -43,6 +43,7 @@ struct fb_task;
 #define FB_KEEP 4u	/* when all is delivered, wait for more to be wanted */
 #define FB_EVENTS 0x100u	/* records of events, too: FB_CAUGHT_UP */
 #define FB_COVERAGE 0x200u	/* fb_coverage_save() and _restore(), FB_UNCOVERED */
+#define FB_PROBES 0x400u	/* FREEBLOCK_IOC_PROBE of fb_fd() (include/uapi/freeblock.h) */
 
 /* fb_options.order of reads while the disk is idle */
 #define FB_NEAR 0	/* the cheapest from the head's position */
@@ -187,7 +188,10 @@ struct fb_task_progress {
  *
  * Needs CAP_SYS_RAWIO and the right to read the block device.
  *
- * Return: the task, or NULL.
+ * Return: the task, or NULL. ENOENT: there is no such block device, or the module is not loaded;
+ * EPROTONOSUPPORT or EOPNOTSUPP: the module has another version, or lacks what the flags ask for;
+ * ENODEV: the disk is gone, or has never had the scheduler; EBUSY, ENOSPC: it has the maximum
+ * number of tasks, or memory is used up; EINVAL: a value is out of range.
  */
 struct fb_task *fb_open(const char *path, const struct fb_options *options);
 
@@ -221,7 +225,8 @@ const struct fb_task_geometry *fb_geometry(const struct fb_task *task);
  *
  * POLLIN: fb_next() has something or an end to tell, provided it was called until it failed
  * with ETIMEDOUT; POLLOUT: ranges can be wanted; POLLPRI: what fb_progress() tells has changed;
- * POLLHUP: the disk is gone, or the task was stopped. Nothing else is to be done with it.
+ * POLLHUP: the disk is gone, or the task was stopped. Nothing else is to be done with it,
+ * but for FB_PROBES.
  *
  * Return: the file descriptor.
  */
@@ -236,7 +241,8 @@ int fb_fd(const struct fb_task *task);
  * @flags: 0 or FB_UNCOVERED
  *
  * Return: 0 or -1. ENOSPC: too many wait to be entered: fb_start() if nobody has, and poll() for
- * POLLOUT; ESHUTDOWN: the task has ended.
+ * POLLOUT; ESHUTDOWN: the task has ended; EINVAL: a range is empty, or ends within a block; ERANGE:
+ * it goes beyond the end.
  */
 int fb_want(struct fb_task *task, uint64_t first, uint64_t sectors, uint64_t user_data,
 	    unsigned int flags);
@@ -294,7 +300,7 @@ int fb_start(struct fb_task *task);
  *
  * Return: 1: there is one; 0: all that was wanted has been delivered; -1: ETIMEDOUT; EINTR: a
  * signal came; ECANCELED: the task was stopped, and this is all; ENODEV: the disk is gone: if
- * it comes back, later calls go on.
+ * it comes back, later calls go on; EBADMSG: the module is newer than this library.
  */
 int fb_next(struct fb_task *task, const struct fb_record **record, int timeout_ms);
 
@@ -320,7 +326,7 @@ const char *fb_waiting_for(uint32_t waiting_for);
  * fb_pause() - read nothing until fb_resume()
  * @task: task that has started
  *
- * Return: 0 or -1. EALREADY: it is so.
+ * Return: 0 or -1. EALREADY: it is so; EBADFD: the task has not started; ESHUTDOWN: it has ended.
  */
 int fb_pause(struct fb_task *task);
 

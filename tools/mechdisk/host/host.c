@@ -8,10 +8,11 @@
 #define MDH_TEXT_MAX (64 * 1024 * 1024)
 
 static const char mdh_usage[] =
-	"usage: mechdisk-host replay DRIVE [--details] < COMMANDS\n"
+	"usage: mechdisk-host replay DRIVE < COMMANDS\n"
 	"       mechdisk-host queue DRIVE [--policy fcfs|look|clook|sstf|sptf]\n"
-	"           [--closed] [--binary] [--skip N] [--details] < COMMANDS\n"
+	"           [--closed] [--skip N] [--details] < COMMANDS\n"
 	"       mechdisk-host locate DRIVE < LBNS\n"
+	"       mechdisk-host moves DRIVE < CYLINDERS\n"
 	"       mechdisk-host info DRIVE\n"
 	"       mechdisk-host loop DRIVE [--where disk|driver]\n"
 	"           [--policy fcfs|clook|sstf|sptf] [--depth N] [--think-ns N]\n"
@@ -22,17 +23,16 @@ static const char mdh_usage[] =
 	"Each takes --set LINE: a line appended to DRIVE's description.\n"
 	"COMMANDS: a line each, R|W|V LBN COUNT WAIT_NS; WAIT_NS passes between\n"
 	"the report of the command before and this one.  Printed: the time from\n"
-	"submission to report, ns; with --details also its kind, how many sectors\n"
-	"came from the cache, and when, from the submission, its service began and\n"
-	"its last sector had passed the head, ns.\n"
+	"submission to report, ns.\n"
 	"queue keeps them in the driver, one at the drive, and prints what their\n"
 	"times come to, as JSON, without the first --skip; their WAIT_NS is the time\n"
 	"of arrival, with --closed the least time from the arrival of the one before,\n"
 	"which has then ended.  --details prints a line each, in the order of service:\n"
-	"NUMBER ARRIVAL START END KIND CACHED_SECTORS, ns.  With --binary each is 24\n"
-	"bytes, little-endian: u64 WAIT_NS, u64 LBN, u32 COUNT, R|W|V and 3 zeros.\n"
+	"NUMBER ARRIVAL START END, ns.\n"
 	"LBNS: one per line.  Printed: LBN ZONE CYLINDER HEAD SECTOR\n"
 	"SECTORS_PER_TRACK ANGLE, the last in turns.\n"
+	"CYLINDERS: one distance per line.  Printed: ns of a read, a read with a head\n"
+	"switch, a write, a write with a head switch.\n"
 	"probe speaks with freeblock extract (tools/probe/probe_protocol.h); its\n"
 	"--seed is the drive's: of angle, noise and jitter.\n";
 
@@ -255,7 +255,6 @@ static bool mdh_flag(struct mdh_options *o, const char *name)
 		{ "--details", &o->details },
 		{ "--as-disksim", &o->as_disksim },
 		{ "--closed", &o->closed },
-		{ "--binary", &o->binary },
 	};
 	size_t i;
 
@@ -291,6 +290,7 @@ int main(int argc, char **argv)
 		{ "replay", mdh_replay },
 		{ "queue", mdh_queue },
 		{ "locate", mdh_locate },
+		{ "moves", mdh_moves },
 		{ "info", mdh_info },
 		{ "loop", mdh_loop },
 		{ "probe", mdh_probe },

@@ -29,208 +29,102 @@ enum mdh_policy {
 /* The engine counts ps in 64 bits; beyond half of them, 106 days, is no need. */
 #define MDH_CLOCK_NS (U64_MAX / 2000)
 
-/**
- * struct mdh_drive - a drive under the program's hands
- * @cfg: what it is
- * @mde: the drive itself
- * @now: its clock, ns
- * @began: told of each command whose mechanics began, in the order of service,
- *	or NULL
- * @private: for @began
- */
+/* A drive under the program's hands. */
 struct mdh_drive {
-	struct mde_config cfg;
-	struct mde mde;
-	u64 now;
+	struct mde_config cfg;	/* what it is */
+	struct mde mde;	/* the drive itself */
+	u64 now;	/* its clock, ns */
+	/* told of each command whose mechanics began, in the order of service, or NULL */
 	void (*began)(struct mdh_drive *d, const struct mde_slot *s);
-	void *private;
+	void *private;	/* for @began */
 };
 
-/**
- * struct mdh_options - the command line
- * @drive: file with the description
- * @text: lines appended to the description
- * @details: replay prints more columns, queue a line for each request
- * @where: who chooses, in the closed loop
- * @policy: how
- * @policy_given: @policy was given; otherwise a drive that chooses does so by its own
- * @as_disksim: the driver believes of the platter what DiskSim's does
- * @depth: commands outstanding or thought about
- * @think_ns: from a completion to the command that follows it
- * @requests: commands to complete
- * @seed: of the closed loop's workload
- * @seeded: @seed was given
- * @host_ns: probe: what the host needs between a command's end and the next one
- * @host_jitter_ns: probe: the host learns of an end up to so much later
- * @closed: queue: a request does not come before the one before has been served
- * @binary: queue: requests are binary records
- * @skip: queue: so many requests are served before counting begins
- */
+/* The command line. */
 struct mdh_options {
-	const char *drive;
-	char text[4096];
-	bool details;
-	enum mdh_where where;
-	enum mdh_policy policy;
+	const char *drive;	/* file with the description */
+	char text[4096];	/* lines appended to the description */
+	bool details;	/* queue prints a line for each request */
+	enum mdh_where where;	/* who chooses, in the closed loop */
+	enum mdh_policy policy;	/* how */
+	/* @policy was given; otherwise a drive that chooses does so by its own */
 	bool policy_given;
-	bool as_disksim;
-	u64 depth;
-	u64 think_ns;
-	u64 requests;
-	u64 seed;
-	bool seeded;
-	u64 host_ns;
-	u64 host_jitter_ns;
-	bool closed;
-	bool binary;
-	u64 skip;
+	bool as_disksim;	/* the driver believes of the platter what DiskSim's does */
+	u64 depth;	/* commands outstanding or thought about */
+	u64 think_ns;	/* from a completion to the command that follows it */
+	u64 requests;	/* commands to complete */
+	u64 seed;	/* of the closed loop's workload */
+	bool seeded;	/* @seed was given */
+	u64 host_ns;	/* probe: what the host needs between a command's end and the next one */
+	u64 host_jitter_ns;	/* probe: the host learns of an end up to so much later */
+	bool closed;	/* queue: a request does not come before the one before has been served */
+	u64 skip;	/* queue: so many requests are served before counting begins */
 };
 
-/**
- * struct mdh_line - a command as a line of standard input gives it
- * @op: what to do
- * @lbn: first LBN
- * @count: LBNs
- * @ns: the line's time; of what, the subcommand says
- */
+/* A command as a line of standard input gives it. */
 struct mdh_line {
-	enum mde_op op;
-	u64 lbn;
-	u64 count;
-	u64 ns;
+	enum mde_op op;	/* what to do */
+	u64 lbn;	/* first LBN */
+	u64 count;	/* LBNs */
+	u64 ns;	/* the line's time; of what, the subcommand says */
 };
 
-/**
- * mdh_die() - say what is wrong and end the program with status 1
- * @format: as in printf()
- */
+/* Say what is wrong and end the program with status 1. */
 noreturn void __printf(1, 2) mdh_die(const char *format, ...);
 
-/**
- * mdh_set_policy() - let the drive choose by the command line's policy
- * @options: the lines to append get one more
- */
+/* Let the drive choose by the command line's policy. @options: the lines to append get one more. */
 void mdh_set_policy(struct mdh_options *options);
 
-/**
- * mdh_set_seed() - let the drive's angle, noise and jitter be those of --seed
- * @options: the lines to append get one more
+/*
+ * Let the drive's angle, noise and jitter be those of --seed. @options: the lines to append get
+ * one more.
  */
 void mdh_set_seed(struct mdh_options *options);
 
-/**
- * mdh_open() - power a drive on at time 0
- * @options: the file and the lines to append to it
- *
- * Return: the drive; the program ends if the description is refused.
+/*
+ * Power a drive on at time 0. Returns the drive; the program ends if the description is refused.
+ * @options: the file and the lines to append to it.
  */
 struct mdh_drive *mdh_open(const struct mdh_options *options);
 
-/**
- * mdh_close() - release a drive
- * @d: the drive
- */
+/* Release a drive. */
 void mdh_close(struct mdh_drive *d);
 
-/**
- * mdh_submit() - hand the drive a command now
- * @d: the drive, with a free slot
- * @op: what to do
- * @lbn: first LBN
- * @count: LBNs
- * @flags: MDE_FUA or 0
- *
- * Return: the slot it occupies.
- */
+/* Hand the drive a command now. Returns the slot it occupies. */
 int mdh_submit(struct mdh_drive *d, enum mde_op op, u64 lbn, u32 count, u32 flags);
 
-/**
- * mdh_wait() - let the drive live until its next report
- * @d: the drive; its clock is set to the report
- * @until: but not longer than this, ns
- *
- * Return: the slot reported, still to be released, or -1 if it is @until.
+/*
+ * Let the drive live until its next report. Returns the slot reported, still to be released, or
+ * -1 if it is @until. @d: the drive; its clock is set to the report. @until: but not longer than
+ * this, ns.
  */
 int mdh_wait(struct mdh_drive *d, u64 until);
 
-/**
- * mdh_replay() - commands from standard input, one after the other
- * @options: the command line
- *
- * Return: the program's exit status.
- */
+/* Commands from standard input, one after the other. */
 int mdh_replay(const struct mdh_options *options);
 
-/**
- * mdh_read_line() - the next command of standard input
- * @d: the drive
- * @number: lines read so far
- * @l: set to the command
- *
- * The program ends if a line is no command for the drive.
- *
- * Return: false at the end of the input.
+/*
+ * The next command of standard input. The program ends if a line is no command for the drive.
+ * Returns false at the end of the input.
  */
 bool mdh_read_line(const struct mdh_drive *d, unsigned int *number,
 		   struct mdh_line *l);
 
-/**
- * mdh_check_line() - whether a drive can be given a command
- * @d: the drive
- * @l: the command
- *
- * Return: NULL, or what is wrong with it.
- */
-const char *mdh_check_line(const struct mdh_drive *d, const struct mdh_line *l);
-
-/**
- * mdh_kind_name() - a command's kind in words
- * @kind: the kind
- *
- * Return: read_hit, read_miss, write_hit or write_miss.
- */
-const char *mdh_kind_name(enum mde_kind kind);
-
-/**
- * mdh_queue() - commands of standard input that wait in the driver's queue
- * @options: the command line
- *
- * Return: the program's exit status.
- */
+/* Commands of standard input that wait in the driver's queue. */
 int mdh_queue(const struct mdh_options *options);
 
-/**
- * mdh_locate() - where the LBNs on standard input live
- * @options: the command line
- *
- * Return: the program's exit status.
- */
+/* Where the LBNs on standard input live. */
 int mdh_locate(const struct mdh_options *options);
 
-/**
- * mdh_info() - what the program's callers must know of a drive
- * @options: the command line
- *
- * Return: the program's exit status.
- */
+/* How long moves over the cylinders on standard input take. */
+int mdh_moves(const struct mdh_options *options);
+
+/* What the program's callers must know of a drive. */
 int mdh_info(const struct mdh_options *options);
 
-/**
- * mdh_loop() - print what a closed loop came to
- * @options: the command line
- *
- * Return: the program's exit status.
- */
+/* Print what a closed loop came to. */
 int mdh_loop(const struct mdh_options *options);
 
-/**
- * mdh_probe() - time commands for freeblock extract
- * @options: the command line
- *
- * tools/probe/probe_protocol.h says how.
- *
- * Return: the program's exit status.
- */
+/* Time commands for freeblock extract. tools/probe/probe_protocol.h says how. */
 int mdh_probe(const struct mdh_options *options);
 
 #endif /* MECHDISK_HOST_H */

@@ -12,52 +12,39 @@
 #include <unistd.h>
 
 #include "host.h"
-#include "host_scsi.h"
+#include "../mechdisk_reply.h"
 #include "../../probe/probe_protocol.h"
+
+#define MDH_CHECK	0x02	/* status CHECK CONDITION */
+/* Sense keys, and an additional sense code: invalid field in the CDB. */
+#define MDH_MEDIUM	0x3
+#define MDH_ILLEGAL	0x5
+#define MDH_BAD_FIELD	0x24
 
 /* Commands of a batch at the drive at once, if it takes as many. */
 #define MDH_AT_DRIVE 2
 
-/**
- * struct mdh_batch - ops on their way
- * @op: the batch
- * @result: theirs
- * @number: ops at the drive, in any order
- * @slot: theirs
- * @at_drive: how many there are
- */
+/* Ops on their way */
 struct mdh_batch {
-	const struct prb_op *op;
-	struct prb_result *result;
-	u32 number[MDH_AT_DRIVE];
-	int slot[MDH_AT_DRIVE];
-	u32 at_drive;
+	const struct prb_op *op;	/* the batch */
+	struct prb_result *result;	/* theirs */
+	u32 number[MDH_AT_DRIVE];	/* ops at the drive, in any order */
+	int slot[MDH_AT_DRIVE];	/* theirs */
+	u32 at_drive;	/* how many there are */
 };
 
-/**
- * struct mdh_prober - the program
- * @o: the command line
- * @d: the drive
- * @scsi: its answers to other commands
- * @unit: LBNs in a unit
- * @blocks: units of the drive
- * @random: state of the host's lateness
- * @busy: disk time, ns
- * @learnt: when the host last learnt something, ns
- * @ended: when the last command did, ns
- * @sent: when the last command was sent, ns
- */
+/* The program */
 struct mdh_prober {
-	const struct mdh_options *o;
-	struct mdh_drive *d;
-	struct mdx scsi;
-	u32 unit;
-	u64 blocks;
-	u64 random;
-	u64 busy;
-	u64 learnt;
-	u64 ended;
-	u64 sent;
+	const struct mdh_options *o;	/* the command line */
+	struct mdh_drive *d;	/* the drive */
+	struct mdy scsi;	/* what other commands leave behind */
+	u32 unit;	/* LBNs in a unit */
+	u64 blocks;	/* units of the drive */
+	u64 random;	/* state of the host's lateness */
+	u64 busy;	/* disk time, ns */
+	u64 learnt;	/* when the host last learnt something, ns */
+	u64 ended;	/* when the last command did, ns */
+	u64 sent;	/* when the last command was sent, ns */
 };
 
 static atomic_int mdh_stop;
@@ -152,7 +139,7 @@ static bool mdh_pass(struct mdh_prober *p, struct mdh_batch *b, u64 until)
 	r = &b->result[b->number[i]];
 	mdh_learn(p, r);
 	if (p->d->mde.slot[slot].asc) {
-		r->status = MDX_MEDIUM;
+		r->status = MDH_MEDIUM;
 		r->asc = p->d->mde.slot[slot].asc << 8;
 	}
 	mde_release(&p->d->mde, slot);
@@ -200,14 +187,23 @@ static void mdh_batch_op(struct mdh_prober *p, struct mdh_batch *b, u32 i)
 	struct prb_result *r = &b->result[i];
 
 	r->status = mdh_op_refused(p, &b->op[i]);
-	if (!r->status && b->op[i].count > p->scsi.longest / p->unit) {
-		r->status = MDX_ILLEGAL;
-		r->asc = MDP_ASC_CDB << 8;
+	if (!r->status && b->op[i].count > mde_longest(&p->d->cfg) / p->unit) {
+		r->status = MDH_ILLEGAL;
+		r->asc = MDH_BAD_FIELD << 8;
 	}
 	if (!r->status)
 		return mdh_send(p, b, i);
 	r->submit = p->d->now;
 	r->done = p->d->now;
+}
+
+/* Let time pass; no command is at the drive that anyone waits for. */
+static void mdh_live(struct mdh_drive *d, u64 until)
+{
+	int ended;
+
+	while ((ended = mdh_wait(d, until)) >= 0)
+		mde_release(&d->mde, ended);
 }
 
 static bool mdh_run_batch(struct mdh_prober *p, u32 count)
@@ -226,7 +222,7 @@ static bool mdh_run_batch(struct mdh_prober *p, u32 count)
 		mdh_batch_op(p, &b, i);
 	while (b.at_drive)
 		mdh_pass(p, &b, MDE_NEVER);
-	mdx_pass(p->d, p->learnt);
+	mdh_live(p->d, p->learnt);
 	p->busy += p->d->now - began;
 	if (all)
 		mdh_put(result, count * sizeof(*result));
@@ -236,6 +232,59 @@ static bool mdh_run_batch(struct mdh_prober *p, u32 count)
 }
 
 /* ---- commands as such ---- */
+
+/* Carry a command out that the engine has a part in; its data are zeros. */
+static void mdh_medium(struct mdh_drive *d, struct mdy_answer *said, u8 *in, u32 room,
+		       struct prb_answer *a)
+{
+	const struct mde_range *range = &said->range;
+	int ended, slot = mdh_submit(d, range->op, range->lbn, range->count, range->flags);
+	const struct mde_slot *s = &d->mde.slot[slot];
+
+	if (range->at_once)
+		return;
+	/* Others that end are flushes nobody waits for. */
+	while ((ended = mdh_wait(d, MDE_NEVER)) != slot)
+		mde_release(&d->mde, ended);
+	if (range->op == MDE_READ) {
+		a->data = min(s->good * d->cfg.sector_bytes, (u64)room);
+		memset(in, 0, a->data);
+	}
+	if (s->asc)
+		said->sense_len = mdy_bad_sector(said->sense, s->error, s->asc, s->info,
+						 s->lbn + s->good);
+	mde_release(&d->mde, slot);
+}
+
+/* As mdh_decode() of mechdisk_scsi.c. */
+static void mdh_command(struct mdh_prober *p, const struct prb_cdb *c, const u8 *out, u8 *in,
+			struct prb_answer *a)
+{
+	const struct mde_caching *now = &p->scsi.pages.now.caching;
+	struct mde_caching before = *now;
+	struct mdh_drive *d = p->d;
+	struct mdy_command command = {
+		.cdb = c->cdb, .list = out, .now_ns = d->now,
+		.bytes = mdy_list_len(c->cdb) ? c->out : max(c->in, c->out),
+		.dirty = mdb_dirty_segments(&d->mde.cache),
+	};
+	struct mdy_answer said;
+	bool wants = mdy_command(&p->scsi, &command, &said);
+
+	if (memcmp(&before, now, sizeof(before)))
+		mde_set_caching(&d->mde, d->now, now);
+	a->data = min(said.len, c->in);
+	memcpy(in, said.page, a->data);
+	if (wants)
+		mdh_medium(d, &said, in, c->in, a);
+	if (!said.sense_len)
+		return;
+	a->result.status = MDH_CHECK;
+	/* Fixed or descriptor format. */
+	a->result.asc = said.sense[0] & 0x02 ? said.sense[2] << 8 : said.sense[12] << 8;
+	a->sense_len = said.sense_len;
+	memcpy(a->sense, said.sense, said.sense_len);
+}
 
 static bool mdh_run_cdb(struct mdh_prober *p)
 {
@@ -252,14 +301,14 @@ static bool mdh_run_cdb(struct mdh_prober *p)
 	in = mdh_room(c.in);
 	if (!mdh_get(out, c.out))
 		return false;
-	mdx_pass(p->d, p->learnt + p->o->host_ns);
+	mdh_live(p->d, p->learnt + p->o->host_ns);
 	a.result.submit = p->d->now;
 	if (!prb_harmless(c.cdb, out, c.out))
 		a.result.status = -EPERM;
 	else
-		mdx_command(&p->scsi, p->d, &c, out, in, &a);
+		mdh_command(p, &c, out, in, &a);
 	mdh_learn(p, &a.result);
-	mdx_pass(p->d, p->learnt);
+	mdh_live(p->d, p->learnt);
 	p->busy += p->d->now - began;
 	mdh_put(&a, sizeof(a));
 	mdh_put(in, a.data);
@@ -279,7 +328,7 @@ static void mdh_say_hello(const struct mdh_prober *p)
 		.blocks = p->blocks,
 		.unit_bytes = p->unit * cfg->sector_bytes,
 		.logical_bytes = cfg->sector_bytes,
-		.longest = p->scsi.longest / p->unit,
+		.longest = mde_longest(&p->d->cfg) / p->unit,
 	};
 
 	mdh_put(&hello, sizeof(hello));
@@ -313,10 +362,11 @@ int mdh_probe(const struct mdh_options *o)
 	if (o->seeded)
 		mdh_set_seed(&seeded);
 	p.d = mdh_open(&seeded);
-	mdx_init(&p.scsi, p.d);
+	mdy_init(&p.scsi, &p.d->cfg, NULL, 0);
+	mde_set_caching(&p.d->mde, 0, &p.scsi.pages.now.caching);
 	p.unit = 1U << p.d->cfg.physical_exponent;
 	p.blocks = p.d->cfg.sectors / p.unit;
-	if (p.scsi.longest < p.unit)
+	if (mde_longest(&p.d->cfg) < p.unit)
 		mdh_die("%s: a physical block is longer than max_sectors", o->drive);
 	sigaction(SIGINT, &act, NULL);
 	mdh_say_hello(&p);

@@ -13,22 +13,11 @@
  * costs nothing, as in the shortest-positioning-with-cache policy of Worthington,
  * Ganger and Patt (SIGMETRICS 1994).
  */
-#include <endian.h>
-
 #include "host.h"
 #include "../mechdisk_queue.h"
 
 /* More wait only if they come faster than the drive will ever serve them. */
 #define MDH_WAITING_MAX 16384
-
-/* A request of --binary. */
-struct mdh_record {
-	u64 ns;
-	u64 lbn;
-	u32 count;
-	char op;
-	char zero[3];
-};
 
 /* A request; instants in ns. */
 struct mdh_request {
@@ -67,40 +56,12 @@ struct mdh_queue {
 
 /* The input. */
 
-static bool mdh_next_record(struct mdh_queue *q, struct mdh_line *l)
-{
-	static const char zero[3];
-	struct mdh_record r;
-	const char *wrong;
-	size_t n = fread(&r, 1, sizeof(r), stdin);
-
-	if (ferror(stdin))
-		mdh_die("standard input: %s", strerror(errno));
-	if (!n)
-		return false;
-	q->lines++;
-	if (n < sizeof(r))
-		mdh_die("standard input: record %u: cut off", q->lines);
-	if (!strchr("RWV", r.op) || !r.op || memcmp(r.zero, zero, sizeof(zero)))
-		mdh_die("standard input: record %u: not R, W or V and 3 zeros",
-			q->lines);
-	l->op = r.op == 'R' ? MDE_READ : r.op == 'W' ? MDE_WRITE : MDE_VERIFY;
-	l->lbn = le64toh(r.lbn);
-	l->count = le32toh(r.count);
-	l->ns = le64toh(r.ns);
-	wrong = mdh_check_line(q->d, l);
-	if (wrong)
-		mdh_die("standard input: record %u: %s", q->lines, wrong);
-	return true;
-}
-
 /* The request after one that came at @last. */
 static void mdh_next_request(struct mdh_queue *q, u64 last)
 {
 	struct mdh_request *r = &q->coming;
 
-	q->due = q->o->binary ? mdh_next_record(q, &r->line) :
-		 mdh_read_line(q->d, &q->lines, &r->line);
+	q->due = mdh_read_line(q->d, &q->lines, &r->line);
 	if (!q->due)
 		return;
 	r->number = q->lines;
@@ -108,8 +69,7 @@ static void mdh_next_request(struct mdh_queue *q, u64 last)
 	if (q->o->closed)
 		r->arrival += last;
 	else if (r->arrival < last)
-		mdh_die("standard input: %s %u: arrives before the one before it",
-			q->o->binary ? "record" : "line", q->lines);
+		mdh_die("standard input: line %u: arrives before the one before it", q->lines);
 }
 
 /* The choice. */
@@ -237,14 +197,14 @@ static void mdh_arrive(struct mdh_queue *q)
 		mdh_dispatch(q);
 }
 
-static void mdh_count(struct mdh_queue *q, const struct mde_slot *s)
+static void mdh_count(struct mdh_queue *q)
 {
 	const struct mdh_request *r = &q->served;
 
 	if (q->o->details)
-		printf("%llu %llu %llu %llu %s %u\n", (unsigned long long)r->number,
+		printf("%llu %llu %llu %llu\n", (unsigned long long)r->number,
 		       (unsigned long long)r->arrival, (unsigned long long)r->start,
-		       (unsigned long long)q->d->now, mdh_kind_name(s->kind), s->held);
+		       (unsigned long long)q->d->now);
 	if (q->done++ < q->o->skip) {
 		q->began = q->d->now;
 		return;
@@ -258,7 +218,7 @@ static void mdh_count(struct mdh_queue *q, const struct mde_slot *s)
 
 static void mdh_complete(struct mdh_queue *q, int slot)
 {
-	mdh_count(q, &q->d->mde.slot[slot]);
+	mdh_count(q);
 	mde_release(&q->d->mde, slot);
 	q->busy = false;
 	if (q->o->closed && q->due)

@@ -6,18 +6,6 @@
 
 #include <ctype.h>
 
-static const char *const mdh_kinds[MDE_KINDS] = {
-	[MDE_READ_HIT] = "read_hit",
-	[MDE_READ_MISS] = "read_miss",
-	[MDE_WRITE_HIT] = "write_hit",
-	[MDE_WRITE_MISS] = "write_miss",
-};
-
-const char *mdh_kind_name(enum mde_kind kind)
-{
-	return mdh_kinds[kind];
-}
-
 /* The next number of a line; @at moves past it. */
 static bool mdh_next_number(char **at, u64 *n)
 {
@@ -40,7 +28,8 @@ static bool mdh_at_end(const char *at)
 	return !*at;
 }
 
-const char *mdh_check_line(const struct mdh_drive *d, const struct mdh_line *l)
+/* NULL, or why the drive cannot be given a command. */
+static const char *mdh_check_line(const struct mdh_drive *d, const struct mdh_line *l)
 {
 	if (!l->count)
 		return "no sectors";
@@ -96,25 +85,16 @@ bool mdh_read_line(const struct mdh_drive *d, unsigned int *number,
 	return true;
 }
 
-static void mdh_replay_one(struct mdh_drive *d, const struct mdh_line *l,
-			   bool details)
+static void mdh_replay_one(struct mdh_drive *d, const struct mdh_line *l)
 {
 	u64 submitted = d->now + l->ns;
-	const struct mde_slot *s;
 	int slot;
 
 	/* What the drive does by itself meanwhile happens in due time. */
 	mdh_wait(d, submitted);
 	mdh_submit(d, l->op, l->lbn, l->count, 0);
 	slot = mdh_wait(d, MDE_NEVER);
-	printf("%llu", (unsigned long long)(d->now - submitted));
-	if (details) {
-		s = &d->mde.slot[slot];
-		printf(" %s %u %lld %lld", mdh_kind_name(s->kind), s->held,
-		       (long long)(s->started - s->arrived) / 1000,
-		       (long long)(s->media_end - s->arrived) / 1000);
-	}
-	putchar('\n');
+	printf("%llu\n", (unsigned long long)(d->now - submitted));
 	mde_release(&d->mde, slot);
 }
 
@@ -125,7 +105,7 @@ int mdh_replay(const struct mdh_options *o)
 	struct mdh_line l;
 
 	while (mdh_read_line(d, &number, &l))
-		mdh_replay_one(d, &l, o->details);
+		mdh_replay_one(d, &l);
 	mdh_close(d);
 	return 0;
 }
@@ -152,6 +132,20 @@ int mdh_locate(const struct mdh_options *o)
 		       p.zone, p.cyl, p.head, p.sector, p.spt,
 		       p.angle / 18446744073709551616.0);
 	}
+	mdh_close(d);
+	return 0;
+}
+
+int mdh_moves(const struct mdh_options *o)
+{
+	struct mdh_drive *d = mdh_open(o);
+	unsigned int cyls;
+	int way;
+
+	while (scanf("%u", &cyls) == 1)
+		for (way = 0; way < 4; way++)
+			printf("%.3f%c", mdm_move_ps(&d->cfg, cyls, way & 1, way >> 1) / 1e3,
+			       way < 3 ? ' ' : '\n');
 	mdh_close(d);
 	return 0;
 }

@@ -26,7 +26,7 @@ OP = numpy.dtype([("op", "u1"), ("flags", "u1"), ("pad", "<u2"), ("count", "<u4"
 RESULT = numpy.dtype([("submit", "<u8"), ("done", "<u8"), ("status", "<i4"), ("asc", "<u4")])
 # status of a result: 0, a sense key, 0x100 + SCSI status, or what the host says
 GOOD, MEDIUM, ILLEGAL = 0, 3, 5
-NOT_ALLOWED, NOT_VALID, INTERRUPTED, TIMED_OUT, GONE, ADAPTER = -1, -22, -4, -110, -19, -5
+NOT_ALLOWED, NOT_VALID, GONE = -1, -22, -19
 CHECK_CONDITION = 2
 
 _MAGIC, _VERSION = 0x42525046, 1
@@ -206,14 +206,14 @@ class Device:
             raise ToolError("%s: the disk is gone" % self.name)
         return results
 
-    def cdb(self, cdb, data_out=b"", data_in=0, timeout_ms=0):
+    def cdb(self, cdb, data_out=b"", data_in=0):
         """Send a command as such: its SCSI status (or a negative one of those above),
         sense data and data."""
         cdb, data_out = bytes(cdb), bytes(data_out)
         if len(cdb) not in (6, 10, 12, 16) or max(len(data_out), data_in) > _MOST_DATA:
             raise ValueError("no such command: %d bytes, %d out, %d in" %
                              (len(cdb), len(data_out), data_in))
-        command = _COMMAND.pack(cdb, len(cdb), len(data_out), data_in, timeout_ms)
+        command = _COMMAND.pack(cdb, len(cdb), len(data_out), data_in, 0)
         head, data = self._exchange((_REQUEST.pack(_CDB, 0), command, data_out), _ANSWER.size,
                                     lambda head: _ANSWER.unpack(head)[5])
         status, sense_len, sense = (_ANSWER.unpack(head)[i] for i in (2, 4, 6))

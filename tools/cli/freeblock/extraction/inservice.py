@@ -104,7 +104,7 @@ class InService:
         """The clock of the results."""
         return self._clock.monotonic_ns()
 
-    def cdb(self, cdb, data_out=b"", data_in=0, timeout_ms=0):
+    def cdb(self, cdb, data_out=b"", data_in=0):
         """INQUIRY as the kernel remembers its answer; the drive is asked for nothing."""
         name = "vpd_pg%02x" % cdb[2] if cdb[1] & 1 else "inquiry"
         try:

@@ -7,14 +7,14 @@ when all is put back. A lock, which ends with its process, however that ends, sa
 somebody is at it.
 """
 
-import contextlib
 import datetime
 import fcntl
 import json
 import os
 import zlib
 
-from .. import ToolError, jsontext, openers
+from .. import ToolError, jsontext
+from ..openers import make_directory, sync_directory, write_file
 
 DIRECTORY = "/var/lib/freeblock/modes"
 ENDING = ".json"
@@ -33,50 +33,6 @@ def boot_id():
             return file.read().strip()
     except OSError:
         return ""
-
-
-def sync_directory(path):
-    """Names in a directory are on stable storage."""
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def make_directory(path):
-    """A directory and those above it, on stable storage."""
-    missing = []
-    path = os.path.abspath(path)
-    while not os.path.isdir(path):
-        missing.append(path)
-        path = os.path.dirname(path)
-    for name in reversed(missing):
-        with contextlib.suppress(FileExistsError):      # another process was faster
-            os.mkdir(name, 0o755)
-        sync_directory(os.path.dirname(name))
-
-
-def write_file(path, data, mode=None, owner=None):
-    """Replace a file: afterwards there is the old one or the whole new one, also after a crash.
-    Nobody else may write to it, whatever the umask: units are among these; unless it is to have
-    this mode and owner, (user, group)."""
-    beside = path + ".new"
-    try:
-        with open(beside, "wb", opener=openers.new_file) as file:
-            file.write(data)
-            if owner:
-                os.fchown(file.fileno(), *owner)
-            if mode is not None:
-                os.fchmod(file.fileno(), mode)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        # a full disk has no name
-        error.filename = error.filename or path
-        raise
-    os.replace(beside, path)
-    sync_directory(os.path.dirname(path))
 
 
 class Spoiled(ToolError):

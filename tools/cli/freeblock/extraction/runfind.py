@@ -171,7 +171,6 @@ class Finder:
         slope = np.sum((track - track.mean()) * off) / np.sum((track - track.mean()) ** 2)
         run.angle = float(off.mean() - slope * track.mean()) + run.angle
         run.skew += float(slope)
-        run.off = float(np.max(np.abs(off - off.mean())))
         return True
 
     # ---- one by one

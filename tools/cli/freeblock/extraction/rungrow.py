@@ -55,7 +55,6 @@ class Growth:
         if np.ptp(track) >= (FAR_SKEW if self.sure_skew else max(2, self.run.period + 1)):
             self.sure_skew = False
             self.run.turned(track, start - self.run.start(track))
-            self.run.off = float(np.max(np.abs(start - self.run.start(track))))
 
     def room(self, tracks):
         """How far off the angles of tracks may be."""

@@ -18,8 +18,7 @@ from .places import Layout, Zone
 @dataclass
 class Run:
     """first: unit; count: units; dead: slots of the first track before it; slips: [(unit, slots
-    passed over before it)], ascending; off: how far its reads were off, turns;
-    unmapped: a hole."""
+    passed over before it)], ascending; unmapped: a hole."""
 
     first: int
     count: int
@@ -28,7 +27,6 @@ class Run:
     skew: float
     dead: int = 0
     slips: list = field(default_factory=list)
-    off: float = 0.0
     unmapped: bool = False
     lengths: list = field(default_factory=list)
     period: int = 1

@@ -100,7 +100,6 @@ def install(directory, model, identity):
         if field in ("wwn", "serial", "revision") and mine != identity[field]:
             raise ToolError("%s: it is for %s %s, and not for %s" % (
                 model.name, FIELD_NAMES.get(field, field), mine, identity[field] or "none"))
-    journal.make_directory(directory)
     path = os.path.join(directory, file_name(identity))
     journal.write_file(path, model.data)
     return path

@@ -6,13 +6,13 @@ The file is a JSON object: "allowed", when somebody last did; "blocks", a list o
 sectors, when it was found]. Times are seconds since 1970.
 """
 
-import json
 import os
 import time
 
-from .. import ToolError, fbstate, jsontext
+from .. import ToolError, fbstate
 from ..extraction import identity as names
-from ..extraction import journal, store
+from ..extraction import store
+from . import records
 
 FOLDER = "var/lib/freeblock"
 ENDING = ".bad"
@@ -26,21 +26,11 @@ def path_of(ident):
     return fbstate.path(FOLDER, ident.replace("/", "_") + ENDING)
 
 
-def _is_count(value):
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
 def _read(path):
-    """("allowed", {first sector: (sectors, when it was found)}) of a file; {} of a spoilt one."""
-    try:
-        with open(path, encoding="ascii") as file:
-            said = jsontext.parse(file.read())
-        allowed, blocks = said["allowed"], said["blocks"]
-        if _is_count(allowed) and all(_is_count(value) for block in blocks for value in block):
-            return allowed, {first: (sectors, found) for first, sectors, found in blocks}
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
-        pass
-    return 0, {}
+    """("allowed", {first sector: (sectors, when it was found)}) of a file; none of a spoilt one."""
+    said = records.read(path)
+    return said.get("allowed", 0), {first: (sectors, found) for first, sectors, found in
+                                    said.get("blocks", ())}
 
 
 def load(ident):
@@ -51,8 +41,7 @@ def load(ident):
 def _keep(ident, allowed, blocks):
     newest = sorted(blocks, key=lambda first: blocks[first][1])[-MOST:]
     said = {"allowed": allowed, "blocks": [[first, *blocks[first]] for first in sorted(newest)]}
-    journal.make_directory(os.path.dirname(path_of(ident)))
-    journal.write_file(path_of(ident), json.dumps(said).encode() + b"\n")
+    records.write(path_of(ident), said)
 
 
 def note(disk, ident, now=None):

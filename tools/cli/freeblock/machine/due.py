@@ -7,21 +7,18 @@ first looked at; "began", when a pass that is not over began; "ended", when the 
 """
 
 import contextlib
-import json
-import os
 import time
 
-from .. import ToolError, fbstate, jsontext
+from .. import ToolError, fbstate
 from ..extraction import identity as names
-from ..extraction import journal, store
-from . import book, enabled, gate, kernel, kinds, smart, waits, window
+from ..extraction import store
+from . import book, enabled, gate, kernel, kinds, records, smart, waits, window
 from .conf import names_of as conf_names
 
 FOLDER = book.STATES + "/due"
 UNIT = "freeblock-due@%s.service"
 AT_WORK = ("active", "activating")
 DAY_S = 86400
-LAST = 253402300800             # the year 10000, which has no date
 
 
 def due_at(every_days, record):
@@ -86,23 +83,12 @@ def coverage_of(disk):
     return fbstate.path(book.STATES, names.key(disk).replace("/", "_") + ".coverage")
 
 
-def _is_time(value):
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LAST
-
-
 def record_of(disk):
     """What is known; a record that is spoiled begins anew."""
-    try:
-        with open(path_of(disk), encoding="ascii") as file:
-            said = jsontext.parse(file.read())
-        # "start" is missing in those of older versions
-        found = {"start": said.get("start"), **{key: said[key]
-                                                for key in ("first", "began", "ended")}}
-    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-    fine = _is_time(found["first"]) and all(
-        found[key] is None or _is_time(found[key]) for key in ("began", "ended", "start"))
-    return found if fine else None
+    said = records.read(path_of(disk))
+    # "start" is missing in those of older versions
+    found = {key: said.get(key) for key in ("first", "began", "ended", "start")}
+    return found if isinstance(found["first"], int) else None
 
 
 def corrected(record, now):
@@ -123,10 +109,9 @@ def record_now(disk, now):
     return corrected(record_of(disk) or _new(now), now)
 
 
-def keep(disk, record):
+def keep(disk, known):
     """To stable storage."""
-    journal.make_directory(os.path.dirname(path_of(disk)))
-    journal.write_file(path_of(disk), json.dumps(record).encode() + b"\n")
+    records.write(path_of(disk), known)
 
 
 def _day(seconds):

@@ -7,17 +7,15 @@ module's counters do not outlive a boot either.
 """
 
 import contextlib
-import json
 import os
 import sys
 import syslog
 import time
 
-from .. import advice, fbstate, jsontext
+from .. import advice, fbstate
 from ..extraction import identity as names
-from ..extraction import journal
 from ..streams import one_line
-from . import alarms, badblocks, due, enabled, kernel, stopped, waits
+from . import alarms, badblocks, due, enabled, kernel, records, stopped, waits
 
 # kind: (message id, priority)
 KINDS = {
@@ -33,7 +31,7 @@ KINDS = {
 JOURNAL = "run/systemd/journal"
 TOLD = "run/freeblock/events.json"
 # what state/knowledge gives as a reason when the module does not believe the model
-DISTRUST = (advice.DISTRUSTED, "completions do not fit the model")
+DISTRUST = (advice.DISTRUSTED, advice.MODEL[0])
 SECTORS = 8                     # named at most
 ON_ERROR_S = 60                 # how long a command may take
 
@@ -59,15 +57,6 @@ def send(kind, name, text, **fields):
     if fbstate.ROOT == "/":
         syslog.openlog("freeblock", syslog.LOG_PID, syslog.LOG_DAEMON)
         syslog.syslog(priority, text)
-
-
-def _told():
-    """What was told of which disk."""
-    with contextlib.suppress(ValueError):
-        said = jsontext.parse(fbstate.read(TOLD) or "")
-        if isinstance(said, dict):
-            return {key: value for key, value in said.items() if isinstance(value, dict)}
-    return {}
 
 
 def forget():
@@ -160,7 +149,7 @@ def _stopped(disk, identity, before):
 def watch(conf, now=None):
     """Look at all disks that have the scheduler, and tell what is new."""
     now = int(time.time()) if now is None else now
-    before, told = _told(), {}
+    before, told = records.read(fbstate.path(TOLD)), {}
     for identity in enabled.served():
         disk = fbstate.Disk(identity["name"])
         if not names.is_known(identity):
@@ -175,6 +164,4 @@ def watch(conf, now=None):
                      "distrusted": _distrusted(disk, old.get("distrusted")),
                      "stopped": _stopped(disk, identity, old.get("stopped"))}
     if told != before:
-        path = fbstate.path(TOLD)
-        journal.make_directory(os.path.dirname(path))
-        journal.write_file(path, json.dumps(told).encode() + b"\n")
+        records.write(fbstate.path(TOLD), told)

@@ -11,12 +11,11 @@ for that boot.
 import collections
 import contextlib
 import datetime
-import json
 import os
 
-from .. import advice, fbstate, jsontext
+from .. import advice, fbstate
 from ..extraction import journal
-from . import kernel
+from . import kernel, records
 
 FOLDER = "var/lib/freeblock/guard"
 ARMED, HELD = (os.path.join(FOLDER, name) for name in ("armed.json", "held.json"))
@@ -47,24 +46,13 @@ def decide(cmdline, boot_id, armed, held):
 
 def _read(name):
     """A file's content; None without it. One that is spoiled, as by a power cut, counts."""
-    text = fbstate.read(name)
-    if text is None:
+    if fbstate.read(name) is None:
         return None
-    found = {"boot_id": "", "time": "a time unknown", "reason": "%s is spoiled" % name}
-    with contextlib.suppress(ValueError):
-        said = jsontext.parse(text)
-        if isinstance(said, dict):
-            found["reason"] = "no reason is known"
-            # an empty reason would be none
-            found.update((key, said[key]) for key in found
-                         if isinstance(said.get(key), str) and said[key])
+    found = {"boot_id": "", "time": "a time unknown", "reason": "no reason is known"}
+    # an empty reason would be none
+    found.update((key, value) for key, value in records.read(fbstate.path(name)).items()
+                 if key in found and isinstance(value, str) and value)
     return found
-
-
-def _write(name, **content):
-    path = fbstate.path(name)
-    journal.make_directory(os.path.dirname(path))
-    journal.write_file(path, json.dumps(content).encode() + b"\n")
 
 
 def _remove(*names):
@@ -94,7 +82,7 @@ def ask():
     """Whether it may be started: why not, or "". Then a mark is left until passed()."""
     verdict = look()
     if verdict.held:
-        _write(HELD, reason=verdict.reason)
+        records.write(fbstate.path(HELD), {"reason": verdict.reason})
         _remove(ARMED)
     if not verdict.reason:
         arm()
@@ -104,7 +92,7 @@ def ask():
 def arm():
     """Leave the mark, and have the ten minutes begin anew."""
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    _write(ARMED, boot_id=journal.boot_id(), time=now)
+    records.write(fbstate.path(ARMED), {"boot_id": journal.boot_id(), "time": now})
     if os.path.isdir(fbstate.path(SYSTEMD)):
         kernel.command(["systemctl", "--no-block", "restart", TIMER])
 

@@ -25,15 +25,6 @@ class Taken(ToolError):
     """Others have the lock."""
 
 
-def _check_links(path):
-    """A ToolError if the directory, or one above, is a link to nothing."""
-    while path != os.path.dirname(path):
-        if os.path.islink(path) and not os.path.exists(path):
-            raise ToolError("%s: a symbolic link to %s, which is not there: make that, or remove "
-                            "the link" % (path, os.readlink(path)))
-        path = os.path.dirname(path)
-
-
 def _open(folder):
     """The directory, made if it is missing. For root alone: who may read it may lock it, too."""
     above = os.path.dirname(folder)
@@ -63,7 +54,6 @@ def _lock(folder, others):
         try:
             handle = _open(folder)
         except FileNotFoundError:
-            _check_links(folder)
             continue
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

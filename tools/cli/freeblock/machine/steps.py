@@ -343,7 +343,6 @@ class Enabled(Step):
         """Note it. Somebody has acted, whatever it came to before."""
         stopped.forget(disk.identity)
         path = enabled.path_of(disk.identity)
-        journal.make_directory(os.path.dirname(path))
         journal.write_file(path, self._wanted(disk))
 
     @staticmethod

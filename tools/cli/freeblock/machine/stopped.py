@@ -28,7 +28,6 @@ def words(disk):
 
 def keep(identity, said):
     """Put it on record."""
-    journal.make_directory(fbstate.path(FOLDER))
     journal.write_file(path_of(identity), said.encode() + b"\n")
 
 

@@ -20,7 +20,6 @@ def _put(folder, name, text):
         return
     path = fbstate.path(folder, name)
     if text:
-        journal.make_directory(os.path.dirname(path))
         journal.write_file(path, text.encode())
         return
     with contextlib.suppress(FileNotFoundError):

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Records of ours, each an object of JSON in a file, on stable storage when it is written."""
+
+import json
+
+from .. import openers
+
+
+def read(path):
+    """What one says; {} if there is none, or it is spoilt."""
+    try:
+        with open(path, "rb") as file:
+            said = json.loads(file.read())
+    except (FileNotFoundError, ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def write(path, content):
+    """Replace it."""
+    openers.write_file(path, json.dumps(content).encode() + b"\n")
