@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a disk and its jobs show of themselves, of one moment: a table of names and fields. The
- * whole of it is debugfs' numbers, for root; what everybody may read, or a monitor needs, is a file
- * in sysfs, too: /sys/kernel/freeblock/<disk>/state/ (Documentation/ABI/testing/). Locks:
- * fb_disk.lock, to copy; fb_job.lock for jobs.
+ * whole of it is debugfs' numbers, for root; some are files in sysfs, too. Locks: fb_disk.lock, to
+ * copy; fb_job.lock for jobs.
  */
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -255,7 +254,6 @@ static const struct fb_snapshot_row fb_snapshot_rows[] = {
 	FB_SNAPSHOT("stats/verifies", U64, stats.verifies),
 	FB_SNAPSHOT("stats/fuas", U64, stats.fuas),
 	FB_SNAPSHOT("stats/unproven", U64, stats.unproven),
-	FB_SNAPSHOT("stats/searches", U64, stats.searches),
 	FB_SNAPSHOT("stats/search_ns", U64, stats.search_ns),
 	FB_SNAPSHOT("stats/choices", U64, stats.engine.choices),
 	FB_SNAPSHOT("stats/choice_ns", U64, stats.engine.choice_ns),
@@ -338,8 +336,8 @@ const struct attribute_group fb_snapshot_group = {
 };
 
 /*
- * Print all of one moment, lines "name value", but what belongs to a scheduler while there is none,
- * or to a job before its first run. May sleep. Return: 0 or -ENOMEM.
+ * Print lines "name value", but what belongs to a scheduler that is not there, or a job before its
+ * first run. May sleep. Return: 0 or -ENOMEM.
  */
 int fb_snapshot_print(struct fb_disk *disk, struct seq_file *m)
 {

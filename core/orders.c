@@ -115,8 +115,12 @@ bool fb_orders_decide(struct fb_orders *o, const struct fb_orders_view *v)
 	o->due_ns = 0;
 	if (v->withheld)
 		return true;
-	if (v->blind) {
+	/* each change of hands loses the head: one that varies about the bound has one a second */
+	if (v->blind)
+		o->blind_ns = v->now_ns + FB_ORDERS_KEEP_NS;
+	if (v->now_ns < o->blind_ns) {
 		o->taken = false;
+		o->due_ns = v->blind ? 0 : o->blind_ns;
 		return true;
 	}
 	o->many = v->wanted && (o->many || v->wanted >= many);

@@ -21,11 +21,7 @@ bool fb_power_spins(enum fb_power_state state)
 
 static u64 fb_power_timer_ns(const struct fb_power *p)
 {
-	u64 ns = p->drive_ns;
-
-	if (p->host_ns && (!ns || p->host_ns < ns))
-		ns = p->host_ns;
-	return ns ? ns : FB_POWER_TIMER_NS;
+	return p->host_ns ? p->host_ns : FB_POWER_TIMER_NS;
 }
 
 /* Its timer restarts with the last read; half of it more for what is slow to look. */
