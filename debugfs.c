@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A disk's files in /sys/kernel/debug/freeblock/<disk>/, tables for people, which may change
- * (Documentation/ABI/testing/debugfs-freeblock). debugfs waits for readers when disk/folder.c
- * removes the directory, so the disk outlives each call here. Locks: fb_disk.lock, to copy; what
- * was copied is formatted without it.
+ * (Documentation/ABI/testing/debugfs-freeblock). disk/folder.c removes the directory before the
+ * disk goes. Locks: fb_disk.lock, to copy what is then formatted without it.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Disk model: layout and mechanics (freeblock paper, 4.2). A zone's sectors are numbered from its
- * first one in the order in which LBNs visit the tracks ("physical" numbers below). Converting an
- * LBN to one skips the zone's dead front and its slips; that to a place takes a division, and a
- * search among the heads if their tracks differ in length. LBNs stay on a surface for the tracks of
- * as many cylinders as dm_info.surface_run says (a run), inwards under every other head and
- * outwards under the others, and then go on to the next band of cylinders. Runs of one, as older
- * drives have, need fewer divisions. Queries under a scheduler's lock use only table look-up,
- * multiplication and shift: a choice among 256 requests must take less than 20 us at 1 GHz. Core.
+ * first one in the order in which LBNs visit the tracks ("physical" numbers below). LBNs stay on a
+ * surface for the tracks of as many cylinders as dm_info.surface_run says (a run), inwards under
+ * every other head and outwards under the others, and then go on to the next band of cylinders.
+ * Queries under a scheduler's lock use only table look-up, multiplication and shift. Core.
  */
 #include "disk_model_private.h"
 
@@ -43,10 +40,7 @@ static u32 dm_sector_angle(u64 sector, u32 s)
 
 /* ---- zones ---- */
 
-/*
- * Find the last of the ascending @first that is not above @x. @hint tells which zones the 2^@shift
- * values around @x may lie in, usually one or two.
- */
+/* Find the last of the ascending @first that is not above @x, beginning with what @hint says. */
 static u32 dm_zone_of(const u64 *first, const u16 *hint, unsigned int shift, u64 x)
 {
 	u32 zone = hint[x >> shift], n = hint[(x >> shift) + 1] - zone + 1;
@@ -418,6 +412,16 @@ int dm_run_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_run *run
 	return 0;
 }
 
+u32 dm_cylinder_spt(const struct disk_model *dm, u32 cyl)
+{
+	return dm->zone[dm_zone_of_cyl(dm, cyl)].spt;
+}
+
+u32 dm_track_spt(const struct disk_model *dm, const struct dm_place *p)
+{
+	return dm_spt(&dm->zone[dm_zone_of_cyl(dm, p->cyl)], p->head);
+}
+
 u32 dm_tracks(const struct disk_model *dm)
 {
 	return dm->info.cylinders * dm->info.heads;
@@ -514,7 +518,7 @@ void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	if (!t->nsect || z->unmapped)
 		return;
 	/* Two turns hold every sector; numbering goes on beyond the end of the first turn. */
-	span = min_t(u64, span, 1ULL << 33);
+	span = min_t(u64, span, 2 * DM_TURN);
 	/* the first that begins at off or later: floor(s * 2^32 / spt) >= off */
 	first = ((u64)off * spt + U32_MAX) >> 32;
 	/* the last that begins at off + span or earlier; the one before it ends there */
@@ -609,10 +613,7 @@ struct dm_trip {
 	struct dm_access *a;		/* result so far; @a->end is where the head is */
 };
 
-/*
- * Does a head that lands at @land start within sectors [@s, @e), behind the first? Then the access
- * ends there, one turn later.
- */
+/* Does a head that lands at @land start within sectors [@s, @e)? The access then takes a turn. */
 static bool dm_lands_inside(const struct dm_track *t, u32 land, u32 s, u32 e, u32 *start)
 {
 	u32 next = ((u64)land * t->spt + U32_MAX) >> 32;
@@ -633,9 +634,9 @@ static void dm_trip_extent(struct dm_trip *trip, const struct dm_track *t, u32 s
 	u32 start = dm_sector_angle(t->sector, s);
 
 	if (dm->info.zero_latency && dm_lands_inside(t, land, s, e, &start))
-		span = 1ULL << 32;
+		span = DM_TURN;
 	else
-		span = (e == t->spt ? 1ULL << 32 : dm_sector_angle(t->sector, e)) - start;
+		span = (e == t->spt ? DM_TURN : dm_sector_angle(t->sector, e)) - start;
 	wait = dm_angle_to_ns(dm, start - land);
 	if (trip->first) {
 		a->seek_ns = seek;

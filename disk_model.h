@@ -40,9 +40,7 @@ struct dm_info {
 	u32 physical_sectors;	/* physical block in 512-byte sectors (1, or 8 for 512e/4Kn) */
 	u32 cylinders;
 	u32 heads;			/* tracks per cylinder */
-	/*
-	 * cylinders whose tracks of a surface follow each other; 1: heads change after each track
-	 */
+	/* cylinders whose tracks of a surface follow each other; 1: heads change after each */
 	u32 surface_run;
 	u32 granule_sectors;		/* coverage granule in sectors, a power of two, default 8 */
 	u32 head_switch_ns;		/* track switch within a cylinder */
@@ -56,6 +54,8 @@ struct dm_info {
 	u32 spt_least;	/* ... and that of the shortest track of a zone that holds LBNs ... */
 	u64 mapped;	/* ... and how many LBNs lie in zones that are mapped */
 };
+
+#define DM_TURN BIT_ULL(32)	/* a whole turn, where less is an angle */
 
 /* The head over one spot of one track, of the model it is used with; queries do not check it. */
 struct dm_place {
@@ -135,56 +135,49 @@ int dm_track_of(const struct disk_model *dm, u64 lbn, struct dm_track *t);
 /* Find the track under a physical head; @t->nsect is 0 when no LBN lies there. 0 or -ERANGE. */
 int dm_track_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_track *t);
 /*
- * Find the angle at which an LBN of a track begins. 0, -ERANGE: it is not on @t, -ENXIO: it is
- * remapped or not mapped.
+ * The angle at which an LBN of a track begins. 0; -ERANGE: not on @t; -ENXIO: remapped, or no map.
  */
 int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn, u32 *angle);
 
 /*
- * Predict the seek alone (paper, 4.2): 0 on the same track, even for a write; else the longer of
- * seek and head switch, plus the settle time for a write.
+ * The seek alone (paper, 4.2): 0 on the same track; else the longer of seek and head switch, and
+ * settling.
  */
 u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write);
 /*
- * No seek over @cyls cylinders or more is shorter; U64_MAX: the disk has none. Measured profiles
- * are not monotonic; this bound is, so it can prune a search that goes outward.
+ * No seek over @cyls or more is shorter; U64_MAX: there is none. Unlike profiles it is monotonic.
  */
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
-/*
- * Make seeks longer than the profile says, by @ppm, but for a write's settle time. @dm must not be
- * in use meanwhile.
- */
+/* Make seeks longer by @ppm, but for a write's settle time. @dm must not be in use meanwhile. */
 void dm_correct(struct disk_model *dm, s32 ppm);
 /* Predict seek and rotational latency to @to, as SPTF orders by: zero-latency access is ignored. */
 void dm_position(const struct disk_model *dm, const struct dm_place *from,
 		 const struct dm_place *to, bool write, u64 *seek_ns, u64 *latency_ns);
 
 /*
- * Predict one media access (paper, figure 6: head time). With zero-latency access a head that lands
- * inside the range needed of a track starts at the next whole sector and is done one turn later. A
- * slipped sector costs its transfer time, a remapped one a trip to its spare. 0, -ERANGE (no such
- * range), or -ENXIO (part of it is not mapped).
+ * Predict one access (paper, figure 6: head time). With zero-latency access a head that lands
+ * inside the range starts at the next sector and is done a turn later. A remapped sector costs a
+ * trip to its spare. 0; -ERANGE; -ENXIO: part of it is not mapped.
  */
 int dm_access(const struct disk_model *dm, const struct dm_place *from,
 	      u64 lbn, u32 nsect, bool write, struct dm_access *a);
 
 /*
- * Find the LBN runs of a track whose sectors wholly pass the head within a window that begins at
- * @angle and lasts @span; 2^32: a turn. There are up to two, in the order of passing, with the
- * track's logical start between them (paper, figure 11). A remapped sector ends a run; the two
- * longest are given; none where no map is.
+ * The up to two longest LBN runs of a track that wholly pass the head from @angle on within @span
+ * (2^32: a turn), in this order, the track's logical start between them (paper, figure 11).
  */
 void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	       u64 span, struct dm_piece piece[2]);
 
-/*
- * Number of a track, below dm_tracks(): with a higher one it holds higher LBNs. With a
- * dm_info.surface_run of 1 it is cylinder * heads + logical head.
- */
+/* Number of a track, below dm_tracks(): with a higher one it holds higher LBNs. */
 u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
 /* Find a track by its number. 0 or -ERANGE. */
 int dm_track_by_index(const struct disk_model *dm, u32 index, struct dm_track *t);
+/* Sectors on the longest track of a cylinder that the disk has. */
+u32 dm_cylinder_spt(const struct disk_model *dm, u32 cyl);
+/* Sectors on the track at a place that the disk has. */
+u32 dm_track_spt(const struct disk_model *dm, const struct dm_place *p);
 /* Cylinders * heads: tracks without LBNs are included. */
 u32 dm_tracks(const struct disk_model *dm);
 /* Find which tracks of a surface follow each other in LBN order. 0 or -ERANGE. */

@@ -16,8 +16,8 @@
 #define DM_LONGER_SHIFT 20
 
 /*
- * The segment of a seek profile is looked up by the distance itself where profiles are dense
- * (paper, 4.2), and by groups of distances beyond: then it is the one found or the next.
+ * Segments of a profile are looked up by the distance where profiles are dense (paper, 4.2), and by
+ * groups of distances beyond: then it is the one found or the next.
  */
 #define DM_NEAR 512
 #define DM_FAR 2048

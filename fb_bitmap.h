@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Coverage map: which granules, of granule_sectors LBNs, are wanted, in flight or done (freeblock
- * paper, 4.3). Where tracks are known, a granule belongs to the group of the track on which its
- * first sector lies; a group's count of wanted granules lets the search pass over tracks that are
- * done. Else a group is FB_BITMAP_SPAN granules. The caller says which group a run belongs to, and
- * never passes a run that spans two (fb_for_each_run(), fb_for_each_span()). All memory is
- * allocated by fb_bitmap_init(): a bit per granule, a count per group, or per several, and a list
- * for the few granules in flight. Core; one thread owns a map.
+ * paper, 4.3). A granule belongs to the group of the track on which its first sector lies, or of
+ * FB_BITMAP_SPAN granules; groups' counts let the search pass over tracks that are done. The caller
+ * says which group a run belongs to, and passes none that spans two (fb_for_each_run(),
+ * fb_for_each_span()). fb_bitmap_init() allocates all memory. Core; one thread owns a map.
  */
 #ifndef FB_BITMAP_H
 #define FB_BITMAP_H
@@ -92,9 +90,7 @@ static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
 	return group < bm->groups ? bm->count[group >> bm->shift] : 0;
 }
 
-/*
- * How many of @n cylinders, of @unit groups each from @group on, come before the first with @need.
- */
+/* How many of @n cylinders, of @unit groups each, come before the first with @need wanted. */
 u32 fb_bitmap_skippable(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need);
 /* Shrink a run to begin and end with a wanted granule. Wanted in it; 0: it stays as it was. */
 u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n);

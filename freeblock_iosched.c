@@ -2,25 +2,14 @@
 /*
  * freeblock: an I/O scheduler that orders foreground requests by rotational position, keeps two
  * commands at the drive, and reads wanted blocks in the gaps between requests (Lumb, Schindler,
- * Ganger, "Freeblock Scheduling Outside of Disk Firmware", FAST 2002). Here are the elevator's
- * callbacks. Locks: fb_disk.lock guards all state of a queue. Requests are freed and queues are run
- * after it has been dropped. The table is in disk/disk.h.
+ * Ganger, FAST 2002). Here are the elevator's callbacks. Locks: fb_disk.lock guards all state of a
+ * queue; requests are freed and queues are run after it has been dropped.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <trace/events/block.h>
 
 #include "sched/sched.h"
-#include "disk/trace_events.h"
-
-static const u64 fb_iosched_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
-static const u64 fb_iosched_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
-/* twice this speeds up a whole scan no further, half costs 3 % (Documentation/results.rst) */
-static const u64 fb_iosched_search_ns = 100 * NSEC_PER_USEC;
-static const u32 fb_iosched_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
-
-/* for this long after a reset the phase gets no new anchor */
-static const u64 fb_iosched_reset_ns = NSEC_PER_SEC;
 
 /* ---- insertion ---- */
 
@@ -44,10 +33,7 @@ static void fb_iosched_note_activity(struct fb_sched *sched)
 		fb_idle_quiet(sched->disk);
 }
 
-/*
- * A foreground request has arrived. @fq: NULL: it bypasses schedulers; @bypass: or the pools. @now:
- * as for fb_pool_add(): the end is matched by it.
- */
+/* A foreground request has arrived. @fq: NULL: it bypasses schedulers; @bypass: or the pools. */
 static void fb_iosched_arrived(struct fb_sched *sched, const struct fb_sched_rq *fq, bool bypass,
 			       u64 now)
 {
@@ -67,9 +53,8 @@ static void fb_iosched_arrived(struct fb_sched *sched, const struct fb_sched_rq 
 }
 
 /*
- * Flushes, FUA writes, passthrough commands and clones of dm bypass schedulers, and not every
- * kernel reports their end: they are the device's busy commands less ours and less @own, those
- * about to be sent.
+ * Flushes, FUA writes, passthrough commands and clones of dm bypass schedulers: they are the
+ * device's busy commands less ours and less @own, those about to be sent.
  */
 static void fb_iosched_look(struct fb_sched *sched, u32 own)
 {
@@ -149,7 +134,7 @@ static void fb_iosched_insert_one(struct fb_sched *sched, struct request *rq, bo
 	if (!again && !background && (fq || rq->rq_flags & FB_COMPAT_PREPARED))
 		fb_iosched_arrived(sched, fq, at_head, now);
 	if (!again && !background && fq && fq->r.media) {
-		fb_measure_arrived(sched->disk, fq->r.fg.write, now);
+		fb_trial_arrived(&sched->disk->measure.cost.trial, fq->r.fg.write, now);
 		fq->measured_ns = now;
 	}
 	if (!again && !background && fq)
@@ -354,9 +339,8 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 
 /*
  * There is no work while fb_engine.depth is reached or the second command is held back: a
- * completion and the timer run the queue again. Only a run tells that a request has passed by the
- * scheduler. This comes last before a queue falls asleep, so the end of a background read's wait is
- * timed here.
+ * completion and the timer run the queue again. This comes last before a queue falls asleep, so
+ * what bypasses the scheduler is looked for, and a background read's wait is timed, here.
  */
 static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 {
@@ -394,7 +378,8 @@ static enum hrtimer_restart fb_iosched_timer(struct hrtimer *timer)
 static void fb_iosched_measure_end(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 {
 	if (fq->measured_ns)
-		fb_measure_ended(sched->disk, fq->r.fg.write, now - fq->measured_ns, now);
+		fb_trial_ended(&sched->disk->measure.cost.trial, fq->r.fg.write,
+			       now - fq->measured_ns, now);
 	fq->measured_ns = 0;
 }
 
@@ -425,16 +410,6 @@ static void fb_iosched_note_latency(struct fb_stats *stats, const struct fb_sche
 	stats->fg_ns[write] += took_ns;
 }
 
-/* A foreground request has ended. */
-static void fb_iosched_served(struct fb_sched *sched, const struct fb_sched_rq *fq, u64 now)
-{
-	lockdep_assert_held(&sched->disk->lock);
-	if (!fq->own)
-		fb_iosched_note_latency(&sched->disk->stats, fq, now);
-	if (fq->r.fg.arrived_ns)
-		fb_engine_served(&sched->engine, &fq->r, now);
-}
-
 /* Return: true if the queue should be run. */
 static bool fb_iosched_complete(struct fb_sched *sched, struct fb_sched_rq *fq, u64 now)
 {
@@ -450,7 +425,10 @@ static bool fb_iosched_complete(struct fb_sched *sched, struct fb_sched_rq *fq, 
 	if (fb_engine_is_foreground(&fq->r)) {
 		sched->others.fg_end_ns = now;
 		fb_policy_ended(&e->pool, !e->pool.count && !e->nr_flight);
-		fb_iosched_served(sched, fq, now);
+		if (!fq->own)
+			fb_iosched_note_latency(&sched->disk->stats, fq, now);
+		if (fq->r.fg.arrived_ns)
+			fb_engine_served(e, &fq->r, now);
 	}
 	fb_iosched_note_activity(sched);
 	return fb_engine_judge(e, &fq->r, overtaken, now) || !list_empty(&sched->bypass);
@@ -486,12 +464,9 @@ static void fb_iosched_requeue_request(struct request *rq)
 	if (fq && fq->prepended)
 		fb_verify_split(sched->disk, rq);
 	guard(spinlock_irqsave)(&sched->disk->lock);
-	/*
-	 * A time-out may have reset the device: the phase is in doubt. RQF_TIMED_OUT has been
-	 * cleared already, the deadline has not.
-	 */
+	/* a time-out may have reset the device: no anchor for a second */
 	if (sched->disk->model && time_after_eq(jiffies, READ_ONCE(rq->deadline)))
-		fb_head_reset(&sched->engine.head, ktime_get_ns() + fb_iosched_reset_ns);
+		fb_head_reset(&sched->engine.head, ktime_get_ns() + NSEC_PER_SEC);
 	else
 		fb_head_lose(&sched->engine.head);
 	fb_recovery_requeued(sched->disk, rq);
@@ -507,8 +482,7 @@ static void fb_iosched_requeue_request(struct request *rq)
 
 /*
  * An array for each set of scheduler tags, by request.internal_tag, without locks: a slot is its
- * request's from prepare_request() to finish_request(), as the tag is; arrays are replaced only
- * while the queue is frozen, when there is no request.
+ * request's from prepare_request() to finish_request(); arrays are replaced with the queue frozen.
  */
 
 /* Hardware queues that share their tags share the first one's array. */
@@ -690,11 +664,13 @@ static void fb_iosched_init(struct fb_sched *sched, struct request_queue *q)
 	INIT_LIST_HEAD(&sched->bypass);
 	fb_background_init(sched);
 	fb_compat_timer_setup(&sched->timer, fb_iosched_timer, HRTIMER_MODE_ABS);
-	sched->engine.pool.sw_percent = fb_iosched_sw_percent;
-	sched->engine.search_ns = fb_iosched_search_ns;
+	sched->engine.pool.sw_percent = 60;	/* SPTF-SW60%: the paper's choice (5.2) */
+	/* twice this speeds up a whole scan no further, half costs 3 % */
+	sched->engine.search_ns = 100 * NSEC_PER_USEC;
 	sched->target_ppm = FB_CONSERVATISM_TARGET_PPM;
-	sched->expire_ns[READ] = fb_iosched_read_expire_ns;
-	sched->expire_ns[WRITE] = fb_iosched_write_expire_ns;
+	/* as mq-deadline */
+	sched->expire_ns[READ] = 500 * NSEC_PER_MSEC;
+	sched->expire_ns[WRITE] = 5 * (u64)NSEC_PER_SEC;
 }
 
 static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue *eq)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a disk and its jobs show of themselves, of one moment: a table of names and fields. The
- * whole of it is debugfs' numbers, for root; what everybody may read, or a monitor needs, is a file
- * in sysfs, too: /sys/kernel/freeblock/<disk>/state/ (Documentation/ABI/testing/). Locks:
- * fb_disk.lock, to copy; fb_job.lock for jobs.
+ * whole of it is debugfs' numbers, for root; some are files in sysfs, too. Locks: fb_disk.lock, to
+ * copy; fb_job.lock for jobs.
  */
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -47,7 +46,6 @@ struct fb_snapshot {
 	char cost[FB_MEASURE_TEXT];	/* what free reads cost */
 	u32 floor_ns[FB_CONSERVATISM_KINDS];	/* learnt conservatism */
 	u64 dirty;			/* writes believed to be in the drive's cache only */
-	u64 after_writes;		/* idle reads that were the first after a single write */
 	char line[FB_DOUBT_LEN];	/* a value as text */
 };
 
@@ -151,7 +149,6 @@ static void fb_snapshot_copy(struct fb_disk *disk, struct fb_snapshot *s, u64 no
 	/* brings the account up to now */
 	fb_destage_begin_ns(&disk->destage, now);
 	s->dirty = disk->destage.dirty;
-	s->after_writes = disk->destage.firsts;
 }
 
 static struct fb_snapshot *fb_snapshot_take(struct fb_disk *disk)
@@ -173,7 +170,6 @@ static struct fb_snapshot *fb_snapshot_take(struct fb_disk *disk)
 enum fb_snapshot_kind {
 	FB_SNAPSHOT_U64,
 	FB_SNAPSHOT_US,		/* a u64, nanoseconds, shown as microseconds */
-	FB_SNAPSHOT_S_US,	/* the same of an s64 */
 	FB_SNAPSHOT_TEXT,	/* a pointer to one */
 	FB_SNAPSHOT_CHARS,	/* one in place */
 };
@@ -258,13 +254,10 @@ static const struct fb_snapshot_row fb_snapshot_rows[] = {
 	FB_SNAPSHOT("stats/verifies", U64, stats.verifies),
 	FB_SNAPSHOT("stats/fuas", U64, stats.fuas),
 	FB_SNAPSHOT("stats/unproven", U64, stats.unproven),
-	FB_SNAPSHOT("stats/searches", U64, stats.searches),
 	FB_SNAPSHOT("stats/search_ns", U64, stats.search_ns),
 	FB_SNAPSHOT("stats/choices", U64, stats.engine.choices),
 	FB_SNAPSHOT("stats/choice_ns", U64, stats.engine.choice_ns),
 	FB_SNAPSHOT("stats/choice_max_ns", U64, stats.engine.choice_max_ns),
-	FB_SNAPSHOT("stats/order_took_us", S_US, stats.engine.order.took_ns),
-	FB_SNAPSHOT("stats/order_us", S_US, stats.engine.order.later_ns),
 	FB_SNAPSHOT("stats/background_sent", U64, stats.others),
 	FB_SNAPSHOT("stats/background_idle", U64, stats.others_idle),
 	FB_SNAPSHOT("stats/background_expired", U64, stats.others_expired),
@@ -276,7 +269,6 @@ static const struct fb_snapshot_row fb_snapshot_rows[] = {
 	FB_SNAPSHOT("stats/idle_us", US, idle.idle_ns),
 	FB_SNAPSHOT("stats/idle_max_us", US, idle.max_ns),
 	FB_SNAPSHOT("stats/dirty", U64, dirty),
-	FB_SNAPSHOT("stats/after_writes", U64, after_writes),
 };
 
 #define FB_SNAPSHOT_END (fb_snapshot_rows + ARRAY_SIZE(fb_snapshot_rows))
@@ -290,17 +282,13 @@ static bool fb_snapshot_lacks(const struct fb_snapshot *s, const struct fb_snaps
 static const char *fb_snapshot_text(struct fb_snapshot *s, const struct fb_snapshot_row *row)
 {
 	const void *field = (const void *)s + row->offset;
-	u32 unit = row->kind == FB_SNAPSHOT_US || row->kind == FB_SNAPSHOT_S_US ?
-		   NSEC_PER_USEC : 1;
+	u32 unit = row->kind == FB_SNAPSHOT_US ? NSEC_PER_USEC : 1;
 
 	if (row->kind == FB_SNAPSHOT_CHARS)
 		return field;
 	if (row->kind == FB_SNAPSHOT_TEXT)
 		return *(const char *const *)field;
-	if (row->kind == FB_SNAPSHOT_S_US)
-		snprintf(s->line, sizeof(s->line), "%lld", div_s64(*(const s64 *)field, unit));
-	else
-		snprintf(s->line, sizeof(s->line), "%llu", div_u64(*(const u64 *)field, unit));
+	snprintf(s->line, sizeof(s->line), "%llu", div_u64(*(const u64 *)field, unit));
 	return s->line;
 }
 
@@ -348,8 +336,8 @@ const struct attribute_group fb_snapshot_group = {
 };
 
 /*
- * Print all of one moment, lines "name value", but what belongs to a scheduler while there is none,
- * or to a job before its first run. May sleep. Return: 0 or -ENOMEM.
+ * Print lines "name value", but what belongs to a scheduler that is not there, or a job before its
+ * first run. May sleep. Return: 0 or -ENOMEM.
  */
 int fb_snapshot_print(struct fb_disk *disk, struct seq_file *m)
 {

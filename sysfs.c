@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A disk's files in /sys/kernel/freeblock/<disk>/: uploads, commands, settings and identity
- * (Documentation/ABI/testing/sysfs-kernel-freeblock). Locks: fb_disk.config around the model's
- * text, fb_disk.lock around everything that the scheduler reads.
+ * A disk's files in /sys/kernel/freeblock/<disk>/: uploads, commands, settings and identity. Locks:
+ * fb_disk.config around the model's text, fb_disk.lock around what the scheduler reads.
  */
 #include <linux/sysfs.h>
 
@@ -21,7 +20,7 @@ static struct fb_disk *fb_sysfs_disk(struct kobject *kobj)
 static ssize_t model_write(struct file *file, struct kobject *kobj, FB_COMPAT_BIN_ATTR *attr,
 			   char *buf, loff_t off, size_t count)
 {
-	return fb_upload_write(fb_sysfs_disk(kobj), file, buf, off, count);
+	return fb_upload_write(fb_sysfs_disk(kobj), buf, off, count);
 }
 
 static ssize_t model_read(struct file *file, struct kobject *kobj, FB_COMPAT_BIN_ATTR *attr,
@@ -79,7 +78,7 @@ static ssize_t coverage_read(struct file *file, struct kobject *kobj, FB_COMPAT_
 static ssize_t coverage_write(struct file *file, struct kobject *kobj,
 			      FB_COMPAT_BIN_ATTR *attr, char *buf, loff_t off, size_t count)
 {
-	return fb_job_write_coverage(fb_sysfs_disk(kobj), file, buf, off, count);
+	return fb_job_write_coverage(fb_sysfs_disk(kobj), buf, off, count);
 }
 
 static BIN_ATTR_ADMIN_RW(coverage, 0);

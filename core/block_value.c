@@ -26,9 +26,10 @@ void fb_block_value_init(struct fb_block_value *w, const struct fb_bitmap *bm)
 	for (n = 0; n <= FB_ROOTS; n++) {
 		while (fb_block_value_fifth(root + 1) <= n * n *
 		       fb_block_value_fifth(FB_WEIGHT_ONE))
-			root++;
-		w->root[n] = root;
+			w->roots.above[root++] = n;
+		w->roots.of[n] = root;
 	}
+	w->roots.above[root] = n;
 }
 
 /*

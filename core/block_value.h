@@ -15,7 +15,7 @@
 
 /* The value of blocks in the course of a scan */
 struct fb_block_value {
-	u16 root[FB_ROOTS + 1];		/* for fb_limits.root */
+	struct fb_roots roots;		/* for fb_limits.roots */
 	u16 weight[FB_REGIONS];		/* for fb_limits.weight */
 	u64 begun[FB_REGIONS];		/* what was left in each region when the scan began */
 	u64 mean;	/* value gained per gap, running, times FB_VALUE_GAPS */

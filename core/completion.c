@@ -4,8 +4,6 @@
 
 /* later than this many turns is error recovery, or a busy host, not rotation: the head is lost */
 #define FB_COMPLETION_MAX_TURNS 8
-/* the drive's cache serves a command in less than this part of a turn */
-#define FB_COMPLETION_CACHE_PART 8
 
 #define FB_COMPLETION_WITHIN_NS 50000	/* the bound of the paper's figure 7 */
 
@@ -90,7 +88,7 @@ static bool fb_completion_read_on(const struct fb_head *head, struct fb_completi
 				  struct dm_place *from, u64 *start_ns)
 {
 	c->behind = c->cause == FB_CAUSE_IDLE && head->ahead_lbn == c->lbn &&
-		    c->sent_ns < head->ahead_ns + dm_period_ns(head->dm) / FB_COMPLETION_CACHE_PART;
+		    c->sent_ns < head->ahead_ns + dm_period_ns(head->dm) / FB_HEAD_CACHE_PART;
 	c->read_on = c->behind && head->known && head->reads_on;
 	if (!c->read_on)
 		return false;
@@ -169,7 +167,7 @@ static void fb_completion_learn(const struct fb_completion *l, struct fb_complet
 				u64 now_ns, struct fb_completion_result *r)
 {
 	/* here, not when it is sent: nothing is learnt from idle reads, and those that are lost */
-	fb_conservatism_predict(&c->leg, l->dm, &c->from, c->lbn, c->nsect, &c->acc);
+	fb_conservatism_predict(&c->leg, l->dm, &c->from, c->nsect, &c->acc);
 	c->leg.cause = c->cause;
 	c->leg.late_ns = r->late_ns;
 	if (l->margin)
@@ -313,7 +311,7 @@ void fb_completion_follow(const struct fb_completion *l, const struct fb_complet
 	struct fb_head_end end;
 	struct dm_place place;
 
-	if (now_ns < c->sent_ns + dm_period_ns(l->dm) / FB_COMPLETION_CACHE_PART)
+	if (now_ns < c->sent_ns + dm_period_ns(l->dm) / FB_HEAD_CACHE_PART)
 		return;
 	if (!c->failed && !c->write && fb_completion_end_place(l->dm, c, &place))
 		fb_head_complete(l->head, now_ns, &place, 0, 0, 0, false, &end);

@@ -8,16 +8,15 @@
 #include "core/conservatism.h"
 
 #define FB_CONSERVATISM_SHIFT 30
-#define FB_CONSERVATISM_ONE 0x40000000U	/* 1, with 30 binary places */
+#define FB_CONSERVATISM_ONE ((u32)FB_ONE << (FB_CONSERVATISM_SHIFT - FB_ONE_SHIFT))
 #define FB_CONSERVATISM_CHANCE_MOST (FB_ONE - 1U)
 
 /*
  * Counts decay by a 128th every 8 s, to half in 12 minutes, as heat and age change drives. A trial
- * adds FB_CONSERVATISM_TRIAL, so that small ones decay, too; a full one waits.
+ * adds FB_CONSERVATISM_TRIAL, so that small ones decay, too.
  */
 #define FB_CONSERVATISM_TRIAL 64
 #define FB_CONSERVATISM_FADE_SHIFT 7
-#define FB_CONSERVATISM_FULL 0x10000000U
 
 /*
  * The prior is an exponential tail that falls by 3/16 per bin: 1 % at 400 us, the paper's
@@ -44,9 +43,6 @@
  * the target: the seven turns that are allowed vary by chance.
  */
 #define FB_CONSERVATISM_PRICE_START (14 * FB_PRICE_ONE)
-#define FB_CONSERVATISM_PRICE_LEAST (FB_PRICE_ONE / 4)
-#define FB_CONSERVATISM_PRICE_MOST (256 * FB_PRICE_ONE)
-#define FB_CONSERVATISM_GAIN 16
 #define FB_CONSERVATISM_LEFT_MOST 4
 #define FB_CONSERVATISM_BEHIND_MIN 16
 
@@ -139,8 +135,6 @@ static void fb_conservatism_compute(struct fb_conservatism *m, enum fb_conservat
 
 static void fb_conservatism_count(struct fb_conservatism_trials *t, bool turn)
 {
-	if (t->n >= FB_CONSERVATISM_FULL)
-		return;
 	t->n += FB_CONSERVATISM_TRIAL;
 	t->lost += turn ? FB_CONSERVATISM_TRIAL : 0;
 }
@@ -184,10 +178,9 @@ static void fb_conservatism_move(struct fb_conservatism *m, u64 span_ns)
 	s32 cost_ppm = div64_s64(m->cost_ns, div_u64(span_ns, FB_PPM));
 
 	price -= div64_s64(price * clamp_t(s64, target_ns - m->cost_ns, -most_ns, most_ns),
-			   FB_CONSERVATISM_GAIN * target_ns);
-	m->odds.price = clamp_t(s64, price, FB_CONSERVATISM_PRICE_LEAST,
-				FB_CONSERVATISM_PRICE_MOST);
-	m->cost_ppm += (cost_ppm - m->cost_ppm) / FB_CONSERVATISM_GAIN;
+			   FB_PRICE_GAIN * target_ns);
+	m->odds.price = clamp_t(s64, price, FB_PRICE_ONE / 4, FB_PRICE_MOST);
+	m->cost_ppm += (cost_ppm - m->cost_ppm) / FB_PRICE_GAIN;
 }
 
 static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
@@ -219,21 +212,15 @@ static void fb_conservatism_charge(struct fb_conservatism *m, const struct fb_co
 }
 
 void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_model *dm,
-			     const struct dm_place *from, u64 lbn, u32 nsect,
-			     const struct dm_access *acc)
+			     const struct dm_place *from, u32 nsect, const struct dm_access *acc)
 {
 	u64 transfer_ns = acc->total_ns - acc->seek_ns - acc->latency_ns;
-	struct dm_place to;
-	struct dm_track t;
+	u64 turn_ns = dm_period_ns(dm) * (nsect + 2ULL);
 
-	leg->simple = false;
-	leg->dist = 0;
 	leg->slack_ns = acc->latency_ns;
-	if (dm_place_of(dm, lbn, &to) || dm_track_of(dm, lbn, &t))
-		return;
-	leg->dist = dm_apart(&to, from);
+	leg->dist = dm_apart(&acc->end, from);
 	/* another track adds a switch, landing within it most of a turn, slips a sector or two */
-	leg->simple = transfer_ns < (nsect + 2ULL) * dm_angle_to_ns(dm, t.sector_angle);
+	leg->simple = transfer_ns * dm_track_spt(dm, &acc->end) < turn_ns;
 }
 
 void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,

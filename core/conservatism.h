@@ -12,6 +12,9 @@
 #include "disk_model.h"
 
 #define FB_PRICE_ONE 256	/* prices of a lost turn: the mean value of a gap */
+#define FB_PRICE_MOST (256 * FB_PRICE_ONE)
+/* a window changes a price by such a part of the deviation, so that chance hardly moves it */
+#define FB_PRICE_GAIN 16
 #define FB_PRICE_WINDOW_NS (8ULL * NSEC_PER_SEC)	/* over which what they cost is measured */
 #define FB_VALUE_GAPS 256	/* gaps that means are taken over: two seconds of a busy disk */
 
@@ -89,8 +92,7 @@ void fb_conservatism_init(struct fb_conservatism *m, const struct disk_model *dm
 
 /* Fill in @dist, @slack_ns and @simple of the leg of a command. @acc: its access from @from. */
 void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_model *dm,
-			     const struct dm_place *from, u64 lbn, u32 nsect,
-			     const struct dm_access *acc);
+			     const struct dm_place *from, u32 nsect, const struct dm_access *acc);
 
 static inline enum fb_conservatism_kind fb_conservatism_kind(u32 cyls)
 {

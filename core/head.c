@@ -40,7 +40,7 @@
  * commands end in another turn than predicted; uncorrected seeks have 10.
  */
 #define FB_HEAD_FITS_LEAST (FB_PPM / 2)
-#define FB_HEAD_RIGHT_LEAST (FB_PPM / 4 * 3)
+#define FB_HEAD_RIGHT_LEAST (FB_PPM - FB_PPM / 4)
 #define FB_HEAD_BOUNDED_MOST 16
 #define FB_HEAD_JUDGE_MIN 200	/* completions before a model is judged */
 
@@ -98,7 +98,7 @@ static u32 fb_head_turned(const struct fb_head *h, u64 ns)
 
 	div64_u64_rem(ns, h->period_ps, &rest);
 	div64_u64_rem(rest * FB_PS_PER_NS, h->period_ps, &ps);
-	return mul_u64_u64_div_u64(ps, 1ULL << 32, h->period_ps);
+	return mul_u64_u64_div_u64(ps, DM_TURN, h->period_ps);
 }
 
 u32 fb_head_angle(const struct fb_head *h, u64 ns)

@@ -17,6 +17,9 @@
  */
 #define FB_HEAD_TOLERANCE_SHARE 24
 
+/* the drive's cache serves a command in less than this part of a turn */
+#define FB_HEAD_CACHE_PART 8
+
 #define FB_HEAD_LOCK 16		/* consistent completions before the phase is trusted */
 #define FB_HEAD_WINDOW 32	/* completions over which the early edge is taken */
 

@@ -327,7 +327,7 @@ static u64 fb_idle_order_near_landing(const struct fb_idle_order *o,
 	struct dm_piece piece[2];
 	u64 seek_ns = dm_seek_ns(ask->dm, ask->head, &to, false);
 
-	dm_window(ask->dm, t, ask->head->angle + dm_ns_to_angle(ask->dm, seek_ns), 1ULL << 32,
+	dm_window(ask->dm, t, ask->head->angle + dm_ns_to_angle(ask->dm, seek_ns), DM_TURN,
 		  piece);
 	return fb_granule_first(o->granule, piece[0].nsect ? piece[0].lbn : t->first_lbn);
 }

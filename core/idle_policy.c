@@ -4,7 +4,6 @@
 
 #define FB_IDLE_POLICY_WINDOW 4096	/* requests whose allowance may be saved up */
 #define FB_IDLE_POLICY_START 64		/* allowances that the first so many requests may owe */
-#define FB_IDLE_POLICY_FORGET 1024	/* busy periods in which the longest is forgotten */
 
 /*
  * An interval that has lasted for two turns tells if the rest is twice the mean interval; by chance
@@ -12,8 +11,7 @@
  */
 #define FB_IDLE_POLICY_LONG_NS (2 * FB_IDLE_TURN_NS)
 #define FB_IDLE_POLICY_LONGER 2
-#define FB_IDLE_POLICY_LENGTHS 1024	/* intervals after which they count half */
-#define FB_IDLE_POLICY_LONGS 16		/* least long ones to tell */
+#define FB_IDLE_POLICY_LENGTHS 1024	/* intervals and busy periods that count */
 
 /* the threshold is a part of a turn, and doubles with each part too little that is saved up */
 #define FB_IDLE_POLICY_WAIT_OF 8
@@ -75,7 +73,7 @@ static void fb_idle_policy_count_period(struct fb_idle_policy *w)
 
 	if (!w->held)
 		fb_idle_policy_count_interval(w);
-	w->longest = max(w->longest - w->longest / FB_IDLE_POLICY_FORGET, w->requests);
+	w->longest = max(w->longest - w->longest / FB_IDLE_POLICY_LENGTHS, w->requests);
 	if (w->read && !w->held && rest_ns)
 		fb_idle_account_period(&w->account, w->period_ns, w->requests, rest_ns);
 }
@@ -103,7 +101,8 @@ static s64 fb_idle_policy_spare_ns(const struct fb_idle_policy *w)
 	rest_ns = fb_idle_times_rest_ns(&w->times, class);
 	/* of what was never tried nothing is known but that it is longer */
 	if (!rest_ns)
-		rest_ns = (FB_IDLE_TURN_NS + div_u64((u64)w->sectors * w->sector_ps, 1000)) / 2;
+		rest_ns = (FB_IDLE_TURN_NS +
+			   div_u64((u64)w->sectors * w->sector_ps, FB_PS_PER_NS)) / 2;
 	/* what each request of a busy period behind idle reads waits on the mean */
 	need = max_t(u64, rest_ns * fb_idle_account_ratio(&w->account) / FB_IDLE_ACCOUNT_ONE, 1);
 	need *= max(w->longest, 1U);
@@ -130,7 +129,7 @@ static u32 fb_idle_policy_doubles(const struct fb_idle_policy *w)
 static bool fb_idle_policy_waits(const struct fb_idle_policy *w)
 {
 	return fb_idle_streams_known(&w->streams) ||
-	       (w->longs >= FB_IDLE_POLICY_LONGS &&
+	       (w->longs >= FB_IDLE_KNOWN &&
 		w->rest_us * w->lengths > FB_IDLE_POLICY_LONGER * w->length_us * w->longs);
 }
 
@@ -158,11 +157,11 @@ static void fb_idle_policy_find(struct fb_idle_policy *w)
 	u64 ns = fb_idle_policy_longest_ns(w), most = 0, alone;
 
 	if (ns > w->turn_ns)
-		most = div_u64((ns - w->turn_ns) * 1000, w->sector_ps);
+		most = div_u64((ns - w->turn_ns) * FB_PS_PER_NS, w->sector_ps);
 	most -= most % FB_IDLE_POLICY_SECTORS_MIN;
 	w->sectors = min_t(u64, w->fixed_sectors ? w->fixed_sectors : FB_IDLE_POLICY_SECTORS_MIN,
 			   most);
-	alone = div_u64(w->turn_ns * (1000 / FB_IDLE_POLICY_ALONE_OF), w->sector_ps);
+	alone = div_u64(w->turn_ns * (FB_PS_PER_NS / FB_IDLE_POLICY_ALONE_OF), w->sector_ps);
 	alone += FB_IDLE_POLICY_SECTORS_MIN - 1;
 	alone -= alone % FB_IDLE_POLICY_SECTORS_MIN;
 	w->alone_sectors = w->fixed_sectors ? w->sectors : min(alone, most);

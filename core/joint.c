@@ -15,12 +15,6 @@
 /* The price: whole scans beside ten outstanding lose 1 % of SPTF's requests/s at 7, 6 % at 3.5. */
 #define FB_JOINT_TURN_LEAST 4096	/* while gaps bring nothing, the shortest goes first */
 #define FB_JOINT_PRICE_START (7 * FB_PRICE_ONE)
-#define FB_JOINT_PRICE_LEAST FB_PRICE_ONE
-#define FB_JOINT_PRICE_MOST (64 * FB_PRICE_ONE)
-
-/* with a turn that is lost behind a free read the rest of its plan is lost, too */
-#define FB_JOINT_MISS_NUM 3
-#define FB_JOINT_MISS_DEN 2
 
 /*
  * The controller. A window of 8 s has some thousand requests, whose cost is known to 1 %, as much
@@ -34,8 +28,7 @@
 #define FB_JOINT_SOON_NS (FB_PRICE_WINDOW_NS / 64)
 #define FB_JOINT_ROUNDS_MIN 64
 #define FB_JOINT_SLOPE_PPM 36000
-#define FB_JOINT_GAIN 16
-#define FB_JOINT_OWED_PART (4 * FB_JOINT_GAIN)
+#define FB_JOINT_OWED_PART (4 * FB_PRICE_GAIN)
 /* Kept back of what may be spent, else every other run costs more than is promised. */
 #define FB_JOINT_KEPT 16
 
@@ -59,7 +52,8 @@ void fb_joint_init(struct fb_joint *j, const struct disk_model *dm, u32 cost_ppm
 
 u32 fb_joint_miss_price(const struct fb_joint *j)
 {
-	return j->price * FB_JOINT_MISS_NUM / FB_JOINT_MISS_DEN;
+	/* with a turn that is lost behind a free read the rest of its plan is lost, too */
+	return j->price + j->price / 2;
 }
 
 /* ---- candidates ---- */
@@ -82,7 +76,7 @@ static struct fb_joint_view fb_joint_view(const struct fb_joint *j, const struct
 		.period_ns = period_ns,
 		.gain = div64_u64(1ULL << FB_JOINT_RANK_SHIFT,
 				  div_u64(j->latency, FB_VALUE_GAPS) + 1),
-		.loss = div64_u64((u64)j->price << (FB_JOINT_RANK_SHIFT - 8), period_ns),
+		.loss = div64_u64((u64)j->price << FB_JOINT_RANK_SHIFT, period_ns * FB_PRICE_ONE),
 		.least = S64_MIN,
 	};
 }
@@ -215,7 +209,7 @@ u64 fb_joint_least(const struct fb_joint *j, const struct disk_model *dm, u64 me
 		return 0;
 	/* fb_joint_insist() has the greatest of all scores */
 	least = min_t(s64, r->score, S64_MAX / 2) + fb_joint_time_worth(j, dm, mean, ns);
-	return max_t(s64, least, 0) >> 8;
+	return div_u64(max_t(s64, least, 0), FB_PRICE_ONE);
 }
 
 void fb_joint_offer(const struct fb_joint *j, const struct disk_model *dm, u64 mean,
@@ -224,7 +218,7 @@ void fb_joint_offer(const struct fb_joint *j, const struct disk_model *dm, u64 m
 	const struct fb_joint_candidate *c = &r->candidate[i];
 	s64 ns = c->time_ns - (plan ? fb_joint_odds_ns(c) : 0), score;
 
-	score = (plan ? (s64)plan->value << 8 : 0) - fb_joint_time_worth(j, dm, mean, ns);
+	score = (plan ? (s64)plan->value * FB_PRICE_ONE : 0) - fb_joint_time_worth(j, dm, mean, ns);
 	if (r->scored && score <= r->score)
 		return;
 	r->scored = true;
@@ -260,13 +254,13 @@ static void fb_joint_move(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 		j->owed_ppm = 0;
 	}
 	price += div64_s64(price * (over + div_s64(j->owed_ppm, FB_JOINT_OWED_PART)),
-			   (s64)FB_JOINT_SLOPE_PPM * FB_JOINT_GAIN);
-	j->price = clamp_t(s64, price, FB_JOINT_PRICE_LEAST, FB_JOINT_PRICE_MOST);
+			   (s64)FB_JOINT_SLOPE_PPM * FB_PRICE_GAIN);
+	j->price = clamp_t(s64, price, FB_PRICE_ONE, FB_PRICE_MOST);
 	/*
 	 * Where the price cannot rise what is owed must not grow, for it cannot be paid; but it
 	 * falls, or the price would stay there. Likewise what is left where it cannot fall.
 	 */
-	if (price < FB_JOINT_PRICE_LEAST ? over > 0 : j->price == price || over < 0)
+	if (price < FB_PRICE_ONE ? over > 0 : j->price == price || over < 0)
 		j->owed_ppm = clamp_t(s64, j->owed_ppm + over, -most, most);
 }
 
@@ -275,7 +269,7 @@ static void fb_joint_raise(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 	s64 over = clamp_t(s64, time_ppm - may_ppm, 0, FB_JOINT_SLOPE_PPM);
 	s64 price = j->price + div_s64(j->price * over, FB_JOINT_SLOPE_PPM);
 
-	j->price = min_t(s64, price, FB_JOINT_PRICE_MOST);
+	j->price = min_t(s64, price, FB_PRICE_MOST);
 }
 
 bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle, u64 now_ns)

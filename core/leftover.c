@@ -8,7 +8,7 @@
  */
 #define FB_LEFTOVER_BLOCKS 256
 #define FB_LEFTOVER_WHOLE 32
-#define FB_LEFTOVER_FRUITLESS (32 * FB_LEFTOVER_WHOLE)
+#define FB_LEFTOVER_FRUITLESS (FB_LEFTOVER_WHOLE * FB_LEFTOVER_WHOLE)
 
 bool fb_leftover_due(struct fb_leftover *l, enum fb_leftover_search search, u64 wanted,
 		     u32 cost_ppm, u64 now_ns)

@@ -449,7 +449,7 @@ int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_faul
 	dm->info.spt_most = 0;
 	dm->info.spt_least = DM_SPT_MAX;
 	dm->serpentine = spec->order != DM_HEADS_PLAIN;
-	dm->rate = mul_u64_u64_div_u64(1ULL << 63, 1000ULL << (DM_RATE_SHIFT + 32 - 63),
+	dm->rate = mul_u64_u64_div_u64(1ULL << 63, (u64)FB_PS_PER_NS << (DM_RATE_SHIFT + 32 - 63),
 				       dm->info.period_ps);
 	dm->period = div_u64(dm->info.period_ps * (1U << DM_PERIOD_SHIFT) +
 			     FB_PS_PER_NS / 2, FB_PS_PER_NS);

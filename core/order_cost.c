@@ -4,10 +4,9 @@
 
 /*
  * What short waits lose is known by tables that begin with a prior, and may say a third too much
- * for some minutes. With 3/4 of it six loads lose less than 1 % beside the drive's own order.
+ * for some minutes. Less this part of it six loads lose less than 1 % beside the drive's own order.
  */
-#define FB_ORDER_COST_ODDS_NUM 3
-#define FB_ORDER_COST_ODDS_DEN 4
+#define FB_ORDER_COST_ODDS_LESS 4
 
 void fb_order_cost_init(struct fb_order_cost *sh)
 {
@@ -79,7 +78,7 @@ static s64 fb_order_cost_expected(const struct fb_order_cost_at *at, const struc
 	s64 odds_ns = ns - (s64)c->pos_ns;
 
 	if (at->drives)
-		odds_ns = div_s64(odds_ns * FB_ORDER_COST_ODDS_NUM, FB_ORDER_COST_ODDS_DEN);
+		odds_ns -= div_s64(odds_ns, FB_ORDER_COST_ODDS_LESS);
 	return c->pos_ns + odds_ns;
 }
 

@@ -8,8 +8,8 @@
  */
 #define FB_ORDERS_MEASURE 32
 #define FB_ORDERS_SHIFT 4
-#define FB_ORDERS_ENTER (FB_ONE / 8 * 7)
-#define FB_ORDERS_LEAVE (FB_ONE / 4 * 3)
+#define FB_ORDERS_ENTER (FB_ONE - FB_ORDERS_RANDOM)
+#define FB_ORDERS_LEAVE (FB_ONE - FB_ONE / 4)
 #define FB_ORDERS_STREAM_NS NSEC_PER_SEC
 /* it is random while no more than 1 of 8 do, alone or not */
 #define FB_ORDERS_RANDOM (FB_ONE / 8)
@@ -115,8 +115,12 @@ bool fb_orders_decide(struct fb_orders *o, const struct fb_orders_view *v)
 	o->due_ns = 0;
 	if (v->withheld)
 		return true;
-	if (v->blind) {
+	/* each change of hands loses the head: one that varies about the bound has one a second */
+	if (v->blind)
+		o->blind_ns = v->now_ns + FB_ORDERS_KEEP_NS;
+	if (v->now_ns < o->blind_ns) {
 		o->taken = false;
+		o->due_ns = v->blind ? 0 : o->blind_ns;
 		return true;
 	}
 	o->many = v->wanted && (o->many || v->wanted >= many);

@@ -29,6 +29,7 @@ struct fb_orders {
 	bool many;			/* the wanted blocks are worth it */
 	u64 keep_ns;			/* until then it does for few or none, too */
 	u64 retake_ns;			/* few are reason for it again from then on */
+	u64 blind_ns;			/* until then the drive orders, as the map has holes */
 	u64 due_ns;	/* time alone may change the decision then; 0: it will not */
 };
 

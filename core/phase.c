@@ -8,7 +8,7 @@
  * nor does one longer than this part of a track, if it may begin in its middle. It counts a little:
  * behind a cache that answers all there is no phase.
  */
-#define FB_PHASE_PART 8
+#define FB_PHASE_PART FB_HEAD_CACHE_PART
 
 /*
  * Reads are compared that are so many turns apart at most: a period that is 500 ppm off is 3 % of a

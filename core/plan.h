@@ -11,8 +11,7 @@
 #include "core/conservatism.h"
 
 #define FB_PLAN_PIECES 4	/* most pieces of a plan: more gain nothing */
-/* Recommended fb_limits.hop_steps: 60 and 200 bring no more in whole scans of the Atlas 10K */
-#define FB_HOP_STEPS 30
+#define FB_HOP_STEPS 32		/* recommended fb_limits.hop_steps */
 /*
  * The longest read holds 1.5 of the drive's longest tracks, the most that one gap can yield; not
  * below 256 KiB (the papers' drives), nor above 1280, the default max_sectors_kb. Sectors.
@@ -23,7 +22,8 @@
 /* granules of a read of our own at most, so that a buffer's mask has a bit for each */
 #define FB_READ_GRANULES (FB_LONGEST_READ_MAX / FB_MIN_GRANULE)
 #define FB_WEIGHT_ONE 256	/* weight of a granule where all are worth the same */
-#define FB_ROOTS 1024		/* last index of fb_limits.root */
+#define FB_ROOTS 1024		/* last index of struct fb_roots.of */
+#define FB_ROOT_MOST (16 * FB_WEIGHT_ONE)	/* the last root */
 
 /* The time between the previous request and the next one */
 struct fb_gap {
@@ -53,6 +53,12 @@ struct fb_avoid {
 	u64 end;			/* behind the last */
 };
 
+/* What the granules of a track are worth together (core/block_value.h), FB_WEIGHT_ONE: one */
+struct fb_roots {
+	u16 of[FB_ROOTS + 1];		/* by their number */
+	u16 above[FB_ROOT_MOST + 1];	/* least number that is worth more than this */
+};
+
 /* Limits on a plan */
 struct fb_limits {
 	u64 conservatism_ns;	/* added to each seek estimate of this decision (paper, 3.3) */
@@ -61,7 +67,7 @@ struct fb_limits {
 	bool separate;			/* separate reads are allowed */
 	u32 granule_sectors;		/* coverage granule, power of two */
 	u32 lift;			/* enum fb_lift, or-ed; 0 = the paper's limits */
-	/* steps that FB_LIFT_SEVERAL spends on one piece; 0: until nothing better can be left */
+	/* most steps for one piece of FB_LIFT_SEVERAL; 0: until nothing better can be left */
 	u32 hop_steps;
 	u32 still_ns;	/* conservatism within a cylinder; 0 = @conservatism_ns */
 	/*
@@ -74,10 +80,7 @@ struct fb_limits {
 	 * FB_WEIGHT_ONE
 	 */
 	const u16 *weight;
-	/*
-	 * what 0 .. FB_ROOTS granules of a track are worth (core/block_value.h); NULL: all the same
-	 */
-	const u16 *root;
+	const struct fb_roots *roots;	/* NULL: all granules are worth the same */
 	u64 miss_value;	/* what a lost turn costs (fb_block_value_miss()); with @odds only */
 	/*
 	 * the piece that is worth most in the gap must be worth this, and more than the plan costs
@@ -155,7 +158,6 @@ struct fb_search_arm {
 	u32 end;			/* first distance beyond this arm */
 	bool up;			/* it goes to higher cylinders */
 	bool inner;			/* it goes from one end of the hop towards the other */
-	struct fb_need need;		/* that a track of the stride passed over must have */
 };
 
 /* A search under way; private but @best, @latency_ns, @window_ns and @tracks */
@@ -180,9 +182,9 @@ struct fb_search {
 	u32 at;				/* the current hop is the one before @piece[at] */
 	struct fb_hop hop;
 	u32 steps;			/* steps spent on it */
+	u32 found_at;			/* those until its best was found */
 	struct fb_piece find;		/* its best; while .wanted is 0, one must beat .value */
-	struct fb_need need;	/* granules that a track of the cylinder being examined must have */
-	struct fb_need need_most;	/* that a track must have where worth is highest */
+	struct fb_need need;		/* as last computed */
 	u32 granules;			/* granules that there is time for on @cyl, at most */
 	u32 weight;			/* weight of the cylinder being examined */
 	u32 between;			/* cylinders from the hop's beginning to its end */

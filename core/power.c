@@ -21,17 +21,15 @@ bool fb_power_spins(enum fb_power_state state)
 
 static u64 fb_power_timer_ns(const struct fb_power *p)
 {
-	u64 ns = p->drive_ns;
-
-	if (p->host_ns && (!ns || p->host_ns < ns))
-		ns = p->host_ns;
-	return ns ? ns : FB_POWER_TIMER_NS;
+	return p->host_ns ? p->host_ns : FB_POWER_TIMER_NS;
 }
 
 /* Its timer restarts with the last read; half of it more for what is slow to look. */
 static u64 fb_power_rest_ns(const struct fb_power *p)
 {
-	return fb_power_timer_ns(p) * 3 / 2 << p->rests;
+	u64 timer_ns = fb_power_timer_ns(p);
+
+	return (timer_ns + timer_ns / 2) << p->rests;
 }
 
 static bool fb_power_is_resting(const struct fb_power *p, u64 now)

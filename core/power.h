@@ -16,7 +16,7 @@
 #define FB_POWER_ASK_NS (10ULL * NSEC_PER_SEC)
 /* and not again so soon after an answer, ns */
 #define FB_POWER_AGAIN_NS NSEC_PER_SEC
-#define FB_POWER_TIMER_NS (600ULL * NSEC_PER_SEC)	/* the timer of a drive that names none */
+#define FB_POWER_TIMER_NS (600ULL * NSEC_PER_SEC)	/* what a drive's own timer may be */
 /* No drive's timer is longer: hdparm -S ends at 5.5 hours. */
 #define FB_POWER_LONGEST_NS (21600ULL * NSEC_PER_SEC)
 
@@ -38,7 +38,6 @@ enum fb_power_state {
 /* What is known of a drive's power, and the policy; all private but the first */
 struct fb_power {
 	bool keep_awake;	/* setting: idle reads go on, and overdue tasks wake the drive */
-	u64 drive_ns;			/* the drive's own shortest timer; 0: it names none */
 	u64 host_ns;			/* the kernel's, autosuspend; 0: none */
 	enum fb_power_state state;	/* the last answer, or active after a foreground request */
 	u64 told_ns;			/* when it came */

@@ -7,7 +7,8 @@
 
 #define FB_QUARANTINE_LISTED 512	/* bad blocks that are listed; all are counted */
 #define FB_QUARANTINE_ZONES 32		/* most quarantined ranges */
-#define FB_QUARANTINE_DOUBTS 32		/* most ranges in doubt; the oldest are forgotten */
+/* most ranges in doubt; the oldest are forgotten */
+#define FB_QUARANTINE_DOUBTS FB_QUARANTINE_ZONES
 
 #define FB_QUARANTINE_KIB 1024	/* quarantine on each side: at least the neighbouring tracks */
 #define FB_QUARANTINE_SLOW_S 60		/* pause after a slow recovery, s */
@@ -17,7 +18,7 @@
  * A zone ends a day after the last error in it, or it would never be read on a disk that is never
  * idle: by then a burst is over.
  */
-#define FB_QUARANTINE_ZONE_NS (24ULL * 3600 * NSEC_PER_SEC)
+#define FB_QUARANTINE_ZONE_NS FB_DAY_NS
 
 /* so many errors that are not the medium's are risked in so long on a careful disk */
 #define FB_QUARANTINE_OTHERS 2

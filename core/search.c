@@ -15,7 +15,7 @@
 #define FB_SEARCH_STRIDES 4
 
 /* cylinders after which an arm checks whether all its further ones are too far */
-#define FB_SEARCH_HORIZON 32
+#define FB_SEARCH_HORIZON (FB_SEARCH_STRIDE * FB_SEARCH_STRIDES)
 
 /* ---- granules ---- */
 
@@ -117,7 +117,7 @@ static u64 fb_track_find_leg(const struct fb_search *s, const struct dm_place *a
 /* FB_WEIGHT_ONE times @n to the power of 2/5 (core/block_value.h); 32 times @n gives 4 times it */
 static u32 fb_track_find_root(const struct fb_search *s, u32 n)
 {
-	const u16 *root = s->lim.root;
+	const u16 *root = s->lim.roots->of;
 	u32 shift = 0, part = 0;
 
 	for (; n >= FB_ROOTS; n >>= 5, shift += 2)
@@ -143,7 +143,7 @@ static u32 fb_track_find_left(const struct fb_search *s, const struct dm_track *
 /* With powers, the granules left behind count, too, or a few would be left on each track. */
 static u64 fb_track_find_worth(const struct fb_search *s, u32 weight, u32 left, u32 wanted)
 {
-	if (!s->lim.root)
+	if (!s->lim.roots)
 		return (u64)wanted * weight;
 	left = max(left, wanted);
 	left = fb_track_find_root(s, left) - fb_track_find_root(s, left - wanted);
@@ -161,39 +161,27 @@ static u64 fb_track_find_most(const struct fb_search *s)
 {
 	u32 most = s->lim.max_sectors / s->lim.granule_sectors;
 
-	if (!s->lim.root)
+	if (!s->lim.roots)
 		return (u64)most * s->most_weight;
 	return (u64)fb_track_find_root(s, most) * s->most_weight / FB_WEIGHT_ONE;
 }
 
 /* How many granules of this weight a track must have to beat the hop's best piece. */
-static u32 fb_track_find_need(const struct fb_search *s, u32 weight)
+static u32 fb_track_find_need(struct fb_search *s, u32 weight)
 {
-	u32 least = 1, most = FB_ROOTS + 1;
-	u64 root;
+	struct fb_need *need = &s->need;
+	u64 value = s->find.value;
 
-	if (!s->lim.root)
-		return min_t(u64, div_u64(s->find.value, weight) + 1, U32_MAX);
-	/* granules are worth most if they are all that the track has; the table ends at FB_ROOTS */
-	root = div_u64(s->find.value * FB_WEIGHT_ONE, weight);
-	while (least < most) {
-		u32 n = (least + most) / 2;
-
-		if (s->lim.root[n] > root)
-			most = n;
-		else
-			least = n + 1;
-	}
-	return least;
-}
-
-static u32 fb_track_find_need_cached(const struct fb_search *s, struct fb_need *need, u32 weight)
-{
-	if (need->weight != weight || need->value != s->find.value) {
-		need->weight = weight;
-		need->value = s->find.value;
-		need->granules = fb_track_find_need(s, weight);
-	}
+	if (need->weight == weight && need->value == value)
+		return need->granules;
+	need->weight = weight;
+	need->value = value;
+	if (!s->lim.roots)
+		need->granules = min_t(u64, div_u64(value, weight) + 1, U32_MAX);
+	else
+		/* granules are worth most if they are all that the track has */
+		need->granules = s->lim.roots->above[min_t(u64, FB_ROOT_MOST,
+							   div_u64(value * FB_WEIGHT_ONE, weight))];
 	return need->granules;
 }
 
@@ -297,6 +285,7 @@ static void fb_track_find_propose(struct fb_search *s, const struct fb_piece *p)
 	if (!fb_track_find_in_time(s, p))
 		return;
 	s->find = *p;
+	s->found_at = s->steps;
 	fb_track_find_write(s);
 }
 
@@ -473,7 +462,7 @@ static void fb_track_find_run(struct fb_search *s, const struct fb_visit *v, u64
 		return;
 	n = end - first;
 	/* a piece of equal value counts, because it may have more slack */
-	if (n + 1 < fb_track_find_need_cached(s, &s->need, s->weight))
+	if (n + 1 < fb_track_find_need(s, s->weight))
 		return;
 	p.wanted = fb_bitmap_trim(s->bm, &first, &n);
 	if (n > most) {
@@ -542,7 +531,7 @@ static void fb_track_find_straddler(struct fb_search *s, const struct fb_visit *
 		if (first >= straddler)
 			continue;
 		n = straddler - first;
-		if (n + 1 < fb_track_find_need_cached(s, &s->need, s->weight))
+		if (n + 1 < fb_track_find_need(s, s->weight))
 			continue;
 		wanted = fb_bitmap_trim(s->bm, &first, &n);
 		if (wanted && fb_track_find_value(s, v->t, v->left, wanted + 1) > s->find.value &&
@@ -574,21 +563,13 @@ static void fb_track_find_track(struct fb_search *s, const struct dm_track *t, u
 	u32 g = s->lim.granule_sectors, i;
 	u64 leg = fb_track_find_way(s, 0, moves, other, false), legs;
 	struct dm_piece piece[2];
-	u32 most;
 
 	if (fb_track_find_forbidden(s, t->cyl, t->head) || fb_track_find_avoided(s, t))
 		return;
 	legs = leg + fb_track_find_way(s, 1, hop->to.place.cyl != t->cyl,
 				       hop->to.place.head != t->head, hop->write);
 	v.usable_ns = fb_track_find_usable_ns(s, legs, fb_track_find_con_ns(s, moves));
-	if (v.usable_ns < s->granule_ns * fb_track_find_need_cached(s, &s->need, s->weight))
-		return;
-	/* what was asked of the cylinder, of this track and its longer sectors */
-	most = fb_track_find_passing(v.usable_ns, div_u64(s->period_ns * g, t->spt));
-	/* does a granule end on the next track? */
-	if ((t->first_lbn + t->nsect) & (g - 1))
-		most++;
-	if (fb_track_find_worth(s, s->weight, left, min(left, most)) < s->find.value)
+	if (v.usable_ns < s->granule_ns * fb_track_find_need(s, s->weight))
 		return;
 	s->tracks++;
 	v.at.place.cyl = t->cyl;
@@ -659,8 +640,7 @@ static void fb_arm_skip(struct fb_search *s, struct fb_search_arm *arm, u32 need
 	u64 con = min(fb_track_find_con_ns(s, 0), fb_track_find_con_ns(s, 1));
 	u64 usable_ns = fb_arm_usable_ns(s, arm, arm->end, con, con);
 
-	if (usable_ns < s->granule_ns *
-	    fb_track_find_need_cached(s, &s->need_most, s->most_weight))
+	if (usable_ns < s->granule_ns * fb_track_find_need(s, s->most_weight))
 		arm->dist = arm->end;
 	else
 		fb_arm_skip_alike(s, arm, need);
@@ -673,15 +653,16 @@ static bool fb_cylinder_usable(struct fb_search *s, u32 cyl, u32 need)
 	struct dm_place src = { .cyl = cyl, .head = from->head };
 	struct dm_place dst = { .cyl = cyl, .head = to->head };
 	u64 con = fb_track_find_con_ns(s, from->cyl != cyl);
-	u64 legs, usable_ns;
+	u64 legs, usable_ns, granule_ns;
 
 	s->ways_ns[0] = dm_seek_ns(s->dm, from, &src, false);
 	s->ways_ns[1] = dm_seek_ns(s->dm, &dst, to, s->hop.write);
 	legs = (u64)s->ways_ns[0] + s->ways_ns[1] + con +
 	       fb_track_find_con_ns(s, to->cyl != cyl);
 	usable_ns = fb_track_find_usable_ns(s, legs, con);
-	s->granules = fb_track_find_passing(usable_ns, s->granule_ns) + 1;
-	return usable_ns >= s->granule_ns * need;
+	granule_ns = div_u64(s->period_ns * s->lim.granule_sectors, dm_cylinder_spt(s->dm, cyl));
+	s->granules = fb_track_find_passing(usable_ns, granule_ns) + 1;
+	return usable_ns >= granule_ns * need;
 }
 
 /* LBNs stay on a surface for some cylinders: a cylinder's tracks are far apart in them. */
@@ -719,7 +700,7 @@ static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
 	/* a stride may span two regions, or more on a small disk */
 	if (s->cylinders >= FB_REGIONS * FB_SEARCH_STRIDE)
 		weight = max(fb_track_find_weight(s, first), fb_track_find_weight(s, last));
-	need = fb_track_find_need_cached(s, &arm->need, weight);
+	need = fb_track_find_need(s, weight);
 	arm->dist += fb_arm_skippable(s, arm, first, n, need);
 	if (arm->dist < end)
 		return true;
@@ -765,10 +746,7 @@ static bool fb_search_outward(struct fb_search *s)
 			continue;
 		cyl = fb_arm_cyl(arm);
 		s->weight = fb_track_find_weight(s, cyl);
-		/* mostly the stride's weight, of which the need is known */
-		if (arm->need.weight == s->weight)
-			s->need = arm->need;
-		need = fb_track_find_need_cached(s, &s->need, s->weight);
+		need = fb_track_find_need(s, s->weight);
 		if (!fb_cylinder_usable(s, cyl, need)) {
 			fb_arm_skip(s, arm, need);
 			continue;
@@ -802,7 +780,7 @@ static bool fb_cylinder_worth(struct fb_search *s, u32 left)
 
 static bool fb_cylinder_counted(struct fb_search *s, struct dm_track *t, u32 *left)
 {
-	u32 need = fb_track_find_need_cached(s, &s->need, s->weight), g = s->lim.granule_sectors;
+	u32 need = fb_track_find_need(s, s->weight), g = s->lim.granule_sectors;
 
 	while (s->track < s->track_end) {
 		u32 index = fb_cylinder_track(s);
@@ -825,7 +803,7 @@ static bool fb_cylinder_counted(struct fb_search *s, struct dm_track *t, u32 *le
 
 static bool fb_cylinder_next(struct fb_search *s, struct dm_track *t, u32 *left)
 {
-	u32 need = fb_track_find_need_cached(s, &s->need, s->weight), g = s->lim.granule_sectors;
+	u32 need = fb_track_find_need(s, s->weight), g = s->lim.granule_sectors;
 	u64 first;
 
 	if (!s->bm->shift || fb_search_has_runs(s))
@@ -925,6 +903,21 @@ static bool fb_hop_next(struct fb_search *s)
 	return true;
 }
 
+/*
+ * How many steps a hop is worth. Most find their best piece within a few; who must beat another
+ * gap's plan does that soon, or not at all.
+ */
+static u32 fb_hop_steps(const struct fb_search *s)
+{
+	u32 most = s->lim.hop_steps;
+
+	if (!most)
+		return U32_MAX;
+	if (s->find.wanted)
+		return min(most / 8 + 2 * s->found_at, most);
+	return s->lim.least_value ? most / 4 : most;
+}
+
 bool fb_search_step(struct fb_search *s)
 {
 	struct dm_track t;
@@ -936,9 +929,7 @@ bool fb_search_step(struct fb_search *s)
 		fb_hop_open(s, 0);
 		return s->lim.separate;
 	}
-	if (s->find.value >= s->most_value ||
-	    (s->lim.lift & FB_LIFT_SEVERAL && s->lim.hop_steps &&
-	     s->steps++ >= s->lim.hop_steps))
+	if (s->find.value >= s->most_value || s->steps++ >= fb_hop_steps(s))
 		return fb_hop_next(s);
 	if (fb_cylinder_next(s, &t, &left)) {
 		fb_track_find_track(s, &t, left);

@@ -12,9 +12,10 @@
  * The prior standard deviation is 1 %. While a drive warms up the estimate may drift by 0.25 % in
  * five minutes. It never exceeds 2 %.
  */
-#define FB_SEEK_FIT_VAR (10000ULL * 10000)
-#define FB_SEEK_FIT_WALK 20000	/* ppm^2 per second */
-#define FB_SEEK_FIT_WALK_MS (600 * 1000)
+#define FB_SEEK_FIT_SD_PPM 10000
+#define FB_SEEK_FIT_VAR ((u64)FB_SEEK_FIT_SD_PPM * FB_SEEK_FIT_SD_PPM)
+#define FB_SEEK_FIT_WALK 20000	/* ppm^2 per second ... */
+#define FB_SEEK_FIT_WALK_S 600	/* ... of so many without news at most */
 #define FB_SEEK_FIT_VAR_MOST (4 * FB_SEEK_FIT_VAR)
 
 /*
@@ -42,9 +43,12 @@
 #define FB_SEEK_FIT_SEEK_LEAST_NS 50000
 
 #define FB_SEEK_FIT_MISFIT_TRIALS 200
-#define FB_SEEK_FIT_MISFIT_PPM (FB_SEEK_FIT_MOST_PPM / 16 * 15)	/* it varies below its bound */
+#define FB_SEEK_FIT_MISFIT_PPM (FB_SEEK_FIT_MOST_PPM - FB_SEEK_FIT_SD_PPM / 2)
 
 #define FB_SEEK_FIT_EXP_SHIFT 8
+#define FB_SEEK_FIT_EXP_BITS 30	/* binary places of a power of e */
+#define FB_SEEK_FIT_Z_ONE 256	/* fb_seek_fit_trial.z: a whole scale */
+#define FB_SEEK_FIT_SLOPE_SHIFT 10	/* binary places of fb_seek_fit_trial.slope */
 
 void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm)
 {
@@ -84,32 +88,31 @@ static s32 fb_seek_fit_missing(const struct fb_seek_fit *c)
 
 static void fb_seek_fit_age(struct fb_seek_fit *c, u64 now_ns)
 {
-	u64 ms = div_u64(now_ns - min(c->at_ns, now_ns), NSEC_PER_MSEC);
+	u64 s = div_u64(now_ns - min(c->at_ns, now_ns), NSEC_PER_SEC);
 
-	if (ms < 1000)
-		return;
-	c->at_ns = now_ns;
-	ms = min_t(u64, ms, FB_SEEK_FIT_WALK_MS);
-	c->var = min(c->var + div_u64(FB_SEEK_FIT_WALK * ms, 1000), FB_SEEK_FIT_VAR_MOST);
+	c->at_ns += s * NSEC_PER_SEC;
+	s = min_t(u64, s, FB_SEEK_FIT_WALK_S);
+	c->var = min(c->var + FB_SEEK_FIT_WALK * s, FB_SEEK_FIT_VAR_MOST);
 }
 
 /* what one completion says */
 struct fb_seek_fit_trial {
-	s32 z;		/* wait minus the errors' median, in 1/256 of their scale */
+	s32 z;		/* wait minus the errors' median, FB_SEEK_FIT_Z_ONE: their scale */
 	bool late;	/* the error was larger than the wait */
 	u32 chance;	/* predicted chance of @late, 16 binary places */
-	u64 slope;	/* fall of @z per million ppm: seek time / scale, 10 binary places */
+	u64 slope;	/* fall of @z per million ppm: seek time / scale */
 };
 
 /* 1 / (1 + e^z), with e^-z = (1 - z / 2^n)^(2^n) */
 static u32 fb_seek_fit_chance(s32 z)
 {
-	u64 exp = (1ULL << 30) - ((u64)abs(z) << (30 - 8 - FB_SEEK_FIT_EXP_SHIFT));
+	const u64 one = 1ULL << FB_SEEK_FIT_EXP_BITS;
+	u64 exp = one - ((one / FB_SEEK_FIT_Z_ONE * abs(z)) >> FB_SEEK_FIT_EXP_SHIFT);
 	u32 i, late;
 
 	for (i = 0; i < FB_SEEK_FIT_EXP_SHIFT; i++)
-		exp = exp * exp >> 30;
-	late = div_u64(exp << FB_ONE_SHIFT, (1U << 30) + (u32)exp);
+		exp = exp * exp >> FB_SEEK_FIT_EXP_BITS;
+	late = div64_u64(exp << FB_ONE_SHIFT, one + exp);
 	return z < 0 ? FB_ONE - late : late;
 }
 
@@ -155,9 +158,9 @@ static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_co
 	wait -= div_s64(off, FB_PPM);
 	if (wait > far || -wait > far)
 		return false;
-	t->z = div_s64(wait * 256, c->spread_ns);
+	t->z = div_s64(wait * FB_SEEK_FIT_Z_ONE, c->spread_ns);
 	t->chance = fb_seek_fit_chance(t->z);
-	t->slope = div_u64(acc->seek_ns << 10, c->spread_ns);
+	t->slope = div_u64(acc->seek_ns << FB_SEEK_FIT_SLOPE_SHIFT, c->spread_ns);
 	return true;
 }
 
@@ -167,17 +170,19 @@ static void fb_seek_fit_follow(struct fb_seek_fit *c, const struct fb_seek_fit_t
 	s64 innovation = (t->late ? FB_ONE : 0) - (s64)t->chance, by;
 
 	/* the trial's information relative to the prior: var * noise * slope^2, 16 binary places */
-	info = div_u64(mul_u64_u64_shr(c->var, t->slope * t->slope, 20), FB_PPM);
+	info = mul_u64_u64_shr(c->var, t->slope * t->slope, 2 * FB_SEEK_FIT_SLOPE_SHIFT);
+	info = div_u64(info, FB_PPM);
 	info = div_u64(info * noise, FB_PPM);
 	reduction = div64_u64(info << FB_ONE_SHIFT, FB_ONE + info);
 	/* var * slope / (1 + info) * innovation */
-	by = div_u64(mul_u64_u64_shr(c->var, t->slope, 10), FB_PPM);
+	by = div_u64(mul_u64_u64_shr(c->var, t->slope, FB_SEEK_FIT_SLOPE_SHIFT), FB_PPM);
 	by = div64_s64(by * innovation * FB_SEEK_FIT_FINE, FB_ONE + (s64)info);
 	c->fine = clamp_t(s64, c->fine + by, -FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE,
 			  FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE);
 	c->var -= min(mul_u64_u64_div_u64(c->var, reduction, FB_ONE), c->var - 1);
 	/* move the scale of the errors by the slope of the trial's likelihood */
-	by = (innovation * t->z >> 8) * c->spread_ns >> (FB_ONE_SHIFT + FB_SEEK_FIT_SPREAD_SHIFT);
+	by = div_s64(innovation * t->z, FB_SEEK_FIT_Z_ONE) * c->spread_ns;
+	by >>= FB_ONE_SHIFT + FB_SEEK_FIT_SPREAD_SHIFT;
 	c->spread_ns = clamp_t(s64, c->spread_ns + by, FB_SEEK_FIT_SPREAD_LEAST_NS,
 			       FB_SEEK_FIT_SPREAD_MOST_NS);
 }

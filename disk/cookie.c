@@ -55,8 +55,8 @@ static void fb_cookie_overlay(const struct fb_cookie_segment *lower, u32 nl,
 }
 
 /*
- * Make ranges, of which later ones win, segments that do not overlap: runs of 1, 2, 4 ... are laid
- * over each other. A run of k becomes less than 2 * k segments; both arrays have room for 3 * @n.
+ * Make ranges, of which later ones win, disjoint segments: runs of 1, 2, 4 ... are laid over each
+ * other. A run of k becomes less than 2 * k; both arrays have room for 3 * @n.
  */
 static struct fb_cookie_segment *fb_cookie_resolve(struct fb_cookie_segment *from,
 						   struct fb_cookie_segment *to, u32 *run, u32 n)
@@ -101,8 +101,8 @@ static int fb_cookie_lay_resolved(const struct fb_cookies *old,
 }
 
 /*
- * Lay @n ranges, of which later ones win, over @old in a new array. May sleep. Return: 0; -ENOSPC:
- * there would be more than FB_COOKIE_MAX segments; -ENOMEM.
+ * Lay @n ranges, of which later ones win, over @old in a new array. Return: 0; -ENOSPC: more than
+ * FB_COOKIE_MAX segments; -ENOMEM.
  */
 int fb_cookie_lay(const struct fb_cookies *old, const struct fb_cookie_segment *range, u32 n,
 		  struct fb_cookies *made)

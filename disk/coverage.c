@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The coverage of a disk's tasks: which blocks gaps are searched for, which are in flight, and what
- * a completed read means for each task, which gets each block exactly once
- * (Documentation/design.rst, Coverage). All functions run in the thread unless they say otherwise.
- * Locks: fb_disk.lock for states and counts.
+ * a completed read means for each task (Documentation/design.rst). All functions run in the thread
+ * unless they say otherwise. Locks: fb_disk.lock for states and counts.
  */
 #include <linux/slab.h>
 
@@ -15,8 +14,8 @@
 #define FB_COVERAGE_STEP 4096
 
 /*
- * Count the blocks that tasks want and that may be read, once for each task. @tasks: out: some are
- * at work. A slow consumer's counts: the order of the foreground must not depend on it. [L]
+ * Count the blocks that tasks want and that may be read; a slow consumer's, too: the order of the
+ * foreground must not depend on it. @tasks: out: some are at work. [L]
  */
 u64 fb_coverage_wanted(struct fb_disk *disk, bool *tasks)
 {
@@ -114,8 +113,8 @@ static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_r
 }
 
 /*
- * Walk all runs in which @map has wanted blocks. On a large disk this takes a second or more, so
- * the carrier is returned first: a queue freeze would wait for it.
+ * Walk all runs in which @map has wanted blocks: a second or more on a large disk, so the carrier
+ * is returned first.
  */
 static void fb_coverage_wanted_runs(struct fb_coverage *cov, const struct fb_bitmap *map,
 				    fb_runs_fn fn, struct fb_coverage_walk *walk)
@@ -265,16 +264,11 @@ static void fb_coverage_add_uncovered(struct fb_coverage_walk *walk, u64 first, 
 static void fb_coverage_add_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct fb_coverage_walk *walk = ctx;
-	const struct fb_op *op = walk->op;
-	unsigned long b = first - op->base, e, end = b + n;
 
-	if (op->uncovered && walk->task->coverage)
+	if (walk->op->uncovered && walk->task->coverage)
 		fb_coverage_add_uncovered(walk, first, first + n, group);
-	else if (!op->masked)
-		fb_coverage_add_some(walk, first, first + n, group);
 	else
-		for_each_set_bitrange_from(b, e, op->bits, end)
-			fb_coverage_add_some(walk, op->base + b, op->base + e, group);
+		fb_coverage_add_some(walk, first, first + n, group);
 	if (walk->task->active && fb_coverage_is_joint(walk->cov))
 		fb_coverage_join_run(walk, first, n, group);
 }
@@ -315,10 +309,7 @@ static bool fb_coverage_add(struct fb_coverage_walk *walk, u64 first, u64 n)
 	return true;
 }
 
-/*
- * Read the wanted blocks of a range at once. The change stays until all of them are done, because a
- * read may fail with EAGAIN when the queue is frozen. True: they are.
- */
+/* Read the wanted blocks of a range at once. True: all of them are done; a read may have failed. */
 static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *task,
 				struct fb_op *op)
 {
@@ -390,13 +381,13 @@ static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *tas
 	if (--task->ntodo == FREEBLOCK_RANGES - FREEBLOCK_RANGES_MAX)
 		fb_delivery_raise(task, FREEBLOCK_EVENT_ROOM);
 	spin_unlock_irq(&cov->disk->lock);
-	fb_delivery_free_op(op);
+	kfree(op);
 	return n;
 }
 
 /*
- * Enter a task's changes, of a long one a piece. As long as others wait behind it nothing is read
- * for the task, so that a block comes once however often it was added.
+ * Enter a task's changes, of a long one a piece. While others wait behind it nothing is read for
+ * the task, so that a block comes once however often it was added.
  */
 static void fb_coverage_enter_some(struct fb_coverage *cov, struct freeblock_task *task)
 {
@@ -571,9 +562,7 @@ static void fb_coverage_alloc_repeated(struct fb_coverage *cov)
 		cov->repeated = map;
 }
 
-/*
- * Is this read to be withheld from the tasks that need the medium's content? Not the second time.
- */
+/* Is it withheld from the tasks that need the medium's content? Not the second time. */
 static bool fb_coverage_repeats(struct fb_coverage *cov, const struct fb_free_read *buf)
 {
 	u64 first = div_u64(buf->lbn, cov->disk->granule);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Delivery of blocks to consumers and reports to the administrator: the states of tasks, blocks,
- * bad blocks, and the end of a task. Consumers are called from a workqueue, one call at a time for
- * a task. Locks: fb_disk.lock for states and counts.
+ * Delivery of blocks to consumers, the states of tasks, bad blocks, and the end of a task.
+ * Consumers are called from a workqueue, one call at a time for a task. Locks: fb_disk.lock for
+ * states and counts.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <scsi/scsi_device.h>
 
 #include "disk/disk.h"
-#define CREATE_TRACE_POINTS	/* they are defined here */
-#include "disk/trace_events.h"
 
 static struct workqueue_struct *fb_delivery_wq;
 
@@ -282,10 +280,7 @@ static void fb_delivery_drop_cookies(struct freeblock_task *task)
 	fb_cookie_pack(&task->cookies);
 }
 
-/*
- * Forget cookies of delivered blocks when there is little room, and enough has changed to make
- * some. May sleep: no carrier is held then.
- */
+/* Forget cookies of delivered blocks when there is little room. May sleep. */
 void fb_delivery_sweep(struct freeblock_task *task)
 {
 	const struct fb_bitmap *map = &task->map;
@@ -421,10 +416,8 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 		return false;
 	}
 	verdict = fb_quarantine_ended(&disk->quarantine, &read, ktime_get_ns());
-	if (verdict & FB_QUARANTINE_KNOWN) {
+	if (verdict & FB_QUARANTINE_KNOWN)
 		fb_verify_is_bad(disk, lbn);
-		trace_freeblock_bad(disk, lbn, granule, read.took_ns);
-	}
 	spin_unlock_irq(&disk->lock);
 	if (!(verdict & ~FB_QUARANTINE_KNOWN))
 		return verdict;
@@ -444,20 +437,13 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 
 /* ---- the end ---- */
 
-/* Free a change that is in no list. May sleep. */
-void fb_delivery_free_op(struct fb_op *op)
-{
-	fb_memory_uncharge(&op->bytes, op->bytes);
-	kvfree(op);
-}
-
-/* Free a list of changes. */
+/* Free a list of changes. May sleep. */
 void fb_delivery_free_ops(struct list_head *ops)
 {
 	struct fb_op *op, *next;
 
 	list_for_each_entry_safe(op, next, ops, node)
-		fb_delivery_free_op(op);
+		kfree(op);
 	INIT_LIST_HEAD(ops);
 }
 

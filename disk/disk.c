@@ -460,8 +460,7 @@ static void fb_disk_attach_locked(struct fb_disk *disk, struct request_queue *q,
 
 /*
  * A scheduler takes over a disk, and may be told of things before this returns. @head: valid until
- * it detaches. May sleep, queue frozen, inside memalloc_noio_save(). Return: the disk, for
- * fb_disk_put(); NULL: no memory.
+ * it detaches. May sleep, queue frozen. Return: the disk, for fb_disk_put(); NULL: no memory.
  */
 struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
 			       const struct fb_disk_sched_ops *ops)

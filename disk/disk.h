@@ -32,6 +32,7 @@
 
 #include <linux/blk-mq.h>
 #include <linux/completion.h>
+#include <linux/kobject.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -47,16 +48,37 @@
 #include "core/power.h"
 #include "core/quarantine.h"
 #include "disk/cookie.h"
-#include "disk/parts.h"
 #include "include/compat/fb_cleanup.h"
 #include "include/freeblock.h"
 
+struct dentry;
 struct fb_disk;
 struct fb_disk_client;
 struct fb_job;
-struct file;
 struct request;
 struct scsi_device;
+
+#define FB_NAME_LEN 32		/* of a disk's name, as in /sys/block */
+
+/* ---- disk/folder.c: its directories in sysfs and debugfs ---- */
+
+/* When, and under which names, they are there is the work item's of disk/folder.c alone. */
+struct fb_folder {
+	struct kobject kobj;	/* /sys/kernel/freeblock/<disk>; its owner counts references */
+	struct dentry *debugfs;	/* /sys/kernel/debug/freeblock/<disk>; NULL until there is one */
+	bool gone;			/* it gets no name any more; under fb_folder_lock */
+};
+
+int fb_folder_init(void (*fill)(struct fb_folder *folder));
+void fb_folder_exit(void);
+int fb_folder_set_name(struct fb_folder *folder, const char *name);
+void fb_folder_remove(struct fb_folder *folder);
+
+/* ---- disk/memory.c: the account of memory_mib, for all disks ---- */
+
+int fb_memory_charge(u64 *account, u64 bytes, const char *what);
+void fb_memory_uncharge(u64 *account, u64 bytes);
+void fb_memory_exit(void);
 
 /* ---- the tasks of a disk, and what serves them jointly ---- */
 
@@ -79,10 +101,6 @@ struct fb_op {
 	u64 added_ns;	/* when it was requested; reads sent earlier do not serve it */
 	bool uncovered;			/* only granules that freeblock_task.coverage lacks count */
 	bool initial;	/* requested before the start: what the coverage has was done before */
-	bool masked;			/* only granules with their bit set in @bits count */
-	u64 bytes;			/* memory charged for @bits */
-	u64 base;			/* the granule that the first bit of @bits stands for */
-	unsigned long bits[];
 };
 
 /* Probes that a consumer waits for; see disk/probe.c; all [L] */
@@ -163,7 +181,7 @@ struct fb_coverage {
 	u64 bytes;			/* memory charged to all tasks together; fb_disk.life */
 	struct list_head tasks;	/* all tasks that have not been destroyed; fb_disk.life and [L] */
 	/*
-	 * started and not over, by slot; starts add them, the thread removes them, and may read
+	 * started and not over, by slot: starts add them, the thread removes them, and reads
 	 * without [L]
 	 */
 	struct freeblock_task *task[FREEBLOCK_TASKS];
@@ -184,8 +202,8 @@ struct fb_coverage {
 };
 
 /*
- * The next task that is started and not over, from slot @i on, or NULL. A start may fill a slot
- * meanwhile; only the thread empties one. Pairs with smp_store_release() in fb_delivery_start().
+ * The next task that is started and not over, from slot @i on, or NULL. Only the thread empties a
+ * slot. Pairs with smp_store_release() in fb_delivery_start().
  */
 static inline struct freeblock_task *fb_coverage_next_task(const struct fb_coverage *cov, u32 *i)
 {
@@ -238,7 +256,6 @@ struct fb_verify {
 	struct fb_verify_way verify;	/* VERIFY */
 	struct fb_verify_way fua;	/* READ with FUA */
 	bool sata;	/* the drive is one: it queues FUA, not VERIFY; only NCQ has FUA */
-	bool libata;			/* the kernel's own library translates for it */
 	u32 depth;			/* the queue depth when FUA was refused */
 	u64 refused_ns;			/* when that was */
 	enum fb_verify_how checking;	/* this failed, not by the medium: READ is to tell */
@@ -258,9 +275,8 @@ enum fb_verify_fault {
 #define FB_FREE_READ_CHUNK_ORDER get_order(64 * 1024)
 
 /*
- * Two for commands in flight, one for the held carrier, one being checked by its consumer, and as
- * many again for a slow consumer. Large drives get fewer: sixty of them should need no more than 1
- * GiB.
+ * Two in flight, the held carrier, one with its consumer, and as many for a slow one. Large drives
+ * get fewer, so that sixty of them need no more than 1 GiB.
  */
 #define FB_FREE_READS 8
 #define FB_FREE_READS_LARGE 4
@@ -399,19 +415,9 @@ bool fb_model_take(struct fb_disk *disk);
 void fb_model_set(struct fb_disk *disk, struct disk_model *dm, bool same);
 void fb_model_correct(struct fb_disk *disk);
 
-/* ---- disk/upload.c: what is written piece by piece, by one writer at a time ---- */
+/* ---- disk/upload.c: a model's table, which is written piece by piece ---- */
 
-/* Who is uploading */
-struct fb_upload_owner {
-	const struct file *file;	/* that wrote offset 0, perhaps closed since; NULL: none */
-	u64 wrote_ns;			/* when it wrote last */
-};
-
-int fb_upload_claim(struct fb_upload_owner *owner, const struct file *file, loff_t off);
-const char *fb_upload_why(int ret);
-void fb_upload_release(struct fb_upload_owner *owner);
-ssize_t fb_upload_write(struct fb_disk *disk, const struct file *file, const char *data, loff_t off,
-			size_t len);
+ssize_t fb_upload_write(struct fb_disk *disk, const char *data, loff_t off, size_t len);
 
 /* ---- disk/level.c: how far a disk is served ---- */
 
@@ -447,8 +453,6 @@ extern const struct fb_disk_client fb_measure_client;
 void fb_measure_look(struct fb_disk *disk, u32 gaps_ppm, u64 now);
 u64 fb_measure_due_ns(const struct fb_disk *disk);
 void fb_measure_set(struct fb_disk *disk, enum fb_measure_word word);
-void fb_measure_arrived(struct fb_disk *disk, bool write, u64 now);
-void fb_measure_ended(struct fb_disk *disk, bool write, u64 took_ns, u64 now);
 u32 fb_measure_counted(const struct fb_disk *disk);
 void fb_measure_charge(struct fb_disk *disk);
 const char *fb_measure_bars(const struct fb_disk *disk, u32 kind);
@@ -518,7 +522,6 @@ void fb_delivery_raise(struct freeblock_task *task, u32 events);
 void fb_delivery_sweep(struct freeblock_task *task);
 void fb_delivery_catch_up(struct freeblock_task *task);
 void fb_delivery_try_end(struct freeblock_task *task);
-void fb_delivery_free_op(struct fb_op *op);
 void fb_delivery_free_ops(struct list_head *ops);
 int fb_delivery_start(struct freeblock_task *task);
 void fb_delivery_stop(struct freeblock_task *task);
@@ -625,8 +628,7 @@ struct fb_stats {
 	u64 fuas;			/* of @reads: sent as READ with FUA */
 	u64 unproven;			/* withheld: may not have come from the medium */
 	u64 guard_trips;		/* times the guard stopped free reads */
-	u64 searches;
-	u64 search_ns;
+	u64 search_ns;			/* CPU time of all searches */
 };
 
 /* ---- the disk ---- */
@@ -672,7 +674,6 @@ struct fb_disk {
 	char *upload;			/* that table; config */
 	u32 upload_len;			/* bytes so far; config */
 	u64 upload_charged;		/* bytes charged for it; config */
-	struct fb_upload_owner uploader;	/* who uploads it; config */
 	char model_status[FB_MODEL_STATUS_LEN];	/* result of the last upload; config */
 	struct fb_job *job[FB_JOB_KINDS];	/* scan and scrub, private to tasks/job.c */
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands that ask a drive whether it reads ahead or spins, when it sleeps, and for how long it
- * tries to read a bad sector. No lock of ours is held meanwhile. A worker sends them, for whoever
- * sends a command runs the queue: the tasks' thread would send the foreground's requests.
+ * Commands that ask a drive whether it reads ahead or spins, and how it recovers, without a lock of
+ * ours. A worker sends them, as that runs the queue, which is not for the tasks' thread.
  */
 #include <linux/ata.h>
 #include <linux/pm_runtime.h>
@@ -16,7 +15,6 @@
 #include "include/compat/fb_compat.h"
 
 #define FB_QUERY_TIMEOUT (10 * HZ)
-#define FB_QUERY_BUF (2 * ATA_SECT_SIZE)	/* the longest answer: two pages of a log */
 
 /* A question to a drive */
 struct fb_drive_query {
@@ -25,7 +23,7 @@ struct fb_drive_query {
 	struct scsi_device *sdev;
 	u64 answer;
 	u8 sense[SCSI_SENSE_BUFFERSIZE];
-	u8 buf[FB_QUERY_BUF] ____cacheline_aligned;	/* zeroed */
+	u8 buf[ATA_SECT_SIZE] ____cacheline_aligned;	/* zeroed */
 };
 
 static void fb_drive_query_work(struct work_struct *work)
@@ -56,31 +54,8 @@ static u64 fb_drive_query_ask(struct fb_disk *disk, u64 (*ask)(struct fb_drive_q
 	return none;
 }
 
-/*
- * ---- an ATA drive behind a translation (SAT-3): asked only for what IDENTIFY DEVICE offers ----
- */
-
-#define FB_DRIVE_ATA_POWER_LOG 0x08
-#define FB_DRIVE_ATA_POWER_PAGES 2
-
 /* where IDENTIFY DEVICE data are in VPD page 89h (SAT-3, 12.4.2) */
 #define FB_DRIVE_ATA_VPD_ID 60
-
-/* ATA PASS-THROUGH (16): SAT-3, 12.2.2. Data in, in blocks, as many as the count says */
-#define FB_DRIVE_ATA_PIO_IN (4 << 1)
-#define FB_DRIVE_ATA_EXTEND BIT(0)
-#define FB_DRIVE_ATA_BLOCKS_IN 0x0e
-
-/* words of IDENTIFY DEVICE data */
-#define FB_DRIVE_ATA_SUPPORTED 119
-#define FB_DRIVE_ATA_ENABLED 120
-#define FB_DRIVE_ATA_EPC BIT(7)
-#define FB_DRIVE_ATA_VALID 0x4000	/* of the two upper bits */
-
-static bool fb_drive_ata_has_epc(u16 word)
-{
-	return (word & 0xc000) == FB_DRIVE_ATA_VALID && word & FB_DRIVE_ATA_EPC;
-}
 
 /* A word of IDENTIFY DEVICE, as it was at the probe; false: no ATA device, or not known. */
 static bool fb_drive_ata_identify(struct scsi_device *sdev, u32 word, u16 *value)
@@ -97,42 +72,10 @@ static bool fb_drive_ata_identify(struct scsi_device *sdev, u32 word, u16 *value
 	return found;
 }
 
-/* @blocks of 512 bytes; READ LOG EXT, which has 48 bits of registers, reads the log @lba */
-static bool fb_drive_ata_read(struct fb_drive_query *q, u8 command, u8 lba, u8 blocks)
-{
-	const u8 cmd[16] = {
-		ATA_16, FB_DRIVE_ATA_PIO_IN | (lba ? FB_DRIVE_ATA_EXTEND : 0),
-		FB_DRIVE_ATA_BLOCKS_IN, [6] = blocks, [8] = lba, [14] = command
-	};
-
-	return !fb_compat_scsi_read(q->sdev, cmd, q->buf, blocks * ATA_SECT_SIZE, FB_QUERY_TIMEOUT);
-}
-
-/*
- * The shortest timer after which the drive sleeps, ns; 0: none is known, as that of hdparm -S. Its
- * extended power conditions are in a log.
- */
-static u64 fb_drive_ata_timer_ns(struct fb_drive_query *q)
-{
-	u16 offers;
-
-	if (!fb_drive_ata_identify(q->sdev, FB_DRIVE_ATA_SUPPORTED, &offers) ||
-	    !fb_drive_ata_has_epc(offers))
-		return 0;
-	/* enabled is what may have changed since the probe; timers that are not in use stay set */
-	if (!fb_drive_ata_read(q, ATA_CMD_ID_ATA, 0, 1) ||
-	    !fb_drive_ata_has_epc(get_unaligned_le16(q->buf + FB_DRIVE_ATA_ENABLED * 2)) ||
-	    !fb_drive_ata_read(q, ATA_CMD_READ_LOG_EXT, FB_DRIVE_ATA_POWER_LOG,
-			       FB_DRIVE_ATA_POWER_PAGES))
-		return 0;
-	return fb_power_log_ns(q->buf, FB_DRIVE_ATA_POWER_PAGES * ATA_SECT_SIZE);
-}
-
 /* ---- its mode pages ---- */
 
 #define FB_QUERY_MODE_LEN 64	/* header, block descriptor and a page */
 #define FB_QUERY_CACHING_PAGE 0x08	/* SBC-4, 6.5.6 */
-#define FB_QUERY_POWER_PAGE 0x1a	/* SPC-5, 7.5.15 */
 
 /* the bytes of a page, and where it begins; 0: there is no such page */
 static u32 fb_drive_query_mode_sense(struct fb_drive_query *q, u8 code, const u8 **page)
@@ -159,16 +102,6 @@ static u64 fb_drive_query_lookahead(struct fb_drive_query *q)
 	       (page[2] & BIT(0) || page[12] & BIT(5));
 }
 
-/* by SCSI's page, which libata has not, or ATA's log */
-static u64 fb_drive_query_timer(struct fb_drive_query *q)
-{
-	const u8 *page;
-	u32 len = fb_drive_query_mode_sense(q, FB_QUERY_POWER_PAGE, &page);
-	u64 ns = len ? fb_power_page_ns(page, len) : 0;
-
-	return ns ? ns : fb_drive_ata_timer_ns(q);
-}
-
 /* ---- how long it tries to read a bad sector ---- */
 
 #define FB_QUERY_RECOVERY_PAGE 0x01	/* SBC-4, 6.5.10 */
@@ -191,10 +124,7 @@ static const u8 *fb_drive_ata_registers(struct fb_drive_query *q, const u8 *cmd,
 	return scsi_sense_desc_find(q->sense, SCSI_SENSE_BUFFERSIZE, FB_QUERY_ATA_STATUS_RETURN);
 }
 
-/*
- * SCT Error Recovery Control (ACS-3, 8.3.3), written to a log: return the timer of reads. The
- * answer is in the registers.
- */
+/* SCT Error Recovery Control (ACS-3, 8.3.3): the timer of reads, in the registers. */
 static u64 fb_drive_query_erc(struct fb_drive_query *q)
 {
 	static const u8 cmd[16] = {
@@ -228,10 +158,7 @@ static u64 fb_drive_query_recovery(struct fb_drive_query *q)
 
 #define FB_QUERY_SENSE_LEN 18
 
-/*
- * libata answers REQUEST SENSE itself, with CHECK CONDITION, and does not know the drive's power
- * mode. CHECK POWER MODE does not change it (ACS-4, 7.3), and returns it in the count.
- */
+/* libata answers REQUEST SENSE itself; CHECK POWER MODE does not change the mode (ACS-4, 7.3). */
 static enum fb_power_state fb_drive_query_ata_power(struct fb_drive_query *q)
 {
 	static const u8 cmd[16] = {
@@ -254,10 +181,7 @@ static u64 fb_drive_query_sense_power(struct fb_drive_query *q)
 	       fb_power_of_sense(hdr.sense_key, hdr.asc, hdr.ascq) : FB_POWER_ACTIVE;
 }
 
-/*
- * Ask the drive for its power state, which does not wake it. May sleep; no carrier is held. What is
- * no SCSI disk counts as active.
- */
+/* Ask the drive for its power state, which does not wake it. May sleep; no carrier is held. */
 enum fb_power_state fb_drive_query_power(struct fb_disk *disk)
 {
 	bool mute;
@@ -280,24 +204,21 @@ void fb_drive_query_resume(struct fb_disk *disk)
 }
 
 /*
- * Ask the drive, once for a scheduler and its tasks, if it reads ahead, when it sleeps, how it
- * recovers. Not while there is a carrier: a queue freeze would wait for that, and the command for
- * the freeze. May sleep; the drive should be awake.
+ * Ask the drive, once for a scheduler and its tasks, how it reads ahead and recovers. Not
+ * while there is a carrier: a freeze would wait for that, and the command for the freeze.
  */
 void fb_drive_query_once(struct fb_coverage *cov)
 {
 	struct fb_disk *disk = cov->disk;
-	u64 timer_ns, limit_ms;
+	u64 limit_ms;
 	bool off;
 
 	if ((cov->asked && READ_ONCE(disk->recovery.asked)) || READ_ONCE(disk->reads.carrier))
 		return;
 	off = fb_drive_query_ask(disk, fb_drive_query_lookahead, false);
-	timer_ns = fb_drive_query_ask(disk, fb_drive_query_timer, 0);
 	limit_ms = fb_drive_query_ask(disk, fb_drive_query_recovery, FB_QUERY_NO_LIMIT);
 	spin_lock_irq(&disk->lock);
 	fb_lookahead_off(&disk->lookahead, off);
-	disk->idle.power.drive_ns = timer_ns;
 	fb_recovery_told(disk, limit_ms != FB_QUERY_NO_LIMIT, limit_ms);
 	spin_unlock_irq(&disk->lock);
 	cov->asked = true;

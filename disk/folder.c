@@ -3,17 +3,14 @@
  * The directories of disks in sysfs and debugfs. Schedulers attach and detach with their queue
  * frozen, and memory reclaim that waits for that queue may hold the locks of either file system. So
  * a disk is only named then; a work item makes and renames its directories, in the order in which
- * names were given: each name is free when its turn comes. Without memory the work waits, and those
- * behind wait, too. Locks: fb_folder_lock, the innermost, for the list of names. Of the directories
- * the work item is the only user until fb_folder_remove(). Both allocate without I/O, because
- * kernels up to 6.12 take the locks of sysfs in a freeze themselves.
+ * names were given. Locks: fb_folder_lock, the innermost, for the list of names. Of the directories
+ * the work item is the only user until fb_folder_remove(). Both allocate without I/O.
  */
 #include <linux/debugfs.h>
 #include <linux/slab.h>
 
-#include "disk/parts.h"
+#include "disk/disk.h"
 #include "include/compat/fb_compat.h"
-#include "include/compat/fb_cleanup.h"
 
 /* A name that has been given */
 struct fb_folder_name {
@@ -103,8 +100,8 @@ static void fb_folder_work(struct work_struct *work)
 }
 
 /*
- * Give a disk's directories a name, free when those given before have been applied. Queues may be
- * frozen; inside memalloc_noio_save(). Return: 0 or -ENOMEM.
+ * Give a disk's directories a name, when those given before have been applied. Queues may be
+ * frozen. Return: 0 or -ENOMEM.
  */
 int fb_folder_set_name(struct fb_folder *folder, const char *name)
 {

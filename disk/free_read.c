@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Our own reads: their buffers, bios prepended to a foreground read, and the carrier, a request of
- * ours that the scheduler holds and aims just before it is dispatched (Documentation/design.rst,
- * The gap, the plan, and the carrier). Locks: fb_disk.lock.
+ * Our own reads: buffers, bios prepended to a foreground read, and the carrier, a request of ours
+ * that the scheduler holds and aims just before it is dispatched (Documentation/design.rst). Locks:
+ * fb_disk.lock.
  */
 #include <linux/blk-crypto.h>
 #include <linux/blk-integrity.h>
@@ -240,8 +240,8 @@ static int fb_free_read_grow(struct fb_disk *disk, u32 n)
 }
 
 /*
- * Have buffers for so many tasks, charged to @account, until the last one is gone. Under
- * fb_disk.life; may sleep; inside memalloc_noio_save(). Return: 0, -ENOSPC, -ENOMEM.
+ * Have buffers for so many tasks, charged to @account, until the last one is gone. May sleep.
+ * Return: 0, -ENOSPC, -ENOMEM.
  */
 int fb_free_read_provide(struct fb_disk *disk, u32 tasks, u64 *account)
 {
@@ -307,10 +307,7 @@ static void fb_free_read_aim(struct fb_free_read *buf, struct request *rq, u64 l
 	buf->state = FB_FREE_READ_SENT;
 }
 
-/*
- * Sectors of our buffers that are certain to be one segment: chunks are aligned to their size, and
- * a power of two within the queue's limits divides them evenly.
- */
+/* Sectors of our buffers that are certain to be one segment: chunks are aligned to their size. */
 static u32 fb_free_read_segment(const struct fb_disk *disk)
 {
 	u64 bytes = PAGE_SIZE << disk->reads.bufs->order;
@@ -320,10 +317,7 @@ static u32 fb_free_read_segment(const struct fb_disk *disk)
 	return bytes >> SECTOR_SHIFT;
 }
 
-/*
- * The foreground is about to write these sectors: free reads that overlap and have not reached
- * their consumer are discarded, their blocks wanted again.
- */
+/* The foreground is about to write these sectors: free reads that overlap are discarded. */
 void fb_free_read_overlap(struct fb_disk *disk, u64 lbn, u64 nsect)
 {
 	struct fb_free_read *buf = NULL;
@@ -390,11 +384,10 @@ u32 fb_free_read_prepend_limit(const struct fb_disk *disk, struct request *rq)
 }
 
 /*
- * Prepend a free read, from @lbn on, to a foreground read that is out of the pool. The free part
- * adds REQ_FAILFAST_TRANSPORT only, with RQF_MIXED_MERGE: an error in it ends it alone, and the
- * foreground part is issued again with its ordinary retries. The bio has no block device, because
- * bio_init() with one would charge the cgroup of whoever runs the queue. Return: false when it does
- * not fit, or no buffer is free; @rq is unchanged then.
+ * Prepend a free read to a foreground read that is out of the pool. An error in it ends it alone
+ * (REQ_FAILFAST_TRANSPORT with RQF_MIXED_MERGE); the foreground part is issued again with its own
+ * retries. The bio has no block device, lest bio_init() charges the cgroup of whoever runs the
+ * queue. Return: false when it does not fit, or no buffer is free; @rq is unchanged then.
  */
 bool fb_free_read_prepend(struct fb_disk *disk, struct request *rq, u64 lbn, u32 nsect)
 {
@@ -452,8 +445,8 @@ static void fb_free_read_submit(struct fb_disk *disk, struct fb_free_read *buf)
 }
 
 /*
- * With protection information the carrier cannot be aimed anew: bios get it at submission, for the
- * sectors they address then. Nor is VERIFY possible, which transfers nothing to check.
+ * With protection information the carrier cannot be aimed anew, as it is made at submission; nor is
+ * VERIFY possible, which transfers nothing to check.
  */
 static bool fb_free_read_is_fixed(struct fb_disk *disk)
 {
@@ -466,9 +459,8 @@ static bool fb_free_read_is_fixed(struct fb_disk *disk)
 }
 
 /*
- * Send a carrier to the scheduler, if there is none. @aim: what it will read; NULL: not known yet:
- * then it is addressed to sector 0, which another scheduler would read, and it enters only if it
- * can be aimed anew. Called by the thread; does not sleep for the queue (NOWAIT).
+ * Send a carrier to the scheduler, if there is none. @aim: what it will read; NULL: not known yet.
+ * Called by the thread; does not sleep for the queue (NOWAIT).
  */
 void fb_free_read_enter(struct fb_disk *disk, const struct fb_plan_piece *aim)
 {
@@ -503,12 +495,10 @@ void fb_free_read_enter(struct fb_disk *disk, const struct fb_plan_piece *aim)
 }
 
 /*
- * Read as part of the foreground. @kind: FB_FREE_READ_HURRIED: charged to a late task's share, and
- * not retried, like reads in gaps; or FB_FREE_READ_PROMOTED. It fails with BLK_STS_AGAIN if the
- * queue is frozen or submitting it would block. REQ_META keeps it from sleeping until the cgroup
- * that is charged may read (iocost, iolatency): that is in debt then. Called by the thread; may
- * sleep, but not for the queue (NOWAIT). Return: false: there is no queue or no free buffer, or the
- * read is too long.
+ * Read as part of the foreground. @kind: FB_FREE_READ_HURRIED, not retried, or
+ * FB_FREE_READ_PROMOTED. It fails with BLK_STS_AGAIN if the queue is frozen. REQ_META keeps it from
+ * sleeping until the cgroup that is charged may read: that is in debt then. Called by the thread.
+ * Return: false: there is no queue or no free buffer, or the read is too long.
  */
 bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect, enum fb_free_read_kind kind)
 {
@@ -550,8 +540,8 @@ bool fb_free_read_now(struct freeblock_task *task, u64 lbn, u32 nsect, enum fb_f
 }
 
 /*
- * May a task have another promoted read sent? io.max of a cgroup may hold its reads back, with
- * their buffers: not if FREEBLOCK_HELD of them have not reached the drive. Called by the thread.
+ * May a task have another promoted read sent? Where io.max of its cgroup holds its reads back, they
+ * hold buffers: FREEBLOCK_HELD at most. Called by the thread.
  */
 bool fb_free_read_may_promote(const struct freeblock_task *task)
 {
@@ -602,10 +592,7 @@ static bool fb_free_read_fits(const struct fb_disk *disk, struct request *rq, u6
 	return nsect <= fb_free_read_max(disk) && (verify || nsect <= blk_rq_sectors(rq));
 }
 
-/*
- * Aim the held carrier, to dispatch it now. NULL: none is held, or the queue's present limits do
- * not allow the read.
- */
+/* Aim the held carrier, to dispatch it now. NULL: none is held, or the queue's limits forbid it. */
 struct request *fb_free_read_send(struct fb_disk *disk, u64 lbn, u32 nsect,
 				  enum fb_free_read_kind kind)
 {
@@ -650,9 +637,7 @@ void fb_free_read_need(struct fb_disk *disk)
 	wake_up(&disk->wait);
 }
 
-/*
- * Does a queue freeze, or the last CPU of its hardware queue going offline, wait for the carrier?
- */
+/* Does a queue freeze, or the last CPU of its hardware queue that goes, wait for the carrier? */
 bool fb_free_read_is_awaited(const struct fb_disk *disk)
 {
 	const struct request *rq = disk->reads.rq;
@@ -662,10 +647,7 @@ bool fb_free_read_is_awaited(const struct fb_disk *disk)
 		      test_bit(BLK_MQ_S_INACTIVE, &rq->mq_hctx->state));
 }
 
-/*
- * End the held carrier unused, if there is one: quiet and empty, lest each return logs an error and
- * counts in diskstats. Called by the thread, a queue run, or CPU hotplug, without the lock.
- */
+/* End the held carrier unused: quiet and empty, for the log and diskstats. Without the lock. */
 void fb_free_read_return(struct fb_disk *disk)
 {
 	struct request *rq;

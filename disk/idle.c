@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reads while the disk is idle (Practical Scrubbing, V): the thread's part. core/idle/reader.c
- * decides when and where; here the drive is found to be awake, and the carrier entered. The
- * scheduler sends the read if there is still no foreground when its queue runs. Locks: fb_disk.lock
- * for fb_disk.idle; orders are the thread's.
+ * decides when and where; here the drive is found to be awake, and the carrier entered. Locks:
+ * fb_disk.lock.
  */
 #include "disk/disk.h"
 #include "include/compat/fb_compat.h"
@@ -60,10 +59,7 @@ void fb_idle_changed(struct fb_disk *disk)
 	fb_idle_wake(disk);
 }
 
-/*
- * Another scheduler may have used the disk meanwhile: what its drive still has to write is not
- * known.
- */
+/* Another scheduler may have used the disk: what the drive has to write is not known. */
 static void fb_idle_attach(struct fb_disk *disk, struct gendisk *gd)
 {
 	u64 now = ktime_get_ns();
@@ -136,10 +132,7 @@ void fb_idle_passed(struct fb_disk *disk)
 	fb_idle_wake(disk);
 }
 
-/*
- * Whether idle reads are sent, as a message. @why: the Waiting policy's. Without tasks the drive is
- * not asked for its power state. [L]
- */
+/* Whether idle reads are sent, as a message. @why: the Waiting policy's. [L] */
 const char *fb_idle_why(struct fb_disk *disk, enum fb_idle_policy_why why, u64 now)
 {
 	const char *asleep = NULL;
@@ -149,7 +142,8 @@ const char *fb_idle_why(struct fb_disk *disk, enum fb_idle_policy_why why, u64 n
 	if (fb_measure_bars(disk, FB_COST_IDLE))
 		return fb_measure_bars(disk, FB_COST_IDLE);
 	if (why != FB_IDLE_POLICY_OFF && fb_idle_is_wanted(disk))
-		asleep = fb_drive_query_asleep(disk, now);
+		asleep = now < disk->measure.open_ns ? "paused: max_kib_s is reached" :
+						       fb_drive_query_asleep(disk, now);
 	return asleep ? asleep : fb_idle_policy_why_name[why];
 }
 
@@ -272,10 +266,7 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece, u
 	return true;
 }
 
-/*
- * Offer a read; false: it is no longer due. The queue runs elsewhere: this thread would send the
- * foreground's requests at its priority.
- */
+/* Offer a read; false: it is no longer due. This thread must not run the queue at its priority. */
 static bool fb_idle_offer(struct fb_disk *disk, const struct fb_plan_piece *piece, u32 probe)
 {
 	bool due;

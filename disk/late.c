@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tasks that get too little. A task that would miss its deadline, and whose owner allowed it, has
- * its blocks read by requests that join the foreground, one at a time, for no more than the share
- * allowed (core/deadline.c). Between two of them a request of someone else's must have come: a disk
- * without foreground is left to idle time. What keeps a task from reading (enum freeblock_wait) the
- * thread finds, and tells the consumer of changes. Some reasons concern the disk, and last: they
- * count at once. The others are there between any two reads: they count only when the task has got
- * no block for a while. Locks: fb_disk.lock; orders are the thread's.
+ * its blocks read by requests that join the foreground, for no more than the share allowed
+ * (core/deadline.c). Between two of them another request must have come: a disk without foreground
+ * is left to idle time. The thread also finds what keeps a task from reading (enum freeblock_wait),
+ * and tells its consumer of changes. Reasons that pass between any two reads count only when the
+ * task has got no block for a while. Locks: fb_disk.lock.
  */
 #include "disk/disk.h"
 
@@ -58,7 +57,7 @@ static bool fb_late_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 
 	spin_lock_irq(&disk->lock);
 	/*
-	 * Without FUA these might come from the cache. Half of a read's time is for the way there.
+	 * without FUA these might come from the cache; half of a read's time is for the way there
 	 */
 	if (disk->q && !(task->ops->flags & FREEBLOCK_MEDIUM && !fb_verify_has_fua(disk)))
 		ask.max_sectors = min_t(u64, fb_free_read_max_data(disk),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How far a disk is served. Idle time needs nothing but the disk; gaps, and an order of our own,
- * need a map that fits: else the foreground passes through to the drive. Locks: fb_disk.lock.
+ * How far a disk is served. Idle time needs only the disk; gaps, and an order of our own, a map
+ * that fits: else the foreground passes through to the drive. Locks: fb_disk.lock.
  */
 #include <linux/module.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What free reads cost: the controlled trial of one disk (core/cost/cost.h), which runs while there
- * are tasks; and how fast they may be (max_kib_s). Locks: fb_disk.lock, held by every caller; the
- * work judges a block from a copy, without it.
+ * What free reads cost: the controlled trial of one disk (core/cost/cost.h); and how fast they may
+ * be (max_kib_s). Locks: fb_disk.lock, held by every caller; the work judges a copy without it.
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -251,25 +250,6 @@ void fb_measure_set(struct fb_disk *disk, enum fb_measure_word word)
 	else
 		fb_cost_reset(&disk->measure.cost, now);
 	fb_measure_allow(disk, fb_measure_may(disk, now));
-}
-
-static enum fb_trial_kind fb_measure_kind(bool write)
-{
-	return write ? FB_TRIAL_WRITE : FB_TRIAL_READ;
-}
-
-/* A foreground request has come; it is told of once, until it has ended. */
-void fb_measure_arrived(struct fb_disk *disk, bool write, u64 now)
-{
-	lockdep_assert_held(&disk->lock);
-	fb_trial_arrived(&disk->measure.cost.trial, fb_measure_kind(write), now);
-}
-
-/* It has ended. */
-void fb_measure_ended(struct fb_disk *disk, bool write, u64 took_ns, u64 now)
-{
-	lockdep_assert_held(&disk->lock);
-	fb_trial_ended(&disk->measure.cost.trial, fb_measure_kind(write), took_ns, now);
 }
 
 /* Why nothing is read in gaps or idle time (@kind); NULL: it is no matter of this. */

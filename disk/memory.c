@@ -5,9 +5,7 @@
 #include <linux/module.h>
 #include <linux/vmalloc.h>
 
-#include "disk/parts.h"
-#include "include/compat/fb_cleanup.h"
-#include "include/freeblock.h"
+#include "disk/disk.h"
 
 static unsigned int memory_mib = 1024;
 module_param(memory_mib, uint, 0644);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The model of a disk: it is replaced, corrected, and says how the maps of tasks count; while there
- * are tasks their thread puts it in force. Locks: see disk/disk.h.
- */
+/* The model of a disk, and how the maps of tasks count by it. Locks: see disk/disk.h. */
 #include "disk/disk.h"
 
 /* granules after which others may run */
@@ -84,8 +81,8 @@ bool fb_model_take(struct fb_disk *disk)
 }
 
 /*
- * Replace the model: at once or, while there are tasks, by their thread. The disk takes ownership.
- * Under fb_disk.config; may sleep.
+ * Replace the model: at once or, while there are tasks, by their thread. Takes ownership. May
+ * sleep.
  */
 void fb_model_set(struct fb_disk *disk, struct disk_model *dm, bool same)
 {
@@ -103,10 +100,7 @@ void fb_model_set(struct fb_disk *disk, struct disk_model *dm, bool same)
 		fb_model_take(disk);
 }
 
-/*
- * Apply what was learnt of seek times, if that is due. Called by the thread, whose search alone
- * reads seek times without the lock.
- */
+/* Apply what was learnt of seek times, if due. The thread's: it searches without the lock. */
 void fb_model_correct(struct fb_disk *disk)
 {
 	u64 now = ktime_get_ns();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What drives answer about their power states and timers. */
+/* What drives answer about their power states. */
 #ifndef FB_POWER_ANSWER_H
 #define FB_POWER_ANSWER_H
 
@@ -7,7 +7,5 @@
 
 enum fb_power_state fb_power_of_ata(u8 count);
 enum fb_power_state fb_power_of_sense(u8 key, u8 asc, u8 ascq);
-u64 fb_power_page_ns(const u8 *page, u32 len);
-u64 fb_power_log_ns(const u8 *log, u32 len);
 
 #endif /* FB_POWER_ANSWER_H */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Probes: reads of single places in idle time that return their times to a task's consumer
- * (freeblock_task_probe()). They go before its blocks, one after the other, and all that holds idle
- * reads back holds them back, too. Locks: fb_disk.lock for struct fb_probe_call, and the consumer's
- * array while it waits.
+ * (freeblock_task_probe()). All that holds idle reads back holds them back, too. Locks:
+ * fb_disk.lock for struct fb_probe_call, and the consumer's array while it waits.
  */
 #include <linux/jiffies.h>
 #include <linux/module.h>
@@ -37,8 +36,8 @@ static void fb_probe_step(struct fb_probe_call *call)
 }
 
 /*
- * Get a task's next probe as an idle read, but for places that are bad or in doubt, or what the
- * queue does not take in one piece. Return: the number of its call; 0: there is none.
+ * Get a task's next probe as an idle read; bad places, and what the queue does not take, are left
+ * out. Return: the number of its call; 0: there is none.
  */
 u32 fb_probe_next(struct freeblock_task *task, struct fb_plan_piece *piece)
 {

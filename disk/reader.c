@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The thread of a disk: it searches gaps for wanted blocks, keeps the carrier ready for its plans,
- * which go through the mailbox (core/engine/gap.c), and uses idle time (disk/idle.c). Locks:
- * fb_disk.lock; struct fb_coverage belongs to the thread.
+ * and uses idle time (disk/idle.c). Locks: fb_disk.lock; struct fb_coverage belongs to the thread.
  */
 #include <linux/kthread.h>
 
 #include "disk/disk.h"
-#include "disk/trace_events.h"
 
-/*
- * How long a carrier is held without foreground work: less has a quarter of them return unused.
- * Also how often a freeze is polled for.
- */
+/* A carrier is held so long without foreground: less has a quarter return unused. Freezes, too. */
 #define FB_READER_HOLD_NS (20 * NSEC_PER_MSEC)
 
 /* searches in a row: a round's candidates, and one that ends it; then a due carrier may enter */
@@ -23,11 +18,9 @@
 
 static bool fb_reader_publish(struct fb_disk *disk, const struct fb_plan *plan, u32 gen)
 {
-	scoped_guard(spinlock_irq, &disk->lock) {
+	scoped_guard(spinlock_irq, &disk->lock)
 		if (!fb_gap_publish(&disk->mail, plan, gen))
 			return false;
-		trace_freeblock_plan(disk, plan);
-	}
 	if (plan->kind != FB_PLAN_PREPEND)
 		fb_free_read_enter(disk, NULL);
 	return true;
@@ -97,7 +90,6 @@ static bool fb_reader_count(struct fb_disk *disk, u64 ns)
 	guard(spinlock_irq)(&disk->lock);
 	more = disk->mail.asked && !disk->reads.due;
 	disk->mail.spent_ns += ns;
-	disk->stats.searches++;
 	disk->stats.search_ns += ns;
 	return more;
 }
@@ -305,8 +297,7 @@ static void fb_reader_drain(struct fb_coverage *cov)
 }
 
 /*
- * Read for the tasks of a disk, at the lowest priority. The thread is not frozen for suspend,
- * because a suspending disk waits for the held carrier.
+ * Read for a disk's tasks. It is not frozen for suspend: a suspending disk waits for the carrier.
  */
 int fb_reader_thread(void *data)
 {

@@ -101,8 +101,7 @@ static void fb_recovery_work(struct work_struct *work)
 
 /*
  * A read of ours comes back. A time-out that aborting does not end has the error handler stop the
- * host adapter before it gives the command back. libata's does so with any error, but a failed read
- * is back before its time.
+ * host adapter first. libata's always does, but a failed read is back before its time.
  */
 void fb_recovery_watch(struct fb_free_read *buf)
 {

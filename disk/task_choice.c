@@ -96,5 +96,5 @@ void fb_task_choice_weigh(struct fb_coverage *cov, struct fb_limits *lim)
 	if (lim->odds)
 		lim->miss_value = fb_block_value_miss(&cov->worth, lim->odds->price);
 	lim->weight = cov->worth.weight;
-	lim->root = cov->worth.root;
+	lim->roots = &cov->worth.roots;
 }

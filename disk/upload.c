@@ -1,49 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Upload of a model's table, piece by piece. The model comes into force as a whole or not at all.
- * One open file at a time uploads, so that two writers cannot spoil each other's; the same rule
- * holds for other uploads (tasks/job.c). Locks: fb_disk.config.
+ * Upload of a model's table, piece by piece, which comes into force as a whole or not at all.
+ * Locks: fb_disk.config.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
 #include "disk/disk.h"
 
-/* An upload whose writer is silent for so long may be replaced by another's. */
 #define FB_UPLOAD_TAKEN HZ	/* how long a writer waits until its model is in force */
-#define FB_UPLOAD_SILENCE_NS (10 * (u64)NSEC_PER_SEC)
-
-/*
- * Begin an upload, or go on with it; the caller serialises. @off: 0 begins a new one. A closed file
- * may be mistaken for a new one at the same address: it writes no more. Return: 0; -EBUSY: it is
- * another's, whom this did not disturb; -EINVAL: there is none and this is not its beginning.
- */
-int fb_upload_claim(struct fb_upload_owner *owner, const struct file *file, loff_t off)
-{
-	u64 now = ktime_get_ns();
-
-	if (owner->file && owner->file != file &&
-	    (off || now - owner->wrote_ns < FB_UPLOAD_SILENCE_NS))
-		return -EBUSY;
-	if (off && !owner->file)
-		return -EINVAL;
-	owner->file = file;
-	owner->wrote_ns = now;
-	return 0;
-}
-
-/* Why fb_upload_claim() has refused a piece, by its @ret. */
-const char *fb_upload_why(int ret)
-{
-	return ret == -EBUSY ? "another file is uploading, not done nor silent for 10 s" :
-	       "write it in order, from the start, through one open file";
-}
-
-/* Note that an upload is complete or refused. @owner: whose it was. */
-void fb_upload_release(struct fb_upload_owner *owner)
-{
-	owner->file = NULL;
-}
 
 static int __printf(3, 4) fb_upload_refuse(struct fb_disk *disk, int ret, const char *fmt, ...)
 {
@@ -179,42 +144,36 @@ static int fb_upload_append(struct fb_disk *disk, const char *data, loff_t off, 
 	return 0;
 }
 
-static int fb_upload_take(struct fb_disk *disk, const struct file *file, const char *data,
-			  loff_t off, size_t len)
+static int fb_upload_take(struct fb_disk *disk, const char *data, loff_t off, size_t len)
 {
 	char name[FB_NAME_LEN];
 	int ret;
 
 	guard(fb_noio)(current);
-	ret = fb_upload_claim(&disk->uploader, file, off);
 	/* Some writers go on after an error; keep the first reason in model_status. */
-	if (ret) {
+	if (off && !disk->upload) {
 		fb_disk_copy_name(disk, name, sizeof(name));
-		pr_err_ratelimited("freeblock: %s: a model was refused: %zu bytes at %lld: %s\n",
-				   name, len, off, fb_upload_why(ret));
-		return ret;
+		pr_err_ratelimited("freeblock: %s: a model was refused: %zu bytes at %lld: write it in order, from the start\n",
+				   name, len, off);
+		return -EINVAL;
 	}
 	ret = fb_upload_append(disk, data, off, len);
-	if (ret || !disk->upload) {
+	if (ret || !disk->upload)
 		fb_upload_drop(disk);
-		fb_upload_release(&disk->uploader);
-	}
 	return ret;
 }
 
 /*
  * Take a piece of a model's table. A write at 0 begins an upload, writes at the end append, the
- * table's last byte commits. Until then, or if it is refused, the old model stays in force. May
- * sleep; does no I/O, as a queue freeze may wait for this store. Return: @len; or an error, with
- * the reason in the log, and in model_status if @file is uploading.
+ * last byte commits. May sleep; does no I/O, as a queue freeze may wait for this store. Return:
+ * @len; or an error, with the reason in the log and in model_status.
  */
-ssize_t fb_upload_write(struct fb_disk *disk, const struct file *file, const char *data, loff_t off,
-			size_t len)
+ssize_t fb_upload_write(struct fb_disk *disk, const char *data, loff_t off, size_t len)
 {
 	int ret;
 
 	scoped_guard(mutex, &disk->config)
-		ret = fb_upload_take(disk, file, data, off, len);
+		ret = fb_upload_take(disk, data, off, len);
 	/* so that what is asked next is of this model, if the tasks' thread is not held up */
 	wait_event_timeout(disk->wait, !READ_ONCE(disk->next_model), FB_UPLOAD_TAKEN);
 	return ret ? ret : len;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads that must come from the medium (Practical Scrubbing, III; Documentation/design.rst, From
- * the medium). VERIFY is disguised as a read, so that the elevator can schedule it and the block
- * layer's accounts balance: it is a passthrough command only while the driver has it. Locks:
- * fb_disk.lock.
+ * Reads that must come from the medium (Documentation/design.rst, From the medium). VERIFY is
+ * disguised as a read, so that the elevator can schedule it and the block layer's accounts balance:
+ * it is a passthrough command only while the driver has it. Locks: fb_disk.lock.
  */
 #include <linux/rcupdate.h>
 #include <scsi/scsi_cmnd.h>
@@ -13,17 +12,12 @@
 #include "disk/disk.h"
 #include "include/compat/fb_compat.h"
 
-/*
- * Verified sectors are rarely in the cache by chance, and a seek shorter than the model's does not
- * explain four of some thousand VERIFYs ending too early to be mechanical.
- */
+/* neither chance nor a seek shorter than the model's explains so many of FB_VERIFY_FORGET */
 #define FB_VERIFY_CAUGHT 4
 #define FB_VERIFY_FORGET 1024
 /* One may fail by a unit attention or a busy host. */
 #define FB_VERIFY_FAILED 2
-/*
- * What passes the head for so long and takes no less was read, by a command that is believed then.
- */
+/* what passes the head for so long, and takes no less, was read */
 #define FB_VERIFY_PROOF_NS NSEC_PER_MSEC
 /* where no map tells how fast sectors pass: 512 MB/s, which no disk's heads read */
 #define FB_VERIFY_SECTOR_NS 1000
@@ -33,40 +27,19 @@
 /* longest VERIFY(10), in logical blocks */
 #define FB_VERIFY_10_MAX 0xffff
 
-/* vendor and product of what translates, in the ATA Information page (SAT-5, 12.4.2) */
-#define FB_VERIFY_TRANSLATOR 8
-#define FB_VERIFY_LIBATA "linux   libata"
-
-/* Who translates SCSI commands for this drive? Libata does so for some SAS adapters, too. */
-static void fb_verify_translated(const struct scsi_device *sdev, bool *sata, bool *libata)
-{
-	const struct scsi_vpd *page;
-
-	rcu_read_lock();
-	page = rcu_dereference(sdev->vpd_pg89);
-	*sata = page;
-	*libata = page && page->len >= FB_VERIFY_TRANSLATOR + (int)strlen(FB_VERIFY_LIBATA) &&
-		  !memcmp(page->data + FB_VERIFY_TRANSLATOR, FB_VERIFY_LIBATA,
-			  strlen(FB_VERIFY_LIBATA));
-	rcu_read_unlock();
-}
-
 /*
- * What the drive can do is assumed until it was watched; READ(6) has no FUA. A SATA drive may have
- * an enclosure's vendor, but what translates for it has the ATA Information page (89h).
+ * What the drive can do is assumed until it was watched; READ(6) has no FUA. What translates for a
+ * SATA drive has the ATA Information page (89h), whatever the drive's vendor.
  */
 static void fb_verify_attach(struct fb_disk *disk, struct gendisk *gd)
 {
 	const struct scsi_device *sdev = fb_disk_scsi(gd);
 	bool long_cdbs = sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw);
-	bool ata_page = false, libata = false;
+	bool ata_page = sdev && rcu_access_pointer(sdev->vpd_pg89);
 
-	if (sdev)
-		fb_verify_translated(sdev, &ata_page, &libata);
 	guard(spinlock_irq)(&disk->lock);
 	disk->verify = (struct fb_verify) {
 		.sata = ata_page || !strcmp(disk->vendor, "ATA"),
-		.libata = libata,
 		.verify.barred = sdev ? NULL : "not a SCSI disk",
 		.fua.barred = long_cdbs ? NULL : sdev ? "READ(6)" : "not a SCSI disk",
 	};
@@ -124,10 +97,7 @@ bool fb_verify_has_fua(const struct fb_disk *disk)
 	return !m->fua.barred && !m->checking && (m->fua.proven || !m->sata);
 }
 
-/*
- * Try again what the kernel refused: libata knows FUA in reads for NCQ only, which the queue depth
- * and its error handler turn off and on (ata_rwcmd_protocol()).
- */
+/* Try again what the kernel refused: libata knows FUA in reads for NCQ only. */
 void fb_verify_renew(struct fb_disk *disk)
 {
 	const struct scsi_device *sdev = fb_disk_sdev(disk);
@@ -219,10 +189,7 @@ static FB_COMPAT_END_IO(fb_verify_end_io)
 	return RQ_END_IO_FREE;
 }
 
-/*
- * As scsi_alloc_request() does. A passthrough command without data has no bio, so ours waits in
- * end_io_data. It is not retried, nor held against the disk (scsi_noretry_cmd()).
- */
+/* As scsi_alloc_request() does. A passthrough command without data has no bio: ours waits. */
 static void fb_verify_disguise(struct request *rq, struct bio *bio)
 {
 	struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
@@ -267,10 +234,7 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 	}
 }
 
-/*
- * Make a complete VERIFY a read again, just before the block layer accounts for its end, which it
- * does not of a passthrough command (blk_do_io_stat()).
- */
+/* Make a complete VERIFY a read again, just before the block layer accounts for its end. */
 void fb_verify_restore(struct request *rq)
 {
 	if (rq->end_io == fb_verify_end_io)
@@ -301,10 +265,7 @@ void fb_verify_place(struct fb_free_read *buf)
 	named = fb_verify_sensed(cmd, &sense) &&
 		scsi_get_sense_info_fld(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &info);
 	info <<= ilog2(queue_logical_block_size(rq->q)) - SECTOR_SHIFT;
-	/*
-	 * The good sectors of other reads were completed before and have advanced the request; with
-	 * wrong protection information over the whole read.
-	 */
+	/* the good sectors of other reads have advanced the request */
 	bad = buf->how == FB_VERIFY_COMMAND && named ? info : blk_rq_pos(rq);
 	if (bad < buf->lbn || bad >= buf->lbn + buf->nsect)
 		return;
@@ -333,9 +294,8 @@ static int fb_verify_retried(struct request *rq)
 
 /*
  * A request with a read of ours prepended failed, and the SCSI layer is about to send it again. The
- * read ends here: five retries of a bad sector of ours would stall the foreground, and libata would
- * switch NCQ off. What is left is prepared anew, as scsi_mq_requeue_cmd() does. One that the drive
- * was not ready for, or that another's error aborted, stays as it is. Without the lock.
+ * read ends here: five retries of it would stall the foreground, and libata would switch NCQ off.
+ * What is left is prepared anew, as scsi_mq_requeue_cmd() does. Without the lock.
  */
 void fb_verify_split(struct fb_disk *disk, struct request *rq)
 {
@@ -389,7 +349,7 @@ static void fb_verify_bar(struct fb_disk *disk, enum fb_verify_how how)
 		const struct scsi_device *sdev = fb_disk_sdev(disk);
 
 		m->fua.proven = false;
-		m->fua.barred = m->libata ? "the kernel has NCQ off" : "refused by the adapter";
+		m->fua.barred = "refused: NCQ is off, or the adapter has none";
 		m->depth = sdev ? READ_ONCE(sdev->queue_depth) : 0;
 		m->refused_ns = ktime_get_ns();
 	} else {
@@ -398,10 +358,7 @@ static void fb_verify_bar(struct fb_disk *disk, enum fb_verify_how how)
 	}
 }
 
-/*
- * A read of ours has ended, perhaps where a VERIFY or FUA had failed. If READ can read all of that,
- * the command is at fault, and soon not used any more.
- */
+/* Has a READ read all of what a VERIFY or FUA could not? Then the command is at fault. */
 void fb_verify_check(struct fb_disk *disk, const struct fb_free_read *buf, bool good)
 {
 	struct fb_verify *m = &disk->verify;
@@ -462,8 +419,8 @@ static enum fb_verify_fault fb_verify_sense(const struct fb_free_read *buf)
 }
 
 /*
- * Why a read of ours failed. A command that is not known is not used any more; one that fails
- * otherwise, and not by the medium, not until READ has told whether it can read there.
+ * Why a read of ours failed. A command that fails otherwise than by the medium is not used until
+ * READ has told whether it can read there.
  */
 enum fb_verify_fault fb_verify_fault(struct fb_disk *disk, const struct fb_free_read *buf)
 {
@@ -540,8 +497,8 @@ static bool fb_verify_proves(struct fb_disk *disk, const struct fb_free_read *bu
 }
 
 /*
- * A request with a read of ours is complete. @verdict: or NULL. Most reads' bios end before their
- * request: such a read is over only now. One whose bio ends later is over then.
+ * A request with a read of ours is complete. @verdict: or NULL. Most bios end before their request:
+ * such a read is over only now.
  */
 void fb_verify_judge(struct fb_disk *disk, struct request *rq, const enum fb_head_verdict *verdict)
 {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Host-managed zones. Of a zone that is written in sequence only what lies below its write pointer
- * is wanted; the drive is asked when a range is added to a task. Linux takes only drives whose
- * reads behind a write pointer succeed (sd_zbc.c), so a zone that is reset meanwhile causes no
- * error. No read crosses the end of a zone: drives fail one that goes on in a zone of another type
- * (ZBC). Locks: fb_disk.lock for the device.
+ * is wanted; the drive is asked when a range is added. Reads behind a write pointer succeed
+ * (sd_zbc.c), so a zone may be reset meanwhile. Drives fail a read that crosses into a zone of
+ * another type (ZBC): none does. Locks: fb_disk.lock for the device.
  */
 #include <linux/slab.h>
 
@@ -96,7 +95,7 @@ static void fb_zone_ask(struct fb_disk *disk, struct fb_zone_query *q)
 
 /*
  * Ask which blocks of a range hold nothing: a bit for each, for kvfree(); NULL: not known now. The
- * carrier is returned first: a queue freeze would wait for it, and the query for the freeze.
+ * carrier is returned first: a freeze would wait for it, and the query for the freeze.
  */
 unsigned long *fb_zone_unwritten(struct fb_disk *disk, u32 zone, u64 first, u64 n)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the pure-C core needs from its host, mapped to the kernel or to libc.
- *
- * The core (core/, disk_model.c, fb_bitmap.c) runs in the module, in the user-level
- * scheduler and in the simulator. It takes no locks, sleeps only in fb_zalloc(), fb_free() and
+ * What the pure-C core needs from its host, mapped to the kernel or to libc. The core (core/,
+ * disk_model.c, fb_bitmap.c) takes no locks, sleeps only in fb_zalloc(), fb_free() and
  * fb_resched(), and uses no floating point.
  */
 #ifndef FB_SHIM_H
@@ -13,6 +11,7 @@
 #define FB_ONE 65536	/* ... or, where they are averaged, in parts of this */
 #define FB_ONE_SHIFT 16
 #define FB_PS_PER_NS 1000
+#define FB_DAY_NS (86400 * NSEC_PER_SEC * 1ULL)
 
 #ifdef __KERNEL__
 
@@ -34,8 +33,8 @@
 #include <vdso/time64.h>
 
 /*
- * Allocate zeroed, virtually contiguous memory of any size, or NULL: the caller reports -ENOMEM.
- * The kernel host calls the core inside memalloc_noio_save() because a queue may be frozen.
+ * Zeroed, virtually contiguous memory of any size, or NULL. A queue may be frozen: the kernel host
+ * calls the core inside memalloc_noio_save().
  */
 static inline void *fb_zalloc(size_t bytes)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Background reads of others: reads of the idle I/O class (btrfs scrub, backups under ionice, an md
- * check). They wait in a pool of their own and are sent one at a time while there is no foreground
- * (Waiting, "Practical Scrubbing", IV). A task of another class may wait for one: so the oldest
- * goes before the foreground when three quarters of its age are over, and reads of metadata stay in
- * the foreground. Locks: fb_disk.lock, held but where said.
+ * check). They wait in a pool of their own and are sent one at a time while there is no foreground.
+ * A task of another class may wait for one: so the oldest goes before the foreground when three
+ * quarters of its age are over, and metadata stays in the foreground. Locks: fb_disk.lock, held but
+ * where said.
  */
 #include <linux/hash.h>
 #include <linux/ioprio.h>
@@ -33,8 +33,8 @@ static struct task_struct **fb_background_submitter(struct fb_sched *sched)
 }
 
 /*
- * Remember whether the current task's bio has the idle class, which fb_background_limit_depth()
- * does not see; two tasks may share a hash slot. Without locks.
+ * Remember whether the current task's bio has the idle class, which limit_depth() does not see; two
+ * tasks may share a hash slot. Without locks.
  */
 void fb_background_note_bio(struct fb_sched *sched, const struct bio *bio)
 {
@@ -154,10 +154,7 @@ static bool fb_background_has_foreground(const struct fb_sched *sched)
 	return e->pool.count || e->nr_untracked || e->nr_flight > sched->others.flying;
 }
 
-/*
- * When the oldest read goes before the foreground; U64_MAX: not now. At a queue freeze, which waits
- * for them, all do.
- */
+/* When the oldest read goes before the foreground; U64_MAX: not now. A freeze waits for all. */
 static u64 fb_background_aged_ns(const struct fb_sched *sched, const struct fb_sched_rq *oldest)
 {
 	const struct fb_background *others = &sched->others;

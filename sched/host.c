@@ -3,8 +3,9 @@
 #include <linux/blk-integrity.h>
 #include <linux/slab.h>
 
-#include "disk/trace_events.h"
 #include "sched/sched.h"
+#define CREATE_TRACE_POINTS	/* they are defined here */
+#include "disk/trace_events.h"
 
 static const u64 fb_host_wake_ns = 100 * NSEC_PER_USEC;	/* the timer's, and kblockd's: at first */
 
@@ -237,10 +238,7 @@ static const struct fb_engine_ops fb_host_ops = {
 
 /* ---- who orders (core/engine/dispatch.c): when that is decided ---- */
 
-/*
- * Decide whether the drive orders, wherever a reason changes (Documentation/design.rst). True: that
- * has changed: the caller sees to a run of the queue.
- */
+/* Decide whether the drive orders, wherever a reason changes. True: the caller runs the queue. */
 bool fb_host_decide(struct fb_sched *sched)
 {
 	lockdep_assert_held(&sched->disk->lock);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pending requests: their class, their pools and sort trees, and merging, towards the kernel as
- * mq-deadline's. Locks: fb_disk.lock, held but where said.
+ * Pending requests: their class, pools and sort trees, and merging. Locks: fb_disk.lock, held but
+ * where said.
  */
 #include <linux/ioprio.h>
 

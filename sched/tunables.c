@@ -80,6 +80,8 @@ FB_TUNABLES_NUMBER(sw_percent, engine.pool.sw_percent, false, 1, 0, 1000)
 FB_TUNABLES_NUMBER(depth, engine.depth, false, 1, 1, 4,
 		   true, offsetof(struct fb_sched, engine.auto_depth), FB_ENGINE_DEPTH)
 FB_TUNABLES_NUMBER(hold_back, engine.hold, false, 1, 0, 1)
+FB_TUNABLES_NUMBER(lift, engine.lift, false, 1, 0, FB_LIFT_ALL,
+		   true, offsetof(struct fb_sched, engine.auto_lift), FB_LIFT_ALL)
 FB_TUNABLES_NUMBER(conservatism_us, conservatism_ns, true, NSEC_PER_USEC, 0, 10000,
 		   true, offsetof(struct fb_sched, engine.auto_margin), 0)
 FB_TUNABLES_NUMBER(target_slowdown_ppm, target_ppm, false, 1, 0, 1000000)
@@ -110,65 +112,6 @@ static ssize_t policy_store(struct elevator_queue *eq, const char *page, size_t 
 	}
 	guard(spinlock_irq)(&sched->disk->lock);
 	WRITE_ONCE(sched->engine.pool.policy, i);
-	sched->changed(sched);
-	return count;
-}
-
-static const char * const fb_tunables_lifts[] = { "source", "dest", "several" };
-
-static ssize_t lift_show(struct elevator_queue *eq, char *page)
-{
-	struct fb_sched *sched = eq->elevator_data;
-	ssize_t len = 0;
-	bool probed;
-	u32 lift, i;
-
-	spin_lock_irq(&sched->disk->lock);
-	probed = sched->engine.auto_lift;
-	lift = sched->engine.lift;
-	spin_unlock_irq(&sched->disk->lock);
-	if (probed)
-		return sysfs_emit(page, "auto\n");
-	for (i = 0; i < ARRAY_SIZE(fb_tunables_lifts); i++)
-		if (lift & BIT(i))
-			len += sysfs_emit_at(page, len, "%s%s", len ? "+" : "",
-					     fb_tunables_lifts[i]);
-	return len + sysfs_emit_at(page, len, "%s\n", len ? "" : "none");
-}
-
-static int fb_tunables_parse_lift(char *text, u32 *lift)
-{
-	char *word;
-	int i;
-
-	*lift = 0;
-	if (!strcmp(text, "none"))
-		return 0;
-	while ((word = strsep(&text, "+"))) {
-		i = match_string(fb_tunables_lifts, ARRAY_SIZE(fb_tunables_lifts), word);
-		if (i < 0)
-			return i;
-		*lift |= BIT(i);
-	}
-	return 0;
-}
-
-static ssize_t lift_store(struct elevator_queue *eq, const char *page, size_t count)
-{
-	struct fb_sched *sched = eq->elevator_data;
-	bool probe = sysfs_streq(page, "auto");
-	u32 lift = FB_LIFT_ALL;
-	char text[64];
-
-	if (!probe &&
-	    (strscpy(text, page, sizeof(text)) < 0 || fb_tunables_parse_lift(strim(text), &lift))) {
-		pr_err("freeblock: lift: '%.*s' is neither auto, nor none, nor some of source, dest, several with + between\n",
-		       (int)strcspn(page, "\n"), page);
-		return -EINVAL;
-	}
-	guard(spinlock_irq)(&sched->disk->lock);
-	sched->engine.auto_lift = probe;
-	sched->engine.lift = lift;
 	sched->changed(sched);
 	return count;
 }

@@ -3,7 +3,7 @@
 #include "tasks/coverage_file.h"
 
 /*
- * Begin a map from the piece at offset 0, whose header must be this disk's, @file's. @why: out:
+ * Begin a map from the piece at offset 0, whose header must be @file's. @why: out:
  * FB_COVERAGE_FILE_WHY characters. Return: 0; -EINVAL, and nothing is changed.
  */
 int fb_coverage_file_begin(struct fb_coverage_file *file, const void *piece, size_t count,

@@ -36,10 +36,4 @@ int fb_coverage_file_begin(struct fb_coverage_file *file, const void *piece, siz
 int fb_coverage_file_take(struct fb_coverage_file *file, u64 off, const void *piece,
 			  size_t count, char *why);
 
-/* Has its last byte been written? */
-static inline bool fb_coverage_file_is_whole(const struct fb_coverage_file *file)
-{
-	return file->given == sizeof(file->header) + file->bytes;
-}
-
 #endif /* FB_COVERAGE_FILE_H */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Jobs: scan and scrub. The scan reads a disk or a range once and counts the blocks. The scrub
- * (Practical Scrubbing) has every block read from the medium and ignores the data. Its coverage,
- * the file "coverage", outlives the task, and can be written back for a later scrub to continue.
- * Locks: fb_job.lock; the table is in Documentation/design.rst.
+ * Jobs: scan and scrub. The scan reads a disk or a range once and counts the blocks. The scrub has
+ * every block read from the medium; its coverage, the file "coverage", outlives the task, and can
+ * be written back. Locks: fb_job.lock.
  */
 #include <linux/blkdev.h>
 #include <linux/seq_file.h>
@@ -29,10 +28,7 @@ struct fb_job_pass {
 	struct fb_coverage_file file;	/* as it is written back */
 };
 
-/*
- * One run. The callbacks, without the lock, write end_ns and what is behind it, and the pass's
- * count; others use READ_ONCE().
- */
+/* One run. The callbacks, without the lock, write end_ns and what is behind it. */
 struct fb_job_run {
 	u32 numbers;		/* how many of first and count were given */
 	u64 first;		/* range, in sectors */
@@ -55,9 +51,8 @@ struct fb_job_run {
 };
 
 /*
- * The runs of a kind on a disk, one after the other. The lock serialises commands and readers. It
- * is neither taken in a callback nor held while a task that ran is destroyed: that waits for the
- * disk.
+ * The runs of a kind on a disk. The lock serialises commands and readers; it is neither taken in a
+ * callback nor held while a task that ran is destroyed: that waits for the disk.
  */
 struct fb_job {
 	enum fb_job_kind kind;
@@ -70,7 +65,6 @@ struct fb_job {
 	struct work_struct reap;
 	struct fb_job_run *run;	/* the present or the last one; NULL before the first */
 	struct fb_job_pass pass;
-	struct fb_upload_owner uploader;	/* who writes the file "coverage" */
 };
 
 static const char * const fb_job_names[FB_JOB_KINDS] = {
@@ -408,8 +402,8 @@ static int fb_job_command(struct fb_job *job, char *text)
 }
 
 /*
- * Execute a command of Documentation/ABI, which also has the errors. May sleep; does no I/O, nor
- * waits for the job. Return: @count; or an error, and nothing has changed.
+ * Execute a command of Documentation/ABI. May sleep; does no I/O, nor waits for the job. Return:
+ * @count; or an error, and nothing has changed.
  */
 ssize_t fb_job_store(struct fb_disk *disk, enum fb_job_kind kind, const char *text, size_t count)
 {
@@ -589,33 +583,23 @@ static int fb_job_restore(struct fb_job *job, const char *buf, size_t count)
 }
 
 /* the piece is taken as a whole or not at all */
-static int fb_job_take_piece(struct fb_job *job, const struct file *file, const char *buf,
-			     loff_t off, size_t count)
+static int fb_job_take_piece(struct fb_job *job, const char *buf, loff_t off, size_t count)
 {
-	struct fb_coverage_file *map = &job->pass.file;
-	int ret = fb_upload_claim(&job->uploader, file, off);
 	char why[FB_COVERAGE_FILE_WHY];
+	int ret = 0;
 
-	if (ret)
-		return fb_job_refuse(job, ret, "coverage: %zu bytes at %lld: %s", count, off,
-				     fb_upload_why(ret));
 	if (job->active)
-		ret = fb_job_refuse(job, -EBUSY, "coverage: it is running: stop it first");
-	else if (!off)
+		return fb_job_refuse(job, -EBUSY, "coverage: it is running: stop it first");
+	if (!off)
 		ret = fb_job_restore(job, buf, count);
-	if (!ret) {
-		ret = fb_coverage_file_take(map, off, buf, count, why);
-		if (ret)
-			fb_job_refuse(job, ret, "coverage: %s", why);
-	}
-	if (ret || fb_coverage_file_is_whole(map))
-		fb_upload_release(&job->uploader);
-	return ret;
+	if (ret)
+		return ret;
+	ret = fb_coverage_file_take(&job->pass.file, off, buf, count, why);
+	return ret ? fb_job_refuse(job, ret, "coverage: %s", why) : 0;
 }
 
 /* Write back a piece of a saved file "coverage". May sleep; does no I/O. */
-ssize_t fb_job_write_coverage(struct fb_disk *disk, const struct file *file, const char *buf,
-			      loff_t off, size_t count)
+ssize_t fb_job_write_coverage(struct fb_disk *disk, const char *buf, loff_t off, size_t count)
 {
 	struct fb_job *job = fb_job_open(disk, FB_JOB_SCRUB);
 	int ret;
@@ -623,7 +607,7 @@ ssize_t fb_job_write_coverage(struct fb_disk *disk, const struct file *file, con
 	guard(fb_noio)(current);
 	if (!job)
 		return -ENOMEM;
-	ret = fb_job_take_piece(job, file, buf, off, count);
+	ret = fb_job_take_piece(job, buf, off, count);
 	fb_job_close(job);
 	return ret ? ret : count;
 }

@@ -196,7 +196,7 @@ static int fb_task_make_ops(struct freeblock_task *task, enum fb_op_kind kind, b
 	struct fb_op *op;
 
 	for (i = 0; i < n; i++) {
-		op = kvzalloc(sizeof(*op), GFP_KERNEL_ACCOUNT);
+		op = kzalloc(sizeof(*op), GFP_KERNEL_ACCOUNT);
 		if (!op) {
 			fb_delivery_free_ops(ops);
 			return -ENOMEM;
@@ -353,48 +353,6 @@ int freeblock_task_promote(struct freeblock_task *task, const struct freeblock_r
 	return fb_task_change(task, FB_OP_PROMOTE, false, ranges, n);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_promote);
-
-/* a change of @n granules with a bit each; only the bits are not within what a task is charged */
-static struct fb_op *fb_task_alloc_masked(u64 first, const unsigned long *bits, u64 n)
-{
-	size_t bytes = BITS_TO_LONGS(n) * sizeof(*bits);
-	struct fb_op *op = kvzalloc(sizeof(*op) + bytes, GFP_KERNEL);
-
-	if (op && fb_memory_charge(&op->bytes, bytes, "a task's bits")) {
-		kvfree(op);
-		return NULL;
-	}
-	if (op) {
-		op->kind = FB_OP_ADD;
-		op->first = first;
-		op->n = n;
-		op->masked = true;
-		op->base = first;
-		memcpy(op->bits, bits, bytes);
-	}
-	return op;
-}
-
-int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsigned long *bits,
-			    u64 n)
-{
-	LIST_HEAD(ops);
-	struct fb_op *op;
-	int ret;
-
-	guard(fb_noio)(current);
-	if (!n || first >= task->map.granules || n > task->map.granules - first)
-		return -EINVAL;
-	op = fb_task_alloc_masked(first, bits, n);
-	if (!op)
-		return -ENOMEM;
-	list_add_tail(&op->node, &ops);
-	scoped_guard(mutex, &task->change)
-		ret = fb_task_post(task, &ops, 1);
-	fb_delivery_free_ops(&ops);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(freeblock_task_add_bits);
 
 /* ---- coverage: what was delivered with BLK_STS_OK ---- */
 
@@ -653,57 +611,22 @@ static const char * const fb_task_states[] = {
 	[FB_TASK_OVER] = "over",
 };
 
-/* a task as it is shown */
-struct fb_task_row {
-	u32 id;
-	char name[sizeof_field(struct freeblock_task, name)];
-	enum fb_task_state state;
-	s32 priority;
-	u64 total;
-	u64 done;
-	u64 failed;
-	u32 granule;
-};
-
-/* copy the tasks that are not over: formatting would hold the lock for too long */
-static u32 fb_task_copy_rows(struct fb_disk *disk, struct fb_task_row *row)
-{
-	const struct freeblock_task *task;
-	u32 n = 0;
-
-	guard(spinlock_irq)(&disk->lock);
-	if (!disk->cov)
-		return 0;
-	list_for_each_entry(task, &disk->cov->tasks, node) {
-		if (task->state == FB_TASK_OVER || n == FREEBLOCK_TASKS)
-			continue;
-		row[n] = (struct fb_task_row) {
-			.id = task->id,
-			.state = task->state,
-			.priority = READ_ONCE(task->priority),
-			.total = task->before + task->total,
-			.done = task->before + task->done,
-			.failed = task->failed,
-			.granule = disk->granule,
-		};
-		memcpy(row[n++].name, task->name, sizeof(task->name));
-	}
-	return n;
-}
-
 /*
- * For people, a line each: id, name, state, priority, blocks in total, done and failed, what a
- * coverage had before included, and sectors per block.
+ * A line each: id, name, state, priority, blocks in total, done and failed, and sectors per block.
  */
 void fb_task_list(struct fb_disk *disk, struct seq_file *m)
 {
-	struct fb_task_row row[FREEBLOCK_TASKS];
-	u32 n = fb_task_copy_rows(disk, row), i;
+	const struct freeblock_task *task;
 
-	for (i = 0; i < n; i++)
-		seq_printf(m, "%u %s %s %d %llu %llu %llu %u\n", row[i].id, row[i].name,
-			   fb_task_states[row[i].state], row[i].priority, row[i].total,
-			   row[i].done, row[i].failed, row[i].granule);
+	guard(spinlock_irq)(&disk->lock);
+	if (!disk->cov)
+		return;
+	list_for_each_entry(task, &disk->cov->tasks, node)
+		if (task->state != FB_TASK_OVER)
+			seq_printf(m, "%u %s %s %d %llu %llu %llu %u\n", task->id, task->name,
+				   fb_task_states[task->state], READ_ONCE(task->priority),
+				   task->before + task->total, task->before + task->done,
+				   task->failed, disk->granule);
 }
 
 /* @word: stop, pause, or resume. Return: 0 or an error of fb_task_command(). */
@@ -727,10 +650,7 @@ static int fb_task_control(struct fb_disk *disk, u32 id, const char *word)
 	return -ENOENT;
 }
 
-/*
- * Execute "stop ID", "pause ID" or "resume ID". 0; -EINVAL (not a command, or the task is not
- * started or stopping), -ENOENT (no such task), -EALREADY.
- */
+/* Execute "stop ID", "pause ID" or "resume ID". 0; -EINVAL, -ENOENT (no such task), -EALREADY. */
 int fb_task_command(struct fb_disk *disk, const char *text)
 {
 	int ret, end = 0;

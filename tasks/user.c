@@ -4,11 +4,8 @@
  * is include/uapi/freeblock.h. This file uses the rest of the module only by include/freeblock.h. A
  * call that fails has changed nothing: what may fail comes first, the copy of its results included.
  *
- * Locks, outermost first; fb_user_queue.reader, a mutex, nests inside none of these:
- *
- *   fb_user_file.config	mutex: serialises ioctl(), but for the wait of FREEBLOCK_IOC_PROBE.
- *			The task is created under it, once.
- *   fb_user_file.words	spinlock: guards fb_user_file.reason.
+ * Locks: fb_user_file.config, a mutex, serialises ioctl(), but for the wait of FREEBLOCK_IOC_PROBE;
+ * fb_user_queue.reader, another one, read(). Neither nests in the other.
  */
 #include <linux/blkdev.h>
 #include <linux/compat.h>
@@ -19,7 +16,6 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "tasks/record.h"
 #include "tasks/tasks.h"
 #include "tasks/user_check.h"
 #include "include/compat/fb_cleanup.h"
@@ -30,8 +26,7 @@
 
 /*
  * The queue of an open file: the task's callback puts blocks in, sleeping while there is no room,
- * and read() takes them out. The callback takes no lock: it alone moves @head, and @filled hands
- * blocks over.
+ * and read() takes them out. The callback alone moves @head, and @filled hands blocks over.
  */
 struct fb_user_queue {
 	/* serialises read() while it takes blocks, not while it waits; page faults come under it */
@@ -40,14 +35,14 @@ struct fb_user_queue {
 	u64 sectors;			/* its length */
 	u32 granule;			/* sectors per block */
 	u32 slots;			/* length of the ring in blocks */
-	struct fb_record_slot *slot;	/* the ring */
+	struct fb_user_check_slot *slot;	/* the ring */
 	void *data;			/* the blocks' data; NULL: without data */
 	u32 head;			/* where the next block goes; the callback's */
 	u32 tail;			/* the next block to be read; under @reader */
 	atomic_t filled;		/* blocks between @tail and @head */
-	atomic_t events;		/* those of them that are events */
-	u64 adds;	/* how often ranges were added: an event queued before the last is stale */
-	u64 told;			/* @adds when an event was last queued; the callback's */
+	u64 adds;			/* how often ranges were added */
+	u64 told;	/* @adds when the reader was last told that all is delivered; @reader */
+	bool tells;			/* it is to be told */
 	struct freeblock_coverage *coverage;	/* blocks that were read() without error; or NULL */
 	bool stalled;			/* the callback waits for room */
 	size_t needed;			/* bytes of the record that did not fit a reader's buffer */
@@ -59,14 +54,11 @@ struct fb_user_queue {
 	wait_queue_head_t space;	/* the callback waits here */
 };
 
-/*
- * Return: 0; -EINVAL: not even one block fits; -ENOSPC: memory_mib would be exceeded; -ENOMEM. On
- * failure the caller frees what there is. May sleep.
- */
+/* Return: 0; -EINVAL: not even one block fits; -ENOSPC; -ENOMEM. The caller frees what there is. */
 static int fb_user_queue_alloc(struct fb_user_queue *q, u32 kib, bool wants_data)
 {
 	size_t block = wants_data ? (size_t)q->granule << SECTOR_SHIFT : 0;
-	struct fb_record_slot *slot;
+	struct fb_user_check_slot *slot;
 	void *data;
 
 	q->slots = ((size_t)kib << 10) / (block + sizeof(*q->slot));
@@ -130,9 +122,8 @@ static struct freeblock_progress fb_user_queue_progress(struct freeblock_task *t
 }
 
 /*
- * A reader may be slow: the wait is idle, not to be reported as a hung task. No event comes
- * meanwhile, for this is the task's work: poll() looks anew now and then, and a stop by the
- * administrator is polled for. What does not fit is then dropped.
+ * A reader may be slow: the wait is idle, not to be reported as a hung task. A stop by the
+ * administrator is polled for: what does not fit is then dropped.
  */
 static bool fb_user_queue_wait(struct fb_user_queue *q, struct freeblock_task *task)
 {
@@ -154,25 +145,16 @@ static bool fb_user_queue_wait(struct fb_user_queue *q, struct freeblock_task *t
 	return fb_user_queue_has_space(q);
 }
 
-static void fb_user_queue_push(struct fb_user_queue *q, const struct fb_record_slot *slot)
-{
-	q->slot[q->head] = *slot;
-	q->head = q->head + 1 == q->slots ? 0 : q->head + 1;
-	atomic_fetch_inc_release(&q->filled);
-	wake_up(&q->readable);
-}
-
 /* The task's callback: queue a block's part within the block device. Sleeps until there is room. */
 static void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task,
 			      const struct freeblock_block *block)
 {
 	u64 lbn = block->lbn, first = max(lbn, q->start);
 	u64 end = min(lbn + block->sectors, q->start + q->sectors);
-	const struct fb_record_slot slot = {
+	const struct fb_user_check_slot slot = {
 		.first = first - q->start,
 		.user_data = block->user_data,
 		.sectors = end - first,
-		.type = FREEBLOCK_RECORD_BLOCKS,
 		.status = fb_user_queue_status(block->status),
 	};
 
@@ -182,23 +164,10 @@ static void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *ta
 		memcpy(fb_user_queue_data(q, q->head),
 		       block->data + ((first - lbn) << SECTOR_SHIFT),
 		       (end - first) << SECTOR_SHIFT);
-	fb_user_queue_push(q, &slot);
-}
-
-/* The task's callback: queue that all was delivered, unless more was added. Sleeps likewise. */
-static void fb_user_queue_put_event(struct fb_user_queue *q, struct freeblock_task *task, u16 type)
-{
-	struct fb_record_slot slot = { .type = type };
-
-	if (!fb_user_queue_wait(q, task))
-		return;
-	/* pairs with fb_user_change(): what is not counted here is known to the task */
-	slot.user_data = smp_load_acquire(&q->adds);
-	if (!fb_user_queue_progress(task).caught_up)
-		return;
-	WRITE_ONCE(q->told, slot.user_data);
-	atomic_inc(&q->events);
-	fb_user_queue_push(q, &slot);
+	q->slot[q->head] = slot;
+	q->head = q->head + 1 == q->slots ? 0 : q->head + 1;
+	atomic_fetch_inc_release(&q->filled);
+	wake_up(&q->readable);
 }
 
 /* ---- the queue, the reader's side ---- */
@@ -219,7 +188,7 @@ static int fb_user_queue_copy(const struct fb_user_queue *q, const struct freebl
 		return -EFAULT;
 	to += sizeof(*record);
 	for (; n && record->data_bytes; n--) {
-		size_t bytes = fb_record_bytes(&q->slot[i], q->data);
+		size_t bytes = fb_user_check_bytes(&q->slot[i], q->data);
 
 		if (copy_to_user(to, fb_user_queue_data(q, i), bytes))
 			return -EFAULT;
@@ -230,77 +199,84 @@ static int fb_user_queue_copy(const struct fb_user_queue *q, const struct freebl
 }
 
 /* a block counts as covered from when all of its data are with the reader */
-static void fb_user_queue_cover(struct fb_user_queue *q, u32 n)
-{
-	u32 i = q->tail;
-
-	for (; n; n--) {
-		const struct fb_record_slot *slot = &q->slot[i];
-
-		if (slot->type != FREEBLOCK_RECORD_BLOCKS)
-			atomic_dec(&q->events);
-		else if (q->coverage && slot->status == FREEBLOCK_STATUS_OK)
-			freeblock_coverage_set(q->coverage,
-					       div_u64(q->start + slot->first, q->granule));
-		i = i + 1 == q->slots ? 0 : i + 1;
-	}
-}
-
 static void fb_user_queue_drop(struct fb_user_queue *q, u32 n)
 {
-	fb_user_queue_cover(q, n);
-	q->tail = q->tail + n >= q->slots ? q->tail + n - q->slots : q->tail + n;
+	const struct fb_user_check_slot *slot;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		slot = &q->slot[q->tail];
+		if (q->coverage && slot->status == FREEBLOCK_STATUS_OK)
+			freeblock_coverage_set(q->coverage,
+					       div_u64(q->start + slot->first, q->granule));
+		q->tail = q->tail + 1 == q->slots ? 0 : q->tail + 1;
+	}
 	atomic_fetch_sub_release(n, &q->filled);
 	wake_up(&q->space);
 }
 
-/* drop events that were queued before ranges were added: more is to come */
-static void fb_user_queue_drop_stale(struct fb_user_queue *q)
+/* Is the reader to be told that all, of @adds, was delivered? What came before is in the ring. */
+static bool fb_user_queue_has_event(const struct fb_user_queue *q, struct freeblock_task *task,
+				    u64 *adds)
 {
-	while (atomic_read_acquire(&q->filled)) {
-		const struct fb_record_slot *slot = &q->slot[q->tail];
-
-		if (slot->type == FREEBLOCK_RECORD_BLOCKS || slot->user_data == READ_ONCE(q->adds))
-			return;
-		fb_user_queue_drop(q, 1);
-	}
+	/* pairs with fb_user_change(): what is counted here is known to the task */
+	*adds = smp_load_acquire(&q->adds);
+	return q->tells && *adds != READ_ONCE(q->told) && fb_user_queue_progress(task).caught_up;
 }
 
 /* a record leaves the ring only when all of it was copied; returns 0 if there is none */
-static ssize_t fb_user_queue_take(struct fb_user_queue *q, char __user *to, size_t size)
+static ssize_t fb_user_queue_take(struct fb_user_queue *q, struct freeblock_task *task,
+				  char __user *to, size_t size)
 {
-	struct fb_record_ring ring = { q->slot, q->slots, .has_data = q->data };
+	struct fb_user_check_ring ring = { q->slot, q->slots, .has_data = q->data };
 	struct freeblock_record record;
-	size_t done = 0;
+	size_t done = 0, bytes;
+	bool event;
+	u64 adds;
 	u32 n;
 
 	lockdep_assert_held(&q->reader);
 	for (;;) {
-		fb_user_queue_drop_stale(q);
+		event = fb_user_queue_has_event(q, task, &adds);
 		ring.filled = atomic_read_acquire(&q->filled);
-		if (!ring.filled)
-			break;
 		ring.tail = q->tail;
-		n = fb_record_next(&ring, size - done, &record);
-		if (!n && !done) {
-			WRITE_ONCE(q->needed, sizeof(record) +
-				   fb_record_bytes(&q->slot[q->tail], q->data));
-			return -EMSGSIZE;
+		if (!ring.filled && !event)
+			return done;
+		event &= !ring.filled;
+		bytes = sizeof(record) +
+			(event ? 0 : fb_user_check_bytes(&q->slot[q->tail], q->data));
+		if (bytes > size - done) {
+			WRITE_ONCE(q->needed, bytes);
+			return done ? done : -EMSGSIZE;
 		}
-		if (!n)
-			break;
+		n = event ? 0 : fb_user_check_next(&ring, size - done, &record);
+		if (event)
+			record = (struct freeblock_record) {
+				.header_bytes = sizeof(record),
+				.type = FREEBLOCK_RECORD_CAUGHT_UP,
+			};
 		if (fb_user_queue_copy(q, &record, n, to + done))
 			return done ? done : -EFAULT;
+		if (event)
+			WRITE_ONCE(q->told, adds);
 		done += sizeof(record) + record.data_bytes;
 		fb_user_queue_drop(q, n);
 	}
-	return done;
+}
+
+/* Would read() return at once: are there records of a started task, or has it ended? */
+static bool fb_user_queue_is_readable(const struct fb_user_queue *q, struct freeblock_task *task)
+{
+	u64 adds;
+
+	return fb_user_queue_has_ended(q) || atomic_read(&q->filled) ||
+	       fb_user_queue_has_event(q, task, &adds) || fb_user_queue_progress(task).gone;
 }
 
 /*
- * Copy records to a reader. May sleep. Return: bytes copied; 0: all was delivered and read;
- * -EMSGSIZE: the next record does not fit, see fb_user_queue.needed; -EFAULT; -EAGAIN: there is no
- * block yet; -ECANCELED: stopped before; -ENODEV: the disk is gone; -ERESTARTSYS.
+ * Copy records to a reader. Return: bytes copied; 0: all was delivered and read; -EMSGSIZE: see
+ * fb_user_queue.needed; -EFAULT; -EAGAIN; -ECANCELED: stopped before; -ENODEV: the disk is gone;
+ * -ERESTARTSYS.
  */
 static ssize_t fb_user_queue_read(struct fb_user_queue *q, struct freeblock_task *task,
 				  char __user *to, size_t size, bool nonblock)
@@ -313,7 +289,7 @@ static ssize_t fb_user_queue_read(struct fb_user_queue *q, struct freeblock_task
 		/* the holder may be sleeping in a page fault */
 		if (nonblock ? !mutex_trylock(&q->reader) : mutex_lock_interruptible(&q->reader))
 			return nonblock ? -EAGAIN : -ERESTARTSYS;
-		ret = fb_user_queue_take(q, to, size);
+		ret = fb_user_queue_take(q, task, to, size);
 		mutex_unlock(&q->reader);
 		if (ret)
 			return ret;
@@ -323,27 +299,15 @@ static ssize_t fb_user_queue_read(struct fb_user_queue *q, struct freeblock_task
 			return -ENODEV;
 		if (nonblock)
 			return -EAGAIN;
-		if (wait_event_interruptible(q->readable, atomic_read(&q->filled) ||
-					     READ_ONCE(q->ended) ||
-					     fb_user_queue_progress(task).gone))
+		if (wait_event_interruptible(q->readable, fb_user_queue_is_readable(q, task)))
 			return -ERESTARTSYS;
 	}
-}
-
-/* Would read() return at once: are there records of a started task, or has it ended? */
-static bool fb_user_queue_is_readable(const struct fb_user_queue *q)
-{
-	int filled = atomic_read(&q->filled), events = atomic_read(&q->events);
-
-	/* stale events are no records; but if they fill the ring only read() makes room */
-	return fb_user_queue_has_ended(q) || filled > events || filled >= (int)q->slots ||
-	       (filled && READ_ONCE(q->told) == READ_ONCE(q->adds));
 }
 
 /* An open file */
 struct fb_user_file {
 	struct mutex config;
-	struct fb_user_check_why why;	/* why the present call fails; guarded by @config */
+	struct fb_user_check_why why;	/* why the last failed call did; guarded by @config */
 	bool agreed;			/* FREEBLOCK_IOC_API has succeeded; guarded by @config */
 	u64 features;			/* what was agreed on */
 	struct fb_user_check_place place;	/* where the device lies on its disk */
@@ -357,27 +321,11 @@ struct fb_user_file {
 	bool started;	/* FREEBLOCK_IOC_START has succeeded; written with @config */
 	u32 state;	/* that which FREEBLOCK_IOC_PROGRESS returned last; written with @config */
 	u32 waiting_for;		/* likewise */
-	spinlock_t words;
-	struct fb_user_check_why reason;	/* why the last failed call did; @words */
 };
 
 /* ---- why a call failed ---- */
 
-static void fb_user_publish(struct fb_user_file *ff, const struct fb_user_check_why *why)
-{
-	guard(spinlock)(&ff->words);
-	ff->reason = *why;
-}
-
-/* for calls that hold fb_user_file.config, and for others */
 #define fb_user_refuse(ff, ret, ...) fb_user_check_refuse(&(ff)->why, ret, __VA_ARGS__)
-#define fb_user_refuse_unlocked(ff, ret, ...) ({				\
-	struct fb_user_check_why _why;						\
-	int _ret = fb_user_check_refuse(&_why, ret, __VA_ARGS__);		\
-										\
-	fb_user_publish(ff, &_why);						\
-	_ret;									\
-})
 
 /* why calls of include/freeblock.h fail; by the first row that fits */
 static const struct fb_user_failure {
@@ -394,6 +342,7 @@ static const struct fb_user_failure {
 	{ FREEBLOCK_IOC_PROBE, -EBUSY, "another thread has probes sent" },
 	{ FREEBLOCK_IOC_PROBE, -EINTR, "a signal has come before a probe was done" },
 	{ FREEBLOCK_IOC_PROBE, -EOPNOTSUPP, "the disk has zones that are written in sequence" },
+	{ 0, -EBADFD, "not started" },
 	{ 0, -ENODEV, "the disk is gone" },
 	{ 0, -ENOMEM, "no memory" },
 	{ 0, -ESHUTDOWN, "the task is over" },
@@ -401,19 +350,17 @@ static const struct fb_user_failure {
 	{ 0, -EFAULT, "the buffer is not writable" },
 };
 
-static int fb_user_explain(struct fb_user_check_why *why, unsigned int cmd, int ret)
+static int fb_user_fail(struct fb_user_file *ff, unsigned int cmd, int ret)
 {
 	const struct fb_user_failure *f = fb_user_failures;
 
+	lockdep_assert_held(&ff->config);
+	if (!ret)
+		return 0;
 	for (; f < fb_user_failures + ARRAY_SIZE(fb_user_failures); f++)
 		if (f->ret == ret && (f->cmd == cmd || !f->cmd))
-			return fb_user_check_refuse(why, ret, "%s", f->why);
-	return fb_user_check_refuse(why, ret, "error %d", -ret);
-}
-
-static int fb_user_fail(struct fb_user_file *ff, unsigned int cmd, int ret)
-{
-	return ret ? fb_user_explain(&ff->why, cmd, ret) : 0;
+			return fb_user_refuse(ff, ret, "%s", f->why);
+	return fb_user_refuse(ff, ret, "error %d", -ret);
 }
 
 static int fb_user_need(struct fb_user_file *ff, u64 feature)
@@ -437,25 +384,16 @@ static int fb_user_refuse_pointer(struct fb_user_file *ff)
 }
 
 /* copy a structure of @size bytes, of which @known are known, the rest being 0 */
-static int fb_user_take_known(struct fb_user_file *ff, const u8 __user *from, u32 size, void *to,
+static int fb_user_take_known(struct fb_user_file *ff, const void __user *from, u32 size, void *to,
 			      u32 known)
 {
-	u8 tail[64];
-	u32 at, n;
-	int ret;
+	int ret = copy_struct_from_user(to, known, from, size);
 
-	memset(to, 0, known);
-	if (copy_from_user(to, from, min(size, known)))
-		return fb_user_refuse_pointer(ff);
-	for (at = known; at < size; at += n) {
-		n = min_t(u32, size - at, sizeof(tail));
-		if (copy_from_user(tail, from + at, n))
-			return fb_user_refuse_pointer(ff);
-		ret = fb_user_check_tail(tail, at, n, &ff->why);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	if (ret == -E2BIG)
+		return fb_user_refuse(ff, ret,
+				      "a field behind byte %u is not 0, and this module does not know it",
+				      known);
+	return ret ? fb_user_refuse_pointer(ff) : 0;
 }
 
 static void *fb_user_take_array(struct fb_user_file *ff, u64 from, u32 n, u32 size, u32 known)
@@ -548,9 +486,7 @@ static void fb_user_event(struct freeblock_task *task, u32 events)
 {
 	struct fb_user_file *ff = freeblock_task_ctx(task);
 
-	if (events & FREEBLOCK_EVENT_CAUGHT_UP && ff->features & FREEBLOCK_FEATURE_EVENTS)
-		fb_user_queue_put_event(&ff->queue, task, FREEBLOCK_RECORD_CAUGHT_UP);
-	/* poll() itself looks what there is */
+	/* readers and poll() look themselves what there is */
 	wake_up(&ff->queue.readable);
 }
 
@@ -586,6 +522,7 @@ static int fb_user_alloc_queue(struct fb_user_file *ff, const struct freeblock_i
 	q->start = ff->place.start;
 	q->sectors = ff->place.sectors;
 	q->granule = ff->place.granule;
+	q->tells = ff->features & FREEBLOCK_FEATURE_EVENTS;
 	ret = fb_user_queue_alloc(q, kib, !(s->flags & FREEBLOCK_SETUP_NO_DATA));
 	if (ret == -EINVAL)
 		return fb_user_refuse(ff, ret, "a buffer of %u KiB holds no block of %u sectors",
@@ -732,9 +669,12 @@ static int fb_user_change(struct fb_user_file *ff, const struct fb_user_arg *arg
 		return freeblock_task_promote(ff->task, ranges, r->nranges);
 	ret = freeblock_task_add(ff->task, ranges, r->nranges,
 				 r->flags & FREEBLOCK_RANGES_UNCOVERED ? FREEBLOCK_UNCOVERED : 0);
-	if (!ret)
-		/* queued events are no longer true; pairs with fb_user_queue_put_event() */
+	if (!ret) {
+		/* pairs with fb_user_queue_has_event() */
 		smp_store_release(&ff->queue.adds, ff->queue.adds + 1);
+		/* all of it may have been delivered before it was counted */
+		wake_up(&ff->queue.readable);
+	}
 	return ret;
 }
 
@@ -969,7 +909,7 @@ static int fb_user_progress(struct fb_user_file *ff, struct fb_user_arg *arg)
 	u->done = p.done;
 	u->failed = p.failed;
 	u->flying = p.flying;
-	u->queued = max(atomic_read(&q->filled) - atomic_read(&q->events), 0);
+	u->queued = atomic_read(&q->filled);
 	u->buffer_blocks = q->slots;
 	u->stalled_ns = READ_ONCE(q->stalled_ns);
 	ret = fb_user_give(ff, arg->from, u, sizeof(*u));
@@ -986,9 +926,8 @@ static int fb_user_reason(struct fb_user_file *ff, struct fb_user_arg *arg)
 
 	if (r->pad)
 		return fb_user_refuse(ff, -EINVAL, "pad is not 0");
-	BUILD_BUG_ON(sizeof(r->text) != sizeof(ff->reason.text));
-	scoped_guard(spinlock, &ff->words)
-		strscpy_pad(r->text, ff->reason.text, sizeof(r->text));
+	BUILD_BUG_ON(sizeof(r->text) != sizeof(ff->why.text));
+	strscpy_pad(r->text, ff->why.text, sizeof(r->text));
 	return fb_user_give(ff, arg->from, r, sizeof(*r));
 }
 
@@ -1050,13 +989,11 @@ static long fb_user_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 
 	while (i < ARRAY_SIZE(fb_user_calls) && fb_user_calls[i].cmd != cmd)
 		i++;
-	if (i == ARRAY_SIZE(fb_user_calls))
-		return fb_user_refuse_unlocked(ff, -ENOTTY, "no call 0x%x", cmd);
 	if (mutex_lock_interruptible(&ff->config))
 		return -ERESTARTSYS;
-	ret = fb_user_call(ff, &fb_user_calls[i], (void __user *)arg);
-	if (ret && cmd != FREEBLOCK_IOC_REASON)
-		fb_user_publish(ff, &ff->why);
+	ret = i < ARRAY_SIZE(fb_user_calls) ?
+	      fb_user_call(ff, &fb_user_calls[i], (void __user *)arg) :
+	      fb_user_refuse(ff, -ENOTTY, "no call 0x%x", cmd);
 	mutex_unlock(&ff->config);
 	return ret;
 }
@@ -1066,21 +1003,17 @@ static long fb_user_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 static ssize_t fb_user_read(struct file *file, char __user *to, size_t size, loff_t *pos)
 {
 	struct fb_user_file *ff = file->private_data;
-	struct fb_user_check_why why;
-	ssize_t ret;
+	ssize_t ret = -EBADFD;
 
-	if (!fb_user_has_started(ff))
-		return fb_user_refuse_unlocked(ff, -EBADFD, "not started");
-	ret = fb_user_queue_read(&ff->queue, ff->task, to, size, file->f_flags & O_NONBLOCK);
-	if (ret == -EMSGSIZE)
-		return fb_user_refuse_unlocked(ff, ret,
-					       "a buffer of %zu bytes, the next record has %zu",
-					       size, READ_ONCE(ff->queue.needed));
-	if (ret < 0 && ret != -EAGAIN && ret != -ERESTARTSYS) {
-		fb_user_explain(&why, 0, ret);
-		fb_user_publish(ff, &why);
-	}
-	return ret;
+	if (fb_user_has_started(ff))
+		ret = fb_user_queue_read(&ff->queue, ff->task, to, size,
+					 file->f_flags & O_NONBLOCK);
+	if (ret >= 0 || ret == -EAGAIN || ret == -ERESTARTSYS)
+		return ret;
+	guard(mutex)(&ff->config);
+	return ret != -EMSGSIZE ? fb_user_fail(ff, 0, ret) :
+	       fb_user_refuse(ff, ret, "a buffer of %zu bytes, the next record has %zu", size,
+			      READ_ONCE(ff->queue.needed));
 }
 
 static __poll_t fb_user_poll(struct file *file, poll_table *wait)
@@ -1099,7 +1032,7 @@ static __poll_t fb_user_poll(struct file *file, poll_table *wait)
 	state = fb_user_state(ff, &p);
 	if (!fb_user_has_started(ff))
 		events |= EPOLLERR;
-	else if (p.gone || fb_user_queue_is_readable(&ff->queue))
+	else if (fb_user_queue_is_readable(&ff->queue, task))
 		events |= EPOLLIN | EPOLLRDNORM;
 	if (p.gone || state == FREEBLOCK_STATE_STOPPED)
 		events |= EPOLLHUP;
@@ -1144,7 +1077,6 @@ static int fb_user_open(struct inode *inode, struct file *file)
 	if (!ff)
 		return -ENOMEM;
 	mutex_init(&ff->config);
-	spin_lock_init(&ff->words);
 	mutex_init(&ff->queue.reader);
 	init_waitqueue_head(&ff->queue.readable);
 	init_waitqueue_head(&ff->queue.space);

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Checks of what programs pass to /dev/freeblock. A refusal leaves its reason in @why. */
+/*
+ * Checks of what programs pass to /dev/freeblock, and the records that they get. A refusal leaves
+ * its reason in @why.
+ */
 #include "tasks/user_check.h"
 
 /* 32-bit programs see the same structures (their fields: tests/unit/test_user_check.c) */
-static_assert(sizeof(struct freeblock_ioc_api) == FREEBLOCK_SIZE_API);
-static_assert(sizeof(struct freeblock_ioc_setup) == FREEBLOCK_SIZE_SETUP);
-static_assert(sizeof(struct freeblock_ioc_ranges) == FREEBLOCK_SIZE_RANGES);
+static_assert(sizeof(struct freeblock_ioc_api) == _IOC_SIZE(FREEBLOCK_IOC_API));
+static_assert(sizeof(struct freeblock_ioc_setup) == _IOC_SIZE(FREEBLOCK_IOC_SETUP));
+static_assert(sizeof(struct freeblock_ioc_ranges) == _IOC_SIZE(FREEBLOCK_IOC_ADD));
 static_assert(sizeof(struct freeblock_range) == FB_USER_CHECK_RANGE);
-static_assert(sizeof(struct freeblock_ioc_progress) == FREEBLOCK_SIZE_PROGRESS);
-static_assert(sizeof(struct freeblock_ioc_urgency) == FREEBLOCK_SIZE_URGENCY);
-static_assert(sizeof(struct freeblock_ioc_bits) == FREEBLOCK_SIZE_BITS);
-static_assert(sizeof(struct freeblock_ioc_reason) == FREEBLOCK_SIZE_REASON);
-static_assert(sizeof(struct freeblock_ioc_probes) == FREEBLOCK_SIZE_PROBES);
+static_assert(sizeof(struct freeblock_ioc_progress) == _IOC_SIZE(FREEBLOCK_IOC_PROGRESS));
+static_assert(sizeof(struct freeblock_ioc_urgency) == _IOC_SIZE(FREEBLOCK_IOC_URGENCY));
+static_assert(sizeof(struct freeblock_ioc_bits) == _IOC_SIZE(FREEBLOCK_IOC_GET_COVERAGE));
+static_assert(sizeof(struct freeblock_ioc_reason) == _IOC_SIZE(FREEBLOCK_IOC_REASON));
+static_assert(sizeof(struct freeblock_ioc_probes) == _IOC_SIZE(FREEBLOCK_IOC_PROBE));
 static_assert(sizeof(struct freeblock_probe) == FB_USER_CHECK_PROBE);
 static_assert(sizeof(struct freeblock_record) == 32);
 
@@ -40,19 +43,6 @@ int fb_user_check_size(u32 size, u32 first, struct fb_user_check_why *why)
 	if (size > FB_USER_CHECK_SIZE_MAX)
 		return fb_refuse(-E2BIG, "a structure of %u bytes: at most %u", size,
 				 FB_USER_CHECK_SIZE_MAX);
-	return 0;
-}
-
-/* A piece, at @at, behind what this module knows. Return: 0; -E2BIG: some byte is not 0. */
-int fb_user_check_tail(const u8 *bytes, u32 at, u32 n, struct fb_user_check_why *why)
-{
-	u32 i;
-
-	for (i = 0; i < n; i++)
-		if (bytes[i])
-			return fb_refuse(-E2BIG,
-					 "the field at byte %u is not 0, and this module does not know it",
-					 at + i);
 	return 0;
 }
 
@@ -148,8 +138,8 @@ int fb_user_check_ranges(const struct freeblock_ioc_ranges *r, u32 most, u32 fla
 }
 
 /*
- * Make a range, in sectors of the block device @at, one of whole blocks of the disk. @plain: it can
- * have no user_data. 0; -EINVAL, -ERANGE: @r is as it was.
+ * Make a range of the block device @at one of whole blocks of the disk. @plain: without user_data.
+ * 0; -EINVAL, -ERANGE: @r is as it was.
  */
 int fb_user_check_range(const struct fb_user_check_place *at, struct freeblock_range *r, u32 index,
 			bool plain, struct fb_user_check_why *why)
@@ -243,4 +233,42 @@ int fb_user_check_probe(const struct fb_user_check_place *at, const struct freeb
 				 "probe %u: sectors %llu+%u: not whole logical blocks of %u, the device begins at %llu",
 				 index, p->first, p->count, at->logical, at->start);
 	return 0;
+}
+
+/* ---- records ---- */
+
+/* Bytes of the data that come with a block. @has_data: see struct fb_user_check_ring. */
+size_t fb_user_check_bytes(const struct fb_user_check_slot *slot, bool has_data)
+{
+	return has_data && slot->status == FREEBLOCK_STATUS_OK ? (size_t)slot->sectors * 512 : 0;
+}
+
+/* Make the next record that fits in @size bytes with its data. Return: its slots, or 0. */
+u32 fb_user_check_next(const struct fb_user_check_ring *ring, size_t size,
+		       struct freeblock_record *record)
+{
+	u32 i = ring->tail, n;
+
+	*record = (struct freeblock_record) {
+		.header_bytes = sizeof(*record),
+		.type = FREEBLOCK_RECORD_BLOCKS,
+		.status = ring->slot[i].status,
+		.first = ring->slot[i].first,
+		.user_data = ring->slot[i].user_data,
+	};
+	for (n = 0; n < ring->filled; n++) {
+		const struct fb_user_check_slot *slot = &ring->slot[i];
+		size_t bytes = fb_user_check_bytes(slot, ring->has_data);
+
+		/* without data a record could exceed its 32-bit count of sectors */
+		if (slot->status != record->status || slot->user_data != record->user_data ||
+		    slot->first != record->first + record->sectors ||
+		    slot->sectors > U32_MAX - record->sectors ||
+		    sizeof(*record) + record->data_bytes + bytes > size)
+			break;
+		record->sectors += slot->sectors;
+		record->data_bytes += bytes;
+		i = i + 1 == ring->slots ? 0 : i + 1;
+	}
+	return n;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Checks of what programs pass to /dev/freeblock (include/uapi/freeblock.h). Core. */
+/*
+ * Checks of what programs pass to /dev/freeblock (include/uapi/freeblock.h), and the records that
+ * they get. Core.
+ */
 #ifndef FB_USER_CHECK_H
 #define FB_USER_CHECK_H
 
@@ -28,10 +31,26 @@ struct fb_user_check_place {
 	u32 logical;			/* sectors of the disk's logical block, a power of two */
 };
 
+/* A block that waits to be read */
+struct fb_user_check_slot {
+	u64 first;			/* its first sector, from the start of the block device */
+	u64 user_data;			/* as in struct freeblock_record */
+	u32 sectors;			/* its length */
+	u32 status;			/* FREEBLOCK_STATUS_OK and others */
+};
+
+/* Ring of blocks that wait */
+struct fb_user_check_ring {
+	const struct fb_user_check_slot *slot;
+	u32 slots;
+	u32 tail;			/* the next block to be read */
+	u32 filled;			/* number of blocks from @tail on */
+	bool has_data;			/* good blocks come with their data */
+};
+
 int fb_user_check_refuse(struct fb_user_check_why *why, int ret, const char *fmt, ...)
 	__printf(3, 4);
 int fb_user_check_size(u32 size, u32 first, struct fb_user_check_why *why);
-int fb_user_check_tail(const u8 *bytes, u32 at, u32 n, struct fb_user_check_why *why);
 int fb_user_check_api(const struct freeblock_ioc_api *a, struct fb_user_check_why *why);
 void fb_user_check_make_word(char *name);
 int fb_user_check_setup(const struct freeblock_ioc_setup *s, struct fb_user_check_why *why);
@@ -47,5 +66,8 @@ int fb_user_check_probes(const struct freeblock_ioc_probes *p, struct fb_user_ch
 int fb_user_check_probe(const struct fb_user_check_place *at, const struct freeblock_probe *p,
 			u32 index, struct fb_user_check_why *why);
 int fb_user_check_bits_end(const u8 *bits, u64 count, struct fb_user_check_why *why);
+size_t fb_user_check_bytes(const struct fb_user_check_slot *slot, bool has_data);
+u32 fb_user_check_next(const struct fb_user_check_ring *ring, size_t size,
+		       struct freeblock_record *record);
 
 #endif /* FB_USER_CHECK_H */

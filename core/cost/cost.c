@@ -25,12 +25,12 @@ static void fb_cost_trip(struct fb_cost *c, const struct fb_cost_verdict *v, u64
 	c->slow = v->slow;
 	/* there were as many resumes within a day as there may be */
 	if (c->level == FB_COST_ALL && c->resumes >= FB_COST_RESUMES &&
-	    now_ns - c->resumed_ns[c->resumes % FB_COST_RESUMES] < FB_COST_DAY_NS) {
+	    now_ns - c->resumed_ns[c->resumes % FB_COST_RESUMES] < FB_DAY_NS) {
 		fb_cost_set_level(c, FB_COST_FOR_GOOD, now_ns);
 		return;
 	}
 	/* a calm day makes pauses short again */
-	if (!c->resumes || now_ns - c->resumed_ns[last] >= FB_COST_DAY_NS)
+	if (!c->resumes || now_ns - c->resumed_ns[last] >= FB_DAY_NS)
 		c->pause_ns = FB_COST_PAUSE_NS;
 	c->until_ns = now_ns + c->pause_ns;
 	if (c->level == FB_COST_ALL && c->gaps && !v->disaster)

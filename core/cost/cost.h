@@ -11,12 +11,11 @@
 
 #include "core/cost/trial.h"
 
-#define FB_COST_PAUSE_NS (600 * 1000000000ULL)
-#define FB_COST_DAY_NS (86400 * 1000000000ULL)
+#define FB_COST_PAUSE_NS (600 * (u64)NSEC_PER_SEC)
 #define FB_COST_RESUMES 3	/* a day */
 #define FB_COST_DISASTER 3	/* times the limit */
 #define FB_COST_MARGIN 8	/* a part of the limit: idle reads are steered to it */
-#define FB_COST_MOST_PPM 1000000	/* of a limit: requests take twice as long */
+#define FB_COST_MOST_PPM FB_PPM	/* of a limit: requests take twice as long */
 #define FB_COST_SLOW (FB_TRIAL_ALL / 100)	/* more reads that are slow: a disaster */
 
 /* what may be read now */

@@ -2,13 +2,14 @@
 /* The controlled trial; see core/cost/trial.h. Core. */
 #include "core/cost/trial.h"
 
-#define FB_TRIAL_MILLION 1000000
 /* left out after a change of arms: the queue of the arm before has to be worked off */
-#define FB_TRIAL_SETTLE_NS 500000000ULL
+#define FB_TRIAL_SETTLE_NS (NSEC_PER_SEC / 2)
 /* sums are that old at most: a foreground changes; fading them instead would bias the bound */
-#define FB_TRIAL_RESTART_NS (6 * 3600 * 1000000000ULL)
+#define FB_TRIAL_RESTART_NS (FB_DAY_NS / 4)
 #define FB_TRIAL_MOST_NS 1000000000000LL	/* of a difference: a million times that fits */
-#define FB_TRIAL_TOOK_SHIFT 14	/* of the least bucket's quarters, ns */
+#define FB_TRIAL_PARTS 4	/* buckets for each power of two ... */
+#define FB_TRIAL_TOOK_SHIFT 14	/* ... whose least are so long each, ns */
+#define FB_TRIAL_SLOWER 3	/* times what all but one of a hundred take */
 #define FB_TRIAL_TOOK_MOST 10000	/* reads of control: half of them are forgotten then */
 #define FB_TRIAL_BITS 24	/* of a number whose square is added to 63 others */
 #define FB_TRIAL_RATIO_BITS 8	/* of what multiplies such a sum */
@@ -16,29 +17,29 @@
 /* the bound: a mixture over effects with the information of so many blocks, one error in 20 */
 #define FB_TRIAL_Z_MIX 50
 #define FB_TRIAL_Z_WARY 5	/* what was stopped was large */
-#define FB_TRIAL_Z_ERROR 6282476	/* 2 ln 20, times 2^20 */
-#define FB_TRIAL_LN2 726817		/* ln 2, times 2^20 */
+#define FB_TRIAL_LN_BITS 20	/* binary places of logarithms */
+#define FB_TRIAL_Z_ERROR 6282476	/* 2 ln 20 */
+#define FB_TRIAL_LN2 726817		/* ln 2 */
 
 /* ---- random moments ---- */
 
-/* splitmix64 */
+/* a Weyl sequence, mixed by a multiplication (Knuth's of MMIX) */
 static u64 fb_trial_random(struct fb_trial *t)
 {
 	u64 z = t->random += 0x9e3779b97f4a7c15ULL;
 
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
+	z = (z ^ (z >> 32)) * 6364136223846793005ULL;
+	return z ^ (z >> 32);
 }
 
 /* ---- slow reads ---- */
 
 static u32 fb_trial_bucket(u64 took_ns)
 {
-	u64 quarters = max(took_ns >> FB_TRIAL_TOOK_SHIFT, 4ULL);
-	u32 octave = fls64(quarters) - 3;
+	u64 parts = max_t(u64, took_ns >> FB_TRIAL_TOOK_SHIFT, FB_TRIAL_PARTS);
+	u32 octave = fls64(parts) - fls64(FB_TRIAL_PARTS);
 
-	return min_t(u32, 4 * octave + (quarters >> octave) - 4, FB_TRIAL_BUCKETS - 1);
+	return min_t(u32, FB_TRIAL_PARTS * (octave - 1) + (parts >> octave), FB_TRIAL_BUCKETS - 1);
 }
 
 /* what is slow: three times what all but one of a hundred take in control, and what one may wait */
@@ -54,7 +55,8 @@ static u64 fb_trial_slow_ns(struct fb_trial *t)
 		i--;
 	for (old = 0; old < FB_TRIAL_BUCKETS && all >= FB_TRIAL_TOOK_MOST; old++)
 		t->took[old] /= 2;
-	return t->limit.max_ns + (3 * (5ULL + i % 4) << (i / 4 + FB_TRIAL_TOOK_SHIFT));
+	return t->limit.max_ns + (FB_TRIAL_SLOWER * (FB_TRIAL_PARTS + 1ULL + i % FB_TRIAL_PARTS) <<
+				  (i / FB_TRIAL_PARTS + FB_TRIAL_TOOK_SHIFT));
 }
 
 static void fb_trial_begin_block(struct fb_trial *t, u64 at_ns)
@@ -163,7 +165,7 @@ static void fb_trial_shares(struct fb_trial_est *est, enum fb_trial_kind which)
 		all += ends[kind];
 	}
 	for (kind = 0; kind < FB_TRIAL_KINDS; kind++)
-		est->share[kind] = all ? div64_u64(ends[kind] * FB_TRIAL_MILLION, all) : 0;
+		est->share[kind] = all ? div64_u64(ends[kind] * FB_PPM, all) : 0;
 }
 
 static void fb_trial_estimate(const struct fb_trial *t, enum fb_trial_kind which,
@@ -212,7 +214,7 @@ static s64 fb_trial_residual(const struct fb_trial_est *est, const struct fb_tri
 		off = sum->area - est->mean_ns[kind][arm] * sum->ends;
 		off = div64_s64(off, est->total.sum[kind][arm].ends);
 		off = clamp_t(s64, off, -FB_TRIAL_MOST_NS, FB_TRIAL_MOST_NS);
-		all += div_s64(off * est->share[kind], FB_TRIAL_MILLION);
+		all += div_s64(off * est->share[kind], FB_PPM);
 	}
 	return all;
 }
@@ -272,11 +274,11 @@ static void fb_trial_errors(const struct fb_trial *t, const struct fb_trial_est 
 
 u64 fb_trial_limit_ns(const struct fb_trial_limit *limit, u64 alone_ns)
 {
-	u64 ns = limit->ns + mul_u64_u64_div_u64(alone_ns, limit->ppm, FB_TRIAL_MILLION);
+	u64 ns = limit->ns + mul_u64_u64_div_u64(alone_ns, limit->ppm, FB_PPM);
 
 	if (!limit->most_ppm)
 		return ns;
-	return min(ns, mul_u64_u64_div_u64(alone_ns, limit->most_ppm, FB_TRIAL_MILLION));
+	return min(ns, mul_u64_u64_div_u64(alone_ns, limit->most_ppm, FB_PPM));
 }
 
 void fb_trial_now(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_trial_cost *out)
@@ -295,10 +297,10 @@ void fb_trial_now(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_t
 		if (!est.share[k])
 			continue;
 		alone += mul_u64_u64_div_u64(mean[FB_TRIAL_CONTROL], est.share[k],
-					     FB_TRIAL_MILLION);
+					     FB_PPM);
 		by = mean[FB_TRIAL_TREATED] - mean[FB_TRIAL_CONTROL];
 		by = clamp_t(s64, by, -FB_TRIAL_MOST_NS, FB_TRIAL_MOST_NS);
-		diff += div_s64(by * est.share[k], FB_TRIAL_MILLION);
+		diff += div_s64(by * est.share[k], FB_PPM);
 		out->ends += est.total.sum[k][FB_TRIAL_CONTROL].ends;
 	}
 	if (!out->ends)
@@ -307,28 +309,28 @@ void fb_trial_now(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_t
 	out->alone_ns = alone;
 	out->diff_ns = diff;
 	fb_trial_errors(t, &est, out);
-	out->ppm = div64_s64(diff * FB_TRIAL_MILLION, max_t(s64, alone, 1));
+	out->ppm = div64_s64(diff * FB_PPM, max_t(s64, alone, 1));
 	out->known = t->ended >= FB_TRIAL_LEAST && out->ends >= FB_TRIAL_ENDS &&
 		     out->error_ns <= fb_trial_limit_ns(&t->limit, alone);
 }
 
-/* ln(num / den), times 2^20; num / den is from 1 to below 2^20 */
+/* ln(num / den); num / den is from 1 to below 2^FB_TRIAL_LN_BITS */
 static u32 fb_trial_ln(u32 num, u32 den)
 {
-	/* 31 bits, of which the highest is set: 1 to below 2 */
-	u64 x = div_u64((u64)num << 30, den);
+	const u32 one = 1U << FB_TRIAL_LN_BITS;
+	u64 x = div_u64((u64)num << FB_TRIAL_LN_BITS, den);
 	u32 log2 = 0, bit;
 
-	for (; x >> 31; x >>= 1)
-		log2 += 1 << 20;
-	for (bit = 1 << 19; bit; bit >>= 1) {
-		x = (x * x) >> 30;
-		if (!(x >> 31))
+	for (; x >= 2 * one; x >>= 1)
+		log2 += one;
+	for (bit = one / 2; bit; bit /= 2) {
+		x = x * x >> FB_TRIAL_LN_BITS;
+		if (x < 2 * one)
 			continue;
 		x >>= 1;
 		log2 += bit;
 	}
-	return ((u64)log2 * FB_TRIAL_LN2) >> 20;
+	return (u64)log2 * FB_TRIAL_LN2 >> FB_TRIAL_LN_BITS;
 }
 
 u32 fb_trial_z(u32 blocks, bool wary)

@@ -8,7 +8,7 @@
 #define FB_IDLE_ACCOUNT_FADES_US 10000000U	/* sum at which the past counts half */
 
 /* error recovery of a sector that could be read in the end looks the same: reads pause, too */
-#define FB_IDLE_ACCOUNT_STALL_NS (500ULL * NSEC_PER_MSEC)
+#define FB_IDLE_ACCOUNT_STALL_NS (NSEC_PER_SEC / 2)
 #define FB_IDLE_ACCOUNT_PAUSE_NS (60ULL * NSEC_PER_SEC)	/* longest pause behind a stall */
 
 static bool fb_idle_account_stall(struct fb_idle_account *a, u64 now, u64 took_ns)
@@ -74,7 +74,7 @@ u32 fb_idle_account_ratio(const struct fb_idle_account *a)
 
 /* ---- times ---- */
 
-#define FB_IDLE_TIMES_MOST_US (4 * USEC_PER_SEC)	/* what takes longer is error recovery */
+#define FB_IDLE_TIMES_MOST_US USEC_PER_SEC	/* what takes longer is error recovery */
 #define FB_IDLE_TIMES_FADES (8 * FB_IDLE_FADES)
 
 void fb_idle_times_add(struct fb_idle_times *t, enum fb_idle_times_class class, u64 ns, bool clean)

@@ -143,31 +143,6 @@ static inline bool fb_compat_discard_mergable(const struct request *rq)
 	return req_op(rq) == REQ_OP_DISCARD && queue_max_discard_segments(rq->q) > 1;
 }
 
-/*
- * Is a shallow depth that of the whole bitmap, or of each word? It became the former in 6.17,
- * and in some release of the 6.12 series; the headers do not tell.
- */
-static inline bool fb_compat_depth_is_total(void)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
-	return true;
-#else
-	struct sbitmap map;
-	int second;
-
-	/* two words of 4 bits; one bit of each, or one of all? */
-	if (sbitmap_init_node(&map, 8, 2, GFP_NOIO, NUMA_NO_NODE, true, true))
-		return true;
-	sbitmap_get_shallow(&map, 4);
-	sbitmap_get_shallow(&map, 4);
-	sbitmap_get_shallow(&map, 4);
-	sbitmap_get_shallow(&map, 4);
-	second = sbitmap_get_shallow(&map, 4);
-	sbitmap_free(&map);
-	return second < 0;
-#endif
-}
-
 /* the number of a hardware queue's scheduler tags now; internal_tag is below it */
 static inline u32 fb_compat_sched_tags(const struct blk_mq_hw_ctx *hctx)
 {
@@ -177,14 +152,14 @@ static inline u32 fb_compat_sched_tags(const struct blk_mq_hw_ctx *hctx)
 }
 
 /*
- * The shallow depth that limits an allocation to half of a queue's requests. The bitmap must be
- * told the smallest depth that will be used.
+ * The shallow depth that limits an allocation to half of a queue's requests at most: before 6.17
+ * that of each of its words. The bitmap must be told the smallest depth that will be used.
  */
 static inline unsigned int fb_compat_half_depth(struct blk_mq_hw_ctx *hctx)
 {
 	struct sbitmap_queue *tags = &hctx->sched_tags->bitmap_tags;
-	unsigned int all = fb_compat_depth_is_total() ? tags->sb.depth : 1U << tags->sb.shift;
-	unsigned int half = max(1U, all / 2);
+	bool total = LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0);
+	unsigned int half = max(1U, (total ? tags->sb.depth : 1U << tags->sb.shift) / 2);
 
 	sbitmap_queue_min_shallow_depth(tags, half);
 	return half;
@@ -192,7 +167,7 @@ static inline unsigned int fb_compat_half_depth(struct blk_mq_hw_ctx *hctx)
 
 /*
  * Some kernels, 6.12 among them, do not call completed_request() for a passthrough command, nor
- * account for its end, although it passed the scheduler and its start was accounted for.
+ * account for its end, although its start was accounted for.
  */
 static inline bool fb_compat_is_unaccounted(struct request *rq)
 {
@@ -343,8 +318,8 @@ static inline int fb_compat_scsi_read(struct scsi_device *sdev, const u8 *cmd, u
 }
 
 /*
- * send a command for its sense data, and to the drive the @len bytes at @buf; @sense has
- * SCSI_SENSE_BUFFERSIZE bytes
+ * send a command for its sense data (SCSI_SENSE_BUFFERSIZE bytes), and the bytes at @buf to the
+ * drive
  */
 static inline void fb_compat_scsi_ask(struct scsi_device *sdev, const u8 *cmd, u8 *buf, int len,
 				      u8 *sense, int timeout)

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel's elevator interface, which is declared in its private header block/elevator.h and is
- * not part of linux-headers.
- *
- * A wrong layout here crashes the kernel, and module versions do not notice it (their CRCs come
- * from Module.symvers). `make modules` therefore compares these declarations with the target
- * kernel's BTF (tools/build/check-btf), and refuses a kernel that differs. The numbers say in which
- * release of kernel.org a difference appeared, in a stable one if it was carried back; they were
- * tried on 6.1, 6.12 and 7.2. A kernel into which somebody else carried such a change back is
- * refused, too.
+ * The kernel's elevator interface (its private header block/elevator.h). A wrong layout here
+ * crashes the kernel, and module versions do not notice it: so the build compares this with the
+ * target kernel's BTF (tools/build/check-btf), and refuses a kernel that differs. The numbers say
+ * in which release of kernel.org a difference appeared; tried on 6.1, 6.12 and 7.2.
  */
 #ifndef FB_COMPAT_ELEVATOR_H
 #define FB_COMPAT_ELEVATOR_H

@@ -3,14 +3,6 @@
  * Background reads of a disk's blocks through /dev/freeblock
  * (Documentation/user-device.rst; the in-kernel interface is include/freeblock.h).
  *
- *	dev = open("/dev/freeblock", O_RDONLY);
- *	ioctl(dev, FREEBLOCK_IOC_API, &api);		once, first: version and features
- *	ioctl(dev, FREEBLOCK_IOC_SETUP, &setup);	once: the block device, and options
- *	ioctl(dev, FREEBLOCK_IOC_ADD, &ranges);		at any time, any number of times
- *	ioctl(dev, FREEBLOCK_IOC_START);
- *	while ((n = read(dev, buf, size)) > 0)		struct freeblock_record, data, ...
- *	close(dev);					at any time: ends the task
- *
  * An open file is one task. All sectors have 512 bytes and are counted from the start of the block
  * device, as it was at the set-up; they are wanted and delivered in whole blocks of
  * granule_sectors, counted from the start of the disk. What read() and poll() return, and errors of
@@ -20,10 +12,6 @@
  * the caller does not know are 0 for the module. Of fields that the module does not know all bytes
  * must be 0, or the call fails with E2BIG. Zeros apart from the size ask for what is usual. A
  * call's number has the size of the first version's structure in it, and stays the same.
- *
- * Prefixes: FREEBLOCK_IOC_ calls, _FEATURE_ features, _SETUP_, _RANGES_ and _PROBE_ flags, _ORDER_
- * orders, _STATE_ states, _WAIT_ reasons to wait, _RECORD_ types of records, _STATUS_ how a read
- * ended.
  */
 #ifndef UAPI_FREEBLOCK_H
 #define UAPI_FREEBLOCK_H
@@ -53,10 +41,7 @@
 enum freeblock_order {
 	FREEBLOCK_ORDER_NEAR = 0,	/* the cheapest from the head's position */
 	FREEBLOCK_ORDER_SEQUENTIAL = 1,	/* ascending */
-	/*
-	 * the first segment of each region, then the second of each ... (Practical Scrubbing,
-	 * IV.A); finds bursts of bad sectors soonest
-	 */
+	/* the first segment of each region, then the second of each: finds bad bursts soonest */
 	FREEBLOCK_ORDER_STAGGERED = 2,
 };
 
@@ -92,10 +77,7 @@ struct freeblock_ioc_setup {
 	__s32 fd;			/* the block device, open for reading */
 	__u32 flags;			/* FREEBLOCK_SETUP_... */
 	__s32 priority;			/* FREEBLOCK_PRIORITY_MIN .. _MAX */
-	/*
-	 * time of CLOCK_MONOTONIC when all should be delivered; 0: none. A task that would miss it
-	 * in gaps gets idle time before all others
-	 */
+	/* time of CLOCK_MONOTONIC when all should be delivered; 0: none */
 	__aligned_u64 deadline_ns;
 	/* buffer for blocks not yet read, FREEBLOCK_BUFFER_KIB_MIN .. _MAX; 0: _KIB */
 	__u32 buffer_kib;
@@ -103,8 +85,8 @@ struct freeblock_ioc_setup {
 	__u32 regions;		/* for FREEBLOCK_ORDER_STAGGERED: at least 1; otherwise 0 */
 	__u32 segment_sectors;	/* for it: a multiple of the granule; otherwise 0 */
 	/*
-	 * share of the disk's time, in millionths, that the task may take from the foreground
-	 * while it would miss its deadline otherwise; at most 500000
+	 * share of the disk's time, in millionths, that it may take while it is late; at most
+	 * 500000
 	 */
 	__u32 foreground_ppm;
 	__u32 pad;			/* 0 */
@@ -126,8 +108,8 @@ struct freeblock_range {
 	__aligned_u64 first;		/* first sector */
 	__aligned_u64 count;		/* number of sectors */
 	/*
-	 * comes back with each record of the range's blocks (freeblock_record.user_data). Where
-	 * ranges overlap, the one added last counts. For REMOVE and PROMOTE: 0
+	 * comes back with the range's blocks; of overlapping ranges that of the one added last. For
+	 * REMOVE and PROMOTE: 0
 	 */
 	__aligned_u64 user_data;
 };
@@ -137,18 +119,13 @@ struct freeblock_range {
 
 /*
  * FREEBLOCK_IOC_ADD, _REMOVE, _PROMOTE: all ranges or, if the call fails, none. ADD: these blocks
- * are wanted; those already delivered or in flight are read and delivered once more. REMOVE: they
- * are no longer wanted; those in flight are still delivered. PROMOTE: those of them that are wanted
- * are read now, as ordinary foreground reads. Further errors:
- *
- *	EINVAL		a range is empty, or begins or ends within a block
- *	ERANGE		a range goes beyond the end of the block device
- *	ENOSPC		too many ranges are waiting to be entered, or too many values of
- *			user_data are remembered: wait for POLLOUT. Ranges are entered from
- *			FREEBLOCK_IOC_START on: before it, start
- *	ESHUTDOWN	stopped, or all has been delivered (and no FREEBLOCK_SETUP_KEEP)
- *	EBADFD		(PROMOTE) not started
- *	EOPNOTSUPP	FREEBLOCK_RANGES_UNCOVERED without the feature FREEBLOCK_FEATURE_COVERAGE
+ * are read, also if they were delivered, or are in flight. REMOVE: they are no longer wanted; those
+ * in flight are still delivered. PROMOTE: those that are wanted are read now, as foreground reads.
+ * Further errors: EINVAL (a range is empty, or begins or ends within a block), ERANGE (it goes
+ * beyond the end of the block device), ENOSPC (too many ranges wait to be entered, which happens
+ * from FREEBLOCK_IOC_START on, or too many values of user_data are remembered: wait for POLLOUT),
+ * ESHUTDOWN (stopped, or all has been delivered, and no FREEBLOCK_SETUP_KEEP), EBADFD (PROMOTE: not
+ * started), EOPNOTSUPP (FREEBLOCK_RANGES_UNCOVERED without FREEBLOCK_FEATURE_COVERAGE).
  */
 struct freeblock_ioc_ranges {
 	__u32 size;			/* of this structure */
@@ -166,10 +143,9 @@ struct freeblock_ioc_ranges {
 #define FREEBLOCK_STATE_STOPPED 4		/* stopped before that; records may wait */
 
 /*
- * freeblock_ioc_progress.waiting_for: what keeps a task from reading, the first that holds.
- * FREEBLOCK_WAIT_READER and what follows it counts when for a second the task has got no block,
- * though it could have: until then it is FREEBLOCK_WAIT_NONE. The disk counts as busy for a second
- * after its last foreground request.
+ * What keeps a task from reading, the first that holds. FREEBLOCK_WAIT_READER and what follows it
+ * count when the task has got no block for a second, though it could have. The disk is busy for a
+ * second after its last foreground request.
  */
 enum freeblock_wait {
 	FREEBLOCK_WAIT_NONE = 0,	/* nothing: it reads, is not running, or wants nothing */
@@ -213,12 +189,10 @@ struct freeblock_ioc_urgency {
 };
 
 /*
- * FREEBLOCK_IOC_GET_COVERAGE, _SET_COVERAGE: the blocks that were read() without error, or were so
- * for an earlier task: a saved coverage may be set before the start, and then
- * FREEBLOCK_RANGES_UNCOVERED adds what it lacks. A block that lies in a buffer that nobody has
- * read() is not in it. It is valid for disks with the same granule_sectors, start_sector and
- * sectors only. Further errors: EOPNOTSUPP (without the feature FREEBLOCK_FEATURE_COVERAGE), ERANGE
- * (beyond the last block), EBUSY (SET: started already).
+ * FREEBLOCK_IOC_GET_COVERAGE, _SET_COVERAGE: the blocks that were read() without error, by an
+ * earlier task, too, if that was set before the start. Valid for the same granule_sectors,
+ * start_sector and sectors only. Further errors: EOPNOTSUPP (without FREEBLOCK_FEATURE_COVERAGE),
+ * ERANGE (beyond the last block), EBUSY (SET: started already).
  */
 struct freeblock_ioc_bits {
 	__u32 size;			/* of this structure */
@@ -226,10 +200,7 @@ struct freeblock_ioc_bits {
 	__aligned_u64 first;	/* block of the block device, a multiple of 8 */
 	/* blocks, at most FREEBLOCK_BITS_MAX, a multiple of 8 unless they are the last */
 	__aligned_u64 count;
-	/*
-	 * address of (@count + 7) / 8 bytes: a bit a block, beginning with the lowest bit of the
-	 * first byte; bits behind the last block are 0
-	 */
+	/* address of (@count + 7) / 8 bytes: a bit a block, from the lowest of the first byte on */
 	__aligned_u64 bits;
 };
 
@@ -254,22 +225,14 @@ struct freeblock_probe {
 };
 
 /*
- * FREEBLOCK_IOC_PROBE: read, and tell when. Probes are idle reads of the task, sent one by one, in
- * their order, before its blocks; among tasks of one priority its probes go first. It returns when
- * all are done, after @timeout_ms, or at a signal, and then with those that are done, if there are
- * any. With FREEBLOCK_SETUP_MEDIUM they are sent so that the drive's cache does not answer, if the
- * drive can do that. A task that wants nothing else needs FREEBLOCK_SETUP_KEEP. Other calls of the
- * file go on meanwhile. Further errors:
- *
- *	EOPNOTSUPP	without the feature FREEBLOCK_FEATURE_PROBES; or the disk has zones that are
- *			written in sequence
- *	EBADFD		not started
- *	EINVAL		a probe is empty, too long, or not of whole logical blocks
- *	ERANGE		a probe goes beyond the end of the block device
- *	EBUSY		another thread has probes sent by this file
- *	ESHUTDOWN	stopped, or all has been delivered (and no FREEBLOCK_SETUP_KEEP)
- *	ENODEV		the disk is gone
- *	EINTR		a signal has come, and no probe is done
+ * FREEBLOCK_IOC_PROBE: read, and tell when. Probes are idle reads of the task, one by one, before
+ * its blocks. It returns when all are done, after @timeout_ms, or at a signal, with those that are
+ * done. Other calls of the file go on meanwhile. A task that wants nothing else needs
+ * FREEBLOCK_SETUP_KEEP. Further errors: EOPNOTSUPP (without FREEBLOCK_FEATURE_PROBES; or the disk
+ * has zones that are written in sequence), EBADFD (not started), EINVAL (a probe is empty, too
+ * long, or not of whole logical blocks), ERANGE (beyond the end of the block device), EBUSY
+ * (another thread has probes sent), ESHUTDOWN (stopped, or all has been delivered), ENODEV (the
+ * disk is gone), EINTR (a signal, and no probe is done).
  */
 struct freeblock_ioc_probes {
 	__u32 size;			/* of this structure */
@@ -294,21 +257,12 @@ struct freeblock_ioc_reason {
 
 #define FREEBLOCK_IOC_MAGIC 0xfb
 
-/* Sizes of the first version's structures: the calls' numbers keep them when structures grow. */
-#define FREEBLOCK_SIZE_API 24
-#define FREEBLOCK_SIZE_SETUP 104
-#define FREEBLOCK_SIZE_RANGES 24
-#define FREEBLOCK_SIZE_PROGRESS 64
-#define FREEBLOCK_SIZE_URGENCY 24
-#define FREEBLOCK_SIZE_BITS 32
-#define FREEBLOCK_SIZE_REASON 200
-#define FREEBLOCK_SIZE_PROBES 32
-
-#define FREEBLOCK_IOC_API _IOWR(FREEBLOCK_IOC_MAGIC, 0, char[FREEBLOCK_SIZE_API])
-#define FREEBLOCK_IOC_SETUP _IOWR(FREEBLOCK_IOC_MAGIC, 1, char[FREEBLOCK_SIZE_SETUP])
-#define FREEBLOCK_IOC_ADD _IOW(FREEBLOCK_IOC_MAGIC, 2, char[FREEBLOCK_SIZE_RANGES])
-#define FREEBLOCK_IOC_REMOVE _IOW(FREEBLOCK_IOC_MAGIC, 3, char[FREEBLOCK_SIZE_RANGES])
-#define FREEBLOCK_IOC_PROMOTE _IOW(FREEBLOCK_IOC_MAGIC, 4, char[FREEBLOCK_SIZE_RANGES])
+/* the calls' numbers keep the sizes of the first version when structures grow */
+#define FREEBLOCK_IOC_API _IOWR(FREEBLOCK_IOC_MAGIC, 0, char[24])
+#define FREEBLOCK_IOC_SETUP _IOWR(FREEBLOCK_IOC_MAGIC, 1, char[104])
+#define FREEBLOCK_IOC_ADD _IOW(FREEBLOCK_IOC_MAGIC, 2, char[24])
+#define FREEBLOCK_IOC_REMOVE _IOW(FREEBLOCK_IOC_MAGIC, 3, char[24])
+#define FREEBLOCK_IOC_PROMOTE _IOW(FREEBLOCK_IOC_MAGIC, 4, char[24])
 /*
  * EINVAL: nothing is declared, and no FREEBLOCK_SETUP_KEEP; EALREADY: started already;
  * ESHUTDOWN: stopped by the administrator
@@ -322,18 +276,17 @@ struct freeblock_ioc_reason {
 #define FREEBLOCK_IOC_RESUME _IO(FREEBLOCK_IOC_MAGIC, 7)
 /* Final; records that wait can still be read. EBADFD: not started */
 #define FREEBLOCK_IOC_STOP _IO(FREEBLOCK_IOC_MAGIC, 8)
-#define FREEBLOCK_IOC_URGENCY _IOW(FREEBLOCK_IOC_MAGIC, 9, char[FREEBLOCK_SIZE_URGENCY])
-#define FREEBLOCK_IOC_PROGRESS _IOWR(FREEBLOCK_IOC_MAGIC, 10, char[FREEBLOCK_SIZE_PROGRESS])
-#define FREEBLOCK_IOC_GET_COVERAGE _IOW(FREEBLOCK_IOC_MAGIC, 11, char[FREEBLOCK_SIZE_BITS])
-#define FREEBLOCK_IOC_SET_COVERAGE _IOW(FREEBLOCK_IOC_MAGIC, 12, char[FREEBLOCK_SIZE_BITS])
-#define FREEBLOCK_IOC_REASON _IOWR(FREEBLOCK_IOC_MAGIC, 13, char[FREEBLOCK_SIZE_REASON])
-#define FREEBLOCK_IOC_PROBE _IOWR(FREEBLOCK_IOC_MAGIC, 14, char[FREEBLOCK_SIZE_PROBES])
+#define FREEBLOCK_IOC_URGENCY _IOW(FREEBLOCK_IOC_MAGIC, 9, char[24])
+#define FREEBLOCK_IOC_PROGRESS _IOWR(FREEBLOCK_IOC_MAGIC, 10, char[64])
+#define FREEBLOCK_IOC_GET_COVERAGE _IOW(FREEBLOCK_IOC_MAGIC, 11, char[32])
+#define FREEBLOCK_IOC_SET_COVERAGE _IOW(FREEBLOCK_IOC_MAGIC, 12, char[32])
+#define FREEBLOCK_IOC_REASON _IOWR(FREEBLOCK_IOC_MAGIC, 13, char[200])
+#define FREEBLOCK_IOC_PROBE _IOWR(FREEBLOCK_IOC_MAGIC, 14, char[32])
 
 /* freeblock_record.type; records of other types are to be skipped */
 #define FREEBLOCK_RECORD_BLOCKS 0
 /*
- * All that was added so far has been delivered by the records before this one; when more is
- * added before it is read(), it does not come. Only with FREEBLOCK_FEATURE_EVENTS and
+ * All that was added is delivered by the records before. Only with FREEBLOCK_FEATURE_EVENTS and
  * FREEBLOCK_SETUP_KEEP; @first, @sectors and @user_data are 0.
  */
 #define FREEBLOCK_RECORD_CAUGHT_UP 1
@@ -347,10 +300,7 @@ struct freeblock_ioc_reason {
 
 /* Header of a record of read(); its data follows directly */
 struct freeblock_record {
-	/*
-	 * offset of the data from the start of this header, which may grow; the next record begins
-	 * at @header_bytes + @data_bytes
-	 */
+	/* offset of the data, and end of this header, which may grow */
 	__u16 header_bytes;
 	__u16 type;			/* FREEBLOCK_RECORD_... */
 	__u32 status;			/* FREEBLOCK_STATUS_... */

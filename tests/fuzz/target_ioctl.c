@@ -30,31 +30,11 @@ static int verdict(int ret, int expected, struct fb_user_check_why *why)
 
 /* ---- structures that grow ---- */
 
-/* what the module does not know comes in pieces, and the first that is not 0 ends it */
-static int check_tail(const u8 *user, u32 known, u32 size, bool unknown,
-		      struct fb_user_check_why *why)
-{
-	u32 at, n;
-	int ret = 0;
-
-	for (at = known; at < size && !ret; at += n) {
-		u8 *piece;
-
-		n = min(size - at, 64U);
-		piece = malloc(n);
-		memcpy(piece, user + at, n);
-		ret = fb_user_check_tail(piece, at, n, why);
-		free(piece);
-	}
-	return verdict(ret, unknown ? -E2BIG : 0, why);
-}
-
 /* fill a structure that this module knows @known bytes of; returns what the caller gets */
 static int decode(struct fuzz_bytes *in, void *to, u32 known, struct fb_user_check_why *why)
 {
 	u8 way = fuzz_byte(in);
-	u32 size = way & 1 ? (u32)fuzz_number(in) : known + (way >> 1) % 40, i;
-	bool unknown = false;
+	u32 size = way & 1 ? (u32)fuzz_number(in) : known + (way >> 1) % 40;
 	u8 *user;
 	int ret;
 
@@ -66,9 +46,6 @@ static int decode(struct fuzz_bytes *in, void *to, u32 known, struct fb_user_che
 	if (way & 0x80)
 		user[fuzz_number(in) % size] = 1;
 	memcpy(user, &size, sizeof(size));
-	for (i = known; i < size; i++)
-		unknown |= user[i];
-	ret = check_tail(user, known, size, unknown, why);
 	memcpy(to, user, known);
 	free(user);
 	return ret;

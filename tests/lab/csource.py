@@ -58,7 +58,9 @@ def compile_static(name, folder):
     path, code = source(name)
     os.makedirs(folder, exist_ok=True)
     out = os.path.join(folder, name.rpartition(".")[0] + bits)
-    width = ["-m32", "-D_FILE_OFFSET_BITS=64"] if bits else []
+    # gcc-multilib, which would have asm/ elsewhere, cannot stand beside a cross compiler
+    width = ["-m32", "-D_FILE_OFFSET_BITS=64", "-idirafter",
+             "/usr/include/x86_64-linux-gnu"] if bits else []
     library = ["-I", LIBRARY, *sorted(glob.glob(os.path.join(LIBRARY, "*.c")))] \
         if "<freeblock/freeblock.h>" in code else []
     done = subprocess.run(["cc", *FLAGS, *width, "-I", os.path.join(TOP, "include"), "-I", HERE,

@@ -60,14 +60,14 @@ for seed in 1 2; do
 	iosched "$disk" conservatism_us 300
 	oltp alone$seed
 	alone=$rate
-	scan paper$seed none
+	scan paper$seed 0
 	papers="$papers $free"
 	paper=$free
-	scan several$seed several
+	scan several$seed 4
 	plans="$plans $(kv /out/several$seed.status several)"
 	several=$free
 	more_several="$more_several $((several - paper))"
-	scan all$seed source+dest+several
+	scan all$seed 7
 	more_all="$more_all $((free - several))"
 	expect_ok "conservatism auto" iosched "$disk" conservatism_us auto
 	scan auto$seed auto

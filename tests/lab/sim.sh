@@ -39,7 +39,7 @@ disk=$(drive_new d0 "$DRIVE.fbdrive" '') || exit 1
 sched_set "$disk" freeblock
 model_load "$disk" "$DRIVE.fbmodel"
 iosched "$disk" conservatism_us "$CONSERVATISM_US"
-iosched "$disk" lift none
+iosched "$disk" lift 0
 iosched "$disk" depth 2
 
 # the reads of the partition table, which the drive's worker fills pages for, may be 32 us late

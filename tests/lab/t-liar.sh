@@ -79,7 +79,7 @@ liar "interface sata
 verify fails" unc 1
 ends "SATA, always fails"
 expect_match "SATA, always fails: dropped" "$(state "$disk" medium)" \
-	'^read .no verify: fails where READ does not; no fua: the kernel has NCQ off'
+	'^read .no verify: fails where READ does not; no fua: refused: NCQ is off'
 expect_eq "SATA, always fails: no alarm" "$(state "$disk" alarms)" 0
 expect_eq "SATA, always fails: twice" "$(stats "$disk" verifies)" 2
 

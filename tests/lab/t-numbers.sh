@@ -43,7 +43,7 @@ drive()
 	model_load "$disk" "$1.fbmodel"
 	iosched "$disk" conservatism_us 300
 	# the paper's limits, and its two commands with and without a scan
-	iosched "$disk" lift none
+	iosched "$disk" lift 0
 	iosched "$disk" depth 2
 }
 

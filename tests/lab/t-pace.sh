@@ -61,6 +61,7 @@ rate "a tenth" 200 20
 # some seconds of debt
 echo 20 > "$limit"
 sleep 4
+expect_eq "and it says so" "$(state "$disk" idle)" "paused: max_kib_s is reached"
 echo 4000 > "$limit"
 rate "more, at once" 4000 5
 model_load "$disk" atlas10k.fbmodel

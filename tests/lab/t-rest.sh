@@ -3,16 +3,13 @@
 # foreground that is silent; the drive counts the commands that found it asleep (wakes).
 #
 # Expected (Documentation/idle.rst, "Power"): a drive that a command sends to sleep is not woken, and
-# is read again within two seconds of the foreground's next read. One with a timer of 20 s, its own or
-# the kernel's, gets idle reads for 20 s, then none, and sleeps within 30 s of the last. With
-# keep-awake it never sleeps by itself, and when it has been sent to sleep only an overdue task
-# wakes it.
+# is read again within two seconds of the foreground's next read. Where the kernel's timer is 20 s it
+# gets idle reads for 20 s, then none, and sleeps within 30 s of the last. With keep-awake it never
+# sleeps by itself, and when it has been sent to sleep only an overdue task wakes it.
 #
 # Seen to fail with: fb_idle_was_passed() false (standby: read); fb_power_is_resting() false (timer,
 # autosuspend: never asleep); fb_power_foreground() without effect (standby: not read after the
-# foreground); keep_awake ignored in fb_idle_is_awake() (overdue: not woken); a SATA drive's log not
-# read (sata, timer: read on, never asleep); extended power conditions believed to be in use where they
-# are offered (timer off).
+# foreground); keep_awake ignored in fb_idle_is_awake() (overdue: not woken).
 #
 # lab-kernel-modules: libata
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -22,16 +19,13 @@
 
 TIMER_S=20
 
-# begin [TEXT [SECONDS [off]]]: a drive "d" with that in its description, or with that timer of a SATA
-# one, which is not in use; and a scan
+# begin [TEXT]: a drive "d" with that in its description, and a scan
 begin()
 {
 	disk=$(drive_new d atlas10k.fbdrive "$port_text
 $1") || exit 1
 	D=$(fb "$disk")
 	sched_set "$disk" freeblock || die "no freeblock"
-	[ -z "$2" ] || timer_set "$disk" "$2"
-	[ -z "$3" ] || timer_off "$disk"
 	model_load "$disk" "$(port_model atlas10k.fbmodel)"
 	# what idle reads cost so few requests is not the question here
 	echo 10000000 > "$D/idle_mean_us"
@@ -140,32 +134,21 @@ kernel_timer()
 	echo auto > $power/control
 	foreground
 	is_read autosuspend 10
+	sleep $((TIMER_S - 10))
+	says rest "resting: the drive may fall asleep"
 	expect_ok "$port, autosuspend: the kernel suspends it" \
 		wait_for 50 grep -qx suspended $power/runtime_status
 	woken=$(drive_stat d wakes)
 	quiet autosuspend 15
 	says autosuspend "asleep (suspended)"
 	back autosuspend
-	echo on > $power/control
-}
-
-drive_timer()
-{
-	woken=$(drive_stat d wakes)
-	is_read timer 10
-	sleep $((TIMER_S - 10))
-	expect_eq "$port, timer: it rests" "$(state "$disk" idle)" \
-		"resting: the drive may fall asleep"
-	quiet timer 40
-	says timer "asleep (standby_z)"
-	back timer
-	expect_eq "$port, timer: woken once" $(($(drive_stat d wakes) - woken)) 1
 	# the foreground is not silent: it is read on
 	for _ in 1 2 3 4; do
 		foreground
 		sleep 12
 	done
 	is_read "foreground every 12 s" 3
+	echo on > $power/control
 }
 
 kept_awake()
@@ -175,6 +158,7 @@ kept_awake()
 	foreground
 	sleep $((2 * TIMER_S))
 	is_read "keep-awake, after two timers" 3
+	# its own timer is 20 s
 	expect_eq "$port, keep-awake: it has never slept" "$(($(drive_stat d wakes) - woken))" 0
 	sleeps standby_z
 	quiet "keep-awake, standby" 35
@@ -202,7 +186,6 @@ commands
 kernel_timer
 end
 begin "standby_timer_ms ${TIMER_S}000"
-drive_timer
 kept_awake
 end
 
@@ -210,14 +193,7 @@ port sata
 begin
 commands sleep
 kernel_timer
-end
-begin "" $TIMER_S
-drive_timer
 kept_awake
-end
-begin "" $TIMER_S off
-sleep $((2 * TIMER_S))
-is_read "timer off" 3
 end
 
 expect_within "unload freeblock" 20 unload_module freeblock

@@ -330,7 +330,7 @@ job=scrub
 echo "start 0 2048" > "$(fb "$disk")/scrub" || die "no scrub"
 expect_ok "depth 1: the pass ends" wait_for 100 over
 expect_match "depth 1: by VERIFY" "$(state "$disk" medium)" "^verify "
-expect_match "depth 1: why" "$(state "$disk" medium)" 'no fua: the kernel has NCQ off'
+expect_match "depth 1: why" "$(state "$disk" medium)" 'no fua: refused: NCQ is off'
 expect_eq "depth 1: the log says nothing of a refusal" "$(dmesg | grep -c -i 'illegal\|critical')" 0
 echo 32 > /sys/block/"$disk"/device/queue_depth
 echo "start 0 2048" > "$(fb "$disk")/scrub" || die "no scrub"

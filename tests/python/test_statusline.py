@@ -62,5 +62,5 @@ class Far(unittest.TestCase):
                 tell(share, "at %g" % share)
             one.end()
         self.assertEqual(err.getvalue().splitlines(), [
-            "[ 60 %] turn: at 0; disk time 1 s", "[ 60 %] turn: at 0.01; disk time 2 s",
-            "[ 80 %] turn: at 0.5; disk time 21 s, about 20 s left"])
+            "[ 60 %] turn: at 0; disk time 1s", "[ 60 %] turn: at 0.01; disk time 2s",
+            "[ 80 %] turn: at 0.5; disk time 21s, about 20s left"])

@@ -44,15 +44,22 @@ static u64 fifth(u64 x)
 	return x * x * x * x * x;
 }
 
-/* powers of 2/5 are exact, rounded down */
+/* powers of 2/5 are exact, rounded down, and so is how many granules are worth more than one */
 TEST(test_roots)
 {
 	u64 i;
+	u32 n;
 
 	fb_block_value_init(&w, &bm);
 	for (i = 0; i <= FB_ROOTS; i++)
-		assert_in_range(i * i * fifth(FB_WEIGHT_ONE), fifth(w.root[i]),
-				fifth(w.root[i] + 1) - 1);
+		assert_in_range(i * i * fifth(FB_WEIGHT_ONE), fifth(w.roots.of[i]),
+				fifth(w.roots.of[i] + 1) - 1);
+	assert_int_equal(w.roots.of[FB_ROOTS], FB_ROOT_MOST);
+	for (i = 0; i <= FB_ROOT_MOST; i++) {
+		n = w.roots.above[i];
+		assert_true(n > FB_ROOTS || w.roots.of[n] > i);
+		assert_true(n && w.roots.of[n - 1] <= i);
+	}
 }
 
 static u32 half(u32 group)

@@ -430,8 +430,8 @@ TEST(test_wait_by_budget)
 	intervals(9, 1000 * MS);
 	intervals(1, 1000 * MS);
 	assert_int_equal(b.w.longs, 10);
-	b.w.longs = 16;
-	b.w.rest_us = b.w.rest_us / 10 * 16;
+	b.w.longs = 8;
+	b.w.rest_us = b.w.rest_us / 10 * 8;
 	for (i = 0; i < ARRAY_SIZE(parts); i++) {
 		b.w.credit_ns = 4810 * US + parts[i] * 64 * MS;
 		fb_idle_policy_set_goals(&b.w, MS, 50 * MS);
@@ -440,8 +440,8 @@ TEST(test_wait_by_budget)
 	b.w.credit_ns = 4800 * US;
 	fb_idle_policy_set_goals(&b.w, MS, 50 * MS);
 	assert_int_equal(b.w.wait_ns, (TURN / 8) << 6);
-	/* fifteen long ones tell nothing */
-	b.w.longs = 15;
+	/* seven long ones tell nothing */
+	b.w.longs = 7;
 	fb_idle_policy_set_goals(&b.w, MS, 50 * MS);
 	assert_int_equal(b.w.wait_ns, 0);
 }

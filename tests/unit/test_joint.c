@@ -274,7 +274,7 @@ TEST(test_price)
 	assert_in_range(joint.window_ppm, 14900, 15100);
 	/* bounds */
 	price_after(8000000, 0, 0, false);
-	assert_true(joint.price <= 64 * 256);
+	assert_true(joint.price <= FB_PRICE_MOST);
 	price_after(-8000000, 0, 0, false);
 	assert_true(joint.price >= 256);
 }
@@ -316,14 +316,14 @@ TEST(test_bounds)
 	go_on(&now_ns, 1000, 20000);
 	assert_in_range(joint.price, 256, 260);
 	go_on(&now_ns, 1000, 120000);
-	assert_true(joint.price > 64 * 256 / 2);
+	assert_true(joint.price > FB_PRICE_MOST / 2);
 	go_on(&now_ns, 1000, 160000);
-	assert_in_range(joint.price, 64 * 256 - 64, 64 * 256);
+	assert_in_range(joint.price, FB_PRICE_MOST - 64, FB_PRICE_MOST);
 	go_on(&now_ns, 1000, 40000);
 	assert_true(joint.price < 512);
 
 	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	joint.price = 64 * 256;
+	joint.price = FB_PRICE_MOST;
 	go_on(&now_ns, 100, 120000);
 	assert_int_equal(joint.owed_ppm, 0);
 	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
@@ -423,8 +423,8 @@ TEST(test_windows)
 /* Seen to fail with the price of a turn as it is. */
 TEST(test_miss_price)
 {
-	joint.price = 64 * 256;
-	assert_int_equal(fb_joint_miss_price(&joint), 96 * 256);
+	joint.price = FB_PRICE_MOST;
+	assert_int_equal(fb_joint_miss_price(&joint), FB_PRICE_MOST + FB_PRICE_MOST / 2);
 }
 
 /* until it is known a latency is a third of a turn; seen to fail without the average's scale */

@@ -161,7 +161,7 @@ static u32 search(struct fb_search *s, const struct fb_bitmap *map, const struct
 
 	if (lifted) {
 		lim.lift = FB_LIFT_SOURCE | FB_LIFT_DEST;
-		lim.root = worth->root;
+		lim.roots = &worth->roots;
 	}
 	fb_search_start(s, dm, map, gap, &lim);
 	while (fb_search_step(s))

@@ -76,7 +76,7 @@ static s64 send(struct schedule *s, const struct fb_conservatism_odds *odds, u64
 	fb_policy_sent(&s->pool, c.req, c.expired);
 	odds_ns = fb_conservatism_expected_ns(odds, dm_period_ns(dm), cyls, seek, latency) -
 		(s64)(seek + latency);
-	return seek + latency + (drives ? odds_ns * 3 / 4 : odds_ns);
+	return seek + latency + (drives ? odds_ns - odds_ns / 4 : odds_ns);
 }
 
 static struct fb_policy_req some(struct rnd *rnd, u64 now_ns)

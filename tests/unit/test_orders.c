@@ -170,6 +170,20 @@ TEST(withheld)
 	assert_memory_equal(&o, &before, sizeof(o));
 }
 
+/* deep, and the map has holes: the drive, whatever is wanted, and for a second after that */
+TEST(blind)
+{
+	struct fb_orders_view v = { now_ns, true, BLOCKS, BLOCKS, 32, false, true };
+
+	assert_false(drive(BLOCKS, 32));
+	assert_true(fb_orders_decide(&o, &v));
+	now_ns += SECOND - 1;
+	assert_true(drive(BLOCKS, 2));
+	assert_int_equal(o.due_ns, now_ns + 1);
+	now_ns++;
+	assert_false(drive(BLOCKS, 2));
+}
+
 /* of a small disk a sixteenth is many */
 TEST(small_disk)
 {

@@ -5,8 +5,7 @@
  * core/power.h.
  *
  * Seen to fail with: 81h and 82h taken for sleeping (test_ata); 5Eh 05h taken for sleeping
- * (test_sense); the timer of idle_a counted (test_page); timers that are not enabled counted
- * (test_log); no "p->rests++" (test_rests: reads never begin); fb_power_is_resting() false
+ * (test_sense); no "p->rests++" (test_rests: reads never begin); fb_power_is_resting() false
  * (test_policy: the drive never rests); the foreground's activity not noted (test_foreground:
  * asleep for ten seconds more).
  */
@@ -56,81 +55,6 @@ TEST(test_sense)
 	assert_false(fb_power_spins(FB_POWER_SUSPENDED));
 }
 
-static void set_timer(u8 *page, u32 at, u64 ns)
-{
-	u64 ticks = ns / 100000000;
-
-	page[at] = ticks >> 24;
-	page[at + 1] = ticks >> 16;
-	page[at + 2] = ticks >> 8;
-	page[at + 3] = ticks;
-}
-
-TEST(test_page)
-{
-	u8 page[40] = { 0x9a, 0x26 };
-
-	assert_int_equal(fb_power_page_ns(page, sizeof(page)), 0);
-	set_timer(page, 4, SEC);		/* idle_a */
-	set_timer(page, 12, SEC);		/* idle_b */
-	set_timer(page, 8, 1200 * SEC);		/* standby_z */
-	set_timer(page, 16, 900 * SEC);		/* idle_c */
-	set_timer(page, 20, 60 * SEC);		/* standby_y */
-	page[3] = 0x06;
-	assert_int_equal(fb_power_page_ns(page, sizeof(page)), 0);
-	page[3] = 0x07;
-	assert_int_equal(fb_power_page_ns(page, sizeof(page)), 1200 * SEC);
-	page[3] = 0x0f;
-	assert_int_equal(fb_power_page_ns(page, sizeof(page)), 900 * SEC);
-	page[2] = 0x01;
-	assert_int_equal(fb_power_page_ns(page, sizeof(page)), 60 * SEC);
-	/* an old and short page, one that is cut off, a timer of 0, another page */
-	page[1] = 0x0a;
-	assert_int_equal(fb_power_page_ns(page, sizeof(page)), 1200 * SEC);
-	assert_int_equal(fb_power_page_ns(page, 11), 0);
-	set_timer(page, 8, 0);
-	assert_int_equal(fb_power_page_ns(page, sizeof(page)), 0);
-	set_timer(page, 8, 1200 * SEC);
-	page[0] = 0x08;
-	assert_int_equal(fb_power_page_ns(page, sizeof(page)), 0);
-}
-
-/* a descriptor of the ATA drive's log: its current timer, beside a default one of 1 s */
-static void set_log(u8 *log, u32 at, u64 ns)
-{
-	u64 ds = ns / (SEC / 10);
-	u32 i;
-
-	log[at + 1] = 0xb4;
-	log[at + 4] = 10;
-	for (i = 0; i < 4; i++)
-		log[at + 12 + i] = ds >> 8 * i;
-}
-
-TEST(test_log)
-{
-	static u8 log[1024];
-
-	assert_int_equal(fb_power_log_ns(log, sizeof(log)), 0);
-	set_log(log, 0, SEC);			/* idle_a */
-	set_log(log, 64, SEC);			/* idle_b */
-	assert_int_equal(fb_power_log_ns(log, sizeof(log)), 0);
-	set_log(log, 512 + 448, 9000 * SEC);	/* standby_z */
-	assert_int_equal(fb_power_log_ns(log, sizeof(log)), 9000 * SEC);
-	set_log(log, 128, 900 * SEC);		/* idle_c */
-	assert_int_equal(fb_power_log_ns(log, sizeof(log)), 900 * SEC);
-	set_log(log, 512 + 384, 60 * SEC);	/* standby_y */
-	assert_int_equal(fb_power_log_ns(log, sizeof(log)), 60 * SEC);
-	/* not enabled; cut off; of 0; the longest */
-	log[512 + 384 + 1] = 0xb0;
-	assert_int_equal(fb_power_log_ns(log, sizeof(log)), 900 * SEC);
-	assert_int_equal(fb_power_log_ns(log, 128 + 15), 0);
-	set_log(log, 128, 0);
-	assert_int_equal(fb_power_log_ns(log, 512), 0);
-	set_log(log, 512 + 448, 0xffffffffULL * (SEC / 10));
-	assert_int_equal(fb_power_log_ns(log, sizeof(log)), 0xffffffffULL * (SEC / 10));
-}
-
 /* the disk's foreground was active until @at */
 static struct fb_power after(u64 at)
 {
@@ -152,13 +76,9 @@ TEST(test_policy)
 	assert_int_equal(fb_power_due_ns(&p, end - SEC, end), end - SEC + 3 * TIMER / 2);
 	assert_string_equal(fb_power_why(&p, end - SEC, end),
 			    "resting: the drive may fall asleep");
-	/* the shorter one of its own timer and the kernel's */
-	p.drive_ns = 60 * SEC;
+	/* the kernel's timer */
+	p.host_ns = 60 * SEC;
 	assert_int_equal(fb_power_due_ns(&p, fg, fg + 60 * SEC - 1), 0);
-	assert_int_equal(fb_power_due_ns(&p, fg, fg + 60 * SEC), fg + 90 * SEC);
-	p.host_ns = 4 * SEC;
-	assert_int_equal(fb_power_due_ns(&p, fg, fg + 4 * SEC), fg + 6 * SEC);
-	p.host_ns = 100 * SEC;
 	assert_int_equal(fb_power_due_ns(&p, fg, fg + 60 * SEC), fg + 90 * SEC);
 	p.keep_awake = 1;
 	assert_int_equal(fb_power_due_ns(&p, fg, fg + 100000 * SEC), 0);

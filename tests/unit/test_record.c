@@ -2,33 +2,33 @@
 /*
  * Records of /dev/freeblock: which blocks are joined to one, by include/uapi/freeblock.h.
  *
- * Seen to fail without the bound of fb_record_joins(): two halves of 2^32 sectors became a
+ * Seen to fail without the bound of fb_user_check_next(): two halves of 2^32 sectors became a
  * record of none (test_long); without the comparison of user_data (test_apart).
  */
-#include "tasks/record.h"
+#include "tasks/user_check.h"
 #include "support.h"
 
 #define HEADER sizeof(struct freeblock_record)
-#define SLOT(first, user_data, sectors)	\
-	{ first, user_data, sectors, FREEBLOCK_RECORD_BLOCKS, FREEBLOCK_STATUS_OK }
+#define SLOT(first, user_data, sectors) { first, user_data, sectors, FREEBLOCK_STATUS_OK }
 
 /* adjoining blocks of one status, around the end of the ring, as many as fit */
 TEST(test_joined)
 {
-	const struct fb_record_slot slot[] = {
-		SLOT(16, 5, 8), { 24, 5, 8, 0, FREEBLOCK_STATUS_UNREADABLE }, SLOT(0, 5, 8),
+	const struct fb_user_check_slot slot[] = {
+		SLOT(16, 5, 8), { 24, 5, 8, FREEBLOCK_STATUS_UNREADABLE }, SLOT(0, 5, 8),
 		SLOT(8, 5, 8),
 	};
-	const struct fb_record_ring ring = { slot, 4, 2, 4, true }, last = { slot, 4, 1, 1, true };
+	const struct fb_user_check_ring ring = { slot, 4, 2, 4, true };
+	const struct fb_user_check_ring last = { slot, 4, 1, 1, true };
 	struct freeblock_record record;
 
-	assert_int_equal(fb_record_next(&ring, 1 << 20, &record), 3);
+	assert_int_equal(fb_user_check_next(&ring, 1 << 20, &record), 3);
 	assert_int_equal(record.first, 0);
 	assert_int_equal(record.sectors, 24);
 	assert_int_equal(record.data_bytes, 24 * 512);
-	assert_int_equal(fb_record_next(&ring, HEADER + 16 * 512, &record), 2);
-	assert_int_equal(fb_record_next(&ring, HEADER + 8 * 512 - 1, &record), 0);
-	assert_int_equal(fb_record_next(&last, HEADER, &record), 1);
+	assert_int_equal(fb_user_check_next(&ring, HEADER + 16 * 512, &record), 2);
+	assert_int_equal(fb_user_check_next(&ring, HEADER + 8 * 512 - 1, &record), 0);
+	assert_int_equal(fb_user_check_next(&last, HEADER, &record), 1);
 	assert_int_equal(record.status, FREEBLOCK_STATUS_UNREADABLE);
 	assert_int_equal(record.data_bytes, 0);
 }
@@ -36,40 +36,31 @@ TEST(test_joined)
 /* without data a record may be long, but not longer than it can say */
 TEST(test_long)
 {
-	const struct fb_record_slot slot[] = {
+	const struct fb_user_check_slot slot[] = {
 		SLOT(0, 0, 1U << 31), SLOT(1ULL << 31, 0, 1U << 31),
 	};
-	const struct fb_record_ring ring = { slot, 2, 0, 2, false };
+	const struct fb_user_check_ring ring = { slot, 2, 0, 2, false };
 	struct freeblock_record record;
 
-	assert_int_equal(fb_record_next(&ring, HEADER, &record), 1);
+	assert_int_equal(fb_user_check_next(&ring, HEADER, &record), 1);
 	assert_int_equal(record.sectors, 1U << 31);
 }
 
-/*
- * Blocks that mean different things are told apart, and so are events, which are no blocks; what
- * the queue notes in an event's slot is not shown.
- */
+/* blocks that mean different things are told apart */
 TEST(test_apart)
 {
-	const struct fb_record_slot slot[] = {
-		SLOT(0, 1, 8), SLOT(8, 1, 8), SLOT(16, 2, 8),
-		{ .type = FREEBLOCK_RECORD_CAUGHT_UP, .user_data = 7 },
-		SLOT(24, 2, 8), SLOT(0, 0, 8),
+	const struct fb_user_check_slot slot[] = {
+		SLOT(0, 1, 8), SLOT(8, 1, 8), SLOT(16, 2, 8), SLOT(0, 0, 8),
 	};
-	struct fb_record_ring ring = { slot, 6, 0, 6, true };
+	struct fb_user_check_ring ring = { slot, 4, 0, 4, true };
 	struct freeblock_record record;
 
-	assert_int_equal(fb_record_next(&ring, 1 << 20, &record), 2);
+	assert_int_equal(fb_user_check_next(&ring, 1 << 20, &record), 2);
 	assert_int_equal(record.user_data, 1);
 	ring.tail = 2;
-	assert_int_equal(fb_record_next(&ring, 1 << 20, &record), 1);
+	assert_int_equal(fb_user_check_next(&ring, 1 << 20, &record), 1);
 	assert_int_equal(record.user_data, 2);
 	assert_int_equal(record.type, FREEBLOCK_RECORD_BLOCKS);
-	ring.tail = 3;
-	assert_int_equal(fb_record_next(&ring, HEADER - 1, &record), 0);
-	assert_int_equal(fb_record_next(&ring, HEADER, &record), 1);
-	assert_int_equal(record.type, FREEBLOCK_RECORD_CAUGHT_UP);
-	assert_int_equal(record.sectors + record.data_bytes + record.first + record.user_data, 0);
+	assert_int_equal(fb_user_check_next(&ring, HEADER - 1, &record), 0);
 	assert_int_equal(record.header_bytes, HEADER);
 }

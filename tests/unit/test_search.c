@@ -438,6 +438,42 @@ static void lifted_plans(void)
 	assert_true(better > 1000 && source > 400 && dest > 400 && several > 20);
 }
 
+/* how many a search takes that finds nothing; 0: it finds something */
+static u32 count_steps(const struct fb_gap *gap, const struct fb_limits *lim)
+{
+	struct fb_search s;
+	u32 n = 0;
+
+	fb_search_start(&s, dm, &bm, gap, lim);
+	while (fb_search_step(&s))
+		n++;
+	return s.best.kind == FB_PLAN_NONE ? n : 0;
+}
+
+/* a hop that finds nothing ends after its steps; after a quarter if it must beat another gap */
+TEST(test_steps)
+{
+	struct fb_limits lim = limits(100000, 0);
+	struct rnd r = { 36 };
+	u32 longer = 0, most, i;
+
+	lim.lift = FB_LIFT_ALL;
+	lim.least_value = 12 * FB_WEIGHT_ONE;
+	thin_map(&r, 800, 1);
+	for (i = 0; i < 1000; i++) {
+		struct fb_gap gap;
+
+		random_gap(&r, &gap);
+		lim.hop_steps = 0;
+		most = count_steps(&gap, &lim);
+		longer += most > 2;
+		lim.hop_steps = 4;
+		if (most)
+			assert_int_equal(count_steps(&gap, &lim), min(most, 2U));
+	}
+	assert_true(longer > 20);
+}
+
 struct coverage {
 	u32 *times;
 	u64 bytes;

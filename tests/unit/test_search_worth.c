@@ -28,7 +28,7 @@ static double worth(const struct fb_limits *lim, const struct dm_track *t, u32 w
 {
 	u32 left = fb_bitmap_group(&bm, dm_track_index(dm, t));
 	u32 region = (u64)t->cyl * FB_REGIONS / dm_info(dm)->cylinders;
-	double value = lim->root ? root_of(left) - root_of(left - wanted) : wanted;
+	double value = lim->roots ? root_of(left) - root_of(left - wanted) : wanted;
 
 	return value * (lim->weight ? lim->weight[region] : FB_WEIGHT_ONE);
 }
@@ -53,7 +53,7 @@ TEST(test_worth)
 		if (i % 50 == 0)
 			thin_map(&r, density[i / 50 % 4], i % 100 ? 1 : 6);
 		lim.weight = i % 3 ? w.weight : NULL;
-		lim.root = i % 2 ? w.root : NULL;
+		lim.roots = i % 2 ? &w.roots : NULL;
 		random_gap(&r, &gap);
 		search(&s, &gap, &lim);
 		for (k = 0; k < dm_tracks(dm); k++) {

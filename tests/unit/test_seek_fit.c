@@ -372,22 +372,3 @@ TEST(test_ages)
 		fb_seek_fit_learn(&d.c, (3701 + i * 600) * SECOND, &leg, &acc);
 	assert_int_equal(d.c.var, 20000ULL * 20000);
 }
-
-/* the scale of the errors is learnt: twice the errors, twice the scale */
-TEST(test_scale)
-{
-	u64 scale[2] = { 0 };
-	u64 seed;
-	u32 i;
-
-	for (seed = 1; seed <= 5; seed++)
-		for (i = 0; i < 2; i++) {
-			disk_begin(seed);
-			d.spread = 40000 << i;
-			run(50000);
-			scale[i] += d.c.spread_ns / 5;
-		}
-	print_message("scales %llu, %llu\n", (unsigned long long)scale[0],
-		      (unsigned long long)scale[1]);
-	assert_in_range(scale[1] * 100 / scale[0], 170, 230);
-}

@@ -97,7 +97,7 @@ static const struct simo_setting simo_settings[] = {
 	{ "balance_s", SIMO_REAL, offsetof(struct simo, balance_s), "5", 0.1, 1e6 },
 	{ "value", SIMO_TEXT, offsetof(struct simo, value_name), "root", 0, 0,
 	  .paper = "count" },
-	{ "hop_steps", SIMO_WHOLE, offsetof(struct simo, hop_steps), "30", 0, 1e9 },
+	{ "hop_steps", SIMO_WHOLE, offsetof(struct simo, hop_steps), "32", 0, 1e9 },
 	{ "steps", SIMO_WHOLE, offsetof(struct simo, steps), "100", 1, 1e9, .paper = "200" },
 	{ "search_us", SIMO_REAL, offsetof(struct simo, search_us), "0", 0, 1e5 },
 	{ "guard_ppm", SIMO_WHOLE_OR_AUTO, offsetof(struct simo, guard_ppm), "auto", 0, 1e6,

@@ -269,7 +269,7 @@ static void simt_init_weight(struct simt *t)
 	if (t->o->edge || t->o->balance)
 		t->lim.weight = t->worth.weight;
 	if (t->o->root)
-		t->lim.root = t->worth.root;
+		t->lim.roots = &t->worth.roots;
 }
 
 /* granule, and the longest reads; of @spt sectors on a track, 0: not known */

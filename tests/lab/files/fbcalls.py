@@ -368,7 +368,7 @@ def longer(dev, name, /, **values):
     data[size + 7] = 1
     dev.says("E2BIG", name + ": an unknown field is not 0", name, data)
     if name != "reason":
-        dev.mentions(name, "at byte %d" % (size + 7))
+        dev.mentions(name, "behind byte %d" % size)
     data[size + 7] = 0
     dev.says("0", name + ": an unknown field is 0", name, data)
     is_("its size stays", struct.unpack_from("I", data)[0], size + 8)
@@ -529,8 +529,8 @@ def stopped(path):
     other, setup = set_up(path, flags=KEEP, buffer_kib=64)
     other.says("0", "another: start", "start")
     dev, setup = set_up(path, EVENTS, flags=KEEP, buffer_kib=64)
-    dev.ranges("0", "add what the buffer holds", "add",
-               (0, dev.progress().buffer_blocks * setup.granule_sectors))
+    dev.ranges("0", "add a block more than the buffer holds", "add",
+               (0, (dev.progress().buffer_blocks + 1) * setup.granule_sectors))
     dev.says("0", "start", "start")
     dev.until(lambda: dev.progress().waiting_for == WAIT_READER)
     is_("the buffer is full", dev.progress().queued, dev.progress().buffer_blocks)

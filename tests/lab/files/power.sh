@@ -63,17 +63,3 @@ condition_set()
 	sata*) ata "$1" ef 4a 00 04 && ata "$1" ef 4a "$how" 01 ;;
 	esac >/dev/null 2>&1 || die "$1 does not go to $2"
 }
-
-# timer_off DISK: a SATA drive uses its timers no more, and keeps them
-timer_off()
-{
-	ata "$1" ef 4a 00 05 >/dev/null 2>&1 || die "$1 does not switch its timers off"
-}
-
-# timer_set DISK SECONDS: a SATA drive goes to standby_z so long after its last command
-timer_set()
-{
-	ata "$1" ef 4a 00 04 >/dev/null 2>&1 &&
-		ata "$1" ef 4a 00 "$(printf %x $(($2 * 10 << 8 | 0x22)))" >/dev/null 2>&1 ||
-		die "$1 has no timer"
-}

@@ -5,7 +5,7 @@
  *
  *	command	"new NAME DISK [keep|medium]", and, of a NAME that is there:
  *		"add NAME FIRST COUNT [DATA]",
- *		"bits NAME FIRST COUNT STRIDE" (every STRIDE-th block), "remove NAME FIRST COUNT",
+ *		"remove NAME FIRST COUNT",
  *		"promote NAME FIRST COUNT", "priority NAME N", "deadline NAME MS",
  *		"foreground NAME PPM",
  *		"order NAME sequential|near", "slow NAME US", "again NAME N" (the next N blocks that
@@ -197,21 +197,6 @@ static int fbt_new(const char *name, const char *disk, const char *kind)
 	return 0;
 }
 
-static int fbt_bits(struct fbt *t, u64 first, u64 count, u64 stride)
-{
-	u64 n = div_u64(count, t->granule), i;
-	unsigned long *bits = bitmap_zalloc(n, GFP_KERNEL);
-	int ret;
-
-	if (!bits)
-		return -ENOMEM;
-	for (i = 0; i < n; i += stride)
-		__set_bit(i, bits);
-	ret = freeblock_task_add_bits(t->task, div_u64(first, t->granule), bits, n);
-	bitmap_free(bits);
-	return ret;
-}
-
 static int fbt_change(struct fbt *t, const char *what, const char *arg)
 {
 	u64 n[3] = {};
@@ -223,8 +208,6 @@ static int fbt_change(struct fbt *t, const char *what, const char *arg)
 
 	if (!strcmp(what, "add") && got >= 2)
 		return freeblock_task_add(t->task, &range, 1, 0);
-	if (!strcmp(what, "bits") && got == 3 && n[2])
-		return fbt_bits(t, n[0], n[1], n[2]);
 	if (!strcmp(what, "remove") && got == 2)
 		return freeblock_task_remove(t->task, &range, 1);
 	if (!strcmp(what, "promote") && got == 2)

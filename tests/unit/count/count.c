@@ -263,7 +263,7 @@ static struct fb_limits limits(bool lifted, u32 hop_steps)
 	lim.lift = FB_LIFT_SOURCE | FB_LIFT_DEST | FB_LIFT_SEVERAL;
 	lim.hop_steps = hop_steps;
 	lim.weight = worth.weight;
-	lim.root = worth.root;
+	lim.roots = &worth.roots;
 	fb_conservatism_init(&margin, dm, FB_CONSERVATISM_TARGET_PPM);
 	fb_limits_weigh(&lim, &margin.odds);
 	lim.pipe_ns[0] = period_us * 50;

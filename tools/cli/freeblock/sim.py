@@ -95,7 +95,7 @@ SETTINGS = (
      "edge:K (balance)"),
     ("--balance", "balance_s", "S", "disk time between two looks at the balance (5)"),
     ("--value", "value", "count|root", "what a track's blocks are worth (root)"),
-    ("--hop-steps", "hop_steps", "N", "search budget for one of several pieces (30; 0: no bound)"),
+    ("--hop-steps", "hop_steps", "N", "search budget for one of several pieces (32; 0: no bound)"),
     ("--steps", "steps", "N", "search budget, tracks (100)"),
     ("--search", "search_us", "US", "how long a search takes (0)"),
     ("--guard", "guard_ppm", "PPM", "turns that free reads may cost, 0: no bound "

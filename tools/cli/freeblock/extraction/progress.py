@@ -1,20 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """How far an extraction is, told on standard error."""
 
+from ..fbstate import span
 from ..progress import Progress
 from ..statusline import Line
 
 # Of all, before what is left can be told
 TOLD_FROM = 0.02
-
-
-def minutes(seconds):
-    """A time for people."""
-    if seconds < 100:
-        return "%d s" % seconds
-    if seconds < 6000:
-        return "%d min" % round(seconds / 60)
-    return "%.1f h" % (seconds / 3600)
 
 
 class Stages(Progress):
@@ -48,9 +40,9 @@ class Stages(Progress):
             self._begun = True
         self.set(done)
         self.show(lambda: "[%3d %%] %s: %s; disk time %s%s" % (
-            100 * self.share(), self._stage, text, minutes(self.clock()), self._left()))
+            100 * self.share(), self._stage, text, span(self.clock()), self._left()))
 
     def _left(self):
         if self.done - self.began_with < TOLD_FROM * self.total or self.eta() is None:
             return ""
-        return ", about %s left" % minutes(self.eta())
+        return ", about %s left" % span(self.eta())

@@ -37,6 +37,7 @@ MOST_RUNS = 65000       # or so many runs are to be expected, which a model does
 EARLY = 4               # parts of the disk, in the first of which that shows
 PIECE_READS = 8         # of either end of units that stand alone
 STRAYS = 4              # units in a row that may live elsewhere
+IN_ROW = 4              # runs as long as each other that make one with a period
 FAILED_PERIODS = 3      # surveys that found no period, after which a drive has none
 
 
@@ -62,6 +63,7 @@ class Finder:
                 self.guesses.add(run)
         self.random = np.random.default_rng(self.at)
         self.ahead = 1
+        self.guessed = False    # whether the last run's end was only guessed
         self.failed = 0
         self.stride = 1         # tracks to go on by, where a place follows no law
 
@@ -101,10 +103,35 @@ class Finder:
         if self.period > 1:
             found = self._surveyed(self.at)
         else:
-            found = self._several() or self._resized() or self._guessed() or \
+            found = self._several() or self._longer() or self._resized() or self._guessed() or \
                 self._surveyed(self.at)
         if not found:
             self._hole()
+        self._joined()
+
+    def _joined(self):
+        """Make the last runs one with a period, if they are of as many tracks, and of few."""
+        runs = self.map.runs[-IN_ROW:]
+        one = runs[-1] if len(runs) == IN_ROW and self.period == 1 else None
+        if one is None or not 1 < one.tracks <= MOST_PERIOD or any(
+                run.count != one.count or run.spt != one.spt or run.slips or run.dead
+                for run in runs) or any(a.end != b.first for a, b in zip(runs, runs[1:])):
+            return
+        skew = float(np.mean([run.skew for run in runs]))
+        turns = np.diff([run.angle for run in runs]) % 1
+        if np.max(np.abs(wrap(turns - turns[0]))) > 2 * self.meter.tolerance or \
+                abs(wrap(turns[0] - one.tracks * skew)) < 2 * self.meter.tolerance:
+            return
+        first = runs[0]
+        whole = replace(first, count=IN_ROW * one.count, skew=skew, lengths=[one.spt] * one.tracks,
+                        period=one.tracks)
+        whole.turn = float(one.tracks * skew + wrap(np.mean(wrap(turns - turns[0])) + turns[0] -
+                                                    one.tracks * skew))
+        ends = np.array([unit for run in runs for unit in (run.first, run.end - 1)])
+        seen = np.concatenate([run.ends(ends[2 * i:2 * i + 2]) for i, run in enumerate(runs)])
+        del self.map.runs[-IN_ROW:]
+        self.period = whole.period
+        self._add(self._followed(whole, whole.first, seen=(ends, seen)))
 
     def _add(self, run, role=None):
         self.map.runs.append(run)
@@ -129,6 +156,7 @@ class Finder:
         taken = self._tested(runs)
         for run, role in zip(runs[:taken], roles):
             self._add(run, role)
+        self.guessed = self.guessed or taken > 0
         self.ahead = min(2 * self.ahead, MOST_AHEAD) if taken == len(runs) else 1
         return taken > 0
 
@@ -156,6 +184,23 @@ class Finder:
                 if not self._fits(run, units[number], again, room):
                     return number
         return len(runs)
+
+    def _longer(self):
+        """Whether the last run goes on behind the end that was guessed; it then does."""
+        run = self.map.runs[-1] if self.map.runs else None
+        if not (run and self.guessed) or run.end != self.at or self.at + run.spt > self.end or \
+                run.slots % run.spt:
+            return False
+        self.guessed = False
+        units = run.first + np.array([0, run.count - 1])
+        growth = Growth(self.meter, run, self.end, True)
+        growth.learn(units, run.ends(units))
+        if not growth.goes_on():
+            return False
+        self.map.runs.pop()
+        self.guesses.drop()
+        self._add(growth.grow())
+        return True
 
     @staticmethod
     def _fits(run, units, angles, room):
@@ -287,6 +332,7 @@ class Finder:
     def _grown(self, run, least, tracks=None, skew=None, seen=()):
         """Follow a run to its end, and take it in."""
         self._add(self._followed(run, least, tracks, skew, seen))
+        self.guessed = False
         return run
 
     def _surveyed(self, first, least=None):
@@ -314,6 +360,7 @@ class Finder:
                 self._add(run)
         self._give_back(runs[-1])
         self._add(runs[-1])
+        self.guessed = False
         return runs[-1]
 
     def _give_back(self, run):
@@ -394,7 +441,7 @@ class Finder:
             if self.dev.disk_ns - begun > budget_ns:
                 break
             self.map = RunMap(self.dev.blocks)
-            self.at, self.end, self.stride = first, end, 1
+            self.at, self.end, self.stride, self.guessed = first, end, 1, False
             while self.at < self.end and self.dev.disk_ns - begun < budget_ns:
                 self.step()
             runs = runs + self.map.runs

@@ -15,6 +15,7 @@ BETWEEN = 2             # alike the one after the next may begin at the very sam
 FAR = 0.12              # turns: a law less sure than this is tested nearer
 FAR_SKEW = 8            # tracks between points that tell more than a skew that was sure
 FANOUT = 7
+PROOFS_ALL = 8          # of a run that goes on behind the end that was guessed
 PROOFS = 2              # tracks looked at where a bisection has passed, and those 2^n before
 SLIP_READS = (3, 11)    # of a unit, to tell whether a slip lies before it
 SURE_SLIP = 8           # standard errors that a slip's shift has to have
@@ -103,6 +104,13 @@ class Growth:
         while track > self.good + 1 and self.room(track) > FAR:
             track = (track + self.good) // 2
         return track
+
+    def goes_on(self):
+        """Whether the track behind the last one known is of the run, too, as all before it."""
+        track, last = self._end_of(self.good + 1)
+        some = np.linspace(0, self.good, PROOFS_ALL, endpoint=False).astype(int)
+        return bool(self._test([(track, slot) for slot in (0, last // 2, last)]).all() and
+                    self._test([self._end_of(track) for track in some[1:]]).all())
 
     # ---- growing
 

@@ -99,6 +99,12 @@ class Guesses:
         known = wanted + others if self.length >= SURE else others + wanted
         return known[0] if known else number
 
+    def drop(self):
+        """Forget the last run."""
+        self.rest = 0
+        self.order.pop()
+        self.roles.pop()
+
     def _matches(self):
         """[(length of the sequence before it that is like the last runs, place)], best first."""
         roles, last, found = self.roles, len(self.roles) - 1, []
