@@ -34,6 +34,7 @@ members()
 ") || exit 1
 		sched_set "$disk" freeblock || die "no freeblock"
 		be_eager "$disk"
+		echo 1 > "$(fb "$disk")/bad_slow_s"
 		disks="$disks $disk"
 		drives="$drives r$nr"
 	done
@@ -135,7 +136,7 @@ for at in 8000 8010; do
 	dd if=/dev/zero of=/dev/md0 bs=4k seek=$((at / 8)) count=1 oflag=direct 2>/dev/null
 done
 repair 0 0 --yes
-expect_match "both: written since" "$(cat /tmp/said)" '0 repaired, 1 can be read again'
+expect_match "both: written since" "$(cat /tmp/said)" '0 repaired, 3 can be read again, 0 left'
 
 # the drive takes seconds at the bad sector: time to kill
 name=killed

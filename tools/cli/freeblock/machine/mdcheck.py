@@ -120,6 +120,8 @@ def _bad_there(window, member):
     disk, start = _disk_of(member)
     who = store.disk_of(disk)
     if names.is_known(who):
+        if disk in fbstate.names():
+            badblocks.note(fbstate.Disk(disk), names.key(who))
         known += [(first - start, sectors)
                   for first, (sectors, _) in badblocks.load(names.key(who))[1].items()]
     return any(first < end and first + sectors > begin for first, sectors in known)
