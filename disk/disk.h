@@ -32,7 +32,6 @@
 
 #include <linux/blk-mq.h>
 #include <linux/completion.h>
-#include <linux/kobject.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -48,37 +47,15 @@
 #include "core/power.h"
 #include "core/quarantine.h"
 #include "disk/cookie.h"
+#include "disk/parts.h"
 #include "include/compat/fb_cleanup.h"
 #include "include/freeblock.h"
 
-struct dentry;
 struct fb_disk;
 struct fb_disk_client;
 struct fb_job;
 struct request;
 struct scsi_device;
-
-#define FB_NAME_LEN 32		/* of a disk's name, as in /sys/block */
-
-/* ---- disk/folder.c: its directories in sysfs and debugfs ---- */
-
-/* When, and under which names, they are there is the work item's of disk/folder.c alone. */
-struct fb_folder {
-	struct kobject kobj;	/* /sys/kernel/freeblock/<disk>; its owner counts references */
-	struct dentry *debugfs;	/* /sys/kernel/debug/freeblock/<disk>; NULL until there is one */
-	bool gone;			/* it gets no name any more; under fb_folder_lock */
-};
-
-int fb_folder_init(void (*fill)(struct fb_folder *folder));
-void fb_folder_exit(void);
-int fb_folder_set_name(struct fb_folder *folder, const char *name);
-void fb_folder_remove(struct fb_folder *folder);
-
-/* ---- disk/memory.c: the account of memory_mib, for all disks ---- */
-
-int fb_memory_charge(u64 *account, u64 bytes, const char *what);
-void fb_memory_uncharge(u64 *account, u64 bytes);
-void fb_memory_exit(void);
 
 /* ---- the tasks of a disk, and what serves them jointly ---- */
 

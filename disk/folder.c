@@ -9,7 +9,8 @@
 #include <linux/debugfs.h>
 #include <linux/slab.h>
 
-#include "disk/disk.h"
+#include "disk/parts.h"
+#include "include/compat/fb_cleanup.h"
 #include "include/compat/fb_compat.h"
 
 /* A name that has been given */

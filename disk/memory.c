@@ -5,7 +5,9 @@
 #include <linux/module.h>
 #include <linux/vmalloc.h>
 
-#include "disk/disk.h"
+#include "disk/parts.h"
+#include "include/compat/fb_cleanup.h"
+#include "include/freeblock.h"
 
 static unsigned int memory_mib = 1024;
 module_param(memory_mib, uint, 0644);

@@ -7,9 +7,6 @@
 
 #include "mechdisk_run.h"
 
-/* mechdisk_scsi.c */
-extern const struct md_port mdh_port;
-
 /* Drives of an interface can be powered on from now on. @port: what they are attached by. */
 void mdc_register(enum mde_interface interface, const struct md_port *port);
 

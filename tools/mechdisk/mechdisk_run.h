@@ -95,6 +95,8 @@ struct md_port {
 	void (*done)(struct md_run *r, struct md_cmd *c);
 };
 
+extern const struct md_port mdh_port;	/* mechdisk_scsi.c */
+
 /* Counted since power-on or the last reset, as Documentation/drive-format.rst says. */
 struct md_counts {
 	u64 commands;

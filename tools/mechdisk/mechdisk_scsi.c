@@ -18,8 +18,8 @@
 #include <scsi/scsi_tcq.h>
 
 #include "mechdisk_compat.h"
-#include "mechdisk_ctl.h"
 #include "mechdisk_reply.h"
+#include "mechdisk_run.h"
 
 /* Our part of a scsi_cmnd */
 struct mdh_cmd {
