@@ -29,9 +29,9 @@ class Parser(argparse.ArgumentParser):
     """Of a program, and, as argparse makes them of the same class, of its subcommands. What begins
     like an option is none: it would become another's, or nobody's, with the next version."""
 
-    examples = ()
+    examples: tuple = ()
     # status -> what it means
-    statuses = {}
+    statuses: dict = {}
 
     def __init__(self, **more):
         super().__init__(allow_abbrev=False, **more)

@@ -112,8 +112,9 @@ class Zone:
     def of_words(cls, words):
         """FIRST LAST spt N angle A track_skew T cyl_skew C dead N spares N [unmapped]"""
         said = dict(zip(words[2::2], words[3::2]))
-        return cls(int(words[0]), int(words[1]), int(said["spt"]),
-                   *(Fraction(said[name]) for name in ("angle", "track_skew", "cyl_skew")),
+        angle, track, cylinder = (Fraction(said[name]) for name in
+                                  ("angle", "track_skew", "cyl_skew"))
+        return cls(int(words[0]), int(words[1]), int(said["spt"]), angle, track, cylinder,
                    int(said["dead"]), int(said["spares"]), unmapped=words[14:] == ["unmapped"])
 
 

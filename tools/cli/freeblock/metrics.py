@@ -163,7 +163,7 @@ def add_disk(page, disk, scrub_days, said):
     if words["knowledge"]:
         page.add("map", int(words["knowledge"] == "map"), labels)
     numbers, counters = disk.numbers(), disk.counters()
-    found = [(name, factor, disk.value(file), {}) for name, factor, file in VALUES]
+    found: list = [(name, factor, disk.value(file), {}) for name, factor, file in VALUES]
     found += [(name, factor, numbers.get(key), {}) for name, factor, key in NUMBERS]
     found += [(name, factor, counters.get(key), more) for name, factor, key, more in COUNTERS]
     for name, factor, value, more in found:

@@ -30,7 +30,7 @@ def tasks(disk):
         words = line.split(" ")
         if len(words) < 8 or not words[0].isdigit():
             raise ToolError("%s: tasks: not understood: '%s'" % (disk.name, line))
-        task = dict(zip(TASK, map(int, words[-5:])))
+        task: dict = dict(zip(TASK, map(int, words[-5:])))
         task.update(name=" ".join(words[1:-6]), state=words[-6])
         found[int(words[0])] = task
     return found

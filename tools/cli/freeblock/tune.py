@@ -243,5 +243,6 @@ def run(args):
     check_needs()
     if args.record:
         from .tuning import record  # pylint: disable=import-outside-toplevel
-        return tune(args, [record.record(*args.record, args.output)])
+        seconds, disk = args.record
+        return tune(args, [record.record(seconds, disk, args.output)])
     return tune(args, args.traces)

@@ -285,8 +285,9 @@ class _Auditor:
             self._doubt(*ends, ANGLE)
             self._neighbours(track)
             return False
-        strays = np.array(sorted(strays), np.int64)
-        for block, end in zip(strays.tolist(), self.meter.means(strays, REPEATS, row=True)):
+        blocks = sorted(strays)
+        angles = self.meter.means(np.array(blocks, np.int64), REPEATS, row=True)
+        for block, end in zip(blocks, angles):
             self._doubt(block, block, ELSEWHERE)
             self.away[block] = (end - self.shift) % 1
         return True

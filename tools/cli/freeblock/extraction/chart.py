@@ -106,8 +106,9 @@ class _Walk:
         if end.slot - at.slot != last - first:
             between = self._between(first, last)
         if between:
-            self._split(first, at, *between)
-            self._split(*between, last, end)
+            middle, place = between
+            self._split(first, at, middle, place)
+            self._split(middle, place, last, end)
         else:
             self.points.append((last, end.cyl, end.head, end.slot))
 
@@ -184,10 +185,10 @@ class Chart:
     def _cut(self, lengths, points, order, most):
         """Cylinders at which zones begin, fewer than `most`, if heads follow each other in an
         order; else None. Where slots descend another zone begins."""
-        cuts = np.append(0, np.flatnonzero((np.diff(lengths, axis=0) != 0).any(axis=1)) + 1)
+        changes = np.append(0, np.flatnonzero((np.diff(lengths, axis=0) != 0).any(axis=1)) + 1)
         # a zone that holds nothing belongs to the one before
-        held = np.unique(np.searchsorted(cuts, points["cyl"], side="right") - 1)
-        cuts = [0, *cuts[held[1:]].tolist()]
+        held = np.unique(np.searchsorted(changes, points["cyl"], side="right") - 1)
+        cuts = [0, *changes[held[1:]].tolist()]
         bad = self._disorder(self._layout(lengths, cuts, order), points)
         while bad < len(points) and len(cuts) < most:
             cyl, tried = int(points["cyl"][bad]), []

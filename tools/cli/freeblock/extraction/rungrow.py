@@ -42,7 +42,8 @@ class Growth:
     def learn(self, units, angles):
         """Angles of units of the run, before its first slip."""
         keep = np.isfinite(angles)
-        self._take(*self.run.place(np.asarray(units)[keep] - self.base), np.asarray(angles)[keep])
+        tracks, slots = self.run.place(np.asarray(units)[keep] - self.base)
+        self._take(tracks, slots, np.asarray(angles)[keep])
 
     def _take(self, tracks, slots, angles):
         run = self.run

@@ -90,10 +90,10 @@ class Periods:
         starts = np.array([track.start for track in tracks])
         steps = np.diff(starts) % 1
         room = ALIKE * self.meter.tolerance
-        leads = range(period)
+        leads = list(range(period))
         if period == 2 and _middle(steps[1::2]) % 1 < _middle(steps[::2]) % 1:
             # either of two may go to the next cylinder: the longer one, as the arm takes longer
-            leads = reversed(leads)
+            leads.reverse()
         for lead in leads:
             across = (lead + np.arange(len(steps))) % period == period - 1
             if across.all() or not across.any():

@@ -83,8 +83,8 @@ def _busiest_day():
     folder, times = fbstate.path(FOLDER), []
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         if name.endswith(ENDING):
-            times += [(found, name) for found in
-                      _since(*_read(os.path.join(folder, name)), 0)]
+            allowed, blocks = _read(os.path.join(folder, name))
+            times += [(found, name) for found in _since(allowed, blocks, 0)]
     return max((len({name for other, name in times if begin <= other < begin + DAY_S})
                 for begin, _ in times), default=0)
 
@@ -96,7 +96,8 @@ def held(name, said, began):
     most, most_disks = said["max_bad_blocks"], said["max_bad_disks"]
     if not names.is_known(disk):
         return None
-    new = 0 if began is None else len(_since(*load(names.key(disk)), began))
+    allowed, blocks = load(names.key(disk))
+    new = 0 if began is None else len(_since(allowed, blocks, began))
     if most is not None and new > most:
         return "max_bad_blocks = %d: this pass has found %d new bad blocks; run: %s" % (
             most, new, ALLOW % name)

@@ -288,7 +288,8 @@ def _lines(text):
 
 def _places(lines):
     """Where sections and their keys stand: configparser forgets that."""
-    found, section = {}, None
+    found: dict = {}
+    section = None
     for number, line in enumerate(lines, 1):
         header = _Ini.SECTCRE.match(line)
         key = re.match(r"([^=;][^=]*?)\s*=", line)
@@ -305,7 +306,8 @@ def _syntax(parser, lines, path):
     try:
         parser.read_string("\n".join(lines), path)
     except configparser.ParsingError as error:
-        numbers = [number for number, _ in getattr(error, "errors", ())] or [error.lineno]
+        numbers = [number for number, _ in getattr(error, "errors", ())] or \
+            [getattr(error, "lineno", 1)]
         return ["%s:%d: neither [section] nor key = value: %s" % (path, number, lines[number - 1])
                 for number in numbers]
     except configparser.DuplicateSectionError as error:
@@ -359,7 +361,8 @@ def parse(text, path):
     wrong, places = _syntax(parser, lines, path), _places(lines)
     for name in parser.sections() if not wrong else ():
         try:
-            section = Section(*_section(name), {}, path, places[name, None])
+            kind, pattern = _section(name)
+            section = Section(kind, pattern, {}, path, places[name, None])
         except ValueError as error:
             wrong.append("%s:%d: %s" % (path, places[name, None], error))
             continue

@@ -29,7 +29,7 @@ def _size_factor(suffix):
 
 
 # unit of an attribute: factor of a suffix, what may be written
-_KINDS = {
+_KINDS: dict = {
     "bytes": (_size_factor, "a size: 512, 8k, 1M (of 1024), 16GB (of 1000), 1GiB"),
     "requests/s": (_RATES.get, "a rate: 120, 120/s, 600/min"),
     "s": (_TIMES.get, "a time: 0.01, 10ms, 500us"),

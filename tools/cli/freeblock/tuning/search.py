@@ -20,7 +20,8 @@ def shortest_threshold(trace, service, kib, goals):
     """A size's row with the shortest threshold that keeps the goals; wait_us None if none does.
 
     Longer thresholds mean less slowdown: a binary search."""
-    low, high, best = 0, len(THRESHOLDS_US) - 1, {"wait_us": None}
+    low, high = 0, len(THRESHOLDS_US) - 1
+    best: dict = {"wait_us": None}
     while low <= high:
         middle = (low + high) // 2
         wait_us = int(THRESHOLDS_US[middle])
