@@ -914,7 +914,7 @@ static u32 fb_hop_steps(const struct fb_search *s)
 	if (!most)
 		return U32_MAX;
 	if (s->find.wanted)
-		return min(most / 8 + 2 * s->found_at, most);
+		return min(most / 4 + 2 * s->found_at, most);
 	return s->lim.least_value ? most / 4 : most;
 }
 

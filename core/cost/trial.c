@@ -23,13 +23,14 @@
 
 /* ---- random moments ---- */
 
-/* a Weyl sequence, mixed by a multiplication (Knuth's of MMIX) */
+/* splitmix64 */
 static u64 fb_trial_random(struct fb_trial *t)
 {
 	u64 z = t->random += 0x9e3779b97f4a7c15ULL;
 
-	z = (z ^ (z >> 32)) * 6364136223846793005ULL;
-	return z ^ (z >> 32);
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
 }
 
 /* ---- slow reads ---- */
@@ -317,15 +318,15 @@ void fb_trial_now(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_t
 /* ln(num / den); num / den is from 1 to below 2^FB_TRIAL_LN_BITS */
 static u32 fb_trial_ln(u32 num, u32 den)
 {
-	const u32 one = 1U << FB_TRIAL_LN_BITS;
-	u64 x = div_u64((u64)num << FB_TRIAL_LN_BITS, den);
+	/* 31 bits, the highest is set: 1 to below 2. Each squaring doubles the error */
+	u64 x = div_u64((u64)num << 30, den);
 	u32 log2 = 0, bit;
 
-	for (; x >= 2 * one; x >>= 1)
-		log2 += one;
-	for (bit = one / 2; bit; bit /= 2) {
-		x = x * x >> FB_TRIAL_LN_BITS;
-		if (x < 2 * one)
+	for (; x >> 31; x >>= 1)
+		log2 += 1 << FB_TRIAL_LN_BITS;
+	for (bit = 1 << (FB_TRIAL_LN_BITS - 1); bit; bit >>= 1) {
+		x = (x * x) >> 30;
+		if (!(x >> 31))
 			continue;
 		x >>= 1;
 		log2 += bit;

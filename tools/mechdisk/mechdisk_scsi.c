@@ -25,6 +25,9 @@
 struct mdh_cmd {
 	struct md_cmd c;	/* the command */
 	struct scsi_cmnd *cmd;	/* that scsi_cmnd */
+	/* a command that the medium has no part in: too large for the stack */
+	u8 list[MDY_LIST];
+	struct mdy_answer answer;
 };
 
 struct mdh_host;
@@ -220,28 +223,28 @@ static bool mdh_decode(struct mdh *h, struct scsi_cmnd *cmd, struct mde_range *r
 	u32 len = mdy_list_len(cmd->cmnd);
 	struct mde_caching before;
 	struct mdy_command c = { .cdb = cmd->cmnd, .bytes = scsi_bufflen(cmd) };
-	struct mdy_answer a;
+	struct mdh_cmd *priv = scsi_cmd_priv(cmd);
+	struct mdy_answer *a = &priv->answer;
 	unsigned long flags;
-	u8 list[MDY_LIST];
 	bool wants;
 
 	if (len && !mdh_way(cmd, DMA_TO_DEVICE))
 		return false;
 	if (len)
-		c.bytes = scsi_sg_copy_to_buffer(cmd, list, min_t(u32, len, sizeof(list)));
-	c.list = list;
+		c.bytes = scsi_sg_copy_to_buffer(cmd, priv->list, min_t(u32, len, MDY_LIST));
+	c.list = priv->list;
 	spin_lock_irqsave(&h->run.lock, flags);
 	c.now_ns = ktime_get_ns();
 	c.dirty = mdb_dirty_segments(&h->run.engine.cache);
 	before = *now;
-	wants = mdy_command(&h->scsi, &c, &a);
+	wants = mdy_command(&h->scsi, &c, a);
 	if (memcmp(&before, now, sizeof(before)))
 		md_run_set_caching(&h->run, now);
 	spin_unlock_irqrestore(&h->run.lock, flags);
-	*range = a.range;
+	*range = a->range;
 	if (wants)
 		return mdh_can(cmd, range);
-	mdh_answer(cmd, &a);
+	mdh_answer(cmd, a);
 	return false;
 }
 
