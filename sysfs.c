@@ -78,7 +78,7 @@ static ssize_t coverage_read(struct file *file, struct kobject *kobj, FB_COMPAT_
 static ssize_t coverage_write(struct file *file, struct kobject *kobj,
 			      FB_COMPAT_BIN_ATTR *attr, char *buf, loff_t off, size_t count)
 {
-	return fb_job_write_coverage(fb_sysfs_disk(kobj), buf, off, count);
+	return fb_job_write_coverage(fb_sysfs_disk(kobj), file, buf, off, count);
 }
 
 static BIN_ATTR_ADMIN_RW(coverage, 0);

@@ -15,6 +15,7 @@
 /* The price: whole scans beside ten outstanding lose 1 % of SPTF's requests/s at 7, 6 % at 3.5. */
 #define FB_JOINT_TURN_LEAST 4096	/* while gaps bring nothing, the shortest goes first */
 #define FB_JOINT_PRICE_START (7 * FB_PRICE_ONE)
+#define FB_JOINT_PRICE_MOST (64 * FB_PRICE_ONE)
 
 /*
  * The controller. A window of 8 s has some thousand requests, whose cost is known to 1 %, as much
@@ -255,7 +256,7 @@ static void fb_joint_move(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 	}
 	price += div64_s64(price * (over + div_s64(j->owed_ppm, FB_JOINT_OWED_PART)),
 			   (s64)FB_JOINT_SLOPE_PPM * FB_PRICE_GAIN);
-	j->price = clamp_t(s64, price, FB_PRICE_ONE, FB_PRICE_MOST);
+	j->price = clamp_t(s64, price, FB_PRICE_ONE, FB_JOINT_PRICE_MOST);
 	/*
 	 * Where the price cannot rise what is owed must not grow, for it cannot be paid; but it
 	 * falls, or the price would stay there. Likewise what is left where it cannot fall.
@@ -269,7 +270,7 @@ static void fb_joint_raise(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 	s64 over = clamp_t(s64, time_ppm - may_ppm, 0, FB_JOINT_SLOPE_PPM);
 	s64 price = j->price + div_s64(j->price * over, FB_JOINT_SLOPE_PPM);
 
-	j->price = min_t(s64, price, FB_PRICE_MOST);
+	j->price = min_t(s64, price, FB_JOINT_PRICE_MOST);
 }
 
 bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle, u64 now_ns)

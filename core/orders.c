@@ -116,9 +116,9 @@ bool fb_orders_decide(struct fb_orders *o, const struct fb_orders_view *v)
 	if (v->withheld)
 		return true;
 	/* each change of hands loses the head: one that varies about the bound has one a second */
-	if (v->blind)
+	if (v->blind && v->now_ns >= o->blind_ns)
 		o->blind_ns = v->now_ns + FB_ORDERS_KEEP_NS;
-	if (v->now_ns < o->blind_ns) {
+	if (v->blind || v->now_ns < o->blind_ns) {
 		o->taken = false;
 		o->due_ns = v->blind ? 0 : o->blind_ns;
 		return true;

@@ -19,9 +19,10 @@ bool fb_power_spins(enum fb_power_state state)
 	return state <= FB_POWER_IDLE_B;
 }
 
+/* The sooner of the host's timer and what a drive's own may be; a rest finds a longer one. */
 static u64 fb_power_timer_ns(const struct fb_power *p)
 {
-	return p->host_ns ? p->host_ns : FB_POWER_TIMER_NS;
+	return p->host_ns ? min(p->host_ns, FB_POWER_TIMER_NS) : FB_POWER_TIMER_NS;
 }
 
 /* Its timer restarts with the last read; half of it more for what is slow to look. */

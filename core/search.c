@@ -913,9 +913,10 @@ static u32 fb_hop_steps(const struct fb_search *s)
 
 	if (!most)
 		return U32_MAX;
-	if (s->find.wanted)
+	/* a piece that is prepended is found before the first step */
+	if (s->find.wanted && !s->find.prepend)
 		return min(most / 4 + 2 * s->found_at, most);
-	return s->lim.least_value ? most / 4 : most;
+	return s->lim.least_value && !s->npieces ? most / 4 : most;
 }
 
 bool fb_search_step(struct fb_search *s)

@@ -11,7 +11,7 @@
 #define FB_ONE 65536	/* ... or, where they are averaged, in parts of this */
 #define FB_ONE_SHIFT 16
 #define FB_PS_PER_NS 1000
-#define FB_DAY_NS (86400 * NSEC_PER_SEC * 1ULL)
+#define FB_DAY_NS (86400ULL * NSEC_PER_SEC)
 
 #ifdef __KERNEL__
 

@@ -65,6 +65,8 @@ struct fb_job {
 	struct work_struct reap;
 	struct fb_job_run *run;	/* the present or the last one; NULL before the first */
 	struct fb_job_pass pass;
+	/* who has begun to write a map; only compared: two would mix theirs */
+	const struct file *writer;
 };
 
 static const char * const fb_job_names[FB_JOB_KINDS] = {
@@ -583,7 +585,8 @@ static int fb_job_restore(struct fb_job *job, const char *buf, size_t count)
 }
 
 /* the piece is taken as a whole or not at all */
-static int fb_job_take_piece(struct fb_job *job, const char *buf, loff_t off, size_t count)
+static int fb_job_take_piece(struct fb_job *job, const struct file *writer, const char *buf,
+			     loff_t off, size_t count)
 {
 	char why[FB_COVERAGE_FILE_WHY];
 	int ret = 0;
@@ -592,14 +595,18 @@ static int fb_job_take_piece(struct fb_job *job, const char *buf, loff_t off, si
 		return fb_job_refuse(job, -EBUSY, "coverage: it is running: stop it first");
 	if (!off)
 		ret = fb_job_restore(job, buf, count);
+	else if (job->writer != writer)
+		ret = fb_job_refuse(job, -EBUSY, "coverage: another program writes it");
 	if (ret)
 		return ret;
+	job->writer = writer;
 	ret = fb_coverage_file_take(&job->pass.file, off, buf, count, why);
 	return ret ? fb_job_refuse(job, ret, "coverage: %s", why) : 0;
 }
 
 /* Write back a piece of a saved file "coverage". May sleep; does no I/O. */
-ssize_t fb_job_write_coverage(struct fb_disk *disk, const char *buf, loff_t off, size_t count)
+ssize_t fb_job_write_coverage(struct fb_disk *disk, const struct file *file, const char *buf,
+			      loff_t off, size_t count)
 {
 	struct fb_job *job = fb_job_open(disk, FB_JOB_SCRUB);
 	int ret;
@@ -607,7 +614,7 @@ ssize_t fb_job_write_coverage(struct fb_disk *disk, const char *buf, loff_t off,
 	guard(fb_noio)(current);
 	if (!job)
 		return -ENOMEM;
-	ret = fb_job_take_piece(job, buf, off, count);
+	ret = fb_job_take_piece(job, file, buf, off, count);
 	fb_job_close(job);
 	return ret ? ret : count;
 }

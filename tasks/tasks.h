@@ -27,7 +27,8 @@ ssize_t fb_job_store(struct fb_disk *disk, enum fb_job_kind kind, const char *te
 ssize_t fb_job_show(struct fb_disk *disk, enum fb_job_kind kind, char *page);
 void fb_job_describe(struct fb_disk *disk, struct seq_file *m);
 ssize_t fb_job_read_coverage(struct fb_disk *disk, char *buf, loff_t off, size_t count);
-ssize_t fb_job_write_coverage(struct fb_disk *disk, const char *buf, loff_t off, size_t count);
+ssize_t fb_job_write_coverage(struct fb_disk *disk, const struct file *file, const char *buf,
+			      loff_t off, size_t count);
 void fb_job_end_all(struct fb_disk *disk);
 
 #endif /* FB_TASKS_H */

@@ -237,12 +237,17 @@ static ssize_t fb_user_queue_take(struct fb_user_queue *q, struct freeblock_task
 
 	lockdep_assert_held(&q->reader);
 	for (;;) {
-		event = fb_user_queue_has_event(q, task, &adds);
+		event = false;
 		ring.filled = atomic_read_acquire(&q->filled);
+		if (!ring.filled) {
+			event = fb_user_queue_has_event(q, task, &adds);
+			/* blocks that came meanwhile go before it */
+			ring.filled = atomic_read_acquire(&q->filled);
+			event &= !ring.filled;
+		}
 		ring.tail = q->tail;
 		if (!ring.filled && !event)
 			return done;
-		event &= !ring.filled;
 		bytes = sizeof(record) +
 			(event ? 0 : fb_user_check_bytes(&q->slot[q->tail], q->data));
 		if (bytes > size - done) {
@@ -1010,10 +1015,16 @@ static ssize_t fb_user_read(struct file *file, char __user *to, size_t size, lof
 					 file->f_flags & O_NONBLOCK);
 	if (ret >= 0 || ret == -EAGAIN || ret == -ERESTARTSYS)
 		return ret;
-	guard(mutex)(&ff->config);
-	return ret != -EMSGSIZE ? fb_user_fail(ff, 0, ret) :
-	       fb_user_refuse(ff, ret, "a buffer of %zu bytes, the next record has %zu", size,
-			      READ_ONCE(ff->queue.needed));
+	/* a call that is under way may take long, and has a reason of its own */
+	if (!mutex_trylock(&ff->config))
+		return ret;
+	if (ret != -EMSGSIZE)
+		fb_user_fail(ff, 0, ret);
+	else
+		fb_user_refuse(ff, ret, "a buffer of %zu bytes, the next record has %zu", size,
+			       READ_ONCE(ff->queue.needed));
+	mutex_unlock(&ff->config);
+	return ret;
 }
 
 static __poll_t fb_user_poll(struct file *file, poll_table *wait)

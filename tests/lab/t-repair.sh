@@ -3,12 +3,12 @@
 # arrays of simulated drives that make a sector good when it is written.
 #
 # Expected: md rewrites them and the array's data are as before; --dry-run changes nothing; a
-# sector that differs between members is counted and stays; where the other member has a bad sector,
-# too, or the array is degraded, nothing is done, and the status says so; after a kill the window is
-# put back by restore, and by the next repair.
+# sector that differs between members stays on both, and of a RAID5 is counted; where the other
+# member has a bad sector, too, or the array is degraded, nothing is done, and the status says so;
+# after a kill the window is put back by restore, and by the next repair; after SIGHUP at once.
 #
-# Seen to fail: md's repair in place of its check (the sector that differs is overwritten); a window
-# that is not put back; the other member's bad sectors not looked at.
+# Seen to fail: md's repair in place of its check; a window that is not put back; the other member's
+# bad sectors not looked at.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=400
 # lab-freeblock: repair restore
@@ -107,12 +107,12 @@ name=raid1
 filled 1 2
 bad 0 2401
 repair 0 0 --dry-run
-expect_match "raid1: what would be done" "$(cat /tmp/said)" 'md0 would check sectors 2304 to 2431'
+expect_match "raid1: what would be done" "$(cat /tmp/said)" 'md0 would check sectors 2400 to 2407'
 expect_eq "raid1: nothing is done" "$(sector 0 2401)" unreadable
 repair 0 2
 expect_match "raid1: it asks" "$(cat /tmp/said)" 'needs --yes'
 repair 0 0 --yes
-expect_match "raid1: what was done" "$(cat /tmp/said)" 'rewritten by md0'
+expect_match "raid1: what was done" "$(cat /tmp/said)" ': rewritten by md0$'
 expect_match "raid1: in all" "$(cat /tmp/said)" '1 bad blocks, 1 repaired, 0 can be read again, 0 left'
 expect_eq "raid1: as on the other member" "$(sector 0 2401)" "$(sector 1 2401)"
 expect_eq "raid1: the window is put back" "$(window)" "0 max idle"
@@ -122,19 +122,19 @@ name=differ
 bad 0 4801
 beneath 1 4808
 planted=$(sector 1 4808)
+other=$(sector 0 4808)
 repair 0 0 --yes
-expect_match "differ: it is counted" "$(cat /tmp/said)" 'sectors of the window differ between members: md has not'
-expect_eq "differ: nobody has overwritten it" "$(sector 1 4808)" "$planted"
+expect_eq "differ: repaired" "$(sector 0 4801)" "$(sector 1 4801)"
+expect_eq "differ: nobody has overwritten what differs" "$(sector 1 4808) $(sector 0 4808)" \
+	"$planted $other"
 
 name=both
 bad 0 8000
-bad 1 8010
+bad 1 8003
 repair 0 3 --yes
 expect_match "both: why" "$(cat /tmp/said)" "md0: member $(disk_of 1) has a bad sector there, too"
 expect_eq "both: nothing is done" "$(sector 0 8000)" unreadable
-for at in 8000 8010; do
-	dd if=/dev/zero of=/dev/md0 bs=4k seek=$((at / 8)) count=1 oflag=direct 2>/dev/null
-done
+dd if=/dev/zero of=/dev/md0 bs=4k seek=1000 count=1 oflag=direct 2>/dev/null
 repair 0 0 --yes
 expect_match "both: written since" "$(cat /tmp/said)" '0 repaired, 3 can be read again, 0 left'
 
@@ -146,11 +146,27 @@ victim=$!
 expect_ok "killed: a check begins" wait_for 20 grep -q check $MD/sync_action
 kill -9 $victim
 wait $victim
-expect_match "killed: the window stays" "$(window)" '^11904 12032'
+expect_match "killed: the window stays" "$(window)" '^12000 12008'
 expect_match "killed: restore" "$(freeblock restore 2>&1)" 'md0: the window of a check .* put back'
 expect_eq "killed: it is put back" "$(window)" "0 max idle"
 expect_match "killed: once" "$(freeblock restore 2>&1)" 'nothing to put back'
+bad 0 13001 recovery_ms=4000
+freeblock repair "$(disk_of 0)" --yes > /tmp/killed 2>&1 &
+victim=$!
+expect_ok "a terminal that goes: a check begins" wait_for 20 grep -q check $MD/sync_action
+kill -HUP $victim
+wait $victim
+expect_eq "a terminal that goes: status" $? 129
+expect_eq "a terminal that goes: the window is put back" "$(window)" "0 max idle"
+bad 0 14001 recovery_ms=4000
+freeblock repair "$(disk_of 0)" --yes > /tmp/killed 2>&1 &
+victim=$!
+expect_ok "killed again: a check begins" wait_for 20 grep -q check $MD/sync_action
+kill -9 $victim
+wait $victim
 repair 0 0 --yes
+expect_match "killed again: the next repair puts it back" "$(cat /tmp/said)" 'md0: the window of a check'
+expect_eq "killed again: it is put back" "$(window)" "0 max idle"
 expect_eq "killed: repaired" "$(sector 0 12001)" "$(sector 1 12001)"
 
 name=degraded
@@ -172,5 +188,12 @@ expect_match "raid5: in all" "$(cat /tmp/said)" '2 bad blocks, 2 repaired'
 expect_fail "raid5: it can be read" [ "$(sector 1 3001)" = unreadable ]
 expect_eq "raid5: the window is put back" "$(window)" "0 max idle"
 expect_eq "raid5: the data" "$(content)" "$before"
+bad 1 5001
+beneath 2 5010
+planted=$(sector 2 5008)
+repair 1 0 --yes
+expect_match "raid5: what differs is counted" "$(cat /tmp/said)" \
+	'; 8 sectors of the window differ between members: md has not'
+expect_eq "raid5: and left" "$(sector 2 5008)" "$planted"
 gone
 done_testing

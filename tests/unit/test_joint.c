@@ -14,6 +14,7 @@
 #define MOST 256
 #define NOW_NS 1000000000ULL
 #define WINDOW_NS 8000000000ULL
+#define PRICE_MOST (64 * FB_PRICE_ONE)	/* the highest price that is paid for a gap */
 
 static struct disk_model *dm;
 static struct fb_conservatism margin;
@@ -274,7 +275,7 @@ TEST(test_price)
 	assert_in_range(joint.window_ppm, 14900, 15100);
 	/* bounds */
 	price_after(8000000, 0, 0, false);
-	assert_true(joint.price <= FB_PRICE_MOST);
+	assert_true(joint.price <= PRICE_MOST);
 	price_after(-8000000, 0, 0, false);
 	assert_true(joint.price >= 256);
 }
@@ -316,14 +317,14 @@ TEST(test_bounds)
 	go_on(&now_ns, 1000, 20000);
 	assert_in_range(joint.price, 256, 260);
 	go_on(&now_ns, 1000, 120000);
-	assert_true(joint.price > FB_PRICE_MOST / 2);
+	assert_true(joint.price > PRICE_MOST / 2);
 	go_on(&now_ns, 1000, 160000);
-	assert_in_range(joint.price, FB_PRICE_MOST - 64, FB_PRICE_MOST);
+	assert_in_range(joint.price, PRICE_MOST - 64, PRICE_MOST);
 	go_on(&now_ns, 1000, 40000);
 	assert_true(joint.price < 512);
 
 	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
-	joint.price = FB_PRICE_MOST;
+	joint.price = PRICE_MOST;
 	go_on(&now_ns, 100, 120000);
 	assert_int_equal(joint.owed_ppm, 0);
 	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
@@ -423,8 +424,8 @@ TEST(test_windows)
 /* Seen to fail with the price of a turn as it is. */
 TEST(test_miss_price)
 {
-	joint.price = FB_PRICE_MOST;
-	assert_int_equal(fb_joint_miss_price(&joint), FB_PRICE_MOST + FB_PRICE_MOST / 2);
+	joint.price = PRICE_MOST;
+	assert_int_equal(fb_joint_miss_price(&joint), PRICE_MOST + PRICE_MOST / 2);
 }
 
 /* until it is known a latency is a third of a turn; seen to fail without the average's scale */

@@ -91,10 +91,11 @@ def run(args):
 
         def look(wanted):
             return dev if names.same(who, wanted) else None
+    fine = restore(books, look)
     windows = [] if args.device else mdcheck.put_back_all()
-    for line in windows:
+    for done, line in windows:
         print(one_line(line))
+        fine = fine and done
     if not books and not windows:
         print("nothing to put back%s" % (" for " + args.device if args.device else ""))
-        return 0
-    return 0 if restore(books, look) else 1
+    return 0 if fine else 1

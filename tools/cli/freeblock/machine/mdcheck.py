@@ -3,7 +3,8 @@
 its check (never its repair) of a small window, md/sync_min to md/sync_max. Nothing is written to a
 disk from here.
 
-md rewrites what it cannot read during a check, and only counts what differs. The two files are in a
+md rewrites what it cannot read during a check, and only counts what differs. Of a RAID1 it rewrites
+the whole unit that it has read at once: so the window there is a page. The two files are in a
 journal before they are changed. The end of the check puts them back; after a kill the next check or
 `freeblock restore` does. md forgets them at a boot.
 """
@@ -26,7 +27,7 @@ FORMAT = 1
 LEVELS = ("raid1", "raid4", "raid5", "raid6")
 RESTING = ("clean", "active", "active-idle", "write-pending")
 SECTOR = 512
-LEAST = 128                     # sectors of a window, which is whole chunks
+PAGE = 8                        # sectors: md's least unit
 STILL_S, LOOK_S = 300, 0.1      # a check that does not move so long has failed
 
 Window = collections.namedtuple("Window", "array member first last blocks")
@@ -63,24 +64,36 @@ def _members(disk):
     for device in [disk] + [name for name in _listed(disk) if name.startswith(disk)]:
         begin = 0 if device == disk else _number(device, "start")
         for holder in _listed(os.path.join(device, "holders")):
-            if fbstate.read(_md(holder, "level")) is not None:
+            # a container of volumes has none
+            if fbstate.read(_md(holder, "level")):
                 yield device, begin, holder
 
 
 def _place(disk, first, sectors):
     """(array, member, first sector of the member's data) of a block; a ToolError: why none."""
+    why = "no md array has it"
     for member, begin, array in _members(disk):
         at = first - begin
         if not 0 <= at < _number(member, "size"):
             continue
         at -= fbstate.count(_said(array, "dev-" + member, "offset"))
         if at < 0 or at + sectors > 2 * fbstate.count(_said(array, "component_size")):
-            raise ToolError("%s has no data there: it may be its superblock or bitmap" % array)
-        if _said(array, "level") not in LEVELS:
-            raise ToolError("%s is %s: only %s can be repaired" % (
-                array, _said(array, "level"), ", ".join(LEVELS)))
-        return array, member, at
-    raise ToolError("no md array has it")
+            why = "%s has no data there: it may be its superblock or bitmap" % array
+        elif _said(array, "level") not in LEVELS:
+            why = "%s is %s: only %s can be repaired" % (
+                array, _said(array, "level"), ", ".join(LEVELS))
+        else:
+            return array, member, at
+    raise ToolError(why)
+
+
+def _units(disk, array, first, sectors):
+    """(first, sectors) of what md is to rewrite of a block: of a RAID1 the pages that cannot be
+    read, as it overwrites what it need not in those beside them."""
+    if _said(array, "level") != "raid1":
+        return [(first, sectors)]
+    pages = [(at, min(PAGE, first + sectors - at)) for at in range(first, first + sectors, PAGE)]
+    return [page for page in pages if not readable(disk, *page)]
 
 
 def windows(disk, blocks):
@@ -92,13 +105,15 @@ def windows(disk, blocks):
         except ToolError as why:
             left.append(((first, sectors), str(why)))
             continue
-        least = max(LEAST, fbstate.count(_said(array, "chunk_size")) // SECTOR)
-        begin = at // least * least
-        end = min(-(-(at + sectors) // least) * least,
-                  2 * fbstate.count(_said(array, "component_size")))
-        one = found.setdefault((array, member, begin), Window(array, member, begin, end, []))
-        found[array, member, begin] = one._replace(last=max(one.last, end))
-        one.blocks.append((first, sectors))
+        least = max(PAGE, fbstate.count(_said(array, "chunk_size")) // SECTOR)
+        for begin, length in _units(disk, array, first, sectors):
+            begin += at - first
+            end = min(-(-(begin + length) // least) * least,
+                      2 * fbstate.count(_said(array, "component_size")))
+            begin = begin // least * least
+            one = found.setdefault((array, member, begin), Window(array, member, begin, end, []))
+            found[array, member, begin] = one._replace(last=max(one.last, end))
+            one.blocks.append((first, sectors))
     return list(found.values()), left
 
 
@@ -139,7 +154,8 @@ def refusal(window):
     for name in _listed(os.path.join(array, "md")):
         if name.startswith("dev-"):
             state = _said(array, name, "state").split(",")
-            if "faulty" in state or "in_sync" not in state and "spare" not in state:
+            if "faulty" in state or not {"in_sync", "spare", "journal"} & {*state} or \
+                    name[4:] == window.member and "in_sync" not in state:
                 return "%s: member %s is %s" % (array, name[4:], ",".join(state))
             if name[4:] != window.member and "in_sync" in state and _bad_there(window, name[4:]):
                 return "%s: member %s has a bad sector there, too" % (array, name[4:])
@@ -150,35 +166,56 @@ def _book(array):
     return fbstate.path(FOLDER, array + ENDING)
 
 
-def _put_back(array, found):
-    """End the check of an array, and give its window back, unless another has been set."""
-    if _said(array, "sync_action") == "check":
+def _end(array):
+    """End a check. One that has been asked for, but not begun, begins all the same: again."""
+    until = time.monotonic() + STILL_S
+    while _said(array, "sync_action") == "check" and time.monotonic() < until:
         _write(array, "sync_action", "idle")
+        time.sleep(LOOK_S)
+
+
+def _put_back(array, found):
+    """End our check of an array, and give its window back, unless another has been set."""
+    if found["boot_id"] != journal.boot_id() or \
+            _said(array, "sync_max") not in (str(found["last"]), found["sync_max"]):
+        return
     if _said(array, "sync_max") == str(found["last"]):
+        _end(array)
+        # each window between the two is larger than it need be, never smaller
+        _write(array, "sync_min", 0)
         _write(array, "sync_max", found["sync_max"])
+    if _said(array, "sync_min") != found["sync_min"]:
         _write(array, "sync_min", found["sync_min"])
 
 
 def put_back_all():
-    """What killed checks have left; a line about each."""
+    """What killed checks have left: (whether that is done, a line about it) each."""
     folder, lines = fbstate.path(FOLDER), []
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
         array = name[:-len(ENDING)]
-        with _held(array):
-            found = journal.read_sealed(_book(array), FORMAT)
-            if found is None:
-                continue
-            # md has forgotten both at a boot
-            if found["boot_id"] == journal.boot_id() and fbstate.read(_md(array, "level")):
-                _put_back(array, found)
-            _forget(array)
-            lines.append("%s: the window of a check that was killed: put back" % array)
+        if not name.endswith(ENDING):
+            continue
+        try:
+            with _held(array):
+                found = journal.read_sealed(_book(array), FORMAT)
+                if found is None:
+                    continue
+                if fbstate.read(_md(array, "level")):
+                    _put_back(array, found)
+                _forget(array)
+        except lock.Taken as why:
+            lines.append((True, "%s: left alone: %s" % (array, why)))
+        except (ToolError, OSError) as why:
+            lines.append((False, "%s: the window of a check: not put back: %s" % (array, why)))
+        else:
+            lines.append((True, "%s: the window of a check that was killed: put back" % array))
     return lines
 
 
 def _forget(array):
-    os.unlink(_book(array))
-    openers.sync_directory(fbstate.path(FOLDER))
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(_book(array))
+        openers.sync_directory(fbstate.path(FOLDER))
     with contextlib.suppress(OSError):
         os.rmdir(fbstate.path(FOLDER))
 
@@ -237,7 +274,9 @@ def check(window):
             _write(array, "sync_min", window.first)
             _write(array, "sync_action", "check")
             _wait(window)
-            return fbstate.count(_said(array, "mismatch_cnt"))
+            # a RAID1's has what could not be read, too
+            return fbstate.count(_said(array, "mismatch_cnt")) \
+                if _said(array, "level") != "raid1" else 0
         finally:
             _put_back(array, found)
             _forget(array)
