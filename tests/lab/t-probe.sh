@@ -12,8 +12,7 @@
 # always set); those between two probes not counted; the lock of calls held while a call waits;
 # ends compared that wrap at 64 bits.
 #
-# lab-compile: fbread.c
-# lab-python: signal struct threading types
+# lab-compile: fbprobe.c fbread.c
 # lab: kernel=stock clock=icount smp=1 timeout=300
 
 . /lab/lib.sh
@@ -90,11 +89,6 @@ turns()
 	expect_le "$1: scatter of the ends modulo a turn, ns" $((high - low)) 150000
 }
 
-fbprobe()
-{
-	python3 /lab/files/fbcalls.py "$@"
-}
-
 no_tasks()
 {
 	[ "$(cat "$(fb "$disk")/tasks")" = 0 ]
@@ -124,7 +118,7 @@ wait_for 10 [ -b "$P" ] || die "no $P"
 
 # ---- calls ----
 
-calls fbprobe probes "$D" "$P"
+calls fbprobe calls "$D" "$P"
 calls fbprobe passes "$D"
 expect_ok "calls: nothing is left" no_tasks
 
@@ -209,8 +203,7 @@ for away in none mq-deadline none; do
 done
 wait $run
 expect_eq "other schedulers: all done" "$(kv /tmp/probes "done")" 400
-expect_fail "a call without a limit" sh -c "python3 /lab/files/fbcalls.py run $D 20000 1 0 100000 0 \
-	>/dev/null & sleep 1; kill -9 \$!; wait \$!"
+expect_fail "a call without a limit" sh -c "fbprobe run $D 20000 1 0 1 0 >/dev/null & kill -9 \$!; wait \$!"
 expect_ok "nothing is left of it" wait_for 10 no_tasks
 fbprobe waits "$D" > /tmp/waits 2>&1 &
 waits=$!

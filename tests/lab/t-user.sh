@@ -18,7 +18,7 @@
 # FB_COOKIE_MAX 3000 the step "values" needs the sweep.
 #
 # lab-compile: fbread.c fbread.c@32 user-device.rst
-# lab-python: signal struct threading types
+# lab-python: signal struct types
 # lab-host-programs: delpart
 # lab: kernel=stock clock=icount smp=1 timeout=500
 # lab: set=soak kernel=stock clock=icount smp=1 timeout=3000

@@ -14,12 +14,6 @@ compares. Structures and numbers are written down here as include/uapi/freeblock
                                                 GIB are sysfs files
     fbcalls.py unreadable BLOCKDEV FIRST        a block that is, among four from there on
     fbcalls.py gone BLOCKDEV                    set-up of a disk without freeblock
-    fbcalls.py probes BLOCKDEV PARTITION        good and bad probes
-    fbcalls.py passes BLOCKDEV                  commands that pass by the scheduler
-    fbcalls.py waits BLOCKDEV                   a probe that waits: "waits", then how it ends
-    fbcalls.py run BLOCKDEV FIRST SECTORS STEP N [MS]   N probes, STEP sectors apart, up to 64 a
-                                                call, each of MS at most: a line for each, "FIRST
-                                                STATUS SENT ENDED FLAGS"; then "done N"
 """
 
 import array
@@ -30,7 +24,6 @@ import select
 import signal
 import struct
 import sys
-import threading
 import time
 import types
 
@@ -45,8 +38,6 @@ FORMATS = {
     "urgency": "size:I priority:i deadline_ns:Q foreground_ppm:I pad:I",
     "bits": "size:I pad:I first:Q count:Q bits:Q",
     "reason": "size:I pad:I text:192s",
-    "probes": "size:I probe_bytes:I probes:Q nprobes:I timeout_ms:I done:I pad:I",
-    "probe": "first:Q count:I status:I sent_ns:Q ended_ns:Q flags:I pad:I",
     "record": "header_bytes:H type:H status:I first:Q user_data:Q sectors:I data_bytes:I",
 }
 FIELDS = {kind: [word.split(":") for word in text.split()] for kind, text in FORMATS.items()}
@@ -58,7 +49,7 @@ CALLS = {"api": (0, "api", 3), "setup": (1, "setup", 3), "add": (2, "ranges", 1)
          "remove": (3, "ranges", 1), "promote": (4, "ranges", 1), "start": (5, None, 0),
          "pause": (6, None, 0), "resume": (7, None, 0), "stop": (8, None, 0),
          "urgency": (9, "urgency", 1), "progress": (10, "progress", 3), "get": (11, "bits", 1),
-         "set": (12, "bits", 1), "reason": (13, "reason", 3), "probe": (14, "probes", 3)}
+         "set": (12, "bits", 1), "reason": (13, "reason", 3)}
 EVENTS, COVERAGE, PROBES = 1, 2, 4
 NO_DATA, KEEP, MEDIUM, STAGGERED = 2, 4, 1, 2
 RUNNING, PAUSED, FINISHED, STOPPED = 1, 2, 3, 4
@@ -646,156 +637,6 @@ def gone(path):
                   fd=os.open(path, os.O_RDONLY))
 
 
-# ---- probes ----
-
-class Prober(Device):
-    """A task that wants nothing but probes."""
-
-    def __init__(self, path, features=PROBES):
-        super().__init__(features)
-        bdev = os.open(path, os.O_RDONLY)
-        self.do("setup", fd=bdev, flags=MEDIUM | KEEP)
-        os.close(bdev)
-        self.do("start")
-
-    def probe(self, want, name, probes=((0,), (9,)), /, **values):
-        """A line: how a call ends; the call, and its probes. probes: (first[, more fields])."""
-        data = b"".join(packed("probe", size=0, **{"first": first, "count": 1, **dict(*more)})
-                        for first, *more in probes)
-        self.keep = array.array("B", data)
-        call = self.says(want, name, "probe", **{
-            "probe_bytes": SIZES["probe"], "probes": self.keep.buffer_info()[0],
-            "nprobes": len(probes), "timeout_ms": 60000, **values})
-        size = SIZES["probe"]
-        return unpacked("probes", call), [unpacked("probe", self.keep.tobytes()[i * size:])
-                                          for i in range(len(probes))]
-
-
-def bad_probes(dev, sectors):
-    for want, name, values in (
-            ("EINVAL", "a byte too small", {"size": 31}),
-            ("E2BIG", "size 1 GiB", {"size": 1 << 30}),
-            ("EINVAL", "probes that are too short", {"probe_bytes": 39}),
-            ("E2BIG", "probes of 1 GiB", {"probe_bytes": 1 << 30}),
-            ("EINVAL", "no probe", {"nprobes": 0}), ("EINVAL", "too many probes", {"nprobes": 257}),
-            ("EINVAL", "more than an hour", {"timeout_ms": 3600001}),
-            ("EINVAL", "done", {"done": 1}),
-            ("EINVAL", "pad", {"pad": 1}), ("EFAULT", "no probes there", {"probes": 0})):
-        dev.probe(want, name, **values)
-    for want, name, first, values in (
-            ("EINVAL", "an empty one", 9, {"count": 0}),
-            ("EINVAL", "one that is too long", 9, {"count": 100000}),
-            ("ERANGE", "one behind the end", sectors, {}),
-            ("ERANGE", "one beyond 64 bits", (1 << 64) - 1, {}),
-            ("EINVAL", "one with a status", 9, {"status": 1}),
-            ("EINVAL", "one with flags", 9, {"flags": 1}),
-            ("EINVAL", "one with a time", 9, {"sent_ns": 1}),
-            ("EINVAL", "one that ended", 9, {"ended_ns": 1}),
-            ("EINVAL", "one with a pad", 9, {"pad": 1})):
-        is_("nothing was done", dev.probe(want, name, ((0,), (first, values)))[0].done, 0)
-
-
-def good_probes(dev, sectors):
-    call, probe = dev.probe("0", "two")
-    is_("two: done", call.done, 2)
-    for i, one in enumerate(probe):
-        is_("it was read", one.status, 0)
-        is_("it was sent, and ended later", 0 < one.sent_ns < one.ended_ns, True)
-        is_("it keeps its place", one.first, 9 * i)
-    is_("the second was sent behind the first", probe[1].sent_ns >= probe[0].ended_ns, True)
-    dev.probe("0", "the last sector", ((0,), (sectors - 1,)))
-    one = packed("probe", size=0, count=1) + bytes(8)
-    for want, name, last in (("0", "a longer probe", 0), ("E2BIG", "an unknown field is not 0", 1)):
-        one[-1] = last
-        dev.keep = array.array("B", one)
-        dev.says(want, name, "probe", probe_bytes=len(one), nprobes=1, timeout_ms=60000,
-                 probes=dev.keep.buffer_info()[0])
-
-
-def waiting_probes(dev):
-    """While it is paused nothing is sent."""
-    said = []
-
-    def beside(function):
-        thread = threading.Thread(target=lambda: (time.sleep(0.3), said.append(function())))
-        thread.start()
-        return thread
-
-    dev.do("pause")
-    is_("paused: none was done", dev.probe("0", "paused: time is out", timeout_ms=200)[0].done, 0)
-    signal.signal(signal.SIGALRM, lambda *_: None)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
-    dev.probe("EINTR", "paused: a signal")
-    other = array.array("B", packed("probe", size=0, count=1))
-    second = beside(lambda: dev.call("probe", probe_bytes=40, nprobes=1, timeout_ms=20000,
-                                     probes=other.buffer_info()[0])[0])
-    dev.probe("0", "paused: a second thread", timeout_ms=1500)
-    second.join()
-    is_("the second thread hears that", said.pop(), "EBUSY")
-    dev.do("resume")
-    is_("resumed: both are done", dev.probe("0", "resumed")[0].done, 2)
-    dev.do("pause")
-    second = beside(lambda: dev.call("stop")[0])
-    dev.probe("ESHUTDOWN", "stopped meanwhile")
-    second.join()
-    is_("other calls go on meanwhile", said.pop(), "0")
-    dev.probe("ESHUTDOWN", "stopped before", timeout_ms=0)
-
-
-def probes(path, partition):
-    sectors, part = sectors_of(path), sectors_of(partition)
-    Prober(path, 0).probe("EOPNOTSUPP", "not agreed on")
-    dev = Device(PROBES)
-    one = array.array("B", packed("probe", size=0, count=1))
-    dev.says("EBADFD", "not set up", "probe", probe_bytes=40, nprobes=1,
-             probes=one.buffer_info()[0])
-    dev = Prober(path)
-    bad_probes(dev, sectors)
-    good_probes(dev, sectors)
-    waiting_probes(dev)
-    dev = Prober(partition)
-    dev.probe("0", "the last sector of a partition", ((0,), (part - 1,)))
-    dev.probe("ERANGE", "behind it, within the disk", ((0,), (part,)))
-
-
-def passes(path):
-    """ALONE is 1, NEXT 2."""
-    dev = Prober(path)
-    flags = [one.flags & 3 for one in dev.probe("0", "nothing between them")[1]]
-    is_("the first has none before it, the second is the next", flags, [1, 3])
-    (one,) = dev.probe("0", "the next call's", ((0,),))[1]
-    is_("is the next, too", one.flags & 3, 3)
-    os.system("sg_turs " + path)        # TEST UNIT READY, which no scheduler sees
-    flags = [one.flags & 3 for one in dev.probe("0", "a command that passed by between them")[1]]
-    is_("is seen, but not behind", flags, [1, 3])
-
-
-def waits(path):
-    dev = Prober(path)
-    dev.do("pause")
-    one = array.array("B", packed("probe", size=0, count=1))
-    print("waits", flush=True)
-    print(dev.call("probe", probe_bytes=40, nprobes=1, probes=one.buffer_info()[0])[0], flush=True)
-
-
-def run(path, first, count, step, n, ms=0):
-    dev, done = Prober(path), 0
-    first, count, step, n = int(first), int(count), int(step), int(n)
-    while done < n:
-        some = range(done, min(done + 64, n))
-        data = array.array("B", b"".join(
-            packed("probe", size=0, first=first + i * step, count=count) for i in some))
-        call = dev.do("probe", probe_bytes=40, nprobes=len(some), timeout_ms=int(ms),
-                      probes=data.buffer_info()[0])
-        for i in range(call.done):
-            one = unpacked("probe", data.tobytes()[i * 40:])
-            print(one.first, one.status, one.sent_ns, one.ended_ns, one.flags)
-        done += call.done
-        if call.done < len(some):
-            break
-    print("done", done, flush=True)
-
-
 WHAT = {one.__name__: one for one in (errors, versions, arrays, values, events, stopped, coverage,
-                                      resized, unreadable, gone, probes, passes, waits, run)}
+                                      resized, unreadable, gone)}
 WHAT[sys.argv[1]](*sys.argv[2:])
