@@ -147,6 +147,17 @@ class Goals(Idle):
             self.assertEqual(found[0], found[1], command)
             self.assertLess(found[2], found[0], command)
 
+    def test_too_short(self):
+        """A maximum shorter than any read: none is sent, and it is said why."""
+        got = sim.simulate(**TOY, seconds="20", idle_max_us="2000")
+        self.assertEqual(got["idle"]["reads"], 0)
+        self.assertIn("shorter than any read", got["idle"]["state"])
+
+    def test_one_at_a_time(self):
+        """A request that comes waits for one command: its residual is below what one takes."""
+        got = self.kept(20000, 50000, idle_size_kib="64", task="fresh")
+        self.assertLess(got["idle"]["max_us"], 1e3 * got["idle"]["longest_predicted_ms"] + 6000)
+
 
 class Orders(Idle):
     """How fast they are on a disk of one's own."""
