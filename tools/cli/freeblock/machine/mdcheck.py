@@ -19,6 +19,7 @@ from .. import ToolError, fbstate, openers
 from ..extraction import identity as names
 from ..extraction import journal, store
 from . import badblocks, lock
+from .owner import folder, listed, number
 
 FOLDER = "var/lib/freeblock/repair"
 ENDING = ".json"
@@ -50,20 +51,11 @@ def _write(array, file, value):
         raise ToolError("%s: %s: %s: %s" % (array, file, value, error.strerror)) from error
 
 
-def _number(*parts):
-    return fbstate.count(fbstate.read("sys/class/block", *parts))
-
-
-def _listed(folder):
-    path = fbstate.path("sys/class/block", folder)
-    return sorted(os.listdir(path)) if os.path.isdir(path) else []
-
-
 def _members(disk):
     """(member, its first sector on the disk, array) of a disk and its partitions."""
-    for device in [disk] + [name for name in _listed(disk) if name.startswith(disk)]:
-        begin = 0 if device == disk else _number(device, "start")
-        for holder in _listed(os.path.join(device, "holders")):
+    for device in [disk] + [name for name in listed(folder(disk)) if name.startswith(disk)]:
+        begin = 0 if device == disk else number(device, "start")
+        for holder in listed(folder(device, "holders")):
             # a container of volumes has none
             if fbstate.read(_md(holder, "level")):
                 yield device, begin, holder
@@ -74,7 +66,7 @@ def _place(disk, first, sectors):
     why = "no md array has it"
     for member, begin, array in _members(disk):
         at = first - begin
-        if not 0 <= at < _number(member, "size"):
+        if not 0 <= at < number(member, "size"):
             continue
         at -= fbstate.count(_said(array, "dev-" + member, "offset"))
         if at < 0 or at + sectors > 2 * fbstate.count(_said(array, "component_size")):
@@ -119,10 +111,10 @@ def windows(disk, blocks):
 
 def _disk_of(member):
     """(disk, its first sector there) of a member that is a disk or a partition; None: neither."""
-    folder = os.path.realpath(fbstate.path("sys/class/block", member))
-    if not os.path.exists(os.path.join(folder, "partition")):
+    place = os.path.realpath(fbstate.path(folder(member)))
+    if not os.path.exists(os.path.join(place, "partition")):
         return member, 0
-    return os.path.basename(os.path.dirname(folder)), _number(member, "start")
+    return os.path.basename(os.path.dirname(place)), number(member, "start")
 
 
 def _bad_there(window, member):
@@ -151,7 +143,7 @@ def refusal(window):
         return "%s is busy: %s" % (array, _said(array, "sync_action"))
     if _said(array, "array_state") not in RESTING:
         return "%s is %s" % (array, _said(array, "array_state") or "gone")
-    for name in _listed(os.path.join(array, "md")):
+    for name in listed(folder(array, "md")):
         if name.startswith("dev-"):
             state = _said(array, name, "state").split(",")
             if "faulty" in state or not {"in_sync", "spare", "journal"} & {*state} or \
@@ -190,8 +182,8 @@ def _put_back(array, found):
 
 def put_back_all():
     """What killed checks have left: (whether that is done, a line about it) each."""
-    folder, lines = fbstate.path(FOLDER), []
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+    books, lines = fbstate.path(FOLDER), []
+    for name in sorted(os.listdir(books)) if os.path.isdir(books) else ():
         array = name[:-len(ENDING)]
         if not name.endswith(ENDING):
             continue

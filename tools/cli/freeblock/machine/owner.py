@@ -49,17 +49,20 @@ def _ask(words, seconds=ANSWER_S, text=""):
 
 # ---- down to the device that holds a file system
 
-def _folder(device, *parts):
+def folder(device, *parts):
+    """Where a block device, or a file of its folder, is in sysfs."""
     return os.path.join(CLASS, device, *parts)
 
 
-def _names(*parts):
+def listed(*parts):
+    """The names in a folder, sorted; none if there is none."""
     path = fbstate.path(*parts)
     return sorted(os.listdir(path)) if os.path.isdir(path) else []
 
 
-def _number(device, *parts):
-    return fbstate.count(fbstate.read(_folder(device, *parts)))
+def number(device, *parts):
+    """What a file of a block device's folder says, 0 if it is not there."""
+    return fbstate.count(fbstate.read(folder(device, *parts)))
 
 
 def _cut(piece, first, sectors):
@@ -70,18 +73,18 @@ def _cut(piece, first, sectors):
 
 
 def _partitions(piece):
-    for name in _names(_folder(piece.device)):
-        if fbstate.read(_folder(piece.device, name, "partition")) is None:
+    for name in listed(folder(piece.device)):
+        if fbstate.read(folder(piece.device, name, "partition")) is None:
             continue
-        found = _cut(piece, _number(piece.device, name, "start"),
-                     _number(piece.device, name, "size"))
+        found = _cut(piece, number(piece.device, name, "start"),
+                     number(piece.device, name, "size"))
         if found:
             yield Piece(piece.path + ["partition " + name], name, *found)
 
 
 def _md(piece, array):
     """Of an array only raid1 has its data as they stand on a member."""
-    level, member = fbstate.read(_folder(array, "md/level")), _folder(array, "md", "dev-" +
+    level, member = fbstate.read(folder(array, "md/level")), folder(array, "md", "dev-" +
                                                                       piece.device)
     at = piece.first - fbstate.count(fbstate.read(member, "offset"))
     slot = "md %s (%s), member %s" % (array, level, fbstate.read(member, "slot"))
@@ -90,8 +93,8 @@ def _md(piece, array):
     elif level == "raid1":
         yield Piece(piece.path + [slot], array, at, piece.sectors)
     else:
-        chunk = _number(array, "md/chunk_size") // SECTOR
-        data = _number(array, "md/raid_disks") - STRIPES.get(level, 0)
+        chunk = number(array, "md/chunk_size") // SECTOR
+        data = number(array, "md/raid_disks") - STRIPES.get(level, 0)
         words = [slot]
         if chunk and level in STRIPES:
             stripe = at // chunk
@@ -102,7 +105,7 @@ def _md(piece, array):
 
 def _volume(device, name):
     """(what a device-mapper device is called, sectors of an extent, Ceph's OSD or None)."""
-    if not (fbstate.read(_folder(device, "dm/uuid")) or "").startswith("LVM-"):
+    if not (fbstate.read(folder(device, "dm/uuid")) or "").startswith("LVM-"):
         return "device-mapper " + name, 0, None
     said = _ask(["lvs", "--reportformat", "json", "--units", "s", "--nosuffix", "-o",
                  "vg_name,lv_name,vg_extent_size,lv_tags", "/dev/mapper/" + name])
@@ -118,12 +121,12 @@ def _volume(device, name):
 
 def _mapped(piece, device):
     """Targets that have the data as they stand below: linear, and crypt."""
-    name = fbstate.read(_folder(device, "dm/name"))
-    number = fbstate.read(_folder(piece.device, "dev"))
+    name = fbstate.read(folder(device, "dm/name"))
+    below = fbstate.read(folder(piece.device, "dev"))
     for line in _ask(["dmsetup", "table", name]).splitlines():
         words = line.split()
         at = {"linear": 3, "crypt": 6}.get(words[2]) if len(words) > 4 else None
-        if at is None or len(words) < at + 2 or words[at] != number:
+        if at is None or len(words) < at + 2 or words[at] != below:
             continue
         found = _cut(piece, int(words[at + 1]), int(words[1]))
         if found:
@@ -138,14 +141,14 @@ def _mapped(piece, device):
 def _above(piece):
     """The same sectors of what lies on this device; none: it holds a file system, or nothing."""
     found = list(_partitions(piece))
-    holders = _names(_folder(piece.device, "holders"))
+    holders = listed(folder(piece.device, "holders"))
     for holder in holders:
-        if fbstate.read(_folder(holder, "md/level")) is not None:
+        if fbstate.read(folder(holder, "md/level")) is not None:
             found += _md(piece, holder)
-        elif fbstate.read(_folder(holder, "dm/name")) is not None:
+        elif fbstate.read(folder(holder, "dm/name")) is not None:
             found += _mapped(piece, holder)
-    used = holders or any(fbstate.read(_folder(piece.device, name, "partition")) is not None
-                          for name in _names(_folder(piece.device)))
+    used = holders or any(fbstate.read(folder(piece.device, name, "partition")) is not None
+                          for name in listed(folder(piece.device)))
     return found, used
 
 
@@ -203,10 +206,10 @@ def _ext4(device, ranges):
 
 def _mount_of(device):
     """Where the whole of it is mounted; None: nowhere."""
-    number = fbstate.read(CLASS, os.path.basename(device), "dev")
+    mounted = fbstate.read(folder(os.path.basename(device), "dev"))
     for line in (fbstate.read("proc/self/mountinfo") or "").splitlines():
         words = line.split(" ")
-        if words[2] == number and words[3] == "/":
+        if words[2] == mounted and words[3] == "/":
             return re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), words[4])
     return None
 
