@@ -596,7 +596,8 @@ static int fb_job_take_piece(struct fb_job *job, const struct file *writer, cons
 	if (!off)
 		ret = fb_job_restore(job, buf, count);
 	else if (job->writer != writer)
-		ret = fb_job_refuse(job, -EBUSY, "coverage: another program writes it");
+		ret = fb_job_refuse(job, -EINVAL,
+				    "coverage: this open file did not begin it: write from byte 0");
 	if (ret)
 		return ret;
 	job->writer = writer;
