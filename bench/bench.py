@@ -7,8 +7,9 @@ Each figure is data, pictures and rows; Documentation/bench.rst has them all.
 import json
 import os
 
-from freeblock import need_range, plot, sim
-from freeblock.hosts import BUILD
+from freeblock import need_range, sim
+from freeblock.base.helpers import BUILD
+from . import plot
 from . import (bench_cost, bench_days, bench_files, bench_joint, bench_loads, bench_lock,
                bench_paper, bench_rows, bench_run, bench_scrub, bench_trips, bench_worth)
 

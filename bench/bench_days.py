@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from statistics import mean
 
-from freeblock.hosts import BUILD
+from freeblock.base.helpers import BUILD
 from . import scrubbench
 from .bench_rows import Figure, Row, error_of_mean
 

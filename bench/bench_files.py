@@ -7,7 +7,7 @@ import json
 import os
 
 from freeblock import ToolError
-from freeblock.hosts import BUILD
+from freeblock.base.helpers import BUILD
 from . import labcells
 from .bench_paper import ATLAS
 from .bench_rows import Figure, Row

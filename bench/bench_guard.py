@@ -7,7 +7,7 @@ import os
 import random
 from dataclasses import dataclass
 
-from freeblock.hosts import BUILD
+from freeblock.base.helpers import BUILD
 from .bench_paper import ATLAS, NEARLINE
 from .bench_rows import Row, error_of_mean
 from .bench_run import command

@@ -3,7 +3,8 @@
 
 import itertools
 
-from freeblock import sim, truth
+from freeblock import sim
+from freeblock.sim import truth
 from .bench_paper import ATLAS, CHEETAH, IN_DRIVE, NEARLINE, WEIGHED
 from .bench_rows import Figure, Row, below, first, free, last_tenth, rate
 from .bench_run import command

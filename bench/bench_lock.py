@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from freeblock import ToolError
-from freeblock.hosts import BUILD
+from freeblock.base.helpers import BUILD
 from . import labcells
 from .bench_paper import ATLAS, NEARLINE
 from .bench_rows import Figure, Row

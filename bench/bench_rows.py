@@ -8,8 +8,9 @@ import statistics
 import subprocess
 from dataclasses import asdict, dataclass
 
-from freeblock import ToolError, openers
-from freeblock.hosts import TOP
+from freeblock import ToolError
+from freeblock.base import safe_file
+from freeblock.base.helpers import TOP
 
 class Figure:
     """A part of the bench: what is measured, and rows of it.
@@ -146,7 +147,7 @@ def merge(path, figure, rows):
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ToolError("two rows are called: " + ", ".join(sorted(twice)))
-    with openers.whole_file(path) as file:
+    with safe_file.whole_file(path) as file:
         file.write((json.dumps(kept + fresh, indent=1) + "\n").encode())
 
 

@@ -11,7 +11,8 @@ import hashlib
 import json
 import os
 
-from freeblock import openers, sim
+from freeblock import sim
+from freeblock.base import safe_file
 
 # Whose settings those are that a cell does not name
 PAPER = "paper"
@@ -45,7 +46,7 @@ def kept(path, make):
     """What is kept in a file, by make() if there is none."""
     if not os.path.exists(path):
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with openers.whole_file(path) as file:
+        with safe_file.whole_file(path) as file:
             file.write(json.dumps(make()).encode("ascii"))
     with open(path, encoding="ascii") as file:
         return json.load(file)

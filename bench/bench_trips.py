@@ -10,7 +10,8 @@ both arms, and where the limit is what they cost in truth.
 import os
 import subprocess
 
-from freeblock import ToolError, hosts, sim
+from freeblock import ToolError, sim
+from freeblock.base import helpers
 from .bench_paper import NEARLINE
 from .bench_rows import Figure, Row
 from .bench_run import digest, job_of, kept, kept_name
@@ -76,7 +77,7 @@ class Trips(Figure):
         """[drive, load, {case: [trips, days]}] for each load and seed."""
         effort = QUICK if quick else FULL
         sim.build_host()
-        program = hosts.program("bench/trips", "trips", "freeblock-trips")
+        program = helpers.program("bench/trips", "trips", "freeblock-trips")
         folder = os.path.join(out, "cells")
         os.makedirs(folder, exist_ok=True)
         return [[drive, load, one(program, folder, (drive, load, FIRST_SEED + seed), effort)]

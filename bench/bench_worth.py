@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import mean
 
 from freeblock import ToolError, sim
-from freeblock.hosts import TOP
+from freeblock.base.helpers import TOP
 from .bench_paper import ATLAS, NEARLINE
 from .bench_rows import Figure, Row, error_of_mean
 from .bench_run import command, run_cells

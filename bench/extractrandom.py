@@ -16,7 +16,7 @@ import shutil
 import sys
 
 from freeblock import ToolError, UsageError, sim
-from freeblock.hosts import TOP
+from freeblock.base.helpers import TOP
 from . import realdrive
 from .bench_run import kept
 

@@ -9,7 +9,7 @@
 # Seen to fail: no map used with less than 95 % mapped; a deep foreground ordered by such a map.
 #
 # lab-compile: fbread.c
-# lab-python: freeblock.fbmodel
+# lab-python: freeblock.formats.fbmodel
 # lab: kernel=stock clock=icount smp=1 timeout=400
 
 . /lab/lib.sh
@@ -30,7 +30,7 @@ holes()
 	/usr/bin/python3 -c 'if True:
 		import sys
 		sys.path.insert(0, "/bin/cli")
-		from freeblock import fbmodel
+		from freeblock.formats import fbmodel
 		sys.stdout.buffer.write(fbmodel.seal(sys.stdin.buffer.read()))
 		' < "/tmp/$1.text" > "/tmp/$1.fbmodel"
 	model_table "/tmp/$1.fbmodel" > "/tmp/$1.name" || die "no model $1"
