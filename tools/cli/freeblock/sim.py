@@ -33,7 +33,7 @@ OF_TASK = ("task", "range", "granule", "conservatism_us", "target_slowdown_ppm",
            "balance_s", "value", "hop_steps", "steps", "search_us", "guard_ppm", "whole", "idle",
            "idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us", "order", "segment_kib",
            "idle_command", "trial", "trial_s", "trial_seed", "trial_guard", "trial_most_ppm",
-           "start", "save", "log", "foreground_cost_ppm", "joint_price")
+           "start", "save", "log", "foreground_cost_ppm", "joint_price", "max_kib_s")
 
 # Files that a run reads, and writes
 READ = ("model", "trace")
@@ -55,6 +55,7 @@ SETTINGS = (
      "auto: each request with its free read (auto)"),
     ("--foreground-cost-ppm", "foreground_cost_ppm", "PPM", "what free reads may cost in all "
      "under auto (10000)"),
+    ("--max-kib-s", "max_kib_s", "KIB", "free reads are no faster than that; 0: no limit (0)"),
     ("--joint-price", "joint_price", "GAPS", "of a turn under joint, in mean gaps (0: found)"),
     ("--sw-percent", "sw_percent", "N", "of sptf-sw (60)"),
     ("--depth", "depth", "N", "commands at the drive, or auto: two while free reads are wanted, "
