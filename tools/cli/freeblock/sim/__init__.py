@@ -31,7 +31,7 @@ OF_TASK = ("task", "range", "granule", "conservatism_us", "target_slowdown_ppm",
            "balance_s", "value", "hop_steps", "steps", "search_us", "guard_ppm", "whole", "idle",
            "idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us", "order", "segment_kib",
            "idle_command", "trial", "trial_s", "trial_seed", "trial_guard", "trial_most_ppm",
-           "start", "save", "log", "foreground_cost_ppm", "joint_price")
+           "start", "save", "log", "foreground_cost_ppm", "joint_price", "max_kib_s")
 
 
 def build_host():

@@ -26,6 +26,7 @@ SETTINGS = (
      "auto: each request with its free read (auto)"),
     ("--foreground-cost-ppm", "foreground_cost_ppm", "PPM", "what free reads may cost in all "
      "under auto (10000)"),
+    ("--max-kib-s", "max_kib_s", "KIB", "free reads are no faster than that; 0: no limit (0)"),
     ("--joint-price", "joint_price", "GAPS", "of a turn under joint, in mean gaps (0: found)"),
     ("--sw-percent", "sw_percent", "N", "of sptf-sw (60)"),
     ("--depth", "depth", "N", "commands at the drive, or auto: two while free reads are wanted, "
