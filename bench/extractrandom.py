@@ -18,7 +18,7 @@ import sys
 from freeblock import ToolError, UsageError, sim
 from freeblock.base.helpers import TOP
 from . import realdrive
-from .bench_run import kept
+from .evaluation.runs import kept
 
 PROCESSES = 2
 # Two in so many, one of each mode, are measured to the end: the arm, and the scheduler's own

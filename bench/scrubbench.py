@@ -16,8 +16,7 @@ from freeblock.base import safe_file
 from freeblock.base.helpers import TOP
 from freeblock.formats import fbmodel
 from .plot import panels
-from . import labcells, peersum, scrubbench_rows
-from .bench_rows import commit
+from . import commit, labcells, peersum, scrubbench_rows
 
 # 64 KiB requests of the scrubbing paper (IV-B); its chunk and mean think time
 REQUEST, CHUNK, THINK_US = 1 << 16, 8 << 20, 100000

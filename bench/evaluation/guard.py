@@ -8,9 +8,9 @@ import random
 from dataclasses import dataclass
 
 from freeblock.base.helpers import BUILD
-from .bench_paper import ATLAS, NEARLINE
-from .bench_rows import Row, error_of_mean
-from .bench_run import command
+from .paper import ATLAS, NEARLINE
+from .summary import Row, error_of_mean
+from .runs import command
 
 SECTORS = 31251759104           # of nearline16
 READS = {"reads": "1", "size": "4k", "outstanding": "32"}

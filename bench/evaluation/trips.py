@@ -12,9 +12,9 @@ import subprocess
 
 from freeblock import ToolError, sim
 from freeblock.base import helpers
-from .bench_paper import NEARLINE
-from .bench_rows import Figure, Row
-from .bench_run import digest, job_of, kept, kept_name
+from .paper import NEARLINE
+from .summary import Figure, Row
+from .runs import digest, job_of, kept, kept_name
 
 CACHED = "nearline16-wc"
 LIMIT_NS = 1000000              # idle_mean_us by default

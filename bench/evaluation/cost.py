@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from math import hypot
 from statistics import mean
 
-from . import bench_guard
-from .bench_paper import ATLAS, CHEETAH, NEARLINE
-from .bench_rows import Figure, Row
-from .bench_run import command
+from . import guard
+from .paper import ATLAS, CHEETAH, NEARLINE
+from .summary import Figure, Row
+from .runs import command
 
 CACHED = "nearline16-wc"
 SECONDS = 1800
@@ -77,7 +77,7 @@ class Cost(Figure):
 
     def cells(self, _):
         """Each drive, load and seed: alone, with the task, and with the trial."""
-        cells = bench_guard.cells()
+        cells = guard.cells()
         for number, ((drive, load), settings) in enumerate(CELLS.items()):
             for seed in SEEDS:
                 drawn = str(FIRST_SEED + number * len(SEEDS) + seed)
@@ -110,4 +110,4 @@ class Cost(Figure):
                         goal="95"))
         rows.append(Row("cost of the run itself within two errors", 100 * mean(own), "%",
                         least=INSIDE, goal="95"))
-        return rows + bench_guard.rows(got, cells)
+        return rows + guard.rows(got, cells)

@@ -5,9 +5,9 @@ import itertools
 
 from freeblock import sim
 from freeblock.sim import truth
-from .bench_paper import ATLAS, CHEETAH, IN_DRIVE, NEARLINE, WEIGHED
-from .bench_rows import Figure, Row, below, first, free, last_tenth, rate
-from .bench_run import command
+from .paper import ATLAS, CHEETAH, IN_DRIVE, NEARLINE, WEIGHED
+from .summary import Figure, Row, below, first, free, last_tenth, rate
+from .runs import command
 
 SEEDS = (1, 2, 3)
 SCAN = {"policy": "auto", "task": "scan", **WEIGHED}

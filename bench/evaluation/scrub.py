@@ -4,9 +4,9 @@
 from dataclasses import dataclass
 from statistics import mean
 
-from .bench_paper import NEARLINE
-from .bench_rows import Figure, Row, error_of_mean
-from .bench_run import command
+from .paper import NEARLINE
+from .summary import Figure, Row, error_of_mean
+from .runs import command
 
 CACHED = "nearline16-wc"
 # arrivals a second

@@ -5,12 +5,12 @@ import datetime
 import json
 import os
 import statistics
-import subprocess
 from dataclasses import asdict, dataclass
 
 from freeblock import ToolError
 from freeblock.base import safe_file
-from freeblock.base.helpers import TOP
+from .. import commit
+
 
 class Figure:
     """A part of the bench: what is measured, and rows of it.
@@ -110,13 +110,6 @@ class Row:
     def record(self):
         """The row as an object of summary.json."""
         return {**asdict(self), "asked": self.asked(), "verdict": self.verdict()}
-
-
-def commit():
-    """What of the tree was measured; empty outside of git."""
-    done = subprocess.run(["git", "-C", TOP, "describe", "--always", "--dirty"], check=False,
-                          text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return done.stdout.strip()
 
 
 def stamp(rows, figure):

@@ -13,9 +13,9 @@ from statistics import mean
 
 from freeblock import ToolError, sim
 from freeblock.base.helpers import TOP
-from .bench_paper import ATLAS, NEARLINE
-from .bench_rows import Figure, Row, error_of_mean
-from .bench_run import command, run_cells
+from .paper import ATLAS, NEARLINE
+from .summary import Figure, Row, error_of_mean
+from .runs import command, run_cells
 
 CACHED = "nearline16-wc"
 DRIVES = (NEARLINE, CACHED, ATLAS)
@@ -132,7 +132,7 @@ MECHANISMS = (
 def edited(text, old, new, where):
     """A text with what stands there once replaced."""
     if text.count(old) != 1:
-        raise ToolError("%s: %r stands there %d times, not once: the table of bench_worth.py is "
+        raise ToolError("%s: %r stands there %d times, not once: the table of worth.py is "
                         "older than the code" % (where, old, text.count(old)))
     return text.replace(old, new)
 

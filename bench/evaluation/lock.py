@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from freeblock import ToolError
 from freeblock.base.helpers import BUILD
-from . import labcells
-from .bench_paper import ATLAS, NEARLINE
-from .bench_rows import Figure, Row
+from .. import labcells
+from .paper import ATLAS, NEARLINE
+from .summary import Figure, Row
 
 # Requests that wait beside the two at the drive; 10: about the paper's closed loop; 125: nearly
 # as many as core/order_cost.h follows, which chooses among its own then, too

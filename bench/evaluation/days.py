@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from statistics import mean
 
 from freeblock.base.helpers import BUILD
-from . import scrubbench
-from .bench_rows import Figure, Row, error_of_mean
+from .. import scrubbench
+from .summary import Figure, Row, error_of_mean
 
 DRIVE = "nearline16-wc"
 # Half busy: requests/s; so much has to be read a second for 16 TB in 30 days

@@ -11,8 +11,8 @@ with 30 ms. Free bandwidth is called "whole scan" when it is the mean until the 
 import itertools
 from dataclasses import dataclass
 
-from .bench_rows import Figure, Row, below, first, free, last_tenth, rate
-from .bench_run import command
+from .summary import Figure, Row, below, first, free, last_tenth, rate
+from .runs import command
 
 ATLAS, CHEETAH, NEARLINE = DRIVES = ("atlas10k", "cheetah9", "nearline16")
 POLICIES = ("sstf", "sptf-sw", "sptf")
@@ -64,7 +64,7 @@ def density(result):
 
 
 class Figure7(Figure):
-    """Prediction errors. Small files on ext4 need a kernel: bench_files.py."""
+    """Prediction errors. Small files on ext4 need a kernel: files.py."""
 
     name = "7"
     title = "Figure 7: errors of predicted completions"

@@ -8,10 +8,10 @@ import os
 
 from freeblock import ToolError
 from freeblock.base.helpers import BUILD
-from . import labcells
-from .bench_paper import ATLAS
-from .bench_rows import Figure, Row
-from .bench_run import kept
+from .. import labcells
+from .paper import ATLAS
+from .summary import Figure, Row
+from .runs import kept
 
 SCRIPT = os.path.join(labcells.LAB, "ext4.sh")
 # The Atlas with a cache that reads ahead until the next command comes, as the real

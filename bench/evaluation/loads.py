@@ -6,10 +6,10 @@ What a request waits is held against the drive's own queue without a scan. Reads
 told apart, because a write cache answers the latter.
 """
 
-from .bench_paper import ATLAS, NEARLINE
-from .bench_rows import Figure, Row
-from .bench_run import command
-from .labcells import ATLAS_CACHE
+from .paper import ATLAS, NEARLINE
+from .summary import Figure, Row
+from .runs import command
+from ..labcells import ATLAS_CACHE
 
 SECONDS, CACHED = 300, "nearline16-wc"
 
