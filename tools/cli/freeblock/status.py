@@ -10,7 +10,7 @@ import time
 
 from . import ToolError, UsageError, advice, fbstate, fbstate_cost, fbstate_health, \
     fbstate_table, fbstate_where, need_defaults, need_range
-from .machine import alarms, due, guard, passes, waits
+from .machine import alarms, checked, due, guard, passes, waits
 from .streams import drop_results, one_line
 
 TASK = ("priority", "total", "done", "failed", "granule")
@@ -90,7 +90,7 @@ def look(disk):
         "scheduler": disk.scheduler(), "attached": disk.attached(),
         "scheduling": state("scheduling"), "stuck": disk.stuck(),
         "knowledge": state("knowledge"), "unmapped": disk.unmapped(),
-        "mapped_pct": mapped_pct(disk),
+        "mapped_pct": mapped_pct(disk), "map_check": checked.last(disk.name),
         "model": disk.read("model_status"), "granule_bytes": disk.granule_bytes(),
         "free_reads": state("free_reads"), **tables(disk),
         "tasks_count": disk.value("tasks"), "bad_blocks_count": disk.value("state/bad_blocks"),
@@ -166,6 +166,8 @@ def lines(one):
         share = math.floor(one["mapped_pct"] * 10) / 10
         yield "  map: %.1f %% of the disk%s" % (
             share, "" if one["unmapped"] else ", gaps used in %.1f %% of the disk" % share)
+    for line in checked.lines(one["map_check"]):
+        yield "  " + line
     yield from task_lines(one)
     if one["held"]:
         yield "  the scrub waits: " + one["held"]
