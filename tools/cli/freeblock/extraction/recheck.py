@@ -77,6 +77,7 @@ class _Look:
         self.meter = Meter(dev, self.phase)
         self.room = ROOM * self.meter.tolerance
         self.reads = 0
+        self.lie = 0.0          # where the model's angle 0 is, as the phase has it
 
     def _ends(self, zones):
         """Units, one anywhere in each of these zones, and the angles at which they end."""
@@ -87,13 +88,14 @@ class _Look:
         self.reads += len(units)
         return units, at["start"] + 1 / at["spt"]
 
-    def _lie(self, off):
-        """How the model's angles lie to the platters'; None: most reads agree on nothing."""
+    def _agree(self, off):
+        """Whether most reads say the same of where the model's angle 0 is, which it then is."""
         near = np.abs(wrap(off[:, None] - off)) <= self.room
         best = off[near[near.sum(axis=1).argmax()]]
         if len(best) < AGREE * len(off):
-            return None
-        return np.angle(np.mean(np.exp(2j * np.pi * best))) / (2 * np.pi)
+            return False
+        self.lie = float(np.angle(np.mean(np.exp(2j * np.pi * best))) / (2 * np.pi))
+        return True
 
     def wrong(self, reads):
         """Numbers of the zones that are elsewhere, of as many as are read."""
@@ -105,16 +107,15 @@ class _Look:
         units, ends = self._ends(some)
         seen = [self.meter.angles(units[at:at + BATCH]) for at in range(0, len(units), BATCH)]
         off = wrap(np.concatenate(seen) - ends)
-        lie = self._lie(off[np.isfinite(off)])
-        if lie is None:
+        if not self._agree(off[np.isfinite(off)]):
             return mapped
-        return [zone for zone in np.unique(some[np.abs(wrap(off - lie)) > self.room])
-                if self._elsewhere(zone, lie)]
+        return [zone for zone in np.unique(some[np.abs(wrap(off - self.lie)) > self.room])
+                if self._elsewhere(zone)]
 
-    def _elsewhere(self, zone, lie):
+    def _elsewhere(self, zone):
         """Whether a zone is, by more reads of it."""
         units, ends = self._ends(np.full(CLOSE, zone))
-        off = self.meter.off(units, ends + lie, self.room)
+        off = self.meter.off(units, ends + self.lie, self.room)
         return np.count_nonzero(np.abs(off) > self.room) > STRAYS
 
     def filled(self, layout, budget_ns):
@@ -143,10 +144,12 @@ class _Look:
         first, end = (int(layout.index.first[at]) for at in (numbers[0], numbers[-1] + 1))
         zone = layout.zones[numbers[0]]
         before = Run(0, first, zone.spt, 0.0, zone.cyl_skew, unmapped=True)
-        found = [run for run in runcheck.again(self.dev, self.phase, first, end, layout.heads,
-                                               budget_ns)
-                 if layout.heads % run.period == 0 and
+        runs = runcheck.again(self.dev, self.phase, first, end, layout.heads, budget_ns)
+        right = runcheck.check(self.dev, self.phase, RunMap(self.dev.blocks, runs)).map.runs
+        found = [run for run in right if layout.heads % run.period == 0 and
                  (run.pattern == run.period or layout.order == "serpentine-zone")]
+        for run in found:
+            run.angle -= self.lie
         return RunMap(end, [before, *found]).filled()[1:]
 
 
