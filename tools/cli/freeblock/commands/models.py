@@ -214,10 +214,28 @@ def run_load(args):
     return status
 
 
+def run_check(args):
+    """`models check`."""
+    from ..machine import checks  # pylint: disable=import-outside-toplevel
+    disks = [store.disk_of(name) for name in args.disks] or [
+        disk for disk in enabled.served() if names.is_known(disk)]
+    status = 0
+    for disk in disks:
+        try:
+            words, changed = checks.check(disk, args.dir, bool(args.disks)) or ("no model", False)
+            if changed or args.disks:
+                print(one_line("%s: %s" % (disk["name"], words)))
+        except (ToolError, OSError) as error:
+            status = 1
+            print(one_line("freeblock: %s" % error), file=sys.stderr)
+    return status
+
+
 EXAMPLES = (
     ("freeblock models list", "List the models that are kept, and which are loaded."),
     ("freeblock models install sda.fbmodel --disk sda", "Keep a model for a disk."),
     ("freeblock models load --scheduler sda", "Load it, and choose the scheduler freeblock."),
+    ("freeblock models check sda", "Check that the drive still fits its model."),
     ("freeblock models enable --scheduler", "Do that at each boot, for each disk with a model."),
 )
 
@@ -258,6 +276,10 @@ def add_parser(subparsers):
     kind.add_argument("--journals", metavar="DIR", default=journal.DIRECTORY,
                       help="journals of changed modes; those of the disk are put back first "
                       "(%(default)s)")
+    kind = add("check", run_check, "read whether disks that serve are as their models describe; "
+               "runs that are not are dropped and measured again")
+    kind.add_argument("disks", metavar="DISK", nargs="*", help="sdX, or /dev/sdX (all that have "
+                      "the scheduler; what is not mapped is then measured now and then only)")
     kind = add("enable", run_enable, "load models when disks appear, and put back modes at boot")
     kind.add_argument("--scheduler", action="store_true",
                       help="and choose freeblock for disks that have a model or are enabled")

@@ -11,7 +11,7 @@ import time
 from .. import ToolError, UsageError, fbstate, need_defaults, need_range
 from ..base import advice
 from ..base.streams import drop_results, one_line
-from ..machine import alarms, due, guard, passes, waits
+from ..machine import alarms, checked, due, guard, passes, waits
 from ..state import costs, disktable, health, placement
 
 TASK = ("priority", "total", "done", "failed", "granule")
@@ -91,7 +91,7 @@ def look(disk):
         "scheduler": disk.scheduler(), "attached": disk.attached(),
         "scheduling": state("scheduling"), "stuck": disk.stuck(),
         "knowledge": state("knowledge"), "unmapped": disk.unmapped(),
-        "mapped_pct": mapped_pct(disk),
+        "mapped_pct": mapped_pct(disk), "map_check": checked.last(disk.name),
         "model": disk.read("model_status"), "granule_bytes": disk.granule_bytes(),
         "free_reads": state("free_reads"), **tables(disk),
         "tasks_count": disk.value("tasks"), "bad_blocks_count": disk.value("state/bad_blocks"),
@@ -167,6 +167,8 @@ def lines(one):
         share = math.floor(one["mapped_pct"] * 10) / 10
         yield "  map: %.1f %% of the disk%s" % (
             share, "" if one["unmapped"] else ", gaps used in %.1f %% of the disk" % share)
+    for line in checked.lines(one["map_check"]):
+        yield "  " + line
     yield from task_lines(one)
     if one["held"]:
         yield "  the scrub waits: " + one["held"]

@@ -33,7 +33,8 @@ def _identity_lines(identity, sectors, unit):
     for name in ("vendor", "product", "serial", "revision", "wwn"):
         lines += _text(name, identity.get(name))
     return lines + ["sectors %d" % sectors, "physical_sectors %d" % unit,
-                    "granule_sectors %d" % granule_sectors(sectors, unit)]
+                    "granule_sectors %s" % (identity.get("granule_sectors") or
+                                            granule_sectors(sectors, unit))]
 
 
 def _reaching(points, stroke):
