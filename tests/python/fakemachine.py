@@ -15,7 +15,7 @@ import fakedisk
 from taptest import TOP
 from fakescsi import Drive, vpd
 from freeblock import cli, fbstate
-from freeblock.extraction import sgio
+from freeblock.drive import sgio
 from freeblock.formats import fbmodel
 from freeblock.machine import kernel
 

@@ -8,7 +8,7 @@ import os
 from unittest import mock
 
 from fakemachine import WWN, Case, model
-from freeblock.extraction import journal
+from freeblock.base import sealed
 from freeblock.machine import guard
 
 SCHEDULER = "sys/block/sda/queue/scheduler"
@@ -55,7 +55,7 @@ class Boots(Case):
 
     def boot(self, name):
         """Another one, with the module and nothing else."""
-        self.enterContext(mock.patch.object(journal, "boot_id", return_value=name))
+        self.enterContext(mock.patch.object(sealed, "boot_id", return_value=name))
         self.machine.boot(enabled=False)
         self.machine.command(["modprobe", "freeblock"])
 
@@ -114,7 +114,7 @@ class Boots(Case):
             self.assertTrue(os.path.exists(os.path.join(self.machine.root, guard.ARMED)))
             raise OSError(5, "as if it had gone down")
 
-        with mock.patch("freeblock.extraction.store.choose_scheduler", look):
+        with mock.patch("freeblock.drive.store.choose_scheduler", look):
             self.assertEqual(self.load()[0], 1)
 
     def test_no_mark_no_start(self):

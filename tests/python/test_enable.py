@@ -11,9 +11,10 @@ from unittest import mock
 
 from fakemachine import WWN, Case, model, table
 from fakescsi import vpd
-from freeblock.base import helpers
+from freeblock.base import helpers, sealed
 from freeblock.commands import scrub
-from freeblock.extraction import journal, pipeline, sgio, store
+from freeblock.drive import sgio, store
+from freeblock.extraction import pipeline
 from freeblock.machine import conf, due, kernel, kinds, units
 
 RECORD = "etc/freeblock/enabled/" + WWN
@@ -52,7 +53,7 @@ class Enable(Case):
         """The machine starts; what its units do for a disk that appears."""
         self.do("guard", "passed")
         self.machine.boot(enabled=False)
-        self.enterContext(mock.patch.object(journal, "boot_id", return_value="another"))
+        self.enterContext(mock.patch.object(sealed, "boot_id", return_value="another"))
         self.machine.command(["modprobe", "freeblock"])
         return self.models_load()
 

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 from .. import ToolError, fbstate
 from ..base.streams import one_line
-from ..extraction import store
-from ..extraction import identity as names
+from ..drive import names, store
 from ..machine import conf, due, events, gate
 from . import scrub
 

@@ -9,8 +9,7 @@ import syslog
 from .. import ToolError, UsageError, fbstate
 from ..base import helpers, safe_file
 from ..base.streams import one_line
-from ..extraction import journal, store
-from ..extraction import identity as names
+from ..drive import journal, names, store
 from ..formats import fbmodel
 from ..machine import alarms, conf, enabled, events, guard, kinds, stopped, units
 from . import restore
@@ -86,7 +85,7 @@ def run_remove(args):
     if args.name not in store.models(args.dir):
         raise ToolError("%s: no such model in %s" % (args.name, args.dir))
     os.unlink(os.path.join(args.dir, args.name))
-    journal.sync_directory(args.dir)
+    safe_file.sync_directory(args.dir)
     return 0
 
 

@@ -10,8 +10,7 @@ import os
 import sys
 
 from .. import ToolError, need_one
-from ..extraction import store
-from ..extraction import identity as names
+from ..drive import names, store
 from ..machine import book, events, kernel, lock, steps
 
 # As they are undone: first what the next boot would start from, and asks nothing of the kernel

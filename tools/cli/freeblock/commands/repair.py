@@ -9,8 +9,7 @@ import sys
 
 from .. import ToolError, UsageError, fbstate
 from ..base.streams import one_line
-from ..extraction import store
-from ..extraction import identity as names
+from ..drive import names, store
 from ..machine import badblocks, mdcheck
 
 LEFT = 3

@@ -10,8 +10,7 @@ import os
 import time
 
 from .. import ToolError, fbstate
-from ..extraction import store
-from ..extraction import identity as names
+from ..drive import names, store
 from . import records
 
 FOLDER = "var/lib/freeblock"

@@ -16,9 +16,8 @@ import os
 import time
 
 from .. import ToolError, fbstate
-from ..base import safe_file
-from ..extraction import journal, store
-from ..extraction import identity as names
+from ..base import safe_file, sealed
+from ..drive import names, store
 from . import badblocks, lock
 from .owner import folder, listed, number
 
@@ -169,7 +168,7 @@ def _end(array):
 
 def _put_back(array, found):
     """End our check of an array, and give its window back, unless another has been set."""
-    if found["boot_id"] != journal.boot_id() or \
+    if found["boot_id"] != sealed.boot_id() or \
             _said(array, "sync_max") not in (str(found["last"]), found["sync_max"]):
         return
     if _said(array, "sync_max") == str(found["last"]):
@@ -190,7 +189,7 @@ def put_back_all():
             continue
         try:
             with _held(array):
-                found = journal.read_sealed(_book(array), FORMAT)
+                found = sealed.read(_book(array), FORMAT)
                 if found is None:
                     continue
                 if fbstate.read(_md(array, "level")):
@@ -251,15 +250,15 @@ def check(window):
     array = window.array
     with _held(array):
         safe_file.make_directory(fbstate.path(FOLDER))
-        left = journal.read_sealed(_book(array), FORMAT)
+        left = sealed.read(_book(array), FORMAT)
         if left:
             _put_back(array, left)
         why = refusal(window)
         if why:
             raise ToolError(why)
         found = {"sync_min": _said(array, "sync_min"), "sync_max": _said(array, "sync_max"),
-                 "last": window.last, "boot_id": journal.boot_id()}
-        journal.write_sealed(_book(array), FORMAT, found)
+                 "last": window.last, "boot_id": sealed.boot_id()}
+        sealed.write(_book(array), FORMAT, found)
         try:
             # never a window that ends before it begins, which md refuses
             _write(array, "sync_min", 0)

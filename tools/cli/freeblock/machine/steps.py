@@ -13,9 +13,8 @@ import time
 from dataclasses import dataclass, field
 
 from .. import ToolError, fbstate
-from ..base import advice
-from ..extraction import journal, store
-from ..extraction import identity as names
+from ..base import advice, safe_file, sealed
+from ..drive import names, store
 from ..formats import fbmodel
 from . import badblocks, book, checked, conf, due, enabled, guard, kernel, lock, passes, stopped, \
     units, waits
@@ -101,7 +100,7 @@ def _put_back(path, kept):
     folder = os.path.dirname(path)
     if kept is None and not os.path.isdir(folder):
         return
-    journal.make_directory(folder)
+    safe_file.make_directory(folder)
     for name in (path, path + ".new"):
         if os.path.lexists(name) and (name != path or kept is None or "link" in kept):
             os.unlink(name)
@@ -109,9 +108,9 @@ def _put_back(path, kept):
         os.symlink(kept["link"], path)
     elif kept:
         # older records have neither mode nor owner
-        journal.write_file(path, base64.b64decode(kept["data"]), kept.get("mode"),
+        safe_file.write_file(path, base64.b64decode(kept["data"]), kept.get("mode"),
                            kept.get("owner"))
-    journal.sync_directory(folder)
+    safe_file.sync_directory(folder)
 
 
 class Step:
@@ -207,7 +206,7 @@ class Module(Step):
     @staticmethod
     def found(_disk):
         """Whether it was loaded, in this boot."""
-        return {"loaded": kernel.is_loaded(), "boot_id": journal.boot_id()}
+        return {"loaded": kernel.is_loaded(), "boot_id": sealed.boot_id()}
 
     @staticmethod
     def holds(_disk):
@@ -225,7 +224,7 @@ class Module(Step):
     def undo(disk, found):
         """Unload it if nobody uses it and it was not there before."""
         if not kernel.is_loaded() or \
-                found["loaded"] and found["boot_id"] == journal.boot_id():
+                found["loaded"] and found["boot_id"] == sealed.boot_id():
             return
         with lock.of_module():
             why = kernel.unload()
@@ -349,7 +348,7 @@ class Enabled(Step):
         """Note it. Somebody has acted, whatever it came to before."""
         stopped.forget(disk.identity)
         path = enabled.path_of(disk.identity)
-        journal.write_file(path, self._wanted(disk))
+        safe_file.write_file(path, self._wanted(disk))
 
     @staticmethod
     def undo(disk, found):

@@ -12,11 +12,10 @@ import re
 import subprocess
 
 from .. import ToolError, UsageError, fbstate
-from ..base import advice
+from ..base import advice, safe_file
 from ..formats import fbmodel
 from ..state import placement
-from . import journal
-from . import identity as names
+from . import names
 
 DIRECTORY = "/etc/freeblock/models"
 ENDING = ".fbmodel"
@@ -104,7 +103,7 @@ def install(directory, model, identity):
             raise ToolError("%s: it is for %s %s, and not for %s" % (
                 model.name, FIELD_NAMES.get(field, field), mine, identity[field] or "none"))
     path = os.path.join(directory, file_name(identity))
-    journal.write_file(path, model.data)
+    safe_file.write_file(path, model.data)
     return path
 
 
