@@ -9,14 +9,15 @@ import os
 
 from freeblock import need_range, plot, sim
 from freeblock.hosts import BUILD
-from . import (bench_cost, bench_days, bench_files, bench_joint, bench_loads, bench_lock,
-               bench_paper, bench_rows, bench_run, bench_scrub, bench_trips, bench_worth)
+from . import (bench_cost, bench_days, bench_disks, bench_files, bench_joint, bench_loads,
+               bench_lock, bench_paper, bench_rows, bench_run, bench_scrub, bench_trips,
+               bench_worth)
 
 FIGURES = {figure.name: figure for figure in (
     bench_paper.Figure7(), bench_files.Files(), bench_paper.Figure8(), bench_paper.Figure9(),
     bench_paper.Figure10(), bench_paper.Scans(), bench_joint.Joint(), bench_loads.Loads(),
     bench_loads.Knowledge(), bench_cost.Cost(), bench_lock.Lock(), bench_days.Days(),
-    bench_scrub.Scrub(), bench_trips.Trips(), bench_worth.Worth())}
+    bench_disks.Disks(), bench_scrub.Scrub(), bench_trips.Trips(), bench_worth.Worth())}
 
 
 def data_of(figure, got):
