@@ -9,7 +9,7 @@ from unittest import mock
 import fakedisk
 import taptest
 from fakemachine import Case
-from freeblock import canary
+from freeblock.commands import canary
 from freeblock.machine import kernel
 
 DEBUG = fakedisk.DEBUG + "sda/"
