@@ -120,7 +120,7 @@ class Lock(unittest.TestCase):
             self.assertEqual(found, {"longest_us": 2, "holder": "fb_a", "own_pct": 1, "functions": {
                 "fb_a": [10, 250, 2000], "fb_b": [2.5, 200000, 500]}})
             os.unlink(os.path.join(folder, "threads"))
-            with self.assertRaisesRegex(ToolError, "thread: is missing"):
+            with self.assertRaisesRegex(ToolError, "threads: is missing"):
                 lock.cell_figures(folder)
         rows = {row.name: row.record() for row in lock.Lock.rows({
             "atlas10k 10": found, "atlas10k 255": {**found, "longest_us": 21}})}
