@@ -10,13 +10,13 @@ import os
 from freeblock import need_range, sim
 from freeblock.base.helpers import BUILD
 from . import plot
-from .evaluation import (cost, days, files, joint, loads, lock, paper, runs, scrub, summary, trips,
-                         worth)
+from .evaluation import (cost, days, disks, files, joint, loads, lock, paper, runs, scrub, summary,
+                         trips, worth)
 
 FIGURES = {figure.name: figure for figure in (
     paper.Figure7(), files.Files(), paper.Figure8(), paper.Figure9(),
     paper.Figure10(), paper.Scans(), joint.Joint(), loads.Loads(),
-    loads.Knowledge(), cost.Cost(), lock.Lock(), days.Days(),
+    loads.Knowledge(), cost.Cost(), lock.Lock(), days.Days(), disks.Disks(),
     scrub.Scrub(), trips.Trips(), worth.Worth())}
 
 

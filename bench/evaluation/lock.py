@@ -57,7 +57,7 @@ def cell_figures(folder):
     if not functions:
         raise ToolError("%s: the lock was never held" % folder)
     holder = max(functions, key=lambda name: functions[name][2])
-    own_ns = int(read_text(folder, "thread")) + others * per_ns
+    own_ns = int(read_text(folder, "threads")) + others * per_ns
     return {"longest_us": functions[holder][2] * per_ns / 1000, "holder": holder,
             "own_pct": own_ns / seconds / 1e7,
             "functions": {name: [calls / seconds, cycles * per_ns / calls, longest * per_ns]

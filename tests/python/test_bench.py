@@ -111,7 +111,7 @@ class Lock(unittest.TestCase):
         Seen to fail: all holds added to what the thread has run; the last place's longest hold."""
         files = {"held": "nested 84\nkhz 2000000\nfb_a [freeblock] 10 8000 4000 0\n"
                  "fb_b [freeblock] 5 2000000 1000 2000000\nfb_a [freeblock] 10 2000 200 0\n",
-                 "thread": "19000000\n", "seconds": "2\n"}
+                 "threads": "19000000\n", "seconds": "2\n"}
         with tempfile.TemporaryDirectory() as folder:
             for name, text in files.items():
                 with open(os.path.join(folder, name), "w", encoding="ascii") as file:
@@ -119,8 +119,8 @@ class Lock(unittest.TestCase):
             found = lock.cell_figures(folder)
             self.assertEqual(found, {"longest_us": 2, "holder": "fb_a", "own_pct": 1, "functions": {
                 "fb_a": [10, 250, 2000], "fb_b": [2.5, 200000, 500]}})
-            os.unlink(os.path.join(folder, "thread"))
-            with self.assertRaisesRegex(ToolError, "thread: is missing"):
+            os.unlink(os.path.join(folder, "threads"))
+            with self.assertRaisesRegex(ToolError, "threads: is missing"):
                 lock.cell_figures(folder)
         rows = {row.name: row.record() for row in lock.Lock.rows({
             "atlas10k 10": found, "atlas10k 255": {**found, "longest_us": 21}})}
