@@ -12,6 +12,7 @@ import unittest
 from unittest import mock
 
 import fakedisk
+import taptest
 from taptest import TOP
 from fakescsi import Drive, vpd
 from freeblock import cli, fbstate
@@ -195,7 +196,8 @@ class Case(unittest.TestCase):
     def do(self, *words):
         """A subcommand's status, and what it said."""
         out = io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), \
+                taptest.built_silently():
             status = cli.main(list(words))
         return status, out.getvalue()
 

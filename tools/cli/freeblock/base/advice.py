@@ -84,12 +84,11 @@ def stop_tasks(disk):
         ("scan", "echo stop > /sys/kernel/freeblock/%s/scan")) if disk.is_active(job)}
     found = [command % disk.name for command in jobs.values()]
     with contextlib.suppress(ToolError):
-        for line in filter(None, disk.table("tasks").split("\n")):
-            words = line.split(" ")
+        for number, task in disk.tasks().items():
             # the kernel's own has a line, too
-            if not jobs.pop(" ".join(words[1:-6]), None):
-                found.append("echo stop %s > /sys/kernel/freeblock/%s/tasks" % (
-                    words[0], disk.name))
+            if not jobs.pop(task["name"], None):
+                found.append("echo stop %d > /sys/kernel/freeblock/%s/tasks" % (
+                    number, disk.name))
     return "; ".join(found) or "freeblock status " + disk.name
 
 

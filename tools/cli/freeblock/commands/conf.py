@@ -50,10 +50,6 @@ def add_parser(subparsers):
     parser.set_defaults(json=False)
 
 
-def _named(path):
-    return path[len("/dev/"):] if path.startswith("/dev/") else path
-
-
 def run_check(args):
     """`conf check`."""
     found = conf.load(args.file)
@@ -134,8 +130,8 @@ def run_due(_args):
 
 def run_scrub(args):
     """`conf scrub`."""
-    name = _named(args.disk)
-    disk = store.disk_of(name)
+    disk = store.disk_of(args.disk)
+    name = disk["name"]
     said = conf.load().of(disk)
     record = due.begin(disk)
     deadline = due.deadline_at(said, record)

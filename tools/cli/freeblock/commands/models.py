@@ -11,7 +11,7 @@ from ..base import helpers, safe_file
 from ..base.streams import one_line
 from ..drive import journal, names, store
 from ..formats import fbmodel
-from ..machine import alarms, conf, enabled, events, guard, kinds, stopped, units
+from ..machine import alarms, conf, enabled, events, guard, kernel, kinds, stopped, units
 from . import restore
 
 
@@ -175,7 +175,8 @@ def _load(args, name):
     disk = store.disk_of(name)
     wanted = _is_wanted(args, disk)
     try:
-        line = store.load(args.dir, name, args.scheduler) if names.is_known(disk) else None
+        line = store.load(args.dir, name, args.scheduler and kernel.choose) \
+            if names.is_known(disk) else None
     except ToolError as error:
         if not wanted:
             raise
@@ -184,7 +185,7 @@ def _load(args, name):
         line = None
     if line or not wanted:
         return line
-    store.choose_scheduler(disk["name"])
+    kernel.choose(disk["name"])
     return "%s: it is served in idle time, without a model" % disk["name"]
 
 

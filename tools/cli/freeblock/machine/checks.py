@@ -76,7 +76,7 @@ class _Use:
                 raise ToolError("%s: it was changed meanwhile: nothing is replaced" % self.path)
             safe_file.write_file(self.path, text)
             self.now = text
-            store.load(self.directory, self.name, False)
+            store.load(self.directory, self.name)
 
 
 def _look(disk, model, use, holes):

@@ -306,7 +306,7 @@ class Load(Step):
             kernel.switch(disk.name, "none")
             kernel.switch(disk.name, "freeblock")
         else:
-            store.load(models_folder(), disk.name, False)
+            store.load(models_folder(), disk.name)
         why = _trouble(disk)
         if why:
             raise ToolError("%s: %s" % (disk.name, why))
@@ -315,13 +315,10 @@ class Load(Step):
     def undo(disk, found):
         """The former one. Without one the model stays in the module until that is unloaded, and
         is used by nobody, for the disk loses the scheduler."""
-        data = memoryview(base64.b64decode((found["model"] or {"data": ""})["data"]))
-        if data and disk.name is not None and disk.kernel.is_there():
+        table = base64.b64decode((found["model"] or {"data": ""})["data"])
+        if table and disk.name is not None and disk.kernel.is_there():
             end_tasks(disk)
-            with open(fbstate.path(fbstate.KERNEL, disk.name, "model"), "wb",
-                      buffering=0) as file:
-                while data:
-                    data = data[file.write(data):]
+            store.upload(disk.name, table)
 
 
 class Enabled(Step):
@@ -494,12 +491,12 @@ AT_BOOT = ("boot", "scrub")
 def end_tasks(disk):
     """Stop scan and scrub, and programs' tasks where debugfs tells their numbers."""
     there = disk.kernel
-    for job in ("scan", "scrub"):
+    for job in fbstate.JOBS:
         if there.read(job) in ("running", "paused"):
             _told(there, job, "stop\n")
-    if not fbstate.hidden():
-        for line in there.table("tasks").splitlines():
-            _told(there, "tasks", "stop %s\n" % line.split()[0])
+    with contextlib.suppress(ToolError):
+        for number in there.tasks():
+            _told(there, "tasks", "stop %d\n" % number)
     until = time.monotonic() + STOP_S
     while there.value("tasks") and time.monotonic() < until:
         time.sleep(LOOK_S)
