@@ -26,7 +26,9 @@ COUNTERS = {"errors": "ioerr_cnt", "timeouts": "iotmo_cnt"}
 LEASE = "freeblock-lease-%s-%d"
 TURNS = 2                       # leases have two names in turn
 SURE = 2                        # standard errors
-LEAST = 10                      # reads, of which fewer say nothing of a percentile
+LEAST = 10                      # requests, of which fewer say nothing
+# in sysfs' stat of a disk: flushes that have ended, and the ms that they took
+FLUSHES = 15
 # option, the share of reads that may take longer, and how it is called
 PERCENTILES = (("max_p99", .01, "99 %"), ("max_p999", .001, "99.9 %"))
 STATUSES = {
@@ -55,6 +57,8 @@ def add_parser(subparsers):
     parser.add_argument("--max-p99", type=float, metavar="MS", help="time within which 99 %% of "
                         "the reads of others have to complete (no limit)")
     parser.add_argument("--max-p999", type=float, metavar="MS", help="the same for 99.9 %%")
+    parser.add_argument("--max-flush", type=float, metavar="MS", help="time that flushes may take "
+                        "on the mean (no limit)")
     parser.add_argument("--max-errors", type=int, default=10, metavar="N", help="failed or "
                         "timed-out commands of the disk (10)")
     parser.add_argument("--lease", type=float, metavar="MINUTES", help="go back so long after this "
@@ -76,6 +80,23 @@ def counters(name):
     return found
 
 
+def flushes(name):
+    """(how many have ended, the ms that they took): they pass by the scheduler, the kernel counts
+    them; None: it does not."""
+    words = (fbstate.read("sys/block", name, "stat") or "").split()
+    return tuple(int(word) for word in words[FLUSHES:FLUSHES + 2]) \
+        if len(words) >= FLUSHES + 2 else None
+
+
+def flushed(now, before):
+    """Flushes in between, as a kind of latency; counters of a disk that went and came back began
+    again. None: nothing counts them."""
+    if None in (now, before):
+        return None
+    n, ms = (new - (old if before[0] <= now[0] else 0) for new, old in zip(now, before))
+    return {"n": n, "mean_ms": round(ms / n, 3) if n else None}
+
+
 def grew(now, before):
     """By how much counters grew. Those of a disk that went and came back began again."""
     return {key: None if None in (now[key], before[key]) else
@@ -83,8 +104,8 @@ def grew(now, before):
 
 
 def look(disk, before, latency):
-    """What is known of a disk's trial so far. before: counters() at the beginning; latency: the
-    histograms since then."""
+    """What is known of a disk's trial so far. before: counters() and flushes() at the beginning;
+    latency: the histograms since then."""
     found = trial.look(disk)
     kinds = found["trial"] or {}
     return {"disk": disk.name, "cost": found["cost"],
@@ -92,7 +113,8 @@ def look(disk, before, latency):
             "limit_us": kinds.get("limit_us"), "limit_ppm": kinds.get("limit_ppm"),
             "latency": {operation: latencies.summary(counts)
                         for operation, counts in latency.items()},
-            **grew(counters(disk.name), before), "bad_blocks": disk.value("state/bad_blocks")}
+            "flush": flushed(flushes(disk.name), before[1]),
+            **grew(counters(disk.name), before[0]), "bad_blocks": disk.value("state/bad_blocks")}
 
 
 def _cost_breach(one):
@@ -121,9 +143,17 @@ def _tail_breach(reads, args):
     return None
 
 
+def _flush_breach(flush, args):
+    if args.max_flush is None or not flush or flush["n"] < LEAST or \
+            flush["mean_ms"] <= args.max_flush:
+        return None
+    return "%d flushes took %g ms on the mean, %g are allowed" % (
+        flush["n"], flush["mean_ms"], args.max_flush)
+
+
 def breach(one, reads, args):
     """Why it ends; None: all is well. reads: their histogram since the beginning."""
-    found = _cost_breach(one) or _tail_breach(reads, args)
+    found = _cost_breach(one) or _tail_breach(reads, args) or _flush_breach(one["flush"], args)
     if found:
         return found
     slow = one["slow"]
@@ -177,7 +207,7 @@ def _latency(operation, found):
 
 def watch(disk, args, line):
     """Until the time is over, or something is wrong: (what was found, why it ended)."""
-    before, end = counters(disk.name), time.time() + args.days * DAY_S
+    before, end = (counters(disk.name), flushes(disk.name)), time.time() + args.days * DAY_S
     latency = latencies.of(disk)
     for turn in itertools.count():
         if args.lease is not None:
@@ -200,7 +230,7 @@ def run(args):
     need_range("--days", args.days, 0, 3650, over=True)
     need_range("--max-slow", args.max_slow, 0, 100)
     need_range("--max-errors", args.max_errors, 0, 10 ** 9)
-    for option, _, _ in PERCENTILES:
+    for option in (*(option for option, _, _ in PERCENTILES), "max_flush"):
         if getattr(args, option) is not None:
             need_range("--" + option.replace("_", "-"), getattr(args, option), 0, 60000, over=True)
     if args.lease is not None:
@@ -223,6 +253,8 @@ def run(args):
         print("%s: %s" % (disk.name, why or costs.short(one["cost"])))
         for operation, found in one["latency"].items():
             print("  %s" % _latency(operation, found))
+        if one["flush"] and one["flush"]["n"]:
+            print("  %d flushes: %.1f ms on the mean" % tuple(one["flush"].values()))
     if undone:
         return undone
     return BREACH if why else 0 if one["cost"]["known"] and one["read"] else NOT_KNOWN
