@@ -613,8 +613,10 @@ class Scrubs(Case):
         self.assertIsNone(badblocks.held("sdd", {**said, "max_bad_disks": None}, None))
 
     def test_bad_record(self):
-        """One that is spoilt counts as none. Seen to fail: a TypeError."""
-        for text in ("", "[]", "{}", "[" * 100000):
+        """One that is spoilt counts as none. Seen to fail: a TypeError; blocks of no sectors."""
+        for text in ("", "[]", "{}", "[" * 100000, '{"blocks": 3}', '{"blocks": [[1, 8]]}',
+                     '{"blocks": [[1, 0, 5]]}', '{"blocks": [[-8, 8, 5]]}',
+                     '{"blocks": [[1, 8, null]]}', '{"allowed": "", "blocks": [[1, 8, 5]]}'):
             self.machine.write("var/lib/freeblock/x.bad", text)
             self.assertEqual(badblocks.load("x"), (0, {}), text)
 
