@@ -789,6 +789,16 @@ class Scrubs(Case):
         self.run_unit("stopped", 143, "deadline_days = 10")
         self.assertAlmostEqual(self.deadline * DAY, 1, places=3)
 
+    def test_spoilt(self):
+        """A record that is spoilt begins anew. Seen to fail: a TypeError for each of its values."""
+        disk = store.disk_of("sda")
+        for text in ("", "[]", '{"first": true}', '{"first": 8, "began": "9"}',
+                     '{"first": 8, "ended": [9]}', '{"first": 8, "start": 1e999}'):
+            os.makedirs(os.path.dirname(due.path_of(disk)), exist_ok=True)
+            with open(due.path_of(disk), "w", encoding="ascii") as file:
+                file.write(text)
+            self.assertEqual(due.record_now(disk, 7)["first"], 7, text)
+
     def test_unnamed(self):
         """A disk that nothing names for good, as a reader of cards, does not keep the others from
         being shown.
