@@ -371,7 +371,7 @@ class Enable(Case):
         words = [re.search(r"^ExecStart=(.*)$", self.text(name), re.M).group(1).split()
                  for name in units.FILES if "ExecStart=/bin/true" not in self.text(name) and
                  name.endswith(".service")]
-        self.assertEqual(len(words), 6)
+        self.assertEqual(len(words), 7)
         for program, *rest in words:
             self.assertTrue(os.access(program, os.X_OK))
             cli.make_parser(rest[0]).parse_args(rest)

@@ -19,13 +19,16 @@ from .. import ToolError, background
 from . import identity, sysfs
 from .device import FUA, GOOD, MEDIUM, NOT_VALID, OVERLAP, READ, RESULT, Device
 
-PATIENCE_S = 600        # without any probe
 CALL = 64               # probes of a call
 CALL_S = 10
 TRIES = 1000            # for one read, or pair of them, to be alone
 CHECK_CONDITION = 2
 REFUSED = bytes([0x70, 0, 5, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0])
 INQUIRY = 0x12
+
+
+class Busy(ToolError):
+    """Nothing could be read, for so long."""
 
 
 class Untouched:
@@ -52,6 +55,7 @@ class InService:
 
     # how long the phase may go without a new anchor: there is little idle time
     refresh_ns = 10e9
+    patience_s = 600        # without any probe
     ops = staticmethod(Device.ops)
 
     def __init__(self, name, task, unit_sectors, node=None, clock=time):
@@ -143,7 +147,7 @@ class InService:
         """The Probes that come of these ops, the first ones; at least one."""
         places = [(int(op["block"]) * self.unit_sectors, int(op["count"]) * self.unit_sectors)
                   for op in ops[some[:CALL]]]
-        until = self.clock_ns + PATIENCE_S * 1e9
+        until = self.clock_ns + self.patience_s * 1e9
         while True:
             try:
                 found = self.task.probe(places, CALL_S)
@@ -154,9 +158,9 @@ class InService:
             if found:
                 break
             if self.clock_ns > until:
-                raise ToolError("%s: nothing could be read for %d s: %s; the same command goes on "
-                                "from there" % (self.name, PATIENCE_S,
-                                                self.task.progress().waiting_for))
+                raise Busy("%s: nothing could be read for %d s: %s; the same command goes on "
+                           "from there" % (self.name, self.patience_s,
+                                           self.task.progress().waiting_for))
         self.probes += len(found)
         self._spent_ns += sum(one.ended_ns - one.sent_ns for one in found)
         return found

@@ -120,13 +120,13 @@ def _off(meter, runs, number, units, unread):
     return bad
 
 
-def _again(dev, phase, run, period):
+def again(dev, phase, first, end, period, budget_ns=AGAIN_NS):
     """The runs that a stretch holds, measured anew."""
-    part = {"map": RunMap(dev.blocks).as_dict(), "at": run.first}
+    part = {"map": RunMap(dev.blocks).as_dict(), "at": first}
     finder = Finder(dev, phase, part, period)
-    finder.end = run.end
+    finder.end = end
     try:
-        return finder.find(AGAIN_NS).runs
+        return finder.find(budget_ns).runs
     except NoRuns:
         return []
 
@@ -143,12 +143,12 @@ def _wrong(meter, runs, done, rng):
     number, units = _places(meter, runs, int(np.clip(READS // len(runs), *A_RUN)), rng)
     bad = _off(meter, runs, number, units, done.unread)
     done.reads += len(units)
-    again = _suspects(runs, bad)
-    if again:
-        some = [runs[at] for at in again]
+    close = _suspects(runs, bad)
+    if close:
+        some = [runs[at] for at in close]
         number, units = _places(meter, some, int(np.clip(MOST_CLOSE // len(some), *CLOSE)), rng)
         done.reads += len(units)
-        bad |= {again[at] for at in _off(meter, some, number, units, done.unread)}
+        bad |= {close[at] for at in _off(meter, some, number, units, done.unread)}
     return bad
 
 
@@ -167,10 +167,10 @@ def check(dev, phase, found, seed=1, tell=None):
         if turn:
             done.mended = len(todo) - len(bad)
             break
-        done.dropped, begun, again = len(bad), dev.disk_ns, []
+        done.dropped, begun, anew = len(bad), dev.disk_ns, []
         for at in sorted(bad):
             if dev.disk_ns - begun < MOST_AGAIN_NS:
-                again += _again(dev, phase, todo[at], found.period)
-        todo = again
+                anew += again(dev, phase, todo[at].first, todo[at].end, found.period)
+        todo = anew
     done.map = RunMap(found.blocks, sorted(kept, key=lambda run: run.first))
     return done

@@ -19,8 +19,8 @@ ENDING = ".json"
 FORMAT = 1
 MACHINE = "machine"
 # Ours, innermost first: those that are empty when nothing is set up any more go
-FOLDERS = (FOLDER, STATES + "/due", STATES + "/stopped", STATES + "/guard", STATES + "/extract",
-           STATES + "/modes", STATES,
+FOLDERS = (FOLDER, STATES + "/due", STATES + "/checks", STATES + "/stopped", STATES + "/guard",
+           STATES + "/extract", STATES + "/modes", STATES,
            "etc/freeblock/models", "etc/freeblock/enabled", "etc/freeblock")
 
 

@@ -12,11 +12,13 @@ import shutil
 import time
 from dataclasses import dataclass, field
 
-from .. import ToolError, advice, fbmodel, fbstate
-from ..extraction import identity as names
+from .. import ToolError, fbstate
+from ..base import advice
 from ..extraction import journal, store
-from . import badblocks, book, conf, due, enabled, guard, kernel, lock, passes, stopped, units, \
-    waits
+from ..extraction import identity as names
+from ..formats import fbmodel
+from . import badblocks, book, checked, conf, due, enabled, guard, kernel, lock, passes, stopped, \
+    units, waits
 
 STOP_S = 60                     # reads under way end before a task does
 LOOK_S = 0.05
@@ -188,9 +190,13 @@ class Install(Step):
             _put_back(disk.draft, None)
 
     @staticmethod
-    def undo(_disk, found):
-        """The former one, or none."""
+    def undo(disk, found):
+        """The former one, or none; nothing that came of checks."""
+        made = checked.read(disk.identity).get("made")
+        if made:
+            _put_back(os.path.join(models_folder(), made), None)
         _put_back(os.path.join(models_folder(), found["name"]), found["model"])
+        _put_back(checked.path_of(disk.identity), None)
 
 
 class Module(Step):

@@ -7,24 +7,28 @@ import os
 import pwd
 import re
 
-from .. import ToolError, hosts
+from .. import ToolError
+from ..base import helpers
 from ..extraction import journal, store
 from . import kernel
 
 RULE = "etc/udev/rules.d/90-freeblock.rules"
 UNITS = "etc/systemd/system/"
-RESTORE, GUARD, DISK, PASSED, PASSED_TIMER, DUE, DUE_TIMER, SCRUB, FAILED = (
+RESTORE, GUARD, DISK, PASSED, PASSED_TIMER, DUE, DUE_TIMER, CHECK, CHECK_TIMER, SCRUB, FAILED = (
     UNITS + name for name in (
         "freeblock-restore.service", "freeblock-guard.service", "freeblock-disk@.service",
         "freeblock-passed.service", "freeblock-passed.timer", "freeblock-due.service",
-        "freeblock-due.timer", "freeblock-due@.service", "freeblock-failed@.service"))
+        "freeblock-due.timer", "freeblock-check.service", "freeblock-check.timer",
+        "freeblock-due@.service", "freeblock-failed@.service"))
 # What runs as long as it is enabled
-RUNNING = tuple(os.path.basename(name) for name in (GUARD, DUE_TIMER))
+RUNNING = tuple(os.path.basename(name) for name in (GUARD, DUE_TIMER, CHECK_TIMER))
 # What systemctl enable would make
 LINKS = {UNITS + "sysinit.target.wants/freeblock-restore.service": RESTORE,
          UNITS + "multi-user.target.wants/freeblock-guard.service": GUARD,
-         UNITS + "timers.target.wants/freeblock-due.timer": DUE_TIMER}
-FILES = (RULE, RESTORE, GUARD, DISK, PASSED, PASSED_TIMER, DUE, DUE_TIMER, SCRUB, FAILED)
+         UNITS + "timers.target.wants/freeblock-due.timer": DUE_TIMER,
+         UNITS + "timers.target.wants/freeblock-check.timer": CHECK_TIMER}
+FILES = (RULE, RESTORE, GUARD, DISK, PASSED, PASSED_TIMER, DUE, DUE_TIMER, CHECK, CHECK_TIMER,
+         SCRUB, FAILED)
 MARK = "# made by: freeblock models enable"
 MADE = "# with the directories:"
 
@@ -110,10 +114,10 @@ def _made(root):
 def _texts(made, program, scheduler, directory):
     """(name, text) of all files."""
     words = {"@FREEBLOCK@": program, "@MADE@": "%s %s" % (MADE, " ".join(made)) if made else MADE,
-             "@MARK@": MARK, "@OPTIONS@": ("--scheduler " if scheduler else "") +
-             ("--dir %s " % directory if directory != store.DIRECTORY else "")}
+             "@MARK@": MARK, "@SCHEDULER@": "--scheduler " if scheduler else "",
+             "@DIR@": "--dir %s " % directory if directory != store.DIRECTORY else ""}
     for name in FILES:
-        template = os.path.join(hosts.data("boot"), os.path.basename(name) + ".in")
+        template = os.path.join(helpers.data("boot"), os.path.basename(name) + ".in")
         with open(template, encoding="utf-8") as file:
             text = file.read()
         for word, value in words.items():

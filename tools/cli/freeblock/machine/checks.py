@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Whether disks that serve are still where their models say (extraction/recheck.py): looked at by a
+timer's service, a little each time. What is not is dropped from the model, and measured anew.
+checked.py has the record.
+"""
+
+import os
+import random
+import re
+import time
+
+from .. import ToolError
+from ..base import advice
+from ..extraction import inservice, journal, recheck, shared, store
+from ..extraction import identity as names
+from ..extraction.phase import Phase
+from ..formats import fbmodel
+from . import checked, lock, records
+
+PATIENCE_S = 60         # the drive may be busy, or asleep
+HOLES_NS = 60e9         # disk time for what is not mapped:
+SELDOM = 24             # at one look in so many, if this one and the last have found nothing
+EACH_ZONE = 3           # reads, of a model for other firmware
+
+
+class Unfit(ToolError):
+    """No model of the drive is right for its firmware."""
+
+
+def _for_other_firmware(directory, disk):
+    """Its newest model for other firmware, as one for this; None: it has none."""
+    paths = [os.path.join(directory, name) for name in store.models(directory)
+             if name.startswith(names.key(disk) + "-")]
+    if not paths:
+        return None
+    old = store.Model.of_file(max(paths, key=os.path.getmtime))
+    return store.Model(fbmodel.seal(re.sub(
+        rb"(?m)^revision .*$", b"revision " + disk["revision"].encode(),
+        fbmodel.body(old.name, old.data))), os.path.join(directory, store.file_name(disk)))
+
+
+def _taken_over(dev, disk, model):
+    """A Checked of a model for other firmware, with what is right of it; ToolError: too little."""
+    text = model.data
+
+    def use(now):
+        nonlocal text
+        text = now
+
+    done = recheck.check(dev, model, use, random.randrange(1 << 30), EACH_ZONE * len(model.zones))
+    if not done.mapped or not shared.fits(shared.try_text(dev, text, Phase.measure(dev))):
+        raise Unfit("%s: the drive has other firmware, for which its model is wrong; run: %s" %
+                    (disk["name"], advice.SETUP % disk["name"]))
+    done.text = text
+    return done
+
+
+class _Use:
+    """What has a disk's model replaced, on the disk and in the kernel, unless others did so."""
+
+    def __init__(self, disk, path, directory):
+        self.name, self.path, self.directory = disk["name"], path, directory
+        self.now = self._kept()
+
+    def _kept(self):
+        """What is there; None: nothing."""
+        try:
+            with open(self.path, "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def __call__(self, text):
+        with lock.of_disk(self.name, "%s: setup or off of it is at work" % self.name):
+            if self._kept() != self.now:
+                raise ToolError("%s: it was changed meanwhile: nothing is replaced" % self.path)
+            journal.write_file(self.path, text)
+            self.now = text
+            store.load(self.directory, self.name, False)
+
+
+def _look(disk, model, use, holes):
+    """A Checked of a disk."""
+    with inservice.InService.open("/dev/" + disk["name"]) as dev:
+        dev.patience_s = PATIENCE_S
+        if use.now is not None:
+            return recheck.check(dev, model, use, random.randrange(1 << 30), budget_ns=HOLES_NS,
+                                 holes=holes)
+        done = _taken_over(dev, disk, model)
+    use(done.text)
+    return done
+
+
+def check(disk, directory, always):
+    """Look at a disk, as of store.disk_of(); (what came of it, whether its model has changed);
+    None: it has no model that is used. always: look for what is not mapped, too."""
+    record = checked.read(disk)
+    path = os.path.join(directory, store.file_name(disk))
+    use = _Use(disk, path, directory)
+    known = use.now is not None
+    if not known and record.get("unfit") == disk["revision"] and not always:
+        return None
+    model = store.Model(use.now, path) if known else _for_other_firmware(directory, disk)
+    if model is None or model.header.get("distrusted", recheck.LOST) != recheck.LOST:
+        return None
+    model.check(disk)
+    busy = record.get("since") and record["since"] == record["at"]
+    try:
+        done = _look(disk, model, use, always or busy or not random.randrange(SELDOM))
+    except inservice.Busy as error:
+        return str(error), False
+    except Unfit:
+        records.write(checked.path_of(disk), {**record, "unfit": disk["revision"]})
+        raise
+    record.update(at=int(time.time()), words=done.line())
+    if not known:
+        record["made"] = os.path.basename(path)
+    if done.text is not None:
+        record.update(since=record["at"], changed=record["words"])
+    records.write(checked.path_of(disk), record)
+    return done.line(), done.text is not None
