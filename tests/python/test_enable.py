@@ -219,6 +219,27 @@ class One(Enable):
         self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(self.tree(), before)
 
+    def test_side_by_side(self):
+        """Scrubs of several disks end at once, not one behind the other. Seen to fail: without
+        that call; the scrub of a disk that is not meant."""
+        self.second()
+        os.makedirs(os.path.join(self.machine.root, "run/systemd/system"))
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\n")
+        self.do("enable", "sda", "sdb")
+        really, calls = self.machine.systemctl, []
+
+        def systemctl(*words):
+            calls.append(words)
+            return really(*words)
+
+        units = ["freeblock-due@sd%s.service" % letter for letter in "ab"]
+        with mock.patch.object(self.machine, "systemctl", systemctl):
+            self.assertEqual(self.do("off", "sdb")[0], 0)
+            self.do("enable", "sdb")
+            self.assertEqual(self.do("off", "--all")[0], 0)
+        begun = [words[2:] for words in calls if words[:2] == ("--no-block", "stop")]
+        self.assertEqual(begun, [(units[1],), tuple(units)])
+
     def test_killed(self):
         """Off puts back everything, wherever it was killed.
 

@@ -119,7 +119,8 @@ def how_to_load(tried=False):
     kernel = os.uname().release
     built = os.path.join(helpers.BUILD, "kernel-" + kernel, "freeblock", "freeblock.ko")
     known = "" if tried else read("lib/modules", kernel, "modules.dep") or ""
-    return advice.load_module(known, helpers.TOP, built if helpers.IN_TREE else "")
+    return advice.load_module(known, helpers.TOP, built if helpers.IN_TREE else "",
+                              os.path.exists(path("etc/redhat-release")))
 
 
 def suited():

@@ -64,9 +64,10 @@ def enable(names):
     return "for %s%s %s%s" % (names[0], others, RUN, ENABLE % names[0])
 
 
-def load_module(modules_dep, checkout, built):
+def load_module(modules_dep, checkout, built, has_dnf):
     """How the module is loaded. modules_dep: of the running kernel, text; built: where the checkout
-    has, or would have, the module for it; "" if there is no checkout."""
+    has, or would have, the module for it; "" if there is no checkout; has_dnf: the
+    distribution is Fedora, or like it."""
     if "/freeblock.ko" in modules_dep:
         return RUN + "modprobe freeblock"
     if built and os.path.exists(built):
@@ -74,7 +75,8 @@ def load_module(modules_dep, checkout, built):
     if built:
         return RUN + "make -C %s modules KDIR=/lib/modules/$(uname -r)/build && insmod %s" % (
             checkout, built)
-    return RUN + "apt install freeblock-dkms linux-headers-amd64"
+    return RUN + ("dnf install freeblock-dkms kernel-devel" if has_dnf else
+                  "apt install freeblock-dkms linux-headers-amd64")
 
 
 def stop_tasks(disk):

@@ -113,6 +113,8 @@ class Undoing:
         # first of all: whatever comes, the next boot is without it
         if is_all or self.has_died:
             self.machine("boot")
+        if not self.has_died:
+            steps.Scrub.begin_to_end(mine.name for mine in chosen if mine.find("scrub"))
         for mine in chosen:
             self.disk(mine)
         if is_all and not self.reboot and not self.errors:

@@ -42,7 +42,8 @@ def confirm(name, windows):
         raise UsageError("repair needs --yes, or --dry-run, where there is no terminal to ask")
     print("Let %s rewrite %d bad blocks of %s? [y/N] " % (
         ", ".join(sorted({one.array for one in windows})),
-        sum(len(one.blocks) for one in windows), name), end="", file=sys.stderr, flush=True)
+        len({block for one in windows for block in one.blocks}), name), end="", file=sys.stderr,
+        flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise ToolError("nothing was changed")
 

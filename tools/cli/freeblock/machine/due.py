@@ -87,7 +87,8 @@ def record_of(disk):
     said = records.read(path_of(disk))
     # "start" is missing in those of older versions
     found = {key: said.get(key) for key in ("first", "began", "ended", "start")}
-    return found if isinstance(found["first"], int) else None
+    good = all(value is None or type(value) is int for value in found.values())
+    return found if good and found["first"] is not None else None
 
 
 def corrected(record, now):

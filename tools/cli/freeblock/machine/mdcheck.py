@@ -17,8 +17,7 @@ import time
 
 from .. import ToolError, fbstate
 from ..base import safe_file, sealed
-from ..drive import names, store
-from . import badblocks, lock
+from . import lock
 from .owner import folder, listed, number
 
 FOLDER = "var/lib/freeblock/repair"
@@ -109,29 +108,16 @@ def windows(disk, blocks):
     return list(found.values()), left
 
 
-def _disk_of(member):
-    """(disk, its first sector there) of a member that is a disk or a partition; None: neither."""
-    place = os.path.realpath(fbstate.path(folder(member)))
-    if not os.path.exists(os.path.join(place, "partition")):
-        return member, 0
-    return os.path.basename(os.path.dirname(place)), number(member, "start")
-
-
 def _bad_there(window, member):
-    """Whether md or a scrub of ours has found a bad sector of another member in the window."""
+    """Whether another member has a bad sector in the window: one that md knows, or one that cannot
+    be read now."""
     offset = fbstate.count(_said(window.array, "dev-" + member, "offset"))
-    begin, end = window.first + offset, window.last + offset
+    begin, sectors = window.first + offset, window.last - window.first
     known = [tuple(map(int, line.split()[:2]))
              for file in ("bad_blocks", "unacknowledged_bad_blocks")
              for line in _said(window.array, "dev-" + member, file).splitlines()]
-    disk, start = _disk_of(member)
-    who = store.disk_of(disk)
-    if names.is_known(who):
-        if disk in fbstate.names():
-            badblocks.note(fbstate.Disk(disk), names.key(who))
-        known += [(first - start, sectors)
-                  for first, (sectors, _) in badblocks.load(names.key(who))[1].items()]
-    return any(first < end and first + sectors > begin for first, sectors in known)
+    return any(first < begin + sectors and first + length > begin for first, length in known) or \
+        not readable(member, begin, sectors)
 
 
 def refusal(window):
