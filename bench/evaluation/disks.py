@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What freeblock takes of a host with sixty disks: of a CPU, worked out from fewer, and of memory. It
-needs a kernel: the lab (tests/lab/disks.sh)."""
+"""What freeblock takes of a host with sixty disks: of a CPU, worked out from fewer, and of memory.
+It needs a kernel: the lab (tests/lab/disks.sh)."""
 
 import os
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from .summary import Figure, Row
 DRIVE, DISKS = "nearline16-wc", 60
 # Requests/s with which a drive is in use for 30 % of the time
 RATE = 24
-# By the pace of a pass in 30 days, and as fast as the cost limit allows, which is all that a guest can
-# simulate for two. What is to be read is entered at first: four seconds of the CPU for each disk
+# By the pace of a pass in 30 days, and as fast as the cost limit allows, which a guest can simulate
+# for two. What is to be read is entered at first: four seconds of the CPU for each disk
 PACED, FAST = "a pass in 30 days", "a scan"
 CELLS = {
     PACED: {"DISKS": 8, "WARMUP": 50, "WINDOW": 20, "PACE": round(PACE_MB_S * 1e6 / 1024)},
