@@ -7,16 +7,17 @@ Each figure is data, pictures and rows; Documentation/bench.rst has them all.
 import json
 import os
 
-from freeblock import need_range, plot, sim
-from freeblock.hosts import BUILD
-from . import (bench_cost, bench_days, bench_files, bench_joint, bench_loads, bench_lock,
-               bench_paper, bench_rows, bench_run, bench_scrub, bench_trips, bench_worth)
+from freeblock import need_range, sim
+from freeblock.base.helpers import BUILD
+from . import plot
+from .evaluation import (cost, days, disks, files, joint, loads, lock, paper, runs, scrub, summary,
+                         trips, worth)
 
 FIGURES = {figure.name: figure for figure in (
-    bench_paper.Figure7(), bench_files.Files(), bench_paper.Figure8(), bench_paper.Figure9(),
-    bench_paper.Figure10(), bench_paper.Scans(), bench_joint.Joint(), bench_loads.Loads(),
-    bench_loads.Knowledge(), bench_cost.Cost(), bench_lock.Lock(), bench_days.Days(),
-    bench_scrub.Scrub(), bench_trips.Trips(), bench_worth.Worth())}
+    paper.Figure7(), files.Files(), paper.Figure8(), paper.Figure9(),
+    paper.Figure10(), paper.Scans(), joint.Joint(), loads.Loads(),
+    loads.Knowledge(), cost.Cost(), lock.Lock(), days.Days(), disks.Disks(),
+    scrub.Scrub(), trips.Trips(), worth.Worth())}
 
 
 def data_of(figure, got):
@@ -28,22 +29,22 @@ def data_of(figure, got):
 def keep(figure, out, data, rows, pictures):
     """Write a figure's data and pictures, and put its rows into the summary."""
     rows = figure.told(rows)
-    bench_rows.stamp(rows, figure.name)
+    summary.stamp(rows, figure.name)
     with open(os.path.join(out, "figure-%s.json" % figure.name), "w", encoding="utf-8") as file:
         json.dump(data, file)
     for name, plots in pictures:
         plot.panels(os.path.join(out, "figure-%s-%s.png" % (figure.name, name)),
-                          figure.title, plots)
-    bench_rows.merge(os.path.join(out, "summary.json"), figure.name, rows)
+                    figure.title, plots)
+    summary.merge(os.path.join(out, "summary.json"), figure.name, rows)
     print("\n%s\n" % figure.title)
-    print("\n".join(bench_rows.table([row.record() for row in rows])), flush=True)
+    print("\n".join(summary.table([row.record() for row in rows])), flush=True)
     return rows
 
 
 def simulated(figure, args):
     """The rows of a figure whose runs are there."""
     cells = figure.cells(effort(args))
-    got = bench_run.run_cells(cells, os.path.join(args.output, "cells"), args.jobs, True)
+    got = runs.run_cells(cells, os.path.join(args.output, "cells"), args.jobs, True)
     return keep(figure, args.output, data_of(figure, got), figure.rows(got, cells),
                 figure.pictures(got))
 
@@ -58,7 +59,7 @@ def in_lab(figure, args):
 
 def effort(args):
     """How much is run."""
-    return bench_paper.QUICK if args.quick else bench_paper.Effort()
+    return paper.QUICK if args.quick else paper.Effort()
 
 
 def wanted(args):
@@ -93,10 +94,10 @@ def run(args):
     # All at once, the longest first: figures then find their runs
     cells = {(figure.name, *key): cell for figure in reversed(figures) if hasattr(figure, "cells")
              for key, cell in figure.cells(effort(args)).items()}
-    bench_run.run_cells(cells, os.path.join(args.output, "cells"), args.jobs, args.quiet)
+    runs.run_cells(cells, os.path.join(args.output, "cells"), args.jobs, args.quiet)
     for figure in figures:
         rows = simulated(figure, args) if hasattr(figure, "cells") else in_lab(figure, args)
-        missed += [row.name for row in rows if row.verdict() == bench_rows.MISSED]
+        missed += [row.name for row in rows if row.verdict() == summary.MISSED]
     print("\n%s\n%d rows are not what was asked" % (os.path.join(args.output, "summary.json"),
                                                     len(missed)))
     for name in missed:

@@ -13,8 +13,10 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from freeblock import ToolError, UsageError, fbdrive, need_range, sim, truth
-from freeblock.hosts import BUILD, TOP
+from freeblock import ToolError, UsageError, need_range, sim
+from freeblock.base.helpers import BUILD, TOP
+from freeblock.formats import fbdrive
+from freeblock.sim import truth
 from . import tables
 from .realdrive import KINDS
 

@@ -8,9 +8,9 @@ description may say what no model does.
 
 import numpy as np
 
-from freeblock import fbdrive, fbmodel
 from freeblock.extraction.phase import wrap
 from freeblock.extraction.places import Layout
+from freeblock.formats import fbdrive, fbmodel
 from . import replay
 
 LBNS = 40000            # chosen at random

@@ -16,9 +16,9 @@ import shutil
 import sys
 
 from freeblock import ToolError, UsageError, sim
-from freeblock.hosts import TOP
+from freeblock.base.helpers import TOP
 from . import realdrive
-from .bench_run import kept
+from .evaluation.runs import kept
 
 PROCESSES = 2
 # Two in so many, one of each mode, are measured to the end: the arm, and the scheduler's own

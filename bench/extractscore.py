@@ -2,15 +2,17 @@
 """How far an extracted model is from the truth, which for a simulated drive is known.
 
 For tests and `make extract` only: an extraction never sees the truth. The truth is
-the drive's description as a model (freeblock.truth), made sure of by asking the
+the drive's description as a model (freeblock.sim.truth), made sure of by asking the
 simulated drive itself where some LBNs lie.
 """
 
 import numpy as np
 
-from freeblock import ToolError, fbdrive, fbmodel, truth
+from freeblock import ToolError
 from freeblock.extraction.phase import wrap
 from freeblock.extraction.places import Layout
+from freeblock.formats import fbdrive, fbmodel
+from freeblock.sim import truth
 from . import replay
 
 # Of drives of more physical blocks only so many LBNs, chosen at random, and those at

@@ -12,12 +12,14 @@ import json
 import multiprocessing
 import os
 
-from freeblock import ToolError, hosts, openers, plot
+from freeblock import ToolError
+from freeblock.base import helpers, safe_file
+from . import plot
 from . import replay, score, tables, traces
 
-OURS = os.path.join(hosts.TOP, "bench", "drives")
+OURS = os.path.join(helpers.TOP, "bench", "drives")
 DRIVES = os.path.join(os.environ.get("FREEBLOCK_DRIVES") or
-                      os.path.join(hosts.TOP, os.pardir, "shared", "data", "drives"), "disks")
+                      os.path.join(helpers.TOP, os.pardir, "shared", "data", "drives"), "disks")
 PROCESSES = 2
 # Response times from here on are cut off in the pictures, as a share of requests
 PICTURE_SHARE = 0.999
@@ -139,7 +141,7 @@ def add_parser(subparsers):
                         help="where the folders are, or one of them (%s)" %
                         DRIVES.replace("%", "%%"))
     parser.add_argument("-o", "--output", metavar="FOLDER",
-                        default=os.path.join(hosts.BUILD, "fidelity"),
+                        default=os.path.join(helpers.BUILD, "fidelity"),
                         help="where the results go (%(default)s)")
     parser.set_defaults(run=run)
 
@@ -167,7 +169,7 @@ def run(args):
         raise ToolError("%s: %s" % (args.output, error.strerror)) from error
     rows, errors = measure_all(folders, args.output)
     rows = [rows[name] for name in sorted(rows)]
-    with openers.whole_file(os.path.join(args.output, "table.json")) as file:
+    with safe_file.whole_file(os.path.join(args.output, "table.json")) as file:
         file.write((json.dumps(rows, indent=1) + "\n").encode("ascii"))
     print("\n".join(tables.lines(rows, COLUMNS)))
     print("results in %s" % os.path.normpath(args.output))

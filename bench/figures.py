@@ -12,8 +12,9 @@ import re
 import subprocess
 import time
 
-from freeblock import ToolError, openers
-from freeblock.hosts import BUILD, TOP
+from freeblock import ToolError
+from freeblock.base import safe_file
+from freeblock.base.helpers import BUILD, TOP
 
 FILE = os.path.join("Documentation", "figures.json")
 # Columns of the demo's two tables, as its summary.json has their rows
@@ -194,7 +195,7 @@ def _group(command, when, figures):
 
 
 def _write(path, text):
-    with openers.whole_file(os.path.join(TOP, path)) as file:
+    with safe_file.whole_file(os.path.join(TOP, path)) as file:
         file.write(text.encode())
 
 

@@ -14,7 +14,7 @@ import subprocess
 import time
 
 from freeblock import ToolError, UsageError
-from freeblock.hosts import BUILD, TOP
+from freeblock.base.helpers import BUILD, TOP
 from . import peersum, tables
 
 LAB = os.path.join(TOP, "tests", "lab")

@@ -12,7 +12,7 @@ import re
 import statistics
 
 from freeblock import UsageError
-from freeblock.plot import panels
+from .plot import panels
 from . import labcells
 from .labcells import READER_PM, find, group
 

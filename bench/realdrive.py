@@ -11,7 +11,7 @@ import math
 import random
 from fractions import Fraction
 
-from freeblock.fbmodel import decimal_turn
+from freeblock.formats.fbmodel import decimal_turn
 from . import randomdrive
 
 # What a random drive can be: small, and anything; or as those that are sold; or these, with a tenth

@@ -6,8 +6,9 @@ import json
 import os
 import subprocess
 
-from freeblock import ToolError, hosts
-from freeblock.hosts import BUILD
+from freeblock import ToolError
+from freeblock.base import helpers
+from freeblock.base.helpers import BUILD
 from . import traces
 
 HOST = os.path.join(BUILD, "mechdisk-host", "mechdisk-host")
@@ -15,7 +16,7 @@ HOST = os.path.join(BUILD, "mechdisk-host", "mechdisk-host")
 
 def build_host():
     """Bring the simulated drive's program up to date."""
-    hosts.build("tools/mechdisk/host", "the simulated drive")
+    helpers.build("tools/mechdisk/host", "the simulated drive")
 
 
 def run_host(subcommand, drive, options=(), lines=()):

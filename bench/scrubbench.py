@@ -11,11 +11,12 @@ import os
 import random
 import re
 
-from freeblock import UsageError, fbmodel, openers
-from freeblock.hosts import TOP
-from freeblock.plot import panels
-from . import labcells, peersum, scrubbench_rows
-from .bench_rows import commit
+from freeblock import UsageError
+from freeblock.base import safe_file
+from freeblock.base.helpers import TOP
+from freeblock.formats import fbmodel
+from .plot import panels
+from . import commit, labcells, peersum, scrubbench_rows
 
 # 64 KiB requests of the scrubbing paper (IV-B); its chunk and mean think time
 REQUEST, CHUNK, THINK_US = 1 << 16, 8 << 20, 100000
@@ -260,7 +261,7 @@ def run(args):
         scrubbench_rows.complete(row, disk_sectors(cell.drive), cell.unit(),
                                  cell.planted())
     path = os.path.join(folder, "summary.json")
-    with openers.whole_file(path) as file:
+    with safe_file.whole_file(path) as file:
         file.write((json.dumps(scrubbench_rows.rows(figures), indent=1) + "\n").encode())
     print("\n".join(scrubbench_rows.tables(figures)))
     faults = labcells.faults(figures)

@@ -8,8 +8,9 @@ import multiprocessing
 import os
 import re
 
-from freeblock import ToolError, UsageError, need_range, openers, sim
-from freeblock.hosts import BUILD
+from freeblock import ToolError, UsageError, need_range, sim
+from freeblock.base import safe_file
+from freeblock.base.helpers import BUILD
 from . import replay, tables
 
 OUT = os.path.join(BUILD, "predict")
@@ -75,7 +76,7 @@ def run(args):
     sim.build_host()
     os.makedirs(args.output, exist_ok=True)
     rows = compare_all(wanted, tuple(map(int, args.seed.split(","))), args)
-    with openers.whole_file(os.path.join(args.output, "summary.json")) as file:
+    with safe_file.whole_file(os.path.join(args.output, "summary.json")) as file:
         file.write((json.dumps(rows, indent=1) + "\n").encode("ascii"))
     print("\n".join(tables.lines(rows, COLUMNS)) + "\n")
     found = cells.verdicts(rows)

@@ -11,13 +11,14 @@ import json
 import multiprocessing
 import os
 
-from freeblock import ToolError, hosts
+from freeblock import ToolError
+from freeblock.base import helpers
 from . import replay
 
 FOLDER = os.path.join(os.environ.get("FREEBLOCK_DRIVES") or
-                      os.path.join(hosts.TOP, os.pardir, "shared", "data", "drives"), "yardstick")
+                      os.path.join(helpers.TOP, os.pardir, "shared", "data", "drives"), "yardstick")
 FILES = ("constantN.json", "think30.json")
-DRIVE = os.path.join(hosts.TOP, "tools", "mechdisk", "drives", "atlas10k.fbdrive")
+DRIVE = os.path.join(helpers.TOP, "tools", "mechdisk", "drives", "atlas10k.fbdrive")
 # The yardstick's drive has no noise and no jitter; as in its files, a write's
 # overhead is longer after a write, and the arm waits for the report
 # ("Preseeking level" 0).

@@ -72,3 +72,27 @@ void fb_deadline_charge(struct fb_deadline_share *s, u64 ns)
 {
 	s->credit_ns -= ns;
 }
+
+/* ---- the pace ---- */
+
+void fb_deadline_keep_pace(struct fb_deadline_pace *p, u32 kib_s, u64 sectors, u64 now_ns)
+{
+	bool shut = p->open_ns;
+
+	if (!kib_s || kib_s != p->kib_s) {
+		*p = (struct fb_deadline_pace) { .kib_s = kib_s, .at_ns = now_ns };
+		shut = kib_s;
+	} else {
+		p->credit_ns -= div_u64(sectors * (NSEC_PER_SEC / 2), kib_s);
+	}
+	if (now_ns > p->at_ns) {
+		p->credit_ns = min_t(s64, p->credit_ns + (now_ns - p->at_ns),
+				     2 * FB_DEADLINE_GO_NS);
+		p->at_ns = now_ns;
+	}
+	/* what one go lacks at its end, as none was idle long enough, the next one has */
+	if (kib_s && p->credit_ns < (shut ? (s64)FB_DEADLINE_GO_NS : 1))
+		p->open_ns = p->at_ns + FB_DEADLINE_GO_NS - p->credit_ns;
+	else
+		p->open_ns = 0;
+}

@@ -2,8 +2,8 @@
 /*
  * Deadlines: whether a task will make its deadline at its rate, and a bounded share of a disk's
  * time for one that will not: a bucket of credit that fills with a share of the time that passes,
- * and that reads are charged to when they have ended. With all of the time as the share, and
- * charges of a size over a rate, it keeps reads to that rate. Core.
+ * and that reads are charged to when they have ended. And a pace, that reads are not to exceed.
+ * Core.
  */
 #ifndef FB_DEADLINE_H
 #define FB_DEADLINE_H
@@ -46,5 +46,25 @@ struct fb_deadline_share {
 u64 fb_deadline_next_ns(struct fb_deadline_share *s, u32 ppm, u64 now_ns);
 /* Charge a read that has ended, and has occupied the disk for so long. */
 void fb_deadline_charge(struct fb_deadline_share *s, u64 ns);
+
+/*
+ * Read in one go what the pace allows in so long. A read alone comes after a seek and a part of a
+ * turn, which a request may meet; reads that follow each other do not.
+ */
+#define FB_DEADLINE_GO_NS NSEC_PER_SEC
+
+/* A rate that reads keep to */
+struct fb_deadline_pace {
+	u32 kib_s;			/* the rate; 0: none */
+	u64 at_ns;			/* time up to which @credit_ns has been added up */
+	s64 credit_ns;	/* time whose reads may still be made; negative after too long a read */
+	u64 open_ns;			/* none is to begin until then; 0: they may */
+};
+
+/*
+ * Charge reads of so many sectors that have ended. @kib_s: the pace of now; another one counts at
+ * once. Over any time T reads exceed it by what it allows in 2 FB_DEADLINE_GO_NS, and a read.
+ */
+void fb_deadline_keep_pace(struct fb_deadline_pace *p, u32 kib_s, u64 sectors, u64 now_ns);
 
 #endif /* FB_DEADLINE_H */

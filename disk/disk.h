@@ -419,10 +419,8 @@ struct fb_measure {
 	bool on;			/* it is not switched off */
 	u32 may;			/* FB_COST_GAPS and FB_COST_IDLE: what may be read */
 	u32 max_kib_s;			/* as fast as this at most; 0: no limit */
-	u32 pace_kib_s;			/* that @pace is for */
-	struct fb_deadline_share pace;	/* time that may be read at that rate */
+	struct fb_deadline_pace pace;	/* that rate, kept to */
 	u64 ended;			/* fb_reads.ended that it has been charged for */
-	u64 open_ns;			/* it is used up until then; 0: it is not */
 };
 
 extern const struct fb_disk_client fb_measure_client;

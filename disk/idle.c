@@ -142,7 +142,7 @@ const char *fb_idle_why(struct fb_disk *disk, enum fb_idle_policy_why why, u64 n
 	if (fb_measure_bars(disk, FB_COST_IDLE))
 		return fb_measure_bars(disk, FB_COST_IDLE);
 	if (why != FB_IDLE_POLICY_OFF && fb_idle_is_wanted(disk))
-		asleep = now < disk->measure.open_ns ? "paused: max_kib_s is reached" :
+		asleep = disk->measure.pace.open_ns ? "paused: max_kib_s is reached" :
 						       fb_drive_query_asleep(disk, now);
 	return asleep ? asleep : fb_idle_policy_why_name[why];
 }

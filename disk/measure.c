@@ -169,22 +169,11 @@ static void fb_measure_allow(struct fb_disk *disk, u32 may)
 /* What may be read: by what it costs, and by how much has been read. */
 static u32 fb_measure_may(struct fb_disk *disk, u64 now)
 {
-	u32 kib_s = READ_ONCE(disk->measure.max_kib_s);
-	u64 more = disk->reads.ended - disk->measure.ended;
 	struct fb_measure *m = &disk->measure;
-	u32 may = fb_cost_may(&m->cost, now);
 
-	if (kib_s != m->pace_kib_s)
-		m->pace = (struct fb_deadline_share) { .at_ns = now };
-	else if (kib_s)
-		fb_deadline_charge(&m->pace, div_u64(more * (NSEC_PER_SEC / 2), kib_s));
-	m->pace_kib_s = kib_s;
+	fb_deadline_keep_pace(&m->pace, READ_ONCE(m->max_kib_s), disk->reads.ended - m->ended, now);
 	m->ended = disk->reads.ended;
-	m->open_ns = kib_s ? fb_deadline_next_ns(&m->pace, FB_PPM, now) : 0;
-	if (m->open_ns > now)
-		return 0;
-	m->open_ns = 0;
-	return may;
+	return m->pace.open_ns ? 0 : fb_cost_may(&m->cost, now);
 }
 
 /* Reads may have ended: none is sent until their time at max_kib_s is over. */
@@ -232,8 +221,8 @@ u64 fb_measure_due_ns(const struct fb_disk *disk)
 	const struct fb_measure *m = &disk->measure;
 	u64 due_ns = m->on ? fb_cost_next_ns(&m->cost) : FB_TRIAL_NEVER;
 
-	if (m->open_ns)
-		due_ns = min(due_ns, m->open_ns);
+	if (m->pace.open_ns)
+		due_ns = min(due_ns, m->pace.open_ns);
 	return due_ns == FB_TRIAL_NEVER ? 0 : due_ns;
 }
 
@@ -255,7 +244,7 @@ void fb_measure_set(struct fb_disk *disk, enum fb_measure_word word)
 /* Why nothing is read in gaps or idle time (@kind); NULL: it is no matter of this. */
 const char *fb_measure_bars(const struct fb_disk *disk, u32 kind)
 {
-	if (disk->measure.may & kind || disk->measure.open_ns)
+	if (disk->measure.may & kind || disk->measure.pace.open_ns)
 		return NULL;
 	return fb_cost_controls(&disk->measure.cost) ? "off: withheld, to measure what they cost" :
 		"off: they cost the foreground more than they may";

@@ -58,7 +58,7 @@ def _of_python(path):
         if path.startswith(folder):
             return [kind + name[len("test_"):]]
     # each command's help and messages
-    commands = ["python commands"] if os.path.dirname(path) == "tools/cli/freeblock" else []
+    commands = ["python commands"] if path.startswith("tools/cli/freeblock/commands/") else []
     return commands + ["python " + user[len("test_"):] for user in
                        _users("python", r"^\s*(from|import)\b.*\b%s\b" % re.escape(name))]
 

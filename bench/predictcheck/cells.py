@@ -17,8 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freeblock import ToolError, fbdrive, openers, sim
-from freeblock.hosts import TOP
+from freeblock import ToolError, sim
+from freeblock.base import safe_file
+from freeblock.base.helpers import TOP
+from freeblock.formats import fbdrive
 from freeblock.prediction import answer, compose, freeband
 from freeblock.prediction.device import Device
 from freeblock.prediction.workload import Workload
@@ -112,7 +114,7 @@ def described(name, out):
     if cached:
         lines += [line % (SEGMENT // sector) if "%" in line else line for line in AS_PAPER]
     path = os.path.join(out, name + ".fbdrive")
-    with openers.whole_file(path) as file:
+    with safe_file.whole_file(path) as file:
         file.write(("\n".join(lines) + "\n").encode())
     return path, workloads.Disk(float(replay.drive_info(path)["sectors"] * sector), sector), \
         Device.from_drive(path)

@@ -11,8 +11,8 @@ static void fb_cost_run(struct fb_cost *c, u64 now_ns)
 /* costs of another level are none of this one */
 static void fb_cost_set_level(struct fb_cost *c, enum fb_cost_level level, u64 now_ns)
 {
+	fb_trial_restart(&c->trial, level != c->level, now_ns);
 	c->level = level;
-	fb_trial_restart(&c->trial, now_ns);
 	fb_cost_run(c, now_ns);
 }
 

@@ -124,7 +124,8 @@ static bool fb_trial_is_empty(const struct fb_trial_block *b)
 
 static void fb_trial_add_open(struct fb_trial *t)
 {
-	if (fb_trial_is_empty(&t->open))
+	t->waits = fb_trial_is_empty(&t->open);
+	if (t->waits)
 		return;
 	if (t->ended % t->merged) {
 		fb_trial_add_block(&t->blocks[t->kept - 1], &t->open);
@@ -431,6 +432,7 @@ static u64 fb_trial_edge_ns(const struct fb_trial *t)
 static void fb_trial_begin(struct fb_trial *t, u64 now_ns)
 {
 	t->now_ns = now_ns;
+	t->waits = false;
 	fb_trial_begin_block(t, now_ns);
 	t->arm = fb_trial_arm_at(t, now_ns);
 	t->counted_ns = now_ns + FB_TRIAL_SETTLE_NS;
@@ -458,7 +460,7 @@ void fb_trial_settle(struct fb_trial *t, const struct fb_trial_verdict *v)
 
 static void fb_trial_advance(struct fb_trial *t, u64 now_ns)
 {
-	if (!t->on || now_ns <= t->now_ns) {
+	if (!t->on || t->waits || now_ns <= t->now_ns) {
 		t->now_ns = max(t->now_ns, now_ns);
 		return;
 	}
@@ -472,6 +474,11 @@ static void fb_trial_advance(struct fb_trial *t, u64 now_ns)
 		if (t->now_ns >= t->end_ns) {
 			fb_trial_add_open(t);
 			t->looks++;
+			if (t->waits) {
+				t->arm = FB_TRIAL_TREATED;
+				t->now_ns = now_ns;
+				return;
+			}
 			fb_trial_begin_block(t, t->end_ns);
 		}
 		fb_trial_set_arm(t, fb_trial_arm_at(t, t->now_ns));
@@ -525,13 +532,13 @@ void fb_trial_run(struct fb_trial *t, bool on, u64 now_ns)
 		t->since_ns = t->now_ns;
 }
 
-void fb_trial_restart(struct fb_trial *t, u64 now_ns)
+void fb_trial_restart(struct fb_trial *t, bool wary, u64 now_ns)
 {
 	fb_trial_advance(t, now_ns);
 	memset(t->before, 0, sizeof(t->before));
 	memset(t->told, 0, sizeof(t->told));
 	t->clear = false;
-	t->wary = !t->fixed;
+	t->wary = wary && !t->fixed;
 	fb_trial_clear_sums(t);
 	if (t->on)
 		fb_trial_begin(t, t->now_ns);
@@ -540,6 +547,8 @@ void fb_trial_restart(struct fb_trial *t, u64 now_ns)
 void fb_trial_arrived(struct fb_trial *t, enum fb_trial_kind kind, u64 now_ns)
 {
 	fb_trial_advance(t, now_ns);
+	if (t->on && t->waits)
+		fb_trial_begin(t, t->now_ns);
 	t->n[kind]++;
 }
 
@@ -572,5 +581,5 @@ bool fb_trial_may_read(struct fb_trial *t, u64 now_ns)
 
 u64 fb_trial_next_ns(const struct fb_trial *t)
 {
-	return t->on ? fb_trial_edge_ns(t) : FB_TRIAL_NEVER;
+	return t->on && !t->waits ? fb_trial_edge_ns(t) : FB_TRIAL_NEVER;
 }

@@ -5,7 +5,8 @@
  * is compared with the rest, the treated time. So all that free reads do is in the difference:
  * collisions, another order, streams that the drive's cache loses. The control begins at a random
  * moment: on a grid it would beat with the foreground. After the guard has acted stretches are half
- * as long and the arms are swapped for two dozen blocks: what was too much mostly still is.
+ * as long and the arms are swapped for two dozen blocks: what was too much mostly still is. A block
+ * without any request is the last one until a request comes: nobody is to be spared meanwhile.
  * Response times come from Little's law, by kind of request and arm: the area under the number in
  * the system over the number of ends; a mean by arrival is wrong in a closed loop, where a
  * stretch's last requests are served in the next one. A mean can hide a disaster: reads are counted
@@ -77,6 +78,7 @@ struct fb_trial {
 	bool on;		/* the trial is running */
 	bool clear;		/* by the bound the cost is on one side of the limit */
 	bool wary;		/* the guard has acted: the arms are swapped, for a while */
+	bool waits;		/* no block is open: none begins before a request comes */
 	u32 n[FB_TRIAL_KINDS];	/* in the system */
 	enum fb_trial_arm arm;
 	u64 now_ns;		/* everything until then is counted */
@@ -121,15 +123,15 @@ void fb_trial_set_limit(struct fb_trial *t, const struct fb_trial_limit *limit);
 void fb_trial_set_fixed(struct fb_trial *t, u32 stretches, u64 stretch_ns);
 /* Start or stop it. Requests are counted in any case: their number must be right at the start. */
 void fb_trial_run(struct fb_trial *t, bool on, u64 now_ns);
-/* Forget all sums: the guard has changed what is read. */
-void fb_trial_restart(struct fb_trial *t, u64 now_ns);
+/* Forget all sums. @wary: the guard has changed what is read. */
+void fb_trial_restart(struct fb_trial *t, bool wary, u64 now_ns);
 /* A foreground request has arrived. A time a little before the last call's is taken for that. */
 void fb_trial_arrived(struct fb_trial *t, enum fb_trial_kind kind, u64 now_ns);
 /* It has ended, well or not, so long after it arrived. */
 void fb_trial_ended(struct fb_trial *t, enum fb_trial_kind kind, u64 took_ns, u64 now_ns);
 /* May free reads be sent? Not in control, when the drive is served as without any task. */
 bool fb_trial_may_read(struct fb_trial *t, u64 now_ns);
-/* When the answer of fb_trial_may_read() changes; FB_TRIAL_NEVER: the trial does not run. */
+/* When the answer of fb_trial_may_read() changes; FB_TRIAL_NEVER: not before a request comes. */
 u64 fb_trial_next_ns(const struct fb_trial *t);
 /* The limit of requests that take so long without free reads. */
 u64 fb_trial_limit_ns(const struct fb_trial_limit *limit, u64 alone_ns);

@@ -91,7 +91,7 @@ def _library(build):
 def add(cpio, commands, modules, build):
     """Put the interpreter, /bin/freeblock with these subcommands, and further modules,
     into an archive. build: the build folder."""
-    names = ["freeblock.cli"] + ["freeblock." + name for name in commands] + list(modules)
+    names = ["freeblock.cli"] + ["freeblock.commands." + name for name in commands] + list(modules)
     found = subprocess.run([PYTHON, "-I", "-S", "-c", FIND, TOP, *names, *ALSO], check=True,
                            text=True, stdout=subprocess.PIPE).stdout.splitlines()
     for source in filter(_wanted, found):

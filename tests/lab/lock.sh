@@ -5,7 +5,7 @@
 #
 # Variables: CELLS: words DRIVE:PENDING; WARMUP, then twice WINDOW seconds:
 # without the tracer, and with it.
-# What comes back, in /out/DRIVE-PENDING: held, as fbheld.c has it; thread: what the disk's
+# What comes back, in /out/DRIVE-PENDING: held, as fbheld.c has it; threads: what the disk's
 # thread has run in the window without the tracer, ns; seconds; numbers, when it began.
 
 . /lab/lib.sh
@@ -36,10 +36,10 @@ measure()
 	cat "$(debug "$disk")/numbers" > "$out/numbers"
 	before=$(run_ns)
 	sleep "$WINDOW"
-	echo $(($(run_ns) - before)) > "$out/thread"
+	echo $(($(run_ns) - before)) > "$out/threads"
 	# shellcheck disable=SC2046 # words are meant
 	load_module fbheld $(awk '$1 == "freeblock" { print "size=" $2, "base=" $6 }' /proc/modules)
-	echo "$thread" > /sys/kernel/debug/fbheld
+	echo > /sys/kernel/debug/fbheld
 	sleep "$WINDOW"
 	cat /sys/kernel/debug/fbheld > "$out/held"
 	unload_module fbheld

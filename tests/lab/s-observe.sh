@@ -5,7 +5,7 @@
 # simulator whose idle reads have no time to spare (0.58).
 #
 # lab-programs: load sim
-# lab-python: freeblock.observe freeblock.tuning.record freeblock.tracefile.detect _pydecimal concurrent.futures.thread
+# lab-python: freeblock.commands.observe freeblock.tuning.record freeblock.tracefile.detect _pydecimal concurrent.futures.thread
 # lab-freeblock: observe
 # lab: kernel=stock clock=icount smp=1 timeout=1200
 

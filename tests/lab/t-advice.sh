@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# What the commands advise (tools/cli/freeblock/advice.py): a disk is brought into each state that
+# What the commands advise (tools/cli/freeblock/base/advice.py): a disk is brought into each state that
 # hinders, the command that is printed behind "run: " is run as it stands, and the state is over.
 #
 # A disk without a model is no such state: nothing is advised.
@@ -12,7 +12,7 @@
 # lab: kernel=stock clock=icount smp=1 timeout=400
 # lab-kernel-modules: null_blk
 # lab-freeblock: enable setup off scrub status top conf models guard
-# lab-python: freeblock.extraction.refuse freeblock.observe freeblock.tuning.record freeblock.tracefile.detect _pydecimal concurrent.futures.thread
+# lab-python: freeblock.extraction.refuse freeblock.commands.observe freeblock.tuning.record freeblock.tracefile.detect _pydecimal concurrent.futures.thread
 # lab-programs: sim
 
 . /lab/lib.sh
@@ -177,7 +177,7 @@ expect_ok "kept off: it starts" freeblock models load --at-boot --scheduler "$di
 python3 - > /tmp/revision1.fbmodel <<-END
 	import sys
 	sys.path.insert(0, "/bin/cli")
-	from freeblock import fbmodel
+	from freeblock.formats import fbmodel
 	with open("/lab/files/tiny.fbmodel", "rb") as file:
 	    lines = file.read().splitlines()[:-1]
 	lines.insert(1, b"revision 1")

@@ -12,7 +12,7 @@
 # what is elsewhere; one whose model is not loaded.
 #
 # lab-compile: fbread.c
-# lab-python: freeblock.machine.checks _pydecimal
+# lab-python: freeblock.machine.checks freeblock.formats.fbmodel _pydecimal
 # lab-freeblock: models status
 # lab: kernel=stock clock=icount smp=1 timeout=400
 
@@ -31,7 +31,7 @@ seal()
 	/usr/bin/python3 -c 'if True:
 		import sys
 		sys.path.insert(0, "/bin/cli")
-		from freeblock import fbmodel
+		from freeblock.formats import fbmodel
 		sys.stdout.buffer.write(fbmodel.seal(sys.stdin.buffer.read()))
 		'
 }

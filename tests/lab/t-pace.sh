@@ -4,10 +4,12 @@
 #
 # Expected: what the drive has transferred for tasks over the time of the guest's clock.
 #
+# A second's share is read in one go: over half a minute that is some percent more or less.
+#
 # Seen to fail: reads in gaps not counted (busy: 1.9 times the limit); no timer (0 within a second);
 # a limit that is raised paid off at the old rate first.
 #
-# lab: kernel=stock clock=icount smp=1 timeout=400
+# lab: kernel=stock clock=icount smp=1 timeout=600
 
 . /lab/lib.sh
 
@@ -55,28 +57,29 @@ echo 10000000 > "$(fb "$disk")/idle_mean_us"
 iosched "$disk" target_slowdown_ppm 1000000
 echo 2000 > "$limit"
 echo start > "$(fb "$disk")/scan"
-rate "idle, no map" 2000 10
+rate "idle, no map" 2000 30
 echo 200 > "$limit"
-rate "a tenth" 200 20
+rate "a tenth" 200 40
 # some seconds of debt
 echo 20 > "$limit"
 sleep 4
 expect_eq "and it says so" "$(state "$disk" idle)" "paused: max_kib_s is reached"
 echo 4000 > "$limit"
-rate "more, at once" 4000 5
+rate "more, at once" 4000 30
 model_load "$disk" atlas10k.fbmodel
 echo 1000 > "$limit"
-foreground busy 21
+foreground busy 33
 sleep 1
-rate "busy, with a map" 1000 18
+rate "busy, with a map" 1000 30
 wait
 expect_ge "in gaps" "$(stats "$disk" separate_sectors)" 100
 echo 0 > "$limit"
 expect_ge "no limit, KiB/s" "$(read_kib_s 2)" 10000
-# what control stretches leave out is not made up for
+# its first block is over when nobody has come
 echo 1000 > "$limit"
 echo 1 > "$(fb "$disk")/trial"
-expect_le "beside the trial, KiB/s" "$(read_kib_s 20)" 1040
+sleep 16
+rate "beside the trial, nobody to be measured" 1000 30
 scan_stop "$disk"
 drive_off d
 unload_module freeblock

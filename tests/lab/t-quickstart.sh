@@ -11,7 +11,7 @@
 # lab: kernel=stock clock=icount smp=1 timeout=400
 # lab-files: Documentation/quickstart.rst
 # lab-freeblock: enable setup off trial scrub status top conf models guard
-# lab-python: freeblock.extraction.refuse freeblock.observe freeblock.tuning.record freeblock.tracefile.detect _pydecimal concurrent.futures.thread
+# lab-python: freeblock.extraction.refuse freeblock.commands.observe freeblock.tuning.record freeblock.tracefile.detect _pydecimal concurrent.futures.thread
 # lab-programs: sim
 
 . /lab/lib.sh

@@ -28,7 +28,8 @@ import doccommands
 import otherkernel
 import treetest
 from treetest import TOP, read, report
-from freeblock import ToolError, metrics
+from freeblock import ToolError
+from freeblock.commands import metrics
 from bench import figures
 
 EXAMPLE_LINES = 60
@@ -106,7 +107,7 @@ def said_by_module():
 def said_by_tools():
     """Why a disk is refused, and a model distrusted."""
     refuse = read("tools/cli/freeblock/extraction/refuse.py")
-    setup = read("tools/cli/freeblock/setup.py")
+    setup = read("tools/cli/freeblock/commands/setup.py")
     return re.findall(r'Refusal\(\s*"([\w -]+)"', refuse + setup) + [
         "shingled", "multi-actuator"] + [said.strip() for said in re.findall(
             r'return "(.*?)%? ?" %', read("tools/cli/freeblock/extraction/validate.py"))]

@@ -14,7 +14,8 @@ import subprocess
 import abi
 import treetest
 from treetest import TOP, report
-from freeblock import fbstate, fbstate_cost
+from freeblock import fbstate
+from freeblock.state import costs
 
 DISK = "/sys/kernel/freeblock/<disk>/"
 SCHED = "/sys/block/<disk>/queue/iosched/"
@@ -56,7 +57,7 @@ def missing(text, there):
 def values():
     """What the tools read of a disk."""
     return {DISK + path for path in fbstate.IDLE.values()} | \
-        {DISK + "stats/" + key for key in fbstate_cost.CAUSED} | \
+        {DISK + "stats/" + key for key in costs.CAUSED} | \
         {DISK + "scan_stats/" + key for key in fbstate.JOB} | \
         {DISK + "state/" + key for key in fbstate.STATE}
 

@@ -148,10 +148,11 @@ def tools_package(root, number, package):
     report("freeblock sim", [said[-300:]] if status else [])
     status, said = freeblock("extract", "--help")
     report("freeblock extract", [said[-300:]] if status else [])
-    each = ("from freeblock.tuning import policy; policy.library(); from freeblock import sg; "
-            "sg.build_host(); from freeblock.extraction import device, validate; "
-            "device.hosts.program(*device._PROBE); device.hosts.program(*device._SIMULATOR); "
-            "device.hosts.program('tools/judge', 'judge', 'freeblock-judge')")
+    each = ("from freeblock.tuning import policy; policy.library(); "
+            "from freeblock.commands import sg; sg.build_host(); "
+            "from freeblock.extraction import device, validate; "
+            "device.helpers.program(*device._PROBE); device.helpers.program(*device._SIMULATOR); "
+            "device.helpers.program('tools/judge', 'judge', 'freeblock-judge')")
     status, said = run("/usr/bin/python3", "-c", each, env=environment, cwd=root)
     report("each helper is found", [said[-300:]] if status else [])
     status, said = freeblock("models", "enable", "--root", root, "--program", "/usr/bin/freeblock")

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from freeblock import fbdrive
 from freeblock.extraction.places import Layout, Zone
+from freeblock.formats import fbdrive
 
 ORDERS = {"plain": "plain", "serpentine": "serpentine-zone", "serpentine-disk": "serpentine-disk"}
 

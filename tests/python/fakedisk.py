@@ -15,7 +15,9 @@ import tempfile
 import unittest
 from unittest import mock
 
-from freeblock import background, fbstate, scan, scan_file, scan_source
+from freeblock import background, fbstate
+from freeblock.commands import scan
+from freeblock.tasks import scan_file, scan_source
 
 KERNEL, DEBUG = "sys/kernel/freeblock/", "sys/kernel/debug/freeblock/"
 NUMBER = KERNEL + r"(\w+)/(state|stats|scan_stats|scrub_stats)/(\w+)$"

@@ -14,8 +14,9 @@ from unittest import mock
 import fakedisk
 from taptest import TOP
 from fakescsi import Drive, vpd
-from freeblock import cli, fbmodel, fbstate
+from freeblock import cli, fbstate
 from freeblock.extraction import sgio
+from freeblock.formats import fbmodel
 from freeblock.machine import kernel
 
 # as it is when a test counts the changes that others make

@@ -49,10 +49,10 @@ def model_places(path, what, given):
 def _main(package, words):
     """Exit status, output and errors of a command whose command line this package has."""
     cli = importlib.import_module(package + ".cli")
-    hosts = importlib.import_module("freeblock.hosts")
+    helpers = importlib.import_module("freeblock.base.helpers")
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), mock.patch.object(
-            hosts, "line_of_build", lambda: hosts.statusline.Line(quiet=True)):
+            helpers, "line_of_build", lambda: helpers.statusline.Line(quiet=True)):
         status = cli.main(list(words))
     return status, out.getvalue(), err.getvalue()
 
@@ -61,7 +61,7 @@ def freeblock(*words):
     """Exit status, output and errors of tools/freeblock with these words, run in this
     process: what is patched counts. The status is one that the command declares."""
     status, out, err = _main("freeblock", words)
-    command = sys.modules.get("freeblock.%s" % words[0].replace("-", "_") if words else "")
+    command = sys.modules.get("freeblock.commands.%s" % words[0].replace("-", "_") if words else "")
     declared = {**sys.modules["freeblock"].STATUSES, **getattr(command, "STATUSES", {})}
     assert status in declared, (words, status)
     return status, out, err

@@ -10,7 +10,8 @@ from unittest import mock
 
 import fakedisk
 from taptest import TOP
-from freeblock import advice, fbstate
+from freeblock import fbstate
+from freeblock.base import advice
 
 SYSFS = fakedisk.KERNEL + "sda"
 # it is no disk of the block layer, which could be named
@@ -107,7 +108,7 @@ class Commands(fakedisk.Case):
         """By what there is: installed, built, or not yet."""
         release = os.uname().release
         built = self.tree.root + "/build/kernel-%s/freeblock/freeblock.ko" % release
-        with mock.patch.multiple(fbstate.hosts, TOP="/src", BUILD=self.tree.root + "/build",
+        with mock.patch.multiple(fbstate.helpers, TOP="/src", BUILD=self.tree.root + "/build",
                                  IN_TREE=True):
             self.assertEqual(fbstate.how_to_load(), "run: make -C /src modules KDIR=/lib/modules/"
                              "$(uname -r)/build && insmod " + built)
@@ -117,7 +118,7 @@ class Commands(fakedisk.Case):
                             "updates/freeblock.ko.xz: kernel/lib/libcrc32c.ko.xz")
             self.assertEqual(fbstate.how_to_load(), "run: modprobe freeblock")
             self.assertEqual(fbstate.how_to_load(tried=True), "run: insmod " + built)
-        with mock.patch.object(fbstate.hosts, "IN_TREE", False):
+        with mock.patch.object(fbstate.helpers, "IN_TREE", False):
             self.assertIn("install freeblock-dkms", fbstate.how_to_load(tried=True))
 
     def test_memory(self):

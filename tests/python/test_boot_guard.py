@@ -119,7 +119,8 @@ class Boots(Case):
 
     def test_no_mark_no_start(self):
         """Where no mark can be left it is not started."""
-        with mock.patch("freeblock.openers.write_file", side_effect=OSError(30, "Read-only")):
+        refuse = OSError(30, "Read-only")
+        with mock.patch("freeblock.base.safe_file.write_file", side_effect=refuse):
             self.assertEqual(self.load()[0], 1)
         self.assertFalse(self.on())
 

@@ -13,7 +13,8 @@ import unittest
 from unittest import mock
 
 import fakedisk
-from freeblock import cli, fbmodel
+from freeblock import cli
+from freeblock.formats import fbmodel
 
 CALIBRATION = "sys/kernel/debug/freeblock/sda/calibration"
 MODEL = "kept.fbmodel"
@@ -31,7 +32,7 @@ class Calibrate(unittest.TestCase):
         self.tree = fakedisk.Tree(folder)
         self.tree.disk("sda", 8000000, 65536)
         path = os.path.join(self.tree.root, MODEL)
-        kept = mock.patch.multiple("freeblock.calibrate.store", disk_of=mock.DEFAULT,
+        kept = mock.patch.multiple("freeblock.commands.calibrate.store", disk_of=mock.DEFAULT,
                                    choose=lambda *_: path)
         for patch in (*self.tree.patches(), kept):
             self.enterContext(patch)

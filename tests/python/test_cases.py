@@ -15,7 +15,8 @@ from unittest import mock
 
 import samples
 import taptest
-from freeblock import observe, tracefile
+from freeblock import tracefile
+from freeblock.commands import observe
 
 SHARED = os.path.join(taptest.TOP, "..", "shared", "cases")
 MODEL, LARGE = (os.path.join(taptest.TOP, "models", name + ".fbmodel")

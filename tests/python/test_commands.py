@@ -20,7 +20,8 @@ import unittest
 from unittest import mock
 
 import taptest
-from freeblock import ToolError, cli, hosts
+from freeblock import ToolError, cli
+from freeblock.base import helpers
 
 TOOLS = os.path.join(taptest.TOP, "tools")
 TINY = os.path.join(taptest.TOP, "tests", "lab", "files", "tiny.fbmodel")
@@ -44,7 +45,8 @@ def offered(command):
 RESTORE = """
 import os, sys
 sys.path.insert(0, os.path.join(sys.argv[1], "cli"))
-from freeblock import cli, restore
+from freeblock import cli
+from freeblock.commands import restore
 
 def put_back(book, look):
     with open(os.path.join(sys.argv[2], "done"), "a") as file:
@@ -67,7 +69,7 @@ def much(args):
         print("nine char")
     return 0
 
-with mock.patch("freeblock.metrics.run", much):
+with mock.patch("freeblock.commands.metrics.run", much):
     sys.exit(cli.main(["metrics"]))
 """
 
@@ -82,7 +84,7 @@ def do(args):
     exec(sys.argv[2])
     return 3
 
-with mock.patch("freeblock.metrics.run", do):
+with mock.patch("freeblock.commands.metrics.run", do):
     sys.exit(cli.main(["metrics"]))
 """
 
@@ -184,7 +186,7 @@ class Output(unittest.TestCase):
                             (OSError(errno.ENOSPC, "No space"), "what is written: No space"),
                             (OSError(errno.EMFILE, "Too many", "/x"), "/x: Too many"),
                             (TimeoutError("no answer"), "no answer")):
-            with mock.patch("freeblock.metrics.page_of", side_effect=error):
+            with mock.patch("freeblock.commands.metrics.page_of", side_effect=error):
                 self.assertEqual(taptest.freeblock("metrics"), (1, "", "freeblock: %s\n" % said))
         with mock.patch.object(cli, "make_parser", side_effect=full):
             self.assertEqual(taptest.freeblock("metrics")[2], "freeblock: Too many open files\n")
@@ -326,9 +328,9 @@ class Houses(unittest.TestCase):
                                       stderr=subprocess.STDOUT)
                 self.assertEqual(done.returncode, 2)
                 self.assertIn("no spaces or colons in a folder's name", done.stdout)
-                with mock.patch.object(hosts, "TOP", os.path.join(folder, name)), \
+                with mock.patch.object(helpers, "TOP", os.path.join(folder, name)), \
                         self.assertRaisesRegex(ToolError, "no spaces or colons"):
-                    hosts.build("tools/sim", "freeblock-sim")
+                    helpers.build("tools/sim", "freeblock-sim")
 
     def test_alone(self):
         """The product runs where there is nothing but its package, all of whose modules load."""
@@ -443,7 +445,7 @@ class Mistakes(unittest.TestCase):
 
     def said(self, line):
         """The last line of errors, without the program's name; nothing is built, or printed."""
-        with mock.patch.object(hosts, "build", side_effect=AssertionError(line)):
+        with mock.patch.object(helpers, "build", side_effect=AssertionError(line)):
             try:
                 status, out, err = taptest.freeblock(*line.split())
             except SystemExit as error:
@@ -489,7 +491,7 @@ class Mistakes(unittest.TestCase):
         Seen to fail: a minute without a line."""
         with tempfile.TemporaryDirectory() as folder:
             env = dict(os.environ, FREEBLOCK_BUILD=folder)
-            words = ("from freeblock import hosts; hosts.program('tools/tune', 'tune', "
+            words = ("from freeblock.base import helpers; helpers.program('tools/tune', 'tune', "
                      "'replay.so')")
             said = [subprocess.run(["/usr/bin/python3", "-Bc", words], env=env, text=True,
                                    check=True, cwd=os.path.join(TOOLS, "cli"),

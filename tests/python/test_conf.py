@@ -13,9 +13,10 @@ from unittest import mock
 import processes
 from taptest import TOP
 from fakemachine import WWN, Case, missing_options
-from freeblock import ToolError, fbstate, scrub
-from freeblock.extraction import identity as names
+from freeblock import ToolError, fbstate
+from freeblock.commands import scrub
 from freeblock.extraction import store
+from freeblock.extraction import identity as names
 from freeblock.machine import badblocks, conf, due, gate, waits, window
 from freeblock.machine.window import Windows
 

@@ -18,7 +18,7 @@ import numpy as np
 import taptest
 from taptest import TOP
 from bench import replay
-from freeblock import fbdrive
+from freeblock.formats import fbdrive
 
 # Which model is to fit which drive.
 FITS = (("nearline16", "nearline16"), ("nearline16", "nearline16-512e"),

@@ -11,7 +11,8 @@ from unittest import mock
 
 from fakemachine import WWN, Case, model, table
 from fakescsi import vpd
-from freeblock import hosts, scrub
+from freeblock.base import helpers
+from freeblock.commands import scrub
 from freeblock.extraction import journal, pipeline, sgio, store
 from freeblock.machine import conf, due, kernel, kinds, units
 
@@ -420,7 +421,7 @@ class Fleet(Enable):
         self.assertRegex(self.do("scrub", "--all")[1], "no hard disk has the scheduler freeblock: "
                          "there is no rotating disk")
         self.do("enable", "sda", "sdb", "sde")
-        with mock.patch.object(hosts, "command") as command:
+        with mock.patch.object(helpers, "command") as command:
             for words, ends in ((("--all",), (0, 3)), (("run", "--all"), (3, 0)),
                                 (("--all", "run"), (3, 4))):
                 script = self.machine.write("freeblock", "#!/bin/sh\necho \"$@\"\n"
@@ -456,7 +457,7 @@ class Fleet(Enable):
             for file, value in (("granule_bytes", 4096), ("sectors", 50129), ("id", name)):
                 self.machine.write("sys/kernel/freeblock/%s/%s" % (name, file), "%s\n" % value)
         self.machine.write("sys/kernel/freeblock/sde/scrub", "running\n")
-        with mock.patch.object(scrub.fbstate_where, "locate",
+        with mock.patch.object(scrub.placement, "locate",
                                lambda name: [mock.Mock(disk=name)]):
             status, said = self.do("scrub", "--all", "stop")
         self.assertEqual(status, 1)

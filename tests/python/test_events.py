@@ -265,7 +265,7 @@ class Told(Case):
         self.machine.write(KERNEL + "state/cost", "not known; " + why + "\n")
         self.told()
         self.assertTrue(os.path.exists(record))
-        with mock.patch("freeblock.fbstate_health.watched", return_value=[fbstate.Disk("sda")]):
+        with mock.patch("freeblock.state.health.watched", return_value=[fbstate.Disk("sda")]):
             self.assertEqual(self.do("trial", "--on")[0], 0)
         self.assertFalse(os.path.exists(record))
 

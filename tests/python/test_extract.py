@@ -15,10 +15,11 @@ import time
 import unittest
 
 import taptest
-from freeblock import ToolError, sim, truth
+from freeblock import ToolError, sim
 from freeblock.extraction import validate
 from freeblock.extraction.device import Device
 from freeblock.extraction.state import State
+from freeblock.sim import truth
 
 PATIENCE_S = 300
 

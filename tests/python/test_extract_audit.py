@@ -16,12 +16,13 @@ from unittest import mock
 import numpy as np
 
 import taptest
-from freeblock import fbmodel, truth
-from freeblock.fbmodel import seal
 from freeblock.extraction import audit
 from freeblock.extraction.device import Device
 from freeblock.extraction.phase import Phase
 from freeblock.extraction.places import Layout
+from freeblock.formats import fbmodel
+from freeblock.formats.fbmodel import seal
+from freeblock.sim import truth
 from bench import extractrandom, extractscore
 
 # Five heads of different lengths in serpentine order: slips, and a remap (added) whose spare passes

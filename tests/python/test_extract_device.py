@@ -23,7 +23,8 @@ import unittest
 
 import numpy
 from taptest import TOP
-from freeblock import ToolError, hosts
+from freeblock import ToolError
+from freeblock.base import helpers
 from freeblock.extraction import device, identity
 from freeblock.extraction.device import FUA, OVERLAP, READ, VERIFY, WRITE, Device
 
@@ -245,7 +246,7 @@ class Commands(Case):
         """A unit is its eight blocks: where and how long."""
         dev = self.drive("nearline16-512e", lines=["jitter_ns 0"])
         units = (80, 1000 * 1000 * 1000)
-        said = subprocess.run([os.path.join(hosts.BUILD, "mechdisk-host", "mechdisk-host"),
+        said = subprocess.run([os.path.join(helpers.BUILD, "mechdisk-host", "mechdisk-host"),
                                "locate", os.path.join(DRIVES, "nearline16-512e.fbdrive")],
                               input="".join("%d\n" % (8 * u) for u in units), text=True,
                               check=True, stdout=subprocess.PIPE).stdout.splitlines()
@@ -296,7 +297,7 @@ class Status(unittest.TestCase):
                 (("tools/probe", "extract", "extract-probe"),),
                 (("tools/probe", "extract", "extract-probe"), "/dev/null", "--rubbish")):
             with self.subTest(program=program, words=words):
-                done = subprocess.run([hosts.program(*program), *words], check=False, text=True,
+                done = subprocess.run([helpers.program(*program), *words], check=False, text=True,
                                       capture_output=True, stdin=subprocess.DEVNULL)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
                 self.assertIn("usage: " + program[-1], done.stderr)
@@ -305,7 +306,7 @@ class Status(unittest.TestCase):
 
     def test_full(self):
         """Output that cannot be written is no matter of usage. Seen to fail: 2."""
-        program = hosts.program("tools/judge", "judge", "freeblock-judge")
+        program = helpers.program("tools/judge", "judge", "freeblock-judge")
         model = os.path.join(TOP, "models", "atlas10k.fbmodel")
         with open("/dev/full", "w", encoding="ascii") as full:
             done = subprocess.run([program, model], check=False, text=True, stdout=full,

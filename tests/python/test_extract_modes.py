@@ -17,7 +17,8 @@ from unittest import mock
 
 from taptest import TOP
 from fakescsi import CACHING, CACHING_MAY, CONTROL, CONTROL_MAY, Drive, Remote, Server
-from freeblock import ToolError, cli, fbstate, restore
+from freeblock import ToolError, cli, fbstate
+from freeblock.commands import restore
 from freeblock.extraction import device, identity, journal, modes, pages, sgio, sysfs
 
 ALL_OFF = {"WCE": 0, "RCD": 1, "DRA": 0x20, "QAM": 0}

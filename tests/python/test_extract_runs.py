@@ -18,18 +18,17 @@ from dataclasses import replace
 
 import numpy as np
 import taptest
-from freeblock import hosts
+from freeblock.base import helpers
 from freeblock.extraction import runcheck, runfind
 from freeblock.extraction.device import Device
-from freeblock.extraction.phase import Phase
+from freeblock.extraction.phase import Phase, wrap
 from freeblock.extraction.rungrow import Growth
 from freeblock.extraction.runguess import Guesses
 from freeblock.extraction.runmap import Run, RunMap
 from freeblock.extraction.runread import Meter
-from freeblock.extraction.phase import wrap
 from bench import extractmap, extractscore
 
-DRIVES = os.path.join(hosts.TOP, "tools/mechdisk/drives")
+DRIVES = os.path.join(helpers.TOP, "tools/mechdisk/drives")
 HEADER = """fbdrive 1
 serial RUNS
 interface sata

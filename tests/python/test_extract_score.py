@@ -13,8 +13,10 @@ from unittest import mock
 
 import taptest
 from layouts import drive_text, random_layout
-from freeblock import ToolError, fbmodel, truth
+from freeblock import ToolError
 from freeblock.extraction.places import Layout, Zone
+from freeblock.formats import fbmodel
+from freeblock.sim import truth
 from bench import extractbench, extractscore as score
 
 TOY = os.path.join(taptest.TOP, "tools", "mechdisk", "drives", "toy.fbdrive")

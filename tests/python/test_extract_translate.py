@@ -16,8 +16,8 @@ from layouts import ORDERS, SPARINGS, drive_text, random_layout, spares
 from freeblock.extraction import diagnostics, translate
 from freeblock.extraction.chart import Chart
 from freeblock.extraction.device import Device
-from freeblock.extraction.places import Layout, Zone
 from freeblock.extraction.phase import Phase
+from freeblock.extraction.places import Layout, Zone
 
 ANGLE_MAX = 0.002       # of a turn: the work order's
 

@@ -13,7 +13,8 @@ from fractions import Fraction
 
 import taptest
 
-from freeblock import ToolError, fbmodel
+from freeblock import ToolError
+from freeblock.formats import fbmodel
 
 TEXT = """fbmodel 1
 # made by hand

@@ -12,8 +12,11 @@ from unittest import mock
 import fakedisk
 import taptest
 from taptest import TOP
-from freeblock import advice, fbstate, fbstate_health, fbstate_latency, metrics
+from freeblock import fbstate
+from freeblock.base import advice
+from freeblock.commands import metrics
 from freeblock.machine import alarms
+from freeblock.state import health, latencies
 from prometheus_client import parser
 
 SYSFS = fakedisk.KERNEL + "sda/"
@@ -184,15 +187,15 @@ class Metrics(Disks):
         """Of a histogram, within a quarter; none of too few. Seen to fail: the bucket's upper
         edge; counters that were reset."""
         counts = {81920: 500, 1 << 20: 490, 5 << 20: 9, 6 << 20: 1}
-        self.assertEqual(fbstate_latency.summary(counts), {
+        self.assertEqual(latencies.summary(counts), {
             "n": 1000, "p50_ms": .082, "p99_ms": 1.049, "p999_ms": 5.243})
-        self.assertEqual(fbstate_latency.percentile_ns({6 << 20: 1000}, 500), 5.5 * (1 << 20))
-        self.assertEqual(fbstate_latency.summary({1 << 20: 999})["p999_ms"], None)
-        self.assertEqual(fbstate_latency.summary({}), {"n": 0, "p50_ms": None, "p99_ms": None,
+        self.assertEqual(latencies.percentile_ns({6 << 20: 1000}, 500), 5.5 * (1 << 20))
+        self.assertEqual(latencies.summary({1 << 20: 999})["p999_ms"], None)
+        self.assertEqual(latencies.summary({}), {"n": 0, "p50_ms": None, "p99_ms": None,
                                                        "p999_ms": None})
         for before, n in (({"read": {81920: 400}}, 600), ({}, 1000), ({"read": {81920: 501}}, 1000),
                           ({"read": {81920: 0, 7 << 20: 1}}, 1000)):
-            found = fbstate_latency.since({"read": counts}, before)
+            found = latencies.since({"read": counts}, before)
             self.assertEqual(sum(found["read"].values()), n)
 
     def test_conventions(self):
@@ -364,7 +367,7 @@ class Check(Disks):
 
         Seen to fail: the last instead of the worst."""
         self.tree.counters("sda", bad_blocks=2)
-        self.tree.write(SYSFS + "state/free_reads", fbstate_health.GUARD)
+        self.tree.write(SYSFS + "state/free_reads", health.GUARD)
         self.assertEqual(self.check(), (2, "FREEBLOCK CRITICAL - sda: 2 bad blocks; sda: the "
                                         "guard stopped free reads"))
         self.assertEqual((self.alarm("bad_blocks"), self.alarm("guard")), (1, 1))
@@ -410,7 +413,7 @@ class Check(Disks):
         with open(os.path.join(TOP, "Documentation/ABI/testing/sysfs-kernel-freeblock-state"),
                   encoding="utf-8") as file:
             text = re.sub(r"\s+", " ", file.read())
-        for words in (fbstate_health.GUARD, "off: " + advice.MEASURE[0]):
+        for words in (health.GUARD, "off: " + advice.MEASURE[0]):
             self.assertIn('"%s"' % words, text)
 
     def test_late(self):

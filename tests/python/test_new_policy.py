@@ -63,7 +63,7 @@ class NewPolicy(unittest.TestCase):
             path = os.path.join(folder, "core/policy.c")
             insert(path, "\t[FB_POLICY_AUTO] = \"auto\"", "\t" + name)
             insert(path, "\t[FB_POLICY_AUTO] = {", "\t" + line)
-            self.accept(os.path.join(folder, "tools/cli/freeblock/sim.py"))
+            self.accept(os.path.join(folder, "tools/cli/freeblock/sim/settings.py"))
             insert(path, "static const struct fb_policy_ops fb_policy_ops[", functions + "\n")
             done = subprocess.run(
                 [os.path.join(folder, "tools/freeblock"), "sim", "--json", "--policy",

@@ -15,7 +15,9 @@ from unittest import mock
 
 import fakemachine
 import taptest
-from freeblock import crosscheck, observe, setup, sim
+from freeblock import sim
+from freeblock.commands import observe, setup
+from freeblock.prediction import crosscheck
 
 SECONDS, RATE = 60, 80
 # What the prediction may be off

@@ -17,7 +17,8 @@ from unittest import mock
 import fakedisk
 import fakemachine
 from taptest import TOP
-from freeblock import cli, status
+from freeblock import cli
+from freeblock.commands import status
 
 ABI = os.path.join(TOP, "Documentation", "ABI", "testing")
 ODD = ("-8", "none", "", "9" * 40, "1.5", "a b\xe9", "0", None)

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 from freeblock import ToolError
-from freeblock.hosts import TOP
+from freeblock.base.helpers import TOP
 from bench import peers, peersum
 
 SNAPSHOT = """== now

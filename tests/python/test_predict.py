@@ -15,9 +15,8 @@ import warnings
 import taptest
 from taptest import TOP
 from freeblock import ToolError, sim
-from freeblock.prediction import (answer, characterise, freeband,
-                                  freeidle, paper, question, units)
-from freeblock.fbmodel import seal
+from freeblock.formats.fbmodel import seal
+from freeblock.prediction import answer, characterise, freeband, freeidle, paper, question, units
 from freeblock.prediction.workload import ARRIVALS, Workload
 
 ATLAS, TOY, NEARLINE = (os.path.join(TOP, "models", name + ".fbmodel")

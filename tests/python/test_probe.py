@@ -10,7 +10,7 @@ from unittest import mock
 import fakedisk
 import fakescsi
 import taptest
-from freeblock import probe
+from freeblock.commands import probe
 from freeblock.extraction import sgio
 
 SENT = {0x12, 0x1a, 0x5a, 0x9e, 0x85, 0x88, 0x8f}       # nothing that writes

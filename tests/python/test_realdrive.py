@@ -14,7 +14,8 @@ import numpy as np
 
 import layouts
 from taptest import TOP
-from freeblock import fbdrive, truth
+from freeblock.formats import fbdrive
+from freeblock.sim import truth
 from bench import realdrive
 from bench.realdrive import Drive
 

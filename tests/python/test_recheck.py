@@ -18,11 +18,12 @@ import serveddrive
 import taptest
 import test_extract_inservice as inservice
 import test_extract_runs as runs
-from freeblock import fbmodel, fbstate
+from freeblock import fbstate
 from freeblock.extraction import recheck, runfind, store
 from freeblock.extraction import inservice as served
 from freeblock.extraction.phase import wrap
 from freeblock.extraction.places import Layout
+from freeblock.formats import fbmodel
 from bench import extractmap
 
 MOVES = {"period_ps": 8333333333, "zero_latency": True, "head_switch_ns": 600000,

@@ -9,7 +9,8 @@ from unittest import mock
 
 import fakedisk
 import taptest
-from freeblock import fbstate, repair
+from freeblock import fbstate
+from freeblock.commands import repair
 from freeblock.machine import badblocks, mdcheck
 
 ARRAY = "sys/devices/md0/md/"

@@ -12,7 +12,8 @@ import pytest
 
 import taptest
 from taptest import TOP
-from freeblock import ToolError, hosts
+from freeblock import ToolError
+from freeblock.base import helpers
 from bench import fidelity, replay, traces
 
 DRIVES = os.environ.get("FREEBLOCK_DRIVES") or os.path.join(TOP, "..", "shared", "data", "drives")
@@ -176,7 +177,7 @@ def rows_of(path):
         return [line.split(",") for line in list(file)[1:]]
 
 
-@pytest.mark.parametrize("path", (os.path.join(hosts.data("drives"), "atlas10k.fbdrive"), *(
+@pytest.mark.parametrize("path", (os.path.join(helpers.data("drives"), "atlas10k.fbdrive"), *(
     ours(name) for name in ("atlas10k", "atlas_III", "barracuda", "cheetah4LP"))))
 def test_vectors(path):
     """The descriptions put LBNs where DiskSim's own library does, and their arms move as long.

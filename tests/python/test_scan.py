@@ -17,8 +17,11 @@ from unittest import mock
 
 import fakedisk
 import taptest
-from freeblock import ToolError, background, fbstate_where, scan, scan_file
-from freeblock.fbstate_where import Segment
+from freeblock import ToolError, background
+from freeblock.commands import scan
+from freeblock.state import placement
+from freeblock.state.placement import Segment
+from freeblock.tasks import scan_file
 
 
 def freeblock(*words):
@@ -73,20 +76,20 @@ class Where(Case):
                               ("/dev/sda", Segment(0, 1000, "sda", 0)),
                               ("/dev/sda1", Segment(0, 200, "sda", 100)),
                               ("/dev/disk/by-id/x-part2", Segment(0, 696, "sda", 304))):
-            self.assertEqual(fbstate_where.locate(name), [segment])
+            self.assertEqual(placement.locate(name), [segment])
         for name, pattern in (("sdz", "^/dev/sdz: no such block device$"),
                               ("/dev/sdz", "^/dev/sdz: no such block device$"),
                               ("/dev/disk", "not a block device"), ("/", "not a block device"),
                               ("", "no such block device"), ("..", "no such block device")):
             with self.assertRaisesRegex(ToolError, pattern):
-                fbstate_where.locate(name)
+                placement.locate(name)
 
     def mapped(self, *table):
         """The segments of a device with this table."""
         self.tree.mapped("dm-0", "vg-lv", 500)
         self.tree.disk("sdb", 1000, 4096)
-        with mock.patch.object(fbstate_where, "dm_table", return_value=list(table)):
-            return fbstate_where.locate("dm-0")
+        with mock.patch.object(placement, "dm_table", return_value=list(table)):
+            return placement.locate("dm-0")
 
     def test_volume(self):
         """A linear volume on two disks, one through a partition; back again."""
@@ -114,19 +117,19 @@ class Where(Case):
     def test_mirror(self):
         """A member's data begin behind its superblock."""
         self.tree.mirror("md0", 600, {"sda2": (16, "in_sync"), "sdb": (32, "spare")})
-        self.assertEqual(fbstate_where.locate("md0", "sda2"), [Segment(0, 600, "sda", 320)])
+        self.assertEqual(placement.locate("md0", "sda2"), [Segment(0, 600, "sda", 320)])
         for member, pattern in ((None, "raid1 of sda2, sdb: say which.*--member sda2"),
                                 ("sda", "say which"), ("sda2x", "no such block device")):
             with self.assertRaisesRegex(ToolError, pattern):
-                fbstate_where.locate("md0", member)
+                placement.locate("md0", member)
         self.tree.disk("sdb", 1000, 4096)
         with self.assertRaisesRegex(ToolError, r"sdb is not in sync with md0 \(spare\)"):
-            fbstate_where.locate("md0", "sdb")
+            placement.locate("md0", "sdb")
         self.tree.mirror("md1", 600, {"sda2": (16, "in_sync")}, level="raid5")
         with self.assertRaisesRegex(ToolError, "md1 is md raid5"):
-            fbstate_where.locate("md1", "sda2")
+            placement.locate("md1", "sda2")
         with self.assertRaisesRegex(ToolError, "sda is not an md array"):
-            fbstate_where.locate("sda", "sda2")
+            placement.locate("sda", "sda2")
 
 
 class Files(Case):

@@ -14,8 +14,11 @@ import tempfile
 from unittest import mock
 
 import fakedisk
-from freeblock import ToolError, cli, fbstate, hosts, openers, scrub, scrub_port, scrub_state
+from freeblock import ToolError, cli, fbstate
+from freeblock.base import helpers, safe_file
+from freeblock.commands import scrub
 from freeblock.machine import badblocks, due, passes
+from freeblock.tasks import scrub_port, scrub_state
 
 DISK = {"id": "naa.5000", "sectors": 8 * 1000, "block_bytes": 4096, "blocks": 1000}
 
@@ -156,7 +159,7 @@ class Journals(Case):
         saved = bytes(grown.bits)
         for broken in ("new_file", "os.fsync", "os.replace", "sync_directory"):
             with mock.patch.object(scrub_state, "SLACK", -1 << 20), \
-                    mock.patch("freeblock.openers." + broken, side_effect=OSError(5, "")):
+                    mock.patch("freeblock.base.safe_file." + broken, side_effect=OSError(5, "")):
                 more = bytearray(grown.bits)
                 more[0] |= 255
                 with self.assertRaises(OSError):
@@ -196,7 +199,7 @@ class Journals(Case):
 
         grown = Growth(self.path, 0, 3)
         with contextlib.ExitStack() as stack:
-            for where, name in ((scrub_state, "write_all"), (openers, "sync_directory")):
+            for where, name in ((scrub_state, "write_all"), (safe_file, "sync_directory")):
                 stack.enter_context(mock.patch.object(where, name,
                                                       note(name, getattr(where, name))))
             for name in ("fsync", "fdatasync", "replace"):
@@ -673,7 +676,7 @@ class Commands(Case):
 
     def test_service(self):
         """A unit that starts this tool."""
-        with mock.patch.object(hosts, "command", lambda: "/usr/bin/true"):
+        with mock.patch.object(helpers, "command", lambda: "/usr/bin/true"):
             status, out, err = self.scrub("install-service")
         self.assertEqual(status, 0)
         self.assertRegex(out, "ExecStart=/usr/bin/true scrub %i run --wait")
@@ -688,7 +691,7 @@ class Commands(Case):
                 path = os.path.join(folder, name)
                 with open(path, "w", encoding="ascii") as file:
                     os.fchmod(file.fileno(), 0o777)
-                with mock.patch.object(hosts, "command", lambda path=path: path):
+                with mock.patch.object(helpers, "command", lambda path=path: path):
                     status, out, err = self.scrub("install-service")
                 self.assertEqual((status, out), (1, ""))
                 self.assertRegex(err, r"\Afreeblock: .*(%s).*\. Install the packages \(make deb\), "

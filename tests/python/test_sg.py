@@ -12,7 +12,8 @@ import unittest
 from unittest import mock
 
 import taptest
-from freeblock import ToolError, sg, sim
+from freeblock import ToolError, sim
+from freeblock.commands import sg
 
 MODEL = os.path.join(taptest.TOP, "models", "atlas10k.fbmodel")
 TINY = {"drive": os.path.join(taptest.TOP, "tests", "lab", "files", "tiny.fbdrive"),

@@ -13,10 +13,11 @@ from unittest import mock
 
 from taptest import TOP
 from fakemachine import WWN, Case, model
-from freeblock import ToolError, fbmodel
+from freeblock import ToolError
 from freeblock.extraction import pipeline, shared, store
 from freeblock.extraction.modeltext import NS_FIELDS, SEEK_KINDS
 from freeblock.extraction.phase import Phase
+from freeblock.formats import fbmodel
 
 MODELS = os.path.join(TOP, "models")
 TOY = os.path.join(MODELS, "toy.fbmodel")

@@ -16,7 +16,9 @@ import unittest
 
 import processes
 import taptest
-from freeblock import fbmodel, sim, truth
+from freeblock import sim
+from freeblock.formats import fbmodel
+from freeblock.sim import truth
 
 
 def simulate(**settings):

@@ -15,7 +15,7 @@ import unittest
 
 import taptest
 from freeblock import sim
-from bench.bench_guard import bursts
+from bench.evaluation.guard import bursts
 
 # Of nearline16, 1 % of its cylinders
 HOT = {"drive": "nearline16", "locality": "cylinders:5639", "outstanding": "32", "reads": "1",

@@ -10,9 +10,10 @@ from unittest import mock
 import fakedisk
 import taptest
 from taptest import TOP
-from freeblock import fbstate, status
-from freeblock.fbstate_progress import Blocks
+from freeblock import fbstate
+from freeblock.commands import status
 from freeblock.machine import passes
+from freeblock.state.taskprogress import Blocks
 
 SYSFS = fakedisk.KERNEL + "sda/"
 DEBUGFS = fakedisk.DEBUG + "sda/"

@@ -9,8 +9,8 @@ import io
 import unittest
 from unittest import mock
 
+from freeblock.base.statusline import FILE_S, TERMINAL_S, Line
 from freeblock.extraction.progress import Stages
-from freeblock.statusline import FILE_S, TERMINAL_S, Line
 
 
 class Shown(unittest.TestCase):
@@ -54,7 +54,7 @@ class Far(unittest.TestCase):
         Seen to fail: without begin()."""
         now = [0.0]
         err = io.StringIO()
-        with contextlib.redirect_stderr(err), mock.patch("freeblock.statusline.FILE_S", 0):
+        with contextlib.redirect_stderr(err), mock.patch("freeblock.base.statusline.FILE_S", 0):
             one = Stages({"walk": 60, "turn": 40}, disk_s=lambda: now[0])
             one.skip("walk")
             tell = one.stage("turn")

@@ -8,7 +8,7 @@ from unittest import mock
 
 import fakedisk
 import taptest
-from freeblock import top
+from freeblock.commands import top
 
 SYSFS = fakedisk.KERNEL + "sda/"
 
@@ -69,7 +69,7 @@ class Top(fakedisk.Case):
         self.tree.counters("sda", **self.now)
         self.clock = 50.0
         self.patch(mock.patch.object(top.time, "sleep", self.passes),
-                   mock.patch.object(top.fbstate_cost.time, "monotonic", lambda: self.clock))
+                   mock.patch.object(top.costs.time, "monotonic", lambda: self.clock))
 
     def passes(self, seconds=2):
         """In each second 4000 sectors, of those sent three quarters in idle time, half of which is

@@ -11,8 +11,10 @@ import numpy as np
 
 import layouts
 import taptest
-from freeblock import ToolError, asdrive, fbdrive, fbmodel, sim, truth
+from freeblock import ToolError, sim
 from freeblock.extraction.places import Layout
+from freeblock.formats import fbdrive, fbmodel
+from freeblock.sim import asdrive, truth
 
 # Written by tools/make-drives, which knows nothing of truth.py
 MADE = ("nearline16", "nearline24", "archive8", "x300", "cheetah9")

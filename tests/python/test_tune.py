@@ -16,9 +16,10 @@ from unittest import mock
 import numpy as np
 
 import taptest
-from freeblock import ToolError, cli, fbmodel, tracefile
+from freeblock import ToolError, cli, tracefile
+from freeblock.commands.tune import Goals
+from freeblock.formats import fbmodel
 from freeblock.tracefile import make_chunk
-from freeblock.tune import Goals
 from freeblock.tuning import apply, intervals, policy, record, search, service, stats
 
 MS = 10 ** 6

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The table of worth (bench/bench_worth.py): each of its edits still applies, and what
+"""The table of worth (bench/evaluation/worth.py): each of its edits still applies, and what
 it leaves compiles. 2 s.
 
 Seen to fail: a macro of core/joint.h renamed, an edit that leaves a name that is not declared.
@@ -10,8 +10,8 @@ import tempfile
 import unittest
 
 from freeblock import ToolError
-from bench import bench_worth
-from bench.bench_rows import Row
+from bench.evaluation import worth
+from bench.evaluation.summary import Row
 
 
 def run(free, mean):
@@ -24,9 +24,9 @@ class Worth(unittest.TestCase):
 
     def test_edits(self):
         """Each stands for itself, and compiles: a header in what includes it."""
-        for mechanism in bench_worth.MECHANISMS:
+        for mechanism in worth.MECHANISMS:
             with tempfile.TemporaryDirectory() as folder:
-                bench_worth.tree(folder, mechanism.edits)
+                worth.tree(folder, mechanism.edits)
                 for name in {name for name, *_ in mechanism.edits}:
                     self.compile(folder, name)
 
@@ -41,14 +41,14 @@ class Worth(unittest.TestCase):
 
     def test_old(self):
         """What an edit replaces stands there once."""
-        self.assertEqual(bench_worth.edited("a b", "b", "c", "x"), "a c")
+        self.assertEqual(worth.edited("a b", "b", "c", "x"), "a c")
         for text in ("a", "b b"):
             with self.assertRaisesRegex(ToolError, "x: 'b' stands there"):
-                bench_worth.edited(text, "b", "c", "x")
+                worth.edited(text, "b", "c", "x")
 
     def test_rows(self):
         """Means, their difference's error, and what both cost."""
-        row, = bench_worth.Worth.rows({"probe atlas10k": {
+        row, = worth.Worth.rows({"probe atlas10k": {
             "left": False, "command": "c",
             "with": [run(6, 11), run(8, 11)], "without": [run(5, 10), run(5, 10)],
             "alone": [run(0, 10), run(0, 10)]}})

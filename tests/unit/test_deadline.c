@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rates, deadlines, and the bounded share of a disk's time. Expectations come from the
+ * Rates, deadlines, the bounded share of a disk's time, and the pace. Expectations come from the
  * definitions in core/deadline.h.
  */
 #include "core/deadline.h"
@@ -111,22 +111,71 @@ TEST(test_debt)
 }
 
 /*
- * A rate: all of the time, and charges of size over rate. Debts of hours, as of 16 MiB at 1 KiB/s,
- * are paid for, too. Seen to fail with products of 64 bits.
+ * Read 128 KiB in half a millisecond each, whenever the pace allows it, for @end from @now on;
+ * returns the KiB, and in how many goes.
  */
-TEST(test_rate)
+static u64 keep_pace(struct fb_deadline_pace *p, u32 kib_s, u64 now, u64 end, u32 *goes)
 {
-	struct fb_deadline_share s = { 0 };
-	u64 now = 100 * SEC, debt = 16384 * SEC, due;
+	u64 done = 0, until = now + end;
+	bool open = false;
 
-	assert_int_equal(fb_deadline_next_ns(&s, FB_PPM, now), now);
-	fb_deadline_charge(&s, debt);
-	fb_deadline_charge(&s, debt);
-	due = now + 2 * debt - FB_DEADLINE_BURST_NS + FB_DEADLINE_READ_NS;
-	assert_int_equal(fb_deadline_next_ns(&s, FB_PPM, now), due);
-	assert_int_equal(fb_deadline_next_ns(&s, FB_PPM, now + 2 * debt / 3), due);
-	assert_int_equal(fb_deadline_next_ns(&s, FB_PPM, due - 1), due);
-	assert_int_equal(fb_deadline_next_ns(&s, FB_PPM, due), due);
-	assert_int_equal(fb_deadline_next_ns(&s, FB_PPM, due + debt), due + debt);
-	assert_int_equal(s.credit_ns, FB_DEADLINE_BURST_NS);
+	*goes = 0;
+	fb_deadline_keep_pace(p, kib_s, 0, now);
+	while (now < until) {
+		*goes += !open && !p->open_ns;
+		open = !p->open_ns;
+		if (open) {
+			now += MS / 2;
+			done += 128;
+		} else {
+			assert_true(p->open_ns > now);
+			/* others ask, too */
+			now = min(p->open_ns, now + 50 * MS);
+		}
+		fb_deadline_keep_pace(p, kib_s, open ? 256 : 0, now);
+	}
+	return done;
+}
+
+/*
+ * Reads keep to a pace, and are made in goes: a second's in one, or one read that takes longer to
+ * pay for. Seen to fail with goes that begin at any credit (50 times as many).
+ */
+TEST(test_pace)
+{
+	static const u32 rates[] = { 20, 200, 6054, 50000 };
+	u32 i, goes;
+
+	for (i = 0; i < ARRAY_SIZE(rates); i++) {
+		struct fb_deadline_pace p = { 0 };
+		u64 kib = keep_pace(&p, rates[i], 1000 * SEC, 100 * SEC, &goes);
+
+		assert_in_range(kib, 98ULL * rates[i] - 128, 101ULL * rates[i] + 128);
+		assert_in_range(goes, min(100U, 99 * rates[i] / 128) / 2, 101);
+	}
+}
+
+/* What was not read for an hour is not made up for; debts of hours are paid. */
+TEST(test_pace_ends)
+{
+	struct fb_deadline_pace p = { 0 };
+	u64 now = 1000 * SEC;
+	u32 goes;
+
+	fb_deadline_keep_pace(&p, 1000, 0, now);
+	now += 3600 * SEC;
+	assert_in_range(keep_pace(&p, 1000, now, SEC, &goes), 2000, 3256);
+	/* 16 MiB, at 1 KiB/s: another pace counts at once, and its own debts only */
+	now += SEC;
+	fb_deadline_keep_pace(&p, 1, 0, now);
+	assert_int_equal(p.open_ns, now + FB_DEADLINE_GO_NS);
+	fb_deadline_keep_pace(&p, 1, 32768, now);
+	assert_int_equal(p.open_ns, now + 16384 * SEC + FB_DEADLINE_GO_NS);
+	fb_deadline_keep_pace(&p, 1, 0, now + 16384 * SEC);
+	assert_int_equal(p.open_ns, now + 16384 * SEC + FB_DEADLINE_GO_NS);
+	fb_deadline_keep_pace(&p, 1, 0, p.open_ns);
+	assert_int_equal(p.open_ns, 0);
+	fb_deadline_keep_pace(&p, 1, 32768, p.open_ns);
+	fb_deadline_keep_pace(&p, 0, 0, now);
+	assert_int_equal(p.open_ns, 0);
 }

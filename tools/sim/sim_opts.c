@@ -53,6 +53,7 @@ static const struct simo_setting simo_settings[] = {
 	{ "sw_percent", SIMO_WHOLE, offsetof(struct simo, sw_percent), "60", 0, 1000 },
 	{ "foreground_cost_ppm", SIMO_WHOLE, offsetof(struct simo, foreground_cost_ppm),
 	  "10000", 1, FB_JOINT_COST_PPM_MAX },
+	{ "max_kib_s", SIMO_WHOLE, offsetof(struct simo, max_kib_s), "0", 0, 4194304 },
 	{ "joint_price", SIMO_REAL, offsetof(struct simo, joint_price), "0", 0, 64 },
 	{ "depth", SIMO_WHOLE_OR_AUTO, offsetof(struct simo, depth), "auto", 0, 32, true,
 	  .paper = "0" },

@@ -41,6 +41,7 @@ struct simo {
 	u64 seed;
 	char *policy_name;	/* none, or one of fb_policy_name[] */
 	u64 foreground_cost_ppm;
+	u64 max_kib_s;
 	double joint_price;	/* of a turn, in mean values of a gap; 0: as the cost asks for */
 	u64 sw_percent;
 	double depth;	/* 0: two, and as many as it takes under none */

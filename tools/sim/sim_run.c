@@ -129,6 +129,8 @@ static void sim_event(struct sim *sim)
 
 	if (s->engine.window_ns)
 		until_ns = min(until_ns, s->engine.window_ns);
+	if (s->pace.open_ns)
+		until_ns = min(until_ns, s->pace.open_ns);
 	until_ns = min(until_ns, min(s->idle_ns, s->due_ns));
 	until_ns = min(until_ns, min(sim->task.add_ns, fb_cost_next_ns(&s->cost)));
 	if (sim_drive_wait(s->drive, until_ns, &done)) {

@@ -55,11 +55,14 @@ static u32 sims_allowed(struct sims *s, u64 now_ns)
 	u32 may = fb_cost_may(&s->cost, now_ns);
 	struct fb_cost_verdict v;
 
-	if (!fb_cost_due(&s->cost))
-		return may;
-	fb_cost_judge(&s->cost, &v);
-	fb_cost_settle(&s->cost, &v, now_ns);
-	return fb_cost_may(&s->cost, now_ns);
+	fb_deadline_keep_pace(&s->pace, s->o->max_kib_s, s->unpaced, now_ns);
+	s->unpaced = 0;
+	if (fb_cost_due(&s->cost)) {
+		fb_cost_judge(&s->cost, &v);
+		fb_cost_settle(&s->cost, &v, now_ns);
+		may = fb_cost_may(&s->cost, now_ns);
+	}
+	return s->pace.open_ns ? 0 : may;
 }
 
 /* are free reads of a kind, FB_COST_GAPS or FB_COST_IDLE, to be planned? */
@@ -523,6 +526,7 @@ static void sims_end_free(struct sims *s, const struct siml_req *req,
 		.took_ns = now_ns - c->sent_ns,
 	};
 
+	s->unpaced += read.nsect;
 	s->stats.spoilt += req->spoilt;
 	s->stats.free_errors += read.failed;
 	if (req->spoilt || done->outcome == SIM_DRIVE_AGAIN)

@@ -7,6 +7,7 @@
 #define SIM_SCHED_H
 
 #include "core/cost/cost.h"
+#include "core/deadline.h"
 #include "core/engine/engine.h"
 #include "sim_drive.h"
 #include "sim_load.h"
@@ -74,6 +75,8 @@ struct sims {
 	u32 queue;	/* commands that the drive takes */
 	bool cache;	/* it reports writes before they are on the medium */
 	struct fb_cost cost;	/* what free reads cost, measured, and whether they may be sent */
+	struct fb_deadline_pace pace;	/* how fast they may be */
+	u64 unpaced;	/* sectors of them that have ended, which the pace is not charged for yet */
 	/* when the engine is to be asked who orders though nothing happens; SIML_NEVER: not */
 	u64 due_ns;
 	u64 gap_ns;	/* since when gaps have been known ... */

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How long freeblock holds its locks with interrupts off, by the function that takes them: the
- * lab's figure "lock" (tests/lab/lock.sh). The tracer calls this module when a lock with interrupts
- * off is taken or given back. One CPU; the time-stamp counter counts instructions there.
+ * lab's figures "lock" and "disks" (tests/lab/lock.sh, disks.sh). The tracer calls this module when
+ * a lock with interrupts off is taken or given back. One CPU; the time-stamp counter counts
+ * instructions there.
  *
- * /sys/kernel/debug/fbheld: writing a thread's PID clears the sums, and tells holds of this thread
- * apart. Reading: "nested N": the tracer's own cycles of a call within a hold, which are taken off,
- * as is the cost of an empty hold; "khz N"; then a line for each function, "NAME CALLS CYCLES
- * LONGEST OTHERS", where OTHERS is the part of CYCLES of all but the thread.
+ * /sys/kernel/debug/fbheld: writing clears the sums. Reading: "nested N": the tracer's own cycles of
+ * a call within a hold, which are taken off, as is the cost of an empty hold; "khz N"; then a line
+ * for each function, "NAME CALLS CYCLES LONGEST OTHERS", where OTHERS is the part of CYCLES of all
+ * but the threads of disks.
  */
 #include <linux/debugfs.h>
 #include <linux/ftrace.h>
@@ -18,6 +19,7 @@
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
 #include <linux/timex.h>
 #include <linux/uaccess.h>
 #include <asm/tsc.h>
@@ -39,7 +41,6 @@ static struct {
 	unsigned int nested;		/* calls of the tracer within the hold */
 	unsigned long irqs;		/* interrupts until it began */
 	u64 empty, each;		/* what an empty hold takes, and each such call */
-	pid_t thread;
 } fbh;
 
 static struct dentry *fbh_file;
@@ -63,7 +64,7 @@ static void fbh_note(u64 cycles)
 	f->calls++;
 	f->cycles += cycles;
 	f->longest = max(f->longest, cycles);
-	if (current->pid != fbh.thread)
+	if (!strstarts(current->comm, "freeblock/"))
 		f->others += cycles;
 }
 
@@ -176,11 +177,7 @@ static int fbh_open(struct inode *inode, struct file *file)
 static ssize_t fbh_write(struct file *file, const char __user *text, size_t count, loff_t *pos)
 {
 	unsigned long flags;
-	int ret;
 
-	ret = kstrtoint_from_user(text, count, 10, &fbh.thread);
-	if (ret)
-		return ret;
 	local_irq_save(flags);
 	fbh.functions = 0;
 	memset(fbh.function, 0, sizeof(fbh.function));

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The modules behind tools/freeblock.
+"""The package behind tools/freeblock. Programs of others import background and fbstate,
+tracefile.read(), and sim.simulate(); folders are layers (pyproject.toml).
 
-A module with a function add_parser(subparsers) is a subcommand: it adds its
-parser there and sets the default "run" to a function of the arguments that
-returns the exit status. Its STATUSES and EXAMPLES (command line, what it does) are printed by its
-help and its manual page. numpy and the like are imported by what needs them,
-when it runs.
+numpy and the like are imported by what needs them, when it runs.
 """
 
 # As debian/changelog and the module's package have it (tests/lab/test_packages.py)

@@ -22,7 +22,7 @@ import struct
 import time
 from typing import NamedTuple
 
-from . import hosts
+from .base import helpers
 
 # As tools/lib/freeblock/freeblock.h has them
 MEDIUM, NO_DATA, KEEP = 1, 2, 4                 # flags of a task
@@ -74,8 +74,8 @@ FUNCTIONS = {
 @functools.lru_cache()
 def _library():
     """libfreeblock, by the names of its functions without their fb_."""
-    library = ctypes.CDLL(hosts.program("tools/lib", "lib", "libfreeblock.so")
-                          if hosts.IN_TREE else SONAME, use_errno=True)
+    library = ctypes.CDLL(helpers.program("tools/lib", "lib", "libfreeblock.so")
+                          if helpers.IN_TREE else SONAME, use_errno=True)
     kinds = {**LETTERS, "s": ctypes.c_void_p, "g": ctypes.POINTER(RawGeometry)}
     found = {}
     for name, letters in FUNCTIONS.items():

@@ -8,10 +8,13 @@ import pkgutil
 import re
 import sys
 
-from . import STATUSES, ToolError, UsageError, streams, __name__ as PRODUCT, __version__
+from . import STATUSES, ToolError, UsageError, __version__
+from .base import streams
 
 ABOUT = "Control freeblock, an I/O scheduler that reads a disk in the background while it is " \
     "busy or idle. Start with enable, then scrub or scan; off undoes everything."
+# Where they are
+COMMANDS = __package__ + ".commands"
 EXAMPLES = (
     ("freeblock enable /dev/sda", "Use the scheduler for a disk, now and after each boot."),
     ("freeblock setup /dev/sda", "Also measure the drive, to read in the gaps between requests."),
@@ -49,7 +52,8 @@ class Parser(argparse.ArgumentParser):
 
 def _commands(package, word):
     """The modules of a package that are subcommands, that of this name first."""
-    names = [found.name for found in pkgutil.iter_modules(sys.modules[package].__path__)
+    folder = importlib.import_module(package).__path__
+    names = [found.name for found in pkgutil.iter_modules(folder)
              if found.name != "cli" and not found.ispkg]
     first = word and word.replace("-", "_")
     for name in sorted(names, key=lambda name: name != first):
@@ -58,11 +62,11 @@ def _commands(package, word):
             yield module
 
 
-def make_parser(word=None, prog="freeblock", package=PRODUCT, about=ABOUT):
+def make_parser(word=None, prog="freeblock", package=COMMANDS, about=ABOUT):
     """The parser of the subcommand `word` of a program whose subcommands are modules of a
     package, or of all of them."""
     parser = Parser(prog=prog, description=about)
-    if package == PRODUCT:
+    if package == COMMANDS:
         parser.examples, parser.statuses = EXAMPLES, STATUSES
     parser.add_argument("--version", action="version", version="%s %s" % (prog, __version__))
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

@@ -12,7 +12,8 @@ import os
 import re
 import time
 
-from . import NoDevice, ToolError, advice, hosts
+from . import NoDevice, ToolError
+from .base import advice, helpers
 
 ROOT = "/"
 # The module makes a disk's folder soon after the disk got the scheduler: how long to wait for it
@@ -113,9 +114,9 @@ def numbers(name):
 def how_to_load(tried=False):
     """How the module is loaded into this kernel, in words. tried: modprobe has failed."""
     kernel = os.uname().release
-    built = os.path.join(hosts.BUILD, "kernel-" + kernel, "freeblock", "freeblock.ko")
+    built = os.path.join(helpers.BUILD, "kernel-" + kernel, "freeblock", "freeblock.ko")
     known = "" if tried else read("lib/modules", kernel, "modules.dep") or ""
-    return advice.load_module(known, hosts.TOP, built if hosts.IN_TREE else "")
+    return advice.load_module(known, helpers.TOP, built if helpers.IN_TREE else "")
 
 
 def suited():

@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 
-from freeblock.openers import write_file
+from freeblock.base.safe_file import write_file
 
 from . import BackupError
 from .cow import SECTOR

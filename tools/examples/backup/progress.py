@@ -4,7 +4,7 @@
 import time
 
 from freeblock.fbstate import span
-from freeblock.fbstate_progress import Blocks
+from freeblock.state.taskprogress import Blocks
 
 
 class Bytes(Blocks):

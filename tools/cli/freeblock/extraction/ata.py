@@ -13,8 +13,8 @@ but those of NCQ).
 import collections
 
 from .. import ToolError
-from . import identity as names
 from . import sysfs
+from . import identity as names
 from .pages import CHANGEABLE, CURRENT, ILLEGAL, Pages, Refused, command
 
 VENDOR, INFORMATION = "ATA", 0x89               # of an INQUIRY; page of vital product data

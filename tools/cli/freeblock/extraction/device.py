@@ -16,7 +16,8 @@ import threading
 
 import numpy
 
-from .. import ToolError, hosts
+from .. import ToolError
+from ..base import helpers
 from . import identity
 
 READ, WRITE, VERIFY = 0, 1, 2
@@ -104,7 +105,7 @@ class Device:
         """The drive of a description, in simulated time; `lines` are appended to it. The
         host needs `host_ns` between what it learns and what it sends, and learns of a
         command's end up to `host_jitter_ns` late."""
-        words = [hosts.program(*_SIMULATOR), "probe", drive]
+        words = [helpers.program(*_SIMULATOR), "probe", drive]
         for line in lines:
             words += ["--set", line]
         for option, value in (("--seed", seed), ("--host-ns", host_ns),
@@ -115,7 +116,7 @@ class Device:
     @classmethod
     def open(cls, path, *, in_use=False):
         """The drive behind /dev/sgX or /dev/sdX; `in_use`: even if others use it, too."""
-        return cls([hosts.program(*_PROBE), generic(path)] + ["--in-use"] * in_use, path)
+        return cls([helpers.program(*_PROBE), generic(path)] + ["--in-use"] * in_use, path)
 
     def __enter__(self):
         return self

@@ -13,8 +13,9 @@ import json
 import os
 import zlib
 
-from .. import ToolError, jsontext
-from ..openers import make_directory, sync_directory, write_file
+from .. import ToolError
+from ..base import jsontext
+from ..base.safe_file import make_directory, sync_directory, write_file
 
 DIRECTORY = "/var/lib/freeblock/modes"
 ENDING = ".json"

@@ -4,27 +4,14 @@
 from fractions import Fraction
 
 from .. import ToolError
-from ..fbmodel import (MAX_BYTES, MAX_CYLINDERS, MAX_HEADS, MAX_NS, MAX_SEEKS, MAX_SPT,
-                       MAX_ZONES, comment_lines, decimal_turn, seal, within)
+from ..formats.fbmodel import MAX_BYTES, MAX_CYLINDERS, MAX_HEADS, MAX_NS, MAX_SEEKS, MAX_SPT, \
+    MAX_ZONES, comment_lines, decimal_turn, granule_sectors, seal, within
 
 MAX_TEXT = 39
-# As tools/make-drives: 4 KiB, from 1 TiB on 128 KiB, and then so much that the
-# map stays below 16 MiB.
-SMALL_GRANULE, LARGE_GRANULE = 8, 256
-LARGE_DRIVE = 1 << 31
-MAX_GRANULES = 1 << 27
 HEADS_A_LINE = 16
 NS_FIELDS = ("head_switch_ns", "write_settle_ns", "read_overhead_ns", "write_overhead_ns",
              "read_report_ns", "write_report_ns")
 SEEK_KINDS = ("seek", "write_seek", "seek_spread")
-
-
-def granule_sectors(sectors, physical):
-    """Granule of the coverage map."""
-    granule = max(SMALL_GRANULE if sectors < LARGE_DRIVE else LARGE_GRANULE, physical)
-    while sectors > MAX_GRANULES * granule and granule < 2048:
-        granule *= 2
-    return granule
 
 
 def _text(name, value):

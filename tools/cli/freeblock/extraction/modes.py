@@ -23,8 +23,8 @@ import signal
 import threading
 
 from .. import ToolError
-from . import identity as names
 from . import ata, journal, sgio, sysfs
+from . import identity as names
 from .pages import CHANGEABLE, Refused, command
 
 # how: by what it is switched, for people

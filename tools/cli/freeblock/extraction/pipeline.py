@@ -14,7 +14,7 @@ from dataclasses import asdict
 import numpy as np
 
 from .. import ToolError
-from ..streams import one_line
+from ..base.streams import one_line
 from . import ata, audit, cache, chart, identity, inservice, journal, mechanics, modes, refuse, \
     runcheck, runfind, runmap, sgio, shared, slow, spares, store, sysfs, translate, validate
 from .device import Device

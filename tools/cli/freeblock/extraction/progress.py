@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """How far an extraction is, told on standard error."""
 
+from ..base.progress import Progress
+from ..base.statusline import Line
 from ..fbstate import span
-from ..progress import Progress
-from ..statusline import Line
 
 # Of all, before what is left can be told
 TOLD_FROM = 0.02

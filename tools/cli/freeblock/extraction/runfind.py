@@ -10,13 +10,13 @@ from dataclasses import replace
 import numpy as np
 
 from .. import ToolError
+from .phase import wrap
 from .rungrow import Growth
 from .runguess import Guesses, Kind
 from .runmap import Run, RunMap
 from .runperiod import MOST_PERIOD, Periods
 from .runread import CHOICES, Meter
 from .runsurvey import Surveyor
-from .phase import wrap
 
 SAVE_NS = 10e9          # disk time after which what was found is kept: what a signal costs at most
 MOST_AHEAD = 24         # runs tested at once

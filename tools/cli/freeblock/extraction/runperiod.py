@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .runmap import Run
 from .phase import wrap
+from .runmap import Run
 
 MOST_PERIOD = 26        # tracks
 PERIODS, MORE = 2, 2    # periods, and tracks besides, that show a period

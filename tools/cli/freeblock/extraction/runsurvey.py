@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .runmap import Run
 from .phase import wrap
+from .runmap import Run
 
 MOST_SPT = 16384        # units on a track
 GROWTH = 1.9            # from one distance to the next

@@ -9,7 +9,8 @@ Documentation/extract.rst, "Drives of one make".
 import os
 import tempfile
 
-from .. import ToolError, fbmodel
+from .. import ToolError
+from ..formats import fbmodel
 from . import store, validate
 from .modeltext import NS_FIELDS, SEEK_KINDS
 

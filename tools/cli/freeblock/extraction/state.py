@@ -4,7 +4,8 @@
 import json
 import os
 
-from .. import ToolError, jsontext
+from .. import ToolError
+from ..base import jsontext
 from .journal import make_directory, write_file
 
 VERSION = 2

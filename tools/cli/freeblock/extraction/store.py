@@ -11,9 +11,12 @@ import os
 import re
 import subprocess
 
-from .. import ToolError, UsageError, advice, fbmodel, fbstate, fbstate_where
-from . import identity as names
+from .. import ToolError, UsageError, fbstate
+from ..base import advice
+from ..formats import fbmodel
+from ..state import placement
 from . import journal
+from . import identity as names
 
 DIRECTORY = "/etc/freeblock/models"
 ENDING = ".fbmodel"
@@ -46,7 +49,7 @@ def disk_of(name):
     if not re.fullmatch(r"[\w-]+", name, re.ASCII) or \
             not os.path.isdir(fbstate.path("sys/block", name)):
         # its error, if it is no block device
-        name = fbstate_where.device_name(given)
+        name = placement.device_name(given)
         raise UsageError("%s: not a whole disk" % given)
 
     def line(what):

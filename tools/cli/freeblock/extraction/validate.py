@@ -10,7 +10,9 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from .. import ToolError, fbmodel, hosts
+from .. import ToolError
+from ..base import helpers
+from ..formats import fbmodel
 from .device import FUA, OVERLAP
 from .places import Layout
 
@@ -118,7 +120,7 @@ def measure(dev, blocks, sizes, overlap):
 
 def _judged(model_path, text):
     """What the scheduler's model code makes of a model's file and of these reads: the process."""
-    program = hosts.program("tools/judge", "judge", "freeblock-judge")
+    program = helpers.program("tools/judge", "judge", "freeblock-judge")
     return subprocess.run([program, model_path], input=text, check=False, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 

@@ -6,9 +6,10 @@ scrub meets the deadline of freeblock.conf, which is known while it waits for it
 import contextlib
 import time
 
-from .. import ToolError, fbstate_health
-from ..extraction import identity as names
+from .. import ToolError
 from ..extraction import store
+from ..extraction import identity as names
+from ..state import health
 from . import badblocks, conf, due, waits
 
 
@@ -33,7 +34,7 @@ def judged(disk, said, now):
         identity = store.disk_of(disk.name)
         if said is not None and names.is_known(identity):
             return due.judge(identity, said.of(identity),
-                             fbstate_health.foretold_s(disk.job("scrub")), now)
+                             health.foretold_s(disk.job("scrub")), now)
     return None
 
 
@@ -47,9 +48,9 @@ def held(disk, said):
 
 
 def of_disk(disk, scrub_days, said, now=None):
-    """As fbstate_health.alarms(); said: as of wanted()."""
+    """As health.alarms(); said: as of wanted()."""
     now = time.time() if now is None else now
-    found = fbstate_health.alarms(disk, scrub_days, now)
+    found = health.alarms(disk, scrub_days, now)
     judgement = judged(disk, said, now)
     if judgement and not found.get("scrub_late"):
         deadline, missed = judgement

@@ -10,8 +10,8 @@ import os
 import time
 
 from .. import ToolError, fbstate
-from ..extraction import identity as names
 from ..extraction import store
+from ..extraction import identity as names
 from . import records
 
 FOLDER = "var/lib/freeblock"

@@ -9,10 +9,12 @@ import random
 import re
 import time
 
-from .. import ToolError, advice, fbmodel
-from ..extraction import identity as names
+from .. import ToolError
+from ..base import advice
 from ..extraction import inservice, journal, recheck, shared, store
+from ..extraction import identity as names
 from ..extraction.phase import Phase
+from ..formats import fbmodel
 from . import checked, lock, records
 
 PATIENCE_S = 60         # the drive may be busy, or asleep

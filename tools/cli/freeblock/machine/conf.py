@@ -15,8 +15,8 @@ import string
 from dataclasses import dataclass, field
 
 from .. import ToolError, fbstate
+from ..base.streams import one_line
 from ..extraction import store
-from ..streams import one_line
 from . import enabled, kinds, window
 
 FILE = "etc/freeblock.conf"

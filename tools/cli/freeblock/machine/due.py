@@ -10,8 +10,8 @@ import contextlib
 import time
 
 from .. import ToolError, fbstate
-from ..extraction import identity as names
 from ..extraction import store
+from ..extraction import identity as names
 from . import book, enabled, gate, kernel, kinds, records, smart, waits, window
 from .conf import names_of as conf_names
 

@@ -7,8 +7,8 @@ until that boot ends; "max_cost_us N", what free reads may add. freeblock.conf e
 """
 
 from .. import ToolError, fbstate
-from ..extraction import identity as names
 from ..extraction import journal, store
+from ..extraction import identity as names
 from . import kinds
 
 FOLDER = "etc/freeblock/enabled"

@@ -12,9 +12,10 @@ import sys
 import syslog
 import time
 
-from .. import advice, fbstate
+from .. import fbstate
+from ..base import advice
+from ..base.streams import one_line
 from ..extraction import identity as names
-from ..streams import one_line
 from . import alarms, badblocks, due, enabled, kernel, records, stopped, waits
 
 # kind: (message id, priority)

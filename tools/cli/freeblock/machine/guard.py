@@ -13,7 +13,8 @@ import contextlib
 import datetime
 import os
 
-from .. import advice, fbstate
+from .. import fbstate
+from ..base import advice
 from ..extraction import journal
 from . import kernel, records
 

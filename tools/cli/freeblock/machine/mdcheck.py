@@ -15,9 +15,10 @@ import mmap
 import os
 import time
 
-from .. import ToolError, fbstate, openers
-from ..extraction import identity as names
+from .. import ToolError, fbstate
+from ..base import safe_file
 from ..extraction import journal, store
+from ..extraction import identity as names
 from . import badblocks, lock
 from .owner import folder, listed, number
 
@@ -207,7 +208,7 @@ def put_back_all():
 def _forget(array):
     with contextlib.suppress(FileNotFoundError):
         os.unlink(_book(array))
-        openers.sync_directory(fbstate.path(FOLDER))
+        safe_file.sync_directory(fbstate.path(FOLDER))
     with contextlib.suppress(OSError):
         os.rmdir(fbstate.path(FOLDER))
 
@@ -249,7 +250,7 @@ def check(window):
     beside a busy foreground. A ToolError: it was refused, or did not end."""
     array = window.array
     with _held(array):
-        openers.make_directory(fbstate.path(FOLDER))
+        safe_file.make_directory(fbstate.path(FOLDER))
         left = journal.read_sealed(_book(array), FORMAT)
         if left:
             _put_back(array, left)

@@ -3,7 +3,7 @@
 
 import json
 
-from .. import openers
+from ..base import safe_file
 
 
 def read(path):
@@ -18,4 +18,4 @@ def read(path):
 
 def write(path, content):
     """Replace it."""
-    openers.write_file(path, json.dumps(content).encode() + b"\n")
+    safe_file.write_file(path, json.dumps(content).encode() + b"\n")

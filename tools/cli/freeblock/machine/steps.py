@@ -12,9 +12,11 @@ import shutil
 import time
 from dataclasses import dataclass, field
 
-from .. import ToolError, advice, fbmodel, fbstate
-from ..extraction import identity as names
+from .. import ToolError, fbstate
+from ..base import advice
 from ..extraction import journal, store
+from ..extraction import identity as names
+from ..formats import fbmodel
 from . import badblocks, book, checked, conf, due, enabled, guard, kernel, lock, passes, stopped, \
     units, waits
 

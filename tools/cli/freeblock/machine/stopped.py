@@ -7,9 +7,10 @@ acts.
 import contextlib
 import os
 
-from .. import fbstate, fbstate_cost
-from ..extraction import identity as names
+from .. import fbstate
 from ..extraction import journal
+from ..extraction import identity as names
+from ..state import costs
 from . import book
 
 FOLDER = book.STATES + "/stopped"
@@ -22,7 +23,7 @@ def path_of(identity):
 
 def words(disk):
     """What the module says, of a disk that is stopped for good; else None."""
-    said = fbstate_cost.cost(disk)["stopped"] or ""
+    said = costs.cost(disk)["stopped"] or ""
     return said if said.startswith("stopped for good") else None
 
 

@@ -7,7 +7,8 @@ import os
 import pwd
 import re
 
-from .. import ToolError, hosts
+from .. import ToolError
+from ..base import helpers
 from ..extraction import journal, store
 from . import kernel
 
@@ -116,7 +117,7 @@ def _texts(made, program, scheduler, directory):
              "@MARK@": MARK, "@SCHEDULER@": "--scheduler " if scheduler else "",
              "@DIR@": "--dir %s " % directory if directory != store.DIRECTORY else ""}
     for name in FILES:
-        template = os.path.join(hosts.data("boot"), os.path.basename(name) + ".in")
+        template = os.path.join(helpers.data("boot"), os.path.basename(name) + ".in")
         with open(template, encoding="utf-8") as file:
             text = file.read()
         for word, value in words.items():

@@ -7,7 +7,8 @@ holds it and shown by status; and since when one is paused that no program holds
 import contextlib
 import os
 
-from .. import advice, fbstate
+from .. import fbstate
+from ..base import advice
 from ..extraction import journal
 
 FOLDER, PAUSED = "run/freeblock/waits", "run/freeblock/paused"

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import ToolError, UsageError, arrivals
+from .. import ToolError, UsageError
+from ..formats import arrivals
 from . import compose, freeband, freeidle, paper, question, units
 from .device import SECTOR
 

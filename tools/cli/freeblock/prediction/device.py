@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import ToolError, asdrive, fbdrive, fbmodel, truth
+from .. import ToolError
 from ..extraction.places import Layout
+from ..formats import fbdrive, fbmodel
+from ..sim import asdrive, truth
 
 SECTOR = 512            # bytes of a model's LBN
 

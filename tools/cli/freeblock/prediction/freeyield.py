@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import ToolError
-from ..extraction.modeltext import granule_sectors
+from ..formats.fbmodel import granule_sectors
 from . import choice
 from .seek import seek_time
 

@@ -8,7 +8,8 @@ import json
 import shlex
 from dataclasses import dataclass
 
-from .. import ToolError, UsageError, jsontext, tracefile
+from .. import ToolError, UsageError, tracefile
+from ..base import jsontext
 from . import characterise, units
 from .device import CacheSpec, Device
 from .workload import Workload, check_value

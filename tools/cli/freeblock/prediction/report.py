@@ -3,7 +3,7 @@
 
 import os
 
-from .. import asdrive
+from ..sim import asdrive
 from ..tuning.report import number, table
 
 SHOWN = 0.005           # a share of requests that does not print as 0 %

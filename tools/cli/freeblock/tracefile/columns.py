@@ -21,7 +21,8 @@ import re
 import numpy as np
 
 from . import NS, make_chunk, take
-from .text import BLOCK, MOST_NS as MOST_RESPONSE_NS, Devices, shown
+from .text import BLOCK, Devices, shown
+from .text import MOST_NS as MOST_RESPONSE_NS
 
 SECTOR = 512
 MOST = (1 << 63) - 1

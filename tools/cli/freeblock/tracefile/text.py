@@ -11,7 +11,7 @@ import zlib
 
 import numpy as np
 
-from ..streams import one_line
+from ..base.streams import one_line
 from . import Error
 
 BLOCK = 16 << 20

@@ -3,7 +3,8 @@
 
 import os
 
-from .. import ToolError, advice, fbstate
+from .. import ToolError, fbstate
+from ..base import advice
 
 # Other root for tests
 ROOT = "FREEBLOCK_SYSFS"

@@ -14,7 +14,7 @@ the one before, so that tools/tune/replay.c goes through them.
 import ctypes
 import functools
 
-from .. import hosts
+from ..base import helpers
 
 
 class _Rule(ctypes.Structure):
@@ -33,7 +33,7 @@ class _Sum(ctypes.Structure):
 @functools.lru_cache(maxsize=1)
 def library():
     """tools/tune/replay.c, compiled."""
-    found = ctypes.CDLL(hosts.program("tools/tune", "tune", "replay.so"))
+    found = ctypes.CDLL(helpers.program("tools/tune", "tune", "replay.so"))
     found.replay_run.restype = None
     found.replay_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64,
                                  ctypes.c_void_p, ctypes.c_void_p]

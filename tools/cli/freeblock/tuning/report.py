@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Results for people."""
 
-from ..streams import one_line
+from ..base.streams import one_line
 
 
 def number(value, form="%.4g"):

@@ -11,7 +11,8 @@ the paper's section IV.A has it for VERIFY.
 import re
 from fractions import Fraction
 
-from .. import UsageError, fbmodel
+from .. import UsageError
+from ..formats import fbmodel
 
 SECTORS_PER_KIB = 2
 LONGEST_NS = 10 ** 11
