@@ -61,13 +61,13 @@ def find(dev, layout, turn, seed=1, tell=None):
     rng = np.random.default_rng(seed)
     if tell:
         tell(0, "regions of slow seeks")
-    ways = _ways(dev, layout, mapped(rng.integers(0, dev.blocks, READS)))
-    ends = np.array(stretches(ways[0], _late(*ways[1:], turn)), float).ravel()
+    units, far, took = _ways(dev, layout, mapped(rng.integers(0, dev.blocks, READS)))
+    ends = np.array(stretches(units, _late(far, took, turn)), float).ravel()
     if not len(ends):
         return []
     near = np.repeat(ends, MORE) + NEAR * dev.blocks * rng.uniform(-1, 1, MORE * len(ends))
     more = _ways(dev, layout, mapped(rng.permutation(near)))
-    units, far, took = (np.concatenate(both) for both in zip(ways, more))
+    units, far, took = (np.concatenate(both) for both in zip((units, far, took), more))
     return stretches(units, _late(far, took, turn))
 
 
