@@ -152,8 +152,8 @@ u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
 /* Make seeks longer by @ppm, but for a write's settle time. @dm must not be in use meanwhile. */
 void dm_correct(struct disk_model *dm, s32 ppm);
 /*
- * Predict seek and rotational latency to @to, as SPTF orders by: zero-latency access is ignored, and
- * a slow zone's turn, which no order spares.
+ * Predict seek and rotational latency to @to, as SPTF orders by: zero-latency access is ignored,
+ * and so is a slow zone's turn, which no order spares.
  */
 void dm_position(const struct disk_model *dm, const struct dm_place *from,
 		 const struct dm_place *to, bool write, u64 *seek_ns, u64 *latency_ns);
