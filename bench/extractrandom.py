@@ -59,7 +59,8 @@ def options(path, folder, full):
 def layout_alone(args, folder):
     """(model text, audit, whether it is trusted) of where blocks live; how the arm moves takes ten
     times as long and says nothing of that."""
-    from freeblock.extraction import modes, pipeline  # pylint: disable=import-outside-toplevel
+    from freeblock.drive import modes  # pylint: disable=import-outside-toplevel
+    from freeblock.extraction import pipeline  # pylint: disable=import-outside-toplevel
     with pipeline.open_device(args) as dev:
         work = pipeline.Extraction(dev, args, folder)
         with modes.quiet(dev, os.path.join(folder, "modes")) as switched:

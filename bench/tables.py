@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tables for people."""
+"""Tables of rows that are dictionaries."""
+
+from freeblock.base import table
 
 
 def lines(rows, columns):
     """A line of heads, and one for each row; columns: (head, key, format), texts to the left."""
-    cells = [[head for head, _, _ in columns]] + [
-        ["-" if row.get(key) is None else form % row[key] for _, key, form in columns]
-        for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells)]
-    return ["  ".join(cell.ljust(width) if form == "%s" else cell.rjust(width)
-                      for cell, width, (_, _, form) in zip(line, widths, columns)).rstrip()
-            for line in cells]
+    return table.lines(
+        [head for head, _, _ in columns],
+        [[table.number(row.get(key), form) for _, key, form in columns] for row in rows],
+        [n for n, (_, _, form) in enumerate(columns) if form == "%s"])

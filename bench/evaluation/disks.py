@@ -13,8 +13,8 @@ from .summary import Figure, Row
 DRIVE, DISKS = "nearline16-wc", 60
 # Requests/s with which a drive is in use for 30 % of the time
 RATE = 24
-FULL = {"DISKS": "8", "WARMUP": "20", "WINDOW": "20"}
-QUICK = {"DISKS": "2", "WARMUP": "10", "WINDOW": "10"}
+FULL = {"DISKS": "8", "WARMUP": "10", "WINDOW": "10"}
+QUICK = {"DISKS": "2", "WARMUP": "5", "WINDOW": "5"}
 CORES, MEMORY_MIB = .2, 1024
 
 

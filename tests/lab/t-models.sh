@@ -38,7 +38,7 @@ quiet()
 	/usr/bin/python3 -c "
 import os, signal, sys, time
 sys.path.insert(0, '/bin/cli')
-from freeblock.extraction import modes, sgio
+from freeblock.drive import modes, sgio
 with modes.quiet(sgio.Disk('/dev/$disk')) as switched:
     print('; '.join(switched.report), flush=True)
     $1

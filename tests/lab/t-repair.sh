@@ -4,7 +4,8 @@
 #
 # Expected: md rewrites them and the array's data are as before; --dry-run changes nothing; a
 # sector that differs between members stays on both, and of a RAID5 is counted; where the other
-# member has a bad sector, too, or the array is degraded, nothing is done, and the status says so;
+# member has a bad sector, too, which nobody has found yet, or the array is degraded, nothing is
+# done, and the status says so;
 # after a kill the window is put back by restore, and by the next repair; after SIGHUP at once.
 #
 # Seen to fail: md's repair in place of its check; a window that is not put back; the other member's
@@ -40,14 +41,20 @@ members()
 	done
 }
 
-# bad SLOT SECTOR [MORE]: of the member's data, found by a scrub around it
+# spoil SLOT SECTOR [MORE]: of the member's data; nobody has read it since
+spoil()
+{
+	echo "add $((offset + $2)) 1 asc=11 ${3-}" > \
+		"$M/$(echo $drives | cut -d' ' -f$(($1 + 1)))/medium_errors" || die "no bad sector"
+}
+
+# bad SLOT SECTOR [MORE]: found by a scrub around it
 bad()
 {
 	local disk at=$((offset + $2))
 
 	disk=$(disk_of "$1")
-	echo "add $at 1 asc=11 ${3-}" > "$M/$(echo $drives | cut -d' ' -f$(($1 + 1)))/medium_errors" ||
-		die "no bad sector"
+	spoil "$@"
 	echo "start $((at / 1024 * 1024)) 1024 near" > "$(fb "$disk")/scrub" || die "no scrub"
 	wait_for 60 scrubbed "$disk" || die "no end of the scrub"
 }
@@ -130,7 +137,7 @@ expect_eq "differ: nobody has overwritten what differs" "$(sector 1 4808) $(sect
 
 name=both
 bad 0 8000
-bad 1 8003
+spoil 1 8003
 repair 0 3 --yes
 expect_match "both: why" "$(cat /tmp/said)" "md0: member $(disk_of 1) has a bad sector there, too"
 expect_eq "both: nothing is done" "$(sector 0 8000)" unreadable

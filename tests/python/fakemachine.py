@@ -12,10 +12,11 @@ import unittest
 from unittest import mock
 
 import fakedisk
+import taptest
 from taptest import TOP
 from fakescsi import Drive, vpd
 from freeblock import cli, fbstate
-from freeblock.extraction import sgio
+from freeblock.drive import sgio
 from freeblock.formats import fbmodel
 from freeblock.machine import kernel
 
@@ -195,7 +196,8 @@ class Case(unittest.TestCase):
     def do(self, *words):
         """A subcommand's status, and what it said."""
         out = io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), \
+                taptest.built_silently():
             status = cli.main(list(words))
         return status, out.getvalue()
 

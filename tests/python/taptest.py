@@ -46,13 +46,18 @@ def model_places(path, what, given):
     return done.returncode, done.stdout
 
 
+def built_silently():
+    """A context in which commands say nothing of what they build."""
+    helpers = importlib.import_module("freeblock.base.helpers")
+    return mock.patch.object(helpers, "line_of_build",
+                             lambda: helpers.statusline.Line(quiet=True))
+
+
 def _main(package, words):
     """Exit status, output and errors of a command whose command line this package has."""
     cli = importlib.import_module(package + ".cli")
-    helpers = importlib.import_module("freeblock.base.helpers")
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), mock.patch.object(
-            helpers, "line_of_build", lambda: helpers.statusline.Line(quiet=True)):
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), built_silently():
         status = cli.main(list(words))
     return status, out.getvalue(), err.getvalue()
 

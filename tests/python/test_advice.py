@@ -119,7 +119,9 @@ class Commands(fakedisk.Case):
             self.assertEqual(fbstate.how_to_load(), "run: modprobe freeblock")
             self.assertEqual(fbstate.how_to_load(tried=True), "run: insmod " + built)
         with mock.patch.object(fbstate.helpers, "IN_TREE", False):
-            self.assertIn("install freeblock-dkms", fbstate.how_to_load(tried=True))
+            self.assertIn("apt install freeblock-dkms", fbstate.how_to_load(tried=True))
+            self.tree.write("etc/redhat-release", "AlmaLinux release 9.4")
+            self.assertIn("dnf install freeblock-dkms", fbstate.how_to_load(tried=True))
 
     def test_memory(self):
         """More than there is."""

@@ -15,8 +15,7 @@ from taptest import TOP
 from fakemachine import WWN, Case, missing_options
 from freeblock import ToolError, fbstate
 from freeblock.commands import scrub
-from freeblock.extraction import store
-from freeblock.extraction import identity as names
+from freeblock.drive import names, store
 from freeblock.machine import badblocks, conf, due, gate, waits, window
 from freeblock.machine.window import Windows
 
@@ -614,8 +613,10 @@ class Scrubs(Case):
         self.assertIsNone(badblocks.held("sdd", {**said, "max_bad_disks": None}, None))
 
     def test_bad_record(self):
-        """One that is spoilt counts as none. Seen to fail: a TypeError."""
-        for text in ("", "[]", "{}", "[" * 100000):
+        """One that is spoilt counts as none. Seen to fail: a TypeError; blocks of no sectors."""
+        for text in ("", "[]", "{}", "[" * 100000, '{"blocks": 3}', '{"blocks": [[1, 8]]}',
+                     '{"blocks": [[1, 0, 5]]}', '{"blocks": [[-8, 8, 5]]}',
+                     '{"blocks": [[1, 8, null]]}', '{"allowed": "", "blocks": [[1, 8, 5]]}'):
             self.machine.write("var/lib/freeblock/x.bad", text)
             self.assertEqual(badblocks.load("x"), (0, {}), text)
 
@@ -787,6 +788,16 @@ class Scrubs(Case):
         due.keep(disk, {**record, "first": record["first"] - 11 * DAY})
         self.run_unit("stopped", 143, "deadline_days = 10")
         self.assertAlmostEqual(self.deadline * DAY, 1, places=3)
+
+    def test_spoilt(self):
+        """A record that is spoilt begins anew. Seen to fail: a TypeError for each of its values."""
+        disk = store.disk_of("sda")
+        for text in ("", "[]", '{"first": true}', '{"first": 8, "began": "9"}',
+                     '{"first": 8, "ended": [9]}', '{"first": 8, "start": 1e999}'):
+            os.makedirs(os.path.dirname(due.path_of(disk)), exist_ok=True)
+            with open(due.path_of(disk), "w", encoding="ascii") as file:
+                file.write(text)
+            self.assertEqual(due.record_now(disk, 7)["first"], 7, text)
 
     def test_unnamed(self):
         """A disk that nothing names for good, as a reader of cards, does not keep the others from

@@ -11,9 +11,10 @@ from unittest import mock
 
 from fakemachine import WWN, Case, model, table
 from fakescsi import vpd
-from freeblock.base import helpers
+from freeblock.base import helpers, sealed
 from freeblock.commands import scrub
-from freeblock.extraction import journal, pipeline, sgio, store
+from freeblock.drive import sgio, store
+from freeblock.extraction import pipeline
 from freeblock.machine import conf, due, kernel, kinds, units
 
 RECORD = "etc/freeblock/enabled/" + WWN
@@ -52,7 +53,7 @@ class Enable(Case):
         """The machine starts; what its units do for a disk that appears."""
         self.do("guard", "passed")
         self.machine.boot(enabled=False)
-        self.enterContext(mock.patch.object(journal, "boot_id", return_value="another"))
+        self.enterContext(mock.patch.object(sealed, "boot_id", return_value="another"))
         self.machine.command(["modprobe", "freeblock"])
         return self.models_load()
 
@@ -217,6 +218,27 @@ class One(Enable):
         self.assertEqual(self.machine.read(SDA + "idle_only"), "0\n")
         self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(self.tree(), before)
+
+    def test_side_by_side(self):
+        """Scrubs of several disks end at once, not one behind the other. Seen to fail: without
+        that call; the scrub of a disk that is not meant."""
+        self.second()
+        os.makedirs(os.path.join(self.machine.root, "run/systemd/system"))
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\n")
+        self.do("enable", "sda", "sdb")
+        really, calls = self.machine.systemctl, []
+
+        def systemctl(*words):
+            calls.append(words)
+            return really(*words)
+
+        units = ["freeblock-due@sd%s.service" % letter for letter in "ab"]
+        with mock.patch.object(self.machine, "systemctl", systemctl):
+            self.assertEqual(self.do("off", "sdb")[0], 0)
+            self.do("enable", "sdb")
+            self.assertEqual(self.do("off", "--all")[0], 0)
+        begun = [words[2:] for words in calls if words[:2] == ("--no-block", "stop")]
+        self.assertEqual(begun, [(units[1],), tuple(units)])
 
     def test_killed(self):
         """Off puts back everything, wherever it was killed.

@@ -14,7 +14,7 @@ from unittest import mock
 from taptest import TOP
 from fakemachine import WWN, Case
 from freeblock import fbstate
-from freeblock.extraction import store
+from freeblock.drive import store
 from freeblock.machine import due, events, waits
 from freeblock.machine.window import Windows
 

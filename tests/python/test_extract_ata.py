@@ -15,7 +15,8 @@ from taptest import TOP
 import test_extract_modes as common
 from fakescsi import AtaDrive, Drive
 from freeblock import ToolError
-from freeblock.extraction import ata, device, modes, pipeline, refuse, sgio, sysfs
+from freeblock.drive import ata, modes, sgio, sysfs
+from freeblock.extraction import device, pipeline, refuse
 
 OFF = {"WCE": 0, "RCD": 0, "DRA": 0, "QAM": 0x10}
 ON = {"WCE": 0x20, "RCD": 0, "DRA": 0x40, "QAM": 0x10}

@@ -25,7 +25,8 @@ import numpy
 from taptest import TOP
 from freeblock import ToolError
 from freeblock.base import helpers
-from freeblock.extraction import device, identity
+from freeblock.drive import names
+from freeblock.extraction import device
 from freeblock.extraction.device import FUA, OVERLAP, READ, VERIFY, WRITE, Device
 
 DRIVES = os.path.join(TOP, "tools", "mechdisk", "drives")
@@ -239,8 +240,8 @@ class Commands(Case):
                          ("MECHDISK", "NEARLINE16"))
         self.assertRegex(dev.inquiry["wwn"], "^naa.3[0-9a-f]{15}$")
         self.assertEqual(dev.inquiry["serial"], "MDNL16-512E")
-        self.assertEqual(list(identity.vpd(dev, 0)[4:]), [0, 0x80, 0x83, 0xb0, 0xb1])
-        self.assertEqual(identity.vpd(dev, 0x99), b"")
+        self.assertEqual(list(names.vpd(dev, 0)[4:]), [0, 0x80, 0x83, 0xb0, 0xb1])
+        self.assertEqual(names.vpd(dev, 0x99), b"")
 
     def test_unit(self):
         """A unit is its eight blocks: where and how long."""

@@ -18,8 +18,10 @@ from unittest import mock
 from taptest import TOP
 from fakescsi import CACHING, CACHING_MAY, CONTROL, CONTROL_MAY, Drive, Remote, Server
 from freeblock import ToolError, cli, fbstate
+from freeblock.base import safe_file
 from freeblock.commands import restore
-from freeblock.extraction import device, identity, journal, modes, pages, sgio, sysfs
+from freeblock.drive import journal, modes, names, pages, sgio, sysfs
+from freeblock.extraction import device
 
 ALL_OFF = {"WCE": 0, "RCD": 1, "DRA": 0x20, "QAM": 0}
 
@@ -119,13 +121,13 @@ class Switching(Case):
         drives = [(Drive(*manners), ALL_OFF) for manners in (
             ["descriptors"], ["attention"], ["one_bit"], ["descriptors", "one_bit"],
             ["descriptor_sense", "attention"])]
-        for caching, control, names in ((12, 8, "WCE RCD QAM"), (13, 9, "WCE RCD DRA QAM"),
+        for caching, control, shown in ((12, 8, "WCE RCD QAM"), (13, 9, "WCE RCD DRA QAM"),
                                         (21, 13, "WCE RCD DRA QAM"), (3, 3, "WCE RCD")):
             cut = [page[:1] + bytes([size - 2]) + page[2:size].ljust(size - 2, b"\0")
                    for page, size in ((CACHING, caching), (CONTROL, control),
                                       (CACHING_MAY, caching), (CONTROL_MAY, control))]
             drives.append((Drive(pages={8: cut[0], 10: cut[1]}, may={8: cut[2], 10: cut[3]}),
-                           {name: ALL_OFF[name] for name in names.split()}))
+                           {name: ALL_OFF[name] for name in shown.split()}))
         for drive, inside in drives:
             with self.subTest(manners=drive.manners, lengths=inside):
                 with modes.quiet(drive, self.state) as switched:
@@ -539,7 +541,7 @@ class Order(Case):
             log.append("select" if command[0] == 0x55 else "ask")
             return cdb(command, *rest)
 
-        journal.make_directory(self.state)
+        safe_file.make_directory(self.state)
         drive.cdb = watched
         with mock.patch.object(os, "fsync", logged("flush", os.fsync)), \
                 mock.patch.object(os, "replace", logged("rename", os.replace)), \
@@ -570,9 +572,9 @@ class Command(Case):
         drive, other = Drive(), Drive()
         other.vpd[0x83] = other.vpd[0x83][:-1] + b"\xd5"
         for one in (drive, other):
-            book = journal.Journal(self.state, identity.key(identity.inquire(one)))
-            journal.make_directory(self.state)
-            book.write(identity.inquire(one), "/dev/sg1", {8: (CACHING, CACHING_MAY)})
+            book = journal.Journal(self.state, names.key(names.inquire(one)))
+            safe_file.make_directory(self.state)
+            book.write(names.inquire(one), "/dev/sg1", {8: (CACHING, CACHING_MAY)})
             page = bytearray(CACHING)
             page[2] = 1
             one.pages[8] = bytes(page)

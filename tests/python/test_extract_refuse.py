@@ -15,7 +15,8 @@ import numpy
 from taptest import TOP
 from fakescsi import Drive, inquiry, vpd
 from freeblock import ToolError, fbstate
-from freeblock.extraction import device, identity, modes, refuse, sysfs
+from freeblock.drive import modes, names, sysfs
+from freeblock.extraction import device, refuse
 
 DRIVES = os.path.join(TOP, "tools", "mechdisk", "drives")
 
@@ -146,9 +147,9 @@ class Names(unittest.TestCase):
                 ([(3, naa5, 1), (2, eui)], "eui.0011223344556677"),
                 ([(8, name), (1, b"ATA x")], "eui.0011"), ([(1, b"ATA x")], ""), ([], "")):
             page = vpd(0x83, b"".join(designator(*part) for part in parts))
-            self.assertEqual(identity.wwn_of(page), wanted)
+            self.assertEqual(names.wwn_of(page), wanted)
         # the last one runs out of the page
-        self.assertEqual(identity.wwn_of(vpd(0x83, designator(3, naa5)[:-1])), "")
+        self.assertEqual(names.wwn_of(vpd(0x83, designator(3, naa5)[:-1])), "")
 
 
 class System(unittest.TestCase):

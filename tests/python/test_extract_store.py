@@ -20,7 +20,7 @@ from taptest import TOP
 from fakemachine import WWN, model, table, tree
 from fakescsi import Drive, vpd
 from freeblock import ToolError, cli, fbstate
-from freeblock.extraction import identity, journal, modes, sgio, store
+from freeblock.drive import journal, modes, names, sgio, store
 from freeblock.machine import units
 
 KEPT = WWN + "-0001.fbmodel"
@@ -151,9 +151,9 @@ class Store(Case):
         self.disk("sdb", **{"device/wwid": "t10.ATA  x", "device/rev": "a/ b"})
         disk = store.disk_of("/dev/sdb")
         self.assertEqual(store.file_name(disk), "ACME-DISK_9-SERIAL01-a_b.fbmodel")
-        asked = identity.inquire(Drive(vpds={0x80: vpd(0x80, b"SERIAL01")}))
-        self.assertEqual(identity.key(asked), "ACME-DISK_9-SERIAL01")
-        self.assertEqual(identity.key(identity.inquire(Drive())), WWN)
+        asked = names.inquire(Drive(vpds={0x80: vpd(0x80, b"SERIAL01")}))
+        self.assertEqual(names.key(asked), "ACME-DISK_9-SERIAL01")
+        self.assertEqual(names.key(names.inquire(Drive())), WWN)
 
 
 class Load(Case):

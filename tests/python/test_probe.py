@@ -11,7 +11,7 @@ import fakedisk
 import fakescsi
 import taptest
 from freeblock.commands import probe
-from freeblock.extraction import sgio
+from freeblock.drive import sgio
 
 SENT = {0x12, 0x1a, 0x5a, 0x9e, 0x85, 0x88, 0x8f}       # nothing that writes
 TURN_US, HIT_US, SLEEP_S = 8333, 90, 5

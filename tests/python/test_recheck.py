@@ -19,7 +19,8 @@ import taptest
 import test_extract_inservice as inservice
 import test_extract_runs as runs
 from freeblock import fbstate
-from freeblock.extraction import recheck, runfind, store
+from freeblock.drive import store
+from freeblock.extraction import recheck, runfind
 from freeblock.extraction import inservice as served
 from freeblock.extraction.phase import wrap
 from freeblock.extraction.places import Layout

@@ -53,19 +53,22 @@ class Repair(fakedisk.Case):
         self.tree.values(ARRAY, FILES)
         self.tree.write("sys/class/block/sda1/holders/md0", "")
         self.unreadable = set()
-        self.patch(mock.patch.object(mdcheck, "readable", lambda disk, first, sectors:
-                                     first not in self.unreadable),
+        self.unreadable_there = range(0)
+        self.patch(mock.patch.object(mdcheck, "readable", self.readable),
                    mock.patch.object(mdcheck, "LOOK_S", 0),
                    mock.patch.object(mdcheck, "STILL_S", .02))
 
-    def bad(self, *blocks, disk="sda"):
-        """Blocks that a scrub has found."""
-        self.tree.write(fakedisk.DEBUG + disk + "/bad_blocks",
+    def readable(self, device, first, sectors):
+        """In place of mdcheck.readable()."""
+        if device == "sdb":
+            return not set(range(first, first + sectors)) & set(self.unreadable_there)
+        return first not in self.unreadable
+
+    def bad(self, *blocks):
+        """Blocks of sda that a scrub has found."""
+        self.tree.write(fakedisk.DEBUG + "sda/bad_blocks",
                         "".join("%d 8 medium\n" % one for one in blocks).rstrip("\n"))
-        if disk == "sda":
-            self.unreadable = set(blocks)
-        else:
-            badblocks.note(fbstate.Disk(disk), "naa.5000" + disk)
+        self.unreadable = set(blocks)
 
     def repair(self, *words, md=None):
         """(status, its list) of repair."""
@@ -129,10 +132,10 @@ class Repair(fakedisk.Case):
             self.assertEqual((status, self.md.done), (repair.LEFT, []), file)
             self.assertIn(why, found[0]["why"])
             self.tree.write(ARRAY + file, before)
-        self.bad(OFFSET + 380, disk="sdb")
+        # no scrub has found it, the last sector of the window
+        self.unreadable_there = [OFFSET + 383]
         self.assertIn("member sdb has a bad sector", self.repair("--yes")[1][0]["why"])
-        self.bad(OFFSET + 384, disk="sdb")
-        badblocks.forget("naa.5000sdb", (OFFSET + 380).__eq__)
+        self.unreadable_there = [OFFSET + 255, OFFSET + 384]
         self.assertIn("still cannot be read", self.repair("--yes")[1][0]["why"])
 
     def test_pages(self):

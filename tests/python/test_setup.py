@@ -17,7 +17,8 @@ from taptest import TOP
 from fakemachine import WWN, Case, missing_options, model, table
 from fakescsi import vpd
 from freeblock import ToolError
-from freeblock.extraction import journal, pipeline
+from freeblock.base import safe_file, sealed
+from freeblock.extraction import pipeline
 from freeblock.machine import book, due, guard, kernel, lock, steps, units
 
 KEPT = "etc/freeblock/models/%s-0001.fbmodel" % WWN
@@ -143,7 +144,7 @@ class Setup(Case):
         said = self.set_up("--json", "--quiet")[1]
         self.assertEqual(json.loads(said)["steps"], ["module", "scheduler", "load"])
         self.machine.boot()
-        with mock.patch.object(journal, "boot_id", return_value="another"):
+        with mock.patch.object(sealed, "boot_id", return_value="another"):
             self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(self.tree(), before)
 
@@ -725,7 +726,7 @@ class Books(Case):
         with book.locked():
             path = os.path.join(self.machine.root, book.FOLDER)
             self.assertEqual(os.stat(path).st_mode & 0o777, 0o700)
-        with mock.patch.object(journal, "make_directory",
+        with mock.patch.object(safe_file, "make_directory",
                                side_effect=PermissionError(13, "Permission denied", path)):
             for words in (("off", "--all"), ("setup", "sda", "--model", self.file)):
                 status, said = self.do(*words)

@@ -14,7 +14,8 @@ from unittest import mock
 from taptest import TOP
 from fakemachine import WWN, Case, model
 from freeblock import ToolError
-from freeblock.extraction import pipeline, shared, store
+from freeblock.drive import store
+from freeblock.extraction import pipeline, shared
 from freeblock.extraction.modeltext import NS_FIELDS, SEEK_KINDS
 from freeblock.extraction.phase import Phase
 from freeblock.formats import fbmodel

@@ -21,7 +21,7 @@ signals = passes.Signals()
 came = lambda: signals.came
 """
 EXTRACT = """
-from freeblock.extraction import modes
+from freeblock.drive import modes
 signals = modes._Signals()
 signals.catch()
 came = lambda: None

@@ -16,13 +16,14 @@ from unittest import mock
 import numpy as np
 
 import taptest
-from freeblock import ToolError, cli, tracefile
+from freeblock import ToolError, cli, fbstate, tracefile
 from freeblock.commands.tune import Goals
 from freeblock.formats import fbmodel
 from freeblock.tracefile import make_chunk
-from freeblock.tuning import apply, intervals, policy, record, search, service, stats
+from freeblock.tuning import intervals, policy, record, search, service, stats
 
 MS = 10 ** 6
+KERNEL = "sys/kernel/freeblock/sda/"
 # 10 ms and 0 per KiB: a request of any size takes 10 ms
 TEN = service.constants("10000+0*KiB")
 
@@ -246,8 +247,8 @@ class Command(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("nothing satisfies mean slowdown 1 ms, maximum 10 ms: no request size ends",
                       out)
-        self.put("sys/sda/idle_wait_us", "auto\n")
-        with mock.patch.dict(os.environ, {apply.ROOT: os.path.join(self.folder, "sys")}):
+        self.disk()
+        with mock.patch.object(fbstate, "ROOT", self.folder):
             status, _, err = tune(self.trace, *self.SERVICE, "--max-slowdown", "10", "--apply",
                                   "sda")
         self.assertEqual(status, 1)
@@ -265,39 +266,54 @@ class Command(unittest.TestCase):
         self.assertIn("%s: line 5: " % bad, err)
         self.assertEqual(len(err.splitlines()), 1)
 
-    def apply(self, root):
-        """--apply with another root of sysfs."""
-        with mock.patch.dict(os.environ, {apply.ROOT: root}):
-            return tune(self.trace, *self.SERVICE, "--json", "--apply", "/dev/sda")
+    def disk(self):
+        """One that the module serves: its two files."""
+        self.put("sys/class/block/sda/size", "50129\n")
+        self.put("sys/block/sda/queue/scheduler", "none mq-deadline [freeblock]\n")
+        return self.put(KERNEL + "idle_wait_us", "77 (auto)\n"), \
+            self.put(KERNEL + "idle_size_kib", "auto\n")
+
+    def apply(self):
+        """--apply, of a disk of files."""
+        with mock.patch.object(fbstate, "ROOT", self.folder):
+            return tune(self.trace, *self.SERVICE, "--json", "--apply", "sda")
 
     def test_apply(self):
         """Both files are written; a missing module, a disk of another scheduler, a file that
         refuses are told. Seen to fail: the first file not put back."""
-        status, _, err = self.apply(self.folder + "/none")
+        self.put("sys/class/block/sda/size", "50129\n")
+        self.put("sys/block/sda/queue/scheduler", "[mq-deadline] freeblock\n")
+        status, _, err = self.apply()
         self.assertEqual((status, "module freeblock is not loaded" in err), (1, True))
-        root = os.path.join(self.folder, "sys")
-        os.mkdir(root)
-        status, _, err = self.apply(root)
-        self.assertEqual((status, "freeblock is not on /dev/sda" in err), (1, True))
-        wait, size = self.put("sys/sda/idle_wait_us", "77 (auto)\n"), \
-            self.put("sys/sda/idle_size_kib", "auto\n")
-        status, out, err = self.apply(root)
+        os.makedirs(os.path.join(self.folder, "sys/kernel/freeblock"))
+        status, _, err = self.apply()
+        self.assertEqual((status, "sda does not have the scheduler freeblock" in err), (1, True))
+        files = self.disk()
+        status, out, err = self.apply()
         best = json.loads(out)["best"]
         self.assertEqual(status, 0, err)
-        self.assertEqual([apply.get(wait), apply.get(size)],
-                         [str(best["wait_us"]), str(best["size_kib"])])
-        self.put("sys/sda/idle_wait_us", "77\n")
-        real = apply.put
+        self.assertEqual(self.said(files), [str(best["wait_us"]), str(best["size_kib"])])
+        self.disk()
+        really = fbstate.Disk.write
 
-        def refuse(path, text):
-            if path == size:
-                raise ToolError("%s: refused" % path)
-            real(path, text)
+        def refuse(disk, name, text):
+            if name == "idle_size_kib":
+                raise ToolError("idle_size_kib: refused")
+            really(disk, name, text)
 
-        with mock.patch("freeblock.tuning.apply.put", refuse):
-            status, _, err = self.apply(root)
-        self.assertEqual((status, apply.get(wait)), (1, "77"))
+        with mock.patch.object(fbstate.Disk, "write", refuse):
+            status, _, err = self.apply()
+        self.assertEqual((status, self.said(files)), (1, ["77", "auto"]))
         self.assertIn("idle_size_kib: refused", err)
+
+    @staticmethod
+    def said(files):
+        """What is in files."""
+        found = []
+        for path in files:
+            with open(path, encoding="ascii") as file:
+                found.append(file.read().strip())
+        return found
 
     def test_bad_words(self):
         """Options that make no sense end with a line that says why."""

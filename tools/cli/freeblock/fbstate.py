@@ -26,10 +26,13 @@ IDLE = {"wait_us": "state/idle_wait_us", "size_kib": "state/idle_size_kib",
         "requests": "stats/idle_requests", "collisions": "stats/idle_collisions",
         "reads": "stats/idle_reads_ended", "sectors": "stats/idle_sectors",
         "used_us": "stats/idle_used_us", "idle_us": "stats/idle_us"}
-# of a scan or scrub
+# the kernel's own tasks, and what each says of itself
+JOBS = ("scan", "scrub")
 JOB = ("first", "sectors", "block_sectors", "blocks_total", "blocks_verified",
        "blocks_before", "blocks_delivered", "blocks_flying", "blocks_bad", "blocks_skipped",
        "blocks_unverified", "rate_kib_s", "deadline", "began", "passes")
+# of a task's line, behind its name and state
+TASK = ("priority", "total", "done", "failed", "granule")
 # of state/: files, for everybody; the rest of the numbers is in debugfs, for root
 STATE = ("attached", "model", "mapped_sectors", "scheduling", "knowledge", "free_reads", "medium",
          "recovery", "cost", "idle", "bad_blocks", "alarms")
@@ -116,7 +119,8 @@ def how_to_load(tried=False):
     kernel = os.uname().release
     built = os.path.join(helpers.BUILD, "kernel-" + kernel, "freeblock", "freeblock.ko")
     known = "" if tried else read("lib/modules", kernel, "modules.dep") or ""
-    return advice.load_module(known, helpers.TOP, built if helpers.IN_TREE else "")
+    return advice.load_module(known, helpers.TOP, built if helpers.IN_TREE else "",
+                              os.path.exists(path("etc/redhat-release")))
 
 
 def suited():
@@ -152,6 +156,20 @@ class Disk:
         """One of its files in debugfs; Hidden, with what to do, if that cannot be read."""
         return table(self.name, name)
 
+    def tasks(self):
+        """Its tasks: {id: what the kernel's line says}; Hidden if debugfs cannot be read. A name
+        may have blanks."""
+        found = {}
+        # a module of the kernel's may call its task anything: splitlines() ends lines at more
+        for line in filter(None, self.table("tasks").split("\n")):
+            words = line.split(" ")
+            if len(words) < 8 or not words[0].isdigit():
+                raise ToolError("%s: tasks: not understood: '%s'" % (self.name, line))
+            task: dict = dict(zip(TASK, map(int, words[-5:])))
+            task.update(name=" ".join(words[1:-6]), state=words[-6])
+            found[int(words[0])] = task
+        return found
+
     def value(self, name):
         """The same, a number; None without one."""
         text = self.read(name)
@@ -176,9 +194,9 @@ class Disk:
         """Whether freeblock is its scheduler."""
         return self.state("attached") == "1"
 
-    def idle(self, all_numbers=None):
+    def idle(self):
         """Idle reads: what they do now, and what they cost."""
-        there = self.numbers() if all_numbers is None else all_numbers
+        there = self.numbers()
         found = {key: there[name] for key, name in IDLE.items() if name in there}
         if self.state("idle"):
             found["state"] = self.state("idle")

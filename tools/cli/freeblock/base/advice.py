@@ -64,9 +64,10 @@ def enable(names):
     return "for %s%s %s%s" % (names[0], others, RUN, ENABLE % names[0])
 
 
-def load_module(modules_dep, checkout, built):
+def load_module(modules_dep, checkout, built, has_dnf):
     """How the module is loaded. modules_dep: of the running kernel, text; built: where the checkout
-    has, or would have, the module for it; "" if there is no checkout."""
+    has, or would have, the module for it; "" if there is no checkout; has_dnf: the
+    distribution is Fedora, or like it."""
     if "/freeblock.ko" in modules_dep:
         return RUN + "modprobe freeblock"
     if built and os.path.exists(built):
@@ -74,7 +75,8 @@ def load_module(modules_dep, checkout, built):
     if built:
         return RUN + "make -C %s modules KDIR=/lib/modules/$(uname -r)/build && insmod %s" % (
             checkout, built)
-    return RUN + "apt install freeblock-dkms linux-headers-amd64"
+    return RUN + ("dnf install freeblock-dkms kernel-devel" if has_dnf else
+                  "apt install freeblock-dkms linux-headers-amd64")
 
 
 def stop_tasks(disk):
@@ -84,12 +86,11 @@ def stop_tasks(disk):
         ("scan", "echo stop > /sys/kernel/freeblock/%s/scan")) if disk.is_active(job)}
     found = [command % disk.name for command in jobs.values()]
     with contextlib.suppress(ToolError):
-        for line in filter(None, disk.table("tasks").split("\n")):
-            words = line.split(" ")
+        for number, task in disk.tasks().items():
             # the kernel's own has a line, too
-            if not jobs.pop(" ".join(words[1:-6]), None):
-                found.append("echo stop %s > /sys/kernel/freeblock/%s/tasks" % (
-                    words[0], disk.name))
+            if not jobs.pop(task["name"], None):
+                found.append("echo stop %d > /sys/kernel/freeblock/%s/tasks" % (
+                    number, disk.name))
     return "; ".join(found) or "freeblock status " + disk.name
 
 

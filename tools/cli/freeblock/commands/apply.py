@@ -8,8 +8,7 @@ import sys
 
 from .. import ToolError, fbstate
 from ..base.streams import one_line
-from ..extraction import store
-from ..extraction import identity as names
+from ..drive import names, store
 from ..machine import book, conf, enabled, kinds
 from . import enable
 

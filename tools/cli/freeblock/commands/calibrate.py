@@ -8,7 +8,7 @@ Documentation/ABI/testing/debugfs-freeblock); all else stays as it is.
 
 from .. import ToolError, fbstate
 from ..base import safe_file
-from ..extraction import store
+from ..drive import store
 from ..formats import fbmodel
 from ..state import placement
 

@@ -14,7 +14,7 @@ import time
 from .. import ToolError, fbstate, need_range
 from ..base import helpers
 from ..base.statusline import Line
-from ..extraction import store
+from ..drive import store
 from ..machine import kernel
 from ..state import costs, latencies
 from . import off, trial

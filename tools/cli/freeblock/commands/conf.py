@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 from .. import ToolError, fbstate
 from ..base.streams import one_line
-from ..extraction import store
-from ..extraction import identity as names
+from ..drive import names, store
 from ..machine import conf, due, events, gate
 from . import scrub
 
@@ -49,10 +48,6 @@ def add_parser(subparsers):
                "unit)")
     kind.add_argument("disk", metavar="DISK", help="sdX")
     parser.set_defaults(json=False)
-
-
-def _named(path):
-    return path[len("/dev/"):] if path.startswith("/dev/") else path
 
 
 def run_check(args):
@@ -135,8 +130,8 @@ def run_due(_args):
 
 def run_scrub(args):
     """`conf scrub`."""
-    name = _named(args.disk)
-    disk = store.disk_of(name)
+    disk = store.disk_of(args.disk)
+    name = disk["name"]
     said = conf.load().of(disk)
     record = due.begin(disk)
     deadline = due.deadline_at(said, record)

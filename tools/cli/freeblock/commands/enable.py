@@ -12,8 +12,7 @@ import sys
 from .. import ToolError, UsageError, need_defaults, need_one
 from ..base import advice
 from ..base.streams import one_line
-from ..extraction import store
-from ..extraction import identity as names
+from ..drive import names, store
 from ..machine import book, conf, enabled, kinds, lock, steps
 from ..state import costs
 from . import setup

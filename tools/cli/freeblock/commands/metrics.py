@@ -14,7 +14,6 @@ from .. import ToolError, __version__, fbstate
 from ..base import safe_file
 from ..machine import alarms
 from ..state import costs, health, latencies
-from . import status
 
 SECTOR = 512
 JOB_STATES = ("idle", "running", "paused", "stopping", "stopped", "finished")
@@ -176,7 +175,7 @@ def add_disk(page, disk, scrub_days, said):
     add_cost(page, disk, labels)
     for name, why in alarms.of_disk(disk, scrub_days, said).items():
         page.add("alarm", int(bool(why)), {**labels, "alarm": name})
-    for job in ("scan", "scrub"):
+    for job in fbstate.JOBS:
         add_job(page, job, disk.job(job), labels)
     add_tasks(page, disk, labels)
 
@@ -231,7 +230,7 @@ def add_job(page, name, job, labels):
 def add_tasks(page, disk, labels):
     """Those of debugfs, which is for root."""
     try:
-        found = status.tasks(disk)
+        found = disk.tasks()
     except fbstate.Hidden:
         return
     for number, task in found.items():

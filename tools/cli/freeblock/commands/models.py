@@ -9,10 +9,9 @@ import syslog
 from .. import ToolError, UsageError, fbstate
 from ..base import helpers, safe_file
 from ..base.streams import one_line
-from ..extraction import journal, store
-from ..extraction import identity as names
+from ..drive import journal, names, store
 from ..formats import fbmodel
-from ..machine import alarms, conf, enabled, events, guard, kinds, stopped, units
+from ..machine import alarms, conf, enabled, events, guard, kernel, kinds, stopped, units
 from . import restore
 
 
@@ -86,7 +85,7 @@ def run_remove(args):
     if args.name not in store.models(args.dir):
         raise ToolError("%s: no such model in %s" % (args.name, args.dir))
     os.unlink(os.path.join(args.dir, args.name))
-    journal.sync_directory(args.dir)
+    safe_file.sync_directory(args.dir)
     return 0
 
 
@@ -176,7 +175,8 @@ def _load(args, name):
     disk = store.disk_of(name)
     wanted = _is_wanted(args, disk)
     try:
-        line = store.load(args.dir, name, args.scheduler) if names.is_known(disk) else None
+        line = store.load(args.dir, name, args.scheduler and kernel.choose) \
+            if names.is_known(disk) else None
     except ToolError as error:
         if not wanted:
             raise
@@ -185,7 +185,7 @@ def _load(args, name):
         line = None
     if line or not wanted:
         return line
-    store.choose_scheduler(disk["name"])
+    kernel.choose(disk["name"])
     return "%s: it is served in idle time, without a model" % disk["name"]
 
 

@@ -14,8 +14,7 @@ import tempfile
 
 from .. import ToolError, UsageError, fbstate, need_defaults, need_one, sim
 from ..base import advice, helpers
-from ..extraction import store
-from ..extraction import identity as names
+from ..drive import names, store
 from ..formats import arrivals, fbmodel
 from ..prediction import crosscheck
 from ..sim import asdrive

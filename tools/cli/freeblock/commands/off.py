@@ -10,8 +10,7 @@ import os
 import sys
 
 from .. import ToolError, need_one
-from ..extraction import store
-from ..extraction import identity as names
+from ..drive import names, store
 from ..machine import book, events, kernel, lock, steps
 
 # As they are undone: first what the next boot would start from, and asks nothing of the kernel
@@ -114,6 +113,8 @@ class Undoing:
         # first of all: whatever comes, the next boot is without it
         if is_all or self.has_died:
             self.machine("boot")
+        if not self.has_died:
+            steps.Scrub.begin_to_end(mine.name for mine in chosen if mine.find("scrub"))
         for mine in chosen:
             self.disk(mine)
         if is_all and not self.reboot and not self.errors:

@@ -14,9 +14,8 @@ import time
 from .. import ToolError, __version__, fbstate, need_range
 from ..base import safe_file
 from ..base.statusline import Line
-from ..extraction import ata, sgio, store
-from ..extraction import identity as names
-from ..extraction.pages import CHANGEABLE, CURRENT, Pages, command
+from ..drive import ata, names, sgio, store
+from ..drive.pages import CHANGEABLE, CURRENT, Pages, command
 
 READ_16, VERIFY_16, CAPACITY_16, FUA = 0x88, 0x8f, 0x9e, 0x08
 # Vital product data and mode pages that are of the model, not of the unit

@@ -9,8 +9,7 @@ import sys
 
 from .. import ToolError, UsageError, fbstate
 from ..base.streams import one_line
-from ..extraction import store
-from ..extraction import identity as names
+from ..drive import names, store
 from ..machine import badblocks, mdcheck
 
 LEFT = 3
@@ -43,7 +42,8 @@ def confirm(name, windows):
         raise UsageError("repair needs --yes, or --dry-run, where there is no terminal to ask")
     print("Let %s rewrite %d bad blocks of %s? [y/N] " % (
         ", ".join(sorted({one.array for one in windows})),
-        sum(len(one.blocks) for one in windows), name), end="", file=sys.stderr, flush=True)
+        len({block for one in windows for block in one.blocks}), name), end="", file=sys.stderr,
+        flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise ToolError("nothing was changed")
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """Put back the modes of disks whose extraction was killed: mode pages, and features of SATA disks.
 
-What they were is journaled before they are changed (extraction/journal.py); this does what the
+What they were is journaled before they are changed (drive/journal.py); this does what the
 extraction itself would have done at its end. It is run at boot and when a disk appears, if
 `freeblock models enable` was, and whenever somebody likes.
 """
 
 from .. import ToolError, fbstate
+from ..base import sealed
 from ..base.streams import one_line
-from ..extraction import ata, journal, modes, sgio
-from ..extraction import identity as names
+from ..drive import ata, journal, modes, names, sgio
 from ..machine import mdcheck
 
 
@@ -31,7 +31,7 @@ def restore_one(book, look):
             return True, "%s: nothing to put back" % book.name
         who = "%s, changed %s by process %d%s" % (
             called(content["identity"]), content["time"], content["pid"],
-            "" if content["boot_id"] == journal.boot_id() else ", before this boot")
+            "" if content["boot_id"] == sealed.boot_id() else ", before this boot")
         dev = look(content["identity"])
         if dev is None:
             return True, "%s: the disk is not here; the journal is kept: %s" % (who, book.path)

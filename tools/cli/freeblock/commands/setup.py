@@ -12,9 +12,8 @@ import tempfile
 from types import SimpleNamespace
 
 from .. import ToolError, fbstate, need_at_most_one, need_defaults, need_range
-from ..base import helpers
-from ..extraction import journal, sgio, store, sysfs
-from ..extraction import identity as names
+from ..base import helpers, safe_file
+from ..drive import names, sgio, store, sysfs
 from ..machine import book, conf, guard, kernel, kinds, lock, steps, units
 from ..state import costs
 
@@ -81,7 +80,8 @@ def whole_disk(path):
 
 def unsuited(disk, in_use, measured):
     """Why freeblock should leave this disk alone: Refusals. measured: it is going to be."""
-    from ..extraction import ata, refuse  # pylint: disable=import-outside-toplevel
+    from ..drive import ata  # pylint: disable=import-outside-toplevel
+    from ..extraction import refuse  # pylint: disable=import-outside-toplevel
     dev = sgio.Disk("/dev/" + disk.name)
     try:
         node = sysfs.of_node("/dev/" + disk.name)
@@ -163,7 +163,7 @@ def measure(disk, draft, states):
     to be trusted."""
     options = disk.options
     if options.model:
-        journal.write_file(draft, given(disk).data)
+        safe_file.write_file(draft, given(disk).data)
     elif steps.fitting_model(disk) and not options.measure:
         disk.notes.append("%s was there: the disk was not measured again (--measure does it)" %
                           steps.model_path(disk.identity))
@@ -194,7 +194,7 @@ def _extract(disk, draft, states):
         if text:
             disk.notes.append("the last one fits, with the drive's own period, and is used: the "
                               "disk was not measured further (--measure does it)")
-            journal.write_file(draft, text)
+            safe_file.write_file(draft, text)
             return
     report = pipeline.extract(args, states)
     try:

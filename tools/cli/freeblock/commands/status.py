@@ -14,33 +14,17 @@ from ..base.streams import drop_results, one_line
 from ..machine import alarms, checked, due, guard, passes, waits
 from ..state import costs, disktable, health, placement
 
-TASK = ("priority", "total", "done", "failed", "granule")
 IDLE = ("idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us")
 BAD_SHOWN = 10
 ALL_PCT = 99.95               # mapped of a disk, of which nothing is said
 YEAR_S = 365 * 86400
 SECONDS = 1                     # between the two looks
-JOBS = ("scan", "scrub")        # the kernel's own tasks
-
-
-def tasks(disk):
-    """The disk's tasks: id -> what the kernel's line says. A name may have blanks."""
-    found = {}
-    # a module of the kernel's may call its task anything: splitlines() ends lines at more
-    for line in filter(None, disk.table("tasks").split("\n")):
-        words = line.split(" ")
-        if len(words) < 8 or not words[0].isdigit():
-            raise ToolError("%s: tasks: not understood: '%s'" % (disk.name, line))
-        task: dict = dict(zip(TASK, map(int, words[-5:])))
-        task.update(name=" ".join(words[1:-6]), state=words[-6])
-        found[int(words[0])] = task
-    return found
 
 
 def tables(disk):
     """What debugfs alone has: tasks and bad blocks; None each if it cannot be read."""
     try:
-        return {"tasks": tasks(disk), "bad_blocks": disk.table("bad_blocks").splitlines()}
+        return {"tasks": disk.tasks(), "bad_blocks": disk.table("bad_blocks").splitlines()}
     except fbstate.Hidden:
         return {"tasks": None, "bad_blocks": None}
 
@@ -62,7 +46,7 @@ def add_left(now, disk):
     """Time left of a scan or scrub of the kernel that has read nothing between the two looks, at
     its mean rate: idle reads come in bursts."""
     for task in now.values():
-        if task["eta_s"] is None and task["state"] == "running" and task["name"] in JOBS:
+        if task["eta_s"] is None and task["state"] == "running" and task["name"] in fbstate.JOBS:
             left = health.remaining_s(disk.job(task["name"]))
             task["eta_s"] = None if left is None else round(left)
 

@@ -15,7 +15,6 @@ from ..base import advice
 from ..base.streams import one_line
 from ..machine import due, waits
 from ..state import costs, disktable, health
-from . import status
 
 SECTOR = 512
 # of a line, if no terminal says it; of the disk's name in it; of the rest at least
@@ -41,7 +40,7 @@ def look(disk):
             "last_pass": due.last_pass(disk.name), "stuck": disk.stuck(),
             "held": waits.read(disk.name),
             "counters": {name: counters.get(name) for name in COUNTERS},
-            "jobs": {name: disk.job(name) for name in status.JOBS},
+            "jobs": {name: disk.job(name) for name in fbstate.JOBS},
             "tasks_count": disk.value("tasks"),
             "hindrance": disk.hindrance(), "attached": disk.attached(),
             "knowledge": disk.state("knowledge"), "unmapped": disk.unmapped(),
@@ -49,9 +48,7 @@ def look(disk):
 
 
 def _grew(now, before, name):
-    """By how much a counter grew; None if it is not there, or was reset."""
-    new, old = now["counters"][name], before["counters"][name]
-    return None if new is None or old is None or new < old else new - old
+    return costs.grew(now["counters"], before["counters"], name)
 
 
 def _share(part, of_all):

@@ -6,7 +6,7 @@
 import json
 
 from .. import UsageError, fbstate
-from ..extraction import store
+from ..drive import store
 from ..machine import stopped
 from ..state import costs, health
 

@@ -14,6 +14,7 @@ import sys
 from .. import ToolError, UsageError, fbstate, need_at_most_one, need_defaults, need_one, need_range
 from ..base.streams import one_line
 from ..formats import arrivals
+from ..state import placement
 
 PROCESSES = 2
 MEAN_MS, MAX_MS = 1.0, 50.0
@@ -200,13 +201,25 @@ def tune(args, traces):
     return status
 
 
+def to_set(given):
+    """The disk of --apply."""
+    return fbstate.need(placement.device_name(given))
+
+
 def apply_to(args, job, result):
-    """Write the best setting to the disk's files."""
-    from ..tuning import apply  # pylint: disable=import-outside-toplevel
-    if not result["best"]:
+    """Write the best setting to the disk's files, both or none."""
+    disk, best = to_set(args.apply), result["best"]
+    if not best:
         raise ToolError("%s: nothing to apply: no setting keeps the goals" % job.path)
-    written = apply.write(args.apply, result["best"]["wait_us"], result["best"]["size_kib"])
-    print("written: %s" % ", ".join("%s = %s" % pair for pair in written), file=sys.stderr)
+    before = (disk.read("idle_wait_us") or "auto").split()[0]
+    disk.write("idle_wait_us", "%d\n" % best["wait_us"])
+    try:
+        disk.write("idle_size_kib", "%d\n" % best["size_kib"])
+    except ToolError:
+        disk.write("idle_wait_us", before + "\n")
+        raise
+    print("written: idle_wait_us = %d, idle_size_kib = %d of %s" % (
+        best["wait_us"], best["size_kib"], disk.name), file=sys.stderr)
 
 
 def check_effects(args):
@@ -227,8 +240,7 @@ def check_disks(args):
     if args.record:
         fbstate.need_device(args.record[1])
     if args.apply:
-        from ..tuning import apply  # pylint: disable=import-outside-toplevel
-        apply.folder_of(args.apply)
+        to_set(args.apply)
 
 
 def run(args):

@@ -18,7 +18,7 @@ import numpy
 
 from .. import ToolError
 from ..base import helpers
-from . import identity
+from ..drive import names
 
 READ, WRITE, VERIFY = 0, 1, 2
 FUA, OVERLAP = 1, 2
@@ -95,7 +95,7 @@ class Device:
                                          stderr=self._errors, start_new_session=True)
         try:
             self._greet()
-            self.inquiry = identity.inquire(self)
+            self.inquiry = names.inquire(self)
         except BaseException:
             self.close()
             raise

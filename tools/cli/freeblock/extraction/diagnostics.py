@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 
 from .. import ToolError
-from .pages import ILLEGAL, sense_of
+from ..drive.pages import ILLEGAL, sense_of
 
 SEND_DIAGNOSTIC, RECEIVE_DIAGNOSTIC = 0x1d, 0x1c
 PAGE = 0x40

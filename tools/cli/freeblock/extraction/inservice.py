@@ -16,7 +16,7 @@ import time
 import numpy
 
 from .. import ToolError, background
-from . import identity, sysfs
+from ..drive import names, sysfs
 from .device import FUA, GOOD, MEDIUM, NOT_VALID, OVERLAP, READ, RESULT, Device
 
 CALL = 64               # probes of a call
@@ -70,7 +70,7 @@ class InService:
         self.blocks = task.geometry.sectors // unit_sectors
         self.disk_before_ns = self._spent_ns = 0
         self.probes = self.again = 0        # made; made in vain
-        self.inquiry = identity.inquire(self)
+        self.inquiry = names.inquire(self)
 
     @classmethod
     def open(cls, path):

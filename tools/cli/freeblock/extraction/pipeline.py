@@ -14,9 +14,11 @@ from dataclasses import asdict
 import numpy as np
 
 from .. import ToolError
+from ..base import safe_file
 from ..base.streams import one_line
-from . import ata, audit, cache, chart, identity, inservice, journal, mechanics, modes, refuse, \
-    runcheck, runfind, runmap, sgio, shared, slow, spares, store, sysfs, translate, validate
+from ..drive import ata, journal, modes, names, sgio, store, sysfs
+from . import audit, cache, chart, inservice, mechanics, refuse, runcheck, runfind, runmap, \
+    shared, slow, spares, translate, validate
 from .device import Device
 from .places import Layout
 from .progress import Stages
@@ -90,8 +92,8 @@ class Extraction:
     def name(self):
         """The drive's, for files."""
         who = self.dev.inquiry
-        return identity.file_name("%s-%s" % (
-            identity.key(who) if identity.is_known(who) else who["product"], who["revision"]))
+        return names.file_name("%s-%s" % (
+            names.key(who) if names.is_known(who) else who["product"], who["revision"]))
 
     def save(self, stage):
         """What a stage calls with what it has so far."""
@@ -267,7 +269,7 @@ class Extraction:
 
     def write(self, path, found, moves, reason=""):
         """The model's file."""
-        journal.write_file(os.path.abspath(path),
+        safe_file.write_file(os.path.abspath(path),
                            found.to_model(self.identity(reason), moves))
 
     def validate(self, path, moves):

@@ -18,12 +18,11 @@ import struct
 import numpy as np
 
 from .. import ToolError, fbstate
-from . import ata
-from . import identity as names
-from .pages import Refused, command
+from ..drive import ata, names
+from ..drive.pages import Refused, command
+from ..drive.sysfs import line
+from ..drive.sysfs import names as listed
 from .phase import Phase
-from .sysfs import line
-from .sysfs import names as listed
 
 Refusal = collections.namedtuple("Refusal", "kind reason todo")
 Refusal.__doc__ = "kind: a word for programs; reason and todo: for people."

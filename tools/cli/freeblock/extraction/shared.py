@@ -10,8 +10,9 @@ import os
 import tempfile
 
 from .. import ToolError
+from ..drive import store
 from ..formats import fbmodel
-from . import store, validate
+from . import validate
 from .modeltext import NS_FIELDS, SEEK_KINDS
 
 MAKE = ("vendor", "product")

@@ -6,7 +6,7 @@ import os
 
 from .. import ToolError
 from ..base import jsontext
-from .journal import make_directory, write_file
+from ..base.safe_file import make_directory, write_file
 
 VERSION = 2
 

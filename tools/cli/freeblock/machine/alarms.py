@@ -7,8 +7,7 @@ import contextlib
 import time
 
 from .. import ToolError
-from ..extraction import store
-from ..extraction import identity as names
+from ..drive import names, store
 from ..state import health
 from . import badblocks, conf, due, waits
 

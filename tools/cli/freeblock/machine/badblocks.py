@@ -10,8 +10,7 @@ import os
 import time
 
 from .. import ToolError, fbstate
-from ..extraction import store
-from ..extraction import identity as names
+from ..drive import names, store
 from . import records
 
 FOLDER = "var/lib/freeblock"
@@ -26,11 +25,20 @@ def path_of(ident):
     return fbstate.path(FOLDER, ident.replace("/", "_") + ENDING)
 
 
+def _is_whole(allowed, blocks):
+    """Whether a file has what one of ours has."""
+    return type(allowed) is int and isinstance(blocks, list) and all(
+        isinstance(block, list) and list(map(type, block)) == [int] * 3 and min(block) >= 0 and
+        block[1] for block in blocks)
+
+
 def _read(path):
     """("allowed", {first sector: (sectors, when it was found)}) of a file; none of a spoilt one."""
     said = records.read(path)
-    return said.get("allowed", 0), {first: (sectors, found) for first, sectors, found in
-                                    said.get("blocks", ())}
+    allowed, blocks = said.get("allowed", 0), said.get("blocks", [])
+    if not _is_whole(allowed, blocks):
+        return 0, {}
+    return allowed, {first: (sectors, found) for first, sectors, found in blocks}
 
 
 def load(ident):

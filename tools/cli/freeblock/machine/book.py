@@ -10,7 +10,7 @@ import contextlib
 import os
 
 from .. import ToolError, fbstate
-from ..extraction import journal
+from ..base import safe_file, sealed
 from . import lock
 
 STATES = "var/lib/freeblock"
@@ -58,13 +58,13 @@ class Book:
 
     def _read(self):
         try:
-            return journal.read_sealed(self.path, FORMAT)
-        except journal.Spoiled as error:
+            return sealed.read(self.path, FORMAT)
+        except sealed.Spoiled as error:
             raise ToolError("%s; what it says was found: look at it, put that back, and remove it" %
                             error) from error
 
     def _write(self):
-        journal.write_sealed(self.path, FORMAT,
+        sealed.write(self.path, FORMAT,
                              {"identity": self.identity, "steps": self.steps})
 
     def find(self, name):
@@ -90,7 +90,7 @@ class Book:
             self._write()
         else:
             os.unlink(self.path)
-            journal.sync_directory(os.path.dirname(self.path))
+            safe_file.sync_directory(os.path.dirname(self.path))
 
 
 def machine():

@@ -9,8 +9,7 @@ import contextlib
 import time
 
 from .. import ToolError, fbstate
-from ..extraction import identity as names
-from ..extraction import store
+from ..drive import names, store
 from . import book, records
 
 FOLDER = book.STATES + "/checks"

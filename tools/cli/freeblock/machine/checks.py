@@ -10,9 +10,9 @@ import re
 import time
 
 from .. import ToolError
-from ..base import advice
-from ..extraction import inservice, journal, recheck, shared, store
-from ..extraction import identity as names
+from ..base import advice, safe_file
+from ..drive import names, store
+from ..extraction import inservice, recheck, shared
 from ..extraction.phase import Phase
 from ..formats import fbmodel
 from . import checked, lock, records
@@ -74,9 +74,9 @@ class _Use:
         with lock.of_disk(self.name, "%s: setup or off of it is at work" % self.name):
             if self._kept() != self.now:
                 raise ToolError("%s: it was changed meanwhile: nothing is replaced" % self.path)
-            journal.write_file(self.path, text)
+            safe_file.write_file(self.path, text)
             self.now = text
-            store.load(self.directory, self.name, False)
+            store.load(self.directory, self.name)
 
 
 def _look(disk, model, use, holes):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from .. import ToolError, fbstate
 from ..base.streams import one_line
-from ..extraction import store
+from ..drive import store
 from . import enabled, kinds, window
 
 FILE = "etc/freeblock.conf"

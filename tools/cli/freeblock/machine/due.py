@@ -10,8 +10,7 @@ import contextlib
 import time
 
 from .. import ToolError, fbstate
-from ..extraction import store
-from ..extraction import identity as names
+from ..drive import names, store
 from . import book, enabled, gate, kernel, kinds, records, smart, waits, window
 from .conf import names_of as conf_names
 
@@ -88,7 +87,8 @@ def record_of(disk):
     said = records.read(path_of(disk))
     # "start" is missing in those of older versions
     found = {key: said.get(key) for key in ("first", "began", "ended", "start")}
-    return found if isinstance(found["first"], int) else None
+    good = all(value is None or type(value) is int for value in found.values())
+    return found if good and found["first"] is not None else None
 
 
 def corrected(record, now):

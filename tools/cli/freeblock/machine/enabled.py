@@ -7,8 +7,8 @@ until that boot ends; "max_cost_us N", what free reads may add. freeblock.conf e
 """
 
 from .. import ToolError, fbstate
-from ..extraction import journal, store
-from ..extraction import identity as names
+from ..base import sealed
+from ..drive import names, store
 from . import kinds
 
 FOLDER = "etc/freeblock/enabled"
@@ -29,7 +29,7 @@ def path_of(identity):
 def text(idle_only, until_boot, cost_us=None):
     """What a record says."""
     return "".join(line + "\n" for line in (
-        [IDLE_ONLY] * bool(idle_only) + ["%s %s" % (BOOT, journal.boot_id())] * bool(until_boot) +
+        [IDLE_ONLY] * bool(idle_only) + ["%s %s" % (BOOT, sealed.boot_id())] * bool(until_boot) +
         ["%s %d" % (MAX_COST, cost_us or 0)] * (cost_us is not None)))
 
 
@@ -44,7 +44,7 @@ def read(identity):
         return None
     words = [line.strip() for line in lines]
     boots = [word.split()[1:] for word in words if word.split()[:1] == [BOOT]]
-    return words if not boots or [journal.boot_id()] in boots else None
+    return words if not boots or [sealed.boot_id()] in boots else None
 
 
 def is_enabled(identity, said):

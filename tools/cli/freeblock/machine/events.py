@@ -15,7 +15,7 @@ import time
 from .. import fbstate
 from ..base import advice
 from ..base.streams import one_line
-from ..extraction import identity as names
+from ..drive import names
 from . import alarms, badblocks, due, enabled, kernel, records, stopped, waits
 
 # kind: (message id, priority)

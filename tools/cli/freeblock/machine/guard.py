@@ -14,8 +14,7 @@ import datetime
 import os
 
 from .. import fbstate
-from ..base import advice
-from ..extraction import journal
+from ..base import advice, safe_file, sealed
 from . import kernel, records
 
 FOLDER = "var/lib/freeblock/guard"
@@ -63,14 +62,14 @@ def _remove(*names):
             if os.path.exists(path):
                 os.unlink(path)
     if os.path.isdir(folder):
-        journal.sync_directory(folder)
+        safe_file.sync_directory(folder)
         with contextlib.suppress(OSError):
             os.rmdir(folder)
 
 
 def look():
     """The verdict as things are; nothing is changed."""
-    return decide(fbstate.read("proc/cmdline") or "", journal.boot_id(), _read(ARMED),
+    return decide(fbstate.read("proc/cmdline") or "", sealed.boot_id(), _read(ARMED),
                   _read(HELD))
 
 
@@ -93,7 +92,7 @@ def ask():
 def arm():
     """Leave the mark, and have the ten minutes begin anew."""
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    records.write(fbstate.path(ARMED), {"boot_id": journal.boot_id(), "time": now})
+    records.write(fbstate.path(ARMED), {"boot_id": sealed.boot_id(), "time": now})
     if os.path.isdir(fbstate.path(SYSTEMD)):
         kernel.command(["systemctl", "--no-block", "restart", TIMER])
 

@@ -120,6 +120,14 @@ def switch(disk, scheduler):
         time.sleep(LOOK_S)
 
 
+def choose(disk):
+    """Give a disk freeblock, the module loaded first if it is not, at boot say."""
+    if fbstate.Disk(disk).scheduler() != "freeblock":
+        if not is_loaded():
+            load()
+        switch(disk, "freeblock")
+
+
 def _not_signed(said):
     """Whether a module was refused for its signature: a kernel that has locked itself, as with
     Secure Boot, says only that it is not permitted."""
@@ -128,7 +136,7 @@ def _not_signed(said):
         locked and "Operation not permitted" in said)
 
 
-def load(command_name="setup"):
+def load():
     """Load the module. ToolError with what modprobe says."""
     status, said = command(["modprobe", "freeblock"])
     if not status and is_loaded():
@@ -139,9 +147,8 @@ def load(command_name="setup"):
                 "blue screen")
     else:
         todo = fbstate.how_to_load(tried=True)
-    raise ToolError("the module does not load (modprobe freeblock: %s); once it does, repeat %s; "
-                    "%s" % (said.replace("\n", "; ") or "status %d" % status, command_name,
-                            todo))
+    raise ToolError("the module does not load (modprobe freeblock: %s); once it does, repeat "
+                    "this; %s" % (said.replace("\n", "; ") or "status %d" % status, todo))
 
 
 def unload():

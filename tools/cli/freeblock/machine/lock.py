@@ -9,7 +9,7 @@ import os
 import time
 
 from .. import ToolError, fbstate
-from ..extraction import journal
+from ..base import safe_file
 
 # A folder for each disk that is set up or put back
 DISKS = "run/freeblock/disks"
@@ -28,10 +28,10 @@ class Taken(ToolError):
 def _open(folder):
     """The directory, made if it is missing. For root alone: who may read it may lock it, too."""
     above = os.path.dirname(folder)
-    journal.make_directory(above)
+    safe_file.make_directory(above)
     with contextlib.suppress(FileExistsError):
         os.mkdir(folder, 0o700)
-        journal.sync_directory(above)
+        safe_file.sync_directory(above)
     return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
 
 

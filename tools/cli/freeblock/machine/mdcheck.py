@@ -16,10 +16,8 @@ import os
 import time
 
 from .. import ToolError, fbstate
-from ..base import safe_file
-from ..extraction import journal, store
-from ..extraction import identity as names
-from . import badblocks, lock
+from ..base import safe_file, sealed
+from . import lock
 from .owner import folder, listed, number
 
 FOLDER = "var/lib/freeblock/repair"
@@ -110,29 +108,16 @@ def windows(disk, blocks):
     return list(found.values()), left
 
 
-def _disk_of(member):
-    """(disk, its first sector there) of a member that is a disk or a partition; None: neither."""
-    place = os.path.realpath(fbstate.path(folder(member)))
-    if not os.path.exists(os.path.join(place, "partition")):
-        return member, 0
-    return os.path.basename(os.path.dirname(place)), number(member, "start")
-
-
 def _bad_there(window, member):
-    """Whether md or a scrub of ours has found a bad sector of another member in the window."""
+    """Whether another member has a bad sector in the window: one that md knows, or one that cannot
+    be read now."""
     offset = fbstate.count(_said(window.array, "dev-" + member, "offset"))
-    begin, end = window.first + offset, window.last + offset
+    begin, sectors = window.first + offset, window.last - window.first
     known = [tuple(map(int, line.split()[:2]))
              for file in ("bad_blocks", "unacknowledged_bad_blocks")
              for line in _said(window.array, "dev-" + member, file).splitlines()]
-    disk, start = _disk_of(member)
-    who = store.disk_of(disk)
-    if names.is_known(who):
-        if disk in fbstate.names():
-            badblocks.note(fbstate.Disk(disk), names.key(who))
-        known += [(first - start, sectors)
-                  for first, (sectors, _) in badblocks.load(names.key(who))[1].items()]
-    return any(first < end and first + sectors > begin for first, sectors in known)
+    return any(first < begin + sectors and first + length > begin for first, length in known) or \
+        not readable(member, begin, sectors)
 
 
 def refusal(window):
@@ -169,7 +154,7 @@ def _end(array):
 
 def _put_back(array, found):
     """End our check of an array, and give its window back, unless another has been set."""
-    if found["boot_id"] != journal.boot_id() or \
+    if found["boot_id"] != sealed.boot_id() or \
             _said(array, "sync_max") not in (str(found["last"]), found["sync_max"]):
         return
     if _said(array, "sync_max") == str(found["last"]):
@@ -190,7 +175,7 @@ def put_back_all():
             continue
         try:
             with _held(array):
-                found = journal.read_sealed(_book(array), FORMAT)
+                found = sealed.read(_book(array), FORMAT)
                 if found is None:
                     continue
                 if fbstate.read(_md(array, "level")):
@@ -251,15 +236,15 @@ def check(window):
     array = window.array
     with _held(array):
         safe_file.make_directory(fbstate.path(FOLDER))
-        left = journal.read_sealed(_book(array), FORMAT)
+        left = sealed.read(_book(array), FORMAT)
         if left:
             _put_back(array, left)
         why = refusal(window)
         if why:
             raise ToolError(why)
         found = {"sync_min": _said(array, "sync_min"), "sync_max": _said(array, "sync_max"),
-                 "last": window.last, "boot_id": journal.boot_id()}
-        journal.write_sealed(_book(array), FORMAT, found)
+                 "last": window.last, "boot_id": sealed.boot_id()}
+        sealed.write(_book(array), FORMAT, found)
         try:
             # never a window that ends before it begins, which md refuses
             _write(array, "sync_min", 0)

@@ -7,7 +7,7 @@ import contextlib
 import json
 
 from .. import fbstate
-from ..extraction import journal
+from ..base import safe_file
 
 FOLDER = "var/lib/freeblock"
 MOST = 100
@@ -38,4 +38,4 @@ def load(ident):
 def add(ident, **facts):
     """One more. facts: KEYS."""
     found = load(ident)[-(MOST - 1):] + [{key: facts[key] for key in KEYS}]
-    journal.write_file(path_of(ident), "".join(json.dumps(one) + "\n" for one in found).encode())
+    safe_file.write_file(path_of(ident), "".join(json.dumps(one) + "\n" for one in found).encode())

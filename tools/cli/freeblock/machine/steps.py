@@ -13,9 +13,8 @@ import time
 from dataclasses import dataclass, field
 
 from .. import ToolError, fbstate
-from ..base import advice
-from ..extraction import journal, store
-from ..extraction import identity as names
+from ..base import advice, safe_file, sealed
+from ..drive import names, store
 from ..formats import fbmodel
 from . import badblocks, book, checked, conf, due, enabled, guard, kernel, lock, passes, stopped, \
     units, waits
@@ -101,7 +100,7 @@ def _put_back(path, kept):
     folder = os.path.dirname(path)
     if kept is None and not os.path.isdir(folder):
         return
-    journal.make_directory(folder)
+    safe_file.make_directory(folder)
     for name in (path, path + ".new"):
         if os.path.lexists(name) and (name != path or kept is None or "link" in kept):
             os.unlink(name)
@@ -109,9 +108,9 @@ def _put_back(path, kept):
         os.symlink(kept["link"], path)
     elif kept:
         # older records have neither mode nor owner
-        journal.write_file(path, base64.b64decode(kept["data"]), kept.get("mode"),
+        safe_file.write_file(path, base64.b64decode(kept["data"]), kept.get("mode"),
                            kept.get("owner"))
-    journal.sync_directory(folder)
+    safe_file.sync_directory(folder)
 
 
 class Step:
@@ -207,7 +206,7 @@ class Module(Step):
     @staticmethod
     def found(_disk):
         """Whether it was loaded, in this boot."""
-        return {"loaded": kernel.is_loaded(), "boot_id": journal.boot_id()}
+        return {"loaded": kernel.is_loaded(), "boot_id": sealed.boot_id()}
 
     @staticmethod
     def holds(_disk):
@@ -225,7 +224,7 @@ class Module(Step):
     def undo(disk, found):
         """Unload it if nobody uses it and it was not there before."""
         if not kernel.is_loaded() or \
-                found["loaded"] and found["boot_id"] == journal.boot_id():
+                found["loaded"] and found["boot_id"] == sealed.boot_id():
             return
         with lock.of_module():
             why = kernel.unload()
@@ -307,7 +306,7 @@ class Load(Step):
             kernel.switch(disk.name, "none")
             kernel.switch(disk.name, "freeblock")
         else:
-            store.load(models_folder(), disk.name, False)
+            store.load(models_folder(), disk.name)
         why = _trouble(disk)
         if why:
             raise ToolError("%s: %s" % (disk.name, why))
@@ -316,13 +315,10 @@ class Load(Step):
     def undo(disk, found):
         """The former one. Without one the model stays in the module until that is unloaded, and
         is used by nobody, for the disk loses the scheduler."""
-        data = memoryview(base64.b64decode((found["model"] or {"data": ""})["data"]))
-        if data and disk.name is not None and disk.kernel.is_there():
+        table = base64.b64decode((found["model"] or {"data": ""})["data"])
+        if table and disk.name is not None and disk.kernel.is_there():
             end_tasks(disk)
-            with open(fbstate.path(fbstate.KERNEL, disk.name, "model"), "wb",
-                      buffering=0) as file:
-                while data:
-                    data = data[file.write(data):]
+            store.upload(disk.name, table)
 
 
 class Enabled(Step):
@@ -349,7 +345,7 @@ class Enabled(Step):
         """Note it. Somebody has acted, whatever it came to before."""
         stopped.forget(disk.identity)
         path = enabled.path_of(disk.identity)
-        journal.write_file(path, self._wanted(disk))
+        safe_file.write_file(path, self._wanted(disk))
 
     @staticmethod
     def undo(disk, found):
@@ -467,6 +463,16 @@ class Scrub(Step):
         if os.path.isdir(fbstate.path(guard.SYSTEMD)):
             disk.notes.extend(due.run(conf.load(), disk.name))
 
+    @staticmethod
+    def begin_to_end(keys):
+        """Have the scrubs of these disks end side by side: each takes a second to save what it has
+        come to. undo() waits."""
+        keys = {*keys}
+        running = [due.UNIT % disk["name"] for disk in store.disks()
+                   if names.is_known(disk) and names.key(disk) in keys]
+        if running and os.path.isdir(fbstate.path(guard.SYSTEMD)):
+            kernel.command(["systemctl", "--no-block", "stop", *running])
+
     def undo(self, disk, found):
         """End it, and forget what it has come to."""
         if os.path.isdir(fbstate.path(guard.SYSTEMD)):
@@ -495,12 +501,12 @@ AT_BOOT = ("boot", "scrub")
 def end_tasks(disk):
     """Stop scan and scrub, and programs' tasks where debugfs tells their numbers."""
     there = disk.kernel
-    for job in ("scan", "scrub"):
+    for job in fbstate.JOBS:
         if there.read(job) in ("running", "paused"):
             _told(there, job, "stop\n")
-    if not fbstate.hidden():
-        for line in there.table("tasks").splitlines():
-            _told(there, "tasks", "stop %s\n" % line.split()[0])
+    with contextlib.suppress(ToolError):
+        for number in there.tasks():
+            _told(there, "tasks", "stop %d\n" % number)
     until = time.monotonic() + STOP_S
     while there.value("tasks") and time.monotonic() < until:
         time.sleep(LOOK_S)

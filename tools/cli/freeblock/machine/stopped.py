@@ -8,8 +8,8 @@ import contextlib
 import os
 
 from .. import fbstate
-from ..extraction import journal
-from ..extraction import identity as names
+from ..base import safe_file
+from ..drive import names
 from ..state import costs
 from . import book
 
@@ -29,7 +29,7 @@ def words(disk):
 
 def keep(identity, said):
     """Put it on record."""
-    journal.write_file(path_of(identity), said.encode() + b"\n")
+    safe_file.write_file(path_of(identity), said.encode() + b"\n")
 
 
 def forget(identity):

@@ -8,8 +8,8 @@ import pwd
 import re
 
 from .. import ToolError
-from ..base import helpers
-from ..extraction import journal, store
+from ..base import helpers, safe_file
+from ..drive import store
 from . import kernel
 
 RULE = "etc/udev/rules.d/90-freeblock.rules"
@@ -199,7 +199,7 @@ def _text(path):
 def _replace(path, text):
     if _text(path) == text:
         return False
-    journal.write_file(path, text.encode())
+    safe_file.write_file(path, text.encode())
     return True
 
 

@@ -8,8 +8,7 @@ import contextlib
 import os
 
 from .. import fbstate
-from ..base import advice
-from ..extraction import journal
+from ..base import advice, safe_file
 
 FOLDER, PAUSED = "run/freeblock/waits", "run/freeblock/paused"
 LONG_S = 86400                  # a scrub that is paused for longer was forgotten
@@ -21,7 +20,7 @@ def _put(folder, name, text):
         return
     path = fbstate.path(folder, name)
     if text:
-        journal.write_file(path, text.encode())
+        safe_file.write_file(path, text.encode())
         return
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)

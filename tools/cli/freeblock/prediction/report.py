@@ -3,8 +3,9 @@
 
 import os
 
+from ..base import table
+from ..base.table import number
 from ..sim import asdrive
-from ..tuning.report import number, table
 
 SHOWN = 0.005           # a share of requests that does not print as 0 %
 ARRIVALS = {"poisson": "Poisson", "bursty": "in bursts", "constant-open": "evenly spaced",
@@ -102,7 +103,7 @@ def _apart_lines(said):
         return []
     rows = [(name, _response(found, "read"), _response(found, "write"))
             for name, found in said["orders"].items() if found["read_ms"] is not None]
-    return [""] + table(("order", "reads ms", "writes ms"), rows) if rows else []
+    return [""] + table.lines(("order", "reads ms", "writes ms"), rows) if rows else []
 
 
 def _unknown_lines(said):
@@ -167,7 +168,7 @@ def page(said):
     """An answer for people: lines."""
     heads = ("order", "busy %", "response ms", "waiting ms", "service ms", "hits %",
              "full at /s")
-    orders = table(heads, [_order_row(name, found) for name, found in said["orders"].items()])
+    orders = table.lines(heads, [_order_row(name, found) for name, found in said["orders"].items()])
     random = "a request alone: seek %(seek_ms).2f, rotation %(rotation_ms).2f, transfer " \
         "%(transfer_ms).2f ms" % said["random"]
     return _disk_lines(said) + _workload_lines(said) + [""] + orders + \

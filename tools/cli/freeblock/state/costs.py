@@ -59,7 +59,7 @@ def sample(name):
     }
 
 
-def _less(after, before, key):
+def grew(after, before, key):
     """How much a counter grew; None if it was not there, or was reset meanwhile."""
     if after[key] is None or before[key] is None or after[key] < before[key]:
         return None
@@ -78,10 +78,10 @@ def latency_ms(after, before):
 def counted(after, before):
     """What the scheduler has counted between two samples of a disk; None each: not known."""
     return {
-        "requests": _less(after, before, "requests"),
-        "misses_caused": _less(after, before, "caused"),
-        "misses_own": _less(after, before, "own"),
-        "guard_trips": _less(after, before, "guard_trips"),
+        "requests": grew(after, before, "requests"),
+        "misses_caused": grew(after, before, "caused"),
+        "misses_own": grew(after, before, "own"),
+        "guard_trips": grew(after, before, "guard_trips"),
     }
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from .. import fbstate
 from ..base.streams import one_line
+from ..base.table import lines, number
 
 HEAD = ("DISK", "USED", "TASK", "DONE", "MB/s", "LEFT", "ADDED TO A READ", "LAST PASS", "BAD",
         "WAITS FOR")
-RIGHT = {"DONE", "MB/s", "LEFT", "BAD"}
+LEFT = [n for n, head in enumerate(HEAD) if head not in ("DONE", "MB/s", "LEFT", "BAD")]
 # three on 79 columns
 CELL_HEAD = "%-6s%6s%5s%7s " % ("DISK", "MB/s", "DONE", "ADD ms")
 BETWEEN = "  "
@@ -49,15 +50,15 @@ class Row:
 
     def words(self):
         """Its line's fields."""
-        return (self.disk, self.used, self.task, _number(self.done_pct, "%.1f %%"),
-                _number(self.mb_s, "%.1f"), fbstate.span(self.left_s), self.added(),
-                self.last_pass or "-", _number(self.bad, "%d"), self.waits_for or "-")
+        return (self.disk, self.used, self.task, number(self.done_pct, "%.1f %%"),
+                number(self.mb_s, "%.1f"), fbstate.span(self.left_s), self.added(),
+                self.last_pass or "-", number(self.bad, "%d"), self.waits_for or "-")
 
     def cell(self):
         """The same in few letters; "!": look at it."""
         known = self.cost and self.cost["known"]
         return "%-6s%6s%5s%7s%s" % (
-            self.disk, _number(self.mb_s, "%.1f"), _number(self.done_pct, "%.0f%%"),
+            self.disk, number(self.mb_s, "%.1f"), number(self.done_pct, "%.0f%%"),
             "%.2f" % self.cost["added_ms"] if known else "-", "!" if self.in_trouble() else " ")
 
 
@@ -101,10 +102,6 @@ def day(seconds):
     return "never" if seconds is None else time.strftime("%Y-%m-%d", time.localtime(seconds))
 
 
-def _number(value, form):
-    return "-" if value is None else form % value
-
-
 def _sum(values):
     """Of those that are known; None: none is."""
     known = [value for value in values if value is not None]
@@ -115,18 +112,15 @@ def total(rows):
     """A line about all of them."""
     troubled = sum(row.in_trouble() for row in rows)
     return "%d disk%s, %s MB/s, %s bad blocks, %s" % (
-        len(rows), "s" * (len(rows) != 1), _number(_sum(row.mb_s for row in rows), "%.1f"),
-        _number(_sum(row.bad for row in rows), "%d"),
+        len(rows), "s" * (len(rows) != 1), number(_sum(row.mb_s for row in rows), "%.1f"),
+        number(_sum(row.bad for row in rows), "%d"),
         "%d to look at" % troubled if troubled else "all well")
 
 
 def table(rows):
     """Lines: the header, a line a row, the total."""
-    words = [HEAD] + [tuple(map(one_line, row.words())) for row in rows]
-    wide = [max(len(line[i]) for line in words) for i in range(len(HEAD))]
-    return [BETWEEN.join(word.rjust(w) if head in RIGHT else word.ljust(w)
-                         for word, w, head in zip(line, wide, HEAD)).rstrip()
-            for line in words] + [total(rows)]
+    words = [tuple(map(one_line, row.words())) for row in rows]
+    return lines(HEAD, words, LEFT) + [total(rows)]
 
 
 def cells(rows, width):

@@ -1,21 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Results for people."""
 
+from ..base import table
 from ..base.streams import one_line
-
-
-def number(value, form="%.4g"):
-    """A number, or - for none."""
-    return "-" if value is None else form % value
-
-
-def table(head, rows):
-    """Lines of a table; the first column to the left."""
-    cells = [head] + [[str(cell) for cell in row] for row in rows]
-    widths = [max(len(row[n]) for row in cells) for n in range(len(head))]
-    return ["  ".join(cell.ljust(width) if n == 0 else cell.rjust(width)
-                      for n, (cell, width) in enumerate(zip(row, widths))).rstrip()
-            for row in cells]
+from ..base.table import number
 
 
 def text(result):
@@ -60,7 +48,7 @@ def statistics(found):
     lines.append("idle time in the longest: " + ", ".join(
         "%g %%: %.1f %%" % (100 * one["intervals"], 100 * one["idle_time"])
         for one in found["longest"]))
-    return lines + [""] + table(
+    return lines + [""] + table.lines(
         ["after idling", "more, mean", "1st percentile", "idle time left", "intervals left"],
         [["%g s" % one["waited_s"], number(one["expected_s"]) + " s",
           number(one["percentile_1_s"]) + " s", "%.1f %%" % (100 * one["usable"]),
@@ -81,4 +69,5 @@ def sizes(result):
     shown = rows if len(rows) <= 12 else \
         [one for n, one in enumerate(rows) if n % 8 == 0 or one is result["best"] or
          n == len(rows) - 1]
-    return table(["KiB", "wait ms", "MB/s", "mean ms", "most ms"], [setting(one) for one in shown])
+    return table.lines(["KiB", "wait ms", "MB/s", "mean ms", "most ms"],
+                       [setting(one) for one in shown])

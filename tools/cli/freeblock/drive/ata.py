@@ -13,8 +13,7 @@ but those of NCQ).
 import collections
 
 from .. import ToolError
-from . import sysfs
-from . import identity as names
+from . import names, sysfs
 from .pages import CHANGEABLE, CURRENT, ILLEGAL, Pages, Refused, command
 
 VENDOR, INFORMATION = "ATA", 0x89               # of an INQUIRY; page of vital product data

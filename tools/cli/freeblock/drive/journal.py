@@ -9,64 +9,19 @@ somebody is at it.
 
 import datetime
 import fcntl
-import json
 import os
-import zlib
 
 from .. import ToolError
-from ..base import jsontext
-from ..base.safe_file import make_directory, sync_directory, write_file
+from ..base import sealed
+from ..base.safe_file import make_directory, sync_directory
 
 DIRECTORY = "/var/lib/freeblock/modes"
 ENDING = ".json"
 FORMAT = 1
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 class Busy(ToolError):
     """Another process changes, or puts back, this disk's modes."""
-
-
-def boot_id():
-    """Which boot this is; "" if the system does not say."""
-    try:
-        with open(BOOT_ID, encoding="ascii") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-class Spoiled(ToolError):
-    """A file that was not written whole, or that somebody edited."""
-
-
-def _check(content):
-    return "%08x" % zlib.crc32(json.dumps(content, sort_keys=True).encode())
-
-
-def write_sealed(path, version, content):
-    """Replace a file by this object, with its checksum."""
-    content = {"format": version, **content}
-    write_file(path, json.dumps({**content, "check": _check(content)}, indent=1,
-                                sort_keys=True).encode() + b"\n")
-
-
-def read_sealed(path, version):
-    """What was written; None if there is none. Spoiled if it is not that; ToolError if it is of
-    another version."""
-    try:
-        with open(path, "rb") as file:
-            content = jsontext.parse(file.read())
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise Spoiled("%s: not a journal: %s" % (path, error)) from error
-    check = content.pop("check", None) if isinstance(content, dict) else None
-    if check is None or check != _check(content):
-        raise Spoiled("%s: its checksum is wrong: it is not used" % path)
-    if content.pop("format", None) != version:
-        raise ToolError("%s: of a version that this tool does not know" % path)
-    return content
 
 
 class Journal:
@@ -114,8 +69,8 @@ class Journal:
 
     def write(self, identity, device, pages):
         """`pages`: {code: (bytes before the change, mask of what may be changed)}."""
-        write_sealed(self.path, FORMAT, {
-            "identity": identity, "device": device, "boot_id": boot_id(),
+        sealed.write(self.path, FORMAT, {
+            "identity": identity, "device": device, "boot_id": sealed.boot_id(),
             "time": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "pid": os.getpid(),
             "pages": {"%02x" % code: {"before": before.hex(), "mask": mask.hex()}
@@ -123,7 +78,7 @@ class Journal:
 
     def read(self):
         """What was written, pages as above; None if there is none. ToolError if it is spoiled."""
-        content = read_sealed(self.path, FORMAT)
+        content = sealed.read(self.path, FORMAT)
         if content is None:
             return None
         content["pages"] = {int(code, 16): (bytes.fromhex(page["before"]),

@@ -12,7 +12,7 @@ import os
 import struct
 
 from .. import ToolError, fbstate
-from . import identity as names
+from . import names
 
 SG_IO = 0x2285
 NONE, TO_DEVICE, FROM_DEVICE = -1, -2, -3

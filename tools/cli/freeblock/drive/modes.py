@@ -23,8 +23,7 @@ import signal
 import threading
 
 from .. import ToolError
-from . import ata, journal, sgio, sysfs
-from . import identity as names
+from . import ata, journal, names, sgio, sysfs
 from .pages import CHANGEABLE, Refused, command
 
 # how: by what it is switched, for people

@@ -9,14 +9,12 @@ backup of the machine's configuration.
 
 import os
 import re
-import subprocess
 
 from .. import ToolError, UsageError, fbstate
-from ..base import advice
+from ..base import advice, safe_file
 from ..formats import fbmodel
 from ..state import placement
-from . import journal
-from . import identity as names
+from . import names
 
 DIRECTORY = "/etc/freeblock/models"
 ENDING = ".fbmodel"
@@ -104,7 +102,7 @@ def install(directory, model, identity):
             raise ToolError("%s: it is for %s %s, and not for %s" % (
                 model.name, FIELD_NAMES.get(field, field), mine, identity[field] or "none"))
     path = os.path.join(directory, file_name(identity))
-    journal.write_file(path, model.data)
+    safe_file.write_file(path, model.data)
     return path
 
 
@@ -125,48 +123,34 @@ def choose(directory, disk):
 
 # ---- into the kernel
 
-def choose_scheduler(name):
-    """Give the disk the scheduler, the module loaded first if it is not."""
-    if fbstate.Disk(name).scheduler() == "freeblock":
-        return
-    if not os.path.isdir(fbstate.path("sys/module/freeblock")):
-        subprocess.run(["modprobe", "freeblock"], check=False, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
-    path = fbstate.path("sys/block", name, "queue/scheduler")
-    try:
-        with open(path, "w", encoding="ascii") as file:
-            file.write("freeblock\n")
-    except OSError as error:
-        raise ToolError("freeblock > %s: %s: is the module loaded? %s" % (
-            path, error.strerror, fbstate.how_to_load())) from error
-    # its files come soon after
-    fbstate.Disk(name).is_there()
+def upload(name, table):
+    """Write a disk's model as the kernel takes it."""
+    data = memoryview(table)
+    with open(fbstate.path(fbstate.KERNEL, name, "model"), "wb", buffering=0) as file:
+        while data:
+            data = data[file.write(data):]
 
 
-def load(directory, name, scheduler):
+def load(directory, name, serve=None):
     """Load the model of disk `name`; a line about it; None: it has none. ToolError: it is
     refused.
 
-    scheduler: choose freeblock for it, too."""
+    serve: called with its name once the model fits, to have freeblock chosen for it, too."""
     disk = disk_of(name)
     path = choose(directory, disk)
     if path is None:
         return None
     model = Model.of_file(path)
     model.check(disk)
-    if scheduler:
-        choose_scheduler(disk["name"])
+    if serve:
+        serve(disk["name"])
     kernel = fbstate.Disk(disk["name"])
     if not kernel.is_there():
         return "%s: its model is not loaded: it does not have the scheduler freeblock; run: %s" % (
             disk["name"], advice.CHOOSE % ("freeblock", disk["name"]))
     table = fbmodel.table(path)
-    target = fbstate.path(fbstate.KERNEL, disk["name"], "model")
     try:
-        with open(target, "wb", buffering=0) as file:
-            data = memoryview(table)
-            while data:
-                data = data[file.write(data):]
+        upload(disk["name"], table)
     except OSError as error:
         said = kernel.read("model_status") or ""
         # another writer's upload leaves no word there
