@@ -53,7 +53,7 @@ def _of_c(path):
 
 
 def _of_python(path):
-    name = os.path.splitext(os.path.basename(path))[0]
+    name = os.path.splitext(os.path.basename(path.replace("/__init__", "")))[0]
     for folder, kind in (("tests/python/test_", "python "), ("tests/lab/test_", "self ")):
         if path.startswith(folder):
             return [kind + name[len("test_"):]]

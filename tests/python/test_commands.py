@@ -46,14 +46,14 @@ RESTORE = """
 import os, sys
 sys.path.insert(0, os.path.join(sys.argv[1], "cli"))
 from freeblock import cli
-from freeblock.commands import restore
+from freeblock.drive import restoring
 
 def put_back(book, look):
     with open(os.path.join(sys.argv[2], "done"), "a") as file:
         file.write(book.name)
     return True, book.name + ": put back"
 
-restore.restore_one = put_back
+restoring.restore_one = put_back
 sys.exit(cli.main(["restore", "--journals", sys.argv[2]]))
 """
 

@@ -19,8 +19,7 @@ from taptest import TOP
 from fakescsi import CACHING, CACHING_MAY, CONTROL, CONTROL_MAY, Drive, Remote, Server
 from freeblock import ToolError, cli, fbstate
 from freeblock.base import safe_file
-from freeblock.commands import restore
-from freeblock.drive import journal, modes, names, pages, sgio, sysfs
+from freeblock.drive import journal, modes, names, pages, restoring, sgio, sysfs
 from freeblock.extraction import device
 
 ALL_OFF = {"WCE": 0, "RCD": 1, "DRA": 0x20, "QAM": 0}
@@ -235,7 +234,7 @@ class Ends(Case):
                 with modes.quiet(drive, self.state):
                     self.fail("got in")
             said = []
-            self.assertTrue(restore.restore(journal.all_of(self.state), lambda _: drive,
+            self.assertTrue(restoring.restore(journal.all_of(self.state), lambda _: drive,
                                             said.append))
             self.assertRegex(said[0], "left alone: process")
             self.assertEqual(bits(drive), ALL_OFF)
@@ -280,7 +279,7 @@ class Far(Case):
         """What `freeblock restore` says."""
         said = []
         remote = Remote(self.server.address)
-        fine = restore.restore(journal.all_of(self.state), lambda _: remote, said.append)
+        fine = restoring.restore(journal.all_of(self.state), lambda _: remote, said.append)
         remote.close()
         self.assertTrue(fine, said)
         return said
@@ -409,7 +408,7 @@ class Far(Case):
         """A disk that is not here keeps its journal; another one is not written to."""
         self.killed_while_quiet()
         said = []
-        self.assertTrue(restore.restore(journal.all_of(self.state), lambda _: None, said.append))
+        self.assertTrue(restoring.restore(journal.all_of(self.state), lambda _: None, said.append))
         self.assertRegex(said[0], "(ACME|ATA) DISK 9 SERIAL01 naa.*not here; the journal is kept")
         self.assertEqual(bits(self.drive), self.quiet)
         os.makedirs(os.path.join(self.root, "sys/block/sda/device/scsi_device"))
@@ -418,7 +417,7 @@ class Far(Case):
         closed = []
         other.close = lambda: closed.append(1)
         with mock.patch.object(sgio, "Disk", lambda path: other):
-            self.assertTrue(restore.restore(journal.all_of(self.state), say=said.append))
+            self.assertTrue(restoring.restore(journal.all_of(self.state), say=said.append))
         self.assertEqual((len(closed), other.pages), (1, other.saved))
         self.assertRegex(said[1], "not here")
         self.restore()
@@ -437,7 +436,7 @@ class Far(Case):
             with open(path, "w", encoding="ascii") as file:
                 file.write(bad)
             said = []
-            self.assertFalse(restore.restore(journal.all_of(self.state), lambda _: self.drive,
+            self.assertFalse(restoring.restore(journal.all_of(self.state), lambda _: self.drive,
                                              said.append))
             self.assertRegex(said[0], why)
             self.assertEqual(bits(self.drive), self.quiet)
@@ -453,7 +452,7 @@ class Far(Case):
         self.drive.manners.add("refuses")
         self.drive.close = lambda: None
         said = []
-        self.assertFalse(restore.restore(journal.all_of(self.state), lambda _: self.drive,
+        self.assertFalse(restoring.restore(journal.all_of(self.state), lambda _: self.drive,
                                          said.append))
         self.assertRegex(said[0], "not put back: " + self.refusal)
         self.drive.manners.clear()

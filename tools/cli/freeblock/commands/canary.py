@@ -17,7 +17,7 @@ from ..base.statusline import Line
 from ..drive import store
 from ..machine import kernel
 from ..state import costs, latencies
-from . import off, trial
+from . import off
 
 DAY_S, LOOK_S = 86400, 60
 BREACH, NOT_KNOWN = 3, 4
@@ -106,9 +106,8 @@ def grew(now, before):
 def look(disk, before, latency):
     """What is known of a disk's trial so far. before: counters() and flushes() at the beginning;
     latency: the histograms since then."""
-    found = trial.look(disk)
-    kinds = found["trial"] or {}
-    return {"disk": disk.name, "cost": found["cost"],
+    kinds = costs.trial(disk) or {}
+    return {"disk": disk.name, "cost": costs.cost(disk),
             **{kind: kinds.get(kind) for kind in ("read", "write", "slow")},
             "limit_us": kinds.get("limit_us"), "limit_ppm": kinds.get("limit_ppm"),
             "latency": {operation: latencies.summary(counts)

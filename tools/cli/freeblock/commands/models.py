@@ -9,10 +9,9 @@ import syslog
 from .. import ToolError, UsageError, fbstate
 from ..base import helpers, safe_file
 from ..base.streams import one_line
-from ..drive import journal, names, store
+from ..drive import journal, names, restoring, store
 from ..formats import fbmodel
 from ..machine import alarms, conf, enabled, events, guard, kernel, kinds, stopped, units
-from . import restore
 
 
 def run_enable(args):
@@ -136,7 +135,7 @@ def _restore(name, directory, say):
         key = names.key(store.disk_of(name)) if books else None
     except ToolError:
         return
-    restore.restore([book for book in books if book.name == key], say=say)
+    restoring.restore([book for book in books if book.name == key], say=say)
 
 
 def _say(args, line, fine=True):

@@ -13,7 +13,7 @@ import sys
 from .. import ToolError, UsageError, fbstate, sim
 from ..base import helpers
 from ..sim import settings
-from .sim import table
+from ..sim.report import table
 
 # of the simulator's settings: what only a simulated drive has, and what is described
 # otherwise here

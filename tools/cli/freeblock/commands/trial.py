@@ -11,7 +11,6 @@ from ..machine import stopped
 from ..state import costs, health
 
 KINDS = ("read", "write", "all")
-KIND_KEYS = ("added_ns", "error_ns", "alone_ns", "ppm", "ends", "known")
 LEVELS = ("nothing is stopped", "reads in gaps are stopped", "free reads are stopped",
           "free reads are stopped until somebody acts: freeblock trial %s --on")
 WITHIN, ABOVE, NOT_KNOWN = 0, 3, 4
@@ -26,23 +25,9 @@ EXAMPLES = (
 )
 
 
-def parse(text):
-    """The module's table: {key: number}, and by kind a dictionary of numbers."""
-    found = {}
-    for line in text.splitlines():
-        key, *words = line.split()
-        numbers = [int(word) for word in words]
-        found[key] = dict(zip(KIND_KEYS, numbers)) if numbers[1:] else numbers[0]
-    return found
-
-
 def look(disk):
-    """All that there is to say of a disk; "trial" is None to who may not read debugfs."""
-    try:
-        trial = parse(disk.table("trial")) or None
-    except fbstate.Hidden:
-        trial = None
-    return {"disk": disk.name, "cost": costs.cost(disk), "trial": trial}
+    """All that there is to say of a disk."""
+    return {"disk": disk.name, "cost": costs.cost(disk), "trial": costs.trial(disk)}
 
 
 def allowed_ms(trial, kind):

@@ -16,6 +16,8 @@ CAVEAT = ("latency is the block layer's mean of all requests; while a task runs 
           "are among them, and the foreground may have changed by itself")
 CAUSED = ("miss_prepend", "miss_separate", "miss_after")
 SAID = re.compile(r"free reads add (-?[\d.]+) \+- ([\d.]+) ms \((-?[\d.]+) %\) to a (read|request)")
+# of a kind of requests
+TRIAL = ("added_ns", "error_ns", "alone_ns", "ppm", "ends", "known")
 STOPPED = re.compile("; (.*stopped.*)")
 
 
@@ -28,6 +30,21 @@ def cost(disk):
     return {"words": words, "known": bool(said), "added_ms": added, "error_ms": error,
             "added_pct": percent, "of": said.group(4) if said else None,
             "stopped": stopped.group(1) if stopped else None}
+
+
+def trial(disk):
+    """The trial's table: {key: number}, and by kind of request a dictionary of numbers; None to who
+    may not read debugfs, and without one."""
+    found: dict = {}
+    try:
+        lines = disk.table("trial").splitlines()
+    except fbstate.Hidden:
+        return None
+    for line in lines:
+        key, *words = line.split()
+        numbers = [int(word) for word in words]
+        found[key] = dict(zip(TRIAL, numbers)) if numbers[1:] else numbers[0]
+    return found or None
 
 
 def short(found):

@@ -30,6 +30,10 @@ MOST_WORDS = 8192                       # of a record
 SLACK = 1 << 20                         # of the journal, before it is written anew
 
 
+# how many bits of a number are set; Python 3.9 has no bit_count()
+_ones = getattr(int, "bit_count", lambda number: bin(number).count("1"))
+
+
 class Damaged(ToolError):
     """A file whose header cannot be relied on."""
 
@@ -41,13 +45,13 @@ def map_bytes(blocks):
 
 def count(bits):
     """How many bits are set."""
-    return int.from_bytes(bits, "little").bit_count()
+    return _ones(int.from_bytes(bits, "little"))
 
 
 def count_some(bits, first, blocks):
     """How many of the bits from `first` on are set."""
     some = int.from_bytes(bits[first // 8:(first + blocks + 7) // 8], "little")
-    return (some >> first % 8 & (1 << blocks) - 1).bit_count()
+    return _ones(some >> first % 8 & (1 << blocks) - 1)
 
 
 def contains(bits, others):
