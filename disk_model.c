@@ -591,7 +591,12 @@ static inline u64 dm_seek(const struct disk_model *dm, const struct dm_place *fr
 u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write)
 {
-	return dm_seek(dm, from, to, write);
+	u32 cyls = to->cyl > from->cyl ? to->cyl - from->cyl : from->cyl - to->cyl;
+	u64 ns = dm_seek(dm, from, to, write);
+
+	if (dm->slow && cyls > 1 && dm->zone[dm_zone_of_cyl(dm, to->cyl)].slow)
+		ns += dm_period_ns(dm);
+	return ns;
 }
 
 u64 dm_seek_over_ns(const struct disk_model *dm, u32 cyls, bool write)

@@ -150,7 +150,7 @@ int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn,
 
 /*
  * The seek alone (paper, 4.2): 0 on the same track; else the longer of seek and head switch, and
- * settling.
+ * settling; and a turn to a slow zone.
  */
 u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write);
@@ -162,7 +162,10 @@ u64 dm_seek_over_ns(const struct disk_model *dm, u32 cyls, bool write);
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
 /* Make seeks longer by @ppm, but for a write's settle time. @dm must not be in use meanwhile. */
 void dm_correct(struct disk_model *dm, s32 ppm);
-/* Predict seek and rotational latency to @to, as SPTF orders by: zero-latency access is ignored. */
+/*
+ * Predict seek and rotational latency to @to, as SPTF orders by: zero-latency access is ignored,
+ * and so is a slow zone's turn, which no order spares.
+ */
 void dm_position(const struct disk_model *dm, const struct dm_place *from,
 		 const struct dm_place *to, bool write, u64 *seek_ns, u64 *latency_ns);
 
@@ -247,6 +250,8 @@ struct dm_spec_zone {
 	u32 slips;			/* how many of dm_spec.slip belong to this zone */
 	u32 remaps;			/* how many of dm_spec.remap belong to this zone */
 	u32 unmapped;	/* 1: its LBNs lie on its cylinders, and no more is known of where */
+	u32 slow;			/* 1: each seek to it takes a turn more */
+	u32 unused;
 };
 
 /* Everything a model is built from */

@@ -76,6 +76,7 @@ struct dm_zone {
 	/* by head, a cylinder's sectors under lower ones, then @cyl_sectors; NULL: all are alike */
 	const u32 *before;
 	bool unmapped;	/* its cylinders are known, and no angle */
+	bool slow;	/* seeks over more than a cylinder to it take a turn more */
 	u32 reverse;	/* 1: LBNs run backwards on its even cylinders (see dm_head()) */
 	const struct dm_slip *slip;	/* its slips, ascending */
 	u32 slips;
@@ -90,6 +91,7 @@ struct disk_model {
 	u32 period;			/* period in 2^-DM_PERIOD_SHIFT ns */
 	u32 serpentine;			/* 1: LBNs run backwards on every other cylinder, or band */
 	bool write_curve;		/* the write profile was measured, not derived */
+	bool slow;			/* some zones are */
 	struct dm_curve *curve[2];	/* seek profile for reads and for writes */
 	s32 longer;	/* the part by which seeks take longer, 2^-DM_LONGER_SHIFT */
 	u32 zones;

@@ -307,6 +307,7 @@ static void dm_fill_zone(struct dm_zone *z, const struct disk_model *dm,
 	z->cyl_sectors = cyl_sectors;
 	z->dead = p->dead;
 	z->unmapped = p->unmapped;
+	z->slow = p->slow;
 	z->lbns = (u64)z->cyls * z->cyl_sectors - p->dead - p->spares;
 	z->angle = p->angle;
 	z->track_skew = p->track_skew;
@@ -399,6 +400,7 @@ static int dm_build_zones(struct disk_model *dm, const struct dm_spec *spec,
 		lbn += z->lbns;
 		cyl += z->cyls;
 		dm->info.mapped += z->unmapped ? 0 : z->lbns;
+		dm->slow |= z->slow;
 	}
 	if (cyl < dm->info.cylinders)
 		return dm_fault_set(fault, 0, "cylinders %u..%u are in no zone", cyl,

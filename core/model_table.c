@@ -6,7 +6,7 @@
 
 /* The same on every machine of a byte order: a compiler may be of 32 bits, its kernel of 64. */
 static_assert(sizeof(struct fb_model_table) == 528);
-static_assert(sizeof(struct dm_spec_zone) == 72);
+static_assert(sizeof(struct dm_spec_zone) == 80);
 static_assert(sizeof(struct dm_spec_slip) == 16);
 static_assert(sizeof(struct dm_spec_remap) == 24);
 static_assert(sizeof(struct dm_spec_seek) == 12);
@@ -78,6 +78,7 @@ static const struct fb_model_table_bound fb_model_table_zone[] = {
 	FB_MODEL_TABLE_U64(dm_spec_zone, dead, 0, FB_MODEL_TABLE_SECTORS_MAX),
 	FB_MODEL_TABLE_U64(dm_spec_zone, spares, 0, FB_MODEL_TABLE_SECTORS_MAX),
 	FB_MODEL_TABLE_U32(dm_spec_zone, unmapped, 0, 1),
+	FB_MODEL_TABLE_U32(dm_spec_zone, slow, 0, 1),
 	{}
 };
 

@@ -10,7 +10,7 @@
 
 /* bytes; 24 TB in runs with 100 000 slips take 7 MiB */
 #define FB_MODEL_TABLE_MAX (32U << 20)
-#define FB_MODEL_TABLE_MAGIC 0x46424d01U	/* and the version, in the last byte */
+#define FB_MODEL_TABLE_MAGIC 0x46424d02U	/* and the version, in the last byte */
 
 /* The table begins with this, in the machine's byte order; the arrays follow, in this order. */
 struct fb_model_table {

@@ -1009,7 +1009,7 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	/* the platter turns while the arm must wait */
 	s->gap.src.angle += dm_ns_to_angle(dm, gap->lead_ns);
 	dm_position(dm, &s->gap.src, &gap->dst, gap->dst_write, &seek, &s->latency_ns);
-	s->window_ns = seek + s->latency_ns;
+	s->window_ns = dm_seek_ns(dm, &s->gap.src, &gap->dst, gap->dst_write) + s->latency_ns;
 	s->period_ns = dm_period_ns(dm);
 	s->switch_ns[0] = info->head_switch_ns;
 	s->switch_ns[1] = info->head_switch_ns + info->write_settle_ns;

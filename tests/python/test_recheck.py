@@ -142,6 +142,7 @@ class Recheck(inservice.Served):
 
     def machine(self, model, revision):
         """A machine with a disk that serves and has this model, which is for firmware 0001."""
+        fakemachine.table()     # its program is built, which it says once
         machine = fakemachine.Machine(os.path.join(self.folder, "root"))
         self.enterContext(mock.patch.object(fbstate, "ROOT", machine.root))
         self.enterContext(mock.patch.object(fakemachine.kernel, "command", machine.command))

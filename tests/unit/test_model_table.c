@@ -145,6 +145,7 @@ TEST(test_bounds)
 	IS_BOUND(&f, f.zone[1].dead, U64_MAX, "zone: dead: ");
 	IS_BOUND(&f, f.zone[1].spares, U64_MAX, "zone: spares: ");
 	IS_BOUND(&f, f.zone[1].unmapped, 2, "zone: unmapped: ");
+	IS_BOUND(&f, f.zone[1].slow, 2, "zone: slow: ");
 	IS_BOUND(&f, f.slip[2].at, U64_MAX, "slip: at: ");
 	IS_BOUND(&f, f.slip[2].n, 0, "slip: n: ");
 	IS_BOUND(&f, f.remap[1].from, U64_MAX, "remap: from: ");
@@ -153,6 +154,35 @@ TEST(test_bounds)
 	IS_BOUND(&f, f.seek[1].ns, 0, "seek: ns: ");
 	IS_BOUND(&f, f.seek[3].ns, DM_NS_MAX + 1, "write_seek: ns: ");
 	IS_BOUND(&f, f.head_spt[1], 0, "head_spt: 0 sectors");
+}
+
+/* A seek to a slow zone takes a turn more, but from the cylinder next to it; no order spares it. */
+TEST(test_slow)
+{
+	const struct dm_place from = { 0, 0, 0 }, to = { .cyl = 2 }, next = { .cyl = 3 };
+	u64 seek_ns[2], latency_ns[2];
+	struct disk_model *dm[2];
+	static struct fixture f;
+	struct dm_fault fault;
+	u32 slow;
+
+	for (slow = 0; slow < 2; slow++) {
+		make(&f);
+		f.zone[1].slow = slow;
+		seal(&f);
+		assert_int_equal(0, fb_model_table_build(f.words, f.len, &dm[slow], &fault));
+		dm_position(dm[slow], &from, &to, false, &seek_ns[slow], &latency_ns[slow]);
+	}
+	assert_int_equal(seek_ns[0], seek_ns[1]);
+	assert_int_equal(latency_ns[0], latency_ns[1]);
+	assert_int_equal(dm_seek_ns(dm[1], &from, &to, false),
+			 dm_seek_ns(dm[0], &from, &to, false) + dm_period_ns(dm[0]));
+	assert_int_equal(dm_seek_ns(dm[1], &to, &from, false),
+			 dm_seek_ns(dm[0], &to, &from, false));
+	assert_int_equal(dm_seek_ns(dm[1], &to, &next, false),
+			 dm_seek_ns(dm[0], &to, &next, false));
+	dm_free(dm[0]);
+	dm_free(dm[1]);
 }
 
 /* Of a zone that is not mapped only its tracks are known. */

@@ -356,8 +356,9 @@ static const struct row rows[] = {
 	/* zones */
 	{ 27, "zone 0 29", 27, "'' stands where 'spt' belongs" },
 	{ 27, "zone 0 29 tps 48", 27, "'tps' stands where 'spt' belongs" },
-	{ 27, ZONE1 " 5", 27, "'5' stands where 'unmapped' belongs" },
+	{ 27, ZONE1 " unmap", 27, "'unmap' is too much" },
 	{ 27, ZONE1 " unmapped 5", 27, "'5' is too much" },
+	{ 27, ZONE1 " slow unmapped", 27, "'unmapped' is too much" },
 	{ 27, "zone 0 29 spt 0 angle 0 track_skew 0 cyl_skew 0 dead 0 spares 0", 27,
 	  "zone: spt: 0 is not in 1..65535" },
 	{ 27, "zone 0 29 spt 65536 angle 0 track_skew 0 cyl_skew 0 dead 0 spares 0", 27,

@@ -21,7 +21,7 @@ enum fb_model_text_type {
 	FB_MODEL_TEXT_STRING,
 	FB_MODEL_TEXT_FLAG,	/* yes, no */
 	FB_MODEL_TEXT_ORDER,
-	FB_MODEL_TEXT_PRESENT,	/* nothing is read: the keyword stands there */
+	FB_MODEL_TEXT_PRESENT,	/* nothing is read: the keyword stands there, or not */
 	FB_MODEL_TEXT_LINE,	/* nothing is read: the number of the line */
 };
 
@@ -100,6 +100,8 @@ static const struct fb_model_text_field fb_model_text_zone[] = {
 			    FB_MODEL_TEXT_SECTORS_MAX),
 	{ "zone: unmapped", "unmapped", FB_MODEL_TEXT_PRESENT, true,
 	  offsetof(struct dm_spec_zone, unmapped), 0, 0 },
+	{ "zone: slow", "slow", FB_MODEL_TEXT_PRESENT, true,
+	  offsetof(struct dm_spec_zone, slow), 0, 0 },
 };
 
 static const struct fb_model_text_field fb_model_text_slip[] = {
@@ -282,6 +284,16 @@ static int fb_model_text_line_ends(struct mt *mt)
 	return 0;
 }
 
+/* Is a value on the line, or need it be? */
+static bool fb_model_text_comes(const struct mt *mt, const struct fb_model_text_field *f)
+{
+	size_t n = strcspn(mt->word, " \t");
+
+	if (f->type == FB_MODEL_TEXT_PRESENT)
+		return n == strlen(f->keyword) && !strncmp(mt->word, f->keyword, n);
+	return *mt->word || !f->optional;
+}
+
 /* ---- records ---- */
 
 /* The rest of the line, blanks around it dropped, blanks inside kept. */
@@ -456,7 +468,7 @@ static int fb_model_text_read_item(struct mt *mt, u32 id)
 	mt->items[id]++;
 	for (i = 0; i < l->fields && !err; i++) {
 		fb_model_text_skip_blanks(mt);
-		if (*mt->word || !l->field[i].optional)
+		if (fb_model_text_comes(mt, &l->field[i]))
 			err = fb_model_text_read_field(mt, &l->field[i], item);
 	}
 	return err;

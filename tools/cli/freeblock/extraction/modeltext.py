@@ -76,10 +76,10 @@ def _zone_lines(zone, unit, fewer):
     if spares < slipped:
         raise ToolError("zone of cylinders %d to %d: %d LBNs do not fill a physical block, and no "
                         "spare is left for them" % (zone.first_cyl, zone.last_cyl, fewer))
-    lines = ["zone %d %d spt %d angle %s track_skew %s cyl_skew %s dead %d spares %d%s" % (
+    lines = ["zone %d %d spt %d angle %s track_skew %s cyl_skew %s dead %d spares %d%s%s" % (
         zone.first_cyl, zone.last_cyl, within("sectors per track", zone.spt * unit, 1, MAX_SPT),
         _turn(zone.angle), _turn(zone.track_skew), _turn(zone.cyl_skew), zone.dead * unit,
-        spares, " unmapped" if zone.unmapped else "")]
+        spares, " unmapped" if zone.unmapped else "", " slow" if zone.slow else "")]
     if zone.head_spt:
         for first in range(0, len(zone.head_spt), HEADS_A_LINE):
             lines.append("head_spt %d %s" % (first, " ".join(

@@ -18,7 +18,7 @@ from ..base import safe_file
 from ..base.streams import one_line
 from ..drive import ata, journal, modes, names, sgio, store, sysfs
 from . import audit, cache, chart, inservice, mechanics, refuse, runcheck, runfind, runmap, \
-    shared, spares, translate, validate
+    shared, slow, spares, translate, validate
 from .device import Device
 from .places import Layout
 from .progress import Stages
@@ -26,8 +26,10 @@ from .state import State
 
 # Shares of the whole, about: disk time in minutes on small drives
 WEIGHTS = {
-    "translate": {"phase": 1, "layout": 3, "audit": 0, "mechanics": 8, "cache": 1, "validation": 1},
-    "runs": {"phase": 1, "layout": 3, "audit": 2, "mechanics": 6, "cache": 1, "validation": 1}}
+    "translate": {"phase": 1, "layout": 3, "audit": 0, "slow": .3, "mechanics": 8, "cache": 1,
+                  "validation": 1},
+    "runs": {"phase": 1, "layout": 3, "audit": 2, "slow": .3, "mechanics": 6, "cache": 1,
+             "validation": 1}}
 # Disk time for looking at tracks one by one
 AUDIT_S, FULL_AUDIT_S = 180, 600
 # Disk time for the seek profile where translation leaves all of it below five minutes
@@ -41,7 +43,8 @@ LEAST_MAPPED = 0.01
 # Of what is doubtful, for people
 MOST_DOUBTS = 20
 # Each stage chooses its places anew: what was measured in one is not used in another
-SEEDS = {"mechanics": 1000003, "validation": 2000003, "cache": 3000017, "audit": 4000037}
+SEEDS = {"mechanics": 1000003, "validation": 2000003, "cache": 3000017, "audit": 4000037,
+         "slow": 6000011}
 
 
 def _by_runs(dev, phase, part, save, tell, budget_s):
@@ -202,6 +205,21 @@ class Extraction:
                 return moves
         return None
 
+    def find_slow(self, phase, found):
+        """The layout, with the zones that seeks take a turn longer to; drives that translate
+        addresses have none."""
+        if self.how == "translate":
+            self.progress.skip("slow")
+            return found
+
+        def measure(_part, _save, tell):
+            return slow.find(self.dev, found, phase.period_ns, self.seed("slow"), tell)
+
+        where = self.stage("slow", measure)
+        self.notes += ["seeks to LBN %d to %d take a turn more" % tuple(
+            unit * self.dev.unit_sectors for unit in one) for one in where]
+        return slow.marked(found, where)
+
     def find_cache(self, phase, switched):
         """What the drive answers without its platters, its caches as they are in use."""
         if not switched.may_switch:
@@ -231,6 +249,7 @@ class Extraction:
     def measure(self, switched):
         """All but the validation: (layout, mechanics as modeltext wants them, cache, audit)."""
         phase, found, seen = self.measure_layout(switched)
+        found = self.find_slow(phase, found)
         moves = self.borrow_mechanics(phase, found) or \
             self.find_mechanics(phase, found).as_model()
         moves.update(period_ps=phase.period_ns * 1000, period_err_ppm=phase.period_err_ppm,

@@ -34,7 +34,8 @@ def _pairs(values):
 @dataclass
 class Zone:
     """As a zone record of a model and the records that belong to it. head_spt:
-    slots per track by physical head, None where all have `spt`; unmapped: no angle is known."""
+    slots per track by physical head, None where all have `spt`; unmapped: no angle is known; slow:
+    seeks there take a turn more."""
 
     first_cyl: int
     last_cyl: int
@@ -48,6 +49,7 @@ class Zone:
     remaps: list = field(default_factory=list)
     head_spt: list = None
     unmapped: bool = False
+    slow: bool = False
 
     def cyl_slots(self, heads):
         """Slots of a cylinder."""
@@ -251,6 +253,12 @@ class Layout:
         zone = self.index.zone_of(blocks)
         return self.slot_place(self.index.move(blocks, self.index.number(blocks, zone)), zone)
 
+    def extra_turns(self, places):
+        """Of each place but the first, the turns that a seek to it from the one before takes
+        more."""
+        far = np.abs(np.diff(places["cyl"])) > 1
+        return far & np.array([zone.slow for zone in self.zones])[places["zone"][1:]]
+
     def moved(self, blocks):
         """Which blocks live in spares."""
         return self.index.is_moved(np.asarray(blocks, dtype=np.int64))
@@ -352,7 +360,7 @@ class Layout:
                 model.name, model.text("head_order"), ", ".join(ORDERS)))
         zones = [Zone(zone.first, zone.last, zone.spt, float(zone.angle), float(zone.track_skew),
                       float(zone.cyl_skew), zone.dead, zone.spares, list(zone.slips),
-                      list(zone.remaps), zone.head_spt or None, zone.unmapped)
+                      list(zone.remaps), zone.head_spt or None, zone.unmapped, zone.slow)
                  for zone in model.zones]
         return Layout(model.number("heads"), model.number("cylinders"), model.text("head_order"),
                       zones, model.surface_run())

@@ -130,7 +130,7 @@ class _Look:
                 runs = self._anew(layout, numbers, left_ns)
                 for run in runs:
                     zone, at = run.zone(at, layout.heads)
-                    zones.append(zone)
+                    zones.append(replace(zone, slow=all(old.slow for old in some)))
                 anew += sum(run.count for run in runs if not run.unmapped)
                 continue
             for zone in some:

@@ -89,6 +89,7 @@ def run(dev, layout, period, noise_sd, chain, settled_ns, begin=0.0, pairs=False
     wait, unit = waits(places), 1 / places["spt"][1:]
     turns = np.round(took - wait - unit)
     left = (took - wait - unit - turns) * period
+    turns -= layout.extra_turns(places)
     early, order = spared(found, settled_ns)
     good = (found["status"][1:] == 0) & (found["status"][:-1] == 0) & early & order
     good &= (chain.which[1:] >= 0) & (turns >= 0)

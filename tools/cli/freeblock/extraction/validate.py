@@ -107,7 +107,7 @@ def _local(rng, dev, mapped, count):
     return np.minimum(np.where(folded < room, folded, 2 * room - folded), room), sizes
 
 
-def _measure(dev, blocks, sizes, overlap):
+def measure(dev, blocks, sizes, overlap):
     """RESULTs of these reads, run in batches."""
     parts = []
     for first in range(0, len(blocks), BATCH):
@@ -190,7 +190,7 @@ def validate(dev, model_path, requests=400, seed=1, jitter_us=0.0, progress=None
     for number, (name, blocks, sizes, overlap) in enumerate(plan):
         if progress:
             progress(number / len(plan), "validating: %s reads" % (name or "first"))
-        results.append(_measure(dev, blocks, sizes, overlap))
+        results.append(measure(dev, blocks, sizes, overlap))
     bad = np.concatenate(results)["status"] != 0
     if bad.mean() > MOST_FAILED:
         raise ToolError("%d of the validation's reads failed: see the kernel's log" % bad.sum())

@@ -107,7 +107,7 @@ class Zone:
     """A zone and the records that belong to it, all in sectors; angles in turns.
 
     head_spt: sectors per track by head, none where all have `spt`; slips: (sector, count);
-    remaps: (sector, spare); unmapped: no angle is known."""
+    remaps: (sector, spare); unmapped: no angle is known; slow: seeks there take a turn more."""
 
     first: int
     last: int
@@ -121,15 +121,17 @@ class Zone:
     slips: list = field(default_factory=list)
     remaps: list = field(default_factory=list)
     unmapped: bool = False
+    slow: bool = False
 
     @classmethod
     def of_words(cls, words):
-        """FIRST LAST spt N angle A track_skew T cyl_skew C dead N spares N [unmapped]"""
+        """FIRST LAST spt N angle A track_skew T cyl_skew C dead N spares N [unmapped] [slow]"""
         said = dict(zip(words[2::2], words[3::2]))
         angle, track, cylinder = (Fraction(said[name]) for name in
                                   ("angle", "track_skew", "cyl_skew"))
         return cls(int(words[0]), int(words[1]), int(said["spt"]), angle, track, cylinder,
-                   int(said["dead"]), int(said["spares"]), unmapped=words[14:] == ["unmapped"])
+                   int(said["dead"]), int(said["spares"]), unmapped="unmapped" in words[14:],
+                   slow="slow" in words[14:])
 
 
 class Model:

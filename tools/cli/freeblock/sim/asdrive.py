@@ -2,6 +2,7 @@
 """A disk as its .fbmodel describes it, as a drive for the simulator to run (.fbdrive)."""
 
 import math
+from itertools import groupby
 
 from ..formats import fbmodel
 from ..formats.fbmodel import decimal_turn
@@ -19,6 +20,7 @@ AGE_PER_MILLE = 6
 AGE_BOUND_MS = 2000
 # Longest command that Linux sends by default to most adapters, in 512 bytes
 MAX_SECTORS = 1024
+MOST_SLOW = 16          # regions that a drive's text holds
 # Least time from a sector's end to the answer that it provokes, ns: without any, reads one
 # behind the other would never lose the turn that they lose on a drive
 LEAST_REPORT_NS = 5000
@@ -29,6 +31,8 @@ def _zone_lines(zones):
     lines = ["zone %d %d %d %s %s %s %d dead=%d" % (
         zone.first, zone.last, zone.spt, decimal_turn(zone.angle), decimal_turn(zone.track_skew),
         decimal_turn(zone.cyl_skew), zone.spares, zone.dead) for zone in zones]
+    slow = [list(some) for is_slow, some in groupby(zones, lambda zone: zone.slow) if is_slow]
+    lines += ["slow_region %d %d" % (some[0].first, some[-1].last) for some in slow[:MOST_SLOW]]
     lines += ["zone_heads %d %s" % (number, " ".join("%d" % spt for spt in zone.head_spt))
               for number, zone in enumerate(zones) if zone.head_spt]
     for number, zone in enumerate(zones):

@@ -43,6 +43,7 @@ class _Zone:
         self.spares = int(words[6]) * scale
         self.dead = sum(int(word[len("dead="):]) for word in words[7:]) * scale
         self.heads = []
+        self.slow = False
         self.slips = []
         self.remaps = []
 
@@ -61,9 +62,10 @@ class _Zone:
 
     def text(self, heads):
         """Its records."""
-        lines = ["zone %d %d spt %d angle %s track_skew %s cyl_skew %s dead %d spares %d" % (
+        lines = ["zone %d %d spt %d angle %s track_skew %s cyl_skew %s dead %d spares %d%s" % (
             self.first, self.last, self.spt, decimal_turn(self.angle),
-            decimal_turn(self.track_skew), decimal_turn(self.cyl_skew), self.dead, self.spares)]
+            decimal_turn(self.track_skew), decimal_turn(self.cyl_skew), self.dead, self.spares,
+            " slow" * self.slow)]
         for first in range(0, len(self.heads), HEADS_A_LINE):
             lines.append("head_spt %d %s" % (
                 first, " ".join("%d" % n for n in self.heads[first:first + HEADS_A_LINE])))
@@ -135,6 +137,10 @@ def model(path):
     scalars, lists = records(path)
     scale = int(scalars.get("sector_bytes", ["512"])[0]) // 512
     layout = zones(lists, scale)
+    middles = truth_runs.middles(scalars, lists) if lists["run"] else [
+        (zone.first + zone.last) // 2 for zone in layout]
+    for zone, cyl in zip(layout, middles):
+        zone.slow = any(int(first) <= cyl <= int(last) for first, last in lists["slow_region"])
     lines = _header(scalars, lists, layout, scale)
     if layout[-1].last:
         # one cylinder has no seeks, whatever is said of them

@@ -91,6 +91,13 @@ def seek_lines(scalars, lists, noise_ns):
         for distance, ns in spreads[::SPREAD_DISTANCES]]
 
 
+def middles(scalars, lists):
+    """The cylinder of each run's middle track."""
+    tracks = Tracks(scalars, lists["run"])
+    return [tracks.place((begin + end) // 2)[0]
+            for begin, end in zip(tracks.begin, tracks.begin[1:])]
+
+
 def zone_words(lists):
     """Words of a zone record for each run, its number of tracks for cylinders; the spares that its
     slips use up are counted."""
