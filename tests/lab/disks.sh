@@ -2,10 +2,10 @@
 # The guest's part of `tools/freeblock-bench bench --figure disks`: what freeblock takes of a CPU
 # beside scans of several disks that are in use, and of memory with many disks.
 #
-# Variables: DRIVE; DISKS in use, at RATE requests a thousand seconds each; WARMUP, then twice WINDOW
-# seconds: without the tracer, and with it; ATTACHED disks, for memory.
-# What comes back: held, as fbheld.c has it; threads: what the disks' threads have run in the window
-# without the tracer, ns; seconds; read: sectors that were read free meanwhile; memory: KiB.
+# Variables: DRIVE; ATTACHED, disks for memory, or 0; DISKS in use, at RATE requests a thousand seconds
+# each, or 0; PACE, max_kib_s; WARMUP, then twice WINDOW seconds: without the tracer, and with it.
+# What comes back: memory, KiB; held, as fbheld.c has it; threads: what the disks' threads have run in
+# the window without the tracer, ns; seconds; read: sectors that were read free meanwhile.
 #
 # lab: kernel=stock clock=icount smp=1 mem=3072
 
@@ -18,7 +18,7 @@ attach()
 
 	disks=
 	for i in $(seq "$2"); do
-		disks="$disks $(drive_new "$1$i" "$DRIVE.fbdrive" '')" || exit 1
+		disks="$disks $(drive_new "$1$i" "$DRIVE.fbdrive" "serial $1$i")" || exit 1
 	done
 }
 
@@ -50,14 +50,14 @@ detach()
 run_ns()
 {
 	cat $(grep -l "^freeblock/" /proc/[0-9]*/comm | sed 's/comm$/schedstat/') |
-		awk '{ ns += $1 } END { printf "%d\n", ns }'
+		awk '{ ns += $1 } END { printf "%.0f\n", ns }'
 }
 
 sectors()
 {
 	for disk in $disks; do
 		number "$disk" stats/free_sectors
-	done | awk '{ n += $1 } END { printf "%d\n", n }'
+	done | awk '{ n += $1 } END { printf "%.0f\n", n }'
 }
 
 available_kib()
@@ -74,39 +74,51 @@ load()
 		seconds=$((2 * WINDOW + 2)) seed="$1" > /dev/null
 }
 
-load_module mechdisk
-load_module freeblock
-attach used "$DISKS"
-serve 1000
-nr=0
-for disk in $disks; do
-	nr=$((nr + 1))
-	load $nr "$disk" &
-done
-sleep "$WARMUP"
-before=$(run_ns)
-read=$(sectors)
-sleep "$WINDOW"
-echo $(($(run_ns) - before)) > /out/threads
-echo $(($(sectors) - read)) > /out/read
-# shellcheck disable=SC2046 # words are meant
-load_module fbheld $(awk '$1 == "freeblock" { print "size=" $2, "base=" $6 }' /proc/modules)
-echo > /sys/kernel/debug/fbheld
-sleep "$WINDOW"
-cat /sys/kernel/debug/fbheld > /out/held
-unload_module fbheld
-echo "$WINDOW" > /out/seconds
-expect_ok "loads" wait
-detach used
-expect_ok "unload" unload_module freeblock
+memory()
+{
+	attach all "$ATTACHED"
+	before=$(available_kib)
+	load_module freeblock
+	# nothing is read: what is held for it is the question
+	serve 0
+	sleep 2
+	echo $((before - $(available_kib))) > /out/memory
+	detach all
+	expect_ok "unload" unload_module freeblock
+}
 
-attach all "$ATTACHED"
-before=$(available_kib)
-load_module freeblock
-# nothing is read: what is held for it is the question
-serve 0
-sleep 2
-echo $((before - $(available_kib))) > /out/memory
-detach all
-expect_ok "unload" unload_module freeblock
+cpu()
+{
+	local nr=0
+
+	load_module freeblock
+	attach used "$DISKS"
+	serve 1000
+	for disk in $disks; do
+		nr=$((nr + 1))
+		echo "$PACE" > "$(fb "$disk")/max_kib_s"
+		load $nr "$disk" &
+	done
+	sleep "$WARMUP"
+	before=$(run_ns)
+	read=$(sectors)
+	sleep "$WINDOW"
+	echo $(($(run_ns) - before)) > /out/threads
+	echo $(($(sectors) - read)) > /out/read
+	# shellcheck disable=SC2046 # words are meant
+	load_module fbheld \
+		$(awk '$1 == "freeblock" { print "size=" $2, "base=" $6 }' /proc/modules)
+	echo > /sys/kernel/debug/fbheld
+	sleep "$WINDOW"
+	cat /sys/kernel/debug/fbheld > /out/held
+	unload_module fbheld
+	echo "$WINDOW" > /out/seconds
+	expect_ok "loads" wait
+	detach used
+	expect_ok "unload" unload_module freeblock
+}
+
+load_module mechdisk
+[ "$ATTACHED" = 0 ] || memory
+[ "$DISKS" = 0 ] || cpu
 done_testing

@@ -125,7 +125,9 @@ class Repair(fakedisk.Case):
                 ("sync_action", "resync", "md0 is busy: resync"),
                 ("array_state", "readonly", "md0 is readonly"),
                 ("dev-sdb/state", "in_sync,faulty", "member sdb is in_sync,faulty"),
-                ("dev-sdb/bad_blocks", "%d 8" % (OFFSET + 380), "member sdb has a bad sector")):
+                ("dev-sdb/bad_blocks", "%d 8" % (OFFSET + 380), "member sdb has a bad sector"),
+                # 4095 bytes, as the kernel cuts it
+                ("dev-sdb/bad_blocks", "16 8\n" * 819, "member sdb has a bad sector")):
             before = fbstate.read(ARRAY + file) or ""
             self.tree.write(ARRAY + file, value)
             status, found = self.repair("--yes")

@@ -110,14 +110,18 @@ def windows(disk, blocks):
 
 def _bad_there(window, member):
     """Whether another member has a bad sector in the window: one that md knows, or one that cannot
-    be read now."""
+    be read now. sysfs cuts md's list at a page: what it leaves out may be there."""
     offset = fbstate.count(_said(window.array, "dev-" + member, "offset"))
     begin, sectors = window.first + offset, window.last - window.first
-    known = [tuple(map(int, line.split()[:2]))
-             for file in ("bad_blocks", "unacknowledged_bad_blocks")
-             for line in _said(window.array, "dev-" + member, file).splitlines()]
-    return any(first < begin + sectors and first + length > begin for first, length in known) or \
-        not readable(member, begin, sectors)
+    for file in ("bad_blocks", "unacknowledged_bad_blocks"):
+        known = _said(window.array, "dev-" + member, file)
+        if len(known) >= mmap.PAGESIZE - 2:
+            return True
+        for line in known.splitlines():
+            first, length = map(int, line.split())
+            if first < begin + sectors and first + length > begin:
+                return True
+    return not readable(member, begin, sectors)
 
 
 def refusal(window):
