@@ -135,13 +135,13 @@ static u32 dm_numbered(const struct disk_model *dm, const struct dm_zone *z, u32
 /* Angle of sector 0 of the track at the zone's cylinder @c, logical head @h. */
 static u32 dm_track_angle(const struct disk_model *dm, const struct dm_zone *z, u32 c, u32 h)
 {
-	u32 runs;
+	u32 cyls = c, tracks = h;
 
-	if (!dm_has_runs(dm))
-		return (z->angle + c * z->cyl_skew + h * z->track_skew) >> 32;
-	runs = c / dm->info.surface_run * dm->info.heads + h;
-	return (z->angle + runs * z->track_skew +
-		(dm_number(dm, z, c, h) - runs) * z->cyl_skew) >> 32;
+	if (dm_has_runs(dm)) {
+		tracks += c / dm->info.surface_run * dm->info.heads;
+		cyls = dm_number(dm, z, c, h) - tracks;
+	}
+	return (z->angle + cyls * z->cyl_skew + tracks * z->track_skew) >> 32;
 }
 
 /* ---- tracks of different length ---- */
@@ -151,21 +151,22 @@ static u32 dm_spt(const struct dm_zone *z, u32 head)
 	return z->before ? z->before[head + 1] - z->before[head] : z->spt;
 }
 
-/* Sectors of the zone's cylinder @c on the tracks before that of @head, in LBN order. */
-static u32 dm_before(const struct disk_model *dm, const struct dm_zone *z, u32 c, u32 head)
+/* Sectors of the zone's cylinder @c on the tracks before that of logical head @h. */
+static inline u32 dm_before(const struct disk_model *dm, const struct dm_zone *z, u32 c, u32 h)
 {
 	if (!z->before)
-		return dm_head(dm, z, c, head) * z->spt;
-	return dm_backward(dm, z, c) ? z->cyl_sectors - z->before[head + 1] : z->before[head];
+		return h * z->spt;
+	return dm_backward(dm, z, c) ? z->cyl_sectors - z->before[dm->info.heads - h] :
+				       z->before[h];
 }
 
-/* Find the head under which sector @r of the zone's cylinder @c lies, had it no runs. */
+/* Find the logical head under which sector @r of the zone's cylinder @c lies, had it no runs. */
 static u32 dm_head_under(const struct disk_model *dm, const struct dm_zone *z, u32 c, u32 r)
 {
 	u32 head = 0, n = dm->info.heads;
 
 	if (!z->before)
-		return dm_head(dm, z, c, r / z->spt);
+		return r / z->spt;
 	/* on a backward cylinder sectors are counted from the other end */
 	if (dm_backward(dm, z, c))
 		r = z->cyl_sectors - 1 - r;
@@ -175,7 +176,7 @@ static u32 dm_head_under(const struct disk_model *dm, const struct dm_zone *z, u
 		head += z->before[head + half] <= r ? half : 0;
 		n -= half;
 	}
-	return head;
+	return dm_head(dm, z, c, head);
 }
 
 /* ---- slips and remaps ---- */
@@ -187,36 +188,37 @@ static u32 dm_remap_from(const struct dm_zone *z, u64 phys)
 
 /* ---- places ---- */
 
-/* Find the zone's cylinder with physical number @phys, the head, and the sector on its track. */
-static u32 dm_locate(const struct disk_model *dm, const struct dm_zone *z, u64 phys, u32 *head,
+/* Find the zone's cylinder with physical number @phys, the logical head, and its track's sector. */
+static u32 dm_locate(const struct disk_model *dm, const struct dm_zone *z, u64 phys, u32 *h,
 		     u32 *sector)
 {
 	u32 c = div_u64_rem(phys, z->cyl_sectors, sector), k;
 	struct dm_cyls band;
 
 	if (!dm_has_runs(dm)) {
-		*head = dm_head_under(dm, z, c, *sector);
-		*sector -= dm_before(dm, z, c, *head);
+		*h = dm_head_under(dm, z, c, *sector);
+		*sector -= dm_before(dm, z, c, *h);
 		return c;
 	}
 	/* a band has a multiple of a cylinder's sectors */
 	band = dm_cyls_at(dm, z, c);
 	phys -= (u64)band.first * z->cyl_sectors;
-	*head = dm_head_under(dm, z, band.first, div_u64(phys, band.n));
-	phys -= (u64)band.n * dm_before(dm, z, band.first, *head);
-	k = div_u64_rem(phys, dm_spt(z, *head), sector);
-	return band.first + dm_step(&band, dm_head(dm, z, band.first, *head), k);
+	*h = dm_head_under(dm, z, band.first, div_u64(phys, band.n));
+	phys -= (u64)band.n * dm_before(dm, z, band.first, *h);
+	k = div_u64_rem(phys, dm_spt(z, dm_head(dm, z, band.first, *h)), sector);
+	return band.first + dm_step(&band, *h, k);
 }
 
 static void dm_phys_place(const struct disk_model *dm, const struct dm_zone *z, u64 phys,
 			  struct dm_place *p)
 {
-	u32 r, c = dm_locate(dm, z, phys, &p->head, &r);
-	u64 sector = z->before ? dm_sector_of(dm_spt(z, p->head)) : z->sector;
+	u32 h, r, c = dm_locate(dm, z, phys, &h, &r);
+	u64 sector;
 
 	p->cyl = z->first_cyl + c;
-	p->angle = dm_track_angle(dm, z, c, dm_head(dm, z, c, p->head)) +
-		   dm_sector_angle(sector, r);
+	p->head = dm_head(dm, z, c, h);
+	sector = z->before ? dm_sector_of(dm_spt(z, p->head)) : z->sector;
+	p->angle = dm_track_angle(dm, z, c, h) + dm_sector_angle(sector, r);
 }
 
 static u64 dm_lbn_phys(const struct dm_zone *z, u64 lbn)
@@ -296,18 +298,18 @@ static void dm_track_anomalies(const struct dm_zone *z, struct dm_track *t)
 	t->anomalous = t->slip1 > t->slip0 || t->remap1 > t->remap0;
 }
 
-/* Physical number of the first sector of the track at the zone's cylinder @c. */
-static u64 dm_track_phys0(const struct disk_model *dm, const struct dm_zone *z, u32 c, u32 head)
+/* Physical number of the first sector of the track at the zone's cylinder @c, logical head @h. */
+static u64 dm_track_phys0(const struct disk_model *dm, const struct dm_zone *z, u32 c, u32 h)
 {
 	struct dm_cyls band;
 	u32 k;
 
 	if (!dm_has_runs(dm))
-		return (u64)c * z->cyl_sectors + dm_before(dm, z, c, head);
+		return (u64)c * z->cyl_sectors + dm_before(dm, z, c, h);
 	band = dm_cyls_at(dm, z, c);
-	k = dm_step(&band, dm_head(dm, z, c, head), c - band.first);
-	return (u64)band.first * z->cyl_sectors + (u64)band.n * dm_before(dm, z, c, head) +
-		(u64)k * dm_spt(z, head);
+	k = dm_step(&band, h, c - band.first);
+	return (u64)band.first * z->cyl_sectors + (u64)band.n * dm_before(dm, z, c, h) +
+		(u64)k * dm_spt(z, dm_head(dm, z, c, h));
 }
 
 static void dm_track_fill(const struct disk_model *dm, u32 zone, u32 c, u32 h,
@@ -319,6 +321,8 @@ static void dm_track_fill(const struct disk_model *dm, u32 zone, u32 c, u32 h,
 	t->head = dm_head(dm, z, c, h);
 	t->zone = zone;
 	t->angle0 = dm_track_angle(dm, z, c, h);
+	t->unmapped = z->unmapped;
+	t->phys0 = dm_track_phys0(dm, z, c, h);
 	t->spt = z->spt;
 	t->sector = z->sector;
 	t->sector_angle = z->sector_angle;
@@ -327,8 +331,8 @@ static void dm_track_fill(const struct disk_model *dm, u32 zone, u32 c, u32 h,
 		t->sector = dm_sector_of(t->spt);
 		t->sector_angle = dm_sector_angle_of(t->sector);
 	}
-	t->phys0 = dm_track_phys0(dm, z, c, t->head);
 	t->anomalous = false;
+	t->front = 0;
 	t->slipped = 0;
 	t->slip0 = 0;
 	t->slip1 = 0;
@@ -341,6 +345,7 @@ static void dm_track_fill(const struct disk_model *dm, u32 zone, u32 c, u32 h,
 		t->nsect = t->spt;
 		return;
 	}
+	t->front = max(z->dead, t->phys0) - t->phys0;
 	t->first_lbn = dm_track_lbn(z, t, t->phys0);
 	t->nsect = dm_track_lbn(z, t, t->phys0 + t->spt) - t->first_lbn;
 }
@@ -348,14 +353,14 @@ static void dm_track_fill(const struct disk_model *dm, u32 zone, u32 c, u32 h,
 int dm_track_of(const struct disk_model *dm, u64 lbn, struct dm_track *t)
 {
 	const struct dm_zone *z;
-	u32 zone, c, r, head;
+	u32 zone, c, r, h;
 
 	if (lbn >= dm->info.sectors)
 		return -ERANGE;
 	zone = dm_zone_of_lbn(dm, lbn);
 	z = &dm->zone[zone];
-	c = dm_locate(dm, z, dm_lbn_phys(z, lbn), &head, &r);
-	dm_track_fill(dm, zone, c, dm_head(dm, z, c, head), t);
+	c = dm_locate(dm, z, dm_lbn_phys(z, lbn), &h, &r);
+	dm_track_fill(dm, zone, c, h, t);
 	return 0;
 }
 
@@ -412,9 +417,21 @@ int dm_run_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_run *run
 	return 0;
 }
 
-u32 dm_cylinder_spt(const struct disk_model *dm, u32 cyl)
+void dm_cylinder_at(const struct disk_model *dm, u32 cyl, struct dm_cylinder *c)
 {
-	return dm->zone[dm_zone_of_cyl(dm, cyl)].spt;
+	const struct dm_zone *z;
+
+	c->cyl = cyl;
+	c->zone = dm_zone_of_cyl(dm, cyl);
+	z = &dm->zone[c->zone];
+	c->spt = z->spt;
+	c->back = dm_backward(dm, z, cyl - z->first_cyl);
+}
+
+void dm_cylinder_track(const struct disk_model *dm, const struct dm_cylinder *c, u32 h,
+		       struct dm_track *t)
+{
+	dm_track_fill(dm, c->zone, c->cyl - dm->zone[c->zone].first_cyl, h, t);
 }
 
 u32 dm_track_spt(const struct disk_model *dm, const struct dm_place *p)
@@ -429,14 +446,19 @@ u32 dm_tracks(const struct disk_model *dm)
 
 int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn, u32 *angle)
 {
-	const struct dm_zone *z = &dm->zone[t->zone];
+	const struct dm_zone *z;
 	u64 phys;
 	u32 i;
 
 	if (lbn - t->first_lbn >= t->nsect)
 		return -ERANGE;
-	if (z->unmapped)
+	if (t->unmapped)
 		return -ENXIO;
+	if (!t->anomalous) {
+		*angle = t->angle0 + dm_sector_angle(t->sector, lbn - t->first_lbn + t->front);
+		return 0;
+	}
+	z = &dm->zone[t->zone];
 	phys = dm_track_phys(z, t, lbn);
 	for (i = t->remap0; i < t->remap1; i++)
 		if (z->remap[i].from == phys)
@@ -447,53 +469,30 @@ int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn,
 
 /* ---- windows ---- */
 
-/* Add the run of @nsect LBNs from @lbn on, which begins on sector @a of @t. */
-static void dm_window_run(const struct dm_track *t, u32 angle, u64 lbn, u32 nsect, u32 a,
-			  struct dm_piece piece[2])
+/* Add the run of LBNs [@lbn, @end), if any; of three drop the shortest, keep the order. */
+static inline void dm_window_run(u64 lbn, u64 end, struct dm_piece piece[2])
 {
-	struct dm_piece *p = &piece[0];
-	u32 start = dm_sector_angle(t->sector, a);
+	u32 nsect = end - lbn, i = !!piece[0].nsect;
 
-	if (piece[0].nsect && piece[1].nsect) {
-		/* drop the shortest, keep the order */
+	if (lbn >= end)
+		return;
+	if (piece[1].nsect) {
 		if (nsect <= min(piece[0].nsect, piece[1].nsect))
 			return;
 		if (piece[0].nsect < piece[1].nsect)
 			piece[0] = piece[1];
 	}
-	if (piece[0].nsect)
-		p = &piece[1];
-	p->lbn = lbn;
-	p->nsect = nsect;
-	p->wait = t->angle0 + start - angle;
-}
-
-/* Add the run of LBNs [@lbn, @end), if any, which may have slipped sectors between them. */
-static void dm_window_holes(const struct dm_zone *z, const struct dm_track *t, u32 angle,
-			    u64 lbn, u64 end, struct dm_piece piece[2])
-{
-	if (lbn < end)
-		dm_window_run(t, angle, lbn, end - lbn, dm_track_phys(z, t, lbn) - t->phys0, piece);
+	piece[i].lbn = lbn;
+	piece[i].nsect = nsect;
 }
 
 /* Add the runs of LBNs on sectors [@a, @b) of @t, cut where one is remapped. */
-static void dm_window_sectors(const struct dm_zone *z, const struct dm_track *t, u32 angle,
-			      u32 a, u32 b, struct dm_piece piece[2])
+static void dm_window_holes(const struct dm_zone *z, const struct dm_track *t, u32 a, u32 b,
+			    struct dm_piece piece[2])
 {
-	u64 lbn, end;
+	u64 lbn = dm_track_lbn(z, t, t->phys0 + a), end = dm_track_lbn(z, t, t->phys0 + b);
 	u32 i;
 
-	if (!t->anomalous) {
-		u32 front = z->dead > t->phys0 ? z->dead - t->phys0 : 0;
-
-		a = max(a, front);
-		b = min(b, front + t->nsect);
-		if (a < b)
-			dm_window_run(t, angle, t->first_lbn + a - front, b - a, a, piece);
-		return;
-	}
-	lbn = dm_track_lbn(z, t, t->phys0 + a);
-	end = dm_track_lbn(z, t, t->phys0 + b);
 	for (i = t->remap0; i < t->remap1; i++) {
 		u64 cut = dm_track_lbn(z, t, z->remap[i].from);
 
@@ -501,21 +500,33 @@ static void dm_window_sectors(const struct dm_zone *z, const struct dm_track *t,
 			continue;
 		if (cut >= end)
 			break;
-		dm_window_holes(z, t, angle, lbn, cut, piece);
+		dm_window_run(lbn, cut, piece);
 		lbn = cut + 1;
 	}
-	dm_window_holes(z, t, angle, lbn, end, piece);
+	dm_window_run(lbn, end, piece);
+}
+
+static inline void dm_window_sectors(const struct disk_model *dm, const struct dm_track *t, u32 a,
+				     u32 b, struct dm_piece piece[2])
+{
+	if (t->anomalous) {
+		dm_window_holes(&dm->zone[t->zone], t, a, b, piece);
+		return;
+	}
+	a = max(a, t->front);
+	b = min(b, t->front + t->nsect);
+	if (a < b)
+		dm_window_run(t->first_lbn + a - t->front, t->first_lbn + b - t->front, piece);
 }
 
 void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	       u64 span, struct dm_piece piece[2])
 {
-	const struct dm_zone *z = &dm->zone[t->zone];
 	u32 spt = t->spt, off = angle - t->angle0, first, end;
 
 	piece[0].nsect = 0;
 	piece[1].nsect = 0;
-	if (!t->nsect || z->unmapped)
+	if (!t->nsect || t->unmapped)
 		return;
 	/* Two turns hold every sector; numbering goes on beyond the end of the first turn. */
 	span = min_t(u64, span, 2 * DM_TURN);
@@ -525,9 +536,9 @@ void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	end = ((off + span + 1) * spt - 1) >> 32;
 	end = min(end, first + spt);
 	if (first < spt)
-		dm_window_sectors(z, t, angle, first, min(end, spt), piece);
+		dm_window_sectors(dm, t, first, min(end, spt), piece);
 	if (end > spt)
-		dm_window_sectors(z, t, angle, max(first, spt) - spt, end - spt, piece);
+		dm_window_sectors(dm, t, max(first, spt) - spt, end - spt, piece);
 }
 
 /* ---- seeks ---- */
@@ -547,7 +558,7 @@ static u32 dm_longer_ns(const struct dm_curve *curve, u32 ns, s32 longer)
 	return ns + (((s64)ns - curve->settle) * longer >> DM_LONGER_SHIFT);
 }
 
-static u64 dm_curve_floor(const struct disk_model *dm, bool write, u32 cyls)
+static inline u64 dm_curve_floor(const struct disk_model *dm, bool write, u32 cyls)
 {
 	const struct dm_curve *curve = dm->curve[write];
 	const struct dm_seg *seg = dm_curve_seg(curve, cyls);
@@ -561,24 +572,31 @@ void dm_correct(struct disk_model *dm, s32 ppm)
 }
 
 /* inline, because choices compute many */
+static inline u64 dm_seek_over(const struct disk_model *dm, u32 cyls, bool write)
+{
+	const struct dm_curve *curve = dm->curve[write];
+
+	return cyls ? dm_longer_ns(curve, dm_seg_ns(dm_curve_seg(curve, cyls), cyls), dm->longer) :
+		      0;
+}
+
 static inline u64 dm_seek(const struct disk_model *dm, const struct dm_place *from,
 			  const struct dm_place *to, bool write)
 {
-	u32 cyls = to->cyl > from->cyl ? to->cyl - from->cyl : from->cyl - to->cyl;
-	const struct dm_curve *curve = dm->curve[write];
-	u32 ns, head_switch = to->head != from->head ? curve->head_switch : 0;
+	u64 ns = dm_seek_over(dm, dm_apart(from, to), write);
 
-	if (!cyls)
-		return head_switch;
-	ns = dm_seg_ns(dm_curve_seg(curve, cyls), cyls);
-	ns = dm_longer_ns(curve, ns, dm->longer);
-	return max(ns, head_switch);
+	return to->head != from->head ? max_t(u64, ns, dm->curve[write]->head_switch) : ns;
 }
 
 u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write)
 {
 	return dm_seek(dm, from, to, write);
+}
+
+u64 dm_seek_over_ns(const struct disk_model *dm, u32 cyls, bool write)
+{
+	return dm_seek_over(dm, cyls, write);
 }
 
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls)
@@ -697,10 +715,14 @@ int dm_access(const struct disk_model *dm, const struct dm_place *from,
 		u64 stop;
 
 		dm_track_of(dm, lbn, &t);
-		if (dm->zone[t.zone].unmapped)
+		if (t.unmapped)
 			return -ENXIO;
 		stop = min(end, t.first_lbn + t.nsect);
-		dm_trip_track(&trip, &t, lbn, stop);
+		if (t.anomalous)
+			dm_trip_track(&trip, &t, lbn, stop);
+		else
+			dm_trip_extent(&trip, &t, lbn - t.first_lbn + t.front,
+				       stop - t.first_lbn + t.front);
 		lbn = stop;
 	}
 	return 0;

@@ -82,6 +82,8 @@ struct dm_track {
 	u32 sector_angle;		/* angle of one sector, 2^32/spt rounded down */
 	bool anomalous;			/* slips or remaps touch this track: LBN order has holes */
 	/* private: cached by disk_model.c */
+	bool unmapped;			/* its zone's angles are not known */
+	u32 front;			/* sectors before @first_lbn, unless it is anomalous */
 	u64 phys0;			/* sector 0, counted from the zone's first sector */
 	u64 sector;			/* angle of one sector, 2^-64 turn, rounded up */
 	u32 slipped;			/* sectors of the zone slipped before @slip0 */
@@ -89,6 +91,14 @@ struct dm_track {
 	u32 slip1;			/* ... and the one after the last */
 	u32 remap0;			/* first remapped sector of the track ... */
 	u32 remap1;			/* ... and the one after the last */
+};
+
+/* One cylinder */
+struct dm_cylinder {
+	u32 cyl;
+	u32 zone;			/* private: index of its zone */
+	u32 spt;			/* physical sectors on its longest track */
+	bool back;			/* LBNs visit its heads from the last to the first */
 };
 
 /* The neighbours of a track that lie on its surface and follow it in LBN order */
@@ -111,7 +121,6 @@ struct dm_access {
 struct dm_piece {
 	u64 lbn;			/* first */
 	u32 nsect;			/* how many; 0 = no such piece */
-	u32 wait;	/* angle from the window's beginning to the first sector's beginning */
 };
 
 /* ---- queries, for every caller; none of them allocates, sleeps or locks ---- */
@@ -145,6 +154,8 @@ int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn,
  */
 u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write);
+/* The same over @cyls cylinders under one head. */
+u64 dm_seek_over_ns(const struct disk_model *dm, u32 cyls, bool write);
 /*
  * No seek over @cyls or more is shorter; U64_MAX: there is none. Unlike profiles it is monotonic.
  */
@@ -174,8 +185,11 @@ void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
 /* Find a track by its number. 0 or -ERANGE. */
 int dm_track_by_index(const struct disk_model *dm, u32 index, struct dm_track *t);
-/* Sectors on the longest track of a cylinder that the disk has. */
-u32 dm_cylinder_spt(const struct disk_model *dm, u32 cyl);
+/* Find a cylinder that the disk has. */
+void dm_cylinder_at(const struct disk_model *dm, u32 cyl, struct dm_cylinder *c);
+/* Find a track of a cylinder; @h: counts the heads as LBNs visit them. */
+void dm_cylinder_track(const struct disk_model *dm, const struct dm_cylinder *c, u32 h,
+		       struct dm_track *t);
 /* Sectors on the track at a place that the disk has. */
 u32 dm_track_spt(const struct disk_model *dm, const struct dm_place *p);
 /* Cylinders * heads: tracks without LBNs are included. */

@@ -341,24 +341,25 @@ u32 fb_bitmap_skippable(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, 
 
 u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n)
 {
-	u64 end = *first + *n, lo = 0, hi = 0, w;
+	u64 last = *first + *n - 1, w = *first / BITS_PER_LONG, begin = U64_MAX, end = 0;
+	unsigned long m, mask = ~0UL << (*first % BITS_PER_LONG);
 	u32 count = 0;
 
 	if (!fb_bitmap_holds(bm, *first, *n))
 		return 0;
-	for (w = *first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++) {
-		unsigned long m = bm->wanted[w] & fb_bitmap_mask(w, *first, end);
-
+	for (; w <= last / BITS_PER_LONG; w++, mask = ~0UL) {
+		if (w == last / BITS_PER_LONG)
+			mask &= ~0UL >> (BITS_PER_LONG - 1 - last % BITS_PER_LONG);
+		m = bm->wanted[w] & mask;
 		if (!m)
 			continue;
-		if (!count)
-			lo = w * BITS_PER_LONG + __ffs(m);
-		hi = w * BITS_PER_LONG + __fls(m);
+		begin = min(begin, w * BITS_PER_LONG + __ffs(m));
+		end = w * BITS_PER_LONG + __fls(m) + 1;
 		count += hweight_long(m);
 	}
 	if (count) {
-		*first = lo;
-		*n = hi - lo + 1;
+		*first = begin;
+		*n = end - begin;
 	}
 	return count;
 }

@@ -22,7 +22,8 @@ void fb_block_value_init(struct fb_block_value *w, const struct fb_bitmap *bm)
 	w->mean = 0;
 	memcpy(w->begun, bm->region, sizeof(w->begun));
 	for (i = 0; i < FB_REGIONS; i++)
-		w->weight[i] = FB_WEIGHT_ONE;
+		w->weights.of[i] = FB_WEIGHT_ONE;
+	w->weights.most = FB_WEIGHT_ONE;
 	for (n = 0; n <= FB_ROOTS; n++) {
 		while (fb_block_value_fifth(root + 1) <= n * n *
 		       fb_block_value_fifth(FB_WEIGHT_ONE))
@@ -58,9 +59,12 @@ void fb_block_value_balance(struct fb_block_value *w, const struct fb_bitmap *bm
 		return;
 	for (i = 0; i < FB_REGIONS; i++)
 		begun += w->begun[i];
-	for (i = 0; i < FB_REGIONS; i++)
-		w->weight[i] = fb_block_value_weight(bm->region[i], w->begun[i], bm->n_wanted,
-						     begun);
+	w->weights.most = 0;
+	for (i = 0; i < FB_REGIONS; i++) {
+		w->weights.of[i] = fb_block_value_weight(bm->region[i], w->begun[i], bm->n_wanted,
+							 begun);
+		w->weights.most = max(w->weights.most, w->weights.of[i]);
+	}
 }
 
 void fb_block_value_gap(struct fb_block_value *w, u64 value)

@@ -16,7 +16,7 @@
 /* The value of blocks in the course of a scan */
 struct fb_block_value {
 	struct fb_roots roots;		/* for fb_limits.roots */
-	u16 weight[FB_REGIONS];		/* for fb_limits.weight */
+	struct fb_weights weights;	/* for fb_limits.weights */
 	u64 begun[FB_REGIONS];		/* what was left in each region when the scan began */
 	u64 mean;	/* value gained per gap, running, times FB_VALUE_GAPS */
 };

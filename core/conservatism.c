@@ -261,20 +261,6 @@ void fb_conservatism_init(struct fb_conservatism *m, const struct disk_model *dm
 
 /* ---- the answer ---- */
 
-u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns)
-{
-	u32 ns = min_t(u64, margin_ns, FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS), i;
-
-	/* interpolate linearly between the bins' middles */
-	ns = max_t(u32, ns, FB_CONSERVATISM_BIN_NS / 2) - FB_CONSERVATISM_BIN_NS / 2;
-	i = ns / FB_CONSERVATISM_BIN_NS;
-	if (i >= FB_CONSERVATISM_BINS - 1)
-		return chance[FB_CONSERVATISM_BINS - 1];
-	/* fb_conservatism_monotone() made chances fall with margin */
-	return chance[i] - (chance[i] - chance[i + 1]) *
-		(ns % FB_CONSERVATISM_BIN_NS) / FB_CONSERVATISM_BIN_NS;
-}
-
 u64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 period_ns, u32 cyls,
 				u64 seek_ns, u64 latency_ns)
 {

@@ -104,7 +104,19 @@ void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 			   const struct fb_conservatism_leg *leg);
 
 /* Look up a table of struct fb_conservatism_odds. Return: the chance, 16 binary places. */
-u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns);
+static inline u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns)
+{
+	u32 ns = min_t(u64, margin_ns, FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS), i;
+
+	/* interpolate linearly between the bins' middles */
+	ns = max_t(u32, ns, FB_CONSERVATISM_BIN_NS / 2) - FB_CONSERVATISM_BIN_NS / 2;
+	i = ns / FB_CONSERVATISM_BIN_NS;
+	if (i >= FB_CONSERVATISM_BINS - 1)
+		return chance[FB_CONSERVATISM_BINS - 1];
+	/* they fall with margin */
+	return chance[i] - (chance[i] - chance[i + 1]) * (ns % FB_CONSERVATISM_BIN_NS) /
+		FB_CONSERVATISM_BIN_NS;
+}
 
 /*
  * The mean of a positioning time: a seek that only just reaches its sector loses a turn at times.

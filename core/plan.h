@@ -59,6 +59,12 @@ struct fb_roots {
 	u16 above[FB_ROOT_MOST + 1];	/* least number that is worth more than this */
 };
 
+/* Weight of a granule in each of FB_REGIONS equal parts of the cylinders */
+struct fb_weights {
+	u16 of[FB_REGIONS];
+	u16 most;			/* the largest of them */
+};
+
 /* Limits on a plan */
 struct fb_limits {
 	u64 conservatism_ns;	/* added to each seek estimate of this decision (paper, 3.3) */
@@ -75,11 +81,7 @@ struct fb_limits {
 	 * any
 	 */
 	u32 pipe_ns[2];
-	/*
-	 * weight of a granule in each of FB_REGIONS equal parts of the cylinders; NULL:
-	 * FB_WEIGHT_ONE
-	 */
-	const u16 *weight;
+	const struct fb_weights *weights;	/* NULL: FB_WEIGHT_ONE everywhere */
 	const struct fb_roots *roots;	/* NULL: all granules are worth the same */
 	u64 miss_value;	/* what a lost turn costs (fb_block_value_miss()); with @odds only */
 	/*
@@ -144,11 +146,14 @@ struct fb_hop {
 	bool write;			/* the foreground request follows and is a write */
 };
 
-/* How many granules a track must have to beat a hop's best piece */
-struct fb_need {
-	u64 value;			/* the piece's value */
-	u32 weight;	/* weight of the track's granules; 0 = @granules is not known yet */
-	u32 granules;
+/* A track as seen from the hop */
+struct fb_visit {
+	const struct dm_track *t;	/* the track */
+	u32 left;			/* its wanted granules */
+	u32 other;	/* bits: a head switch decides the leg there, the leg from there */
+	u64 leg_ns;			/* the leg there, conservatism included */
+	struct fb_spot at;		/* the head's arrival */
+	u64 usable_ns;			/* from then until the head must leave */
 };
 
 /* Cylinders at growing distance on one side of a hop's beginning or end */
@@ -156,6 +161,8 @@ struct fb_search_arm {
 	u32 base;			/* cylinder of the beginning or the end */
 	u32 dist;			/* next distance */
 	u32 end;			/* first distance beyond this arm */
+	u32 alike;			/* first distance in another region */
+	u32 weight;			/* weight of the granules before it */
 	bool up;			/* it goes to higher cylinders */
 	bool inner;			/* it goes from one end of the hop towards the other */
 };
@@ -163,6 +170,7 @@ struct fb_search_arm {
 /* A search under way; private but @best, @latency_ns, @window_ns and @tracks */
 struct fb_search {
 	const struct disk_model *dm;
+	const struct dm_info *info;	/* its */
 	const struct fb_bitmap *bm;
 	struct fb_gap gap;		/* the gap, @lead_ns already in its source's angle */
 	struct fb_limits lim;
@@ -173,7 +181,7 @@ struct fb_search {
 	u64 granule_ns;			/* a granule's transfer time where tracks are longest */
 	u64 fg_ns;			/* the foreground's transfer time */
 	u32 tracks;
-	u32 cylinders;			/* the disk's */
+	u32 most;			/* granules of the longest read */
 	u32 most_weight;		/* the largest weight of any cylinder */
 	u64 most_value;			/* upper bound on the value of a piece */
 	struct fb_piece piece[FB_PLAN_PIECES];	/* pieces found in hops that are done */
@@ -184,16 +192,20 @@ struct fb_search {
 	u32 steps;			/* steps spent on it */
 	u32 found_at;			/* those until its best was found */
 	struct fb_piece find;		/* its best; while .wanted is 0, one must beat .value */
-	struct fb_need need;		/* as last computed */
-	u32 granules;			/* granules that there is time for on @cyl, at most */
+	u32 need;	/* granules of @weight that a track must have to beat it */
+	u64 on_granule_ns;		/* a granule's transfer time on @on */
+	/* by @visit.other: tracks of @on with so many wanted granules bring nothing better */
+	u32 vain[4];
 	u32 weight;			/* weight of the cylinder being examined */
 	u32 between;			/* cylinders from the hop's beginning to its end */
 	struct fb_search_arm arm[4];	/* arms from the hop's beginning and end, inner and outer */
-	u32 ways_ns[2];	/* seeks from the hop to @cyl and on, without a head switch */
-	u32 switch_ns[2];		/* the same with a head switch: to read, to write */
-	u32 cyl;			/* the cylinder being examined */
+	u64 ways_ns[2];	/* seeks from the hop to @on and on, without a head switch */
+	u64 con_ns[2];			/* their conservatism */
+	u64 switch_ns[2];		/* a head switch: to read, to write */
+	struct fb_visit visit;		/* the track being examined */
+	struct dm_cylinder on;		/* the cylinder being examined */
+	u32 others;			/* the bits that its tracks' @visit.other may have */
 	u32 track;			/* its next track, by index; with a surface_run, by head */
-	u32 track_end;			/* the track after its last */
 	u64 granule;	/* where tracks share counts: next granule of the cylinder being examined */
 	u64 granule_end;		/* the granule after its last */
 	bool begun;			/* the foreground's own track has been examined */

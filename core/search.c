@@ -14,8 +14,8 @@
 #define FB_SEARCH_STRIDE 8
 #define FB_SEARCH_STRIDES 4
 
-/* cylinders after which an arm checks whether all its further ones are too far */
-#define FB_SEARCH_HORIZON (FB_SEARCH_STRIDE * FB_SEARCH_STRIDES)
+/* the rounding of angles lengthens the time that granules take by less */
+#define FB_SEARCH_ROUNDING_NS 64
 
 /* ---- granules ---- */
 
@@ -60,12 +60,12 @@ void (fb_for_each_span)(u64 first, u64 end, fb_runs_fn fn, void *ctx)
 static u32 fb_track_find_region(const struct fb_search *s, u32 cyl)
 {
 	/* DM_CYLINDERS_MAX times FB_REGIONS is 2^30 */
-	return cyl * FB_REGIONS / s->cylinders;
+	return cyl * FB_REGIONS / s->info->cylinders;
 }
 
 static u32 fb_track_find_weight(const struct fb_search *s, u32 cyl)
 {
-	return s->lim.weight ? s->lim.weight[fb_track_find_region(s, cyl)] : FB_WEIGHT_ONE;
+	return s->lim.weights ? s->lim.weights->of[fb_track_find_region(s, cyl)] : FB_WEIGHT_ONE;
 }
 
 /* Conservatism of a leg, ns; @moves: to another cylinder. */
@@ -74,11 +74,10 @@ static u64 fb_track_find_con_ns(const struct fb_search *s, bool moves)
 	return moves || !s->lim.still_ns ? s->lim.conservatism_ns : s->lim.still_ns;
 }
 
-/* How many granules, of @granule_ns at least, pass in a time, but for one that ends elsewhere. */
-static u32 fb_track_find_passing(u64 usable_ns, u64 granule_ns)
+/* How many granules, of @granule_ns at least, pass in a time. */
+static u64 fb_track_find_passing(u64 usable_ns, u64 granule_ns)
 {
-	/* the rounding of angles may lengthen the time by some ns */
-	return div64_u64(usable_ns + 64, granule_ns);
+	return div64_u64(usable_ns + FB_SEARCH_ROUNDING_NS, granule_ns);
 }
 
 static bool fb_same_track(const struct dm_place *p, u32 cyl, u32 head)
@@ -114,17 +113,22 @@ static u64 fb_track_find_leg(const struct fb_search *s, const struct dm_place *a
 
 /* ---- value ---- */
 
-/* FB_WEIGHT_ONE times @n to the power of 2/5 (core/block_value.h); 32 times @n gives 4 times it */
-static u32 fb_track_find_root(const struct fb_search *s, u32 n)
+/* as fb_track_find_root(), beyond the table; 32 times @n gives 4 times it */
+static u32 fb_track_find_far_root(const u16 *root, u32 n)
 {
-	const u16 *root = s->lim.roots->of;
 	u32 shift = 0, part = 0;
 
 	for (; n >= FB_ROOTS; n >>= 5, shift += 2)
 		part = n % 32;
-	if (!shift)
-		return root[n];
 	return (root[n] << shift) + ((root[n + 1] - root[n]) * part << shift) / 32;
+}
+
+/* FB_WEIGHT_ONE times @n to the power of 2/5 (core/block_value.h) */
+static inline u32 fb_track_find_root(const struct fb_search *s, u32 n)
+{
+	const u16 *root = s->lim.roots->of;
+
+	return n < FB_ROOTS ? root[n] : fb_track_find_far_root(root, n);
 }
 
 /* wanted granules of a track, even where tracks share counts */
@@ -141,7 +145,7 @@ static u32 fb_track_find_left(const struct fb_search *s, const struct dm_track *
 }
 
 /* With powers, the granules left behind count, too, or a few would be left on each track. */
-static u64 fb_track_find_worth(const struct fb_search *s, u32 weight, u32 left, u32 wanted)
+static inline u64 fb_track_find_worth(const struct fb_search *s, u32 weight, u32 left, u32 wanted)
 {
 	if (!s->lim.roots)
 		return (u64)wanted * weight;
@@ -150,39 +154,24 @@ static u64 fb_track_find_worth(const struct fb_search *s, u32 weight, u32 left, 
 	return (u64)left * weight / FB_WEIGHT_ONE;
 }
 
-static u64 fb_track_find_value(const struct fb_search *s, const struct dm_track *t, u32 left,
-			       u32 wanted)
-{
-	return fb_track_find_worth(s, fb_track_find_weight(s, t->cyl), left, wanted);
-}
-
 /* The value of the longest read where granules are worth most: no separate read has more. */
 static u64 fb_track_find_most(const struct fb_search *s)
 {
-	u32 most = s->lim.max_sectors / s->lim.granule_sectors;
-
 	if (!s->lim.roots)
-		return (u64)most * s->most_weight;
-	return (u64)fb_track_find_root(s, most) * s->most_weight / FB_WEIGHT_ONE;
+		return (u64)s->most * s->most_weight;
+	return (u64)fb_track_find_root(s, s->most) * s->most_weight / FB_WEIGHT_ONE;
 }
 
 /* How many granules of this weight a track must have to beat the hop's best piece. */
-static u32 fb_track_find_need(struct fb_search *s, u32 weight)
+static u32 fb_track_find_need(const struct fb_search *s, u32 weight)
 {
-	struct fb_need *need = &s->need;
 	u64 value = s->find.value;
 
-	if (need->weight == weight && need->value == value)
-		return need->granules;
-	need->weight = weight;
-	need->value = value;
 	if (!s->lim.roots)
-		need->granules = min_t(u64, div_u64(value, weight) + 1, U32_MAX);
-	else
-		/* granules are worth most if they are all that the track has */
-		need->granules = s->lim.roots->above[min_t(u64, FB_ROOT_MOST,
-							   div_u64(value * FB_WEIGHT_ONE, weight))];
-	return need->granules;
+		return min_t(u64, div_u64(value, weight) + 1, U32_MAX);
+	/* granules are worth most if they are all that the track has */
+	return s->lim.roots->above[min_t(u64, FB_ROOT_MOST,
+					 div_u64(value * FB_WEIGHT_ONE, weight))];
 }
 
 /* Expected cost of a miss on the leg from @a to @b; 0 on the same track: only seeks vary. */
@@ -285,49 +274,54 @@ static void fb_track_find_propose(struct fb_search *s, const struct fb_piece *p)
 	if (!fb_track_find_in_time(s, p))
 		return;
 	s->find = *p;
+	s->need = fb_track_find_need(s, s->weight);
 	s->found_at = s->steps;
 	fb_track_find_write(s);
 }
 
 /* ---- prepending ---- */
 
+/* Shrink a prepend of @n granules from @first on, and value it; @left: of the track's. */
+static bool fb_track_find_prepend_trim(const struct fb_search *s, const struct dm_track *t,
+				       u64 *first, u32 *n, u32 left, struct fb_piece *p)
+{
+	p->wanted = fb_bitmap_trim(s->bm, first, n);
+	p->lbn = *first * s->lim.granule_sectors;
+	p->value = fb_track_find_worth(s, fb_track_find_weight(s, t->cyl), left, p->wanted);
+	return p->wanted && !dm_lbn_angle(s->dm, t, p->lbn, &p->begin.place.angle);
+}
+
 /* Propose what lies from @lbn to the foreground, at angle @at; the head is there at @angle. */
 static void fb_track_find_prepend_run(struct fb_search *s, const struct dm_track *t, u64 lbn,
-				      u32 at, u32 angle)
+				      u32 left, u32 at, u32 angle)
 {
+	const struct dm_place *from = &s->hop.from.place, *to = &s->hop.to.place;
 	struct fb_piece p = { .end = s->gap.dst_lbn, .prepend = true, .stop = s->hop.to };
-	u32 g = s->lim.granule_sectors, left, n, spare;
-	u64 first = fb_granule_first(g, lbn), end = div_u64(s->gap.dst_lbn, g), ns;
+	u32 g = s->lim.granule_sectors, n, spare;
+	u64 first = fb_granule_first(g, lbn), end = div_u64(s->gap.dst_lbn, g), miss;
 
 	if (first >= end)
 		return;
 	n = end - first;
-	p.wanted = fb_bitmap_trim(s->bm, &first, &n);
 	p.begin.place = s->gap.dst;
-	if (!p.wanted || dm_lbn_angle(s->dm, t, first * g, &p.begin.place.angle))
+	if (!fb_track_find_prepend_trim(s, t, &first, &n, left, &p))
 		return;
-	left = fb_track_find_left(s, t);
-	p.value = fb_track_find_value(s, t, left, p.wanted);
-	if (s->lim.odds) {
-		ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
-		spare = fb_track_find_spare(s, &s->hop.from.place, &s->hop.to.place,
-					    fb_track_find_leg_miss(s, &s->hop.from.place,
-								   &s->hop.to.place, ns), ns,
-					    dm_angle_to_ns(s->dm, t->sector_angle) * g,
-					    div_u64(p.value, p.wanted));
-		spare = min(spare, n - 1);
+	p.slack_ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
+	miss = fb_track_find_leg_miss(s, from, to, p.slack_ns);
+	spare = fb_track_find_spare(s, from, to, miss, p.slack_ns,
+				    dm_angle_to_ns(s->dm, t->sector_angle) * g,
+				    div_u64(p.value, p.wanted));
+	spare = min(spare, n - 1);
+	if (spare) {
 		first += spare;
 		n -= spare;
-		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
-		if (!p.wanted || dm_lbn_angle(s->dm, t, first * g, &p.begin.place.angle))
+		if (!fb_track_find_prepend_trim(s, t, &first, &n, left, &p))
 			return;
-		p.value = fb_track_find_value(s, t, left, p.wanted);
+		p.slack_ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
+		miss = fb_track_find_leg_miss(s, from, to, p.slack_ns);
 	}
-	p.lbn = first * g;
-	p.slack_ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
 	p.begin.ns = s->hop.to.ns - dm_angle_to_ns(s->dm, at - p.begin.place.angle);
-	ns = fb_track_find_leg_miss(s, &s->hop.from.place, &s->hop.to.place, p.slack_ns);
-	p.value -= min(p.value, ns);
+	p.value -= min(p.value, miss);
 	fb_track_find_propose(s, &p);
 }
 
@@ -337,18 +331,24 @@ static void fb_track_find_prepend(struct fb_search *s)
 	const struct fb_gap *gap = &s->gap;
 	struct dm_piece piece[2];
 	struct dm_track t;
-	u64 lbn, leg;
-	u32 angle, at, i;
+	u64 lbn, leg, usable_ns;
+	u32 angle, at, left, i;
 
 	leg = fb_track_find_leg(s, &hop->from.place, &hop->to.place, false);
 	if (!hop->last || gap->dst_write || !s->lim.max_prepend_sectors || hop->window_ns <= leg)
 		return;
+	usable_ns = hop->window_ns - leg;
 	/* a remapped destination is not where its neighbours are */
-	if (dm_track_of(s->dm, gap->dst_lbn, &t) || dm_lbn_angle(s->dm, &t, gap->dst_lbn, &at) ||
-	    !fb_same_track(&gap->dst, t.cyl, t.head) || fb_track_find_avoided(s, &t))
+	if (dm_track_at(s->dm, gap->dst.cyl, gap->dst.head, &t) ||
+	    dm_lbn_angle(s->dm, &t, gap->dst_lbn, &at) || fb_track_find_avoided(s, &t))
+		return;
+	left = fb_track_find_left(s, &t);
+	if (fb_track_find_worth(s, fb_track_find_weight(s, t.cyl), left,
+				min_t(u64, fb_track_find_passing(usable_ns, s->granule_ns),
+				      left)) < s->find.value)
 		return;
 
-	angle = at - dm_ns_to_angle(s->dm, hop->window_ns - leg);
+	angle = at - dm_ns_to_angle(s->dm, usable_ns);
 	/* half a sector more, so that rounding does not cut off the last one */
 	dm_window(s->dm, &t, angle, (u64)(at - angle) + t.sector_angle / 2, piece);
 	i = piece[1].nsect && piece[1].lbn + piece[1].nsect == gap->dst_lbn;
@@ -356,18 +356,10 @@ static void fb_track_find_prepend(struct fb_search *s)
 		return;
 	lbn = max(piece[i].lbn, gap->dst_lbn - min_t(u64, gap->dst_lbn,
 						     s->lim.max_prepend_sectors));
-	fb_track_find_prepend_run(s, &t, lbn, at, angle);
+	fb_track_find_prepend_run(s, &t, lbn, left, at, angle);
 }
 
 /* ---- pieces of their own ---- */
-
-/* a track as seen from the hop */
-struct fb_visit {
-	const struct dm_track *t;	/* the track */
-	u32 left;			/* its wanted granules */
-	struct fb_spot at;		/* the head's arrival there, conservatism included */
-	u64 usable_ns;			/* from then until the head must leave */
-};
 
 /* Time left of a hop after both legs; @con_ns: the first's conservatism. */
 static u64 fb_track_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns)
@@ -380,6 +372,12 @@ static u64 fb_track_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 c
 	return min(s->hop.window_ns - legs_ns, s->period_ns - con_ns);
 }
 
+/* What so many granules of the track are worth. */
+static u64 fb_track_find_value(const struct fb_search *s, const struct fb_visit *v, u32 wanted)
+{
+	return fb_track_find_worth(s, s->weight, v->left, wanted);
+}
+
 /* Find where and when @n granules from @first on pass, and the slack before and after. */
 static bool fb_track_find_pass(const struct fb_search *s, const struct fb_visit *v, u64 first,
 			       u32 n, struct fb_piece *p, u64 slack_ns[2])
@@ -388,7 +386,8 @@ static bool fb_track_find_pass(const struct fb_search *s, const struct fb_visit 
 	u64 passed;
 
 	p->lbn = first * g;
-	p->end = min((first + n) * g, dm_info(s->dm)->sectors);
+	p->end = min((first + n) * g, s->info->sectors);
+	p->prepend = false;
 	p->begin = v->at;
 	p->stop = v->at;
 	if (dm_lbn_angle(s->dm, v->t, p->lbn, &p->begin.place.angle) ||
@@ -441,7 +440,7 @@ static bool fb_track_find_settle(const struct fb_search *s, const struct fb_visi
 		return false;
 	if (fb_track_find_shorten(s, v, slack_ns, miss, each, &first, &n)) {
 		p->wanted = fb_bitmap_trim(s->bm, &first, &n);
-		p->value = fb_track_find_value(s, v->t, v->left, p->wanted);
+		p->value = fb_track_find_value(s, v, p->wanted);
 		if (!p->wanted || !fb_track_find_pass(s, v, first, n, p, slack_ns))
 			return false;
 		fb_track_find_misses(s, v, slack_ns, miss);
@@ -454,22 +453,22 @@ static bool fb_track_find_settle(const struct fb_search *s, const struct fb_visi
 /* Propose the best of granules [@first, @end), all of which pass within the visit. */
 static void fb_track_find_run(struct fb_search *s, const struct fb_visit *v, u64 first, u64 end)
 {
-	u32 most = s->lim.max_sectors / s->lim.granule_sectors, n;
-	struct fb_piece p = { 0 };
 	u64 slack_ns[2];
+	struct fb_piece p;
+	u32 n;
 
 	if (first >= end)
 		return;
 	n = end - first;
 	/* a piece of equal value counts, because it may have more slack */
-	if (n + 1 < fb_track_find_need(s, s->weight))
+	if (n + 1 < s->need || fb_track_find_value(s, v, min(n, v->left)) < s->find.value)
 		return;
 	p.wanted = fb_bitmap_trim(s->bm, &first, &n);
-	if (n > most) {
-		n = most;
+	if (n > s->most) {
+		n = s->most;
 		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
 	}
-	p.value = fb_track_find_value(s, v->t, v->left, p.wanted);
+	p.value = fb_track_find_value(s, v, p.wanted);
 	if (p.wanted && p.value >= s->find.value &&
 	    fb_track_find_pass(s, v, first, n, &p, slack_ns) &&
 	    fb_track_find_settle(s, v, &p, first, n, slack_ns))
@@ -482,7 +481,7 @@ static bool fb_track_find_across(struct fb_search *s, const struct fb_visit *v, 
 {
 	struct fb_piece p = { .lbn = lbn, .end = end, .wanted = wanted, .begin = v->at };
 	struct dm_place from = s->hop.from.place;
-	u64 con = fb_track_find_con_ns(s, from.cyl != v->at.place.cyl), total, miss;
+	u64 con = s->con_ns[0], total, miss;
 	struct dm_access a;
 	u32 last;
 
@@ -500,7 +499,7 @@ static bool fb_track_find_across(struct fb_search *s, const struct fb_visit *v, 
 	if (total > s->hop.window_ns ||
 	    a.latency_ns + dm_angle_to_ns(s->dm, last) + con > s->period_ns)
 		return false;
-	p.value = fb_track_find_value(s, v->t, v->left, wanted);
+	p.value = fb_track_find_value(s, v, wanted);
 	p.begin.ns = s->hop.from.ns + con + a.seek_ns + a.latency_ns;
 	p.stop.place = a.end;
 	p.stop.ns = s->hop.from.ns + con + a.total_ns;
@@ -517,74 +516,51 @@ static void fb_track_find_straddler(struct fb_search *s, const struct fb_visit *
 				    const struct dm_piece piece[2])
 {
 	u64 g = s->lim.granule_sectors, track_end = v->t->first_lbn + v->t->nsect;
-	u64 straddler = div_u64(track_end, g), first, end;
-	u32 n, wanted, angle, i;
+	u64 straddler = div_u64(track_end, g), begin = straddler * g, first, end;
+	u32 n, wanted, i = 0;
 
-	end = min((straddler + 1) * g, dm_info(s->dm)->sectors);
-	if (end <= track_end || straddler * g < v->t->first_lbn ||
+	/* the longer one of a track that has holes is enough */
+	while (i < 2 && (!piece[i].nsect || piece[i].lbn + piece[i].nsect <= begin))
+		i++;
+	end = min(begin + g, s->info->sectors);
+	if (i == 2 || end <= track_end || begin < v->t->first_lbn ||
 	    !fb_bitmap_is_wanted(s->bm, straddler))
 		return;
-	for (i = 0; i < 2; i++) {
-		if (!piece[i].nsect || piece[i].lbn + piece[i].nsect <= straddler * g)
-			continue;
-		first = fb_granule_first(g, piece[i].lbn);
-		if (first >= straddler)
-			continue;
+	first = fb_granule_first(g, piece[i].lbn);
+	if (first < straddler && straddler - first + 1 >= s->need) {
 		n = straddler - first;
-		if (n + 1 < fb_track_find_need(s, s->weight))
-			continue;
 		wanted = fb_bitmap_trim(s->bm, &first, &n);
-		if (wanted && fb_track_find_value(s, v->t, v->left, wanted + 1) > s->find.value &&
+		if (wanted && fb_track_find_value(s, v, wanted + 1) > s->find.value &&
 		    fb_track_find_across(s, v, first * g, end, wanted + 1))
 			return;
 	}
-	if (s->find.value >= fb_track_find_value(s, v->t, v->left, 1) ||
-	    dm_lbn_angle(s->dm, v->t, straddler * g, &angle) ||
-	    dm_angle_to_ns(s->dm, angle - v->at.place.angle) > v->usable_ns)
-		return;
-	fb_track_find_across(s, v, straddler * g, end, 1);
-}
-
-/* leg @i to or from the cylinder being examined, with a head switch if @other */
-static u64 fb_track_find_way(const struct fb_search *s, u32 i, bool moves, bool other,
-			     bool write)
-{
-	u32 ns = s->ways_ns[i];
-
-	return (other ? max(ns, s->switch_ns[write]) : ns) + fb_track_find_con_ns(s, moves);
+	if (fb_track_find_value(s, v, 1) > s->find.value)
+		fb_track_find_across(s, v, begin, end, 1);
 }
 
 /* Look for a piece on a track of the cylinder being examined, with @left wanted granules. */
 static void fb_track_find_track(struct fb_search *s, const struct dm_track *t, u32 left)
 {
-	struct fb_visit v = { .t = t, .left = left };
-	const struct fb_hop *hop = &s->hop;
-	bool other = hop->from.place.head != t->head, moves = hop->from.place.cyl != t->cyl;
 	u32 g = s->lim.granule_sectors, i;
-	u64 leg = fb_track_find_way(s, 0, moves, other, false), legs;
+	struct fb_visit *v = &s->visit;
 	struct dm_piece piece[2];
 
-	if (fb_track_find_forbidden(s, t->cyl, t->head) || fb_track_find_avoided(s, t))
-		return;
-	legs = leg + fb_track_find_way(s, 1, hop->to.place.cyl != t->cyl,
-				       hop->to.place.head != t->head, hop->write);
-	v.usable_ns = fb_track_find_usable_ns(s, legs, fb_track_find_con_ns(s, moves));
-	if (v.usable_ns < s->granule_ns * fb_track_find_need(s, s->weight))
+	if (fb_track_find_avoided(s, t))
 		return;
 	s->tracks++;
-	v.at.place.cyl = t->cyl;
-	v.at.place.head = t->head;
-	v.at.place.angle = hop->from.place.angle + dm_ns_to_angle(s->dm, leg);
-	v.at.ns = hop->from.ns + leg;
-	dm_window(s->dm, t, v.at.place.angle, dm_ns_to_angle(s->dm, v.usable_ns), piece);
+	v->t = t;
+	v->left = left;
+	v->at.place.angle = s->hop.from.place.angle + dm_ns_to_angle(s->dm, v->leg_ns);
+	v->at.ns = s->hop.from.ns + v->leg_ns;
+	dm_window(s->dm, t, v->at.place.angle, dm_ns_to_angle(s->dm, v->usable_ns), piece);
 	for (i = 0; i < 2; i++) {
 		u64 lbn = piece[i].lbn, end = lbn + piece[i].nsect;
 
 		if (piece[i].nsect)
-			fb_track_find_run(s, &v, fb_granule_first(g, lbn),
-					  fb_granule_end(dm_info(s->dm)->sectors, g, end));
+			fb_track_find_run(s, v, fb_granule_first(g, lbn),
+					  fb_granule_end(s->info->sectors, g, end));
 	}
-	fb_track_find_straddler(s, &v, piece);
+	fb_track_find_straddler(s, v, piece);
 }
 
 /* ---- tracks and cylinders ---- */
@@ -594,11 +570,16 @@ static u32 fb_arm_cyl(const struct fb_search_arm *arm)
 	return arm->up ? arm->base + arm->dist : arm->base - arm->dist;
 }
 
+static u32 fb_arm_far(const struct fb_search *s, const struct fb_search_arm *arm, u32 dist)
+{
+	return arm->inner ? s->between - dist : s->between + dist;
+}
+
 /* Bound what is left of the hop after legs over the arm's cylinders, @arm->dist to @end. */
 static u64 fb_arm_usable_ns(const struct fb_search *s, const struct fb_search_arm *arm, u32 end,
 			    u64 near_ns, u64 far_ns)
 {
-	u32 far = arm->inner ? s->between - (end - 1) : s->between + arm->dist;
+	u32 far = fb_arm_far(s, arm, arm->inner ? end - 1 : arm->dist);
 	u64 legs = dm_seek_floor_ns(s->dm, arm->dist) + dm_seek_floor_ns(s->dm, far) + near_ns +
 		   far_ns;
 
@@ -606,76 +587,104 @@ static u64 fb_arm_usable_ns(const struct fb_search *s, const struct fb_search_ar
 	return fb_track_find_usable_ns(s, legs, min(near_ns, far_ns));
 }
 
-/* Find where the arm leaves the region it is in, whose granules weigh the same. */
-static u32 fb_arm_region_end(const struct fb_search *s, const struct fb_search_arm *arm)
+/* Weigh the granules of the arm's next cylinder, and find where the arm leaves its region. */
+static void fb_arm_weigh(struct fb_search *s, struct fb_search_arm *arm)
 {
-	u32 border;
+	u32 region, border;
 
-	if (!s->lim.weight)
-		return arm->end;
-	/* the first cylinder of the next region, or of this one */
-	border = fb_track_find_region(s, fb_arm_cyl(arm)) + arm->up;
-	border = DIV_ROUND_UP(border * s->cylinders, FB_REGIONS);
-	return min(arm->up ? border - arm->base : arm->base + 1 - border, arm->end);
+	if (arm->dist >= arm->alike) {
+		region = fb_track_find_region(s, fb_arm_cyl(arm));
+		/* the first cylinder of the next region, or of this one */
+		border = DIV_ROUND_UP((region + arm->up) * s->info->cylinders, FB_REGIONS);
+		arm->alike = min(arm->up ? border - arm->base : arm->base + 1 - border, arm->end);
+		arm->weight = s->lim.weights ? s->lim.weights->of[region] : FB_WEIGHT_ONE;
+	}
+	if (s->weight == arm->weight)
+		return;
+	s->weight = arm->weight;
+	s->need = fb_track_find_need(s, s->weight);
 }
 
 /* Skip distances of the same weight and conservatism with too little time, at least the first. */
-static void fb_arm_skip_alike(struct fb_search *s, struct fb_search_arm *arm, u32 need)
+static void fb_arm_skip_alike(struct fb_search *s, struct fb_search_arm *arm)
 {
-	u32 far = arm->inner ? s->between - arm->dist : s->between + arm->dist;
 	/* seeks to any other cylinder have the same conservatism */
-	u32 end = arm->dist ? fb_arm_region_end(s, arm) : 1;
-	u64 near_ns = fb_track_find_con_ns(s, arm->dist), far_ns = fb_track_find_con_ns(s, far);
+	u32 end = arm->dist ? arm->alike : 1;
+	u64 near_ns = fb_track_find_con_ns(s, arm->dist);
+	u64 far_ns = fb_track_find_con_ns(s, fb_arm_far(s, arm, arm->dist));
 
 	/* An outer arm's nearest cylinder decides anyway; a nearer end helps an inner arm. */
 	while (end > arm->dist + 1 &&
-	       fb_arm_usable_ns(s, arm, end, near_ns, far_ns) >= s->granule_ns * need)
+	       fb_arm_usable_ns(s, arm, end, near_ns, far_ns) >= s->granule_ns * s->need)
 		end = arm->dist + (arm->inner ? (end - arm->dist) / 4 : 0);
 	arm->dist = max(end, arm->dist + 1);
 }
 
-/* Nothing at @arm->dist was usable: skip the distances at which nothing is usable either. */
-static void fb_arm_skip(struct fb_search *s, struct fb_search_arm *arm, u32 need)
+/* May anything be usable at @arm->dist or beyond? */
+static bool fb_arm_may_go_on(const struct fb_search *s, const struct fb_search_arm *arm)
 {
 	u64 con = min(fb_track_find_con_ns(s, 0), fb_track_find_con_ns(s, 1));
-	u64 usable_ns = fb_arm_usable_ns(s, arm, arm->end, con, con);
 
-	if (usable_ns < s->granule_ns * fb_track_find_need(s, s->most_weight))
-		arm->dist = arm->end;
-	else
-		fb_arm_skip_alike(s, arm, need);
+	return fb_arm_usable_ns(s, arm, arm->end, con, con) >=
+	       s->granule_ns * fb_track_find_need(s, s->most_weight);
 }
 
-/* Is there time for @need granules? Note how many, and one more, which ends on the next track. */
-static bool fb_cylinder_usable(struct fb_search *s, u32 cyl, u32 need)
+/* Nothing is left for an arm, nor for the one from the hop's other end at the same distances. */
+static void fb_arm_end(struct fb_search *s, struct fb_search_arm *arm)
 {
-	const struct dm_place *from = &s->hop.from.place, *to = &s->hop.to.place;
-	struct dm_place src = { .cyl = cyl, .head = from->head };
-	struct dm_place dst = { .cyl = cyl, .head = to->head };
-	u64 con = fb_track_find_con_ns(s, from->cyl != cyl);
-	u64 legs, usable_ns, granule_ns;
+	struct fb_search_arm *twin = &s->arm[(arm - s->arm) ^ 1];
 
-	s->ways_ns[0] = dm_seek_ns(s->dm, from, &src, false);
-	s->ways_ns[1] = dm_seek_ns(s->dm, &dst, to, s->hop.write);
-	legs = (u64)s->ways_ns[0] + s->ways_ns[1] + con +
-	       fb_track_find_con_ns(s, to->cyl != cyl);
-	usable_ns = fb_track_find_usable_ns(s, legs, con);
-	granule_ns = div_u64(s->period_ns * s->lim.granule_sectors, dm_cylinder_spt(s->dm, cyl));
-	s->granules = fb_track_find_passing(usable_ns, granule_ns) + 1;
-	return usable_ns >= granule_ns * need;
+	if (twin->dist >= arm->dist && (!arm->inner || twin->end <= arm->end))
+		twin->dist = twin->end;
+	arm->dist = arm->end;
+}
+
+/* Nothing at @arm->dist was usable: skip the distances at which nothing is usable either. */
+static void fb_arm_skip(struct fb_search *s, struct fb_search_arm *arm)
+{
+	if (fb_arm_may_go_on(s, arm))
+		fb_arm_skip_alike(s, arm);
+	else
+		fb_arm_end(s, arm);
+}
+
+/* Is there time on a cylinder for as many granules as are needed? */
+static bool fb_cylinder_usable(struct fb_search *s, const struct fb_search_arm *arm)
+{
+	u32 near = arm->dist, far = fb_arm_far(s, arm, near), i;
+	bool from_src = (arm - s->arm) % 2 == 0;
+	u32 from = from_src ? near : far, to = from_src ? far : near;
+	u64 usable_ns;
+
+	s->ways_ns[0] = dm_seek_over_ns(s->dm, from, false);
+	s->ways_ns[1] = dm_seek_over_ns(s->dm, to, s->hop.write);
+	s->con_ns[0] = fb_track_find_con_ns(s, from);
+	s->con_ns[1] = fb_track_find_con_ns(s, to);
+	usable_ns = fb_track_find_usable_ns(s, s->ways_ns[0] + s->ways_ns[1] + s->con_ns[0] +
+					    s->con_ns[1], s->con_ns[0]);
+	if (usable_ns < s->granule_ns * s->need)
+		return false;
+	dm_cylinder_at(s->dm, fb_arm_cyl(arm), &s->on);
+	s->on_granule_ns = div_u64(s->period_ns * s->lim.granule_sectors, s->on.spt);
+	/* most seeks take longer than the head switch that they hide */
+	s->others = (s->ways_ns[0] <= s->switch_ns[0]) |
+		    (s->ways_ns[1] <= s->switch_ns[s->hop.write]) << 1;
+	for (i = 0; i < ARRAY_SIZE(s->vain); i++)
+		s->vain[i] = U32_MAX;
+	return usable_ns >= s->on_granule_ns * s->need;
 }
 
 /* LBNs stay on a surface for some cylinders: a cylinder's tracks are far apart in them. */
 static bool fb_search_has_runs(const struct fb_search *s)
 {
-	return dm_info(s->dm)->surface_run > 1;
+	return s->info->surface_run > 1;
 }
 
 /* Count the cylinders with too few granules from @first on, up to @n or a band's end. */
 static u32 fb_arm_skippable(const struct fb_search *s, const struct fb_search_arm *arm, u32 first,
 			    u32 n, u32 need)
 {
-	u32 heads = dm_info(s->dm)->heads, head;
+	u32 heads = s->info->heads, head;
 	struct dm_run run;
 
 	if (!fb_search_has_runs(s))
@@ -691,40 +700,30 @@ static u32 fb_arm_skippable(const struct fb_search *s, const struct fb_search_ar
 /* Pass over cylinders with too few granules in the arm's stride; false: none is left in it. */
 static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
 {
-	u32 end = min(arm->dist / FB_SEARCH_STRIDE * FB_SEARCH_STRIDE + FB_SEARCH_STRIDE,
-		      arm->end), n = end - arm->dist;
-	u32 first = fb_arm_cyl(arm);
-	u32 last = arm->up ? first + n - 1 : first - (n - 1);
-	u32 weight = s->most_weight, need;
+	u32 end;
 
-	/* a stride may span two regions, or more on a small disk */
-	if (s->cylinders >= FB_REGIONS * FB_SEARCH_STRIDE)
-		weight = max(fb_track_find_weight(s, first), fb_track_find_weight(s, last));
-	need = fb_track_find_need(s, weight);
-	arm->dist += fb_arm_skippable(s, arm, first, n, need);
+	fb_arm_weigh(s, arm);
+	end = min(arm->dist / FB_SEARCH_STRIDE * FB_SEARCH_STRIDE + FB_SEARCH_STRIDE, arm->alike);
+	arm->dist += fb_arm_skippable(s, arm, fb_arm_cyl(arm), end - arm->dist, s->need);
 	if (arm->dist < end)
 		return true;
-	if (arm->dist % FB_SEARCH_HORIZON == 0) {
-		/* the last cylinder has too few granules, so it was not usable */
-		arm->dist--;
-		fb_arm_skip(s, arm, need);
-	}
+	/* the last cylinder has too few granules, so it was not usable */
+	arm->dist--;
+	fb_arm_skip(s, arm);
 	return false;
 }
 
-static void fb_cylinder_open(struct fb_search *s, u32 cyl)
+static void fb_cylinder_open(struct fb_search *s)
 {
-	u32 heads = dm_info(s->dm)->heads, g = s->lim.granule_sectors;
+	u32 heads = s->info->heads, g = s->lim.granule_sectors;
 	struct dm_track t;
 
-	s->cyl = cyl;
-	s->track = fb_search_has_runs(s) ? 0 : cyl * heads;
-	s->track_end = s->track + heads;
+	s->track = 0;
 	if (!s->bm->shift || fb_search_has_runs(s))
 		return;
-	dm_track_by_index(s->dm, s->track, &t);
+	dm_cylinder_track(s->dm, &s->on, 0, &t);
 	s->granule = fb_granule_first(g, t.first_lbn);
-	dm_track_by_index(s->dm, s->track_end - 1, &t);
+	dm_cylinder_track(s->dm, &s->on, heads - 1, &t);
 	s->granule_end = fb_granule_first(g, t.first_lbn + t.nsect);
 }
 
@@ -734,7 +733,6 @@ static bool fb_search_outward(struct fb_search *s)
 
 	for (i = 0; i < FB_SEARCH_STRIDES; i++) {
 		struct fb_search_arm *arm = NULL, *a;
-		u32 cyl, need;
 
 		/* the nearest; of equals the first */
 		for (a = s->arm; a < s->arm + ARRAY_SIZE(s->arm); a++)
@@ -744,58 +742,103 @@ static bool fb_search_outward(struct fb_search *s)
 			return false;
 		if (!fb_arm_pass(s, arm))
 			continue;
-		cyl = fb_arm_cyl(arm);
-		s->weight = fb_track_find_weight(s, cyl);
-		need = fb_track_find_need(s, s->weight);
-		if (!fb_cylinder_usable(s, cyl, need)) {
-			fb_arm_skip(s, arm, need);
+		if (!fb_cylinder_usable(s, arm)) {
+			fb_arm_skip(s, arm);
 			continue;
 		}
+		fb_cylinder_open(s);
 		arm->dist++;
-		fb_cylinder_open(s, cyl);
 		break;
 	}
 	return true;
 }
 
-static u32 fb_cylinder_track(struct fb_search *s)
+/* Note the legs to and from a track under @head of the cylinder being examined. */
+static void fb_cylinder_legs(struct fb_search *s, u32 head)
 {
-	u32 track = s->track++;
-	struct dm_run run;
+	struct fb_visit *v = &s->visit;
+	u64 next_ns;
 
-	if (!fb_search_has_runs(s))
-		return track;
-	dm_run_at(s->dm, s->cyl, track, &run);
-	return run.index;
+	v->at.place.cyl = s->on.cyl;
+	v->at.place.head = head;
+	v->leg_ns = s->con_ns[0] + max(s->ways_ns[0], v->other & 1 ? s->switch_ns[0] : 0);
+	next_ns = s->con_ns[1] + max(s->ways_ns[1], v->other & 2 ? s->switch_ns[s->hop.write] : 0);
+	v->usable_ns = 0;
+	if (!fb_track_find_forbidden(s, s->on.cyl, head))
+		v->usable_ns = fb_track_find_usable_ns(s, v->leg_ns + next_ns, s->con_ns[0]);
 }
 
-/* May a track be worth as much as the hop's best piece? To pass over one is a step, too. */
-static bool fb_cylinder_worth(struct fb_search *s, u32 left)
+/*
+ * May a piece on a track with @left wanted granules be worth as much as the hop's best? The more
+ * granules it has, the less slack its legs have in all. The granule that ends on the next track
+ * takes no less time than others.
+ */
+static bool fb_cylinder_may_win(struct fb_search *s, u32 left)
 {
-	if (fb_track_find_worth(s, s->weight, left, min(left, s->granules)) >= s->find.value)
-		return true;
+	const struct fb_visit *v = &s->visit;
+	u32 most = min_t(u64, fb_track_find_passing(v->usable_ns, s->on_granule_ns), s->most), n;
+
+	for (n = min(most, left); n; n--) {
+		u64 value = fb_track_find_worth(s, s->weight, left, n), slack_ns, miss;
+
+		if (value < s->find.value)
+			break;
+		slack_ns = v->usable_ns + FB_SEARCH_ROUNDING_NS - n * s->on_granule_ns;
+		miss = fb_track_find_leg_miss(s, &s->hop.from.place, &v->at.place, slack_ns) +
+		       fb_track_find_leg_miss(s, &v->at.place, &s->hop.to.place, slack_ns);
+		if (value > miss && value - miss >= s->find.value)
+			return true;
+	}
+	/* where more are left each is worth less */
+	if (most <= left)
+		s->vain[v->other] = left;
+	return false;
+}
+
+/* Is a track under @head worth a look? To pass over one with enough granules is a step, too. */
+static bool fb_cylinder_worth(struct fb_search *s, u32 head, u32 left)
+{
+	const struct fb_hop *hop = &s->hop;
+	u32 other = (hop->from.place.head != head) | (hop->to.place.head != head) << 1;
+
+	if (left < s->need)
+		return false;
+	other &= s->others;
+	if (left < s->vain[other]) {
+		s->visit.other = other;
+		fb_cylinder_legs(s, head);
+		if (fb_cylinder_may_win(s, left))
+			return true;
+	}
 	s->steps++;
 	return false;
 }
 
+/* Find the cylinder's next track by its count of wanted granules. */
 static bool fb_cylinder_counted(struct fb_search *s, struct dm_track *t, u32 *left)
 {
-	u32 need = fb_track_find_need(s, s->weight), g = s->lim.granule_sectors;
+	u32 heads = s->info->heads;
+	bool runs = fb_search_has_runs(s);
 
-	while (s->track < s->track_end) {
-		u32 index = fb_cylinder_track(s);
-		u64 first;
+	while (s->track < heads) {
+		/* of head, and of its place among those that LBNs visit, one is counted */
+		u32 k = s->track++, other = s->on.back ? heads - 1 - k : k;
+		u32 index = s->on.cyl * heads + k;
+		struct dm_run run;
 
+		if (runs) {
+			dm_run_at(s->dm, s->on.cyl, k, &run);
+			index = run.index;
+		}
 		*left = fb_bitmap_group(s->bm, index);
-		if (*left < need || (!s->bm->shift && !fb_cylinder_worth(s, *left)))
+		if (s->bm->shift ? *left < s->need :
+				   !fb_cylinder_worth(s, runs ? k : other, *left))
 			continue;
-		dm_track_by_index(s->dm, index, t);
+		dm_cylinder_track(s->dm, &s->on, runs ? other : k, t);
 		if (!s->bm->shift)
 			return true;
-		first = fb_granule_first(g, t->first_lbn);
-		*left = fb_bitmap_count(s->bm, first,
-					fb_granule_first(g, t->first_lbn + t->nsect) - first);
-		if (*left >= need && fb_cylinder_worth(s, *left))
+		*left = fb_track_find_left(s, t);
+		if (fb_cylinder_worth(s, t->head, *left))
 			return true;
 	}
 	return false;
@@ -803,7 +846,7 @@ static bool fb_cylinder_counted(struct fb_search *s, struct dm_track *t, u32 *le
 
 static bool fb_cylinder_next(struct fb_search *s, struct dm_track *t, u32 *left)
 {
-	u32 need = fb_track_find_need(s, s->weight), g = s->lim.granule_sectors;
+	u32 g = s->lim.granule_sectors;
 	u64 first;
 
 	if (!s->bm->shift || fb_search_has_runs(s))
@@ -815,7 +858,7 @@ static bool fb_cylinder_next(struct fb_search *s, struct dm_track *t, u32 *left)
 			return false;
 		s->granule = fb_granule_first(g, t->first_lbn + t->nsect);
 		*left = fb_bitmap_count(s->bm, first, s->granule - first);
-		if (*left >= need && fb_cylinder_worth(s, *left))
+		if (fb_cylinder_worth(s, t->head, *left))
 			return true;
 	}
 	return false;
@@ -825,7 +868,6 @@ static bool fb_cylinder_next(struct fb_search *s, struct dm_track *t, u32 *left)
 static void fb_hop_arms(struct fb_search *s)
 {
 	u32 src = s->hop.from.place.cyl, dst = s->hop.to.place.cyl, d, i;
-	u32 cylinders = dm_info(s->dm)->cylinders;
 
 	d = dm_apart(&s->hop.from.place, &s->hop.to.place);
 	s->between = d;
@@ -840,10 +882,13 @@ static void fb_hop_arms(struct fb_search *s)
 		if (arm->inner)
 			arm->end = from_src ? d / 2 + 1 : (d + 1) / 2;
 		else
-			arm->end = arm->up ? cylinders - arm->base : arm->base + 1;
+			arm->end = arm->up ? s->info->cylinders - arm->base : arm->base + 1;
+		arm->alike = 0;
 	}
-	s->track = 0;
-	s->track_end = 0;
+	/* most outer arms have no time to begin with */
+	if (!fb_arm_may_go_on(s, &s->arm[2]))
+		fb_arm_end(s, &s->arm[2]);
+	s->track = s->info->heads;
 	s->granule = 0;
 	s->granule_end = 0;
 }
@@ -854,7 +899,10 @@ static void fb_hop_open(struct fb_search *s, u32 at)
 {
 	struct fb_hop *hop = &s->hop;
 
-	memset(&s->find, 0, sizeof(s->find));
+	s->find.value = 0;
+	s->find.slack_ns = 0;
+	s->find.wanted = 0;
+	s->find.prepend = false;
 	s->at = at;
 	s->steps = 0;
 	s->open &= ~(1U << at);
@@ -871,9 +919,10 @@ static void fb_hop_open(struct fb_search *s, u32 at)
 	hop->window_ns = hop->to.ns - hop->from.ns;
 	if (!s->npieces)
 		s->find.value = max(fb_track_find_fixed_cost(s), s->lim.least_value);
-	fb_hop_arms(s);
+	s->need = fb_track_find_need(s, s->weight);
 	if (hop->last)
 		fb_track_find_prepend(s);
+	fb_hop_arms(s);
 }
 
 /* Keep the hop's best piece in the plan, and split the hop into one before it and one after. */
@@ -941,17 +990,6 @@ bool fb_search_step(struct fb_search *s)
 
 /* ---- beginning ---- */
 
-static u32 fb_search_most_weight(const struct fb_limits *lim)
-{
-	u32 most = 1, i;
-
-	if (!lim->weight)
-		return FB_WEIGHT_ONE;
-	for (i = 0; i < FB_REGIONS; i++)
-		most = max_t(u32, most, lim->weight[i]);
-	return most;
-}
-
 void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 		     const struct fb_bitmap *bm, const struct fb_gap *gap,
 		     const struct fb_limits *lim)
@@ -961,6 +999,7 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 
 	memset(s, 0, sizeof(*s));
 	s->dm = dm;
+	s->info = info;
 	s->bm = bm;
 	s->gap = *gap;
 	s->lim = *lim;
@@ -977,8 +1016,8 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	/* the longest track gives the shortest time, which is the safe bound */
 	s->granule_ns = div_u64(s->period_ns * lim->granule_sectors, info->spt_most);
 	s->fg_ns = div_u64(s->period_ns * gap->dst_nsect, info->spt_most);
-	s->cylinders = info->cylinders;
-	s->most_weight = fb_search_most_weight(lim);
+	s->most = lim->max_sectors / lim->granule_sectors;
+	s->most_weight = lim->weights ? lim->weights->most : FB_WEIGHT_ONE;
 	s->weight = s->most_weight;
 	s->most_value = fb_track_find_most(s);
 }

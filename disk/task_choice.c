@@ -95,6 +95,6 @@ void fb_task_choice_weigh(struct fb_coverage *cov, struct fb_limits *lim)
 	}
 	if (lim->odds)
 		lim->miss_value = fb_block_value_miss(&cov->worth, lim->odds->price);
-	lim->weight = cov->worth.weight;
+	lim->weights = &cov->worth.weights;
 	lim->roots = &cov->worth.roots;
 }

@@ -90,7 +90,7 @@ static void check_weights(void)
 		begun[region_of(i)] += PER_GROUP;
 	}
 	for (i = 0; i < FB_REGIONS; i++) {
-		double is = (double)w.weight[i] / FB_WEIGHT_ONE;
+		double is = (double)w.weights.of[i] / FB_WEIGHT_ONE;
 		double want = (double)left[i] / begun[i] / all, off;
 
 		want = min(max(want * want * want * want, 1.0 / 16), 16.0);
@@ -105,15 +105,16 @@ TEST(test_weights)
 
 	fill(half);
 	for (i = 0; i < FB_REGIONS; i++)
-		assert_int_equal(w.weight[i], FB_WEIGHT_ONE);
+		assert_int_equal(w.weights.of[i], FB_WEIGHT_ONE);
 	check_weights();
 	fill(slope);
 	check_weights();
-	assert_true(w.weight[0] > FB_WEIGHT_ONE && w.weight[FB_REGIONS - 1] < FB_WEIGHT_ONE);
+	assert_true(w.weights.of[0] > FB_WEIGHT_ONE);
+	assert_true(w.weights.of[FB_REGIONS - 1] < FB_WEIGHT_ONE);
 	fill(nothing_in_front);
 	check_weights();
-	assert_int_equal(w.weight[0], FB_WEIGHT_ONE / 16);
-	assert_int_equal(w.weight[20], 16 * FB_WEIGHT_ONE);
+	assert_int_equal(w.weights.of[0], FB_WEIGHT_ONE / 16);
+	assert_int_equal(w.weights.of[20], 16 * FB_WEIGHT_ONE);
 }
 
 static u32 everything(u32 group)
@@ -129,14 +130,14 @@ TEST(test_empty)
 	fill(everything);
 	fb_block_value_balance(&w, &bm);
 	for (i = 0; i < FB_REGIONS; i++)
-		assert_int_equal(w.weight[i], FB_WEIGHT_ONE);
+		assert_int_equal(w.weights.of[i], FB_WEIGHT_ONE);
 	fb_bitmap_untake(&bm, 0, 1, 0);
 	/* as if it had all been done when the scan began */
 	fb_block_value_init(&w, &bm);
 	fb_bitmap_untake(&bm, 999 * PER_GROUP, 1, 999);
 	fb_block_value_balance(&w, &bm);
 	for (i = 0; i < FB_REGIONS; i++)
-		assert_in_range(w.weight[i], FB_WEIGHT_ONE / 16, 16 * FB_WEIGHT_ONE);
+		assert_in_range(w.weights.of[i], FB_WEIGHT_ONE / 16, 16 * FB_WEIGHT_ONE);
 }
 
 /* the mean follows what gaps bring, and a miss costs so many of them */
@@ -174,7 +175,7 @@ TEST(test_one_block)
 	fb_bitmap_want(&bm, 0, 1, 0);
 	fb_block_value_init(&w, &bm);
 	fb_block_value_balance(&w, &bm);
-	assert_int_equal(w.weight[0], FB_WEIGHT_ONE);
+	assert_int_equal(w.weights.of[0], FB_WEIGHT_ONE);
 }
 
 int teardown(void **state)

@@ -490,7 +490,7 @@ static u32 walk_window(const struct spot *track, u32 angle, u64 span, struct dm_
 		if (runs && spot->lbn == last + 1)
 			run[runs - 1].nsect++;
 		else
-			run[runs++] = (struct dm_piece){ spot->lbn, 1, wait };
+			run[runs++] = (struct dm_piece){ spot->lbn, 1 };
 		last = spot->lbn;
 	}
 	return runs;
@@ -502,10 +502,9 @@ static const struct dm_piece *find_run(const struct dm_piece *run, u32 runs,
 	u32 i;
 
 	for (i = 0; i < runs; i++)
-		if (run[i].lbn == p->lbn && run[i].nsect == p->nsect && run[i].wait == p->wait)
+		if (run[i].lbn == p->lbn && run[i].nsect == p->nsect)
 			return &run[i];
-	print_error("no run of %u from %llu, wait %08x\n", p->nsect, (unsigned long long)p->lbn,
-		    p->wait);
+	print_error("no run of %u from %llu\n", p->nsect, (unsigned long long)p->lbn);
 	fail();
 	return NULL;
 }

@@ -4,11 +4,13 @@
  * track: roots, weights, and the price of what may come late.
  *
  * Planted bugs, each seen to fail: the worth of all that is left, a need one too high, one kept for
- * another weight, regions of twice the size (test_worth); a price for ways within a cylinder, a
- * price that falls to nothing within a half, none for a gap of nearly a turn, no granule left
- * unread at either end, odds off by half a bin, of another band, not for head switches, a fixed
- * cost by the other odds (test_miss); a piece given up for all that its misses cost, or for three
- * granules, where it may be shortened (test_net).
+ * another weight, regions of twice the size, a granule too few in a track's time, tracks passed
+ * over for another with more left, a border one region off, no outer arms (test_worth); a track
+ * passed over for four times what misses cost, a prepend for half of what passes, a price for ways
+ * within a cylinder, a price that falls to nothing within a half, none for a gap of nearly a turn,
+ * no granule left unread at either end, odds off by half a bin, of another band, not for head
+ * switches, a fixed cost by the other odds (test_miss); a piece given up for all that its misses
+ * cost, or for three granules, where it may be shortened (test_net).
  */
 #include "search_brute.h"
 
@@ -30,7 +32,7 @@ static double worth(const struct fb_limits *lim, const struct dm_track *t, u32 w
 	u32 region = (u64)t->cyl * FB_REGIONS / dm_info(dm)->cylinders;
 	double value = lim->roots ? root_of(left) - root_of(left - wanted) : wanted;
 
-	return value * (lim->weight ? lim->weight[region] : FB_WEIGHT_ONE);
+	return value * (lim->weights ? lim->weights->of[region] : FB_WEIGHT_ONE);
 }
 
 /* with roots and weights, too, nothing on one track is worth more than what is found */
@@ -48,11 +50,14 @@ TEST(test_worth)
 		struct fb_search s;
 		struct fb_gap gap;
 
-		for (k = 0; k < FB_REGIONS; k++)
-			w.weight[k] = 1 + rnd_below(&r, 1000);
+		w.weights.most = 0;
+		for (k = 0; k < FB_REGIONS; k++) {
+			w.weights.of[k] = 1 + rnd_below(&r, 1000);
+			w.weights.most = max(w.weights.most, w.weights.of[k]);
+		}
 		if (i % 50 == 0)
 			thin_map(&r, density[i / 50 % 4], i % 100 ? 1 : 6);
-		lim.weight = i % 3 ? w.weight : NULL;
+		lim.weights = i % 3 ? &w.weights : NULL;
 		lim.roots = i % 2 ? &w.roots : NULL;
 		random_gap(&r, &gap);
 		search(&s, &gap, &lim);

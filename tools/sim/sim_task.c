@@ -259,15 +259,17 @@ bool simt_find_idle(struct simt *t, struct fb_idle_order_ask *ask, struct fb_pla
  */
 static void simt_init_weight(struct simt *t)
 {
+	struct fb_weights *w = &t->worth.weights;
 	double off;
 	u32 i;
 
 	for (i = 0; i < FB_REGIONS && t->o->edge; i++) {
 		off = 2 * (i + 0.5) / FB_REGIONS - 1;
-		t->worth.weight[i] = FB_WEIGHT_ONE * (1 + t->o->edge * off * off) + 0.5;
+		w->of[i] = FB_WEIGHT_ONE * (1 + t->o->edge * off * off) + 0.5;
+		w->most = max(w->most, w->of[i]);
 	}
 	if (t->o->edge || t->o->balance)
-		t->lim.weight = t->worth.weight;
+		t->lim.weights = &t->worth.weights;
 	if (t->o->root)
 		t->lim.roots = &t->worth.roots;
 }

@@ -262,7 +262,7 @@ static struct fb_limits limits(bool lifted, u32 hop_steps)
 		return lim;
 	lim.lift = FB_LIFT_SOURCE | FB_LIFT_DEST | FB_LIFT_SEVERAL;
 	lim.hop_steps = hop_steps;
-	lim.weight = worth.weight;
+	lim.weights = &worth.weights;
 	lim.roots = &worth.roots;
 	fb_conservatism_init(&margin, dm, FB_CONSERVATISM_TARGET_PPM);
 	fb_limits_weigh(&lim, &margin.odds);
