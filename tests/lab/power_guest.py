@@ -243,9 +243,9 @@ def scrub_disk(disk, save_s, slack):
     """freeblock scrub, which saves more often than it would."""
     sys.path[:0] = ["/bin/cli"]
     from freeblock import cli
-    from freeblock.commands import scrub
+    from freeblock.machine import keeper
     from freeblock.tasks import scrub_state
-    scrub.SAVE_S = save_s
+    keeper.SAVE_S = save_s
     scrub_state.SLACK = slack
     scrub_state.Journal.save = watched(scrub_state.Journal.save, lambda self: keep(
         "saved_coverage", bytes(self.bits)))

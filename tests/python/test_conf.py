@@ -813,11 +813,3 @@ class Scrubs(Case):
         shown = json.loads(self.do("conf", "show", "--json")[1])
         self.assertEqual([(one["disk"], one["due"] is None) for one in shown],
                          [("sda", False), ("sdb", True)])
-
-    def test_names(self):
-        """The coverage is the file that freeblock scrub takes by itself."""
-        disk = store.disk_of("sda")
-        with mock.patch.object(scrub, "Piece") as piece:
-            piece.suffix = ""
-            self.assertEqual(due.coverage_of(disk), scrub.default_state({"id": WWN}, piece))
-        self.assertTrue(due.coverage_of(disk).startswith(fbstate.ROOT))

@@ -17,7 +17,7 @@ import fakedisk
 from freeblock import ToolError, cli, fbstate
 from freeblock.base import helpers, safe_file
 from freeblock.commands import scrub
-from freeblock.machine import badblocks, due, passes
+from freeblock.machine import badblocks, due, keeper, passes
 from freeblock.tasks import scrub_port, scrub_state
 
 DISK = {"id": "naa.5000", "sectors": 8 * 1000, "block_bytes": 4096, "blocks": 1000}
@@ -363,7 +363,7 @@ class Commands(Case):
         self.tree.partition("sda", "sda1", 804, 400)
         self.kernel = Kernel(fbstate.Disk("sda"))
         self.patch(mock.patch.object(scrub, "Port", lambda disk: self.kernel),
-                   mock.patch.object(scrub, "SAVE_S", 0),
+                   mock.patch.object(scrub, "SAVE_S", 0), mock.patch.object(keeper, "SAVE_S", 0),
                    mock.patch.object(signal, "signal", self.catch))
 
     def catch(self, number, handler):
@@ -659,7 +659,7 @@ class Commands(Case):
                 self.assertEqual(cli.main(["scrub", given, "start"]), 0)
             self.assertEqual(self.kernel.words[-1], words)
         self.assertEqual(sorted(name for name in os.listdir(
-            os.path.join(self.tree.root, scrub.FOLDER)) if name.endswith("coverage")),
+            os.path.join(self.tree.root, scrub_state.FOLDER)) if name.endswith("coverage")),
             ["naa.5000.800-408.coverage", "naa.5000.coverage"])
 
     def test_refused(self):

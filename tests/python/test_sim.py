@@ -451,7 +451,7 @@ class Joint(Case):
         del told["model"]                       # of the disk, not a setting
         del told["trial"]                       # a run of minutes is over before it tells much
         common = {name: ours.get(name, name) for name in told if ours.get(name, name) in got}
-        self.assertEqual(len(common), 15, common)
+        self.assertEqual(len(common), 16, common)
         self.assertEqual({name: got[common[name]] for name in common},
                          {name: told[name] for name in common})
         self.assertIn("idle", run)

@@ -9,6 +9,7 @@ from .. import ToolError, fbstate
 from ..base.streams import one_line
 from ..drive import names, store
 from ..machine import conf, due, events, gate
+from ..tasks import scrub_state
 from . import scrub
 
 
@@ -139,7 +140,7 @@ def run_scrub(args):
         device="/dev/" + name, action="run", all=False, order=said["order"], segment=None,
         # one that is late has a second
         deadline=deadline and max(deadline - time.time(), 1) / due.DAY_S,
-        state=due.coverage_of(disk), wait=False, before=5, json=False, quiet=True,
+        state=scrub_state.path_of(names.key(disk)), wait=False, before=5, json=False, quiet=True,
         gate=gate.Gate(name, said, began=record["began"], deadline=deadline)))
     if status in (0, scrub.BAD_BLOCKS) and fbstate.Disk(name).read("scrub") != "finished":
         raise ToolError("%s: somebody stopped the scrub: it goes on when it is due" % name)

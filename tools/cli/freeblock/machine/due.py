@@ -77,11 +77,6 @@ def path_of(disk):
     return fbstate.path(FOLDER, names.key(disk) + ".json")
 
 
-def coverage_of(disk):
-    """Where its coverage is: the file that freeblock scrub takes by itself."""
-    return fbstate.path(book.STATES, names.key(disk).replace("/", "_") + ".coverage")
-
-
 def record_of(disk):
     """What is known; a record that is spoiled begins anew."""
     said = records.read(path_of(disk))

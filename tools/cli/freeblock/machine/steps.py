@@ -16,6 +16,7 @@ from .. import ToolError, fbstate
 from ..base import advice, safe_file, sealed
 from ..drive import names, store
 from ..formats import fbmodel
+from ..tasks import scrub_state
 from . import badblocks, book, checked, conf, due, enabled, guard, kernel, lock, passes, stopped, \
     units, waits
 
@@ -441,7 +442,7 @@ class Scrub(Step):
     @staticmethod
     def _files(identity):
         """Coverage, of parts of the disk, too, the passes that ended, and bad blocks."""
-        folder, name = os.path.split(due.coverage_of(identity))
+        folder, name = os.path.split(scrub_state.path_of(names.key(identity)))
         others = [os.path.basename(path_of(names.key(identity)))
                   for path_of in (passes.path_of, badblocks.path_of)]
         return [one for one in sorted(os.listdir(folder)) if one.startswith((name, *others))]
@@ -479,7 +480,7 @@ class Scrub(Step):
             kernel.command(["systemctl", "stop", due.UNIT % (disk.name or disk.identity["name"])])
         waits.note(disk.name or disk.identity["name"], None)
         record = due.path_of(disk.identity)
-        folder, scrubbed = os.path.dirname(due.coverage_of(disk.identity)), os.path.exists(record)
+        folder, scrubbed = os.path.dirname(scrub_state.path_of(disk.key)), os.path.exists(record)
         for name in self._files(disk.identity):
             if name not in found["coverage"] and (scrubbed or name.endswith(badblocks.ENDING)):
                 os.unlink(os.path.join(folder, name))

@@ -15,10 +15,11 @@ import re
 import struct
 import zlib
 
-from .. import ToolError
+from .. import ToolError, fbstate
 from ..base import safe_file
 from .scan_file import _write_all as write_all
 
+FOLDER = "var/lib/freeblock"
 HEADER = 512
 HEAD = struct.Struct("<4sII")           # mark, first word, words; the checksum follows
 CHECK = struct.Struct("<I")
@@ -32,6 +33,12 @@ SLACK = 1 << 20                         # of the journal, before it is written a
 
 # how many bits of a number are set; Python 3.9 has no bit_count()
 _ones = getattr(int, "bit_count", lambda number: bin(number).count("1"))
+
+
+def path_of(ident, suffix=""):
+    """Where the coverage of a disk is kept, or, with a suffix, of a piece of it; ident: of the
+    kernel's file id."""
+    return fbstate.path(FOLDER, ident.replace("/", "_") + suffix + ".coverage")
 
 
 class Damaged(ToolError):
