@@ -34,6 +34,10 @@
 #define FB_DESTAGE_LAZY_BARE_OF 8
 #define FB_DESTAGE_BARE_LEAST (FB_ONE * 3 / 8)
 
+/* The map is not believed while more reads come late that were sent by it, of 32 or so. */
+#define FB_DESTAGE_ASTRAY (FB_ONE / 4)
+#define FB_DESTAGE_ASTRAY_SHIFT 5
+
 /*
  * After so many intervals in which the wait was too long, the next one does not wait: only an idle
  * read corrects what is believed.
@@ -45,6 +49,9 @@ static void fb_destage_clean(struct fb_destage *d, u64 ns)
 	d->dirty = 0;
 	d->spare_ns = 0;
 	d->clean_ns = ns;
+	/* what a map knows is known better */
+	if (d->writeback.lost)
+		fb_writeback_clean(&d->writeback);
 }
 
 void fb_destage_init(struct fb_destage *d, u64 turn_ns)
@@ -61,6 +68,8 @@ void fb_destage_forget(struct fb_destage *d, u64 now)
 	d->medium = 0;
 	d->idle = false;
 	fb_destage_clean(d, now);
+	fb_writeback_lose(&d->writeback);
+	d->writeback.lost = true;
 	d->sure = false;
 	/* the next idle read is the first behind a write that we have not seen */
 	d->judge = false;
@@ -82,9 +91,29 @@ bool fb_destage_orders(const struct fb_destage *d)
 	return d->on && d->reads < FB_DESTAGE_READS;
 }
 
+/* writes stay in the cache for a while: idle reads do not wait, and the head stays */
+static bool fb_destage_is_lazy(const struct fb_destage *d)
+{
+	return d->bares == FB_DESTAGE_BARES && d->bare < FB_DESTAGE_BARE_LEAST;
+}
+
+/* is it known by a map when the last write ends, and does that come true? */
+static bool fb_destage_has_map(const struct fb_destage *d)
+{
+	return d->writeback.ends && !fb_destage_is_lazy(d) && d->astray < FB_DESTAGE_ASTRAY;
+}
+
+/* do idle reads begin when it says? */
+static bool fb_destage_follows(const struct fb_destage *d)
+{
+	return fb_destage_has_map(d) && !d->bare_now;
+}
+
 bool fb_destage_rests(const struct fb_destage *d)
 {
-	return d->on && d->sure && d->reads > 1;
+	bool written = fb_destage_has_map(d) && !d->writeback.end_lbn;
+
+	return d->on && (d->sure || written) && d->reads > 1;
 }
 
 void fb_destage_arrived(struct fb_destage *d, bool write)
@@ -164,18 +193,20 @@ void fb_destage_ended(struct fb_destage *d, u64 now, bool cached)
 
 /* ---- idle reads ---- */
 
-/* writes stay in the cache for a while: idle reads do not wait, and the head stays */
-static bool fb_destage_is_lazy(const struct fb_destage *d)
-{
-	return d->bares == FB_DESTAGE_BARES && d->bare < FB_DESTAGE_BARE_LEAST;
-}
-
 bool fb_destage_moves(const struct fb_destage *d, u64 *lbn)
 {
-	if (!d->dirty || d->bare_now)
+	bool follows = fb_destage_follows(d);
+	u64 next = follows ? d->writeback.end_lbn : d->next_lbn;
+
+	if (follows ? !next : (!d->dirty || d->bare_now))
 		return false;
-	*lbn = d->next_lbn - 1;
+	*lbn = next - 1;
 	return true;
+}
+
+u64 fb_destage_clean_ns(const struct fb_destage *d)
+{
+	return fb_destage_follows(d) ? d->writeback.due_ns : 0;
 }
 
 u64 fb_destage_begin_ns(struct fb_destage *d, u64 now)
@@ -186,6 +217,8 @@ u64 fb_destage_begin_ns(struct fb_destage *d, u64 now)
 	if (!d->on || d->sure)
 		return 0;
 	fb_destage_advance(d, now);
+	if (fb_destage_follows(d))
+		return d->writeback.due_ns;
 	/* over a write it is the drive's work that is waited for, and early it costs most */
 	if ((d->bare_now && !fb_destage_is_lazy(d)) || d->passed >= FB_DESTAGE_PASSED)
 		return 0;
@@ -195,12 +228,17 @@ u64 fb_destage_begin_ns(struct fb_destage *d, u64 now)
 	return max_t(s64, ns + d->margin_ns, 0);
 }
 
-enum fb_destage_aim fb_destage_aim(struct fb_destage *d)
+enum fb_destage_aim fb_destage_aim(struct fb_destage *d, u64 *lbn)
 {
+	*lbn = d->next_lbn;
 	/* some do not go there, or nothing would be learnt any more */
 	d->over = fb_destage_is_lazy(d) && d->tries % FB_DESTAGE_LAZY_BARE_OF;
 	if (d->over)
 		return FB_DESTAGE_OVER;
+	if (fb_destage_follows(d)) {
+		*lbn = d->writeback.end_lbn;
+		return *lbn ? FB_DESTAGE_BEHIND : FB_DESTAGE_AWAY;
+	}
 	return d->bare_now ? FB_DESTAGE_AWAY : FB_DESTAGE_BEHIND;
 }
 
@@ -210,6 +248,7 @@ void fb_destage_idle_sent(struct fb_destage *d, u64 now)
 		return;
 	fb_destage_advance(d, now);
 	d->idle = true;
+	d->followed = fb_destage_follows(d);
 	d->passed = 0;
 	d->before = d->dirty;
 	d->first = d->judge;
@@ -230,7 +269,7 @@ static void fb_destage_learn_wait(struct fb_destage *d, bool late)
 		d->bares = min_t(u32, d->bares + 1, FB_DESTAGE_BARES);
 		d->bare -= d->bare / d->bares;
 		d->bare += late ? FB_ONE / d->bares : 0;
-	} else {
+	} else if (!d->followed) {
 		d->margin_ns = clamp_t(s64, d->margin_ns + (late ? rise : -step),
 				       -(s64)d->turn_ns * FB_DESTAGE_MARGIN_LEAST,
 				       (s64)d->turn_ns * FB_DESTAGE_MARGIN_MOST);
@@ -250,6 +289,8 @@ void fb_destage_idle_ended(struct fb_destage *d, u64 now, bool known, s64 late_n
 	/* the first since a write: only behind a single one is it known where the head was */
 	if (d->first) {
 		d->tries++;
+		d->astray -= d->astray >> FB_DESTAGE_ASTRAY_SHIFT;
+		d->astray += late && d->followed ? FB_ONE >> FB_DESTAGE_ASTRAY_SHIFT : 0;
 		if (d->single)
 			fb_destage_learn_wait(d, late);
 		d->bare_now = d->bares < FB_DESTAGE_BARES || fb_destage_is_lazy(d) ||
@@ -262,6 +303,7 @@ void fb_destage_idle_ended(struct fb_destage *d, u64 now, bool known, s64 late_n
 	d->owed = d->dirty;
 	if (!d->dirty) {
 		fb_destage_clean(d, now);
+		fb_writeback_clean(&d->writeback);
 		d->sure = true;
 	}
 }

@@ -3,18 +3,19 @@
  * What a drive with a write-back cache still has to do: it acknowledges writes at once and puts
  * them on the medium later, in an order of its own. From commands and completions alone this
  * follows how many writes are still in the cache and when the last will be on the medium, and
- * decides who orders. Core; the caller serialises. Times are ns of one monotonic clock.
+ * decides who orders. By a map of the drive it is known better (core/writeback.h). Core; the caller
+ * serialises. Times are ns of one monotonic clock.
  */
 #ifndef FB_DESTAGE_H
 #define FB_DESTAGE_H
 
-#include "include/fb_shim.h"
+#include "core/writeback.h"
 
 /* Where the first idle read behind a cached write is to be */
 enum fb_destage_aim {
-	FB_DESTAGE_BEHIND,	/* behind it, where the head is when it is on the medium */
+	FB_DESTAGE_BEHIND,	/* behind the last, where the head is when it is on the medium */
 	FB_DESTAGE_OVER,		/* over it */
-	FB_DESTAGE_AWAY,	/* as without it, to learn whether the drive is at work */
+	FB_DESTAGE_AWAY,	/* as without it: to learn if the drive is at work, or it is not */
 };
 
 /* The cache and what is learnt of it; all private but @on and @alone */
@@ -27,6 +28,9 @@ struct fb_destage {
 	u32 dirty;			/* writes believed to be in the cache only */
 	bool sure;			/* an idle read showed @dirty to be 0, no write since */
 	u64 next_lbn;			/* behind the last write: what continues there joins it */
+	struct fb_writeback writeback;	/* by a map of the drive: which writes are left */
+	u32 astray;	/* share of first idle reads late though it said when; of FB_ONE */
+	bool followed;			/* the idle read at the drive was sent when it said */
 	u64 at_ns;			/* the account is kept up to this time */
 	/* work that no job accounts for yet; < 0: jobs were shorter than believed */
 	s64 spare_ns;
@@ -62,7 +66,7 @@ void fb_destage_set_cache(struct fb_destage *d, bool on, u64 now);
 
 /* Is the drive to order? While there are writes, which would wait for the medium if held back. */
 bool fb_destage_orders(const struct fb_destage *d);
-/* Has its cache surely nothing to write, and were the last two requests reads? */
+/* Has its cache nothing to write, and were the last two requests reads? */
 bool fb_destage_rests(const struct fb_destage *d);
 
 /* A foreground request has come. */
@@ -84,11 +88,15 @@ static inline bool fb_destage_is_clean(const struct fb_destage *d)
 	return !d->on || d->sure;
 }
 
+/* When an idle read that is sent begins on a clean drive, less overhead; 0: not known. */
+u64 fb_destage_clean_ns(const struct fb_destage *d);
+
 /*
- * Where the first idle read behind a cached write is to be. A drive that holds writes back puts one
- * on the medium when somebody reads there: better an idle read than the foreground.
+ * Where the first idle read behind cached writes is to be. @lbn: out: behind the last of them. A
+ * drive that holds writes back puts one on the medium when somebody reads there: better an idle
+ * read than the foreground.
  */
-enum fb_destage_aim fb_destage_aim(struct fb_destage *d);
+enum fb_destage_aim fb_destage_aim(struct fb_destage *d, u64 *lbn);
 
 /* An idle read was sent. */
 void fb_destage_idle_sent(struct fb_destage *d, u64 now);

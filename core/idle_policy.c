@@ -273,12 +273,13 @@ static void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 now)
 void fb_idle_policy_aim(struct fb_idle_policy *w, struct fb_destage *d,
 			struct fb_idle_policy_aim *aim)
 {
-	enum fb_destage_aim at = w->wrote ? fb_destage_aim(d) : FB_DESTAGE_AWAY;
+	u64 behind = 0;
+	enum fb_destage_aim at = w->wrote ? fb_destage_aim(d, &behind) : FB_DESTAGE_AWAY;
 
 	aim->over = at == FB_DESTAGE_OVER;
 	if (at != FB_DESTAGE_AWAY) {
 		aim->moved = true;
-		aim->lbn = at == FB_DESTAGE_OVER ? w->wrote_lbn : w->wrote_end;
+		aim->lbn = at == FB_DESTAGE_OVER ? w->wrote_lbn : behind;
 		aim->skip = fb_idle_place_choose(&w->place, FB_IDLE_PLACE_KINDS);
 		return;
 	}
@@ -341,7 +342,6 @@ void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_fg_req *req)
 	fb_idle_streams_wrote(&w->streams, req);
 	w->wrote = true;
 	w->wrote_lbn = req->lbn;
-	w->wrote_end = req->lbn + req->nsect;
 }
 
 /* is the next interval left without reads? Those of a run are paid for behind it */

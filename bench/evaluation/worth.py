@@ -112,11 +112,10 @@ MECHANISMS = (
     Mechanism("destage-margin", (
         ("core/destage.c", "max_t(s64, ns + d->margin_ns, 0)", "max_t(s64, ns, 0)"),
     ), "idle"),
+    Mechanism("writeback", (
+        ("core/writeback.c", "	w->ends = !n;", "	w->ends = false;"),
+    ), "idle"),
     # of commands for which nothing is read ahead
-    Mechanism("alone-margin", (
-        ("core/destage.c", "d->alone ? FB_DESTAGE_RISE_ALONE : FB_DESTAGE_RISE",
-         "FB_DESTAGE_RISE"),
-    ), "verify"),
     Mechanism("alone-size", (
         ("core/idle/reader.c", "	if (ask->head && !ahead)", "	if (false)"),
     ), "verify"),

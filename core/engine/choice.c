@@ -78,6 +78,7 @@ void fb_engine_void(struct fb_engine *e)
 void fb_engine_lose_head(struct fb_engine *e)
 {
 	fb_head_lose(&e->head);
+	fb_writeback_lose(&e->destage->writeback);
 	e->tail_known = false;
 }
 

@@ -343,6 +343,7 @@ void fb_engine_set_model(struct fb_engine *e, struct disk_model *dm, u64 now_ns)
 	struct fb_engine_rq *rq;
 
 	e->dm = dm;
+	fb_writeback_lose(&e->destage->writeback);
 	if (dm) {
 		fb_head_init(&e->head, dm);
 		fb_joint_init(&e->round.joint, dm, e->round.joint.cost_ppm);

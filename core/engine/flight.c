@@ -144,15 +144,26 @@ static void fb_engine_describe(struct fb_engine *e, struct fb_engine_rq *rq,
 	};
 }
 
+/* when will the drive have written what its cache has, if nothing else is at it? */
+static void fb_engine_find_writes(struct fb_engine *e, u64 now_ns)
+{
+	if (!e->destage->medium && !e->ops->unmapped(e))
+		fb_writeback_find(&e->destage->writeback, &e->head, now_ns);
+}
+
 static void fb_engine_predict(struct fb_engine *e, struct fb_engine_rq *rq)
 {
 	struct fb_completion_cmd *c = &rq->cmd, *before = NULL;
+	bool cached = fb_engine_is_cached(e, rq);
 
 	if (c->cause == FB_CAUSE_IDLE)
 		fb_destage_idle_sent(e->destage, c->sent_ns);
 	else if (c->nsect)
-		fb_destage_sent(e->destage, c->sent_ns, fb_engine_is_cached(e, rq), c->lbn,
-				c->nsect);
+		fb_destage_sent(e->destage, c->sent_ns, cached, c->lbn, c->nsect);
+	if (cached && c->nsect) {
+		fb_writeback_sent(&e->destage->writeback, c->sent_ns, c->lbn, c->nsect);
+		fb_engine_find_writes(e, c->sent_ns);
+	}
 	fb_completion_mark(c, &e->lifts);
 	if (e->nr_flight)
 		before = &fb_engine_last(e)->cmd;
@@ -207,6 +218,7 @@ void fb_engine_off_flight(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_
 {
 	rq->cmd.failed = true;
 	fb_engine_leave(e, rq, now_ns);
+	fb_writeback_lose(&e->destage->writeback);
 }
 
 static void fb_engine_overtake(struct fb_engine *e, struct fb_engine_rq *rq, u64 now_ns)
@@ -264,6 +276,15 @@ static bool fb_engine_observe(struct fb_engine *e, struct fb_engine_rq *rq, u64 
 	return result.end.verdict == FB_HEAD_MECHANICAL;
 }
 
+/* what the end of a command says of the writes in the drive's cache */
+static void fb_engine_note_writes(struct fb_engine *e, const struct fb_engine_rq *rq, u64 now_ns)
+{
+	if (!e->destage->on || fb_engine_is_cached(e, rq) || !rq->cmd.nsect)
+		return;
+	fb_writeback_ended(&e->destage->writeback, &e->head, &rq->cmd);
+	fb_engine_find_writes(e, now_ns);
+}
+
 /*
  * Learn from an end while the drive orders: a write cache leaves room for idle reads between its
  * own commands, so head and phase must be known.
@@ -281,6 +302,7 @@ static void fb_engine_follow(struct fb_engine *e, struct fb_engine_rq *rq, u64 n
 		fb_engine_observe(e, rq, now_ns);
 	else if (rq->cmd.own_order)
 		fb_completion_follow(&learners, &rq->cmd, now_ns);
+	fb_engine_note_writes(e, rq, now_ns);
 	moves = fb_destage_moves(e->destage, &lbn);
 	if (moves || !rq->cmd.write)
 		fb_completion_believe(&e->head, lbn, moves);
@@ -288,13 +310,19 @@ static void fb_engine_follow(struct fb_engine *e, struct fb_engine_rq *rq, u64 n
 
 bool fb_engine_judge(struct fb_engine *e, struct fb_engine_rq *rq, bool overtaken, u64 now_ns)
 {
+	bool known;
+
 	if (!fb_engine_predicts(e)) {
 		if (!e->ops->unmapped(e))
 			fb_engine_follow(e, rq, now_ns);
+		else
+			fb_writeback_lose(&e->destage->writeback);
 		return true;
 	}
+	known = fb_engine_observe(e, rq, now_ns);
+	fb_engine_note_writes(e, rq, now_ns);
 	/* the start of the command in service is unknown: void what was computed from it */
-	if (!fb_engine_observe(e, rq, now_ns)) {
+	if (!known) {
 		e->tail_known = e->nr_flight && e->tail_known;
 		fb_gap_void(e->mail);
 		fb_engine_drop_plan(e);

@@ -5,11 +5,15 @@
 
 u64 fb_idle_reader_due_ns(struct fb_idle_reader *r, u64 least_ns, u64 now)
 {
-	u64 due_ns;
+	u64 clean_ns = fb_destage_clean_ns(r->destage), due_ns;
 
 	if (fb_idle_reader_is_used(r) || least_ns == FB_IDLE_POLICY_NEVER)
 		return FB_IDLE_POLICY_NEVER;
 	r->wait->hold_ns = fb_destage_begin_ns(r->destage, now);
+	/* the drive is known to be at work: the threshold need not tell */
+	if (clean_ns)
+		r->wait->hold_ns -= min(r->wait->hold_ns,
+					FB_IDLE_READER_LEAD_NS + r->wait->wait_ns);
 	due_ns = fb_idle_policy_begin_ns(r->wait, now);
 	return max(max(due_ns, r->retry_ns), least_ns);
 }
@@ -18,7 +22,7 @@ void fb_idle_reader_ask(struct fb_idle_reader *r, const struct fb_head *head, bo
 			struct dm_place *at, struct fb_idle_order_ask *ask, u64 now)
 {
 	struct fb_idle_policy_aim aim;
-	u64 start_ns;
+	u64 at_ns = max(now + FB_IDLE_ORDER_SEND_NS, fb_destage_clean_ns(r->destage)), start_ns;
 
 	fb_idle_policy_aim(r->wait, r->destage, &aim);
 	*ask = (struct fb_idle_order_ask) {
@@ -31,8 +35,7 @@ void fb_idle_reader_ask(struct fb_idle_reader *r, const struct fb_head *head, bo
 		.over = aim.over,
 		.skip = aim.skip,
 	};
-	if (head && fb_completion_idle_head(head, now + FB_IDLE_ORDER_SEND_NS, false, at,
-					    &start_ns))
+	if (head && fb_completion_idle_head(head, at_ns, false, at, &start_ns))
 		ask->head = at;
 	if (ask->head && !ahead)
 		ask->max_sectors = r->wait->alone_sectors;

@@ -12,6 +12,9 @@
 #include "core/idle_policy.h"
 #include "core/quarantine.h"
 
+/* how much earlier a read is sent than it can begin: the host is late at times */
+#define FB_IDLE_READER_LEAD_NS (400 * (u64)NSEC_PER_USEC)
+
 /* when to look again after no read was found, or the one that was offered could not be sent */
 #define FB_IDLE_READER_RETRY_NS (20 * (u64)NSEC_PER_MSEC)
 

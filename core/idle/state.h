@@ -63,7 +63,7 @@ struct fb_idle_policy_aim {
 	u32 skip;	/* granules to leave out, there or behind the last idle read */
 };
 
-/* The policy; private but for @sectors, @streams, @hold_ns and @withheld */
+/* The policy; private but for @sectors, @streams, @wait_ns, @hold_ns and @withheld */
 struct fb_idle_policy {
 	u64 goal_mean_ns;	/* mean slowdown allowed per foreground request; 0: no idle reads */
 	u64 goal_max_ns;		/* maximum slowdown allowed of one of them */
@@ -112,8 +112,7 @@ struct fb_idle_policy {
 	enum fb_idle_place_behind from;	/* what the foreground did last since the last idle read */
 	u64 aim;			/* where that ended */
 	bool wrote;	/* a write has come since that the drive's cache has taken ... */
-	u64 wrote_lbn;			/* ... from here ... */
-	u64 wrote_end;			/* ... to here */
+	u64 wrote_lbn;			/* ... at this sector */
 	/* counts; fb_idle_policy_status() adds the rest; @idle_ns: of intervals that are over */
 	struct fb_idle_policy_status st;
 };

@@ -3,8 +3,9 @@
 the scan brings and costs; flushes and FUA. Means of seeds that were not used for tuning. Prints
 TAP; 20 s.
 
-Seen to fail with: fb_destage_orders() false (writes wait), true (no gaps); fb_destage_begin_ns()
-0 (brings half); flushes sent as reads of no sectors.
+Seen to fail with: fb_destage_orders() false (writes wait), true (no gaps); fb_writeback_find()
+that finds nothing (63.3 MB/s at 60 %, 0 in a closed loop of one); flushes sent as reads of no
+sectors.
 """
 
 import unittest
@@ -52,10 +53,12 @@ class Loads(unittest.TestCase):
         return alone, scan
 
     def test_load(self):
-        """30 and 60 %: these seeds have 114.6 and 63.2 MB/s, 5 % less and more are let through. The
-        account is true within a half: it has 1.22 and .97 of the truth."""
-        for rate, free in (("24", (109, 120)), ("48", (60, 66))):
+        """30 and 60 %: these seeds have 115.9 and 68.2 MB/s, 5 % less and more are let through, and
+        reads are 2.7 and 2.2 % longer, of 3.5. The account is true within a half: it has 1.16 and
+        .90 of the truth."""
+        for rate, free in (("24", (110, 121)), ("48", (65, 72))):
             alone, scan = self.beside(rate, free)
+            self.assertLess(mean(scan, "read_ms", "mean"), 1.035 * mean(alone, "read_ms", "mean"))
             true = mean(scan, "read_ms", "mean") - mean(alone, "read_ms", "mean")
             charged = mean(scan, "idle", "mean_us") / 1e3
             self.assertTrue(0.67 < charged / true < 1.5, (charged, true))
@@ -69,9 +72,16 @@ class Loads(unittest.TestCase):
         taptest.promise("later, ms", mean(scan, "read_ms", "mean") -
                         mean(alone, "read_ms", "mean"), 1)
 
+    def test_closed(self):
+        """A closed loop of one has gaps while nothing is left to be written: 8.1 MB/s at .1 %."""
+        closed = {"outstanding": "1", "locality": "uniform"}
+        alone, scan = runs(SEEDS[:3], **ALONE, **closed), runs(SEEDS[:3], **MODULE, **closed)
+        self.assertGreater(mean(scan, "free_mb_s"), 6)
+        self.assertGreater(mean(scan, "requests_per_s"), 0.995 * mean(alone, "requests_per_s"))
+
     def test_fsync(self):
         """Flushes, which the scheduler does not see: as fast as without a scan."""
-        alone, scan = self.beside("48", (57, 64), fsync="0.5")
+        alone, scan = self.beside("48", (61, 68), fsync="0.5")
         self.assertGreater(mean(alone, "flush_ms", "mean"), 5)
         self.assertLess(mean(scan, "flush_ms", "mean"), 1.1 * mean(alone, "flush_ms", "mean"))
 

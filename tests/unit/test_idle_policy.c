@@ -582,6 +582,7 @@ TEST(test_aim)
 			assert_int_equal(lbn, aim.lbn);
 	}
 	fb_idle_policy_wrote(&b.w, &write);
+	b.d.next_lbn = write.lbn + write.nsect;
 	b.d.bare_now = false;
 	fb_idle_policy_aim(&b.w, &b.d, &aim);
 	assert_true(aim.moved && aim.lbn == 77780 && !aim.over);
