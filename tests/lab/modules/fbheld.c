@@ -5,10 +5,10 @@
  * a lock with interrupts off is taken or given back. One CPU; the time-stamp counter counts
  * instructions there.
  *
- * /sys/kernel/debug/fbheld: writing clears the sums. Reading: "nested N": the tracer's own cycles of
- * a call within a hold, which are taken off, as is the cost of an empty hold; "khz N"; then a line
- * for each function, "NAME CALLS CYCLES LONGEST OTHERS", where OTHERS is the part of CYCLES of all
- * but the threads of disks.
+ * /sys/kernel/debug/fbheld: writing clears the sums. Reading: "nested N": the tracer's own cycles
+ * of a call within a hold, which are taken off, as is the cost of an empty hold; "khz N"; then a
+ * line for each function, "NAME CALLS CYCLES LONGEST OTHERS", where OTHERS is the part of CYCLES of
+ * all but the threads of disks.
  */
 #include <linux/debugfs.h>
 #include <linux/ftrace.h>
