@@ -594,9 +594,12 @@ u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	u32 cyls = to->cyl > from->cyl ? to->cyl - from->cyl : from->cyl - to->cyl;
 	u64 ns = dm_seek(dm, from, to, write);
 
-	if (dm->slow && cyls > 1 && dm->zone[dm_zone_of_cyl(dm, to->cyl)].slow)
-		ns += dm_period_ns(dm);
-	return ns;
+	return ns + dm_slow_ns(dm, cyls, to->cyl);
+}
+
+u64 dm_slow_ns(const struct disk_model *dm, u32 cyls, u32 to)
+{
+	return dm->slow && cyls > 1 && dm->zone[dm_zone_of_cyl(dm, to)].slow ? dm_period_ns(dm) : 0;
 }
 
 u64 dm_seek_over_ns(const struct disk_model *dm, u32 cyls, bool write)

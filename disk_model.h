@@ -154,8 +154,10 @@ int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn,
  */
 u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write);
-/* The same over @cyls cylinders under one head. */
+/* The same over @cyls cylinders under one head, without a slow zone's turn: dm_slow_ns(). */
 u64 dm_seek_over_ns(const struct disk_model *dm, u32 cyls, bool write);
+/* What a seek over @cyls cylinders to cylinder @to takes more than elsewhere: a turn, or 0. */
+u64 dm_slow_ns(const struct disk_model *dm, u32 cyls, u32 to);
 /*
  * No seek over @cyls or more is shorter; U64_MAX: there is none. Unlike profiles it is monotonic.
  */

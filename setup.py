@@ -24,7 +24,7 @@ DATA = {"drives": ("tools/mechdisk/drives/*.fbdrive", "tools/mechdisk/drives/NOT
 
 
 class BuildPy(build_py):
-    """And helpers and data, where freeblock/hosts.py looks for them."""
+    """And helpers and data, where freeblock/base/helpers.py looks for them."""
 
     def run(self):
         super().run()

@@ -18,7 +18,7 @@ enum fb_destage_aim {
 	FB_DESTAGE_AWAY,	/* as without it: to learn if the drive is at work, or it is not */
 };
 
-/* The cache and what is learnt of it; all private but @on and @alone */
+/* The cache and what is learnt of it; all private but @on, @alone and @writeback */
 struct fb_destage {
 	bool on;			/* there is a write-back cache, and it is on */
 	bool alone;	/* nothing is read ahead for the idle read at the drive, or the next one */

@@ -201,6 +201,7 @@ struct fb_search {
 	struct fb_search_arm arm[4];	/* arms from the hop's beginning and end, inner and outer */
 	u64 ways_ns[2];	/* seeks from the hop to @on and on, without a head switch */
 	u64 con_ns[2];			/* their conservatism */
+	u64 slow_ns[2];			/* and what a slow zone adds */
 	u64 switch_ns[2];		/* a head switch: to read, to write */
 	struct fb_visit visit;		/* the track being examined */
 	struct dm_cylinder on;		/* the cylinder being examined */

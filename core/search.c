@@ -665,6 +665,8 @@ static bool fb_cylinder_usable(struct fb_search *s, const struct fb_search_arm *
 	if (usable_ns < s->granule_ns * s->need)
 		return false;
 	dm_cylinder_at(s->dm, fb_arm_cyl(arm), &s->on);
+	s->slow_ns[0] = dm_slow_ns(s->dm, from, s->on.cyl);
+	s->slow_ns[1] = dm_slow_ns(s->dm, to, s->hop.to.place.cyl);
 	s->on_granule_ns = div_u64(s->period_ns * s->lim.granule_sectors, s->on.spt);
 	/* most seeks take longer than the head switch that they hide */
 	s->others = (s->ways_ns[0] <= s->switch_ns[0]) |
@@ -761,8 +763,10 @@ static void fb_cylinder_legs(struct fb_search *s, u32 head)
 
 	v->at.place.cyl = s->on.cyl;
 	v->at.place.head = head;
-	v->leg_ns = s->con_ns[0] + max(s->ways_ns[0], v->other & 1 ? s->switch_ns[0] : 0);
-	next_ns = s->con_ns[1] + max(s->ways_ns[1], v->other & 2 ? s->switch_ns[s->hop.write] : 0);
+	v->leg_ns = s->con_ns[0] + s->slow_ns[0] +
+		    max(s->ways_ns[0], v->other & 1 ? s->switch_ns[0] : 0);
+	next_ns = s->con_ns[1] + s->slow_ns[1] +
+		  max(s->ways_ns[1], v->other & 2 ? s->switch_ns[s->hop.write] : 0);
 	v->usable_ns = 0;
 	if (!fb_track_find_forbidden(s, s->on.cyl, head))
 		v->usable_ns = fb_track_find_usable_ns(s, v->leg_ns + next_ns, s->con_ns[0]);

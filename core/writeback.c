@@ -5,13 +5,6 @@
 /* a part of a turn: in whatever order, a command ends at the same angle, but turns later */
 #define FB_WRITEBACK_TOLERANCE 4
 
-/* The end of a job */
-struct fb_writeback_end {
-	struct dm_place at;		/* where the head is then */
-	u64 reach_ns;			/* when it has reached the first sector */
-	u64 ns;
-};
-
 void fb_writeback_lose(struct fb_writeback *w)
 {
 	w->placed = false;
@@ -34,9 +27,15 @@ static bool fb_writeback_joins(const struct fb_writeback *w, u64 lbn)
 
 void fb_writeback_sent(struct fb_writeback *w, u64 now, u64 lbn, u32 nsect)
 {
+	bool joins = fb_writeback_joins(w, lbn);
+	u64 all = joins ? (u64)w->write[w->n - 1].nsect + nsect : nsect;
+
 	w->ends = false;
-	if (fb_writeback_joins(w, lbn))
-		w->write[w->n - 1].nsect += nsect;
+	/* a stream: when it ends would take long to find, under the host's lock */
+	if (all > FB_WRITEBACK_SECTORS)
+		w->lost = true;
+	else if (joins)
+		w->write[w->n - 1].nsect = all;
 	else if (w->n < FB_WRITEBACK_MOST)
 		w->write[w->n++] = (struct fb_writeback_job) { lbn, nsect, true, now };
 	else
@@ -62,31 +61,27 @@ static bool fb_writeback_end(const struct fb_head *head, const struct fb_writeba
 }
 
 /*
- * Which write comes next, the one that is reached first, and leaves? @end: in: of the job before
- * it; out: of this one. @then: NULL, or a command that comes behind it and ends by @by_ns. False:
- * there is none.
+ * Which of the writes that are @left, a bit each, comes next: the one that is reached first? @end:
+ * in: of the job before it; out: of this one. @then: NULL, or a command that comes behind it and
+ * ends by @by_ns. Return: its number; FB_WRITEBACK_MOST: there is none.
  */
-static bool fb_writeback_next(struct fb_writeback_job *write, u32 *n, const struct fb_head *head,
-			      const struct fb_writeback_job *then, u64 by_ns,
-			      struct fb_writeback_end *end, struct fb_writeback_job *out)
+static u32 fb_writeback_next(struct fb_writeback *w, u32 left, const struct fb_head *head,
+			     const struct fb_writeback_job *then, u64 by_ns,
+			     struct fb_writeback_end *end)
 {
-	struct fb_writeback_end before = *end, it, last;
-	u32 found = *n, i;
+	struct fb_writeback_end before = *end, *it = &w->it, *last = &w->last;
+	u32 found = FB_WRITEBACK_MOST, i;
 
-	for (i = 0; i < *n; i++) {
-		if (!fb_writeback_end(head, &before, &write[i], &it) ||
-		    (found < *n && it.reach_ns >= end->reach_ns))
+	for (i = 0; i < w->n; i++) {
+		if (!(left >> i & 1) || !fb_writeback_end(head, &before, &w->write[i], it) ||
+		    (found < FB_WRITEBACK_MOST && it->reach_ns >= end->reach_ns))
 			continue;
-		if (then && (!fb_writeback_end(head, &it, then, &last) || last.ns > by_ns))
+		if (then && (!fb_writeback_end(head, it, then, last) || last->ns > by_ns))
 			continue;
 		found = i;
-		*end = it;
+		*end = *it;
 	}
-	if (found == *n)
-		return false;
-	*out = write[found];
-	write[found] = write[--*n];
-	return true;
+	return found;
 }
 
 void fb_writeback_ended(struct fb_writeback *w, const struct fb_head *head,
@@ -95,17 +90,24 @@ void fb_writeback_ended(struct fb_writeback *w, const struct fb_head *head,
 	const struct fb_writeback_job job = { c->lbn, c->nsect, c->write, c->sent_ns };
 	u64 by_ns = head->at_ns + dm_period_ns(head->dm) / FB_WRITEBACK_TOLERANCE;
 	struct fb_writeback_end end = { .at = w->at, .ns = w->at_ns };
-	struct fb_writeback_job done;
+	u32 done;
 
 	if (c->failed || !head->known || !fb_head_locked(head, head->at_ns)) {
 		fb_writeback_lose(w);
 		return;
 	}
-	/* else the cache has served it */
-	if (head->at_ns <= w->at_ns)
+	if (head->at_ns <= w->at_ns) {
+		/* the cache has served a read; of another command it is not known when it was done */
+		if (c->write || c->unplaced)
+			fb_writeback_lose(w);
 		return;
-	while (w->placed && fb_writeback_next(w->write, &w->n, head, &job, by_ns, &end, &done))
-		;
+	}
+	while (w->placed && !w->lost) {
+		done = fb_writeback_next(w, (1U << w->n) - 1, head, &job, by_ns, &end);
+		if (done == FB_WRITEBACK_MOST)
+			break;
+		w->write[done] = w->write[--w->n];
+	}
 	w->placed = true;
 	w->at = head->at;
 	w->at_ns = head->at_ns;
@@ -115,16 +117,19 @@ void fb_writeback_ended(struct fb_writeback *w, const struct fb_head *head,
 void fb_writeback_find(struct fb_writeback *w, const struct fb_head *head, u64 now)
 {
 	struct fb_writeback_end end = { .at = w->at, .ns = w->at_ns };
-	struct fb_writeback_job left[FB_WRITEBACK_MOST], last = { 0 };
-	u32 n = w->n;
+	u32 left = (1U << w->n) - 1, next;
 
 	w->ends = false;
+	w->end_lbn = 0;
 	if (!w->placed || w->lost || !fb_head_locked(head, now))
 		return;
-	memcpy(left, w->write, sizeof(left));
-	while (fb_writeback_next(left, &n, head, NULL, 0, &end, &last))
-		;
-	w->ends = !n;
+	while (left) {
+		next = fb_writeback_next(w, left, head, NULL, 0, &end);
+		if (next == FB_WRITEBACK_MOST)
+			return;
+		left &= ~(1U << next);
+		w->end_lbn = w->write[next].lbn + w->write[next].nsect;
+	}
+	w->ends = true;
 	w->due_ns = end.ns - fb_completion_overhead_ns(head->dm, false);
-	w->end_lbn = last.lbn + last.nsect;
 }

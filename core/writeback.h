@@ -10,6 +10,7 @@
 
 #include "core/completion.h"
 
+#define FB_WRITEBACK_SECTORS 8192	/* most of a write, or of several that join: some tracks */
 #define FB_WRITEBACK_MOST 6	/* writes that are followed; more are seldom left */
 
 /* A cached write, or several that join; or a command */
@@ -18,6 +19,13 @@ struct fb_writeback_job {
 	u32 nsect;
 	bool write;
 	u64 sent_ns;			/* when the first was sent */
+};
+
+/* The end of a job */
+struct fb_writeback_end {
+	struct dm_place at;		/* where the head is then */
+	u64 reach_ns;			/* when it has reached the first sector */
+	u64 ns;
 };
 
 /* What the drive has to write; private but @ends and what is valid then */
@@ -31,6 +39,7 @@ struct fb_writeback {
 	bool ends;			/* the following is known */
 	u64 due_ns;	/* a read sent then begins just behind the last write */
 	u64 end_lbn;	/* the sector behind that; 0: nothing is left since the last command */
+	struct fb_writeback_end it, last;	/* for a search, as the stack is short */
 };
 
 /* The drive does what is not followed. */
@@ -42,7 +51,7 @@ void fb_writeback_sent(struct fb_writeback *w, u64 now, u64 lbn, u32 nsect);
 /* A command to the medium has ended, and @head has learnt from it. */
 void fb_writeback_ended(struct fb_writeback *w, const struct fb_head *head,
 			const struct fb_completion_cmd *c);
-/* No command is at the drive: find when and where its last write ends. */
+/* No command of the foreground is at the drive: find when and where its last write ends. */
 void fb_writeback_find(struct fb_writeback *w, const struct fb_head *head, u64 now);
 
 #endif /* FB_WRITEBACK_H */

@@ -170,10 +170,12 @@ static void fb_measure_allow(struct fb_disk *disk, u32 may)
 static u32 fb_measure_may(struct fb_disk *disk, u64 now)
 {
 	struct fb_measure *m = &disk->measure;
+	/* whatever the pace: the trial goes on, or the timer would be set to a time that is over */
+	u32 may = fb_cost_may(&m->cost, now);
 
 	fb_deadline_keep_pace(&m->pace, READ_ONCE(m->max_kib_s), disk->reads.ended - m->ended, now);
 	m->ended = disk->reads.ended;
-	return m->pace.open_ns ? 0 : fb_cost_may(&m->cost, now);
+	return m->pace.open_ns ? 0 : may;
 }
 
 /* Reads may have ended: none is sent until their time at max_kib_s is over. */

@@ -124,8 +124,9 @@ static bool fb_trial_is_empty(const struct fb_trial_block *b)
 
 static void fb_trial_add_open(struct fb_trial *t)
 {
-	t->waits = fb_trial_is_empty(&t->open);
-	if (t->waits)
+	t->unused = fb_trial_is_empty(&t->open) ? t->unused + 1 : 0;
+	t->waits = t->unused >= FB_TRIAL_UNUSED;
+	if (t->unused)
 		return;
 	if (t->ended % t->merged) {
 		fb_trial_add_block(&t->blocks[t->kept - 1], &t->open);

@@ -5,8 +5,9 @@
  * is compared with the rest, the treated time. So all that free reads do is in the difference:
  * collisions, another order, streams that the drive's cache loses. The control begins at a random
  * moment: on a grid it would beat with the foreground. After the guard has acted stretches are half
- * as long and the arms are swapped for two dozen blocks: what was too much mostly still is. A block
- * without any request is the last one until a request comes: nobody is to be spared meanwhile.
+ * as long and the arms are swapped for two dozen blocks: what was too much mostly still is. After
+ * FB_TRIAL_UNUSED blocks without a request none begins before one comes: nobody is to be spared
+ * meanwhile. What comes just when a block begins is not counted, so blocks go on between bursts.
  * Response times come from Little's law, by kind of request and arm: the area under the number in
  * the system over the number of ends; a mean by arrival is wrong in a closed loop, where a
  * stretch's last requests are served in the next one. A mean can hide a disaster: reads are counted
@@ -25,6 +26,7 @@
 #define FB_TRIAL_CLEAR 32	/* and while it is not */
 #define FB_TRIAL_LEAST 12	/* blocks before anything is concluded from them */
 #define FB_TRIAL_ENDS 100	/* and requests that ended in control */
+#define FB_TRIAL_UNUSED 16	/* blocks without any request, one after the other */
 #define FB_TRIAL_BLOCKS 64	/* kept; then they are merged by two */
 #define FB_TRIAL_BUCKETS 64	/* four for each power of two, from 65 us */
 #define FB_TRIAL_ALL 1000000000	/* all reads, as a share of them */
@@ -78,6 +80,7 @@ struct fb_trial {
 	bool on;		/* the trial is running */
 	bool clear;		/* by the bound the cost is on one side of the limit */
 	bool wary;		/* the guard has acted: the arms are swapped, for a while */
+	u32 unused;		/* blocks without any request until now */
 	bool waits;		/* no block is open: none begins before a request comes */
 	u32 n[FB_TRIAL_KINDS];	/* in the system */
 	enum fb_trial_arm arm;

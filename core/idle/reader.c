@@ -12,8 +12,8 @@ u64 fb_idle_reader_due_ns(struct fb_idle_reader *r, u64 least_ns, u64 now)
 	r->wait->hold_ns = fb_destage_begin_ns(r->destage, now);
 	/* the drive is known to be at work: the threshold need not tell */
 	if (clean_ns)
-		r->wait->hold_ns -= min(r->wait->hold_ns,
-					FB_IDLE_READER_LEAD_NS + r->wait->wait_ns);
+		r->wait->hold_ns -= min(r->wait->hold_ns, FB_IDLE_READER_LEAD_NS +
+					(r->wait->read ? 0 : r->wait->wait_ns));
 	due_ns = fb_idle_policy_begin_ns(r->wait, now);
 	return max(max(due_ns, r->retry_ns), least_ns);
 }

@@ -34,6 +34,12 @@ rate()
 	expect_le "$1, KiB/s" "$got" $(($2 * 104 / 100))
 }
 
+# idle_s: for so long the CPU has been
+idle_s()
+{
+	cut -d' ' -f2 /proc/uptime | cut -d. -f1
+}
+
 foreground()
 {
 	fio_run "$1" --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=4 --bs=4k \
@@ -75,10 +81,17 @@ wait
 expect_ge "in gaps" "$(stats "$disk" separate_sectors)" 100
 echo 0 > "$limit"
 expect_ge "no limit, KiB/s" "$(read_kib_s 2)" 10000
-# its first block is over when nobody has come
+# the trial goes on while nothing may be read: no timer is set to a time that is over
+echo 20 > "$limit"
+echo 1 > "$(fb "$disk")/trial"
+sleep 1
+before=$(idle_s)
+sleep 30
+expect_ge "seconds of 30 for which the CPU is idle" $(($(idle_s) - before)) 28
+# its blocks are over when nobody has come for long
 echo 1000 > "$limit"
 echo 1 > "$(fb "$disk")/trial"
-sleep 16
+sleep 260
 rate "beside the trial, nobody to be measured" 1000 30
 scan_stop "$disk"
 drive_off d

@@ -80,7 +80,7 @@ class Figures(unittest.TestCase):
         """A document that gives another figure is named, be it in a table or in a sentence; so is
         a promise that is missed by more than the file says."""
         for path, place in (
-                ("README.md", r"free MB/s +-? +([\d.]+)"), ("README.md", r"adds ([\d.]+) ms, one"),
+                ("README.md", r"free MB/s +-? +([\d.]+)"), ("README.md", r"adds ([\d.]+) ms, and"),
                 ("Documentation/troubleshooting.rst", r"takes ([\d.]+) days"),
                 ("Documentation/results.rst", r"``make demo``  .*, \+([\d.]+) %, \+"),
                 (figures.FILE, r'model 3 % off, %": "([\d.]+)"')):

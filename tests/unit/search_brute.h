@@ -14,7 +14,7 @@
  * granules of 8 straddle tracks with any number of their sectors on the first; a slip,
  * a remap; seeks that are not monotonic.
  */
-#define SMALL_DISK(run, skew, spt)							\
+#define SMALL_DISK(run, skew, spt, kind)						\
 	"fbmodel 1\n"									\
 	"vendor TEST\n"									\
 	"product SMALL\n"								\
@@ -32,10 +32,11 @@
 	"seek 89 2600000\n"								\
 	"zone 0 39 spt 99 angle 0 track_skew " skew " cyl_skew 0.3 dead 0 spares 1\n"	\
 	"slip 700\n"									\
-	"zone 40 89 spt " spt " angle 0.9 track_skew 0.13 cyl_skew 0.31 dead 0 spares 139\n" \
+	"zone 40 89 spt " spt " angle 0.9 track_skew 0.13 cyl_skew 0.31 dead 0 spares 139"	\
+	kind "\n"									\
 	"remap 1000 to 12449\n"
 
-static const char small_disk[] = SMALL_DISK("", "0.11", "83");
+static const char small_disk[] = SMALL_DISK("", "0.11", "83", "");
 
 #define GRANULE 8
 
@@ -120,6 +121,7 @@ static inline s64 spare_ns(const struct fb_gap *gap, const struct fb_limits *lim
 
 	from.angle += dm_ns_to_angle(dm, gap->lead_ns);
 	dm_position(dm, &from, &gap->dst, gap->dst_write, &seek, &latency);
+	seek = dm_seek_ns(dm, &from, &gap->dst, gap->dst_write);
 	assert_int_equal(dm_track_of(dm, lbn, &t), 0);
 	con = leg_con(lim, &from, t.cyl);
 	from.angle += dm_ns_to_angle(dm, con);

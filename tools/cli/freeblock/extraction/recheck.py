@@ -97,9 +97,14 @@ class _Look:
         self.lie = float(np.angle(np.mean(np.exp(2j * np.pi * best))) / (2 * np.pi))
         return True
 
+    def mapped(self):
+        """Numbers of the zones that hold blocks, and are mapped."""
+        index = self.layout.index
+        return np.flatnonzero(~index.unmapped & (index.held > 0))
+
     def wrong(self, reads):
         """Numbers of the zones that are elsewhere, of as many as are read."""
-        mapped = np.flatnonzero(~self.layout.index.unmapped & (self.layout.index.held > 0))
+        mapped = self.mapped()
         if not len(mapped):
             return mapped
         some = self.random.integers(len(mapped)) + np.arange(reads)
@@ -107,6 +112,9 @@ class _Look:
         units, ends = self._ends(some)
         seen = [self.meter.angles(units[at:at + BATCH]) for at in range(0, len(units), BATCH)]
         off = wrap(np.concatenate(seen) - ends)
+        if not np.isfinite(off).any():
+            # the drive has failed them, which says nothing of where they are
+            return mapped[:0]
         if not self._agree(off[np.isfinite(off)]):
             return mapped
         return [zone for zone in np.unique(some[np.abs(wrap(off - self.lie)) > self.room])
@@ -185,7 +193,7 @@ def check(dev, model, use, seed=1, reads=READS, budget_ns=0, holes=True):
         look = _Look(dev, layout, seed + number)
         wrong = look.wrong(reads)
         done.reads += look.reads
-        if len(wrong) < AGREE * len(layout.zones):
+        if not len(wrong) or len(wrong) < AGREE * len(look.mapped()):
             break
     if len(wrong):
         done.dropped = len(wrong)
@@ -193,7 +201,9 @@ def check(dev, model, use, seed=1, reads=READS, budget_ns=0, holes=True):
             replace(zone, unmapped=True, slips=[], remaps=[]) if number in wrong else zone
             for number, zone in enumerate(layout.zones)])
         changed(layout)
-    if budget_ns and (holes or done.dropped) and layout.surface_run == 1 and _mapped(layout) < 1:
+    # where a cylinder's number says which way its tracks go, runs between others would turn them
+    fills = layout.surface_run == 1 and layout.order != "serpentine-disk"
+    if budget_ns and (holes or done.dropped) and fills and _mapped(layout) < 1:
         layout, anew = look.filled(layout, budget_ns)
         done.anew = anew * dev.unit_sectors
         if anew:

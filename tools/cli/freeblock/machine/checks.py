@@ -8,6 +8,7 @@ import os
 import random
 import re
 import time
+import zlib
 
 from .. import ToolError
 from ..base import advice, safe_file
@@ -61,6 +62,7 @@ class _Use:
     def __init__(self, disk, path, directory):
         self.name, self.path, self.directory = disk["name"], path, directory
         self.now = self._kept()
+        self.changed = False
 
     def _kept(self):
         """What is there; None: nothing."""
@@ -76,6 +78,7 @@ class _Use:
                 raise ToolError("%s: it was changed meanwhile: nothing is replaced" % self.path)
             safe_file.write_file(self.path, text)
             self.now = text
+            self.changed = True
             store.load(self.directory, self.name)
 
 
@@ -106,16 +109,28 @@ def check(disk, directory, always):
     model.check(disk)
     busy = record.get("since") and record["since"] == record["at"]
     try:
-        done = _look(disk, model, use, always or busy or not random.randrange(SELDOM))
+        words = _look(disk, model, use, always or busy or not random.randrange(SELDOM)).line()
     except inservice.Busy as error:
-        return str(error), False
+        words = str(error)
+        if not use.changed:
+            return words, False
     except Unfit:
         records.write(checked.path_of(disk), {**record, "unfit": disk["revision"]})
         raise
-    record.update(at=int(time.time()), words=done.line())
-    if not known:
-        record["made"] = os.path.basename(path)
-    if done.text is not None:
-        record.update(since=record["at"], changed=record["words"])
+    except ToolError as error:
+        if use.changed:
+            _note(disk, record, use, known, str(error))
+        raise
+    _note(disk, record, use, known, words)
+    return words, use.changed
+
+
+def _note(disk, record, use, known, words):
+    """Put a look on record."""
+    record.update(at=int(time.time()), words=words)
+    if use.changed:
+        record.update(since=record["at"], changed=words)
+        # off removes what was made here, and no model that somebody has put in its place
+        if not known or record.get("made") == os.path.basename(use.path):
+            record.update(made=os.path.basename(use.path), crc32=zlib.crc32(use.now))
     records.write(checked.path_of(disk), record)
-    return done.line(), done.text is not None

@@ -192,9 +192,10 @@ class Install(Step):
     @staticmethod
     def undo(disk, found):
         """The former one, or none; nothing that came of checks."""
-        made = checked.read(disk.identity).get("made")
-        if made:
-            _put_back(os.path.join(models_folder(), made), None)
+        record = checked.read(disk.identity)
+        made = os.path.join(models_folder(), os.path.basename(record.get("made", "")))
+        if checked.is_made(record, made):
+            _put_back(made, None)
         _put_back(os.path.join(models_folder(), found["name"]), found["model"])
         _put_back(checked.path_of(disk.identity), None)
 
@@ -505,9 +506,11 @@ def end_tasks(disk):
     for job in fbstate.JOBS:
         if there.read(job) in ("running", "paused"):
             _told(there, job, "stop\n")
-    with contextlib.suppress(ToolError):
-        for number in there.tasks():
-            _told(there, "tasks", "stop %d\n" % number)
+    numbers = []
+    with contextlib.suppress(ToolError, ValueError):
+        numbers = list(there.tasks())
+    for number in numbers:
+        _told(there, "tasks", "stop %d\n" % number)
     until = time.monotonic() + STOP_S
     while there.value("tasks") and time.monotonic() < until:
         time.sleep(LOOK_S)
