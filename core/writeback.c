@@ -97,7 +97,7 @@ void fb_writeback_ended(struct fb_writeback *w, const struct fb_head *head,
 		return;
 	}
 	if (head->at_ns <= w->at_ns) {
-		/* the cache has served a read; of another command it is not known when it was done */
+		/* the cache has served a read; of others it is not known when they were done */
 		if (c->write || c->unplaced)
 			fb_writeback_lose(w);
 		return;

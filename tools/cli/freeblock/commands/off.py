@@ -11,7 +11,7 @@ import sys
 
 from .. import ToolError, need_one
 from ..drive import names, store
-from ..machine import book, events, kernel, lock, steps
+from ..machine import book, events, kernel, lock, steps, units
 
 # As they are undone: first what the next boot would start from, and asks nothing of the kernel
 LASTING = ("enabled", "model", "measure")
@@ -113,6 +113,7 @@ class Undoing:
         # first of all: whatever comes, the next boot is without it
         if is_all or self.has_died:
             self.machine("boot")
+        units.end_check()
         if not self.has_died:
             steps.Scrub.begin_to_end(mine.name for mine in chosen if mine.find("scrub"))
         for mine in chosen:

@@ -223,6 +223,12 @@ def disable(root):
     return found
 
 
+def end_check():
+    """End a check of models that is at work: it holds a disk's lock while it replaces a model."""
+    if os.path.isdir("/run/systemd/system"):
+        kernel.command(["systemctl", "stop", os.path.basename(CHECK)])
+
+
 def tell(root):
     """Have udev and systemd read what has changed, on the running system; what a unit that is
     gone would have done at shutdown is done."""
