@@ -7,7 +7,8 @@
 # A second's share is read in one go: over half a minute that is some percent more or less.
 #
 # Seen to fail: reads in gaps not counted (busy: 1.9 times the limit); no timer (0 within a second);
-# a limit that is raised paid off at the old rate first.
+# a limit that is raised paid off at the old rate first; a trial that does not go on within a shut
+# pace (25 seconds of 30 idle).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=600
 
