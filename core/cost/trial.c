@@ -434,6 +434,7 @@ static void fb_trial_begin(struct fb_trial *t, u64 now_ns)
 {
 	t->now_ns = now_ns;
 	t->waits = false;
+	t->unused = 0;
 	fb_trial_begin_block(t, now_ns);
 	t->arm = fb_trial_arm_at(t, now_ns);
 	t->counted_ns = now_ns + FB_TRIAL_SETTLE_NS;
