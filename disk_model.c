@@ -591,10 +591,7 @@ static inline u64 dm_seek(const struct disk_model *dm, const struct dm_place *fr
 u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write)
 {
-	u32 cyls = to->cyl > from->cyl ? to->cyl - from->cyl : from->cyl - to->cyl;
-	u64 ns = dm_seek(dm, from, to, write);
-
-	return ns + dm_slow_ns(dm, cyls, to->cyl);
+	return dm_seek(dm, from, to, write) + dm_slow_ns(dm, dm_apart(from, to), to->cyl);
 }
 
 u64 dm_slow_ns(const struct disk_model *dm, u32 cyls, u32 to)

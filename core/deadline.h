@@ -62,8 +62,8 @@ struct fb_deadline_pace {
 };
 
 /*
- * Charge reads of so many sectors that have ended. @kib_s: the pace of now; another one counts at
- * once. Over any time T reads exceed it by what it allows in 2 FB_DEADLINE_GO_NS, and a read.
+ * Charge ended reads with their @sectors. @kib_s: the present pace; a change takes effect at once.
+ * Over any time T reads exceed the pace by 2 FB_DEADLINE_GO_NS of it, and one read, at most.
  */
 void fb_deadline_keep_pace(struct fb_deadline_pace *p, u32 kib_s, u64 sectors, u64 now_ns);
 

@@ -194,7 +194,7 @@ struct fb_search {
 	struct fb_piece find;		/* its best; while .wanted is 0, one must beat .value */
 	u32 need;	/* granules of @weight that a track must have to beat it */
 	u64 on_granule_ns;		/* a granule's transfer time on @on */
-	/* by @visit.other: tracks of @on with so many wanted granules bring nothing better */
+	/* by @visit.other: a track of @on needs more wanted granules than this to be better */
 	u32 vain[4];
 	u32 weight;			/* weight of the cylinder being examined */
 	u32 between;			/* cylinders from the hop's beginning to its end */

@@ -372,7 +372,7 @@ static u64 fb_track_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 c
 	return min(s->hop.window_ns - legs_ns, s->period_ns - con_ns);
 }
 
-/* What so many granules of the track are worth. */
+/* The value of @wanted granules of the track. */
 static u64 fb_track_find_value(const struct fb_search *s, const struct fb_visit *v, u32 wanted)
 {
 	return fb_track_find_worth(s, s->weight, v->left, wanted);

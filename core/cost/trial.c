@@ -122,10 +122,15 @@ static bool fb_trial_is_empty(const struct fb_trial_block *b)
 	return true;
 }
 
+/* no block is open: the next begins with a request */
+static bool fb_trial_waits(const struct fb_trial *t)
+{
+	return t->unused >= FB_TRIAL_UNUSED;
+}
+
 static void fb_trial_add_open(struct fb_trial *t)
 {
 	t->unused = fb_trial_is_empty(&t->open) ? t->unused + 1 : 0;
-	t->waits = t->unused >= FB_TRIAL_UNUSED;
 	if (t->unused)
 		return;
 	if (t->ended % t->merged) {
@@ -433,7 +438,6 @@ static u64 fb_trial_edge_ns(const struct fb_trial *t)
 static void fb_trial_begin(struct fb_trial *t, u64 now_ns)
 {
 	t->now_ns = now_ns;
-	t->waits = false;
 	t->unused = 0;
 	fb_trial_begin_block(t, now_ns);
 	t->arm = fb_trial_arm_at(t, now_ns);
@@ -462,7 +466,7 @@ void fb_trial_settle(struct fb_trial *t, const struct fb_trial_verdict *v)
 
 static void fb_trial_advance(struct fb_trial *t, u64 now_ns)
 {
-	if (!t->on || t->waits || now_ns <= t->now_ns) {
+	if (!t->on || fb_trial_waits(t) || now_ns <= t->now_ns) {
 		t->now_ns = max(t->now_ns, now_ns);
 		return;
 	}
@@ -476,7 +480,7 @@ static void fb_trial_advance(struct fb_trial *t, u64 now_ns)
 		if (t->now_ns >= t->end_ns) {
 			fb_trial_add_open(t);
 			t->looks++;
-			if (t->waits) {
+			if (fb_trial_waits(t)) {
 				t->arm = FB_TRIAL_TREATED;
 				t->now_ns = now_ns;
 				return;
@@ -549,7 +553,7 @@ void fb_trial_restart(struct fb_trial *t, bool wary, u64 now_ns)
 void fb_trial_arrived(struct fb_trial *t, enum fb_trial_kind kind, u64 now_ns)
 {
 	fb_trial_advance(t, now_ns);
-	if (t->on && t->waits)
+	if (t->on && fb_trial_waits(t))
 		fb_trial_begin(t, t->now_ns);
 	t->n[kind]++;
 }
@@ -583,5 +587,5 @@ bool fb_trial_may_read(struct fb_trial *t, u64 now_ns)
 
 u64 fb_trial_next_ns(const struct fb_trial *t)
 {
-	return t->on && !t->waits ? fb_trial_edge_ns(t) : FB_TRIAL_NEVER;
+	return t->on && !fb_trial_waits(t) ? fb_trial_edge_ns(t) : FB_TRIAL_NEVER;
 }

@@ -6,8 +6,8 @@
  * collisions, another order, streams that the drive's cache loses. The control begins at a random
  * moment: on a grid it would beat with the foreground. After the guard has acted stretches are half
  * as long and the arms are swapped for two dozen blocks: what was too much mostly still is. After
- * FB_TRIAL_UNUSED blocks without a request none begins before one comes: nobody is to be spared
- * meanwhile. What comes just when a block begins is not counted, so blocks go on between bursts.
+ * FB_TRIAL_UNUSED blocks without a request the next block begins with a request: free reads cost
+ * nobody anything meanwhile. A request that begins a block is not counted, so several blocks follow.
  * Response times come from Little's law, by kind of request and arm: the area under the number in
  * the system over the number of ends; a mean by arrival is wrong in a closed loop, where a
  * stretch's last requests are served in the next one. A mean can hide a disaster: reads are counted
@@ -80,8 +80,7 @@ struct fb_trial {
 	bool on;		/* the trial is running */
 	bool clear;		/* by the bound the cost is on one side of the limit */
 	bool wary;		/* the guard has acted: the arms are swapped, for a while */
-	u32 unused;		/* blocks without any request until now */
-	bool waits;		/* no block is open: none begins before a request comes */
+	u32 unused;	/* blocks without any request; at FB_TRIAL_UNUSED none is open */
 	u32 n[FB_TRIAL_KINDS];	/* in the system */
 	enum fb_trial_arm arm;
 	u64 now_ns;		/* everything until then is counted */

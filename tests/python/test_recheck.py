@@ -92,8 +92,8 @@ class Recheck(inservice.Served):
         return lbns[np.abs(wrap(off - around)) * 8333 > runs.WRONG_US]
 
     def test_changed(self):
-        """Runs that are elsewhere are dropped at once, then measured anew; the next look finds all
-        as the model says."""
+        """Runs that are elsewhere are dropped at once, then measured again. The next check finds
+        no difference."""
         model = self.model(SHORT)
         done, used = self.checked(model, CHANGED, budget_ns=60e9)
         self.assertEqual((done.dropped, len(used)), (3, 2))
@@ -136,7 +136,7 @@ class Recheck(inservice.Served):
                 self.assertGreater(done.reads, 2 * recheck.READS + recheck.CLOSE)
 
     def test_another(self):
-        """Of a drive of which nothing is as it was nothing is used; it then is found anew."""
+        """The model of a drive that has changed everywhere is dropped, then measured again."""
         model = self.model(SHORT)
         another = [(surface, tracks, spt, step + 0.1, skew + 0.003)
                    for surface, tracks, spt, step, skew in SHORT]

@@ -250,7 +250,7 @@ TEST(test_share)
 }
 
 /*
- * On a disk that nobody uses reads go on behind the first blocks, and a request begins another one.
+ * On an unused disk free reads go on after the first blocks. A request begins another block.
  * Seen to fail with blocks that follow each other, and with one block only behind a request.
  */
 TEST(test_unused)

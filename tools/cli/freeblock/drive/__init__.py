@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A disk that is there: who it is, what it is told, the models that are kept for it."""
+"""A present disk: its identity, its modes, the models that are kept for it."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Is a drive that serves still where its model says? A few reads in some of the runs, each time.
 
-A run whose reads end elsewhere is no longer mapped, which is used at once; then it is measured
-anew, as what was a hole before may be. A block that alone is elsewhere lives in a spare, and is no
-matter. Where most reads are elsewhere, the whole model is dropped.
+A run whose reads end elsewhere becomes unmapped, and the changed model is loaded at once. Then the
+run is measured again, and so may older holes be. A single block that is elsewhere has been remapped
+and does not count. Where most reads are elsewhere, the whole model is dropped.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from .places import Layout
 from .runmap import Run, RunMap
 from .runread import Meter
 
-READS = 256             # each in another run, if there are so many
+READS = 256             # each in another run, if the model has enough runs
 BATCH = 32              # of them, for which the phase is good
 CLOSE = 16              # more of a run of which one is elsewhere,
 STRAYS = 2              # and as many of these may be
