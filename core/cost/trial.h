@@ -7,7 +7,7 @@
  * moment: on a grid it would beat with the foreground. After the guard has acted stretches are half
  * as long and the arms are swapped for two dozen blocks: what was too much mostly still is. After
  * FB_TRIAL_UNUSED blocks without a request the next block begins with a request: free reads cost
- * nobody anything meanwhile. A request that begins a block is not counted, so several blocks follow.
+ * nobody anything meanwhile. A request that begins a block is not counted, so other blocks follow.
  * Response times come from Little's law, by kind of request and arm: the area under the number in
  * the system over the number of ends; a mean by arrival is wrong in a closed loop, where a
  * stretch's last requests are served in the next one. A mean can hide a disaster: reads are counted
