@@ -113,7 +113,7 @@ MECHANISMS = (
         ("core/destage.c", "max_t(s64, ns + d->margin_ns, 0)", "max_t(s64, ns, 0)"),
     ), "idle"),
     Mechanism("writeback", (
-        ("core/writeback.c", "	w->ends = !n;", "	w->ends = false;"),
+        ("core/writeback.c", "	w->ends = true;", "	w->ends = false;"),
     ), "idle"),
     # of commands for which nothing is read ahead
     Mechanism("alone-size", (
