@@ -200,6 +200,19 @@ class Recheck(inservice.Served):
             with open(path, "rb") as file:
                 self.assertEqual(file.read(), b"of others")
 
+    def test_unused(self):
+        """A disk that is named is told why nothing is looked at."""
+        machine = self.machine(self.model(SHORT), "0001")
+        path = os.path.join(machine.root, "etc/freeblock/models/%s-0001.fbmodel" % fakemachine.WWN)
+        model = store.Model.of_file(path)
+        model = fbmodel.body("model", model.data).replace(b"\n", b"\ndistrusted seeks\n", 1)
+        machine.write("etc/freeblock/models/" + os.path.basename(path), fbmodel.seal(model))
+        with mock.patch.object(store, "DIRECTORY", os.path.dirname(path)):
+            self.assertEqual(self.do(CHANGED), (0, ""))
+            self.assertEqual(self.do(CHANGED, "sda"), (0, "sda: the model is distrusted: seeks\n"))
+            os.unlink(path)
+            self.assertEqual(self.do(CHANGED, "sda"), (0, "sda: no model\n"))
+
     def test_firmware(self):
         """Other firmware: what is right of the model is taken over; where it is another drive's
         nothing is, and it is not asked again."""

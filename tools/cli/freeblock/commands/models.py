@@ -221,7 +221,7 @@ def run_check(args):
     status = 0
     for disk in disks:
         try:
-            words, changed = checks.check(disk, args.dir, bool(args.disks)) or ("no model", False)
+            words, changed = checks.check(disk, args.dir, bool(args.disks))
             if changed or args.disks:
                 print(one_line("%s: %s" % (disk["name"], words)))
         except (ToolError, OSError) as error:

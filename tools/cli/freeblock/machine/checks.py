@@ -22,6 +22,7 @@ PATIENCE_S = 60         # the drive may be busy, or asleep
 HOLES_NS = 60e9         # disk time for what is not mapped:
 SELDOM = 24             # at one look in so many, if this one and the last have found nothing
 EACH_ZONE = 3           # reads, of a model for other firmware
+NO_MODEL = "no model"
 
 
 class Unfit(ToolError):
@@ -95,17 +96,19 @@ def _look(disk, model, use, holes):
 
 
 def check(disk, directory, always):
-    """Look at a disk, as of store.disk_of(); (what came of it, whether its model has changed);
-    None: it has no model that is used. always: look for what is not mapped, too."""
+    """Look at a disk, as of store.disk_of(): (what came of it, whether its model has changed).
+    always: look for what is not mapped, too."""
     record = checked.read(disk)
     path = os.path.join(directory, store.file_name(disk))
     use = _Use(disk, path, directory)
     known = use.now is not None
     if not known and record.get("unfit") == disk["revision"] and not always:
-        return None
+        return NO_MODEL, False
     model = store.Model(use.now, path) if known else _for_other_firmware(directory, disk)
-    if model is None or model.header.get("distrusted", recheck.LOST) != recheck.LOST:
-        return None
+    if model is None:
+        return NO_MODEL, False
+    if model.header.get("distrusted", recheck.LOST) != recheck.LOST:
+        return advice.DISTRUSTED + model.header["distrusted"], False
     model.check(disk)
     busy = record.get("since") and record["since"] == record["at"]
     try:
