@@ -149,7 +149,7 @@ draws: setup
 	@tests/lab/draws --build '$(BUILD)' $(if $(N),-n '$(N)') '$(or $(TEST),t-mechdisk)'
 
 # What must hold on every kernel, on one of each series
-KERNEL_TESTS := smoke|scan|verify|medium|life|user
+KERNEL_TESTS := smoke|scan|verify|medium|life|user|repair
 kernels = $(PYTHON) tests/check --build '$(BUILD)' --kernels '6.1 6.12 7.x' \
 	--only '^lab t-($(if $(ONLY),$(ONLY),$(KERNEL_TESTS))) '
 .PHONY: kernels

@@ -62,11 +62,11 @@ static int tasks_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(tasks);
 
-/* one line per block: first sector, sectors, what is at fault */
+/* one line per block: first sector, sectors, what is at fault, how often it was found so */
 static int bad_blocks_show(struct seq_file *m, void *v)
 {
 	struct fb_disk *disk = m->private;
-	struct fb_plan_piece *list = kmalloc(sizeof(disk->quarantine.list), GFP_KERNEL);
+	struct fb_quarantine_bad *list = kmalloc(sizeof(disk->quarantine.list), GFP_KERNEL);
 	u32 listed, i;
 
 	if (!list)
@@ -76,7 +76,7 @@ static int bad_blocks_show(struct seq_file *m, void *v)
 	memcpy(list, disk->quarantine.list, listed * sizeof(*list));
 	spin_unlock_irq(&disk->lock);
 	for (i = 0; i < listed; i++)
-		seq_printf(m, "%llu %u medium\n", list[i].lbn, list[i].nsect);
+		seq_printf(m, "%llu %u medium %u\n", list[i].lbn, list[i].nsect, list[i].times);
 	kfree(list);
 	return 0;
 }
