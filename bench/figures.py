@@ -19,15 +19,15 @@ from freeblock.base.helpers import BUILD, TOP
 FILE = os.path.join("Documentation", "figures.json")
 # Columns of the demo's two tables, as its summary.json has their rows
 DEMO = ("alone", "with scan")
-MODERN = ("mq-deadline, alone", "mq-deadline, idle class", "freeblock, at once", "freeblock, scan",
+MODERN = ("mq-deadline, alone", "mq-deadline, idle class", "freeblock, no model", "freeblock, scan",
           "freeblock, scrub")
-PASS = "modern: days for 16 TB, at that rate/freeblock, "
-RATE = "modern: reads all of it, MB/s/"
+PASS = "modern: days for 16 TB at that rate/freeblock, "
+RATE = "modern: background reads, MB/s/"
 # Where they stand: a document, and the table whose rows are in its literal block, by the first
 # line's words; or a text with <FIGURE> or <FIGURE:FORMAT>. Blanks match any
 TABLES = (
     ("README.md", "alone with scan", "demo", DEMO),
-    ("README.md", "alone idle class at once scan scrub", "modern", MODERN),
+    ("README.md", "alone idle class no model scan scrub", "modern", MODERN),
 )
 TEXTS = (
     ("Documentation/results.rst",

@@ -181,14 +181,16 @@ def show(done):
     for note in done["notes"]:
         print("- " + one_line(note))
     name = done["disk"]
+    level, _, why = (done["knowledge"] or "").partition(": ")
     print("%s: %s; %sfreeblock off /dev/%s puts everything back" % (
         name, "enabled" if done["steps"] else "was enabled already",
-        "knowledge: %s; " % done["knowledge"] if done["knowledge"] else "", name))
+        "reads in idle time only: %s; " % why if why else
+        "reads in idle time and in gaps; " if level else "", name))
     setup.show_cost(done)
     if done["steps"] and (done["knowledge"] or "").endswith(": no model"):
-        print("  nothing more is needed. With a map of the drive, busy times are used, too: "
-              "freeblock observe /dev/%s tells what that would bring as the disk is used, "
-              "freeblock setup /dev/%s measures it" % (name, name))
+        print("  nothing more is needed. A map of the drive adds the gaps between requests: "
+              "freeblock observe /dev/%s estimates the gain, freeblock setup /dev/%s measures the "
+              "drive" % (name, name))
 
 
 def run(args):
