@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A disk of today for make demo: 16 TB, 7200 rpm, its write cache on, half busy, and beside it a
-read of all of it: by a program in mq-deadline's idle I/O class; by freeblock's scan, without a model
-of the drive and with it; and by freeblock's scrub, which has the drive VERIFY. All with the module's
-defaults.
+read of all of it: by a program in mq-deadline's idle I/O class; by freeblock's scan, without a
+model of the drive and with it; and by freeblock's scrub, which has the drive VERIFY. All with the
+module's defaults.
 
 Documentation/peers.rst says how such runs are measured.
 """
@@ -21,7 +21,8 @@ RATE = 40000
 SETTINGS = (
     ("mq-deadline, alone", peers.Setting("mq-deadline")),
     ("mq-deadline, idle class", peers.Setting("mq-deadline", "idle 1m")),
-    ("freeblock, no model", peers.Setting("freeblock", "scan %d" % labcells.READER_PM, known=False)),
+    ("freeblock, no model", peers.Setting("freeblock", "scan %d" % labcells.READER_PM,
+                                          known=False)),
     ("freeblock, scan", peers.Setting("freeblock", "scan %d" % labcells.READER_PM)),
     ("freeblock, scrub", peers.Setting("freeblock", "scrub %d" % labcells.READER_PM)),
 )

@@ -20,7 +20,7 @@ TICKS = 5
 MODEL = os.path.join("models", "nearline16.fbmodel")
 TRACKS = 40                     # whose starts are drawn
 # What reads a disk, and what it is read beside
-DRIVE, RATES, SECONDS, SEEDS = "nearline16-wc", (8, 16, 24, 32, 40, 48, 56, 64, 72, 80), 300, (1, 2, 3)
+DRIVE, RATES, SECONDS, SEEDS = "nearline16-wc", range(8, 81, 8), 300, (1, 2, 3)
 READERS = {"scan, no model": {"knowledge": "none"}, "scan": {}, "scrub": {"idle_command": "verify"}}
 
 
