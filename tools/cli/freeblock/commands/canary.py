@@ -60,12 +60,12 @@ def add_parser(subparsers):
     parser.add_argument("--max-p999", type=float, metavar="MS", help="the same for 99.9 %%")
     parser.add_argument("--max-fua", type=float, metavar="MS", help="time within which 99 %% of "
                         "FUA writes have to complete (no limit)")
-    parser.add_argument("--max-flush", type=float, metavar="MS", help="time that flushes may take "
-                        "on the mean (no limit)")
+    parser.add_argument("--max-flush", type=float, metavar="MS", help="maximum mean time of a flush "
+                        "(no limit)")
     parser.add_argument("--max-errors", type=int, default=10, metavar="N", help="failed or "
                         "timed-out commands of the disk (10)")
-    parser.add_argument("--lease", type=float, metavar="MINUTES", help="go back so long after this "
-                        "command died; needs systemd, and ends at a boot: enable with --no-boot")
+    parser.add_argument("--lease", type=float, metavar="MINUTES", help="go back MINUTES after this "
+                        "command died; needs systemd. A boot ends the lease: enable with --no-boot")
     parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)

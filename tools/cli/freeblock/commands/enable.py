@@ -19,9 +19,9 @@ from . import setup
 
 STATUSES = {1: "A disk could not be enabled; or an error."}
 EXAMPLES = (
-    ("freeblock enable /dev/sda", "Have a disk served from now on, and after each boot."),
+    ("freeblock enable /dev/sda", "Use freeblock for a disk from now on, and after each boot."),
     ("freeblock enable --all --yes --idle-only",
-     "All hard disks, without a question; the order of their other requests is never changed."),
+     "All hard disks, without asking; the order of their other requests is never changed."),
     ("freeblock enable /dev/sda --measure-now",
      "Measure the disk first, for reads in the gaps of its other requests, too."),
 )
