@@ -42,6 +42,8 @@ TEXTS = (
      "<modern: reads' p99 above, %/freeblock, scan:+.1f> % "
      "<" + RATE + "freeblock, scrub>, <modern: reads' mean above, %/freeblock, scrub:+.1f> %, "
      "<modern: reads' p99 above, %/freeblock, scrub:+.1f> %"),
+    ("Documentation/results.rst",
+     "A scan without a model gets <" + RATE + "freeblock, no model> MB/s."),
     ("Documentation/troubleshooting.rst", "takes <" + PASS + "scrub> days at the rate that"),
     ("Documentation/troubleshooting.rst", "over a minute, and a scan <" + PASS + "scan> days."),
     ("Documentation/lab.rst", "missed: 0.43 to <demo: slowdown, %/with scan> %"),
