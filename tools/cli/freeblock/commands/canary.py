@@ -60,8 +60,8 @@ def add_parser(subparsers):
     parser.add_argument("--max-p999", type=float, metavar="MS", help="the same for 99.9 %%")
     parser.add_argument("--max-fua", type=float, metavar="MS", help="time within which 99 %% of "
                         "FUA writes have to complete (no limit)")
-    parser.add_argument("--max-flush", type=float, metavar="MS", help="maximum mean time of a flush "
-                        "(no limit)")
+    parser.add_argument("--max-flush", type=float, metavar="MS", help="maximum mean time of a "
+                        "flush (no limit)")
     parser.add_argument("--max-errors", type=int, default=10, metavar="N", help="failed or "
                         "timed-out commands of the disk (10)")
     parser.add_argument("--lease", type=float, metavar="MINUTES", help="go back MINUTES after this "
