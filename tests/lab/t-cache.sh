@@ -92,8 +92,10 @@ fua()
 }
 
 expect_eq "none so far" "$(fua 0)" 0
+before=$(stats "$disk" fg_writes)
 dd if=/dev/zero of="/dev/$disk" bs=4k count=20 oflag=direct,dsync 2> /tmp/dd || not_ok "FUA writes"
 expect_eq "each is counted once" "$(fua 0)" 20
+note "of these, scheduled: $(($(stats "$disk" fg_writes) - before))"
 # a turn takes 8.3 ms
 expect_ge "they take most of a turn" "$(fua 5000000)" 15
 
