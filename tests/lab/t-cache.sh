@@ -93,7 +93,7 @@ fua()
 
 expect_eq "none so far" "$(fua 0)" 0
 before=$(stats "$disk" fg_writes)
-dd if=/dev/zero of="/dev/$disk" bs=4k count=20 oflag=direct,dsync 2> /tmp/dd || not_ok "FUA writes"
+fio_run fua --filename="/dev/$disk" --direct=1 --sync=1 --rw=write --bs=4k --number_ios=20
 expect_eq "each is counted once" "$(fua 0)" 20
 note "of these, scheduled: $(($(stats "$disk" fg_writes) - before))"
 # a turn takes 8.3 ms
