@@ -83,7 +83,7 @@ scan_stop "$disk"
 
 # ---- writes with FUA wait for the medium, and are counted apart, on any kernel ----
 
-# Seen to fail: all writes counted.
+# Seen to fail: no FUA write was sent.
 
 # fua MIN: how many took longer, of all
 fua()
