@@ -9,7 +9,6 @@ import contextlib
 import os
 import sys
 import tempfile
-from dataclasses import asdict
 
 import numpy as np
 
@@ -185,12 +184,12 @@ class Extraction:
     def find_mechanics(self, phase, found):
         """How fast the arm moves."""
         def measure(part, save, tell):
-            return asdict(mechanics.measure(
+            return mechanics.measure(
                 self.dev, found, phase, mode="full" if self.args.full else "quick",
                 state=part, keep=save, progress=tell, seed=self.seed("mechanics"),
-                budget_s=SEEKS_S if self.how == "translate" and not self.args.full else None))
+                budget_s=SEEKS_S if self.how == "translate" and not self.args.full else None)
 
-        return mechanics.Mechanics(**self.stage("mechanics", measure))
+        return self.stage("mechanics", measure)
 
     def borrow_mechanics(self, phase, found):
         """The same of a drive of its make, if this one's reads fit them; None: there is none."""
@@ -235,7 +234,7 @@ class Extraction:
         phase, found, seen = self.measure_layout(switched)
         found = self.find_slow(phase, found)
         moves = self.borrow_mechanics(phase, found) or \
-            self.find_mechanics(phase, found).as_model()
+            self.find_mechanics(phase, found)
         moves.update(period_ps=phase.period_ns * 1000, period_err_ppm=phase.period_err_ppm,
                      late_ns=phase.late_ns)
         if self.how == "runs":
