@@ -21,7 +21,8 @@ from .phase import lower_edge, wrap
 
 LONGEST_NS = 45e6       # of a move: a full stroke and more
 SAME, SWITCH = 0, -1    # moves besides distances: none, and to another head of the cylinder
-STEP = 1.1              # from one distance to the next
+DENSE = 12000           # cylinders up to which all of the paper's distances are measured
+STEP = 1.1              # from one distance to the next, beyond 500 cylinders, if more
 LEAST = {"quick": 90, "full": 240}               # trials of each move
 SEARCH_ROUNDS = 13      # trials that halve 45 ms down to a few tens of us
 SURE_NS = {"quick": 6e3, "full": 3.5e3}         # standard error wanted of each mean
@@ -40,10 +41,13 @@ SETTLE_NS = 500e3       # believed, since nothing is written: drives need 200 to
 
 
 def distances(cylinders):
-    """Those of seeks, up to the full stroke over so many cylinders: each of ten, then each a
-    tenth more."""
-    most = int(np.log(cylinders) / np.log(STEP)) + 1
-    found = {*range(1, 11), *np.round(10 * STEP ** np.arange(most)).astype(int).tolist()}
+    """The paper's (4.2); on large drives, from 500 cylinders on, each a tenth more. Up to
+    the full stroke over so many cylinders."""
+    found = [*range(1, 11), *range(12, 21, 2), *range(25, 51, 5), *range(60, 101, 10),
+             *range(125, 501, 25)]
+    most = int(np.log(max(cylinders / 500, 1)) / np.log(STEP)) + 1
+    found += range(600, cylinders, 100) if cylinders <= DENSE else \
+        np.round(500 * STEP ** np.arange(1, most)).astype(int).tolist()
     return sorted({d for d in found if d < cylinders} | {cylinders - 1} - {0})
 
 
@@ -254,7 +258,9 @@ class Moves:
         times; False: there are none."""
         bits = self.bits
         tried = self._tried()
-        doubt = np.flatnonzero(((bits.sure > sure_ns) | (tried < least)) & self._possible())
+        # what takes less than no time does not become surer
+        doubt = np.flatnonzero(((bits.sure > sure_ns) | (tried < least)) & self._possible() &
+                               (bits.mean > 0))
         if not len(doubt):
             return False
         # the least sure more often

@@ -17,7 +17,7 @@ SPREADS = np.geomspace(2e3, 600e3, 20)
 # Where to aim, in standard deviations from the estimate: trials near it tell where it
 # is, those farther off how much it varies.
 NEAR, FAR = 0.15, 1.8
-FAR_SHARE, FAR_SHARE_LATER, LATER = 0.25, 0.08, 60      # later: after so many trials
+FAR_SHARE = 0.15
 
 
 def likelihood(limits, turn, mean, spread):
@@ -86,8 +86,7 @@ class Bits:
 
     def aim(self, which, random):
         """Limits to try next, once fit() has been called."""
-        tried = np.array([len(self.limits[i]) for i in which])
-        far = random.random(len(which)) < np.where(tried < LATER, FAR_SHARE, FAR_SHARE_LATER)
+        far = random.random(len(which)) < FAR_SHARE
         off = random.uniform(-1, 1, len(which)) * np.where(far, FAR, NEAR)
         least = np.maximum(self.sure[which], FINEST_NS)
         return self.mean[which] + off * np.maximum(self.spread[which], least)

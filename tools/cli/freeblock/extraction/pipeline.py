@@ -31,8 +31,8 @@ WEIGHTS = {
              "validation": 1}}
 # Disk time for looking at tracks one by one
 AUDIT_S, FULL_AUDIT_S = 180, 600
-# Disk time for the seek profile where translation leaves all of it below five minutes
-SEEKS_S = 190
+# Disk time for the seek profile where translation leaves all of it below six minutes
+SEEKS_S = 220
 # Disk time for what was passed over when runs were looked for
 HOLES_S = 120
 # Of a drive with more units single tracks are not looked at
