@@ -85,9 +85,8 @@ class Bench:
 
     def run(self, steps):
         """Trials of a chain of (cyl, head, gap, which)."""
-        found = trials.run(self.dev, self.layout, self.period, self.noise_sd,
-                           trials.Chain.of(steps), self.settled_ns, self.random.random(),
-                           self.pairs)
+        found = trials.run(self.dev, self.layout, self.period, self.noise_sd, steps,
+                           self.settled_ns, self.random.random(), self.pairs)
         self.pairs = self.pairs or found.overtaken > OVERTAKEN * len(steps)
         return found
 
@@ -98,9 +97,8 @@ def _one_track(bench, gaps):
     """Reads of one track, one at a time, so long after each other: (limits of those that count,
     from their being sent; how much later than the end before they are sent, ns), or None."""
     cyl, head = bench.track()
-    steps = [(cyl, head, gap, 0) for gap in gaps]
-    blocks = trials.choose(bench.layout, trials.Chain.of(steps), bench.period,
-                           bench.random.random())
+    blocks = trials.choose(bench.layout, np.full(len(gaps), cyl), np.full(len(gaps), head), gaps,
+                           bench.period, bench.random.random())
     places = bench.layout.locate(blocks)
     jiggle = bench.random.uniform(0, bench.period / places["spt"]).astype(np.int64)
     found = bench.dev.run(bench.dev.ops(blocks, wait=jiggle))
