@@ -49,7 +49,7 @@ ELSEWHERE = "lives in a spare, though not surely in the one of the model"
 UNREADABLE = "cannot be read"
 ANGLE = "not at the angles that the model says"
 WITHIN = "their tracks may begin within physical blocks, behind tracks that the model has wrong"
-LONG = "reading this track takes longer than its length: a block of it lives in a spare"
+LONG = "reading this track takes longer than its length"
 BESIDE = "beside a hole: their law may have ended before it"
 
 
@@ -272,12 +272,13 @@ class _Auditor:
             self._doubt(block, block, UNREADABLE)
         wrong = blocks[np.abs(off) > self.half].tolist()
         away = self.layout.moved(np.array(wrong, np.int64))
-        known = self.layout.moved(blocks) | np.isnan(off)
-        strays = set(wrong) - set(blocks[known].tolist())
-        ends = first, first + count - 1
-        if longer and not strays and not known.any():
-            self._doubt(*ends, LONG)
+        strays = set(wrong) | set(self._far(track) if longer else [])
+        strays -= set(blocks[self.layout.moved(blocks) | np.isnan(off)].tolist())
+        if longer and not strays and not np.isnan(off).any() and \
+                not self.layout.moved(blocks).any():
+            self._doubt(first, first + count - 1, LONG)
             return False
+        ends = first, first + count - 1
         if len(strays) > STRAYS:
             self.lost.append(first)
         if len(strays) > STRAYS or away.any() or strays & set(wrong) & set(ends):
@@ -301,6 +302,42 @@ class _Auditor:
             other = self.layout.tracks(block, block)[0]
             last = int(other["first"] + other["count"] - 1)
         self._doubt(first, last, why)
+
+    def _far(self, track):
+        """Which of a track's blocks live elsewhere though they end at the right angle: read with
+        either neighbour in one command they cost turns."""
+        first, last = int(track["first"]), int(track["first"] + track["count"] - 1)
+        pairs = self._long_pairs(track, first, last)
+        return [block for block in sorted(pairs | {pair + 1 for pair in pairs})
+                if (block in pairs or block == last) and (block - 1 in pairs or block == first)]
+
+    def _long_pairs(self, track, low, high):
+        """The first blocks of pairs from low to high that take longer to read."""
+        if high <= low or not self._takes_longer(track, low, high):
+            return set()
+        if high - low == 1:
+            return {low}
+        middle = (low + high) // 2
+        return self._long_pairs(track, low, middle) | self._long_pairs(track, middle, high)
+
+    def _takes_longer(self, track, low, high):
+        """Whether blocks low to high of a track take more than their slots, whichever block is
+        read before."""
+        ends = self._home_end(track, np.array([low, high]))
+        begin = ends[0] - 1 / track["spt"]
+        others = np.arange(track["first"], track["first"] + track["count"])
+        gaps = (begin - self._home_end(track, others)) % 1
+        least = min(AHEAD, float(gaps.max()))
+        leads = others[gaps >= least][np.argsort(gaps[gaps >= least])][:4 * AGAIN:AGAIN]
+        for lead in leads:
+            one = self.dev.ops([lead, low], count=[1, high - low + 1])
+            done = self.dev.run(one)
+            took = float(np.diff(done["done"].astype(np.float64))[0]) / \
+                self.phase.period_ns
+            want = (begin - self._home_end(track, np.array([lead]))[0]) % 1 + ends[1] - begin
+            if done["status"].any() or took - want <= LONGER:
+                return False
+        return True
 
     # ---- what timing does not tell
 
