@@ -9,12 +9,23 @@ from .. import ToolError
 from .phase import wrap
 from .places import Layout
 
+# A block farther from all spares that are known than so much of a slot is in none
+BETWEEN = 0.35
+
+
+def _lacks(layout, number, away):
+    """Whether some block of a zone passes at an angle at which none of its spares does."""
+    zone = layout.zones[number]
+    mine = away[layout.index.zone_of(away["block"]) == number]
+    return any(_off_spares(layout, number, angle, 0) > BETWEEN / zone.spt
+               for angle in mine["angle"])
+
 
 def _roomy(layout, away):
-    """The layout with spares of a track, and so of any angle, at the end of each zone of which a
-    block is away: cylinders without units more, where timing alone has seen none."""
-    lacking = {number for number in np.unique(layout.index.zone_of(away["block"])).tolist()
-               if len(_spare_slots(layout, number)) < layout.zones[number].spt}
+    """The layout with spares at the end of each zone of which a block is away: cylinders
+    without units more, where timing alone has seen none."""
+    lacking = {int(number) for number in np.unique(layout.index.zone_of(away["block"]))
+               if _lacks(layout, number, away)}
     more, zones = 0, []
     for number, zone in enumerate(layout.zones):
         zone = replace(zone, first_cyl=zone.first_cyl + more)
@@ -33,6 +44,16 @@ def _spare_slots(layout, number):
     end = min(int(index.base[number + 1]), last + 1 + 2 * zone.cyl_slots(layout.heads))
     taken = [int(index.base[number]) + to for _, to in zone.remaps]
     return np.setdiff1d(np.arange(last + 1, end), taken)
+
+
+def _off_spares(layout, number, angle, skip):
+    """How far the nearest of a zone's spares, the first `skip` left out, ends from an
+    angle."""
+    slots = _spare_slots(layout, number)[skip:]
+    if not len(slots):
+        return 1.0
+    at = layout.slot_place(slots, np.full(len(slots), number))
+    return float(np.min(np.abs(wrap(at["start"] + 1 / at["spt"] - angle))))
 
 
 def house(layout, away):
