@@ -153,7 +153,8 @@ class Moves:
         within = [SAME, SWITCH] if bench.layout.heads > 1 else [SAME]
         self.list = np.array(within + distances(self.last - self.first + 1))
         # moves within a cylinder vary in their own ways
-        places = np.where(self.list > 0, 0, 100 * (2 + self.list)) + np.arange(len(self.list)) / NEAR
+        places = np.arange(len(self.list)) / NEAR - 100 * (self.list == SAME)
+        places += 100 * (self.list > 0)
         nearness = np.exp(-0.5 * np.subtract.outer(places, places) ** 2)
         self.bits = Bits(len(self.list), bench.period, LONGEST_NS, nearness)
         self.unit = bench.period / np.array([zone.spt for zone in bench.layout.zones])
