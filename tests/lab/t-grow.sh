@@ -2,16 +2,14 @@
 # A map that grows while it is used. First the model has 40 % of the drive, beside a shallow
 # foreground, then a deep one. Then it is replaced a hundred times, by one with more of the drive
 # mapped, or less, beside a foreground and tasks that read all of the disk. At last the model has a
-# third of the drive elsewhere, which freeblock models check finds and mends beside tasks. The next
-# check finds the drive asleep, and does not wake it.
+# third of the drive elsewhere, which freeblock models check finds and mends beside tasks.
 #
 # Expected: gaps are used with 40 % mapped, and not beside the deep foreground, which the drive orders;
 # each task gets each block once, and right; each model is taken; nothing is left; what was measured
 # anew is found right by a second check, and shown.
 #
 # Seen to fail: no map used with less than 95 % mapped; a deep foreground ordered by such a map; a check that keeps
-# what is elsewhere; one whose model is not loaded;
-# a drive kept awake (power).
+# what is elsewhere; one whose model is not loaded.
 #
 # lab-compile: fbread.c
 # lab-python: freeblock.machine.checks freeblock.formats.fbmodel _pydecimal
@@ -136,14 +134,4 @@ expect_match "both are shown" "$(freeblock status "$disk" | tr '\n' ' ')" \
 expect_eq "each block still came once, and right" "$(grep -E \
 	'^(twice|wrong|missing|mixed|unreadable|untried|end) ' /tmp/copies | sort -u | tr '\n' ' ')" \
 	"end 0 missing 0 mixed 0 twice 0 unreadable 0 untried 0 wrong 0 "
-
-### a drive that sleeps
-
-. /lab/files/power.sh
-port scsi
-sleep 12
-condition_set "$disk" standby_z
-expect_match "a check of a drive that sleeps gives up" "$(freeblock models check "$disk" 2>&1)" \
-	"nothing could be read for 60 s: .*asleep"
-expect_eq "and has not woken it" "$(drive_stat g wakes)" 0
 done_testing
