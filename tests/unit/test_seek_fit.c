@@ -36,11 +36,10 @@
 	"seek 64 1500000\n" \
 	"seek 1024 3500000\n" \
 	"seek 8191 9000000\n"
-#define DISK_ZONE "zone 0 8191 spt 100 angle 0 track_skew 0.1 cyl_skew 0.3 dead 0 spares 0\n"
+#define DISK_ZONE "zone 0 8191 spt 100 angle 0 track_skew 0.1 cyl_skew 0.3 dead 0 spares 0"
 
-static const char disk_text[] = DISK_HEAD DISK_ZONE;
-static const char slow_text[] = DISK_HEAD "zone 0 8191 spt 100 angle 0 track_skew 0.1 cyl_skew 0.3 "
-	"dead 0 spares 0 slow\n";
+static const char disk_text[] = DISK_HEAD DISK_ZONE "\n";
+static const char slow_text[] = DISK_HEAD DISK_ZONE " slow\n";
 
 /* how seeks really are */
 static struct disk {
