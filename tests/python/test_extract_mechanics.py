@@ -87,7 +87,7 @@ class OfTheToy(unittest.TestCase):
             self.assertLess(dev.disk_ns, 60e9)
         self.assertLess(abs(found["read_overhead_ns"] + found["read_report_ns"] -
                             truth.overhead_ns), 10e3)
-        self.assertLess(abs(found["head_switch_ns"] - 500e3), 8e3)
+        self.assertLess(abs(found["head_switch_ns"] - 500e3), 5e3)
         self.assertIs(found["zero_latency"], False)
         at, ns = np.array(found["seek"]).T
         self.assertLess(np.max(np.abs(ns - truth.seek_ns(at))), 30e3)
