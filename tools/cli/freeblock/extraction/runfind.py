@@ -330,7 +330,8 @@ class Finder:
         for run in runs[:-1] if least is None else ():
             run.skew = runs[-1].skew
             self._give_back(run)
-            self._add(run)
+            if not self._continued(run):
+                self._add(run)
         self._give_back(runs[-1])
         self._add(runs[-1])
         self.guessed = False
@@ -361,6 +362,19 @@ class Finder:
                 setattr(run, name, getattr(whole, name))
             last.count -= slots
             last.slips = [slip for slip in last.slips if slip[0] < last.end]
+
+    def _continued(self, piece):
+        """Whether units that stand alone are the last run's next ones; they then are its own."""
+        last = self.map.runs[-1] if self.map.runs else None
+        if last is None or last.end != piece.first:
+            return False
+        longer = replace(last, count=last.count + piece.count)
+        units = np.array([piece.first, piece.end - 1])
+        seen = np.array([self.meter.mean(unit, PIECE_READS) for unit in units])
+        if not np.all(np.abs(wrap(seen - longer.ends(units))) <= self.meter.tolerance):
+            return False
+        last.count, self.at = longer.count, longer.end
+        return True
 
     def _may_have_period(self):
         """Whether the drive's law may have a period, as far as is known."""
