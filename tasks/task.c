@@ -51,16 +51,14 @@ static int fb_task_init_map(struct fb_disk *disk, struct fb_bitmap *map, u64 *ac
 	return ret;
 }
 
-/* create the struct fb_coverage that serves all tasks; the second task adds a joint map */
+/* create the struct fb_coverage that serves all tasks */
 static int fb_task_need_svc(struct fb_disk *disk)
 {
 	struct fb_coverage *cov;
 
 	lockdep_assert_held(&disk->life);
-	if (disk->cov && disk->cov->all.wanted)
-		return 0;
 	if (disk->cov)
-		return fb_task_init_map(disk, &disk->cov->all, &disk->cov->bytes);
+		return 0;
 	cov = kvzalloc(sizeof(*cov), GFP_KERNEL);
 	if (!cov)
 		return -ENOMEM;
@@ -95,7 +93,6 @@ static void fb_task_drop_svc(struct fb_disk *disk)
 	fb_model_take(disk);
 	mutex_unlock(&disk->config);
 	fb_free_read_free_all(bufs);
-	fb_bitmap_destroy(&cov->all);
 	freeblock_free(cov->repeated, cov->repeated_bytes);
 	fb_memory_uncharge(&cov->bytes, cov->bytes);
 	kvfree(cov);
@@ -127,7 +124,7 @@ static int fb_task_enter(struct freeblock_task *task)
 static struct freeblock_task *fb_task_new(struct fb_disk *disk, const char *name,
 					  const struct freeblock_ops *ops, void *ctx)
 {
-	struct freeblock_task *task = kzalloc(sizeof(*task), GFP_KERNEL_ACCOUNT);
+	struct freeblock_task *task = kvzalloc(sizeof(*task), GFP_KERNEL_ACCOUNT);
 
 	if (!task)
 		return NULL;
@@ -152,7 +149,7 @@ static void fb_task_free(struct freeblock_task *task)
 	if (task->css)
 		css_put(task->css);
 #endif
-	kfree(task);
+	kvfree(task);
 }
 
 /* ---- the interface, documented in include/freeblock.h ---- */
