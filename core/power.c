@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Power states and the policy that lets a drive sleep; see core/power.h. */
+/* Power states and the policy that lets a drive sleep; see core/power.h. Core. */
 #include "core/power.h"
 
 /* messages by enum fb_power_state, of those that hold reads */
@@ -13,10 +13,48 @@ static const char *const fb_power_name[] = {
 	[FB_POWER_UNKNOWN] = "asleep (no known answer)",
 };
 
-/* Does a drive in this state serve a read at once? */
-bool fb_power_spins(enum fb_power_state state)
+/* SPC-5, table of sense keys and additional sense codes */
+#define FB_POWER_KEY_NOT_READY 0x02
+#define FB_POWER_ASC_LOW 0x5e
+
+/* Translate the answer of CHECK POWER MODE (ACS-4, 7.3). @count: the count register. */
+enum fb_power_state fb_power_of_ata(u8 count)
 {
-	return state <= FB_POWER_IDLE_B;
+	switch (count) {
+	case 0x00:
+		return FB_POWER_STANDBY_Z;
+	case 0x01:
+		return FB_POWER_STANDBY_Y;
+	case 0x83:
+		return FB_POWER_IDLE_C;
+	/* active or idle, idle_a, idle_b, active */
+	case 0x80:
+	case 0x81:
+	case 0x82:
+	case 0xff:
+		return FB_POWER_ACTIVE;
+	default:
+		return FB_POWER_UNKNOWN;
+	}
+}
+
+/* Translate the answer of REQUEST SENSE (SPC-5, annex F): key, code and its qualifier. */
+enum fb_power_state fb_power_of_sense(u8 key, u8 asc, u8 ascq)
+{
+	/* idle_a and idle_b, by timer and by command, spin */
+	static const enum fb_power_state low[] = {
+		[0x00] = FB_POWER_LOW,
+		[0x02] = FB_POWER_STANDBY_Z,
+		[0x04] = FB_POWER_STANDBY_Z,
+		[0x07] = FB_POWER_IDLE_C,
+		[0x08] = FB_POWER_IDLE_C,
+		[0x09] = FB_POWER_STANDBY_Y,
+		[0x0a] = FB_POWER_STANDBY_Y,
+	};
+
+	if (asc == FB_POWER_ASC_LOW)
+		return ascq < ARRAY_SIZE(low) ? low[ascq] : FB_POWER_UNKNOWN;
+	return key == FB_POWER_KEY_NOT_READY ? FB_POWER_STOPPED : FB_POWER_ACTIVE;
 }
 
 /* The sooner of the host's timer and what a drive's own may be; a rest finds a longer one. */
@@ -63,18 +101,18 @@ void fb_power_foreground(struct fb_power *p, u64 fg_ns)
 bool fb_power_must_ask(const struct fb_power *p, u64 touched_ns, u64 now)
 {
 	/* an answer stays good for a moment though nothing was found to read then */
-	if (!p->doubt && fb_power_spins(p->state) && p->asked_ns &&
+	if (!p->doubt && !p->state && p->asked_ns &&
 	    now - p->asked_ns < FB_POWER_AGAIN_NS)
 		return false;
-	return p->doubt || !fb_power_spins(p->state) || fb_power_is_resting(p, now) ||
+	return p->doubt || p->state || fb_power_is_resting(p, now) ||
 	       now - touched_ns > FB_POWER_ASK_NS;
 }
 
 /* Note the drive's answer. The caller clears @p->doubt before it asks. */
 void fb_power_told(struct fb_power *p, enum fb_power_state state, u64 touched_ns, u64 now)
 {
-	bool woken = !fb_power_spins(p->state) && fb_power_spins(state);
-	bool unused = fb_power_spins(state) && fb_power_is_resting(p, now) &&
+	bool woken = p->state && !state;
+	bool unused = !state && fb_power_is_resting(p, now) &&
 		      now >= touched_ns + fb_power_rest_ns(p);
 
 	p->told_ns = now;
@@ -91,7 +129,7 @@ void fb_power_told(struct fb_power *p, enum fb_power_state state, u64 touched_ns
 /* When the next idle read may be sent, or the drive asked; it may be past. */
 u64 fb_power_due_ns(const struct fb_power *p, u64 touched_ns, u64 now)
 {
-	if (!fb_power_spins(p->state))
+	if (p->state)
 		return p->doubt ? 0 : p->told_ns + FB_POWER_ASK_NS;
 	return fb_power_is_resting(p, now) ? touched_ns + fb_power_rest_ns(p) : 0;
 }
@@ -99,7 +137,7 @@ u64 fb_power_due_ns(const struct fb_power *p, u64 touched_ns, u64 now)
 /* Why the drive's power keeps idle reads from being sent; NULL: it does not. */
 const char *fb_power_why(const struct fb_power *p, u64 touched_ns, u64 now)
 {
-	if (!fb_power_spins(p->state))
+	if (p->state)
 		return fb_power_name[p->state];
 	if (fb_power_due_ns(p, touched_ns, now) > now)
 		return "resting: the drive may fall asleep";
