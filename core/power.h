@@ -45,8 +45,6 @@ struct fb_power {
 	u32 rests;			/* rests of this silence that the drive did not use */
 };
 
-enum fb_power_state fb_power_of_ata(u8 count);
-enum fb_power_state fb_power_of_sense(u8 key, u8 asc, u8 ascq);
 void fb_power_begin(struct fb_power *p, u64 now);
 void fb_power_foreground(struct fb_power *p, u64 fg_ns);
 bool fb_power_must_ask(const struct fb_power *p, u64 touched_ns, u64 now);

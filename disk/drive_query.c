@@ -11,6 +11,7 @@
 #include <scsi/scsi_proto.h>
 
 #include "disk/disk.h"
+#include "disk/power_answer.h"
 #include "include/compat/fb_compat.h"
 
 #define FB_QUERY_TIMEOUT (10 * HZ)

@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "core/power.h"
+#include "disk/power_answer.h"
 #include "support.h"
 
 #define SEC 1000000000ULL
