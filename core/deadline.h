@@ -35,7 +35,7 @@ bool fb_deadline_is_late(const struct fb_deadline_rate *p, u64 left, u64 deadlin
 
 /* The credit */
 struct fb_deadline_share {
-	u64 full_ns;			/* when it will be FB_DEADLINE_BURST_NS, if nothing is read */
+	u64 full_ns;	/* when it will be FB_DEADLINE_BURST_NS, if nothing is read */
 	u32 ppm;			/* the share that it comes from */
 };
 

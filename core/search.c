@@ -131,7 +131,7 @@ static inline u64 fb_track_find_worth(const struct fb_search *s, u32 weight, u32
 {
 	if (!s->lim.roots)
 		return (u64)wanted * weight;
-	/* beyond the table, on tracks of 4 MiB in small blocks, one is worth as little as at its end */
+	/* beyond the table, on tracks of 4 MiB in small blocks, one is worth the last's */
 	left = clamp_t(u32, left, wanted, FB_ROOTS);
 	left = s->lim.roots->of[left] - s->lim.roots->of[left - wanted];
 	return (u64)left * weight / FB_WEIGHT_ONE;

@@ -124,7 +124,7 @@ struct freeblock_task {
 	u64 sweep_done;			/* blocks done when they were; the thread's */
 	bool caught_up;			/* all added is delivered, and that was told [L] */
 	struct fb_bitmap map;		/* what it wants; the thread's, from the start on */
-	struct fb_block_value worth;	/* value of its blocks; the thread's, like all that follows */
+	struct fb_block_value worth;	/* value of its blocks; the thread's, like what follows */
 	bool weighed;			/* @worth is that of @map */
 	u64 balanced_ns;		/* when its regions were last weighed */
 	u64 passed;	/* its wanted blocks, each time that gaps went to another task */

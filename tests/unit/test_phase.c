@@ -77,7 +77,8 @@ static u64 passes(u64 ns, u32 angle)
 static bool one(void)
 {
 	u64 lbn = rnd_below(&rig.r, SECTORS - NSECT), sent_ns = rig.now + rig.think_ns;
-	u64 moved_ns = sent_ns + 500000 + rnd_below(&rig.r, 1000000), xfer_ns = NSECT * TURN_NS / 400;
+	u64 moved_ns = sent_ns + 500000 + rnd_below(&rig.r, 1000000);
+	u64 xfer_ns = NSECT * TURN_NS / 400;
 	struct fb_head_end end;
 	struct dm_access acc;
 	struct dm_place last;
@@ -104,7 +105,7 @@ static u32 reads(u32 most)
 	return n;
 }
 
-/* The model's drive: never, with a cache for every second read, at another temperature, seldom used. */
+/* The model's drive: never, behind a cache that has half, warmer, or seldom used. */
 TEST(test_true)
 {
 	static const struct { s64 ppm; u32 cached_pct, odd_pct; u64 think_ns; } drives[] = {
