@@ -198,10 +198,7 @@ void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conser
 	fb_seek_fit_age(c, now_ns);
 	if (!fb_seek_fit_evaluate(c, leg, acc, &t))
 		return;
-	if (!c->since_ns)
-		c->since_ns = now_ns;
 	c->trials++;
-	c->late += t.late;
 	fb_seek_fit_follow(c, &t);
 }
 
