@@ -5,7 +5,7 @@
  * track, and the least time of the seeks to a cylinder and on, bound what may still be found, so
  * that most tracks are passed over. Core.
  */
-#include "core/search.h"
+#include "core/plan.h"
 
 /*
  * An arm passes over FB_SEARCH_STRIDE cylinders with too few granules before the next has its turn;
