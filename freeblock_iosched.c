@@ -383,17 +383,6 @@ static void fb_iosched_measure_end(struct fb_sched *sched, struct fb_sched_rq *f
 	fq->measured_ns = 0;
 }
 
-/* the bucket of fb_stats.fg_latency */
-static u32 fb_iosched_bucket(u64 ns)
-{
-	u32 octave;
-
-	ns = clamp(ns, BIT_ULL(FB_LATENCY_LOW),
-		   BIT_ULL(FB_LATENCY_LOW + FB_LATENCY_BUCKETS / 4) - 1);
-	octave = ilog2(ns);
-	return 4 * (octave - FB_LATENCY_LOW) + (ns >> (octave - 2)) % 4;
-}
-
 /* what the foreground waits: the block layer's own counts have our reads in them, too */
 static void fb_iosched_note_latency(struct fb_stats *stats, const struct fb_sched_rq *fq, u64 now)
 {
@@ -405,7 +394,7 @@ static void fb_iosched_note_latency(struct fb_stats *stats, const struct fb_sche
 	if (!write && req_op(rq) != REQ_OP_READ)
 		return;
 	stats->fg_sectors[write] += fq->r.fg.nsect;
-	stats->fg_latency[write][fb_iosched_bucket(took_ns)]++;
+	stats->fg_latency[write][fb_trial_bucket(took_ns, FB_LATENCY_BUCKETS)]++;
 	stats->fg_ended[write]++;
 	stats->fg_ns[write] += took_ns;
 }

@@ -35,12 +35,12 @@ static u64 fb_trial_random(struct fb_trial *t)
 
 /* ---- slow reads ---- */
 
-static u32 fb_trial_bucket(u64 took_ns)
+u32 fb_trial_bucket(u64 took_ns, u32 n)
 {
 	u64 parts = max_t(u64, took_ns >> FB_TRIAL_TOOK_SHIFT, FB_TRIAL_PARTS);
 	u32 octave = fls64(parts) - fls64(FB_TRIAL_PARTS);
 
-	return min_t(u32, FB_TRIAL_PARTS * (octave - 1) + (parts >> octave), FB_TRIAL_BUCKETS - 1);
+	return min_t(u32, FB_TRIAL_PARTS * (octave - 1) + (parts >> octave), n - 1);
 }
 
 /* what is slow: three times what all but one of a hundred take in control, and what one may wait */
@@ -576,7 +576,7 @@ void fb_trial_ended(struct fb_trial *t, enum fb_trial_kind kind, u64 took_ns, u6
 	slow->ends++;
 	slow->area += took_ns > t->slow_ns ? FB_TRIAL_ALL : 0;
 	if (t->arm == FB_TRIAL_CONTROL)
-		t->took[fb_trial_bucket(took_ns)]++;
+		t->took[fb_trial_bucket(took_ns, FB_TRIAL_BUCKETS)]++;
 }
 
 bool fb_trial_may_read(struct fb_trial *t, u64 now_ns)
