@@ -32,9 +32,6 @@ static u32 fb_quarantine_n_doubts(const struct fb_quarantine *b)
 	return min_t(u32, b->doubts, FB_QUARANTINE_DOUBTS);
 }
 
-#define fb_quarantine_for_each_doubt(d, b)						\
-	for (d = (b)->doubt; d < (b)->doubt + fb_quarantine_n_doubts(b); d++)
-
 /*
  * A disk's first task begins: forget all doubt but what was proven by errors that are not the
  * medium's, each of which is dear. Zones end if blocks have another size.
@@ -145,20 +142,21 @@ static u32 fb_quarantine_add(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 no
 /* Is any of these sectors in doubt, so that its block must be read alone? */
 bool fb_quarantine_doubts(const struct fb_quarantine *b, u64 lbn, u64 nsect)
 {
-	const struct fb_doubt *d;
+	u32 i;
 
-	fb_quarantine_for_each_doubt(d, b)
-		if (fb_quarantine_meets(d->first, d->count, lbn, nsect))
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
+		if (fb_quarantine_meets(b->doubt[i].first, b->doubt[i].count, lbn, nsect))
 			return true;
 	return false;
 }
 
 static bool fb_quarantine_failed_alone(const struct fb_quarantine *b, u64 lbn, bool by_read)
 {
-	const struct fb_doubt *d;
+	u32 i;
 
-	fb_quarantine_for_each_doubt(d, b)
-		if (d->alone && d->first == lbn && !(by_read && d->command))
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
+		if (b->doubt[i].alone && b->doubt[i].first == lbn &&
+		    !(by_read && b->doubt[i].command))
 			return true;
 	return false;
 }
@@ -166,9 +164,11 @@ static bool fb_quarantine_failed_alone(const struct fb_quarantine *b, u64 lbn, b
 /* This block is bad, and not by the medium's word: no command is at fault. */
 static void fb_quarantine_prove(struct fb_quarantine *b, u64 lbn)
 {
-	struct fb_doubt *d;
+	u32 i;
 
-	fb_quarantine_for_each_doubt(d, b) {
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++) {
+		struct fb_doubt *d = &b->doubt[i];
+
 		if (!fb_quarantine_meets(d->first, d->count, lbn, 1))
 			continue;
 		d->command = false;
@@ -178,10 +178,10 @@ static void fb_quarantine_prove(struct fb_quarantine *b, u64 lbn)
 
 static bool fb_quarantine_is_proven(const struct fb_quarantine *b, u64 lbn)
 {
-	const struct fb_doubt *d;
+	u32 i;
 
-	fb_quarantine_for_each_doubt(d, b)
-		if (d->proven && d->first == lbn)
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
+		if (b->doubt[i].proven && b->doubt[i].first == lbn)
 			return true;
 	return false;
 }
@@ -201,18 +201,20 @@ static bool fb_quarantine_cut_piece(const struct fb_quarantine *b, const struct 
 				    u64 now, struct fb_plan *plan)
 {
 	struct fb_plan_piece *p = &plan->piece[0];
-	const struct fb_doubt *d;
+	u32 i;
 
-	fb_quarantine_for_each_doubt(d, b) {
-		if (!fb_quarantine_meets(d->first, d->count, p->lbn, p->nsect))
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++) {
+		u64 first = b->doubt[i].first;
+
+		if (!fb_quarantine_meets(first, b->doubt[i].count, p->lbn, p->nsect))
 			continue;
 		/* like a zone, it ends some day: the disk may never be idle */
 		if (plan->kind == FB_PLAN_PREPEND ||
-		    ((b->careful || b->idle_only) && p->lbn >= d->first &&
+		    ((b->careful || b->idle_only) && p->lbn >= first &&
 		     now - b->failed_ns < FB_QUARANTINE_ZONE_NS) ||
-		    (p->lbn >= d->first && now - b->doubt_ns < FB_QUARANTINE_DOUBT_NS))
+		    (p->lbn >= first && now - b->doubt_ns < FB_QUARANTINE_DOUBT_NS))
 			return false;
-		p->nsect = p->lbn < d->first ? d->first - p->lbn : min(p->nsect, b->granule);
+		p->nsect = p->lbn < first ? first - p->lbn : min(p->nsect, b->granule);
 	}
 	plan->wanted = fb_bitmap_count(bm, div_u64(p->lbn, b->granule),
 				       fb_granule_first(b->granule, p->nsect));
@@ -335,9 +337,11 @@ static u32 fb_quarantine_count_other(struct fb_quarantine *b, bool suspect, u64 
 static void fb_quarantine_absolve(struct fb_quarantine *b, const struct fb_quarantine_read *read)
 {
 	u64 read_end = read->lbn + read->nsect, end;
-	struct fb_doubt *d;
+	u32 i;
 
-	fb_quarantine_for_each_doubt(d, b) {
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++) {
+		struct fb_doubt *d = &b->doubt[i];
+
 		if (!fb_quarantine_meets(d->first, d->count, read->lbn, read->nsect))
 			continue;
 		end = d->first + d->count;
@@ -418,7 +422,6 @@ bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *b
 {
 	u32 most = min(FB_QUARANTINE_PIECE, max_sectors), n = b->granule, i;
 	bool dare = now >= fb_quarantine_dare_ns(b);
-	const struct fb_doubt *d;
 	u64 at, end = 0;
 
 	if (now < b->next_ns)
@@ -426,9 +429,10 @@ bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *b
 	for (i = 0; i < b->zones && !end; i++)
 		if (fb_quarantine_wanted(b, bm, b->zone[i].first, b->zone[i].end, dare, &at))
 			end = min(b->zone[i].end, b->sectors);
-	fb_quarantine_for_each_doubt(d, b)
-		if (!end && (dare || d->command) &&
-		    fb_quarantine_wanted(b, bm, d->first, d->first + d->count, dare, &at))
+	for (i = 0; i < fb_quarantine_n_doubts(b) && !end; i++)
+		if ((dare || b->doubt[i].command) &&
+		    fb_quarantine_wanted(b, bm, b->doubt[i].first,
+					 b->doubt[i].first + b->doubt[i].count, dare, &at))
 			end = min((at + 1) * b->granule, b->sectors);
 	if (!end)
 		return false;
@@ -446,12 +450,15 @@ static bool fb_quarantine_obstacle(const struct fb_quarantine *b, u64 lbn, u64 n
 				   struct fb_avoid *found)
 {
 	const struct fb_avoid *z = fb_quarantine_zone(b, lbn, nsect);
-	const struct fb_doubt *d;
+	u32 i;
 
 	*found = z ? *z : (struct fb_avoid) { U64_MAX, U64_MAX };
-	fb_quarantine_for_each_doubt(d, b)
-		if (fb_quarantine_meets(d->first, d->count, lbn, nsect) && d->first < found->first)
-			*found = (struct fb_avoid) { d->first, d->first + d->count };
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
+		if (fb_quarantine_meets(b->doubt[i].first, b->doubt[i].count, lbn, nsect) &&
+		    b->doubt[i].first < found->first)
+			*found = (struct fb_avoid) {
+				b->doubt[i].first, b->doubt[i].first + b->doubt[i].count
+			};
 	return found->first != U64_MAX;
 }
 
