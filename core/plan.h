@@ -41,10 +41,10 @@ struct fb_gap {
  * plan's own pieces, are allowed where they do not trigger the drive's look-ahead.
  */
 enum fb_lift {
-	FB_LIFT_SOURCE = 1,		/* also read on the source track before the arm leaves it */
-	FB_LIFT_DEST = 2,	/* also on the destination track what does not end at the request */
-	FB_LIFT_SEVERAL = 4,		/* find several pieces for one gap */
-	FB_LIFT_ALL = 7,		/* all of these */
+	FB_LIFT_SOURCE = 1 << 0,	/* also read on the source track before the arm leaves it */
+	FB_LIFT_DEST = 1 << 1,	/* also on the destination track what does not end at the request */
+	FB_LIFT_SEVERAL = 1 << 2,	/* find several pieces for one gap */
+	FB_LIFT_ALL = FB_LIFT_SOURCE | FB_LIFT_DEST | FB_LIFT_SEVERAL,
 };
 
 /* Sectors that must not be read in gaps */
