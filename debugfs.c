@@ -2,7 +2,7 @@
 /*
  * A disk's files in /sys/kernel/debug/freeblock/<disk>/, tables for people, which may change
  * (Documentation/ABI/testing/debugfs-freeblock). disk/folder.c removes the directory before the
- * disk goes. Locks: fb_disk.lock, to copy what is then formatted without it.
+ * disk goes. Locks: fb_disk.lock, for tables of some lines; of longer ones to copy them.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -28,29 +28,23 @@ static void fb_debugfs_show_cost(struct seq_file *m, const char *kind,
 static int trial_show(struct seq_file *m, void *v)
 {
 	struct fb_disk *disk = m->private;
-	struct fb_cost *c = kmalloc(sizeof(*c), GFP_KERNEL);
+	const struct fb_cost *c = &disk->measure.cost;
+	const struct fb_trial *t = &c->trial;
 	u64 now = ktime_get_ns();
-	bool on;
 
-	if (!c)
-		return -ENOMEM;
-	spin_lock_irq(&disk->lock);
-	*c = disk->measure.cost;
-	on = disk->measure.on;
-	spin_unlock_irq(&disk->lock);
-	seq_printf(m, "on %u\nruns %u\ncontrol %u\nstretch_us %llu\nstretches %u\nblocks %u\n", on,
-		   c->trial.on, fb_cost_controls(c), div_u64(c->trial.stretch_ns, NSEC_PER_USEC),
-		   c->trial.stretches, c->trial.ended);
+	guard(spinlock_irq)(&disk->lock);
+	seq_printf(m, "on %u\nruns %u\ncontrol %u\nstretch_us %llu\nstretches %u\nblocks %u\n",
+		   disk->measure.on, t->on, fb_cost_controls(c),
+		   div_u64(t->stretch_ns, NSEC_PER_USEC), t->stretches, t->ended);
 	seq_printf(m, "on_us %llu\nheld_us %llu\nlimit_us %llu\nlimit_ppm %u\n",
-		   div_u64(c->trial.on_ns, NSEC_PER_USEC), div_u64(c->trial.held_ns, NSEC_PER_USEC),
-		   div_u64(c->trial.limit.ns, NSEC_PER_USEC), c->trial.limit.ppm);
+		   div_u64(t->on_ns, NSEC_PER_USEC), div_u64(t->held_ns, NSEC_PER_USEC),
+		   div_u64(t->limit.ns, NSEC_PER_USEC), t->limit.ppm);
 	seq_printf(m, "level %u\nleft_us %llu\nstops %u\n", c->level,
 		   c->until_ns > now ? div_u64(c->until_ns - now, NSEC_PER_USEC) : 0, c->stops);
-	fb_debugfs_show_cost(m, "read", &c->trial.told[FB_TRIAL_READ]);
-	fb_debugfs_show_cost(m, "write", &c->trial.told[FB_TRIAL_WRITE]);
-	fb_debugfs_show_cost(m, "slow", &c->trial.told[FB_TRIAL_SLOW]);
-	fb_debugfs_show_cost(m, "all", &c->trial.told[FB_TRIAL_KINDS]);
-	kfree(c);
+	fb_debugfs_show_cost(m, "read", &t->told[FB_TRIAL_READ]);
+	fb_debugfs_show_cost(m, "write", &t->told[FB_TRIAL_WRITE]);
+	fb_debugfs_show_cost(m, "slow", &t->told[FB_TRIAL_SLOW]);
+	fb_debugfs_show_cost(m, "all", &t->told[FB_TRIAL_KINDS]);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(trial);
@@ -122,37 +116,24 @@ DEFINE_SHOW_ATTRIBUTE(latency);
 /* a head that is tracked has a line, all distances are one band */
 static int calibration_show(struct seq_file *m, void *v)
 {
-	u64 now = ktime_get_ns(), model_ps = 0, period_ps = 0;
 	struct fb_disk *disk = m->private;
-	u32 cylinders = 0, trust = 0, fits = 0;
-	struct fb_seek_fit fit = {};
-	bool locked = false;
+	const struct fb_seek_fit *fit = &disk->seek_fit;
+	const struct fb_head *head;
 
-	scoped_guard(spinlock_irq, &disk->lock) {
-		if (disk->model) {
-			model_ps = dm_info(disk->model)->period_ps;
-			cylinders = dm_info(disk->model)->cylinders;
-			fit = disk->seek_fit;
-		}
-		if (disk->model && disk->head && !fb_level_unmapped(disk)) {
-			period_ps = disk->head->period_ps;
-			trust = disk->head->trust;
-			fits = disk->head->fits;
-			locked = fb_head_locked(disk->head, now);
-		}
-	}
-	if (!model_ps) {
+	guard(spinlock_irq)(&disk->lock);
+	head = disk->head;
+	if (!disk->model) {
 		seq_puts(m, "no model\n");
 		return 0;
 	}
-	seq_printf(m, "model_period_ps %llu\n", model_ps);
-	if (period_ps)
-		seq_printf(m, "period_ps %llu\nphase %s\nagreed %u\nfits_ppm %u\n", period_ps,
-			   locked ? "locked" : "unknown", trust, fits);
-	seq_printf(m, "band 1 %u trials %llu late %llu shift_ppm %d applied_ppm %d error_ppm %u spread_ns %u since_s %llu\n",
-		   cylinders - 1, fit.trials, fit.late, fb_seek_fit_ppm(&fit), fit.applied,
-		   fb_seek_fit_error_ppm(&fit), fit.spread_ns,
-		   fit.since_ns ? div_u64(now - min(fit.since_ns, now), NSEC_PER_SEC) : 0);
+	seq_printf(m, "model_period_ps %llu\n", dm_info(disk->model)->period_ps);
+	if (head && !fb_level_unmapped(disk))
+		seq_printf(m, "period_ps %llu\nphase %s\nagreed %u\nfits_ppm %u\n", head->period_ps,
+			   fb_head_locked(head, ktime_get_ns()) ? "locked" : "unknown",
+			   head->trust, head->fits);
+	seq_printf(m, "band 1 %u trials %llu shift_ppm %d applied_ppm %d error_ppm %u spread_ns %u\n",
+		   dm_info(disk->model)->cylinders - 1, fit->trials, fb_seek_fit_ppm(fit),
+		   fit->applied, fb_seek_fit_error_ppm(fit), fit->spread_ns);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(calibration);

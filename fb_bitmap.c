@@ -2,8 +2,6 @@
 /* Coverage map: which granules are wanted, in flight or done; see fb_bitmap.h. Core. */
 #include "fb_bitmap.h"
 
-#define FB_BITMAP_STEP 16384	/* words after which others may run */
-
 /* the bits of word @w that lie in [@first, @end), of which there must be some */
 static unsigned long fb_bitmap_mask(u64 w, u64 first, u64 end)
 {
@@ -88,29 +86,6 @@ void fb_bitmap_destroy(struct fb_bitmap *bm)
 	fb_free(bm->flying);
 	fb_free(bm->count);
 	memset(bm, 0, sizeof(*bm));
-}
-
-bool fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from)
-{
-	u64 words = BITS_TO_LONGS(from->granules), at, n;
-
-	for (at = 0; at < words; at += n) {
-		n = min_t(u64, FB_BITMAP_STEP, words - at);
-		memcpy(to->wanted + at, from->wanted + at, n * sizeof(long));
-		fb_resched();
-	}
-	memcpy(to->flying, from->flying, from->flying_words * sizeof(*from->flying));
-	to->flying_words = from->flying_words;
-	to->n_wanted = from->n_wanted;
-	to->n_flying = from->n_flying;
-	to->n_again = from->n_again;
-	to->n_done = from->n_done;
-	/* made for other numbers of groups, they have room for other numbers of counts */
-	if (to->groups != from->groups || to->shift != from->shift)
-		return false;
-	memcpy(to->count, from->count, (size_t)from->counts * sizeof(*from->count));
-	memcpy(to->region, from->region, sizeof(from->region));
-	return true;
 }
 
 /* ---- granules in flight ---- */

@@ -57,8 +57,6 @@ void fb_bitmap_recount(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 void fb_bitmap_destroy(struct fb_bitmap *bm);
 /* How many bytes fb_bitmap_init() will allocate. */
 u64 fb_bitmap_bytes(u64 granules, u32 groups);
-/* Copy to a map of the same size. False: it needs its groups counted. May sleep. */
-bool fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
 
 /*
  * The moves below return how many granules changed state; those in another state, or beyond the

@@ -8,7 +8,7 @@
 #ifndef FB_BLOCK_VALUE_H
 #define FB_BLOCK_VALUE_H
 
-#include "core/search.h"
+#include "core/plan.h"
 
 /* Time between two calls of fb_block_value_balance(): 2 and 20 s give the same scan, to 1 %. */
 #define FB_BLOCK_VALUE_BALANCE_NS (5ULL * NSEC_PER_SEC)

@@ -39,38 +39,24 @@ static u64 fb_deadline_share_time_ns(u64 ns, u32 ppm)
 	return time_ns + (mul_u64_u64_div_u64(time_ns, ppm, FB_PPM) < ns);
 }
 
-static void fb_deadline_share_fill(struct fb_deadline_share *s, u32 ppm, u64 now_ns)
-{
-	u64 past_ns = now_ns - s->at_ns, gain_ns;
-
-	if (now_ns <= s->at_ns)
-		return;
-	if (past_ns >= fb_deadline_share_time_ns(FB_DEADLINE_BURST_NS - s->credit_ns, ppm)) {
-		s->credit_ns = FB_DEADLINE_BURST_NS;
-		s->at_ns = now_ns;
-		return;
-	}
-	gain_ns = mul_u64_u64_div_u64(past_ns, ppm, FB_PPM);
-	/* what is too short for a nanosecond of credit is added up next time */
-	if (!gain_ns)
-		return;
-	s->credit_ns += gain_ns;
-	s->at_ns = now_ns;
-}
-
 u64 fb_deadline_next_ns(struct fb_deadline_share *s, u32 ppm, u64 now_ns)
 {
+	u64 spare_ns;
+
 	if (!ppm)
 		return FB_DEADLINE_NEVER;
-	fb_deadline_share_fill(s, ppm, now_ns);
-	if (s->credit_ns >= FB_DEADLINE_READ_NS)
-		return now_ns;
-	return s->at_ns + fb_deadline_share_time_ns(FB_DEADLINE_READ_NS - s->credit_ns, ppm);
+	/* what was taken is still to come in, by the present share */
+	if (ppm != s->ppm && s->full_ns > now_ns)
+		s->full_ns = now_ns + mul_u64_u64_div_u64(s->full_ns - now_ns, s->ppm, ppm);
+	s->ppm = ppm;
+	s->full_ns = max(s->full_ns, now_ns);
+	spare_ns = fb_deadline_share_time_ns(FB_DEADLINE_BURST_NS - FB_DEADLINE_READ_NS, ppm);
+	return max(s->full_ns, now_ns + spare_ns) - spare_ns;
 }
 
 void fb_deadline_charge(struct fb_deadline_share *s, u64 ns)
 {
-	s->credit_ns -= ns;
+	s->full_ns += fb_deadline_share_time_ns(ns, s->ppm);
 }
 
 /* ---- the pace ---- */

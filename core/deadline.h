@@ -35,8 +35,8 @@ bool fb_deadline_is_late(const struct fb_deadline_rate *p, u64 left, u64 deadlin
 
 /* The credit */
 struct fb_deadline_share {
-	u64 at_ns;			/* time up to which it has been added up */
-	s64 credit_ns;			/* may be taken; negative after too long a read */
+	u64 full_ns;	/* when it will be FB_DEADLINE_BURST_NS, if nothing is read */
+	u32 ppm;			/* the share that it comes from */
 };
 
 /*
@@ -44,7 +44,7 @@ struct fb_deadline_share {
  * reads take @ppm of T and FB_DEADLINE_BURST_NS at most.
  */
 u64 fb_deadline_next_ns(struct fb_deadline_share *s, u32 ppm, u64 now_ns);
-/* Charge a read that has ended, and has occupied the disk for so long. */
+/* Charge a read that was due, has ended, and has occupied the disk for so long. */
 void fb_deadline_charge(struct fb_deadline_share *s, u64 ns);
 
 /*

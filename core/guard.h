@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The guard stops free reads that cost the foreground too many turns, for a pause that doubles each
- * time. Core; the caller serialises.
+ * time. It sums up what they cost beyond the bound, from 0 on (a CUSUM test). Core; the caller
+ * serialises.
  */
 #ifndef FB_GUARD_H
 #define FB_GUARD_H
 
 #include "include/fb_shim.h"
 
-#define FB_GUARD_SECONDS 10		/* the bound holds over this window */
-#define FB_GUARD_MIN_MISSES 5		/* fewer may be chance, whatever their share */
+/*
+ * So many turns too many are no chance: where free reads cost half of the bound that comes once in
+ * years, where they cost all of it every few minutes.
+ */
+#define FB_GUARD_EXCESS 16
 #define FB_GUARD_PAUSE_NS (10ULL * NSEC_PER_SEC)
 #define FB_GUARD_PAUSE_MAX_NS (640ULL * NSEC_PER_SEC)
 #define FB_GUARD_CALM_NS FB_PAUSE_NS	/* trouble-free time that resets the pause */
@@ -19,9 +23,7 @@
 #define FB_PAUSE_MAX_NS (3600ULL * NSEC_PER_SEC)	/* ... up to this */
 
 struct fb_guard {
-	u32 second;			/* the current one */
-	u32 fg[FB_GUARD_SECONDS];	/* foreground requests completed, by second modulo this */
-	u32 missed[FB_GUARD_SECONDS];	/* turns lost through free reads, likewise */
+	s64 excess;			/* turns lost beyond the bound, millionths; not below 0 */
 	u64 off_until_ns;		/* free reads are off until then; 0: they are on */
 	u64 on_since_ns;		/* when they came on */
 	u64 pause_ns;			/* length of the next pause */

@@ -11,7 +11,7 @@
 
 #include "core/guard.h"
 #include "core/head.h"
-#include "core/search.h"
+#include "core/plan.h"
 
 #define FB_LOOKAHEAD_LIFTS 2			/* FB_LIFT_SOURCE, FB_LIFT_DEST */
 /* one gap in FB_LOOKAHEAD_GAPS tries a lift; the lifts take turns */

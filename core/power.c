@@ -13,12 +13,6 @@ static const char *const fb_power_name[] = {
 	[FB_POWER_UNKNOWN] = "asleep (no known answer)",
 };
 
-/* Does a drive in this state serve a read at once? */
-bool fb_power_spins(enum fb_power_state state)
-{
-	return state <= FB_POWER_IDLE_B;
-}
-
 /* The sooner of the host's timer and what a drive's own may be; a rest finds a longer one. */
 static u64 fb_power_timer_ns(const struct fb_power *p)
 {
@@ -63,18 +57,18 @@ void fb_power_foreground(struct fb_power *p, u64 fg_ns)
 bool fb_power_must_ask(const struct fb_power *p, u64 touched_ns, u64 now)
 {
 	/* an answer stays good for a moment though nothing was found to read then */
-	if (!p->doubt && fb_power_spins(p->state) && p->asked_ns &&
+	if (!p->doubt && !p->state && p->asked_ns &&
 	    now - p->asked_ns < FB_POWER_AGAIN_NS)
 		return false;
-	return p->doubt || !fb_power_spins(p->state) || fb_power_is_resting(p, now) ||
+	return p->doubt || p->state || fb_power_is_resting(p, now) ||
 	       now - touched_ns > FB_POWER_ASK_NS;
 }
 
 /* Note the drive's answer. The caller clears @p->doubt before it asks. */
 void fb_power_told(struct fb_power *p, enum fb_power_state state, u64 touched_ns, u64 now)
 {
-	bool woken = !fb_power_spins(p->state) && fb_power_spins(state);
-	bool unused = fb_power_spins(state) && fb_power_is_resting(p, now) &&
+	bool woken = p->state && !state;
+	bool unused = !state && fb_power_is_resting(p, now) &&
 		      now >= touched_ns + fb_power_rest_ns(p);
 
 	p->told_ns = now;
@@ -91,7 +85,7 @@ void fb_power_told(struct fb_power *p, enum fb_power_state state, u64 touched_ns
 /* When the next idle read may be sent, or the drive asked; it may be past. */
 u64 fb_power_due_ns(const struct fb_power *p, u64 touched_ns, u64 now)
 {
-	if (!fb_power_spins(p->state))
+	if (p->state)
 		return p->doubt ? 0 : p->told_ns + FB_POWER_ASK_NS;
 	return fb_power_is_resting(p, now) ? touched_ns + fb_power_rest_ns(p) : 0;
 }
@@ -99,7 +93,7 @@ u64 fb_power_due_ns(const struct fb_power *p, u64 touched_ns, u64 now)
 /* Why the drive's power keeps idle reads from being sent; NULL: it does not. */
 const char *fb_power_why(const struct fb_power *p, u64 touched_ns, u64 now)
 {
-	if (!fb_power_spins(p->state))
+	if (p->state)
 		return fb_power_name[p->state];
 	if (fb_power_due_ns(p, touched_ns, now) > now)
 		return "resting: the drive may fall asleep";

@@ -22,10 +22,7 @@
 
 /* What a drive answers, by the names of SPC-5 and ACS-4 */
 enum fb_power_state {
-	FB_POWER_ACTIVE,		/* it spins */
-	FB_POWER_IDLE,			/* active or idle: it spins */
-	FB_POWER_IDLE_A,		/* it spins, electronics are off */
-	FB_POWER_IDLE_B,		/* it spins, heads are parked */
+	FB_POWER_ACTIVE,		/* it spins: active, idle, idle_a, idle_b */
 	FB_POWER_IDLE_C,		/* it spins slower, or not, and takes seconds to be back */
 	FB_POWER_STANDBY_Y,		/* the spindle stands, or is slow */
 	FB_POWER_STANDBY_Z,		/* the spindle stands */
@@ -48,7 +45,6 @@ struct fb_power {
 	u32 rests;			/* rests of this silence that the drive did not use */
 };
 
-bool fb_power_spins(enum fb_power_state state);
 void fb_power_begin(struct fb_power *p, u64 now);
 void fb_power_foreground(struct fb_power *p, u64 fg_ns);
 bool fb_power_must_ask(const struct fb_power *p, u64 touched_ns, u64 now);

@@ -3,7 +3,7 @@
 #ifndef FB_QUARANTINE_H
 #define FB_QUARANTINE_H
 
-#include "core/search.h"
+#include "core/plan.h"
 
 #define FB_QUARANTINE_LISTED 512	/* bad blocks that are listed; all are counted */
 #define FB_QUARANTINE_ZONES 32		/* most quarantined ranges */

@@ -5,7 +5,7 @@
  * track, and the least time of the seeks to a cylinder and on, bound what may still be found, so
  * that most tracks are passed over. Core.
  */
-#include "core/search.h"
+#include "core/plan.h"
 
 /*
  * An arm passes over FB_SEARCH_STRIDE cylinders with too few granules before the next has its turn;
@@ -113,24 +113,6 @@ static u64 fb_track_find_leg(const struct fb_search *s, const struct dm_place *a
 
 /* ---- value ---- */
 
-/* as fb_track_find_root(), beyond the table; 32 times @n gives 4 times it */
-static u32 fb_track_find_far_root(const u16 *root, u32 n)
-{
-	u32 shift = 0, part = 0;
-
-	for (; n >= FB_ROOTS; n >>= 5, shift += 2)
-		part = n % 32;
-	return (root[n] << shift) + ((root[n + 1] - root[n]) * part << shift) / 32;
-}
-
-/* FB_WEIGHT_ONE times @n to the power of 2/5 (core/block_value.h) */
-static inline u32 fb_track_find_root(const struct fb_search *s, u32 n)
-{
-	const u16 *root = s->lim.roots->of;
-
-	return n < FB_ROOTS ? root[n] : fb_track_find_far_root(root, n);
-}
-
 /* wanted granules of a track, even where tracks share counts */
 static u32 fb_track_find_left(const struct fb_search *s, const struct dm_track *t)
 {
@@ -149,8 +131,9 @@ static inline u64 fb_track_find_worth(const struct fb_search *s, u32 weight, u32
 {
 	if (!s->lim.roots)
 		return (u64)wanted * weight;
-	left = max(left, wanted);
-	left = fb_track_find_root(s, left) - fb_track_find_root(s, left - wanted);
+	/* beyond the table, on tracks of 4 MiB in small blocks, more count for nothing */
+	left = min_t(u32, max(left, wanted), FB_ROOTS);
+	left = s->lim.roots->of[left] - s->lim.roots->of[left - min(left, wanted)];
 	return (u64)left * weight / FB_WEIGHT_ONE;
 }
 
@@ -159,7 +142,8 @@ static u64 fb_track_find_most(const struct fb_search *s)
 {
 	if (!s->lim.roots)
 		return (u64)s->most * s->most_weight;
-	return (u64)fb_track_find_root(s, s->most) * s->most_weight / FB_WEIGHT_ONE;
+	return (u64)s->lim.roots->of[min_t(u32, s->most, FB_ROOTS)] * s->most_weight /
+	       FB_WEIGHT_ONE;
 }
 
 /* How many granules of this weight a track must have to beat the hop's best piece. */

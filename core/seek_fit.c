@@ -200,10 +200,7 @@ void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct disk_mode
 	fb_seek_fit_age(c, now_ns);
 	if (!fb_seek_fit_evaluate(c, leg, acc, seek_ns, &t))
 		return;
-	if (!c->since_ns)
-		c->since_ns = now_ns;
 	c->trials++;
-	c->late += t.late;
 	fb_seek_fit_follow(c, &t);
 }
 

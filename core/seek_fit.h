@@ -24,8 +24,6 @@ struct fb_seek_fit {
 	u64 var;			/* its variance, ppm^2 */
 	u32 spread_ns;	/* scale of the errors' logistic distribution, 0.55 of their sd */
 	u64 trials;			/* completions that counted */
-	u64 late;			/* those with an error above the wait */
-	u64 since_ns;			/* when the first was; 0: none yet */
 	u64 at_ns;			/* time up to which the variance has grown */
 	s32 applied;			/* to the model, ppm */
 	u64 applied_ns;			/* when */

@@ -55,71 +55,40 @@ static void fb_cookie_overlay(const struct fb_cookie_segment *lower, u32 nl,
 }
 
 /*
- * Make ranges, of which later ones win, disjoint segments: runs of 1, 2, 4 ... are laid over each
- * other. A run of k becomes less than 2 * k; both arrays have room for 3 * @n.
- */
-static struct fb_cookie_segment *fb_cookie_resolve(struct fb_cookie_segment *from,
-						   struct fb_cookie_segment *to, u32 *run, u32 n)
-{
-	u32 runs = n, i, at, done;
-
-	for (i = 0; i < n; i++)
-		run[i] = 1;
-	while (runs > 1) {
-		for (i = 0, at = 0, done = 0; i < runs; i += 2) {
-			u32 lower = run[i], upper = i + 1 < runs ? run[i + 1] : 0;
-			struct fb_cookie_out out = { .segment = to + done };
-
-			fb_cookie_overlay(from + at, lower, from + at + lower, upper, &out);
-			at += lower + upper;
-			done += out.n;
-			run[i / 2] = out.n;
-		}
-		runs = (runs + 1) / 2;
-		swap(from, to);
-	}
-	return from;
-}
-
-static int fb_cookie_lay_resolved(const struct fb_cookies *old,
-				  const struct fb_cookie_segment *batch, u32 n,
-				  struct fb_cookies *made)
-{
-	struct fb_cookie_out out = { .sparse = true };
-	u32 room = old->n + 2 * n;
-
-	out.segment = fb_zalloc((size_t)room * sizeof(*out.segment));
-	if (!out.segment)
-		return -ENOMEM;
-	fb_cookie_overlay(old->segment, old->n, batch, n, &out);
-	if (out.n > FB_COOKIE_MAX) {
-		fb_free(out.segment);
-		return -ENOSPC;
-	}
-	*made = (struct fb_cookies) { out.segment, out.n, room };
-	return 0;
-}
-
-/*
  * Lay @n ranges, of which later ones win, over @old in a new array. Return: 0; -ENOSPC: more than
  * FB_COOKIE_MAX segments; -ENOMEM.
  */
 int fb_cookie_lay(const struct fb_cookies *old, const struct fb_cookie_segment *range, u32 n,
 		  struct fb_cookies *made)
 {
-	size_t most = 3 * (size_t)n;
-	struct fb_cookie_segment *work = fb_zalloc(2 * most * sizeof(*work) + n * sizeof(u32));
-	struct fb_cookie_segment *batch;
-	u32 *run = (u32 *)(work + 2 * most);
-	int ret;
+	/* the batch by itself first, as @old may be long: each range adds two segments at most */
+	struct fb_cookie_segment *work = fb_zalloc(4 * (size_t)n * sizeof(*work));
+	struct fb_cookie_out batch = { .segment = work }, out = { .sparse = true };
+	struct fb_cookie_segment *spare;
+	u32 room, i;
 
 	if (!work)
 		return -ENOMEM;
-	memcpy(work, range, n * sizeof(*work));
-	batch = fb_cookie_resolve(work, work + most, run, n);
-	ret = fb_cookie_lay_resolved(old, batch, run[0], made);
+	for (i = 0, spare = work + 2 * n; i < n; i++) {
+		struct fb_cookie_out next = { .segment = spare };
+
+		fb_cookie_overlay(batch.segment, batch.n, &range[i], 1, &next);
+		spare = batch.segment;
+		batch = next;
+	}
+	room = old->n + 2 * batch.n;
+	out.segment = fb_zalloc((size_t)room * sizeof(*out.segment));
+	if (out.segment)
+		fb_cookie_overlay(old->segment, old->n, batch.segment, batch.n, &out);
 	fb_free(work);
-	return ret;
+	if (!out.segment)
+		return -ENOMEM;
+	if (out.n > FB_COOKIE_MAX) {
+		fb_free(out.segment);
+		return -ENOSPC;
+	}
+	*made = (struct fb_cookies) { out.segment, out.n, room };
+	return 0;
 }
 
 /* Free the values, which are empty afterwards. */

@@ -51,12 +51,6 @@ bool fb_coverage_may_read(struct fb_disk *disk)
 	       fb_guard_on(&disk->guard, ktime_get_ns());
 }
 
-/* Is a read for the task now? Of several tasks, a slow one does not hold up the others. */
-static bool fb_coverage_may_take(const struct fb_coverage *cov, const struct freeblock_task *task)
-{
-	return task->active && !task->behind && !fb_task_choice_is_stalled(task);
-}
-
 /* ---- runs of granules that lie on one track ---- */
 
 /* what becomes of blocks that have come back: fb_bitmap_done() or fb_bitmap_untake() */
@@ -65,7 +59,7 @@ typedef u32 (*fb_coverage_land_fn)(struct fb_bitmap *map, u64 first, u32 n, u32 
 /* Context of a walk over runs */
 struct fb_coverage_walk {
 	struct fb_coverage *cov;
-	struct freeblock_task *task;	/* the task whose map is walked, joined or left */
+	struct freeblock_task *task;	/* the task whose map is changed */
 	struct fb_bitmap *map;		/* the map in which a buffer's blocks are moved */
 	unsigned long *mask;		/* the buffer's granules that are moved */
 	u64 base;			/* the buffer's first granule */
@@ -112,101 +106,26 @@ static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_r
 			 fn, &walk);
 }
 
-/*
- * Walk all runs in which @map has wanted blocks: a second or more on a large disk, so the carrier
- * is returned first.
- */
-static void fb_coverage_wanted_runs(struct fb_coverage *cov, const struct fb_bitmap *map,
-				    fb_runs_fn fn, struct fb_coverage_walk *walk)
-{
-	u64 at = fb_bitmap_next_wanted(map, 0, map->granules);
-
-	fb_free_read_return(cov->disk);
-	while (at < map->granules) {
-		u64 n = min_t(u64, FB_COVERAGE_CHUNK, map->granules - at);
-
-		fb_coverage_each_run(cov, at, n, fn, walk);
-		at = fb_bitmap_next_wanted(map, at + n, map->granules);
-	}
-}
-
-/* ---- tasks join and leave the map that gaps are searched for ---- */
-
-static bool fb_coverage_is_wanted(const struct fb_coverage *cov, u64 granule)
-{
-	const struct freeblock_task *task;
-	u32 i = 0;
-
-	while ((task = fb_coverage_next_active(cov, &i)))
-		if (fb_bitmap_is_wanted(&task->map, granule))
-			return true;
-	return false;
-}
-
-static void fb_coverage_join(struct fb_coverage *cov, const struct freeblock_task *task, u64 first,
-			     u32 n, u32 group)
-{
-	const struct fb_bitmap *map = &task->map;
-	u64 end = first + n, past;
-
-	for (first = fb_bitmap_next_wanted(map, first, end); first < end;
-	     first = fb_bitmap_next_wanted(map, past, end)) {
-		past = find_next_zero_bit(map->wanted, end, first);
-		fb_bitmap_want(&cov->all, first, past - first, group);
-	}
-}
-
-static void fb_coverage_join_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	struct fb_coverage_walk *walk = ctx;
-
-	fb_coverage_join(walk->cov, walk->task, first, n, group);
-}
-
-static void fb_coverage_leave_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	struct fb_coverage_walk *walk = ctx;
-	const struct freeblock_task *task;
-	u32 i = 0;
-
-	fb_bitmap_unwant(&walk->cov->all, first, n, group);
-	while ((task = fb_coverage_next_active(walk->cov, &i)))
-		fb_coverage_join(walk->cov, task, first, n, group);
-}
+/* ---- tasks come and go ---- */
 
 static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task *task)
 {
-	struct fb_coverage_walk walk = { .task = task };
-	u32 i = 0;
-
 	/* a model may have come since it was made */
 	if (task->map.groups != fb_model_groups(cov->disk))
 		fb_model_regroup(cov->disk, &task->map);
-	/* this, too, takes long on a large disk: see fb_coverage_wanted_runs() */
-	if (cov->nactive == 1) {
-		fb_free_read_return(cov->disk);
-		/* it was made with the first task, perhaps before another model */
-		if (!fb_bitmap_copy(&cov->all, &fb_coverage_next_active(cov, &i)->map))
-			fb_model_regroup(cov->disk, &cov->all);
-	}
 	task->active = true;
+	task->weighed = false;
 	task->late = false;
 	fb_deadline_begin(&task->pace, task->map.n_done, ktime_get_ns());
 	WRITE_ONCE(cov->nactive, cov->nactive + 1);
-	cov->weighed = NULL;
-	if (fb_coverage_is_joint(cov))
-		fb_coverage_wanted_runs(cov, &task->map, fb_coverage_join_run, &walk);
 }
 
 static void fb_coverage_deactivate(struct fb_coverage *cov, struct freeblock_task *task)
 {
-	struct fb_coverage_walk walk = { .task = task };
-
 	task->active = false;
 	WRITE_ONCE(cov->nactive, cov->nactive - 1);
-	cov->weighed = NULL;
-	if (fb_coverage_is_joint(cov))
-		fb_coverage_wanted_runs(cov, &task->map, fb_coverage_leave_run, &walk);
+	if (cov->chosen == task)
+		cov->chosen = NULL;
 }
 
 /* ---- changes of what a task wants ---- */
@@ -269,8 +188,6 @@ static void fb_coverage_add_run(void *ctx, u64 first, u32 n, u32 group)
 		fb_coverage_add_uncovered(walk, first, first + n, group);
 	else
 		fb_coverage_add_some(walk, first, first + n, group);
-	if (walk->task->active && fb_coverage_is_joint(walk->cov))
-		fb_coverage_join_run(walk, first, n, group);
 }
 
 static void fb_coverage_remove_run(void *ctx, u64 first, u32 n, u32 group)
@@ -278,8 +195,6 @@ static void fb_coverage_remove_run(void *ctx, u64 first, u32 n, u32 group)
 	struct fb_coverage_walk *walk = ctx;
 
 	fb_bitmap_unwant(&walk->task->map, first, n, group);
-	if (walk->task->active && fb_coverage_is_joint(walk->cov))
-		fb_coverage_leave_run(walk, first, n, group);
 }
 
 /* Enter an added range, but for what zones do not hold; false: that is not known now. */
@@ -374,7 +289,7 @@ static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *tas
 	task->behind = READ_ONCE(task->ntodo) > 1;
 	if (op->n)
 		return n;
-	cov->weighed = NULL;
+	task->weighed = false;
 	task->sweep = true;
 	spin_lock_irq(&cov->disk->lock);
 	list_del(&op->node);
@@ -422,21 +337,6 @@ static void fb_coverage_land_run(void *ctx, u64 first, u32 n, u32 group)
 		walk->land(walk->map, walk->base + b, e - b, group);
 }
 
-/* These blocks of a read are done for all tasks: want them again if any task still wants them. */
-static void fb_coverage_settle_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	struct fb_coverage_walk *walk = ctx;
-	unsigned int b = first - walk->base, end = b + n;
-
-	fb_coverage_land_run(ctx, first, n, group);
-	for_each_set_bit_from(b, walk->mask, end) {
-		if (fb_coverage_is_wanted(walk->cov, walk->base + b))
-			fb_bitmap_want(walk->map, walk->base + b, 1, group);
-		else
-			fb_bitmap_unwant(walk->map, walk->base + b, 1, group);
-	}
-}
-
 static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 {
 	struct freeblock_task *task;
@@ -444,7 +344,7 @@ static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 	unsigned long *mask;
 
 	while ((task = fb_coverage_next_task(cov, &i))) {
-		if (!fb_coverage_may_take(cov, task))
+		if (!fb_task_choice_may_take(task))
 			continue;
 		/* one that started after a VERIFY was sent may want data, which that has not */
 		if (buf->how == FB_VERIFY_COMMAND && !(task->ops->flags & FREEBLOCK_NO_DATA))
@@ -455,17 +355,12 @@ static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 			pending |= BIT(task->slot);
 		bitmap_or(buf->mask, buf->mask, mask, FB_READ_GRANULES);
 	}
-	if (fb_coverage_is_joint(cov))
-		fb_coverage_buf_runs(cov, buf, &cov->all, buf->mask, fb_coverage_take_run, NULL);
 	guard(spinlock_irq)(&cov->disk->lock);
 	buf->pending = pending;
 }
 
 static void fb_coverage_settle(struct fb_coverage *cov, struct fb_free_read *buf)
 {
-	if (fb_coverage_is_joint(cov))
-		fb_coverage_buf_runs(cov, buf, &cov->all, buf->mask, fb_coverage_settle_run,
-				     fb_bitmap_done);
 	guard(spinlock_irq)(&cov->disk->lock);
 	buf->state = FB_FREE_READ_FREE;
 }
@@ -480,30 +375,12 @@ static void fb_coverage_land(struct fb_coverage *cov, struct fb_free_read *buf, 
 				     fb_coverage_land_run, land);
 }
 
-/* Can anything that the plan reads be delivered? Some of several tasks may be stalled. */
-static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb_plan *plan)
-{
-	u32 granule = cov->disk->granule, i = 0, k;
-	const struct freeblock_task *task;
-
-	if (!fb_coverage_is_joint(cov))
-		return true;
-	while ((task = fb_coverage_next_task(cov, &i))) {
-		if (!fb_coverage_may_take(cov, task))
-			continue;
-		for (k = 0; k < plan->npieces; k++)
-			if (fb_bitmap_count(&task->map, div_u64(plan->piece[k].lbn, granule),
-					    DIV_ROUND_UP(plan->piece[k].nsect, granule)))
-				return true;
-	}
-	return false;
-}
-
 /* Shorten a plan to what may be read now and is wanted. False: none of it. */
 bool fb_coverage_cut(struct fb_coverage *cov, struct fb_plan *plan)
 {
-	return fb_coverage_has_taker(cov, plan) &&
-	       fb_quarantine_cut(&cov->disk->quarantine, cov->map, ktime_get_ns(), plan);
+	return fb_task_choice_may_take(cov->chosen) &&
+	       fb_quarantine_cut(&cov->disk->quarantine, &cov->chosen->map, ktime_get_ns(),
+				 plan);
 }
 
 /* ---- buffers ---- */
@@ -527,21 +404,18 @@ static void fb_coverage_count_ended(struct fb_coverage *cov, const struct fb_fre
 static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *buf)
 {
 	unsigned int from = buf->good / cov->disk->granule + 1, i;
+	unsigned long pending = buf->pending;
 	DECLARE_BITMAP(tail, FB_READ_GRANULES);
 
 	if (from >= FB_READ_GRANULES)
 		return;
-	for (i = 0; i <= FREEBLOCK_TASKS; i++) {
-		/* the last pass is for the union */
-		bool all = i == FREEBLOCK_TASKS;
-		unsigned long *mask = all ? buf->mask : buf->share[i].mask;
+	for_each_set_bit(i, &pending, FREEBLOCK_TASKS) {
+		unsigned long *mask = buf->share[i].mask;
 
-		if (all ? !fb_coverage_is_joint(cov) : !(buf->pending & BIT(i)))
-			continue;
 		bitmap_copy(tail, mask, FB_READ_GRANULES);
 		bitmap_clear(tail, 0, from);
-		fb_coverage_buf_runs(cov, buf, all ? &cov->all : &cov->task[i]->map, tail,
-				     fb_coverage_land_run, fb_bitmap_untake);
+		fb_coverage_buf_runs(cov, buf, &cov->task[i]->map, tail, fb_coverage_land_run,
+				     fb_bitmap_untake);
 		bitmap_andnot(mask, mask, tail, FB_READ_GRANULES);
 	}
 }

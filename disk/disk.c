@@ -89,14 +89,10 @@ static struct kobj_type fb_disk_ktype = {
 /* Strip blanks at both ends, which a model's text cannot express. */
 static void fb_disk_copy_id(char *to, const char *from, size_t len)
 {
-	size_t n = strnlen(from, min_t(size_t, len, DM_ID_LEN - 1));
+	char text[DM_ID_LEN];
 
-	while (n && from[n - 1] == ' ')
-		n--;
-	for (; n && *from == ' '; from++)
-		n--;
-	memcpy(to, from, n);
-	to[n] = '\0';
+	snprintf(text, sizeof(text), "%.*s", (int)len, from);
+	strscpy(to, strim(text), DM_ID_LEN);
 }
 
 /* The SCSI device of a disk, or of NULL, without a reference; NULL: it is none. */

@@ -124,7 +124,11 @@ struct freeblock_task {
 	u64 sweep_done;			/* blocks done when they were; the thread's */
 	bool caught_up;			/* all added is delivered, and that was told [L] */
 	struct fb_bitmap map;		/* what it wants; the thread's, from the start on */
-	bool active;	/* the thread reads for it: @map is part of fb_coverage.map; the thread's */
+	struct fb_block_value worth;	/* value of its blocks; the thread's, like what follows */
+	bool weighed;			/* @worth is that of @map */
+	u64 balanced_ns;		/* when its regions were last weighed */
+	u64 passed;	/* its wanted blocks, each time that gaps went to another task */
+	bool active;			/* the thread reads for it; the thread's */
 	bool behind;	/* changes wait behind the one that is being entered; the thread's */
 	struct fb_deadline_rate pace;		/* its rate; the thread's */
 	bool late;			/* it would miss its deadline at that rate; the thread's */
@@ -163,12 +167,9 @@ struct fb_coverage {
 	 */
 	struct freeblock_task *task[FREEBLOCK_TASKS];
 	u32 nactive;	/* tasks with @active set; the thread's, like all that follows */
-	struct fb_bitmap all;		/* what any of them wants; valid while several are active */
-	struct fb_bitmap *map;		/* what gaps are searched for: a task's, @all, or NULL */
+	struct freeblock_task *chosen;	/* whose blocks gaps are searched for, or NULL */
+	u64 turn_ns;			/* until then, unless another is late */
 	struct freeblock_task *hurried;	/* late, may read in the foreground's time; or NULL */
-	const struct fb_bitmap *weighed;	/* what @worth is of; NULL: to be computed again */
-	struct fb_block_value worth;	/* value of the blocks of @weighed */
-	u64 balanced_ns;		/* when the regions were last weighed */
 	struct fb_conservatism_odds odds;	/* the search's copy of fb_conservatism.odds */
 	struct fb_search search;	/* here and not on the stack because of its size */
 	unsigned long *repeated;	/* read again, as the cache may have answered; or NULL */
@@ -200,12 +201,6 @@ static inline struct freeblock_task *fb_coverage_next_active(const struct fb_cov
 		task = fb_coverage_next_task(cov, i);
 	while (task && !task->active);
 	return task;
-}
-
-/* Are several tasks active, so that fb_coverage.all is in use? */
-static inline bool fb_coverage_is_joint(const struct fb_coverage *cov)
-{
-	return READ_ONCE(cov->nactive) > 1;
 }
 
 /* ---- disk/free_read.c, our own reads; disk/verify.c, those that must come from the medium ---- */
@@ -473,6 +468,7 @@ void fb_zone_cut(const struct fb_disk *disk, struct fb_plan_piece *piece);
 /* ---- disk/task_choice.c: which task gaps and idle time go to ---- */
 
 bool fb_task_choice_is_stalled(const struct freeblock_task *task);
+bool fb_task_choice_may_take(const struct freeblock_task *task);
 struct freeblock_task *fb_task_choice_idle(struct fb_coverage *cov);
 void fb_task_choice_map(struct fb_coverage *cov);
 void fb_task_choice_weigh(struct fb_coverage *cov, struct fb_limits *lim);

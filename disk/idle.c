@@ -210,7 +210,7 @@ static bool fb_idle_is_awake(struct fb_coverage *cov)
 	spin_lock_irq(&disk->lock);
 	now = ktime_get_ns();
 	fb_power_told(power, state, fb_drive_query_touched_ns(disk), now);
-	if (wake && !fb_power_spins(state) && state != FB_POWER_SUSPENDED) {
+	if (wake && state && state != FB_POWER_SUSPENDED) {
 		disk->idle.reader.spins_up = true;
 		fb_power_begin(power, now);
 	}
@@ -218,7 +218,7 @@ static bool fb_idle_is_awake(struct fb_coverage *cov)
 	spin_unlock_irq(&disk->lock);
 	if (wake)
 		fb_drive_query_resume(disk);
-	return fb_power_spins(READ_ONCE(power->state));
+	return READ_ONCE(power->state) == FB_POWER_ACTIVE;
 }
 
 static bool fb_idle_find_block(struct fb_coverage *cov, struct freeblock_task *task,

@@ -14,14 +14,12 @@ enum fb_power_state fb_power_of_ata(u8 count)
 		return FB_POWER_STANDBY_Z;
 	case 0x01:
 		return FB_POWER_STANDBY_Y;
-	case 0x80:
-		return FB_POWER_IDLE;
-	case 0x81:
-		return FB_POWER_IDLE_A;
-	case 0x82:
-		return FB_POWER_IDLE_B;
 	case 0x83:
 		return FB_POWER_IDLE_C;
+	/* active or idle, idle_a, idle_b, active */
+	case 0x80:
+	case 0x81:
+	case 0x82:
 	case 0xff:
 		return FB_POWER_ACTIVE;
 	default:
@@ -32,15 +30,11 @@ enum fb_power_state fb_power_of_ata(u8 count)
 /* Translate the answer of REQUEST SENSE (SPC-5, annex F): key, code and its qualifier. */
 enum fb_power_state fb_power_of_sense(u8 key, u8 asc, u8 ascq)
 {
-	/* by timer and by command */
+	/* idle_a and idle_b, by timer and by command, spin */
 	static const enum fb_power_state low[] = {
 		[0x00] = FB_POWER_LOW,
-		[0x01] = FB_POWER_IDLE_A,
 		[0x02] = FB_POWER_STANDBY_Z,
-		[0x03] = FB_POWER_IDLE_A,
 		[0x04] = FB_POWER_STANDBY_Z,
-		[0x05] = FB_POWER_IDLE_B,
-		[0x06] = FB_POWER_IDLE_B,
 		[0x07] = FB_POWER_IDLE_C,
 		[0x08] = FB_POWER_IDLE_C,
 		[0x09] = FB_POWER_STANDBY_Y,
@@ -51,4 +45,3 @@ enum fb_power_state fb_power_of_sense(u8 key, u8 asc, u8 ascq)
 		return ascq < ARRAY_SIZE(low) ? low[ascq] : FB_POWER_UNKNOWN;
 	return key == FB_POWER_KEY_NOT_READY ? FB_POWER_STOPPED : FB_POWER_ACTIVE;
 }
-

@@ -40,13 +40,14 @@ struct fb_reader_job {
 static void fb_reader_ask(struct fb_coverage *cov)
 {
 	struct fb_disk *disk = cov->disk;
+	struct fb_block_value *worth = cov->chosen ? &cov->chosen->worth : NULL;
 	struct fb_gap_mail *mail = &disk->mail;
 
 	spin_lock_irq(&disk->lock);
-	if (mail->settled)
-		fb_block_value_gap(&cov->worth, mail->value);
+	if (mail->settled && worth)
+		fb_block_value_gap(worth, mail->value);
 	mail->settled = false;
-	mail->mean = cov->worth.mean;
+	mail->mean = worth ? worth->mean : 0;
 	while (mail->asked && !mail->open) {
 		mail->asked = disk->sched && disk->sched_ops->next_gap(disk);
 		spin_unlock_irq(&disk->lock);
@@ -110,16 +111,17 @@ static void fb_reader_leftover(struct fb_coverage *cov, enum fb_leftover_search 
 			       const struct fb_reader_job *job)
 {
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1, .wanted = 1 };
+	const struct fb_bitmap *map = &cov->chosen->map;
 	u32 granule = cov->disk->granule;
 	u64 now = ktime_get_ns();
 	u64 block;
 
-	if (!fb_leftover_due(&cov->leftover, search, cov->map->n_wanted, job->cost_ppm, now))
+	if (!fb_leftover_due(&cov->leftover, search, map->n_wanted, job->cost_ppm, now))
 		return;
-	block = fb_bitmap_next_wanted(cov->map, 0, cov->map->granules);
+	block = fb_bitmap_next_wanted(map, 0, map->granules);
 	plan.piece[0].lbn = block * granule;
 	plan.piece[0].nsect = min_t(u64, granule, cov->disk->sectors - plan.piece[0].lbn);
-	if (fb_quarantine_divert(&cov->disk->quarantine, cov->map, &plan.piece[0]) &&
+	if (fb_quarantine_divert(&cov->disk->quarantine, map, &plan.piece[0]) &&
 	    fb_coverage_cut(cov, &plan) && fb_reader_publish(cov->disk, &plan, job->gen))
 		fb_leftover_read(&cov->leftover, cov->disk->model, &job->gap, plan.piece[0].lbn,
 				 plan.piece[0].nsect, now);
@@ -143,12 +145,12 @@ static bool fb_reader_search(struct fb_coverage *cov)
 	fb_drive_query_once(cov);
 	/* The search must not find blocks that were sent before this gap was opened. */
 	fb_coverage_absorb(cov);
-	if (!cov->map || !cov->map->n_wanted)
+	if (!cov->chosen || !cov->chosen->map.n_wanted)
 		return false;
 	fb_task_choice_weigh(cov, &job.lim);
 	job.lim.avoid = disk->quarantine.zone;
 	job.lim.navoid = disk->quarantine.zones;
-	fb_search_start(s, disk->model, cov->map, &job.gap, &job.lim);
+	fb_search_start(s, disk->model, &cov->chosen->map, &job.gap, &job.lim);
 	do {
 		/* Time that others run in cond_resched() does not count against the budget. */
 		spent_ns += fb_reader_step(s, &more);
@@ -166,7 +168,7 @@ static bool fb_reader_search(struct fb_coverage *cov)
 	again = fb_reader_count(disk, spent_ns);
 	/* Of gaps that share a choice only the one that is used counts. */
 	if (!job.shared)
-		fb_block_value_gap(&cov->worth, value);
+		fb_block_value_gap(&cov->chosen->worth, value);
 	/* who looks for something better only has not looked everywhere */
 	if (job.lim.separate && (found || !job.lim.least_value))
 		fb_reader_leftover(cov, found ? FB_LEFTOVER_FOUND :
@@ -212,11 +214,10 @@ static void fb_reader_take_model(struct fb_coverage *cov)
 	fb_free_read_return(disk);
 	guard(mutex)(&disk->config);
 	if (fb_model_take(disk)) {
-		while ((task = fb_coverage_next_task(cov, &i)))
+		while ((task = fb_coverage_next_task(cov, &i))) {
 			fb_model_regroup(disk, &task->map);
-		if (cov->all.wanted)
-			fb_model_regroup(disk, &cov->all);
-		cov->weighed = NULL;
+			task->weighed = false;
+		}
 	}
 }
 

@@ -5,10 +5,20 @@
  */
 #include "disk/disk.h"
 
+/* gaps go to another task after this; prices follow what the last few hundred gaps brought */
+#define FB_TASK_CHOICE_TURN_NS NSEC_PER_SEC
+#define FB_TASK_CHOICE_LEAST 16	/* who wants a few blocks has at least one turn in some so many */
+
 /* Must a task get no more for now? One may fill all buffers; each further one brings its own. */
 bool fb_task_choice_is_stalled(const struct freeblock_task *task)
 {
-	return fb_coverage_is_joint(task->disk->cov) && READ_ONCE(task->held) >= FREEBLOCK_HELD;
+	return READ_ONCE(task->disk->cov->nactive) > 1 && READ_ONCE(task->held) >= FREEBLOCK_HELD;
+}
+
+/* Is a read for the task now? Of several tasks, a slow one does not hold up the others. */
+bool fb_task_choice_may_take(const struct freeblock_task *task)
+{
+	return task->active && !task->behind && !fb_task_choice_is_stalled(task);
 }
 
 /* Does @a take precedence over @b? Late tasks do. No deadline, 0, wraps to the largest. */
@@ -50,19 +60,44 @@ struct freeblock_task *fb_task_choice_idle(struct fb_coverage *cov)
 	return first;
 }
 
-/* Pick the map of gaps: a late task's, or all; and the late task that gets a share of the time. */
+/* May gaps be searched for the task's blocks? */
+static bool fb_task_choice_wants(const struct freeblock_task *task)
+{
+	return fb_task_choice_may_take(task) && task->map.n_wanted;
+}
+
+/* The task whose turn it is: the more often the more blocks it wants. NULL: none may take any. */
+static struct freeblock_task *fb_task_choice_next(struct fb_coverage *cov)
+{
+	struct freeblock_task *most = NULL, *task;
+	u64 wanted = 0;
+	u32 i = 0;
+
+	while ((task = fb_coverage_next_active(cov, &i)))
+		wanted += fb_task_choice_wants(task) ? task->map.n_wanted : 0;
+	for (i = 0; (task = fb_coverage_next_active(cov, &i));) {
+		if (!fb_task_choice_wants(task))
+			continue;
+		task->passed += task->map.n_wanted + wanted / FB_TASK_CHOICE_LEAST;
+		if (!most || task->passed > most->passed)
+			most = task;
+	}
+	if (most)
+		most->passed = 0;
+	return most;
+}
+
+/* Choose whose map gaps are searched in, and the late task that gets a share of the time. */
 void fb_task_choice_map(struct fb_coverage *cov)
 {
 	struct freeblock_task *late = NULL, *task;
 	u64 now = ktime_get_ns();
 	u32 i = 0;
 
-	cov->map = NULL;
 	cov->hurried = NULL;
 	while ((task = fb_coverage_next_active(cov, &i))) {
 		if (task->behind)
 			continue;
-		cov->map = fb_coverage_is_joint(cov) ? &cov->all : &task->map;
 		fb_deadline_measure(&task->pace, task->map.n_done, now);
 		task->late = fb_deadline_is_late(&task->pace, task->map.n_wanted,
 						 READ_ONCE(task->deadline_ns), now) &&
@@ -75,26 +110,31 @@ void fb_task_choice_map(struct fb_coverage *cov)
 		    (!cov->hurried || fb_task_choice_goes_first(task, cov->hurried)))
 			cov->hurried = task;
 	}
-	if (late)
-		cov->map = &late->map;
+	if (late) {
+		cov->chosen = late;
+	} else if (!cov->chosen || !fb_task_choice_wants(cov->chosen) || now >= cov->turn_ns) {
+		cov->chosen = fb_task_choice_next(cov);
+		cov->turn_ns = now + FB_TASK_CHOICE_TURN_NS;
+	}
 }
 
 /* Set the value of blocks for the next search. The weights are valid until the next call. */
 void fb_task_choice_weigh(struct fb_coverage *cov, struct fb_limits *lim)
 {
+	struct freeblock_task *task = cov->chosen;
 	u64 now = ktime_get_ns();
 
-	if (cov->weighed != cov->map) {
-		fb_block_value_init(&cov->worth, cov->map);
-		cov->weighed = cov->map;
-		cov->balanced_ns = now;
+	if (!task->weighed) {
+		fb_block_value_init(&task->worth, &task->map);
+		task->weighed = true;
+		task->balanced_ns = now;
 	}
-	if (now - cov->balanced_ns >= FB_BLOCK_VALUE_BALANCE_NS) {
-		fb_block_value_balance(&cov->worth, cov->map);
-		cov->balanced_ns = now;
+	if (now - task->balanced_ns >= FB_BLOCK_VALUE_BALANCE_NS) {
+		fb_block_value_balance(&task->worth, &task->map);
+		task->balanced_ns = now;
 	}
 	if (lim->odds)
-		lim->miss_value = fb_block_value_miss(&cov->worth, lim->odds->price);
-	lim->weights = &cov->worth.weights;
-	lim->roots = &cov->worth.roots;
+		lim->miss_value = fb_block_value_miss(&task->worth, lim->odds->price);
+	lim->weights = &task->worth.weights;
+	lim->roots = &task->worth.roots;
 }

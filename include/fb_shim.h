@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the pure-C core needs from its host, mapped to the kernel or to libc. The core (core/,
- * disk_model.c, fb_bitmap.c) takes no locks, sleeps only in fb_zalloc(), fb_free() and
- * fb_resched(), and uses no floating point.
+ * disk_model.c, fb_bitmap.c) takes no locks, sleeps only in fb_zalloc() and fb_free(), and uses no
+ * floating point.
  */
 #ifndef FB_SHIM_H
 #define FB_SHIM_H
@@ -44,12 +44,6 @@ static inline void *fb_zalloc(size_t bytes)
 static inline void fb_free(const void *p)
 {
 	kvfree(p);
-}
-
-/* Let others run; for loops over a whole disk. May sleep. */
-static inline void fb_resched(void)
-{
-	cond_resched();
 }
 
 #else /* user space */

@@ -181,6 +181,5 @@ static inline void list_splice_init(struct list_head *from, struct list_head *h)
 
 static inline void *fb_zalloc(size_t bytes) { return calloc(1, bytes); }
 static inline void fb_free(const void *p) { free((void *)p); }
-static inline void fb_resched(void) { }
 
 #endif /* FB_SHIM_USER_H */

@@ -189,7 +189,7 @@ int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order
 
 /*
  * Idle time goes to the task with the highest priority, FREEBLOCK_PRIORITY_MIN .. _MAX, and among
- * equals to the earliest deadline; gaps serve all alike. Any context. Return: 0; -EINVAL.
+ * equals to the earliest deadline; gaps serve all in turn. Any context. Return: 0; -EINVAL.
  */
 int freeblock_task_set_priority(struct freeblock_task *task, s32 priority);
 

@@ -51,16 +51,14 @@ static int fb_task_init_map(struct fb_disk *disk, struct fb_bitmap *map, u64 *ac
 	return ret;
 }
 
-/* create the struct fb_coverage that serves all tasks; the second task adds a joint map */
+/* create the struct fb_coverage that serves all tasks */
 static int fb_task_need_svc(struct fb_disk *disk)
 {
 	struct fb_coverage *cov;
 
 	lockdep_assert_held(&disk->life);
-	if (disk->cov && disk->cov->all.wanted)
-		return 0;
 	if (disk->cov)
-		return fb_task_init_map(disk, &disk->cov->all, &disk->cov->bytes);
+		return 0;
 	cov = kvzalloc(sizeof(*cov), GFP_KERNEL);
 	if (!cov)
 		return -ENOMEM;
@@ -95,7 +93,6 @@ static void fb_task_drop_svc(struct fb_disk *disk)
 	fb_model_take(disk);
 	mutex_unlock(&disk->config);
 	fb_free_read_free_all(bufs);
-	fb_bitmap_destroy(&cov->all);
 	freeblock_free(cov->repeated, cov->repeated_bytes);
 	fb_memory_uncharge(&cov->bytes, cov->bytes);
 	kvfree(cov);
@@ -127,7 +124,7 @@ static int fb_task_enter(struct freeblock_task *task)
 static struct freeblock_task *fb_task_new(struct fb_disk *disk, const char *name,
 					  const struct freeblock_ops *ops, void *ctx)
 {
-	struct freeblock_task *task = kzalloc(sizeof(*task), GFP_KERNEL_ACCOUNT);
+	struct freeblock_task *task = kvzalloc(sizeof(*task), GFP_KERNEL_ACCOUNT);
 
 	if (!task)
 		return NULL;
@@ -152,7 +149,7 @@ static void fb_task_free(struct freeblock_task *task)
 	if (task->css)
 		css_put(task->css);
 #endif
-	kfree(task);
+	kvfree(task);
 }
 
 /* ---- the interface, documented in include/freeblock.h ---- */
@@ -611,56 +608,22 @@ static const char * const fb_task_states[] = {
 	[FB_TASK_OVER] = "over",
 };
 
-/* a task as it is shown */
-struct fb_task_row {
-	u32 id;
-	char name[sizeof_field(struct freeblock_task, name)];
-	enum fb_task_state state;
-	s32 priority;
-	u64 total;
-	u64 done;
-	u64 failed;
-	u32 granule;
-};
-
-/* copy the tasks that are not over: formatting would hold the lock for too long */
-static u32 fb_task_copy_rows(struct fb_disk *disk, struct fb_task_row *row)
-{
-	const struct freeblock_task *task;
-	u32 n = 0;
-
-	guard(spinlock_irq)(&disk->lock);
-	if (!disk->cov)
-		return 0;
-	list_for_each_entry(task, &disk->cov->tasks, node) {
-		if (task->state == FB_TASK_OVER || n == FREEBLOCK_TASKS)
-			continue;
-		row[n] = (struct fb_task_row) {
-			.id = task->id,
-			.state = task->state,
-			.priority = READ_ONCE(task->priority),
-			.total = task->before + task->total,
-			.done = task->before + task->done,
-			.failed = task->failed,
-			.granule = disk->granule,
-		};
-		memcpy(row[n++].name, task->name, sizeof(task->name));
-	}
-	return n;
-}
-
 /*
  * A line each: id, name, state, priority, blocks in total, done and failed, and sectors per block.
  */
 void fb_task_list(struct fb_disk *disk, struct seq_file *m)
 {
-	struct fb_task_row row[FREEBLOCK_TASKS];
-	u32 n = fb_task_copy_rows(disk, row), i;
+	const struct freeblock_task *task;
 
-	for (i = 0; i < n; i++)
-		seq_printf(m, "%u %s %s %d %llu %llu %llu %u\n", row[i].id, row[i].name,
-			   fb_task_states[row[i].state], row[i].priority, row[i].total,
-			   row[i].done, row[i].failed, row[i].granule);
+	guard(spinlock_irq)(&disk->lock);
+	if (!disk->cov)
+		return;
+	list_for_each_entry(task, &disk->cov->tasks, node)
+		if (task->state != FB_TASK_OVER)
+			seq_printf(m, "%u %s %s %d %llu %llu %llu %u\n", task->id, task->name,
+				   fb_task_states[task->state], READ_ONCE(task->priority),
+				   task->before + task->total, task->before + task->done,
+				   task->failed, disk->granule);
 }
 
 /* @word: stop, pause, or resume. Return: 0 or an error of fb_task_command(). */

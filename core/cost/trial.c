@@ -17,7 +17,8 @@
 /* the bound: a mixture over effects with the information of so many blocks, one error in 20 */
 #define FB_TRIAL_Z_MIX 50
 #define FB_TRIAL_Z_WARY 5	/* what was stopped was large */
-#define FB_TRIAL_LN_BITS 20	/* binary places of logarithms */
+#define FB_TRIAL_LN_BITS 20	/* binary places of logarithms ... */
+#define FB_TRIAL_X_BITS 30	/* ... and of what they are taken of */
 #define FB_TRIAL_Z_ERROR 6282476	/* 2 ln 20 */
 #define FB_TRIAL_LN2 726817		/* ln 2 */
 
@@ -35,12 +36,12 @@ static u64 fb_trial_random(struct fb_trial *t)
 
 /* ---- slow reads ---- */
 
-static u32 fb_trial_bucket(u64 took_ns)
+u32 fb_trial_bucket(u64 took_ns, u32 n)
 {
 	u64 parts = max_t(u64, took_ns >> FB_TRIAL_TOOK_SHIFT, FB_TRIAL_PARTS);
 	u32 octave = fls64(parts) - fls64(FB_TRIAL_PARTS);
 
-	return min_t(u32, FB_TRIAL_PARTS * (octave - 1) + (parts >> octave), FB_TRIAL_BUCKETS - 1);
+	return min_t(u32, FB_TRIAL_PARTS * (octave - 1) + (parts >> octave), n - 1);
 }
 
 /* what is slow: three times what all but one of a hundred take in control, and what one may wait */
@@ -325,15 +326,15 @@ void fb_trial_now(const struct fb_trial *t, enum fb_trial_kind kind, struct fb_t
 /* ln(num / den); num / den is from 1 to below 2^FB_TRIAL_LN_BITS */
 static u32 fb_trial_ln(u32 num, u32 den)
 {
-	/* 31 bits, the highest is set: 1 to below 2. Each squaring doubles the error */
-	u64 x = div_u64((u64)num << 30, den);
+	/* brought to 1 to below 2; each squaring doubles the error */
+	u64 x = div_u64((u64)num << FB_TRIAL_X_BITS, den);
 	u32 log2 = 0, bit;
 
-	for (; x >> 31; x >>= 1)
+	for (; x >> FB_TRIAL_X_BITS > 1; x >>= 1)
 		log2 += 1 << FB_TRIAL_LN_BITS;
 	for (bit = 1 << (FB_TRIAL_LN_BITS - 1); bit; bit >>= 1) {
-		x = (x * x) >> 30;
-		if (!(x >> 31))
+		x = (x * x) >> FB_TRIAL_X_BITS;
+		if (x >> FB_TRIAL_X_BITS <= 1)
 			continue;
 		x >>= 1;
 		log2 += bit;
@@ -576,7 +577,7 @@ void fb_trial_ended(struct fb_trial *t, enum fb_trial_kind kind, u64 took_ns, u6
 	slow->ends++;
 	slow->area += took_ns > t->slow_ns ? FB_TRIAL_ALL : 0;
 	if (t->arm == FB_TRIAL_CONTROL)
-		t->took[fb_trial_bucket(took_ns)]++;
+		t->took[fb_trial_bucket(took_ns, FB_TRIAL_BUCKETS)]++;
 }
 
 bool fb_trial_may_read(struct fb_trial *t, u64 now_ns)

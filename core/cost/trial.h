@@ -131,6 +131,8 @@ void fb_trial_restart(struct fb_trial *t, bool wary, u64 now_ns);
 void fb_trial_arrived(struct fb_trial *t, enum fb_trial_kind kind, u64 now_ns);
 /* It has ended, well or not, so long after it arrived. */
 void fb_trial_ended(struct fb_trial *t, enum fb_trial_kind kind, u64 took_ns, u64 now_ns);
+/* The bucket of a time, among @n: four for each power of two, from 2^16 ns on. */
+u32 fb_trial_bucket(u64 took_ns, u32 n);
 /* May free reads be sent? Not in control, when the drive is served as without any task. */
 bool fb_trial_may_read(struct fb_trial *t, u64 now_ns);
 /* When the answer of fb_trial_may_read() changes; FB_TRIAL_NEVER: not before a request comes. */

@@ -11,7 +11,7 @@
 # it, and state/idle names the condition; and a request of the foreground, after which it spins, is
 # what the scan goes on with.
 #
-# Seen to fail with: fb_power_spins() true of all states (idle_c, standby and stopped are read), or
+# Seen to fail with: all states taken for spinning (idle_c, standby and stopped are read), or
 # false of idle_a and idle_b (no reads; test_power.c has each code); an answer
 # without the drive's registers taken for that of a drive that spins (untold is read); a drive that a
 # reset from SLEEP makes active (it is read).

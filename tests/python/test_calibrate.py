@@ -18,8 +18,7 @@ from freeblock.formats import fbmodel
 
 CALIBRATION = "sys/kernel/debug/freeblock/sda/calibration"
 MODEL = "kept.fbmodel"
-BAND = "band %d %d trials %d late 5 shift_ppm %d applied_ppm 0 error_ppm 900 spread_ns 60000 " \
-    "since_s 12"
+BAND = "band %d %d trials %d shift_ppm %d applied_ppm 0 error_ppm 900 spread_ns 60000"
 RECORDS = ("fbmodel 1\nvendor A\nproduct B\nperiod_ps 6000000000\nwrite_settle_ns 100\n"
            "seek 1 700000 # one\nseek 20 1000000\nseek 99 3000000\nzone 0 99 spt 9\n")
 

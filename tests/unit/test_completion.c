@@ -161,9 +161,8 @@ TEST(test_guard)
 		assert_false(out.tripped);
 	}
 	assert_int_equal(rig.stats.miss[FB_CAUSE_PLAIN], 30);
-	for (i = 0; i < FB_GUARD_SECONDS; i++)
-		assert_int_equal(rig.guard.missed[i], 0);
-	for (i = 0; i < FB_GUARD_MIN_MISSES && !out.tripped; i++)
+	assert_int_equal(rig.guard.excess, 0);
+	for (i = 0; i <= FB_GUARD_EXCESS && !out.tripped; i++)
 		one(FB_CAUSE_AFTER, 1);
 	assert_true(out.tripped);
 	assert_int_equal(rig.stats.miss[FB_CAUSE_AFTER], i);

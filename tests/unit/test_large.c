@@ -12,7 +12,7 @@
  * enough (test_shared_search); the value asked for left out, and twice it (test_least); granules of
  * one hop left over for the next (test_several).
  */
-#include "core/search.h"
+#include "core/plan.h"
 #include "core/block_value.h"
 #include "support.h"
 #include "wrap.h"

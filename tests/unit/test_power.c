@@ -25,7 +25,7 @@ TEST(test_ata)
 	assert_int_equal(fb_power_of_ata(0x01), FB_POWER_STANDBY_Y);
 	assert_int_equal(fb_power_of_ata(0x83), FB_POWER_IDLE_C);
 	for (count = 0; count < 256; count++) {
-		bool now = fb_power_spins(fb_power_of_ata(count));
+		bool now = fb_power_of_ata(count) == FB_POWER_ACTIVE;
 
 		assert_int_equal(now, count == 0xff || (count >= 0x80 && count <= 0x82));
 		spins += now;
@@ -36,23 +36,18 @@ TEST(test_ata)
 TEST(test_sense)
 {
 	static const enum fb_power_state low[] = {
-		FB_POWER_LOW, FB_POWER_IDLE_A, FB_POWER_STANDBY_Z, FB_POWER_IDLE_A,
-		FB_POWER_STANDBY_Z, FB_POWER_IDLE_B, FB_POWER_IDLE_B, FB_POWER_IDLE_C,
+		FB_POWER_LOW, FB_POWER_ACTIVE, FB_POWER_STANDBY_Z, FB_POWER_ACTIVE,
+		FB_POWER_STANDBY_Z, FB_POWER_ACTIVE, FB_POWER_ACTIVE, FB_POWER_IDLE_C,
 		FB_POWER_IDLE_C, FB_POWER_STANDBY_Y, FB_POWER_STANDBY_Y, FB_POWER_UNKNOWN,
 	};
 	u32 ascq;
 
-	for (ascq = 0; ascq < ARRAY_SIZE(low); ascq++) {
+	for (ascq = 0; ascq < ARRAY_SIZE(low); ascq++)
 		assert_int_equal(fb_power_of_sense(0, 0x5e, ascq), low[ascq]);
-		assert_int_equal(fb_power_spins(low[ascq]),
-				 ascq == 1 || ascq == 3 || ascq == 5 || ascq == 6);
-	}
 	assert_int_equal(fb_power_of_sense(0, 0x5e, 0xff), FB_POWER_UNKNOWN);
 	/* nothing to say; LUN not ready, initializing command required */
 	assert_int_equal(fb_power_of_sense(0, 0, 0), FB_POWER_ACTIVE);
 	assert_int_equal(fb_power_of_sense(2, 4, 2), FB_POWER_STOPPED);
-	assert_false(fb_power_spins(FB_POWER_STOPPED));
-	assert_false(fb_power_spins(FB_POWER_SUSPENDED));
 }
 
 /* the disk's foreground was active until @at */
@@ -97,7 +92,7 @@ TEST(test_rests)
 		assert_int_equal(fb_power_due_ns(&p, now, now + rest_ns - 1), now + rest_ns);
 		rested_ns = rest_ns;
 		assert_true(fb_power_must_ask(&p, now, now + rest_ns));
-		fb_power_told(&p, FB_POWER_IDLE_B, now, now + rest_ns);
+		fb_power_told(&p, FB_POWER_ACTIVE, now, now + rest_ns);
 		now += rest_ns;
 		/* the next spell is as long */
 		assert_int_equal(fb_power_due_ns(&p, now + rest_ns - 1, now + rest_ns - 1), 0);

@@ -9,7 +9,7 @@
  * (test_one_request); the steps bounded whatever is allowed (test_steps); the hop
  * before a piece not searched (test_both).
  */
-#include "core/search.h"
+#include "core/plan.h"
 #include "support.h"
 
 #define TAIL_LBN 1326

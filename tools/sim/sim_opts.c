@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "core/joint.h"
-#include "core/search.h"
+#include "core/plan.h"
 #include "core/policy.h"
 #include "sim_opts.h"
 #include "sim_file.h"

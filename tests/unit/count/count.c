@@ -6,7 +6,7 @@
  */
 #include <valgrind/callgrind.h>
 
-#include "core/search.h"
+#include "core/plan.h"
 #include "core/block_value.h"
 #include "core/policy.h"
 #include "core/joint.h"
