@@ -16,7 +16,6 @@ from freeblock.extraction.places import Layout
 from freeblock.formats import fbdrive, fbmodel
 from freeblock.sim import asdrive, truth
 
-# Written by tools/make-drives, which knows nothing of truth.py
 MADE = ("nearline16", "nearline24", "archive8", "x300", "cheetah9")
 
 
