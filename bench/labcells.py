@@ -134,11 +134,10 @@ class Cell:
 class Bench:
     """Runs cells and keeps their figures.
 
-    script: the guest's part; programs: compiled for it, from .c files beside it; figures: makes
-    sense of the folder that a cell leaves; machine_s: virtual seconds of one machine at most, what
-    is lost when a bench is stopped; own: files of freeblock's cells only."""
+    figures: makes sense of the folder that a cell leaves; machine_s: virtual seconds of one machine
+    at most, what is lost when a bench is stopped."""
 
-    name, script, programs, machine_s, own = "", "", ("load",), 300, ()
+    name, machine_s = "", 300
     figures = staticmethod(peersum.cell_figures)
 
     def __init__(self, build, folder, through, fresh):
@@ -146,8 +145,8 @@ class Bench:
         self.measured = set()
         self.cells = os.path.join(folder, "cells")
         os.makedirs(self.cells, exist_ok=True)
-        for name in self.programs:
-            compile_for_guest(name, os.path.join(build, name))
+        self.load = os.path.join(build, "load")
+        compile_for_guest("load", self.load)
         self.sums = self._sums()
 
     def _sums(self):
@@ -163,9 +162,9 @@ class Bench:
             if name not in found:
                 raise ToolError("no %s in %s: make modules" % (name, folder))
         return {"all": release + checksum(
-            found["mechdisk.ko"], *(os.path.join(self.build, name) for name in self.programs),
-            os.path.join(LAB, "guest", "cells.sh"), os.path.join(LAB, self.script)),
-                "freeblock": checksum(found["freeblock.ko"], *self.own)}
+            found["mechdisk.ko"], self.load,
+            os.path.join(LAB, "cells.sh")),
+                "freeblock": checksum(found["freeblock.ko"])}
 
     def path(self, cell):
         """Where a cell's figures are kept."""
@@ -182,12 +181,11 @@ class Bench:
     def machine(self, cells):
         """One virtual machine: measure the cells, keep their figures."""
         listed = os.path.join(self.folder, "cells.sh")
-        files = [*(os.path.join(self.build, name) for name in self.programs), *self.own,
-                 listed + ":lab/files/cells"]
+        files = [self.load, listed + ":lab/files/cells"]
         names = {"c%d" % i: cell for i, cell in enumerate(cells)}
         with open(listed, "w") as file:
             file.writelines(cell.line(name) for name, cell in names.items())
-        self.keep(names, run(self.script, os.path.join(self.folder, "run"), MACHINE_TIMEOUT_S,
+        self.keep(names, run("cells.sh", os.path.join(self.folder, "run"), MACHINE_TIMEOUT_S,
                              self.through, self.build, files))
 
     def keep(self, names, folder):

@@ -133,7 +133,7 @@ class Cell(labcells.Cell):
 class Bench(labcells.Bench):
     """Of peers."""
 
-    name, script = "peers", "peers.sh"
+    name = "peers"
 
 
 def at_equal_latency(points, limit):

@@ -90,7 +90,7 @@ class Setting:
     """A scheduler, what scrubs, and what is set for it, all as a name says it: a program (VERIFY or
     direct reads, class, size, pause, regions) or freeblock's tasks, and the goal of idle reads.
 
-    reads: words for scrub.sh; fbset: written into /sys/kernel/freeblock/<disk>/; attrs: of the
+    reads: words for cells.sh; fbset: written into /sys/kernel/freeblock/<disk>/; attrs: of the
     scheduler."""
 
     depth = ""
@@ -118,8 +118,8 @@ class Setting:
 
 
 def program(verify, class_, size, delay_ms, regions):
-    """Words for scrub.sh of a scrubber that is a program."""
-    return "%s segment=%d regions=%d delay_us=%d%s%s" % (
+    """Words for cells.sh of a scrubber that is a program."""
+    return "%s bytes=%d regions=%d pause_us=%d%s%s" % (
         "verify" if verify else "read", SIZES[size], int(regions or 1), int(delay_ms or 0) * 1000,
         " class=3" if class_ == "idle" else "",
         "" if regions else " begin_pm=%d" % labcells.READER_PM)
@@ -199,8 +199,7 @@ def disk_sectors(drive):
 class Bench(labcells.Bench):
     """Of scrubbers."""
 
-    name, script, programs, machine_s = "bench-scrub", "scrub.sh", ("load", "scrubload"), 1200
-    own = (os.path.join(labcells.LAB, "scrub-fb.sh"),)
+    name, machine_s = "bench-scrub", 1200
 
     @staticmethod
     def figures(folder):

@@ -4,7 +4,7 @@
 Each row of the yardstick is a run of DiskSim 4.0's Atlas 10K under the OLTP
 workload of "Freeblock Scheduling Outside of Disk Firmware", 5.1. The same loop
 runs on tools/mechdisk's Atlas 10K; throughput, mean seek and mean rotational
-wait are compared.
+wait are compared. Rows in which DiskSim's driver schedules are left out.
 """
 
 import json
@@ -23,9 +23,6 @@ DRIVE = os.path.join(helpers.TOP, "tools", "mechdisk", "drives", "atlas10k.fbdri
 # overhead is longer after a write, and the arm waits for the report
 # ("Preseeking level" 0).
 SETTINGS = ("noise off", "jitter_ns 0", "overhead_ns write_miss 344920 496730", "early_seek off")
-# It reads ahead, which matters when its queue is empty: the next command has to
-# wait until the sector under the head has passed.
-READ_AHEAD = ("cache 10 374 1", "read_ahead stream", "read_ahead_stop sector", "keep_passing on")
 # The yardstick's 20,000 requests leave rotation a standard error of 0.5 %
 REQUESTS = 200000
 TOLERANCE_PCT = 2
@@ -40,7 +37,7 @@ def read_rows(folder):
         path = os.path.join(folder, name)
         try:
             with open(path, encoding="ascii") as file:
-                rows += json.load(file)
+                rows += [row for row in json.load(file) if row["where"] == "disk"]
         except (OSError, ValueError) as error:
             raise ToolError("%s: %s" % (path, error)) from error
     return rows
@@ -48,15 +45,11 @@ def read_rows(folder):
 
 def run_row(row):
     """The row's loop on the simulated drive: its figures and how far off."""
-    words = ["--where", row["where"], "--policy", row["pol"].lower().replace("-", ""),
+    words = ["--policy", row["pol"].lower().replace("-", ""),
              "--depth", str(row["depth"]), "--think-ns", str(round(row["think"] * 1e6)),
              "--bus-ns", str(round(row["bus"] * 1e6)), "--requests", str(REQUESTS)]
-    settings = SETTINGS
-    if row["where"] == "driver":
-        words.append("--as-disksim")
-        settings += READ_AHEAD
-    got = json.loads(replay.run_host("loop", DRIVE, words + replay.settings(settings)))
-    result = {name: row[name] for name in ("where", "think", "bus", "pol", "depth")}
+    got = json.loads(replay.run_host("loop", DRIVE, words + replay.settings(SETTINGS)))
+    result = {name: row[name] for name in ("think", "bus", "pol", "depth")}
     for ours, theirs in COMPARED:
         result[ours] = got[ours]
         result["disksim_" + ours] = row[theirs]
@@ -66,13 +59,13 @@ def run_row(row):
 
 
 def print_results(results):
-    print("%-6s %5s %7s %-6s %5s  %21s  %23s  %23s" %
-          ("where", "think", "bus", "policy", "depth", "requests/s (DiskSim)",
+    print("%5s %7s %-6s %5s  %21s  %23s  %23s" %
+          ("think", "bus", "policy", "depth", "requests/s (DiskSim)",
            "seek ms (DiskSim)", "rotation ms (DiskSim)"))
     for r in results:
-        print("%-6s %5g %7g %-6s %5d  %6.1f (%5.1f) %+5.1f %%  %6.3f (%6.3f) %+5.1f %%  "
+        print("%5g %7g %-6s %5d  %6.1f (%5.1f) %+5.1f %%  %6.3f (%6.3f) %+5.1f %%  "
               "%6.3f (%6.3f) %+5.1f %%  %s" % (
-                  r["where"], r["think"], r["bus"], r["pol"], r["depth"],
+                  r["think"], r["bus"], r["pol"], r["depth"],
                   *(r[form % name] for name, _ in COMPARED
                     for form in ("%s", "disksim_%s", "%s_off_pct")),
                   "" if r["agrees"] else "differs"))
@@ -84,8 +77,6 @@ def add_parser(subparsers):
         "yardstick", help="compare the simulated drive with DiskSim in closed loops",
         description="Run each row of DiskSim's closed loops on the simulated Atlas 10K. The status "
         "is 1 if a row differs by more than %d %%." % TOLERANCE_PCT)
-    parser.add_argument("--rows", choices=("disk", "all"), default="all",
-                        help="disk: only those in which the drive schedules")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.set_defaults(run=run)
 
@@ -97,9 +88,8 @@ def run(args):
               os.path.normpath(FOLDER))
         return 0
     replay.build_host()
-    rows = [row for row in read_rows(FOLDER) if args.rows in ("all", row["where"])]
     with multiprocessing.Pool(PROCESSES) as pool:
-        results = pool.map(run_row, rows)
+        results = pool.map(run_row, read_rows(FOLDER))
     agree = sum(r["agrees"] for r in results)
     if args.json:
         print(json.dumps(results, indent=1))

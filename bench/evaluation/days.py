@@ -17,10 +17,10 @@ QUICK_SECONDS, QUICK_SEEDS = 40, range(701, 702)
 # One command for each beginning of a period: 256 KiB, as fast as the pace wants it
 SEGMENT = 1 << 18
 EVERY_US = round(SEGMENT / PACE_MB_S)
-PROGRAM = "%%s segment=%d every_us=%d begin_pm=%d" % (SEGMENT, EVERY_US,
+PROGRAM = "%%s bytes=%d every_us=%d begin_pm=%d" % (SEGMENT, EVERY_US,
                                                       scrubbench.labcells.READER_PM)
 ALONE = "alone"
-# (scheduler, who reads): words for scrub.sh; the class of an idle reader is 3
+# (scheduler, who reads): words for cells.sh; the class of an idle reader is 3
 READERS = {
     ("mq-deadline", "idle class"): PROGRAM % "read" + " class=3",
     ("bfq", "idle class"): PROGRAM % "read" + " class=3",

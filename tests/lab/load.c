@@ -8,6 +8,12 @@
  *   load chunks DISK KEY=VALUE...	requests behind each other from a random place, again
  *					and again: the scrubbing paper's (DSN 2012, IV-B)
  *   load replay DISK KEY=VALUE...	those of a trace, at its instants
+ *   load read DISK KEY=VALUE...	a scrubber that is a program: direct reads, which schedulers sort
+ *   load verify DISK KEY=VALUE...	VERIFY (16) through SG_IO: what the scrubbing paper calls
+ *					user-level. The schedulers see a command that they cannot
+ *					sort and that has no class.
+ *   load watch FILE KEY=VALUE...	no scrubber: notes when numbers appear in a file that lists
+ *					bad sectors
  *
  * Direct asynchronous I/O; one submitting thread, so that a scheduler that
  * looks at processes sees one. What is requested is drawn by the request's
@@ -29,8 +35,17 @@
  * distribution); class (ioprio class of the process: 0 none, 1 real time, 2 best effort,
  * 3 idle), level, and class_each (the same of each request, the process having none);
  * errors_ok (1: requests that fail are counted, and no reason to exit with 1).
+ *
+ * A scrubber has one request at a time, of "bytes"; one that fails is noted with its instant, and
+ * the next one is next. Its keys: regions (1: sequential; else staggered over so many, as Oprea and
+ * Juels have it, FAST 2010: the first segment of each, then the second of each); pause_us; every_us
+ * (from one beginning to the next, if that is later); first and count (the range in sectors of 512
+ * bytes; count 0: to the end); begin_pm (where in a pass it begins).
+ *
  * Keys (text): out (a file for the latencies in microseconds of all but a stream, 32
- * bits each, little endian, highest bit: a write); snap (a file to be copied when the
+ * bits each, little endian, highest bit: a write; of a scrubber for lines "NS FIRST COUNT", the
+ * instant since start, and the segment that failed in sectors of 512 bytes; of watch, FIRST is the
+ * number and COUNT 1); snap (a file to be copied when the
  * window begins and ends; up to 8) and snaps (prefix of the copies); trace (of a
  * replay: lines "US R|W SECTOR SECTORS" with sectors of 512 bytes and microseconds since
  * the start that do not decrease).
@@ -44,6 +59,7 @@
 #include <linux/fs.h>
 #include <math.h>
 #include <pthread.h>
+#include <scsi/sg.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -61,10 +77,14 @@
 #define SNAPS_MAX	8
 #define NSEC		1000000000ULL
 #define BLOCK		4096
+#define SECTOR		512
 #define IOPRIO_WHO_PROCESS 1
 #define IOPRIO_CLASS_SHIFT 13
 /* Longest request of a random load, blocks */
 #define RANDOM_BLOCKS	8
+/* A drive may recover for many seconds */
+#define VERIFY_TIMEOUT_MS 600000
+#define WATCH_NS	(NSEC / 20)
 
 struct slot {
 	struct iocb cb;
@@ -77,9 +97,10 @@ struct slot {
 static struct {
 	u64 seconds, warmup, start, seed, depth, rate, reads, begin_pm;
 	u64 bytes, chunk, pause_us, think_us, class, class_each, level, errors_ok;
+	u64 regions, every_us, first, count;
 	const char *out, *snaps, *trace, *snap[SNAPS_MAX];
 	int nr_snaps;
-} opt = { .seconds = 10, .seed = 1, .depth = 1, .reads = 100, .bytes = 65536 };
+} opt = { .seconds = 10, .seed = 1, .depth = 1, .reads = 100, .bytes = 65536, .regions = 1 };
 
 static const struct {
 	const char *name;
@@ -97,7 +118,8 @@ static const struct {
 	{ "reads", &opt.reads }, { "begin_pm", &opt.begin_pm }, { "bytes", &opt.bytes },
 	{ "pause_us", &opt.pause_us }, { "class", &opt.class }, { "level", &opt.level },
 	{ "chunk", &opt.chunk }, { "think_us", &opt.think_us }, { "errors_ok", &opt.errors_ok },
-	{ "class_each", &opt.class_each },
+	{ "class_each", &opt.class_each }, { "regions", &opt.regions },
+	{ "every_us", &opt.every_us }, { "first", &opt.first }, { "count", &opt.count },
 };
 
 /* A replay's requests; offset and bytes as the disk counts them, at since the start */
@@ -107,9 +129,11 @@ struct record {
 	int write;
 };
 
-enum { RANDOM, STREAM, CHUNKS, REPLAY, KINDS };
+enum { RANDOM, STREAM, CHUNKS, REPLAY, LOADS, READ = LOADS, VERIFY, WATCH, KINDS };
 
-static const char * const kinds[KINDS] = { "random", "stream", "chunks", "replay" };
+static const char * const kinds[KINDS] = {
+	"random", "stream", "chunks", "replay", "read", "verify", "watch",
+};
 
 static struct slot slots[SLOTS_MAX];
 static struct record *records;
@@ -120,7 +144,7 @@ static int idle[SLOTS_MAX], nr_idle;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static aio_context_t ctx;
 static int disk, kind;
-static u64 window_from, window_until, number, disk_bytes;
+static u64 begin, window_from, window_until, number, disk_bytes;
 /* Of the window; the reaper's */
 static u64 done, done_bytes, errors, nr_latencies;
 static u32 *latencies;
@@ -215,7 +239,7 @@ static void fill_replay(struct slot *s)
 	s->cb.aio_offset = r->offset;
 }
 
-static void (* const fill[KINDS])(struct slot *s) = {
+static void (* const fill[LOADS])(struct slot *s) = {
 	fill_random, fill_stream, fill_chunks, fill_replay,
 };
 
@@ -396,16 +420,16 @@ static struct slot *take_slot(void)
 /* When the next one arrives after the one that was due at @due: of a rate the mean is
  * 1000 s / rate. A trace's end is never.
  */
-static u64 next_due(u64 begin, u64 due)
+static u64 next_due(u64 due)
 {
 	if (kind != REPLAY)
 		return due + (u64)draw_exponential(1e12 / opt.rate);
 	return number < nr_records ? begin + records[number].at : UINT64_MAX;
 }
 
-static void open_loop(u64 begin)
+static void open_loop(void)
 {
-	u64 due = next_due(begin, begin);
+	u64 due = next_due(begin);
 	pthread_t thread;
 
 	for (nr_idle = 0; nr_idle < (int)opt.depth; nr_idle++)
@@ -418,11 +442,133 @@ static void open_loop(u64 begin)
 		sleep_until(due);
 		submit(s, due);
 		sem_post(&sent);
-		due = next_due(begin, due);
+		due = next_due(due);
 	}
 	over = 1;
 	sem_post(&sent);
 	pthread_join(thread, NULL);
+}
+
+/* ---- scrubbers ---- */
+
+static FILE *found;
+
+static void note(u64 first, u64 count)
+{
+	errors++;
+	if (found)
+		fprintf(found, "%llu %llu %llu\n", (unsigned long long)(now() - begin),
+			(unsigned long long)first, (unsigned long long)count);
+}
+
+static bool read_segment(u64 first, u64 count)
+{
+	return pread(disk, slots[0].buffer, count * SECTOR, first * SECTOR) ==
+	       (ssize_t)(count * SECTOR);
+}
+
+static void put_be(unsigned char *p, u64 value, int bytes)
+{
+	while (bytes--)
+		*p++ = value >> 8 * bytes;
+}
+
+static bool verify_segment(u64 first, u64 count)
+{
+	unsigned char cdb[16] = { 0x8f }, sense[64];
+	struct sg_io_hdr hdr = {
+		.interface_id = 'S', .dxfer_direction = SG_DXFER_NONE, .cmdp = cdb,
+		.cmd_len = sizeof(cdb), .sbp = sense, .mx_sb_len = sizeof(sense),
+		.timeout = VERIFY_TIMEOUT_MS,
+	};
+	unsigned int block_bytes;
+
+	if (ioctl(disk, BLKSSZGET, &block_bytes))
+		fail("BLKSSZGET");
+	put_be(cdb + 2, first / (block_bytes / SECTOR), 8);
+	put_be(cdb + 10, count / (block_bytes / SECTOR), 4);
+	if (ioctl(disk, SG_IO, &hdr))
+		fail("SG_IO");
+	if (hdr.status == 2 && (sense[0] & 0x7f) == 0x70 && (sense[2] & 15) == 5) {
+		fprintf(stderr, "load: the drive refuses VERIFY of %llu sectors\n",
+			(unsigned long long)count);
+		exit(1);
+	}
+	return !hdr.status && !hdr.host_status && !hdr.driver_status;
+}
+
+/*
+ * The n-th segment of a pass. Regions have the same number of segments but for the last
+ * ones, which may have fewer or none; what they lack is UINT64_MAX.
+ */
+static u64 place(u64 nr, u64 segments)
+{
+	u64 rounds = (segments + opt.regions - 1) / opt.regions;
+	u64 at = nr % opt.regions * rounds + nr / opt.regions;
+
+	return at < segments && nr / opt.regions < rounds ? at : UINT64_MAX;
+}
+
+static void scrub(void)
+{
+	u64 size = opt.bytes / SECTOR, segments = (opt.count + size - 1) / size;
+	u64 steps = (segments + opt.regions - 1) / opt.regions * opt.regions;
+	u64 nr = steps * opt.begin_pm / 1000, at, first, count, begun;
+
+	for (; now() < window_until; nr = (nr + 1) % steps) {
+		at = place(nr, segments);
+		if (at == UINT64_MAX)
+			continue;
+		first = opt.first + at * size;
+		count = opt.count - at * size < size ? opt.count - at * size : size;
+		begun = now();
+		if (!(kind == VERIFY ? verify_segment : read_segment)(first, count))
+			note(first, count);
+		if (now() >= window_from && now() < window_until) {
+			done++;
+			done_bytes += count * SECTOR;
+		}
+		think();
+		if (opt.every_us)
+			sleep_until(begun + opt.every_us * 1000);
+	}
+}
+
+/* Note a number that was not there before, of a line "NR ..."; files list few */
+static void appeared(const char *line)
+{
+	static u64 known[1 << 16];
+	static u64 nr_known;
+	char *end;
+	u64 nr = strtoull(line, &end, 10), i;
+
+	for (i = 0; i < nr_known && known[i] != nr; i++)
+		;
+	if (end == line || i < nr_known)
+		return;
+	if (nr_known == ARRAY_SIZE(known)) {
+		fprintf(stderr, "load: too many bad sectors to watch\n");
+		exit(1);
+	}
+	known[nr_known++] = nr;
+	note(nr, 1);
+}
+
+static void watch(const char *path)
+{
+	char *line = NULL;
+	size_t room = 0;
+	FILE *file;
+
+	for (; now() < window_until; sleep_until(now() + WATCH_NS)) {
+		file = fopen(path, "r");
+		if (!file)
+			fail(path);
+		while (getline(&line, &room, file) > 0)
+			appeared(line);
+		fclose(file);
+	}
+	free(line);
 }
 
 static void parse(char *word)
@@ -547,6 +693,12 @@ static void check(void)
 		bad = "trace: of a replay, and of it only";
 	else if (opt.reads > 100)
 		bad = "reads: 0 to 100";
+	else if (!opt.regions)
+		bad = "regions: at least 1";
+	else if (opt.first % 8 || opt.count % 8)
+		bad = "first, count: not multiples of 8 sectors";
+	else if (opt.first >= disk_bytes / SECTOR || opt.count > disk_bytes / SECTOR - opt.first)
+		bad = "first, count: beyond the end of the disk";
 	else if (opt.nr_snaps && !opt.snaps)
 		bad = "snap without snaps";
 	if (!bad)
@@ -566,8 +718,10 @@ static void prepare(const char *path)
 	if (kind == REPLAY)
 		read_trace();
 	check();
+	if (!opt.count)
+		opt.count = disk_bytes / SECTOR - opt.first;
 	bytes = longest();
-	if (kind != STREAM)
+	if (kind != STREAM && kind < LOADS)
 		latencies = malloc(sizeof(*latencies) << 22);
 	for (i = 0; i < opt.depth; i++) {
 		if (posix_memalign((void **)&slots[i].buffer, BLOCK, bytes))
@@ -597,32 +751,50 @@ static void results(void)
 		fail(opt.out);
 }
 
+static void run_scrubber(const char *path)
+{
+	if (opt.out) {
+		found = fopen(opt.out, "w");
+		if (!found)
+			fail(opt.out);
+	}
+	if (kind == WATCH)
+		watch(path);
+	else
+		scrub();
+	if (found && fclose(found))
+		fail(opt.out);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t snapper;
-	u64 begin;
 	int i;
 
 	while (kind < KINDS && argc > 2 && strcmp(argv[1], kinds[kind]))
 		kind++;
 	if (argc < 3 || kind == KINDS) {
-		fprintf(stderr, "usage: load random|stream|chunks|replay DISK KEY=VALUE...\n");
+		fprintf(stderr, "usage: load random|stream|chunks|replay|read|verify|watch PATH "
+			"KEY=VALUE...\n");
 		return 2;
 	}
 	for (i = 3; i < argc; i++)
 		parse(argv[i]);
-	prepare(argv[2]);
+	if (kind != WATCH)
+		prepare(argv[2]);
 	begin = opt.start ? opt.start * NSEC : now();
 	window_from = begin + opt.warmup * NSEC;
 	window_until = window_from + opt.seconds * NSEC;
 	if (pthread_create(&snapper, NULL, snapshots, NULL))
 		fail("pthread_create");
 	sleep_until(begin);
-	if (opt.rate || kind == REPLAY)
-		open_loop(begin);
+	if (kind >= LOADS)
+		run_scrubber(argv[2]);
+	else if (opt.rate || kind == REPLAY)
+		open_loop();
 	else
 		closed_loop();
 	pthread_join(snapper, NULL);
 	results();
-	return errors && !opt.errors_ok ? 1 : 0;
+	return errors && !opt.errors_ok && kind < LOADS ? 1 : 0;
 }

@@ -122,29 +122,6 @@ expect_eq "its checksum is that of the block" \
 	"$(od -A n -t x4 -j 8 -N 4 $M/a/journal)" "$crc"
 expect_eq "its neighbours are as before" "$(pattern $a 900002)" " 57600128 57600129"
 
-### Runs, scans of its own and a slow region: 24 runs of 9 tracks, 8 sectors slipped
-
-fresh "fbdrive 1
-period_ps 6000000000
-heads 2
-seek 1 500000
-seek 300 4000000
-displacement 0 40
-run 0 0 in 9 1200 0 0.13
-run 1 8 out 9 1100 0.7 0.13
-repeat 2 11 0.34 1=1000
-slip 0 500+8
-slow_region 100 120
-medium_scan 200 1000 4000"
-expect_eq "runs: capacity" "$(cat /sys/block/$a/size)" \
-	$((12 * 9 * 1200 + 9 * 1100 + 11 * 9 * 1000 - 8))
-expect_eq "runs: the last sector" "$(pattern $a 238491)" " 15263424 15263425"
-verify_run runs $a --size=50m
-expect_eq "runs: fio verifies what it wrote" "$(fio_errors runs)" 0
-before=$(drive_stat a scans)
-usleep 400000
-dd if=/dev/$a of=/dev/null bs=4k count=1 iflag=direct 2> /dev/null
-expect_ge "runs: it scanned its medium meanwhile" "$(drive_stat a scans)" $((before + 1))
 fresh
 
 ### Medium errors
@@ -254,21 +231,6 @@ expect_eq "nothing is left in the drive" "$(drive_stat a outstanding)" 0
 type=$(echo /sys/block/$a/device/scsi_disk/*/cache_type)
 expect_ok "sd switches it off" sh -c "echo write through > $type"
 expect_ge "then a write waits" "$(took write 500000)" 20
-
-### VERIFY: honest or not
-
-for how in medium cache; do
-	fresh "$cache
-verify $how"
-	dd if=/dev/$a of=/dev/null bs=32k skip=10 count=1 iflag=direct 2>/dev/null
-	echo "add 650 1 recovery_ms=1" > $M/a/medium_errors
-	sg_verify --lba=640 --count=64 /dev/$a > /dev/null 2>&1
-	status=$?
-	expect_eq "VERIFY of the $how meets a bad sector" $((status != 0)) $([ $how = cache ]; echo $?)
-	expect_ok "a read hits the cache ($how)" dd if=/dev/$a of=/dev/null bs=32k skip=10 \
-		count=1 iflag=direct
-	expect_fail "FUA does not ($how)" sg_raw -r 32768 /dev/$a 28 08 00 00 02 80 00 00 40 00
-done
 
 ### 4096-byte sectors, everything on, SATA's queue, several hardware queues
 

@@ -10,7 +10,7 @@ from unittest import mock
 
 import taptest
 from freeblock import ToolError
-from bench.evaluation import cost, days, lock, paper, runs, scrub, summary
+from bench.evaluation import paper, runs, summary
 
 TINY = paper.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
                             beside=(300, 400), seeds=1, nearline_s=10)
@@ -53,114 +53,6 @@ class Verdicts(unittest.TestCase):
             self.assertEqual([r["name"] for r in summary.load(path)], ["c", "d"])
             with self.assertRaisesRegex(ToolError, "two rows are called: d"):
                 summary.merge(path, "9", [summary.Row("d", 1, "")])
-
-
-class Scrubs(unittest.TestCase):
-    """How long a pass takes."""
-
-    def test_rows(self):
-        """A hundredth of a pass in 300 s is a pass in .35 days. Reads are held against the
-        foreground alone, by the means over the seeds.
-
-        Seen to fail: rates of seeds averaged, not days; the mean's per cent for both."""
-        figure = scrub.Scrub()
-        cells = figure.cells(None)
-        got = {key: {"task_done": .01 if key[3] % 2 else .005,
-                     "read_ms": {"mean": 10 if key[2] is None else 10.3,
-                                 "p99": 40 if key[2] is None else 40.8}} for key in cells}
-        rows = {row.name: row for row in figure.rows(got, cells)}
-        one = rows["scrub x300 24 verify"]
-        each = 300 / .01 / 86400
-        self.assertAlmostEqual(one.days, (2 * each + 2 * each) / 3)
-        self.assertAlmostEqual(one.read_mean_pct, 3)
-        self.assertAlmostEqual(one.read_p99_pct, 2)
-        self.assertEqual(rows["scrub nearline16-wc 48 verify"].verdict(), "met")
-        self.assertEqual(rows["scrub nearline16-wc 48 reads' mean"].verdict(), "met")
-        self.assertEqual(len(rows), 2 * 11 + 2)
-
-
-class Days(unittest.TestCase):
-    """A pass in 30 days."""
-
-    def test_rows(self):
-        """Reads are held against those beside the same scheduler alone, seed by seed; ours against
-        the best of the others. What no reader of all was measured with is not known.
-
-        Seen to fail: the seeds' order lost; the worst of the others."""
-        added = {"idle class": 3, "VERIFY by SG": 2, "scan": 1, "scrub": 1.5, "alone": 0}
-        measured = [{"peer": cell.setting.peer, "setting": cell.setting.name, "seed": cell.seed,
-                     "bg_mb_s": 6.2, "reads_mean_ms": cell.seed + added[cell.setting.name],
-                     "reads_p99_ms": 40 + 2 * added[cell.setting.name]}
-                    for cell in days.cells(1, (701, 702))]
-        rows = {row.name: row for row in days.Days().rows(measured)}
-        self.assertEqual(rows["days nearline16-wc bfq, idle class"].value, 3000)
-        self.assertEqual(rows["days nearline16-wc bfq, idle class"].error, 0)
-        self.assertEqual(rows["days nearline16-wc freeblock, scan"].p99_us, 2000)
-        self.assertIsNone(rows["days nearline16-wc freeblock, scan"].p999_us)
-        self.assertEqual([(row.value, row.verdict()) for name, row in rows.items()
-                          if "of the best other's" in name], [(.5, "met"), (.75, "missed")])
-
-
-class Lock(unittest.TestCase):
-    """What the lab's fbheld.ko has counted."""
-
-    def test_figures(self):
-        """A function that takes the lock in two places is one; the thread's own holds are in what
-        it has run, and the others' are added. A clock of 2 GHz.
-
-        Seen to fail: all holds added to what the thread has run; the last place's longest hold."""
-        files = {"held": "nested 84\nkhz 2000000\nfb_a [freeblock] 10 8000 4000 0\n"
-                 "fb_b [freeblock] 5 2000000 1000 2000000\nfb_a [freeblock] 10 2000 200 0\n",
-                 "threads": "19000000\n", "seconds": "2\n"}
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in files.items():
-                with open(os.path.join(folder, name), "w", encoding="ascii") as file:
-                    file.write(text)
-            found = lock.cell_figures(folder)
-            self.assertEqual(found, {"longest_us": 2, "holder": "fb_a", "own_pct": 1, "functions": {
-                "fb_a": [10, 250, 2000], "fb_b": [2.5, 200000, 500]}})
-            os.unlink(os.path.join(folder, "threads"))
-            with self.assertRaisesRegex(ToolError, "threads: is missing"):
-                lock.cell_figures(folder)
-        rows = {row.name: row.record() for row in lock.Lock.rows({
-            "atlas10k 10": found, "atlas10k 255": {**found, "longest_us": 21}})}
-        self.assertEqual(rows["lock atlas10k 255"]["longest_us"], 21)
-        self.assertEqual(sorted(row["verdict"] for row in rows.values()), ["met", "met", "missed"])
-
-
-class Cost(unittest.TestCase):
-    """The trial beside the truth."""
-
-    def test_rows(self):
-        """Each load has what is measured, its error and the truth; the share within two errors is
-        of all runs. Of the first load one run in two is three errors off.
-
-        What the guard leaves is that of the second half: 1 ms in all, 2 in the first half, nothing.
-
-        Seen to fail: the error of one run for that of the mean; the first half for the second."""
-        figure, got = cost.Cost(), {}
-        cells = figure.cells(None)
-        for key, cell in cells.items():
-            late = key[0] == "guard" and key[2] == "guard" and cell["seconds"] != "2400"
-            got[key] = {"read_ms": {"mean": 10 if key[2] == "alone" else 12 if late else 11},
-                        "requests": int(cell["seconds"]),
-                        "trial": {"read": {"us": 1030, "error_us": 40}, "stops": 1}}
-        got[next(key for key in cells if key[2] == "trial")]["trial"]["read"]["us"] = 1120
-        rows = {row.name: row.record() for row in figure.rows(got, cells)}
-        self.assertEqual(len(rows), len(cost.CELLS) + 5)
-        # 1 ms over 7/8 is 1.143
-        self.assertEqual(rows["cost of the run itself within two errors"]["value"],
-                         100 * .5 / len(cost.CELLS))
-        guard = rows["guard cached reader"]
-        for name, value in (("value", 0), ("whole_ms", 1), ("unguarded_ms", 1), ("limit_ms", 1.1),
-                            ("soon", 5), ("error_ms", 0)):
-            self.assertAlmostEqual(guard[name], value, msg=name)
-        first = rows["cost nearline16-wc 24"]
-        self.assertEqual([first[name] for name in ("value", "measured_us", "true_us")],
-                         [1075, 1075, 1000])
-        self.assertAlmostEqual(first["error_us"], 40 / 2 ** .5)
-        self.assertAlmostEqual(rows["cost within two errors"]["value"],
-                               100 - 50 / len(cost.CELLS))
 
 
 class EndToEnd(unittest.TestCase):

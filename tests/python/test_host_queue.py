@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """mechdisk-host queue: the order in which each policy serves small queues made by hand, the
-closed mode, its sums and what it refuses.
+closed mode and what it refuses.
 
 The drive: 60 sectors of 0.1 ms on a turn of 6 ms, one surface, no skews (LBN n starts at angle
 n/60 of its cylinder n // 60), each seek 1 ms. One request goes to cylinder 50 at once; the
@@ -10,7 +10,6 @@ Seen to fail: SSTF by LBN; SPTF without the overhead; a closed request that come
 though the one before is still served.
 """
 
-import json
 import os
 import subprocess
 import tempfile
@@ -93,19 +92,6 @@ class Queue(unittest.TestCase):
         self.assertLess(second_end, third)
         self.assertEqual(third, second + 20 * MS)
         self.assertTrue(all(row[1] == row[2] for row in rows))
-
-    def test_sums(self):
-        """They are those of the details, after those skipped."""
-        lines = [at(n % 97, n % 60, n * 3 * MS) for n in range(1000)]
-        rows = self.details(lines, "--policy", "sstf")[100:]
-        status, out, _ = self.run_host(lines, "--policy", "sstf", "--skip", "100")
-        said = json.loads(out)
-        service = sum((end - start) / MS for _, _, start, end in rows)
-        self.assertEqual((status, said["requests"]), (0, 900))
-        self.assertAlmostEqual(said["response_ms"], sum(
-            (end - arrival) / MS for _, arrival, _, end in rows) / 900, 5)
-        self.assertAlmostEqual(said["service_ms"], service / 900, 5)
-        self.assertAlmostEqual(said["utilisation"], service / said["seconds"] / 1000, 4)
 
     def test_refused(self):
         """Bad input, with its line and reason."""

@@ -4,7 +4,6 @@ known, traces that must be refused, and freeblock-bench fidelity."""
 
 import json
 import os
-import random
 import subprocess
 import tempfile
 
@@ -242,23 +241,3 @@ def test_incomplete(folder):
     fidelity.DRIVES = drives + "x"
     status, said, _ = taptest.freeblock_lab("fidelity", "--output", out)
     check("fidelity: without data it is skipped", status == 0 and "skipped" in said, said)
-
-
-def test_own_drive(folder):
-    """A folder with a drive's own description and trace, given itself.
-
-    Seen to fail: taken for a folder of folders."""
-    drive, out = os.path.join(folder, "a drive"), os.path.join(folder, "out")
-    os.mkdir(drive)
-    path, rng = write(os.path.join(drive, "x.fbdrive"), PLAIN), random.Random(1)
-    records = [traces.Record("R", rng.randrange(110), rng.randrange(1, 9), 0,
-                             rng.randrange(1000, 50000) * 1000, i) for i in range(600)]
-    write(os.path.join(drive, "x.trace"), "".join(
-        "R Hit %d %d %.3f %.3f\n" % (each.lbn, each.count, ns / 1e3, each.think_ns / 1e3)
-        for each, ns in zip(records, replay.responses(path, records, "after"))))
-    status, said, err = taptest.freeblock_lab("fidelity", "--drives", drive, "--output", out)
-    check("fidelity", status == 0, said + err)
-    with open(os.path.join(out, "table.json"), encoding="ascii") as file:
-        (row,) = json.load(file)
-    check("its row", row["drive"] == "a drive" and row["demerit_ms"] < .01, row)
-    check("its picture", os.path.isfile(os.path.join(out, "a drive.png")))

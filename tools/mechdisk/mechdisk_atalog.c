@@ -7,7 +7,6 @@
 
 /* Logs. */
 #define MD_LOG_DIRECTORY	0x00
-#define MD_LOG_EPC		0x08
 #define MD_LOG_NCQ_ERROR	0x10
 #define MD_LOG_IDENTIFY		0x30
 #define MD_LOG_SCT		0xe0	/* command and status */
@@ -197,8 +196,6 @@ u32 md_tf_log_pages(u8 log)
 	case MD_LOG_NCQ_ERROR:
 	case MD_LOG_SCT:
 		return 1;
-	case MD_LOG_EPC:
-		return 2;
 	case MD_LOG_IDENTIFY:
 		return MD_IDENTIFY_PAGES;
 	default:
@@ -242,31 +239,6 @@ static void md_tf_log_failure(struct md_tf *t, u8 *page)
 	t->failed = false;
 }
 
-/* Extended power conditions, A.9: idle ones on page 0, standby ones on page 1. */
-static void md_tf_log_epc(const struct md_tf *t, u32 n, u8 *page)
-{
-	static const struct { u16 page, at, condition; } place[] = {
-		{ 0, 0, MD_TF_IDLE_A }, { 0, 64, MD_TF_IDLE_B }, { 0, 128, MD_TF_IDLE_C },
-		{ 1, 384, MD_TF_STANDBY_Y }, { 1, 448, MD_TF_STANDBY_Z },
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(place); i++) {
-		const struct md_tf_timer *timer = &t->timer[place[i].condition];
-		u8 *d = page + place[i].at;
-
-		if (place[i].page != n)
-			continue;
-		/* supported, changeable; current timer enabled */
-		d[1] = 0xa0 | (timer->enabled ? 0x04 : 0);
-		md_tf_words(d + 12, 0, 2, timer->ds);
-		md_tf_words(d + 16, 0, 2, md_tf_recovery_ms(place[i].condition) / 100);
-		md_tf_words(d + 20, 0, 2, 1);
-		/* two bytes of minutes */
-		md_tf_words(d + 24, 0, 2, 65535 * 600);
-	}
-}
-
 /*
  * The IDENTIFY DEVICE data log, A.11: its list of pages, the data, and what Serial ATA adds. Pages
  * that are not in the list are empty.
@@ -307,8 +279,6 @@ void md_tf_log(struct md_tf *t, u8 log, u32 n, u8 page[MD_TF_PAGE])
 	switch (log) {
 	case MD_LOG_DIRECTORY:
 		return md_tf_log_directory(page);
-	case MD_LOG_EPC:
-		return md_tf_log_epc(t, n, page);
 	case MD_LOG_NCQ_ERROR:
 		return md_tf_log_failure(t, page);
 	case MD_LOG_IDENTIFY:

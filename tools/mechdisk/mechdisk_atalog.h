@@ -23,7 +23,7 @@
 #define MD_TF_TRIM_PAGES	1
 #define MD_TF_TRIM_RANGES	64
 
-/* Power conditions that have a timer, deepest last. */
+/* Power conditions, deepest last. */
 enum md_tf_condition {
 	MD_TF_IDLE_A, MD_TF_IDLE_B, MD_TF_IDLE_C, MD_TF_STANDBY_Y, MD_TF_STANDBY_Z,
 	MD_TF_CONDITIONS, MD_TF_ACTIVE = MD_TF_CONDITIONS
@@ -47,12 +47,6 @@ struct md_tf_result {
 	u64 lba;	/* the LBA registers */
 };
 
-/* When the drive goes to a power condition by itself. */
-struct md_tf_timer {
-	bool enabled;	/* it does */
-	u32 ds;	/* after that time without a command, tenths of a second */
-};
-
 /* State of a SATA drive. */
 struct md_tf {
 	const struct mde_config *cfg;	/* its description */
@@ -63,7 +57,6 @@ struct md_tf {
 	u64 busy_ns;	/* when the medium was ready for the last command that came for it */
 	u32 standby_ds;	/* standby timer, tenths of a second; 0: off */
 	bool epc;	/* extended power conditions are enabled */
-	struct md_tf_timer timer[MD_TF_CONDITIONS];	/* their timers */
 	u8 apm;	/* level of advanced power management; 0: off */
 	/* SCT error recovery control of reads and writes, tenths of a second; 0: none */
 	u16 erc_ds[2];

@@ -55,16 +55,10 @@
 #define MD_SF_SATA_OFF		0x90
 #define MD_SF_AHEAD_ON		0xaa
 
-/* Extended power conditions, 7.45.20: subcommands, and bits beside them. */
-#define MD_EPC_RESTORE		0
+/* Extended power conditions, 7.45.20: subcommands, but for those of timers. */
 #define MD_EPC_GO		1
-#define MD_EPC_TIMER		2
-#define MD_EPC_STATE		3
 #define MD_EPC_ENABLE		4
 #define MD_EPC_DISABLE		5
-#define MD_EPC_UNITS		0x80	/* of the timer: minutes */
-#define MD_EPC_ON		0x20	/* the timer, or the condition, is enabled */
-#define MD_EPC_ALL		0xff
 
 /* Of DATA SET MANAGEMENT, 7.5: its feature, and bytes of an entry: an LBA (48 bits), a count. */
 #define MD_TRIM			0x01
@@ -136,18 +130,8 @@ EXPORT_SYMBOL_GPL(md_tf_fail_queued);
 enum md_tf_condition md_tf_condition_at(const struct md_tf *t, u64 now_ns)
 {
 	u64 ds = (now_ns - min(now_ns, t->busy_ns)) / 100000000;
-	enum md_tf_condition found = t->forced;
-	int i;
 
-	/* The timers run from the last command on, each to its own condition. */
-	for (i = 0; i < MD_TF_CONDITIONS; i++) {
-		bool over = t->epc ? t->timer[i].enabled && ds >= t->timer[i].ds :
-			i == MD_TF_STANDBY_Z && t->standby_ds && ds >= t->standby_ds;
-
-		if (over && (found == MD_TF_ACTIVE || i > (int)found))
-			found = i;
-	}
-	return found;
+	return !t->epc && t->standby_ds && ds >= t->standby_ds ? MD_TF_STANDBY_Z : t->forced;
 }
 
 enum md_tf_condition md_tf_wake(struct md_tf *t, u64 now_ns)
@@ -198,43 +182,9 @@ static enum md_tf_kind md_tf_rest(struct md_tf *t, const struct md_tf_regs *r,
 	return MD_TF_RANGE;
 }
 
-static void md_tf_set_timer(struct md_tf_timer *timer, u64 lba)
-{
-	u32 value = lba >> 8 & 0xffff;
-
-	timer->ds = lba & MD_EPC_UNITS ? value * 600 : value;
-	timer->enabled = lba & MD_EPC_ON;
-}
-
-/* Of one condition, or all; true if there is one that is meant. */
-static bool md_tf_epc_of(struct md_tf *t, const struct md_tf_regs *r, int i)
-{
-	if ((r->count & 0xff) != md_tf_name[i] && (r->count & 0xff) != MD_EPC_ALL)
-		return false;
-	switch (r->lba & 0xf) {
-	case MD_EPC_GO:
-		t->forced = i;
-		break;
-	case MD_EPC_TIMER:
-		md_tf_set_timer(&t->timer[i], r->lba);
-		break;
-	case MD_EPC_STATE:
-		t->timer[i].enabled = r->lba & MD_EPC_ON;
-		break;
-	case MD_EPC_RESTORE:
-		t->timer[i].enabled = false;
-		t->timer[i].ds = 0;
-		break;
-	default:
-		return false;
-	}
-	return true;
-}
-
 static bool md_tf_epc(struct md_tf *t, const struct md_tf_regs *r)
 {
 	u8 what = r->lba & 0xf;
-	bool any = false;
 	int i;
 
 	if (what == MD_EPC_ENABLE || what == MD_EPC_DISABLE) {
@@ -244,11 +194,13 @@ static bool md_tf_epc(struct md_tf *t, const struct md_tf_regs *r)
 		t->apm = 0;
 		return true;
 	}
-	if (!t->epc || (what == MD_EPC_GO && (r->count & 0xff) == MD_EPC_ALL))
+	if (!t->epc || what != MD_EPC_GO)
 		return false;
-	for (i = 0; i < MD_TF_CONDITIONS; i++)
-		any |= md_tf_epc_of(t, r, i);
-	return any;
+	for (i = 0; i < MD_TF_CONDITIONS && (r->count & 0xff) != md_tf_name[i]; i++)
+		;
+	if (i < MD_TF_CONDITIONS)
+		t->forced = i;
+	return i < MD_TF_CONDITIONS;
 }
 
 /* SET FEATURES. */

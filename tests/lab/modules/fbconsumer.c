@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A second consumer of include/freeblock.h, for tests: notes every block that is
- * delivered, with checksum and time, and can be slow, stop from within a callback, want
- * several ranges. In debugfs, fbconsumer/:
+ * delivered, with checksum and time, and can be slow, and want several ranges. In debugfs, fbconsumer/:
  *
  *	command	"start DISK [FIRST COUNT]...", "promote FIRST COUNT", "stop", "destroy"
  *	state	"key value" lines
@@ -33,10 +32,6 @@
 static unsigned int slow_us;
 module_param(slow_us, uint, 0644);
 MODULE_PARM_DESC(slow_us, "sleep so long at the first block of each read, microseconds");
-
-static unsigned int stop_after;
-module_param(stop_after, uint, 0644);
-MODULE_PARM_DESC(stop_after, "stop the task from within the callback of this many-th block");
 
 static unsigned int flags;
 module_param(flags, uint, 0644);
@@ -130,8 +125,6 @@ static void fbc_block(struct freeblock_task *task, const struct freeblock_block 
 		r->ns = cpu_to_le64(c->batch_ns);
 		c->n++;
 	}
-	if (stop_after && c->n == stop_after)
-		freeblock_task_stop(task);
 	atomic_dec(&c->inside);
 }
 

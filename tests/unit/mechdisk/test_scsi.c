@@ -5,10 +5,12 @@
  * ATA PASS-THROUGH), ACS-3; of a SATA drive what Linux 6.1 has in ata_scsi_simulate() and
  * ata_scsiop_mode_sense().
  *
+ * Discards and power conditions are tried by the kernel's own driver: t-trim.sh, t-asleep.sh,
+ * t-rest.sh.
+ *
  * Seen to fail: a page that is saved without SP; fixed bits of a page that are taken; a list of
- * pages that is taken in part, or whose rest is not checked; a cylinder one byte further on; an
- * address's ALTSEC left out; caching that a pass-through does not hand back; UNMAP's bit of WRITE
- * SAME not looked at; mdp_has() that looks at "translated" alone; a timer that does not count.
+ * pages that is taken in part; a cylinder one byte further on; an address's ALTSEC left out; caching
+ * that a pass-through does not hand back; mdp_has() that looks at "translated" alone.
  */
 #include "support.h"
 
@@ -222,46 +224,6 @@ TEST(test_ranges)
 	assert_true(answer.range.at_once);
 }
 
-static void expect_gone(enum outcome outcome, u64 lbn, u32 count)
-{
-	assert_int_equal(outcome, WANTS);
-	expect(MDE_FLUSH, 0, 0, 0);
-	assert_int_equal(answer.range.gone_lbn, lbn);
-	assert_int_equal(answer.range.gone, count);
-}
-
-TEST(test_unmap)
-{
-	u8 list[24] = { 0, 22, 0, 16, [14] = 0x12, [15] = 0x34, [18] = 1, [19] = 2 };
-	u8 cdb[16] = { 0x42, [8] = sizeof(list) };
-
-	begin("unmap on\n");
-	expect_gone(run_list(cdb, list, 24), 0x1234, 0x102);
-	list[13] = 0xff;
-	assert_int_equal(run_list(cdb, list, 24), SENSE);
-	assert_int_equal(asc(), 0x21);
-	list[13] = 0;
-	/* of two ranges; cut off; of none; none at all */
-	list[3] = 32;
-	assert_int_equal(run_list(cdb, list, 24), SENSE);
-	list[3] = 16;
-	cdb[8] = 23;
-	assert_int_equal(run_list(cdb, list, 23), SENSE);
-	assert_int_equal(asc(), 0x26);
-	list[3] = 0;
-	cdb[8] = 8;
-	expect_gone(run_list(cdb, list, 8), 0, 0);
-	cdb[8] = 4;
-	assert_int_equal(run_list(cdb, list, 4), SENSE);
-	cdb[8] = 0;
-	expect_gone(run_list(cdb, list, 0), 0, 0);
-	expect_gone(RUN(0x41, 0x08, 0, 0, 0x12, 0x34, 0, 1, 2), 0x1234, 0x102);
-	expect_gone(RUN(0x93, 0x08, [8] = 0x12, [9] = 0x34, [12] = 1, [13] = 2), 0x1234, 0x102);
-	assert_int_equal(RUN(0x41, 0, 0, 0, 0x12, 0x34, 0, 1, 2), WANTS);
-	expect(MDE_WRITE, 0x1234, 0x102, 0);
-	assert_true(answer.range.same);
-}
-
 /* The mode pages. */
 
 /* A page as MODE SENSE(6) has it, without a block descriptor. */
@@ -337,62 +299,6 @@ TEST(test_atomic)
 	assert_true(drive.pages.now.caching.write_cache);
 }
 
-/* The code that a list of so many bytes, with one changed, is refused with; 0: it is not. */
-static u8 refused(bool ten, u8 flags, u32 len, u32 at, u8 value)
-{
-	const u8 six_cdb[16] = { 0x15, flags, 0, 0, len }, ten_cdb[16] = { 0x55, flags, [8] = len };
-	u8 list[64] = { 0 };
-
-	memcpy(list + (ten ? 8 : 4), sense(0, 0x08), 20);
-	list[at] = value;
-	return run_list(ten ? ten_cdb : six_cdb, list, len) == SENSE ? asc() : 0;
-}
-
-TEST(test_list_errors)
-{
-	u32 len;
-
-	begin(CACHE);
-	for (len = 1; len < 24; len++)
-		assert_int_equal(refused(false, 0x10, len, 63, 0), len == 4 ? 0 : 0x1a);
-	assert_int_equal(refused(false, 0x10, 0, 63, 0), 0);
-	assert_int_equal(refused(false, 0x10, 24, 63, 0), 0);
-	assert_int_equal(refused(true, 0x10, 7, 63, 0), 0x1a);
-	assert_int_equal(refused(false, 0x10, 25, 63, 0), 0x26);	/* page 0 */
-	assert_int_equal(refused(false, 0x00, 24, 63, 0), 0x24);	/* no PF */
-	assert_int_equal(field(), 1);
-	assert_int_equal(refused(true, 0x10, 32, 7, 5), 0x26);		/* no such descriptor */
-	assert_int_equal(field(), 6);
-	assert_int_equal(refused(false, 0x10, 24, 1, 1), 0x26);
-	assert_int_equal(field(), 1);
-	assert_int_equal(refused(false, 0x10, 24, 5, 0x11), 0x26);
-	assert_int_equal(field(), 5);
-	assert_int_equal(refused(false, 0x10, 24, 4, 0x48), 0x26);	/* SPF */
-	/* more than was sent */
-	assert_int_equal(run_list((const u8[16]) { 0x15, 0x10, 0, 0, 24 }, answer.page, 4), SENSE);
-	assert_int_equal(asc(), 0x24);
-}
-
-/* The capacity cannot be changed. */
-TEST(test_descriptors)
-{
-	const u8 cdb[16] = { 0x15, 0x10, 0, 0, 32, 0 };
-	u8 list[32];
-
-	begin(CACHE);
-	assert_int_equal(RUN(0x1a, 0, 0x08, 0, 255), GOOD);
-	assert_int_equal(answer.len, sizeof(list));
-	memcpy(list, answer.page, sizeof(list));
-	assert_int_equal(list[3], 8);
-	assert_int_equal(run_list(cdb, list, sizeof(list)), GOOD);
-	list[4 + 6] = 4;		/* 1024 bytes */
-	assert_int_equal(run_list(cdb, list, sizeof(list)), SENSE);
-	list[4 + 6] = 2;
-	list[3] = 16;
-	assert_int_equal(run_list(cdb, list, sizeof(list)), SENSE);
-	assert_int_equal(field(), 3);
-}
-
 /* Translation of addresses. */
 
 enum { SHORT = 0, LONG = 3, SECTOR = 5 };
@@ -450,37 +356,6 @@ TEST(test_there_and_back)
 	translated(SECTOR, SHORT, place(499, 3, 215), 0x80);
 }
 
-TEST(test_no_such_address)
-{
-	const struct { u8 from, to; u64 address; u16 field; } wrong[] = {
-		{ LONG, SECTOR, 1023760, 6 }, { SHORT, SECTOR, 1023760ULL << 32, 6 },
-		{ SHORT, SECTOR, 1, 6 },		/* reserved bytes */
-		{ SECTOR, LONG, place(1400, 0, 0), 6 }, { SECTOR, LONG, place(0, 4, 0), 6 },
-		{ SECTOR, LONG, place(0, 0, 220), 6 }, { SECTOR, LONG, place(0, 0, U32_MAX), 6 },
-		{ 4, LONG, 0, 4 }, { LONG, 7, 0, 5 },
-	};
-	u8 list[MDD_LIST] = { 0x40, 0, 0, 10, SHORT, SECTOR };
-	u32 i;
-
-	begin(NULL);
-	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
-		assert_int_equal(translate(wrong[i].from, wrong[i].to, wrong[i].address), SENSE);
-		assert_int_equal(asc(), 0x26);
-		assert_int_equal(field(), wrong[i].field);
-	}
-	for (i = 1; i < MDD_LIST; i++) {
-		assert_int_equal(run_list((const u8[16]) { 0x1d, 0x10, 0, 0, i }, list, i), SENSE);
-		assert_int_equal(asc(), 0x1a);
-	}
-	list[3] = 9;
-	assert_int_equal(run_list((const u8[16]) { 0x1d, 0x10, 0, 0, 14 }, list, 14), SENSE);
-	assert_int_equal(asc(), 0x26);
-	teardown(state);
-	begin("translate off\n");
-	assert_int_equal(translate(LONG, SECTOR, 0), SENSE);
-	assert_int_equal(field(), 0);
-}
-
 /* ATA PASS-THROUGH (16). */
 
 static enum outcome pass(u8 flags, u8 feature, u8 command)
@@ -524,33 +399,6 @@ TEST(test_pass)
 	begin("power_mode idle_b\n");
 	assert_int_equal(pass(0x20, 0, 0xe5), SENSE);
 	assert_int_equal(answer.sense[13], 0x82);
-}
-
-/* Power conditions: by a command, by the timer. */
-TEST(test_conditions)
-{
-	static const struct { u8 modifier, byte_4, qualifier; bool stands; } asked[] = {
-		{ 0, 0x20, 0x03, false }, { 1, 0x20, 0x06, false }, { 2, 0x20, 0x08, true },
-		{ 0, 0x30, 0x04, true }, { 1, 0x30, 0x0a, true }, { 0, 0x00, 0x04, true },
-		{ 0, 0x01, 0x00, false },
-	};
-	u32 i;
-
-	begin("standby_timer_ms 2000\n");
-	for (i = 0; i < ARRAY_SIZE(asked); i++) {
-		RUN(0x1b, 0, 0, asked[i].modifier, asked[i].byte_4);
-		RUN(0x03, 0, 0, 0, 18);
-		assert_int_equal(answer.page[13], asked[i].qualifier);
-		assert_int_equal(mdy_wakes(&drive, now_ns), asked[i].stands);
-		RUN(0x03, 0, 0, 0, 18);
-		assert_int_equal(answer.page[12] | answer.page[13], 0);
-	}
-	now_ns = 1999999999;
-	assert_false(mdy_wakes(&drive, now_ns));
-	now_ns += 2000000000;
-	RUN(0x03, 0, 0, 0, 18);
-	assert_int_equal(answer.page[13], 0x02);
-	assert_true(mdy_wakes(&drive, now_ns));
 }
 
 /* Sense data of a sector that cannot be read. */

@@ -14,12 +14,11 @@ static const char mdh_usage[] =
 	"       mechdisk-host locate DRIVE < LBNS\n"
 	"       mechdisk-host moves DRIVE < CYLINDERS\n"
 	"       mechdisk-host info DRIVE\n"
-	"       mechdisk-host loop DRIVE [--where disk|driver]\n"
-	"           [--policy fcfs|clook|sstf|sptf] [--depth N] [--think-ns N]\n"
-	"           [--bus-ns N] [--requests N] [--seed N] [--as-disksim]\n"
+	"       mechdisk-host loop DRIVE [--policy fcfs|clook|sstf|sptf] [--depth N]\n"
+	"           [--think-ns N] [--bus-ns N] [--requests N] [--seed N]\n"
 	"       mechdisk-host probe DRIVE [--host-ns N] [--host-jitter-ns N]\n"
 	"           [--seed N]\n"
-	"loop without --policy: a drive goes by its own, a driver by sptf.\n"
+	"loop without --policy: the drive's own.\n"
 	"Each takes --set LINE: a line appended to DRIVE's description.\n"
 	"COMMANDS: a line each, R|W|V LBN COUNT WAIT_NS; WAIT_NS passes between\n"
 	"the report of the command before and this one.  Printed: the time from\n"
@@ -42,11 +41,6 @@ static const char *const mdh_policies[] = {
 	[MDH_CLOOK] = "clook",
 	[MDH_SSTF] = "sstf",
 	[MDH_LOOK] = "look",
-};
-
-static const char *const mdh_places[] = {
-	[MDH_DISK] = "disk",
-	[MDH_DRIVER] = "driver",
 };
 
 void mdh_die(const char *format, ...)
@@ -172,15 +166,14 @@ static u64 mdh_number(const char *name, const char *value, u64 least, u64 most)
 	return n;
 }
 
-static int mdh_word(const char *name, const char *value,
-		    const char *const *words, int count)
+static enum mdh_policy mdh_policy_named(const char *value)
 {
-	int i;
+	size_t i;
 
-	for (i = 0; i < count; i++)
-		if (words[i] && !strcmp(words[i], value))
+	for (i = 0; i < ARRAY_SIZE(mdh_policies); i++)
+		if (mdh_policies[i] && !strcmp(mdh_policies[i], value))
 			return i;
-	mdh_die("%s %s: no such %s", name, value, name + 2);
+	mdh_die("--policy %s: no such policy", value);
 }
 
 /* Lines given with --set come after the description and so override it. */
@@ -215,11 +208,8 @@ static void mdh_option(struct mdh_options *o, const char *name, const char *valu
 
 	if (!strcmp(name, "--set")) {
 		mdh_append(o, value);
-	} else if (!strcmp(name, "--where")) {
-		o->where = mdh_word(name, value, mdh_places, ARRAY_SIZE(mdh_places));
 	} else if (!strcmp(name, "--policy")) {
-		o->policy = mdh_word(name, value, mdh_policies,
-				     ARRAY_SIZE(mdh_policies));
+		o->policy = mdh_policy_named(value);
 		o->policy_given = true;
 	} else if (!strcmp(name, "--depth")) {
 		o->depth = mdh_number(name, value, 1, MDE_SLOTS);
@@ -253,7 +243,6 @@ static bool mdh_flag(struct mdh_options *o, const char *name)
 		bool *flag;
 	} flags[] = {
 		{ "--details", &o->details },
-		{ "--as-disksim", &o->as_disksim },
 		{ "--closed", &o->closed },
 	};
 	size_t i;

@@ -14,10 +14,7 @@
 #include "../mechdisk_engine.h"
 #include "../mechdisk_text.h"
 
-/* Who chooses the next command, in the closed loop. */
-enum mdh_where { MDH_DISK, MDH_DRIVER };
-
-/* How: the drive's own policies, and one that only `queue` has. */
+/* How the next command is chosen: the drive's own policies, and one that only `queue` has. */
 enum mdh_policy {
 	MDH_FCFS = MDE_FCFS,
 	MDH_SPTF = MDE_SPTF,
@@ -44,11 +41,8 @@ struct mdh_options {
 	const char *drive;	/* file with the description */
 	char text[4096];	/* lines appended to the description */
 	bool details;	/* queue prints a line for each request */
-	enum mdh_where where;	/* who chooses, in the closed loop */
-	enum mdh_policy policy;	/* how */
-	/* @policy was given; otherwise a drive that chooses does so by its own */
-	bool policy_given;
-	bool as_disksim;	/* the driver believes of the platter what DiskSim's does */
+	enum mdh_policy policy;	/* how the next command is chosen */
+	bool policy_given;	/* otherwise the closed loop's drive chooses by its own */
 	u64 depth;	/* commands outstanding or thought about */
 	u64 think_ns;	/* from a completion to the command that follows it */
 	u64 requests;	/* commands to complete */

@@ -2,12 +2,8 @@
 /*
  * Closed loops: the OLTP workload of "Freeblock Scheduling Outside of Disk
  * Firmware", 5.1 (uniform, two reads to one write, multiples of 4 KiB with
- * mean 8 KiB), a fixed number of commands outstanding or thought about.
- *
- * The choice is the drive's or that of a driver which holds the queue and gives
- * the drive one command at a time.  The driver knows the mechanics exactly, but
- * no overheads; where the platter stands it may know or believe as DiskSim's
- * driver does.
+ * mean 8 KiB), a fixed number of commands outstanding or thought about; the
+ * drive chooses among them.
  */
 #include "host.h"
 
@@ -19,14 +15,6 @@
 /* Rounding must not turn "this sector starts now" into a lost turn; in turns. */
 #define MDH_SLACK (U64_MAX / 1000000)
 
-/* A command of the workload; @born when its turn came, ns. */
-struct mdh_command {
-	enum mde_op op;
-	u64 lbn;
-	u32 count;
-	u64 born;
-};
-
 struct mdh_loop {
 	const struct mdh_options *o;
 	struct mdh_drive *d;
@@ -34,19 +22,11 @@ struct mdh_loop {
 	/* When thinking ends, in the order of ending, ns. */
 	u64 wake[MDE_SLOTS];
 	u32 thinking;
-	/* The driver's queue, in order of arrival, and what is at the drive. */
-	struct mdh_command queue[MDE_SLOTS];
-	u32 queued;
-	struct mdh_command at_drive[MDE_SLOTS];
-	u32 outstanding;
-	/* Where the last command's mechanics ended, and the last LBN's successor. */
+	/* When the commands at the drive came, ns. */
+	u64 born[MDE_SLOTS];
+	/* Where the last command's mechanics ended. */
 	u32 cyl;
 	u32 head;
-	u64 next_lbn;
-	/* When that was, when reading on from there ends, and its pace. */
-	u64 passed_ps;
-	u64 ahead_ps;
-	u64 sector_ps;
 	/* Sums. */
 	u64 response_ns;
 	u64 seek_ps;
@@ -66,17 +46,19 @@ static u64 mdh_draw(struct mdh_loop *l, u64 bound)
 	return mul_u64_u64_shr(x, bound, 64);
 }
 
-/* Multiples of 4 KiB with the exponential's memoryless tail, mean 8 KiB. */
-static void mdh_draw_command(struct mdh_loop *l, struct mdh_command *c)
+/* Someone has done thinking: multiples of 4 KiB with the exponential's memoryless tail, mean 8 KiB. */
+static void mdh_arrive(struct mdh_loop *l)
 {
-	u32 unit = MDH_UNIT / l->d->cfg.sector_bytes;
+	enum mde_op op = mdh_draw(l, 3) ? MDE_READ : MDE_WRITE;
+	u32 unit = MDH_UNIT / l->d->cfg.sector_bytes, count = unit;
+	u64 lbn;
 
-	c->op = mdh_draw(l, 3) ? MDE_READ : MDE_WRITE;
-	c->count = unit;
+	l->thinking--;
+	memmove(l->wake, l->wake + 1, l->thinking * sizeof(l->wake[0]));
 	while (mdh_draw(l, 2))
-		c->count += unit;
-	c->lbn = mdh_draw(l, (l->d->cfg.sectors - c->count) / unit) * unit;
-	c->born = l->d->now;
+		count += unit;
+	lbn = mdh_draw(l, (l->d->cfg.sectors - count) / unit) * unit;
+	l->born[mdh_submit(l->d, op, lbn, count, 0)] = l->d->now;
 }
 
 static u64 mdh_turns(const struct mdh_loop *l, u64 ps)
@@ -145,112 +127,12 @@ static void mdh_analyse(struct mdh_drive *d, const struct mde_slot *s)
 	l->rotate_ps += s->media_end - s->started - seek - transfer;
 	l->cyl = p.cyl;
 	l->head = p.head;
-	l->passed_ps = s->media_end;
-	l->sector_ps = d->mde.mech.period / p.spt;
-	l->ahead_ps = l->passed_ps;
-	if (!write)
-		l->ahead_ps += l->sector_ps * (p.spt - p.sector - p.phys);
 }
 
-/*
- * What the driver takes to be under the head.  DiskSim's driver asks the drive
- * for the angle at which the last sector ended that it has read, be it ahead;
- * random reads are read ahead of to the end of their track (DiskSim 4.0,
- * disksim_diskctlr.c: disk_buffer_estimate_servtime()).
- */
-static u64 mdh_angle(const struct mdh_loop *l)
-{
-	u64 now_ps = l->d->now * 1000;
-	u64 read_ps;
-
-	if (!l->o->as_disksim)
-		return mde_angle(&l->d->mde, l->d->now);
-	read_ps = min(now_ps, l->ahead_ps);
-	if (read_ps > l->passed_ps)
-		read_ps -= (read_ps - l->passed_ps) % l->sector_ps;
-	return mde_angle(&l->d->mde, read_ps / 1000);
-}
-
-/* What the driver's policy minimises; any unit. */
-static u64 mdh_cost(const struct mdh_loop *l, const struct mdh_command *c)
-{
-	struct mdl_piece p;
-	u64 move, angle;
-
-	switch (l->o->policy) {
-	case MDH_FCFS:
-	case MDH_LOOK:
-		return 0;
-	case MDH_CLOOK:
-		/* What lies behind wraps around and so comes last. */
-		return c->lbn - l->next_lbn;
-	case MDH_SSTF:
-		return c->lbn > l->next_lbn ? c->lbn - l->next_lbn :
-					      l->next_lbn - c->lbn;
-	case MDH_SPTF:
-		mdl_locate(&l->d->cfg, c->lbn, c->count, &p);
-		move = mdh_move_ps(l, l->cyl, l->head, &p, c->op == MDE_WRITE);
-		angle = mdh_angle(l) + mdh_turns(l, move);
-		return move + mdh_wait_ps(l, angle, &p);
-	}
-	return 0;
-}
-
-static void mdh_to_drive(struct mdh_loop *l, const struct mdh_command *c)
-{
-	int slot = mdh_submit(l->d, c->op, c->lbn, c->count, 0);
-
-	l->at_drive[slot] = *c;
-	l->outstanding++;
-	l->next_lbn = c->lbn + c->count;
-}
-
-/* The driver sends the best of its queue; of equals, the oldest. */
-static void mdh_dispatch(struct mdh_loop *l)
-{
-	u64 best = mdh_cost(l, &l->queue[0]), cost;
-	struct mdh_command chosen;
-	u32 i, found = 0;
-
-	for (i = 1; i < l->queued; i++) {
-		cost = mdh_cost(l, &l->queue[i]);
-		if (cost < best) {
-			best = cost;
-			found = i;
-		}
-	}
-	chosen = l->queue[found];
-	l->queued--;
-	memmove(&l->queue[found], &l->queue[found + 1],
-		(l->queued - found) * sizeof(chosen));
-	mdh_to_drive(l, &chosen);
-}
-
-/* Someone has done thinking. */
-static void mdh_arrive(struct mdh_loop *l)
-{
-	struct mdh_command c;
-
-	l->thinking--;
-	memmove(l->wake, l->wake + 1, l->thinking * sizeof(l->wake[0]));
-	mdh_draw_command(l, &c);
-	if (l->o->where == MDH_DISK) {
-		mdh_to_drive(l, &c);
-		return;
-	}
-	l->queue[l->queued++] = c;
-	if (!l->outstanding)
-		mdh_dispatch(l);
-}
-
-/* The driver hears of a completion before whoever waits for it thinks anew. */
 static void mdh_complete(struct mdh_loop *l, int slot)
 {
-	l->response_ns += l->d->now - l->at_drive[slot].born;
+	l->response_ns += l->d->now - l->born[slot];
 	mde_release(&l->d->mde, slot);
-	l->outstanding--;
-	if (l->queued)
-		mdh_dispatch(l);
 	l->wake[l->thinking++] = l->d->now + l->o->think_ns;
 }
 
@@ -264,12 +146,12 @@ int mdh_loop(const struct mdh_options *o)
 
 	if (o->policy == MDH_LOOK)
 		mdh_die("--policy look: queue has it, the closed loop has not");
-	if (o->where == MDH_DISK && o->policy_given)
+	if (o->policy_given)
 		mdh_set_policy(&with_policy);
 	l.d = mdh_open(&with_policy);
 	if (l.d->cfg.sectors < MDH_LEAST_SECTORS)
 		mdh_die("%s: less than %d sectors", o->drive, MDH_LEAST_SECTORS);
-	if (o->where == MDH_DISK && o->depth > l.d->cfg.queue_depth)
+	if (o->depth > l.d->cfg.queue_depth)
 		mdh_die("--depth %llu: %s takes %llu commands at once (queue_depth)",
 			(unsigned long long)o->depth, o->drive,
 			(unsigned long long)l.d->cfg.queue_depth);

@@ -17,7 +17,7 @@ MAX_NS = 1000000000
 MAX_ZONES = 65536
 MAX_SEEKS = 4096
 MAX_BYTES = 16 << 20
-# As tools/make-drives: 4 KiB, from 1 TiB on 128 KiB, and then so much that the
+# 4 KiB, from 1 TiB on 128 KiB, and then so much that the
 # map stays below 16 MiB.
 SMALL_GRANULE, LARGE_GRANULE = 8, 256
 LARGE_DRIVE = 1 << 31
