@@ -44,7 +44,7 @@ help:
 	@echo '                   ruff, shellcheck, import-linter'
 	@echo 'make lines         lines of the module, comments and blanks among them, the constants of its'
 	@echo '                   core, and lines of the tree: table, build/lines.json'
-	@echo 'make english       sentences of --help, README and the guides that have to be read twice'
+	@echo 'make english       sentences of --help, README and documents that have to be read twice'
 	@echo 'make fidelity      the simulated drive against traces of real ones; DRIVES=folder'
 	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
 	@echo 'make compare-idle  lab and simulator beside a disk that is idle at times; SEEDS="1 2 3"'
@@ -149,7 +149,7 @@ draws: setup
 	@tests/lab/draws --build '$(BUILD)' $(if $(N),-n '$(N)') '$(or $(TEST),t-mechdisk)'
 
 # What must hold on every kernel, on one of each series
-KERNEL_TESTS := smoke|scan|verify|medium|life|user
+KERNEL_TESTS := smoke|scan|verify|medium|life|user|repair
 kernels = $(PYTHON) tests/check --build '$(BUILD)' --kernels '6.1 6.12 7.x' \
 	--only '^lab t-($(if $(ONLY),$(ONLY),$(KERNEL_TESTS))) '
 .PHONY: kernels

@@ -62,11 +62,11 @@ static int tasks_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(tasks);
 
-/* one line per block: first sector, sectors, what is at fault */
+/* one line per block: first sector, sectors, what is at fault, how often it was found so */
 static int bad_blocks_show(struct seq_file *m, void *v)
 {
 	struct fb_disk *disk = m->private;
-	struct fb_plan_piece *list = kmalloc(sizeof(disk->quarantine.list), GFP_KERNEL);
+	struct fb_quarantine_bad *list = kmalloc(sizeof(disk->quarantine.list), GFP_KERNEL);
 	u32 listed, i;
 
 	if (!list)
@@ -76,7 +76,7 @@ static int bad_blocks_show(struct seq_file *m, void *v)
 	memcpy(list, disk->quarantine.list, listed * sizeof(*list));
 	spin_unlock_irq(&disk->lock);
 	for (i = 0; i < listed; i++)
-		seq_printf(m, "%llu %u medium\n", list[i].lbn, list[i].nsect);
+		seq_printf(m, "%llu %u medium %u\n", list[i].lbn, list[i].nsect, list[i].times);
 	kfree(list);
 	return 0;
 }
@@ -99,19 +99,21 @@ static int prediction_error_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(prediction_error);
 
-/* one line per bucket: its upper edge in nanoseconds, number of reads and of writes */
+/* one line per bucket: its upper edge in nanoseconds, number of reads, writes, FUA writes */
 static int latency_show(struct seq_file *m, void *v)
 {
 	const struct fb_stats *stats = &((struct fb_disk *)m->private)->stats;
 	u32 i;
 
 	for (i = 0; i < FB_LATENCY_BUCKETS; i++) {
-		u64 reads = READ_ONCE(stats->fg_latency[0][i]);
-		u64 writes = READ_ONCE(stats->fg_latency[1][i]);
+		u64 reads = READ_ONCE(stats->fg_latency[FB_LATENCY_READ][i]);
+		u64 writes = READ_ONCE(stats->fg_latency[FB_LATENCY_WRITE][i]);
+		u64 fuas = READ_ONCE(stats->fg_latency[FB_LATENCY_FUA][i]);
 
-		if (reads || writes)
-			seq_printf(m, "%llu %llu %llu\n",
-				   (5ULL + i % 4) << (FB_LATENCY_LOW - 2 + i / 4), reads, writes);
+		if (reads || writes || fuas)
+			seq_printf(m, "%llu %llu %llu %llu\n",
+				   (5ULL + i % 4) << (FB_LATENCY_LOW - 2 + i / 4), reads, writes,
+				   fuas);
 	}
 	return 0;
 }

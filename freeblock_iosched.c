@@ -383,15 +383,21 @@ static void fb_iosched_measure_end(struct fb_sched *sched, struct fb_sched_rq *f
 	fq->measured_ns = 0;
 }
 
-/* the bucket of fb_stats.fg_latency */
-static u32 fb_iosched_bucket(u64 ns)
+static void fb_iosched_count_latency(struct fb_stats *stats, enum fb_latency kind, u64 ns)
 {
 	u32 octave;
 
 	ns = clamp(ns, BIT_ULL(FB_LATENCY_LOW),
 		   BIT_ULL(FB_LATENCY_LOW + FB_LATENCY_BUCKETS / 4) - 1);
 	octave = ilog2(ns);
-	return 4 * (octave - FB_LATENCY_LOW) + (ns >> (octave - 2)) % 4;
+	stats->fg_latency[kind][4 * (octave - FB_LATENCY_LOW) + (ns >> (octave - 2)) % 4]++;
+}
+
+/* one that a flush comes before or after ends twice: the first time in the flush's sequence */
+static bool fb_iosched_is_fua(const struct request *rq)
+{
+	return req_op(rq) == REQ_OP_WRITE && rq->cmd_flags & REQ_FUA &&
+	       !(rq->rq_flags & RQF_FLUSH_SEQ);
 }
 
 /* what the foreground waits: the block layer's own counts have our reads in them, too */
@@ -405,7 +411,7 @@ static void fb_iosched_note_latency(struct fb_stats *stats, const struct fb_sche
 	if (!write && req_op(rq) != REQ_OP_READ)
 		return;
 	stats->fg_sectors[write] += fq->r.fg.nsect;
-	stats->fg_latency[write][fb_iosched_bucket(took_ns)]++;
+	fb_iosched_count_latency(stats, write ? FB_LATENCY_WRITE : FB_LATENCY_READ, took_ns);
 	stats->fg_ended[write]++;
 	stats->fg_ns[write] += took_ns;
 }
@@ -446,6 +452,9 @@ static void fb_iosched_completed_request(struct request *rq, u64 now)
 	spin_lock_irqsave(&sched->disk->lock, flags);
 	if (fq && fq->state == FB_SCHED_SENT)
 		run = fb_iosched_complete(sched, fq, now);
+	if (fb_iosched_is_fua(rq))
+		fb_iosched_count_latency(&sched->disk->stats, FB_LATENCY_FUA,
+					 now - rq->start_time_ns);
 	if (fq && (fq->r.ours || fq->prepended))
 		fb_verify_judge(sched->disk, rq, fq->r.cmd.observed ? &fq->r.cmd.verdict : NULL);
 	fb_iosched_look(sched, 0);

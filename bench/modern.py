@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A disk of today for make demo: 16 TB, 7200 rpm, its write cache on, half busy, and beside it a
-read of all of it: by a program in mq-deadline's idle I/O class; by freeblock's scan, which reads as
-that does, at once, with nothing known of the drive, and with its model; and by freeblock's scrub,
-which has the drive VERIFY. All with the module's defaults.
+read of all of it: by a program in mq-deadline's idle I/O class; by freeblock's scan, without a
+model of the drive and with it; and by freeblock's scrub, which has the drive VERIFY. All with the
+module's defaults.
 
 Documentation/peers.rst says how such runs are measured.
 """
@@ -21,7 +21,8 @@ RATE = 40000
 SETTINGS = (
     ("mq-deadline, alone", peers.Setting("mq-deadline")),
     ("mq-deadline, idle class", peers.Setting("mq-deadline", "idle 1m")),
-    ("freeblock, at once", peers.Setting("freeblock", "scan %d" % labcells.READER_PM, known=False)),
+    ("freeblock, no model", peers.Setting("freeblock", "scan %d" % labcells.READER_PM,
+                                          known=False)),
     ("freeblock, scan", peers.Setting("freeblock", "scan %d" % labcells.READER_PM)),
     ("freeblock, scrub", peers.Setting("freeblock", "scrub %d" % labcells.READER_PM)),
 )
@@ -101,8 +102,8 @@ def print_table(rows):
     lines = [("",) + tuple(name.partition(",")[0] for name, _ in SETTINGS),
              ("",) + tuple(name.partition(", ")[2] for name, _ in SETTINGS)]
     for title, form, value in (
-            ("reads all of it, MB/s", "%.1f", lambda row: row["bg_mb_s"] or None),
-            ("  days for 16 TB, at that rate", "%.1f", lambda row: days(row["bg_mb_s"])),
+            ("background reads, MB/s", "%.1f", lambda row: row["bg_mb_s"] or None),
+            ("  days for 16 TB at that rate", "%.1f", lambda row: days(row["bg_mb_s"])),
             ("reads: mean latency, ms", "%.2f", lambda row: row["reads_mean_ms"]),
             *(("  %d %%" % share, "%.2f", lambda row, at=2 * share: row["reads_ms"][at])
               for share in PERCENTILES),
@@ -123,7 +124,7 @@ def faults(said):
     if said["errors"]:
         found.append("the load saw %d errors on the disk of today" % said["errors"])
     for who, name, least in (("scan", "scan_mb_s", LEAST_SCAN),
-                             ("scan at once", "once_mb_s", LEAST_SCAN),
+                             ("scan without a model", "once_mb_s", LEAST_SCAN),
                              ("scrub", "free_mb_s", LEAST_SCRUB)):
         if said[name] < least:
             found.append("the %s of the disk of today got less than %.0f MB/s" % (who, least))

@@ -174,7 +174,7 @@ static void fb_completion_learn(const struct fb_completion *l, struct fb_complet
 		fb_conservatism_learn(l->margin, now_ns, &c->leg);
 	if (!l->calib || r->end.verdict == FB_HEAD_EARLY)
 		return;
-	fb_seek_fit_learn(l->calib, now_ns, &c->leg, &c->acc);
+	fb_seek_fit_learn(l->calib, now_ns, l->dm, &c->leg, &c->acc);
 	if (!fb_seek_fit_due(l->calib, now_ns))
 		return;
 	if (l->may_correct)

@@ -76,10 +76,7 @@ struct fb_limits {
 	/* most steps for one piece of FB_LIFT_SEVERAL; 0: until nothing better can be left */
 	u32 hop_steps;
 	u32 still_ns;	/* conservatism within a cylinder; 0 = @conservatism_ns */
-	/*
-	 * least head time of a command for the read [0] or write [1] behind it to come in time; 0:
-	 * any
-	 */
+	/* how soon behind a command's end the drive can begin a read [0] or write [1] sent then */
 	u32 pipe_ns[2];
 	const struct fb_weights *weights;	/* NULL: FB_WEIGHT_ONE everywhere */
 	const struct fb_roots *roots;	/* NULL: all granules are worth the same */
@@ -179,7 +176,6 @@ struct fb_search {
 	u64 window_ns;	/* from leaving @gap.src to the first sector: seek + latency */
 	u64 period_ns;
 	u64 granule_ns;			/* a granule's transfer time where tracks are longest */
-	u64 fg_ns;			/* the foreground's transfer time */
 	u32 tracks;
 	u32 most;			/* granules of the longest read */
 	u32 most_weight;		/* the largest weight of any cylinder */

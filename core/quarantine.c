@@ -263,12 +263,15 @@ static u32 fb_quarantine_enter(struct fb_quarantine *b, u64 lbn, u64 now)
 {
 	u32 i;
 
-	for (i = 0; i < b->listed; i++)
-		if (b->list[i].lbn == lbn)
+	for (i = 0; i < b->listed; i++) {
+		if (b->list[i].lbn == lbn) {
+			b->list[i].times++;
 			return FB_QUARANTINE_KNOWN;
+		}
+	}
 	b->total++;
 	if (b->listed < FB_QUARANTINE_LISTED)
-		b->list[b->listed++] = (struct fb_plan_piece) { lbn, b->granule };
+		b->list[b->listed++] = (struct fb_quarantine_bad) { lbn, b->granule, 1 };
 	if (!b->unreported &&
 	    (!b->reported_ns || now - b->reported_ns >= FB_QUARANTINE_REPORTED_NS)) {
 		b->reported_ns = now;

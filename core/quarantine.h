@@ -39,6 +39,13 @@ struct fb_doubt {
 	bool proven;	/* that block was found to be bad, by errors that are not the medium's */
 };
 
+/* A bad block */
+struct fb_quarantine_bad {
+	u64 lbn;			/* first sector */
+	u32 nsect;
+	u32 times;			/* how often it was found to be bad */
+};
+
 /* What is known of a disk's bad blocks */
 struct fb_quarantine {
 	u32 granule;			/* sectors per block */
@@ -62,7 +69,7 @@ struct fb_quarantine {
 	u64 other_ns[FB_QUARANTINE_OTHERS];	/* the last of these, the oldest at @others */
 	u32 others;	/* how many there were in all, modulo FB_QUARANTINE_OTHERS */
 	u32 failed_row;			/* errors since the last good read */
-	struct fb_plan_piece list[FB_QUARANTINE_LISTED]; /* the bad blocks that were found first */
+	struct fb_quarantine_bad list[FB_QUARANTINE_LISTED]; /* those that were found first */
 	u32 listed;
 	u64 total;			/* bad blocks found */
 	u32 reported;			/* those with a uevent since @reported_ns */

@@ -215,23 +215,6 @@ static void fb_track_find_write(struct fb_search *s)
 		fb_track_find_add(&s->best, &s->find);
 }
 
-/* A command must reach the drive while that works on the one before, or the drive would idle. */
-static bool fb_track_find_in_time(const struct fb_search *s, const struct fb_piece *p)
-{
-	const struct fb_piece *next = &s->piece[s->at];
-	const u32 *pipe = s->lim.pipe_ns;
-
-	/* the foreground alone would take no longer */
-	if (p->prepend)
-		return true;
-	if (p->stop.ns - s->hop.from.ns < pipe[s->hop.write])
-		return false;
-	/* what follows the foreground is not known yet */
-	if (s->hop.last || next->prepend)
-		return s->window_ns - p->stop.ns + s->fg_ns >= max(pipe[0], pipe[1]);
-	return next->stop.ns - p->stop.ns >= pipe[s->at + 1 == s->npieces && s->gap.dst_write];
-}
-
 /* Keep the more valuable piece; of equals a prepend, which costs no command, or more slack. */
 static void fb_track_find_propose(struct fb_search *s, const struct fb_piece *p)
 {
@@ -240,8 +223,6 @@ static void fb_track_find_propose(struct fb_search *s, const struct fb_piece *p)
 	if (!p->value || p->value < best->value)
 		return;
 	if (p->value == best->value && (best->prepend || p->slack_ns <= best->slack_ns))
-		return;
-	if (!fb_track_find_in_time(s, p))
 		return;
 	s->find = *p;
 	s->need = fb_track_find_need(s, s->weight);
@@ -353,7 +334,8 @@ static bool fb_track_find_pass(const struct fb_search *s, const struct fb_visit 
 			       u32 n, struct fb_piece *p, u64 slack_ns[2])
 {
 	u32 g = s->lim.granule_sectors, last;
-	u64 passed;
+	/* the next command is sent at the hop's beginning, and the drive waits for it */
+	u64 pipe_ns = s->lim.pipe_ns[s->hop.write], passed;
 
 	p->lbn = first * g;
 	p->end = min((first + n) * g, s->info->sectors);
@@ -366,10 +348,11 @@ static bool fb_track_find_pass(const struct fb_search *s, const struct fb_visit 
 	p->stop.place.angle = last + v->t->sector_angle;
 	slack_ns[0] = dm_angle_to_ns(s->dm, p->begin.place.angle - v->at.place.angle);
 	passed = dm_angle_to_ns(s->dm, p->stop.place.angle - v->at.place.angle);
-	slack_ns[1] = v->usable_ns - min(passed, v->usable_ns);
 	p->begin.ns += slack_ns[0];
 	p->stop.ns += passed;
-	return true;
+	passed = max(passed, pipe_ns - min(pipe_ns, v->leg_ns));
+	slack_ns[1] = v->usable_ns - min(passed, v->usable_ns);
+	return passed <= v->usable_ns;
 }
 
 static void fb_track_find_misses(const struct fb_search *s, const struct fb_visit *v,
@@ -463,7 +446,8 @@ static bool fb_track_find_across(struct fb_search *s, const struct fb_visit *v, 
 	if (dm_access(s->dm, &from, lbn, end - lbn, false, &a) ||
 	    fb_track_find_forbidden(s, a.end.cyl, a.end.head))
 		return false;
-	total = con + a.total_ns + fb_track_find_leg(s, &a.end, &s->hop.to.place, s->hop.write);
+	total = max(con + a.total_ns, s->lim.pipe_ns[s->hop.write]) +
+		fb_track_find_leg(s, &a.end, &s->hop.to.place, s->hop.write);
 	/* the head must not land in the first track's part, as at the top of this file */
 	last += v->t->sector_angle - p.begin.place.angle;
 	if (total > s->hop.window_ns ||
@@ -989,7 +973,6 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	s->switch_ns[1] = info->head_switch_ns + info->write_settle_ns;
 	/* the longest track gives the shortest time, which is the safe bound */
 	s->granule_ns = div_u64(s->period_ns * lim->granule_sectors, info->spt_most);
-	s->fg_ns = div_u64(s->period_ns * gap->dst_nsect, info->spt_most);
 	s->most = lim->max_sectors / lim->granule_sectors;
 	s->most_weight = lim->weights ? lim->weights->most : FB_WEIGHT_ONE;
 	s->weight = s->most_weight;

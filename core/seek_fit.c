@@ -139,7 +139,8 @@ static bool fb_seek_fit_turns(const struct fb_seek_fit *c, s64 late_ns, u64 tran
  * seek was shorter by more than the wait lacked of a turn.
  */
 static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_conservatism_leg *leg,
-				 const struct dm_access *acc, struct fb_seek_fit_trial *t)
+				 const struct dm_access *acc, u64 seek_ns,
+				 struct fb_seek_fit_trial *t)
 {
 	u64 transfer_ns = acc->total_ns - acc->seek_ns - acc->latency_ns;
 	s64 wait = leg->slack_ns, off, far = (s64)c->spread_ns * FB_SEEK_FIT_FAR;
@@ -154,13 +155,13 @@ static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_co
 	}
 	if (wait < 0 ? turns > 0 : turns < 0)
 		return false;
-	off = (s64)(fb_seek_fit_ppm(c) - c->applied) * (s64)acc->seek_ns;
+	off = (s64)(fb_seek_fit_ppm(c) - c->applied) * (s64)seek_ns;
 	wait -= div_s64(off, FB_PPM);
 	if (wait > far || -wait > far)
 		return false;
 	t->z = div_s64(wait * FB_SEEK_FIT_Z_ONE, c->spread_ns);
 	t->chance = fb_seek_fit_chance(t->z);
-	t->slope = div_u64(acc->seek_ns << FB_SEEK_FIT_SLOPE_SHIFT, c->spread_ns);
+	t->slope = div_u64(seek_ns << FB_SEEK_FIT_SLOPE_SHIFT, c->spread_ns);
 	return true;
 }
 
@@ -187,16 +188,17 @@ static void fb_seek_fit_follow(struct fb_seek_fit *c, const struct fb_seek_fit_t
 			       FB_SEEK_FIT_SPREAD_MOST_NS);
 }
 
-void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conservatism_leg *leg,
-		       const struct dm_access *acc)
+void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct disk_model *dm,
+		       const struct fb_conservatism_leg *leg, const struct dm_access *acc)
 {
+	u64 seek_ns = acc->seek_ns - dm_slow_ns(dm, leg->dist, acc->end.cyl);
 	struct fb_seek_fit_trial t;
 
 	if (leg->cause != FB_CAUSE_PLAIN || !leg->simple || !leg->dist ||
-	    acc->seek_ns < FB_SEEK_FIT_SEEK_LEAST_NS)
+	    seek_ns < FB_SEEK_FIT_SEEK_LEAST_NS)
 		return;
 	fb_seek_fit_age(c, now_ns);
-	if (!fb_seek_fit_evaluate(c, leg, acc, &t))
+	if (!fb_seek_fit_evaluate(c, leg, acc, seek_ns, &t))
 		return;
 	if (!c->since_ns)
 		c->since_ns = now_ns;

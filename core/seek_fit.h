@@ -36,9 +36,12 @@ void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm);
 /* Forget what was learnt of a model in use. Corrections applied stay until others are learnt. */
 void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm);
 
-/* Learn from the end of a command that the cache did not answer. @acc: as predicted. */
-void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conservatism_leg *leg,
-		       const struct dm_access *acc);
+/*
+ * Learn from the end of a command that the cache did not answer. @acc: as @dm predicted it; a slow
+ * zone's turn is no part of the seek.
+ */
+void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct disk_model *dm,
+		       const struct fb_conservatism_leg *leg, const struct dm_access *acc);
 
 /* Does the correction differ enough to matter, and is that applied last old enough? */
 bool fb_seek_fit_due(const struct fb_seek_fit *c, u64 now_ns);

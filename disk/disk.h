@@ -582,12 +582,20 @@ int fb_reader_thread(void *data);
 #define FB_LATENCY_LOW 16
 #define FB_LATENCY_BUCKETS 80
 
+/* Of which requests. Linux before 6.5 schedules no FUA writes, later ones are writes, too */
+enum fb_latency {
+	FB_LATENCY_READ,
+	FB_LATENCY_WRITE,
+	FB_LATENCY_FUA,
+	FB_LATENCY_KINDS
+};
+
 struct fb_stats {
 	u64 fg_requests;		/* scheduled foreground requests completed, without ours */
 	u64 fg_ended[2];		/* reads [0] and writes [1] among them */
 	u64 fg_ns[2];			/* from their allocation to their end, in all */
 	u64 fg_sectors[2];		/* of those reads, and of those writes */
-	u64 fg_latency[2][FB_LATENCY_BUCKETS];	/* likewise: how many took how long */
+	u64 fg_latency[FB_LATENCY_KINDS][FB_LATENCY_BUCKETS];	/* how many took how long */
 	u64 untracked;			/* no memory for our part: sent unscheduled */
 	struct fb_engine_stats engine;
 	u64 reads[FB_FREE_READ_KINDS];	/* free reads sent ... */

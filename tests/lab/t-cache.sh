@@ -81,6 +81,24 @@ expect_eq "the model is believed" "$(state "$disk" knowledge)" map
 note "$(numbers "$disk" state stats | grep idle | tr "\n" " ")"
 scan_stop "$disk"
 
+# ---- writes with FUA wait for the medium, and are counted apart, on any kernel ----
+
+# Seen to fail: no FUA write was sent.
+
+# fua MIN: how many took longer, of all
+fua()
+{
+	awk -v min="$1" '$1 > min { n += $4 } END { print n + 0 }' "$(debug "$disk")/latency"
+}
+
+expect_eq "none so far" "$(fua 0)" 0
+before=$(stats "$disk" fg_writes)
+fio_run fua --filename="/dev/$disk" --direct=1 --sync=1 --rw=write --bs=4k --number_ios=20
+expect_eq "each is counted once" "$(fua 0)" 20
+note "of these, scheduled: $(($(stats "$disk" fg_writes) - before))"
+# a turn takes 8.3 ms
+expect_ge "they take most of a turn" "$(fua 5000000)" 15
+
 # ---- who is late reads beside them, too: after ten seconds the rate is known ----
 
 # Seen to fail with a cached write that withdraws no idle read, and tells nobody of the write: 0.

@@ -52,7 +52,7 @@ while read -r command; do
 	note "$command: $(tail -n 3 /tmp/said | tr '\n' ' ')"
 	case $command in
 	"freeblock enable "*)
-		said 0 "knowledge: none: no model; freeblock off /dev/$disk puts everything back"
+		said 0 "reads in idle time only: no model; freeblock off /dev/$disk puts everything back"
 		expect_eq "it is served" "$(state "$disk" scheduling)" yes ;;
 	"freeblock setup "*)
 		said 0 "freeblock off /dev/$disk puts everything back"

@@ -218,9 +218,9 @@ expect_match "status: free reads" "$(cat /tmp/status)" 'blocks of 4 KiB, free re
 expect_match "status: idle time" "$(cat /tmp/status)" "^  idle time: [a-z ]+; first read after \
 [0-9.]+ ms( \(auto\))?, of [0-9]+ KiB( \(auto\))? at most$"
 expect_match "status: what was read in it" "$(cat /tmp/status)" \
-	"^    [0-9]+ reads, [0-9.]+ MB, in [0-9]+ % of it; [0-9]+ of them in the way of a request$"
+	"^    [0-9]+ reads, [0-9.]+ MB, in [0-9]+ % of it; [0-9]+ of them delayed a request$"
 expect_match "status: what that may cost" "$(cat /tmp/status)" \
-	"^    allowed: [0-9.]+ ms a request on the mean, [0-9.]+ ms at most$"
+	"^    cost limits: [0-9.]+ ms a request on the mean, [0-9.]+ ms at most$"
 expect_match "status: the cost" "$(cat /tmp/status)" \
 	'foreground: [0-9]+ foreground requests, [0-9]+ misses caused$'
 unload

@@ -93,19 +93,25 @@ class Canary(Case):
 
     def test_latency(self):
         """Of the time of the canary alone. Seen to fail: all since the disk is known."""
-        old = "1048576 5000 0\n"
+        old = "1048576 5000 0 7\n"
         self.machine.write(DEBUG + "latency", old)
         self.events = {3: lambda: self.machine.write(
-            DEBUG + "latency", old + "5242880 1980 0\n10485760 20 0\n")}
+            DEBUG + "latency", old + "5242880 1980 0 200\n10485760 20 0 0\n")}
         status, found, _ = self.canary("--days", "0.01")
         self.assertEqual((status, found["latency"]["read"]), (
             0, {"n": 2000, "p50_ms": 4.724, "p99_ms": 5.243, "p999_ms": 10.276}))
-        self.assertEqual(found["latency"]["write"]["p99_ms"], None)
+        self.assertEqual((found["latency"]["write"]["p99_ms"], found["latency"]["fua"]["n"]),
+                         (None, 200))
         self.machine.write(DEBUG + "latency", old)
         self.clock, self.events = 1e6, {3: lambda: self.machine.write(
-            DEBUG + "latency", old + "5242880 500 0\n")}
+            DEBUG + "latency", old + "5242880 500 0 20\n")}
+        said = taptest.freeblock("canary", "sda", "--days", "0.01", "--quiet")[1]
         self.assertIn("  500 reads: 50 % within 4.7 ms, 99 % within 5.2 ms, 99.9 % within - ms\n",
-                      taptest.freeblock("canary", "sda", "--days", "0.01", "--quiet")[1])
+                      said)
+        self.assertIn("  20 FUA writes: 50 % within 4.7 ms, ", said)
+        # as an older module has it
+        self.machine.write(DEBUG + "latency", "1048576 5000 0\n")
+        self.assertEqual(list(self.canary("--days", "0.01")[1]["latency"]), ["read", "write"])
 
     def test_breach(self):
         """Each that ends it, in its minute; the disk has its former scheduler then.
@@ -145,16 +151,20 @@ class Canary(Case):
 
         Seen to fail: reads before it counted; a bucket that the limit divides counted; ten of ten
         reads counted for nothing."""
-        old = "1048576 100 0\n20971520 5000 0\n"
+        old = "1048576 100 0 100\n20971520 5000 0 5000\n"
         for words, fast, slow, ends in (
                 (("--max-p99", "10"), 9990, 110, None), (("--max-p99", "10"), 9870, 130, "130 of"),
                 (("--max-p99", "30"), 9000, 1000, None), (("--max-p999", "10"), 99970, 30, None),
                 (("--max-p999", "10"), 99870, 130, "130 of 100000 reads took longer than 10 ms, "
                  "within which 99.9 % have"), (("--max-p99", "19"), 9000, 1000, None),
-                (("--max-p99", "10"), 0, 9, None), (("--max-p99", "10"), 0, 10, "10 of 10 ")):
+                (("--max-p99", "10"), 0, 9, None), (("--max-p99", "10"), 0, 10, "10 of 10 "),
+                (("--max-fua", "10"), 9990, 110, None),
+                (("--max-fua", "10"), 9870, 130, "130 of 10000 FUA writes took longer than 10")):
             self.machine.write(DEBUG + "latency", old)
-            self.clock, self.events = 1e6, {7: lambda fast=fast, slow=slow: self.machine.write(
-                DEBUG + "latency", "1048576 %d 0\n20971520 %d 0\n" % (100 + fast, 5000 + slow))}
+            kind = "%d 0 0" if words[0] != "--max-fua" else "0 0 %d"
+            self.clock, self.events = 1e6, {7: lambda page="1048576 %s\n20971520 %s\n" % (
+                kind, kind) % (100 + fast, 5000 + slow): self.machine.write(
+                    DEBUG + "latency", page)}
             status, found, scheduler = self.canary("--days", "0.1", *words)
             self.assertEqual((status, scheduler), (3, "mq-deadline") if ends else
                              (0, "freeblock"), (words, fast, slow))
@@ -213,7 +223,7 @@ class Canary(Case):
         """What makes no sense; a disk that gets another scheduler meanwhile."""
         for words in (("--days", "0"), ("--max-slow", "101"), ("--lease", "1"),
                       ("--max-errors", "-1"), ("--max-p99", "0"), ("--max-p999", "60001"),
-                      ("--max-flush", "0")):
+                      ("--max-flush", "0"), ("--max-fua", "0")):
             self.assertEqual(self.canary(*words)[0], 2, words)
         self.events = {3: lambda: self.machine.write("sys/block/sda/queue/scheduler", "none\n")}
         status, said, _ = self.canary()

@@ -558,10 +558,10 @@ class Scrubs(Case):
             self.machine.disk(name, wwn="naa.5000c500a1b2c3%02d" % number)
             self.machine.write("sys/block/%s/queue/scheduler" % name, "freeblock\n")
 
-    def bad(self, name, count, now, first=0):
+    def bad(self, name, count, now, first=0, times=1):
         """So many bad blocks are listed, and somebody looks."""
         self.machine.write("sys/kernel/debug/freeblock/%s/bad_blocks" % name, "".join(
-            "%d 8 medium\n" % (8 * block) for block in range(first, first + count)))
+            "%d 8 medium %d\n" % (8 * block, times) for block in range(first, first + count)))
         badblocks.note(fbstate.Disk(name), names.key(store.disk_of(name)), now)
 
     def test_bad_blocks(self):
@@ -588,9 +588,18 @@ class Scrubs(Case):
             self.assertEqual(badblocks.allow(WWN), 43)
         self.assertEqual(self.at(5, 15)[1], "sda: scrub: start: it is due\n")
         self.assertIsNone(waits.read("sda"))
-        # a pass that has verified them
+        # a pass that has verified them, or md: the module lists them still. Seen to fail: new again
         badblocks.forget(WWN, lambda first: first < 80)
         self.assertEqual(len(badblocks.load(WWN)[1]), 33)
+        self.bad("sda", 44, began + 20)
+        self.assertEqual(len(badblocks.load(WWN)[1]), 34)
+        # once more bad they are new, and so they are in the list of a module that was loaded since
+        self.bad("sda", 44, began + 21, times=2)
+        self.assertEqual(len(badblocks.load(WWN)[1]), 44)
+        badblocks.forget(WWN, lambda first: first < 80)
+        self.bad("sda", 0, began + 22)
+        self.bad("sda", 44, began + 23)
+        self.assertEqual(len(badblocks.load(WWN)[1]), 44)
 
     def test_bad_disks(self):
         """So for disks of a machine on which bad blocks were found within a day.
@@ -616,7 +625,8 @@ class Scrubs(Case):
         """One that is spoilt counts as none. Seen to fail: a TypeError; blocks of no sectors."""
         for text in ("", "[]", "{}", "[" * 100000, '{"blocks": 3}', '{"blocks": [[1, 8]]}',
                      '{"blocks": [[1, 0, 5]]}', '{"blocks": [[-8, 8, 5]]}',
-                     '{"blocks": [[1, 8, null]]}', '{"allowed": "", "blocks": [[1, 8, 5]]}'):
+                     '{"blocks": [[1, 8, null]]}', '{"blocks": [[1, 8, 5]], "listed": [[1]]}',
+                     '{"allowed": "", "blocks": [[1, 8, 5]]}'):
             self.machine.write("var/lib/freeblock/x.bad", text)
             self.assertEqual(badblocks.load("x"), (0, {}), text)
 

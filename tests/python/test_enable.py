@@ -89,9 +89,9 @@ class One(Enable):
         self.machine.command(["modprobe", "freeblock"])
         self.machine.write(SDA + "state/knowledge", "none: no model\n")
         said = self.do("enable", "sda")[1]
-        self.assertIn("knowledge: none: no model", said)
+        self.assertIn("sda: enabled; reads in idle time only: no model; freeblock off", said)
         self.assertIn("nothing more is needed", said)
-        self.assertIn("freeblock observe /dev/sda tells what", said)
+        self.assertIn("freeblock observe /dev/sda estimates the gain", said)
         self.assertNotIn("observe", self.do("enable", "sda")[1])
 
     def test_boot(self):

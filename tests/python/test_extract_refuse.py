@@ -306,14 +306,15 @@ class Measured(unittest.TestCase):
         path = os.path.join(DRIVES, "nearline16-512e.fbdrive")
         with device.Device.simulated(path) as dev:
             self.assertEqual(refuse.check(dev), [])
+            on = mock.Mock()
+            on.off.return_value = False
+            self.assertEqual(refuse.check_cache(dev, on, 8.33e6), [])
+            plain = dev.ops
+            with mock.patch.object(dev, "ops", lambda blocks: plain(blocks, flags=0)):
+                found = refuse.check_cache(dev, on, 8.33e6)
+            self.assertRegex(found[0].reason, "24 of 24 repeated ones.*cannot be sw")
             with modes.quiet(dev, self.state) as switched:
                 self.assertEqual(refuse.check_cache(dev, switched), [])
-                with switched.as_found():
-                    self.assertEqual(refuse.check_cache(dev, switched, 8.33e6), [])
-                    plain = dev.ops
-                    with mock.patch.object(dev, "ops", lambda blocks: plain(blocks, flags=0)):
-                        found = refuse.check_cache(dev, switched, 8.33e6)
-                self.assertRegex(found[0].reason, "24 of 24 repeated ones.*cannot be sw")
 
     def test_noise(self):
         """Late completions: nine of ten are to be within the bound."""

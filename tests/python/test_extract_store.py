@@ -21,7 +21,7 @@ from fakemachine import WWN, model, table, tree
 from fakescsi import Drive, vpd
 from freeblock import ToolError, cli, fbstate
 from freeblock.drive import journal, modes, names, sgio, store
-from freeblock.machine import units
+from freeblock.machine import lock, units
 
 KEPT = WWN + "-0001.fbmodel"
 
@@ -102,6 +102,18 @@ class Store(Case):
         self.assertEqual(self.models("list"), (0, "no models in %s\n" % self.folder))
         self.assertEqual(self.models("list", "--json"), (0, "[]\n"))
         self.assertRegex(self.models("remove", "../x")[1], "no such model")
+
+    def test_at_once(self):
+        """While a check or setup is at the disk, its models stay as they are where these look.
+        Seen to fail: both replaced a model."""
+        self.keep()
+        words = (1, "freeblock: sda: a check, setup or off of it is at work (process %d): wait for "
+                 "it\n" % os.getpid())
+        with mock.patch.object(store, "DIRECTORY", self.folder), lock.of_disk("sda", "taken"):
+            self.assertEqual(self.keep(read_overhead_ns="5"), words)
+            self.assertEqual(self.models("remove", KEPT), words)
+            self.assertEqual(self.read("etc/models/" + KEPT), model())
+        self.assertEqual(self.keep(read_overhead_ns="5")[0], 0)
 
     def test_whose(self):
         """A model that does not say whose it is needs --disk; one that does must fit."""

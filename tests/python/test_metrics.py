@@ -167,8 +167,8 @@ class Metrics(Disks):
         """A histogram by Prometheus' conventions: cumulative, with a bucket of all, a sum in
         seconds and a count. Seen to fail: counts of each bucket alone; nanoseconds."""
         self.tree.counters("sda", fg_read_ns=5 * 10 ** 9, fg_read_sectors=8)
-        self.tree.write(fakedisk.DEBUG + "sda/latency", "81920 1 0\n131072 2 0\n163840 4 9\n"
-                        "68719476736 8 0\n")
+        self.tree.write(fakedisk.DEBUG + "sda/latency", "81920 1 0 0\n131072 2 0 9\n163840 4 9 0\n"
+                        "68719476736 8 0 0\n")
         page = self.page()
         read = {"operation": "read"}
         for le, count in (("0.000131072", 3), ("0.000262144", 7), ("34.359738368", 7),

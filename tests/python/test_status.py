@@ -75,8 +75,8 @@ class Status(fakedisk.Case):
                 "  task 7 scrub: paused, priority 1, 50.0 % of 100 blocks, 0 failed, 0.0 MB/s, "
                 "left -",
                 "  idle time: waiting; first read after 100.0 ms (auto), of 128 KiB at most",
-                "    12 reads, 1.0 MB, in 50 % of it; 3 of them in the way of a request",
-                "    allowed: 1.00 ms a request on the mean, - ms at most",
+                "    12 reads, 1.0 MB, in 50 % of it; 3 of them delayed a request",
+                "    cost limits: 1.00 ms a request on the mean, - ms at most",
                 "  bad blocks: 2", "    8192 8 medium",
                 "  cost: free reads add 0.61 +- 0.20 ms (3.1 %) to a read",
                 "  foreground: 1000 foreground requests, 4 misses caused",

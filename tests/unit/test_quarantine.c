@@ -98,6 +98,7 @@ TEST(test_alone)
 	assert_int_equal(ended(8000, 8, 0, false), FOUND);
 	assert_int_equal(bad.zones, 1);
 	assert_int_equal(bad.list[0].lbn, 8000);
+	assert_int_equal(bad.list[0].times, 1);
 	/* what has been read in between has not failed twice */
 	assert_int_equal(ended(300000, 8, 0, false), 0);
 	assert_int_equal(ended(300000, 8, 8, false), 0);

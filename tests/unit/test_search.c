@@ -167,8 +167,6 @@ TEST(test_most)
 		lim.max_sectors = 3 * GRANULE;
 		random_gap(&r, &gap);
 		fb_search_start(&s, dm, &bm, &gap, &lim);
-		/* the foreground's transfer takes as long as on the longest track */
-		assert_int_equal(s.fg_ns, dm_period_ns(dm) * gap.dst_nsect / dm_info(dm)->spt_most);
 		while (fb_search_step(&s) && s.best.wanted < 3)
 			;
 		if (s.best.wanted < 3)
@@ -303,6 +301,15 @@ static void trip_read(struct trip *trip, const struct fb_limits *lim, u64 lbn, u
 	trip->ns += con + a.total_ns;
 }
 
+/* the drive has no command before then */
+static void trip_wait(struct trip *trip, u64 until_ns)
+{
+	u64 ns = until_ns - min(until_ns, trip->ns);
+
+	trip->at.angle += dm_ns_to_angle(dm, ns);
+	trip->ns += ns;
+}
+
 static struct trip trip_begin(const struct fb_gap *gap)
 {
 	struct trip trip = { .at = gap->src };
@@ -350,7 +357,10 @@ static void check_piece(struct trip *trip, const struct fb_search *s,
 	assert_true(early.ns + 20 >= trip->ns && early.ns <= trip->ns + 20);
 }
 
-/* what a piece must not touch, what it must have, and that it is in time for the next */
+/*
+ * what a piece must not touch, what it must have, and that it is in time for the next, which is
+ * sent when the one before it has ended
+ */
 static void check_plan(const struct fb_search *s, const struct fb_limits *lim,
 		       const struct fb_gap *gap)
 {
@@ -377,11 +387,9 @@ static void check_plan(const struct fb_search *s, const struct fb_limits *lim,
 			break;
 		}
 		check_piece(&trip, s, lim, p);
-		assert_true(trip.ns - before.ns + 20 >= lim->pipe_ns[last && gap->dst_write]);
+		trip_wait(&trip, before.ns + lim->pipe_ns[last && gap->dst_write]);
 		if (!last)
 			continue;
-		assert_true(s->window_ns + s->fg_ns - trip.ns + 20 >=
-			    max(lim->pipe_ns[0], lim->pipe_ns[1]));
 		assert_true(trip_left(&trip, s, lim, gap) >= (s64)s->best.slack_ns - 40);
 	}
 	assert_int_equal(wanted, s->best.wanted);

@@ -24,7 +24,7 @@ EXAMPLES = (
 )
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 # Commands of freeblock-bench, with which freeblock is measured: it is no part of what is installed
-RESEARCH = ("bench", "bench-extract", "bench-scrub", "fidelity", "figures", "peers",
+RESEARCH = ("bench", "bench-extract", "bench-scrub", "fidelity", "figures", "peers", "pictures",
             "validate-predict", "yardstick")
 
 

@@ -29,8 +29,9 @@ SURE = 2                        # standard errors
 LEAST = 10                      # requests, of which fewer say nothing
 # in sysfs' stat of a disk: flushes that have ended, and the ms that they took
 FLUSHES = 15
-# option, the share of reads that may take longer, and how it is called
-PERCENTILES = (("max_p99", .01, "99 %"), ("max_p999", .001, "99.9 %"))
+# option, of which requests, the share that may take longer, and how the rest is called
+PERCENTILES = (("max_p99", "read", .01, "99 %"), ("max_p999", "read", .001, "99.9 %"),
+               ("max_fua", "fua", .01, "99 %"))
 STATUSES = {
     BREACH: "The disk went back to its former scheduler; the last line has the reason.",
     NOT_KNOWN: "The time is over, but the cost is not known: the disk had too few requests, "
@@ -57,12 +58,14 @@ def add_parser(subparsers):
     parser.add_argument("--max-p99", type=float, metavar="MS", help="time within which 99 %% of "
                         "the reads of others have to complete (no limit)")
     parser.add_argument("--max-p999", type=float, metavar="MS", help="the same for 99.9 %%")
-    parser.add_argument("--max-flush", type=float, metavar="MS", help="time that flushes may take "
-                        "on the mean (no limit)")
+    parser.add_argument("--max-fua", type=float, metavar="MS", help="time within which 99 %% of "
+                        "FUA writes have to complete (no limit)")
+    parser.add_argument("--max-flush", type=float, metavar="MS", help="maximum mean time of a "
+                        "flush (no limit)")
     parser.add_argument("--max-errors", type=int, default=10, metavar="N", help="failed or "
                         "timed-out commands of the disk (10)")
-    parser.add_argument("--lease", type=float, metavar="MINUTES", help="go back so long after this "
-                        "command died; needs systemd, and ends at a boot: enable with --no-boot")
+    parser.add_argument("--lease", type=float, metavar="MINUTES", help="go back MINUTES after this "
+                        "command died; needs systemd. A boot ends the lease: enable with --no-boot")
     parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
@@ -129,16 +132,15 @@ def _cost_breach(one):
     return None
 
 
-def _tail_breach(reads, args):
-    total = sum(reads.values())
-    for option, share, words in PERCENTILES:
-        limit_ms = getattr(args, option)
+def _tail_breach(latency, args):
+    for option, operation, share, words in PERCENTILES:
+        limit_ms, counts = getattr(args, option), latency.get(operation, {})
         if limit_ms is None:
             continue
-        slow = latencies.slower(reads, limit_ms * 1e6)
+        slow, total = latencies.slower(counts, limit_ms * 1e6), sum(counts.values())
         if slow >= LEAST and slow - SURE * math.sqrt(slow) > share * total:
-            return "%d of %d reads took longer than %g ms, within which %s have to complete" % (
-                slow, total, limit_ms, words)
+            return "%d of %d %s took longer than %g ms, within which %s have to complete" % (
+                slow, total, latencies.OPERATIONS[operation], limit_ms, words)
     return None
 
 
@@ -150,9 +152,9 @@ def _flush_breach(flush, args):
         flush["n"], flush["mean_ms"], args.max_flush)
 
 
-def breach(one, reads, args):
-    """Why it ends; None: all is well. reads: their histogram since the beginning."""
-    found = _cost_breach(one) or _tail_breach(reads, args) or _flush_breach(one["flush"], args)
+def breach(one, latency, args):
+    """Why it ends; None: all is well. latency: the histograms since the beginning."""
+    found = _cost_breach(one) or _tail_breach(latency, args) or _flush_breach(one["flush"], args)
     if found:
         return found
     slow = one["slow"]
@@ -199,7 +201,7 @@ def _line(one, left_s):
 
 
 def _latency(operation, found):
-    return "%d %ss: %s" % (found["n"], operation, ", ".join(
+    return "%d %s: %s" % (found["n"], latencies.OPERATIONS[operation], ", ".join(
         "%s %% within %s ms" % (name, "-" if found[key] is None else "%.1f" % found[key])
         for name, key in (("50", "p50_ms"), ("99", "p99_ms"), ("99.9", "p999_ms"))))
 
@@ -213,7 +215,7 @@ def watch(disk, args, line):
             renew(disk.name, args.lease, turn)
         since = latencies.since(latencies.of(disk), latency)
         one = look(disk, before, since)
-        why = breach(one, since.get("read", {}), args)
+        why = breach(one, since, args)
         if not why and disk.scheduler() != "freeblock":
             raise ToolError(disk.name + (" has another scheduler now" if disk.scheduler() else
                                          " is gone"))
@@ -229,7 +231,7 @@ def run(args):
     need_range("--days", args.days, 0, 3650, over=True)
     need_range("--max-slow", args.max_slow, 0, 100)
     need_range("--max-errors", args.max_errors, 0, 10 ** 9)
-    for option in (*(option for option, _, _ in PERCENTILES), "max_flush"):
+    for option in (*(option for option, *_ in PERCENTILES), "max_flush"):
         if getattr(args, option) is not None:
             need_range("--" + option.replace("_", "-"), getattr(args, option), 0, 60000, over=True)
     if args.lease is not None:

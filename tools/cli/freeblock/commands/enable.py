@@ -19,9 +19,9 @@ from . import setup
 
 STATUSES = {1: "A disk could not be enabled; or an error."}
 EXAMPLES = (
-    ("freeblock enable /dev/sda", "Have a disk served from now on, and after each boot."),
+    ("freeblock enable /dev/sda", "Use freeblock for a disk from now on, and after each boot."),
     ("freeblock enable --all --yes --idle-only",
-     "All hard disks, without a question; the order of their other requests is never changed."),
+     "All hard disks, without asking; the order of their other requests is never changed."),
     ("freeblock enable /dev/sda --measure-now",
      "Measure the disk first, for reads in the gaps of its other requests, too."),
 )
@@ -181,14 +181,16 @@ def show(done):
     for note in done["notes"]:
         print("- " + one_line(note))
     name = done["disk"]
+    level, _, why = (done["knowledge"] or "").partition(": ")
     print("%s: %s; %sfreeblock off /dev/%s puts everything back" % (
         name, "enabled" if done["steps"] else "was enabled already",
-        "knowledge: %s; " % done["knowledge"] if done["knowledge"] else "", name))
+        "reads in idle time only: %s; " % why if why else
+        "reads in idle time and in gaps; " if level else "", name))
     setup.show_cost(done)
     if done["steps"] and (done["knowledge"] or "").endswith(": no model"):
-        print("  nothing more is needed. With a map of the drive, busy times are used, too: "
-              "freeblock observe /dev/%s tells what that would bring as the disk is used, "
-              "freeblock setup /dev/%s measures it" % (name, name))
+        print("  nothing more is needed. A map of the drive adds the gaps between requests: "
+              "freeblock observe /dev/%s estimates the gain, freeblock setup /dev/%s measures the "
+              "drive" % (name, name))
 
 
 def run(args):

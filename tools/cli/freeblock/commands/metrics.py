@@ -21,52 +21,52 @@ JOB_STATES = ("idle", "running", "paused", "stopping", "stopped", "finished")
 FAMILIES = [line.split("|") for line in """\
 tools_info|gauge|The version of the command freeblock, always 1.
 module_loaded|gauge|Whether the module freeblock is loaded.
-disk_info|gauge|What state the disk is in, in words, always 1.
+disk_info|gauge|The disk's state in words, always 1.
 disk_size_bytes|gauge|Capacity of the disk.
 attached|gauge|Whether freeblock is the disk's scheduler.
-scheduling|gauge|Whether the disk is served; if not it works like mq-deadline.
-map|gauge|Whether a map of the drive is used; if not the disk is served in idle time alone.
-alarm|gauge|Whether there is something to be told about; see Documentation/monitoring.rst.
-tasks|gauge|Tasks that are not over.
+scheduling|gauge|Whether the disk is served; otherwise requests are handled as by mq-deadline.
+map|gauge|Whether a map of the drive is used; otherwise the disk is read in idle time only.
+alarm|gauge|Whether this alarm is active; see Documentation/monitoring.rst.
+tasks|gauge|Tasks that have not ended.
 foreground_requests_total|counter|Foreground requests completed, without free reads.
 foreground_bytes_total|counter|Length of the foreground's reads and writes.
-foreground_latency_seconds|histogram|How long they took, free reads of other blocks not among them.
+foreground_latency_seconds|histogram|Latency of foreground reads and writes, without free reads.
 foreground_pending_requests|gauge|Foreground requests in the scheduler.
 background_pending_requests|gauge|Reads of the idle I/O class in the scheduler.
-free_read_bytes_total|counter|Wanted blocks that free reads of all kinds read without error.
+free_read_bytes_total|counter|Wanted blocks that free reads have read without error.
 free_reads_total|counter|Free reads sent, each in one kind.
-free_read_sent_bytes_total|counter|Length of those reads, wanted or not.
+free_read_sent_bytes_total|counter|Length of the free reads sent, wanted or not.
 free_read_errors_total|counter|Free reads that ended with an error.
 idle_seconds_total|counter|Time without foreground requests.
-idle_read_seconds_total|counter|Time that reads in idle time took.
-idle_collisions_total|counter|Reads in idle time that a foreground request found at the drive.
-idle_longest_wait_seconds|gauge|The longest that a foreground request waited for an idle read.
-idle_threshold_seconds|gauge|How long the disk has been idle before the first read.
+idle_read_seconds_total|counter|Duration of the reads in idle time.
+idle_collisions_total|counter|Reads in idle time that delayed a foreground request.
+idle_longest_wait_seconds|gauge|Longest wait of a foreground request for an idle read.
+idle_threshold_seconds|gauge|Time without requests before the first idle read.
 lost_revolutions_total|counter|Commands that ended a revolution or more later than predicted.
 revolution_seconds|gauge|One revolution of the platters.
-predictions_total|counter|Commands completed of which an end had been predicted.
-predictions_within_50us_total|counter|Of those, reported within 50 us of it.
+predictions_total|counter|Completed commands whose end had been predicted.
+predictions_within_50us_total|counter|Completed commands within 50 us of their prediction.
 guard_trips_total|counter|Times that the guard stopped free reads.
-cost_known|gauge|Whether it is known what free reads cost; see Documentation/cost.rst.
-cost_seconds|gauge|What free reads add to a read, or, with few reads, to a request of any kind.
-cost_error_seconds|gauge|The standard error of that.
-cost_ratio|gauge|The same, of what a read or request takes without free reads.
+cost_known|gauge|Whether the cost of free reads is known; see Documentation/cost.rst.
+cost_seconds|gauge|Latency that free reads add to a read, or to any request if reads are few.
+cost_error_seconds|gauge|Standard error of cost_seconds.
+cost_ratio|gauge|Ratio of cost_seconds to the latency without free reads.
 bad_blocks_total|counter|Blocks that could not be read.
 slow_recovery_alarms_total|counter|Times that tasks were paused for slow reads of bad blocks.
-quarantine_bytes|gauge|Length of the ranges around bad blocks that are kept out of gaps.
-job_state|gauge|Whether that is the state that the scan or scrub is in.
-job_size_bytes|gauge|What the scan or scrub, the present one or the last, is to read.
-job_verified_bytes|gauge|Of that, found good.
-job_remaining_bytes|gauge|Of that, not read yet.
-job_bad_blocks|gauge|Of its blocks, those that could not be read.
-job_rate_bytes_per_second|gauge|Its mean rate since it was started.
-job_remaining_seconds|gauge|Time left at that rate, while it runs.
-scrub_pass_start_timestamp_seconds|gauge|When the scrub's pass began.
-scrub_deadline_timestamp_seconds|gauge|When the scrub should be over, if it has a deadline.
-scrub_passes_total|counter|Passes that came to their end.
-task_size_bytes|gauge|What a task wants read; for root only.
-task_done_bytes|gauge|Of that, what it got; for root only.
-task_failed_blocks|gauge|Its blocks that could not be read; for root only.""".splitlines()]
+quarantine_bytes|gauge|Length of the ranges around bad blocks that are not read in gaps.
+job_state|gauge|Whether the scan or scrub is in this state.
+job_size_bytes|gauge|Size of the present scan or scrub, or of the last one.
+job_verified_bytes|gauge|Part of the scan or scrub that was found good.
+job_remaining_bytes|gauge|Part of the scan or scrub that is not read yet.
+job_bad_blocks|gauge|Blocks of the scan or scrub that could not be read.
+job_rate_bytes_per_second|gauge|Mean rate of the scan or scrub since its start.
+job_remaining_seconds|gauge|Time to the end of the scan or scrub at its mean rate, while it runs.
+scrub_pass_start_timestamp_seconds|gauge|Start of the scrub's pass.
+scrub_deadline_timestamp_seconds|gauge|Deadline of the scrub, if it has one.
+scrub_passes_total|counter|Completed passes of the scrub.
+task_size_bytes|gauge|Size of the blocks that a task asked for; for root only.
+task_done_bytes|gauge|Size of the blocks that a task has got; for root only.
+task_failed_blocks|gauge|Blocks of a task that could not be read; for root only.""".splitlines()]
 # metric: what is multiplied into it, its file, further labels
 COUNTERS = [
     ("foreground_requests_total", 1, "fg_requests", {}),
@@ -184,6 +184,9 @@ def add_latency(page, disk, counters, labels):
     """How long the foreground's requests took."""
     name = "foreground_latency_seconds"
     for operation, counts in (latencies.of(disk) if counters else {}).items():
+        # later kernels have them among the writes
+        if operation == "fua":
+            continue
         more = {**labels, "operation": operation}
         total = sum(counts.values())
         for edge, count in latencies.up_to(counts):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The models of this machine's disks, and their loading when disks appear."""
 
+import contextlib
 import json
 import os
 import sys
@@ -11,7 +12,8 @@ from ..base import helpers, safe_file
 from ..base.streams import one_line
 from ..drive import journal, names, restoring, store
 from ..formats import fbmodel
-from ..machine import alarms, conf, enabled, events, guard, kernel, kinds, stopped, units
+from ..machine import alarms, conf, enabled, events, guard, kernel, kinds, lock, stopped, \
+    units
 
 
 def run_enable(args):
@@ -50,6 +52,19 @@ def run_renew(args):
 
 # ---- the models
 
+@contextlib.contextmanager
+def _alone(args, file):
+    """Keep checks and setup away from the disk whose model this is, if it is here."""
+    here = [disk["name"] for disk in store.disks()
+            if names.is_known(disk) and store.file_name(disk) == file]
+    with contextlib.ExitStack() as stack:
+        # others take models from there only
+        if here and args.dir == store.DIRECTORY:
+            stack.enter_context(lock.of_disk(here[0], "%s: a check, setup or off of it is at work" %
+                                             here[0]))
+        yield
+
+
 def run_install(args):
     """`models install`."""
     model = store.Model.of_file(args.file)
@@ -62,7 +77,8 @@ def run_install(args):
         if not disk["wwn"] or not disk["revision"]:
             raise ToolError("%s does not say of which drive it is (wwn, revision): say --disk sdX" %
                             args.file)
-    print("installed: %s" % store.install(args.dir, model, disk))
+    with _alone(args, store.file_name(disk)):
+        print("installed: %s" % store.install(args.dir, model, disk))
     if model.header.get("distrusted"):
         print("it is distrusted: %s" % model.header["distrusted"])
     return 0
@@ -83,8 +99,9 @@ def run_remove(args):
     """`models remove`."""
     if args.name not in store.models(args.dir):
         raise ToolError("%s: no such model in %s" % (args.name, args.dir))
-    os.unlink(os.path.join(args.dir, args.name))
-    safe_file.sync_directory(args.dir)
+    with _alone(args, args.name):
+        os.unlink(os.path.join(args.dir, args.name))
+        safe_file.sync_directory(args.dir)
     return 0
 
 

@@ -40,7 +40,7 @@ STATUSES = {
 EXAMPLES = (
     ("freeblock scrub sda run", "Verify a disk, and save its progress every two seconds."),
     ("freeblock scrub /dev/sda2 start --deadline 30",
-     "Have a partition verified within 30 days, unattended."),
+     "Verify a partition within 30 days, unattended."),
     ("freeblock scrub sda status --json", "Show how far it is, as a JSON object."),
     ("freeblock scrub sda history", "Show when passes ended, how long they took, and their cost."),
     ("freeblock scrub sda bad", "Show the bad blocks, and which partition, volume and file uses "

@@ -47,16 +47,16 @@ def add_parser(subparsers):
 
 def add_measuring(parser):
     """Options of what is measured."""
-    parser.add_argument("--model", metavar="FILE", help="the disk's model, which is not measured "
-                        "then")
-    parser.add_argument("--measure", action="store_true", help="measure all of it, even if there "
-                        "is a model of it, or of its make")
-    parser.add_argument("--in-use", action="store_true", help="measure the disk even if it is in "
-                        "use: it will be slow meanwhile, and the measurements worse")
-    parser.add_argument("--force", action="store_true", help="even if the disk does not suit, or "
-                        "its model predicts too few requests right")
-    parser.add_argument("--observe", type=int, default=OBSERVE_S, metavar="S", help="how long to "
-                        "watch how the disk is used, seconds (%(default)s); 0: not at all")
+    parser.add_argument("--model", metavar="FILE", help="the disk's model; nothing is "
+                        "measured")
+    parser.add_argument("--measure", action="store_true", help="measure even if a model of the "
+                        "disk, or of its make, is installed")
+    parser.add_argument("--in-use", action="store_true", help="measure a disk in use: its users "
+                        "are slowed down, and the result is less exact")
+    parser.add_argument("--force", action="store_true", help="continue with a disk that is "
+                        "refused, or a model with too many wrong predictions")
+    parser.add_argument("--observe", type=int, default=OBSERVE_S, metavar="S", help="record the "
+                        "disk's requests for S seconds (%(default)s); 0: do not")
 
 
 def add_common(parser):
@@ -66,7 +66,7 @@ def add_common(parser):
                         "that background reads may add to a request of others (1, or that of "
                         "freeblock.conf)")
     parser.add_argument("--program", metavar="PATH", default=helpers.command(),
-                        help="what is started at boot (this command)")
+                        help="program that is started at boot (this command)")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
 

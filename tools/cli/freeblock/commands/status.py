@@ -121,12 +121,12 @@ def idle_lines(settings, found):
         own.get("idle_size_kib", ""))
     idle_us = found.get("idle_us")
     share = 100 * found.get("used_us", 0) / idle_us if idle_us else None
-    yield "    %s reads, %s MB, in %s %% of it; %s of them in the way of a request" % (
+    yield "    %s reads, %s MB, in %s %% of it; %s of them delayed a request" % (
         shown(found.get("reads"), "%d", 1), shown(found.get("sectors"), "%.1f", 1e6 / 512),
         shown(share, "%.0f", 1), shown(found.get("collisions"), "%d", 1))
     mean, most = (fbstate.number(settings.get(name) or "")
                   for name in ("idle_mean_us", "idle_max_us"))
-    yield "    allowed: %s ms a request on the mean, %s ms at most" % (
+    yield "    cost limits: %s ms a request on the mean, %s ms at most" % (
         shown(mean, "%.2f", 1e3), shown(most, "%.2f", 1e3))
 
 

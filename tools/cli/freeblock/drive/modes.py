@@ -123,14 +123,11 @@ def _flush_from_now_on(dev):
 class Switched:
     """What quiet() did to a drive."""
 
-    may_switch = True
-
     def __init__(self, dev):
         self.pages = ata.Settings(dev)
         self.bits = ATA_BITS if ata.reaches(dev) else BITS
         self.report = []
-        self.found = {}         # bit's name: value when we came; missing: the drive has no such bit
-        self._state = {}        # and now
+        self._state = {}        # bit's name: value now; missing: the drive has no such bit
         self.before = {}        # page: (bytes, mask of the bits that we may change)
 
     def off(self, name):
@@ -172,7 +169,7 @@ class Switched:
         for bit in bits:
             if bit.byte >= len(now):
                 continue
-            self.found[bit.name] = self._state[bit.name] = now[bit.byte] & bit.mask
+            self._state[bit.name] = now[bit.byte] & bit.mask
             if may[bit.byte] & bit.mask == bit.mask:
                 mask[bit.byte] |= bit.mask
         if any(mask):
@@ -195,10 +192,10 @@ class Switched:
 
     def quieten(self):
         """Switch off what can be; what cannot goes to the report."""
-        on = [bit for bit in self.bits if bit.name in self.found and not self.off(bit.name)]
+        on = [bit for bit in self.bits if bit.name in self._state and not self.off(bit.name)]
         refused = self.set({bit.name: bit.quiet for bit in on if self.can(bit.name)})
         for bit in self.bits:
-            if bit.name not in self.found:
+            if bit.name not in self._state:
                 continue
             if bit not in on:
                 self.report.append("%s was off already" % bit.what)
@@ -210,18 +207,6 @@ class Switched:
                                    "refuses (%s)" % (bit.what, bit.how))
             else:
                 self.report.append("%s switched off (%s)" % (bit.what, bit.how))
-
-    @contextlib.contextmanager
-    def as_found(self):
-        """For a while all as we found it: to measure the cache itself."""
-        changed = [name for name in self.found
-                   if self.can(name) and self._state[name] != self.found[name]]
-        now = {name: self._state[name] for name in changed}
-        self.set({name: self.found[name] for name in changed})
-        try:
-            yield self
-        finally:
-            self.set(now)
 
 
 class _Signals:

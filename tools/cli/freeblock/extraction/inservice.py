@@ -34,8 +34,6 @@ class Busy(ToolError):
 class Untouched:
     """The modes of a drive in service, in place of modes.Switched: nothing is changed."""
 
-    may_switch = False
-
     def __init__(self):
         self.report = ["measured in service: no mode of the drive was changed"]
 

@@ -10,24 +10,25 @@ unit's end to the report: nothing that a host sees depends on how these two shar
 sum, since angles are known from reports alone. Each is taken for half of it.
 """
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from .. import ToolError
 from . import trials
 from .device import FUA, OVERLAP
+from .modeltext import NS_FIELDS
 from .onebit import Bits
 from .phase import lower_edge, wrap
 
 LONGEST_NS = 45e6       # of a move: a full stroke and more
+SAME, SWITCH = 0, -1    # moves besides distances: none, and to another head of the cylinder
 DENSE = 12000           # cylinders up to which all of the paper's distances are measured
 STEP = 1.1              # from one distance to the next, beyond 500 cylinders, if more
-LEAST = {"quick": 90, "full": 240}               # trials of each distance
+LEAST = {"quick": 90, "full": 240}               # trials of each move
 SEARCH_ROUNDS = 13      # trials that halve 45 ms down to a few tens of us
-SURE_NS = {"quick": 6e3, "full": 3.5e3}         # standard error wanted of each mean
+SURE_NS = {"quick": 7e3, "full": 3.5e3}         # standard error wanted of each mean
 BUDGET_S = {"quick": 340, "full": 840}          # disk time that it may take
-ROUND = 6                # trials of each distance in a round
+OVERHEAD = (8, 4, 60)   # batches for the overhead, those of them anywhere, trials of each
+ROUND = 6                # trials of each move in a round
 ROUND_LEAST = 60        # of all
 ELSEWHERE = 0.04        # share of trials before which the head goes somewhere else
 OVERTAKEN = 0.05        # share of trials whose order a drive may change
@@ -37,34 +38,6 @@ UNSURE_NS = 50e3        # a mean whose standard error is larger is none
 SPREADS = 24            # spread records
 SHORTEST_NS = 300e3     # of reads that are to tell whether the drive begins anywhere
 SETTLE_NS = 500e3       # believed, since nothing is written: drives need 200 to 500 us
-ANYWHERE = 4            # batches before anything is known
-
-
-@dataclass
-class Mechanics:
-    """What was found; ns. seek, spread: (cylinders, ns). overlap_ns: what passes from a
-    unit's end until the drive begins with a command that waits."""
-
-    period_ns: float = 0.0
-    head_switch_ns: float = 0.0
-    seek: list = field(default_factory=list)
-    spread: list = field(default_factory=list)
-    read_overhead_ns: float = 0.0
-    read_report_ns: float = 0.0
-    overlap_ns: float = 0.0
-    zero_latency: bool = None
-
-    def as_model(self):
-        """What modeltext.fbmodel() wants. What only writes would show is as of reads, and settling
-        as long as it hardly ever is."""
-        return {"period_ps": self.period_ns * 1e3, "zero_latency": bool(self.zero_latency),
-                "head_switch_ns": self.head_switch_ns,
-                "write_settle_ns": SETTLE_NS,
-                "read_overhead_ns": self.read_overhead_ns,
-                "read_report_ns": self.read_report_ns,
-                "write_overhead_ns": self.read_overhead_ns,
-                "write_report_ns": self.read_report_ns,
-                "seek": self.seek, "seek_spread": self.spread}
 
 
 def distances(cylinders):
@@ -72,13 +45,9 @@ def distances(cylinders):
     the full stroke over so many cylinders."""
     found = [*range(1, 11), *range(12, 21, 2), *range(25, 51, 5), *range(60, 101, 10),
              *range(125, 501, 25)]
-    if cylinders <= DENSE:
-        found += range(600, cylinders, 100)
-    at = 500 * STEP
-    while cylinders > DENSE and at < cylinders:
-        digits = 10 ** max(len(str(int(at))) - 3, 0)
-        found.append(int(round(at / digits)) * digits)
-        at *= STEP
+    most = int(np.log(max(cylinders / 500, 1)) / np.log(STEP)) + 1
+    found += range(600, cylinders, 100) if cylinders <= DENSE else \
+        np.round(500 * STEP ** np.arange(1, most)).astype(int).tolist()
     return sorted({d for d in found if d < cylinders} | {cylinders - 1} - {0})
 
 
@@ -99,11 +68,9 @@ class Bench:
     def __init__(self, dev, layout, phase, seed=1):
         self.dev = dev
         self.layout = layout
-        self.phase = phase
         self.period = phase.period_ns
         self.random = np.random.default_rng(seed)
-        late = np.concatenate(phase.late) if phase.late else np.zeros(1)
-        self.noise_sd = float(np.std(late))
+        self.noise_sd = float(np.std(np.concatenate(phase.late)))
         self.settled_ns = self.period / 4
         # a drive that changes the order of commands gets two at a time
         self.pairs = False
@@ -118,34 +85,10 @@ class Bench:
 
     def run(self, steps):
         """Trials of a chain of (cyl, head, gap, which)."""
-        found = trials.run(self.dev, self.layout, self.period, self.noise_sd,
-                           trials.Chain.of(steps), self.settled_ns, self.random.random(),
-                           self.pairs)
+        found = trials.run(self.dev, self.layout, self.period, self.noise_sd, steps,
+                           self.settled_ns, self.random.random(), self.pairs)
         self.pairs = self.pairs or found.overtaken > OVERTAKEN * len(steps)
         return found
-
-
-def _enough(bits, what, asked):
-    """Whether trials count; if most do not, the layout is not the drive's."""
-    if len(bits.limits[0]) < 0.3 * asked:
-        raise ToolError("%s: %d of %d trials count: units are not where the layout says" %
-                        (what, len(bits.limits[0]), asked))
-
-
-def _tried(bench, bits, batches, each, batch):
-    """Fill bits with what batch(which, limits) finds, (which, limits) again: batches of so many
-    trials of each time, the first ones anywhere, and then near what is known."""
-    which = np.repeat(np.arange(len(bits)), each)
-    for i in range(batches):
-        if i < ANYWHERE:
-            limits = [bits.sample(k, each, bench.random) for k in range(len(bits))]
-            limits = np.concatenate(limits)
-        else:
-            bits.fit()
-            limits = bits.aim(which, bench.random)
-        bits.add(*batch(which, limits))
-    bits.fit()
-    return bits
 
 
 # ---- one track ----
@@ -154,9 +97,8 @@ def _one_track(bench, gaps):
     """Reads of one track, one at a time, so long after each other: (limits of those that count,
     from their being sent; how much later than the end before they are sent, ns), or None."""
     cyl, head = bench.track()
-    steps = [(cyl, head, gap, 0) for gap in gaps]
-    blocks = trials.choose(bench.layout, trials.Chain.of(steps), bench.period,
-                           bench.random.random())
+    blocks = trials.choose(bench.layout, np.full(len(gaps), cyl), np.full(len(gaps), head), gaps,
+                           bench.period, bench.random.random())
     places = bench.layout.locate(blocks)
     jiggle = bench.random.uniform(0, bench.period / places["spt"]).astype(np.int64)
     found = bench.dev.run(bench.dev.ops(blocks, wait=jiggle))
@@ -179,58 +121,28 @@ def _one_track(bench, gaps):
     return limit[good], float(np.median(host[good]))
 
 
-def overhead(bench, batches=8, count=60):
+def overhead(bench):
     """Overhead and report of a read, together."""
-    host = 0.0
-
-    def batch(_, limits):
-        nonlocal host
+    bits, host = Bits(1, bench.period, bench.period), 0.0
+    batches, anywhere, count = OVERHEAD
+    which = np.zeros(count, dtype=int)
+    for batch in range(batches):
+        limits = bits.sample(0, count, bench.random) if batch < anywhere else \
+            bits.aim(which, bench.random)
         got, host = _one_track(bench, np.maximum(limits + host, 0)) or (np.zeros(0), host)
-        return np.zeros(len(got), dtype=int), got
-
-    bits = _tried(bench, Bits(1, bench.period, bench.period), batches, count, batch)
-    _enough(bits, "the overhead", batches * count)
+        bits.add(which[:len(got)], got)
+        bits.fit()
+    if len(bits.limits[0]) < 0.3 * batches * count:
+        raise ToolError("the overhead: %d of %d trials count: units are not where the layout "
+                        "says" % (len(bits.limits[0]), batches * count))
     return float(bits.mean[0])
 
 
 # ---- moves ----
 
-def _other(bench, head):
-    """Another head than that."""
-    return int((head + bench.random.integers(1, bench.layout.heads)) % bench.layout.heads)
-
-
-def switch(bench, to=_other, batches=14, count=30):
-    """The head switch. `to`: which head to go to from a head; the same
-    one shows what passes from a unit's end until the drive begins with a command that
-    waits. Between the trials half a turn passes, so that each command is there in time."""
-    unit = bench.period / np.mean([zone.spt for zone in bench.layout.zones])
-
-    def batch(_, aims):
-        steps = []
-        for n, aim in enumerate(aims):
-            if n % 6 == 0:
-                cyl, head = bench.track()
-                steps.append((cyl, head, bench.period, -1))
-            other = to(bench, head)
-            steps += [(cyl, head, bench.period / 2, -1),
-                      (cyl, other, max(aim - unit / 2, 0), 0)]
-            head = other
-        found = bench.run(steps)
-        return found.which, found.limit
-
-    bits = _tried(bench, Bits(1, bench.period, bench.period), batches, count, batch)
-    _enough(bits, "the head switch", batches * count)
-    return float(bits.mean[0])
-
-
-def _same(_, head):
-    """No switch."""
-    return head
-
-
-class Seeks:
-    """The seek profile, trial by trial; state() can be taken up again."""
+class Moves:
+    """How long seeks take, trial by trial, and moves within a cylinder; state() can be taken up
+    again."""
 
     def __init__(self, bench, state=None):
         self.bench = bench
@@ -238,8 +150,11 @@ class Seeks:
         if self.first == self.last:
             raise ToolError("%s: all on one cylinder: there are no seeks to measure" %
                             bench.dev.name)
-        self.list = np.array(distances(self.last - self.first + 1))
-        places = np.arange(len(self.list)) / NEAR
+        within = [SAME, SWITCH] if bench.layout.heads > 1 else [SAME]
+        self.list = np.array(within + distances(self.last - self.first + 1))
+        # moves within a cylinder vary in their own ways
+        places = np.arange(len(self.list)) / NEAR - 100 * (self.list == SAME)
+        places += 100 * (self.list > 0)
         nearness = np.exp(-0.5 * np.subtract.outer(places, places) ** 2)
         self.bits = Bits(len(self.list), bench.period, LONGEST_NS, nearness)
         self.unit = bench.period / np.array([zone.spt for zone in bench.layout.zones])
@@ -291,14 +206,17 @@ class Seeks:
         steps = [(cyl, head, bench.period, -1)] * 2
         for bundle in self._order(wanted):
             for n, i in enumerate(bundle):
-                distance = int(self.list[i])
-                up, down = self._room(cyl, distance)
-                if not (up or down) or (not n and bench.random.random() < ELSEWHERE):
+                distance = max(int(self.list[i]), 0)
+                if not any(self._room(cyl, distance)) or \
+                        (not n and bench.random.random() < ELSEWHERE):
                     cyl, head = self._place(distance)
-                    up, down = self._room(cyl, distance)
                     steps.append((cyl, head, bench.period / 2, -1))
                 elif bench.pairs or last < 2 * bench.settled_ns:
                     steps.append((cyl, head, bench.period / 2, -1))
+                up, down = self._room(cyl, distance)
+                if self.list[i] == SWITCH:
+                    heads = bench.layout.heads
+                    head = int((head + bench.random.integers(1, heads)) % heads)
                 cyl += distance if up and (not down or bench.random.random() < 0.5) else -distance
                 aim = aims[i].pop()
                 steps.append((cyl, head, max(aim - self.unit_at(cyl) / 2, 0), i))
@@ -326,12 +244,12 @@ class Seeks:
         while self.rounds < SEARCH_ROUNDS:
             step(0.1 * self.rounds / SEARCH_ROUNDS)
             orderly = not self.bench.pairs
-            self.round(which, [self.bits.rough(i)[0] for i in which])
+            self.round(which, [float(self.bits.rough(i)) for i in which])
             # what has just been found out was of no use
             self.rounds -= orderly and self.bench.pairs
         good = np.count_nonzero(self._tried() >= SEARCH_ROUNDS / 2)
         if good < len(self.list) / 2:
-            raise ToolError("the seek profile: only of %d of %d distances trials count: units are "
+            raise ToolError("the seek profile: only of %d of %d moves trials count: units are "
                             "not where the layout says" % (good, len(self.list)))
 
     def refine(self, sure_ns, least):
@@ -339,7 +257,9 @@ class Seeks:
         times; False: there are none."""
         bits = self.bits
         tried = self._tried()
-        doubt = np.flatnonzero(((bits.sure > sure_ns) | (tried < least)) & self._possible())
+        # what takes less than no time does not become surer
+        doubt = np.flatnonzero(((bits.sure > sure_ns) | (tried < least)) & self._possible() &
+                               (bits.mean > 0))
         if not len(doubt):
             return False
         # the least sure more often
@@ -371,14 +291,20 @@ class Seeks:
         """Distances that could be measured."""
         return (self._tried() >= SEARCH_ROUNDS) & (self.bits.sure < UNSURE_NS)
 
+    def within(self, move):
+        """ns of a move within a cylinder; 0 if it could not be measured."""
+        known = np.flatnonzero((self.list == move) & self._known())
+        return max(float(self.bits.mean[known[0]]), 0.0) if len(known) else 0.0
+
     def means(self):
-        """(cylinders, ns) of the distances that could be measured."""
-        pick = np.flatnonzero(self._known())
-        return [(int(self.list[i]), float(self.bits.mean[i])) for i in pick]
+        """(cylinders, ns) of the distances that could be measured, but for what passes between
+        any two commands."""
+        pick, least = np.flatnonzero(self._known() & (self.list > 0)), self.within(SAME)
+        return [(int(self.list[i]), max(float(self.bits.mean[i]) - least, 0.0)) for i in pick]
 
     def spreads(self):
         """(cylinders, ns) of the standard deviation, at some distances."""
-        good = np.flatnonzero(self._known())
+        good = np.flatnonzero(self._known() & (self.list > 0))
         count = min(SPREADS, len(good))
         pick = good[np.unique(np.round(np.linspace(0, len(good) - 1, count)).astype(int))]
         return [(int(self.list[i]), float(self.bits.spread[i])) for i in pick]
@@ -386,51 +312,33 @@ class Seeks:
 
 # ---- zero-latency access ----
 
-def _stretch(bench, cyl, head, angle, most):
-    """The longest stretch of units without a hole on a track from an angle on, as
-    (first block, units)."""
-    first = int(bench.layout.block_at(cyl, head, angle % 1))
-    if first < 0:
-        return 0, 0
-    last = min(first + most, bench.layout.blocks)
-    at = bench.layout.locate(np.arange(first, last))
-    same = (at["cyl"] == at["cyl"][0]) & (at["head"] == at["head"][0]) & \
-        (at["slot"] == at["slot"][0] + np.arange(len(at)))
-    return first, int(len(same) if same.all() else np.argmin(same))
-
-
-def _lands_inside(bench, distance, move):
-    """A read of many units after a seek that ends in their midst: whether it took one turn;
+def _begins_inside(bench):
+    """A read of units amid which the head is, right behind another one: whether it took one turn;
     None if it could not be made."""
     cyl, head = bench.track()
-    cyl = min(cyl, bench.layout.cylinders - 1 - distance)
-    begin = int(bench.layout.block_at(cyl, head, bench.random.random()))
-    if begin < 0:
+    at = int(bench.layout.block_at(cyl, head, bench.random.random()))
+    _, _, spt, _ = bench.layout.track_base(cyl, head)
+    length = min(bench.dev.longest, int(spt) // 2)
+    first = min(max(at - length // 2, 0), bench.layout.blocks - length)
+    if length / spt * bench.period < SHORTEST_NS:
         return None
-    place = bench.layout.locate(np.array([begin]))[0]
-    landing = place["start"] + 1 / place["spt"] + move / bench.period
-    _, _, spt, _ = bench.layout.track_base(cyl + distance, head)
-    units = min(bench.dev.longest, int(spt) // 2)
-    first, length = _stretch(bench, cyl + distance, head, landing - units / spt / 2, units)
-    if length < 0.8 * units or length / spt * bench.period < SHORTEST_NS:
+    places = bench.layout.locate(first + np.arange(length))
+    if np.any(places["cyl"] != cyl) or np.any(places["head"] != head) or \
+            np.any(np.diff(places["slot"]) != 1):
         return None
-    found = bench.dev.run(bench.dev.ops([begin, begin, first], [1, 1, length],
-                                        [FUA, FUA, FUA | OVERLAP]))
-    took = float(found["done"][2]) - float(found["done"][1]) - move
-    if np.any(found["status"] != 0) or took < 0:
-        return None
+    found = bench.dev.run(bench.dev.ops([at, at, first], [1, 1, length], [FUA, FUA, FUA | OVERLAP]))
+    took = float(found["done"][2]) - float(found["done"][1])
     # else half of the length more
-    return (took / bench.period - 1) * spt / length < 0.3
+    return None if np.any(found["status"]) else \
+        (took / bench.period - 1) * spt / length < 0.25
 
 
-def zero_latency(bench, seeks, count=16):
-    """Whether the drive begins with any of the sectors wanted: reads of up to half a
-    track after seeks that end in their midst take one turn then, and the rest of one to
-    their beginning otherwise. None: they are too short to tell."""
-    at = int(np.argmin(np.abs(seeks.list - 10)))
+def zero_latency(bench, count=16):
+    """Whether the drive begins with any of the sectors wanted: reads of up to half a track, in
+    whose midst the head is, take one turn then. None: they are too short to tell."""
     votes = []
     for _ in range(4 * count):
-        vote = _lands_inside(bench, int(seeks.list[at]), seeks.bits.mean[at])
+        vote = _begins_inside(bench)
         votes += [vote] if vote is not None else []
         if len(votes) == count:
             break
@@ -441,31 +349,28 @@ def zero_latency(bench, seeks, count=16):
 
 def measure(dev, layout, phase, mode="quick", state=None, keep=None, progress=None, seed=1,
             budget_s=None):
-    """Mechanics of a drive whose layout and phase are known. state: what `keep` was last
+    """Mechanics of a drive whose layout and phase are known, as modeltext.fbmodel() wants them.
+    What only writes would show is as of reads. state: what `keep` was last
     given in a run that was interrupted. keep(state) is called every some seconds;
-    progress(share, text). budget_s: disk time for the seek profile, unless the mode's."""
+    progress(share, text). budget_s: disk time for the moves, unless the mode's."""
     bench = Bench(dev, layout, phase, seed)
     step = progress or (lambda share, text: None)
-    found = Mechanics(period_ns=phase.period_ns)
     step(0, "overheads")
     total = overhead(bench)
     bench.settled_ns = total + 50e3
-    found.overlap_ns = max(switch(bench, _same, batches=8), 0.0)
-    # of electronics that take no time what is measured may be less
-    found.read_overhead_ns = found.read_report_ns = max(total, 0.0) / 2
-    if layout.heads > 1:
-        found.head_switch_ns = max(switch(bench) - found.overlap_ns, 0.0)
-    seeks = Seeks(bench, state)
+    moves = Moves(bench, state)
 
     def tick(share):
         step(share, "seek profile")
-        if keep and seeks.rounds % 10 == 0:
-            keep(seeks.state())
+        if keep and moves.rounds % 10 == 0:
+            keep(moves.state())
 
-    seeks.measure(SURE_NS[mode], LEAST[mode], budget_s or BUDGET_S[mode], tick)
+    moves.measure(SURE_NS[mode], LEAST[mode], budget_s or BUDGET_S[mode], tick)
     if keep:
-        keep(seeks.state())
-    found.seek = [(d, max(ns - found.overlap_ns, 0.0)) for d, ns in seeks.means()]
-    found.spread = seeks.spreads()
-    found.zero_latency = zero_latency(bench, seeks)
+        keep(moves.state())
+    # of electronics that take no time what is measured may be less
+    found = dict.fromkeys(NS_FIELDS, max(total, 0.0) / 2)
+    found.update(head_switch_ns=max(moves.within(SWITCH) - moves.within(SAME), 0.0),
+                 write_settle_ns=SETTLE_NS, seek=moves.means(), seek_spread=moves.spreads(),
+                 zero_latency=bool(zero_latency(bench)))
     return found

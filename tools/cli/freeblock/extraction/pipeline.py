@@ -9,7 +9,6 @@ import contextlib
 import os
 import sys
 import tempfile
-from dataclasses import asdict
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from .. import ToolError
 from ..base import safe_file
 from ..base.streams import one_line
 from ..drive import ata, journal, modes, names, sgio, store, sysfs
-from . import audit, cache, chart, inservice, mechanics, refuse, runcheck, runfind, runmap, \
+from . import audit, chart, inservice, mechanics, refuse, runcheck, runfind, runmap, \
     shared, slow, spares, translate, validate
 from .device import Device
 from .places import Layout
@@ -26,14 +25,14 @@ from .state import State
 
 # Shares of the whole, about: disk time in minutes on small drives
 WEIGHTS = {
-    "translate": {"phase": 1, "layout": 3, "audit": 0, "slow": .3, "mechanics": 8, "cache": 1,
+    "translate": {"phase": 1, "layout": 3, "audit": 0, "slow": .3, "mechanics": 8,
                   "validation": 1},
-    "runs": {"phase": 1, "layout": 3, "audit": 2, "slow": .3, "mechanics": 6, "cache": 1,
+    "runs": {"phase": 1, "layout": 3, "audit": 2, "slow": .3, "mechanics": 6,
              "validation": 1}}
 # Disk time for looking at tracks one by one
 AUDIT_S, FULL_AUDIT_S = 180, 600
-# Disk time for the seek profile where translation leaves all of it below five minutes
-SEEKS_S = 190
+# Disk time for the seek profile where translation leaves all of it below six minutes
+SEEKS_S = 220
 # Disk time for what was passed over when runs were looked for
 HOLES_S = 120
 # Of a drive with more units single tracks are not looked at
@@ -43,7 +42,7 @@ LEAST_MAPPED = 0.01
 # Of what is doubtful, for people
 MOST_DOUBTS = 20
 # Each stage chooses its places anew: what was measured in one is not used in another
-SEEDS = {"mechanics": 1000003, "validation": 2000003, "cache": 3000017, "audit": 4000037,
+SEEDS = {"mechanics": 1000003, "validation": 2000003, "audit": 4000037,
          "slow": 6000011}
 
 
@@ -185,12 +184,12 @@ class Extraction:
     def find_mechanics(self, phase, found):
         """How fast the arm moves."""
         def measure(part, save, tell):
-            return asdict(mechanics.measure(
+            return mechanics.measure(
                 self.dev, found, phase, mode="full" if self.args.full else "quick",
                 state=part, keep=save, progress=tell, seed=self.seed("mechanics"),
-                budget_s=SEEKS_S if self.how == "translate" and not self.args.full else None))
+                budget_s=SEEKS_S if self.how == "translate" and not self.args.full else None)
 
-        return mechanics.Mechanics(**self.stage("mechanics", measure))
+        return self.stage("mechanics", measure)
 
     def borrow_mechanics(self, phase, found):
         """The same of a drive of its make, if this one's reads fit them; None: there is none."""
@@ -220,22 +219,6 @@ class Extraction:
             unit * self.dev.unit_sectors for unit in one) for one in where]
         return slow.marked(found, where)
 
-    def find_cache(self, phase, switched):
-        """What the drive answers without its platters, its caches as they are in use."""
-        if not switched.may_switch:
-            self.notes.append("caches: not measured in service")
-            return {}
-
-        def measure(_part, _save, tell):
-            tell(0, "look-ahead, FUA, VERIFY")
-            with switched.as_found():
-                kept = cache.measure(self.dev, phase.local_ns, self.seed("cache"))
-            return kept.as_dict()
-
-        kept = cache.Cache(**self.stage("cache", measure))
-        self.notes += kept.lines()
-        return kept.as_dict()
-
     def measure_layout(self, switched):
         """(phase, layout, what look_closer() says of it)."""
         self.progress.stage("phase")(0, "rotation")
@@ -247,17 +230,17 @@ class Extraction:
         return phase, *self.look_closer(phase, self.find_layout(phase))
 
     def measure(self, switched):
-        """All but the validation: (layout, mechanics as modeltext wants them, cache, audit)."""
+        """All but the validation: (layout, mechanics as modeltext wants them, audit)."""
         phase, found, seen = self.measure_layout(switched)
         found = self.find_slow(phase, found)
         moves = self.borrow_mechanics(phase, found) or \
-            self.find_mechanics(phase, found).as_model()
+            self.find_mechanics(phase, found)
         moves.update(period_ps=phase.period_ns * 1000, period_err_ppm=phase.period_err_ppm,
                      late_ns=phase.late_ns)
         if self.how == "runs":
             self.notes.append("surfaces: unknown: a map by runs says nothing of them")
             self.comments = [*self.comments, self.notes[-1]]
-        return found, moves, self.find_cache(phase, switched), seen
+        return found, moves, seen
 
     def identity(self, reason=""):
         """The model's header."""
@@ -396,7 +379,7 @@ def extract(args, state_dir):
         work.notes += forced
         path = args.out or work.name() + ".fbmodel"
         with quiet(dev, args, state_dir) as switched:
-            found, moves, cached, seen = work.measure(switched)
+            found, moves, seen = work.measure(switched)
             with tempfile.NamedTemporaryFile(suffix=".fbmodel") as draft:
                 draft.write(found.to_model(work.identity(), moves))
                 draft.flush()
@@ -409,4 +392,4 @@ def extract(args, state_dir):
             work.go_on()
         else:
             work.state.end()
-        return dict(work.report(found, moves, verdict, path), cache=cached, audit=seen["audit"])
+        return dict(work.report(found, moves, verdict, path), audit=seen["audit"])

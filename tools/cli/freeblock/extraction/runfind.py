@@ -37,7 +37,6 @@ MOST_RUNS = 65000       # or so many runs are to be expected, which a model does
 EARLY = 4               # parts of the disk, in the first of which that shows
 PIECE_READS = 8         # of either end of units that stand alone
 STRAYS = 4              # units in a row that may live elsewhere
-IN_ROW = 4              # runs as long as each other that make one with a period
 FAILED_PERIODS = 3      # surveys that found no period, after which a drive has none
 
 
@@ -107,31 +106,6 @@ class Finder:
                 self._surveyed(self.at)
         if not found:
             self._hole()
-        self._joined()
-
-    def _joined(self):
-        """Make the last runs one with a period, if they are of as many tracks, and of few."""
-        runs = self.map.runs[-IN_ROW:]
-        one = runs[-1] if len(runs) == IN_ROW and self.period == 1 else None
-        if one is None or not 1 < one.tracks <= MOST_PERIOD or any(
-                run.count != one.count or run.spt != one.spt or run.slips or run.dead
-                for run in runs) or any(a.end != b.first for a, b in zip(runs, runs[1:])):
-            return
-        skew = float(np.mean([run.skew for run in runs]))
-        turns = np.diff([run.angle for run in runs]) % 1
-        if np.max(np.abs(wrap(turns - turns[0]))) > 2 * self.meter.tolerance or \
-                abs(wrap(turns[0] - one.tracks * skew)) < 2 * self.meter.tolerance:
-            return
-        first = runs[0]
-        whole = replace(first, count=IN_ROW * one.count, skew=skew, lengths=[one.spt] * one.tracks,
-                        period=one.tracks)
-        whole.turn = float(one.tracks * skew + wrap(np.mean(wrap(turns - turns[0])) + turns[0] -
-                                                    one.tracks * skew))
-        ends = np.array([unit for run in runs for unit in (run.first, run.end - 1)])
-        seen = np.concatenate([run.ends(ends[2 * i:2 * i + 2]) for i, run in enumerate(runs)])
-        del self.map.runs[-IN_ROW:]
-        self.period = whole.period
-        self._add(self._followed(whole, whole.first, seen=(ends, seen)))
 
     def _add(self, run, role=None):
         self.map.runs.append(run)

@@ -18,23 +18,6 @@ STRAY_NS = 60e3
 
 
 @dataclass
-class Chain:
-    """What a chain is to visit: arrays of the tracks, of the time (ns) from the end of
-    the read before to the beginning of the next, and whose trial each read is (-1: it
-    only brings the head there)."""
-
-    cyl: np.ndarray
-    head: np.ndarray
-    gap: np.ndarray
-    which: np.ndarray
-
-    @classmethod
-    def of(cls, steps):
-        """A chain of (cyl, head, gap, which)."""
-        cyl, head, gap, which = zip(*steps)
-        return cls(np.array(cyl), np.array(head), np.array(gap, dtype=float), np.array(which))
-
-@dataclass
 class Trials:
     """What came of a chain, of its trials that count: whose, and the limit (onebit.py);
     and how many did not since the drive changed their order."""
@@ -44,17 +27,18 @@ class Trials:
     overtaken: int
 
 
-def choose(layout, chain, period, begin):
-    """The blocks of a chain that begins at an angle."""
-    _, _, spt, start = layout.track_base(chain.cyl, chain.head)
+def choose(layout, cyl, head, gap, period, begin):
+    """The blocks on some tracks of a chain that begins at an angle, each so long (ns) after the
+    one before."""
+    _, _, spt, start = layout.track_base(cyl, head)
     slots = np.empty(len(spt))
     end = begin
-    for i, (of, first, gap) in enumerate(zip(spt.tolist(), start.tolist(),
-                                             (chain.gap / period).tolist())):
-        slot = np.ceil((end + gap - first) % 1 * of - 1e-6) % of
+    for i, (of, first, turns) in enumerate(zip(spt.tolist(), start.tolist(),
+                                               (np.asarray(gap) / period).tolist())):
+        slot = np.ceil((end + turns - first) % 1 * of - 1e-6) % of
         slots[i] = slot
         end = first + (slot + 1) / of
-    blocks = layout.block_at(chain.cyl, chain.head, (start + slots / spt) % 1)
+    blocks = layout.block_at(cyl, head, (start + slots / spt) % 1)
     # a track without units: stay where we are, which is no trial
     for i in np.flatnonzero(blocks < 0):
         blocks[i] = blocks[i - 1] if i and blocks[i - 1] >= 0 else layout.blocks // 2
@@ -77,13 +61,16 @@ def spared(found, settled_ns):
     return early, order & np.append(order[1:], True)
 
 
-def run(dev, layout, period, noise_sd, chain, settled_ns, begin=0.0, pairs=False):
-    """Have a chain carried out; Trials. noise_sd: of the ends' instants, ns;
+def run(dev, layout, period, noise_sd, steps, settled_ns, begin=0.0, pairs=False):
+    """Have a chain carried out; Trials. steps: (cylinder, head, ns from the end of the read before
+    to the beginning of this one, whose trial it is; -1: it only brings the head there);
+    noise_sd: of the ends' instants, ns;
     settled_ns: what the drive needs to understand a command, and to report one; pairs:
     what is no trial waits until the drive has nothing to do."""
-    blocks = choose(layout, chain, period, begin)
+    cyl, head, gap, which = (np.array(column) for column in zip(*steps))
+    blocks = choose(layout, cyl, head, gap, period, begin)
     places = layout.locate(blocks)
-    flags = FUA | np.where(pairs & (chain.which < 0), 0, OVERLAP)
+    flags = FUA | np.where(pairs & (which < 0), 0, OVERLAP)
     found = dev.run(dev.ops(blocks, flags=flags))
     took = np.diff((found["done"] - found["done"][0]).astype(np.float64)) / period
     wait, unit = waits(places), 1 / places["spt"][1:]
@@ -91,27 +78,10 @@ def run(dev, layout, period, noise_sd, chain, settled_ns, begin=0.0, pairs=False
     left = (took - wait - unit - turns) * period
     turns -= layout.extra_turns(places)
     early, order = spared(found, settled_ns)
-    good = (found["status"][1:] == 0) & (found["status"][:-1] == 0) & early & order
-    good &= (chain.which[1:] >= 0) & (turns >= 0)
-    good &= (places["cyl"][1:] == chain.cyl[1:]) & (places["cyl"][:-1] == chain.cyl[:-1])
-    good &= (places["head"][1:] == chain.head[1:]) & (places["head"][:-1] == chain.head[:-1])
+    there = (found["status"] == 0) & (places["cyl"] == cyl) & (places["head"] == head)
+    good = there[1:] & there[:-1] & early & order & (which[1:] >= 0) & (turns >= 0)
     width = STRAY_NS + 5 * noise_sd
     # a drive that starts in the midst of a unit ends there, too
-    steady = good & (left < width) & (left > -width - unit * period)
-    limit = (wait + turns) * period + _amend(left, noise_sd, steady)
-    return Trials(chain.which[1:][steady], limit[steady], int(np.count_nonzero(~order)))
-
-
-def _amend(left, noise_sd, good):
-    """What to add to limits because the layout's angles are a little off: as much of what
-    is left of the ends' times as is not their noise."""
-    count = np.count_nonzero(good)
-    if count < 10:
-        return np.zeros(len(left))
-    seen = (1.4826 * np.median(np.abs(left[good] - np.median(left[good])))) ** 2
-    noise = 2 * noise_sd ** 2
-    layout = max(seen - noise, 0)
-    # less shows by chance, too
-    if layout < max((0.6 + 10 / np.sqrt(count)) * noise, 1e6):
-        return np.zeros(len(left))
-    return left * (layout / (layout + noise))
+    good &= (left < width) & (left > -width - unit * period)
+    return Trials(which[1:][good], ((wait + turns) * period)[good],
+                  int(np.count_nonzero(~order)))

@@ -3,7 +3,9 @@
 new ones: a scrub of freeblock.conf that exceeds it waits until a person allows more.
 
 The file is a JSON object: "allowed", when somebody last did; "blocks", a list of [first sector,
-sectors, when it was found]. Times are seconds since 1970.
+sectors, when it was found]; "listed", a list of [first sector, how often it was found] as the
+module last listed them: a block that is good again stays in that list, and is new only when it is
+found once more. Times are seconds since 1970.
 """
 
 import os
@@ -25,31 +27,43 @@ def path_of(ident):
     return fbstate.path(FOLDER, ident.replace("/", "_") + ENDING)
 
 
-def _is_whole(allowed, blocks):
-    """Whether a file has what one of ours has."""
-    return type(allowed) is int and isinstance(blocks, list) and all(
-        isinstance(block, list) and list(map(type, block)) == [int] * 3 and min(block) >= 0 and
-        block[1] for block in blocks)
+def _are_whole(rows, length, least):
+    """Whether these are lists of so many numbers, of which that at `least` is not 0."""
+    return isinstance(rows, list) and all(
+        isinstance(row, list) and list(map(type, row)) == [int] * length and min(row) >= 0 and
+        row[least] for row in rows)
 
 
 def _read(path):
-    """("allowed", {first sector: (sectors, when it was found)}) of a file; none of a spoilt one."""
+    """("allowed", {first sector: (sectors, when it was found)}, {first sector: how often}) of a
+    file; none of a spoilt one."""
     said = records.read(path)
-    allowed, blocks = said.get("allowed", 0), said.get("blocks", [])
-    if not _is_whole(allowed, blocks):
-        return 0, {}
-    return allowed, {first: (sectors, found) for first, sectors, found in blocks}
+    allowed, blocks, seen = (said.get("allowed", 0), said.get("blocks", []),
+                             said.get("listed", []))
+    if type(allowed) is not int or not _are_whole(blocks, 3, 1) or not _are_whole(seen, 2, 1):
+        return 0, {}, {}
+    return allowed, {first: (sectors, found) for first, sectors, found in blocks}, dict(seen)
 
 
 def load(ident):
-    """The same of a disk."""
-    return _read(path_of(ident))
+    """("allowed", {first sector: (sectors, when it was found)}) of a disk."""
+    return _read(path_of(ident))[:2]
 
 
-def _keep(ident, allowed, blocks):
+def _keep(ident, allowed, blocks, seen):
     newest = sorted(blocks, key=lambda first: blocks[first][1])[-MOST:]
-    said = {"allowed": allowed, "blocks": [[first, *blocks[first]] for first in sorted(newest)]}
-    records.write(path_of(ident), said)
+    records.write(path_of(ident), {
+        "allowed": allowed, "blocks": [[first, *blocks[first]] for first in sorted(newest)],
+        "listed": [list(one) for one in sorted(seen.items())]})
+
+
+def _listed(disk):
+    """{first sector: (sectors, how often it was found)} by the module, since it was loaded."""
+    words = [line.split() for line in disk.table("bad_blocks").splitlines()]
+    # an older module does not count
+    return {fbstate.count(one[0]): (fbstate.count(one[1]),
+                                    fbstate.count(one[3]) if len(one) > 3 else 1)
+            for one in words}
 
 
 def note(disk, ident, now=None):
@@ -57,27 +71,29 @@ def note(disk, ident, now=None):
     if fbstate.hidden():
         return
     now = int(time.time()) if now is None else now
-    allowed, blocks = load(ident)
-    listed = [tuple(map(fbstate.count, line.split()[:2]))
-              for line in disk.table("bad_blocks").splitlines()]
-    new = {first: (sectors, now) for first, sectors in listed if first not in blocks}
-    if new:
-        _keep(ident, allowed, {**blocks, **new})
+    allowed, blocks, before = _read(path_of(ident))
+    listed = _listed(disk)
+    seen = {first: times for first, (_, times) in listed.items()}
+    new = {first: (sectors, now) for first, (sectors, times) in listed.items()
+           if first not in blocks and times != before.get(first)}
+    if seen != before:
+        _keep(ident, allowed, {**blocks, **new}, seen)
 
 
 def forget(ident, is_good):
-    """A pass has ended: those that it has verified are good again. is_good: of a first sector."""
-    allowed, blocks = load(ident)
+    """Those that a pass has verified, or md has rewritten, are good again. is_good: of a first
+    sector."""
+    allowed, blocks, seen = _read(path_of(ident))
     left = {first: block for first, block in blocks.items() if not is_good(first)}
     if len(left) < len(blocks):
-        _keep(ident, allowed, left)
+        _keep(ident, allowed, left, seen)
 
 
 def allow(ident):
     """Somebody has seen those of now; how many were new."""
-    allowed, blocks = load(ident)
+    allowed, blocks, seen = _read(path_of(ident))
     now = int(time.time())
-    _keep(ident, now, blocks)
+    _keep(ident, now, blocks, seen)
     return len(_since(allowed, blocks, 0))
 
 
@@ -91,7 +107,7 @@ def _busiest_day():
     folder, times = fbstate.path(FOLDER), []
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         if name.endswith(ENDING):
-            allowed, blocks = _read(os.path.join(folder, name))
+            allowed, blocks, _ = _read(os.path.join(folder, name))
             times += [(found, name) for found in _since(allowed, blocks, 0)]
     return max((len({name for other, name in times if begin <= other < begin + DAY_S})
                 for begin, _ in times), default=0)

@@ -65,13 +65,19 @@ class Choice:
         return Choice(choices[0].step, sum(w * c.p for w, c in zip(weights, choices)))
 
 
+def _places(span):
+    """Destinations."""
+    return span[0] + (np.arange(PLACES) + 0.5) / PLACES * span[1]
+
+
 def _seeks(device, span, read_fraction, step):
     """Of each head position the probabilities of seek times on the grid."""
     first, size = span
-    at = device.cylinder_of(first + (np.arange(PLACES) + 0.5) / PLACES * size)
+    places = _places(span)
+    at, turns = device.cylinder_of(places), device.slow_turns(places)
     heads = device.cylinder_of(first + (np.arange(SOURCES) + 0.5) / SOURCES * size)
     apart = np.abs(at[None, :] - heads[:, None])
-    kinds = [(seek.seek_time(device, apart, write), share)
+    kinds = [(seek.seek_time(device, apart, write) + turns * device.revolution_time, share)
              for write, share in ((False, read_fraction), (True, 1 - read_fraction)) if share]
     bins = int(np.ceil(max(times.max() for times, _ in kinds) / step)) + 2
     rows = np.arange(SOURCES)[:, None] * bins
@@ -272,4 +278,8 @@ def positioning(device, span, read_fraction, n, policy, transfer=0.0):
     cells = np.maximum(-np.diff(TAILS[policy](n, CELLS)), 0.0)
     mean, square = _swept(device, span, read_fraction) @ cells
     turn = device.revolution_time
+    # a sweep comes to slow zones as often as they have data
+    more = turn * float(device.slow_turns(_places(span)).mean())
+    square += more * (2 * mean + turn)
+    mean += more
     return mean + turn / 2, square + mean * turn + turn ** 2 / 3

@@ -20,7 +20,8 @@ class Zones(NamedTuple):
     """Arrays, a value for each zone, outside first. sectors_per_track: 512-byte slots
     of a track, used or not (mean over heads); skews: turns; bytes: of data; slipped: share
     of the slots that hold nothing amid others that do; first_data, end_data: where in the
-    cylinders the zone's data begin and end, as dead and spare sectors do not lie amid them."""
+    cylinders the zone's data begin and end, as dead and spare sectors do not lie amid them; slow:
+    whether a seek there takes a turn more."""
 
     first_cylinder: np.ndarray
     last_cylinder: np.ndarray
@@ -32,6 +33,7 @@ class Zones(NamedTuple):
     slipped: np.ndarray
     first_data: np.ndarray
     end_data: np.ndarray
+    slow: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,11 @@ class Device:
         return np.interp(byte, np.stack((zones.first_byte, ends), axis=1).ravel(),
                          np.stack((zones.first_data, zones.end_data), axis=1).ravel())
 
+    def slow_turns(self, byte):
+        """Turns that a seek to a byte takes more, 0 or 1; arrays, too."""
+        zone = np.searchsorted(self.zones.first_byte, byte, side="right") - 1
+        return self.zones.slow[zone].astype(float)
+
     def track_bytes(self, workload=None):
         """Mean bytes of a track, over the workload's data if it is given."""
         data = self.zones.bytes / (self.zone_cylinders * self.heads)
@@ -165,7 +172,7 @@ def _zones(layout):
                  ends - held, held,
                  column(lambda z: sum(count for _, count in z.slips) / z.slots(heads)),
                  column(lambda z: z.first_cyl + z.dead / z.cyl_slots(heads)),
-                 column(lambda z: _end_data(z, heads))), float(ends[-1])
+                 column(lambda z: _end_data(z, heads)), column(lambda z: z.slow)), float(ends[-1])
 
 
 def _points(pairs, unit=1e-9):

@@ -44,11 +44,17 @@ def distances(device, workload):
 def move(device, workload, pending=1, write=False, step=STEP):
     """Dist of the time until the head is on the track of one of n pending random requests: eq. 2
     with eq. 4, whose (1 - y / C)^(n + 1) is the chance of two accesses to the (n + 1) / 2; heads
-    are as likely as each other. `pending` need not be whole."""
+    are as likely as each other. `pending` need not be whole. To slow zones it is a turn more."""
     far = distances(device, workload)
     longer = np.arange(len(far), -1, -1) / len(far)
     weight = -np.diff(longer ** ((pending + 1) / 2))
     same, other = move_time(device, far, write)
     share = 1 / device.heads
-    return Dist.of(np.concatenate((same, other)),
-                   np.concatenate((weight * share, weight * (1 - share))), step)
+    times = np.concatenate((same, other))
+    weight = np.concatenate((weight * share, weight * (1 - share)))
+    slow = float(device.zones.slow @ device.zone_weights(workload))
+    if slow:
+        turns = np.tile((far > 1) * device.revolution_time, 2)
+        times = np.concatenate((times, times + turns))
+        weight = np.concatenate((weight * (1 - slow), weight * slow))
+    return Dist.of(times, weight, step)

@@ -61,8 +61,9 @@ SETTINGS = (
     ("--separate", "separate", "0|1", "separate reads (1)"),
     ("--lift", "lift", "LIMITS", "of the paper's that are lifted: source+dest+several, or all, "
      "or auto: as a probe of the drive's look-ahead allows (auto)"),
-    ("--pipe-read", "pipe_read_us", "US", "least head time of a command before a read (auto)"),
-    ("--pipe-write", "pipe_write_us", "US", "least head time of a command before a write (auto)"),
+    ("--pipe-read", "pipe_read_us", "US", "how soon the drive can begin a read that is sent at a "
+     "command's end (auto)"),
+    ("--pipe-write", "pipe_write_us", "US", "the same of a write (auto)"),
     ("--weight", "weight", "W", "what a block is worth where it lies: flat, balance, edge or "
      "edge:K (balance)"),
     ("--balance", "balance_s", "S", "disk time between two looks at the balance (5)"),

@@ -5,18 +5,19 @@ from the file latency of debugfs. A histogram is {upper edge in ns: requests}.
 
 from .. import fbstate
 
-OPERATIONS = ("read", "write")
+OPERATIONS = {"read": "reads", "write": "writes", "fua": "FUA writes"}
 # octaves, by their upper edges, that programs are shown; what took longer is in no bucket
 OCTAVES = [1 << power for power in range(17, 36)]
 
 
 def of(disk):
-    """{operation: histogram}; {} if debugfs cannot be read, or of an older module."""
+    """{operation: histogram}; {} if debugfs cannot be read. An older module counts fewer."""
     if fbstate.hidden():
         return {}
     lines = [line.split() for line in disk.table("latency").splitlines()]
+    columns = len(lines[0]) if lines else 0
     return {operation: {int(words[0]): int(words[column]) for words in lines}
-            for column, operation in enumerate(OPERATIONS, 1)} if lines else {}
+            for column, operation in zip(range(1, columns), OPERATIONS)}
 
 
 def since(now, before):
