@@ -72,7 +72,7 @@ void fb_bitmap_regroup(struct fb_bitmap *bm, u32 groups)
 static void fb_bitmap_add(struct fb_bitmap *bm, u32 group, s32 more)
 {
 	bm->count[group >> bm->shift] += more;
-	bm->region[div_u64((u64)group * FB_REGIONS + FB_REGIONS - 1, bm->groups)] += more;
+	bm->region[fb_bitmap_region(bm, group)] += more;
 }
 
 void fb_bitmap_recount(struct fb_bitmap *bm, u64 first, u32 n, u32 group)
@@ -150,20 +150,23 @@ typedef u32 (*fb_bitmap_move_fn)(struct fb_bitmap *bm, u64 w, unsigned long bits
 static inline u32 fb_bitmap_move(struct fb_bitmap *bm, u64 first, u32 n, u32 group,
 				 fb_bitmap_move_fn fn)
 {
-	u64 end = first + n, before = bm->n_wanted, w;
+	u64 last = first + n - 1, before = bm->n_wanted, w = first / BITS_PER_LONG;
+	unsigned long mask = ~0UL << (first % BITS_PER_LONG);
 	u32 moved = 0;
 
 	if (!fb_bitmap_holds(bm, first, n) || group >= bm->groups)
 		return 0;
-	for (w = first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++)
-		moved += fn(bm, w, fb_bitmap_mask(w, first, end));
+	for (; w < last / BITS_PER_LONG; w++, mask = ~0UL)
+		moved += fn(bm, w, mask);
+	moved += fn(bm, w, mask & ~0UL >> (BITS_PER_LONG - 1 - last % BITS_PER_LONG));
 	fb_bitmap_add(bm, group, bm->n_wanted - before);
 	return moved;
 }
 
 static u32 fb_bitmap_set_wanted(struct fb_bitmap *bm, u64 w, unsigned long bits)
 {
-	u32 n = hweight_long(bits);
+	/* of a whole disk nearly all words are full, and few CPUs have no instruction for others */
+	u32 n = ~bits ? hweight_long(bits) : BITS_PER_LONG;
 
 	bm->wanted[w] |= bits;
 	bm->n_wanted += n;
@@ -181,8 +184,9 @@ static u32 fb_bitmap_clear_wanted(struct fb_bitmap *bm, u64 w, unsigned long bit
 
 static u32 fb_bitmap_want_word(struct fb_bitmap *bm, u64 w, unsigned long bits)
 {
-	return fb_bitmap_set_wanted(bm, w,
-				    bits & ~(bm->wanted[w] | fb_bitmap_flying_word(bm, w)));
+	unsigned long flying = bm->flying_words ? fb_bitmap_flying_word(bm, w) : 0;
+
+	return fb_bitmap_set_wanted(bm, w, bits & ~(bm->wanted[w] | flying));
 }
 
 static u32 fb_bitmap_again_word(struct fb_bitmap *bm, u64 w, unsigned long bits)

@@ -3,8 +3,8 @@
  * Coverage map: which granules, of granule_sectors LBNs, are wanted, in flight or done (freeblock
  * paper, 4.3). A granule belongs to the group of the track on which its first sector lies, or of
  * FB_BITMAP_SPAN granules; groups' counts let the search pass over tracks that are done. The caller
- * says which group a run belongs to, and passes none that spans two (fb_for_each_run(),
- * fb_for_each_span()). fb_bitmap_init() allocates all memory. Core; one thread owns a map.
+ * says which group a run belongs to, and passes none that spans two, unless both are counted
+ * together (core/groups.h). fb_bitmap_init() allocates all memory. Core; one thread owns a map.
  */
 #ifndef FB_BITMAP_H
 #define FB_BITMAP_H
@@ -45,6 +45,25 @@ struct fb_bitmap {
 static inline u32 fb_bitmap_spans(u64 granules)
 {
 	return div_u64(granules + FB_BITMAP_SPAN - 1, FB_BITMAP_SPAN);
+}
+
+/* The region of a group; and the first group of one: FB_REGIONS: behind the last. */
+static inline u32 fb_bitmap_region(const struct fb_bitmap *bm, u32 group)
+{
+	return div_u64((u64)group * FB_REGIONS + FB_REGIONS - 1, bm->groups);
+}
+
+static inline u32 fb_bitmap_region_first(const struct fb_bitmap *bm, u32 region)
+{
+	return div_u64((u64)region * bm->groups, FB_REGIONS);
+}
+
+/* The last of the groups that are counted with @group, and lie in its region. */
+static inline u32 fb_bitmap_last_alike(const struct fb_bitmap *bm, u32 group)
+{
+	u32 next = fb_bitmap_region_first(bm, fb_bitmap_region(bm, group) + 1);
+
+	return min(group | ((1U << bm->shift) - 1), next - 1);
 }
 
 /* Set up an empty map; may sleep. 0, -EINVAL (a size is 0) or -ENOMEM: @bm is empty then, too. */

@@ -22,36 +22,15 @@
 
 /* ---- where something is left ---- */
 
-static u64 fb_idle_order_track_granule(const struct fb_idle_order *o,
-				       const struct fb_idle_order_ask *ask, u64 index)
-{
-	u32 tracks = dm_tracks(ask->dm);
-	struct dm_track t;
-
-	for (; index < tracks; index++) {
-		dm_track_by_index(ask->dm, index, &t);
-		if (t.nsect)
-			return fb_granule_first(o->granule, t.first_lbn);
-	}
-	return o->granules;
-}
-
-/* the first count with groups of a region of the map, or of a later one; see fb_bitmap_move() */
-static u32 fb_idle_order_region_count(const struct fb_bitmap *bm, u32 region)
-{
-	return (u32)div_u64((u64)region * bm->groups, FB_REGIONS) >> bm->shift;
-}
-
 /* the first count from @count on that is not zero, or @bm->counts */
 static u32 fb_idle_order_full_count(const struct fb_bitmap *bm, u32 count)
 {
 	u32 region, end;
 
 	while (count < bm->counts) {
-		region = div_u64(((u64)count << bm->shift) * FB_REGIONS + FB_REGIONS - 1,
-				 bm->groups);
-		end = region + 1 < FB_REGIONS ? fb_idle_order_region_count(bm, region + 1) :
-			bm->counts;
+		region = fb_bitmap_region(bm, count << bm->shift);
+		end = region + 1 < FB_REGIONS ?
+			fb_bitmap_region_first(bm, region + 1) >> bm->shift : bm->counts;
 		/* a count may span two regions */
 		if (end <= count)
 			end = count + 1;
@@ -64,26 +43,12 @@ static u32 fb_idle_order_full_count(const struct fb_bitmap *bm, u32 count)
 	return bm->counts;
 }
 
-static u32 fb_idle_order_count(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
-			       u64 granule)
-{
-	u64 group = div_u64(granule, FB_BITMAP_SPAN);
-	struct dm_track t;
-
-	if (ask->dm)
-		group = dm_track_of(ask->dm, granule * o->granule, &t) ? ask->bm->groups - 1 :
-			dm_track_index(ask->dm, &t);
-	return group >> ask->bm->shift;
-}
-
 static u64 fb_idle_order_count_first(const struct fb_idle_order *o,
 				     const struct fb_idle_order_ask *ask, u32 count)
 {
-	u64 group = (u64)count << ask->bm->shift;
+	u32 group = count << ask->bm->shift;
 
-	if (ask->dm)
-		return fb_idle_order_track_granule(o, ask, group);
-	return min(group * FB_BITMAP_SPAN, o->granules);
+	return fb_group_first(ask->dm, o->granule, ask->bm, &group);
 }
 
 /* the first wanted granule of a stretch, or @end; passes over parts where nothing is left */
@@ -96,7 +61,7 @@ static u64 fb_idle_order_wanted(const struct fb_idle_order *o, const struct fb_i
 
 	if (from >= end)
 		return end;
-	count = fb_idle_order_count(o, ask, from);
+	count = fb_group_of(ask->dm, o->granule, from) >> bm->shift;
 	while (1) {
 		stop = min(fb_idle_order_count_first(o, ask, count + 1), end);
 		found = fb_bitmap_next_wanted(bm, from, stop);
@@ -427,6 +392,7 @@ bool fb_idle_order_near(struct fb_idle_order *o, const struct fb_idle_order_ask 
 	bool map = ask->dm && ask->head;
 	struct dm_track t;
 	u64 first;
+	u32 here;
 
 	/* on behind what the foreground or the last idle read has ended with */
 	if ((!map || ask->ahead) && ask->aimed)
@@ -441,7 +407,8 @@ bool fb_idle_order_near(struct fb_idle_order *o, const struct fb_idle_order_ask 
 		return true;
 	}
 	if (!fb_idle_order_near_search(o, ask, &t, &best)) {
-		o->cursor = fb_idle_order_track_granule(o, ask, dm_track_index(ask->dm, &t));
+		here = dm_track_index(ask->dm, &t);
+		o->cursor = fb_group_first(ask->dm, o->granule, ask->bm, &here);
 		return fb_idle_order_sequential(o, ask, out);
 	}
 	fb_idle_order_run(o, ask, best.first, best.end, out);

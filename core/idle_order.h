@@ -6,7 +6,7 @@
 #ifndef FB_IDLE_ORDER_H
 #define FB_IDLE_ORDER_H
 
-#include "core/plan.h"
+#include "core/groups.h"
 
 /* staggered: default of the paper (Practical Scrubbing, IV.A) */
 #define FB_IDLE_ORDER_REGIONS 128

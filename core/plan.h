@@ -259,14 +259,4 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
  */
 bool fb_search_step(struct fb_search *s);
 
-/* Called with @n granules from @first on, all of one group. @ctx: the caller's. */
-typedef void (*fb_runs_fn)(void *ctx, u64 first, u32 n, u32 group);
-
-/* Call a function for each run of granules that lie wholly in a range and share one track. */
-void fb_for_each_run(const struct disk_model *dm, u32 granule_sectors, u64 lbn,
-		     u64 nsect, fb_runs_fn fn, void *ctx);
-
-/* The same where tracks are not known, by FB_BITMAP_SPAN granules. @end: behind the last one. */
-void fb_for_each_span(u64 first, u64 end, fb_runs_fn fn, void *ctx);
-
 #endif /* FB_PLAN_H */

@@ -17,36 +17,6 @@
 /* the rounding of angles lengthens the time that granules take by less */
 #define FB_SEARCH_ROUNDING_NS 64
 
-/* ---- granules ---- */
-
-/* in parentheses, so that checkpatch does not take it for a loop */
-void (fb_for_each_run)(const struct disk_model *dm, u32 granule_sectors, u64 lbn,
-		       u64 nsect, fb_runs_fn fn, void *ctx)
-{
-	u64 first = fb_granule_first(granule_sectors, lbn);
-	u64 end = fb_granule_end(dm_info(dm)->sectors, granule_sectors, lbn + nsect), stop;
-	struct dm_track t;
-
-	while (first < end && !dm_track_of(dm, first * granule_sectors, &t)) {
-		stop = fb_granule_first(granule_sectors, t.first_lbn + t.nsect);
-		stop = min(stop, end);
-		fn(ctx, first, stop - first, dm_track_index(dm, &t));
-		first = stop;
-	}
-}
-
-void (fb_for_each_span)(u64 first, u64 end, fb_runs_fn fn, void *ctx)
-{
-	u32 group;
-	u64 stop;
-
-	for (; first < end; first = stop) {
-		group = div_u64(first, FB_BITMAP_SPAN);
-		stop = min((group + 1ULL) * FB_BITMAP_SPAN, end);
-		fn(ctx, first, stop - first, group);
-	}
-}
-
 /* ---- one track ---- */
 
 /*

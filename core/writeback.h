@@ -19,6 +19,9 @@ struct fb_writeback_job {
 	u32 nsect;
 	bool write;
 	u64 sent_ns;			/* when the first was sent */
+	bool placed;			/* the following is known */
+	struct dm_place first;		/* where it begins */
+	u64 span_ns;			/* its sectors need no longer to pass the head */
 };
 
 /* The end of a job */

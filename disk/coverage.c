@@ -11,7 +11,7 @@
 /* Ranges are entered in pieces of this many granules; the thread does other work in between. */
 #define FB_COVERAGE_CHUNK 65536
 /* After so many, even within a piece, others may run. */
-#define FB_COVERAGE_STEP 4096
+#define FB_COVERAGE_STEP 16384
 
 /*
  * Count the blocks that tasks want and that may be read; a slow consumer's, too: the order of the
@@ -51,7 +51,7 @@ bool fb_coverage_may_read(struct fb_disk *disk)
 	       fb_guard_on(&disk->guard, ktime_get_ns());
 }
 
-/* ---- runs of granules that lie on one track ---- */
+/* ---- runs of granules that are counted together ---- */
 
 /* what becomes of blocks that have come back: fb_bitmap_done() or fb_bitmap_untake() */
 typedef u32 (*fb_coverage_land_fn)(struct fb_bitmap *map, u64 first, u32 n, u32 group);
@@ -67,27 +67,21 @@ struct fb_coverage_walk {
 	struct fb_op *op;		/* the change that is entered */
 };
 
-static void fb_coverage_runs(struct fb_coverage *cov, u64 first, u64 end, fb_runs_fn fn,
-			     struct fb_coverage_walk *walk)
+static void fb_coverage_runs(struct fb_coverage *cov, const struct fb_bitmap *map, u64 first,
+			     u64 end, fb_runs_fn fn, struct fb_coverage_walk *walk)
 {
-	u64 granule = cov->disk->granule;
-
 	walk->cov = cov;
-	if (cov->disk->model)
-		fb_for_each_run(cov->disk->model, granule, first * granule, (end - first) * granule,
-				fn, walk);
-	else
-		fb_for_each_span(first, end, fn, walk);
+	fb_for_each_count(cov->disk->model, cov->disk->granule, map, first, end, fn, walk);
 }
 
-static void fb_coverage_each_run(struct fb_coverage *cov, u64 first, u64 n, fb_runs_fn fn,
-				 struct fb_coverage_walk *walk)
+static void fb_coverage_each_run(struct fb_coverage *cov, const struct fb_bitmap *map, u64 first,
+				 u64 n, fb_runs_fn fn, struct fb_coverage_walk *walk)
 {
 	u64 end = first + n, past;
 
 	for (; first < end; first = past) {
 		past = min(first + FB_COVERAGE_STEP, end);
-		fb_coverage_runs(cov, first, past, fn, walk);
+		fb_coverage_runs(cov, map, first, past, fn, walk);
 		cond_resched();
 	}
 }
@@ -101,7 +95,7 @@ static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_r
 		.map = map, .mask = mask, .base = div_u64(buf->lbn, granule), .land = land
 	};
 
-	fb_coverage_runs(cov, fb_granule_first(granule, buf->lbn),
+	fb_coverage_runs(cov, map, fb_granule_first(granule, buf->lbn),
 			 fb_granule_end(cov->disk->sectors, granule, buf->lbn + buf->nsect),
 			 fn, &walk);
 }
@@ -213,12 +207,13 @@ static bool fb_coverage_add(struct fb_coverage_walk *walk, u64 first, u64 n)
 	}
 	/* The map must show as in flight what was sent before the range was added. */
 	fb_coverage_absorb(cov);
-	fb_coverage_each_run(cov, first, n, fb_coverage_add_run, walk);
+	fb_coverage_each_run(cov, &task->map, first, n, fb_coverage_add_run, walk);
 	if (!unwritten)
 		return true;
 	wanted = task->map.n_wanted;
 	for_each_set_bitrange(b, e, unwritten, n)
-		fb_coverage_each_run(cov, first + b, e - b, fb_coverage_remove_run, walk);
+		fb_coverage_each_run(cov, &task->map, first + b, e - b,
+				     fb_coverage_remove_run, walk);
 	WRITE_ONCE(task->unwritten, task->unwritten + wanted - task->map.n_wanted);
 	kvfree(unwritten);
 	return true;
@@ -278,7 +273,8 @@ static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *tas
 		if (cov->blocked)
 			return 0;
 	} else if (op->kind == FB_OP_REMOVE) {
-		fb_coverage_each_run(cov, op->first, n, fb_coverage_remove_run, &walk);
+		fb_coverage_each_run(cov, &task->map, op->first, n, fb_coverage_remove_run,
+				     &walk);
 	} else if (!fb_coverage_add(&walk, op->first, n)) {
 		cov->blocked = true;
 		return 0;

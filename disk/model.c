@@ -18,19 +18,16 @@ static void fb_model_recount_run(void *map, u64 first, u32 n, u32 group)
 	fb_bitmap_recount(map, first, n, group);
 }
 
-/* Have a map count by another model's tracks. The thread's; takes a second on a large disk. */
+/* Have a map count by another model's tracks. The thread's; takes some ms on a large disk. */
 void fb_model_regroup(struct fb_disk *disk, struct fb_bitmap *map)
 {
-	u64 step = (u64)FB_MODEL_STEP * disk->granule, lbn;
+	u64 first, end;
 
 	fb_bitmap_regroup(map, fb_model_groups(disk));
-	if (!disk->model) {
-		fb_for_each_span(0, map->granules, fb_model_recount_run, map);
-		return;
-	}
-	for (lbn = 0; lbn < disk->sectors; lbn += step) {
-		fb_for_each_run(disk->model, disk->granule, lbn, min(step, disk->sectors - lbn),
-				fb_model_recount_run, map);
+	for (first = 0; first < map->granules; first = end) {
+		end = min(first + FB_MODEL_STEP, map->granules);
+		fb_for_each_count(disk->model, disk->granule, map, first, end,
+				  fb_model_recount_run, map);
 		cond_resched();
 	}
 }

@@ -15,7 +15,7 @@ DRIVE, DISKS = "nearline16-wc", 60
 # Requests/s with which a drive is in use for 30 % of the time
 RATE = 24
 # By the pace of a pass in 30 days, and as fast as the cost limit allows, which a guest can simulate
-# for two. What is to be read is entered at first: four seconds of the CPU for each disk
+# for two. What is to be read is entered at first: a tenth of a second of the CPU for each disk
 PACED, FAST = "a pass in 30 days", "a scan"
 CELLS = {
     PACED: {"DISKS": 8, "WARMUP": 50, "WINDOW": 20, "PACE": round(PACE_MB_S * 1e6 / 1024)},

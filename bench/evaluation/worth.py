@@ -86,7 +86,7 @@ MECHANISMS = (
         ("core/joint.h", "#define FB_JOINT_CANDIDATES ", "#define FB_JOINT_CANDIDATES 1 + 0 * "),
     ), "gaps"),
     Mechanism("onward", (
-        ("core/joint.c", "#define FB_JOINT_ONWARD (FB_ONE / 5)", "#define FB_JOINT_ONWARD 0"),
+        ("core/joint.c", "#define FB_JOINT_ONWARD (FB_ONE * 3 / 10)", "#define FB_JOINT_ONWARD 0"),
     ), "gaps"),
     Mechanism("age", (
         ("core/joint.c", "#define FB_JOINT_AGE 4588", "#define FB_JOINT_AGE 0"),

@@ -146,7 +146,7 @@ static void check_candidates(u32 n, const struct dm_place *head,
 		time = brute_expected(head, odds, c->req, &latency);
 		assert_true(fabs(c->expected_ns - time) < 200);
 		assert_true(fabs(c->onward_ns - brute_onward(n, head, c->req)) < 2);
-		time += 0.2 * c->onward_ns - 0.07 * turn * (NOW_NS - c->req->arrived_ns) /
+		time += 0.3 * c->onward_ns - 0.07 * turn * (NOW_NS - c->req->arrived_ns) /
 			(joint.age / 256. + turn);
 		assert_true(fabs(c->time_ns - time) < 10000);
 	}

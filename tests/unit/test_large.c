@@ -9,7 +9,8 @@
  * Planted bugs, each seen to fail: a second plane of bits, a count per track
  * (test_memory); an allocation for what flies (test_worst); counts of twice as many tracks,
  * a fullest group sought in all but the last count, a track passed over that has just
- * enough (test_shared_search); the value asked for left out, and twice it (test_least); granules of
+ * enough (test_shared_search); runs of one count over a region's border, or a track too long
+ * (test_counts); the value asked for left out, and twice it (test_least); granules of
  * one hop left over for the next (test_several).
  */
 #include "core/plan.h"
@@ -104,6 +105,57 @@ TEST(test_worst)
 	assert_int_equal(fb_bitmap_count(&bm, 0, (u32)GRANULES), bm.n_wanted);
 	fb_for_each_run(dm, GRANULE, 0, SECTORS, support_unwant, &bm);
 	assert_int_equal(bm.n_wanted, 0);
+}
+
+struct counted {
+	struct fb_bitmap *map;
+	u32 calls;
+};
+
+static void count_want(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct counted *c = ctx;
+
+	fb_bitmap_want(c->map, first, n, group);
+	c->calls++;
+}
+
+/* by counts or by tracks: the same ranges make the same map, the whole disk in few calls */
+static void test_counts_of(const char *file, u32 granule, u64 whole_calls)
+{
+	struct disk_model *m = support_model_file(file);
+	u64 sectors = dm_info(m)->sectors, granules = fb_granule_first(granule, sectors), first, n;
+	struct fb_bitmap tracks, counts;
+	struct counted c = { .map = &counts };
+	struct rnd r = { 5 };
+	u32 i;
+
+	assert_int_equal(fb_bitmap_init(&tracks, granules, dm_tracks(m)), 0);
+	assert_int_equal(fb_bitmap_init(&counts, granules, dm_tracks(m)), 0);
+	for (i = 0; i < 3000; i++) {
+		first = rnd_below(&r, granules);
+		n = min(1 + rnd_below(&r, i % 50 ? 100 : granules / 16), granules - first);
+		fb_for_each_run(m, granule, first * granule, n * granule, support_want, &tracks);
+		fb_for_each_count(m, granule, &counts, first, first + n, count_want, &c);
+	}
+	assert_int_equal(counts.n_wanted, tracks.n_wanted);
+	assert_memory_equal(counts.region, tracks.region, sizeof(tracks.region));
+	assert_memory_equal(counts.count, tracks.count, tracks.counts * sizeof(*tracks.count));
+	c.calls = 0;
+	fb_for_each_count(m, granule, &counts, 0, granules, count_want, &c);
+	assert_int_equal(counts.n_wanted, granules);
+	assert_true(c.calls <= whole_calls);
+	fb_bitmap_destroy(&tracks);
+	fb_bitmap_destroy(&counts);
+	dm_free(m);
+}
+
+TEST(test_counts)
+{
+	test_counts_of("models/nearline24.fbmodel", GRANULE, FB_BITMAP_COUNTS + FB_REGIONS);
+	test_counts_of("models/nearline16-serpentine.fbmodel", 256, FB_BITMAP_COUNTS + FB_REGIONS);
+	test_counts_of("models/nearline16-surfaces.fbmodel", 256, FB_BITMAP_COUNTS + FB_REGIONS);
+	test_counts_of("models/atlas10k.fbmodel", 16, 10042 * 6);
 }
 
 /* ---- searches ---- */

@@ -180,8 +180,8 @@ static void compare(bool nearest, u32 least)
 
 /*
  * What a drive that takes the nearest first has written is known, and when and where it will end:
- * 99.3 % of all. Seen to fail with a tolerance of a turn, and with the last write that fits, not
- * the nearest.
+ * 99.3 % of all. Seen to fail with a tolerance of a turn, with the last write that fits, not the
+ * nearest, and where a head that lands within a write was taken to wait for its first sector.
  */
 TEST(test_nearest)
 {

@@ -86,11 +86,8 @@ static void simt_runs(struct simt *t, u64 lbn, u64 end, fb_runs_fn fn)
 {
 	u32 g = t->lim.granule_sectors;
 
-	if (t->dm)
-		fb_for_each_run(t->dm, g, lbn, end - lbn, fn, t);
-	else
-		fb_for_each_span(fb_granule_first(g, lbn),
-				 end == t->sectors ? t->bm.granules : end / g, fn, t);
+	fb_for_each_count(t->dm, g, &t->bm, fb_granule_first(g, lbn),
+			  end == t->sectors ? t->bm.granules : end / g, fn, t);
 }
 
 void simt_take(struct simt *t, u64 lbn, u64 end, u64 now_ns)
