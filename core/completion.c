@@ -183,8 +183,10 @@ static void fb_completion_learn(const struct fb_completion *l, struct fb_complet
 		r->correct = true;
 }
 
-static void fb_completion_compare(const struct fb_completion *l, struct fb_completion_cmd *c,
-				  u64 now_ns, struct fb_completion_result *r)
+/* not inline: its stack is not needed where commands are placed */
+static noinline void fb_completion_compare(const struct fb_completion *l,
+					   struct fb_completion_cmd *c, u64 now_ns,
+					   struct fb_completion_result *r)
 {
 	const struct dm_info *info = dm_info(l->dm);
 	u32 report_ns = c->write ? info->write_report_ns : info->read_report_ns;

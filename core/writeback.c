@@ -112,6 +112,20 @@ static bool fb_writeback_end(const struct fb_head *head, const struct fb_writeba
 	return true;
 }
 
+/* The same of each write that is @left. Not inline: its stack is not needed below. */
+static noinline void fb_writeback_least_of(struct fb_writeback *w, u32 left,
+					   const struct fb_head *head)
+{
+	u32 i;
+
+	for (i = 0; i < w->n; i++) {
+		if (!(left >> i & 1))
+			continue;
+		fb_writeback_place(head->dm, &w->write[i]);
+		w->least_ns[i] = fb_writeback_least_ns(head, &w->before, &w->write[i]);
+	}
+}
+
 /* the one of those that are @left that may be reached first, and before @most_ns */
 static u32 fb_writeback_least(u32 left, const u64 *least_ns, u64 most_ns)
 {
@@ -135,19 +149,15 @@ static u32 fb_writeback_next(struct fb_writeback *w, u32 left, const struct fb_h
 			     const struct fb_writeback_job *then, u64 by_ns,
 			     struct fb_writeback_end *end)
 {
-	struct fb_writeback_end before = *end, *it = &w->it, *last = &w->last;
-	u64 least_ns[FB_WRITEBACK_MOST], most_ns = by_ns;
+	struct fb_writeback_end *it = &w->it, *last = &w->last;
 	u32 found = FB_WRITEBACK_MOST, i;
+	u64 most_ns = by_ns;
 
-	for (i = 0; i < w->n; i++) {
-		if (!(left >> i & 1))
-			continue;
-		fb_writeback_place(head->dm, &w->write[i]);
-		least_ns[i] = fb_writeback_least_ns(head, &before, &w->write[i]);
-	}
-	while ((i = fb_writeback_least(left, least_ns, most_ns)) < FB_WRITEBACK_MOST) {
+	w->before = *end;
+	fb_writeback_least_of(w, left, head);
+	while ((i = fb_writeback_least(left, w->least_ns, most_ns)) < FB_WRITEBACK_MOST) {
 		left &= ~(1U << i);
-		if (!fb_writeback_end(head, &before, &w->write[i], it) ||
+		if (!fb_writeback_end(head, &w->before, &w->write[i], it) ||
 		    it->reach_ns >= most_ns || it->ns > by_ns)
 			continue;
 		if (then && (!fb_writeback_end(head, it, then, last) || last->ns > by_ns))

@@ -42,7 +42,9 @@ struct fb_writeback {
 	bool ends;			/* the following is known */
 	u64 due_ns;	/* a read sent then begins just behind the last write */
 	u64 end_lbn;	/* the sector behind that; 0: nothing is left since the last command */
-	struct fb_writeback_end it, last;	/* for a search, as the stack is short */
+	/* for a search, as the stack is short: when each is reached at best, and ends */
+	u64 least_ns[FB_WRITEBACK_MOST];
+	struct fb_writeback_end before, it, last;
 };
 
 /* The drive does what is not followed. */

@@ -29,6 +29,8 @@ typedef int64_t s64;
 
 #define __printf(fmt, args) __attribute__((__format__(__printf__, fmt, args)))
 
+#define noinline __attribute__((__noinline__))
+
 #define U32_MAX UINT32_MAX
 #define U64_MAX UINT64_MAX
 #define S64_MAX INT64_MAX

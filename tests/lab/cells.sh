@@ -190,13 +190,33 @@ repeat()
 	done
 }
 
-# begin_tasks scan|scrub|both [WORDS]: what freeblock reads in the background; both: a scan
-# and a scrub of the same blocks
+# from_per_mille PM: the range from there on to the end of the disk
+from_per_mille()
+{
+	local sectors granule first
+
+	sectors=$(cat "/sys/block/$disk/size")
+	granule=$(($(cat "$(fb "$disk")/granule_bytes") / 512))
+	first=$((sectors / 1000 * $1 / granule * granule))
+	echo "$first $((sectors - first))"
+}
+
+# begin_tasks scan|scrub|both [PER_MILLE [ORDER] | WORDS]: what freeblock reads in the background,
+# of all or of the range in WORDS; both: a scan and a scrub of the same blocks
 begin_tasks()
 {
-	local kind="$1"
+	local kind="$1" pm
 
 	shift
+	case "$1,$2" in
+	[0-9]*,[0-9]*) ;;
+	[0-9]*)
+		pm=$1
+		shift
+		# shellcheck disable=SC2046 # words are meant
+		set -- $(from_per_mille "$pm") "$@"
+		;;
+	esac
 	case $kind in
 	both) command_of_disk scan start "$@"; command_of_disk scrub start "$@" ;;
 	*) command_of_disk "$kind" start "$@" ;;

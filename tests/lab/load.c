@@ -8,7 +8,7 @@
  *   load chunks DISK KEY=VALUE...	requests behind each other from a random place, again
  *					and again: the scrubbing paper's (DSN 2012, IV-B)
  *   load replay DISK KEY=VALUE...	those of a trace, at its instants
- *   load read DISK KEY=VALUE...	a scrubber that is a program: direct reads, which schedulers sort
+ *   load read DISK KEY=VALUE...	a scrubber that is a program: direct reads, which are sorted
  *   load verify DISK KEY=VALUE...	VERIFY (16) through SG_IO: what the scrubbing paper calls
  *					user-level. The schedulers see a command that they cannot
  *					sort and that has no class.
@@ -774,8 +774,7 @@ int main(int argc, char **argv)
 	while (kind < KINDS && argc > 2 && strcmp(argv[1], kinds[kind]))
 		kind++;
 	if (argc < 3 || kind == KINDS) {
-		fprintf(stderr, "usage: load random|stream|chunks|replay|read|verify|watch PATH "
-			"KEY=VALUE...\n");
+		fputs("usage: load KIND PATH KEY=VALUE..., as the top of load.c has them\n", stderr);
 		return 2;
 	}
 	for (i = 3; i < argc; i++)

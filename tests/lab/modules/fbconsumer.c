@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A second consumer of include/freeblock.h, for tests: notes every block that is
- * delivered, with checksum and time, and can be slow, and want several ranges. In debugfs, fbconsumer/:
+ * A second consumer of include/freeblock.h, for tests: notes every block that is delivered, with
+ * checksum and time, and can be slow, and want several ranges. In debugfs, fbconsumer/:
  *
  *	command	"start DISK [FIRST COUNT]...", "promote FIRST COUNT", "stop", "destroy"
  *	state	"key value" lines

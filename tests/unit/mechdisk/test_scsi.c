@@ -9,8 +9,8 @@
  * t-rest.sh.
  *
  * Seen to fail: a page that is saved without SP; fixed bits of a page that are taken; a list of
- * pages that is taken in part; a cylinder one byte further on; an address's ALTSEC left out; caching
- * that a pass-through does not hand back; mdp_has() that looks at "translated" alone.
+ * pages that is taken in part; a cylinder one byte further on; an address's ALTSEC left out;
+ * caching that a pass-through does not hand back; mdp_has() that looks at "translated" alone.
  */
 #include "support.h"
 

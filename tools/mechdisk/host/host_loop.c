@@ -46,7 +46,7 @@ static u64 mdh_draw(struct mdh_loop *l, u64 bound)
 	return mul_u64_u64_shr(x, bound, 64);
 }
 
-/* Someone has done thinking: multiples of 4 KiB with the exponential's memoryless tail, mean 8 KiB. */
+/* Someone has done thinking: multiples of 4 KiB, of 8 KiB on the mean, an exponential's tail */
 static void mdh_arrive(struct mdh_loop *l)
 {
 	enum mde_op op = mdh_draw(l, 3) ? MDE_READ : MDE_WRITE;
