@@ -774,7 +774,7 @@ int main(int argc, char **argv)
 	while (kind < KINDS && argc > 2 && strcmp(argv[1], kinds[kind]))
 		kind++;
 	if (argc < 3 || kind == KINDS) {
-		fputs("usage: load KIND PATH KEY=VALUE..., as the top of load.c has them\n", stderr);
+		fputs("usage: load KIND PATH KEY=VALUE..., see the top of load.c\n", stderr);
 		return 2;
 	}
 	for (i = 3; i < argc; i++)
