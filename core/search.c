@@ -199,6 +199,15 @@ static void fb_track_find_write(struct fb_search *s)
 		fb_track_find_add(&s->best, &s->find);
 }
 
+/* Is what follows the next piece in time? It is sent when this one has been read. */
+static bool fb_track_find_in_time(const struct fb_search *s, const struct fb_piece *p)
+{
+	const struct fb_piece *next = &s->piece[s->at];
+	u32 pipe_ns = s->lim.pipe_ns[s->at + 1 == s->npieces && s->gap.dst_write];
+
+	return s->hop.last || next->prepend || next->stop.ns - p->stop.ns >= pipe_ns;
+}
+
 /* Keep the more valuable piece; of equals a prepend, which costs no command, or more slack. */
 static void fb_track_find_propose(struct fb_search *s, const struct fb_piece *p)
 {
@@ -207,6 +216,8 @@ static void fb_track_find_propose(struct fb_search *s, const struct fb_piece *p)
 	if (!p->value || p->value < best->value)
 		return;
 	if (p->value == best->value && (best->prepend || p->slack_ns <= best->slack_ns))
+		return;
+	if (!fb_track_find_in_time(s, p))
 		return;
 	s->find = *p;
 	s->need = fb_track_find_need(s, s->weight);
@@ -837,6 +848,18 @@ static void fb_hop_arms(struct fb_search *s)
 
 /* ---- hops ---- */
 
+/* A hop begins where a piece ends; but its command was sent when that piece was begun. */
+static void fb_hop_begin(struct fb_search *s, u32 at)
+{
+	u64 ready_ns = s->lim.pipe_ns[0] + (at > 1 ? s->piece[at - 2].stop.ns : 0);
+	struct fb_hop *hop = &s->hop;
+
+	hop->from = s->piece[at - 1].stop;
+	ready_ns = clamp(ready_ns, hop->from.ns, hop->to.ns);
+	hop->from.place.angle += dm_ns_to_angle(s->dm, ready_ns - hop->from.ns);
+	hop->from.ns = ready_ns;
+}
+
 static void fb_hop_open(struct fb_search *s, u32 at)
 {
 	struct fb_hop *hop = &s->hop;
@@ -850,14 +873,14 @@ static void fb_hop_open(struct fb_search *s, u32 at)
 	s->open &= ~(1U << at);
 	hop->last = at == s->npieces;
 	hop->write = hop->last && s->gap.dst_write;
-	hop->from.place = s->gap.src;
-	hop->from.ns = 0;
-	if (at)
-		hop->from = s->piece[at - 1].stop;
 	hop->to.place = s->gap.dst;
 	hop->to.ns = s->window_ns;
 	if (!hop->last)
 		hop->to = s->piece[at].begin;
+	hop->from.place = s->gap.src;
+	hop->from.ns = 0;
+	if (at)
+		fb_hop_begin(s, at);
 	hop->window_ns = hop->to.ns - hop->from.ns;
 	if (!s->npieces)
 		s->find.value = max(fb_track_find_fixed_cost(s), s->lim.least_value);

@@ -12,7 +12,7 @@
  * granule dropped (test_runs); straddlers skipped, a straddler's angle off by one sector
  * (test_exactly_once); runs of a surface taken to go the other way, or to end elsewhere
  * (test_optimum). With limits lifted (test_lifted): a landing only one conservatism early allowed
- * for, no bound on a piece's or the foreground's head time, the hop before a piece not searched, a
+ * for, no wait for the command behind a piece, the hop before a piece not searched, a
  * hop that begins where the piece before it began, a straddler that ends where it began, a prepend
  * or a piece that begins at its end.
  * On the disk whose tracks differ from head to head: LBN 0's track taken for the longest
@@ -427,7 +427,7 @@ static void lifted_plans(void)
 		none = lim;
 		none.lift = 0;
 		if (i % 2) {
-			lim.pipe_ns[rnd_below(&r, 2)] = rnd_below(&r, 800000);
+			lim.pipe_ns[rnd_below(&r, 2)] = rnd_below(&r, 2500000);
 			lim.hop_steps = rnd_below(&r, 30);
 			lim.conservatism_ns = rnd_below(&r, i % 4 == 1 ? 450000 : 300000);
 			none.conservatism_ns = lim.conservatism_ns;

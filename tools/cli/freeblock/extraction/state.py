@@ -8,7 +8,7 @@ from .. import ToolError
 from ..base import jsontext
 from ..base.safe_file import make_directory, write_file
 
-VERSION = 2
+VERSION = 3
 
 
 def plain(value):
