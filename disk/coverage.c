@@ -104,9 +104,6 @@ static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_r
 
 static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task *task)
 {
-	/* a model may have come since it was made */
-	if (task->map.groups != fb_model_groups(cov->disk))
-		fb_model_regroup(cov->disk, &task->map);
 	task->active = true;
 	task->weighed = false;
 	task->late = false;
@@ -120,6 +117,8 @@ static void fb_coverage_deactivate(struct fb_coverage *cov, struct freeblock_tas
 	WRITE_ONCE(cov->nactive, cov->nactive - 1);
 	if (cov->chosen == task)
 		cov->chosen = NULL;
+	if (cov->turn == task)
+		cov->turn = NULL;
 }
 
 /* ---- changes of what a task wants ---- */
@@ -587,6 +586,9 @@ static void fb_coverage_attend_task(struct fb_coverage *cov, struct freeblock_ta
 {
 	enum fb_task_state state = READ_ONCE(task->state);
 
+	/* a model may have come since it was made */
+	if (task->map.groups != fb_model_groups(cov->disk))
+		fb_model_regroup(cov->disk, &task->map);
 	if (state == FB_TASK_RUNNING && !task->active)
 		fb_coverage_activate(cov, task);
 	else if (state != FB_TASK_RUNNING && task->active)

@@ -168,7 +168,8 @@ struct fb_coverage {
 	struct freeblock_task *task[FREEBLOCK_TASKS];
 	u32 nactive;	/* tasks with @active set; the thread's, like all that follows */
 	struct freeblock_task *chosen;	/* whose blocks gaps are searched for, or NULL */
-	u64 turn_ns;			/* until then, unless another is late */
+	struct freeblock_task *turn;	/* whose turn it is, unless another is late, or NULL; ... */
+	u64 turn_ns;			/* ... until then */
 	struct freeblock_task *hurried;	/* late, may read in the foreground's time; or NULL */
 	struct fb_conservatism_odds odds;	/* the search's copy of fb_conservatism.odds */
 	struct fb_search search;	/* here and not on the stack because of its size */

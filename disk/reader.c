@@ -145,7 +145,8 @@ static bool fb_reader_search(struct fb_coverage *cov)
 	fb_drive_query_once(cov);
 	/* The search must not find blocks that were sent before this gap was opened. */
 	fb_coverage_absorb(cov);
-	if (!cov->chosen || !cov->chosen->map.n_wanted)
+	if (!cov->chosen || !cov->chosen->map.n_wanted ||
+	    !fb_task_choice_may_take(cov->chosen))
 		return false;
 	fb_task_choice_weigh(cov, &job.lim);
 	job.lim.avoid = disk->quarantine.zone;

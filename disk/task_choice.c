@@ -5,9 +5,12 @@
  */
 #include "disk/disk.h"
 
-/* gaps go to another task after this; prices follow what the last few hundred gaps brought */
-#define FB_TASK_CHOICE_TURN_NS NSEC_PER_SEC
-#define FB_TASK_CHOICE_LEAST 16	/* who wants a few blocks has at least one turn in some so many */
+/*
+ * Gaps go to another task after this. Who wants a few blocks has at least one turn in some so many:
+ * with the most tasks all have had one within the time over which rates are measured, 10 s.
+ */
+#define FB_TASK_CHOICE_TURN_NS (NSEC_PER_SEC * 2 / 5)
+#define FB_TASK_CHOICE_LEAST 16
 
 /* Must a task get no more for now? One may fill all buffers; each further one brings its own. */
 bool fb_task_choice_is_stalled(const struct freeblock_task *task)
@@ -66,25 +69,45 @@ static bool fb_task_choice_wants(const struct freeblock_task *task)
 	return fb_task_choice_may_take(task) && task->map.n_wanted;
 }
 
-/* The task whose turn it is: the more often the more blocks it wants. NULL: none may take any. */
-static struct freeblock_task *fb_task_choice_next(struct fb_coverage *cov)
+/* Of the tasks that may take blocks the one that has waited longest, or NULL. */
+static struct freeblock_task *fb_task_choice_waiting(const struct fb_coverage *cov)
 {
 	struct freeblock_task *most = NULL, *task;
+	u32 i = 0;
+
+	while ((task = fb_coverage_next_active(cov, &i)))
+		if (fb_task_choice_wants(task) && (!most || task->passed > most->passed))
+			most = task;
+	return most;
+}
+
+/* The task whose turn begins: each has the more of them the more blocks it wants. */
+static struct freeblock_task *fb_task_choice_next(struct fb_coverage *cov)
+{
+	struct freeblock_task *next, *task;
 	u64 wanted = 0;
 	u32 i = 0;
 
 	while ((task = fb_coverage_next_active(cov, &i)))
-		wanted += fb_task_choice_wants(task) ? task->map.n_wanted : 0;
-	for (i = 0; (task = fb_coverage_next_active(cov, &i));) {
-		if (!fb_task_choice_wants(task))
-			continue;
-		task->passed += task->map.n_wanted + wanted / FB_TASK_CHOICE_LEAST;
-		if (!most || task->passed > most->passed)
-			most = task;
+		wanted += task->map.n_wanted;
+	for (i = 0; (task = fb_coverage_next_active(cov, &i));)
+		if (task->map.n_wanted)
+			task->passed += task->map.n_wanted + wanted / FB_TASK_CHOICE_LEAST;
+	next = fb_task_choice_waiting(cov);
+	if (next)
+		next->passed = 0;
+	return next;
+}
+
+/* Whose map gaps are searched in. A turn outlives that its task may take none for a moment. */
+static struct freeblock_task *fb_task_choice_gaps(struct fb_coverage *cov, u64 now)
+{
+	if (!cov->turn || !cov->turn->map.n_wanted || now >= cov->turn_ns) {
+		cov->turn = fb_task_choice_next(cov);
+		cov->turn_ns = now + FB_TASK_CHOICE_TURN_NS;
 	}
-	if (most)
-		most->passed = 0;
-	return most;
+	return cov->turn && fb_task_choice_wants(cov->turn) ? cov->turn :
+							      fb_task_choice_waiting(cov);
 }
 
 /* Choose whose map gaps are searched in, and the late task that gets a share of the time. */
@@ -110,12 +133,7 @@ void fb_task_choice_map(struct fb_coverage *cov)
 		    (!cov->hurried || fb_task_choice_goes_first(task, cov->hurried)))
 			cov->hurried = task;
 	}
-	if (late) {
-		cov->chosen = late;
-	} else if (!cov->chosen || !fb_task_choice_wants(cov->chosen) || now >= cov->turn_ns) {
-		cov->chosen = fb_task_choice_next(cov);
-		cov->turn_ns = now + FB_TASK_CHOICE_TURN_NS;
-	}
+	cov->chosen = late ?: fb_task_choice_gaps(cov, now);
 }
 
 /* Set the value of blocks for the next search. The weights are valid until the next call. */

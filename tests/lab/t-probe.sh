@@ -12,8 +12,7 @@
 # always set); those between two probes not counted; the lock of calls held while a call waits;
 # ends compared that wrap at 64 bits.
 #
-# lab-compile: fbread.c
-# lab-python: signal struct threading types
+# lab-compile: fbprobe.c fbread.c
 # lab: kernel=stock clock=icount smp=1 timeout=300
 
 . /lab/lib.sh
@@ -95,14 +94,9 @@ no_tasks()
 	[ "$(cat "$(fb "$disk")/tasks")" = 0 ]
 }
 
-fbcalls()
-{
-	python3 /lab/files/fbcalls.py "$@"
-}
-
 probes()
 {
-	fbcalls probe "$D" "$@" > /tmp/probes 2>&1
+	fbprobe run "$D" "$@" > /tmp/probes 2>&1
 }
 
 # The subject is not cost: idle time may be used whatever it costs others. No gap is used, nor is
@@ -124,8 +118,8 @@ wait_for 10 [ -b "$P" ] || die "no $P"
 
 # ---- calls ----
 
-calls fbcalls probes "$D" "$P"
-calls fbcalls passes "$D"
+calls fbprobe calls "$D" "$P"
+calls fbprobe passes "$D"
 expect_ok "calls: nothing is left" no_tasks
 
 # ---- a drive that nobody uses ----
@@ -177,7 +171,7 @@ expect_eq "the scan: twice, wrong, missing, mixed, bad" "$(grep -E \
 
 # ---- a driver that refuses a probe at first ----
 
-probes 1 8 97 300 &
+fbprobe run "$D" 1 8 97 300 > /tmp/probes 2>&1 &
 program=$!
 for n in 1 2 3 4 5 6; do
 	sleep 0.2
@@ -200,7 +194,7 @@ expect_eq "the block is known to be bad" "$(state "$disk" bad_blocks)" 1
 
 # ---- other schedulers, a switch of the disk's, and no disk ----
 
-probes 20000 1 0 400 &
+fbprobe run "$D" 20000 1 0 400 > /tmp/probes 2>&1 &
 run=$!
 for away in none mq-deadline none; do
 	sched_set "$disk" $away
@@ -209,10 +203,9 @@ for away in none mq-deadline none; do
 done
 wait $run
 expect_eq "other schedulers: all done" "$(kv /tmp/probes "done")" 400
-expect_fail "a call without a limit" sh -c \
-	"python3 /lab/files/fbcalls.py probe $D 20000 1 0 1 0 >/dev/null & sleep 1; kill -9 \$!; wait \$!"
+expect_fail "a call without a limit" sh -c "fbprobe run $D 20000 1 0 1 0 >/dev/null & kill -9 \$!; wait \$!"
 expect_ok "nothing is left of it" wait_for 10 no_tasks
-fbcalls waits "$D" > /tmp/waits 2>&1 &
+fbprobe waits "$D" > /tmp/waits 2>&1 &
 waits=$!
 wait_for 30 grep -q waits /tmp/waits || die "nobody waits"
 sleep 0.2

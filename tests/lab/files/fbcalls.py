@@ -14,13 +14,6 @@ compares. Structures and numbers are written down here as include/uapi/freeblock
                                                 GIB are sysfs files
     fbcalls.py unreadable BLOCKDEV FIRST        a block that is, among four from there on
     fbcalls.py gone BLOCKDEV                    set-up of a disk without freeblock
-    fbcalls.py probe BLOCKDEV FIRST SECTORS STEP N [MS]
-                                                N probes, STEP sectors apart, up to 64 a call, each
-                                                of MS at most: no such lines, but for each "FIRST
-                                                STATUS SENT ENDED FLAGS"; then "done N"
-    fbcalls.py probes BLOCKDEV PARTITION        calls with probes, good and bad
-    fbcalls.py passes BLOCKDEV                  commands that pass by the scheduler
-    fbcalls.py waits BLOCKDEV                   a probe that waits: "waits", then how it ends
 """
 
 import array
@@ -31,7 +24,6 @@ import select
 import signal
 import struct
 import sys
-import threading
 import time
 import types
 
@@ -45,8 +37,6 @@ FORMATS = {
                 "queued:I buffer_blocks:I stalled_ns:Q",
     "urgency": "size:I priority:i deadline_ns:Q foreground_ppm:I pad:I",
     "bits": "size:I pad:I first:Q count:Q bits:Q",
-    "probes": "size:I probe_bytes:I probes:Q nprobes:I timeout_ms:I done:I pad:I",
-    "probe": "first:Q count:I status:I sent_ns:Q ended_ns:Q flags:I pad:I",
     "reason": "size:I pad:I text:192s",
     "record": "header_bytes:H type:H status:I first:Q user_data:Q sectors:I data_bytes:I",
 }
@@ -59,12 +49,11 @@ CALLS = {"api": (0, "api", 3), "setup": (1, "setup", 3), "add": (2, "ranges", 1)
          "remove": (3, "ranges", 1), "promote": (4, "ranges", 1), "start": (5, None, 0),
          "pause": (6, None, 0), "resume": (7, None, 0), "stop": (8, None, 0),
          "urgency": (9, "urgency", 1), "progress": (10, "progress", 3), "get": (11, "bits", 1),
-         "set": (12, "bits", 1), "reason": (13, "reason", 3), "probe": (14, "probes", 3)}
+         "set": (12, "bits", 1), "reason": (13, "reason", 3)}
 EVENTS, COVERAGE, PROBES = 1, 2, 4
 NO_DATA, KEEP, MEDIUM, STAGGERED = 2, 4, 1, 2
 RUNNING, PAUSED, FINISHED, STOPPED = 1, 2, 3, 4
 WAIT_NONE, WAIT_CAPACITY, WAIT_READER = 0, 3, 7
-ALONE, NEXT = 1, 2
 OUT, IN, PRI = select.POLLOUT, select.POLLIN, select.POLLPRI
 ERR, HUP = select.POLLERR, select.POLLHUP
 MANY = 1024
@@ -648,157 +637,6 @@ def gone(path):
                   fd=os.open(path, os.O_RDONLY))
 
 
-# ---- probes ----
-
-def prober(path, features=PROBES):
-    """A task that wants nothing but probes."""
-    dev = Device(features)
-    with open(path, "rb") as bdev:
-        dev.do("setup", fd=bdev.fileno(), flags=MEDIUM | KEEP)
-    dev.do("start")
-    return dev
-
-
-def in_memory(probes, length=SIZES["probe"]):
-    """Probes, each of so many bytes; the fields of a call with them."""
-    memory = array.array("B", b"".join(bytes(one).ljust(length, b"\0") for one in probes))
-    return memory, {"probe_bytes": length, "probes": memory.buffer_info()[0],
-                    "nprobes": len(probes)}
-
-
-def probing(dev, want, name, change=(), length=SIZES["probe"], /, **values):
-    """A line: how a call with two probes ends, with fields of the second, or of the call, changed.
-    The fields of the call and of the probes."""
-    pair = [packed("probe", **{"count": 1, **more}) for more in ({}, {"first": 9, **dict(change)})]
-    memory, call = in_memory(pair, length)
-    data = dev.says(want, name, "probe", **{"timeout_ms": 60000, **call, **values})
-    return unpacked("probes", data), [unpacked("probe", memory.tobytes()[at:])
-                                      for at in range(0, 2 * length, length)]
-
-
-def probe(path, first, sectors, step, n, ms=0):
-    dev, n, done = prober(path), int(n), 0
-    while done < n:
-        count = min(64, n - done)
-        memory, call = in_memory([packed("probe", first=int(first) + (done + i) * int(step),
-                                         count=int(sectors)) for i in range(count)])
-        made = dev.do("probe", timeout_ms=int(ms), **call).done
-        for i in range(made):
-            one = unpacked("probe", memory.tobytes()[SIZES["probe"] * i:])
-            print(one.first, one.status, one.sent_ns, one.ended_ns, one.flags)
-        done += made
-        if made < count:
-            break
-    print("done", done)
-
-
-def bad_probes(dev, sectors):
-    for want, name, values in (
-            ("EINVAL", "a byte too small", {"size": 31}),
-            ("E2BIG", "size 1 GiB", {"size": 1 << 30}),
-            ("EINVAL", "probes that are too short", {"probe_bytes": 39}),
-            ("E2BIG", "probes of 1 GiB", {"probe_bytes": 1 << 30}),
-            ("EINVAL", "no probe", {"nprobes": 0}), ("EINVAL", "too many probes", {"nprobes": 257}),
-            ("EINVAL", "more than an hour", {"timeout_ms": 3600001}),
-            ("EINVAL", "done", {"done": 1}), ("EINVAL", "pad", {"pad": 1}),
-            ("EFAULT", "no probes there", {"probes": 0})):
-        probing(dev, want, name, **values)
-    for want, name, change in (
-            ("EINVAL", "an empty one", {"count": 0}),
-            ("EINVAL", "one that is too long", {"count": 100000}),
-            ("ERANGE", "one behind the end", {"first": sectors}),
-            ("ERANGE", "one beyond 64 bits", {"first": (1 << 64) - 1}),
-            ("EINVAL", "one with a status", {"status": 1}),
-            ("EINVAL", "one with flags", {"flags": 1}),
-            ("EINVAL", "one with a time", {"sent_ns": 1}),
-            ("EINVAL", "one that ended", {"ended_ns": 1}),
-            ("EINVAL", "one with a pad", {"pad": 1})):
-        call, _ = probing(dev, want, name, change)
-    is_("nothing was done", call.done, 0)
-
-
-def good_probes(dev, sectors):
-    call, pair = probing(dev, "0", "two")
-    is_("two: done", call.done, 2)
-    for n, one in enumerate(pair):
-        is_("it was read", one.status, 0)
-        is_("it was sent, and ended later", 0 < one.sent_ns < one.ended_ns, True)
-        is_("it keeps its place", one.first, 9 * n)
-    is_("the second was sent behind the first", pair[1].sent_ns >= pair[0].ended_ns, True)
-    call, pair = probing(dev, "0", "one of two", nprobes=1)
-    is_("what was not given is as it was", pair[1].sent_ns, 0)
-    probing(dev, "0", "the last sector", {"first": sectors - 1})
-    _, pair = probing(dev, "0", "longer probes", (), 48)
-    is_("longer probes: both", all(one.sent_ns for one in pair), True)
-    memory, call = in_memory([packed("probe", count=1), packed("probe", count=1) + b"\1"], 48)
-    dev.says("E2BIG", "an unknown field is not 0", "probe", **call)
-    is_("nor written", sum(memory.tobytes()[40:48] + memory.tobytes()[88:]), 1)
-
-
-def meanwhile(seconds, function):
-    """Call it so much later, in a thread; its results."""
-    found = []
-    threading.Timer(seconds, lambda: found.append(function())).start()
-    return found
-
-
-def waiting_probes(dev):
-    """While it is paused nothing is sent."""
-    dev.do("pause")
-    call, _ = probing(dev, "0", "paused: time is out", timeout_ms=200)
-    is_("paused: none was done", call.done, 0)
-    signal.signal(signal.SIGALRM, lambda *_: None)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
-    probing(dev, "EINTR", "paused: a signal")
-    memory, one = in_memory([packed("probe", count=1)])
-    other = meanwhile(0.3, lambda: dev.call("probe", timeout_ms=20000, **one)[0])
-    probing(dev, "0", "paused: a second thread", timeout_ms=1500)
-    is_("the second thread hears that", other, ["EBUSY"])
-    del memory
-    dev.do("resume")
-    call, _ = probing(dev, "0", "resumed")
-    is_("resumed: both are done", call.done, 2)
-    dev.do("pause")
-    other = meanwhile(0.3, lambda: dev.call("stop")[0])
-    probing(dev, "ESHUTDOWN", "stopped meanwhile")
-    is_("other calls go on meanwhile", other, ["0"])
-    probing(dev, "ESHUTDOWN", "stopped before", timeout_ms=0)
-
-
-def probes(path, partition):
-    probing(prober(path, 0), "EOPNOTSUPP", "not agreed on")
-    probing(Device(PROBES), "EBADFD", "not set up")
-    dev = prober(path)
-    bad_probes(dev, sectors_of(path))
-    good_probes(dev, sectors_of(path))
-    waiting_probes(dev)
-    dev, part = prober(partition), sectors_of(partition)
-    probing(dev, "0", "the last sector of a partition", {"first": part - 1})
-    probing(dev, "ERANGE", "behind it, within the disk", {"first": part})
-
-
-def passes(path):
-    dev = prober(path)
-    for name, count, want in (("nothing between them", 2, [ALONE, ALONE | NEXT]),
-                              ("the next call's is the next, too", 1, [ALONE | NEXT])):
-        _, pair = probing(dev, "0", name, nprobes=count)
-        is_(name, [one.flags & (ALONE | NEXT) for one in pair[:count]], want)
-    with open(path, "rb") as bdev:
-        fcntl.ioctl(bdev, 2)        # SCSI_IOCTL_TEST_UNIT_READY, which no scheduler sees
-    _, pair = probing(dev, "0", "a command that passed by between them")
-    is_("is seen, but not behind", [one.flags & (ALONE | NEXT) for one in pair],
-        [ALONE, ALONE | NEXT])
-
-
-def waits(path):
-    dev = prober(path)
-    dev.do("pause")
-    memory, call = in_memory([packed("probe", count=1)])
-    print("waits", flush=True)
-    print(dev.call("probe", **call)[0])
-    del memory
-
-
 WHAT = {one.__name__: one for one in (errors, versions, arrays, values, events, stopped, coverage,
-                                      resized, unreadable, gone, probe, probes, passes, waits)}
+                                      resized, unreadable, gone)}
 WHAT[sys.argv[1]](*sys.argv[2:])
