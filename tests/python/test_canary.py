@@ -221,6 +221,9 @@ class Canary(Case):
 
     def test_refused(self):
         """What makes no sense; a disk that gets another scheduler meanwhile."""
+        self.machine.write(DEBUG + "latency", "1048576 5000 0\n")
+        status, said, _ = self.canary("--max-fua", "10")
+        self.assertEqual((status, "does not count FUA writes" in said), (1, True))
         for words in (("--days", "0"), ("--max-slow", "101"), ("--lease", "1"),
                       ("--max-errors", "-1"), ("--max-p99", "0"), ("--max-p999", "60001"),
                       ("--max-flush", "0"), ("--max-fua", "0")):

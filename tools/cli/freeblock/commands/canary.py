@@ -210,6 +210,8 @@ def watch(disk, args, line):
     """Until the time is over, or something is wrong: (what was found, why it ended)."""
     before, end = (counters(disk.name), flushes(disk.name)), time.time() + args.days * DAY_S
     latency = latencies.of(disk)
+    if args.max_fua is not None and latency and "fua" not in latency:
+        raise ToolError("--max-fua: the module that is loaded does not count FUA writes")
     for turn in itertools.count():
         if args.lease is not None:
             renew(disk.name, args.lease, turn)
