@@ -94,6 +94,14 @@ no_tasks()
 	[ "$(cat "$(fb "$disk")/tasks")" = 0 ]
 }
 
+a_call_that_waits()
+{
+	fbprobe waits "$D" > /tmp/waits 2>&1 &
+	waits=$!
+	wait_for 30 grep -q waits /tmp/waits || die "nobody waits"
+	sleep 0.2
+}
+
 probes()
 {
 	fbprobe run "$D" "$@" > /tmp/probes 2>&1
@@ -203,12 +211,11 @@ for away in none mq-deadline none; do
 done
 wait $run
 expect_eq "other schedulers: all done" "$(kv /tmp/probes "done")" 400
-expect_fail "a call without a limit" sh -c "fbprobe run $D 20000 1 0 1 0 >/dev/null & kill -9 \$!; wait \$!"
+a_call_that_waits
+kill -9 $waits
+expect_fail "a call without a limit" wait $waits
 expect_ok "nothing is left of it" wait_for 10 no_tasks
-fbprobe waits "$D" > /tmp/waits 2>&1 &
-waits=$!
-wait_for 30 grep -q waits /tmp/waits || die "nobody waits"
-sleep 0.2
+a_call_that_waits
 expect_fail "a module in use cannot be unloaded" unload_module freeblock
 echo 1 > /sys/block/"$disk"/device/delete
 expect_within "a call whose disk goes" 30 wait_for 30 [ ! -d /proc/$waits ]
