@@ -37,7 +37,7 @@ bad()
 
 listed()
 {
-	sort -n "$(debug "$disk")/bad_blocks" | tr '\n' ';'
+	sort -n "$(debug "$disk")/bad_blocks" | cut -d' ' -f1-3 | tr '\n' ';'
 }
 
 is()
