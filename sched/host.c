@@ -175,14 +175,16 @@ static void fb_host_learners(struct fb_engine *e, struct fb_completion *l)
 }
 
 /* can the phase be found? The foreground's reads say so. */
-static void fb_host_look_at_phase(struct fb_disk *disk, const struct fb_head *head,
-				  const struct fb_completion_cmd *c, u64 now)
+static noinline_for_stack void fb_host_look_at_phase(struct fb_disk *disk,
+						     const struct fb_completion_cmd *c, u64 now)
 {
+	struct fb_phase_read read = { c->lbn, c->nsect, .sent_ns = c->sent_ns, .end_ns = now };
+
 	if (!c->foreground || c->write || c->unplaced || c->failed) {
 		fb_phase_other(&disk->phase, now);
 		return;
 	}
-	if (!fb_phase_read(&disk->phase, head, c->sent_ns, now))
+	if (!fb_phase_read(&disk->phase, disk->model, &read))
 		return;
 	fb_gap_void(&disk->mail);
 	/* later tries are silent */
@@ -197,7 +199,7 @@ static void fb_host_learnt(struct fb_engine *e, struct fb_engine_rq *r,
 	const struct fb_completion_cmd *c = &r->cmd;
 	struct fb_disk *disk = fb_host_disk(e);
 
-	fb_host_look_at_phase(disk, &e->head, c, now);
+	fb_host_look_at_phase(disk, c, now);
 	if (result->correct)
 		wake_up(&disk->wait);
 	if (result->tripped) {

@@ -66,12 +66,12 @@ class Orders(unittest.TestCase):
 
     def test_hot_spot(self):
         """It is no stream, and costs what it may, against the drive's own queue, from the first
-        second. Twelve seeds were from 1.8 to 4.1 % above their own runs without a scan, 2.7 % on
+        second. The five seeds are from 2.4 to 3.5 % above their own runs without a scan, 2.8 % on
         the mean."""
         found, beside = rate_beside((1, 2, 3, 4, 5), "scan", seconds="60", **HOT)
         self.assertEqual(mean(beside, "own_order"), 0)
         self.assertGreaterEqual(found, 0.99)
-        self.assertLessEqual(found, 1.045)
+        self.assertLessEqual(found, 1.03)
         for result in beside:
             self.assertLess(result["response_ms"]["max"], 700)
 
