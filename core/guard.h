@@ -10,8 +10,8 @@
 #include "include/fb_shim.h"
 
 /*
- * So many turns too many are no chance: where free reads cost half of the bound that comes once in
- * years, where they cost all of it every few minutes.
+ * Free reads stop at this many lost turns beyond the bound. By chance that comes once in years if
+ * they cost half of the bound, and every few minutes if they cost all of it.
  */
 #define FB_GUARD_EXCESS 16
 #define FB_GUARD_PAUSE_NS (10ULL * NSEC_PER_SEC)

@@ -6,8 +6,8 @@
 #include "disk/disk.h"
 
 /*
- * Gaps go to another task after this. Who wants a few blocks has at least one turn in some so many:
- * with the most tasks all have had one within the time over which rates are measured, 10 s.
+ * The length of a task's turn. A task that wants few blocks has about one turn in
+ * FB_TASK_CHOICE_LEAST. So all of the most tasks have one within 10 s, over which rates are measured.
  */
 #define FB_TASK_CHOICE_TURN_NS (NSEC_PER_SEC * 2 / 5)
 #define FB_TASK_CHOICE_LEAST 16
