@@ -7,7 +7,8 @@
 
 /*
  * The length of a task's turn. A task that wants few blocks has about one turn in
- * FB_TASK_CHOICE_LEAST. So all of the most tasks have one within 10 s, over which rates are measured.
+ * FB_TASK_CHOICE_LEAST. So each of the most tasks has one within 10 s, the time over which rates
+ * are measured.
  */
 #define FB_TASK_CHOICE_TURN_NS (NSEC_PER_SEC * 2 / 5)
 #define FB_TASK_CHOICE_LEAST 16
